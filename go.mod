@@ -1,0 +1,57 @@
+module showfloor
+
+go 1.26.0
+
+require (
+	github.com/abema/go-mp4 v1.7.1
+	github.com/alecthomas/kong v1.17.0
+	github.com/alexedwards/argon2id v1.0.0
+	github.com/apapsch/go-jsonmerge/v2 v2.0.0
+	github.com/asticode/go-astikit v0.30.0
+	github.com/asticode/go-astits v1.16.0
+	github.com/bluenviron/gohlslib/v2 v2.4.3
+	github.com/bluenviron/gortmplib v1.0.0
+	github.com/bluenviron/mediacommon/v2 v2.9.3
+	github.com/caarlos0/env/v11 v11.4.2
+	github.com/doyensec/safeurl v0.2.2
+	github.com/getkin/kin-openapi v0.152.0
+	github.com/golang-jwt/jwt/v5 v5.3.1
+	github.com/google/uuid v1.6.0
+	github.com/jackc/pgpassfile v1.0.0
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761
+	github.com/jackc/pgx/v5 v5.12.0
+	github.com/jackc/puddle/v2 v2.2.3
+	github.com/labstack/echo/v4 v4.16.0
+	github.com/labstack/gommon v0.5.0
+	github.com/lmittmann/tint v1.2.1
+	github.com/mattn/go-colorable v0.1.15
+	github.com/mattn/go-isatty v0.0.24
+	github.com/mfridman/interpolate v0.0.2
+	github.com/oapi-codegen/nullable v1.1.0
+	github.com/oapi-codegen/runtime v1.8.0
+	github.com/pressly/goose/v3 v3.29.0
+	github.com/prometheus/client_golang v1.25.0
+	github.com/riverqueue/river v0.51.0
+	github.com/riverqueue/river/riverdriver v0.51.0
+	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.0
+	github.com/riverqueue/river/rivershared v0.51.0
+	github.com/riverqueue/river/rivertype v0.51.0
+	github.com/sethvargo/go-retry v0.5.0
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.0-20250711233419-a173a6c0125c
+	github.com/stretchr/testify v1.12.1
+	github.com/tidwall/gjson v1.20.0
+	github.com/tidwall/match v1.2.0
+	github.com/tidwall/pretty v1.2.1
+	github.com/tidwall/sjson v1.2.5
+	github.com/valyala/bytebufferpool v1.0.0
+	github.com/valyala/fasttemplate v1.2.2
+	go.uber.org/goleak v1.3.0
+	go.uber.org/multierr v1.11.0
+	golang.org/x/crypto v0.58.0
+	golang.org/x/net v0.61.0
+	golang.org/x/sync v0.24.0
+	golang.org/x/sys v0.49.0
+	golang.org/x/text v0.43.0
+	golang.org/x/time v0.16.0
+	pgregory.net/rapid v1.3.0
+)

@@ -1,0 +1,77 @@
+package hub
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// Why a publisher's writes are refused, and what its Kick is told.
+var (
+	// ErrReplaced: another connection publishes the stream now.
+	ErrReplaced = errors.New("another publisher took over the stream")
+	// ErrStopped: the stream was stopped by its owner or an administrator.
+	ErrStopped = errors.New("the stream was stopped")
+	// ErrClosed: the server is shutting down.
+	ErrClosed = errors.New("the server is shutting down")
+)
+
+// Publisher is one connection's right to write to a stream.
+type Publisher struct {
+	// ID names the connection in reports.
+	ID string
+	// Kick ends the connection; called at most once, from any goroutine. It
+	// must not wait for the connection's own goroutine.
+	Kick func(reason error)
+
+	stream     *Stream
+	kicked     sync.Once
+	firstEpoch uint32
+	playable   bool // guarded by stream.mu
+}
+
+// Write passes a unit on to all readers. The unit belongs to the hub
+// afterwards; the hub sets its Epoch. An error means that the publisher has no
+// right to write any more and its connection should end.
+func (p *Publisher) Write(u *Unit) error { return p.stream.write(p, u) }
+
+// Discontinuity announces that the next unit's times don't follow the last one's.
+func (p *Publisher) Discontinuity() {
+	p.stream.mu.Lock()
+	defer p.stream.mu.Unlock()
+	if p.stream.publisher == p {
+		p.stream.epoch++
+	}
+}
+
+// Stream is what the publisher writes to.
+func (p *Publisher) Stream() *Stream { return p.stream }
+
+// Close gives the stream up: it is sealed, or kept for its reconnect window. It
+// returns after the sealing; idempotent, and harmless after a take-over.
+func (p *Publisher) Close() {
+	s := p.stream
+	s.mu.Lock()
+	if s.publisher != p {
+		s.mu.Unlock()
+		return
+	}
+	s.publisher = nil
+	if s.ReconnectWindow > 0 {
+		// The owner of the database record decides when the window is over and
+		// calls Hub.Stop; the timer only frees memory should that never come.
+		s.window = time.AfterFunc(s.ReconnectWindow+windowGrace, s.seal)
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Unlock()
+	s.seal()
+}
+
+func (p *Publisher) kick(reason error) {
+	p.kicked.Do(func() {
+		if p.Kick != nil {
+			p.Kick(reason)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package hub
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// Bounds of a reader's queue. A reader that exceeds either loses units up to
+// the next key frame; the writer never waits.
+const (
+	queueUnits = 1024
+	queueBytes = 8 << 20
+)
+
+// Reader is one output's place in a stream. Next is for one goroutine.
+type Reader struct {
+	stream *Stream
+
+	mu       sync.Mutex
+	queue    []*Unit
+	head     int
+	bytes    int
+	skipping bool // dropped something: wait for a key frame
+	dropped  uint64
+	closed   bool
+	wake     chan struct{} // capacity 1
+}
+
+// Next waits for the next unit. It returns io.EOF after the stream was sealed
+// and all units were read, or after Close.
+func (r *Reader) Next(ctx context.Context) (*Unit, error) {
+	for {
+		if u, ok, end := r.pop(); ok {
+			return u, nil
+		} else if end {
+			return nil, io.EOF
+		}
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Dropped is how many units this reader has lost by being slow.
+func (r *Reader) Dropped() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dropped
+}
+
+// Close gives up the place; idempotent.
+func (r *Reader) Close() {
+	r.stream.forget(r)
+	r.end(true)
+}
+
+func (r *Reader) pop() (u *Unit, ok, end bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.head == len(r.queue) {
+		return nil, false, r.closed
+	}
+	u = r.queue[r.head]
+	r.queue[r.head] = nil
+	r.head++
+	r.bytes -= len(u.Data)
+	if r.head == len(r.queue) {
+		r.queue, r.head = r.queue[:0], 0
+	}
+	return u, true, false
+}
+
+func (r *Reader) push(u *Unit) {
+	r.mu.Lock()
+	switch {
+	case r.closed:
+		r.mu.Unlock()
+		return
+	case len(r.queue)-r.head >= queueUnits || r.bytes+len(u.Data) > queueBytes:
+		r.dropQueue()
+		r.skipping = true
+	}
+	if r.skipping {
+		if !u.Key || (!u.Track.Codec.Video() && r.stream.hasVideo) {
+			r.dropped++
+			r.mu.Unlock()
+			return
+		}
+		r.skipping = false
+	}
+	if r.head > 0 && len(r.queue) == cap(r.queue) {
+		n := copy(r.queue, r.queue[r.head:])
+		clear(r.queue[n:])
+		r.queue, r.head = r.queue[:n], 0
+	}
+	r.queue = append(r.queue, u)
+	r.bytes += len(u.Data)
+	r.mu.Unlock()
+	r.notify()
+}
+
+func (r *Reader) dropQueue() {
+	r.dropped += uint64(len(r.queue) - r.head)
+	clear(r.queue)
+	r.queue, r.head, r.bytes = r.queue[:0], 0, 0
+}
+
+// end makes Next return io.EOF, at once or after what is queued.
+func (r *Reader) end(discard bool) {
+	r.mu.Lock()
+	r.closed = true
+	if discard {
+		r.dropQueue()
+	}
+	r.mu.Unlock()
+	r.notify()
+}
+
+func (r *Reader) notify() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}

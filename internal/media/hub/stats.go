@@ -1,0 +1,76 @@
+package hub
+
+import "time"
+
+// statsWindow is how far back Stats looks: long enough to smooth a GOP, short
+// enough that a dying encoder shows within seconds.
+const statsWindow = 5
+
+// Stats describes what a stream carries right now.
+type Stats struct {
+	// VideoKbps and AudioKbps are averages over the last seconds, in kilobits per second.
+	VideoKbps, AudioKbps int
+	// FPS is the number of pictures per second that arrived, averaged likewise.
+	FPS float64
+	// Width and Height of the picture in pixels; 0 without video.
+	Width, Height int
+	// VideoCodec and AudioCodec are empty for a kind that is not there.
+	VideoCodec, AudioCodec Codec
+	// Viewers is how many players watch.
+	Viewers int
+	// Publishing is false while the stream waits for its publisher to come back.
+	Publishing bool
+	// BytesIn counts the media bytes of the broadcast.
+	BytesIn uint64
+}
+
+// meter sums what arrives in one-second buckets. Its owner serialises access.
+type meter struct {
+	buckets [statsWindow + 1]bucket
+	first   int64
+	bytes   uint64
+}
+
+type bucket struct {
+	second       int64
+	video, audio int
+	pictures     int
+}
+
+func (m *meter) add(u *Unit) {
+	now := u.Arrived.Unix()
+	if m.first == 0 {
+		m.first = now
+	}
+	b := &m.buckets[now%int64(len(m.buckets))]
+	if b.second != now {
+		*b = bucket{second: now}
+	}
+	m.bytes += uint64(len(u.Data))
+	if u.Track.Codec.Video() {
+		b.video += len(u.Data)
+		b.pictures++
+	} else {
+		b.audio += len(u.Data)
+	}
+}
+
+// rates averages over the complete seconds of the window before now.
+func (m *meter) rates(now time.Time) (videoKbps, audioKbps int, fps float64) {
+	end := now.Unix()
+	from := max(end-statsWindow, m.first)
+	seconds := end - from
+	if m.first == 0 || seconds <= 0 {
+		return 0, 0, 0
+	}
+	var sum bucket
+	for i := range m.buckets {
+		if b := &m.buckets[i]; b.second >= from && b.second < end {
+			sum.video += b.video
+			sum.audio += b.audio
+			sum.pictures += b.pictures
+		}
+	}
+	kbps := func(bytes int) int { return int(int64(bytes) * 8 / 1000 / seconds) }
+	return kbps(sum.video), kbps(sum.audio), float64(sum.pictures) / float64(seconds)
+}

@@ -1,0 +1,162 @@
+package hub
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Broadcast says what is to be put on air.
+type Broadcast struct {
+	// StreamID is the key under which the hub and all outputs know the stream.
+	StreamID string
+	// LowLatency asks for LL-HLS; otherwise plain HLS with longer segments.
+	LowLatency bool
+	// ReconnectWindow is how long the stream waits for a publisher that has
+	// gone before it is sealed; 0 seals at once.
+	ReconnectWindow time.Duration
+}
+
+// Stream is one broadcast on air. It opens with its first publisher and is
+// sealed when the last one is gone for good; a sealed stream never opens again.
+type Stream struct {
+	Broadcast
+
+	hub      *Hub
+	viewers  atomic.Int64
+	bytesOut atomic.Uint64
+	sealed   chan struct{}
+	outputs  sync.WaitGroup
+
+	mu        sync.Mutex
+	publisher *Publisher // nil while waiting for a reconnect
+	epoch     uint32
+	readers   []*Reader
+	video     *Track
+	audio     *Track
+	meter     meter
+	window    *time.Timer
+	isSealed  bool
+
+	hasVideo bool // written under mu; read by push, which runs under mu
+}
+
+// Subscribe gives an output a place in the stream, from the next unit on.
+func (s *Stream) Subscribe() *Reader {
+	r := &Reader{stream: s, wake: make(chan struct{}, 1), skipping: false}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isSealed {
+		r.closed = true
+		return r
+	}
+	s.readers = append(s.readers, r)
+	return r
+}
+
+// Hold registers an output that must finish before Seal returns, so that a
+// sealed stream's playlists are closed. The output calls the result when done.
+func (s *Stream) Hold() (done func()) {
+	s.outputs.Add(1)
+	return sync.OnceFunc(s.outputs.Done)
+}
+
+// Sealed is closed when the stream takes no more units.
+func (s *Stream) Sealed() <-chan struct{} { return s.sealed }
+
+// Playable is called by the output that viewers play from, with the epoch of
+// the unit that made it so: the publisher of that epoch is on air.
+func (s *Stream) Playable(epoch uint32) {
+	s.mu.Lock()
+	p := s.publisher
+	report := p != nil && epoch >= p.firstEpoch && !p.playable
+	if report {
+		p.playable = true
+	}
+	s.mu.Unlock()
+	if report && s.hub.config.OnPlayable != nil {
+		s.hub.config.OnPlayable(s.StreamID, p.ID)
+	}
+}
+
+// AddViewers moves the number of players that watch.
+func (s *Stream) AddViewers(delta int) { s.viewers.Add(int64(delta)) }
+
+// AddBytesOut counts media bytes that were sent to viewers.
+func (s *Stream) AddBytesOut(n int) {
+	s.bytesOut.Add(uint64(n))
+	s.hub.bytesOut.Add(uint64(n))
+}
+
+// Stats tells what the stream carries now.
+func (s *Stream) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Stats{
+		Viewers:    int(s.viewers.Load()),
+		Publishing: s.publisher != nil,
+		BytesIn:    s.meter.bytes,
+	}
+	st.VideoKbps, st.AudioKbps, st.FPS = s.meter.rates(s.hub.config.Now())
+	if s.video != nil {
+		st.VideoCodec, st.Width, st.Height = s.video.Codec, s.video.Width, s.video.Height
+	}
+	if s.audio != nil {
+		st.AudioCodec = s.audio.Codec
+	}
+	return st
+}
+
+func (s *Stream) write(p *Publisher, u *Unit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.publisher != p {
+		return ErrReplaced
+	}
+	u.Epoch = s.epoch
+	if u.Track.Codec.Video() {
+		s.video, s.hasVideo = u.Track, true
+	} else {
+		s.audio = u.Track
+	}
+	s.meter.add(u)
+	s.hub.bytesIn.Add(uint64(len(u.Data)))
+	for _, r := range s.readers {
+		r.push(u)
+	}
+	return nil
+}
+
+func (s *Stream) forget(r *Reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, x := range s.readers {
+		if x == r {
+			s.readers = append(s.readers[:i], s.readers[i+1:]...)
+			return
+		}
+	}
+}
+
+// seal ends the stream: readers get what is queued and then io.EOF. It returns
+// when every output that holds the stream is done. Idempotent.
+func (s *Stream) seal() {
+	s.mu.Lock()
+	first := !s.isSealed
+	s.isSealed = true
+	s.publisher = nil
+	if s.window != nil {
+		s.window.Stop()
+	}
+	readers := s.readers
+	s.readers = nil
+	s.mu.Unlock()
+	if first {
+		for _, r := range readers {
+			r.end(false)
+		}
+		close(s.sealed)
+		s.hub.remove(s)
+	}
+	s.outputs.Wait()
+}
