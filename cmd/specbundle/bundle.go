@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// bundle loads the document at root with every file that it refers to and
+// returns it as one YAML document. A component is named by the last token of
+// the reference that led to it ("schemas/streams.yaml#/Stream" is Stream).
+func bundle(ctx context.Context, root string) ([]byte, error) {
+	loader := openapi3.NewLoader()
+	loader.Context = ctx
+	loader.IsExternalRefsAllowed = true
+
+	doc, err := loader.LoadFromFile(root)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", root, err)
+	}
+
+	if doc.Components != nil && len(doc.Components.Responses) > 0 {
+		// The library would replace each by a reference to itself.
+		return nil, fmt.Errorf("%s must not list components.responses: let the paths reference the file that holds them", root)
+	}
+
+	names := newComponentNames()
+	doc.InternalizeRefs(ctx, names.resolve)
+	if err := names.err(); err != nil {
+		return nil, err
+	}
+
+	out, err := encode(doc)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := checkStandsAlone(ctx, out); err != nil {
+		return nil, err
+	}
+
+	return out, nil
+}
+
+// checkStandsAlone reads the bundle back the way an SDK generator does: no
+// other file may be needed, and the document and its examples must be valid.
+func checkStandsAlone(ctx context.Context, bundled []byte) error {
+	loader := openapi3.NewLoader()
+	loader.Context = ctx
+
+	doc, err := loader.LoadFromData(bundled)
+	if err != nil {
+		return fmt.Errorf("read the bundle back: %w", err)
+	}
+
+	err = doc.Validate(ctx, openapi3.EnableExamplesValidation(), openapi3.EnableSchemaPatternValidation())
+	if err != nil {
+		return fmt.Errorf("validate: %w", err)
+	}
+
+	return nil
+}
+
+// componentNames hands out component names and notices when two different
+// components want the same one, which would silently drop one of them.
+type componentNames struct {
+	origin map[string]map[string]struct{} // "schemas/Stream" -> places in the files
+}
+
+func newComponentNames() *componentNames {
+	return &componentNames{origin: map[string]map[string]struct{}{}}
+}
+
+func (n *componentNames) resolve(_ *openapi3.T, ref openapi3.ComponentRef) string {
+	reference := ref.RefString()
+	name := reference[strings.LastIndex(reference, "/")+1:]
+
+	place := reference
+	if at := ref.RefPath(); at != nil {
+		place = at.String()
+	}
+
+	key := path.Join(ref.CollectionName(), name)
+	if n.origin[key] == nil {
+		n.origin[key] = map[string]struct{}{}
+	}
+	n.origin[key][place] = struct{}{}
+
+	return name
+}
+
+func (n *componentNames) err() error {
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(n.origin)) {
+		places := slices.Sorted(maps.Keys(n.origin[key]))
+		if len(places) > 1 {
+			errs = append(errs, fmt.Errorf("component name %s is used by %s", key, strings.Join(places, " and ")))
+		}
+	}
+
+	return errors.Join(errs...)
+}

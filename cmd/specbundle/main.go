@@ -1,0 +1,66 @@
+// Command specbundle joins the hand-written OpenAPI files into one document.
+//
+//	specbundle openapi/openapi.yaml gen/openapi.yaml
+//
+// The output stands alone (every reference is local), is validated together
+// with its examples, and is written only when its bytes change, so that make
+// does not regenerate code for nothing.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const (
+	dirMode  = 0o755
+	fileMode = 0o644
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "specbundle:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) != 2 {
+		return errors.New("usage: specbundle <root openapi file> <output file>")
+	}
+
+	out, err := bundle(ctx, args[0])
+	if err != nil {
+		return err
+	}
+
+	return writeIfChanged(args[1], out)
+}
+
+// writeIfChanged leaves an equal file untouched, modification time included.
+// A changed file is put in place whole, by a rename.
+func writeIfChanged(path string, content []byte) error {
+	old, err := os.ReadFile(path)
+	if err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+
+	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
+		return fmt.Errorf("make output folder: %w", err)
+	}
+
+	next := path + ".next"
+	if err := os.WriteFile(next, content, fileMode); err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+
+	if err := os.Rename(next, path); err != nil {
+		return fmt.Errorf("put bundle in place: %w", err)
+	}
+
+	return nil
+}
