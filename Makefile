@@ -1,0 +1,138 @@
+# `make` lists what there is. Every target can be run again at any time: it
+# does only what is missing or out of date.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.NOTPARALLEL:
+
+GO ?= go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X main.version=$(VERSION)
+
+# Packages that are tested under the race detector: those where goroutines
+# share state. The rest runs without it, several times faster.
+RACE := ./internal/media/... ./handlers/... ./jobs/...
+FUZZTIME ?= 20s
+
+##@ Use it
+
+.PHONY: run
+run: build sample ## set up, build and start the server on http://localhost:8080
+	@exec ./bin/showfloor serve
+
+.PHONY: demo
+demo: build sample ## go through one broadcast against a running server, step by step
+	@exec ./bin/showfloor demo
+
+.PHONY: sample
+sample: sample.mp4 ## make sample.mp4, a 30 s test clip to publish
+
+.PHONY: build
+build: setup web ## build bin/showfloor
+	@CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/showfloor ./cmd/showfloor
+
+.PHONY: setup
+setup: ## install the system packages that `make run` needs (root; else says which)
+	@scripts/setup run
+
+##@ Change it
+
+.PHONY: test
+test: setup-test build sample .cache/bin/gotestsum ## set up and run all tests
+	@$(GO) build -o .cache/bin/testdb ./cmd/testdb
+	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 \
+		.cache/bin/testdb -- .cache/bin/gotestsum --format pkgname-and-test-fails \
+		--raw-command -- scripts/test-json $(RACE)
+
+.PHONY: setup-test
+setup-test: ## install the system packages that `make test` needs (root; else says which)
+	@scripts/setup test
+
+.PHONY: generate
+generate: .cache/bin/oapi-codegen .cache/bin/sqlc ## write gen/ from openapi/, schema/ and queries/
+	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml
+	@mkdir -p gen/api gen/client
+	@.cache/bin/oapi-codegen -config oapi-codegen.yaml gen/openapi.yaml
+	@.cache/bin/oapi-codegen -config oapi-codegen.client.yaml gen/openapi.yaml
+	@.cache/bin/sqlc generate
+	@scripts/remove-stale-queries
+
+.PHONY: verify
+verify: generate ## fail if generated code, go.mod, format or layers are not as they must be
+	@scripts/verify-generated
+	@$(GO) mod tidy -diff
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' ':!gen' | xargs -r gofmt -l); \
+		if [ -n "$$unformatted" ]; then echo "verify: run gofmt -w on:" $$unformatted; exit 1; fi
+	@$(GO) vet ./...
+	@$(GO) test ./internal/layers/
+	@echo "verify: all as it must be"
+
+.PHONY: lint
+lint: .cache/bin/golangci-lint ## run the linters of .golangci.yml
+	@.cache/bin/golangci-lint run
+
+.PHONY: bench
+bench: build sample ## run the benchmarks, each against a baseline in the same run
+	@$(GO) build -o .cache/bin/testdb ./cmd/testdb
+	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 \
+		.cache/bin/testdb -- $(GO) test -run '^$$' -bench . -timeout 30m ./bench/...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@scripts/fuzz $(FUZZTIME)
+
+.PHONY: todo
+todo: ## list the operations that are not built yet
+	@$(GO) run ./cmd/showfloor todo
+
+.PHONY: clean
+clean: ## remove what was built; data/ stays
+	@rm -rf bin build .cache sample.mp4 web/node_modules
+	@find web/dist -mindepth 1 ! -name .gitkeep -delete
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Pages: npm runs only when the lock file changed, the copy step only when a
+# page did.
+.PHONY: web
+web: .cache/web
+
+.cache/web: web/build.mjs web/node_modules/.package-lock.json $(shell find web/src -type f 2>/dev/null)
+	@node web/build.mjs
+	@mkdir -p $(@D) && touch $@
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	@echo "fetching the scripts of the web pages"
+	@cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# H.264 720p30 at 2.5 Mbit/s with a key frame every 2 s and B-frames, AAC at
+# 128 kbit/s: what a phone or OBS sends.
+sample.mp4:
+	@echo "making sample.mp4"
+	@mkdir -p build
+	@ffmpeg -hide_banner -loglevel error -y \
+		-f lavfi -i testsrc2=size=1280x720:rate=30 -f lavfi -i sine=frequency=440:beep_factor=4:sample_rate=48000 \
+		-t 30 -pix_fmt yuv420p -c:v libx264 -preset veryfast -profile:v high \
+		-b:v 2500k -maxrate 2500k -bufsize 2500k -g 60 -keyint_min 60 -sc_threshold 0 \
+		-c:a aac -b:a 128k -ac 2 -movflags +faststart build/sample.mp4
+	@mv build/sample.mp4 $@
+
+# Tools, at the versions of tools/go.mod. Without cgo sqlc builds in a third
+# of the time.
+TOOL_golangci-lint := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+TOOL_gotestsum := gotest.tools/gotestsum
+TOOL_oapi-codegen := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
+TOOL_sqlc := github.com/sqlc-dev/sqlc/cmd/sqlc
+
+.cache/bin/%: tools/go.mod tools/go.sum
+	@echo "building $* (some minutes the first time)"
+	@CGO_ENABLED=0 $(GO) -C tools build -o ../$@ $(TOOL_$*)
+	@touch $@
