@@ -102,13 +102,12 @@ func (h *Hub) Stop(id string, reason error) {
 	if !ok {
 		return
 	}
-	s.mu.Lock()
-	p := s.publisher
-	s.mu.Unlock()
-	s.seal()
-	if p != nil {
+	// The kick comes before the wait, so that the publisher hears the reason
+	// and not just that its writes fail.
+	if p, _ := s.shut(reason, false); p != nil {
 		p.kick(reason)
 	}
+	s.outputs.Wait()
 }
 
 // Close stops all streams and refuses new publishers.
@@ -146,6 +145,8 @@ func (s *Stream) attach(p *Publisher) bool {
 	s.epoch++
 	p.stream, p.firstEpoch = s, s.epoch
 	s.publisher = p
+	// The new publisher may carry other kinds than the old one.
+	s.video, s.audio, s.hasVideo = nil, nil, false
 	s.mu.Unlock()
 	if old != nil {
 		old.kick(ErrReplaced)

@@ -60,12 +60,15 @@ func (p *Publisher) Close() {
 	if s.ReconnectWindow > 0 {
 		// The owner of the database record decides when the window is over and
 		// calls Hub.Stop; the timer only frees memory should that never come.
-		s.window = time.AfterFunc(s.ReconnectWindow+windowGrace, s.seal)
+		s.window = time.AfterFunc(s.ReconnectWindow+windowGrace, s.expire)
 		s.mu.Unlock()
 		return
 	}
 	s.mu.Unlock()
-	s.seal()
+	// Only if no other publisher came in between.
+	if _, done := s.shut(ErrStopped, true); done {
+		s.outputs.Wait()
+	}
 }
 
 func (p *Publisher) kick(reason error) {

@@ -42,7 +42,7 @@ func (m *meter) add(u *Unit) {
 	if m.first == 0 {
 		m.first = now
 	}
-	b := &m.buckets[now%int64(len(m.buckets))]
+	b := &m.buckets[uint64(now)%uint64(len(m.buckets))]
 	if b.second != now {
 		*b = bucket{second: now}
 	}
@@ -59,6 +59,9 @@ func (m *meter) add(u *Unit) {
 func (m *meter) rates(now time.Time) (videoKbps, audioKbps int, fps float64) {
 	end := now.Unix()
 	from := max(end-statsWindow, m.first)
+	if from == m.first && end-from > 1 {
+		from++ // the first second is incomplete, and would lower the average
+	}
 	seconds := end - from
 	if m.first == 0 || seconds <= 0 {
 		return 0, 0, 0

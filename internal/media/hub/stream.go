@@ -37,13 +37,14 @@ type Stream struct {
 	meter     meter
 	window    *time.Timer
 	isSealed  bool
+	reason    error // why it was sealed, for the publisher's next write
 
 	hasVideo bool // written under mu; read by push, which runs under mu
 }
 
 // Subscribe gives an output a place in the stream, from the next unit on.
 func (s *Stream) Subscribe() *Reader {
-	r := &Reader{stream: s, wake: make(chan struct{}, 1), skipping: false}
+	r := &Reader{stream: s, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isSealed {
@@ -110,10 +111,16 @@ func (s *Stream) Stats() Stats {
 func (s *Stream) write(p *Publisher, u *Unit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.publisher != p {
+	switch {
+	case s.isSealed:
+		return s.reason
+	case s.publisher != p:
 		return ErrReplaced
 	}
 	u.Epoch = s.epoch
+	if u.Arrived.IsZero() {
+		u.Arrived = s.hub.config.Now()
+	}
 	if u.Track.Codec.Video() {
 		s.video, s.hasVideo = u.Track, true
 	} else {
@@ -138,12 +145,23 @@ func (s *Stream) forget(r *Reader) {
 	}
 }
 
-// seal ends the stream: readers get what is queued and then io.EOF. It returns
-// when every output that holds the stream is done. Idempotent.
-func (s *Stream) seal() {
+// expire seals the stream when its reconnect window is over, unless a
+// publisher came back at that very moment.
+func (s *Stream) expire() {
+	s.shut(ErrStopped, true)
+}
+
+// shut ends the stream: readers get what is queued and then io.EOF. It does
+// not wait for the outputs, and returns the publisher that the stream had. With onlyIdle it leaves a stream with a publisher alone;
+// done tells whether this call closed it.
+func (s *Stream) shut(reason error, onlyIdle bool) (p *Publisher, done bool) {
 	s.mu.Lock()
-	first := !s.isSealed
-	s.isSealed = true
+	if s.isSealed || (onlyIdle && s.publisher != nil) {
+		s.mu.Unlock()
+		return nil, false
+	}
+	s.isSealed, s.reason = true, reason
+	p = s.publisher
 	s.publisher = nil
 	if s.window != nil {
 		s.window.Stop()
@@ -151,12 +169,10 @@ func (s *Stream) seal() {
 	readers := s.readers
 	s.readers = nil
 	s.mu.Unlock()
-	if first {
-		for _, r := range readers {
-			r.end(false)
-		}
-		close(s.sealed)
-		s.hub.remove(s)
+	for _, r := range readers {
+		r.end(false)
 	}
-	s.outputs.Wait()
+	s.hub.remove(s)
+	close(s.sealed)
+	return p, true
 }
