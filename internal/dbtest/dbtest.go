@@ -1,0 +1,193 @@
+// Package dbtest gives tests a real database: migrated, empty, their own.
+//
+//	func TestMain(m *testing.M) { dbtest.Main(m) }
+//
+//	func TestBid(t *testing.T) {
+//		pool := dbtest.New(t)
+//		…
+//	}
+//
+// The databases are on the server that TEST_DATABASE_URL names (a URL of a
+// superuser; cmd/testdb starts one for a whole test run). When it is unset the
+// first use starts a throw-away server for this process, which takes about a
+// second; Main stops it, and it also ends when the process is killed.
+//
+// The migrations run once per content of the schema folder, into a template
+// that later runs and other processes use too; a new database is a copy of it.
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/postgres"
+)
+
+const (
+	// closeTimeout is how long a test's connections may take to come back.
+	closeTimeout = 10 * time.Second
+	// maxConns of one test's pool: several tests and packages share the server.
+	maxConns = 10
+)
+
+// current is this process's server. A test binary has no other place from
+// where TestMain could hand it to the tests.
+//
+//nolint:gochecknoglobals // see above
+var current process
+
+// process is what the tests of one test binary share.
+type process struct {
+	start sync.Once
+	// inMain is set by Main, before any test runs.
+	inMain  bool
+	cluster *cluster
+	err     error
+
+	shareOnce sync.Once
+	shared    *database
+	shareErr  error
+}
+
+// Main runs a package's tests, removes what they used and exits. The functions
+// in after run when everything is gone, goleak.Find for example; an error of
+// one of them fails the run.
+func Main(m *testing.M, after ...func() error) {
+	current.inMain = true
+	code := m.Run()
+	after = append([]func() error{current.stop}, after...)
+	for _, f := range after {
+		if err := f(); err != nil {
+			fmt.Fprintln(os.Stderr, "after the tests:", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// New makes a migrated database for one test or benchmark and returns a pool of
+// at most 10 connections to it. Both go when the test ends; connections that
+// the test didn't give back by then fail it.
+func New(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	c := current.get(t)
+	template, err := c.migratedTemplate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.open(t, template).pool
+}
+
+// NewEmpty is New without the migrations: for tests of these.
+func NewEmpty(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	return current.get(t).open(t, "template0").pool
+}
+
+// Shared returns the one migrated database that all tests of this process
+// share, for tests that keep to rows of their own (one tenant per test). Main
+// removes it. The pool must not be closed.
+func Shared(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	c := current.get(t)
+	current.shareOnce.Do(func() {
+		// Not the context of the test that happens to come first.
+		ctx := context.WithoutCancel(t.Context())
+		template, err := c.migratedTemplate(ctx)
+		if err == nil {
+			current.shared, err = c.create(ctx, template, 2*maxConns)
+		}
+		current.shareErr = err
+	})
+	if current.shareErr != nil {
+		t.Fatal(current.shareErr)
+	}
+	return current.shared.pool
+}
+
+func (p *process) get(t testing.TB) *cluster {
+	t.Helper()
+	if !p.inMain {
+		t.Fatal("the package needs func TestMain(m *testing.M) { dbtest.Main(m) }")
+	}
+	p.start.Do(func() { p.cluster, p.err = openCluster(context.WithoutCancel(t.Context())) })
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	return p.cluster
+}
+
+// stop removes the shared database and the server, whichever exist.
+func (p *process) stop() error {
+	if p.cluster == nil {
+		return nil
+	}
+	if p.shared != nil {
+		if err := p.shared.remove(); err != nil {
+			return err
+		}
+	}
+	return p.cluster.close()
+}
+
+// open makes a database that goes with the test.
+func (c *cluster) open(t testing.TB, template string) *database {
+	t.Helper()
+	db, err := c.create(t.Context(), template, maxConns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// database is one database and the pool that leads to it.
+type database struct {
+	cluster *cluster
+	name    string
+	pool    *pgxpool.Pool
+}
+
+// remove closes the pool and drops the database, even from under connections
+// that somebody still holds; these are an error.
+func (d *database) remove() error {
+	closed := make(chan struct{})
+	go func() { d.pool.Close(); close(closed) }()
+	var leak error
+	select {
+	case <-closed:
+	case <-time.After(closeTimeout):
+		leak = fmt.Errorf("%d connections to the test database were not given back", d.pool.Stat().AcquiredConns())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	if _, err := d.cluster.admin.Exec(ctx, "DROP DATABASE IF EXISTS "+d.name+" WITH (FORCE)"); err != nil {
+		return fmt.Errorf("drop the test database: %w", err)
+	}
+	return leak
+}
+
+// create makes a copy of the template and opens it.
+func (c *cluster) create(ctx context.Context, template string, conns int32) (*database, error) {
+	name := newName()
+	// Copying the files is two to three times as fast here as the default,
+	// which writes every page to the log.
+	if _, err := c.admin.Exec(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy", name, template)); err != nil {
+		return nil, fmt.Errorf("create a test database: %w", err)
+	}
+	pool, err := postgres.Open(ctx, c.urlOf(name), postgres.Options{MaxConns: conns, ApplicationName: "showfloor-test"})
+	if err != nil {
+		return nil, fmt.Errorf("open a test database: %w", err)
+	}
+	return &database{cluster: c, name: name, pool: pool}, nil
+}

@@ -1,0 +1,195 @@
+// Package embedded runs a private PostgreSQL server inside the data folder, for
+// installations that do not bring a database of their own.
+//
+// The server is a child process that listens on a Unix socket only. What it
+// keeps:
+//
+//	<Dir>/lock            held by the process that uses the folder (LockDir)
+//	<Dir>/postgres/data   the cluster; complete from the moment it exists
+//	<Dir>/postgres/run    the socket
+//	<Dir>/postgres/log    what the server writes, and log.1, the part before
+//	<Dir>/postgres-moved  only when the cluster had to be put elsewhere: its path
+//
+// PostgreSQL refuses to run as root, so as root the child runs under the
+// account "postgres" or "nobody". Such an account cannot enter a folder below,
+// say, /root; then the cluster goes to /var/tmp/showfloor-<hash of Dir>, which
+// is logged and noted in postgres-moved.
+//
+// The child gets a shutdown signal when this process dies (Linux), so that a
+// killed server leaves nothing behind; on other systems the next Start stops
+// what is left.
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// How long Stop waits before it asks less politely. The kernel needs a moment
+// to reap backends even after SIGQUIT.
+const (
+	fastShutdown      = 6 * time.Second
+	immediateShutdown = 3 * time.Second
+)
+
+// Options of Start. Only Dir is required.
+type Options struct {
+	// Dir is the data folder; it is made when it does not exist.
+	Dir string
+	// BinDir holds initdb and postgres. Empty: PATH and the usual folders are
+	// searched.
+	BinDir string
+	// Fast gives up durability for speed: for tests only, a crash of the
+	// machine loses the data.
+	Fast bool
+	// Lock is the caller's hold on Dir. Nil: Start takes one and Stop gives it
+	// back.
+	Lock *DirLock
+	// Log hears what the operator should know; slog.Default() when nil.
+	Log *slog.Logger
+}
+
+// Server is a running PostgreSQL server that belongs to this process.
+type Server struct {
+	process *process
+	socket  *socketDir
+	log     *serverLog
+	conn    string
+	// release gives back what Start took, after the process has ended.
+	release func() error
+
+	mu       sync.Mutex
+	stopping bool
+	stopOnce sync.Once
+	stopErr  error
+}
+
+// Start brings the server up and returns when it accepts connections. The first
+// start makes the cluster (about a second); crash recovery may take longer, ctx
+// is the only bound. A *LockedError tells that another process uses Dir.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Lock != nil {
+		return start(ctx, o, func() error { return nil })
+	}
+	lock, err := LockDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := start(ctx, o, lock.Unlock)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	return s, nil
+}
+
+func start(ctx context.Context, o Options, release func() error) (*Server, error) {
+	home, err := findHome(o.Dir, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	if err := home.stopOrphan(ctx, o.Log); err != nil {
+		return nil, err
+	}
+	bin, err := findBinaries(ctx, o.BinDir, home.dataVersion())
+	if err != nil {
+		return nil, err
+	}
+	if err := home.ensureCluster(ctx, bin, o.Fast); err != nil {
+		return nil, err
+	}
+	socket, err := home.openSocketDir()
+	if err != nil {
+		return nil, err
+	}
+	log, err := openServerLog(filepath.Join(home.base, "log"))
+	if err != nil {
+		return nil, errors.Join(err, socket.remove())
+	}
+	child, err := home.launch(ctx, bin, socket.path, log, o.Fast)
+	if err != nil {
+		return nil, errors.Join(err, log.close(), socket.remove())
+	}
+	s := &Server{process: child, socket: socket, log: log, release: release, conn: connString(socket.path)}
+	go log.keepSmall(child.done)
+	return s, nil
+}
+
+// connString is a URL that pgx and psql understand. The user and the database
+// exist in every cluster.
+func connString(socketDir string) string {
+	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres",
+		RawQuery: url.Values{"host": {socketDir}, "port": {socketPort}, "sslmode": {"disable"}}.Encode()}
+	return u.String()
+}
+
+// ConnString returns the URL to connect with, as superuser. It holds no secret:
+// the permissions of the socket's folder are the guard.
+func (s *Server) ConnString() string { return s.conn }
+
+// Done is closed when the server has ended, by Stop or by itself.
+func (s *Server) Done() <-chan struct{} { return s.process.done }
+
+// Err tells why the server ended by itself, with the end of its log. It is nil
+// while the server runs and after Stop.
+func (s *Server) Err() error {
+	s.mu.Lock()
+	stopping := s.stopping
+	s.mu.Unlock()
+	select {
+	case <-s.process.done:
+	default:
+		return nil
+	}
+	if stopping {
+		return nil
+	}
+	return fmt.Errorf("the private PostgreSQL server ended unexpectedly (%s)%s", s.process.state(), s.log.tail())
+}
+
+// Stop ends the server and returns when it is gone: open connections are cut,
+// committed work is kept. When it does not go within some seconds, or when ctx
+// ends, it is made to (the next start then recovers) and an error tells so.
+// Later calls return the first one's result.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stopOnce.Do(func() { s.stopErr = s.stop(ctx) })
+	return s.stopErr
+}
+
+func (s *Server) stop(ctx context.Context) error {
+	s.mu.Lock()
+	select {
+	case <-s.process.done: // It ended by itself: Err keeps the reason.
+	default:
+		s.stopping = true
+	}
+	s.mu.Unlock()
+	err := s.process.shutdown(ctx)
+	return errors.Join(err, s.log.close(), s.socket.remove(), s.release())
+}
+
+// shutdown ends the postmaster: SIGINT (cut the connections, write everything),
+// then SIGQUIT (leave at once, recover on the next start), then SIGKILL.
+func (p *process) shutdown(ctx context.Context) error {
+	p.signal(syscall.SIGINT)
+	if p.wait(ctx, fastShutdown) {
+		return nil
+	}
+	p.signal(syscall.SIGQUIT)
+	if p.wait(context.WithoutCancel(ctx), immediateShutdown) {
+		return errors.New("the private PostgreSQL server had to be stopped without a checkpoint")
+	}
+	p.signal(os.Kill)
+	<-p.done
+	return errors.New("the private PostgreSQL server had to be killed")
+}

@@ -1,0 +1,144 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// How often a state file is looked at while waiting for it.
+	readyInterval = 3 * time.Millisecond
+	// How long a server that an earlier process left may take to end.
+	orphanPatience = 30 * time.Second
+	// How long backends of a killed server may take to notice.
+	leftoverPatience = 10 * time.Second
+	leftoverInterval = 100 * time.Millisecond
+)
+
+// launch starts the postmaster and returns when it accepts connections.
+func (h *home) launch(ctx context.Context, bin binaries, socketDir string, log *serverLog, fast bool) (*process, error) {
+	deadline := time.Now().Add(leftoverPatience)
+	for {
+		child, err := h.launchOnce(ctx, bin, socketDir, log, fast)
+		if err == nil {
+			return child, nil
+		}
+		// Backends of a postmaster that was killed end by themselves as soon
+		// as they look up from their query.
+		if !strings.Contains(err.Error(), "shared memory block") || time.Now().After(deadline) {
+			return nil, err
+		}
+		select {
+		case <-time.After(leftoverInterval):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+func (h *home) launchOnce(ctx context.Context, bin binaries, socketDir string, log *serverLog, fast bool) (*process, error) {
+	cmd := exec.Command(bin.path("postgres"), serverArgs(h.data(), socketDir, fast)...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = h.base, childEnv(), h.account.attributes()
+	cmd.Stdout, cmd.Stderr = log.file, log.file
+	child, err := startProcess(cmd, syscall.SIGINT)
+	if err != nil {
+		return nil, h.explainStart(bin, err)
+	}
+	ticker := time.NewTicker(readyInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-child.done:
+			return nil, fmt.Errorf("the private PostgreSQL server did not start (%s)%s", child.state(), log.tail())
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("start the private PostgreSQL server: %w%s", ctx.Err(), log.tail()), child.shutdown(ctx))
+		case <-ticker.C:
+		}
+		if pid, ready := readPostmaster(h.data()); ready && pid == cmd.Process.Pid {
+			return child, nil
+		}
+	}
+}
+
+// serverArgs holds what the program depends on and the operator must not
+// change; the rest is in postgresql.conf.
+func serverArgs(data, socketDir string, fast bool) []string {
+	args := []string{"-D", data, "-k", socketDir}
+	settings := []string{
+		"listen_addresses=", "port=" + socketPort, "unix_socket_permissions=0700",
+		"timezone=UTC", "log_timezone=UTC",
+		// To standard error only. A failed statement is the business of whoever
+		// sent it, and its text may hold personal data.
+		"log_destination=stderr", "logging_collector=off", "log_line_prefix=%m [%p] ", "log_min_messages=log",
+		"log_min_error_statement=panic", "log_min_duration_statement=-1", "log_statement=none",
+		"lc_messages=C",
+	}
+	if fast {
+		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal",
+			"max_wal_senders=0", "autovacuum=off", "max_connections=250", "checkpoint_timeout=1d")
+	}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	return args
+}
+
+// readPostmaster reads postmaster.pid: the postmaster's pid on line 1 (0 when
+// there is no file) and its state on line 8.
+func readPostmaster(data string) (pid int, ready bool) {
+	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	if err != nil {
+		return 0, false
+	}
+	lines := strings.Split(string(text), "\n")
+	pid, _ = strconv.Atoi(strings.TrimSpace(lines[0]))
+	return pid, len(lines) >= 8 && strings.TrimSpace(lines[7]) == "ready"
+}
+
+// stopOrphan ends a server of this cluster whose parent is gone, and removes a
+// postmaster.pid that names a process which is none: PostgreSQL itself would
+// refuse to start when the pid has been given to another program. The data
+// folder's lock makes sure that nobody else is using that server.
+func (h *home) stopOrphan(ctx context.Context, log *slog.Logger) error {
+	pid, _ := readPostmaster(h.data())
+	if pid == 0 {
+		return nil
+	}
+	if serves(pid, h.data()) {
+		log.Warn("stopping the PostgreSQL server that an earlier process left", "pid", pid)
+		if err := endOrphan(ctx, pid, h.data()); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(filepath.Join(h.data(), "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove a stale postmaster.pid: %w", err)
+	}
+	return nil
+}
+
+func endOrphan(ctx context.Context, pid int, data string) error {
+	ctx, cancel := context.WithTimeout(ctx, orphanPatience)
+	defer cancel()
+	if err := syscall.Kill(pid, syscall.SIGINT); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("stop the PostgreSQL server with pid %d that an earlier process left: %w", pid, err)
+	}
+	ticker := time.NewTicker(readyInterval)
+	defer ticker.Stop()
+	for serves(pid, data) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the PostgreSQL server with pid %d, left by an earlier process, does not end: stop it with kill -QUIT %d", pid, pid)
+		}
+	}
+	return nil
+}

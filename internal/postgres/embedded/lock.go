@@ -1,0 +1,123 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// DirLock is the hold of one process on a data folder. The kernel gives it back
+// when the process dies in whatever way.
+type DirLock struct{ file *os.File }
+
+// LockedError tells that another process uses the data folder.
+type LockedError struct {
+	Dir string
+	// PID of the holder, 0 when it is not known.
+	PID int
+}
+
+func (e *LockedError) Error() string {
+	holder, stop := "another process", "stop that process"
+	if e.PID != 0 {
+		holder = fmt.Sprintf("the process with pid %d", e.PID)
+		stop = fmt.Sprintf("stop it (kill %d)", e.PID)
+	}
+	return fmt.Sprintf("the data folder %s is in use by %s: %s, or set DATA_DIR to another folder", e.Dir, holder, stop)
+}
+
+// LockDir makes the folder if necessary and takes it for this process. It does
+// not wait: a *LockedError names the process that has it. As root the new
+// folder can be entered (not listed) by others, because the account that
+// PostgreSQL runs under has to get through.
+func LockDir(dir string) (*DirLock, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	if err := makeDataDir(dir); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	if err := flock(file); err != nil {
+		defer file.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock the data folder %s: %w", dir, err)
+		}
+		return nil, &LockedError{Dir: dir, PID: readHolder(file)}
+	}
+	lock := &DirLock{file: file}
+	if err := lock.writeHolder(); err != nil {
+		return nil, errors.Join(fmt.Errorf("data folder: %w", err), lock.Unlock())
+	}
+	return lock, nil
+}
+
+// Unlock gives the folder back. The file stays: removing it would let two
+// processes hold locks on two files of the same name.
+func (l *DirLock) Unlock() error {
+	if err := l.file.Truncate(0); err != nil && !errors.Is(err, os.ErrClosed) {
+		return errors.Join(err, l.file.Close())
+	}
+	if err := l.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func (l *DirLock) writeHolder() error {
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+func makeDataDir(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(dir, dataDirMode()); err != nil {
+		return err
+	}
+	return os.Chmod(dir, dataDirMode()) // Whatever the umask is.
+}
+
+func dataDirMode() fs.FileMode {
+	if os.Geteuid() == 0 {
+		return 0o711
+	}
+	return 0o700
+}
+
+func flock(file *os.File) error {
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// readHolder returns the pid in a lock file. The holder writes it right after
+// it got the lock, so an empty file is read again for a moment.
+func readHolder(file *os.File) int {
+	for range 40 {
+		text := make([]byte, 32)
+		n, _ := file.ReadAt(text, 0)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n]))); err == nil {
+			return pid
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return 0
+}

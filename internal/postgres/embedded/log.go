@@ -1,0 +1,116 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// The server's log is moved to log.1 (which is replaced) when it has grown
+// beyond this many bytes: so it takes about twice that at most.
+const (
+	logLimit    = 4 << 20
+	logInterval = time.Minute
+	// tailBytes of it are shown when the server does not start.
+	tailBytes = 2 << 10
+)
+
+// serverLog is the file that the server writes its messages to.
+type serverLog struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+	// from is where this run's messages begin.
+	from int64
+}
+
+// openServerLog opens the log for appending. The folder belongs to another
+// account when this process is root, so a link in it is not followed.
+func openServerLog(path string) (*serverLog, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("log of the private PostgreSQL server: %w", err)
+	}
+	log := &serverLog{path: path, file: file}
+	log.trim(logLimit)
+	if info, err := file.Stat(); err == nil {
+		log.from = info.Size()
+	}
+	return log, nil
+}
+
+// keepSmall trims the log every minute until done is closed.
+func (l *serverLog) keepSmall(done <-chan struct{}) {
+	ticker := time.NewTicker(logInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			l.trim(logLimit)
+		case <-done:
+			return
+		}
+	}
+}
+
+// trim moves the log's content to log.1 when it has more than limit bytes. The
+// server holds the file open, so it is copied and emptied, not renamed; a line
+// written in between is lost. Trouble with the log must not stop the server, so
+// a failure only leaves it as it is until the next time.
+func (l *serverLog) trim(limit int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	info, err := l.file.Stat()
+	if err != nil || info.Size() <= limit {
+		return
+	}
+	old, err := os.OpenFile(l.path+".1", os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return
+	}
+	// The newest part is what counts, however much was written in a minute.
+	skip := max(info.Size()-logLimit, 0)
+	_, err = io.Copy(old, io.NewSectionReader(l.file, skip, info.Size()-skip))
+	if errors.Join(err, old.Close()) == nil && l.file.Truncate(0) == nil {
+		l.from = 0
+	}
+}
+
+// tail returns the end of what this run wrote, ready to be put behind an error
+// message; "" when it wrote nothing.
+func (l *serverLog) tail() string {
+	file, err := os.Open(l.path) // The one we had may be closed by now.
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return ""
+	}
+	l.mu.Lock()
+	start := min(max(l.from, info.Size()-tailBytes), info.Size())
+	l.mu.Unlock()
+	text, err := io.ReadAll(io.NewSectionReader(file, start, info.Size()-start))
+	lines := strings.TrimSpace(string(text))
+	if err != nil || lines == "" {
+		return ""
+	}
+	return "; the end of " + l.path + ":\n  " + strings.ReplaceAll(lines, "\n", "\n  ")
+}
+
+func (l *serverLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	tempPrefix = "showfloor-testdb-"
+	// A folder younger than this may belong to a process that has not locked
+	// it yet.
+	tempGrace = time.Minute
+)
+
+// StartTemp brings up a fast throw-away server for tests in a new temporary
+// folder, which Stop removes. binDir is as in Options. Folders that killed processes left are removed
+// first.
+func StartTemp(ctx context.Context, binDir string, log *slog.Logger) (*Server, error) {
+	parent, err := tempParent()
+	if err != nil {
+		return nil, err
+	}
+	sweepTemp(parent)
+	dir, err := os.MkdirTemp(parent, tempPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the test database: %w", err)
+	}
+	if err := os.Chmod(dir, dataDirMode()); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	s, err := Start(ctx, Options{Dir: dir, BinDir: binDir, Fast: true, Log: log})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	unlock := s.release
+	s.release = func() error { return errors.Join(unlock(), os.RemoveAll(dir)) }
+	return s, nil
+}
+
+// tempParent is the temporary folder, or /tmp when the account that PostgreSQL
+// runs under can't enter that.
+func tempParent() (string, error) {
+	account, err := chooseAccount(accountNames()...)
+	if err != nil {
+		return "", err
+	}
+	if closed, err := account.closedParent(os.TempDir()); err != nil || closed != "" {
+		return "/tmp", nil
+	}
+	return os.TempDir(), nil
+}
+
+// sweepTemp removes the folders of processes that were killed. It does what it
+// can: what can't be removed is somebody else's.
+func sweepTemp(parent string) {
+	dirs, _ := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
+	for _, dir := range dirs {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < tempGrace {
+			continue
+		}
+		if uid, _ := owner(info); int(uid) != os.Geteuid() {
+			continue
+		}
+		lock, err := LockDir(dir)
+		if err != nil {
+			continue
+		}
+		_ = os.RemoveAll(dir)
+		_ = lock.Unlock()
+	}
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+// migrationLock is the key of the advisory lock that lets one process migrate
+// while others wait: the letters "shfl".
+const migrationLock int64 = 0x7368666c
+
+// unlockTimeout bounds giving the lock back when the caller's context ended.
+const unlockTimeout = 5 * time.Second
+
+// Migrate brings the database to the newest version: the numbered files of
+// schema, then the job queue's own tables. Any number of processes may call it
+// at once; one works, the others wait and find nothing to do. A database that a
+// newer program has migrated is refused.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Logger) error {
+	own, err := migrationPool(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	defer own.Close()
+	conn, err := own.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", unreachable(own.Config().ConnConfig, err))
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
+		return fmt.Errorf("migrate: wait for another process: %w", err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
+		defer cancel()
+		// The lock also ends with the connection, just below.
+		_, _ = conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", migrationLock)
+	}()
+	if err := migrateSchema(ctx, own, schema, log); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if err := migrateQueue(ctx, own, log); err != nil {
+		return fmt.Errorf("migrate the job queue: %w", err)
+	}
+	return nil
+}
+
+// migrationPool opens a few connections beside the caller's, without time
+// limits: building an index on a large table takes what it takes, and so does
+// waiting for another process that does.
+func migrationPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error) {
+	config := pool.Config()
+	config.MaxConns, config.MinConns, config.MinIdleConns = 4, 0, 0
+	config.ConnConfig.RuntimeParams["statement_timeout"] = "0"
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+func migrateSchema(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Logger) (err error) {
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, schema)
+	if err != nil {
+		return err
+	}
+	current, newest, err := provider.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if current > newest {
+		return fmt.Errorf("the database is at version %d, but this program knows only %d: start the newer program again, or restore a backup", current, newest)
+	}
+	results, err := provider.Up(ctx)
+	for _, result := range results {
+		log.Info("database migrated", "file", result.Source.Path, "took", result.Duration.Round(time.Millisecond))
+	}
+	return err
+}
+
+func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
+	migrator, err := newQueueMigrator(pool)
+	if err != nil {
+		return err
+	}
+	result, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	if err != nil {
+		return err
+	}
+	if len(result.Versions) > 0 {
+		log.Info("job queue migrated", "versions", len(result.Versions))
+	}
+	return nil
+}
+
+// QueueVersion returns the newest version of the job queue's tables that this
+// program knows.
+func QueueVersion() (int, error) {
+	migrator, err := newQueueMigrator(nil)
+	if err != nil {
+		return 0, err
+	}
+	newest := 0
+	for _, migration := range migrator.AllVersions() {
+		newest = max(newest, migration.Version)
+	}
+	return newest, nil
+}
+
+func newQueueMigrator(pool *pgxpool.Pool) (*rivermigrate.Migrator[pgx.Tx], error) {
+	// Its own log is about each step; ours tells what changed.
+	return rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+}

@@ -1,0 +1,126 @@
+// Package postgres is how the program talks to its database: the pool,
+// transactions, migrations, and what its errors mean.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// connectTimeout bounds one attempt to connect.
+const connectTimeout = 5 * time.Second
+
+// Options of Open. A zero value stands for the default in brackets.
+type Options struct {
+	// MaxConns is how many connections the pool opens at most [20].
+	MaxConns int32
+	// ApplicationName is what pg_stat_activity shows ["showfloor"].
+	ApplicationName string
+	// StatementTimeout ends a statement that runs longer [30 s]. It protects
+	// the pool from a query that never returns.
+	StatementTimeout time.Duration
+	// IdleInTransactionTimeout ends a transaction that its owner forgot, and
+	// with it the locks it holds [30 s].
+	IdleInTransactionTimeout time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxConns == 0 {
+		o.MaxConns = 20
+	}
+	if o.ApplicationName == "" {
+		o.ApplicationName = "showfloor"
+	}
+	if o.StatementTimeout == 0 {
+		o.StatementTimeout = 30 * time.Second
+	}
+	if o.IdleInTransactionTimeout == 0 {
+		o.IdleInTransactionTimeout = 30 * time.Second
+	}
+	return o
+}
+
+// Open connects to the database that the URL (or keyword string) names and
+// checks that it answers. Every session works in UTC, and a timestamptz is
+// scanned as UTC. Settings that the URL itself carries win over Options. No
+// error shows the password.
+func Open(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// The parser's own message may quote a part of the password.
+		return nil, errors.New("the database URL can't be read: it has to look like postgres://user:password@host:5432/name, " +
+			"with special characters in the password %-encoded")
+	}
+	configure(config, o.withDefaults(), strings.Contains(url, "pool_max_conns"))
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, unreachable(config.ConnConfig, err)
+	}
+	return pool, nil
+}
+
+func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
+	if !keepMaxConns {
+		config.MaxConns = o.MaxConns
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	defaults := map[string]string{
+		"application_name":                    o.ApplicationName,
+		"statement_timeout":                   milliseconds(o.StatementTimeout),
+		"idle_in_transaction_session_timeout": milliseconds(o.IdleInTransactionTimeout),
+		"timezone":                            "UTC",
+	}
+	for name, value := range defaults {
+		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
+			Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		return nil
+	}
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// unreachable names the server that doesn't answer and says why, in one line.
+func unreachable(config *pgx.ConnConfig, err error) error {
+	where := config.Host
+	if !strings.HasPrefix(where, "/") {
+		where += ":" + strconv.Itoa(int(config.Port))
+	}
+	cause := errors.New(strings.Join(strings.Fields(err.Error()), " "))
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		cause = refused
+	}
+	return &UnreachableError{Server: where, Database: config.Database, User: config.User, Cause: cause}
+}
+
+// UnreachableError tells that the database could not be connected to.
+type UnreachableError struct {
+	Server, Database, User string
+	Cause                  error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("can't connect to database %q on %s as %q: %v", e.Database, e.Server, e.User, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Cause }
