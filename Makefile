@@ -102,11 +102,11 @@ help: ## list the targets
 # Pages: npm runs only when the lock file changed, the copy step only when a
 # page did.
 .PHONY: web
-web: .cache/web
+web: web/dist/index.html
 
-.cache/web: web/build.mjs web/node_modules/.package-lock.json $(shell find web/src -type f 2>/dev/null)
+web/dist/index.html: web/build.mjs web/node_modules/.package-lock.json $(shell find web/src -type f 2>/dev/null)
 	@node web/build.mjs
-	@mkdir -p $(@D) && touch $@
+	@touch $@
 
 web/node_modules/.package-lock.json: web/package-lock.json
 	@echo "fetching the scripts of the web pages"

@@ -1,0 +1,211 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/browsertest"
+	"showfloor/web"
+)
+
+const (
+	phoneWidth  = 390
+	phoneHeight = 844
+	deskWidth   = 1280
+	deskHeight  = 800
+)
+
+func builtPages(t *testing.T) *web.Pages {
+	t.Helper()
+
+	pages, err := web.NewPages(web.Files())
+	require.NoError(t, err)
+	require.True(t, pages.Built(), "the pages are not built: run `make web`")
+
+	return pages
+}
+
+// serve mounts the pages as the server does, with further handlers by pattern.
+func serve(t *testing.T, more map[string]http.HandlerFunc) string {
+	t.Helper()
+
+	mux := http.NewServeMux()
+	mux.Handle("/", builtPages(t))
+	for pattern, handler := range more {
+		mux.HandleFunc(pattern, handler)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+
+	return server.URL
+}
+
+// publish lets ffmpeg write a live HLS stream, key frames and segments of one
+// second, and returns its folder and a function that ends the broadcast.
+func publish(t *testing.T) (folder string, end func()) {
+	t.Helper()
+
+	folder = t.TempDir()
+	ffmpeg := exec.CommandContext(t.Context(), "ffmpeg", strings.Fields(`-hide_banner -loglevel error -nostdin -re
+		-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000
+		-c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 25 -b:v 800k -c:a aac
+		-f hls -hls_time 1 -hls_list_size 6 -hls_flags delete_segments+program_date_time+temp_file`)...)
+	ffmpeg.Args = append(ffmpeg.Args, filepath.Join(folder, "live.m3u8"))
+	require.NoError(t, ffmpeg.Start())
+
+	end = func() {
+		_ = ffmpeg.Process.Signal(syscall.SIGINT) // may have ended already
+		_ = ffmpeg.Wait()                         // 255 after the signal
+	}
+	t.Cleanup(end)
+
+	return folder, end
+}
+
+func messageIs(text string) string {
+	return `!document.getElementById("notice").hidden &&
+		document.getElementById("message").textContent.includes("` + text + `")`
+}
+
+func TestPlayerPlaysABroadcastToItsEnd(t *testing.T) {
+	t.Parallel()
+
+	folder, end := publish(t)
+	origin := serve(t, map[string]http.HandlerFunc{
+		"/hls/": http.StripPrefix("/hls/", http.FileServer(http.Dir(folder))).ServeHTTP,
+	})
+	tab := browsertest.New(t)
+	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+
+	// Opened before there is a playlist: the page waits and tries again.
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/player?src=/hls/live.m3u8"))
+	browsertest.WaitFor(t, tab, `showfloorPlayer.hls && showfloorPlayer.video.currentTime > 1`)
+	browsertest.WaitFor(t, tab, `showfloorPlayer.hls.latency > 0`)
+	for _, figure := range []string{"latency", "buffer", "resolution", "bitrate", "dropped"} {
+		browsertest.WaitFor(t, tab, `document.getElementById("`+figure+`").textContent !== "–"`)
+	}
+	require.Equal(t, "640 × 360", browsertest.Value[string](t, tab, `document.getElementById("resolution").textContent`))
+	require.True(t, browsertest.Value[bool](t, tab, `document.getElementById("notice").hidden`))
+	browsertest.Screenshot(t, tab, "player-light")
+
+	// Far behind, one press leads back to the live edge.
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`showfloorPlayer.video.pause()`))
+	browsertest.WaitFor(t, tab, `showfloorPlayer.hls.latency > showfloorPlayer.hls.targetLatency + 1.5`)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#edge")))
+	browsertest.WaitFor(t, tab, `!showfloorPlayer.video.paused &&
+		showfloorPlayer.hls.latency < showfloorPlayer.hls.targetLatency + 1.5`)
+
+	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
+	browsertest.Screenshot(t, tab, "player-phone-dark")
+
+	end()
+	browsertest.WaitFor(t, tab, messageIs("The broadcast has ended"))
+	require.Empty(t, log.Outside(origin))
+	for _, complaint := range log.Complaints() {
+		require.Contains(t, complaint, "404", "only the playlist that isn't there yet may be complained of")
+	}
+}
+
+func TestPlayerSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+
+	answer := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+	}
+	origin := serve(t, map[string]http.HandlerFunc{
+		"/gone.m3u8":    answer(http.StatusNotFound),
+		"/expired.m3u8": answer(http.StatusForbidden),
+		"/page.m3u8":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+	})
+	tab := browsertest.New(t)
+	browsertest.Look(t, tab, deskWidth, deskHeight, true)
+
+	for _, c := range []struct{ name, address, says string }{
+		{"nothing", "", "Paste the playback URL"},
+		{"other-scheme", "?src=" + "ftp://example.com/a.m3u8", "can’t be played here"},
+		{"not-secure", "?src=" + "http://example.com/a.m3u8", "can’t be played here"},
+		{"script", "?src=" + "javascript:alert(1)", "can’t be played here"},
+		{"not-started", "#src=/gone.m3u8", "hasn’t started"},
+		{"expired", "#/expired.m3u8", "no longer valid"},
+		{"no-playlist", "?src=/page.m3u8", "no HLS playlist"},
+		{"unreachable", "?src=https://showfloor.invalid/a.m3u8", "can’t be reached"},
+	} {
+		browsertest.Run(t, tab, chromedp.Navigate("about:blank"), chromedp.Navigate(origin+"/player"+c.address))
+		browsertest.WaitFor(t, tab, messageIs(c.says))
+		browsertest.Screenshot(t, tab, "player-says-"+c.name)
+	}
+}
+
+func TestReferenceShowsTheServersOwnDocument(t *testing.T) {
+	t.Parallel()
+
+	const document = `{"openapi":"3.0.3","info":{"title":"Showfloor API","version":"1.0.0"},"servers":[{"url":"/"}],
+		"tags":[{"name":"streams","description":"Live streams"}],"security":[{"bearer":[]}],
+		"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}}},
+		"paths":{"/v1/me/streams":{"get":{"operationId":"listStreams","tags":["streams"],"summary":"List streams",
+		"responses":{"200":{"description":"newest first"}}}}}}`
+	var asked atomic.Value
+	origin := serve(t, map[string]http.HandlerFunc{
+		"/openapi.json": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(document))
+		},
+		"/v1/me/streams": func(w http.ResponseWriter, r *http.Request) {
+			asked.Store(r.Method)
+			_, _ = w.Write([]byte("[]"))
+		},
+	})
+	tab := browsertest.New(t)
+	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/docs?url=https://showfloor.invalid/other.json"),
+		chromedp.WaitVisible(chromedp.CSS(".opblock-summary")))
+	require.Equal(t, "Showfloor API", browsertest.Value[string](t, tab, `document.title`))
+	browsertest.Run(t, tab,
+		chromedp.Click(chromedp.CSS(".opblock-summary-control")),
+		chromedp.Click(chromedp.CSS(".try-out__btn")),
+		chromedp.Click(chromedp.CSS(".execute")),
+		chromedp.WaitVisible(chromedp.CSS(".live-responses-table")))
+	require.Equal(t, http.MethodGet, asked.Load())
+	browsertest.Screenshot(t, tab, "docs-light")
+
+	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
+	browsertest.Screenshot(t, tab, "docs-phone-dark")
+	require.Empty(t, log.Outside(origin))
+	require.Empty(t, log.Complaints())
+}
+
+func TestLandingPageTellsWhetherTheServerIsReady(t *testing.T) {
+	t.Parallel()
+
+	var ready atomic.Bool
+	origin := serve(t, map[string]http.HandlerFunc{
+		"/v1/health/ready": func(w http.ResponseWriter, _ *http.Request) {
+			if !ready.Load() {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		},
+	})
+	tab := browsertest.New(t)
+	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/"))
+	browsertest.WaitFor(t, tab, `document.getElementById("health").textContent.includes("not ready")`)
+	browsertest.Screenshot(t, tab, "landing-phone-dark")
+
+	ready.Store(true)
+	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+	browsertest.Run(t, tab, chromedp.Reload())
+	browsertest.WaitFor(t, tab, `document.getElementById("health").textContent.includes("All parts are ready")`)
+	browsertest.Screenshot(t, tab, "landing-light")
+}

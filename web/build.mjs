@@ -1,0 +1,41 @@
+// Fills web/dist, which the server embeds: our pages from web/src and the few
+// files of web/node_modules that they load. No bundler: everything is served
+// as it stands here, from this server alone. Large files lie there gzipped too.
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+
+const web = dirname(fileURLToPath(import.meta.url));
+const dist = join(web, 'dist');
+const assets = join(dist, 'assets');
+
+const fromModules = {
+  'hls.js/dist/hls.min.mjs': 'hls.mjs',
+  'hls.js/dist/hls.worker.js': 'hls.worker.js',
+  'hls.js/LICENSE': 'hls.LICENSE.txt',
+  'swagger-ui-dist/swagger-ui-bundle.js': 'swagger-ui.js',
+  'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt': 'swagger-ui-bundle.js.LICENSE.txt',
+  'swagger-ui-dist/swagger-ui.css': 'swagger-ui.css',
+  'swagger-ui-dist/LICENSE': 'swagger-ui.LICENSE.txt',
+  'swagger-ui-dist/NOTICE': 'swagger-ui.NOTICE.txt',
+};
+
+for (const name of await readdir(dist)) {
+  if (name !== '.gitkeep') await rm(join(dist, name), { recursive: true });
+}
+await mkdir(assets);
+
+// Pages lie at the top, what they load in assets/.
+for (const name of await readdir(join(web, 'src'))) {
+  await cp(join(web, 'src', name), join(name.endsWith('.html') ? dist : assets, name));
+}
+for (const [from, to] of Object.entries(fromModules)) {
+  await cp(join(web, 'node_modules', from), join(assets, to));
+}
+
+const large = 8 << 10; // bytes; below that compression gains nothing
+for (const name of await readdir(assets)) {
+  const content = await readFile(join(assets, name));
+  if (content.length >= large) await writeFile(join(assets, `${name}.gz`), gzipSync(content, { level: 9 }));
+}

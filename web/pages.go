@@ -1,0 +1,161 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+// policy is the Content-Security-Policy of every page: scripts, styles and
+// data come from this server, nothing runs inline, nobody else frames it.
+const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
+
+// Pages serves the embedded pages: "/", "/docs", "/player" and what they load
+// below "/assets/". All other paths are answered with 404.
+type Pages struct {
+	files map[string]page // by request path
+}
+
+type page struct {
+	name    string // with the extension that gives the content type
+	content []byte
+	gzipped []byte // nil when compression gains nothing
+	etag    string
+	policy  string // empty for assets
+}
+
+// NewPages reads the embedded files, or those of another folder with the same
+// layout. Pages that were not built are absent.
+func NewPages(files fs.FS) (*Pages, error) {
+	pages := &Pages{files: map[string]page{}}
+	if err := pages.readAssets(files); err != nil {
+		return nil, err
+	}
+
+	for _, p := range []struct{ path, name, policy string }{
+		{"/", "index.html", policy},
+		// The viewer's stylesheet holds its icons as data: images.
+		{"/docs", "docs.html", policy + "; img-src 'self' data:"},
+		// Streams come from any https host, and reach the element as blob:.
+		{"/player", "player.html", policy + "; connect-src 'self' https:; media-src 'self' https: blob:"},
+	} {
+		content, err := fs.ReadFile(files, p.name)
+		if err != nil {
+			continue // not built
+		}
+		pages.files[p.path] = newPage(p.name, content, nil, p.policy)
+	}
+
+	return pages, nil
+}
+
+// Paths returns the routes to mount, a trailing "*" standing for the rest.
+func Paths() []string {
+	return []string{"/", "/docs", "/player", "/assets/*"}
+}
+
+// Built says whether the pages are there.
+func (p *Pages) Built() bool {
+	return len(p.files) > 0
+}
+
+func (p *Pages) readAssets(files fs.FS) error {
+	names, err := fs.Glob(files, "assets/*")
+	if err != nil {
+		return fmt.Errorf("list assets: %w", err)
+	}
+
+	contents := map[string][]byte{}
+	for _, name := range names {
+		if contents[name], err = fs.ReadFile(files, name); err != nil {
+			return fmt.Errorf("read page asset: %w", err)
+		}
+	}
+	for name := range maps.Keys(contents) {
+		if path.Ext(name) != ".gz" {
+			p.files["/"+name] = newPage(name, contents[name], contents[name+".gz"], "")
+		}
+	}
+
+	return nil
+}
+
+func newPage(name string, content, gzipped []byte, policy string) page {
+	const tagBytes = 8
+	sum := sha256.Sum256(content)
+
+	return page{
+		name:    name,
+		content: content,
+		gzipped: gzipped,
+		etag:    hex.EncodeToString(sum[:tagBytes]),
+		policy:  policy,
+	}
+}
+
+// ServeHTTP answers GET and HEAD. Browsers keep what they have and ask
+// whether it is still current, so that an upgrade shows at once.
+func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	file, ok := p.files[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+
+		return
+	}
+
+	head := w.Header()
+	head.Set("Content-Type", contentType(file.name))
+	head.Set("Cache-Control", "no-cache")
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Referrer-Policy", "same-origin")
+	if file.policy != "" {
+		head.Set("Content-Security-Policy", file.policy)
+	}
+
+	content, etag := file.content, file.etag
+	if file.gzipped != nil {
+		head.Set("Vary", "Accept-Encoding")
+		if acceptsGzip(r) {
+			head.Set("Content-Encoding", "gzip")
+			content, etag = file.gzipped, etag+"-gzip"
+		}
+	}
+	head.Set("Etag", `"`+etag+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// contentType doesn't ask the system's tables for scripts: a wrong entry
+// there keeps browsers from running them.
+func contentType(name string) string {
+	switch ext := path.Ext(name); ext {
+	case ".js", ".mjs":
+		return "text/javascript; charset=utf-8"
+	default:
+		return mime.TypeByExtension(ext)
+	}
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(strings.TrimSpace(coding), ";")
+		if name == "gzip" {
+			return strings.TrimSpace(weight) != "q=0"
+		}
+	}
+
+	return false
+}

@@ -1,0 +1,124 @@
+package web_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/web"
+)
+
+func get(t *testing.T, h http.Handler, method, path string, header ...string) *http.Response {
+	t.Helper()
+
+	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+
+	return w.Result()
+}
+
+func body(t *testing.T, from io.Reader) string {
+	t.Helper()
+
+	content, err := io.ReadAll(from)
+	require.NoError(t, err)
+
+	return string(content)
+}
+
+func somePages(t *testing.T) *web.Pages {
+	t.Helper()
+
+	pages, err := web.NewPages(fstest.MapFS{
+		"index.html":       {Data: []byte("<h1>home</h1>")},
+		"player.html":      {Data: []byte("<video>")},
+		"assets/a.mjs":     {Data: []byte("export {}")},
+		"assets/big.js":    {Data: []byte("plain")},
+		"assets/big.js.gz": {Data: []byte("packed")},
+	})
+	require.NoError(t, err)
+
+	return pages
+}
+
+func TestPagesCarryAStrictPolicy(t *testing.T) {
+	t.Parallel()
+
+	pages := somePages(t)
+	for _, path := range []string{"/", "/player"} {
+		answer := get(t, pages, http.MethodGet, path)
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		require.Equal(t, "text/html; charset=utf-8", answer.Header.Get("Content-Type"))
+		require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'self'")
+		require.NotContains(t, answer.Header.Get("Content-Security-Policy"), "unsafe")
+		require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"))
+	}
+	require.Equal(t, "<h1>home</h1>", body(t, get(t, pages, http.MethodGet, "/").Body))
+}
+
+func TestPagesAreRevalidated(t *testing.T) {
+	t.Parallel()
+
+	pages := somePages(t)
+	first := get(t, pages, http.MethodGet, "/assets/a.mjs")
+	require.Equal(t, "text/javascript; charset=utf-8", first.Header.Get("Content-Type"))
+	require.Equal(t, "no-cache", first.Header.Get("Cache-Control"))
+
+	again := get(t, pages, http.MethodGet, "/assets/a.mjs", "If-None-Match", first.Header.Get("Etag"))
+	require.Equal(t, http.StatusNotModified, again.StatusCode)
+}
+
+func TestPagesSendGzipToThoseWhoTakeIt(t *testing.T) {
+	t.Parallel()
+
+	pages := somePages(t)
+	for accepted, want := range map[string]string{
+		"":                  "plain",
+		"br":                "plain",
+		"gzip;q=0":          "plain",
+		"gzip":              "packed",
+		"br, gzip;q=0.8, *": "packed",
+	} {
+		answer := get(t, pages, http.MethodGet, "/assets/big.js", "Accept-Encoding", accepted)
+		require.Equal(t, want, body(t, answer.Body), accepted)
+		require.Equal(t, want == "packed", answer.Header.Get("Content-Encoding") == "gzip", accepted)
+		require.Equal(t, "Accept-Encoding", answer.Header.Get("Vary"))
+	}
+}
+
+func TestPagesRefuseTheRest(t *testing.T) {
+	t.Parallel()
+
+	pages := somePages(t)
+	require.Equal(t, http.StatusNotFound, get(t, pages, http.MethodGet, "/docs").StatusCode, "not built")
+	require.Equal(t, http.StatusNotFound, get(t, pages, http.MethodGet, "/assets/big.js.gz").StatusCode)
+	require.Equal(t, http.StatusNotFound, get(t, pages, http.MethodGet, "/assets/../index.html").StatusCode)
+
+	posted := get(t, pages, http.MethodPost, "/")
+	require.Equal(t, http.StatusMethodNotAllowed, posted.StatusCode)
+	require.Equal(t, "GET, HEAD", posted.Header.Get("Allow"))
+	require.Empty(t, body(t, get(t, pages, http.MethodHead, "/").Body))
+}
+
+func TestEmbeddedPagesAreWhole(t *testing.T) {
+	t.Parallel()
+
+	pages := builtPages(t)
+	for _, path := range []string{"/", "/docs", "/player", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js"} {
+		require.Equal(t, http.StatusOK, get(t, pages, http.MethodGet, path).StatusCode, path)
+	}
+
+	packed := get(t, pages, http.MethodGet, "/assets/hls.mjs", "Accept-Encoding", "gzip")
+	unpacked, err := gzip.NewReader(packed.Body)
+	require.NoError(t, err)
+	require.Equal(t, body(t, get(t, pages, http.MethodGet, "/assets/hls.mjs").Body), body(t, unpacked))
+}

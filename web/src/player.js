@@ -1,0 +1,147 @@
+// Plays the HLS stream named by ?src= or #src and shows how live it is.
+// Addresses on this server and https addresses are accepted.
+import Hls from './hls.mjs';
+import { explain, sayings } from './messages.js';
+import { Figures } from './figures.js';
+
+const retryMs = 3000; // while a stream hasn't started yet
+
+const byId = (id) => document.getElementById(id);
+const video = byId('video');
+const notice = byId('notice');
+const again = byId('again');
+const edge = byId('edge');
+const figures = new Figures(video, byId);
+
+let hls = null;
+let retry = 0;
+let source = '';
+let recovered = false; // one media error is mended silently, a second is told
+
+// Browser tests read the engine and the element through this.
+globalThis.showfloorPlayer = { hls: null, video };
+
+function say({ text, bad = false, canRetry = true }) {
+  byId('message').textContent = text;
+  notice.classList.toggle('bad', bad);
+  notice.hidden = false;
+  again.hidden = !canRetry;
+}
+
+function playable(text) {
+  try {
+    const url = new URL(text, location.href);
+    const same = url.origin === location.origin && url.protocol === location.protocol;
+    return same || url.protocol === 'https:' ? url.href : '';
+  } catch {
+    return '';
+  }
+}
+
+function requested() {
+  const query = new URLSearchParams(location.search).get('src');
+  const hash = location.hash.slice(1).replace(/^src=/, '');
+  if (query) return query;
+  try {
+    return decodeURIComponent(hash);
+  } catch {
+    return hash; // a bare percent sign: the address as it stands
+  }
+}
+
+function stop() {
+  clearTimeout(retry);
+  hls?.destroy();
+  hls = null;
+  globalThis.showfloorPlayer.hls = null;
+  edge.disabled = true;
+  figures.reset(null);
+}
+
+function start() {
+  stop();
+  recovered = false;
+  notice.hidden = true;
+  if (!source) return say(sayings.nothing);
+  const url = playable(source);
+  if (!url) return say(sayings.badAddress);
+  if (Hls.isSupported()) return startEngine(url);
+  if (video.canPlayType('application/vnd.apple.mpegurl')) return startNative(url);
+  return say(sayings.oldBrowser);
+}
+
+function startEngine(url) {
+  hls = new Hls({
+    lowLatencyMode: true,
+    workerPath: '/assets/hls.worker.js',
+    backBufferLength: 30,
+    maxLiveSyncPlaybackRate: 1.1, // after a stall it catches up without a jump
+    liveMaxLatencyDurationCount: 10, // farther behind than this, it jumps
+    liveSyncDurationCount: 3, // used only by streams without parts
+  });
+  globalThis.showfloorPlayer.hls = hls;
+  figures.reset(hls);
+  hls.on(Hls.Events.MANIFEST_PARSED, play);
+  hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
+    edge.disabled = !details.live;
+  });
+  hls.on(Hls.Events.ERROR, (_, data) => data.fatal && failed(data));
+  hls.loadSource(url);
+  hls.attachMedia(video);
+}
+
+// Safari on phones plays HLS itself.
+function startNative(url) {
+  video.src = url;
+  play();
+}
+
+async function play() {
+  try {
+    await video.play();
+  } catch (error) {
+    if (error.name === 'NotAllowedError') say(sayings.pressPlay);
+  }
+}
+
+function failed(data) {
+  if (data.type === Hls.ErrorTypes.MEDIA_ERROR && !recovered) {
+    recovered = true;
+    hls.recoverMediaError();
+    return;
+  }
+  const told = explain(data);
+  stop();
+  say(told);
+  if (told.waits) retry = setTimeout(start, retryMs);
+}
+
+video.addEventListener('playing', () => {
+  notice.hidden = true;
+});
+video.addEventListener('ended', () => say(sayings.ended));
+video.addEventListener('error', () => {
+  if (!hls && video.src) say(sayings.broken);
+});
+
+edge.addEventListener('click', () => {
+  if (hls?.liveSyncPosition) video.currentTime = hls.liveSyncPosition;
+  play();
+});
+again.addEventListener('click', start);
+
+byId('open').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const text = byId('src').value.trim();
+  history.replaceState(null, '', text ? `?src=${encodeURIComponent(text)}` : location.pathname);
+  open(text);
+});
+addEventListener('hashchange', () => open(requested()));
+
+function open(text) {
+  source = text;
+  byId('src').value = text;
+  start();
+}
+
+open(requested());
