@@ -95,6 +95,7 @@ func TestPlayerPlaysABroadcastToItsEnd(t *testing.T) {
 		browsertest.WaitFor(t, tab, `document.getElementById("`+figure+`").textContent !== "–"`)
 	}
 	require.Equal(t, "640 × 360", browsertest.Value[string](t, tab, `document.getElementById("resolution").textContent`))
+	require.NotEqual(t, "0.0 Mbit/s", browsertest.Value[string](t, tab, `document.getElementById("bitrate").textContent`))
 	require.True(t, browsertest.Value[bool](t, tab, `document.getElementById("notice").hidden`))
 	browsertest.Screenshot(t, tab, "player-light")
 
@@ -182,6 +183,8 @@ func TestReferenceShowsTheServersOwnDocument(t *testing.T) {
 
 	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
 	browsertest.Screenshot(t, tab, "docs-phone-dark")
+	fits := `document.documentElement.scrollWidth <= innerWidth`
+	require.True(t, browsertest.Value[bool](t, tab, fits), "scrolls sideways")
 	require.Empty(t, log.Outside(origin))
 	require.Empty(t, log.Complaints())
 }

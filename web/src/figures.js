@@ -24,15 +24,16 @@ export class Figures {
     this.#hls = hls;
     this.#loads = [];
     this.#since = 0;
-    hls?.on(Hls.Events.FRAG_LOADED, (_, data) => this.#count(data.payload?.byteLength ?? 0));
+    // The payload itself has gone to the worker by now; its size is in stats.
+    hls?.on(Hls.Events.FRAG_LOADED, (_, { part, frag }) => this.#count((part ?? frag).stats.loaded));
     this.#show();
   }
 
-  // The first load after a start comes in a burst: counting begins behind it.
+  // The first load only starts the clock: its media is from before.
   #count(bytes) {
     const now = performance.now();
-    this.#since ||= now;
-    if (now > this.#since) this.#loads.push({ at: now, bytes });
+    if (this.#since) this.#loads.push({ at: now, bytes });
+    else this.#since = now;
   }
 
   #show() {
@@ -59,7 +60,7 @@ export class Figures {
     const now = performance.now();
     this.#loads = this.#loads.filter(({ at }) => now - at < windowMs);
     const ms = Math.min(now - this.#since, windowMs);
-    if (!this.#loads.length || ms < 1000) return '–';
+    if (!this.#loads.length || ms < 2000) return '–';
     const bits = 8 * this.#loads.reduce((sum, { bytes }) => sum + bytes, 0);
     return `${(bits / ms / 1000).toFixed(1)} Mbit/s`;
   }
