@@ -1,0 +1,344 @@
+package rtmp
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Message types of RTMP 1.0, section 5.4 and 7.1.
+const (
+	typeSetChunkSize  = 1
+	typeAbort         = 2
+	typeAck           = 3
+	typeUserControl   = 4
+	typeWindowAckSize = 5
+	typePeerBandwidth = 6
+	typeAudio         = 8
+	typeVideo         = 9
+	typeCommandAMF3   = 17
+	typeCommandAMF0   = 20
+	typeAggregate     = 22
+)
+
+// Bounds of what one connection may make the server hold. Nothing is allocated
+// because a header announces it: buffers grow with the bytes that came.
+const (
+	maxChunkSize    = 1 << 20
+	maxChunkStreams = 64
+	maxVideo        = 4 << 20
+	maxAudio        = 256 << 10
+	maxCommand      = 32 << 10
+	maxControl      = 64
+	// maxAssembling bounds the unfinished messages of all chunk streams together.
+	maxAssembling = 6 << 20
+	growStep      = 64 << 10
+
+	defaultChunkSize = 128
+	extendedTime     = 0xFFFFFF
+	// maxRepeatedStart bounds the odd rule that a type 3 chunk after a type 0
+	// chunk repeats its absolute time as a delta: some encoders mean 0 instead,
+	// which shows when the result would be absurd. In milliseconds.
+	maxRepeatedStart = 10_000
+)
+
+// message is one complete RTMP message. The body belongs to the receiver.
+type message struct {
+	kind byte
+	time uint32 // milliseconds, wraps
+	body []byte
+}
+
+// chunkStream is the header state of one chunk stream id and the message that
+// is being assembled on it.
+type chunkStream struct {
+	time, delta uint32
+	extended    uint32
+	isExtended  bool
+	length      int
+	kind        byte
+
+	assembling bool
+	skip       bool
+	left       int
+	body       []byte
+}
+
+// chunkReader assembles messages from a chunk stream of a stranger.
+type chunkReader struct {
+	r          *bufio.Reader
+	chunkSize  int
+	streams    map[uint32]*chunkStream
+	assembling int // capacity of all unfinished bodies in bytes
+	// media lets audio and video through; before a publish was accepted they
+	// are skipped unread.
+	media bool
+}
+
+func newChunkReader(r *bufio.Reader) *chunkReader {
+	return &chunkReader{r: r, chunkSize: defaultChunkSize, streams: map[uint32]*chunkStream{}}
+}
+
+// next returns the next message that the server has a use for. Chunk size and
+// abort messages are obeyed here, everything of no use is skipped unread.
+func (c *chunkReader) next() (message, error) {
+	for {
+		cs, err := c.chunk()
+		if err != nil {
+			return message{}, err
+		}
+		if cs == nil {
+			continue
+		}
+		m := message{kind: cs.kind, time: cs.time, body: cs.body}
+		c.assembling -= cap(cs.body)
+		cs.body, cs.assembling = nil, false
+		switch {
+		case cs.skip:
+			cs.skip = false
+		case m.kind == typeSetChunkSize:
+			if err := c.setChunkSize(m.body); err != nil {
+				return message{}, err
+			}
+		case m.kind == typeAbort:
+			c.abort(m.body)
+		default:
+			return m, nil
+		}
+	}
+}
+
+// limit is the largest body of a message type that is read; 0: skip it.
+func (c *chunkReader) limit(kind byte) int {
+	switch kind {
+	case typeSetChunkSize, typeAbort, typeUserControl, typeWindowAckSize:
+		return maxControl
+	case typeCommandAMF0, typeCommandAMF3:
+		return maxCommand
+	case typeAudio:
+		if c.media {
+			return maxAudio
+		}
+	case typeVideo, typeAggregate:
+		if c.media {
+			return maxVideo
+		}
+	}
+	// Acknowledgements, metadata (which lies), shared objects, unknown types.
+	return 0
+}
+
+// chunk reads one chunk; the result is set when it completes a message.
+func (c *chunkReader) chunk() (*chunkStream, error) {
+	first, err := c.r.ReadByte()
+	if err != nil {
+		return nil, err
+	}
+	id, err := c.chunkStreamID(first & 0x3F)
+	if err != nil {
+		return nil, err
+	}
+	format := first >> 6
+	cs, known := c.streams[id]
+	if !known {
+		// A type 1 chunk says enough to start with: librtmp can begin so.
+		if format > 1 {
+			return nil, fmt.Errorf("chunk stream %d starts with a type %d chunk", id, format)
+		}
+		if len(c.streams) >= maxChunkStreams {
+			return nil, errors.New("too many chunk streams")
+		}
+		cs = &chunkStream{}
+		c.streams[id] = cs
+	}
+	if err := c.header(cs, format); err != nil {
+		return nil, err
+	}
+	if err := c.payload(cs); err != nil {
+		return nil, err
+	}
+	if cs.left > 0 {
+		return nil, nil
+	}
+	return cs, nil
+}
+
+func (c *chunkReader) chunkStreamID(low byte) (uint32, error) {
+	switch low {
+	case 0:
+		b, err := c.r.ReadByte()
+		return uint32(b) + 64, unexpected(err)
+	case 1:
+		b, err := c.take(2)
+		if err != nil {
+			return 0, err
+		}
+		return uint32(binary.LittleEndian.Uint16(b)) + 64, nil
+	}
+	return uint32(low), nil
+}
+
+// header reads a chunk's message header and starts a message where one starts.
+func (c *chunkReader) header(cs *chunkStream, format byte) error {
+	if format == 3 {
+		if err := c.repeatedTime(cs); err != nil {
+			return err
+		}
+		if cs.assembling {
+			return nil
+		}
+		cs.time += cs.delta
+		return c.begin(cs)
+	}
+	if cs.assembling {
+		// The rest never comes: the sender gave this message up.
+		c.drop(cs)
+	}
+	b, err := c.take([...]int{11, 7, 3}[format])
+	if err != nil {
+		return err
+	}
+	field := uint24(b)
+	if format < 2 {
+		cs.length, cs.kind = int(uint24(b[3:])), b[6]
+	}
+	cs.isExtended = field == extendedTime
+	if cs.isExtended {
+		if b, err = c.take(4); err != nil {
+			return err
+		}
+		field = binary.BigEndian.Uint32(b)
+		cs.extended = field
+	}
+	cs.delta = field
+	if format == 0 {
+		cs.time = field
+		if field >= maxRepeatedStart {
+			cs.delta = 0
+		}
+	} else {
+		cs.time += field
+	}
+	return c.begin(cs)
+}
+
+// repeatedTime skips the extended timestamp of a type 3 chunk. Most senders
+// repeat it and some don't, so it is only taken when it reads as one.
+func (c *chunkReader) repeatedTime(cs *chunkStream) error {
+	if !cs.isExtended {
+		return nil
+	}
+	b, err := c.r.Peek(4)
+	if err != nil {
+		return unexpected(err)
+	}
+	if v := binary.BigEndian.Uint32(b); v == cs.extended || v == cs.time {
+		_, err = c.r.Discard(4)
+	}
+	return err
+}
+
+func (c *chunkReader) begin(cs *chunkStream) error {
+	limit := c.limit(cs.kind)
+	if limit > 0 && cs.length > limit {
+		return fmt.Errorf("message of type %d with %d bytes, more than %d", cs.kind, cs.length, limit)
+	}
+	cs.assembling, cs.skip, cs.left = true, limit == 0, cs.length
+	return nil
+}
+
+// payload reads this chunk's share of the message.
+func (c *chunkReader) payload(cs *chunkStream) error {
+	n := min(c.chunkSize, cs.left)
+	cs.left -= n
+	if cs.skip {
+		_, err := c.r.Discard(n)
+		return unexpected(err)
+	}
+	for n > 0 {
+		step := min(n, growStep)
+		if err := c.grow(cs, step); err != nil {
+			return err
+		}
+		have := len(cs.body)
+		cs.body = cs.body[:have+step]
+		if _, err := io.ReadFull(c.r, cs.body[have:]); err != nil {
+			return unexpected(err)
+		}
+		n -= step
+	}
+	return nil
+}
+
+// grow makes room for n more bytes, which the caller is about to read.
+func (c *chunkReader) grow(cs *chunkStream, n int) error {
+	have := len(cs.body)
+	if have+n <= cap(cs.body) {
+		return nil
+	}
+	size := min(cs.length, max(2*cap(cs.body), have+n, growStep))
+	if c.assembling += size - cap(cs.body); c.assembling > maxAssembling {
+		return errors.New("too many unfinished messages")
+	}
+	grown := make([]byte, have, size)
+	copy(grown, cs.body)
+	cs.body = grown
+	return nil
+}
+
+func (c *chunkReader) setChunkSize(body []byte) error {
+	if len(body) < 4 {
+		return errors.New("short chunk size message")
+	}
+	size := binary.BigEndian.Uint32(body)
+	if size == 0 || size > maxChunkSize {
+		return fmt.Errorf("chunk size %d", size)
+	}
+	c.chunkSize = int(size)
+	return nil
+}
+
+func (c *chunkReader) abort(body []byte) {
+	if len(body) < 4 {
+		return
+	}
+	if cs := c.streams[binary.BigEndian.Uint32(body)]; cs != nil && cs.assembling {
+		c.drop(cs)
+	}
+}
+
+func (c *chunkReader) drop(cs *chunkStream) {
+	c.assembling -= cap(cs.body)
+	cs.body, cs.assembling, cs.skip, cs.left = nil, false, false, 0
+}
+
+// take returns the next n bytes, which stay valid until the next read.
+func (c *chunkReader) take(n int) ([]byte, error) {
+	b, err := c.r.Peek(n)
+	if err != nil {
+		return nil, unexpected(err)
+	}
+	_, err = c.r.Discard(n)
+	return b, err
+}
+
+// unexpected marks an end in the middle of something.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func uint24(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
+
+// appendMessage appends one message in a single type 0 chunk; the body must not
+// be longer than outChunkSize, which the server announces first of all.
+func appendMessage(dst []byte, chunkStream, kind byte, stream uint32, body []byte) []byte {
+	n := len(body)
+	dst = append(dst, chunkStream, 0, 0, 0, byte(n>>16), byte(n>>8), byte(n), kind)
+	dst = binary.LittleEndian.AppendUint32(dst, stream)
+	return append(dst, body...)
+}

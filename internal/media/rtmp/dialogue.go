@@ -1,0 +1,189 @@
+package rtmp
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/bluenviron/gortmplib/pkg/handshake"
+
+	"showfloor/internal/media/hub"
+)
+
+// handshake does the plain RTMP handshake: digests prove nothing, and nobody
+// checks them. The encrypted variant is left to RTMPS.
+func (s *session) handshake(ctx context.Context) error {
+	if t, ok := s.conn.(*tls.Conn); ok {
+		if err := t.HandshakeContext(ctx); err != nil {
+			return err
+		}
+	}
+	s.in = source{r: s.conn, allowed: 8 << 10}
+	buffered := bufio.NewReaderSize(&s.in, readBuffer)
+	s.chunks = newChunkReader(buffered)
+	s.window = windowSize
+	var c0 handshake.C0S0
+	if err := c0.Read(buffered); err != nil {
+		return err
+	}
+	if c0.Version != 3 {
+		return fmt.Errorf("RTMP version %d", c0.Version)
+	}
+	var c1 handshake.C1S1
+	if err := c1.Read(buffered); err != nil {
+		return err
+	}
+	var out outgoing
+	s1 := handshake.C1S1{Data: s.server.noise}
+	s2 := handshake.C2S2{Time: c1.Time, Data: c1.Data}
+	if err := errors.Join(c0.Write(&out), s1.Write(&out), s2.Write(&out)); err != nil {
+		return err
+	}
+	if err := s.send(replies(out)); err != nil {
+		return err
+	}
+	var c2 handshake.C2S2
+	return c2.Read(buffered)
+}
+
+func (s *session) handle(ctx context.Context, m message) error {
+	switch m.kind {
+	case typeVideo, typeAudio:
+		return s.media(m)
+	case typeAggregate:
+		return s.aggregate(m)
+	case typeCommandAMF0, typeCommandAMF3:
+		if c, ok := parseCommand(m.kind, m.body); ok {
+			return s.command(ctx, c)
+		}
+	case typeWindowAckSize:
+		if len(m.body) >= 4 {
+			s.window = max(binary.BigEndian.Uint32(m.body), minWindow)
+		}
+	case typeUserControl:
+		const pingRequest = 6
+		if len(m.body) >= 6 && binary.BigEndian.Uint16(m.body) == pingRequest {
+			var r replies
+			r.pong(m.body[2:6])
+			return s.send(r)
+		}
+	}
+	return nil
+}
+
+// media passes an audio or video message on; others are left out.
+func (s *session) media(m message) error {
+	switch m.kind {
+	case typeVideo:
+		return s.feed.onVideo(m.time, m.body, s.in.last)
+	case typeAudio:
+		return s.feed.onAudio(m.time, m.body, s.in.last)
+	}
+	return nil
+}
+
+// aggregate takes audio and video out of an aggregate message: FLV tags whose
+// times count from the message's own.
+func (s *session) aggregate(m message) error {
+	const head, tail = 11, 4
+	var first uint32
+	for b, i := m.body, 0; len(b) >= head; i++ {
+		size := int(uint24(b[1:]))
+		clock := uint24(b[4:]) | uint32(b[7])<<24
+		if len(b) < head+size {
+			return nil
+		}
+		if i == 0 {
+			first = clock
+		}
+		// The capacity is cut so that nobody can append into the next tag.
+		part := message{kind: b[0], time: m.time + clock - first, body: b[head : head+size : head+size]}
+		if err := s.media(part); err != nil {
+			return err
+		}
+		b = b[min(len(b), head+size+tail):]
+	}
+	return nil
+}
+
+func (s *session) command(ctx context.Context, c command) error {
+	if c.name != "connect" && !s.connected {
+		return errConnect
+	}
+	var r replies
+	switch c.name {
+	case "connect":
+		return s.connect(c)
+	case "createStream":
+		r.result(c.transaction, float64(streamID))
+	case "releaseStream", "FCPublish":
+		r.result(c.transaction, nil)
+	case "publish":
+		return s.publish(ctx, c)
+	case "play", "play2":
+		return &Refusal{codePlayFailed, "This address takes streams in; watch through the playback URL."}
+	case "FCUnpublish", "deleteStream", "closeStream":
+		if s.published {
+			return errFinished
+		}
+	}
+	return s.send(r)
+}
+
+func (s *session) connect(c command) error {
+	if s.connected {
+		return errors.New("connect twice")
+	}
+	name, _ := c.object.GetString("app")
+	s.app, s.path, s.query = splitApp(name)
+	if s.app != s.server.config.App {
+		return &appError{transaction: c.transaction, app: s.server.config.App}
+	}
+	s.connected = true
+	_, enhanced := c.object.Get("fourCcList")
+	var r replies
+	r.connected(c.transaction, enhanced)
+	return s.send(r)
+}
+
+func (s *session) publish(ctx context.Context, c command) error {
+	if s.published {
+		return &Refusal{codeBadName, "This connection publishes already."}
+	}
+	key, query := streamKey(s.app, s.path, c.text(0), s.query)
+	if key == "" || len(key) > maxKey {
+		return &Refusal{codeBadName, "The stream key is missing or malformed."}
+	}
+	if !s.server.limiter.mayTry(s.ip) {
+		return &Refusal{codeDenied, "Too many refused attempts from this address. Try again in a minute."}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.server.config.Limits.PublishTime)
+	defer cancel()
+	b, err := s.server.config.Gate.Publish(ctx, Attempt{
+		ConnID: s.id, App: s.app, Key: key, Query: query, RemoteIP: s.ip, Secure: s.secure,
+	})
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		s.server.limiter.failed(s.ip)
+		return r
+	}
+	if err != nil {
+		if s.server.stopping() {
+			return hub.ErrClosed
+		}
+		s.server.config.Log.Error("rtmp publish could not be decided", "conn", s.id, "err", err)
+		return &Refusal{codePublishFailed, "The server can't decide on this stream now. Try again."}
+	}
+	s.published = true
+	if s.feed.out, err = s.server.config.Hub.Publish(b, s.id, s.end); err != nil {
+		return err
+	}
+	s.chunks.media, s.in.allowed = true, 0
+	s.server.publishing(1)
+	s.server.config.Log.Info("rtmp publisher on air", "conn", s.id, "stream", b.StreamID, "ip", s.ip, "secure", s.secure)
+	var r replies
+	r.published()
+	return s.send(r)
+}

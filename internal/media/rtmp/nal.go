@@ -1,0 +1,251 @@
+package rtmp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h265"
+
+	"showfloor/internal/media/hub"
+)
+
+const (
+	maxPictureSize  = 8192 // pixels, each side
+	maxPictureNALs  = 1024
+	maxConfigRecord = 16 << 10 // bytes
+)
+
+var (
+	errShortConfig = errors.New("truncated sequence header")
+	errNALLength   = errors.New("NAL unit lengths don't add up")
+)
+
+// videoConfig is what a video sequence header says.
+type videoConfig struct {
+	track *hub.Track
+	// lengthSize is the width of NAL unit lengths in frames: 1, 2 or 4 bytes.
+	lengthSize int
+	// extra are parameter sets beyond the first of each kind, with 4-byte
+	// lengths. A track holds one of each, so these travel with key frames.
+	extra []byte
+}
+
+// parseAVCConfig reads an AVCDecoderConfigurationRecord (ISO 14496-15, 5.3.3.1).
+func parseAVCConfig(b []byte) (*videoConfig, error) {
+	if len(b) < 6 || len(b) > maxConfigRecord {
+		return nil, errShortConfig
+	}
+	c := &videoConfig{track: &hub.Track{Codec: hub.H264}, lengthSize: int(b[4]&3) + 1}
+	count, b := int(b[5]&0x1F), b[6:]
+	var err error
+	if b, err = c.sets(b, count, &c.track.SPS); err != nil {
+		return nil, err
+	}
+	if len(b) < 1 {
+		return nil, errShortConfig
+	}
+	count, b = int(b[0]), b[1:]
+	if _, err = c.sets(b, count, &c.track.PPS); err != nil {
+		return nil, err
+	}
+	if len(c.track.SPS) == 0 || len(c.track.PPS) == 0 {
+		return nil, errors.New("sequence header without parameter sets")
+	}
+	var sps h264.SPS
+	if err := sps.Unmarshal(c.track.SPS); err != nil {
+		return nil, fmt.Errorf("H.264 parameter set: %w", err)
+	}
+	return c, c.picture(sps.Width(), sps.Height(), sps.FPS())
+}
+
+// parseHEVCConfig reads an HEVCDecoderConfigurationRecord (ISO 14496-15, 8.3.3.1).
+func parseHEVCConfig(b []byte) (*videoConfig, error) {
+	if len(b) < 23 || len(b) > maxConfigRecord {
+		return nil, errShortConfig
+	}
+	c := &videoConfig{track: &hub.Track{Codec: hub.H265}, lengthSize: int(b[21]&3) + 1}
+	arrays, b := int(b[22]), b[23:]
+	for range arrays {
+		if len(b) < 3 {
+			return nil, errShortConfig
+		}
+		kind, count := h265.NALUType(b[0]&0x3F), int(binary.BigEndian.Uint16(b[1:]))
+		var first, ignored *[]byte
+		ignored = new([]byte)
+		switch kind {
+		case h265.NALUType_VPS_NUT:
+			first = &c.track.VPS
+		case h265.NALUType_SPS_NUT:
+			first = &c.track.SPS
+		case h265.NALUType_PPS_NUT:
+			first = &c.track.PPS
+		default:
+			first = ignored
+		}
+		var err error
+		if b, err = c.sets(b[3:], count, first); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.track.VPS) == 0 || len(c.track.SPS) == 0 || len(c.track.PPS) == 0 {
+		return nil, errors.New("sequence header without parameter sets")
+	}
+	var sps h265.SPS
+	if err := sps.Unmarshal(c.track.SPS); err != nil {
+		return nil, fmt.Errorf("H.265 parameter set: %w", err)
+	}
+	return c, c.picture(sps.Width(), sps.Height(), sps.FPS())
+}
+
+// sets reads count NAL units behind 16-bit lengths: the first one to *first if
+// that is empty, the others to c.extra. It returns what follows.
+func (c *videoConfig) sets(b []byte, count int, first *[]byte) ([]byte, error) {
+	for range count {
+		if len(b) < 2 {
+			return nil, errShortConfig
+		}
+		n := int(binary.BigEndian.Uint16(b))
+		b = b[2:]
+		if len(b) < n {
+			return nil, errShortConfig
+		}
+		switch {
+		case n == 0:
+		case len(*first) == 0:
+			*first = append([]byte(nil), b[:n]...)
+		default:
+			c.extra = binary.BigEndian.AppendUint32(c.extra, uint32(n))
+			c.extra = append(c.extra, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return b, nil
+}
+
+// picture notes size and rate, which the parameter sets of a stranger may make
+// absurd.
+func (c *videoConfig) picture(width, height int, fps float64) error {
+	if width <= 0 || height <= 0 || width > maxPictureSize || height > maxPictureSize {
+		return fmt.Errorf("picture size of %d x %d", width, height)
+	}
+	if c.lengthSize == 3 {
+		return errors.New("NAL unit lengths of 3 bytes")
+	}
+	c.track.Width, c.track.Height = width, height
+	if fps > 0 && fps <= 1000 && !math.IsNaN(fps) {
+		c.track.FrameRate = fps
+	}
+	return nil
+}
+
+// picture is an access unit that was checked.
+type picture struct {
+	data []byte // NAL units behind 4-byte lengths
+	// random: decoding can start at an IDR or other IRAP picture.
+	random bool
+	// recovery: an SEI message promises that decoding recovers from here.
+	recovery bool
+}
+
+// checkPicture checks the NAL unit lengths of an access unit and looks for a
+// starting point. It drops empty NAL units and brings lengths to 4 bytes; else
+// the result is the input itself.
+func checkPicture(b []byte, codec hub.Codec, lengthSize int) (picture, error) {
+	var p picture
+	clean, count := lengthSize == 4, 0
+	for rest := b; len(rest) > 0; count++ {
+		nal, next, err := cutNAL(rest, lengthSize)
+		if err != nil || count == maxPictureNALs {
+			return picture{}, errNALLength
+		}
+		if len(nal) == 0 {
+			clean = false
+		} else {
+			p.inspect(nal, codec)
+		}
+		rest = next
+	}
+	if clean {
+		p.data = b
+		return p, nil
+	}
+	p.data = make([]byte, 0, len(b)+count*(4-lengthSize))
+	for rest := b; len(rest) > 0; {
+		nal, next, err := cutNAL(rest, lengthSize)
+		if err != nil {
+			return picture{}, err
+		}
+		if len(nal) > 0 {
+			p.data = binary.BigEndian.AppendUint32(p.data, uint32(len(nal)))
+			p.data = append(p.data, nal...)
+		}
+		rest = next
+	}
+	return p, nil
+}
+
+func cutNAL(b []byte, lengthSize int) (nal, rest []byte, err error) {
+	if len(b) < lengthSize {
+		return nil, nil, errNALLength
+	}
+	n := 0
+	for _, x := range b[:lengthSize] {
+		n = n<<8 | int(x)
+	}
+	if n > len(b)-lengthSize {
+		return nil, nil, errNALLength
+	}
+	return b[lengthSize : lengthSize+n], b[lengthSize+n:], nil
+}
+
+func (p *picture) inspect(nal []byte, codec hub.Codec) {
+	if codec == hub.H265 {
+		kind := h265.NALUType(nal[0] >> 1 & 0x3F)
+		if kind >= h265.NALUType_BLA_W_LP && kind <= h265.NALUType_RSV_IRAP_VCL23 {
+			p.random = true
+		}
+		return
+	}
+	switch h264.NALUType(nal[0] & 0x1F) {
+	case h264.NALUTypeIDR:
+		p.random = true
+	case h264.NALUTypeSEI:
+		p.recovery = p.recovery || hasRecoveryPoint(nal[1:])
+	}
+}
+
+// hasRecoveryPoint walks the messages of an H.264 SEI NAL unit. Emulation
+// prevention is not undone: a payload that holds it can at worst hide what
+// follows it.
+func hasRecoveryPoint(b []byte) bool {
+	const recoveryPoint = 6
+	number := func() (n int, ok bool) {
+		for len(b) > 0 {
+			x := b[0]
+			b = b[1:]
+			n += int(x)
+			if x != 0xFF {
+				return n, true
+			}
+		}
+		return 0, false
+	}
+	for len(b) > 1 {
+		kind, ok := number()
+		if !ok {
+			return false
+		}
+		if kind == recoveryPoint {
+			return true
+		}
+		size, ok := number()
+		if !ok || size > len(b) {
+			return false
+		}
+		b = b[size:]
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package rtmp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"showfloor/internal/media/hub"
+)
+
+// Why a session ends, apart from errors of the connection.
+var (
+	errFinished     = errors.New("the publisher finished")
+	errNotPublished = errors.New("too many bytes before publishing")
+	errConnect      = errors.New("connect expected")
+)
+
+// panicError is a session that hit a bug of ours.
+type panicError struct{ value any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// handshakeError is a connection that never spoke RTMP.
+type handshakeError struct{ error }
+
+// appError is a connect to an unknown application.
+type appError struct {
+	transaction float64
+	app         string
+}
+
+func (e *appError) Error() string {
+	return "InvalidApp: the application is unknown here, use /" + e.app
+}
+
+func isAppError(err error) bool {
+	_, ok := errors.AsType[*appError](err)
+	return ok
+}
+
+// farewell adds what a client hears at the end; false if there is nobody to tell.
+func (r *replies) farewell(err error) bool {
+	if e, ok := errors.AsType[*appError](err); ok {
+		r.connectRefused(e.transaction, e.Error())
+		return true
+	}
+	if e, ok := errors.AsType[*Refusal](err); ok {
+		r.status("error", e.Code, e.Description)
+		return true
+	}
+	if e, ok := errors.AsType[*mediaError](err); ok {
+		r.status("error", codeDenied, e.reason)
+		return true
+	}
+	switch {
+	case errors.Is(err, errFinished):
+		r.status("status", codeUnpublished, "The stream ended.")
+	case errors.Is(err, hub.ErrReplaced):
+		r.status("error", codeBadName, "Another encoder publishes this stream now.")
+	case errors.Is(err, hub.ErrStopped):
+		r.status("error", codeDenied, "The stream was stopped.")
+	case errors.Is(err, hub.ErrClosed):
+		r.status("error", codeShutdown, "The server is shutting down.")
+	default:
+		return false
+	}
+	return true
+}
+
+// refusedFor names in one word why a connection was not served, for metrics;
+// empty if it ended by itself.
+func refusedFor(err error) string {
+	if e, ok := errors.AsType[*Refusal](err); ok {
+		return e.Code
+	}
+	if _, ok := errors.AsType[*mediaError](err); ok {
+		return "media"
+	}
+	if _, ok := errors.AsType[*panicError](err); ok {
+		return "panic"
+	}
+	if isAppError(err) {
+		return "app"
+	}
+	switch {
+	case err == nil, errors.Is(err, errFinished), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed),
+		errors.Is(err, hub.ErrReplaced), errors.Is(err, hub.ErrStopped), errors.Is(err, hub.ErrClosed):
+		return ""
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "timeout"
+	}
+	if _, ok := errors.AsType[*handshakeError](err); ok {
+		return "handshake"
+	}
+	return "protocol"
+}

@@ -1,0 +1,321 @@
+// Package rtmp takes streams in over RTMP and RTMPS: it checks the stream key
+// before a byte of media, and writes audio and video to the hub.
+//
+// The handshake and the AMF0 encoder come from gortmplib. The chunk reader and
+// the dialogue are our own: gortmplib answers a publish before its key can be
+// checked, buffers up to 10 MiB on each chunk stream, and settles the tracks
+// once, which loses late audio and new sequence headers.
+package rtmp
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"showfloor/internal/media/hub"
+)
+
+// Limits of what strangers may ask of the server. Zero values are replaced by
+// the defaults in brackets.
+type Limits struct {
+	// Conns is the number of connections in all [4096], and ConnsPerIP from one
+	// IPv4 address or IPv6 /64 network [64]; negative: any number.
+	Conns, ConnsPerIP int
+	// Failures is how many refused attempts an address has at once [60]; one
+	// comes back each second. Negative: any number.
+	Failures int
+	// HandshakeTime is for the TLS and RTMP handshakes together [10 s],
+	// PublishTime from there to an accepted publish [15 s].
+	HandshakeTime, PublishTime time.Duration
+	// IdleTime without a complete message ends a publisher [30 s], WriteTime is
+	// for a client to take what it is told [10 s].
+	IdleTime, WriteTime time.Duration
+	// PublishBytes may come between handshake and accepted publish [64 KiB].
+	PublishBytes int
+}
+
+func (l Limits) withDefaults() Limits {
+	setInt := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	setTime := func(v *time.Duration, def time.Duration) {
+		if *v <= 0 {
+			*v = def
+		}
+	}
+	setInt(&l.Conns, 4096)
+	setInt(&l.ConnsPerIP, 64)
+	setInt(&l.Failures, 60)
+	setInt(&l.PublishBytes, 64<<10)
+	setTime(&l.HandshakeTime, 10*time.Second)
+	setTime(&l.PublishTime, 15*time.Second)
+	setTime(&l.IdleTime, 30*time.Second)
+	setTime(&l.WriteTime, 10*time.Second)
+	return l
+}
+
+// Config of a Server.
+type Config struct {
+	// Addr is where to listen for RTMP and TLSAddr for RTMPS; empty: not at all.
+	Addr, TLSAddr string
+	// TLS holds the certificate or GetCertificate; needed with TLSAddr.
+	TLS *tls.Config
+	// App is the only application name, "live" by default.
+	App string
+	// Hub takes the streams, Gate decides on them.
+	Hub  *hub.Hub
+	Gate Gate
+	// Log hears of publishers; stream keys never reach it. Default: nowhere.
+	Log *slog.Logger
+	// Limits, all with defaults.
+	Limits Limits
+}
+
+// Stats counts since the start, except for Connections and Publishing.
+type Stats struct {
+	// Connections that are open and Publishing those of them on air.
+	Connections, Publishing int
+	// Accepted counts publishers that went on air.
+	Accepted uint64
+	// Refused counts connections that the server ended, by reason: an RTMP
+	// status code, or conns, conns_per_ip, handshake, timeout, protocol, app,
+	// media, panic.
+	Refused map[string]uint64
+}
+
+// Server accepts RTMP publishers.
+type Server struct {
+	config  Config
+	limiter *limiter
+	noise   []byte // what the handshake sends as random data
+	run     string // makes connection ids unique over restarts
+
+	ctx       context.Context // ends with the server
+	cancel    context.CancelFunc
+	listeners []net.Listener
+	wg        sync.WaitGroup
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+	serial   uint64
+	stats    Stats
+}
+
+// New makes a server that does not listen yet.
+func New(config Config) (*Server, error) {
+	if config.Hub == nil || config.Gate == nil {
+		return nil, errors.New("rtmp: a hub and a gate are needed")
+	}
+	if config.TLSAddr != "" && config.TLS == nil {
+		return nil, errors.New("rtmp: RTMPS needs a certificate")
+	}
+	if config.App == "" {
+		config.App = "live"
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	config.Limits = config.Limits.withDefaults()
+	s := &Server{
+		config: config, limiter: newLimiter(config.Limits.ConnsPerIP, config.Limits.Failures),
+		noise: make([]byte, 1528), run: rand.Text()[:10],
+		sessions: map[*session]struct{}{}, stats: Stats{Refused: map[string]uint64{}},
+	}
+	_, _ = rand.Read(s.noise) // never fails
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Start listens and returns; call it once.
+func (s *Server) Start() error {
+	lc := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4,
+	}}
+	addrs := []string{s.config.Addr, s.config.TLSAddr}
+	s.listeners = make([]net.Listener, len(addrs))
+	for i, addr := range addrs {
+		if addr == "" {
+			continue
+		}
+		l, err := lc.Listen(s.ctx, "tcp", addr)
+		if err != nil {
+			s.closeListeners()
+			return fmt.Errorf("rtmp: %w", err)
+		}
+		s.listeners[i] = l
+	}
+	for i, l := range s.listeners {
+		if l != nil {
+			s.wg.Go(func() { s.accept(l, i == 1) })
+		}
+	}
+	return nil
+}
+
+// Addr is where RTMP is listened for and TLSAddr where RTMPS is; nil if not.
+func (s *Server) Addr() net.Addr { return s.addr(0) }
+
+// TLSAddr is described with Addr.
+func (s *Server) TLSAddr() net.Addr { return s.addr(1) }
+
+func (s *Server) addr(i int) net.Addr {
+	if i >= len(s.listeners) || s.listeners[i] == nil {
+		return nil
+	}
+	return s.listeners[i].Addr()
+}
+
+// Stop tells all publishers to go and returns when everything has stopped. When
+// ctx ends first, connections are cut. Idempotent.
+func (s *Server) Stop(ctx context.Context) error {
+	s.cancel()
+	s.closeListeners()
+	for _, x := range s.open() {
+		x.end(hub.ErrClosed)
+	}
+	done := make(chan struct{})
+	go func() {
+		s.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, x := range s.open() {
+		_ = x.conn.Close()
+	}
+	<-done
+	return ctx.Err()
+}
+
+// Stats tells what the server does and did.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	st.Connections = len(s.sessions)
+	st.Refused = maps.Clone(st.Refused)
+	return st
+}
+
+func (s *Server) closeListeners() {
+	for _, l := range s.listeners {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
+func (s *Server) open() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*session, 0, len(s.sessions))
+	for x := range s.sessions {
+		list = append(list, x)
+	}
+	return list
+}
+
+func (s *Server) accept(l net.Listener, secure bool) {
+	for {
+		conn, err := l.Accept()
+		if err == nil {
+			s.serve(conn, secure)
+			continue
+		}
+		if s.stopping() {
+			return
+		}
+		// Out of file descriptors, most likely: let some close.
+		s.config.Log.Error("rtmp accept", "err", err)
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// serve starts a session, or closes at once what is over the limits.
+func (s *Server) serve(conn net.Conn, secure bool) {
+	var ip netip.Addr
+	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		ip = a.AddrPort().Addr().Unmap()
+	}
+	if !s.limiter.open(ip) {
+		s.refuse(conn, "conns_per_ip")
+		return
+	}
+	if secure {
+		conn = tls.Server(conn, s.config.TLS)
+	}
+	x := &session{server: s, conn: conn, ip: ip, secure: secure}
+	if !s.add(x) {
+		s.limiter.close(ip)
+		s.refuse(conn, "conns")
+		return
+	}
+	s.wg.Go(func() {
+		defer s.limiter.close(ip)
+		defer s.remove(x)
+		x.run(s.ctx)
+	})
+}
+
+func (s *Server) refuse(conn net.Conn, reason string) {
+	_ = conn.Close()
+	s.mu.Lock()
+	s.stats.Refused[reason]++
+	s.mu.Unlock()
+}
+
+func (s *Server) add(x *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping() || s.config.Limits.Conns >= 0 && len(s.sessions) >= s.config.Limits.Conns {
+		return false
+	}
+	s.serial++
+	x.id = fmt.Sprintf("rtmp-%s-%d", s.run, s.serial)
+	s.sessions[x] = struct{}{}
+	return true
+}
+
+func (s *Server) remove(x *session) {
+	s.mu.Lock()
+	delete(s.sessions, x)
+	s.mu.Unlock()
+}
+
+func (s *Server) publishing(delta int) {
+	s.mu.Lock()
+	s.stats.Publishing += delta
+	if delta > 0 {
+		s.stats.Accepted++
+	}
+	s.mu.Unlock()
+}
+
+func (s *Server) ended(err error) {
+	reason := refusedFor(err)
+	if reason == "" || s.stopping() {
+		return
+	}
+	s.mu.Lock()
+	s.stats.Refused[reason]++
+	s.mu.Unlock()
+}
+
+func (s *Server) stopping() bool { return s.ctx.Err() != nil }

@@ -1,0 +1,207 @@
+package rtmp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+const (
+	readBuffer = 32 << 10
+	minWindow  = 16 << 10
+	// gateTime bounds the reports that follow a connection's end.
+	gateTime = 10 * time.Second
+	// lingerTime and lingerBytes bound how long a client may take to read why
+	// its connection ends.
+	lingerTime  = 2 * time.Second
+	lingerBytes = 1 << 20
+)
+
+// session is one client's connection. Its goroutine owns all its state, except
+// for what end sets.
+type session struct {
+	server *Server
+	conn   net.Conn
+	id     string
+	ip     netip.Addr
+	secure bool
+
+	in     source
+	chunks *chunkReader
+	feed   feed
+
+	connected bool
+	app, path string
+	query     url.Values
+	published bool // the gate has accepted: Unpublish is due
+
+	window, acked uint32
+
+	mu     sync.Mutex
+	ending error // set once by end
+}
+
+// end asks the session to stop for a reason; from any goroutine, without waiting.
+func (s *session) end(reason error) {
+	s.mu.Lock()
+	if s.ending == nil {
+		s.ending = reason
+	}
+	s.mu.Unlock()
+	// Wakes a blocked read. The session looks at ending after it set a deadline,
+	// so this can't be undone by chance.
+	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
+}
+
+func (s *session) endReason() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending
+}
+
+// extend moves the read deadline.
+func (s *session) extend(until time.Time) error {
+	if err := s.conn.SetReadDeadline(until); err != nil {
+		return err
+	}
+	return s.endReason()
+}
+
+// run serves the connection to its end and tears everything down.
+func (s *session) run(ctx context.Context) {
+	err := s.guard(func() error { return s.runInner(ctx) })
+	if reason := s.endReason(); reason != nil {
+		err = reason
+	}
+	s.server.ended(err)
+	told := s.farewell(err)
+	_ = s.guard(func() error { s.unpublish(err); return nil })
+	if told {
+		s.linger()
+	}
+	_ = s.conn.Close()
+}
+
+// guard turns a panic into an error: one session's bug must not end the others.
+func (s *session) guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.server.config.Log.Error("rtmp session panicked", "conn", s.id, "panic", p, "stack", string(debug.Stack()))
+			err = &panicError{p}
+		}
+	}()
+	return f()
+}
+
+func (s *session) runInner(ctx context.Context) error {
+	limits := s.server.config.Limits
+	if err := s.extend(time.Now().Add(limits.HandshakeTime)); err != nil {
+		return err
+	}
+	if err := s.handshake(ctx); err != nil {
+		return &handshakeError{err}
+	}
+	s.in.allowed = s.in.total + int64(limits.PublishBytes)
+	if err := s.extend(time.Now().Add(limits.PublishTime)); err != nil {
+		return err
+	}
+	for {
+		m, err := s.chunks.next()
+		if err != nil {
+			return err
+		}
+		if err := s.handle(ctx, m); err != nil {
+			return err
+		}
+		if s.published {
+			if err := s.alive(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// alive acknowledges what came and gives the client time for the next message.
+// Only whole messages count, so that dripping bytes keeps nothing open.
+func (s *session) alive() error {
+	if uint32(s.in.total)-s.acked >= s.window {
+		s.acked = uint32(s.in.total)
+		var r replies
+		r.number(typeAck, s.acked)
+		if err := s.send(r); err != nil {
+			return err
+		}
+	}
+	// A deadline costs as much as a small message: it is moved in steps.
+	if idle := s.server.config.Limits.IdleTime; s.in.last.Sub(s.in.extended) > idle/16 {
+		s.in.extended = s.in.last
+		return s.extend(s.in.last.Add(idle))
+	}
+	return nil
+}
+
+// send writes all replies at once. A client that does not read ends here.
+func (s *session) send(r replies) error {
+	if len(r) == 0 {
+		return nil
+	}
+	if err := s.conn.SetWriteDeadline(time.Now().Add(s.server.config.Limits.WriteTime)); err != nil {
+		return err
+	}
+	_, err := s.conn.Write(r)
+	return err
+}
+
+// farewell tells the client why it ends, if it can be told.
+func (s *session) farewell(err error) bool {
+	if !s.connected && !isAppError(err) {
+		return false
+	}
+	var r replies
+	if !r.farewell(err) {
+		return false
+	}
+	return s.send(r) == nil
+}
+
+// unpublish reports why the publisher ended and gives the stream up. The hub
+// comes before the gate: afterwards nothing of this publisher can arrive.
+func (s *session) unpublish(err error) {
+	log, gate := s.server.config.Log, s.server.config.Gate
+	if !s.published {
+		log.Debug("rtmp connection ended before publishing", "conn", s.id, "ip", s.ip, "reason", err)
+		return
+	}
+	log.Info("rtmp publisher gone", "conn", s.id, "reason", err, "bytes", s.in.total, "dropped", s.feed.dropped)
+	ctx, cancel := context.WithTimeout(context.Background(), gateTime)
+	defer cancel()
+	defer gate.Unpublish(ctx, s.id)
+	if s.feed.out == nil {
+		return
+	}
+	defer s.feed.out.Close()
+	s.server.publishing(-1)
+	if m, ok := errors.AsType[*mediaError](err); ok {
+		gate.Rejected(ctx, s.id, m.reason)
+	}
+}
+
+// linger lets the client read the farewell and close first: closing over unread
+// input would reset the connection and lose the farewell.
+func (s *session) linger() {
+	if c, ok := s.conn.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+	}
+	limit := lingerTime
+	if s.server.stopping() {
+		limit /= 8
+	}
+	_ = s.conn.SetReadDeadline(time.Now().Add(limit))
+	_, _ = io.CopyN(io.Discard, s.conn, lingerBytes)
+}

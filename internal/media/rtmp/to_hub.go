@@ -1,0 +1,203 @@
+package rtmp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/mpeg4audio"
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/opus"
+
+	"showfloor/internal/media/hub"
+)
+
+const (
+	maxAudioConfig = 256    // bytes
+	maxCTS         = 10_000 // milliseconds
+	// A source whose time jumps more often than this is broken beyond use.
+	maxJumps   = 60
+	jumpWindow = time.Minute
+)
+
+// mediaError is a reason why an accepted publisher's media can't be carried.
+type mediaError struct{ reason string }
+
+func (e *mediaError) Error() string { return e.reason }
+
+// feed turns audio and video messages into units of a hub publisher. It belongs
+// to one goroutine.
+type feed struct {
+	out   *hub.Publisher
+	times timeline
+
+	video       *videoConfig
+	videoRecord []byte // the sequence header that video came from
+	audio       *hub.Track
+	audioRecord []byte
+
+	jumps      int
+	jumpsSince time.Time
+	// dropped counts pictures and frames that were malformed or came before
+	// their sequence header.
+	dropped uint64
+}
+
+// onVideo takes a video message's body, which belongs to the feed. An error
+// ends the publisher; a malformed picture is only dropped.
+func (f *feed) onVideo(clock uint32, body []byte, arrived time.Time) error {
+	t, err := parseVideo(body)
+	if err != nil {
+		return f.refuse(err)
+	}
+	switch t.kind {
+	case tagConfig:
+		return f.videoHeader(t)
+	case tagFrame:
+		return f.picture(t, clock, arrived)
+	}
+	return nil
+}
+
+// onAudio is onVideo for audio messages.
+func (f *feed) onAudio(clock uint32, body []byte, arrived time.Time) error {
+	t, err := parseAudio(body)
+	if err != nil {
+		return f.refuse(err)
+	}
+	switch t.kind {
+	case tagConfig:
+		return f.audioHeader(t)
+	case tagFrame:
+		if f.audio == nil || f.audio.Codec != t.codec || len(t.data) == 0 {
+			f.dropped++
+			return nil
+		}
+		return f.write(audioClock, clock, &hub.Unit{Track: f.audio, Key: true, Data: t.data, Arrived: arrived}, 0)
+	}
+	return nil
+}
+
+// refuse tells codecs that can't be carried from damage that passes.
+func (f *feed) refuse(err error) error {
+	if u, ok := errors.AsType[*unsupportedError](err); ok {
+		return &mediaError{u.Error()}
+	}
+	f.dropped++
+	return nil
+}
+
+func (f *feed) videoHeader(t tag) error {
+	if len(t.data) == 0 {
+		return nil
+	}
+	if f.video != nil && f.video.track.Codec == t.codec && bytes.Equal(f.videoRecord, t.data) {
+		return nil
+	}
+	parse := parseAVCConfig
+	if t.codec == hub.H265 {
+		parse = parseHEVCConfig
+	}
+	config, err := parse(t.data)
+	if err != nil {
+		return &mediaError{fmt.Sprintf("the video's sequence header is unusable: %v", err)}
+	}
+	f.video, f.videoRecord = config, t.data
+	return nil
+}
+
+func (f *feed) picture(t tag, clock uint32, arrived time.Time) error {
+	if f.video == nil || f.video.track.Codec != t.codec {
+		f.dropped++
+		return nil
+	}
+	p, err := checkPicture(t.data, t.codec, f.video.lengthSize)
+	if err != nil || len(p.data) == 0 {
+		f.dropped++
+		return nil
+	}
+	// What the encoder marks as a key frame is one only if the picture agrees.
+	key := p.random || t.key && p.recovery
+	if key && len(f.video.extra) > 0 {
+		p.data = append(f.video.extra[:len(f.video.extra):len(f.video.extra)], p.data...)
+	}
+	cts := t.cts
+	if abs(cts) > maxCTS {
+		cts = 0
+	}
+	u := &hub.Unit{Track: f.video.track, Key: key, Data: p.data, Arrived: arrived}
+	return f.write(videoClock, clock, u, time.Duration(cts)*time.Millisecond)
+}
+
+func (f *feed) audioHeader(t tag) error {
+	if len(t.data) == 0 {
+		return nil
+	}
+	if f.audio != nil && f.audio.Codec == t.codec && bytes.Equal(f.audioRecord, t.data) {
+		return nil
+	}
+	parse := parseAACConfig
+	if t.codec == hub.Opus {
+		parse = parseOpusConfig
+	}
+	track, err := parse(t.data)
+	if err != nil {
+		return &mediaError{fmt.Sprintf("the audio's sequence header is unusable: %v", err)}
+	}
+	f.audio, f.audioRecord = track, t.data
+	return nil
+}
+
+func parseAACConfig(b []byte) (*hub.Track, error) {
+	if len(b) > maxAudioConfig {
+		return nil, fmt.Errorf("%d bytes of AAC configuration", len(b))
+	}
+	var c mpeg4audio.AudioSpecificConfig
+	if err := c.Unmarshal(b); err != nil {
+		return nil, fmt.Errorf("AAC configuration: %w", err)
+	}
+	if c.ChannelCount == 0 {
+		return nil, errors.New("AAC with channels by program config element")
+	}
+	if c.SampleRate < 7350 || c.SampleRate > 96000 {
+		return nil, fmt.Errorf("AAC with %d Hz", c.SampleRate)
+	}
+	return &hub.Track{
+		Codec: hub.AAC, AudioConfig: bytes.Clone(b),
+		SampleRate: c.SampleRate, Channels: c.ChannelCount,
+	}, nil
+}
+
+func parseOpusConfig(b []byte) (*hub.Track, error) {
+	var h opus.IDHeader
+	if len(b) > maxAudioConfig {
+		return nil, fmt.Errorf("%d bytes of Opus header", len(b))
+	}
+	if err := h.Unmarshal(b); err != nil {
+		return nil, fmt.Errorf("Opus header: %w", err)
+	}
+	if h.ChannelCount < 1 || h.ChannelCount > 8 {
+		return nil, fmt.Errorf("Opus with %d channels", h.ChannelCount)
+	}
+	return &hub.Track{Codec: hub.Opus, SampleRate: 48000, Channels: int(h.ChannelCount)}, nil
+}
+
+// write places a unit in time and passes it on.
+func (f *feed) write(track int, clock uint32, u *hub.Unit, offset time.Duration) error {
+	dts, verdict := f.times.place(track, clock)
+	switch verdict {
+	case dropped:
+		f.dropped++
+		return nil
+	case jumped:
+		if u.Arrived.Sub(f.jumpsSince) > jumpWindow {
+			f.jumps, f.jumpsSince = 0, u.Arrived
+		}
+		if f.jumps++; f.jumps > maxJumps {
+			return &mediaError{"the timestamps jump all the time"}
+		}
+		f.out.Discontinuity()
+	}
+	u.DTS, u.PTS = dts, dts+offset
+	return f.out.Write(u)
+}
