@@ -54,9 +54,9 @@ func run(args []string) (code int, err error) {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	if os.Getenv(variable) == "" {
-		server, err := embedded.StartTemp(context.Background(), os.Getenv("PG_BIN"), slog.Default())
-		if err != nil {
-			return 0, err
+		server, startErr := embedded.StartTemp(context.Background(), os.Getenv("PG_BIN"), slog.Default())
+		if startErr != nil {
+			return 0, startErr
 		}
 		defer func() { err = errors.Join(err, server.Stop(context.Background())) }()
 		if err := os.Setenv(variable, server.ConnString()); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,11 +14,9 @@ import (
 )
 
 const (
-	// How often a state file is looked at while waiting for it.
-	readyInterval = 3 * time.Millisecond
-	// How long a server that an earlier process left may take to end.
-	orphanPatience = 30 * time.Second
-	// How long backends of a killed server may take to notice.
+	// How often something that gives no signal is looked at.
+	pollInterval = 3 * time.Millisecond
+	// How long backends of a killed postmaster may take to notice.
 	leftoverPatience = 10 * time.Second
 	leftoverInterval = 100 * time.Millisecond
 )
@@ -32,8 +29,8 @@ func (h *home) launch(ctx context.Context, bin binaries, socketDir string, log *
 		if err == nil {
 			return child, nil
 		}
-		// Backends of a postmaster that was killed end by themselves as soon
-		// as they look up from their query.
+		// Backends of a killed postmaster that stopOrphan couldn't see end by
+		// themselves as soon as they look up from their query.
 		if !strings.Contains(err.Error(), "shared memory block") || time.Now().After(deadline) {
 			return nil, err
 		}
@@ -53,7 +50,7 @@ func (h *home) launchOnce(ctx context.Context, bin binaries, socketDir string, l
 	if err != nil {
 		return nil, h.explainStart(bin, err)
 	}
-	ticker := time.NewTicker(readyInterval)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -102,43 +99,4 @@ func readPostmaster(data string) (pid int, ready bool) {
 	lines := strings.Split(string(text), "\n")
 	pid, _ = strconv.Atoi(strings.TrimSpace(lines[0]))
 	return pid, len(lines) >= 8 && strings.TrimSpace(lines[7]) == "ready"
-}
-
-// stopOrphan ends a server of this cluster whose parent is gone, and removes a
-// postmaster.pid that names a process which is none: PostgreSQL itself would
-// refuse to start when the pid has been given to another program. The data
-// folder's lock makes sure that nobody else is using that server.
-func (h *home) stopOrphan(ctx context.Context, log *slog.Logger) error {
-	pid, _ := readPostmaster(h.data())
-	if pid == 0 {
-		return nil
-	}
-	if serves(pid, h.data()) {
-		log.Warn("stopping the PostgreSQL server that an earlier process left", "pid", pid)
-		if err := endOrphan(ctx, pid, h.data()); err != nil {
-			return err
-		}
-	}
-	if err := os.Remove(filepath.Join(h.data(), "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove a stale postmaster.pid: %w", err)
-	}
-	return nil
-}
-
-func endOrphan(ctx context.Context, pid int, data string) error {
-	ctx, cancel := context.WithTimeout(ctx, orphanPatience)
-	defer cancel()
-	if err := syscall.Kill(pid, syscall.SIGINT); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("stop the PostgreSQL server with pid %d that an earlier process left: %w", pid, err)
-	}
-	ticker := time.NewTicker(readyInterval)
-	defer ticker.Stop()
-	for serves(pid, data) {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return fmt.Errorf("the PostgreSQL server with pid %d, left by an earlier process, does not end: stop it with kill -QUIT %d", pid, pid)
-		}
-	}
-	return nil
 }

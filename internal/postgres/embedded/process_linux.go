@@ -1,8 +1,12 @@
 package embedded
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"syscall"
 )
 
@@ -10,14 +14,52 @@ import (
 // dies, even by SIGKILL.
 func signalOnParentDeath(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeathsig = sig }
 
-// serves reports whether the process pid is a postmaster of the cluster in
-// dataDir. Its working folder is the proof: pids are reused, in containers even
+// serves reports whether the process pid is the postmaster of the cluster in
+// dataDir. The pid alone proves nothing: pids are reused, in containers even
 // the same one at each start.
 func serves(pid int, dataDir string) bool {
+	if worksIn(pid, dataDir) {
+		return true
+	}
+	// In a container root may not look at another account's working folder,
+	// but at its command line.
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || !isPostgres(pid) {
+		return false
+	}
+	args := bytes.Split(text, []byte{0})
+	i := slices.IndexFunc(args, func(arg []byte) bool { return string(arg) == "-D" })
+	return i >= 0 && i+1 < len(args) && string(args[i+1]) == dataDir
+}
+
+// serverProcesses returns the pids of all processes of the cluster's server
+// that can be seen, postmaster or not.
+func serverProcesses(dataDir string) []int {
+	var pids []int
+	all, _ := filepath.Glob("/proc/[0-9]*") // The only error is a bad pattern.
+	for _, dir := range all {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && worksIn(pid, dataDir) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// worksIn reports whether the process is a PostgreSQL server in dataDir: all of
+// its processes have that as their working folder.
+func worksIn(pid int, dataDir string) bool {
+	if !isPostgres(pid) {
+		return false
+	}
 	cwd, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
 	if err != nil {
 		return false
 	}
 	data, err := os.Stat(dataDir)
 	return err == nil && os.SameFile(cwd, data)
+}
+
+func isPostgres(pid int) bool {
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return err == nil && string(name) == "postgres\n"
 }

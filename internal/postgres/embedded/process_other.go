@@ -19,3 +19,7 @@ func serves(pid int, dataDir string) bool {
 	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.Contains(string(out), "postgres -D "+dataDir)
 }
+
+// serverProcesses finds none: there is no sure way to tell whose backends they
+// are. The next server waits for them.
+func serverProcesses(string) []int { return nil }

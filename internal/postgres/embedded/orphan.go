@@ -1,0 +1,84 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	// How long a server that an earlier process left may take to end.
+	orphanPatience = 30 * time.Second
+	// How long backends without a postmaster may take to end when told to.
+	backendPatience = 2 * time.Second
+)
+
+// stopOrphan ends what is left of a server of this cluster whose parent is gone
+// or whose postmaster was killed, and removes a postmaster.pid that names a
+// process which is none: PostgreSQL itself would refuse to start when the pid
+// has been given to another program. The data folder's lock makes sure that
+// nobody uses that server.
+func (h *home) stopOrphan(ctx context.Context, log *slog.Logger) error {
+	pid, _ := readPostmaster(h.data())
+	if pid == 0 {
+		return nil
+	}
+	if serves(pid, h.data()) {
+		log.Warn("stopping the PostgreSQL server that an earlier process left", "pid", pid)
+		if err := endPostmaster(ctx, pid, h.data()); err != nil {
+			return err
+		}
+	}
+	endBackends(ctx, h.data())
+	if err := os.Remove(filepath.Join(h.data(), "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove a stale postmaster.pid: %w", err)
+	}
+	return nil
+}
+
+func endPostmaster(ctx context.Context, pid int, data string) error {
+	if err := syscall.Kill(pid, syscall.SIGINT); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("stop the PostgreSQL server with pid %d that an earlier process left: %w", pid, err)
+	}
+	if !poll(ctx, orphanPatience, func() bool { return !serves(pid, data) }) {
+		return fmt.Errorf("the PostgreSQL server with pid %d, left by an earlier process, does not end: stop it with kill -QUIT %d", pid, pid)
+	}
+	return nil
+}
+
+// endBackends ends the backends of a postmaster that is gone; one that is busy
+// with a query would go on and keep the next server out. A failure shows when
+// that server starts.
+func endBackends(ctx context.Context, data string) {
+	for _, sig := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGKILL} {
+		left := serverProcesses(data)
+		if len(left) == 0 {
+			return
+		}
+		for _, pid := range left {
+			_ = syscall.Kill(pid, sig)
+		}
+		poll(ctx, backendPatience, func() bool { return len(serverProcesses(data)) == 0 })
+	}
+}
+
+// poll waits until the condition holds; false when the time or ctx ends first.
+func poll(ctx context.Context, limit time.Duration, condition func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for !condition() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
