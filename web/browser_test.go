@@ -182,6 +182,7 @@ func TestReferenceShowsTheServersOwnDocument(t *testing.T) {
 	browsertest.Screenshot(t, tab, "docs-light")
 
 	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/docs"), chromedp.WaitVisible(chromedp.CSS(".opblock-summary")))
 	browsertest.Screenshot(t, tab, "docs-phone-dark")
 	fits := `document.documentElement.scrollWidth <= innerWidth`
 	require.True(t, browsertest.Value[bool](t, tab, fits), "scrolls sideways")

@@ -134,7 +134,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			content, etag = file.gzipped, etag+"-gzip"
 		}
 	}
-	head.Set("Etag", `"`+etag+`"`)
+	head.Set("ETag", `"`+etag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 

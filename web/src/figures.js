@@ -2,14 +2,13 @@
 import Hls from './hls.mjs';
 
 const everyMs = 500;
-const windowMs = 5000; // the bitrate is that of the last five seconds
+const windowMs = 5000; // the bitrate is that of what came in the last five seconds
 
 export class Figures {
   #video;
   #cells;
   #hls = null;
-  #loads = []; // { at: ms, bytes } of parts and segments, oldest first
-  #since = 0; // ms, when counting of bytes began
+  #loads = []; // { at: ms, bytes, seconds, kind } of parts and segments, oldest first
 
   constructor(video, byId) {
     this.#video = video;
@@ -23,23 +22,18 @@ export class Figures {
   reset(hls) {
     this.#hls = hls;
     this.#loads = [];
-    this.#since = 0;
     // The payload itself has gone to the worker by now; its size is in stats.
-    hls?.on(Hls.Events.FRAG_LOADED, (_, { part, frag }) => this.#count((part ?? frag).stats.loaded));
+    hls?.on(Hls.Events.FRAG_LOADED, (_, { part, frag }) => {
+      const { stats, duration } = part ?? frag;
+      this.#loads.push({ at: performance.now(), bytes: stats.loaded, seconds: duration, kind: frag.type });
+    });
     this.#show();
-  }
-
-  // The first load only starts the clock: its media is from before.
-  #count(bytes) {
-    const now = performance.now();
-    if (this.#since) this.#loads.push({ at: now, bytes });
-    else this.#since = now;
   }
 
   #show() {
     const { latency, buffer, resolution, bitrate, dropped } = this.#cells;
     const video = this.#video;
-    const live = this.#hls?.levels?.[this.#hls.currentLevel]?.details?.live ?? false;
+    const live = this.#hls?.latestLevelDetails?.live ?? false;
     const playing = video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
     latency.textContent = live && playing ? `${this.#hls.latency.toFixed(1)} s` : '–';
     buffer.textContent = playing ? `${this.#ahead().toFixed(1)} s` : '–';
@@ -56,12 +50,17 @@ export class Figures {
     return 0;
   }
 
+  // Sound may come in files of its own: the rates of both kinds add up.
   #rate() {
-    const now = performance.now();
-    this.#loads = this.#loads.filter(({ at }) => now - at < windowMs);
-    const ms = Math.min(now - this.#since, windowMs);
-    if (!this.#loads.length || ms < 2000) return '–';
-    const bits = 8 * this.#loads.reduce((sum, { bytes }) => sum + bytes, 0);
-    return `${(bits / ms / 1000).toFixed(1)} Mbit/s`;
+    const oldest = performance.now() - windowMs;
+    this.#loads = this.#loads.filter(({ at }) => at > oldest);
+    let rate = 0;
+    for (const kind of ['main', 'audio']) {
+      const loads = this.#loads.filter((load) => load.kind === kind);
+      const bytes = loads.reduce((sum, load) => sum + load.bytes, 0);
+      const seconds = loads.reduce((sum, load) => sum + load.seconds, 0);
+      if (seconds > 0) rate += (8 * bytes) / seconds;
+    }
+    return rate ? `${(rate / 1e6).toFixed(1)} Mbit/s` : '–';
   }
 }
