@@ -1,0 +1,80 @@
+package handlers
+
+import (
+	"context"
+
+	"github.com/oapi-codegen/nullable"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/timestamp"
+)
+
+// Register signs a tenant up.
+func (s *Server) Register(ctx context.Context, r api.RegisterRequestObject) (api.RegisterResponseObject, error) {
+	l, err := s.accounts.Register(ctx, account.Registration{
+		TenantName: r.Body.TenantName, Name: r.Body.Name, Email: r.Body.Email, Password: r.Body.Password,
+	}, originFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.Register201JSONResponse(toLogin(l)), nil
+}
+
+// Login logs a tenant user in.
+func (s *Server) Login(ctx context.Context, r api.LoginRequestObject) (api.LoginResponseObject, error) {
+	l, err := s.accounts.Login(ctx, r.Body.Email, r.Body.Password)
+	if err != nil {
+		return nil, err
+	}
+	return api.Login201JSONResponse(toLogin(l)), nil
+}
+
+// GetCurrentUser is the user who is logged in.
+func (s *Server) GetCurrentUser(ctx context.Context, _ api.GetCurrentUserRequestObject) (api.GetCurrentUserResponseObject, error) {
+	user, err := s.accounts.GetCurrentUser(ctx, callerFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.GetCurrentUser200JSONResponse(toUser(user)), nil
+}
+
+// GetIdentity tells who calls.
+func (s *Server) GetIdentity(ctx context.Context, _ api.GetIdentityRequestObject) (api.GetIdentityResponseObject, error) {
+	caller := callerFrom(ctx)
+	who, err := s.accounts.GetIdentity(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	out := api.GetIdentity200JSONResponse{
+		Tenant: toTenant(who.Tenant), User: nullable.NewNullNullable[api.User](), APIKeyID: textOrNull(caller.APIKeyID),
+		Role: api.UserRole(caller.Role), Scopes: []api.Scope{},
+	}
+	if who.User != nil {
+		out.User = nullable.NewNullableWithValue(toUser(*who.User))
+	}
+	for _, scope := range caller.Scopes {
+		out.Scopes = append(out.Scopes, api.Scope(scope))
+	}
+	return out, nil
+}
+
+func toLogin(l account.Login) api.Login {
+	return api.Login{Token: l.Token, ExpiresAt: timestamp.From(l.ExpiresAt), User: toUser(l.User), Tenant: toTenant(l.Tenant)}
+}
+
+func toUser(u db.User) api.User {
+	return api.User{
+		ID: u.ID, TenantID: u.TenantID, Email: u.Email, Name: u.Name,
+		Role: api.UserRole(u.Role), Status: api.UserStatus(u.Status), LastLoginAt: timeOrNull(u.LastLoginAt),
+		CreatedAt: timestamp.From(u.CreatedAt), UpdatedAt: timestamp.From(u.UpdatedAt),
+	}
+}
+
+func toTenant(t db.Tenant) api.Tenant {
+	return api.Tenant{
+		ID: t.ID, Name: t.Name, Status: api.TenantStatus(t.Status), Plan: api.PlanTier(t.Plan),
+		ChargesEnabled: t.ChargesEnabled, CreatedAt: timestamp.From(t.CreatedAt), UpdatedAt: timestamp.From(t.UpdatedAt),
+	}
+}

@@ -1,0 +1,63 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/timestamp"
+)
+
+// ListAPIKeys lists keys without the keys themselves.
+func (s *Server) ListAPIKeys(ctx context.Context, r api.ListAPIKeysRequestObject) (api.ListAPIKeysResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	rows, err := s.accounts.ListAPIKeys(ctx, callerFrom(ctx), r.Params.Cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	list, link := page(s, "/v1/me/api-keys", rows, size, func(k db.APIKey) string { return k.ID }, toAPIKey)
+	return api.ListAPIKeys200JSONResponse{Body: list, Headers: api.ListAPIKeys200ResponseHeaders{Link: link}}, nil
+}
+
+// CreateAPIKey makes a key and shows it, once.
+func (s *Server) CreateAPIKey(ctx context.Context, r api.CreateAPIKeyRequestObject) (api.CreateAPIKeyResponseObject, error) {
+	in := account.APIKeyInput{Name: r.Body.Name}
+	if r.Body.ExpiresAt != nil {
+		in.ExpiresAt = &r.Body.ExpiresAt.Time
+	}
+	if r.Body.Scopes != nil {
+		in.Scopes = []account.Scope{}
+		for _, scope := range r.Body.Scopes {
+			in.Scopes = append(in.Scopes, account.Scope(scope))
+		}
+	}
+	row, key, err := s.accounts.CreateAPIKey(ctx, callerFrom(ctx), in)
+	if err != nil {
+		return nil, err
+	}
+	out := toAPIKey(row)
+	out.Key = &key
+	return api.CreateAPIKey201JSONResponse(out), nil
+}
+
+// RevokeAPIKey ends a key.
+func (s *Server) RevokeAPIKey(ctx context.Context, r api.RevokeAPIKeyRequestObject) (api.RevokeAPIKeyResponseObject, error) {
+	row, err := s.accounts.RevokeAPIKey(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.RevokeAPIKey200JSONResponse(toAPIKey(row)), nil
+}
+
+func toAPIKey(k db.APIKey) api.APIKey {
+	out := api.APIKey{
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: make([]api.Scope, len(k.Scopes)),
+		ExpiresAt: timeOrNull(k.ExpiresAt), LastUsedAt: timeOrNull(k.LastUsedAt), RevokedAt: timeOrNull(k.RevokedAt),
+		CreatedAt: timestamp.From(k.CreatedAt),
+	}
+	for i, scope := range k.Scopes {
+		out.Scopes[i] = api.Scope(scope)
+	}
+	return out
+}

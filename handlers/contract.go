@@ -1,0 +1,105 @@
+package handlers
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/labstack/echo/v4"
+
+	"showfloor/gen/api"
+)
+
+// contract is the API document, ready to check requests against. The router
+// has found the operation already, so a map lookup replaces a second search.
+type contract struct {
+	operations map[string]*operation // by method and echo route
+}
+
+// operation is one operation of the document.
+type operation struct {
+	route    *routers.Route
+	security openapi3.SecurityRequirements
+	hasBody  bool
+}
+
+func newContract() (*contract, error) {
+	doc, err := api.GetSpec()
+	if err != nil {
+		return nil, fmt.Errorf("read the embedded API document: %w", err)
+	}
+	c := &contract{operations: map[string]*operation{}}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			security := doc.Security
+			if op.Security != nil {
+				security = *op.Security
+			}
+			// Who calls is settled before the body is read; the validator is
+			// given a copy of the operation that asks for nothing.
+			open := *op
+			open.Security = openapi3.NewSecurityRequirements()
+			c.operations[method+" "+echoRoute(path)] = &operation{
+				route:    &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
+				security: security,
+				hasBody:  op.RequestBody != nil,
+			}
+		}
+	}
+	return c, nil
+}
+
+// echoRoute rewrites /a/{id} to /a/:id.
+func echoRoute(path string) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
+
+// find is the operation of the route that matched; nil for pages and media.
+func (c *contract) find(e echo.Context) *operation {
+	return c.operations[e.Request().Method+" "+e.Path()]
+}
+
+// validate checks parameters and body against the document. What it has checked
+// is what the handler gets, defaults included.
+func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
+	options := &openapi3filter.Options{
+		MultiError: true, KeepValidatedValue: true,
+		SchemaValidationOptions: []openapi3.SchemaValidationOption{
+			openapi3.WithStringFormatValidator("email", openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForEmail)),
+		},
+	}
+	return func(e echo.Context) error {
+		op := c.find(e)
+		if op == nil {
+			return next(e)
+		}
+		storable(e)
+		r := e.Request()
+		if op.hasBody && r.ContentLength != 0 && !isJSON(r) {
+			return echo.NewHTTPError(http.StatusUnsupportedMediaType, "send the body as application/json")
+		}
+		params := make(map[string]string, len(e.ParamNames()))
+		for i, name := range e.ParamNames() {
+			params[name] = e.ParamValues()[i]
+		}
+		err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+			Request: r, PathParams: params, QueryParams: e.QueryParams(), Route: op.route, Options: options,
+		})
+		if err != nil {
+			if isTooLarge(err) {
+				return &http.MaxBytesError{Limit: maxBody}
+			}
+			return inputProblem(err)
+		}
+		return next(e)
+	}
+}
+
+func isJSON(r *http.Request) bool {
+	media, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType))
+	return err == nil && media == echo.MIMEApplicationJSON
+}

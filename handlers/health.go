@@ -1,0 +1,50 @@
+package handlers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"showfloor/gen/api"
+)
+
+// checkTimeout bounds one readiness check.
+const checkTimeout = 2 * time.Second
+
+// GetHealth answers while the process serves requests.
+func (s *Server) GetHealth(context.Context, api.GetHealthRequestObject) (api.GetHealthResponseObject, error) {
+	return api.GetHealth200JSONResponse{Status: api.CheckStatusOk}, nil
+}
+
+// GetReadiness asks every part at the same time.
+func (s *Server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObject) (api.GetReadinessResponseObject, error) {
+	result := api.Readiness{Status: api.CheckStatusOk, Checks: make([]api.ReadinessCheck, len(s.checks))}
+	var wg sync.WaitGroup
+	for i, check := range s.checks {
+		wg.Go(func() { result.Checks[i] = s.run(ctx, check) })
+	}
+	wg.Wait()
+	for _, c := range result.Checks {
+		if c.Status != api.CheckStatusOk {
+			result.Status = api.CheckStatusFailing
+			return api.GetReadiness503JSONResponse(result), nil
+		}
+	}
+	return api.GetReadiness200JSONResponse(result), nil
+}
+
+// run makes one check. What exactly failed is for the log, not for the public.
+func (s *Server) run(ctx context.Context, check Check) api.ReadinessCheck {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	start := time.Now()
+	err := check.Run(ctx)
+	c := api.ReadinessCheck{
+		Name: check.Name, Engine: check.Engine, Status: api.CheckStatusOk, DurationMs: int(time.Since(start).Milliseconds()),
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "readiness check failed", "check", check.Name, "error", err)
+		c.Status, c.Message = api.CheckStatusFailing, new("not reachable; see the server's log")
+	}
+	return c
+}

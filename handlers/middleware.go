@@ -1,0 +1,134 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"showfloor/internal/account"
+	"showfloor/internal/id"
+)
+
+type contextKey int
+
+const (
+	requestIDKey contextKey = iota
+	callerKey
+	originKey
+)
+
+// withRequestID names the request; the caller's own header isn't believed,
+// since it ends up in logs.
+func withRequestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		requestID := id.New(id.Request)
+		c.Response().Header().Set(echo.HeaderXRequestID, requestID)
+		ctx := context.WithValue(c.Request().Context(), requestIDKey, requestID)
+		ctx = context.WithValue(ctx, originKey, account.Origin{IP: peerIP(c.Request()), RequestID: requestID})
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
+}
+
+// requestIDFrom is the id that withRequestID gave.
+func requestIDFrom(ctx context.Context) string {
+	requestID, _ := ctx.Value(requestIDKey).(string)
+	return requestID
+}
+
+// originFrom is where the request comes from.
+func originFrom(ctx context.Context) account.Origin {
+	origin, _ := ctx.Value(originKey).(account.Origin)
+	return origin
+}
+
+// callerFrom is who makes the request. Operations without a tenant's security
+// scheme have the zero Caller.
+func callerFrom(ctx context.Context) account.Caller {
+	caller, _ := ctx.Value(callerKey).(account.Caller)
+	return caller
+}
+
+// observe logs each request and counts it. The path is logged as the route
+// that matched, never as it came: paths and queries can hold tokens and keys.
+func observe(log *slog.Logger, count func(method, route string, status int, took time.Duration)) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			start := time.Now()
+			if err := next(c); err != nil {
+				c.Error(err) // writes the response, so that its status is known here
+			}
+			took := time.Since(start)
+			method, route, status := c.Request().Method, c.Path(), c.Response().Status
+			if route == "" {
+				route = "unknown"
+			}
+			count(method, route, status, took)
+			level := slog.LevelDebug
+			if status >= http.StatusBadRequest {
+				level = slog.LevelInfo
+			}
+			if log.Enabled(c.Request().Context(), level) {
+				log.LogAttrs(c.Request().Context(), level, "request",
+					slog.String("method", method), slog.String("route", route), slog.Int("status", status),
+					slog.Duration("took", took), slog.String("requestId", requestIDFrom(c.Request().Context())),
+					slog.String("tenantId", callerFrom(c.Request().Context()).TenantID))
+			}
+			return nil
+		}
+	}
+}
+
+// recoverPanic turns a panic into an internal error with its stack.
+func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch r := recover(); r {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(r) // net/http's own way to drop a connection
+			default:
+				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		return next(c)
+	}
+}
+
+// limitBody bounds what is read of a request.
+func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.ContentLength > maxBody {
+			return &http.MaxBytesError{Limit: maxBody}
+		}
+		r.Body = http.MaxBytesReader(c.Response(), r.Body, maxBody)
+		return next(c)
+	}
+}
+
+// storable replaces path parameters that no database text can hold, so that
+// they are looked for, and missed, like any other unknown id.
+func storable(c echo.Context) {
+	values := c.ParamValues()
+	for i, v := range values {
+		if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
+			values[i] = "-"
+		}
+	}
+	c.SetParamValues(values...)
+}
+
+// isTooLarge tells whether the body exceeded its limit.
+func isTooLarge(err error) bool {
+	var tooLarge *http.MaxBytesError
+	return errors.As(err, &tooLarge)
+}

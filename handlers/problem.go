@@ -1,0 +1,157 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/labstack/echo/v4"
+
+	"showfloor/gen/api"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// status maps a problem's kind to its HTTP status: the only place that does.
+func status(k problem.Kind) int {
+	switch k {
+	case problem.Invalid:
+		return http.StatusBadRequest
+	case problem.Unauthenticated:
+		return http.StatusUnauthorized
+	case problem.Forbidden:
+		return http.StatusForbidden
+	case problem.NotFound:
+		return http.StatusNotFound
+	case problem.Conflict:
+		return http.StatusConflict
+	case problem.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case problem.Unavailable:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// problems writes every error of every layer as one shape.
+type problems struct{ log *slog.Logger }
+
+// handle is echo's error handler.
+func (p problems) handle(err error, c echo.Context) {
+	if c.Response().Committed {
+		return // too late to say anything
+	}
+	ctx := c.Request().Context()
+	body := p.describe(err)
+	body.RequestID = requestIDFrom(ctx)
+	if body.Status >= http.StatusInternalServerError {
+		p.log.ErrorContext(ctx, "request failed", "error", err, "requestId", body.RequestID, "route", c.Path())
+	}
+	h := c.Response().Header()
+	if body.Status == http.StatusUnauthorized {
+		h.Set(echo.HeaderWWWAuthenticate, "Bearer")
+	}
+	h.Set(echo.HeaderContentType, "application/problem+json")
+	c.Response().WriteHeader(body.Status)
+	if c.Request().Method == http.MethodHead {
+		return
+	}
+	if err := json.NewEncoder(c.Response()).Encode(body); err != nil {
+		p.log.DebugContext(ctx, "write problem", "error", err)
+	}
+}
+
+func (p problems) describe(err error) api.Problem {
+	var he *echo.HTTPError
+	switch known, ok := problem.As(err); {
+	case ok:
+		return describeKnown(known)
+	case isTooLarge(err):
+		return plain(http.StatusRequestEntityTooLarge, "body_too_large", "the body is larger than 1 MiB")
+	case errors.As(err, &he):
+		return describeHTTP(he)
+	case postgres.IsUnstorable(err):
+		return plain(http.StatusBadRequest, "invalid_input", "the request holds a character that can't be stored, such as NUL")
+	default:
+		return plain(http.StatusInternalServerError, "internal_error", "internal error; quote the requestId when you report it")
+	}
+}
+
+func describeKnown(e *problem.Error) api.Problem {
+	body := plain(status(e.Kind), e.Code, e.Message)
+	for _, f := range e.Fields {
+		body.Errors = append(body.Errors, api.FieldProblem{Field: f.Field, Message: f.Message})
+	}
+	return body
+}
+
+// describeHTTP puts what the router and the binder say into our words.
+func describeHTTP(he *echo.HTTPError) api.Problem {
+	switch he.Code {
+	case http.StatusNotFound:
+		return plain(he.Code, "not_found", "there is nothing at this path")
+	case http.StatusMethodNotAllowed:
+		return plain(he.Code, "method_not_allowed", "this path doesn't take this method; the Allow header lists those that it does")
+	case http.StatusUnsupportedMediaType:
+		return plain(he.Code, "unsupported_media_type", "send the body as application/json")
+	case http.StatusBadRequest:
+		return plain(he.Code, "invalid_input", "the request is not valid")
+	default:
+		return plain(he.Code, strings.ReplaceAll(strings.ToLower(http.StatusText(he.Code)), " ", "_"), http.StatusText(he.Code))
+	}
+}
+
+func plain(code int, name, message string) api.Problem {
+	return api.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Code: name, Message: message}
+}
+
+// inputProblem lists what the validator found, field by field.
+func inputProblem(err error) error {
+	p := problem.New(problem.Invalid, "invalid_input", "the request is not valid")
+	p.Fields = fields(err, "body")
+	return p
+}
+
+// fields walks the validator's error tree; where names the part of the request
+// for errors that have no field.
+func fields(err error, where string) []problem.Field {
+	// Type switches, not errors.As: every node of the tree is visited once.
+	switch e := err.(type) { //nolint:errorlint // see above
+	case openapi3.MultiError:
+		var list []problem.Field
+		for _, one := range e {
+			list = append(list, fields(one, where)...)
+		}
+		return list
+	case *openapi3filter.RequestError:
+		if e.Parameter != nil {
+			where = e.Parameter.Name
+		}
+		if e.Err == nil {
+			return []problem.Field{{Field: where, Message: e.Reason}}
+		}
+		return fields(e.Err, where)
+	case *openapi3.SchemaError:
+		if path := e.JSONPointer(); len(path) > 0 {
+			where = strings.Join(path, ".")
+		}
+		return []problem.Field{{Field: where, Message: e.Reason}}
+	case *openapi3filter.ParseError:
+		return []problem.Field{{Field: where, Message: parseReason(e)}}
+	default:
+		return []problem.Field{{Field: where, Message: err.Error()}}
+	}
+}
+
+// parseReason says what is wrong with a value that could not even be read.
+func parseReason(e *openapi3filter.ParseError) string {
+	if root := e.RootCause(); root != nil {
+		return root.Error()
+	}
+	return e.Error()
+}

@@ -1,0 +1,99 @@
+// Package handlers is the HTTP door: it checks each request against the API
+// document, finds out who calls, hands over to one use case and converts the
+// result. Rules live in internal/<area>.
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"showfloor/gen/api"
+	"showfloor/internal/account"
+	"showfloor/internal/stream"
+	"showfloor/internal/webhook"
+)
+
+// maxBody is the largest request body, in bytes.
+const maxBody = 1 << 20
+
+// Config of the HTTP server.
+type Config struct {
+	Accounts *account.Service
+	Streams  *stream.Service
+	Webhooks *webhook.Service
+	// Checks are what GET /v1/health/ready asks.
+	Checks []Check
+	// Live serves playlists and media below /live/.
+	Live http.Handler
+	// Pages serves the embedded pages for people, at PagePaths.
+	Pages     http.Handler
+	PagePaths []string
+	// Document is the bundled OpenAPI document in YAML.
+	Document []byte
+	// PublicURL is this server as clients see it, without a slash at the end.
+	PublicURL string
+	// IngestSecret lets SRS servers in; empty for loopback callers only.
+	IngestSecret string
+	Log          *slog.Logger
+	// Observe hears of each request, for metrics; nil for none.
+	Observe func(method, route string, status int, took time.Duration)
+}
+
+// Check asks one part whether it works.
+type Check struct {
+	Name string
+	// Engine says what the part runs on.
+	Engine string
+	Run    func(ctx context.Context) error
+}
+
+// Server implements the generated interface.
+type Server struct {
+	accounts  *account.Service
+	streams   *stream.Service
+	webhooks  *webhook.Service
+	checks    []Check
+	publicURL string
+	log       *slog.Logger
+}
+
+var _ api.StrictServerInterface = (*Server)(nil)
+
+// New builds the router: the API, its document, the pages and the live media.
+func New(c Config) (*echo.Echo, error) {
+	if c.Observe == nil {
+		c.Observe = func(string, string, int, time.Duration) {}
+	}
+	server := &Server{
+		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks,
+		checks: c.Checks, publicURL: c.PublicURL, log: c.Log,
+	}
+	contract, err := newContract()
+	if err != nil {
+		return nil, err
+	}
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = problems{c.Log}.handle
+	e.Use(
+		withRequestID,
+		observe(c.Log, c.Observe),
+		recoverPanic,
+		limitBody,
+		contract.authenticate(authenticator{accounts: c.Accounts, ingestSecret: c.IngestSecret}),
+		contract.validate,
+	)
+	api.RegisterHandlers(e, api.NewStrictHandler(server, nil))
+	if err := addDocument(e, c.Document); err != nil {
+		return nil, err
+	}
+	for _, path := range c.PagePaths {
+		e.Match([]string{http.MethodGet, http.MethodHead}, path, echo.WrapHandler(c.Pages))
+	}
+	e.Any("/live/*", echo.WrapHandler(c.Live))
+	return e, nil
+}

@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"showfloor/gen/api"
+	"showfloor/internal/stream"
+	"showfloor/internal/timestamp"
+)
+
+// defaultPlayback is how long a playback URL is good when the caller doesn't say.
+const defaultPlayback = time.Hour
+
+// ListStreams lists the tenant's streams.
+func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject) (api.ListStreamsResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	views, err := s.streams.ListStreams(ctx, callerFrom(ctx), r.Params.Cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	list, link := page(s, "/v1/me/streams", views, size, func(v stream.View) string { return v.ID }, toStream)
+	return api.ListStreams200JSONResponse{Body: list, Headers: api.ListStreams200ResponseHeaders{Link: link}}, nil
+}
+
+// CreateStream makes a stream; the document's defaults are filled in already.
+func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObject) (api.CreateStreamResponseObject, error) {
+	in := stream.Input{Name: r.Body.Name, Mode: stream.LowLatency, ProjectID: r.Body.ProjectID}
+	if r.Body.Mode != nil {
+		in.Mode = string(*r.Body.Mode)
+	}
+	if r.Body.ReconnectWindowSec != nil {
+		in.ReconnectWindow = *r.Body.ReconnectWindowSec
+	}
+	if r.Body.RecordingEnabled != nil {
+		in.RecordingEnabled = *r.Body.RecordingEnabled
+	}
+	v, err := s.streams.CreateStream(ctx, callerFrom(ctx), in)
+	if err != nil {
+		return nil, err
+	}
+	return api.CreateStream201JSONResponse(toStream(v)), nil
+}
+
+// GetStream shows a stream.
+func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (api.GetStreamResponseObject, error) {
+	v, err := s.streams.GetStream(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetStream200JSONResponse(toStream(v)), nil
+}
+
+// RotateStreamKey replaces the stream key and shows the new one, once.
+func (s *Server) RotateStreamKey(ctx context.Context, r api.RotateStreamKeyRequestObject) (api.RotateStreamKeyResponseObject, error) {
+	v, err := s.streams.RotateStreamKey(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.RotateStreamKey201JSONResponse(toStream(v)), nil
+}
+
+// CreatePlaybackURL signs a URL to watch with.
+func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLRequestObject) (api.CreatePlaybackURLResponseObject, error) {
+	life := defaultPlayback
+	if r.Body != nil && r.Body.ExpiresInSec != nil {
+		life = time.Duration(*r.Body.ExpiresInSec) * time.Second
+	}
+	p, err := s.streams.CreatePlaybackURL(ctx, callerFrom(ctx), r.ID, life)
+	if err != nil {
+		return nil, err
+	}
+	out := api.CreatePlaybackURL201JSONResponse{URL: p.URL, Type: api.PlaybackTypeHLS, ExpiresAt: timestamp.From(p.ExpiresAt)}
+	if p.LowLatency {
+		out.Type = api.PlaybackTypeLLHLS
+	}
+	return out, nil
+}
+
+func toStream(v stream.View) api.Stream {
+	return api.Stream{
+		ID: v.ID, Name: v.Name, Mode: api.StreamMode(v.Mode), Status: api.StreamStatus(v.Status),
+		StreamKey: v.Key, IngestURL: v.IngestURL, ProjectID: orNull(v.ProjectID),
+		ReconnectWindowSec: int(v.ReconnectWindowSec), RecordingEnabled: v.RecordingEnabled,
+		ViewerCount: v.Viewers, Health: toStreamHealth(v.Health),
+		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt),
+		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
+	}
+}
+
+func toStreamHealth(h stream.Health) api.StreamHealth {
+	return api.StreamHealth{
+		State: api.StreamHealthState(h.State), Reason: orNull(h.Reason),
+		VideoKbps: h.Media.VideoKbps, AudioKbps: h.Media.AudioKbps, Fps: float32(math.Round(h.Media.FPS*10) / 10),
+		Width: h.Media.Width, Height: h.Media.Height,
+		VideoCodec: textOrNull(h.Media.VideoCodec), AudioCodec: textOrNull(h.Media.AudioCodec),
+	}
+}

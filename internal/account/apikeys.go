@@ -1,0 +1,122 @@
+package account
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/secret"
+)
+
+const (
+	// keyLength is the number of random base62 characters of a key: 190 bits.
+	keyLength = 32
+	// lastUsedGrain is how exact lastUsedAt is, to spare writes.
+	lastUsedGrain = time.Minute
+)
+
+// APIKeyInput describes a key to be made.
+type APIKeyInput struct {
+	Name string
+	// Scopes is nil for all that a DEVELOPER may and the caller has.
+	Scopes []Scope
+	// ExpiresAt is nil for never.
+	ExpiresAt *time.Time
+}
+
+// ListAPIKeys pages through the tenant's keys, newest first; cursor is the id
+// after which to go on, nil for the start.
+func (s *Service) ListAPIKeys(ctx context.Context, c Caller, cursor *string, limit int) ([]db.APIKey, error) {
+	rows, err := db.New(s.pool).ListAPIKeys(ctx, db.ListAPIKeysParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list api keys: %w", err)
+	}
+	return rows, nil
+}
+
+// CreateAPIKey makes a key and returns it whole, which happens this once.
+func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (row db.APIKey, key string, err error) {
+	scopes, err := grantable(c, in.Scopes)
+	if err != nil {
+		return row, "", err
+	}
+	now := s.now()
+	if in.ExpiresAt != nil && !in.ExpiresAt.After(now) {
+		return row, "", problem.BadField("expiresAt", "must be in the future")
+	}
+	key = KeyPrefix + secret.Text(keyLength)
+	hash := sha256.Sum256([]byte(key))
+	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		var err error
+		row, err = q.CreateAPIKey(ctx, db.CreateAPIKeyParams{
+			ID: id.New(id.APIKey), TenantID: c.TenantID, Name: in.Name, KeyHash: hash[:],
+			Prefix: KeyPrefix, Last4: key[len(key)-4:], Scopes: scopes, ExpiresAt: in.ExpiresAt, Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("create api key: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "api_key.create", Entity: "api_key", EntityID: row.ID,
+			After: map[string]any{"name": row.Name, "scopes": row.Scopes, "expiresAt": row.ExpiresAt},
+		})
+	})
+	return row, key, err
+}
+
+// RevokeAPIKey ends a key at once. Revoking twice is harmless.
+func (s *Service) RevokeAPIKey(ctx context.Context, c Caller, keyID string) (db.APIKey, error) {
+	var row db.APIKey
+	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.now()
+		var err error
+		row, err = q.LockAPIKey(ctx, db.LockAPIKeyParams{TenantID: c.TenantID, ID: keyID})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("API key")
+		}
+		if err != nil {
+			return fmt.Errorf("lock api key: %w", err)
+		}
+		if row.RevokedAt != nil {
+			return nil
+		}
+		if row, err = q.RevokeAPIKey(ctx, db.RevokeAPIKeyParams{TenantID: c.TenantID, ID: keyID, Now: &now}); err != nil {
+			return fmt.Errorf("revoke api key: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "api_key.revoke", Entity: "api_key", EntityID: keyID,
+			Before: map[string]any{"name": row.Name},
+		})
+	})
+	s.cache.clear()
+	return row, err
+}
+
+// grantable is what a new key gets: nobody gives on what they don't have.
+func grantable(c Caller, asked []Scope) ([]string, error) {
+	names := []string{}
+	if asked == nil {
+		for _, scope := range Developer.Scopes() {
+			if c.May(scope) {
+				names = append(names, string(scope))
+			}
+		}
+		return names, nil
+	}
+	for _, scope := range asked {
+		if !c.May(scope) {
+			return nil, problem.New(problem.Forbidden, "forbidden", "you don't have the scope %s, so the key can't have it", scope)
+		}
+		names = append(names, string(scope))
+	}
+	return names, nil
+}

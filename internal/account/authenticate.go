@@ -1,0 +1,121 @@
+package account
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/problem"
+)
+
+// KeyPrefix begins every API key.
+const KeyPrefix = "sk_live_"
+
+// errBadCredential is the answer to whatever isn't a token or key of ours.
+func errBadCredential() error {
+	return problem.New(problem.Unauthenticated, "unauthenticated", "the bearer token is not valid")
+}
+
+// ErrSuspended is the answer to every credential of a suspended tenant.
+func errSuspended() error {
+	return problem.New(problem.Forbidden, "tenant_suspended", "this tenant is suspended; contact support")
+}
+
+// Authenticate finds out who calls with this token or API key. What is not
+// good is a problem with a code that tells why. The caller's IP and RequestID
+// are left to the door.
+func (s *Service) Authenticate(ctx context.Context, bearer string) (Caller, error) {
+	hash := sha256.Sum256([]byte(bearer))
+	if c, ok := s.cache.get(hash); ok {
+		return c, nil
+	}
+	// Taken before the row is read: a revocation in between empties the cache
+	// and makes this put a no-op.
+	generation := s.cache.generation()
+	var c Caller
+	var err error
+	if strings.HasPrefix(bearer, KeyPrefix) {
+		c, err = s.authenticateKey(ctx, hash)
+	} else {
+		c, err = s.authenticateToken(ctx, bearer)
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	s.cache.put(hash, c, generation)
+	return c, nil
+}
+
+func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (Caller, error) {
+	q := db.New(s.pool)
+	row, err := q.GetAPIKeyByHash(ctx, hash[:])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Caller{}, errBadCredential()
+	}
+	if err != nil {
+		return Caller{}, fmt.Errorf("get api key: %w", err)
+	}
+	key, now := row.APIKey, s.now()
+	switch {
+	case key.RevokedAt != nil:
+		return Caller{}, problem.New(problem.Unauthenticated, "key_revoked", "this API key was revoked")
+	case key.ExpiresAt != nil && !key.ExpiresAt.After(now):
+		return Caller{}, problem.New(problem.Unauthenticated, "key_expired", "this API key has expired")
+	case blocked(row.TenantStatus):
+		return Caller{}, errSuspended()
+	}
+	err = q.TouchAPIKey(ctx, db.TouchAPIKeyParams{TenantID: key.TenantID, ID: key.ID, Now: &now, Stale: new(now.Add(-lastUsedGrain))})
+	if err != nil {
+		return Caller{}, fmt.Errorf("touch api key: %w", err)
+	}
+	return Caller{TenantID: key.TenantID, APIKeyID: key.ID, Role: Developer, Scopes: narrowed(Developer, key.Scopes)}, nil
+}
+
+func (s *Service) authenticateToken(ctx context.Context, bearer string) (Caller, error) {
+	c, err := s.parseToken(ctx, bearer)
+	if _, ok := problem.As(err); ok {
+		return Caller{}, err
+	}
+	if err != nil {
+		s.log.Debug("token refused", "error", err)
+		return Caller{}, errBadCredential()
+	}
+	row, err := db.New(s.pool).GetUserForToken(ctx, db.GetUserForTokenParams{TenantID: c.TenantID, ID: c.Subject})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Caller{}, errBadCredential()
+	}
+	if err != nil {
+		return Caller{}, fmt.Errorf("get user: %w", err)
+	}
+	switch {
+	case blocked(row.TenantStatus):
+		return Caller{}, errSuspended()
+	case row.Status != userActive || row.TokenVersion != c.Version:
+		return Caller{}, problem.New(problem.Unauthenticated, "token_revoked", "this token was ended; log in again")
+	}
+	role := Role(row.Role)
+	return Caller{TenantID: c.TenantID, UserID: c.Subject, Role: role, Scopes: role.Scopes()}, nil
+}
+
+// narrowed keeps the role's scopes that the key was given.
+func narrowed(role Role, given []string) []Scope {
+	var out []Scope
+	for _, scope := range role.Scopes() {
+		for _, g := range given {
+			if string(scope) == g {
+				out = append(out, scope)
+			}
+		}
+	}
+	return out
+}
+
+// blocked tells whether a tenant in this status is locked out.
+func blocked(tenantStatus string) bool {
+	return tenantStatus == TenantSuspended || tenantStatus == TenantCancelled
+}

@@ -1,0 +1,76 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/alexedwards/argon2id"
+)
+
+// hasher hashes passwords with argon2id. The cost is meant to hurt, so few run
+// at a time: a flood of logins waits here and starves nobody else.
+type hasher struct {
+	params argon2id.Params
+	slots  chan struct{}
+	// dummy is compared with when there is no user, so that an unknown e-mail
+	// takes as long as a wrong password.
+	dummy func() string
+}
+
+// newHasher uses OWASP's parameters for argon2id: 19 MiB, two passes, one lane.
+func newHasher(parallel int) *hasher {
+	h := &hasher{
+		params: argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
+		slots:  make(chan struct{}, parallel),
+	}
+	h.dummy = sync.OnceValue(func() string {
+		hash, err := argon2id.CreateHash("no user has this password", &h.params)
+		if err != nil {
+			panic(fmt.Sprintf("hash: %v", err)) // the system's random source is gone
+		}
+		return hash
+	})
+	return h
+}
+
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	if err := h.enter(ctx); err != nil {
+		return "", err
+	}
+	defer h.leave()
+	hash, err := argon2id.CreateHash(password, &h.params)
+	if err != nil {
+		return "", fmt.Errorf("hash password: %w", err)
+	}
+	return hash, nil
+}
+
+// matches compares in constant time; an empty hash never matches but costs the
+// same.
+func (h *hasher) matches(ctx context.Context, password, hash string) (bool, error) {
+	known := hash != ""
+	if !known {
+		hash = h.dummy()
+	}
+	if err := h.enter(ctx); err != nil {
+		return false, err
+	}
+	defer h.leave()
+	ok, err := argon2id.ComparePasswordAndHash(password, hash)
+	if err != nil {
+		return false, fmt.Errorf("compare password: %w", err)
+	}
+	return ok && known, nil
+}
+
+func (h *hasher) enter(ctx context.Context) error {
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a hashing slot: %w", ctx.Err())
+	}
+}
+
+func (h *hasher) leave() { <-h.slots }

@@ -1,0 +1,61 @@
+// Package account holds tenants, their users and API keys, and the tokens that
+// both call with.
+package account
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/secret"
+)
+
+// Lifetimes of tokens.
+const (
+	UserTokenLife = 12 * time.Hour
+	// cacheLife bounds how long a revoked token or key goes on in other
+	// processes; in this one it ends at once.
+	cacheLife = time.Second
+)
+
+// Service holds the use cases. An exported method is one transaction.
+type Service struct {
+	pool   *pgxpool.Pool
+	box    *secret.Box
+	now    func() time.Time
+	log    *slog.Logger
+	tokens *tokens
+	cache  *callerCache
+	hasher *hasher
+}
+
+// Config of a Service.
+type Config struct {
+	Pool *pgxpool.Pool
+	Box  *secret.Box
+	Log  *slog.Logger
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// New prepares the service: on the first start of a database it makes the key
+// that signs tokens.
+func New(ctx context.Context, c Config) (*Service, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	s := &Service{
+		pool: c.Pool, box: c.Box, now: c.Now, log: c.Log,
+		tokens: &tokens{now: c.Now},
+		cache:  newCallerCache(c.Now, cacheLife),
+		// Half of the cores at most hash passwords, the rest goes on serving.
+		hasher: newHasher(max(1, runtime.NumCPU()/2)),
+	}
+	if err := s.loadSigningKeys(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

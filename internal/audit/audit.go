@@ -1,0 +1,79 @@
+// Package audit writes who did what. Entries are append-only and commit with
+// the change that they tell of.
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/id"
+)
+
+// Actor is who causes a change, and from where.
+type Actor struct {
+	// Type is user, api_key, admin or system.
+	Type string
+	ID   string
+	// IP and RequestID are empty when no request is behind the change.
+	IP, RequestID string
+}
+
+// System is the actor of changes that nobody asked for, such as a broadcast
+// that ends.
+func System(component string) Actor { return Actor{Type: "system", ID: component} }
+
+// Entry is one change.
+type Entry struct {
+	Actor    Actor
+	TenantID string
+	// Action is entity.verb, such as stream.rotate_key.
+	Action           string
+	Entity, EntityID string
+	Reason           string
+	// Before and After are small views of what changed, without secrets; nil for none.
+	Before, After any
+}
+
+// Write adds the entry in the caller's transaction.
+func Write(ctx context.Context, q *db.Queries, now time.Time, e Entry) error {
+	before, err := view(e.Before)
+	if err != nil {
+		return err
+	}
+	after, err := view(e.After)
+	if err != nil {
+		return err
+	}
+	err = q.CreateAuditEntry(ctx, db.CreateAuditEntryParams{
+		ID: id.New(id.Audit), At: now,
+		ActorType: e.Actor.Type, ActorID: e.Actor.ID,
+		TenantID: optional(e.TenantID), Action: e.Action, Entity: e.Entity, EntityID: e.EntityID,
+		Reason: optional(e.Reason), IP: optional(e.Actor.IP), RequestID: optional(e.Actor.RequestID),
+		Before: before, After: after,
+	})
+	if err != nil {
+		return fmt.Errorf("write audit entry %s: %w", e.Action, err)
+	}
+	return nil
+}
+
+func view(v any) (json.RawMessage, error) {
+	if v == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode audit view: %w", err)
+	}
+	return b, nil
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

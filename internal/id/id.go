@@ -1,0 +1,55 @@
+// Package id makes identifiers in TypeID form: a type prefix, an underscore and
+// a UUIDv7 in 26 characters of base32. They are opaque to callers and sort by
+// creation.
+package id
+
+import (
+	"encoding/base32"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// Prefix names a kind of resource.
+type Prefix string
+
+// The prefixes in use; each kind has one.
+const (
+	Tenant     Prefix = "ten"
+	User       Prefix = "user"
+	Admin      Prefix = "adm"
+	APIKey     Prefix = "key"
+	SigningKey Prefix = "jwk"
+	Token      Prefix = "jti"
+	Stream     Prefix = "str"
+	Publisher  Prefix = "pub"
+	DVRFile    Prefix = "dvr"
+	Event      Prefix = "evt"
+	Webhook    Prefix = "wh"
+	Delivery   Prefix = "del"
+	Audit      Prefix = "aud"
+	Request    Prefix = "req"
+	Node       Prefix = "node"
+)
+
+// Crockford's alphabet in lower case, as TypeID prescribes it.
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// New makes an id. It sorts behind all that this process made before.
+func New(p Prefix) string {
+	u, err := uuid.NewV7()
+	if err != nil {
+		// The system's random source is gone; nothing secure can go on.
+		panic(fmt.Sprintf("make an id: %v", err))
+	}
+	return string(p) + "_" + encode(u)
+}
+
+// encode writes 128 bits as 26 characters. TypeID pads at the front (two zero
+// bits), base32 at the end, hence the four leading zero bytes: 20 bytes are 32
+// characters without padding, of which the first six hold nothing.
+func encode(u uuid.UUID) string {
+	var padded [20]byte
+	copy(padded[4:], u[:])
+	return base32.NewEncoding(alphabet).EncodeToString(padded[:])[6:]
+}

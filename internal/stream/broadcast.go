@@ -1,0 +1,133 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+	"showfloor/internal/event"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/timestamp"
+)
+
+// Why a broadcast ended, as stream.ended says it.
+const (
+	endDisconnected     = "disconnected"
+	endReconnectExpired = "reconnect_expired"
+	endStopped          = "stopped"
+)
+
+// startedData is the data of stream.started.
+type startedData struct {
+	StreamID  string         `json:"streamId"`
+	Name      string         `json:"name"`
+	Mode      string         `json:"mode"`
+	ProjectID *string        `json:"projectId"`
+	StartedAt timestamp.Time `json:"startedAt"`
+}
+
+// endedData is the data of stream.ended.
+type endedData struct {
+	startedData
+	EndedAt     timestamp.Time `json:"endedAt"`
+	DurationSec float64        `json:"durationSec"`
+	Reason      string         `json:"reason"`
+}
+
+// goLive puts a locked stream on air and tells of it if that is news.
+func (s *Service) goLive(ctx context.Context, tx pgx.Tx, row db.Stream, publisherID string) error {
+	q, now := db.New(tx), s.Now()
+	next, isNew := started(row, now)
+	if err := s.save(ctx, q, next); err != nil {
+		return err
+	}
+	if err := q.SetPublisherLive(ctx, db.SetPublisherLiveParams{TenantID: row.TenantID, ID: publisherID, Now: &now}); err != nil {
+		return fmt.Errorf("set publisher live: %w", err)
+	}
+	if !isNew {
+		return nil
+	}
+	return s.Events.Emit(ctx, tx, event.Event{
+		TenantID: row.TenantID, Name: "stream.started", Subject: row.ID, Data: startedOf(next),
+	})
+}
+
+// end writes the end of a broadcast: next is the locked stream in its last state.
+func (s *Service) end(ctx context.Context, tx pgx.Tx, next db.Stream, reason string) error {
+	q, now := db.New(tx), s.Now()
+	if err := s.save(ctx, q, next); err != nil {
+		return err
+	}
+	if err := q.EndStreamPlays(ctx, db.EndStreamPlaysParams{TenantID: next.TenantID, StreamID: next.ID, Now: &now}); err != nil {
+		return fmt.Errorf("end plays: %w", err)
+	}
+	return s.Events.Emit(ctx, tx, event.Event{
+		TenantID: next.TenantID, Name: "stream.ended", Subject: next.ID,
+		Data: endedData{
+			startedData: startedOf(next), EndedAt: timestamp.From(*next.EndedAt),
+			DurationSec: next.EndedAt.Sub(*next.StartedAt).Round(time.Millisecond).Seconds(), Reason: reason,
+		},
+	})
+}
+
+func startedOf(row db.Stream) startedData {
+	return startedData{row.ID, row.Name, row.Mode, row.ProjectID, timestamp.From(*row.StartedAt)}
+}
+
+// ForceStop sends the publisher away, ends the broadcast and refuses the key
+// for a while, so that the encoder's automatic reconnect fails. A stream that
+// is neither on air nor being published is a conflict.
+func (s *Service) ForceStop(ctx context.Context, actor audit.Actor, streamID, reason string) error {
+	return postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.Now()
+		row, err := q.LockStream(ctx, streamID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("stream")
+		}
+		if err != nil {
+			return fmt.Errorf("lock stream: %w", err)
+		}
+		if !onAir(row) && row.PublisherID == nil {
+			return problem.Conflicting("the stream is not live")
+		}
+		err = q.EndPublishers(ctx, db.EndPublishersParams{TenantID: row.TenantID, StreamID: row.ID, Now: &now})
+		if err != nil {
+			return fmt.Errorf("end publishers: %w", err)
+		}
+		err = audit.Write(ctx, q, now, audit.Entry{
+			Actor: actor, TenantID: row.TenantID, Action: "stream.force_stop", Entity: "stream", EntityID: row.ID,
+			Reason: reason, Before: map[string]any{"status": row.Status},
+		})
+		if err != nil {
+			return err
+		}
+		// The row is locked and nothing more can fail but the commit: seal now,
+		// so that nobody hears of the end before it is true.
+		s.Engine.Seal(row.ID, "the stream was stopped")
+		wasOnAir := onAir(row)
+		row.PublisherID, row.BlockedUntil = nil, new(now.Add(blockedFor))
+		if !wasOnAir {
+			return s.save(ctx, q, row)
+		}
+		return s.end(ctx, tx, ended(row, now), endStopped)
+	})
+}
+
+// save writes a state of the stream that the rules have made.
+func (s *Service) save(ctx context.Context, q *db.Queries, row db.Stream) error {
+	_, err := q.SetStreamState(ctx, db.SetStreamStateParams{
+		TenantID: row.TenantID, ID: row.ID, Status: row.Status, PublisherID: row.PublisherID,
+		StartedAt: row.StartedAt, EndedAt: row.EndedAt, ReconnectUntil: row.ReconnectUntil,
+		BlockedUntil: row.BlockedUntil, RejectedReason: row.RejectedReason, Now: s.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("save stream: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// Callback is a report of an SRS server. Such servers repeat, drop and reorder
+// their reports, so each is recognised by its connection.
+type Callback struct {
+	// ServerID and ClientID name the connection together.
+	ServerID, ClientID string
+	// Stream is the published or played name, Param its query.
+	Stream, Param string
+	IP            string
+}
+
+// connection is the connection's id in our tables.
+func (c Callback) connection() string { return "srs:" + c.ServerID + ":" + c.ClientID }
+
+// param reads one value of the query.
+func (c Callback) param(name string) string {
+	values, err := url.ParseQuery(strings.TrimPrefix(c.Param, "?"))
+	if err != nil {
+		return ""
+	}
+	return values.Get(name)
+}
+
+// key is the stream key: in the query, or the name itself.
+func (c Callback) key() string {
+	if key := c.param("key"); key != "" {
+		return key
+	}
+	return c.Stream
+}
+
+// IngestPublish lets an encoder on an SRS server in.
+func (s *Service) IngestPublish(ctx context.Context, c Callback) error {
+	_, err := s.Publish(ctx, Attempt{PublisherID: c.connection(), Source: SourceSRS, Key: c.key(), RemoteIP: c.IP})
+	return err
+}
+
+// IngestUnpublish ends an encoder's connection. When the report overtakes that
+// of the publishing, it leaves a mark, so that the late one changes nothing.
+func (s *Service) IngestUnpublish(ctx context.Context, c Callback) error {
+	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.Now()
+		row, err := q.GetStreamByKey(ctx, hashKey(c.key()))
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil // never let in, or its key was rotated meanwhile
+		}
+		if err != nil {
+			return fmt.Errorf("get stream by key: %w", err)
+		}
+		_, err = q.CreatePublisher(ctx, db.CreatePublisherParams{
+			ID: c.connection(), TenantID: row.TenantID, StreamID: row.ID, Source: SourceSRS, RemoteIP: c.IP, Now: now, EndedAt: &now,
+		})
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("mark publisher: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.Unpublish(ctx, c.connection())
+}
+
+// IngestPlay counts a player on an SRS server.
+func (s *Service) IngestPlay(ctx context.Context, c Callback) error {
+	q := db.New(s.Pool)
+	row, err := s.played(ctx, q, c)
+	if err != nil {
+		return err
+	}
+	err = q.CreatePlay(ctx, db.CreatePlayParams{ID: c.connection(), TenantID: row.TenantID, StreamID: row.ID, Now: s.Now()})
+	if err != nil {
+		return fmt.Errorf("create play: %w", err)
+	}
+	return nil
+}
+
+// IngestStop ends what IngestPlay counted, also when it comes first.
+func (s *Service) IngestStop(ctx context.Context, c Callback) error {
+	q, now := db.New(s.Pool), s.Now()
+	n, err := q.EndKnownPlay(ctx, db.EndKnownPlayParams{ID: c.connection(), Now: &now})
+	if err != nil {
+		return fmt.Errorf("end play: %w", err)
+	}
+	if n > 0 {
+		return nil
+	}
+	row, err := s.played(ctx, q, c)
+	if _, refused := problem.As(err); refused {
+		return nil // it was never counted
+	}
+	if err != nil {
+		return err
+	}
+	if err := q.EndPlay(ctx, db.EndPlayParams{ID: c.connection(), TenantID: row.TenantID, StreamID: row.ID, Now: now}); err != nil {
+		return fmt.Errorf("mark play: %w", err)
+	}
+	return nil
+}
+
+// played is the stream that a player asks for: by its key, or by its id with a
+// playback token.
+func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Stream, error) {
+	if token := c.param("token"); token != "" {
+		streamID, expires, err := s.CheckPlaybackToken(token)
+		if err != nil || streamID != c.Stream || !expires.After(s.Now()) {
+			return db.Stream{}, problem.New(problem.Forbidden, "playback_refused", "this playback token is not valid for the stream")
+		}
+		row, err := q.GetStreamForPlayback(ctx, streamID)
+		if err != nil {
+			return row, fmt.Errorf("get stream: %w", err)
+		}
+		return row, nil
+	}
+	row, err := q.GetStreamByKey(ctx, hashKey(c.key()))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, errUnknownKey()
+	}
+	if err != nil {
+		return row, fmt.Errorf("get stream by key: %w", err)
+	}
+	return row, nil
+}
+
+// IngestDvr notes a file that an SRS server has recorded. The report comes
+// after the encoder has gone, perhaps after the key was rotated, so the
+// connection is asked first.
+func (s *Service) IngestDvr(ctx context.Context, c Callback, cwd, file string) error {
+	q := db.New(s.Pool)
+	var tenantID, streamID string
+	p, err := q.GetPublisher(ctx, c.connection())
+	switch {
+	case err == nil:
+		tenantID, streamID = p.TenantID, p.StreamID
+	case errors.Is(err, pgx.ErrNoRows):
+		row, err := q.GetStreamByKey(ctx, hashKey(c.key()))
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errUnknownKey()
+		}
+		if err != nil {
+			return fmt.Errorf("get stream by key: %w", err)
+		}
+		tenantID, streamID = row.TenantID, row.ID
+	default:
+		return fmt.Errorf("get publisher: %w", err)
+	}
+	err = q.CreateDVRFile(ctx, db.CreateDVRFileParams{
+		ID: id.New(id.DVRFile), TenantID: tenantID, StreamID: streamID, PublisherID: c.connection(), Cwd: cwd, File: file, Now: s.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("note dvr file: %w", err)
+	}
+	return nil
+}

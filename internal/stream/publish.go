@@ -1,0 +1,227 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen/db"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// Where a publisher connects.
+const (
+	// SourceRTMP is this server's own ingest.
+	SourceRTMP = "rtmp"
+	// SourceSRS is an SRS server that reports by callbacks.
+	SourceSRS = "srs"
+)
+
+// Attempt is a connection that wants to publish.
+type Attempt struct {
+	// PublisherID names the connection, for good.
+	PublisherID string
+	Source      string
+	Key         string
+	RemoteIP    string
+}
+
+// Grant is what an accepted publisher publishes.
+type Grant struct {
+	StreamID        string
+	LowLatency      bool
+	ReconnectWindow time.Duration
+}
+
+// errUnknownKey is the refusal of a key that opens nothing.
+func errUnknownKey() error {
+	return problem.New(problem.Forbidden, "stream_key_unknown", "this stream key is not known")
+}
+
+// Publish decides on an attempt before any media is taken. Whoever published
+// the stream before is replaced. Asking again for the same connection gives the
+// same answer. A refusal is a problem.
+func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
+	var g Grant
+	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.Now()
+		found, err := q.LockStreamByKey(ctx, hashKey(a.Key))
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errUnknownKey()
+		}
+		if err != nil {
+			return fmt.Errorf("lock stream by key: %w", err)
+		}
+		row := found.Stream
+		g = Grant{row.ID, row.Mode == LowLatency, time.Duration(row.ReconnectWindowSec) * time.Second}
+		if err := mayPublish(row, found.TenantStatus, now); err != nil {
+			return err
+		}
+		_, err = q.CreatePublisher(ctx, db.CreatePublisherParams{
+			ID: a.PublisherID, TenantID: row.TenantID, StreamID: row.ID, Source: a.Source,
+			Node: s.node(a.Source), RemoteIP: a.RemoteIP, Now: now,
+		})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil // a repetition, perhaps of a connection that is gone already
+		}
+		if err != nil {
+			return fmt.Errorf("create publisher: %w", err)
+		}
+		err = q.EndPublishers(ctx, db.EndPublishersParams{TenantID: row.TenantID, StreamID: row.ID, ExceptID: a.PublisherID, Now: &now})
+		if err != nil {
+			return fmt.Errorf("end replaced publishers: %w", err)
+		}
+		row.PublisherID = &a.PublisherID
+		if a.Source == SourceSRS {
+			return s.goLive(ctx, tx, row, a.PublisherID)
+		}
+		err = q.SetStreamPublisher(ctx, db.SetStreamPublisherParams{TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Now: now})
+		if err != nil {
+			return fmt.Errorf("set publisher: %w", err)
+		}
+		return nil
+	})
+	return g, err
+}
+
+// Started puts the stream on air: its first key frame can be played. It is
+// ignored when the connection was replaced or is gone.
+func (s *Service) Started(ctx context.Context, publisherID string) error {
+	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, p db.Publisher) error {
+		if p.EndedAt != nil || row.PublisherID == nil || *row.PublisherID != p.ID {
+			return nil
+		}
+		return s.goLive(ctx, tx, row, p.ID)
+	})
+}
+
+// Unpublish is the end of a connection, however it came. It ends the broadcast
+// or starts its reconnect window, unless the connection was replaced. The
+// playlists of a broadcast that ends are sealed before.
+func (s *Service) Unpublish(ctx context.Context, publisherID string) error {
+	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, p db.Publisher) error {
+		q, now := db.New(tx), s.Now()
+		if err := q.EndPublisher(ctx, db.EndPublisherParams{TenantID: p.TenantID, ID: p.ID, Now: &now}); err != nil {
+			return fmt.Errorf("end publisher: %w", err)
+		}
+		if p.EndedAt != nil || row.PublisherID == nil || *row.PublisherID != p.ID {
+			return nil
+		}
+		next := left(row, now)
+		if next.Status == Ended && row.Status == Live {
+			return s.end(ctx, tx, next, endDisconnected)
+		}
+		if err := s.save(ctx, q, next); err != nil {
+			return err
+		}
+		if next.Status != Reconnecting || row.Status == Reconnecting {
+			return nil
+		}
+		_, err := s.Jobs.InsertManyTx(ctx, tx, []river.InsertManyParams{{
+			Args: ExpireReconnectArgs{StreamID: row.ID}, InsertOpts: &river.InsertOpts{ScheduledAt: *next.ReconnectUntil},
+		}})
+		if err != nil {
+			return fmt.Errorf("insert reconnect job: %w", err)
+		}
+		return nil
+	})
+}
+
+// Reject notes why an accepted publisher was sent away for what it sent; it
+// shows in the stream's health until something can be played again.
+func (s *Service) Reject(ctx context.Context, publisherID, reason string) error {
+	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, _ db.Publisher) error {
+		err := db.New(tx).SetStreamRejected(ctx, db.SetStreamRejectedParams{
+			TenantID: row.TenantID, ID: row.ID, RejectedReason: &reason, Now: s.Now(),
+		})
+		if err != nil {
+			return fmt.Errorf("set rejected reason: %w", err)
+		}
+		return nil
+	})
+}
+
+// reconnectPatience is how long an expiry waits for a publisher that is back
+// but not playable yet.
+const reconnectPatience = 2 * time.Second
+
+// ExpireReconnect ends a broadcast whose reconnect window is over. It returns
+// when to ask again, or the zero time when there is nothing left to wait for.
+func (s *Service) ExpireReconnect(ctx context.Context, streamID string) (again time.Time, err error) {
+	err = postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		again = time.Time{}
+		row, err := db.New(tx).LockStream(ctx, streamID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lock stream: %w", err)
+		}
+		now := s.Now()
+		switch {
+		case row.Status != Reconnecting:
+			return nil
+		case row.ReconnectUntil.After(now):
+			again = *row.ReconnectUntil
+			return nil
+		case row.PublisherID != nil:
+			again = now.Add(reconnectPatience)
+			return nil
+		}
+		s.Engine.Seal(row.ID, "the reconnect window is over")
+		return s.end(ctx, tx, ended(row, now), endReconnectExpired)
+	})
+	return again, err
+}
+
+// RecoverNode ends what this node had on air when it was killed: the
+// connections died with it.
+func (s *Service) RecoverNode(ctx context.Context) error {
+	rows, err := db.New(s.Pool).ListOpenPublishers(ctx, s.Node)
+	if err != nil {
+		return fmt.Errorf("list open publishers: %w", err)
+	}
+	for _, p := range rows {
+		if err := s.Unpublish(ctx, p.ID); err != nil {
+			return fmt.Errorf("recover publisher %s: %w", p.ID, err)
+		}
+	}
+	return nil
+}
+
+// withPublisher runs fn with the publisher and its locked stream. An unknown
+// publisher is no error: it was never let in.
+func (s *Service) withPublisher(ctx context.Context, publisherID string, fn func(tx pgx.Tx, row db.Stream, p db.Publisher) error) error {
+	return postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		p, err := q.GetPublisher(ctx, publisherID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("get publisher: %w", err)
+		}
+		row, err := q.LockStream(ctx, p.StreamID)
+		if err != nil {
+			return fmt.Errorf("lock stream: %w", err)
+		}
+		// Again, now that nobody else can change it.
+		if p, err = q.GetPublisher(ctx, publisherID); err != nil {
+			return fmt.Errorf("get publisher: %w", err)
+		}
+		return fn(tx, row, p)
+	})
+}
+
+// node is what a publisher's row names as its holder.
+func (s *Service) node(source string) string {
+	if source == SourceRTMP {
+		return s.Node
+	}
+	return ""
+}

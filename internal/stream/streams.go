@@ -1,0 +1,147 @@
+package stream
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/secret"
+)
+
+// Stream keys: a prefix that tells a person what it is, and 142 random bits.
+const (
+	keyPrefix = "live_"
+	keyLength = 24
+)
+
+// View is a stream as its tenant sees it.
+type View struct {
+	db.Stream
+	// Key is the whole stream key right after it was made, otherwise masked.
+	Key       string
+	IngestURL string
+	Viewers   int
+	Health    Health
+}
+
+// Input describes a stream to be made; the door has checked its limits.
+type Input struct {
+	Name             string
+	Mode             string
+	ProjectID        *string
+	ReconnectWindow  int // seconds
+	RecordingEnabled bool
+}
+
+// ListStreams pages through the tenant's streams, newest first; cursor is the
+// id after which to go on, nil for the start.
+func (s *Service) ListStreams(ctx context.Context, c account.Caller, cursor *string, limit int) ([]View, error) {
+	rows, err := db.New(s.Pool).ListStreams(ctx, db.ListStreamsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list streams: %w", err)
+	}
+	views := make([]View, len(rows))
+	for i, r := range rows {
+		views[i] = s.view(r.Stream, int(r.Plays))
+	}
+	return views, nil
+}
+
+// GetStream is one stream of the tenant.
+func (s *Service) GetStream(ctx context.Context, c account.Caller, streamID string) (View, error) {
+	row, err := db.New(s.Pool).GetStream(ctx, db.GetStreamParams{TenantID: c.TenantID, ID: streamID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return View{}, problem.Missing("stream")
+	}
+	if err != nil {
+		return View{}, fmt.Errorf("get stream: %w", err)
+	}
+	return s.view(row.Stream, int(row.Plays)), nil
+}
+
+// CreateStream makes a stream with a fresh key.
+func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) (View, error) {
+	key, hash := newKey()
+	var row db.Stream
+	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.Now()
+		var err error
+		row, err = q.CreateStream(ctx, db.CreateStreamParams{
+			ID: id.New(id.Stream), TenantID: c.TenantID, Name: in.Name, Mode: in.Mode,
+			KeyHash: hash, KeyLast4: key[len(key)-4:], ProjectID: in.ProjectID,
+			ReconnectWindowSec: int32(in.ReconnectWindow), RecordingEnabled: in.RecordingEnabled, Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("create stream: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.create", Entity: "stream", EntityID: row.ID,
+			After: map[string]any{"name": row.Name, "mode": row.Mode},
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	v := s.view(row, 0)
+	v.Key = key
+	return v, nil
+}
+
+// RotateStreamKey replaces the key. A running broadcast goes on; the next
+// publish needs the new key.
+func (s *Service) RotateStreamKey(ctx context.Context, c account.Caller, streamID string) (View, error) {
+	key, hash := newKey()
+	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.Now()
+		_, err := q.SetStreamKey(ctx, db.SetStreamKeyParams{
+			TenantID: c.TenantID, ID: streamID, KeyHash: hash, KeyLast4: key[len(key)-4:], Now: now,
+		})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("stream")
+		}
+		if err != nil {
+			return fmt.Errorf("set stream key: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.rotate_key", Entity: "stream", EntityID: streamID,
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	v, err := s.GetStream(ctx, c, streamID)
+	v.Key = key
+	return v, err
+}
+
+// view joins a row with what the media plane sees.
+func (s *Service) view(row db.Stream, plays int) View {
+	media, _ := s.Engine.Media(row.ID)
+	return View{
+		Stream:    row,
+		Key:       keyPrefix + "…" + row.KeyLast4,
+		IngestURL: s.IngestURL,
+		Viewers:   plays + media.Viewers,
+		Health:    health(row, media),
+	}
+}
+
+func newKey() (key string, hash []byte) {
+	key = keyPrefix + secret.Text(keyLength)
+	return key, hashKey(key)
+}
+
+// hashKey is how keys are kept: they are random, so SHA-256 is enough.
+func hashKey(key string) []byte {
+	h := sha256.Sum256([]byte(key))
+	return h[:]
+}

@@ -1,0 +1,36 @@
+// Package timestamp holds the one form in which the API writes a point in time.
+package timestamp
+
+import (
+	"fmt"
+	"time"
+)
+
+// Layout is RFC 3339 in UTC with exactly three decimals, so that timestamps of
+// one kind compare as strings too.
+const Layout = "2006-01-02T15:04:05.000Z"
+
+// Time is a time.Time that reads any RFC 3339 form and writes Layout.
+type Time struct{ time.Time }
+
+// From converts for a response.
+func From(t time.Time) Time { return Time{t} }
+
+// Format writes t in Layout.
+func Format(t time.Time) string { return t.UTC().Format(Layout) }
+
+// MarshalJSON writes the time in Layout.
+func (t Time) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, len(Layout)+2)
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, Layout)
+	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads any RFC 3339 time.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	if err := t.Time.UnmarshalJSON(b); err != nil {
+		return fmt.Errorf("not an RFC 3339 time: %w", err)
+	}
+	return nil
+}

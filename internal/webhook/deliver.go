@@ -1,0 +1,183 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+	"showfloor/internal/postgres"
+	"showfloor/internal/timestamp"
+)
+
+// suspendedPause is how long deliveries of a suspended tenant wait before they
+// look again; they are not dropped.
+const suspendedPause = time.Minute
+
+// Deliver takes a delivery one step on: it makes the attempt that is due and
+// records it. It returns when to call again, or the zero time when the delivery
+// is at its end. It may run twice; what arrived twice carries the same id.
+func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Time, err error) {
+	d, err := db.New(s.Pool).GetDeliveryForAttempt(ctx, deliveryID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return time.Time{}, nil // older than what is kept
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("get delivery: %w", err)
+	}
+	now := s.Now()
+	switch {
+	case d.Status == "delivered" || d.Status == "failed":
+		return time.Time{}, nil
+	case d.EndpointDeleted:
+		return time.Time{}, s.giveUp(ctx, d, "the endpoint was removed")
+	case d.EndpointStatus != "active":
+		return time.Time{}, s.giveUp(ctx, d, "the endpoint is disabled")
+	case d.TenantStatus == "SUSPENDED":
+		return now.Add(suspendedPause), nil
+	case d.NextAttemptAt != nil && d.NextAttemptAt.After(now):
+		return *d.NextAttemptAt, nil
+	}
+	secret, err := s.Box.Open(d.Secret, sealContext(d.EndpointID))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("open secret of %s: %w", d.EndpointID, err)
+	}
+	o := s.attempt(ctx, d.URL, message{DeliveryID: d.ID, EventID: d.EventID, Event: d.Event, Secret: string(secret), Body: d.Payload})
+	if ctx.Err() != nil && o.failure != "" {
+		// We are shutting down: this says nothing about the endpoint.
+		return time.Time{}, fmt.Errorf("attempt: %w", ctx.Err())
+	}
+	again, err = s.record(ctx, d, o)
+	if err != nil {
+		return time.Time{}, err
+	}
+	s.Observe(observed(o), o.took)
+	return again, nil
+}
+
+func observed(o outcome) string {
+	if o.failure == "" {
+		return "delivered"
+	}
+	return "failed"
+}
+
+// record writes the attempt down and, after the first one, starts the delivery
+// that waits behind.
+func (s *Service) record(ctx context.Context, d db.GetDeliveryForAttemptRow, o outcome) (again time.Time, err error) {
+	p, again, err := recording(d, o, s.Now(), s.Schedule)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if !o.gone {
+		n, err := db.New(s.Pool).RecordLoneAttempt(ctx, db.RecordLoneAttemptParams(p))
+		if err != nil {
+			return time.Time{}, fmt.Errorf("record attempt: %w", err)
+		}
+		if n == 1 {
+			return again, nil
+		}
+	}
+	err = postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		next, err := q.RecordAttempt(ctx, p)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil // another worker has recorded this attempt
+		}
+		if err != nil {
+			return fmt.Errorf("record attempt: %w", err)
+		}
+		if o.gone {
+			if err := s.disable(ctx, q, d, "answered 410 Gone"); err != nil {
+				return err
+			}
+		}
+		return s.release(ctx, tx, next, d.Attempts)
+	})
+	return again, err
+}
+
+// release starts the delivery behind one that has had its first attempt.
+func (s *Service) release(ctx context.Context, tx pgx.Tx, next *string, attemptsBefore int32) error {
+	if next == nil || attemptsBefore > 0 {
+		return nil
+	}
+	return s.Events.Deliver(ctx, tx, *next)
+}
+
+func (s *Service) giveUp(ctx context.Context, d db.GetDeliveryForAttemptRow, why string) error {
+	return postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		next, err := db.New(tx).GiveUpDelivery(ctx, db.GiveUpDeliveryParams{TenantID: d.TenantID, ID: d.ID, Error: &why})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("give up delivery: %w", err)
+		}
+		return s.release(ctx, tx, next, d.Attempts)
+	})
+}
+
+// disable stops an endpoint that asked for it.
+func (s *Service) disable(ctx context.Context, q *db.Queries, d db.GetDeliveryForAttemptRow, why string) error {
+	n, err := q.DisableWebhookEndpoint(ctx, db.DisableWebhookEndpointParams{
+		TenantID: d.TenantID, ID: d.EndpointID, DisabledReason: &why, Now: s.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("disable endpoint: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	return audit.Write(ctx, q, s.Now(), audit.Entry{
+		Actor: audit.System("webhooks"), TenantID: d.TenantID,
+		Action: "webhook.disable", Entity: "webhook", EntityID: d.EndpointID, Reason: why,
+	})
+}
+
+// logEntry is one attempt in a delivery's log.
+type logEntry struct {
+	At             string  `json:"at"`
+	ResponseStatus *int32  `json:"responseStatus"`
+	DurationMs     int64   `json:"durationMs"`
+	Error          *string `json:"error"`
+}
+
+// recording decides what becomes of a delivery after an attempt.
+func recording(d db.GetDeliveryForAttemptRow, o outcome, now time.Time, schedule []time.Duration) (p db.RecordAttemptParams, again time.Time, err error) {
+	took := o.took.Milliseconds()
+	p = db.RecordAttemptParams{
+		TenantID: d.TenantID, ID: d.ID, Attempts: d.Attempts,
+		ResponseStatus: o.status, ResponseBody: o.body, DurationMs: new(int32(took)),
+	}
+	switch {
+	case o.failure == "":
+		p.Status, p.DeliveredAt = "delivered", &now
+	case o.gone || int(d.Attempts) >= len(schedule):
+		p.Status, p.Error = "failed", &o.failure
+	default:
+		again = now.Add(pause(d.ID, int(d.Attempts), schedule))
+		p.Status, p.Error, p.NextAttemptAt = "retrying", &o.failure, &again
+	}
+	p.Entry, err = json.Marshal([]logEntry{{timestamp.Format(now), o.status, took, p.Error}})
+	if err != nil {
+		return p, again, fmt.Errorf("encode log entry: %w", err)
+	}
+	return p, again, nil
+}
+
+// pause is the time between an attempt and the next, spread by ±20 % so that
+// an endpoint that was down isn't hit by everything at once. It is the same
+// whenever it is asked.
+func pause(deliveryID string, attempts int, schedule []time.Duration) time.Duration {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s/%d", deliveryID, attempts)
+	spread := 0.8 + 0.4*float64(h.Sum32()%1000)/999
+	return time.Duration(float64(schedule[attempts]) * spread)
+}

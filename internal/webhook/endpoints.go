@@ -1,0 +1,108 @@
+package webhook
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// EndpointInput describes an endpoint to be registered.
+type EndpointInput struct {
+	URL string
+	// Events to deliver, names of the API's EventName; empty for all.
+	Events []string
+}
+
+// ListWebhooks pages through the tenant's endpoints, newest first.
+func (s *Service) ListWebhooks(ctx context.Context, c account.Caller, cursor *string, limit int) ([]db.WebhookEndpoint, error) {
+	rows, err := db.New(s.Pool).ListWebhookEndpoints(ctx, db.ListWebhookEndpointsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list webhook endpoints: %w", err)
+	}
+	return rows, nil
+}
+
+// CreateWebhook registers an endpoint and returns its signing secret, which is
+// shown this once and kept encrypted.
+func (s *Service) CreateWebhook(ctx context.Context, c account.Caller, in EndpointInput) (row db.WebhookEndpoint, secret string, err error) {
+	if err := checkURL(in.URL); err != nil {
+		return row, "", err
+	}
+	random := make([]byte, secretBytes)
+	rand.Read(random) // never fails
+	secret = secretPrefix + base64.StdEncoding.EncodeToString(random)
+	endpointID := id.New(id.Webhook)
+	events := slices.Compact(slices.Sorted(slices.Values(in.Events)))
+	if events == nil {
+		events = []string{}
+	}
+	err = postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.Now()
+		var err error
+		row, err = q.CreateWebhookEndpoint(ctx, db.CreateWebhookEndpointParams{
+			ID: endpointID, TenantID: c.TenantID, URL: in.URL, Events: events,
+			Secret: s.Box.Seal([]byte(secret), sealContext(endpointID)), Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("create webhook endpoint: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.create", Entity: "webhook", EntityID: endpointID,
+			After: map[string]any{"url": row.URL, "events": row.Events},
+		})
+	})
+	return row, secret, err
+}
+
+// DeleteWebhook removes an endpoint. Deliveries that are due give up when their
+// turn comes.
+func (s *Service) DeleteWebhook(ctx context.Context, c account.Caller, endpointID string) (db.WebhookEndpoint, error) {
+	var row db.WebhookEndpoint
+	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.Now()
+		var err error
+		row, err = q.DeleteWebhookEndpoint(ctx, db.DeleteWebhookEndpointParams{TenantID: c.TenantID, ID: endpointID, Now: &now})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("webhook endpoint")
+		}
+		if err != nil {
+			return fmt.Errorf("delete webhook endpoint: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.delete", Entity: "webhook", EntityID: endpointID,
+			Before: map[string]any{"url": row.URL, "events": row.Events},
+		})
+	})
+	return row, err
+}
+
+// checkURL refuses what could never be delivered to. Where the name leads is
+// checked at each attempt, when it is resolved.
+func checkURL(raw string) error {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		return problem.BadField("url", "must be an absolute URL such as https://example.com/hook")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return problem.BadField("url", "must begin with http:// or https://")
+	case u.User != nil:
+		return problem.BadField("url", "must not hold a user name or password; verify the signature instead")
+	}
+	return nil
+}
+
+// sealContext binds an encrypted secret to its row.
+func sealContext(endpointID string) string { return "webhook_endpoints/" + endpointID }

@@ -1,0 +1,55 @@
+// Package webhook delivers events to tenants' endpoints: signed, in order,
+// repeated until they arrive or the schedule is exhausted.
+package webhook
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/event"
+	"showfloor/internal/secret"
+)
+
+// Config of a Service.
+type Config struct {
+	Pool   *pgxpool.Pool
+	Box    *secret.Box
+	Events *event.Log
+	Log    *slog.Logger
+	// Schedule is the pause before each attempt after the first, so that there
+	// are len(Schedule)+1 attempts.
+	Schedule []time.Duration
+	// AllowPrivate lets deliveries go to private and loopback addresses.
+	AllowPrivate bool
+	// Observe hears of each attempt, for metrics; nil for none.
+	Observe func(outcome string, took time.Duration)
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// Service holds the use cases.
+type Service struct {
+	Config
+	client *http.Client
+}
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Observe == nil {
+		c.Observe = func(string, time.Duration) {}
+	}
+	return &Service{Config: c, client: newClient(c.AllowPrivate)}
+}
+
+// DefaultSchedule is the pause before the second and each further attempt.
+func DefaultSchedule() []time.Duration {
+	return []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
+	}
+}

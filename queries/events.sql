@@ -1,0 +1,10 @@
+-- name: CreateEvent :exec
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
+VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at);
+
+-- name: ListEvents :many
+SELECT * FROM events WHERE tenant_id = @tenant_id ORDER BY id;
+
+-- name: DeleteEventsBefore :execrows
+DELETE FROM events e WHERE occurred_at < @before
+AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id);

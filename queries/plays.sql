@@ -1,0 +1,18 @@
+-- name: CreatePlay :exec
+-- A stop that overtook its play has left an ended row, which stays.
+INSERT INTO plays (id, tenant_id, stream_id, started_at) VALUES (@id, @tenant_id, @stream_id, @now)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: EndPlay :exec
+INSERT INTO plays (id, tenant_id, stream_id, started_at, ended_at) VALUES (@id, @tenant_id, @stream_id, @now, @now)
+ON CONFLICT (id) DO UPDATE SET ended_at = coalesce(plays.ended_at, excluded.ended_at);
+
+-- name: EndKnownPlay :execrows
+-- For a stop that names a stream by a key or token which is no longer good.
+UPDATE plays SET ended_at = @now WHERE id = @id AND ended_at IS NULL;
+
+-- name: EndStreamPlays :exec
+UPDATE plays SET ended_at = @now WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND ended_at IS NULL;
+
+-- name: DeletePlaysBefore :execrows
+DELETE FROM plays WHERE ended_at < @before;

@@ -1,0 +1,27 @@
+-- name: GetPublisher :one
+-- Reports from the media plane name the connection alone.
+SELECT * FROM publishers WHERE id = @id;
+
+-- name: CreatePublisher :one
+-- No row when the connection is known already.
+INSERT INTO publishers (id, tenant_id, stream_id, source, node, remote_ip, accepted_at, ended_at)
+VALUES (@id, @tenant_id, @stream_id, @source, @node, @remote_ip, @now, @ended_at)
+ON CONFLICT (id) DO NOTHING RETURNING *;
+
+-- name: SetPublisherLive :exec
+UPDATE publishers SET live_at = @now WHERE tenant_id = @tenant_id AND id = @id AND live_at IS NULL;
+
+-- name: EndPublishers :exec
+-- All connections of the stream, or all but one that takes over.
+UPDATE publishers SET ended_at = @now
+WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND ended_at IS NULL AND id <> @except_id;
+
+-- name: EndPublisher :exec
+UPDATE publishers SET ended_at = @now WHERE tenant_id = @tenant_id AND id = @id AND ended_at IS NULL;
+
+-- name: ListOpenPublishers :many
+-- What a process that has just started must have held when it died.
+SELECT * FROM publishers WHERE node = @node AND source = 'rtmp' AND ended_at IS NULL ORDER BY accepted_at, id;
+
+-- name: DeletePublishersBefore :execrows
+DELETE FROM publishers WHERE ended_at < @before;

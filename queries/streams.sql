@@ -1,0 +1,48 @@
+-- name: CreateStream :one
+INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, created_at, updated_at)
+VALUES (@id, @tenant_id, @name, @mode, @key_hash, @key_last4, @project_id, @reconnect_window_sec, @recording_enabled, @now, @now) RETURNING *;
+
+-- name: GetStream :one
+SELECT sqlc.embed(s), (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+FROM streams s WHERE s.tenant_id = @tenant_id AND s.id = @id;
+
+-- name: ListStreams :many
+SELECT sqlc.embed(s), (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+FROM streams s
+WHERE s.tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR s.id < sqlc.narg('cursor')::text)
+ORDER BY s.id DESC LIMIT @max_rows;
+
+-- name: LockTenantStream :one
+SELECT * FROM streams WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
+
+-- name: LockStream :one
+-- The media plane knows streams by id alone.
+SELECT * FROM streams WHERE id = @id FOR UPDATE;
+
+-- name: LockStreamByKey :one
+SELECT sqlc.embed(s), t.status AS tenant_status
+FROM streams s JOIN tenants t ON t.id = s.tenant_id
+WHERE s.key_hash = @key_hash FOR UPDATE OF s;
+
+-- name: GetStreamByKey :one
+SELECT * FROM streams WHERE key_hash = @key_hash;
+
+-- name: GetStreamForPlayback :one
+-- A playback token names the stream alone.
+SELECT * FROM streams WHERE id = @id;
+
+-- name: SetStreamKey :one
+UPDATE streams SET key_hash = @key_hash, key_last4 = @key_last4, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+
+-- name: SetStreamPublisher :exec
+UPDATE streams SET publisher_id = @publisher_id, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: SetStreamRejected :exec
+UPDATE streams SET rejected_reason = @rejected_reason, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: SetStreamState :one
+-- Writes the whole state machine's outcome.
+UPDATE streams SET status = @status, publisher_id = @publisher_id, started_at = @started_at, ended_at = @ended_at,
+    reconnect_until = @reconnect_until, blocked_until = @blocked_until, rejected_reason = @rejected_reason, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id RETURNING *;

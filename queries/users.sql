@@ -1,0 +1,19 @@
+-- name: CreateUser :one
+INSERT INTO users (id, tenant_id, email, name, password_hash, role, created_at, updated_at)
+VALUES (@id, @tenant_id, @email, @name, @password_hash, @role, @now, @now) RETURNING *;
+
+-- name: GetUserByEmail :one
+-- Login knows no tenant yet.
+SELECT * FROM users WHERE email = @email;
+
+-- name: GetUser :one
+SELECT * FROM users WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: GetUserForToken :one
+-- What decides whether a token still counts.
+SELECT u.token_version, u.role, u.status, t.status AS tenant_status
+FROM users u JOIN tenants t ON t.id = u.tenant_id
+WHERE u.tenant_id = @tenant_id AND u.id = @id;
+
+-- name: RecordLogin :one
+UPDATE users SET last_login_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;

@@ -1,0 +1,57 @@
+-- name: LinkToTail :one
+-- Makes the new delivery wait for the first attempt of the subject's newest one.
+-- The row lock serialises this with the attempt's recording; no row: nothing to wait for.
+UPDATE webhook_deliveries d SET next_id = @next_id::text
+WHERE d.tenant_id = @tenant_id AND d.status = 'pending' AND d.next_id IS NULL AND d.id = (
+    SELECT t.id FROM webhook_deliveries t
+    WHERE t.tenant_id = @tenant_id AND t.endpoint_id = @endpoint_id AND t.subject = @subject AND t.status = 'pending'
+    ORDER BY t.id DESC LIMIT 1)
+RETURNING d.id;
+
+-- name: CreateWebhookDelivery :exec
+INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at)
+VALUES (@id, @tenant_id, @endpoint_id, @event_id, @subject, @now, @now);
+
+-- name: ListWebhookDeliveries :many
+SELECT sqlc.embed(d), e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+WHERE d.tenant_id = @tenant_id AND d.endpoint_id = @endpoint_id
+  AND (sqlc.narg('cursor')::text IS NULL OR d.id < sqlc.narg('cursor')::text)
+ORDER BY d.id DESC LIMIT @max_rows;
+
+-- name: LockWebhookDelivery :one
+SELECT sqlc.embed(d), e.event, e.payload, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+WHERE d.tenant_id = @tenant_id AND d.id = @id FOR UPDATE OF d;
+
+-- name: GetDeliveryForAttempt :one
+-- The job knows the delivery alone.
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.attempts, d.next_attempt_at, e.event, e.payload,
+    w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
+    t.status AS tenant_status
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tenant_id
+WHERE d.id = @id;
+
+-- name: RecordAttempt :one
+-- Guarded by the number of attempts, so that of two workers one records.
+UPDATE webhook_deliveries SET status = @status, attempts = attempts + 1, next_attempt_at = @next_attempt_at,
+    response_status = @response_status, response_body = @response_body, duration_ms = @duration_ms, error = @error,
+    log = log || @entry::jsonb, delivered_at = coalesce(@delivered_at, delivered_at)
+WHERE tenant_id = @tenant_id AND id = @id AND attempts = @attempts RETURNING next_id;
+
+-- name: RecordLoneAttempt :execrows
+-- RecordAttempt in one round trip, for a delivery that nothing waits for.
+UPDATE webhook_deliveries SET status = @status, attempts = attempts + 1, next_attempt_at = @next_attempt_at,
+    response_status = @response_status, response_body = @response_body, duration_ms = @duration_ms, error = @error,
+    log = log || @entry::jsonb, delivered_at = coalesce(@delivered_at, delivered_at)
+WHERE tenant_id = @tenant_id AND id = @id AND attempts = @attempts AND next_id IS NULL;
+
+-- name: GiveUpDelivery :one
+UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, error = @error
+WHERE tenant_id = @tenant_id AND id = @id AND status IN ('pending', 'retrying') RETURNING next_id;
+
+-- name: RequeueDelivery :exec
+UPDATE webhook_deliveries SET status = 'retrying', next_attempt_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: DeleteDeliveriesBefore :execrows
+DELETE FROM webhook_deliveries WHERE created_at < @before AND status IN ('delivered', 'failed');

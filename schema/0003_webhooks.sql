@@ -1,0 +1,55 @@
+-- +goose Up
+
+-- What happened, once, whoever wants to hear of it.
+CREATE TABLE events (
+    id          text PRIMARY KEY,
+    tenant_id   text NOT NULL REFERENCES tenants (id),
+    event       text NOT NULL,
+    -- What the event is about: a stream, session, order or auction.
+    subject     text NOT NULL,
+    -- The body of every delivery, byte for byte (json keeps the text): it is signed.
+    payload     json NOT NULL,
+    occurred_at timestamptz NOT NULL
+);
+CREATE INDEX events_tenant_idx ON events (tenant_id, id DESC);
+
+CREATE TABLE webhook_endpoints (
+    id              text PRIMARY KEY,
+    tenant_id       text NOT NULL REFERENCES tenants (id),
+    url             text NOT NULL,
+    -- Empty for all events.
+    events          text[] NOT NULL,
+    -- Encrypted with the master key.
+    secret          bytea NOT NULL,
+    status          text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disabled')),
+    disabled_reason text,
+    deleted_at      timestamptz,
+    created_at      timestamptz NOT NULL,
+    updated_at      timestamptz NOT NULL
+);
+CREATE INDEX webhook_endpoints_tenant_idx ON webhook_endpoints (tenant_id, id DESC) WHERE deleted_at IS NULL;
+
+CREATE TABLE webhook_deliveries (
+    id              text PRIMARY KEY,
+    tenant_id       text NOT NULL REFERENCES tenants (id),
+    endpoint_id     text NOT NULL REFERENCES webhook_endpoints (id),
+    event_id        text NOT NULL REFERENCES events (id),
+    subject         text NOT NULL,
+    status          text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'retrying', 'failed')),
+    attempts        integer NOT NULL DEFAULT 0,
+    next_attempt_at timestamptz,
+    -- The delivery of the same subject that waits for this one's first attempt.
+    next_id         text,
+    response_status integer,
+    response_body   text,
+    duration_ms     integer,
+    error           text,
+    -- One object per attempt: at, responseStatus, durationMs, error.
+    log             jsonb NOT NULL DEFAULT '[]',
+    created_at      timestamptz NOT NULL,
+    delivered_at    timestamptz
+);
+CREATE INDEX webhook_deliveries_endpoint_idx ON webhook_deliveries (endpoint_id, id DESC);
+CREATE INDEX webhook_deliveries_event_idx ON webhook_deliveries (event_id);
+-- The tail of each subject's queue of first attempts.
+CREATE INDEX webhook_deliveries_lane_idx ON webhook_deliveries (endpoint_id, subject, id DESC) WHERE status = 'pending';
