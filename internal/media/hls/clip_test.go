@@ -1,0 +1,185 @@
+package hls
+
+import (
+	"bytes"
+	"os/exec"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h265"
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/mp4/codecs"
+
+	"showfloor/internal/media/hub"
+)
+
+// clipSpec says what ffmpeg is to encode.
+type clipSpec struct {
+	seconds    int
+	fps        string // "": no picture
+	gop        int    // frames
+	bframes    int
+	codec      string // libx264 by default
+	rate       int    // Hz of the sound; 0: none
+	audioCodec string // aac by default
+	size       string
+}
+
+var clipCache sync.Map // clipSpec -> []*hub.Unit
+
+// clip encodes real media with ffmpeg and gives its units in decoding order,
+// as an encoder that starts at 0 would send them.
+func clip(t testing.TB, spec clipSpec) []*hub.Unit {
+	t.Helper()
+	if units, ok := clipCache.Load(spec); ok {
+		return units.([]*hub.Unit)
+	}
+	seconds := strconv.Itoa(spec.seconds)
+	args := []string{"-v", "error", "-nostdin"}
+	if spec.fps != "" {
+		size := cmpOr(spec.size, "320x180")
+		args = append(args, "-f", "lavfi", "-i", "testsrc=duration="+seconds+":size="+size+":rate="+spec.fps)
+	}
+	if spec.rate > 0 {
+		args = append(args, "-f", "lavfi", "-i", "sine=duration="+seconds+":sample_rate="+strconv.Itoa(spec.rate))
+	}
+	if spec.fps != "" {
+		args = append(args, "-c:v", cmpOr(spec.codec, "libx264"), "-preset", "ultrafast", "-pix_fmt", "yuv420p",
+			"-g", strconv.Itoa(spec.gop), "-bf", strconv.Itoa(spec.bframes))
+		if spec.codec == "libx265" {
+			args = append(args, "-x265-params", "log-level=error:keyint="+strconv.Itoa(spec.gop)+":min-keyint="+strconv.Itoa(spec.gop)+":scenecut=0:open-gop=0")
+		} else {
+			args = append(args, "-sc_threshold", "0", "-keyint_min", strconv.Itoa(spec.gop))
+		}
+	}
+	if spec.rate > 0 {
+		args = append(args, "-c:a", cmpOr(spec.audioCodec, "aac"), "-b:a", "64k", "-ar", strconv.Itoa(spec.rate))
+	}
+	args = append(args, "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", "-")
+	cmd := exec.Command("ffmpeg", args...)
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("ffmpeg %v: %v\n%s", args, err, complaints.String())
+	}
+	units := demux(t, out.Bytes())
+	clipCache.Store(spec, units)
+	return units
+}
+
+func cmpOr(s, standard string) string {
+	if s == "" {
+		return standard
+	}
+	return s
+}
+
+// demux reads a fragmented MP4 file into units.
+func demux(t testing.TB, file []byte) []*hub.Unit {
+	t.Helper()
+	var head fmp4.Init
+	if err := head.Unmarshal(bytes.NewReader(file)); err != nil {
+		t.Fatal(err)
+	}
+	tracks := map[int]*hub.Track{}
+	rates := map[int]int{}
+	for _, x := range head.Tracks {
+		tracks[x.ID], rates[x.ID] = hubTrack(t, x.Codec), int(x.TimeScale)
+	}
+	var parts fmp4.Parts
+	if err := parts.Unmarshal(file[bytes.Index(file, []byte("moof"))-4:]); err != nil {
+		t.Fatal(err)
+	}
+	var units []*hub.Unit
+	for _, p := range parts {
+		for _, r := range p.Tracks {
+			at, rate := int64(r.BaseTime), rates[r.ID]
+			for _, s := range r.Samples {
+				u := &hub.Unit{Track: tracks[r.ID], DTS: span(at, rate), PTS: span(at+int64(s.PTSOffset), rate), Data: s.Payload}
+				u.Key = isKey(u)
+				units = append(units, u)
+				at += int64(s.Duration)
+			}
+		}
+	}
+	slices.SortStableFunc(units, func(a, b *hub.Unit) int { return int(a.DTS - b.DTS) })
+	return units
+}
+
+func isKey(u *hub.Unit) bool {
+	if !u.Track.Codec.Video() {
+		return true
+	}
+	var nalus h264.AVCC
+	if nalus.Unmarshal(u.Data) != nil {
+		return false
+	}
+	if u.Track.Codec == hub.H265 {
+		return h265.IsRandomAccess(nalus)
+	}
+	return h264.IsRandomAccess(nalus)
+}
+
+func hubTrack(t testing.TB, c codecs.Codec) *hub.Track {
+	t.Helper()
+	switch c := c.(type) {
+	case *codecs.H264:
+		var sps h264.SPS
+		if err := sps.Unmarshal(c.SPS); err != nil {
+			t.Fatal(err)
+		}
+		return &hub.Track{Codec: hub.H264, SPS: c.SPS, PPS: c.PPS, Width: sps.Width(), Height: sps.Height()}
+	case *codecs.H265:
+		var sps h265.SPS
+		if err := sps.Unmarshal(c.SPS); err != nil {
+			t.Fatal(err)
+		}
+		return &hub.Track{Codec: hub.H265, VPS: c.VPS, SPS: c.SPS, PPS: c.PPS, Width: sps.Width(), Height: sps.Height()}
+	case *codecs.MPEG4Audio:
+		config, err := c.Config.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &hub.Track{Codec: hub.AAC, AudioConfig: config, SampleRate: c.Config.SampleRate, Channels: int(c.Config.ChannelConfig)}
+	case *codecs.Opus:
+		return &hub.Track{Codec: hub.Opus, SampleRate: 48000, Channels: c.ChannelCount}
+	}
+	t.Fatalf("codec %T", c)
+	return nil
+}
+
+// epochStart is when tests' encoders begin.
+var epochStart = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// shifted copies units, moved by d, as if they had arrived in real time.
+// round is the resolution of the encoder's clock; 0: exact.
+func shifted(units []*hub.Unit, d, round time.Duration) []*hub.Unit {
+	out := make([]*hub.Unit, len(units))
+	for i, u := range units {
+		c := *u
+		c.DTS, c.PTS = c.DTS+d, c.PTS+d
+		c.Arrived = epochStart.Add(c.DTS)
+		if round > 0 {
+			c.DTS, c.PTS = c.DTS.Truncate(round), c.PTS.Truncate(round)
+		}
+		out[i] = &c
+	}
+	return out
+}
+
+// only keeps the units that keep says.
+func only(units []*hub.Unit, keep func(u *hub.Unit) bool) []*hub.Unit {
+	var out []*hub.Unit
+	for _, u := range units {
+		if keep(u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func isVideo(u *hub.Unit) bool { return u.Track.Codec.Video() }

@@ -1,0 +1,182 @@
+package hls
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h265"
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/mpeg4audio"
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/opus"
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4/seekablebuffer"
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/mp4/codecs"
+
+	"showfloor/internal/media/hub"
+)
+
+// Track numbers inside the files, and time scales.
+const (
+	videoTrackID = 1
+	audioTrackID = 2
+	videoRate    = 90000
+	opusRate     = 48000
+)
+
+// configuration is one set of tracks with one initialization section. A part
+// can be decoded with the configuration of its segment and no other.
+type configuration struct {
+	id           int
+	video, audio *hub.Track // nil for a kind that is not there
+	init         []byte
+	codecs       string // for the multivariant playlist
+}
+
+func newConfiguration(id int, video, audio *hub.Track) (*configuration, error) {
+	var file fmp4.Init
+	var names []string
+	for _, t := range []*hub.Track{video, audio} {
+		if t == nil {
+			continue
+		}
+		codec, name, err := describe(t)
+		if err != nil {
+			return nil, fmt.Errorf("%s track: %w", t.Codec, err)
+		}
+		names = append(names, name)
+		track := &fmp4.InitTrack{ID: audioTrackID, TimeScale: uint32(audioRate(t)), Codec: codec}
+		if t.Codec.Video() {
+			track.ID, track.TimeScale = videoTrackID, videoRate
+		}
+		file.Tracks = append(file.Tracks, track)
+	}
+	var out seekablebuffer.Buffer
+	if err := file.Marshal(&out); err != nil {
+		return nil, fmt.Errorf("write initialization section: %w", err)
+	}
+	return &configuration{id: id, video: video, audio: audio,
+		init: out.Bytes(), codecs: strings.Join(names, ",")}, nil
+}
+
+// describe gives a track's codec for the initialization section, and its name
+// as RFC 6381 has it.
+func describe(t *hub.Track) (codecs.Codec, string, error) {
+	switch t.Codec {
+	case hub.H264:
+		var sps h264.SPS
+		if err := sps.Unmarshal(t.SPS); err != nil {
+			return nil, "", fmt.Errorf("SPS: %w", err)
+		}
+		if len(t.PPS) == 0 || len(t.SPS) < 4 {
+			return nil, "", errors.New("incomplete parameter sets")
+		}
+		return &codecs.H264{SPS: t.SPS, PPS: t.PPS}, "avc1." + hex.EncodeToString(t.SPS[1:4]), nil
+	case hub.H265:
+		var sps h265.SPS
+		if err := sps.Unmarshal(t.SPS); err != nil {
+			return nil, "", fmt.Errorf("SPS: %w", err)
+		}
+		if len(t.PPS) == 0 || len(t.VPS) == 0 {
+			return nil, "", errors.New("incomplete parameter sets")
+		}
+		return &codecs.H265{VPS: t.VPS, SPS: t.SPS, PPS: t.PPS}, hevcName(t.SPS), nil
+	case hub.AAC:
+		var c mpeg4audio.AudioSpecificConfig
+		if err := c.Unmarshal(t.AudioConfig); err != nil {
+			return nil, "", fmt.Errorf("AudioSpecificConfig: %w", err)
+		}
+		if c.SampleRate <= 0 {
+			return nil, "", errors.New("no sample rate")
+		}
+		kind := c.Type
+		if c.ExtensionType != 0 { // SBR, PS
+			kind = c.ExtensionType
+		}
+		return &codecs.MPEG4Audio{Config: c}, fmt.Sprintf("mp4a.40.%d", kind), nil
+	case hub.Opus:
+		if t.Channels < 1 || t.Channels > 255 {
+			return nil, "", fmt.Errorf("%d channels", t.Channels)
+		}
+		return &codecs.Opus{ChannelCount: t.Channels}, "opus", nil
+	}
+	return nil, "", errors.New("not a codec that HLS carries")
+}
+
+// hevcName writes the codec's name as ISO/IEC 14496-15, E.3 has it.
+func hevcName(sps []byte) string {
+	p := h264.EmulationPreventionRemove(sps)
+	if len(p) < 15 {
+		return "hvc1"
+	}
+	p = p[3:] // NAL header, ids; here begins profile_tier_level
+	space := []string{"", "A", "B", "C"}[p[0]>>6]
+	tier := "L"
+	if p[0]&0x20 != 0 {
+		tier = "H"
+	}
+	compatible := uint32(p[1])<<24 | uint32(p[2])<<16 | uint32(p[3])<<8 | uint32(p[4])
+	name := fmt.Sprintf("hvc1.%s%d.%x.%s%d", space, p[0]&0x1f, bits.Reverse32(compatible), tier, p[11])
+	for _, c := range bytes.TrimRight(p[5:11], "\x00") {
+		name += fmt.Sprintf(".%x", c)
+	}
+	return name
+}
+
+// audioRate is the time scale of a sound track in Hz.
+func audioRate(t *hub.Track) int {
+	if t.Codec == hub.AAC {
+		var c mpeg4audio.AudioSpecificConfig
+		if c.Unmarshal(t.AudioConfig) == nil {
+			return c.SampleRate
+		}
+	}
+	return opusRate
+}
+
+// audioFrame is a sound frame's duration in the track's time scale.
+func audioFrame(t *hub.Track, data []byte) int64 {
+	if t.Codec == hub.Opus {
+		return max(opus.PacketDuration2(data), 1)
+	}
+	var c mpeg4audio.AudioSpecificConfig
+	if c.Unmarshal(t.AudioConfig) == nil && c.FrameLengthFlag {
+		return 960
+	}
+	return 1024
+}
+
+// sameCoding tells whether both tracks can share an initialization section.
+func sameCoding(a, b *hub.Track) bool {
+	if a == b {
+		return true
+	}
+	if a == nil || b == nil {
+		return false
+	}
+	return a.Codec == b.Codec && a.Channels == b.Channels &&
+		bytes.Equal(a.VPS, b.VPS) && bytes.Equal(a.SPS, b.SPS) && bytes.Equal(a.PPS, b.PPS) &&
+		bytes.Equal(a.AudioConfig, b.AudioConfig)
+}
+
+// ticks converts a time to a time scale, rounding to the nearest tick. Seconds
+// and the rest are converted apart: the product would overflow after a day.
+func ticks(d time.Duration, rate int) int64 {
+	s := d / time.Second
+	rest := d % time.Second
+	half := time.Second / 2
+	if rest < 0 {
+		half = -half
+	}
+	return int64(s)*int64(rate) + int64((rest*time.Duration(rate)+half)/time.Second)
+}
+
+// span converts ticks of a time scale back to a time.
+func span(t int64, rate int) time.Duration {
+	return time.Duration(t/int64(rate))*time.Second +
+		time.Duration(t%int64(rate))*time.Second/time.Duration(rate)
+}

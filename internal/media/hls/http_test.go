@@ -1,0 +1,181 @@
+package hls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"showfloor/internal/media/hub"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// studio is a hub with an HLS output behind a real HTTP server.
+type studio struct {
+	t    testing.TB
+	hub  *hub.Hub
+	hls  *Server
+	http *httptest.Server
+	// playable hears of publishers that can be played.
+	playable chan string
+}
+
+func newStudio(t testing.TB, c Config) *studio {
+	t.Helper()
+	if c.Authorize == nil {
+		c.Authorize = func(token string) (string, time.Time, error) {
+			id, ok := strings.CutPrefix(token, "token-")
+			if !ok {
+				return "", time.Time{}, errors.New("no token")
+			}
+			return id, time.Time{}, nil
+		}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	s := &studio{t: t, hls: New(c), playable: make(chan string, 100)}
+	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.hls}, OnPlayable: func(stream, publisher string) {
+		s.playable <- stream + "/" + publisher
+	}})
+	s.http = httptest.NewServer(s.hls)
+	t.Cleanup(func() {
+		s.hub.Close()
+		s.http.Close()
+		s.hls.Close()
+	})
+	return s
+}
+
+func (s *studio) publish(b hub.Broadcast, id string) *hub.Publisher {
+	s.t.Helper()
+	p, err := s.hub.Publish(b, id, func(error) {})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+func write(t testing.TB, p *hub.Publisher, units []*hub.Unit) {
+	t.Helper()
+	for _, u := range units {
+		c := *u
+		if err := p.Write(&c); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (s *studio) do(method, path string, header ...string) answer {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, s.http.URL+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	client := http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
+	response, err := client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, string(body)}
+}
+
+// get fetches a path that must be there.
+func (s *studio) get(path string) string {
+	s.t.Helper()
+	a := s.do("GET", path)
+	if a.status != 200 {
+		s.t.Fatalf("GET %s: %d %s", path, a.status, a.body)
+	}
+	return a.body
+}
+
+var mediaLine = regexp.MustCompile(`(?m)^[0-9a-f]+/live\.m3u8\?viewer=[0-9a-f]{16}$`)
+
+// media finds the media playlist's path.
+func (s *studio) media(stream string) string {
+	s.t.Helper()
+	index := s.get("/live/token-" + stream + "/index.m3u8")
+	line := mediaLine.FindString(index)
+	if line == "" {
+		s.t.Fatalf("no media playlist in\n%s", index)
+	}
+	return "/live/token-" + stream + "/" + line
+}
+
+// probe lets ffmpeg decode everything and complain about nothing.
+func (s *studio) probe(path string, extra ...string) string {
+	s.t.Helper()
+	args := append([]string{"-v", "warning", "-xerror", "-nostdin", "-i", s.http.URL + path}, extra...)
+	args = append(args, "-f", "framemd5", "-")
+	cmd := exec.Command("ffmpeg", args...)
+	var out, complaints strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil || complaints.Len() > 0 {
+		s.t.Fatalf("ffmpeg: %v\n%s", err, complaints.String())
+	}
+	return out.String()
+}
+
+func TestPlaysInFFmpeg(t *testing.T) {
+	cases := map[string]clipSpec{
+		"plain":      {seconds: 6, fps: "30", gop: 60, rate: 44100},
+		"b-frames":   {seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000},
+		"ntsc film":  {seconds: 6, fps: "24000/1001", gop: 48, rate: 22050},
+		"hevc":       {seconds: 4, fps: "30", gop: 30, codec: "libx265", rate: 44100},
+		"opus":       {seconds: 4, fps: "30", gop: 30, rate: 48000, audioCodec: "libopus"},
+		"silent":     {seconds: 4, fps: "30", gop: 30},
+		"sound only": {seconds: 5, rate: 44100},
+		"slow":       {seconds: 8, fps: "5", gop: 10, rate: 32000},
+		"fast":       {seconds: 4, fps: "60", gop: 60, bframes: 2, rate: 48000},
+	}
+	for name, spec := range cases {
+		for _, low := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/low-latency=%v", name, low), func(t *testing.T) {
+				s := newStudio(t, Config{})
+				units := clip(t, spec)
+				p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: low}, "p")
+				write(t, p, shifted(units, time.Hour, time.Millisecond))
+				p.Close()
+				index := "/live/token-a/index.m3u8"
+				t.Logf("%s\n%s", s.get(index), s.get(s.media("a")))
+				frames := s.probe(index)
+				want := map[string]int{}
+				for _, u := range units {
+					want[string(u.Track.Codec)]++
+				}
+				pictures := want["H264"] + want["H265"]
+				if got := strings.Count(frames, "\n0, "); pictures > 0 && got != pictures {
+					t.Errorf("%d of %d pictures decoded", got, pictures)
+				}
+			})
+		}
+	}
+}

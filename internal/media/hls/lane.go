@@ -1,0 +1,212 @@
+package hls
+
+import (
+	"time"
+
+	"showfloor/internal/media/hub"
+)
+
+// frame is a sample that waits for its part to be complete.
+type frame struct {
+	sample
+	at int64 // decoding time in the track's time scale
+}
+
+// holeShift is how much earlier than said a picture may be decoded before
+// the hole before it counts; 20 ms in ticks.
+const holeShift = videoRate / 50
+
+// videoLane collects the pictures of the open part and gives them gapless
+// decoding times. A picture's duration is known when the next one comes; the
+// last one of a part gets the expected duration, so that the part needn't wait,
+// and the next part's first picture is decoded where that ended. Presentation
+// times stay what the encoder said.
+type videoLane struct {
+	track   *hub.Track
+	pending []frame
+	bytes   int
+	cursor  int64 // where the next picture begins when none is pending; < 0: anywhere
+	// delay moves decoding times back so that no picture is shown before it is
+	// decoded, which some encoders with B-frames claim.
+	delay     time.Duration
+	reordered bool
+	rhythm    rhythm
+	arrived   time.Time // of the last picture
+	last      time.Duration
+}
+
+// place tells when a picture with this decoding time would be decoded.
+func (l *videoLane) place(dts time.Duration) int64 {
+	at := ticks(dts-l.delay, videoRate)
+	if n := len(l.pending); n > 0 {
+		return max(at, l.pending[n-1].at+1)
+	}
+	if l.cursor >= 0 {
+		return l.cursor
+	}
+	return max(at, 0)
+}
+
+func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
+	lead := u.PTS - u.DTS
+	if lead > maxJump || lead < -maxJump {
+		lead = 0 // nonsense
+	}
+	l.delay = max(l.delay, -lead)
+	l.reordered = l.reordered || lead != 0
+	l.rhythm.add(u.DTS)
+	at := l.place(dts)
+	if n := len(l.pending); n > 0 {
+		l.pending[n-1].duration = uint32(at - l.pending[n-1].at)
+	}
+	offset := ticks(dts+lead, videoRate) - at
+	if !l.reordered {
+		// A picture that comes later than expected is shown early: a hole
+		// would make players stop.
+		if offset < 0 || offset > holeShift {
+			offset = 0
+		}
+	}
+	l.pending = append(l.pending, frame{at: at, sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}})
+	l.bytes += len(u.Data)
+	l.arrived, l.last = u.Arrived, dts
+}
+
+// lastAt is the decoding time of the newest pending picture.
+func (l *videoLane) lastAt() time.Duration {
+	return span(l.pending[len(l.pending)-1].at, videoRate)
+}
+
+// take hands over the pending pictures; the last one ends at end.
+func (l *videoLane) take(end time.Duration) (run, bool) {
+	n := len(l.pending)
+	if n == 0 {
+		return run{}, false
+	}
+	last := &l.pending[n-1]
+	l.cursor = max(ticks(end, videoRate), last.at+1)
+	last.duration = uint32(l.cursor - last.at)
+	r := run{track: videoTrackID, video: true, base: uint64(l.pending[0].at), samples: make([]sample, n)}
+	for i := range l.pending {
+		r.samples[i] = l.pending[i].sample
+		l.pending[i] = frame{}
+	}
+	l.pending, l.bytes = l.pending[:0], 0
+	return r, true
+}
+
+// audioLane collects the sound of the open part. Its clock is the number of
+// samples; the encoder's times are followed when they differ too much.
+type audioLane struct {
+	track   *hub.Track
+	rate    int
+	frame   int64 // usual duration, in ticks
+	pending []frame
+	bytes   int
+	cursor  int64 // end of the last frame; < 0: none yet
+	floor   int64 // before this nothing may begin
+}
+
+func newAudioLane(t *hub.Track, floor time.Duration) *audioLane {
+	rate := audioRate(t)
+	return &audioLane{track: t, rate: rate, frame: audioFrame(t, nil), cursor: -1, floor: ticks(floor, rate)}
+}
+
+// tolerance is how far the encoder's times may be off the count of samples.
+func (l *audioLane) tolerance() int64 {
+	return max(int64(l.rate)*40/1000, l.frame*3/2)
+}
+
+func (l *audioLane) put(u *hub.Unit, dts time.Duration) {
+	at := ticks(dts, l.rate)
+	if l.track.Codec == hub.Opus {
+		l.frame = audioFrame(l.track, u.Data)
+	}
+	switch {
+	case l.cursor < 0:
+		l.cursor = max(at, l.floor)
+	case at < l.cursor-l.tolerance():
+		return // the encoder sends more sound than time passes
+	case at > l.cursor+l.tolerance():
+		if n := len(l.pending); n > 0 {
+			l.pending[n-1].duration = uint32(at - l.pending[n-1].at)
+		}
+		l.cursor = at
+	}
+	l.pending = append(l.pending, frame{at: l.cursor,
+		sample: sample{data: u.Data, duration: uint32(l.frame), sync: true}})
+	l.bytes += len(u.Data)
+	l.cursor += l.frame
+}
+
+func (l *audioLane) period() time.Duration { return span(l.frame, l.rate) }
+
+// end is where the sound that has come so far ends.
+func (l *audioLane) end() time.Duration { return span(max(l.cursor, l.floor), l.rate) }
+
+// take hands over the pending frames that begin before end.
+func (l *audioLane) take(end time.Duration) (run, bool) {
+	limit := ticks(end, l.rate)
+	n := 0
+	for n < len(l.pending) && l.pending[n].at < limit {
+		n++
+	}
+	if n == 0 {
+		return run{}, false
+	}
+	r := run{track: audioTrackID, base: uint64(l.pending[0].at), samples: make([]sample, n)}
+	for i := range n {
+		r.samples[i] = l.pending[i].sample
+		l.bytes -= len(l.pending[i].data)
+	}
+	rest := copy(l.pending, l.pending[n:])
+	clear(l.pending[rest:])
+	l.pending = l.pending[:rest]
+	return r, true
+}
+
+// rhythm learns the distance between pictures.
+type rhythm struct {
+	declared time.Duration // what the encoder says; 0: nothing
+	last     time.Duration
+	deltas   [8]time.Duration
+	n        int // deltas seen
+	started  bool
+}
+
+func newRhythm(t *hub.Track) rhythm {
+	var r rhythm
+	if t.FrameRate >= 1 && t.FrameRate <= 300 {
+		r.declared = time.Duration(float64(time.Second) / t.FrameRate)
+	}
+	return r
+}
+
+func (r *rhythm) add(dts time.Duration) {
+	if r.started {
+		r.deltas[r.n%len(r.deltas)] = max(dts-r.last, 0)
+		r.n++
+	}
+	r.last, r.started = dts, true
+}
+
+// period is the time to the next picture: regular, if the last ones came
+// evenly (clocks in whole milliseconds count as even), else a guess.
+func (r *rhythm) period() (d time.Duration, regular bool) {
+	n := min(r.n, len(r.deltas))
+	if n == 0 {
+		return r.declared, false
+	}
+	low, high, sum := r.deltas[0], r.deltas[0], time.Duration(0)
+	for _, x := range r.deltas[:n] {
+		low, high, sum = min(low, x), max(high, x), sum+x
+	}
+	mean := sum / time.Duration(n)
+	if mean <= 0 || high-low > max(4*time.Millisecond, mean/4) {
+		return r.deltas[(r.n-1)%len(r.deltas)], false
+	}
+	if diff := (mean - r.declared).Abs(); r.declared > 0 && diff < mean*3/100 {
+		return r.declared, true
+	}
+	return mean, true
+}

@@ -1,0 +1,128 @@
+package hls
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// output is one response of a stream.
+type output struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	m       *muxer
+	timeout time.Duration
+}
+
+func (s *Server) output(w http.ResponseWriter, r *http.Request, m *muxer) *output {
+	return &output{w: w, r: r, m: m, timeout: s.config.WriteTimeout}
+}
+
+// begin sets the time until which the response must be written, so that a
+// viewer who reads nothing holds neither a goroutine nor media for long.
+func (o *output) begin() {
+	// Not every writer has deadlines (tests' recorders don't); then the
+	// server's own limits hold.
+	_ = http.NewResponseController(o.w).SetWriteDeadline(time.Now().Add(o.timeout))
+}
+
+// text sends a playlist.
+func (o *output) text(t *text, caching string) {
+	h := o.w.Header()
+	h.Set("Content-Type", "application/vnd.apple.mpegurl")
+	h.Set("Cache-Control", caching)
+	h.Set("Vary", "Accept-Encoding")
+	body := t.plain
+	if acceptsGzip(o.r) {
+		h.Set("Content-Encoding", "gzip")
+		body = t.gzip()
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	o.begin()
+	o.write(body)
+}
+
+// write sends bytes unless only the header was asked for; false when the
+// viewer has gone.
+func (o *output) write(b []byte) bool {
+	if o.r.Method == http.MethodHead {
+		return true
+	}
+	n, err := o.w.Write(b)
+	o.m.stream.AddBytesOut(n)
+	return err == nil
+}
+
+// media sends parts one behind the other as one file, which never changes.
+func (o *output) media(parts []*part, t target) {
+	size := 0
+	for _, p := range parts {
+		size += len(p.data)
+	}
+	h := o.w.Header()
+	h.Set("Content-Type", "video/mp4")
+	h.Set("Cache-Control", "public, max-age=86400, immutable")
+	h.Set("ETag", `"`+t.run+"-"+strconv.Itoa(int(t.kind))+"-"+strconv.FormatUint(t.number, 10)+`"`)
+	o.begin()
+	if o.r.Header.Get("Range") == "" && o.r.Header.Get("If-None-Match") == "" {
+		h.Set("Accept-Ranges", "bytes")
+		h.Set("Content-Length", strconv.Itoa(size))
+		for _, p := range parts {
+			if !o.write(p.data) {
+				return
+			}
+		}
+		return
+	}
+	counted := &countingWriter{ResponseWriter: o.w}
+	http.ServeContent(counted, o.r, "", time.Time{}, &partsReader{parts: parts, size: int64(size)})
+	o.m.stream.AddBytesOut(counted.n)
+}
+
+// countingWriter counts the body's bytes.
+type countingWriter struct {
+	http.ResponseWriter
+	n int
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(b)
+	c.n += n
+	return n, err
+}
+
+// partsReader reads parts as one file.
+type partsReader struct {
+	parts []*part
+	size  int64
+	pos   int64
+}
+
+func (r *partsReader) Read(b []byte) (int, error) {
+	at := r.pos
+	for _, p := range r.parts {
+		if at < int64(len(p.data)) {
+			n := copy(b, p.data[at:])
+			r.pos += int64(n)
+			return n, nil
+		}
+		at -= int64(len(p.data))
+	}
+	return 0, io.EOF
+}
+
+func (r *partsReader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += r.pos
+	case io.SeekEnd:
+		offset += r.size
+	}
+	if offset < 0 {
+		return 0, errors.New("seek before the beginning")
+	}
+	r.pos = offset
+	return offset, nil
+}

@@ -1,0 +1,196 @@
+package hls
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// segmentLines are the lines of a segment in the playlist. They are written
+// once: a playlist is put together from them, not rendered anew.
+type segmentLines struct {
+	head    []byte // what comes before the parts
+	parts   []byte
+	written int // parts in it
+}
+
+// lead writes a segment's tags that come before its media. mapped is false
+// when EXT-X-MAP has to be repeated, because the list begins here or the
+// configuration is another than the predecessor's.
+func (s *segment) lead(b []byte, mapped bool) []byte {
+	if s.discontinuity {
+		b = append(b, "#EXT-X-DISCONTINUITY\n"...)
+	}
+	if !mapped {
+		b = append(b, `#EXT-X-MAP:URI="init`...)
+		b = strconv.AppendInt(b, int64(s.config.id), 10)
+		b = append(b, ".mp4\"\n"...)
+	}
+	if s.lines.head == nil {
+		h := append([]byte(nil), "#EXT-X-PROGRAM-DATE-TIME:"...)
+		h = s.wall.UTC().AppendFormat(h, "2006-01-02T15:04:05.000Z")
+		s.lines.head = append(h, '\n')
+	}
+	return append(b, s.lines.head...)
+}
+
+func (s *segment) partLines(b []byte) []byte {
+	l := &s.lines
+	for ; l.written < len(s.parts); l.written++ {
+		p := s.parts[l.written]
+		l.parts = append(l.parts, "#EXT-X-PART:DURATION="...)
+		l.parts = appendSeconds(l.parts, p.duration)
+		l.parts = append(l.parts, `,URI="part`...)
+		l.parts = strconv.AppendUint(l.parts, p.id, 10)
+		l.parts = append(l.parts, `.mp4"`...)
+		if p.independent {
+			l.parts = append(l.parts, ",INDEPENDENT=YES"...)
+		}
+		l.parts = append(l.parts, '\n')
+	}
+	return append(b, l.parts...)
+}
+
+// tail writes the lines of a complete segment itself.
+func (s *segment) tail(b []byte) []byte {
+	b = append(b, "#EXTINF:"...)
+	b = appendSeconds(b, s.duration)
+	b = append(b, ",\nseg"...)
+	b = strconv.AppendUint(b, s.msn, 10)
+	return append(b, ".mp4\n"...)
+}
+
+// appendSeconds writes a duration in seconds with five decimals.
+func appendSeconds(b []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(b, d.Seconds(), 'f', 5, 64)
+}
+
+// skipTargets is how far behind the end, in target durations, segments may be
+// left out of a delta update; the standard wants at least six.
+const skipTargets = 6
+
+// partTargets is how far behind the end parts are listed one by one.
+const partTargets = 3
+
+// playlist renders the media playlist; delta is empty when a delta update
+// would leave nothing out.
+func (w *window) playlist() (full, delta []byte) {
+	list := w.segments[w.listed:]
+	target := time.Duration(w.target) * time.Second
+	withParts, skipped := len(list), 0
+	behind := time.Duration(0)
+	for i := len(list) - 1; i >= 0; i-- {
+		if behind < partTargets*target {
+			withParts = i
+		}
+		if behind += list[i].duration; behind > skipTargets*target {
+			skipped = i
+			break
+		}
+	}
+	if !w.lowLatency {
+		withParts, skipped = len(list), 0
+	}
+	full = w.body(w.header(list), list, 0, withParts)
+	if skipped > 0 {
+		d := w.header(list)
+		d = fmt.Appendf(d, "#EXT-X-SKIP:SKIPPED-SEGMENTS=%d\n", skipped)
+		delta = w.body(d, list, skipped, withParts)
+	}
+	return full, delta
+}
+
+func (w *window) header(list []*segment) []byte {
+	b := make([]byte, 0, 4096)
+	b = append(b, "#EXTM3U\n#EXT-X-VERSION:9\n"...)
+	b = fmt.Appendf(b, "#EXT-X-TARGETDURATION:%d\n#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES", w.target)
+	if w.lowLatency {
+		b = append(b, ",PART-HOLD-BACK="...)
+		b = appendSeconds(b, 3*w.partTarget)
+		b = append(b, ",CAN-SKIP-UNTIL="...)
+		b = appendSeconds(b, skipTargets*time.Duration(w.target)*time.Second)
+		b = append(b, "\n#EXT-X-PART-INF:PART-TARGET="...)
+		b = appendSeconds(b, w.partTarget)
+	}
+	first := w.nextMSN
+	if len(list) > 0 {
+		first = list[0].msn
+	}
+	b = fmt.Appendf(b, "\n#EXT-X-MEDIA-SEQUENCE:%d\n", first)
+	if w.passed > 0 {
+		b = fmt.Appendf(b, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", w.passed)
+	}
+	for _, s := range list {
+		if !s.parts[0].independent {
+			return b // a segment had to be cut without a key frame
+		}
+	}
+	return append(b, "#EXT-X-INDEPENDENT-SEGMENTS\n"...)
+}
+
+// body writes the segments from index from on, with parts from index withParts on.
+func (w *window) body(b []byte, list []*segment, from, withParts int) []byte {
+	var mapped *configuration
+	for i := from; i < len(list); i++ {
+		s := list[i]
+		if !s.complete && !w.lowLatency {
+			break
+		}
+		b = s.lead(b, mapped == s.config)
+		mapped = s.config
+		if i >= withParts {
+			b = s.partLines(b)
+		}
+		if s.complete {
+			b = s.tail(b)
+		}
+	}
+	switch {
+	case w.sealed:
+		b = append(b, "#EXT-X-ENDLIST\n"...)
+	case w.lowLatency:
+		b = append(b, `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="part`...)
+		b = strconv.AppendUint(b, w.nextID, 10)
+		b = append(b, ".mp4\"\n"...)
+	}
+	return b
+}
+
+// bandwidth is the peak of the complete segments and the average of all, in
+// bits per second.
+func (w *window) bandwidth() (peak, average int) {
+	bits, total := 0.0, 0.0
+	for _, s := range w.segments {
+		seconds := s.duration.Seconds()
+		if seconds <= 0 {
+			continue
+		}
+		bits += float64(s.size) * 8
+		total += seconds
+		if s.complete || len(w.segments) == 1 {
+			peak = max(peak, int(float64(s.size)*8/seconds))
+		}
+	}
+	if total > 0 {
+		average = int(bits / total)
+	}
+	return max(peak, average), average
+}
+
+// multivariant renders the multivariant playlist around the address of the
+// media playlist, which the caller appends.
+func (w *window) multivariant(fps float64) []byte {
+	c := w.config
+	peak, average := w.bandwidth()
+	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-INDEPENDENT-SEGMENTS\n")
+	b = fmt.Appendf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q", max(peak, 1), max(average, 1), c.codecs)
+	if c.video != nil {
+		if c.video.Width > 0 && c.video.Height > 0 {
+			b = fmt.Appendf(b, ",RESOLUTION=%dx%d", c.video.Width, c.video.Height)
+		}
+		if fps > 0 {
+			b = fmt.Appendf(b, ",FRAME-RATE=%.3f", fps)
+		}
+	}
+	return append(b, '\n')
+}

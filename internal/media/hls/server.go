@@ -1,0 +1,210 @@
+// Package hls makes HLS and Low-Latency HLS of the hub's streams and serves it
+// over HTTP, after RFC 8216bis: fragmented MP4 with picture and sound in one
+// media playlist, parts, blocking reload, preload hints and delta updates.
+//
+// Everything that a player can ask for is prepared when a part is complete,
+// once for all players: the part's bytes, which its segment shares, and the
+// playlist. A request only waits for them and writes them out.
+package hls
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"showfloor/internal/media/hub"
+)
+
+// Config of a Server. Zero values stand for the defaults given here.
+type Config struct {
+	// Authorize tells which stream a playback token is for and when it
+	// expires (zero: never). An error refuses the token. A token that has
+	// expired is to be returned without an error: the server refuses it for
+	// playlists alone, so that a player isn't cut off within a segment that it
+	// has already been told of, but ends at its next playlist load.
+	Authorize func(token string) (streamID string, expiresAt time.Time, err error)
+	// Linger is how long playlists and segments of an ended stream can still
+	// be fetched; 60 s.
+	Linger time.Duration
+	// MaxBytes bounds the media kept in memory for each stream; 64 MiB. A
+	// stream that needs more keeps less of its past.
+	MaxBytes int
+	// MaxBlocked bounds the requests that wait on one stream; 10000. Further
+	// ones are refused with 503.
+	MaxBlocked int
+	// MaxViewers bounds the players that are counted for one stream; 100000.
+	MaxViewers int
+	// WriteTimeout is how long one response may take to be written; 30 s.
+	WriteTimeout time.Duration
+	// Now is the clock; time.Now.
+	Now func() time.Time
+	// Log; slog.Default().
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	set := func(n *int, standard int) {
+		if *n <= 0 {
+			*n = standard
+		}
+	}
+	set(&c.MaxBytes, 64<<20)
+	set(&c.MaxBlocked, 10_000)
+	set(&c.MaxViewers, 100_000)
+	if c.Linger <= 0 {
+		c.Linger = time.Minute
+	}
+	if c.WriteTimeout <= 0 {
+		c.WriteTimeout = 30 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+// Stats are gauges for monitoring.
+type Stats struct {
+	// Muxers is the number of streams that can be fetched, ended ones included.
+	Muxers int
+	// Live is the number of those that have not ended.
+	Live int
+	// Blocked is the number of requests that wait for a part or playlist.
+	Blocked int
+	// MediaBytes is the memory that parts and segments take.
+	MediaBytes int
+}
+
+// Server is the hub's HLS output and its HTTP handler.
+type Server struct {
+	config Config
+	stop   context.CancelFunc
+	ctx    context.Context
+	work   sync.WaitGroup
+
+	mu     sync.RWMutex
+	muxers map[string][]*muxer // by stream, the newest last
+	closed bool
+}
+
+// New starts a server. It must be closed.
+func New(config Config) *Server {
+	s := &Server{config: config.withDefaults(), muxers: map[string][]*muxer{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.work.Go(s.housekeeping)
+	return s
+}
+
+// Open implements hub.Output.
+func (s *Server) Open(stream *hub.Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	m := newMuxer(stream, s.config)
+	s.muxers[stream.StreamID] = append(s.muxers[stream.StreamID], m)
+	done := stream.Hold()
+	reader := stream.Subscribe()
+	s.work.Go(func() {
+		defer done()
+		if err := m.feed(s.ctx, reader, s.config.Now); err != nil {
+			s.config.Log.Error("HLS stream ended early", "stream", stream.StreamID, "error", err)
+		}
+		m.viewers.close()
+	})
+}
+
+// Close ends all playlists and returns when all goroutines have; idempotent.
+// Requests that wait are answered.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.work.Wait()
+}
+
+// Stats tells how much there is to do.
+func (s *Server) Stats() Stats {
+	var st Stats
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, list := range s.muxers {
+		for _, m := range list {
+			st.Muxers++
+			if m.ended.Load() == 0 {
+				st.Live++
+			}
+			st.Blocked += int(m.blocked.Load())
+			st.MediaBytes += m.window.usage()
+		}
+	}
+	return st
+}
+
+// newest is the muxer that index.m3u8 points to.
+func (s *Server) newest(streamID string) *muxer {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if list := s.muxers[streamID]; len(list) > 0 {
+		return list[len(list)-1]
+	}
+	return nil
+}
+
+// byRun finds one of a stream's muxers.
+func (s *Server) byRun(streamID, run string) *muxer {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, m := range s.muxers[streamID] {
+		if m.run == run {
+			return m
+		}
+	}
+	return nil
+}
+
+func (s *Server) housekeeping() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.sweep(s.config.Now())
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// sweep forgets players that have gone and streams that ended long ago.
+func (s *Server) sweep(now time.Time) {
+	s.mu.Lock()
+	var live []*muxer
+	for id, list := range s.muxers {
+		list = slices.DeleteFunc(list, func(m *muxer) bool {
+			ended := m.ended.Load()
+			return ended != 0 && now.Sub(time.Unix(0, ended)) > s.config.Linger
+		})
+		if len(list) == 0 {
+			delete(s.muxers, id)
+			continue
+		}
+		s.muxers[id] = list
+		live = append(live, list...)
+	}
+	s.mu.Unlock()
+	for _, m := range live {
+		m.viewers.sweep(now, 3*m.state.Load().target+viewerGrace)
+	}
+}
+
+// viewerGrace is how much longer than three target durations a player may
+// take between two playlists.
+const viewerGrace = 2 * time.Second

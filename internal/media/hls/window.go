@@ -1,0 +1,219 @@
+package hls
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+// part is the smallest piece of media that can be fetched. Its bytes are
+// written once and shared by all responses.
+type part struct {
+	id          uint64 // counts over the whole run
+	data        []byte
+	duration    time.Duration
+	independent bool // decoding can start with it
+	epoch       uint32
+}
+
+// segment is a sequence of parts; its bytes are the parts' bytes.
+type segment struct {
+	msn           uint64 // media sequence number
+	config        *configuration
+	discontinuity bool // its times or tracks don't follow its predecessor's
+	wall          time.Time
+	parts         []*part
+	duration      time.Duration
+	size          int
+	complete      bool
+	lines         segmentLines
+}
+
+// window is what can be fetched of a stream: the segments that the playlist
+// lists and, for players that are late, some that it did before. One goroutine
+// writes; its methods that others use lock.
+type window struct {
+	lowLatency bool
+	listFor    time.Duration // at least so much is listed
+	keepFor    time.Duration // so much stays behind the listed
+	maxBytes   int
+
+	mu              sync.RWMutex
+	segments        []*segment // by age; the last one may be open
+	listed          int        // index of the first one that is listed
+	nextMSN, nextID uint64
+	passed          int // discontinuities that have left the list
+	target          int // EXT-X-TARGETDURATION in seconds
+	partTarget      time.Duration
+	bytes           int
+	config          *configuration // the newest
+	sealed          bool
+	changed         bool
+}
+
+// Target durations to begin with, in seconds: what common encoder settings
+// lead to, so that the number needn't rise after the first segment.
+const (
+	lowLatencyTarget = 2
+	standardTarget   = 4
+)
+
+func newWindow(lowLatency bool, maxBytes int) *window {
+	w := &window{lowLatency: lowLatency, maxBytes: maxBytes, target: standardTarget,
+		listFor: 20 * time.Second, keepFor: 4 * time.Second}
+	if lowLatency {
+		w.target, w.listFor, w.keepFor = lowLatencyTarget, 14*time.Second, 6*time.Second
+	}
+	return w
+}
+
+func (w *window) inSegment() bool {
+	n := len(w.segments)
+	return n > 0 && !w.segments[n-1].complete
+}
+
+// overfull tells whether the open segment alone takes too much memory.
+func (w *window) overfull() bool {
+	return w.inSegment() && w.segments[len(w.segments)-1].size > w.maxBytes/4
+}
+
+// raisePartTarget lets parts be that long.
+func (w *window) raisePartTarget(d time.Duration) {
+	w.partTarget = max(w.partTarget, d)
+}
+
+func (w *window) beginSegment(c *configuration, discontinuity bool, wall time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.segments = append(w.segments, &segment{msn: w.nextMSN, config: c, wall: wall,
+		discontinuity: discontinuity && w.nextMSN > 0})
+	w.nextMSN++
+	w.config = c
+}
+
+func (w *window) addPart(p *part) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.id = w.nextID
+	w.nextID++
+	s := w.segments[len(w.segments)-1]
+	s.parts = append(s.parts, p)
+	s.duration += p.duration
+	s.size += len(p.data)
+	w.bytes += len(p.data)
+	// The number is the duration rounded up, but for the jitter of clocks.
+	w.target = max(w.target, int(math.Ceil(s.duration.Seconds()-0.05)))
+	w.changed = w.changed || w.lowLatency
+	w.forget()
+}
+
+func (w *window) endSegment() {
+	if !w.inSegment() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.segments[len(w.segments)-1].complete = true
+	w.changed = true
+	w.unlist()
+	w.forget()
+}
+
+// unlist takes the oldest segments off the list as long as enough remains: by
+// the standard at least three target durations.
+func (w *window) unlist() {
+	total := time.Duration(0)
+	for _, s := range w.segments[w.listed:] {
+		total += s.duration
+	}
+	enough := max(w.listFor, 3*time.Duration(w.target)*time.Second)
+	for total-w.segments[w.listed].duration >= enough {
+		total -= w.segments[w.listed].duration
+		w.skipFirst()
+	}
+}
+
+func (w *window) skipFirst() {
+	if w.segments[w.listed].discontinuity {
+		w.passed++
+	}
+	w.listed++
+}
+
+// forget frees what nobody should need any more, and the oldest segments when
+// the stream takes more memory than it may.
+func (w *window) forget() {
+	for w.bytes > w.maxBytes && len(w.segments) > 1 {
+		if w.listed == 0 {
+			w.skipFirst()
+			w.changed = true
+		}
+		w.dropFirst()
+	}
+	behind := time.Duration(0)
+	for _, s := range w.segments[:w.listed] {
+		behind += s.duration
+	}
+	for w.listed > 0 && behind-w.segments[0].duration >= w.keepFor {
+		behind -= w.segments[0].duration
+		w.dropFirst()
+	}
+}
+
+func (w *window) dropFirst() {
+	w.bytes -= w.segments[0].size
+	w.segments[0] = nil
+	w.segments = w.segments[1:]
+	w.listed--
+}
+
+// seal ends the list: no more segments will come.
+func (w *window) seal() {
+	w.endSegment()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sealed, w.changed = true, true
+}
+
+// segment finds a complete segment's parts.
+func (w *window) segment(msn uint64) ([]*part, bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, s := range w.segments {
+		if s.msn == msn && s.complete {
+			return s.parts, true
+		}
+	}
+	return nil, false
+}
+
+// part finds a part; next is the number of the part that comes next.
+func (w *window) part(id uint64) (p *part, next uint64) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, s := range w.segments {
+		if n := len(s.parts); n > 0 && id >= s.parts[0].id && id <= s.parts[n-1].id {
+			return s.parts[id-s.parts[0].id], w.nextID
+		}
+	}
+	return nil, w.nextID
+}
+
+// initialization finds the initialization section of a configuration.
+func (w *window) initialization(id int) ([]byte, bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, s := range w.segments {
+		if s.config.id == id {
+			return s.config.init, true
+		}
+	}
+	return nil, false
+}
+
+// usage is the memory that the media takes, in bytes.
+func (w *window) usage() int {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.bytes
+}
