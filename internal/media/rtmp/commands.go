@@ -148,6 +148,7 @@ func (r *replies) connected(transaction float64, enhanced bool) {
 
 // connectRefused answers a connect that leads nowhere.
 func (r *replies) connectRefused(transaction float64, description string) {
+	r.number(typeSetChunkSize, outChunkSize)
 	r.command(chunkStreamCommand, 0, "_error", transaction, nil, status("error", codeConnectDenied, description))
 }
 
