@@ -137,6 +137,7 @@ func TestPlayerSaysWhatToDo(t *testing.T) {
 		{"not-secure", "?src=" + "http://example.com/a.m3u8", "can’t be played here"},
 		{"script", "?src=" + "javascript:alert(1)", "can’t be played here"},
 		{"not-started", "#src=/gone.m3u8", "hasn’t started"},
+		{"other-own-name", "?src=" + strings.Replace(origin, "127.0.0.1", "localhost", 1) + "/gone.m3u8", "hasn’t started"},
 		{"expired", "#/expired.m3u8", "no longer valid"},
 		{"no-playlist", "?src=/page.m3u8", "no HLS playlist"},
 		{"unreachable", "?src=https://showfloor.invalid/a.m3u8", "can’t be reached"},
