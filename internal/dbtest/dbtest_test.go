@@ -1,20 +1,18 @@
-package dbtest_test
+package dbtest
 
 import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"showfloor/internal/dbtest"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m, func() error { return goleak.Find() }) }
+func TestMain(m *testing.M) { Main(m, func() error { return goleak.Find() }) }
 
 func TestEachTestHasItsOwnMigratedDatabase(t *testing.T) {
 	for range 3 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			pool := dbtest.New(t)
+			pool := New(t)
 			var jobs int
 			if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM river_job").Scan(&jobs); err != nil {
 				t.Fatal(err)
@@ -27,21 +25,32 @@ func TestEachTestHasItsOwnMigratedDatabase(t *testing.T) {
 }
 
 func TestSharedDatabaseIsOne(t *testing.T) {
-	if dbtest.Shared(t) != dbtest.Shared(t) {
+	if Shared(t) != Shared(t) {
 		t.Fatal("two databases")
 	}
 }
 
 func TestEmptyDatabaseHasNoTables(t *testing.T) {
 	var tables int
-	err := dbtest.NewEmpty(t).QueryRow(t.Context(), "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'").Scan(&tables)
+	err := NewEmpty(t).QueryRow(t.Context(), "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'").Scan(&tables)
 	if err != nil || tables != 0 {
 		t.Fatal(tables, err)
 	}
 }
 
 func BenchmarkNew(b *testing.B) {
+	c := current.get(b)
+	template, err := c.migratedTemplate(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
 	for b.Loop() {
-		b.Run("", func(b *testing.B) { dbtest.New(b) })
+		db, err := c.create(b.Context(), template, maxConns)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := db.remove(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

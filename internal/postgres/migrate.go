@@ -85,6 +85,9 @@ func migrateSchema(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *s
 	for _, result := range results {
 		log.Info("database migrated", "file", result.Source.Path, "took", result.Duration.Round(time.Millisecond))
 	}
+	if partial, ok := errors.AsType[*goose.PartialError](err); ok {
+		return fmt.Errorf("%s: %w", partial.Failed.Source.Path, partial.Err)
+	}
 	return err
 }
 

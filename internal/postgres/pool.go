@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -99,17 +100,13 @@ func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// unreachable names the server that doesn't answer and says why, in one line.
+// unreachable names the server that doesn't answer.
 func unreachable(config *pgx.ConnConfig, err error) error {
 	where := config.Host
 	if !strings.HasPrefix(where, "/") {
-		where += ":" + strconv.Itoa(int(config.Port))
+		where = net.JoinHostPort(where, strconv.Itoa(int(config.Port)))
 	}
-	cause := errors.New(strings.Join(strings.Fields(err.Error()), " "))
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		cause = refused
-	}
-	return &UnreachableError{Server: where, Database: config.Database, User: config.User, Cause: cause}
+	return &UnreachableError{Server: where, Database: config.Database, User: config.User, Cause: err}
 }
 
 // UnreachableError tells that the database could not be connected to.
@@ -119,8 +116,20 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("can't connect to database %q on %s as %q: %v", e.Database, e.Server, e.User, e.Cause)
+	return fmt.Sprintf("can't connect to database %q on %s as %q: %s", e.Database, e.Server, e.User, reason(e.Cause))
 }
 
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// reason picks what matters from the driver's error, which repeats the address
+// and lists every attempt on lines of their own.
+func reason(err error) string {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return refused.Error()
+	}
+	if network, ok := errors.AsType[*net.OpError](err); ok {
+		return network.Error()
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -89,11 +90,10 @@ func TestCancelledStartLeavesNothingBehind(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		for {
-			if left, _ := filepath.Glob(filepath.Join(dir, "postgres", "init-*", "PG_VERSION")); len(left) > 0 || ctx.Err() != nil {
-				return
-			}
-		}
+		poll(ctx, 10*time.Second, func() bool {
+			left, _ := filepath.Glob(filepath.Join(dir, "postgres", "init-*", "PG_VERSION"))
+			return len(left) > 0
+		})
 	}()
 	if _, err := Start(ctx, Options{Dir: dir, Log: quiet()}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestFailedStartShowsTheServersLog(t *testing.T) {
 	}
 }
 
-// The whole file of tests again, as the account nobody.
+// All tests of the package again, as the account nobody.
 func TestEverythingAsOrdinaryUser(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
@@ -151,7 +151,7 @@ func TestEverythingAsOrdinaryUser(t *testing.T) {
 	if err := copyProgram(binary); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, "-test.parallel=4", "-test.short")
+	cmd := exec.Command(binary, "-test.parallel=4")
 	cmd.Dir, cmd.Env = "/", append(os.Environ(), "HOME=/nonexistent")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: account.uid, Gid: account.gid}}
 	if out, err := cmd.CombinedOutput(); err != nil {

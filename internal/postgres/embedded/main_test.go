@@ -176,15 +176,8 @@ func query[T any](t *testing.T, s *Server, sql string) T {
 // eventually waits until the condition holds, up to ten seconds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
-	ticker := time.NewTicker(2 * time.Millisecond)
-	defer ticker.Stop()
-	for !condition() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatal("timed out: " + what)
-		}
+	if !poll(t.Context(), 10*time.Second, condition) {
+		t.Fatal("timed out: " + what)
 	}
 }
 
