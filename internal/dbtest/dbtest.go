@@ -171,10 +171,29 @@ func (d *database) remove() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
+	if leak == nil {
+		d.waitForBackends(ctx)
+	}
 	if _, err := d.cluster.admin.Exec(ctx, "DROP DATABASE IF EXISTS "+d.name+" WITH (FORCE)"); err != nil {
 		return fmt.Errorf("drop the test database: %w", err)
 	}
 	return leak
+}
+
+// waitForBackends waits until the server has noticed that the connections are
+// closed, a matter of a few milliseconds: DROP DATABASE would sleep for a tenth
+// of a second when it finds one.
+func (d *database) waitForBackends(ctx context.Context) {
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	for range 100 {
+		var n int
+		err := d.cluster.admin.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1", d.name).Scan(&n)
+		if err != nil || n == 0 {
+			return
+		}
+		<-ticker.C
+	}
 }
 
 // create makes a copy of the template and opens it.

@@ -172,3 +172,32 @@ func copyProgram(to string) error {
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
 }
+
+func BenchmarkColdStart(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		dir := newDir(b)
+		b.StartTimer()
+		s, err := Start(b.Context(), Options{Dir: dir, Log: quiet()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		mustStop(b, s)
+		b.StartTimer()
+	}
+}
+
+func BenchmarkWarmStart(b *testing.B) {
+	dir := newDir(b)
+	mustStop(b, mustStart(b, Options{Dir: dir}))
+	for b.Loop() {
+		s, err := Start(b.Context(), Options{Dir: dir, Log: quiet()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		mustStop(b, s)
+		b.StartTimer()
+	}
+}

@@ -81,7 +81,7 @@ func serverArgs(data, socketDir string, fast bool) []string {
 	}
 	if fast {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal",
-			"max_wal_senders=0", "autovacuum=off", "max_connections=250", "checkpoint_timeout=1d")
+			"max_wal_senders=0", "autovacuum=off", "max_connections=250", "checkpoint_timeout=1d", "max_wal_size=128MB")
 	}
 	for _, setting := range settings {
 		args = append(args, "-c", setting)

@@ -124,7 +124,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // newDir makes a data folder that the account of PostgreSQL can enter, which
 // t.TempDir is not when the tests run as root.
-func newDir(t *testing.T) string {
+func newDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sf-")
 	if err != nil {
@@ -138,7 +138,7 @@ func newDir(t *testing.T) string {
 }
 
 // mustStart starts a server that ends with the test.
-func mustStart(t *testing.T, o Options) *Server {
+func mustStart(t testing.TB, o Options) *Server {
 	t.Helper()
 	if o.Log == nil {
 		o.Log = quiet()
@@ -151,7 +151,7 @@ func mustStart(t *testing.T, o Options) *Server {
 	return s
 }
 
-func mustStop(t *testing.T, s *Server) {
+func mustStop(t testing.TB, s *Server) {
 	t.Helper()
 	if err := s.Stop(context.Background()); err != nil {
 		t.Error(err)

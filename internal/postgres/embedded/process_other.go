@@ -23,3 +23,6 @@ func serves(pid int, dataDir string) bool {
 // serverProcesses finds none: there is no sure way to tell whose backends they
 // are. The next server waits for them.
 func serverProcesses(string) []int { return nil }
+
+// memoryDir returns "": no folder is in memory by default.
+func memoryDir() string { return "" }

@@ -18,7 +18,7 @@ const (
 )
 
 // StartTemp brings up a fast throw-away server for tests in a new temporary
-// folder, which Stop removes. binDir is as in Options. Folders that killed processes left are removed
+// folder (below TMPDIR, when it is set), which Stop removes. binDir is as in Options. Folders that killed processes left are removed
 // first.
 func StartTemp(ctx context.Context, binDir string, log *slog.Logger) (*Server, error) {
 	parent, err := tempParent()
@@ -42,17 +42,23 @@ func StartTemp(ctx context.Context, binDir string, log *slog.Logger) (*Server, e
 	return s, nil
 }
 
-// tempParent is the temporary folder, or /tmp when the account that PostgreSQL
-// runs under can't enter that.
+// tempParent returns the first temporary folder that the account that
+// PostgreSQL runs under can enter.
 func tempParent() (string, error) {
 	account, err := chooseAccount(accountNames()...)
 	if err != nil {
 		return "", err
 	}
-	if closed, err := account.closedParent(os.TempDir()); err != nil || closed != "" {
-		return "/tmp", nil
+	candidates := []string{os.TempDir(), "/tmp"}
+	if memory := memoryDir(); memory != "" && os.Getenv("TMPDIR") == "" {
+		candidates = []string{memory, "/tmp"}
 	}
-	return os.TempDir(), nil
+	for _, dir := range candidates {
+		if closed, err := account.closedParent(dir); err == nil && closed == "" {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no temporary folder that the account with uid %d can enter: tried %q", account.uid, candidates)
 }
 
 // sweepTemp removes the folders of processes that were killed. It does what it
