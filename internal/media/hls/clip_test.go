@@ -59,7 +59,7 @@ func clip(t testing.TB, spec clipSpec) []*hub.Unit {
 	if spec.rate > 0 {
 		args = append(args, "-c:a", cmpOr(spec.audioCodec, "aac"), "-b:a", "64k", "-ar", strconv.Itoa(spec.rate))
 	}
-	args = append(args, "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", "-")
+	args = append(args, "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-use_editlist", "0", "-f", "mp4", "-")
 	cmd := exec.Command("ffmpeg", args...)
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
@@ -67,8 +67,21 @@ func clip(t testing.TB, spec clipSpec) []*hub.Unit {
 		t.Fatalf("ffmpeg %v: %v\n%s", args, err, complaints.String())
 	}
 	units := demux(t, out.Bytes())
+	alignFirst(units)
 	clipCache.Store(spec, units)
 	return units
+}
+
+// alignFirst undoes what the MP4 format does for want of an edit list: the
+// first picture is made longer by the sound's priming.
+func alignFirst(units []*hub.Unit) {
+	v := only(units, isVideo)
+	if len(v) < 3 {
+		return
+	}
+	late := v[1].DTS - (v[2].DTS - v[1].DTS) - v[0].DTS
+	v[0].DTS, v[0].PTS = v[0].DTS+late, v[0].PTS+late
+	slices.SortStableFunc(units, func(a, b *hub.Unit) int { return int(a.DTS - b.DTS) })
 }
 
 func cmpOr(s, standard string) string {

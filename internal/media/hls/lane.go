@@ -1,6 +1,7 @@
 package hls
 
 import (
+	"slices"
 	"time"
 
 	"showfloor/internal/media/hub"
@@ -9,7 +10,8 @@ import (
 // frame is a sample that waits for its part to be complete.
 type frame struct {
 	sample
-	at int64 // decoding time in the track's time scale
+	at  int64 // decoding time in the track's time scale
+	due int64 // what the encoder said, likewise
 }
 
 // holeShift is how much earlier than said a picture may be decoded before
@@ -60,38 +62,57 @@ func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
 		l.pending[n-1].duration = uint32(at - l.pending[n-1].at)
 	}
 	offset := ticks(dts+lead, videoRate) - at
-	if !l.reordered {
+	if offset < 0 || (!l.reordered && offset > holeShift) {
 		// A picture that comes later than expected is shown early: a hole
 		// would make players stop.
-		if offset < 0 || offset > holeShift {
-			offset = 0
-		}
+		offset = 0
 	}
-	l.pending = append(l.pending, frame{at: at, sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}})
+	l.pending = append(l.pending, frame{at: at, due: ticks(dts-l.delay, videoRate), sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}})
 	l.bytes += len(u.Data)
 	l.arrived, l.last = u.Arrived, dts
 }
 
-// lastAt is the decoding time of the newest pending picture.
-func (l *videoLane) lastAt() time.Duration {
-	return span(l.pending[len(l.pending)-1].at, videoRate)
+// end is where the newest pending picture ends if it lasts for f.
+func (l *videoLane) end(f time.Duration) time.Duration {
+	last := &l.pending[len(l.pending)-1]
+	return max(span(last.due, videoRate)+f, span(last.at, videoRate)+time.Millisecond)
 }
 
-// take hands over the pending pictures; the last one ends at end.
+// boundary is the latest beginning of a pending picture behind start, up to
+// limit; 0 if there is none.
+func (l *videoLane) boundary(start, limit time.Duration) time.Duration {
+	for i := len(l.pending) - 1; i > 0; i-- {
+		if at := span(l.pending[i].at, videoRate); at <= limit && at > start {
+			return at
+		}
+	}
+	return 0
+}
+
+// take hands over the pending pictures that begin before end. When it takes
+// them all, the last one ends at end.
 func (l *videoLane) take(end time.Duration) (run, bool) {
-	n := len(l.pending)
+	limit := ticks(end, videoRate)
+	n := 0
+	for n < len(l.pending) && l.pending[n].at < limit {
+		n++
+	}
 	if n == 0 {
 		return run{}, false
 	}
-	last := &l.pending[n-1]
-	l.cursor = max(ticks(end, videoRate), last.at+1)
-	last.duration = uint32(l.cursor - last.at)
-	r := run{track: videoTrackID, video: true, base: uint64(l.pending[0].at), samples: make([]sample, n)}
-	for i := range l.pending {
-		r.samples[i] = l.pending[i].sample
-		l.pending[i] = frame{}
+	if n == len(l.pending) {
+		last := &l.pending[n-1]
+		l.cursor = limit
+		last.duration = uint32(limit - last.at)
 	}
-	l.pending, l.bytes = l.pending[:0], 0
+	r := run{track: videoTrackID, video: true, base: uint64(l.pending[0].at), samples: make([]sample, n)}
+	for i := range n {
+		r.samples[i] = l.pending[i].sample
+		l.bytes -= len(l.pending[i].data)
+	}
+	rest := copy(l.pending, l.pending[n:])
+	clear(l.pending[rest:])
+	l.pending = l.pending[:rest]
 	return r, true
 }
 
@@ -184,29 +205,64 @@ func newRhythm(t *hub.Track) rhythm {
 
 func (r *rhythm) add(dts time.Duration) {
 	if r.started {
-		r.deltas[r.n%len(r.deltas)] = max(dts-r.last, 0)
+		r.deltas[r.n%len(r.deltas)] = min(max(dts-r.last, 0), 2*maxHole)
 		r.n++
 	}
 	r.last, r.started = dts, true
 }
 
+// even sorts the last distances, without those of a frame that was late or
+// left out, which is no change of rhythm.
+func (r *rhythm) even(sorted *[8]time.Duration) []time.Duration {
+	n := min(r.n, len(r.deltas))
+	*sorted = r.deltas
+	slices.Sort(sorted[:n])
+	switch {
+	case n >= 4:
+		return sorted[1 : n-1]
+	case n == 3:
+		return sorted[:2]
+	}
+	return sorted[:n]
+}
+
 // period is the time to the next picture: regular, if the last ones came
 // evenly (clocks in whole milliseconds count as even), else a guess.
 func (r *rhythm) period() (d time.Duration, regular bool) {
-	n := min(r.n, len(r.deltas))
-	if n == 0 {
+	var sorted [8]time.Duration
+	even := r.even(&sorted)
+	if len(even) == 0 {
 		return r.declared, false
 	}
-	low, high, sum := r.deltas[0], r.deltas[0], time.Duration(0)
-	for _, x := range r.deltas[:n] {
-		low, high, sum = min(low, x), max(high, x), sum+x
+	sum := time.Duration(0)
+	for _, x := range even {
+		sum += x
 	}
-	mean := sum / time.Duration(n)
-	if mean <= 0 || high-low > max(4*time.Millisecond, mean/4) {
+	mean := sum / time.Duration(len(even))
+	if len(even) < 2 || mean <= 0 || even[len(even)-1]-even[0] > max(4*time.Millisecond, mean/4) {
 		return r.deltas[(r.n-1)%len(r.deltas)], false
 	}
-	if diff := (mean - r.declared).Abs(); r.declared > 0 && diff < mean*3/100 {
+	if near(mean, r.declared) {
 		return r.declared, true
 	}
+	// Clocks in milliseconds make the mean of a few inexact; nearly all rates
+	// are whole, or a thousandth less.
+	if whole := time.Second / max((time.Second+mean/2)/mean, 1); near(mean, whole) {
+		return whole, true
+	}
 	return mean, true
+}
+
+// longest is the longest usual distance of pictures.
+func (r *rhythm) longest() time.Duration {
+	var sorted [8]time.Duration
+	if even := r.even(&sorted); len(even) > 0 {
+		return even[len(even)-1]
+	}
+	return 0
+}
+
+// near tells whether a measured period may be that one.
+func near(measured, x time.Duration) bool {
+	return x > 0 && (measured-x).Abs() < measured*3/100
 }

@@ -2,18 +2,28 @@ package hls
 
 import "time"
 
-// partLimit is the longest part under the current configuration: as many
-// frames as come nearest to the target, and a millisecond for clocks that round.
-func (s *segmenter) partLimit(f time.Duration) time.Duration {
-	if s.limitSet {
+// limitNow is the longest part under the current configuration: as many
+// frames as come nearest to the target, and a millisecond for clocks that
+// round. It is set by the first part, and grows when single frames get longer.
+func (s *segmenter) limitNow() time.Duration {
+	f, regular := s.frameTime()
+	limit := s.partTarget
+	switch {
+	case regular:
+		limit = max((s.partTarget+f/2)/f, 1) * f
+	case s.video != nil:
+		f = s.video.rhythm.longest()
+		limit = max(limit, f)
+	}
+	limit = (limit + time.Millisecond - 1).Truncate(time.Millisecond) + time.Millisecond
+	if s.limitSet && s.limit >= f {
 		return s.limit
 	}
-	limit := s.partTarget
-	if f > 0 {
-		n := max((s.partTarget+f/2)/f, 1)
-		limit = n * f
+	if s.limitSet {
+		s.limit = limit
+		s.out.raisePartTarget(limit)
 	}
-	return (limit + time.Millisecond - 1).Truncate(time.Millisecond) + time.Millisecond
+	return limit
 }
 
 // frameTime is the distance of frames in the track that parts are cut by.
@@ -27,38 +37,69 @@ func (s *segmenter) frameTime() (f time.Duration, regular bool) {
 	return 0, false
 }
 
-// limitNow is the longest part, as far as it is known.
-func (s *segmenter) limitNow() time.Duration {
-	f, _ := s.frameTime()
-	return s.partLimit(f)
+// undecided tells whether it is too early to end the first part: how long
+// parts are depends on the pictures' rhythm.
+func (s *segmenter) undecided(at time.Duration) bool {
+	return !s.limitSet && s.video != nil && s.video.rhythm.n < 3 && at-s.partStart < maxHole
 }
 
 // fill closes the parts that end before a frame of that time begins.
 func (s *segmenter) fill(at time.Duration) {
+	if s.undecided(at) {
+		return
+	}
 	f, regular := s.frameTime()
-	limit := s.partLimit(f)
 	if !regular {
 		f = 0
 	}
+	limit := s.limitNow()
 	for at > s.partStart+limit+f/4 {
-		if !s.closePart(s.partStart + limit) {
+		if !s.closePart(s.boundary(at, limit)) {
+			break
+		}
+	}
+	// Frames that are shown early catch up by themselves; when they are too far
+	// behind, a hole is the smaller evil.
+	if at > s.partStart+2*limit+maxHole {
+		s.partStart = at
+		if s.video != nil {
+			s.video.cursor = max(s.video.cursor, ticks(at, videoRate))
+		}
+	}
+}
+
+// boundary is where a part can end best, when the frames that have come end at
+// end: between two frames, but not later than limit allows.
+func (s *segmenter) boundary(end, limit time.Duration) time.Duration {
+	limit += s.partStart
+	if end <= limit {
+		return end
+	}
+	if s.video != nil {
+		if b := s.video.boundary(s.partStart, limit); b > 0 {
+			return b
+		}
+	}
+	return limit
+}
+
+// closeIfFull closes the part when another frame would not fit behind end.
+func (s *segmenter) closeIfFull(end, f time.Duration) {
+	if s.undecided(end) {
+		return
+	}
+	limit := s.limitNow()
+	for end+f > s.partStart+limit+f/4 {
+		if !s.closePart(s.boundary(end, limit)) {
 			return
 		}
 	}
 }
 
-// closeIfFull closes the part when another frame would not fit behind end.
-func (s *segmenter) closeIfFull(end, f time.Duration) {
-	if limit := s.partLimit(f); end+f > s.partStart+limit+f/4 {
-		s.closePart(min(end, s.partStart+limit))
-	}
-}
-
 // closeParts closes everything up to end.
 func (s *segmenter) closeParts(end time.Duration) {
-	s.fill(end)
-	if end > s.partStart {
-		s.closePart(min(end, s.partStart+s.limitNow()))
+	limit := s.limitNow()
+	for end > s.partStart && s.closePart(s.boundary(end, limit)) {
 	}
 }
 

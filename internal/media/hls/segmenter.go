@@ -168,7 +168,7 @@ func (s *segmenter) finish() {
 	end := s.partStart
 	if s.video != nil && len(s.video.pending) > 0 {
 		f, _ := s.video.rhythm.period()
-		end = s.video.lastAt() + max(f, time.Millisecond)
+		end = s.video.end(f)
 	} else if s.audio != nil && len(s.audio.pending) > 0 {
 		end = s.audio.end()
 	}
@@ -292,12 +292,12 @@ func (s *segmenter) runVideo(u *hub.Unit, at time.Duration) {
 	s.video.track = u.Track
 	s.fill(decoded)
 	f, regular := s.video.rhythm.period()
-	if limit := s.partLimit(f); !regular && decoded-s.partStart >= limit*85/100 {
+	if limit := s.limitNow(); !regular && !s.undecided(decoded) && decoded-s.partStart >= limit*85/100 {
 		s.closePart(min(decoded, s.partStart+limit))
 	}
 	s.video.put(u, at)
 	if f, regular = s.video.rhythm.period(); regular {
-		s.closeIfFull(s.video.lastAt()+f, f)
+		s.closeIfFull(s.video.end(f), f)
 	}
 }
 
