@@ -46,6 +46,13 @@ func (b *board) note(f func()) {
 	b.changed = make(chan struct{})
 }
 
+// look runs f under the lock.
+func (b *board) look(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
+}
+
 // await waits until cond, which runs under the lock, holds.
 func (b *board) await(t testing.TB, what string, cond func() bool) {
 	t.Helper()
@@ -95,6 +102,20 @@ func (p *tape) only(video bool) []*hub.Unit {
 	return slices.DeleteFunc(slices.Clone(p.units), func(u *hub.Unit) bool { return u.Track.Codec.Video() != video })
 }
 
+// first waits for n units and returns them.
+func (p *tape) first(t testing.TB, n int) (units []*hub.Unit) {
+	t.Helper()
+	p.await(t, "units", func() bool { return len(p.units) >= n })
+	p.look(func() { units = slices.Clone(p.units[:n]) })
+	return units
+}
+
+// opened is how many streams were opened.
+func (p *tape) opened() (n int) {
+	p.look(func() { n = p.streams })
+	return n
+}
+
 func (p *tape) count(video bool) (n int) {
 	for _, u := range p.units {
 		if u.Track.Codec.Video() == video {
@@ -112,7 +133,6 @@ type door struct {
 	rejected    []string
 	unpublished []string
 	fail        error
-	explode     bool
 }
 
 func (d *door) Publish(_ context.Context, a Attempt) (b hub.Broadcast, err error) {
@@ -126,10 +146,28 @@ func (d *door) Publish(_ context.Context, a Attempt) (b hub.Broadcast, err error
 			err = d.fail
 		}
 	})
-	if d.explode {
+	if a.Key == "explode" {
 		panic("the gate exploded")
 	}
 	return b, err
+}
+
+// attempt returns the i-th attempt.
+func (d *door) attempt(i int) (a Attempt) {
+	d.look(func() { a = d.attempts[i] })
+	return a
+}
+
+// left returns the connections that have left.
+func (d *door) left() (ids []string) {
+	d.look(func() { ids = slices.Clone(d.unpublished) })
+	return ids
+}
+
+// reasons returns why media was rejected.
+func (d *door) reasons() (all []string) {
+	d.look(func() { all = slices.Clone(d.rejected) })
+	return all
 }
 
 func (d *door) Rejected(_ context.Context, connID, reason string) {
