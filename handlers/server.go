@@ -38,7 +38,9 @@ type Config struct {
 	PublicURL string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
 	IngestSecret string
-	Log          *slog.Logger
+	// Metrics is served at /metrics to callers on this machine.
+	Metrics http.Handler
+	Log     *slog.Logger
 	// Observe hears of each request, for metrics; nil for none.
 	Observe func(method, route string, status int, took time.Duration)
 }
@@ -94,6 +96,13 @@ func New(c Config) (*echo.Echo, error) {
 	for _, path := range c.PagePaths {
 		e.Match([]string{http.MethodGet, http.MethodHead}, path, echo.WrapHandler(c.Pages))
 	}
+	e.GET("/metrics", func(ec echo.Context) error {
+		if !fromLoopback(ec.Request()) {
+			return echo.ErrNotFound
+		}
+		c.Metrics.ServeHTTP(ec.Response(), ec.Request())
+		return nil
+	})
 	e.Any("/live/*", echo.WrapHandler(c.Live))
 	return e, nil
 }

@@ -38,9 +38,12 @@ type Grant struct {
 	ReconnectWindow time.Duration
 }
 
+// CodeUnknownKey is the problem's code for a key that opens nothing.
+const CodeUnknownKey = "stream_key_unknown"
+
 // errUnknownKey is the refusal of a key that opens nothing.
 func errUnknownKey() error {
-	return problem.New(problem.Forbidden, "stream_key_unknown", "this stream key is not known")
+	return problem.New(problem.Forbidden, CodeUnknownKey, "this stream key is not known")
 }
 
 // Publish decides on an attempt before any media is taken. Whoever published

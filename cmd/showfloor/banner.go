@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+)
+
+// printBanner says where everything is.
+func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword string) {
+	dir, err := filepath.Abs(s.config.DataDir)
+	if err != nil {
+		dir = s.config.DataDir
+	}
+	line := func(name, value string) { fmt.Fprintf(w, "  %-10s %s\n", name, value) }
+	fmt.Fprintf(w, "\nShowfloor %s is ready (%s)\n\n", version, s.config.AppEnv)
+	line("API", s.config.PublicURL+"/v1")
+	line("docs", s.config.PublicURL+"/docs")
+	line("player", s.config.PublicURL+"/player")
+	line("ingest", s.config.IngestURL+"/<streamKey>")
+	if s.config.RTMPSAddr != "" {
+		_, port, _ := net.SplitHostPort(s.rtmp.TLSAddr().String())
+		line("", "RTMPS on port "+port)
+	}
+	line("metrics", "http://"+s.config.AdminAddr+"/metrics, profiles at /debug/pprof")
+	line("data", dir)
+	fmt.Fprintln(w)
+	for _, e := range s.engines {
+		line(e.part, e.engine)
+	}
+	if adminCreated {
+		fmt.Fprintf(w, "\n  super admin %s", s.config.AdminEmail)
+		if s.config.AdminPassword == "" {
+			fmt.Fprintf(w, " with password %s — shown this once, keep it", adminPassword)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "\n  Ctrl-C stops the server.\n\n")
+}

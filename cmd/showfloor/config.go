@@ -1,0 +1,223 @@
+package main
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"showfloor/internal/secret"
+	"showfloor/internal/webhook"
+)
+
+// config is what the environment sets; docs/configuration.md explains each.
+type config struct {
+	AppEnv   string `env:"APP_ENV" envDefault:"development"`
+	DataDir  string `env:"DATA_DIR" envDefault:"./data"`
+	LogLevel string `env:"LOG_LEVEL" envDefault:"info"`
+
+	HTTPAddr  string `env:"HTTP_ADDR" envDefault:":8080"`
+	PublicURL string `env:"PUBLIC_URL" envDefault:"http://localhost:8080"`
+	AdminAddr string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:6060"`
+
+	RTMPAddr      string `env:"RTMP_ADDR" envDefault:":1935"`
+	RTMPSAddr     string `env:"RTMPS_ADDR"`
+	RTMPSCertFile string `env:"RTMPS_CERT_FILE"`
+	RTMPSKeyFile  string `env:"RTMPS_KEY_FILE"`
+	IngestURL     string `env:"INGEST_URL"`
+	IngestSecret  string `env:"INGEST_SECRET"`
+
+	DatabaseURL string `env:"DATABASE_URL"`
+	PGBin       string `env:"PG_BIN"`
+	RedisURL    string `env:"REDIS_URL"`
+	StorageURL  string `env:"STORAGE_URL"`
+	SMTPURL     string `env:"SMTP_URL"`
+
+	MasterKey     string `env:"MASTER_KEY"`
+	AdminEmail    string `env:"ADMIN_EMAIL" envDefault:"admin@localhost"`
+	AdminPassword string `env:"ADMIN_PASSWORD"`
+
+	WebhookRetrySchedule string `env:"WEBHOOK_RETRY_SCHEDULE"`
+
+	// retries is WebhookRetrySchedule, read.
+	retries []time.Duration
+}
+
+// Values of APP_ENV.
+const (
+	development = "development"
+	production  = "production"
+)
+
+// loadConfig reads and checks the settings. Its error is one line that names
+// the setting and says what it must be.
+func loadConfig(environ []string) (config, error) {
+	var c config
+	if err := refuseUnknown(environ); err != nil {
+		return c, err
+	}
+	if err := env.ParseWithOptions(&c, env.Options{Environment: env.ToMap(environ)}); err != nil {
+		return c, fmt.Errorf("settings: %w", err)
+	}
+	return c, c.check()
+}
+
+func (c *config) check() error {
+	for _, err := range []error{
+		oneOf("APP_ENV", c.AppEnv, development, production),
+		oneOf("LOG_LEVEL", c.LogLevel, "debug", "info", "warn", "error"),
+		address("HTTP_ADDR", c.HTTPAddr),
+		address("ADMIN_ADDR", c.AdminAddr),
+		address("RTMP_ADDR", c.RTMPAddr),
+		optional(address)("RTMPS_ADDR", c.RTMPSAddr),
+		link("PUBLIC_URL", c.PublicURL, "http", "https"),
+		optionalLink("INGEST_URL", c.IngestURL, "rtmp", "rtmps"),
+		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
+		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss"),
+		optionalLink("STORAGE_URL", c.StorageURL, "file", "s3"),
+		optionalLink("SMTP_URL", c.SMTPURL, "smtp", "smtps"),
+		c.checkTLS(),
+		c.readSchedule(),
+		c.checkAdmin(),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
+	if c.IngestURL == "" {
+		c.IngestURL = c.deriveIngestURL()
+	}
+	c.IngestURL = strings.TrimRight(c.IngestURL, "/")
+	return nil
+}
+
+func (c *config) checkTLS() error {
+	if (c.RTMPSCertFile == "") != (c.RTMPSKeyFile == "") {
+		return errors.New("RTMPS_CERT_FILE and RTMPS_KEY_FILE must be set together")
+	}
+	if c.RTMPSCertFile != "" && c.RTMPSAddr == "" {
+		c.RTMPSAddr = ":1936"
+	}
+	if c.RTMPSAddr != "" && c.RTMPSCertFile == "" {
+		return errors.New("RTMPS_ADDR needs RTMPS_CERT_FILE and RTMPS_KEY_FILE (paths of PEM files)")
+	}
+	return nil
+}
+
+func (c *config) readSchedule() error {
+	c.retries = webhook.DefaultSchedule()
+	if c.WebhookRetrySchedule == "" {
+		return nil
+	}
+	c.retries = nil
+	for part := range strings.SplitSeq(c.WebhookRetrySchedule, ",") {
+		d, err := time.ParseDuration(strings.TrimSpace(part))
+		if err != nil || d < 0 {
+			return fmt.Errorf("WEBHOOK_RETRY_SCHEDULE: %q is not a pause; write durations with commas between, such as 5s,5m,30m,2h", part)
+		}
+		c.retries = append(c.retries, d)
+	}
+	return nil
+}
+
+func (c *config) checkAdmin() error {
+	if !strings.Contains(c.AdminEmail, "@") {
+		return fmt.Errorf("ADMIN_EMAIL: %q is not an e-mail address", c.AdminEmail)
+	}
+	if n := len(c.AdminPassword); n != 0 && (n < 10 || n > 128) {
+		return errors.New("ADMIN_PASSWORD: must have 10 to 128 characters")
+	}
+	return nil
+}
+
+// deriveIngestURL is the built-in ingest as encoders reach it: the public
+// host with RTMP's port.
+func (c *config) deriveIngestURL() string {
+	host := "localhost"
+	if u, err := url.Parse(c.PublicURL); err == nil {
+		host = u.Hostname()
+	}
+	_, port, _ := net.SplitHostPort(c.RTMPAddr) // checked before
+	return "rtmp://" + net.JoinHostPort(host, port) + "/live"
+}
+
+// masterKey is MASTER_KEY, or the key in the data folder, which the first start
+// makes. In production the key must not lie beside the data that it protects.
+func (c *config) masterKey() ([]byte, error) {
+	if c.MasterKey != "" {
+		key, err := base64.StdEncoding.DecodeString(c.MasterKey)
+		if err != nil || len(key) != secret.KeySize {
+			return nil, fmt.Errorf("MASTER_KEY: must be %d bytes in base64; make one with: openssl rand -base64 %[1]d", secret.KeySize)
+		}
+		return key, nil
+	}
+	if c.AppEnv == production {
+		return nil, fmt.Errorf("MASTER_KEY: must be set in production; make one with: openssl rand -base64 %d", secret.KeySize)
+	}
+	path := filepath.Join(c.DataDir, "master.key")
+	key, err := secret.KeyFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("master key %s: %w", path, err)
+	}
+	return key, nil
+}
+
+func oneOf(name, value string, allowed ...string) error {
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %q is not known; use one of %s", name, value, strings.Join(allowed, ", "))
+}
+
+func address(name, value string) error {
+	_, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %q is not an address; write host:port, or :port for all interfaces", name, value)
+	}
+	return nil
+}
+
+func optional(check func(name, value string) error) func(name, value string) error {
+	return func(name, value string) error {
+		if value == "" {
+			return nil
+		}
+		return check(name, value)
+	}
+}
+
+// link checks a URL without ever showing it: it may hold a password.
+func link(name, value string, schemes ...string) error {
+	u, err := url.Parse(value)
+	if err == nil {
+		for _, scheme := range schemes {
+			if u.Scheme == scheme && (u.Host != "" || scheme == "file" && u.Path != "" || scheme == "postgres" || scheme == "postgresql") {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s: not a URL that begins with %s://", name, strings.Join(schemes, ":// or "))
+}
+
+func optionalLink(name, value string, schemes ...string) error {
+	if value == "" {
+		return nil
+	}
+	return link(name, value, schemes...)
+}
+
+// settingsFromEnvironment is what main starts with.
+func settingsFromEnvironment() (config, error) { return loadConfig(os.Environ()) }

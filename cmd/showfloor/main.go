@@ -1,0 +1,80 @@
+// Command showfloor is the whole server in one binary.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the linker.
+var version = "dev" //nolint:gochecknoglobals // the linker can set nothing else
+
+// commands of the binary.
+type commands struct {
+	Serve   serveCommand     `cmd:"" default:"1" help:"Run the server. Settings come from the environment: see docs/configuration.md."`
+	Migrate migrateCommand   `cmd:"" help:"Bring the database of DATABASE_URL up to date and exit."`
+	Demo    demoCommand      `cmd:"" help:"Go through one broadcast against a running server, step by step."`
+	Todo    todoCommand      `cmd:"" help:"List the operations that are not built yet."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
+}
+
+// environment is what a command may use of the process.
+type environment struct {
+	environ  []string
+	out, err io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], environment{os.Environ(), os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command and returns the exit code: 0 for success, 2 for a
+// mistake in how it was called, 1 for everything else.
+func run(ctx context.Context, args []string, e environment) int {
+	var c commands
+	exited, code := false, 0
+	parser, err := kong.New(&c, kong.Name("showfloor"), kong.Description("Live streams, rooms and selling under your own name."),
+		kong.Writers(e.out, e.err), kong.Exit(func(n int) { exited, code = true, n }), kong.Vars{"version": version},
+		kong.UsageOnError())
+	if err != nil {
+		fmt.Fprintln(e.err, "showfloor:", err)
+		return 1
+	}
+	parsed, err := parser.Parse(args)
+	if exited {
+		return code
+	}
+	if err != nil {
+		fmt.Fprintln(e.err, "showfloor:", err)
+		return 2
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	err = parsed.Run(e)
+	var misused *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &misused):
+		fmt.Fprintln(e.err, "showfloor:", err)
+		return 2
+	default:
+		fmt.Fprintln(e.err, "showfloor:", err)
+		return 1
+	}
+}
+
+// usageError is a mistake of the operator: a wrong setting or argument.
+type usageError struct{ cause error }
+
+func (e *usageError) Error() string { return e.cause.Error() }
+func (e *usageError) Unwrap() error { return e.cause }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// shutdownTime is what a clean stop may take in all.
+const shutdownTime = 10 * time.Second
+
+type serveCommand struct{}
+
+// Run serves until the context ends, then stops cleanly.
+func (serveCommand) Run(ctx context.Context, e environment) error {
+	c, err := loadConfig(e.environ)
+	if err != nil {
+		return &usageError{err}
+	}
+	s, err := start(ctx, c, e)
+	if err != nil {
+		return err
+	}
+	var failure error
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(e.err, "\nstopping …")
+	case failure = <-s.failed:
+	}
+	// The first signal has ended ctx; the stop itself gets its own time.
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	return errors.Join(failure, s.stop(stopping))
+}
+
+type migrateCommand struct{}
+
+// Run applies the migrations, and with the built-in database makes it first.
+func (migrateCommand) Run(ctx context.Context, e environment) error {
+	c, err := loadConfig(e.environ)
+	if err != nil {
+		return &usageError{err}
+	}
+	s := &server{config: c, log: newLogger(e.err, c.LogLevel)}
+	err = s.openDatabase(ctx)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	if err := errors.Join(err, s.stop(stopping)); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.out, "the database is up to date")
+	return nil
+}

@@ -1,0 +1,25 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+)
+
+// keepConnections is how long the rows of ended connections are kept: longer
+// than a late report of an SRS server can take.
+const keepConnections = 30 * 24 * time.Hour
+
+// DeleteOld deletes the rows of connections that ended long ago.
+func (s *Service) DeleteOld(ctx context.Context) error {
+	q, before := db.New(s.Pool), s.Now().Add(-keepConnections)
+	if _, err := q.DeletePublishersBefore(ctx, &before); err != nil {
+		return fmt.Errorf("delete old publishers: %w", err)
+	}
+	if _, err := q.DeletePlaysBefore(ctx, &before); err != nil {
+		return fmt.Errorf("delete old plays: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+// Package jobs is the door for time and the queue: every worker and periodic
+// job of the server, in one list. A worker makes one domain call.
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"showfloor/internal/event"
+	"showfloor/internal/problem"
+	"showfloor/internal/stream"
+	"showfloor/internal/webhook"
+)
+
+// How many jobs run at a time.
+const (
+	defaultWorkers = 16
+	// deliveryWorkers wait for other people's servers most of the time.
+	deliveryWorkers = 100
+)
+
+// retentionEvery is how often old rows are looked for.
+const retentionEvery = time.Hour
+
+// Config of the workers.
+type Config struct {
+	Pool     *pgxpool.Pool
+	Streams  *stream.Service
+	Webhooks *webhook.Service
+	// Node names this process. No other process may use the name.
+	Node string
+	Log  *slog.Logger
+}
+
+// NewInserter makes a client that adds jobs but works none: what use cases hold.
+func NewInserter(pool *pgxpool.Pool, log *slog.Logger) (*river.Client[pgx.Tx], error) {
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("make job inserter: %w", err)
+	}
+	return client, nil
+}
+
+// New makes the client that works the jobs; the caller starts and stops it.
+func New(c Config) (*river.Client[pgx.Tx], error) {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &deliver{webhooks: c.Webhooks})
+	river.AddWorker(workers, &redeliver{webhooks: c.Webhooks})
+	river.AddWorker(workers, &expireReconnect{streams: c.Streams})
+	river.AddWorker(workers, &retention{streams: c.Streams, webhooks: c.Webhooks})
+
+	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+		ID:      c.Node,
+		Logger:  c.Log,
+		Workers: workers,
+		Queues: map[string]river.QueueConfig{
+			river.QueueDefault: {MaxWorkers: defaultWorkers},
+			event.Queue:        {MaxWorkers: deliveryWorkers},
+		},
+		PeriodicJobs: []*river.PeriodicJob{
+			river.NewPeriodicJob(river.PeriodicInterval(retentionEvery), func() (river.JobArgs, *river.InsertOpts) {
+				return RetentionArgs{}, nil
+			}, &river.PeriodicJobOpts{ID: RetentionArgs{}.Kind(), RunOnStart: true}),
+		},
+		FetchCooldown:     10 * time.Millisecond,
+		FetchPollInterval: 100 * time.Millisecond,
+		// Above every worker's own timeout: what runs longer has lost its process.
+		RescueStuckJobsAfter: 2 * time.Minute,
+		JobTimeout:           time.Minute,
+		SoftStopTimeout:      2 * time.Second,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make job client: %w", err)
+	}
+	return client, nil
+}
+
+// RecoverNode makes the jobs available again that this node was working when it
+// was killed, so that they needn't wait until they count as stuck. It is called
+// before the client starts; the lock on the data folder sees to it that no
+// other process has this node's name.
+func RecoverNode(ctx context.Context, pool *pgxpool.Pool, node string) (int64, error) {
+	tag, err := pool.Exec(ctx, `
+		UPDATE river_job SET state = 'available', scheduled_at = now()
+		WHERE state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $1`, node)
+	if err != nil {
+		return 0, fmt.Errorf("recover jobs: %w", err)
+	}
+	if _, err := pool.Exec(ctx, `DELETE FROM river_leader WHERE leader_id = $1`, node); err != nil {
+		return 0, fmt.Errorf("give up dead leadership: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+// outcome makes a job's error final when repeating it can't help.
+func outcome(err error) error {
+	if p, ok := problem.As(err); ok && p.Kind != problem.Unavailable {
+		return river.JobCancel(err)
+	}
+	return err
+}
+
+// until puts a job off; the zero time means that it is done.
+func until(again time.Time, err error) error {
+	if err != nil {
+		return outcome(err)
+	}
+	if again.IsZero() {
+		return nil
+	}
+	return river.JobSnooze(max(time.Until(again), 0))
+}
+
+// Check tells whether the queue can be asked.
+func Check(ctx context.Context, pool *pgxpool.Pool) error {
+	var n int
+	if err := pool.QueryRow(ctx, "SELECT count(*) FROM (SELECT 1 FROM river_job LIMIT 1) AS one").Scan(&n); err != nil {
+		return fmt.Errorf("ask the queue: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/stream"
+	"showfloor/internal/webhook"
+)
+
+// RetentionArgs is the periodic job that deletes what is older than we keep.
+type RetentionArgs struct{}
+
+// Kind names the job.
+func (RetentionArgs) Kind() string { return "retention" }
+
+type retention struct {
+	river.WorkerDefaults[RetentionArgs]
+	streams  *stream.Service
+	webhooks *webhook.Service
+}
+
+// Work deletes in each area; one area's failure doesn't keep the others from it.
+func (w *retention) Work(ctx context.Context, _ *river.Job[RetentionArgs]) error {
+	return errors.Join(w.webhooks.DeleteOld(ctx), w.streams.DeleteOld(ctx))
+}
