@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -56,9 +57,10 @@ func openCluster(ctx context.Context) (*cluster, error) {
 func connect(ctx context.Context, address string, server *embedded.Server) (*cluster, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return nil, fmt.Errorf("TEST_DATABASE_URL has to look like postgres://user:password@host:5432/name")
+		return nil, errors.New("TEST_DATABASE_URL has to look like postgres://user:password@host:5432/name")
 	}
-	admin, err := postgres.Open(ctx, address, postgres.Options{MaxConns: 4, ApplicationName: "showfloor-dbtest", StatementTimeout: adminTimeout})
+	options := postgres.Options{MaxConns: 4, ApplicationName: "showfloor-dbtest", StatementTimeout: adminTimeout}
+	admin, err := postgres.Open(ctx, address, options)
 	if err != nil {
 		return nil, fmt.Errorf("TEST_DATABASE_URL: %w", err)
 	}
@@ -114,7 +116,7 @@ func (c *cluster) makeTemplate(ctx context.Context, hash [sha256.Size]byte) (str
 		return "", err
 	}
 	defer conn.Release()
-	lock := int64(binary.BigEndian.Uint64(hash[:8])) //nolint:gosec // any 64 bits will do
+	lock := int64(binary.BigEndian.Uint64(hash[:8])) // Any 64 bits will do.
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", lock); err != nil {
 		return "", err
 	}

@@ -68,7 +68,7 @@ func Main(m *testing.M, after ...func() error) {
 			code = max(code, 1)
 		}
 	}
-	os.Exit(code)
+	os.Exit(code) //nolint:revive // TestMain calls this as its last word
 }
 
 // New makes a migrated database for one test or benchmark and returns a pool of

@@ -25,7 +25,8 @@ func TestEachTestHasItsOwnMigratedDatabase(t *testing.T) {
 }
 
 func TestSharedDatabaseIsOne(t *testing.T) {
-	if Shared(t) != Shared(t) {
+	first := Shared(t)
+	if second := Shared(t); second != first {
 		t.Fatal("two databases")
 	}
 }

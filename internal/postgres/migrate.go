@@ -79,7 +79,8 @@ func migrateSchema(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *s
 		return err
 	}
 	if current > newest {
-		return fmt.Errorf("the database is at version %d, but this program knows only %d: start the newer program again, or restore a backup", current, newest)
+		return fmt.Errorf("the database is at version %d, but this program knows only %d: "+
+			"start the newer program again, or restore a backup", current, newest)
 	}
 	results, err := provider.Up(ctx)
 	for _, result := range results {

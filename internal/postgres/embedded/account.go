@@ -119,13 +119,18 @@ func (a account) mkdir(path string) error {
 	}
 }
 
-// own gives a whole tree to the account.
-func (a account) own(root string) error {
-	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+// own gives a whole tree to the account, and nothing outside of it.
+func (a account) own(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		return os.Lchown(path, int(a.uid), int(a.gid))
+		return root.Lchown(path, int(a.uid), int(a.gid))
 	})
 }
 

@@ -46,8 +46,8 @@ func givenBinaries(ctx context.Context, dir string, want int) (binaries, error) 
 	case err != nil:
 		return binaries{}, fmt.Errorf("PG_BIN=%s: %w", dir, err)
 	case want != 0 && found.major != want:
-		return binaries{}, fmt.Errorf("PG_BIN=%s is PostgreSQL %d, but the data was made by PostgreSQL %d: point it to version %d, or move the data with pg_dump and pg_restore",
-			dir, found.major, want, want)
+		return binaries{}, fmt.Errorf("PG_BIN=%s is PostgreSQL %d, but the data was made by PostgreSQL %d: "+
+			"point it to version %d, or move the data with pg_dump and pg_restore", dir, found.major, want, want)
 	case found.major < minMajor:
 		return binaries{}, fmt.Errorf("PG_BIN=%s is PostgreSQL %d: version %d or newer is needed", dir, found.major, minMajor)
 	}

@@ -111,7 +111,8 @@ func (h *home) setAside(log *slog.Logger) error {
 		return err
 	}
 	if uid, _ := owner(info); !info.IsDir() || uid != h.account.uid && uid != 0 {
-		return fmt.Errorf("the database would be kept in %s, but that belongs to another account (uid %d): remove it, or set another DATA_DIR", h.base, uid)
+		return fmt.Errorf("the database would be kept in %s, but that belongs to another account (uid %d): "+
+			"remove it, or set another DATA_DIR", h.base, uid)
 	}
 	if h.dataVersion() == 0 {
 		return nil

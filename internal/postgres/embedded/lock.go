@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,9 @@ import (
 	"syscall"
 	"time"
 )
+
+// holderPatience is how long the holder of a lock may take to write its pid.
+const holderPatience = 200 * time.Millisecond
 
 // DirLock is the hold of one process on a data folder. The kernel gives it back
 // when the process dies in whatever way.
@@ -110,14 +114,12 @@ func flock(file *os.File) error {
 
 // readHolder returns the pid in a lock file. The holder writes it right after
 // it got the lock, so an empty file is read again for a moment.
-func readHolder(file *os.File) int {
-	for range 40 {
+func readHolder(file *os.File) (pid int) {
+	poll(context.Background(), holderPatience, func() bool {
 		text := make([]byte, 32)
 		n, _ := file.ReadAt(text, 0)
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n]))); err == nil {
-			return pid
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	return 0
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text[:n])))
+		return pid != 0
+	})
+	return pid
 }
