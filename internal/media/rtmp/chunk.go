@@ -34,7 +34,7 @@ const (
 	maxControl      = 64
 	// maxAssembling bounds the unfinished messages of all chunk streams together.
 	maxAssembling = 6 << 20
-	growStep      = 64 << 10
+	growStep      = 16 << 10
 
 	defaultChunkSize = 128
 	extendedTime     = 0xFFFFFF

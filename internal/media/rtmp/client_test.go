@@ -133,3 +133,15 @@ func (c *client) ping(value uint32) {
 	c.t.Helper()
 	c.send(typeUserControl, 2, 0, binary.BigEndian.AppendUint32([]byte{0, 6}, value)...)
 }
+
+// pong waits for the answer to a ping and returns its value.
+func (c *client) pong() uint32 {
+	c.t.Helper()
+	for {
+		m, err := c.chunks.next()
+		require.NoError(c.t, err)
+		if m.kind == typeUserControl && binary.BigEndian.Uint16(m.body) == 7 {
+			return binary.BigEndian.Uint32(m.body[2:])
+		}
+	}
+}

@@ -26,6 +26,8 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // handshakeError is a connection that never spoke RTMP.
 type handshakeError struct{ error }
 
+func (e *handshakeError) Unwrap() error { return e.error }
+
 // appError is a connect to an unknown application.
 type appError struct {
 	transaction float64

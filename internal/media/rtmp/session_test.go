@@ -39,14 +39,7 @@ func TestDialogue(t *testing.T) {
 	require.Equal(t, "1", g.door.attempt(0).Query.Get("x"))
 
 	c.ping(77)
-	for {
-		m, err := c.chunks.next()
-		require.NoError(t, err)
-		if m.kind == typeUserControl && binary.BigEndian.Uint16(m.body) == 7 {
-			require.Equal(t, uint32(77), binary.BigEndian.Uint32(m.body[2:]))
-			break
-		}
-	}
+	require.Equal(t, uint32(77), c.pong())
 	c.call("FCUnpublish", float64(6), nil, "secret")
 	require.Equal(t, codeUnpublished, c.status())
 	c.closed()

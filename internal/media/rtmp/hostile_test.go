@@ -1,0 +1,307 @@
+package rtmp
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/hub"
+)
+
+// stillServes requires that a good publisher gets through.
+func (g *rig) stillServes(t testing.TB) {
+	t.Helper()
+	before := len(g.door.left())
+	c := onAir(t, g.Addr(), "other")
+	c.header()
+	c.frame(0)
+	g.tape.await(t, "a picture", func() bool {
+		for _, u := range g.tape.units {
+			if u.Track.Width == 352 {
+				return true
+			}
+		}
+		return false
+	})
+	c.call("deleteStream", float64(9), nil, float64(1))
+	require.Equal(t, codeUnpublished, c.status())
+	c.closed()
+	g.gone(t, before+1)
+}
+
+func bare(t testing.TB, addr net.Addr) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr.String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	return &client{Conn: conn, t: t, chunks: newChunkReader(bufio.NewReader(conn))}
+}
+
+func TestGarbage(t *testing.T) {
+	g := newRig(t, nil)
+	noise := make([]byte, 64<<10)
+	_, _ = rand.Read(noise)
+	noise[0] = 0xAA
+	for _, b := range [][]byte{noise, []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), {0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC}, {6}} {
+		c := bare(t, g.Addr())
+		_, _ = c.Write(b) // may fail half way: the server has closed
+		c.closed()
+	}
+	for i := range 50 {
+		_, _ = rand.Read(noise)
+		c := dial(t, g.Addr())
+		if i%2 == 0 {
+			c = onAir(t, g.Addr(), "secret")
+		}
+		_, _ = c.Write(noise)
+		_ = c.Conn.(*net.TCPConn).CloseWrite()
+		c.closed()
+	}
+	g.stillServes(t)
+}
+
+func TestHalfHandshake(t *testing.T) {
+	g := newRig(t, func(c *Config) { c.Limits.HandshakeTime = 50 * time.Millisecond })
+	for _, n := range []int{0, 1, 700, 1537, 2000} {
+		c := bare(t, g.Addr())
+		c.raw(append([]byte{3}, make([]byte, 3072)...)[:n])
+		c.closed()
+	}
+	require.Equal(t, uint64(5), g.Stats().Refused["timeout"])
+}
+
+func TestHalfTLSHandshake(t *testing.T) {
+	g := newRig(t, func(c *Config) {
+		c.TLSAddr, c.TLS = "127.0.0.1:0", selfSigned(t)
+		c.Limits.HandshakeTime = 50 * time.Millisecond
+	})
+	c := bare(t, g.TLSAddr())
+	c.raw([]byte{0x16, 3, 1})
+	c.closed()
+	require.Equal(t, uint64(1), g.Stats().Refused["timeout"])
+}
+
+func TestNothingAfterTheHandshake(t *testing.T) {
+	g := newRig(t, func(c *Config) { c.Limits.PublishTime = 50 * time.Millisecond })
+	c := dial(t, g.Addr())
+	c.closed()
+	c = dial(t, g.Addr())
+	c.connect("live")
+	c.closed()
+	require.Equal(t, uint64(2), g.Stats().Refused["timeout"])
+}
+
+// drip writes the bytes of a message that never ends, one by one.
+func (c *client) drip() {
+	c.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range tick.C {
+		if _, err := c.Write([]byte{0}); err != nil {
+			return
+		}
+	}
+}
+
+func TestSlowLoris(t *testing.T) {
+	g := newRig(t, func(c *Config) { c.Limits.PublishTime, c.Limits.IdleTime = 100*time.Millisecond, 100*time.Millisecond })
+	before := dial(t, g.Addr())
+	after := onAir(t, g.Addr(), "secret")
+	for _, c := range []*client{before, after} {
+		var w wire
+		w.type0(4, 0, typeVideo, maxVideo)
+		c.raw(w)
+		c.drip()
+		c.closed()
+	}
+	g.gone(t, 1)
+	require.Equal(t, uint64(2), g.Stats().Refused["timeout"])
+}
+
+func TestSilentPublisherEnds(t *testing.T) {
+	g := newRig(t, func(c *Config) { c.Limits.IdleTime = 50 * time.Millisecond })
+	c := onAir(t, g.Addr(), "secret")
+	c.header()
+	c.frame(0)
+	c.closed()
+	g.gone(t, 1)
+}
+
+func TestTooMuchBeforePublishing(t *testing.T) {
+	g := newRig(t, nil)
+	c := dial(t, g.Addr())
+	c.connect("live")
+	var w wire
+	w.type0(9, 0, 77, 60_000, make([]byte, 60_000)...)
+	_, _ = c.Write(bytes.Repeat(w, 10))
+	c.closed()
+	require.Equal(t, uint64(1), g.Stats().Refused["protocol"])
+	g.stillServes(t)
+}
+
+// A client that asks and never reads the answers is let go.
+func TestClientThatDoesNotRead(t *testing.T) {
+	g := newRig(t, func(c *Config) { c.Limits.WriteTime = 100 * time.Millisecond })
+	c := onAir(t, g.Addr(), "secret")
+	require.NoError(t, c.Conn.(*net.TCPConn).SetReadBuffer(4096))
+	var w wire
+	w.type0(2, 0, typeUserControl, 6, 0, 6, 0, 0, 0, 1)
+	pings := bytes.Repeat(w, 4096)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			if _, err := c.Write(pings); err != nil {
+				return
+			}
+		}
+	})
+	g.gone(t, 1)
+	_ = c.Close()
+	wg.Wait()
+	g.stillServes(t)
+}
+
+func TestTruncatedTagsDoNotEndThePublisher(t *testing.T) {
+	g := newRig(t, nil)
+	c := onAir(t, g.Addr(), "secret")
+	c.header()
+	c.aacHeader("1210")
+	video := []byte{0x17, 1, 0, 0, 0, 0, 0, 0, 2, 0x65, 0x88}
+	enhanced := []byte("\x91hvc1\x00\x00\x00\x00\x00\x00\x02\x26\x01")
+	for n := range video {
+		c.send(typeVideo, 4, 0, video[:n]...)
+	}
+	for n := range enhanced {
+		c.send(typeVideo, 4, 0, enhanced[:n]...)
+	}
+	c.send(typeAudio, 5, 0, 0xAF)
+	c.send(typeAudio, 5, 0, 0xAF, 1)
+	c.frame(40)
+	u := g.tape.first(t, 1)
+	require.Equal(t, video[5:], u[0].Data)
+}
+
+// heap is the live heap in bytes.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func TestAbsurdSizesStayBounded(t *testing.T) {
+	const conns = 40
+	g := newRig(t, func(c *Config) {
+		for i := range conns {
+			c.Gate.(*door).keys[fmt.Sprint("k", i)] = hub.Broadcast{StreamID: fmt.Sprint("s", i)}
+		}
+	})
+	var open []*client
+	for i := range conns {
+		c := dial(t, g.Addr())
+		c.connect("live")
+		if i%2 == 0 {
+			require.Equal(t, codePublishStart, c.publish(fmt.Sprint("k", i)))
+		}
+		open = append(open, c)
+	}
+	before := heap()
+	// Each announces 160 MiB on 40 chunk streams and sends the first byte of it.
+	// A pong says that the server has read all before it.
+	for _, c := range open {
+		var w wire
+		w.type0(2, 0, typeSetChunkSize, 4, 0, 0, 0, 128)
+		for id := range 40 {
+			w.type0(10+id, 0, typeVideo, maxVideo)
+			w = append(w, make([]byte, 128)...)
+		}
+		c.raw(w)
+		c.ping(1)
+		c.pong()
+	}
+	after := heap()
+	if after > before {
+		perConn := (after - before) / conns
+		t.Logf("%d KiB of heap per hostile connection", perConn>>10)
+		require.Less(t, perConn, uint64(1<<20))
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	g.gone(t, conns/2)
+	g.stillServes(t)
+}
+
+func TestConnectionsPerAddress(t *testing.T) {
+	g := newRig(t, func(c *Config) { c.Limits.ConnsPerIP = 3 })
+	var open []*client
+	for range 3 {
+		open = append(open, dial(t, g.Addr()))
+	}
+	bare(t, g.Addr()).closed()
+	require.Equal(t, uint64(1), g.Stats().Refused["conns_per_ip"])
+	require.Equal(t, 3, g.Stats().Connections)
+	_ = open[0].Close()
+	timeout := time.After(patience)
+	for {
+		// The place is free once the server has seen the end.
+		if conn, err := net.Dial("tcp", g.Addr().String()); err == nil {
+			_, _ = conn.Write([]byte{3})
+			_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+			_, err = conn.Read(make([]byte, 1))
+			_ = conn.Close()
+			if nerr, ok := err.(net.Error); ok && nerr.Timeout() {
+				return // it waits for the rest of our handshake
+			}
+		}
+		select {
+		case <-timeout:
+			t.Fatal("the place was not given back")
+		default:
+		}
+	}
+}
+
+func TestConnectionsInAll(t *testing.T) {
+	g := newRig(t, func(c *Config) { c.Limits.Conns = 2 })
+	dial(t, g.Addr())
+	dial(t, g.Addr())
+	bare(t, g.Addr()).closed()
+	require.Equal(t, uint64(1), g.Stats().Refused["conns"])
+}
+
+func TestManyPublishersAtOnce(t *testing.T) {
+	const n, frames = 200, 20
+	g := newRig(t, func(c *Config) {
+		c.Limits.ConnsPerIP = -1
+		for i := range n {
+			c.Gate.(*door).keys[fmt.Sprint("k", i)] = hub.Broadcast{StreamID: fmt.Sprint("s", i)}
+		}
+	})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			c := onAir(t, g.Addr(), fmt.Sprint("k", i))
+			c.header()
+			for f := range frames {
+				c.frame(uint32(f * 40))
+			}
+			c.call("FCUnpublish", float64(6), nil, "k")
+			c.closed()
+		})
+	}
+	wg.Wait()
+	g.gone(t, n)
+	g.tape.await(t, "all pictures", func() bool { return len(g.tape.units) == n*frames })
+	require.Equal(t, uint64(n), g.Stats().Accepted)
+	require.Zero(t, g.Stats().Publishing)
+}
