@@ -75,13 +75,14 @@ function start() {
 }
 
 function startEngine(url) {
+  // How far behind the live edge to play is the stream's to say: setting
+  // liveSyncDurationCount here would overrule its PART-HOLD-BACK.
   hls = new Hls({
     lowLatencyMode: true,
     workerPath: '/assets/hls.worker.js',
     backBufferLength: 30,
     maxLiveSyncPlaybackRate: 1.1, // after a stall it catches up without a jump
     liveMaxLatencyDurationCount: 10, // farther behind than this, it jumps
-    liveSyncDurationCount: 3, // used only by streams without parts
   });
   globalThis.showfloorPlayer.hls = hls;
   figures.reset(hls);
