@@ -35,6 +35,7 @@ type muxer struct {
 
 	playable uint32 // newest epoch that was reported
 	reported bool
+	fps      float64 // newest picture rate, to announce
 }
 
 func newMuxer(s *hub.Stream, c Config) *muxer {
@@ -79,23 +80,20 @@ func (m *muxer) publish() {
 		return
 	}
 	m.window.changed = false
-	next := m.window.snapshot(m.fps())
+	m.measure()
+	next := m.window.snapshot(m.fps)
 	last := m.state.Swap(next)
 	close(last.changed)
 	m.report()
 }
 
-// fps is the picture rate to announce.
-func (m *muxer) fps() float64 {
-	v := m.cut.video
-	if v == nil {
-		return 0
+// measure looks at the picture rate.
+func (m *muxer) measure() {
+	if v := m.cut.video; v != nil {
+		if f, _ := v.rhythm.period(); f > 0 {
+			m.fps = float64(time.Second) / float64(f)
+		}
 	}
-	f, _ := v.rhythm.period()
-	if f <= 0 {
-		return 0
-	}
-	return float64(time.Second) / float64(f)
 }
 
 // report tells the stream when a publisher's first media can be played.

@@ -28,6 +28,7 @@ type videoLane struct {
 	pending []frame
 	bytes   int
 	cursor  int64 // where the next picture begins when none is pending; < 0: anywhere
+	floor   int64 // before this nothing may begin
 	// delay moves decoding times back so that no picture is shown before it is
 	// decoded, which some encoders with B-frames claim.
 	delay     time.Duration
@@ -46,7 +47,7 @@ func (l *videoLane) place(dts time.Duration) int64 {
 	if l.cursor >= 0 {
 		return l.cursor
 	}
-	return max(at, 0)
+	return max(at, l.floor)
 }
 
 func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
@@ -76,6 +77,11 @@ func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
 func (l *videoLane) end(f time.Duration) time.Duration {
 	last := &l.pending[len(l.pending)-1]
 	return max(span(last.due, videoRate)+f, span(last.at, videoRate)+time.Millisecond)
+}
+
+// latest is the decoding time of the newest pending picture.
+func (l *videoLane) latest() time.Duration {
+	return span(l.pending[len(l.pending)-1].at, videoRate)
 }
 
 // boundary is the latest beginning of a pending picture behind start, up to

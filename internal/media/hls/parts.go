@@ -99,17 +99,21 @@ func (s *segmenter) closeIfFull(end, f time.Duration) {
 // closeParts closes everything up to end.
 func (s *segmenter) closeParts(end time.Duration) {
 	limit := s.limitNow()
-	for end > s.partStart && s.closePart(s.boundary(end, limit)) {
+	for end > s.partStart {
+		if next := s.boundary(end, limit); !s.closePart(next) {
+			s.partStart = next // nothing came for that time
+		}
 	}
 }
 
 // cut ends the segment before a frame of that time.
 func (s *segmenter) cut(at time.Duration) {
 	s.fill(at)
-	pictures := s.video != nil && len(s.video.pending) > 0
-	// A little sound alone isn't worth a part; it goes along with the next one.
-	if pictures || at-s.partStart > s.limitNow()/4 {
-		s.closeParts(max(at, s.partStart+time.Millisecond))
+	if s.video != nil && len(s.video.pending) > 0 {
+		s.closeParts(max(at, s.video.latest()+time.Millisecond))
+	} else if at-s.partStart > s.limitNow()/4 {
+		// A little sound alone isn't worth a part; it goes along with the next one.
+		s.closeParts(at)
 	}
 	s.endSegment()
 }

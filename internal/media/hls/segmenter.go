@@ -43,8 +43,9 @@ type segmenter struct {
 	offset time.Duration
 	skew   [2]time.Duration
 	seen   [2]sighting
-	newest time.Duration // end of the newest unit, in output time
-	floor  time.Duration // output time before which the epoch has nothing
+	newest time.Duration    // end of the newest unit, in output time
+	floor  time.Duration    // output time before which the epoch has nothing
+	ends   [2]time.Duration // where the media of former lanes ended, by kind
 
 	config        *configuration
 	configs       int
@@ -174,16 +175,10 @@ func (s *segmenter) finish() {
 	}
 	s.closeParts(end)
 	s.endSegment()
-	// Decoding times never go back, so the next timeline begins where all lanes end.
-	s.floor = s.partStart
-	if s.video != nil {
-		s.floor = max(s.floor, span(s.video.cursor, videoRate)+time.Millisecond)
-	}
-	if s.audio != nil {
-		s.floor = max(s.floor, s.audio.end())
-	}
-	s.partStart, s.segStart = s.floor, s.floor
-	s.video, s.audio, s.config = nil, nil, nil
+	// The next timeline begins where all lanes have ended.
+	s.leave()
+	s.floor = max(s.partStart, s.ends[videoKind], s.ends[audioKind])
+	s.partStart, s.segStart, s.config = s.floor, s.floor, nil
 }
 
 // open begins a timeline with the units that were waited for.
@@ -353,31 +348,37 @@ func (s *segmenter) withoutVideo(u *hub.Unit, at time.Duration) {
 	}
 }
 
+// leave gives up the lanes and remembers where their media ended: decoding
+// times never go back.
+func (s *segmenter) leave() {
+	if s.video != nil {
+		s.ends[videoKind] = max(s.ends[videoKind], span(s.video.cursor+1, videoRate))
+	}
+	if s.audio != nil {
+		s.ends[audioKind] = max(s.ends[audioKind], s.audio.end())
+	}
+	s.video, s.audio = nil, nil
+}
+
 // configure sets the tracks from here on. The segment must have been cut.
 func (s *segmenter) configure(video, audio *hub.Track) {
 	c, err := newConfiguration(s.configs, video, audio)
 	if err != nil {
 		s.log.Error("HLS can't begin with these tracks", "error", err)
-		s.video, s.audio = nil, nil
+		s.leave()
 		s.config = &configuration{}
 		return
 	}
 	s.configs++
 	s.discontinuity = true
 	s.limitSet = false
-	soundFrom := s.partStart
-	if s.audio != nil {
-		soundFrom = max(soundFrom, s.audio.end())
-	}
-	cursor := int64(-1)
-	if s.video != nil {
-		cursor = s.video.cursor
-	}
-	s.config, s.video, s.audio = c, nil, nil
+	s.leave()
+	s.config = c
 	if video != nil {
-		s.video = &videoLane{track: video, cursor: cursor, rhythm: newRhythm(video), arrived: s.arrived}
+		s.video = &videoLane{track: video, cursor: -1, floor: ticks(s.ends[videoKind], videoRate),
+			rhythm: newRhythm(video), arrived: s.arrived}
 	}
 	if audio != nil {
-		s.audio = newAudioLane(audio, soundFrom)
+		s.audio = newAudioLane(audio, s.ends[audioKind])
 	}
 }

@@ -1,0 +1,357 @@
+package hls
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
+
+	"showfloor/internal/media/hub"
+)
+
+// bench is a segmenter whose window forgets nothing.
+type bench struct {
+	t   testing.TB
+	w   *window
+	seg *segmenter
+}
+
+func newBench(t testing.TB, lowLatency bool) *bench {
+	t.Helper()
+	w := newWindow(lowLatency, math.MaxInt)
+	w.listFor, w.keepFor = time.Hour, time.Hour
+	pieces, segments := standardPiece, standardSegment
+	if lowLatency {
+		pieces, segments = partTarget, segmentTarget
+	}
+	return &bench{t: t, w: w, seg: newSegmenter(w, pieces, segments, slog.New(slog.NewTextHandler(io.Discard, nil)))}
+}
+
+func (b *bench) push(units ...*hub.Unit) {
+	for _, u := range units {
+		b.seg.push(u)
+	}
+}
+
+// media is what a part holds of one track.
+type media struct {
+	start, end int64 // decoding times
+	samples    []*fmp4.Sample
+}
+
+// tracks parses a part.
+func (b *bench) tracks(p *part) map[int]media {
+	b.t.Helper()
+	var parts fmp4.Parts
+	if err := parts.Unmarshal(p.data); err != nil {
+		b.t.Fatalf("part %d: %v", p.id, err)
+	}
+	if len(parts) != 1 {
+		b.t.Fatalf("part %d holds %d fragments", p.id, len(parts))
+	}
+	out := map[int]media{}
+	for _, x := range parts[0].Tracks {
+		m := media{start: int64(x.BaseTime), end: int64(x.BaseTime), samples: x.Samples}
+		for _, s := range x.Samples {
+			m.end += int64(s.Duration)
+		}
+		out[x.ID] = m
+	}
+	return out
+}
+
+// check verifies what holds for every input. strict adds what holds for
+// encoders that keep their rhythm.
+func (b *bench) check(strict bool) {
+	b.t.Helper()
+	ends := map[string]time.Duration{}
+	ids := uint64(0)
+	for i, s := range b.w.segments {
+		if s.msn != uint64(i) || len(s.parts) == 0 {
+			b.t.Fatalf("segment %d has number %d and %d parts", i, s.msn, len(s.parts))
+		}
+		changed := i > 0 && b.w.segments[i-1].config != s.config
+		if changed && !s.discontinuity {
+			b.t.Errorf("segment %d: new tracks without a discontinuity", i)
+		}
+		if int(math.Round(s.duration.Seconds())) > b.w.target {
+			b.t.Errorf("segment %d lasts %v, target %d", i, s.duration, b.w.target)
+		}
+		size, sum := 0, time.Duration(0)
+		for n, p := range s.parts {
+			if p.id != ids {
+				b.t.Errorf("part %d comes as number %d", p.id, ids)
+			}
+			ids++
+			size += len(p.data)
+			sum += p.duration
+			if p.duration <= 0 || p.duration > b.w.partTarget {
+				b.t.Errorf("part %d lasts %v of %v", p.id, p.duration, b.w.partTarget)
+			}
+			if last := n == len(s.parts)-1; strict && !last && p.duration < b.w.partTarget*85/100 {
+				b.t.Errorf("part %d of segment %d lasts only %v of %v", p.id, i, p.duration, b.w.partTarget)
+			}
+			b.checkMedia(s, p, ends, strict)
+		}
+		if size != s.size || sum != s.duration {
+			b.t.Errorf("segment %d: %d bytes and %v instead of %d and %v", i, s.size, s.duration, size, sum)
+		}
+		if strict && !s.parts[0].independent {
+			b.t.Errorf("segment %d doesn't begin with a key frame", i)
+		}
+	}
+}
+
+// checkMedia verifies a part's samples; ends are where each track's media ended.
+func (b *bench) checkMedia(s *segment, p *part, ends map[string]time.Duration, strict bool) {
+	b.t.Helper()
+	tracks := b.tracks(p)
+	if len(tracks) == 0 {
+		b.t.Errorf("part %d is empty", p.id)
+	}
+	for id, m := range tracks {
+		name, rate := "video", videoRate
+		if id == audioTrackID {
+			name, rate = "audio", audioRate(s.config.audio)
+		}
+		start, end := span(m.start, rate), span(m.end, rate)
+		if start < ends[name]-time.Millisecond {
+			b.t.Errorf("part %d: %s begins at %v, its predecessor ended at %v", p.id, name, start, ends[name])
+		}
+		if strict && ends[name] > 0 && start > ends[name]+50*time.Millisecond && !s.discontinuity {
+			b.t.Errorf("part %d: hole in %s from %v to %v", p.id, name, ends[name], start)
+		}
+		ends[name] = end
+		for _, x := range m.samples {
+			if x.PTSOffset < 0 || x.Duration == 0 || x.Duration > uint32(15*rate) {
+				b.t.Errorf("part %d: %s sample lasts %d, shown at %d", p.id, name, x.Duration, x.PTSOffset)
+			}
+		}
+	}
+	_, pictures := tracks[videoTrackID]
+	key := pictures && !tracks[videoTrackID].samples[0].IsNonSyncSample
+	if want := key || s.config.video == nil; want != p.independent {
+		b.t.Errorf("part %d: independent is %v", p.id, p.independent)
+	}
+}
+
+// payloads lists the media of one track, in order.
+func (b *bench) payloads(id int) [][]byte {
+	b.t.Helper()
+	var out [][]byte
+	for _, s := range b.w.segments {
+		for _, p := range s.parts {
+			for _, x := range b.tracks(p)[id].samples {
+				out = append(out, x.Payload)
+			}
+		}
+	}
+	return out
+}
+
+func (b *bench) discontinuities() int {
+	n := 0
+	for _, s := range b.w.segments {
+		if s.discontinuity {
+			n++
+		}
+	}
+	return n
+}
+
+// total is how long the playlist is.
+func (b *bench) total() time.Duration {
+	d := time.Duration(0)
+	for _, s := range b.w.segments {
+		d += s.duration
+	}
+	return d
+}
+
+var (
+	usual = clipSpec{seconds: 6, fps: "30", gop: 60, rate: 44100}
+	still = clipSpec{seconds: 1, fps: "30", gop: 30, rate: 48000}
+)
+
+func TestRhythmsKeepTheRules(t *testing.T) {
+	track := clip(t, still)[0].Track
+	sound := only(clip(t, still), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track
+	for _, fps := range []float64{1, 2, 5, 7, 8, 10, 12, 12.5, 15, 23.976, 24, 25, 29.97, 30, 48, 50, 59.94, 60, 120} {
+		for _, clock := range []time.Duration{1, time.Millisecond} {
+			for _, gop := range []float64{1, 2, 10} {
+				b := newBench(t, true)
+				units := synthetic(track, sound, fps, gop, 25*time.Second, clock)
+				b.push(units...)
+				b.seg.seal()
+				b.check(true)
+				if d := b.total() - 25*time.Second; d.Abs() > 250*time.Millisecond {
+					t.Errorf("%v fps, GOP %v s: lasts %v too long", fps, gop, d)
+				}
+				if got, want := len(b.payloads(videoTrackID)), len(only(units, isVideo)); got != want {
+					t.Errorf("%v fps, GOP %v s: %d of %d pictures", fps, gop, got, want)
+				}
+				if t.Failed() {
+					t.Fatalf("at %v fps, GOP %v s, clock %v", fps, gop, clock)
+				}
+			}
+		}
+	}
+}
+
+// synthetic makes units of an encoder that keeps its rhythm. Each unit's data
+// is a number of its own.
+func synthetic(video, audio *hub.Track, fps, gop float64, length, clock time.Duration) []*hub.Unit {
+	var units []*hub.Unit
+	next := byte(0)
+	add := func(track *hub.Track, at time.Duration, key bool) {
+		next++
+		units = append(units, &hub.Unit{Track: track, DTS: at.Truncate(clock), PTS: at.Truncate(clock),
+			Key: key, Data: []byte{0, 0, 0, 2, 0x65, next}, Arrived: epochStart.Add(at)})
+	}
+	perKey := int(math.Round(fps * gop))
+	sound := 0
+	for i := 0; ; i++ {
+		at := time.Duration(float64(i) / fps * float64(time.Second))
+		for audio != nil && span(int64(sound)*1024, 48000) < min(at, length) {
+			add(audio, span(int64(sound)*1024, 48000), true)
+			sound++
+		}
+		if at >= length {
+			return units
+		}
+		if video != nil {
+			add(video, at, i%perKey == 0)
+		}
+	}
+}
+
+func TestRealClipKeepsTheRules(t *testing.T) {
+	for _, spec := range []clipSpec{usual,
+		{seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000},
+		{seconds: 5, rate: 22050}, {seconds: 4, fps: "30", gop: 30}} {
+		for _, low := range []bool{true, false} {
+			b := newBench(t, low)
+			units := shifted(clip(t, spec), 9*time.Second, time.Millisecond)
+			b.push(units...)
+			b.seg.seal()
+			b.check(low)
+			var want [][]byte
+			for _, u := range only(units, isVideo) {
+				want = append(want, u.Data)
+			}
+			if got := b.payloads(videoTrackID); !bytes.Equal(bytes.Join(got, nil), bytes.Join(want, nil)) {
+				t.Errorf("%v: the pictures came out changed", spec)
+			}
+		}
+	}
+}
+
+// Fragments are read back by another implementation.
+func TestFragment(t *testing.T) {
+	runs := []run{
+		{track: 1, video: true, base: 1 << 40, samples: []sample{
+			{data: []byte("key"), duration: 3000, offset: 6000, sync: true},
+			{data: []byte("b"), duration: 3001, offset: 0}}},
+		{track: 2, base: 77, samples: []sample{
+			{data: []byte("a"), duration: 1024, sync: true}, {data: []byte("bc"), duration: 1024, sync: true}}},
+		{track: 3, base: 5, samples: []sample{
+			{data: []byte("x"), duration: 1024, sync: true}, {data: []byte("y"), duration: 2000, sync: true}}},
+	}
+	data := marshalFragment(9, runs)
+	if len(data) != cap(data) {
+		t.Errorf("%d bytes in an allocation of %d", len(data), cap(data))
+	}
+	var parts fmp4.Parts
+	if err := parts.Unmarshal(data); err != nil {
+		t.Fatal(err)
+	}
+	p := parts[0]
+	if len(parts) != 1 || p.SequenceNumber != 9 || len(p.Tracks) != len(runs) {
+		t.Fatalf("%+v", p)
+	}
+	for i, r := range runs {
+		got := p.Tracks[i]
+		if got.ID != int(r.track) || got.BaseTime != r.base || len(got.Samples) != len(r.samples) {
+			t.Fatalf("track %d: %+v", i, got)
+		}
+		for j, s := range r.samples {
+			x := got.Samples[j]
+			if x.Duration != s.duration || x.PTSOffset != s.offset || x.IsNonSyncSample == s.sync || !bytes.Equal(x.Payload, s.data) {
+				t.Errorf("track %d sample %d: %+v", i, j, x)
+			}
+		}
+	}
+}
+
+// FuzzSegmenter sends units with arbitrary times, kinds and losses.
+func FuzzSegmenter(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed, seed%2 == 0, uint8(seed*30))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, lowLatency bool, wildness uint8) {
+		b := newBench(t, lowLatency)
+		for _, u := range wild(t, rand.New(rand.NewPCG(seed, 1)), int(wildness), 400) {
+			b.push(u)
+		}
+		b.seg.seal()
+		b.check(false)
+	})
+}
+
+// wild makes units of an encoder that misbehaves more or less often (0–255).
+func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
+	video := []*hub.Track{clip(t, still)[0].Track, only(clip(t, usual), isVideo)[0].Track}
+	audio := []*hub.Track{
+		only(clip(t, still), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track,
+		only(clip(t, usual), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track,
+	}
+	now, at := epochStart, time.Duration(r.Int64N(int64(time.Hour)))
+	epoch := uint32(1)
+	v, a := 0, 0
+	mode := 0 // both, no sound, no pictures
+	var units []*hub.Unit
+	for i := range n {
+		if r.IntN(256) < wildness/8 {
+			switch r.IntN(10) {
+			case 0:
+				at += time.Duration(r.Int64N(int64(30 * time.Second)))
+			case 1:
+				at -= time.Duration(r.Int64N(int64(30 * time.Second)))
+			case 2:
+				at += time.Duration(r.Int64N(int64(2 * time.Second)))
+			case 3:
+				now = now.Add(time.Duration(r.Int64N(int64(2 * time.Second))))
+			case 4:
+				epoch++
+			case 5:
+				v = 1 - v
+			case 6:
+				a = 1 - a
+			case 7:
+				mode = r.IntN(3)
+			case 8:
+				at = time.Duration(r.Int64())
+			}
+		}
+		step := time.Duration(r.Int64N(int64(20*time.Millisecond) * int64(1+wildness/32)))
+		at, now = at+step, now.Add(step)
+		u := &hub.Unit{Epoch: epoch, DTS: at, PTS: at, Arrived: now, Data: []byte{0, 0, 0, 1, byte(i)}}
+		if mode == 1 || (mode == 0 && r.IntN(2) == 0) {
+			u.Track, u.Key = video[v], r.IntN(20) == 0
+			if wildness > 128 {
+				u.PTS += time.Duration(r.Int64N(int64(300*time.Millisecond))) - 100*time.Millisecond
+			}
+		} else {
+			u.Track, u.Key = audio[a], true
+			u.DTS += time.Duration(r.Int64N(int64(100*time.Millisecond))) - 50*time.Millisecond
+			u.PTS = u.DTS
+		}
+		units = append(units, u)
+	}
+	return units
+}
