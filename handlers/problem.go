@@ -31,6 +31,8 @@ func status(k problem.Kind) int {
 		return http.StatusConflict
 	case problem.TooLarge:
 		return http.StatusRequestEntityTooLarge
+	case problem.NotImplemented:
+		return http.StatusNotImplemented
 	case problem.Unavailable:
 		return http.StatusServiceUnavailable
 	default:

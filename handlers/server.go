@@ -53,8 +53,11 @@ type Check struct {
 	Run    func(ctx context.Context) error
 }
 
-// Server implements the generated interface.
+// Server implements the generated interface. What it leaves out of the embedded
+// one answers 501.
 type Server struct {
+	api.StrictServerInterface
+
 	accounts  *account.Service
 	streams   *stream.Service
 	webhooks  *webhook.Service
@@ -62,8 +65,6 @@ type Server struct {
 	publicURL string
 	log       *slog.Logger
 }
-
-var _ api.StrictServerInterface = (*Server)(nil)
 
 // New builds the router: the API, its document, the pages and the live media.
 func New(c Config) (*echo.Echo, error) {
@@ -89,7 +90,7 @@ func New(c Config) (*echo.Echo, error) {
 		contract.authenticate(authenticator{accounts: c.Accounts, ingestSecret: c.IngestSecret}),
 		contract.validate,
 	)
-	api.RegisterHandlers(e, api.NewStrictHandler(server, nil))
+	api.RegisterHandlers(e, api.NewStrictHandler(server, []api.StrictMiddlewareFunc{refuseUnbuilt(Unbuilt())}))
 	if err := addDocument(e, c.Document); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type Config struct {
 
 // NewInserter makes a client that adds jobs but works none: what use cases hold.
 func NewInserter(pool *pgxpool.Pool, log *slog.Logger) (*river.Client[pgx.Tx], error) {
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: log})
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet(log)})
 	if err != nil {
 		return nil, fmt.Errorf("make job inserter: %w", err)
 	}
@@ -58,7 +58,7 @@ func New(c Config) (*river.Client[pgx.Tx], error) {
 
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
 		ID:      c.Node,
-		Logger:  c.Log,
+		Logger:  quiet(c.Log),
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			river.QueueDefault: {MaxWorkers: defaultWorkers},
@@ -81,6 +81,21 @@ func New(c Config) (*river.Client[pgx.Tx], error) {
 	}
 	return client, nil
 }
+
+// quiet leaves out what the queue says when all is well, such as its counts
+// every few seconds; the metrics have them.
+func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
+
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // RecoverNode makes the jobs available again that this node was working when it
 // was killed, so that they needn't wait until they count as stuck. It is called

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,6 +138,19 @@ func (c *config) checkAdmin() error {
 	return nil
 }
 
+// unused lists the settings that are set for parts that this version doesn't
+// have yet.
+func (c *config) unused() []string {
+	var names []string
+	for name, value := range map[string]string{"REDIS_URL": c.RedisURL, "STORAGE_URL": c.StorageURL, "SMTP_URL": c.SMTPURL} {
+		if value != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // deriveIngestURL is the built-in ingest as encoders reach it: the public
 // host with RTMP's port.
 func (c *config) deriveIngestURL() string {
@@ -218,6 +231,3 @@ func optionalLink(name, value string, schemes ...string) error {
 	}
 	return link(name, value, schemes...)
 }
-
-// settingsFromEnvironment is what main starts with.
-func settingsFromEnvironment() (config, error) { return loadConfig(os.Environ()) }

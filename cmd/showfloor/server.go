@@ -20,6 +20,7 @@ import (
 	"showfloor/gen"
 	"showfloor/handlers"
 	"showfloor/internal/account"
+	"showfloor/internal/durable"
 	"showfloor/internal/event"
 	"showfloor/internal/id"
 	"showfloor/internal/media/hls"
@@ -84,14 +85,19 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	if err := s.openAreas(ctx); err != nil {
 		return nil, err
 	}
-	password, created, err := s.accounts.EnsureSuperAdmin(ctx, c.AdminEmail, c.AdminPassword)
-	if err != nil {
-		return nil, err
+	for _, setting := range c.unused() {
+		s.log.Warn("this setting was checked, but nothing in this version uses it", "setting", setting)
 	}
 	for _, step := range []func(context.Context) error{s.recoverNode, s.startJobs, s.startHTTP, s.startAdmin, s.startRTMP} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
+	}
+	// Last, when nothing can fail any more between making the password and
+	// showing it.
+	password, created, err := s.accounts.EnsureSuperAdmin(ctx, c.AdminEmail, c.AdminPassword)
+	if err != nil {
+		return nil, err
 	}
 	s.printBanner(e.out, created, password)
 	return s, nil
@@ -343,7 +349,7 @@ func nodeName(dataDir string) (string, error) {
 		return "", fmt.Errorf("read node name: %w", err)
 	}
 	name := id.New(id.Node)
-	if err := os.WriteFile(path, []byte(name+"\n"), 0o644); err != nil {
+	if err := durable.WriteFile(path, []byte(name+"\n"), 0o644); err != nil {
 		return "", fmt.Errorf("write node name: %w", err)
 	}
 	return name, nil

@@ -18,6 +18,7 @@ const (
 	NotFound        Kind = "not_found"       // 404
 	Conflict        Kind = "conflict"        // 409
 	TooLarge        Kind = "too_large"       // 413
+	NotImplemented  Kind = "not_implemented" // 501
 	Unavailable     Kind = "unavailable"     // 503
 )
 

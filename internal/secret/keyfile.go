@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"showfloor/internal/durable"
 )
 
 // KeyFile reads a master key in base64 from a file that only its owner can
@@ -32,26 +33,9 @@ func KeyFile(path string) ([]byte, error) {
 func newKeyFile(path string) ([]byte, error) {
 	key := make([]byte, KeySize)
 	rand.Read(key) // never fails
-	temp := path + ".new"
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
+	text := base64.StdEncoding.EncodeToString(key) + "\n"
+	if err := durable.WriteFile(path, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return nil, err
-	}
-	return key, syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename in the folder last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return key, nil
 }
