@@ -63,11 +63,16 @@ func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
 		l.pending[n-1].duration = uint32(at - l.pending[n-1].at)
 	}
 	offset := ticks(dts+lead, videoRate) - at
-	if offset < 0 || (!l.reordered && offset > holeShift) {
+	switch {
+	case !l.reordered && (offset < 0 || offset > holeShift):
 		// A picture that comes later than expected is shown early: a hole
 		// would make players stop.
 		offset = 0
+	case offset < 0 && offset > -holeShift:
+		offset = 0 // it came a little earlier than expected
 	}
+	// What is still negative are the first pictures of an encoder whose delay
+	// is not known yet.
 	l.pending = append(l.pending, frame{at: at, due: ticks(dts-l.delay, videoRate), sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}})
 	l.bytes += len(u.Data)
 	l.arrived, l.last = u.Arrived, dts

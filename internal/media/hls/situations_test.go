@@ -1,0 +1,338 @@
+package hls
+
+import (
+	"testing"
+	"time"
+
+	"showfloor/internal/media/hub"
+)
+
+const second = time.Second
+
+func notVideo(u *hub.Unit) bool { return !isVideo(u) }
+
+// stillTracks are the tracks of a clip with picture and sound.
+func stillTracks(t testing.TB) (video, audio *hub.Track) {
+	units := clip(t, still)
+	return only(units, isVideo)[0].Track, only(units, notVideo)[0].Track
+}
+
+func TestLateAudioJoinsWithADiscontinuity(t *testing.T) {
+	v, a := stillTracks(t)
+	b := newBench(t, true)
+	b.push(only(synthetic(v, a, 30, 2, 11*second, 1), func(u *hub.Unit) bool {
+		return isVideo(u) || u.DTS > 5*second
+	})...)
+	b.seg.seal()
+	b.check(true)
+	if b.discontinuities() != 1 || b.w.segments[2].config.audio != nil || b.w.segments[3].config.audio == nil {
+		t.Errorf("%d discontinuities; the sound should begin at the key frame of 6 s", b.discontinuities())
+	}
+	if n := len(b.payloads(videoTrackID)); n != 330 {
+		t.Errorf("%d of 330 pictures", n)
+	}
+}
+
+func TestSoundThatStopsIsLeftOut(t *testing.T) {
+	v, a := stillTracks(t)
+	b := newBench(t, true)
+	b.push(only(synthetic(v, a, 30, 2, 15*second, 1), func(u *hub.Unit) bool {
+		return isVideo(u) || u.DTS < 3*second || u.DTS > 11*second
+	})...)
+	b.seg.seal()
+	b.check(true)
+	if n := b.discontinuities(); n != 2 {
+		t.Errorf("%d discontinuities, want one when the sound is lost and one when it is back", n)
+	}
+}
+
+func TestPicturesThatStop(t *testing.T) {
+	v, a := stillTracks(t)
+	b := newBench(t, true)
+	var before int
+	for _, u := range only(synthetic(v, a, 30, 2, 20*second, 1), func(u *hub.Unit) bool {
+		return !isVideo(u) || u.DTS < 3*second || u.DTS > 12*second
+	}) {
+		if u.DTS > 5*second && before == 0 {
+			before = int(b.w.nextID)
+			if d := b.total(); d < 4*second {
+				t.Errorf("%v after 5 s: sound alone must go on", d)
+			}
+		}
+		b.push(u)
+	}
+	b.seg.seal()
+	b.check(false)
+	if n := b.discontinuities(); n != 2 {
+		t.Errorf("%d discontinuities, want one without the picture and one when it is back", n)
+	}
+	if d := b.total() - 20*second; d.Abs() > 300*time.Millisecond {
+		t.Errorf("lasts %v too long", d)
+	}
+}
+
+func TestTakeoverGoesOnWithADiscontinuity(t *testing.T) {
+	b := newBench(t, true)
+	first := shifted(clip(t, usual), 0, time.Millisecond)
+	second := shifted(clip(t, still), 77*time.Hour, time.Millisecond)
+	for _, u := range second {
+		u.Epoch = 2
+	}
+	b.push(first[:200]...)
+	b.push(second...)
+	b.seg.seal()
+	b.check(true)
+	if b.discontinuities() != 1 {
+		t.Errorf("%d discontinuities", b.discontinuities())
+	}
+	last := b.w.segments[len(b.w.segments)-1]
+	if last.parts[0].epoch != 2 || !last.discontinuity {
+		t.Errorf("the last segment is of epoch %d", last.parts[0].epoch)
+	}
+}
+
+func TestLeapsWithinAnEpoch(t *testing.T) {
+	v, a := stillTracks(t)
+	for name, leap := range map[string]time.Duration{
+		"an hour on": time.Hour, "an hour back": -time.Hour, "11 s on": 11 * second,
+	} {
+		b := newBench(t, true)
+		one := synthetic(v, a, 30, 2, 6*second, time.Millisecond)
+		b.push(shifted(one, 2*time.Hour, 0)...)
+		b.push(shifted(one, 2*time.Hour+6*second+leap, 0)...)
+		b.seg.seal()
+		b.check(true)
+		if n := b.discontinuities(); n != 1 {
+			t.Errorf("%s: %d discontinuities", name, n)
+		}
+		if d := b.total() - 12*second; d.Abs() > 300*time.Millisecond {
+			t.Errorf("%s: lasts %v too long", name, d)
+		}
+	}
+}
+
+// What a publisher that drops frames, or a reader that was too slow, leaves out.
+func TestGaps(t *testing.T) {
+	v, a := stillTracks(t)
+	units := synthetic(v, a, 30, 2, 12*second, time.Millisecond)
+	between := func(u *hub.Unit, from, to time.Duration) bool { return u.DTS >= from && u.DTS < to }
+	cases := map[string]struct {
+		keep   func(u *hub.Unit) bool
+		length time.Duration
+	}{
+		"pictures for 400 ms": {func(u *hub.Unit) bool {
+			return !isVideo(u) || !between(u, 4300*time.Millisecond, 4700*time.Millisecond)
+		}, 12 * second},
+		"pictures to the key":     {func(u *hub.Unit) bool { return !isVideo(u) || !between(u, 4300*time.Millisecond, 6*second) }, 12 * second},
+		"sound for 700 ms":        {func(u *hub.Unit) bool { return isVideo(u) || !between(u, 4300*time.Millisecond, 5*second) }, 12 * second},
+		"all for 600 ms":          {func(u *hub.Unit) bool { return !between(u, 4300*time.Millisecond, 4900*time.Millisecond) }, 12 * second},
+		"all to the key for 1.7s": {func(u *hub.Unit) bool { return !between(u, 4300*time.Millisecond, 6*second) }, 10300 * time.Millisecond},
+	}
+	for name, c := range cases {
+		b := newBench(t, true)
+		b.push(only(units, c.keep)...)
+		b.seg.seal()
+		b.check(false)
+		if n := b.discontinuities(); n != 0 {
+			t.Errorf("%s: %d discontinuities", name, n)
+		}
+		if d := b.total() - c.length; d.Abs() > 300*time.Millisecond {
+			t.Errorf("%s: lasts %v too long", name, d)
+		}
+		for _, s := range b.w.segments {
+			if !s.parts[0].independent {
+				t.Errorf("%s: a segment begins without a key frame", name)
+			}
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+}
+
+func TestPictureWithoutRhythm(t *testing.T) {
+	v, _ := stillTracks(t)
+	b := newBench(t, true)
+	at := time.Duration(0)
+	var units []*hub.Unit
+	for i := range 300 { // a shared screen: from 30 to 2 pictures a second
+		units = append(units, &hub.Unit{Track: v, DTS: at, PTS: at, Key: i%20 == 0, Data: []byte{0, 0, 0, 1, 1}, Arrived: epochStart.Add(at)})
+		at += time.Duration(33+(i*i*37)%470) * time.Millisecond
+	}
+	b.push(units...)
+	b.seg.seal()
+	b.check(false)
+	if d := b.total() - at; d.Abs() > second {
+		t.Errorf("lasts %v too long", d)
+	}
+	if b.w.partTarget > 600*time.Millisecond {
+		t.Errorf("parts of %v", b.w.partTarget)
+	}
+}
+
+func TestBeginnings(t *testing.T) {
+	v, a := stillTracks(t)
+	units := synthetic(v, a, 30, 2, 6*second, time.Millisecond)
+	t.Run("without a key frame", func(t *testing.T) {
+		b := newBench(t, true)
+		b.push(only(units, func(u *hub.Unit) bool { return u.DTS > 500*time.Millisecond })...)
+		b.seg.seal()
+		b.check(true)
+		if n := len(b.payloads(videoTrackID)); n != 120 || b.discontinuities() != 0 {
+			t.Errorf("%d pictures, want the 120 from the first key frame on; %d discontinuities", n, b.discontinuities())
+		}
+	})
+	t.Run("sound alone waits half a second", func(t *testing.T) {
+		b := newBench(t, true)
+		for _, u := range only(units, notVideo) {
+			b.push(u)
+			if out := len(b.w.segments) > 0; out != (u.DTS >= patience) {
+				t.Fatalf("at %v: %d segments", u.DTS, len(b.w.segments))
+			}
+			if u.DTS > 600*time.Millisecond {
+				break
+			}
+		}
+	})
+	t.Run("picture late by two seconds", func(t *testing.T) {
+		b := newBench(t, true)
+		b.push(only(units, func(u *hub.Unit) bool { return !isVideo(u) || u.DTS >= 2*second })...)
+		b.seg.seal()
+		b.check(true)
+		if b.discontinuities() != 1 || b.w.segments[0].config.video != nil {
+			t.Errorf("%d discontinuities", b.discontinuities())
+		}
+	})
+	t.Run("clocks with different origins", func(t *testing.T) {
+		b := newBench(t, true)
+		moved := shifted(units, 0, 0)
+		for _, u := range moved {
+			if isVideo(u) {
+				u.DTS, u.PTS = u.DTS+time.Hour, u.PTS+time.Hour
+			}
+		}
+		b.push(moved...)
+		b.seg.seal()
+		b.check(true)
+		if b.discontinuities() != 0 || (b.total()-6*second).Abs() > 300*time.Millisecond {
+			t.Errorf("%d discontinuities, %v", b.discontinuities(), b.total())
+		}
+	})
+	t.Run("stream of one key frame", func(t *testing.T) {
+		b := newBench(t, true)
+		b.push(units[0])
+		b.seg.seal()
+		b.check(false)
+		if len(b.payloads(videoTrackID)) != 1 {
+			t.Error("the picture is lost")
+		}
+	})
+}
+
+// Some encoders with B-frames give presentation times before decoding times.
+func TestNegativeCompositionTimes(t *testing.T) {
+	b := newBench(t, true)
+	units := shifted(clip(t, clipSpec{seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000}), 0, time.Millisecond)
+	for _, u := range units {
+		if isVideo(u) {
+			u.PTS -= 80 * time.Millisecond
+		}
+	}
+	b.push(units...)
+	b.seg.seal()
+	b.check(true) // which includes that later no offset is negative
+	// Shown when the encoder said, relative to each other.
+	var shown []int64
+	for _, s := range b.w.segments {
+		for _, p := range s.parts {
+			at := b.tracks(p)[videoTrackID].start
+			for _, x := range b.tracks(p)[videoTrackID].samples {
+				shown = append(shown, at+int64(x.PTSOffset))
+				at += int64(x.Duration)
+			}
+		}
+	}
+	pictures := only(units, isVideo)
+	for i := range pictures {
+		want := ticks(pictures[i].PTS-pictures[0].PTS, videoRate)
+		if diff := shown[i] - shown[0] - want; diff < -180 || diff > 180 { // 2 ms
+			t.Fatalf("picture %d is shown %d ticks off", i, diff)
+		}
+	}
+}
+
+func TestEndlessGOPIsCutAnyway(t *testing.T) {
+	v, a := stillTracks(t)
+	b := newBench(t, true)
+	b.push(synthetic(v, a, 30, 1000, 50*second, 1)...)
+	b.seg.seal()
+	b.check(false)
+	if n := len(b.w.segments); n != 3 {
+		t.Errorf("%d segments", n)
+	}
+}
+
+func TestNewEncoderSettings(t *testing.T) {
+	v, a := stillTracks(t)
+	other := only(clip(t, clipSpec{seconds: 1, fps: "25", gop: 25, size: "640x360"}), isVideo)[0].Track
+	same := *v // the encoder repeats its settings
+	b := newBench(t, true)
+	units := synthetic(v, a, 30, 2, 12*second, 1)
+	for _, u := range units {
+		switch {
+		case isVideo(u) && u.DTS >= 8*second:
+			u.Track = other
+		case isVideo(u) && u.DTS >= 4*second:
+			u.Track = &same
+		}
+	}
+	b.push(units...)
+	b.seg.seal()
+	b.check(true)
+	if b.discontinuities() != 1 || len(b.payloads(videoTrackID)) != 360 {
+		t.Errorf("%d discontinuities, %d pictures", b.discontinuities(), len(b.payloads(videoTrackID)))
+	}
+}
+
+func TestTracksThatCantBeCarried(t *testing.T) {
+	v, a := stillTracks(t)
+	for name, track := range map[string]*hub.Track{
+		"no SPS": {Codec: hub.H264}, "no PPS": {Codec: hub.H264, SPS: v.SPS}, "bad ASC": {Codec: hub.AAC, AudioConfig: []byte{0xff}},
+		"bad SPS": {Codec: hub.H265, SPS: []byte{1, 2, 3}}, "no channels": {Codec: hub.Opus}, "what": {Codec: "VP8"},
+	} {
+		b := newBench(t, true)
+		for _, u := range synthetic(v, a, 30, 2, 3*second, 1) {
+			if u.Track.Codec.Video() == track.Codec.Video() {
+				u.Track = track
+			}
+			b.push(u)
+		}
+		b.seg.seal()
+		b.check(true)
+		if len(b.w.segments) == 0 {
+			t.Errorf("%s: the other track should play", name)
+		}
+	}
+}
+
+// A part is out as soon as its last frame is in: nothing waits for the next one.
+func TestPartIsOutWithItsLastFrame(t *testing.T) {
+	v, a := stillTracks(t)
+	b := newBench(t, true)
+	parts := uint64(0)
+	for _, u := range synthetic(v, a, 30, 2, 10*second, time.Millisecond) {
+		b.push(u)
+		if b.w.nextID == parts {
+			continue
+		}
+		parts = b.w.nextID
+		s := b.w.segments[len(b.w.segments)-1]
+		end := timelineStart + u.DTS + 34*time.Millisecond
+		if late := end - b.seg.partStart; late > 5*time.Millisecond {
+			t.Errorf("part %d of segment %d is out %v late", parts-1, s.msn, late)
+		}
+	}
+	if parts < 48 {
+		t.Errorf("only %d parts", parts)
+	}
+}
