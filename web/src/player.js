@@ -75,15 +75,16 @@ function start() {
 }
 
 function startEngine(url) {
-  // How far behind the live edge to play is the stream's to say: setting
-  // liveSyncDurationCount here would overrule its PART-HOLD-BACK.
+  // How far behind the live edge to play is the stream's to say. A setting of
+  // liveSyncDurationCount would overrule its PART-HOLD-BACK, and the engine
+  // takes a maximum only together with that one: so it is set afterwards.
   hls = new Hls({
     lowLatencyMode: true,
     workerPath: '/assets/hls.worker.js',
     backBufferLength: 30,
     maxLiveSyncPlaybackRate: 1.1, // after a stall it catches up without a jump
-    liveMaxLatencyDurationCount: 10, // farther behind than this, it jumps
   });
+  hls.config.liveMaxLatencyDurationCount = 10; // farther behind, it jumps
   globalThis.showfloorPlayer.hls = hls;
   figures.reset(hls);
   hls.on(Hls.Events.MANIFEST_PARSED, play);
