@@ -33,7 +33,7 @@ func (g *rig) stillServes(t testing.TB) {
 	})
 	c.call("deleteStream", float64(9), nil, float64(1))
 	require.Equal(t, codeUnpublished, c.status())
-	c.closed()
+	_ = c.Close()
 	g.gone(t, before+1)
 }
 
@@ -296,7 +296,8 @@ func TestManyPublishersAtOnce(t *testing.T) {
 				c.frame(uint32(f * 40))
 			}
 			c.call("FCUnpublish", float64(6), nil, "k")
-			c.closed()
+			_ = c.status()
+			_ = c.Close()
 		})
 	}
 	wg.Wait()

@@ -83,7 +83,7 @@ func (s *session) run(ctx context.Context) {
 	told := s.farewell(err)
 	_ = s.guard(func() error { s.unpublish(err); return nil })
 	if told {
-		s.linger()
+		s.linger(errors.Is(err, errFinished))
 	}
 	_ = s.conn.Close()
 }
@@ -193,9 +193,11 @@ func (s *session) unpublish(err error) {
 }
 
 // linger lets the client read the farewell and close first: closing over unread
-// input would reset the connection and lose the farewell.
-func (s *session) linger() {
-	if c, ok := s.conn.(interface{ CloseWrite() error }); ok {
+// input would reset the connection and lose the farewell. A client that finished
+// closes by itself, and GStreamer reports an error if we do; others may wait for
+// our end of the connection.
+func (s *session) linger(finished bool) {
+	if c, ok := s.conn.(interface{ CloseWrite() error }); ok && !finished {
 		_ = c.CloseWrite()
 	}
 	limit := lingerTime
