@@ -1,7 +1,336 @@
 package main
 
-import "context"
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
 
-type demoCommand struct{}
+	"showfloor/gen/api"
+	"showfloor/gen/client"
+)
 
-func (demoCommand) Run(context.Context, environment) error { return nil }
+// What the demo waits for, at most. All of it takes moments on a machine that
+// isn't overloaded.
+const (
+	demoRequestTimeout = 10 * time.Second
+	demoStepTimeout    = 20 * time.Second
+	demoOnAir          = 15 * time.Second
+	demoPollEvery      = 100 * time.Millisecond
+)
+
+type demoCommand struct {
+	URL    string `help:"The server's address. Default: PUBLIC_URL, else http://localhost:8080." placeholder:"URL"`
+	Sample string `help:"The clip to publish; made with ffmpeg when it is missing."               default:"sample.mp4"`
+	Keep   bool   `help:"Stay on air until Ctrl-C instead of some 15 seconds, to try the player."`
+}
+
+// Run goes through one broadcast like a newcomer would, by the public API only.
+func (c demoCommand) Run(ctx context.Context, e environment) error {
+	base, err := c.server(e.environ)
+	if err != nil {
+		return &usageError{err}
+	}
+	requests := &http.Client{Timeout: demoRequestTimeout}
+	calls, err := client.NewClientWithResponses(base, client.WithHTTPClient(requests))
+	if err != nil {
+		return &usageError{fmt.Errorf("--url: %w", err)}
+	}
+	d := &demo{out: e.out, url: base, sample: c.Sample, keep: c.Keep, http: requests, api: calls}
+	err = d.run(ctx)
+	if err != nil && ctx.Err() != nil {
+		return errors.New("the demo was interrupted")
+	}
+	return err
+}
+
+// server is the address to talk to, without a slash at its end.
+func (c demoCommand) server(environ []string) (string, error) {
+	name, address := "--url", c.URL
+	for _, line := range environ {
+		if value, ok := strings.CutPrefix(line, "PUBLIC_URL="); ok && address == "" && value != "" {
+			name, address = "PUBLIC_URL", value
+		}
+	}
+	if address == "" {
+		address = "http://localhost:8080"
+	}
+	return strings.TrimRight(address, "/"), link(name, address, "http", "https")
+}
+
+// demo is one run: what it talks to, and what it has got so far.
+type demo struct {
+	out    io.Writer
+	url    string
+	sample string
+	keep   bool
+	http   *http.Client
+	api    *client.ClientWithResponses
+
+	apiKey   string
+	receiver *demoReceiver
+	endpoint string
+	stream   api.Stream
+	encoder  *demoEncoder
+	playback string
+	// media is the URL of the list of segments.
+	media string
+}
+
+// demoStep is one of the things that a newcomer does.
+type demoStep struct {
+	title string
+	do    func(ctx context.Context) error
+}
+
+func (d *demo) run(ctx context.Context) error {
+	defer d.cleanUp(context.WithoutCancel(ctx))
+	fmt.Fprintf(d.out, "One broadcast against %s\n", d.url)
+	began := time.Now()
+	for i, step := range []demoStep{
+		{"Sign up: a tenant, an API key, a webhook endpoint", d.signUp},
+		{"Create a stream", d.createStream},
+		{"Publish " + d.sample + " with ffmpeg", d.publish},
+		{"Watch it live", d.watch},
+		{"Stop ffmpeg", d.finish},
+	} {
+		fmt.Fprintf(d.out, "\n%d. %s\n", i+1, step.title)
+		start := time.Now()
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("step %d failed: %w", i+1, err)
+		}
+		d.line("took", seconds(time.Since(start)))
+	}
+	fmt.Fprintf(d.out, "\nAll of it works, in %s.\n", seconds(time.Since(began)))
+	return nil
+}
+
+// line prints one thing that a step got.
+func (d *demo) line(name, value string) { fmt.Fprintf(d.out, "   %-10s %s\n", name, value) }
+
+func seconds(took time.Duration) string { return fmt.Sprintf("%.2f s", took.Seconds()) }
+
+// signUp gets all credentials, and the endpoint that hears of events.
+func (d *demo) signUp(ctx context.Context) error {
+	health, err := d.api.GetHealthWithResponse(ctx)
+	if err != nil || health.JSON200 == nil {
+		return fmt.Errorf("no Showfloor server answers at %s: start one with `make run` in another terminal, or name it with --url%s", d.url, because(err))
+	}
+	name := strings.ToLower(rand.Text()[:8])
+	email := "demo-" + name + "@showfloor.example"
+	login, err := created(d.api.RegisterWithResponse(ctx, api.Registration{
+		TenantName: "Demo " + name, Name: "Demo", Email: email, Password: rand.Text(),
+	}))
+	if err != nil {
+		return fmt.Errorf("register a tenant: %w", err)
+	}
+	d.line("tenant", login.Tenant.ID+", user "+email)
+
+	key, err := created(d.api.CreateAPIKeyWithResponse(ctx, api.APIKeyInput{Name: "Demo"}, bearer(login.Token)))
+	if err != nil {
+		return fmt.Errorf("create an API key: %w", err)
+	}
+	if key.Key == nil {
+		return errors.New("create an API key: the answer holds no key")
+	}
+	d.apiKey = *key.Key
+	d.line("API key", key.Prefix+"…"+key.Last4)
+
+	if d.receiver, err = newDemoReceiver(ctx); err != nil {
+		return err
+	}
+	endpoint, err := created(d.api.CreateWebhookWithResponse(ctx, api.WebhookEndpointInput{
+		URL: d.receiver.url, Events: []api.EventName{api.EventNameStreamStarted, api.EventNameStreamEnded},
+	}, bearer(d.apiKey)))
+	if err != nil {
+		return fmt.Errorf("register a webhook endpoint: %w", err)
+	}
+	if endpoint.Secret == nil {
+		return errors.New("register a webhook endpoint: the answer holds no secret")
+	}
+	d.endpoint = endpoint.ID
+	d.receiver.secret(*endpoint.Secret)
+	d.line("webhook", endpoint.ID+" to "+d.receiver.url)
+	return nil
+}
+
+func (d *demo) createStream(ctx context.Context) error {
+	mode := api.StreamModeLOWLATENCY
+	s, err := created(d.api.CreateStreamWithResponse(ctx, api.StreamInput{Name: "Launch", Mode: &mode}, bearer(d.apiKey)))
+	if err != nil {
+		return fmt.Errorf("create the stream: %w", err)
+	}
+	d.stream = *s
+	d.line("stream", s.ID+", "+string(s.Mode)+", "+string(s.Status))
+	d.line("ingest", s.IngestURL+"/"+maskedKey(s.StreamKey))
+	return nil
+}
+
+// maskedKey keeps a stream key out of logs that the demo's output may end in.
+func maskedKey(key string) string {
+	return "live_…" + key[max(0, len(key)-4):]
+}
+
+// publish starts the encoder and waits until the stream is on air.
+func (d *demo) publish(ctx context.Context) (err error) {
+	if err := makeDemoSample(ctx, d.sample, d.line); err != nil {
+		return err
+	}
+	d.line("command", fmt.Sprintf("ffmpeg -re -i %s -c copy -f flv %s/%s", d.sample, d.stream.IngestURL, maskedKey(d.stream.StreamKey)))
+	if d.encoder, err = startDemoEncoder(d.sample, d.stream.IngestURL+"/"+d.stream.StreamKey); err != nil {
+		return err
+	}
+	began := time.Now()
+	live, err := d.await(ctx, api.StreamStatusLIVE)
+	if err != nil {
+		return err
+	}
+	d.line("status", fmt.Sprintf("%s after %s", live.Status, seconds(time.Since(began))))
+	return nil
+}
+
+// await polls the stream until it has a status.
+func (d *demo) await(ctx context.Context, want api.StreamStatus) (*api.Stream, error) {
+	var last api.StreamStatus
+	var s *api.Stream
+	err := poll(ctx, func(ctx context.Context) (bool, error) {
+		if failure := d.encoder.failure(); failure != nil && want == api.StreamStatusLIVE {
+			return false, failure
+		}
+		answer, err := d.api.GetStreamWithResponse(ctx, d.stream.ID, bearer(d.apiKey))
+		if err != nil {
+			return false, fmt.Errorf("ask for the stream: the server has gone: %w", err)
+		}
+		if answer.JSON200 == nil {
+			return false, fmt.Errorf("ask for the stream: %w", refused(answer.StatusCode(), answer.ApplicationProblemJSONDefault))
+		}
+		s = answer.JSON200
+		last = s.Status
+		return last == want, nil
+	})
+	if errors.Is(err, errDemoTimeout) {
+		return nil, fmt.Errorf("the stream is %s and not %s after %s: look at the server's log", last, want, seconds(demoStepTimeout))
+	}
+	return s, err
+}
+
+// finish stops the encoder and checks that everybody hears of it.
+func (d *demo) finish(ctx context.Context) error {
+	if d.keep {
+		// Ctrl-C was the sign to go on, not to give up.
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := d.encoder.stop(); err != nil {
+		return err
+	}
+	ended, err := d.await(ctx, api.StreamStatusENDED)
+	if err != nil {
+		return err
+	}
+	d.line("status", string(ended.Status))
+	if err := d.checkSealed(ctx); err != nil {
+		return err
+	}
+	d.line("playlist", "closed with #EXT-X-ENDLIST")
+	return d.checkEvent(ctx, api.EventNameStreamEnded)
+}
+
+// checkEvent waits for the event about the stream, signed as it must be.
+func (d *demo) checkEvent(ctx context.Context, name api.EventName) error {
+	event, err := d.receiver.await(ctx, name, d.stream.ID)
+	if err != nil {
+		return err
+	}
+	d.line("webhook", fmt.Sprintf("%s as %s, X-Service-Signature verified", name, event.delivery))
+	return nil
+}
+
+// cleanUp leaves no ffmpeg, no listener and no endpoint that nobody answers.
+func (d *demo) cleanUp(ctx context.Context) {
+	if d.encoder != nil {
+		_ = d.encoder.stop()
+	}
+	if d.endpoint != "" {
+		ctx, cancel := context.WithTimeout(ctx, demoRequestTimeout)
+		defer cancel()
+		_, _ = d.api.DeleteWebhookWithResponse(ctx, d.endpoint, bearer(d.apiKey))
+	}
+	if d.receiver != nil {
+		d.receiver.close()
+	}
+}
+
+// bearer sends a token or key along.
+func bearer(token string) client.RequestEditorFn {
+	return func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}
+}
+
+// creation is what the client returns for a POST.
+type creation[T any] interface {
+	GetJSON201() *T
+	GetApplicationProblemJSONDefault() *api.ProblemResponse
+	StatusCode() int
+}
+
+// created is what a POST made, or why it made nothing.
+func created[T any](answer creation[T], err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	if made := answer.GetJSON201(); made != nil {
+		return made, nil
+	}
+	return nil, refused(answer.StatusCode(), answer.GetApplicationProblemJSONDefault())
+}
+
+func refused(status int, p *api.ProblemResponse) error {
+	if p == nil {
+		return fmt.Errorf("the server answered %d", status)
+	}
+	return fmt.Errorf("the server answered %d: %s (request %s)", status, p.Message, p.RequestID)
+}
+
+// because puts a transport error behind a sentence, without the URL that the
+// sentence has already.
+func because(err error) string {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	if err == nil {
+		return ""
+	}
+	return " (" + err.Error() + ")"
+}
+
+// errDemoTimeout is poll's answer when the condition doesn't come true.
+var errDemoTimeout = errors.New("not in time")
+
+// poll asks until it is told yes, hears an error or demoStepTimeout is over.
+func poll(ctx context.Context, ask func(context.Context) (bool, error)) error {
+	deadline, cancel := context.WithTimeoutCause(ctx, demoStepTimeout, errDemoTimeout)
+	defer cancel()
+	ticker := time.NewTicker(demoPollEvery)
+	defer ticker.Stop()
+	for {
+		yes, err := ask(deadline)
+		switch {
+		case deadline.Err() != nil:
+			return context.Cause(deadline)
+		case yes || err != nil:
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.Done():
+			return context.Cause(deadline)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"showfloor/gen/api"
+)
+
+// demoReceiver is a tenant's server as small as it can be: it takes webhooks
+// and checks their signatures.
+type demoReceiver struct {
+	url    string
+	server *http.Server
+	news   chan struct{} // has room for one; filled when events came
+
+	mu     sync.Mutex
+	key    []byte
+	events []demoEvent
+}
+
+// demoEvent is one delivery.
+type demoEvent struct {
+	delivery, signature string
+	body                []byte
+}
+
+// newDemoReceiver listens on a free port of this machine.
+func newDemoReceiver(ctx context.Context) (*demoReceiver, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for webhooks: %w", err)
+	}
+	r := &demoReceiver{url: "http://" + listener.Addr().String() + "/webhooks", news: make(chan struct{}, 1)}
+	r.server = &http.Server{Handler: http.HandlerFunc(r.take), ReadHeaderTimeout: time.Second}
+	go func() { _ = r.server.Serve(listener) }() // until close
+	return r, nil
+}
+
+func (r *demoReceiver) close() { _ = r.server.Close() }
+
+// secret sets the key that signatures are checked with.
+func (r *demoReceiver) secret(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.key = []byte(key)
+}
+
+func (r *demoReceiver) take(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, 1<<20))
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	r.events = append(r.events, demoEvent{req.Header.Get("X-Service-Delivery"), req.Header.Get("X-Service-Signature"), body})
+	r.mu.Unlock()
+	select {
+	case r.news <- struct{}{}:
+	default:
+	}
+}
+
+// await waits for the event about the stream and checks its signature.
+func (r *demoReceiver) await(ctx context.Context, name api.EventName, streamID string) (demoEvent, error) {
+	deadline, cancel := context.WithTimeout(ctx, demoStepTimeout)
+	defer cancel()
+	for {
+		event, found, err := r.find(name, streamID)
+		if found || err != nil {
+			return event, err
+		}
+		select {
+		case <-r.news:
+		case <-deadline.Done():
+			if ctx.Err() != nil {
+				return event, ctx.Err()
+			}
+			return event, fmt.Errorf("%s has not arrived at %s after %s: run the demo on the server's own machine, and with APP_ENV=development "+
+				"(production sends nothing to private addresses)", name, r.url, seconds(demoStepTimeout))
+		}
+	}
+}
+
+func (r *demoReceiver) find(name api.EventName, streamID string) (demoEvent, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		m := hmac.New(sha256.New, r.key)
+		m.Write(e.body)
+		if want := "sha256=" + hex.EncodeToString(m.Sum(nil)); !hmac.Equal([]byte(want), []byte(e.signature)) {
+			return e, false, errors.New("a webhook came with a wrong X-Service-Signature: something between the server and here changed it")
+		}
+		var envelope api.EventEnvelope
+		if err := json.Unmarshal(e.body, &envelope); err != nil {
+			return e, false, fmt.Errorf("read a webhook: %w", err)
+		}
+		if envelope.Event == name && envelope.Data["streamId"] == streamID {
+			return e, true, nil
+		}
+	}
+	return demoEvent{}, false, nil
+}
