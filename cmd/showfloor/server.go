@@ -123,9 +123,6 @@ func (s *server) stop(ctx context.Context) error {
 // openDatabase takes the data folder and opens the database in it or at
 // DATABASE_URL, at the newest schema.
 func (s *server) openDatabase(ctx context.Context) error {
-	if err := os.MkdirAll(s.config.DataDir, 0o755); err != nil {
-		return fmt.Errorf("DATA_DIR: %w", err)
-	}
 	lock, err := embedded.LockDir(s.config.DataDir)
 	if err != nil {
 		return err

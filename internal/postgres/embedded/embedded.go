@@ -12,7 +12,7 @@
 //
 // PostgreSQL refuses to run as root, so as root the child runs under the
 // account "postgres" or "nobody". Such an account cannot enter a folder below,
-// say, /root; then the cluster goes to /var/tmp/showfloor-<hash of Dir>, which
+// say, /root; then the cluster goes to /var/lib/showfloor-<hash of Dir>, which
 // is logged and noted in postgres-moved.
 //
 // The child gets a shutdown signal when this process dies (Linux), so that a

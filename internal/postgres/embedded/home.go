@@ -97,11 +97,11 @@ func (h *home) locate(dir string, log *slog.Logger) error {
 
 // fallbackRoot holds the clusters whose data folder can't be entered. It must
 // survive a reboot, so it is not the temporary folder.
-const fallbackRoot = "/var/tmp"
+const fallbackRoot = "/var/lib"
 
 // setAside moves an old cluster out of the way: the data folder that it
 // belonged to is gone (it had a note), so a new one must not find its rows.
-// Everybody can write to fallbackRoot, so what others put there is refused.
+// What another account put there is refused.
 func (h *home) setAside(log *slog.Logger) error {
 	info, err := os.Lstat(h.base)
 	if errors.Is(err, fs.ErrNotExist) {
