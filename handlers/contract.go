@@ -18,6 +18,7 @@ import (
 // has found the operation already, so a map lookup replaces a second search.
 type contract struct {
 	operations map[string]*operation // by method and echo route
+	options    *openapi3filter.Options
 }
 
 // operation is one operation of the document.
@@ -32,7 +33,12 @@ func newContract() (*contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded API document: %w", err)
 	}
-	c := &contract{operations: map[string]*operation{}}
+	c := &contract{operations: map[string]*operation{}, options: &openapi3filter.Options{
+		MultiError: true, KeepValidatedValue: true,
+		SchemaValidationOptions: []openapi3.SchemaValidationOption{
+			openapi3.WithStringFormatValidator("email", openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForEmail)),
+		},
+	}}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			security := doc.Security
@@ -64,14 +70,9 @@ func (c *contract) find(e echo.Context) *operation {
 }
 
 // validate checks parameters and body against the document. What it has checked
-// is what the handler gets, defaults included.
+// is what the handler gets, defaults included. Like all middleware it is put
+// together anew for each request: what takes time is done in newContract.
 func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
-	options := &openapi3filter.Options{
-		MultiError: true, KeepValidatedValue: true,
-		SchemaValidationOptions: []openapi3.SchemaValidationOption{
-			openapi3.WithStringFormatValidator("email", openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForEmail)),
-		},
-	}
 	return func(e echo.Context) error {
 		op := c.find(e)
 		if op == nil {
@@ -87,7 +88,7 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 			params[name] = e.ParamValues()[i]
 		}
 		err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
-			Request: r, PathParams: params, QueryParams: e.QueryParams(), Route: op.route, Options: options,
+			Request: r, PathParams: params, QueryParams: e.QueryParams(), Route: op.route, Options: c.options,
 		})
 		if err != nil {
 			if isTooLarge(err) {
