@@ -50,13 +50,22 @@ func NewInserter(pool *pgxpool.Pool, log *slog.Logger) (*river.Client[pgx.Tx], e
 
 // New makes the client that works the jobs; the caller starts and stops it.
 func New(c Config) (*river.Client[pgx.Tx], error) {
+	client, err := river.NewClient(riverpgxv5.New(c.Pool), c.River())
+	if err != nil {
+		return nil, fmt.Errorf("make job client: %w", err)
+	}
+	return client, nil
+}
+
+// River is how the queue runs: all workers, queues and periodic jobs.
+func (c Config) River() *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &deliver{webhooks: c.Webhooks})
 	river.AddWorker(workers, &redeliver{webhooks: c.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Streams})
 	river.AddWorker(workers, &retention{streams: c.Streams, webhooks: c.Webhooks})
 
-	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+	return &river.Config{
 		ID:      c.Node,
 		Logger:  quiet(c.Log),
 		Workers: workers,
@@ -75,11 +84,7 @@ func New(c Config) (*river.Client[pgx.Tx], error) {
 		RescueStuckJobsAfter: 2 * time.Minute,
 		JobTimeout:           time.Minute,
 		SoftStopTimeout:      2 * time.Second,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("make job client: %w", err)
 	}
-	return client, nil
 }
 
 // quiet leaves out what the queue says when all is well, such as its counts

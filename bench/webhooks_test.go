@@ -1,0 +1,178 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/media/hub"
+	"showfloor/internal/postgres"
+	"showfloor/internal/webhook"
+	"showfloor/jobs"
+)
+
+const (
+	webhookRounds = 3
+	// deliveries and noops in each round: what the queue works in about a second.
+	deliveries, noops = 4000, 8000
+)
+
+// BenchmarkWebhooks compares deliveries to a sink in a process of its own with
+// jobs that do nothing, both worked by the server's own queue configuration on
+// a database that syncs its commits. The jobs are there before the clock
+// starts; it stops when the queue has written the last one off.
+func BenchmarkWebhooks(b *testing.B) {
+	a := newAreas(b, hub.New(hub.Config{}))
+	_, _, err := a.webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: newSink(b) + "/hook"})
+	require.NoError(b, err)
+
+	var delivered, idle []float64
+	for b.Loop() {
+		for range webhookRounds {
+			a.insertNoops(b, noops)
+			idle = append(idle, noops/a.work(b).Seconds())
+			a.emit(b, deliveries)
+			delivered = append(delivered, deliveries/a.work(b).Seconds())
+		}
+	}
+	var arrived int
+	require.NoError(b, a.pool.QueryRow(b.Context(),
+		`SELECT count(*) FROM webhook_deliveries WHERE status = 'delivered' AND attempts = 1`).Scan(&arrived))
+	require.Equal(b, b.N*webhookRounds*deliveries, arrived)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(quantile(idle, .5), "noop-jobs/s")
+	b.ReportMetric(quantile(delivered, .5), "deliveries/s")
+	b.ReportMetric(quantile(delivered, .5)/quantile(idle, .5), "ratio")
+}
+
+// emit writes events of as many subjects, so that none waits for another.
+func (a *areas) emit(b *testing.B, n int) {
+	b.Helper()
+	const batch = 500
+	for done := 0; done < n; done += batch {
+		err := postgres.InTx(b.Context(), a.pool, func(tx pgx.Tx) error {
+			for range batch {
+				subject := id.New(id.Stream)
+				err := a.events.Emit(b.Context(), tx, event.Event{
+					TenantID: a.caller.TenantID, Name: "stream.started", Subject: subject,
+					Data: map[string]any{"streamId": subject, "name": "Launch", "mode": "LOW_LATENCY", "projectId": nil},
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		require.NoError(b, err)
+	}
+}
+
+// noopArgs is a job that does nothing, in the deliveries' queue.
+type noopArgs struct {
+	Number int `json:"number"`
+}
+
+func (noopArgs) Kind() string                 { return "bench_noop" }
+func (noopArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: event.Queue} }
+
+type noop struct {
+	river.WorkerDefaults[noopArgs]
+}
+
+func (noop) Work(context.Context, *river.Job[noopArgs]) error { return nil }
+
+func (a *areas) insertNoops(b *testing.B, n int) {
+	b.Helper()
+	params := make([]river.InsertManyParams, n)
+	for i := range params {
+		params[i].Args = noopArgs{i}
+	}
+	_, err := a.queue(b).InsertManyFast(b.Context(), params)
+	require.NoError(b, err)
+}
+
+// queue is the server's queue with the no-op worker added.
+func (a *areas) queue(b *testing.B) *river.Client[pgx.Tx] {
+	b.Helper()
+	config := jobs.Config{Pool: a.pool, Streams: a.streams, Webhooks: a.webhooks, Node: "node_bench", Log: quiet()}.River()
+	river.AddWorker(config.Workers, noop{})
+	client, err := river.NewClient(riverpgxv5.New(a.pool), config)
+	require.NoError(b, err)
+	return client
+}
+
+// work runs the queue until it is empty and returns how long that took.
+func (a *areas) work(b *testing.B) time.Duration {
+	b.Helper()
+	_, err := a.pool.Exec(b.Context(), `VACUUM ANALYZE river_job, webhook_deliveries, events`)
+	require.NoError(b, err)
+	client, start := a.queue(b), time.Now()
+	require.NoError(b, client.Start(context.WithoutCancel(b.Context())))
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for busy := true; busy; <-tick.C {
+		err := a.pool.QueryRow(b.Context(),
+			`SELECT EXISTS (SELECT FROM river_job WHERE queue = $1 AND state IN ('available', 'running', 'retryable', 'scheduled'))`,
+			event.Queue).Scan(&busy)
+		require.NoError(b, err)
+	}
+	took := time.Since(start)
+	require.NoError(b, client.Stop(b.Context()))
+	_, err = a.pool.Exec(b.Context(), `DELETE FROM river_job`)
+	require.NoError(b, err)
+	return took
+}
+
+const sinkEnv = "SHOWFLOOR_BENCH_SINK"
+
+// newSink starts a process that answers every POST with 204, and returns its URL.
+func newSink(b *testing.B) string {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSink$", "-test.v=false")
+	cmd.Env, cmd.Stderr = append(os.Environ(), sinkEnv+"=1"), os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(b, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
+	b.Cleanup(func() {
+		require.NoError(b, in.Close())
+		_, _ = io.Copy(io.Discard, out)
+		require.NoError(b, cmd.Wait())
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(b, err)
+	return strings.TrimSpace(line)
+}
+
+// TestSink is the sink's process; as a test it does nothing.
+func TestSink(t *testing.T) {
+	if os.Getenv(sinkEnv) == "" {
+		t.Skip("runs as a child of the benchmarks")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusNoContent)
+	})}
+	go func() { _ = server.Serve(listener) }()
+	fmt.Println("http://" + listener.Addr().String())
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the parent closes it or ends
+	_ = server.Close()
+}
