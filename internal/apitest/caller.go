@@ -1,0 +1,220 @@
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"showfloor/gen/api"
+	"showfloor/gen/client"
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/id"
+)
+
+// Password of every user that apitest makes.
+const Password = "correct horse battery"
+
+// Caller is somebody who calls the API.
+type Caller struct {
+	// Client is the generated client with the caller's token.
+	Client *client.ClientWithResponses
+	Token  string
+	Email  string
+
+	TenantID, UserID string
+
+	server *Server
+}
+
+// With is a caller with this token or key; "" for none.
+func (s *Server) With(t testing.TB, token string) *Caller {
+	t.Helper()
+	c, err := client.NewClientWithResponses(s.URL, client.WithHTTPClient(s.client),
+		client.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			if token != "" {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			return nil
+		}))
+	must(t, err)
+	return &Caller{Client: c, Token: token, server: s}
+}
+
+// Register signs a new tenant up and returns its owner.
+func (s *Server) Register(t testing.TB) *Caller {
+	t.Helper()
+	email := strings.ToLower(id.New("u")) + "@example.test"
+	var l api.Login
+	s.With(t, "").Call(t, "POST", "/v1/auth/register", map[string]any{
+		"tenantName": "Tenant of " + t.Name(), "name": "Ada", "email": email, "password": Password,
+	}).Into(t, http.StatusCreated, &l)
+	return s.loggedIn(t, l)
+}
+
+func (s *Server) loggedIn(t testing.TB, l api.Login) *Caller {
+	t.Helper()
+	c := s.With(t, l.Token)
+	c.Email, c.TenantID, c.UserID = l.User.Email, l.Tenant.ID, l.User.ID
+	return c
+}
+
+// Colleague makes another user of the caller's tenant and logs that user in.
+func (c *Caller) Colleague(t testing.TB, role account.Role) *Caller {
+	t.Helper()
+	q := db.New(c.server.Pool)
+	self, err := q.GetUser(t.Context(), db.GetUserParams{TenantID: c.TenantID, ID: c.UserID})
+	must(t, err)
+	email := strings.ToLower(id.New("u")) + "@example.test"
+	_, err = q.CreateUser(t.Context(), db.CreateUserParams{
+		ID: id.New(id.User), TenantID: c.TenantID, Email: email, Name: "Colleague",
+		PasswordHash: self.PasswordHash, Role: string(role), Now: self.CreatedAt,
+	})
+	must(t, err)
+	var l api.Login
+	c.server.With(t, "").Call(t, "POST", "/v1/auth/login", map[string]any{"email": email, "password": Password}).
+		Into(t, http.StatusCreated, &l)
+	return c.server.loggedIn(t, l)
+}
+
+// Key makes an API key with these scopes and returns who calls with it.
+func (c *Caller) Key(t testing.TB, scopes ...account.Scope) *Caller {
+	t.Helper()
+	if scopes == nil {
+		scopes = []account.Scope{}
+	}
+	var k api.APIKey
+	c.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "Key", "scopes": scopes}).Into(t, http.StatusCreated, &k)
+	key := c.server.With(t, *k.Key)
+	key.TenantID = c.TenantID
+	return key
+}
+
+// Stream makes a stream; fields replace or add to the request's body.
+func (c *Caller) Stream(t testing.TB, fields map[string]any) api.Stream {
+	t.Helper()
+	body := map[string]any{"name": "Launch"}
+	for k, v := range fields {
+		body[k] = v
+	}
+	var st api.Stream
+	c.Call(t, "POST", "/v1/me/streams", body).Into(t, http.StatusCreated, &st)
+	return st
+}
+
+// Webhook registers an endpoint for these events, all if none are given.
+func (c *Caller) Webhook(t testing.TB, url string, events ...string) api.WebhookEndpoint {
+	t.Helper()
+	body := map[string]any{"url": url}
+	if events != nil {
+		body["events"] = events
+	}
+	var w api.WebhookEndpoint
+	c.Call(t, "POST", "/v1/me/webhooks", body).Into(t, http.StatusCreated, &w)
+	return w
+}
+
+// SetTenantStatus changes the caller's tenant behind the API's back.
+func (c *Caller) SetTenantStatus(t testing.TB, status string) {
+	t.Helper()
+	tenant, err := db.New(c.server.Pool).GetTenant(t.Context(), c.TenantID)
+	must(t, err)
+	_, err = db.New(c.server.Pool).SetTenantStatus(t.Context(), db.SetTenantStatusParams{ID: c.TenantID, Status: status, Now: tenant.UpdatedAt})
+	must(t, err)
+}
+
+// Response is an answer, read to its end.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Call makes a request with body as JSON, or none when it is nil. A string or
+// []byte goes out as it is.
+func (c *Caller) Call(t testing.TB, method, path string, body any) Response {
+	t.Helper()
+	var raw []byte
+	switch b := body.(type) {
+	case nil:
+	case string:
+		raw = []byte(b)
+	case []byte:
+		raw = b
+	default:
+		var err error
+		raw, err = json.Marshal(body)
+		must(t, err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, c.server.URL+path, bytes.NewReader(raw))
+	must(t, err)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return c.Do(t, r)
+}
+
+// Do sends a request with the caller's token.
+func (c *Caller) Do(t testing.TB, r *http.Request) Response {
+	t.Helper()
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	resp, err := c.server.client.Do(r)
+	must(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return Response{resp.StatusCode, resp.Header, body}
+}
+
+// Is wants the status.
+func (r Response) Is(t testing.TB, status int) Response {
+	t.Helper()
+	if r.Status != status {
+		t.Fatalf("answered %d instead of %d: %s", r.Status, status, r.Body)
+	}
+	return r
+}
+
+// Into wants the status and reads the body.
+func (r Response) Into(t testing.TB, status int, v any) {
+	t.Helper()
+	r.Is(t, status)
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		t.Fatalf("%v: %s", err, r.Body)
+	}
+}
+
+// Problem wants a problem with this status and code.
+func (r Response) Problem(t testing.TB, status int, code string) api.Problem {
+	t.Helper()
+	var p api.Problem
+	r.Into(t, status, &p)
+	if got := r.Header.Get("Content-Type"); got != "application/problem+json" {
+		t.Fatalf("Content-Type %q: %s", got, r.Body)
+	}
+	if p.Code != code {
+		t.Fatalf("code %q instead of %q: %s", p.Code, code, r.Body)
+	}
+	return p
+}
+
+// NextPage is the path that the Link header names as the next page; "" on the last.
+func (r Response) NextPage(t testing.TB) string {
+	t.Helper()
+	link := r.Header.Get("Link")
+	if link == "" {
+		return ""
+	}
+	path, ok := strings.CutPrefix(link, "<"+publicURL)
+	path, isNext := strings.CutSuffix(path, `>; rel="next"`)
+	if !ok || !isNext {
+		t.Fatalf("Link: %s", link)
+	}
+	return path
+}

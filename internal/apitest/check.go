@@ -1,0 +1,164 @@
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+
+	"showfloor/gen/api"
+)
+
+// document is the API document with a router over it, read once per process.
+//
+//nolint:gochecknoglobals // it takes long to read and never changes
+var document = sync.OnceValues(func() (routers.Router, error) {
+	doc, err := api.GetSpec()
+	if err != nil {
+		return nil, fmt.Errorf("read the embedded API document: %w", err)
+	}
+	return legacy.NewRouter(doc)
+})
+
+// instant is how the API writes points in time.
+var instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`) //nolint:gochecknoglobals // constant
+
+// Document is the embedded API document.
+func Document(t testing.TB) *openapi3.T {
+	t.Helper()
+	doc, err := api.GetSpec()
+	must(t, err)
+	return doc
+}
+
+// checked fails the test for each response that the document doesn't have.
+func checked(t testing.TB, next http.Handler) http.Handler {
+	t.Helper()
+	router, err := document()
+	must(t, err)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		record := &recorder{ResponseWriter: w, status: http.StatusOK}
+		defer func() {
+			if p := recover(); p != nil {
+				panic(p) // the connection was dropped on purpose
+			}
+			if err := check(router, r, record); err != nil {
+				t.Errorf("%s %s answered %d %s\n%v", r.Method, r.URL.Path, record.status, record.body.Bytes(), err)
+			}
+		}()
+		next.ServeHTTP(record, r)
+	})
+}
+
+// check compares a response with what the document says of it.
+func check(router routers.Router, r *http.Request, got *recorder) error {
+	if got.Header().Get("X-Request-Id") == "" {
+		return fmt.Errorf("no X-Request-Id")
+	}
+	if got.status >= http.StatusBadRequest && got.Header().Get("Content-Type") == "application/problem+json" && r.Method != http.MethodHead {
+		if err := checkProblem(got); err != nil {
+			return err
+		}
+	}
+	// The path decides, not the host: the document says that it is served here.
+	lookup := r.Clone(context.Background())
+	lookup.URL.Host, lookup.Host = "", ""
+	route, params, err := router.FindRoute(lookup)
+	if err != nil {
+		return nil //nolint:nilerr // an unknown route, or a page
+	}
+	err = openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: lookup, PathParams: params, Route: route},
+		Status:                 got.status,
+		Header:                 got.Header(),
+		Body:                   io.NopCloser(bytes.NewReader(got.body.Bytes())),
+		Options:                &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	})
+	if err != nil {
+		return fmt.Errorf("not as the document says: %w", err)
+	}
+	return checkTimes(got.body.Bytes())
+}
+
+// checkProblem looks at what the schema can't say.
+func checkProblem(got *recorder) error {
+	var p api.Problem
+	if err := json.Unmarshal(got.body.Bytes(), &p); err != nil {
+		return fmt.Errorf("not a problem: %w", err)
+	}
+	switch {
+	case p.Status != got.status:
+		return fmt.Errorf("the problem says %d", p.Status)
+	case p.Type != "about:blank", p.Title != http.StatusText(got.status), p.Code == "", p.Message == "":
+		return fmt.Errorf("the problem is incomplete")
+	case p.RequestID != got.Header().Get("X-Request-Id"):
+		return fmt.Errorf("the problem names another request")
+	case (got.status == http.StatusUnauthorized) != (got.Header().Get("WWW-Authenticate") == "Bearer"):
+		return fmt.Errorf("WWW-Authenticate goes with 401")
+	}
+	return nil
+}
+
+// checkTimes wants every …At in the one form.
+func checkTimes(body []byte) error {
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return nil
+	}
+	return walkTimes(v)
+}
+
+func walkTimes(v any) error {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if err := walkTimes(e); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for name, e := range v {
+			text, isText := e.(string)
+			if isText && (name == "at" || len(name) > 2 && name[len(name)-2:] == "At") && !instant.MatchString(text) {
+				return fmt.Errorf("%s is %q", name, text)
+			}
+			if err := walkTimes(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recorder keeps what is written while it goes out.
+type recorder struct {
+	http.ResponseWriter
+
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(b []byte) (int, error) {
+	r.body.Write(b)
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,231 @@
+// Package apitest builds the whole API on a real database for tests: areas,
+// router, media hub, playlists and, on demand, the workers. Every response that
+// goes through it is checked against the API document; what doesn't fit fails
+// the test.
+//
+//	func TestMain(m *testing.M) { dbtest.Main(m) }
+//
+//	func TestListStreams(t *testing.T) {
+//		t.Parallel()
+//		owner := apitest.New(t, apitest.Options{}).Register(t)
+//		owner.Call(t, "GET", "/v1/me/streams", nil).Is(t, 200)
+//	}
+package apitest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen"
+	"showfloor/handlers"
+	"showfloor/internal/account"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/media/hls"
+	"showfloor/internal/media/hub"
+	"showfloor/internal/secret"
+	"showfloor/internal/stream"
+	"showfloor/internal/webhook"
+	"showfloor/jobs"
+)
+
+// MasterKey is the master key of every test server, so that several can share
+// one database.
+const MasterKey = "a master key for tests, 32 bytes"
+
+// publicURL is where the test servers say that they are; links begin with it.
+const publicURL = "https://api.example.test"
+
+// Options of a test server.
+type Options struct {
+	// Jobs starts the workers, on a database and a node name that no other
+	// test has. The clock is the real one then, since the queue lives by it.
+	Jobs bool
+	// Pool is the database; nil for one that is shared by the tests of this
+	// process, or for one of its own when Jobs is set.
+	Pool *pgxpool.Pool
+	// Node names the process; a fresh name by default.
+	Node string
+	// IngestSecret lets SRS servers in; empty for loopback callers only.
+	IngestSecret string
+	// Schedule is the pauses between attempts; the default schedule when nil.
+	Schedule []time.Duration
+	// Production refuses deliveries to private addresses.
+	Production bool
+	// Checks of readiness, besides those of the database and the queue.
+	Checks []handlers.Check
+	// Pages serves PagePaths.
+	Pages     http.Handler
+	PagePaths []string
+	// Log; nothing is logged by default.
+	Log *slog.Logger
+}
+
+// Server is the API, listening on loopback.
+type Server struct {
+	// URL is where it listens, without a slash at the end.
+	URL string
+	// Handler is the router with the check of its responses around it.
+	Handler  http.Handler
+	Pool     *pgxpool.Pool
+	Box      *secret.Box
+	Node     string
+	Accounts *account.Service
+	Streams  *stream.Service
+	Webhooks *webhook.Service
+	Events   *event.Log
+	Inserter *river.Client[pgx.Tx]
+	Hub      *hub.Hub
+	// Clock is what the areas go by; nil when Jobs is set.
+	Clock *Clock
+
+	client *http.Client
+}
+
+// New starts a server that goes with the test.
+func New(t testing.TB, o Options) *Server {
+	t.Helper()
+	o = o.withDefaults(t)
+	s := &Server{Pool: o.Pool, Node: o.Node}
+	now := time.Now
+	if !o.Jobs {
+		s.Clock = NewClock()
+		now = s.Clock.Now
+	}
+	s.openAreas(t, o, now)
+	live := s.openPlayback(t, o, now)
+	s.startJobs(t, o)
+	router, err := handlers.New(handlers.Config{
+		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks,
+		Checks: append([]handlers.Check{
+			{Name: "database", Engine: "PostgreSQL", Run: s.Pool.Ping},
+			{Name: "queue", Engine: "River", Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
+		}, o.Checks...),
+		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, Document: gen.Document,
+		PublicURL: publicURL, IngestSecret: o.IngestSecret,
+		Metrics: http.NotFoundHandler(), Log: o.Log,
+	})
+	must(t, err)
+	s.Handler = checked(t, router)
+	s.listen(t)
+	return s
+}
+
+func (o Options) withDefaults(t testing.TB) Options {
+	t.Helper()
+	switch {
+	case o.Pool != nil:
+	case o.Jobs:
+		o.Pool = dbtest.New(t)
+	default:
+		o.Pool = dbtest.Shared(t)
+	}
+	if o.Node == "" {
+		o.Node = id.New(id.Node)
+	}
+	if o.Schedule == nil {
+		o.Schedule = webhook.DefaultSchedule()
+	}
+	if o.Pages == nil {
+		o.Pages = http.NotFoundHandler()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
+	t.Helper()
+	var err error
+	s.Box, err = secret.NewBox([]byte(MasterKey))
+	must(t, err)
+	s.Inserter, err = jobs.NewInserter(s.Pool, o.Log)
+	must(t, err)
+	s.Accounts, err = account.New(t.Context(), account.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
+	must(t, err)
+	s.Events = event.NewLog(s.Inserter, now)
+	s.Webhooks = webhook.New(webhook.Config{
+		Pool: s.Pool, Box: s.Box, Events: s.Events, Log: o.Log, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
+	})
+}
+
+// openPlayback makes the media plane and, over it, the streams.
+func (s *Server) openPlayback(t testing.TB, o Options, now func() time.Time) http.Handler {
+	t.Helper()
+	playlist := hls.New(hls.Config{
+		Authorize: func(token string) (string, time.Time, error) { return s.Streams.CheckPlaybackToken(token) },
+		Log:       o.Log, Now: now,
+	})
+	s.Hub = hub.New(hub.Config{Outputs: []hub.Output{playlist}, Now: now})
+	s.Streams = stream.New(stream.Config{
+		Pool: s.Pool, Events: s.Events, Jobs: s.Inserter, Engine: Engine{s.Hub}, Node: s.Node,
+		PlaybackKey: s.Box.Derive("playback"), PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", Now: now,
+	})
+	t.Cleanup(func() {
+		s.Hub.Close()
+		playlist.Close()
+	})
+	return playlist
+}
+
+// startJobs starts the workers, which the test's end stops.
+func (s *Server) startJobs(t testing.TB, o Options) {
+	t.Helper()
+	if !o.Jobs {
+		return
+	}
+	client, err := jobs.New(jobs.Config{Pool: s.Pool, Streams: s.Streams, Webhooks: s.Webhooks, Node: s.Node, Log: o.Log})
+	must(t, err)
+	must(t, client.Start(context.WithoutCancel(t.Context())))
+	t.Cleanup(func() {
+		if err := client.StopAndCancel(context.Background()); err != nil {
+			t.Errorf("stop jobs: %v", err)
+		}
+	})
+}
+
+// listen serves on a free loopback port.
+func (s *Server) listen(t testing.TB) {
+	t.Helper()
+	server := httptest.NewServer(s.Handler)
+	s.URL, s.client = server.URL, server.Client()
+	// A redirect is an answer like any other.
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.Cleanup(server.Close)
+}
+
+// Engine is the hub as the streams area sees it.
+type Engine struct{ Hub *hub.Hub }
+
+// Media implements stream.Engine.
+func (e Engine) Media(streamID string) (stream.Media, bool) {
+	s, ok := e.Hub.Stream(streamID)
+	if !ok {
+		return stream.Media{}, false
+	}
+	st := s.Stats()
+	return stream.Media{
+		VideoKbps: st.VideoKbps, AudioKbps: st.AudioKbps, FPS: st.FPS, Width: st.Width, Height: st.Height,
+		VideoCodec: string(st.VideoCodec), AudioCodec: string(st.AudioCodec), Viewers: st.Viewers,
+	}, true
+}
+
+// Seal implements stream.Engine.
+func (e Engine) Seal(streamID, _ string) { e.Hub.Stop(streamID, hub.ErrStopped) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package apitest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Received is a request that came to a sink.
+type Received struct {
+	Header http.Header
+	Body   []byte
+	// Attempt counts the requests with this X-Service-Delivery, from 1.
+	Attempt int
+}
+
+// Delivery is the delivery's id.
+func (r Received) Delivery() string { return r.Header.Get("X-Service-Delivery") }
+
+// Sink is a tenant's server that webhooks go to.
+type Sink struct {
+	URL string
+
+	mu       sync.Mutex
+	received []Received
+	attempts map[string]int
+	changed  chan struct{}
+}
+
+// NewSink starts a sink. It keeps each request and then answers; nil answers 200.
+func NewSink(t testing.TB, answer func(w http.ResponseWriter, r Received)) *Sink {
+	t.Helper()
+	s := &Sink{attempts: map[string]int{}, changed: make(chan struct{})}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the sender has gone
+		}
+		got := s.keep(r.Header, body)
+		if answer != nil {
+			answer(w, got)
+		}
+	}))
+	t.Cleanup(server.Close)
+	s.URL = server.URL
+	return s
+}
+
+func (s *Sink) keep(h http.Header, body []byte) Received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := Received{Header: h.Clone(), Body: body}
+	s.attempts[r.Delivery()]++
+	r.Attempt = s.attempts[r.Delivery()]
+	s.received = append(s.received, r)
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return r
+}
+
+// Received lists what has come so far, in order of arrival.
+func (s *Sink) Received() []Received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Received(nil), s.received...)
+}
+
+// Wait waits until n requests have come, and returns all that have.
+func (s *Sink) Wait(t testing.TB, n int) []Received {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		s.mu.Lock()
+		got, changed := append([]Received(nil), s.received...), s.changed
+		s.mu.Unlock()
+		if len(got) >= n {
+			return got
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("%d of %d requests came", len(got), n)
+		}
+	}
+}
