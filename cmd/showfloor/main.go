@@ -21,6 +21,7 @@ type commands struct {
 	Serve   serveCommand     `cmd:"" default:"1" help:"Run the server. Settings come from the environment: see docs/configuration.md."`
 	Migrate migrateCommand   `cmd:"" help:"Bring the database of DATABASE_URL up to date and exit."`
 	Demo    demoCommand      `cmd:"" help:"Go through one broadcast against a running server, step by step."`
+	Receive receiveCommand   `cmd:"" help:"Print the webhooks that arrive and check their signatures, to try them out."`
 	Todo    todoCommand      `cmd:"" help:"List the operations that are not built yet."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
