@@ -133,7 +133,7 @@ func TestPublisherProcess(t *testing.T) {
 }
 
 func dialPublisher(t *testing.T, ctx context.Context, addr, key string) (net.Conn, func()) {
-	u, err := url.Parse("rtmp://" + addr + "/live/" + key)
+	u, err := url.Parse("rtmp://" + addr + "/live#" + key)
 	require.NoError(t, err)
 	c := &gortmplib.Client{URL: u, Publish: true}
 	require.NoError(t, c.Initialize(ctx))

@@ -28,8 +28,8 @@ func (openGate) Publish(_ context.Context, a rtmp.Attempt) (hub.Broadcast, error
 func (openGate) Rejected(context.Context, string, string) {}
 func (openGate) Unpublish(context.Context, string)        {}
 
-// load is what a server used over a time, per stream.
-type load struct {
+// ingestCost is what a server used over a time, per stream.
+type ingestCost struct {
 	cpu  float64 // percent of one core
 	heap float64 // KiB of heap and stacks
 	mbit float64 // Mbit/s that came in
@@ -57,7 +57,7 @@ func BenchmarkRTMPIngest(b *testing.B) {
 // far, and how to stop it.
 type ingestServer func(b *testing.B) (addr string, bytes func() uint64, stop func())
 
-func measureIngest(b *testing.B, start ingestServer, clip string, streams, seconds int) load {
+func measureIngest(b *testing.B, start ingestServer, clip string, streams, seconds int) ingestCost {
 	b.Helper()
 	addr, bytes, stop := start(b)
 	defer stop()
@@ -72,7 +72,7 @@ func measureIngest(b *testing.B, start ingestServer, clip string, streams, secon
 	took, cpu, got := time.Since(began), cpuTime(b)-cpuBefore, bytes()-bytesBefore
 	used := memoryInUse() - memory
 	n := float64(streams)
-	return load{
+	return ingestCost{
 		cpu:  100 * cpu.Seconds() / took.Seconds() / n,
 		heap: used / 1024 / n,
 		mbit: float64(got) * 8 / 1e6 / took.Seconds() / n,
