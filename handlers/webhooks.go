@@ -47,7 +47,9 @@ func (s *Server) DeleteWebhook(ctx context.Context, r api.DeleteWebhookRequestOb
 }
 
 // ListWebhookDeliveries lists what was or will be sent to an endpoint.
-func (s *Server) ListWebhookDeliveries(ctx context.Context, r api.ListWebhookDeliveriesRequestObject) (api.ListWebhookDeliveriesResponseObject, error) {
+func (s *Server) ListWebhookDeliveries(
+	ctx context.Context, r api.ListWebhookDeliveriesRequestObject,
+) (api.ListWebhookDeliveriesResponseObject, error) {
 	size := pageSize(r.Params.Limit)
 	rows, err := s.webhooks.ListWebhookDeliveries(ctx, callerFrom(ctx), r.ID, r.Params.Cursor, size+1)
 	if err != nil {
@@ -65,7 +67,9 @@ func (s *Server) ListWebhookDeliveries(ctx context.Context, r api.ListWebhookDel
 }
 
 // RetryWebhookDelivery makes another attempt due.
-func (s *Server) RetryWebhookDelivery(ctx context.Context, r api.RetryWebhookDeliveryRequestObject) (api.RetryWebhookDeliveryResponseObject, error) {
+func (s *Server) RetryWebhookDelivery(
+	ctx context.Context, r api.RetryWebhookDeliveryRequestObject,
+) (api.RetryWebhookDeliveryResponseObject, error) {
 	row, err := s.webhooks.RetryWebhookDelivery(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -184,10 +185,8 @@ func (c *config) masterKey() ([]byte, error) {
 }
 
 func oneOf(name, value string, allowed ...string) error {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return fmt.Errorf("%s: %q is not known; use one of %s", name, value, strings.Join(allowed, ", "))
 }
@@ -195,7 +194,7 @@ func oneOf(name, value string, allowed ...string) error {
 func address(name, value string) error {
 	_, port, err := net.SplitHostPort(value)
 	if err == nil {
-		_, err = net.LookupPort("tcp", port)
+		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %q is not an address; write host:port, or :port for all interfaces", name, value)

@@ -16,7 +16,7 @@ func newLogger(w io.Writer, level string) *slog.Logger {
 		l = slog.LevelInfo // the settings were checked before
 	}
 	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: l, TimeFormat: "15:04:05.000"}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: l, TimeFormat: "15:04:05.000"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l}))
 }

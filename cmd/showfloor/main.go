@@ -14,7 +14,7 @@ import (
 )
 
 // version is set by the linker.
-var version = "dev" //nolint:gochecknoglobals // the linker can set nothing else
+var version = "dev"
 
 // commands of the binary.
 type commands struct {

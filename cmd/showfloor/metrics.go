@@ -79,7 +79,9 @@ func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, i
 	})
 	gauge("pool_connections", "Open database connections.", func() float64 { return float64(pool.Stat().TotalConns()) })
 	gauge("pool_acquired", "Database connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
-	counter("pool_waits_total", "Times that somebody waited for a database connection.", func() float64 { return float64(pool.Stat().EmptyAcquireCount()) })
+	counter("pool_waits_total", "Times that somebody waited for a database connection.", func() float64 {
+		return float64(pool.Stat().EmptyAcquireCount())
+	})
 	m.registry.MustRegister(&jobCounts{pool: pool})
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,9 +112,9 @@ func (s *server) onStop(what string, stop func(ctx context.Context) error) {
 // streams, stop workers, stop the database.
 func (s *server) stop(ctx context.Context) error {
 	var errs []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		if err := s.closers[i].stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stop %s: %w", s.closers[i].what, err))
+	for _, c := range slices.Backward(s.closers) {
+		if err := c.stop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", c.what, err))
 		}
 	}
 	s.closers = nil
@@ -323,7 +324,7 @@ func (s *server) fail(err error) {
 }
 
 // rtmpTLS is the certificate of RTMPS; nil when none is configured.
-func (c config) rtmpTLS() (*tls.Config, error) {
+func (c *config) rtmpTLS() (*tls.Config, error) {
 	if c.RTMPSAddr == "" {
 		return nil, nil
 	}

@@ -22,7 +22,9 @@ type Delivery struct {
 }
 
 // ListWebhookDeliveries pages through an endpoint's deliveries, newest first.
-func (s *Service) ListWebhookDeliveries(ctx context.Context, c account.Caller, endpointID string, cursor *string, limit int) ([]Delivery, error) {
+func (s *Service) ListWebhookDeliveries(
+	ctx context.Context, c account.Caller, endpointID string, cursor *string, limit int,
+) ([]Delivery, error) {
 	q := db.New(s.Pool)
 	if _, err := q.GetWebhookEndpoint(ctx, db.GetWebhookEndpointParams{TenantID: c.TenantID, ID: endpointID}); err != nil {
 		if errors.Is(err, pgx.ErrNoRows) {

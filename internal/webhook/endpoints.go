@@ -28,7 +28,9 @@ type EndpointInput struct {
 
 // ListWebhooks pages through the tenant's endpoints, newest first.
 func (s *Service) ListWebhooks(ctx context.Context, c account.Caller, cursor *string, limit int) ([]db.WebhookEndpoint, error) {
-	rows, err := db.New(s.Pool).ListWebhookEndpoints(ctx, db.ListWebhookEndpointsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+	rows, err := db.New(s.Pool).ListWebhookEndpoints(ctx, db.ListWebhookEndpointsParams{
+		TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list webhook endpoints: %w", err)
 	}
@@ -37,7 +39,9 @@ func (s *Service) ListWebhooks(ctx context.Context, c account.Caller, cursor *st
 
 // CreateWebhook registers an endpoint and returns its signing secret, which is
 // shown this once and kept encrypted.
-func (s *Service) CreateWebhook(ctx context.Context, c account.Caller, in EndpointInput) (row db.WebhookEndpoint, secret string, err error) {
+func (s *Service) CreateWebhook(
+	ctx context.Context, c account.Caller, in EndpointInput,
+) (row db.WebhookEndpoint, secret string, err error) {
 	if err := checkURL(in.URL); err != nil {
 		return row, "", err
 	}
