@@ -4,7 +4,7 @@
 UPDATE webhook_deliveries d SET next_id = @next_id::text
 WHERE d.tenant_id = @tenant_id AND d.status = 'pending' AND d.next_id IS NULL AND d.id = (
     SELECT t.id FROM webhook_deliveries t
-    WHERE t.tenant_id = @tenant_id AND t.endpoint_id = @endpoint_id AND t.subject = @subject AND t.status = 'pending'
+    WHERE t.tenant_id = @tenant_id AND t.endpoint_id = @endpoint_id AND t.subject = @subject AND t.status = 'pending' AND t.next_id IS NULL
     ORDER BY t.id DESC LIMIT 1)
 RETURNING d.id;
 
@@ -23,14 +23,14 @@ SELECT sqlc.embed(d), e.event, e.payload, w.status AS endpoint_status, (w.delete
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 WHERE d.tenant_id = @tenant_id AND d.id = @id FOR UPDATE OF d;
 
--- name: GetDeliveryForAttempt :one
--- The job knows the delivery alone.
+-- name: ListDeliveriesForAttempt :many
+-- The jobs know their deliveries alone.
 SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.attempts, d.next_attempt_at, e.event, e.payload,
     w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tenant_id
-WHERE d.id = @id;
+WHERE d.id = ANY (@ids::text[]);
 
 -- name: RecordAttempt :one
 -- Guarded by the number of attempts, so that of two workers one records.
@@ -39,12 +39,28 @@ UPDATE webhook_deliveries SET status = @status, attempts = attempts + 1, next_at
     log = log || @entry::jsonb, delivered_at = coalesce(@delivered_at, delivered_at)
 WHERE tenant_id = @tenant_id AND id = @id AND attempts = @attempts RETURNING next_id;
 
--- name: RecordLoneAttempt :execrows
--- RecordAttempt in one round trip, for a delivery that nothing waits for.
-UPDATE webhook_deliveries SET status = @status, attempts = attempts + 1, next_attempt_at = @next_attempt_at,
-    response_status = @response_status, response_body = @response_body, duration_ms = @duration_ms, error = @error,
-    log = log || @entry::jsonb, delivered_at = coalesce(@delivered_at, delivered_at)
-WHERE tenant_id = @tenant_id AND id = @id AND attempts = @attempts AND next_id IS NULL;
+-- name: RecordLoneAttempts :many
+-- RecordAttempt for many deliveries that nothing waits for; returns those it has recorded. It waits for no
+-- lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
+-- have one element per delivery and know no NULL; 0 and '' stand for it.
+WITH made AS (
+    SELECT unnest(@id::text[]) AS id, unnest(@tenant_id::text[]) AS tenant_id, unnest(@attempts::integer[]) AS attempts,
+        unnest(@status::text[]) AS status, unnest(@next_attempt_at::timestamptz[]) AS next_attempt_at,
+        unnest(@response_status::integer[]) AS response_status, unnest(@response_body::text[]) AS response_body,
+        unnest(@duration_ms::integer[]) AS duration_ms, unnest(@error::text[]) AS error, unnest(@entry::text[]) AS entry,
+        unnest(@delivered_at::timestamptz[]) AS delivered_at
+), free AS (
+    SELECT d.id FROM webhook_deliveries d JOIN made m ON m.id = d.id
+    WHERE d.tenant_id = m.tenant_id AND d.attempts = m.attempts AND d.next_id IS NULL FOR UPDATE OF d SKIP LOCKED
+)
+UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1,
+    next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
+    response_status = nullif(m.response_status, 0), response_body = CASE WHEN m.response_status <> 0 THEN m.response_body END,
+    duration_ms = m.duration_ms, error = nullif(m.error, ''), log = d.log || m.entry::jsonb,
+    delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
+FROM made m JOIN free f ON f.id = m.id
+WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.attempts = m.attempts AND d.next_id IS NULL
+RETURNING d.id;
 
 -- name: GiveUpDelivery :one
 UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, error = @error

@@ -49,55 +49,6 @@ func (q *Queries) DeleteDeliveriesBefore(ctx context.Context, before time.Time) 
 	return result.RowsAffected(), nil
 }
 
-const getDeliveryForAttempt = `-- name: GetDeliveryForAttempt :one
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.attempts, d.next_attempt_at, e.event, e.payload,
-    w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
-    t.status AS tenant_status
-FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tenant_id
-WHERE d.id = $1
-`
-
-type GetDeliveryForAttemptRow struct {
-	ID              string
-	TenantID        string
-	EndpointID      string
-	EventID         string
-	Status          string
-	Attempts        int32
-	NextAttemptAt   *time.Time
-	Event           string
-	Payload         []byte
-	URL             string
-	Secret          []byte
-	EndpointStatus  string
-	EndpointDeleted bool
-	TenantStatus    string
-}
-
-// The job knows the delivery alone.
-func (q *Queries) GetDeliveryForAttempt(ctx context.Context, id string) (GetDeliveryForAttemptRow, error) {
-	row := q.db.QueryRow(ctx, getDeliveryForAttempt, id)
-	var i GetDeliveryForAttemptRow
-	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.EndpointID,
-		&i.EventID,
-		&i.Status,
-		&i.Attempts,
-		&i.NextAttemptAt,
-		&i.Event,
-		&i.Payload,
-		&i.URL,
-		&i.Secret,
-		&i.EndpointStatus,
-		&i.EndpointDeleted,
-		&i.TenantStatus,
-	)
-	return i, err
-}
-
 const giveUpDelivery = `-- name: GiveUpDelivery :one
 UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, error = $1
 WHERE tenant_id = $2 AND id = $3 AND status IN ('pending', 'retrying') RETURNING next_id
@@ -120,7 +71,7 @@ const linkToTail = `-- name: LinkToTail :one
 UPDATE webhook_deliveries d SET next_id = $1::text
 WHERE d.tenant_id = $2 AND d.status = 'pending' AND d.next_id IS NULL AND d.id = (
     SELECT t.id FROM webhook_deliveries t
-    WHERE t.tenant_id = $2 AND t.endpoint_id = $3 AND t.subject = $4 AND t.status = 'pending'
+    WHERE t.tenant_id = $2 AND t.endpoint_id = $3 AND t.subject = $4 AND t.status = 'pending' AND t.next_id IS NULL
     ORDER BY t.id DESC LIMIT 1)
 RETURNING d.id
 `
@@ -144,6 +95,68 @@ func (q *Queries) LinkToTail(ctx context.Context, arg LinkToTailParams) (string,
 	var id string
 	err := row.Scan(&id)
 	return id, err
+}
+
+const listDeliveriesForAttempt = `-- name: ListDeliveriesForAttempt :many
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.attempts, d.next_attempt_at, e.event, e.payload,
+    w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
+    t.status AS tenant_status
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tenant_id
+WHERE d.id = ANY ($1::text[])
+`
+
+type ListDeliveriesForAttemptRow struct {
+	ID              string
+	TenantID        string
+	EndpointID      string
+	EventID         string
+	Status          string
+	Attempts        int32
+	NextAttemptAt   *time.Time
+	Event           string
+	Payload         []byte
+	URL             string
+	Secret          []byte
+	EndpointStatus  string
+	EndpointDeleted bool
+	TenantStatus    string
+}
+
+// The jobs know their deliveries alone.
+func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([]ListDeliveriesForAttemptRow, error) {
+	rows, err := q.db.Query(ctx, listDeliveriesForAttempt, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListDeliveriesForAttemptRow{}
+	for rows.Next() {
+		var i ListDeliveriesForAttemptRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.EndpointID,
+			&i.EventID,
+			&i.Status,
+			&i.Attempts,
+			&i.NextAttemptAt,
+			&i.Event,
+			&i.Payload,
+			&i.URL,
+			&i.Secret,
+			&i.EndpointStatus,
+			&i.EndpointDeleted,
+			&i.TenantStatus,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listWebhookDeliveries = `-- name: ListWebhookDeliveries :many
@@ -298,30 +311,49 @@ func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*
 	return next_id, err
 }
 
-const recordLoneAttempt = `-- name: RecordLoneAttempt :execrows
-UPDATE webhook_deliveries SET status = $1, attempts = attempts + 1, next_attempt_at = $2,
-    response_status = $3, response_body = $4, duration_ms = $5, error = $6,
-    log = log || $7::jsonb, delivered_at = coalesce($8, delivered_at)
-WHERE tenant_id = $9 AND id = $10 AND attempts = $11 AND next_id IS NULL
+const recordLoneAttempts = `-- name: RecordLoneAttempts :many
+WITH made AS (
+    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS tenant_id, unnest($3::integer[]) AS attempts,
+        unnest($4::text[]) AS status, unnest($5::timestamptz[]) AS next_attempt_at,
+        unnest($6::integer[]) AS response_status, unnest($7::text[]) AS response_body,
+        unnest($8::integer[]) AS duration_ms, unnest($9::text[]) AS error, unnest($10::text[]) AS entry,
+        unnest($11::timestamptz[]) AS delivered_at
+), free AS (
+    SELECT d.id FROM webhook_deliveries d JOIN made m ON m.id = d.id
+    WHERE d.tenant_id = m.tenant_id AND d.attempts = m.attempts AND d.next_id IS NULL FOR UPDATE OF d SKIP LOCKED
+)
+UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1,
+    next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
+    response_status = nullif(m.response_status, 0), response_body = CASE WHEN m.response_status <> 0 THEN m.response_body END,
+    duration_ms = m.duration_ms, error = nullif(m.error, ''), log = d.log || m.entry::jsonb,
+    delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
+FROM made m JOIN free f ON f.id = m.id
+WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.attempts = m.attempts AND d.next_id IS NULL
+RETURNING d.id
 `
 
-type RecordLoneAttemptParams struct {
-	Status         string
-	NextAttemptAt  *time.Time
-	ResponseStatus *int32
-	ResponseBody   *string
-	DurationMs     *int32
-	Error          *string
-	Entry          json.RawMessage
-	DeliveredAt    *time.Time
-	TenantID       string
-	ID             string
-	Attempts       int32
+type RecordLoneAttemptsParams struct {
+	ID             []string
+	TenantID       []string
+	Attempts       []int32
+	Status         []string
+	NextAttemptAt  []time.Time
+	ResponseStatus []int32
+	ResponseBody   []string
+	DurationMs     []int32
+	Error          []string
+	Entry          []string
+	DeliveredAt    []time.Time
 }
 
-// RecordAttempt in one round trip, for a delivery that nothing waits for.
-func (q *Queries) RecordLoneAttempt(ctx context.Context, arg RecordLoneAttemptParams) (int64, error) {
-	result, err := q.db.Exec(ctx, recordLoneAttempt,
+// RecordAttempt for many deliveries that nothing waits for; returns those it has recorded. It waits for no
+// lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
+// have one element per delivery and know no NULL; 0 and ” stand for it.
+func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttemptsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, recordLoneAttempts,
+		arg.ID,
+		arg.TenantID,
+		arg.Attempts,
 		arg.Status,
 		arg.NextAttemptAt,
 		arg.ResponseStatus,
@@ -330,14 +362,23 @@ func (q *Queries) RecordLoneAttempt(ctx context.Context, arg RecordLoneAttemptPa
 		arg.Error,
 		arg.Entry,
 		arg.DeliveredAt,
-		arg.TenantID,
-		arg.ID,
-		arg.Attempts,
 	)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const requeueDelivery = `-- name: RequeueDelivery :exec

@@ -107,6 +107,8 @@ func health(s db.Stream, m Media) Health {
 	switch {
 	case s.Status == Reconnecting:
 		h.State, h.Reason = Stalled, new("the encoder is gone; waiting for it to come back")
+	case s.Status != Live && s.PublisherID != nil:
+		h.State, h.Reason = Stalled, new("the encoder is connected, but nothing can be played yet")
 	case s.RejectedReason != nil && s.Status != Live:
 		h.State, h.Reason = Rejected, s.RejectedReason
 	case s.Status == Live && m.VideoKbps+m.AudioKbps == 0 && m.VideoCodec+m.AudioCodec != "":
