@@ -100,6 +100,13 @@ func (w *window) playlist() (full, delta []byte) {
 	return full, delta
 }
 
+// beginning tells whether there are parts, but no segment yet. Players take a
+// playlist without any segment for an error, so one is listed then of which
+// they are told that it can't be fetched.
+func (w *window) beginning(list []*segment) bool {
+	return w.lowLatency && len(list) == 1 && list[0].msn == 1 && !list[0].complete
+}
+
 func (w *window) header(list []*segment) []byte {
 	b := make([]byte, 0, 4096)
 	b = append(b, "#EXTM3U\n#EXT-X-VERSION:9\n"...)
@@ -116,6 +123,9 @@ func (w *window) header(list []*segment) []byte {
 	if len(list) > 0 {
 		first = list[0].msn
 	}
+	if w.beginning(list) {
+		first--
+	}
 	b = fmt.Appendf(b, "\n#EXT-X-MEDIA-SEQUENCE:%d\n", first)
 	if w.passed > 0 {
 		b = fmt.Appendf(b, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", w.passed)
@@ -131,6 +141,9 @@ func (w *window) header(list []*segment) []byte {
 // body writes the segments from index from on, with parts from index withParts on.
 func (w *window) body(b []byte, list []*segment, from, withParts int) []byte {
 	var mapped *configuration
+	if w.beginning(list) {
+		b = fmt.Appendf(b, "#EXT-X-GAP\n#EXTINF:%d.00000,\ngap.mp4\n", w.target)
+	}
 	for i := from; i < len(list); i++ {
 		s := list[i]
 		if !s.complete && !w.lowLatency {

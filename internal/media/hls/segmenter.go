@@ -190,6 +190,7 @@ func (s *segmenter) open() {
 	s.offset = s.floor - first.DTS
 	s.clock = wallClock{}
 	s.clock.of(s.floor, first.Arrived)
+	s.arrived = first.Arrived
 	s.configure(w.tracks())
 	if s.video != nil {
 		s.video.delay = w.delay()
@@ -376,7 +377,7 @@ func (s *segmenter) configure(video, audio *hub.Track) {
 	s.config = c
 	if video != nil {
 		s.video = &videoLane{track: video, cursor: -1, floor: ticks(s.ends[videoKind], videoRate),
-			rhythm: newRhythm(video), arrived: s.arrived}
+			rhythm: newRhythm(video), arrived: s.arrived, last: s.partStart}
 	}
 	if audio != nil {
 		s.audio = newAudioLane(audio, s.ends[audioKind])

@@ -203,6 +203,13 @@ func TestBeginnings(t *testing.T) {
 			t.Errorf("%d discontinuities", b.discontinuities())
 		}
 	})
+	t.Run("sound at the same time", func(t *testing.T) {
+		b := newBench(t, true)
+		b.push(shifted(clip(t, still), 0, time.Millisecond)...)
+		if b.seg.configs != 1 {
+			t.Errorf("%d configurations", b.seg.configs)
+		}
+	})
 	t.Run("clocks with different origins", func(t *testing.T) {
 		b := newBench(t, true)
 		moved := shifted(units, 0, 0)

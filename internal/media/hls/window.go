@@ -63,6 +63,7 @@ func newWindow(lowLatency bool, maxBytes int) *window {
 		listFor: 20 * time.Second, keepFor: 4 * time.Second}
 	if lowLatency {
 		w.target, w.listFor, w.keepFor = lowLatencyTarget, 14*time.Second, 6*time.Second
+		w.nextMSN = 1 // 0 is the gap before the first segment
 	}
 	return w
 }
@@ -86,7 +87,7 @@ func (w *window) beginSegment(c *configuration, discontinuity bool, wall time.Ti
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.segments = append(w.segments, &segment{msn: w.nextMSN, config: c, wall: wall,
-		discontinuity: discontinuity && w.nextMSN > 0})
+		discontinuity: discontinuity && w.config != nil})
 	w.nextMSN++
 	w.config = c
 }

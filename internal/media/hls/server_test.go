@@ -1,0 +1,456 @@
+package hls
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"showfloor/internal/media/hub"
+)
+
+// eventually waits until a condition holds that another goroutine brings about.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatal("it never came about: " + what)
+		}
+	}
+}
+
+// upTo splits units at a time.
+func upTo(units []*hub.Unit, at time.Duration) (before, after []*hub.Unit) {
+	for i, u := range units {
+		if u.DTS >= at {
+			return units[:i], units[i:]
+		}
+	}
+	return units, nil
+}
+
+func lowLatencyUnits(t testing.TB, length time.Duration) []*hub.Unit {
+	v, a := stillTracks(t)
+	return synthetic(v, a, 30, 2, length, time.Millisecond)
+}
+
+func (s *studio) waitPlayable(want string) {
+	s.t.Helper()
+	select {
+	case got := <-s.playable:
+		if got != want {
+			s.t.Fatalf("%s is playable, want %s", got, want)
+		}
+	case <-time.After(10 * time.Second):
+		s.t.Fatalf("%s never got playable", want)
+	}
+}
+
+func TestBlockedReloadWakes(t *testing.T) {
+	s := newStudio(t, Config{})
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	first, rest := upTo(lowLatencyUnits(t, 10*second), 2300*time.Millisecond)
+	write(t, p, first)
+	s.waitPlayable("a/p")
+	media := s.media("a")
+	eventually(t, "the first parts", func() bool { return strings.Contains(s.get(media), "part10.mp4\",INDEPENDENT") })
+	results := make(chan answer, 3)
+	base, _, _ := strings.Cut(media, "live.m3u8")
+	for _, path := range []string{media + "&_HLS_msn=2&_HLS_part=2", media + "&_HLS_msn=2", base + "part11.mp4"} {
+		go func() { results <- s.do("GET", path) }()
+	}
+	eventually(t, "three blocked requests", func() bool { return s.hls.Stats().Blocked == 3 })
+	write(t, p, rest)
+	for range 3 {
+		if a := <-results; a.status != 200 || a.body == "" {
+			t.Errorf("%d %s", a.status, a.body)
+		} else if strings.HasPrefix(a.body, "#EXTM3U") && !strings.Contains(a.body, "part12.mp4") {
+			t.Errorf("the reload was answered without the part:\n%s", a.body)
+		}
+	}
+	if n := s.hls.Stats().Blocked; n != 0 {
+		t.Errorf("%d still blocked", n)
+	}
+	if a := s.do("GET", media+"&_HLS_msn=99"); a.status != 400 || a.header.Get("Cache-Control") != "max-age=1" {
+		t.Errorf("too far ahead: %d", a.status)
+	}
+	delta := s.get(media + "&_HLS_skip=YES")
+	if full := s.get(media); strings.Contains(delta, "SKIPPED") || full == "" {
+		t.Errorf("ten seconds are too few to leave any out:\n%s", delta)
+	}
+}
+
+func TestSealAnswersTheBlocked(t *testing.T) {
+	s := newStudio(t, Config{})
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+	media := s.media("a")
+	base, _, _ := strings.Cut(media, "live.m3u8")
+	results := make(chan answer, 2)
+	go func() { results <- s.do("GET", media+"&_HLS_msn=3") }()
+	eventually(t, "a blocked reload", func() bool { return s.hls.Stats().Blocked == 1 })
+	p.Close()
+	if a := <-results; a.status != 200 || !strings.HasSuffix(a.body, "#EXT-X-ENDLIST\n") || strings.Contains(a.body, "PRELOAD") {
+		t.Errorf("%d\n%s", a.status, a.body)
+	}
+	if a := s.do("GET", base+"part99.mp4"); a.status != 404 {
+		t.Errorf("a part that never came: %d", a.status)
+	}
+	st := s.hls.Stats()
+	if st.Muxers != 1 || st.Live != 0 || st.MediaBytes == 0 {
+		t.Errorf("%+v", st)
+	}
+	s.get(base + "seg1.mp4")
+	s.hls.sweep(time.Now().Add(59 * time.Second))
+	s.get(base + "seg1.mp4")
+	s.hls.sweep(time.Now().Add(61 * time.Second))
+	if a := s.do("GET", base+"seg1.mp4"); a.status != 404 || s.hls.Stats().Muxers != 0 {
+		t.Errorf("%d after the end", a.status)
+	}
+	if a := s.do("GET", "/live/token-a/index.m3u8"); a.status != 404 || !strings.Contains(a.body, `"code":"stream_not_live"`) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func TestNewBroadcastHasNewNames(t *testing.T) {
+	s := newStudio(t, Config{})
+	var bases [2]string
+	for i := range bases {
+		p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p"+strconv.Itoa(i))
+		write(t, p, shifted(clip(t, still), 0, time.Millisecond))
+		s.waitPlayable("a/p" + strconv.Itoa(i))
+		p.Close()
+		bases[i], _, _ = strings.Cut(s.media("a"), "live.m3u8")
+	}
+	if bases[0] == bases[1] {
+		t.Error("the names are the same")
+	}
+	for _, base := range bases {
+		s.get(base + "live.m3u8")
+		s.get(base + "init0.mp4")
+	}
+}
+
+func TestTakeover(t *testing.T) {
+	s := newStudio(t, Config{})
+	b := hub.Broadcast{StreamID: "a", LowLatency: true}
+	first := s.publish(b, "one")
+	write(t, first, shifted(clip(t, usual), time.Hour, time.Millisecond)[:150])
+	s.waitPlayable("a/one")
+	second := s.publish(b, "two")
+	if err := first.Write(clip(t, still)[0]); !errors.Is(err, hub.ErrReplaced) {
+		t.Errorf("the old publisher: %v", err)
+	}
+	write(t, second, shifted(clip(t, usual), 0, time.Millisecond))
+	s.waitPlayable("a/two")
+	second.Close()
+	media := s.media("a")
+	if text := s.get(media); strings.Count(text, "#EXT-X-DISCONTINUITY\n") != 1 || strings.Count(text, "#EXT-X-MAP") != 2 {
+		t.Errorf("\n%s", text)
+	}
+	s.probe("/live/token-a/index.m3u8")
+}
+
+func TestStandardIsPlayableWithItsFirstSegment(t *testing.T) {
+	s := newStudio(t, Config{})
+	p := s.publish(hub.Broadcast{StreamID: "a"}, "p")
+	first, rest := upTo(lowLatencyUnits(t, 10*second), 4*second)
+	write(t, p, first)
+	result := make(chan answer)
+	go func() { result <- s.do("GET", "/live/token-a/index.m3u8") }()
+	eventually(t, "a waiting player", func() bool { return s.hls.Stats().Blocked == 1 })
+	select {
+	case <-s.playable:
+		t.Error("playable before the first segment")
+	default:
+	}
+	write(t, p, rest)
+	s.waitPlayable("a/p")
+	if a := <-result; a.status != 200 {
+		t.Errorf("%d", a.status)
+	}
+	if text := s.get(s.media("a")); !strings.Contains(text, "seg0.mp4") {
+		t.Errorf("\n%s", text)
+	}
+}
+
+func TestHTTP(t *testing.T) {
+	var expires time.Time
+	s := newStudio(t, Config{Authorize: func(token string) (string, time.Time, error) {
+		switch token {
+		case "good":
+			return "a", time.Time{}, nil
+		case "old":
+			return "a", expires, nil
+		case "other":
+			return "b", time.Time{}, nil
+		}
+		return "", time.Time{}, errors.New("forged")
+	}})
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	v, _ := stillTracks(t)
+	write(t, p, synthetic(v, nil, 30, 2, 20*second, time.Millisecond))
+	index := s.get("/live/good/index.m3u8")
+	run, _, _ := strings.Cut(mediaLine.FindString(index), "/")
+	base := "/live/good/" + run + "/"
+	eventually(t, "all parts", func() bool { return strings.Contains(s.get(base+"live.m3u8"), "part98") })
+	media := s.do("GET", base+"live.m3u8")
+	segment := s.do("GET", base+"seg7.mp4")
+
+	t.Run("headers", func(t *testing.T) {
+		for path, want := range map[string][2]string{
+			"/live/good/index.m3u8":                   {"application/vnd.apple.mpegurl", "no-store"},
+			base + "live.m3u8":                        {"application/vnd.apple.mpegurl", "public, max-age=0, s-maxage=1"},
+			base + "live.m3u8?_HLS_msn=3":             {"application/vnd.apple.mpegurl", "public, max-age=12"},
+			base + "live.m3u8?_HLS_msn=3&_HLS_part=0": {"application/vnd.apple.mpegurl", "public, max-age=12"},
+			base + "init0.mp4":                        {"video/mp4", "public, max-age=86400, immutable"},
+			base + "seg7.mp4":                         {"video/mp4", "public, max-age=86400, immutable"},
+			base + "part97.mp4":                       {"video/mp4", "public, max-age=86400, immutable"},
+		} {
+			for _, method := range []string{"GET", "HEAD"} {
+				a := s.do(method, path)
+				if a.status != 200 || a.header.Get("Content-Type") != want[0] || a.header.Get("Cache-Control") != want[1] ||
+					a.header.Get("Access-Control-Allow-Origin") != "*" {
+					t.Errorf("%s %s: %d %v", method, path, a.status, a.header)
+				}
+				if n, err := strconv.Atoi(a.header.Get("Content-Length")); err != nil || n == 0 || (method == "GET") != (len(a.body) == n) {
+					t.Errorf("%s %s: %d of %d bytes", method, path, len(a.body), n)
+				}
+			}
+		}
+	})
+	t.Run("gzip", func(t *testing.T) {
+		a := s.do("GET", base+"live.m3u8", "Accept-Encoding", "br;q=1, gzip;q=0.5")
+		z, err := gzip.NewReader(strings.NewReader(a.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain, err := io.ReadAll(z); err != nil || string(plain) != media.body || a.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%v %v", err, a.header)
+		}
+		if a := s.do("GET", base+"live.m3u8", "Accept-Encoding", "gzip;q=0"); a.header.Get("Content-Encoding") != "" {
+			t.Error("compressed against the player's will")
+		}
+		if a := s.do("GET", base+"seg7.mp4", "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" {
+			t.Error("compressed media")
+		}
+	})
+	t.Run("delta", func(t *testing.T) {
+		for _, skip := range []string{"YES", "v2"} {
+			checkDelta(t, media.body, s.get(base+"live.m3u8?_HLS_skip="+skip))
+		}
+	})
+	t.Run("range", func(t *testing.T) {
+		a := s.do("GET", base+"seg7.mp4", "Range", "bytes=100-1299")
+		if a.status != 206 || a.body != segment.body[100:1300] {
+			t.Errorf("%d, %d bytes, %v", a.status, len(a.body), a.header)
+		}
+		if a := s.do("GET", base+"seg7.mp4", "Range", "bytes=-50"); a.status != 206 || a.body != segment.body[len(segment.body)-50:] {
+			t.Errorf("%d, %d bytes", a.status, len(a.body))
+		}
+		if a := s.do("GET", base+"seg7.mp4", "Range", "bytes=99999999-"); a.status != 416 {
+			t.Errorf("%d", a.status)
+		}
+		if a := s.do("GET", base+"seg7.mp4", "If-None-Match", segment.header.Get("ETag")); a.status != 304 {
+			t.Errorf("%d", a.status)
+		}
+	})
+	t.Run("a segment is its parts", func(t *testing.T) {
+		parts := ""
+		for i := 60; i < 70; i++ {
+			parts += s.get(base + "part" + strconv.Itoa(i) + ".mp4")
+		}
+		if parts != segment.body {
+			t.Errorf("%d and %d bytes", len(parts), len(segment.body))
+		}
+	})
+	t.Run("refusals", func(t *testing.T) {
+		for path, want := range map[string]int{
+			"/live/forged/index.m3u8": 403, "/live/forged/" + run + "/seg7.mp4": 403,
+			"/live/old/index.m3u8": 200, "/live/other/" + run + "/live.m3u8": 404, "/live/other/index.m3u8": 404,
+			"/live/good/" + "0000000000000000/live.m3u8": 404, base + "seg1000.mp4": 404, base + "seg0.mp4": 404, base + "init9.mp4": 404,
+			base + "part5000.mp4": 404, base + "gap.mp4": 404, "/live/good/x": 404, "/elsewhere": 404,
+			base + "live.m3u8?_HLS_msn=x": 400, base + "live.m3u8?_HLS_part=1": 400, base + "live.m3u8?_HLS_msn=15": 400,
+			base + "live.m3u8?_HLS_msn=11&_HLS_part=40": 400, base + "live.m3u8?_HLS_skip=NO": 400,
+		} {
+			a := s.do("GET", path)
+			if a.status != want {
+				t.Errorf("%s: %d %s", path, a.status, a.body)
+			}
+			if a.status >= 400 && (a.header.Get("Content-Type") != "application/problem+json" || a.header.Get("Cache-Control") != "max-age=1" ||
+				!strings.Contains(a.body, `"status":`+strconv.Itoa(want)) || a.header.Get("Access-Control-Allow-Origin") != "*") {
+				t.Errorf("%s: %v %s", path, a.header, a.body)
+			}
+		}
+		if a := s.do("POST", base+"live.m3u8"); a.status != 405 || a.header.Get("Allow") == "" {
+			t.Errorf("POST: %d", a.status)
+		}
+		if a := s.do("OPTIONS", base+"live.m3u8"); a.status != 204 || a.header.Get("Access-Control-Allow-Methods") == "" {
+			t.Errorf("OPTIONS: %d", a.status)
+		}
+	})
+	t.Run("expired", func(t *testing.T) {
+		expires = time.Now().Add(-time.Second)
+		for file, want := range map[string]int{"live.m3u8": 403, "live.m3u8?_HLS_msn=3": 403, "seg7.mp4": 200, "init0.mp4": 200, "part97.mp4": 200} {
+			if a := s.do("GET", "/live/old/"+run+"/"+file); a.status != want {
+				t.Errorf("%s: %d %s", file, a.status, a.body)
+			}
+		}
+		if a := s.do("GET", "/live/old/index.m3u8"); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	})
+}
+
+func TestBlockedRequestsAreBounded(t *testing.T) {
+	s := newStudio(t, Config{MaxBlocked: 2})
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+	media := s.media("a")
+	results := make(chan answer, 2)
+	for range 2 {
+		go func() { results <- s.do("GET", media+"&_HLS_msn=3") }()
+	}
+	eventually(t, "two blocked requests", func() bool { return s.hls.Stats().Blocked == 2 })
+	if a := s.do("GET", media+"&_HLS_msn=3"); a.status != 503 || !strings.Contains(a.body, "overloaded") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	p.Close()
+	<-results
+	<-results
+}
+
+// A player that has gone ends its blocked request, and one that reads nothing
+// loses its connection, while the others and the publisher notice nothing.
+func TestDeadViewers(t *testing.T) {
+	s := newStudio(t, Config{WriteTimeout: 50 * time.Millisecond})
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	v, a := stillTracks(t)
+	units := synthetic(v, a, 30, 2, 5*second, time.Millisecond)
+	picture := make([]byte, 200<<10) // in all more than socket buffers hold
+	for _, u := range units {
+		if isVideo(u) && u.DTS < 2*second && u.DTS > second {
+			u.Data = picture
+		}
+	}
+	write(t, p, units)
+	media := s.media("a")
+	base, _, _ := strings.Cut(media, "live.m3u8")
+	eventually(t, "the first segment", func() bool { return s.do("HEAD", base+"seg1.mp4").status == 200 })
+
+	address := strings.TrimPrefix(s.http.URL, "http://")
+	gone, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(gone, "GET "+media+"&_HLS_msn=4 HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a blocked request", func() bool { return s.hls.Stats().Blocked == 1 })
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the request to end", func() bool { return s.hls.Stats().Blocked == 0 })
+
+	dead, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = dead.Close() }()
+	if err := dead.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(dead, "GET "+base+"seg1.mp4 HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	// Closing waits for all handlers, so it returns only if the dead one's was ended.
+	s.http.Config.SetKeepAlivesEnabled(false)
+	p.Close()
+	s.http.Close()
+}
+
+func TestViewersAreCounted(t *testing.T) {
+	s := newStudio(t, Config{MaxViewers: 2})
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+	viewers := func() int { return p.Stream().Stats().Viewers }
+	first := s.media("a")
+	if viewers() != 0 {
+		t.Error("the index alone is no viewer")
+	}
+	s.get(first)
+	s.get(first)
+	base, _, _ := strings.Cut(first, "?")
+	s.get(base)
+	s.get(base + "?viewer=nonsense")
+	if n := viewers(); n != 1 {
+		t.Errorf("%d viewers, want 1", n)
+	}
+	result := make(chan answer)
+	second := s.media("a")
+	go func() { result <- s.do("GET", second+"&_HLS_msn=3") }()
+	eventually(t, "two viewers", func() bool { return viewers() == 2 })
+	s.get(s.media("a"))
+	if n := viewers(); n != 2 {
+		t.Errorf("%d viewers counted beyond the limit", n)
+	}
+	eventually(t, "a blocked request", func() bool { return s.hls.Stats().Blocked == 1 })
+	s.hls.sweep(time.Now().Add(9 * time.Second))
+	if n := viewers(); n != 1 {
+		t.Errorf("%d viewers; one has gone, one waits", n)
+	}
+	out := p.Stream()
+	before := bytesOut(s)
+	s.get(first)
+	if bytesOut(s) == before {
+		t.Error("what is sent isn't counted")
+	}
+	p.Close()
+	<-result
+	eventually(t, "no viewers after the end", func() bool { return out.Stats().Viewers == 0 })
+}
+
+func bytesOut(s *studio) uint64 {
+	_, n := s.hub.Traffic()
+	return n
+}
+
+func TestNoNews(t *testing.T) {
+	m := &muxer{}
+	m.state.Store(&state{target: time.Millisecond, changed: make(chan struct{})})
+	s := &Server{config: Config{}.withDefaults()}
+	_, p := s.wait(t.Context(), m, func(*state) bool { return false })
+	if p == nil || p.Status != http.StatusServiceUnavailable || p.Code != "no_news" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestCloseAnswersEverybody(t *testing.T) {
+	s := newStudio(t, Config{})
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+	media := s.media("a")
+	result := make(chan answer)
+	go func() { result <- s.do("GET", media+"&_HLS_msn=3") }()
+	eventually(t, "a blocked reload", func() bool { return s.hls.Stats().Blocked == 1 })
+	s.hls.Close()
+	if a := <-result; a.status != 200 || !strings.Contains(a.body, "ENDLIST") {
+		t.Errorf("%d", a.status)
+	}
+	s.hls.Close()
+	s.publish(hub.Broadcast{StreamID: "b"}, "q").Close() // opens nothing
+	if n := s.hls.Stats().Muxers; n != 1 {
+		t.Errorf("%d muxers", n)
+	}
+}
