@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/gen/client"
+)
+
+// contract finds operations of the API document.
+var contract = sync.OnceValues(func() (routers.Router, error) {
+	doc, err := api.GetSpec()
+	if err != nil {
+		return nil, err
+	}
+	return legacy.NewRouter(doc)
+})
+
+// checked is a transport that holds each answer against the API document.
+type checked struct{ t testing.TB }
+
+func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	router, err := contract()
+	if err != nil {
+		return nil, err
+	}
+	bare := r.Clone(r.Context())
+	bare.URL.Scheme, bare.URL.Host, bare.Host = "", "", ""
+	route, params, err := router.FindRoute(bare)
+	if err != nil {
+		c.t.Errorf("%s %s is not in the API document: %v", r.Method, r.URL.Path, err)
+		return resp, nil
+	}
+	err = openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: bare, PathParams: params, Route: route},
+		Status:                 resp.StatusCode, Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	})
+	if err != nil {
+		c.t.Errorf("%s %s answered against the API document: %v\n%s", r.Method, r.URL.Path, err, body)
+	}
+	return resp, nil
+}
+
+// tenant is one tenant of a server with all its credentials.
+type tenant struct {
+	t testing.TB
+	*client.ClientWithResponses
+
+	id, email, password, token, apiKey string
+}
+
+// signUp registers a tenant and makes an API key, which it uses from then on.
+func signUp(t testing.TB, s *server) *tenant {
+	t.Helper()
+	a := &tenant{t: t, email: strings.ToLower(rand.Text()) + "@e2e.example", password: "pw-" + rand.Text()}
+	credentials := func(_ context.Context, r *http.Request) error {
+		if a.apiKey != "" {
+			r.Header.Set("Authorization", "Bearer "+a.apiKey)
+		} else if a.token != "" {
+			r.Header.Set("Authorization", "Bearer "+a.token)
+		}
+		return nil
+	}
+	var err error
+	a.ClientWithResponses, err = client.NewClientWithResponses(s.url,
+		client.WithHTTPClient(&http.Client{Transport: checked{t}, Timeout: 30 * time.Second}), client.WithRequestEditorFn(credentials))
+	require.NoError(t, err)
+
+	login := created(a.RegisterWithResponse(t.Context(), api.Registration{TenantName: t.Name(), Name: "Ada", Email: a.email, Password: a.password}))(t)
+	a.id, a.token = login.Tenant.ID, login.Token
+	key := created(a.CreateAPIKeyWithResponse(t.Context(), api.APIKeyInput{Name: "e2e"}))(t)
+	require.NotNil(t, key.Key)
+	a.apiKey = *key.Key
+	return a
+}
+
+// creation is what the client returns for a POST.
+type creation[T any] interface {
+	GetJSON201() *T
+	GetBody() []byte
+	StatusCode() int
+}
+
+// created is what a POST made; anything else fails the test.
+func created[T any](answer creation[T], err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		require.Equal(t, http.StatusCreated, answer.StatusCode(), "%s", answer.GetBody())
+		return *answer.GetJSON201()
+	}
+}
+
+// newStream makes a stream of a mode.
+func (a *tenant) newStream(mode api.StreamMode, reconnectWindowSec int) api.Stream {
+	a.t.Helper()
+	return created(a.CreateStreamWithResponse(a.t.Context(), api.StreamInput{
+		Name: "Launch", Mode: &mode, ReconnectWindowSec: &reconnectWindowSec,
+	}))(a.t)
+}
+
+// target is the URL that encoders publish to.
+func target(s api.Stream) string { return s.IngestURL + "/" + s.StreamKey }
+
+func (a *tenant) stream(id string) api.Stream {
+	a.t.Helper()
+	answer, err := a.GetStreamWithResponse(a.t.Context(), id)
+	require.NoError(a.t, err)
+	require.NotNil(a.t, answer.JSON200, "%s", answer.Body)
+	return *answer.JSON200
+}
+
+// await waits until the stream has the status.
+func (a *tenant) await(id string, status api.StreamStatus) api.Stream {
+	a.t.Helper()
+	var s api.Stream
+	until(a.t, "the stream is "+string(status), func() bool {
+		s = a.stream(id)
+		return s.Status == status
+	})
+	return s
+}
+
+// playback is a playback URL of the stream.
+func (a *tenant) playback(id string) api.PlaybackURL {
+	a.t.Helper()
+	return created(a.CreatePlaybackURLWithResponse(a.t.Context(), id, api.PlaybackURLInput{}))(a.t)
+}
+
+// deliveries are the endpoint's deliveries, oldest first.
+func (a *tenant) deliveries(endpoint string) []api.WebhookDelivery {
+	a.t.Helper()
+	limit := 200
+	answer, err := a.ListWebhookDeliveriesWithResponse(a.t.Context(), endpoint, &api.ListWebhookDeliveriesParams{Limit: &limit})
+	require.NoError(a.t, err)
+	require.NotNil(a.t, answer.JSON200, "%s", answer.Body)
+	list := *answer.JSON200
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	return list
+}

@@ -1,0 +1,85 @@
+// Package e2e tests the built binary as a whole: real processes, a real
+// PostgreSQL, ffmpeg as encoder and player, Chromium, and kill -9.
+package e2e
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"showfloor/internal/dbtest"
+)
+
+// together is how many tests run at a time: they wait most of the time, since
+// media comes at its own speed.
+const together = "3"
+
+// showfloorBinary is the program under test: SHOWFLOOR_BIN, or built here.
+var showfloorBinary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("SHOWFLOOR_BIN"); path != "" {
+		return path, nil
+	}
+	folder, err := scratch()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "showfloor")
+	out, err := exec.Command("go", "build", "-o", path, "showfloor/cmd/showfloor").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build showfloor: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// sampleClip is the clip that is published: SHOWFLOOR_SAMPLE, or made here.
+var sampleClip = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("SHOWFLOOR_SAMPLE"); path != "" {
+		return path, nil
+	}
+	folder, err := scratch()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "sample.mp4")
+	out, err := exec.Command("ffmpeg", "-hide_banner", "-nostdin", "-loglevel", "error",
+		"-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=30", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000",
+		"-t", "30", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-b:v", "2500k", "-maxrate", "2500k",
+		"-bufsize", "2500k", "-g", "60", "-keyint_min", "60", "-sc_threshold", "0", "-c:a", "aac", "-b:a", "128k", "-ac", "2",
+		path).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("make the sample: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// scratch is a folder of this run that other accounts may enter.
+var scratch = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "showfloor-e2e-")
+	if err != nil {
+		return "", err
+	}
+	return folder, os.Chmod(folder, 0o755)
+})
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", together); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	dbtest.Main(m, removeScratch)
+}
+
+func removeScratch() error {
+	folder, err := scratch()
+	return errors.Join(err, os.RemoveAll(folder))
+}

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// transcript collects what a process writes; it can be read meanwhile.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *transcript) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(b)
+}
+
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+func (w *transcript) has(text string) bool { return strings.Contains(w.String(), text) }
+
+// process is a program that runs beside the test and never outlives it.
+type process struct {
+	cmd      *exec.Cmd
+	out, err transcript
+	ended    chan struct{}
+	code     int // when ended
+}
+
+// launch starts the command; it is killed at the test's end if it still runs.
+func launch(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &p.out, &p.err
+	// What a program leaves behind must not keep us waiting for its output.
+	cmd.WaitDelay = 5 * time.Second
+	require.NoError(t, cmd.Start())
+	go func() {
+		defer close(p.ended)
+		_ = cmd.Wait()
+		p.code = cmd.ProcessState.ExitCode()
+	}()
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// kill is kill -9; it returns when the process is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended already
+	<-p.ended
+}
+
+// interrupt is Ctrl-C; it returns the exit code.
+func (p *process) interrupt(t testing.TB) int {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGINT); !errors.Is(err, os.ErrProcessDone) {
+		require.NoError(t, err)
+	}
+	return p.wait(t)
+}
+
+// wait returns the exit code.
+func (p *process) wait(t testing.TB) int {
+	t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		t.Fatalf("%s did not end within %s", p.cmd.Path, patience)
+	}
+	return p.code
+}
+
+// encode publishes the sample to the target at its own speed, over and over.
+func encode(t testing.TB, target string) *process {
+	t.Helper()
+	return ffmpeg(t, "-re", "-stream_loop", "-1", "-i", clip(t), "-c", "copy", "-f", "flv", target)
+}
+
+func ffmpeg(t testing.TB, args ...string) *process {
+	t.Helper()
+	return launch(t, exec.Command("ffmpeg", append([]string{"-hide_banner", "-nostdin", "-loglevel", "warning"}, args...)...))
+}
+
+func clip(t testing.TB) string {
+	t.Helper()
+	path, err := sampleClip()
+	require.NoError(t, err)
+	return path
+}

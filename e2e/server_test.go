@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/dbtest"
+)
+
+// server is one showfloor on a data folder and ports of its own. The ports stay
+// the same over restarts.
+type server struct {
+	*process
+
+	dir      string
+	url      string // of the API
+	admin    string // of the admin port
+	rtmp     string // host:port
+	settings map[string]string
+	// log is the standard error output of all starts, out the standard output.
+	log, banners string
+	took         time.Duration // of the last start
+}
+
+// option changes a setting before the first start.
+type option func(t testing.TB, s *server)
+
+// set is one setting.
+func set(name, value string) option {
+	return func(_ testing.TB, s *server) { s.settings[name] = value }
+}
+
+// onTestDatabase is quicker than a PostgreSQL of the server's own.
+func onTestDatabase(t testing.TB, s *server) {
+	t.Helper()
+	s.settings["DATABASE_URL"] = dbtest.New(t).Config().ConnString()
+}
+
+// prepare chooses folder and ports, and starts nothing.
+func prepare(t testing.TB, options ...option) *server {
+	t.Helper()
+	s := &server{dir: dataDir(t)}
+	http, admin := freeAddr(t), freeAddr(t)
+	s.rtmp = freeAddr(t)
+	s.url, s.admin = "http://"+http, "http://"+admin
+	s.settings = map[string]string{
+		"DATA_DIR": s.dir, "HTTP_ADDR": http, "PUBLIC_URL": s.url, "ADMIN_ADDR": admin, "RTMP_ADDR": s.rtmp,
+		"WEBHOOK_RETRY_SCHEDULE": "0s,200ms,200ms,500ms,500ms,1s,1s,1s",
+	}
+	for _, o := range options {
+		o(t, s)
+	}
+	t.Cleanup(func() { s.finish(t) })
+	return s
+}
+
+// serve starts a server and waits until it is ready.
+func serve(t testing.TB, options ...option) *server {
+	t.Helper()
+	s := prepare(t, options...)
+	s.start(t)
+	return s
+}
+
+// start starts it, again if it ran before.
+func (s *server) start(t testing.TB) {
+	t.Helper()
+	s.keepLog()
+	began := time.Now()
+	s.process = launch(t, s.command(t))
+	until(t, "the server is ready", func() bool {
+		if !s.running() {
+			t.Fatalf("the server ended with code %d:\n%s", s.code, s.err.String())
+		}
+		return s.out.has("is ready")
+	})
+	s.took = time.Since(began)
+}
+
+func (s *server) command(t testing.TB) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(binary(t), "serve")
+	cmd.Env = environ(s.settings)
+	cmd.Dir = s.dir // relative paths must not lead into the repository
+	return cmd
+}
+
+// environ is a clean environment: what the tester has set doesn't count.
+func environ(settings map[string]string) []string {
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		env = append(env, name+"="+settings[name])
+	}
+	return env
+}
+
+// keepLog saves the output of the start before the next one.
+func (s *server) keepLog() {
+	if s.process != nil {
+		s.log += s.err.String()
+		s.banners += s.out.String()
+		s.process = nil
+	}
+}
+
+// said is everything that the server has written so far.
+func (s *server) said() string {
+	if s.process == nil {
+		return s.banners + s.log
+	}
+	return s.banners + s.out.String() + s.log + s.err.String()
+}
+
+// finish stops the server in order at the end of the test, which also ends its
+// database, and shows its log when the test has failed.
+func (s *server) finish(t testing.TB) {
+	t.Helper()
+	if s.process != nil && s.running() {
+		if code := s.interrupt(t); code != 0 {
+			t.Errorf("the server stopped with code %d", code)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the server said:\n%s", s.said())
+	}
+}
+
+// postgres is the process id of the built-in PostgreSQL, 0 when none runs.
+func (s *server) postgres() int {
+	text, err := os.ReadFile(filepath.Join(s.dir, "postgres", "data", "postmaster.pid"))
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, _ := strconv.Atoi(first)
+	if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); err != nil {
+		return 0
+	}
+	return pid
+}
+
+func binary(t testing.TB) string {
+	t.Helper()
+	path, err := showfloorBinary()
+	require.NoError(t, err)
+	return path
+}
+
+// dataDir is a folder that the account which PostgreSQL runs under can reach;
+// t.TempDir's path is closed to it, and too long for a Unix socket.
+func dataDir(t testing.TB) string {
+	t.Helper()
+	root, err := scratch()
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp(root, "data-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
+}
+
+// freeAddr is an address on this machine that nobody listens on. It is below
+// the ports that the kernel gives to outgoing connections, so that it is still
+// free after a restart.
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(12000+rand.IntN(20000)))
+		listener, err := net.Listen("tcp", addr)
+		if err == nil {
+			require.NoError(t, listener.Close())
+			return addr
+		}
+	}
+	t.Fatal("no free port found")
+	return ""
+}

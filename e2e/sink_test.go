@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+)
+
+// arrival is one attempt that reached the sink.
+type arrival struct {
+	delivery string
+	api.EventEnvelope
+}
+
+// sink is a tenant's server: an endpoint that takes webhooks, checks both
+// signatures of each, and keeps them.
+type sink struct {
+	t        testing.TB
+	endpoint api.WebhookEndpoint
+	// hold, when it isn't nil, is called before the answer.
+	hold func(a arrival)
+
+	mu       sync.Mutex
+	arrivals []arrival
+}
+
+// newSink registers the endpoint for the events, all when there are none.
+func newSink(t testing.TB, a *tenant, hold func(arrival), events ...api.EventName) *sink {
+	t.Helper()
+	s := &sink{t: t, hold: hold}
+	var registered sync.WaitGroup
+	registered.Add(1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		registered.Wait() // the signature's key is known then
+		s.take(w, r)
+	}))
+	t.Cleanup(receiver.Close)
+	s.endpoint = created(a.CreateWebhookWithResponse(t.Context(), api.WebhookEndpointInput{URL: receiver.URL + "/hooks", Events: events}))(t)
+	require.NotNil(t, s.endpoint.Secret)
+	registered.Done()
+	return s
+}
+
+func (s *sink) take(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the server was killed while it sent
+	}
+	s.verify(r.Header, body)
+	a := arrival{delivery: r.Header.Get("X-Service-Delivery")}
+	if assert.NoError(s.t, json.Unmarshal(body, &a.EventEnvelope)) {
+		assert.Equal(s.t, string(a.Event), r.Header.Get("X-Service-Event"))
+	}
+	s.mu.Lock()
+	s.arrivals = append(s.arrivals, a)
+	s.mu.Unlock()
+	if s.hold != nil {
+		s.hold(a)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// verify checks our signature and that of Standard Webhooks.
+func (s *sink) verify(h http.Header, body []byte) {
+	key := *s.endpoint.Secret
+	assert.Equal(s.t, "sha256="+hex.EncodeToString(mac([]byte(key), body)), h.Get("X-Service-Signature"))
+	decoded, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(key, "whsec_"))
+	assert.NoError(s.t, err)
+	signed := append([]byte(h.Get("Webhook-Id")+"."+h.Get("Webhook-Timestamp")+"."), body...)
+	assert.Equal(s.t, "v1,"+base64.StdEncoding.EncodeToString(mac(decoded, signed)), h.Get("Webhook-Signature"))
+}
+
+func mac(key, data []byte) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write(data)
+	return m.Sum(nil)
+}
+
+// all are the attempts so far, oldest first.
+func (s *sink) all() []arrival {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]arrival(nil), s.arrivals...)
+}
+
+// about are the names of the events about a stream in the order in which they
+// first arrived, repeated attempts left out.
+func (s *sink) about(streamID string) []api.EventName {
+	var names []api.EventName
+	seen := map[string]bool{}
+	for _, a := range s.all() {
+		if a.Data["streamId"] == streamID && !seen[a.delivery] {
+			seen[a.delivery] = true
+			names = append(names, a.Event)
+		}
+	}
+	return names
+}
+
+// await waits until so many different events about the stream have arrived.
+func (s *sink) await(streamID string, n int) []api.EventName {
+	s.t.Helper()
+	until(s.t, "webhooks about the stream", func() bool { return len(s.about(streamID)) >= n })
+	return s.about(streamID)
+}
+
+// settled waits until nothing is under way to the endpoint any more.
+func (s *sink) settled(a *tenant) []api.WebhookDelivery {
+	s.t.Helper()
+	var list []api.WebhookDelivery
+	until(s.t, "all deliveries are made", func() bool {
+		list = a.deliveries(s.endpoint.ID)
+		for _, d := range list {
+			if d.Status != api.WebhookDeliveryStatusDelivered {
+				return false
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// within fails the test when the wait is longer; for what can't be polled.
+func within(t testing.TB, what string, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		t.Fatalf("waited %s for: %s", patience, what)
+	}
+}
