@@ -24,14 +24,11 @@ const suspendedPause = time.Minute
 // records it. It returns when to call again, or the zero time when the delivery
 // is at its end. It may run twice; what arrived twice carries the same id.
 func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Time, err error) {
-	d, err := db.New(s.Pool).GetDeliveryForAttempt(ctx, deliveryID)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return time.Time{}, nil // older than what is kept
+	found, err := s.load.do(ctx, deliveryID)
+	if err != nil || found == nil { // older than what is kept
+		return time.Time{}, err
 	}
-	if err != nil {
-		return time.Time{}, fmt.Errorf("get delivery: %w", err)
-	}
-	now := s.Now()
+	d, now := *found, s.Now()
 	switch {
 	case d.Status == "delivered" || d.Status == "failed":
 		return time.Time{}, nil
@@ -70,18 +67,14 @@ func observed(o outcome) string {
 
 // record writes the attempt down and, after the first one, starts the delivery
 // that waits behind.
-func (s *Service) record(ctx context.Context, d db.GetDeliveryForAttemptRow, o outcome) (again time.Time, err error) {
+func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, o outcome) (again time.Time, err error) {
 	p, again, err := recording(d, o, s.Now(), s.Schedule)
 	if err != nil {
 		return time.Time{}, err
 	}
 	if !o.gone {
-		n, err := db.New(s.Pool).RecordLoneAttempt(ctx, db.RecordLoneAttemptParams(p))
-		if err != nil {
-			return time.Time{}, fmt.Errorf("record attempt: %w", err)
-		}
-		if n == 1 {
-			return again, nil
+		if done, err := s.recordLone.do(ctx, p); err != nil || done {
+			return again, err
 		}
 	}
 	err = postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
@@ -111,7 +104,7 @@ func (s *Service) release(ctx context.Context, tx pgx.Tx, next *string, attempts
 	return s.Events.Deliver(ctx, tx, *next)
 }
 
-func (s *Service) giveUp(ctx context.Context, d db.GetDeliveryForAttemptRow, why string) error {
+func (s *Service) giveUp(ctx context.Context, d db.ListDeliveriesForAttemptRow, why string) error {
 	return postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
 		next, err := db.New(tx).GiveUpDelivery(ctx, db.GiveUpDeliveryParams{TenantID: d.TenantID, ID: d.ID, Error: &why})
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -125,7 +118,7 @@ func (s *Service) giveUp(ctx context.Context, d db.GetDeliveryForAttemptRow, why
 }
 
 // disable stops an endpoint that asked for it.
-func (s *Service) disable(ctx context.Context, q *db.Queries, d db.GetDeliveryForAttemptRow, why string) error {
+func (s *Service) disable(ctx context.Context, q *db.Queries, d db.ListDeliveriesForAttemptRow, why string) error {
 	n, err := q.DisableWebhookEndpoint(ctx, db.DisableWebhookEndpointParams{
 		TenantID: d.TenantID, ID: d.EndpointID, DisabledReason: &why, Now: s.Now(),
 	})
@@ -150,7 +143,7 @@ type logEntry struct {
 }
 
 // recording decides what becomes of a delivery after an attempt.
-func recording(d db.GetDeliveryForAttemptRow, o outcome, now time.Time, schedule []time.Duration) (p db.RecordAttemptParams, again time.Time, err error) {
+func recording(d db.ListDeliveriesForAttemptRow, o outcome, now time.Time, schedule []time.Duration) (p db.RecordAttemptParams, again time.Time, err error) {
 	took := o.took.Milliseconds()
 	p = db.RecordAttemptParams{
 		TenantID: d.TenantID, ID: d.ID, Attempts: d.Attempts,

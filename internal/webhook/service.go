@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/gen/db"
 	"showfloor/internal/event"
 	"showfloor/internal/secret"
 )
@@ -33,7 +34,9 @@ type Config struct {
 // Service holds the use cases.
 type Service struct {
 	Config
-	client *http.Client
+	client     *http.Client
+	load       batcher[string, *db.ListDeliveriesForAttemptRow]
+	recordLone batcher[db.RecordAttemptParams, bool]
 }
 
 // New makes the service.
@@ -44,7 +47,9 @@ func New(c Config) *Service {
 	if c.Observe == nil {
 		c.Observe = func(string, time.Duration) {}
 	}
-	return &Service{Config: c, client: newClient(c.AllowPrivate)}
+	s := &Service{Config: c, client: newClient(c.AllowPrivate)}
+	s.load.query, s.recordLone.query = s.loadDeliveries, s.recordLoneAttempts
+	return s
 }
 
 // DefaultSchedule is the pause before the second and each further attempt.

@@ -1,0 +1,69 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+)
+
+// loadDeliveries reads deliveries for their next attempts; nil for one that is
+// not there.
+func (s *Service) loadDeliveries(ctx context.Context, ids []string) ([]*db.ListDeliveriesForAttemptRow, error) {
+	rows, err := db.New(s.Pool).ListDeliveriesForAttempt(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("get deliveries: %w", err)
+	}
+	byID := make(map[string]*db.ListDeliveriesForAttemptRow, len(rows))
+	for i := range rows {
+		byID[rows[i].ID] = &rows[i]
+	}
+	out := make([]*db.ListDeliveriesForAttemptRow, len(ids))
+	for i, deliveryID := range ids {
+		out[i] = byID[deliveryID]
+	}
+	return out, nil
+}
+
+// recordLoneAttempts writes attempts down, in one commit. It tells for each
+// whether it did: not for a delivery that another one waits for, that somebody
+// holds, or whose attempt another worker has recorded.
+func (s *Service) recordLoneAttempts(ctx context.Context, attempts []db.RecordAttemptParams) ([]bool, error) {
+	var p db.RecordLoneAttemptsParams
+	for _, a := range attempts {
+		p.ID = append(p.ID, a.ID)
+		p.TenantID = append(p.TenantID, a.TenantID)
+		p.Attempts = append(p.Attempts, a.Attempts)
+		p.Status = append(p.Status, a.Status)
+		p.NextAttemptAt = append(p.NextAttemptAt, orZero(a.NextAttemptAt))
+		p.ResponseStatus = append(p.ResponseStatus, orZero(a.ResponseStatus))
+		p.ResponseBody = append(p.ResponseBody, orZero(a.ResponseBody))
+		p.DurationMs = append(p.DurationMs, orZero(a.DurationMs))
+		p.Error = append(p.Error, orZero(a.Error))
+		p.Entry = append(p.Entry, string(a.Entry))
+		p.DeliveredAt = append(p.DeliveredAt, orZero(a.DeliveredAt))
+	}
+	ids, err := db.New(s.Pool).RecordLoneAttempts(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("record attempts: %w", err)
+	}
+	recorded := make(map[string]bool, len(ids))
+	for _, deliveryID := range ids {
+		recorded[deliveryID] = true
+	}
+	out := make([]bool, len(attempts))
+	for i, a := range attempts {
+		out[i] = recorded[a.ID]
+	}
+	return out, nil
+}
+
+// orZero is the value, or the zero value that the query takes for NULL.
+func orZero[T string | int32 | time.Time](v *T) T {
+	if v == nil {
+		var zero T
+		return zero
+	}
+	return *v
+}
