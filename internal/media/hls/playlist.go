@@ -100,11 +100,16 @@ func (w *window) playlist() (full, delta []byte) {
 	return full, delta
 }
 
-// beginning tells whether there are parts, but no segment yet. Players take a
-// playlist without any segment for an error, so one is listed then of which
-// they are told that it can't be fetched.
-func (w *window) beginning(list []*segment) bool {
-	return w.lowLatency && len(list) == 1 && list[0].msn == 1 && !list[0].complete
+// gaps is the number of leading gaps that the list still has.
+func (w *window) gaps(list []*segment) int {
+	if !w.lowLatency || w.sealed || len(list) == 0 || list[0].msn != leadingGaps {
+		return 0
+	}
+	complete := len(list)
+	if !list[complete-1].complete {
+		complete--
+	}
+	return max(leadingGaps-complete, 0)
 }
 
 func (w *window) header(list []*segment) []byte {
@@ -123,9 +128,7 @@ func (w *window) header(list []*segment) []byte {
 	if len(list) > 0 {
 		first = list[0].msn
 	}
-	if w.beginning(list) {
-		first--
-	}
+	first -= uint64(w.gaps(list))
 	b = fmt.Appendf(b, "\n#EXT-X-MEDIA-SEQUENCE:%d\n", first)
 	if w.passed > 0 {
 		b = fmt.Appendf(b, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", w.passed)
@@ -141,7 +144,7 @@ func (w *window) header(list []*segment) []byte {
 // body writes the segments from index from on, with parts from index withParts on.
 func (w *window) body(b []byte, list []*segment, from, withParts int) []byte {
 	var mapped *configuration
-	if w.beginning(list) {
+	for range w.gaps(list) {
 		b = fmt.Appendf(b, "#EXT-X-GAP\n#EXTINF:%d.00000,\ngap.mp4\n", w.target)
 	}
 	for i := from; i < len(list); i++ {

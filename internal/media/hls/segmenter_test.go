@@ -74,7 +74,7 @@ func (b *bench) check(strict bool) {
 	for i, s := range b.w.segments {
 		first := uint64(0)
 		if b.w.lowLatency {
-			first = 1
+			first = leadingGaps
 		}
 		if s.msn != first+uint64(i) || len(s.parts) == 0 {
 			b.t.Fatalf("segment %d has number %d and %d parts", i, s.msn, len(s.parts))

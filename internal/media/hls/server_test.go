@@ -60,14 +60,14 @@ func (s *studio) waitPlayable(want string) {
 func TestBlockedReloadWakes(t *testing.T) {
 	s := newStudio(t, Config{})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
-	first, rest := upTo(lowLatencyUnits(t, 10*second), 2300*time.Millisecond)
+	first, rest := upTo(lowLatencyUnits(t, 4500*time.Millisecond), 2300*time.Millisecond)
 	write(t, p, first)
 	s.waitPlayable("a/p")
 	media := s.media("a")
 	eventually(t, "the first parts", func() bool { return strings.Contains(s.get(media), "part10.mp4\",INDEPENDENT") })
 	results := make(chan answer, 3)
 	base, _, _ := strings.Cut(media, "live.m3u8")
-	for _, path := range []string{media + "&_HLS_msn=2&_HLS_part=2", media + "&_HLS_msn=2", base + "part11.mp4"} {
+	for _, path := range []string{media + "&_HLS_msn=4&_HLS_part=2", media + "&_HLS_msn=4", base + "part11.mp4"} {
 		go func() { results <- s.do("GET", path) }()
 	}
 	eventually(t, "three blocked requests", func() bool { return s.hls.Stats().Blocked == 3 })
@@ -87,7 +87,7 @@ func TestBlockedReloadWakes(t *testing.T) {
 	}
 	delta := s.get(media + "&_HLS_skip=YES")
 	if full := s.get(media); strings.Contains(delta, "SKIPPED") || full == "" {
-		t.Errorf("ten seconds are too few to leave any out:\n%s", delta)
+		t.Errorf("five seconds are too few to leave any out:\n%s", delta)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestSealAnswersTheBlocked(t *testing.T) {
 	media := s.media("a")
 	base, _, _ := strings.Cut(media, "live.m3u8")
 	results := make(chan answer, 2)
-	go func() { results <- s.do("GET", media+"&_HLS_msn=3") }()
+	go func() { results <- s.do("GET", media+"&_HLS_msn=5") }()
 	eventually(t, "a blocked reload", func() bool { return s.hls.Stats().Blocked == 1 })
 	p.Close()
 	if a := <-results; a.status != 200 || !strings.HasSuffix(a.body, "#EXT-X-ENDLIST\n") || strings.Contains(a.body, "PRELOAD") {
@@ -111,11 +111,11 @@ func TestSealAnswersTheBlocked(t *testing.T) {
 	if st.Muxers != 1 || st.Live != 0 || st.MediaBytes == 0 {
 		t.Errorf("%+v", st)
 	}
-	s.get(base + "seg1.mp4")
+	s.get(base + "seg3.mp4")
 	s.hls.sweep(time.Now().Add(59 * time.Second))
-	s.get(base + "seg1.mp4")
+	s.get(base + "seg3.mp4")
 	s.hls.sweep(time.Now().Add(61 * time.Second))
-	if a := s.do("GET", base+"seg1.mp4"); a.status != 404 || s.hls.Stats().Muxers != 0 {
+	if a := s.do("GET", base+"seg3.mp4"); a.status != 404 || s.hls.Stats().Muxers != 0 {
 		t.Errorf("%d after the end", a.status)
 	}
 	if a := s.do("GET", "/live/token-a/index.m3u8"); a.status != 404 || !strings.Contains(a.body, `"code":"stream_not_live"`) {
@@ -206,16 +206,16 @@ func TestHTTP(t *testing.T) {
 	base := "/live/good/" + run + "/"
 	eventually(t, "all parts", func() bool { return strings.Contains(s.get(base+"live.m3u8"), "part98") })
 	media := s.do("GET", base+"live.m3u8")
-	segment := s.do("GET", base+"seg7.mp4")
+	segment := s.do("GET", base+"seg9.mp4")
 
 	t.Run("headers", func(t *testing.T) {
 		for path, want := range map[string][2]string{
 			"/live/good/index.m3u8":                   {"application/vnd.apple.mpegurl", "no-store"},
 			base + "live.m3u8":                        {"application/vnd.apple.mpegurl", "public, max-age=0, s-maxage=1"},
-			base + "live.m3u8?_HLS_msn=3":             {"application/vnd.apple.mpegurl", "public, max-age=12"},
-			base + "live.m3u8?_HLS_msn=3&_HLS_part=0": {"application/vnd.apple.mpegurl", "public, max-age=12"},
+			base + "live.m3u8?_HLS_msn=5":             {"application/vnd.apple.mpegurl", "public, max-age=12"},
+			base + "live.m3u8?_HLS_msn=5&_HLS_part=0": {"application/vnd.apple.mpegurl", "public, max-age=12"},
 			base + "init0.mp4":                        {"video/mp4", "public, max-age=86400, immutable"},
-			base + "seg7.mp4":                         {"video/mp4", "public, max-age=86400, immutable"},
+			base + "seg9.mp4":                         {"video/mp4", "public, max-age=86400, immutable"},
 			base + "part97.mp4":                       {"video/mp4", "public, max-age=86400, immutable"},
 		} {
 			for _, method := range []string{"GET", "HEAD"} {
@@ -242,7 +242,7 @@ func TestHTTP(t *testing.T) {
 		if a := s.do("GET", base+"live.m3u8", "Accept-Encoding", "gzip;q=0"); a.header.Get("Content-Encoding") != "" {
 			t.Error("compressed against the player's will")
 		}
-		if a := s.do("GET", base+"seg7.mp4", "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" {
+		if a := s.do("GET", base+"seg9.mp4", "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" {
 			t.Error("compressed media")
 		}
 	})
@@ -252,17 +252,17 @@ func TestHTTP(t *testing.T) {
 		}
 	})
 	t.Run("range", func(t *testing.T) {
-		a := s.do("GET", base+"seg7.mp4", "Range", "bytes=100-1299")
+		a := s.do("GET", base+"seg9.mp4", "Range", "bytes=100-1299")
 		if a.status != 206 || a.body != segment.body[100:1300] {
 			t.Errorf("%d, %d bytes, %v", a.status, len(a.body), a.header)
 		}
-		if a := s.do("GET", base+"seg7.mp4", "Range", "bytes=-50"); a.status != 206 || a.body != segment.body[len(segment.body)-50:] {
+		if a := s.do("GET", base+"seg9.mp4", "Range", "bytes=-50"); a.status != 206 || a.body != segment.body[len(segment.body)-50:] {
 			t.Errorf("%d, %d bytes", a.status, len(a.body))
 		}
-		if a := s.do("GET", base+"seg7.mp4", "Range", "bytes=99999999-"); a.status != 416 {
+		if a := s.do("GET", base+"seg9.mp4", "Range", "bytes=99999999-"); a.status != 416 {
 			t.Errorf("%d", a.status)
 		}
-		if a := s.do("GET", base+"seg7.mp4", "If-None-Match", segment.header.Get("ETag")); a.status != 304 {
+		if a := s.do("GET", base+"seg9.mp4", "If-None-Match", segment.header.Get("ETag")); a.status != 304 {
 			t.Errorf("%d", a.status)
 		}
 	})
@@ -277,12 +277,12 @@ func TestHTTP(t *testing.T) {
 	})
 	t.Run("refusals", func(t *testing.T) {
 		for path, want := range map[string]int{
-			"/live/forged/index.m3u8": 403, "/live/forged/" + run + "/seg7.mp4": 403,
+			"/live/forged/index.m3u8": 403, "/live/forged/" + run + "/seg9.mp4": 403,
 			"/live/old/index.m3u8": 200, "/live/other/" + run + "/live.m3u8": 404, "/live/other/index.m3u8": 404,
 			"/live/good/" + "0000000000000000/live.m3u8": 404, base + "seg1000.mp4": 404, base + "seg0.mp4": 404, base + "init9.mp4": 404,
 			base + "part5000.mp4": 404, base + "gap.mp4": 404, "/live/good/x": 404, "/elsewhere": 404,
-			base + "live.m3u8?_HLS_msn=x": 400, base + "live.m3u8?_HLS_part=1": 400, base + "live.m3u8?_HLS_msn=15": 400,
-			base + "live.m3u8?_HLS_msn=11&_HLS_part=40": 400, base + "live.m3u8?_HLS_skip=NO": 400,
+			base + "live.m3u8?_HLS_msn=x": 400, base + "live.m3u8?_HLS_part=1": 400, base + "live.m3u8?_HLS_msn=17": 400,
+			base + "live.m3u8?_HLS_msn=13&_HLS_part=40": 400, base + "live.m3u8?_HLS_skip=NO": 400,
 		} {
 			a := s.do("GET", path)
 			if a.status != want {
@@ -302,7 +302,7 @@ func TestHTTP(t *testing.T) {
 	})
 	t.Run("expired", func(t *testing.T) {
 		expires = time.Now().Add(-time.Second)
-		for file, want := range map[string]int{"live.m3u8": 403, "live.m3u8?_HLS_msn=3": 403, "seg7.mp4": 200, "init0.mp4": 200, "part97.mp4": 200} {
+		for file, want := range map[string]int{"live.m3u8": 403, "live.m3u8?_HLS_msn=5": 403, "seg9.mp4": 200, "init0.mp4": 200, "part97.mp4": 200} {
 			if a := s.do("GET", "/live/old/"+run+"/"+file); a.status != want {
 				t.Errorf("%s: %d %s", file, a.status, a.body)
 			}
@@ -320,10 +320,10 @@ func TestBlockedRequestsAreBounded(t *testing.T) {
 	media := s.media("a")
 	results := make(chan answer, 2)
 	for range 2 {
-		go func() { results <- s.do("GET", media+"&_HLS_msn=3") }()
+		go func() { results <- s.do("GET", media+"&_HLS_msn=5") }()
 	}
 	eventually(t, "two blocked requests", func() bool { return s.hls.Stats().Blocked == 2 })
-	if a := s.do("GET", media+"&_HLS_msn=3"); a.status != 503 || !strings.Contains(a.body, "overloaded") {
+	if a := s.do("GET", media+"&_HLS_msn=5"); a.status != 503 || !strings.Contains(a.body, "overloaded") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	p.Close()
@@ -347,14 +347,14 @@ func TestDeadViewers(t *testing.T) {
 	write(t, p, units)
 	media := s.media("a")
 	base, _, _ := strings.Cut(media, "live.m3u8")
-	eventually(t, "the first segment", func() bool { return s.do("HEAD", base+"seg1.mp4").status == 200 })
+	eventually(t, "the first segment", func() bool { return s.do("HEAD", base+"seg3.mp4").status == 200 })
 
 	address := strings.TrimPrefix(s.http.URL, "http://")
 	gone, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(gone, "GET "+media+"&_HLS_msn=4 HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(gone, "GET "+media+"&_HLS_msn=6 HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a blocked request", func() bool { return s.hls.Stats().Blocked == 1 })
@@ -371,7 +371,7 @@ func TestDeadViewers(t *testing.T) {
 	if err := dead.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(dead, "GET "+base+"seg1.mp4 HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(dead, "GET "+base+"seg3.mp4 HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	// Closing waits for all handlers, so it returns only if the dead one's was ended.
@@ -399,7 +399,7 @@ func TestViewersAreCounted(t *testing.T) {
 	}
 	result := make(chan answer)
 	second := s.media("a")
-	go func() { result <- s.do("GET", second+"&_HLS_msn=3") }()
+	go func() { result <- s.do("GET", second+"&_HLS_msn=5") }()
 	eventually(t, "two viewers", func() bool { return viewers() == 2 })
 	s.get(s.media("a"))
 	if n := viewers(); n != 2 {
@@ -442,7 +442,7 @@ func TestCloseAnswersEverybody(t *testing.T) {
 	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
 	media := s.media("a")
 	result := make(chan answer)
-	go func() { result <- s.do("GET", media+"&_HLS_msn=3") }()
+	go func() { result <- s.do("GET", media+"&_HLS_msn=5") }()
 	eventually(t, "a blocked reload", func() bool { return s.hls.Stats().Blocked == 1 })
 	s.hls.Close()
 	if a := <-result; a.status != 200 || !strings.Contains(a.body, "ENDLIST") {

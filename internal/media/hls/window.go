@@ -58,12 +58,18 @@ const (
 	standardTarget   = 4
 )
 
+// leadingGaps is how many segments that can't be fetched a low-latency list
+// begins with, until as many real ones are there: some players take a list for
+// an error that holds no segment, and others don't start before it spans three
+// target durations.
+const leadingGaps = 3
+
 func newWindow(lowLatency bool, maxBytes int) *window {
 	w := &window{lowLatency: lowLatency, maxBytes: maxBytes, target: standardTarget,
 		listFor: 20 * time.Second, keepFor: 4 * time.Second}
 	if lowLatency {
 		w.target, w.listFor, w.keepFor = lowLatencyTarget, 14*time.Second, 6*time.Second
-		w.nextMSN = 1 // 0 is the gap before the first segment
+		w.nextMSN = leadingGaps
 	}
 	return w
 }
