@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/browsertest"
+)
+
+// lowLatency is true while the player is less than 3 s behind the encoder.
+const lowLatency = `showfloorPlayer.hls.latency > 0 && showfloorPlayer.hls.latency < 3`
+
+// watchErrors makes the page note hls.js's errors of any kind, and the greatest
+// latency while it plays.
+const watchErrors = `(() => {
+	const page = globalThis.watched = { fatal: [], stalls: 0, latency: 0 };
+	const { hls, video } = showfloorPlayer;
+	hls.on('hlsError', (_, e) => {
+		if (e.fatal) page.fatal.push(e.details);
+		if (e.details === 'bufferStalledError') page.stalls++;
+	});
+	setInterval(() => { if (!video.paused) page.latency = Math.max(page.latency, hls.latency); }, 100);
+})()`
+
+// playing opens the player page on a playback URL and waits for pictures.
+func playing(t *testing.T, s *server, playbackURL string) (context.Context, *browsertest.Log) {
+	t.Helper()
+	tab := browsertest.New(t)
+	log := browsertest.Watch(t, tab)
+	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/player?src="+url.QueryEscape(playbackURL)))
+	browsertest.WaitFor(t, tab, `showfloorPlayer.hls && showfloorPlayer.video.currentTime > 1`)
+	return tab, log
+}
+
+// plays waits until the player has gone on for so many seconds.
+func plays(t *testing.T, tab context.Context, seconds string) {
+	t.Helper()
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`globalThis.from = showfloorPlayer.video.currentTime; undefined`))
+	browsertest.WaitFor(t, tab, `showfloorPlayer.video.currentTime > from + `+seconds)
+}
+
+func TestPlayerPageWithLowLatency(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	hooks := newSink(t, a, nil)
+	stream := a.newStream(api.StreamModeLOWLATENCY, 60)
+	first := encode(t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+
+	tab, log := playing(t, s, a.playback(stream.ID).URL)
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](watchErrors))
+	plays(t, tab, "5")
+	browsertest.WaitFor(t, tab, lowLatency)
+	require.Equal(t, "1280 × 720", browsertest.Value[string](t, tab, `document.getElementById("resolution").textContent`))
+	require.Equal(t, 1, a.stream(stream.ID).ViewerCount)
+	t.Logf("hls.js latency %.2f s, target %.2f s, at most %.2f s, %d stalls",
+		browsertest.Value[float64](t, tab, `showfloorPlayer.hls.latency`),
+		browsertest.Value[float64](t, tab, `showfloorPlayer.hls.targetLatency`), browsertest.Value[float64](t, tab, `watched.latency`),
+		browsertest.Value[int](t, tab, `watched.stalls`))
+	browsertest.Screenshot(t, tab, "e2e-player-low-latency")
+
+	// Another encoder takes over; the first one is told and ends.
+	second := encode(t, target(stream))
+	require.NotZero(t, first.wait(t))
+	require.Contains(t, first.err.String(), "Another encoder publishes this stream now.")
+	plays(t, tab, "4")
+	require.Equal(t, api.StreamStatusLIVE, a.stream(stream.ID).Status)
+
+	// The encoder goes away for a moment, within the reconnect window.
+	second.kill()
+	a.await(stream.ID, api.StreamStatusRECONNECTING)
+	third := encode(t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+	plays(t, tab, "4")
+	browsertest.WaitFor(t, tab, lowLatency)
+	require.Empty(t, browsertest.Value[[]string](t, tab, `watched.fatal`))
+	browsertest.Screenshot(t, tab, "e2e-player-after-reconnect")
+	require.Equal(t, []api.EventName{api.EventNameStreamStarted}, hooks.about(stream.ID), "it is one broadcast")
+
+	third.interrupt(t)
+	a.await(stream.ID, api.StreamStatusRECONNECTING)
+	require.Empty(t, log.Outside(s.url))
+	require.Empty(t, log.Complaints())
+}
+
+func TestPlayerPageWithStandardMode(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	stream := a.newStream(api.StreamModeSTANDARD, 0)
+	encoder := encode(t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+	tab, log := playing(t, s, a.playback(stream.ID).URL)
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](watchErrors))
+	plays(t, tab, "4")
+	encoder.interrupt(t)
+	browsertest.WaitFor(t, tab, `document.getElementById("message").textContent.includes("The broadcast has ended")`)
+	require.Empty(t, browsertest.Value[[]string](t, tab, `watched.fatal`))
+	require.Empty(t, log.Outside(s.url))
+	require.Empty(t, log.Complaints())
+}
+
+func TestPagesAndPorts(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+
+	tab := browsertest.New(t)
+	log := browsertest.Watch(t, tab)
+	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/docs"))
+	browsertest.WaitFor(t, tab, `document.body.innerText.includes("/v1/me/streams")`)
+	browsertest.Screenshot(t, tab, "e2e-docs")
+	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/openapi.json"))
+	browsertest.WaitFor(t, tab, `JSON.parse(document.body.innerText).openapi === "3.0.3"`)
+	require.Empty(t, log.Outside(s.url))
+	require.Empty(t, log.Complaints())
+
+	status, metrics := get(t.Context(), t, s.admin+"/metrics")
+	require.Equal(t, http.StatusOK, status)
+	for _, name := range []string{
+		"showfloor_http_request_seconds_bucket", "showfloor_streams_live 0", "showfloor_viewers 0", "showfloor_media_bytes_in_total",
+		"showfloor_pool_connections", "go_goroutines", `route="/openapi.json"`,
+	} {
+		require.Contains(t, metrics, name)
+	}
+	status, profiles := get(t.Context(), t, s.admin+"/debug/pprof/")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, profiles, "goroutine")
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"} {
+		status, body := get(t.Context(), t, s.url+path)
+		require.Equal(t, http.StatusNotFound, status, path)
+		require.True(t, strings.HasPrefix(body, `{"`), body)
+	}
+}
