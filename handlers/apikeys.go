@@ -6,13 +6,18 @@ import (
 	"showfloor/gen/api"
 	"showfloor/gen/db"
 	"showfloor/internal/account"
+	"showfloor/internal/id"
 	"showfloor/internal/timestamp"
 )
 
 // ListAPIKeys lists keys without the keys themselves.
 func (s *Server) ListAPIKeys(ctx context.Context, r api.ListAPIKeysRequestObject) (api.ListAPIKeysResponseObject, error) {
 	size := pageSize(r.Params.Limit)
-	rows, err := s.accounts.ListAPIKeys(ctx, callerFrom(ctx), r.Params.Cursor, size+1)
+	cursor, err := after(r.Params.Cursor, id.APIKey)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.accounts.ListAPIKeys(ctx, callerFrom(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}

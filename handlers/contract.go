@@ -83,6 +83,14 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 		if op.hasBody && r.ContentLength != 0 && !isJSON(r) {
 			return echo.NewHTTPError(http.StatusUnsupportedMediaType, "send the body as application/json")
 		}
+		if err := checkQuery(e, op); err != nil {
+			return err
+		}
+		if op.hasBody {
+			if err := readJSON(r); err != nil {
+				return err
+			}
+		}
 		params := make(map[string]string, len(e.ParamNames()))
 		for i, name := range e.ParamNames() {
 			params[name] = e.ParamValues()[i]
@@ -91,10 +99,12 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 			Request: r, PathParams: params, QueryParams: e.QueryParams(), Route: op.route, Options: c.options,
 		})
 		if err != nil {
-			if isTooLarge(err) {
-				return &http.MaxBytesError{Limit: maxBody}
-			}
 			return inputProblem(err)
+		}
+		if op.hasBody {
+			if err := checkBody(r, op); err != nil {
+				return err
+			}
 		}
 		return next(e)
 	}

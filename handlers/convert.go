@@ -8,6 +8,7 @@ import (
 
 	"github.com/oapi-codegen/nullable"
 
+	"showfloor/internal/id"
 	"showfloor/internal/timestamp"
 )
 
@@ -51,6 +52,15 @@ func pageSize(limit *int) int {
 		return defaultPage
 	}
 	return *limit
+}
+
+// after is where a list goes on: the id of the page before's last entry. What
+// can't be such an id is refused, since it would silently end or repeat the list.
+func after(cursor *string, kind id.Prefix) (*string, error) {
+	if cursor != nil && !kind.Matches(*cursor) {
+		return nil, badInput("cursor", "is not from a Link header of this list")
+	}
+	return cursor, nil
 }
 
 // page converts the rows of one page and links to the next one when the

@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -113,18 +111,6 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 		r.Body = http.MaxBytesReader(c.Response(), r.Body, maxBody)
 		return next(c)
 	}
-}
-
-// storable replaces path parameters that no database text can hold, so that
-// they are looked for, and missed, like any other unknown id.
-func storable(c echo.Context) {
-	values := c.ParamValues()
-	for i, v := range values {
-		if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
-			values[i] = "-"
-		}
-	}
-	c.SetParamValues(values...)
 }
 
 // isTooLarge tells whether the body exceeded its limit.

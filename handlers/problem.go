@@ -102,10 +102,21 @@ func describeHTTP(he *echo.HTTPError) api.Problem {
 	case http.StatusUnsupportedMediaType:
 		return plain(he.Code, "unsupported_media_type", "send the body as application/json")
 	case http.StatusBadRequest:
-		return plain(he.Code, "invalid_input", "the request is not valid")
+		return describeBinding(he)
 	default:
 		return plain(he.Code, strings.ReplaceAll(strings.ToLower(http.StatusText(he.Code)), " ", "_"), http.StatusText(he.Code))
 	}
+}
+
+// describeBinding names the parameter that the generated code couldn't read.
+func describeBinding(he *echo.HTTPError) api.Problem {
+	body := plain(he.Code, "invalid_input", "the request is not valid")
+	text, _ := he.Message.(string)
+	if named, ok := strings.CutPrefix(text, "Invalid format for parameter "); ok {
+		name, _, _ := strings.Cut(named, ":")
+		body.Errors = []api.FieldProblem{{Field: name, Message: "has no valid value"}}
+	}
+	return body
 }
 
 func plain(code int, name, message string) api.Problem {

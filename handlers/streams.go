@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"showfloor/gen/api"
+	"showfloor/internal/id"
 	"showfloor/internal/stream"
 	"showfloor/internal/timestamp"
 )
@@ -16,7 +17,11 @@ const defaultPlayback = time.Hour
 // ListStreams lists the tenant's streams.
 func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject) (api.ListStreamsResponseObject, error) {
 	size := pageSize(r.Params.Limit)
-	views, err := s.streams.ListStreams(ctx, callerFrom(ctx), r.Params.Cursor, size+1)
+	cursor, err := after(r.Params.Cursor, id.Stream)
+	if err != nil {
+		return nil, err
+	}
+	views, err := s.streams.ListStreams(ctx, callerFrom(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}

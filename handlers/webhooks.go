@@ -7,6 +7,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
+	"showfloor/internal/id"
 	"showfloor/internal/timestamp"
 	"showfloor/internal/webhook"
 )
@@ -14,7 +15,11 @@ import (
 // ListWebhooks lists the tenant's endpoints.
 func (s *Server) ListWebhooks(ctx context.Context, r api.ListWebhooksRequestObject) (api.ListWebhooksResponseObject, error) {
 	size := pageSize(r.Params.Limit)
-	rows, err := s.webhooks.ListWebhooks(ctx, callerFrom(ctx), r.Params.Cursor, size+1)
+	cursor, err := after(r.Params.Cursor, id.Webhook)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.webhooks.ListWebhooks(ctx, callerFrom(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +56,11 @@ func (s *Server) ListWebhookDeliveries(
 	ctx context.Context, r api.ListWebhookDeliveriesRequestObject,
 ) (api.ListWebhookDeliveriesResponseObject, error) {
 	size := pageSize(r.Params.Limit)
-	rows, err := s.webhooks.ListWebhookDeliveries(ctx, callerFrom(ctx), r.ID, r.Params.Cursor, size+1)
+	cursor, err := after(r.Params.Cursor, id.Delivery)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.webhooks.ListWebhookDeliveries(ctx, callerFrom(ctx), r.ID, cursor, size+1)
 	if err != nil {
 		return nil, err
 	}

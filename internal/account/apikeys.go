@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -116,7 +117,9 @@ func grantable(c Caller, asked []Scope) ([]string, error) {
 		if !c.May(scope) {
 			return nil, problem.New(problem.Forbidden, "forbidden", "you don't have the scope %s, so the key can't have it", scope)
 		}
-		names = append(names, string(scope))
+		if !slices.Contains(names, string(scope)) {
+			names = append(names, string(scope))
+		}
 	}
 	return names, nil
 }

@@ -6,6 +6,7 @@ package id
 import (
 	"encoding/base32"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -35,6 +36,9 @@ const (
 // Crockford's alphabet in lower case, as TypeID prescribes it.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
+// length of an id behind its prefix and underscore.
+const length = 26
+
 // New makes an id. It sorts behind all that this process made before.
 func New(p Prefix) string {
 	u, err := uuid.NewV7()
@@ -43,6 +47,12 @@ func New(p Prefix) string {
 		panic(fmt.Sprintf("make an id: %v", err))
 	}
 	return string(p) + "_" + encode(u)
+}
+
+// Matches tells whether text has the form of an id of this kind.
+func (p Prefix) Matches(text string) bool {
+	rest, ok := strings.CutPrefix(text, string(p)+"_")
+	return ok && len(rest) == length && strings.Trim(rest, alphabet) == ""
 }
 
 // encode writes 128 bits as 26 characters. TypeID pads at the front (two zero

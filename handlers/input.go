@@ -1,0 +1,119 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+
+	"showfloor/internal/problem"
+)
+
+// readJSON refuses a body that isn't one JSON text in UTF-8. The validator
+// reads the first value alone and replaces bytes that are no UTF-8.
+func readJSON(r *http.Request) error {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return fmt.Errorf("read body: %w", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(raw))
+	if len(raw) == 0 {
+		return nil // whether that will do, the document knows
+	}
+	if !utf8.Valid(raw) {
+		return badInput("body", "must be UTF-8")
+	}
+	var checked json.RawMessage
+	if err := json.Unmarshal(raw, &checked); err != nil {
+		return badInput("body", "must be JSON: "+err.Error())
+	}
+	return nil
+}
+
+// checkQuery refuses a query that net/url would silently read in part.
+func checkQuery(e echo.Context, op *operation) error {
+	query, err := url.ParseQuery(e.Request().URL.RawQuery)
+	if err != nil {
+		return badInput("query", "must be percent-encoded name=value pairs")
+	}
+	for _, p := range slices.Concat(op.route.PathItem.Parameters, op.route.Operation.Parameters) {
+		values := query[p.Value.Name]
+		switch {
+		case p.Value.In != openapi3.ParameterInQuery:
+		case len(values) > 1 && !p.Value.Schema.Value.Type.Is(openapi3.TypeArray):
+			return badInput(p.Value.Name, "is given more than once")
+		case slices.ContainsFunc(values, unstorable):
+			return badInput(p.Value.Name, "holds a character that can't be stored, such as NUL")
+		}
+	}
+	return nil
+}
+
+// checkBody refuses text that no database can hold in the fields that the
+// document names; others are ignored anyway.
+func checkBody(r *http.Request, op *operation) error {
+	read, ok := r.Body.(interface{ ValidatedValue() any })
+	if !ok {
+		return nil
+	}
+	media := op.route.Operation.RequestBody.Value.Content.Get(echo.MIMEApplicationJSON)
+	if list := unstorableFields(media.Schema.Value, read.ValidatedValue(), nil); len(list) > 0 {
+		p := problem.New(problem.Invalid, "invalid_input", "the request is not valid")
+		p.Fields = list
+		return p
+	}
+	return nil
+}
+
+func unstorableFields(schema *openapi3.Schema, value any, path []string) (list []problem.Field) {
+	switch v := value.(type) {
+	case string:
+		if unstorable(v) {
+			list = append(list, problem.Field{Field: strings.Join(path, "."), Message: "holds a character that can't be stored, such as NUL"})
+		}
+	case []any:
+		if schema.Items == nil {
+			return nil
+		}
+		for i, e := range v {
+			list = append(list, unstorableFields(schema.Items.Value, e, append(slices.Clip(path), fmt.Sprint(i)))...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+			list = append(list, unstorableFields(schema.Properties[name].Value, v[name], append(slices.Clip(path), name))...)
+		}
+	}
+	return list
+}
+
+// unstorable tells whether no database text can hold s.
+func unstorable(s string) bool { return strings.ContainsRune(s, 0) || !utf8.ValidString(s) }
+
+// storable replaces path parameters that no database text can hold, so that
+// they are looked for, and missed, like any other unknown id. echo leaves them
+// escaped when the path has an unusual escape.
+func storable(c echo.Context) {
+	values := c.ParamValues()
+	for i, v := range values {
+		if c.Request().URL.RawPath != "" {
+			if plain, err := url.PathUnescape(v); err == nil {
+				v = plain
+			}
+		}
+		if unstorable(v) {
+			values[i] = "-"
+		}
+	}
+	c.SetParamValues(values...)
+}
+
+func badInput(field, message string) error { return problem.BadField(field, "%s", message) }
