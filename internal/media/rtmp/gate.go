@@ -25,7 +25,7 @@ type Attempt struct {
 }
 
 // Refusal tells a client why it may not publish.
-type Refusal struct {
+type Refusal struct { //nolint:errname // it is an answer to a person first
 	// Code is the RTMP status code, such as NetStream.Publish.BadName.
 	Code string
 	// Description is shown by encoders to the person who streams.

@@ -18,10 +18,7 @@ const (
 	maxConfigRecord = 16 << 10 // bytes
 )
 
-var (
-	errShortConfig = errors.New("truncated sequence header")
-	errNALLength   = errors.New("NAL unit lengths don't add up")
-)
+var errShortConfig = errors.New("truncated sequence header")
 
 // videoConfig is what a video sequence header says.
 type videoConfig struct {
@@ -152,53 +149,51 @@ type picture struct {
 
 // checkPicture checks the NAL unit lengths of an access unit and looks for a
 // starting point. It drops empty NAL units and brings lengths to 4 bytes; else
-// the result is the input itself.
-func checkPicture(b []byte, codec hub.Codec, lengthSize int) (picture, error) {
-	var p picture
-	clean, count := lengthSize == 4, 0
+// the result is the input itself. It is not ok when the lengths don't add up or
+// nothing is left.
+func checkPicture(b []byte, codec hub.Codec, lengthSize int) (p picture, ok bool) {
+	clean, count, total := lengthSize == 4, 0, 0
 	for rest := b; len(rest) > 0; count++ {
-		nal, next, err := cutNAL(rest, lengthSize)
-		if err != nil || count == maxPictureNALs {
-			return picture{}, errNALLength
+		nal, next, ok := cutNAL(rest, lengthSize)
+		if !ok || count == maxPictureNALs {
+			return picture{}, false
 		}
 		if len(nal) == 0 {
 			clean = false
 		} else {
 			p.inspect(nal, codec)
+			total += 4 + len(nal)
 		}
 		rest = next
 	}
 	if clean {
 		p.data = b
-		return p, nil
+		return p, total > 0
 	}
-	p.data = make([]byte, 0, len(b)+count*(4-lengthSize))
+	p.data = make([]byte, 0, total)
 	for rest := b; len(rest) > 0; {
-		nal, next, err := cutNAL(rest, lengthSize)
-		if err != nil {
-			return picture{}, err
-		}
+		nal, next, _ := cutNAL(rest, lengthSize)
 		if len(nal) > 0 {
 			p.data = binary.BigEndian.AppendUint32(p.data, uint32(len(nal)))
 			p.data = append(p.data, nal...)
 		}
 		rest = next
 	}
-	return p, nil
+	return p, total > 0
 }
 
-func cutNAL(b []byte, lengthSize int) (nal, rest []byte, err error) {
+func cutNAL(b []byte, lengthSize int) (nal, rest []byte, ok bool) {
 	if len(b) < lengthSize {
-		return nil, nil, errNALLength
+		return nil, nil, false
 	}
 	n := 0
 	for _, x := range b[:lengthSize] {
 		n = n<<8 | int(x)
 	}
 	if n > len(b)-lengthSize {
-		return nil, nil, errNALLength
+		return nil, nil, false
 	}
-	return b[lengthSize : lengthSize+n], b[lengthSize+n:], nil
+	return b[lengthSize : lengthSize+n], b[lengthSize+n:], true
 }
 
 func (p *picture) inspect(nal []byte, codec hub.Codec) {

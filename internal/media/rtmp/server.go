@@ -275,10 +275,10 @@ func (s *Server) serve(conn net.Conn, secure bool) {
 }
 
 func (s *Server) refuse(conn net.Conn, reason string) {
-	_ = conn.Close()
 	s.mu.Lock()
 	s.stats.Refused[reason]++
 	s.mu.Unlock()
+	_ = conn.Close()
 }
 
 func (s *Server) add(x *session) bool {

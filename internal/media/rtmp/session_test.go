@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 	"time"
 
@@ -189,4 +190,27 @@ func TestPanicEndsOneSessionOnly(t *testing.T) {
 	c.frame(0)
 	g.tape.await(t, "a picture of the other session", func() bool { return len(g.tape.units) == 1 })
 	require.Equal(t, uint64(1), g.Stats().Refused["panic"])
+}
+
+// A publisher in full flow hears why it was stopped, not just that it is.
+func TestStoppedWhileSending(t *testing.T) {
+	g := newRig(t, nil)
+	c := onAir(t, g.Addr(), "secret")
+	c.header()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := uint32(0); ; i += 40 {
+			var w wire
+			w.type0(4, i, typeVideo, 11, 0x17, 1, 0, 0, 0, 0, 0, 0, 2, 0x65, 0x88)
+			if _, err := c.Write(w); err != nil {
+				return
+			}
+		}
+	})
+	g.tape.first(t, 10)
+	g.hub.Stop("one", hub.ErrStopped)
+	require.Equal(t, codeDenied, c.status())
+	_ = c.Close()
+	wg.Wait()
+	g.gone(t, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bluenviron/mediacommon/v2/pkg/codecs/mpeg4audio"
@@ -111,15 +112,15 @@ func (f *feed) picture(t tag, clock uint32, arrived time.Time) error {
 		f.dropped++
 		return nil
 	}
-	p, err := checkPicture(t.data, t.codec, f.video.lengthSize)
-	if err != nil || len(p.data) == 0 {
+	p, ok := checkPicture(t.data, t.codec, f.video.lengthSize)
+	if !ok {
 		f.dropped++
 		return nil
 	}
 	// What the encoder marks as a key frame is one only if the picture agrees.
 	key := p.random || t.key && p.recovery
 	if key && len(f.video.extra) > 0 {
-		p.data = append(f.video.extra[:len(f.video.extra):len(f.video.extra)], p.data...)
+		p.data = slices.Concat(f.video.extra, p.data)
 	}
 	cts := t.cts
 	if abs(cts) > maxCTS {
@@ -156,15 +157,19 @@ func parseAACConfig(b []byte) (*hub.Track, error) {
 	if err := c.Unmarshal(b); err != nil {
 		return nil, fmt.Errorf("AAC configuration: %w", err)
 	}
-	if c.ChannelCount == 0 {
+	channels := int(c.ChannelConfig)
+	switch channels {
+	case 0:
 		return nil, errors.New("AAC with channels by program config element")
+	case 7:
+		channels = 8
 	}
 	if c.SampleRate < 7350 || c.SampleRate > 96000 {
 		return nil, fmt.Errorf("AAC with %d Hz", c.SampleRate)
 	}
 	return &hub.Track{
 		Codec: hub.AAC, AudioConfig: bytes.Clone(b),
-		SampleRate: c.SampleRate, Channels: c.ChannelCount,
+		SampleRate: c.SampleRate, Channels: channels,
 	}, nil
 }
 
@@ -174,10 +179,10 @@ func parseOpusConfig(b []byte) (*hub.Track, error) {
 		return nil, fmt.Errorf("%d bytes of Opus header", len(b))
 	}
 	if err := h.Unmarshal(b); err != nil {
-		return nil, fmt.Errorf("Opus header: %w", err)
+		return nil, fmt.Errorf("reading the Opus header: %w", err)
 	}
 	if h.ChannelCount < 1 || h.ChannelCount > 8 {
-		return nil, fmt.Errorf("Opus with %d channels", h.ChannelCount)
+		return nil, fmt.Errorf("%d channels of Opus", h.ChannelCount)
 	}
 	return &hub.Track{Codec: hub.Opus, SampleRate: 48000, Channels: int(h.ChannelCount)}, nil
 }
