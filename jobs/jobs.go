@@ -23,7 +23,7 @@ import (
 const (
 	defaultWorkers = 16
 	// deliveryWorkers wait for other people's servers most of the time.
-	deliveryWorkers = 100
+	deliveryWorkers = 250
 )
 
 // retentionEvery is how often old rows are looked for.

@@ -48,7 +48,7 @@ func newClient(allowPrivate bool) *http.Client {
 			DialContext:            dialer.DialContext,
 			ForceAttemptHTTP2:      true,
 			MaxIdleConns:           512,
-			MaxIdleConnsPerHost:    64,
+			MaxIdleConnsPerHost:    256,
 			IdleConnTimeout:        60 * time.Second,
 			TLSHandshakeTimeout:    10 * time.Second,
 			DisableCompression:     true,

@@ -1,0 +1,120 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// gate is a query that can be held back, and tells what it was asked.
+type gate struct {
+	open  chan struct{}
+	asked chan []int
+}
+
+var errBad = errors.New("one of them is bad")
+
+// query doubles numbers; a negative one makes it fail for all.
+func (g *gate) query(ctx context.Context, in []int) ([]int, error) {
+	g.asked <- in
+	select {
+	case <-g.open:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	out := make([]int, len(in))
+	for i, n := range in {
+		if n < 0 {
+			return nil, errBad
+		}
+		out[i] = 2 * n
+	}
+	return out, nil
+}
+
+// held makes a batcher whose first query, for 0, is under way and holds back
+// the questions in; the result waits for their answers.
+func held(t *testing.T, in ...int) (g *gate, answers func() map[int]string) {
+	t.Helper()
+	g = &gate{open: make(chan struct{}), asked: make(chan []int, 100)}
+	b := &batcher[int, int]{query: g.query}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	got := map[int]string{}
+	ask := func(n int) {
+		wg.Go(func() {
+			out, err := b.do(t.Context(), n)
+			mu.Lock()
+			defer mu.Unlock()
+			got[n] = fmt.Sprint(out, err)
+		})
+	}
+	ask(0)
+	require.Equal(t, []int{0}, <-g.asked, "the first one goes alone and at once")
+	for _, n := range in {
+		ask(n)
+	}
+	require.Eventually(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.waiting) == len(in)
+	}, 10*time.Second, time.Millisecond)
+	return g, func() map[int]string { wg.Wait(); return got }
+}
+
+func TestWhoComesDuringAQuerySharesTheNext(t *testing.T) {
+	t.Parallel()
+	g, answers := held(t, 1, 2, 3)
+	close(g.open)
+	require.Equal(t, map[int]string{0: "0 <nil>", 1: "2 <nil>", 2: "4 <nil>", 3: "6 <nil>"}, answers())
+	require.ElementsMatch(t, []int{1, 2, 3}, <-g.asked)
+	require.Empty(t, g.asked)
+}
+
+func TestOneBadQuestionFailsAlone(t *testing.T) {
+	t.Parallel()
+	g, answers := held(t, 1, -1, 3)
+	close(g.open)
+	require.Equal(t, map[int]string{0: "0 <nil>", 1: "2 <nil>", -1: "0 " + errBad.Error(), 3: "6 <nil>"}, answers())
+	require.Len(t, g.asked, 4, "together, then each alone")
+}
+
+func TestWhoGivesUpDoesNotEndTheOthersQuery(t *testing.T) {
+	t.Parallel()
+	g := &gate{open: make(chan struct{}), asked: make(chan []int, 100)}
+	b := &batcher[int, int]{query: g.query}
+	impatient, giveUp := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := b.do(impatient, 1)
+		left <- err
+	}()
+	<-g.asked
+	answer := make(chan int)
+	go func() {
+		out, _ := b.do(t.Context(), 2)
+		answer <- out
+	}()
+	giveUp()
+	require.ErrorIs(t, <-left, context.Canceled)
+	close(g.open)
+	require.Equal(t, 4, <-answer)
+}
+
+func TestBatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	in := make([]int, maxBatch+1)
+	for i := range in {
+		in[i] = i + 1
+	}
+	g, answers := held(t, in...)
+	close(g.open)
+	require.Len(t, answers(), maxBatch+2)
+	require.Len(t, <-g.asked, maxBatch)
+	require.Len(t, <-g.asked, 1)
+}
