@@ -41,6 +41,10 @@ func (i *ingest) Publish(ctx context.Context, a rtmp.Attempt) (hub.Broadcast, er
 		}
 		return hub.Broadcast{}, &rtmp.Refusal{Code: code, Description: p.Message}
 	}
+	if err != nil {
+		// It may have been written although the answer was lost.
+		i.reports.Go(func() { i.Unpublish(ctx, a.ConnID) })
+	}
 	return hub.Broadcast{StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow}, err
 }
 

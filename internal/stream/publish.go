@@ -149,9 +149,14 @@ func (s *Service) Reject(ctx context.Context, publisherID, reason string) error 
 	})
 }
 
-// reconnectPatience is how long an expiry waits for a publisher that is back
-// but not playable yet.
-const reconnectPatience = 2 * time.Second
+// A publisher that is back when the window ends, but not playable yet, is
+// looked at again every reconnectPause, and for reconnectPatience at most: a
+// key frame can take that long, but a connection that nobody holds any more
+// must not keep the broadcast for ever.
+const (
+	reconnectPause    = 2 * time.Second
+	reconnectPatience = 30 * time.Second
+)
 
 // ExpireReconnect ends a broadcast whose reconnect window is over. It returns
 // when to ask again, or the zero time when there is nothing left to wait for.
@@ -172,8 +177,8 @@ func (s *Service) ExpireReconnect(ctx context.Context, streamID string) (again t
 		case row.ReconnectUntil.After(now):
 			again = *row.ReconnectUntil
 			return nil
-		case row.PublisherID != nil:
-			again = now.Add(reconnectPatience)
+		case row.PublisherID != nil && now.Sub(*row.ReconnectUntil) < reconnectPatience:
+			again = now.Add(reconnectPause)
 			return nil
 		}
 		s.Engine.Seal(row.ID, "the reconnect window is over")
