@@ -1,0 +1,133 @@
+package handlers_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/account"
+	"showfloor/internal/apitest"
+)
+
+func TestCreateStreamFillsInTheDefaults(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	resp, err := owner.Client.CreateStreamWithResponse(t.Context(), api.StreamInput{Name: "Launch"})
+	require.NoError(t, err)
+	st := resp.JSON201
+	require.NotNil(t, st, string(resp.Body))
+	require.Equal(t, "Launch", st.Name)
+	require.Equal(t, api.StreamModeLOWLATENCY, st.Mode)
+	require.Equal(t, api.StreamStatusIDLE, st.Status)
+	require.Regexp(t, regexp.MustCompile(`^live_[0-9A-Za-z]{24}$`), st.StreamKey)
+	require.Equal(t, "rtmp://ingest.example.test/live", st.IngestURL)
+	require.Zero(t, st.ReconnectWindowSec)
+	require.False(t, st.RecordingEnabled)
+	require.Zero(t, st.ViewerCount)
+	require.Equal(t, api.StreamHealthStateOFFLINE, st.Health.State)
+	for name, null := range map[string]bool{
+		"projectId": st.ProjectID.IsNull(), "startedAt": st.StartedAt.IsNull(), "endedAt": st.EndedAt.IsNull(),
+		"reason": st.Health.Reason.IsNull(), "videoCodec": st.Health.VideoCodec.IsNull(), "audioCodec": st.Health.AudioCodec.IsNull(),
+	} {
+		require.True(t, null, name)
+	}
+
+	got, err := owner.Client.GetStreamWithResponse(t.Context(), st.ID)
+	require.NoError(t, err)
+	require.Equal(t, "live_…"+st.StreamKey[len(st.StreamKey)-4:], got.JSON200.StreamKey, "the key is shown once")
+	masked := *got.JSON200
+	masked.StreamKey = st.StreamKey
+	require.Equal(t, *st, masked)
+}
+
+func TestCreateStreamTakesWhatIsGiven(t *testing.T) {
+	t.Parallel()
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	st := owner.Stream(t, map[string]any{
+		"mode": "STANDARD", "projectId": "launch-2026", "reconnectWindowSec": 1800, "recordingEnabled": true, "unknown": "ignored",
+	})
+	require.Equal(t, api.StreamModeSTANDARD, st.Mode)
+	project, err := st.ProjectID.Get()
+	require.NoError(t, err)
+	require.Equal(t, "launch-2026", project)
+	require.Equal(t, 1800, st.ReconnectWindowSec)
+	require.True(t, st.RecordingEnabled)
+}
+
+func TestCreateStreamInput(t *testing.T) {
+	t.Parallel()
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	for body, field := range map[string]string{
+		`{}`:           "name",
+		`{"NAME":"x"}`: "name",
+		`{"name":""}`:  "name",
+		`{"name":5}`:   "name",
+		`{"name":"` + strings.Repeat("n", 201) + `"}`: "name",
+		`{"name":"a\u0000b"}`:                         "name",
+		`{"name":"x","mode":"low_latency"}`:           "mode",
+		`{"name":"x","projectId":""}`:                 "projectId",
+		`{"name":"x","reconnectWindowSec":1801}`:      "reconnectWindowSec",
+		`{"name":"x","reconnectWindowSec":-1}`:        "reconnectWindowSec",
+		`{"name":"x","reconnectWindowSec":1.5}`:       "reconnectWindowSec",
+		`{"name":"x","reconnectWindowSec":1e400}`:     "reconnectWindowSec",
+		`{"name":"x","reconnectWindowSec":"60"}`:      "reconnectWindowSec",
+		`{"name":"x","recordingEnabled":1}`:           "recordingEnabled",
+	} {
+		p := owner.Call(t, "POST", "/v1/me/streams", body).Problem(t, 400, "invalid_input")
+		require.Equal(t, []string{field}, fieldsOf(p), body)
+	}
+	p := owner.Call(t, "POST", "/v1/me/streams", `{"name":"x","mode":"FAST"}`).Problem(t, 400, "invalid_input")
+	require.Contains(t, p.Errors[0].Message, `"LOW_LATENCY","STANDARD"`, "an unknown value lists the known ones")
+	p = owner.Call(t, "POST", "/v1/me/streams", `{"name":7,"mode":"FAST","reconnectWindowSec":-1,"recordingEnabled":"yes"}`).
+		Problem(t, 400, "invalid_input")
+	require.ElementsMatch(t, []string{"name", "mode", "reconnectWindowSec", "recordingEnabled"}, fieldsOf(p), "all faults at once")
+}
+
+func TestRotateStreamKeyShowsTheNewKeyOnce(t *testing.T) {
+	t.Parallel()
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	st := owner.Stream(t, nil)
+	var rotated api.Stream
+	owner.Call(t, "POST", "/v1/me/streams/"+st.ID+"/rotate-key", nil).Into(t, 201, &rotated)
+	require.Regexp(t, regexp.MustCompile(`^live_[0-9A-Za-z]{24}$`), rotated.StreamKey)
+	require.NotEqual(t, st.StreamKey, rotated.StreamKey)
+	var got api.Stream
+	owner.Call(t, "GET", "/v1/me/streams/"+st.ID, nil).Into(t, 200, &got)
+	require.Equal(t, "live_…"+rotated.StreamKey[len(rotated.StreamKey)-4:], got.StreamKey)
+}
+
+func TestPlaybackURL(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	fast, slow := owner.Stream(t, nil), owner.Stream(t, map[string]any{"mode": "STANDARD"})
+	path := func(st api.Stream) string { return "/v1/me/streams/" + st.ID + "/playback-url" }
+
+	var u api.PlaybackURL
+	owner.Call(t, "POST", path(fast), nil).Into(t, 201, &u)
+	require.Equal(t, api.PlaybackTypeLLHLS, u.Type)
+	require.WithinDuration(t, s.Clock.Now().Add(time.Hour), u.ExpiresAt.Time, time.Second)
+	token, ok := strings.CutPrefix(u.URL, "https://api.example.test/live/")
+	require.True(t, ok, u.URL)
+	token, ok = strings.CutSuffix(token, "/index.m3u8")
+	require.True(t, ok, u.URL)
+	streamID, expires, err := s.Streams.CheckPlaybackToken(token)
+	require.NoError(t, err)
+	require.Equal(t, fast.ID, streamID)
+	require.WithinDuration(t, u.ExpiresAt.Time, expires, 0)
+
+	owner.Call(t, "POST", path(slow), map[string]any{"expiresInSec": 30}).Into(t, 201, &u)
+	require.Equal(t, api.PlaybackTypeHLS, u.Type)
+	require.WithinDuration(t, s.Clock.Now().Add(30*time.Second), u.ExpiresAt.Time, time.Second)
+
+	for _, body := range []string{`{"expiresInSec":29}`, `{"expiresInSec":86401}`, `{"expiresInSec":"60"}`} {
+		p := owner.Call(t, "POST", path(fast), body).Problem(t, 400, "invalid_input")
+		require.Equal(t, []string{"expiresInSec"}, fieldsOf(p), body)
+	}
+	owner.Colleague(t, account.Viewer).Call(t, "POST", path(fast), nil).Is(t, 201)
+}
