@@ -28,6 +28,8 @@ type server struct {
 	admin    string // of the admin port
 	rtmp     string // host:port
 	settings map[string]string
+	// as, when it isn't nil, makes the command that runs instead.
+	as func(*exec.Cmd) *exec.Cmd
 	// log is the standard error output of all starts, out the standard output.
 	log, banners string
 	took         time.Duration // of the last start
@@ -91,6 +93,9 @@ func (s *server) start(t testing.TB) {
 func (s *server) command(t testing.TB) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(binary(t), "serve")
+	if s.as != nil {
+		cmd = s.as(cmd)
+	}
 	cmd.Env = environ(s.settings)
 	cmd.Dir = s.dir // relative paths must not lead into the repository
 	return cmd
@@ -98,7 +103,7 @@ func (s *server) command(t testing.TB) *exec.Cmd {
 
 // environ is a clean environment: what the tester has set doesn't count.
 func environ(settings map[string]string) []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()}
+	env := []string{"PATH=" + os.Getenv("PATH")}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		env = append(env, name+"="+settings[name])
 	}

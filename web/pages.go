@@ -18,8 +18,8 @@ import (
 // data come from this server, nothing runs inline, nobody else frames it.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
-// Pages serves the embedded pages: "/", "/docs", "/player" and what they load
-// below "/assets/". All other paths are answered with 404.
+// Pages serves the embedded pages: "/", "/docs", "/player", what they load
+// below "/assets/", and the icon that browsers ask for beside bare documents. All other paths are answered with 404.
 type Pages struct {
 	files map[string]page // by request path
 }
@@ -59,7 +59,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 
 // Paths returns the routes to mount, a trailing "*" standing for the rest.
 func Paths() []string {
-	return []string{"/", "/docs", "/player", "/assets/*"}
+	return []string{"/", "/docs", "/player", "/assets/*", "/favicon.ico"}
 }
 
 // Built says whether the pages are there.
@@ -83,6 +83,9 @@ func (p *Pages) readAssets(files fs.FS) error {
 		if path.Ext(name) != ".gz" {
 			p.files["/"+name] = newPage(name, contents[name], contents[name+".gz"], "")
 		}
+	}
+	if icon, ok := p.files["/assets/favicon.svg"]; ok {
+		p.files["/favicon.ico"] = icon
 	}
 
 	return nil

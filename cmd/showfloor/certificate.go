@@ -25,7 +25,7 @@ type certificate struct {
 func loadCertificate(certFile, keyFile string) (*certificate, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile}
 	if err := c.reload(); err != nil {
-		return nil, fmt.Errorf("RTMPS_CERT_FILE: %w", err)
+		return nil, fmt.Errorf("RTMPS_CERT_FILE and RTMPS_KEY_FILE: %w", err)
 	}
 	return c, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/caarlos0/env/v11"
 
@@ -47,8 +48,9 @@ type config struct {
 
 	WebhookRetrySchedule string `env:"WEBHOOK_RETRY_SCHEDULE"`
 
-	// retries is WebhookRetrySchedule, read.
+	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset.
 	retries []time.Duration
+	key     []byte
 }
 
 // Values of APP_ENV.
@@ -87,6 +89,7 @@ func (c *config) check() error {
 		c.checkTLS(),
 		c.readSchedule(),
 		c.checkAdmin(),
+		c.checkMasterKey(),
 	} {
 		if err != nil {
 			return err
@@ -133,7 +136,7 @@ func (c *config) checkAdmin() error {
 	if !strings.Contains(c.AdminEmail, "@") {
 		return fmt.Errorf("ADMIN_EMAIL: %q is not an e-mail address", c.AdminEmail)
 	}
-	if n := len(c.AdminPassword); n != 0 && (n < 10 || n > 128) {
+	if n := utf8.RuneCountInString(c.AdminPassword); n != 0 && (n < 10 || n > 128) {
 		return errors.New("ADMIN_PASSWORD: must have 10 to 128 characters")
 	}
 	return nil
@@ -163,18 +166,35 @@ func (c *config) deriveIngestURL() string {
 	return "rtmp://" + net.JoinHostPort(host, port) + "/live"
 }
 
-// masterKey is MASTER_KEY, or the key in the data folder, which the first start
-// makes. In production the key must not lie beside the data that it protects.
-func (c *config) masterKey() ([]byte, error) {
-	if c.MasterKey != "" {
-		key, err := base64.StdEncoding.DecodeString(c.MasterKey)
-		if err != nil || len(key) != secret.KeySize {
-			return nil, fmt.Errorf("MASTER_KEY: must be %d bytes in base64; make one with: openssl rand -base64 %[1]d", secret.KeySize)
-		}
-		return key, nil
+// checkMasterKey reads MASTER_KEY.
+func (c *config) checkMasterKey() error {
+	if c.MasterKey == "" {
+		return nil
 	}
-	if c.AppEnv == production {
-		return nil, fmt.Errorf("MASTER_KEY: must be set in production; make one with: openssl rand -base64 %d", secret.KeySize)
+	key, err := base64.StdEncoding.DecodeString(c.MasterKey)
+	if err != nil || len(key) != secret.KeySize {
+		return fmt.Errorf("MASTER_KEY: must be %d bytes in base64; make one with: openssl rand -base64 %[1]d", secret.KeySize)
+	}
+	c.key = key
+	return nil
+}
+
+// checkServing checks what only the running server needs, before it touches
+// the data folder. In production the master key must not lie beside the data
+// that it protects.
+func (c *config) checkServing() error {
+	if c.key == nil && c.AppEnv == production {
+		return fmt.Errorf("MASTER_KEY: must be set in production; make one with: openssl rand -base64 %d", secret.KeySize)
+	}
+	_, err := c.rtmpTLS()
+	return err
+}
+
+// masterKey is MASTER_KEY, or the key in the data folder, which the first start
+// makes.
+func (c *config) masterKey() ([]byte, error) {
+	if c.key != nil {
+		return c.key, nil
 	}
 	path := filepath.Join(c.DataDir, "master.key")
 	key, err := secret.KeyFile(path)

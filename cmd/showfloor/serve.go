@@ -15,6 +15,9 @@ type serveCommand struct{}
 // Run serves until the context ends, then stops cleanly.
 func (serveCommand) Run(ctx context.Context, e environment) error {
 	c, err := loadConfig(e.environ)
+	if err == nil {
+		err = c.checkServing()
+	}
 	if err != nil {
 		return &usageError{err}
 	}

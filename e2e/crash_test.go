@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+)
+
+// Events of one broadcast, in their order.
+var (
+	justStarted     = []api.EventName{api.EventNameStreamStarted}
+	startedAndEnded = []api.EventName{api.EventNameStreamStarted, api.EventNameStreamEnded}
+)
+
+// TestKillWhilePublishing kills the server, and with it the master of its
+// built-in PostgreSQL, in the middle of two broadcasts.
+func TestKillWhilePublishing(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	a := signUp(t, s)
+	hooks := newSink(t, a, nil)
+	fragile, patient := a.newStream(api.StreamModeLOWLATENCY, 0), a.newStream(api.StreamModeLOWLATENCY, 600)
+	encoders := []*process{encode(t, target(fragile)), encode(t, target(patient))}
+	for _, stream := range []api.Stream{fragile, patient} {
+		a.await(stream.ID, api.StreamStatusLIVE)
+		hooks.await(stream.ID, 1)
+	}
+	playback := a.playback(patient.ID)
+	began := a.stream(patient.ID).StartedAt
+
+	s.kill()
+	for _, e := range encoders {
+		require.NotZero(t, e.wait(t), "the connection is gone")
+	}
+	s.start(t)
+	t.Logf("start after kill -9: ready after %s", s.took)
+
+	// Without a window the broadcast is over, with one it waits.
+	require.Equal(t, api.StreamStatusENDED, a.stream(fragile.ID).Status)
+	require.Equal(t, startedAndEnded, hooks.await(fragile.ID, 2))
+	require.Equal(t, api.StreamStatusRECONNECTING, a.stream(patient.ID).Status)
+	requireNotLive(t, playback.URL)
+
+	back := encode(t, target(patient))
+	a.await(patient.ID, api.StreamStatusLIVE)
+	probe(t, playback.URL)
+	require.Equal(t, began, a.stream(patient.ID).StartedAt)
+
+	// A second kill, this time while nothing goes on in between.
+	s.kill()
+	back.wait(t)
+	s.start(t)
+	require.Equal(t, api.StreamStatusRECONNECTING, a.stream(patient.ID).Status)
+	again := encode(t, target(patient))
+	a.await(patient.ID, api.StreamStatusLIVE)
+	require.Equal(t, justStarted, hooks.about(patient.ID), "it is still the same broadcast")
+	require.Equal(t, startedAndEnded, hooks.about(fragile.ID))
+	require.Len(t, hooks.settled(a), 3)
+	again.interrupt(t)
+	a.await(patient.ID, api.StreamStatusRECONNECTING)
+}
+
+// TestKillBetweenCommitAndDelivery kills the server while an endpoint has the
+// webhook, but hasn't answered yet.
+func TestKillBetweenCommitAndDelivery(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	a := signUp(t, s)
+	arrived, dead := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(dead) })
+	t.Cleanup(release) // or the receiver would never close
+	first := sync.OnceFunc(func() {
+		close(arrived)
+		<-dead
+	})
+	hooks := newSink(t, a, func(arrival) { first() })
+	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+	encoder := encode(t, target(stream))
+	within(t, "the webhook", arrived)
+	s.kill()
+	release()
+	encoder.wait(t)
+	before := hooks.all()
+	require.Len(t, before, 1)
+
+	s.start(t)
+	require.Equal(t, startedAndEnded, hooks.await(stream.ID, 2))
+	list := hooks.settled(a)
+	require.Len(t, list, 2)
+	require.Equal(t, before[0].delivery, list[0].ID)
+	all := hooks.all()
+	require.Len(t, all, 3, "the first came twice")
+	require.Equal(t, before[0], all[1], "the same delivery with the same content")
+}

@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+)
+
+// TestNoSecretInLogs uses every secret there is, rightly and wrongly, at the
+// most talkative level, and looks for them in all that was written down.
+func TestNoSecretInLogs(t *testing.T) {
+	t.Parallel()
+	ingest, admin := "ingest-"+rand.Text(), "admin-"+rand.Text()
+	master := base64.StdEncoding.EncodeToString([]byte(rand.Text() + rand.Text())[:32])
+	s := serve(t, set("LOG_LEVEL", "debug"), set("INGEST_SECRET", ingest), set("ADMIN_PASSWORD", admin), set("MASTER_KEY", master))
+	a := signUp(t, s)
+	hooks := newSink(t, a, nil)
+	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+	useWrongly(t, a)
+
+	encoder := encode(t, target(stream)+"?token="+a.token)
+	a.await(stream.ID, api.StreamStatusLIVE)
+	playback := a.playback(stream.ID)
+	follow(t, playback.URL).load()
+	get(t.Context(), t, playback.URL+"x") // a path that doesn't exist
+	encoder.interrupt(t)
+	a.await(stream.ID, api.StreamStatusENDED)
+	hooks.await(stream.ID, 2)
+	hooks.settled(a)
+	rotated := created(a.RotateStreamKeyWithResponse(t.Context(), stream.ID))(t)
+	callbacks(t, s, ingest, rotated.StreamKey)
+	encode(t, target(stream)).wait(t) // refused: the key is old
+
+	require.Zero(t, s.interrupt(t))
+	token := strings.Split(strings.TrimPrefix(playback.URL, s.url+"/live/"), "/")[0]
+	require.Greater(t, len(token), 40)
+	require.Contains(t, s.err.String(), `"level":"DEBUG"`)
+	written := s.said() + databaseLog(t, s)
+	for name, secret := range map[string]string{
+		"password": a.password, "token": a.token, "API key": a.apiKey, "stream key": stream.StreamKey, "new stream key": rotated.StreamKey,
+		"webhook secret": *hooks.endpoint.Secret, "playback token": token, "INGEST_SECRET": ingest, "ADMIN_PASSWORD": admin, "MASTER_KEY": master,
+	} {
+		require.NotEmpty(t, secret, name)
+		if i := strings.Index(written, secret); i >= 0 {
+			start := max(0, strings.LastIndex(written[:i], "\n"))
+			t.Errorf("the %s is in the log: %.400s", name, written[start:])
+		}
+	}
+}
+
+// useWrongly sends credentials where they fail or don't belong.
+func useWrongly(t testing.TB, a *tenant) {
+	t.Helper()
+	login, err := a.LoginWithResponse(t.Context(), api.Credentials{Email: a.email, Password: a.password + "x"})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusUnauthorized, login.StatusCode())
+	again, err := a.RegisterWithResponse(t.Context(), api.Registration{TenantName: "Again", Name: "Ada", Email: a.email, Password: a.password})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusConflict, again.StatusCode())
+	for _, id := range []string{a.token, a.apiKey, a.password} {
+		answer, err := a.GetStreamWithResponse(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusNotFound, answer.StatusCode())
+	}
+}
+
+// callbacks lets an SRS server report with the secret in the query, where SRS
+// puts it, with the right and a wrong one.
+func callbacks(t testing.TB, s *server, ingest, key string) {
+	t.Helper()
+	for secret, want := range map[string]int{ingest: http.StatusCreated, ingest + "x": http.StatusUnauthorized} {
+		for _, what := range []string{"publish", "unpublish"} {
+			body := `{"action":"on_` + what + `","client_id":"c1","app":"live","stream":"` + key + `","param":"?key=` + key + `"}`
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/ingest/media/"+what+"?secret="+secret, strings.NewReader(body))
+			require.NoError(t, err)
+			req.Header.Set("Content-Type", "application/json")
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			require.NoError(t, err)
+			resp.Body.Close()
+			require.Equal(t, want, resp.StatusCode, what)
+		}
+	}
+}
+
+// databaseLog is what the built-in PostgreSQL has written to its log files.
+func databaseLog(t testing.TB, s *server) string {
+	t.Helper()
+	var text strings.Builder
+	err := filepath.WalkDir(filepath.Join(s.dir, "postgres"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == "data" {
+			return fs.SkipDir // the rows themselves
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		text.Write(content)
+		return err
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, text.String())
+	return text.String()
+}
