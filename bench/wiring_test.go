@@ -32,11 +32,7 @@ import (
 // syncs every commit, and opens a migrated database on it.
 func durable(b *testing.B) *pgxpool.Pool {
 	b.Helper()
-	dir, err := os.MkdirTemp("", "showfloor-bench-")
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, os.RemoveAll(dir)) })
-	require.NoError(b, os.Chmod(dir, 0o755)) // PostgreSQL runs under another account
-	server, err := embedded.Start(b.Context(), embedded.Options{Dir: dir, BinDir: os.Getenv("PG_BIN"), Log: quiet()})
+	server, err := embedded.Start(b.Context(), embedded.Options{Dir: publicDir(b), BinDir: os.Getenv("PG_BIN"), Log: quiet()})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, server.Stop(context.Background())) })
 	pool, err := postgres.Open(b.Context(), server.ConnString(), postgres.Options{})
