@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/legacy"
 
+	"showfloor/gen"
 	"showfloor/gen/api"
 )
 
@@ -23,7 +25,7 @@ import (
 //
 //nolint:gochecknoglobals // it takes long to read and never changes
 var document = sync.OnceValues(func() (routers.Router, error) {
-	doc, err := api.GetSpec()
+	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded API document: %w", err)
 	}
@@ -33,10 +35,10 @@ var document = sync.OnceValues(func() (routers.Router, error) {
 // instant is how the API writes points in time.
 var instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`) //nolint:gochecknoglobals // constant
 
-// Document is the embedded API document.
+// Document is the embedded API document, a copy of the caller's own.
 func Document(t testing.TB) *openapi3.T {
 	t.Helper()
-	doc, err := api.GetSpec()
+	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
 	must(t, err)
 	return doc
 }
@@ -66,7 +68,7 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 		return fmt.Errorf("no X-Request-Id")
 	}
 	if got.status >= http.StatusBadRequest && got.Header().Get("Content-Type") == "application/problem+json" && r.Method != http.MethodHead {
-		if err := checkProblem(got); err != nil {
+		if err := checkProblem(r, got); err != nil {
 			return err
 		}
 	}
@@ -91,7 +93,7 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 }
 
 // checkProblem looks at what the schema can't say.
-func checkProblem(got *recorder) error {
+func checkProblem(r *http.Request, got *recorder) error {
 	var p api.Problem
 	if err := json.Unmarshal(got.body.Bytes(), &p); err != nil {
 		return fmt.Errorf("not a problem: %w", err)
@@ -101,7 +103,8 @@ func checkProblem(got *recorder) error {
 		return fmt.Errorf("the problem says %d", p.Status)
 	case p.Type != "about:blank", p.Title != http.StatusText(got.status), p.Code == "", p.Message == "":
 		return fmt.Errorf("the problem is incomplete")
-	case p.RequestID != got.Header().Get("X-Request-Id"):
+	// What players are told is cached, and so can't name a request.
+	case p.RequestID != got.Header().Get("X-Request-Id") && !strings.HasPrefix(r.URL.Path, "/live/"):
 		return fmt.Errorf("the problem names another request")
 	case (got.status == http.StatusUnauthorized) != (got.Header().Get("WWW-Authenticate") == "Bearer"):
 		return fmt.Errorf("WWW-Authenticate goes with 401")

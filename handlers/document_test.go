@@ -1,0 +1,198 @@
+package handlers_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/handlers"
+	"showfloor/internal/account"
+	"showfloor/internal/apitest"
+)
+
+// operation is one operation of the document, for tests that walk it.
+type operation struct {
+	id, method, path string
+	spec             *openapi3.Operation
+	// query holds the query parameters, path the names of those in the path.
+	query      map[string]*openapi3.Parameter
+	pathParams []string
+}
+
+// operations lists the document's operations in a fixed order.
+func operations(t *testing.T) []operation {
+	t.Helper()
+	var list []operation
+	doc := apitest.Document(t)
+	for path, item := range doc.Paths.Map() {
+		for method, spec := range item.Operations() {
+			op := operation{id: spec.OperationID, method: method, path: path, spec: spec, query: map[string]*openapi3.Parameter{}}
+			for _, p := range slices.Concat(item.Parameters, spec.Parameters) {
+				switch p.Value.In {
+				case openapi3.ParameterInQuery:
+					op.query[p.Value.Name] = p.Value
+				case openapi3.ParameterInPath:
+					op.pathParams = append(op.pathParams, p.Value.Name)
+				}
+			}
+			list = append(list, op)
+		}
+	}
+	slices.SortFunc(list, func(a, b operation) int { return strings.Compare(a.id, b.id) })
+	require.NotEmpty(t, list)
+	return list
+}
+
+// TestDocumentStyle keeps the rules of how this API's document is written.
+func TestDocumentStyle(t *testing.T) {
+	t.Parallel()
+	doc := apitest.Document(t)
+	require.NoError(t, doc.Validate(t.Context()))
+	tags := map[string]bool{}
+	for _, tag := range doc.Tags {
+		require.NotEmpty(t, tag.Description, tag.Name)
+		tags[tag.Name] = true
+	}
+	used := map[string]bool{}
+	ids := map[string]bool{}
+	for _, op := range operations(t) {
+		require.Regexp(t, regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`), op.id, "%s %s", op.method, op.path)
+		require.False(t, ids[op.id], "operationId %s is used twice", op.id)
+		ids[op.id] = true
+		require.Len(t, op.spec.Tags, 1, op.id)
+		require.True(t, tags[op.spec.Tags[0]], "%s: tag %s is not declared", op.id, op.spec.Tags[0])
+		used[op.spec.Tags[0]] = true
+		require.NotEmpty(t, op.spec.Summary, op.id)
+		require.NotNil(t, op.spec.Security, "%s: security must be explicit, [] for none", op.id)
+		checkResponses(t, op)
+		if op.spec.RequestBody != nil {
+			for media, content := range op.spec.RequestBody.Value.Content {
+				require.NotEmpty(t, content.Schema.Ref, "%s: the body in %s has no name", op.id, media)
+			}
+		}
+		for name, p := range op.query {
+			require.Empty(t, p.Schema.Value.Enum, "%s: the enum of %s has no name", op.id, name)
+		}
+	}
+	require.Equal(t, tags, used, "every tag is used")
+}
+
+// checkResponses: success is 200, or 201 for POST, with a schema that has a
+// name; everything else is a Problem by default.
+func checkResponses(t *testing.T, op operation) {
+	t.Helper()
+	success := "200"
+	if op.method == http.MethodPost {
+		success = "201"
+	}
+	responses := op.spec.Responses.Map()
+	require.Contains(t, responses, success, op.id)
+	require.Contains(t, responses, "default", op.id)
+	require.Equal(t, "#/components/responses/Problem", responses["default"].Ref, op.id)
+	for status, r := range responses {
+		if status == "default" {
+			continue
+		}
+		require.False(t, status[0] == '2' && status != success, "%s answers %s", op.id, status)
+		require.NotEmpty(t, r.Value.Content, "%s: %s has no body", op.id, status)
+		for media, content := range r.Value.Content {
+			require.NotEmpty(t, content.Schema.Ref, "%s: the %s answer in %s has no name", op.id, status, media)
+		}
+	}
+}
+
+func TestSchemaStyle(t *testing.T) {
+	t.Parallel()
+	doc := apitest.Document(t)
+	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
+		require.NotEqual(t, "Error", name)
+		require.False(t, strings.HasSuffix(name, "Response"), "%s: generators use this ending themselves", name)
+		require.Regexp(t, regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`), name)
+		checkSchema(t, name, doc.Components.Schemas[name].Value, true)
+	}
+}
+
+// checkSchema refuses objects and enums that have no name of their own.
+func checkSchema(t *testing.T, where string, s *openapi3.Schema, named bool) {
+	t.Helper()
+	require.False(t, !named && len(s.Enum) > 0, "%s: an enum needs a name", where)
+	inline := s.Type.Is(openapi3.TypeObject) && len(s.Properties) > 0
+	require.False(t, !named && inline, "%s: an object needs a name", where)
+	for name, p := range s.Properties {
+		require.Regexp(t, regexp.MustCompile(`^[a-z][A-Za-z0-9]*$|^(client|server)_id$`), name, where)
+		if p.Ref == "" {
+			checkSchema(t, where+"."+name, p.Value, false)
+		}
+	}
+	for _, required := range s.Required {
+		require.Contains(t, s.Properties, required, "%s requires what it doesn't have", where)
+	}
+	if s.Items != nil && s.Items.Ref == "" {
+		checkSchema(t, where+"[]", s.Items.Value, false)
+	}
+	for i, part := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
+		if part.Ref == "" {
+			checkSchema(t, fmt.Sprintf("%s part %d", where, i), part.Value, false)
+		}
+	}
+}
+
+func TestScopesOfTheDocumentAreThoseOfTheRoles(t *testing.T) {
+	t.Parallel()
+	known := map[account.Scope]bool{}
+	for _, e := range apitest.Document(t).Components.Schemas["Scope"].Value.Enum {
+		known[account.Scope(fmt.Sprint(e))] = true
+	}
+	owner := map[account.Scope]bool{}
+	for _, scope := range account.Owner.Scopes() {
+		owner[scope] = true
+	}
+	require.Equal(t, known, owner)
+	for _, op := range operations(t) {
+		for _, scope := range scopesOf(op) {
+			require.True(t, known[scope], "%s wants the unknown scope %s", op.id, scope)
+		}
+	}
+}
+
+// TestEveryOperationIsBuilt also tries each over HTTP: none may say 501.
+func TestEveryOperationIsBuilt(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, handlers.Unbuilt())
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	for _, op := range operations(t) {
+		r := owner.Call(t, op.method, op.at("none"), nil)
+		require.NotEqual(t, http.StatusNotImplemented, r.Status, op.id)
+		require.NotEqual(t, http.StatusMethodNotAllowed, r.Status, "%s has no route", op.id)
+		require.Less(t, r.Status, 500, op.id)
+	}
+}
+
+// at is the operation's path with every parameter replaced.
+func (o operation) at(id string) string {
+	path := o.path
+	for _, name := range o.pathParams {
+		path = strings.ReplaceAll(path, "{"+name+"}", id)
+	}
+	return path
+}
+
+// scopesOf lists the scopes of the operation's bearer schemes.
+func scopesOf(op operation) []account.Scope {
+	var list []account.Scope
+	for _, alternative := range *op.spec.Security {
+		for _, scopes := range alternative {
+			for _, s := range scopes {
+				list = append(list, account.Scope(s))
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,115 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/apitest"
+	"showfloor/internal/event"
+	"showfloor/internal/postgres"
+)
+
+// TestListsPage follows rel=next through every list of the API to its end.
+func TestListsPage(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner, other := s.Register(t), s.Register(t)
+	const n = 7
+	hook := owner.Webhook(t, "http://127.0.0.1:1/")
+	for i := range n {
+		owner.Stream(t, map[string]any{"name": fmt.Sprint(i)})
+		owner.Key(t)
+		emit(t, s, owner.TenantID, "str_subject")
+		if i > 0 {
+			owner.Webhook(t, fmt.Sprintf("http://127.0.0.1:1/%d", i), "stream.ended")
+		}
+	}
+	other.Stream(t, nil)
+	other.Webhook(t, "http://127.0.0.1:1/")
+
+	lists := map[string]string{
+		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks",
+		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
+	}
+	for _, op := range operations(t) {
+		if _, paged := op.query["cursor"]; paged {
+			require.Contains(t, lists, op.id, "this list is not tested")
+		}
+	}
+	for name, path := range lists {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, limit := range []int{1, 3, n, n + 1} {
+				ids := follow(t, owner, fmt.Sprintf("%s?limit=%d", path, limit), limit)
+				require.Len(t, ids, n)
+				require.True(t, slices.IsSortedFunc(ids, func(a, b string) int { return -cmp(a, b) }), "newest first")
+				require.Len(t, slices.Compact(slices.Clone(ids)), n, "none twice")
+			}
+			require.Len(t, follow(t, owner, path, 50), n)
+		})
+	}
+}
+
+func cmp(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func follow(t *testing.T, c *apitest.Caller, path string, limit int) []string {
+	t.Helper()
+	var ids []string
+	for path != "" {
+		resp := c.Call(t, "GET", path, nil)
+		var page []struct{ ID string }
+		resp.Into(t, http.StatusOK, &page)
+		require.LessOrEqual(t, len(page), limit)
+		next := resp.NextPage(t)
+		if next != "" {
+			require.Len(t, page, limit, "only the last page may be shorter")
+		}
+		for _, e := range page {
+			ids = append(ids, e.ID)
+		}
+		path = next
+	}
+	return ids
+}
+
+// emit writes an event as a use case would.
+func emit(t *testing.T, s *apitest.Server, tenantID, subject string) {
+	t.Helper()
+	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
+		return s.Events.Emit(t.Context(), tx, event.Event{
+			TenantID: tenantID, Name: "stream.started", Subject: subject, Data: map[string]any{"streamId": subject},
+		})
+	}))
+}
+
+func TestAListLongerThanTheDefaultPage(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	for range 51 {
+		owner.Stream(t, nil)
+	}
+	first := owner.Call(t, "GET", "/v1/me/streams", nil)
+	var page []struct{ ID string }
+	first.Into(t, 200, &page)
+	require.Len(t, page, 50)
+	owner.Call(t, "GET", first.NextPage(t), nil).Into(t, 200, &page)
+	require.Len(t, page, 1)
+
+	empty := s.Register(t).Call(t, "GET", "/v1/me/streams", nil).Is(t, 200)
+	require.JSONEq(t, "[]", string(empty.Body), "an empty list is a list")
+	require.Empty(t, empty.NextPage(t))
+}

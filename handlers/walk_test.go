@@ -1,0 +1,167 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/apitest"
+)
+
+// bodies are what operations with a required body are called with; those that
+// aren't listed get none.
+func bodies() map[string]any {
+	callback := map[string]any{"client_id": "c1", "stream": "live_none"}
+	return map[string]any{
+		"createStream":    map[string]any{"name": "x"},
+		"createApiKey":    map[string]any{"name": "x"},
+		"createWebhook":   map[string]any{"url": "http://127.0.0.1:1/"},
+		"register":        map[string]any{"tenantName": "x", "name": "x", "email": "x", "password": "x"},
+		"login":           map[string]any{"email": "x", "password": "x"},
+		"ingestPublish":   callback,
+		"ingestUnpublish": callback,
+		"ingestPlay":      callback,
+		"ingestStop":      callback,
+		"ingestDvr":       map[string]any{"client_id": "c1", "stream": "live_none", "file": "x.mp4"},
+	}
+}
+
+// TestAnotherTenantsIDsDontExist calls every operation that has an id with one
+// of another tenant: the answer is that for an id that never was, and nothing
+// has changed.
+func TestAnotherTenantsIDsDontExist(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	victim, attacker := s.Register(t), s.Register(t)
+
+	hook := victim.Webhook(t, "http://127.0.0.1:1/")
+	emit(t, s, victim.TenantID, "str_subject")
+	deliveries, err := db.New(s.Pool).ListWebhookDeliveries(t.Context(),
+		db.ListWebhookDeliveriesParams{TenantID: victim.TenantID, EndpointID: hook.ID, MaxRows: 1})
+	require.NoError(t, err)
+	st := victim.Stream(t, nil)
+	var key api.APIKey
+	victim.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &key)
+
+	// An operation with an id that is missing here fails the test below.
+	ids := map[string]string{
+		"getStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID,
+		"revokeApiKey":  key.ID,
+		"deleteWebhook": hook.ID, "listWebhookDeliveries": hook.ID,
+		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
+	}
+	before := snapshot(t, s, victim.TenantID)
+	covered := 0
+	for _, op := range operations(t) {
+		if len(op.pathParams) == 0 {
+			continue
+		}
+		id, known := ids[op.id]
+		require.True(t, known, "%s takes an id: give this test one of another tenant", op.id)
+		covered++
+		missing := attacker.Call(t, op.method, op.at("none_00000000000000000000000000"), bodies()[op.id]).Problem(t, 404, "not_found")
+		foreign := attacker.Call(t, op.method, op.at(id), bodies()[op.id]).Problem(t, 404, "not_found")
+		missing.RequestID, foreign.RequestID = "", ""
+		require.Equal(t, missing, foreign, op.id)
+	}
+	require.Equal(t, len(ids), covered)
+	require.JSONEq(t, before, snapshot(t, s, victim.TenantID), "the calls left no trace")
+	for _, op := range operations(t) { // and the victim gets in everywhere
+		if id, ok := ids[op.id]; ok && op.id != "deleteWebhook" {
+			r := victim.Call(t, op.method, op.at(id), bodies()[op.id])
+			require.Less(t, r.Status, 300, "%s: %s", op.id, r.Body)
+		}
+	}
+	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks"} {
+		require.JSONEq(t, "[]", string(attacker.Call(t, "GET", list, nil).Is(t, 200).Body), list)
+	}
+	// A cursor is only a place in the order, whoever it came from.
+	require.JSONEq(t, "[]", string(attacker.Call(t, "GET", "/v1/me/streams?cursor="+st.ID, nil).Is(t, 200).Body))
+}
+
+// snapshot is all that the database holds of a tenant's resources.
+func snapshot(t *testing.T, s *apitest.Server, tenantID string) string {
+	t.Helper()
+	var all []json.RawMessage
+	for _, table := range []string{"streams", "api_keys", "webhook_endpoints", "webhook_deliveries", "audit_entries"} {
+		var rows json.RawMessage
+		require.NoError(t, s.Pool.QueryRow(t.Context(),
+			"SELECT coalesce(json_agg(r ORDER BY r.id), '[]') FROM "+table+" r WHERE r.tenant_id = $1", tenantID).Scan(&rows))
+		all = append(all, rows)
+	}
+	text, err := json.Marshal(all)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestNobodyGetsInWithoutAToken calls every operation that names a bearer
+// scheme without one, before anything else about the request is looked at.
+func TestNobodyGetsInWithoutAToken(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{IngestSecret: "the ingest secret"})
+	covered := 0
+	for _, op := range operations(t) {
+		if len(*op.spec.Security) == 0 {
+			continue
+		}
+		covered++
+		for _, body := range []any{nil, bodies()[op.id], "{"} {
+			p := s.With(t, "").Call(t, op.method, op.at("x"), body).Problem(t, 401, "unauthenticated")
+			require.NotEmpty(t, p.Message, op.id)
+		}
+		s.With(t, "sk_live_wrong").Call(t, op.method, op.at("x"), bodies()[op.id]).Problem(t, 401, "unauthenticated")
+	}
+	require.NotZero(t, covered)
+}
+
+// TestScopesAreEnforced calls every operation with a key that has all scopes
+// but those of the operation, and as a VIEWER.
+func TestScopesAreEnforced(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	viewer := owner.Colleague(t, account.Viewer)
+	keys := map[account.Scope]*apitest.Caller{}
+	for _, missing := range account.Developer.Scopes() {
+		rest := slices.DeleteFunc(account.Developer.Scopes(), func(s account.Scope) bool { return s == missing })
+		keys[missing] = owner.Key(t, rest...)
+	}
+	before := snapshot(t, s, owner.TenantID)
+	for _, op := range operations(t) {
+		for _, scope := range scopesOf(op) {
+			status, code := http.StatusForbidden, "forbidden"
+			if _, users := (*op.spec.Security)[0]["userToken"]; users {
+				status, code = http.StatusUnauthorized, "unauthenticated" // keys aren't taken at all
+			}
+			p := keys[scope].Call(t, op.method, op.at("x"), bodies()[op.id]).Problem(t, status, code)
+			if status == http.StatusForbidden {
+				require.Contains(t, p.Message, string(scope), op.id)
+			}
+			r := viewer.Call(t, op.method, op.at("x"), bodies()[op.id])
+			if slices.Contains(account.Viewer.Scopes(), scope) {
+				require.NotEqual(t, http.StatusForbidden, r.Status, "%s: %s", op.id, r.Body)
+			} else {
+				r.Problem(t, http.StatusForbidden, "forbidden")
+			}
+		}
+	}
+	after := snapshot(t, s, owner.TenantID)
+	require.Equal(t, lastUsedCleared(t, before), lastUsedCleared(t, after), "nothing was changed")
+}
+
+// lastUsedCleared leaves out what using a key changes.
+func lastUsedCleared(t *testing.T, text string) any {
+	t.Helper()
+	var tables [][]map[string]any
+	require.NoError(t, json.Unmarshal([]byte(text), &tables))
+	for _, row := range tables[1] {
+		delete(row, "last_used_at")
+	}
+	return tables
+}
