@@ -13,8 +13,14 @@ func families() []string {
 	return []string{"DATABASE", "INGEST", "MASTER", "REDIS", "RTMP", "RTMPS", "SMTP", "STORAGE", "WEBHOOK"}
 }
 
-// maxTypo is how many letters may differ for a name to count as a misspelling.
-const maxTypo = 2
+// maxTypo is how many letters may differ for a name to count as a misspelling:
+// few in a short name, or GOBIN would be taken for PG_BIN.
+func maxTypo(setting string) int {
+	if len(setting) < len("HTTP_ADDR") {
+		return 1
+	}
+	return 2
+}
 
 // refuseUnknown finds names that were meant as settings but are none, so that
 // a misspelt one isn't silently ignored.
@@ -25,9 +31,9 @@ func refuseUnknown(environ []string) error {
 		if slices.Contains(known, name) || injected(name, value) {
 			continue
 		}
-		nearest, distance := "", maxTypo+1
+		nearest, distance := "", len(name)
 		for _, k := range known {
-			if d := editDistance(name, k); d < distance {
+			if d := editDistance(name, k); d <= maxTypo(k) && d < distance {
 				nearest, distance = k, d
 			}
 		}

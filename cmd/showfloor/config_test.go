@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/secret"
+	"showfloor/internal/webhook"
+)
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := loadConfig(nil)
+	require.NoError(t, err)
+	require.Equal(t, config{
+		AppEnv: "development", DataDir: "./data", LogLevel: "info",
+		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
+		RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
+		AdminEmail: "admin@localhost", retries: webhook.DefaultSchedule(),
+	}, c)
+	require.Empty(t, c.unused())
+	require.NoError(t, c.checkServing())
+}
+
+func TestGoodSettings(t *testing.T) {
+	t.Parallel()
+	key := base64.StdEncoding.EncodeToString(make([]byte, secret.KeySize))
+	for _, tt := range []struct {
+		environ []string
+		check   func(t *testing.T, c config)
+	}{
+		{[]string{"PUBLIC_URL=https://live.example/", "RTMP_ADDR=0.0.0.0:2935"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "https://live.example", c.PublicURL)
+			require.Equal(t, "rtmp://live.example:2935/live", c.IngestURL)
+		}},
+		{[]string{"PUBLIC_URL=http://[::1]:8080"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "rtmp://[::1]:1935/live", c.IngestURL)
+		}},
+		{[]string{"INGEST_URL=rtmps://in.example/app/"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "rtmps://in.example/app", c.IngestURL)
+		}},
+		{[]string{"WEBHOOK_RETRY_SCHEDULE=0s, 5s,1m30s"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, []time.Duration{0, 5 * time.Second, 90 * time.Second}, c.retries)
+		}},
+		{[]string{"RTMPS_CERT_FILE=c", "RTMPS_KEY_FILE=k"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, ":1936", c.RTMPSAddr)
+		}},
+		{[]string{"APP_ENV=", "HTTP_ADDR=", "MASTER_KEY="}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, []string{"development", ":8080"}, []string{c.AppEnv, c.HTTPAddr}, "empty is as good as unset")
+		}},
+		{[]string{"DATABASE_URL=postgres:///showfloor?host=/run/postgresql"}, nil},
+		{[]string{"ADMIN_PASSWORD=ääääääääää"}, nil},
+		{[]string{"MASTER_KEY=" + key, "APP_ENV=production"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.NoError(t, c.checkServing())
+			read, err := c.masterKey()
+			require.NoError(t, err)
+			require.Len(t, read, secret.KeySize)
+		}},
+		{[]string{"SMTP_URL=smtp://mail", "REDIS_URL=rediss://r", "STORAGE_URL=file:///data"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, []string{"REDIS_URL", "SMTP_URL", "STORAGE_URL"}, c.unused())
+		}},
+	} {
+		t.Run(strings.Join(tt.environ, " "), func(t *testing.T) {
+			t.Parallel()
+			c, err := loadConfig(tt.environ)
+			require.NoError(t, err)
+			if tt.check != nil {
+				tt.check(t, c)
+			}
+		})
+	}
+}
+
+// TestMalformedSettings requires one line that names the setting and shows
+// nothing that may be secret.
+func TestMalformedSettings(t *testing.T) {
+	t.Parallel()
+	const hidden = "hunter2"
+	for _, tt := range []struct{ name, value, says string }{
+		{"APP_ENV", "prod", `APP_ENV: "prod" is not known; use one of development, production`},
+		{"LOG_LEVEL", "verbose", `LOG_LEVEL: "verbose" is not known; use one of debug, info, warn, error`},
+		{"HTTP_ADDR", "8080", `HTTP_ADDR: "8080" is not an address; write host:port, or :port for all interfaces`},
+		{"HTTP_ADDR", ":65536", `HTTP_ADDR: ":65536" is not an address; write host:port, or :port for all interfaces`},
+		{"HTTP_ADDR", "::1:80", `HTTP_ADDR: "::1:80" is not an address; write host:port, or :port for all interfaces`},
+		{"ADMIN_ADDR", ":", `ADMIN_ADDR: ":" is not an address; write host:port, or :port for all interfaces`},
+		{"RTMP_ADDR", "a:b", `RTMP_ADDR: "a:b" is not an address; write host:port, or :port for all interfaces`},
+		{"RTMP_ADDR", ":1\n2", `RTMP_ADDR: ":1\n2" is not an address; write host:port, or :port for all interfaces`},
+		{"RTMPS_ADDR", "x", `RTMPS_ADDR: "x" is not an address; write host:port, or :port for all interfaces`},
+		{"RTMPS_ADDR", ":1936", "RTMPS_ADDR needs RTMPS_CERT_FILE and RTMPS_KEY_FILE (paths of PEM files)"},
+		{"RTMPS_CERT_FILE", "c.pem", "RTMPS_CERT_FILE and RTMPS_KEY_FILE must be set together"},
+		{"RTMPS_KEY_FILE", "k.pem", "RTMPS_CERT_FILE and RTMPS_KEY_FILE must be set together"},
+		{"PUBLIC_URL", "live.example", "PUBLIC_URL: not a URL that begins with http:// or https://"},
+		{"PUBLIC_URL", "https://", "PUBLIC_URL: not a URL that begins with http:// or https://"},
+		{"PUBLIC_URL", "http://%zz", "PUBLIC_URL: not a URL that begins with http:// or https://"},
+		{"INGEST_URL", "https://live", "INGEST_URL: not a URL that begins with rtmp:// or rtmps://"},
+		{"DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL: not a URL that begins with postgres:// or postgresql://"},
+		{"DATABASE_URL", "postgres://u:hunter2@h:x/d", "DATABASE_URL: not a URL that begins with postgres:// or postgresql://"},
+		{"REDIS_URL", "hunter2", "REDIS_URL: not a URL that begins with redis:// or rediss://"},
+		{"STORAGE_URL", "s3://", "STORAGE_URL: not a URL that begins with file:// or s3://"},
+		{"SMTP_URL", "smtp:hunter2", "SMTP_URL: not a URL that begins with smtp:// or smtps://"},
+		{"MASTER_KEY", "hunter2", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},
+		{"MASTER_KEY", "aHVudGVyMg==", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},
+		{"ADMIN_EMAIL", "root", `ADMIN_EMAIL: "root" is not an e-mail address`},
+		{"ADMIN_PASSWORD", "hunter2", "ADMIN_PASSWORD: must have 10 to 128 characters"},
+		{"ADMIN_PASSWORD", strings.Repeat(hidden, 20), "ADMIN_PASSWORD: must have 10 to 128 characters"},
+		{"WEBHOOK_RETRY_SCHEDULE", "5s,", `WEBHOOK_RETRY_SCHEDULE: "" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},
+		{"WEBHOOK_RETRY_SCHEDULE", "5", `WEBHOOK_RETRY_SCHEDULE: "5" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},
+		{"WEBHOOK_RETRY_SCHEDULE", "-5s", `WEBHOOK_RETRY_SCHEDULE: "-5s" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},
+	} {
+		t.Run(tt.name+"="+tt.value, func(t *testing.T) {
+			t.Parallel()
+			_, err := loadConfig([]string{tt.name + "=" + tt.value})
+			require.EqualError(t, err, tt.says)
+			require.NotContains(t, err.Error(), hidden)
+			require.NotContains(t, err.Error(), "\n")
+		})
+	}
+}
+
+func TestUnknownSettings(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, says string }{
+		{"DATABSE_URL", "DATABSE_URL is not a setting; did you mean DATABASE_URL?"},
+		{"HTTP_ADR", "HTTP_ADR is not a setting; did you mean HTTP_ADDR?"},
+		{"PGBIN", "PGBIN is not a setting; did you mean PG_BIN?"},
+		{"HTTPADDR", "HTTPADDR is not a setting; did you mean HTTP_ADDR?"},
+		{"DATA_DIRS", "DATA_DIRS is not a setting; did you mean DATA_DIR?"},
+		{"REDIS_URI", "REDIS_URI is not a setting; did you mean REDIS_URL?"},
+		{"RTMPS_CERTFILE", "RTMPS_CERTFILE is not a setting; did you mean RTMPS_CERT_FILE?"},
+		{"WEBHOOK_TIMEOUT", "WEBHOOK_TIMEOUT is not a setting; docs/configuration.md lists those that there are"},
+		{"SMTP_PASSWORD", "SMTP_PASSWORD is not a setting; docs/configuration.md lists those that there are"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := loadConfig([]string{tt.name + "=hunter2"})
+			require.EqualError(t, err, tt.says)
+		})
+	}
+}
+
+// TestOtherPeoplesVariables requires that what systems and platforms set is
+// left alone.
+func TestOtherPeoplesVariables(t *testing.T) {
+	t.Parallel()
+	_, err := loadConfig([]string{
+		"PATH=/bin", "HOME=/root", "USER=root", "LANG=C", "TERM=xterm", "PWD=/", "SHLVL=1", "HOSTNAME=h", "_=/bin/env", "TZ=UTC",
+		"PGDATA=/x", "PGUSER=u", "PGHOST=h", "LOGNAME=root", "LS_COLORS=x", "MAKEFLAGS=", "GOBIN=/x", "GOPATH=/x", "HTTP_URL=x", "NPM_ENV=x", "CI=true",
+		"HTTP_PROXY=http://p", "HTTPS_PROXY=http://p", "NO_PROXY=x", "XDG_DATA_DIRS=/usr/share", "DEBIAN_FRONTEND=x", "SSH_TTY=/dev/pts/0",
+		"NOT_EVEN_A_PAIR", "",
+		"KUBERNETES_SERVICE_HOST=10.0.0.1", "KUBERNETES_PORT=tcp://10.0.0.1:443",
+		"REDIS_SERVICE_HOST=10.0.0.2", "REDIS_SERVICE_PORT=6379", "REDIS_SERVICE_PORT_REDIS=6379", "REDIS_PORT=tcp://10.0.0.2:6379",
+		"REDIS_PORT_6379_TCP=tcp://10.0.0.2:6379", "REDIS_PORT_6379_TCP_ADDR=10.0.0.2", "REDIS_PORT_6379_TCP_PROTO=tcp",
+		"RTMP_PORT_1935_UDP=udp://10.0.0.3:1935", "DATABASE_MAIN_SERVICE_HOST=10.0.0.4",
+	})
+	require.NoError(t, err)
+}
+
+func TestEditDistance(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ab", 1}, {"abc", "xabc", 1},
+		{"ab", "ba", 2}, {"kitten", "sitting", 3}, {"HTTP_ADDR", "RTMP_ADDR", 2},
+	} {
+		require.Equal(t, tt.want, editDistance(tt.a, tt.b), "%s %s", tt.a, tt.b)
+		require.Equal(t, tt.want, editDistance(tt.b, tt.a), "%s %s", tt.b, tt.a)
+	}
+}
+
+func TestServingNeedsItsKeys(t *testing.T) {
+	t.Parallel()
+	c, err := loadConfig([]string{"APP_ENV=production"})
+	require.NoError(t, err, "migrating needs no master key")
+	require.EqualError(t, c.checkServing(), "MASTER_KEY: must be set in production; make one with: openssl rand -base64 32")
+
+	bad := filepath.Join(t.TempDir(), "bad.pem")
+	require.NoError(t, os.WriteFile(bad, []byte("no PEM"), 0o600))
+	for _, file := range []string{bad, filepath.Join(t.TempDir(), "missing.pem")} {
+		c, err := loadConfig([]string{"RTMPS_CERT_FILE=" + file, "RTMPS_KEY_FILE=" + file})
+		require.NoError(t, err)
+		require.ErrorContains(t, c.checkServing(), "RTMPS_CERT_FILE and RTMPS_KEY_FILE: ")
+	}
+}
+
+// TestMasterKeyFile requires that the key of the first start is that of all.
+func TestMasterKeyFile(t *testing.T) {
+	t.Parallel()
+	c, err := loadConfig([]string{"DATA_DIR=" + t.TempDir()})
+	require.NoError(t, err)
+	first, err := c.masterKey()
+	require.NoError(t, err)
+	require.Len(t, first, secret.KeySize)
+	second, err := c.masterKey()
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+	require.NoError(t, os.WriteFile(filepath.Join(c.DataDir, "master.key"), []byte("broken"), 0o600))
+	_, err = c.masterKey()
+	require.ErrorContains(t, err, filepath.Join(c.DataDir, "master.key"))
+}
