@@ -1,0 +1,272 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/hls"
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/rtmp"
+	"showfloor/internal/stream"
+	"showfloor/internal/webhook"
+	"showfloor/jobs"
+)
+
+// latencyPublishes are made one after the other, each on a stream of its own.
+const latencyPublishes = 30
+
+// BenchmarkStreamStarted times stream.started, from the moment at which an
+// encoder has written its first key frame to the arrival of the webhook. The
+// baseline is a plain POST to the same receiver from the hub's own report that
+// the stream can be played, for the same publishes.
+func BenchmarkStreamStarted(b *testing.B) {
+	p := newPlant(b)
+	encoder := newEncoder(b, p.rtmp.Addr().String(), realisticClip(b))
+	p.publish(b, encoder) // connections, prepared statements
+	var bare, event []float64
+	for b.Loop() {
+		for range latencyPublishes {
+			key, playable, started := p.publish(b, encoder)
+			bare = append(bare, milliseconds(playable.Sub(key)))
+			event = append(event, milliseconds(started.Sub(key)))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(quantile(event, .5), "p50-ms")
+	b.ReportMetric(quantile(event, .95), "p95-ms")
+	b.ReportMetric(quantile(bare, .5), "bare-p50-ms")
+	b.ReportMetric(quantile(bare, .95), "bare-p95-ms")
+	b.ReportMetric(quantile(event, .95)/quantile(bare, .95), "p95-ratio")
+}
+
+// plant is the whole way from the ingest to the webhook, wired as cmd/showfloor
+// wires it.
+type plant struct {
+	*areas
+	rtmp     *rtmp.Server
+	arrivals chan arrival
+	reports  sync.WaitGroup
+}
+
+// arrival is a POST that the receiver got.
+type arrival struct {
+	path, streamID string
+	at             time.Time
+}
+
+func newPlant(b *testing.B) *plant {
+	b.Helper()
+	p := &plant{arrivals: make(chan arrival, 100)}
+	sink := "http://" + serveHTTP(b, http.HandlerFunc(p.receive))
+	playlists := hls.New(hls.Config{Log: quiet()})
+	bare := &http.Client{Timeout: patience}
+	h := hub.New(hub.Config{Outputs: []hub.Output{playlists}, OnPlayable: func(streamID, publisherID string) {
+		p.reports.Go(func() {
+			resp, err := bare.Post(sink+"/bare", "application/json", bytes.NewReader(mustJSON(streamID)))
+			if err == nil {
+				resp.Body.Close()
+			}
+		})
+		p.reports.Go(func() {
+			if err := p.streams.Started(context.WithoutCancel(b.Context()), publisherID); err != nil {
+				b.Error(err)
+			}
+		})
+	}})
+	p.areas = newAreas(b, h)
+	_, _, err := p.webhooks.CreateWebhook(b.Context(), p.caller, webhook.EndpointInput{
+		URL: sink + "/hook", Events: []string{"stream.started"},
+	})
+	require.NoError(b, err)
+	queue, err := jobs.New(jobs.Config{Pool: p.pool, Streams: p.streams, Webhooks: p.webhooks, Node: "node_bench", Log: quiet()})
+	require.NoError(b, err)
+	require.NoError(b, queue.Start(context.WithoutCancel(b.Context())))
+	p.rtmp, err = rtmp.New(rtmp.Config{Addr: "127.0.0.1:0", Hub: h, Gate: gate{p.streams}, Log: quiet()})
+	require.NoError(b, err)
+	require.NoError(b, p.rtmp.Start())
+	b.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(b, p.rtmp.Stop(ctx))
+		h.Close()
+		p.reports.Wait()
+		playlists.Close()
+		require.NoError(b, queue.Stop(ctx))
+	})
+	return p
+}
+
+// receive notes what arrives, before it is read.
+func (p *plant) receive(w http.ResponseWriter, r *http.Request) {
+	a := arrival{path: r.URL.Path, at: time.Now()}
+	var body struct {
+		Data struct {
+			StreamID string `json:"streamId"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	a.streamID = body.Data.StreamID
+	p.arrivals <- a
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func mustJSON(streamID string) []byte {
+	return []byte(`{"data":{"streamId":"` + streamID + `"}}`)
+}
+
+// publish puts a new stream on air until it was heard of, and returns when the
+// key frame was written and when the two POSTs came.
+func (p *plant) publish(b *testing.B, e *encoder) (key, playable, started time.Time) {
+	b.Helper()
+	s, err := p.streams.CreateStream(b.Context(), p.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
+	require.NoError(b, err)
+	require.NoError(b, e.orders.Encode(s.Key))
+	require.NoError(b, e.reports.Decode(&key))
+	deadline := time.After(patience)
+	for playable.IsZero() || started.IsZero() {
+		select {
+		case a := <-p.arrivals:
+			require.Equal(b, s.ID, a.streamID)
+			if a.path == "/bare" {
+				playable = a.at
+			} else {
+				started = a.at
+			}
+		case <-deadline:
+			b.Fatal("stream.started did not arrive")
+		}
+	}
+	require.NoError(b, e.orders.Encode(""))
+	require.NoError(b, e.reports.Decode(new(time.Time)))
+	return key, playable, started
+}
+
+// gate lets in whom the streams area lets in.
+type gate struct{ streams *stream.Service }
+
+func (g gate) Publish(ctx context.Context, a rtmp.Attempt) (hub.Broadcast, error) {
+	grant, err := g.streams.Publish(ctx, stream.Attempt{
+		PublisherID: a.ConnID, Source: stream.SourceRTMP, Key: a.Key, RemoteIP: a.RemoteIP.String(),
+	})
+	return hub.Broadcast{StreamID: grant.StreamID, LowLatency: grant.LowLatency, ReconnectWindow: grant.ReconnectWindow}, err
+}
+
+func (g gate) Rejected(ctx context.Context, connID, reason string) {
+	_ = g.streams.Reject(ctx, connID, reason) // the publish then times out
+}
+
+func (g gate) Unpublish(ctx context.Context, connID string) {
+	_ = g.streams.Unpublish(ctx, connID) // the next publish has another stream
+}
+
+// realisticClip is the sample that the Makefile makes, with B-frames, or else
+// the clip of the media figures.
+func realisticClip(b *testing.B) string {
+	b.Helper()
+	sample := os.Getenv("SHOWFLOOR_SAMPLE")
+	if sample == "" {
+		return publishClip(b, 4)
+	}
+	path := filepath.Join(b.TempDir(), "clip.flv")
+	out, err := exec.Command("ffmpeg", "-hide_banner", "-loglevel", "error", "-t", "4", "-i", sample, "-c", "copy", path).CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	return path
+}
+
+// encoder publishes from a process of its own: it is sent a stream key, answers
+// with the time at which it has written the first key frame, goes on in real
+// time until it is sent an empty key, and answers when it has left.
+type encoder struct {
+	orders  *json.Encoder
+	reports *json.Decoder
+}
+
+const (
+	encoderAddrEnv = "SHOWFLOOR_BENCH_ENCODER"
+	encoderClipEnv = "SHOWFLOOR_BENCH_ENCODER_CLIP"
+)
+
+func newEncoder(b *testing.B, addr, clip string) *encoder {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestEncoder$", "-test.v=false")
+	cmd.Env = append(os.Environ(), encoderAddrEnv+"="+addr, encoderClipEnv+"="+clip)
+	in, err := cmd.StdinPipe()
+	require.NoError(b, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(b, cmd.Start())
+	b.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait() // a failure is seen where it matters
+	})
+	return &encoder{json.NewEncoder(in), json.NewDecoder(out)}
+}
+
+// TestEncoder is the encoder's process; as a test it does nothing.
+func TestEncoder(t *testing.T) {
+	addr := os.Getenv(encoderAddrEnv)
+	if addr == "" {
+		t.Skip("runs as a child of the benchmarks")
+	}
+	tags := readFLV(t, os.Getenv(encoderClipEnv))
+	orders, reports := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	next := func() string {
+		var key string
+		if err := orders.Decode(&key); errors.Is(err, io.EOF) {
+			return ""
+		}
+		return key
+	}
+	for key := next(); key != ""; key = next() {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { encode(ctx, t, addr, key, tags, reports) })
+		next()
+		cancel()
+		wg.Wait()
+		require.NoError(t, reports.Encode(time.Now()))
+	}
+}
+
+// encode publishes once, until ctx ends or the clip does.
+func encode(ctx context.Context, t *testing.T, addr, key string, tags []flvTag, reports *json.Encoder) {
+	conn, leave := dialPublisher(t, ctx, addr, key)
+	defer leave()
+	start, reported := time.Now(), false
+	for _, tag := range tags {
+		select {
+		case <-time.After(time.Until(start.Add(time.Duration(tag.time) * time.Millisecond))):
+		case <-ctx.Done():
+			return
+		}
+		tag.wire[1], tag.wire[2], tag.wire[3] = byte(tag.time>>16), byte(tag.time>>8), byte(tag.time)
+		if _, err := conn.Write(tag.wire); err != nil {
+			t.Error(err)
+			return
+		}
+		const video, keyFrame = 9, 1
+		if !reported && !tag.header && tag.wire[7] == video && tag.wire[12]>>4 == keyFrame {
+			reported = true
+			if err := reports.Encode(time.Now()); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}
+}
