@@ -1,0 +1,236 @@
+package bench
+
+import (
+	"bytes"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bluenviron/gohlslib/v2"
+	"github.com/bluenviron/gohlslib/v2/pkg/codecs"
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/mpeg4audio"
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
+	mp4codecs "github.com/bluenviron/mediacommon/v2/pkg/formats/mp4/codecs"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/hls"
+	"showfloor/internal/media/hub"
+)
+
+// hlsClip is what an encoder sends: 720p30 at 2.5 Mbit/s with a key frame every
+// 2 s, and sound. It is repeated without end.
+type hlsClip struct {
+	units  []*hub.Unit
+	nalus  [][][]byte // of each unit that is a picture
+	length time.Duration
+	video  *hub.Track
+	audio  *hub.Track
+}
+
+func newHLSClip(b *testing.B) *hlsClip {
+	b.Helper()
+	const args = "-v error -nostdin -f lavfi -i testsrc2=duration=6:size=1280x720:rate=30,noise=alls=12:allf=t " +
+		"-f lavfi -i sine=duration=6:sample_rate=48000 -c:v libx264 -preset ultrafast -tune zerolatency -pix_fmt yuv420p " +
+		"-g 60 -keyint_min 60 -sc_threshold 0 -b:v 2500k -maxrate 2500k -bufsize 1250k -nal-hrd cbr " +
+		"-c:a aac -b:a 128k -movflags frag_keyframe+empty_moov+default_base_moof -use_editlist 0 -f mp4 -"
+	file, err := exec.Command("ffmpeg", strings.Fields(args)...).Output()
+	require.NoError(b, err)
+	var head fmp4.Init
+	require.NoError(b, head.Unmarshal(bytes.NewReader(file)))
+	var parts fmp4.Parts
+	require.NoError(b, parts.Unmarshal(file[bytes.Index(file, []byte("moof"))-4:]))
+	c := &hlsClip{length: 6 * time.Second}
+	counts := map[int]int{}
+	for _, p := range parts {
+		for _, r := range p.Tracks {
+			for _, s := range r.Samples {
+				c.units = append(c.units, c.unit(b, head.Tracks[r.ID-1].Codec, counts[r.ID], s.Payload))
+				counts[r.ID]++
+			}
+		}
+	}
+	c.units = slices.DeleteFunc(c.units, func(u *hub.Unit) bool { return u.DTS >= c.length })
+	slices.SortStableFunc(c.units, func(a, b *hub.Unit) int { return int(a.DTS - b.DTS) })
+	for _, u := range c.units {
+		var nalus h264.AVCC
+		if u.Track == c.video {
+			require.NoError(b, nalus.Unmarshal(u.Data))
+			if u.Key { // gohlslib wants the parameter sets there
+				nalus = append(h264.AVCC{c.video.SPS, c.video.PPS}, nalus...)
+			}
+		}
+		c.nalus = append(c.nalus, nalus)
+	}
+	return c
+}
+
+func (c *hlsClip) unit(b *testing.B, codec mp4codecs.Codec, n int, data []byte) *hub.Unit {
+	b.Helper()
+	switch codec := codec.(type) {
+	case *mp4codecs.H264:
+		if c.video == nil {
+			c.video = &hub.Track{Codec: hub.H264, SPS: codec.SPS, PPS: codec.PPS, Width: 1280, Height: 720}
+		}
+		at := time.Duration(n) * time.Second / 30
+		return &hub.Unit{Track: c.video, DTS: at, PTS: at, Key: n%60 == 0, Data: data}
+	case *mp4codecs.MPEG4Audio:
+		if c.audio == nil {
+			config, err := codec.Config.Marshal()
+			require.NoError(b, err)
+			c.audio = &hub.Track{Codec: hub.AAC, AudioConfig: config, SampleRate: 48000, Channels: 1}
+		}
+		at := time.Duration(n) * 1024 * time.Second / 48000
+		return &hub.Unit{Track: c.audio, DTS: at, PTS: at, Key: true, Data: data}
+	}
+	b.Fatalf("codec %T", codec)
+	return nil
+}
+
+// hlsSink takes the clip's units.
+type hlsSink interface {
+	write(b *testing.B, c *hlsClip, i int, at time.Duration, now time.Time)
+	// handler serves the stream below root.
+	handler() (h http.Handler, root string)
+	close()
+}
+
+// ourSink is a stream of our own.
+type ourSink struct {
+	server *hls.Server
+	hub    *hub.Hub
+	p      *hub.Publisher
+	id     string
+}
+
+// newOurSinks opens n streams.
+func newOurSinks(b *testing.B, n int) []hlsSink {
+	b.Helper()
+	server := hls.New(hls.Config{Log: quiet(), Authorize: func(token string) (string, time.Time, error) { return token, time.Time{}, nil }})
+	h := hub.New(hub.Config{Outputs: []hub.Output{server}})
+	var sinks []hlsSink
+	for i := range n {
+		id := "s" + string(rune('A'+i))
+		p, err := h.Publish(hub.Broadcast{StreamID: id, LowLatency: true}, "p", func(error) {})
+		require.NoError(b, err)
+		sinks = append(sinks, &ourSink{server: server, hub: h, p: p, id: id})
+	}
+	return sinks
+}
+
+func (s *ourSink) write(b *testing.B, c *hlsClip, i int, at time.Duration, now time.Time) {
+	u := *c.units[i]
+	u.DTS, u.PTS, u.Arrived = at, at, now
+	if err := s.p.Write(&u); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (s *ourSink) handler() (http.Handler, string) { return s.server, "/live/" + s.id + "/" }
+
+func (s *ourSink) close() {
+	s.hub.Close()
+	s.server.Close()
+}
+
+// gohlslibSink is a stream of the library that MediaMTX uses.
+type gohlslibSink struct {
+	muxer        *gohlslib.Muxer
+	video, audio *gohlslib.Track
+}
+
+func newGohlslibSinks(b *testing.B, c *hlsClip, n int) []hlsSink {
+	b.Helper()
+	var config mpeg4audio.AudioSpecificConfig
+	require.NoError(b, config.Unmarshal(c.audio.AudioConfig))
+	var sinks []hlsSink
+	for range n {
+		s := &gohlslibSink{
+			video: &gohlslib.Track{Codec: &codecs.H264{SPS: c.video.SPS, PPS: c.video.PPS}, ClockRate: 90000},
+			audio: &gohlslib.Track{Codec: &codecs.MPEG4Audio{Config: config}, ClockRate: 48000},
+		}
+		s.muxer = &gohlslib.Muxer{Variant: gohlslib.MuxerVariantLowLatency, Tracks: []*gohlslib.Track{s.video, s.audio},
+			SegmentMinDuration: time.Second, PartMinDuration: 200 * time.Millisecond, OnEncodeError: func(err error) { b.Log(err) }}
+		require.NoError(b, s.muxer.Start())
+		sinks = append(sinks, s)
+	}
+	return sinks
+}
+
+func (s *gohlslibSink) write(b *testing.B, c *hlsClip, i int, at time.Duration, now time.Time) {
+	var err error
+	if c.units[i].Track == c.video {
+		err = s.muxer.WriteH264(s.video, now, int64(at*90/time.Millisecond), c.nalus[i])
+	} else {
+		err = s.muxer.WriteMPEG4Audio(s.audio, now, int64(at*48/time.Millisecond), [][]byte{c.units[i].Data})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (s *gohlslibSink) handler() (http.Handler, string) { return http.HandlerFunc(s.muxer.Handle), "/" }
+
+func (s *gohlslibSink) close() { s.muxer.Close() }
+
+// feeder writes a clip to sinks, again and again.
+type feeder struct {
+	clip  *hlsClip
+	sinks []hlsSink
+	next  int // unit, counted over all repetitions
+	heard func(i int, u *hub.Unit, now time.Time)
+}
+
+// time is when the unit is due since the beginning.
+func (f *feeder) due(i int) time.Duration {
+	n := len(f.clip.units)
+	return time.Duration(i/n)*f.clip.length + f.clip.units[i%n].DTS
+}
+
+// fast writes what is due within the next d of the clip, without waiting for
+// the clock but leaving the muxers time to follow.
+func (f *feeder) fast(b *testing.B, d time.Duration) {
+	b.Helper()
+	until := f.due(f.next) + d
+	for pause := f.due(f.next) + time.Second; f.due(f.next) < until; f.next++ {
+		at := f.due(f.next)
+		if at >= pause {
+			time.Sleep(20 * time.Millisecond) // a second of media fits into the queues
+			pause += time.Second
+		}
+		f.one(b, at)
+	}
+}
+
+func (f *feeder) one(b *testing.B, at time.Duration) {
+	i := f.next % len(f.clip.units)
+	now := time.Now()
+	for _, s := range f.sinks {
+		s.write(b, f.clip, i, at, now)
+	}
+	if f.heard != nil {
+		f.heard(f.next, f.clip.units[i], now)
+	}
+}
+
+// live writes in real time for d.
+func (f *feeder) live(b *testing.B, d time.Duration) {
+	b.Helper()
+	begin, from := time.Now(), f.due(f.next)
+	for ; f.due(f.next) < from+d; f.next++ {
+		time.Sleep(time.Until(begin.Add(f.due(f.next) - from)))
+		f.one(b, f.due(f.next))
+	}
+}
+
+// processCPU is the user and system time that this process has used.
+func processCPU(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

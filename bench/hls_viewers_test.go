@@ -1,0 +1,239 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hlsCursor follows one media playlist with blocked reloads, as players do.
+type hlsCursor struct {
+	client    *http.Client
+	address   string
+	msn, part int    // what comes next
+	newest    string // the newest part's address, relative
+}
+
+// openHLS loads a multivariant playlist and gives the media playlists in it.
+func openHLS(ctx context.Context, client *http.Client, root string) ([]*hlsCursor, error) {
+	text, err := fetchHLS(ctx, client, root+"index.m3u8")
+	if err != nil {
+		return nil, err
+	}
+	var list []*hlsCursor
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#EXT-X-MEDIA:") {
+			_, line, _ = strings.Cut(line, `URI="`)
+			line, _, _ = strings.Cut(line, `"`)
+		}
+		if line != "" && line[0] != '#' {
+			list = append(list, &hlsCursor{client: client, address: root + line})
+		}
+	}
+	return list, nil
+}
+
+// reload waits for the next part and notes what comes after it.
+func (c *hlsCursor) reload(ctx context.Context, blocking bool) error {
+	address := c.address
+	if blocking {
+		sign := "?"
+		if strings.Contains(address, "?") {
+			sign = "&"
+		}
+		address += fmt.Sprintf("%s_HLS_msn=%d&_HLS_part=%d", sign, c.msn, c.part)
+	}
+	text, err := fetchHLS(ctx, c.client, address)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case strings.HasPrefix(line, "#EXT-X-MEDIA-SEQUENCE:"):
+			c.msn, err = strconv.Atoi(strings.TrimSpace(line[22:]))
+			c.part = 0
+		case strings.HasPrefix(line, "#EXTINF:"):
+			c.msn++
+			c.part = 0
+		case strings.HasPrefix(line, "#EXT-X-PART:"):
+			c.part++
+			_, uri, _ := strings.Cut(line, `URI="`)
+			c.newest, _, _ = strings.Cut(uri, `"`)
+		}
+	}
+	return err
+}
+
+// fetch loads the newest part.
+func (c *hlsCursor) fetch(ctx context.Context) ([]byte, error) {
+	u, err := url.Parse(c.address)
+	if err != nil {
+		return nil, err
+	}
+	u.RawQuery = ""
+	u.Path = path.Join(path.Dir(u.Path), c.newest)
+	return fetchHLS(ctx, c.client, u.String())
+}
+
+func fetchHLS(ctx context.Context, client *http.Client, address string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", address, response.Status)
+	}
+	return io.ReadAll(response.Body)
+}
+
+// hlsSeen is a part, and when its playlist had come.
+type hlsSeen struct {
+	at    time.Time
+	media []byte
+}
+
+// followHLSParts follows the first media playlist's parts.
+func followHLSParts(root string, d time.Duration) []hlsSeen {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	list, err := openHLS(ctx, client, root)
+	if err != nil || len(list) == 0 {
+		return nil
+	}
+	// The picture's playlist, where sound has one of its own.
+	c := list[len(list)-1]
+	var seen []hlsSeen
+	for blocking := false; ; blocking = true {
+		if c.reload(ctx, blocking) != nil {
+			return seen
+		}
+		at := time.Now()
+		media, err := c.fetch(ctx)
+		if err != nil {
+			return seen
+		}
+		if blocking {
+			seen = append(seen, hlsSeen{at, media})
+		}
+	}
+}
+
+// hlsCrowdEnv makes the test binary play viewers instead of testing.
+const hlsCrowdEnv = "SHOWFLOOR_BENCH_HLS_VIEWERS"
+
+type hlsCrowdPlan struct {
+	Root    string
+	Viewers int
+	For     time.Duration
+}
+
+// hlsCrowd is a process with viewers.
+type hlsCrowd struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines *bufio.Scanner
+}
+
+func startHLSViewers(b *testing.B, root string, viewers int, d time.Duration) *hlsCrowd {
+	b.Helper()
+	plan, err := json.Marshal(hlsCrowdPlan{Root: root, Viewers: viewers, For: d})
+	require.NoError(b, err)
+	exe, err := os.Executable()
+	require.NoError(b, err)
+	c := &hlsCrowd{cmd: exec.Command(exe, "-test.run=^TestHLSViewersProcess$")}
+	c.cmd.Env = append(os.Environ(), hlsCrowdEnv+"="+string(plan))
+	c.cmd.Stderr = os.Stderr
+	c.in, err = c.cmd.StdinPipe()
+	require.NoError(b, err)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(b, err)
+	c.lines = bufio.NewScanner(out)
+	require.NoError(b, c.cmd.Start())
+	return c
+}
+
+// parts asks how many parts all viewers have got.
+func (c *hlsCrowd) parts(b *testing.B) int {
+	b.Helper()
+	_, err := io.WriteString(c.in, "?\n")
+	require.NoError(b, err)
+	require.True(b, c.lines.Scan(), "the viewers' process has ended")
+	n, err := strconv.Atoi(c.lines.Text())
+	require.NoError(b, err, c.lines.Text())
+	return n
+}
+
+func (c *hlsCrowd) stop(b *testing.B) {
+	b.Helper()
+	require.NoError(b, c.in.Close())
+	for c.lines.Scan() {
+	}
+	require.NoError(b, c.cmd.Wait())
+}
+
+// TestHLSViewersProcess is the viewers' process; without its plan it does nothing.
+func TestHLSViewersProcess(t *testing.T) {
+	text := os.Getenv(hlsCrowdEnv)
+	if text == "" {
+		t.Skip("run by BenchmarkHLSViewers")
+	}
+	var plan hlsCrowdPlan
+	require.NoError(t, json.Unmarshal([]byte(text), &plan))
+	ctx, cancel := context.WithTimeout(t.Context(), plan.For+10*time.Second)
+	defer cancel()
+	var parts atomic.Int64
+	var viewers sync.WaitGroup
+	for range plan.Viewers {
+		viewers.Go(func() { watchHLS(ctx, plan.Root, &parts) })
+	}
+	questions := bufio.NewScanner(os.Stdin)
+	for questions.Scan() {
+		fmt.Println(parts.Load())
+	}
+	cancel()
+	viewers.Wait()
+}
+
+// watchHLS plays until the context ends: every part of every media playlist.
+func watchHLS(ctx context.Context, root string, parts *atomic.Int64) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
+	defer client.CloseIdleConnections()
+	list, err := openHLS(ctx, client, root)
+	if err != nil {
+		return
+	}
+	var loops sync.WaitGroup
+	for i, c := range list {
+		loops.Go(func() {
+			for blocking := false; c.reload(ctx, blocking) == nil; blocking = true {
+				if _, err := c.fetch(ctx); err == nil && i == 0 {
+					parts.Add(1)
+				}
+			}
+		})
+	}
+	loops.Wait()
+}
