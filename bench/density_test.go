@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	densityStreams = 50
+	// densityFill is how long the playlists' windows take to fill.
+	densityFill = 24 * time.Second
+	// densityWindow is the measured time after that, in seconds.
+	densityWindow = 10
+)
+
+// BenchmarkDensity runs the built server with 50 encoders of 2.5 Mbit/s, each
+// made into LL-HLS, and prints what one stream costs. The baseline is the
+// ingest alone, without an output.
+func BenchmarkDensity(b *testing.B) {
+	bin, clip := serverBinary(b), publishClip(b, 10)
+	for b.Loop() {
+		s := startServer(b, bin, publicDir(b))
+		idle := s.memory(b, "VmRSS")
+		p := startPublishers(b, s.rtmp, s.streamKeys(b, densityStreams), clip, 600)
+		<-time.After(densityFill)
+		cpu, began := s.cpu(b), time.Now()
+		<-time.After(densityWindow * time.Second)
+		perStream := 100 * (s.cpu(b) - cpu).Seconds() / time.Since(began).Seconds() / densityStreams
+		rss := (s.memory(b, "VmRSS") - idle) / densityStreams
+		p.stop()
+		s.stop(b)
+
+		ingest := measureIngest(b, ourServer, clip, densityStreams, densityWindow)
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(perStream, "core%/stream")
+		b.ReportMetric(ingest.cpu, "ingest-core%/stream")
+		b.ReportMetric(perStream/ingest.cpu, "cpu-ratio")
+		b.ReportMetric(rss, "RSS-MiB/stream")
+	}
+}
+
+// cpu is the time that the process has used, in user and system mode.
+func (s *server) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	require.NoError(b, err)
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	const utime, stime, hertz = 11, 12, 100 // behind the name; ticks per second
+	var ticks int
+	for _, i := range []int{utime, stime} {
+		n, err := strconv.Atoi(fields[i])
+		require.NoError(b, err)
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / hertz
+}
+
+// streamKeys registers a tenant with n streams and returns their keys.
+func (s *server) streamKeys(b *testing.B, n int) []string {
+	b.Helper()
+	var account struct {
+		Token string `json:"token"`
+	}
+	s.post(b, "/v1/auth/register", "", map[string]string{
+		"tenantName": "Bench", "name": "Bench", "email": "bench@example.com", "password": "correct horse battery",
+	}, &account)
+	keys := make([]string, n)
+	for i := range keys {
+		var made struct {
+			StreamKey string `json:"streamKey"`
+		}
+		s.post(b, "/v1/me/streams", account.Token, map[string]string{"name": fmt.Sprint("Stream ", i), "mode": "LOW_LATENCY"}, &made)
+		keys[i] = made.StreamKey
+	}
+	return keys
+}
+
+// post makes an API call that creates something.
+func (s *server) post(b *testing.B, path, token string, in, out any) {
+	b.Helper()
+	body, err := json.Marshal(in)
+	require.NoError(b, err)
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, s.api+path, bytes.NewReader(body))
+	require.NoError(b, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := client().Do(r)
+	require.NoError(b, err)
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	require.NoError(b, err)
+	require.Equal(b, http.StatusCreated, resp.StatusCode, "%s", answer)
+	require.NoError(b, json.Unmarshal(answer, out))
+}
