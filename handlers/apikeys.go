@@ -21,8 +21,8 @@ func (s *Server) ListAPIKeys(ctx context.Context, r api.ListAPIKeysRequestObject
 	if err != nil {
 		return nil, err
 	}
-	list, link := page(s, "/v1/me/api-keys", rows, size, func(k db.APIKey) string { return k.ID }, toAPIKey)
-	return api.ListAPIKeys200JSONResponse{Body: list, Headers: api.ListAPIKeys200ResponseHeaders{Link: link}}, nil
+	rows, link := page(ctx, s, rows, size, func(k db.APIKey) string { return k.ID })
+	return api.ListAPIKeys200JSONResponse{Body: each(rows, toAPIKey), Headers: api.ListAPIKeys200ResponseHeaders{Link: link}}, nil
 }
 
 // CreateAPIKey makes a key and shows it, once.

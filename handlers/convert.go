@@ -1,9 +1,8 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
@@ -63,17 +62,24 @@ func after(cursor *string, kind id.Prefix) (*string, error) {
 	return cursor, nil
 }
 
-// page converts the rows of one page and links to the next one when the
-// database had one row more than the page holds.
-func page[R, T any](s *Server, path string, rows []R, size int, idOf func(R) string, convert func(R) T) (list []T, link *string) {
-	if len(rows) > size {
-		rows = rows[:size]
-		query := url.Values{"limit": {strconv.Itoa(size)}, "cursor": {idOf(rows[size-1])}}
-		link = new(fmt.Sprintf(`<%s%s?%s>; rel="next"`, s.publicURL, path, query.Encode()))
+// page cuts off the row that only tells of a next page, and links to that page:
+// the request's own address with another cursor.
+func page[R any](ctx context.Context, s *Server, rows []R, size int, idOf func(R) string) (_ []R, link *string) {
+	if len(rows) <= size {
+		return rows, nil
 	}
-	list = make([]T, len(rows))
+	rows = rows[:size]
+	next := targetFrom(ctx)
+	query := next.Query()
+	query.Set("cursor", idOf(rows[size-1]))
+	return rows, new(fmt.Sprintf(`<%s%s?%s>; rel="next"`, s.publicURL, next.EscapedPath(), query.Encode()))
+}
+
+// each converts a list; an empty one stays an empty list, not null.
+func each[R, T any](rows []R, convert func(R) T) []T {
+	list := make([]T, len(rows))
 	for i, r := range rows {
 		list[i] = convert(r)
 	}
-	return list, link
+	return list
 }

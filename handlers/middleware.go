@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 	requestIDKey contextKey = iota
 	callerKey
 	originKey
+	targetKey
 )
 
 // withRequestID names the request; the caller's own header isn't believed,
@@ -31,9 +33,18 @@ func withRequestID(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set(echo.HeaderXRequestID, requestID)
 		ctx := context.WithValue(c.Request().Context(), requestIDKey, requestID)
 		ctx = context.WithValue(ctx, originKey, account.Origin{IP: peerIP(c.Request()), RequestID: requestID})
+		ctx = context.WithValue(ctx, targetKey, c.Request().URL)
 		c.SetRequest(c.Request().WithContext(ctx))
 		return next(c)
 	}
+}
+
+// targetFrom is the address that was asked for.
+func targetFrom(ctx context.Context) *url.URL {
+	if target, ok := ctx.Value(targetKey).(*url.URL); ok {
+		return target
+	}
+	return &url.URL{}
 }
 
 // requestIDFrom is the id that withRequestID gave.

@@ -11,7 +11,8 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// defaultPlayback is how long a playback URL is good when the caller doesn't say.
+// defaultPlayback is how long a playback URL is good when there is no body, for
+// which the document's default can't be filled in.
 const defaultPlayback = time.Hour
 
 // ListStreams lists the tenant's streams.
@@ -25,23 +26,17 @@ func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject
 	if err != nil {
 		return nil, err
 	}
-	list, link := page(s, "/v1/me/streams", views, size, func(v stream.View) string { return v.ID }, toStream)
-	return api.ListStreams200JSONResponse{Body: list, Headers: api.ListStreams200ResponseHeaders{Link: link}}, nil
+	views, link := page(ctx, s, views, size, func(v stream.View) string { return v.ID })
+	return api.ListStreams200JSONResponse{Body: each(views, toStream), Headers: api.ListStreams200ResponseHeaders{Link: link}}, nil
 }
 
-// CreateStream makes a stream; the document's defaults are filled in already.
+// CreateStream makes a stream. The validator has filled in the document's
+// defaults, so no field with one is nil.
 func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObject) (api.CreateStreamResponseObject, error) {
-	in := stream.Input{Name: r.Body.Name, Mode: stream.LowLatency, ProjectID: r.Body.ProjectID}
-	if r.Body.Mode != nil {
-		in.Mode = string(*r.Body.Mode)
-	}
-	if r.Body.ReconnectWindowSec != nil {
-		in.ReconnectWindow = *r.Body.ReconnectWindowSec
-	}
-	if r.Body.RecordingEnabled != nil {
-		in.RecordingEnabled = *r.Body.RecordingEnabled
-	}
-	v, err := s.streams.CreateStream(ctx, callerFrom(ctx), in)
+	v, err := s.streams.CreateStream(ctx, callerFrom(ctx), stream.Input{
+		Name: r.Body.Name, Mode: string(*r.Body.Mode), ProjectID: r.Body.ProjectID,
+		ReconnectWindow: *r.Body.ReconnectWindowSec, RecordingEnabled: *r.Body.RecordingEnabled,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +64,7 @@ func (s *Server) RotateStreamKey(ctx context.Context, r api.RotateStreamKeyReque
 // CreatePlaybackURL signs a URL to watch with.
 func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLRequestObject) (api.CreatePlaybackURLResponseObject, error) {
 	life := defaultPlayback
-	if r.Body != nil && r.Body.ExpiresInSec != nil {
+	if r.Body != nil {
 		life = time.Duration(*r.Body.ExpiresInSec) * time.Second
 	}
 	p, err := s.streams.CreatePlaybackURL(ctx, callerFrom(ctx), r.ID, life)

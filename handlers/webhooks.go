@@ -23,8 +23,8 @@ func (s *Server) ListWebhooks(ctx context.Context, r api.ListWebhooksRequestObje
 	if err != nil {
 		return nil, err
 	}
-	list, link := page(s, "/v1/me/webhooks", rows, size, func(w db.WebhookEndpoint) string { return w.ID }, toWebhookEndpoint)
-	return api.ListWebhooks200JSONResponse{Body: list, Headers: api.ListWebhooks200ResponseHeaders{Link: link}}, nil
+	rows, link := page(ctx, s, rows, size, func(w db.WebhookEndpoint) string { return w.ID })
+	return api.ListWebhooks200JSONResponse{Body: each(rows, toWebhookEndpoint), Headers: api.ListWebhooks200ResponseHeaders{Link: link}}, nil
 }
 
 // CreateWebhook registers an endpoint and shows its secret, once.
@@ -64,14 +64,13 @@ func (s *Server) ListWebhookDeliveries(
 	if err != nil {
 		return nil, err
 	}
+	rows, link := page(ctx, s, rows, size, func(d webhook.Delivery) string { return d.ID })
 	list := make([]api.WebhookDelivery, len(rows))
 	for i, row := range rows {
 		if list[i], err = toWebhookDelivery(row); err != nil {
 			return nil, err
 		}
 	}
-	list, link := page(s, "/v1/me/webhooks/"+r.ID+"/deliveries", list, size,
-		func(d api.WebhookDelivery) string { return d.ID }, func(d api.WebhookDelivery) api.WebhookDelivery { return d })
 	return api.ListWebhookDeliveries200JSONResponse{Body: list, Headers: api.ListWebhookDeliveries200ResponseHeaders{Link: link}}, nil
 }
 

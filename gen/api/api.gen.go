@@ -2000,20 +2000,6 @@ func (response IngestStop201JSONResponse) VisitIngestStopResponse(w http.Respons
 	return err
 }
 
-type IngestStop403JSONResponse IngestRefusal
-
-func (response IngestStop403JSONResponse) VisitIngestStopResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
 type IngestStopdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int
@@ -2049,20 +2035,6 @@ func (response IngestUnpublish201JSONResponse) VisitIngestUnpublishResponse(w ht
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type IngestUnpublish403JSONResponse IngestRefusal
-
-func (response IngestUnpublish403JSONResponse) VisitIngestUnpublishResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(403)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3594,7 +3566,7 @@ func (sh *strictHandler) ListWebhookDeliveries(ctx echo.Context, id ID, params L
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
 	"7H3Zchs5tuCvIDgzUcukKGqxW5aiI4Yt0WWVVbJalMvdXXKIYOYhE8VMIAtAimJXOOJ+zX2fX5hPuV8y",
-	"gQMgNyYX2VJ19Y16scVcsBycfctfO6FIM8GBa9U5/rUTA41A4p8XjM/M/xGoULJMM8E7x53Rbd7rHYT/",
+	"gQMgNyYX2VJV9Y1+scVcsBycfctfO6FIM8GBa9U5/rUTA41A4p8XjM/M/xGoULJMM8E7x53Rbd7rHYT/",
 	"9R//iX/ACZGQ/Pm2w+FB33ZGZB6zBIiOQQJhilAuzN8ko1PodoKOCmNIqRlWLzLoHHeUloxPO58+fQo6",
 	"GZU0Be3mP82lEnJ5Be8y+ksOJ2QiRWomIiOz0hGxSydighfNhGQMEyFxXmbe/CUHuegEHU5TM3VoJ6gu",
 	"KqUPF8CnOu4c7+0fBUuLDDrn0fKKbmIgEpTIZQhfKcKiYsaM6rickEWdoCPhl5xJiDrHWuawDiJB54Kl",
@@ -3631,7 +3603,7 @@ var swaggerSpec = []string{
 	"a6t2GrvyllMJ/CtNEqY0RIRKIGzKhYSoe8vXGJbLqqdZzTER/C7LxwlTcWD+znn1V5ZQdIDeGWlr1maN",
 	"0jqnK0f4zYzVBrrSFJRFVcE54JZPjDEOVCtkJxKMJS4hQmRWCDUji6fc6C+GATFd39TnG8HW4lsGN3CD",
 	"Y4brCEkMYPFvGkUSVMOB+XlG4vKUGM8oIjv2jCAq5o/I++uLwFK0wVEMDjDBSUrlrL6ix5udq46odAV0",
-	"N7ts/r2N09Xs5BomuaLJMpwMdFBDbeIzsmNjJPoQDUNHa29ZLrbzRYMOyIOsxK6d7mHvYH38aoXWgl74",
+	"N7ts/rWN09Xs5BomuaLJMpwMdFBDbeIzsmNjJPoQDUNHa29ZLrbzRYMOyIOsxK6d7mHvYH38aoXWgl74",
 	"OiPjQpMZF3O+UW/BZa5XWy7ElLXwrj6ZSFCxFd5WW4hFSpg2ezMsdyLkMlg2h5tWGLfby15cUDvov/9w",
 	"g4LJHGo/17GQ7J9o/bnwa0DuacIisrdPYpFL1W1bj5ftmyV6UwTjwurhAyeN3R7bwH+VUH7D7JTeWn59",
 	"PRh0gs7wpn99M7juBJ2r63edoDO4vBlcX12fDwetyvxVQhdGet4srBvEj3ZxcffmYtgJOubfdS++l8mj",
@@ -3704,41 +3676,41 @@ var swaggerSpec = []string{
 	"qig08i6aFW2EH9c+uNrS8VNdk8LOHo0uxvu9vSeb2m6rpW/xhZhOIUKVA++5BIn20YrlVTohl0pU5/in",
 	"j0HH9XuyQxuaKAUrQchqOlVGRTNiqPPRDFBglA36Ta3iVT+X70Cf2lzc97ayugGq3pOBypV4t3Z4Nrt4",
 	"EkD9WlVRGrUJHz/VwOjnJZ7nJ/7I1gPTy+fVFHpasa7dMQlujkwymiC52qZ8UtnzMyLERvoCZ9RMnTvC",
-	"nS5KC0fXfrWazoCjsCCHvVdkhOHKO7yKLuj6MV/7RT8PBdZqmn4vJGiUdohInnmgPhdBmolwGlI0DWrH",
+	"nS5KC0fXfrWazoCjsCCHvVdkhOHKO7yKLuj6MV/7RT8PBdZqmv4oJGiUdohInnmgPhdBmolwGlI0DWrH",
 	"n7LMY9pmBPWd/kOVS/G3KJRJEYJyNRhFWS22gadJclJkG/qCPYMTamYDM0vE/sanPj8bnfv6lOUD6Rsd",
 	"9Rn4IbsHbgBk9ECoAN+tpAH+XdvDbtUhYMmfalaslmV2VjdGlHIVu5XiSlaUVbYCv6yjfUb4l5O0HMGg",
 	"NAvmQs4UnsaL3sFvM3tfkwSostoxAndCWaKeHiWKVWzECWtY72Ja7W50v4arXwrP07Exsm+LUqRseju/",
 	"UiFWBiVRh56zEEjZjqCOHrbDztn9c7Hoakvo35hDl93Q2nAiDCGzpTDG5rLNTSRkoLHzLeLG4RMiaL2T",
 	"UcuCrq1H4onUkbrb66ePn4Jfl31KPzVUE2ynVOQ9NlpyV5DZ7gU9YOZc1Qq0zhK6WKOtGA3JqBG2RqZb",
-	"dHWzykXZKAm7vBUXWBHOylxzE9/ZSJER/lVrBrcC36/M0p4H4Rsd8P7A+d83zvddc7lK/YMWZHg9/Ax8",
-	"d239VqO8lfG63tDQiPQs17XrPjW77z9s5EoAiw8PIXsva/4kZAkNrb/AGMc2HFu0R2t0R1tJFUVfwj8I",
-	"4w/CqCDdl9OG0iJbTRgDHrkeNCNDjSOC5nObKWGnG5rR/sDSP7C0ZN8JTPTnoWbRw3UDftaUbFRKXB0L",
-	"02qpMqZLzq0Ht9IYuNKdkpYsm9jIQtEKchXOv+fZH+z5D8RvY8+Pwv2aU3bZJeoch5XaN6teC2l1cdtV",
-	"wLkmbAzcVQ10yaWwsTzEZ4BohS+oaHX+jN6IYo4Vnl+78ic6wFoEvHlQH2JBaErOq9456x6unskuzdjO",
-	"DBZq5eFc22+W4QHYro2RDWczHiZ5ZKiDF4kleEPHkCpIXGl+Iy7ClO5fnb81M9Y/ibmiB3r5yK79XqTB",
-	"0g0Pum9rGng820FXPu614qhteUktCml7MTQ/Qdo2jXtsF59xEzwtulRaEzUwx2yqyFqooo+/9PFTsEJg",
-	"3ZQtPzCaXAR3XZ247csIiYITMjePQoZiLKYqNjaEJWPdoHP/vToMRBYfcLTJoIKTrxth+W+W0c6GKCzi",
-	"PZMcq36x7zcWYv6rcct4aPcdBWUORvHFzGfhQdUeVw2sskup5HG0Y9YyZ9r9lUWfLKol0Nab4BSbxRc7",
-	"NPhng7V72KT/zn11cWR7knAxJ4J3CfI1LBvzfsqYyjRxXd6b4SQzQgV9npWprP4urOXE/4LDswDYeHiP",
-	"5ejnUefTx/LEXc7SyuCtYUxD98y/tfCo9CZYcdZF+tbvV37UOt+1iRBVHJVHFX946wWIkxjMmj6Y9Cg4",
-	"BGQMikXgQsVi4r5oiq2lmG3sSTWJReJspiJr2zm8VkmFof9G3XNIhWqjkN9YKvhuFttLhSqsnhNj1soH",
-	"UnwzcBlrllhFIRtWJXtUDvdZaXk9HT8vONsI8DvQ60H5NKwa4b/rIyI7Ls/9M0YOVmZ/KZvW8OZiaL+D",
-	"MhY5R39g9bsW1F4yqiTaKAv/rW+jKOIHkex3A+rOFOdI6ZKRXmQwuuUuwm0bc2Su7ZsZRWm6KGqY6t1a",
-	"vrafR/jGWKoTkSRiTjBjLwUSMaUpD4F8bR5oSxOzSF+0y7++eCY2tNSQ/9Py1+6fkvdUvwixgjLeX1/8",
-	"9mTxAzVaDH5DQAvXy68S/jAn/AjGs2vbGu64z9M/KdrLnGNpU4msUwGKCH5SyTV1/a5sioa9PG8Xdde4",
-	"0mGlxeC/QO7c1CGN5OpWHFgR9C+QO9fWH9qIjm3AAp9Bv1ZV/eAf+rfWVdtKcFacbVGDXldbg2omPZOu",
-	"Wk/9vrTZej/mNnXWPVHusoIjxVGv1myxDKH4WrFyFfXUlgKUJRLDd5c287pW7u2LbYq0c3V8yyv1i/jw",
-	"KGgt0CdfVyvCvlKERUEZyxW83rnim6A2cKUw8usvK/2xKWXm5AlGIXQujVyPQcI36N695bb1tpiQoaY8",
-	"ojIiHq7HtfYHQflL+zz46sWibMgWCfTbK5BtsA/TDyslsBIiJiHUikSCf6W75J3/uokrCqASSJ4Z8XFU",
-	"tCg49n2FA5tzfstfEBWQFyRlPCAHPfv/PonNtRi7s9m2MuaPwCbf/b//u98j/wsD6Xs94urNmiWrrzGJ",
-	"tmgNYr9IzbW65dgCrhKiz7GGznVO9KUd+Hk97OeJWXxYfVR8bRmTbhE/U7rwL6ZWaaLctk1eqcK4g3om",
-	"9aW1APQ3NqeWygnbwjM267hmWtVrlJ9HwDWbxzclnF0WoUs8rJ2FLcu53bIQ3Wk+oOVTKz0/tNXyl5RV",
-	"q2CtsDNbYRyQnEfVao/WXiWYO+4+vaEKKLi4aCrui7Cor/ds8wVquWg2VHh+vCt7N7TLXg+QCuZ5CEY5",
-	"/CvQzq3Y9V7k+EXs7ZBtk8P3rOyKUHQxUJolidkq/vKNIpaP7wzHrLKr30Zv2qQz+e7iBSL+aziFmXpr",
-	"PvGFPoTaeVc4zDZKdYkC/y2061pXl/UUzuB37RXerEfjNxssWn2lKrt6ShzbJlKO5Q12zFXF+a76MhZz",
-	"9423SIR5atsFoa+rs4vo4da91AK3XtBCzU6Doosr01iT0C3r3otPnfzaUtqzUxb2MI6adlkRpyqDYAnO",
-	"8hD1r7lXn3dJAcuv1OvIre1mC9l5VGRBV0byhnLLSIJPd8zuI1KpuLQ+fLuNrxQRc+7AXtuOjy61QwUi",
-	"p7NWOuVoUR12ecgCu5aHPKVJYr803fxOuBM12HrXwYTg98OIyCUZQ0yTSWWOpTyYTx8//f8AAAD//w==",
+	"dHWzykXZKAm7vBUXWBHOylxzE9/ZSJER/lVrBrcC36/M0p4H4Rsd8P6N839snO+75nKV+gctyPB6+Bn4",
+	"7tr6rUZ5K+N1vaGhEelZrmvXfWp233/YyJUAFh8eQvZe1vxJyBIaWn+BMY5tOLZoj9bojraSKoq+hP8m",
+	"jH8TRgXpvpw2lBbZasIY8Mj1oBkZahwRNJ/bTAk73dCM9m8sbcHS35uLJjDRn4chRSvVDWhS03VRN3Dl",
+	"JEyrpQKVLjm3jtRKf95Kk0hack5iHfxFR8ZVqPeeZ//mkn9E/CuY1aNQsOaiXHYQOjdapRLMKptCWs3U",
+	"1tg7Q91GhF0OfZdcChvZQrQCiFZ4RorG389omxdzrPCD2pU/0QHW4sHNg/oQC0JTcl71VVlnafVMdmnG",
+	"dmawUCsP59p+wQsPwPYwjGxwl/EwySODpLxIs8AbOoZUQeIK1RtRAqZ0/+r8rZmx/oHIFR3By0d27dcT",
+	"DZZueNB9adLA49kOuvKpqxVHbYstajE525mg+UHOtmncY7v4jJvgadGl0qingTlmU0UMv4o+/tLHT8EK",
+	"uXFTNsDA2GoR6nRV07ZLISQKTsjcPAoZSpOYqtho1JaMdYPO/dfbMCxXfM7QpkYKTr5uBKm/WUY767C3",
+	"iPdM4qT6/brfWJb4b6gt46HddxSUGQnF9yOfhQdVOz41sMoupZLV0I5Zy5xp91cWfbKolkBbpf4ptk4v",
+	"dmjwz4Yu97Bl/Z37BuHIdujgYk4E7xLka1hE5b12MZVp4nqeN4MrZoQK+jwrU1n9lVTLiX+Hw7MA2Hh4",
+	"j+Xo51Hn08fyxF0Gz8pQpmFMQ/fMv7TwqFTqrzjrIpnpjys/an3g2kSIKo7Ko4o/vPUCxEkMZi0QTAEU",
+	"HAIyBsUicIFTMXHf98RGS8y2uaSaxCJxpkuRw+zcP6ukwtB/se05pEK1bcZvLBV8b4ftpUIVVs+JMWvl",
+	"Aym+oLeMNUusopANq1IfKof7rLS8no6fF5xtBPgd6PWgfBpWjfDf9fGBHZf1/RkjBytzoZQN8r+5GNqv",
+	"goxFztE7Vv3KA7WXjCqJNsrCf/naKIr4eSDbRb/u03D+jC4Z6UUGo1vu4r22TUXmmqCZUZSmi6Kip967",
+	"5Gv7sYBvjKU6EUki5gTz11IgEVOa8hDI1+aBtqQpi/RF8/jri2diQ0vt6T8tf/v9KXlP9fsIKyjj/fXF",
+	"b08WP1CjxWBHfS1cZ7tKMMCc8CMYz65t8rfjPtb+pGgvc46FPiWyTgUoIvhJJfPSdX+yCQv28rxd1F3j",
+	"SoeVhnu/g9y5qUMaydWtOLAi6HeQO9fWLdmIFW3AAp9PvlZV/eAf+pfWVdsKUlacbVGRXVdbg2peOZOu",
+	"dk39sbTZenfiNnXWPVHusoIjxVGv1mwxKb/4dq9y9eXUJsaXBQPDd5c2D7lW/OxLT4okbHV8yyvVfPjw",
+	"KGgtVydfV+ujvlKERUEZ2RS83sfhm6A2cKVM8OsvK4SxCVbm5AkGA3QujVyPQcI36N695bYRtZiQoaY8",
+	"ojIiHq7HtWYAQflL+6zw6sWiiMamzPfb63Ft6AuT8SoFoRIiJiHUikSCf6W75J3/1odLkacSSJ4Z8XFU",
+	"FOwf+y67gc3AvuUviArIC5IyHpCDnv1/n8TmWoy9ymyTFfNHYFPR/t//3e+R/4Vh5b0ecdVXzQLO15hS",
+	"WjTKsN9n5lrdcmyIVglY51hR5voI+kIH/NgcdrfEnDasxSm+PYwpqIifKV34F1OrNFFumwivVGHcQT2T",
+	"+tJaDvkbm1NLxXVtsWSbg1szreoVu88j4Jqt1JsSzi6L0CUe1s7CluXcblmW7TQf0PKplZ4f2irbS8qq",
+	"1XNW2Jmttw1IzqNq7UNr5w7MpHYfolAFFFx4MhX3RXTSVz+2+QK1XDTbCzw/3pWdDNplrwdIBfM8BKMc",
+	"fg+0cyt2nQg5fh96O2Tb5PA9K3sEFDX9SrMkMVvFX75twvLxneGYVXb12+hNm3Qm32u7QMTfh1OYqbfm",
+	"E1/oQ6idd4XDbKNUlyjw30K7rvU4WU/hDP7QXuHNejR+wcCi1VeqsqunxLFtIuWY7G/HXFWq7moRYzF3",
+	"XzyLRJintnkO+ro6u4gebt1LDWHr5R3U7DQoepoyjRn63bIKvPjwx68thS47ZZkL46hpl/VhqjIIFqQs",
+	"D1H/tnn1eZcUsPxKvara2m62rJtHRU5wZSRvKLeMJPh0x+w+IpX6Q+vDt9v4ShEx5w7ste346FI7VCBy",
+	"Omulb4wW1WGXhyywa3nIU5ok9rvLza9mO1GDjWgdTAh+TYuIXJIxxDSZVOZYyoP59PHT/w8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

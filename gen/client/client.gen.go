@@ -2818,8 +2818,6 @@ type IngestStopResponse struct {
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
 	JSON201 *IngestAck
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *IngestRefusal
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
@@ -2827,11 +2825,6 @@ type IngestStopResponse struct {
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
 func (r IngestStopResponse) GetJSON201() *IngestAck {
 	return r.JSON201
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r IngestStopResponse) GetJSON403() *IngestRefusal {
-	return r.JSON403
 }
 
 // GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -2873,8 +2866,6 @@ type IngestUnpublishResponse struct {
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
 	JSON201 *IngestAck
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *IngestRefusal
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
@@ -2882,11 +2873,6 @@ type IngestUnpublishResponse struct {
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
 func (r IngestUnpublishResponse) GetJSON201() *IngestAck {
 	return r.JSON201
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r IngestUnpublishResponse) GetJSON403() *IngestRefusal {
-	return r.JSON403
 }
 
 // GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -4469,13 +4455,6 @@ func ParseIngestStopResponse(rsp *http.Response) (*IngestStopResponse, error) {
 		}
 		response.JSON201 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest IngestRefusal
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4508,13 +4487,6 @@ func ParseIngestUnpublishResponse(rsp *http.Response) (*IngestUnpublishResponse,
 			return nil, err
 		}
 		response.JSON201 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest IngestRefusal
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse

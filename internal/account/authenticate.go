@@ -21,9 +21,13 @@ func errBadCredential() error {
 	return problem.New(problem.Unauthenticated, "unauthenticated", "the bearer token is not valid")
 }
 
-// ErrSuspended is the answer to every credential of a suspended tenant.
-func errSuspended() error {
-	return problem.New(problem.Forbidden, "tenant_suspended", "this tenant is suspended; contact support")
+// CheckTenant refuses whatever a tenant in this status may not do any more: log
+// in, call, publish. Its webhooks wait.
+func CheckTenant(status string) error {
+	if status == TenantSuspended || status == TenantCancelled {
+		return problem.New(problem.Forbidden, "tenant_suspended", "this tenant is suspended; contact support")
+	}
+	return nil
 }
 
 // Authenticate finds out who calls with this token or API key. What is not
@@ -66,8 +70,9 @@ func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (
 		return Caller{}, problem.New(problem.Unauthenticated, "key_revoked", "this API key was revoked")
 	case key.ExpiresAt != nil && !key.ExpiresAt.After(now):
 		return Caller{}, problem.New(problem.Unauthenticated, "key_expired", "this API key has expired")
-	case blocked(row.TenantStatus):
-		return Caller{}, errSuspended()
+	}
+	if err := CheckTenant(row.TenantStatus); err != nil {
+		return Caller{}, err
 	}
 	err = q.TouchAPIKey(ctx, db.TouchAPIKeyParams{TenantID: key.TenantID, ID: key.ID, Now: &now, Stale: new(now.Add(-lastUsedGrain))})
 	if err != nil {
@@ -92,10 +97,10 @@ func (s *Service) authenticateToken(ctx context.Context, bearer string) (Caller,
 	if err != nil {
 		return Caller{}, fmt.Errorf("get user: %w", err)
 	}
-	switch {
-	case blocked(row.TenantStatus):
-		return Caller{}, errSuspended()
-	case row.Status != userActive || row.TokenVersion != c.Version:
+	if err := CheckTenant(row.TenantStatus); err != nil {
+		return Caller{}, err
+	}
+	if row.Status != userActive || row.TokenVersion != c.Version {
 		return Caller{}, problem.New(problem.Unauthenticated, "token_revoked", "this token was ended; log in again")
 	}
 	role := Role(row.Role)
@@ -113,9 +118,4 @@ func narrowed(role Role, given []string) []Scope {
 		}
 	}
 	return out
-}
-
-// blocked tells whether a tenant in this status is locked out.
-func blocked(tenantStatus string) bool {
-	return tenantStatus == TenantSuspended || tenantStatus == TenantCancelled
 }

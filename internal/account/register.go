@@ -97,8 +97,8 @@ func (s *Service) Login(ctx context.Context, email, password string) (Login, err
 	if err != nil {
 		return Login{}, fmt.Errorf("get tenant: %w", err)
 	}
-	if blocked(tenant.Status) {
-		return Login{}, errSuspended()
+	if err := CheckTenant(tenant.Status); err != nil {
+		return Login{}, err
 	}
 	now := s.now()
 	user, err = q.RecordLogin(ctx, db.RecordLoginParams{TenantID: user.TenantID, ID: user.ID, Now: &now})

@@ -56,13 +56,16 @@ func (s *Service) IngestPublish(ctx context.Context, c Callback) error {
 func (s *Service) IngestUnpublish(ctx context.Context, c Callback) error {
 	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.Now()
-		row, err := q.GetStreamByKey(ctx, hashKey(c.key()))
+		// Locked, as by a publishing that may run at this moment: the two would
+		// otherwise wait for each other's row.
+		found, err := q.LockStreamByKey(ctx, hashKey(c.key()))
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil // never let in, or its key was rotated meanwhile
 		}
 		if err != nil {
-			return fmt.Errorf("get stream by key: %w", err)
+			return fmt.Errorf("lock stream by key: %w", err)
 		}
+		row := found.Stream
 		_, err = q.CreatePublisher(ctx, db.CreatePublisherParams{
 			ID: c.connection(), TenantID: row.TenantID, StreamID: row.ID, Source: SourceSRS, RemoteIP: c.IP, Now: now, EndedAt: &now,
 		})

@@ -29,10 +29,10 @@ const blockedFor = 300 * time.Second
 
 // mayPublish tells whether the stream's key is good at this moment.
 func mayPublish(s db.Stream, tenantStatus string, now time.Time) error {
-	switch {
-	case tenantStatus == account.TenantSuspended || tenantStatus == account.TenantCancelled:
-		return problem.New(problem.Forbidden, "tenant_suspended", "this tenant is suspended; contact support")
-	case s.BlockedUntil != nil && s.BlockedUntil.After(now):
+	if err := account.CheckTenant(tenantStatus); err != nil {
+		return err
+	}
+	if s.BlockedUntil != nil && s.BlockedUntil.After(now) {
 		left := int(math.Ceil(s.BlockedUntil.Sub(now).Seconds()))
 		return problem.New(problem.Forbidden, "stream_stopped", "this stream was stopped; it can be published again in %d seconds", left)
 	}

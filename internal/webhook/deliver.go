@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/account"
 	"showfloor/internal/audit"
 	"showfloor/internal/postgres"
 	"showfloor/internal/timestamp"
@@ -36,7 +37,7 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 		return time.Time{}, s.giveUp(ctx, d, "the endpoint was removed")
 	case d.EndpointStatus != "active":
 		return time.Time{}, s.giveUp(ctx, d, "the endpoint is disabled")
-	case d.TenantStatus == "SUSPENDED":
+	case account.CheckTenant(d.TenantStatus) != nil:
 		return now.Add(suspendedPause), nil
 	case d.NextAttemptAt != nil && d.NextAttemptAt.After(now):
 		return *d.NextAttemptAt, nil

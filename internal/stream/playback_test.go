@@ -1,0 +1,85 @@
+package stream_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/problem"
+	"showfloor/internal/stream"
+)
+
+// token makes a playback URL and returns its token.
+func (r *rig) token(t *testing.T, life time.Duration) string {
+	t.Helper()
+	u, err := r.Streams.CreatePlaybackURL(t.Context(), r.caller, r.st.ID, life)
+	require.NoError(t, err)
+	parts := strings.Split(u.URL, "/")
+	require.Equal(t, "index.m3u8", parts[5])
+	return parts[4]
+}
+
+func TestPlaybackTokens(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0)
+	token := r.token(t, time.Hour)
+	streamID, expires, err := r.Streams.CheckPlaybackToken(token)
+	require.NoError(t, err)
+	require.Equal(t, r.st.ID, streamID)
+	require.WithinDuration(t, r.Clock.Now().Add(time.Hour), expires, time.Second)
+
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	require.NoError(t, err)
+	for i := range raw { // each bit counts
+		changed := append([]byte(nil), raw...)
+		changed[i] ^= 1
+		_, _, err := r.Streams.CheckPlaybackToken(base64.RawURLEncoding.EncodeToString(changed))
+		require.Error(t, err, "byte %d", i)
+	}
+	for _, bad := range []string{"", "x", token + "A", token[1:], token + "=", strings.Repeat("A", 1<<16), "!" + token[1:]} {
+		_, _, err := r.Streams.CheckPlaybackToken(bad)
+		require.Error(t, err)
+	}
+	other := *r.Streams
+	other.PlaybackKey = []byte("another key of another server...")
+	_, _, err = other.CheckPlaybackToken(token)
+	require.Error(t, err)
+
+	r.Clock.Advance(2 * time.Hour)
+	_, expires, err = r.Streams.CheckPlaybackToken(token)
+	require.NoError(t, err, "an expired token is named with its expiry")
+	require.True(t, expires.Before(r.Clock.Now()))
+
+	_, err = r.Streams.CreatePlaybackURL(t.Context(), r.caller, "str_unknown", time.Hour)
+	require.True(t, problem.Is(err, "not_found"))
+}
+
+func TestOldConnectionsAreDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRigOn(t, apitest.Options{Pool: dbtest.New(t)}, 0) // it deletes everybody's
+	r.leave(t, r.air(t))
+	r.air(t)
+	watch := stream.Callback{ServerID: "vid-1", ClientID: "c1", Stream: r.st.StreamKey}
+	require.NoError(t, r.Streams.IngestPlay(t.Context(), watch))
+	require.NoError(t, r.Streams.IngestStop(t.Context(), watch))
+	rows := func() (publishers, plays int) {
+		require.NoError(t, r.Pool.QueryRow(t.Context(),
+			"SELECT (SELECT count(*) FROM publishers), (SELECT count(*) FROM plays)").Scan(&publishers, &plays))
+		return publishers, plays
+	}
+	r.Clock.Advance(29 * 24 * time.Hour)
+	require.NoError(t, r.Streams.DeleteOld(t.Context()))
+	publishers, plays := rows()
+	require.Equal(t, 2, publishers)
+	require.Equal(t, 1, plays)
+	r.Clock.Advance(2 * 24 * time.Hour)
+	require.NoError(t, r.Streams.DeleteOld(t.Context()))
+	publishers, plays = rows()
+	require.Equal(t, 1, publishers, "what is open stays")
+	require.Zero(t, plays)
+}
