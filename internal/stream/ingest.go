@@ -54,8 +54,8 @@ func (s *Service) IngestPublish(ctx context.Context, c Callback) error {
 // IngestUnpublish ends an encoder's connection. When the report overtakes that
 // of the publishing, it leaves a mark, so that the late one changes nothing.
 func (s *Service) IngestUnpublish(ctx context.Context, c Callback) error {
-	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.Now()
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
 		// Locked, as by a publishing that may run at this moment: the two would
 		// otherwise wait for each other's row.
 		found, err := q.LockStreamByKey(ctx, hashKey(c.key()))
@@ -82,12 +82,12 @@ func (s *Service) IngestUnpublish(ctx context.Context, c Callback) error {
 
 // IngestPlay counts a player on an SRS server.
 func (s *Service) IngestPlay(ctx context.Context, c Callback) error {
-	q := db.New(s.Pool)
+	q := db.New(s.config.Pool)
 	row, err := s.played(ctx, q, c)
 	if err != nil {
 		return err
 	}
-	err = q.CreatePlay(ctx, db.CreatePlayParams{ID: c.connection(), TenantID: row.TenantID, StreamID: row.ID, Now: s.Now()})
+	err = q.CreatePlay(ctx, db.CreatePlayParams{ID: c.connection(), TenantID: row.TenantID, StreamID: row.ID, Now: s.config.Now()})
 	if err != nil {
 		return fmt.Errorf("create play: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s *Service) IngestPlay(ctx context.Context, c Callback) error {
 
 // IngestStop ends what IngestPlay counted, also when it comes first.
 func (s *Service) IngestStop(ctx context.Context, c Callback) error {
-	q, now := db.New(s.Pool), s.Now()
+	q, now := db.New(s.config.Pool), s.config.Now()
 	n, err := q.EndKnownPlay(ctx, db.EndKnownPlayParams{ID: c.connection(), Now: &now})
 	if err != nil {
 		return fmt.Errorf("end play: %w", err)
@@ -122,7 +122,7 @@ func (s *Service) IngestStop(ctx context.Context, c Callback) error {
 func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Stream, error) {
 	if token := c.param("token"); token != "" {
 		streamID, expires, err := s.CheckPlaybackToken(token)
-		if err != nil || streamID != c.Stream || !expires.After(s.Now()) {
+		if err != nil || streamID != c.Stream || !expires.After(s.config.Now()) {
 			return db.Stream{}, problem.New(problem.Forbidden, "playback_refused", "this playback token is not valid for the stream")
 		}
 		row, err := q.GetStreamForPlayback(ctx, streamID)
@@ -145,7 +145,7 @@ func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Str
 // after the encoder has gone, perhaps after the key was rotated, so the
 // connection is asked first.
 func (s *Service) IngestDvr(ctx context.Context, c Callback, cwd, file string) error {
-	q := db.New(s.Pool)
+	q := db.New(s.config.Pool)
 	var tenantID, streamID string
 	p, err := q.GetPublisher(ctx, c.connection())
 	switch {
@@ -164,7 +164,7 @@ func (s *Service) IngestDvr(ctx context.Context, c Callback, cwd, file string) e
 		return fmt.Errorf("get publisher: %w", err)
 	}
 	err = q.CreateDVRFile(ctx, db.CreateDVRFileParams{
-		ID: id.New(id.DVRFile), TenantID: tenantID, StreamID: streamID, PublisherID: c.connection(), Cwd: cwd, File: file, Now: s.Now(),
+		ID: id.New(id.DVRFile), TenantID: tenantID, StreamID: streamID, PublisherID: c.connection(), Cwd: cwd, File: file, Now: s.config.Now(),
 	})
 	if err != nil {
 		return fmt.Errorf("note dvr file: %w", err)
