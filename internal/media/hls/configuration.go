@@ -65,6 +65,8 @@ func newConfiguration(id int, video, audio *hub.Track) (*configuration, error) {
 
 // describe gives a track's codec for the initialization section, and its name
 // as RFC 6381 has it.
+//
+//nolint:ireturn // it is mediacommon's own sum of codecs
 func describe(t *hub.Track) (codecs.Codec, string, error) {
 	switch t.Codec {
 	case hub.H264:
@@ -121,10 +123,11 @@ func hevcName(sps []byte) string {
 	}
 	compatible := uint32(p[1])<<24 | uint32(p[2])<<16 | uint32(p[3])<<8 | uint32(p[4])
 	name := fmt.Sprintf("hvc1.%s%d.%x.%s%d", space, p[0]&0x1f, bits.Reverse32(compatible), tier, p[11])
+	constraints := []byte(name)
 	for _, c := range bytes.TrimRight(p[5:11], "\x00") {
-		name += fmt.Sprintf(".%x", c)
+		constraints = fmt.Appendf(constraints, ".%x", c)
 	}
-	return name
+	return string(constraints)
 }
 
 // audioRate is the time scale of a sound track in Hz.

@@ -43,7 +43,7 @@ func newStudio(t testing.TB, c Config) *studio {
 		}
 	}
 	if c.Log == nil {
-		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &studio{t: t, hls: New(c), playable: make(chan string, 100)}
 	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.hls}, OnPlayable: func(stream, publisher string) {

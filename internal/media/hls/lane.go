@@ -73,7 +73,8 @@ func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
 	}
 	// What is still negative are the first pictures of an encoder whose delay
 	// is not known yet.
-	l.pending = append(l.pending, frame{at: at, due: ticks(dts-l.delay, videoRate), sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}})
+	l.pending = append(l.pending, frame{at: at, due: ticks(dts-l.delay, videoRate),
+		sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}})
 	l.bytes += len(u.Data)
 	l.arrived, l.last = u.Arrived, dts
 }

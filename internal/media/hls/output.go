@@ -14,10 +14,11 @@ type output struct {
 	r       *http.Request
 	m       *muxer
 	timeout time.Duration
+	zip     *compressor
 }
 
 func (s *Server) output(w http.ResponseWriter, r *http.Request, m *muxer) *output {
-	return &output{w: w, r: r, m: m, timeout: s.config.WriteTimeout}
+	return &output{w: w, r: r, m: m, timeout: s.config.WriteTimeout, zip: &s.zip}
 }
 
 // begin sets the time until which the response must be written, so that a
@@ -37,7 +38,7 @@ func (o *output) text(t *text, caching string) {
 	body := t.plain
 	if acceptsGzip(o.r) {
 		h.Set("Content-Encoding", "gzip")
-		body = t.gzip()
+		body = t.gzip(o.zip)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	o.begin()

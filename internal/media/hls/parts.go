@@ -10,7 +10,8 @@ func (s *segmenter) limitNow() time.Duration {
 	limit := s.partTarget
 	switch {
 	case regular:
-		limit = max((s.partTarget+f/2)/f, 1) * f
+		frames := max(int64((s.partTarget+f/2)/f), 1)
+		limit = time.Duration(frames * int64(f))
 	case s.video != nil:
 		f = s.video.rhythm.longest()
 		limit = max(limit, f)

@@ -2,6 +2,7 @@ package hls
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -27,9 +28,8 @@ func (s *segment) lead(b []byte, mapped bool) []byte {
 		b = append(b, ".mp4\"\n"...)
 	}
 	if s.lines.head == nil {
-		h := append([]byte(nil), "#EXT-X-PROGRAM-DATE-TIME:"...)
-		h = s.wall.UTC().AppendFormat(h, "2006-01-02T15:04:05.000Z")
-		s.lines.head = append(h, '\n')
+		date := s.wall.UTC().Format("2006-01-02T15:04:05.000Z")
+		s.lines.head = []byte("#EXT-X-PROGRAM-DATE-TIME:" + date + "\n")
 	}
 	return append(b, s.lines.head...)
 }
@@ -79,11 +79,11 @@ func (w *window) playlist() (full, delta []byte) {
 	target := time.Duration(w.target) * time.Second
 	withParts, skipped := len(list), 0
 	behind := time.Duration(0)
-	for i := len(list) - 1; i >= 0; i-- {
+	for i, s := range slices.Backward(list) {
 		if behind < partTargets*target {
 			withParts = i
 		}
-		if behind += list[i].duration; behind > skipTargets*target {
+		if behind += s.duration; behind > skipTargets*target {
 			skipped = i
 			break
 		}

@@ -287,12 +287,12 @@ func (s *segmenter) runVideo(u *hub.Unit, at time.Duration) {
 	}
 	s.video.track = u.Track
 	s.fill(decoded)
-	f, regular := s.video.rhythm.period()
+	_, regular := s.video.rhythm.period()
 	if limit := s.limitNow(); !regular && !s.undecided(decoded) && decoded-s.partStart >= limit*85/100 {
 		s.closePart(min(decoded, s.partStart+limit))
 	}
 	s.video.put(u, at)
-	if f, regular = s.video.rhythm.period(); regular {
+	if f, regular := s.video.rhythm.period(); regular {
 		s.closeIfFull(s.video.end(f), f)
 	}
 }

@@ -2,7 +2,6 @@ package hls
 
 import (
 	"bytes"
-	"io"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4/seekablebuffer"
 
 	"showfloor/internal/media/hub"
 )
@@ -29,7 +29,7 @@ func newBench(t testing.TB, lowLatency bool) *bench {
 	if lowLatency {
 		pieces, segments = partTarget, segmentTarget
 	}
-	return &bench{t: t, w: w, seg: newSegmenter(w, pieces, segments, slog.New(slog.NewTextHandler(io.Discard, nil)))}
+	return &bench{t: t, w: w, seg: newSegmenter(w, pieces, segments, slog.New(slog.DiscardHandler))}
 }
 
 func (b *bench) push(units ...*hub.Unit) {
@@ -86,29 +86,39 @@ func (b *bench) check(strict bool) {
 		if int(math.Round(s.duration.Seconds())) > b.w.target {
 			b.t.Errorf("segment %d lasts %v, target %d", i, s.duration, b.w.target)
 		}
-		size, sum := 0, time.Duration(0)
-		for n, p := range s.parts {
-			if p.id != ids {
-				b.t.Errorf("part %d comes as number %d", p.id, ids)
-			}
-			ids++
-			size += len(p.data)
-			sum += p.duration
-			if p.duration <= 0 || p.duration > b.w.partTarget {
-				b.t.Errorf("part %d lasts %v of %v", p.id, p.duration, b.w.partTarget)
-			}
-			if last := n == len(s.parts)-1; strict && !last && p.duration < b.w.partTarget*85/100 {
-				b.t.Errorf("part %d of segment %d lasts only %v of %v", p.id, i, p.duration, b.w.partTarget)
-			}
+		ids = b.checkParts(s, ids, strict)
+		for _, p := range s.parts {
 			b.checkMedia(s, p, ends, strict)
-		}
-		if size != s.size || sum != s.duration {
-			b.t.Errorf("segment %d: %d bytes and %v instead of %d and %v", i, s.size, s.duration, size, sum)
 		}
 		if strict && !s.parts[0].independent {
 			b.t.Errorf("segment %d doesn't begin with a key frame", i)
 		}
 	}
+}
+
+// checkParts verifies a segment's parts, of which the first is to have the
+// number id, and gives the number that comes next.
+func (b *bench) checkParts(s *segment, id uint64, strict bool) uint64 {
+	b.t.Helper()
+	size, sum := 0, time.Duration(0)
+	for n, p := range s.parts {
+		if p.id != id {
+			b.t.Errorf("part %d comes as number %d", p.id, id)
+		}
+		id++
+		size += len(p.data)
+		sum += p.duration
+		if p.duration <= 0 || p.duration > b.w.partTarget {
+			b.t.Errorf("part %d lasts %v of %v", p.id, p.duration, b.w.partTarget)
+		}
+		if last := n == len(s.parts)-1; strict && !last && p.duration < b.w.partTarget*85/100 {
+			b.t.Errorf("part %d of segment %d lasts only %v of %v", p.id, s.msn, p.duration, b.w.partTarget)
+		}
+	}
+	if size != s.size || sum != s.duration {
+		b.t.Errorf("segment %d: %d bytes and %v instead of %d and %v", s.msn, s.size, s.duration, size, sum)
+	}
+	return id
 }
 
 // checkMedia verifies a part's samples; ends are where each track's media ended.
@@ -309,6 +319,7 @@ func FuzzSegmenter(f *testing.F) {
 
 // wild makes units of an encoder that misbehaves more or less often (0–255).
 func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
+	t.Helper()
 	video := []*hub.Track{clip(t, still)[0].Track, only(clip(t, usual), isVideo)[0].Track}
 	audio := []*hub.Track{
 		only(clip(t, still), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track,
@@ -358,4 +369,59 @@ func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 		units = append(units, u)
 	}
 	return units
+}
+
+// BenchmarkFragment compares our writer of parts with mediacommon's.
+func BenchmarkFragment(b *testing.B) {
+	video := run{track: 1, video: true}
+	audio := run{track: 2}
+	var theirs fmp4.Part
+	tracks := []*fmp4.PartTrack{{ID: 1}, {ID: 2}}
+	for i := range 6 { // 200 ms at 2.5 Mbit/s
+		s := sample{data: make([]byte, 10400), duration: 3000, sync: i == 0}
+		video.samples = append(video.samples, s)
+		tracks[0].Samples = append(tracks[0].Samples, &fmp4.Sample{Duration: 3000, Payload: s.data, IsNonSyncSample: i > 0})
+	}
+	for range 9 {
+		s := sample{data: make([]byte, 340), duration: 1024, sync: true}
+		audio.samples = append(audio.samples, s)
+		tracks[1].Samples = append(tracks[1].Samples, &fmp4.Sample{Duration: 1024, Payload: s.data})
+	}
+	theirs.Tracks = tracks
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			marshalFragment(1, []run{video, audio})
+		}
+	})
+	b.Run("mediacommon", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var out seekablebuffer.Buffer
+			if err := theirs.Marshal(&out); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkPlaylist renders a published state, as happens once for each part.
+func BenchmarkPlaylist(b *testing.B) {
+	v, a := stillTracks(b)
+	x := newBench(b, true)
+	x.w.listFor, x.w.keepFor = 14*second, 6*second
+	x.push(synthetic(v, a, 30, 2, 31*second, 1)...)
+	b.Run("render", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			x.w.snapshot(30)
+		}
+	})
+	b.Run("gzip", func(b *testing.B) {
+		s := x.w.snapshot(30)
+		var c compressor
+		for b.Loop() {
+			(&text{plain: s.full.plain}).gzip(&c)
+		}
+	})
 }

@@ -86,6 +86,7 @@ type Server struct {
 	stop   context.CancelFunc
 	ctx    context.Context
 	work   sync.WaitGroup
+	zip    compressor
 
 	mu     sync.RWMutex
 	muxers map[string][]*muxer // by stream, the newest last

@@ -41,6 +41,7 @@ func upTo(units []*hub.Unit, at time.Duration) (before, after []*hub.Unit) {
 }
 
 func lowLatencyUnits(t testing.TB, length time.Duration) []*hub.Unit {
+	t.Helper()
 	v, a := stillTracks(t)
 	return synthetic(v, a, 30, 2, length, time.Millisecond)
 }
@@ -267,12 +268,12 @@ func TestHTTP(t *testing.T) {
 		}
 	})
 	t.Run("a segment is its parts", func(t *testing.T) {
-		parts := ""
+		var parts strings.Builder
 		for i := 60; i < 70; i++ {
-			parts += s.get(base + "part" + strconv.Itoa(i) + ".mp4")
+			parts.WriteString(s.get(base + "part" + strconv.Itoa(i) + ".mp4"))
 		}
-		if parts != segment.body {
-			t.Errorf("%d and %d bytes", len(parts), len(segment.body))
+		if parts.String() != segment.body {
+			t.Errorf("%d and %d bytes", parts.Len(), len(segment.body))
 		}
 	})
 	t.Run("refusals", func(t *testing.T) {

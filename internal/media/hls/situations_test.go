@@ -13,6 +13,7 @@ func notVideo(u *hub.Unit) bool { return !isVideo(u) }
 
 // stillTracks are the tracks of a clip with picture and sound.
 func stillTracks(t testing.TB) (video, audio *hub.Track) {
+	t.Helper()
 	units := clip(t, still)
 	return only(units, isVideo)[0].Track, only(units, notVideo)[0].Track
 }

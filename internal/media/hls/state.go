@@ -91,16 +91,25 @@ type text struct {
 	small []byte
 }
 
-func (t *text) gzip() []byte {
-	t.once.Do(func() {
-		var b bytes.Buffer
-		z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-		if err != nil {
-			return // unreachable: the level is a constant
-		}
-		_, _ = z.Write(t.plain) // a bytes.Buffer takes everything
-		_ = z.Close()
-		t.small = b.Bytes()
-	})
+func (t *text) gzip(c *compressor) []byte {
+	t.once.Do(func() { t.small = c.compress(t.plain) })
 	return t.small
+}
+
+// compressor keeps gzip writers: making one costs ten times as much as
+// compressing a playlist with it.
+type compressor struct{ writers sync.Pool }
+
+func (c *compressor) compress(plain []byte) []byte {
+	var b bytes.Buffer
+	z, ok := c.writers.Get().(*gzip.Writer)
+	if ok {
+		z.Reset(&b)
+	} else {
+		z = gzip.NewWriter(&b)
+	}
+	_, _ = z.Write(plain) // a bytes.Buffer takes everything
+	_ = z.Close()
+	c.writers.Put(z)
+	return b.Bytes()
 }

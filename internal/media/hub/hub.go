@@ -29,6 +29,7 @@ type Config struct {
 type Hub struct {
 	config            Config
 	bytesIn, bytesOut atomic.Uint64
+	outputs           sync.WaitGroup // of all streams, sealed ones included
 
 	mu      sync.Mutex
 	streams map[string]*Stream
@@ -110,7 +111,8 @@ func (h *Hub) Stop(id string, reason error) {
 	s.outputs.Wait()
 }
 
-// Close stops all streams and refuses new publishers.
+// Close stops all streams and refuses new publishers. It returns when all
+// outputs are done, those of streams that were sealed before included.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -120,6 +122,7 @@ func (h *Hub) Close() {
 		wg.Go(func() { h.Stop(s.StreamID, ErrClosed) })
 	}
 	wg.Wait()
+	h.outputs.Wait()
 }
 
 func (h *Hub) remove(s *Stream) {

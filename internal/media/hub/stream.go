@@ -55,11 +55,16 @@ func (s *Stream) Subscribe() *Reader {
 	return r
 }
 
-// Hold registers an output that must finish before Seal returns, so that a
-// sealed stream's playlists are closed. The output calls the result when done.
+// Hold registers an output that must finish before the sealing is over, so that
+// a sealed stream's playlists are closed. An output holds in Open, and calls the
+// result when done.
 func (s *Stream) Hold() (done func()) {
 	s.outputs.Add(1)
-	return sync.OnceFunc(s.outputs.Done)
+	s.hub.outputs.Add(1)
+	return sync.OnceFunc(func() {
+		s.outputs.Done()
+		s.hub.outputs.Done()
+	})
 }
 
 // Sealed is closed when the stream takes no more units.
@@ -152,8 +157,9 @@ func (s *Stream) expire() {
 }
 
 // shut ends the stream: readers get what is queued and then io.EOF. It does
-// not wait for the outputs, and returns the publisher that the stream had. With onlyIdle it leaves a stream with a publisher alone;
-// done tells whether this call closed it.
+// not wait for the outputs, and returns the publisher that the stream had. With
+// onlyIdle it leaves a stream alone that has a publisher; done tells whether it
+// was this call that ended the stream.
 func (s *Stream) shut(reason error, onlyIdle bool) (p *Publisher, done bool) {
 	s.mu.Lock()
 	if s.isSealed || (onlyIdle && s.publisher != nil) {
