@@ -19,6 +19,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/event"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
 	"showfloor/internal/postgres/embedded"
 	"showfloor/internal/secret"
@@ -68,10 +69,10 @@ func newAreas(b *testing.B, h *hub.Hub) *areas {
 	require.NoError(b, err)
 	a.events = event.NewLog(inserter, time.Now)
 	a.webhooks = webhook.New(webhook.Config{
-		Pool: a.pool, Box: box, Events: a.events, Log: quiet(), Schedule: webhook.DefaultSchedule(), AllowPrivate: true,
+		Pool: a.pool, Box: box, Events: a.events, Schedule: webhook.DefaultSchedule(), AllowPrivate: true,
 	})
 	a.streams = stream.New(stream.Config{
-		Pool: a.pool, Events: a.events, Jobs: inserter, Engine: engine{h}, Node: "node_bench",
+		Pool: a.pool, Events: a.events, Jobs: inserter, Engine: onair.Engine{Hub: h}, Node: "node_bench",
 		PlaybackKey: box.Derive("playback"), PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live",
 	})
 	a.owner, err = a.accounts.Register(b.Context(), account.Registration{
@@ -83,23 +84,6 @@ func newAreas(b *testing.B, h *hub.Hub) *areas {
 	}
 	return a
 }
-
-// engine is the hub as the streams area sees it.
-type engine struct{ hub *hub.Hub }
-
-func (e engine) Media(streamID string) (stream.Media, bool) {
-	s, ok := e.hub.Stream(streamID)
-	if !ok {
-		return stream.Media{}, false
-	}
-	st := s.Stats()
-	return stream.Media{
-		VideoKbps: st.VideoKbps, AudioKbps: st.AudioKbps, FPS: st.FPS, Width: st.Width, Height: st.Height,
-		VideoCodec: string(st.VideoCodec), AudioCodec: string(st.AudioCodec), Viewers: st.Viewers,
-	}, true
-}
-
-func (e engine) Seal(streamID, _ string) { e.hub.Stop(streamID, hub.ErrStopped) }
 
 // serveHTTP serves h on a loopback port until the benchmark ends.
 func serveHTTP(b *testing.B, h http.Handler) (addr string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"showfloor/handlers"
 	"showfloor/jobs"
@@ -12,11 +11,18 @@ import (
 
 // checks are what GET /v1/health/ready asks, with the engine of each part.
 func (s *server) checks() []handlers.Check {
-	return []handlers.Check{
-		{Name: "database", Engine: s.engines[0].engine, Run: s.pool.Ping},
-		{Name: "queue", Engine: s.engines[1].engine, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.pool) }},
-		{Name: "files", Engine: "the data folder", Run: func(context.Context) error { return writable(s.config.DataDir) }},
+	asked := map[string]func(context.Context) error{
+		database: s.pool.Ping,
+		queue:    func(ctx context.Context) error { return jobs.Check(ctx, s.pool) },
+		files:    func(context.Context) error { return writable(s.config.DataDir) },
 	}
+	var checks []handlers.Check
+	for _, e := range s.engines {
+		if run, ok := asked[e.part]; ok {
+			checks = append(checks, handlers.Check{Name: e.part, Engine: e.engine, Run: run})
+		}
+	}
+	return checks
 }
 
 // writable tells whether files can be made in the folder.
@@ -25,6 +31,6 @@ func writable(dir string) error {
 	if err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
-	defer os.Remove(filepath.Clean(f.Name()))
+	defer os.Remove(f.Name())
 	return f.Close()
 }

@@ -27,6 +27,7 @@ import (
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
+	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
 	"showfloor/internal/postgres/embedded"
 	"showfloor/internal/secret"
@@ -66,8 +67,15 @@ type closer struct {
 	stop func(ctx context.Context) error
 }
 
-// engineNote says which engine a part runs on, for the banner.
+// engineNote says which engine a part runs on, for the banner and readiness.
 type engineNote struct{ part, engine string }
+
+// The parts that readiness asks.
+const (
+	database = "database"
+	queue    = "queue"
+	files    = "files"
+)
 
 // start brings everything up and prints the banner; on an error it has stopped
 // what it had started.
@@ -149,7 +157,10 @@ func (s *server) openDatabase(ctx context.Context) error {
 		}()
 		url, engine = cluster.ConnString(), "built-in PostgreSQL"
 	}
-	s.engines = append(s.engines, engineNote{"database", engine}, engineNote{"queue", "River in the database"})
+	s.engines = []engineNote{
+		{database, engine}, {queue, "River in the database"},
+		{"ingest", "built in"}, {"playback", "built in, HLS and LL-HLS"}, {files, "the data folder"},
+	}
 	if s.pool, err = postgres.Open(ctx, url, postgres.Options{}); err != nil {
 		return err
 	}
@@ -174,7 +185,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	}
 	events := event.NewLog(s.inserter, time.Now)
 	s.webhooks = webhook.New(webhook.Config{
-		Pool: s.pool, Box: s.box, Events: events, Log: s.log, Schedule: s.config.retries,
+		Pool: s.pool, Box: s.box, Events: events, Schedule: s.config.retries,
 		AllowPrivate: s.config.AppEnv != production, Observe: s.metrics.observeDelivery,
 	})
 
@@ -182,33 +193,30 @@ func (s *server) openAreas(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reporting, stopReporting := context.WithCancel(context.WithoutCancel(ctx))
-	in := &ingest{log: s.log, ctx: reporting}
+	reports := onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
 		Authorize: func(token string) (string, time.Time, error) { return s.streams.CheckPlaybackToken(token) },
 		Log:       s.log,
 	})
-	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: in.playable})
+	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: reports.Playable})
 	s.streams = stream.New(stream.Config{
-		Pool: s.pool, Events: events, Jobs: s.inserter, Engine: engine{s.hub}, Node: s.node,
+		Pool: s.pool, Events: events, Jobs: s.inserter, Engine: onair.Engine{Hub: s.hub}, Node: s.node,
 		PlaybackKey: s.box.Derive("playback"), PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL,
 	})
-	in.streams = s.streams
-	s.onStop("media", func(context.Context) error {
+	reports.Connect(s.streams)
+	s.onStop("media", func(ctx context.Context) error {
 		s.hub.Close()
-		in.reports.Wait()
-		stopReporting()
+		reports.Close(ctx)
 		s.playlist.Close()
 		return nil
 	})
-	s.rtmp, err = rtmp.New(rtmp.Config{Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: rtmpTLS, Hub: s.hub, Gate: in, Log: s.log})
+	s.rtmp, err = rtmp.New(rtmp.Config{
+		Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: rtmpTLS, Hub: s.hub, Gate: reports, Log: s.log,
+	})
 	if err != nil {
 		return err
 	}
 	s.metrics.watch(s.pool, s.hub, s.playlist, s.rtmp)
-	s.engines = append(s.engines,
-		engineNote{"ingest", "built in"}, engineNote{"playback", "built in, HLS and LL-HLS"},
-		engineNote{"files", "the data folder"})
 	return nil
 }
 

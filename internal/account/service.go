@@ -21,7 +21,8 @@ const (
 	cacheLife = time.Second
 )
 
-// Service holds the use cases. An exported method is one transaction.
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction.
 type Service struct {
 	pool   *pgxpool.Pool
 	box    *secret.Box

@@ -32,6 +32,7 @@ import (
 	"showfloor/internal/id"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/onair"
 	"showfloor/internal/secret"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
@@ -155,7 +156,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	must(t, err)
 	s.Events = event.NewLog(s.Inserter, now)
 	s.Webhooks = webhook.New(webhook.Config{
-		Pool: s.Pool, Box: s.Box, Events: s.Events, Log: o.Log, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
+		Pool: s.Pool, Box: s.Box, Events: s.Events, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
 	})
 }
 
@@ -168,7 +169,7 @@ func (s *Server) openPlayback(t testing.TB, o Options, now func() time.Time) htt
 	})
 	s.Hub = hub.New(hub.Config{Outputs: []hub.Output{playlist}, Now: now})
 	s.Streams = stream.New(stream.Config{
-		Pool: s.Pool, Events: s.Events, Jobs: s.Inserter, Engine: Engine{s.Hub}, Node: s.Node,
+		Pool: s.Pool, Events: s.Events, Jobs: s.Inserter, Engine: onair.Engine{Hub: s.Hub}, Node: s.Node,
 		PlaybackKey: s.Box.Derive("playback"), PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", Now: now,
 	})
 	t.Cleanup(func() {
@@ -203,25 +204,6 @@ func (s *Server) listen(t testing.TB) {
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.Cleanup(server.Close)
 }
-
-// Engine is the hub as the streams area sees it.
-type Engine struct{ Hub *hub.Hub }
-
-// Media implements stream.Engine.
-func (e Engine) Media(streamID string) (stream.Media, bool) {
-	s, ok := e.Hub.Stream(streamID)
-	if !ok {
-		return stream.Media{}, false
-	}
-	st := s.Stats()
-	return stream.Media{
-		VideoKbps: st.VideoKbps, AudioKbps: st.AudioKbps, FPS: st.FPS, Width: st.Width, Height: st.Height,
-		VideoCodec: string(st.VideoCodec), AudioCodec: string(st.AudioCodec), Viewers: st.Viewers,
-	}, true
-}
-
-// Seal implements stream.Engine.
-func (e Engine) Seal(streamID, _ string) { e.Hub.Stop(streamID, hub.ErrStopped) }
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -56,6 +56,10 @@ func rules() []rule {
 			why: "an area sees the media plane through its own interface",
 		},
 		{
+			packages: "internal/onair", may: []string{"internal/media/...", "internal/stream", "internal/problem"},
+			why: "the one place where the media plane and the streams area meet",
+		},
+		{
 			packages: "handlers", never: []string{module + "internal/media/...", module + "jobs", module + "cmd/...", "github.com/jackc/...", "github.com/riverqueue/..."},
 			why: "a handler makes one domain call; SQL and jobs are the areas' business",
 		},

@@ -42,7 +42,7 @@ type endedData struct {
 
 // goLive puts a locked stream on air and tells of it if that is news.
 func (s *Service) goLive(ctx context.Context, tx pgx.Tx, row db.Stream, publisherID string) error {
-	q, now := db.New(tx), s.Now()
+	q, now := db.New(tx), s.config.Now()
 	next, isNew := started(row, now)
 	if err := s.save(ctx, q, next); err != nil {
 		return err
@@ -53,21 +53,21 @@ func (s *Service) goLive(ctx context.Context, tx pgx.Tx, row db.Stream, publishe
 	if !isNew {
 		return nil
 	}
-	return s.Events.Emit(ctx, tx, event.Event{
+	return s.config.Events.Emit(ctx, tx, event.Event{
 		TenantID: row.TenantID, Name: "stream.started", Subject: row.ID, Data: startedOf(next),
 	})
 }
 
 // end writes the end of a broadcast: next is the locked stream in its last state.
 func (s *Service) end(ctx context.Context, tx pgx.Tx, next db.Stream, reason string) error {
-	q, now := db.New(tx), s.Now()
+	q, now := db.New(tx), s.config.Now()
 	if err := s.save(ctx, q, next); err != nil {
 		return err
 	}
 	if err := q.EndStreamPlays(ctx, db.EndStreamPlaysParams{TenantID: next.TenantID, StreamID: next.ID, Now: &now}); err != nil {
 		return fmt.Errorf("end plays: %w", err)
 	}
-	return s.Events.Emit(ctx, tx, event.Event{
+	return s.config.Events.Emit(ctx, tx, event.Event{
 		TenantID: next.TenantID, Name: "stream.ended", Subject: next.ID,
 		Data: endedData{
 			startedData: startedOf(next), EndedAt: timestamp.From(*next.EndedAt),
@@ -84,8 +84,8 @@ func startedOf(row db.Stream) startedData {
 // for a while, so that the encoder's automatic reconnect fails. A stream that
 // is neither on air nor being published is a conflict.
 func (s *Service) ForceStop(ctx context.Context, actor audit.Actor, streamID, reason string) error {
-	return postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.Now()
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
 		row, err := q.LockStream(ctx, streamID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return problem.Missing("stream")
@@ -107,15 +107,19 @@ func (s *Service) ForceStop(ctx context.Context, actor audit.Actor, streamID, re
 		if err != nil {
 			return err
 		}
-		// The row is locked and nothing more can fail but the commit: seal now,
-		// so that nobody hears of the end before it is true.
-		s.Engine.Seal(row.ID, "the stream was stopped")
 		wasOnAir := onAir(row)
 		row.PublisherID, row.BlockedUntil = nil, new(now.Add(blockedFor))
-		if !wasOnAir {
-			return s.save(ctx, q, row)
+		if wasOnAir {
+			err = s.end(ctx, tx, ended(row, now), endStopped)
+		} else {
+			err = s.save(ctx, q, row)
 		}
-		return s.end(ctx, tx, ended(row, now), endStopped)
+		if err != nil {
+			return err
+		}
+		// Last, as in ExpireReconnect.
+		s.config.Engine.Seal(row.ID)
+		return nil
 	})
 }
 
@@ -124,7 +128,7 @@ func (s *Service) save(ctx context.Context, q *db.Queries, row db.Stream) error 
 	_, err := q.SetStreamState(ctx, db.SetStreamStateParams{
 		TenantID: row.TenantID, ID: row.ID, Status: row.Status, PublisherID: row.PublisherID,
 		StartedAt: row.StartedAt, EndedAt: row.EndedAt, ReconnectUntil: row.ReconnectUntil,
-		BlockedUntil: row.BlockedUntil, RejectedReason: row.RejectedReason, Now: s.Now(),
+		BlockedUntil: row.BlockedUntil, RejectedReason: row.RejectedReason, Now: s.config.Now(),
 	})
 	if err != nil {
 		return fmt.Errorf("save stream: %w", err)

@@ -25,9 +25,9 @@ func (s *Service) CreatePlaybackURL(ctx context.Context, c account.Caller, strea
 	if err != nil {
 		return PlaybackURL{}, err
 	}
-	expires := s.Now().Add(life).Truncate(time.Second)
+	expires := s.config.Now().Add(life).Truncate(time.Second)
 	return PlaybackURL{
-		URL:        s.PublicURL + "/live/" + s.playbackToken(v.ID, expires) + "/index.m3u8",
+		URL:        s.config.PublicURL + "/live/" + s.playbackToken(v.ID, expires) + "/index.m3u8",
 		LowLatency: v.Mode == LowLatency,
 		ExpiresAt:  expires,
 	}, nil
@@ -66,7 +66,7 @@ func (s *Service) CheckPlaybackToken(token string) (streamID string, expires tim
 }
 
 func (s *Service) tokenCode(signed []byte) []byte {
-	m := hmac.New(sha256.New, s.PlaybackKey)
+	m := hmac.New(sha256.New, s.config.PlaybackKey)
 	m.Write(signed)
 	return m.Sum(nil)[:tokenMAC]
 }

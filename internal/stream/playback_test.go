@@ -45,8 +45,7 @@ func TestPlaybackTokens(t *testing.T) {
 		_, _, err := r.Streams.CheckPlaybackToken(bad)
 		require.Error(t, err)
 	}
-	other := *r.Streams
-	other.PlaybackKey = []byte("another key of another server...")
+	other := stream.New(stream.Config{PlaybackKey: []byte("another key of another server...")})
 	_, _, err = other.CheckPlaybackToken(token)
 	require.Error(t, err)
 

@@ -51,8 +51,8 @@ func errUnknownKey() error {
 // same answer. A refusal is a problem.
 func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 	var g Grant
-	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.Now()
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
 		found, err := q.LockStreamByKey(ctx, hashKey(a.Key))
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errUnknownKey()
@@ -108,7 +108,7 @@ func (s *Service) Started(ctx context.Context, publisherID string) error {
 // playlists of a broadcast that ends are sealed before.
 func (s *Service) Unpublish(ctx context.Context, publisherID string) error {
 	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, p db.Publisher) error {
-		q, now := db.New(tx), s.Now()
+		q, now := db.New(tx), s.config.Now()
 		if err := q.EndPublisher(ctx, db.EndPublisherParams{TenantID: p.TenantID, ID: p.ID, Now: &now}); err != nil {
 			return fmt.Errorf("end publisher: %w", err)
 		}
@@ -125,7 +125,7 @@ func (s *Service) Unpublish(ctx context.Context, publisherID string) error {
 		if next.Status != Reconnecting || row.Status == Reconnecting {
 			return nil
 		}
-		_, err := s.Jobs.InsertManyTx(ctx, tx, []river.InsertManyParams{{
+		_, err := s.config.Jobs.InsertManyTx(ctx, tx, []river.InsertManyParams{{
 			Args: ExpireReconnectArgs{StreamID: row.ID}, InsertOpts: &river.InsertOpts{ScheduledAt: *next.ReconnectUntil},
 		}})
 		if err != nil {
@@ -140,7 +140,7 @@ func (s *Service) Unpublish(ctx context.Context, publisherID string) error {
 func (s *Service) Reject(ctx context.Context, publisherID, reason string) error {
 	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, _ db.Publisher) error {
 		err := db.New(tx).SetStreamRejected(ctx, db.SetStreamRejectedParams{
-			TenantID: row.TenantID, ID: row.ID, RejectedReason: &reason, Now: s.Now(),
+			TenantID: row.TenantID, ID: row.ID, RejectedReason: &reason, Now: s.config.Now(),
 		})
 		if err != nil {
 			return fmt.Errorf("set rejected reason: %w", err)
@@ -161,7 +161,7 @@ const (
 // ExpireReconnect ends a broadcast whose reconnect window is over. It returns
 // when to ask again, or the zero time when there is nothing left to wait for.
 func (s *Service) ExpireReconnect(ctx context.Context, streamID string) (again time.Time, err error) {
-	err = postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		again = time.Time{}
 		row, err := db.New(tx).LockStream(ctx, streamID)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -170,7 +170,7 @@ func (s *Service) ExpireReconnect(ctx context.Context, streamID string) (again t
 		if err != nil {
 			return fmt.Errorf("lock stream: %w", err)
 		}
-		now := s.Now()
+		now := s.config.Now()
 		switch {
 		case row.Status != Reconnecting:
 			return nil
@@ -181,8 +181,13 @@ func (s *Service) ExpireReconnect(ctx context.Context, streamID string) (again t
 			again = now.Add(reconnectPause)
 			return nil
 		}
-		s.Engine.Seal(row.ID, "the reconnect window is over")
-		return s.end(ctx, tx, ended(row, now), endReconnectExpired)
+		if err := s.end(ctx, tx, ended(row, now), endReconnectExpired); err != nil {
+			return err
+		}
+		// The last step before the commit, so that nobody hears of the end
+		// before it is true, and nothing is sealed for a change that failed.
+		s.config.Engine.Seal(row.ID)
+		return nil
 	})
 	return again, err
 }
@@ -190,7 +195,7 @@ func (s *Service) ExpireReconnect(ctx context.Context, streamID string) (again t
 // RecoverNode ends what this node had on air when it was killed: the
 // connections died with it.
 func (s *Service) RecoverNode(ctx context.Context) error {
-	rows, err := db.New(s.Pool).ListOpenPublishers(ctx, s.Node)
+	rows, err := db.New(s.config.Pool).ListOpenPublishers(ctx, s.config.Node)
 	if err != nil {
 		return fmt.Errorf("list open publishers: %w", err)
 	}
@@ -205,7 +210,7 @@ func (s *Service) RecoverNode(ctx context.Context) error {
 // withPublisher runs fn with the publisher and its locked stream. An unknown
 // publisher is no error: it was never let in.
 func (s *Service) withPublisher(ctx context.Context, publisherID string, fn func(tx pgx.Tx, row db.Stream, p db.Publisher) error) error {
-	return postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		p, err := q.GetPublisher(ctx, publisherID)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -229,7 +234,7 @@ func (s *Service) withPublisher(ctx context.Context, publisherID string, fn func
 // node is what a publisher's row names as its holder.
 func (s *Service) node(source string) string {
 	if source == SourceRTMP {
-		return s.Node
+		return s.config.Node
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/audit"
 	"showfloor/internal/id"
+	"showfloor/internal/onair"
 	"showfloor/internal/problem"
 	"showfloor/internal/stream"
 )
@@ -304,8 +305,7 @@ func TestRecoverNodeEndsWhatItHadOnAir(t *testing.T) {
 	_, err = r.Streams.Publish(t.Context(), attempt(id.New(id.Publisher), stream.SourceSRS, srs.StreamKey))
 	require.NoError(t, err)
 
-	other := *r.Streams
-	other.Node = "node_other"
+	other := stream.New(stream.Config{Pool: r.Pool, Node: "node_other"})
 	require.NoError(t, other.RecoverNode(t.Context()))
 	require.Equal(t, stream.Live, r.row(t).Status, "another node's")
 

@@ -14,7 +14,7 @@ const keepConnections = 30 * 24 * time.Hour
 
 // DeleteOld deletes the rows of connections that ended long ago.
 func (s *Service) DeleteOld(ctx context.Context) error {
-	q, before := db.New(s.Pool), s.Now().Add(-keepConnections)
+	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepConnections)
 	if _, err := q.DeletePublishersBefore(ctx, &before); err != nil {
 		return fmt.Errorf("delete old publishers: %w", err)
 	}

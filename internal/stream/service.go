@@ -15,9 +15,10 @@ import (
 type Engine interface {
 	// Media tells what arrives on a stream; false when nothing is on air here.
 	Media(streamID string) (Media, bool)
-	// Seal closes the stream's playlists and sends its publisher away with the
-	// reason. It returns when that is done and may be called at any time.
-	Seal(streamID, reason string)
+	// Seal closes the stream's playlists and sends its publisher away. It
+	// returns when the last part is written, a matter of milliseconds, and may
+	// be called at any time.
+	Seal(streamID string)
 }
 
 // Config of a Service.
@@ -37,15 +38,16 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Service holds the use cases. An exported method is one transaction.
-type Service struct{ Config }
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction, unless its comment says otherwise.
+type Service struct{ config Config }
 
 // New makes the service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{c}
+	return &Service{config: c}
 }
 
 // ExpireReconnectArgs is the job that ends a broadcast whose encoder didn't come

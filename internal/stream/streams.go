@@ -45,7 +45,7 @@ type Input struct {
 // ListStreams pages through the tenant's streams, newest first; cursor is the
 // id after which to go on, nil for the start.
 func (s *Service) ListStreams(ctx context.Context, c account.Caller, cursor *string, limit int) ([]View, error) {
-	rows, err := db.New(s.Pool).ListStreams(ctx, db.ListStreamsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+	rows, err := db.New(s.config.Pool).ListStreams(ctx, db.ListStreamsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list streams: %w", err)
 	}
@@ -58,7 +58,7 @@ func (s *Service) ListStreams(ctx context.Context, c account.Caller, cursor *str
 
 // GetStream is one stream of the tenant.
 func (s *Service) GetStream(ctx context.Context, c account.Caller, streamID string) (View, error) {
-	row, err := db.New(s.Pool).GetStream(ctx, db.GetStreamParams{TenantID: c.TenantID, ID: streamID})
+	row, err := db.New(s.config.Pool).GetStream(ctx, db.GetStreamParams{TenantID: c.TenantID, ID: streamID})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return View{}, problem.Missing("stream")
 	}
@@ -72,8 +72,8 @@ func (s *Service) GetStream(ctx context.Context, c account.Caller, streamID stri
 func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) (View, error) {
 	key, hash := newKey()
 	var row db.Stream
-	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.Now()
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
 		var err error
 		row, err = q.CreateStream(ctx, db.CreateStreamParams{
 			ID: id.New(id.Stream), TenantID: c.TenantID, Name: in.Name, Mode: in.Mode,
@@ -100,8 +100,8 @@ func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) 
 // publish needs the new key.
 func (s *Service) RotateStreamKey(ctx context.Context, c account.Caller, streamID string) (View, error) {
 	key, hash := newKey()
-	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.Now()
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
 		_, err := q.SetStreamKey(ctx, db.SetStreamKeyParams{
 			TenantID: c.TenantID, ID: streamID, KeyHash: hash, KeyLast4: key[len(key)-4:], Now: now,
 		})
@@ -125,11 +125,11 @@ func (s *Service) RotateStreamKey(ctx context.Context, c account.Caller, streamI
 
 // view joins a row with what the media plane sees.
 func (s *Service) view(row db.Stream, plays int) View {
-	media, _ := s.Engine.Media(row.ID)
+	media, _ := s.config.Engine.Media(row.ID)
 	return View{
 		Stream:    row,
 		Key:       keyPrefix + "…" + row.KeyLast4,
-		IngestURL: s.IngestURL,
+		IngestURL: s.config.IngestURL,
 		Viewers:   plays + media.Viewers,
 		Health:    health(row, media),
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -64,22 +65,29 @@ func reserved() []netip.Prefix {
 		netip.MustParsePrefix("100.64.0.0/10"), // carrier-grade NAT
 		netip.MustParsePrefix("192.0.0.0/24"),
 		netip.MustParsePrefix("192.0.2.0/24"),
+		netip.MustParsePrefix("192.88.99.0/24"),
 		netip.MustParsePrefix("198.18.0.0/15"), // benchmarking
 		netip.MustParsePrefix("198.51.100.0/24"),
 		netip.MustParsePrefix("203.0.113.0/24"),
 		netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("::/96"), // IPv4 in two old notations
+		netip.MustParsePrefix("::ffff:0:0:0/96"),
 		netip.MustParsePrefix("64:ff9b::/96"), // NAT64 reaches IPv4 addresses of any kind
 		netip.MustParsePrefix("64:ff9b:1::/48"),
 		netip.MustParsePrefix("100::/64"),
 		netip.MustParsePrefix("2001::/23"), // Teredo and other protocol assignments
 		netip.MustParsePrefix("2001:db8::/32"),
 		netip.MustParsePrefix("2002::/16"), // 6to4
+		netip.MustParsePrefix("3fff::/20"),
+		netip.MustParsePrefix("5f00::/16"),
+		netip.MustParsePrefix("fec0::/10"), // site-local, as private as fc00::/7
 	}
 }
 
-// public tells whether an address is one of the public Internet.
+// public tells whether an address is one of the public Internet. A zone is
+// taken off: no prefix contains an address that has one.
 func public(a netip.Addr) bool {
-	a = a.Unmap()
+	a = a.Unmap().WithZone("")
 	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
 		return false
 	}
@@ -103,20 +111,20 @@ type outcome struct {
 }
 
 // attempt makes one POST. It never returns an error: a failure is an outcome.
-func (s *Service) attempt(ctx context.Context, url string, m message) outcome {
-	start := s.Now()
-	o := s.post(ctx, url, m)
-	o.took = s.Now().Sub(start)
+func (s *Service) attempt(ctx context.Context, target string, m message) outcome {
+	start := s.config.Now()
+	o := s.post(ctx, target, m)
+	o.took = s.config.Now().Sub(start)
 	return o
 }
 
-func (s *Service) post(ctx context.Context, url string, m message) outcome {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(m.Body))
+func (s *Service) post(ctx context.Context, target string, m message) outcome {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(m.Body))
 	if err != nil {
 		return outcome{failure: "the URL can't be called"}
 	}
 	req.Header.Set("User-Agent", "Showfloor-Webhooks/1")
-	sign(req.Header, m, s.Now())
+	sign(req.Header, m, s.config.Now())
 	resp, err := s.client.Do(req)
 	if err != nil {
 		return outcome{failure: describe(err)}
@@ -153,19 +161,39 @@ func describe(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return "the connection was closed before an answer came"
 	}
-	return "the request failed: " + err.Error()
+	return "the request failed: " + cause(err).Error()
 }
 
-// readable makes text of an answer's bytes that the database can hold.
-func readable(b []byte) string {
-	for len(b) > 0 && len(b) >= keptBody-utf8.UTFMax && !utf8.Valid(b) && trailing(b) {
-		b = b[:len(b)-1]
+// cause leaves out what the transport wraps around an error: the tenant's URL
+// and the addresses of both ends.
+func cause(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
 	}
-	return strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "\uFFFD")
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return err
 }
 
-// trailing tells whether b ends in the middle of a character.
-func trailing(b []byte) bool {
-	r, size := utf8.DecodeLastRune(b)
-	return r == utf8.RuneError && size == 1
+// readable makes text of an answer's first bytes that the database can hold:
+// what is no text is replaced, and the result cut to keptBody again.
+func readable(b []byte) string {
+	text := strings.ToValidUTF8(string(whole(b, keptBody)), "\uFFFD")
+	return string(whole([]byte(strings.ReplaceAll(text, "\x00", "\uFFFD")), keptBody))
+}
+
+// whole cuts b to limit bytes, and off a character that the cut has split.
+func whole(b []byte, limit int) []byte {
+	cut := len(b) >= limit
+	b = b[:min(len(b), limit)]
+	for i := 1; cut && i < utf8.UTFMax && i <= len(b); i++ {
+		if start := b[len(b)-i]; utf8.RuneStart(start) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
 }

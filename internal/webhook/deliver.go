@@ -29,7 +29,7 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 	if err != nil || found == nil { // older than what is kept
 		return time.Time{}, err
 	}
-	d, now := *found, s.Now()
+	d, now := *found, s.config.Now()
 	switch {
 	case d.Status == "delivered" || d.Status == "failed":
 		return time.Time{}, nil
@@ -42,7 +42,7 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 	case d.NextAttemptAt != nil && d.NextAttemptAt.After(now):
 		return *d.NextAttemptAt, nil
 	}
-	secret, err := s.Box.Open(d.Secret, sealContext(d.EndpointID))
+	secret, err := s.config.Box.Open(d.Secret, sealContext(d.EndpointID))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("open secret of %s: %w", d.EndpointID, err)
 	}
@@ -55,7 +55,7 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 	if err != nil {
 		return time.Time{}, err
 	}
-	s.Observe(observed(o), o.took)
+	s.config.Observe(observed(o), o.took)
 	return again, nil
 }
 
@@ -69,7 +69,7 @@ func observed(o outcome) string {
 // record writes the attempt down and, after the first one, starts the delivery
 // that waits behind.
 func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, o outcome) (again time.Time, err error) {
-	p, again, err := recording(d, o, s.Now(), s.Schedule)
+	p, again, err := recording(d, o, s.config.Now(), s.config.Schedule)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -78,7 +78,7 @@ func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 			return again, err
 		}
 	}
-	err = postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		next, err := q.RecordAttempt(ctx, p)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -102,11 +102,11 @@ func (s *Service) release(ctx context.Context, tx pgx.Tx, next *string, attempts
 	if next == nil || attemptsBefore > 0 {
 		return nil
 	}
-	return s.Events.Deliver(ctx, tx, *next)
+	return s.config.Events.Deliver(ctx, tx, *next)
 }
 
 func (s *Service) giveUp(ctx context.Context, d db.ListDeliveriesForAttemptRow, why string) error {
-	return postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		next, err := db.New(tx).GiveUpDelivery(ctx, db.GiveUpDeliveryParams{TenantID: d.TenantID, ID: d.ID, Error: &why})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -121,7 +121,7 @@ func (s *Service) giveUp(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 // disable stops an endpoint that asked for it.
 func (s *Service) disable(ctx context.Context, q *db.Queries, d db.ListDeliveriesForAttemptRow, why string) error {
 	n, err := q.DisableWebhookEndpoint(ctx, db.DisableWebhookEndpointParams{
-		TenantID: d.TenantID, ID: d.EndpointID, DisabledReason: &why, Now: s.Now(),
+		TenantID: d.TenantID, ID: d.EndpointID, DisabledReason: &why, Now: s.config.Now(),
 	})
 	if err != nil {
 		return fmt.Errorf("disable endpoint: %w", err)
@@ -129,7 +129,7 @@ func (s *Service) disable(ctx context.Context, q *db.Queries, d db.ListDeliverie
 	if n == 0 {
 		return nil
 	}
-	return audit.Write(ctx, q, s.Now(), audit.Entry{
+	return audit.Write(ctx, q, s.config.Now(), audit.Entry{
 		Actor: audit.System("webhooks"), TenantID: d.TenantID,
 		Action: "webhook.disable", Entity: "webhook", EntityID: d.EndpointID, Reason: why,
 	})

@@ -25,7 +25,7 @@ type Delivery struct {
 func (s *Service) ListWebhookDeliveries(
 	ctx context.Context, c account.Caller, endpointID string, cursor *string, limit int,
 ) ([]Delivery, error) {
-	q := db.New(s.Pool)
+	q := db.New(s.config.Pool)
 	if _, err := q.GetWebhookEndpoint(ctx, db.GetWebhookEndpointParams{TenantID: c.TenantID, ID: endpointID}); err != nil {
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil, problem.Missing("webhook endpoint")
@@ -49,8 +49,8 @@ func (s *Service) ListWebhookDeliveries(
 // ones before.
 func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, deliveryID string) (Delivery, error) {
 	var d Delivery
-	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.Now()
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
 		row, err := q.LockWebhookDelivery(ctx, db.LockWebhookDeliveryParams{TenantID: c.TenantID, ID: deliveryID})
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
@@ -70,7 +70,7 @@ func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, de
 		if err := q.RequeueDelivery(ctx, db.RequeueDeliveryParams{TenantID: c.TenantID, ID: deliveryID, Now: &now}); err != nil {
 			return fmt.Errorf("requeue delivery: %w", err)
 		}
-		if err := s.Events.Redeliver(ctx, tx, deliveryID); err != nil {
+		if err := s.config.Events.Redeliver(ctx, tx, deliveryID); err != nil {
 			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{

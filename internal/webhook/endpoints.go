@@ -28,7 +28,7 @@ type EndpointInput struct {
 
 // ListWebhooks pages through the tenant's endpoints, newest first.
 func (s *Service) ListWebhooks(ctx context.Context, c account.Caller, cursor *string, limit int) ([]db.WebhookEndpoint, error) {
-	rows, err := db.New(s.Pool).ListWebhookEndpoints(ctx, db.ListWebhookEndpointsParams{
+	rows, err := db.New(s.config.Pool).ListWebhookEndpoints(ctx, db.ListWebhookEndpointsParams{
 		TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit),
 	})
 	if err != nil {
@@ -53,12 +53,12 @@ func (s *Service) CreateWebhook(
 	if events == nil {
 		events = []string{}
 	}
-	err = postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.Now()
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
 		var err error
 		row, err = q.CreateWebhookEndpoint(ctx, db.CreateWebhookEndpointParams{
 			ID: endpointID, TenantID: c.TenantID, URL: in.URL, Events: events,
-			Secret: s.Box.Seal([]byte(secret), sealContext(endpointID)), Now: now,
+			Secret: s.config.Box.Seal([]byte(secret), sealContext(endpointID)), Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create webhook endpoint: %w", err)
@@ -75,8 +75,8 @@ func (s *Service) CreateWebhook(
 // turn comes.
 func (s *Service) DeleteWebhook(ctx context.Context, c account.Caller, endpointID string) (db.WebhookEndpoint, error) {
 	var row db.WebhookEndpoint
-	err := postgres.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.Now()
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
 		var err error
 		row, err = q.DeleteWebhookEndpoint(ctx, db.DeleteWebhookEndpointParams{TenantID: c.TenantID, ID: endpointID, Now: &now})
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -11,7 +11,7 @@ import (
 // loadDeliveries reads deliveries for their next attempts; nil for one that is
 // not there.
 func (s *Service) loadDeliveries(ctx context.Context, ids []string) ([]*db.ListDeliveriesForAttemptRow, error) {
-	rows, err := db.New(s.Pool).ListDeliveriesForAttempt(ctx, ids)
+	rows, err := db.New(s.config.Pool).ListDeliveriesForAttempt(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("get deliveries: %w", err)
 	}
@@ -44,7 +44,7 @@ func (s *Service) recordLoneAttempts(ctx context.Context, attempts []db.RecordAt
 		p.Entry = append(p.Entry, string(a.Entry))
 		p.DeliveredAt = append(p.DeliveredAt, orZero(a.DeliveredAt))
 	}
-	ids, err := db.New(s.Pool).RecordLoneAttempts(ctx, p)
+	ids, err := db.New(s.config.Pool).RecordLoneAttempts(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("record attempts: %w", err)
 	}

@@ -13,7 +13,7 @@ const keepDeliveries = 30 * 24 * time.Hour
 
 // DeleteOld deletes deliveries that are done, and events that nobody waits for.
 func (s *Service) DeleteOld(ctx context.Context) error {
-	q, before := db.New(s.Pool), s.Now().Add(-keepDeliveries)
+	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepDeliveries)
 	if _, err := q.DeleteDeliveriesBefore(ctx, before); err != nil {
 		return fmt.Errorf("delete old deliveries: %w", err)
 	}

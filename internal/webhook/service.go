@@ -3,7 +3,6 @@
 package webhook
 
 import (
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -19,7 +18,6 @@ type Config struct {
 	Pool   *pgxpool.Pool
 	Box    *secret.Box
 	Events *event.Log
-	Log    *slog.Logger
 	// Schedule is the pause before each attempt after the first, so that there
 	// are len(Schedule)+1 attempts.
 	Schedule []time.Duration
@@ -31,9 +29,10 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Service holds the use cases.
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction.
 type Service struct {
-	Config
+	config     Config
 	client     *http.Client
 	load       batcher[string, *db.ListDeliveriesForAttemptRow]
 	recordLone batcher[db.RecordAttemptParams, bool]
@@ -47,7 +46,7 @@ func New(c Config) *Service {
 	if c.Observe == nil {
 		c.Observe = func(string, time.Duration) {}
 	}
-	s := &Service{Config: c, client: newClient(c.AllowPrivate)}
+	s := &Service{config: c, client: newClient(c.AllowPrivate)}
 	s.load.query, s.recordLone.query = s.loadDeliveries, s.recordLoneAttempts
 	return s
 }

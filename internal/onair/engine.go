@@ -1,0 +1,27 @@
+package onair
+
+import (
+	"showfloor/internal/media/hub"
+	"showfloor/internal/stream"
+)
+
+// Engine is the hub as the streams area sees it.
+type Engine struct{ Hub *hub.Hub }
+
+var _ stream.Engine = Engine{}
+
+// Media implements stream.Engine.
+func (e Engine) Media(streamID string) (stream.Media, bool) {
+	s, ok := e.Hub.Stream(streamID)
+	if !ok {
+		return stream.Media{}, false
+	}
+	st := s.Stats()
+	return stream.Media{
+		VideoKbps: st.VideoKbps, AudioKbps: st.AudioKbps, FPS: st.FPS, Width: st.Width, Height: st.Height,
+		VideoCodec: string(st.VideoCodec), AudioCodec: string(st.AudioCodec), Viewers: st.Viewers,
+	}, true
+}
+
+// Seal implements stream.Engine.
+func (e Engine) Seal(streamID string) { e.Hub.Stop(streamID, hub.ErrStopped) }
