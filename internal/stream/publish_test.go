@@ -11,7 +11,6 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/audit"
 	"showfloor/internal/id"
-	"showfloor/internal/onair"
 	"showfloor/internal/problem"
 	"showfloor/internal/stream"
 )
