@@ -93,7 +93,7 @@ func (c *hlsClip) unit(b *testing.B, codec mp4codecs.Codec, n int, data []byte) 
 
 // hlsSink takes the clip's units.
 type hlsSink interface {
-	write(b *testing.B, c *hlsClip, i int, at time.Duration, now time.Time)
+	write(c *hlsClip, i int, at time.Duration, now time.Time) error
 	// handler serves the stream below root.
 	handler() (h http.Handler, root string)
 	close()
@@ -122,12 +122,10 @@ func newOurSinks(b *testing.B, n int) []hlsSink {
 	return sinks
 }
 
-func (s *ourSink) write(b *testing.B, c *hlsClip, i int, at time.Duration, now time.Time) {
+func (s *ourSink) write(c *hlsClip, i int, at time.Duration, now time.Time) error {
 	u := *c.units[i]
 	u.DTS, u.PTS, u.Arrived = at, at, now
-	if err := s.p.Write(&u); err != nil {
-		b.Fatal(err)
-	}
+	return s.p.Write(&u)
 }
 
 func (s *ourSink) handler() (http.Handler, string) { return s.server, "/live/" + s.id + "/" }
@@ -161,16 +159,11 @@ func newGohlslibSinks(b *testing.B, c *hlsClip, n int) []hlsSink {
 	return sinks
 }
 
-func (s *gohlslibSink) write(b *testing.B, c *hlsClip, i int, at time.Duration, now time.Time) {
-	var err error
+func (s *gohlslibSink) write(c *hlsClip, i int, at time.Duration, now time.Time) error {
 	if c.units[i].Track == c.video {
-		err = s.muxer.WriteH264(s.video, now, int64(at*90/time.Millisecond), c.nalus[i])
-	} else {
-		err = s.muxer.WriteMPEG4Audio(s.audio, now, int64(at*48/time.Millisecond), [][]byte{c.units[i].Data})
+		return s.muxer.WriteH264(s.video, now, int64(at*90/time.Millisecond), c.nalus[i])
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	return s.muxer.WriteMPEG4Audio(s.audio, now, int64(at*48/time.Millisecond), [][]byte{c.units[i].Data})
 }
 
 func (s *gohlslibSink) handler() (http.Handler, string) { return http.HandlerFunc(s.muxer.Handle), "/" }
@@ -199,22 +192,25 @@ func (f *feeder) fast(b *testing.B, d time.Duration) {
 	for pause := f.due(f.next) + time.Second; f.due(f.next) < until; f.next++ {
 		at := f.due(f.next)
 		if at >= pause {
-			time.Sleep(20 * time.Millisecond) // a second of media fits into the queues
+			<-time.After(20 * time.Millisecond) // a second of media fits into the queues
 			pause += time.Second
 		}
-		f.one(b, at)
+		require.NoError(b, f.one(at))
 	}
 }
 
-func (f *feeder) one(b *testing.B, at time.Duration) {
+func (f *feeder) one(at time.Duration) error {
 	i := f.next % len(f.clip.units)
 	now := time.Now()
 	for _, s := range f.sinks {
-		s.write(b, f.clip, i, at, now)
+		if err := s.write(f.clip, i, at, now); err != nil {
+			return err
+		}
 	}
 	if f.heard != nil {
 		f.heard(f.next, f.clip.units[i], now)
 	}
+	return nil
 }
 
 // live writes in real time for d.
@@ -222,8 +218,10 @@ func (f *feeder) live(b *testing.B, d time.Duration) {
 	b.Helper()
 	begin, from := time.Now(), f.due(f.next)
 	for ; f.due(f.next) < from+d; f.next++ {
-		time.Sleep(time.Until(begin.Add(f.due(f.next) - from)))
-		f.one(b, f.due(f.next))
+		if wait := time.Until(begin.Add(f.due(f.next) - from)); wait > 0 {
+			<-time.After(wait)
+		}
+		require.NoError(b, f.one(f.due(f.next)))
 	}
 }
 

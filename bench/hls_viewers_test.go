@@ -145,9 +145,9 @@ func followHLSParts(root string, d time.Duration) []hlsSeen {
 const hlsCrowdEnv = "SHOWFLOOR_BENCH_HLS_VIEWERS"
 
 type hlsCrowdPlan struct {
-	Root    string
-	Viewers int
-	For     time.Duration
+	Root    string        `json:"root"`
+	Viewers int           `json:"viewers"`
+	For     time.Duration `json:"for"`
 }
 
 // hlsCrowd is a process with viewers.

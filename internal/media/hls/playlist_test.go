@@ -34,25 +34,7 @@ func TestLowLatencyPlaylist(t *testing.T) {
 		if b.w.nextID == 0 {
 			continue
 		}
-		full, delta := b.w.playlist()
-		m := parseMedia(t, full)
-		if m.Version < 9 || !m.IndependentSegments || m.ServerControl == nil || !m.ServerControl.CanBlockReload || m.PartInf == nil || m.PreloadHint == nil {
-			t.Fatalf("tags missing in\n%s", full)
-		}
-		if *m.ServerControl.PartHoldBack < 3*m.PartInf.PartTarget || *m.ServerControl.CanSkipUntil < 6*time.Duration(m.TargetDuration)*second {
-			t.Fatalf("limits in\n%s", full)
-		}
-		complete := strings.Count(string(full), "\nseg")
-		if gaps := strings.Count(string(full), "#EXT-X-GAP"); gaps != max(3-complete, 0) || (gaps > 0 && m.MediaSequence != 3-gaps) {
-			t.Fatalf("%d gaps and %d segments:\n%s", gaps, complete, full)
-		}
-		if m.TargetDuration < target {
-			t.Fatalf("target duration fell to %d", m.TargetDuration)
-		}
-		target = m.TargetDuration
-		if len(delta) > 0 && !strings.Contains(string(delta), "#EXT-X-SKIP:SKIPPED-SEGMENTS=") {
-			t.Fatalf("no delta update:\n%s", delta)
-		}
+		target = checkLive(t, b.w, target)
 	}
 	if target != 2 {
 		t.Errorf("target duration %d", target)
@@ -79,6 +61,31 @@ func TestLowLatencyPlaylist(t *testing.T) {
 	if kept := b.total(); kept > 25*second {
 		t.Errorf("%v kept", kept)
 	}
+}
+
+// checkLive verifies what holds for every playlist of a live stream, and gives
+// its target duration, which must not have fallen.
+func checkLive(t *testing.T, w *window, target int) int {
+	t.Helper()
+	full, delta := w.playlist()
+	m := parseMedia(t, full)
+	if m.Version < 9 || !m.IndependentSegments || m.ServerControl == nil || !m.ServerControl.CanBlockReload || m.PartInf == nil || m.PreloadHint == nil {
+		t.Fatalf("tags missing in\n%s", full)
+	}
+	if *m.ServerControl.PartHoldBack < 3*m.PartInf.PartTarget || *m.ServerControl.CanSkipUntil < 6*time.Duration(m.TargetDuration)*second {
+		t.Fatalf("limits in\n%s", full)
+	}
+	complete := strings.Count(string(full), "\nseg")
+	if gaps := strings.Count(string(full), "#EXT-X-GAP"); gaps != max(3-complete, 0) || (gaps > 0 && m.MediaSequence != 3-gaps) {
+		t.Fatalf("%d gaps and %d segments:\n%s", gaps, complete, full)
+	}
+	if m.TargetDuration < target {
+		t.Fatalf("target duration fell to %d", m.TargetDuration)
+	}
+	if len(delta) > 0 && !strings.Contains(string(delta), "#EXT-X-SKIP:SKIPPED-SEGMENTS=") {
+		t.Fatalf("no delta update:\n%s", delta)
+	}
+	return m.TargetDuration
 }
 
 // checkDelta verifies that what a delta update leaves out is old, and that the

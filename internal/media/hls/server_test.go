@@ -186,132 +186,146 @@ func TestStandardIsPlayableWithItsFirstSegment(t *testing.T) {
 	}
 }
 
-func TestHTTP(t *testing.T) {
-	var expires time.Time
-	s := newStudio(t, Config{Authorize: func(token string) (string, time.Time, error) {
+// theatre is a studio with 20 s of a stream on air, and tokens of all kinds.
+type theatre struct {
+	*studio
+	expires time.Time // of the token "old"
+	run     string
+	base    string // path of the stream's files
+	media   answer // the media playlist
+	segment answer // segment 9
+}
+
+func newTheatre(t *testing.T) *theatre {
+	t.Helper()
+	s := &theatre{}
+	s.studio = newStudio(t, Config{Authorize: func(token string) (string, time.Time, error) {
 		switch token {
 		case "good":
 			return "a", time.Time{}, nil
 		case "old":
-			return "a", expires, nil
+			return "a", s.expires, nil
 		case "other":
 			return "b", time.Time{}, nil
 		}
 		return "", time.Time{}, errors.New("forged")
 	}})
-	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	v, _ := stillTracks(t)
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	write(t, p, synthetic(v, nil, 30, 2, 20*second, time.Millisecond))
-	index := s.get("/live/good/index.m3u8")
-	run, _, _ := strings.Cut(mediaLine.FindString(index), "/")
-	base := "/live/good/" + run + "/"
-	eventually(t, "all parts", func() bool { return strings.Contains(s.get(base+"live.m3u8"), "part98") })
-	media := s.do("GET", base+"live.m3u8")
-	segment := s.do("GET", base+"seg9.mp4")
+	s.run, _, _ = strings.Cut(mediaLine.FindString(s.get("/live/good/index.m3u8")), "/")
+	s.base = "/live/good/" + s.run + "/"
+	eventually(t, "all parts", func() bool { return strings.Contains(s.get(s.base+"live.m3u8"), "part98") })
+	s.media = s.do("GET", s.base+"live.m3u8")
+	s.segment = s.do("GET", s.base+"seg9.mp4")
+	return s
+}
 
-	t.Run("headers", func(t *testing.T) {
-		for path, want := range map[string][2]string{
-			"/live/good/index.m3u8":                   {"application/vnd.apple.mpegurl", "no-store"},
-			base + "live.m3u8":                        {"application/vnd.apple.mpegurl", "public, max-age=0, s-maxage=1"},
-			base + "live.m3u8?_HLS_msn=5":             {"application/vnd.apple.mpegurl", "public, max-age=12"},
-			base + "live.m3u8?_HLS_msn=5&_HLS_part=0": {"application/vnd.apple.mpegurl", "public, max-age=12"},
-			base + "init0.mp4":                        {"video/mp4", "public, max-age=86400, immutable"},
-			base + "seg9.mp4":                         {"video/mp4", "public, max-age=86400, immutable"},
-			base + "part97.mp4":                       {"video/mp4", "public, max-age=86400, immutable"},
-		} {
-			for _, method := range []string{"GET", "HEAD"} {
-				a := s.do(method, path)
-				if a.status != 200 || a.header.Get("Content-Type") != want[0] || a.header.Get("Cache-Control") != want[1] ||
-					a.header.Get("Access-Control-Allow-Origin") != "*" {
-					t.Errorf("%s %s: %d %v", method, path, a.status, a.header)
-				}
-				if n, err := strconv.Atoi(a.header.Get("Content-Length")); err != nil || n == 0 || (method == "GET") != (len(a.body) == n) {
-					t.Errorf("%s %s: %d of %d bytes", method, path, len(a.body), n)
-				}
+func TestHeaders(t *testing.T) {
+	s := newTheatre(t)
+	const list, immutable, reload = "application/vnd.apple.mpegurl", "public, max-age=86400, immutable", "public, max-age=12"
+	for path, want := range map[string][2]string{
+		"/live/good/index.m3u8":                     {list, "no-store"},
+		s.base + "live.m3u8":                        {list, "public, max-age=0, s-maxage=1"},
+		s.base + "live.m3u8?_HLS_msn=5":             {list, reload},
+		s.base + "live.m3u8?_HLS_msn=5&_HLS_part=0": {list, reload},
+		s.base + "init0.mp4":                        {"video/mp4", immutable},
+		s.base + "seg9.mp4":                         {"video/mp4", immutable},
+		s.base + "part97.mp4":                       {"video/mp4", immutable},
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			a := s.do(method, path)
+			if a.status != 200 || a.header.Get("Content-Type") != want[0] || a.header.Get("Cache-Control") != want[1] ||
+				a.header.Get("Access-Control-Allow-Origin") != "*" {
+				t.Errorf("%s %s: %d %v", method, path, a.status, a.header)
+			}
+			n, err := strconv.Atoi(a.header.Get("Content-Length"))
+			if err != nil || n == 0 || (method == "GET") != (len(a.body) == n) {
+				t.Errorf("%s %s: %d of %d bytes", method, path, len(a.body), n)
 			}
 		}
-	})
-	t.Run("gzip", func(t *testing.T) {
-		a := s.do("GET", base+"live.m3u8", "Accept-Encoding", "br;q=1, gzip;q=0.5")
-		z, err := gzip.NewReader(strings.NewReader(a.body))
-		if err != nil {
-			t.Fatal(err)
+	}
+}
+
+func TestPlaylistForms(t *testing.T) {
+	s := newTheatre(t)
+	a := s.do("GET", s.base+"live.m3u8", "Accept-Encoding", "br;q=1, gzip;q=0.5")
+	z, err := gzip.NewReader(strings.NewReader(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := io.ReadAll(z); err != nil || string(plain) != s.media.body || a.header.Get("Vary") != "Accept-Encoding" {
+		t.Errorf("%v %v", err, a.header)
+	}
+	if a := s.do("GET", s.base+"live.m3u8", "Accept-Encoding", "gzip;q=0"); a.header.Get("Content-Encoding") != "" {
+		t.Error("compressed against the player's will")
+	}
+	if a := s.do("GET", s.base+"seg9.mp4", "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" {
+		t.Error("compressed media")
+	}
+	for _, skip := range []string{"YES", "v2"} {
+		checkDelta(t, s.media.body, s.get(s.base+"live.m3u8?_HLS_skip="+skip))
+	}
+}
+
+func TestRanges(t *testing.T) {
+	s := newTheatre(t)
+	whole := s.segment.body
+	for value, want := range map[string]string{"bytes=100-1299": whole[100:1300], "bytes=-50": whole[len(whole)-50:], "bytes=5-": whole[5:]} {
+		if a := s.do("GET", s.base+"seg9.mp4", "Range", value); a.status != 206 || a.body != want {
+			t.Errorf("%s: %d, %d bytes, %v", value, a.status, len(a.body), a.header)
 		}
-		if plain, err := io.ReadAll(z); err != nil || string(plain) != media.body || a.header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%v %v", err, a.header)
+	}
+	if a := s.do("GET", s.base+"seg9.mp4", "Range", "bytes=99999999-"); a.status != 416 {
+		t.Errorf("%d", a.status)
+	}
+	if a := s.do("GET", s.base+"seg9.mp4", "If-None-Match", s.segment.header.Get("ETag")); a.status != 304 {
+		t.Errorf("%d", a.status)
+	}
+	var parts strings.Builder
+	for i := 60; i < 70; i++ {
+		parts.WriteString(s.get(s.base + "part" + strconv.Itoa(i) + ".mp4"))
+	}
+	if parts.String() != whole {
+		t.Errorf("a segment is its parts, but %d and %d bytes", parts.Len(), len(whole))
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	s := newTheatre(t)
+	list := s.base + "live.m3u8"
+	for path, want := range map[string]int{
+		"/live/forged/index.m3u8": 403, "/live/forged/" + s.run + "/seg9.mp4": 403,
+		"/live/old/index.m3u8": 200, "/live/other/" + s.run + "/live.m3u8": 404, "/live/other/index.m3u8": 404,
+		"/live/good/0000000000000000/live.m3u8": 404, s.base + "seg1000.mp4": 404, s.base + "seg0.mp4": 404, s.base + "init9.mp4": 404,
+		s.base + "part5000.mp4": 404, s.base + "gap.mp4": 404, "/live/good/x": 404, "/elsewhere": 404,
+		list + "?_HLS_msn=x": 400, list + "?_HLS_part=1": 400, list + "?_HLS_msn=17": 400,
+		list + "?_HLS_msn=13&_HLS_part=40": 400, list + "?_HLS_skip=NO": 400,
+	} {
+		a := s.do("GET", path)
+		if a.status != want {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
-		if a := s.do("GET", base+"live.m3u8", "Accept-Encoding", "gzip;q=0"); a.header.Get("Content-Encoding") != "" {
-			t.Error("compressed against the player's will")
+		if a.status >= 400 && (a.header.Get("Content-Type") != "application/problem+json" || a.header.Get("Cache-Control") != "max-age=1" ||
+			!strings.Contains(a.body, `"status":`+strconv.Itoa(want)) || a.header.Get("Access-Control-Allow-Origin") != "*") {
+			t.Errorf("%s: %v %s", path, a.header, a.body)
 		}
-		if a := s.do("GET", base+"seg9.mp4", "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" {
-			t.Error("compressed media")
+	}
+	if a := s.do("POST", list); a.status != 405 || a.header.Get("Allow") == "" {
+		t.Errorf("POST: %d", a.status)
+	}
+	if a := s.do("OPTIONS", list); a.status != 204 || a.header.Get("Access-Control-Allow-Methods") == "" {
+		t.Errorf("OPTIONS: %d", a.status)
+	}
+	s.expires = time.Now().Add(-time.Second)
+	for file, want := range map[string]int{"live.m3u8": 403, "live.m3u8?_HLS_msn=5": 403, "seg9.mp4": 200, "init0.mp4": 200, "part97.mp4": 200} {
+		if a := s.do("GET", "/live/old/"+s.run+"/"+file); a.status != want {
+			t.Errorf("expired, %s: %d %s", file, a.status, a.body)
 		}
-	})
-	t.Run("delta", func(t *testing.T) {
-		for _, skip := range []string{"YES", "v2"} {
-			checkDelta(t, media.body, s.get(base+"live.m3u8?_HLS_skip="+skip))
-		}
-	})
-	t.Run("range", func(t *testing.T) {
-		a := s.do("GET", base+"seg9.mp4", "Range", "bytes=100-1299")
-		if a.status != 206 || a.body != segment.body[100:1300] {
-			t.Errorf("%d, %d bytes, %v", a.status, len(a.body), a.header)
-		}
-		if a := s.do("GET", base+"seg9.mp4", "Range", "bytes=-50"); a.status != 206 || a.body != segment.body[len(segment.body)-50:] {
-			t.Errorf("%d, %d bytes", a.status, len(a.body))
-		}
-		if a := s.do("GET", base+"seg9.mp4", "Range", "bytes=99999999-"); a.status != 416 {
-			t.Errorf("%d", a.status)
-		}
-		if a := s.do("GET", base+"seg9.mp4", "If-None-Match", segment.header.Get("ETag")); a.status != 304 {
-			t.Errorf("%d", a.status)
-		}
-	})
-	t.Run("a segment is its parts", func(t *testing.T) {
-		var parts strings.Builder
-		for i := 60; i < 70; i++ {
-			parts.WriteString(s.get(base + "part" + strconv.Itoa(i) + ".mp4"))
-		}
-		if parts.String() != segment.body {
-			t.Errorf("%d and %d bytes", parts.Len(), len(segment.body))
-		}
-	})
-	t.Run("refusals", func(t *testing.T) {
-		for path, want := range map[string]int{
-			"/live/forged/index.m3u8": 403, "/live/forged/" + run + "/seg9.mp4": 403,
-			"/live/old/index.m3u8": 200, "/live/other/" + run + "/live.m3u8": 404, "/live/other/index.m3u8": 404,
-			"/live/good/" + "0000000000000000/live.m3u8": 404, base + "seg1000.mp4": 404, base + "seg0.mp4": 404, base + "init9.mp4": 404,
-			base + "part5000.mp4": 404, base + "gap.mp4": 404, "/live/good/x": 404, "/elsewhere": 404,
-			base + "live.m3u8?_HLS_msn=x": 400, base + "live.m3u8?_HLS_part=1": 400, base + "live.m3u8?_HLS_msn=17": 400,
-			base + "live.m3u8?_HLS_msn=13&_HLS_part=40": 400, base + "live.m3u8?_HLS_skip=NO": 400,
-		} {
-			a := s.do("GET", path)
-			if a.status != want {
-				t.Errorf("%s: %d %s", path, a.status, a.body)
-			}
-			if a.status >= 400 && (a.header.Get("Content-Type") != "application/problem+json" || a.header.Get("Cache-Control") != "max-age=1" ||
-				!strings.Contains(a.body, `"status":`+strconv.Itoa(want)) || a.header.Get("Access-Control-Allow-Origin") != "*") {
-				t.Errorf("%s: %v %s", path, a.header, a.body)
-			}
-		}
-		if a := s.do("POST", base+"live.m3u8"); a.status != 405 || a.header.Get("Allow") == "" {
-			t.Errorf("POST: %d", a.status)
-		}
-		if a := s.do("OPTIONS", base+"live.m3u8"); a.status != 204 || a.header.Get("Access-Control-Allow-Methods") == "" {
-			t.Errorf("OPTIONS: %d", a.status)
-		}
-	})
-	t.Run("expired", func(t *testing.T) {
-		expires = time.Now().Add(-time.Second)
-		for file, want := range map[string]int{"live.m3u8": 403, "live.m3u8?_HLS_msn=5": 403, "seg9.mp4": 200, "init0.mp4": 200, "part97.mp4": 200} {
-			if a := s.do("GET", "/live/old/"+run+"/"+file); a.status != want {
-				t.Errorf("%s: %d %s", file, a.status, a.body)
-			}
-		}
-		if a := s.do("GET", "/live/old/index.m3u8"); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
-			t.Errorf("%d %s", a.status, a.body)
-		}
-	})
+	}
+	if a := s.do("GET", "/live/old/index.m3u8"); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
+		t.Errorf("expired: %d %s", a.status, a.body)
+	}
 }
 
 func TestBlockedRequestsAreBounded(t *testing.T) {
