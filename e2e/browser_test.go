@@ -34,6 +34,7 @@ func playing(t *testing.T, s *server, playbackURL string) (context.Context, *bro
 	t.Helper()
 	tab := browsertest.New(t)
 	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, 1280, 1000, false)
 	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/player?src="+url.QueryEscape(playbackURL)))
 	browsertest.WaitFor(t, tab, `showfloorPlayer.hls && showfloorPlayer.video.currentTime > 1`)
 	return tab, log
@@ -81,8 +82,15 @@ func TestPlayerPageWithLowLatency(t *testing.T) {
 	a.await(stream.ID, api.StreamStatusLIVE)
 	plays(t, tab, "4")
 	browsertest.WaitFor(t, tab, lowLatency)
-	require.Empty(t, browsertest.Value[[]string](t, tab, `watched.fatal`))
 	browsertest.Screenshot(t, tab, "e2e-player-after-reconnect")
+
+	// A viewer who comes back from a pause doesn't stay late.
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`showfloorPlayer.video.pause()`))
+	browsertest.WaitFor(t, tab, `showfloorPlayer.hls.latency > 2 * showfloorPlayer.hls.targetLatency + 3`)
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`showfloorPlayer.video.play(); undefined`))
+	browsertest.WaitFor(t, tab, lowLatency)
+	plays(t, tab, "1")
+	require.Empty(t, browsertest.Value[[]string](t, tab, `watched.fatal`))
 	require.Equal(t, []api.EventName{api.EventNameStreamStarted}, hooks.about(stream.ID), "it is one broadcast")
 
 	third.interrupt(t)

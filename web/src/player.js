@@ -90,6 +90,12 @@ function startEngine(url) {
   hls.on(Hls.Events.MANIFEST_PARSED, play);
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
     edge.disabled = !details.live;
+    // From up to 2 × target + target duration behind hls.js catches up by playing
+    // faster; from farther it takes a jump, which it makes by itself only much
+    // later: in between a viewer would stay late for ever.
+    if (details.partHoldBack) {
+      hls.config.liveMaxLatencyDuration = video.paused ? Infinity : 2 * hls.targetLatency + details.targetduration;
+    }
   });
   hls.on(Hls.Events.ERROR, (_, data) => data.fatal && failed(data));
   hls.loadSource(url);
