@@ -75,10 +75,22 @@ func (c *Caller) Colleague(t testing.TB, role account.Role) *Caller {
 		PasswordHash: self.PasswordHash, Role: string(role), Now: self.CreatedAt,
 	})
 	must(t, err)
+	return c.server.logIn(t, email)
+}
+
+// LogInAgain is the same user with a fresh token, for tests that move the clock
+// beyond the life of the first.
+func (c *Caller) LogInAgain(t testing.TB) *Caller {
+	t.Helper()
+	return c.server.logIn(t, c.Email)
+}
+
+func (s *Server) logIn(t testing.TB, email string) *Caller {
+	t.Helper()
 	var l api.Login
-	c.server.With(t, "").Call(t, "POST", "/v1/auth/login", map[string]any{"email": email, "password": Password}).
+	s.With(t, "").Call(t, "POST", "/v1/auth/login", map[string]any{"email": email, "password": Password}).
 		Into(t, http.StatusCreated, &l)
-	return c.server.loggedIn(t, l)
+	return s.loggedIn(t, l)
 }
 
 // Key makes an API key with these scopes and returns who calls with it.
