@@ -77,7 +77,8 @@ func BenchmarkGetStream(b *testing.B) {
 // router is the API as the server serves it, metrics included.
 func router(b *testing.B, a *areas) http.Handler {
 	b.Helper()
-	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests"}, []string{"method", "route", "status"})
+	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests", Help: "As the server counts."},
+		[]string{"method", "route", "status"})
 	e, err := handlers.New(handlers.Config{
 		Accounts: a.accounts, Streams: a.streams, Webhooks: a.webhooks, Log: quiet(), Document: gen.Document,
 		PublicURL: "http://localhost", Live: http.NotFoundHandler(), Pages: http.NotFoundHandler(), Metrics: http.NotFoundHandler(),
@@ -125,7 +126,11 @@ func bareRouter(a *areas) http.Handler {
 }
 
 // load is an order to the generator.
-type load struct{ Addr, Path, Token string }
+type load struct {
+	Addr  string `json:"addr"`
+	Path  string `json:"path"`
+	Token string `json:"token"`
+}
 
 // generator makes requests from a process of its own, so that their cost is
 // not the server's.

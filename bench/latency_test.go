@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +19,7 @@ import (
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
+	"showfloor/internal/onair"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 	"showfloor/jobs"
@@ -57,7 +58,6 @@ type plant struct {
 	*areas
 	rtmp     *rtmp.Server
 	arrivals chan arrival
-	reports  sync.WaitGroup
 }
 
 // arrival is a POST that the receiver got.
@@ -71,21 +71,20 @@ func newPlant(b *testing.B) *plant {
 	p := &plant{arrivals: make(chan arrival, 100)}
 	sink := "http://" + serveHTTP(b, http.HandlerFunc(p.receive))
 	playlists := hls.New(hls.Config{Log: quiet()})
+	reports := onair.NewReports(b.Context(), quiet())
 	bare := &http.Client{Timeout: patience}
+	var posts sync.WaitGroup
 	h := hub.New(hub.Config{Outputs: []hub.Output{playlists}, OnPlayable: func(streamID, publisherID string) {
-		p.reports.Go(func() {
-			resp, err := bare.Post(sink+"/bare", "application/json", bytes.NewReader(mustJSON(streamID)))
+		reports.Playable(streamID, publisherID)
+		posts.Go(func() {
+			resp, err := bare.Post(sink+"/bare", "application/json", strings.NewReader(`{"data":{"streamId":"`+streamID+`"}}`))
 			if err == nil {
 				resp.Body.Close()
 			}
 		})
-		p.reports.Go(func() {
-			if err := p.streams.Started(context.WithoutCancel(b.Context()), publisherID); err != nil {
-				b.Error(err)
-			}
-		})
 	}})
 	p.areas = newAreas(b, h)
+	reports.Connect(p.streams)
 	_, _, err := p.webhooks.CreateWebhook(b.Context(), p.caller, webhook.EndpointInput{
 		URL: sink + "/hook", Events: []string{"stream.started"},
 	})
@@ -93,7 +92,7 @@ func newPlant(b *testing.B) *plant {
 	queue, err := jobs.New(jobs.Config{Pool: p.pool, Streams: p.streams, Webhooks: p.webhooks, Node: "node_bench", Log: quiet()})
 	require.NoError(b, err)
 	require.NoError(b, queue.Start(context.WithoutCancel(b.Context())))
-	p.rtmp, err = rtmp.New(rtmp.Config{Addr: "127.0.0.1:0", Hub: h, Gate: gate{p.streams}, Log: quiet()})
+	p.rtmp, err = rtmp.New(rtmp.Config{Addr: "127.0.0.1:0", Hub: h, Gate: reports, Log: quiet()})
 	require.NoError(b, err)
 	require.NoError(b, p.rtmp.Start())
 	b.Cleanup(func() {
@@ -101,7 +100,8 @@ func newPlant(b *testing.B) *plant {
 		defer cancel()
 		require.NoError(b, p.rtmp.Stop(ctx))
 		h.Close()
-		p.reports.Wait()
+		posts.Wait()
+		reports.Close(ctx)
 		playlists.Close()
 		require.NoError(b, queue.Stop(ctx))
 	})
@@ -123,10 +123,6 @@ func (p *plant) receive(w http.ResponseWriter, r *http.Request) {
 	a.streamID = body.Data.StreamID
 	p.arrivals <- a
 	w.WriteHeader(http.StatusNoContent)
-}
-
-func mustJSON(streamID string) []byte {
-	return []byte(`{"data":{"streamId":"` + streamID + `"}}`)
 }
 
 // publish puts a new stream on air until it was heard of, and returns when the
@@ -154,24 +150,6 @@ func (p *plant) publish(b *testing.B, e *encoder) (key, playable, started time.T
 	require.NoError(b, e.orders.Encode(""))
 	require.NoError(b, e.reports.Decode(new(time.Time)))
 	return key, playable, started
-}
-
-// gate lets in whom the streams area lets in.
-type gate struct{ streams *stream.Service }
-
-func (g gate) Publish(ctx context.Context, a rtmp.Attempt) (hub.Broadcast, error) {
-	grant, err := g.streams.Publish(ctx, stream.Attempt{
-		PublisherID: a.ConnID, Source: stream.SourceRTMP, Key: a.Key, RemoteIP: a.RemoteIP.String(),
-	})
-	return hub.Broadcast{StreamID: grant.StreamID, LowLatency: grant.LowLatency, ReconnectWindow: grant.ReconnectWindow}, err
-}
-
-func (g gate) Rejected(ctx context.Context, connID, reason string) {
-	_ = g.streams.Reject(ctx, connID, reason) // the publish then times out
-}
-
-func (g gate) Unpublish(ctx context.Context, connID string) {
-	_ = g.streams.Unpublish(ctx, connID) // the next publish has another stream
 }
 
 // realisticClip is the sample that the Makefile makes, with B-frames, or else
@@ -246,6 +224,7 @@ func TestEncoder(t *testing.T) {
 
 // encode publishes once, until ctx ends or the clip does.
 func encode(ctx context.Context, t *testing.T, addr, key string, tags []flvTag, reports *json.Encoder) {
+	t.Helper()
 	conn, leave := dialPublisher(t, ctx, addr, key)
 	defer leave()
 	start, reported := time.Now(), false

@@ -101,7 +101,7 @@ func startServer(b *testing.B, bin, dir string) *server {
 	s.cmd = exec.Command(bin, "serve")
 	s.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "PG_BIN=" + os.Getenv("PG_BIN"), "DATA_DIR=" + dir,
-		"HTTP_ADDR=" + ports[0], "PUBLIC_URL=" + s.api, "ADMIN_ADDR=" + ports[1], "RTMP_ADDR=" + ports[2],
+		"GOGC=" + os.Getenv("GOGC"), "HTTP_ADDR=" + ports[0], "PUBLIC_URL=" + s.api, "ADMIN_ADDR=" + ports[1], "RTMP_ADDR=" + ports[2],
 	}
 	s.cmd.Stderr = &s.log
 	banner, err := s.cmd.StdoutPipe()
