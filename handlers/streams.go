@@ -64,7 +64,7 @@ func (s *Server) RotateStreamKey(ctx context.Context, r api.RotateStreamKeyReque
 // CreatePlaybackURL signs a URL to watch with.
 func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLRequestObject) (api.CreatePlaybackURLResponseObject, error) {
 	life := defaultPlayback
-	if r.Body != nil {
+	if r.Body != nil && r.Body.ExpiresInSec != nil {
 		life = time.Duration(*r.Body.ExpiresInSec) * time.Second
 	}
 	p, err := s.streams.CreatePlaybackURL(ctx, callerFrom(ctx), r.ID, life)

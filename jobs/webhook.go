@@ -2,12 +2,9 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"showfloor/internal/event"
 	"showfloor/internal/webhook"
@@ -30,8 +27,7 @@ func (w *deliver) Work(ctx context.Context, job *river.Job[event.DeliverArgs]) e
 	return until(w.webhooks.Deliver(ctx, job.Args.DeliveryID))
 }
 
-// redeliver makes one attempt now. Should it fail with attempts left, the
-// delivery's own job goes on; if that has ended, it gets a new one.
+// redeliver makes the attempt that somebody asked for.
 type redeliver struct {
 	river.WorkerDefaults[event.RedeliverArgs]
 	webhooks *webhook.Service
@@ -42,18 +38,5 @@ func (*redeliver) Timeout(*river.Job[event.RedeliverArgs]) time.Duration { retur
 
 // Work makes the attempt.
 func (w *redeliver) Work(ctx context.Context, job *river.Job[event.RedeliverArgs]) error {
-	again, err := w.webhooks.Deliver(ctx, job.Args.DeliveryID)
-	if err != nil || again.IsZero() {
-		return outcome(err)
-	}
-	result, err := river.ClientFromContext[pgx.Tx](ctx).Insert(ctx, event.DeliverArgs{DeliveryID: job.Args.DeliveryID},
-		&river.InsertOpts{ScheduledAt: again})
-	if err != nil {
-		return fmt.Errorf("insert delivery job: %w", err)
-	}
-	if result.UniqueSkippedAsDuplicate && result.Job.State == rivertype.JobStateRunning {
-		// It may be at its very end, in which case nobody would go on.
-		return river.JobSnooze(time.Second)
-	}
-	return nil
+	return until(w.webhooks.Redeliver(ctx, job.Args.DeliveryID))
 }

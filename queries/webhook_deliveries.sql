@@ -25,7 +25,7 @@ WHERE d.tenant_id = @tenant_id AND d.id = @id FOR UPDATE OF d;
 
 -- name: ListDeliveriesForAttempt :many
 -- The jobs know their deliveries alone.
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.attempts, d.next_attempt_at, e.event, e.payload,
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, e.event, e.payload,
     w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
@@ -33,41 +33,53 @@ JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tena
 WHERE d.id = ANY (@ids::text[]);
 
 -- name: RecordAttempt :one
--- Guarded by the number of attempts, so that of two workers one records.
-UPDATE webhook_deliveries SET status = @status, attempts = attempts + 1, next_attempt_at = @next_attempt_at,
+-- Guarded by the number of tries, so that of two workers one records.
+UPDATE webhook_deliveries SET status = @status, attempts = attempts + 1, tries = tries + 1, next_attempt_at = @next_attempt_at,
     response_status = @response_status, response_body = @response_body, duration_ms = @duration_ms, error = @error,
     log = log || @entry::jsonb, delivered_at = coalesce(@delivered_at, delivered_at)
-WHERE tenant_id = @tenant_id AND id = @id AND attempts = @attempts RETURNING next_id;
+WHERE tenant_id = @tenant_id AND id = @id AND tries = @tries AND status IN ('pending', 'retrying') RETURNING next_id;
 
 -- name: RecordLoneAttempts :many
 -- RecordAttempt for many deliveries that nothing waits for; returns those it has recorded. It waits for no
 -- lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
 -- have one element per delivery and know no NULL; 0 and '' stand for it.
 WITH made AS (
-    SELECT unnest(@id::text[]) AS id, unnest(@tenant_id::text[]) AS tenant_id, unnest(@attempts::integer[]) AS attempts,
+    SELECT unnest(@id::text[]) AS id, unnest(@tenant_id::text[]) AS tenant_id, unnest(@tries::integer[]) AS tries,
         unnest(@status::text[]) AS status, unnest(@next_attempt_at::timestamptz[]) AS next_attempt_at,
         unnest(@response_status::integer[]) AS response_status, unnest(@response_body::text[]) AS response_body,
         unnest(@duration_ms::integer[]) AS duration_ms, unnest(@error::text[]) AS error, unnest(@entry::text[]) AS entry,
         unnest(@delivered_at::timestamptz[]) AS delivered_at
 ), free AS (
     SELECT d.id FROM webhook_deliveries d JOIN made m ON m.id = d.id
-    WHERE d.tenant_id = m.tenant_id AND d.attempts = m.attempts AND d.next_id IS NULL FOR UPDATE OF d SKIP LOCKED
+    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND d.next_id IS NULL FOR UPDATE OF d SKIP LOCKED
 )
-UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1,
+UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tries = d.tries + 1,
     next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
     response_status = nullif(m.response_status, 0), response_body = CASE WHEN m.response_status <> 0 THEN m.response_body END,
     duration_ms = m.duration_ms, error = nullif(m.error, ''), log = d.log || m.entry::jsonb,
     delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
 FROM made m JOIN free f ON f.id = m.id
-WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.attempts = m.attempts AND d.next_id IS NULL
+WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.next_id IS NULL
 RETURNING d.id;
 
 -- name: GiveUpDelivery :one
 UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, error = @error
 WHERE tenant_id = @tenant_id AND id = @id AND status IN ('pending', 'retrying') RETURNING next_id;
 
--- name: RequeueDelivery :exec
-UPDATE webhook_deliveries SET status = 'retrying', next_attempt_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+-- name: RequestRetry :exec
+UPDATE webhook_deliveries SET retry_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: DropRetry :exec
+UPDATE webhook_deliveries SET retry_at = NULL WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: RecordRetry :exec
+-- An attempt besides the schedule: only an arrival changes what the schedule goes on with.
+UPDATE webhook_deliveries SET attempts = attempts + 1, retry_at = NULL, response_status = @response_status,
+    response_body = @response_body, duration_ms = @duration_ms, error = @error, log = log || @entry::jsonb,
+    status = CASE WHEN @arrived::boolean THEN 'delivered' ELSE status END,
+    next_attempt_at = CASE WHEN @arrived THEN NULL ELSE next_attempt_at END,
+    delivered_at = CASE WHEN @arrived THEN coalesce(delivered_at, @now::timestamptz) ELSE delivered_at END
+WHERE tenant_id = @tenant_id AND id = @id AND retry_at IS NOT NULL;
 
 -- name: DeleteDeliveriesBefore :execrows
 DELETE FROM webhook_deliveries WHERE created_at < @before AND status IN ('delivered', 'failed');

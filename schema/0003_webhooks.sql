@@ -36,8 +36,12 @@ CREATE TABLE webhook_deliveries (
     event_id        text NOT NULL REFERENCES events (id),
     subject         text NOT NULL,
     status          text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'retrying', 'failed')),
+    -- All attempts, and those of them that the schedule asked for.
     attempts        integer NOT NULL DEFAULT 0,
+    tries           integer NOT NULL DEFAULT 0,
     next_attempt_at timestamptz,
+    -- Somebody wants an attempt now, besides the schedule.
+    retry_at        timestamptz,
     -- The delivery of the same subject that waits for this one's first attempt.
     next_id         text,
     response_status integer,

@@ -372,7 +372,7 @@ type ClientInterface interface {
 
 	// RetryWebhookDelivery Deliver again now
 	//
-	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. 409 when its endpoint was removed or is disabled.
+	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
 	//
 	// Corresponds with POST /v1/me/webhooks/deliveries/{id}/retry (the `RetryWebhookDelivery` operationId).
 	RetryWebhookDelivery(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -990,7 +990,7 @@ func (c *Client) CreateWebhook(ctx context.Context, body CreateWebhookJSONReques
 
 // RetryWebhookDelivery Deliver again now
 //
-// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. 409 when its endpoint was removed or is disabled.
+// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
 //
 // Corresponds with POST /v1/me/webhooks/deliveries/{id}/retry (the `RetryWebhookDelivery` operationId).
 func (c *Client) RetryWebhookDelivery(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2377,7 +2377,7 @@ type ClientWithResponsesInterface interface {
 
 	// RetryWebhookDeliveryWithResponse Deliver again now
 	//
-	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. 409 when its endpoint was removed or is disabled.
+	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -4101,7 +4101,7 @@ func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, bod
 
 // RetryWebhookDeliveryWithResponse Deliver again now
 //
-// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. 409 when its endpoint was removed or is disabled.
+// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -131,7 +131,9 @@ type WebhookDelivery struct {
 	Subject        string
 	Status         string
 	Attempts       int32
+	Tries          int32
 	NextAttemptAt  *time.Time
+	RetryAt        *time.Time
 	NextID         *string
 	ResponseStatus *int32
 	ResponseBody   *string

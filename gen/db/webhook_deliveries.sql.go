@@ -49,6 +49,20 @@ func (q *Queries) DeleteDeliveriesBefore(ctx context.Context, before time.Time) 
 	return result.RowsAffected(), nil
 }
 
+const dropRetry = `-- name: DropRetry :exec
+UPDATE webhook_deliveries SET retry_at = NULL WHERE tenant_id = $1 AND id = $2
+`
+
+type DropRetryParams struct {
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) DropRetry(ctx context.Context, arg DropRetryParams) error {
+	_, err := q.db.Exec(ctx, dropRetry, arg.TenantID, arg.ID)
+	return err
+}
+
 const giveUpDelivery = `-- name: GiveUpDelivery :one
 UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, error = $1
 WHERE tenant_id = $2 AND id = $3 AND status IN ('pending', 'retrying') RETURNING next_id
@@ -98,7 +112,7 @@ func (q *Queries) LinkToTail(ctx context.Context, arg LinkToTailParams) (string,
 }
 
 const listDeliveriesForAttempt = `-- name: ListDeliveriesForAttempt :many
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.attempts, d.next_attempt_at, e.event, e.payload,
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, e.event, e.payload,
     w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
@@ -112,8 +126,9 @@ type ListDeliveriesForAttemptRow struct {
 	EndpointID      string
 	EventID         string
 	Status          string
-	Attempts        int32
+	Tries           int32
 	NextAttemptAt   *time.Time
+	RetryAt         *time.Time
 	Event           string
 	Payload         []byte
 	URL             string
@@ -139,8 +154,9 @@ func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([
 			&i.EndpointID,
 			&i.EventID,
 			&i.Status,
-			&i.Attempts,
+			&i.Tries,
 			&i.NextAttemptAt,
+			&i.RetryAt,
 			&i.Event,
 			&i.Payload,
 			&i.URL,
@@ -160,7 +176,7 @@ func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([
 }
 
 const listWebhookDeliveries = `-- name: ListWebhookDeliveries :many
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.next_attempt_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.tenant_id = $1 AND d.endpoint_id = $2
   AND ($3::text IS NULL OR d.id < $3::text)
 ORDER BY d.id DESC LIMIT $4
@@ -201,7 +217,9 @@ func (q *Queries) ListWebhookDeliveries(ctx context.Context, arg ListWebhookDeli
 			&i.WebhookDelivery.Subject,
 			&i.WebhookDelivery.Status,
 			&i.WebhookDelivery.Attempts,
+			&i.WebhookDelivery.Tries,
 			&i.WebhookDelivery.NextAttemptAt,
+			&i.WebhookDelivery.RetryAt,
 			&i.WebhookDelivery.NextID,
 			&i.WebhookDelivery.ResponseStatus,
 			&i.WebhookDelivery.ResponseBody,
@@ -224,7 +242,7 @@ func (q *Queries) ListWebhookDeliveries(ctx context.Context, arg ListWebhookDeli
 }
 
 const lockWebhookDelivery = `-- name: LockWebhookDelivery :one
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.next_attempt_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 WHERE d.tenant_id = $1 AND d.id = $2 FOR UPDATE OF d
 `
@@ -253,7 +271,9 @@ func (q *Queries) LockWebhookDelivery(ctx context.Context, arg LockWebhookDelive
 		&i.WebhookDelivery.Subject,
 		&i.WebhookDelivery.Status,
 		&i.WebhookDelivery.Attempts,
+		&i.WebhookDelivery.Tries,
 		&i.WebhookDelivery.NextAttemptAt,
+		&i.WebhookDelivery.RetryAt,
 		&i.WebhookDelivery.NextID,
 		&i.WebhookDelivery.ResponseStatus,
 		&i.WebhookDelivery.ResponseBody,
@@ -271,10 +291,10 @@ func (q *Queries) LockWebhookDelivery(ctx context.Context, arg LockWebhookDelive
 }
 
 const recordAttempt = `-- name: RecordAttempt :one
-UPDATE webhook_deliveries SET status = $1, attempts = attempts + 1, next_attempt_at = $2,
+UPDATE webhook_deliveries SET status = $1, attempts = attempts + 1, tries = tries + 1, next_attempt_at = $2,
     response_status = $3, response_body = $4, duration_ms = $5, error = $6,
     log = log || $7::jsonb, delivered_at = coalesce($8, delivered_at)
-WHERE tenant_id = $9 AND id = $10 AND attempts = $11 RETURNING next_id
+WHERE tenant_id = $9 AND id = $10 AND tries = $11 AND status IN ('pending', 'retrying') RETURNING next_id
 `
 
 type RecordAttemptParams struct {
@@ -288,10 +308,10 @@ type RecordAttemptParams struct {
 	DeliveredAt    *time.Time
 	TenantID       string
 	ID             string
-	Attempts       int32
+	Tries          int32
 }
 
-// Guarded by the number of attempts, so that of two workers one records.
+// Guarded by the number of tries, so that of two workers one records.
 func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*string, error) {
 	row := q.db.QueryRow(ctx, recordAttempt,
 		arg.Status,
@@ -304,7 +324,7 @@ func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*
 		arg.DeliveredAt,
 		arg.TenantID,
 		arg.ID,
-		arg.Attempts,
+		arg.Tries,
 	)
 	var next_id *string
 	err := row.Scan(&next_id)
@@ -313,29 +333,29 @@ func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*
 
 const recordLoneAttempts = `-- name: RecordLoneAttempts :many
 WITH made AS (
-    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS tenant_id, unnest($3::integer[]) AS attempts,
+    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS tenant_id, unnest($3::integer[]) AS tries,
         unnest($4::text[]) AS status, unnest($5::timestamptz[]) AS next_attempt_at,
         unnest($6::integer[]) AS response_status, unnest($7::text[]) AS response_body,
         unnest($8::integer[]) AS duration_ms, unnest($9::text[]) AS error, unnest($10::text[]) AS entry,
         unnest($11::timestamptz[]) AS delivered_at
 ), free AS (
     SELECT d.id FROM webhook_deliveries d JOIN made m ON m.id = d.id
-    WHERE d.tenant_id = m.tenant_id AND d.attempts = m.attempts AND d.next_id IS NULL FOR UPDATE OF d SKIP LOCKED
+    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND d.next_id IS NULL FOR UPDATE OF d SKIP LOCKED
 )
-UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1,
+UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tries = d.tries + 1,
     next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
     response_status = nullif(m.response_status, 0), response_body = CASE WHEN m.response_status <> 0 THEN m.response_body END,
     duration_ms = m.duration_ms, error = nullif(m.error, ''), log = d.log || m.entry::jsonb,
     delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
 FROM made m JOIN free f ON f.id = m.id
-WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.attempts = m.attempts AND d.next_id IS NULL
+WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.next_id IS NULL
 RETURNING d.id
 `
 
 type RecordLoneAttemptsParams struct {
 	ID             []string
 	TenantID       []string
-	Attempts       []int32
+	Tries          []int32
 	Status         []string
 	NextAttemptAt  []time.Time
 	ResponseStatus []int32
@@ -353,7 +373,7 @@ func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttempts
 	rows, err := q.db.Query(ctx, recordLoneAttempts,
 		arg.ID,
 		arg.TenantID,
-		arg.Attempts,
+		arg.Tries,
 		arg.Status,
 		arg.NextAttemptAt,
 		arg.ResponseStatus,
@@ -381,17 +401,54 @@ func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttempts
 	return items, nil
 }
 
-const requeueDelivery = `-- name: RequeueDelivery :exec
-UPDATE webhook_deliveries SET status = 'retrying', next_attempt_at = $1 WHERE tenant_id = $2 AND id = $3
+const recordRetry = `-- name: RecordRetry :exec
+UPDATE webhook_deliveries SET attempts = attempts + 1, retry_at = NULL, response_status = $1,
+    response_body = $2, duration_ms = $3, error = $4, log = log || $5::jsonb,
+    status = CASE WHEN $6::boolean THEN 'delivered' ELSE status END,
+    next_attempt_at = CASE WHEN $6 THEN NULL ELSE next_attempt_at END,
+    delivered_at = CASE WHEN $6 THEN coalesce(delivered_at, $7::timestamptz) ELSE delivered_at END
+WHERE tenant_id = $8 AND id = $9 AND retry_at IS NOT NULL
 `
 
-type RequeueDeliveryParams struct {
+type RecordRetryParams struct {
+	ResponseStatus *int32
+	ResponseBody   *string
+	DurationMs     *int32
+	Error          *string
+	Entry          json.RawMessage
+	Arrived        bool
+	Now            time.Time
+	TenantID       string
+	ID             string
+}
+
+// An attempt besides the schedule: only an arrival changes what the schedule goes on with.
+func (q *Queries) RecordRetry(ctx context.Context, arg RecordRetryParams) error {
+	_, err := q.db.Exec(ctx, recordRetry,
+		arg.ResponseStatus,
+		arg.ResponseBody,
+		arg.DurationMs,
+		arg.Error,
+		arg.Entry,
+		arg.Arrived,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	return err
+}
+
+const requestRetry = `-- name: RequestRetry :exec
+UPDATE webhook_deliveries SET retry_at = $1 WHERE tenant_id = $2 AND id = $3
+`
+
+type RequestRetryParams struct {
 	Now      *time.Time
 	TenantID string
 	ID       string
 }
 
-func (q *Queries) RequeueDelivery(ctx context.Context, arg RequeueDeliveryParams) error {
-	_, err := q.db.Exec(ctx, requeueDelivery, arg.Now, arg.TenantID, arg.ID)
+func (q *Queries) RequestRetry(ctx context.Context, arg RequestRetryParams) error {
+	_, err := q.db.Exec(ctx, requestRetry, arg.Now, arg.TenantID, arg.ID)
 	return err
 }

@@ -17,6 +17,9 @@ import (
 	"showfloor/internal/timestamp"
 )
 
+// goneReason is why an endpoint that answers 410 is disabled.
+const goneReason = "answered 410 Gone"
+
 // suspendedPause is how long deliveries of a suspended tenant wait before they
 // look again; they are not dropped.
 const suspendedPause = time.Minute
@@ -31,39 +34,54 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 	}
 	d, now := *found, s.config.Now()
 	switch {
-	case d.Status == "delivered" || d.Status == "failed":
+	case d.Status == statusDelivered || d.Status == statusFailed:
 		return time.Time{}, nil
-	case d.EndpointDeleted:
-		return time.Time{}, s.giveUp(ctx, d, "the endpoint was removed")
-	case d.EndpointStatus != "active":
-		return time.Time{}, s.giveUp(ctx, d, "the endpoint is disabled")
+	case closed(d) != "":
+		return time.Time{}, s.giveUp(ctx, d, closed(d))
 	case account.CheckTenant(d.TenantStatus) != nil:
 		return now.Add(suspendedPause), nil
 	case d.NextAttemptAt != nil && d.NextAttemptAt.After(now):
 		return *d.NextAttemptAt, nil
 	}
+	o, err := s.send(ctx, d)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return s.record(ctx, d, o)
+}
+
+// send makes the attempt.
+func (s *Service) send(ctx context.Context, d db.ListDeliveriesForAttemptRow) (outcome, error) {
 	secret, err := s.config.Box.Open(d.Secret, sealContext(d.EndpointID))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("open secret of %s: %w", d.EndpointID, err)
+		return outcome{}, fmt.Errorf("open secret of %s: %w", d.EndpointID, err)
 	}
 	o := s.attempt(ctx, d.URL, message{DeliveryID: d.ID, EventID: d.EventID, Event: d.Event, Secret: string(secret), Body: d.Payload})
 	if ctx.Err() != nil && o.failure != "" {
 		// We are shutting down: this says nothing about the endpoint.
-		return time.Time{}, fmt.Errorf("attempt: %w", ctx.Err())
-	}
-	again, err = s.record(ctx, d, o)
-	if err != nil {
-		return time.Time{}, err
+		return outcome{}, fmt.Errorf("attempt: %w", ctx.Err())
 	}
 	s.config.Observe(observed(o), o.took)
-	return again, nil
+	return o, nil
+}
+
+// closed says why nothing is delivered to the endpoint any more; empty while
+// deliveries go on.
+func closed(d db.ListDeliveriesForAttemptRow) string {
+	switch {
+	case d.EndpointDeleted:
+		return "the endpoint was removed"
+	case d.EndpointStatus != endpointActive:
+		return "the endpoint is disabled"
+	}
+	return ""
 }
 
 func observed(o outcome) string {
 	if o.failure == "" {
-		return "delivered"
+		return statusDelivered
 	}
-	return "failed"
+	return statusFailed
 }
 
 // record writes the attempt down and, after the first one, starts the delivery
@@ -88,18 +106,18 @@ func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 			return fmt.Errorf("record attempt: %w", err)
 		}
 		if o.gone {
-			if err := s.disable(ctx, q, d, "answered 410 Gone"); err != nil {
+			if err := s.disable(ctx, q, d, goneReason); err != nil {
 				return err
 			}
 		}
-		return s.release(ctx, tx, next, d.Attempts)
+		return s.release(ctx, tx, next, d.Tries)
 	})
 	return again, err
 }
 
 // release starts the delivery behind one that has had its first attempt.
-func (s *Service) release(ctx context.Context, tx pgx.Tx, next *string, attemptsBefore int32) error {
-	if next == nil || attemptsBefore > 0 {
+func (s *Service) release(ctx context.Context, tx pgx.Tx, next *string, triesBefore int32) error {
+	if next == nil || triesBefore > 0 {
 		return nil
 	}
 	return s.config.Events.Deliver(ctx, tx, *next)
@@ -114,7 +132,7 @@ func (s *Service) giveUp(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 		if err != nil {
 			return fmt.Errorf("give up delivery: %w", err)
 		}
-		return s.release(ctx, tx, next, d.Attempts)
+		return s.release(ctx, tx, next, d.Tries)
 	})
 }
 
@@ -144,34 +162,45 @@ type logEntry struct {
 }
 
 // recording decides what becomes of a delivery after an attempt.
-func recording(d db.ListDeliveriesForAttemptRow, o outcome, now time.Time, schedule []time.Duration) (p db.RecordAttemptParams, again time.Time, err error) {
-	took := o.took.Milliseconds()
+func recording(
+	d db.ListDeliveriesForAttemptRow, o outcome, now time.Time, schedule []time.Duration,
+) (p db.RecordAttemptParams, again time.Time, err error) {
 	p = db.RecordAttemptParams{
-		TenantID: d.TenantID, ID: d.ID, Attempts: d.Attempts,
-		ResponseStatus: o.status, ResponseBody: o.body, DurationMs: new(int32(took)),
+		TenantID: d.TenantID, ID: d.ID, Tries: d.Tries,
+		ResponseStatus: o.status, ResponseBody: o.body, DurationMs: new(int32(o.took.Milliseconds())),
 	}
 	switch {
 	case o.failure == "":
-		p.Status, p.DeliveredAt = "delivered", &now
-	case o.gone || int(d.Attempts) >= len(schedule):
-		p.Status, p.Error = "failed", &o.failure
+		p.Status, p.DeliveredAt = statusDelivered, &now
+	case o.gone || int(d.Tries) >= len(schedule):
+		p.Status, p.Error = statusFailed, &o.failure
 	default:
-		again = now.Add(pause(d.ID, int(d.Attempts), schedule))
-		p.Status, p.Error, p.NextAttemptAt = "retrying", &o.failure, &again
+		again = now.Add(pause(d.ID, int(d.Tries), schedule))
+		p.Status, p.Error, p.NextAttemptAt = statusRetrying, &o.failure, &again
 	}
-	p.Entry, err = json.Marshal([]logEntry{{timestamp.Format(now), o.status, took, p.Error}})
+	p.Entry, err = entry(o, now)
+	return p, again, err
+}
+
+// entry is the attempt in the delivery's log.
+func entry(o outcome, now time.Time) (json.RawMessage, error) {
+	e := logEntry{At: timestamp.Format(now), ResponseStatus: o.status, DurationMs: o.took.Milliseconds()}
+	if o.failure != "" {
+		e.Error = &o.failure
+	}
+	b, err := json.Marshal([]logEntry{e})
 	if err != nil {
-		return p, again, fmt.Errorf("encode log entry: %w", err)
+		return nil, fmt.Errorf("encode log entry: %w", err)
 	}
-	return p, again, nil
+	return b, nil
 }
 
 // pause is the time between an attempt and the next, spread by ±20 % so that
 // an endpoint that was down isn't hit by everything at once. It is the same
 // whenever it is asked.
-func pause(deliveryID string, attempts int, schedule []time.Duration) time.Duration {
+func pause(deliveryID string, tries int, schedule []time.Duration) time.Duration {
 	h := fnv.New32a()
-	fmt.Fprintf(h, "%s/%d", deliveryID, attempts)
+	fmt.Fprintf(h, "%s/%d", deliveryID, tries)
 	spread := 0.8 + 0.4*float64(h.Sum32()%1000)/999
-	return time.Duration(float64(schedule[attempts]) * spread)
+	return time.Duration(float64(schedule[tries]) * spread)
 }

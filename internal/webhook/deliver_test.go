@@ -525,31 +525,43 @@ func TestRetryWorksInEveryState(t *testing.T) {
 		r.owner.Call(t, "POST", "/v1/me/webhooks/deliveries/"+d+"/retry", nil).Into(t, 201, &got)
 		return got
 	}
-	require.Equal(t, api.WebhookDeliveryStatusPending, retry().Status)
-	r.deliver(t, d)
-	require.Equal(t, api.WebhookDeliveryStatusRetrying, retry().Status, "at once, not when it would be due")
-	require.True(t, r.deliver(t, d).After(r.Clock.Now()))
-	require.Len(t, sink.Received(), 2)
-
-	answer(200)
-	retry()
-	require.True(t, r.deliver(t, d).IsZero())
-	require.Equal(t, api.WebhookDeliveryStatusDelivered, r.shown(t, hook, d).Status)
-	require.Equal(t, api.WebhookDeliveryStatusRetrying, retry().Status, "also what has arrived")
-	require.True(t, r.deliver(t, d).IsZero())
-	require.Equal(t, api.WebhookDeliveryStatusDelivered, r.shown(t, hook, d).Status)
-
-	answer(500)
-	for range 12 { // to the end of the schedule, and on
-		retry()
-		r.deliver(t, d)
+	redeliver := func() {
+		require.Equal(t, api.WebhookDeliveryStatusRetrying, retry().Status)
+		again, err := r.Webhooks.Redeliver(t.Context(), d)
+		require.NoError(t, err)
+		require.True(t, again.IsZero())
 	}
-	require.Equal(t, api.WebhookDeliveryStatusFailed, r.shown(t, hook, d).Status)
-	answer(200)
-	retry()
-	r.deliver(t, d)
+	require.Equal(t, api.WebhookDeliveryStatusPending, retry().Status, "it is due already")
+	due := r.deliver(t, d)
+	for range 12 { // more often than the schedule is long
+		redeliver()
+	}
 	got := r.shown(t, hook, d)
+	require.Equal(t, api.WebhookDeliveryStatusRetrying, got.Status, "the schedule goes on as it was")
+	require.WithinDuration(t, due, got.NextAttemptAt.MustGet().Time, time.Millisecond)
+	require.Equal(t, 13, got.Attempts)
+	require.Len(t, sink.Received(), 13)
+
+	answer(200)
+	redeliver()
+	got = r.shown(t, hook, d)
 	require.Equal(t, api.WebhookDeliveryStatusDelivered, got.Status)
+	require.True(t, r.deliver(t, d).IsZero(), "the schedule has nothing left to do")
+	first := got.DeliveredAt.MustGet().Time
+
+	r.Clock.Advance(time.Hour)
+	answer(500)
+	redeliver()
+	got = r.shown(t, hook, d)
+	require.Equal(t, api.WebhookDeliveryStatusDelivered, got.Status, "what has arrived has arrived")
+	require.Equal(t, "answered 500", got.Error.MustGet())
+	answer(200)
+	redeliver()
+	again, err := r.Webhooks.Redeliver(t.Context(), d) // twice for one request
+	require.NoError(t, err)
+	require.True(t, again.IsZero())
+	got = r.shown(t, hook, d)
+	require.Equal(t, first, got.DeliveredAt.MustGet().Time, "when it first arrived")
 	require.True(t, got.Error.IsNull())
 	received := sink.Received()
 	require.Len(t, received, got.Attempts)

@@ -34,7 +34,7 @@ func (s *Service) recordLoneAttempts(ctx context.Context, attempts []db.RecordAt
 	for _, a := range attempts {
 		p.ID = append(p.ID, a.ID)
 		p.TenantID = append(p.TenantID, a.TenantID)
-		p.Attempts = append(p.Attempts, a.Attempts)
+		p.Tries = append(p.Tries, a.Tries)
 		p.Status = append(p.Status, a.Status)
 		p.NextAttemptAt = append(p.NextAttemptAt, orZero(a.NextAttemptAt))
 		p.ResponseStatus = append(p.ResponseStatus, orZero(a.ResponseStatus))

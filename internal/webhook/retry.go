@@ -1,0 +1,103 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// RetryWebhookDelivery asks for another attempt now, besides the schedule and
+// whatever became of the attempts before.
+func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, deliveryID string) (Delivery, error) {
+	var d Delivery
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		row, err := q.LockWebhookDelivery(ctx, db.LockWebhookDeliveryParams{TenantID: c.TenantID, ID: deliveryID})
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return problem.Missing("delivery")
+		case err != nil:
+			return fmt.Errorf("lock delivery: %w", err)
+		case row.EndpointDeleted:
+			return problem.Conflicting("the endpoint of this delivery was removed")
+		case row.EndpointStatus != endpointActive:
+			return problem.Conflicting("the endpoint of this delivery is disabled")
+		}
+		d = newDelivery(row.WebhookDelivery, row.Event, row.Payload)
+		if row.WebhookDelivery.Status == statusPending || row.WebhookDelivery.RetryAt != nil {
+			return nil // an attempt is due already
+		}
+		row.WebhookDelivery.RetryAt = &now
+		d = newDelivery(row.WebhookDelivery, row.Event, row.Payload)
+		if err := q.RequestRetry(ctx, db.RequestRetryParams{TenantID: c.TenantID, ID: deliveryID, Now: &now}); err != nil {
+			return fmt.Errorf("request retry: %w", err)
+		}
+		if err := s.config.Events.Redeliver(ctx, tx, deliveryID); err != nil {
+			return err
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook_delivery.retry", Entity: "webhook_delivery", EntityID: deliveryID,
+		})
+	})
+	return d, err
+}
+
+// Redeliver makes the attempt that RetryWebhookDelivery asked for. A failure
+// leaves the delivery as it was: its schedule goes on. It returns when to call
+// again, or the zero time when there is nothing left to do; it may run twice.
+func (s *Service) Redeliver(ctx context.Context, deliveryID string) (again time.Time, err error) {
+	found, err := s.load.do(ctx, deliveryID)
+	if err != nil || found == nil || found.RetryAt == nil {
+		return time.Time{}, err
+	}
+	d := *found
+	q := db.New(s.config.Pool)
+	switch {
+	case closed(d) != "":
+		if err := q.DropRetry(ctx, db.DropRetryParams{TenantID: d.TenantID, ID: d.ID}); err != nil {
+			return time.Time{}, fmt.Errorf("drop retry: %w", err)
+		}
+		return time.Time{}, nil
+	case account.CheckTenant(d.TenantStatus) != nil:
+		return s.config.Now().Add(suspendedPause), nil
+	}
+	o, err := s.send(ctx, d)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Time{}, s.recordRetry(ctx, d, o)
+}
+
+func (s *Service) recordRetry(ctx context.Context, d db.ListDeliveriesForAttemptRow, o outcome) error {
+	now := s.config.Now()
+	log, err := entry(o, now)
+	if err != nil {
+		return err
+	}
+	p := db.RecordRetryParams{
+		TenantID: d.TenantID, ID: d.ID, Arrived: o.failure == "", Now: now, Entry: log,
+		ResponseStatus: o.status, ResponseBody: o.body, DurationMs: new(int32(o.took.Milliseconds())),
+	}
+	if o.failure != "" {
+		p.Error = &o.failure
+	}
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		if err := q.RecordRetry(ctx, p); err != nil {
+			return fmt.Errorf("record retry: %w", err)
+		}
+		if o.gone {
+			return s.disable(ctx, q, d, goneReason)
+		}
+		return nil
+	})
+}
