@@ -133,7 +133,9 @@ func (s *segmenter) seal() {
 	if s.waiting != nil && s.waiting.playable() {
 		s.open()
 	}
-	s.finish()
+	s.flush()
+	s.out.dropRemnant()
+	s.endSegment()
 }
 
 // carries tells whether HLS can carry a track, and says so once if it can't.
@@ -161,8 +163,8 @@ func (s *segmenter) restart(epoch uint32) {
 	s.seen, s.skew = [2]sighting{}, [2]time.Duration{}
 }
 
-// finish closes what is open, with the expected duration for the last frames.
-func (s *segmenter) finish() {
+// flush closes the open part, with the expected duration for the last frames.
+func (s *segmenter) flush() {
 	if s.config == nil {
 		return
 	}
@@ -174,6 +176,14 @@ func (s *segmenter) finish() {
 		end = s.audio.end()
 	}
 	s.closeParts(end)
+}
+
+// finish closes what is open.
+func (s *segmenter) finish() {
+	if s.config == nil {
+		return
+	}
+	s.flush()
 	s.endSegment()
 	// The next timeline begins where all lanes have ended.
 	s.leave()

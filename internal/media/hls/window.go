@@ -126,6 +126,25 @@ func (w *window) endSegment() {
 	w.forget()
 }
 
+// remnant is how short a list's last segment can be for nothing to be lost
+// without it.
+const remnant = 250 * time.Millisecond
+
+// dropRemnant forgets an open segment of a few frames that nobody has heard of
+// yet. It may hold one track only, and players wait for the other one for ever
+// instead of coming to the end.
+func (w *window) dropRemnant() {
+	last := len(w.segments) - 1
+	if w.lowLatency || last < 1 || !w.inSegment() || w.segments[last].duration >= remnant {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bytes -= w.segments[last].size
+	w.nextMSN--
+	w.segments = w.segments[:last]
+}
+
 // unlist takes the oldest segments off the list as long as enough remains: by
 // the standard at least three target durations.
 func (w *window) unlist() {

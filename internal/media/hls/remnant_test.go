@@ -1,0 +1,48 @@
+package hls
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRemnantIsDropped requires that a list doesn't end with a segment of a few
+// frames, unless its parts were announced already or nothing else is there.
+func TestRemnantIsDropped(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		lowLatency bool
+		durations  []time.Duration
+		left       int
+	}{
+		{"one picture", false, []time.Duration{4 * time.Second, 33 * time.Millisecond}, 1},
+		{"more than a remnant", false, []time.Duration{4 * time.Second, remnant}, 2},
+		{"nothing else", false, []time.Duration{33 * time.Millisecond}, 1},
+		{"announced", true, []time.Duration{time.Second, 33 * time.Millisecond}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWindow(tt.lowLatency, 1<<20)
+			first := w.nextMSN
+			size := 0
+			for i, d := range tt.durations {
+				w.beginSegment(&configuration{}, false, time.Time{})
+				w.addPart(&part{data: make([]byte, 10), duration: d})
+				if i < tt.left {
+					size += 10
+				}
+				if i < len(tt.durations)-1 {
+					w.endSegment()
+				}
+			}
+			w.dropRemnant()
+			w.seal()
+			require.Len(t, w.segments, tt.left)
+			require.Equal(t, first+uint64(tt.left), w.nextMSN)
+			require.Equal(t, size, w.usage())
+			require.True(t, w.segments[tt.left-1].complete)
+		})
+	}
+}
