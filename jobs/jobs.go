@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -95,6 +96,20 @@ type warnings struct{ slog.Handler }
 
 func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+// Handle leaves out what failed because the server stops: it goes on at the next
+// start.
+func (w warnings) Handle(ctx context.Context, r slog.Record) error {
+	stopping := false
+	r.Attrs(func(a slog.Attr) bool {
+		stopping = a.Key == "error" && strings.HasSuffix(a.Value.String(), context.Canceled.Error())
+		return !stopping
+	})
+	if stopping {
+		return nil
+	}
+	return w.Handler.Handle(ctx, r)
 }
 
 func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {

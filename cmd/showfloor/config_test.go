@@ -158,7 +158,7 @@ func TestOtherPeoplesVariables(t *testing.T) {
 	t.Parallel()
 	_, err := loadConfig([]string{
 		"PATH=/bin", "HOME=/root", "USER=root", "LANG=C", "TERM=xterm", "PWD=/", "SHLVL=1", "HOSTNAME=h", "_=/bin/env", "TZ=UTC",
-		"PGDATA=/x", "PGUSER=u", "PGHOST=h", "LOGNAME=root", "LS_COLORS=x", "MAKEFLAGS=", "GOBIN=/x", "GOPATH=/x", "HTTP_URL=x", "NPM_ENV=x", "CI=true",
+		"PGDATA=/x", "PGUSER=u", "PGHOST=h", "LOGNAME=root", "LS_COLORS=x", "MAKEFLAGS=", "GOBIN=/x", "GOPATH=/x", "NPM_ENV=x", "CI=true",
 		"HTTP_PROXY=http://p", "HTTPS_PROXY=http://p", "NO_PROXY=x", "XDG_DATA_DIRS=/usr/share", "DEBIAN_FRONTEND=x", "SSH_TTY=/dev/pts/0",
 		"NOT_EVEN_A_PAIR", "",
 		"KUBERNETES_SERVICE_HOST=10.0.0.1", "KUBERNETES_PORT=tcp://10.0.0.1:443",
