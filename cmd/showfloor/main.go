@@ -34,6 +34,7 @@ type environment struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	code := run(ctx, os.Args[1:], environment{os.Environ(), os.Stdout, os.Stderr})
 	stop()
 	os.Exit(code)

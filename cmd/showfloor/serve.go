@@ -31,10 +31,23 @@ func (serveCommand) Run(ctx context.Context, e environment) error {
 		fmt.Fprintln(e.err, "\nstopping …")
 	case failure = <-s.failed:
 	}
+	return errors.Join(failure, stopInTime(ctx, s))
+}
+
+// stopInTime stops the server. What doesn't end in time is left to the end of
+// the process: the next start puts right what a kill leaves behind.
+func stopInTime(ctx context.Context, s *server) error {
 	// The first signal has ended ctx; the stop itself gets its own time.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
-	return errors.Join(failure, s.stop(stopping))
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.stop(stopping) }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-stopping.Done():
+		return fmt.Errorf("not everything stopped within %s; the next start puts it right", shutdownTime)
+	}
 }
 
 type migrateCommand struct{}

@@ -58,6 +58,7 @@ type server struct {
 	webhooks *webhook.Service
 	hub      *hub.Hub
 	playlist *hls.Server
+	reports  *onair.Reports
 	rtmp     *rtmp.Server
 	http     net.Addr
 }
@@ -193,25 +194,25 @@ func (s *server) openAreas(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reports := onair.NewReports(ctx, s.log)
+	s.reports = onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
 		Authorize: func(token string) (string, time.Time, error) { return s.streams.CheckPlaybackToken(token) },
 		Log:       s.log,
 	})
-	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: reports.Playable})
+	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable})
 	s.streams = stream.New(stream.Config{
 		Pool: s.pool, Events: events, Jobs: s.inserter, Engine: onair.Engine{Hub: s.hub}, Node: s.node,
 		PlaybackKey: s.box.Derive("playback"), PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL,
 	})
-	reports.Connect(s.streams)
-	s.onStop("media", func(ctx context.Context) error {
+	s.reports.Connect(s.streams, s.hub)
+	s.onStop("media", func(context.Context) error {
 		s.hub.Close()
-		reports.Close(ctx)
+		s.reports.Close()
 		s.playlist.Close()
 		return nil
 	})
 	s.rtmp, err = rtmp.New(rtmp.Config{
-		Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: rtmpTLS, Hub: s.hub, Gate: reports, Log: s.log,
+		Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: rtmpTLS, Hub: s.hub, Gate: s.reports, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -320,6 +321,10 @@ func (s *server) startRTMP(context.Context) error {
 		return fmt.Errorf("RTMP_ADDR: %w; stop what uses the port or set RTMP_ADDR to another", err)
 	}
 	s.onStop("ingest", s.rtmp.Stop)
+	s.onStop("reports", func(context.Context) error {
+		s.reports.Hurry(shutdownTime / 3)
+		return nil
+	})
 	return nil
 }
 

@@ -10,7 +10,9 @@ import (
 // families are first words of setting names that are hardly used for anything
 // else: a name that begins so and is not a setting is a mistake.
 func families() []string {
-	return []string{"DATABASE", "INGEST", "MASTER", "REDIS", "RTMP", "RTMPS", "SMTP", "STORAGE", "WEBHOOK"}
+	return []string{
+		"ADMIN", "APP", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PUBLIC", "REDIS", "RTMP", "RTMPS", "SMTP", "STORAGE", "WEBHOOK",
+	}
 }
 
 // maxTypo is how many letters may differ for a name to count as a misspelling:
@@ -47,9 +49,10 @@ func refuseUnknown(environ []string) error {
 	return nil
 }
 
-// injected tells names that container platforms set for services they know.
+// injected tells names that container platforms set for services they know, and
+// what every program knows.
 func injected(name, value string) bool {
-	return strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") ||
+	return name == "HTTP_PROXY" || strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") ||
 		strings.HasPrefix(value, "tcp://") || strings.HasPrefix(value, "udp://")
 }
 

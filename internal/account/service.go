@@ -58,5 +58,6 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	if err := s.loadSigningKeys(ctx); err != nil {
 		return nil, err
 	}
+	s.hasher.dummy() // now, so that the first login takes no longer than others
 	return s, nil
 }

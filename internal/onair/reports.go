@@ -32,33 +32,34 @@ type Reports struct {
 	work sync.WaitGroup
 
 	streams *stream.Service
+	hub     *hub.Hub
+
+	// starting holds, by publisher, what is closed when its start is written:
+	// its end comes after, or neither would be heard of.
+	mu       sync.Mutex
+	starting map[string]chan struct{}
 }
 
 // NewReports makes Reports; Connect must follow before anything is reported.
 func NewReports(ctx context.Context, log *slog.Logger) *Reports {
-	r := &Reports{log: log}
+	r := &Reports{log: log, starting: map[string]chan struct{}{}}
 	r.ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
 
-// Connect says where reports go: the area and the media plane hold each other,
-// so one of them comes later.
-func (r *Reports) Connect(streams *stream.Service) { r.streams = streams }
+// Connect says where reports go and what they are about: the area and the media
+// plane hold each other, so they come later.
+func (r *Reports) Connect(streams *stream.Service, h *hub.Hub) { r.streams, r.hub = streams, h }
 
-// Close waits for the reports that are being written. Reports that fail from
-// now on are not tried again.
-func (r *Reports) Close(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		r.work.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
+// Hurry lets reports that fail be tried again for so long, and then no more:
+// whoever stops the server can't wait for a database that is gone.
+func (r *Reports) Hurry(left time.Duration) { time.AfterFunc(left, r.stop) }
+
+// Close waits for the reports that are being written; after Hurry that is
+// bounded.
+func (r *Reports) Close() {
+	r.work.Wait()
 	r.stop()
-	<-done
 }
 
 // Publish implements rtmp.Gate.
@@ -87,18 +88,43 @@ func (r *Reports) Rejected(_ context.Context, connID, reason string) {
 
 // Unpublish implements rtmp.Gate.
 func (r *Reports) Unpublish(_ context.Context, connID string) {
+	r.mu.Lock()
+	starting := r.starting[connID]
+	r.mu.Unlock()
+	if starting != nil {
+		<-starting
+	}
 	r.write("end of publishing", connID, func(ctx context.Context) error { return r.streams.Unpublish(ctx, connID) })
 }
 
 // Playable is for hub.Config.OnPlayable. It comes on an output's goroutine, so
 // the writing happens on another one.
-func (r *Reports) Playable(_, publisherID string) {
+func (r *Reports) Playable(streamID, publisherID string) {
+	written := make(chan struct{})
+	r.mu.Lock()
+	r.starting[publisherID] = written
+	r.mu.Unlock()
 	r.work.Go(func() {
-		r.write("start of publishing", publisherID, func(ctx context.Context) error { return r.streams.Started(ctx, publisherID) })
+		defer func() {
+			r.mu.Lock()
+			delete(r.starting, publisherID)
+			r.mu.Unlock()
+			close(written)
+		}()
+		current := true
+		r.write("start of publishing", publisherID, func(ctx context.Context) (err error) {
+			current, err = r.streams.Started(ctx, publisherID)
+			return err
+		})
+		if !current {
+			// Two encoders came at once, and the hub took them in another order
+			// than the database: this one is on air, but not let in any more.
+			r.hub.Drop(streamID, publisherID, hub.ErrReplaced)
+		}
 	})
 }
 
-// write tries until it succeeds or Reports is closed.
+// write tries until it succeeds or Hurry's time is over.
 func (r *Reports) write(what, publisherID string, report func(ctx context.Context) error) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, maxReportPause) {
 		ctx, cancel := context.WithTimeout(r.ctx, reportTimeout)

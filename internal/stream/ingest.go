@@ -126,6 +126,9 @@ func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Str
 			return db.Stream{}, problem.New(problem.Forbidden, "playback_refused", "this playback token is not valid for the stream")
 		}
 		row, err := q.GetStreamForPlayback(ctx, streamID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return row, errUnknownKey()
+		}
 		if err != nil {
 			return row, fmt.Errorf("get stream: %w", err)
 		}

@@ -70,7 +70,7 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 			Node: s.node(a.Source), RemoteIP: a.RemoteIP, Now: now,
 		})
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil // a repetition, perhaps of a connection that is gone already
+			return repeated(ctx, q, a, row)
 		}
 		if err != nil {
 			return fmt.Errorf("create publisher: %w", err)
@@ -81,7 +81,12 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		}
 		row.PublisherID = &a.PublisherID
 		if a.Source == SourceSRS {
-			return s.goLive(ctx, tx, row, a.PublisherID)
+			if err := s.goLive(ctx, tx, row, a.PublisherID); err != nil {
+				return err
+			}
+			// Whoever publishes here is replaced, and can't hear it from the hub.
+			s.config.Engine.Seal(row.ID)
+			return nil
 		}
 		err = q.SetStreamPublisher(ctx, db.SetStreamPublisherParams{TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Now: now})
 		if err != nil {
@@ -92,15 +97,32 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 	return g, err
 }
 
-// Started puts the stream on air: its first key frame can be played. It is
-// ignored when the connection was replaced or is gone.
-func (s *Service) Started(ctx context.Context, publisherID string) error {
-	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, p db.Publisher) error {
-		if p.EndedAt != nil || row.PublisherID == nil || *row.PublisherID != p.ID {
+// repeated answers an attempt of a connection that is known. While it publishes
+// that changes nothing, nor when its end has overtaken its beginning. A
+// connection that has published and ended can't begin again, for that would
+// look like a late repetition: its encoder must connect anew.
+func repeated(ctx context.Context, q *db.Queries, a Attempt, row db.Stream) error {
+	p, err := q.GetPublisher(ctx, a.PublisherID)
+	if err != nil {
+		return fmt.Errorf("get publisher: %w", err)
+	}
+	if p.StreamID != row.ID || p.EndedAt != nil && p.LiveAt != nil {
+		return problem.New(problem.Forbidden, "connection_ended", "this connection has published before; connect again")
+	}
+	return nil
+}
+
+// Started puts the stream on air: its first key frame can be played. A
+// connection that was replaced or is gone is not current, and changes nothing.
+func (s *Service) Started(ctx context.Context, publisherID string) (current bool, err error) {
+	err = s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, p db.Publisher) error {
+		current = p.EndedAt == nil && row.PublisherID != nil && *row.PublisherID == p.ID
+		if !current {
 			return nil
 		}
 		return s.goLive(ctx, tx, row, p.ID)
 	})
+	return current, err
 }
 
 // Unpublish is the end of a connection, however it came. It ends the broadcast

@@ -25,14 +25,14 @@ func TestBroadcastFromConnectionToEnd(t *testing.T) {
 	r := newRig(t, 0)
 	conn := r.connect(t, stream.SourceRTMP)
 	r.is(t, stream.Idle)
-	require.NoError(t, r.Streams.Started(t.Context(), conn))
-	require.NoError(t, r.Streams.Started(t.Context(), conn))
+	r.start(t, conn)
+	r.start(t, conn)
 	r.is(t, stream.Live, startedEvent)
 	r.Clock.Advance(90 * time.Second)
 	r.leave(t, conn)
 	r.leave(t, conn)
 	r.is(t, stream.Ended, startedEvent, endedEvent)
-	require.NoError(t, r.Streams.Started(t.Context(), conn), "a report that comes too late")
+	r.start(t, conn) // a report that comes too late
 	r.is(t, stream.Ended, startedEvent, endedEvent)
 	require.Zero(t, r.open(t))
 
@@ -68,9 +68,9 @@ func TestReportsInTheWrongOrder(t *testing.T) {
 	r := newRig(t, 0)
 	conn := r.connect(t, stream.SourceRTMP)
 	r.leave(t, conn)
-	require.NoError(t, r.Streams.Started(t.Context(), conn))
+	r.start(t, conn)
 	r.is(t, stream.Idle)
-	require.NoError(t, r.Streams.Started(t.Context(), "pub_unknown"))
+	r.start(t, "pub_unknown")
 	r.leave(t, "pub_unknown")
 	require.NoError(t, r.Streams.Reject(t.Context(), "pub_unknown", "x"))
 	r.is(t, stream.Idle)
@@ -91,8 +91,8 @@ func TestTakeOver(t *testing.T) {
 	require.Equal(t, 1, r.open(t), "the old connection is closed first")
 	r.leave(t, first)
 	r.is(t, stream.Live, startedEvent)
-	require.NoError(t, r.Streams.Started(t.Context(), first), "the old one is not heard any more")
-	require.NoError(t, r.Streams.Started(t.Context(), second))
+	require.False(t, r.start(t, first), "the old one is not heard any more")
+	require.True(t, r.start(t, second))
 	require.Equal(t, started, r.row(t).StartedAt, "the same broadcast")
 	r.is(t, stream.Live, startedEvent)
 	r.leave(t, second)
@@ -173,7 +173,7 @@ func TestTheWindowWaitsForAPublisherThatIsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, again.After(r.Clock.Now()), "its key frame is on the way")
 	r.is(t, stream.Reconnecting, startedEvent)
-	require.NoError(t, r.Streams.Started(t.Context(), back))
+	r.start(t, back)
 	r.is(t, stream.Live, startedEvent)
 }
 
@@ -231,7 +231,7 @@ func TestForcedStopBeforeAnythingWasPlayable(t *testing.T) {
 	r := newRig(t, 0)
 	conn := r.connect(t, stream.SourceRTMP)
 	require.NoError(t, r.Streams.ForceStop(t.Context(), audit.System("test"), r.st.ID, ""))
-	require.NoError(t, r.Streams.Started(t.Context(), conn))
+	r.start(t, conn)
 	r.is(t, stream.Idle)
 	_, err := r.Streams.Publish(t.Context(), attempt("pub_x"+conn, stream.SourceRTMP, r.st.StreamKey))
 	require.True(t, problem.Is(err, "stream_stopped"))
@@ -299,7 +299,7 @@ func TestRecoverNodeEndsWhatItHadOnAir(t *testing.T) {
 	conn := id.New(id.Publisher)
 	_, err := r.Streams.Publish(t.Context(), attempt(conn, stream.SourceRTMP, window.StreamKey))
 	require.NoError(t, err)
-	require.NoError(t, r.Streams.Started(t.Context(), conn))
+	r.start(t, conn)
 	srs := r.owner.Stream(t, nil)
 	_, err = r.Streams.Publish(t.Context(), attempt(id.New(id.Publisher), stream.SourceSRS, srs.StreamKey))
 	require.NoError(t, err)
@@ -339,7 +339,7 @@ func TestManyAtOnce(t *testing.T) {
 					if _, err := r.Streams.Publish(t.Context(), attempt(conn, source, r.st.StreamKey)); err != nil {
 						t.Error(err)
 					}
-					if err := r.Streams.Started(t.Context(), conn); err != nil {
+					if _, err := r.Streams.Started(t.Context(), conn); err != nil {
 						t.Error(err)
 					}
 					if err := r.Streams.Unpublish(t.Context(), conn); err != nil {
@@ -381,7 +381,9 @@ func TestCallbacksOfOneConnectionAtOnce(t *testing.T) {
 			func() error { return r.Streams.IngestPublish(t.Context(), c) },
 		} {
 			wg.Go(func() {
-				if err := tell(); err != nil {
+				// A publish that comes after both is refused: it can't be told from
+				// an encoder that begins again.
+				if err := tell(); err != nil && !problem.Is(err, "connection_ended") {
 					t.Error(err)
 				}
 			})

@@ -49,8 +49,17 @@ func (r *rig) connect(t *testing.T, source string) string {
 func (r *rig) air(t *testing.T) string {
 	t.Helper()
 	conn := r.connect(t, stream.SourceRTMP)
-	require.NoError(t, r.Streams.Started(t.Context(), conn))
+	r.start(t, conn)
 	return conn
+}
+
+// start reports that the connection's media can be played, and tells whether it
+// was still the current one.
+func (r *rig) start(t *testing.T, conn string) (current bool) {
+	t.Helper()
+	current, err := r.Streams.Started(t.Context(), conn)
+	require.NoError(t, err)
+	return current
 }
 
 func attempt(conn, source, key string) stream.Attempt {

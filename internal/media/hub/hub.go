@@ -111,6 +111,21 @@ func (h *Hub) Stop(id string, reason error) {
 	s.outputs.Wait()
 }
 
+// Drop sends one publisher away, and seals the stream if it is still that
+// publisher's; otherwise nothing happens.
+func (h *Hub) Drop(id, publisherID string, reason error) {
+	s, ok := h.Stream(id)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	current := s.publisher != nil && s.publisher.ID == publisherID
+	s.mu.Unlock()
+	if current {
+		h.Stop(id, reason)
+	}
+}
+
 // Close stops all streams and refuses new publishers. It returns when all
 // outputs are done, those of streams that were sealed before included.
 func (h *Hub) Close() {

@@ -1,0 +1,78 @@
+package account
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPasswords(t *testing.T) {
+	t.Parallel()
+	h := newHasher(1)
+	hash, err := h.hash(t.Context(), "correct horse battery")
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$"), "OWASP's parameters: %s", hash)
+	again, err := h.hash(t.Context(), "correct horse battery")
+	require.NoError(t, err)
+	require.NotEqual(t, hash, again, "salted")
+	for password, want := range map[string]bool{"correct horse battery": true, "correct horse batterz": false, "": false} {
+		ok, err := h.matches(t.Context(), password, hash)
+		require.NoError(t, err)
+		require.Equal(t, want, ok, password)
+	}
+	for _, password := range []string{"", "no user has this password"} {
+		ok, err := h.matches(t.Context(), password, "")
+		require.NoError(t, err)
+		require.False(t, ok, "no user, no match: not even with the dummy's own password")
+	}
+	_, err = h.matches(t.Context(), "x", "not a hash")
+	require.Error(t, err)
+}
+
+// TestHashingIsBounded fills the slots by hand: who comes then waits, and can
+// give up.
+func TestHashingIsBounded(t *testing.T) {
+	t.Parallel()
+	const parallel = 2
+	h := newHasher(parallel)
+	for range parallel {
+		require.NoError(t, h.enter(t.Context()))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := h.hash(ctx, "x")
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = h.matches(ctx, "x", "")
+	require.ErrorIs(t, err, context.Canceled)
+
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.hash(t.Context(), "x")
+		done <- err
+	}()
+	select {
+	case <-done:
+		t.Fatal("there was no slot")
+	default:
+	}
+	h.leave()
+	require.NoError(t, <-done)
+	h.leave()
+
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := h.matches(t.Context(), "x", ""); err != nil {
+				t.Error(err)
+			}
+			if n := len(h.slots); n > parallel {
+				t.Errorf("%d at once", n)
+			}
+		})
+	}
+	wg.Wait()
+	require.Empty(t, h.slots, "every slot was given back")
+}
