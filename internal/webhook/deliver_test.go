@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
@@ -22,74 +20,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/apitest"
 	"showfloor/internal/dbtest"
-	"showfloor/internal/event"
-	"showfloor/internal/id"
-	"showfloor/internal/postgres"
 )
-
-// rig is a tenant on a server whose deliveries are made by hand, one step at a
-// time.
-type rig struct {
-	*apitest.Server
-
-	owner *apitest.Caller
-}
-
-func newRig(t *testing.T, o apitest.Options) *rig {
-	t.Helper()
-	s := apitest.New(t, o)
-	return &rig{s, s.Register(t)}
-}
-
-// emit writes an event and returns its deliveries, in the endpoints' order.
-func (r *rig) emit(t *testing.T, name, subject string) []string {
-	t.Helper()
-	before := r.deliveries(t)
-	require.NoError(t, postgres.InTx(t.Context(), r.Pool, func(tx pgx.Tx) error {
-		return r.Events.Emit(t.Context(), tx, event.Event{TenantID: r.owner.TenantID, Name: name, Subject: subject, Data: map[string]any{"streamId": subject}})
-	}))
-	return r.deliveries(t)[len(before):]
-}
-
-func (r *rig) deliveries(t *testing.T) []string {
-	t.Helper()
-	rows, err := r.Pool.Query(t.Context(), "SELECT id FROM webhook_deliveries WHERE tenant_id = $1 ORDER BY id", r.owner.TenantID)
-	require.NoError(t, err)
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	return ids
-}
-
-// deliver takes a delivery one step on.
-func (r *rig) deliver(t *testing.T, deliveryID string) time.Time {
-	t.Helper()
-	again, err := r.Webhooks.Deliver(t.Context(), deliveryID)
-	require.NoError(t, err)
-	return again
-}
-
-// shown is the delivery as the tenant sees it.
-func (r *rig) shown(t *testing.T, hook api.WebhookEndpoint, deliveryID string) api.WebhookDelivery {
-	t.Helper()
-	var list []api.WebhookDelivery
-	r.owner.Call(t, "GET", "/v1/me/webhooks/"+hook.ID+"/deliveries?limit=200", nil).Into(t, 200, &list)
-	for _, d := range list {
-		if d.ID == deliveryID {
-			return d
-		}
-	}
-	t.Fatalf("%s isn't listed", deliveryID)
-	return api.WebhookDelivery{}
-}
-
-// jobs counts the delivery jobs that wait for this delivery.
-func (r *rig) jobs(t *testing.T, deliveryID string) int {
-	t.Helper()
-	var n int
-	require.NoError(t, r.Pool.QueryRow(t.Context(),
-		"SELECT count(*) FROM river_job WHERE kind = 'webhook_deliver' AND args->>'deliveryId' = $1 AND state <> 'completed'", deliveryID).Scan(&n))
-	return n
-}
 
 func TestDeliveryIsSignedTwice(t *testing.T) {
 	t.Parallel()
@@ -462,113 +393,6 @@ func TestProductionRefusesPrivateAddresses(t *testing.T) {
 	r.owner.Webhook(t, strings.Replace(sink.URL, "127.0.0.1", "localhost", 1))
 	require.True(t, r.deliver(t, r.emit(t, "stream.started", "str_1")[0]).IsZero())
 	require.Len(t, sink.Received(), 1, "allowed in development")
-}
-
-// TestEventIsPartOfTheCallersTransaction: all of it happens or none.
-func TestEventIsPartOfTheCallersTransaction(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, apitest.Options{})
-	r.owner.Webhook(t, "http://127.0.0.1:1/")
-	left := func() (events, deliveries, jobs int) {
-		require.NoError(t, r.Pool.QueryRow(t.Context(), `
-			SELECT (SELECT count(*) FROM events WHERE tenant_id = $1), (SELECT count(*) FROM webhook_deliveries WHERE tenant_id = $1),
-				(SELECT count(*) FROM river_job WHERE args->>'deliveryId' IN (SELECT id FROM webhook_deliveries WHERE tenant_id = $1))`,
-			r.owner.TenantID).Scan(&events, &deliveries, &jobs))
-		return events, deliveries, jobs
-	}
-	changedMind := errors.New("changed my mind")
-	var jobsBefore, jobsAfter int
-	count := "SELECT count(*) FROM river_job WHERE args->>'deliveryId' LIKE 'del_%' AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id = args->>'deliveryId')"
-	require.NoError(t, r.Pool.QueryRow(t.Context(), count).Scan(&jobsBefore))
-	err := postgres.InTx(t.Context(), r.Pool, func(tx pgx.Tx) error {
-		for range 3 {
-			e := event.Event{TenantID: r.owner.TenantID, Name: "stream.started", Subject: id.New(id.Stream), Data: 1}
-			require.NoError(t, r.Events.Emit(t.Context(), tx, e))
-		}
-		return changedMind
-	})
-	require.ErrorIs(t, err, changedMind)
-	events, deliveries, jobs := left()
-	require.Zero(t, events+deliveries+jobs)
-	require.NoError(t, r.Pool.QueryRow(t.Context(), count).Scan(&jobsAfter))
-	require.Equal(t, jobsBefore, jobsAfter, "no job without its delivery")
-
-	r.emit(t, "stream.started", "str_1")
-	events, deliveries, jobs = left()
-	require.Equal(t, []int{1, 1, 1}, []int{events, deliveries, jobs})
-
-	err = postgres.InTx(t.Context(), r.Pool, func(tx pgx.Tx) error {
-		return r.Events.Emit(t.Context(), tx, event.Event{TenantID: r.owner.TenantID, Name: "x", Subject: "s", Data: func() {}})
-	})
-	require.Error(t, err, "what can't be written as JSON")
-}
-
-func TestRetryWorksInEveryState(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, apitest.Options{})
-	var mu sync.Mutex
-	status := 500
-	sink := apitest.NewSink(t, func(w http.ResponseWriter, _ apitest.Received) {
-		mu.Lock()
-		defer mu.Unlock()
-		w.WriteHeader(status)
-	})
-	answer := func(n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		status = n
-	}
-	hook := r.owner.Webhook(t, sink.URL)
-	d := r.emit(t, "stream.started", "str_1")[0]
-	retry := func() api.WebhookDelivery {
-		var got api.WebhookDelivery
-		r.owner.Call(t, "POST", "/v1/me/webhooks/deliveries/"+d+"/retry", nil).Into(t, 201, &got)
-		return got
-	}
-	redeliver := func() {
-		require.Equal(t, api.WebhookDeliveryStatusRetrying, retry().Status)
-		again, err := r.Webhooks.Redeliver(t.Context(), d)
-		require.NoError(t, err)
-		require.True(t, again.IsZero())
-	}
-	require.Equal(t, api.WebhookDeliveryStatusPending, retry().Status, "it is due already")
-	due := r.deliver(t, d)
-	for range 12 { // more often than the schedule is long
-		redeliver()
-	}
-	got := r.shown(t, hook, d)
-	require.Equal(t, api.WebhookDeliveryStatusRetrying, got.Status, "the schedule goes on as it was")
-	require.WithinDuration(t, due, got.NextAttemptAt.MustGet().Time, time.Millisecond)
-	require.Equal(t, 13, got.Attempts)
-	require.Len(t, sink.Received(), 13)
-
-	answer(200)
-	redeliver()
-	got = r.shown(t, hook, d)
-	require.Equal(t, api.WebhookDeliveryStatusDelivered, got.Status)
-	require.True(t, r.deliver(t, d).IsZero(), "the schedule has nothing left to do")
-	first := got.DeliveredAt.MustGet().Time
-
-	r.Clock.Advance(time.Hour)
-	answer(500)
-	redeliver()
-	got = r.shown(t, hook, d)
-	require.Equal(t, api.WebhookDeliveryStatusDelivered, got.Status, "what has arrived has arrived")
-	require.Equal(t, "answered 500", got.Error.MustGet())
-	answer(200)
-	redeliver()
-	again, err := r.Webhooks.Redeliver(t.Context(), d) // twice for one request
-	require.NoError(t, err)
-	require.True(t, again.IsZero())
-	got = r.shown(t, hook, d)
-	require.Equal(t, first, got.DeliveredAt.MustGet().Time, "when it first arrived")
-	require.True(t, got.Error.IsNull())
-	received := sink.Received()
-	require.Len(t, received, got.Attempts)
-	require.Len(t, got.Log, got.Attempts)
-	for _, one := range received {
-		require.Equal(t, d, one.Delivery())
-	}
 }
 
 func TestOldDeliveriesAreDeleted(t *testing.T) {
