@@ -84,7 +84,7 @@ func newPlant(b *testing.B) *plant {
 		})
 	}})
 	p.areas = newAreas(b, h)
-	reports.Connect(p.streams)
+	reports.Connect(p.streams, h)
 	_, _, err := p.webhooks.CreateWebhook(b.Context(), p.caller, webhook.EndpointInput{
 		URL: sink + "/hook", Events: []string{"stream.started"},
 	})
@@ -101,7 +101,7 @@ func newPlant(b *testing.B) *plant {
 		require.NoError(b, p.rtmp.Stop(ctx))
 		h.Close()
 		posts.Wait()
-		reports.Close(ctx)
+		reports.Close()
 		playlists.Close()
 		require.NoError(b, queue.Stop(ctx))
 	})
