@@ -75,7 +75,7 @@ func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
 	// is not known yet.
 	l.pending = append(l.pending, frame{at: at, due: ticks(dts-l.delay, videoRate),
 		sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}})
-	l.bytes += len(u.Data)
+	l.bytes += u.Size()
 	l.arrived, l.last = u.Arrived, dts
 }
 
@@ -120,7 +120,7 @@ func (l *videoLane) take(end time.Duration) (run, bool) {
 	r := run{track: videoTrackID, video: true, base: uint64(l.pending[0].at), samples: make([]sample, n)}
 	for i := range n {
 		r.samples[i] = l.pending[i].sample
-		l.bytes -= len(l.pending[i].data)
+		l.bytes -= len(l.pending[i].data) + hub.Overhead
 	}
 	rest := copy(l.pending, l.pending[n:])
 	clear(l.pending[rest:])
@@ -168,7 +168,7 @@ func (l *audioLane) put(u *hub.Unit, dts time.Duration) {
 	}
 	l.pending = append(l.pending, frame{at: l.cursor,
 		sample: sample{data: u.Data, duration: uint32(l.frame), sync: true}})
-	l.bytes += len(u.Data)
+	l.bytes += u.Size()
 	l.cursor += l.frame
 }
 
@@ -190,7 +190,7 @@ func (l *audioLane) take(end time.Duration) (run, bool) {
 	r := run{track: audioTrackID, base: uint64(l.pending[0].at), samples: make([]sample, n)}
 	for i := range n {
 		r.samples[i] = l.pending[i].sample
-		l.bytes -= len(l.pending[i].data)
+		l.bytes -= len(l.pending[i].data) + hub.Overhead
 	}
 	rest := copy(l.pending, l.pending[n:])
 	clear(l.pending[rest:])

@@ -47,7 +47,7 @@ func (o *opening) add(u *hub.Unit) {
 		o.start = u
 	}
 	o.units, o.latest = append(o.units, u), u
-	o.bytes += len(u.Data)
+	o.bytes += u.Size()
 }
 
 // soundSince keeps the sound that goes along with a first picture.

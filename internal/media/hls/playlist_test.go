@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/bluenviron/gohlslib/v2/pkg/playlist"
+
+	"showfloor/internal/media/hub"
 )
 
 func parseMedia(t testing.TB, text []byte) *playlist.Media {
@@ -190,7 +192,7 @@ func TestMemoryIsBounded(t *testing.T) {
 				u.Data = picture
 			}
 			b.push(u)
-			largest = max(largest, w.bytes+b.seg.pendingBytes())
+			largest = max(largest, b.memory())
 		}
 		if largest > 14<<20 {
 			t.Errorf("%s: %d MiB", name, largest>>20)
@@ -198,13 +200,55 @@ func TestMemoryIsBounded(t *testing.T) {
 		if full, _ := w.playlist(); len(parseMedia(t, full).Segments) == 0 {
 			t.Errorf("%s: nothing listed", name)
 		}
-		sum := 0
-		for _, s := range w.segments {
-			sum += s.size
+		b.checkCount()
+	}
+}
+
+// memory is what the bench's stream takes, in bytes.
+func (b *bench) memory() int {
+	_, pending := b.seg.pending()
+	return b.w.bytes + pending
+}
+
+// checkCount adds up what the window keeps.
+func (b *bench) checkCount() {
+	b.t.Helper()
+	sum := 0
+	for _, s := range b.w.segments {
+		sum += s.memory()
+	}
+	if sum != b.w.bytes {
+		b.t.Errorf("%d bytes counted, %d kept", b.w.bytes, sum)
+	}
+}
+
+// A publisher whose clock stands still must not collect frames in a part, or
+// parts in a segment, that never end.
+func TestClockThatStandsStill(t *testing.T) {
+	v, a := stillTracks(t)
+	for name, tt := range map[string]struct {
+		bytes, frames int
+		key           func(i int) bool
+		track         *hub.Track
+	}{
+		"tiny pictures":   {1, 100_000, func(i int) bool { return i == 0 }, v},
+		"tiny key frames": {1, 100_000, func(int) bool { return true }, v},
+		"large pictures":  {50_000, 1000, func(i int) bool { return i%2 == 0 }, v},
+		"key frames":      {50_000, 1000, func(int) bool { return true }, v},
+		"sound":           {1, 100_000, func(int) bool { return true }, a},
+	} {
+		const limit = 8 << 20
+		w := newWindow(true, limit)
+		b := &bench{t: t, w: w, seg: newSegmenter(w, partTarget, segmentTarget, newBench(t, true).seg.log)}
+		data := make([]byte, tt.bytes)
+		for i := range tt.frames {
+			b.push(&hub.Unit{Track: tt.track, Key: tt.key(i), Data: data, Arrived: epochStart})
+			if frames, _ := b.seg.pending(); frames > maxFrames+1 || b.memory() > limit+limit/4+maxPart {
+				t.Fatalf("%s: %d frames wait, %d bytes in all, after %d", name, frames, b.memory(), i)
+			}
 		}
-		if sum != w.bytes {
-			t.Errorf("%s: %d bytes counted, %d kept", name, w.bytes, sum)
-		}
+		b.seg.seal()
+		b.checkCount()
 	}
 }
 

@@ -31,7 +31,7 @@ func TestRemnantIsDropped(t *testing.T) {
 				w.beginSegment(&configuration{}, false, time.Time{})
 				w.addPart(&part{data: make([]byte, 10), duration: d})
 				if i < tt.left {
-					size += 10
+					size += segmentOverhead + partOverhead + 10
 				}
 				if i < len(tt.durations)-1 {
 					w.endSegment()

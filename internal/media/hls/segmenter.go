@@ -20,8 +20,10 @@ const (
 	stalled = 300 * time.Millisecond
 	// longest is the longest segment; behind it a segment begins without a key frame.
 	longest = 20 * time.Second
-	// maxPart bounds an open part in bytes.
-	maxPart = 4 << 20
+	// maxPart bounds an open part in bytes, and maxFrames in pictures and sound
+	// frames: when the encoder's clock stands still, time ends no part.
+	maxPart   = 4 << 20
+	maxFrames = 1024
 	// timelineStart leaves room for times before the first picture.
 	timelineStart = 10 * time.Second
 )
@@ -255,20 +257,24 @@ func (s *segmenter) run(u *hub.Unit, at time.Duration) {
 	} else {
 		s.runAudio(u, at)
 	}
-	if s.pendingBytes() > maxPart {
-		s.closeParts(max(s.newest, s.partStart+time.Millisecond))
+	if frames, bytes := s.pending(); frames > maxFrames || bytes > maxPart {
+		end := max(s.newest, s.partStart+time.Millisecond)
+		if s.video != nil && len(s.video.pending) > 0 {
+			end = max(end, s.video.latest()+time.Millisecond)
+		}
+		s.closeParts(end)
 	}
 }
 
-func (s *segmenter) pendingBytes() int {
-	n := 0
+// pending is what the open part holds.
+func (s *segmenter) pending() (frames, bytes int) {
 	if s.video != nil {
-		n += s.video.bytes
+		frames, bytes = len(s.video.pending), s.video.bytes
 	}
 	if s.audio != nil {
-		n += s.audio.bytes
+		frames, bytes = frames+len(s.audio.pending), bytes+s.audio.bytes
 	}
-	return n
+	return frames, bytes
 }
 
 func (s *segmenter) runVideo(u *hub.Unit, at time.Duration) {
@@ -283,13 +289,13 @@ func (s *segmenter) runVideo(u *hub.Unit, at time.Duration) {
 	if u.Key {
 		sound := s.sound(at)
 		changed := !same || !sameCoding(s.config.audio, sound)
-		if changed || decoded-s.segStart >= s.segmentTarget*9/10 {
+		if changed || decoded-s.segStart >= s.segmentTarget*9/10 || s.out.overfull() {
 			s.cut(decoded)
 		}
 		if changed {
 			s.configure(u.Track, sound)
 		}
-	} else if decoded-s.segStart >= longest || s.out.overfull() {
+	} else if max(decoded, s.partStart)-s.segStart >= longest || s.out.overfull() {
 		s.cut(decoded)
 	}
 	if s.video == nil {
@@ -337,7 +343,7 @@ func (s *segmenter) runAudio(u *hub.Unit, at time.Duration) {
 		s.withoutVideo(u, at)
 		return
 	}
-	if at-s.segStart >= s.segmentTarget-s.audio.period()/2 {
+	if at-s.segStart >= s.segmentTarget-s.audio.period()/2 || s.out.overfull() {
 		s.cut(s.audio.end())
 	}
 	s.fill(at)

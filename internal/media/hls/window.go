@@ -18,15 +18,27 @@ type part struct {
 
 // segment is a sequence of parts; its bytes are the parts' bytes.
 type segment struct {
-	msn           uint64 // media sequence number
-	config        *configuration
-	discontinuity bool // its times or tracks don't follow its predecessor's
+	msn           uint64         // media sequence number
+	config        *configuration // with an initialization section that it may be the only one to use
+	discontinuity bool           // its times or tracks don't follow its predecessor's
 	wall          time.Time
 	parts         []*part
 	duration      time.Duration
 	size          int
 	complete      bool
 	lines         segmentLines
+}
+
+// What a part and a segment take beside their media, in bytes: their records
+// and their lines in playlists.
+const (
+	partOverhead    = 400
+	segmentOverhead = 1000
+)
+
+// memory is what the segment takes, in bytes.
+func (s *segment) memory() int {
+	return s.size + len(s.parts)*partOverhead + len(s.config.init) + segmentOverhead
 }
 
 // window is what can be fetched of a stream: the segments that the playlist
@@ -81,7 +93,7 @@ func (w *window) inSegment() bool {
 
 // overfull tells whether the open segment alone takes too much memory.
 func (w *window) overfull() bool {
-	return w.inSegment() && w.segments[len(w.segments)-1].size > w.maxBytes/4
+	return w.inSegment() && w.segments[len(w.segments)-1].memory() > w.maxBytes/4
 }
 
 // raisePartTarget lets parts be that long.
@@ -94,6 +106,7 @@ func (w *window) beginSegment(c *configuration, discontinuity bool, wall time.Ti
 	defer w.mu.Unlock()
 	w.segments = append(w.segments, &segment{msn: w.nextMSN, config: c, wall: wall,
 		discontinuity: discontinuity && w.config != nil})
+	w.bytes += w.segments[len(w.segments)-1].memory()
 	w.nextMSN++
 	w.config = c
 }
@@ -107,7 +120,7 @@ func (w *window) addPart(p *part) {
 	s.parts = append(s.parts, p)
 	s.duration += p.duration
 	s.size += len(p.data)
-	w.bytes += len(p.data)
+	w.bytes += len(p.data) + partOverhead
 	// The number is the duration rounded up, but for the jitter of clocks.
 	w.target = max(w.target, int(math.Ceil(s.duration.Seconds()-0.05)))
 	w.changed = w.changed || w.lowLatency
@@ -140,7 +153,7 @@ func (w *window) dropRemnant() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.bytes -= w.segments[last].size
+	w.bytes -= w.segments[last].memory()
 	w.nextMSN--
 	w.segments = w.segments[:last]
 }
@@ -187,7 +200,7 @@ func (w *window) forget() {
 }
 
 func (w *window) dropFirst() {
-	w.bytes -= w.segments[0].size
+	w.bytes -= w.segments[0].memory()
 	w.segments[0] = nil
 	w.segments = w.segments[1:]
 	w.listed--

@@ -237,7 +237,7 @@ func TestSlowReaderLosesUpToAKeyFrame(t *testing.T) {
 		t.Errorf("%d dropped", got)
 	}
 	// By bytes.
-	send(t, p, picture, true, queueBytes)
+	send(t, p, picture, true, queueBytes-Overhead)
 	send(t, p, picture, false, 1)
 	send(t, p, picture, true, 9)
 	if u, err := r.Next(t.Context()); err != nil || len(u.Data) != 9 {

@@ -66,7 +66,7 @@ func (r *Reader) pop() (u *Unit, ok, end bool) {
 	u = r.queue[r.head]
 	r.queue[r.head] = nil
 	r.head++
-	r.bytes -= len(u.Data)
+	r.bytes -= u.Size()
 	if r.head == len(r.queue) {
 		r.queue, r.head = r.queue[:0], 0
 	}
@@ -79,7 +79,7 @@ func (r *Reader) push(u *Unit) {
 	case r.closed:
 		r.mu.Unlock()
 		return
-	case len(r.queue)-r.head >= queueUnits || r.bytes+len(u.Data) > queueBytes:
+	case len(r.queue)-r.head >= queueUnits || r.bytes+u.Size() > queueBytes:
 		r.dropQueue()
 		r.skipping = true
 	}
@@ -97,7 +97,7 @@ func (r *Reader) push(u *Unit) {
 		r.queue, r.head = r.queue[:n], 0
 	}
 	r.queue = append(r.queue, u)
-	r.bytes += len(u.Data)
+	r.bytes += u.Size()
 	r.mu.Unlock()
 	r.notify()
 }

@@ -60,3 +60,11 @@ type Unit struct {
 	// Arrived is when the last byte of the unit was received.
 	Arrived time.Time
 }
+
+// Overhead is what a unit takes beside its Data, in bytes, wherever it waits:
+// the unit itself, its place in a queue and what allocating rounds up. Without
+// it a stranger's units of a byte each would cost a multiple of what is counted.
+const Overhead = 200
+
+// Size is the memory that the unit takes, in bytes. Bounds count by it.
+func (u *Unit) Size() int { return len(u.Data) + Overhead }

@@ -2,6 +2,7 @@ package rtmp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -86,7 +87,8 @@ func (s *session) media(m message) error {
 }
 
 // aggregate takes audio and video out of an aggregate message: FLV tags whose
-// times count from the message's own.
+// times count from the message's own. Each is copied: a tag that is kept, in a
+// queue or a segment, must not hold on to the whole message.
 func (s *session) aggregate(m message) error {
 	const head, tail = 11, 4
 	var first uint32
@@ -99,10 +101,11 @@ func (s *session) aggregate(m message) error {
 		if i == 0 {
 			first = clock
 		}
-		// The capacity is cut so that nobody can append into the next tag.
-		part := message{kind: b[0], time: m.time + clock - first, body: b[head : head+size : head+size]}
-		if err := s.media(part); err != nil {
-			return err
+		if kind := b[0]; kind == typeVideo || kind == typeAudio {
+			part := message{kind: kind, time: m.time + clock - first, body: bytes.Clone(b[head : head+size])}
+			if err := s.media(part); err != nil {
+				return err
+			}
 		}
 		b = b[min(len(b), head+size+tail):]
 	}

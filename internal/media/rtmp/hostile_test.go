@@ -242,6 +242,41 @@ func TestAbsurdSizesStayBounded(t *testing.T) {
 	g.stillServes(t)
 }
 
+// What is kept of a message is counted by its length, so it must not hold on to
+// the rest of the message.
+func TestSmallPicturesInLargeMessages(t *testing.T) {
+	const filler, messages = 1 << 20, 40
+	picture := []byte{0, 0, 0, 2, 0x65, 0x88}
+	legacy := append([]byte{0x17, 1, 0, 0, 0}, picture...)
+	aggregate := append([]byte{typeVideo, 0, 0, byte(len(legacy)), 0, 0, 0, 0, 0, 0, 0}, legacy...)
+	aggregate = append(aggregate, 0, 0, 0, 0) // the tag's size, which nobody reads
+	aggregate = append(aggregate, 18, filler>>16, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	multitrack := append([]byte("\x96\x11avc1\x00\x00\x00\x09\x00\x00\x00"), picture...)
+	multitrack = append(multitrack, 1, filler>>16, 0, 0)
+	for kind, head := range map[byte][]byte{typeAggregate: aggregate, typeVideo: multitrack} {
+		g := newRig(t, nil)
+		c := onAir(t, g.Addr(), "secret")
+		c.header()
+		body := append(head, make([]byte, filler)...)
+		var w wire
+		w.type0(2, 0, typeSetChunkSize, 4, 0, 0x10, 0, 0)
+		c.raw(w)
+		w = nil
+		w.type0(6, 0, kind, len(body), body[:1<<20]...)
+		w.type3(6, body[1<<20:]...)
+		before := heap()
+		for range messages {
+			c.raw(w)
+		}
+		for _, u := range g.tape.first(t, messages) {
+			require.Equal(t, picture, u.Data)
+		}
+		if after := heap(); after > before {
+			require.Less(t, after-before, uint64(messages*filler/2), "message type %d", kind)
+		}
+	}
+}
+
 func TestConnectionsPerAddress(t *testing.T) {
 	g := newRig(t, func(c *Config) { c.Limits.ConnsPerIP = 3 })
 	var open []*client

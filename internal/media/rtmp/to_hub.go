@@ -51,6 +51,7 @@ func (f *feed) onVideo(clock uint32, body []byte, arrived time.Time) error {
 	if err != nil {
 		return f.refuse(err)
 	}
+	t.data = own(t.data, body)
 	switch t.kind {
 	case tagConfig:
 		return f.videoHeader(t)
@@ -66,6 +67,7 @@ func (f *feed) onAudio(clock uint32, body []byte, arrived time.Time) error {
 	if err != nil {
 		return f.refuse(err)
 	}
+	t.data = own(t.data, body)
 	switch t.kind {
 	case tagConfig:
 		return f.audioHeader(t)
@@ -77,6 +79,15 @@ func (f *feed) onAudio(clock uint32, body []byte, arrived time.Time) error {
 		return f.write(audioClock, clock, &hub.Unit{Track: f.audio, Key: true, Data: t.data, Arrived: arrived}, 0)
 	}
 	return nil
+}
+
+// own copies data that is the lesser part of its message, such as one track of
+// many: whoever keeps it counts its length, but would hold on to the message.
+func own(data, body []byte) []byte {
+	if 2*len(data) < cap(body) {
+		return bytes.Clone(data)
+	}
+	return data
 }
 
 // refuse tells codecs that can't be carried from damage that passes.
