@@ -45,6 +45,14 @@ type process struct {
 // launch starts the command; it is killed at the test's end if it still runs.
 func launch(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
+	p := begin(t, cmd)
+	t.Cleanup(p.kill)
+	return p
+}
+
+// begin starts the command; the caller sees to its end.
+func begin(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
 	p := &process{cmd: cmd, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &p.out, &p.err
 	// What a program leaves behind must not keep us waiting for its output.
@@ -55,7 +63,6 @@ func launch(t testing.TB, cmd *exec.Cmd) *process {
 		_ = cmd.Wait()
 		p.code = cmd.ProcessState.ExitCode()
 	}()
-	t.Cleanup(p.kill)
 	return p
 }
 

@@ -80,7 +80,7 @@ func (s *server) start(t testing.TB) {
 	t.Helper()
 	s.keepLog()
 	began := time.Now()
-	s.process = launch(t, s.command(t))
+	s.process = begin(t, s.command(t)) // until finish
 	until(t, "the server is ready", func() bool {
 		if !s.running() {
 			t.Fatalf("the server ended with code %d:\n%s", s.code, s.err.String())
@@ -132,6 +132,7 @@ func (s *server) said() string {
 func (s *server) finish(t testing.TB) {
 	t.Helper()
 	if s.process != nil && s.running() {
+		defer s.kill() // when it doesn't stop in order
 		if code := s.interrupt(t); code != 0 {
 			t.Errorf("the server stopped with code %d", code)
 		}
