@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gate is a query that can be held back, and tells what it was asked.
-type gate struct {
+// heldQuery is a query that can be held back, and tells what it was asked.
+type heldQuery struct {
 	open  chan struct{}
 	asked chan []int
 }
@@ -20,7 +20,7 @@ type gate struct {
 var errBad = errors.New("one of them is bad")
 
 // query doubles numbers; a negative one makes it fail for all.
-func (g *gate) query(ctx context.Context, in []int) ([]int, error) {
+func (g *heldQuery) query(ctx context.Context, in []int) ([]int, error) {
 	g.asked <- in
 	select {
 	case <-g.open:
@@ -39,9 +39,9 @@ func (g *gate) query(ctx context.Context, in []int) ([]int, error) {
 
 // held makes a batcher whose first query, for 0, is under way and holds back
 // the questions in; the result waits for their answers.
-func held(t *testing.T, in ...int) (g *gate, answers func() map[int]string) {
+func held(t *testing.T, in ...int) (g *heldQuery, answers func() map[int]string) {
 	t.Helper()
-	g = &gate{open: make(chan struct{}), asked: make(chan []int, 100)}
+	g = &heldQuery{open: make(chan struct{}), asked: make(chan []int, 100)}
 	b := &batcher[int, int]{query: g.query}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -86,7 +86,7 @@ func TestOneBadQuestionFailsAlone(t *testing.T) {
 
 func TestWhoGivesUpDoesNotEndTheOthersQuery(t *testing.T) {
 	t.Parallel()
-	g := &gate{open: make(chan struct{}), asked: make(chan []int, 100)}
+	g := &heldQuery{open: make(chan struct{}), asked: make(chan []int, 100)}
 	b := &batcher[int, int]{query: g.query}
 	impatient, giveUp := context.WithCancel(t.Context())
 	left := make(chan error)
