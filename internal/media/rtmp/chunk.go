@@ -32,9 +32,14 @@ const (
 	maxAudio        = 256 << 10
 	maxCommand      = 32 << 10
 	maxControl      = 64
-	// maxAssembling bounds the unfinished messages of all chunk streams together.
-	maxAssembling = 6 << 20
-	growStep      = 16 << 10
+	// maxAssembling bounds the unfinished messages of all chunk streams together,
+	// in bytes; strangersAssembling does so before a publish was accepted.
+	maxAssembling       = 6 << 20
+	strangersAssembling = 64 << 10
+	// growStep is what a message's first byte makes room for. Strangers get
+	// little: they could begin one on each chunk stream and send no more.
+	growStep          = 16 << 10
+	strangersGrowStep = 256
 
 	defaultChunkSize = 128
 	extendedTime     = 0xFFFFFF
@@ -72,8 +77,8 @@ type chunkReader struct {
 	chunkSize  int
 	streams    map[uint32]*chunkStream
 	assembling int // capacity of all unfinished bodies in bytes
-	// media lets audio and video through; before a publish was accepted they
-	// are skipped unread.
+	// media lets audio and video through, and allows more memory; before a
+	// publish was accepted they are skipped unread.
 	media bool
 }
 
@@ -257,8 +262,9 @@ func (c *chunkReader) payload(cs *chunkStream) error {
 		_, err := c.r.Discard(n)
 		return unexpected(err)
 	}
+	most, _ := c.room()
 	for n > 0 {
-		step := min(n, growStep)
+		step := min(n, most)
 		if err := c.grow(cs, step); err != nil {
 			return err
 		}
@@ -272,14 +278,23 @@ func (c *chunkReader) payload(cs *chunkStream) error {
 	return nil
 }
 
+// room is in what steps buffers grow, and what they may take in all, in bytes.
+func (c *chunkReader) room() (step, total int) {
+	if c.media {
+		return growStep, maxAssembling
+	}
+	return strangersGrowStep, strangersAssembling
+}
+
 // grow makes room for n more bytes, which the caller is about to read.
 func (c *chunkReader) grow(cs *chunkStream, n int) error {
 	have := len(cs.body)
 	if have+n <= cap(cs.body) {
 		return nil
 	}
-	size := min(cs.length, max(2*cap(cs.body), have+n, growStep))
-	if c.assembling += size - cap(cs.body); c.assembling > maxAssembling {
+	step, total := c.room()
+	size := min(cs.length, max(2*cap(cs.body), have+n, step))
+	if c.assembling += size - cap(cs.body); c.assembling > total {
 		return errors.New("too many unfinished messages")
 	}
 	grown := make([]byte, have, size)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -275,6 +276,28 @@ func TestSmallPicturesInLargeMessages(t *testing.T) {
 			require.Less(t, after-before, uint64(messages*filler/2), "message type %d", kind)
 		}
 	}
+}
+
+// Nobody knows them yet, so what they begin and don't end must cost little.
+func TestStrangersCostLittle(t *testing.T) {
+	var w wire
+	w.type0(2, 0, typeSetChunkSize, 4, 0, 0, 0, 1)
+	for id := range maxChunkStreams - 1 {
+		w.type0(3+id, 0, typeCommandAMF0, maxCommand, 'x')
+	}
+	c := newChunkReader(bufio.NewReader(bytes.NewReader(w)))
+	_, err := c.next()
+	require.ErrorIs(t, err, io.EOF)
+	require.LessOrEqual(t, c.assembling, maxChunkStreams*strangersGrowStep)
+
+	w = nil
+	w.type0(2, 0, typeSetChunkSize, 4, 0, 0, 0x7F, 0)
+	for id := range 3 {
+		w.type0(3+id, 0, typeCommandAMF0, maxCommand, make([]byte, 0x7F00)...)
+	}
+	c = newChunkReader(bufio.NewReader(bytes.NewReader(w)))
+	_, err = c.next()
+	require.ErrorContains(t, err, "unfinished")
 }
 
 func TestConnectionsPerAddress(t *testing.T) {
