@@ -105,8 +105,12 @@ func (s *Server) addr(i int) net.Addr {
 	return s.listeners[i].Addr()
 }
 
+// stopGrace is how long sessions may take to end when their connections were cut.
+const stopGrace = time.Second
+
 // Stop tells all publishers to go and returns when everything has stopped. When
-// ctx ends first, connections are cut. Idempotent.
+// ctx ends first, connections are cut, and its error is returned a second later
+// at most: a session may still be waiting for its Gate. Idempotent.
 func (s *Server) Stop(ctx context.Context) error {
 	s.cancel()
 	s.closeListeners()
@@ -126,7 +130,12 @@ func (s *Server) Stop(ctx context.Context) error {
 	for _, x := range s.open() {
 		_ = x.conn.Close()
 	}
-	<-done
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case <-done:
+	case <-grace.C:
+	}
 	return ctx.Err()
 }
 

@@ -179,6 +179,33 @@ func TestStopEndsEverything(t *testing.T) {
 	require.Zero(t, g.Stats().Connections)
 }
 
+// stuckDoor never hears the end of a report, as when the database is gone.
+type stuckDoor struct {
+	*door
+	entered, release chan struct{}
+}
+
+func (d *stuckDoor) Unpublish(context.Context, string) {
+	close(d.entered)
+	<-d.release
+}
+
+func TestStopDoesNotWaitForTheGate(t *testing.T) {
+	gate := &stuckDoor{entered: make(chan struct{}), release: make(chan struct{})}
+	g := newRig(t, func(c *Config) {
+		gate.door = c.Gate.(*door)
+		c.Gate = gate
+	})
+	t.Cleanup(func() { close(gate.release) }) // before the rig's own end
+	c := onAir(t, g.Addr(), "secret")
+	c.call("deleteStream", float64(9), nil, float64(1))
+	<-gate.entered
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, g.Stop(ctx), context.Canceled)
+	require.Equal(t, 1, g.Stats().Connections)
+}
+
 func TestPanicEndsOneSessionOnly(t *testing.T) {
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
