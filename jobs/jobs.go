@@ -20,12 +20,8 @@ import (
 	"showfloor/internal/webhook"
 )
 
-// How many jobs run at a time.
-const (
-	defaultWorkers = 16
-	// deliveryWorkers wait for other people's servers most of the time.
-	deliveryWorkers = 250
-)
+// defaultWorkers is how many jobs run at a time, deliveries apart.
+const defaultWorkers = 16
 
 // retentionEvery is how often old rows are looked for.
 const retentionEvery = time.Hour
@@ -72,7 +68,7 @@ func (c Config) River() *river.Config {
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			river.QueueDefault: {MaxWorkers: defaultWorkers},
-			event.Queue:        {MaxWorkers: deliveryWorkers},
+			event.Queue:        {MaxWorkers: webhook.Workers},
 		},
 		PeriodicJobs: []*river.PeriodicJob{
 			river.NewPeriodicJob(river.PeriodicInterval(retentionEvery), func() (river.JobArgs, *river.InsertOpts) {

@@ -43,26 +43,35 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 	case d.NextAttemptAt != nil && d.NextAttemptAt.After(now):
 		return *d.NextAttemptAt, nil
 	}
-	o, err := s.send(ctx, d)
-	if err != nil {
-		return time.Time{}, err
+	o, again, err := s.send(ctx, d)
+	if err != nil || !again.IsZero() {
+		return again, err
 	}
 	return s.record(ctx, d, o)
 }
 
-// send makes the attempt.
-func (s *Service) send(ctx context.Context, d db.ListDeliveriesForAttemptRow) (outcome, error) {
+// send makes the attempt. When the tenant or the endpoint has too many under way
+// it makes none and returns when to ask again.
+func (s *Service) send(ctx context.Context, d db.ListDeliveriesForAttemptRow) (o outcome, again time.Time, err error) {
 	secret, err := s.config.Box.Open(d.Secret, sealContext(d.EndpointID))
 	if err != nil {
-		return outcome{}, fmt.Errorf("open secret of %s: %w", d.EndpointID, err)
+		return outcome{}, time.Time{}, fmt.Errorf("open secret of %s: %w", d.EndpointID, err)
 	}
-	o := s.attempt(ctx, d.URL, message{DeliveryID: d.ID, EventID: d.EventID, Event: d.Event, Secret: string(secret), Body: d.Payload})
+	leave, wait, err := s.limit.enter(ctx, d.TenantID, d.EndpointID)
+	switch {
+	case err != nil:
+		return outcome{}, time.Time{}, fmt.Errorf("wait for room: %w", err)
+	case leave == nil:
+		return outcome{}, s.config.Now().Add(wait), nil
+	}
+	defer leave()
+	o = s.attempt(ctx, d.URL, message{DeliveryID: d.ID, EventID: d.EventID, Event: d.Event, Secret: string(secret), Body: d.Payload})
 	if ctx.Err() != nil && o.failure != "" {
 		// We are shutting down: this says nothing about the endpoint.
-		return outcome{}, fmt.Errorf("attempt: %w", ctx.Err())
+		return outcome{}, time.Time{}, fmt.Errorf("attempt: %w", ctx.Err())
 	}
 	s.config.Observe(observed(o), o.took)
-	return o, nil
+	return o, time.Time{}, nil
 }
 
 // closed says why nothing is delivered to the endpoint any more; empty while

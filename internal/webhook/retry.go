@@ -70,9 +70,9 @@ func (s *Service) Redeliver(ctx context.Context, deliveryID string) (again time.
 	case account.CheckTenant(d.TenantStatus) != nil:
 		return s.config.Now().Add(suspendedPause), nil
 	}
-	o, err := s.send(ctx, d)
-	if err != nil {
-		return time.Time{}, err
+	o, again, err := s.send(ctx, d)
+	if err != nil || !again.IsZero() {
+		return again, err
 	}
 	return time.Time{}, s.recordRetry(ctx, d, o)
 }

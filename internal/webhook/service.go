@@ -34,6 +34,7 @@ type Config struct {
 type Service struct {
 	config     Config
 	client     *http.Client
+	limit      *limiter
 	load       batcher[string, *db.ListDeliveriesForAttemptRow]
 	recordLone batcher[db.RecordAttemptParams, bool]
 }
@@ -46,7 +47,7 @@ func New(c Config) *Service {
 	if c.Observe == nil {
 		c.Observe = func(string, time.Duration) {}
 	}
-	s := &Service{config: c, client: newClient(c.AllowPrivate)}
+	s := &Service{config: c, client: newClient(c.AllowPrivate), limit: newLimiter()}
 	s.load.query, s.recordLone.query = s.loadDeliveries, s.recordLoneAttempts
 	return s
 }
