@@ -41,8 +41,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if err != nil {
 		return refuse(http.StatusForbidden, "invalid_playback_token", "The playback address is not valid.")
 	}
-	now := s.config.Now()
-	if expired := !expiresAt.IsZero() && !now.Before(expiresAt); expired && t.playlist() {
+	if !t.playlist() && !expiresAt.IsZero() {
+		expiresAt = expiresAt.Add(s.config.ExpiryGrace)
+	}
+	if !expiresAt.IsZero() && !s.config.Now().Before(expiresAt) {
 		return refuse(http.StatusForbidden, "playback_token_expired", "The playback address has expired.")
 	}
 	if t.kind == indexFile {

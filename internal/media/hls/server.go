@@ -22,9 +22,12 @@ type Config struct {
 	// Authorize tells which stream a playback token is for and when it
 	// expires (zero: never). An error refuses the token. A token that has
 	// expired is to be returned without an error: the server refuses it for
-	// playlists alone, so that a player isn't cut off within a segment that it
-	// has already been told of, but ends at its next playlist load.
+	// playlists at once and for media after ExpiryGrace.
 	Authorize func(token string) (streamID string, expiresAt time.Time, err error)
+	// ExpiryGrace is for how long an expired token still opens media files, so
+	// that a player can finish what its last playlist named; 30 s, which is
+	// more than a playlist lists.
+	ExpiryGrace time.Duration
 	// Linger is how long playlists and segments of an ended stream can still
 	// be fetched; 60 s.
 	Linger time.Duration
@@ -53,12 +56,14 @@ func (c Config) withDefaults() Config {
 	set(&c.MaxBytes, 64<<20)
 	set(&c.MaxBlocked, 10_000)
 	set(&c.MaxViewers, 100_000)
-	if c.Linger <= 0 {
-		c.Linger = time.Minute
+	setTime := func(d *time.Duration, standard time.Duration) {
+		if *d <= 0 {
+			*d = standard
+		}
 	}
-	if c.WriteTimeout <= 0 {
-		c.WriteTimeout = 30 * time.Second
-	}
+	setTime(&c.ExpiryGrace, 30*time.Second)
+	setTime(&c.Linger, time.Minute)
+	setTime(&c.WriteTimeout, 30*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -323,6 +323,12 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("expired, %s: %d %s", file, a.status, a.body)
 		}
 	}
+	s.expires = time.Now().Add(-31 * time.Second)
+	for _, file := range []string{"live.m3u8", "seg9.mp4", "init0.mp4", "part97.mp4"} {
+		if a := s.do("GET", "/live/old/"+s.run+"/"+file); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
+			t.Errorf("long expired, %s: %d %s", file, a.status, a.body)
+		}
+	}
 	if a := s.do("GET", "/live/old/index.m3u8"); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
 		t.Errorf("expired: %d %s", a.status, a.body)
 	}
