@@ -28,7 +28,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		h.Set("Allow", "GET, HEAD, OPTIONS")
-		refuse(http.StatusMethodNotAllowed, "method_not_allowed", "Media can only be read.").write(w)
+		refuse(http.StatusMethodNotAllowed, "method_not_allowed", "media can only be read; the Allow header lists how").write(w)
 	}
 }
 
@@ -39,13 +39,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	streamID, expiresAt, err := s.config.Authorize(t.token)
 	if err != nil {
-		return refuse(http.StatusForbidden, "invalid_playback_token", "The playback address is not valid.")
+		return refuse(http.StatusForbidden, "invalid_playback_token", "the playback URL is not valid")
 	}
 	if !t.playlist() && !expiresAt.IsZero() {
 		expiresAt = expiresAt.Add(s.config.ExpiryGrace)
 	}
 	if !expiresAt.IsZero() && !s.config.Now().Before(expiresAt) {
-		return refuse(http.StatusForbidden, "playback_token_expired", "The playback address has expired.")
+		return refuse(http.StatusForbidden, "playback_token_expired", "the playback URL has expired; ask for another one")
 	}
 	if t.kind == indexFile {
 		return s.serveIndex(w, r, streamID)
@@ -65,8 +65,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 		}
 		out.media([]*part{{data: data}}, t)
 	case segmentFile:
-		parts, ok := m.window.segment(t.number)
-		if !ok {
+		parts, next := m.window.segment(t.number)
+		switch {
+		case parts == nil && t.number >= next:
+			return notYet()
+		case parts == nil:
 			return notFound()
 		}
 		out.media(parts, t)
@@ -81,14 +84,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 func (s *Server) serveIndex(w http.ResponseWriter, r *http.Request, streamID string) *refusal {
 	m := s.newest(streamID)
 	if m == nil {
-		return refuse(http.StatusNotFound, "stream_not_live", "The stream is not live.")
+		return refuse(http.StatusNotFound, "stream_not_live", "the stream is not live")
 	}
 	st, p := s.wait(r.Context(), m, func(st *state) bool { return st.sealed || len(st.counts) > 0 && st.multivariant != nil })
 	if p != nil {
 		return p
 	}
 	if st.multivariant == nil {
-		return refuse(http.StatusNotFound, "stream_not_live", "The stream ended before anything could be played.")
+		return refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
 	body := make([]byte, 0, len(st.multivariant)+64)
 	body = append(body, st.multivariant...)
@@ -104,7 +107,7 @@ func (s *Server) serveIndex(w http.ResponseWriter, r *http.Request, streamID str
 func (s *Server) servePlaylist(o *output, m *muxer) *refusal {
 	q, ok := parseReload(o.r.URL.RawQuery)
 	if !ok {
-		return refuse(http.StatusBadRequest, "bad_reload", "_HLS_msn and _HLS_part must be numbers, and _HLS_skip YES or v2.")
+		return refuse(http.StatusBadRequest, "bad_reload", "_HLS_msn and _HLS_part must be numbers, and _HLS_skip YES or v2")
 	}
 	if q.viewer != "" {
 		m.viewers.enter(q.viewer, s.config.Now())
@@ -113,7 +116,7 @@ func (s *Server) servePlaylist(o *output, m *muxer) *refusal {
 	st := m.state.Load()
 	if q.blocking {
 		if st.tooFar(q.msn, q.part) {
-			return refuse(http.StatusBadRequest, "too_far_ahead", "The playlist will not get there for long.")
+			return refuse(http.StatusBadRequest, "too_far_ahead", "the playlist will not get there for long")
 		}
 		var p *refusal
 		if st, p = s.wait(o.r.Context(), m, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
@@ -159,7 +162,10 @@ func (s *Server) servePart(o *output, m *muxer, t target) *refusal {
 			return problem
 		}
 	}
-	if p == nil {
+	switch {
+	case p == nil && t.number >= next:
+		return notYet()
+	case p == nil:
 		return notFound()
 	}
 	o.media([]*part{p}, t)
@@ -175,7 +181,7 @@ func (s *Server) wait(ctx context.Context, m *muxer, ready func(*state) bool) (*
 	}
 	if m.blocked.Add(1) > int64(s.config.MaxBlocked) {
 		m.blocked.Add(-1)
-		return nil, refuse(http.StatusServiceUnavailable, "overloaded", "Too many players wait for this stream.")
+		return nil, refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for this stream")
 	}
 	defer m.blocked.Add(-1)
 	timer := time.NewTimer(3 * st.target)
@@ -187,9 +193,9 @@ func (s *Server) wait(ctx context.Context, m *muxer, ready func(*state) bool) (*
 				return st, nil
 			}
 		case <-timer.C:
-			return nil, refuse(http.StatusServiceUnavailable, "no_news", "The stream brings nothing new at the moment.")
+			return nil, refuse(http.StatusServiceUnavailable, "no_news", "the stream brings nothing new at the moment")
 		case <-ctx.Done():
-			return nil, refuse(http.StatusServiceUnavailable, "gone", "The request was given up.")
+			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
 		}
 	}
 }

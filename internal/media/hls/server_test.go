@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -306,7 +307,11 @@ func TestRefusals(t *testing.T) {
 		if a.status != want {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
-		if a.status >= 400 && (a.header.Get("Content-Type") != "application/problem+json" || a.header.Get("Cache-Control") != "max-age=1" ||
+		caching := "max-age=1"
+		if strings.HasSuffix(path, "seg1000.mp4") || strings.HasSuffix(path, "part5000.mp4") {
+			caching = "no-store" // may be there in a moment
+		}
+		if a.status >= 400 && (a.header.Get("Content-Type") != "application/problem+json" || a.header.Get("Cache-Control") != caching ||
 			!strings.Contains(a.body, `"status":`+strconv.Itoa(want)) || a.header.Get("Access-Control-Allow-Origin") != "*") {
 			t.Errorf("%s: %v %s", path, a.header, a.body)
 		}
@@ -334,6 +339,35 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A segment that is being made must not be kept from players by a cache that
+// was asked for it too early.
+func TestNextSegmentIsNotCachedAsMissing(t *testing.T) {
+	s := newTheatre(t)
+	w := s.hls.newest("a").window
+	_, next := w.segment(0)
+	if last := w.segments[len(w.segments)-1]; last.complete || last.msn != next {
+		t.Fatalf("segment %d comes next, %d is being made", next, last.msn)
+	}
+	a := s.do("GET", s.base+"seg"+strconv.FormatUint(next, 10)+".mp4")
+	if a.status != 404 || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	s.get(s.base + "seg" + strconv.FormatUint(next-1, 10) + ".mp4")
+}
+
+// Players' errors have the form of all the API's errors.
+func TestRefusalIsAProblem(t *testing.T) {
+	s := newTheatre(t)
+	w := httptest.NewRecorder()
+	w.Header().Set("X-Request-Id", "req_7")
+	s.hls.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/live/forged/index.m3u8", nil))
+	want := `{"type":"about:blank","title":"Forbidden","status":403,"code":"invalid_playback_token",` +
+		`"message":"the playback URL is not valid","requestId":"req_7"}`
+	if got := strings.TrimSpace(w.Body.String()); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestBlockedRequestsAreBounded(t *testing.T) {
 	s := newStudio(t, Config{MaxBlocked: 2})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -344,7 +378,7 @@ func TestBlockedRequestsAreBounded(t *testing.T) {
 		go func() { results <- s.do("GET", media+"&_HLS_msn=5") }()
 	}
 	eventually(t, "two blocked requests", func() bool { return s.hls.Stats().Blocked == 2 })
-	if a := s.do("GET", media+"&_HLS_msn=5"); a.status != 503 || !strings.Contains(a.body, "overloaded") {
+	if a := s.do("GET", media+"&_HLS_msn=5"); a.status != 503 || !strings.Contains(a.body, "overloaded") || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	p.Close()

@@ -214,16 +214,21 @@ func (w *window) seal() {
 	w.sealed, w.changed = true, true
 }
 
-// segment finds a complete segment's parts.
-func (w *window) segment(msn uint64) ([]*part, bool) {
+// segment finds a complete segment's parts; next is the number of the segment
+// that is complete next.
+func (w *window) segment(msn uint64) (parts []*part, next uint64) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
+	next = w.nextMSN
+	if w.inSegment() {
+		next--
+	}
 	for _, s := range w.segments {
 		if s.msn == msn && s.complete {
-			return s.parts, true
+			return s.parts, next
 		}
 	}
-	return nil, false
+	return nil, next
 }
 
 // part finds a part; next is the number of the part that comes next.

@@ -1,0 +1,54 @@
+package hls
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// refusal is an answer that is not media, in the shape that all the API's
+// problems have (RFC 9457).
+type refusal struct {
+	Type      string `json:"type"`
+	Title     string `json:"title"`
+	Status    int    `json:"status"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	RequestID string `json:"requestId"`
+
+	passing bool // another answer may come at any moment
+}
+
+func refuse(status int, code, message string) *refusal {
+	return &refusal{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Message: message,
+		passing: status == http.StatusServiceUnavailable}
+}
+
+func notFound() *refusal {
+	return refuse(http.StatusNotFound, "not_found", "there is no such file, or no longer")
+}
+
+// notYet is notFound for a file that may be there in a moment.
+func notYet() *refusal {
+	p := refuse(http.StatusNotFound, "not_found", "there is no such file yet")
+	p.passing = true
+	return p
+}
+
+// write sends the refusal. Unless it passes it may be cached for a second, so
+// that a crowd that asks for something wrong costs little. The request's id is
+// the one that the response's header has been given.
+func (p *refusal) write(w http.ResponseWriter) {
+	h := w.Header()
+	p.RequestID = h.Get("X-Request-Id")
+	body, err := json.Marshal(p)
+	if err != nil {
+		return // unreachable: strings and a number
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "max-age=1")
+	if p.passing {
+		h.Set("Cache-Control", "no-store")
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(body, '\n')) // a viewer that has gone doesn't matter
+}
