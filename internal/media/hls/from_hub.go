@@ -38,10 +38,11 @@ type muxer struct {
 	fps      float64 // newest picture rate, to announce
 }
 
-func newMuxer(s *hub.Stream, c Config) *muxer {
+func newMuxer(s *hub.Stream, c Config, shared *budget) *muxer {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	m := &muxer{run: hex.EncodeToString(id[:]), stream: s, window: newWindow(s.LowLatency, c.MaxBytes)}
+	m := &muxer{run: hex.EncodeToString(id[:]), stream: s,
+		window: newWindow(s.LowLatency, c.MaxBytes, shared)}
 	pieces, segments := standardPiece, standardSegment
 	if s.LowLatency {
 		pieces, segments = partTarget, segmentTarget

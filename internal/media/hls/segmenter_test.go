@@ -23,7 +23,7 @@ type bench struct {
 
 func newBench(t testing.TB, lowLatency bool) *bench {
 	t.Helper()
-	w := newWindow(lowLatency, math.MaxInt)
+	w := newWindow(lowLatency, math.MaxInt, &budget{total: math.MaxInt64})
 	w.listFor, w.keepFor = time.Hour, time.Hour
 	pieces, segments := standardPiece, standardSegment
 	if lowLatency {

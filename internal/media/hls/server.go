@@ -34,6 +34,12 @@ type Config struct {
 	// MaxBytes bounds the media kept in memory for each stream; 64 MiB. A
 	// stream that needs more keeps less of its past.
 	MaxBytes int
+	// TotalBytes is to bound the media kept in memory for all streams; 2 GiB.
+	// While they need more, the largest streams keep less of their past, down
+	// to the three target durations that a playlist must list, and those that
+	// have ended go after a quarter of Linger. It is exceeded when the streams
+	// on air need more than that.
+	TotalBytes int
 	// MaxBlocked bounds the requests that wait on one stream; 10000. Further
 	// ones are refused with 503.
 	MaxBlocked int
@@ -54,6 +60,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	set(&c.MaxBytes, 64<<20)
+	set(&c.TotalBytes, 2<<30)
 	set(&c.MaxBlocked, 10_000)
 	set(&c.MaxViewers, 100_000)
 	setTime := func(d *time.Duration, standard time.Duration) {
@@ -92,6 +99,7 @@ type Server struct {
 	ctx    context.Context
 	work   sync.WaitGroup
 	zip    compressor
+	budget budget
 
 	mu     sync.RWMutex
 	muxers map[string][]*muxer // by stream, the newest last
@@ -101,6 +109,7 @@ type Server struct {
 // New starts a server. It must be closed.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), muxers: map[string][]*muxer{}}
+	s.budget.total = int64(s.config.TotalBytes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work.Go(s.housekeeping)
 	return s
@@ -113,7 +122,7 @@ func (s *Server) Open(stream *hub.Stream) {
 	if s.closed {
 		return
 	}
-	m := newMuxer(stream, s.config)
+	m := newMuxer(stream, s.config, &s.budget)
 	s.muxers[stream.StreamID] = append(s.muxers[stream.StreamID], m)
 	done := stream.Hold()
 	reader := stream.Subscribe()
@@ -191,12 +200,20 @@ func (s *Server) housekeeping() {
 
 // sweep forgets players that have gone and streams that ended long ago.
 func (s *Server) sweep(now time.Time) {
+	linger := s.config.Linger
+	if s.budget.exceeded() {
+		linger /= 4
+	}
 	s.mu.Lock()
 	var live []*muxer
 	for id, list := range s.muxers {
 		list = slices.DeleteFunc(list, func(m *muxer) bool {
 			ended := m.ended.Load()
-			return ended != 0 && now.Sub(time.Unix(0, ended)) > s.config.Linger
+			if ended == 0 || now.Sub(time.Unix(0, ended)) <= linger {
+				return false
+			}
+			m.window.release()
+			return true
 		})
 		if len(list) == 0 {
 			delete(s.muxers, id)

@@ -49,6 +49,7 @@ type window struct {
 	listFor    time.Duration // at least so much is listed
 	keepFor    time.Duration // so much stays behind the listed
 	maxBytes   int
+	budget     *budget // shared with the other windows
 
 	mu              sync.RWMutex
 	segments        []*segment // by age; the last one may be open
@@ -76,8 +77,9 @@ const (
 // target durations.
 const leadingGaps = 3
 
-func newWindow(lowLatency bool, maxBytes int) *window {
-	w := &window{lowLatency: lowLatency, maxBytes: maxBytes, target: standardTarget,
+func newWindow(lowLatency bool, maxBytes int, shared *budget) *window {
+	shared.windows.Add(1)
+	w := &window{lowLatency: lowLatency, maxBytes: maxBytes, budget: shared, target: standardTarget,
 		listFor: 20 * time.Second, keepFor: 4 * time.Second}
 	if lowLatency {
 		w.target, w.listFor, w.keepFor = lowLatencyTarget, 14*time.Second, 6*time.Second
@@ -106,7 +108,7 @@ func (w *window) beginSegment(c *configuration, discontinuity bool, wall time.Ti
 	defer w.mu.Unlock()
 	w.segments = append(w.segments, &segment{msn: w.nextMSN, config: c, wall: wall,
 		discontinuity: discontinuity && w.config != nil})
-	w.bytes += w.segments[len(w.segments)-1].memory()
+	w.account(w.segments[len(w.segments)-1].memory())
 	w.nextMSN++
 	w.config = c
 }
@@ -120,7 +122,7 @@ func (w *window) addPart(p *part) {
 	s.parts = append(s.parts, p)
 	s.duration += p.duration
 	s.size += len(p.data)
-	w.bytes += len(p.data) + partOverhead
+	w.account(len(p.data) + partOverhead)
 	// The number is the duration rounded up, but for the jitter of clocks.
 	w.target = max(w.target, int(math.Ceil(s.duration.Seconds()-0.05)))
 	w.changed = w.changed || w.lowLatency
@@ -153,7 +155,7 @@ func (w *window) dropRemnant() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.bytes -= w.segments[last].memory()
+	w.account(-w.segments[last].memory())
 	w.nextMSN--
 	w.segments = w.segments[:last]
 }
@@ -180,9 +182,10 @@ func (w *window) skipFirst() {
 }
 
 // forget frees what nobody should need any more, and the oldest segments when
-// the stream takes more memory than it may.
+// the stream takes more memory than it may. Its own limit is strict; for the
+// sake of the other streams it gives up what players can do without.
 func (w *window) forget() {
-	for w.bytes > w.maxBytes && len(w.segments) > 1 {
+	for w.bytes > w.maxBytes && len(w.segments) > 1 || w.bytes > w.budget.share() && w.dispensable() {
 		if w.listed == 0 {
 			w.skipFirst()
 			w.changed = true
@@ -199,8 +202,37 @@ func (w *window) forget() {
 	}
 }
 
+// dispensable tells whether the list would remain long enough, by the standard,
+// without the oldest segment.
+func (w *window) dispensable() bool {
+	if w.listed > 0 || len(w.segments) == 0 {
+		return w.listed > 0
+	}
+	rest := time.Duration(0)
+	for _, s := range w.segments[1:] {
+		if s.complete {
+			rest += s.duration
+		}
+	}
+	return rest >= 3*time.Duration(w.target)*time.Second
+}
+
+// account notes that the window takes so many bytes more.
+func (w *window) account(n int) {
+	w.bytes += n
+	w.budget.used.Add(int64(n))
+}
+
+// release gives the memory back when nobody can find the window any more.
+func (w *window) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.account(-w.bytes)
+	w.budget.windows.Add(-1)
+}
+
 func (w *window) dropFirst() {
-	w.bytes -= w.segments[0].memory()
+	w.account(-w.segments[0].memory())
 	w.segments[0] = nil
 	w.segments = w.segments[1:]
 	w.listed--
