@@ -9,18 +9,19 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
-	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 )
 
 const (
 	// attemptTimeout covers connecting, sending and the answer.
 	attemptTimeout = 15 * time.Second
+	// connectTimeout is for the connection, and then for TLS.
+	connectTimeout = 10 * time.Second
 	// keptBody is how much of an answer is kept for the tenant to read, in bytes.
 	keptBody = 4 << 10
+	// keptFailure is how long a failure's words may be, in bytes.
+	keptFailure = 500
 	// readBody is how much is read at most, to leave the connection reusable.
 	readBody = 64 << 10
 )
@@ -32,7 +33,7 @@ var errPrivate = errors.New("the address is private or reserved; webhooks go to 
 // allowed, connects to public addresses only. The address is checked after
 // resolution, on the socket, so that no name can be turned around in between.
 func newClient(allowPrivate bool) *http.Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	if !allowPrivate {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			ap, err := netip.ParseAddrPort(address)
@@ -51,7 +52,7 @@ func newClient(allowPrivate bool) *http.Client {
 			MaxIdleConns:           512,
 			MaxIdleConnsPerHost:    256,
 			IdleConnTimeout:        60 * time.Second,
-			TLSHandshakeTimeout:    10 * time.Second,
+			TLSHandshakeTimeout:    connectTimeout,
 			DisableCompression:     true,
 			MaxResponseHeaderBytes: 64 << 10,
 		},
@@ -111,10 +112,12 @@ type outcome struct {
 }
 
 // attempt makes one POST. It never returns an error: a failure is an outcome.
+// Whatever the endpoint does, the outcome's texts are such as can be recorded.
 func (s *Service) attempt(ctx context.Context, target string, m message) outcome {
 	start := s.config.Now()
 	o := s.post(ctx, target, m)
 	o.took = s.config.Now().Sub(start)
+	o.failure = clean([]byte(o.failure), keptFailure)
 	return o
 }
 
@@ -134,7 +137,7 @@ func (s *Service) post(ctx context.Context, target string, m message) outcome {
 	if err == nil {
 		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, readBody))
 	}
-	o := outcome{status: new(int32(resp.StatusCode)), body: new(readable(body)), gone: resp.StatusCode == http.StatusGone}
+	o := outcome{status: new(int32(resp.StatusCode)), body: new(clean(body, keptBody)), gone: resp.StatusCode == http.StatusGone}
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		o.failure = fmt.Sprintf("answered %d: redirects are not followed", resp.StatusCode)
@@ -144,56 +147,4 @@ func (s *Service) post(ctx context.Context, target string, m message) outcome {
 		o.failure = describe(err)
 	}
 	return o
-}
-
-// describe puts a transport error into words, without our own addresses.
-func describe(err error) string {
-	var dns *net.DNSError
-	switch {
-	case errors.Is(err, errPrivate):
-		return errPrivate.Error()
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
-		return fmt.Sprintf("no answer within %d seconds", int(attemptTimeout.Seconds()))
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "connection refused"
-	case errors.As(err, &dns):
-		return "the host name can't be resolved"
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return "the connection was closed before an answer came"
-	}
-	return "the request failed: " + cause(err).Error()
-}
-
-// cause leaves out what the transport wraps around an error: the tenant's URL
-// and the addresses of both ends.
-func cause(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		err = op.Err
-	}
-	return err
-}
-
-// readable makes text of an answer's first bytes that the database can hold:
-// what is no text is replaced, and the result cut to keptBody again.
-func readable(b []byte) string {
-	text := strings.ToValidUTF8(string(whole(b, keptBody)), "\uFFFD")
-	return string(whole([]byte(strings.ReplaceAll(text, "\x00", "\uFFFD")), keptBody))
-}
-
-// whole cuts b to limit bytes, and off a character that the cut has split.
-func whole(b []byte, limit int) []byte {
-	cut := len(b) >= limit
-	b = b[:min(len(b), limit)]
-	for i := 1; cut && i < utf8.UTFMax && i <= len(b); i++ {
-		if start := b[len(b)-i]; utf8.RuneStart(start) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return b[:len(b)-i]
-			}
-			break
-		}
-	}
-	return b
 }

@@ -2,12 +2,16 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,7 +49,7 @@ func TestPublicAddresses(t *testing.T) {
 	require.False(t, public(netip.Addr{}))
 }
 
-func TestReadableKeepsWhatTheDatabaseCanHold(t *testing.T) {
+func TestCleanKeepsWhatTheDatabaseCanHold(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"empty": "", "text": "ok", "umlauts": "grüß dich", "NUL": "a\x00b", "binary": "\xff\xfe\x00\x01", "cut inside": "ab\xe2\x82",
@@ -54,22 +58,23 @@ func TestReadableKeepsWhatTheDatabaseCanHold(t *testing.T) {
 		"cut inside at the end": strings.Repeat("a", keptBody-2) + "\xe2\x82",
 		"multi-byte":            strings.Repeat("€", keptBody/3),
 	} {
-		got := readable([]byte(body))
+		got := clean([]byte(body), keptBody)
 		require.True(t, utf8.ValidString(got), name)
 		require.NotContains(t, got, "\x00", name)
 		require.LessOrEqual(t, len(got), keptBody, name)
 	}
-	require.Equal(t, "grüß", readable([]byte("grüß")))
-	require.Equal(t, strings.Repeat("a", keptBody-2), readable([]byte(strings.Repeat("a", keptBody-2)+"\xe2\x82")), "no half character")
-	require.Equal(t, "a\uFFFDb", readable([]byte("a\x00b")))
+	require.Equal(t, "grüß", clean([]byte("grüß"), keptBody))
+	require.Equal(t, strings.Repeat("a", keptBody-2), clean([]byte(strings.Repeat("a", keptBody-2)+"\xe2\x82"), keptBody), "no half character")
+	require.Equal(t, "a\uFFFDb", clean([]byte("a\x00b"), keptBody))
 }
 
-func FuzzReadable(f *testing.F) {
+func FuzzClean(f *testing.F) {
 	f.Add([]byte("a\x00\xff"))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		body = body[:min(len(body), keptBody)]
-		if got := readable(body); !utf8.ValidString(got) || strings.ContainsRune(got, 0) || len(got) > keptBody {
-			t.Fatalf("%q became %q", body, got)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, limit := range []int{keptBody, keptFailure, 5} {
+			if got := clean(raw, limit); !utf8.ValidString(got) || strings.ContainsRune(got, 0) || len(got) > limit {
+				t.Fatalf("%q became %q", raw, got)
+			}
 		}
 	})
 }
@@ -88,6 +93,14 @@ func TestDescribeShowsNothingOfOurs(t *testing.T) {
 		"reset":       {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, "closed before an answer"},
 		"broken pipe": {&net.OpError{Op: "write", Err: syscall.EPIPE}, ""},
 		"unreachable": {&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}, "unreachable"},
+		"slow TLS":    {&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "no connection within 10 seconds"},
+		"host":        {x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"10.1.1.1"}}, Host: "10.1.1.1"}, "TLS: the certificate is for another host"},
+		"unknown":     {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, "TLS: the certificate is signed by an unknown authority"},
+		"expired":     {x509.CertificateInvalidError{Reason: x509.Expired, Detail: "10.1.1.1"}, "TLS: the certificate has expired"},
+		"bad":         {x509.CertificateInvalidError{Reason: x509.TooManyIntermediates}, "TLS: the certificate is not valid"},
+		"no TLS":      {tls.RecordHeaderError{Msg: "10.1.1.1"}, "TLS: the endpoint doesn't speak TLS"},
+		"alert":       {&net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")}, "TLS: handshake failure"},
+		"twice":       {fmt.Errorf("broken: %w", &net.OpError{Op: "a", Err: &net.OpError{Op: "b", Addr: &net.TCPAddr{IP: net.IPv4(10, 1, 1, 1)}, Err: errors.New("odd")}}), "failed: odd"},
 		"other":       {errors.New("malformed HTTP response"), "malformed"},
 	} {
 		if op, ok := errors.AsType[*net.OpError](c.err); ok {

@@ -42,7 +42,9 @@ type limiter struct {
 	endpoints map[string]*lane
 }
 
-func newLimiter() *limiter { return &limiter{tenants: map[string]*lane{}, endpoints: map[string]*lane{}} }
+func newLimiter() *limiter {
+	return &limiter{tenants: map[string]*lane{}, endpoints: map[string]*lane{}}
+}
 
 // lane is what one tenant or one endpoint has under way.
 type lane struct {

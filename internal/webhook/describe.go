@@ -1,0 +1,106 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// describe puts a transport error into words, without our own addresses.
+func describe(err error) string {
+	var dns *net.DNSError
+	var network net.Error
+	switch {
+	case errors.Is(err, errPrivate):
+		return errPrivate.Error()
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+		return fmt.Sprintf("no answer within %d seconds", int(attemptTimeout.Seconds()))
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.As(err, &dns):
+		return "the host name can't be resolved"
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return "the connection was closed before an answer came"
+	case errors.As(err, &network) && network.Timeout():
+		return fmt.Sprintf("no connection within %d seconds", int(connectTimeout.Seconds()))
+	}
+	if words := describeTLS(err); words != "" {
+		return "TLS: " + words
+	}
+	return "the request failed: " + cause(err).Error()
+}
+
+// describeTLS is empty when the error has nothing to do with TLS. The
+// certificate's own text is left out: it may be long, and anything.
+func describeTLS(err error) string {
+	var (
+		host      x509.HostnameError
+		authority x509.UnknownAuthorityError
+		invalid   x509.CertificateInvalidError
+		unproven  *tls.CertificateVerificationError
+		record    tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &host):
+		return "the certificate is for another host"
+	case errors.As(err, &authority):
+		return "the certificate is signed by an unknown authority"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the certificate has expired or is not valid yet"
+	case errors.As(err, &invalid), errors.As(err, &unproven):
+		return "the certificate is not valid"
+	case errors.As(err, &record):
+		return "the endpoint doesn't speak TLS"
+	}
+	words, isTLS := strings.CutPrefix(cause(err).Error(), "tls: ")
+	if !isTLS {
+		return ""
+	}
+	return words
+}
+
+// cause leaves out what the transport wraps around an error: the tenant's URL
+// and the addresses of both ends.
+func cause(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	for {
+		op, ok := errors.AsType[*net.OpError](err)
+		if !ok || op.Err == nil {
+			return err
+		}
+		err = op.Err
+	}
+}
+
+// clean makes text of a stranger's bytes that the database can hold, as text and
+// within JSON: what is no text is replaced, and the result cut to limit bytes on
+// a character's boundary.
+func clean(b []byte, limit int) string {
+	text := strings.ToValidUTF8(string(whole(b, limit)), "\uFFFD")
+	return string(whole([]byte(strings.ReplaceAll(text, "\x00", "\uFFFD")), limit))
+}
+
+// whole cuts b to limit bytes, and off a character that the cut has split.
+func whole(b []byte, limit int) []byte {
+	cut := len(b) >= limit
+	b = b[:min(len(b), limit)]
+	for i := 1; cut && i < utf8.UTFMax && i <= len(b); i++ {
+		if start := b[len(b)-i]; utf8.RuneStart(start) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
