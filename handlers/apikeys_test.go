@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,7 @@ func TestAPIKeyIsShownOnceAndWorks(t *testing.T) {
 	var made api.APIKey
 	created := owner.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "Backend"})
 	created.Into(t, 201, &made)
-	require.Regexp(t, regexp.MustCompile(`^sk_live_[0-9A-Za-z]{32}$`), *made.Key)
+	require.Regexp(t, `^sk_live_[0-9A-Za-z]{32}$`, *made.Key)
 	require.Equal(t, "sk_live_", made.Prefix)
 	require.True(t, strings.HasSuffix(*made.Key, made.Last4))
 	require.Len(t, made.Last4, 4)

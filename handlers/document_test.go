@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +62,7 @@ func TestDocumentStyle(t *testing.T) {
 	used := map[string]bool{}
 	ids := map[string]bool{}
 	for _, op := range operations(t) {
-		require.Regexp(t, regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`), op.id, "%s %s", op.method, op.path)
+		require.Regexp(t, `^[a-z][a-zA-Z0-9]*$`, op.id, "%s %s", op.method, op.path)
 		require.False(t, ids[op.id], "operationId %s is used twice", op.id)
 		ids[op.id] = true
 		require.Len(t, op.spec.Tags, 1, op.id)
@@ -114,7 +113,7 @@ func TestSchemaStyle(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
 		require.NotEqual(t, "Error", name)
 		require.False(t, strings.HasSuffix(name, "Response"), "%s: generators use this ending themselves", name)
-		require.Regexp(t, regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`), name)
+		require.Regexp(t, `^[A-Z][A-Za-z0-9]*$`, name)
 		checkSchema(t, name, doc.Components.Schemas[name].Value, true)
 	}
 }
@@ -126,7 +125,7 @@ func checkSchema(t *testing.T, where string, s *openapi3.Schema, named bool) {
 	inline := s.Type.Is(openapi3.TypeObject) && len(s.Properties) > 0
 	require.False(t, !named && inline, "%s: an object needs a name", where)
 	for name, p := range s.Properties {
-		require.Regexp(t, regexp.MustCompile(`^[a-z][A-Za-z0-9]*$|^(client|server)_id$`), name, where)
+		require.Regexp(t, `^[a-z][A-Za-z0-9]*$|^(client|server)_id$`, name, where)
 		if p.Ref == "" {
 			checkSchema(t, where+"."+name, p.Value, false)
 		}

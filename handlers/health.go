@@ -16,8 +16,33 @@ func (s *Server) GetHealth(context.Context, api.GetHealthRequestObject) (api.Get
 	return api.GetHealth200JSONResponse{Status: api.CheckStatusOk}, nil
 }
 
-// GetReadiness asks every part at the same time.
+// readinessLife is how long an answer stands: anybody may ask, and each check
+// costs something.
+const readinessLife = time.Second
+
+// readiness remembers the last answer.
+type readiness struct {
+	mu     sync.Mutex
+	result api.Readiness
+	at     time.Time
+}
+
+// GetReadiness tells whether everything works.
 func (s *Server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObject) (api.GetReadinessResponseObject, error) {
+	s.ready.mu.Lock()
+	defer s.ready.mu.Unlock()
+	if time.Since(s.ready.at) > readinessLife {
+		// The answer is others' too: it doesn't end with this request.
+		s.ready.result, s.ready.at = s.checkAll(context.WithoutCancel(ctx)), time.Now()
+	}
+	if s.ready.result.Status != api.CheckStatusOk {
+		return api.GetReadiness503JSONResponse(s.ready.result), nil
+	}
+	return api.GetReadiness200JSONResponse(s.ready.result), nil
+}
+
+// checkAll asks every part at the same time.
+func (s *Server) checkAll(ctx context.Context) api.Readiness {
 	result := api.Readiness{Status: api.CheckStatusOk, Checks: make([]api.ReadinessCheck, len(s.checks))}
 	var wg sync.WaitGroup
 	for i, check := range s.checks {
@@ -27,10 +52,9 @@ func (s *Server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 	for _, c := range result.Checks {
 		if c.Status != api.CheckStatusOk {
 			result.Status = api.CheckStatusFailing
-			return api.GetReadiness503JSONResponse(result), nil
 		}
 	}
-	return api.GetReadiness200JSONResponse(result), nil
+	return result
 }
 
 // run makes one check. What exactly failed is for the log, not for the public.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -85,7 +86,7 @@ func unstorableFields(schema *openapi3.Schema, value any, path []string) (list [
 			return nil
 		}
 		for i, e := range v {
-			list = append(list, unstorableFields(schema.Items.Value, e, append(slices.Clip(path), fmt.Sprint(i)))...)
+			list = append(list, unstorableFields(schema.Items.Value, e, append(slices.Clip(path), strconv.Itoa(i)))...)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -22,7 +23,7 @@ func TestListsPage(t *testing.T) {
 	const n = 7
 	hook := owner.Webhook(t, "http://127.0.0.1:1/")
 	for i := range n {
-		owner.Stream(t, map[string]any{"name": fmt.Sprint(i)})
+		owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
 		owner.Key(t)
 		emit(t, s, owner.TenantID, "str_subject")
 		if i > 0 {

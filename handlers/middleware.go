@@ -76,7 +76,7 @@ func observe(log *slog.Logger, count func(method, route string, status int, took
 				c.Error(err) // writes the response, so that its status is known here
 			}
 			took := time.Since(start)
-			method, route, status := c.Request().Method, c.Path(), c.Response().Status
+			method, route, status := standardMethod(c.Request().Method), c.Path(), c.Response().Status
 			if route == "" {
 				route = "unknown"
 			}
@@ -93,6 +93,16 @@ func observe(log *slog.Logger, count func(method, route string, status int, took
 			}
 			return nil
 		}
+	}
+}
+
+// standardMethod keeps what strangers make up out of logs and metrics.
+func standardMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return "other"
 	}
 }
 

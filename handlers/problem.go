@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -29,12 +31,12 @@ func status(k problem.Kind) int {
 		return http.StatusNotFound
 	case problem.Conflict:
 		return http.StatusConflict
-	case problem.TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case problem.NotImplemented:
-		return http.StatusNotImplemented
+	case problem.RateLimited:
+		return http.StatusTooManyRequests
 	case problem.Unavailable:
 		return http.StatusServiceUnavailable
+	case problem.NotImplemented:
+		return http.StatusNotImplemented
 	default:
 		return http.StatusInternalServerError
 	}
@@ -57,6 +59,9 @@ func (p problems) handle(err error, c echo.Context) {
 	h := c.Response().Header()
 	if body.Status == http.StatusUnauthorized {
 		h.Set(echo.HeaderWWWAuthenticate, "Bearer")
+	}
+	if known, ok := problem.As(err); ok && known.RetryAfter > 0 {
+		h.Set(echo.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(known.RetryAfter.Seconds()))))
 	}
 	h.Set(echo.HeaderContentType, "application/problem+json")
 	c.Response().WriteHeader(body.Status)
@@ -130,6 +135,9 @@ func inputProblem(err error) error {
 	return p
 }
 
+// notBlank is the document's pattern for texts that say something.
+const notBlank = `\S`
+
 // fields walks the validator's error tree; where names the part of the request
 // for errors that have no field.
 func fields(err error, where string) []problem.Field {
@@ -153,7 +161,11 @@ func fields(err error, where string) []problem.Field {
 		if path := e.JSONPointer(); len(path) > 0 {
 			where = strings.Join(path, ".")
 		}
-		return []problem.Field{{Field: where, Message: e.Reason}}
+		reason := e.Reason
+		if e.SchemaField == "pattern" && e.Schema.Pattern == notBlank {
+			reason = "must not be empty"
+		}
+		return []problem.Field{{Field: where, Message: reason}}
 	case *openapi3filter.ParseError:
 		return []problem.Field{{Field: where, Message: parseReason(e)}}
 	default:

@@ -83,7 +83,7 @@ func TestMethodNotAllowedListsThoseThatAre(t *testing.T) {
 	} {
 		r := owner.Call(t, "TRACE", path, nil).Is(t, 405)
 		var allowed []string
-		for _, m := range strings.Split(r.Header.Get("Allow"), ",") {
+		for m := range strings.SplitSeq(r.Header.Get("Allow"), ",") {
 			if m = strings.TrimSpace(m); m != "OPTIONS" {
 				allowed = append(allowed, m)
 			}

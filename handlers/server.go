@@ -38,7 +38,11 @@ type Config struct {
 	PublicURL string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
 	IngestSecret string
-	// Metrics is served at /metrics to callers on this machine.
+	// TrustLoopback lets callers on this machine see /metrics and, while there is
+	// no IngestSecret, send ingest callbacks. It must be off where a proxy on this
+	// machine speaks for others.
+	TrustLoopback bool
+	// Metrics is served at /metrics.
 	Metrics http.Handler
 	Log     *slog.Logger
 	// Observe hears of each request, for metrics; nil for none.
@@ -62,6 +66,7 @@ type Server struct {
 	streams   *stream.Service
 	webhooks  *webhook.Service
 	checks    []Check
+	ready     readiness
 	publicURL string
 	log       *slog.Logger
 }
@@ -87,7 +92,9 @@ func New(c Config) (*echo.Echo, error) {
 		observe(c.Log, c.Observe),
 		recoverPanic,
 		limitBody,
-		contract.authenticate(authenticator{accounts: c.Accounts, ingestSecret: c.IngestSecret}),
+		contract.authenticate(authenticator{
+			accounts: c.Accounts, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
+		}),
 		contract.validate,
 	)
 	api.RegisterHandlers(e, api.NewStrictHandler(server, []api.StrictMiddlewareFunc{refuseUnbuilt(Unbuilt())}))
@@ -98,7 +105,7 @@ func New(c Config) (*echo.Echo, error) {
 		e.Match([]string{http.MethodGet, http.MethodHead}, path, echo.WrapHandler(c.Pages))
 	}
 	e.GET("/metrics", func(ec echo.Context) error {
-		if !fromLoopback(ec.Request()) {
+		if !c.TrustLoopback || !fromLoopback(ec.Request()) {
 			return echo.ErrNotFound
 		}
 		c.Metrics.ServeHTTP(ec.Response(), ec.Request())

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ func TestCreateStreamFillsInTheDefaults(t *testing.T) {
 	require.Equal(t, "Launch", st.Name)
 	require.Equal(t, api.StreamModeLOWLATENCY, st.Mode)
 	require.Equal(t, api.StreamStatusIDLE, st.Status)
-	require.Regexp(t, regexp.MustCompile(`^live_[0-9A-Za-z]{24}$`), st.StreamKey)
+	require.Regexp(t, `^live_[0-9A-Za-z]{24}$`, st.StreamKey)
 	require.Equal(t, "rtmp://ingest.example.test/live", st.IngestURL)
 	require.Zero(t, st.ReconnectWindowSec)
 	require.False(t, st.RecordingEnabled)
@@ -94,7 +93,7 @@ func TestRotateStreamKeyShowsTheNewKeyOnce(t *testing.T) {
 	st := owner.Stream(t, nil)
 	var rotated api.Stream
 	owner.Call(t, "POST", "/v1/me/streams/"+st.ID+"/rotate-key", nil).Into(t, 201, &rotated)
-	require.Regexp(t, regexp.MustCompile(`^live_[0-9A-Za-z]{24}$`), rotated.StreamKey)
+	require.Regexp(t, `^live_[0-9A-Za-z]{24}$`, rotated.StreamKey)
 	require.NotEqual(t, st.StreamKey, rotated.StreamKey)
 	var got api.Stream
 	owner.Call(t, "GET", "/v1/me/streams/"+st.ID, nil).Into(t, 200, &got)

@@ -95,7 +95,7 @@ func TestAuthorizationHeader(t *testing.T) {
 	for header, status := range map[string]int{
 		"":                        401,
 		"Bearer":                  401,
-		"Bearer ":                 401,
+		"Bearer\x20":              401,
 		"Basic " + owner.Token:    401,
 		owner.Token:               401,
 		"bearer " + owner.Token:   200,

@@ -18,3 +18,19 @@ type expireReconnect struct {
 func (w *expireReconnect) Work(ctx context.Context, job *river.Job[stream.ExpireReconnectArgs]) error {
 	return until(w.streams.ExpireReconnect(ctx, job.Args.StreamID))
 }
+
+// EndStrandedArgs is the periodic job that ends what dead nodes had on air.
+type EndStrandedArgs struct{}
+
+// Kind names the job.
+func (EndStrandedArgs) Kind() string { return "stream_end_stranded" }
+
+type endStranded struct {
+	river.WorkerDefaults[EndStrandedArgs]
+	streams *stream.Service
+}
+
+// Work ends it.
+func (w *endStranded) Work(ctx context.Context, _ *river.Job[EndStrandedArgs]) error {
+	return outcome(w.streams.EndStranded(ctx))
+}

@@ -1,6 +1,6 @@
 -- name: CreateAPIKey :one
-INSERT INTO api_keys (id, tenant_id, name, key_hash, prefix, last4, scopes, expires_at, created_at)
-VALUES (@id, @tenant_id, @name, @key_hash, @prefix, @last4, @scopes::text[], @expires_at, @now) RETURNING *;
+INSERT INTO api_keys (id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, created_at)
+VALUES (@id, @tenant_id, @name, @key_hash, @parent_id, @prefix, @last4, @scopes::text[], @expires_at, @now) RETURNING *;
 
 -- name: ListAPIKeys :many
 SELECT * FROM api_keys
@@ -10,8 +10,15 @@ ORDER BY id DESC LIMIT @max_rows;
 -- name: LockAPIKey :one
 SELECT * FROM api_keys WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
--- name: RevokeAPIKey :one
-UPDATE api_keys SET revoked_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+-- name: RevokeAPIKeys :exec
+-- The key and all that were made with it, directly or not.
+WITH RECURSIVE family AS (
+    SELECT k.id FROM api_keys k WHERE k.tenant_id = @tenant_id AND k.id = @id
+    UNION
+    SELECT c.id FROM api_keys c JOIN family f ON c.parent_id = f.id WHERE c.tenant_id = @tenant_id
+)
+UPDATE api_keys a SET revoked_at = @now
+WHERE a.tenant_id = @tenant_id AND a.revoked_at IS NULL AND a.id IN (SELECT family.id FROM family);
 
 -- name: GetAPIKeyByHash :one
 SELECT sqlc.embed(k), t.status AS tenant_status

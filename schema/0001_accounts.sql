@@ -46,6 +46,8 @@ CREATE TABLE api_keys (
     name         text NOT NULL,
     -- SHA-256 of the whole key. A key is random, so nothing slower is needed.
     key_hash     bytea NOT NULL,
+    -- The key that made this one; it ends with that.
+    parent_id    text REFERENCES api_keys (id),
     prefix       text NOT NULL,
     last4        text NOT NULL,
     scopes       text[] NOT NULL,
@@ -54,6 +56,7 @@ CREATE TABLE api_keys (
     revoked_at   timestamptz,
     created_at   timestamptz NOT NULL
 );
+CREATE INDEX api_keys_parent_idx ON api_keys (parent_id) WHERE parent_id IS NOT NULL;
 CREATE UNIQUE INDEX api_keys_hash_key ON api_keys (key_hash);
 CREATE INDEX api_keys_tenant_idx ON api_keys (tenant_id, id DESC);
 

@@ -45,6 +45,12 @@ CREATE INDEX publishers_open_idx ON publishers (node, source) WHERE ended_at IS 
 CREATE INDEX publishers_stream_idx ON publishers (stream_id) WHERE ended_at IS NULL;
 CREATE INDEX publishers_ended_idx ON publishers (ended_at);
 
+-- Processes that hold connections, and when each was last known to live.
+CREATE TABLE nodes (
+    id      text PRIMARY KEY,
+    seen_at timestamptz NOT NULL
+);
+
 -- Players on SRS servers, by their connection.
 CREATE TABLE plays (
     id         text PRIMARY KEY,

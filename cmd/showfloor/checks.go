@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 
 	"showfloor/handlers"
@@ -15,6 +17,8 @@ func (s *server) checks() []handlers.Check {
 		database: s.pool.Ping,
 		queue:    func(ctx context.Context) error { return jobs.Check(ctx, s.pool) },
 		files:    func(context.Context) error { return writable(s.config.DataDir) },
+		ingest:   func(context.Context) error { return serving(s.rtmp.Addr()) },
+		playback: func(context.Context) error { return serving(s.http) },
 	}
 	var checks []handlers.Check
 	for _, e := range s.engines {
@@ -23,6 +27,14 @@ func (s *server) checks() []handlers.Check {
 		}
 	}
 	return checks
+}
+
+// serving tells whether a listener is there.
+func serving(addr net.Addr) error {
+	if addr == nil {
+		return errors.New("not listening")
+	}
+	return nil
 }
 
 // writable tells whether files can be made in the folder.

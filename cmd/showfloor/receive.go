@@ -18,7 +18,7 @@ import (
 // receiveCommand is a tenant's server for trying webhooks out.
 type receiveCommand struct {
 	Addr   string `default:"localhost:9000" help:"Where to listen, as host:port."`
-	Secret string `help:"The endpoint's signing secret; without it signatures are not checked."`
+	Secret string `env:"RECEIVE_SECRET" help:"The endpoint's signing secret; without it signatures are not checked."`
 }
 
 // maxWebhook is the largest delivery that is read, in bytes.

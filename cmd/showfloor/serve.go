@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -22,8 +23,14 @@ func (serveCommand) Run(ctx context.Context, e environment) error {
 		return &usageError{err}
 	}
 	s, err := start(ctx, c, e)
+	if err != nil && ctx.Err() != nil {
+		return nil // stopped while it started
+	}
 	if err != nil {
 		return err
+	}
+	if _, chosen := os.LookupEnv("GOGC"); !chosen {
+		go collectOften(ctx)
 	}
 	var failure error
 	select {

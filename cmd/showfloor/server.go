@@ -76,6 +76,8 @@ const (
 	database = "database"
 	queue    = "queue"
 	files    = "files"
+	ingest   = "ingest"
+	playback = "playback"
 )
 
 // start brings everything up and prints the banner; on an error it has stopped
@@ -98,7 +100,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	for _, setting := range c.unused() {
 		s.log.Warn("this setting was checked, but nothing in this version uses it", "setting", setting)
 	}
-	for _, step := range []func(context.Context) error{s.recoverNode, s.startJobs, s.startHTTP, s.startAdmin, s.startRTMP} {
+	for _, step := range []func(context.Context) error{s.recoverNode, s.startJobs, s.startRTMP, s.startAdmin, s.startHTTP} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -160,7 +162,7 @@ func (s *server) openDatabase(ctx context.Context) error {
 	}
 	s.engines = []engineNote{
 		{database, engine}, {queue, "River in the database"},
-		{"ingest", "built in"}, {"playback", "built in, HLS and LL-HLS"}, {files, "the data folder"},
+		{ingest, "built in"}, {playback, "built in, HLS and LL-HLS"}, {files, "the data folder"},
 	}
 	if s.pool, err = postgres.Open(ctx, url, postgres.Options{}); err != nil {
 		return err
@@ -231,7 +233,21 @@ func (s *server) recoverNode(ctx context.Context) error {
 	if n > 0 {
 		s.log.Info("jobs that were running when the server was killed run again", "jobs", n)
 	}
-	return s.streams.RecoverNode(ctx)
+	if err := s.streams.RecoverNode(ctx); err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.reports.Watch(watching)
+	}()
+	s.onStop("heartbeat", func(context.Context) error {
+		stop()
+		<-done
+		return nil
+	})
+	return nil
 }
 
 func (s *server) startJobs(ctx context.Context) error {
@@ -258,7 +274,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 	router, err := handlers.New(handlers.Config{
 		Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks,
 		Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths, Document: gen.Document,
-		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret,
+		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
 		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,
 	})
 	if err != nil {
@@ -270,6 +286,14 @@ func (s *server) startHTTP(ctx context.Context) error {
 	}
 	s.http = listener.Addr()
 	s.serve("API", listener, router)
+	// The ingest starts before the API, so that a server that answers is
+	// complete, and it stops before as well: what it seals lets the viewers'
+	// blocked requests end.
+	s.onStop("ingest", s.rtmp.Stop)
+	s.onStop("reports", func(context.Context) error {
+		s.reports.Hurry(shutdownTime / 3)
+		return nil
+	})
 	return nil
 }
 
@@ -321,10 +345,6 @@ func (s *server) startRTMP(context.Context) error {
 		return fmt.Errorf("RTMP_ADDR: %w; stop what uses the port or set RTMP_ADDR to another", err)
 	}
 	s.onStop("ingest", s.rtmp.Stop)
-	s.onStop("reports", func(context.Context) error {
-		s.reports.Hurry(shutdownTime / 3)
-		return nil
-	})
 	return nil
 }
 

@@ -273,7 +273,7 @@ type ClientInterface interface {
 
 	// RevokeAPIKey Revoke an API key
 	//
-	// Calls with the key get 401 `key_revoked` from now on. Revoking twice is harmless.
+	// Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
 	//
 	// Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 	RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -781,7 +781,7 @@ func (c *Client) CreateAPIKey(ctx context.Context, body CreateAPIKeyJSONRequestB
 
 // RevokeAPIKey Revoke an API key
 //
-// Calls with the key get 401 `key_revoked` from now on. Revoking twice is harmless.
+// Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
 //
 // Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 func (c *Client) RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2268,7 +2268,7 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeAPIKeyWithResponse Revoke an API key
 	//
-	// Calls with the key get 401 `key_revoked` from now on. Revoking twice is harmless.
+	// Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -3926,7 +3926,7 @@ func (c *ClientWithResponses) CreateAPIKeyWithResponse(ctx context.Context, body
 
 // RevokeAPIKeyWithResponse Revoke an API key
 //
-// Calls with the key get 401 `key_revoked` from now on. Revoking twice is harmless.
+// Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
 //
 // Returns a wrapper object for the known response body format(s).
 //

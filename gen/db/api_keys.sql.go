@@ -11,8 +11,8 @@ import (
 )
 
 const createAPIKey = `-- name: CreateAPIKey :one
-INSERT INTO api_keys (id, tenant_id, name, key_hash, prefix, last4, scopes, expires_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7::text[], $8, $9) RETURNING id, tenant_id, name, key_hash, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at
+INSERT INTO api_keys (id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9, $10) RETURNING id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at
 `
 
 type CreateAPIKeyParams struct {
@@ -20,6 +20,7 @@ type CreateAPIKeyParams struct {
 	TenantID  string
 	Name      string
 	KeyHash   []byte
+	ParentID  *string
 	Prefix    string
 	Last4     string
 	Scopes    []string
@@ -33,6 +34,7 @@ func (q *Queries) CreateAPIKey(ctx context.Context, arg CreateAPIKeyParams) (API
 		arg.TenantID,
 		arg.Name,
 		arg.KeyHash,
+		arg.ParentID,
 		arg.Prefix,
 		arg.Last4,
 		arg.Scopes,
@@ -45,6 +47,7 @@ func (q *Queries) CreateAPIKey(ctx context.Context, arg CreateAPIKeyParams) (API
 		&i.TenantID,
 		&i.Name,
 		&i.KeyHash,
+		&i.ParentID,
 		&i.Prefix,
 		&i.Last4,
 		&i.Scopes,
@@ -57,7 +60,7 @@ func (q *Queries) CreateAPIKey(ctx context.Context, arg CreateAPIKeyParams) (API
 }
 
 const getAPIKeyByHash = `-- name: GetAPIKeyByHash :one
-SELECT k.id, k.tenant_id, k.name, k.key_hash, k.prefix, k.last4, k.scopes, k.expires_at, k.last_used_at, k.revoked_at, k.created_at, t.status AS tenant_status
+SELECT k.id, k.tenant_id, k.name, k.key_hash, k.parent_id, k.prefix, k.last4, k.scopes, k.expires_at, k.last_used_at, k.revoked_at, k.created_at, t.status AS tenant_status
 FROM api_keys k JOIN tenants t ON t.id = k.tenant_id
 WHERE k.key_hash = $1
 `
@@ -75,6 +78,7 @@ func (q *Queries) GetAPIKeyByHash(ctx context.Context, keyHash []byte) (GetAPIKe
 		&i.APIKey.TenantID,
 		&i.APIKey.Name,
 		&i.APIKey.KeyHash,
+		&i.APIKey.ParentID,
 		&i.APIKey.Prefix,
 		&i.APIKey.Last4,
 		&i.APIKey.Scopes,
@@ -88,7 +92,7 @@ func (q *Queries) GetAPIKeyByHash(ctx context.Context, keyHash []byte) (GetAPIKe
 }
 
 const listAPIKeys = `-- name: ListAPIKeys :many
-SELECT id, tenant_id, name, key_hash, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at FROM api_keys
+SELECT id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at FROM api_keys
 WHERE tenant_id = $1 AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -113,6 +117,7 @@ func (q *Queries) ListAPIKeys(ctx context.Context, arg ListAPIKeysParams) ([]API
 			&i.TenantID,
 			&i.Name,
 			&i.KeyHash,
+			&i.ParentID,
 			&i.Prefix,
 			&i.Last4,
 			&i.Scopes,
@@ -132,7 +137,7 @@ func (q *Queries) ListAPIKeys(ctx context.Context, arg ListAPIKeysParams) ([]API
 }
 
 const lockAPIKey = `-- name: LockAPIKey :one
-SELECT id, tenant_id, name, key_hash, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at FROM api_keys WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at FROM api_keys WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockAPIKeyParams struct {
@@ -148,6 +153,7 @@ func (q *Queries) LockAPIKey(ctx context.Context, arg LockAPIKeyParams) (APIKey,
 		&i.TenantID,
 		&i.Name,
 		&i.KeyHash,
+		&i.ParentID,
 		&i.Prefix,
 		&i.Last4,
 		&i.Scopes,
@@ -159,33 +165,26 @@ func (q *Queries) LockAPIKey(ctx context.Context, arg LockAPIKeyParams) (APIKey,
 	return i, err
 }
 
-const revokeAPIKey = `-- name: RevokeAPIKey :one
-UPDATE api_keys SET revoked_at = $1 WHERE tenant_id = $2 AND id = $3 RETURNING id, tenant_id, name, key_hash, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at
+const revokeAPIKeys = `-- name: RevokeAPIKeys :exec
+WITH RECURSIVE family AS (
+    SELECT k.id FROM api_keys k WHERE k.tenant_id = $2 AND k.id = $3
+    UNION
+    SELECT c.id FROM api_keys c JOIN family f ON c.parent_id = f.id WHERE c.tenant_id = $2
+)
+UPDATE api_keys a SET revoked_at = $1
+WHERE a.tenant_id = $2 AND a.revoked_at IS NULL AND a.id IN (SELECT family.id FROM family)
 `
 
-type RevokeAPIKeyParams struct {
+type RevokeAPIKeysParams struct {
 	Now      *time.Time
 	TenantID string
 	ID       string
 }
 
-func (q *Queries) RevokeAPIKey(ctx context.Context, arg RevokeAPIKeyParams) (APIKey, error) {
-	row := q.db.QueryRow(ctx, revokeAPIKey, arg.Now, arg.TenantID, arg.ID)
-	var i APIKey
-	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.Name,
-		&i.KeyHash,
-		&i.Prefix,
-		&i.Last4,
-		&i.Scopes,
-		&i.ExpiresAt,
-		&i.LastUsedAt,
-		&i.RevokedAt,
-		&i.CreatedAt,
-	)
-	return i, err
+// The key and all that were made with it, directly or not.
+func (q *Queries) RevokeAPIKeys(ctx context.Context, arg RevokeAPIKeysParams) error {
+	_, err := q.db.Exec(ctx, revokeAPIKeys, arg.Now, arg.TenantID, arg.ID)
+	return err
 }
 
 const touchAPIKey = `-- name: TouchAPIKey :exec

@@ -14,6 +14,7 @@ type APIKey struct {
 	TenantID   string
 	Name       string
 	KeyHash    []byte
+	ParentID   *string
 	Prefix     string
 	Last4      string
 	Scopes     []string

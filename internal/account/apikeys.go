@@ -58,10 +58,13 @@ func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (r
 	hash := sha256.Sum256([]byte(key))
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
-		var err error
+		parent, expiresAt, err := s.parentKey(ctx, q, c, in.ExpiresAt)
+		if err != nil {
+			return err
+		}
 		row, err = q.CreateAPIKey(ctx, db.CreateAPIKeyParams{
-			ID: id.New(id.APIKey), TenantID: c.TenantID, Name: in.Name, KeyHash: hash[:],
-			Prefix: KeyPrefix, Last4: key[len(key)-4:], Scopes: scopes, ExpiresAt: in.ExpiresAt, Now: now,
+			ID: id.New(id.APIKey), TenantID: c.TenantID, Name: in.Name, KeyHash: hash[:], ParentID: parent,
+			Prefix: KeyPrefix, Last4: key[len(key)-4:], Scopes: scopes, ExpiresAt: expiresAt, Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create api key: %w", err)
@@ -74,7 +77,8 @@ func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (r
 	return row, key, err
 }
 
-// RevokeAPIKey ends a key at once. Revoking twice is harmless.
+// RevokeAPIKey ends a key at once, and the keys that were made with it.
+// Revoking twice is harmless.
 func (s *Service) RevokeAPIKey(ctx context.Context, c Caller, keyID string) (db.APIKey, error) {
 	var row db.APIKey
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -90,9 +94,10 @@ func (s *Service) RevokeAPIKey(ctx context.Context, c Caller, keyID string) (db.
 		if row.RevokedAt != nil {
 			return nil
 		}
-		if row, err = q.RevokeAPIKey(ctx, db.RevokeAPIKeyParams{TenantID: c.TenantID, ID: keyID, Now: &now}); err != nil {
+		if err := q.RevokeAPIKeys(ctx, db.RevokeAPIKeysParams{TenantID: c.TenantID, ID: keyID, Now: &now}); err != nil {
 			return fmt.Errorf("revoke api key: %w", err)
 		}
+		row.RevokedAt = &now
 		return audit.Write(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "api_key.revoke", Entity: "api_key", EntityID: keyID,
 			Before: map[string]any{"name": row.Name},
@@ -100,6 +105,27 @@ func (s *Service) RevokeAPIKey(ctx context.Context, c Caller, keyID string) (db.
 	})
 	s.cache.clear()
 	return row, err
+}
+
+// parentKey is the key that makes another one, nil for a user. A key can't
+// outlive the one that made it, or an expiry would mean nothing.
+func (s *Service) parentKey(
+	ctx context.Context, q *db.Queries, c Caller, wanted *time.Time,
+) (parent *string, expiresAt *time.Time, err error) {
+	if c.APIKeyID == "" {
+		return nil, wanted, nil
+	}
+	row, err := q.LockAPIKey(ctx, db.LockAPIKeyParams{TenantID: c.TenantID, ID: c.APIKeyID})
+	if err != nil {
+		return nil, nil, fmt.Errorf("lock parent api key: %w", err)
+	}
+	if row.RevokedAt != nil {
+		return nil, nil, errKeyRevoked()
+	}
+	if row.ExpiresAt != nil && (wanted == nil || wanted.After(*row.ExpiresAt)) {
+		wanted = row.ExpiresAt
+	}
+	return &row.ID, wanted, nil
 }
 
 // grantable is what a new key gets: nobody gives on what they don't have.

@@ -21,6 +21,10 @@ func errBadCredential() error {
 	return problem.New(problem.Unauthenticated, "unauthenticated", "the bearer token is not valid")
 }
 
+func errKeyRevoked() error {
+	return problem.New(problem.Unauthenticated, "key_revoked", "this API key was revoked")
+}
+
 // CheckTenant refuses whatever a tenant in this status may not do any more: log
 // in, call, publish. Its webhooks wait.
 func CheckTenant(status string) error {
@@ -67,7 +71,7 @@ func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (
 	key, now := row.APIKey, s.now()
 	switch {
 	case key.RevokedAt != nil:
-		return Caller{}, problem.New(problem.Unauthenticated, "key_revoked", "this API key was revoked")
+		return Caller{}, errKeyRevoked()
 	case key.ExpiresAt != nil && !key.ExpiresAt.After(now):
 		return Caller{}, problem.New(problem.Unauthenticated, "key_expired", "this API key has expired")
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/alexedwards/argon2id"
+
+	"showfloor/internal/problem"
 )
 
 // hasher hashes passwords with argon2id. The cost is meant to hurt, so few run
@@ -13,16 +16,23 @@ import (
 type hasher struct {
 	params argon2id.Params
 	slots  chan struct{}
+	// waiting bounds the queue: who comes later is told to try again, instead
+	// of making everybody's login slow.
+	waiting chan struct{}
 	// dummy is compared with when there is no user, so that an unknown e-mail
 	// takes as long as a wrong password.
 	dummy func() string
 }
 
+// maxWaiting is how many logins may wait for a slot: about a second's worth.
+const maxWaiting = 32
+
 // newHasher uses OWASP's parameters for argon2id: 19 MiB, two passes, one lane.
 func newHasher(parallel int) *hasher {
 	h := &hasher{
-		params: argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
-		slots:  make(chan struct{}, parallel),
+		params:  argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
+		slots:   make(chan struct{}, parallel),
+		waiting: make(chan struct{}, maxWaiting),
 	}
 	h.dummy = sync.OnceValue(func() string {
 		hash, err := argon2id.CreateHash("no user has this password", &h.params)
@@ -65,6 +75,12 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (bool, erro
 }
 
 func (h *hasher) enter(ctx context.Context) error {
+	select {
+	case h.waiting <- struct{}{}:
+		defer func() { <-h.waiting }()
+	default:
+		return problem.Limited(time.Second, "too many logins at the moment; try again in a second")
+	}
 	select {
 	case h.slots <- struct{}{}:
 		return nil

@@ -92,11 +92,15 @@ func (t *tokens) parse(token string) (claims, error) {
 	return c, nil
 }
 
-// stale tells whether keys may be loaded again.
-func (t *tokens) stale() bool {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.now().Sub(t.loaded) > reloadPause
+// claimReload tells one caller, after each pause, that keys may be loaded again.
+func (t *tokens) claimReload() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.now().Sub(t.loaded) <= reloadPause {
+		return false
+	}
+	t.loaded = t.now()
+	return true
 }
 
 // loadSigningKeys reads the keys, and makes the first one. Several processes
@@ -144,7 +148,7 @@ func (s *Service) loadSigningKeys(ctx context.Context) error {
 // process may have rotated them.
 func (s *Service) parseToken(ctx context.Context, token string) (claims, error) {
 	c, err := s.tokens.parse(token)
-	if errors.Is(err, errUnknownKey) && s.tokens.stale() {
+	if errors.Is(err, errUnknownKey) && s.tokens.claimReload() {
 		if loadErr := s.loadSigningKeys(ctx); loadErr != nil {
 			return c, loadErr
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -110,9 +111,7 @@ func (c *Caller) Key(t testing.TB, scopes ...account.Scope) *Caller {
 func (c *Caller) Stream(t testing.TB, fields map[string]any) api.Stream {
 	t.Helper()
 	body := map[string]any{"name": "Launch"}
-	for k, v := range fields {
-		body[k] = v
-	}
+	maps.Copy(body, fields)
 	var st api.Stream
 	c.Call(t, "POST", "/v1/me/streams", body).Into(t, http.StatusCreated, &st)
 	return st
@@ -135,7 +134,9 @@ func (c *Caller) SetTenantStatus(t testing.TB, status string) {
 	t.Helper()
 	tenant, err := db.New(c.server.Pool).GetTenant(t.Context(), c.TenantID)
 	must(t, err)
-	_, err = db.New(c.server.Pool).SetTenantStatus(t.Context(), db.SetTenantStatusParams{ID: c.TenantID, Status: status, Now: tenant.UpdatedAt})
+	_, err = db.New(c.server.Pool).SetTenantStatus(t.Context(), db.SetTenantStatusParams{
+		ID: c.TenantID, Status: status, Now: tenant.UpdatedAt,
+	})
 	must(t, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/labstack/echo/v4"
 
 	"showfloor/gen"
 	"showfloor/gen/api"
@@ -33,7 +35,7 @@ var document = sync.OnceValues(func() (routers.Router, error) {
 })
 
 // instant is how the API writes points in time.
-var instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`) //nolint:gochecknoglobals // constant
+var instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
 
 // Document is the embedded API document, a copy of the caller's own.
 func Document(t testing.TB) *openapi3.T {
@@ -64,8 +66,8 @@ func checked(t testing.TB, next http.Handler) http.Handler {
 
 // check compares a response with what the document says of it.
 func check(router routers.Router, r *http.Request, got *recorder) error {
-	if got.Header().Get("X-Request-Id") == "" {
-		return fmt.Errorf("no X-Request-Id")
+	if got.Header().Get(echo.HeaderXRequestID) == "" {
+		return errors.New("no X-Request-Id")
 	}
 	if got.status >= http.StatusBadRequest && got.Header().Get("Content-Type") == "application/problem+json" && r.Method != http.MethodHead {
 		if err := checkProblem(r, got); err != nil {
@@ -102,12 +104,12 @@ func checkProblem(r *http.Request, got *recorder) error {
 	case p.Status != got.status:
 		return fmt.Errorf("the problem says %d", p.Status)
 	case p.Type != "about:blank", p.Title != http.StatusText(got.status), p.Code == "", p.Message == "":
-		return fmt.Errorf("the problem is incomplete")
+		return errors.New("the problem is incomplete")
 	// What players are told is cached, and so can't name a request.
-	case p.RequestID != got.Header().Get("X-Request-Id") && !strings.HasPrefix(r.URL.Path, "/live/"):
-		return fmt.Errorf("the problem names another request")
+	case p.RequestID != got.Header().Get(echo.HeaderXRequestID) && !strings.HasPrefix(r.URL.Path, "/live/"):
+		return errors.New("the problem names another request")
 	case (got.status == http.StatusUnauthorized) != (got.Header().Get("WWW-Authenticate") == "Bearer"):
-		return fmt.Errorf("WWW-Authenticate goes with 401")
+		return errors.New("WWW-Authenticate goes with 401")
 	}
 	return nil
 }
@@ -115,8 +117,8 @@ func checkProblem(r *http.Request, got *recorder) error {
 // checkTimes wants every …At in the one form.
 func checkTimes(body []byte) error {
 	var v any
-	if json.Unmarshal(body, &v) != nil {
-		return nil
+	if err := json.Unmarshal(body, &v); err != nil {
+		return fmt.Errorf("not JSON: %w", err)
 	}
 	return walkTimes(v)
 }

@@ -111,7 +111,7 @@ func New(t testing.TB, o Options) *Server {
 			{Name: "database", Engine: "PostgreSQL", Run: s.Pool.Ping},
 			{Name: "queue", Engine: "River", Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
 		}, o.Checks...),
-		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, Document: gen.Document,
+		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, Document: gen.Document, TrustLoopback: !o.Production,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret,
 		Metrics: http.NotFoundHandler(), Log: o.Log,
 	})

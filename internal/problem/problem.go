@@ -5,6 +5,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Kind is the class of a problem; handlers map each to one HTTP status.
@@ -17,9 +18,9 @@ const (
 	Forbidden       Kind = "forbidden"       // 403
 	NotFound        Kind = "not_found"       // 404
 	Conflict        Kind = "conflict"        // 409
-	TooLarge        Kind = "too_large"       // 413
-	NotImplemented  Kind = "not_implemented" // 501
+	RateLimited     Kind = "rate_limited"    // 429
 	Unavailable     Kind = "unavailable"     // 503
+	NotImplemented  Kind = "not_implemented" // 501
 )
 
 // Field says what is wrong with one input field.
@@ -34,6 +35,8 @@ type Error struct {
 	Message string
 	// Fields lists faulty input, for Invalid.
 	Fields []Field
+	// RetryAfter is when to come back, for RateLimited.
+	RetryAfter time.Duration
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -51,6 +54,13 @@ func Missing(what string) *Error { return New(NotFound, "not_found", "%s not fou
 func BadField(field, format string, args ...any) *Error {
 	e := New(Invalid, "invalid_input", "the request is not valid")
 	e.Fields = []Field{{Field: field, Message: fmt.Sprintf(format, args...)}}
+	return e
+}
+
+// Limited refuses what comes too often; it may be tried again after a while.
+func Limited(after time.Duration, format string, args ...any) *Error {
+	e := New(RateLimited, "rate_limited", format, args...)
+	e.RetryAfter = after
 	return e
 }
 

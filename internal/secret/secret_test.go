@@ -91,7 +91,8 @@ func TestKeyFileIsMadeOnceAndReadAgain(t *testing.T) {
 func TestTextIsEvenlyRandom(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, Text(0))
-	require.NotEqual(t, Text(32), Text(32))
+	first, second := Text(32), Text(32)
+	require.NotEqual(t, first, second)
 	const n = 62 * 2000
 	count := map[rune]int{}
 	for _, c := range Text(n) {

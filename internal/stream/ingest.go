@@ -26,7 +26,9 @@ type Callback struct {
 }
 
 // connection is the connection's id in our tables.
-func (c Callback) connection() string { return "srs:" + c.ServerID + ":" + c.ClientID }
+func (c Callback) connection() string {
+	return "srs:" + url.QueryEscape(c.ServerID) + ":" + url.QueryEscape(c.ClientID)
+}
 
 // param reads one value of the query.
 func (c Callback) param(name string) string {

@@ -97,17 +97,16 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 	return g, err
 }
 
-// repeated answers an attempt of a connection that is known. While it publishes
-// that changes nothing, nor when its end has overtaken its beginning. A
-// connection that has published and ended can't begin again, for that would
-// look like a late repetition: its encoder must connect anew.
+// repeated answers an attempt of a connection that is known: it changes nothing,
+// be it on air, gone, or gone before it was heard of. A connection belongs to
+// the stream that it began with.
 func repeated(ctx context.Context, q *db.Queries, a Attempt, row db.Stream) error {
 	p, err := q.GetPublisher(ctx, a.PublisherID)
 	if err != nil {
 		return fmt.Errorf("get publisher: %w", err)
 	}
-	if p.StreamID != row.ID || p.EndedAt != nil && p.LiveAt != nil {
-		return problem.New(problem.Forbidden, "connection_ended", "this connection has published before; connect again")
+	if p.StreamID != row.ID {
+		return problem.New(problem.Forbidden, "connection_taken", "this connection publishes another stream; connect again")
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant, but for its type
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) *time.Time { return new(noon.Add(d)) }
 

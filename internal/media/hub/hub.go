@@ -111,6 +111,19 @@ func (h *Hub) Stop(id string, reason error) {
 	s.outputs.Wait()
 }
 
+// Publishers lists who is on air: stream ids by publisher ids.
+func (h *Hub) Publishers() map[string]string {
+	list := map[string]string{}
+	for _, s := range h.Streams() {
+		s.mu.Lock()
+		if s.publisher != nil {
+			list[s.publisher.ID] = s.StreamID
+		}
+		s.mu.Unlock()
+	}
+	return list
+}
+
 // Drop sends one publisher away, and seals the stream if it is still that
 // publisher's; otherwise nothing happens.
 func (h *Hub) Drop(id, publisherID string, reason error) {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"runtime/debug"
+	runtimemetrics "runtime/metrics"
+	"time"
+)
+
+const (
+	// garbageFloor is how much garbage may always gather, in bytes: a small heap
+	// that is collected often costs the API more than the memory is worth.
+	garbageFloor = 48 << 20
+	// garbageShare of a large heap may gather. Most of that is media, which
+	// the collector doesn't have to look through, so collecting it is cheap.
+	garbageShare = 0.1
+	// adjustEvery is how often the collector is set to the heap's size.
+	adjustEvery = 5 * time.Second
+)
+
+// collectOften keeps the memory of a server with many streams near what the
+// streams need: Go's default lets the heap grow to twice that. It returns when
+// ctx ends.
+func collectOften(ctx context.Context) {
+	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	ticker := time.NewTicker(adjustEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			runtimemetrics.Read(live)
+			debug.SetGCPercent(gcPercent(live[0].Value.Uint64()))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// gcPercent is the garbage that may gather, in percent of the live heap.
+func gcPercent(live uint64) int {
+	const standard = 100
+	if live == 0 {
+		return standard
+	}
+	allowed := max(garbageFloor, garbageShare*float64(live))
+	return min(int(allowed*100/float64(live)), standard)
+}

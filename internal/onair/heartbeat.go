@@ -1,0 +1,40 @@
+package onair
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"showfloor/internal/media/hub"
+	"showfloor/internal/stream"
+)
+
+// Watch says again and again that this node lives, and sends publishers away
+// that the database doesn't know as such any more. It returns when ctx ends.
+func (r *Reports) Watch(ctx context.Context) {
+	ticker := time.NewTicker(stream.HeartbeatEvery)
+	defer ticker.Stop()
+	for {
+		r.beat(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *Reports) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	onAir := r.hub.Publishers()
+	ended, err := r.streams.Heartbeat(ctx, slices.AppendSeq([]string{}, maps.Keys(onAir)))
+	if err != nil {
+		r.log.Warn("heartbeat not written", "error", err)
+		return
+	}
+	for _, publisherID := range ended {
+		r.hub.Drop(onAir[publisherID], publisherID, hub.ErrStopped)
+	}
+}

@@ -1,0 +1,55 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+)
+
+const (
+	// HeartbeatEvery is how often a process says that it lives.
+	HeartbeatEvery = 10 * time.Second
+	// nodeGone is after how long without a word its connections count as dead.
+	nodeGone = 60 * time.Second
+	// keepNodes is how long the names of processes that are gone are kept.
+	keepNodes = 24 * time.Hour
+)
+
+// Heartbeat says that this node lives. Of the connections that it holds, it
+// returns those that don't count any more: they were replaced, stopped, or
+// given up while nothing was heard of the node.
+func (s *Service) Heartbeat(ctx context.Context, publisherIDs []string) (ended []string, err error) {
+	q, now := db.New(s.config.Pool), s.config.Now()
+	if err := q.TouchNode(ctx, db.TouchNodeParams{ID: s.config.Node, Now: now}); err != nil {
+		return nil, fmt.Errorf("touch node: %w", err)
+	}
+	rows, err := q.ListEndedPublishers(ctx, publisherIDs)
+	if err != nil {
+		return nil, fmt.Errorf("list ended publishers: %w", err)
+	}
+	for _, p := range rows {
+		ended = append(ended, p.ID)
+	}
+	return ended, nil
+}
+
+// EndStranded ends what nodes had on air that were killed and don't come back
+// under their name, such as a container with a fresh data folder.
+func (s *Service) EndStranded(ctx context.Context) error {
+	q, now := db.New(s.config.Pool), s.config.Now()
+	rows, err := q.ListStrandedPublishers(ctx, now.Add(-nodeGone))
+	if err != nil {
+		return fmt.Errorf("list stranded publishers: %w", err)
+	}
+	for _, p := range rows {
+		if err := s.Unpublish(ctx, p.ID); err != nil {
+			return fmt.Errorf("end stranded publisher %s: %w", p.ID, err)
+		}
+	}
+	if err := q.DeleteNodesBefore(ctx, now.Add(-keepNodes)); err != nil {
+		return fmt.Errorf("delete old nodes: %w", err)
+	}
+	return nil
+}
