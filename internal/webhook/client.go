@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -59,7 +60,11 @@ func newClient(allowPrivate bool) *http.Client {
 	}
 }
 
-// reserved lists what netip's own predicates leave out.
+// globalIPv6 is all that the registries have given out of IPv6. The rest is
+// local, unassigned or stands for IPv4 addresses of any kind, as 64:ff9b::/96 does.
+func globalIPv6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
+
+// reserved lists what netip's own predicates and globalIPv6 leave in.
 func reserved() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"),
@@ -71,33 +76,24 @@ func reserved() []netip.Prefix {
 		netip.MustParsePrefix("198.51.100.0/24"),
 		netip.MustParsePrefix("203.0.113.0/24"),
 		netip.MustParsePrefix("240.0.0.0/4"),
-		netip.MustParsePrefix("::/96"), // IPv4 in two old notations
-		netip.MustParsePrefix("::ffff:0:0:0/96"),
-		netip.MustParsePrefix("64:ff9b::/96"), // NAT64 reaches IPv4 addresses of any kind
-		netip.MustParsePrefix("64:ff9b:1::/48"),
-		netip.MustParsePrefix("100::/64"),
 		netip.MustParsePrefix("2001::/23"), // Teredo and other protocol assignments
 		netip.MustParsePrefix("2001:db8::/32"),
-		netip.MustParsePrefix("2002::/16"), // 6to4
-		netip.MustParsePrefix("3fff::/20"),
-		netip.MustParsePrefix("5f00::/16"),
-		netip.MustParsePrefix("fec0::/10"), // site-local, as private as fc00::/7
+		netip.MustParsePrefix("2002::/16"), // 6to4 reaches IPv4 addresses of any kind
+		netip.MustParsePrefix("3fff::/20"), // documentation
 	}
 }
 
-// public tells whether an address is one of the public Internet. A zone is
-// taken off: no prefix contains an address that has one.
+// public tells whether an address is one of the public Internet. An address with
+// a zone means something on this machine's links, and no prefix contains it.
 func public(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
+	if a.Zone() != "" {
 		return false
 	}
-	for _, p := range reserved() {
-		if p.Contains(a) {
-			return false
-		}
+	a = a.Unmap()
+	if !a.IsGlobalUnicast() || a.IsPrivate() || a.Is6() && !globalIPv6().Contains(a) {
+		return false
 	}
-	return true
+	return !slices.ContainsFunc(reserved(), func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // outcome of one attempt.

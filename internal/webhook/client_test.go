@@ -24,7 +24,7 @@ func TestPublicAddresses(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{
 		"1.1.1.1", "8.8.8.8", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1", "169.253.1.1", "192.167.1.1",
-		"223.255.255.255", "::ffff:8.8.8.8", "2606:4700:4700::1111", "2a00:1450:4001:80b::200e",
+		"223.255.255.255", "::ffff:8.8.8.8", "2606:4700:4700::1111", "2a00:1450:4001:80b::200e", "2001:200::1", "3ffe::1", "3fff:1000::1",
 	} {
 		require.True(t, public(netip.MustParseAddr(addr)), addr)
 	}
@@ -34,15 +34,16 @@ func TestPublicAddresses(t *testing.T) {
 		// private and carrier-grade NAT
 		"10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1", "100.64.0.1", "100.127.255.255", "fc00::1", "fd12:3456::1",
 		// link-local, with the clouds' metadata service
-		"169.254.169.254", "fe80::1", "fe80::1%eth0", "fec0::1", "fd00:ec2::254",
+		"169.254.169.254", "fe80::1", "fe80::1%eth0", "fec0::1", "feff::1", "fd00:ec2::254",
 		// IPv4 in IPv6 clothes
 		"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "::ffff:0:127.0.0.1",
 		"64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::7f00:1", "2002:7f00:1::", "2001:0:7f00:1::",
-		// the same with a zone, which must not hide the rest
+		// a zone, whatever it is put on
+		"64:ff9b::7f00:1%eth0", "2606:4700:4700::1111%eth0", "::ffff:8.8.8.8%eth0",
 		"64:ff9b::7f00:1%lo", "2002:7f00:1::%lo", "fd00::1%lo", "::1%lo", "::ffff:127.0.0.1%lo",
 		// multicast, broadcast, documentation, benchmarking, the future
 		"224.0.0.1", "239.255.255.255", "255.255.255.255", "ff02::1", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1",
-		"203.0.113.1", "240.0.0.1", "2001:db8::1", "3fff::1", "100::1", "5f00::1", "192.88.99.1",
+		"203.0.113.1", "240.0.0.1", "2001:db8::1", "3fff::1", "3fff:fff::1", "100::1", "5f00::1", "1fff::1", "4000::1", "192.88.99.1",
 	} {
 		require.False(t, public(netip.MustParseAddr(addr)), addr)
 	}
