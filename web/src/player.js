@@ -90,6 +90,7 @@ function startEngine(url) {
   hls.on(Hls.Events.MANIFEST_PARSED, play);
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
     edge.disabled = !details.live;
+    endIfOver();
     // From up to 2 × target + target duration behind hls.js catches up by playing
     // faster; from farther it takes a jump, which it makes by itself only much
     // later: in between a viewer would stay late for ever.
@@ -100,6 +101,16 @@ function startEngine(url) {
   hls.on(Hls.Events.ERROR, (_, data) => data.fatal && failed(data));
   hls.loadSource(url);
   hls.attachMedia(video);
+}
+
+// hls.js misses the end when it hears of it while the last segment still loads:
+// then the picture would stand and wait for ever.
+function endIfOver() {
+  const details = hls?.latestLevelDetails;
+  const waits = !video.ended && video.readyState <= HTMLMediaElement.HAVE_CURRENT_DATA;
+  if (!details || details.live || !waits || video.currentTime < details.edge - 0.5) return;
+  video.pause();
+  say(sayings.ended);
 }
 
 // Safari on phones plays HLS itself.
@@ -132,6 +143,7 @@ video.addEventListener('playing', () => {
   notice.hidden = true;
 });
 video.addEventListener('ended', () => say(sayings.ended));
+video.addEventListener('waiting', endIfOver);
 video.addEventListener('error', () => {
   if (!hls && video.src) say(sayings.broken);
 });
