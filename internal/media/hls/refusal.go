@@ -39,7 +39,7 @@ func notYet() *refusal {
 // the one that the response's header has been given.
 func (p *refusal) write(w http.ResponseWriter) {
 	h := w.Header()
-	p.RequestID = h.Get("X-Request-Id")
+	p.RequestID = h.Get("X-Request-ID")
 	body, err := json.Marshal(p)
 	if err != nil {
 		return // unreachable: strings and a number

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -258,7 +259,7 @@ func TestSmallPicturesInLargeMessages(t *testing.T) {
 		g := newRig(t, nil)
 		c := onAir(t, g.Addr(), "secret")
 		c.header()
-		body := append(head, make([]byte, filler)...)
+		body := slices.Concat(head, make([]byte, filler))
 		var w wire
 		w.type0(2, 0, typeSetChunkSize, 4, 0, 0x10, 0, 0)
 		c.raw(w)

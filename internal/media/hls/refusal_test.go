@@ -1,0 +1,90 @@
+package hls
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRefusals(t *testing.T) {
+	s := newTheatre(t)
+	list := s.base + "live.m3u8"
+	for path, want := range map[string]int{
+		"/live/forged/index.m3u8": 403, "/live/forged/" + s.run + "/seg9.mp4": 403,
+		"/live/old/index.m3u8": 200, "/live/other/" + s.run + "/live.m3u8": 404, "/live/other/index.m3u8": 404,
+		"/live/good/0000000000000000/live.m3u8": 404, s.base + "seg1000.mp4": 404, s.base + "seg0.mp4": 404, s.base + "init9.mp4": 404,
+		s.base + "part5000.mp4": 404, s.base + "gap.mp4": 404, "/live/good/x": 404, "/elsewhere": 404,
+		list + "?_HLS_msn=x": 400, list + "?_HLS_part=1": 400, list + "?_HLS_msn=17": 400,
+		list + "?_HLS_msn=13&_HLS_part=40": 400, list + "?_HLS_skip=NO": 400,
+	} {
+		a := s.do("GET", path)
+		if a.status != want {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+		caching := "max-age=1"
+		if strings.HasSuffix(path, "seg1000.mp4") || strings.HasSuffix(path, "part5000.mp4") {
+			caching = "no-store" // may be there in a moment
+		}
+		if a.status >= 400 && (a.header.Get("Content-Type") != "application/problem+json" || a.header.Get("Cache-Control") != caching ||
+			!strings.Contains(a.body, `"status":`+strconv.Itoa(want)) || a.header.Get("Access-Control-Allow-Origin") != "*") {
+			t.Errorf("%s: %v %s", path, a.header, a.body)
+		}
+	}
+	if a := s.do("POST", list); a.status != 405 || a.header.Get("Allow") == "" {
+		t.Errorf("POST: %d", a.status)
+	}
+	if a := s.do("OPTIONS", list); a.status != 204 || a.header.Get("Access-Control-Allow-Methods") == "" {
+		t.Errorf("OPTIONS: %d", a.status)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	s := newTheatre(t)
+	s.expires = time.Now().Add(-time.Second)
+	for file, want := range map[string]int{"live.m3u8": 403, "live.m3u8?_HLS_msn=5": 403, "seg9.mp4": 200, "init0.mp4": 200, "part97.mp4": 200} {
+		if a := s.do("GET", "/live/old/"+s.run+"/"+file); a.status != want {
+			t.Errorf("expired, %s: %d %s", file, a.status, a.body)
+		}
+	}
+	s.expires = time.Now().Add(-31 * time.Second)
+	for _, file := range []string{"live.m3u8", "seg9.mp4", "init0.mp4", "part97.mp4"} {
+		if a := s.do("GET", "/live/old/"+s.run+"/"+file); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
+			t.Errorf("long expired, %s: %d %s", file, a.status, a.body)
+		}
+	}
+	if a := s.do("GET", "/live/old/index.m3u8"); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
+		t.Errorf("expired: %d %s", a.status, a.body)
+	}
+}
+
+// A segment that is being made must not be kept from players by a cache that
+// was asked for it too early.
+func TestNextSegmentIsNotCachedAsMissing(t *testing.T) {
+	s := newTheatre(t)
+	w := s.hls.newest("a").window
+	_, next := w.segment(0)
+	if last := w.segments[len(w.segments)-1]; last.complete || last.msn != next {
+		t.Fatalf("segment %d comes next, %d is being made", next, last.msn)
+	}
+	a := s.do("GET", s.base+"seg"+strconv.FormatUint(next, 10)+".mp4")
+	if a.status != 404 || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	s.get(s.base + "seg" + strconv.FormatUint(next-1, 10) + ".mp4")
+}
+
+// Players' errors have the form of all the API's errors.
+func TestRefusalIsAProblem(t *testing.T) {
+	s := newTheatre(t)
+	w := httptest.NewRecorder()
+	w.Header().Set("X-Request-ID", "req_7")
+	s.hls.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/live/forged/index.m3u8", nil))
+	want := `{"type":"about:blank","title":"Forbidden","status":403,"code":"invalid_playback_token",` +
+		`"message":"the playback URL is not valid","requestId":"req_7"}`
+	if got := strings.TrimSpace(w.Body.String()); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
