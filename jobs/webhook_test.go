@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,9 +39,9 @@ func content(t *testing.T, r apitest.Received) (subject string, n int) {
 	t.Helper()
 	var envelope struct {
 		Data struct {
-			Subject string
-			N       int
-		}
+			Subject string `json:"subject"`
+			N       int    `json:"n"`
+		} `json:"data"`
 	}
 	if err := json.Unmarshal(r.Body, &envelope); err != nil {
 		t.Errorf("%v: %s", err, r.Body)
@@ -265,5 +264,5 @@ func TestStreamEventsReachTheSink(t *testing.T) {
 	var now api.Stream
 	owner.Call(t, "GET", "/v1/me/streams/"+st.ID, nil).Into(t, 200, &now)
 	require.Equal(t, api.StreamStatusENDED, now.Status)
-	require.False(t, strings.Contains(string(got[1].Body), st.StreamKey))
+	require.NotContains(t, string(got[1].Body), st.StreamKey)
 }

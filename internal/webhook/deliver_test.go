@@ -350,7 +350,7 @@ func TestEndpointsGetWhatTheyAskedFor(t *testing.T) {
 func TestOneEndpointDoesNotHoldTheOtherBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
-	bad := apitest.NewSink(t, func(w http.ResponseWriter, _ apitest.Received) { w.WriteHeader(500) })
+	bad := apitest.NewSink(t, func(w http.ResponseWriter, _ apitest.Received) { w.WriteHeader(http.StatusInternalServerError) })
 	good := apitest.NewSink(t, nil)
 	badHook, goodHook := r.owner.Webhook(t, bad.URL), r.owner.Webhook(t, good.URL)
 	of := func(ids []string) (onBad, onGood string) {

@@ -11,7 +11,7 @@ import (
 	"showfloor/gen/db"
 )
 
-var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant, but for its type
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 func TestDefaultScheduleIsThatOfTheDocument(t *testing.T) {
 	t.Parallel()
