@@ -22,7 +22,6 @@ type Reader struct {
 	head     int
 	bytes    int
 	skipping bool // dropped something: wait for a key frame
-	dropped  uint64
 	closed   bool
 	wake     chan struct{} // capacity 1
 }
@@ -42,13 +41,6 @@ func (r *Reader) Next(ctx context.Context) (*Unit, error) {
 			return nil, ctx.Err()
 		}
 	}
-}
-
-// Dropped is how many units this reader has lost by being slow.
-func (r *Reader) Dropped() uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.dropped
 }
 
 // Close gives up the place; idempotent.
@@ -85,7 +77,6 @@ func (r *Reader) push(u *Unit) {
 	}
 	if r.skipping {
 		if !u.Key || (!u.Track.Codec.Video() && r.stream.hasVideo) {
-			r.dropped++
 			r.mu.Unlock()
 			return
 		}
@@ -103,7 +94,6 @@ func (r *Reader) push(u *Unit) {
 }
 
 func (r *Reader) dropQueue() {
-	r.dropped += uint64(len(r.queue) - r.head)
 	clear(r.queue)
 	r.queue, r.head, r.bytes = r.queue[:0], 0, 0
 }

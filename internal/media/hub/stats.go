@@ -20,15 +20,12 @@ type Stats struct {
 	Viewers int
 	// Publishing is false while the stream waits for its publisher to come back.
 	Publishing bool
-	// BytesIn counts the media bytes of the broadcast.
-	BytesIn uint64
 }
 
 // meter sums what arrives in one-second buckets. Its owner serialises access.
 type meter struct {
 	buckets [statsWindow + 1]bucket
 	first   int64
-	bytes   uint64
 }
 
 type bucket struct {
@@ -46,7 +43,6 @@ func (m *meter) add(u *Unit) {
 	if b.second != now {
 		*b = bucket{second: now}
 	}
-	m.bytes += uint64(len(u.Data))
 	if u.Track.Codec.Video() {
 		b.video += len(u.Data)
 		b.pictures++

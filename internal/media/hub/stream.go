@@ -25,7 +25,7 @@ type Stream struct {
 	hub      *Hub
 	viewers  atomic.Int64
 	bytesOut atomic.Uint64
-	sealed   chan struct{}
+	sealed   chan struct{} // closed when the stream takes no more units
 	outputs  sync.WaitGroup
 
 	mu        sync.Mutex
@@ -67,9 +67,6 @@ func (s *Stream) Hold() (done func()) {
 	})
 }
 
-// Sealed is closed when the stream takes no more units.
-func (s *Stream) Sealed() <-chan struct{} { return s.sealed }
-
 // Playable is called by the output that viewers play from, with the epoch of
 // the unit that made it so: the publisher of that epoch is on air.
 func (s *Stream) Playable(epoch uint32) {
@@ -101,7 +98,6 @@ func (s *Stream) Stats() Stats {
 	st := Stats{
 		Viewers:    int(s.viewers.Load()),
 		Publishing: s.publisher != nil,
-		BytesIn:    s.meter.bytes,
 	}
 	st.VideoKbps, st.AudioKbps, st.FPS = s.meter.rates(s.hub.config.Now())
 	if s.video != nil {
@@ -156,8 +152,8 @@ func (s *Stream) expire() {
 	s.shut(ErrStopped, true)
 }
 
-// shut ends the stream: readers get what is queued and then io.EOF. It does
-// not wait for the outputs, and returns the publisher that the stream had. With
+// shut ends the stream: readers get what is queued and then io.EOF. It does not
+// wait for the outputs, and returns the publisher that the stream had. With
 // onlyIdle it leaves a stream alone that has a publisher; done tells whether it
 // was this call that ended the stream.
 func (s *Stream) shut(reason error, onlyIdle bool) (p *Publisher, done bool) {
