@@ -6,5 +6,8 @@ VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at);
 SELECT * FROM events WHERE tenant_id = @tenant_id ORDER BY id;
 
 -- name: DeleteEventsBefore :execrows
-DELETE FROM events e WHERE occurred_at < @before
-AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id);
+-- The oldest ones that no delivery needs, max_rows at most.
+DELETE FROM events WHERE id = ANY (ARRAY(
+    SELECT e.id FROM events e WHERE e.occurred_at < @before
+    AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
+    ORDER BY e.occurred_at LIMIT @max_rows));

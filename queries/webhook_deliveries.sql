@@ -82,4 +82,7 @@ UPDATE webhook_deliveries SET attempts = attempts + 1, retry_at = NULL, response
 WHERE tenant_id = @tenant_id AND id = @id AND retry_at IS NOT NULL;
 
 -- name: DeleteDeliveriesBefore :execrows
-DELETE FROM webhook_deliveries WHERE created_at < @before AND status IN ('delivered', 'failed');
+-- The oldest ones that are done, max_rows at most: one statement must not take long.
+DELETE FROM webhook_deliveries WHERE id = ANY (ARRAY(
+    SELECT d.id FROM webhook_deliveries d WHERE d.created_at < @before AND d.status IN ('delivered', 'failed')
+    ORDER BY d.created_at LIMIT @max_rows));

@@ -12,6 +12,8 @@ CREATE TABLE events (
     occurred_at timestamptz NOT NULL
 );
 CREATE INDEX events_tenant_idx ON events (tenant_id, id DESC);
+-- What is to be deleted.
+CREATE INDEX events_occurred_idx ON events (occurred_at);
 
 CREATE TABLE webhook_endpoints (
     id              text PRIMARY KEY,
@@ -57,3 +59,5 @@ CREATE INDEX webhook_deliveries_endpoint_idx ON webhook_deliveries (endpoint_id,
 CREATE INDEX webhook_deliveries_event_idx ON webhook_deliveries (event_id);
 -- The tail of each subject's queue of first attempts.
 CREATE INDEX webhook_deliveries_lane_idx ON webhook_deliveries (endpoint_id, subject, id DESC) WHERE status = 'pending';
+-- What is to be deleted.
+CREATE INDEX webhook_deliveries_done_idx ON webhook_deliveries (created_at) WHERE status IN ('delivered', 'failed');

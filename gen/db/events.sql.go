@@ -37,12 +37,20 @@ func (q *Queries) CreateEvent(ctx context.Context, arg CreateEventParams) error 
 }
 
 const deleteEventsBefore = `-- name: DeleteEventsBefore :execrows
-DELETE FROM events e WHERE occurred_at < $1
-AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
+DELETE FROM events WHERE id = ANY (ARRAY(
+    SELECT e.id FROM events e WHERE e.occurred_at < $1
+    AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
+    ORDER BY e.occurred_at LIMIT $2))
 `
 
-func (q *Queries) DeleteEventsBefore(ctx context.Context, before time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteEventsBefore, before)
+type DeleteEventsBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// The oldest ones that no delivery needs, max_rows at most.
+func (q *Queries) DeleteEventsBefore(ctx context.Context, arg DeleteEventsBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteEventsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}

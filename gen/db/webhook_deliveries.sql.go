@@ -38,11 +38,19 @@ func (q *Queries) CreateWebhookDelivery(ctx context.Context, arg CreateWebhookDe
 }
 
 const deleteDeliveriesBefore = `-- name: DeleteDeliveriesBefore :execrows
-DELETE FROM webhook_deliveries WHERE created_at < $1 AND status IN ('delivered', 'failed')
+DELETE FROM webhook_deliveries WHERE id = ANY (ARRAY(
+    SELECT d.id FROM webhook_deliveries d WHERE d.created_at < $1 AND d.status IN ('delivered', 'failed')
+    ORDER BY d.created_at LIMIT $2))
 `
 
-func (q *Queries) DeleteDeliveriesBefore(ctx context.Context, before time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteDeliveriesBefore, before)
+type DeleteDeliveriesBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// The oldest ones that are done, max_rows at most: one statement must not take long.
+func (q *Queries) DeleteDeliveriesBefore(ctx context.Context, arg DeleteDeliveriesBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteDeliveriesBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,41 @@
+package webhook_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
+)
+
+// TestRetentionGoesOnUntilAllIsDeleted has more old rows than one statement deletes.
+func TestRetentionGoesOnUntilAllIsDeleted(t *testing.T) {
+	t.Parallel()
+	const rows = 10_001
+	r := newRig(t, apitest.Options{Pool: dbtest.New(t)}) // it deletes everybody's
+	hook := r.owner.Webhook(t, "http://127.0.0.1:1/")
+	run := func(sql string, args ...any) {
+		_, err := r.Pool.Exec(t.Context(), sql, args...)
+		require.NoError(t, err)
+	}
+	now := r.Clock.Now()
+	run(`INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
+		SELECT 'evt_' || n, $1, 'stream.started', 'str_1', '{}', $3::timestamptz FROM generate_series(1, $2::int) n`, r.owner.TenantID, rows, now)
+	run(`INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, status, created_at)
+		SELECT 'del_' || n, $1, $2, 'evt_' || n, 'str_1', CASE n WHEN 7 THEN 'retrying' WHEN 8 THEN 'failed' ELSE 'delivered' END, $4::timestamptz
+		FROM generate_series(1, $3::int) n`, r.owner.TenantID, hook.ID, rows, now)
+	left := func() (deliveries, events int) {
+		require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM webhook_deliveries), (SELECT count(*) FROM events)").
+			Scan(&deliveries, &events))
+		return deliveries, events
+	}
+	require.NoError(t, r.Webhooks.DeleteOld(t.Context()))
+	deliveries, events := left()
+	require.Equal(t, []int{rows, rows}, []int{deliveries, events}, "not old yet")
+	r.Clock.Advance(31 * 24 * time.Hour)
+	require.NoError(t, r.Webhooks.DeleteOld(t.Context()))
+	deliveries, events = left()
+	require.Equal(t, []int{1, 1}, []int{deliveries, events}, "what still waits stays, and its event")
+}
