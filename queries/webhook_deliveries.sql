@@ -33,10 +33,11 @@ JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tena
 WHERE d.id = ANY (@ids::text[]);
 
 -- name: RecordAttempt :one
--- Guarded by the number of tries, so that of two workers one records.
+-- Guarded by the number of tries, so that of two workers one records. The log keeps the last 50 attempts, here
+-- and below: manual retries have no end, and each writes the whole row.
 UPDATE webhook_deliveries SET status = @status, attempts = attempts + 1, tries = tries + 1, next_attempt_at = @next_attempt_at,
     response_status = @response_status, response_body = @response_body, duration_ms = @duration_ms, error = @error,
-    log = log || @entry::jsonb, delivered_at = coalesce(@delivered_at, delivered_at)
+    log = CASE WHEN jsonb_array_length(log) >= 50 THEN log - 0 ELSE log END || @entry::jsonb, delivered_at = coalesce(@delivered_at, delivered_at)
 WHERE tenant_id = @tenant_id AND id = @id AND tries = @tries AND status IN ('pending', 'retrying') RETURNING next_id;
 
 -- name: RecordLoneAttempts :many
@@ -56,7 +57,8 @@ WITH made AS (
 UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tries = d.tries + 1,
     next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
     response_status = nullif(m.response_status, 0), response_body = CASE WHEN m.response_status <> 0 THEN m.response_body END,
-    duration_ms = m.duration_ms, error = nullif(m.error, ''), log = d.log || m.entry::jsonb,
+    duration_ms = m.duration_ms, error = nullif(m.error, ''),
+    log = CASE WHEN jsonb_array_length(d.log) >= 50 THEN d.log - 0 ELSE d.log END || m.entry::jsonb,
     delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
 FROM made m JOIN free f ON f.id = m.id
 WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.next_id IS NULL
@@ -75,7 +77,7 @@ UPDATE webhook_deliveries SET retry_at = NULL WHERE tenant_id = @tenant_id AND i
 -- name: RecordRetry :exec
 -- An attempt besides the schedule: only an arrival changes what the schedule goes on with.
 UPDATE webhook_deliveries SET attempts = attempts + 1, retry_at = NULL, response_status = @response_status,
-    response_body = @response_body, duration_ms = @duration_ms, error = @error, log = log || @entry::jsonb,
+    response_body = @response_body, duration_ms = @duration_ms, error = @error, log = CASE WHEN jsonb_array_length(log) >= 50 THEN log - 0 ELSE log END || @entry::jsonb,
     status = CASE WHEN @arrived::boolean THEN 'delivered' ELSE status END,
     next_attempt_at = CASE WHEN @arrived THEN NULL ELSE next_attempt_at END,
     delivered_at = CASE WHEN @arrived THEN coalesce(delivered_at, @now::timestamptz) ELSE delivered_at END

@@ -50,7 +50,7 @@ CREATE TABLE webhook_deliveries (
     response_body   text,
     duration_ms     integer,
     error           text,
-    -- One object per attempt: at, responseStatus, durationMs, error.
+    -- One object for each of the last 50 attempts: at, responseStatus, durationMs, error.
     log             jsonb NOT NULL DEFAULT '[]',
     created_at      timestamptz NOT NULL,
     delivered_at    timestamptz

@@ -301,7 +301,7 @@ func (q *Queries) LockWebhookDelivery(ctx context.Context, arg LockWebhookDelive
 const recordAttempt = `-- name: RecordAttempt :one
 UPDATE webhook_deliveries SET status = $1, attempts = attempts + 1, tries = tries + 1, next_attempt_at = $2,
     response_status = $3, response_body = $4, duration_ms = $5, error = $6,
-    log = log || $7::jsonb, delivered_at = coalesce($8, delivered_at)
+    log = CASE WHEN jsonb_array_length(log) >= 50 THEN log - 0 ELSE log END || $7::jsonb, delivered_at = coalesce($8, delivered_at)
 WHERE tenant_id = $9 AND id = $10 AND tries = $11 AND status IN ('pending', 'retrying') RETURNING next_id
 `
 
@@ -319,7 +319,8 @@ type RecordAttemptParams struct {
 	Tries          int32
 }
 
-// Guarded by the number of tries, so that of two workers one records.
+// Guarded by the number of tries, so that of two workers one records. The log keeps the last 50 attempts, here
+// and below: manual retries have no end, and each writes the whole row.
 func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*string, error) {
 	row := q.db.QueryRow(ctx, recordAttempt,
 		arg.Status,
@@ -353,7 +354,8 @@ WITH made AS (
 UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tries = d.tries + 1,
     next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
     response_status = nullif(m.response_status, 0), response_body = CASE WHEN m.response_status <> 0 THEN m.response_body END,
-    duration_ms = m.duration_ms, error = nullif(m.error, ''), log = d.log || m.entry::jsonb,
+    duration_ms = m.duration_ms, error = nullif(m.error, ''),
+    log = CASE WHEN jsonb_array_length(d.log) >= 50 THEN d.log - 0 ELSE d.log END || m.entry::jsonb,
     delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
 FROM made m JOIN free f ON f.id = m.id
 WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.next_id IS NULL
@@ -411,7 +413,7 @@ func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttempts
 
 const recordRetry = `-- name: RecordRetry :exec
 UPDATE webhook_deliveries SET attempts = attempts + 1, retry_at = NULL, response_status = $1,
-    response_body = $2, duration_ms = $3, error = $4, log = log || $5::jsonb,
+    response_body = $2, duration_ms = $3, error = $4, log = CASE WHEN jsonb_array_length(log) >= 50 THEN log - 0 ELSE log END || $5::jsonb,
     status = CASE WHEN $6::boolean THEN 'delivered' ELSE status END,
     next_attempt_at = CASE WHEN $6 THEN NULL ELSE next_attempt_at END,
     delivered_at = CASE WHEN $6 THEN coalesce(delivered_at, $7::timestamptz) ELSE delivered_at END
