@@ -67,6 +67,8 @@ type Options struct {
 	// Pages serves PagePaths.
 	Pages     http.Handler
 	PagePaths []string
+	// Observe hears of each request.
+	Observe func(method, route string, status int, took time.Duration)
 	// Log; nothing is logged by default.
 	Log *slog.Logger
 }
@@ -111,7 +113,7 @@ func New(t testing.TB, o Options) *Server {
 			{Name: "database", Engine: "PostgreSQL", Run: s.Pool.Ping},
 			{Name: "queue", Engine: "River", Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
 		}, o.Checks...),
-		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, Document: gen.Document, TrustLoopback: !o.Production,
+		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, Document: gen.Document, TrustLoopback: !o.Production, Observe: o.Observe,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret,
 		Metrics: http.NotFoundHandler(), Log: o.Log,
 	})

@@ -54,7 +54,7 @@ func (s *Service) goLive(ctx context.Context, tx pgx.Tx, row db.Stream, publishe
 		return nil
 	}
 	return s.config.Events.Emit(ctx, tx, event.Event{
-		TenantID: row.TenantID, Name: "stream.started", Subject: row.ID, Data: startedOf(next),
+		TenantID: row.TenantID, Name: event.StreamStarted, Subject: row.ID, Data: startedOf(next),
 	})
 }
 
@@ -68,7 +68,7 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, next db.Stream, reason str
 		return fmt.Errorf("end plays: %w", err)
 	}
 	return s.config.Events.Emit(ctx, tx, event.Event{
-		TenantID: next.TenantID, Name: "stream.ended", Subject: next.ID,
+		TenantID: next.TenantID, Name: event.StreamEnded, Subject: next.ID,
 		Data: endedData{
 			startedData: startedOf(next), EndedAt: timestamp.From(*next.EndedAt),
 			DurationSec: next.EndedAt.Sub(*next.StartedAt).Round(time.Millisecond).Seconds(), Reason: reason,

@@ -82,6 +82,19 @@ func TestReportsInTheWrongOrder(t *testing.T) {
 	require.Nil(t, r.row(t).PublisherID, "but the connection is gone")
 }
 
+func TestAConnectionBelongsToOneStream(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0)
+	conn := r.air(t)
+	other := r.owner.Stream(t, nil)
+	_, err := r.Streams.Publish(t.Context(), attempt(conn, stream.SourceRTMP, other.StreamKey))
+	require.True(t, problem.Is(err, "connection_taken"), "%v", err)
+	v, err := r.Streams.GetStream(t.Context(), r.caller, other.ID)
+	require.NoError(t, err)
+	require.Equal(t, stream.Idle, v.Status)
+	r.is(t, stream.Live, startedEvent)
+}
+
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
