@@ -16,39 +16,39 @@ type sample struct {
 	sync     bool
 }
 
-// run is what one track has in a fragment, without gaps.
-type run struct {
+// trackSamples is what one track has in a fragment, without gaps.
+type trackSamples struct {
 	track   uint32
 	base    uint64 // decoding time of the first sample, in the time scale
 	video   bool
 	samples []sample
 }
 
-// entrySize is what a sample costs in the run's index. Sound needs its size
+// entrySize is what a sample costs in the track's index. Sound needs its size
 // alone: the duration is the same for all, unless there was a gap.
-func (r *run) entrySize() int {
-	if r.video {
+func (t *trackSamples) entrySize() int {
+	if t.video {
 		return 16
 	}
-	if r.uniform() {
+	if t.uniform() {
 		return 4
 	}
 	return 8
 }
 
-func (r *run) uniform() bool {
-	for i := range r.samples {
-		if r.samples[i].duration != r.samples[0].duration {
+func (t *trackSamples) uniform() bool {
+	for i := range t.samples {
+		if t.samples[i].duration != t.samples[0].duration {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *run) bytes() int {
+func (t *trackSamples) bytes() int {
 	n := 0
-	for i := range r.samples {
-		n += len(r.samples[i].data)
+	for i := range t.samples {
+		n += len(t.samples[i].data)
 	}
 	return n
 }
@@ -66,27 +66,27 @@ const (
 // size. mediacommon's Part does the same by reflection, field by field, and
 // copies the media twice; at five parts a second and stream that is most of
 // what a muxer costs (see BenchmarkFragment).
-func marshalFragment(sequence uint32, runs []run) []byte {
+func marshalFragment(sequence uint32, tracks []trackSamples) []byte {
 	moof := boxHeader + mfhdSize
 	media := 0
-	for i := range runs {
-		r := &runs[i]
-		moof += boxHeader + tfhdSize + tfdtSize + trunSize + len(r.samples)*r.entrySize()
-		media += r.bytes()
+	for i := range tracks {
+		t := &tracks[i]
+		moof += boxHeader + tfhdSize + tfdtSize + trunSize + len(t.samples)*t.entrySize()
+		media += t.bytes()
 	}
 	b := boxWriter{buf: make([]byte, 0, moof+boxHeader+media)}
 	b.box(moof, "moof")
 	b.fullBox(mfhdSize, "mfhd", 0, 0)
 	b.u32(sequence)
 	offset := moof + boxHeader
-	for i := range runs {
-		b.traf(&runs[i], offset)
-		offset += runs[i].bytes()
+	for i := range tracks {
+		b.traf(&tracks[i], offset)
+		offset += tracks[i].bytes()
 	}
 	b.box(boxHeader+media, "mdat")
-	for i := range runs {
-		for j := range runs[i].samples {
-			b.buf = append(b.buf, runs[i].samples[j].data...)
+	for i := range tracks {
+		for j := range tracks[i].samples {
+			b.buf = append(b.buf, tracks[i].samples[j].data...)
 		}
 	}
 	return b.buf
@@ -107,25 +107,25 @@ func (b *boxWriter) fullBox(size int, name string, version byte, flags uint32) {
 	b.u32(uint32(version)<<24 | flags)
 }
 
-// traf writes a run's index; its media begins offset bytes behind the moof box's start.
-func (b *boxWriter) traf(r *run, offset int) {
+// traf writes a track's index; its media begins offset bytes behind the moof box's start.
+func (b *boxWriter) traf(t *trackSamples, offset int) {
 	const (
 		baseIsMoof      = 0x020000
 		defaultDuration = 0x08
 		defaultFlags    = 0x20
 	)
-	trun := trunSize + len(r.samples)*r.entrySize()
+	trun := trunSize + len(t.samples)*t.entrySize()
 	b.box(boxHeader+tfhdSize+tfdtSize+trun, "traf")
 	b.fullBox(tfhdSize, "tfhd", 0, baseIsMoof|defaultDuration|defaultFlags)
-	b.u32(r.track)
-	b.u32(r.samples[0].duration)
+	b.u32(t.track)
+	b.u32(t.samples[0].duration)
 	b.u32(flagsSync)
 	b.fullBox(tfdtSize, "tfdt", 1, 0)
-	b.u64(r.base)
-	b.trun(r, trun, offset)
+	b.u64(t.base)
+	b.trun(t, trun, offset)
 }
 
-func (b *boxWriter) trun(r *run, size, offset int) {
+func (b *boxWriter) trun(t *trackSamples, size, offset int) {
 	const (
 		dataOffset   = 0x001
 		durations    = 0x100
@@ -133,7 +133,7 @@ func (b *boxWriter) trun(r *run, size, offset int) {
 		sampleFlags  = 0x400
 		compositions = 0x800
 	)
-	entry := r.entrySize()
+	entry := t.entrySize()
 	flags := uint32(dataOffset | sizes)
 	switch entry {
 	case 16:
@@ -142,10 +142,10 @@ func (b *boxWriter) trun(r *run, size, offset int) {
 		flags |= durations
 	}
 	b.fullBox(size, "trun", 1, flags)
-	b.u32(uint32(len(r.samples)))
+	b.u32(uint32(len(t.samples)))
 	b.u32(uint32(offset))
-	for i := range r.samples {
-		s := &r.samples[i]
+	for i := range t.samples {
+		s := &t.samples[i]
 		if entry > 4 {
 			b.u32(s.duration)
 		}

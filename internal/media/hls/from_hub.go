@@ -21,7 +21,7 @@ const (
 	standardSegment = 4 * time.Second
 )
 
-// muxer makes one stream's playlists. One goroutine, run, feeds it; requests
+// muxer makes one stream's playlists. One goroutine feeds it; requests
 // read the published state and the window.
 type muxer struct {
 	run     string // names this muxer's files, so that no name ever gets new content

@@ -33,48 +33,48 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
-	t, ok := parseTarget(r.URL.Path)
+	at, ok := parseLocation(r.URL.Path)
 	if !ok {
 		return notFound()
 	}
-	streamID, expiresAt, err := s.config.Authorize(t.token)
+	streamID, expiresAt, err := s.config.Authorize(at.token)
 	if err != nil {
 		return refuse(http.StatusForbidden, "invalid_playback_token", "the playback URL is not valid")
 	}
-	if !t.playlist() && !expiresAt.IsZero() {
+	if !at.playlist() && !expiresAt.IsZero() {
 		expiresAt = expiresAt.Add(s.config.ExpiryGrace)
 	}
 	if !expiresAt.IsZero() && !s.config.Now().Before(expiresAt) {
 		return refuse(http.StatusForbidden, "playback_token_expired", "the playback URL has expired; ask for another one")
 	}
-	if t.kind == indexFile {
+	if at.kind == indexFile {
 		return s.serveIndex(w, r, streamID)
 	}
-	m := s.byRun(streamID, t.run)
+	m := s.byRun(streamID, at.run)
 	if m == nil {
 		return notFound()
 	}
 	out := s.output(w, r, m)
-	switch t.kind {
+	switch at.kind {
 	case mediaFile:
 		return s.servePlaylist(out, m)
 	case initFile:
-		data, ok := m.window.initialization(int(t.number))
+		data, ok := m.window.initialization(int(at.number))
 		if !ok {
 			return notFound()
 		}
-		out.media([]*part{{data: data}}, t)
+		out.media([]*part{{data: data}}, at)
 	case segmentFile:
-		parts, next := m.window.segment(t.number)
+		parts, next := m.window.segment(at.number)
 		switch {
-		case parts == nil && t.number >= next:
+		case parts == nil && at.number >= next:
 			return notYet()
 		case parts == nil:
 			return notFound()
 		}
-		out.media(parts, t)
+		out.media(parts, at)
 	case partFile:
-		return s.servePart(out, m, t)
+		return s.servePart(out, m, at)
 	}
 	return nil
 }
@@ -152,23 +152,23 @@ func playlistCaching(st *state, blocking bool) string {
 }
 
 // servePart answers with a part, or waits for it when it is the next one.
-func (s *Server) servePart(o *output, m *muxer, t target) *refusal {
-	p, next := m.window.part(t.number)
-	if p == nil && t.number == next {
+func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
+	p, next := m.window.part(at.number)
+	if p == nil && at.number == next {
 		if _, problem := s.wait(o.r.Context(), m, func(st *state) bool {
-			p, next = m.window.part(t.number)
-			return st.sealed || p != nil || t.number < next
+			p, next = m.window.part(at.number)
+			return st.sealed || p != nil || at.number < next
 		}); problem != nil {
 			return problem
 		}
 	}
 	switch {
-	case p == nil && t.number >= next:
+	case p == nil && at.number >= next:
 		return notYet()
 	case p == nil:
 		return notFound()
 	}
-	o.media([]*part{p}, t)
+	o.media([]*part{p}, at)
 	return nil
 }
 

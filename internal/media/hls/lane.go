@@ -103,21 +103,21 @@ func (l *videoLane) boundary(start, limit time.Duration) time.Duration {
 
 // take hands over the pending pictures that begin before end. When it takes
 // them all, the last one ends at end.
-func (l *videoLane) take(end time.Duration) (run, bool) {
+func (l *videoLane) take(end time.Duration) (trackSamples, bool) {
 	limit := ticks(end, videoRate)
 	n := 0
 	for n < len(l.pending) && l.pending[n].at < limit {
 		n++
 	}
 	if n == 0 {
-		return run{}, false
+		return trackSamples{}, false
 	}
 	if n == len(l.pending) {
 		last := &l.pending[n-1]
 		l.cursor = limit
 		last.duration = uint32(limit - last.at)
 	}
-	r := run{track: videoTrackID, video: true, base: uint64(l.pending[0].at), samples: make([]sample, n)}
+	r := trackSamples{track: videoTrackID, video: true, base: uint64(l.pending[0].at), samples: make([]sample, n)}
 	for i := range n {
 		r.samples[i] = l.pending[i].sample
 		l.bytes -= len(l.pending[i].data) + hub.Overhead
@@ -178,16 +178,16 @@ func (l *audioLane) period() time.Duration { return span(l.frame, l.rate) }
 func (l *audioLane) end() time.Duration { return span(max(l.cursor, l.floor), l.rate) }
 
 // take hands over the pending frames that begin before end.
-func (l *audioLane) take(end time.Duration) (run, bool) {
+func (l *audioLane) take(end time.Duration) (trackSamples, bool) {
 	limit := ticks(end, l.rate)
 	n := 0
 	for n < len(l.pending) && l.pending[n].at < limit {
 		n++
 	}
 	if n == 0 {
-		return run{}, false
+		return trackSamples{}, false
 	}
-	r := run{track: audioTrackID, base: uint64(l.pending[0].at), samples: make([]sample, n)}
+	r := trackSamples{track: audioTrackID, base: uint64(l.pending[0].at), samples: make([]sample, n)}
 	for i := range n {
 		r.samples[i] = l.pending[i].sample
 		l.bytes -= len(l.pending[i].data) + hub.Overhead

@@ -57,7 +57,7 @@ func (o *output) write(b []byte) bool {
 }
 
 // media sends parts one behind the other as one file, which never changes.
-func (o *output) media(parts []*part, t target) {
+func (o *output) media(parts []*part, at location) {
 	size := 0
 	for _, p := range parts {
 		size += len(p.data)
@@ -65,7 +65,7 @@ func (o *output) media(parts []*part, t target) {
 	h := o.w.Header()
 	h.Set("Content-Type", "video/mp4")
 	h.Set("Cache-Control", "public, max-age=86400, immutable")
-	h.Set("ETag", `"`+t.run+"-"+strconv.Itoa(int(t.kind))+"-"+strconv.FormatUint(t.number, 10)+`"`)
+	h.Set("ETag", `"`+at.run+"-"+strconv.Itoa(int(at.kind))+"-"+strconv.FormatUint(at.number, 10)+`"`)
 	o.begin()
 	if o.r.Header.Get("Range") == "" && o.r.Header.Get("If-None-Match") == "" {
 		h.Set("Accept-Ranges", "bytes")

@@ -126,20 +126,20 @@ func (s *segmenter) endSegment() {
 
 // closePart emits what belongs before end; false when there is nothing.
 func (s *segmenter) closePart(end time.Duration) bool {
-	var runs []run
+	var tracks []trackSamples
 	independent := s.video == nil
 	if s.video != nil {
 		if r, ok := s.video.take(end); ok {
 			independent = r.samples[0].sync
-			runs = append(runs, r)
+			tracks = append(tracks, r)
 		}
 	}
 	if s.audio != nil {
 		if r, ok := s.audio.take(end); ok {
-			runs = append(runs, r)
+			tracks = append(tracks, r)
 		}
 	}
-	if len(runs) == 0 {
+	if len(tracks) == 0 {
 		return false
 	}
 	if !s.limitSet {
@@ -153,7 +153,7 @@ func (s *segmenter) closePart(end time.Duration) bool {
 	}
 	s.sequence++
 	s.out.addPart(&part{
-		data: marshalFragment(s.sequence, runs), duration: end - s.partStart,
+		data: marshalFragment(s.sequence, tracks), duration: end - s.partStart,
 		independent: independent, epoch: s.epoch,
 	})
 	s.partStart = end

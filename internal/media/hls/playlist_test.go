@@ -303,7 +303,7 @@ func FuzzTarget(f *testing.F) {
 		f.Add(s, "_HLS_msn=1&_HLS_part=2&_HLS_skip=YES&viewer=0123456789abcdef")
 	}
 	f.Fuzz(func(t *testing.T, path, query string) {
-		if p, ok := parseTarget(path); ok {
+		if p, ok := parseLocation(path); ok {
 			if p.token == "" || strings.Contains(p.token, "/") || strings.Contains(p.run, "/") || p.number >= maxNumber ||
 				(p.kind != indexFile && p.run == "") {
 				t.Errorf("%q: %+v", path, p)
@@ -318,7 +318,7 @@ func FuzzTarget(f *testing.F) {
 }
 
 func TestTargets(t *testing.T) {
-	good := map[string]target{
+	good := map[string]location{
 		"/live/t/index.m3u8":  {token: "t", kind: indexFile},
 		"/live/t/r/live.m3u8": {token: "t", run: "r", kind: mediaFile},
 		"/live/t/r/seg12.mp4": {token: "t", run: "r", kind: segmentFile, number: 12},
@@ -326,14 +326,14 @@ func TestTargets(t *testing.T) {
 		"/live/t/r/init3.mp4": {token: "t", run: "r", kind: initFile, number: 3},
 	}
 	for path, want := range good {
-		if got, ok := parseTarget(path); !ok || got != want {
+		if got, ok := parseLocation(path); !ok || got != want {
 			t.Errorf("%s: %+v %v", path, got, ok)
 		}
 	}
 	for _, path := range []string{"", "/", "/live", "/live/", "/live//index.m3u8", "/live/t", "/live/t/", "/live/t/x", "/live/t//live.m3u8",
 		"/live/t/r/", "/live/t/r/seg.mp4", "/live/t/r/seg01.mp4", "/live/t/r/seg+1.mp4", "/live/t/r/part1.m4s", "/live/t/r/x1.mp4",
 		"/live/t/r/seg99999999999999.mp4", "/live/t/r/s/seg1.mp4", "/live/" + strings.Repeat("x", 2000) + "/index.m3u8"} {
-		if got, ok := parseTarget(path); ok {
+		if got, ok := parseLocation(path); ok {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}

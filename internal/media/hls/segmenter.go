@@ -119,7 +119,7 @@ func (s *segmenter) push(u *hub.Unit) {
 	}
 	if s.waiting == nil {
 		if at, ok := s.place(u); ok {
-			s.run(u, at)
+			s.take(u, at)
 			return
 		}
 		s.restart(u.Epoch) // the clock leapt
@@ -210,7 +210,7 @@ func (s *segmenter) open() {
 	}
 	for _, u := range w.units {
 		if at, ok := s.place(u); ok {
-			s.run(u, at)
+			s.take(u, at)
 		}
 	}
 }
@@ -251,11 +251,12 @@ func (s *segmenter) period(u *hub.Unit) time.Duration {
 	return 0
 }
 
-func (s *segmenter) run(u *hub.Unit, at time.Duration) {
+// take puts a placed unit into its lane, and closes what is complete with it.
+func (s *segmenter) take(u *hub.Unit, at time.Duration) {
 	if kindOf(u) == videoKind {
-		s.runVideo(u, at)
+		s.takeVideo(u, at)
 	} else {
-		s.runAudio(u, at)
+		s.takeAudio(u, at)
 	}
 	if frames, bytes := s.pending(); frames > maxFrames || bytes > maxPart {
 		end := max(s.newest, s.partStart+time.Millisecond)
@@ -277,7 +278,7 @@ func (s *segmenter) pending() (frames, bytes int) {
 	return frames, bytes
 }
 
-func (s *segmenter) runVideo(u *hub.Unit, at time.Duration) {
+func (s *segmenter) takeVideo(u *hub.Unit, at time.Duration) {
 	same := s.video != nil && sameCoding(s.video.track, u.Track)
 	if !u.Key && !same {
 		return // a new coding begins with a key frame
@@ -326,7 +327,7 @@ func (s *segmenter) sound(at time.Duration) *hub.Track {
 	return a.track
 }
 
-func (s *segmenter) runAudio(u *hub.Unit, at time.Duration) {
+func (s *segmenter) takeAudio(u *hub.Unit, at time.Duration) {
 	if s.config.audio == nil || !sameCoding(s.config.audio, u.Track) {
 		if s.video != nil {
 			s.withoutVideo(u, at)

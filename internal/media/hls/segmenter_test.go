@@ -267,7 +267,7 @@ func TestRealClipKeepsTheRules(t *testing.T) {
 
 // Fragments are read back by another implementation.
 func TestFragment(t *testing.T) {
-	runs := []run{
+	tracks := []trackSamples{
 		{track: 1, video: true, base: 1 << 40, samples: []sample{
 			{data: []byte("key"), duration: 3000, offset: 6000, sync: true},
 			{data: []byte("b"), duration: 3001, offset: 0}}},
@@ -276,7 +276,7 @@ func TestFragment(t *testing.T) {
 		{track: 3, base: 5, samples: []sample{
 			{data: []byte("x"), duration: 1024, sync: true}, {data: []byte("y"), duration: 2000, sync: true}}},
 	}
-	data := marshalFragment(9, runs)
+	data := marshalFragment(9, tracks)
 	if len(data) != cap(data) {
 		t.Errorf("%d bytes in an allocation of %d", len(data), cap(data))
 	}
@@ -285,10 +285,10 @@ func TestFragment(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := parts[0]
-	if len(parts) != 1 || p.SequenceNumber != 9 || len(p.Tracks) != len(runs) {
+	if len(parts) != 1 || p.SequenceNumber != 9 || len(p.Tracks) != len(tracks) {
 		t.Fatalf("%+v", p)
 	}
-	for i, r := range runs {
+	for i, r := range tracks {
 		got := p.Tracks[i]
 		if got.ID != int(r.track) || got.BaseTime != r.base || len(got.Samples) != len(r.samples) {
 			t.Fatalf("track %d: %+v", i, got)
@@ -373,8 +373,8 @@ func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 
 // BenchmarkFragment compares our writer of parts with mediacommon's.
 func BenchmarkFragment(b *testing.B) {
-	video := run{track: 1, video: true}
-	audio := run{track: 2}
+	video := trackSamples{track: 1, video: true}
+	audio := trackSamples{track: 2}
 	var theirs fmp4.Part
 	tracks := []*fmp4.PartTrack{{ID: 1}, {ID: 2}}
 	for i := range 6 { // 200 ms at 2.5 Mbit/s
@@ -391,7 +391,7 @@ func BenchmarkFragment(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			marshalFragment(1, []run{video, audio})
+			marshalFragment(1, []trackSamples{video, audio})
 		}
 	})
 	b.Run("mediacommon", func(b *testing.B) {

@@ -17,59 +17,59 @@ const (
 	partFile
 )
 
-// target is a parsed path.
-type target struct {
+// location is a parsed path.
+type location struct {
 	token  string
 	run    string
 	kind   fileKind
 	number uint64 // of the init, segment or part
 }
 
-func (t target) playlist() bool { return t.kind == indexFile || t.kind == mediaFile }
+func (l location) playlist() bool { return l.kind == indexFile || l.kind == mediaFile }
 
 // maxToken bounds a playback token in bytes.
 const maxToken = 1024
 
-// parseTarget reads /live/{token}/index.m3u8 or /live/{token}/{run}/{file}.
-func parseTarget(path string) (t target, ok bool) {
+// parseLocation reads /live/{token}/index.m3u8 or /live/{token}/{run}/{file}.
+func parseLocation(path string) (l location, ok bool) {
 	rest, ok := strings.CutPrefix(path, Prefix)
 	if !ok {
-		return t, false
+		return l, false
 	}
-	t.token, rest, ok = strings.Cut(rest, "/")
-	if !ok || t.token == "" || len(t.token) > maxToken {
-		return t, false
+	l.token, rest, ok = strings.Cut(rest, "/")
+	if !ok || l.token == "" || len(l.token) > maxToken {
+		return l, false
 	}
 	if rest == "index.m3u8" {
-		return t, true
+		return l, true
 	}
 	var file string
-	t.run, file, ok = strings.Cut(rest, "/")
-	if !ok || t.run == "" {
-		return t, false
+	l.run, file, ok = strings.Cut(rest, "/")
+	if !ok || l.run == "" {
+		return l, false
 	}
 	if file == "live.m3u8" {
-		t.kind = mediaFile
-		return t, true
+		l.kind = mediaFile
+		return l, true
 	}
 	name, ok := strings.CutSuffix(file, ".mp4")
 	if !ok {
-		return t, false
+		return l, false
 	}
 	digits, ok := strings.CutPrefix(name, "part")
-	t.kind = partFile
+	l.kind = partFile
 	if !ok {
 		digits, ok = strings.CutPrefix(name, "seg")
-		t.kind = segmentFile
+		l.kind = segmentFile
 	}
 	if !ok {
 		digits, ok = strings.CutPrefix(name, "init")
-		t.kind = initFile
+		l.kind = initFile
 	}
 	if ok {
-		t.number, ok = parseNumber(digits)
+		l.number, ok = parseNumber(digits)
 	}
-	return t, ok
+	return l, ok
 }
 
 // maxNumber bounds sequence numbers, far beyond what a stream reaches.
