@@ -119,7 +119,8 @@ func seconds(took time.Duration) string { return fmt.Sprintf("%.2f s", took.Seco
 func (d *demo) signUp(ctx context.Context) error {
 	health, err := d.api.GetHealthWithResponse(ctx)
 	if err != nil || health.JSON200 == nil {
-		return fmt.Errorf("no Showfloor server answers at %s: start one with `make run` in another terminal, or name it with --url%s", d.url, because(err))
+		return fmt.Errorf("no Showfloor server answers at %s: start one with `make run` in another terminal, "+
+			"or name it with --url%s", d.url, because(err))
 	}
 	name := strings.ToLower(rand.Text()[:8])
 	email := "demo-" + name + "@showfloor.example"

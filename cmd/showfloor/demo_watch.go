@@ -28,7 +28,8 @@ func (d *demo) watch(ctx context.Context) error {
 		return fmt.Errorf("get a playback URL: %w", err)
 	}
 	d.playback = playback.URL
-	d.line("playback", fmt.Sprintf("%s (%s, until %s)", playback.URL, playback.Type, playback.ExpiresAt.Local().Format(time.TimeOnly)))
+	d.line("playback", fmt.Sprintf("%s (%s, for %s)", playback.URL, playback.Type,
+		time.Until(playback.ExpiresAt.Time).Round(time.Minute)))
 	d.line("player", d.url+"/player?src="+url.QueryEscape(playback.URL))
 	if err := d.checkEvent(ctx, api.EventNameStreamStarted); err != nil {
 		return err
@@ -36,12 +37,12 @@ func (d *demo) watch(ctx context.Context) error {
 	if err := d.checkMoves(ctx); err != nil {
 		return err
 	}
-	if s, err := d.await(ctx, api.StreamStatusLIVE); err != nil {
+	live, err := d.await(ctx, api.StreamStatusLIVE)
+	if err != nil {
 		return err
-	} else {
-		d.line("health", fmt.Sprintf("%s: %dx%d, %.0f fps, %d + %d kbit/s", s.Health.State,
-			s.Health.Width, s.Health.Height, s.Health.Fps, s.Health.VideoKbps, s.Health.AudioKbps))
 	}
+	h := live.Health
+	d.line("health", fmt.Sprintf("%s: %dx%d, %.0f fps, %d + %d kbit/s", h.State, h.Width, h.Height, h.Fps, h.VideoKbps, h.AudioKbps))
 	if d.keep {
 		d.line("on air", "until you press Ctrl-C")
 		select {
