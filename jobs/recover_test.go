@@ -58,7 +58,7 @@ func TestOneJobPerDelivery(t *testing.T) {
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	for range 3 {
 		require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-			return s.Events.Deliver(t.Context(), tx, "del_1")
+			return s.Events.EnqueueDelivery(t.Context(), tx, "del_1")
 		}))
 	}
 	var n int

@@ -19,10 +19,16 @@ import (
 	"showfloor/internal/timestamp"
 )
 
+// Names of events, as in the API's EventName: those that are emitted.
+const (
+	StreamStarted = "stream.started"
+	StreamEnded   = "stream.ended"
+)
+
 // Event is something that happened in a tenant.
 type Event struct {
 	TenantID string
-	// Name is one of the names in the API's EventName.
+	// Name is one of this package's names.
 	Name string
 	// Subject is the id of what the event is about. Events of one subject are
 	// first delivered in the order of their commits, for which the emitting
@@ -61,7 +67,9 @@ func (DeliverArgs) InsertOpts() river.InsertOpts {
 }
 
 // RedeliverArgs is the job of a manual retry: one attempt now, besides whatever
-// the delivery's own job is doing.
+// the delivery's own job is doing. It is not unique in the queue: there, a retry
+// that is asked for while the job of the one before ends would be lost. The
+// delivery's row lets one be asked for at a time.
 type RedeliverArgs struct {
 	DeliveryID string `json:"deliveryId"`
 }
@@ -125,13 +133,13 @@ func (l *Log) Emit(ctx context.Context, tx pgx.Tx, e Event) error {
 	return l.insert(ctx, tx, jobs)
 }
 
-// Deliver adds the job of a delivery whose turn has come.
-func (l *Log) Deliver(ctx context.Context, tx pgx.Tx, deliveryID string) error {
+// EnqueueDelivery adds the job of a delivery whose turn has come.
+func (l *Log) EnqueueDelivery(ctx context.Context, tx pgx.Tx, deliveryID string) error {
 	return l.insert(ctx, tx, []river.InsertManyParams{{Args: DeliverArgs{DeliveryID: deliveryID}}})
 }
 
-// Redeliver adds the job of a manual retry.
-func (l *Log) Redeliver(ctx context.Context, tx pgx.Tx, deliveryID string) error {
+// EnqueueRetry adds the job of a manual retry.
+func (l *Log) EnqueueRetry(ctx context.Context, tx pgx.Tx, deliveryID string) error {
 	return l.insert(ctx, tx, []river.InsertManyParams{{Args: RedeliverArgs{DeliveryID: deliveryID}}})
 }
 

@@ -129,7 +129,7 @@ func (s *Service) release(ctx context.Context, tx pgx.Tx, next *string, triesBef
 	if next == nil || triesBefore > 0 {
 		return nil
 	}
-	return s.config.Events.Deliver(ctx, tx, *next)
+	return s.config.Events.EnqueueDelivery(ctx, tx, *next)
 }
 
 func (s *Service) giveUp(ctx context.Context, d db.ListDeliveriesForAttemptRow, why string) error {

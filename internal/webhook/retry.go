@@ -41,7 +41,7 @@ func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, de
 		if err := q.RequestRetry(ctx, db.RequestRetryParams{TenantID: c.TenantID, ID: deliveryID, Now: &now}); err != nil {
 			return fmt.Errorf("request retry: %w", err)
 		}
-		if err := s.config.Events.Redeliver(ctx, tx, deliveryID); err != nil {
+		if err := s.config.Events.EnqueueRetry(ctx, tx, deliveryID); err != nil {
 			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
