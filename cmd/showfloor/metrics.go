@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
+	"showfloor/jobs"
 )
 
 // metrics is everything that /metrics shows.
@@ -98,25 +99,16 @@ func (*jobCounts) desc() *prometheus.Desc {
 // Describe implements prometheus.Collector.
 func (j *jobCounts) Describe(ch chan<- *prometheus.Desc) { ch <- j.desc() }
 
-// Collect implements prometheus.Collector. Finished jobs are left out: there
-// are many, and they say nothing about the load.
+// Collect implements prometheus.Collector.
 func (j *jobCounts) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	rows, err := j.pool.Query(ctx, `SELECT kind, state::text, count(*) FROM river_job
-		WHERE state IN ('available', 'running', 'retryable', 'scheduled') GROUP BY kind, state`)
+	counts, err := jobs.Counts(ctx, j.pool)
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(j.desc(), err)
 		return
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var kind, state string
-		var n int64
-		if err := rows.Scan(&kind, &state, &n); err != nil {
-			ch <- prometheus.NewInvalidMetric(j.desc(), err)
-			return
-		}
-		ch <- prometheus.MustNewConstMetric(j.desc(), prometheus.GaugeValue, float64(n), kind, state)
+	for _, c := range counts {
+		ch <- prometheus.MustNewConstMetric(j.desc(), prometheus.GaugeValue, float64(c.N), c.Kind, c.State)
 	}
 }
