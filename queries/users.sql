@@ -3,6 +3,7 @@ INSERT INTO users (id, tenant_id, email, name, password_hash, role, created_at, 
 VALUES (@id, @tenant_id, @email, @name, @password_hash, @role, @now, @now) RETURNING *;
 
 -- name: GetUserByEmail :one
+-- @sqlc-vet-disable tenant
 -- Login knows no tenant yet.
 SELECT * FROM users WHERE email = @email;
 

@@ -24,6 +24,7 @@ FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoi
 WHERE d.tenant_id = @tenant_id AND d.id = @id FOR UPDATE OF d;
 
 -- name: ListDeliveriesForAttempt :many
+-- @sqlc-vet-disable tenant
 -- The jobs know their deliveries alone.
 SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, e.event, e.payload,
     w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
@@ -84,6 +85,7 @@ UPDATE webhook_deliveries SET attempts = attempts + 1, retry_at = NULL, response
 WHERE tenant_id = @tenant_id AND id = @id AND retry_at IS NOT NULL;
 
 -- name: DeleteDeliveriesBefore :execrows
+-- @sqlc-vet-disable tenant
 -- The oldest ones that are done, max_rows at most: one statement must not take long.
 DELETE FROM webhook_deliveries WHERE id = ANY (ARRAY(
     SELECT d.id FROM webhook_deliveries d WHERE d.created_at < @before AND d.status IN ('delivered', 'failed')

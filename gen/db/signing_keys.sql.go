@@ -20,6 +20,8 @@ type CreateSigningKeyParams struct {
 	Now        time.Time
 }
 
+// @sqlc-vet-disable tenant
+// One set of keys signs for all tenants.
 func (q *Queries) CreateSigningKey(ctx context.Context, arg CreateSigningKeyParams) error {
 	_, err := q.db.Exec(ctx, createSigningKey, arg.ID, arg.PrivateKey, arg.Now)
 	return err
@@ -29,6 +31,8 @@ const listSigningKeys = `-- name: ListSigningKeys :many
 SELECT id, private_key, created_at, retired_at FROM signing_keys WHERE retired_at IS NULL ORDER BY id DESC
 `
 
+// @sqlc-vet-disable tenant
+// One set of keys signs for all tenants.
 func (q *Queries) ListSigningKeys(ctx context.Context) ([]SigningKey, error) {
 	rows, err := q.db.Query(ctx, listSigningKeys)
 	if err != nil {
@@ -58,6 +62,7 @@ const lockName = `-- name: LockName :exec
 SELECT pg_advisory_xact_lock(hashtext($1::text))
 `
 
+// @sqlc-vet-disable tenant
 // Serialises the first start of several processes on one database.
 func (q *Queries) LockName(ctx context.Context, name string) error {
 	_, err := q.db.Exec(ctx, lockName, name)

@@ -20,6 +20,8 @@ type CreateTenantParams struct {
 	Now  time.Time
 }
 
+// @sqlc-vet-disable tenant
+// The id is the tenant.
 func (q *Queries) CreateTenant(ctx context.Context, arg CreateTenantParams) (Tenant, error) {
 	row := q.db.QueryRow(ctx, createTenant, arg.ID, arg.Name, arg.Now)
 	var i Tenant
@@ -39,6 +41,8 @@ const getTenant = `-- name: GetTenant :one
 SELECT id, name, status, plan, charges_enabled, created_at, updated_at FROM tenants WHERE id = $1
 `
 
+// @sqlc-vet-disable tenant
+// The id is the tenant.
 func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
 	row := q.db.QueryRow(ctx, getTenant, id)
 	var i Tenant
@@ -64,6 +68,8 @@ type SetTenantStatusParams struct {
 	ID     string
 }
 
+// @sqlc-vet-disable tenant
+// The id is the tenant.
 func (q *Queries) SetTenantStatus(ctx context.Context, arg SetTenantStatusParams) (Tenant, error) {
 	row := q.db.QueryRow(ctx, setTenantStatus, arg.Status, arg.Now, arg.ID)
 	var i Tenant

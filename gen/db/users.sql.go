@@ -84,6 +84,7 @@ const getUserByEmail = `-- name: GetUserByEmail :one
 SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE email = $1
 `
 
+// @sqlc-vet-disable tenant
 // Login knows no tenant yet.
 func (q *Queries) GetUserByEmail(ctx context.Context, email string) (User, error) {
 	row := q.db.QueryRow(ctx, getUserByEmail, email)

@@ -48,6 +48,7 @@ type DeleteDeliveriesBeforeParams struct {
 	MaxRows int32
 }
 
+// @sqlc-vet-disable tenant
 // The oldest ones that are done, max_rows at most: one statement must not take long.
 func (q *Queries) DeleteDeliveriesBefore(ctx context.Context, arg DeleteDeliveriesBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, deleteDeliveriesBefore, arg.Before, arg.MaxRows)
@@ -146,6 +147,7 @@ type ListDeliveriesForAttemptRow struct {
 	TenantStatus    string
 }
 
+// @sqlc-vet-disable tenant
 // The jobs know their deliveries alone.
 func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([]ListDeliveriesForAttemptRow, error) {
 	rows, err := q.db.Query(ctx, listDeliveriesForAttempt, ids)
