@@ -23,8 +23,11 @@ import (
 // defaultWorkers is how many jobs run at a time, deliveries apart.
 const defaultWorkers = 16
 
-// retentionEvery is how often old rows are looked for.
-const retentionEvery = time.Hour
+// How often old rows, and what dead nodes left on air, are looked for.
+const (
+	retentionEvery = time.Hour
+	strandedEvery  = 30 * time.Second
+)
 
 // Config of the workers.
 type Config struct {
@@ -60,6 +63,7 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &deliver{webhooks: c.Webhooks})
 	river.AddWorker(workers, &redeliver{webhooks: c.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Streams})
+	river.AddWorker(workers, &endStranded{streams: c.Streams})
 	river.AddWorker(workers, &retention{streams: c.Streams, webhooks: c.Webhooks})
 
 	return &river.Config{
@@ -71,9 +75,8 @@ func (c Config) River() *river.Config {
 			event.Queue:        {MaxWorkers: webhook.Workers},
 		},
 		PeriodicJobs: []*river.PeriodicJob{
-			river.NewPeriodicJob(river.PeriodicInterval(retentionEvery), func() (river.JobArgs, *river.InsertOpts) {
-				return RetentionArgs{}, nil
-			}, &river.PeriodicJobOpts{ID: RetentionArgs{}.Kind(), RunOnStart: true}),
+			every(retentionEvery, RetentionArgs{}),
+			every(strandedEvery, EndStrandedArgs{}),
 		},
 		FetchCooldown:     10 * time.Millisecond,
 		FetchPollInterval: 100 * time.Millisecond,
@@ -82,6 +85,13 @@ func (c Config) River() *river.Config {
 		JobTimeout:           time.Minute,
 		SoftStopTimeout:      2 * time.Second,
 	}
+}
+
+// every is a periodic job, run by whichever process leads.
+func every(interval time.Duration, args river.JobArgs) *river.PeriodicJob {
+	return river.NewPeriodicJob(river.PeriodicInterval(interval), func() (river.JobArgs, *river.InsertOpts) {
+		return args, nil
+	}, &river.PeriodicJobOpts{ID: args.Kind(), RunOnStart: true})
 }
 
 // quiet leaves out what the queue says when all is well, such as its counts
