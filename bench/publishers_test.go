@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -87,7 +88,7 @@ func publishClip(tb testing.TB, seconds int) string {
 	out, err := exec.Command("ffmpeg", "-hide_banner", "-loglevel", "error",
 		"-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=30", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100",
 		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-b:v", "2500k", "-minrate", "2500k", "-maxrate", "2500k",
-		"-bufsize", "2500k", "-nal-hrd", "cbr", "-g", "60", "-c:a", "aac", "-b:a", "128k", "-ac", "2", "-t", fmt.Sprint(seconds), path).CombinedOutput()
+		"-bufsize", "2500k", "-nal-hrd", "cbr", "-g", "60", "-c:a", "aac", "-b:a", "128k", "-ac", "2", "-t", strconv.Itoa(seconds), path).CombinedOutput()
 	require.NoError(tb, err, string(out))
 	return path
 }
@@ -133,6 +134,7 @@ func TestPublisherProcess(t *testing.T) {
 }
 
 func dialPublisher(t *testing.T, ctx context.Context, addr, key string) (net.Conn, func()) {
+	t.Helper()
 	u, err := url.Parse("rtmp://" + addr + "/live#" + key)
 	require.NoError(t, err)
 	c := &gortmplib.Client{URL: u, Publish: true}
@@ -162,6 +164,7 @@ type flvTag struct {
 }
 
 func readFLV(t *testing.T, path string) []flvTag {
+	t.Helper()
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	b = b[9+4:]

@@ -80,6 +80,7 @@ func measureIngest(b *testing.B, start ingestServer, clip string, streams, secon
 }
 
 func ourServer(b *testing.B) (string, func() uint64, func()) {
+	b.Helper()
 	h := hub.New(hub.Config{})
 	s, err := rtmp.New(rtmp.Config{Addr: "127.0.0.1:0", Hub: h, Gate: openGate{}})
 	require.NoError(b, err)
@@ -98,6 +99,7 @@ func ourServer(b *testing.B) (string, func() uint64, func()) {
 
 // baselineServer reads the same publishers with what gortmplib offers.
 func baselineServer(b *testing.B) (string, func() uint64, func()) {
+	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	var wg sync.WaitGroup

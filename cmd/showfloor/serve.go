@@ -23,10 +23,10 @@ func (serveCommand) Run(ctx context.Context, e environment) error {
 		return &usageError{err}
 	}
 	s, err := start(ctx, c, e)
-	if err != nil && ctx.Err() != nil {
-		return nil // stopped while it started
-	}
 	if err != nil {
+		if ctx.Err() != nil {
+			err = nil // stopped while it started
+		}
 		return err
 	}
 	if _, chosen := os.LookupEnv("GOGC"); !chosen {

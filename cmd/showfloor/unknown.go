@@ -11,7 +11,8 @@ import (
 // else: a name that begins so and is not a setting is a mistake.
 func families() []string {
 	return []string{
-		"ADMIN", "APP", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PUBLIC", "REDIS", "RTMP", "RTMPS", "SMTP", "STORAGE", "WEBHOOK",
+		"ADMIN", "APP", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PUBLIC", "REDIS", "RTMP", "RTMPS",
+		"SMTP", "STORAGE", "WEBHOOK",
 	}
 }
 

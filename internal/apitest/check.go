@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 
@@ -105,8 +104,7 @@ func checkProblem(r *http.Request, got *recorder) error {
 		return fmt.Errorf("the problem says %d", p.Status)
 	case p.Type != "about:blank", p.Title != http.StatusText(got.status), p.Code == "", p.Message == "":
 		return errors.New("the problem is incomplete")
-	// What players are told is cached, and so can't name a request.
-	case p.RequestID != got.Header().Get(echo.HeaderXRequestID) && !strings.HasPrefix(r.URL.Path, "/live/"):
+	case p.RequestID != got.Header().Get(echo.HeaderXRequestID):
 		return errors.New("the problem names another request")
 	case (got.status == http.StatusUnauthorized) != (got.Header().Get("WWW-Authenticate") == "Bearer"):
 		return errors.New("WWW-Authenticate goes with 401")

@@ -18,8 +18,8 @@ const module = "showfloor/"
 
 // pkg is what `go list` tells of a package, test files left out.
 type pkg struct {
-	ImportPath string   `json:"ImportPath"`
-	Imports    []string `json:"Imports"`
+	ImportPath string
+	Imports    []string
 }
 
 // rule says what the packages that match may import of ours, and what of

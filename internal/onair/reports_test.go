@@ -1,7 +1,6 @@
 package onair_test
 
 import (
-	"errors"
 	"log/slog"
 	"net/netip"
 	"testing"
@@ -103,6 +102,6 @@ func TestARefusalHasAnRTMPCode(t *testing.T) {
 	r := newRig(t)
 	_, err := r.reports.Publish(t.Context(), rtmp.Attempt{ConnID: "conn-x", Key: "live_wrong", RemoteIP: netip.MustParseAddr("192.0.2.1")})
 	var refusal *rtmp.Refusal
-	require.True(t, errors.As(err, &refusal))
+	require.ErrorAs(t, err, &refusal)
 	require.Equal(t, "NetStream.Publish.BadName", refusal.Code)
 }
