@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"log/slog"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +34,7 @@ func poisoned(t *testing.T) (url string) {
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}
-	server.Config.ErrorLog = nil
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return strings.Replace(server.URL, "127.0.0.1", "localhost", 1)

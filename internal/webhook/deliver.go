@@ -38,7 +38,7 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 		return time.Time{}, nil
 	case closed(d) != "":
 		return time.Time{}, s.giveUp(ctx, d, closed(d))
-	case account.CheckTenant(d.TenantStatus) != nil:
+	case suspended(d):
 		return now.Add(suspendedPause), nil
 	case d.NextAttemptAt != nil && d.NextAttemptAt.After(now):
 		return *d.NextAttemptAt, nil
@@ -84,6 +84,10 @@ func closed(d db.ListDeliveriesForAttemptRow) string {
 		return "the endpoint is disabled"
 	}
 	return ""
+}
+
+func suspended(d db.ListDeliveriesForAttemptRow) bool {
+	return account.CheckTenant(d.TenantStatus) != nil
 }
 
 func observed(o outcome) string {

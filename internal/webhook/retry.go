@@ -67,7 +67,7 @@ func (s *Service) Redeliver(ctx context.Context, deliveryID string) (again time.
 			return time.Time{}, fmt.Errorf("drop retry: %w", err)
 		}
 		return time.Time{}, nil
-	case account.CheckTenant(d.TenantStatus) != nil:
+	case suspended(d):
 		return s.config.Now().Add(suspendedPause), nil
 	}
 	o, again, err := s.send(ctx, d)
