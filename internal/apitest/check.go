@@ -69,7 +69,7 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 		return errors.New("no X-Request-Id")
 	}
 	if got.status >= http.StatusBadRequest && got.Header().Get("Content-Type") == "application/problem+json" && r.Method != http.MethodHead {
-		if err := checkProblem(r, got); err != nil {
+		if err := checkProblem(got); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 }
 
 // checkProblem looks at what the schema can't say.
-func checkProblem(r *http.Request, got *recorder) error {
+func checkProblem(got *recorder) error {
 	var p api.Problem
 	if err := json.Unmarshal(got.body.Bytes(), &p); err != nil {
 		return fmt.Errorf("not a problem: %w", err)
