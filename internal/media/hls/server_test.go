@@ -215,7 +215,7 @@ func newTheatre(t *testing.T) *theatre {
 	write(t, p, synthetic(v, nil, 30, 2, 20*second, time.Millisecond))
 	s.run, _, _ = strings.Cut(mediaLine.FindString(s.get("/live/good/index.m3u8")), "/")
 	s.base = "/live/good/" + s.run + "/"
-	eventually(t, "all parts", func() bool { return strings.Contains(s.get(s.base+"live.m3u8"), "part98") })
+	eventually(t, "all parts", func() bool { return strings.Contains(s.get(s.base+"live.m3u8"), `URI="part100.mp4"`) })
 	s.media = s.do("GET", s.base+"live.m3u8")
 	s.segment = s.do("GET", s.base+"seg9.mp4")
 	return s
