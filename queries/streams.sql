@@ -12,9 +12,6 @@ FROM streams s
 WHERE s.tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR s.id < sqlc.narg('cursor')::text)
 ORDER BY s.id DESC LIMIT @max_rows;
 
--- name: LockTenantStream :one
-SELECT * FROM streams WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
-
 -- name: LockStream :one
 -- @sqlc-vet-disable tenant
 -- The media plane knows streams by id alone.

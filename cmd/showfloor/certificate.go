@@ -57,3 +57,15 @@ func (c *certificate) reload() error {
 	c.current, c.changed = &pair, info.ModTime()
 	return nil
 }
+
+// rtmpTLS is the certificate of RTMPS; nil when none is configured.
+func (c *config) rtmpTLS() (*tls.Config, error) {
+	if c.RTMPSAddr == "" {
+		return nil, nil
+	}
+	cert, err := loadCertificate(c.RTMPSCertFile, c.RTMPSKeyFile)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return &tls.Config{GetCertificate: cert.get, MinVersion: tls.VersionTLS12}, nil
+}

@@ -301,41 +301,6 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 	return i, err
 }
 
-const lockTenantStream = `-- name: LockTenantStream :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
-`
-
-type LockTenantStreamParams struct {
-	TenantID string
-	ID       string
-}
-
-func (q *Queries) LockTenantStream(ctx context.Context, arg LockTenantStreamParams) (Stream, error) {
-	row := q.db.QueryRow(ctx, lockTenantStream, arg.TenantID, arg.ID)
-	var i Stream
-	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.Name,
-		&i.Mode,
-		&i.Status,
-		&i.KeyHash,
-		&i.KeyLast4,
-		&i.ProjectID,
-		&i.ReconnectWindowSec,
-		&i.RecordingEnabled,
-		&i.PublisherID,
-		&i.StartedAt,
-		&i.EndedAt,
-		&i.ReconnectUntil,
-		&i.BlockedUntil,
-		&i.RejectedReason,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-	)
-	return i, err
-}
-
 const setStreamKey = `-- name: SetStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
 WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at

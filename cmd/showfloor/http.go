@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"showfloor/gen"
+	"showfloor/handlers"
+	"showfloor/web"
+)
+
+func (s *server) startHTTP(ctx context.Context) error {
+	pages, err := web.NewPages(web.Files())
+	if err != nil {
+		return err
+	}
+	var paths []string
+	if pages.Built() {
+		paths = web.Paths()
+	}
+	router, err := handlers.New(handlers.Config{
+		Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks,
+		Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths, Document: gen.Document,
+		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
+		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := s.listen(ctx, "HTTP_ADDR", s.config.HTTPAddr)
+	if err != nil {
+		return err
+	}
+	s.http = listener.Addr()
+	s.serve("API", listener, router)
+	// The ingest starts before the API, so that a server that answers is
+	// complete, and it stops before as well: what it seals lets the viewers'
+	// blocked requests end.
+	s.onStop("ingest", s.rtmp.Stop)
+	s.onStop("reports", func(context.Context) error {
+		s.reports.Hurry(shutdownTime / 3)
+		return nil
+	})
+	return nil
+}
+
+// startAdmin serves what only the operator may see: metrics and profiles.
+func (s *server) startAdmin(ctx context.Context) error {
+	listener, err := s.listen(ctx, "ADMIN_ADDR", s.config.AdminAddr)
+	if err != nil {
+		return err
+	}
+	s.serve("admin port", listener, adminHandler(s.metrics))
+	return nil
+}
+
+func (s *server) listen(ctx context.Context, setting, addr string) (net.Listener, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; stop what uses the port or set %[1]s to another", setting, err)
+	}
+	return listener, nil
+}
+
+// serve runs an HTTP server until it is stopped. A stop lets requests end, but
+// not those that wait for media that won't come.
+func (s *server) serve(what string, listener net.Listener, h http.Handler) {
+	const patience = 3 * time.Second
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	go func() {
+		if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(fmt.Errorf("%s: %w", what, err))
+		}
+	}()
+	s.onStop(what, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if err := srv.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+			return srv.Close()
+		} else if err != nil {
+			return err
+		}
+		return nil
+	})
+}
