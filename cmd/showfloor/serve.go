@@ -29,7 +29,7 @@ func (serveCommand) Run(ctx context.Context, e environment) error {
 		}
 		return err
 	}
-	if _, chosen := os.LookupEnv("GOGC"); !chosen {
+	if os.Getenv("GOGC") == "" {
 		go collectOften(ctx)
 	}
 	var failure error
