@@ -20,7 +20,7 @@ paths:
   /v1/things: {$ref: "paths/things.yaml#/collection"}
 components:
   schemas:
-    Thing: {$ref: "shared.yaml#/Thing"}
+    Thing: {$ref: "components.yaml#/Thing"}
 `,
 		"paths/things.yaml": `
 collection:
@@ -31,10 +31,10 @@ collection:
     responses:
       "201":
         description: created
-        content: {application/json: {schema: {$ref: "../shared.yaml#/Thing"}, example: {id: a, answer: "yes"}}}
-      default: {$ref: "../shared.yaml#/problem"}
+        content: {application/json: {schema: {$ref: "../components.yaml#/Thing"}, example: {id: a, answer: "yes"}}}
+      default: {$ref: "../components.yaml#/problem"}
 `,
-		"shared.yaml": `
+		"components.yaml": `
 Thing:
   type: object
   required: [id]
@@ -150,11 +150,11 @@ func TestBundleRefuses(t *testing.T) {
 			"component name schemas/Thing is used by",
 		},
 		"responses in the root": {
-			"openapi.yaml", "  responses:\n    problem: {$ref: \"shared.yaml#/problem\"}\n",
+			"openapi.yaml", "  responses:\n    problem: {$ref: \"components.yaml#/problem\"}\n",
 			"must not list components.responses",
 		},
 		"a reference into nothing": {
-			"openapi.yaml", "    Lost: {$ref: \"shared.yaml#/Lost\"}\n",
+			"openapi.yaml", "    Lost: {$ref: \"components.yaml#/Lost\"}\n",
 			"load",
 		},
 		"an example that breaks its schema": {
