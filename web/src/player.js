@@ -90,7 +90,6 @@ function startEngine(url) {
   hls.on(Hls.Events.MANIFEST_PARSED, play);
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
     edge.disabled = !details.live;
-    endIfOver();
     // From up to 2 × target + target duration behind hls.js catches up by playing
     // faster; from farther it takes a jump, which it makes by itself only much
     // later: in between a viewer would stay late for ever.
@@ -104,14 +103,22 @@ function startEngine(url) {
 }
 
 // hls.js misses the end when it hears of it while the last segment still loads:
-// then the picture would stand and wait for ever.
-function endIfOver() {
+// then the picture would stand and wait for ever. So once the playlist is
+// closed, a picture that stands for a while has come to its end.
+const standsAfterMs = 2000;
+let stoodAt = 0; // the position, and since when it hasn't moved
+let stoodSince = performance.now();
+setInterval(() => {
+  if (video.currentTime !== stoodAt) {
+    stoodAt = video.currentTime;
+    stoodSince = performance.now();
+  }
   const details = hls?.latestLevelDetails;
-  const waits = !video.ended && video.readyState <= HTMLMediaElement.HAVE_CURRENT_DATA;
-  if (!details || details.live || !waits || video.currentTime < details.edge - 0.5) return;
+  const stands = stoodAt > 0 && performance.now() - stoodSince > standsAfterMs;
+  if (!details || details.live || video.paused || video.ended || video.seeking || !stands) return;
   video.pause();
   say(sayings.ended);
-}
+}, standsAfterMs / 4);
 
 // Safari on phones plays HLS itself.
 function startNative(url) {
@@ -143,7 +150,6 @@ video.addEventListener('playing', () => {
   notice.hidden = true;
 });
 video.addEventListener('ended', () => say(sayings.ended));
-video.addEventListener('waiting', endIfOver);
 video.addEventListener('error', () => {
   if (!hls && video.src) say(sayings.broken);
 });

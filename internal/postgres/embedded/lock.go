@@ -69,13 +69,14 @@ func LockDir(dir string) (*DirLock, error) {
 // Unlock gives the folder back. The file stays: removing it would let two
 // processes hold locks on two files of the same name.
 func (l *DirLock) Unlock() error {
-	if err := l.file.Truncate(0); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := l.file.Truncate(0); errors.Is(err, os.ErrClosed) {
+		return nil
+	} else if err != nil {
 		return errors.Join(err, l.file.Close())
 	}
-	if err := l.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return err
-	}
-	return nil
+	// Closing alone would leave the lock with a child that is being started at
+	// this moment, until it executes its program.
+	return errors.Join(unlock(l.file), l.file.Close())
 }
 
 func (l *DirLock) writeHolder() error {
@@ -122,4 +123,12 @@ func readHolder(file *os.File) (pid int) {
 		return pid != 0
 	})
 	return pid
+}
+
+// unlock gives the lock back for every copy of the descriptor.
+func unlock(file *os.File) error {
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_UN); err != nil {
+		return fmt.Errorf("unlock data folder: %w", err)
+	}
+	return nil
 }
