@@ -10,7 +10,7 @@ ORDER BY id DESC LIMIT @max_rows;
 -- name: LockAPIKey :one
 SELECT * FROM api_keys WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
--- name: RevokeAPIKeys :exec
+-- name: RevokeAPIKeys :execrows
 -- The key and all that were made with it, directly or not.
 WITH RECURSIVE family AS (
     SELECT k.id FROM api_keys k WHERE k.tenant_id = @tenant_id AND k.id = @id

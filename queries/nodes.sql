@@ -7,7 +7,7 @@ INSERT INTO nodes (id, seen_at) VALUES (@id, @now) ON CONFLICT (id) DO UPDATE SE
 -- @sqlc-vet-disable tenant
 -- Connections of processes that nobody has heard of for a while.
 SELECT p.* FROM publishers p LEFT JOIN nodes n ON n.id = p.node
-WHERE p.source = 'rtmp' AND p.ended_at IS NULL AND p.accepted_at < @before AND (n.seen_at IS NULL OR n.seen_at < @before)
+WHERE p.source = 'rtmp' AND p.ended_at IS NULL AND p.node <> @node AND p.accepted_at < @before AND (n.seen_at IS NULL OR n.seen_at < @before)
 ORDER BY p.accepted_at, p.id;
 
 -- name: ListEndedPublishers :many

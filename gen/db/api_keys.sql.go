@@ -167,7 +167,7 @@ func (q *Queries) LockAPIKey(ctx context.Context, arg LockAPIKeyParams) (APIKey,
 	return i, err
 }
 
-const revokeAPIKeys = `-- name: RevokeAPIKeys :exec
+const revokeAPIKeys = `-- name: RevokeAPIKeys :execrows
 WITH RECURSIVE family AS (
     SELECT k.id FROM api_keys k WHERE k.tenant_id = $2 AND k.id = $3
     UNION
@@ -184,9 +184,12 @@ type RevokeAPIKeysParams struct {
 }
 
 // The key and all that were made with it, directly or not.
-func (q *Queries) RevokeAPIKeys(ctx context.Context, arg RevokeAPIKeysParams) error {
-	_, err := q.db.Exec(ctx, revokeAPIKeys, arg.Now, arg.TenantID, arg.ID)
-	return err
+func (q *Queries) RevokeAPIKeys(ctx context.Context, arg RevokeAPIKeysParams) (int64, error) {
+	result, err := q.db.Exec(ctx, revokeAPIKeys, arg.Now, arg.TenantID, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const touchAPIKey = `-- name: TouchAPIKey :exec

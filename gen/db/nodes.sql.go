@@ -60,14 +60,19 @@ func (q *Queries) ListEndedPublishers(ctx context.Context, ids []string) ([]Publ
 
 const listStrandedPublishers = `-- name: ListStrandedPublishers :many
 SELECT p.id, p.tenant_id, p.stream_id, p.source, p.node, p.remote_ip, p.accepted_at, p.live_at, p.ended_at FROM publishers p LEFT JOIN nodes n ON n.id = p.node
-WHERE p.source = 'rtmp' AND p.ended_at IS NULL AND p.accepted_at < $1 AND (n.seen_at IS NULL OR n.seen_at < $1)
+WHERE p.source = 'rtmp' AND p.ended_at IS NULL AND p.node <> $1 AND p.accepted_at < $2 AND (n.seen_at IS NULL OR n.seen_at < $2)
 ORDER BY p.accepted_at, p.id
 `
 
+type ListStrandedPublishersParams struct {
+	Node   string
+	Before time.Time
+}
+
 // @sqlc-vet-disable tenant
 // Connections of processes that nobody has heard of for a while.
-func (q *Queries) ListStrandedPublishers(ctx context.Context, before time.Time) ([]Publisher, error) {
-	rows, err := q.db.Query(ctx, listStrandedPublishers, before)
+func (q *Queries) ListStrandedPublishers(ctx context.Context, arg ListStrandedPublishersParams) ([]Publisher, error) {
+	rows, err := q.db.Query(ctx, listStrandedPublishers, arg.Node, arg.Before)
 	if err != nil {
 		return nil, err
 	}

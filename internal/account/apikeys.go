@@ -94,8 +94,14 @@ func (s *Service) RevokeAPIKey(ctx context.Context, c Caller, keyID string) (db.
 		if row.RevokedAt != nil {
 			return nil
 		}
-		if err := q.RevokeAPIKeys(ctx, db.RevokeAPIKeysParams{TenantID: c.TenantID, ID: keyID, Now: &now}); err != nil {
-			return fmt.Errorf("revoke api key: %w", err)
+		// Again until there is nothing left: a key that was being made meanwhile
+		// shows only to the next statement, and its maker's row, once revoked,
+		// lets no further one be made.
+		for revoked := int64(1); revoked > 0; {
+			revoked, err = q.RevokeAPIKeys(ctx, db.RevokeAPIKeysParams{TenantID: c.TenantID, ID: keyID, Now: &now})
+			if err != nil {
+				return fmt.Errorf("revoke api key: %w", err)
+			}
 		}
 		row.RevokedAt = &now
 		return audit.Write(ctx, q, now, audit.Entry{

@@ -34,7 +34,14 @@ func (r *Reports) beat(ctx context.Context) {
 		r.log.Warn("heartbeat not written", "error", err)
 		return
 	}
+	// Only who was on the list before as well: in the middle of a take-over the
+	// database is a moment ahead of the hub.
+	again := map[string]bool{}
 	for _, publisherID := range ended {
-		r.hub.Drop(onAir[publisherID], publisherID, hub.ErrStopped)
+		if r.ended[publisherID] {
+			r.hub.Drop(onAir[publisherID], publisherID, hub.ErrStopped)
+		}
+		again[publisherID] = true
 	}
+	r.ended = again
 }

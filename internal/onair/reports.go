@@ -20,6 +20,10 @@ const (
 	reportTimeout = 5 * time.Second
 	// maxReportPause is the longest pause between tries.
 	maxReportPause = 5 * time.Second
+	// maxWithdrawals bounds the admissions that are taken back at a time.
+	maxWithdrawals = 64
+	// attachTime is how long a take-over has from the database to the hub.
+	attachTime = time.Second
 )
 
 // Reports writes down what the media plane reports, again and again until the
@@ -38,11 +42,16 @@ type Reports struct {
 	// its end comes after, or neither would be heard of.
 	mu       sync.Mutex
 	starting map[string]chan struct{}
+
+	// withdrawals bounds the reports about admissions whose outcome is unknown.
+	withdrawals chan struct{}
+	// ended is what the last heartbeat found; for Watch's goroutine alone.
+	ended map[string]bool
 }
 
 // NewReports makes Reports; Connect must follow before anything is reported.
 func NewReports(ctx context.Context, log *slog.Logger) *Reports {
-	r := &Reports{log: log, starting: map[string]chan struct{}{}}
+	r := &Reports{log: log, starting: map[string]chan struct{}{}, withdrawals: make(chan struct{}, maxWithdrawals)}
 	r.ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
@@ -75,10 +84,23 @@ func (r *Reports) Publish(ctx context.Context, a rtmp.Attempt) (hub.Broadcast, e
 		return hub.Broadcast{}, &rtmp.Refusal{Code: code, Description: p.Message}
 	}
 	if err != nil {
-		// It may have been written although the answer was lost.
-		r.work.Go(func() { r.Unpublish(ctx, a.ConnID) })
+		r.withdraw(ctx, a.ConnID)
 	}
 	return hub.Broadcast{StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow}, err
+}
+
+// withdraw takes an admission back that may have been written although its
+// answer was lost. While the database is away there may be more of them than
+// it is worth to keep: what is left out ends with the next publish.
+func (r *Reports) withdraw(ctx context.Context, connID string) {
+	select {
+	case r.withdrawals <- struct{}{}:
+		r.work.Go(func() {
+			defer func() { <-r.withdrawals }()
+			r.Unpublish(ctx, connID)
+		})
+	default:
+	}
 }
 
 // Rejected implements rtmp.Gate.
@@ -118,7 +140,12 @@ func (r *Reports) Playable(streamID, publisherID string) {
 		})
 		if !current {
 			// Two encoders came at once, and the hub took them in another order
-			// than the database: this one is on air, but not let in any more.
+			// than the database: this one is on air, but not let in any more. Or
+			// the other one is about to take over, and then viewers stay.
+			select {
+			case <-time.After(attachTime):
+			case <-r.ctx.Done():
+			}
 			r.hub.Drop(streamID, publisherID, hub.ErrReplaced)
 		}
 	})

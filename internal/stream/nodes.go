@@ -2,7 +2,9 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"showfloor/gen/db"
@@ -17,6 +19,30 @@ const (
 	keepNodes = 24 * time.Hour
 )
 
+// beats remembers since when this process has written its heartbeats without a
+// gap.
+type beats struct {
+	mu          sync.Mutex
+	since, last time.Time
+}
+
+func (b *beats) note(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now.Sub(b.last) > nodeGone/2 {
+		b.since = now
+	}
+	b.last = now
+}
+
+// steady tells whether there was time enough for every node that lives to write
+// its own: no gap for longer than a node may be silent.
+func (b *beats) steady(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return now.Sub(b.last) <= nodeGone/2 && now.Sub(b.since) > nodeGone
+}
+
 // Heartbeat says that this node lives. Of the connections that it holds, it
 // returns those that don't count any more: they were replaced, stopped, or
 // given up while nothing was heard of the node.
@@ -25,6 +51,7 @@ func (s *Service) Heartbeat(ctx context.Context, publisherIDs []string) (ended [
 	if err := q.TouchNode(ctx, db.TouchNodeParams{ID: s.config.Node, Now: now}); err != nil {
 		return nil, fmt.Errorf("touch node: %w", err)
 	}
+	s.beats.note(now)
 	rows, err := q.ListEndedPublishers(ctx, publisherIDs)
 	if err != nil {
 		return nil, fmt.Errorf("list ended publishers: %w", err)
@@ -39,14 +66,21 @@ func (s *Service) Heartbeat(ctx context.Context, publisherIDs []string) (ended [
 // under their name, such as a container with a fresh data folder.
 func (s *Service) EndStranded(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
-	rows, err := q.ListStrandedPublishers(ctx, now.Add(-nodeGone))
+	if !s.beats.steady(now) {
+		return nil // if we could write nothing for a while, others couldn't either
+	}
+	rows, err := q.ListStrandedPublishers(ctx, db.ListStrandedPublishersParams{Node: s.config.Node, Before: now.Add(-nodeGone)})
 	if err != nil {
 		return fmt.Errorf("list stranded publishers: %w", err)
 	}
+	var errs []error
 	for _, p := range rows {
 		if err := s.Unpublish(ctx, p.ID); err != nil {
-			return fmt.Errorf("end stranded publisher %s: %w", p.ID, err)
+			errs = append(errs, fmt.Errorf("end stranded publisher %s: %w", p.ID, err))
 		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	if err := q.DeleteNodesBefore(ctx, now.Add(-keepNodes)); err != nil {
 		return fmt.Errorf("delete old nodes: %w", err)

@@ -40,7 +40,10 @@ type Config struct {
 
 // Service holds the use cases. What an exported method changes, it changes in
 // one transaction, unless its comment says otherwise.
-type Service struct{ config Config }
+type Service struct {
+	config Config
+	beats  beats
+}
 
 // New makes the service.
 func New(c Config) *Service {

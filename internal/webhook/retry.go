@@ -15,6 +15,10 @@ import (
 	"showfloor/internal/problem"
 )
 
+// retryPatience is how long an attempt that somebody asked for is taken to be on
+// its way; after that its job must have been given up, and another one is made.
+const retryPatience = 5 * time.Minute
+
 // RetryWebhookDelivery asks for another attempt now, besides the schedule and
 // whatever became of the attempts before.
 func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, deliveryID string) (Delivery, error) {
@@ -33,7 +37,8 @@ func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, de
 			return problem.Conflicting("the endpoint of this delivery is disabled")
 		}
 		d = newDelivery(row.WebhookDelivery, row.Event, row.Payload)
-		if row.WebhookDelivery.Status == statusPending || row.WebhookDelivery.RetryAt != nil {
+		asked := row.WebhookDelivery.RetryAt
+		if row.WebhookDelivery.Status == statusPending || asked != nil && now.Sub(*asked) < retryPatience {
 			return nil // an attempt is due already
 		}
 		row.WebhookDelivery.RetryAt = &now

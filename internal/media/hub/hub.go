@@ -105,7 +105,7 @@ func (h *Hub) Stop(id string, reason error) {
 	}
 	// The kick comes before the wait, so that the publisher hears the reason
 	// and not just that its writes fail.
-	if p, _ := s.shut(reason, false); p != nil {
+	if p, _ := s.shut(reason, anybody); p != nil {
 		p.kick(reason)
 	}
 	s.outputs.Wait()
@@ -131,13 +131,17 @@ func (h *Hub) Drop(id, publisherID string, reason error) {
 	if !ok {
 		return
 	}
-	s.mu.Lock()
-	current := s.publisher != nil && s.publisher.ID == publisherID
-	s.mu.Unlock()
-	if current {
-		h.Stop(id, reason)
+	p, done := s.shut(reason, func(p *Publisher) bool { return p != nil && p.ID == publisherID })
+	if !done {
+		return
 	}
+	p.kick(reason)
+	s.outputs.Wait()
 }
+
+// Whom shut may end.
+func anybody(*Publisher) bool { return true }
+func idle(p *Publisher) bool  { return p == nil }
 
 // Close stops all streams and refuses new publishers. It returns when all
 // outputs are done, those of streams that were sealed before included.

@@ -66,7 +66,7 @@ func (p *Publisher) Close() {
 	}
 	s.mu.Unlock()
 	// Only if no other publisher came in between.
-	if _, done := s.shut(ErrStopped, true); done {
+	if _, done := s.shut(ErrStopped, idle); done {
 		s.outputs.Wait()
 	}
 }

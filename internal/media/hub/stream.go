@@ -149,16 +149,16 @@ func (s *Stream) forget(r *Reader) {
 // expire seals the stream when its reconnect window is over, unless a
 // publisher came back at that very moment.
 func (s *Stream) expire() {
-	s.shut(ErrStopped, true)
+	s.shut(ErrStopped, idle)
 }
 
 // shut ends the stream: readers get what is queued and then io.EOF. It does not
-// wait for the outputs, and returns the publisher that the stream had. With
-// onlyIdle it leaves a stream alone that has a publisher; done tells whether it
-// was this call that ended the stream.
-func (s *Stream) shut(reason error, onlyIdle bool) (p *Publisher, done bool) {
+// wait for the outputs, and returns the publisher that the stream had. It
+// leaves the stream alone when the publisher, nil for none, isn't one that may
+// be ended; done tells whether it was this call that ended the stream.
+func (s *Stream) shut(reason error, may func(p *Publisher) bool) (p *Publisher, done bool) {
 	s.mu.Lock()
-	if s.isSealed || (onlyIdle && s.publisher != nil) {
+	if s.isSealed || !may(s.publisher) {
 		s.mu.Unlock()
 		return nil, false
 	}
