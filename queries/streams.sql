@@ -34,7 +34,7 @@ SELECT * FROM streams WHERE key_hash = @key_hash;
 -- A playback token names the stream alone.
 SELECT * FROM streams WHERE id = @id;
 
--- name: SetStreamKey :one
+-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = @key_hash, key_last4 = @key_last4, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 

@@ -301,12 +301,12 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 	return i, err
 }
 
-const setStreamKey = `-- name: SetStreamKey :one
+const rotateStreamKey = `-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
 WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at
 `
 
-type SetStreamKeyParams struct {
+type RotateStreamKeyParams struct {
 	KeyHash  []byte
 	KeyLast4 string
 	Now      time.Time
@@ -314,8 +314,8 @@ type SetStreamKeyParams struct {
 	ID       string
 }
 
-func (q *Queries) SetStreamKey(ctx context.Context, arg SetStreamKeyParams) (Stream, error) {
-	row := q.db.QueryRow(ctx, setStreamKey,
+func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams) (Stream, error) {
+	row := q.db.QueryRow(ctx, rotateStreamKey,
 		arg.KeyHash,
 		arg.KeyLast4,
 		arg.Now,

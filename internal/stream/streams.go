@@ -102,7 +102,7 @@ func (s *Service) RotateStreamKey(ctx context.Context, c account.Caller, streamI
 	key, hash := newKey()
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		_, err := q.SetStreamKey(ctx, db.SetStreamKeyParams{
+		_, err := q.RotateStreamKey(ctx, db.RotateStreamKeyParams{
 			TenantID: c.TenantID, ID: streamID, KeyHash: hash, KeyLast4: key[len(key)-4:], Now: now,
 		})
 		if errors.Is(err, pgx.ErrNoRows) {
