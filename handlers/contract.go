@@ -25,7 +25,10 @@ type contract struct {
 type operation struct {
 	route    *routers.Route
 	security openapi3.SecurityRequirements
-	hasBody  bool
+	// hasBody: it reads a JSON body. Bodies of any other type reach the handler
+	// as they came.
+	hasBody bool
+	unbuilt bool
 }
 
 func newContract() (*contract, error) {
@@ -52,7 +55,7 @@ func newContract() (*contract, error) {
 			c.operations[method+" "+echoRoute(path)] = &operation{
 				route:    &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
 				security: security,
-				hasBody:  op.RequestBody != nil,
+				hasBody:  op.RequestBody != nil && op.RequestBody.Value.Content.Get(echo.MIMEApplicationJSON) != nil,
 			}
 		}
 	}

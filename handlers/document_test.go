@@ -155,23 +155,39 @@ func TestScopesOfTheDocumentAreThoseOfTheRoles(t *testing.T) {
 	}
 	require.Equal(t, known, owner)
 	for _, op := range operations(t) {
-		for _, scope := range scopesOf(op) {
+		for _, scope := range scopesOf(op, "tenantToken", "userToken") {
 			require.True(t, known[scope], "%s wants the unknown scope %s", op.id, scope)
 		}
 	}
 }
 
-// TestEveryOperationIsBuilt also tries each over HTTP: none may say 501.
-func TestEveryOperationIsBuilt(t *testing.T) {
+// TestUnbuiltOperationsSayIt: what the document has and the server hasn't
+// answers 501 once the caller may, whatever the request holds; and nothing else
+// does.
+func TestUnbuiltOperationsSayIt(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, handlers.Unbuilt())
 	owner := apitest.New(t, apitest.Options{}).Register(t)
+	unbuilt := unbuiltOperations()
 	for _, op := range operations(t) {
 		r := owner.Call(t, op.method, op.at("none"), nil)
-		require.NotEqual(t, http.StatusNotImplemented, r.Status, op.id)
 		require.NotEqual(t, http.StatusMethodNotAllowed, r.Status, "%s has no route", op.id)
-		require.Less(t, r.Status, 500, op.id)
+		switch {
+		case unbuilt[strings.ToLower(op.id)] && r.Status != http.StatusUnauthorized:
+			r.Problem(t, http.StatusNotImplemented, "not_implemented")
+		default:
+			require.Less(t, r.Status, 500, op.id)
+		}
 	}
+}
+
+// unbuiltOperations are the operations without a handler, by operationId in
+// lower case.
+func unbuiltOperations() map[string]bool {
+	names := map[string]bool{}
+	for _, name := range handlers.Unbuilt() {
+		names[strings.ToLower(name)] = true
+	}
+	return names
 }
 
 // at is the operation's path with every parameter replaced.
@@ -183,12 +199,12 @@ func (o operation) at(id string) string {
 	return path
 }
 
-// scopesOf lists the scopes of the operation's bearer schemes.
-func scopesOf(op operation) []account.Scope {
+// scopesOf lists the scopes that the operation names under these schemes.
+func scopesOf(op operation, schemes ...string) []account.Scope {
 	var list []account.Scope
 	for _, alternative := range *op.spec.Security {
-		for _, scopes := range alternative {
-			for _, s := range scopes {
+		for _, scheme := range schemes {
+			for _, s := range alternative[scheme] {
 				list = append(list, account.Scope(s))
 			}
 		}

@@ -95,9 +95,11 @@ func New(c Config) (*echo.Echo, error) {
 		contract.authenticate(authenticator{
 			accounts: c.Accounts, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
 		}),
+		contract.refuseUnbuilt,
 		contract.validate,
 	)
-	api.RegisterHandlers(e, api.NewStrictHandler(server, []api.StrictMiddlewareFunc{refuseUnbuilt(Unbuilt())}))
+	contract.markUnbuilt(Unbuilt())
+	api.RegisterHandlers(e, api.NewStrictHandler(server, nil))
 	if err := addDocument(e, c.Document); err != nil {
 		return nil, err
 	}

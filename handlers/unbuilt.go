@@ -3,7 +3,7 @@ package handlers
 import (
 	"reflect"
 	"runtime"
-	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -27,14 +27,25 @@ func Unbuilt() []string {
 	return names
 }
 
-// refuseUnbuilt answers 501 for operations that are in the document only.
-func refuseUnbuilt(unbuilt []string) api.StrictMiddlewareFunc {
-	return func(next api.StrictHandlerFunc, operation string) api.StrictHandlerFunc {
-		if !slices.Contains(unbuilt, operation) {
-			return next
+// markUnbuilt notes the operations that are in the document only. Go names
+// differ from operationIds in case alone.
+func (c *contract) markUnbuilt(names []string) {
+	unbuilt := map[string]bool{}
+	for _, name := range names {
+		unbuilt[strings.ToLower(name)] = true
+	}
+	for _, op := range c.operations {
+		op.unbuilt = unbuilt[strings.ToLower(op.route.Operation.OperationID)]
+	}
+}
+
+// refuseUnbuilt answers 501 once it is settled who calls, whatever the request
+// holds.
+func (c *contract) refuseUnbuilt(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(e echo.Context) error {
+		if op := c.find(e); op != nil && op.unbuilt {
+			return problem.New(problem.NotImplemented, "not_implemented", "this operation is not built yet")
 		}
-		return func(echo.Context, any) (any, error) {
-			return nil, problem.New(problem.NotImplemented, "not_implemented", "this operation is not built yet")
-		}
+		return next(e)
 	}
 }

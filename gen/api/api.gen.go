@@ -227,13 +227,32 @@ func (e PlaybackType) Valid() bool {
 
 // Defines values for Scope.
 const (
-	ScopeAccountRead   Scope = "account:read"
-	ScopeKeysRead      Scope = "keys:read"
-	ScopeKeysWrite     Scope = "keys:write"
-	ScopeStreamsRead   Scope = "streams:read"
-	ScopeStreamsWrite  Scope = "streams:write"
-	ScopeWebhooksRead  Scope = "webhooks:read"
-	ScopeWebhooksWrite Scope = "webhooks:write"
+	ScopeAccountRead     Scope = "account:read"
+	ScopeBillingRead     Scope = "billing:read"
+	ScopeBillingWrite    Scope = "billing:write"
+	ScopeCatalogRead     Scope = "catalog:read"
+	ScopeCatalogWrite    Scope = "catalog:write"
+	ScopeChatRead        Scope = "chat:read"
+	ScopeChatWrite       Scope = "chat:write"
+	ScopeCommerceRead    Scope = "commerce:read"
+	ScopeCommerceWrite   Scope = "commerce:write"
+	ScopeKeysRead        Scope = "keys:read"
+	ScopeKeysWrite       Scope = "keys:write"
+	ScopePushRead        Scope = "push:read"
+	ScopePushWrite       Scope = "push:write"
+	ScopeRecordingsRead  Scope = "recordings:read"
+	ScopeRecordingsWrite Scope = "recordings:write"
+	ScopeRestreamRead    Scope = "restream:read"
+	ScopeRestreamWrite   Scope = "restream:write"
+	ScopeSessionsRead    Scope = "sessions:read"
+	ScopeSessionsWrite   Scope = "sessions:write"
+	ScopeStreamsRead     Scope = "streams:read"
+	ScopeStreamsWrite    Scope = "streams:write"
+	ScopeTeamRead        Scope = "team:read"
+	ScopeTeamWrite       Scope = "team:write"
+	ScopeTenantWrite     Scope = "tenant:write"
+	ScopeWebhooksRead    Scope = "webhooks:read"
+	ScopeWebhooksWrite   Scope = "webhooks:write"
 )
 
 // Valid indicates whether the value is a known member of the Scope enum.
@@ -241,13 +260,51 @@ func (e Scope) Valid() bool {
 	switch e {
 	case ScopeAccountRead:
 		return true
+	case ScopeBillingRead:
+		return true
+	case ScopeBillingWrite:
+		return true
+	case ScopeCatalogRead:
+		return true
+	case ScopeCatalogWrite:
+		return true
+	case ScopeChatRead:
+		return true
+	case ScopeChatWrite:
+		return true
+	case ScopeCommerceRead:
+		return true
+	case ScopeCommerceWrite:
+		return true
 	case ScopeKeysRead:
 		return true
 	case ScopeKeysWrite:
 		return true
+	case ScopePushRead:
+		return true
+	case ScopePushWrite:
+		return true
+	case ScopeRecordingsRead:
+		return true
+	case ScopeRecordingsWrite:
+		return true
+	case ScopeRestreamRead:
+		return true
+	case ScopeRestreamWrite:
+		return true
+	case ScopeSessionsRead:
+		return true
+	case ScopeSessionsWrite:
+		return true
 	case ScopeStreamsRead:
 		return true
 	case ScopeStreamsWrite:
+		return true
+	case ScopeTeamRead:
+		return true
+	case ScopeTeamWrite:
+		return true
+	case ScopeTenantWrite:
 		return true
 	case ScopeWebhooksRead:
 		return true
@@ -775,7 +832,8 @@ type Registration struct {
 	TenantName string `json:"tenantName"`
 }
 
-// Scope One right; operations name those that they need.
+// Scope One right in a tenant; operations name those that they need. VIEWERs have every `:read`; DEVELOPERs also every
+// `:write` but those of the tenant, its team and its billing; ADMINs and OWNERs have all.
 type Scope string
 
 // Stream A place to broadcast to, and the broadcast that is on air there or was the last one.
@@ -3600,161 +3658,167 @@ func (sh *strictHandler) ListWebhookDeliveries(ctx echo.Context, id ID, params L
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H3rchs3uuCroLi7lcu2KUqWPQ5VU7UamY4VK7JGlOOZiVIi2P2RjagJdAC0KE7KVedpzv99hX2U8yRb",
-	"+AD0jWiSsq1k5lT+2GJfcPnw3W/9ay8Wi1xw4Fr1hr/2UqAJSPzzjPFb838CKpYs10zw3rA3uS4Gg6fx",
-	"f/3Hf+IfcEQkZH++7nG419e9CVmmLAOiU5BAmCKUC/M3yekc+r2op+IUFtQMq1c59IY9pSXj896HDx+i",
-	"Xk4lXYB2858UUgm5voK3Of2lgCMyk2JhJiITs9IJsUsnYoYXzYRkCjMhcV5m3vylALnqRT1OF2bq2E5Q",
-	"X9SC3p8Bn+u0N9w/eBGtLTLqnSbrK7pKgUhQopAxfKEIS8oZc6rTakKW9KKehF8KJiHpDbUsYBNEot4Z",
-	"WzC9Pt9rsSQLylcEuJYMFKGaLITSXRvNcJj6VAnMaJHp3vDZIDKbZoti0RseDMwvxu2v/XL7jGuYg7SH",
-	"JEHlgivAM7qQYprBwvwZC66B42ppnmcspma1e7l94n//rMzSf62t4X9KmPWGvf+xV2Hgnr2r9vy4OGMI",
-	"2L8UoDSJRZElhAtNpkBiKiWDhIhCH5FJLBKYEEVXiizTVR/B6UY3kx/n7A2s1kF7TGIJCXDNaGZQiRIN",
-	"nHL9hSJiyYkCeQdSGUDnUuQgNbOAiCVQDckx7n8m5ILq3rCXUA1PNFtAbw2Voh7c50yC2vAKL7KMTjPw",
-	"qLI2BENkhHu6yM1TvVtY3Qz2F/svfpnvL9LZwVT9c392+3zx4u7w5/vgIm5DQDAgXqYiA3ILq4gInq0I",
-	"40hWlKslSKJTqondsyJM98mpJjHlX+BBqNSAis4p4wZQ1fLU7U3G7uDmUF/xF6/3VyeD/HnxD3nw5pe/",
-	"Lb9RP0yfLkb0u+RPZ6GFZlTpw/WlnmpFzC1ySOKUShprdzzVrJtGfKf8mTWHHd3TWBMtCCULxguNPOTj",
-	"zsjSYP2U/kLjW+BJaE25hBm7D1M83IFcmROxLI4pcst4QqYwZ1yFAR2aQsKduN2IqVu3pGKRW7RnGhZq",
-	"GzGPzePmPTcQlZKuepaXeF74o2WOCKwSDP7UyxnrRNM4wPq2ohox/lROKqY/Q6zNKizpn/K80CH6NwDW",
-	"wuDxgiawTukNsm0ho6WRWaELCUeEThVwTWZCEmqHNVSTCFCGUOw4fXJc3WIK5yRLptNScpq7bk57Ax+l",
-	"GqfKDAHqTuTsRMbmul8JSXIQeQZHpMjN7vcPBp30VKFvQ1oOjPzWGqQZ8fp63NuIOM0FvE/dfsxmF3RF",
-	"EhF5oUaWCBqtLL8R0jzQBG6WOaCQl6MfRmdvL0aX5iEUhw9C0AW9P7UvGLm4EV0Rkt3odcZUAEHewEpF",
-	"hMPSCK8Zk05k77JGJ7DWqCjqnaQQ34411UUQsoBYxDRZCnlrj5Ib8f5jT9wavKEsM6fzU+C4TkpR2HVm",
-	"lBQKJMnEXBkJYfAzQDELyrImC6QJ/T80XkDfX2og08GzwxBvpEothWyJvFhICbEmqZAKyBQxcNXGzaAm",
-	"Vz9Nu8TaHKGTfXknT2iWTWl8G5aZ48ux0xC+UERCLqT2iCkhFjKBhMyMeswUMUecgQ4wGBrbIeu7FPwm",
-	"uZPNbT0PAYnmefNNIwfa0H0WeDHOGHB909Yovnk6eJE+e/E0ANEF4+Xv0IDLZAcoGaRkfE5mIktANhnN",
-	"XqHkXiZimu0pqZorOBx88zwwqYFueFZzJzK2CtXsDgyPm8TLZEIKnoFShp2IzMn5agX9PTH9We3xOeP3",
-	"e6leZHsGnHv3/UV+GFrPFpCw1tnsf3PQH/QP+vuDHU4WjaPm+61zHRy+CPFcBLU72C1UEZm/oD0NqhL3",
-	"B98lL/YXs9u/5mcD+g/9zfv48nD61z/tglt3qbDcsBrz5saZID+Yezc324dpUWyFr+Wi3fGHSHd0B1y/",
-	"pBoND5okzGAGzS5qhGd1nQ65BOZ9tGenaF4YcTRjkCWKJJADT4jg1YP9XtcSRvwOMiNsgjg6FQkqd1bT",
-	"S8AAXq7WOUTiNrJJXlQ7NqbGnbPMtr5xbsTah6gn4riQMqwcv0+BG4GS0jwHDsnu6oe1pU5bPEYD77Za",
-	"Ampym3fj5mqDN1YfWWh1IsV5UCPCg6/vz8vMOKW6vwCl6Bz6Ts80Gmf9MiQscDUBw+7dZc4h6y9gMQXZ",
-	"/1kwHrqewUyXg4gEJBrUfSceDGErZS5Uq/BXlKayeQV40vhd5EnrnZxKzWKWU6633L1l8W3nzVyKhWi+",
-	"m1KeSMoU9PHf8K1MLEE2N5ELnbF5qmvXFoWG5AnNsto1K1kZnwe2Xb8n8rxxbyqB3opCqwAAa/cy0Vyy",
-	"KhYLKld9CTQxekZMs6zP+J0/cvPTGsnV7wTizJ+x+V2eBvKt+rrtBX+/Wr6fLZciKWJzQgrcO/4SlXHK",
-	"7vAS4wazhVwZsDZ+J5B7LEyYikXBdW375aVEemjlhYxTqqDv9ZXGRQmzwq2VFoiX/Smr/5KA4ueGC32z",
-	"AF27s0QclrAGg/JSBQV3waiqkAQ11VeGF9ecUQFqZoospeBza0QJDoQZE9Cy8XUei5fXh7qg5mXrYsRH",
-	"IqKKOCVUkQkyItUfTLyzxPDziAjpHJLOufmFIsZ4aGoazvBd25jjHk2G6Vx0xD5GMpSaZoP7W5ml3VY1",
-	"bogvvgaaGSkcElG5FLHRl4woNOJpHXCqtEQ2CZu60dJeoxshtLRTtEf0KnTGAtVqmhlzJiLTlTUcF0C5",
-	"igjliT34ZcrilEjDWAJuPGp9A4GDPy+yjCyN5DOHaaYhS9qw19EU+kIRLW4BHV9b/ShSWG11E6DeKZCX",
-	"5rnP5nfxknLb61f2qQ9Rz2wMoZNlb2e94Y/bV9z78FP0YABycnxxSm5htQ68Noq4HbilRdW5OaCWsAoi",
-	"EZ+D0sddVlzdxWlsFU1vQTkvzgpCvl+RBFSIAb7iXihpdxBwqrcUWzNa97K7LdBSWTWLXkDCqDOziAKe",
-	"GLxEtfX11dUFSYW4VX1itmuZK3pemCIT+3OCbGtyCytkZhNkXpM+eWV1XgOba04l8C80yZjSkBAqgbA5",
-	"FxKS/jXfYNWuQ9ysZkgEv8mLacZUGpm/C17/lWcUPdE3RpCbtVmLuMlEqxF+M0u5heN0Acrit+AccMtH",
-	"REIOVCvkQRKETIxugBSgEGpGzM+5UY0M12K6uamPt8CtubkObuAGxwyrEpIYwOLfNEkkqJav7+Ms1PUp",
-	"MSBVhubsGUFSzp+Qd5dnkWUDBkcxusMEJwsqb5srerjN23VElR+iv91f9O9tGXezk0uYFYpm63Ay0EHl",
-	"t43PyMONhepjbAzd2YNd+aJBB+RBVsw3Tvdw8HRzALJDIcJoSJORcaHJLRdLvlUlwmVu1ojOxJzxULBg",
-	"JkGlVuJbFSMVC2MaK00Ny50JuSWA8BC7eXeBjQsKg/6791comMyhHhc6FZL9Ew1LFz+PyB3NWEL2D0gq",
-	"Cuv7X1uPVwi2qwFtuY0La4ZxnAh3ewyB/yKj/IqB3CDz7NskpYpMhbhtGu2vLkejXtQbXx1fXo0ue1Hv",
-	"4vJtL+qNzq9GlxeXp+NR0Ka4yOjKSNqrVchfc3Z28/psPHT802AfXZF9I2SfEgWxMMc/hZTxpE/wwf2B",
-	"uXkw8HfrC7SD9aKe+XfTWt7JLOiPkUCoJ4CYcjIFsqQ6TiF5UADLTGPEuZdLs8IIJTrTIJdUJmpIqLp1",
-	"qhCHpeHatRyLHXHZgXNj+L8OeoNvoW0fcwNYPACz5iP8S1UJKB4eTBHBCWUSKdQHdEkm+NygO15ElU+R",
-	"w8Ehwajbkilw6hGbc6oLm82SU6mrBBOdRkQJ663TqbHEtEdHvyi09JT1998Zsd8UZqnW+XDP+rgNtx++",
-	"GLwYWB9z/PRy9bd/Ht/3+/09xhO47y+eFi+2MjMDKfdMnco6qMrjVEcw9LVYIphwS+asmXKh0bkQ3Zh1",
-	"yscQN7JMnj4fDKJtgzu8Fehzi4zaWaOUMkflxfPDRpbK07BGvb7bjc6BJXBt3QORMeUvX52Qbw6f/YnY",
-	"R6eY5BB5O88IDCSCXIq5pAvlEEsB18Bjdw/jqbsKxbE2tk5EFKe3cBNTBUckgZglYFRCFG+Ct10GQt/M",
-	"RBFOJAAphQxE7d5ywKyhFclBEjyeVd0RUgZWKzLYNULZ8MEErM6a5G6L0RJySEAuaafus6E8iYziId0j",
-	"KWS5iuxDWpBEtPIfLOUbHaATQi6H6HSDjshUmWnkPDpl3CoT8+aUEn55YOqN6gjZblaQDkNKkWY6265q",
-	"YYRWyKSl458LTV51QUkHhd8EwyDDaUb57WRoBbBZQu3oLAPGadEF05yz9v5WluaYmd1jCbaorbfVTzTE",
-	"7i6BJoyD6oB4ebJ3IBMWayMzmFaQzZC6BSdA49RKAJusoQkHSEL+gBTi293dNOXC0CcWopzP5lKL/No2",
-	"AsiuI8g66gKwsp1a0anCRiq+V1skCq6FaCFukdsvWJaxunLksSVoBwCfMx6M3LA4Jfau97tqIgtuOGhk",
-	"3bIFy/QTxtEJbHQZTkShlWG2Zk8sbjHa8vkLofRcwvivZ1tctRvcz5H1gTG84pIv+run6ly5HTVXmFBN",
-	"p1RtYTMfizzON13ikAN9VD/pMELNmdL2kQ6iY3P+pMiNwFxsyBtpvviOs18KIEafwtQfYz+oJlIeYXoF",
-	"lWCdvqLQRMKcysQICyNdW9xoPRul1GV9ZsjW9JQN5wVSCR50+x8nlLy9pTMhPyadqp4R05zWGhv7By86",
-	"s7h2zZup+5gGnabpeefm8SD4Krz7eAHkbM3ttsvmg/7gc4uoDl93yumxPvIgr8MYwZHRRy0K2x0QnQoF",
-	"paa/QiFQt+VojDG0oQRaeWBU++dSMm0WeQur8h7+7W8sYYpOWn+z/G0fCBmJ49JD1dav8ozGmPMylYIm",
-	"MVVGa7KmDzLE6qpjVc5gsmn8QqKn3uYbKu010U9PgOZJR/atEbizasJyfUeE2yiCMfHsGj8+MTctw1wb",
-	"gygIVBcSC6RcKy0fqPcxdLwFLfmmd9Z5751j9sjIDO86RTvMlWKU49mCjD171SLaG1jZq5OWtqoXTcNz",
-	"/5unz/acB3xdsjmbZTucvjdPBpOez2jB4zSc8ywMNXYVVrjblW3tlPspGEXCAKK5tQwnenIwOHi+UwwO",
-	"nGvzPeOJWJaWa1BroTVSWVJMArL6gzs0u0g0JumSrupG7BEZEAzDMEzeFbylZQxCSk6ZADDiZhNJd35n",
-	"uS7rurFWuk86rOkXUyEyoNwpBlKHCXCsa3oeptIYi1C2qPHjSW83ncSilFdKPO8Mlm1UiVruICpCwZxU",
-	"MsaaBFvUUAYhKweR417Oh+tuO0+yFNrcO6r5wVxJxPbag20BgnXPqk29eQgbvWOwBHlihE7Yo2fUI4uY",
-	"VPvYN+Fi+cDAZD1Bf2Ftr1IlrI6mzt/qtB2ktACGN/dTcuk6ulaSo57qX4ddUNLXGXlHNrOU7A5UVVnm",
-	"sCki9A4knUNitc5SMM3YHZReKnJeLKYG1oYAB4hK5u1Y1YUWF9ZT6KYKZCAUCRMn5r0m/zw+PtmFsvD1",
-	"N9M8YHu9YZmYGpzNMSRsFt00s2phrxoPmoXGumCxLiR0jlXzynGEihW4mM4VGOwesibh/Omggx9SFbIl",
-	"3qer0uEALiD17du3L6PS5XGEnPpy9N3o5Gr0snQcxSnlc/DeHXfc/V1ZGDxEeRjjC0ivCYRO+PXB88Nd",
-	"Zsb3P+6ID54NgnBdsiREFIGD2T94sZ1TWNiUx1Vfch1DLW752Uv8aEAoqhPENrIe+zNpKfOvXp2dno+G",
-	"beJDEvXXVCqKLOkj2gxd+oQnUjK+Oj47G70cNkQMOvWRodlINjUaASQRmRb6mnPRHsQj37DiH8bGWeSI",
-	"iU5goabtAy8GZV31C7pIbV6FNzTctnpRz6zZxrfMKntRz0+1wUzorH9yQnFTCdTH64Pb6o4OBt11R6UG",
-	"2Yj/72Qnd2uYfxeFxMpOtO1KgFfK5Rz1K7++521R38qJ2JKR0aVsujDJWoxkbEVLRKw5/2IwaMRCzIVa",
-	"KOQBKqSbcEYztZb0/gZyXYaInQopj6w7/A6kYoK7y8pTT0jB3LVeyiJKuF7K3vvYkilnDwccqjXkrIOj",
-	"d/b2/c3Z8dXo/OTvvTZYaveG5OzsyeuzsQ0I5VRq9D8Z5DWLDUaBXdbbAiRFfnL+8vjy5ZCUoyiYL8zq",
-	"seh4KgwLOfRDRGvBYzdoROIUqGH2Wvh6gSaTaO7Iz7uBL3QVkp2+PDMcFBM/nOVNzk5/GA3LX5ejk7fn",
-	"56OTq9Pzb9c45VxwKP0NJRmQJdIBumf7ZHT+0nHHa17ZWUyh0nXkOSQy8Dk1lpVGyNtQtODQ3LlZcC/q",
-	"mTUiR6wWh6H/lx3c8apMtVgrDC+UFotah4GM6rDj0rCIOaitRlsrcaFMsSYKsgzhPBUUiddqk5RjMiJx",
-	"44fNuo9wxLBPLMgI2ft13946Q84o3yEHwCZ97Gwv2qOr7MUH21IbDJ7S0sGlR+0jfogh0ljmusvj8vT4",
-	"DI/7+OQK6YtmGUYPIMv65OJ4fHXz8p25zAnjd4LF4EkkKaBPxu/GF4jdOMbJ8fnJyKoumZgzriJj1arI",
-	"piyhBnTN64RVpX0cEe9yRFdHk7hwlb2oZ9fYi3p+XYbJ+BX0ol45f5DW3qlQTs+xc5gba90WrbqME0sq",
-	"n8f1uFNJ6lZCKRQ81Ptn9D5MJ/uUAvwAudUDCZ+eaL4TvZk3Kmr7PLVdn4lqa7VgPgzgCNmnh3t6rp/H",
-	"Q6i4BNfGwmhbyz4kb9+fjy5rmUJH5Pjl96fn9dyhaaGNIooOBMvsY8BaBmvZFtNyjqOqzP2aK68iuQKl",
-	"ksI99UYkpppmYh4ZAbMAGUNE8kKlLh/ZDnBEfjgdvR9dEgk0US1DwyzeELtZci/qlbP3op59q5O6O7WJ",
-	"8x9O0RQyco8LTWgcQ25E3wp0v2R9BnyZmBPG++TlCK8e42vmBhe6HndxQ9aZUu2V4ArfWxAdWyssHAXy",
-	"Jhr2gukuyaQPYD6bAuTft4LggcC3lLYr0g6ubduppzqEjle67HhqG2s0Rmks368mRCAOuC8dyDpSkbCu",
-	"1qZakCXFzhsCU5SSXDCuaznh7iBUn6CB8nRAErpS6Eh30XR3OtYat8VioYOyw2zoquQfIUuQlQm8OR3h",
-	"I2RQudxPkQQ7J1u0/A0dORfbEARdr3gybUa/TB/I50s8DrvyGuutDnMrQB5e6oxvhHwDY4zjKDJxrPQJ",
-	"SyZHlht7Z4HRzTxEWu4KuNPdEIm7tYuONfztydjmpjzxFNUK6SWQPVQVEfNwyA1h/2xQEkJERJY83P5u",
-	"sdeAHc7hXrvbnYXmBt7muRIZDKUXUIaCgROO1Zzq4+NROV1lgiY7oU1Zwl/jsH8Ryaqr7YTEANEb9pdG",
-	"SNtmHO9WJbjGxltkXsvwa0xh4VUHlI3nL1Hmbl9Cjep3UwhbLL8jnQgVtBobicoKfk+JNfWsZNdtZAkI",
-	"psZpBOVUddJNVa/Oii1d7CDRwi4rd5fBx3qt2nIzQDZhOK8tJQeeMD4f4mE74kH1qtzukPhSdZ/bfHB/",
-	"j38yTvafVaEtCVqucCzLiqOyPVVFldccDVD7wJDM2R1wUuRHZIJvT8gCCylbLzZVTbfk+pHgwdrZXbui",
-	"jhpwB5WRw6xgwYDLpfB0Uvb2w/Cord9GG7hSJWx6wScbnAlT6Cm43BDB4oIsRDU5NnasKSC7ib6O9Fa3",
-	"N9uNqL7BI2JOYeWl2c5o2hChbQRlD1AOwkmLEEvQ3UmDGLHBZ7a3J7SeSIsU/bogHfvSjomRKbew8mSA",
-	"rm6bK2CX1JS0y1RBfPP97M1fv5Evvn3z91/k1fLndxcvX5yeXfzjVByc0TM6Xl7xf8jDu7/fD+jozx+f",
-	"l9lC6k9wbpVVNM3yEzXc27PVwHXnx55KxXKWiZA7IcTObdmJQ8Aa+26h/UMM7NbOu+JVvDzbMullzpT2",
-	"tTatjNIdKKR0pFelEPJz0EjVW25/MFgnma4SJ3NGZgV4VmWRLjnlxDX+YML8ye6otg72TIh8SuNb/yw0",
-	"i7nK7BZvy/qug7aaAnx+A8bDJCiR3cF6ktWOmFPiZSFZqHC3Fi57sUtl0w54EpbK/u4nCuVStnQL5Ral",
-	"rq2ExprdwTDI5Iknl6FVaamECJFu0qSjSTPfVFsvu38mIBwtRy0k06ux2ZFrIoGJOuNNrNYXRZyefzsa",
-	"X92MRyeXo6s+ee9yWbhrZcdnbF5IoxYgM45plmFOtsW0EiONQilnNMadkQw0YRzN0BoqczEVyaqrk7GT",
-	"CxX0y66IbjOepQdqVlRKD549//OkDEOlcE9ef3988mT8+vjg2XOvFEi6dJ1baiKhCQC/OlsyWy3v/old",
-	"xpOyajC0VKt1XIVrdI99RMh1E/nu/ZWrUag1x0C0xLgPUAk1Hm3o0hfolhPYh155Wvzu/dVacDMw65Gf",
-	"sME/IqKYLdSClYuSG5bJhXPa77C6D3haMxGoqcV0Ku/QlEJYv6b1gmJqno9IYHgaV4y6nEHEsec7vjDl",
-	"ml/zr78+LnQKXLt21P2vvyaTRtnzkPwFV0ls2izGRVzKrFcGbNE06hQTjKJMsDmGFzQTox0XkivypS+a",
-	"/ioiQl7zVlsT8uXEN+b9r//4z8lXuIu6BxgysSSTvbv9vQVM+mRE47RKP3elpOh+wN4mZQXSEaFEGmXF",
-	"zGnm8TUPOoUFmYNW5HDwlExmQk5ZkgCfONhYHgXKQOXb0VVELt6Zf46vTl4juF+OzkZXI69UHQwGEbl4",
-	"O74qy2UPBvtupBGWG5pxRihT0NzCfiJdvcAn3uJQWPromglE2CqTJvaSq6iZ2LKdSVnfNbnmPlGdZkp4",
-	"5W/ytyeX9pEnp4k5FWsOloXtZksz0ap6FGVBJONkYssmJ7Y4EhtDkWNOWELE7Jp7y8WRCna3d9ZTxm4B",
-	"h8J12Sg53GNjlCFWFU/Kak0PfCOo1NdfI3HlGWWcoChpSygywe7tlmtNbMv6ie1ur1Mpijli6OKo3Xjf",
-	"WBKRjaW7/vgteNTwCd0rOOSXk0Y3/6/cWn+gWWHR5DSx7EBgE36nHit/lobOiW3e7Eo5hdRkurK6uKE/",
-	"csUWoDRd5Hacy1cn5OnTp98Y6L+7OsGBrnnDLUnecWzk4BsuMl5WZU5F4gWobz1Djm0bxQVdkZTeAdkn",
-	"37O/WCvTlUn2KlZxfHHai3ouq6U37O33B/0B9j/MgdOc9Ya9p/1B/yl6DnSKYtPQJy10upf5rhC5UMGM",
-	"AVu76utPXKU5Kdx24MmCsszQZ+VTdKSGmcbVVaPQGzTaJxPGsT3DTdWlXk365J0rgbrmlKhC5Zgf6/HU",
-	"TID0b3/flA9MLFRKDnOaGB6MmyqLKb1nq6O7/8O6+tf7CX9o6nfY5Kn1cYGDwf5nm9puK/A5gTMxn0NC",
-	"GO9bn7xLBQqPVi6v9oGCSrXqDX/8Keq5BoF26DJqbcOBCFlN58oobkYM9X4yA5QYZaO6c6uONc/lW9An",
-	"NhH/ne2X0QLV4LOByjXuCH54weziswDq17qK0iqa+ulDA4x+3rI4KfNHthmYXj53U+hJzUPgjklwc2SS",
-	"0QzJ1fZ5lcqenxEhNpQbOVNr7lwq7nRRWji69qvV9BY4CgtyOPiGTDAefYNXUY9vHvOlX/TjUGCjJPNf",
-	"hQSN0g4JKXIP1MciSDMRTkPK/nFh/KlKw+YQdDpY/YcqVxZkUcj3RkT9s2wdgF9noVl2VKYa+2JjgxPK",
-	"tapZI/bXvu7h0ejc17StH8ix7ez42fkhuwNuAGT0QKgB362kBf492/S06xCwYlm1q/KrGmCrGyNKua4E",
-	"tcJwVpaEB4Ff9Qp4RPhXkwSOYFSZBa5v/4eo92zw9LeZ/ViTDFyppwXujLJMfX6UKFexFSesYb2HOfV7",
-	"yd0Grn4uPE/HXvvNTGakv1mz6rUe00UdeumT6myhaxM9bN+0l3ePxaLrXxn4jTl01RgzhBMuQ+fI2lw2",
-	"JU9CDhqbqSNuHH5GBG32pwss6NJ6JD6TOtJ0hv3404fo13Wf0o8t1QSb5JVZu62vPNSQ2e4F/WLmXFUH",
-	"WucZXW3QVoyGZNQIWyDXL3t1WuWian+HvTvLC6yM7eWu4ZPvV6fIBP9qtPjswPcLs7THQfhWX9M/cP5f",
-	"G+ePXcu7WvGTFmR8Of4IfHfNWrtR3sp43WxTa0R6XujGdV+EcOy/N+jqf8tsfWTvVcGvBOyJgP4CYxzb",
-	"2HTZ9LLV87KTKspus38Qxh+EUUO6T6cNpUXeTRgjnrg+WxNDjROC5nPIlLDTjc1of2BpAEt/by6awUx/",
-	"HIaUDbK3oElD10XdwBVOMa3WSrH65NQ6Umut2mutf2nFOYl18Jd9drtQ7x3P/+CS/4r4VzKrB6Fgw0W5",
-	"7iB0brRazaNVNoW0mqltsOEMdRsndkUSfXIubGQL0Qog6fCMlN+AeETbvJyjww9qV/6ZDrARD24f1PtU",
-	"ELogp3VflXWW1s9kj+bsyS2sVOfhXNrvY+IB2D6tiQ3uMh5nRWKQlJfJH3hDp7BQkLkuFa0oAVP6+OL0",
-	"jZmx+d3mjo9DVI/s2Y8aGyzd8qD7ALSBx6MddO1rjR1HfRv8ZmPgO9mhadxje/iMm+Dzokutg1gLc8ym",
-	"yhh+HX38pZ8+RB1y46rqfoOx1TLU6Vom2E6skCk4IkvzKOQoTVKqUqNRWzLWLTr3Xz7FsFz5tWCbJyo4",
-	"+bIVpP5qHe2sw94i3iOJk/rXYX9jWeI/8bmOh3bfSVRlJJSfZ34UHlRvRdfCKruUWlZDGLPWOdPeryz5",
-	"YFEtg1CbjhP8IEa5w0pcmCuOI2F3LZcu5UuDIhfh3Mfvldy4DwFPbBcfLpZE8D5B9ofFdN65l1K5yNwH",
-	"L9oxGDNCDcselfd0f+PcMuzf4YwtALae8UMZ/2nS+/BThRgu0acz4mn4l2sA8e8tY2odLjrOWnX1ufjX",
-	"ETONPpYhSaPKo/Ko4g9vs5xxgoVZQwXzBwWHiExBsQQc0WP1pZFI2IyN2U6+VJNUZM7CKdO1nZeoS3iM",
-	"/bdCH0N41Fvr/MbCwzc72V141GH1mBizUYyQ8tut61izxipKEdKVIVE73Eel5c10/LjgDBHgt6A3g/Lz",
-	"sGqE/54PIzxxKesfMXLUmTKlbC7A67Ox/STUVBQcnWj1T/xQe8lonGjKrPrkVPvvR6BqYD9K0mpua90e",
-	"fTLRqxwm19yFhW0vFv8dFzMKfsvFV0E1m/l8aT/V8hWWGIssE0uCaW4LIAlTmvIYyJfmgVBulUX68rsb",
-	"l2ePxIbWvuzxwTGjR+I99a/TdFDGu8uz354svqdGi8GPi2jhul/WYgbmhB/AePZsI1CjzH52tJcFx5qm",
-	"ClnnAhQR/KiWoOk6xNm8Bnt5GRZ1l7jSca0p5+8gd66akEZydSuOrAj6HeTOJbhe2I2Q0hYs8GnnG1XV",
-	"9/6hf2tdNVRN03G2EK6pierp50y6Mj31r6XNNrurh9RZ90S1yxqOlEfdrdli7n751XjlqvipzZ+v6grG",
-	"b89tunKjtNxXqJS52mp4zWuFi/jwJAo2BSBf1ou7vlCEJVEVABXcfVzeVd9+FTUGrlVEfvlp9TI2D8uc",
-	"PMGYgS6kkespSPgqsm2nbCN9MSNjTXlCZUI8XIeNlgtR9Uv75PH6xbLWxmbWH4drmG2EDHP2arWvEhIm",
-	"IdaKJIJ/ofvkrf/skcukpxJc68cXZTuEoW/gHdlE7Wv+jKiIPCMLxiPydGD/PyCpuZZi8z7bbMf8EdmM",
-	"tf/3fw8G5H9h9Hl/4Ou+2rWqrzDztGxHImauSPGaY4fAWly7wHI412vU10Ng40bsgIupb1iyU37THjNV",
-	"ET8XdOVfXFiliXLbn7xThXEH9UjqS7Dy8zc2p9YK/kIhZ19oWjOtmsXJjyPg2p+CaEs4uyxC13hYmIWt",
-	"y7m9qjjRaT6g5edWer4PdQOoKKtRjFpjZ7a0OCIFT+olEsH+KGSMTX0Js/mLjg/GKSRFBl7DMhzBfcMQ",
-	"E7Td53lUVVdso54LcVcGPX2pZch3qOWq3cLh8fG06hYRltUegDVM9RBPCvg90NSt2LXy5GK5M3Ju8yNX",
-	"HTiqdgdKsywzW8VfvjXF+vG9xDHr7O230bO26Vi+f3+JiL8PZzFT78xXPtHn0DjvGkfaRQmvUOC/hTbe",
-	"6DizmcKDfWf+nfRuWjV0+ELVdvU5cWyXADzWENgxu+riXYljKpbuY5GJiIuFbWWEvrHeHqKHW/daD8Rm",
-	"1Qg1O43KRr9MY+J/vyouL79B9GugfuZJVT3DOGrmVdmZqg2CdS7rQ7xPBVby08x/j84/73IN1l9pFmtb",
-	"W89Wi/OkTDWujeQN68BIgs+fmN0npFbWaH3+ZYceseQO7I3t+GhUGCqQOB231m1Bi/qw60OW2LU+5AnN",
-	"MvuR/vHl2LX3dwO4YDe9LWFC8AODRBSSTCGl2aw2x1p6zYefPvz/AAAA//8=",
+	"7H3rchs3uuCroLi75STbpihZ9jhUTdVyZDrWWJE1ohzPTJQSwW6QjbAb6ABoUZyUq87TnP/7Cvso50m2",
+	"8OHSF6JJyraSmVPzxxb7BuDDd7/h117M84IzwpTsDX/tpQQnRMCf55Qt9f8JkbGghaKc9Ya96U05GDyL",
+	"/+s//hP+ICdIkOyPNz1G7tVNb4pWKc0IUikRBFGJMOP6b1TgBen3op6MU5Jj/Vm1Lkhv2JNKULboffz4",
+	"MeoVWOCcKDv+aSkkF5szeFfgX0pyguaC53ogNNUznSIzdcTncFEPiGZkzgWMS/Wbv5RErHtRj+FcDx2b",
+	"AeqTyvH9OWELlfaGh0cvo41JRr2zZHNG1ylBgkheipg8kYgmfsQCq7QakCa9qCfILyUVJOkNlSjJNohE",
+	"vXOaU7U53hu+Qjlma0SYEpRIhBXKuVRdC83gM/WhEjLHZaZ6w+eDSC+a5mXeGx4N9C/KzK9Dv3zKFFkQ",
+	"YTZJEFlwJgns0aXgs4zk+s+YM0UYzBYXRUZjrGd7UJgn/vfPUk/919oc/qcg896w9z8OKgw8MHflgfsu",
+	"jBgC9i8lkQrFvMwSxLhCM4JiLAQlCeKlOkHTmCdkiiReS7RK130Ap/26HnxU0LdkvQnaEYoFSQhTFGca",
+	"lTBShGGmnkjEVwxJIu6IkBrQheAFEYoaQMSCYEWSEax/zkWOVW/YS7AiTxXNSW8DlaIeuS+oIHLLK6zM",
+	"MjzLiEOVjU9QQEZyj/NCP9VbkvXt4DA/fPnL4jBP50cz+Y/D+fJF/vLu+Of74CSWISBoEK9SnhG0JOsI",
+	"cZatEWVAVpjJFRFIpVghs2aJqOqjM4VizJ7ARshUgwovMGUaUNX05PI2o3fk9lhds5dvDteng+JF+Xdx",
+	"9PaXv66+lT/MnuVj/OfkD+ehiWZYquPNqZ4pifQtdIziFAscK7s91ajbvvheuj1rfnZ8j2OFFEcY5ZSV",
+	"CnjIp+2RocH6Lv0Jx0vCktCcCkHm9D5M8eSOiLXeEcPiqERLyhI0IwvKZBjQoSEEuePLrZi6c0ky5oVB",
+	"e6pILncR80Q/rt+zH8JC4HXP8BLHC380zBGA5cHgdt2PWCeaxgbWlxXViPEnPyif/UxipWdhSP+MFaUK",
+	"0b8GsOIaj3OckE1Kb5BtCxkNjcxLVQpygvBMEqbQnAuEzWc11SScSE0o5jt9NKpuUQljohVVqZec+q4d",
+	"09yAR7GCoTJNgKoTOTuRsTnv11yggvAiIyeoLPTqD48GnfRUoW9DWg60/FaKCP3Fm5tJbyviNCfwIbXr",
+	"0YvN8RolPHJCDa0ANEoafsOFfqAJ3CyzQEGvxj+Mz99djq/0QyAOH4SgOb4/My9oubgVXQGS3eh1TmUA",
+	"Qd6StYwQIystvOZUWJG9zxytwNqgoqh3mpJ4OVFYlUHIEsAiqtCKi6XZSqbF+489vtR4g2mmd+enwHad",
+	"elHYtWcYlZIIlPGF1BJC42eAYnJMsyYLxAn+PzjOSd9daiDT0fPjEG/EUq64aIm8mAtBYoVSLiRBM8DA",
+	"dRs3g5pcfTfNFGtjhHb21Z04xVk2w/EyLDMnVxOrITyRSJCCC+UQU5CYi4QkaK7VYyqR3uKMqACDwbH5",
+	"ZH2VnN0md6K5rBchIOGiaL6p5UAbus8DL8YZJUzdtjWKb58NXqbPXz4LQDSnzP8OfXCV7AEljZSULdCc",
+	"ZwkRTUZzUEpxkPEYZwdSyOYMjgffvggMqqEbHlXfibStghW9I5rHTeNVMkUly4iUmp3wzMr5agb9Az77",
+	"WR6wBWX3B6nKswMNzoP7fl4ch+azAyS0tTeH3x71B/2j/uFgj50F46j5fmtfB8cvQzwXQG03dgdVRPov",
+	"0h4GVIn7oz8nLw/z+fIvxfkA/119+yG+Op795Q/74NZdyg03rL55e2tNkB/0vdvb3Z9pUWyFr37SdvtD",
+	"pDu+I0y9wgoMD5wkVGMGzi5rhGd0nQ65RPT7YM/OwLzQ4mhOSZZIlJCCsARxVj3Y73VNYczuSKaFTRBH",
+	"ZzwB5c5oegnRgBfrTQ6R2IVskxfVirWpcWcts51vXGix9jHq8TguhQgrxx9SwrRASXFREEaS/dUPY0ud",
+	"tXiMIqzbagmoyW3eDYurfbwx+8hAqxMpLoIaEWx8fX1OZsYpVv2cSIkXpG/1TK1x1i+ThAauJkSze3uZ",
+	"MZL1c5LPiOj/zCkLXc/IXPmP8IQIMKj7VjxowpZSX6hm4a5IhUXzCmFJ43dZJK13CiwUjWmBmdpxd0nj",
+	"ZefNQvCcN99NMUsEppL04d/wrYyviGguouAqo4tU1a7lpSLJU5xltWtGslK2CCy7fo8XRePeTBC85KWS",
+	"AQDW7mW8OWVZ5jkW674gONF6RoyzrE/Zndty/dMYydXvhMSZ22P92+8G8K36vM0Fd7+avhutEDwpY71D",
+	"kth33CUs4pTewSXKNGZzsdZgbfxOSOGwMKEy5iVTteX7S4lw0CpKEadYkr7TVxoXBZmXdq64BLzsz2j9",
+	"lyAgfm4ZV7c5UbU7K8BhQTZg4C9VULAXtKpKkqCm+lrz4pozKkDNVKKV4GxhjCjOCKLaBDRsfJPHwuXN",
+	"T11i/bJxMcIjEZJlnCIs0RQYkewPps5Zovl5hLiwDknr3HwikTYempqGNXw3Fma5R5NhWhcdMo+hDKSm",
+	"XuDhTmZpllV9N8QX3xCcaSkcElGF4LHWl7Qo1OJpE3DSWyLbhE3daGnP0X4hNLUzsEfUOrTHHNRqnGlz",
+	"JkKztTEcc4KZjBBmidn4VUrjFAnNWAJuPGx8A4GNvyizDK205NObqYdBK9yw18EUeiKR4ksCjq+dfhTB",
+	"jba6DVDvJRFX+rkv5ndxknLX69fmqY9RTy8MoJNl7+a94Y+7Z9z7+FP0YAAyNLo8Q0uy3gReG0XsCuzU",
+	"omrfLFA9rIJIxBZEqlGXFVd3cWpbReElkdaLsyYh3y9PAirEAF6xL3jaHQSc6i3FVn+te9rdFqhXVvWk",
+	"c5JQbM0sJAlLNF6C2vrm+voSpZwvZR/p5RrmCp4XKtHU/JwC25ouyRqY2RSY17SPXhudV8PmhmFB2BOF",
+	"MioVSRAWBNEF44Ik/Ru2xardhLiezRBxdluUs4zKNNJ/l6z+q8gweKJvtSDXczMWcZOJVl/4zSzlFo7j",
+	"nEiD35wxAks+QYIUBCsJPEgQLhKtGwAFSICaFvMLplUjzbWoai7q0y1wY25ugpswjWOaVXGBNGDhb5wk",
+	"gsiWr+/TLNTNISEg5UNzZo9I4sdP0Pur88iwAY2jEN2hnKEci2VzRg+3ebu2qPJD9Hf7i/61LeNudnJF",
+	"5qXE2SacNHRA+W3jM/BwbaG6GBsFd/ZgX76o0QF4kBHzjd09HjzbHoDsUIggGtJkZIwrtGR8xXaqRDDN",
+	"7RrROV9QFgoWzAWRqZH4RsVIea5NY6mwZrlzLnYEEB5iN+8vsGFCYdD/+cM1CCa9qaNSpVzQf4BhaePn",
+	"EbrDGU3Q4RFKeWl8/xvzcQrBbjWgLbdhYs0wjhXhdo0h8F9mmF1TIrbIPPM2SrFEM86XTaP99dV43It6",
+	"k+vR1fX4qhf1Lq/e9aLe+OJ6fHV5dTYZB22KywyvtaS9Xof8Nefnt2/OJ0PLPzX24TU61EL2GZIk5nr7",
+	"ZySlLOkjePBwoG8eDdzd+gTNx3pRT/+7bS7vRRb0xwiCsCOAGDM0I2iFVZyS5EEBLD2MFudOLs1LLZTw",
+	"XBGxwiKRQ4Tl0qpCjKw0167lWOyJyxacW8P/ddBrfAste8Q0YGED9JxP4C9ZJaA4eFCJOEOYCqBQF9BF",
+	"GWcLje5wEVQ+iY4HxwiibisqiVWP6IJhVZpslgILVSWYqDRCkhtvnUq1JaYcOrpJgaUnjb//Tov9pjBL",
+	"lSqGB8bHrbn98OXg5cD4mONnV+u//mN03+/3DyhLyH0/f1a+3MnMNKTsM3Uq66Aqh1MdwdA3fAVggiXp",
+	"vabShkYXnHdj1hmbkLiRZfLsxWAQ7fq4xVsOPrdIq501SvE5Ki9fHDeyVJ6FNerN1W51DqwIU8Y9EGlT",
+	"/ur1Kfr2+PkfkHl0BkkOkbPztMAAIigEXwicS4tYkjBFWGzvQTx1X6E4UdrWiZBkeEluYyzJCUpITBOi",
+	"VUIQb5y1XQZc3c55GU4kIEJwEYjavWMEsobWqCACwfas644QH1ityGDfCGXDBxOwOmuSuy1GPeSAgGzS",
+	"Tt1ng1kSacVD2EdSkhUyMg8pjhLeyn8wlK91gE4I2Ryisy06IpU+08h6dHzcKuOL5pCC/PLA1BvZEbLd",
+	"riAdh5QiRVW2W9WCCC0XSUvHv+AKve6CkgoKvymEQYazDLPldGgEsJ5CbesMA4ZhwQXTHLP2/k6WZpmZ",
+	"WaMHW9TW2+o7GmJ3VwQnlBHZAXG/s3dEJDRWWmZQJUk2B+rmDBEcp0YCmGQNhRghScgfkJJ4ub+bxk8M",
+	"fGIhyvliLrXIzW0rgMw8gqyjLgAr26kVnSpNpOJ7uUOiwFyQ4nwJ3D6nWUbrypHDlqAdQNiCsmDkhsYp",
+	"Mned31UhUTLNQSPjli1ppp5SBk5grcswxEslNbPVa6Jxi9H65y+5VAtBJn853+Gq3eJ+jowPjMIVm3zR",
+	"3z9V59quqDnDBCs8w3IHm/lU5LG+aY9DFvRRfafDCLWgUplHOoiOLtjTstACM9+SN9J88T2jv5QEaX0K",
+	"Un+0/SCbSHkC6RVYEOP05aVCgiywSLSw0NK1xY02s1G8LusyQ3amp2zZLyIkZ0G3/yjB6N0Sz7n4lHSq",
+	"ekZMc1hjbBwevezM4to3b6buYxp0mqYXnYuHjWDr8OrjnKDzDbfbPosP+oMvDKJafN0rp8f4yIO8DmIE",
+	"mjG5HOATrZsadDarQSrlknitfw0CoY9+OBt/GF9JlOI7YmP506EgOJmeVAlqEuHMGQ83bDpcCarIFM1K",
+	"Zb9qEdoMHYFbTGmlRksj/WNGIdJxgkavvj+7MDrouw8XfmCcZcYP64xMHENwD2bi7W0zLvzEeXUL5/6G",
+	"0aWku+d+uts+RumfqF1xD8Up9uPC3/7jJqpafd399m9ihTO+8C/bn/42z3MiYuLvu9/V9MyEq8nZ3+6B",
+	"opSpuwl/uxtLsvbTgr/djRWZgfvc3fS/3QN2Z9x999PcDln3E+9abCvGRYZjSFaaCY6TGEut7hqbFSRZ",
+	"ddXKGGvpmvoLLiDEYhJFpXImxOdnrrOkI21aa0rzakA/vxPETPhH2+Zmjp+eUZ36+OTW6BcA1cYyA7ny",
+	"UokHKuwUPKZBF0zTrW7DLtajfqKFvfN5gwFta2j890wlzYG5avDzLVmbq9OWmaHypsfg8Ntnzw9s6GJT",
+	"JbHG5m44fa+fDGarn+OSxWk4WZ1rNtpVEWNvV04Ra5XNiNYANSCaS8tgoKdHg6MXewVPifVJf6As4Svv",
+	"cgiqm7hGKisM2VtG8bObZiYJXgC8wuu69+EEDRDEzyhkXXPWUg8HIe3U88Ax04tIuhNz/byMz824V1y2",
+	"aE0xnHGeEcysRidUmAAnqqagQw6UNuVFixo/nfT2UyYNSjlt0smMYL1NlWFnN6IiFEgmRhMoJjHVKD56",
+	"XHn2LPeyznd724YABFf63knNgWlrWXYXjeyK7Gy6xE3O1EPY6B0lKyJOtVAOu2K1XmsQEyuXtIAYXz0w",
+	"olyvrMiN0ex1+Wpr6vytTttBSgtgeHM9nkvX0bWSHPUajTrsgipanZF3pKELQe+IrEoCLTZFCN8RgRck",
+	"MeaCF0xzeke8exFdlPlMw1oT4ABQSb8dy7rQYty4eO1QgdSRMqH8VL/X5J+j0ek+lAWvv50VAaP5Lc34",
+	"TONsAbF8PemmfVyLV9Z40Dz0rUsaq1KQzm/V3KkMoGIELuThBT52T7Im4fzhqIMfYhkyAj+ka+8pIjaS",
+	"+N27d68i76s6AU59Nf7z+PR6/Mp7/OIUswVxbjm73f19WRh5iPIwgReAXhMS2uE3Ry+O9xkZ3v+0LT56",
+	"PgjCdUWTEFEENubw6OVuTmFg47erPuU6hhrccqN7/GhAKKoTxC6ynrg9aVlhr1+fn12Mh23iAxJ112TK",
+	"yyzpA9oMbd6LI1I0uR6dn49fDRsiBqIxwNBMCgLWGgFJIm183TDG2x9xyDes+Ic2TvMCMNEKLNC0XcRM",
+	"o6wtWwLfdtMQs8vqRT09ZxOY1LPsRT031BYzobNwzQrFbbVrn64P7ioYOxp0F4x5DbKRuLGXg6Nbw/wb",
+	"LwWU5IIh7gFeKZcL0K/c/F60RX0rmWVHKk2XsmnjWxvBrYkRLREyfpiXg0EjiKUv1GJYD1Ah7YBznMmN",
+	"aoW3pFA+tm9VSHFi4hh3RGjD2l6WjnpCCua+hW4GUcKFbubep9a6WXs44AmvIWcdHL3zdx9uz0fX44vT",
+	"v/XaYKndG6Lz86dvzicmkldgocBxqJFXTzYYvrfpijkRGPjJxavR1ash8l+RZJHr2UO1+IxrFnLsPhFt",
+	"RP3tRyMUpwRrZq+4K/RoMonmity4W/hCVwXg2atzzUEhY8da3uj87Ifx0P+6Gp++u7gYn16fXXy3wSkX",
+	"nBHvb/BkgFZAB+BX76PxxSvLHW9YZWdRCUrXieOQwMAXWFtWCiBvcgg4I82V6wn3op6eI3DEanKQs/Gq",
+	"gzte+xyZjYr+Uiqe11pDZFiFPc6aRSyI3Gm0tTJOfG48kiTLAM4zjoF4jTaJGWSRIvv9sFn3CY4Y+pmV",
+	"NCF7v+6U3WTIGWZ7JG+YbJ297UWzdZW9+GBbaovB4y0dmHrU3uKHGCKNaW66PK7ORuew3aPTa6AvnGUQ",
+	"9iFZ1keXo8n17av3+jJDlN1xGhNHIklJ+mjyfnIJ2A3fOB1dnI6N6pLxBWUy0latjEyuGWhAN6xOWFW+",
+	"zglyHklwdTSJC2bZi3pmjr2o5+almYybQS/q+fGDtPZehpKxRjbSoa11U21sU4UMqXwZ1+NetcQ7CaWU",
+	"5KHeP633QR7g53ROCJBbPQL0+RUCe9GbfqOiti9TlPeFqLZWxOfiN5aQXV6/o+f6fjyEij24tla0myYE",
+	"QxNRqaV42XBLPelrViqtiIIDwTD7mIDH31i25cyPUQv/3DDpVCQX83AU7qg3QjbaESEX1ohQUcrUJpKb",
+	"D5zYcBMSBCeyZWjoyWti11PuRT0/ei/qmbc6qbtTm7j44QxMIS33GFcIxzEptOhbE9X3rE+DL+MLRFkf",
+	"vRrD1RG8pm8wrurJj/aTdaZUeyU4ww8GRCNjhYXDd85EgyY+3bW0+AHMZ1tmw/et7IVAxoIQpp3VHq5t",
+	"02Kp2oSOV7rseGw6ojS+0pi+m02IQCxwX1mQdeSQQUG0yZFBKwwtUzjkliUFp0zVkvntRsg+AgPl2QAl",
+	"eC3BkW7TIOzuGGvcVPmFNsp8Zks7LPcIWhFRmcDb80g+QQb56X6OJNg7S6blb+hIltmFIOB6hZ1pM/pV",
+	"+kA+7/E47MprzLfazJ0AeXiNOrwR8g1MII4j0dSy0qc0mZ4YbuycBVo3cxBpuSvIneqGSNytXXTM4a9P",
+	"Jyap6KmjqFZILyHZQ1URvgiH3AD2zweeECLEs+Th9neLvQbscEbulb3d2SFAw1s/55FBU3pJfCiYMMSg",
+	"DFd+ejyqwOuM42QvtPG9F2oc9k88WXf1CxEQIHpL/9QIaZtU8f3KOzfYeIvMa6mZjSEMvOqAMvH8Fcjc",
+	"3VOoUf1+CmGL5XfkgYGCVmMjkW+94Cixpp55dt1GloBgauxGUE5VO91U9eqs2NDFHhIt7LKydyn5VK9V",
+	"W24GyCYM542pFIQllC2GsNmWeEC98ssdItdjwCWlH93fw5+UocPnVWhLECXW8C3DiiPfV6yiyhsGBqh5",
+	"YIgW9I4wVBYnaApvT1EOFbCtF5uqpp1yfUtgY83ots9UR/G+hcrYYlaw0sPmUjSzop7Y8KgpvAcbuFIl",
+	"THrBZxucCZXgKbjaEsFiHOW8Ghw6ctYUkP1EX0desl2baSNVX+AJ0ruwdtJsbzRtiNA2gtIHKAfhbFMS",
+	"C6K6sz0hYgPP7O4raTyRBin6dUE6cTU5Uy1TlmTtyABc3SZXwEypKWlXqSTx7ffzt3/5Vrz87u3ffhHX",
+	"q5/fX756eXZ++fczfnSOz/Fkdc3+Lo7v/nY/wOM/fnpCbQupP8O55cufmnVDcnhwYMq4686PA5ny1Tzj",
+	"IXdCiJ2beiGLgDX23UL7hxjYrZV3xauY31uf9LKgUrkiqVYq8B4U4h3pVQ2L+BI0UjUFPBwMNkmmqzZN",
+	"75GeAeyVr65GZwzZji2U6z/pHVbGwZ5xXsxwvHTPkmYVns9ucbasaxdpymCIy2+AeJggkmd3ZDPJak/M",
+	"8XhZChqquK6Fy17uU5K2B56EpbK7+5lC2cuWbqHcotSNmeBY0TsyDDJ55MhlaFRaLEgESDdt0tG038jH",
+	"VcbL7p4JCEfDUUtB1XqiV2RN4SSn7NrV+M4IFkS8djv25w/Xvaij8JfPkeQ5gT5jq5Sbsoh6SOTEVLn4",
+	"PGdbvwgcWg+KTFuNzQoYgDcENGA2FfPRCFclT062iQdXgXN28d14cn07GZ9eja/76IPNv2G2byKb00Up",
+	"tCoDAiTGWQYFAIY6PBVpJVjMcQy7gTKiEGVgOtfIj3ENiq622VaWVRjjW3DaxTgxFCiQkik+ev7ij1Mf",
+	"OkvJPXrz/ej06eTN6Oj5C6fICLyybYJqYqwJADc7U59dTe/+qZnGU1+iGppqgeMlXhDxaJO9HJ2+HX03",
+	"vto9XTeVXRP23cQeguIjVHsRcnDBq2riJZCCKwuCbUgC0Lf2PMKZzY3eice2ARLfBlBTpLPOtQzyz+s5",
+	"+Vpin41WgdT7y7QWIBXOi05QTpSgRU0NCoHRxf8fbd+vxqfvrl7ts+9uKtv33aj01+HOBSMXbrU9loCZ",
+	"iVbLoJ17pwRmEiLbjwaV66vRxeT03V5wqaazHTJ6zQ8jhQ1gnTg4NXSKCElqqm7J2mbOaDWKcRvI2wOo",
+	"H4EbznmgQQKkWLogh+DcxDpMZATSdV2UEigSZgz2nWb0E6eLuCrDG3bDvvlmVKqUMGXPFuh/8w2aNnpY",
+	"DNGfYJbIpNID7ds0emcgGEEIDGAKkdUpdDpyyudUW8ylYBJ95TpgfB0hLm5Yq0cV+mrquqz/13/85/Rr",
+	"WEU9KkQyvkLTg7vDg5xM+2jcJVetRHXC9ARhJLQBo8fU47gCNpWSHC2Ikuh48AxN51zMaJIQNrWwMXoL",
+	"kRoq342vI3T5Xv8zuj59A+B+NT4fX4+doXU0GETo8t3k2vc+OBoc2i+NoXZcf2cMeia4YKA5VNfBDlPn",
+	"hZBQx247w0TQ9xgn5pItj5yaGsypL9ad3jBXvAIVUdYgnP716ZV55OlZonfFuIh8lxK9pDlvlbBzX91O",
+	"GZqaGvipqXSHLn9oxBBNEJ/fMOfNsKQCR5VYj0pGlwQ+BfMymTPkHrpcDaFFxNSX3jvga+VVfvMNEFeR",
+	"YcoQqJdtrRVN4SgOw1qm5vyRqTmqRKWClwvA0PykfYpKzrVCCfk19rCTFjxq+AQuV/jkV9PG0Sxf27n+",
+	"gLPSoMlZYtgBhxNVrMks3V5qOkemE7+ty+dCodna2Oea/tC1E1XmO1evT9GzZ8++1dB/f30KH7phjVAF",
+	"es+gK4/rnkuZL7Gf8cQp1a6PGBqZnrg5XpuitkP0Pf2T8TzZmvdexSpGl2e9qGcz3XrD3mF/0B9AM9uC",
+	"MFzQ3rD3rD/oPwNvokpBldb0iUuVHmSuxU/BZTCLyDQicMWEtm0IKu1yyNMc00zTZxVnsKQG1QfVVS3e",
+	"NRodoill0GvntjpyRE776L2tZ71hGMlSFpAz7/BUDwD0b37f+gemBiqew5wlmgfDonxlvPN2dxzV8rAj",
+	"WurN4T82bT7o2Nc6KeZocPjFhjbLCpwNc84XC5IgyvomTmfTA8Nf89OrnTZTmVu94Y8/RT3b7dV82mey",
+	"mBQBgKzCC6mNOS2Gej/pD3iMMpkeC2PuNPflO6JOTXHOe9P8qAWqwRcDle3CFDxFR6/iiwDq17qK0io0",
+	"/eljA4xuXF+wmLkt2w5MJ5+7KfS05jW028ShdldQnPmqWRPW0TPQIsSkd0TW/bKwdq3dXZAWlq7dbBVe",
+	"EgbCAh0PvkVTyFG5hatg2ze3+cpN+nEosFFf/89CglqzJgkqCwfUxyJIPRAMg3wz0DD+VOWiCxJ0RBr9",
+	"B0tbKmg9IrbRLeifvg8MHLWFs+zElx+4zhEaJ6TtO7ZB7G9cLdSj0bmrc93ckJFp0/vF+SG9I0wDSOuB",
+	"pAZ8O5MW+A9MB+uuTYD2E7LdYqVq6GB0Y0Ap22Km1uWD+v4eQeBXjV8eEf7VIIEtGFdmgT2E5WPUez54",
+	"9tuMPlIoI7b82wB3jmkmvzxK+FnsxAnjuDqAOpuD5G4LV7/gjqfDwSnN6gagv3mzEr6e5wE69Mol2hoH",
+	"TxM9TBPMV3ePxaLrR8b8xhy66nIcwgmbtXdibC6TpitIQRScjAG4cfwFEbTZbDQwoSvjkfhC6kjT2fzj",
+	"Tx+jXzd9tj+2VBPoeOoz+VtH9tSQ2awF/M56X2UHWhcZXm/RVrSGpNUIUzTb942XjXJR9TKFRsz+AvXx",
+	"/sJ273PNRyWawl+Nfs0d+H6pp/Y4CN9qUv1vnP/nxvmR7V9aK4hUHE2uJp+A77bzdjfKGxmvmj3HtUgv",
+	"StW47gqTRu7wWNsTwFfwAHuvmgAIAn1SwF+gjWOTr+I7GLcaGHdShW8d/m/C+Ddh1JDu82lDKl50E8aY",
+	"JbZp4lRT4xSB+RwyJcxwE/21f2NpAEt/by6akbn6NAzxpx3sQJOGrgu6gS2mpEpulGf20ZlxpNbO3aj1",
+	"cccV50TGwe+bpneh3ntW/JtL/jPin2dWD0LBhoty00Fo3Wi1OmijbHJhNFPTdMca6iYPwxZO9dEFN5Et",
+	"QCtCkg7PiD/Q5xFtcz9Ghx/UzPwLbWAjjN3eqA8pRzhHZ3VflXGW1vfkABf06ZKsZefmXJnDjmEDTNPt",
+	"xAR3KYuzMtFIynxCGNxQKcklyWznmlaUgEo1ujx7q0dsHsLfcdJP9ciBOaFeY+mOB+1p/hoej7bRtaN3",
+	"O7Z6GTyA18TQYDrnlC27hrGPHcAzdoAviy61poMtzNGL8jH8Ovq4Sz99jDrkxnXVEQtiqz7UaduomLba",
+	"JJPkBK30o6QAaZJimWqN2pCxatG5O8YawnL+6HeTO84Z+qoVpP56E+2Mw94g3iOJk/pR37+xLHHnNW/i",
+	"oVl3ElUZCf6s/UfhQfXulS2sMlOpZTWEMWuTMx38SpOPBtUyEmrdcwqnG/kVVuJCX7EcCTru2RRKl/4U",
+	"2QjnIRw+dWtPdZ+azl6MrxBnfQTsDwpsnXMvxSLP7OlF7RiM/kINyx6V93TxHbuO32OPDQB27vFDGf9Z",
+	"0vv4U4UYNtGnM+Kp+ZdtCvOvLWNqXW869lp29b755xEzjZ6+IUkj/VY5VHGbt13OWMFCjaEC+bmckQjN",
+	"iKSJyxuGimwtkaBBIzVt2bFCKc+sheNLOKyXqEt4TNzBz48hPOrttn5j4eEaIO0vPOqwekyM2SpGkD+I",
+	"exNrNliFFyFdGRK1zX1UWt5Ox48LzhABfkfUdlB+GVYN8D9wYYSntozlE74cdaZMSZML8OZ8Ys73m/GS",
+	"gROtfl4bNpe0xgmmzLqPzpQ7DAhUA3PCVKvhtXF79NFUrQsyvWE2LGz6M7lDufRX4GAuVxnZbPD1lTl3",
+	"62toO8CzjK8QpLnlBCVUKsxigr7SD4RyqwzS+0OUrs4fiQ1tHNP00TKjR+I99aPGOijj/dX5b08W32Ot",
+	"xcBJUYrbjri1mIHe4QcwngPTHFgrs18c7UXJoM6xQtYFJxJxdlJL0LRdI01eg7m8Cou6K5jppNao93eQ",
+	"O9dNSAO52hlHRgT9DnLnitj++I2Q0g4scGnnW1XVD+6hf2ldNVRh17G3JFxnF9XTz6mwpbvyn0ubbR7I",
+	"EFJn7RPVKms44re6W7OF3H3T8UbLLdvZA5v8+aquYPLuwqQrN9pNuDISn6sthzesVswMD0+jYKMQ9FW9",
+	"4POJRDSJqgAoZ/Z0EVuR/3XU+HCtSvqrzytqMXlYeucRxAxUKbRcT4kgX0emFZ0/s2SiMEuwSJCD67DR",
+	"hiWqfvk6p/pFXwhjMutH4b4GJkIGOXu1enhBEipIrCRKOHui+uidO8POZtJjQWw72Je+RcrQNfWPTKL2",
+	"DXuOZISeo5yyCD0bmP+PUKqvpdDQ0zTg0n9EJmPt//3fowH6XxB9Phy4WtB2/fpryDz1LYr43BYu3zDo",
+	"GlqLa5dQImv7D7t6CKiggq7YkPoGJTspLuCwRJOpCviZ47V7MTdKE2bmzIJOFcZu1COpL8Fq8N/YnNoo",
+	"Ag6FnF3xec20ajYseBwB1zo9ZkPCmWkhvMHDwixsU84dVAXLVvMhSnxppef7UIeQirIaBeo1dmbaDUSo",
+	"ZEm9RCLYMwlNoNE3oiZ/0fLBOCVJmRGnYWmOYA+khQRte9aarHoNmKhnzu980NOVX4d8h0qs221dHh9P",
+	"qw4yYVntAFjDVAfxpCS/B5raGdv2voyv9kbOXX7kqitP1QJFKppleqnwy7Wr2dy+V/DNOnv7bfSsXTqW",
+	"O9PDI+Lvw1n00Hvzlc/0OTT2u8aR9lHCKxT4b6GNN7pQbafwYC+qfyW9G1dNXp7I2qq+JI7tE4CHGgLz",
+	"za6+E7bEMeUre/JvwuMyN+3NwDfWOwD0sPPe6IvarBrBeqWRb/5NFST+96vqb38u2a+B+pmnVfUMZaCZ",
+	"V2VnsvYRqHPZ/MSHlEOnDJy5w0Xd8zbXYPOVZrG2sfVMtThLfKpxv9GBAAzrwJc4WzzVq09QrazR+Px9",
+	"1y6+YhbsjeW4aFQYKiSxOm6tA4vi9c9uftJj1+YnT3GWkQTN1pAoao78sB+wwW689DBBcFos4qVAM5Li",
+	"bF4bYyO95uNPH/9/AAAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

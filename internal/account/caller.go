@@ -20,27 +20,84 @@ const (
 // Scope is one right; the operations of the API name those that they need.
 type Scope string
 
-// The scopes in use.
+// The scopes, in the order in which they are shown.
 const (
-	AccountRead   Scope = "account:read"
-	StreamsRead   Scope = "streams:read"
-	StreamsWrite  Scope = "streams:write"
-	KeysRead      Scope = "keys:read"
-	KeysWrite     Scope = "keys:write"
-	WebhooksRead  Scope = "webhooks:read"
-	WebhooksWrite Scope = "webhooks:write"
+	AccountRead     Scope = "account:read"
+	TenantWrite     Scope = "tenant:write"
+	TeamRead        Scope = "team:read"
+	TeamWrite       Scope = "team:write"
+	StreamsRead     Scope = "streams:read"
+	StreamsWrite    Scope = "streams:write"
+	RecordingsRead  Scope = "recordings:read"
+	RecordingsWrite Scope = "recordings:write"
+	ChatRead        Scope = "chat:read"
+	ChatWrite       Scope = "chat:write"
+	SessionsRead    Scope = "sessions:read"
+	SessionsWrite   Scope = "sessions:write"
+	CatalogRead     Scope = "catalog:read"
+	CatalogWrite    Scope = "catalog:write"
+	CommerceRead    Scope = "commerce:read"
+	CommerceWrite   Scope = "commerce:write"
+	RestreamRead    Scope = "restream:read"
+	RestreamWrite   Scope = "restream:write"
+	PushRead        Scope = "push:read"
+	PushWrite       Scope = "push:write"
+	KeysRead        Scope = "keys:read"
+	KeysWrite       Scope = "keys:write"
+	WebhooksRead    Scope = "webhooks:read"
+	WebhooksWrite   Scope = "webhooks:write"
+	BillingRead     Scope = "billing:read"
+	BillingWrite    Scope = "billing:write"
 )
 
 // Scopes lists what a role may do, in the order in which it is shown.
 func (r Role) Scopes() []Scope {
-	read := []Scope{AccountRead, StreamsRead, KeysRead, WebhooksRead}
-	switch r {
-	case Owner, Admin, Developer:
-		return []Scope{AccountRead, StreamsRead, StreamsWrite, KeysRead, KeysWrite, WebhooksRead, WebhooksWrite}
-	case Viewer:
-		return read
-	default:
-		return nil
+	var list []Scope
+	for _, g := range grants() {
+		if slices.Contains(g.roles, r) {
+			list = append(list, g.scope)
+		}
+	}
+	return list
+}
+
+// grant says which roles have a scope.
+type grant struct {
+	scope Scope
+	roles []Role
+}
+
+func grants() []grant {
+	everybody := []Role{Owner, Admin, Developer, Viewer}
+	builders := []Role{Owner, Admin, Developer}
+	leaders := []Role{Owner, Admin}
+	return []grant{
+		{AccountRead, everybody},
+		{TenantWrite, leaders},
+		{TeamRead, everybody},
+		{TeamWrite, leaders},
+		{StreamsRead, everybody},
+		{StreamsWrite, builders},
+		{RecordingsRead, everybody},
+		{RecordingsWrite, builders},
+		{ChatRead, everybody},
+		{ChatWrite, builders},
+		{SessionsRead, everybody},
+		{SessionsWrite, builders},
+		{CatalogRead, everybody},
+		{CatalogWrite, builders},
+		{CommerceRead, everybody},
+		{CommerceWrite, builders},
+		{RestreamRead, everybody},
+		{RestreamWrite, builders},
+		{PushRead, everybody},
+		{PushWrite, builders},
+		{KeysRead, everybody},
+		{KeysWrite, builders},
+		{WebhooksRead, everybody},
+		{WebhooksWrite, builders},
+		{BillingRead, everybody},
+		{BillingWrite, leaders},
 	}
 }
 
