@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/stream"
 )
 
-// Watch says again and again that this node lives, and sends publishers away
-// that the database doesn't know as such any more. It returns when ctx ends.
+// Watch says again and again that this node lives and who watches here, and sends
+// publishers away that the database doesn't know as such any more. It returns when ctx ends.
 func (r *Reports) Watch(ctx context.Context) {
 	ticker := time.NewTicker(stream.HeartbeatEvery)
 	defer ticker.Stop()
@@ -28,6 +28,9 @@ func (r *Reports) Watch(ctx context.Context) {
 func (r *Reports) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
+	if err := r.streams.RecordAudience(ctx, r.audience()); err != nil {
+		r.log.Warn("audience not written", "error", err)
+	}
 	onAir := r.hub.Publishers()
 	ended, err := r.streams.Heartbeat(ctx, slices.AppendSeq([]string{}, maps.Keys(onAir)))
 	if err != nil {
@@ -44,4 +47,13 @@ func (r *Reports) beat(ctx context.Context) {
 		again[publisherID] = true
 	}
 	r.ended = again
+}
+
+// audience counts who watches on this node.
+func (r *Reports) audience() []stream.Audience {
+	var list []stream.Audience
+	for _, s := range r.hub.Streams() {
+		list = append(list, stream.Audience{StreamID: s.Broadcast.StreamID, Viewers: s.Stats().Viewers})
+	}
+	return list
 }

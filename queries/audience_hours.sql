@@ -1,0 +1,52 @@
+-- name: RecordAudience :exec
+-- @sqlc-vet-disable tenant
+-- The media plane knows streams by id alone; the stream's row names the tenant.
+INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
+SELECT s.tenant_id, s.id, @node::text, @hour::timestamptz, array_fill(n.viewers, ARRAY[1], ARRAY[@minute::integer])
+FROM (SELECT unnest(@stream_ids::text[]) AS stream_id, unnest(@viewers::integer[]) AS viewers) n
+JOIN streams s ON s.id = n.stream_id
+WHERE s.status = 'LIVE'
+ON CONFLICT (tenant_id, hour, stream_id, node) DO UPDATE
+SET viewers[@minute::integer] = greatest(audience_hours.viewers[@minute::integer], excluded.viewers[@minute::integer]);
+
+-- name: RecordServerAudience :exec
+-- @sqlc-vet-disable tenant
+-- The same for what SRS servers report, of all tenants.
+INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
+SELECT s.tenant_id, s.id, 'srs', @hour::timestamptz,
+    array_fill((SELECT count(*)::integer FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL), ARRAY[1], ARRAY[@minute::integer])
+FROM streams s
+WHERE s.status = 'LIVE' AND (
+    EXISTS (SELECT 1 FROM publishers p WHERE p.stream_id = s.id AND p.source = 'srs' AND p.ended_at IS NULL)
+    OR EXISTS (SELECT 1 FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL))
+ON CONFLICT (tenant_id, hour, stream_id, node) DO UPDATE
+SET viewers[@minute::integer] = greatest(audience_hours.viewers[@minute::integer], excluded.viewers[@minute::integer]);
+
+-- name: SumAudience :many
+-- For each hour or day that has any: the most viewers at once over all streams,
+-- and the minutes that were on air and that were watched.
+WITH minutes AS (
+    SELECT a.hour, m.minute, sum(a.viewers[m.minute]) AS viewers, count(DISTINCT a.stream_id) AS live
+    FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
+    WHERE a.tenant_id = @tenant_id AND a.hour >= @since::timestamptz AND a.hour < @until::timestamptz
+      AND a.viewers[m.minute] IS NOT NULL
+    GROUP BY a.hour, m.minute
+)
+SELECT date_trunc(@unit::text, hour, 'UTC')::timestamptz AS at, max(viewers)::bigint AS peak_viewers,
+    sum(viewers)::bigint AS watched_minutes, sum(live)::bigint AS live_minutes
+FROM minutes GROUP BY 1 ORDER BY 1;
+
+-- name: CountViewers :one
+-- Who watches now: the greater one of this minute's samples and the last one's.
+SELECT coalesce(sum(greatest(n.now, n.before)), 0)::bigint FROM (
+    SELECT max(a.viewers[@minute::integer]) FILTER (WHERE a.hour = @hour::timestamptz) AS now,
+        max(a.viewers[@last_minute::integer]) FILTER (WHERE a.hour = @last_hour::timestamptz) AS before
+    FROM audience_hours a JOIN streams s ON s.id = a.stream_id
+    WHERE a.tenant_id = @tenant_id AND s.status = 'LIVE' AND a.hour IN (@hour::timestamptz, @last_hour::timestamptz)
+    GROUP BY a.stream_id, a.node
+) AS n;
+
+-- name: DeleteAudienceBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention is everybody's.
+DELETE FROM audience_hours WHERE hour < @before;
