@@ -12,3 +12,13 @@ SELECT * FROM tenants WHERE id = @id;
 -- @sqlc-vet-disable tenant
 -- The id is the tenant.
 UPDATE tenants SET status = @status, updated_at = @now WHERE id = @id RETURNING *;
+
+-- name: LockTenant :one
+-- @sqlc-vet-disable tenant
+-- The id is the tenant.
+SELECT * FROM tenants WHERE id = @id FOR UPDATE;
+
+-- name: UpdateTenant :one
+-- @sqlc-vet-disable tenant
+-- The id is the tenant.
+UPDATE tenants SET name = coalesce(sqlc.narg('name')::text, name), updated_at = @now WHERE id = @id RETURNING *;

@@ -18,3 +18,27 @@ WHERE u.tenant_id = @tenant_id AND u.id = @id;
 
 -- name: RecordLogin :one
 UPDATE users SET last_login_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+
+-- name: ListUsers :many
+SELECT * FROM users
+WHERE tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: LockUser :one
+SELECT * FROM users WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
+
+-- name: CountActiveOwners :one
+SELECT count(*) FROM users WHERE tenant_id = @tenant_id AND role = 'OWNER' AND status = 'ACTIVE';
+
+-- name: SetUserRole :one
+-- Ends the user's tokens, which carry the old role.
+UPDATE users SET role = @role, token_version = token_version + 1, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+
+-- name: SetUserPassword :one
+-- Ends the user's tokens.
+UPDATE users SET password_hash = @password_hash, token_version = token_version + 1, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+
+-- name: DeleteUser :exec
+DELETE FROM users WHERE tenant_id = @tenant_id AND id = @id;

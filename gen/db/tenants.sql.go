@@ -58,6 +58,27 @@ func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
 	return i, err
 }
 
+const lockTenant = `-- name: LockTenant :one
+SELECT id, name, status, plan, charges_enabled, created_at, updated_at FROM tenants WHERE id = $1 FOR UPDATE
+`
+
+// @sqlc-vet-disable tenant
+// The id is the tenant.
+func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
+	row := q.db.QueryRow(ctx, lockTenant, id)
+	var i Tenant
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Status,
+		&i.Plan,
+		&i.ChargesEnabled,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const setTenantStatus = `-- name: SetTenantStatus :one
 UPDATE tenants SET status = $1, updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at
 `
@@ -72,6 +93,33 @@ type SetTenantStatusParams struct {
 // The id is the tenant.
 func (q *Queries) SetTenantStatus(ctx context.Context, arg SetTenantStatusParams) (Tenant, error) {
 	row := q.db.QueryRow(ctx, setTenantStatus, arg.Status, arg.Now, arg.ID)
+	var i Tenant
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Status,
+		&i.Plan,
+		&i.ChargesEnabled,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
+const updateTenant = `-- name: UpdateTenant :one
+UPDATE tenants SET name = coalesce($1::text, name), updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at
+`
+
+type UpdateTenantParams struct {
+	Name *string
+	Now  time.Time
+	ID   string
+}
+
+// @sqlc-vet-disable tenant
+// The id is the tenant.
+func (q *Queries) UpdateTenant(ctx context.Context, arg UpdateTenantParams) (Tenant, error) {
+	row := q.db.QueryRow(ctx, updateTenant, arg.Name, arg.Now, arg.ID)
 	var i Tenant
 	err := row.Scan(
 		&i.ID,

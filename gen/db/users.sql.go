@@ -10,6 +10,17 @@ import (
 	"time"
 )
 
+const countActiveOwners = `-- name: CountActiveOwners :one
+SELECT count(*) FROM users WHERE tenant_id = $1 AND role = 'OWNER' AND status = 'ACTIVE'
+`
+
+func (q *Queries) CountActiveOwners(ctx context.Context, tenantID string) (int64, error) {
+	row := q.db.QueryRow(ctx, countActiveOwners, tenantID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const createUser = `-- name: CreateUser :one
 INSERT INTO users (id, tenant_id, email, name, password_hash, role, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
@@ -50,6 +61,20 @@ func (q *Queries) CreateUser(ctx context.Context, arg CreateUserParams) (User, e
 		&i.UpdatedAt,
 	)
 	return i, err
+}
+
+const deleteUser = `-- name: DeleteUser :exec
+DELETE FROM users WHERE tenant_id = $1 AND id = $2
+`
+
+type DeleteUserParams struct {
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) DeleteUser(ctx context.Context, arg DeleteUserParams) error {
+	_, err := q.db.Exec(ctx, deleteUser, arg.TenantID, arg.ID)
+	return err
 }
 
 const getUser = `-- name: GetUser :one
@@ -136,6 +161,78 @@ func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams
 	return i, err
 }
 
+const listUsers = `-- name: ListUsers :many
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users
+WHERE tenant_id = $1 AND ($2::text IS NULL OR id < $2::text)
+ORDER BY id DESC LIMIT $3
+`
+
+type ListUsersParams struct {
+	TenantID string
+	Cursor   *string
+	MaxRows  int32
+}
+
+func (q *Queries) ListUsers(ctx context.Context, arg ListUsersParams) ([]User, error) {
+	rows, err := q.db.Query(ctx, listUsers, arg.TenantID, arg.Cursor, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []User{}
+	for rows.Next() {
+		var i User
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Email,
+			&i.Name,
+			&i.PasswordHash,
+			&i.Role,
+			&i.Status,
+			&i.TokenVersion,
+			&i.LastLoginAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lockUser = `-- name: LockUser :one
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+`
+
+type LockUserParams struct {
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) LockUser(ctx context.Context, arg LockUserParams) (User, error) {
+	row := q.db.QueryRow(ctx, lockUser, arg.TenantID, arg.ID)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Email,
+		&i.Name,
+		&i.PasswordHash,
+		&i.Role,
+		&i.Status,
+		&i.TokenVersion,
+		&i.LastLoginAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const recordLogin = `-- name: RecordLogin :one
 UPDATE users SET last_login_at = $1 WHERE tenant_id = $2 AND id = $3 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
 `
@@ -148,6 +245,80 @@ type RecordLoginParams struct {
 
 func (q *Queries) RecordLogin(ctx context.Context, arg RecordLoginParams) (User, error) {
 	row := q.db.QueryRow(ctx, recordLogin, arg.Now, arg.TenantID, arg.ID)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Email,
+		&i.Name,
+		&i.PasswordHash,
+		&i.Role,
+		&i.Status,
+		&i.TokenVersion,
+		&i.LastLoginAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
+const setUserPassword = `-- name: SetUserPassword :one
+UPDATE users SET password_hash = $1, token_version = token_version + 1, updated_at = $2
+WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
+`
+
+type SetUserPasswordParams struct {
+	PasswordHash string
+	Now          time.Time
+	TenantID     string
+	ID           string
+}
+
+// Ends the user's tokens.
+func (q *Queries) SetUserPassword(ctx context.Context, arg SetUserPasswordParams) (User, error) {
+	row := q.db.QueryRow(ctx, setUserPassword,
+		arg.PasswordHash,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Email,
+		&i.Name,
+		&i.PasswordHash,
+		&i.Role,
+		&i.Status,
+		&i.TokenVersion,
+		&i.LastLoginAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
+const setUserRole = `-- name: SetUserRole :one
+UPDATE users SET role = $1, token_version = token_version + 1, updated_at = $2
+WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
+`
+
+type SetUserRoleParams struct {
+	Role     string
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// Ends the user's tokens, which carry the old role.
+func (q *Queries) SetUserRole(ctx context.Context, arg SetUserRoleParams) (User, error) {
+	row := q.db.QueryRow(ctx, setUserRole,
+		arg.Role,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
 	var i User
 	err := row.Scan(
 		&i.ID,

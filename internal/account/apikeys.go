@@ -146,6 +146,9 @@ func grantable(c Caller, asked []Scope) ([]string, error) {
 		return names, nil
 	}
 	for _, scope := range asked {
+		if !slices.Contains(Developer.Scopes(), scope) {
+			return nil, problem.New(problem.Forbidden, "forbidden", "a key acts as a DEVELOPER, which never has the scope %s", scope)
+		}
 		if !c.May(scope) {
 			return nil, problem.New(problem.Forbidden, "forbidden", "you don't have the scope %s, so the key can't have it", scope)
 		}

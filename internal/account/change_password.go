@@ -1,0 +1,61 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// ChangePassword replaces the caller's password, ends all of the caller's
+// tokens and logs the caller in anew. The current password must be right: a
+// token that somebody found isn't enough.
+func (s *Service) ChangePassword(ctx context.Context, c Caller, current, next string) (Login, error) {
+	user, err := s.GetCurrentUser(ctx, c)
+	if err != nil {
+		return Login{}, err
+	}
+	ok, err := s.hasher.matches(ctx, current, user.PasswordHash)
+	if err != nil {
+		return Login{}, err
+	}
+	if !ok {
+		return Login{}, problem.BadField("currentPassword", "is not the current password")
+	}
+	hash, err := s.hasher.hash(ctx, next)
+	if err != nil {
+		return Login{}, err
+	}
+	var l Login
+	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.now()
+		locked, err := q.LockUser(ctx, db.LockUserParams{TenantID: c.TenantID, ID: c.UserID})
+		if err != nil {
+			return fmt.Errorf("lock user: %w", err)
+		}
+		if locked.PasswordHash != user.PasswordHash {
+			return problem.Conflicting("the password was changed at the same moment; log in with the new one")
+		}
+		l.User, err = q.SetUserPassword(ctx, db.SetUserPasswordParams{TenantID: c.TenantID, ID: c.UserID, PasswordHash: hash, Now: now})
+		if err != nil {
+			return fmt.Errorf("set password: %w", err)
+		}
+		if l.Tenant, err = q.GetTenant(ctx, c.TenantID); err != nil {
+			return fmt.Errorf("get tenant: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "user.change_password", Entity: "user", EntityID: c.UserID,
+		})
+	})
+	s.cache.clear()
+	if err != nil {
+		return Login{}, err
+	}
+	l.Token, l.ExpiresAt, err = s.issueToken(l.User)
+	return l, err
+}
