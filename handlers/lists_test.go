@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -37,8 +38,9 @@ func TestListsPage(t *testing.T) {
 		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks",
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
 	}
+	unbuilt := unbuiltOperations()
 	for _, op := range operations(t) {
-		if _, paged := op.query["cursor"]; paged {
+		if _, paged := op.query["cursor"]; paged && !unbuilt[strings.ToLower(op.id)] {
 			require.Contains(t, lists, op.id, "this list is not tested")
 		}
 	}

@@ -69,6 +69,24 @@ func (e AdminScope) Valid() bool {
 	}
 }
 
+// Defines values for AnalyticsInterval.
+const (
+	AnalyticsIntervalDay  AnalyticsInterval = "day"
+	AnalyticsIntervalHour AnalyticsInterval = "hour"
+)
+
+// Valid indicates whether the value is a known member of the AnalyticsInterval enum.
+func (e AnalyticsInterval) Valid() bool {
+	switch e {
+	case AnalyticsIntervalDay:
+		return true
+	case AnalyticsIntervalHour:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckStatus.
 const (
 	CheckStatusFailing CheckStatus = "failing"
@@ -548,6 +566,56 @@ type AdminRole string
 // `admin:read` and `admin:support`, BILLING `admin:read` and `admin:billing`.
 type AdminScope string
 
+// Analytics Figures over time.
+type Analytics struct {
+	// From Where the first point begins.
+	From timestamp.Time `json:"from"`
+
+	// Interval How long a point of a series is, in UTC.
+	Interval AnalyticsInterval `json:"interval"`
+
+	// Points One per interval, oldest first.
+	Points []AnalyticsPoint `json:"points"`
+
+	// To Where the last point ends.
+	To timestamp.Time `json:"to"`
+}
+
+// AnalyticsInterval How long a point of a series is, in UTC.
+type AnalyticsInterval string
+
+// AnalyticsPoint The figures of one interval.
+type AnalyticsPoint struct {
+	// MinutesLive Minutes of all streams on air together.
+	//
+	// Example: 95.5
+	MinutesLive float32 `json:"minutesLive"`
+
+	// MinutesWatched Minutes of all viewers together.
+	//
+	// Example: 5120.5
+	MinutesWatched float32 `json:"minutesWatched"`
+
+	// Orders Orders that were paid.
+	//
+	// Example: 17
+	Orders int `json:"orders"`
+
+	// Revenue One entry per currency in which there was any, in alphabetical order.
+	Revenue RevenueList `json:"revenue"`
+
+	// Sessions Sessions and calls that were created.
+	//
+	// Example: 4
+	Sessions int            `json:"sessions"`
+	StartsAt timestamp.Time `json:"startsAt"`
+
+	// Viewers The most viewers at one time.
+	//
+	// Example: 340
+	Viewers int `json:"viewers"`
+}
+
 // APIKey A credential of a tenant's own servers.
 type APIKey struct {
 	CreatedAt timestamp.Time                    `json:"createdAt"`
@@ -600,6 +668,24 @@ type APIKeyList = []APIKey
 // CheckStatus Whether it works.
 type CheckStatus string
 
+// CodeNotice What to expect of the code; it tells nothing about the e-mail.
+type CodeNotice struct {
+	// Email As it is compared: in lower case.
+	//
+	// Example: ada@acme.example
+	Email string `json:"email"`
+
+	// FormLifeSec How long `sendCode` holds a form, in seconds.
+	//
+	// Example: 900
+	FormLifeSec int `json:"formLifeSec"`
+
+	// ResendAfterSec How long `resendCode` refuses after it was called, in seconds.
+	//
+	// Example: 30
+	ResendAfterSec int `json:"resendAfterSec"`
+}
+
 // Credentials What a user logs in with.
 type Credentials struct {
 	// Email Example: ada@acme.example
@@ -642,6 +728,14 @@ type DvrCallback struct {
 
 	// Vhost Example: __defaultVhost__
 	Vhost *string `json:"vhost,omitempty"`
+}
+
+// EmailInput Whom it is about.
+type EmailInput struct {
+	// Email Compared without regard to case.
+	//
+	// Example: ada@acme.example
+	Email string `json:"email"`
 }
 
 // EventData What the event is about; its fields depend on the event.
@@ -754,6 +848,24 @@ type IngestRefusal struct {
 	Message string `json:"message"`
 }
 
+// InviteAcceptance What an invited user adds to the invitation.
+type InviteAcceptance struct {
+	// Name The person's name; absent to keep that of the invitation.
+	//
+	// Example: Grace Lind
+	Name *string `json:"name,omitempty"`
+
+	// Password 10 to 128 characters.
+	//
+	// Example: correct horse battery
+	Password string `json:"password"`
+
+	// Token The `token` of the link.
+	//
+	// Example: J7mZq0c9vX2bN4kT8sLwPfY1hR6gD3aUeB5iQoVxKtM
+	Token string `json:"token"`
+}
+
 // Login A fresh token and whom it stands for.
 type Login struct {
 	ExpiresAt timestamp.Time `json:"expiresAt"`
@@ -766,6 +878,112 @@ type Login struct {
 
 	// User A person who works for a tenant.
 	User User `json:"user"`
+}
+
+// NewPassword The password in use and the one to come.
+type NewPassword struct {
+	// CurrentPassword Example: correct horse battery
+	CurrentPassword string `json:"currentPassword"`
+
+	// NewPassword 10 to 128 characters.
+	//
+	// Example: quick violet harbour
+	NewPassword string `json:"newPassword"`
+}
+
+// Overview A tenant at a glance.
+type Overview struct {
+	// GeneratedAt As of when.
+	GeneratedAt timestamp.Time `json:"generatedAt"`
+
+	// LiveSessions Sessions and calls that are live.
+	//
+	// Example: 1
+	LiveSessions int `json:"liveSessions"`
+
+	// LiveStreams Streams that are LIVE or RECONNECTING.
+	//
+	// Example: 2
+	LiveStreams int `json:"liveStreams"`
+
+	// OrdersToday Orders that were paid today.
+	//
+	// Example: 17
+	OrdersToday int `json:"ordersToday"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// RevenueToday One entry per currency in which there was any, in alphabetical order.
+	RevenueToday RevenueList `json:"revenueToday"`
+
+	// Sessions Sessions and calls that were created today, whatever became of them.
+	//
+	// Example: 9
+	Sessions int `json:"sessions"`
+
+	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
+	Status TenantStatus `json:"status"`
+
+	// Streams All streams.
+	//
+	// Example: 12
+	Streams int `json:"streams"`
+
+	// TeamSize Users of the tenant, invited ones included.
+	//
+	// Example: 5
+	TeamSize int `json:"teamSize"`
+
+	// ViewersNow Viewers of all live streams together.
+	//
+	// Example: 340
+	ViewersNow int `json:"viewersNow"`
+
+	// WebhookEndpoints Example: 3
+	WebhookEndpoints int `json:"webhookEndpoints"`
+
+	// WebhooksFailing Endpoints that are disabled or whose newest finished attempt failed.
+	//
+	// Example: 0
+	WebhooksFailing int `json:"webhooksFailing"`
+}
+
+// PasswordChange A password that was set.
+type PasswordChange struct {
+	ChangedAt timestamp.Time `json:"changedAt"`
+
+	// Email Whom to log in.
+	//
+	// Example: ada@acme.example
+	Email string `json:"email"`
+}
+
+// PasswordLinkNotice What to expect of the link; it tells nothing about the e-mail.
+type PasswordLinkNotice struct {
+	// Email As it is compared: in lower case.
+	//
+	// Example: ada@acme.example
+	Email string `json:"email"`
+
+	// LinkLifeSec How long the link is good, in seconds.
+	//
+	// Example: 3600
+	LinkLifeSec int `json:"linkLifeSec"`
+}
+
+// PasswordReset A new password, on the strength of a mailed link.
+type PasswordReset struct {
+	// Password 10 to 128 characters.
+	//
+	// Example: correct horse battery
+	Password string `json:"password"`
+
+	// Token The `token` of the link.
+	//
+	// Example: J7mZq0c9vX2bN4kT8sLwPfY1hR6gD3aUeB5iQoVxKtM
+	Token string `json:"token"`
 }
 
 // PlanTier What the tenant has booked.
@@ -884,6 +1102,22 @@ type Registration struct {
 	// Example: Acme Live
 	TenantName string `json:"tenantName"`
 }
+
+// Revenue What paid orders of one currency came to.
+type Revenue struct {
+	// Currency ISO 4217, lower case.
+	//
+	// Example: usd
+	Currency string `json:"currency"`
+
+	// TotalCents After discounts and before refunds.
+	//
+	// Example: 129900
+	TotalCents int64 `json:"totalCents"`
+}
+
+// RevenueList One entry per currency in which there was any, in alphabetical order.
+type RevenueList = []Revenue
 
 // Scope One right in a tenant; operations name those that they need. VIEWERs have every `:read`; DEVELOPERs also every
 // `:write` but those of the tenant, its team and its billing; ADMINs and OWNERs have all.
@@ -1023,6 +1257,59 @@ type StreamMode string
 // broadcast is over; publishing again starts a new one.
 type StreamStatus string
 
+// TeamInvite Whom to invite.
+type TeamInvite struct {
+	// Email Unique over all users of the server; compared without regard to case.
+	//
+	// Example: grace@acme.example
+	Email string `json:"email"`
+
+	// Name The person's name; absent for the part of the e-mail before the @.
+	//
+	// Example: Grace Lind
+	Name *string `json:"name,omitempty"`
+
+	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
+	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	Role UserRole `json:"role"`
+}
+
+// TeamMember A user of the caller's tenant.
+type TeamMember struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Email Example: grace@acme.example
+	Email string `json:"email"`
+
+	// ID Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// InviteExpiresAt Until when the invitation can be accepted; null once it was.
+	InviteExpiresAt nullable.Nullable[timestamp.Time] `json:"inviteExpiresAt"`
+	LastLoginAt     nullable.Nullable[timestamp.Time] `json:"lastLoginAt"`
+
+	// Name Example: Grace Lind
+	Name string `json:"name"`
+
+	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
+	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	Role UserRole `json:"role"`
+
+	// Status INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
+	Status    UserStatus     `json:"status"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// TeamMemberList Members, newest first.
+type TeamMemberList = []TeamMember
+
+// TeamRoleInput The role to be given.
+type TeamRoleInput struct {
+	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
+	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	Role UserRole `json:"role"`
+}
+
 // Tenant A customer of the platform.
 type Tenant struct {
 	// ChargesEnabled Whether the tenant has completed seller onboarding and can take charges.
@@ -1042,6 +1329,14 @@ type Tenant struct {
 	// publishing are refused; webhooks wait.
 	Status    TenantStatus   `json:"status"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// TenantPatch What to change about a tenant.
+type TenantPatch struct {
+	// Name The company's name.
+	//
+	// Example: Acme Live
+	Name *string `json:"name,omitempty"`
 }
 
 // TenantStatus TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
@@ -1080,6 +1375,17 @@ type UserRole string
 
 // UserStatus INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
 type UserStatus string
+
+// Verification The code that was mailed.
+type Verification struct {
+	// Code 6 digits.
+	//
+	// Example: 048213
+	Code string `json:"code"`
+
+	// Email Example: ada@acme.example
+	Email string `json:"email"`
+}
 
 // WebhookAttempt One attempt of a delivery.
 type WebhookAttempt struct {
@@ -1204,6 +1510,18 @@ type Limit = int
 // ProblemResponse What went wrong, as RFC 9457 describes it, with a code for programs and a sentence for people.
 type ProblemResponse = Problem
 
+// GetAnalyticsParams defines parameters for GetAnalytics.
+type GetAnalyticsParams struct {
+	// From Where to begin; 7 days before `to` when absent.
+	From *timestamp.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Where to end, this instant not included; now when absent.
+	To *timestamp.Time `form:"to,omitempty" json:"to,omitempty"`
+
+	// Interval How long each point is; a day when absent.
+	Interval *AnalyticsInterval `form:"interval,omitempty" json:"interval,omitempty"`
+}
+
 // ListAPIKeysParams defines parameters for ListAPIKeys.
 type ListAPIKeysParams struct {
 	// Limit How many entries at most.
@@ -1215,6 +1533,15 @@ type ListAPIKeysParams struct {
 
 // ListStreamsParams defines parameters for ListStreams.
 type ListStreamsParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListTeamParams defines parameters for ListTeam.
+type ListTeamParams struct {
 	// Limit How many entries at most.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -1240,11 +1567,29 @@ type ListWebhookDeliveriesParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// AcceptInviteJSONRequestBody defines body for AcceptInvite for application/json ContentType.
+type AcceptInviteJSONRequestBody = InviteAcceptance
+
+// ForgotPasswordJSONRequestBody defines body for ForgotPassword for application/json ContentType.
+type ForgotPasswordJSONRequestBody = EmailInput
+
 // LoginJSONRequestBody defines body for Login for application/json ContentType.
 type LoginJSONRequestBody = Credentials
 
 // RegisterJSONRequestBody defines body for Register for application/json ContentType.
 type RegisterJSONRequestBody = Registration
+
+// ResendCodeJSONRequestBody defines body for ResendCode for application/json ContentType.
+type ResendCodeJSONRequestBody = EmailInput
+
+// ResetPasswordJSONRequestBody defines body for ResetPassword for application/json ContentType.
+type ResetPasswordJSONRequestBody = PasswordReset
+
+// SendCodeJSONRequestBody defines body for SendCode for application/json ContentType.
+type SendCodeJSONRequestBody = Registration
+
+// VerifyAndRegisterJSONRequestBody defines body for VerifyAndRegister for application/json ContentType.
+type VerifyAndRegisterJSONRequestBody = Verification
 
 // IngestDvrJSONRequestBody defines body for IngestDvr for application/json ContentType.
 type IngestDvrJSONRequestBody = DvrCallback
@@ -1264,17 +1609,35 @@ type IngestUnpublishJSONRequestBody = IngestCallback
 // CreateAPIKeyJSONRequestBody defines body for CreateAPIKey for application/json ContentType.
 type CreateAPIKeyJSONRequestBody = APIKeyInput
 
+// ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
+type ChangePasswordJSONRequestBody = NewPassword
+
 // CreateStreamJSONRequestBody defines body for CreateStream for application/json ContentType.
 type CreateStreamJSONRequestBody = StreamInput
 
 // CreatePlaybackURLJSONRequestBody defines body for CreatePlaybackURL for application/json ContentType.
 type CreatePlaybackURLJSONRequestBody = PlaybackURLInput
 
+// InviteTeamMemberJSONRequestBody defines body for InviteTeamMember for application/json ContentType.
+type InviteTeamMemberJSONRequestBody = TeamInvite
+
+// ChangeTeamMemberRoleJSONRequestBody defines body for ChangeTeamMemberRole for application/json ContentType.
+type ChangeTeamMemberRoleJSONRequestBody = TeamRoleInput
+
+// UpdateTenantJSONRequestBody defines body for UpdateTenant for application/json ContentType.
+type UpdateTenantJSONRequestBody = TenantPatch
+
 // CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
 type CreateWebhookJSONRequestBody = WebhookEndpointInput
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// AcceptInvite Join a team with a mailed link
+	// (POST /v1/auth/accept-invite)
+	AcceptInvite(ctx echo.Context) error
+	// ForgotPassword Ask for a link to set a new password
+	// (POST /v1/auth/forgot-password)
+	ForgotPassword(ctx echo.Context) error
 	// Login Log a tenant user in
 	// (POST /v1/auth/login)
 	Login(ctx echo.Context) error
@@ -1284,6 +1647,18 @@ type ServerInterface interface {
 	// Register Sign up a tenant
 	// (POST /v1/auth/register)
 	Register(ctx echo.Context) error
+	// ResendCode Mail the sign-up code again
+	// (POST /v1/auth/resend-code)
+	ResendCode(ctx echo.Context) error
+	// ResetPassword Set a new password with a mailed link
+	// (POST /v1/auth/reset-password)
+	ResetPassword(ctx echo.Context) error
+	// SendCode Sign up with a verified e-mail, step 1
+	// (POST /v1/auth/send-code)
+	SendCode(ctx echo.Context) error
+	// VerifyAndRegister Sign up with a verified e-mail, step 2
+	// (POST /v1/auth/verify-and-register)
+	VerifyAndRegister(ctx echo.Context) error
 	// GetHealth Liveness probe
 	// (GET /v1/health)
 	GetHealth(ctx echo.Context) error
@@ -1308,6 +1683,9 @@ type ServerInterface interface {
 	// GetIdentity Who am I
 	// (GET /v1/me)
 	GetIdentity(ctx echo.Context) error
+	// GetAnalytics Figures over time
+	// (GET /v1/me/analytics)
+	GetAnalytics(ctx echo.Context, params GetAnalyticsParams) error
 	// ListAPIKeys List API keys
 	// (GET /v1/me/api-keys)
 	ListAPIKeys(ctx echo.Context, params ListAPIKeysParams) error
@@ -1317,6 +1695,12 @@ type ServerInterface interface {
 	// RevokeAPIKey Revoke an API key
 	// (DELETE /v1/me/api-keys/{id})
 	RevokeAPIKey(ctx echo.Context, id ID) error
+	// ChangePassword Change one's own password
+	// (POST /v1/me/change-password)
+	ChangePassword(ctx echo.Context) error
+	// GetOverview What a dashboard shows first
+	// (GET /v1/me/overview)
+	GetOverview(ctx echo.Context) error
 	// ListStreams List streams
 	// (GET /v1/me/streams)
 	ListStreams(ctx echo.Context, params ListStreamsParams) error
@@ -1332,6 +1716,24 @@ type ServerInterface interface {
 	// RotateStreamKey Replace the stream key
 	// (POST /v1/me/streams/{id}/rotate-key)
 	RotateStreamKey(ctx echo.Context, id ID) error
+	// ListTeam List the team
+	// (GET /v1/me/team)
+	ListTeam(ctx echo.Context, params ListTeamParams) error
+	// InviteTeamMember Invite somebody to the team
+	// (POST /v1/me/team)
+	InviteTeamMember(ctx echo.Context) error
+	// RemoveTeamMember Remove somebody from the team
+	// (DELETE /v1/me/team/{id})
+	RemoveTeamMember(ctx echo.Context, id ID) error
+	// ChangeTeamMemberRole Change what a member may do
+	// (PATCH /v1/me/team/{id}/role)
+	ChangeTeamMemberRole(ctx echo.Context, id ID) error
+	// GetTenant The caller's tenant
+	// (GET /v1/me/tenant)
+	GetTenant(ctx echo.Context) error
+	// UpdateTenant Change the tenant
+	// (PATCH /v1/me/tenant)
+	UpdateTenant(ctx echo.Context) error
 	// ListWebhooks List webhook endpoints
 	// (GET /v1/me/webhooks)
 	ListWebhooks(ctx echo.Context, params ListWebhooksParams) error
@@ -1352,6 +1754,24 @@ type ServerInterface interface {
 // ServerInterfaceWrapper converts echo contexts to parameters.
 type ServerInterfaceWrapper struct {
 	Handler ServerInterface
+}
+
+// AcceptInvite converts echo context to params.
+func (w *ServerInterfaceWrapper) AcceptInvite(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AcceptInvite(ctx)
+	return err
+}
+
+// ForgotPassword converts echo context to params.
+func (w *ServerInterfaceWrapper) ForgotPassword(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ForgotPassword(ctx)
+	return err
 }
 
 // Login converts echo context to params.
@@ -1378,6 +1798,42 @@ func (w *ServerInterfaceWrapper) Register(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.Register(ctx)
+	return err
+}
+
+// ResendCode converts echo context to params.
+func (w *ServerInterfaceWrapper) ResendCode(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ResendCode(ctx)
+	return err
+}
+
+// ResetPassword converts echo context to params.
+func (w *ServerInterfaceWrapper) ResetPassword(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ResetPassword(ctx)
+	return err
+}
+
+// SendCode converts echo context to params.
+func (w *ServerInterfaceWrapper) SendCode(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SendCode(ctx)
+	return err
+}
+
+// VerifyAndRegister converts echo context to params.
+func (w *ServerInterfaceWrapper) VerifyAndRegister(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.VerifyAndRegister(ctx)
 	return err
 }
 
@@ -1453,6 +1909,38 @@ func (w *ServerInterfaceWrapper) GetIdentity(ctx echo.Context) error {
 	return err
 }
 
+// GetAnalytics converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAnalytics(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAnalyticsParams
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", ctx.QueryParams(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter to: %s", err))
+	}
+
+	// ------------- Optional query parameter "interval" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "interval", ctx.QueryParams(), &params.Interval, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter interval: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAnalytics(ctx, params)
+	return err
+}
+
 // ListAPIKeys converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAPIKeys(ctx echo.Context) error {
 	var err error
@@ -1500,6 +1988,24 @@ func (w *ServerInterfaceWrapper) RevokeAPIKey(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.RevokeAPIKey(ctx, id)
+	return err
+}
+
+// ChangePassword converts echo context to params.
+func (w *ServerInterfaceWrapper) ChangePassword(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ChangePassword(ctx)
+	return err
+}
+
+// GetOverview converts echo context to params.
+func (w *ServerInterfaceWrapper) GetOverview(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetOverview(ctx)
 	return err
 }
 
@@ -1582,6 +2088,90 @@ func (w *ServerInterfaceWrapper) RotateStreamKey(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.RotateStreamKey(ctx, id)
+	return err
+}
+
+// ListTeam converts echo context to params.
+func (w *ServerInterfaceWrapper) ListTeam(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTeamParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListTeam(ctx, params)
+	return err
+}
+
+// InviteTeamMember converts echo context to params.
+func (w *ServerInterfaceWrapper) InviteTeamMember(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.InviteTeamMember(ctx)
+	return err
+}
+
+// RemoveTeamMember converts echo context to params.
+func (w *ServerInterfaceWrapper) RemoveTeamMember(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RemoveTeamMember(ctx, id)
+	return err
+}
+
+// ChangeTeamMemberRole converts echo context to params.
+func (w *ServerInterfaceWrapper) ChangeTeamMemberRole(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ChangeTeamMemberRole(ctx, id)
+	return err
+}
+
+// GetTenant converts echo context to params.
+func (w *ServerInterfaceWrapper) GetTenant(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetTenant(ctx)
+	return err
+}
+
+// UpdateTenant converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateTenant(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateTenant(ctx)
 	return err
 }
 
@@ -1730,9 +2320,15 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 		Handler: si,
 	}
 
+	router.POST(options.BaseURL+"/v1/auth/accept-invite", wrapper.AcceptInvite, options.OperationMiddlewares["acceptInvite"]...)
+	router.POST(options.BaseURL+"/v1/auth/forgot-password", wrapper.ForgotPassword, options.OperationMiddlewares["forgotPassword"]...)
 	router.POST(options.BaseURL+"/v1/auth/login", wrapper.Login, options.OperationMiddlewares["login"]...)
 	router.GET(options.BaseURL+"/v1/auth/me", wrapper.GetCurrentUser, options.OperationMiddlewares["getCurrentUser"]...)
 	router.POST(options.BaseURL+"/v1/auth/register", wrapper.Register, options.OperationMiddlewares["register"]...)
+	router.POST(options.BaseURL+"/v1/auth/resend-code", wrapper.ResendCode, options.OperationMiddlewares["resendCode"]...)
+	router.POST(options.BaseURL+"/v1/auth/reset-password", wrapper.ResetPassword, options.OperationMiddlewares["resetPassword"]...)
+	router.POST(options.BaseURL+"/v1/auth/send-code", wrapper.SendCode, options.OperationMiddlewares["sendCode"]...)
+	router.POST(options.BaseURL+"/v1/auth/verify-and-register", wrapper.VerifyAndRegister, options.OperationMiddlewares["verifyAndRegister"]...)
 	router.GET(options.BaseURL+"/v1/health", wrapper.GetHealth, options.OperationMiddlewares["getHealth"]...)
 	router.GET(options.BaseURL+"/v1/health/ready", wrapper.GetReadiness, options.OperationMiddlewares["getReadiness"]...)
 	router.POST(options.BaseURL+"/v1/ingest/media/dvr", wrapper.IngestDvr, options.OperationMiddlewares["ingestDvr"]...)
@@ -1741,14 +2337,23 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/ingest/media/stop", wrapper.IngestStop, options.OperationMiddlewares["ingestStop"]...)
 	router.POST(options.BaseURL+"/v1/ingest/media/unpublish", wrapper.IngestUnpublish, options.OperationMiddlewares["ingestUnpublish"]...)
 	router.GET(options.BaseURL+"/v1/me", wrapper.GetIdentity, options.OperationMiddlewares["getIdentity"]...)
+	router.GET(options.BaseURL+"/v1/me/analytics", wrapper.GetAnalytics, options.OperationMiddlewares["getAnalytics"]...)
 	router.GET(options.BaseURL+"/v1/me/api-keys", wrapper.ListAPIKeys, options.OperationMiddlewares["listApiKeys"]...)
 	router.POST(options.BaseURL+"/v1/me/api-keys", wrapper.CreateAPIKey, options.OperationMiddlewares["createApiKey"]...)
 	router.DELETE(options.BaseURL+"/v1/me/api-keys/:id", wrapper.RevokeAPIKey, options.OperationMiddlewares["revokeApiKey"]...)
+	router.POST(options.BaseURL+"/v1/me/change-password", wrapper.ChangePassword, options.OperationMiddlewares["changePassword"]...)
+	router.GET(options.BaseURL+"/v1/me/overview", wrapper.GetOverview, options.OperationMiddlewares["getOverview"]...)
 	router.GET(options.BaseURL+"/v1/me/streams", wrapper.ListStreams, options.OperationMiddlewares["listStreams"]...)
 	router.POST(options.BaseURL+"/v1/me/streams", wrapper.CreateStream, options.OperationMiddlewares["createStream"]...)
 	router.GET(options.BaseURL+"/v1/me/streams/:id", wrapper.GetStream, options.OperationMiddlewares["getStream"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/playback-url", wrapper.CreatePlaybackURL, options.OperationMiddlewares["createPlaybackUrl"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/rotate-key", wrapper.RotateStreamKey, options.OperationMiddlewares["rotateStreamKey"]...)
+	router.GET(options.BaseURL+"/v1/me/team", wrapper.ListTeam, options.OperationMiddlewares["listTeam"]...)
+	router.POST(options.BaseURL+"/v1/me/team", wrapper.InviteTeamMember, options.OperationMiddlewares["inviteTeamMember"]...)
+	router.DELETE(options.BaseURL+"/v1/me/team/:id", wrapper.RemoveTeamMember, options.OperationMiddlewares["removeTeamMember"]...)
+	router.PATCH(options.BaseURL+"/v1/me/team/:id/role", wrapper.ChangeTeamMemberRole, options.OperationMiddlewares["changeTeamMemberRole"]...)
+	router.GET(options.BaseURL+"/v1/me/tenant", wrapper.GetTenant, options.OperationMiddlewares["getTenant"]...)
+	router.PATCH(options.BaseURL+"/v1/me/tenant", wrapper.UpdateTenant, options.OperationMiddlewares["updateTenant"]...)
 	router.GET(options.BaseURL+"/v1/me/webhooks", wrapper.ListWebhooks, options.OperationMiddlewares["listWebhooks"]...)
 	router.POST(options.BaseURL+"/v1/me/webhooks", wrapper.CreateWebhook, options.OperationMiddlewares["createWebhook"]...)
 	router.POST(options.BaseURL+"/v1/me/webhooks/deliveries/:id/retry", wrapper.RetryWebhookDelivery, options.OperationMiddlewares["retryWebhookDelivery"]...)
@@ -1758,6 +2363,84 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
+
+type AcceptInviteRequestObject struct {
+	Body *AcceptInviteJSONRequestBody
+}
+
+type AcceptInviteResponseObject interface {
+	VisitAcceptInviteResponse(w http.ResponseWriter) error
+}
+
+type AcceptInvite201JSONResponse Login
+
+func (response AcceptInvite201JSONResponse) VisitAcceptInviteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AcceptInvitedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AcceptInvitedefaultApplicationProblemPlusJSONResponse) VisitAcceptInviteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ForgotPasswordRequestObject struct {
+	Body *ForgotPasswordJSONRequestBody
+}
+
+type ForgotPasswordResponseObject interface {
+	VisitForgotPasswordResponse(w http.ResponseWriter) error
+}
+
+type ForgotPassword201JSONResponse PasswordLinkNotice
+
+func (response ForgotPassword201JSONResponse) VisitForgotPasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ForgotPassworddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ForgotPassworddefaultApplicationProblemPlusJSONResponse) VisitForgotPasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type LoginRequestObject struct {
 	Body *LoginJSONRequestBody
@@ -1864,6 +2547,162 @@ type RegisterdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RegisterdefaultApplicationProblemPlusJSONResponse) VisitRegisterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendCodeRequestObject struct {
+	Body *ResendCodeJSONRequestBody
+}
+
+type ResendCodeResponseObject interface {
+	VisitResendCodeResponse(w http.ResponseWriter) error
+}
+
+type ResendCode201JSONResponse CodeNotice
+
+func (response ResendCode201JSONResponse) VisitResendCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResendCodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResendCodedefaultApplicationProblemPlusJSONResponse) VisitResendCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetPasswordRequestObject struct {
+	Body *ResetPasswordJSONRequestBody
+}
+
+type ResetPasswordResponseObject interface {
+	VisitResetPasswordResponse(w http.ResponseWriter) error
+}
+
+type ResetPassword201JSONResponse PasswordChange
+
+func (response ResetPassword201JSONResponse) VisitResetPasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetPassworddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResetPassworddefaultApplicationProblemPlusJSONResponse) VisitResetPasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendCodeRequestObject struct {
+	Body *SendCodeJSONRequestBody
+}
+
+type SendCodeResponseObject interface {
+	VisitSendCodeResponse(w http.ResponseWriter) error
+}
+
+type SendCode201JSONResponse CodeNotice
+
+func (response SendCode201JSONResponse) VisitSendCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendCodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SendCodedefaultApplicationProblemPlusJSONResponse) VisitSendCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type VerifyAndRegisterRequestObject struct {
+	Body *VerifyAndRegisterJSONRequestBody
+}
+
+type VerifyAndRegisterResponseObject interface {
+	VisitVerifyAndRegisterResponse(w http.ResponseWriter) error
+}
+
+type VerifyAndRegister201JSONResponse Login
+
+func (response VerifyAndRegister201JSONResponse) VisitVerifyAndRegisterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type VerifyAndRegisterdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response VerifyAndRegisterdefaultApplicationProblemPlusJSONResponse) VisitVerifyAndRegisterResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2240,6 +3079,45 @@ func (response GetIdentitydefaultApplicationProblemPlusJSONResponse) VisitGetIde
 	return err
 }
 
+type GetAnalyticsRequestObject struct {
+	Params GetAnalyticsParams
+}
+
+type GetAnalyticsResponseObject interface {
+	VisitGetAnalyticsResponse(w http.ResponseWriter) error
+}
+
+type GetAnalytics200JSONResponse Analytics
+
+func (response GetAnalytics200JSONResponse) VisitGetAnalyticsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAnalyticsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAnalyticsdefaultApplicationProblemPlusJSONResponse) VisitGetAnalyticsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAPIKeysRequestObject struct {
 	Params ListAPIKeysParams
 }
@@ -2356,6 +3234,83 @@ type RevokeAPIKeydefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RevokeAPIKeydefaultApplicationProblemPlusJSONResponse) VisitRevokeAPIKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangePasswordRequestObject struct {
+	Body *ChangePasswordJSONRequestBody
+}
+
+type ChangePasswordResponseObject interface {
+	VisitChangePasswordResponse(w http.ResponseWriter) error
+}
+
+type ChangePassword201JSONResponse Login
+
+func (response ChangePassword201JSONResponse) VisitChangePasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangePassworddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitChangePasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOverviewRequestObject struct {
+}
+
+type GetOverviewResponseObject interface {
+	VisitGetOverviewResponse(w http.ResponseWriter) error
+}
+
+type GetOverview200JSONResponse Overview
+
+func (response GetOverview200JSONResponse) VisitGetOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOverviewdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetOverviewdefaultApplicationProblemPlusJSONResponse) VisitGetOverviewResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2562,6 +3517,250 @@ type RotateStreamKeydefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RotateStreamKeydefaultApplicationProblemPlusJSONResponse) VisitRotateStreamKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTeamRequestObject struct {
+	Params ListTeamParams
+}
+
+type ListTeamResponseObject interface {
+	VisitListTeamResponse(w http.ResponseWriter) error
+}
+
+type ListTeam200ResponseHeaders struct {
+	Link *string
+}
+
+type ListTeam200JSONResponse struct {
+	Body    TeamMemberList
+	Headers ListTeam200ResponseHeaders
+}
+
+func (response ListTeam200JSONResponse) VisitListTeamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTeamdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListTeamdefaultApplicationProblemPlusJSONResponse) VisitListTeamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type InviteTeamMemberRequestObject struct {
+	Body *InviteTeamMemberJSONRequestBody
+}
+
+type InviteTeamMemberResponseObject interface {
+	VisitInviteTeamMemberResponse(w http.ResponseWriter) error
+}
+
+type InviteTeamMember201JSONResponse TeamMember
+
+func (response InviteTeamMember201JSONResponse) VisitInviteTeamMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type InviteTeamMemberdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response InviteTeamMemberdefaultApplicationProblemPlusJSONResponse) VisitInviteTeamMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveTeamMemberRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type RemoveTeamMemberResponseObject interface {
+	VisitRemoveTeamMemberResponse(w http.ResponseWriter) error
+}
+
+type RemoveTeamMember200JSONResponse TeamMember
+
+func (response RemoveTeamMember200JSONResponse) VisitRemoveTeamMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveTeamMemberdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RemoveTeamMemberdefaultApplicationProblemPlusJSONResponse) VisitRemoveTeamMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangeTeamMemberRoleRequestObject struct {
+	ID   ID `json:"id"`
+	Body *ChangeTeamMemberRoleJSONRequestBody
+}
+
+type ChangeTeamMemberRoleResponseObject interface {
+	VisitChangeTeamMemberRoleResponse(w http.ResponseWriter) error
+}
+
+type ChangeTeamMemberRole200JSONResponse TeamMember
+
+func (response ChangeTeamMemberRole200JSONResponse) VisitChangeTeamMemberRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangeTeamMemberRoledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ChangeTeamMemberRoledefaultApplicationProblemPlusJSONResponse) VisitChangeTeamMemberRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTenantRequestObject struct {
+}
+
+type GetTenantResponseObject interface {
+	VisitGetTenantResponse(w http.ResponseWriter) error
+}
+
+type GetTenant200JSONResponse Tenant
+
+func (response GetTenant200JSONResponse) VisitGetTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTenantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTenantdefaultApplicationProblemPlusJSONResponse) VisitGetTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateTenantRequestObject struct {
+	Body *UpdateTenantJSONRequestBody
+}
+
+type UpdateTenantResponseObject interface {
+	VisitUpdateTenantResponse(w http.ResponseWriter) error
+}
+
+type UpdateTenant200JSONResponse Tenant
+
+func (response UpdateTenant200JSONResponse) VisitUpdateTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateTenantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateTenantdefaultApplicationProblemPlusJSONResponse) VisitUpdateTenantResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2791,6 +3990,12 @@ func (response ListWebhookDeliveriesdefaultApplicationProblemPlusJSONResponse) V
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// AcceptInvite Join a team with a mailed link
+	// (POST /v1/auth/accept-invite)
+	AcceptInvite(ctx context.Context, request AcceptInviteRequestObject) (AcceptInviteResponseObject, error)
+	// ForgotPassword Ask for a link to set a new password
+	// (POST /v1/auth/forgot-password)
+	ForgotPassword(ctx context.Context, request ForgotPasswordRequestObject) (ForgotPasswordResponseObject, error)
 	// Login Log a tenant user in
 	// (POST /v1/auth/login)
 	Login(ctx context.Context, request LoginRequestObject) (LoginResponseObject, error)
@@ -2800,6 +4005,18 @@ type StrictServerInterface interface {
 	// Register Sign up a tenant
 	// (POST /v1/auth/register)
 	Register(ctx context.Context, request RegisterRequestObject) (RegisterResponseObject, error)
+	// ResendCode Mail the sign-up code again
+	// (POST /v1/auth/resend-code)
+	ResendCode(ctx context.Context, request ResendCodeRequestObject) (ResendCodeResponseObject, error)
+	// ResetPassword Set a new password with a mailed link
+	// (POST /v1/auth/reset-password)
+	ResetPassword(ctx context.Context, request ResetPasswordRequestObject) (ResetPasswordResponseObject, error)
+	// SendCode Sign up with a verified e-mail, step 1
+	// (POST /v1/auth/send-code)
+	SendCode(ctx context.Context, request SendCodeRequestObject) (SendCodeResponseObject, error)
+	// VerifyAndRegister Sign up with a verified e-mail, step 2
+	// (POST /v1/auth/verify-and-register)
+	VerifyAndRegister(ctx context.Context, request VerifyAndRegisterRequestObject) (VerifyAndRegisterResponseObject, error)
 	// GetHealth Liveness probe
 	// (GET /v1/health)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
@@ -2824,6 +4041,9 @@ type StrictServerInterface interface {
 	// GetIdentity Who am I
 	// (GET /v1/me)
 	GetIdentity(ctx context.Context, request GetIdentityRequestObject) (GetIdentityResponseObject, error)
+	// GetAnalytics Figures over time
+	// (GET /v1/me/analytics)
+	GetAnalytics(ctx context.Context, request GetAnalyticsRequestObject) (GetAnalyticsResponseObject, error)
 	// ListAPIKeys List API keys
 	// (GET /v1/me/api-keys)
 	ListAPIKeys(ctx context.Context, request ListAPIKeysRequestObject) (ListAPIKeysResponseObject, error)
@@ -2833,6 +4053,12 @@ type StrictServerInterface interface {
 	// RevokeAPIKey Revoke an API key
 	// (DELETE /v1/me/api-keys/{id})
 	RevokeAPIKey(ctx context.Context, request RevokeAPIKeyRequestObject) (RevokeAPIKeyResponseObject, error)
+	// ChangePassword Change one's own password
+	// (POST /v1/me/change-password)
+	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
+	// GetOverview What a dashboard shows first
+	// (GET /v1/me/overview)
+	GetOverview(ctx context.Context, request GetOverviewRequestObject) (GetOverviewResponseObject, error)
 	// ListStreams List streams
 	// (GET /v1/me/streams)
 	ListStreams(ctx context.Context, request ListStreamsRequestObject) (ListStreamsResponseObject, error)
@@ -2848,6 +4074,24 @@ type StrictServerInterface interface {
 	// RotateStreamKey Replace the stream key
 	// (POST /v1/me/streams/{id}/rotate-key)
 	RotateStreamKey(ctx context.Context, request RotateStreamKeyRequestObject) (RotateStreamKeyResponseObject, error)
+	// ListTeam List the team
+	// (GET /v1/me/team)
+	ListTeam(ctx context.Context, request ListTeamRequestObject) (ListTeamResponseObject, error)
+	// InviteTeamMember Invite somebody to the team
+	// (POST /v1/me/team)
+	InviteTeamMember(ctx context.Context, request InviteTeamMemberRequestObject) (InviteTeamMemberResponseObject, error)
+	// RemoveTeamMember Remove somebody from the team
+	// (DELETE /v1/me/team/{id})
+	RemoveTeamMember(ctx context.Context, request RemoveTeamMemberRequestObject) (RemoveTeamMemberResponseObject, error)
+	// ChangeTeamMemberRole Change what a member may do
+	// (PATCH /v1/me/team/{id}/role)
+	ChangeTeamMemberRole(ctx context.Context, request ChangeTeamMemberRoleRequestObject) (ChangeTeamMemberRoleResponseObject, error)
+	// GetTenant The caller's tenant
+	// (GET /v1/me/tenant)
+	GetTenant(ctx context.Context, request GetTenantRequestObject) (GetTenantResponseObject, error)
+	// UpdateTenant Change the tenant
+	// (PATCH /v1/me/tenant)
+	UpdateTenant(ctx context.Context, request UpdateTenantRequestObject) (UpdateTenantResponseObject, error)
 	// ListWebhooks List webhook endpoints
 	// (GET /v1/me/webhooks)
 	ListWebhooks(ctx context.Context, request ListWebhooksRequestObject) (ListWebhooksResponseObject, error)
@@ -2875,6 +4119,98 @@ func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareF
 type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
+}
+
+// AcceptInvite operation middleware
+func (sh *strictHandler) AcceptInvite(ctx echo.Context) error {
+	var request AcceptInviteRequestObject
+
+	var body AcceptInviteJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AcceptInvite(ctx.Request().Context(), request.(AcceptInviteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AcceptInvite")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AcceptInviteResponseObject); ok {
+		return validResponse.VisitAcceptInviteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ForgotPassword operation middleware
+func (sh *strictHandler) ForgotPassword(ctx echo.Context) error {
+	var request ForgotPasswordRequestObject
+
+	var body ForgotPasswordJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ForgotPassword(ctx.Request().Context(), request.(ForgotPasswordRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ForgotPassword")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ForgotPasswordResponseObject); ok {
+		return validResponse.VisitForgotPasswordResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
 }
 
 // Login operation middleware
@@ -2986,6 +4322,190 @@ func (sh *strictHandler) Register(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(RegisterResponseObject); ok {
 		return validResponse.VisitRegisterResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ResendCode operation middleware
+func (sh *strictHandler) ResendCode(ctx echo.Context) error {
+	var request ResendCodeRequestObject
+
+	var body ResendCodeJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResendCode(ctx.Request().Context(), request.(ResendCodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResendCode")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ResendCodeResponseObject); ok {
+		return validResponse.VisitResendCodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ResetPassword operation middleware
+func (sh *strictHandler) ResetPassword(ctx echo.Context) error {
+	var request ResetPasswordRequestObject
+
+	var body ResetPasswordJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResetPassword(ctx.Request().Context(), request.(ResetPasswordRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResetPassword")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ResetPasswordResponseObject); ok {
+		return validResponse.VisitResetPasswordResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SendCode operation middleware
+func (sh *strictHandler) SendCode(ctx echo.Context) error {
+	var request SendCodeRequestObject
+
+	var body SendCodeJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SendCode(ctx.Request().Context(), request.(SendCodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SendCode")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SendCodeResponseObject); ok {
+		return validResponse.VisitSendCodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// VerifyAndRegister operation middleware
+func (sh *strictHandler) VerifyAndRegister(ctx echo.Context) error {
+	var request VerifyAndRegisterRequestObject
+
+	var body VerifyAndRegisterJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.VerifyAndRegister(ctx.Request().Context(), request.(VerifyAndRegisterRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "VerifyAndRegister")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(VerifyAndRegisterResponseObject); ok {
+		return validResponse.VisitVerifyAndRegisterResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -3291,6 +4811,31 @@ func (sh *strictHandler) GetIdentity(ctx echo.Context) error {
 	return nil
 }
 
+// GetAnalytics operation middleware
+func (sh *strictHandler) GetAnalytics(ctx echo.Context, params GetAnalyticsParams) error {
+	var request GetAnalyticsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAnalytics(ctx.Request().Context(), request.(GetAnalyticsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAnalytics")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAnalyticsResponseObject); ok {
+		return validResponse.VisitGetAnalyticsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAPIKeys operation middleware
 func (sh *strictHandler) ListAPIKeys(ctx echo.Context, params ListAPIKeysParams) error {
 	var request ListAPIKeysRequestObject
@@ -3381,6 +4926,75 @@ func (sh *strictHandler) RevokeAPIKey(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(RevokeAPIKeyResponseObject); ok {
 		return validResponse.VisitRevokeAPIKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ChangePassword operation middleware
+func (sh *strictHandler) ChangePassword(ctx echo.Context) error {
+	var request ChangePasswordRequestObject
+
+	var body ChangePasswordJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ChangePassword(ctx.Request().Context(), request.(ChangePasswordRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChangePassword")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ChangePasswordResponseObject); ok {
+		return validResponse.VisitChangePasswordResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetOverview operation middleware
+func (sh *strictHandler) GetOverview(ctx echo.Context) error {
+	var request GetOverviewRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetOverview(ctx.Request().Context(), request.(GetOverviewRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetOverview")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetOverviewResponseObject); ok {
+		return validResponse.VisitGetOverviewResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -3559,6 +5173,219 @@ func (sh *strictHandler) RotateStreamKey(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// ListTeam operation middleware
+func (sh *strictHandler) ListTeam(ctx echo.Context, params ListTeamParams) error {
+	var request ListTeamRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTeam(ctx.Request().Context(), request.(ListTeamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTeam")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListTeamResponseObject); ok {
+		return validResponse.VisitListTeamResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// InviteTeamMember operation middleware
+func (sh *strictHandler) InviteTeamMember(ctx echo.Context) error {
+	var request InviteTeamMemberRequestObject
+
+	var body InviteTeamMemberJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.InviteTeamMember(ctx.Request().Context(), request.(InviteTeamMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "InviteTeamMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(InviteTeamMemberResponseObject); ok {
+		return validResponse.VisitInviteTeamMemberResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RemoveTeamMember operation middleware
+func (sh *strictHandler) RemoveTeamMember(ctx echo.Context, id ID) error {
+	var request RemoveTeamMemberRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RemoveTeamMember(ctx.Request().Context(), request.(RemoveTeamMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RemoveTeamMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RemoveTeamMemberResponseObject); ok {
+		return validResponse.VisitRemoveTeamMemberResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ChangeTeamMemberRole operation middleware
+func (sh *strictHandler) ChangeTeamMemberRole(ctx echo.Context, id ID) error {
+	var request ChangeTeamMemberRoleRequestObject
+
+	request.ID = id
+
+	var body ChangeTeamMemberRoleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ChangeTeamMemberRole(ctx.Request().Context(), request.(ChangeTeamMemberRoleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChangeTeamMemberRole")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ChangeTeamMemberRoleResponseObject); ok {
+		return validResponse.VisitChangeTeamMemberRoleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetTenant operation middleware
+func (sh *strictHandler) GetTenant(ctx echo.Context) error {
+	var request GetTenantRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTenant(ctx.Request().Context(), request.(GetTenantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTenant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetTenantResponseObject); ok {
+		return validResponse.VisitGetTenantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateTenant operation middleware
+func (sh *strictHandler) UpdateTenant(ctx echo.Context) error {
+	var request UpdateTenantRequestObject
+
+	var body UpdateTenantJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateTenant(ctx.Request().Context(), request.(UpdateTenantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateTenant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateTenantResponseObject); ok {
+		return validResponse.VisitUpdateTenantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListWebhooks operation middleware
 func (sh *strictHandler) ListWebhooks(ctx echo.Context, params ListWebhooksParams) error {
 	var request ListWebhooksRequestObject
@@ -3711,170 +5538,229 @@ func (sh *strictHandler) ListWebhookDeliveries(ctx echo.Context, id ID, params L
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H3rchs3uuCroHp3y0m2TVGy7LGlmqplJDrWWJE1ohzPTJQSwW6QjbAJdAC0KE7KVedpzv99hX2U8yRb",
-	"+HDpC9EkZVvJzKn8scW+oIEP3/2GX6OELwrOCFMyOvo1yghOiYA/zymb6/9TIhNBC0U5i46i8U3Z7z9L",
-	"/us//hP+IMdIkPzPNxEj9+omGqNlRnOCVEYEQVQizLj+GxV4RnpRHMkkIwush1WrgkRHkVSCsln08ePH",
-	"OCqwwAui7PdPSiG5WJ/BuwL/UpJjNBV8oT+ExnqmY2SmjvgULuoPogmZcgHfpfrNX0oiVlEcMbzQn07M",
-	"B+qTWuD7c8JmKouO9g9exmuTjKOzdH1G1xlBgkheioQ8kYim/osFVln1QZpGcSTILyUVJI2OlCjJJojE",
-	"0TldULX+vTd8iRaYrRBhSlAiEVZowaXqWmgOw9Q/lZIpLnMVHT3vx3rRdFEuoqODvv5Fmfm175dPmSIz",
-	"IswmCSILziSBPboUfJKThf4z4UwRBrPFRZHTBOvZ7hXmif/9s9RT/7U2h/8pyDQ6iv7HXoWBe+au3HPj",
-	"whdDwP6lJFKhhJd5ihhXaEJQgoWgJEW8VMdonPCUjJHEK4mW2aoH4LSj648P0gVlVzwn69D9kGGFJF+Q",
-	"CU9XaJlxJEomDVLlWE25WKAFXqGUH6HR+8vh1e3g9PuzC0TuiFipjLLZsb5++e7qGgmCU1m7gzBL0ZKL",
-	"uUScIUWTOVHy+IZ9e3Z+fnbxXfj5JMNsRqT+OpMxkuXET1fCAxOa55TNejcsiiPC9Ob9GNWmFsWRnVAU",
-	"R/ZT0U9r2B0bqIwSXgTA8o4RJOgsUzDzGjCOEdavIV4Qgc2kNN4hlXGp/8VKP75CjJC0V4eYRBm+Iwjn",
-	"eewBlmF5w8Yw4JEGxhgWaC/Isii4UOMYOXh1PWkhMm6CpHo4iu2PpaCK+F/2A/63HSYMq4K+Jat1OA1Q",
-	"IkhKmKI418wII0UYZuqJRHzJkCTijgipSbUQGmSKGlJKBMGKpAOgIA1XrKKjKMWKPFV0oee4NgVyX1BB",
-	"5IZXWJnneKKx3DCbtSEosDNyjxeFfiqak9Vtf3+x//KX2f4imx5M5D/3p/MXi5d3hz/fBycxDwFBE+ky",
-	"4zlBc7KKEWf5ClGDNpjJJREGL8yaJaKqh84USjB7AqQsMw0qPMOUaUBV05Pz25zekdtDdc1evtlfnfSL",
-	"F+U/xMHbX/62fCV/mDxbDPFf0j+dhyaaY6kO16d6piTSt9ChJjSBE2W3p/rqphHfS7dnzWGH9zhRSHGE",
-	"0YKyUoEU+rQ9Mly8vkvf4mROWBqaUyHIlN6HZQbwFb0jRkhSieZUsw8yo0yGAR36hCB3fL4RU7cuSWoe",
-	"A2hPFVnIbeLAsKSPfiAsBF5FRho5afqjEa8ALA8Gt+v+i3WiaWxgfVlxjRgr0ueTn0miKtI/Y0WpQvSv",
-	"Aay4xuMFTsk6pTfItoWMhkampSoFOUZ4IglTaMoFwmZYTTUpJ1ITihmnhwbVLSrhm2hJVeZ1L33XftPc",
-	"gEcNW0a5JkDViZydyNic92suUEF4kZNjVBZ69fsH/U56qtC3oW/1tQaoFBF6xJubUbQRcQJCW69HL9ZI",
-	"59ipRWgJoFHS8Bsu9ANN4Oa5BQo6Hf4wPH93ObzSD4FC9SAEXeD7M/OC1qw2oitAshu9zqkMIMhbspIx",
-	"YmSp1Z8pFVbp22WOVmCtUVEcnWQkmY8UVmUQsgSwiCqjuPRqApXPNd5g2ikkT7wo7NozjEpJBMr5TGoJ",
-	"ofEzQDELTPMmC8Qp/j84WZCeu9RApoPnhyHeiKVcctESeQkXgiQKZVxIgiaAgas2bgZtgfpuminWvhHa",
-	"2dM7cYLzfIKTeVhmjq5GVkN4IpEgWhlxiClIwkVKUjTVBhaVSG9xTlSAweDEDFlfJWe36Z1oLutFCEi4",
-	"KJpvajnQhu7zwItJTglTt22N4tWz/svs+ctnAYguKPO/QwMu0x2gpJFSa8pTnqdENBnNXinFXs4TnO9J",
-	"IZszOOy/ehH4qIZu+Kv6TqytXazoHdE8bpws0zEqWU6k1OyE51bOVzPo7fHJz3KPzSi738vUIt/T4Ny7",
-	"7y2Kw9B8toCEtvZm/9VBr9876O33d9hZMK+b77f2tX/4MsRzAdR2Y7dQRaz/Iu3PgCpxf/CX9OX+Yjr/",
-	"a3Hex/9Qrz4kV4eTv/5pF9y6y7jhhtWYt7fWiP1B37u93T5Mi2IrfPWTttsfIt3hHWHqFCswXXGaUo0Z",
-	"OL+sEZ7RdTrkEtHvg0dkAgaqFkdTSvJUopQUhKXOrIIHe1HXFIbsjuRBA03jKJisfGo1vZRowIvVOodI",
-	"7UI2yYtqxdrUuLO2/dY3LrRY+xhHPElKIcLK8YeMMC1QMlwUhJF0d/XD2FJnLR6jCOu2WgJqcpt3w+Jq",
-	"gzdmHxtodSLFRVAjgo2vr8/JzCTDqrcgUuIZ6Vk9U2uc9cskpYGrKdHs3l5mjOS9BVlMiOj9zCkLXc/J",
-	"VPlBeGrN854VD5qwpdQXqlm4K1Jh0bxCWNr4XRZp650CC0UTWmCmttyd02TeebMQfMGb72aYpQJTSXrw",
-	"b/hWzpdENBdRcJXTWaZq1xalIulTnOe1a0ayUjYLLLt+jxdF495EEDznpZIBANbu5bw5ZVkuFliseoLg",
-	"VOsZCc7zHmV3bsv1T2MkV79TkuRuj/VvvxvAt+rzNhfc/Wr67muF4GmZ6B2SxL7jLmGRZPQOLlGmMZuL",
-	"lQZr43dKCoeFKZUJL5mqLd9fSoWDVlGKJMOS9Jy+0rgoyLS0c8Ul4GVvQuu/BAHxc8u4ul0QVbuzBBwW",
-	"ZA0G/lIFBXtBq6okDWqqrzUvrrkzA9RMJVoKzmbGiOKMIKpNQMPG13ksXF4f6hLrl42TGh6JkSyTDGGJ",
-	"xsCIZK8/ds4Szc9jxIV1aVv3+BPjYWtqGtbwXVuY5R5NhmmdvMg8hnKQmnqB+1uZpVlWNW6IL74hONdS",
-	"OCSiCsETrS9pUajF0zrgpLdENgmbutHSnqMdITS1M7BH1Cq0xxzUagw+vxhNVsZwXBBwu4LnVm/8MqNJ",
-	"ZlyhATceNr6BwMZflHmOllry6c3Un0FL3LDXwRR6IpHicwKOr61+FGE92JsA9V4SAZ7uL+Z3cZJy2+vX",
-	"5qmPcaQXBtDJ83fT6OjH7TOOPv4UPxiADA0uz9CcrNaB10YRuwI7tbjaNwtUD6sgErEZkWrQZcXVXZza",
-	"VlF4TqT14qxIyPfL04AK0YdX7AuedvuBsExLsdWjdU+72wL1yqqe9IKkFFszC0nCUo2XoLa+ub6+RBnn",
-	"c9lDermGuYLnhUo0Nj/HwLbGc7ICZjYG5jXuoddG59WwuWFYEPZEoZxKRVKEBUF0xrggqfHbd1m16xDX",
-	"szlCnN0W5SSnMov13yWr/ypyDJ7oWy3I9dyMRdxkotUIv5ml3MJxvCAm1pRwxggs+RgJUhCsTLBHEC5S",
-	"rRsABUiAmhbzM6ZVI821qGou6tMtcGNuroObMI1jmlVxgTRg4W+cpoLIlq/v0yzU9U9CSNMHd80ekdR/",
-	"P0Xvr85jwwY0jkJ8kHKGFljMmzN6uM3btUWVH6K33V/0720Zd7OTKzItJc7X4aShA8pvG5+Bh2sL1UVp",
-	"Kbiz+7vyRY0OwIOMmG/s7mH/2eYQdodCBNGQJiNjXKE540u2VSWCaW7WiM75jLJQsGAqiMyMxDcqRsYX",
-	"2jSWCmuWO+ViSwDhIXbz7gIbJhQG/V8+XINg0ps6KFXGBf0nGJY2AyNGdzinKdo/QBkvje9/bT5OIdiu",
-	"BrTlNkysGcaxItyuMQT+yxyza0rEBpln3kYZlmjC+bxptL++Gg6jOBpdD66uh1dRHF1evYviaHhxPby6",
-	"vDobDYM2xWWOV1rSXq9C/prz89s356Mjyz819uEV2tdC9hmSJOF6+yckoyztIXhwv69vHvTd3foEzWBR",
-	"HOl/N83lvciD/hhBEHYEkGCGJgQtsUoykj4ogKU/o8W5k0vTUgslPFVELLFI5RHCcm5VIUaWmmvXsnR2",
-	"xGULzo0JJHXQa3wLLXvANGBhA/Scj+EvWaUwOXhQyNbAVACFuoAuyjmbaXSHi6DySXTYP0QQdVtSSax6",
-	"RGcMq9LkQxVYqCpFSWUxkrye7+HSJfykwNKTxt9/p8V+U5hlShVHe8bHrbn90cv+y77xMSfPrlZ/++fg",
-	"vtfr7VGWkvve4ln5cisz05Cyz9SprIOqHE51BEPf8CWACZak95pKGxqdcd6NWWdsRJJGntKzF/1+vG1w",
-	"i7ccfG6xVjtrlOKznF6+OGzkOT0La9Trq93oHFgSpox7INam/NXrE/Tq8PmfkHl0AkkOsbPztMAAIigE",
-	"nwm8kBaxJGGKsMTeg3jqrkJxpLStEyPJ8JzcJliSY5SShKZEq4Qg3jhruwy4up3yMpxIQITgQobzgAhT",
-	"YoUKIhBsz6ruCPGB1YoMdo1QNnwwAauzJrnbYtRDDgjIpn3VfTaYpbFWPIR9JCN5IWPzkOIo5a38B0P5",
-	"WgfohJDNQjvboCNS6XPVrEfHx61yPmt+UpBfHph6IztCtpsVpMOQUqSoyrerWhCh5SJt6fgXXKHXXVBS",
-	"QeE3hjDI0STHbD4+MgJYT6G2dYYBw2fBBdP8Zu39rSzNMjOzRg+2uK231Xc0xO6uCE4pI7ID4n5n74hI",
-	"aQJ5clRJkk+BujlDBCeZkQAmWUNBTlzIH5CRZL67m8ZPDHxiIcr5Yi612M1tI4DMPIKsoy4AK9upFZ0q",
-	"TaTie7lFosBckOJ8Dtx+QfOc1pUjhy1BO4CwGWXByA1NMmTuOr+rMjmgnMXGLVvSXD2lDJzAWpdhiJdK",
-	"amar10STFqP1z19yqWaCjP56vsVVu8H9HBsfGIUrNvmit3uqzrVdUXOGKVZ4guUWNvOpyGN90x6HLOjj",
-	"+k6HEWpGpTKPdBAdnbGnZaEF5mJD3kjzxfeM/lISpPUpSP3R9oNsIuUxpFdgQYzTl5cKCTLDItXCQkvX",
-	"Fjdaz0bxuqzLDNmanrJhv4iQnAXd/oMUo3dzPOXiU9Kp6hkxzc8aY2P/4GVnFteueTN1H1O/0zS96Fw8",
-	"bARbhVefLAg6X3O77bL4oD/4wiCqxdedcnq2pktT5nOAj3dMkv7hbPhheGXzo00sf2ySnI+rBDWJcO6M",
-	"hxs2NqnMYzQplR3VIrT5dAxuMaWVGi2N9A+b3XyMbDa2vv7uw4X/MM7zVv50AsE9l0FtBvYp1Hrs6hZe",
-	"+BtGl5LunvvpbvsYpX+idsU9lGTYfxf+9oObqGo1uvvt38QK53zmX7Y//W2+WBCREH/f/a6mZyZcTc7+",
-	"dg8UpczcTfjb3ZiTlZ8W/O1uLMkE3Ofupv/tHrA74+67n+Z2yLofeddiWzEucpxAstJEcJwmWGp119is",
-	"IMmqq1bGWEvXVPBwASEWkygqlTMhPj9znaUdadNaU5pWH/TzO0bMhH+0bW7m+OkZ1ZmPT26MfgFQbSwz",
-	"kCsvlXigwk7BYxp0wTTd6jbsYj3qx1rYO583GNC2CsuPZ2qx9sxVg59vycpcHbfMDLVoegz2Xz17vmdD",
-	"F+sqiTU2t8Ppe/1kMFv9HJcsycLJ6lyz0a6aKnu7copYq2xCtAaoAdFcWg4fenrQP3ixU/CUWJ/0B8pS",
-	"vvQuh6C6iWukssSQvWUUP7tpZpLgBcBLvKp7H45RH0H8jELWNWct9bAf0k49DxwyvYi0OzHXz8v43Ix7",
-	"xWWL1hTDCec5wcxqdEKFCXCkago65EBpU160qPHTSW83ZdKglNMmncwI1ttUGXZ2IypCgWRiNIJiElON",
-	"4qPHlWfPci/rfLe3bQhAcKXvHdccmLaWZXvRyLbIzrpL3ORMPYSN3lGyJOJEC+WwK1brtQYxsXJJC4jx",
-	"5QMjyvXKioUxmr0uX21Nnb/VaTtIaQEMb67Hc+k6ulaSo16jUYddUEWrM/KONHQh6B2RVVGpxaYY4Tsi",
-	"8IykxlzwgmlK74h3L6KLcjHRsNYE2DdFezwliawLLcZtSZ/5VCB1pEwpP9HvNfnnYHCyC2XB628nRcBo",
-	"fktzPtE4W0AsX0+6aR/X4pU1HjQNjXVJE1UK0jlWzZ3KACpG4EIeXmCwe5I3CedPBx38EMuQEfghW3lP",
-	"EbGRxO/evTuNva/qGDj11fAvw5Pr4an3+JmqSueWs9vd25WFkYcoDyN4Aeg1JaEdfnPw4nCXL8P7n7bF",
-	"B8/7QbguaRoiisDG7B+83M4pDGz8dtWnXMdQg1vu6x4/GhCK6wSxjaxHbk9aVtjr1+dnF8OjNvEBibpr",
-	"MuNlnvYAbY5s3osjUjS6HpyfD0+PGiIGojHA0EwKAtYaAUljbXzdMMbbgzjkO6r4hzZOFwVgohVYoGm7",
-	"iJlGWVu2BL7tpiFmlxXFkZ6zCUzqWUZx5D61wUzoLFyzQnFT7dqn64PbCsYO+t0FY16DbCRu7OTg6NYw",
-	"/85LASW5YIh7gFfK5Qz0Kze/F21R30pm2ZJK06Vs2vjWWnBrZERLjIwf5mW/3whi6Qu1GNYDVEj7wSnO",
-	"5Vq1wltSKB/btyqkODZxjDsitGFtL0tHPSEFc9dCN4Mo4UI3c+9Ta92sPRzwhNeQsw6O6Pzdh9vzwfXw",
-	"4uTvURsstXtH6Pz86ZvzkYnkFVgocBxq5NWTDYbvbbrigggM/OTidHB1eoT8KJLMFnr2UC0+4ZqFHLoh",
-	"4rWovx00RklGsGb2irtCjyaTaK7IfXcDX+iqADw7PdccFDJ2rOWNzs9+GB75X1fDk3cXF8OT67OL79Y4",
-	"5Ywz4v0NngzQEugA/Oo9NLw4tdzxhlV2FpWgdB07DgkMfIa1ZaUA8iaHgDPSXLmecBRHeo7AEavJQc7G",
-	"aQd3vPY5MmsV/aVUfFFrLmJbH4QiN1jMiNxqtLUyTnxuPJIkzwHOE46BeI02iRlkkSI7ftis+wRHDP3M",
-	"SpqQvV93yq4z5ByzHZI3TLbOzvai2brKXnywLbXB4PGWDkw9bm/xQwyRxjTXXR5XZ4Nz2O7ByTXQF85z",
-	"CPuQPO+hy8Ho+vb0vb7MEGV3nCbEkUhakh4avR9dAnbDGCeDi5OhUV1yPqNMxtqqlbHJNQMN6IbVCavK",
-	"1zlGziMJro4mccEsozgyc4ziyM0LuozYGURx5L8fpLX3MpSMNbCRDui6YtqkmFQhQypfxvW4Uy3xVkIp",
-	"JXmo90/rfZAH+DmdEwLkVo8AfX6FwE70pt+oqO3LFOV9IaqtFfG5+I0lZJfX7+i5vh8PoWIPro0V7a5F",
-	"EERUGs2B2u2CIGTDlwwcCIbZJwQ8/sayrfX7qYV/bph0KpKLeTgKd9QbIxvtiJELa8SoKGVmE8nNAMc2",
-	"3GSaD7UMDT15Tey2jZD/ehRH5q1O6u7UJi5+OANTSMs9xhXCSUIKLfpWRPU869Pgy/kMUdZDp0O4OoDX",
-	"9A3GVT350Q5ZZ0q1V4Iz/GBANDBWWDh850w0aOLTXUuLH8B8NmU2fN/KXghkLAhhGqLt4No2TbqqTeh4",
-	"pcuOx6YjSmOUxvTdbEIEYoF7akHWkUMGBdEmRwYtMbRM4ZBblhacMlVL5rcbIXsIDJRnfZTilQRHuk2D",
-	"sLtjrHFT5RfaKDPMhoZq7hG0JKIygTfnkXyCDPLT/RxJsHOWTMvf0JEssw1BwPUKO9Nm9MvsgXze43HY",
-	"ldeYb7WZWwHy8Bp1eCPkGxhBHEeisWWlT2k6Pjbc2DkLtG7mINJyV5A71Q2RpFu76JjD356OTFLRU0dR",
-	"rZBeSvKHqiJ8Fg65Aeyf9z0hxIjn6cPt7xZ7DdjhjNwre7uzQ4CGt37OI4Om9JL4UDBhiEEZrvz0eFSB",
-	"VznH6U5o43sv1DjstzxddfULERAgeku/bYS0Tar4buWda2y8Rea11MzGJwy86oAy8fwlyNztU6hR/W4K",
-	"YYvld+SBgYJWYyOxb73gKLGmnnl23UaWgGBq7EZQTlU73VT16qzY0MUOEi3ssrJ3KflUr1VbbgbIJgzn",
-	"takUhKWUzY5gsy3xgHrll3uEXI8Bl5R+cH8Pf1KG9p9XoS1BlFjBWIYVx76vWEWVNwwMUPPAEZrRO8JQ",
-	"WRyjMbw9RguogG292FQ17ZTrWwIba75u+0x1FO9bqAwtZgUrPWwuRTMr6okNj5rCe7CBK1XCpBd8tsGZ",
-	"UgmegqsNESzG0YJXH4eerjUFZDfR15GXbNdm2kjVF3iM9C6snDTbGU0bIrSNoPQBykE425QkgqjubE+I",
-	"2MAz2/tKGk+kQYpeXZCOXE3OWMuUOVk5MgBXt8kVMFNqStplJkly+/307V9fiZffvf37L+J6+fP7y9OX",
-	"Z+eX/zjjB+f4HI+W1+wf4vDu7/d9PPzzpyfUtpD6M5xbvvypWTckj/b2TBl33fmxJzO+nOY85E4IsXNT",
-	"L2QRsMa+W2j/EAO7tfKueBXze+uTXmZUKlck1UoF3oFCvCO9qmERX4JGqqaA+/3+Osl01abpPdIzgL3y",
-	"1dXojCHbsYVy/Se9w8o42HPOiwlO5u5Z0qzC89ktzpZ17SJNGQxx+Q0QDxNE8vyOrCdZ7Yg5Hi9LQUMV",
-	"17Vw2ctdStJ2wJOwVHZ3P1Moe9nSLZRblLo2E5woekeOgkweOXI5MiotFiQGpBs36Wjca+TjKuNld88E",
-	"hKPhqKWgajXSK7KmcLqg7NrV+E4IFkS8djv2lw/XUdxR+MunW1pjH5sqF5/nbOsXgUNDm2jTVmO9Agbg",
-	"DQENmE3FfDTCVcmTo03iwVXgnF18Nxxd346GJ1fD6x76YPNvmO2byKZ0VgqtyoAASXCeQwGAoQ5PRVoJ",
-	"FlOcwG6gnChEGZjONfJjXIOiq/G6lWUVxvgWnHYxTgwFCqRkhg+ev/jz2IfOMnKP3nw/OHk6ejM4eP7C",
-	"KTICL22boJoYawLAzc7UZ1fTu39qpvHUl6iGplrgZI5nRDzaZC8HJ28H3w2vtk/XTWXbhH03sYeg+ADV",
-	"XoQcXPCqmngJpODKgmAbkgD0rT2PcG5zo7fisW2AxDcB1BTprBZaBvnn9Zx8LbHPRqtA6v1lWguQCi+K",
-	"TlCOlKBFTQ0KgdHF/x9t36+GJ++uTnfZdzeVzftuVPrrcOeCgQu32h5LwMxEq2XQ1r1TAjMJke1Hg8r1",
-	"1eBidPJuJ7hU09kMGb3mh5HCGrCOHZwaOkWMJDVVt2RlM2e0GsW4DeTtANSPwA2nPNAgAVIsXZBDcG5i",
-	"HSYyAum6LkoJFAkzBvtOM/qR00VcleENu2HffDMoVUaYsqdT9L75Bo0bPSyO0LcwS2RS6YH2bRq9MxCM",
-	"IAQGMIbI6hg6HTnlc6wt5lIwib5yHTC+jhEXN6zVowp9NXZd1v/rP/5z/DWsoh4VIjlfovHe3f7egox7",
-	"aNglV61EdcL0GGEktAGjv6m/4wrYVEYWaEaURIf9Z2g85WJC05SwsYWN0VuI1FD5bngdo8v3+p/B9ckb",
-	"APfp8Hx4PXSG1kG/H6PLd6Nr3/vgoL9vRxpC7bgeZwh6JrhgoDlU19EgY+eFkFDHbjvDxND3GKfmki2P",
-	"HJsazLEv1h3fMFe8AhVR1iAc/+3plXnk6Vmqd8W4iHyXEr2kKW+VsHNf3U4ZGpsa+LGpdIcuf2jAEE0R",
-	"n94w582wpAKH3ViPSk7nBIaCeZnMGXIPXa6OoEXE2JfeO+Br5VV+8w0QV5FjyhCol22tFY3hMBd72IU5",
-	"wWZsDrtRmeDlDDB0cdw+h2fBtUIJ+TX2uJwWPGr4BC5XGPKrceNwn6/tXH/AeWnQ5Cw17IDDmTzWZJZu",
-	"LzWdI9OJ39blc6HQZGXsc01/6NqJKjPO1esT9OzZs1ca+u+vT2CgG9YIVaD3DLryuO65lPkS+wlPnVLt",
-	"+oihgemJu8ArU9S2j76n3xrPk615jypWMbg8i+LIZrpFR9F+r9/rQzPbgjBc0Ogoetbr956BN1FloEpr",
-	"+sSlyvZy1+Kn4DKYRWQaEbhiQts2BJV2OeTpAtNc02cVZ7CkBtUH1VUt3jUa7aMxZdBr57Y6ckSOe+i9",
-	"rWe9YRjJUhaQM+/wVH8A6N/8vvUP2MNSPIc5SzUPhkX5ynjn7e447Odhh/zUm8N/bNp80LGvddbQQX//",
-	"i33aLCtwutA5n81IiijrmTidTQ8Mj+anVzuvqDK3oqMff4oj2+3VDO0zWUyKAEBW4ZnUxpwWQ9FPegCP",
-	"USbTY2bMnea+fEfUiSnOeW+aH7VA1f9ioLJdmILnMOlVfBFA/VpXUVqFpj99bIDRfdcXLOZuyzYD08nn",
-	"bgo9qXkN7TZxqN0VFOe+ataEdfQMtAgx6R2xdb/MrF1rdxekhaVrN1uF54SBsECH/VdoDDkqt3AVbPvm",
-	"Nl+5ST8OBTbq6/9VSFBr1iRFZeGA+lgEqT8En0G+GWgYf6py0RkJOiKN/oOlLRW0HhHb6Bb0T98HBg5r",
-	"w3l+7MsPXOcIjRPS9h1bI/Y3rhbq0ejc1bmub8jAtOn94vyQ3hGmAaT1QFIDvp1JC/x7poN11yZA+wnZ",
-	"brFSNXQwujGglG0xU+vyQX1/jyDwq8Yvjwj/6iOBLRhWZoE9hOVjHD3vP/ttvj5QKCe2/NsAd4ppLr88",
-	"SvhZbMUJ47jagzqbvfRuA1e/4I6nw8EpzeoGoL9psxK+nucBOvTSJdoaB08TPUwTzNO7x2LR9SNjfmMO",
-	"XXU5DuGEzdo7NjaXSdMVpCAKTsYA3Dj8ggjabDYamNCV8Uh8IXWk6Wz+8aeP8a/rPtsfW6oJdDz1mfyt",
-	"I3tqyGzWAn5nva+yA62LHK82aCtaQ9JqhCma7fnGy0a5qHqZQiNmf4H6eH9hu/e55qMSjeGvRr/mDny/",
-	"1FN7HIRvNan+A+f/tXF+YPuX1goiFUejq9En4LvtvN2N8kbGq2bPcS3Si1I1rrvCpIE7ftj2BPAVPMDe",
-	"qyYAgkCfFPAXaOPY5Kv4DsatBsadVOFbh/9BGH8QRg3pPp82pOJFN2EMWWqbJo41NY4RmM8hU8J8bqRH",
-	"+wNLA1j6e3PRnEzVp2GIP+1gC5o0dF3QDWwxJVVyrTyzh86MI7V27katjzuuOCcyDn7fNL0L9d6z4g8u",
-	"+a+If55ZPQgFGy7KdQehdaPV6qCNssmF0UxN0x1rqJs8DFs41UMX3ES2AK0ISTs8I/5An0e0zf03Ovyg",
-	"ZuZfaAMbYez2Rn3IOMILdFb3VRlnaX1P9nBBn87JSnZuzpU57Bg2wDTdTk1wl7IkL1ONpMwnhMENlZGF",
-	"JLntXNOKElCpBpdnb/UX7SkeRBEhO0/6qR7ZO6cLqiKNpVsePIFgF5wL9GgbXTt6t2Or58EDeE0MDaZz",
-	"Ttm86zP2sT14xn7gy6JLrelgC3P0onwMv44+7tJPH+MOuXFddcSC2KoPddo2KqatNsklOUZL/SgpQJpk",
-	"WGZaozZkrFp07o6xhrCcP/rd5I5zhr5qBam/Xkc747A3iPdI4qR+1PdvLEvcec3reGjWncZVRoI/a/9R",
-	"eFC9e2ULq8xUalkNYcxa50x7v9L0o0G1nIRa95zA6UZ+hZW40FcsR4KOezaF0qU/xTbCuQ+HT93aU93H",
-	"prMX40vEWQ8B+4MCW+fcy7BY5Pb0onYMRo9Qw7JH5T1dfMeu4/fYYwOArXv8UMZ/lkYff6oQwyb6dEY8",
-	"Nf+yTWH+vWVMretNx17Lrt43/zpiptHTNyRppN8qhypu8zbLGStYqDFUID+XMxKjCZE0dXnDUJGtJRI0",
-	"aKSmLTtWKOO5tXB8CYf1EnUJj5E7+PkxhEe93dZvLDxcA6TdhUcdVo+JMRvFCPIHca9jzRqr8CKkK0Oi",
-	"trmPSsub6fhxwRkiwO+I2gzKL8OqAf57Lozw1JaxfMLIcWfKlDS5AG/OR+Z8vwkvGTjR6ue1YXNJa5xg",
-	"yqx66Ey5w4BANTAnTLUaXhu3Rw+N1aog4xtmw8KmP5M7lEuPAgdzucrIZoOvr8y5W19D2wGe53yJIM1t",
-	"QVBKpcIsIegr/UAot8ogvT9E6er8kdjQ2jFNHy0zeiTeUz9qrIMy3l+d//Zk8T3WWgycFKW47Yhbixno",
-	"HX4A49kzzYG1MvvF0V6UDOocK2SdcSIRZ8e1BE3bNdLkNZjLy7Cou4KZjmqNen8HuXPdhDSQq51xbETQ",
-	"7yB3rojtj98IKW3BApd2vlFV/eAe+rfWVUMVdh17S8J1dnE9/ZwKW7or/7W02eaBDCF11j5RrbKGI36r",
-	"uzVbyN03HW+03LKdPbDJn6/qCkbvLky6cqPdhCsj8bna8uiG1YqZ4eFxHGwUgr6qF3w+kYimcRUA5cye",
-	"LmIr8r+OGwPXqqS/+ryiFpOHpXceQcxAlULL9YwI8nVsWtH5M0tGCrMUixQ5uB412rDE1S9f51S/6Ath",
-	"TGb9INzXwETIIGevVg8vSEoFSZREKWdPVA+9c2fY2Ux6LIhtB/vSt0g5ck39Y5OofcOeIxmj52hBWYye",
-	"9c3/ByjT1zJo6GkacOk/YpOx9v/+70Ef/S+IPu/3XS1ou379NWSe+hZFfGoLl28YdA2txbVLKJG1/Ydd",
-	"PQRUUEFXbEh9g5KdDBdwWKLJVAX8XOCVe3FhlCbMzJkFnSqM3ahHUl+C1eC/sTm1VgQcCjm74vOaadVs",
-	"WPA4Aq51esyahDPTQniNh4VZ2Lqc26sKlq3mQ5T40krP96EOIRVlNQrUa+zMtBuIUcnSeolEsGcSGkGj",
-	"b0RN/qLlg0lG0jInTsPSHMEeSAsJ2vasNVn1GjBRzwW/80FPV34d8h0qsWq3dXl8PK06yIRltQNgDVMd",
-	"xNOS/B5oamds2/syvtwZObf5kauuPFULFKlonuulwi/XrmZ9+05hzDp7+230rG06ljvTwyPi78NZ9Kd3",
-	"5iuf6XNo7HeNI+2ihFco8N9CG290odpM4cFeVP9Oejeumrw8kbVVfUkc2yUADzUEZsyuvhO2xDHjS3vy",
-	"b8qTcmHam4FvLNoD9LDzXuuL2qwawXqlsW/+TRUk/veq6m9/LtmvgfqZp1X1DGWgmVdlZ7I2CNS5rA/x",
-	"IePQKQPn7nBR97zNNVh/pVmsbWw9Uy3OUp9q3Gt0IADDOjASZ7OnevUpqpU1Gp+/79rFl8yCvbEcF40K",
-	"Q4WkVsetdWBRvD7s+pAeu9aHPMF5TlI0WUGiqDnyww5gg9147mGC4LRYxEuBJiTD+bT2jbX0mo8/ffz/",
-	"AQAA//8=",
+	"7L3rchs3tij8Kih++ytnZrco6mLHlmqqNiPLiSayrBHleC7KEcFukETYBDoAKJqTctV+mv3/vMJ5lP0k",
+	"p7AWgO4m0SQlS06yz/yxxb4BWFh3rMsvrVROCymYMLp19EtrzGjGFPx5zsXE/p8xnSpeGC5F66jVv5l1",
+	"Ogfpf//nf8Ef7Jgolv/ppiXYR3PT6pP5mOeMmDFTjHBNqJD2b1LQEWu3kpZOx2xK7WfNomCto5Y2iotR",
+	"69OnT0mroIpOmXHjn8yUlmp1Bu8K+vOMHZOhklM7EOnbmfYJTp3IIVy0A5IBG0oF43L75s8zphatpCXo",
+	"1A6d4gDVSU3px3MmRmbcOtrbf5msTDJpnWWrM7oeM6KYljOVsmea8CyMWFAzLgfkWStpKfbzjCuWtY6M",
+	"mrF1EEla53zKzep438k5mVKxIEwYxZkm1JCp1KZpoTl8pjpUxoZ0lpvW0fNOYhfNp7Np62i/Y39xgb/2",
+	"wvK5MGzEFG6SYrqQQjPYo0slBzmb2j9TKQwTMFtaFDlPqZ3tboFP/PtP2k79l8oc/k2xYeuo9f/tlhi4",
+	"i3f1rv8ujBgD9s8zpg1J5SzPiJCGDBhJqVKcZUTOzDHppzJjfaLpQpP5eNEGcLqv28G72ZSLK5mzVeh+",
+	"GFNDtJyygcwWZD6WRM2ERqTKqRlKNSVTuiCZPCK995enV7fd12/PLgi7Y2phxlyMju31y3dX10QxmunK",
+	"HUJFRuZSTTSRghieTpjRxzfim7Pz87OLb+PPp2MqRkzb0YVOiJ4NwnQ1PDDgec7FqH0jWkmLCbt5/2hV",
+	"ptZKWm5CraTlhmr9uILdCUKll8oiApZ3ghHFR2MDM68A45hQ+xqRBVMUJ2Xxjpix1PZfauzjCyIYy9pV",
+	"iGkypneM0DxPAsDGVN+IPnzwyAKjDwt0F/SsKKQy/YR4eDU96SDSr4OkfLiVuB9zxQ0Lv9wA4bf7TBxW",
+	"guYLw1O9Cqo3fDRTTBN5xxQxfAocqFAWQIYj4VjmFUM9yzYtcIdcaUMKyYXF7REX2n7Dgpua1lEro4bt",
+	"2C+3IjOz5KruaL6JyMIKzvwLlgfbIXV8+wumiP94QmSeWRqEmQLnMWyqtx7z0o5jB5zSj2f45teHz8Nq",
+	"qFJ0YW8buQ5MOQ1QYiLbGkafqmz4H7gZMFQFeAEU5ebLwU8sNbXNP6vAepVJ59KSsJugHBJKNAOGzXVC",
+	"uCDvr0/aFfwcy5kVRxldrMc4hF1UDA096g2JFCzs1ioCTrmYGabP+V2E1t/iTZhynhNtFKNTYFmUK2Lk",
+	"iFmhDlP/SKeF5aKvnrefV4RHJ8xfzKYDKzsSP+QHatIxyzaOesfZnCkdH+753n5n44BSeV1mCZfhOrKm",
+	"uUWlgqLMDp/f+zr66SAILf7cMTFjm/D9Ch875xrwRjOtLYdcnVPP3UGOT/O8Or9UMWpYfYqHm2aoDVVG",
+	"dwFRtmMcDuJxzLIKRtgTagC9PG8Lkzo47Kyf1hLlhTmWg6/gSVLD1QoMwwaXuxGl1YJ/zxari+pasGZM",
+	"GE5zJE7DBBXmmSZyLiyl3jGlVynHbcZ9AMs+FlyxdXshZnlOBxaEqBWuMnUgmADo1oQtbjt7072XP4/2",
+	"puPh/kD/c284eTF9eXf408foJCYxINidnY9lzsiELRIiRb6wjMnyVir03Movi4W4Zk24aZMzQ1IqnoHO",
+	"pccWVHREuajhQUtPbnN+x24PzbV4+d3e4qRTvJj9Xe1///Nf56/0D4OD6Sn9c/b1eWyilqkfrk71zGjk",
+	"94dWI1I0NW57ylHXffG99ntW/+zpR5oaYiShBPGsUYhs3CNUt6u79A1NJ0xksTkVig35x7jcAAXQ7gha",
+	"M1yTCbd6XlAEVgEdG0KxOzlZi6kbl6StMghov5V4R93x07IYX6J6sIMAWAEMftfDiFWiqW1gdVlJhRib",
+	"Sf9MFDMTo38LYCMtHk9pFlHSamS7hIxII8OZmSl2TOhAM2HIUCpC8bOWajLJtCUU/E6bdMtbXMOYZM7N",
+	"OBjJ9q4bE2/Ao6g/k9wSoNleC/TIuKSaSkUKJoucHZNZYVe/t99ppKcSfWuGccea6sYwZb94c9NrrUWc",
+	"iHVl12MXi2ZU4u1XMgfQGI38Rir7QB24ee6AQl6f/nB6/u7y9Mo+tLX+GRC0VDufdzagK0CyGb1Atq+s",
+	"83u20AkRbP4AHRkF1qdVZfhkzNJJz1Azi0IW1CTCDVqYVc1STizeUN5ozZzIjF1Iw9Mmg9hIi5osNd7B",
+	"Yg3sYzuYYVZZsSgMButAznCD2c6U8ojmyezlCDla6WLpwkKEKpYdWUGUSyuDUqrrekaLZvQ/aDplbX8p",
+	"siZLJ+d8yHosXaOe9zUT2Ql4C8YyzzShFtOmoJ9rlkpnVpSKbqdBH7Tf6Q4NUxvGwydxRMWGM800ofY9",
+	"2DmqQftjWeMEDjarVQjiOgRWphjD6JOgETWRLiUzzRTJ5UjbCVo2tWaL125YhafsPz+MiUiq9VyqJc0n",
+	"lUpZPBxLpRkZACNaLLOol5tsPg+iMEYMHK/v1AnN8wFNJ3HVqXfVc4riM00UK6Qynj8pllr1NCNDnjOP",
+	"1zkzETlDU/xkdZVS3GZ3qr6sFzEg0aKov5mjmlyD7vPIi2nOmTC3y4rlq4POy/HzlwcRiE65CL9jH5xn",
+	"W0DJ8ibLKIYyz5aMutbuTKvdXKY039VoCpQzOOy8ehEjch7z4aEpnLOEKJZTw++YZWD9dJ71yUzkTGsr",
+	"VWTu1L1yBu1dOfhJ74oRFx93x2aa71pw7n5sT4vD2Hw2gIQv7c3eq/12p73f3utssbPgDq+/v7SvncOX",
+	"MdELoHYbu4EqrJlojftVFLr9uP/n7OXedDj5S3HeoX83rz6kV4eDv3y9DW7djSUKxfKbt7fO6fyDvXd7",
+	"u/kzSxRb4muYtNv+GOmeWvpu0Pw+jOXUCRsQV1vLqBMnmoDtWTmn2IiqzOLWViIqaG6e+2xggVGeFV3t",
+	"HRPmNTXgWKdZxu2EaX5ZWRQq+A3KmDWfS3gcgw425MyKw4wVTGTe6QsPtltNUzgVdyyPuo8tRYJDXQ6d",
+	"eZMxi2ZqsQr9zC1knZJUrtja13fu5GHjGxdWl/uUtGSazpSKW4QfxkxY9BjTomAC3S7b6dzoQDhb4qiG",
+	"iWZTPdvoncTFVT5em32C0GpEiouoGQAbX12fVxTTMTXtKdOajljbGVfWzKpeZhmPXM2YFW7ushAsb0/Z",
+	"dMBU+yfJRex6zoYmfERm7vCg7YRh8PNUZuGvgNeodoWJrPZ7VmRL7xRUGZ7yggqz4e6Ep5PGm4WSU1l/",
+	"d0xFpijXrA3/xm+BHltfRCFNzkdjU7k2nRmW7dA8r1xDPYKLUWTZ1XuyKGr3BorRiZwZHQFg5V4u61PW",
+	"s+mUqkVbMZpZrcoqo20u7vyW25/oGSp/ZyzN/R7b32E3gEtX540X/P1y+n60Qslsltod0sy94y9RlY75",
+	"HVziwmK2VAsL1trvjBUeCzOuUzkTprL8cClTHlrFTKVjy7q9dla7aNVzN1c6A7xsD3j1l1Wp1R27FdLc",
+	"Tpmp3JkDDiu2AoNwqYSCu2DtM5ZFzbM3lhdXDlsj1Mw1mStrYIDnAJ3/xcwgG48cQNnLq5+6pPbloTuD",
+	"YnmWED1Lx4Rq0gdGpNudvvcQWn6eEKncgbs7vH+G5391Yei8PSsLc9yjzjCdA5ngYyQHCWkXuLf5KAeW",
+	"VX43xhe/YzS3EjcmogolU6sdWlFoxdMq4HQwv9cJm6qlHnF628uxqZ2B9WUWUZ0FjAgKJ5IJGSzQWzJl",
+	"cCgM58p24+djno7xoDbiu6boEIts/MUsz8ncSj4w7qn9RWtOKjD8nmli5ISBt3ej81C58/V1gHqvmYJz",
+	"+EdzNnpJuen1a3zqU9KyCwPo5Pm7YevoH5tn3Pr0Y3JvAArSvTwjE7ZYBd4yirgVuKkl5b45oAZYRZFI",
+	"jJg23SabterXt5aZoROmnetywWIHHjKLqBAdeMW9EGh3s28CvtY87WZ7OyirdtJTlnHqjEqimcgsXoLa",
+	"+t319SUZSznRbWKXi8wV3I1ckz7+7APb6k/YAphZH5hXv03eoM5rYXMjqGLimSE514ZlhCpG+EhIxTKM",
+	"Kmiy4VchbmdzRKS4LWaDnOtxYv+eieqvIqdw/HJrBbmdG9r/dSZafuGL+QWWcJxOmXbePyEYLPmYKFYw",
+	"avDkUjE4k2P+DNNCzYr5kbCqkeVa3NQX9XB/AxrXq+BmwuKYZVVSEQtY+JtmmWJ6ycH9MHt8dUgIuAqh",
+	"Z7hHLAvjZ+T91XmCbMDiKEQvcSnIlKpJfUb3t/Cbtqj0urQ3e8d+336AZnZyxYYzHQvPsNAB5XcZn4GH",
+	"WwvVx5BxOMPpbMsXLToAD0IxXz+z7xysD7BrUIjgCLDOyIQ0ZCLkXGxUiWCa6zWiM9Dvu2nKCkNF4xkA",
+	"FcRZAugEphmyXQtAuIEW3Aqg4kdRoG4xpaVwGmM46TGSTBgrUEQ5oqp/vwTNt4qmjJzzh51SVT3M9dnt",
+	"dfBw7GXj4di2fugqF+vEnAZWn4qDpw/3+h4GORdL3OLPX0///nMnfXX31/3BxeHk+qU+n18O/7Y3vnox",
+	"en1A37NvnvO/yB8+fm/e3pe/LmskMMsN/vJzOeIidtI6VEyPUXNEVdV54LShVnQPpdpw+nof/8v2it8a",
+	"0P/5wzUoOBbu3ZkZS8X/Cejn4owTckdznpG9fTKWM8SNlfl4xXKzOtkA7eoZuFMF3Rpj4L9g88tGhAZy",
+	"c3etzjPTDLbCLhBieSRJZSxUEVxNwlw+5mFM0hLr5rqZ+H6e8XRC7rjMmSFjqgYYOnc/2ltmlEsLrU8y",
+	"BvB3d0zdcTaPoTzuE4GzoFFuueoqaEdMMFUGE60ciMohSKPtHZBWYPfuHWNmlTRv7JYhcJviy2AsjAyM",
+	"DOVCBsP3z89+OLX60NXpybuLi9OT67OLb2vj7W8aD4O9rmVGF1uG9BFjH75nYF+RU7ExPD2n4prXAgHD",
+	"vL5YNCCuLgE3AOgrA5bSKXPCYlo/tN4iWHALrwZyTu/W8OpXZP7dMmq0Dv6Nu2wYnfb4PyP6gmWU2otC",
+	"pK4k6CNSME24SPNZthQn+XzTiC7w8EJGyPgHF+/oQlItyodo2Ghc6sYAyKQ1ZwNrEJ6KrIy1Lt/f8m39",
+	"xgVzrMaz+e+WtJdxTQc52iNziMoPcSkCDRXLt6eFIeiCXLbo7xHQCdQT0KnEkDq7qAG9FtFZY2B1ml8i",
+	"tQggV6FTwaekxm1j3Nyz+hPIt4jx9CA/kRipJppFTg8xYeN+EaLxA0c4qTSS5HJElkMsN4fANIQ8lNNb",
+	"B4VzLib3iwiy6ulvOyLIznBzRJBfix16JOWaSJwXne1jcapjr4P7FdMsGq0o2DwgYOLPYy19gXccApin",
+	"QL7BTqhD+V+2zqPaOkEHaHZUOhVwTDUZSDmpn7S+uTo9bSWt3nX36vr0qpW0Lq/etZLW6cX16dXl1Vnv",
+	"NHoQdJnTxYCmk+tF7JD9/Pz2u/PekXN6aWteLcie3dwDj8BkwMZcZG0CD+LO73dq6O0miB9rJS3777q5",
+	"vFd5U44O9V6LlAoyYGSOMf33CrW1w+RcG+9MHM60lVhDw9ScqkwfEaonzn9taeT91Xkl8XNLw9GBc4PS",
+	"V4LeGnexZXeFBSxsgJ3zMfyly6xYDw8esmmshudDz4H/WNsSLoKfXpPDziGB+OA518z5tPlIUDPDFNuC",
+	"KlNmvZpxQrSsphD6DLwwKXC2aGSsd0wtyfvW2JjiaBfDsMZSm6OXnZcdDINKD64Wf/1n92O73d7lImMf",
+	"29OD2cuNgsdCyj1TNWkbqMrjVEPwTo1N273m2gVxW17diFlnIjB9l/qK3HvDxx3eSgiUWBYEIXH25YvD",
+	"WupsQ4jm6mrXnujOmTB4ppsQqsnVmxPy6vD51wQfHUA6RuIP51KZMSCCQsmRsvopIpZmwjCRunsQ+b2t",
+	"J7NnrNaYEC3ohN1aiXtMMpbyjJHBAtMSpFg+55Xmdihn8ZQHppRUDbmFTBi1gAxD2J5F9fQ6OAZLMtg2",
+	"lrp2cB45Kqy4W5flbYAcEJDLJK4etFORWesLcxGpIWOWFxrtMYuRmVzK1EDKF9KQRgi5xOazNY59rkP6",
+	"szuGD6GVuRzVh1Ts53smCemG4PL1Xu3DqCXHTb7ZPw5BxFItaVatC2nImyYomajw64OieTTIqZj0j1AA",
+	"2ylUtg4ZMAwL5+ZLGmT5/kaW5pgZrrFi7yw526s7GmN3V4xmXDDdAPGws3dMZTyF1GtuNMuHQN1SEEbT",
+	"MUoATCsxkGYdO8Qds3Sy/dl6mBgEMsQo59HiIBI/t7UAwnnE05IrArA88FoKKZxheNlbvUGiwFyIkXIC",
+	"3H7K85zHdP/o4Q0TIy6i9hJPxwTv+mAZg2UFpEgwlmbGc7PDBfhirS4jiJwZbZmtXRNPlxhteP5SajNS",
+	"rPeX8w3xNWtihhIMXEBry6WJtLdPKrp2K6rPMKOGDqjewGYeijwuoCjgkAN9Ut3pOEKNuDb4SAPR8ZHY",
+	"mRWQBbK1rfpe8J9nDDP+aZ7D+ZiuI+VxsGO/VPhwsu3JW33kbkbJuwkdSvW7PVIDw+uicfGwEWIRX306",
+	"ZeR8JVZim8VHg3guEFEdvm6VdnJV5pZHiBY82+gY82n+eHKRLgg4gI1sOsRJI57zs947cri/93XS6FmZ",
+	"6bgUlobmJyxaLQKSjIiPt3RVSsAmIxhTuewWfgVpVQHBuTAvDlubY4n8qmqzWQPSeK5eXf8MwLSaCTBu",
+	"rGY0p3YdCxALNC/GdMAMT2mOe7G1Ruo3NyJSN1ZesSM7r8LxlvVWfjg7/XB65UqtYOB9H+ulHJcplJrQ",
+	"3BuNN6KPVVH6ZAB+O/vVZa+70cRYZdbuq/3hCqUcE1fYxV5/9+EiDEzzfKkUSwqY4Yux4IdDNRb77fIW",
+	"nYYbzp3s7/mf/nYIKA5PVK74h9IxDePC3+Hjzu8cvu5/hzepobkchZfdz3BbTqdMpSzc97/L6eGEy8m5",
+	"3/6BYqbH/ib87W9M2CJMC/72N7zD298Mv/0Dbmf8ff8Tb8e8Or0QB7Ti/c5pCufEAyVpllJtzZwkHCJX",
+	"rjrdwtcLAfKRCigoVG1xpuPn11YQWUNiv9WQh+WAYX7HRGCsJs+Zm+PDc/7HIZh4bagqANUFHkeqOWij",
+	"7mmocQhvirre6jFwLkbShb+Bf94HqIHjxBV0C9/Dsm67eBXx83u2wKv9JfPSTOueor1XB893XZzhqirq",
+	"nAyb4fTWPhmtp3BOZyIdx8spSMvrm8qzudulM8xZ4wNmNX/tZGYl8g0G2tnv7L/YKtKZuQCyD1xkcr7+",
+	"fIFWSGVOIdUKFX63af6oVxhC53RR9Todkw4UOrK7CDVYlsyChtRkxwNPBRwDNqeOh3mhrxXdaj6RtWIQ",
+	"DKTMGRWhykycAHumYpi54ArLBurU+HDS286IQJRaPrOOVoQp0+HcRpSEAnnOpAflTrBeSgj1Lj26/mAe",
+	"I5zcbRevp6Sx944rjmtXbWVzWZNNYZircUeY4HT/2j8nVijHXfBleAU1PsOACDm/Z/h3tfbHFJ0lS4fF",
+	"dmuq/K1K21FKi2B4fT2BS1fRtZQc1SoiVdjF9MgaI2+IklSK3zFd1qd02JQQescUHbHMFYbzgmkIUQXO",
+	"x0AuoHwVEmAH4z9kxlJdFVrhaBWHiuR5zDIuT+x7df7Z7Z5sQ1nw+veDIqLZf89zObA4W0DgvZ30kir/",
+	"MsaDhrFvXfLUQLWyhm8dxIp6jRkkzUU+9pHldcL5er+BH1IdM/4/jBfBQ8hc2O+37969ToKP8hg49dXp",
+	"n09Prk9fB08vHqh7d6zb7va2LIzdR3nowQtArxmL7fB3+2A4bRwZ3n/YFu8/j5fAmPMsRhSRjdnbf7lV",
+	"bTCnNcN2VadcxVDELT96wI8ahJIqQWwi657fkyUr7M2b87OL06Nl4gMS9df0WM7yrA1oc+SSVDyRkt51",
+	"9/z89PVRTcTAKRwwNIzPoVYjYFlija8bIeTyRzzyHZX8wwfvGOkFFmja/qR0CFE/6BzWTJi6IeaW1Upa",
+	"ds54IG1n2Upafqg1ZkJjaSUnFNdVV3q4PrippNF+p7mkUdAga1kWWzm2mjXMv8mZgqJxYIgHgJfKJUaK",
+	"+fm9WBb1S5knG/JempRNd665cqjZQ9GSEPS/vex0aoeX9sLmaocxFdINOKS5Xikt8D0rTAigdiqkOsbz",
+	"qzumrGHtLodIoZiCuW0pJkSUuHvHRZ09sBqTs4dj7poSOavgaJ2/+3B73r0+vTj5W2sZLJV7R+T8fOe7",
+	"8x6e4BZUGfDnWeS1k42GbbjcwilTFPjJxevu1esjEr6i2WhqZw/hQANpWcih/0SyEu3hPpqQdMyoZfZG",
+	"+qoMdSZRX5Efdw1faKpRdfb63HJQCFd1ljdEBh+FX9X44BVOOZKiDFoPZEDmQAdwntImpxevHXe8EaWd",
+	"xbEa77HnkMDAR9RaVlCC0sWOSMHqK7cTbiUtO0fgiOXkIFbndQN3vAbeeMcNa47pw9DVX/GEYaRoyr7Y",
+	"GUOtjls4A3Pzx8hA7yK2V/7jMdN87peI3BDABx+J8R672W+hpkVMEkKmlDeCaZ5jDjX4Ox/H/7Vaayu6",
+	"sRsritqJ3tsJZVH4tDl2670wvJIVXSZx+cAaCjln1i4G80aKlLkyaA/3C1ilCDKRPqfw5arvqYaCn5/r",
+	"vpXzwr5Rui7ubdbHbG+Pzs4G9+nk3gZf3tI6OO9jKpdkERfLeO+hYrlCdBHRbO9aSDfop9BDQObewzXi",
+	"dyyStvhZXGMNt/A5aivliGfayGmlhYUrsB8NMFcjpjf685aCUEONE6KZZUREioGkoNe5RBMB1QCI+37c",
+	"4/cAHsU/syJSjByr57Sruvo9k3gelv7yKPS4HMjgMiiWtvh+hGeneUlNOm4O3Xc+CwzOp40CSfwKZ+gN",
+	"C2rSKa+vzrrngL/dk2vQJa16xDWZszxvk8tu7/r29Xt7GdKXJU+ZVwezGWuT3vveJWhy8I2T7sXJKZrp",
+	"uWV6OiETKOUKQeFg7d+IqhJZxiQfE3/6Bm79uiIJs2wlLZxjK2n5eUFzDjeDVtIK40f1yvc6rmSgpgXN",
+	"SrC7CIZDP62asU3GxSMoGU8kzmtRLr+KOH+canGPxIYq1eU2aAgP1QcCuNYWlvWddSB6oNZTZ7nLDoQn",
+	"yLkAZzlKr5TB6TaaRJU2OZVQhxuhvTvAn+97CvfUmxB3sp8Qf4SfkGKmx67CCX7g2IVWYM+eJaeanbwl",
+	"dtd9J4zeSlr4ViN1N1rOFz+cgdvPCnIhTdCcyYKZdmB9FnwuWYy8PoWrXXjN3hDSVBM83CerTKnySnSG",
+	"PzDFh661U5NYyFiZHjcN+YTbBJy/IBkfcbPksescvtzfO2hVJcf/+kdn59WPv7z49G8PZ1WPUoszaS5n",
+	"9AGxqYvO2XhUj/fcQvJWcz1Meg8+vS7Q9e1SMGskgFUpbLm2xYk3tgEr8bXhlSb3PsVS/rWv1KbvZ7MG",
+	"uK8dyBpCuqCoKYZMkzmFWv8SQr0wYbRSkMdthG4T8FsedEhGFzqYo1z73UEn/bABrf1n1rRs849gKrf3",
+	"jK8PK36AuA7T/RyhuXXQ9NIxREPs9CYEgRNZ2JllmTgf31MkBjyOn/DV5ltu5kaA3L/OLLwROzLoQXiH",
+	"Jn0ndXZ41j9GweXPEKwa6yGyxBPZnWmGSNqsiDXM4a87PYwx3/EUtRTpk7H8vlqbHMUFBMD+eScQwgMb",
+	"iS2x14gPQLCPxt1urPJr4W2fC8hgKX3GQoQYE0RAKc3PcEcVdJFLmm2FNqF+coXDfiOzRVOFcwVxI9/z",
+	"b2qRbpg5uF2JxhU2vkTmlUyd2hAIryqgyihZITdP4d61J5ZYfkNaALq4SjaShPLJnhIrmmxg18vIEhFM",
+	"td2Iyqlyp+tacZUVI11sIdHiLjN3l7OHes2W5WaEbOJwXplKwUTGxegINtsRD2iiYblHxNcJ9jmK+x8/",
+	"wp9ckL3nZcSLYkYt4FvIipPQEKekyhsBtjo+cIQeOzIrjkkf3u6TKVSxXHqxrpW7KVe3BDYWR3cNUhoK",
+	"8H6o15qIJv66EMt6sPQzFzWFxXOxHEdQJaKR+g8Q9q6+x9WawBYhyVSWg0PX2IoCsp3oa0hTc2sr6434",
+	"BR4TuwsLL822RtOaCF1GUH4P5SCefMRSxUxz8g8EcsAzmxui4QElIkW7Kkh7PkW7b2XKhC08GcAJOIYQ",
+	"4pTqknY+1iy9fTv8/i+v1Mtvv//bz+p6/tP7y9cvz84v/34m98/pOe3Nr8Xf1eHd3z526OmfHp5ftYTU",
+	"n+HYDNnw9TRyfbS7i6VYq8bXrh7L+TCXMc9LjJ1j+rhDwAr7XkL7+/gillbeFMYiwt6GWNgR18bnzC+d",
+	"225BIeF8vUxpVo9BI2U3q71OZ5VkmkoV2D2yM4C9ChVSyZkgruo6l/ZPfkcNnrvnUhYDmk78s6xelCEc",
+	"9Hlb1vc5q1SpApXLqriKaZnfsdXY6y0xJ+DlTPFY1dRKFM3LbSoUbIEncakcChB9nlAOsqVZKC9R6spM",
+	"aGr4HTuKMvlQBeoIVVqqWAJI16/TUb9dS9Mx6MX3z0SEI3LUmeJm0bMrcqZwNuXi2pd7GTCqmHrjd+zP",
+	"H65bSUPRRTnc0Hz7GJOeQ/qTK2cBHBoaUWNp7NWEaIA3HGbBbErmYxGuzKnorRMPPiH77OLb0971be/0",
+	"5Or0uk0+uLBc4To9CezDmzkBguf+2hftCVQE7XmHNGVYgo8ZwgWYzhXyE9KCoqm1u5NlJcaE3nFuMV4M",
+	"RfLl9ZjuP3/xp36IqBmzj+S7t92Tnd533f3nL7wio+jclfqviLE6APzssDZmOb2POziNnVCxJDbVgqYT",
+	"OmLqySZ72T35vvvt6dXm6fqpbJpw6AhyHxTvksqLkJoDDmg8WoLMHF0w6k5vDOZ6hucJzV3K1EY8dk0M",
+	"5DqAYs72YmplUHjezimUlglB6iVIg7/MagHa0GnRCMqeUbyoqEExMPqwwCfb96vTk3dXr7fZdz+V9fuO",
+	"Kv11vIhVKPnp+iQAM1NLZf837p1RVGgIeHsyqFxfdS96J++2gks5nfWQsWu+HymsAOvYw6mmUyREcyzC",
+	"whYuoNaqUUK6M88tgPoJuOEw0kj+vFLPMSFKSjwWwkMkyOLxB7pAkTDjkHTd87qILzpxI27EH//YnZkx",
+	"E8YdkrT/+EfSr9UPPiLfwCwJZtgB7bvsOm8goCAEBtCHQ+g+dCvwymffWswzJTT5ylcf/kNCpLoRS30m",
+	"yFd93x74v//zv/p/gFVUD9BYLuekv3u3tztl/TY5bZKrTqJ6YXpMKIbP2DHtOD7a0IzZlIyY0eSwc0D6",
+	"Q6kGPMuY6DvYoN7CtIXKt6fXCbl8b//pXp98B+B+fXp+en3qDa39Tichl+9616EU1n5nz33pFEoJ2e+c",
+	"gp4JLhho8ECLInfA3y2w8M+//2T1Gu+F0FDWyFV3T6BTI83wkquW0ceSHP1Qu6V/I3xOKyRKO4Ow/9ed",
+	"K3xk5yyzu4IuolAh2i5pKJcqGsmQbM4F6WNJpD4WPoJOPaQrCM+IHN4I781wpGJH9x6VnE9c2WY7Lwyo",
+	"ZR+hU8URVAzrh0pMHvhWedV//CMQV5FTLgiol8taK+nnfMoNspZ+OlNaqj4p6MiOpeRsBBg6PS5rmmEZ",
+	"sqm0CiWE3fbPuZiswKOCT+ByhU9+1Vcs/9MN+N9uWv0/uLn+QPMZoslZhuxAFvTnmTeZtd9LS+cEW0i7",
+	"Mk1SGTJYoH1u6Y9ce1GF37l6c0IODg5eWei/vz6BD92I2lEFeS+gsr7vgMdFqLg0kJlXqn0vENLFvnZT",
+	"usBc9z3yln+DnidXAqlVsoru5VkrabkA+NZRa6/daXegunHBBC1466h10O603XHnGFRpS590Zsa7eOS7",
+	"w0NgcSGj8e7MOI3ZlyuVw9Xa/WDNjZyaDJe4wOpyUPvSFW6QImVHZIYASQhyZAuzTNG5AAagGCSGQ3MP",
+	"iKKGwDJ/bkbJYadD+lxAufRb+21LdK7frSZf40mbe8zevsWKbVnfq9WVKDaub4Se6QJS9xLkMnjrNlzu",
+	"lynpsBJt7ABQHA42JTC4swxClSxMXax2KNfkfe6pFMYd+VT5yk/OzYYW3Cb7bqW7wqe6+QkNgEoPM+z5",
+	"fmfv0cbHqvwwaB1R/gyd+TwqjFgGNWbhMZfLEP9wmOluqKxWMQJbR//4MWm5PnJuFIhFolNPtpU6pZZK",
+	"6EhbY9OKSWtfftxR1LAdYENWybCX7QCBDoZSjaTZqVaaiVPCW8pzi1uAByhPFdMslHjvu+ZHFssTn4Vt",
+	"Bepx7aUyksFHqDPgE5VuSlwj69N0yjx6h8O8uVQTKLEUgjJDvLtPECJULLA9poIwDdL1ifvobqTiGWRv",
+	"ZTARLxBvxHNLAfbS7UzQO8rBiduPIfobAFqluP1ToHql6+oXRvJI2eIIxp9VnAtj6srp4WYkfsuxcIWL",
+	"GXh8cuiGYqWIYJJoZlz6SVHuzr2JIve9N+Kk0HVFC4NMwBKjnrV7jBwxU+Ktw+0lbLa2n9Ux9kqunpZt",
+	"w/tt4gu13whKAlf2HNwOEGfbMaRF1vU0uFrtdf5b4cjnT8eGz+UoRIR6ef8QPMM4yhF6yOq79S0zJ1jm",
+	"4T32KlkCYOfRAOiapnyKORHt2h4FfL9UrdqlkkU/fqoB148bSt8EeboC4howvUnXTLcnlYMmt3kSxKni",
+	"NA/1lzASwM7AKj8YPJk06XjdQO1+tlYKCq+tvSJ9CG67havgDq5v85Wf9NPQZa1C32+FMHt8ZFWlWfHU",
+	"2pIdCIYhoQfkvUnU6jgi2/FBlmt1I2di2mcT3zwUFXodWgOh0nNMBONBgxlKNX2myd5zV7paEyFRo0c5",
+	"Yz+oMbmSUMHm7RvRNWQqNVatAYP3oMxEtVBFpDwiWkqBKhUlh/uvSN8u9xaWy7KKk8S/m7MhlEbrXzGj",
+	"FjtQe85Kk64TX3bD7MtY0yYoZaU6hgYshTWF9ERHIk+mj13BJp1gCZT/WbqYXdRaHcyBmmsyZnnmQF7T",
+	"xACqT6yJvUUWWFb8hNhlyAp+KNVtY5Sgwwp7oTk3LbBmqOvkijolviw8TBHaafgUUsjbaZNzCPIuiaGq",
+	"PlZqDIGRciMaTXqL33B0u521bm2jBls9tOehFRPdi6wpXTg1t2yhIiXEO3KFiTbOTndu3yaKeWoDpt6F",
+	"41eyYVwDmgb9pmzi5trPPLoIWrFHHslu314qISnKIfEpAUAPY4nNeVnJqUv5c0z6d0zx4aIrsqvgKUf7",
+	"3rjEBMvG7bqqjB5tds/uG2RfEjQt/MyK5U/uZfjfiKB0oXw5InyIJIiuZ5gL1C3XEpeOYZV+EVvIIvK8",
+	"c3AjtpNFvaeVRL+mRrdeFl17XHKi6EuJHq/lOboCxOUsCwJQG1Zgt/v70hjSwA4V2c7TGhehvBnAD51r",
+	"XqPpe2CuGCA3AiyQipKYYOYXtHDzjU88NfpzJacvWP2N5vmylIKDHIydH/KhGVc+fiPuJK/wDKRcrF2H",
+	"0j4Q7KpCW8pD+2hF1FW9SCzXDFIekJe4iU8ZFXA+kkQMqggB/rDMuZ6IEmv5W//P2lZrqW7/nlRXFoAd",
+	"Rft2OW5MtSv+6Y5mMOQCGXno6AH6H83z41BQzPcAsLioXQepFafLd7664ZP5W3zl2tXN62Lj0Ef3VvE7",
+	"JiyACiUHrLIlbiY/1sG/qxhFMoluAjQS0MvNMsrCOXisDejnmoVU+jXw0KkhCvyyhccTwr8cJLIFp+WJ",
+	"PiR/w2487xx8mdG7huTMFXRG4A6tDvf4KBFmsREnMOZsFyrn7WZ3awTghfTib8hztlSvDOhvWK9tXU3R",
+	"grPJuS8ngLFZdfTAHvSv756Knb++Uyc0zwc0nXxpbo5L6/qBl3AiVPWBcAk87lCsYIZjB/dPSevwERG0",
+	"3us/MqErZ1U+jlu4Hif6jx8/Jb+shlv+Y8lF3LvqVQqw0FBWGfCogsy4FggZtfuqG9C6yLHdcINi59ou",
+	"ECyD2yZ9jHLqo1LjqjNO2CKBELVQwzhYeoXrw+Z7tuvQn5EL0i+ootN+E75f5q5b61McpdsB/oXzvxOc",
+	"77pOlJUSp0aS3lXvAfiOJVfWoDzK+EpF7glbgEgvZqZ23Zca7Drft6/yHQovAXsvy3r7ABdrtxx2Dlyq",
+	"GdBzji03mF8gjykJjircAv5FGP8iDEsYAek+nza0kcUaf7PIXPu7vqXGPvqBY6YEDtezX/sXlkaw9Nfm",
+	"onDQ9SAMmYmN/BPQpKbrgm7gyqNyo1cKrrbJGcZAlnlfJRt0JahdaCDG5gppCJw6NKHe+zDNf+Hfbwr/",
+	"ArO6FwrWQkVWHa/O41ipbOwOxRRqpthGwxnqmELlykO1yYXEoHRAK8ayBs/IGUT4mMVT2uZhjAb/Ms78",
+	"kTawloGyvFEfxpLQKTmrerAwaKW6J7tU0HxheKobdwe6akLaawExI4apO5rXK3UkwTs7ooU+co1wvd9q",
+	"TAtomexs6xG0eYCWFm3ywb3XHyo57WNFvb6R/bK6BAYFt8k30hojipE5z/Br0qVO+znBieP765M28dEF",
+	"B3sYUTzAUi94YikycvDihb+W0cXRjcCAdaAzNxMfDmP5lAv0tPNKIiejEMsfdeV+y0w3ABhSxeiUGaY0",
+	"7F+sSTqkFo+4OPbB0JWxkbVirnBTDqCdvM+CodvXgGucDBNZgufxXGhjSdQChIs0n2VQqVfOt5mWkY8w",
+	"qVBmCH13gJMcElAyuthmFh5RanNZR85h8878m58slT0Z+yiRpem819X/eQL+sTam7Y2jWswDdPu1jq0U",
+	"fGfCFs1c5YrdyYmLN3eHKZjuVUGtkCION8yYTTXLXYubpdBQrk338ux7O+IKmcWgUz6yew6OfIttGx48",
+	"gfSX1tMiACTRQWp5AwZgecLl3HLMqoHpnHMxaRrGPbYLz7gBHhmLyu6ESyhkFxWy+qro4y/9+ClpUEev",
+	"y9ZZkG0Vkp9cvxUUNyzX7JjM7aOswAgVqsdwQg7agVlSHzLJoK0PJOrgwbmv/0ykIF8tpa39YRXt8MgU",
+	"Ee+JtFREiF8lcqvrEjpX8RDX7ZJ/AKQoiCGv9cmQyrWprGMVTqWS5xjHrFXOtPsLzz4hquUs1prBWga6",
+	"XGGphdorjiNBaz5XVMEnRCcurH2P9CdscauQ0fXxjNyKSynaBNgfVCf1ZwZjqqY50zoWYmu/UMGyJ+U9",
+	"TXzHrePX2GMEwMY9vi/jP8tan34sEQOD6R4tZg+QA25zDRwnBLl53jWmEGeqmB7DiRHprob43Qgf4+fD",
+	"JPqueWKZtlQqpPDErV9BH6K7sQzGfCwJn2KWdIjyCDV2rUpn2d2NqPG7mGEVUXIxQu2JY/Eu2DyM8FuJ",
+	"VYgE4B27grv1WEzEFWAA2P5WPEFOwjJjxJruUrBnGtpRxfKJvOa2Pqphynat3nfH2bz5VN0dMgHiCjm3",
+	"CGu1cjwN9YZZzEB65z/9hKwtjNGwi877AJWnRzmFTqpfWsV2ha8zqsfQiIHosZy7gKsN2rarWtCYi2NV",
+	"L9f46vetHlc6ezXspG7q7/Xb0ZBrfctjSrIOW+U33W/eehW5HoQKxYYgjm7ANM98ESQoL22VaWhCy6Vw",
+	"oqqMpw316Ny5WZPe65qhPQ2/r7YU/ML83jd5217vrcLqKTFmrQbsZhHFmhVWEbTfpty9yuY+KS2vp+On",
+	"BWeMAL+FePc1oPxMLbMK/10fWLHjavI94MtJY4qvxkjK78575P3VeUIGcibAaQoaqUNZipessQxemEWb",
+	"nBnfjwusmkobtrKDHh4EtUnfLArWvxEuUA5D2wvXINp+RRu6CGVe600Mvzo/v/3uvPcHqKEu81zOCdTs",
+	"mDKScQ3FEchX9oGozglIf+ng9/7q/KlSQPwIqsyeetKsj3K8Jsp4f3X+5cniLbUGmB0b3O7Q9bsSRWF3",
+	"+B6MZxcboFs7/NHRXs0EFG0tkXUkoarDcaXajOuMi5GeXkuPirormGmv0oz8V5A713VIA7m6GScogn4F",
+	"uXOF57lLQTYbsMDYFTbZEK8ZlJikvi6NdrVbpAZBi466WrsTTBmrdBJcsPJwIu4mvkbG/jtWgpd66TXg",
+	"y7Spo95vRxG2yNCsBWMeSk0Kw94168A+g8V1D8ImuFiu3rW3AYSarhaCoZXCP6t1YPwJJNwPLYXotEzx",
+	"wO6xWAQLkyf9gH4wS652wATdRPWMMsRzHPXOFcfC/kKWtMscfVd5LFIpBjJPGnL2yTtrCfhkHXD4YPUn",
+	"vKDh3NNdCU/Bim7EqhN8+4SzLXOfEeqVFo5PI8krXXi/sD1R7U4Zp1VfjAtp9ml4ORBblJEjVMosJlAR",
+	"m2ivzso3OtF9LYxnutIzz2KZLJioMm6LQLV850raPddkqJjLxm6XlSGtcnm0VAzSkoj358QwX7GpvKvg",
+	"+QqCVwqGQW8LKHrsHg6HRPiVzL796kb0UymGOU9N/w/xVGX78BKCP7lsWC8XsDsgRGXBSr40ziFMSpwL",
+	"CYSNHP9zjK6Aqru+ld/DVM54F82u758ZODvCuILziNiVfBGomImvlS3vI+g6tXq3VH4EZNgRtrwN1qYS",
+	"pIrLDgKJ8RVIi/Xoi47kErGusAXgU/HoslPvVmz61yCdqmtfPZny3Uw8zrU/R4exmxUGw61n2L7ZcJPT",
+	"59pXmXlCIMMIa93wX971fr3ajj3qcW9kAR98QVjs4wDVK9rkMqcC8whRCaUYE1dvCCPnomzBu2qyvIfW",
+	"FZWNeQqqK1sEf3Ga24wOhGqnUws5fypSsz/XElu5ZxvOYnyV6LWHMR/8Q79rQzTWEKNhK1m8LUZSrRbN",
+	"leu0o39bZqrf0WZT1T1RrrKCI2Grm+1WKLWNDSrhFBlxnmK567IMeO/dBVYXrnWH84I/lFbWRzei0nsI",
+	"Hu4n0b5+5Ktqf5ZnmvAsKXUUq5VDqINroPWHpPbhSlOjrz6vBr2r36UYrBvrmbMMjspRsbFKvdRwitwz",
+	"VGRUZcTD9ajWNTEpf4W2BNWLoW49FsLuxtuQ+epIVFfbVymWccVSo0kmxTNrXZgxU3OufeFry99nheXm",
+	"L0NHw6OKVTM0TN2I50QnBApLJOSgg//vk7G9Nk7IXodga2H7R4KRrv/nf+93yP8PGWd7Hd+6Zbnd1Bso",
+	"zBE6isqh6zN0I7Cte5nLNoOONoQqZXVEV74cGh4QdGKgb3cR4rbRAwH4abUM9+IUjwWsLSdS1uykdxv1",
+	"RMIr2rzpCxv4Kz17YmlmvldU5fCw3l/saURbYF4NZhhOi9AVHhZnYatybrfsL+RMLGbUY7v138Ya+pWU",
+	"VesnVWFnqHclZCayaiWmaItT0hvLWQ61z4ZQAAR7HYxZNsuZP0OwHAFddm1wtEHMORye+dZgFZvaJTr5",
+	"bkmxwD6jFstdGJ8eT8uGj3FZ7QFYwVQP8WzGfg00dTN2blYh51sj5yb/VNlEs+xYqA3Pc7tU+OW7S65u",
+	"32v4ZpW9fRk9a5OOVdYpf1LnzibOgn62LfnKZzp4avtd4UjbKOElCvyP0MZrTWPXU3i0dezvSe+mZU/G",
+	"Z7qyqsfEsW2S7uA8JJbTVbaJcx1JIKQPAjAymc6m2I0Yoj9au4Aebt7LHzqrV4qidqXo80uplUBQ7Kdd",
+	"Zjr5Gk0rOVQ9LG+auDqbWGRLmxAdioHHZWFwXfkoVMCK5YpJ4mKcuRglFVM5cZUa575vvnQtTv0Hnf28",
+	"+k0IrWWyyPHk167OpcFWv+wTQhc+FbT8NHi/Vr9bb/KERid2mRJZqHPSrnUugzPsyJekGO3YbchIpeI9",
+	"htfVnDsOO6rL9jHr8e1hmVO2K50bjax+dvWTAc1XP3lC8xwbsvSuegRSwP0HXEoMnQSYWAtACiJnigzY",
+	"mObDyhgrub2ffvz0fwMAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
