@@ -72,8 +72,14 @@ verify: generate ## write gen/ anew; fail if it, go.mod, format, layers or a que
 	@echo "verify: all as it must be"
 
 .PHONY: lint
-lint: .cache/bin/golangci-lint ## run the linters of .golangci.yml
+lint: setup lint-document .cache/bin/golangci-lint ## run the linters: .golangci.yml for Go, redocly.yaml for the API document
 	@.cache/bin/golangci-lint run
+
+# Without telemetry and without asking for a newer version: no network.
+.PHONY: lint-document
+lint-document: tools/node_modules/.package-lock.json
+	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
+		tools/node_modules/.bin/redocly lint --config redocly.yaml gen/openapi.yaml
 
 .PHONY: bench
 bench: build sample ## run the benchmarks, each against a baseline in the same run
@@ -91,7 +97,7 @@ todo: ## list the operations that are not built yet
 
 .PHONY: clean
 clean: ## remove what was built; data/ stays
-	@rm -rf bin build .cache sample.mp4 web/node_modules
+	@rm -rf bin build .cache sample.mp4 web/node_modules tools/node_modules
 	@find web/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: help
@@ -112,6 +118,11 @@ web/dist/index.html: web/build.mjs web/node_modules/.package-lock.json $(shell f
 web/node_modules/.package-lock.json: web/package-lock.json
 	@echo "fetching the scripts of the web pages"
 	@cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+tools/node_modules/.package-lock.json: tools/package-lock.json
+	@echo "fetching the linter of the API document"
+	@cd tools && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # H.264 720p30 at 2.5 Mbit/s with a key frame every 2 s and B-frames, AAC at
