@@ -87,6 +87,30 @@ func (e AnalyticsInterval) Valid() bool {
 	}
 }
 
+// Defines values for AuditActorType.
+const (
+	AuditActorTypeAPIKey AuditActorType = "api_key"
+	AuditActorTypeAdmin  AuditActorType = "admin"
+	AuditActorTypeSystem AuditActorType = "system"
+	AuditActorTypeUser   AuditActorType = "user"
+)
+
+// Valid indicates whether the value is a known member of the AuditActorType enum.
+func (e AuditActorType) Valid() bool {
+	switch e {
+	case AuditActorTypeAPIKey:
+		return true
+	case AuditActorTypeAdmin:
+		return true
+	case AuditActorTypeSystem:
+		return true
+	case AuditActorTypeUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckStatus.
 const (
 	CheckStatusFailing CheckStatus = "failing"
@@ -558,13 +582,51 @@ func (e WebhookEndpointStatus) Valid() bool {
 	}
 }
 
+// AdminLogin A fresh admin token and whom it stands for.
+type AdminLogin struct {
+	// Admin A person who runs the platform and belongs to no tenant.
+	Admin     Administrator  `json:"admin"`
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// Token The JWT for the Authorization header of admin operations, valid 8 hours.
+	Token string `json:"token"`
+}
+
 // AdminRole What somebody who runs the platform may do: SUPER_ADMIN everything; SUPPORT reads everything and works on tickets;
 // BILLING reads everything and changes plans, subscriptions and billing.
 type AdminRole string
 
+// AdminRoleGrant What an admin role may do.
+type AdminRoleGrant struct {
+	// Role What somebody who runs the platform may do: SUPER_ADMIN everything; SUPPORT reads everything and works on tickets;
+	// BILLING reads everything and changes plans, subscriptions and billing.
+	Role   AdminRole    `json:"role"`
+	Scopes []AdminScope `json:"scopes"`
+}
+
 // AdminScope One right on the platform; admin operations name those that they need. SUPER_ADMINs have all, SUPPORT has
 // `admin:read` and `admin:support`, BILLING `admin:read` and `admin:billing`.
 type AdminScope string
+
+// Administrator A person who runs the platform and belongs to no tenant.
+type Administrator struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Email Example: root@showfloor.example
+	Email string `json:"email"`
+
+	// ID Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID          string                            `json:"id"`
+	LastLoginAt nullable.Nullable[timestamp.Time] `json:"lastLoginAt"`
+
+	// Role What somebody who runs the platform may do: SUPER_ADMIN everything; SUPPORT reads everything and works on tickets;
+	// BILLING reads everything and changes plans, subscriptions and billing.
+	Role AdminRole `json:"role"`
+
+	// Scopes What the role may do.
+	Scopes    []AdminScope   `json:"scopes"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
 
 // Analytics Figures over time.
 type Analytics struct {
@@ -664,6 +726,83 @@ type APIKeyInput struct {
 
 // APIKeyList Keys, newest first.
 type APIKeyList = []APIKey
+
+// AuditActorType user and api_key: somebody of a tenant. admin: somebody who runs the platform. system: the server itself.
+type AuditActorType string
+
+// AuditEntry Who did what, when and from where. Entries are never changed or removed.
+type AuditEntry struct {
+	// Action What was done to what
+	//
+	// Example: tenant.suspend
+	Action string `json:"action"`
+
+	// ActorID The user, API key or admin; the component for the system.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	ActorID string `json:"actorId"`
+
+	// ActorType user and api_key: somebody of a tenant. admin: somebody who runs the platform. system: the server itself.
+	ActorType AuditActorType `json:"actorType"`
+
+	// After What it is now; null where there is nothing.
+	After nullable.Nullable[AuditView] `json:"after"`
+	At    timestamp.Time               `json:"at"`
+
+	// Before What it was before; null where there was nothing.
+	Before nullable.Nullable[AuditView] `json:"before"`
+
+	// Entity The kind of thing that was changed.
+	//
+	// Example: tenant
+	Entity string `json:"entity"`
+
+	// EntityID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	EntityID string `json:"entityId"`
+
+	// ID Example: aud_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// ImpersonatorID The admin who acted in the actor's name.
+	ImpersonatorID nullable.Nullable[string] `json:"impersonatorId"`
+
+	// IP Where the request came from; null for the system.
+	//
+	// Example: 192.0.2.7
+	IP nullable.Nullable[string] `json:"ip"`
+
+	// Reason The reason that was given.
+	//
+	// Example: Streams copyrighted sports
+	Reason nullable.Nullable[string] `json:"reason"`
+
+	// RequestID The request that caused it.
+	//
+	// Example: req_01m18qg1mhf2bsz1fk6m8v4jxe
+	RequestID nullable.Nullable[string] `json:"requestId"`
+
+	// TenantID The tenant that it concerns; null for the platform.
+	TenantID nullable.Nullable[string] `json:"tenantId"`
+}
+
+// AuditPage One page of the audit log, latest first.
+type AuditPage struct {
+	Items []AuditEntry `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many entries match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// AuditView The fields of the entity that the change is about, without secrets; which those are depends on the action.
+type AuditView map[string]interface{}
 
 // CheckStatus Whether it works.
 type CheckStatus string
@@ -986,6 +1125,17 @@ type PasswordReset struct {
 	Token string `json:"token"`
 }
 
+// PlanChangeInput The plan that a tenant is to have.
+type PlanChangeInput struct {
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Reason For the audit log; up to 500 characters.
+	//
+	// Example: Annual contract signed
+	Reason *string `json:"reason,omitempty"`
+}
+
 // PlanTier What the tenant has booked.
 type PlanTier string
 
@@ -1118,6 +1268,15 @@ type Revenue struct {
 
 // RevenueList One entry per currency in which there was any, in alphabetical order.
 type RevenueList = []Revenue
+
+// RoleCatalogue Every role and what it may do.
+type RoleCatalogue struct {
+	// Admin The roles of those who run the platform.
+	Admin []AdminRoleGrant `json:"admin"`
+
+	// Tenant The roles of tenants' users. An API key acts as a DEVELOPER, narrowed by its scopes.
+	Tenant []TenantRoleGrant `json:"tenant"`
+}
 
 // Scope One right in a tenant; operations name those that they need. VIEWERs have every `:read`; DEVELOPERs also every
 // `:write` but those of the tenant, its team and its billing; ADMINs and OWNERs have all.
@@ -1257,6 +1416,14 @@ type StreamMode string
 // broadcast is over; publishing again starts a new one.
 type StreamStatus string
 
+// SuspensionInput Why a tenant is suspended.
+type SuspensionInput struct {
+	// Reason Kept with the tenant and in the audit log; up to 500 characters.
+	//
+	// Example: Streams copyrighted sports
+	Reason string `json:"reason"`
+}
+
 // TeamInvite Whom to invite.
 type TeamInvite struct {
 	// Email Unique over all users of the server; compared without regard to case.
@@ -1331,6 +1498,40 @@ type Tenant struct {
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
+// TenantDetail A tenant with what an admin wants to see of it at first. The lists are the newest entries; the lists of their own have the rest.
+type TenantDetail struct {
+	// Audit The latest 20 audit entries.
+	Audit []AuditEntry `json:"audit"`
+
+	// Keys The newest 50 API keys, revoked and expired ones included; never the keys themselves.
+	Keys []APIKey `json:"keys"`
+
+	// RecentStreams The newest 20 streams, their keys masked.
+	RecentStreams []Stream `json:"recentStreams"`
+
+	// Tenant A customer of the platform, as admins see it.
+	Tenant TenantSummary `json:"tenant"`
+
+	// Users The newest 50 users.
+	Users []User `json:"users"`
+}
+
+// TenantPage One page of tenants, newest first.
+type TenantPage struct {
+	Items []TenantSummary `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many tenants match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
 // TenantPatch What to change about a tenant.
 type TenantPatch struct {
 	// Name The company's name.
@@ -1339,9 +1540,83 @@ type TenantPatch struct {
 	Name *string `json:"name,omitempty"`
 }
 
+// TenantRoleGrant What a tenant's role may do.
+type TenantRoleGrant struct {
+	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
+	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	Role   UserRole `json:"role"`
+	Scopes []Scope  `json:"scopes"`
+}
+
 // TenantStatus TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
 // publishing are refused; webhooks wait.
 type TenantStatus string
+
+// TenantSummary A customer of the platform, as admins see it.
+type TenantSummary struct {
+	// ChargesEnabled Whether the tenant has completed seller onboarding and can take charges.
+	ChargesEnabled bool           `json:"chargesEnabled"`
+	CreatedAt      timestamp.Time `json:"createdAt"`
+
+	// ID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	ID string `json:"id"`
+
+	// LiveStreamCount Streams that are on air or wait for their encoder.
+	//
+	// Example: 1
+	LiveStreamCount int `json:"liveStreamCount"`
+
+	// Name Example: Acme Live
+	Name string `json:"name"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
+	Status TenantStatus `json:"status"`
+
+	// SuspendedAt Since when the tenant is suspended; null while it isn't.
+	SuspendedAt nullable.Nullable[timestamp.Time] `json:"suspendedAt"`
+
+	// SuspensionReason Why the tenant is suspended; null while it isn't.
+	SuspensionReason nullable.Nullable[string] `json:"suspensionReason"`
+	UpdatedAt        timestamp.Time            `json:"updatedAt"`
+
+	// UserCount Users, invited and deactivated ones included.
+	//
+	// Example: 3
+	UserCount int `json:"userCount"`
+}
+
+// TenantUser A person who works for a tenant, with that tenant's name.
+type TenantUser struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Email Example: ada@acme.example
+	Email string `json:"email"`
+
+	// ID Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID          string                            `json:"id"`
+	LastLoginAt nullable.Nullable[timestamp.Time] `json:"lastLoginAt"`
+
+	// Name Example: Ada Okafor
+	Name string `json:"name"`
+
+	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
+	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	Role UserRole `json:"role"`
+
+	// Status INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
+	Status UserStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string         `json:"tenantName"`
+	UpdatedAt  timestamp.Time `json:"updatedAt"`
+}
 
 // User A person who works for a tenant.
 type User struct {
@@ -1367,6 +1642,22 @@ type User struct {
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
 	TenantID  string         `json:"tenantId"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// UserPage One page of users over all tenants, newest first.
+type UserPage struct {
+	Items []TenantUser `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many users match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
 }
 
 // UserRole What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
@@ -1498,6 +1789,21 @@ type WebhookEndpointList = []WebhookEndpoint
 // WebhookEndpointStatus active: deliveries are made. disabled: none are, for `disabledReason`.
 type WebhookEndpointStatus string
 
+// AdminPage Example: 1
+type AdminPage = string
+
+// AdminPageSize Example: 20
+type AdminPageSize = string
+
+// AdminSearch Example: acme
+type AdminSearch = string
+
+// AdminStatus Example:
+type AdminStatus = string
+
+// AdminTenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+type AdminTenantID = string
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
@@ -1509,6 +1815,66 @@ type Limit = int
 
 // ProblemResponse What went wrong, as RFC 9457 describes it, with a code for programs and a sentence for people.
 type ProblemResponse = Problem
+
+// ListAuditEntriesParams defines parameters for ListAuditEntries.
+type ListAuditEntriesParams struct {
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Actor Only what this user, API key, admin or component did, by its id; an admin's id finds what was done in others' names too. An AuditActorType finds all of that type.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Action Only this action; `tenant.*` finds all that begin with `tenant.`.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Entity Only changes of this kind of thing, or of the one with this id.
+	Entity *string `form:"entity,omitempty" json:"entity,omitempty"`
+
+	// From Only entries from this moment on: an RFC 3339 timestamp, or a date for its first moment in UTC.
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only entries before this moment: an RFC 3339 timestamp, or a date for the end of that day in UTC.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListTenantsParams defines parameters for ListTenants.
+type ListTenantsParams struct {
+	// Q Only entries that contain this text, without regard to case.
+	Q *AdminSearch `form:"q,omitempty" json:"q,omitempty"`
+
+	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Plan Only tenants on this PlanTier; one that doesn't exist: 400.
+	Plan *string `form:"plan,omitempty" json:"plan,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListUsersParams defines parameters for ListUsers.
+type ListUsersParams struct {
+	// Q Only entries that contain this text, without regard to case.
+	Q *AdminSearch `form:"q,omitempty" json:"q,omitempty"`
+
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
 
 // GetAnalyticsParams defines parameters for GetAnalytics.
 type GetAnalyticsParams struct {
@@ -1566,6 +1932,15 @@ type ListWebhookDeliveriesParams struct {
 	// Cursor Opaque; from the `Link` header of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// LoginAdminJSONRequestBody defines body for LoginAdmin for application/json ContentType.
+type LoginAdminJSONRequestBody = Credentials
+
+// ChangeTenantPlanJSONRequestBody defines body for ChangeTenantPlan for application/json ContentType.
+type ChangeTenantPlanJSONRequestBody = PlanChangeInput
+
+// SuspendTenantJSONRequestBody defines body for SuspendTenant for application/json ContentType.
+type SuspendTenantJSONRequestBody = SuspensionInput
 
 // AcceptInviteJSONRequestBody defines body for AcceptInvite for application/json ContentType.
 type AcceptInviteJSONRequestBody = InviteAcceptance
@@ -1632,6 +2007,48 @@ type CreateWebhookJSONRequestBody = WebhookEndpointInput
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListAuditEntries Read the audit log
+	// (GET /v1/admin/audit)
+	ListAuditEntries(ctx echo.Context, params ListAuditEntriesParams) error
+	// LoginAdmin Log an admin in
+	// (POST /v1/admin/auth/login)
+	LoginAdmin(ctx echo.Context) error
+	// GetCurrentAdmin The admin who is logged in
+	// (GET /v1/admin/auth/me)
+	GetCurrentAdmin(ctx echo.Context) error
+	// ListRoles List the roles and their scopes
+	// (GET /v1/admin/roles)
+	ListRoles(ctx echo.Context) error
+	// ListTenants List tenants
+	// (GET /v1/admin/tenants)
+	ListTenants(ctx echo.Context, params ListTenantsParams) error
+	// GetTenantDetail One tenant with its users, keys, recent streams and audit
+	// (GET /v1/admin/tenants/{id})
+	GetTenantDetail(ctx echo.Context, id ID) error
+	// ChangeTenantPlan Put a tenant on another plan
+	// (PATCH /v1/admin/tenants/{id}/plan)
+	ChangeTenantPlan(ctx echo.Context, id ID) error
+	// SuspendTenant Suspend a tenant
+	// (POST /v1/admin/tenants/{id}/suspend)
+	SuspendTenant(ctx echo.Context, id ID) error
+	// UnsuspendTenant End a tenant's suspension
+	// (POST /v1/admin/tenants/{id}/unsuspend)
+	UnsuspendTenant(ctx echo.Context, id ID) error
+	// ListUsers List users of all tenants
+	// (GET /v1/admin/users)
+	ListUsers(ctx echo.Context, params ListUsersParams) error
+	// DeleteUser Delete a user
+	// (DELETE /v1/admin/users/{id})
+	DeleteUser(ctx echo.Context, id ID) error
+	// ActivateUser Let a deactivated user in again
+	// (POST /v1/admin/users/{id}/activate)
+	ActivateUser(ctx echo.Context, id ID) error
+	// DeactivateUser Keep a user out
+	// (POST /v1/admin/users/{id}/deactivate)
+	DeactivateUser(ctx echo.Context, id ID) error
+	// ResetUserPassword Make a user choose a new password
+	// (POST /v1/admin/users/{id}/reset-password)
+	ResetUserPassword(ctx echo.Context, id ID) error
 	// AcceptInvite Join a team with a mailed link
 	// (POST /v1/auth/accept-invite)
 	AcceptInvite(ctx echo.Context) error
@@ -1754,6 +2171,313 @@ type ServerInterface interface {
 // ServerInterfaceWrapper converts echo contexts to parameters.
 type ServerInterfaceWrapper struct {
 	Handler ServerInterface
+}
+
+// ListAuditEntries converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAuditEntries(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAuditEntriesParams
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "actor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", ctx.QueryParams(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter actor: %s", err))
+	}
+
+	// ------------- Optional query parameter "action" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "action", ctx.QueryParams(), &params.Action, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter action: %s", err))
+	}
+
+	// ------------- Optional query parameter "entity" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "entity", ctx.QueryParams(), &params.Entity, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter entity: %s", err))
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", ctx.QueryParams(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter to: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAuditEntries(ctx, params)
+	return err
+}
+
+// LoginAdmin converts echo context to params.
+func (w *ServerInterfaceWrapper) LoginAdmin(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LoginAdmin(ctx)
+	return err
+}
+
+// GetCurrentAdmin converts echo context to params.
+func (w *ServerInterfaceWrapper) GetCurrentAdmin(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetCurrentAdmin(ctx)
+	return err
+}
+
+// ListRoles converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRoles(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRoles(ctx)
+	return err
+}
+
+// ListTenants converts echo context to params.
+func (w *ServerInterfaceWrapper) ListTenants(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTenantsParams
+	// ------------- Optional query parameter "q" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "q", ctx.QueryParams(), &params.Q, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter q: %s", err))
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "plan" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "plan", ctx.QueryParams(), &params.Plan, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter plan: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListTenants(ctx, params)
+	return err
+}
+
+// GetTenantDetail converts echo context to params.
+func (w *ServerInterfaceWrapper) GetTenantDetail(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetTenantDetail(ctx, id)
+	return err
+}
+
+// ChangeTenantPlan converts echo context to params.
+func (w *ServerInterfaceWrapper) ChangeTenantPlan(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ChangeTenantPlan(ctx, id)
+	return err
+}
+
+// SuspendTenant converts echo context to params.
+func (w *ServerInterfaceWrapper) SuspendTenant(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SuspendTenant(ctx, id)
+	return err
+}
+
+// UnsuspendTenant converts echo context to params.
+func (w *ServerInterfaceWrapper) UnsuspendTenant(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UnsuspendTenant(ctx, id)
+	return err
+}
+
+// ListUsers converts echo context to params.
+func (w *ServerInterfaceWrapper) ListUsers(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListUsersParams
+	// ------------- Optional query parameter "q" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "q", ctx.QueryParams(), &params.Q, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter q: %s", err))
+	}
+
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListUsers(ctx, params)
+	return err
+}
+
+// DeleteUser converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteUser(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteUser(ctx, id)
+	return err
+}
+
+// ActivateUser converts echo context to params.
+func (w *ServerInterfaceWrapper) ActivateUser(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ActivateUser(ctx, id)
+	return err
+}
+
+// DeactivateUser converts echo context to params.
+func (w *ServerInterfaceWrapper) DeactivateUser(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeactivateUser(ctx, id)
+	return err
+}
+
+// ResetUserPassword converts echo context to params.
+func (w *ServerInterfaceWrapper) ResetUserPassword(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ResetUserPassword(ctx, id)
+	return err
 }
 
 // AcceptInvite converts echo context to params.
@@ -2320,6 +3044,20 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 		Handler: si,
 	}
 
+	router.GET(options.BaseURL+"/v1/admin/audit", wrapper.ListAuditEntries, options.OperationMiddlewares["listAuditEntries"]...)
+	router.POST(options.BaseURL+"/v1/admin/auth/login", wrapper.LoginAdmin, options.OperationMiddlewares["loginAdmin"]...)
+	router.GET(options.BaseURL+"/v1/admin/auth/me", wrapper.GetCurrentAdmin, options.OperationMiddlewares["getCurrentAdmin"]...)
+	router.GET(options.BaseURL+"/v1/admin/roles", wrapper.ListRoles, options.OperationMiddlewares["listRoles"]...)
+	router.GET(options.BaseURL+"/v1/admin/tenants", wrapper.ListTenants, options.OperationMiddlewares["listTenants"]...)
+	router.GET(options.BaseURL+"/v1/admin/tenants/:id", wrapper.GetTenantDetail, options.OperationMiddlewares["getTenantDetail"]...)
+	router.PATCH(options.BaseURL+"/v1/admin/tenants/:id/plan", wrapper.ChangeTenantPlan, options.OperationMiddlewares["changeTenantPlan"]...)
+	router.POST(options.BaseURL+"/v1/admin/tenants/:id/suspend", wrapper.SuspendTenant, options.OperationMiddlewares["suspendTenant"]...)
+	router.POST(options.BaseURL+"/v1/admin/tenants/:id/unsuspend", wrapper.UnsuspendTenant, options.OperationMiddlewares["unsuspendTenant"]...)
+	router.GET(options.BaseURL+"/v1/admin/users", wrapper.ListUsers, options.OperationMiddlewares["listUsers"]...)
+	router.DELETE(options.BaseURL+"/v1/admin/users/:id", wrapper.DeleteUser, options.OperationMiddlewares["deleteUser"]...)
+	router.POST(options.BaseURL+"/v1/admin/users/:id/activate", wrapper.ActivateUser, options.OperationMiddlewares["activateUser"]...)
+	router.POST(options.BaseURL+"/v1/admin/users/:id/deactivate", wrapper.DeactivateUser, options.OperationMiddlewares["deactivateUser"]...)
+	router.POST(options.BaseURL+"/v1/admin/users/:id/reset-password", wrapper.ResetUserPassword, options.OperationMiddlewares["resetUserPassword"]...)
 	router.POST(options.BaseURL+"/v1/auth/accept-invite", wrapper.AcceptInvite, options.OperationMiddlewares["acceptInvite"]...)
 	router.POST(options.BaseURL+"/v1/auth/forgot-password", wrapper.ForgotPassword, options.OperationMiddlewares["forgotPassword"]...)
 	router.POST(options.BaseURL+"/v1/auth/login", wrapper.Login, options.OperationMiddlewares["login"]...)
@@ -2363,6 +3101,552 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
+
+type ListAuditEntriesRequestObject struct {
+	Params ListAuditEntriesParams
+}
+
+type ListAuditEntriesResponseObject interface {
+	VisitListAuditEntriesResponse(w http.ResponseWriter) error
+}
+
+type ListAuditEntries200JSONResponse AuditPage
+
+func (response ListAuditEntries200JSONResponse) VisitListAuditEntriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditEntriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAuditEntriesdefaultApplicationProblemPlusJSONResponse) VisitListAuditEntriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LoginAdminRequestObject struct {
+	Body *LoginAdminJSONRequestBody
+}
+
+type LoginAdminResponseObject interface {
+	VisitLoginAdminResponse(w http.ResponseWriter) error
+}
+
+type LoginAdmin201JSONResponse AdminLogin
+
+func (response LoginAdmin201JSONResponse) VisitLoginAdminResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LoginAdmindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LoginAdmindefaultApplicationProblemPlusJSONResponse) VisitLoginAdminResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCurrentAdminRequestObject struct {
+}
+
+type GetCurrentAdminResponseObject interface {
+	VisitGetCurrentAdminResponse(w http.ResponseWriter) error
+}
+
+type GetCurrentAdmin200JSONResponse Administrator
+
+func (response GetCurrentAdmin200JSONResponse) VisitGetCurrentAdminResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCurrentAdmindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetCurrentAdmindefaultApplicationProblemPlusJSONResponse) VisitGetCurrentAdminResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRolesRequestObject struct {
+}
+
+type ListRolesResponseObject interface {
+	VisitListRolesResponse(w http.ResponseWriter) error
+}
+
+type ListRoles200JSONResponse RoleCatalogue
+
+func (response ListRoles200JSONResponse) VisitListRolesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRolesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListRolesdefaultApplicationProblemPlusJSONResponse) VisitListRolesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTenantsRequestObject struct {
+	Params ListTenantsParams
+}
+
+type ListTenantsResponseObject interface {
+	VisitListTenantsResponse(w http.ResponseWriter) error
+}
+
+type ListTenants200JSONResponse TenantPage
+
+func (response ListTenants200JSONResponse) VisitListTenantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTenantsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListTenantsdefaultApplicationProblemPlusJSONResponse) VisitListTenantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTenantDetailRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetTenantDetailResponseObject interface {
+	VisitGetTenantDetailResponse(w http.ResponseWriter) error
+}
+
+type GetTenantDetail200JSONResponse TenantDetail
+
+func (response GetTenantDetail200JSONResponse) VisitGetTenantDetailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTenantDetaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTenantDetaildefaultApplicationProblemPlusJSONResponse) VisitGetTenantDetailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangeTenantPlanRequestObject struct {
+	ID   ID `json:"id"`
+	Body *ChangeTenantPlanJSONRequestBody
+}
+
+type ChangeTenantPlanResponseObject interface {
+	VisitChangeTenantPlanResponse(w http.ResponseWriter) error
+}
+
+type ChangeTenantPlan200JSONResponse TenantSummary
+
+func (response ChangeTenantPlan200JSONResponse) VisitChangeTenantPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangeTenantPlandefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ChangeTenantPlandefaultApplicationProblemPlusJSONResponse) VisitChangeTenantPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SuspendTenantRequestObject struct {
+	ID   ID `json:"id"`
+	Body *SuspendTenantJSONRequestBody
+}
+
+type SuspendTenantResponseObject interface {
+	VisitSuspendTenantResponse(w http.ResponseWriter) error
+}
+
+type SuspendTenant201JSONResponse TenantSummary
+
+func (response SuspendTenant201JSONResponse) VisitSuspendTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SuspendTenantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SuspendTenantdefaultApplicationProblemPlusJSONResponse) VisitSuspendTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnsuspendTenantRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type UnsuspendTenantResponseObject interface {
+	VisitUnsuspendTenantResponse(w http.ResponseWriter) error
+}
+
+type UnsuspendTenant201JSONResponse TenantSummary
+
+func (response UnsuspendTenant201JSONResponse) VisitUnsuspendTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnsuspendTenantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UnsuspendTenantdefaultApplicationProblemPlusJSONResponse) VisitUnsuspendTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsersRequestObject struct {
+	Params ListUsersParams
+}
+
+type ListUsersResponseObject interface {
+	VisitListUsersResponse(w http.ResponseWriter) error
+}
+
+type ListUsers200JSONResponse UserPage
+
+func (response ListUsers200JSONResponse) VisitListUsersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListUsersdefaultApplicationProblemPlusJSONResponse) VisitListUsersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteUserRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DeleteUserResponseObject interface {
+	VisitDeleteUserResponse(w http.ResponseWriter) error
+}
+
+type DeleteUser200JSONResponse TenantUser
+
+func (response DeleteUser200JSONResponse) VisitDeleteUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteUserdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteUserdefaultApplicationProblemPlusJSONResponse) VisitDeleteUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ActivateUserRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type ActivateUserResponseObject interface {
+	VisitActivateUserResponse(w http.ResponseWriter) error
+}
+
+type ActivateUser201JSONResponse TenantUser
+
+func (response ActivateUser201JSONResponse) VisitActivateUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ActivateUserdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ActivateUserdefaultApplicationProblemPlusJSONResponse) VisitActivateUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeactivateUserRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DeactivateUserResponseObject interface {
+	VisitDeactivateUserResponse(w http.ResponseWriter) error
+}
+
+type DeactivateUser201JSONResponse TenantUser
+
+func (response DeactivateUser201JSONResponse) VisitDeactivateUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeactivateUserdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeactivateUserdefaultApplicationProblemPlusJSONResponse) VisitDeactivateUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetUserPasswordRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type ResetUserPasswordResponseObject interface {
+	VisitResetUserPasswordResponse(w http.ResponseWriter) error
+}
+
+type ResetUserPassword201JSONResponse TenantUser
+
+func (response ResetUserPassword201JSONResponse) VisitResetUserPasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetUserPassworddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResetUserPassworddefaultApplicationProblemPlusJSONResponse) VisitResetUserPasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type AcceptInviteRequestObject struct {
 	Body *AcceptInviteJSONRequestBody
@@ -3990,6 +5274,48 @@ func (response ListWebhookDeliveriesdefaultApplicationProblemPlusJSONResponse) V
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListAuditEntries Read the audit log
+	// (GET /v1/admin/audit)
+	ListAuditEntries(ctx context.Context, request ListAuditEntriesRequestObject) (ListAuditEntriesResponseObject, error)
+	// LoginAdmin Log an admin in
+	// (POST /v1/admin/auth/login)
+	LoginAdmin(ctx context.Context, request LoginAdminRequestObject) (LoginAdminResponseObject, error)
+	// GetCurrentAdmin The admin who is logged in
+	// (GET /v1/admin/auth/me)
+	GetCurrentAdmin(ctx context.Context, request GetCurrentAdminRequestObject) (GetCurrentAdminResponseObject, error)
+	// ListRoles List the roles and their scopes
+	// (GET /v1/admin/roles)
+	ListRoles(ctx context.Context, request ListRolesRequestObject) (ListRolesResponseObject, error)
+	// ListTenants List tenants
+	// (GET /v1/admin/tenants)
+	ListTenants(ctx context.Context, request ListTenantsRequestObject) (ListTenantsResponseObject, error)
+	// GetTenantDetail One tenant with its users, keys, recent streams and audit
+	// (GET /v1/admin/tenants/{id})
+	GetTenantDetail(ctx context.Context, request GetTenantDetailRequestObject) (GetTenantDetailResponseObject, error)
+	// ChangeTenantPlan Put a tenant on another plan
+	// (PATCH /v1/admin/tenants/{id}/plan)
+	ChangeTenantPlan(ctx context.Context, request ChangeTenantPlanRequestObject) (ChangeTenantPlanResponseObject, error)
+	// SuspendTenant Suspend a tenant
+	// (POST /v1/admin/tenants/{id}/suspend)
+	SuspendTenant(ctx context.Context, request SuspendTenantRequestObject) (SuspendTenantResponseObject, error)
+	// UnsuspendTenant End a tenant's suspension
+	// (POST /v1/admin/tenants/{id}/unsuspend)
+	UnsuspendTenant(ctx context.Context, request UnsuspendTenantRequestObject) (UnsuspendTenantResponseObject, error)
+	// ListUsers List users of all tenants
+	// (GET /v1/admin/users)
+	ListUsers(ctx context.Context, request ListUsersRequestObject) (ListUsersResponseObject, error)
+	// DeleteUser Delete a user
+	// (DELETE /v1/admin/users/{id})
+	DeleteUser(ctx context.Context, request DeleteUserRequestObject) (DeleteUserResponseObject, error)
+	// ActivateUser Let a deactivated user in again
+	// (POST /v1/admin/users/{id}/activate)
+	ActivateUser(ctx context.Context, request ActivateUserRequestObject) (ActivateUserResponseObject, error)
+	// DeactivateUser Keep a user out
+	// (POST /v1/admin/users/{id}/deactivate)
+	DeactivateUser(ctx context.Context, request DeactivateUserRequestObject) (DeactivateUserResponseObject, error)
+	// ResetUserPassword Make a user choose a new password
+	// (POST /v1/admin/users/{id}/reset-password)
+	ResetUserPassword(ctx context.Context, request ResetUserPasswordRequestObject) (ResetUserPasswordResponseObject, error)
 	// AcceptInvite Join a team with a mailed link
 	// (POST /v1/auth/accept-invite)
 	AcceptInvite(ctx context.Context, request AcceptInviteRequestObject) (AcceptInviteResponseObject, error)
@@ -4119,6 +5445,419 @@ func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareF
 type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
+}
+
+// ListAuditEntries operation middleware
+func (sh *strictHandler) ListAuditEntries(ctx echo.Context, params ListAuditEntriesParams) error {
+	var request ListAuditEntriesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAuditEntries(ctx.Request().Context(), request.(ListAuditEntriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAuditEntries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAuditEntriesResponseObject); ok {
+		return validResponse.VisitListAuditEntriesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// LoginAdmin operation middleware
+func (sh *strictHandler) LoginAdmin(ctx echo.Context) error {
+	var request LoginAdminRequestObject
+
+	var body LoginAdminJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LoginAdmin(ctx.Request().Context(), request.(LoginAdminRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LoginAdmin")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LoginAdminResponseObject); ok {
+		return validResponse.VisitLoginAdminResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetCurrentAdmin operation middleware
+func (sh *strictHandler) GetCurrentAdmin(ctx echo.Context) error {
+	var request GetCurrentAdminRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCurrentAdmin(ctx.Request().Context(), request.(GetCurrentAdminRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCurrentAdmin")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetCurrentAdminResponseObject); ok {
+		return validResponse.VisitGetCurrentAdminResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRoles operation middleware
+func (sh *strictHandler) ListRoles(ctx echo.Context) error {
+	var request ListRolesRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRoles(ctx.Request().Context(), request.(ListRolesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRoles")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRolesResponseObject); ok {
+		return validResponse.VisitListRolesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListTenants operation middleware
+func (sh *strictHandler) ListTenants(ctx echo.Context, params ListTenantsParams) error {
+	var request ListTenantsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTenants(ctx.Request().Context(), request.(ListTenantsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTenants")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListTenantsResponseObject); ok {
+		return validResponse.VisitListTenantsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetTenantDetail operation middleware
+func (sh *strictHandler) GetTenantDetail(ctx echo.Context, id ID) error {
+	var request GetTenantDetailRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTenantDetail(ctx.Request().Context(), request.(GetTenantDetailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTenantDetail")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetTenantDetailResponseObject); ok {
+		return validResponse.VisitGetTenantDetailResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ChangeTenantPlan operation middleware
+func (sh *strictHandler) ChangeTenantPlan(ctx echo.Context, id ID) error {
+	var request ChangeTenantPlanRequestObject
+
+	request.ID = id
+
+	var body ChangeTenantPlanJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ChangeTenantPlan(ctx.Request().Context(), request.(ChangeTenantPlanRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChangeTenantPlan")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ChangeTenantPlanResponseObject); ok {
+		return validResponse.VisitChangeTenantPlanResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SuspendTenant operation middleware
+func (sh *strictHandler) SuspendTenant(ctx echo.Context, id ID) error {
+	var request SuspendTenantRequestObject
+
+	request.ID = id
+
+	var body SuspendTenantJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SuspendTenant(ctx.Request().Context(), request.(SuspendTenantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SuspendTenant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SuspendTenantResponseObject); ok {
+		return validResponse.VisitSuspendTenantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UnsuspendTenant operation middleware
+func (sh *strictHandler) UnsuspendTenant(ctx echo.Context, id ID) error {
+	var request UnsuspendTenantRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UnsuspendTenant(ctx.Request().Context(), request.(UnsuspendTenantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UnsuspendTenant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UnsuspendTenantResponseObject); ok {
+		return validResponse.VisitUnsuspendTenantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListUsers operation middleware
+func (sh *strictHandler) ListUsers(ctx echo.Context, params ListUsersParams) error {
+	var request ListUsersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListUsers(ctx.Request().Context(), request.(ListUsersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListUsers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListUsersResponseObject); ok {
+		return validResponse.VisitListUsersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteUser operation middleware
+func (sh *strictHandler) DeleteUser(ctx echo.Context, id ID) error {
+	var request DeleteUserRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteUser(ctx.Request().Context(), request.(DeleteUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteUser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteUserResponseObject); ok {
+		return validResponse.VisitDeleteUserResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ActivateUser operation middleware
+func (sh *strictHandler) ActivateUser(ctx echo.Context, id ID) error {
+	var request ActivateUserRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ActivateUser(ctx.Request().Context(), request.(ActivateUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ActivateUser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ActivateUserResponseObject); ok {
+		return validResponse.VisitActivateUserResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeactivateUser operation middleware
+func (sh *strictHandler) DeactivateUser(ctx echo.Context, id ID) error {
+	var request DeactivateUserRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeactivateUser(ctx.Request().Context(), request.(DeactivateUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeactivateUser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeactivateUserResponseObject); ok {
+		return validResponse.VisitDeactivateUserResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ResetUserPassword operation middleware
+func (sh *strictHandler) ResetUserPassword(ctx echo.Context, id ID) error {
+	var request ResetUserPasswordRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResetUserPassword(ctx.Request().Context(), request.(ResetUserPasswordRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResetUserPassword")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ResetUserPasswordResponseObject); ok {
+		return validResponse.VisitResetUserPasswordResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
 }
 
 // AcceptInvite operation middleware
@@ -5538,229 +7277,287 @@ func (sh *strictHandler) ListWebhookDeliveries(ctx echo.Context, id ID, params L
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L3rchs3tij8Kih++ytnZrco6mLHlmqqNiPLiSayrBHleC7KEcFukETYBDoAKJqTctV+mv3/vMJ5lP0k",
-	"p7AWgO4m0SQlS06yz/yxxb4BWFh3rMsvrVROCymYMLp19EtrzGjGFPx5zsXE/p8xnSpeGC5F66jVv5l1",
-	"Ogfpf//nf8Ef7Jgolv/ppiXYR3PT6pP5mOeMmDFTjHBNqJD2b1LQEWu3kpZOx2xK7WfNomCto5Y2iotR",
-	"69OnT0mroIpOmXHjn8yUlmp1Bu8K+vOMHZOhklM7EOnbmfYJTp3IIVy0A5IBG0oF43L75s8zphatpCXo",
-	"1A6d4gDVSU3px3MmRmbcOtrbf5msTDJpnWWrM7oeM6KYljOVsmea8CyMWFAzLgfkWStpKfbzjCuWtY6M",
-	"mrF1EEla53zKzep438k5mVKxIEwYxZkm1JCp1KZpoTl8pjpUxoZ0lpvW0fNOYhfNp7Np62i/Y39xgb/2",
-	"wvK5MGzEFG6SYrqQQjPYo0slBzmb2j9TKQwTMFtaFDlPqZ3tboFP/PtP2k79l8oc/k2xYeuo9f/tlhi4",
-	"i3f1rv8ujBgD9s8zpg1J5SzPiJCGDBhJqVKcZUTOzDHppzJjfaLpQpP5eNEGcLqv28G72ZSLK5mzVeh+",
-	"GFNDtJyygcwWZD6WRM2ERqTKqRlKNSVTuiCZPCK995enV7fd12/PLgi7Y2phxlyMju31y3dX10QxmunK",
-	"HUJFRuZSTTSRghieTpjRxzfim7Pz87OLb+PPp2MqRkzb0YVOiJ4NwnQ1PDDgec7FqH0jWkmLCbt5/2hV",
-	"ptZKWm5CraTlhmr9uILdCUKll8oiApZ3ghHFR2MDM68A45hQ+xqRBVMUJ2Xxjpix1PZfauzjCyIYy9pV",
-	"iGkypneM0DxPAsDGVN+IPnzwyAKjDwt0F/SsKKQy/YR4eDU96SDSr4OkfLiVuB9zxQ0Lv9wA4bf7TBxW",
-	"guYLw1O9Cqo3fDRTTBN5xxQxfAocqFAWQIYj4VjmFUM9yzYtcIdcaUMKyYXF7REX2n7Dgpua1lEro4bt",
-	"2C+3IjOz5KruaL6JyMIKzvwLlgfbIXV8+wumiP94QmSeWRqEmQLnMWyqtx7z0o5jB5zSj2f45teHz8Nq",
-	"qFJ0YW8buQ5MOQ1QYiLbGkafqmz4H7gZMFQFeAEU5ebLwU8sNbXNP6vAepVJ59KSsJugHBJKNAOGzXVC",
-	"uCDvr0/aFfwcy5kVRxldrMc4hF1UDA096g2JFCzs1ioCTrmYGabP+V2E1t/iTZhynhNtFKNTYFmUK2Lk",
-	"iFmhDlP/SKeF5aKvnrefV4RHJ8xfzKYDKzsSP+QHatIxyzaOesfZnCkdH+753n5n44BSeV1mCZfhOrKm",
-	"uUWlgqLMDp/f+zr66SAILf7cMTFjm/D9Ch875xrwRjOtLYdcnVPP3UGOT/O8Or9UMWpYfYqHm2aoDVVG",
-	"dwFRtmMcDuJxzLIKRtgTagC9PG8Lkzo47Kyf1hLlhTmWg6/gSVLD1QoMwwaXuxGl1YJ/zxari+pasGZM",
-	"GE5zJE7DBBXmmSZyLiyl3jGlVynHbcZ9AMs+FlyxdXshZnlOBxaEqBWuMnUgmADo1oQtbjt7072XP4/2",
-	"puPh/kD/c284eTF9eXf408foJCYxINidnY9lzsiELRIiRb6wjMnyVir03Movi4W4Zk24aZMzQ1IqnoHO",
-	"pccWVHREuajhQUtPbnN+x24PzbV4+d3e4qRTvJj9Xe1///Nf56/0D4OD6Sn9c/b1eWyilqkfrk71zGjk",
-	"94dWI1I0NW57ylHXffG99ntW/+zpR5oaYiShBPGsUYhs3CNUt6u79A1NJ0xksTkVig35x7jcAAXQ7gha",
-	"M1yTCbd6XlAEVgEdG0KxOzlZi6kbl6StMghov5V4R93x07IYX6J6sIMAWAEMftfDiFWiqW1gdVlJhRib",
-	"Sf9MFDMTo38LYCMtHk9pFlHSamS7hIxII8OZmSl2TOhAM2HIUCpC8bOWajLJtCUU/E6bdMtbXMOYZM7N",
-	"OBjJ9q4bE2/Ao6g/k9wSoNleC/TIuKSaSkUKJoucHZNZYVe/t99ppKcSfWuGccea6sYwZb94c9NrrUWc",
-	"iHVl12MXi2ZU4u1XMgfQGI38Rir7QB24ee6AQl6f/nB6/u7y9Mo+tLX+GRC0VDufdzagK0CyGb1Atq+s",
-	"83u20AkRbP4AHRkF1qdVZfhkzNJJz1Azi0IW1CTCDVqYVc1STizeUN5ozZzIjF1Iw9Mmg9hIi5osNd7B",
-	"Yg3sYzuYYVZZsSgMButAznCD2c6U8ojmyezlCDla6WLpwkKEKpYdWUGUSyuDUqrrekaLZvQ/aDplbX8p",
-	"siZLJ+d8yHosXaOe9zUT2Ql4C8YyzzShFtOmoJ9rlkpnVpSKbqdBH7Tf6Q4NUxvGwydxRMWGM800ofY9",
-	"2DmqQftjWeMEDjarVQjiOgRWphjD6JOgETWRLiUzzRTJ5UjbCVo2tWaL125YhafsPz+MiUiq9VyqJc0n",
-	"lUpZPBxLpRkZACNaLLOol5tsPg+iMEYMHK/v1AnN8wFNJ3HVqXfVc4riM00UK6Qynj8pllr1NCNDnjOP",
-	"1zkzETlDU/xkdZVS3GZ3qr6sFzEg0aKov5mjmlyD7vPIi2nOmTC3y4rlq4POy/HzlwcRiE65CL9jH5xn",
-	"W0DJ8ibLKIYyz5aMutbuTKvdXKY039VoCpQzOOy8ehEjch7z4aEpnLOEKJZTw++YZWD9dJ71yUzkTGsr",
-	"VWTu1L1yBu1dOfhJ74oRFx93x2aa71pw7n5sT4vD2Hw2gIQv7c3eq/12p73f3utssbPgDq+/v7SvncOX",
-	"MdELoHYbu4EqrJlojftVFLr9uP/n7OXedDj5S3HeoX83rz6kV4eDv3y9DW7djSUKxfKbt7fO6fyDvXd7",
-	"u/kzSxRb4muYtNv+GOmeWvpu0Pw+jOXUCRsQV1vLqBMnmoDtWTmn2IiqzOLWViIqaG6e+2xggVGeFV3t",
-	"HRPmNTXgWKdZxu2EaX5ZWRQq+A3KmDWfS3gcgw425MyKw4wVTGTe6QsPtltNUzgVdyyPuo8tRYJDXQ6d",
-	"eZMxi2ZqsQr9zC1knZJUrtja13fu5GHjGxdWl/uUtGSazpSKW4QfxkxY9BjTomAC3S7b6dzoQDhb4qiG",
-	"iWZTPdvoncTFVT5em32C0GpEiouoGQAbX12fVxTTMTXtKdOajljbGVfWzKpeZhmPXM2YFW7ushAsb0/Z",
-	"dMBU+yfJRex6zoYmfERm7vCg7YRh8PNUZuGvgNeodoWJrPZ7VmRL7xRUGZ7yggqz4e6Ep5PGm4WSU1l/",
-	"d0xFpijXrA3/xm+BHltfRCFNzkdjU7k2nRmW7dA8r1xDPYKLUWTZ1XuyKGr3BorRiZwZHQFg5V4u61PW",
-	"s+mUqkVbMZpZrcoqo20u7vyW25/oGSp/ZyzN/R7b32E3gEtX540X/P1y+n60Qslsltod0sy94y9RlY75",
-	"HVziwmK2VAsL1trvjBUeCzOuUzkTprL8cClTHlrFTKVjy7q9dla7aNVzN1c6A7xsD3j1l1Wp1R27FdLc",
-	"Tpmp3JkDDiu2AoNwqYSCu2DtM5ZFzbM3lhdXDlsj1Mw1mStrYIDnAJ3/xcwgG48cQNnLq5+6pPbloTuD",
-	"YnmWED1Lx4Rq0gdGpNudvvcQWn6eEKncgbs7vH+G5391Yei8PSsLc9yjzjCdA5ngYyQHCWkXuLf5KAeW",
-	"VX43xhe/YzS3EjcmogolU6sdWlFoxdMq4HQwv9cJm6qlHnF628uxqZ2B9WUWUZ0FjAgKJ5IJGSzQWzJl",
-	"cCgM58p24+djno7xoDbiu6boEIts/MUsz8ncSj4w7qn9RWtOKjD8nmli5ISBt3ej81C58/V1gHqvmYJz",
-	"+EdzNnpJuen1a3zqU9KyCwPo5Pm7YevoH5tn3Pr0Y3JvAArSvTwjE7ZYAzyPCkso41bkppqU++iAHGAX",
-	"RSoxYtp0m2zYqp/fWmqGTph2rswFix2AyCyiUnTgFfdCoOXNvgr4WvO0m+3voLzaSU9ZxqkzMolmIrN4",
-	"Cmrsd9fXl2Qs5US3iV0uMltwP3JN+vizD2ysP2ELYG59YGb9NnmDOrCFzY2giolnhuRcG5YRqhjhIyEV",
-	"yzDKoMmmX4W4nc0RkeK2mA1yrseJ/Xsmqr+KnMJxzK0V7HZu6A+oM9XyC1/MT7CE83TKtPMGCsFgycdE",
-	"sYJRgyeZisEZHfNnmhZqVuyPhFWVLBfjpr6oh/sf0NheBTcTFscs65KKWMDC3zTLFNNLDu+H2eerQ0IA",
-	"VghFwz1iWRg/I++vzhNkCxZHIZqJS0GmVE3qM7q/xd+0RaUXpr3ZW/b79gs0s5MrNpzpWLiGhQ4ow8v4",
-	"DDzdWqw+pozDmU5nW75o0QF4EIr9+hl+52B9wF2DggRHgnVGJqQhEyHnYqOKBNNcryGdgb7fTVNWGCoa",
-	"zwSoIM4yQKcwzZDtWgDCDbToVgAVP5oC9YspLYXTIMPJj5FkwliBIsoRVf37JWi+VTRl5Jw/7NSq6nGu",
-	"z26vg4dlLxsPy7b1S1e5WCfmRLD6VRw8fbjX9zDIuVjiFn/+evr3nzvpq7u/7g8uDifXL/X5/HL4t73x",
-	"1YvR6wP6nn3znP9F/vDxe/P2vvx1WSOBWW7wn5/LERexk9ehYnqMmiSqrs4jpw21onso1YbT2Pv4Y7ZX",
-	"BNeA/s8frkHBsXDvzsxYKv5PQD8Xd5yQO5rzjOztk7GcIW6szMcrmpvVywZoV8/EnSro1hgD/wWbXzYi",
-	"NJCbu2t1nplmsBV2gRDbI0kqY6GL4HoS5vIxD2eSllg3183E9/OMpxNyx2XODBlTNcBQuvvR3jKjXFpo",
-	"fZIxgL+7Y+qOs3kM5XGfCJwNjXLLVVdBO2KCqTK4aOWAVA5BGm3vkLQCu3fvmDOrpHnjtwyJ2xRvBmNh",
-	"pGBkKBdCGL5/fvbDqdWHrk5P3l1cnJ5cn118Wxtvf9N4GPx1LTO62DLEjxj78D0D/Yqcio3h6jkV17wW",
-	"GBjm9cWiA3F1CbgFQF8ZsJROmRMW0/oh9hbBg1t4OZBzejeHV78i8++WUaR18G/cZcPotMf/GdEXLKPU",
-	"XhQidSVBH5GCacJFms+ypbjJ55tGdIGIFzJCxj+4+EcXompRPkTHRuNUNwZEJq05G1iD8FRkZex1+f6W",
-	"b+s3LrhjNb7Nf7ekvYxrOsjRHplDlH6IUxFoqFi+PS0MQZfkskV/jwBPoJ6ATiWG1NlFDei1CM8aA6vT",
-	"/BKpRQC5Cp0KPiU1bhvj5p7Vn0D+RYynB/mJxEg10SxymogJHPeLGI0fQMLJpZEklyOyHHK5OSSmIQSi",
-	"nN46KJxzMblfhJBVT3/bEUJ2hpsjhPxa7NAjKddE5rzobB+bUx17HdyvmGbR6EXB5gEBE38+a+kLvOUQ",
-	"0DwF8g12Qh3K/7J1HtXWCTpAs6PSqYBjqslAykn95PXN1elpK2n1rrtX16dXraR1efWulbROL65Pry6v",
-	"znqn0YOhy5wuBjSdXC9ih+7n57ffnfeOnNNLW/NqQfbs5h54BCYDNuYiaxN4EHd+v1NDbzdB/Fgradl/",
-	"183lvcqbcnao91qkVJABI3OM8b9X6K0dJufaeGficKatxBoapuZUZfqIUD1x/mtLI++vziuJoFsajg6c",
-	"G5S+EvTWuIstuyssYGED7JyP4S9dZsl6ePCQXWM1PB+KDvzH2pZwEfz0mhx2DgnEC8+5Zs6nzUeCmhmm",
-	"3BZUmTIL1owTomU1pdBn5IVJgbNFI2O9Y2pJ3rfGxhRHuxiWNZbaHL3svOxgWFR6cLX46z+7H9vt9i4X",
-	"GfvYnh7MXm4UPBZS7pmqSdtAVR6nGoJ5amza7jXXLqjb8upGzDoTgem7VFjk3hs+7vBWQuDEsiAIibQv",
-	"XxzWUmkbQjZXV7v2hHfOhMEz3oRQTa7enJBXh8+/JvjoANIzEn9Yl8qMAREUSo6U1U8RsTQThonU3YNI",
-	"8G09mT1jtcaEaEEn7NZK3GOSsZRnjAwWmKYgxfK5rzS3QzmLp0AwpaRqyDVkwqgFZBzC9iyqp9nBMViS",
-	"wbax1bWD9MjRYcXduixvA+SAgFxmcfXgnYrMWl+Ym0gNGbO80GiPWYzM5FLmBlK+kIY0QsglOp+tcexz",
-	"HdKh3bF8CLXM5ag+pGI/3zNpSDcEm6/3ah9GLTlu8s3+cQgqlmpJs2pdSEPeNEHJRIVfHxTNo0FOxaR/",
-	"hALYTqGydciAYVg4R1/SIMv3N7I0x8xwjRV7Z8nZXt3RGLu7YjTjgukGiIedvWMq4ymkYnOjWT4E6paC",
-	"MJqOUQJgmomBtOvYIe6YpZPtz9rDxCCwIUY5jxYXkfi5rQUQziOeplwRgOWB11KI4QzDzd7qDRIF5kKM",
-	"lBPg9lOe5zym+0cPb5gYcRG1l3g6JnjXB88YLDMgRYKxNTOemx0uwBdrdRlB5Mxoy2ztmni6xGjD85dS",
-	"m5Fivb+cb4i3WRNDlGAgA1pbLm2kvX2S0bVbUX2GGTV0QPUGNvNQ5HEBRgGHHOiT6k7HEWrEtcFHGoiO",
-	"j8TOrICskK1t1feC/zxjWAGA5jmcj+k6Uh4HO/ZLhRMn25681UfuZpS8m9ChVL/bIzUwvC4aFw8bIRbx",
-	"1adTRs5XYiW2WXw0iOcCEdXh61ZpKFdlrnmEaMGzjY4xn/aPJxfpgoAD2MimQ5w04jk/670jh/t7XyeN",
-	"npWZjkthaWh+wqLVIyDpiPj4S1e1BGwygjGWy27hV5BmFRCcC/PisLU5lsivqjabNSCN5+7V9c8ATKuZ",
-	"AOPG6kZzatexALFA82JMB8zwlOa4F1trpH5zIyJ1YyUWO7LzKhxvWX/lh7PTD6dXrvQKBuL3sX7KcZlS",
-	"qQnNvdF4I/pYJaVPBuC3s19d9robTYxVZu2+2h+ucMoxcYVe7PV3Hy7CwDTPl0qzpIAZvjgLfjhUZ7Hf",
-	"Lm/Rabjh3Mn+nv/pb4cA4/BE5Yp/KB3TMC78HT7u/M7h6/53eJMamstReNn9DLfldMpUysJ9/7ucHk64",
-	"nJz77R8oZnrsb8Lf/saELcK04G9/wzu8/c3w2z/gdsbf9z/xdsyr0wtxQCve75ymcE48UJJmKdXWzEnC",
-	"IXLlqtMtfP0QIB+pgIJCFRdnOn5+rQWRNST6Ww15WA4Y5ndMBMZu8py5OT68BsA4BBevDV0FoLpA5Eh1",
-	"B23UPQ01DuFNUddbPQbOxUi68Dfwz/sANXCcuAJv4XtY5m0XryJ+fs8WeLW/ZF6aad1TtPfq4PmuizNc",
-	"VUWdk2EznN7aJ6P1Fc7pTKTjeHkFaXl9U7k2d7t0hjlrfMCs5q+dzKxEvsFAO/ud/RdbRT4zF0D2gYtM",
-	"ztefL9AKqcwppF6hwu82zR/1CkPonC6qXqdj0oHCR3YXoSbLklnQkKrseOCpgGPA5lTyMC/0taJbzSe2",
-	"VgyCgZQ5oyJUnYkTYM9UDDMXXGHZQJ0aH0562xkRiFLLZ9bRCjFlepzbiJJQIO+Z9KD8CdZPCaHfpUfX",
-	"H8xjhJO77eL1lDT23nHFce2qr2wuc7IpDHM17ggTnu5fC+jECuW4C74Mr6DGZxwQIef3DP+u1gKZorNk",
-	"6bDYbk2Vv1VpO0ppEQyvrydw6Sq6lpKjWlWkCruYHllj5A1RkkrxO6bLepUOmxJC75iiI5a5QnFeMA0h",
-	"qsD5GMgFlLNCAuxg/IfMWKqrQiscreJQkbyPWcbliX2vzj+73ZNtKAte/35QRDT773kuBxZnCwi8t5Ne",
-	"UuVfxnjQMPatS54aqF7W8K2DWJGvMYMkusjHPrK8Tjhf7zfwQ6pjxv+H8SJ4CJkL+/323bvXSfBRHgOn",
-	"vjr98+nJ9enr4OnFA3XvjnXb3d6WhbH7KA89eAHoNWOxHf5uHwynjSPD+w/b4v3n8ZIYc57FiCKyMXv7",
-	"L7eqFea0Ztiu6pSrGIq45UcP+FGDUFIliE1k3fN7smSFvXlzfnZxerRMfECi/poey1metQFtjlySiidS",
-	"0rvunp+fvj6qiRg4hQOGhvE51GoELEus8XUjhFz+iEe+o5J/+OAdI73AAk3bn5QOIeoHncOaCVM3xNyy",
-	"WknLzhkPpO0sW0nLD7XGTGgsteSE4rpqSw/XBzeVONrvNJc4ChpkLctiK8dWs4b5NzlTUEQODPEA8FK5",
-	"xEgxP78Xy6J+KfNkQ95Lk7LpzjVXDjV7KFoSgv63l51O7fDSXthc/TCmQroBhzTXK6UGvmeFCQHUToVU",
-	"x3h+dceUNazd5RApFFMwty3NhIgSd++4qLMHVmdy9nDMXVMiZxUcrfN3H27Pu9enFyd/ay2DpXLviJyf",
-	"73x33sMT3IIqA/48i7x2stGwDZdrOGWKAj+5eN29en1Ewlc0G03t7CEcaCAtCzn0n0hWoj3cRxOSjhm1",
-	"zN5IX6WhziTqK/LjruELTTWrzl6fWw4K4arO8obI4KPwqxofvMIpR1KUQeuBDMgc6ADOU9rk9OK14443",
-	"orSzOFbnPfYcEhj4iFrLCkpSutgRKVh95XbCraRl5wgcsZwcxOq8buCO18Ab77hhzTF9GLr6K54wjBRN",
-	"2Rc7Y6jVdQtnYG7+GBnoXcT2yn88ZprP/RKTGwL44CMx3mM3+y3UuIhJQsiU8kYwzXPMqQZ/5+P4v1Zr",
-	"b0U3dmOFUTvRezuhLAqfNsduvReGV7KkyyQuH1hDIefM2sVg3kiRMlcW7eF+AasUQSbS5xTCXPU91VDw",
-	"83Pft3Je2DdK18W9zfqY7e3R2dngPp3c2+DLW1oH531M5ZIs4mIZ7z1ULFeILiKa7V0L6Qb9FHoKyNx7",
-	"uEb8jkXSFj+La6zhFj5HbaU88UwbOa20tHAF96MB5mrE9EZ/3lIQaqh5QjSzjIhIMZAU9DqXaCKgGgBx",
-	"3497/B7Ao/hnVkiKkWP1nHZVV79nEs/D0l8ehR6XAxlcBsXSFt+P8Ow0L6lJx82h+85ngcH5tFEgiV/h",
-	"DL1hQU065fXVWfcc8Ld7cg26pFWPuCZzludtctntXd++fm8vQ/qy5Cnz6mA2Y23Se9+7BE0OvnHSvTg5",
-	"RTM9t0xPJ2QCpV0hKBys/RtRVSLLmORj4k/fwK1fVyRhlq2khXNsJS0/L2jW4WbQSlph/Khe+V7HlQzU",
-	"tKB5CXYbwXDop1Uztsm4eAQl44nEeS3K5VcR549TPe6R2FCl2twGDeGh+kAA19pCs77TDkQP1HrsLHfd",
-	"gfAEORfgLEfplTI43UaTqNI2pxLqcCO0dwf4831P4Z56E+JO9hPij/ATUsz02FU4wQ8cu9AK7OGz5FSz",
-	"k7fE7rrxhNFbSQvfaqTuRsv54oczcPtZQS6kCZozWTDTDqzPgs8li5HXp3C1C6/ZG0KaaoKH+2SVKVVe",
-	"ic7wB6b40LV6ahILGSvT46Yhn3CbgPMXJOMjbpY8dp3Dl/t7B62q5Phf/+jsvPrxlxef/u3hrOpRanMm",
-	"zeWMPiA2ddE5G4/q8Z5bSN5qro9J78Gn1wW6vl0KZo0EsCqFLdi2OPHGtmAlvja80uTep1jav/aV2vT9",
-	"bNYA97UDWUNIFxQ5xZBpMqdQ+19CqBcmjFYK8riN0G0CfsuDDsnoQgdzlGu/O+ikHzagtf/MmhZu/hFM",
-	"5fae8fVhxQ8Q12G6nyM0tw6aXjqGaIid3oQgcCILO7MsE+fje4rEgMfxE77afMvN3AiQ+9edhTdiRwY9",
-	"CO/QpO+kzg7P+scouPwZglVjPUSWeCK7M80QSZsVsYY5/HWnhzHmO56iliJ9MpbfV2uTo7iAANg/7wRC",
-	"eGBjsSX2GvEBCPbRuNuNVX8tvO1zARkspc9YiBBjgggorfkZ7qiCLnJJs63QJtRTrnDYb2S2aKp4riBu",
-	"5Hv+TS3SDTMHtyvZuMLGl8i8kqlTGwLhVQVUGSUr5OYp3Lv2xBLLb0gLQBdXyUaSUE7ZU2JFkw3sehlZ",
-	"IoKpthtROVXudF0rrrJipIstJFrcZebucvZQr9my3IyQTRzOK1MpmMi4GB3BZjviAU00LPeI+LrBPkdx",
-	"/+NH+JMLsve8jHhRzKgFfAtZcRIa5JRUeSPAVscHjtBjR2bFMenD230yhSqWSy/WtXI35eqWwMbi6K5h",
-	"SkNB3g/1WhPRxF8XYlkPln7moqawmC6W4wiqRDRS/wHC3tX3uFoT2CIkmcpycOgiW1FAthN9DWlqbm1l",
-	"vRG/wGNid2HhpdnWaFoTocsIyu+hHMSTj1iqmGlO/oFADnhmc4M0PKBEpGhXBWnPp2j3rUyZsIUnAzgB",
-	"xxBCnFJd0s7HmqW3b4ff/+WVevnt93/7WV3Pf3p/+frl2fnl38/k/jk9p735tfi7Orz728cOPf3Tw/Or",
-	"lpD6MxybIRu+nkauj3Z3sRRr1fja1WM5H+Yy5nmJsXNMH3cIWGHfS2h/H1/E0sqbwlhE2NsQCzvi2vic",
-	"+aVz2y0oJJyvlynN6jFopOxutdfprJJMU6kCu0d2BrBXoUIqORPEVWHn0v7J76jBc/dcymJA04l/ltWL",
-	"MoSDPm/L+r5nlSpVoHJZFVcxLfM7thp7vSXmBLycKR6rmlqJonm5TYWCLfAkLpVDAaLPE8pBtjQL5SVK",
-	"XZkJTQ2/Y0dRJh+qQB2hSksVSwDp+nU66rdraToGvfj+mYhwRI46U9wsenZFzhTOplxc+3IvA0YVU2/8",
-	"jv35w3UraSi6KIcbmnEfY9JzSH9y5SyAQ0NjaiyNvZoQDfCGwyyYTcl8LMKVORW9deLBJ2SfXXx72ru+",
-	"7Z2eXJ1et8kHF5YrXOcngX15MydA8Nxf+6I9gYqgXe+QpgxL8DFDuADTuUJ+QlpQNLV6d7KsxJjQS84t",
-	"xouhSL68HtP95y/+1A8RNWP2kXz3tnuy0/uuu//8hVdkFJ270v8VMVYHgJ8d1sYsp/dxB6exEyqWxKZa",
-	"0HRCR0w92WQvuyffd789vdo8XT+VTRMOHULug+JdUnkRUnPAAY1HS5CZowtG3emNwVzP8DyhuUuZ2ojH",
-	"rqmBXAdQzNleTK0MCs/bOYXSMiFIvQRp8JdZLUAbOi0aQdkzihcVNSgGRh8W+GT7fnV68u7q9Tb77qey",
-	"ft9Rpb+OF7EKJT9d3wRgZmqpDcDGvTOKCg0Bb08Gleur7kXv5N1WcCmnsx4yds33I4UVYB17ONV0ioRo",
-	"jkVY2MIF1Fo1Skh35rkFUD8BNxxGGsufV+o5JkRJicdCeIgEWTz+QBcoEmYckq57XhfxRSduxI344x+7",
-	"MzNmwrhDkvYf/0j6tfrBR+QbmCXBDDugfZdd5w0EFITAAPpwCN2HbgVe+exbi3mmhCZf+erDf0iIVDdi",
-	"qe8E+arv2wX/93/+V/8PsIrqARrL5Zz0d+/2dqes3yanTXLVSVQvTI8JxfAZO6Ydx0cbmjGbkhEzmhx2",
-	"Dkh/KNWAZxkTfQcb1FuYtlD59vQ6IZfv7T/d65PvANyvT89Pr0+9obXf6STk8l3vOpTC2u/suS+dQikh",
-	"+51T0DPBBQMNHmhR5A74uwUW/vn3n6xe470QGsoaueruCXRupBlectUy+liSox9qt/RvhM9phURpZxD2",
-	"/7pzhY/snGV2V9BFFCpE2yUN5VJFIxmSzbkgfSyJ1MfCR9C5h3QF4RmRwxvhvRmOVOzo3qOS84kr22zn",
-	"hQG17CN0qjiCimH9UInJA98qr/qPfwTiKnLKBQH1cllrJf2cT7lB1tJPZ0pL1ScFHdmxlJyNAEOnx2VN",
-	"MyxDNpVWoYSw2/45F5MVeFTwCVyu8Mmv+orlf7oB/9tNq/8HN9cfaD5DNDnLkB3Igv488yaz9ntp6Zxg",
-	"S2lXpkkqQwYLtM8t/ZFrL6rwO1dvTsjBwcErC/331yfwoRtRO6og7wVU1vcd8bgIFZcGMvNKte8FQrrY",
-	"525KF5jrvkfe8m/Q8+RKILVKVtG9PGslLRcA3zpq7bU77Q5UNy6YoAVvHbUO2p22O+4cgypt6ZPOzHgX",
-	"j3x3eAgsLmQ03p0ZpzH7cqVyuFq7H6y5kVOT4RIXWF0Oal+6wg1SpOyIzBAgCUGObGGWKToXwAAUg8Rw",
-	"aO4BUdQQWObPzSg57HRInwsol35rv22JzvW/1eRrPGlzj9nbt1ixLet7tboSxcb1jdAzXUDqXoJcBm/d",
-	"hsv9MiUdVqKNHQCKw8GmBAZ3lkGokoWpi9UO5Zq8zz2Vwrgjnypf+cm52dCC22TfrXRX+FQ3P42asYor",
-	"HvZ8v7P3aONjVX4YtI4of4ZOfR4VRiyDGrPwmMtliH84zHQ3VFarGIGto3/8mLRcXzk3CsQi0akn20qd",
-	"UksldKStsWnFpLUvP+4oatgOsCGrZNjLdoBAB0OpRtLsVCvNxCnhLeW5xS3AA5SnimkWSrz3XfMji+WJ",
-	"z8K2AvW49lIZyeAj1BnwiUo3Ja6R9Wk6ZR69w2HeXKoJlFgKQZkh3t0nCBEqFtguU0GYBun6xH10N1Lx",
-	"DLK3MpiIF4g34rmlAHvpdiboHeXgxO3HEP0NAK1S3P4pUL3ShfULI3mkbHEE488qzoUxdeX0cDMSv+VY",
-	"uMLFDDw+OXRDsVJEMEk0My79pCh3595EkfveG3FS6LqihUEmYIlRz9o9Ro6YKfHW4fYSNlvbz+oYeyVX",
-	"T8s24v028YXabwQlgSt7Dm4HiLPtGNIi63oaXK32Pv+tcOTzp2PD53IUIkK9vH8InmEc5Qg9ZPXd+paZ",
-	"Eyzz8B57lSwBsPNoAHRNUz7FnIh2bY8Cvl+qVu1SyaIfP9WA68cNpW+CPF0BcQ2Y3qRrptuTykGT2zwJ",
-	"4lRxmof6SxgJYGdglR8MnkyadLxuoHY/WysFhdfWXpE+BLfdwlVwB9e3+cpP+mnoslah77dCmD0+sqrS",
-	"rHhqbckOBMOQ0APy3iRqdRyR7fggy7W6kTMx7bOJbyaKCr0OrYFQ6TkmgvGgwQylmj7TZO+5K12tiZCo",
-	"0aOcsR/UmFxJqGDz9o3oGjKVGqvWgMF7UGaiWqgiUh4RLaVAlYqSw/1XpG+XewvLZVnFSeLfzdkQSqP1",
-	"r5hRix2oPWelSdeJL7th9mWsaROUslIdQwOWwppCeqIjkSfTx65gk06wBMr/LF3MLmqtDuZAzTUZszxz",
-	"IK9pYgDVJ9bE3iILLCt+QuwyZAU/lOq2MUrQYYW90JybFlgz1HVyRZ0SXxYepgjtNHwKKeTttMk5BHmX",
-	"xFBVHys1hsBIuRGNJr3Fbzi63c5at7ZRg60e2vPQionuRdaULpyaW7ZQkRLiHbnCRBtnpzu3bxPFPLUB",
-	"U+/C8SvZMK4BTYN+UzZxc+1nHl0Erdgjj2S3by+VkBTlkPiUAKCHscTmvKzk1KX8OSb9O6b4cNEV2VXw",
-	"lKN9b1xigmXjdl1VRo82u2f3DbIvCZoWfmbF8if3MvxvRFC6UL4cET5EEkTXM8wF6pZriUvHsEq/iC1k",
-	"EXneObgR28mi3tNKol9To1svi649LjlR9KVEj9fyHF0B4nKWBQGoDSuw+/19aQxpYIeKbOdpjYtQ3gzg",
-	"h841r9H0PTBXDJAbARZIRUlMMPMLWrj5xieeGv25ktMXrP5G83xZSsFBDsbOD/nQjCsfvxF3kld4BlIu",
-	"1q5DaR8IdlWhLeWhfbQi6qpeJJZrBikPyEvcxKeMCjgfSSIGVYQAf1jmXE9EibX8rf9nbau1VLd/T6or",
-	"C8COon27HDem2hX/dEczGHKBjDx09AD9j+b5cSgo5nsAWFzUroPUitPlO1/d8Mn8Lb5y7ermdbFx6KN7",
-	"q/gdExZAhZIDVtkSN5Mf6+DfVYwimUQ3ARoJ6OVmGWXhHDzWBvRzzUIq/Rp46NQQBX7ZwuMJ4V8OEtmC",
-	"0/JEH5K/YTeedw6+zOhdQ3LmCjojcIdWh3t8lAiz2IgTGHO2C5XzdrO7NQLwQnrxN+Q5W6pXBvQ3rNe2",
-	"rqZowdnk3JcTwNisOnpgD/rXd0/Fzl/fqROa5wOaTr40N8eldf3ASzgRqvpAuAQedyhWMMOxg/unpHX4",
-	"iAha7/UfmdCVsyofxy1cjxP9x4+fkl9Wwy3/seQi7l31KgVYaCirDHhUQWZcC4SM2n3VDWhd5NhuuEGx",
-	"c20XCJbBbZM+Rjn1Ualx1RknbJFAiFqoYRwsvcL1YfM923Xoz8gF6RdU0Wm/Cd8vc9et9SmO0u0A/8L5",
-	"3wnOd10nykqJUyNJ76r3AHzHkitrUB5lfKUi94QtQKQXM1O77ksNdp3v21f5DoWXgL2XZb19gIu1Ww47",
-	"By7VDOg5x5YbzC+Qx5QERxVuAf8ijH8RhiWMgHSfTxvayGKNv1lkrv1d31JjH/3AMVMCh+vZr/0LSyNY",
-	"+mtzUTjoehCGzMRG/gloUtN1QTdw5VG50SsFV9vkDGMgy7yvkg26EtQuNBBjc4U0BE4dmlDvfZjmv/Dv",
-	"N4V/gVndCwVroSKrjlfncaxUNnaHYgo1U2yj4Qx1TKFy5aHa5EJiUDqgFWNZg2fkDCJ8zOIpbfMwRoN/",
-	"GWf+SBtYy0BZ3qgPY0nolJxVPVgYtFLdk10qaL4wPNWNuwNdNSHttYCYEcPUHc3rlTqS4J0d0UIfuUa4",
-	"3m81pgW0THa29QjaPEBLizb54N7rD5Wc9rGiXt/IflldAoOC2+QbaY0RxcicZ/g16VKn/ZzgxPH99Umb",
-	"+OiCgz2MKB5gqRc8sRQZOXjxwl/L6OLoRmDAOtCZm4kPh7F8ygV62nklkZNRiOWPunK/ZaYbAAypYnTK",
-	"DFMa9i/WJB1Si0dcHPtg6MrYyFoxV7gpB9BO3mfB0O1rwDVOhokswfN4LrSxJGoBwkWazzKo1Cvn20zL",
-	"yEeYVCgzhL47wEkOCSgZXWwzC48otbmsI+eweWf+zU+Wyp6MfZTI0nTe6+r/PAH/WBvT9sZRLeYBuv1a",
-	"x1YKvjNhi2aucsXu5MTFm7vDFEz3qqBWSBGHG2bMpprlrsXNUmgo16Z7efa9HXGFzGLQKR/ZPQdHvsW2",
-	"DQ+eQPpL62kRAJLoILW8AQOwPOFybjlm1cB0zrmYNA3jHtuFZ9wAj4xFZXfCJRSyiwpZfVX08Zd+/JQ0",
-	"qKPXZessyLYKyU+u3wqKG5Zrdkzm9lFWYIQK1WM4IQftwCypD5lk0NYHEnXw4NzXfyZSkK+W0tb+sIp2",
-	"eGSKiPdEWioixK8SudV1CZ2reIjrdsk/AFIUxJDX+mRI5dpU1rEKp1LJc4xj1ipn2v2FZ58Q1XIWa81g",
-	"LQNdrrDUQu0Vx5GgNZ8rquATohMX1r5H+hO2uFXI6Pp4Rm7FpRRtAuwPqpP6M4MxVdOcaR0LsbVfqGDZ",
-	"k/KeJr7j1vFr7DECYOMe35fxn2WtTz+WiIHBdI8WswfIAbe5Bo4Tgtw87xpTiDNVTI/hxIh0V0P8boSP",
-	"8fNhEn3XPLFMWyoVUnji1q+gD9HdWAZjPpaETzFLOkR5hBq7VqWz7O5G1PhdzLCKKLkYofbEsXgXbB5G",
-	"+K3EKkQC8I5dwd16LCbiCjAAbH8rniAnYZkxYk13KdgzDe2oYvlEXnNbH9UwZbtW77vjbN58qu4OmQBx",
-	"hZxbhLVaOZ6GesMsZiC9859+QtYWxmjYRed9gMrTo5xCJ9UvrWK7wtcZ1WNoxED0WM5dwNUGbdtVLWjM",
-	"xbGql2t89ftWjyudvRp2Ujf19/rtaMi1vuUxJVmHrfKb7jdvvYpcD0KFYkMQRzdgmme+CBKUl7bKNDSh",
-	"5VI4UVXG04Z6dO7crEnvdc3QnobfV1sKfmF+75u8ba/3VmH1lBizVgN2s4hizQqrCNpvU+5eZXOflJbX",
-	"0/HTgjNGgN9CvPsaUH6mllmF/64PrNhxNfke8OWkMcVXYyTld+c98v7qPCEDORPgNAWN1KEsxUvWWAYv",
-	"zKJNzozvxwVWTaUNW9lBDw+C2qRvFgXr3wgXKIeh7YVrEG2/og1dhDKv9SaGX52f33533vsD1FCXeS7n",
-	"BGp2TBnJuIbiCOQr+0BU5wSkv3Twe391/lQpIH4EVWZPPWnWRzleE2W8vzr/8mTxlloDzI4Nbnfo+l2J",
-	"orA7fA/Gs4sN0K0d/uhor2YCiraWyDqSUNXhuFJtxnXGxUhPr6VHRd0VzLRXaUb+K8id6zqkgVzdjBMU",
-	"Qb+C3LnC89ylIJsNWGDsCptsiNcMSkxSX5dGu9otUoOgRUddrd0JpoxVOgkuWHk4EXcTXyNj/x0rwUu9",
-	"9BrwZdrUUe+3owhbZGjWgjEPpSaFYe+adWCfweK6B2ETXCxX79rbAEJNVwvB0Erhn9U6MP4EEu6HlkJ0",
-	"WqZ4YPdYLIKFyZN+QD+YJVc7YIJuonpGGeI5jnrnimNhfyFL2mWOvqs8FqkUA5knDTn75J21BHyyDjh8",
-	"sPoTXtBw7umuhKdgRTdi1Qm+fcLZlrnPCPVKC8enkeSVLrxf2J6odqeM06ovxoU0+zS8HIgtysgRKmUW",
-	"E6iITbRXZ+Ubnei+FsYzXemZZ7FMFkxUGbdFoFq+cyXtnmsyVMxlY7fLypBWuTxaKgZpScT7c2KYr9hU",
-	"3lXwfAXBKwXDoLcFFD12D4dDIvxKZt9+dSP6qRTDnKem/4d4qrJ9eAnBn1w2rJcL2B0QorJgJV8a5xAm",
-	"Jc6FBMJGjv85RldA1V3fyu9hKme8i2bX988MnB1hXMF5ROxKvghUzMTXypb3EXSdWr1bKj8CMuwIW94G",
-	"a1MJUsVlB4HE+AqkxXr0RUdyiVhX2ALwqXh02al3Kzb9a5BO1bWvnkz5biYe59qfo8PYzQqD4dYzbN9s",
-	"uMnpc+2rzDwhkGGEtW74L+96v15txx71uDeygA++ICz2cYDqFW1ymVOBeYSohFKMias3hJFzUbbgXTVZ",
-	"3kPrisrGPAXVlS2CvzjNbUYHQrXTqYWcPxWp2Z9ria3csw1nMb5K9NrDmA/+od+1IRpriNGwlSzeFiOp",
-	"VovmynXa0b8tM9XvaLOp6p4oV1nBkbDVzXYrlNrGBpVwiow4T7HcdVkGvPfuAqsL17rDecEfSivroxtR",
-	"6T0ED/eTaF8/8lW1P8szTXiWlDqK1coh1ME10PpDUvtwpanRV59Xg97V71IM1o31zFkGR+Wo2FilXmo4",
-	"Re4ZKjKqMuLhelTrmpiUv0JbgurFULceC2F3423IfHUkqqvtqxTLuGKp0SST4pm1LsyYqTnXvvC15e+z",
-	"wnLzl6Gj4VHFqhkapm7Ec6ITAoUlEnLQwf/3ydheGydkr0OwtbD9I8FI1//zv/c75P+HjLO9jm/dstxu",
-	"6g0U5ggdReXQ9Rm6EdjWvcxlm0FHG0KVsjqiK18ODQ8IOjHQt7sIcdvogQD8tFqGe3GKxwLWlhMpa3bS",
-	"u416IuEVbd70hQ38lZ49sTQz3yuqcnhY7y/2NKItMK8GMwynRegKD4uzsFU5t1v2F3ImFjPqsd36b2MN",
-	"/UrKqvWTqrAz1LsSMhNZtRJTtMUp6Y3lLIfaZ0MoAIK9DsYsm+XMnyFYjoAuuzY42iDmHA7PfGuwik3t",
-	"Ep18t6RYYJ9Ri+UujE+Pp2XDx7is9gCsYKqHeDZjvwaauhk7N6uQ862Rc5N/qmyiWXYs1IbnuV0q/PLd",
-	"JVe37zV8s8revoyetUnHKuuUP6lzZxNnQT/blnzlMx08tf2ucKRtlPASBf5HaOO1prHrKTzaOvb3pHfT",
-	"sifjM11Z1WPi2DZJd3AeEsvpKtvEuY4kENIHARiZTGdT7EYM0R+tXUAPN+/lD53VK0VRu1L0+aXUSiAo",
-	"9tMuM518jaaVHKoeljdNXJ1NLLKlTYgOxcDjsjC4rnwUKmDFcsUkcTHOXIySiqmcuEqNc983X7oWp/6D",
-	"zn5e/SaE1jJZ5Hjya1fn0mCrX/YJoQufClp+Grxfq9+tN3lCoxO7TIks1Dlp1zqXwRl25EtSjHbsNmSk",
-	"UvEew+tqzh2HHdVl+5j1+PawzCnblc6NRlY/u/rJgOarnzyheY4NWXpXPQIp4P4DLiWGTgJMrAUgBZEz",
-	"RQZsTPNhZYyV3N5PP376vwEAAP//",
+	"7L37chs31i/6KiiefcrJ7BZFybJjSzVVHyMriRJZ1khyPBfliGA3SCJqAgwAiuJMuWo/zf7/vMJ5lO9J",
+	"TmEtAH0hmhdZtDOzUzWVsdjduC4srOtv/auVyvFECiaMbh3+qzViNGMK/nnGxZ39/4zpVPGJ4VK0Dlu9",
+	"m2mn8zz97//1v+Ef7Igolv/5piXYg7lp9chsxHNGzIgpRrgmVEj7bzKhQ9ZuJS2djtiY2mbNfMJahy1t",
+	"FBfD1sePH5PWhCo6Zsb1383GXFzQIVscxIcRT0fQZkIGSo7JHvnKjBjJ2IBOc/P1EcnljCmSyqkwmlBN",
+	"9tqkCx+QCdXGjo8wkdkRsvHEzNvkXBpCyWwkc0bEdNxn6pAcdDp2zNx2+duUqXkraQk6tsO2TVWmwx7o",
+	"eJLbR3utpDWmD2dMDM2odbjXSRbmmhSTu+L/jEzwRBjFmSYTt3QJ2e+Q/txP8IikOR1PWEaMJHvwn06H",
+	"UJERlo4ky+yMuSEzqslUs+xRs4OBxWe431l7ileMqnS0OMF3Ip8T5mZpRtSQVApDuSBmxDUx7MEkZMbN",
+	"SE4NUWxIFcw1pZo1Dfq3htHSdMyq493vLBmwoWaqVwzYD1PDywnRE5YbWHQBpEWFnjF1RKRgOLlMMi2e",
+	"GcIeuDZLlx6bbJhKdRrP9xtncc0EFeY0a5jHzI6pz3Iphtouq1tz+03TuIxvMT4yw8RtZ2+89+q34d54",
+	"NNjv63/uDe5ejl/dH/z6kFXH/fIgNu7jqdJSRQY8ob9N2RGec7u4PcuYegQ5FZED+BGOdp8NpGqkjxQ7",
+	"KI+/TMP7r2Kjii3h9YgRxbScqpQ904RnoccJNaOiQ27nrdhvU65Y1jo0asqWMcCkdcbH3Cz294OckTEV",
+	"BflRQ8ZSN25VDs2Uu3Jso3X4ogM7wcfTsTsGYy7wr70wfS4MGzKFPFkxPZFCMzgSF0r2cza2/7THlQkY",
+	"LZ1Mcp5SO9rdCb7xP3/Vduj/Ko3hfyg2aB22/q/d4sLZxad617cLPcYW+7cp05ZFTPOMCGlpl6RUKc4y",
+	"IqfmiPRSmbEe0XSuyWw0b8NyutbDXXImh1wsLm+XDBTTI0LtO8TIOyaAlc5Gcmy5qDZUZJoMpLILPlFy",
+	"wpThuCDwzarZQedcG0WNVK2PSYs9TLhiugurN5BqTE3rsJVRw3YMB2ZVo42kBcOKk+KPH67t4OAYdKdm",
+	"JBX/J2xG6Yjg3OzI4YlOyD3NeUZekZGcKt1uxWi/IN1/uP7LQ0/c5H8Jn8r+ryw1Lc+DLmUevbqpIVqO",
+	"WV9mlhFJoqZC4xnOqbGrQcZ0TjJ5SK7eX5xc3nbfvD09J+yeqbkZcTE8sr9fvLu8JorRTJee4LZJdaeJ",
+	"FMTw9I4ZfXQjvj09Ozs9/z7+fjqiYmiv2pzaddHTfhiuhhf6PM+5GLZvYP7CnpV/tEpDayUtN6BW0nJd",
+	"lVal2MOwKt8rKkzD0lDhNkvZuxpXYpHulFvblWQHmwBnQU7wU27YWK/17ZX9BogPZ0KVovMFyoChhA4a",
+	"qQEbi1xHjCg+HBnYsRIRHC3QLLHsjZiR1O5SNSM2J4JZ+aa0HZqM6D0jNM+TQCgjqm9EDxo8tETQg411",
+	"P+jpZCKV6SXE00nTm44SelVSKF72Z+Jwprhh4S/XQfjbNdNMI4FXRHjVhCktRcPBAXItrnUhS5d6lYBS",
+	"xahh2SYsiI0pz6u3vpLS/Jceydkgl1K1/YPIxzyrCWXZuFleiLaQU22Agy8Zs5jmOe3bDvCyXWjkE85N",
+	"5Kzata8d008+XUlrOsk225ragQSxAzcrqZ3O6iomJSoodxs9w4Lmc8PTyFJ8x4dTxTSR90wRO8JFarOy",
+	"W2wNrZJoF3HAlTZkIrmwV/uQC7iR1iNLK62oe5qvXHQ/g1P/gdU4bZc6zpas7uUbT4jMMyuCwEjX32jf",
+	"54Xtx3Y4pg+n+OU3By8W997IZctkN8+tEhPZ2mtUow/YDOiqtHhhKZZu/mlprRdlVMt3CHUDtEIH0QzV",
+	"JZ1Yzej99XG7xDet5NFKWhmdxzlhde2ios/Ak94AVC0/m0UCHHMxNUyf8fvIHfQWH8KQ85xooxgdgwhB",
+	"uSJGDpkZMRD+Av96/aL9oiQ7F+okKtew09jqB2rSEctW9nrP2YwpHe/uxd5+Z2WHUnnLTY2W4Xe8MmeW",
+	"lCYUVZbQ/N430aaDHmDp556J6UrWeYmvnXENdKOZ1vbmXhzTlXuCEhjN8/L4HFeqDPFg1Qi1ocpsJFK7",
+	"FY9TltWvwp5Qg5q8421hUM8POsuHVTt5YYxF5wt0klRotbSGYYOL3Yie1Qn/ic1jkkOqWMaE4TTHw4mi",
+	"wTNN5EzYk3rPUBH4dEFhpXqz8p6uiwt3bL6huHAXWwS7s2gEu2PzhEiRz6smG2eKgjlrwk2bnBqSUvEM",
+	"VE4r6QhCh5SLCh209N1tzu/Z7YG5Fq9+2JsfdyYvp39X+z/99tfZa/1z//n4hP6YfXPWJNccLA711Gjk",
+	"9wdWQ1E0NW57il6Xtfhe+z2rGRYfaGqsbEgJ0lnjJbJyj9DaUN6lb2l6x0QWG9NEsQF/iN8boJDZHUFj",
+	"DtfkjoMg6wWBxYWOdaHYvbxbSqkrp7ShlrSeggTyGCxWWAa/6yXBrKxYlzawPK2yvNZ89E/FZGpi598u",
+	"sJGWjsc0iwhplWNbI0Y8I4OpmSp2RGhfM2HA6ECx2aqN07bTJt3iEdfQJxh0g0vAPnV94gN41YnVuT2A",
+	"Zn0p0BNjTTSVikyYnOTsiEwnYCff7zSep4J8K3bBTtKaUGOYsi3e3Fy1lhJOg5pgJ4taQuLNd2iF5UYj",
+	"v5HKvlBd3Dx3i0LenPx8cvbu4uTSvrS2/BkItBA7X3RWkCusZDN5wd2+MM+f2FwnRLDZI2RkvLAiilB3",
+	"mnHTTY1U1/OY7WCqmQIBgk747R2bHxZ2pdIF10ZDwuEKo1Ob6Lk2bHwIv+J1aDeH5YOy0Gr7tIo89hiM",
+	"YEkLv45LsnYeJ8KoeYxAJMl4BrSQkNnI2R7B2D2zgn+beF8QVYwIyyudySojUhHFxvIeZaWaZTLFHqIU",
+	"OaOaZCDSSOi5cgzcsumpnjQwc2r3pMkyblcoId2LU+ToCpf/CJY1bH8wWOKyVc/h5rYBWiaSpcRWJSn7",
+	"6cAwMLTQPH83aB3+Y40GfuZs1vr4SxJbWg7cTsjZEbHXDW5i4Q+1vI+LYXvhNrJD2UDGQlfH047bUgW2",
+	"Gxm7fbhs8FayNA0iF1zneLeLoRP0qfZk3I5QX1SshB5Osw0dT6tNUdNsQ3LjY7TC0SXHAK2XltXYqyYL",
+	"YqalvWdoy2yvJQlPllkEgmeEjhkwDbdzy47X3uv9dqe93/5mLYMZo1qKJh+YfVbs55Dfs5pgfOV06VRO",
+	"5mDmZRnRE6mMXq9zmF2zDw4njzI7nWq7zKY6AMV+W765KwdhGl2pdgz41Ek54MROmRK6tg3hklndYUx4",
+	"BAZd8LiCAS+QYlL207orIJzN0hEKGwsEVl7pwFo8a4yKApabxEMzwHJGh8w7Zql9leRymDiZrhAPqhdW",
+	"EBbWkxqKOzUiOUzc0AoLR8xkMCmFX4Q396PWBSNNk9Wr4pkdWy0eLEd5DsvQYNDZW2krwFVIfKBJKSID",
+	"x9K4LcDkwTWZcTtMml+U1hlpLmZJY3mm/aYhnQQvi+PUEM/Tl9NSZIZmqWJGH5EZROSgc8YKKhmzwoP2",
+	"Xh0kxZKbsRj08Yild01RFx9GsHZwO0l1p8uimLyz2gHljb6UY5mxc2l42uSGNNIqICw1ft6pzNiR7cyw",
+	"PA/3HU4aF2ZnTHnEvhh8IzWlSzt5wFIwVSw7tPeAi01yoSxluYf+F03HbJkfxXKRMz5gVyxdYoTtaSay",
+	"Y3CJj6TdV2pZ0RissJql0hmPC3Nmp8HqZ9vpWjawoj98E3tUbDDVVl6133m5IqV5zrLGATxfbTzzHo3y",
+	"CiwMMXYqjoPdq0lBoyC0WiYFETyWuJds8dINK0cZvTiIGUKo1jOpajJIKpWydDiSSjPSB3VzXldEX626",
+	"LPwShT5iy/HmXh3TPO/T9C5+pV1dXjn955kmitnb2muhiqVSZSwjA54zT9c5M2yZ/lHMUorb7F6tDAay",
+	"6tWk+mWOxtDK6r6IfJjmnAlzWxfxXj/vvBq9ePU8sqJjLsLfsQZn2RqrZHmTZRQDmWc1Tt/anWq1m8uU",
+	"5rsaDb7FCA46r1/GDjmPRU4gm85ZQhTLqeH3oL710lnWI1ORM225s5a5M+oVI2jvyv6velcMuXjYHZlx",
+	"vmuXc/ehPZ4cxMazYkl4bW+8PLnXWWNnIcRzWVDbfufgVczAAkvtNnbFqUha6MJZJKHbh/0fs1d748Hd",
+	"XyZnHfp38/pDennQ/8s369DW/Uii6aNo8/bWRVb9bJ/d3q5upnZiC3oNg3bbHzu6J/Z8N9j3PrhoJX9H",
+	"r31HHburaUm05VKOF/RVz31WsMAoz4rO9p4J84Yaupk0E0xuzH4f1uMILG1OzEHpxAsn8GJUNoEhnIh7",
+	"lkeDV+yJ9OYmNGJnzJKZmi+ufuYmskyoLWZs1d17F1638otzOgZThkzTqVJxu/+HEROWPEZ0MmECle41",
+	"I89K+s/j1e76rsPkKtpKafQJrlYjUZxHjb2w8eX5eUExHVHTHjOt6ZC1nQm9lVR/ZhmP/Joxe7m5n4Vg",
+	"eXvMxn2m2r9KLmK/52xgQiMyc6FL7aCJOW9eaRT+F/ANVn5hIqv87QI0Sr9MqDI85RMqzIqndzy9a3w4",
+	"UXIsq9+OqMgU5Zq14b/xRyDHVicxkSa3an7pt/HUsGyH5nnpN5QjuBhGpl1+JieTyrO+YvROTo2OLGDp",
+	"WS6rQ9bT8ZiqeVsxmlmpygqjbS7u/ZbbP9H/V/ydsTT3e2z/DrsBXLo8bvzBPy+G73ubKJlNU7tDmrlv",
+	"/E9UpSN+Dz9xYSlbqrld1srfGZt4Ksy4hpSG0vTDT5nyqzWZqnRkWbeXzio/WvHcjZVOUS3r8/JfVqRW",
+	"9+xWSHM7Zqb0ZAY0rNjCGoSfilVwP1j9jGVR9ew7y4tLEcUxo6QmM2UVDPAPYYjHZGqQjUfCjOzPi01d",
+	"UPvxwEUasTxLiJ6mI0I16QEj0u1OzxvoLD9PiLfb+ISUksWu4IHOp7cwMcc9qgzThQkQfI3kcEPaCe6t",
+	"DtiBaRXtxvjiD4zmZhS/oiZKplY6tFehvZ4WF04H9XvZZVPW1COhDfbn2NBOsybb8IeRBCWCQjxkQvou",
+	"M2HMIBQXonntxqNxAeyHkQgFim7PyMafOyM27qztBnTRkisSFL9nGqO+208VQfheM/XIwNvGqEBnF1/x",
+	"OeZ9QBSh3sStYUcc8QysXkDhPT1LFs+TQj2k3Fv6C58a7mOyRkzxqRgybbpNOmw5msNqaobeMe0c1nMW",
+	"C3ORWUSk6MAn7oNwllfbKqC15mE3699BeLWDHrOMU++K1GBOMxLE2B+ury/ISMo73SZ2ushsweHGNenh",
+	"nz1gY707Ngfm1gNm1muT71AGtmtzI6hi4pkhOdeGZWC540MhFcswxnk9n6Idgh3NIZHidjLt51yPEvvv",
+	"qSj/NckpBN3c2ovdjg3tAVWmWrTw2ewENZqnY6adNVAIBlM+IopNGDUYr6YYRGIxH7lmV81e+0NhRSXL",
+	"xepeiMfbH2Lun2uw0Foas6xLKmIXFv5Ns0wxreP+ns3088UuIcso5FvhHqETGvrPyPvLM7QMA42CQ4FL",
+	"QcZU3VVHtLnG37RFhRWmvdpa9u9tF2hmJ5dsMNUx94RdHRCG6/QMPB1CCVziFIfInc66fNGSA/AgvPar",
+	"kZqd58uzyhoEJJdQWWZkQhpyJ+RMrBSRYJjLJaRTkPe7acomhopGnwAVxGkGaBSmWeZSJBk+oN6TUV2o",
+	"eAASiF/goHMSZIjvMZLcMTbBK8odqmr7xdJ8r2jKyBl/XGxS2eJcHd1eB0OiXjWGRK1rly5zsc5m6Ws9",
+	"eNbza5BzUeMWP34z/vtvnfT1/V/3++cHd9ev9NnsYvC3vdHly+Gb5/Q9+/YF/4v8+eEn83ZT/tqQ5LbU",
+	"fr4ii3Cz/MHHZAJuKAh+QuagzxLc229MEywEzdXi5RophU4UdHOMLf85m100EjQcN/fUyjxTzWAr7ARd",
+	"uFMqYwkqYHoS5uIpnTNJSywb6+rD99uUp3fknsucGTKiqo8JE5udvTqjrE20OsjYgr+7Z+re+ZTrJO+i",
+	"H8A3NMwtV11c2iETTBUh5AsOUjmA22h9g6S9sK82ziywQppXfstu+OVZBdAXxrBEunLBLaH9s9OfT6w8",
+	"dHly/O78/OT4+vT8+0p/+6v6wxD/a5nR+ZqJHMTYlzdM55jkdGXW8kVOxTWvpH+EcX22HBCcXQJmAZBX",
+	"+gxCnfCyqAY2vV4jRWQNKwdyTm/m8OJXZPzdIleouvwrd9kwOo7jflhGGaIw8HQlQR6RAqAn0nya1aLm",
+	"Xqzq0aWbnMvIMf7ZZbm4RCRL8iEHKhq8sjLtJWnNWN8qhCciKzLsiu/X/Fp/54I7IvAort3i7GVc036O",
+	"+sgMwlBCNLJARcXy7fHEEDRJ1jX6DdJ44PQkJaQORyFVdlFZ9EoeT4WBVc987ahFFnJxdUr0lFS4bYyb",
+	"e1Z/DBE90QRjf3+GuD7NYgnEGLz5qATiiOfSSJLLIakn1qwOiWkIgSiGt2wVzri42yxCyIqnv+8IITvC",
+	"1RFCfi6266GUSyJzXnbWj80p971s3S+ZZtEcFcFmgQAT75+15wus5RDVP4bjG/SE6ir/oes8qa5jZQDk",
+	"FA1RB9cY3Cp8gJATCDmozCMa8zVsLnvEI5C/c4pLCDD1KT4vOs0pPl0hpjQHrCn7nGg+RB9faSlfdFZK",
+	"0TCHpgWDgTdbdt0SjagmfSnvqq7q7y5PTlpJ6+q6e3l9ctlKWheX71pJ6+T8+uTy4vL06iTqSbvI6bxP",
+	"07t4mszZ2e0PZ1eHzkoIoFVzBA177k886bMRF1mbwIt4VPY7FX7gBoiNtZKW/e+ysbxXeVPgOvVmnpQK",
+	"0mdkhqmvG2Wk2W5yro23vg4g+htCDmdUZfqQUH3nDP6Wqby/PCvBQ62paa+RUFJZeqsNx6bdFXZhYQPs",
+	"mI/gX7qAyvPrwUPSOWQ1uQxNYNhWGYcfwbGhyUHngEAa3Yxr5pwAfCiomWKeyYQqU2BjmVFCtCwj34TQ",
+	"Xj8osE5pvInumaqnZYyMmRzuYhzbSGpz+KrzqoNxZOnzy/lf/9l9aLfbu1xk7KE9fj59tfKmtivl3inb",
+	"ABpOlaepBj5UudfsXiMH6jO43Bop61SEW9IBZOF1t6JxR7cSIk3qN2eA13r18qACsNUQ47o426Uu8RkT",
+	"Bp3iCaGaXH53TF4fvPiG4Kt9yFpOvHczlRmDQzBRcqisQI+EpZkwTKTuGSRIrmv6vTJWzE6IFvSO3VoR",
+	"5YhkLOUZI/05Zu9KUXeUS3M7kNN4MhlTSqoGCA4mjJoDEAdsz7zs/g+W1OIYrJtyWIk8iPhaS/bpuoAS",
+	"Vg4OkMMbK0cqUJElIXGKGjJi+USjAmspElFiSgnNePKFNKRxhZakwXhPCNchG8bFMYTY1FwON0yJibhN",
+	"4tH5y90AB1HVl5t8tUMBorClqomirXNpyHdNq2Sil18PJPPDfk7FXQ9zO2EIpa1DBgzdQuBBTeQuvl8N",
+	"kobMDOdYUhBr3onyjsbY3SWjGRdMN6x42Nl7pjKeAnIWJqrC6ZaCMAroqKrISxKMZTGv94ild+sHJ4SB",
+	"QSRI7OQ8WSBJ4se2dIFwHA05SMUFWHgIazGZU4zPe6tX3CgwFmKkvANuP+Z5zmPKUtTbxcSQi0YQW3zq",
+	"o40MJiZLkWAw0pTnZocLMF5bWUYQOTXaMls7J57WGG14/0JqM1Ts6i9nKwKUlgRduXRkVE9dnk17/dz7",
+	"azej6ggzamif6hVs5rHE4yKyAg25pU/KOx0nqCFirjWGN1jhamc6IT6Lby3l/r3gv00ZAmPRPAeHoq4S",
+	"5VFQ/D9X/HWyrquypjlllLy7owOp/m19kKB4nTdOHjZCzOOzT8eMnC0El6wz+WjU0zkSqqPXtfJ2LgsI",
+	"psihBVcAWhI9Gha6etI5Jgcb2eT1SiOuhtOrd+Rgf++bpNEUNdXxW1gamh+zKKgaZGkRH7DqwDVBJyMY",
+	"lFq3o7+GvLRA4FyYlwet1cFXflaV0SxZ0jikRVX+DIsJSd2Y6+jT4qmYw7VA88mI9pnhKc1xL9aWSP3m",
+	"Rq7US5mzY2poLoex3T+BvANAIUSnM174TcChAbA2kk4tc+a4k9TMo2Qs5C+vj3BYQJ0ujWdcNhJ4ST9D",
+	"ztkm3RBuSGiKwO4laJSECKqUnPkYLE0wgHDtUaPrZ8mwa5TmsT+WuKtXwp5aunHzPFoT7PTn05MPJ5cO",
+	"5xTzTnoIVnpULIYmNPcq/43oISRpj/TBTG1brTuZjCbGqiKWiuwfDqX0iDhUVfv7uw/noWOa5zUc1BTO",
+	"tUdCxYYDFKptu3hEx+GB8574Z/5P/zjE04c3Sr/4l9IRDf3Cv0Pjzs0SWvd/hy/xZIWP3Z/hsRyPmUpZ",
+	"eO7/LoaHAy4G5/72L0ymeuQfwr/9gzs2D8OCf/sH3r/jH4a//QtuZ/xz/yc+jtnkrkLY24KzJ6cphEX0",
+	"laRZCqURZBJiJkq/OsnQgyIC85MK+F+ApnSK/6cDyImsAb3M44i4DsP4AmAJz5kb4+OBzUYhln5ppDYs",
+	"qou7j8CKaKM2hRWBaL6o4bQa8ulCgl20J7ijfDwmmL1cjY7QHlbq2MVfkT5/YnP8tVczDphx1c639/r5",
+	"i10XVruoSDgT0ep1emvfjILGndGpSEdxzDhp2WgT9IZ7XJgynS2lAECuTi2Hjnb2O/sv1wMfcfGSH7jI",
+	"5Gy5O42WjsqMQqYhqmtu03xkgzCEzui8bDM8Ih1Ac7W7CECTNaWuITPf8cATAV7vZuSEMC60lKNR1Odx",
+	"l9S5vpQ5oyJAacYP4JUpqdUulsiygeppfPzRW08FRJKqh2hEYS+LbFC3EcVBgTR/cgWYjggKGTIdCnu8",
+	"j0NB2co9duGpShr77KjkdnCQkquxG1dFHS+G2W2KCu3jD47tpRx3oBTRRABbggKJkLMNsx3KAIdjNHXV",
+	"YiN+Aqi0gr+Vz3b0pEUovDqfwKXL5FrcHJtAW1cYeUNQsFL8numiBomjpoTQe6YoYLEB+rW/mAYQROMs",
+	"ROQcMHrxAGKZHvt1qsuXVogkwK4ikvs04/LYflfln93u8TonCz7/qT+J6GU/8Vz2Lc1OIM/EDrqmiL2K",
+	"8aBBrK0LnhqAZG5o63kMuXjEIGc00tgDy6sH55v9Bn4YdxJ/GM2DfZe5KPfv3717kwQL8xFw6suTH0+O",
+	"r0/eBDu9R7wR5e1ur8vC2CbCwxV8AOc1Y7Ed/mEf1N6VPcP3j9vi/RdxBJgZz2KHIrIxe/uv1gJAdlKz",
+	"A58qhlymUKQt33ugj8oKJeUDsepYX/k9qWlh3313dnp+clg/fHBE/W96JKd51gayOXQ5Wf6Qkqvr7tnZ",
+	"yZvDyhUDPlRgaBiORq1EwLLEKl83Qsh6I574Dgv+4WPVjPQXFkja3s89gCA31PQ1E6aqiLlptZKWHTOG",
+	"E9hRtpKW72qJmtCIH+suxWUQso+XB1fhtu4vCeoIEmS9xNdqs2SzhPk3OVWAjA2KeFjwQrjEwEg/vpf1",
+	"q76WaLUizatJ2HRe6QWX9BVeLQlB6+krrCcWXM/2h9WQ7jER0nU4oLleQNb4iU0K4E4nQqoj9D7eM2UV",
+	"a/dzBSqyLmCuizeLhBI3zrkgy0dCzjp9OGKVKhFneTlaZ+8+3J51r0/Oj//Wqi9L6dkhOTvb+eHsCv3v",
+	"E6oMmLEs8drBRoNuXGrtmCkK/OT8TffyzSEJrWg2HNvRQ/RbX1oWcuCbSBZidVyjCUlHjFpmb6QHJaky",
+	"ieqMfL9L+EITRNvpmzPLQSE622neEAh/GP4qh8MvcMqhFEWORjgGZAbnALxhbXJy/sZxxxtR6FkcS44c",
+	"eQ4JDHxIrWYFOPsu8kcKVp25HXAradkxAkcsBgeRVm+auCPg4Voib0TgmVci4ByAbiywqUlcgRPmsLBD",
+	"pBgY5MTmsW5LsTfr8W6bOTHc+GOn9hqukHtuWHOkLwa0f0E32lDRlH02R1oF0zs4ej3UIsQLez+I/eW/",
+	"njL5bzO4goawXmikabPfAvJNTGCA/ElvK6B5jkgLWy1IFd3YlQjAdqAb2+osCZ80Byi+F4aXsBOK1E4f",
+	"PUYhE5VlznQpRcocWOLjzSdPUiNr0URXIcFPR8RYy8ZjvygsPE9aE8uZKjzIhDdV1Lf08cWyimMRl17w",
+	"2WOll9Khi0gw9qld6SUB2+AsdNGRHrJ58/KCjVxjCbeIu/y6JJ1qI8elaq4lf+NC2okaMr3S7FmLtA5I",
+	"SEQzy4iIFH1JQfx16WcCMEKIaz9uGH0Ej+KfDFe+eBzLwQiLKs2G4fWPS4p7kvNYj9ZxeVW1Ld7s4Nlh",
+	"vmEmnmvjKcKBCpWrbc4oZJNJohm4RtEYjwcToquLYHNLWu7gOtjnI5fNoY0XSzjqjuAoRcE2BnkN4lz8",
+	"jDqs7P2Ok/lcT+s74JfiY9+xeUNwoZvYi453tOuEuAo0WF8c2GMtF/HIif/ONg4ewbFm+f0mA24sA6JY",
+	"yiztNaRhlkZt1SCvGOImwGjGVLs0i0/UDjdJvb9CzDmfIb9yuTHCYd0xYkL9ivCECsCSdm7mVn1BE0eG",
+	"zedpDaB3jNNYvNA+BeJ9YR2/OMq7m+YXRnn3m2LSUXPWorNfY14ibZS6xReIhmuY0MrCyEXBuk8ujfz0",
+	"AG0bF0Wu3KiLO3B52j0Dhts9vgZjiiU1rsmM5XmbXHSvrm/fvLc/A1yN5Cnz9pBsytrk6v3VBZgyoI3j",
+	"7vnxCdqpcyvO6sRxdkgCBHP3jShbUYqUqiPiw0/Ar121pMAoW0kLx9hKWn5cUBLbjaCVtEL/UcNK9Zxv",
+	"IB1CAgxc3xqubW7+kBfLOegNnt8F2AoX0wPRPDxYKbgqu72W89jfpYwa7G/RQAZu9e2gnkesdpWQIgiC",
+	"F88+JbIhmA8vV/gqNxnLym4fETZgpYUG0gF4igKQwp6EjNHU8Hu6HKDi+UZBBCs1gvLWRpa2PIfFA7G5",
+	"QvFes1W12KE6ics39SGVRVHDcHP5u3Qbtq91wAGewPK1JRtTJb/gi9iYngbovJ5nsCZLfBKFuoSmXkkz",
+	"WGH4eqyZ61HH4g/q/8+m/qcm5C3S7mq91nmavONpi2puXKH/AjouTvnLariBlpeWa0IF8BCTEkrYBi5j",
+	"oYx20J8aImcCYvBQek8ZBM2jC3HaD32UMihuRDAm+bQBrzd5nSghLmEgIT4zICGTqR45nGBs4MhlbBDF",
+	"aKZrsTp28FaFskNuJa3Qeytp4VdRnal0dhcd8uc/n0I00QhLdgZPE5kz0w4KpV0+B7lE3pzAr134zD4Q",
+	"0pRRP1yTZVWv9El0hD8zxQc8XZJSCeAEAWRqHFC51kEheEkyPuSm5vHuHLza33veKhsh/p9/dHZe//Kv",
+	"lx//x+PvkSepcJM0g4J/QGrqYsxXnCP5gDCAQGquMrNJCdll2c9vaxnOkaxmpSTc/msE0uuJFJoV9Nrw",
+	"SRMLoVgGvdJKZfh+NEsW941bsoY8PygVhHn0ZEahTrqE/D+EXSvBWruN0G0CwRrPOySjcx3ct1z73cHY",
+	"v0EDWftmlnBi/woCIvqAu+UXwSNkqTDcT5Fo1s6kr0U3NiTUryIQCPSGnakLLLPRhvJKoOO4Ml4Zb7GZ",
+	"Kxdk8+pN8EUsEvEKskY06blbZ4dnPfQ4aR+aaG9pvyI1nsjuTfOKpM1ScsMY/rpzhcADO/5E1RKIMpZv",
+	"KlLLYZMPDF0j/iAkRObZ5v7yGnuNCFmCPRj3uLF2Fnr9HgpisCd9WqqULYiAAjWfEL4xofNc0mwtsglV",
+	"yUoc9luZzZvqBipIR/mJf1tJoEM4qfUKnyyw8doxL8G3VLrA9SovVLmi+OohbIzgWmP5DVgRGBJSsJEk",
+	"FCXzJ7GkZgR2XSeWyMVU2Y3oPVXsdFVlKbNiPBdr3GjxEBP3lLPHRpnU783IsYmv88JQJkxkXAwPYbPd",
+	"4QFJNEz3kPjqWx64av/hAf7JBdl7USTSKGbUHNpCVpwQKgD+qXQqbwR4QPCFQ4xwIdPJEenB1z0yhlow",
+	"tQ+rUrkbcnlLYGOxd1d2uKGs1YcqYmsUDc5lblZzsJ85kzyWpHJVlL0oEYVveMRl71Byl9mghSRjWXTO",
+	"GY7FCyDrXX0N/m43twK110/wiNhdmPvbbG0yrVyhdQLlGwgHcUQaKG/djAgD+SHwTuIy/1ycbqn8EO6S",
+	"dnHPSBTt8kV65XH7evZOuWNzfwwgsB4zE3FI1Zt2NtIsvX07+Okvr9Wr73/622/qevbr+4s3r07PLv5+",
+	"KvfP6Bm9ml2Lv6uD+789dOjJnx8PulMj6k8IBAoQiVVsQX24u4sFjcrK164eydkglzGzWIydI6agI8AS",
+	"+66R/SaGotrMm7JjRNjbkGI75Np4IMVanPMaJySE7Rc4d+opzsiYPpziR3ullK9wZJrwK+0e2RHAXoU6",
+	"Q+RUEFfLkEv7T3AEgfEjl3LSp+mdf5dVkTqD583rspb2LYspYb2DyGVFXMW0zO/ZYkr3mpQT6HKqeKz2",
+	"UCk559U6sJVr0En8Vg4w3p92KYe7pflSrp3UhZGA044dRpl8wFI/RJGWKpYA0fWq56jXrqB/GHRt+Hci",
+	"lyNy1KniZn5lZ1SCpLn2oMl9RhVT3/kd+/HD9ULCjS9dIgdEyzGDCrwOrUZXAgSOEAkvoKo4jFPg0BD1",
+	"h/EZiyh5sN7gzIfRFMzHElwB1XC17HrwKH2n59+fXF3fXp0cX55ct8kHl+0rXP10MeDDqWKZu0AwTl57",
+	"6OtwiqwQrAY0ZVjIghnCBajOpeMnpF0KICYB5UMQJwu9Df4uKygmBNy5yfhrKAKiqEd0/8XLP/dCos6I",
+	"PZAf3naPd65+6O6/eOkFGUVnroBm6RqrLoAfHVaYKYb3sIPD2AkwtrGhTmh6R4dMbW2wF93jn7rfn1yu",
+	"Hq4fyqoBhzq7m5B4l5Q+BMQPMEBjwA4AfugJo861ZhAALLxPaO6QWFbSsSsNKpctKAL5zcf2Dgrv2zEF",
+	"vOGQ+14sabCXWSlAGzqeNC7llVF8UhKDYsvosw23tu+XJ8fvLt+ss+9+KMv3HUX66zgUfAhEdtVHgZmp",
+	"WjHNlXtnFBUaAnS2tirXl93zq+N3a61LMZzlK2PnvNlRWFisoxCcXJYpEqI5IvOyucvTtWKUkM4hvcai",
+	"fgRuOJAREPVSVZSEKCnRLYROJAAH8WFycCJdoKhD4rvysohHIr0RN+JPf+pOzYgJ45wk7T/9ifQqVbgO",
+	"ybcwSoLAPXD2HWhPkSRoaQcYQA9C+3pQ89MLnz2rMU+V0OQrX8Pr64RIdSNq1VvJVz19dwugJP/9v/53",
+	"72uYRdmBxnI5I73d+73dMeu1yUnTvepuVH+ZHhGK0Zq2T9uPz84zIzYmQ2Y0Oeg8J72BVH2eZUz03Nqg",
+	"3MK0XZXvT64TcvHe/qd7ffwDLPebk7OT6xOvaO13Ogm5eHd1HfDR9zt7rqUTwJe27SBUHphgoEwqnUxy",
+	"t/i7E0SD/p+/WrnGWyE0YF27GomJnQqjGf7kIFR7iNPaC4C+vRvhobIAf80phL2/7lziKzunmd0VNBGF",
+	"Omt2SgNZg7mWAYGQC9JDnOweomFD/WvSFYRnRA5uhLdmFLFjwaKS8ztX/MyOCwP12QPUez0EGPlegOf2",
+	"i2+FV/2nP8HhmuSUCwLiZV1qJb2cj7lB1tJLp0pL1UPfuRkpOR0ChY6PCqB7xKYfSytQQjZv74yLu4X1",
+	"KNETmFyhya96iuV/vgH7202r93WbAMhgKTED/NSHpAeidC8hvQnuUM87nXsY6doDzzPa0LlydU1DqW9s",
+	"i2JxJy6G2gPvO+0LoDUdgKV2uplbt59pPkWSPc2wGTmhv029+q49XVmeQyaKDfiDwxGXypD+HG0FlheQ",
+	"a39tYjuX3x2T58+fv7aU8P76GBq6ERW3CXkvoFYmEgdAaHtI8L7MvIDvq/uSLnB7cPZClsoeecu/RSuY",
+	"w+huFWyre3HaSloux7912Nprd9odqFc2YYJOeOuw9bzdaTvX6wjEessrQMreDWkuw5iwjKfSxav35y6g",
+	"Nwk81N9bDvQMka4TnyBTytAZ8By2D0EgnejvIxYCrzrNgJtrEzJkrFLuCt/C/jcWyy5eQXzLax+l8jFZ",
+	"dCrmc48uzjVcXYnntYlTPqQioXGS8SzxqJU8OwqJSc/sn2TARebQymdUkwwr4ePs9DN/XKREhEw7sW5q",
+	"pLq2dIbfWnqGm94OaT5hTVoCtd/5i5LWXePj5fazFQURG5YJVoi6Oss9FyX2p15p4AaRN4Zc4AnyL/WW",
+	"zIKDnSc2DfexiyF99LCRYp0Nl2tyxz04IdSylyFc3W5WYc/jWdOgXZX8ZYN+9GBd+pgHsAImPEafN+QQ",
+	"BP4SxHWYASUZNehiBEw78CK5L5ETNU3GdtQwlf3O/sudzt5OZ++60zmE/7U7nc7fq5M76Gw6t5BCH2a3",
+	"5tScZTacj4zOV8zOyGVz29vfeb631mzW4TIQpbbJyxBe9fGXwhEF7Hi/08FwGmGcZ7os/vzqvAHFnFYm",
+	"F+K4Pn6Mqa4YPRdyFuEdB6USbzkMdTeU5SgZi4Ajl81EDnoXEVB/sXPVPn0EigNUwTLslUaHlq+3UGRw",
+	"CW+2i/ItZUa7uS/uO5E6auZF6dLf41Dr15OQ4+oBwtdXz32FgveRCw/xFlCQrrFQCMs1g2SWgHeMiTlW",
+	"rssW9BwUpOwNjhVHQsE+J6ZMnRzgkCWGzBTBAk5eBsDC4ld7Mg5vxEFnj/S4gFHfpoplliPRXPdQLKhd",
+	"oRB06QCQnaDh/c9PQmTHxQCQzAorrFFT9nGBvveejr7ttLDOc4TAz+RwyDIoVfgEhF2h3TM5LFKSEVq6",
+	"SrhpyrSOUi5GFEclrGsoVThzmU6hfaRebXieO4E2qUCI0zyXM90m5xK1OqjIzphL7ahSw/fMHCMaaEES",
+	"22I+tgOs1iBVbH+u/VncBuOpMZvQFxigOVTbQeJYc+8A6rx558pg6C7TjbqbqgKNnqC4i3zJS0wFDDy5",
+	"hEYsExnwB5Y50C6sYWl1NCgPhgqiJGnO7QVv9xpr1FPAEIqL0dDyNve7in/fsN+wSJ/5orGzR9MZLi7q",
+	"KVw5G8iaBOD2sZEEuo1x56T3W4/kYHPiohpHIJDXZ1Z3cPBRVn4DUnnmL4bgmItv7LUb2KNUoytGVTpa",
+	"W2wJ/uS4guCtaQLJ1qcGHhVmjUwywPYEw8YhOUA8vJjo5ov3RoS3umvwP0lkK2XyL5XZ3Fp/kaMUCK56",
+	"bvzv8YOz+y+efVzKQAsDUV9ORcayw4C3kNh/YUh/GTuijrqRlDE/rGBL01H0Dqzgj2x9N10/DSzRp1t9",
+	"1o18J1gFZCVwnSRgiaT2bvH1xUFkBWm8edc3ZUCnWevjL42ksuuTjx/RKFi3YqgL1xBSxgYDlgYQ96Oi",
+	"upwzbqXSEqILa6NYsmfCFJeZlRxcGYdnDoXGmNzV9Szq69aS1Glut2BesfZ6+zp1nVo1waW7WM2hMA+T",
+	"g85r0kulGOQ8Nb1Fcsa6v45vINPchphfLzG8lqj/1CcpgIwsO0o+P8DuxxaPlaOD+sm6KOF4QGKWs/i7",
+	"+2xjlrnr7V+PPgpRDfmDp240S0MNbyxRg/bbQwTHL3nTwPTyVQ//akNWd+9rYAzayAnUpwWDGnzn0CtQ",
+	"PQaLKriVkJE4uIJaoJFlQ+BjwtnfhtzxXpucQnZFCd8CGVIl8hJ1ZY6hpVNRoHqS4Jn0Hp/wLBxNqUqn",
+	"L3bsIpo1Ao1m197it41TVwcz/cwK9spTd1Vgp27toLl6OdVj5joOR+1RRytQyRMfru8BnLx0C5RKl0KU",
+	"kFf7RtRXVjsqYbx4bC4Xe4ua/1DKDNK0ETs3CcfSqo59FuplWEWCzZKqr9tl7yEYhG2SCbN4LqxgXhyN",
+	"tS6f934FS6fgS9HiuXQVuMuIvp+XKk9KFPnM8xmNLo61yDNAkDXqmE5KW6FhuhgMq0slNT3S6ZtxZfK9",
+	"QyDbvipZccr9myprITl9qarmEOM+v6IW8JdLOfELhIgUFyPDoLFlLGemIeDMEZpjXsCRUawO/uAa9XFN",
+	"Boox5GKlAKEgOLuc8YyRoYQCu76h4CcAYxfyV5451EfIYILQVpdnDgm4C3K0fe8WMswjzOwNzBMy/Lcu",
+	"ySKOQFyMhRUICde4+p+dleFiuBz+Rqr5dJ2vILVdD1D0xLfxdUFUPpPeU58jW/C2OrekNnROvOCIA8LQ",
+	"MU9e0JR3KvvyCcShaM9GcjGdv4YrPWdranau+waK3PuMFFma+uemwzNmIJO+QK+ChfZ7uCk/2y1a2hKZ",
+	"NXND1IrKWk+bvPHDAZCLGU/ZNmgrKaV5NjHJ9Tgk/d3QZJ0kPjdh/oQeFwTPn5qNCVExzcxOueD2ExOj",
+	"zLPC52x1dA36AyjpZhmxukA6gPrwLvScizvEK5VSM1eyI7RudWqnUgRSRX3Ckdta/O7SrgjKVG5RviiB",
+	"+ZlgJTn00UuX3PR5Se0tvfM3cXwDVhLf1Ix2kWfs8FD0I046V8y47By/u5ZLiAAmCKNw7MyJbY4jewBu",
+	"cecDLy01HfpAh4Rg9LelqEzRmYBgY8Wgti2UgoZJAYinx+iwRNMpgh1s270kmHo0+QZRPdxr9vGtQ77u",
+	"+RSeClTjTWEXShqsTYXACTOx8oAG7TtmA+rCmro6KtsxAWHj2BEVKfvcNqDG+IofJRcOXDLfXqiF7QUu",
+	"KTr2vAghiGB7yoQ/NaPWL0nrYUdRw3Yg5Ll12LKk36qcg4FUQ1njvNGT8JbyXAfeB7H7wLQ9e+oBtKx2",
+	"PNMVkh3JqTqqfFSgJnkZk0Ec8HWRgMw1hllr0NdrUT+WaSchLKRSi8bXOCNUzCFMWCqAhCJdH4aLqc0U",
+	"TDuWxaMuhuFRN+KFPQH2p9upoPeUQ8J41Nj5HSxahTE/Pamf2KF8EUOnn9gZF3fn0vA0qtOflhIZR1BQ",
+	"m2u3GYnfcqy97fCJnv44dPWdg2n0N7IGAbnpNlj3UKwKqHvaGDbSHMJG3jurxY2gJWuk4+C2gwYnQVPs",
+	"239e2NsXi3grZ3jVQqfWpbNK+FtTbNq2TTCrpL4nku9KGXT/aNEUZKKota5q9GmKToMlriymTx9rPrfH",
+	"JVCLkk+SGMVpjpbgEC+OyQ9UoG6YNMl43XDa/WjtLShKIj4A6d3Cr1Ep3w16O+cSm8f+fjcH84oPrag0",
+	"nWxbWrIdQTcRt9i6R9TKOCLb8YCOS2Uj59y271oRhacj4gR6HXIqvINLMB4kmIFU42ea7L0gYy6mBqwd",
+	"KNHjPWMb1FgfEvxZ7RvRNWQstTOnTJgiz4timuBVBqI8JFpKgSIVJQf7r0nPTvcWpsuyUkKm/zZnA0iS",
+	"6F0yo+Y7XXtd2duk664vu2H241BTCIWyQhxTTr21cyryFPCIbE0eu4RNOsYq7v9Zspid1FIZzC0112TE",
+	"8swteUUSg1XdsiT2FlkgAgztTCeIk7pglNzk1K2jlGAaHsaEu8QlYM0MzkHEgIPBw768ows2OkMzeDgM",
+	"FWsOSGwzqpySciMaVXpL3xC9sZ62bnWjBl39ffBVlVR0f2WN6dyJuWGMRkqfFwqiq9PTvV214cRsW4Hx",
+	"zUNfX0qHwSitJvmmarMzW7iCFvSRJ9Lb17+V8CjKAfHww3AeRjLPdLh9gG0U988R6d0zxQfzrsguQ1Y+",
+	"6vfGgSBbNm7nVWb0qLN7dt9w9yVB0sJmFjR/spHifyOC0IX3yyHhAzyCSWGr1PY8aIlTRwhHP4k17iLy",
+	"ovP8Rqx3F11t9yb6khLd8rvo2tOSu4o+19XjpTx3roBwOcvCBagNm5C9x5wxPAM7VGQ721UuXIKrWz80",
+	"rnmJpucXc0EBuRGggZSExATt4lDTpgAA2AmuC4yxhU48XEDtlgLQCMTpHfCBGZUavxH3kpd4Bp5cqNHt",
+	"bvtwYBcF2uI+tK+WrrqyFYnlmgG8MvISN/AxowKwGJKIQhU5gD/XOdeWTmIFK/7/WN1q6anb3/DUjRjN",
+	"zag54stxY6oRmps61wzCOyEj1x4/AuQ/mudH3nVM5NRonqF+4mtrLhhdfsAhbNHe4nqIRUnl/J5twVrF",
+	"75mwCzRRss9KW+JG8kt1+XchCLhxE45HLL3TmLkHJeFDrJK7SAFCB0Oh7aWLejATQ45+LMC7Q1yjhcW/",
+	"ZDTjdqhbTc0LnUS24KRAD4IqQLAbLzrPP0/vXUNyRjWC6MDiDqwM9/QkEUaxkiYQ3253zDJOd7P7JRfg",
+	"ufTX34DnBUYBIo/B+UOtq68kzVKqTRkOHnyTM18QEnHgquRxCgN5c78tdv7mXh3TPO/T9O5zc3OcWtd3",
+	"XKOJUHEfoJnQ3aHYhBkOoDuWNg6ekEBxMJdWdaTRNK1Lp1U+jVm4ikn5j18+Jv9ahHasJzBfXV6Vil1S",
+	"R2MsAzoqETPOBeAp7b7qBrKe5HS+RLBzsEnknrMZU23isj56KNTgHwiRA3vjfuBB07PNY6A72CmoJj34",
+	"Vw8MbRDE0mui9ws7tG250m0Hf9D8vwnNd4GOwLwsBEsh3E2Sq8urR9A7ZkcsIXm84zFRw5M3XOmTqan8",
+	"jlVY26TrE7tc4kXAEQL27o+E9jYByEM66Dx3sPZwnnOpmbMuwAR5TEhwp8JN4I+D8cfBsAcjEN2nnw1t",
+	"5GSJvTkgmvXsaeyhHTimSmB3V7a1P6g0QqVfmouCo+tRFDIVK/knkElF1gXZADx4GuxAVmIBUiUzLjI5",
+	"a5NTxDgsMOYLNghBUyE0EHFAhTQEvA5NpPc+DPMP+vtd0V9gVhuR4DKkpMLi2Gcj7uI1nVNMOfBGD5EE",
+	"lAVw7QFmZ02opNMsYP1tTTcPfTTYl3HkT7SBFbTr+kZ9GElCx+S0bMHCoJXynuxSQfO54WlzmiJUZoUS",
+	"GxOIGTFM3dO8WhUsCdbZIZ3oQ4IAa95uNaKTCRMuvQGB9zFvotMmH9x3vYGS4wIptlekOGBQcJt8K60y",
+	"ohiZ8Qxbk65Mix8TeBzfXx+3iY8ueL6HEcV9LCuHHkuRkecvX/rfMjo/vBEIjgvnzI3Eh8NYPuUCPe24",
+	"kohnFHCDo6bc75nphgVeyK5aqHemGJYxGXJx5IOhS30ja3XYt+siQK5XDLhxMExkiYPQFNrYI2oXxFeb",
+	"PyJCztYZVg268XGDCiUN0XYHNMkB7Dqj83VG4QmlMpalqGd+8079lx+3C/EYiKXJ3+tqDW6BfyyNafvO",
+	"nVqsOeD2axlbmfCdOzZv5iqX7F7euXhz50zBzNESaYVyNC6llI01y++bkLO6F6c/2R43TWI8A0P+GqnI",
+	"xwC1vWWMTwDshzI2DRSAgD71OjaI4A3DOePirqkb99ouvOM6eGIqsuNrTmL2CcJl8vE/Qf5pY/6TVeC5",
+	"y4gP0DtAPkIWeJ5HZMYQPQ8iVKgegYccpANTEx88ehkAcaPjvM9c5TopyFc1iPyvI2A94DJFwtuSlIoE",
+	"8UUit7queMQiHeK8XfIPLClexFBDY2tEFU2mwqGUairEKWuRM63Mh7eagS5mWEih9pciyT2UCfbQW4kL",
+	"a98jvTs2v1XI6HroI7fXpRRtAuyvSBLlllbVOGdax0JsbQslKtsq72nEenQM+wvsMS7Ayj3+lOz1MdvF",
+	"YLoni9kD4vAo5SlgNrggN8+7AEyMDBTTI/AYke5iiN+NKADFMJKhl2JUfZG2VAik8Matn0EPortLOKlj",
+	"rMgSojxCGr0V6Sy7uxEVfhdTrCJCLkaobTkW75zNQg+/l1iFSADekYckqMRiOsRqywDgpnoyFb6ck1Bn",
+	"jIh+JwV7pomciWg+kZfclkc1jNmulfvuOZs1e9VDbQ45sFzOEiwguoM31CtmMQXpnW96i6wt9LEcao4a",
+	"QskwpyJln1/E/gAIUSSjetSXVGVEj+TMBVytkLYdeFRjLo4Vva7cO//W4jFOYpl4HNBEf78Sshtis5Cs",
+	"w1b5Tfebt1xErgahQmFDiKPrM80zX3ARQCKsMK0koky4q6qIpw21b53frEnuxUFtCyoPGv8icq+b1wZy",
+	"b3mttkkxSyVgN4oo1Sywijp+7wJXLm3uVs/y8nO83eWMHcDvId59yVJ+opRZXv9dH1ix4+r/PiFkSBcS",
+	"WVhGfji7Iu8vzxKEYSZGokTqSJbiT1ZZBivMvE1OIYrcqsKg1YT6LiVnkHMEtUnPzCesdyNcoBzz2Khz",
+	"pjS0AvhLvqS87el5yNT66uzs9oezq6+JVGQg81zOCNTkGjOScQ3gCOQr+0JU5gSiv3Dr9/7ybHs4udiD",
+	"KrKntpr1UfTXdDLeX559/mPhMEveX56B2Z2adFSOorA7vAHj2YW7h1k9/MnJXk0FFIgviBVgXqQ4KlW2",
+	"QxeWi/T0Unr0qruEkeKEovr33mdliAW+txtxglfQF7h3LtGfWwuyWUEFxs6wSYd4U8OA8tUdpGYOLuue",
+	"LeBlcbWAmOUsyE0FFoCx/xsLwXYGb9m4z9QyQXgMb/yuBWFLDMtrfJjqLQx71ywD+wwWh60ER8Xh9J6e",
+	"/3x6ffIGCGq8CARDS8A/izgw3gMJz8Fo5+LCQooH5Im6gpuYPOk79J3Z42o7TNBMVM0oQzrHXu9dIU74",
+	"TdmjXeTouyqnEaQYyDxpyNknUM7DJ+uAwQfRn/AHDX5P90t4C2Z0IxaN4OsnnK2Z+4yrXhD1lm7ya1An",
+	"ANnps8Nuh6k1nFUPxoVndju8HA5blJHjqhRZTCAiNp29Kit/BKisS+qSEybKjHsBsK6Udl8BmW0XILNW",
+	"uDysFZ62RyRU4YhQvmJjeV+i8wUCLwGGLQAsBicRtpLZr1/fiAIF7+t4qrJ9uUbgW78blt8LcJ9iVBbM",
+	"5HPTHK5JQXMhgbCR43+K0hVIFQp/PXUZkq6vNBI4O65xieZ9bZIQUAzVuRegQRfJdWzlbukRah3DjrDl",
+	"dag2lXCruOwguDG+qoI4ft1s3i8I61LmbIs82jb/hWqSrHt0yqZ9tTXhu/nwONP+DA3GblQYDLecYQOG",
+	"zBKjTxPs/1PDZX+W4kkbmN6LyLxnOgK1EyzujSzggy8+D+FHiF7RhopprqQKCKEUY+KqRePkTCASK7j5",
+	"FksyTDJq2FarkvgiZXZmX6QO0CqvjHYytZCzbR01++fSw1bs2QpfjK/SsdQZ88G/9G+tiLpZnIgMwtKW",
+	"aaPMvVPTR4u4UVfDEYKR9e9LTfU72qyqujeKWZZoJGx1s956QtMRYfcMaxsAB4HQgIt3V9fFbfPj1btz",
+	"AsLSiX31RNyzXE5CZQbNiFuLwxvR++vOFVP3PGU78HIvIaWf3mCVpXmPfAURsO5PKHqfFDJKqCFFjWHj",
+	"ifk6qTQcgsR75KueHtH9Fy//3AtiyIg9kB/edo93rn7o7r946QMlFJ3BHKAwna8T5fC7FIN5K2amSrAM",
+	"XOUo2FihXmrwIl8ZKjKqMuLX9ZD03PLv8MzO0/8VCo+Xf9Rh0O0bcSO6ZP/hIdinXwTbdBq82aEi1RFR",
+	"LOOKpUaTTIpnVrswI6ZmHLO+rBavGJlOLDd/5ddMH5a0moFh6ka8IDohACyRkOcd/P99MrK/jRKy1yEj",
+	"WET7D1df9v/7f/c75P+GjLO9Dsm4trq09gXUgeLa5DsA5vDdQr1Eu/P6RtC+O2Aul23a/xUK5ikFWN6Y",
+	"rCFVhjj8mO4OSpWP20YLBNCnlTLch2N0C1hdTqSs2UjvNmpLl1eNB30Rh2FtDPE0M4TyqDgPLTFaURxp",
+	"fztXW2BeDWoYDovQBR4WZ2GL99yuOyGcBSR8o57arP8WbGMen9AReXGyrCQcgoVL7AzlroRMRVZGYoqx",
+	"wja5GslpDthnAwAAgdfTEcumOfM+BMsR0GTXBkMbxJyD88ytWlmndolO7rxmscA+o+Zucf1AWtun09BV",
+	"YykGfF6iVL/i2ZR9CTJ1I3ZmViFnaxPnKvvUm0C89Qpt2RQZOsYDTydNBYbK7O3zyFmrZKwCp3yrxp1V",
+	"nAXtbGvylU808FT2u8SR1hHCCxL4j5DG/eleJo0XC/R7dg+tlrupCGT1TJdm9ZQ0tk7SHfhDYjld1wWq",
+	"EBxKDOmDAIxMptMxg/MA0R+tXSAPN+56Q6dVpChqZ4o2v5TaGwjAftpFppPHaFrIobpCeNPE4WwiyJY2",
+	"ITpUF+XIfam70CggYMVyxSRxMc6hGg22kDikxplT4DPJxbDcoNOfF9uE0FomJzl6fqFSJqbBllv2CaFz",
+	"nwpaNA3Wr8V2z0olcBOndIZKtj4cp9SM92FHWpJiuGO3ISMlxPtyDSZn3HHUUZ62j1mPbw/LnLCdlS4n",
+	"WalEudBkIPPFJo8plMHtzwGlAlLAfQMuJYbeFWWBOeS+yKkifTai+aDUx0Jub2xRLFGBrued9mqKCsYk",
+	"p2Yg1bi0c0paNWZh67DmDU1TAJmKk4Zr7Jkm6VQbOQZPN27nJKfOzVQU7NQLzfsCiktJr1pscaENLMsT",
+	"PxBoz8OJLs4Naq9//OXj/x8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
