@@ -270,6 +270,99 @@ func (e EventName) Valid() bool {
 	}
 }
 
+// Defines values for JobEventStatus.
+const (
+	JobEventStatusCompleted JobEventStatus = "completed"
+	JobEventStatusFailed    JobEventStatus = "failed"
+	JobEventStatusProgress  JobEventStatus = "progress"
+	JobEventStatusRunning   JobEventStatus = "running"
+)
+
+// Valid indicates whether the value is a known member of the JobEventStatus enum.
+func (e JobEventStatus) Valid() bool {
+	switch e {
+	case JobEventStatusCompleted:
+		return true
+	case JobEventStatusFailed:
+		return true
+	case JobEventStatusProgress:
+		return true
+	case JobEventStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaJobStatus.
+const (
+	MediaJobStatusCANCELED  MediaJobStatus = "CANCELED"
+	MediaJobStatusCOMPLETED MediaJobStatus = "COMPLETED"
+	MediaJobStatusFAILED    MediaJobStatus = "FAILED"
+	MediaJobStatusQUEUED    MediaJobStatus = "QUEUED"
+	MediaJobStatusRUNNING   MediaJobStatus = "RUNNING"
+)
+
+// Valid indicates whether the value is a known member of the MediaJobStatus enum.
+func (e MediaJobStatus) Valid() bool {
+	switch e {
+	case MediaJobStatusCANCELED:
+		return true
+	case MediaJobStatusCOMPLETED:
+		return true
+	case MediaJobStatusFAILED:
+		return true
+	case MediaJobStatusQUEUED:
+		return true
+	case MediaJobStatusRUNNING:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PackageFormat.
+const (
+	PackageFormatDASH PackageFormat = "DASH"
+	PackageFormatHLS  PackageFormat = "HLS"
+)
+
+// Valid indicates whether the value is a known member of the PackageFormat enum.
+func (e PackageFormat) Valid() bool {
+	switch e {
+	case PackageFormatDASH:
+		return true
+	case PackageFormatHLS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ParticipantRole.
+const (
+	ParticipantRoleCohost ParticipantRole = "cohost"
+	ParticipantRoleGuest  ParticipantRole = "guest"
+	ParticipantRoleHost   ParticipantRole = "host"
+	ParticipantRoleViewer ParticipantRole = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the ParticipantRole enum.
+func (e ParticipantRole) Valid() bool {
+	switch e {
+	case ParticipantRoleCohost:
+		return true
+	case ParticipantRoleGuest:
+		return true
+	case ParticipantRoleHost:
+		return true
+	case ParticipantRoleViewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanTier.
 const (
 	PlanTierENTERPRISE PlanTier = "ENTERPRISE"
@@ -306,6 +399,84 @@ func (e PlaybackType) Valid() bool {
 	case PlaybackTypeHLS:
 		return true
 	case PlaybackTypeLLHLS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RecordingFinalStatus.
+const (
+	RecordingFinalStatusFailed RecordingFinalStatus = "failed"
+	RecordingFinalStatusReady  RecordingFinalStatus = "ready"
+)
+
+// Valid indicates whether the value is a known member of the RecordingFinalStatus enum.
+func (e RecordingFinalStatus) Valid() bool {
+	switch e {
+	case RecordingFinalStatusFailed:
+		return true
+	case RecordingFinalStatusReady:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RecordingPlaybackType.
+const (
+	RecordingPlaybackTypeHLS RecordingPlaybackType = "HLS"
+)
+
+// Valid indicates whether the value is a known member of the RecordingPlaybackType enum.
+func (e RecordingPlaybackType) Valid() bool {
+	switch e {
+	case RecordingPlaybackTypeHLS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RecordingStatus.
+const (
+	RecordingStatusDELETED    RecordingStatus = "DELETED"
+	RecordingStatusFAILED     RecordingStatus = "FAILED"
+	RecordingStatusPROCESSING RecordingStatus = "PROCESSING"
+	RecordingStatusREADY      RecordingStatus = "READY"
+	RecordingStatusRECORDING  RecordingStatus = "RECORDING"
+)
+
+// Valid indicates whether the value is a known member of the RecordingStatus enum.
+func (e RecordingStatus) Valid() bool {
+	switch e {
+	case RecordingStatusDELETED:
+		return true
+	case RecordingStatusFAILED:
+		return true
+	case RecordingStatusPROCESSING:
+		return true
+	case RecordingStatusREADY:
+		return true
+	case RecordingStatusRECORDING:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RenditionVideoCodec.
+const (
+	RenditionVideoCodecH264 RenditionVideoCodec = "H264"
+	RenditionVideoCodecHEVC RenditionVideoCodec = "HEVC"
+)
+
+// Valid indicates whether the value is a known member of the RenditionVideoCodec enum.
+func (e RenditionVideoCodec) Valid() bool {
+	switch e {
+	case RenditionVideoCodecH264:
+		return true
+	case RenditionVideoCodecHEVC:
 		return true
 	default:
 		return false
@@ -489,6 +660,24 @@ func (e TenantStatus) Valid() bool {
 	case TenantStatusSUSPENDED:
 		return true
 	case TenantStatusTRIAL:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TranscodeContainer.
+const (
+	TranscodeContainerMP4    TranscodeContainer = "MP4"
+	TranscodeContainerMPEGTS TranscodeContainer = "MPEG_TS"
+)
+
+// Valid indicates whether the value is a known member of the TranscodeContainer enum.
+func (e TranscodeContainer) Valid() bool {
+	switch e {
+	case TranscodeContainerMP4:
+		return true
+	case TranscodeContainerMPEGTS:
 		return true
 	default:
 		return false
@@ -804,6 +993,14 @@ type AuditPage struct {
 // AuditView The fields of the entity that the change is about, without secrets; which those are depends on the action.
 type AuditView map[string]interface{}
 
+// CallbackReceipt The report was taken down.
+type CallbackReceipt struct {
+	// Changed False when it changed nothing: it came twice, or after the end.
+	//
+	// Example: true
+	Changed bool `json:"changed"`
+}
+
 // CheckStatus Whether it works.
 type CheckStatus string
 
@@ -1005,6 +1202,9 @@ type InviteAcceptance struct {
 	Token string `json:"token"`
 }
 
+// JobEventStatus running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
+type JobEventStatus string
+
 // Login A fresh token and whom it stands for.
 type Login struct {
 	ExpiresAt timestamp.Time `json:"expiresAt"`
@@ -1018,6 +1218,9 @@ type Login struct {
 	// User A person who works for a tenant.
 	User User `json:"user"`
 }
+
+// MediaJobStatus QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
+type MediaJobStatus string
 
 // NewPassword The password in use and the one to come.
 type NewPassword struct {
@@ -1088,6 +1291,127 @@ type Overview struct {
 	// Example: 0
 	WebhooksFailing int `json:"webhooksFailing"`
 }
+
+// Package A job that packages a transcode's renditions for adaptive playback.
+type Package struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Error Why the job FAILED; null otherwise.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// FinishedAt Null until the job is over.
+	FinishedAt nullable.Nullable[timestamp.Time] `json:"finishedAt"`
+	Formats    []PackageFormat                   `json:"formats"`
+
+	// ID Example: pkg_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Outputs The manifests; empty until COMPLETED.
+	Outputs []PackageOutput `json:"outputs"`
+
+	// Progress Percent; never goes back, and is 100 once COMPLETED.
+	//
+	// Example: 100
+	Progress int `json:"progress"`
+
+	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxc
+	RecordingID string `json:"recordingId"`
+
+	// SegmentSec Target length of a segment in seconds.
+	//
+	// Example: 6
+	SegmentSec int `json:"segmentSec"`
+
+	// StartedAt Null until a worker has begun.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// Status QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
+	Status MediaJobStatus `json:"status"`
+
+	// TranscodeID Example: tc_01m18qg1mhf2bsz1fk6m8v4jxd
+	TranscodeID string         `json:"transcodeId"`
+	UpdatedAt   timestamp.Time `json:"updatedAt"`
+}
+
+// PackageFormat HLS: a multivariant playlist (.m3u8). DASH: a manifest (.mpd).
+type PackageFormat string
+
+// PackageInput How a transcode's files are to be packaged. Everything is optional; `{}` makes HLS and DASH over the same segments.
+type PackageInput struct {
+	// Formats The manifests to write; absent for both. They share one set of CMAF segments.
+	Formats []PackageFormat `json:"formats,omitempty"`
+
+	// SegmentSec Target length of a segment in seconds, 2 to 10.
+	SegmentSec *int `json:"segmentSec,omitempty"`
+}
+
+// PackageJobEvent How far a packaging job is.
+type PackageJobEvent struct {
+	// Error What went wrong; required when failed.
+	Error *string `json:"error,omitempty"`
+
+	// Outputs The manifests; required when completed.
+	Outputs []PackageJobOutput `json:"outputs,omitempty"`
+
+	// Progress Percent; less than before is ignored.
+	//
+	// Example: 40
+	Progress *int `json:"progress,omitempty"`
+
+	// Status running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
+	Status JobEventStatus `json:"status"`
+}
+
+// PackageJobOutput One manifest that the packager has written.
+type PackageJobOutput struct {
+	// Format HLS: a multivariant playlist (.m3u8). DASH: a manifest (.mpd).
+	Format PackageFormat `json:"format"`
+
+	// SizeBytes The manifest and its segments.
+	//
+	// Example: 1302407168
+	SizeBytes int64 `json:"sizeBytes"`
+
+	// URL Where the server finds the manifest.
+	//
+	// Example: https://packager.internal/pkg_01m18qg1mhf2bsz1fk6m8v4jxe/master.m3u8
+	URL string `json:"url"`
+}
+
+// PackageOutput One manifest over the packaged renditions.
+type PackageOutput struct {
+	// Format HLS: a multivariant playlist (.m3u8). DASH: a manifest (.mpd).
+	Format PackageFormat `json:"format"`
+
+	// SizeBytes The manifest and its segments.
+	//
+	// Example: 1302407168
+	SizeBytes int64 `json:"sizeBytes"`
+
+	// URL Signed, together with all that the manifest names; good until `urlExpiresAt`. Getting the job again renews it.
+	//
+	// Example: http://localhost:8080/files/cGtnXzAx.../master.m3u8
+	URL string `json:"url"`
+
+	// URLExpiresAt An hour from this answer.
+	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
+}
+
+// ParticipantPerms What a participant may publish.
+type ParticipantPerms struct {
+	// Audio Example: true
+	Audio bool `json:"audio"`
+
+	// Screen Example: false
+	Screen bool `json:"screen"`
+
+	// Video Example: true
+	Video bool `json:"video"`
+}
+
+// ParticipantRole host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+type ParticipantRole string
 
 // PasswordChange A password that was set.
 type PasswordChange struct {
@@ -1198,6 +1522,17 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
+// ProductTimelineEntry A product that was pinned, and when.
+type ProductTimelineEntry struct {
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// TS Seconds since the recording's start.
+	//
+	// Example: 93.4
+	TS float32 `json:"ts"`
+}
+
 // Readiness The server's verdict on itself and on each part that it needs.
 type Readiness struct {
 	Checks []ReadinessCheck `json:"checks"`
@@ -1230,6 +1565,108 @@ type ReadinessCheck struct {
 	Status CheckStatus `json:"status"`
 }
 
+// Recording One recorded broadcast, or a part of one, of a stream.
+type Recording struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// DurationSec Length in seconds, to the millisecond; null until the recording has stopped.
+	//
+	// Example: 1824.52
+	DurationSec nullable.Nullable[float32] `json:"durationSec"`
+
+	// EndedAt Null while recording.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// Error Why the recording FAILED; null otherwise.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// ID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// ProductTimeline An entry for each product that was pinned while recording, in the order of pinning.
+	ProductTimeline []ProductTimelineEntry `json:"productTimeline"`
+
+	// RetainUntil When the recording is deleted by itself; null to keep it.
+	RetainUntil nullable.Nullable[timestamp.Time] `json:"retainUntil"`
+
+	// SizeBytes All files together; null until the recording is READY.
+	//
+	// Example: 584210432
+	SizeBytes nullable.Nullable[int64] `json:"sizeBytes"`
+
+	// StartedAt The moment that second 0 shows.
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// Status RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` plays. FAILED: nothing
+	// can be played, `error` says why; 60 seconds without a sign of life from the recorder end here too. DELETED: its
+	// files are gone.
+	Status RecordingStatus `json:"status"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	StreamID  string         `json:"streamId"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+
+	// URL A signed HLS playlist, good until `urlExpiresAt`; null unless the recording is READY. `playback-url` makes another.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
+	URL nullable.Nullable[string] `json:"url"`
+
+	// URLExpiresAt When `url` stops working, an hour from this answer; null without a `url`.
+	URLExpiresAt nullable.Nullable[timestamp.Time] `json:"urlExpiresAt"`
+}
+
+// RecordingFinalStatus ready: the playlist and all that it names are in place. failed: there is nothing to play.
+type RecordingFinalStatus string
+
+// RecordingFinalization What became of a recording.
+type RecordingFinalization struct {
+	// DurationSec Length in seconds; required when ready.
+	//
+	// Example: 1824.52
+	DurationSec *float32 `json:"durationSec,omitempty"`
+
+	// Error What went wrong; required when failed.
+	Error *string `json:"error,omitempty"`
+
+	// PlaylistURL Where the server finds the playlist; required when ready.
+	//
+	// Example: https://recorder.internal/rec_01m18qg1mhf2bsz1fk6m8v4jxe/index.m3u8
+	PlaylistURL *string `json:"playlistUrl,omitempty"`
+
+	// SizeBytes All files together.
+	//
+	// Example: 584210432
+	SizeBytes *int64 `json:"sizeBytes,omitempty"`
+
+	// Status ready: the playlist and all that it names are in place. failed: there is nothing to play.
+	Status RecordingFinalStatus `json:"status"`
+}
+
+// RecordingList Recordings, newest first.
+type RecordingList = []Recording
+
+// RecordingPlaybackType HLS: a playlist of the whole recording, complete with its end, so that players can seek.
+type RecordingPlaybackType string
+
+// RecordingPlaybackURL Where a recording can be watched.
+type RecordingPlaybackURL struct {
+	// ExpiresAt An hour from now. The URL is refused afterwards: ask for a new one before.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// Type HLS: a playlist of the whole recording, complete with its end, so that players can seek.
+	Type RecordingPlaybackType `json:"type"`
+
+	// URL An HLS playlist. The signature is part of the path, so everything that the playlist names is covered.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
+	URL string `json:"url"`
+}
+
+// RecordingStatus RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` plays. FAILED: nothing
+// can be played, `error` says why; 60 seconds without a sign of life from the recorder end here too. DELETED: its
+// files are gone.
+type RecordingStatus string
+
 // Registration The sign-up form.
 type Registration struct {
 	// Email Unique over all users of the server; compared without regard to case.
@@ -1252,6 +1689,70 @@ type Registration struct {
 	// Example: Acme Live
 	TenantName string `json:"tenantName"`
 }
+
+// Rendition One file as it is to be made.
+type Rendition struct {
+	// AudioKbps Kilobits per second; 0 without sound.
+	//
+	// Example: 128
+	AudioKbps int `json:"audioKbps"`
+
+	// Fps Pictures per second; null for the source's.
+	//
+	// Example: 30
+	Fps nullable.Nullable[float32] `json:"fps"`
+
+	// Height Lines of the picture.
+	//
+	// Example: 720
+	Height int `json:"height"`
+
+	// Name Example: 720p
+	Name string `json:"name"`
+
+	// VideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+	VideoCodec RenditionVideoCodec `json:"videoCodec"`
+
+	// VideoKbps Kilobits per second.
+	//
+	// Example: 2800
+	VideoKbps int `json:"videoKbps"`
+}
+
+// RenditionInput One file to be made. The picture keeps the source's proportions and is never enlarged: a rendition with more lines
+// than the source has gets the source's.
+type RenditionInput struct {
+	// AudioKbps Kilobits per second of AAC, up to 320; 0 leaves the sound out.
+	//
+	// Example: 128
+	AudioKbps *int `json:"audioKbps,omitempty"`
+
+	// Fps Pictures per second, at most 60 and at most the source's; absent for the source's.
+	//
+	// Example: 30
+	Fps *float32 `json:"fps,omitempty"`
+
+	// Height Lines of the picture; an even number, 144 to 2160.
+	//
+	// Example: 720
+	Height int `json:"height"`
+
+	// Name Names the file among its job's; absent for the lines and a `p`, such as `720p`.
+	//
+	// Example: 720p
+	Name *string `json:"name,omitempty"`
+
+	// VideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+	VideoCodec *RenditionVideoCodec `json:"videoCodec,omitempty"`
+
+	// VideoKbps Kilobits per second on average, 100 to 40000; absent for what suits the size.
+	//
+	// Example: 2800
+	VideoKbps *int `json:"videoKbps,omitempty"`
+}
+
+// RenditionVideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+type RenditionVideoCodec string
 
 // Revenue What paid orders of one currency came to.
 type Revenue struct {
@@ -1281,6 +1782,51 @@ type RoleCatalogue struct {
 // Scope One right in a tenant; operations name those that they need. VIEWERs have every `:read`; DEVELOPERs also every
 // `:write` but those of the tenant, its team and its billing; ADMINs and OWNERs have all.
 type Scope string
+
+// SfuToken The way into a stream's room.
+type SfuToken struct {
+	// ExpiresAt 6 hours from now.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// Perms What a participant may publish.
+	Perms ParticipantPerms `json:"perms"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// Room The stream's id.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	Room string `json:"room"`
+
+	// SfuURL A WebSocket address: open `<sfuUrl>/?token=<token>&room=<room>`.
+	//
+	// Example: wss://live.acme.example/sfu
+	SfuURL string `json:"sfuUrl"`
+
+	// Token A participant token.
+	//
+	// Example: eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
+	Token string `json:"token"`
+}
+
+// SfuTokenInput Who is to enter a stream's room. Everything is optional; `{}` lets an unnamed viewer in.
+type SfuTokenInput struct {
+	// DisplayName What others see; absent for the userId.
+	//
+	// Example: Ada Okafor
+	DisplayName *string `json:"displayName,omitempty"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role *ParticipantRole `json:"role,omitempty"`
+
+	// UserID Your own id of the user; absent for a made-up one.
+	//
+	// Example: ada
+	UserID *string `json:"userId,omitempty"`
+}
 
 // Stream A place to broadcast to, and the broadcast that is on air there or was the last one.
 type Stream struct {
@@ -1618,6 +2164,161 @@ type TenantUser struct {
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 }
 
+// Transcode A job that makes renditions of a recording.
+type Transcode struct {
+	// Container MP4: one file per rendition that plays while it loads, and that can be packaged. MPEG_TS: a transport stream per rendition, for editing and broadcast; it can't be packaged.
+	Container TranscodeContainer `json:"container"`
+	CreatedAt timestamp.Time     `json:"createdAt"`
+
+	// Error Why the job FAILED; null otherwise.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// FinishedAt Null until the job is over.
+	FinishedAt nullable.Nullable[timestamp.Time] `json:"finishedAt"`
+
+	// ID Example: tc_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Outputs The files; empty until COMPLETED.
+	Outputs []TranscodeOutput `json:"outputs"`
+
+	// Progress Percent; never goes back, and is 100 once COMPLETED.
+	//
+	// Example: 100
+	Progress int `json:"progress"`
+
+	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxd
+	RecordingID string `json:"recordingId"`
+
+	// Renditions What was asked for, with what was left open filled in.
+	Renditions []Rendition `json:"renditions"`
+
+	// StartedAt Null until a worker has begun.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// Status QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
+	Status    MediaJobStatus `json:"status"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// TranscodeContainer MP4: one file per rendition that plays while it loads, and that can be packaged. MPEG_TS: a transport stream per rendition, for editing and broadcast; it can't be packaged.
+type TranscodeContainer string
+
+// TranscodeInput What to make of a recording. Everything is optional; `{}` makes an ordinary ladder of MP4 files.
+type TranscodeInput struct {
+	// Container MP4: one file per rendition that plays while it loads, and that can be packaged. MPEG_TS: a transport stream per rendition, for editing and broadcast; it can't be packaged.
+	Container *TranscodeContainer `json:"container,omitempty"`
+
+	// Renditions The files to make, 1 to 8, no two of one name. Absent for those of 1080, 720, 480 and 360 lines that the source
+	// is large enough for, at least one.
+	Renditions []RenditionInput `json:"renditions,omitempty"`
+}
+
+// TranscodeJobEvent How far a transcode is.
+type TranscodeJobEvent struct {
+	// Error What went wrong; required when failed.
+	Error *string `json:"error,omitempty"`
+
+	// Outputs The files; required when completed.
+	Outputs []TranscodeJobOutput `json:"outputs,omitempty"`
+
+	// Progress Percent; less than before is ignored.
+	//
+	// Example: 40
+	Progress *int `json:"progress,omitempty"`
+
+	// Status running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
+	Status JobEventStatus `json:"status"`
+}
+
+// TranscodeJobOutput One file that the transcoder has made.
+type TranscodeJobOutput struct {
+	// AudioKbps Kilobits per second, as measured.
+	//
+	// Example: 128
+	AudioKbps *int `json:"audioKbps,omitempty"`
+
+	// DurationSec Seconds.
+	//
+	// Example: 1824.52
+	DurationSec float32 `json:"durationSec"`
+
+	// Height Pixels.
+	//
+	// Example: 720
+	Height int `json:"height"`
+
+	// Name The rendition's name.
+	//
+	// Example: 720p
+	Name string `json:"name"`
+
+	// SizeBytes Example: 651203584
+	SizeBytes int64 `json:"sizeBytes"`
+
+	// URL Where the server finds the file.
+	//
+	// Example: https://transcoder.internal/tc_01m18qg1mhf2bsz1fk6m8v4jxe/720p.mp4
+	URL string `json:"url"`
+
+	// VideoKbps Kilobits per second, as measured.
+	//
+	// Example: 2731
+	VideoKbps *int `json:"videoKbps,omitempty"`
+
+	// Width Pixels.
+	//
+	// Example: 1280
+	Width int `json:"width"`
+}
+
+// TranscodeOutput One file that was made.
+type TranscodeOutput struct {
+	// AudioKbps Kilobits per second, as measured.
+	//
+	// Example: 128
+	AudioKbps int `json:"audioKbps"`
+
+	// DurationSec Seconds.
+	//
+	// Example: 1824.52
+	DurationSec float32 `json:"durationSec"`
+
+	// Height Pixels.
+	//
+	// Example: 720
+	Height int `json:"height"`
+
+	// Name The rendition's name.
+	//
+	// Example: 720p
+	Name string `json:"name"`
+
+	// SizeBytes Example: 651203584
+	SizeBytes int64 `json:"sizeBytes"`
+
+	// URL Signed, for download; good until `urlExpiresAt`. Getting the job again renews it.
+	//
+	// Example: http://localhost:8080/files/dGNfMDFt.../720p.mp4
+	URL string `json:"url"`
+
+	// URLExpiresAt An hour from this answer.
+	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
+
+	// VideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+	VideoCodec RenditionVideoCodec `json:"videoCodec"`
+
+	// VideoKbps Kilobits per second, as measured.
+	//
+	// Example: 2731
+	VideoKbps int `json:"videoKbps"`
+
+	// Width Pixels.
+	//
+	// Example: 1280
+	Width int `json:"width"`
+}
+
 // User A person who works for a tenant.
 type User struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
@@ -1813,6 +2514,9 @@ type ID = string
 // Limit defines model for Limit.
 type Limit = int
 
+// RecID defines model for RecId.
+type RecID = string
+
 // ProblemResponse What went wrong, as RFC 9457 describes it, with a code for programs and a sentence for people.
 type ProblemResponse = Problem
 
@@ -1897,8 +2601,26 @@ type ListAPIKeysParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListRecordingsParams defines parameters for ListRecordings.
+type ListRecordingsParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListStreamsParams defines parameters for ListStreams.
 type ListStreamsParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListStreamRecordingsParams defines parameters for ListStreamRecordings.
+type ListStreamRecordingsParams struct {
 	// Limit How many entries at most.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -1931,6 +2653,24 @@ type ListWebhookDeliveriesParams struct {
 
 	// Cursor Opaque; from the `Link` header of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ReportPackageParams defines parameters for ReportPackage.
+type ReportPackageParams struct {
+	// XPackagerSignature `sha256=` and the hex HMAC-SHA256 of the raw body, keyed with PACKAGER_SECRET.
+	XPackagerSignature string `json:"x-packager-signature"`
+}
+
+// FinalizeRecordingParams defines parameters for FinalizeRecording.
+type FinalizeRecordingParams struct {
+	// XRecorderSignature `sha256=` and the hex HMAC-SHA256 of the raw body, keyed with RECORDER_SECRET.
+	XRecorderSignature string `json:"x-recorder-signature"`
+}
+
+// ReportTranscodeParams defines parameters for ReportTranscode.
+type ReportTranscodeParams struct {
+	// XTranscoderSignature `sha256=` and the hex HMAC-SHA256 of the raw body, keyed with TRANSCODER_SECRET.
+	XTranscoderSignature string `json:"x-transcoder-signature"`
 }
 
 // LoginAdminJSONRequestBody defines body for LoginAdmin for application/json ContentType.
@@ -1987,11 +2727,17 @@ type CreateAPIKeyJSONRequestBody = APIKeyInput
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = NewPassword
 
+// CreateTranscodeJSONRequestBody defines body for CreateTranscode for application/json ContentType.
+type CreateTranscodeJSONRequestBody = TranscodeInput
+
 // CreateStreamJSONRequestBody defines body for CreateStream for application/json ContentType.
 type CreateStreamJSONRequestBody = StreamInput
 
 // CreatePlaybackURLJSONRequestBody defines body for CreatePlaybackURL for application/json ContentType.
 type CreatePlaybackURLJSONRequestBody = PlaybackURLInput
+
+// CreateSfuTokenJSONRequestBody defines body for CreateSfuToken for application/json ContentType.
+type CreateSfuTokenJSONRequestBody = SfuTokenInput
 
 // InviteTeamMemberJSONRequestBody defines body for InviteTeamMember for application/json ContentType.
 type InviteTeamMemberJSONRequestBody = TeamInvite
@@ -2002,8 +2748,20 @@ type ChangeTeamMemberRoleJSONRequestBody = TeamRoleInput
 // UpdateTenantJSONRequestBody defines body for UpdateTenant for application/json ContentType.
 type UpdateTenantJSONRequestBody = TenantPatch
 
+// CreatePackageJSONRequestBody defines body for CreatePackage for application/json ContentType.
+type CreatePackageJSONRequestBody = PackageInput
+
 // CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
 type CreateWebhookJSONRequestBody = WebhookEndpointInput
+
+// ReportPackageJSONRequestBody defines body for ReportPackage for application/json ContentType.
+type ReportPackageJSONRequestBody = PackageJobEvent
+
+// FinalizeRecordingJSONRequestBody defines body for FinalizeRecording for application/json ContentType.
+type FinalizeRecordingJSONRequestBody = RecordingFinalization
+
+// ReportTranscodeJSONRequestBody defines body for ReportTranscode for application/json ContentType.
+type ReportTranscodeJSONRequestBody = TranscodeJobEvent
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -2118,6 +2876,21 @@ type ServerInterface interface {
 	// GetOverview What a dashboard shows first
 	// (GET /v1/me/overview)
 	GetOverview(ctx echo.Context) error
+	// GetPackage Get a package
+	// (GET /v1/me/packages/{id})
+	GetPackage(ctx echo.Context, id ID) error
+	// CancelPackage Give up a package
+	// (POST /v1/me/packages/{id}/cancel)
+	CancelPackage(ctx echo.Context, id ID) error
+	// ListRecordings List recordings
+	// (GET /v1/me/recordings)
+	ListRecordings(ctx echo.Context, params ListRecordingsParams) error
+	// GetRecordingPlaybackURL A URL to watch a recording with
+	// (GET /v1/me/recordings/{id}/playback-url)
+	GetRecordingPlaybackURL(ctx echo.Context, id ID) error
+	// CreateTranscode Make renditions of a recording
+	// (POST /v1/me/recordings/{id}/transcode)
+	CreateTranscode(ctx echo.Context, id ID) error
 	// ListStreams List streams
 	// (GET /v1/me/streams)
 	ListStreams(ctx echo.Context, params ListStreamsParams) error
@@ -2130,9 +2903,21 @@ type ServerInterface interface {
 	// CreatePlaybackURL Make a URL to watch the stream with
 	// (POST /v1/me/streams/{id}/playback-url)
 	CreatePlaybackURL(ctx echo.Context, id ID) error
+	// ListStreamRecordings List a stream's recordings
+	// (GET /v1/me/streams/{id}/recordings)
+	ListStreamRecordings(ctx echo.Context, id ID, params ListStreamRecordingsParams) error
+	// StartRecording Record a stream from now on
+	// (POST /v1/me/streams/{id}/recordings/start)
+	StartRecording(ctx echo.Context, id ID) error
+	// StopRecording Stop recording
+	// (POST /v1/me/streams/{id}/recordings/{recId}/stop)
+	StopRecording(ctx echo.Context, id ID, recID RecID) error
 	// RotateStreamKey Replace the stream key
 	// (POST /v1/me/streams/{id}/rotate-key)
 	RotateStreamKey(ctx echo.Context, id ID) error
+	// CreateSfuToken Let somebody into a stream's room
+	// (POST /v1/me/streams/{id}/sfu-token)
+	CreateSfuToken(ctx echo.Context, id ID) error
 	// ListTeam List the team
 	// (GET /v1/me/team)
 	ListTeam(ctx echo.Context, params ListTeamParams) error
@@ -2151,6 +2936,15 @@ type ServerInterface interface {
 	// UpdateTenant Change the tenant
 	// (PATCH /v1/me/tenant)
 	UpdateTenant(ctx echo.Context) error
+	// GetTranscode Get a transcode
+	// (GET /v1/me/transcodes/{id})
+	GetTranscode(ctx echo.Context, id ID) error
+	// CancelTranscode Give up a transcode
+	// (POST /v1/me/transcodes/{id}/cancel)
+	CancelTranscode(ctx echo.Context, id ID) error
+	// CreatePackage Package a transcode for adaptive playback
+	// (POST /v1/me/transcodes/{id}/package)
+	CreatePackage(ctx echo.Context, id ID) error
 	// ListWebhooks List webhook endpoints
 	// (GET /v1/me/webhooks)
 	ListWebhooks(ctx echo.Context, params ListWebhooksParams) error
@@ -2166,6 +2960,15 @@ type ServerInterface interface {
 	// ListWebhookDeliveries List an endpoint's deliveries
 	// (GET /v1/me/webhooks/{id}/deliveries)
 	ListWebhookDeliveries(ctx echo.Context, id ID, params ListWebhookDeliveriesParams) error
+	// ReportPackage A packager reports on a job
+	// (POST /v1/packager/jobs/{id}/event)
+	ReportPackage(ctx echo.Context, id ID, params ReportPackageParams) error
+	// FinalizeRecording A recorder is done with a recording
+	// (POST /v1/recorder/recordings/{id}/finalize)
+	FinalizeRecording(ctx echo.Context, id ID, params FinalizeRecordingParams) error
+	// ReportTranscode A transcoder reports on a job
+	// (POST /v1/transcoder/jobs/{id}/event)
+	ReportTranscode(ctx echo.Context, id ID, params ReportTranscodeParams) error
 }
 
 // ServerInterfaceWrapper converts echo contexts to parameters.
@@ -2733,6 +3536,95 @@ func (w *ServerInterfaceWrapper) GetOverview(ctx echo.Context) error {
 	return err
 }
 
+// GetPackage converts echo context to params.
+func (w *ServerInterfaceWrapper) GetPackage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetPackage(ctx, id)
+	return err
+}
+
+// CancelPackage converts echo context to params.
+func (w *ServerInterfaceWrapper) CancelPackage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CancelPackage(ctx, id)
+	return err
+}
+
+// ListRecordings converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRecordings(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRecordingsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRecordings(ctx, params)
+	return err
+}
+
+// GetRecordingPlaybackURL converts echo context to params.
+func (w *ServerInterfaceWrapper) GetRecordingPlaybackURL(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetRecordingPlaybackURL(ctx, id)
+	return err
+}
+
+// CreateTranscode converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateTranscode(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateTranscode(ctx, id)
+	return err
+}
+
 // ListStreams converts echo context to params.
 func (w *ServerInterfaceWrapper) ListStreams(ctx echo.Context) error {
 	var err error
@@ -2799,6 +3691,78 @@ func (w *ServerInterfaceWrapper) CreatePlaybackURL(ctx echo.Context) error {
 	return err
 }
 
+// ListStreamRecordings converts echo context to params.
+func (w *ServerInterfaceWrapper) ListStreamRecordings(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStreamRecordingsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListStreamRecordings(ctx, id, params)
+	return err
+}
+
+// StartRecording converts echo context to params.
+func (w *ServerInterfaceWrapper) StartRecording(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StartRecording(ctx, id)
+	return err
+}
+
+// StopRecording converts echo context to params.
+func (w *ServerInterfaceWrapper) StopRecording(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "recId" -------------
+	var recID RecID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "recId", ctx.Param("recId"), &recID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter recId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StopRecording(ctx, id, recID)
+	return err
+}
+
 // RotateStreamKey converts echo context to params.
 func (w *ServerInterfaceWrapper) RotateStreamKey(ctx echo.Context) error {
 	var err error
@@ -2812,6 +3776,22 @@ func (w *ServerInterfaceWrapper) RotateStreamKey(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.RotateStreamKey(ctx, id)
+	return err
+}
+
+// CreateSfuToken converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateSfuToken(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateSfuToken(ctx, id)
 	return err
 }
 
@@ -2896,6 +3876,54 @@ func (w *ServerInterfaceWrapper) UpdateTenant(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UpdateTenant(ctx)
+	return err
+}
+
+// GetTranscode converts echo context to params.
+func (w *ServerInterfaceWrapper) GetTranscode(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetTranscode(ctx, id)
+	return err
+}
+
+// CancelTranscode converts echo context to params.
+func (w *ServerInterfaceWrapper) CancelTranscode(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CancelTranscode(ctx, id)
+	return err
+}
+
+// CreatePackage converts echo context to params.
+func (w *ServerInterfaceWrapper) CreatePackage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreatePackage(ctx, id)
 	return err
 }
 
@@ -2997,6 +4025,120 @@ func (w *ServerInterfaceWrapper) ListWebhookDeliveries(ctx echo.Context) error {
 	return err
 }
 
+// ReportPackage converts echo context to params.
+func (w *ServerInterfaceWrapper) ReportPackage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReportPackageParams
+
+	headers := ctx.Request().Header
+	// ------------- Required header parameter "x-packager-signature" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("x-packager-signature")]; found {
+		var XPackagerSignature string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for x-packager-signature, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "x-packager-signature", valueList[0], &XPackagerSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter x-packager-signature: %s", err))
+		}
+
+		params.XPackagerSignature = XPackagerSignature
+	} else {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter x-packager-signature is required, but not found"))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReportPackage(ctx, id, params)
+	return err
+}
+
+// FinalizeRecording converts echo context to params.
+func (w *ServerInterfaceWrapper) FinalizeRecording(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params FinalizeRecordingParams
+
+	headers := ctx.Request().Header
+	// ------------- Required header parameter "x-recorder-signature" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("x-recorder-signature")]; found {
+		var XRecorderSignature string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for x-recorder-signature, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "x-recorder-signature", valueList[0], &XRecorderSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter x-recorder-signature: %s", err))
+		}
+
+		params.XRecorderSignature = XRecorderSignature
+	} else {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter x-recorder-signature is required, but not found"))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.FinalizeRecording(ctx, id, params)
+	return err
+}
+
+// ReportTranscode converts echo context to params.
+func (w *ServerInterfaceWrapper) ReportTranscode(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReportTranscodeParams
+
+	headers := ctx.Request().Header
+	// ------------- Required header parameter "x-transcoder-signature" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("x-transcoder-signature")]; found {
+		var XTranscoderSignature string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for x-transcoder-signature, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "x-transcoder-signature", valueList[0], &XTranscoderSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter x-transcoder-signature: %s", err))
+		}
+
+		params.XTranscoderSignature = XTranscoderSignature
+	} else {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter x-transcoder-signature is required, but not found"))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReportTranscode(ctx, id, params)
+	return err
+}
+
 // This is a simple interface which specifies echo.Route addition functions which
 // are present on both echo.Echo and echo.Group, since we want to allow using
 // either of them for path registration
@@ -3081,22 +4223,37 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/v1/me/api-keys/:id", wrapper.RevokeAPIKey, options.OperationMiddlewares["revokeApiKey"]...)
 	router.POST(options.BaseURL+"/v1/me/change-password", wrapper.ChangePassword, options.OperationMiddlewares["changePassword"]...)
 	router.GET(options.BaseURL+"/v1/me/overview", wrapper.GetOverview, options.OperationMiddlewares["getOverview"]...)
+	router.GET(options.BaseURL+"/v1/me/packages/:id", wrapper.GetPackage, options.OperationMiddlewares["getPackage"]...)
+	router.POST(options.BaseURL+"/v1/me/packages/:id/cancel", wrapper.CancelPackage, options.OperationMiddlewares["cancelPackage"]...)
+	router.GET(options.BaseURL+"/v1/me/recordings", wrapper.ListRecordings, options.OperationMiddlewares["listRecordings"]...)
+	router.GET(options.BaseURL+"/v1/me/recordings/:id/playback-url", wrapper.GetRecordingPlaybackURL, options.OperationMiddlewares["getRecordingPlaybackUrl"]...)
+	router.POST(options.BaseURL+"/v1/me/recordings/:id/transcode", wrapper.CreateTranscode, options.OperationMiddlewares["createTranscode"]...)
 	router.GET(options.BaseURL+"/v1/me/streams", wrapper.ListStreams, options.OperationMiddlewares["listStreams"]...)
 	router.POST(options.BaseURL+"/v1/me/streams", wrapper.CreateStream, options.OperationMiddlewares["createStream"]...)
 	router.GET(options.BaseURL+"/v1/me/streams/:id", wrapper.GetStream, options.OperationMiddlewares["getStream"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/playback-url", wrapper.CreatePlaybackURL, options.OperationMiddlewares["createPlaybackUrl"]...)
+	router.GET(options.BaseURL+"/v1/me/streams/:id/recordings", wrapper.ListStreamRecordings, options.OperationMiddlewares["listStreamRecordings"]...)
+	router.POST(options.BaseURL+"/v1/me/streams/:id/recordings/start", wrapper.StartRecording, options.OperationMiddlewares["startRecording"]...)
+	router.POST(options.BaseURL+"/v1/me/streams/:id/recordings/:recId/stop", wrapper.StopRecording, options.OperationMiddlewares["stopRecording"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/rotate-key", wrapper.RotateStreamKey, options.OperationMiddlewares["rotateStreamKey"]...)
+	router.POST(options.BaseURL+"/v1/me/streams/:id/sfu-token", wrapper.CreateSfuToken, options.OperationMiddlewares["createSfuToken"]...)
 	router.GET(options.BaseURL+"/v1/me/team", wrapper.ListTeam, options.OperationMiddlewares["listTeam"]...)
 	router.POST(options.BaseURL+"/v1/me/team", wrapper.InviteTeamMember, options.OperationMiddlewares["inviteTeamMember"]...)
 	router.DELETE(options.BaseURL+"/v1/me/team/:id", wrapper.RemoveTeamMember, options.OperationMiddlewares["removeTeamMember"]...)
 	router.PATCH(options.BaseURL+"/v1/me/team/:id/role", wrapper.ChangeTeamMemberRole, options.OperationMiddlewares["changeTeamMemberRole"]...)
 	router.GET(options.BaseURL+"/v1/me/tenant", wrapper.GetTenant, options.OperationMiddlewares["getTenant"]...)
 	router.PATCH(options.BaseURL+"/v1/me/tenant", wrapper.UpdateTenant, options.OperationMiddlewares["updateTenant"]...)
+	router.GET(options.BaseURL+"/v1/me/transcodes/:id", wrapper.GetTranscode, options.OperationMiddlewares["getTranscode"]...)
+	router.POST(options.BaseURL+"/v1/me/transcodes/:id/cancel", wrapper.CancelTranscode, options.OperationMiddlewares["cancelTranscode"]...)
+	router.POST(options.BaseURL+"/v1/me/transcodes/:id/package", wrapper.CreatePackage, options.OperationMiddlewares["createPackage"]...)
 	router.GET(options.BaseURL+"/v1/me/webhooks", wrapper.ListWebhooks, options.OperationMiddlewares["listWebhooks"]...)
 	router.POST(options.BaseURL+"/v1/me/webhooks", wrapper.CreateWebhook, options.OperationMiddlewares["createWebhook"]...)
 	router.POST(options.BaseURL+"/v1/me/webhooks/deliveries/:id/retry", wrapper.RetryWebhookDelivery, options.OperationMiddlewares["retryWebhookDelivery"]...)
 	router.DELETE(options.BaseURL+"/v1/me/webhooks/:id", wrapper.DeleteWebhook, options.OperationMiddlewares["deleteWebhook"]...)
 	router.GET(options.BaseURL+"/v1/me/webhooks/:id/deliveries", wrapper.ListWebhookDeliveries, options.OperationMiddlewares["listWebhookDeliveries"]...)
+	router.POST(options.BaseURL+"/v1/packager/jobs/:id/event", wrapper.ReportPackage, options.OperationMiddlewares["reportPackage"]...)
+	router.POST(options.BaseURL+"/v1/recorder/recordings/:id/finalize", wrapper.FinalizeRecording, options.OperationMiddlewares["finalizeRecording"]...)
+	router.POST(options.BaseURL+"/v1/transcoder/jobs/:id/event", wrapper.ReportTranscode, options.OperationMiddlewares["reportTranscode"]...)
 
 }
 
@@ -4606,6 +5763,212 @@ func (response GetOverviewdefaultApplicationProblemPlusJSONResponse) VisitGetOve
 	return err
 }
 
+type GetPackageRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetPackageResponseObject interface {
+	VisitGetPackageResponse(w http.ResponseWriter) error
+}
+
+type GetPackage200JSONResponse Package
+
+func (response GetPackage200JSONResponse) VisitGetPackageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPackagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPackagedefaultApplicationProblemPlusJSONResponse) VisitGetPackageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelPackageRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CancelPackageResponseObject interface {
+	VisitCancelPackageResponse(w http.ResponseWriter) error
+}
+
+type CancelPackage201JSONResponse Package
+
+func (response CancelPackage201JSONResponse) VisitCancelPackageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelPackagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelPackagedefaultApplicationProblemPlusJSONResponse) VisitCancelPackageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRecordingsRequestObject struct {
+	Params ListRecordingsParams
+}
+
+type ListRecordingsResponseObject interface {
+	VisitListRecordingsResponse(w http.ResponseWriter) error
+}
+
+type ListRecordings200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRecordings200JSONResponse struct {
+	Body    RecordingList
+	Headers ListRecordings200ResponseHeaders
+}
+
+func (response ListRecordings200JSONResponse) VisitListRecordingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRecordingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListRecordingsdefaultApplicationProblemPlusJSONResponse) VisitListRecordingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRecordingPlaybackURLRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetRecordingPlaybackURLResponseObject interface {
+	VisitGetRecordingPlaybackURLResponse(w http.ResponseWriter) error
+}
+
+type GetRecordingPlaybackURL200JSONResponse RecordingPlaybackURL
+
+func (response GetRecordingPlaybackURL200JSONResponse) VisitGetRecordingPlaybackURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRecordingPlaybackURLdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetRecordingPlaybackURLdefaultApplicationProblemPlusJSONResponse) VisitGetRecordingPlaybackURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTranscodeRequestObject struct {
+	ID   ID `json:"id"`
+	Body *CreateTranscodeJSONRequestBody
+}
+
+type CreateTranscodeResponseObject interface {
+	VisitCreateTranscodeResponse(w http.ResponseWriter) error
+}
+
+type CreateTranscode201JSONResponse Transcode
+
+func (response CreateTranscode201JSONResponse) VisitCreateTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTranscodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateTranscodedefaultApplicationProblemPlusJSONResponse) VisitCreateTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListStreamsRequestObject struct {
 	Params ListStreamsParams
 }
@@ -4773,6 +6136,135 @@ func (response CreatePlaybackURLdefaultApplicationProblemPlusJSONResponse) Visit
 	return err
 }
 
+type ListStreamRecordingsRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListStreamRecordingsParams
+}
+
+type ListStreamRecordingsResponseObject interface {
+	VisitListStreamRecordingsResponse(w http.ResponseWriter) error
+}
+
+type ListStreamRecordings200ResponseHeaders struct {
+	Link *string
+}
+
+type ListStreamRecordings200JSONResponse struct {
+	Body    RecordingList
+	Headers ListStreamRecordings200ResponseHeaders
+}
+
+func (response ListStreamRecordings200JSONResponse) VisitListStreamRecordingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreamRecordingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListStreamRecordingsdefaultApplicationProblemPlusJSONResponse) VisitListStreamRecordingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartRecordingRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type StartRecordingResponseObject interface {
+	VisitStartRecordingResponse(w http.ResponseWriter) error
+}
+
+type StartRecording201JSONResponse Recording
+
+func (response StartRecording201JSONResponse) VisitStartRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartRecordingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StartRecordingdefaultApplicationProblemPlusJSONResponse) VisitStartRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopRecordingRequestObject struct {
+	ID    ID    `json:"id"`
+	RecID RecID `json:"recId"`
+}
+
+type StopRecordingResponseObject interface {
+	VisitStopRecordingResponse(w http.ResponseWriter) error
+}
+
+type StopRecording201JSONResponse Recording
+
+func (response StopRecording201JSONResponse) VisitStopRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopRecordingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StopRecordingdefaultApplicationProblemPlusJSONResponse) VisitStopRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RotateStreamKeyRequestObject struct {
 	ID ID `json:"id"`
 }
@@ -4801,6 +6293,46 @@ type RotateStreamKeydefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RotateStreamKeydefaultApplicationProblemPlusJSONResponse) VisitRotateStreamKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSfuTokenRequestObject struct {
+	ID   ID `json:"id"`
+	Body *CreateSfuTokenJSONRequestBody
+}
+
+type CreateSfuTokenResponseObject interface {
+	VisitCreateSfuTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateSfuToken201JSONResponse SfuToken
+
+func (response CreateSfuToken201JSONResponse) VisitCreateSfuTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSfuTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateSfuTokendefaultApplicationProblemPlusJSONResponse) VisitCreateSfuTokenResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5056,6 +6588,124 @@ func (response UpdateTenantdefaultApplicationProblemPlusJSONResponse) VisitUpdat
 	return err
 }
 
+type GetTranscodeRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetTranscodeResponseObject interface {
+	VisitGetTranscodeResponse(w http.ResponseWriter) error
+}
+
+type GetTranscode200JSONResponse Transcode
+
+func (response GetTranscode200JSONResponse) VisitGetTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTranscodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTranscodedefaultApplicationProblemPlusJSONResponse) VisitGetTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelTranscodeRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CancelTranscodeResponseObject interface {
+	VisitCancelTranscodeResponse(w http.ResponseWriter) error
+}
+
+type CancelTranscode201JSONResponse Transcode
+
+func (response CancelTranscode201JSONResponse) VisitCancelTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelTranscodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelTranscodedefaultApplicationProblemPlusJSONResponse) VisitCancelTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePackageRequestObject struct {
+	ID   ID `json:"id"`
+	Body *CreatePackageJSONRequestBody
+}
+
+type CreatePackageResponseObject interface {
+	VisitCreatePackageResponse(w http.ResponseWriter) error
+}
+
+type CreatePackage201JSONResponse Package
+
+func (response CreatePackage201JSONResponse) VisitCreatePackageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePackagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreatePackagedefaultApplicationProblemPlusJSONResponse) VisitCreatePackageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListWebhooksRequestObject struct {
 	Params ListWebhooksParams
 }
@@ -5272,6 +6922,129 @@ func (response ListWebhookDeliveriesdefaultApplicationProblemPlusJSONResponse) V
 	return err
 }
 
+type ReportPackageRequestObject struct {
+	ID     ID `json:"id"`
+	Params ReportPackageParams
+	Body   *ReportPackageJSONRequestBody
+}
+
+type ReportPackageResponseObject interface {
+	VisitReportPackageResponse(w http.ResponseWriter) error
+}
+
+type ReportPackage201JSONResponse CallbackReceipt
+
+func (response ReportPackage201JSONResponse) VisitReportPackageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportPackagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReportPackagedefaultApplicationProblemPlusJSONResponse) VisitReportPackageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FinalizeRecordingRequestObject struct {
+	ID     ID `json:"id"`
+	Params FinalizeRecordingParams
+	Body   *FinalizeRecordingJSONRequestBody
+}
+
+type FinalizeRecordingResponseObject interface {
+	VisitFinalizeRecordingResponse(w http.ResponseWriter) error
+}
+
+type FinalizeRecording201JSONResponse CallbackReceipt
+
+func (response FinalizeRecording201JSONResponse) VisitFinalizeRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FinalizeRecordingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response FinalizeRecordingdefaultApplicationProblemPlusJSONResponse) VisitFinalizeRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportTranscodeRequestObject struct {
+	ID     ID `json:"id"`
+	Params ReportTranscodeParams
+	Body   *ReportTranscodeJSONRequestBody
+}
+
+type ReportTranscodeResponseObject interface {
+	VisitReportTranscodeResponse(w http.ResponseWriter) error
+}
+
+type ReportTranscode201JSONResponse CallbackReceipt
+
+func (response ReportTranscode201JSONResponse) VisitReportTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportTranscodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReportTranscodedefaultApplicationProblemPlusJSONResponse) VisitReportTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListAuditEntries Read the audit log
@@ -5385,6 +7158,21 @@ type StrictServerInterface interface {
 	// GetOverview What a dashboard shows first
 	// (GET /v1/me/overview)
 	GetOverview(ctx context.Context, request GetOverviewRequestObject) (GetOverviewResponseObject, error)
+	// GetPackage Get a package
+	// (GET /v1/me/packages/{id})
+	GetPackage(ctx context.Context, request GetPackageRequestObject) (GetPackageResponseObject, error)
+	// CancelPackage Give up a package
+	// (POST /v1/me/packages/{id}/cancel)
+	CancelPackage(ctx context.Context, request CancelPackageRequestObject) (CancelPackageResponseObject, error)
+	// ListRecordings List recordings
+	// (GET /v1/me/recordings)
+	ListRecordings(ctx context.Context, request ListRecordingsRequestObject) (ListRecordingsResponseObject, error)
+	// GetRecordingPlaybackURL A URL to watch a recording with
+	// (GET /v1/me/recordings/{id}/playback-url)
+	GetRecordingPlaybackURL(ctx context.Context, request GetRecordingPlaybackURLRequestObject) (GetRecordingPlaybackURLResponseObject, error)
+	// CreateTranscode Make renditions of a recording
+	// (POST /v1/me/recordings/{id}/transcode)
+	CreateTranscode(ctx context.Context, request CreateTranscodeRequestObject) (CreateTranscodeResponseObject, error)
 	// ListStreams List streams
 	// (GET /v1/me/streams)
 	ListStreams(ctx context.Context, request ListStreamsRequestObject) (ListStreamsResponseObject, error)
@@ -5397,9 +7185,21 @@ type StrictServerInterface interface {
 	// CreatePlaybackURL Make a URL to watch the stream with
 	// (POST /v1/me/streams/{id}/playback-url)
 	CreatePlaybackURL(ctx context.Context, request CreatePlaybackURLRequestObject) (CreatePlaybackURLResponseObject, error)
+	// ListStreamRecordings List a stream's recordings
+	// (GET /v1/me/streams/{id}/recordings)
+	ListStreamRecordings(ctx context.Context, request ListStreamRecordingsRequestObject) (ListStreamRecordingsResponseObject, error)
+	// StartRecording Record a stream from now on
+	// (POST /v1/me/streams/{id}/recordings/start)
+	StartRecording(ctx context.Context, request StartRecordingRequestObject) (StartRecordingResponseObject, error)
+	// StopRecording Stop recording
+	// (POST /v1/me/streams/{id}/recordings/{recId}/stop)
+	StopRecording(ctx context.Context, request StopRecordingRequestObject) (StopRecordingResponseObject, error)
 	// RotateStreamKey Replace the stream key
 	// (POST /v1/me/streams/{id}/rotate-key)
 	RotateStreamKey(ctx context.Context, request RotateStreamKeyRequestObject) (RotateStreamKeyResponseObject, error)
+	// CreateSfuToken Let somebody into a stream's room
+	// (POST /v1/me/streams/{id}/sfu-token)
+	CreateSfuToken(ctx context.Context, request CreateSfuTokenRequestObject) (CreateSfuTokenResponseObject, error)
 	// ListTeam List the team
 	// (GET /v1/me/team)
 	ListTeam(ctx context.Context, request ListTeamRequestObject) (ListTeamResponseObject, error)
@@ -5418,6 +7218,15 @@ type StrictServerInterface interface {
 	// UpdateTenant Change the tenant
 	// (PATCH /v1/me/tenant)
 	UpdateTenant(ctx context.Context, request UpdateTenantRequestObject) (UpdateTenantResponseObject, error)
+	// GetTranscode Get a transcode
+	// (GET /v1/me/transcodes/{id})
+	GetTranscode(ctx context.Context, request GetTranscodeRequestObject) (GetTranscodeResponseObject, error)
+	// CancelTranscode Give up a transcode
+	// (POST /v1/me/transcodes/{id}/cancel)
+	CancelTranscode(ctx context.Context, request CancelTranscodeRequestObject) (CancelTranscodeResponseObject, error)
+	// CreatePackage Package a transcode for adaptive playback
+	// (POST /v1/me/transcodes/{id}/package)
+	CreatePackage(ctx context.Context, request CreatePackageRequestObject) (CreatePackageResponseObject, error)
 	// ListWebhooks List webhook endpoints
 	// (GET /v1/me/webhooks)
 	ListWebhooks(ctx context.Context, request ListWebhooksRequestObject) (ListWebhooksResponseObject, error)
@@ -5433,6 +7242,15 @@ type StrictServerInterface interface {
 	// ListWebhookDeliveries List an endpoint's deliveries
 	// (GET /v1/me/webhooks/{id}/deliveries)
 	ListWebhookDeliveries(ctx context.Context, request ListWebhookDeliveriesRequestObject) (ListWebhookDeliveriesResponseObject, error)
+	// ReportPackage A packager reports on a job
+	// (POST /v1/packager/jobs/{id}/event)
+	ReportPackage(ctx context.Context, request ReportPackageRequestObject) (ReportPackageResponseObject, error)
+	// FinalizeRecording A recorder is done with a recording
+	// (POST /v1/recorder/recordings/{id}/finalize)
+	FinalizeRecording(ctx context.Context, request FinalizeRecordingRequestObject) (FinalizeRecordingResponseObject, error)
+	// ReportTranscode A transcoder reports on a job
+	// (POST /v1/transcoder/jobs/{id}/event)
+	ReportTranscode(ctx context.Context, request ReportTranscodeRequestObject) (ReportTranscodeResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx echo.Context, request any) (any, error)
@@ -6740,6 +8558,157 @@ func (sh *strictHandler) GetOverview(ctx echo.Context) error {
 	return nil
 }
 
+// GetPackage operation middleware
+func (sh *strictHandler) GetPackage(ctx echo.Context, id ID) error {
+	var request GetPackageRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPackage(ctx.Request().Context(), request.(GetPackageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPackage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetPackageResponseObject); ok {
+		return validResponse.VisitGetPackageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CancelPackage operation middleware
+func (sh *strictHandler) CancelPackage(ctx echo.Context, id ID) error {
+	var request CancelPackageRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelPackage(ctx.Request().Context(), request.(CancelPackageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelPackage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CancelPackageResponseObject); ok {
+		return validResponse.VisitCancelPackageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRecordings operation middleware
+func (sh *strictHandler) ListRecordings(ctx echo.Context, params ListRecordingsParams) error {
+	var request ListRecordingsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRecordings(ctx.Request().Context(), request.(ListRecordingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRecordings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRecordingsResponseObject); ok {
+		return validResponse.VisitListRecordingsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetRecordingPlaybackURL operation middleware
+func (sh *strictHandler) GetRecordingPlaybackURL(ctx echo.Context, id ID) error {
+	var request GetRecordingPlaybackURLRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRecordingPlaybackURL(ctx.Request().Context(), request.(GetRecordingPlaybackURLRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRecordingPlaybackURL")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetRecordingPlaybackURLResponseObject); ok {
+		return validResponse.VisitGetRecordingPlaybackURLResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateTranscode operation middleware
+func (sh *strictHandler) CreateTranscode(ctx echo.Context, id ID) error {
+	var request CreateTranscodeRequestObject
+
+	request.ID = id
+
+	var body CreateTranscodeJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateTranscode(ctx.Request().Context(), request.(CreateTranscodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateTranscode")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateTranscodeResponseObject); ok {
+		return validResponse.VisitCreateTranscodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListStreams operation middleware
 func (sh *strictHandler) ListStreams(ctx echo.Context, params ListStreamsParams) error {
 	var request ListStreamsRequestObject
@@ -6887,6 +8856,83 @@ func (sh *strictHandler) CreatePlaybackURL(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// ListStreamRecordings operation middleware
+func (sh *strictHandler) ListStreamRecordings(ctx echo.Context, id ID, params ListStreamRecordingsParams) error {
+	var request ListStreamRecordingsRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStreamRecordings(ctx.Request().Context(), request.(ListStreamRecordingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStreamRecordings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListStreamRecordingsResponseObject); ok {
+		return validResponse.VisitListStreamRecordingsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StartRecording operation middleware
+func (sh *strictHandler) StartRecording(ctx echo.Context, id ID) error {
+	var request StartRecordingRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StartRecording(ctx.Request().Context(), request.(StartRecordingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StartRecording")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StartRecordingResponseObject); ok {
+		return validResponse.VisitStartRecordingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StopRecording operation middleware
+func (sh *strictHandler) StopRecording(ctx echo.Context, id ID, recID RecID) error {
+	var request StopRecordingRequestObject
+
+	request.ID = id
+	request.RecID = recID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StopRecording(ctx.Request().Context(), request.(StopRecordingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StopRecording")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StopRecordingResponseObject); ok {
+		return validResponse.VisitStopRecordingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // RotateStreamKey operation middleware
 func (sh *strictHandler) RotateStreamKey(ctx echo.Context, id ID) error {
 	var request RotateStreamKeyRequestObject
@@ -6906,6 +8952,57 @@ func (sh *strictHandler) RotateStreamKey(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(RotateStreamKeyResponseObject); ok {
 		return validResponse.VisitRotateStreamKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateSfuToken operation middleware
+func (sh *strictHandler) CreateSfuToken(ctx echo.Context, id ID) error {
+	var request CreateSfuTokenRequestObject
+
+	request.ID = id
+
+	var body CreateSfuTokenJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateSfuToken(ctx.Request().Context(), request.(CreateSfuTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateSfuToken")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateSfuTokenResponseObject); ok {
+		return validResponse.VisitCreateSfuTokenResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -7125,6 +9222,107 @@ func (sh *strictHandler) UpdateTenant(ctx echo.Context) error {
 	return nil
 }
 
+// GetTranscode operation middleware
+func (sh *strictHandler) GetTranscode(ctx echo.Context, id ID) error {
+	var request GetTranscodeRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTranscode(ctx.Request().Context(), request.(GetTranscodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTranscode")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetTranscodeResponseObject); ok {
+		return validResponse.VisitGetTranscodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CancelTranscode operation middleware
+func (sh *strictHandler) CancelTranscode(ctx echo.Context, id ID) error {
+	var request CancelTranscodeRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelTranscode(ctx.Request().Context(), request.(CancelTranscodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelTranscode")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CancelTranscodeResponseObject); ok {
+		return validResponse.VisitCancelTranscodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreatePackage operation middleware
+func (sh *strictHandler) CreatePackage(ctx echo.Context, id ID) error {
+	var request CreatePackageRequestObject
+
+	request.ID = id
+
+	var body CreatePackageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePackage(ctx.Request().Context(), request.(CreatePackageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePackage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreatePackageResponseObject); ok {
+		return validResponse.VisitCreatePackageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListWebhooks operation middleware
 func (sh *strictHandler) ListWebhooks(ctx echo.Context, params ListWebhooksParams) error {
 	var request ListWebhooksRequestObject
@@ -7272,292 +9470,520 @@ func (sh *strictHandler) ListWebhookDeliveries(ctx echo.Context, id ID, params L
 	return nil
 }
 
+// ReportPackage operation middleware
+func (sh *strictHandler) ReportPackage(ctx echo.Context, id ID, params ReportPackageParams) error {
+	var request ReportPackageRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	var body ReportPackageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReportPackage(ctx.Request().Context(), request.(ReportPackageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReportPackage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReportPackageResponseObject); ok {
+		return validResponse.VisitReportPackageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// FinalizeRecording operation middleware
+func (sh *strictHandler) FinalizeRecording(ctx echo.Context, id ID, params FinalizeRecordingParams) error {
+	var request FinalizeRecordingRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	var body FinalizeRecordingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FinalizeRecording(ctx.Request().Context(), request.(FinalizeRecordingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FinalizeRecording")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(FinalizeRecordingResponseObject); ok {
+		return validResponse.VisitFinalizeRecordingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReportTranscode operation middleware
+func (sh *strictHandler) ReportTranscode(ctx echo.Context, id ID, params ReportTranscodeParams) error {
+	var request ReportTranscodeRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	var body ReportTranscodeJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReportTranscode(ctx.Request().Context(), request.(ReportTranscodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReportTranscode")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReportTranscodeResponseObject); ok {
+		return validResponse.VisitReportTranscodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // Base64 encoded, compressed with deflate, json marshaled OpenAPI spec.
 // Stored as a slice of fixed-width chunks rather than one concatenated
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L37chs31i/6KiiefcrJ7BZFybJjSzVVHyMriRJZ1khyPBfliGA3SCJqAgwAiuJMuWo/zf7/vMJ5lO9J",
-	"TmEtAH0hmhdZtDOzUzWVsdjduC4srOtv/auVyvFECiaMbh3+qzViNGMK/nnGxZ39/4zpVPGJ4VK0Dlu9",
-	"m2mn8zz97//1v+Ef7Igolv/5piXYg7lp9chsxHNGzIgpRrgmVEj7bzKhQ9ZuJS2djtiY2mbNfMJahy1t",
-	"FBfD1sePH5PWhCo6Zsb1383GXFzQIVscxIcRT0fQZkIGSo7JHvnKjBjJ2IBOc/P1EcnljCmSyqkwmlBN",
-	"9tqkCx+QCdXGjo8wkdkRsvHEzNvkXBpCyWwkc0bEdNxn6pAcdDp2zNx2+duUqXkraQk6tsO2TVWmwx7o",
-	"eJLbR3utpDWmD2dMDM2odbjXSRbmmhSTu+L/jEzwRBjFmSYTt3QJ2e+Q/txP8IikOR1PWEaMJHvwn06H",
-	"UJERlo4ky+yMuSEzqslUs+xRs4OBxWe431l7ileMqnS0OMF3Ip8T5mZpRtSQVApDuSBmxDUx7MEkZMbN",
-	"SE4NUWxIFcw1pZo1Dfq3htHSdMyq493vLBmwoWaqVwzYD1PDywnRE5YbWHQBpEWFnjF1RKRgOLlMMi2e",
-	"GcIeuDZLlx6bbJhKdRrP9xtncc0EFeY0a5jHzI6pz3Iphtouq1tz+03TuIxvMT4yw8RtZ2+89+q34d54",
-	"NNjv63/uDe5ejl/dH/z6kFXH/fIgNu7jqdJSRQY8ob9N2RGec7u4PcuYegQ5FZED+BGOdp8NpGqkjxQ7",
-	"KI+/TMP7r2Kjii3h9YgRxbScqpQ904RnoccJNaOiQ27nrdhvU65Y1jo0asqWMcCkdcbH3Cz294OckTEV",
-	"BflRQ8ZSN25VDs2Uu3Jso3X4ogM7wcfTsTsGYy7wr70wfS4MGzKFPFkxPZFCMzgSF0r2cza2/7THlQkY",
-	"LZ1Mcp5SO9rdCb7xP3/Vduj/Ko3hfyg2aB22/q/d4sLZxad617cLPcYW+7cp05ZFTPOMCGlpl6RUKc4y",
-	"IqfmiPRSmbEe0XSuyWw0b8NyutbDXXImh1wsLm+XDBTTI0LtO8TIOyaAlc5Gcmy5qDZUZJoMpLILPlFy",
-	"wpThuCDwzarZQedcG0WNVK2PSYs9TLhiugurN5BqTE3rsJVRw3YMB2ZVo42kBcOKk+KPH67t4OAYdKdm",
-	"JBX/J2xG6Yjg3OzI4YlOyD3NeUZekZGcKt1uxWi/IN1/uP7LQ0/c5H8Jn8r+ryw1Lc+DLmUevbqpIVqO",
-	"WV9mlhFJoqZC4xnOqbGrQcZ0TjJ5SK7eX5xc3nbfvD09J+yeqbkZcTE8sr9fvLu8JorRTJee4LZJdaeJ",
-	"FMTw9I4ZfXQjvj09Ozs9/z7+fjqiYmiv2pzaddHTfhiuhhf6PM+5GLZvYP7CnpV/tEpDayUtN6BW0nJd",
-	"lVal2MOwKt8rKkzD0lDhNkvZuxpXYpHulFvblWQHmwBnQU7wU27YWK/17ZX9BogPZ0KVovMFyoChhA4a",
-	"qQEbi1xHjCg+HBnYsRIRHC3QLLHsjZiR1O5SNSM2J4JZ+aa0HZqM6D0jNM+TQCgjqm9EDxo8tETQg411",
-	"P+jpZCKV6SXE00nTm44SelVSKF72Z+Jwprhh4S/XQfjbNdNMI4FXRHjVhCktRcPBAXItrnUhS5d6lYBS",
-	"xahh2SYsiI0pz6u3vpLS/Jceydkgl1K1/YPIxzyrCWXZuFleiLaQU22Agy8Zs5jmOe3bDvCyXWjkE85N",
-	"5Kzata8d008+XUlrOsk225ragQSxAzcrqZ3O6iomJSoodxs9w4Lmc8PTyFJ8x4dTxTSR90wRO8JFarOy",
-	"W2wNrZJoF3HAlTZkIrmwV/uQC7iR1iNLK62oe5qvXHQ/g1P/gdU4bZc6zpas7uUbT4jMMyuCwEjX32jf",
-	"54Xtx3Y4pg+n+OU3By8W997IZctkN8+tEhPZ2mtUow/YDOiqtHhhKZZu/mlprRdlVMt3CHUDtEIH0QzV",
-	"JZ1Yzej99XG7xDet5NFKWhmdxzlhde2ios/Ak94AVC0/m0UCHHMxNUyf8fvIHfQWH8KQ85xooxgdgwhB",
-	"uSJGDpkZMRD+Av96/aL9oiQ7F+okKtew09jqB2rSEctW9nrP2YwpHe/uxd5+Z2WHUnnLTY2W4Xe8MmeW",
-	"lCYUVZbQ/N430aaDHmDp556J6UrWeYmvnXENdKOZ1vbmXhzTlXuCEhjN8/L4HFeqDPFg1Qi1ocpsJFK7",
-	"FY9TltWvwp5Qg5q8421hUM8POsuHVTt5YYxF5wt0klRotbSGYYOL3Yie1Qn/ic1jkkOqWMaE4TTHw4mi",
-	"wTNN5EzYk3rPUBH4dEFhpXqz8p6uiwt3bL6huHAXWwS7s2gEu2PzhEiRz6smG2eKgjlrwk2bnBqSUvEM",
-	"VE4r6QhCh5SLCh209N1tzu/Z7YG5Fq9+2JsfdyYvp39X+z/99tfZa/1z//n4hP6YfXPWJNccLA711Gjk",
-	"9wdWQ1E0NW57il6Xtfhe+z2rGRYfaGqsbEgJ0lnjJbJyj9DaUN6lb2l6x0QWG9NEsQF/iN8boJDZHUFj",
-	"DtfkjoMg6wWBxYWOdaHYvbxbSqkrp7ShlrSeggTyGCxWWAa/6yXBrKxYlzawPK2yvNZ89E/FZGpi598u",
-	"sJGWjsc0iwhplWNbI0Y8I4OpmSp2RGhfM2HA6ECx2aqN07bTJt3iEdfQJxh0g0vAPnV94gN41YnVuT2A",
-	"Zn0p0BNjTTSVikyYnOTsiEwnYCff7zSep4J8K3bBTtKaUGOYsi3e3Fy1lhJOg5pgJ4taQuLNd2iF5UYj",
-	"v5HKvlBd3Dx3i0LenPx8cvbu4uTSvrS2/BkItBA7X3RWkCusZDN5wd2+MM+f2FwnRLDZI2RkvLAiilB3",
-	"mnHTTY1U1/OY7WCqmQIBgk747R2bHxZ2pdIF10ZDwuEKo1Ob6Lk2bHwIv+J1aDeH5YOy0Gr7tIo89hiM",
-	"YEkLv45LsnYeJ8KoeYxAJMl4BrSQkNnI2R7B2D2zgn+beF8QVYwIyyudySojUhHFxvIeZaWaZTLFHqIU",
-	"OaOaZCDSSOi5cgzcsumpnjQwc2r3pMkyblcoId2LU+ToCpf/CJY1bH8wWOKyVc/h5rYBWiaSpcRWJSn7",
-	"6cAwMLTQPH83aB3+Y40GfuZs1vr4SxJbWg7cTsjZEbHXDW5i4Q+1vI+LYXvhNrJD2UDGQlfH047bUgW2",
-	"Gxm7fbhs8FayNA0iF1zneLeLoRP0qfZk3I5QX1SshB5Osw0dT6tNUdNsQ3LjY7TC0SXHAK2XltXYqyYL",
-	"YqalvWdoy2yvJQlPllkEgmeEjhkwDbdzy47X3uv9dqe93/5mLYMZo1qKJh+YfVbs55Dfs5pgfOV06VRO",
-	"5mDmZRnRE6mMXq9zmF2zDw4njzI7nWq7zKY6AMV+W765KwdhGl2pdgz41Ek54MROmRK6tg3hklndYUx4",
-	"BAZd8LiCAS+QYlL207orIJzN0hEKGwsEVl7pwFo8a4yKApabxEMzwHJGh8w7Zql9leRymDiZrhAPqhdW",
-	"EBbWkxqKOzUiOUzc0AoLR8xkMCmFX4Q396PWBSNNk9Wr4pkdWy0eLEd5DsvQYNDZW2krwFVIfKBJKSID",
-	"x9K4LcDkwTWZcTtMml+U1hlpLmZJY3mm/aYhnQQvi+PUEM/Tl9NSZIZmqWJGH5EZROSgc8YKKhmzwoP2",
-	"Xh0kxZKbsRj08Yild01RFx9GsHZwO0l1p8uimLyz2gHljb6UY5mxc2l42uSGNNIqICw1ft6pzNiR7cyw",
-	"PA/3HU4aF2ZnTHnEvhh8IzWlSzt5wFIwVSw7tPeAi01yoSxluYf+F03HbJkfxXKRMz5gVyxdYoTtaSay",
-	"Y3CJj6TdV2pZ0RissJql0hmPC3Nmp8HqZ9vpWjawoj98E3tUbDDVVl6133m5IqV5zrLGATxfbTzzHo3y",
-	"CiwMMXYqjoPdq0lBoyC0WiYFETyWuJds8dINK0cZvTiIGUKo1jOpajJIKpWydDiSSjPSB3VzXldEX626",
-	"LPwShT5iy/HmXh3TPO/T9C5+pV1dXjn955kmitnb2muhiqVSZSwjA54zT9c5M2yZ/lHMUorb7F6tDAay",
-	"6tWk+mWOxtDK6r6IfJjmnAlzWxfxXj/vvBq9ePU8sqJjLsLfsQZn2RqrZHmTZRQDmWc1Tt/anWq1m8uU",
-	"5rsaDb7FCA46r1/GDjmPRU4gm85ZQhTLqeH3oL710lnWI1ORM225s5a5M+oVI2jvyv6velcMuXjYHZlx",
-	"vmuXc/ehPZ4cxMazYkl4bW+8PLnXWWNnIcRzWVDbfufgVczAAkvtNnbFqUha6MJZJKHbh/0fs1d748Hd",
-	"XyZnHfp38/pDennQ/8s369DW/Uii6aNo8/bWRVb9bJ/d3q5upnZiC3oNg3bbHzu6J/Z8N9j3PrhoJX9H",
-	"r31HHburaUm05VKOF/RVz31WsMAoz4rO9p4J84Yaupk0E0xuzH4f1uMILG1OzEHpxAsn8GJUNoEhnIh7",
-	"lkeDV+yJ9OYmNGJnzJKZmi+ufuYmskyoLWZs1d17F1638otzOgZThkzTqVJxu/+HEROWPEZ0MmECle41",
-	"I89K+s/j1e76rsPkKtpKafQJrlYjUZxHjb2w8eX5eUExHVHTHjOt6ZC1nQm9lVR/ZhmP/Joxe7m5n4Vg",
-	"eXvMxn2m2r9KLmK/52xgQiMyc6FL7aCJOW9eaRT+F/ANVn5hIqv87QI0Sr9MqDI85RMqzIqndzy9a3w4",
-	"UXIsq9+OqMgU5Zq14b/xRyDHVicxkSa3an7pt/HUsGyH5nnpN5QjuBhGpl1+JieTyrO+YvROTo2OLGDp",
-	"WS6rQ9bT8ZiqeVsxmlmpygqjbS7u/ZbbP9H/V/ydsTT3e2z/DrsBXLo8bvzBPy+G73ubKJlNU7tDmrlv",
-	"/E9UpSN+Dz9xYSlbqrld1srfGZt4Ksy4hpSG0vTDT5nyqzWZqnRkWbeXzio/WvHcjZVOUS3r8/JfVqRW",
-	"9+xWSHM7Zqb0ZAY0rNjCGoSfilVwP1j9jGVR9ew7y4tLEcUxo6QmM2UVDPAPYYjHZGqQjUfCjOzPi01d",
-	"UPvxwEUasTxLiJ6mI0I16QEj0u1OzxvoLD9PiLfb+ISUksWu4IHOp7cwMcc9qgzThQkQfI3kcEPaCe6t",
-	"DtiBaRXtxvjiD4zmZhS/oiZKplY6tFehvZ4WF04H9XvZZVPW1COhDfbn2NBOsybb8IeRBCWCQjxkQvou",
-	"M2HMIBQXonntxqNxAeyHkQgFim7PyMafOyM27qztBnTRkisSFL9nGqO+208VQfheM/XIwNvGqEBnF1/x",
-	"OeZ9QBSh3sStYUcc8QysXkDhPT1LFs+TQj2k3Fv6C58a7mOyRkzxqRgybbpNOmw5msNqaobeMe0c1nMW",
-	"C3ORWUSk6MAn7oNwllfbKqC15mE3699BeLWDHrOMU++K1GBOMxLE2B+ury/ISMo73SZ2ushsweHGNenh",
-	"nz1gY707Ngfm1gNm1muT71AGtmtzI6hi4pkhOdeGZWC540MhFcswxnk9n6Idgh3NIZHidjLt51yPEvvv",
-	"qSj/NckpBN3c2ovdjg3tAVWmWrTw2ewENZqnY6adNVAIBlM+IopNGDUYr6YYRGIxH7lmV81e+0NhRSXL",
-	"xepeiMfbH2Lun2uw0Foas6xLKmIXFv5Ns0wxreP+ns3088UuIcso5FvhHqETGvrPyPvLM7QMA42CQ4FL",
-	"QcZU3VVHtLnG37RFhRWmvdpa9u9tF2hmJ5dsMNUx94RdHRCG6/QMPB1CCVziFIfInc66fNGSA/AgvPar",
-	"kZqd58uzyhoEJJdQWWZkQhpyJ+RMrBSRYJjLJaRTkPe7acomhopGnwAVxGkGaBSmWeZSJBk+oN6TUV2o",
-	"eAASiF/goHMSZIjvMZLcMTbBK8odqmr7xdJ8r2jKyBl/XGxS2eJcHd1eB0OiXjWGRK1rly5zsc5m6Ws9",
-	"eNbza5BzUeMWP34z/vtvnfT1/V/3++cHd9ev9NnsYvC3vdHly+Gb5/Q9+/YF/4v8+eEn83ZT/tqQ5LbU",
-	"fr4ii3Cz/MHHZAJuKAh+QuagzxLc229MEywEzdXi5RophU4UdHOMLf85m100EjQcN/fUyjxTzWAr7ARd",
-	"uFMqYwkqYHoS5uIpnTNJSywb6+rD99uUp3fknsucGTKiqo8JE5udvTqjrE20OsjYgr+7Z+re+ZTrJO+i",
-	"H8A3NMwtV11c2iETTBUh5AsOUjmA22h9g6S9sK82ziywQppXfstu+OVZBdAXxrBEunLBLaH9s9OfT6w8",
-	"dHly/O78/OT4+vT8+0p/+6v6wxD/a5nR+ZqJHMTYlzdM55jkdGXW8kVOxTWvpH+EcX22HBCcXQJmAZBX",
-	"+gxCnfCyqAY2vV4jRWQNKwdyTm/m8OJXZPzdIleouvwrd9kwOo7jflhGGaIw8HQlQR6RAqAn0nya1aLm",
-	"Xqzq0aWbnMvIMf7ZZbm4RCRL8iEHKhq8sjLtJWnNWN8qhCciKzLsiu/X/Fp/54I7IvAort3i7GVc036O",
-	"+sgMwlBCNLJARcXy7fHEEDRJ1jX6DdJ44PQkJaQORyFVdlFZ9EoeT4WBVc987ahFFnJxdUr0lFS4bYyb",
-	"e1Z/DBE90QRjf3+GuD7NYgnEGLz5qATiiOfSSJLLIakn1qwOiWkIgSiGt2wVzri42yxCyIqnv+8IITvC",
-	"1RFCfi6266GUSyJzXnbWj80p971s3S+ZZtEcFcFmgQAT75+15wus5RDVP4bjG/SE6ir/oes8qa5jZQDk",
-	"FA1RB9cY3Cp8gJATCDmozCMa8zVsLnvEI5C/c4pLCDD1KT4vOs0pPl0hpjQHrCn7nGg+RB9faSlfdFZK",
-	"0TCHpgWDgTdbdt0SjagmfSnvqq7q7y5PTlpJ6+q6e3l9ctlKWheX71pJ6+T8+uTy4vL06iTqSbvI6bxP",
-	"07t4mszZ2e0PZ1eHzkoIoFVzBA177k886bMRF1mbwIt4VPY7FX7gBoiNtZKW/e+ysbxXeVPgOvVmnpQK",
-	"0mdkhqmvG2Wk2W5yro23vg4g+htCDmdUZfqQUH3nDP6Wqby/PCvBQ62paa+RUFJZeqsNx6bdFXZhYQPs",
-	"mI/gX7qAyvPrwUPSOWQ1uQxNYNhWGYcfwbGhyUHngEAa3Yxr5pwAfCiomWKeyYQqU2BjmVFCtCwj34TQ",
-	"Xj8osE5pvInumaqnZYyMmRzuYhzbSGpz+KrzqoNxZOnzy/lf/9l9aLfbu1xk7KE9fj59tfKmtivl3inb",
-	"ABpOlaepBj5UudfsXiMH6jO43Bop61SEW9IBZOF1t6JxR7cSIk3qN2eA13r18qACsNUQ47o426Uu8RkT",
-	"Bp3iCaGaXH53TF4fvPiG4Kt9yFpOvHczlRmDQzBRcqisQI+EpZkwTKTuGSRIrmv6vTJWzE6IFvSO3VoR",
-	"5YhkLOUZI/05Zu9KUXeUS3M7kNN4MhlTSqoGCA4mjJoDEAdsz7zs/g+W1OIYrJtyWIk8iPhaS/bpuoAS",
-	"Vg4OkMMbK0cqUJElIXGKGjJi+USjAmspElFiSgnNePKFNKRxhZakwXhPCNchG8bFMYTY1FwON0yJibhN",
-	"4tH5y90AB1HVl5t8tUMBorClqomirXNpyHdNq2Sil18PJPPDfk7FXQ9zO2EIpa1DBgzdQuBBTeQuvl8N",
-	"kobMDOdYUhBr3onyjsbY3SWjGRdMN6x42Nl7pjKeAnIWJqrC6ZaCMAroqKrISxKMZTGv94ild+sHJ4SB",
-	"QSRI7OQ8WSBJ4se2dIFwHA05SMUFWHgIazGZU4zPe6tX3CgwFmKkvANuP+Z5zmPKUtTbxcSQi0YQW3zq",
-	"o40MJiZLkWAw0pTnZocLMF5bWUYQOTXaMls7J57WGG14/0JqM1Ts6i9nKwKUlgRduXRkVE9dnk17/dz7",
-	"azej6ggzamif6hVs5rHE4yKyAg25pU/KOx0nqCFirjWGN1jhamc6IT6Lby3l/r3gv00ZAmPRPAeHoq4S",
-	"5VFQ/D9X/HWyrquypjlllLy7owOp/m19kKB4nTdOHjZCzOOzT8eMnC0El6wz+WjU0zkSqqPXtfJ2LgsI",
-	"psihBVcAWhI9Gha6etI5Jgcb2eT1SiOuhtOrd+Rgf++bpNEUNdXxW1gamh+zKKgaZGkRH7DqwDVBJyMY",
-	"lFq3o7+GvLRA4FyYlwet1cFXflaV0SxZ0jikRVX+DIsJSd2Y6+jT4qmYw7VA88mI9pnhKc1xL9aWSP3m",
-	"Rq7US5mzY2poLoex3T+BvANAIUSnM174TcChAbA2kk4tc+a4k9TMo2Qs5C+vj3BYQJ0ujWdcNhJ4ST9D",
-	"ztkm3RBuSGiKwO4laJSECKqUnPkYLE0wgHDtUaPrZ8mwa5TmsT+WuKtXwp5aunHzPFoT7PTn05MPJ5cO",
-	"5xTzTnoIVnpULIYmNPcq/43oISRpj/TBTG1brTuZjCbGqiKWiuwfDqX0iDhUVfv7uw/noWOa5zUc1BTO",
-	"tUdCxYYDFKptu3hEx+GB8574Z/5P/zjE04c3Sr/4l9IRDf3Cv0Pjzs0SWvd/hy/xZIWP3Z/hsRyPmUpZ",
-	"eO7/LoaHAy4G5/72L0ymeuQfwr/9gzs2D8OCf/sH3r/jH4a//QtuZ/xz/yc+jtnkrkLY24KzJ6cphEX0",
-	"laRZCqURZBJiJkq/OsnQgyIC85MK+F+ApnSK/6cDyImsAb3M44i4DsP4AmAJz5kb4+OBzUYhln5ppDYs",
-	"qou7j8CKaKM2hRWBaL6o4bQa8ulCgl20J7ijfDwmmL1cjY7QHlbq2MVfkT5/YnP8tVczDphx1c639/r5",
-	"i10XVruoSDgT0ep1emvfjILGndGpSEdxzDhp2WgT9IZ7XJgynS2lAECuTi2Hjnb2O/sv1wMfcfGSH7jI",
-	"5Gy5O42WjsqMQqYhqmtu03xkgzCEzui8bDM8Ih1Ac7W7CECTNaWuITPf8cATAV7vZuSEMC60lKNR1Odx",
-	"l9S5vpQ5oyJAacYP4JUpqdUulsiygeppfPzRW08FRJKqh2hEYS+LbFC3EcVBgTR/cgWYjggKGTIdCnu8",
-	"j0NB2co9duGpShr77KjkdnCQkquxG1dFHS+G2W2KCu3jD47tpRx3oBTRRABbggKJkLMNsx3KAIdjNHXV",
-	"YiN+Aqi0gr+Vz3b0pEUovDqfwKXL5FrcHJtAW1cYeUNQsFL8numiBomjpoTQe6YoYLEB+rW/mAYQROMs",
-	"ROQcMHrxAGKZHvt1qsuXVogkwK4ikvs04/LYflfln93u8TonCz7/qT+J6GU/8Vz2Lc1OIM/EDrqmiL2K",
-	"8aBBrK0LnhqAZG5o63kMuXjEIGc00tgDy6sH55v9Bn4YdxJ/GM2DfZe5KPfv3717kwQL8xFw6suTH0+O",
-	"r0/eBDu9R7wR5e1ur8vC2CbCwxV8AOc1Y7Ed/mEf1N6VPcP3j9vi/RdxBJgZz2KHIrIxe/uv1gJAdlKz",
-	"A58qhlymUKQt33ugj8oKJeUDsepYX/k9qWlh3313dnp+clg/fHBE/W96JKd51gayOXQ5Wf6Qkqvr7tnZ",
-	"yZvDyhUDPlRgaBiORq1EwLLEKl83Qsh6I574Dgv+4WPVjPQXFkja3s89gCA31PQ1E6aqiLlptZKWHTOG",
-	"E9hRtpKW72qJmtCIH+suxWUQso+XB1fhtu4vCeoIEmS9xNdqs2SzhPk3OVWAjA2KeFjwQrjEwEg/vpf1",
-	"q76WaLUizatJ2HRe6QWX9BVeLQlB6+krrCcWXM/2h9WQ7jER0nU4oLleQNb4iU0K4E4nQqoj9D7eM2UV",
-	"a/dzBSqyLmCuizeLhBI3zrkgy0dCzjp9OGKVKhFneTlaZ+8+3J51r0/Oj//Wqi9L6dkhOTvb+eHsCv3v",
-	"E6oMmLEs8drBRoNuXGrtmCkK/OT8TffyzSEJrWg2HNvRQ/RbX1oWcuCbSBZidVyjCUlHjFpmb6QHJaky",
-	"ieqMfL9L+EITRNvpmzPLQSE622neEAh/GP4qh8MvcMqhFEWORjgGZAbnALxhbXJy/sZxxxtR6FkcS44c",
-	"eQ4JDHxIrWYFOPsu8kcKVp25HXAradkxAkcsBgeRVm+auCPg4Voib0TgmVci4ByAbiywqUlcgRPmsLBD",
-	"pBgY5MTmsW5LsTfr8W6bOTHc+GOn9hqukHtuWHOkLwa0f0E32lDRlH02R1oF0zs4ej3UIsQLez+I/eW/",
-	"njL5bzO4goawXmikabPfAvJNTGCA/ElvK6B5jkgLWy1IFd3YlQjAdqAb2+osCZ80Byi+F4aXsBOK1E4f",
-	"PUYhE5VlznQpRcocWOLjzSdPUiNr0URXIcFPR8RYy8ZjvygsPE9aE8uZKjzIhDdV1Lf08cWyimMRl17w",
-	"2WOll9Khi0gw9qld6SUB2+AsdNGRHrJ58/KCjVxjCbeIu/y6JJ1qI8elaq4lf+NC2okaMr3S7FmLtA5I",
-	"SEQzy4iIFH1JQfx16WcCMEKIaz9uGH0Ej+KfDFe+eBzLwQiLKs2G4fWPS4p7kvNYj9ZxeVW1Ld7s4Nlh",
-	"vmEmnmvjKcKBCpWrbc4oZJNJohm4RtEYjwcToquLYHNLWu7gOtjnI5fNoY0XSzjqjuAoRcE2BnkN4lz8",
-	"jDqs7P2Ok/lcT+s74JfiY9+xeUNwoZvYi453tOuEuAo0WF8c2GMtF/HIif/ONg4ewbFm+f0mA24sA6JY",
-	"yiztNaRhlkZt1SCvGOImwGjGVLs0i0/UDjdJvb9CzDmfIb9yuTHCYd0xYkL9ivCECsCSdm7mVn1BE0eG",
-	"zedpDaB3jNNYvNA+BeJ9YR2/OMq7m+YXRnn3m2LSUXPWorNfY14ibZS6xReIhmuY0MrCyEXBuk8ujfz0",
-	"AG0bF0Wu3KiLO3B52j0Dhts9vgZjiiU1rsmM5XmbXHSvrm/fvLc/A1yN5Cnz9pBsytrk6v3VBZgyoI3j",
-	"7vnxCdqpcyvO6sRxdkgCBHP3jShbUYqUqiPiw0/Ar121pMAoW0kLx9hKWn5cUBLbjaCVtEL/UcNK9Zxv",
-	"IB1CAgxc3xqubW7+kBfLOegNnt8F2AoX0wPRPDxYKbgqu72W89jfpYwa7G/RQAZu9e2gnkesdpWQIgiC",
-	"F88+JbIhmA8vV/gqNxnLym4fETZgpYUG0gF4igKQwp6EjNHU8Hu6HKDi+UZBBCs1gvLWRpa2PIfFA7G5",
-	"QvFes1W12KE6ics39SGVRVHDcHP5u3Qbtq91wAGewPK1JRtTJb/gi9iYngbovJ5nsCZLfBKFuoSmXkkz",
-	"WGH4eqyZ61HH4g/q/8+m/qcm5C3S7mq91nmavONpi2puXKH/AjouTvnLariBlpeWa0IF8BCTEkrYBi5j",
-	"oYx20J8aImcCYvBQek8ZBM2jC3HaD32UMihuRDAm+bQBrzd5nSghLmEgIT4zICGTqR45nGBs4MhlbBDF",
-	"aKZrsTp28FaFskNuJa3Qeytp4VdRnal0dhcd8uc/n0I00QhLdgZPE5kz0w4KpV0+B7lE3pzAr134zD4Q",
-	"0pRRP1yTZVWv9El0hD8zxQc8XZJSCeAEAWRqHFC51kEheEkyPuSm5vHuHLza33veKhsh/p9/dHZe//Kv",
-	"lx//x+PvkSepcJM0g4J/QGrqYsxXnCP5gDCAQGquMrNJCdll2c9vaxnOkaxmpSTc/msE0uuJFJoV9Nrw",
-	"SRMLoVgGvdJKZfh+NEsW941bsoY8PygVhHn0ZEahTrqE/D+EXSvBWruN0G0CwRrPOySjcx3ct1z73cHY",
-	"v0EDWftmlnBi/woCIvqAu+UXwSNkqTDcT5Fo1s6kr0U3NiTUryIQCPSGnakLLLPRhvJKoOO4Ml4Zb7GZ",
-	"Kxdk8+pN8EUsEvEKskY06blbZ4dnPfQ4aR+aaG9pvyI1nsjuTfOKpM1ScsMY/rpzhcADO/5E1RKIMpZv",
-	"KlLLYZMPDF0j/iAkRObZ5v7yGnuNCFmCPRj3uLF2Fnr9HgpisCd9WqqULYiAAjWfEL4xofNc0mwtsglV",
-	"yUoc9luZzZvqBipIR/mJf1tJoEM4qfUKnyyw8doxL8G3VLrA9SovVLmi+OohbIzgWmP5DVgRGBJSsJEk",
-	"FCXzJ7GkZgR2XSeWyMVU2Y3oPVXsdFVlKbNiPBdr3GjxEBP3lLPHRpnU783IsYmv88JQJkxkXAwPYbPd",
-	"4QFJNEz3kPjqWx64av/hAf7JBdl7USTSKGbUHNpCVpwQKgD+qXQqbwR4QPCFQ4xwIdPJEenB1z0yhlow",
-	"tQ+rUrkbcnlLYGOxd1d2uKGs1YcqYmsUDc5lblZzsJ85kzyWpHJVlL0oEYVveMRl71Byl9mghSRjWXTO",
-	"GY7FCyDrXX0N/m43twK110/wiNhdmPvbbG0yrVyhdQLlGwgHcUQaKG/djAgD+SHwTuIy/1ycbqn8EO6S",
-	"dnHPSBTt8kV65XH7evZOuWNzfwwgsB4zE3FI1Zt2NtIsvX07+Okvr9Wr73/622/qevbr+4s3r07PLv5+",
-	"KvfP6Bm9ml2Lv6uD+789dOjJnx8PulMj6k8IBAoQiVVsQX24u4sFjcrK164eydkglzGzWIydI6agI8AS",
-	"+66R/SaGotrMm7JjRNjbkGI75Np4IMVanPMaJySE7Rc4d+opzsiYPpziR3ullK9wZJrwK+0e2RHAXoU6",
-	"Q+RUEFfLkEv7T3AEgfEjl3LSp+mdf5dVkTqD583rspb2LYspYb2DyGVFXMW0zO/ZYkr3mpQT6HKqeKz2",
-	"UCk559U6sJVr0En8Vg4w3p92KYe7pflSrp3UhZGA044dRpl8wFI/RJGWKpYA0fWq56jXrqB/GHRt+Hci",
-	"lyNy1KniZn5lZ1SCpLn2oMl9RhVT3/kd+/HD9ULCjS9dIgdEyzGDCrwOrUZXAgSOEAkvoKo4jFPg0BD1",
-	"h/EZiyh5sN7gzIfRFMzHElwB1XC17HrwKH2n59+fXF3fXp0cX55ct8kHl+0rXP10MeDDqWKZu0AwTl57",
-	"6OtwiqwQrAY0ZVjIghnCBajOpeMnpF0KICYB5UMQJwu9Df4uKygmBNy5yfhrKAKiqEd0/8XLP/dCos6I",
-	"PZAf3naPd65+6O6/eOkFGUVnroBm6RqrLoAfHVaYKYb3sIPD2AkwtrGhTmh6R4dMbW2wF93jn7rfn1yu",
-	"Hq4fyqoBhzq7m5B4l5Q+BMQPMEBjwA4AfugJo861ZhAALLxPaO6QWFbSsSsNKpctKAL5zcf2Dgrv2zEF",
-	"vOGQ+14sabCXWSlAGzqeNC7llVF8UhKDYsvosw23tu+XJ8fvLt+ss+9+KMv3HUX66zgUfAhEdtVHgZmp",
-	"WjHNlXtnFBUaAnS2tirXl93zq+N3a61LMZzlK2PnvNlRWFisoxCcXJYpEqI5IvOyucvTtWKUkM4hvcai",
-	"fgRuOJAREPVSVZSEKCnRLYROJAAH8WFycCJdoKhD4rvysohHIr0RN+JPf+pOzYgJ45wk7T/9ifQqVbgO",
-	"ybcwSoLAPXD2HWhPkSRoaQcYQA9C+3pQ89MLnz2rMU+V0OQrX8Pr64RIdSNq1VvJVz19dwugJP/9v/53",
-	"72uYRdmBxnI5I73d+73dMeu1yUnTvepuVH+ZHhGK0Zq2T9uPz84zIzYmQ2Y0Oeg8J72BVH2eZUz03Nqg",
-	"3MK0XZXvT64TcvHe/qd7ffwDLPebk7OT6xOvaO13Ogm5eHd1HfDR9zt7rqUTwJe27SBUHphgoEwqnUxy",
-	"t/i7E0SD/p+/WrnGWyE0YF27GomJnQqjGf7kIFR7iNPaC4C+vRvhobIAf80phL2/7lziKzunmd0VNBGF",
-	"Omt2SgNZg7mWAYGQC9JDnOweomFD/WvSFYRnRA5uhLdmFLFjwaKS8ztX/MyOCwP12QPUez0EGPlegOf2",
-	"i2+FV/2nP8HhmuSUCwLiZV1qJb2cj7lB1tJLp0pL1UPfuRkpOR0ChY6PCqB7xKYfSytQQjZv74yLu4X1",
-	"KNETmFyhya96iuV/vgH7202r93WbAMhgKTED/NSHpAeidC8hvQnuUM87nXsY6doDzzPa0LlydU1DqW9s",
-	"i2JxJy6G2gPvO+0LoDUdgKV2uplbt59pPkWSPc2wGTmhv029+q49XVmeQyaKDfiDwxGXypD+HG0FlheQ",
-	"a39tYjuX3x2T58+fv7aU8P76GBq6ERW3CXkvoFYmEgdAaHtI8L7MvIDvq/uSLnB7cPZClsoeecu/RSuY",
-	"w+huFWyre3HaSloux7912Nprd9odqFc2YYJOeOuw9bzdaTvX6wjEessrQMreDWkuw5iwjKfSxav35y6g",
-	"Nwk81N9bDvQMka4TnyBTytAZ8By2D0EgnejvIxYCrzrNgJtrEzJkrFLuCt/C/jcWyy5eQXzLax+l8jFZ",
-	"dCrmc48uzjVcXYnntYlTPqQioXGS8SzxqJU8OwqJSc/sn2TARebQymdUkwwr4ePs9DN/XKREhEw7sW5q",
-	"pLq2dIbfWnqGm94OaT5hTVoCtd/5i5LWXePj5fazFQURG5YJVoi6Oss9FyX2p15p4AaRN4Zc4AnyL/WW",
-	"zIKDnSc2DfexiyF99LCRYp0Nl2tyxz04IdSylyFc3W5WYc/jWdOgXZX8ZYN+9GBd+pgHsAImPEafN+QQ",
-	"BP4SxHWYASUZNehiBEw78CK5L5ETNU3GdtQwlf3O/sudzt5OZ++60zmE/7U7nc7fq5M76Gw6t5BCH2a3",
-	"5tScZTacj4zOV8zOyGVz29vfeb631mzW4TIQpbbJyxBe9fGXwhEF7Hi/08FwGmGcZ7os/vzqvAHFnFYm",
-	"F+K4Pn6Mqa4YPRdyFuEdB6USbzkMdTeU5SgZi4Ajl81EDnoXEVB/sXPVPn0EigNUwTLslUaHlq+3UGRw",
-	"CW+2i/ItZUa7uS/uO5E6auZF6dLf41Dr15OQ4+oBwtdXz32FgveRCw/xFlCQrrFQCMs1g2SWgHeMiTlW",
-	"rssW9BwUpOwNjhVHQsE+J6ZMnRzgkCWGzBTBAk5eBsDC4ld7Mg5vxEFnj/S4gFHfpoplliPRXPdQLKhd",
-	"oRB06QCQnaDh/c9PQmTHxQCQzAorrFFT9nGBvveejr7ttLDOc4TAz+RwyDIoVfgEhF2h3TM5LFKSEVq6",
-	"SrhpyrSOUi5GFEclrGsoVThzmU6hfaRebXieO4E2qUCI0zyXM90m5xK1OqjIzphL7ahSw/fMHCMaaEES",
-	"22I+tgOs1iBVbH+u/VncBuOpMZvQFxigOVTbQeJYc+8A6rx558pg6C7TjbqbqgKNnqC4i3zJS0wFDDy5",
-	"hEYsExnwB5Y50C6sYWl1NCgPhgqiJGnO7QVv9xpr1FPAEIqL0dDyNve7in/fsN+wSJ/5orGzR9MZLi7q",
-	"KVw5G8iaBOD2sZEEuo1x56T3W4/kYHPiohpHIJDXZ1Z3cPBRVn4DUnnmL4bgmItv7LUb2KNUoytGVTpa",
-	"W2wJ/uS4guCtaQLJ1qcGHhVmjUwywPYEw8YhOUA8vJjo5ov3RoS3umvwP0lkK2XyL5XZ3Fp/kaMUCK56",
-	"bvzv8YOz+y+efVzKQAsDUV9ORcayw4C3kNh/YUh/GTuijrqRlDE/rGBL01H0Dqzgj2x9N10/DSzRp1t9",
-	"1o18J1gFZCVwnSRgiaT2bvH1xUFkBWm8edc3ZUCnWevjL42ksuuTjx/RKFi3YqgL1xBSxgYDlgYQ96Oi",
-	"upwzbqXSEqILa6NYsmfCFJeZlRxcGYdnDoXGmNzV9Szq69aS1Glut2BesfZ6+zp1nVo1waW7WM2hMA+T",
-	"g85r0kulGOQ8Nb1Fcsa6v45vINPchphfLzG8lqj/1CcpgIwsO0o+P8DuxxaPlaOD+sm6KOF4QGKWs/i7",
-	"+2xjlrnr7V+PPgpRDfmDp240S0MNbyxRg/bbQwTHL3nTwPTyVQ//akNWd+9rYAzayAnUpwWDGnzn0CtQ",
-	"PQaLKriVkJE4uIJaoJFlQ+BjwtnfhtzxXpucQnZFCd8CGVIl8hJ1ZY6hpVNRoHqS4Jn0Hp/wLBxNqUqn",
-	"L3bsIpo1Ao1m197it41TVwcz/cwK9spTd1Vgp27toLl6OdVj5joOR+1RRytQyRMfru8BnLx0C5RKl0KU",
-	"kFf7RtRXVjsqYbx4bC4Xe4ua/1DKDNK0ETs3CcfSqo59FuplWEWCzZKqr9tl7yEYhG2SCbN4LqxgXhyN",
-	"tS6f934FS6fgS9HiuXQVuMuIvp+XKk9KFPnM8xmNLo61yDNAkDXqmE5KW6FhuhgMq0slNT3S6ZtxZfK9",
-	"QyDbvipZccr9myprITl9qarmEOM+v6IW8JdLOfELhIgUFyPDoLFlLGemIeDMEZpjXsCRUawO/uAa9XFN",
-	"Boox5GKlAKEgOLuc8YyRoYQCu76h4CcAYxfyV5451EfIYILQVpdnDgm4C3K0fe8WMswjzOwNzBMy/Lcu",
-	"ySKOQFyMhRUICde4+p+dleFiuBz+Rqr5dJ2vILVdD1D0xLfxdUFUPpPeU58jW/C2OrekNnROvOCIA8LQ",
-	"MU9e0JR3KvvyCcShaM9GcjGdv4YrPWdranau+waK3PuMFFma+uemwzNmIJO+QK+ChfZ7uCk/2y1a2hKZ",
-	"NXND1IrKWk+bvPHDAZCLGU/ZNmgrKaV5NjHJ9Tgk/d3QZJ0kPjdh/oQeFwTPn5qNCVExzcxOueD2ExOj",
-	"zLPC52x1dA36AyjpZhmxukA6gPrwLvScizvEK5VSM1eyI7RudWqnUgRSRX3Ckdta/O7SrgjKVG5RviiB",
-	"+ZlgJTn00UuX3PR5Se0tvfM3cXwDVhLf1Ix2kWfs8FD0I046V8y47By/u5ZLiAAmCKNw7MyJbY4jewBu",
-	"cecDLy01HfpAh4Rg9LelqEzRmYBgY8Wgti2UgoZJAYinx+iwRNMpgh1s270kmHo0+QZRPdxr9vGtQ77u",
-	"+RSeClTjTWEXShqsTYXACTOx8oAG7TtmA+rCmro6KtsxAWHj2BEVKfvcNqDG+IofJRcOXDLfXqiF7QUu",
-	"KTr2vAghiGB7yoQ/NaPWL0nrYUdRw3Yg5Ll12LKk36qcg4FUQ1njvNGT8JbyXAfeB7H7wLQ9e+oBtKx2",
-	"PNMVkh3JqTqqfFSgJnkZk0Ec8HWRgMw1hllr0NdrUT+WaSchLKRSi8bXOCNUzCFMWCqAhCJdH4aLqc0U",
-	"TDuWxaMuhuFRN+KFPQH2p9upoPeUQ8J41Nj5HSxahTE/Pamf2KF8EUOnn9gZF3fn0vA0qtOflhIZR1BQ",
-	"m2u3GYnfcqy97fCJnv44dPWdg2n0N7IGAbnpNlj3UKwKqHvaGDbSHMJG3jurxY2gJWuk4+C2gwYnQVPs",
-	"239e2NsXi3grZ3jVQqfWpbNK+FtTbNq2TTCrpL4nku9KGXT/aNEUZKKota5q9GmKToMlriymTx9rPrfH",
-	"JVCLkk+SGMVpjpbgEC+OyQ9UoG6YNMl43XDa/WjtLShKIj4A6d3Cr1Ep3w16O+cSm8f+fjcH84oPrag0",
-	"nWxbWrIdQTcRt9i6R9TKOCLb8YCOS2Uj59y271oRhacj4gR6HXIqvINLMB4kmIFU42ea7L0gYy6mBqwd",
-	"KNHjPWMb1FgfEvxZ7RvRNWQstTOnTJgiz4timuBVBqI8JFpKgSIVJQf7r0nPTvcWpsuyUkKm/zZnA0iS",
-	"6F0yo+Y7XXtd2duk664vu2H241BTCIWyQhxTTr21cyryFPCIbE0eu4RNOsYq7v9Zspid1FIZzC0112TE",
-	"8swteUUSg1XdsiT2FlkgAgztTCeIk7pglNzk1K2jlGAaHsaEu8QlYM0MzkHEgIPBw768ows2OkMzeDgM",
-	"FWsOSGwzqpySciMaVXpL3xC9sZ62bnWjBl39ffBVlVR0f2WN6dyJuWGMRkqfFwqiq9PTvV214cRsW4Hx",
-	"zUNfX0qHwSitJvmmarMzW7iCFvSRJ9Lb17+V8CjKAfHww3AeRjLPdLh9gG0U988R6d0zxQfzrsguQ1Y+",
-	"6vfGgSBbNm7nVWb0qLN7dt9w9yVB0sJmFjR/spHifyOC0IX3yyHhAzyCSWGr1PY8aIlTRwhHP4k17iLy",
-	"ovP8Rqx3F11t9yb6khLd8rvo2tOSu4o+19XjpTx3roBwOcvCBagNm5C9x5wxPAM7VGQ721UuXIKrWz80",
-	"rnmJpucXc0EBuRGggZSExATt4lDTpgAA2AmuC4yxhU48XEDtlgLQCMTpHfCBGZUavxH3kpd4Bp5cqNHt",
-	"bvtwYBcF2uI+tK+WrrqyFYnlmgG8MvISN/AxowKwGJKIQhU5gD/XOdeWTmIFK/7/WN1q6anb3/DUjRjN",
-	"zag54stxY6oRmps61wzCOyEj1x4/AuQ/mudH3nVM5NRonqF+4mtrLhhdfsAhbNHe4nqIRUnl/J5twVrF",
-	"75mwCzRRss9KW+JG8kt1+XchCLhxE45HLL3TmLkHJeFDrJK7SAFCB0Oh7aWLejATQ45+LMC7Q1yjhcW/",
-	"ZDTjdqhbTc0LnUS24KRAD4IqQLAbLzrPP0/vXUNyRjWC6MDiDqwM9/QkEUaxkiYQ3253zDJOd7P7JRfg",
-	"ufTX34DnBUYBIo/B+UOtq68kzVKqTRkOHnyTM18QEnHgquRxCgN5c78tdv7mXh3TPO/T9O5zc3OcWtd3",
-	"XKOJUHEfoJnQ3aHYhBkOoDuWNg6ekEBxMJdWdaTRNK1Lp1U+jVm4ikn5j18+Jv9ahHasJzBfXV6Vil1S",
-	"R2MsAzoqETPOBeAp7b7qBrKe5HS+RLBzsEnknrMZU23isj56KNTgHwiRA3vjfuBB07PNY6A72CmoJj34",
-	"Vw8MbRDE0mui9ws7tG250m0Hf9D8vwnNd4GOwLwsBEsh3E2Sq8urR9A7ZkcsIXm84zFRw5M3XOmTqan8",
-	"jlVY26TrE7tc4kXAEQL27o+E9jYByEM66Dx3sPZwnnOpmbMuwAR5TEhwp8JN4I+D8cfBsAcjEN2nnw1t",
-	"5GSJvTkgmvXsaeyhHTimSmB3V7a1P6g0QqVfmouCo+tRFDIVK/knkElF1gXZADx4GuxAVmIBUiUzLjI5",
-	"a5NTxDgsMOYLNghBUyE0EHFAhTQEvA5NpPc+DPMP+vtd0V9gVhuR4DKkpMLi2Gcj7uI1nVNMOfBGD5EE",
-	"lAVw7QFmZ02opNMsYP1tTTcPfTTYl3HkT7SBFbTr+kZ9GElCx+S0bMHCoJXynuxSQfO54WlzmiJUZoUS",
-	"GxOIGTFM3dO8WhUsCdbZIZ3oQ4IAa95uNaKTCRMuvQGB9zFvotMmH9x3vYGS4wIptlekOGBQcJt8K60y",
-	"ohiZ8Qxbk65Mix8TeBzfXx+3iY8ueL6HEcV9LCuHHkuRkecvX/rfMjo/vBEIjgvnzI3Eh8NYPuUCPe24",
-	"kohnFHCDo6bc75nphgVeyK5aqHemGJYxGXJx5IOhS30ja3XYt+siQK5XDLhxMExkiYPQFNrYI2oXxFeb",
-	"PyJCztYZVg268XGDCiUN0XYHNMkB7Dqj83VG4QmlMpalqGd+8079lx+3C/EYiKXJ3+tqDW6BfyyNafvO",
-	"nVqsOeD2axlbmfCdOzZv5iqX7F7euXhz50zBzNESaYVyNC6llI01y++bkLO6F6c/2R43TWI8A0P+GqnI",
-	"xwC1vWWMTwDshzI2DRSAgD71OjaI4A3DOePirqkb99ouvOM6eGIqsuNrTmL2CcJl8vE/Qf5pY/6TVeC5",
-	"y4gP0DtAPkIWeJ5HZMYQPQ8iVKgegYccpANTEx88ehkAcaPjvM9c5TopyFc1iPyvI2A94DJFwtuSlIoE",
-	"8UUit7queMQiHeK8XfIPLClexFBDY2tEFU2mwqGUairEKWuRM63Mh7eagS5mWEih9pciyT2UCfbQW4kL",
-	"a98jvTs2v1XI6HroI7fXpRRtAuyvSBLlllbVOGdax0JsbQslKtsq72nEenQM+wvsMS7Ayj3+lOz1MdvF",
-	"YLoni9kD4vAo5SlgNrggN8+7AEyMDBTTI/AYke5iiN+NKADFMJKhl2JUfZG2VAik8Matn0EPortLOKlj",
-	"rMgSojxCGr0V6Sy7uxEVfhdTrCJCLkaobTkW75zNQg+/l1iFSADekYckqMRiOsRqywDgpnoyFb6ck1Bn",
-	"jIh+JwV7pomciWg+kZfclkc1jNmulfvuOZs1e9VDbQ45sFzOEiwguoM31CtmMQXpnW96i6wt9LEcao4a",
-	"QskwpyJln1/E/gAIUSSjetSXVGVEj+TMBVytkLYdeFRjLo4Vva7cO//W4jFOYpl4HNBEf78Sshtis5Cs",
-	"w1b5Tfebt1xErgahQmFDiKPrM80zX3ARQCKsMK0koky4q6qIpw21b53frEnuxUFtCyoPGv8icq+b1wZy",
-	"b3mttkkxSyVgN4oo1Sywijp+7wJXLm3uVs/y8nO83eWMHcDvId59yVJ+opRZXv9dH1ix4+r/PiFkSBcS",
-	"WVhGfji7Iu8vzxKEYSZGokTqSJbiT1ZZBivMvE1OIYrcqsKg1YT6LiVnkHMEtUnPzCesdyNcoBzz2Khz",
-	"pjS0AvhLvqS87el5yNT66uzs9oezq6+JVGQg81zOCNTkGjOScQ3gCOQr+0JU5gSiv3Dr9/7ybHs4udiD",
-	"KrKntpr1UfTXdDLeX559/mPhMEveX56B2Z2adFSOorA7vAHj2YW7h1k9/MnJXk0FFIgviBVgXqQ4KlW2",
-	"QxeWi/T0Unr0qruEkeKEovr33mdliAW+txtxglfQF7h3LtGfWwuyWUEFxs6wSYd4U8OA8tUdpGYOLuue",
-	"LeBlcbWAmOUsyE0FFoCx/xsLwXYGb9m4z9QyQXgMb/yuBWFLDMtrfJjqLQx71ywD+wwWh60ER8Xh9J6e",
-	"/3x6ffIGCGq8CARDS8A/izgw3gMJz8Fo5+LCQooH5Im6gpuYPOk79J3Z42o7TNBMVM0oQzrHXu9dIU74",
-	"TdmjXeTouyqnEaQYyDxpyNknUM7DJ+uAwQfRn/AHDX5P90t4C2Z0IxaN4OsnnK2Z+4yrXhD1lm7ya1An",
-	"ANnps8Nuh6k1nFUPxoVndju8HA5blJHjqhRZTCAiNp29Kit/BKisS+qSEybKjHsBsK6Udl8BmW0XILNW",
-	"uDysFZ62RyRU4YhQvmJjeV+i8wUCLwGGLQAsBicRtpLZr1/fiAIF7+t4qrJ9uUbgW78blt8LcJ9iVBbM",
-	"5HPTHK5JQXMhgbCR43+K0hVIFQp/PXUZkq6vNBI4O65xieZ9bZIQUAzVuRegQRfJdWzlbukRah3DjrDl",
-	"dag2lXCruOwguDG+qoI4ft1s3i8I61LmbIs82jb/hWqSrHt0yqZ9tTXhu/nwONP+DA3GblQYDLecYQOG",
-	"zBKjTxPs/1PDZX+W4kkbmN6LyLxnOgK1EyzujSzggy8+D+FHiF7RhopprqQKCKEUY+KqRePkTCASK7j5",
-	"FksyTDJq2FarkvgiZXZmX6QO0CqvjHYytZCzbR01++fSw1bs2QpfjK/SsdQZ88G/9G+tiLpZnIgMwtKW",
-	"aaPMvVPTR4u4UVfDEYKR9e9LTfU72qyqujeKWZZoJGx1s956QtMRYfcMaxsAB4HQgIt3V9fFbfPj1btz",
-	"AsLSiX31RNyzXE5CZQbNiFuLwxvR++vOFVP3PGU78HIvIaWf3mCVpXmPfAURsO5PKHqfFDJKqCFFjWHj",
-	"ifk6qTQcgsR75KueHtH9Fy//3AtiyIg9kB/edo93rn7o7r946QMlFJ3BHKAwna8T5fC7FIN5K2amSrAM",
-	"XOUo2FihXmrwIl8ZKjKqMuLX9ZD03PLv8MzO0/8VCo+Xf9Rh0O0bcSO6ZP/hIdinXwTbdBq82aEi1RFR",
-	"LOOKpUaTTIpnVrswI6ZmHLO+rBavGJlOLDd/5ddMH5a0moFh6ka8IDohACyRkOcd/P99MrK/jRKy1yEj",
-	"WET7D1df9v/7f/c75P+GjLO9Dsm4trq09gXUgeLa5DsA5vDdQr1Eu/P6RtC+O2Aul23a/xUK5ikFWN6Y",
-	"rCFVhjj8mO4OSpWP20YLBNCnlTLch2N0C1hdTqSs2UjvNmpLl1eNB30Rh2FtDPE0M4TyqDgPLTFaURxp",
-	"fztXW2BeDWoYDovQBR4WZ2GL99yuOyGcBSR8o57arP8WbGMen9AReXGyrCQcgoVL7AzlroRMRVZGYoqx",
-	"wja5GslpDthnAwAAgdfTEcumOfM+BMsR0GTXBkMbxJyD88ytWlmndolO7rxmscA+o+Zucf1AWtun09BV",
-	"YykGfF6iVL/i2ZR9CTJ1I3ZmViFnaxPnKvvUm0C89Qpt2RQZOsYDTydNBYbK7O3zyFmrZKwCp3yrxp1V",
-	"nAXtbGvylU808FT2u8SR1hHCCxL4j5DG/eleJo0XC/R7dg+tlrupCGT1TJdm9ZQ0tk7SHfhDYjld1wWq",
-	"EBxKDOmDAIxMptMxg/MA0R+tXSAPN+56Q6dVpChqZ4o2v5TaGwjAftpFppPHaFrIobpCeNPE4WwiyJY2",
-	"ITpUF+XIfam70CggYMVyxSRxMc6hGg22kDikxplT4DPJxbDcoNOfF9uE0FomJzl6fqFSJqbBllv2CaFz",
-	"nwpaNA3Wr8V2z0olcBOndIZKtj4cp9SM92FHWpJiuGO3ISMlxPtyDSZn3HHUUZ62j1mPbw/LnLCdlS4n",
-	"WalEudBkIPPFJo8plMHtzwGlAlLAfQMuJYbeFWWBOeS+yKkifTai+aDUx0Jub2xRLFGBrued9mqKCsYk",
-	"p2Yg1bi0c0paNWZh67DmDU1TAJmKk4Zr7Jkm6VQbOQZPN27nJKfOzVQU7NQLzfsCiktJr1pscaENLMsT",
-	"PxBoz8OJLs4Naq9//OXj/x8AAP//",
+	"7P37chs39i+KvwqKv/0rJ7NbFCXLjiPV1PkykuzIkWWNJMdzUY4JdoMkoibQaaBFc6ZctZ9m/39e4TzK",
+	"fpJTWAtAX4jmRRbtZL5TNZWxyGbjttbCun7WvzqxnGZSMKFV5/BfnQmjCcvhn+dc3Jn/T5iKc55pLkXn",
+	"sDO4LXq9p/H/+V//G/7BjkjO0j/fdgT7qG87AzKb8JQRPWE5I1wRKqT5N8nomHU7UUfFEzal5rV6nrHO",
+	"YUfpnItx59OnT1EnozmdMm3H7ydTLi7pmC1O4v2ExxN4Z0RGuZySPfKNnjCSsBEtUv3tEUnljOUkloXQ",
+	"ilBF9rqkDz8gGVXazI8wkZgZsmmm511yITWhZDaRKSOimA5ZfkgOej0zZ26G/K1g+bwTdQSdmmmbV9WW",
+	"wz7SaZaar/Y6UWdKP54zMdaTzuFeL1pYa1Qu7pr/M7DAU6FzzhTJ7NZFZL9HhnO3wCMSp3SasYRoSfbg",
+	"P70eoSIhLJ5IlpgVc01mVJFCseRBq4OJhVe431t7ideM5vFkcYFvRTonzK5ST6gmsRSackH0hCui2Ucd",
+	"kRnXE1lokrMxzWGtMVWsbdK/tcyWxlNWn+9+b8mENdWFWjFhN00FD0dEZSzVsOkCSIsKNWP5EZGC4eIS",
+	"yZR4ogn7yJVeuvX4ypal1JfxdL91FTdMUKHPkpZ1zMychiyVYqzMtto9N79pm5d2bwzPTDPxobc33Xvx",
+	"23hvOhntD9U/90Z3z6cv7g9+/ZjU5/38IDTv4yJXMg9MOKO/FewI+dxs7sAIpgFBSUXkCD4E1h6ykcxb",
+	"6SPGAarzr9Lw/ovQrEJbeDNhJGdKFnnMnijCEz9iRvWkHJCbdefst4LnLOkc6rxgywRg1DnnU64Xx/tR",
+	"zsiUipL8qCZTqVqPKoXXVIeyYqNz+KwHJ8GnxdSywZQL/GvPL58LzcYshyldsbh9C2KZJ1yMl+1BDr/f",
+	"ZBs+mYdVJoViwIaXuRymbGr+aUQEE7BDNMtSHlMznd0Mn/ifvyozt39V3v0/cjbqHHb+f7vlJbeL36pd",
+	"914YMbS63wqmjFgq0oQIafiFxDTPOUuILPQRGcQyYQOi6FyR2WTehf2yb/f317kcc7G4f30yypmaEGqe",
+	"IVreMQHiezaRUyO5laYiUWQkc7OvWS4zlmuOGwK/WbU6GJwrnVMt886nqMM+Zjxnqg+7N5L5lOrOYSeh",
+	"mu1oDgKycRBRB6YVPvvX72/M5ID1+oWeyJz/Ew6jwpa4NjNz+EZF5J6mPCEvyEQWuep2QvxW0sk/7PjV",
+	"qUd28b/4n8rhryzWHSf3rmQaVBeoJkpO2VAmRvhJkhdCodxIqTa7QaZ0ThJ5SK7fXZ5efeifvDm7IOye",
+	"5XM94WJ8ZD6/fHt1Q3JGE1X5Bo9N5neKSEE0j++YVke34oez8/Ozi1fh5+MJFWNzvafU7Isqhn66Ch4Y",
+	"8jTlYty9hfULw5//6FSm1ok6dkKdqGOHquxKeYZ+V17lVOiWraHCHlZu9APciUW6y+3eriQ7OATgBZnh",
+	"T7lmU7XWb6/Nb4D4cCU0z+l8gTJgKn6AVmrAlwWuQEZyPp5oOLEKERwt0CwxYozoiVT2ItcTNieCGZ2q",
+	"chyKTOg9IzRNI08oE6puxQBeeGiIYAAHaz9QRZbJXA8i4uik7UlLCYM6KZQPO544nOVcM/+XHcD/bV/T",
+	"TiNeVgRkVcZyJUUL4wC5lqqEkBVFok5Acc6oZskmIohNKU/rmkYupf4vNZGzUSpl3nVfBH7Mk4YimEzb",
+	"dZTgG1KqNEjwJXMWRZrSoRkAb7aFl3wG3wR41ex9g00/m7uiTpElmx1NgyFB1cHDihrcWd/FqEIF1WGD",
+	"PCxoOtc8DmzFSz4ucqaIvGc5MTNcpDajL4b20BimZhNHPFeaZJILc7WPuYAbaT2yNBpSfk/TlZvuVnDm",
+	"fmCsXDOkCoslY++5l0dEpolRQWCm6x+0G/PSjGMGnNKPZ/jL7w6eLZ69lsu2yRye3SUmkrX3qEEfcBgw",
+	"VGXz/FYsPfyzyl4v6sVG7hBqJ2iUDqIYmmgqMtbYu5vjbkVuGs2jE3USOg9LwvreBVWfkSO9EZh3bjWL",
+	"BDjlotBMnfP7wB30Br+EKacpUTpndAoqBOU50XLM9ISB8ufl1/fPus8q+nppwqJBDyeNb31PdTxhycpR",
+	"7zmbsVyFh3u2t99bOaDMnbeoQcvwOV6ZM0NKGUUTwb9+77vgq73tYejnnolipei8wsfOuQK6UUwpc3Mv",
+	"zunafoMaGE3T6vysVKpN8WDVDJWmud5IpbY7HqYsY9P5M6EavQdWtvlJPT3oLZ9Wg/P8HMvBF+gkqtFq",
+	"ZQ/9AZenEeTVjP/E5iHNIc5ZwoTmNEXmRNXgiSJyJgyn3jM0BD5fUVhp3qy8p5vqwh2bb6gu3IU2wZws",
+	"Ot7u2DwiUqTzupvIur9gzYpw3SVnmsRUPAGT02g6gtAx5aJGBx119yHl9+zDgb4RL37cmx/3sufF3/P9",
+	"n3776+x79fPw6fSUvk6+O2/Taw4Wp3qmFcr7A2Oh5DTW9njKUZe98Z1yZ9ZwZn6ksTa6ISVIZ62XyMoz",
+	"Qq9C9ZR+oPEdE0loTlnORvxj+N4Ag8ycCDqQuCJ3HBRZpwgsbnRoiJzdy7ullLpySRtaSesZSKCPwWb5",
+	"bXCnXlHMqoZ15QCry6rqa+2sfyayQof432ywloaOpzQJKGk1tm0QI/LIqNBFzo4IHSomNDgdKL627lc1",
+	"7+mSfvkVVzAmOJF9GMJ8a8fEL+BRq1anhgH1+lqgI8aGaipzkjGZpeyIFBn45vd7rfxUkm/NF9mLOhnV",
+	"muXmjbe3152lhNNiJpjFopUQOZchen65VihvZG4eqG9umtpNISenP5+ev708vTIPra1/egIt1c5nvRXk",
+	"CjvZTl5wty+s8yc2VxERbPYAHRkvrIAh1C8SrvuxlvnNPOQ7KBTLQYGgGf9wx+aHpV+pcsF10ZFwuMLp",
+	"1CVqrjSbHsKneB2aw2HpqKq0mjGNIY8jeidY1MFfhzVZs45TofN5iEAkSXgCtBCR2cT6HsHBPjOKf5e4",
+	"+BPNGRFGVlqXVUJkTnI2lfeoKzU8kzGOEKTIGVUkAZVGwsg1NrDbpgqVtQhzas6kzRVtdigi/cszlOg5",
+	"bv8RbKs/fu+wxG2r8+HmvgFaJZKlxFYnKfPTkWbgaKFp+nbUOfzHGi/4mbNZ59MvUWhrOUg7IWdHxFw3",
+	"eIhlDNbIPi7G3YXbyExlAx0LwyuPO29DFfjewNzNl8smbzRL3aJywXWOd7sYW0WfKkfG3QD1BdVKGOEs",
+	"2TDYtdoVVSQbkhufoheOLmED9F4aUWOumsSrmYb2nqAvs7uWJpwt8wj4yAidMhAa9uSWsdfe9/vdXne/",
+	"+91aDjNGlRRtQSfzXXmeY37PGorxtbWlY5nNwc3LEqIymWu13uCwuvagFy4edXZaKLPNuj6BnP22/HBX",
+	"TkK3hm/NHPBbq+VA4DxmuVCNY/CXzOoBQ8ojCOhSxpUCeIEUo2ps2F4BnjcrLOQPFgisutNetDjRGFQF",
+	"jDQJp4OA54yOmQsGU/MoSeU4sjpdqR7ULyyvLKynNZR3akBzyOzUSg9HyGWQVVI+/JP7Qe+ClrrN61WL",
+	"Bk+NFQ+eozSFbWhx6Oyt9BXgLkQuuaWSBYJzaT0WEPIQmky4mSZNLyv7jDQX8qSxNFHu0JBOfJTFSmrI",
+	"IRrKopINolicM62OyAyygDA4YxSVhBnlQbmoDpJiJcxYTvqYpumQxndXLGY8022sboQGSBlN75ggiZyJ",
+	"gLMCb5SAIUBTxVC9Mlxq9Sd7nx3CZxBcmvGYRaC0GNp3qUm1o6tx7VDKlFGxcHpuIqFTOp6w+K4tteX9",
+	"BIgFrmOZ36mq7invjDlEeWvw6Fgm7EJqHrfFXbU0FheLtTvoWCbsyAymWZr6Cx5PGVe/M6U84FD1waCG",
+	"lamsAmRYluYsOTQXn00As/lCVUWP/heNp2xZ4MiIzXM+YtcsXuJ1HigmkmPIAZhIQ8jUyN4puJ0Vi6X1",
+	"lpf+216Lm9O8p2/OfsV4+CSOmLNRoYyCDjRjFamYpilLWifwdLW30IVwqjuwMMUggXlHX5tFSkFLN1IZ",
+	"0qQMNy854qUHVk3lenYQ8vxQpWYybyhdscxzQ4cTmStGhmBfz5uW94tVt6PbIj9GaDtO7nMnY8LC5frq",
+	"2hp8T5STNNbsxrwalpART5mj65RptszgKlcpxYfkPl+ZcWXsyaz+yxS9v7XdfRb4YZxyJvSHpk77/dPe",
+	"i8mzF08DOzrlwv8deuEsWWOXjGwygmIk06RxtXV2C5XvpjKm6a5CD3c5g4Pe989DTM5DqSJ4L6UsIjlL",
+	"qeb3YK8O4lkyIIVImTLXkZKp9WKWM+juyuGvaleMufi4O9HTdNds5+7H7jQ7CM1nxZbwxtk4BXqvt8bJ",
+	"Qh7tsszB/d7Bi5BHCbbaHuwKrog6GLNaJKEPH/dfJy/2pqO7v2TnPfp3/f37+Opg+Jfv1qGt+4lEX0/5",
+	"zg8fbPraz+a7Dx9Wv6Z5MXp69ZO2xx9i3VPD3y0Ozfc2PcspJWvfUcf2alqS0rpU4nkD3UmfFSIwKLOC",
+	"q71nQp9QTTdT37yPkZnf+/04Atei1etQHXPaGDwYVMZgCqfinqXBbB3Dkc6/hl77hBkyy+eLu5/YhSzT",
+	"4ssVG/v+3uYTrvzFBZ2C70bGcZHn4UDHe6vrTWiWMYFehjVT7SoG38P9DM1Th8XVzLPK7CPcrVaiuAh6",
+	"t+Hgq+tzimI8obo7ZUrRMevamEEnqn/MEh74NGHmcrMfC8HS7pRNhyzv/iq5CH2espH2L5GJzdXqetPT",
+	"hi8rs3CfQDC09gkTSe1vm5FS+SSjueYxz6jQK7694/Fd65dZLqey/tsJFUlOuWJd+G/4K9Bj64vIpE75",
+	"eKIrn00LzZIdmqaVz3x+bmDZ1e9kltW+G+aM3slCq8AGVr5LZX3KqphOaT7v5owmRqsyymiXi3t35OZP",
+	"DHiWfycsTt0Zm7/9aYCUrs4bP3Dfl9N3o2W5TIrYnJBi9jfuI5rHE34PH3FhKFvmc7Ottb8TljkqTLiC",
+	"upHK8v1HSe52KyvyeGJEt9POah8a9dzOlRZohw559S+jUuf37IOQ+sOU6co3M6DhnC3sgf+o3AX7gbHP",
+	"aoZfKVheGllcSaEOeWEVmeXGwICAGOa0ZIVGMR7IqzIfL77qkpofj2xqFUuTiKginhCqyAAEker2Bs4j",
+	"aeQ5mLyYum+rfiouylIG2iDmwsKs9KgLTJsXQfAxksINaRa4tzpDCZZVvjckF39kNNWT8BWV5TI22qG5",
+	"Cs31tLhxypvfyy6bqqUeyOUwH4emdpa0OcPfTyQYERQSQCMytOUfUwa5x5C+bA4evSngMA2kZFCM8wYO",
+	"/sJ67fFkzTBgi1Zir2D4PVGY5t59rJTJd4rlD8w0bk2DtIGAFT/H4hpIm1SbxHHMjAOhkNUbKFxoa8nm",
+	"OVJo5tC70EYZRMRzjNZIoj4TY6Z0v82GraavGEtN0zumbIR+zkJ5PTIJqBQ9+In9gefl1b4KeFv7tNvt",
+	"b6+8mklPWcKpi70q8B9qCWrsjzc3l2Qi5Z3qErNcFLYQYeSKDPDPAYixwR2bg3AbgDAbdMlL1IHN3twK",
+	"mjPxRJOUK80ScFXysZA5SzCpe70gqpmCmc0hkeJDVgxTriaR+Xchqn9lKYUsow/mYjdzQ39AXaiWb/hi",
+	"foIGzdMpU9YbKASDJR+RnGWMakzQyxmknjGXqmd2zVz7Y2FUJSPFmmGXh/sfQvGuG3DDGhozokvmxGws",
+	"/JsmSc6UCge4NrPPF4eEUi5f1IZnhFF3GD8h767O0RUONAoRFC4FmdL8rj6jzS3+tiMqvTDd1d6yP7Zf",
+	"oF2cXLFRoULxGLM7oAw36RlkOuRO2EoxDqlKvXXloiEHkEF47ddTU3tPl5futShItmq1KsiE1OROyJlY",
+	"qSLBNJdrSGeg7/fjmGWaitaYABXEWgboFKZJYutQGX5BXeimvlHhjCtQvyAiaTVIn9CkJbljLMMryjJV",
+	"/f3l1rzKaczIOX9YMlbV41yf3V4Pc8BetOaAreuXrkqx3mb1egP4buD2IOWiIS1efzf9+2+9+Pv7v+4P",
+	"Lw7ubl6o89nl6G97k6vn45On9B374Rn/i/z540/6zabytaWqb6n//LUcghOiLWSVF0JAFI2CW5jlZAKJ",
+	"JONCdI0qPjYS+tC66pQkI5p3vR89OSQDWeis0GqAt7Ew0jVmXYKWFPxwTO8ZKbKqj8OOimQJQxjDtWL/",
+	"LTHEVhSCblYC+pBizg1V288o/nSFnnv7rZWepeq8WmFeoyrUKrd2jSGCemPUvNdy2EZQf3l3+u705JDM",
+	"KHgwQYdFyuqSq3cXF2cXr8LEdvz2zeX56c3pSURe9s/OT0/gEI/7F8en5+aF8t5siPlMaTo3xFiv5MOB",
+	"O1HHjtKJOv6VnaiD7zQf2jcGieuCzS5bBRCIR/utIfVCMZiPOT6bjxfLUAUVuAqFvnzMYFrUEcvmulpY",
+	"/lbw+I7cc5kyTSY0H2JFz2aysnmxNRZan2SInN7es/zeJj00Gdqm50Asb5yaW3Bxa8dMsLyscVgIaMsR",
+	"aA/rO5CNgnW9cemLEX7OWVHNE1le9gJjYZJVYCibfeXff37286nRX69Oj99eXJwe35xdvKqNt79qPKxB",
+	"uZEJna9ZaUS0eXjDeqMspSvL6i9TKm54rT7Jz+uLFSnh6iJw44B+OWSQSYKXez3z7vs1apjW8ErhveDc",
+	"Uk5dDsy/Xxaz1bd/5SlrRqdhMBxzDfg0IeSuyOuPUgAeS5wWSSOt89mqEW091IUMsPHPtgzLVsoZkvdF",
+	"esHsqpV1WVFnxobGgD8VSVkCWv5+zV+rlzYZJ4AZZN9b8l7CFR2maD/OIE/Kp8sLNCyN3J5m2io+TQ/M",
+	"BnVmwD1RBb7GUkhdXNQ2vVZoVhNgdZ5vsFpgIxd3p0JPUU3ahqT5JY3vgomFffKrHOJ2ZviMIpTonApl",
+	"jCFI3RAYM7VKQ0IzSBow1vqQxnePU9yW56HC/PeTObCEmSPqCTYFFGpdZlytl+3raCF0FYFvshCap34k",
+	"jlXXD6/hwl+t7621p/MSBwt4bZuJKNndeMPkamsNtJRlUsFHTGl1hFhhdj+8lrZ21YldyFsYLJhC6qyK",
+	"xegKy2Mm9JEtxhhLpoghL9QsuQL8LyliVp9WKX57VeCfvV5vdfGtjbA1Y9I5i9s3Nw7WKbHx1JhyoeS2",
+	"G5qPmXaBGlu/DY+3JbE9by3EXUnBAfX9wUS83rXZsDrMkTvZsRDrjzcsKXgUyIbqdOqHXhHlFWPX8W7t",
+	"VEv+caKqeiI1AbMJ/EOd7xfzIs+vjUU2LVLN72nOjc5tpG7KlSbfdKdPixffdslJ//pHeMwysfkmS76t",
+	"WvU/nl93oo55MGhb2Wm0ZAT9KGeNG2HEU1s4hYWP9uJIuuS0BAEyQjTDVJsjMvjXpwGZQvDkx/Nr4Ggz",
+	"GwtuMWFEGe3ObnggrFIRqEukF9Rd5VzXaymHUk8gvDEnamImbSxCxcBbdvym/7I27MPEdVkHiDqg/WOv",
+	"If+iTiH4bwWzX9sSn6bwsDhmz6OHCJKI7CNWovVjO2lYEYb7QUWnjTadmypMFyOaE2rP3xw63p4Bb07b",
+	"9Q56v9AYnj8ijnsxWFhqbHVkw95n3G/1Ebxna9Ozfy2H5SVXO/4H3HiQc6knVNg6McM7LnxWd4lvdsOt",
+	"J8EbjsgNIvILexEsW/Fyydc9WHmBt5RhWM1EG89vzIuK/5P9MNdsBSmgVqFVjftLZeJpb/+g993e8xeV",
+	"25ML/fygs2rTizxdVlpmw7AjDmHYyoTqPqCJ1pk63N11W9UFEBZB093lqt/ulCrNcrgbqjd/kfM1omXN",
+	"hBH8Na6purNLiGEtSvBi390cFSPjD0QIax7+NR8LlkTeqLYpD64KvUoEENtRR2QsZWJVukGRp6fOETzo",
+	"kldMa6z3RGMFcDPM/rGZWggYGzI63MW08YlU+vBF70VvF+7v3fiVFn/9Z/9jt9ttUM2iIlaZQsCEFOAE",
+	"d/ClAImsZkvsp42orjb2aiL06YiXLJ+2F2pU8hYBQMDGoQNZQUXCZU2PDVcqRR0V54zVKxVGNFXBZ+95",
+	"wtZ5a2NrcDLu537IFTsRRowEcvDxdwUVhTIi8Gp05sPL0fyyOaisCvPYJbFsvsSpcvZXdE6mhWbRrfAZ",
+	"nfDFHY/vumRcsMAU4AGYRdciBVUfcbXStQADBM6jDk6nE3Xgxd4R06Lyouv7GCrKgoiALp7gC3EV0621",
+	"cQ9C/Atk3mtJUjkmTSSc1SVdLSU85fTCRIJrPOfibrMKt5SLu993hZuZ4eoKN7cWM7QRuu2VZc9769eW",
+	"Vcdetu9XTLEgqIxgM0+AkasvUDqv6P5TUI59nLu+y/+J1T9qrP4ypQIlRYuNfIPV6MIVuNkAGQeTdEJD",
+	"ubKbx2LCkAEvbZjaV4Q7TJ5nvXZMnr4QBU0BkN58TxSoKPWtfNZbGVWENbRtGEy8PTPRbhE4qqS8q5da",
+	"vLw6Pe1Eneub/tXN6VUn6lxeve1EndOLm9Ory6uz69OwULce6TCuzfn5B3CoYJYbINvPsbPAU8fxZMgm",
+	"XCRdAg8iq+z3avLAThBf1onAtbJsLu/azQHq0pRisPzIDLHqNoKQurTuIJc9OAK4BiiZndE8UYeEqjsb",
+	"7DdC5d3VeQVDfs28ijUQYGpb36YI9wV4f5wL6wj+pcp+Gm4/uEeJBBgiC6kGAttlGqCGqchB76ASC8Ak",
+	"Vj4WVBdoRhs9rwTQ15OIKFmFqi5tUudXAw0cb6J71rTAWxRqqIOMn17NnT7NRcI+tqjTDR5CLVcjAkV5",
+	"0i1c5Whqia/O32vmrFECDRlcbq2UdSaa3ie87la83NKthEqp5s3pHRUvnh/UXBUtNdqLq11a0lF6jSJC",
+	"Fbl6eUy+P3j2HcFHhwAzGLns/FgmDJgAnDF0qixhKSY0E7H9DhDN1k1dvNZ0mLKIKEHv2AejohyRhMU8",
+	"YWQ4RytIimahh9QfRrIIoz+Bi6wFM5cJnc8BOReOZ14tX/G+zlpIbC1fVq1yJhCsqeRXNhUUv3PAQLZB",
+	"QLXShook8khHVJMJSzOFAX1DkQjrXEEgRM4XUpPWHVqCW+Myebny8DW2DsfXVqdyvCGGzZKIyCZprAfB",
+	"VACu09UJsYAiIPOGKtq5kJq8bNslHbz8BqCZHw5TKu4GCMYGU6gcHQpgGBYKZxoqd/n71V0NUJjhGitR",
+	"lkZ2bfVEfwkLgKSI9Q2fspQL1gL11ie2Cq401DIuQCBhrmHIt2h/0oxQmY83pAkdzHBBbUJx5JB6IxGI",
+	"G9UzWJ52D5aiEDf3V5W1fy17d8VowkXQ7XxT5Yp7lic8hjYBiMoHmyYFYRTaT+UlCJNgLAlVvExYfLd+",
+	"qNtPDKrAQlLn0YrIIje3pRuE82gBXCqVh7I6oFGPXWBt7hu14jaGuRAt5R3clFOepjxkaAYz3ZkYc9Ha",
+	"JQy/dZWGGlEYpYiwELHgqd7hAsJeRg8URBZamYvKrInHjUvKP38plR7n7Pov5yuKE5cUXEYeHIgrYjF2",
+	"uusDjd7YFdVnmFBNh1StENEPJR5bjelpyG59VD3pMEFZFm/pxuEgT4a5pElMlUZAJE9kUrDIRvWw5PUx",
+	"0mrcnINOkHNbO1oJHtoChQpx2nybMkHGizIw3WxtdZ2CX+wfdJ81suFa0g1KnHUo+W1Nb0AboSyKfnBW",
+	"w4pEo3J1n5FuxDdJKGFhXOfa1Rc0pVApNJoryurwLdjcucgpRpB+ZgjOPGe3dL0IaOhaDsjxnGnKxTtD",
+	"OC04EvUN54pYnAQsfTO3kd1+V+TC9Weks7SHg/ppanMaXIhmCdVzRa5O+yd/qydivjjY3+sdPN1fES5s",
+	"meV6eT4IoA8Bf9S6gUFJDwDUN2jtsZ6M9PKsmRLbVJqUzred19PmT7B+q5pXIWoPnvlTtQH34LGSgUts",
+	"3Cny1GWtWHTtdZwB9zLZjac//xr0Bawk0+WhNmCbAczLSF6PGGV03XAQzmHOWlAeir9+KBuFEqw8VVQu",
+	"zWDornoZVflxUdyFk6zcDVEXLZvkW3mafskFTVsrrxhN5od1rxD4C1zEljsvUbiyqolKbMSXeVGtzsqC",
+	"eiwpp6pP1tYftehbZXo8rV+SYWV1PXWgmSwDc1590y/e7FtP/nHH9G7D3IvSE7lqpT4hw+pxlYSM5bd7",
+	"nf03zMfY8NZ60JX00LShIC9tkDzkfx+GvvdfPxQAv9THA7qJ/3J5yMAmYHopYG1B7HVSUalcGllZtc5E",
+	"Aq5mTKy3EYeYGt5id83UzKXcv1YgobzHPiOWUMvjEHKG7nTrRV4dWjD25TZCC+GzWjPG8NVCAku1gEeL",
+	"CDSVtEU2Oj1+e3UCpZ0IA8IVGTKzTJd3Ry6v3h6fXl/DM9aci2zLQ/McgLSYrTBqQReVpEOrg0D8pmtN",
+	"pUN3390KS4SI5xCRAdwAZR/ZI/LcB9Uqmok5JXMwKR+xsheyE7jQzBxFuZRdcnIKJQCHhttuRZmRPJaC",
+	"1bND/BZgGNGutRN1YCnVAlT7zhZ+HGP/yFbkEjP9nSIjDpF8rbyHd5AQjAlxRr8oqoVgeF8d+ZyILwWt",
+	"GK2LQtAIKieUvL2jI5n/YeEFICZ90bp4OAgxD68+njJyvoAbs87ig4BGF+iHsu6otSB5r1wSZdgFBWC7",
+	"1CXaLOtZBIlYPw2zgED5iadyaG64DMCE0EXUK5HLZdEA9q6WSFeUjFHo5Zc81tB5sPryeucF25J8AfV5",
+	"pX9pwgBQcFHt5YJ5jstwArW3fxfGrl/s0/Xdfi8Ld8RLmDyWCSrdy686e4A/lz9xL1j7OOqVxy/WSFuy",
+	"NGZ3qDbh6uB4aFGFOpYSYUuI2lNihQDhkrZ7D54eVTtsYqhT5mXvaGNbQZUYEynNx8boomUKMWphUwmV",
+	"34KpWwG59eUbwXM5Zro+ShCpqs4INjgOJL3yHAxN9fvHkU3HebrfM4ySMnrP/MACGq0v8osPnj/dX5nl",
+	"vy4nlR2ynvfQnrV/VjehVjmzlOH8FJ+HW+w/jPOOCBUApEvw9xHZOziANJy9571Ftiwb/e/Vp3FwEHWg",
+	"bipL2dtRsOil7ZYrUaFQYE6lGINO/6scBjYISMzmEwyyQQUT0siDQf2SsCKicj8Y+6y8Hv7vf/R3/k53",
+	"/tnb+f6X8p8fdn750//4HUgWyMq5ZzkdswjKMbUkB71er1fbFAgmq4I79uL/ZAGR5E8OXlA9ujUElqWo",
+	"peLn59reeN7t/LgPJnDD0Nt/fmCzkcASsD3Cfjz9+RjjnjazlRI94XmCFTvmzPE3UoCNmpOE3fOY1TLF",
+	"7HjmVS2Kpe8BG/CPANQDVoq7drwI5RHPbW8N2YZqEgeC5WfXb8nB/t53UWtqbaHCWQVS0/SYBbs6Q9cE",
+	"4gBkbXd/LGRCkNgmTsL30CdiZTlFEMIknndqswnTQAlFsSKfxm8mdJXCZiuuLxcVc4iW0DSb0CHTPKYp",
+	"nsUGTgg83JALQqbsmGqaynHo9KGSEtugYxoD+h3LluiNiwr65YWbvMjUiVkJ3VqgTd9CA6X1W6ybmb/K",
+	"HYhSK77ospnAQ+oJmjtd0vfwn4TGhoJUtTdjRATNcznzgSGCgJ5rzxqhPZZMu1lmYZsPLgFbQnzVcKQX",
+	"yhwM3dh1HhFzUhTVFwFMCyfhHA1zEDFd8vPZ6fvTKwX5whYHfnCYM5oMjsrNUISmzl9xKwaHUO86IENI",
+	"uzdvbYKIGDHM6NSXOQ05oOQekf7Jm7ML5Na37y/8wDRN6/YzjYGvYSZ+U3Bci0FRfkWn/guLjuG+c3+6",
+	"r73Hyj9R+cQ9FE+oHxf+7V9uYTT8293f/pfIWf7H9k//tZxOWR4z/737u5weTricnP3bPZAVauK+hH+7",
+	"L+7Y3E8L/u2+cPgd7kv/t3vAnoz73v2JX4eujutRcdOeZD+jRqpBT2Kc+xNFcimnG/kEnyO+WekTXNu1",
+	"l7n6q+VFe416rTWRkZvVTfAz2QI46lff6M++PHIZDp2OinfhSOR7NryW8R3TDjz1EPJiyeC26PWexvhD",
+	"+Dfb/b+g6ODP+A38G78w/91/bhZivzP/xK8aeuRMqcNdSDvuVn09u2pUdNYvxejXyuA8dnU5DJu/ngxf",
+	"xfwtf/3y76dXN3+5fv19l81f99hf++bD2d/++rpH319k8auXRXL8+vtuvJ+uRtl0NRd2N+3ZebhmpJxV",
+	"rk9H/O19TKyXgwmjnjSZYDlUQcpAjyGFMPI6sYVotiyrEVPjyiiBS3pJQORYEcXYgvFg7r+z5DHdaA/k",
+	"HpzI4gL+JoscOtnzxN0s5tFGs2pjxO8U2WLGM01owA232h22eNoecXeBhFMaozPBJVYRLSMP/1f51Cam",
+	"2dIC1POMvUKV7Y2ttFvB5+MZtWUznQq/kTCgn59vDmuMTpzjw5NdJh7GfylIPGyqhfwP5C1tLh85AAkH",
+	"RWQdbdqGYq2shErCShWpdGLTv89KTitMYd4/sXlQNuZ6Wo/H7H3/9NmuRfRezGO02f2r9+mNeTLo+Dun",
+	"hYgnLXlchoLb2pzar8uQk02DH7JUirGyxl0FYxoG2tnv7T9fr9GrhWp+z0UiZ8srIWmFVSoQocIdmgPp",
+	"E5rQGZ1HtUSBHgFYeQ6YkFI0ckqXwy+dCgBwa2/a6OdVxZxx+ZSVbNJqLXZ7FtW1rsT/LCymEQN1btw2",
+	"bBKSVDO16ic2X1Ix5w6iZBToMEiuJ0ZAY1DaN1koS6kcpKLLhveN87m5CrX57qgS1iVSpGhlwY4ctAZd",
+	"VgGeP0baF967x8b+CNe+lcCY0CIWbS+rp27QaAESmawbfIpVCg2Yv5+gLX0p36q8HeS0AIXX1+OldFuW",
+	"0/p5TTVB3gJ5kOf8nqkyrmqpKXIevaRE5YCDHwEepE1QJxfgjUUGRO+x+XWsqpeWLwLHoVrCSt4lV9F4",
+	"+sfrcNZmUanHDEK19Rhd7eO+5B9ZqtaJJ7XV97rMZEOPzALsv3r79iTyxUFHIKmvTl+fHt+cnvgSK9dd",
+	"WFSPu7uuCGObKA/X8IMFh3R5wtYJunLkz4l0PQs3n53xJMQUgYPZ23+xWlLg3lQafVfjYyWFulgZjt4W",
+	"W6swxCq2vnZn0nA4vXx5fnZxethkPmBR95mayCJNukA2Lg/EMSm5vumfQ/ZG9YqBXBcQaIisSo1GwJKI",
+	"DAt9K4RsvsQR32EpPxzsqpbuwgJN2+UR+UgB11BMWPc52WV1oo6ZM1aCn2OShhsq7BHBXNSwSdh3l+Ky",
+	"0PfD9cHFsnysKHX1+PtL6vG9BlnPdVwnbaJdw/S2G/gc/YaXyqXLdcf5PW9e9Y0eLys6zLQpmzbuslBN",
+	"fO1qTjC740WvAVn3YgMEz5oKaQe02DsNIcKy0vh2mUVHmC99z3LFpbAfl1AznZWwPEAB7QwcjkNYvOAH",
+	"ZjdaezjggK8QZy3udf72/Yfz/s3pxfHfFsJfle8Oyfn5zo/n1xhEz2iuwWNviNdMNoiXYLt6TVlOQZ5c",
+	"nPSvTg6Jf4tD1oL85KE0IuSgrDlqwizYl0YknjBqhL2Wrh9qXUjUV+TGXSIX2pLkzk7OjQSFjAJreQOm",
+	"+6H/q4rsviApx1KU7QY8G5AZ8AEU43XJ6cWJlY63orSzLNDwkZOQIMABzws0QlVmVtZXbibciTpmjiAR",
+	"y8kBSMZJm3QsVMaEas/NMLpGFbxEwQ+SUB5pm7oCHAanXgH5gNiD2BymxCHtxzKbg2rPEqIymWsVgCrZ",
+	"LMnKzj/EtTdwhdxzzdpBmhCb/Sum+Y1zGrMvlui34LisJtEi1JML+ZpP/usx+w5t1imxBZEJXtJ22G+g",
+	"6W5IYYDWTc5XQNMUmzwCUT+Om9CRy4qDXVliaCa6sa/OkPCSYiOoryldBmVXKZdkTqEJFnM5egDOzaH4",
+	"8OHuE6M7QiOhJdu48iWLLroaCX5+M861fDzmF6WH51HArB05W1eF62/pXBXNI61v5yYehZItwtoLfvdQ",
+	"7aXCdAENxnxrdnoJ1hbkRVhgG34fQnj4LKmxRFqEsxv6JC6UltNSWlRTKxYQA/MxUyvdng2QLA9VTBQz",
+	"gohIMZQUiz6wk4qA9qTEvj/sGH2AjOKf2bI9xI7VZOlQNddGyGgP6+/yKPzYBAuwLUIaR7wZ45lpnjAd",
+	"hkl0FGH7GWOjQchXITMqEAJdMcgCQWc8MiYk2JY4YYa0LOMyoXPO1JHNZVTaqSUcbUfICUHFVumwS6+F",
+	"R1OqzQD7Pavz2ZHWzzUyv2qtLr9j8xZsE7uwZz2XU6QikrN7eWd94BhWbrTVcW0nrG8cIoJTxdL7TSYM",
+	"jYfDpfAxAGy3dBSqzNqYQc4wxEOA2UyputsApLzdOtykR941trt34eGV243JXOvOETvfrcjEqvV2Vjaj",
+	"ptPc0MiSYTs/XQahShDjZcwqKWmLF1qd3v3SNkg8q+zjAjh8s31pEP3FPOX6RpX+znCLKalDHVx/lDMy",
+	"pWLulkmmEC4x5m2awh60VJHurQ6dwEbYpVTm6uay7FB0PGkHnLX+a59426J1i69QrdOyoDLDsA12GhcB",
+	"OSgpa03m/Dq94UM60NLe6bUbdfEErs765yBw+8c34EwxpMYVmbE07ZLL/vXNh5N35mPolCt5zJw/JClY",
+	"l1y/u74EV0al2yT4qVOjzqrISnbIJQJ3962oelFKNMwj4jLtIK5d96TALDtRB+fYiTpuXp2o42fge1O2",
+	"Naes8/kG2iFgF8L1DflBFuDkv7u+WLZTa4n8LnRgtDk9kM3DvZeC59Ww13IZ+7vUUb3/LZjIAOhy3jwP",
+	"eO1qKUVQ9SeefE5mg3cfXq2IVW4yl9WIKA9Ai1GtSQPQabHsrWg4IWE01vyeLu+1+HSjJIKVFkH1aANb",
+	"W13DIkNsblC8U2EHF3r5oChgJvM71xfYZY9bR665kN3N5e7Sbfi+1sF1fwTP15Z8TLXEza/iY8JDOvts",
+	"AVyvg15TJD5Otza3gqheBr3C8fVgN5frara0MSZCQFX6YK7C2Yml0JSL1e2//fjH/hcPu3T/vfpn8g06",
+	"B27e7RLAIj6306U/uX/jXpctKMyODdognYxKq+4wxyOqeKrMFykbaSyMGPE0ZYlNqV+zmM7BG4RRY/8g",
+	"/TEfRU6u7mNZyqDamW2pk2VAkNWyD95cLhbdvrk8OISKVqizzlheKeH3uEmqVBlTSRPlMvupdlGosvvk",
+	"m8vTVx9uALIJ2lVmMtcu56f2+ghhM80f1hqqpOFzePMTXXt3xWTEpdixwuagbznaFmZHD4e5V5p3yTot",
+	"NKkg8DTN5ySlicXxfHN5gKLt0e+jZSzvBapbkM0ReRERIYmeSVe2DHoj6VfDyLZcca/3oheR7/Z7ETl4",
+	"gcmlT5/3bGF9mRoPQAS3gisCmA+ECVmMJyhkqCYpc/UbYOBvJlHwoGqtHF8s6+QZdgK5zVunZ6bvp/p7",
+	"7Jdpb8jP7ZVZ3ZBQt8wX/626ZQZ2Ywk4im+T436Fd9Zj4PWA02nKqCqaW+ZAkpbs0lIIyesQnvlaGJGb",
+	"5k8HAEdWAntA4NhxfNArHIbnWJH4WINoLJt4P9vb7z199uJg6w1EDb2EsSpL2inRKpeq0rtmA7rT7OAh",
+	"UJWb5W63E+H+d0/3Vu3Rpkndy8glDIaEIHwL6dttGLZLGX49bp99GfZ+TJbeQhnEZ7LuI3Dnhl1djSqT",
+	"yJkw2umXadyavLoYvTl5qbvdbpVhv3DX1i+OPrRKYmy99KMmGRrY1svrPNpqRDaRJg/y4P7HUfvv7ah9",
+	"bJ/rltysZvGrUzBsUrTLkd5iRkY49+QrpGPgkr9uMoan5bakBUiCxlyFQ4QKqsAlWxyhKoDysNBEzgSU",
+	"i2KgOWYAZYP6azH0Y1RwjW6Fz3tyYD4uxO/C9xGxMD4AuA14PRHJCjWBYRxCz5HFUQIQd9UoKzOT70Qd",
+	"mDIA/trRO1EHfxX051R4d7F25OLnMyh8M9aZkNonRZM5012f+2C2zzZ2Jien8Gkffma+EFJXHUz2ldWs",
+	"hMpPgjP8meV8xOMl6MTgaqjomc5TsE6vw+ck4WPe6Izf6R282N972qnDF/Z2vv/lX88//Y+H3yOb1jC0",
+	"Nb42KwmR+3ukpj6WJ4YlkqtdBN+crT2aB/TyB3RiCvUJe9PoBRbo/+X8QWtgPqhMCsVKel3Vc6YJfoYN",
+	"NmpvqU3fzWbJ5p7YLWtB37sHyAXoOAcoVVqCh5CJJJPch53Nt/YgVJdAXdHTHkkQbzG2SQTudLBMddRC",
+	"1u41SySxe4TMjKHt7LDlF8FDGnK56X6ORrN2z7lGIW5L67nVTYncyTQVltlkQ31lRZiyNt/yMFc39XLe",
+	"1mVXP7jtIJzsfhEqmr0GgBNFBvbW2eHJAJOjlauiNbe025GGTGT3un1H4nYtuWUOf925xhZ9O46jGlg3",
+	"CUs3VanluC1dG7N4HSNERKbJ5qUdDfEaULIE+6jt160tjjBB/WNJDIbTC+aTiJggwogM/hmVRhmdG5t9",
+	"LbI5FfcstVmTTjb+IJN5m/s8B+SUn/gPNayn0sB+gBhvsHmlSWxtCNyv6kaVgKZCrp7Cxg7xhshv8Ytj",
+	"9VIpRhzPlpxYMTO8uG4SS+Biqp1G8J4qT7puslRFMfLFGjdauBrKfsvZQwuimvdmgG3C+7wwlYyJhIvx",
+	"IRy2ZR7QRP1yDy0R2EJTQsn+x4/wTy7I3rMS8yVnOp/Du1AUR64LWoUrbwUk67rWV1CMRYrsiAzg1432",
+	"ae6Hda3cTrl6JNjjC0Zf3iTL7sqppaygm8uCjNWRUZ/Y0CKQH1bFlKpEEFT5AZc9V5DutyxdUkhEqk88",
+	"CcFcnAKy3tXXEsaza/NZsn6BLvnF3mZrk2ntCm0SKN9AOQiDa7I4Z7q9uQpAmcAzkQWpsiXlQM42JwBO",
+	"SdkSfSSKbvUivXatgAbmTrljc8cG4AJFEC2cUgNxc6JY/OHN6Ke/fJ+/ePXT337Lb2a/vrs8eXF2fvn3",
+	"M7l/Ts/p9exG/D0/uP/bxx49/fPDWy82iPozUke873oxOAQmdQM9dCJno1SG3GIhcY6OUEuAFfHdIPtN",
+	"HEWNlbcBuQh/th4NbsyVdr2ZGrH0NTjEI0yU3fTzx+CRMtZdhbX3LNPWwcqckZkBnJWTX11yJlyXVy7N",
+	"PyFnGZwfqZTZkMZ37lkrRRzYjk8Sd7asoX0jYrAhv698A6CYnCmZQo8KGQ4rrqCcVYHDSjj1xTqtsNag",
+	"k/Ct7L79zEvZ3y3tl3KDUxdmAvnl7DAo5Iljl0NUaWnOMKg0qPPRoFvD5NaYheueCVyOKFGLnOv5tVlR",
+	"BSjeo0YPGc1Z/tKd2Ov3NwtZWoZNXr+/MbenklM2lMncYcirWi3LEfYh9ljntm0aSGgoUMVSosV+8rDf",
+	"UHcCsymFjyG4ElX0etn14PrZn128Or2++XB9enx1etMl7y0wHZgKJJZixMdFblQZuEAQ0gEgYUGDdlwE",
+	"0fIRjeE0SMo04QJM5wr7CWm2AojJzOK3AltOYbTB3WUlxfjaULsYdw0trmegJnT/2fM/DzymzIR9JD++",
+	"6R/vXP/Y33/23CkyOZ0RM4eoeo3VN8DNbsJoAjtrp/dxB6ex4zvjhaZqs9/yrU32sn/8U//V6dXq6bqp",
+	"rJqwBzbehMRrONgATgsOaKwtg4RAlTFqQ2uYmVjBzaapBQ1eScdZLmOmlFy2odjyfg5dnv3zZk6+haGH",
+	"aSy31PvLjBagNJ1mrVt5rXOeVdSg0DY6YKytnTu25Fvn3N1Ulp87qvQ3bSjnthypUCAiQJgBsq2tD1/r",
+	"7Mpcmq3tys1V/+L6+O1a+1JOZ/nOmDVvxgoLm3Xk6+irOkVEFNSfQf8KhJQzapSQNiC9xqZ+Amk4kqHO",
+	"UPesrIPPpcSwEAaRAMfWVXQCR9qaZptoeu10EXsrdG/FrfjTn/qFnjChbZCk+6c/kYH5SOa2s/Ih+QFm",
+	"SRZg+QclnpWhHRAAA6hCHRhCGjjlc2As5iIXinyzt499E76NiMxvBdrZZZOTbwbq7gPg5/6f//W/B99i",
+	"NnIlgMZSOSOD3fu93SkbdMlp271qb1R3mR4RioXFZkwzjgOS0hM2xYZnB72nZDCS+ZAnCRMDuzeotzBl",
+	"duXV6U1ELt+Z//Rvjn+E7cbGmM7Q2u/1InL59vrGfqDIfm/Pvuk0z2UO78EGNuCCMXfvgGZZajd/N8vl",
+	"MGXT//mr0WucF0Jpo8mQgaHqQQRJ0TTBj6ZMKTo2n5pVD4yGyJQ+SwbQ2g28g9AVxRqEg7/uXOEjO2eJ",
+	"ORV0ERFkI8wgH0G4oEi1MSOzQtsIhM7BrMSOpWoA6ScjztIEmtQACP6tcN6MsszRe1RSfsfgVTAv26Tu",
+	"oyGP5JAc9A7IQEj9YSQLkbjNN8qr+tOfgLmylHJBQL1saq1kkPIp1yhaBnGRK5kPMHauJzmkQptjPrL5",
+	"8r4J+VQahRKA5wbnXNwt7EeFnsDlCq/8ZpCz9M+34H+77Qy+7RJo/VPBEIE49SEZgCo9iMggwxMauKDz",
+	"AIuyBxB5Rh86zwnoSeb+pFOmHaIwTVNrdNv8fiqs9QUNr2xbKWVtM7tvP9O0QJI9S/A1MqO/Fc58V46u",
+	"jMwhWc5G/COeipK5JsM5+gqMLCA37trE91y9PCZPnz793lDCu5tjeNGtqIVNyDtxJ+RMIHEoAplcQHJG",
+	"rjsF36Ulkz5Iewj2AqDKHnnDf0AvmOYase682OpfnnWijoWj7Bx29rq9bg9ytjMmaMY7h52n3V7Xhl4n",
+	"oNYbWQFa9q5HZBmHlGXkSgutMJzb2vPIy1B3b9ksU64VS0eRw3KpgMmMeArHh62ZrOrvMha8rDpLQJor",
+	"7cFcODb89+ffOfxH2AorH8GuUzcuS+VTtBhUTOcW9njCFVxdkZO1kTU+ZE78y0nCk8j1kuLJkcfQgR4x",
+	"NrXWlywlYD0I28bjiWMXKbFvlVlYP9YyvzF0hr819Aw3vZnSPGNtVgI1v3MXJW2GxqfL/WfNrhoL5l9w",
+	"mzDTL8bsi4HNEvvToDJxjSCxY24babqHBktWwcHPE1qG/bEtd37wtJFirQ+XK3LHXR8NaMAuPbKCOazS",
+	"n4cdf0KTNqqAni+d9IMna5GOKqmVUznFmDfAXXj54tV1WAElCdUYYoT2CxBFsr9ESdS2GDNQy1L2e/vP",
+	"d3p7O729m17vEP7X7fV6f68v7qC36do82qNf3ZpLs55Zzx8JtKlatjotl61tb3/n6d5aq1lHykCW2iYP",
+	"Q3rVp1/KQBSI4/1ez9Vd2ch0Vf351UYDyjWtxMHCeX36FDJdMXvOw2vBM7buLvxmP9XdS1TEas4ikMhV",
+	"N5FtiId9yX4xa1UO6aRzxWhSx3U1VxodG7neQZXBYjOZIaq3lJ7sgg5tJplJFXTzonbp7nEzG09CVqr7",
+	"xnoRuacpT8gLVLyPbHqI84CWXT0JSxWDXGLfhRAxZIxelyzYOahImRscSq6Ia8Dt1JTC6gEWBHXMdJks",
+	"YPVl6K1Rfmo44/BWHPT2yIALmPWHOGeJkUg0VQNUCxpXKCRd2raEVtFw8edHIbLjcgJIZqUXVucF+7RA",
+	"33uPR99mWbDAEIGfy/HYlgk/AmHXaPdcjkv0PGz4WCfcOGZKBSkXM4qDGtYNS1OjPSAoj38/Uq/SPE2t",
+	"QhvVGnvSNJUz1SUXEq067HHNLApJnRpeMX2MjWtKktiW8DEDcKVzajSVwPncOF7chuBpCBs/FjiguTLi",
+	"BoljzbODBqTtJ1dtUWpBmai9qWoNSyNUd1EuOY2pbM5KruAlRoiM+EeWWHx5DYRhbLSIKGkNREnilJsL",
+	"3pw1tD4nFOCuw2o0vHmb513vStty3rBJX/iiMatH1xluLtopPLc+kDUJwJ5jKwn0W/POyeC3AUnB58RF",
+	"PY9AoKxPjO1gkc6N/gak8sRdDD4wFz7YGzuxB5lG14zm8WRttcXHk8MGgvOmCSRbh2J1VLo1EsmgDQ04",
+	"Ng7JAbZuCKluFv0opLw1Q4P/TipbBXRyqc5m9/qrsJInuDrfuM/DjLP7L558WipASwfRUBYiYcmhhwaN",
+	"zL8wpb8Kc9oEiI2q8LRGsaXxJHgH1qByt36adpwWkejKrb7oQb4VrIYH7KVO5GFvY3O32K1GlRW08fZT",
+	"31QAnSWdT7+0ksquw8l7wEvBuxUCCL2BlDI2GrHY9xs8cv4f5pxbsTSEaNPaKDbSz1jOJQDs2ObKTyxg",
+	"stYpQ7+WmXCl+r7EU6SpOYJ5zdvr/OvUDmrMBFvuYiyH0j1MDnrfk0EsxSjlsR4skvMx/N7KDRSa21Dz",
+	"zatxKIt4sY6q/9ic5PFwl7GSqw8w57FFtrJ00OSsywrkLBRmWY+/vc82Fpm7zv/1YFYIWsjvHXW7Clkp",
+	"bON49N8eYh/HSjQNXC/fDPCvLgAQDr4FwaC0zABxBxxq8DsLtIrmMXhUIayEgsQiazYSjYwYghgTrv6D",
+	"hzkcdMkZVFdUoFhRINUyL9FW5phaWoiyAQ3xkUkX8fHfedaUeYX7QmwXsKyxJ05y4zx+2+C6Zt+dL2xg",
+	"r+S667LNz9YYzXaxr7OZHdiz2oNYy1PJIzPXK+ijV7kFXBfGAsHavNk3oYl1hx5V4IgdjLzNvUXLH+AB",
+	"ZjK/w+r/yLOlMR2HzLd2NYYEm0X1WLet3kPcUvNKJvQiXxjFvGSNtS6fd24HK1zwtWjxQkL5Esurzae+",
+	"LFWeVijyiZMzCkMca5GnR8tvtTGtlrbCwrQ5GMaWihp2pLU3w8bkOwuWv31TshaU+4Maa744fampZpsb",
+	"fHlDzbcKq9TELxAiUlyIDL3FlrCU6ZaEM0toVniBREa12seDG9THFRnljKEUqyQIecXZ1ownjIwlkaLs",
+	"x+/jBODsQvnKE9ugBCqYILXV1plDAe6CHm2e+wAV5gFhdgLrhAr/rWuyiCMQVmNhB3zBNe7+FxdluBm2",
+	"hr+Vaj7f5itJbddhaT/ybXxTEpWrpHfUZ8kWoq02LKk0nROnOOKEMHXMkRe8ygWVXadPYhu+zSZysZy/",
+	"0QJtzta07OzwLRS59wUpsrL0L02H50xDJX0JtA4b7c5wU3m2W75pS2TWLg3RKqpaPV1y4qYDIBczHrNt",
+	"0FZUKfNsE5LrSUj6u6HJJkl8acL8CSMu2Oex0BsTYs4U0zsuKLwFYpRpUsacjY2uwH4AI10vI1abSAdQ",
+	"Hy6EnnJxh611pFTMdpf1bzc2tTUpPKmiPWHJbS15d2V2BHUquylflcDcSqawWxijl7a46cuS2ht6527i",
+	"8AGsJL5CT3ZRZuxw3582TDrXTNvqHHe6RkoI3/cCZmHFmVXbrER2veLEnUu8NNR06BIdIoLZ34aikpzO",
+	"BCQb5yxLacwSSCkEsyaHcBH3gqxXJjuYdw8i7+pR5DtE9bCPma8/2CZtA1fCU+sqclv6haIWb1OpcMJK",
+	"jD6gwPoO+YD6sKe25e92XED4chyIiph9aR9Qa37Fa8mF7YOSbi/VwowClxSdOlmEEERwPFXCL/Sk80vU",
+	"+biTU812IOW5c9gxpN+p8cFI5mPZkLxBTnhDeaq87IPcfRDaTjwNoAuSsjJzhJUhE1nkR7UflahJTsdk",
+	"kAd8UxYgc4Vp1grs9UbWjxHakU8LqbVNdu34CRVzSBOWOUBCkb5Lw3Vw50+0kdAJijGbfH8rnhkOMB99",
+	"KAS9pxwKxoPOzpewaTXB/Pikfmqm8lUcnW5h51zcXUjN46BNf1YpZDSaGES58TAid+RcVfCJHp8d+urO",
+	"wjS6G1mBgtx2G6zLFKsS6h43h420p7CRd9ZrcStoxRtpJbgZoCVI0Jb79u+X9vbVMt6qFV6N1Kl16ayW",
+	"/taWm7ZtF8wqre+R9LtKBd0/OjQGnSjoras7fdqy02CLa5vpysfa+fa4AmpRiUkSnXOaoifY54tj8QMV",
+	"aBtGbTpe33O7m625BUVFxQcgvQ/waVDLt5PeDl/i63G83w1jIuIzKbJta0tmIBgmEBZbl0WNjiOSHQfo",
+	"uFQ3ssFt86xRUXg8IVahV76mwgW4BONegxnJfPpEkb1nZMpFocHbgRo93jPmhYpAdxmIZ3VvRV+TqVTW",
+	"nZKxnDztOcAhjCoDUR4SJaVAlYqSg/3vycAs9wMslyWVgkz3W+grxAUZXDGdz3f65royt0nfXl/mwMyP",
+	"fftrVMpKdSy35q1ZU1mngCyyNX3sCg7p2JzRv5suZha1VAezW80VmbA0sVte08RgV7esib2htm+Z4mOx",
+	"U2SIk7rglNyE69YxSrAMD3PCbeESiGYGfBBw4GDysH3UJRudoxvcM0PNmwMa24zm1ki5Fa0mvaFvyN5Y",
+	"z1oH1Piwrf7Ox6oqJrq7sqZ0btVcP0ctpasLBdXV2unOr9rCMds2YNzrYayvZcNgllabflP32ektXEEL",
+	"9sgj2e3r30rIinJEHPww8MNEpq7viZPU5f1zRAb3LOejeV8kV74qH+17bUGQjRg366oKerTZnbhvufsi",
+	"r2nhaxYsf7KR4Q+drFDpwvvlkPARsmBU+iqV4QclcekI4egWscZdRJ71nt6K9e6i6+3eRF9To1t+F904",
+	"WrJX0Ze6epyWZ/kKCJezxF+ASrOM7D2Ex5AHdqhIdrZrXNgCV7t/6FxzGs3AbeaCAXIrwAKpKIkR+sWh",
+	"/XIJALDjQxeYYwuDOLiAxi0FoBFHth/SSE8qL78V95JXZAZybs7HE21ve8+wiwpteR+aRytXXdWLxFLF",
+	"AF4ZZYmd+JRRAVgMUcCgCjDgz03JtSVOrGHF/7e1rZZy3f6GXDdhNMVOM+GMLyuNqUJobmpDMwjvhIJc",
+	"OfwI0P9omh650DGRhVY8QftE3bUUBP6IU9iiv8WOEMqSSvk924K3it8zYTYoy+WQVY7EzuSX+vbvQhJw",
+	"6yEcT1h8p7ByLzMWadlZEi9SgNDBVGjbdjSeECbGHONYgHeHuEYLm3/FaMIF9l3dXmmeHyRwBJWuodAF",
+	"CE7jWe/plxm9X2m/iZs7Mjrc45OEn8VKmkB8u90pSzjdTe6XXIAX0l1/0IvN2f6+JauzuiotYks4eIhN",
+	"QsIHaAtskTzOYCIn99sS5yf3+TFN0yGN7760NMel9d3ADZqwyS1HCM2E4Y6cZUxDJzCgjYNHJFCczJUx",
+	"HWmwTOvKWpWP4xauY1L+45dP0b8WoR2bBczXV9dlG1Xf9pclQEcVYsa1ADylOVfVQtZZSudLFDsLm0Tu",
+	"OZuxvEts1ccAlRrbFxkgcuBs7AfcW3rm9ZjoDn4KqsgA/jUARxsksQza6P3STG1boXQzwH9o/g9C832g",
+	"I3AvC8FiSHeT5Prq+gH0jtURS0ge73gs1HDkDVd6Vuja58bE4XmX9F1hly288DhCIN4dSyjnE4A6pIPe",
+	"UwtrD/ycSsWsdwEWyENKguUKu4D/MMZ/GMMwhie6z+cNpWW2xN/sEc0GhhsH6AcOmRI43LV523+oNECl",
+	"X1uKQqDrQRRSiJXy89T1lPa6LugGEMFT4AcyGguQKplxkchZl5whxmGJMV+KQUia8qmBiAMqpCYQdWgj",
+	"vXd+mv+hv98V/XlhtREJLkNKKj2OQzbhNl/TBsVyC97oIJKAsgCu3cPsrAmVdJZ4rL+t2eZ+jBb/Ms78",
+	"kQ6whnbdPKj3E0nolJxVPViYtFI9k10qaDrXPG4vU4TOrNBiI4OcEc3ye5rWu4JF3js7ppk6JAiw5vxW",
+	"E5plTNjyBgTex7qJXpe8t78bjHI5LZFiB2WJAyYFd8kP0hgjOSMznuDbpG3T4uYEEcd3N8dd4rILnu5h",
+	"RvEQ28phxFIk5Onz5+6zhM4PbwWC4wKf2Zm4dBgjp2yip5lXFIiMAm5w0JX7ium+3+CF6qpgZ3+JkJtH",
+	"Lhm6MjaKVot9uy4C5HrNgFsnw0QSWQhNobRhUbMhXMRpkRgBJeRsnWk1oBsfNinf0hB9d0CTHMCuEzpf",
+	"ZxaOUGpzWYp65g7vzP3y03YhHj2xtMV7ba/BLciPpTltLy3XYs8Be17LxErGd+7YvF2qXLF7eWfzzW0w",
+	"BStHK6Tl29HYklI2VSy9b0PO6l+e/WRG3LSI8Rwc+WuUIh8D1PaWMT4BsB/a2LRQAAL6NPvYIII3TOec",
+	"i7u2Yexju/CMHeCRqcjMr72I2RUIV8nHfQT1p631T8aA57Yi3kPvAPkIWeJ5HpEZQ/Q8yFChagIRctAO",
+	"dEN9cOhlAMSNgfMhs53rpCDfNCDyvw2A9UDIFAlvS1oqEsRXydzq2+YRi3SI67bFP7CleBFDD42tEVWw",
+	"mAqnUumpEKasRcm0sh7eWAaqXGGphZpPyiJ33ybYQW9FNq19jwzu2PxDjoJugDFyc11K0SUg/soiUW5o",
+	"NZ+mTKlQiq15Q4XKtip7WrEercD+CmeMG7DyjD+nen3KdjGZ7tFy9oA4HEp5DJgNNsnNyS4AEyOjnKkJ",
+	"RIxIfzHF71aUgGKYyTCIMau+LFsqFVJ44oNbwQCyuys4qVPsyOKzPHwZvVHpjLi7FTV5FzKsAkouZqht",
+	"ORfvgs38CL+XXIVAAt6RgySo5WJaxGojAOCmejQTvlqT0BSMiH4nBXuiiJyJYD2R09yWZzVM2a7R++45",
+	"m7VH1X1vDjkyUs4QLCC6QzTUGWYhA+mte/UWRZsfYznUHNWEknFKRcy+vIr9HhCiSELVZChpnhA1kTOb",
+	"cLVC27ZN0RZQORf2+hIf3OZWuyFadvpXOdzO1vowfVj7fGUTjt363Xbe2P5ZiP33mVdI7Rx2EYLusZH+",
+	"PNaYIuay1EwQJcmI5hidmsp7lnQbxfloG2NW9/HbN5fnpzenJ0Tm5GX/7Pz05Mih5a2pkBzD0620tPcF",
+	"aSkix/2L49Pz05OtU1VQNXkFQCrZGqRVUkn5ziUeUamYw3qy0HBHDjvICFRlG1KONJGFbsEIL8f5Q9vE",
+	"fh3LzOJyU3/PxvEKIQUmcl49NkdLlbMMk5JH2YVMjR3bUDichQg1LiwhP55fk3dX5xEiNBMtUVktE56M",
+	"uQNIhZVq+AXZUggjJRqpUlyRq9P+yd9asuTsY5d2uu+uzjtfgoD8eHkrfvO7q/Ovcj/1zcjg0qY6nviU",
+	"IMjj45DPGSSFz7ywmvTju0k+8q31l4IVRmYZkX3UJBVoLWYrfqjCa2pDKiM3M0lyJhKIj2G9uVE7EZE/",
+	"Z2ggBY0X8B/c+HVvx3rx7/eOnK3ivPrVLLs4//Lu9N3XujYBAqd2XlWKX+MOtXdiq65rJOm1feYPffnh",
+	"IpbdfB4///d77dkptt95yh+VO3h3eMudwvWyK2jlDZUjQ6Z44lqMA3HdsTnJJeKqWedMWUGG3ssyU6zN",
+	"04uT2hY4NLz8q3h67bo28PRW92qbFLPU52tnEaSaBVGx0jauHO5WeXk5H293O9st4yVb+Zk6RnX/FxTU",
+	"R9QxVqm1lmQpfsS1wrjjvEvOoG6SDK0f33c0rKQ/2dSnLhnoecYGt8KWhjDXDWDOcgVvAcRR221iz4z0",
+	"1GMTfHN+/uHH8+tvjeU9kmkqZwS60E4ZSbgCODDyjXmgXVFpasxb6QzhdOQvoqx8TZ18GVtYlL6aVl7J",
+	"G24o5asEzzpG/6nvJWaLwpIi1tUoU8aFgAQ7nkIlEkKRJaxLTjbzDOBs/+Mf+EP6B5ysfqLWcBU8puyu",
+	"GIsgDR9Zfv/AAE+3Ejj5qEFtG5nfLxRf2epdbwumVGlFCqF5aj2dSsssw3zTuixnIlERdvkECFApMK+F",
+	"BrJaFxypDoTSlwSIJ9pWEdjM1iEz8/ElPbYpSbDU3mzjVcXs2ZqULQdZxR8RuTo9fnt1cnbx6uvYhjjV",
+	"sg6pEjdf7RBrI9h/5Sw+Sz6V2fEb0+1qWXdlhliB4lsSoaW8JhlzRS6v3h6fXl+fXbzy5KygMMz2khcE",
+	"EqnBjyLIwP+2C3Q28PC9t+LacEDYqR+kRpn97oixshlGaypybC3/NQjT7E/QSbEWLRrbk+3csfmjq715",
+	"IYQ55AXaOirlqE3atrXNLi4dNHWvYKaoIgQzTva+qEFUdrSzM47QBP0KducVVjA0yso20QLVqNjRONZj",
+	"2z5eJ5BySmKaQ3N2X8AGlR+4ldaPSgWZ0HTke4aZCzZhKZ13SZ9MpPI0g6/JmQf5uBXDXM4Uy4981vcg",
+	"lykbVNL2eVlv+kSBhcVVGUp4jr25282c61GBR7IlV4t9/RcxcPxa2nIPsKgW6hts0vVYOqr/ClR+znSJ",
+	"aMKFljWNU8pV/hZtWLrNxjlpwPy7Br5SMdsR4Z4ttETg+UJTBJsk3NZDFzwZf2CTxqzgDZsOWb7MppnC",
+	"E79rg8YQw/I2zrrudoKza3f6OpAiC58PXGJbsZ1d/Hx2c3oCBDVdxPqmFWz3RahvV2QC34PGZCWnR/EB",
+	"KMDS9ublgG4wcz+ZASPMBKyDhiGd46gAMuJ6RRvJWYFhvRUw3QAYOIALtcCyEujY7PCYIKcPAf7xAwWl",
+	"LfYT/xSs6FYs5jmvjym2Jrwl7npJ1NuKsoH/HMD7v3hnRb+0Fl51/RaQZ7cj1oHZgjIdd6UU6+ATbeO9",
+	"uih/QN8wi9slMyaqgnuhJ0kFWbXWR6xb9hFTms4PzYNzyxJES8MivtFygPIxCar8bIHAKz0hFnro+DoA",
+	"m0plfv39rShdAN+G0SjNww0C3/rdsPxegPsUC28xKewL0xzuSUlzHiOuVeJ/jqfKk+quEaiP3Wm675pJ",
+	"e8mOe1yhedd+2qvcZh6L3Z8WyXVK7xh0rMURUGAHxPI6VBtLuFUsABTcGN/UPVjftmdwl4R1JVO2RRlt",
+	"Xv+V2k6vyzrV7O18a9ZmO/PY7O0Z5gTbWWG983KBDTDhS6KcbZ1dH7sj4hfpj79BdnVZfG14dgFN3SdV",
+	"t4qA97YeGCtMMV2pSy5TKmzXbFBCKZY9V0A0bfY9NNuCSo7FrrtZQjXbauNp208eVvZVWr2vSry3aV9Q",
+	"ObAlVjN/LmW28sxWpNv7LLnVSQX1xLJtbfEa+V5fMeleV/ZgK2n3jfPYfuI9pAl8naz7JQT1pRMIfy+Z",
+	"96vpq51UXNb+9tJdl2Wy+tnUSMSBnTBhQcaFphybYBgt783lQVt+WrUkYxtw+PD2L5MVskblx9dMYLXz",
+	"q1IfJsknNAO93CU6rUGTrq//0mTW9+6hP7Rf067iVCQAZLHMucnsMw33Zok0g45hBfBF6vfl9XQn2u75",
+	"tE+Uq6zQiT/qdjcopAqxe4bd0EEhhWLiy7fXN6Xx8vr67QUB2/vUPHoq7lkqM9/LXTFi9+LwVgz+unPN",
+	"8nsesx14eBCRykcnLOX3LJ8PyDeAmWP/fKIIT6LS5JXCTCqfE6o1m2b626j2Yg8rNSDfDNSE7j97/ueB",
+	"t2on7CP58U3/eOf6x/7+s+cu4SOnM1hDRO7YnCW1jj85g3XnTBe5YAkU16KdfCu0K6G61lQkNE+I29dD",
+	"MrDbv8MTs073l+ZTpjSdZtUPlZ9091bcij7Z//jR5/c987l9sa9/tZvDkiOSs4TnLNaKJFI80V3yVk9Y",
+	"PuOIE5ljaUKRGePghdszdVhxko00y2/FM6IiAlD0EXnaw//fJxPz2SQiez0ygU00/4gQG+f//X/2e+T/",
+	"DxiVez2ScEWHqQ0HOorrkpcA5e+GNVsFFKVuBR1aBrPol8XwVxZrQvMcuv8ivJvME+zcjQDZ4KNzSE/o",
+	"0Ab6NEar/eEU0yqpgOW1R//sQW3pGmvIoK+ScN2YQxiYEsH/a8nXhhiNuoi0v52rzwuvFq8eTovQBRkW",
+	"FmGL99yu5RDOfJ6Ozh87LeINhFpcRzNL5CVnzSZUe3ihijhDMz4ihUiqvVtCorBLrieySKFb0ghaBsDj",
+	"8YQlRcp8Zhl1EF6oCHq1zu1a1UVrE8gsvyYhKBCdz+3muol0tk+nfqjW5u34fYVS3Y4nBfsaZGpnbKN2",
+	"Qs7WJs5V4Y4TT7wYHTMiXGmepmap8BciCBVZqOG+eWdVvH0ZPWuVjlV2Nt5qrGCVZMGwzZpy5TN9BrXz",
+	"rkikdZTwkgT+LbRxx93LtPFyg37P2Qar9W4qPFk9UZVVPT6NWc9CvvurHFoqA4Xowdmn9UP5PP35sn/8",
+	"U//V6dWH69Pjq9Mbj5eIZ1QCJn7cccso9eBOU1Gqgik2MRxb7+crlslcK1APIWqFHjBoMyUIFXPULw9J",
+	"lstxzpSycIBwrRrD2nVF/FUOPVYnZFY0C4n7t2LKlYIGHrkFUfKLcQkVe+GorpnjF3GqvJZDMLu+eEc0",
+	"C9R7xWLGszD7Q2u6RM7EduGIHaUtBx+2D5nhgX6gRdmvclhlYJnfsTyEQWxz8vOFuvcRFzTl/2S/C+bE",
+	"/Pt1mNOt57GZc8CTWnOQJ8p2BmFKcSmqlSddcsVoMrd9ELgGx5fRXjEqBvHyxRR1md+KgX1bt/zWVmwM",
+	"jkChZgmG27mt9cDWc3BU9vit1X1IUmpMEqh+smF0H3DvE8v9t2JD9n9piaKeE7+Njoj2/XbAr9Ma8fcj",
+	"CBxVLxUE7iGwl6RgrldNKD+/XSB45+3v85q+uepfXB+/XUsWlEv573tVfzEYj/9c152S3pbyafnYplf2",
+	"Omj3kKUaAlO/Kdv5AcUhlh7UgScyLqYMzEooQu/sgpVlp9J80Vm9RSM1BgPSc0whuDuT+V23ZETXHHFB",
+	"ElxjX/HINrjG7pZKe1hGRPzEdAjIjK+8FFpPhkDaJbHgolArVSYwRLZF8syGnxNp7sLKC21Ww+I7AdOS",
+	"ySzFfHyzOktB1Te7Tgxz14OhfDXkJC2+95zfV6BKMHYDGZ7QlMkGyyqvcZUFoVV7X4WtsJSj8s21Ogqs",
+	"2ua68t5Krdbiq1/LofXqQFIe1tzJEUEnouL/ZDhfhK9XmNJYuXOq21AJ9gV2Q4rxjiGlhMQ5g54Rtn0B",
+	"racNWQqvHp0DvA2TmFGawO+eVPxUsvraxVd6i3fxlUbgsIQM59DiCquI7AssnrbZKLv75jqQgsgiJ0M2",
+	"oemoMsZCY5DQphjGgPvQlYPkBcYaspRqs+kV6sulOZwF8usD3C2NY+hQGSZv+7InisSF0nIKNRRIkllK",
+	"bQIztq03CqpaeD3upVrOPha9zz678A7g8RamRh0WF7q4tiLheulROd3IrMqLX8tp1n5ysAKOvREhAwWm",
+	"OUIg+CmNJ1ywGqk0BfWnXz79fwEAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

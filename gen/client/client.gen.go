@@ -593,6 +593,52 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/overview (the `GetOverview` operationId).
 	GetOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetPackage Get a package
+	//
+	// Corresponds with GET /v1/me/packages/{id} (the `GetPackage` operationId).
+	GetPackage(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelPackage Give up a package
+	//
+	// What it has written so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+	//
+	// Corresponds with POST /v1/me/packages/{id}/cancel (the `CancelPackage` operationId).
+	CancelPackage(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRecordings List recordings
+	//
+	// Those of all streams; deleted ones are left out.
+	//
+	// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
+	ListRecordings(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRecordingPlaybackURL A URL to watch a recording with
+	//
+	// A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
+	GetRecordingPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTranscodeWithBody Make renditions of a recording
+	//
+	// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
+	// one name are a 400.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
+	CreateTranscodeWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTranscode Make renditions of a recording
+	//
+	// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
+	// one name are a 400.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
+	CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListStreams List streams
 	//
 	// Corresponds with GET /v1/me/streams (the `ListStreams` operationId).
@@ -641,12 +687,55 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/streams/{id}/playback-url (the `CreatePlaybackURL` operationId).
 	CreatePlaybackURL(ctx context.Context, id ID, body CreatePlaybackURLJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListStreamRecordings List a stream's recordings
+	//
+	// Each with the products that were pinned while it was made. Deleted ones are left out.
+	//
+	// Corresponds with GET /v1/me/streams/{id}/recordings (the `ListStreamRecordings` operationId).
+	ListStreamRecordings(ctx context.Context, id ID, params *ListStreamRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartRecording Record a stream from now on
+	//
+	// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
+	// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+	//
+	// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
+	StartRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StopRecording Stop recording
+	//
+	// The broadcast goes on. The recording is PROCESSING until its files are in place; then `recording.ready` is sent.
+	// Stopping twice is harmless.
+	//
+	// Corresponds with POST /v1/me/streams/{id}/recordings/{recId}/stop (the `StopRecording` operationId).
+	StopRecording(ctx context.Context, id ID, recID RecID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RotateStreamKey Replace the stream key
 	//
 	// A running broadcast goes on; the next publish needs the new key.
 	//
 	// Corresponds with POST /v1/me/streams/{id}/rotate-key (the `RotateStreamKey` operationId).
 	RotateStreamKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSfuTokenWithBody Let somebody into a stream's room
+	//
+	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
+	// browser; without `role` the token is a viewer's. It is good for 6 hours.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/streams/{id}/sfu-token (the `CreateSfuToken` operationId).
+	CreateSfuTokenWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSfuToken Let somebody into a stream's room
+	//
+	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
+	// browser; without `role` the token is a viewer's. It is good for 6 hours.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/streams/{id}/sfu-token (the `CreateSfuToken` operationId).
+	CreateSfuToken(ctx context.Context, id ID, body CreateSfuTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTeam List the team
 	//
@@ -731,6 +820,36 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/me/tenant (the `UpdateTenant` operationId).
 	UpdateTenant(ctx context.Context, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetTranscode Get a transcode
+	//
+	// Corresponds with GET /v1/me/transcodes/{id} (the `GetTranscode` operationId).
+	GetTranscode(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelTranscode Give up a transcode
+	//
+	// What it has made so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+	//
+	// Corresponds with POST /v1/me/transcodes/{id}/cancel (the `CancelTranscode` operationId).
+	CancelTranscode(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePackageWithBody Package a transcode for adaptive playback
+	//
+	// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
+	CreatePackageWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePackage Package a transcode for adaptive playback
+	//
+	// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
+	CreatePackage(ctx context.Context, id ID, body CreatePackageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListWebhooks List webhook endpoints
 	//
 	// Corresponds with GET /v1/me/webhooks (the `ListWebhooks` operationId).
@@ -786,6 +905,68 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 	ListWebhookDeliveries(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportPackageWithBody A packager reports on a job
+	//
+	// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+	// missing or wrong signature is a 401.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
+	ReportPackageWithBody(ctx context.Context, id ID, params *ReportPackageParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportPackage A packager reports on a job
+	//
+	// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+	// missing or wrong signature is a 401.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
+	ReportPackage(ctx context.Context, id ID, params *ReportPackageParams, body ReportPackageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FinalizeRecordingWithBody A recorder is done with a recording
+	//
+	// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
+	// `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
+	// or wrong signature is a 401.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
+	FinalizeRecordingWithBody(ctx context.Context, id ID, params *FinalizeRecordingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FinalizeRecording A recorder is done with a recording
+	//
+	// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
+	// `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
+	// or wrong signature is a 401.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
+	FinalizeRecording(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportTranscodeWithBody A transcoder reports on a job
+	//
+	// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+	// missing or wrong signature is a 401.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
+	ReportTranscodeWithBody(ctx context.Context, id ID, params *ReportTranscodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportTranscode A transcoder reports on a job
+	//
+	// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+	// missing or wrong signature is a 401.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
+	ReportTranscode(ctx context.Context, id ID, params *ReportTranscodeParams, body ReportTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListAuditEntries Read the audit log
@@ -1839,6 +2020,112 @@ func (c *Client) GetOverview(ctx context.Context, reqEditors ...RequestEditorFn)
 	return c.Client.Do(req)
 }
 
+// GetPackage Get a package
+//
+// Corresponds with GET /v1/me/packages/{id} (the `GetPackage` operationId).
+func (c *Client) GetPackage(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPackageRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelPackage Give up a package
+//
+// What it has written so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+//
+// Corresponds with POST /v1/me/packages/{id}/cancel (the `CancelPackage` operationId).
+func (c *Client) CancelPackage(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelPackageRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRecordings List recordings
+//
+// Those of all streams; deleted ones are left out.
+//
+// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
+func (c *Client) ListRecordings(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRecordingsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRecordingPlaybackURL A URL to watch a recording with
+//
+// A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
+//
+// Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
+func (c *Client) GetRecordingPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRecordingPlaybackURLRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTranscodeWithBody Make renditions of a recording
+//
+// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
+// one name are a 400.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
+func (c *Client) CreateTranscodeWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTranscodeRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTranscode Make renditions of a recording
+//
+// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
+// one name are a 400.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
+func (c *Client) CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTranscodeRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListStreams List streams
 //
 // Corresponds with GET /v1/me/streams (the `ListStreams` operationId).
@@ -1947,6 +2234,59 @@ func (c *Client) CreatePlaybackURL(ctx context.Context, id ID, body CreatePlayba
 	return c.Client.Do(req)
 }
 
+// ListStreamRecordings List a stream's recordings
+//
+// Each with the products that were pinned while it was made. Deleted ones are left out.
+//
+// Corresponds with GET /v1/me/streams/{id}/recordings (the `ListStreamRecordings` operationId).
+func (c *Client) ListStreamRecordings(ctx context.Context, id ID, params *ListStreamRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStreamRecordingsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartRecording Record a stream from now on
+//
+// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
+// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+//
+// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
+func (c *Client) StartRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartRecordingRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StopRecording Stop recording
+//
+// The broadcast goes on. The recording is PROCESSING until its files are in place; then `recording.ready` is sent.
+// Stopping twice is harmless.
+//
+// Corresponds with POST /v1/me/streams/{id}/recordings/{recId}/stop (the `StopRecording` operationId).
+func (c *Client) StopRecording(ctx context.Context, id ID, recID RecID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStopRecordingRequest(c.Server, id, recID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RotateStreamKey Replace the stream key
 //
 // A running broadcast goes on; the next publish needs the new key.
@@ -1954,6 +2294,46 @@ func (c *Client) CreatePlaybackURL(ctx context.Context, id ID, body CreatePlayba
 // Corresponds with POST /v1/me/streams/{id}/rotate-key (the `RotateStreamKey` operationId).
 func (c *Client) RotateStreamKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRotateStreamKeyRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSfuTokenWithBody Let somebody into a stream's room
+//
+// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
+// browser; without `role` the token is a viewer's. It is good for 6 hours.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/streams/{id}/sfu-token (the `CreateSfuToken` operationId).
+func (c *Client) CreateSfuTokenWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSfuTokenRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSfuToken Let somebody into a stream's room
+//
+// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
+// browser; without `role` the token is a viewer's. It is good for 6 hours.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/streams/{id}/sfu-token (the `CreateSfuToken` operationId).
+func (c *Client) CreateSfuToken(ctx context.Context, id ID, body CreateSfuTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSfuTokenRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2137,6 +2517,76 @@ func (c *Client) UpdateTenant(ctx context.Context, body UpdateTenantJSONRequestB
 	return c.Client.Do(req)
 }
 
+// GetTranscode Get a transcode
+//
+// Corresponds with GET /v1/me/transcodes/{id} (the `GetTranscode` operationId).
+func (c *Client) GetTranscode(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTranscodeRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelTranscode Give up a transcode
+//
+// What it has made so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+//
+// Corresponds with POST /v1/me/transcodes/{id}/cancel (the `CancelTranscode` operationId).
+func (c *Client) CancelTranscode(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelTranscodeRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePackageWithBody Package a transcode for adaptive playback
+//
+// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
+func (c *Client) CreatePackageWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePackageRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePackage Package a transcode for adaptive playback
+//
+// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
+func (c *Client) CreatePackage(ctx context.Context, id ID, body CreatePackageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePackageRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListWebhooks List webhook endpoints
 //
 // Corresponds with GET /v1/me/webhooks (the `ListWebhooks` operationId).
@@ -2243,6 +2693,128 @@ func (c *Client) DeleteWebhook(ctx context.Context, id ID, reqEditors ...Request
 // Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 func (c *Client) ListWebhookDeliveries(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListWebhookDeliveriesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportPackageWithBody A packager reports on a job
+//
+// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+// missing or wrong signature is a 401.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
+func (c *Client) ReportPackageWithBody(ctx context.Context, id ID, params *ReportPackageParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportPackageRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportPackage A packager reports on a job
+//
+// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+// missing or wrong signature is a 401.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
+func (c *Client) ReportPackage(ctx context.Context, id ID, params *ReportPackageParams, body ReportPackageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportPackageRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FinalizeRecordingWithBody A recorder is done with a recording
+//
+// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
+// `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
+// or wrong signature is a 401.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
+func (c *Client) FinalizeRecordingWithBody(ctx context.Context, id ID, params *FinalizeRecordingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFinalizeRecordingRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FinalizeRecording A recorder is done with a recording
+//
+// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
+// `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
+// or wrong signature is a 401.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
+func (c *Client) FinalizeRecording(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFinalizeRecordingRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportTranscodeWithBody A transcoder reports on a job
+//
+// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+// missing or wrong signature is a 401.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
+func (c *Client) ReportTranscodeWithBody(ctx context.Context, id ID, params *ReportTranscodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportTranscodeRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportTranscode A transcoder reports on a job
+//
+// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+// missing or wrong signature is a 401.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
+func (c *Client) ReportTranscode(ctx context.Context, id ID, params *ReportTranscodeParams, body ReportTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportTranscodeRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3888,6 +4460,221 @@ func NewGetOverviewRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetPackageRequest constructs an http.Request for the GetPackage method
+func NewGetPackageRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/packages/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCancelPackageRequest constructs an http.Request for the CancelPackage method
+func NewCancelPackageRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/packages/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListRecordingsRequest constructs an http.Request for the ListRecordings method
+func NewListRecordingsRequest(server string, params *ListRecordingsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetRecordingPlaybackURLRequest constructs an http.Request for the GetRecordingPlaybackURL method
+func NewGetRecordingPlaybackURLRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/playback-url", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateTranscodeRequest calls the generic CreateTranscode builder with application/json body
+func NewCreateTranscodeRequest(server string, id ID, body CreateTranscodeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateTranscodeRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateTranscodeRequestWithBody constructs an http.Request for the CreateTranscode method, with any body, and a specified content type
+func NewCreateTranscodeRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/transcode", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListStreamsRequest constructs an http.Request for the ListStreams method
 func NewListStreamsRequest(server string, params *ListStreamsParams) (*http.Request, error) {
 	var err error
@@ -4075,6 +4862,154 @@ func NewCreatePlaybackURLRequestWithBody(server string, id ID, contentType strin
 	return req, nil
 }
 
+// NewListStreamRecordingsRequest constructs an http.Request for the ListStreamRecordings method
+func NewListStreamRecordingsRequest(server string, id ID, params *ListStreamRecordingsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/streams/%s/recordings", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartRecordingRequest constructs an http.Request for the StartRecording method
+func NewStartRecordingRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/streams/%s/recordings/start", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStopRecordingRequest constructs an http.Request for the StopRecording method
+func NewStopRecordingRequest(server string, id ID, recID RecID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "recId", recID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/streams/%s/recordings/%s/stop", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRotateStreamKeyRequest constructs an http.Request for the RotateStreamKey method
 func NewRotateStreamKeyRequest(server string, id ID) (*http.Request, error) {
 	var err error
@@ -4105,6 +5040,53 @@ func NewRotateStreamKeyRequest(server string, id ID) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewCreateSfuTokenRequest calls the generic CreateSfuToken builder with application/json body
+func NewCreateSfuTokenRequest(server string, id ID, body CreateSfuTokenJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateSfuTokenRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateSfuTokenRequestWithBody constructs an http.Request for the CreateSfuToken method, with any body, and a specified content type
+func NewCreateSfuTokenRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/streams/%s/sfu-token", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -4363,6 +5345,121 @@ func NewUpdateTenantRequestWithBody(server string, contentType string, body io.R
 	return req, nil
 }
 
+// NewGetTranscodeRequest constructs an http.Request for the GetTranscode method
+func NewGetTranscodeRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/transcodes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCancelTranscodeRequest constructs an http.Request for the CancelTranscode method
+func NewCancelTranscodeRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/transcodes/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreatePackageRequest calls the generic CreatePackage builder with application/json body
+func NewCreatePackageRequest(server string, id ID, body CreatePackageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePackageRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreatePackageRequestWithBody constructs an http.Request for the CreatePackage method, with any body, and a specified content type
+func NewCreatePackageRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/transcodes/%s/package", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListWebhooksRequest constructs an http.Request for the ListWebhooks method
 func NewListWebhooksRequest(server string, params *ListWebhooksParams) (*http.Request, error) {
 	var err error
@@ -4605,6 +5702,186 @@ func NewListWebhookDeliveriesRequest(server string, id ID, params *ListWebhookDe
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReportPackageRequest calls the generic ReportPackage builder with application/json body
+func NewReportPackageRequest(server string, id ID, params *ReportPackageParams, body ReportPackageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReportPackageRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewReportPackageRequestWithBody constructs an http.Request for the ReportPackage method, with any body, and a specified content type
+func NewReportPackageRequestWithBody(server string, id ID, params *ReportPackageParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/packager/jobs/%s/event", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "x-packager-signature", params.XPackagerSignature, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("x-packager-signature", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewFinalizeRecordingRequest calls the generic FinalizeRecording builder with application/json body
+func NewFinalizeRecordingRequest(server string, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewFinalizeRecordingRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewFinalizeRecordingRequestWithBody constructs an http.Request for the FinalizeRecording method, with any body, and a specified content type
+func NewFinalizeRecordingRequestWithBody(server string, id ID, params *FinalizeRecordingParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/recorder/recordings/%s/finalize", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "x-recorder-signature", params.XRecorderSignature, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("x-recorder-signature", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewReportTranscodeRequest calls the generic ReportTranscode builder with application/json body
+func NewReportTranscodeRequest(server string, id ID, params *ReportTranscodeParams, body ReportTranscodeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReportTranscodeRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewReportTranscodeRequestWithBody constructs an http.Request for the ReportTranscode method, with any body, and a specified content type
+func NewReportTranscodeRequestWithBody(server string, id ID, params *ReportTranscodeParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/transcoder/jobs/%s/event", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "x-transcoder-signature", params.XTranscoderSignature, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("x-transcoder-signature", headerParam0)
+
 	}
 
 	return req, nil
@@ -5193,6 +6470,60 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/overview (the `GetOverview` operationId).
 	GetOverviewWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetOverviewResponse, error)
 
+	// GetPackageWithResponse Get a package
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/packages/{id} (the `GetPackage` operationId).
+	GetPackageWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetPackageResponse, error)
+
+	// CancelPackageWithResponse Give up a package
+	//
+	// What it has written so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/packages/{id}/cancel (the `CancelPackage` operationId).
+	CancelPackageWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelPackageResponse, error)
+
+	// ListRecordingsWithResponse List recordings
+	//
+	// Those of all streams; deleted ones are left out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
+	ListRecordingsWithResponse(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*ListRecordingsResponse, error)
+
+	// GetRecordingPlaybackURLWithResponse A URL to watch a recording with
+	//
+	// A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
+	GetRecordingPlaybackURLWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetRecordingPlaybackURLResponse, error)
+
+	// CreateTranscodeWithBodyWithResponse Make renditions of a recording
+	//
+	// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
+	// one name are a 400.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
+	CreateTranscodeWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTranscodeResponse, error)
+
+	// CreateTranscodeWithResponse Make renditions of a recording
+	//
+	// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
+	// one name are a 400.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
+	CreateTranscodeWithResponse(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTranscodeResponse, error)
+
 	// ListStreamsWithResponse List streams
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -5245,6 +6576,35 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/streams/{id}/playback-url (the `CreatePlaybackURL` operationId).
 	CreatePlaybackURLWithResponse(ctx context.Context, id ID, body CreatePlaybackURLJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlaybackURLResponse, error)
 
+	// ListStreamRecordingsWithResponse List a stream's recordings
+	//
+	// Each with the products that were pinned while it was made. Deleted ones are left out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/streams/{id}/recordings (the `ListStreamRecordings` operationId).
+	ListStreamRecordingsWithResponse(ctx context.Context, id ID, params *ListStreamRecordingsParams, reqEditors ...RequestEditorFn) (*ListStreamRecordingsResponse, error)
+
+	// StartRecordingWithResponse Record a stream from now on
+	//
+	// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
+	// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
+	StartRecordingWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*StartRecordingResponse, error)
+
+	// StopRecordingWithResponse Stop recording
+	//
+	// The broadcast goes on. The recording is PROCESSING until its files are in place; then `recording.ready` is sent.
+	// Stopping twice is harmless.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/streams/{id}/recordings/{recId}/stop (the `StopRecording` operationId).
+	StopRecordingWithResponse(ctx context.Context, id ID, recID RecID, reqEditors ...RequestEditorFn) (*StopRecordingResponse, error)
+
 	// RotateStreamKeyWithResponse Replace the stream key
 	//
 	// A running broadcast goes on; the next publish needs the new key.
@@ -5253,6 +6613,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/streams/{id}/rotate-key (the `RotateStreamKey` operationId).
 	RotateStreamKeyWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*RotateStreamKeyResponse, error)
+
+	// CreateSfuTokenWithBodyWithResponse Let somebody into a stream's room
+	//
+	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
+	// browser; without `role` the token is a viewer's. It is good for 6 hours.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/streams/{id}/sfu-token (the `CreateSfuToken` operationId).
+	CreateSfuTokenWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSfuTokenResponse, error)
+
+	// CreateSfuTokenWithResponse Let somebody into a stream's room
+	//
+	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
+	// browser; without `role` the token is a viewer's. It is good for 6 hours.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/streams/{id}/sfu-token (the `CreateSfuToken` operationId).
+	CreateSfuTokenWithResponse(ctx context.Context, id ID, body CreateSfuTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSfuTokenResponse, error)
 
 	// ListTeamWithResponse List the team
 	//
@@ -5343,6 +6723,40 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/me/tenant (the `UpdateTenant` operationId).
 	UpdateTenantWithResponse(ctx context.Context, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateTenantResponse, error)
 
+	// GetTranscodeWithResponse Get a transcode
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/transcodes/{id} (the `GetTranscode` operationId).
+	GetTranscodeWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetTranscodeResponse, error)
+
+	// CancelTranscodeWithResponse Give up a transcode
+	//
+	// What it has made so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/transcodes/{id}/cancel (the `CancelTranscode` operationId).
+	CancelTranscodeWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelTranscodeResponse, error)
+
+	// CreatePackageWithBodyWithResponse Package a transcode for adaptive playback
+	//
+	// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
+	CreatePackageWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePackageResponse, error)
+
+	// CreatePackageWithResponse Package a transcode for adaptive playback
+	//
+	// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
+	CreatePackageWithResponse(ctx context.Context, id ID, body CreatePackageJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePackageResponse, error)
+
 	// ListWebhooksWithResponse List webhook endpoints
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -5406,6 +6820,68 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 	ListWebhookDeliveriesWithResponse(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*ListWebhookDeliveriesResponse, error)
+
+	// ReportPackageWithBodyWithResponse A packager reports on a job
+	//
+	// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+	// missing or wrong signature is a 401.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
+	ReportPackageWithBodyWithResponse(ctx context.Context, id ID, params *ReportPackageParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportPackageResponse, error)
+
+	// ReportPackageWithResponse A packager reports on a job
+	//
+	// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+	// missing or wrong signature is a 401.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
+	ReportPackageWithResponse(ctx context.Context, id ID, params *ReportPackageParams, body ReportPackageJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportPackageResponse, error)
+
+	// FinalizeRecordingWithBodyWithResponse A recorder is done with a recording
+	//
+	// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
+	// `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
+	// or wrong signature is a 401.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
+	FinalizeRecordingWithBodyWithResponse(ctx context.Context, id ID, params *FinalizeRecordingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FinalizeRecordingResponse, error)
+
+	// FinalizeRecordingWithResponse A recorder is done with a recording
+	//
+	// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
+	// `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
+	// or wrong signature is a 401.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
+	FinalizeRecordingWithResponse(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*FinalizeRecordingResponse, error)
+
+	// ReportTranscodeWithBodyWithResponse A transcoder reports on a job
+	//
+	// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+	// missing or wrong signature is a 401.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
+	ReportTranscodeWithBodyWithResponse(ctx context.Context, id ID, params *ReportTranscodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportTranscodeResponse, error)
+
+	// ReportTranscodeWithResponse A transcoder reports on a job
+	//
+	// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+	// missing or wrong signature is a 401.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
+	ReportTranscodeWithResponse(ctx context.Context, id ID, params *ReportTranscodeParams, body ReportTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportTranscodeResponse, error)
 }
 
 type ListAuditEntriesResponse struct {
@@ -7219,6 +8695,253 @@ func (r GetOverviewResponse) ContentType() string {
 	return ""
 }
 
+type GetPackageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Package
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPackageResponse) GetJSON200() *Package {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetPackageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPackageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPackageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPackageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPackageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelPackageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Package
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CancelPackageResponse) GetJSON201() *Package {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CancelPackageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelPackageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelPackageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelPackageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelPackageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRecordingsResponse200Headers the declared response headers of an HTTP 200 response for ListRecordings
+type ListRecordingsResponse200Headers struct {
+	Link *string
+}
+
+type ListRecordingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRecordingsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRecordingsResponse) GetJSON200() *RecordingList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRecordingsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRecordingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRecordingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRecordingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRecordingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetRecordingPlaybackURLResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingPlaybackURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRecordingPlaybackURLResponse) GetJSON200() *RecordingPlaybackURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetRecordingPlaybackURLResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRecordingPlaybackURLResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRecordingPlaybackURLResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRecordingPlaybackURLResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRecordingPlaybackURLResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateTranscodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Transcode
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateTranscodeResponse) GetJSON201() *Transcode {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateTranscodeResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateTranscodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateTranscodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateTranscodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateTranscodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListStreamsResponse200Headers the declared response headers of an HTTP 200 response for ListStreams
 type ListStreamsResponse200Headers struct {
 	Link *string
@@ -7418,6 +9141,157 @@ func (r CreatePlaybackURLResponse) ContentType() string {
 	return ""
 }
 
+// ListStreamRecordingsResponse200Headers the declared response headers of an HTTP 200 response for ListStreamRecordings
+type ListStreamRecordingsResponse200Headers struct {
+	Link *string
+}
+
+type ListStreamRecordingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListStreamRecordingsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStreamRecordingsResponse) GetJSON200() *RecordingList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStreamRecordingsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStreamRecordingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStreamRecordingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStreamRecordingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStreamRecordingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StartRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Recording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r StartRecordingResponse) GetJSON201() *Recording {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StartRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StartRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StopRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Recording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r StopRecordingResponse) GetJSON201() *Recording {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StopRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StopRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StopRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StopRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StopRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RotateStreamKeyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -7460,6 +9334,54 @@ func (r RotateStreamKeyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RotateStreamKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateSfuTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SfuToken
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateSfuTokenResponse) GetJSON201() *SfuToken {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateSfuTokenResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateSfuTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateSfuTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateSfuTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateSfuTokenResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7761,6 +9683,150 @@ func (r UpdateTenantResponse) ContentType() string {
 	return ""
 }
 
+type GetTranscodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Transcode
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTranscodeResponse) GetJSON200() *Transcode {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetTranscodeResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTranscodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTranscodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTranscodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTranscodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelTranscodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Transcode
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CancelTranscodeResponse) GetJSON201() *Transcode {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CancelTranscodeResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelTranscodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelTranscodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelTranscodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelTranscodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreatePackageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Package
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreatePackageResponse) GetJSON201() *Package {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreatePackageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreatePackageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreatePackageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreatePackageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreatePackageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListWebhooksResponse200Headers the declared response headers of an HTTP 200 response for ListWebhooks
 type ListWebhooksResponse200Headers struct {
 	Link *string
@@ -8009,6 +10075,150 @@ func (r ListWebhookDeliveriesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListWebhookDeliveriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReportPackageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CallbackReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ReportPackageResponse) GetJSON201() *CallbackReceipt {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReportPackageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReportPackageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReportPackageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReportPackageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReportPackageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FinalizeRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CallbackReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r FinalizeRecordingResponse) GetJSON201() *CallbackReceipt {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FinalizeRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FinalizeRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FinalizeRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FinalizeRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FinalizeRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReportTranscodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CallbackReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ReportTranscodeResponse) GetJSON201() *CallbackReceipt {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReportTranscodeResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReportTranscodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReportTranscodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReportTranscodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReportTranscodeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8884,6 +11094,96 @@ func (c *ClientWithResponses) GetOverviewWithResponse(ctx context.Context, reqEd
 	return ParseGetOverviewResponse(rsp)
 }
 
+// GetPackageWithResponse Get a package
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/packages/{id} (the `GetPackage` operationId).
+func (c *ClientWithResponses) GetPackageWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetPackageResponse, error) {
+	rsp, err := c.GetPackage(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPackageResponse(rsp)
+}
+
+// CancelPackageWithResponse Give up a package
+//
+// What it has written so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/packages/{id}/cancel (the `CancelPackage` operationId).
+func (c *ClientWithResponses) CancelPackageWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelPackageResponse, error) {
+	rsp, err := c.CancelPackage(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelPackageResponse(rsp)
+}
+
+// ListRecordingsWithResponse List recordings
+//
+// Those of all streams; deleted ones are left out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
+func (c *ClientWithResponses) ListRecordingsWithResponse(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*ListRecordingsResponse, error) {
+	rsp, err := c.ListRecordings(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRecordingsResponse(rsp)
+}
+
+// GetRecordingPlaybackURLWithResponse A URL to watch a recording with
+//
+// A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
+func (c *ClientWithResponses) GetRecordingPlaybackURLWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetRecordingPlaybackURLResponse, error) {
+	rsp, err := c.GetRecordingPlaybackURL(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRecordingPlaybackURLResponse(rsp)
+}
+
+// CreateTranscodeWithBodyWithResponse Make renditions of a recording
+//
+// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
+// one name are a 400.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
+func (c *ClientWithResponses) CreateTranscodeWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTranscodeResponse, error) {
+	rsp, err := c.CreateTranscodeWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTranscodeResponse(rsp)
+}
+
+// CreateTranscodeWithResponse Make renditions of a recording
+//
+// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
+// one name are a 400.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
+func (c *ClientWithResponses) CreateTranscodeWithResponse(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTranscodeResponse, error) {
+	rsp, err := c.CreateTranscode(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTranscodeResponse(rsp)
+}
+
 // ListStreamsWithResponse List streams
 //
 // Returns a wrapper object for the known response body format(s).
@@ -8972,6 +11272,53 @@ func (c *ClientWithResponses) CreatePlaybackURLWithResponse(ctx context.Context,
 	return ParseCreatePlaybackURLResponse(rsp)
 }
 
+// ListStreamRecordingsWithResponse List a stream's recordings
+//
+// Each with the products that were pinned while it was made. Deleted ones are left out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/streams/{id}/recordings (the `ListStreamRecordings` operationId).
+func (c *ClientWithResponses) ListStreamRecordingsWithResponse(ctx context.Context, id ID, params *ListStreamRecordingsParams, reqEditors ...RequestEditorFn) (*ListStreamRecordingsResponse, error) {
+	rsp, err := c.ListStreamRecordings(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStreamRecordingsResponse(rsp)
+}
+
+// StartRecordingWithResponse Record a stream from now on
+//
+// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
+// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
+func (c *ClientWithResponses) StartRecordingWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*StartRecordingResponse, error) {
+	rsp, err := c.StartRecording(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartRecordingResponse(rsp)
+}
+
+// StopRecordingWithResponse Stop recording
+//
+// The broadcast goes on. The recording is PROCESSING until its files are in place; then `recording.ready` is sent.
+// Stopping twice is harmless.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/streams/{id}/recordings/{recId}/stop (the `StopRecording` operationId).
+func (c *ClientWithResponses) StopRecordingWithResponse(ctx context.Context, id ID, recID RecID, reqEditors ...RequestEditorFn) (*StopRecordingResponse, error) {
+	rsp, err := c.StopRecording(ctx, id, recID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStopRecordingResponse(rsp)
+}
+
 // RotateStreamKeyWithResponse Replace the stream key
 //
 // A running broadcast goes on; the next publish needs the new key.
@@ -8985,6 +11332,38 @@ func (c *ClientWithResponses) RotateStreamKeyWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseRotateStreamKeyResponse(rsp)
+}
+
+// CreateSfuTokenWithBodyWithResponse Let somebody into a stream's room
+//
+// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
+// browser; without `role` the token is a viewer's. It is good for 6 hours.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/streams/{id}/sfu-token (the `CreateSfuToken` operationId).
+func (c *ClientWithResponses) CreateSfuTokenWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSfuTokenResponse, error) {
+	rsp, err := c.CreateSfuTokenWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSfuTokenResponse(rsp)
+}
+
+// CreateSfuTokenWithResponse Let somebody into a stream's room
+//
+// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
+// browser; without `role` the token is a viewer's. It is good for 6 hours.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/streams/{id}/sfu-token (the `CreateSfuToken` operationId).
+func (c *ClientWithResponses) CreateSfuTokenWithResponse(ctx context.Context, id ID, body CreateSfuTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSfuTokenResponse, error) {
+	rsp, err := c.CreateSfuToken(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSfuTokenResponse(rsp)
 }
 
 // ListTeamWithResponse List the team
@@ -9130,6 +11509,64 @@ func (c *ClientWithResponses) UpdateTenantWithResponse(ctx context.Context, body
 	return ParseUpdateTenantResponse(rsp)
 }
 
+// GetTranscodeWithResponse Get a transcode
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/transcodes/{id} (the `GetTranscode` operationId).
+func (c *ClientWithResponses) GetTranscodeWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetTranscodeResponse, error) {
+	rsp, err := c.GetTranscode(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTranscodeResponse(rsp)
+}
+
+// CancelTranscodeWithResponse Give up a transcode
+//
+// What it has made so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/transcodes/{id}/cancel (the `CancelTranscode` operationId).
+func (c *ClientWithResponses) CancelTranscodeWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelTranscodeResponse, error) {
+	rsp, err := c.CancelTranscode(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelTranscodeResponse(rsp)
+}
+
+// CreatePackageWithBodyWithResponse Package a transcode for adaptive playback
+//
+// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
+func (c *ClientWithResponses) CreatePackageWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePackageResponse, error) {
+	rsp, err := c.CreatePackageWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePackageResponse(rsp)
+}
+
+// CreatePackageWithResponse Package a transcode for adaptive playback
+//
+// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
+func (c *ClientWithResponses) CreatePackageWithResponse(ctx context.Context, id ID, body CreatePackageJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePackageResponse, error) {
+	rsp, err := c.CreatePackage(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePackageResponse(rsp)
+}
+
 // ListWebhooksWithResponse List webhook endpoints
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9228,6 +11665,104 @@ func (c *ClientWithResponses) ListWebhookDeliveriesWithResponse(ctx context.Cont
 		return nil, err
 	}
 	return ParseListWebhookDeliveriesResponse(rsp)
+}
+
+// ReportPackageWithBodyWithResponse A packager reports on a job
+//
+// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+// missing or wrong signature is a 401.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
+func (c *ClientWithResponses) ReportPackageWithBodyWithResponse(ctx context.Context, id ID, params *ReportPackageParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportPackageResponse, error) {
+	rsp, err := c.ReportPackageWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportPackageResponse(rsp)
+}
+
+// ReportPackageWithResponse A packager reports on a job
+//
+// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+// missing or wrong signature is a 401.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
+func (c *ClientWithResponses) ReportPackageWithResponse(ctx context.Context, id ID, params *ReportPackageParams, body ReportPackageJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportPackageResponse, error) {
+	rsp, err := c.ReportPackage(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportPackageResponse(rsp)
+}
+
+// FinalizeRecordingWithBodyWithResponse A recorder is done with a recording
+//
+// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
+// `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
+// or wrong signature is a 401.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
+func (c *ClientWithResponses) FinalizeRecordingWithBodyWithResponse(ctx context.Context, id ID, params *FinalizeRecordingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FinalizeRecordingResponse, error) {
+	rsp, err := c.FinalizeRecordingWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFinalizeRecordingResponse(rsp)
+}
+
+// FinalizeRecordingWithResponse A recorder is done with a recording
+//
+// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
+// `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
+// or wrong signature is a 401.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
+func (c *ClientWithResponses) FinalizeRecordingWithResponse(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*FinalizeRecordingResponse, error) {
+	rsp, err := c.FinalizeRecording(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFinalizeRecordingResponse(rsp)
+}
+
+// ReportTranscodeWithBodyWithResponse A transcoder reports on a job
+//
+// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+// missing or wrong signature is a 401.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
+func (c *ClientWithResponses) ReportTranscodeWithBodyWithResponse(ctx context.Context, id ID, params *ReportTranscodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportTranscodeResponse, error) {
+	rsp, err := c.ReportTranscodeWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportTranscodeResponse(rsp)
+}
+
+// ReportTranscodeWithResponse A transcoder reports on a job
+//
+// Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
+// missing or wrong signature is a 401.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
+func (c *ClientWithResponses) ReportTranscodeWithResponse(ctx context.Context, id ID, params *ReportTranscodeParams, body ReportTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportTranscodeResponse, error) {
+	rsp, err := c.ReportTranscode(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportTranscodeResponse(rsp)
 }
 
 // ParseListAuditEntriesResponse parses an HTTP response from a ListAuditEntriesWithResponse call
@@ -10492,6 +13027,184 @@ func ParseGetOverviewResponse(rsp *http.Response) (*GetOverviewResponse, error) 
 	return response, nil
 }
 
+// ParseGetPackageResponse parses an HTTP response from a GetPackageWithResponse call
+func ParseGetPackageResponse(rsp *http.Response) (*GetPackageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPackageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Package
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelPackageResponse parses an HTTP response from a CancelPackageWithResponse call
+func ParseCancelPackageResponse(rsp *http.Response) (*CancelPackageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelPackageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Package
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListRecordingsResponse parses an HTTP response from a ListRecordingsWithResponse call
+func ParseListRecordingsResponse(rsp *http.Response) (*ListRecordingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRecordingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRecordingsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetRecordingPlaybackURLResponse parses an HTTP response from a GetRecordingPlaybackURLWithResponse call
+func ParseGetRecordingPlaybackURLResponse(rsp *http.Response) (*GetRecordingPlaybackURLResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRecordingPlaybackURLResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingPlaybackURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateTranscodeResponse parses an HTTP response from a CreateTranscodeWithResponse call
+func ParseCreateTranscodeResponse(rsp *http.Response) (*CreateTranscodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateTranscodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Transcode
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListStreamsResponse parses an HTTP response from a ListStreamsWithResponse call
 func ParseListStreamsResponse(rsp *http.Response) (*ListStreamsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10637,6 +13350,118 @@ func ParseCreatePlaybackURLResponse(rsp *http.Response) (*CreatePlaybackURLRespo
 	return response, nil
 }
 
+// ParseListStreamRecordingsResponse parses an HTTP response from a ListStreamRecordingsWithResponse call
+func ParseListStreamRecordingsResponse(rsp *http.Response) (*ListStreamRecordingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStreamRecordingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListStreamRecordingsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStartRecordingResponse parses an HTTP response from a StartRecordingWithResponse call
+func ParseStartRecordingResponse(rsp *http.Response) (*StartRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Recording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStopRecordingResponse parses an HTTP response from a StopRecordingWithResponse call
+func ParseStopRecordingResponse(rsp *http.Response) (*StopRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StopRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Recording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRotateStreamKeyResponse parses an HTTP response from a RotateStreamKeyWithResponse call
 func ParseRotateStreamKeyResponse(rsp *http.Response) (*RotateStreamKeyResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10653,6 +13478,39 @@ func ParseRotateStreamKeyResponse(rsp *http.Response) (*RotateStreamKeyResponse,
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest Stream
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateSfuTokenResponse parses an HTTP response from a CreateSfuTokenWithResponse call
+func ParseCreateSfuTokenResponse(rsp *http.Response) (*CreateSfuTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateSfuTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SfuToken
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -10881,6 +13739,105 @@ func ParseUpdateTenantResponse(rsp *http.Response) (*UpdateTenantResponse, error
 	return response, nil
 }
 
+// ParseGetTranscodeResponse parses an HTTP response from a GetTranscodeWithResponse call
+func ParseGetTranscodeResponse(rsp *http.Response) (*GetTranscodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTranscodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Transcode
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelTranscodeResponse parses an HTTP response from a CancelTranscodeWithResponse call
+func ParseCancelTranscodeResponse(rsp *http.Response) (*CancelTranscodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelTranscodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Transcode
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreatePackageResponse parses an HTTP response from a CreatePackageWithResponse call
+func ParseCreatePackageResponse(rsp *http.Response) (*CreatePackageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreatePackageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Package
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListWebhooksResponse parses an HTTP response from a ListWebhooksWithResponse call
 func ParseListWebhooksResponse(rsp *http.Response) (*ListWebhooksResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -11067,6 +14024,105 @@ func ParseListWebhookDeliveriesResponse(rsp *http.Response) (*ListWebhookDeliver
 			headers.Link = &value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReportPackageResponse parses an HTTP response from a ReportPackageWithResponse call
+func ParseReportPackageResponse(rsp *http.Response) (*ReportPackageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReportPackageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CallbackReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFinalizeRecordingResponse parses an HTTP response from a FinalizeRecordingWithResponse call
+func ParseFinalizeRecordingResponse(rsp *http.Response) (*FinalizeRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FinalizeRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CallbackReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReportTranscodeResponse parses an HTTP response from a ReportTranscodeWithResponse call
+func ParseReportTranscodeResponse(rsp *http.Response) (*ReportTranscodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReportTranscodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CallbackReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil
