@@ -22,6 +22,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/oapi-codegen/nullable"
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for AdminRole.
@@ -105,6 +106,24 @@ func (e AuditActorType) Valid() bool {
 	case AuditActorTypeSystem:
 		return true
 	case AuditActorTypeUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BillingInterval.
+const (
+	BillingIntervalMONTH BillingInterval = "MONTH"
+	BillingIntervalYEAR  BillingInterval = "YEAR"
+)
+
+// Valid indicates whether the value is a known member of the BillingInterval enum.
+func (e BillingInterval) Valid() bool {
+	switch e {
+	case BillingIntervalMONTH:
+		return true
+	case BillingIntervalYEAR:
 		return true
 	default:
 		return false
@@ -264,6 +283,33 @@ func (e EventName) Valid() bool {
 	case EventNameStreamEnded:
 		return true
 	case EventNameStreamStarted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InvoiceStatus.
+const (
+	InvoiceStatusDRAFT         InvoiceStatus = "DRAFT"
+	InvoiceStatusOPEN          InvoiceStatus = "OPEN"
+	InvoiceStatusPAID          InvoiceStatus = "PAID"
+	InvoiceStatusUNCOLLECTIBLE InvoiceStatus = "UNCOLLECTIBLE"
+	InvoiceStatusVOID          InvoiceStatus = "VOID"
+)
+
+// Valid indicates whether the value is a known member of the InvoiceStatus enum.
+func (e InvoiceStatus) Valid() bool {
+	switch e {
+	case InvoiceStatusDRAFT:
+		return true
+	case InvoiceStatusOPEN:
+		return true
+	case InvoiceStatusPAID:
+		return true
+	case InvoiceStatusUNCOLLECTIBLE:
+		return true
+	case InvoiceStatusVOID:
 		return true
 	default:
 		return false
@@ -639,6 +685,39 @@ func (e StreamStatus) Valid() bool {
 	}
 }
 
+// Defines values for SubscriptionStatus.
+const (
+	SubscriptionStatusACTIVE     SubscriptionStatus = "ACTIVE"
+	SubscriptionStatusCANCELED   SubscriptionStatus = "CANCELED"
+	SubscriptionStatusINCOMPLETE SubscriptionStatus = "INCOMPLETE"
+	SubscriptionStatusPASTDUE    SubscriptionStatus = "PAST_DUE"
+	SubscriptionStatusPAUSED     SubscriptionStatus = "PAUSED"
+	SubscriptionStatusTRIALING   SubscriptionStatus = "TRIALING"
+	SubscriptionStatusUNPAID     SubscriptionStatus = "UNPAID"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionStatus enum.
+func (e SubscriptionStatus) Valid() bool {
+	switch e {
+	case SubscriptionStatusACTIVE:
+		return true
+	case SubscriptionStatusCANCELED:
+		return true
+	case SubscriptionStatusINCOMPLETE:
+		return true
+	case SubscriptionStatusPASTDUE:
+		return true
+	case SubscriptionStatusPAUSED:
+		return true
+	case SubscriptionStatusTRIALING:
+		return true
+	case SubscriptionStatusUNPAID:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TenantStatus.
 const (
 	TenantStatusACTIVE    TenantStatus = "ACTIVE"
@@ -678,6 +757,42 @@ func (e TranscodeContainer) Valid() bool {
 	case TranscodeContainerMP4:
 		return true
 	case TranscodeContainerMPEGTS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UsageMeter.
+const (
+	UsageMeterEGRESSBYTES        UsageMeter = "EGRESS_BYTES"
+	UsageMeterPARTICIPANTMINUTES UsageMeter = "PARTICIPANT_MINUTES"
+	UsageMeterPUSHES             UsageMeter = "PUSHES"
+	UsageMeterRECORDINGMINUTES   UsageMeter = "RECORDING_MINUTES"
+	UsageMeterSTORAGEBYTES       UsageMeter = "STORAGE_BYTES"
+	UsageMeterSTREAMMINUTES      UsageMeter = "STREAM_MINUTES"
+	UsageMeterTRANSCODEMINUTES   UsageMeter = "TRANSCODE_MINUTES"
+	UsageMeterVIEWERMINUTES      UsageMeter = "VIEWER_MINUTES"
+)
+
+// Valid indicates whether the value is a known member of the UsageMeter enum.
+func (e UsageMeter) Valid() bool {
+	switch e {
+	case UsageMeterEGRESSBYTES:
+		return true
+	case UsageMeterPARTICIPANTMINUTES:
+		return true
+	case UsageMeterPUSHES:
+		return true
+	case UsageMeterRECORDINGMINUTES:
+		return true
+	case UsageMeterSTORAGEBYTES:
+		return true
+	case UsageMeterSTREAMMINUTES:
+		return true
+	case UsageMeterTRANSCODEMINUTES:
+		return true
+	case UsageMeterVIEWERMINUTES:
 		return true
 	default:
 		return false
@@ -993,6 +1108,92 @@ type AuditPage struct {
 // AuditView The fields of the entity that the change is about, without secrets; which those are depends on the action.
 type AuditView map[string]interface{}
 
+// BillingCheckout A hosted page on which a plan is paid for.
+type BillingCheckout struct {
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// SessionID The processor's id of the checkout session.
+	//
+	// Example: cs_test_a1b2c3
+	SessionID string `json:"sessionId"`
+
+	// URL Send the person's browser there; good once.
+	//
+	// Example: https://pay.example/c/cs_test_a1b2c3
+	URL string `json:"url"`
+}
+
+// BillingCheckoutInput The plan to be booked, and where to send the person afterwards.
+//
+// Example: {"cancelUrl":"https://acme.example/billing","interval":"MONTH","plan":"PRO","successUrl":"https://acme.example/billing/done"}
+type BillingCheckoutInput struct {
+	// CancelURL Where the browser goes when the person turns back.
+	//
+	// Example: https://acme.example/billing
+	CancelURL string `json:"cancelUrl"`
+
+	// Interval How often a plan is charged.
+	Interval *BillingInterval `json:"interval,omitempty"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// SuccessURL Where the browser goes once the plan is booked.
+	//
+	// Example: https://acme.example/billing/done
+	SuccessURL string `json:"successUrl"`
+}
+
+// BillingInterval How often a plan is charged.
+type BillingInterval string
+
+// BillingPortal A hosted page on which the tenant sees its invoices and changes how it pays.
+type BillingPortal struct {
+	// URL Short-lived and for one person; ask for a new one each time.
+	//
+	// Example: https://pay.example/p/session/test_9f8e7d
+	URL string `json:"url"`
+}
+
+// BillingPortalInput Where the portal leads back to.
+type BillingPortalInput struct {
+	// ReturnURL Where the portal's way back leads.
+	//
+	// Example: https://acme.example/billing
+	ReturnURL string `json:"returnUrl"`
+}
+
+// BillingStatus What the tenant has booked, and whether it is paid.
+type BillingStatus struct {
+	// LatestInvoice The newest invoice that is no draft; null when there is none.
+	LatestInvoice nullable.Nullable[TenantInvoice] `json:"latestInvoice"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Subscription The running or last subscription; null when there never was one.
+	Subscription nullable.Nullable[TenantSubscription] `json:"subscription"`
+
+	// TenantStatus TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
+	TenantStatus TenantStatus `json:"tenantStatus"`
+}
+
+// BillingUsage What the tenant used of its plan in the current period.
+type BillingUsage struct {
+	// Meters One entry for each meter, in the order of their enumeration.
+	Meters []MeterUsage `json:"meters"`
+
+	// PeriodEnd The first instant that no longer counts.
+	PeriodEnd timestamp.Time `json:"periodEnd"`
+
+	// PeriodStart Start of the subscription's period; of the calendar month (UTC) without a subscription.
+	PeriodStart timestamp.Time `json:"periodStart"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+}
+
 // CallbackReceipt The report was taken down.
 type CallbackReceipt struct {
 	// Changed False when it changed nothing: it came twice, or after the end.
@@ -1030,6 +1231,11 @@ type Credentials struct {
 	// Password Example: correct horse battery
 	Password string `json:"password"`
 }
+
+// Currency An ISO 4217 currency code in lower case.
+//
+// Example: usd
+type Currency = string
 
 // DvrCallback The SRS server's report that a recorded file is complete.
 type DvrCallback struct {
@@ -1202,6 +1408,12 @@ type InviteAcceptance struct {
 	Token string `json:"token"`
 }
 
+// InvoiceStatus DRAFT: may still change. OPEN: awaits payment. PAID. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+// mistake, nothing is owed.
+//
+// Example: PAID
+type InvoiceStatus string
+
 // JobEventStatus running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
 type JobEventStatus string
 
@@ -1221,6 +1433,25 @@ type Login struct {
 
 // MediaJobStatus QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
 type MediaJobStatus string
+
+// MeterUsage One meter's reading.
+type MeterUsage struct {
+	// Included What the plan includes in a period; null for no limit.
+	//
+	// Example: 10000
+	Included nullable.Nullable[int64] `json:"included"`
+
+	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, over all viewers. PARTICIPANT_MINUTES: minutes in
+	// sessions and calls, over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the most that
+	// recordings took up at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media
+	// transcoded. PUSHES: push notifications attempted.
+	Meter UsageMeter `json:"meter"`
+
+	// Used In the meter's unit, rounded up.
+	//
+	// Example: 1280
+	Used int64 `json:"used"`
+}
 
 // NewPassword The password in use and the one to come.
 type NewPassword struct {
@@ -1520,6 +1751,17 @@ type Problem struct {
 	//
 	// Example: about:blank
 	Type string `json:"type"`
+}
+
+// ProcessorEvent The processor's event as it was sent, byte by byte, since the signature covers the raw body.
+//
+// Example: {"id":"evt_1","type":"checkout.session.completed"}
+type ProcessorEvent = openapi_types.File
+
+// ProcessorEventReceipt Tells the processor that the event need not be sent again.
+type ProcessorEventReceipt struct {
+	// Received Example: true
+	Received bool `json:"received"`
 }
 
 // ProductTimelineEntry A product that was pinned, and when.
@@ -1962,6 +2204,13 @@ type StreamMode string
 // broadcast is over; publishing again starts a new one.
 type StreamStatus string
 
+// SubscriptionStatus TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue and is
+// collected again. PAUSED: neither charged nor served. CANCELED: over for good. INCOMPLETE: the first payment is
+// missing. UNPAID: collecting was given up.
+//
+// Example: ACTIVE
+type SubscriptionStatus string
+
 // SuspensionInput Why a tenant is suspended.
 type SuspensionInput struct {
 	// Reason Kept with the tenant and in the audit log; up to 500 characters.
@@ -2062,6 +2311,50 @@ type TenantDetail struct {
 	Users []User `json:"users"`
 }
 
+// TenantInvoice A bill for the tenant's plan.
+type TenantInvoice struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// DueAt Null when it is charged automatically.
+	DueAt nullable.Nullable[timestamp.Time] `json:"dueAt"`
+
+	// HostedInvoiceURL Where people can see and pay it.
+	//
+	// Example: https://pay.example/invoices/42
+	HostedInvoiceURL nullable.Nullable[string] `json:"hostedInvoiceUrl"`
+
+	// ID Example: inv_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Number The number printed on it; null while it is a draft.
+	//
+	// Example: SF-2026-0042
+	Number nullable.Nullable[string]         `json:"number"`
+	PaidAt nullable.Nullable[timestamp.Time] `json:"paidAt"`
+
+	// PaidCents Cents paid so far.
+	//
+	// Example: 11781
+	PaidCents int64 `json:"paidCents"`
+
+	// Status DRAFT: may still change. OPEN: awaits payment. PAID. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+	// mistake, nothing is owed.
+	//
+	//
+	// Example: PAID
+	Status InvoiceStatus `json:"status"`
+
+	// TotalCents Cents, tax included.
+	//
+	// Example: 11781
+	TotalCents int64 `json:"totalCents"`
+}
+
 // TenantPage One page of tenants, newest first.
 type TenantPage struct {
 	Items []TenantSummary `json:"items"`
@@ -2097,6 +2390,51 @@ type TenantRoleGrant struct {
 // TenantStatus TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
 // publishing are refused; webhooks wait.
 type TenantStatus string
+
+// TenantSubscription The tenant's own subscription.
+type TenantSubscription struct {
+	// CancelAtPeriodEnd Whether the subscription ends with the current period.
+	//
+	// Example: false
+	CancelAtPeriodEnd bool `json:"cancelAtPeriodEnd"`
+
+	// CanceledAt When it was cancelled; the subscription may run on until the period ends.
+	CanceledAt nullable.Nullable[timestamp.Time] `json:"canceledAt"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// CurrentPeriodEnd When the next charge is due.
+	CurrentPeriodEnd   timestamp.Time `json:"currentPeriodEnd"`
+	CurrentPeriodStart timestamp.Time `json:"currentPeriodStart"`
+
+	// ID Example: sub_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Interval How often a plan is charged.
+	Interval BillingInterval `json:"interval"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// PriceCents The price of one interval, in cents, without tax.
+	//
+	// Example: 9900
+	PriceCents int64 `json:"priceCents"`
+
+	// Status TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue and is
+	// collected again. PAUSED: neither charged nor served. CANCELED: over for good. INCOMPLETE: the first payment is
+	// missing. UNPAID: collecting was given up.
+	//
+	//
+	// Example: ACTIVE
+	Status SubscriptionStatus `json:"status"`
+
+	// TrialEndsAt Null when there is no trial.
+	TrialEndsAt nullable.Nullable[timestamp.Time] `json:"trialEndsAt"`
+}
 
 // TenantSummary A customer of the platform, as admins see it.
 type TenantSummary struct {
@@ -2318,6 +2656,12 @@ type TranscodeOutput struct {
 	// Example: 1280
 	Width int `json:"width"`
 }
+
+// UsageMeter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, over all viewers. PARTICIPANT_MINUTES: minutes in
+// sessions and calls, over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the most that
+// recordings took up at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media
+// transcoded. PUSHES: push notifications attempted.
+type UsageMeter string
 
 // User A person who works for a tenant.
 type User struct {
@@ -2580,6 +2924,12 @@ type ListUsersParams struct {
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// ReceiveProcessorEventParams defines parameters for ReceiveProcessorEvent.
+type ReceiveProcessorEventParams struct {
+	// StripeSignature The processor's signature: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, several `v1` while secrets change.
+	StripeSignature string `json:"Stripe-Signature"`
+}
+
 // GetAnalyticsParams defines parameters for GetAnalytics.
 type GetAnalyticsParams struct {
 	// From Where to begin; 7 days before `to` when absent.
@@ -2724,6 +3074,12 @@ type IngestUnpublishJSONRequestBody = IngestCallback
 // CreateAPIKeyJSONRequestBody defines body for CreateAPIKey for application/json ContentType.
 type CreateAPIKeyJSONRequestBody = APIKeyInput
 
+// CreateBillingCheckoutJSONRequestBody defines body for CreateBillingCheckout for application/json ContentType.
+type CreateBillingCheckoutJSONRequestBody = BillingCheckoutInput
+
+// CreateBillingPortalJSONRequestBody defines body for CreateBillingPortal for application/json ContentType.
+type CreateBillingPortalJSONRequestBody = BillingPortalInput
+
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = NewPassword
 
@@ -2834,6 +3190,9 @@ type ServerInterface interface {
 	// VerifyAndRegister Sign up with a verified e-mail, step 2
 	// (POST /v1/auth/verify-and-register)
 	VerifyAndRegister(ctx echo.Context) error
+	// ReceiveProcessorEvent The payment processor reports
+	// (POST /v1/billing/webhook)
+	ReceiveProcessorEvent(ctx echo.Context, params ReceiveProcessorEventParams) error
 	// GetHealth Liveness probe
 	// (GET /v1/health)
 	GetHealth(ctx echo.Context) error
@@ -2870,6 +3229,18 @@ type ServerInterface interface {
 	// RevokeAPIKey Revoke an API key
 	// (DELETE /v1/me/api-keys/{id})
 	RevokeAPIKey(ctx echo.Context, id ID) error
+	// CreateBillingCheckout Book a plan
+	// (POST /v1/me/billing/checkout)
+	CreateBillingCheckout(ctx echo.Context) error
+	// CreateBillingPortal Open the billing portal
+	// (POST /v1/me/billing/portal)
+	CreateBillingPortal(ctx echo.Context) error
+	// GetBillingStatus Get the plan and its subscription
+	// (GET /v1/me/billing/status)
+	GetBillingStatus(ctx echo.Context) error
+	// GetBillingUsage Get what was used in this period
+	// (GET /v1/me/billing/usage)
+	GetBillingUsage(ctx echo.Context) error
 	// ChangePassword Change one's own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx echo.Context) error
@@ -3364,6 +3735,37 @@ func (w *ServerInterfaceWrapper) VerifyAndRegister(ctx echo.Context) error {
 	return err
 }
 
+// ReceiveProcessorEvent converts echo context to params.
+func (w *ServerInterfaceWrapper) ReceiveProcessorEvent(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReceiveProcessorEventParams
+
+	headers := ctx.Request().Header
+	// ------------- Required header parameter "Stripe-Signature" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Stripe-Signature")]; found {
+		var StripeSignature string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Stripe-Signature, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Stripe-Signature", valueList[0], &StripeSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Stripe-Signature: %s", err))
+		}
+
+		params.StripeSignature = StripeSignature
+	} else {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter Stripe-Signature is required, but not found"))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReceiveProcessorEvent(ctx, params)
+	return err
+}
+
 // GetHealth converts echo context to params.
 func (w *ServerInterfaceWrapper) GetHealth(ctx echo.Context) error {
 	var err error
@@ -3515,6 +3917,42 @@ func (w *ServerInterfaceWrapper) RevokeAPIKey(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.RevokeAPIKey(ctx, id)
+	return err
+}
+
+// CreateBillingCheckout converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateBillingCheckout(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateBillingCheckout(ctx)
+	return err
+}
+
+// CreateBillingPortal converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateBillingPortal(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateBillingPortal(ctx)
+	return err
+}
+
+// GetBillingStatus converts echo context to params.
+func (w *ServerInterfaceWrapper) GetBillingStatus(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetBillingStatus(ctx)
+	return err
+}
+
+// GetBillingUsage converts echo context to params.
+func (w *ServerInterfaceWrapper) GetBillingUsage(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetBillingUsage(ctx)
 	return err
 }
 
@@ -4209,6 +4647,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/auth/reset-password", wrapper.ResetPassword, options.OperationMiddlewares["resetPassword"]...)
 	router.POST(options.BaseURL+"/v1/auth/send-code", wrapper.SendCode, options.OperationMiddlewares["sendCode"]...)
 	router.POST(options.BaseURL+"/v1/auth/verify-and-register", wrapper.VerifyAndRegister, options.OperationMiddlewares["verifyAndRegister"]...)
+	router.POST(options.BaseURL+"/v1/billing/webhook", wrapper.ReceiveProcessorEvent, options.OperationMiddlewares["receiveProcessorEvent"]...)
 	router.GET(options.BaseURL+"/v1/health", wrapper.GetHealth, options.OperationMiddlewares["getHealth"]...)
 	router.GET(options.BaseURL+"/v1/health/ready", wrapper.GetReadiness, options.OperationMiddlewares["getReadiness"]...)
 	router.POST(options.BaseURL+"/v1/ingest/media/dvr", wrapper.IngestDvr, options.OperationMiddlewares["ingestDvr"]...)
@@ -4221,6 +4660,10 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/me/api-keys", wrapper.ListAPIKeys, options.OperationMiddlewares["listApiKeys"]...)
 	router.POST(options.BaseURL+"/v1/me/api-keys", wrapper.CreateAPIKey, options.OperationMiddlewares["createApiKey"]...)
 	router.DELETE(options.BaseURL+"/v1/me/api-keys/:id", wrapper.RevokeAPIKey, options.OperationMiddlewares["revokeApiKey"]...)
+	router.POST(options.BaseURL+"/v1/me/billing/checkout", wrapper.CreateBillingCheckout, options.OperationMiddlewares["createBillingCheckout"]...)
+	router.POST(options.BaseURL+"/v1/me/billing/portal", wrapper.CreateBillingPortal, options.OperationMiddlewares["createBillingPortal"]...)
+	router.GET(options.BaseURL+"/v1/me/billing/status", wrapper.GetBillingStatus, options.OperationMiddlewares["getBillingStatus"]...)
+	router.GET(options.BaseURL+"/v1/me/billing/usage", wrapper.GetBillingUsage, options.OperationMiddlewares["getBillingUsage"]...)
 	router.POST(options.BaseURL+"/v1/me/change-password", wrapper.ChangePassword, options.OperationMiddlewares["changePassword"]...)
 	router.GET(options.BaseURL+"/v1/me/overview", wrapper.GetOverview, options.OperationMiddlewares["getOverview"]...)
 	router.GET(options.BaseURL+"/v1/me/packages/:id", wrapper.GetPackage, options.OperationMiddlewares["getPackage"]...)
@@ -5155,6 +5598,47 @@ func (response VerifyAndRegisterdefaultApplicationProblemPlusJSONResponse) Visit
 	return err
 }
 
+type ReceiveProcessorEventRequestObject struct {
+	Params      ReceiveProcessorEventParams
+	ContentType string
+	Body        io.Reader
+}
+
+type ReceiveProcessorEventResponseObject interface {
+	VisitReceiveProcessorEventResponse(w http.ResponseWriter) error
+}
+
+type ReceiveProcessorEvent201JSONResponse ProcessorEventReceipt
+
+func (response ReceiveProcessorEvent201JSONResponse) VisitReceiveProcessorEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReceiveProcessorEventdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReceiveProcessorEventdefaultApplicationProblemPlusJSONResponse) VisitReceiveProcessorEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetHealthRequestObject struct {
 }
 
@@ -5675,6 +6159,160 @@ type RevokeAPIKeydefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RevokeAPIKeydefaultApplicationProblemPlusJSONResponse) VisitRevokeAPIKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBillingCheckoutRequestObject struct {
+	Body *CreateBillingCheckoutJSONRequestBody
+}
+
+type CreateBillingCheckoutResponseObject interface {
+	VisitCreateBillingCheckoutResponse(w http.ResponseWriter) error
+}
+
+type CreateBillingCheckout201JSONResponse BillingCheckout
+
+func (response CreateBillingCheckout201JSONResponse) VisitCreateBillingCheckoutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBillingCheckoutdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateBillingCheckoutdefaultApplicationProblemPlusJSONResponse) VisitCreateBillingCheckoutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBillingPortalRequestObject struct {
+	Body *CreateBillingPortalJSONRequestBody
+}
+
+type CreateBillingPortalResponseObject interface {
+	VisitCreateBillingPortalResponse(w http.ResponseWriter) error
+}
+
+type CreateBillingPortal201JSONResponse BillingPortal
+
+func (response CreateBillingPortal201JSONResponse) VisitCreateBillingPortalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBillingPortaldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateBillingPortaldefaultApplicationProblemPlusJSONResponse) VisitCreateBillingPortalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBillingStatusRequestObject struct {
+}
+
+type GetBillingStatusResponseObject interface {
+	VisitGetBillingStatusResponse(w http.ResponseWriter) error
+}
+
+type GetBillingStatus200JSONResponse BillingStatus
+
+func (response GetBillingStatus200JSONResponse) VisitGetBillingStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBillingStatusdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetBillingStatusdefaultApplicationProblemPlusJSONResponse) VisitGetBillingStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBillingUsageRequestObject struct {
+}
+
+type GetBillingUsageResponseObject interface {
+	VisitGetBillingUsageResponse(w http.ResponseWriter) error
+}
+
+type GetBillingUsage200JSONResponse BillingUsage
+
+func (response GetBillingUsage200JSONResponse) VisitGetBillingUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBillingUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetBillingUsagedefaultApplicationProblemPlusJSONResponse) VisitGetBillingUsageResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7116,6 +7754,9 @@ type StrictServerInterface interface {
 	// VerifyAndRegister Sign up with a verified e-mail, step 2
 	// (POST /v1/auth/verify-and-register)
 	VerifyAndRegister(ctx context.Context, request VerifyAndRegisterRequestObject) (VerifyAndRegisterResponseObject, error)
+	// ReceiveProcessorEvent The payment processor reports
+	// (POST /v1/billing/webhook)
+	ReceiveProcessorEvent(ctx context.Context, request ReceiveProcessorEventRequestObject) (ReceiveProcessorEventResponseObject, error)
 	// GetHealth Liveness probe
 	// (GET /v1/health)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
@@ -7152,6 +7793,18 @@ type StrictServerInterface interface {
 	// RevokeAPIKey Revoke an API key
 	// (DELETE /v1/me/api-keys/{id})
 	RevokeAPIKey(ctx context.Context, request RevokeAPIKeyRequestObject) (RevokeAPIKeyResponseObject, error)
+	// CreateBillingCheckout Book a plan
+	// (POST /v1/me/billing/checkout)
+	CreateBillingCheckout(ctx context.Context, request CreateBillingCheckoutRequestObject) (CreateBillingCheckoutResponseObject, error)
+	// CreateBillingPortal Open the billing portal
+	// (POST /v1/me/billing/portal)
+	CreateBillingPortal(ctx context.Context, request CreateBillingPortalRequestObject) (CreateBillingPortalResponseObject, error)
+	// GetBillingStatus Get the plan and its subscription
+	// (GET /v1/me/billing/status)
+	GetBillingStatus(ctx context.Context, request GetBillingStatusRequestObject) (GetBillingStatusResponseObject, error)
+	// GetBillingUsage Get what was used in this period
+	// (GET /v1/me/billing/usage)
+	GetBillingUsage(ctx context.Context, request GetBillingUsageRequestObject) (GetBillingUsageResponseObject, error)
 	// ChangePassword Change one's own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
@@ -8069,6 +8722,34 @@ func (sh *strictHandler) VerifyAndRegister(ctx echo.Context) error {
 	return nil
 }
 
+// ReceiveProcessorEvent operation middleware
+func (sh *strictHandler) ReceiveProcessorEvent(ctx echo.Context, params ReceiveProcessorEventParams) error {
+	var request ReceiveProcessorEventRequestObject
+
+	request.Params = params
+	request.ContentType = ctx.Request().Header.Get("Content-Type")
+
+	request.Body = ctx.Request().Body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReceiveProcessorEvent(ctx.Request().Context(), request.(ReceiveProcessorEventRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReceiveProcessorEvent")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReceiveProcessorEventResponseObject); ok {
+		return validResponse.VisitReceiveProcessorEventResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // GetHealth operation middleware
 func (sh *strictHandler) GetHealth(ctx echo.Context) error {
 	var request GetHealthRequestObject
@@ -8483,6 +9164,144 @@ func (sh *strictHandler) RevokeAPIKey(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(RevokeAPIKeyResponseObject); ok {
 		return validResponse.VisitRevokeAPIKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateBillingCheckout operation middleware
+func (sh *strictHandler) CreateBillingCheckout(ctx echo.Context) error {
+	var request CreateBillingCheckoutRequestObject
+
+	var body CreateBillingCheckoutJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateBillingCheckout(ctx.Request().Context(), request.(CreateBillingCheckoutRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateBillingCheckout")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateBillingCheckoutResponseObject); ok {
+		return validResponse.VisitCreateBillingCheckoutResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateBillingPortal operation middleware
+func (sh *strictHandler) CreateBillingPortal(ctx echo.Context) error {
+	var request CreateBillingPortalRequestObject
+
+	var body CreateBillingPortalJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateBillingPortal(ctx.Request().Context(), request.(CreateBillingPortalRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateBillingPortal")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateBillingPortalResponseObject); ok {
+		return validResponse.VisitCreateBillingPortalResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetBillingStatus operation middleware
+func (sh *strictHandler) GetBillingStatus(ctx echo.Context) error {
+	var request GetBillingStatusRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetBillingStatus(ctx.Request().Context(), request.(GetBillingStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetBillingStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetBillingStatusResponseObject); ok {
+		return validResponse.VisitGetBillingStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetBillingUsage operation middleware
+func (sh *strictHandler) GetBillingUsage(ctx echo.Context) error {
+	var request GetBillingUsageRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetBillingUsage(ctx.Request().Context(), request.(GetBillingUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetBillingUsage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetBillingUsageResponseObject); ok {
+		return validResponse.VisitGetBillingUsageResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -9622,368 +10441,414 @@ func (sh *strictHandler) ReportTranscode(ctx echo.Context, id ID, params ReportT
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P37chs39i+KvwqKv/0rJ7NbFCXLjiPV1PkykuzIkWWNJMdzUY4JdoMkoibQaaBFc6ZctZ9m/39e4TzK",
-	"fpJTWAtAX4jmRRbtZL5TNZWxyGbjttbCun7WvzqxnGZSMKFV5/BfnQmjCcvhn+dc3Jn/T5iKc55pLkXn",
-	"sDO4LXq9p/H/+V//G/7BjkjO0j/fdgT7qG87AzKb8JQRPWE5I1wRKqT5N8nomHU7UUfFEzal5rV6nrHO",
-	"YUfpnItx59OnT1EnozmdMm3H7ydTLi7pmC1O4v2ExxN4Z0RGuZySPfKNnjCSsBEtUv3tEUnljOUkloXQ",
-	"ilBF9rqkDz8gGVXazI8wkZgZsmmm511yITWhZDaRKSOimA5ZfkgOej0zZ26G/K1g+bwTdQSdmmmbV9WW",
-	"wz7SaZaar/Y6UWdKP54zMdaTzuFeL1pYa1Qu7pr/M7DAU6FzzhTJ7NZFZL9HhnO3wCMSp3SasYRoSfbg",
-	"P70eoSIhLJ5IlpgVc01mVJFCseRBq4OJhVe431t7ideM5vFkcYFvRTonzK5ST6gmsRSackH0hCui2Ucd",
-	"kRnXE1lokrMxzWGtMVWsbdK/tcyWxlNWn+9+b8mENdWFWjFhN00FD0dEZSzVsOkCSIsKNWP5EZGC4eIS",
-	"yZR4ogn7yJVeuvX4ypal1JfxdL91FTdMUKHPkpZ1zMychiyVYqzMtto9N79pm5d2bwzPTDPxobc33Xvx",
-	"23hvOhntD9U/90Z3z6cv7g9+/ZjU5/38IDTv4yJXMg9MOKO/FewI+dxs7sAIpgFBSUXkCD4E1h6ykcxb",
-	"6SPGAarzr9Lw/ovQrEJbeDNhJGdKFnnMnijCEz9iRvWkHJCbdefst4LnLOkc6rxgywRg1DnnU64Xx/tR",
-	"zsiUipL8qCZTqVqPKoXXVIeyYqNz+KwHJ8GnxdSywZQL/GvPL58LzcYshyldsbh9C2KZJ1yMl+1BDr/f",
-	"ZBs+mYdVJoViwIaXuRymbGr+aUQEE7BDNMtSHlMznd0Mn/ifvyozt39V3v0/cjbqHHb+f7vlJbeL36pd",
-	"914YMbS63wqmjFgq0oQIafiFxDTPOUuILPQRGcQyYQOi6FyR2WTehf2yb/f317kcc7G4f30yypmaEGqe",
-	"IVreMQHiezaRUyO5laYiUWQkc7OvWS4zlmuOGwK/WbU6GJwrnVMt886nqMM+Zjxnqg+7N5L5lOrOYSeh",
-	"mu1oDgKycRBRB6YVPvvX72/M5ID1+oWeyJz/Ew6jwpa4NjNz+EZF5J6mPCEvyEQWuep2QvxW0sk/7PjV",
-	"qUd28b/4n8rhryzWHSf3rmQaVBeoJkpO2VAmRvhJkhdCodxIqTa7QaZ0ThJ5SK7fXZ5efeifvDm7IOye",
-	"5XM94WJ8ZD6/fHt1Q3JGE1X5Bo9N5neKSEE0j++YVke34oez8/Ozi1fh5+MJFWNzvafU7Isqhn66Ch4Y",
-	"8jTlYty9hfULw5//6FSm1ok6dkKdqGOHquxKeYZ+V17lVOiWraHCHlZu9APciUW6y+3eriQ7OATgBZnh",
-	"T7lmU7XWb6/Nb4D4cCU0z+l8gTJgKn6AVmrAlwWuQEZyPp5oOLEKERwt0CwxYozoiVT2ItcTNieCGZ2q",
-	"chyKTOg9IzRNI08oE6puxQBeeGiIYAAHaz9QRZbJXA8i4uik7UlLCYM6KZQPO544nOVcM/+XHcD/bV/T",
-	"TiNeVgRkVcZyJUUL4wC5lqqEkBVFok5Acc6oZskmIohNKU/rmkYupf4vNZGzUSpl3nVfBH7Mk4YimEzb",
-	"dZTgG1KqNEjwJXMWRZrSoRkAb7aFl3wG3wR41ex9g00/m7uiTpElmx1NgyFB1cHDihrcWd/FqEIF1WGD",
-	"PCxoOtc8DmzFSz4ucqaIvGc5MTNcpDajL4b20BimZhNHPFeaZJILc7WPuYAbaT2yNBpSfk/TlZvuVnDm",
-	"fmCsXDOkCoslY++5l0dEpolRQWCm6x+0G/PSjGMGnNKPZ/jL7w6eLZ69lsu2yRye3SUmkrX3qEEfcBgw",
-	"VGXz/FYsPfyzyl4v6sVG7hBqJ2iUDqIYmmgqMtbYu5vjbkVuGs2jE3USOg9LwvreBVWfkSO9EZh3bjWL",
-	"BDjlotBMnfP7wB30Br+EKacpUTpndAoqBOU50XLM9ISB8ufl1/fPus8q+nppwqJBDyeNb31PdTxhycpR",
-	"7zmbsVyFh3u2t99bOaDMnbeoQcvwOV6ZM0NKGUUTwb9+77vgq73tYejnnolipei8wsfOuQK6UUwpc3Mv",
-	"zunafoMaGE3T6vysVKpN8WDVDJWmud5IpbY7HqYsY9P5M6EavQdWtvlJPT3oLZ9Wg/P8HMvBF+gkqtFq",
-	"ZQ/9AZenEeTVjP/E5iHNIc5ZwoTmNEXmRNXgiSJyJgyn3jM0BD5fUVhp3qy8p5vqwh2bb6gu3IU2wZws",
-	"Ot7u2DwiUqTzupvIur9gzYpw3SVnmsRUPAGT02g6gtAx5aJGBx119yHl9+zDgb4RL37cmx/3sufF3/P9",
-	"n3776+x79fPw6fSUvk6+O2/Taw4Wp3qmFcr7A2Oh5DTW9njKUZe98Z1yZ9ZwZn6ksTa6ISVIZ62XyMoz",
-	"Qq9C9ZR+oPEdE0loTlnORvxj+N4Ag8ycCDqQuCJ3HBRZpwgsbnRoiJzdy7ullLpySRtaSesZSKCPwWb5",
-	"bXCnXlHMqoZ15QCry6rqa+2sfyayQof432ywloaOpzQJKGk1tm0QI/LIqNBFzo4IHSomNDgdKL627lc1",
-	"7+mSfvkVVzAmOJF9GMJ8a8fEL+BRq1anhgH1+lqgI8aGaipzkjGZpeyIFBn45vd7rfxUkm/NF9mLOhnV",
-	"muXmjbe3152lhNNiJpjFopUQOZchen65VihvZG4eqG9umtpNISenP5+ev708vTIPra1/egIt1c5nvRXk",
-	"CjvZTl5wty+s8yc2VxERbPYAHRkvrIAh1C8SrvuxlvnNPOQ7KBTLQYGgGf9wx+aHpV+pcsF10ZFwuMLp",
-	"1CVqrjSbHsKneB2aw2HpqKq0mjGNIY8jeidY1MFfhzVZs45TofN5iEAkSXgCtBCR2cT6HsHBPjOKf5e4",
-	"+BPNGRFGVlqXVUJkTnI2lfeoKzU8kzGOEKTIGVUkAZVGwsg1NrDbpgqVtQhzas6kzRVtdigi/cszlOg5",
-	"bv8RbKs/fu+wxG2r8+HmvgFaJZKlxFYnKfPTkWbgaKFp+nbUOfzHGi/4mbNZ59MvUWhrOUg7IWdHxFw3",
-	"eIhlDNbIPi7G3YXbyExlAx0LwyuPO29DFfjewNzNl8smbzRL3aJywXWOd7sYW0WfKkfG3QD1BdVKGOEs",
-	"2TDYtdoVVSQbkhufoheOLmED9F4aUWOumsSrmYb2nqAvs7uWJpwt8wj4yAidMhAa9uSWsdfe9/vdXne/",
-	"+91aDjNGlRRtQSfzXXmeY37PGorxtbWlY5nNwc3LEqIymWu13uCwuvagFy4edXZaKLPNuj6BnP22/HBX",
-	"TkK3hm/NHPBbq+VA4DxmuVCNY/CXzOoBQ8ojCOhSxpUCeIEUo2ps2F4BnjcrLOQPFgisutNetDjRGFQF",
-	"jDQJp4OA54yOmQsGU/MoSeU4sjpdqR7ULyyvLKynNZR3akBzyOzUSg9HyGWQVVI+/JP7Qe+ClrrN61WL",
-	"Bk+NFQ+eozSFbWhx6Oyt9BXgLkQuuaWSBYJzaT0WEPIQmky4mSZNLyv7jDQX8qSxNFHu0JBOfJTFSmrI",
-	"IRrKopINolicM62OyAyygDA4YxSVhBnlQbmoDpJiJcxYTvqYpumQxndXLGY8022sboQGSBlN75ggiZyJ",
-	"gLMCb5SAIUBTxVC9Mlxq9Sd7nx3CZxBcmvGYRaC0GNp3qUm1o6tx7VDKlFGxcHpuIqFTOp6w+K4tteX9",
-	"BIgFrmOZ36mq7invjDlEeWvw6Fgm7EJqHrfFXbU0FheLtTvoWCbsyAymWZr6Cx5PGVe/M6U84FD1waCG",
-	"lamsAmRYluYsOTQXn00As/lCVUWP/heNp2xZ4MiIzXM+YtcsXuJ1HigmkmPIAZhIQ8jUyN4puJ0Vi6X1",
-	"lpf+216Lm9O8p2/OfsV4+CSOmLNRoYyCDjRjFamYpilLWifwdLW30IVwqjuwMMUggXlHX5tFSkFLN1IZ",
-	"0qQMNy854qUHVk3lenYQ8vxQpWYybyhdscxzQ4cTmStGhmBfz5uW94tVt6PbIj9GaDtO7nMnY8LC5frq",
-	"2hp8T5STNNbsxrwalpART5mj65RptszgKlcpxYfkPl+ZcWXsyaz+yxS9v7XdfRb4YZxyJvSHpk77/dPe",
-	"i8mzF08DOzrlwv8deuEsWWOXjGwygmIk06RxtXV2C5XvpjKm6a5CD3c5g4Pe989DTM5DqSJ4L6UsIjlL",
-	"qeb3YK8O4lkyIIVImTLXkZKp9WKWM+juyuGvaleMufi4O9HTdNds5+7H7jQ7CM1nxZbwxtk4BXqvt8bJ",
-	"Qh7tsszB/d7Bi5BHCbbaHuwKrog6GLNaJKEPH/dfJy/2pqO7v2TnPfp3/f37+Opg+Jfv1qGt+4lEX0/5",
-	"zg8fbPraz+a7Dx9Wv6Z5MXp69ZO2xx9i3VPD3y0Ozfc2PcspJWvfUcf2alqS0rpU4nkD3UmfFSIwKLOC",
-	"q71nQp9QTTdT37yPkZnf+/04Atei1etQHXPaGDwYVMZgCqfinqXBbB3Dkc6/hl77hBkyy+eLu5/YhSzT",
-	"4ssVG/v+3uYTrvzFBZ2C70bGcZHn4UDHe6vrTWiWMYFehjVT7SoG38P9DM1Th8XVzLPK7CPcrVaiuAh6",
-	"t+Hgq+tzimI8obo7ZUrRMevamEEnqn/MEh74NGHmcrMfC8HS7pRNhyzv/iq5CH2espH2L5GJzdXqetPT",
-	"hi8rs3CfQDC09gkTSe1vm5FS+SSjueYxz6jQK7694/Fd65dZLqey/tsJFUlOuWJd+G/4K9Bj64vIpE75",
-	"eKIrn00LzZIdmqaVz3x+bmDZ1e9kltW+G+aM3slCq8AGVr5LZX3KqphOaT7v5owmRqsyymiXi3t35OZP",
-	"DHiWfycsTt0Zm7/9aYCUrs4bP3Dfl9N3o2W5TIrYnJBi9jfuI5rHE34PH3FhKFvmc7Ottb8TljkqTLiC",
-	"upHK8v1HSe52KyvyeGJEt9POah8a9dzOlRZohw559S+jUuf37IOQ+sOU6co3M6DhnC3sgf+o3AX7gbHP",
-	"aoZfKVheGllcSaEOeWEVmeXGwICAGOa0ZIVGMR7IqzIfL77qkpofj2xqFUuTiKginhCqyAAEker2Bs4j",
-	"aeQ5mLyYum+rfiouylIG2iDmwsKs9KgLTJsXQfAxksINaRa4tzpDCZZVvjckF39kNNWT8BWV5TI22qG5",
-	"Cs31tLhxypvfyy6bqqUeyOUwH4emdpa0OcPfTyQYERQSQCMytOUfUwa5x5C+bA4evSngMA2kZFCM8wYO",
-	"/sJ67fFkzTBgi1Zir2D4PVGY5t59rJTJd4rlD8w0bk2DtIGAFT/H4hpIm1SbxHHMjAOhkNUbKFxoa8nm",
-	"OVJo5tC70EYZRMRzjNZIoj4TY6Z0v82GraavGEtN0zumbIR+zkJ5PTIJqBQ9+In9gefl1b4KeFv7tNvt",
-	"b6+8mklPWcKpi70q8B9qCWrsjzc3l2Qi5Z3qErNcFLYQYeSKDPDPAYixwR2bg3AbgDAbdMlL1IHN3twK",
-	"mjPxRJOUK80ScFXysZA5SzCpe70gqpmCmc0hkeJDVgxTriaR+Xchqn9lKYUsow/mYjdzQ39AXaiWb/hi",
-	"foIGzdMpU9YbKASDJR+RnGWMakzQyxmknjGXqmd2zVz7Y2FUJSPFmmGXh/sfQvGuG3DDGhozokvmxGws",
-	"/JsmSc6UCge4NrPPF4eEUi5f1IZnhFF3GD8h767O0RUONAoRFC4FmdL8rj6jzS3+tiMqvTDd1d6yP7Zf",
-	"oF2cXLFRoULxGLM7oAw36RlkOuRO2EoxDqlKvXXloiEHkEF47ddTU3tPl5futShItmq1KsiE1OROyJlY",
-	"qSLBNJdrSGeg7/fjmGWaitaYABXEWgboFKZJYutQGX5BXeimvlHhjCtQvyAiaTVIn9CkJbljLMMryjJV",
-	"/f3l1rzKaczIOX9YMlbV41yf3V4Pc8BetOaAreuXrkqx3mb1egP4buD2IOWiIS1efzf9+2+9+Pv7v+4P",
-	"Lw7ubl6o89nl6G97k6vn45On9B374Rn/i/z540/6zabytaWqb6n//LUcghOiLWSVF0JAFI2CW5jlZAKJ",
-	"JONCdI0qPjYS+tC66pQkI5p3vR89OSQDWeis0GqAt7Ew0jVmXYKWFPxwTO8ZKbKqj8OOimQJQxjDtWL/",
-	"LTHEVhSCblYC+pBizg1V288o/nSFnnv7rZWepeq8WmFeoyrUKrd2jSGCemPUvNdy2EZQf3l3+u705JDM",
-	"KHgwQYdFyuqSq3cXF2cXr8LEdvz2zeX56c3pSURe9s/OT0/gEI/7F8en5+aF8t5siPlMaTo3xFiv5MOB",
-	"O1HHjtKJOv6VnaiD7zQf2jcGieuCzS5bBRCIR/utIfVCMZiPOT6bjxfLUAUVuAqFvnzMYFrUEcvmulpY",
-	"/lbw+I7cc5kyTSY0H2JFz2aysnmxNRZan2SInN7es/zeJj00Gdqm50Asb5yaW3Bxa8dMsLyscVgIaMsR",
-	"aA/rO5CNgnW9cemLEX7OWVHNE1le9gJjYZJVYCibfeXff37286nRX69Oj99eXJwe35xdvKqNt79qPKxB",
-	"uZEJna9ZaUS0eXjDeqMspSvL6i9TKm54rT7Jz+uLFSnh6iJw44B+OWSQSYKXez3z7vs1apjW8ErhveDc",
-	"Uk5dDsy/Xxaz1bd/5SlrRqdhMBxzDfg0IeSuyOuPUgAeS5wWSSOt89mqEW091IUMsPHPtgzLVsoZkvdF",
-	"esHsqpV1WVFnxobGgD8VSVkCWv5+zV+rlzYZJ4AZZN9b8l7CFR2maD/OIE/Kp8sLNCyN3J5m2io+TQ/M",
-	"BnVmwD1RBb7GUkhdXNQ2vVZoVhNgdZ5vsFpgIxd3p0JPUU3ahqT5JY3vgomFffKrHOJ2ZviMIpTonApl",
-	"jCFI3RAYM7VKQ0IzSBow1vqQxnePU9yW56HC/PeTObCEmSPqCTYFFGpdZlytl+3raCF0FYFvshCap34k",
-	"jlXXD6/hwl+t7621p/MSBwt4bZuJKNndeMPkamsNtJRlUsFHTGl1hFhhdj+8lrZ21YldyFsYLJhC6qyK",
-	"xegKy2Mm9JEtxhhLpoghL9QsuQL8LyliVp9WKX57VeCfvV5vdfGtjbA1Y9I5i9s3Nw7WKbHx1JhyoeS2",
-	"G5qPmXaBGlu/DY+3JbE9by3EXUnBAfX9wUS83rXZsDrMkTvZsRDrjzcsKXgUyIbqdOqHXhHlFWPX8W7t",
-	"VEv+caKqeiI1AbMJ/EOd7xfzIs+vjUU2LVLN72nOjc5tpG7KlSbfdKdPixffdslJ//pHeMwysfkmS76t",
-	"WvU/nl93oo55MGhb2Wm0ZAT9KGeNG2HEU1s4hYWP9uJIuuS0BAEyQjTDVJsjMvjXpwGZQvDkx/Nr4Ggz",
-	"GwtuMWFEGe3ObnggrFIRqEukF9Rd5VzXaymHUk8gvDEnamImbSxCxcBbdvym/7I27MPEdVkHiDqg/WOv",
-	"If+iTiH4bwWzX9sSn6bwsDhmz6OHCJKI7CNWovVjO2lYEYb7QUWnjTadmypMFyOaE2rP3xw63p4Bb07b",
-	"9Q56v9AYnj8ijnsxWFhqbHVkw95n3G/1Ebxna9Ozfy2H5SVXO/4H3HiQc6knVNg6McM7LnxWd4lvdsOt",
-	"J8EbjsgNIvILexEsW/Fyydc9WHmBt5RhWM1EG89vzIuK/5P9MNdsBSmgVqFVjftLZeJpb/+g993e8xeV",
-	"25ML/fygs2rTizxdVlpmw7AjDmHYyoTqPqCJ1pk63N11W9UFEBZB093lqt/ulCrNcrgbqjd/kfM1omXN",
-	"hBH8Na6purNLiGEtSvBi390cFSPjD0QIax7+NR8LlkTeqLYpD64KvUoEENtRR2QsZWJVukGRp6fOETzo",
-	"kldMa6z3RGMFcDPM/rGZWggYGzI63MW08YlU+vBF70VvF+7v3fiVFn/9Z/9jt9ttUM2iIlaZQsCEFOAE",
-	"d/ClAImsZkvsp42orjb2aiL06YiXLJ+2F2pU8hYBQMDGoQNZQUXCZU2PDVcqRR0V54zVKxVGNFXBZ+95",
-	"wtZ5a2NrcDLu537IFTsRRowEcvDxdwUVhTIi8Gp05sPL0fyyOaisCvPYJbFsvsSpcvZXdE6mhWbRrfAZ",
-	"nfDFHY/vumRcsMAU4AGYRdciBVUfcbXStQADBM6jDk6nE3Xgxd4R06Lyouv7GCrKgoiALp7gC3EV0621",
-	"cQ9C/Atk3mtJUjkmTSSc1SVdLSU85fTCRIJrPOfibrMKt5SLu993hZuZ4eoKN7cWM7QRuu2VZc9769eW",
-	"Vcdetu9XTLEgqIxgM0+AkasvUDqv6P5TUI59nLu+y/+J1T9qrP4ypQIlRYuNfIPV6MIVuNkAGQeTdEJD",
-	"ubKbx2LCkAEvbZjaV4Q7TJ5nvXZMnr4QBU0BkN58TxSoKPWtfNZbGVWENbRtGEy8PTPRbhE4qqS8q5da",
-	"vLw6Pe1Eneub/tXN6VUn6lxeve1EndOLm9Ory6uz69OwULce6TCuzfn5B3CoYJYbINvPsbPAU8fxZMgm",
-	"XCRdAg8iq+z3avLAThBf1onAtbJsLu/azQHq0pRisPzIDLHqNoKQurTuIJc9OAK4BiiZndE8UYeEqjsb",
-	"7DdC5d3VeQVDfs28ijUQYGpb36YI9wV4f5wL6wj+pcp+Gm4/uEeJBBgiC6kGAttlGqCGqchB76ASC8Ak",
-	"Vj4WVBdoRhs9rwTQ15OIKFmFqi5tUudXAw0cb6J71rTAWxRqqIOMn17NnT7NRcI+tqjTDR5CLVcjAkV5",
-	"0i1c5Whqia/O32vmrFECDRlcbq2UdSaa3ie87la83NKthEqp5s3pHRUvnh/UXBUtNdqLq11a0lF6jSJC",
-	"Fbl6eUy+P3j2HcFHhwAzGLns/FgmDJgAnDF0qixhKSY0E7H9DhDN1k1dvNZ0mLKIKEHv2AejohyRhMU8",
-	"YWQ4RytIimahh9QfRrIIoz+Bi6wFM5cJnc8BOReOZ14tX/G+zlpIbC1fVq1yJhCsqeRXNhUUv3PAQLZB",
-	"QLXShook8khHVJMJSzOFAX1DkQjrXEEgRM4XUpPWHVqCW+Myebny8DW2DsfXVqdyvCGGzZKIyCZprAfB",
-	"VACu09UJsYAiIPOGKtq5kJq8bNslHbz8BqCZHw5TKu4GCMYGU6gcHQpgGBYKZxoqd/n71V0NUJjhGitR",
-	"lkZ2bfVEfwkLgKSI9Q2fspQL1gL11ie2Cq401DIuQCBhrmHIt2h/0oxQmY83pAkdzHBBbUJx5JB6IxGI",
-	"G9UzWJ52D5aiEDf3V5W1fy17d8VowkXQ7XxT5Yp7lic8hjYBiMoHmyYFYRTaT+UlCJNgLAlVvExYfLd+",
-	"qNtPDKrAQlLn0YrIIje3pRuE82gBXCqVh7I6oFGPXWBt7hu14jaGuRAt5R3clFOepjxkaAYz3ZkYc9Ha",
-	"JQy/dZWGGlEYpYiwELHgqd7hAsJeRg8URBZamYvKrInHjUvKP38plR7n7Pov5yuKE5cUXEYeHIgrYjF2",
-	"uusDjd7YFdVnmFBNh1StENEPJR5bjelpyG59VD3pMEFZFm/pxuEgT4a5pElMlUZAJE9kUrDIRvWw5PUx",
-	"0mrcnINOkHNbO1oJHtoChQpx2nybMkHGizIw3WxtdZ2CX+wfdJ81suFa0g1KnHUo+W1Nb0AboSyKfnBW",
-	"w4pEo3J1n5FuxDdJKGFhXOfa1Rc0pVApNJoryurwLdjcucgpRpB+ZgjOPGe3dL0IaOhaDsjxnGnKxTtD",
-	"OC04EvUN54pYnAQsfTO3kd1+V+TC9Weks7SHg/ppanMaXIhmCdVzRa5O+yd/qydivjjY3+sdPN1fES5s",
-	"meV6eT4IoA8Bf9S6gUFJDwDUN2jtsZ6M9PKsmRLbVJqUzred19PmT7B+q5pXIWoPnvlTtQH34LGSgUts",
-	"3Cny1GWtWHTtdZwB9zLZjac//xr0Bawk0+WhNmCbAczLSF6PGGV03XAQzmHOWlAeir9+KBuFEqw8VVQu",
-	"zWDornoZVflxUdyFk6zcDVEXLZvkW3mafskFTVsrrxhN5od1rxD4C1zEljsvUbiyqolKbMSXeVGtzsqC",
-	"eiwpp6pP1tYftehbZXo8rV+SYWV1PXWgmSwDc1590y/e7FtP/nHH9G7D3IvSE7lqpT4hw+pxlYSM5bd7",
-	"nf03zMfY8NZ60JX00LShIC9tkDzkfx+GvvdfPxQAv9THA7qJ/3J5yMAmYHopYG1B7HVSUalcGllZtc5E",
-	"Aq5mTKy3EYeYGt5id83UzKXcv1YgobzHPiOWUMvjEHKG7nTrRV4dWjD25TZCC+GzWjPG8NVCAku1gEeL",
-	"CDSVtEU2Oj1+e3UCpZ0IA8IVGTKzTJd3Ry6v3h6fXl/DM9aci2zLQ/McgLSYrTBqQReVpEOrg0D8pmtN",
-	"pUN3390KS4SI5xCRAdwAZR/ZI/LcB9Uqmok5JXMwKR+xsheyE7jQzBxFuZRdcnIKJQCHhttuRZmRPJaC",
-	"1bND/BZgGNGutRN1YCnVAlT7zhZ+HGP/yFbkEjP9nSIjDpF8rbyHd5AQjAlxRr8oqoVgeF8d+ZyILwWt",
-	"GK2LQtAIKieUvL2jI5n/YeEFICZ90bp4OAgxD68+njJyvoAbs87ig4BGF+iHsu6otSB5r1wSZdgFBWC7",
-	"1CXaLOtZBIlYPw2zgED5iadyaG64DMCE0EXUK5HLZdEA9q6WSFeUjFHo5Zc81tB5sPryeucF25J8AfV5",
-	"pX9pwgBQcFHt5YJ5jstwArW3fxfGrl/s0/Xdfi8Ld8RLmDyWCSrdy686e4A/lz9xL1j7OOqVxy/WSFuy",
-	"NGZ3qDbh6uB4aFGFOpYSYUuI2lNihQDhkrZ7D54eVTtsYqhT5mXvaGNbQZUYEynNx8boomUKMWphUwmV",
-	"34KpWwG59eUbwXM5Zro+ShCpqs4INjgOJL3yHAxN9fvHkU3HebrfM4ySMnrP/MACGq0v8osPnj/dX5nl",
-	"vy4nlR2ynvfQnrV/VjehVjmzlOH8FJ+HW+w/jPOOCBUApEvw9xHZOziANJy9571Ftiwb/e/Vp3FwEHWg",
-	"bipL2dtRsOil7ZYrUaFQYE6lGINO/6scBjYISMzmEwyyQQUT0siDQf2SsCKicj8Y+6y8Hv7vf/R3/k53",
-	"/tnb+f6X8p8fdn750//4HUgWyMq5ZzkdswjKMbUkB71er1fbFAgmq4I79uL/ZAGR5E8OXlA9ujUElqWo",
-	"peLn59reeN7t/LgPJnDD0Nt/fmCzkcASsD3Cfjz9+RjjnjazlRI94XmCFTvmzPE3UoCNmpOE3fOY1TLF",
-	"7HjmVS2Kpe8BG/CPANQDVoq7drwI5RHPbW8N2YZqEgeC5WfXb8nB/t53UWtqbaHCWQVS0/SYBbs6Q9cE",
-	"4gBkbXd/LGRCkNgmTsL30CdiZTlFEMIknndqswnTQAlFsSKfxm8mdJXCZiuuLxcVc4iW0DSb0CHTPKYp",
-	"nsUGTgg83JALQqbsmGqaynHo9KGSEtugYxoD+h3LluiNiwr65YWbvMjUiVkJ3VqgTd9CA6X1W6ybmb/K",
-	"HYhSK77ospnAQ+oJmjtd0vfwn4TGhoJUtTdjRATNcznzgSGCgJ5rzxqhPZZMu1lmYZsPLgFbQnzVcKQX",
-	"yhwM3dh1HhFzUhTVFwFMCyfhHA1zEDFd8vPZ6fvTKwX5whYHfnCYM5oMjsrNUISmzl9xKwaHUO86IENI",
-	"uzdvbYKIGDHM6NSXOQ05oOQekf7Jm7ML5Na37y/8wDRN6/YzjYGvYSZ+U3Bci0FRfkWn/guLjuG+c3+6",
-	"r73Hyj9R+cQ9FE+oHxf+7V9uYTT8293f/pfIWf7H9k//tZxOWR4z/737u5weTricnP3bPZAVauK+hH+7",
-	"L+7Y3E8L/u2+cPgd7kv/t3vAnoz73v2JX4eujutRcdOeZD+jRqpBT2Kc+xNFcimnG/kEnyO+WekTXNu1",
-	"l7n6q+VFe416rTWRkZvVTfAz2QI46lff6M++PHIZDp2OinfhSOR7NryW8R3TDjz1EPJiyeC26PWexvhD",
-	"+Dfb/b+g6ODP+A38G78w/91/bhZivzP/xK8aeuRMqcNdSDvuVn09u2pUdNYvxejXyuA8dnU5DJu/ngxf",
-	"xfwtf/3y76dXN3+5fv19l81f99hf++bD2d/++rpH319k8auXRXL8+vtuvJ+uRtl0NRd2N+3ZebhmpJxV",
-	"rk9H/O19TKyXgwmjnjSZYDlUQcpAjyGFMPI6sYVotiyrEVPjyiiBS3pJQORYEcXYgvFg7r+z5DHdaA/k",
-	"HpzI4gL+JoscOtnzxN0s5tFGs2pjxO8U2WLGM01owA232h22eNoecXeBhFMaozPBJVYRLSMP/1f51Cam",
-	"2dIC1POMvUKV7Y2ttFvB5+MZtWUznQq/kTCgn59vDmuMTpzjw5NdJh7GfylIPGyqhfwP5C1tLh85AAkH",
-	"RWQdbdqGYq2shErCShWpdGLTv89KTitMYd4/sXlQNuZ6Wo/H7H3/9NmuRfRezGO02f2r9+mNeTLo+Dun",
-	"hYgnLXlchoLb2pzar8uQk02DH7JUirGyxl0FYxoG2tnv7T9fr9GrhWp+z0UiZ8srIWmFVSoQocIdmgPp",
-	"E5rQGZ1HtUSBHgFYeQ6YkFI0ckqXwy+dCgBwa2/a6OdVxZxx+ZSVbNJqLXZ7FtW1rsT/LCymEQN1btw2",
-	"bBKSVDO16ic2X1Ix5w6iZBToMEiuJ0ZAY1DaN1koS6kcpKLLhveN87m5CrX57qgS1iVSpGhlwY4ctAZd",
-	"VgGeP0baF967x8b+CNe+lcCY0CIWbS+rp27QaAESmawbfIpVCg2Yv5+gLX0p36q8HeS0AIXX1+OldFuW",
-	"0/p5TTVB3gJ5kOf8nqkyrmqpKXIevaRE5YCDHwEepE1QJxfgjUUGRO+x+XWsqpeWLwLHoVrCSt4lV9F4",
-	"+sfrcNZmUanHDEK19Rhd7eO+5B9ZqtaJJ7XV97rMZEOPzALsv3r79iTyxUFHIKmvTl+fHt+cnvgSK9dd",
-	"WFSPu7uuCGObKA/X8IMFh3R5wtYJunLkz4l0PQs3n53xJMQUgYPZ23+xWlLg3lQafVfjYyWFulgZjt4W",
-	"W6swxCq2vnZn0nA4vXx5fnZxethkPmBR95mayCJNukA2Lg/EMSm5vumfQ/ZG9YqBXBcQaIisSo1GwJKI",
-	"DAt9K4RsvsQR32EpPxzsqpbuwgJN2+UR+UgB11BMWPc52WV1oo6ZM1aCn2OShhsq7BHBXNSwSdh3l+Ky",
-	"0PfD9cHFsnysKHX1+PtL6vG9BlnPdVwnbaJdw/S2G/gc/YaXyqXLdcf5PW9e9Y0eLys6zLQpmzbuslBN",
-	"fO1qTjC740WvAVn3YgMEz5oKaQe02DsNIcKy0vh2mUVHmC99z3LFpbAfl1AznZWwPEAB7QwcjkNYvOAH",
-	"ZjdaezjggK8QZy3udf72/Yfz/s3pxfHfFsJfle8Oyfn5zo/n1xhEz2iuwWNviNdMNoiXYLt6TVlOQZ5c",
-	"nPSvTg6Jf4tD1oL85KE0IuSgrDlqwizYl0YknjBqhL2Wrh9qXUjUV+TGXSIX2pLkzk7OjQSFjAJreQOm",
-	"+6H/q4rsviApx1KU7QY8G5AZ8AEU43XJ6cWJlY63orSzLNDwkZOQIMABzws0QlVmVtZXbibciTpmjiAR",
-	"y8kBSMZJm3QsVMaEas/NMLpGFbxEwQ+SUB5pm7oCHAanXgH5gNiD2BymxCHtxzKbg2rPEqIymWsVgCrZ",
-	"LMnKzj/EtTdwhdxzzdpBmhCb/Sum+Y1zGrMvlui34LisJtEi1JML+ZpP/usx+w5t1imxBZEJXtJ22G+g",
-	"6W5IYYDWTc5XQNMUmzwCUT+Om9CRy4qDXVliaCa6sa/OkPCSYiOoryldBmVXKZdkTqEJFnM5egDOzaH4",
-	"8OHuE6M7QiOhJdu48iWLLroaCX5+M861fDzmF6WH51HArB05W1eF62/pXBXNI61v5yYehZItwtoLfvdQ",
-	"7aXCdAENxnxrdnoJ1hbkRVhgG34fQnj4LKmxRFqEsxv6JC6UltNSWlRTKxYQA/MxUyvdng2QLA9VTBQz",
-	"gohIMZQUiz6wk4qA9qTEvj/sGH2AjOKf2bI9xI7VZOlQNddGyGgP6+/yKPzYBAuwLUIaR7wZ45lpnjAd",
-	"hkl0FGH7GWOjQchXITMqEAJdMcgCQWc8MiYk2JY4YYa0LOMyoXPO1JHNZVTaqSUcbUfICUHFVumwS6+F",
-	"R1OqzQD7Pavz2ZHWzzUyv2qtLr9j8xZsE7uwZz2XU6QikrN7eWd94BhWbrTVcW0nrG8cIoJTxdL7TSYM",
-	"jYfDpfAxAGy3dBSqzNqYQc4wxEOA2UyputsApLzdOtykR941trt34eGV243JXOvOETvfrcjEqvV2Vjaj",
-	"ptPc0MiSYTs/XQahShDjZcwqKWmLF1qd3v3SNkg8q+zjAjh8s31pEP3FPOX6RpX+znCLKalDHVx/lDMy",
-	"pWLulkmmEC4x5m2awh60VJHurQ6dwEbYpVTm6uay7FB0PGkHnLX+a59426J1i69QrdOyoDLDsA12GhcB",
-	"OSgpa03m/Dq94UM60NLe6bUbdfEErs765yBw+8c34EwxpMYVmbE07ZLL/vXNh5N35mPolCt5zJw/JClY",
-	"l1y/u74EV0al2yT4qVOjzqrISnbIJQJ3962oelFKNMwj4jLtIK5d96TALDtRB+fYiTpuXp2o42fge1O2",
-	"Naes8/kG2iFgF8L1DflBFuDkv7u+WLZTa4n8LnRgtDk9kM3DvZeC59Ww13IZ+7vUUb3/LZjIAOhy3jwP",
-	"eO1qKUVQ9SeefE5mg3cfXq2IVW4yl9WIKA9Ai1GtSQPQabHsrWg4IWE01vyeLu+1+HSjJIKVFkH1aANb",
-	"W13DIkNsblC8U2EHF3r5oChgJvM71xfYZY9bR665kN3N5e7Sbfi+1sF1fwTP15Z8TLXEza/iY8JDOvts",
-	"AVyvg15TJD5Otza3gqheBr3C8fVgN5frara0MSZCQFX6YK7C2Yml0JSL1e2//fjH/hcPu3T/vfpn8g06",
-	"B27e7RLAIj6306U/uX/jXpctKMyODdognYxKq+4wxyOqeKrMFykbaSyMGPE0ZYlNqV+zmM7BG4RRY/8g",
-	"/TEfRU6u7mNZyqDamW2pk2VAkNWyD95cLhbdvrk8OISKVqizzlheKeH3uEmqVBlTSRPlMvupdlGosvvk",
-	"m8vTVx9uALIJ2lVmMtcu56f2+ghhM80f1hqqpOFzePMTXXt3xWTEpdixwuagbznaFmZHD4e5V5p3yTot",
-	"NKkg8DTN5ySlicXxfHN5gKLt0e+jZSzvBapbkM0ReRERIYmeSVe2DHoj6VfDyLZcca/3oheR7/Z7ETl4",
-	"gcmlT5/3bGF9mRoPQAS3gisCmA+ECVmMJyhkqCYpc/UbYOBvJlHwoGqtHF8s6+QZdgK5zVunZ6bvp/p7",
-	"7Jdpb8jP7ZVZ3ZBQt8wX/626ZQZ2Ywk4im+T436Fd9Zj4PWA02nKqCqaW+ZAkpbs0lIIyesQnvlaGJGb",
-	"5k8HAEdWAntA4NhxfNArHIbnWJH4WINoLJt4P9vb7z199uJg6w1EDb2EsSpL2inRKpeq0rtmA7rT7OAh",
-	"UJWb5W63E+H+d0/3Vu3Rpkndy8glDIaEIHwL6dttGLZLGX49bp99GfZ+TJbeQhnEZ7LuI3Dnhl1djSqT",
-	"yJkw2umXadyavLoYvTl5qbvdbpVhv3DX1i+OPrRKYmy99KMmGRrY1svrPNpqRDaRJg/y4P7HUfvv7ah9",
-	"bJ/rltysZvGrUzBsUrTLkd5iRkY49+QrpGPgkr9uMoan5bakBUiCxlyFQ4QKqsAlWxyhKoDysNBEzgSU",
-	"i2KgOWYAZYP6azH0Y1RwjW6Fz3tyYD4uxO/C9xGxMD4AuA14PRHJCjWBYRxCz5HFUQIQd9UoKzOT70Qd",
-	"mDIA/trRO1EHfxX051R4d7F25OLnMyh8M9aZkNonRZM5012f+2C2zzZ2Jien8Gkffma+EFJXHUz2ldWs",
-	"hMpPgjP8meV8xOMl6MTgaqjomc5TsE6vw+ck4WPe6Izf6R282N972qnDF/Z2vv/lX88//Y+H3yOb1jC0",
-	"Nb42KwmR+3ukpj6WJ4YlkqtdBN+crT2aB/TyB3RiCvUJe9PoBRbo/+X8QWtgPqhMCsVKel3Vc6YJfoYN",
-	"NmpvqU3fzWbJ5p7YLWtB37sHyAXoOAcoVVqCh5CJJJPch53Nt/YgVJdAXdHTHkkQbzG2SQTudLBMddRC",
-	"1u41SySxe4TMjKHt7LDlF8FDGnK56X6ORrN2z7lGIW5L67nVTYncyTQVltlkQ31lRZiyNt/yMFc39XLe",
-	"1mVXP7jtIJzsfhEqmr0GgBNFBvbW2eHJAJOjlauiNbe025GGTGT3un1H4nYtuWUOf925xhZ9O46jGlg3",
-	"CUs3VanluC1dG7N4HSNERKbJ5qUdDfEaULIE+6jt160tjjBB/WNJDIbTC+aTiJggwogM/hmVRhmdG5t9",
-	"LbI5FfcstVmTTjb+IJN5m/s8B+SUn/gPNayn0sB+gBhvsHmlSWxtCNyv6kaVgKZCrp7Cxg7xhshv8Ytj",
-	"9VIpRhzPlpxYMTO8uG4SS+Biqp1G8J4qT7puslRFMfLFGjdauBrKfsvZQwuimvdmgG3C+7wwlYyJhIvx",
-	"IRy2ZR7QRP1yDy0R2EJTQsn+x4/wTy7I3rMS8yVnOp/Du1AUR64LWoUrbwUk67rWV1CMRYrsiAzg1432",
-	"ae6Hda3cTrl6JNjjC0Zf3iTL7sqppaygm8uCjNWRUZ/Y0CKQH1bFlKpEEFT5AZc9V5DutyxdUkhEqk88",
-	"CcFcnAKy3tXXEsaza/NZsn6BLvnF3mZrk2ntCm0SKN9AOQiDa7I4Z7q9uQpAmcAzkQWpsiXlQM42JwBO",
-	"SdkSfSSKbvUivXatgAbmTrljc8cG4AJFEC2cUgNxc6JY/OHN6Ke/fJ+/ePXT337Lb2a/vrs8eXF2fvn3",
-	"M7l/Ts/p9exG/D0/uP/bxx49/fPDWy82iPozUke873oxOAQmdQM9dCJno1SG3GIhcY6OUEuAFfHdIPtN",
-	"HEWNlbcBuQh/th4NbsyVdr2ZGrH0NTjEI0yU3fTzx+CRMtZdhbX3LNPWwcqckZkBnJWTX11yJlyXVy7N",
-	"PyFnGZwfqZTZkMZ37lkrRRzYjk8Sd7asoX0jYrAhv698A6CYnCmZQo8KGQ4rrqCcVYHDSjj1xTqtsNag",
-	"k/Ct7L79zEvZ3y3tl3KDUxdmAvnl7DAo5Iljl0NUaWnOMKg0qPPRoFvD5NaYheueCVyOKFGLnOv5tVlR",
-	"BSjeo0YPGc1Z/tKd2Ov3NwtZWoZNXr+/MbenklM2lMncYcirWi3LEfYh9ljntm0aSGgoUMVSosV+8rDf",
-	"UHcCsymFjyG4ElX0etn14PrZn128Or2++XB9enx1etMl7y0wHZgKJJZixMdFblQZuEAQ0gEgYUGDdlwE",
-	"0fIRjeE0SMo04QJM5wr7CWm2AojJzOK3AltOYbTB3WUlxfjaULsYdw0trmegJnT/2fM/DzymzIR9JD++",
-	"6R/vXP/Y33/23CkyOZ0RM4eoeo3VN8DNbsJoAjtrp/dxB6ex4zvjhaZqs9/yrU32sn/8U//V6dXq6bqp",
-	"rJqwBzbehMRrONgATgsOaKwtg4RAlTFqQ2uYmVjBzaapBQ1eScdZLmOmlFy2odjyfg5dnv3zZk6+haGH",
-	"aSy31PvLjBagNJ1mrVt5rXOeVdSg0DY6YKytnTu25Fvn3N1Ulp87qvQ3bSjnthypUCAiQJgBsq2tD1/r",
-	"7Mpcmq3tys1V/+L6+O1a+1JOZ/nOmDVvxgoLm3Xk6+irOkVEFNSfQf8KhJQzapSQNiC9xqZ+Amk4kqHO",
-	"UPesrIPPpcSwEAaRAMfWVXQCR9qaZptoeu10EXsrdG/FrfjTn/qFnjChbZCk+6c/kYH5SOa2s/Ih+QFm",
-	"SRZg+QclnpWhHRAAA6hCHRhCGjjlc2As5iIXinyzt499E76NiMxvBdrZZZOTbwbq7gPg5/6f//W/B99i",
-	"NnIlgMZSOSOD3fu93SkbdMlp271qb1R3mR4RioXFZkwzjgOS0hM2xYZnB72nZDCS+ZAnCRMDuzeotzBl",
-	"duXV6U1ELt+Z//Rvjn+E7cbGmM7Q2u/1InL59vrGfqDIfm/Pvuk0z2UO78EGNuCCMXfvgGZZajd/N8vl",
-	"MGXT//mr0WucF0Jpo8mQgaHqQQRJ0TTBj6ZMKTo2n5pVD4yGyJQ+SwbQ2g28g9AVxRqEg7/uXOEjO2eJ",
-	"ORV0ERFkI8wgH0G4oEi1MSOzQtsIhM7BrMSOpWoA6ScjztIEmtQACP6tcN6MsszRe1RSfsfgVTAv26Tu",
-	"oyGP5JAc9A7IQEj9YSQLkbjNN8qr+tOfgLmylHJBQL1saq1kkPIp1yhaBnGRK5kPMHauJzmkQptjPrL5",
-	"8r4J+VQahRKA5wbnXNwt7EeFnsDlCq/8ZpCz9M+34H+77Qy+7RJo/VPBEIE49SEZgCo9iMggwxMauKDz",
-	"AIuyBxB5Rh86zwnoSeb+pFOmHaIwTVNrdNv8fiqs9QUNr2xbKWVtM7tvP9O0QJI9S/A1MqO/Fc58V46u",
-	"jMwhWc5G/COeipK5JsM5+gqMLCA37trE91y9PCZPnz793lDCu5tjeNGtqIVNyDtxJ+RMIHEoAplcQHJG",
-	"rjsF36Ulkz5Iewj2AqDKHnnDf0AvmOYase682OpfnnWijoWj7Bx29rq9bg9ytjMmaMY7h52n3V7Xhl4n",
-	"oNYbWQFa9q5HZBmHlGXkSgutMJzb2vPIy1B3b9ksU64VS0eRw3KpgMmMeArHh62ZrOrvMha8rDpLQJor",
-	"7cFcODb89+ffOfxH2AorH8GuUzcuS+VTtBhUTOcW9njCFVxdkZO1kTU+ZE78y0nCk8j1kuLJkcfQgR4x",
-	"NrXWlywlYD0I28bjiWMXKbFvlVlYP9YyvzF0hr819Aw3vZnSPGNtVgI1v3MXJW2GxqfL/WfNrhoL5l9w",
-	"mzDTL8bsi4HNEvvToDJxjSCxY24babqHBktWwcHPE1qG/bEtd37wtJFirQ+XK3LHXR8NaMAuPbKCOazS",
-	"n4cdf0KTNqqAni+d9IMna5GOKqmVUznFmDfAXXj54tV1WAElCdUYYoT2CxBFsr9ESdS2GDNQy1L2e/vP",
-	"d3p7O729m17vEP7X7fV6f68v7qC36do82qNf3ZpLs55Zzx8JtKlatjotl61tb3/n6d5aq1lHykCW2iYP",
-	"Q3rVp1/KQBSI4/1ez9Vd2ch0Vf351UYDyjWtxMHCeX36FDJdMXvOw2vBM7buLvxmP9XdS1TEas4ikMhV",
-	"N5FtiId9yX4xa1UO6aRzxWhSx3U1VxodG7neQZXBYjOZIaq3lJ7sgg5tJplJFXTzonbp7nEzG09CVqr7",
-	"xnoRuacpT8gLVLyPbHqI84CWXT0JSxWDXGLfhRAxZIxelyzYOahImRscSq6Ia8Dt1JTC6gEWBHXMdJks",
-	"YPVl6K1Rfmo44/BWHPT2yIALmPWHOGeJkUg0VQNUCxpXKCRd2raEVtFw8edHIbLjcgJIZqUXVucF+7RA",
-	"33uPR99mWbDAEIGfy/HYlgk/AmHXaPdcjkv0PGz4WCfcOGZKBSkXM4qDGtYNS1OjPSAoj38/Uq/SPE2t",
-	"QhvVGnvSNJUz1SUXEq067HHNLApJnRpeMX2MjWtKktiW8DEDcKVzajSVwPncOF7chuBpCBs/FjiguTLi",
-	"BoljzbODBqTtJ1dtUWpBmai9qWoNSyNUd1EuOY2pbM5KruAlRoiM+EeWWHx5DYRhbLSIKGkNREnilJsL",
-	"3pw1tD4nFOCuw2o0vHmb513vStty3rBJX/iiMatH1xluLtopPLc+kDUJwJ5jKwn0W/POyeC3AUnB58RF",
-	"PY9AoKxPjO1gkc6N/gak8sRdDD4wFz7YGzuxB5lG14zm8WRttcXHk8MGgvOmCSRbh2J1VLo1EsmgDQ04",
-	"Ng7JAbZuCKluFv0opLw1Q4P/TipbBXRyqc5m9/qrsJInuDrfuM/DjLP7L558WipASwfRUBYiYcmhhwaN",
-	"zL8wpb8Kc9oEiI2q8LRGsaXxJHgH1qByt36adpwWkejKrb7oQb4VrIYH7KVO5GFvY3O32K1GlRW08fZT",
-	"31QAnSWdT7+0ksquw8l7wEvBuxUCCL2BlDI2GrHY9xs8cv4f5pxbsTSEaNPaKDbSz1jOJQDs2ObKTyxg",
-	"stYpQ7+WmXCl+r7EU6SpOYJ5zdvr/OvUDmrMBFvuYiyH0j1MDnrfk0EsxSjlsR4skvMx/N7KDRSa21Dz",
-	"zatxKIt4sY6q/9ic5PFwl7GSqw8w57FFtrJ00OSsywrkLBRmWY+/vc82Fpm7zv/1YFYIWsjvHXW7Clkp",
-	"bON49N8eYh/HSjQNXC/fDPCvLgAQDr4FwaC0zABxBxxq8DsLtIrmMXhUIayEgsQiazYSjYwYghgTrv6D",
-	"hzkcdMkZVFdUoFhRINUyL9FW5phaWoiyAQ3xkUkX8fHfedaUeYX7QmwXsKyxJ05y4zx+2+C6Zt+dL2xg",
-	"r+S667LNz9YYzXaxr7OZHdiz2oNYy1PJIzPXK+ijV7kFXBfGAsHavNk3oYl1hx5V4IgdjLzNvUXLH+AB",
-	"ZjK/w+r/yLOlMR2HzLd2NYYEm0X1WLet3kPcUvNKJvQiXxjFvGSNtS6fd24HK1zwtWjxQkL5Esurzae+",
-	"LFWeVijyiZMzCkMca5GnR8tvtTGtlrbCwrQ5GMaWihp2pLU3w8bkOwuWv31TshaU+4Maa744fampZpsb",
-	"fHlDzbcKq9TELxAiUlyIDL3FlrCU6ZaEM0toVniBREa12seDG9THFRnljKEUqyQIecXZ1ownjIwlkaLs",
-	"x+/jBODsQvnKE9ugBCqYILXV1plDAe6CHm2e+wAV5gFhdgLrhAr/rWuyiCMQVmNhB3zBNe7+FxdluBm2",
-	"hr+Vaj7f5itJbddhaT/ybXxTEpWrpHfUZ8kWoq02LKk0nROnOOKEMHXMkRe8ygWVXadPYhu+zSZysZy/",
-	"0QJtzta07OzwLRS59wUpsrL0L02H50xDJX0JtA4b7c5wU3m2W75pS2TWLg3RKqpaPV1y4qYDIBczHrNt",
-	"0FZUKfNsE5LrSUj6u6HJJkl8acL8CSMu2Oex0BsTYs4U0zsuKLwFYpRpUsacjY2uwH4AI10vI1abSAdQ",
-	"Hy6EnnJxh611pFTMdpf1bzc2tTUpPKmiPWHJbS15d2V2BHUquylflcDcSqawWxijl7a46cuS2ht6527i",
-	"8AGsJL5CT3ZRZuxw3582TDrXTNvqHHe6RkoI3/cCZmHFmVXbrER2veLEnUu8NNR06BIdIoLZ34aikpzO",
-	"BCQb5yxLacwSSCkEsyaHcBH3gqxXJjuYdw8i7+pR5DtE9bCPma8/2CZtA1fCU+sqclv6haIWb1OpcMJK",
-	"jD6gwPoO+YD6sKe25e92XED4chyIiph9aR9Qa37Fa8mF7YOSbi/VwowClxSdOlmEEERwPFXCL/Sk80vU",
-	"+biTU812IOW5c9gxpN+p8cFI5mPZkLxBTnhDeaq87IPcfRDaTjwNoAuSsjJzhJUhE1nkR7UflahJTsdk",
-	"kAd8UxYgc4Vp1grs9UbWjxHakU8LqbVNdu34CRVzSBOWOUBCkb5Lw3Vw50+0kdAJijGbfH8rnhkOMB99",
-	"KAS9pxwKxoPOzpewaTXB/Pikfmqm8lUcnW5h51zcXUjN46BNf1YpZDSaGES58TAid+RcVfCJHp8d+urO",
-	"wjS6G1mBgtx2G6zLFKsS6h43h420p7CRd9ZrcStoxRtpJbgZoCVI0Jb79u+X9vbVMt6qFV6N1Kl16ayW",
-	"/taWm7ZtF8wqre+R9LtKBd0/OjQGnSjoras7fdqy02CLa5vpysfa+fa4AmpRiUkSnXOaoifY54tj8QMV",
-	"aBtGbTpe33O7m625BUVFxQcgvQ/waVDLt5PeDl/i63G83w1jIuIzKbJta0tmIBgmEBZbl0WNjiOSHQfo",
-	"uFQ3ssFt86xRUXg8IVahV76mwgW4BONegxnJfPpEkb1nZMpFocHbgRo93jPmhYpAdxmIZ3VvRV+TqVTW",
-	"nZKxnDztOcAhjCoDUR4SJaVAlYqSg/3vycAs9wMslyWVgkz3W+grxAUZXDGdz3f65royt0nfXl/mwMyP",
-	"fftrVMpKdSy35q1ZU1mngCyyNX3sCg7p2JzRv5suZha1VAezW80VmbA0sVte08RgV7esib2htm+Z4mOx",
-	"U2SIk7rglNyE69YxSrAMD3PCbeESiGYGfBBw4GDysH3UJRudoxvcM0PNmwMa24zm1ki5Fa0mvaFvyN5Y",
-	"z1oH1Piwrf7Ox6oqJrq7sqZ0btVcP0ctpasLBdXV2unOr9rCMds2YNzrYayvZcNgllabflP32ektXEEL",
-	"9sgj2e3r30rIinJEHPww8MNEpq7viZPU5f1zRAb3LOejeV8kV74qH+17bUGQjRg366oKerTZnbhvufsi",
-	"r2nhaxYsf7KR4Q+drFDpwvvlkPARsmBU+iqV4QclcekI4egWscZdRJ71nt6K9e6i6+3eRF9To1t+F904",
-	"WrJX0Ze6epyWZ/kKCJezxF+ASrOM7D2Ex5AHdqhIdrZrXNgCV7t/6FxzGs3AbeaCAXIrwAKpKIkR+sWh",
-	"/XIJALDjQxeYYwuDOLiAxi0FoBFHth/SSE8qL78V95JXZAZybs7HE21ve8+wiwpteR+aRytXXdWLxFLF",
-	"AF4ZZYmd+JRRAVgMUcCgCjDgz03JtSVOrGHF/7e1rZZy3f6GXDdhNMVOM+GMLyuNqUJobmpDMwjvhIJc",
-	"OfwI0P9omh650DGRhVY8QftE3bUUBP6IU9iiv8WOEMqSSvk924K3it8zYTYoy+WQVY7EzuSX+vbvQhJw",
-	"6yEcT1h8p7ByLzMWadlZEi9SgNDBVGjbdjSeECbGHONYgHeHuEYLm3/FaMIF9l3dXmmeHyRwBJWuodAF",
-	"CE7jWe/plxm9X2m/iZs7Mjrc45OEn8VKmkB8u90pSzjdTe6XXIAX0l1/0IvN2f6+JauzuiotYks4eIhN",
-	"QsIHaAtskTzOYCIn99sS5yf3+TFN0yGN7760NMel9d3ADZqwyS1HCM2E4Y6cZUxDJzCgjYNHJFCczJUx",
-	"HWmwTOvKWpWP4xauY1L+45dP0b8WoR2bBczXV9dlG1Xf9pclQEcVYsa1ADylOVfVQtZZSudLFDsLm0Tu",
-	"OZuxvEts1ccAlRrbFxkgcuBs7AfcW3rm9ZjoDn4KqsgA/jUARxsksQza6P3STG1boXQzwH9o/g9C832g",
-	"I3AvC8FiSHeT5Prq+gH0jtURS0ge73gs1HDkDVd6Vuja58bE4XmX9F1hly288DhCIN4dSyjnE4A6pIPe",
-	"UwtrD/ycSsWsdwEWyENKguUKu4D/MMZ/GMMwhie6z+cNpWW2xN/sEc0GhhsH6AcOmRI43LV523+oNECl",
-	"X1uKQqDrQRRSiJXy89T1lPa6LugGEMFT4AcyGguQKplxkchZl5whxmGJMV+KQUia8qmBiAMqpCYQdWgj",
-	"vXd+mv+hv98V/XlhtREJLkNKKj2OQzbhNl/TBsVyC97oIJKAsgCu3cPsrAmVdJZ4rL+t2eZ+jBb/Ms78",
-	"kQ6whnbdPKj3E0nolJxVPViYtFI9k10qaDrXPG4vU4TOrNBiI4OcEc3ye5rWu4JF3js7ppk6JAiw5vxW",
-	"E5plTNjyBgTex7qJXpe8t78bjHI5LZFiB2WJAyYFd8kP0hgjOSMznuDbpG3T4uYEEcd3N8dd4rILnu5h",
-	"RvEQ28phxFIk5Onz5+6zhM4PbwWC4wKf2Zm4dBgjp2yip5lXFIiMAm5w0JX7ium+3+CF6qpgZ3+JkJtH",
-	"Lhm6MjaKVot9uy4C5HrNgFsnw0QSWQhNobRhUbMhXMRpkRgBJeRsnWk1oBsfNinf0hB9d0CTHMCuEzpf",
-	"ZxaOUGpzWYp65g7vzP3y03YhHj2xtMV7ba/BLciPpTltLy3XYs8Be17LxErGd+7YvF2qXLF7eWfzzW0w",
-	"BStHK6Tl29HYklI2VSy9b0PO6l+e/WRG3LSI8Rwc+WuUIh8D1PaWMT4BsB/a2LRQAAL6NPvYIII3TOec",
-	"i7u2Yexju/CMHeCRqcjMr72I2RUIV8nHfQT1p631T8aA57Yi3kPvAPkIWeJ5HpEZQ/Q8yFChagIRctAO",
-	"dEN9cOhlAMSNgfMhs53rpCDfNCDyvw2A9UDIFAlvS1oqEsRXydzq2+YRi3SI67bFP7CleBFDD42tEVWw",
-	"mAqnUumpEKasRcm0sh7eWAaqXGGphZpPyiJ33ybYQW9FNq19jwzu2PxDjoJugDFyc11K0SUg/soiUW5o",
-	"NZ+mTKlQiq15Q4XKtip7WrEercD+CmeMG7DyjD+nen3KdjGZ7tFy9oA4HEp5DJgNNsnNyS4AEyOjnKkJ",
-	"RIxIfzHF71aUgGKYyTCIMau+LFsqFVJ44oNbwQCyuys4qVPsyOKzPHwZvVHpjLi7FTV5FzKsAkouZqht",
-	"ORfvgs38CL+XXIVAAt6RgySo5WJaxGojAOCmejQTvlqT0BSMiH4nBXuiiJyJYD2R09yWZzVM2a7R++45",
-	"m7VH1X1vDjkyUs4QLCC6QzTUGWYhA+mte/UWRZsfYznUHNWEknFKRcy+vIr9HhCiSELVZChpnhA1kTOb",
-	"cLVC27ZN0RZQORf2+hIf3OZWuyFadvpXOdzO1vowfVj7fGUTjt363Xbe2P5ZiP33mVdI7Rx2EYLusZH+",
-	"PNaYIuay1EwQJcmI5hidmsp7lnQbxfloG2NW9/HbN5fnpzenJ0Tm5GX/7Pz05Mih5a2pkBzD0620tPcF",
-	"aSkix/2L49Pz05OtU1VQNXkFQCrZGqRVUkn5ziUeUamYw3qy0HBHDjvICFRlG1KONJGFbsEIL8f5Q9vE",
-	"fh3LzOJyU3/PxvEKIQUmcl49NkdLlbMMk5JH2YVMjR3bUDichQg1LiwhP55fk3dX5xEiNBMtUVktE56M",
-	"uQNIhZVq+AXZUggjJRqpUlyRq9P+yd9asuTsY5d2uu+uzjtfgoD8eHkrfvO7q/Ovcj/1zcjg0qY6nviU",
-	"IMjj45DPGSSFz7ywmvTju0k+8q31l4IVRmYZkX3UJBVoLWYrfqjCa2pDKiM3M0lyJhKIj2G9uVE7EZE/",
-	"Z2ggBY0X8B/c+HVvx3rx7/eOnK3ivPrVLLs4//Lu9N3XujYBAqd2XlWKX+MOtXdiq65rJOm1feYPffnh",
-	"IpbdfB4///d77dkptt95yh+VO3h3eMudwvWyK2jlDZUjQ6Z44lqMA3HdsTnJJeKqWedMWUGG3ssyU6zN",
-	"04uT2hY4NLz8q3h67bo28PRW92qbFLPU52tnEaSaBVGx0jauHO5WeXk5H293O9st4yVb+Zk6RnX/FxTU",
-	"R9QxVqm1lmQpfsS1wrjjvEvOoG6SDK0f33c0rKQ/2dSnLhnoecYGt8KWhjDXDWDOcgVvAcRR221iz4z0",
-	"1GMTfHN+/uHH8+tvjeU9kmkqZwS60E4ZSbgCODDyjXmgXVFpasxb6QzhdOQvoqx8TZ18GVtYlL6aVl7J",
-	"G24o5asEzzpG/6nvJWaLwpIi1tUoU8aFgAQ7nkIlEkKRJaxLTjbzDOBs/+Mf+EP6B5ysfqLWcBU8puyu",
-	"GIsgDR9Zfv/AAE+3Ejj5qEFtG5nfLxRf2epdbwumVGlFCqF5aj2dSsssw3zTuixnIlERdvkECFApMK+F",
-	"BrJaFxypDoTSlwSIJ9pWEdjM1iEz8/ElPbYpSbDU3mzjVcXs2ZqULQdZxR8RuTo9fnt1cnbx6uvYhjjV",
-	"sg6pEjdf7RBrI9h/5Sw+Sz6V2fEb0+1qWXdlhliB4lsSoaW8JhlzRS6v3h6fXl+fXbzy5KygMMz2khcE",
-	"EqnBjyLIwP+2C3Q28PC9t+LacEDYqR+kRpn97oixshlGaypybC3/NQjT7E/QSbEWLRrbk+3csfmjq715",
-	"IYQ55AXaOirlqE3atrXNLi4dNHWvYKaoIgQzTva+qEFUdrSzM47QBP0KducVVjA0yso20QLVqNjRONZj",
-	"2z5eJ5BySmKaQ3N2X8AGlR+4ldaPSgWZ0HTke4aZCzZhKZ13SZ9MpPI0g6/JmQf5uBXDXM4Uy4981vcg",
-	"lykbVNL2eVlv+kSBhcVVGUp4jr25282c61GBR7IlV4t9/RcxcPxa2nIPsKgW6hts0vVYOqr/ClR+znSJ",
-	"aMKFljWNU8pV/hZtWLrNxjlpwPy7Br5SMdsR4Z4ttETg+UJTBJsk3NZDFzwZf2CTxqzgDZsOWb7MppnC",
-	"E79rg8YQw/I2zrrudoKza3f6OpAiC58PXGJbsZ1d/Hx2c3oCBDVdxPqmFWz3RahvV2QC34PGZCWnR/EB",
-	"KMDS9ublgG4wcz+ZASPMBKyDhiGd46gAMuJ6RRvJWYFhvRUw3QAYOIALtcCyEujY7PCYIKcPAf7xAwWl",
-	"LfYT/xSs6FYs5jmvjym2Jrwl7npJ1NuKsoH/HMD7v3hnRb+0Fl51/RaQZ7cj1oHZgjIdd6UU6+ATbeO9",
-	"uih/QN8wi9slMyaqgnuhJ0kFWbXWR6xb9hFTms4PzYNzyxJES8MivtFygPIxCar8bIHAKz0hFnro+DoA",
-	"m0plfv39rShdAN+G0SjNww0C3/rdsPxegPsUC28xKewL0xzuSUlzHiOuVeJ/jqfKk+quEaiP3Wm675pJ",
-	"e8mOe1yhedd+2qvcZh6L3Z8WyXVK7xh0rMURUGAHxPI6VBtLuFUsABTcGN/UPVjftmdwl4R1JVO2RRlt",
-	"Xv+V2k6vyzrV7O18a9ZmO/PY7O0Z5gTbWWG983KBDTDhS6KcbZ1dH7sj4hfpj79BdnVZfG14dgFN3SdV",
-	"t4qA97YeGCtMMV2pSy5TKmzXbFBCKZY9V0A0bfY9NNuCSo7FrrtZQjXbauNp208eVvZVWr2vSry3aV9Q",
-	"ObAlVjN/LmW28sxWpNv7LLnVSQX1xLJtbfEa+V5fMeleV/ZgK2n3jfPYfuI9pAl8naz7JQT1pRMIfy+Z",
-	"96vpq51UXNb+9tJdl2Wy+tnUSMSBnTBhQcaFphybYBgt783lQVt+WrUkYxtw+PD2L5MVskblx9dMYLXz",
-	"q1IfJsknNAO93CU6rUGTrq//0mTW9+6hP7Rf067iVCQAZLHMucnsMw33Zok0g45hBfBF6vfl9XQn2u75",
-	"tE+Uq6zQiT/qdjcopAqxe4bd0EEhhWLiy7fXN6Xx8vr67QUB2/vUPHoq7lkqM9/LXTFi9+LwVgz+unPN",
-	"8nsesx14eBCRykcnLOX3LJ8PyDeAmWP/fKIIT6LS5JXCTCqfE6o1m2b626j2Yg8rNSDfDNSE7j97/ueB",
-	"t2on7CP58U3/eOf6x/7+s+cu4SOnM1hDRO7YnCW1jj85g3XnTBe5YAkU16KdfCu0K6G61lQkNE+I29dD",
-	"MrDbv8MTs073l+ZTpjSdZtUPlZ9091bcij7Z//jR5/c987l9sa9/tZvDkiOSs4TnLNaKJFI80V3yVk9Y",
-	"PuOIE5ljaUKRGePghdszdVhxko00y2/FM6IiAlD0EXnaw//fJxPz2SQiez0ygU00/4gQG+f//X/2e+T/",
-	"DxiVez2ScEWHqQ0HOorrkpcA5e+GNVsFFKVuBR1aBrPol8XwVxZrQvMcuv8ivJvME+zcjQDZ4KNzSE/o",
-	"0Ab6NEar/eEU0yqpgOW1R//sQW3pGmvIoK+ScN2YQxiYEsH/a8nXhhiNuoi0v52rzwuvFq8eTovQBRkW",
-	"FmGL99yu5RDOfJ6Ozh87LeINhFpcRzNL5CVnzSZUe3ihijhDMz4ihUiqvVtCorBLrieySKFb0ghaBsDj",
-	"8YQlRcp8Zhl1EF6oCHq1zu1a1UVrE8gsvyYhKBCdz+3muol0tk+nfqjW5u34fYVS3Y4nBfsaZGpnbKN2",
-	"Qs7WJs5V4Y4TT7wYHTMiXGmepmap8BciCBVZqOG+eWdVvH0ZPWuVjlV2Nt5qrGCVZMGwzZpy5TN9BrXz",
-	"rkikdZTwkgT+LbRxx93LtPFyg37P2Qar9W4qPFk9UZVVPT6NWc9CvvurHFoqA4Xowdmn9UP5PP35sn/8",
-	"U//V6dWH69Pjq9Mbj5eIZ1QCJn7cccso9eBOU1Gqgik2MRxb7+crlslcK1APIWqFHjBoMyUIFXPULw9J",
-	"lstxzpSycIBwrRrD2nVF/FUOPVYnZFY0C4n7t2LKlYIGHrkFUfKLcQkVe+GorpnjF3GqvJZDMLu+eEc0",
-	"C9R7xWLGszD7Q2u6RM7EduGIHaUtBx+2D5nhgX6gRdmvclhlYJnfsTyEQWxz8vOFuvcRFzTl/2S/C+bE",
-	"/Pt1mNOt57GZc8CTWnOQJ8p2BmFKcSmqlSddcsVoMrd9ELgGx5fRXjEqBvHyxRR1md+KgX1bt/zWVmwM",
-	"jkChZgmG27mt9cDWc3BU9vit1X1IUmpMEqh+smF0H3DvE8v9t2JD9n9piaKeE7+Njoj2/XbAr9Ma8fcj",
-	"CBxVLxUE7iGwl6RgrldNKD+/XSB45+3v85q+uepfXB+/XUsWlEv573tVfzEYj/9c152S3pbyafnYplf2",
-	"Omj3kKUaAlO/Kdv5AcUhlh7UgScyLqYMzEooQu/sgpVlp9J80Vm9RSM1BgPSc0whuDuT+V23ZETXHHFB",
-	"ElxjX/HINrjG7pZKe1hGRPzEdAjIjK+8FFpPhkDaJbHgolArVSYwRLZF8syGnxNp7sLKC21Ww+I7AdOS",
-	"ySzFfHyzOktB1Te7Tgxz14OhfDXkJC2+95zfV6BKMHYDGZ7QlMkGyyqvcZUFoVV7X4WtsJSj8s21Ogqs",
-	"2ua68t5Krdbiq1/LofXqQFIe1tzJEUEnouL/ZDhfhK9XmNJYuXOq21AJ9gV2Q4rxjiGlhMQ5g54Rtn0B",
-	"racNWQqvHp0DvA2TmFGawO+eVPxUsvraxVd6i3fxlUbgsIQM59DiCquI7AssnrbZKLv75jqQgsgiJ0M2",
-	"oemoMsZCY5DQphjGgPvQlYPkBcYaspRqs+kV6sulOZwF8usD3C2NY+hQGSZv+7InisSF0nIKNRRIkllK",
-	"bQIztq03CqpaeD3upVrOPha9zz678A7g8RamRh0WF7q4tiLheulROd3IrMqLX8tp1n5ysAKOvREhAwWm",
-	"OUIg+CmNJ1ywGqk0BfWnXz79fwEAAP//",
+	"7P37chs39i+OvgqK53vKyewWRcmyY0s1tTcj044SWdZIcjwX5YhgN0giagJMAxTNmXLVfpr9/3mF36Ps",
+	"J/kV1gLQ6CaaF1myk/lO1VTGIpuN21oL6/pZ/2qlcjKVggmtWof/ao0ZzVgB/zzl4tb8f8ZUWvCp5lK0",
+	"Dlv961mn8zT9v//7/8A/2BEpWP7n65ZgH/V1q0/mY54zosesYIQrQoU0/yZTOmLtVtJS6ZhNqHmtXkxZ",
+	"67CldMHFqPXp06ekNaUFnTBtx+9mEy7O6YgtT+LDmKdjeGdChoWckD3yjR4zkrEhneX62yOSyzkrSCpn",
+	"QitCFdlrky78gEyp0mZ+hInMzJBNpnrRJmdSE0rmY5kzImaTASsOyUGnY+bMzZC/zVixaCUtQSdm2uZV",
+	"leWwj3Qyzc1Xe62kNaEfT5kY6XHrcK+TLK01KRd3yf8ZWWBP6IIzRaZ26xKy3yGDhVvgEUlzOpmyjGhJ",
+	"9uA/nQ6hIiMsHUuWmRVzTeZUkZli2b1WBxOLr3C/s/ESLxkt0vHyAt+JfEGYXaUeU01SKTTlgugxV0Sz",
+	"jzohc67HcqZJwUa0gLWmVLGmSf/WMFuaTlh1vvudFRPWVM/Umgm7aSp4OCFqynINmy6AtKhQc1YcESkY",
+	"Li6TTIknmrCPXOmVW4+vbFhKdRlP9xtXccUEFfoka1jH3MxpwHIpRspsq91z85umeWn3xvjMNBM3nb3J",
+	"3ovfRnuT8XB/oP65N7x9Pnlxd/Drx6w67+cHsXkfzwoli8iEp/S3GTtCPjeb2zeCqU9QUhE5hA+BtQds",
+	"KItG+khxgHD+IQ3vv4jNKraFV2NGCqbkrEjZE0V45kecUj0uB+Rm3QX7bcYLlrUOdTFjqwRg0jrlE66X",
+	"x/tBzsmEipL8qCYTqRqPKofXhENZsdE6fNaBk+CT2cSywYQL/GvPL58LzUasgCldsLR5C1JZZFyMVu1B",
+	"Ab/fZhs+mYfVVArFgA3PCznI2cT804gIJmCH6HSa85Sa6exO8Yn/8asyc/tX8O7/Ktiwddj6/+yWl9wu",
+	"fqt23XthxNjqfpsxZcTSLM+IkIZfSEqLgrOMyJk+Iv1UZqxPFF0oMh8v2rBf9u3+/jqVIy6W969LhgVT",
+	"Y0LNM0TLWyZAfM/HcmIkt9JUZIoMZWH2dVrIKSs0xw2B36xbHQzOlS6olkXrU9JiH6e8YKoLuzeUxYTq",
+	"1mEro5rtaA4CsnYQSQumFT/7Hz9cmckB63VneiwL/k84jIAtcW1m5vCNSsgdzXlGXpCxnBWq3YrxW0kn",
+	"/7Djh1NP7OJ/8T+Vg19ZqltO7l3IPKouUE2UnLCBzIzwk6SYCYVyI6fa7AaZ0AXJ5CG5fH/eu7jpvnp7",
+	"ckbYHSsWeszF6Mh8fv7u4ooUjGYq+AaPTRa3ikhBNE9vmVZH1+L7k9PTk7M38efTMRUjc73n1OyLmg38",
+	"dBU8MOB5zsWofQ3rF4Y//9EKptZKWnZCraRlhwp2pTxDvytvCip0w9ZQYQ+rMPoB7sQy3RV2b9eSHRwC",
+	"8IKc4k+5ZhO10W8vzW+A+HAltCjoYokyYCp+gEZqwJdFrkBGCj4aazixgAiOlmiWGDFG9Fgqe5HrMVsQ",
+	"wYxOFRyHImN6xwjN88QTypiqa9GHFx4aIujDwdoP1Gw6lYXuJ8TRSdOTlhL6VVIoH3Y8cTgvuGb+LzuA",
+	"/9u+pplGvKyIyKopK5QUDYwD5FqqEkIGikSVgNKCUc2ybUQQm1CeVzWNQkr9v9RYzoe5lEXbfRH5Mc9q",
+	"imA2adZRom/IqdIgwVfMWczynA7MAHizLb3kM/gmwqtm72ts+tnclbRm02y7o6kxJKg6eFhJjTuru5gE",
+	"VBAOG+VhQfOF5mlkK17z0axgisg7VhAzw2VqM/pibA+NYWo2ccgLpclUcmGu9hEXcCNtRpZGQyruaL52",
+	"090KTtwPjJVrhlRxsWTsPffyhMg8MyoIzHTzg3ZjnptxzIAT+vEEf/ndwbPls9dy1TaZw7O7xES28R7V",
+	"6AMOA4YKNs9vxcrDPwn2elkvNnKHUDtBo3QQxdBEU4mxxt5fHbcDuWk0j1bSyugiLgmrexdVfYaO9IZg",
+	"3rnVLBPghIuZZuqU30XuoLf4JUw5z4nSBaMTUCEoL4iWI6bHDJQ/L79ePms/C/T10oRFgx5OGt/6gep0",
+	"zLK1o95xNmeFig/3bG+/s3ZAWThvUY2W4XO8MueGlKYUTQT/+r3voq/2toehnzsmZmtF5wU+dsoV0I1i",
+	"Spmbe3lOl/Yb1MBonofzs1KpMsWDdTNUmhZ6K5Xa7nicsoxN58+EavQeWNnmJ/X0oLN6WjXO83MsB1+i",
+	"k6RCq8Ee+gMuTyPKq1P+E1vENIe0YBkTmtMcmRNVgyeKyLkwnHrH0BD4fEVhrXmz9p6uqwu3bLGlunAb",
+	"2wRzsuh4u2WLhEiRL6puIuv+gjUrwnWbnGiSUvEETE6j6QhCR5SLCh201O1Nzu/YzYG+Ei9+2Fscd6bP",
+	"Z38v9n/67a/zl+rnwdNJj/6YfXfapNccLE/1RCuU9wfGQiloqu3xlKOueuN75c6s5sz8SFNtdENKkM4a",
+	"L5G1Z4RehfCUvqfpLRNZbE7Tgg35x/i9AQaZORF0IHFFbjkosk4RWN7o2BAFu5O3Kyl17ZK2tJI2M5BA",
+	"H4PN8tvgTj1QzELDOjjAcFmhvtbM+idiOtMx/jcbrKWh4wnNIkpahW1rxIg8MpzpWcGOCB0oJjQ4HSi+",
+	"tupXNe9pk275FVcwJjiRfRjCfGvHxC/gUatW54YB9eZaoCPGmmoqCzJlcpqzIzKbgm9+v9PITyX5VnyR",
+	"naQ1pVqzwrzx+vqytZJwGswEs1i0EhLnMkTPL9cK5Y0szAPVzc1zuynkVe/n3um7896FeWhj/dMTaKl2",
+	"PuusIVfYyWbygrt9aZ0/sYVKiGDze+jIeGFFDKHuLOO6m2pZXC1ivoOZYgUoEHTKb27Z4rD0KwUXXBsd",
+	"CYdrnE5tohZKs8khfIrXoTkclg9DpdWMaQx5HNE7wZIW/jquyZp19IQuFjECkSTjGdBCQuZj63sEB/vc",
+	"KP5t4uJPtGBEGFlpXVYZkQUp2ETeoa5U80ymOEKUIudUkQxUGgkjV9jAbpuaqWmDMKfmTJpc0WaHEtI9",
+	"P0GJXuD2H8G2+uP3Dkvctiofbu8boCGRrCS2KkmZnw41A0cLzfN3w9bhPzZ4wc+czVuffkliW8tB2gk5",
+	"PyLmusFDLGOwRvZxMWov3UZmKlvoWBheedh5G6rA90bmbr5cNXmjWeoGlQuuc7zbxcgq+lQ5Mm5HqC+q",
+	"VsIIJ9mWwa71rqhZtiW58Ql64egKNkDvpRE15qrJvJppaO8J+jLbG2nC01UeAR8ZoRMGQsOe3Cr22nu5",
+	"3+6099vfbeQwY1RJ0RR0Mt+V5znid6ymGF9aWzqV0wW4eVlG1FQWWm02OKyuOeiFi0ednc6U2WZdnUDB",
+	"flt9uGsnoRvDt2YO+K3VciBwnrJCqNox+Etm/YAx5REEdCnjSgG8RIpJGBu2V4DnzYCF/MECgYU77UWL",
+	"E41RVcBIk3g6CHjO6Ii5YDA1j5JcjhKr05XqQfXC8srCZlpDeadGNIepnVrp4Yi5DKZByod/cj/qXdBS",
+	"N3m9KtHgibHiwXOU57ANDQ6dvbW+AtyFxCW3BFkgOJfGYwEhD6HJjJtp0vw82GekuZgnjeWZcoeGdOKj",
+	"LFZSQw7RQM6CbBDF0oJpdUTmkAWEwRmjqGTMKA/KRXWQFIMwYznp7zEacjxm6a2MWy5jqYzgQLISdiwK",
+	"ETszpynlWTw8e49Aq/W3NPH7tJApUwpkOM/cfqV28sT+uiqDUnVjCP+G7g3206exQWdFHvORiQylB3D4",
+	"E0UGhZwrcFIwc0ePpMyIETjV4cZaT9Xh7u6ULlxEZjfdXTeJGvmZGYWbERqov6w/xQYj9AplobB26EAa",
+	"yzax0Xa40yRR1WUTkEJzWmRVa+1frZSKlOXvzdb5NdN0wvyiXZwtjBG03r47u/rBEEpOzYzOL96Zdc5S",
+	"c6rr37VrtGb0Z1ScZOVUmu9qd3ojaQxeo+kHq9SzQigyoOlt/DAbFuZpelbwel7VwYvQcP3/wZv+5+Hu",
+	"7ucEUewxV0IosJFr8jtyKq64ddQGe73hZhkad/cocDwSzuY7hcf2UNtVYxXYgMq6koAgVjBLNZpis4I8",
+	"gS7fNHKojXnodyEd08Lpz9Y8dT/+W697EbVF7dDnsoheaA2yVpeajmLgGFWEizvJU6YqSRRjOTdq0JQu",
+	"Iq7kuJQby0Lv5PyOZWj5ygKc7cgXR4SqW+toEmwO3zBqZlT3xUfF3nTXSrBdkH0vhy/Yd9lGsm/FseHe",
+	"NUi4koKn8BjJIefEMDbRsUQOZjh/DTPgq54oMqcLfBW89StIinruh5/9iv1qyuL0vjFLWWOq6jcC+AnR",
+	"onZBq+r2oUp5gqS4uTVsUzLtz5YtYnNPWWeWJXPvxxSSZAUd6tJEFqF1L1ZZdeXWbC80B8H8tlvmZfjb",
+	"+FqLmRDGNJcFxhzC4ZYXik4oY/Ftulw84ZIQNpg0Ptsgayvvq+1OUiOKFZT5XjVktFcJEwxLOQSph7IX",
+	"r+50VhRMaCOquIwQZ5k+v2wiGYNhAYINxBk8mrgXQ6DP6pa8IEa42ySojb2qb80LcX0x+whm3BNZU1i9",
+	"AMpX2tu2QkJ43+fxb+6Zx7EuNS0i4hI+dlp0eIxPlN3WI69j05yJjBZkIoUek2/eXx1/6+0QWvnxFpPb",
+	"ig/jxBguMNzaxBFAjAKPaZ4bSX7BUsanusnBYSQ/cJqmt0yQTM5FJESLfrRI+IPmiiHncu29xtaLdwif",
+	"QUrdnKcsAVet0bVdQUbleqkw9kDKnFGxtCFuItEFG8ug+Srwoh7SN0OVRt6a06S8MWXuWGbsTGp7AcRY",
+	"WRL2ccpST2ipzNiRGUyzPPduTbRtcfU7E8ojaSQ+Ba6mNSl7SRnqoQXLDg0n27IXWyURurfp/wov6Rhd",
+	"Guo95UN2ydIVuTZ9YysdQ+bzWBrznRqJMgE5olgqRU1HeNlpSO4w7+mas18zHj6JIxZsOFNG/QOase7j",
+	"lOa5ub8bJvB0fY6ES1wLd2BpilEC8+kNTboGhdgEyeUIikOM7FhxxCsPLFSfnh3EBAtVai6Lmqs5lUVh",
+	"6HAsC8XIAFSuRT3e+GKd1uW2yI8R3Q64nNJYJoggJ5fvyMH+3nf2CksXwBKriHamslZFSfwH3fnnL/96",
+	"+um/YuT76q5wAi4u2S4vLm2M7YlyYs5GOrGUgWVkyHPmmCpnmq2KcZUTleImuyvWFrkkLTqdVn+ZY8JN",
+	"5WifRX6Y5pwJfVMPI7x82nkxfvbiaeQ4J1z4v2MvnGcb7JIRjEZKDWWe1byJrd2ZKnZzmdJ8V2FSUTmD",
+	"g87L5zEJw2PZ+Xj75ywhBcup5nfgkumn86xPZiJnShE6UDK3iSPlDNq7cvCr2hUjLj7ujvUk3zXbufux",
+	"PZkexOazZkt47WxczGKvs8HJQuniqmIttHgirj+z1fZg17Bk0sI0wWUSuvm4/2P2Ym8yvP3L9LRD/65f",
+	"fkgvDgZ/+W4T2roz5nf1nTc31jfws/nu5mb9a+q3sqdXP2l7/DG50TPCpdG4xYoY5wfe+II8tvfiiirC",
+	"leLWK3NO9K2Rv1GBGV3tHRP6FdV0O4+5txCY+b3fjyMwEawrHT3gzgEOD0b93zCFnrhjebRAwnCkS2nA",
+	"RKmMGTIrFsu7n9mFrNJmyxV/Slowq41+cUYnYEnIFK6MaG7ZB6tojul0ygQ6pjasbgpibPcP7dZPHRZX",
+	"iYgFs09wtxqJ4iyaUAQHH67PaanpmOr2hCljcbVtmlYrqX7MMh75NGPmcrMfC8Hy9oRNBqxo/yq5iH2e",
+	"s6H2L5GZswx9tM/FIMpZuE8g/7TyCRNZ5W9bBBB8MqWF5imfUqHXfHvL09vGL6eFnMjqb8dUZAXlirXh",
+	"v/GvQB+pLmIqdc5HYx18Nplplu3QPIhZtH1JZGTZ4XdyOq18NygYvZUzrSIbGHyXy+qU1WwyocWiXTCa",
+	"LcADnOdtLu7ckZs/Mce0/Dtjae7O2PztTwOkdDhv/MB9X07fjTYtZDZLzQkpZn/jPqJFOuZ38BEXhrJl",
+	"sTDbWvk7Y1NHhRlXYOIHy/cfZYXbremsSMdGdDvtrPKhsQ3sXOkMQ38DHv5l9Pnijt0IqW8mTAffzIGG",
+	"C7a0B/6jchfsB8Y4rFidpWB5bWRxULUaS3xRZF4Y6wZyELGMYDrTKMYjpSzm4+VXnVPz46GtZmF5lhA1",
+	"S8eEKtIHQaTanb7z7xh5DvY2VktboIUgK6SUgTZvdGlhVnpUBaZNRSf4GMnhhjQL3FtfFALLKt8bk4s/",
+	"MJrr8cq4KFyF5npa3ji1kfcvdBNE0ufNx7GpnWRN+UcfxhKMCAoev4QMbMX9hEG5JziazcFjoANyVCKh",
+	"C4qptZGDPwudozAMGMJBuitYnU8UVha3H6pK7b1ixT2LOxsrz2zu1UYOWghbq21S58yMI/7n9RsoXDbh",
+	"Br7metmyyyYr8zbxHJMN6lZPxIgp3W2yYcOKAWOpaXrLlI1VLVislEJmEZWiAz+xP/C8vN5RAm9rnnaz",
+	"/e2VVzPpCcs4demuClI2tAQ19oerq3MylvJWtYlZLgpbSOrkivTxzz6Isf4tW4Bw64Mw67fJa9SBzd5c",
+	"C1ow8USTnENkkRaM8JGQBcuwjnazvFUzBTObQyLFzXQ2yLkaJ+bfMxH+Nc0pFHbcmIudQCzxJrurmcvl",
+	"G76Yn6BG83TClHVFCsFSjLMUbMqoxoBqwSAIwFx1lNk1c+2PhFGVjBSrZ7rd3/8QSzG8Ah+woTEjumRB",
+	"zMbCv2mWFUypeE7hdvb58pCAnuFxRPCMMNEZxs/I+4tTzD4CGoWkNS4FmdCiljixvcXfdESlF6a93lX3",
+	"x/YLNIuTCzacqVjGgNkdUIbr9AwyHSKFFpyDQ3VIZ1O5aMgBZBBe+9VqwM7T1WgpDQqSBQoKBZmQmtwK",
+	"ORdrVSSY5moN6QT0/W6asqmmojEgASFEsAzQI02zzEL/MPzCx/qqGxUvcrkKU8TMI76GREtyy9gUryjL",
+	"VNX3l1vzpqApI6f8fvUvobu7Oru9DpbdvGgsu9nUKR5Ksc52ECl9+K7v9iDnoiYtfvxu8vffOunLu7/u",
+	"D84Obq9eqNP5+fBve+OL56NXT+l79v0z/hf588ef9Ntt5WsDkMpK572NXTeFy15ddF9fHUI9kdI8z21o",
+	"r03enffODgmdUwhV08WECd0m592TV23y/uz43elp7/jq5PvT3qH71qY02NguhslY1iY/vzt5dUi4UjO4",
+	"ba7FhCuj4CQ+WsYVkXN3hzs3CMyslbTMRFpJy4zcSlqVoVtJy7zcrLvcf/vg0pn+KAfgjWnaCZu4cEgo",
+	"+MdZgVkkbDQTbWOTjMxVdWh9lkqSIS3aPqCQHZK+nOnpTKs+qiXCXDMpaxM0KeGHI3rHyGwaOnvsqMif",
+	"MISx4ANDeIVFugaEaDv4ofsACW2p438G8JADGdrbb0QZKm2I9ZbDBohEVsu3a4xx1luj7/4oB00E9Zf3",
+	"vfe9V4cEWQiVeaSsNrl4f3Z2cvYmTmzH796en/aueq8S8rp7ctp7BYd43D077p2aF8o7syHmM6XpwhBj",
+	"lXNw4FbSsqO0kpZ/ZStp4TvNh/aNUeIKsj6iWSfOz1AwmtlCnloSvkjzWRbLJfBWg82Agecgjkp9poav",
+	"eTAShU9qGupep9PpBB5hLvTzg1a1gL7Buqvc63oTgqEjBpthSSxrrGl1WzITXCekkOC3cvzup77/Yt3M",
+	"11hrOG07l6Tc5xiNnrH5eeN9Cre9/dbs/kwxoCrIG8KKvlTGMFhsttL5Qwamk5ZYNdf1d/9vM57ekjsu",
+	"c6bJmBYDxATZ7uqv62m1hVYnGdvwd3esuLNlE3WxbHPAIDQ9yqnNtq9u7YgJVpQoCUvJIXIIyvDm8RBj",
+	"L1xuDZ5hrjDnewsrTVYDZ8BYWKYVy8/C+i3//tOTn3vGHLvoHb87OzNX+tmbynj768ZDFIsrmdHFhlgl",
+	"RJuHt0Qs2TbD0mJq+Hl9MZgTXF0CXkkwlwYMsrJQV63W7r3cAAVl6xRLZ/1F5t8t4XBq8nDdRDSjkzic",
+	"rrnMfaERclfizSEp4E5B4ViFwFk3okVUOZMRNv7ZArlYrB1D8h7mJ1qftRbZJWnN2WAs5W1PZCWIVPn7",
+	"DX+tXtvEtgjqsH1vyXsZV+ZuBHfIHCqtfMG9QD+JkduTqbbqa92huMV15WoafIatpZCquKhsegWqpiLA",
+	"qjxfY7XIRi7vTkBPSUXaxqT5OU1voxpQl/wqB7idU3xGEUp0QYUytj3oRQJTAKzql9Ep5MBMc7pwtTmf",
+	"D49TFDFovw/jBbCEmSNqe1ahArSMOVeb1Qs7WohdReBqnwnNcz8SR9y2+6PA4K82Dz7Y03mNg0WCEPW8",
+	"quntaMvybGvTNQA7UcGHTGl1hGjjdj+8rr1xhrVdyDsYLJpk7WzD5WAhK1Im9JHNpIcaJ0NeaB9wBQji",
+	"UPRUmVaoSQfQwXudznr4LhswrqdYFCxt3tw0Xh85mhiDPJYoekWLEdMu7mgR4EboZognhD5vhPJaS8ER",
+	"I+zeRLzZtVmzHc2RO9mxlLqSbglK8CCgj+F0qoceiPLAZeF4t3KqJf84URWeSEXAbAMgWeX75Rzj00tj",
+	"V09mueZ3tOBG5zZSN+dKk2/ak6ezF9+2yavu5Q/wmGVi8800+zb0zfxwetlKWubBqIVsp9GQ4PaDnNdu",
+	"hCHPLfQKlqzaiyNrk14JI2yE6BQzx45I/1+f+mQCscAfTi+Bo81sLDzmmBFltDu74ZEoYSBQV0gvQG4p",
+	"uK6iMQ2kHkO0bkHU2EzaWISKgfP3+G33dWXY+4nrEkkIdUD7x15N/iWtmeC/zZj92oKE1IWHrXl8ntxH",
+	"kCRkH7st2LCMk4aBMNyPKjpNtOmcjXG6GNKCUHv+5tDx9oz45Jqud9D7hcZskyPiuBdj36XGVu2N0PmM",
+	"+606gvdPbnv2P8pBeclVjv8eNx6kEOsxFRZpxvCOiwZXIzzb3XCbSfCaO3mLBJOlvYj715xc8sgJVl7g",
+	"LWUYVjPRxPNb86Li/2TfLzRbQwqoVWhV4f5SmXja2T/ofLf3/MWWHq4G2IKybNVmFQw5ZBUEE2oq3MWt",
+	"akMxuqD57mrVb3dClWYF3A0bFLiuyX/CXycO+MDv7Api2IgSvNh3N0dgZPyBCGHDw7/kI8GyxBvVNoPH",
+	"4diFRAChSmVRLFCl68+KvOfc+f02ecO0RsQoNFYAedPsH5urpfwHQ0aHu1gFMZZKH77ovOjswv29m77R",
+	"4q//7H5st9s1qolBcfSagRC7AkIZrgEKNFVS8xX201ZUVxl7PRH67NpzVkyai56CNFwIGdq0ikiS2yzj",
+	"sqLHxqv+kpZKC8aqhTdDmqvos3c8Y5u8tbY1OBn3cz/kmp2I95wAcvDpJAowiWRC4NUYkoGXo/llU6pZ",
+	"2CiiTVJZf4lT5eyv6IJMZpol18InKMMXtzy9bZPRjEWmAA/ALNoWazh8xKGtVcJEkAeStHA6raQFL/aO",
+	"mAaVF13fxxAkjvYUcPEED+WlmG6sM71Xz4BIIYmWJJcjUsfSXV8e2VAOV04vTiS4xlMubrerFs25uP19",
+	"V4uaGa6vFnVrMUMbodtcpfm8s3mdZjj2qn2/YIpFwZ0Em3sCTFy5jNJFoPtPQDn2aRvVXf5P6smDpp6c",
+	"51SgpFiL4YTXiw2QcTBJxzSW+r19LCYOOvjaJht4TDmH6vus04zq2xViRnNoaWe+JwpUlOpWPut0NkL5",
+	"adowmPgWACehw+L1Ra/XSlqXV92Lq95FK7GQVL2zq97F+cXJZS8u1K1HOo6Me3p6Aw4VTNqE3ngL7E34",
+	"1HE8GbAxF1mbwIPIKvudijywE8SXtRJwrayaywoUG+qy7lKw/Mgc0e63AqE+t+4glww7BFyOEh7ssIYV",
+	"9P7iNOhCt2F2zAYYspWtb1KEuwK8P86FdQT/UmVHTrcf3PeZACBjC8pu87FQtUANU5GDzkEQC8CcbD4S",
+	"VM/QjJ4GUBpTqscJUTJsdqWDDA70q4EGjjfRHStigFrLCjWU9aZPLxZOn+YiYx8b1OkoqJxGDMvVeHIB",
+	"Ta3w1fl7zZw1SqABg8utkbJORN37hNfdmpdbupVQ+Fe/Ob2j4sXzg4qrogHvYHm1KyuUSq9RQqgiF6+P",
+	"ycuDZ98RfHQAeFyJKzaBQn7DBOCMoRNlCUsxoZlI7XeAib5pJu6lpoOcJUQJestujIpyRDKW8oyRwQKt",
+	"IAsEFNQtSX0zlLM4fjS4yFYC40xZQeB4FmE1lvd1VkJiG/myKoVgkWBNkC5cV1D8zgED2RaDYeEYFVni",
+	"sZKpJmOWTxUG9A1FYmOooIcBcr6QmjTu0ArkW5eYzpUHwLVlZR4qIJejLVFwV0REtsnKPoimAnCdr8/v",
+	"BkQOWUd5bJ1JTV437ZKOXn590MwPBzkVt32Ec4cpBEeHAhiGhTqwmspd/n59X0QUZrjGIMpSSxYPT/SX",
+	"uABAWNEGB3QdehTrzsvOwoZGEzJYaGBJ8/8JUdzBJpbXBAh6tF0LOodCxOra/3Xd4tl16/C6xe70zd51",
+	"K7mG2cJHDua07UuMnU/5uvUpvGMHXFBQpJd1hcpCm9GPGObKBKsu7y9cvGDM9wIFoeD7stQR9lIG9a9b",
+	"uyD8LxtOLJul+opPWM4Fa4D37xJbhlua1lMuRABxF5mx/Uk9pmg+3pKLdTQnCfW/kjzC5rEQ6avmHD1t",
+	"H6zsPFXnCFUWHzdQ+wWkn0YDBVehHLtjRcZTaA2JnRhg06RAzDTQdxzwtqGGWMmdodjNkxP8xKAMNXZP",
+	"PFgVa+LmtnKDcB4NINsBcpovT6oBQswQHOCtWqM/wVyIlvIWdJsJz3Mecw1ES22YGHHR2Bkev3Wlzho7",
+	"b0iRYCX0jOd6hwsIVBrNXRA508qoFmZNvI5t7J8/l0qPCnb5l9M11dErKr4TD43GFbEIY+3Nm8tc2RVV",
+	"Z5hRTQdUrblU70s8thzc05Dd+iQ86ThBWRZv6MDqMJcGhaRZSpVGODhPZFKwxMZhseb+IRKh3JyjbqtT",
+	"W7wehHtthVRAnDZDqkxp8qIMjG0L7lCl4Bf7B+1n+xulnZe99QBzoDEhBa26EpXh3nkoa1LDytV9RoIY",
+	"3yYFKA6aWL36osZvDd+y4Ras79wyAqZ5zm7pZjHr2LUckeMF05SL94ZwGoBsqhvOFbFALVh7a24ju/2u",
+	"yo7rz0hAag7gdfPcZqG4oNoKqueKXPS6r/5WTZ19cbC/1zl4uv/ZxRcrMrOwaSKkaKCdBAxKOtA0bwu4",
+	"0M1kpJdn9STmutKkdPHYmVhNHiDraaz4gZLmcKc/VZsiET1W0nepqDuzInd5Rraj2ibumzuZ7aaTn3+N",
+	"em/Wkunq4CiwTR/mZSSvh6wzum48bOqwhT2KK/z6vmwUS4nzVBFcmtFga3gZhfy4LO7iaXHuhqiKlm0y",
+	"5DxNv+aC5o0Vj4xmi8OqHw88PC7Gzp1fL17RWO9EZcSXeVGlvtGiCq0oY6xO1tb9NehbZUEDrV6ScWV1",
+	"M3Wgnt4Ec15/0y/f7I+eruWO6f2W2TKl73jdSn0KjdXjghSa1bd7lf23zKDZ8ta615V030SvKC9tke7l",
+	"fx9vd+i/vm/Tw1Ifj+gm/svVQR6bMuulgLUFsb9toFI5J00Jm8FEBsEBLIWwMaKUGt5it/Vk2pXcv1Ho",
+	"p7zHPiP6U8m8EXKOARDr918fDDL25WMEg+JntWFU6KsFcVZqAQ8Ww6kracts1Dt+d/EKSqoRh4grMmBm",
+	"mS5TkpxfvDvuXV7CM9acQ9cZPgcoUWYrjFrQRiXp0OogEHFrW1Pp0N1318ISIQLKJKQPN0DfeYcXR+S5",
+	"D4OG+PJ8JMzB5HzInB7jDefCsBSxHYxkm7zqQdHGoeG2a1HmkI+kYNV8Hr8FGPi1a20lLVhKWPht39nA",
+	"jyOudEGboZPM9HdmU+K60G2UqfIeUrgxhdHoF7OwdA/vqyOfxfKlsF2TTWFQamkAGSXvbulQFn9YfBPI",
+	"IjhrXDwchFjEV59OGDldAq7aZPFRRLUz9ENZd9RGgOQXLu017oICtG/qUqNW9amG1LmfBtOIQPmJ53IA",
+	"2CeAZoYuok7ZrU7Oam0NwqL2QMkYxl5+zlMjpasvr3bblLMiZU+WMe/X+pfGDBBNl9VeLpjnuClOoPL2",
+	"7+L9Cpd7s3+335nGKBvSD49lhkr36qvOHuDP5U/cCzY+jmqt+IsNEs0sjdkdqkw4HBwPLQmoYyURNiQV",
+	"eEoMCBAuabv34OlRlcMmhjploX2dt7GtoK6PiRwadB2CDmQHRi1sIqFWXzB1LaAaonwjeC5HTFdHiULl",
+	"VRnBpjMASa89B0NT3e5xYhOonu53DKPkjN4xP7B5aqaX+cWnOzzdX1uXsSknlV3Rn3fQnrV/hptQqXVa",
+	"yXB+is87UaCw+3HeEaECoo8Ef5+QvYMDSJzae95ZZks/CfN1OI2Dg6QFlW7TnL0bRsuUmm65EpYOBeZE",
+	"ihHo9L/KQWSDgMRsBkh/2g9AaY086FcvCSsigvvB2Gdhz4fuzt/pzj87Oy9/Kf95s/PLn/7rdyBZII/q",
+	"jhV0xBIooNWSHHQ6nU5lUyD8r2bcsRf/J4uIJH9yB4hZUx7dBgLLUtRK8fNzZW/K5n8/7IMJXDP09p8f",
+	"2PwxsARsX/gfej8fY9zT5iJTose8yLDGypw5/kYKsFELkrE7nrJKbp8dz7yqQbGEUv0G/wiAc2Btvw0S",
+	"BQ1FoLOQbMKhiTUmcV1JkjVdSCLpt5rmx0zEwt3QM4Y4BGtlbQcoPUOU6jqyxcuXUZSidWisblWV2cRp",
+	"oAQPWZMB5TeTB40YbS92KhYQLaH5dEwHTPOU5ngWWzgh8HBjLgiZs2OqaS5HsdOH2ldSyJzZNAb0O07o",
+	"wmY71S6qbMKbeojL3IlZCb2qJClmYqlp9mY9oc0wZuZvCgde1ghwvGom8JB6guZOm3Q9/jChqaEgRSh5",
+	"1fu5d/ruvHeREEGLQs59YIggovDGs0YwlhXTrhfGwGauBDlDgOd4pBcKUwC1C19wRMxJUVRfBDAtnIRz",
+	"NCxAxLTJzye9D70LBRnethFF/7BgNOsflZuhCM2dv+Ja9A+hQrlPBlAoYd5ah30xYpjRiS9Ms/0qj0j3",
+	"1duTM+TWdx/O/MA0z6v2M02Br2EmflNwXIsaUn5FJ/4Li2fivnN/uq+9x8o/EXziHkrH1I8L//Yvt8An",
+	"/u3ub/9L5Cz/Y/un/1pOJqxImf/e/V1ODydcTs7+7R6YztTYfQn/dl/csoWfFvzbfeEQV9yX/m/3gD0Z",
+	"9737E7+OXR2Xw9lVc1nEnBqppqXPKHiiSCHlZCuf4HPEFSx9gts0Jdyk/rlWYbchNHu9Hg1+JhsQj/3q",
+	"ebaUJrptzuZw9j4eifzABpcyvWXaoTcfQiYz6V/POp2nKf4Q/s12/yeUifwZv4F/4xfmv/vPzULsd+af",
+	"+FVNj5wrdbgLieLtSjNaNZy1Ni+e6VYKFz14fjkMW/w4HrxJ+Tv+4+u/9y6u/nL548s2W/zYYX/tmg/n",
+	"f/vrjx364Wyavnk9y45/fNlO9/P1ML+uSsbupj07jxePlLPO9emIv7mRkvVyMGHUkzoTrAaXyBnoMWQm",
+	"jLzObOkgiSU/ZlwZJXBFMxuIHCuiGFsyHsz9d5I9pBvtntyDE1lewN/krCByLoJO/ObRykIoGPE7s+ly",
+	"jjrNaMQNt94dtnzaHvJ7iYRzmqIzwSVWES0TD9gYfGoT02wxCOp5ErvsgiFnHrIr+HwEqqZspp7wGwkD",
+	"+vn5JsDG6MQ53j/ZZez7iKzsUgGbanuORPKWtpePHJDMoyKyCndvQ7FWVkLtZ1D3K53Y9O+zktMKU5j3",
+	"T2wRlY2FnlTjMXsvnz7btS0FlvMYbT3G+n16a56MOv5O6Uyk44Y8LkPBJ1ljvrn5ugw52cKFAculGClr",
+	"3AUg9zDQzn5n//lGTU6YxYr/wEUm56trV2nAKgE0r3CH5mAVhSZ0ThdJJVGgQ6CvBQcUTylqOaWrAbN6",
+	"AiD3mlvW+nmFKEEunzLIJg2r55uzqCr9kF1/adeV2w/12EBXSFL11Kqf2GJFjaM7iJJRoL8quRwbAY1B",
+	"ad/lpSx+cyCYLhsevrbQ/IXU5rujIKxLpMjRyoIdOWgMuqzruPAQaV947x4b+yNerVhCmVLtmgs5PXWL",
+	"Ti+QyGTd4BOsK6kBM5qjCeVbyNtRTotQeHU9Xko3ZTltntdUEeQNIBVFwe+YKuOqlpoS59HLShwVOPgh",
+	"IHjaBHVyBt5YZED0Hptfpyq8tHzZPg7VEFbyLrlA4+keb8JZ20WlHjII1dRheb2P+5x/ZLnaJJ7UVJHt",
+	"MpMNPTLb4ePNu3evEl/OdQSS+qL3Y+/4qvfKF8UhWINL97XH3d5UhLFtlIdL+MGSQ7o8YesEXTvy50S6",
+	"nsVbb895FmOKyMEgBPkaSYF744+rGh8rKdTFynD0pthawBDr2PrSnUnN4fT69enJWe+wznzAou4zNZaz",
+	"PGsD2bg8EMek5PKqewrZG+EVA7kuINAQCxf6XbAsIYOZvhZC1l/iiO+wlB8OKFdLd2GBpu3yiHykgGuo",
+	"Lav6nOyyWknLzBlr908xScMNFfeIYC5q3CTsuktxVej7/vrgMpAC1gA7BIX9FQgKXoOs5jpukjbRrGF6",
+	"2w18jn7DS+XS5brj/J7Xr/pak6k1La6alE0bd1mq/750NSeY3fGiUwMZfLEF5mpFhbQDWrSkmhBh09L4",
+	"dplFR5gvfccKxaWwH5fgQK21VYxAAc0MHI9DWITne2Y3Wns44oAPiLMS9zp99+HmtHvVOzv+21L4K/ju",
+	"kJye7vxweolB9CktNHjsDfGayUYRLmxbwQkrKMiTs1fdi1eHxL/FYaFBfvJAGhFyUNYc1YEx7EsTko4Z",
+	"NcJeS9eQuSokqity466QC01JcievTo0EhYwCa3kDCv+h/yvE4l+SlCMpygYRng3IHPgAivHapHf2ykrH",
+	"a1HaWRYa+shJSBDggMAGGqEqMyurKzcTbiUtM0eQiOXkANbkVZN0nA38spv24uripHsKq4TQ45BRVIZc",
+	"go9ralSWxuiC0xzsvzbpHl/Bvpnftsl59/Lq5tX73qFtxyV5ytyasxmzqRzXIpV5jlcNFhiT8+77S0go",
+	"ZBwsQCOXRlCLXKDnIGvX+r4AUwMqBTk5c5DOhzaKXygdNGOCRksKIMfen513T14dEjsBSIukioz4HRNk",
+	"Nq1uutuZVtLCZUL3JVwh/NPMOWwfk7TKqUCLJmjBVGnK5F8UOSs1ZUI159EYvTCEBlLwgyyW89ukWoI0",
+	"BA4NIHTgUMT2IECuj0Uqpwsww1hG1FQWUKxcBwLaLiHOzj8mYa/gur/jmjVDoGHng6+YkjkqaMq+WFLm",
+	"kpM5THhGIDUXnjef/K+HbFK3XVvdBrwzeEnTYb+FDu0x5Q76/Dm/Ds1z7AgMRP0wLl1HLmsOdm05qJno",
+	"1n5VQ8IrCsOgFqp075QtCF1BAIWOiczlUwL0PSJb3N/VZfR8aLa2YhvXvmTZnVohwc/v3LyRP878ovTG",
+	"PQhUvCNn61ZyzZCdW6l+pNXt3Mb7U7JFXNPE7+6raQZMF9E2zbdmp1cg2UEOi4WNMhdr5H76HKmxQlrE",
+	"M1G6JJ0pLSeltAjTYJbwOIsRU2td1DUIOg/aQhQzgohIMZAUC3SwT5GAXtZWsVFxJ/Y9ZFRd1GgmtqzN",
+	"XWbHMLE9Vnm3Fe7g/bonPQg/1oEdbAOe2hFvx3hmmq+YjoOQOoqwze+xKy3kFpE5FdhgQDHI2MHACTIm",
+	"JEOXKHyGtCzjMqELztSRzTtV2qklHO18yN9BI0TpuPu1gUdzqs0A+x2r89mRNs8LM79qRAK4ZYsGHBq7",
+	"sGcdl/+lElKwO3lr4xWYAlBrWuWautg4BkRvJ4rld9tMGLrUx2ELUoCvb+jXFczamKzOiMdDgNlMqLrd",
+	"ogVAsyW/TR/Ry9lkQnH3QV9dt92YeLfpHLE76JqsOTtdNwF77PUNTSwZNvOT7cwbY6gBD0pBcLwnCqBS",
+	"H0TDC/NmV8LHuOcAYYWtAC3x2DfOgqUzLScUUknzxWfE96XSLLM7taIyFD2QrvAUM5bpIgrsjv0BFj6V",
+	"yNrravdg/z6YJ1zcbanj2mBKnHDhOzItuMAedoRXEyZwlynJCjqsLe7yNQTMdzqdzVYypTz7HIXW/L4h",
+	"Uxo+RseK7ZRciT/sffdib6PGAJvdotUW12uSuOHjhGj6Md4ccNPJRW9ePNng7g1mEm5YEiZ5L9G4YzZ/",
+	"ROFd3SxPzht79U7piAXpyMsKcq1zrxOVWyQdB3J5qZVLvXd+FPnLPOW6PJaxrnhDSLOp8QyPCRULt0wy",
+	"gVC5FODdmEKPviiCwN7604WNsEsJ5urmsupQdDpuhoe3sUtfdNFgxYuvUKnZsKAyu7ypSYS/r8Agakrk",
+	"39q8hVT4jakS89bXXeXOVsV3N5/iSicy3DbOIWxIjSsyZ3m+1i/cJpfvL8/BjR10+AZXb27MY5VYTRHy",
+	"SCHUeS1CD3qJXX1EXJY15DRFHLoN3lw/A+/QbWoI7vh8EGxAjCL98RtNXQWPR1QXKlKWd/U5NP3uiTWG",
+	"Z/gyzMPyPl2X34Ttwyts0NhNBEePJ099sBrNnAKaRWqs2+xoeRaGuouZMEKmDBTgJDBScG/N5z46mmtX",
+	"vXI7hbW0PmqrrAEg2WwLMIvKMJBmdn/DXc0GW7sINSvu8AJYtTHfY1nBiXv8Hkb8tOApa9AjMK3RMLQt",
+	"V3PzgnyVFLUM5zTX9GMVCPVlp/NIcDWR2Bd0l+Q074lMrdbhA0QnDHc9JH5WvRGwP8jKRldUo3DaUbqL",
+	"0HwSESsVZl8h5q0Ss4UrDWDUwdcBie/W4vjv7lwrOzs3pDQuNYO3yeqQps59SIcXYT7XagXyd+nQ88HK",
+	"aIYuwCb7WEYkxLls+oknn5Oy62OtF2uS8LaZy3qov3vAIKrGbFho+l62eTeckDGaan5HV7d9f7pVduxa",
+	"92l4tJGtDdewzBDbe1/BNRUrC4GQKFS7zmVxa7PZfVmk1ZCMteH0MmcoPEagcJMWUw8QJnykgFylIumr",
+	"BOTwkE4+WwBXAX42FIkP0zjarSCp4vusiRLeOyboGiyv7NGP2KZBS/51AJKpFJpygSy3UuC78Y/9L+53",
+	"6f57tfLnWzQx377xPqCgfW7TfX9y/8Zt9xsawjg2aMIqNSqtusXk5SQI65kvcjbUWPE75MYotrWiG6JE",
+	"ONyueDuEP0ir/geRk+tb6pcyqHJmj9RUPyLIKmm1b8+X0WTenh8cgu0LAEJTVgTYVB4QVJUqYy5pplzJ",
+	"KtUuZadshP/2vPfm5gqwSKFz/lQW2iWzV16fIB68+cNaQ0F9KYc3P9GVdwf+MFyKHSvu63Kb0ZiTiO5b",
+	"c6/U75JNuvlTQeBpWixITjMLUP/2/ABF24PfR6tY3gtUtyCb/PwiAS/AXDoHB+iNpBvm3Fkcjr3Oi05C",
+	"vtvvJOTgBVZNPX3esYhRZc0nIGxdC64IgJkRJuRsNEYhQzXJmStMBu/ldhIFD6rSVR5xEO0fexFPcDMP",
+	"bNK+X7uHf4+t++0N+blt+8MNiTXuf/HfqnF/ZDdWoP75jp3uV3hnPQQQJTidJoyqWX3LHPrnil1aiY1+",
+	"GWvUsxH4+baFgREkvbWIdZBl5zg+GvKK486tqeipYI/7dz1/trffefrsxcHWjtrZlujshl7ieQol7ZQw",
+	"7CtV6V2zAe3J9OA+GOzbFSU2E+H+d0/31u3RttWKq8gljvKJ6NJLdYlNzRlWMvxm3D7/Muz9kCz9CPW9",
+	"n8m6D8CdG3LkJfRUQU0yk3NhtNOj5qYqbfKGac1tlzNjJWMFU8EEm6toqtEyWjrcy7vZm7Ph21evdbvd",
+	"Dhl2yx4p3YZOKJsH8r4wrOY6ifHoNc0VyVBr2rK6gLmp+HkbafJe0RF7y3TMj3t5ddHrvr15e3L2/qp3",
+	"eWh7Nytfl4eQecvf2/YHSVnFg8gLqk3OuxdXJ8cn592zq+XfcXEtHJacDSbluQpeEwBmKSwLBGj55Td5",
+	"fBJyefXuovumd/P93+AB6K8mLR7RtShR76A3IJlNEUKFEUOdbdJ7c9G7vHQ/HphdxF6cWpZrurronl0e",
+	"v3vVi+zUEGu1r4W/NLM2OX9/+YN5ajpTYyKk5kOeWoBCW7fNsmqyRPUkWkmruvWQPbG0sbY4sbJFUKoZ",
+	"7EgraYVrbCWtpdWYl8OEo0bpvSIA/3H0/3s7+h/aZ/9Ibnqz+PX5ibYC0cmgR0xXjCd6f4VcRVzy181U",
+	"9LTclNEHFYeYyHeIGKpBHxkLsBp2lhnMNJFzATg6mKiQMkjGWUqgCgBfr4UvMnA3k8t/c7ltCbH4ptCJ",
+	"CIBMExTtZhgHXXpkb0vobqVqeBtm8q2kBVOGTih2dC/oG0VvY1H92c8ngAhirHshta9AJAumy0pxs325",
+	"HBEu2uRVDz7tws/MF0Lq0EFpXxmm7AU/ic7wZ1b4u60pUzSr2CnO07RJ2/7nJOMjrmuV0J2DF/t7T1tV",
+	"XPfOzstf/vX803/d/x7ZtmC4oboWVhIj9w9ITV28/+MSyYG6gG/XgjIsInbdPVrUxhoov601SY40Rnb+",
+	"xA3A8NRUCsVKel3XjLOOCo2dBytvqUzfzWbF5r6yW9YASw5d17EVN8D3agmaIBPZVHKftmC+tQeh2gSK",
+	"+J92SIZA9KmrhbCng/g9wwaydq9ZIYndI2TOihI0Z/VFcJ9OxW66n6PRbNyMu4ZQ1NCTe323VncydYVl",
+	"Pt5SX1kT5q7MtzzM9d2Onbd+1dUPbl9IR3C/iKEJXQLyoyJ9e+vs8KxvM38dvJC5pd2O1GQiu9PNO5I2",
+	"a8kNc/jrziX2Lt9xHFUDAc1Yvq1KLUdNtZFYMucYISEyz7avo66J14iSJdhHbb9uzL32OcqOGDBJ2Seh",
+	"MUEEZN1+Ror1lC5ySbONyKYn7lhuSwqcbPxeZoum8EsBkJI/8e8rILilg+YeYrzG5ldX5wT18uoQuF/h",
+	"RpWdHoRcP4WtAyo1kd8QV0GogFKMOJ4tOTEwM7y4rhNL5GKqnEb0nipPumqyhKIY+WKDGy0OPWC/5ey+",
+	"6AP1ezPCNvF9XprKlImMi9EhHLZlHtBE/XIPLRFYVBdCyf7Hj/BPLsjesxIMs2C6WMC7UBQnrj10wJXX",
+	"AipZXE9gByl0RPrw61pfaffDqlZupxweCTY/htFXdw+2u9KzlBV1k1r05WrLiCc2NA3khyXopSoR7TZz",
+	"j8ueK0gXXZVuKyS28Mo8CcFcnAKy2dXXEAa2a/NZ1n6BLnnK3mYbk2nlCq0TKN9COYh3HWBpwXRz10nA",
+	"eIRnEovea/GbgJxtTgmckrLYZUgU7fAivXQ9UvvmTrllC8cG4EJHdGGcUq0VwVix9Obt8Ke/vCxevPnp",
+	"b78VV/Nf35+/enFyev73E7l/Sk/p5fxK/L04uPvbxw7t/fn+PelrRP0ZqUc+9rEcXASTutZWYSznw1zG",
+	"3GIxcY6OdEuAgfiukf02jqLaypsQLoU/Ww+TPeJKu6a1tVyMDTjEQ+95VClZPASPlLkSYb8vzzJNrX3N",
+	"GZkZwFk5+dUmJ4LYFvJcmn9Czjs4P3IppwOa3rpnrRRxKKS+yMDZsob2jYhJILPPw0wAgmbBlMyheZ+M",
+	"h6XXUM66wHMQjn+xSY/gDegkfiu7bz/zUvZ3S/OlXOPUpZlAfQI7jAp54tjlEFVaWjAMSvarfNRvV5oV",
+	"aczids9ELkeUqLOC68WlWVHQQcu30xkwWrDitTuxHz9cLWX5GTb58cOVuT2VnLCBzBauuZaq1EIdEUbT",
+	"cdkEyvaTBgkNaDBYZ2sbVGhsONeG+lszu9ahnU0pfAzBle0WLlddD5BU8USRk7M3vcurm8ve8UXvqk0+",
+	"WMRuMBVIKsWQj2YFRMzMBYL4aRBnAw3acRFkWwxpCqdBcqYJF2A6B+wnpNkKICYzi99m2IsXow3uLisp",
+	"xgOx2MW4a2h5PX01pvvPnv+578E2x+wj+eFt93jn8ofu/rPnTpEp6JyYOSThNVbdADe7MaMZ7Kyd3scd",
+	"nMaObxkem6rNniwebbLn3eOfum96F+un66aybsI+bLkNiVcaBEHXDnBAY+E1JJSqKaM2tIaZrUFDIZrb",
+	"bipr6dgh8T7afmIUcpP9dFNZvZ+oKl81tVWyZWIzBawHQgJaaViQo432pMxxerRd8YHWDfalnM7qnTFr",
+	"3o7EljbryINBhXd1QhTUBULDPMSwNuqJkDbQu8GmfgIpM5SxVrR3rARzKqTEcAsGZ6BxhoMRAEq3QBo2",
+	"AfjS3fFW2ravxbX405+6Mz1mQtvgQ/tPfyJ985Es+D/hk0PyPcySLPUB65cF/IZ2gLH6AH3QN4TUd0pd",
+	"31iis0Io8s3ePjZq+zYhsrgWaL+WXRW/6avbG2jY8X//9//pf4tZ4kFgiuVyTvq7d3u7E9Zvk17TfWVv",
+	"KndJHRGKaBZmTDOOL+weswl2WD7oPCX9oSwGPMuY6Nu9QX2AKbMrb3pXCTl/b/7TvTr+AbYbO/E7A2a/",
+	"00nI+bvLK/uBIvudPfumXlHIAt6DHTPBtWHutD6dTnO7+bvTQg5yNvkfvxp9wVn3ShsNgfQNVfcTSFan",
+	"GX40YUrRkfnUrLpvNC+m9EnWh17SiDWUK+kMrf5fdy7wkZ2TzJwKul4IshFm9g/BDT/LtTHPpjNtPfu6",
+	"AHOtD/NWfUgLGnKWZ9AVE7puXQvnJSjLT72nIue3DNNFzLxsV+yPhjyyQ3LQOSB9IfXNUM5E5jbfKIXq",
+	"T38C5prmlAsCaltdGyT9nE+4RtHST2eFkkUfY9J6XECKujnmI1vH4GvkjdWeINJ1/5SL26X9COgJXJnw",
+	"ym/6Bcv/fA1+retW/9s2gV6jARAexH8PSR9U1H5C+lM8ob4L5vYRCaQPEV30TfOCgP5h7iU6Ydq1MKF5",
+	"bo1ZW3dBhbVqoMOu7WOrrM1j9+1nms+QZE8yfI2c0t9mzixWjq6MzCHTgg35RzwVJQtNBgu0wY0sIFd8",
+	"wpSmkym+5+L1MXn69OlLQwnvr47hRdeiEo4g78WtkHOBxKEIZNgByRm57hRnly5OuiDtIYgKqIB75C3/",
+	"Hr1LmmvExfJiq3t+0kpaFv++ddjaa3faHcilnzJBp7x12Hra7rRtSHMM6rKRFaC97npYwVFMCUWutHg+",
+	"g4XFBEi8DHX3ls3+5VqxfJg4QMIAEXHIczg+7AVrVWqXCeBl1UkG0lxpj0hojF1QgOz5tw7/Ebduykew",
+	"ze2Vy/74lCwH6/KF7bMy5gqursTJ2sQq9bIg/uUk41nimtfy7MgDQUJTSpvy7EvJMoTNsH0Dnzh2kRIb",
+	"5ZqFdVMtiytDZ/hbQ89w05spLaasSfum5nfuoqT1kPNktV+q3sZvyayKbhNmYKaY1dC32Vd/6gcT19iV",
+	"YsRt5373UH/FKjj4T2LLsD+2Zej3njZSrPWNckVuuWvcx8XIXLJOszKHVfrJsMVobNJGFdCLlZO+92Qt",
+	"XGeQ8jqRE4wlA8aSly/ayR1YASUZ1Ri6g35vEJ2xv0RJ1LQYM1DDUhBrb2+ns3fV6RzC/9qdTufv1cUd",
+	"dLZdm4cs96vbcGnW4+n5I4O+uKtWp+Wqte3t7zzd22g1m0gZyP7a5mFIW/r0SxngAXG83+m4ejgb8Q3V",
+	"n1+tl71c01owV5zXp08xkxCz0jxGLDxj6yHjb/ZT3T1HRazihAGJHLpfbAdubIT8i1mrcgg0rQtGs2pz",
+	"AnOl0ZGR6y1UGSzAqBkivKX0eBd0aDPJqVRR9ylql+4eN7PxJGSluu/knZA7mvOMvEDF+8imXTjPImjX",
+	"c9CJWK4Y5Hj7tucIXGb0umzJzkFFytzgUApHplSpuSwyp6bMrB5gkfxHTJdBeKsvQzO/8lPDGYfX4qCz",
+	"R/pcwKxv0oJlRiLRXPVRLahdoZDMaPugW0XDxXUfhMiOywkgmZXeTV3M2Kcl+t57OPo2y4IFxgj8VI5G",
+	"tnz7AQi7QrunclRCQGOH+SrhpilTKkq5mKkb1bCuWJ4b7QHBkvz7kXqV5nluFdrEtoBELyPNczlXbXIm",
+	"0aoDeCvGLDpMlRreMI14arokiccSPmYArnRBjaYSOZ8rx4uPIXhqwsaPBY5droy4QeLY8OyMcayaT86i",
+	"4yPuBoJlUXtTOVExQ1gfUHdRLjmNiWsHIkku4CVGiAz5RwTk40bcGMIwNlpClLQGoiRpzs0Fb86a3DI2",
+	"JRR6tsTVaHjzY563GeAYs1dnrOm8YZO+8EVjVo+uM9xctFN4YX0gGxKAPcdGEug25nOT/m99koPPiYtq",
+	"fF6grM+M7WDb9Rj9DUjlibsYfMArfrBXdmL3Mo0uGS3S8cZqi4/Txg0E500TSLYOXeyodGtkkkHfS3Bs",
+	"HJID7BUXU90cmF5EeauH3P6dVLYA6Xilzmb3+quwkie4Kt+4z+OMs/svnn1aKUBLB9FAzkTGskOPb5+Y",
+	"f2GqfIjVX+9ykIQ9FoxiS9Nx9A6s9Ht49NO04zSIRFfG9EUP8p1glaYWXuokvndDau4Wu9WosoI23nzq",
+	"2wqgk6z16ZdGUtl1+IX3eCl4t2Ko1FeQqsWGQ5b6BudHzv/DnHMrlYYQbboYRZR3C3nLFbQu4GL0xHb9",
+	"0Dpn6NcyEw5QEUqcS5qbI1hUvL3Ov07toMZM8Di8oXuYHHRekn4qxTDnqe4vk/Mx/N7KDRSaj6Hmm1fj",
+	"UBaJZBNV/6E5yYOwr2Ill3eP3SQeja0sHdQ56zzAOYeCJ+vxt/fZ1iJz1/m/7s0KUQv5g6NuV7ksBVq6",
+	"1n97iI3jg2gauF6+6eNfbQCG7H8LgkFpOQUkJHCowe8sujeax+BRhbASChKLeFpL4DFiCGJMuPobDz/Z",
+	"b5MTqFoI8L9RIFUyGtFW5piyORNlF0XiI5Mu4uO/86wpi4D7YmwXsayxsWN25Tx+j8F19eaRX9jAXst1",
+	"l2WvykdjtHnBNauzmR3Ys9q9WMtTyQMz1xto3B3cAq7t+wxB9LzZN6aZdYceBRj4rheSzWlFyx9gG+ay",
+	"uEVUhsSzpTEdB8w1ngXAWDZPqrFuWxWHeLLmlUzoZb4winnJGhtdPu/dDgZc8LVo8UxCWRArwg6qX5Yq",
+	"ewFFPnFyRmGIYyPy9C2fGm1Mq6WtsTBtDoaxpZKaHWntzbgx+d52fHp8U7ISlPuDGmu+6HulqWY7dH15",
+	"Q833uw1qzZcIESkuRobeYstYznQD5I0lNCu8QCKjWu3jwTXq44oMC8ZQigUJQl5xtrXYGSMjSaRI/It8",
+	"nACcXShfeWa77EFlEKSM2vptKGxd0qPNczdQuR0RZq9gnVA5/+iaLNbnx9VY2AFfyIy7/8VFGW6GrY1v",
+	"pJrPt/lKUtt1GOcPfBtflUTlKtQd9VmyhWirDUsqTRfEKY44IUwdc+QFr3JBZaPcAyam7Vo8H8vlMvla",
+	"H98F29Cys8M3UOTeF6TIYOlfmg5PmYYK9RIAHzbaneG28my3fNMjkVmzNESrKLR62uSVmw6AR8x5yh6D",
+	"tpKgfLJJSG4mIenvhibrJPGlCfMnjLhgs/KZ3poQC6aY3nFB4UcgRplnZczZ2OgK7Acw0vUqYrWJdACh",
+	"4ULoORe32M9NSmWuBcHm5du58iaFJ1W0Jyy5bSTvLsyOoE5lN+WrEphbyQSRviBGL23R0Jcltbf01t3E",
+	"8QNYS3wzPd5FmbGDfUWacycumbZVL+50jZQQvh8JzMKKM6u2WYnsGh6LW5d4aajp0CU6JASzvw1FZQWd",
+	"C0g2Ltg0pynLIKUQzJoCu015QdYpkx3Mu/uJd/Uo8h2iZdjHzNc3ttNw35XGVLq9XJd+oaTB21QqnLAS",
+	"ow8osL5jPqAu7OkJbunjuIDw5TgQFSn70j6gxvyKHyUXtj9N/nipFmYUuKToxMkihPaB4wkJf6bHrV+S",
+	"1sedgmq2AynPrcOWIf1WhQ+GshjJmuSNcsJbynPlZR/k7oPQduKpD92plJWZQ6wMGctZcVT5UYlG5HRM",
+	"aJwHzGLzfLjCNGsF9not68cI7cSnhQQmFdZOQByCigWkCcsCoJZI16XhOhj6J9pI6AzFmE2+vxbPDAeY",
+	"j25mgt5RDoXYUWfna9i0imB+eFLvmal8FUenW9gpF7dnUvM0atOfBAWCRhODKDceRuKOnKsA9+fh2aGr",
+	"bi38obuRFSjITbfBpkyxLqHuYXPYSHMKG3lvvRbXggbeSCvBzQANQYKm3Ld/v7S3r5bxFlZ41VKnNqWz",
+	"SvpbU27aY7tg1ml9D6TfBRV0/2jRFHSiqLeu6vRpyk6DLa5spisfa+bb4wAsIohJYu9L9AT7fHEsfqAC",
+	"bcOkScfrem53szW3oAhUfACou4FPo1q+nfTj8CW+Hsf73TAmInEDJPDjaktmIBgmEhbblEWNjiOyHQeU",
+	"uFI3ssFt86xRUXg6JlahV76mwgW4BONegxnKYvJEkb1nHt5Y2NoFvGfMCxWBrj8Qz2pfi65GtGVwp0xZ",
+	"QZ52HJAPRpWBKA+JklKgSkXJwf5L0jfLvYHlsiwoyHS/hX5PXJD+BdPFYqdrritzm3Tt9WUOzPwY/Dal",
+	"UlaqY4U1b82ayjoFZJFH08cu4JCOzRn9u+liZlErdTC71VyRMcszu+UVTQx29ZE1sbfU9pNTfCR2ZlPE",
+	"H11ySm7DdZsYJViGhznhtnAJRDO0C485cDB52D7qko1O0Q3umaHizQGNbU4La6Rci0aT3tA3ZG9sZq0D",
+	"mn/cVn/vY1WBie6urAldWDXXz1FL6epCQXW1drrzqzZwzGMbMO71MNbXsmEwS6tJv6n67PQjXEFL9sgD",
+	"2e2b30rIinJIHKwv8MNY5q4fjZPU5f1zRPp3rODDRVdkF74qH+17bcGFjRg36woFPdrsTtw33H2J17Tw",
+	"NUuWP9nK8IcOY6h04f1ySPgQWTApfZXK8IOSuHSERnSL2OAuIs86T6/FZnfR5ePeRF9To1t9F105WrJX",
+	"0Ze6epyWZ/kKCJezzF+ASrMp2bsPjyEP7FCR7TyucWELXO3+oXPNaTR9t5lLBsi1AAskUBIT9ItDW+wS",
+	"AGDHhy4wxxYGcXABtVsKQCOObJ+qoR4HL78Wd5IHMgM5t+Cjsba3vWfYZYW2vA/No8FVF3qRWK4YtgsB",
+	"WWInPmFUABZDEjGoIgz4c11yPRInVjDY/9vaViu5bn9LrrNZxLs2VW8Fs1HITR0sbGxmAcXd00KmTClZ",
+	"eMPDYZU9UcS6HDxoCVo9gAf2hKRSCJZCQmDqqgrtyn68fHd2LQD7yxA82jdCEsTiQd3z0GIUAQxI/1IX",
+	"fFpBnpwW0uVAGrZmRZucgI6Yjll6a/jVIfI5QCOLdVNbQx0VU4+ZCHq+O7U2shgKNxrkRpZMKfMMMEC6",
+	"wmK0cwyKQiQdoVBQga6ABgKOlNUh5vCpHGomoPiyKPidUR/MbY/h9MWUhRmVWIoJd7aP2oNsdAgfFWmk",
+	"yi30kIb+MwBl4UpBCBfFlDlWKc268EQ8QVwLhSYBZouaEW1CAWgDaAhkbXPPW9wXIWu7XQWUi+vUKeN3",
+	"7NwN2rOIx7VIdkQLdb+wRwzLOyR9/WfEUJoJ/tFZ6AillNzt2e8iwFjXLd0GGmpZ3KWEKHNONCf9u72+",
+	"XSCuyq29ESKrTsytuphrQH748953z797uv+0c/DMTPbZ/rPv6IvnL9l3LGUDltGn+3Q4pM/30yylT4f0",
+	"2V5Ks+/Yd9/RDnv2fDh89vR51knZC7bXeZG9GGR1YIKXz5fr3H5ZJef/tPunLYyH6hF+adOlMjpQ1VRH",
+	"NS50NQqAhkAT1KbwP7y8v4rK2YJNZVHJo/zeF4JYmT5mNMeubvEsXqthU4VtDKgKOReVc+UwgcCmp3l+",
+	"5LlXzrTiGfqc1G1DkfcPOIVH9KHbEWKZrzm/Y48QgeB3TJgNmhZywIL9tzOpbf8uUEXjIRyba0hhNfaU",
+	"Fjro4ozGEcCiYXmLbfGdjgkTI465CYANilh1S5t/wWjGBfY4f7xyaz9I5AiCDt3QMQ1O41nn6ZcZvRu0",
+	"usbNHRq7/OFJws9iLU0gFuguNNDbze5WGDVn0pk00PfU6U2+u59TOYJ27GXrDMg3gSQ+sADZMnmcwERe",
+	"3T2Wiv7qrjCa4oCmt19aiOPSum7gGk1Y1ecI4fYwhF2wKdPQdRNo4+ABCRQnc8GGM0WjpbcX1lP4MKG+",
+	"Kn7vP375lPxrGQa3DkpxeXFZtiz3LfZZBnQUEDOuBaB8zbmqBrKe5nSxwn6wUHi212Sb2Eq+Phqq+AfC",
+	"nsHZ2A+4996Z12PxEvieqSJ9+Fcfgieg8fWb6P3cTO2x0qPMAP+h+T8IzXeBjiBk6Ew2LcnlxeU96B0r",
+	"3laQPN7xWHznyBuu9OlMVz53XWi7rljXFtN5bDgQ744llPPzQm3pQeepbQEC/JxLxUKblMeUBMsVdgH/",
+	"YYz/MIZhDE90n88bSsvpihiiR6nsG27sY2wvZkrgcJfmbf+h0giVfm0pCskL96KQmVgrP4FMKrou6AaQ",
+	"laHAt280FiBVMucik/M2OUGvVum8KsUgJML6dG/EdhZSoxnfRHrv/TT/Q3+/K/rzwmorElyFfldGkQZs",
+	"zG0Ovk10KCwgr4O9A8qC1hYeOm1D+LuTzOO3Pppt7sdoiBnizB/oACsdDOoH9WEsCZ2QkzAqgR7y8Ex2",
+	"qaD5QvO0ufQculhDO6Ip5AFqVtzRvNpBMfERtxGdqkOCoJml13k6ZcKWrKFPGWvhOm3ywf6uPyzkpET/",
+	"7pdla1jo0SbfS2OMFIzMeYZvk7allZsTZJG8vzpuE5cx9nQPq0Rs7ASzUERGnj5/7j7L6OLwWiDgOfCZ",
+	"nYlLcTRyyibvm3klkWwXwIKPhufeMN31G7zGOf4B9gxaPo24OHIFLsHYKFotnvmmqL6bNU5vnAwTWWJh",
+	"kYXShkXNhnCR5rPMCCgh55tMqwbHe79J+fav6LsDmuTQwCCji01m4QilMpeVSJbu8E7cLz89LmyvJ5am",
+	"HB7bl/UR5MfKPOXXlmsxdmfPa5VYmfKdW7ZolioX7E7e2niYDZAjGkBAWj4KZ2EC2ESx/K4JDbF7fvKT",
+	"GXHbwvRTCM5uAC9xDO0THhm3GZqwQMuvBgpAkLZ6zy+MZMF0Trm4bRrGPrYLz9gBHpiKzPyagSkc6ENI",
+	"Pu4jwBRorGk1Bjy3KCceTs0GN0uM5iMyZ4iIClmHVI0h6wm0A11THxwiJTRXwGSoAbNdPqUg39Tannwb",
+	"AWCDNBgkvEfSUpEgvko2btc2BFqmQ1y3LeiELcWLGPoiPRpRRQtkcSpBn5w4ZS1LprUYJ8YyUOUKSy3U",
+	"fFICl/iW6g5OMbGlSnukf8sWNwUKuj7mPZnrUoo2AfFXFv5zQ6vFJGdKxcomzBsCKntU2dOI32sF9lc4",
+	"Y9yAtWf8OYgkE+bzcSBNRWJrzqZcU2j7S8ZSaZZZtB9hA4VBStwAcJkowkPaDg0sHwaYkb5Dhe2KFUSb",
+	"If2imNjyUBuNTkD78hb2oJBzqAyXE4b4YpDiAsqpef8N9g0qbhTNWd/akTBwmSAH5lxKpoWhw29eX/R6",
+	"CemdXfUuzi9OLnvfQpcMwQJ12EFtyeGQ2SyWl9eirO63KReUqNnA7xpETQ8dzCbXDq1qKgtNc8xF6fvF",
+	"V/JOy+UGGS5eXBdGF0RF1EY9qYKNj6etoLiwcftjd9KPI7pro3wVGV5faQNzB5T8OMxtmSvO399LeWsJ",
+	"c1VyRcCjSDbbcaiX5B6kjYs7yVOmELlywqgAC9Jlfrg0VkATJYBz7bJYnyhLucgF6lpoaWEkMWgQkL5l",
+	"yRAAo2yE4vrpO6ETdMhzyXdI1loSNZbzzTjlWgRypMYpa7niHPf2UXkCx/iaHGFX+bvkh3dTJ9/xKUtr",
+	"G/JG2YY7anh9iMAUo7yE/iY26hVm6YEXZi6LUN+z9ofloKi7zc7x0nXOfjS9pTpQ5ETPcyqS6nUEdkNt",
+	"DY95zjGD6I0tmYcL2QmbcJYbHvhM0RFb07wNVB6fM4u11g7ZesAgq8x7V2E+1gxXRlWlGbTGsym1s6kR",
+	"RtXE2hXn/x5m9/jHj+M08DNqfF/niH1POCyXs/Yr7v2aE0Z16cFKA8u8aa7ACPa1dM6cBsxyMiyYGkMS",
+	"E+kuVxJeixK3HDOR+5agSnSU0kcKT9y4FfShiDxoxzLBxq++mMSj9Rk911jg16Jigsd8/bELDWb4yCV/",
+	"Z2zuR/i9lERE6vyOHPJhpeTTNsYyNimoGg8WVQqhD+q2Omr/UrAnisi5iMKWOGfi6uKJCduVd6y442ze",
+	"nOjpW4DKoTG8DcFC4zjlUvZt/7gl0fXOvfoRxZYfYzWiPTU22ig3quWX9/qCrkBJRtV4IGmRgQpq67rW",
+	"OIBtT/Ol5h9Le32ODz7mVrshGnb6Vzl4nK31maOq8XKgZOrX77bzyrbpxtvgM70alXPYRRPloRsKeEhz",
+	"RYw+q5kgSpIhLTBhaiLvrJuAVLwEWEbDFTl+9/b8tHfVe0VkQV53T057r44cKP+GPrJjeLqRlva+IC0l",
+	"5Lh7dtw77b16dKqKWg9vAK91ugFplVRSvnNFkF4q5iClLQL9kYMoNgIVQ7qQEyBnuqEVWTnOHzpM49ex",
+	"KlJTburvOV6zRkhB1KYIj83RUnCWcVLyzXwgeXhnVuTNhTFQCsYy8sPpJXl/cZpgIyhjaICyWubgGzsJ",
+	"GiIEoHtLsmUmjJSoZe9zRS563Vd/ayjcsI+d2+m+vzhtfQkC8uMVjc6I9xenX+V+6pqRIcuC6nTss9TB",
+	"ycqhxChKCp95YdXpR1uR9dCgzX+ZsRn4CH+Vg6M6qYCf3gKLUIXX1JZURq7mkhRMZJCyhbB2Ru3Exn8F",
+	"QwOp2Rt35df9ONaLf7/3wj1qOxm/mlUX51/e995/rWsTkHYr5xVS/AZ3qL0TG3VdI0kv7TN/6MsPF7Hq",
+	"5vNt+n6/156dYvOdp/xRuYN3h7c6T6GK7iJFvkCACvSyKe+EoZDRUEiEb7fOmRKoBgPqZfFCU/IBTuqx",
+	"elDBy7+Km96ua4vkg3CvHpNiVqYh2FlEqWZJVKy1jYPDfVReXs3Hj7udzZbxiq38TB0j3P8lBfUBdYx1",
+	"aq0lWYofca0wFW4BiBkpFWRgU0uCeKHPyLfZ+G3S14sp618LW63MXNPBBSsUvAUam9imlntmpKceAvGb",
+	"09ObH04vIcw/lHku54RqAKkhGVeAOk6+MQ80Kyp1jflRGlA6HfmLKCtfUydfxRa2GUBFKw9K2WpK+TrB",
+	"s4nR3/Mty21QMJulOkx8mnIhoOaD55DWgYjnGWuTV9t5BnC2//EP/CH9A05WP1EbuAoeUnYHxiJIwweW",
+	"398zaNsTBE4+alDbhub3S3gAFiTM24I5VVqRmdA8t55OpeV0iiVQVVnORKaSa4HeDUgIw1RrGim0WnKk",
+	"ul4XvkpVPNG2sNUWWw2YmY+vMnfAKTFEP7ONF4HZ82hSthxkHX8k5KJ3/O7i1cnZm69jG+JUy9L4IJVz",
+	"vUOsiWD/VbD0JPtUFmxuTbfrZd2FGWJNs6CSCC3l1cmYK3J+8e64d3l5cvbGk7MCrAIU7VwQqO07QpCu",
+	"vv9tG+is77sEXYtLwwFxp36UGuX0d0eMwWYYrWlWGIXr6xCm2Z+ok2IjWjS2J9u5ZYsHV3uLmQA0sSXa",
+	"OirlqK0jtHA7Li4dNXUvYKaoIkSToPe+qEFUNs63M07QBP0KducFFtXWkA620QLVcLajcayHtn28TiDl",
+	"hKS0KDgrMW8JFCPjVlo/KhVkTPOhb01uLtiM5XTRJl1IyfO1p8omSDos0WthU6GPfGZzv5A56weVpLyE",
+	"QHmiHCahDyU8h0iCajZzLoczPJJHcrXY138RA8evpSn3AHFeoOTW1gGOpKP6r0Dlp0yXwKlcaFnROKVc",
+	"52/RhqWbbJxXtW6CynYBk4rZxot3bKnzIi+Wei/aurW4eXOFnow/sEljVvCWTQasWGXTTOCJ37VBY4ih",
+	"2ZTBzNiK2wnOrtnp67CQbZc+4BLb8f3k7OeTq94rC0i61FKMBi3kljuKubpn+B40Jis5PVgwAHyWtjcv",
+	"B3SDmfvJDJhgJmAVmxzpHEcF3Dts3ZQRIzmDbi/XAqYb6TkGGMYN3V+qCfOQ04d9BPEDBdXW9hP/FKzo",
+	"WiyX3m0OXb5hFw3c9ZKoHyvKBv5z6BH4hR3owdIaeNW1dUSefRyxDswWlem4K6VYB59oE+9VRfk92pNb",
+	"eHA5ZSIU3EutT4MGLpV25e2yXbnSdAGIuwvLEkRLwyIuZS9G+ZgEVX62ROBB68mlVr1BBQekUplfVyqu",
+	"vo0D9JqHawT+6HfD6nsB7lPEgsGksC9Mc7gnJc15KPpGif85nipPqrtGoN5fvaY6Hcf0a1tM5yU77nFA",
+	"80jYAUqlmcdyk+llcp3QW2bEsx0BBXZELG9CtamEW8ViksKN8U3Vg/VtcwZ3SVgXMmePKKPN67eIc34N",
+	"1gmzt4tHszabmcdmb88xJ9jOCiF4Vgts6Ea2Isp55fqVPeImwwgrM62/fHZ1iQdkeHapaZtPqm4UAR9s",
+	"TS6CnmC6Upucu3Iiq4RSROKplj7KucCe3g4PvXoq76cZNdqRP5jH4Drz8nNY2RfnufXk4NO+oHLgkVjN",
+	"/LmS2cozW5Nu77Pk1icVVBPLHmuLN8j3+opJ9zrYg0dJu6+dx+Mn3kOawNfJul9BUF86gfD3knm/nr6a",
+	"ScVl7T9euuuqTFY/mwqJOPw9JmwvM6Epx16bRst7e37QlJ8WlmQ8Rtc9ePuXyQrZoPLjayaw2vmF1IdJ",
+	"8hmdgl7uEp02oEnbk2h1MusH99Af2q9pV9ETGWCrrXJuMvtMzb1Zgh+iY9g2m/l9eT3diTZ7Pu0T5SoD",
+	"OvFH3ewGhVQh31kJFFIoJj5/d3lVGi8/Xr47g55PBPq99MQdy+WUOTtSucZS6vBa9P+6c8mKO56yHXi4",
+	"n5Dgo1cs53esWPTJNwDjaP98ogjPktLkldDuqVgQqjWbTPW3SeXFQd+qb/pqTPefPf9z31u1kX5DYd+q",
+	"hNyyBcsqjYULBusumJ4VgmVQXIt28rXQroTqUlOR0SIjbl8PSd9u/w7PzDrdX5pPmNJ0Mg0/LDtFYUcr",
+	"sv/xo8/ve+Zz+1Jf/2o3h2VHpGAZL1iqFcmkeKLb5J0es2LOlcMcMeYClvi/cHumDgMn2VCz4lo8IypB",
+	"DICEPO3g/++TsflsnJC9DhnDJpp/JAjX+P/8//c75P8LsOl7HZJxRQe5DQc6imuT1wCG4oY1WwUUpa4F",
+	"HVgGs4Dss8GvLHVNuByaEHbr4gEU08KDj6JDG+jTGK32hxNMq6QCltcc/bMH9UjXWE0GfZWE69oc4ljp",
+	"2GOwknxdbRz2OFefF14NXj2cFqFLMiwuwpbvuV3LIZz5PB1dPHRahAUlso0GLJGXnFXpOxeIMzTjEzIT",
+	"WdgiNiYK2+RyLGc5NGUeQmdCeDwds2yWM59ZRh2qLCqCXq1zuxa6aG0CmeXXLIZOp4uF3Vw3kdbj06kf",
+	"quGudhsYUKrb8WzGvgaZ2hnbqJ2Q842Jc12445UnXoyOGRGuNM9zs1T4C0EtZ9Pl48M03VC8fRk9a52O",
+	"ZXOMHztWsE6yYNhmQ7nymT6DynkHEmkTJbwkgX8Lbdxx9yptvNyg33O2wXq9mwpPVk9UsKqHpzHrWSh2",
+	"f5UDS2WgEN07+7R6KJ+nP593j3/qvuld3Fz2ji96V409Oj/uuGWUevDKPp2Rzpnx+/kC+zuCeghRK/SA",
+	"ATKXIFQsUL88JNNCjgqmlEWohmvVGNa2CzX5VQ48XiZkVtQLibvXwjZzNdcrgihVWr1SctDZi0d1zRy/",
+	"iFPlRzn4Kh1BXUeOtb1AMzkXj9shw1Ha6n4Y9iHXHxQ7of8qByEDy+KWFbG2GDYnv1iqex9yQXP+T/a7",
+	"YE7Mv9+EOd16Hpo5+zyr9Kt7omyzOqYUlyKsPEHIuoVtzcU1OL6M9opRMYiXL6eoy+Ja9O3b2uW3tmKj",
+	"fwQKNcsw3M5trQeCd8JR2eO3VvchySkg7gnmug6XAfeua+V8LbZk/9eWKKo58Q8vAvz77YBfpe/770gQ",
+	"OKpeKQjcQ2AvScFc+8RYfn6zQPDO29/nNX110T27PH63kSwol/Lf96r+YjAe/7muWyW9reTT8rFtr+xN",
+	"GjBBlmpT8/swhxWx9KAOPJPpbIL986EIvbULVpadSv1FJ9Wu4dQYDEjPKYXg7lwWt+2SEV2/7iVJYHZp",
+	"ZzZNSC5HHHNGcqiysLCMiPiJ6RCQGR+8tDuLvvLDWBILLgq1UmUCA85wLOc2/JxJcxcGL7RZDcvvBExL",
+	"Jqc55uOb1VkKCt/s4GsXri1Y+WrISVp+7ym/C6BKMHYDGZ7QJ9QGy4LXuMqC2Kq9r8JWWMph+eZKHQVW",
+	"bXMdvDeo1Vp+9Y9yYL06kJSHNXdySNCJqPg/Gc4XOyopTGkM7pxwG4JgX3yXK+lBU0BNntscAwCvlUPo",
+	"b+HujaUW+aCFAUcFwzpg28gBSDHaMdSbkbRg0DnNNvGi1alYpgqpxbV9iFO10dPA1Z8FrjEZvnb5ld7I",
+	"Xn6lkXEsI4MFNHrFwiX7AttVxpyNPXBzA0lB5KwgAzam+TAYY6k9XmxTDC/CFewqUIqZcMDM2pxzQPCF",
+	"NPSwRPFdQNilaQp92uMcZV/2RJF0prScQNkGcoE5etsBf6amTBidWC29HvdSreZYCxhon116B4iVBjmC",
+	"ajMudHlts4zrlUfl1DGzKi/xLXNbk80hGTiJgqAcKKPNEQKPTWg65oJVSKV+N3z65dP/GwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

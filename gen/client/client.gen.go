@@ -412,6 +412,21 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/auth/verify-and-register (the `VerifyAndRegister` operationId).
 	VerifyAndRegister(ctx context.Context, body VerifyAndRegisterJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ReceiveProcessorEventWithBody The payment processor reports
+	//
+	// Called by the payment processor for the platform's account and for the sellers' connected accounts, with a JSON
+	// body. There is no bearer token: the header `Stripe-Signature` proves the sender. It is checked over the raw body
+	// with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
+	//
+	// An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
+	// is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
+	// sends again, and nothing has changed. 503 while no signing secret is configured.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/billing/webhook (the `ReceiveProcessorEvent` operationId).
+	ReceiveProcessorEventWithBody(ctx context.Context, params *ReceiveProcessorEventParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetHealth Liveness probe
 	//
 	// Answers as long as the process serves requests at all; nothing outside is asked.
@@ -563,6 +578,74 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 	RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBillingCheckoutWithBody Book a plan
+	//
+	// Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
+	// payment, not when the browser comes back.
+	//
+	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
+	// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
+	// can't be reached; nothing was booked.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
+	CreateBillingCheckoutWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBillingCheckout Book a plan
+	//
+	// Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
+	// payment, not when the browser comes back.
+	//
+	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
+	// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
+	// can't be reached; nothing was booked.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
+	CreateBillingCheckout(ctx context.Context, body CreateBillingCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBillingPortalWithBody Open the billing portal
+	//
+	// Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
+	// to cancel the subscription.
+	//
+	// 409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+	// processor can't be reached.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
+	CreateBillingPortalWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBillingPortal Open the billing portal
+	//
+	// Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
+	// to cancel the subscription.
+	//
+	// 409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+	// processor can't be reached.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
+	CreateBillingPortal(ctx context.Context, body CreateBillingPortalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetBillingStatus Get the plan and its subscription
+	//
+	// What the tenant has booked, as of the processor's last word, with the newest invoice.
+	//
+	// Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
+	GetBillingStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetBillingUsage Get what was used in this period
+	//
+	// Every meter of the current period beside what the plan includes. Readings may be up to 5 minutes old.
+	//
+	// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
+	GetBillingUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangePasswordWithBody Change one's own password
 	//
@@ -1629,6 +1712,31 @@ func (c *Client) VerifyAndRegister(ctx context.Context, body VerifyAndRegisterJS
 	return c.Client.Do(req)
 }
 
+// ReceiveProcessorEventWithBody The payment processor reports
+//
+// Called by the payment processor for the platform's account and for the sellers' connected accounts, with a JSON
+// body. There is no bearer token: the header `Stripe-Signature` proves the sender. It is checked over the raw body
+// with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
+//
+// An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
+// is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
+// sends again, and nothing has changed. 503 while no signing secret is configured.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/billing/webhook (the `ReceiveProcessorEvent` operationId).
+func (c *Client) ReceiveProcessorEventWithBody(ctx context.Context, params *ReceiveProcessorEventParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReceiveProcessorEventRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetHealth Liveness probe
 //
 // Answers as long as the process serves requests at all; nothing outside is asked.
@@ -1951,6 +2059,134 @@ func (c *Client) CreateAPIKey(ctx context.Context, body CreateAPIKeyJSONRequestB
 // Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 func (c *Client) RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRevokeAPIKeyRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBillingCheckoutWithBody Book a plan
+//
+// Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
+// payment, not when the browser comes back.
+//
+// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
+// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
+// can't be reached; nothing was booked.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
+func (c *Client) CreateBillingCheckoutWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBillingCheckoutRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBillingCheckout Book a plan
+//
+// Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
+// payment, not when the browser comes back.
+//
+// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
+// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
+// can't be reached; nothing was booked.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
+func (c *Client) CreateBillingCheckout(ctx context.Context, body CreateBillingCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBillingCheckoutRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBillingPortalWithBody Open the billing portal
+//
+// Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
+// to cancel the subscription.
+//
+// 409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+// processor can't be reached.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
+func (c *Client) CreateBillingPortalWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBillingPortalRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBillingPortal Open the billing portal
+//
+// Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
+// to cancel the subscription.
+//
+// 409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+// processor can't be reached.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
+func (c *Client) CreateBillingPortal(ctx context.Context, body CreateBillingPortalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBillingPortalRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetBillingStatus Get the plan and its subscription
+//
+// What the tenant has booked, as of the processor's last word, with the newest invoice.
+//
+// Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
+func (c *Client) GetBillingStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetBillingStatusRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetBillingUsage Get what was used in this period
+//
+// Every meter of the current period beside what the plan includes. Readings may be up to 5 minutes old.
+//
+// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
+func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetBillingUsageRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -3894,6 +4130,48 @@ func NewVerifyAndRegisterRequestWithBody(server string, contentType string, body
 	return req, nil
 }
 
+// NewReceiveProcessorEventRequestWithBody constructs an http.Request for the ReceiveProcessorEvent method, with any body, and a specified content type
+func NewReceiveProcessorEventRequestWithBody(server string, params *ReceiveProcessorEventParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/billing/webhook")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Stripe-Signature", params.StripeSignature, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("Stripe-Signature", headerParam0)
+
+	}
+
+	return req, nil
+}
+
 // NewGetHealthRequest constructs an http.Request for the GetHealth method
 func NewGetHealthRequest(server string) (*http.Request, error) {
 	var err error
@@ -4386,6 +4664,140 @@ func NewRevokeAPIKeyRequest(server string, id ID) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateBillingCheckoutRequest calls the generic CreateBillingCheckout builder with application/json body
+func NewCreateBillingCheckoutRequest(server string, body CreateBillingCheckoutJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateBillingCheckoutRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateBillingCheckoutRequestWithBody constructs an http.Request for the CreateBillingCheckout method, with any body, and a specified content type
+func NewCreateBillingCheckoutRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/checkout")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateBillingPortalRequest calls the generic CreateBillingPortal builder with application/json body
+func NewCreateBillingPortalRequest(server string, body CreateBillingPortalJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateBillingPortalRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateBillingPortalRequestWithBody constructs an http.Request for the CreateBillingPortal method, with any body, and a specified content type
+func NewCreateBillingPortalRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/portal")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetBillingStatusRequest constructs an http.Request for the GetBillingStatus method
+func NewGetBillingStatusRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/status")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetBillingUsageRequest constructs an http.Request for the GetBillingUsage method
+func NewGetBillingUsageRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/usage")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -6275,6 +6687,21 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/auth/verify-and-register (the `VerifyAndRegister` operationId).
 	VerifyAndRegisterWithResponse(ctx context.Context, body VerifyAndRegisterJSONRequestBody, reqEditors ...RequestEditorFn) (*VerifyAndRegisterResponse, error)
 
+	// ReceiveProcessorEventWithBodyWithResponse The payment processor reports
+	//
+	// Called by the payment processor for the platform's account and for the sellers' connected accounts, with a JSON
+	// body. There is no bearer token: the header `Stripe-Signature` proves the sender. It is checked over the raw body
+	// with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
+	//
+	// An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
+	// is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
+	// sends again, and nothing has changed. 503 while no signing secret is configured.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/billing/webhook (the `ReceiveProcessorEvent` operationId).
+	ReceiveProcessorEventWithBodyWithResponse(ctx context.Context, params *ReceiveProcessorEventParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReceiveProcessorEventResponse, error)
+
 	// GetHealthWithResponse Liveness probe
 	//
 	// Answers as long as the process serves requests at all; nothing outside is asked.
@@ -6438,6 +6865,78 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 	RevokeAPIKeyWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*RevokeAPIKeyResponse, error)
+
+	// CreateBillingCheckoutWithBodyWithResponse Book a plan
+	//
+	// Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
+	// payment, not when the browser comes back.
+	//
+	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
+	// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
+	// can't be reached; nothing was booked.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
+	CreateBillingCheckoutWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBillingCheckoutResponse, error)
+
+	// CreateBillingCheckoutWithResponse Book a plan
+	//
+	// Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
+	// payment, not when the browser comes back.
+	//
+	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
+	// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
+	// can't be reached; nothing was booked.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
+	CreateBillingCheckoutWithResponse(ctx context.Context, body CreateBillingCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBillingCheckoutResponse, error)
+
+	// CreateBillingPortalWithBodyWithResponse Open the billing portal
+	//
+	// Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
+	// to cancel the subscription.
+	//
+	// 409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+	// processor can't be reached.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
+	CreateBillingPortalWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBillingPortalResponse, error)
+
+	// CreateBillingPortalWithResponse Open the billing portal
+	//
+	// Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
+	// to cancel the subscription.
+	//
+	// 409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+	// processor can't be reached.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
+	CreateBillingPortalWithResponse(ctx context.Context, body CreateBillingPortalJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBillingPortalResponse, error)
+
+	// GetBillingStatusWithResponse Get the plan and its subscription
+	//
+	// What the tenant has booked, as of the processor's last word, with the newest invoice.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
+	GetBillingStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBillingStatusResponse, error)
+
+	// GetBillingUsageWithResponse Get what was used in this period
+	//
+	// Every meter of the current period beside what the plan includes. Readings may be up to 5 minutes old.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
+	GetBillingUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBillingUsageResponse, error)
 
 	// ChangePasswordWithBodyWithResponse Change one's own password
 	//
@@ -7988,6 +8487,54 @@ func (r VerifyAndRegisterResponse) ContentType() string {
 	return ""
 }
 
+type ReceiveProcessorEventResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ProcessorEventReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ReceiveProcessorEventResponse) GetJSON201() *ProcessorEventReceipt {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReceiveProcessorEventResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReceiveProcessorEventResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReceiveProcessorEventResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReceiveProcessorEventResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReceiveProcessorEventResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetHealthResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8593,6 +9140,198 @@ func (r RevokeAPIKeyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RevokeAPIKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateBillingCheckoutResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *BillingCheckout
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateBillingCheckoutResponse) GetJSON201() *BillingCheckout {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateBillingCheckoutResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateBillingCheckoutResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateBillingCheckoutResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateBillingCheckoutResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateBillingCheckoutResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateBillingPortalResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *BillingPortal
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateBillingPortalResponse) GetJSON201() *BillingPortal {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateBillingPortalResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateBillingPortalResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateBillingPortalResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateBillingPortalResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateBillingPortalResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetBillingStatusResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BillingStatus
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetBillingStatusResponse) GetJSON200() *BillingStatus {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetBillingStatusResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetBillingStatusResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetBillingStatusResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetBillingStatusResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetBillingStatusResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetBillingUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BillingUsage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetBillingUsageResponse) GetJSON200() *BillingUsage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetBillingUsageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetBillingUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetBillingUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetBillingUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetBillingUsageResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10773,6 +11512,27 @@ func (c *ClientWithResponses) VerifyAndRegisterWithResponse(ctx context.Context,
 	return ParseVerifyAndRegisterResponse(rsp)
 }
 
+// ReceiveProcessorEventWithBodyWithResponse The payment processor reports
+//
+// Called by the payment processor for the platform's account and for the sellers' connected accounts, with a JSON
+// body. There is no bearer token: the header `Stripe-Signature` proves the sender. It is checked over the raw body
+// with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
+//
+// An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
+// is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
+// sends again, and nothing has changed. 503 while no signing secret is configured.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/billing/webhook (the `ReceiveProcessorEvent` operationId).
+func (c *ClientWithResponses) ReceiveProcessorEventWithBodyWithResponse(ctx context.Context, params *ReceiveProcessorEventParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReceiveProcessorEventResponse, error) {
+	rsp, err := c.ReceiveProcessorEventWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReceiveProcessorEventResponse(rsp)
+}
+
 // GetHealthWithResponse Liveness probe
 //
 // Answers as long as the process serves requests at all; nothing outside is asked.
@@ -11043,6 +11803,114 @@ func (c *ClientWithResponses) RevokeAPIKeyWithResponse(ctx context.Context, id I
 		return nil, err
 	}
 	return ParseRevokeAPIKeyResponse(rsp)
+}
+
+// CreateBillingCheckoutWithBodyWithResponse Book a plan
+//
+// Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
+// payment, not when the browser comes back.
+//
+// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
+// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
+// can't be reached; nothing was booked.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
+func (c *ClientWithResponses) CreateBillingCheckoutWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBillingCheckoutResponse, error) {
+	rsp, err := c.CreateBillingCheckoutWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBillingCheckoutResponse(rsp)
+}
+
+// CreateBillingCheckoutWithResponse Book a plan
+//
+// Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
+// payment, not when the browser comes back.
+//
+// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
+// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
+// can't be reached; nothing was booked.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
+func (c *ClientWithResponses) CreateBillingCheckoutWithResponse(ctx context.Context, body CreateBillingCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBillingCheckoutResponse, error) {
+	rsp, err := c.CreateBillingCheckout(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBillingCheckoutResponse(rsp)
+}
+
+// CreateBillingPortalWithBodyWithResponse Open the billing portal
+//
+// Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
+// to cancel the subscription.
+//
+// 409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+// processor can't be reached.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
+func (c *ClientWithResponses) CreateBillingPortalWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBillingPortalResponse, error) {
+	rsp, err := c.CreateBillingPortalWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBillingPortalResponse(rsp)
+}
+
+// CreateBillingPortalWithResponse Open the billing portal
+//
+// Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
+// to cancel the subscription.
+//
+// 409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+// processor can't be reached.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
+func (c *ClientWithResponses) CreateBillingPortalWithResponse(ctx context.Context, body CreateBillingPortalJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBillingPortalResponse, error) {
+	rsp, err := c.CreateBillingPortal(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBillingPortalResponse(rsp)
+}
+
+// GetBillingStatusWithResponse Get the plan and its subscription
+//
+// What the tenant has booked, as of the processor's last word, with the newest invoice.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
+func (c *ClientWithResponses) GetBillingStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBillingStatusResponse, error) {
+	rsp, err := c.GetBillingStatus(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetBillingStatusResponse(rsp)
+}
+
+// GetBillingUsageWithResponse Get what was used in this period
+//
+// Every meter of the current period beside what the plan includes. Readings may be up to 5 minutes old.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
+func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBillingUsageResponse, error) {
+	rsp, err := c.GetBillingUsage(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetBillingUsageResponse(rsp)
 }
 
 // ChangePasswordWithBodyWithResponse Change one's own password
@@ -12524,6 +13392,39 @@ func ParseVerifyAndRegisterResponse(rsp *http.Response) (*VerifyAndRegisterRespo
 	return response, nil
 }
 
+// ParseReceiveProcessorEventResponse parses an HTTP response from a ReceiveProcessorEventWithResponse call
+func ParseReceiveProcessorEventResponse(rsp *http.Response) (*ReceiveProcessorEventResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReceiveProcessorEventResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ProcessorEventReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetHealthResponse parses an HTTP response from a GetHealthWithResponse call
 func ParseGetHealthResponse(rsp *http.Response) (*GetHealthResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12944,6 +13845,138 @@ func ParseRevokeAPIKeyResponse(rsp *http.Response) (*RevokeAPIKeyResponse, error
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest APIKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateBillingCheckoutResponse parses an HTTP response from a CreateBillingCheckoutWithResponse call
+func ParseCreateBillingCheckoutResponse(rsp *http.Response) (*CreateBillingCheckoutResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateBillingCheckoutResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest BillingCheckout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateBillingPortalResponse parses an HTTP response from a CreateBillingPortalWithResponse call
+func ParseCreateBillingPortalResponse(rsp *http.Response) (*CreateBillingPortalResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateBillingPortalResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest BillingPortal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetBillingStatusResponse parses an HTTP response from a GetBillingStatusWithResponse call
+func ParseGetBillingStatusResponse(rsp *http.Response) (*GetBillingStatusResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetBillingStatusResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BillingStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetBillingUsageResponse parses an HTTP response from a GetBillingUsageWithResponse call
+func ParseGetBillingUsageResponse(rsp *http.Response) (*GetBillingUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetBillingUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BillingUsage
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
