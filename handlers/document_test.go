@@ -83,6 +83,12 @@ func TestDocumentStyle(t *testing.T) {
 	require.Equal(t, tags, used, "every tag is used")
 }
 
+// otherSuccess lists the POSTs that answer with another status than 201: those
+// of paths that answer every method alike.
+func otherSuccess() map[string]string {
+	return map[string]string{"deleteCaptureUrlByPost": "200", "capturePost": "200"}
+}
+
 // checkResponses: success is 200, or 201 for POST, with a schema that has a
 // name; everything else is a Problem by default.
 func checkResponses(t *testing.T, op operation) {
@@ -90,6 +96,9 @@ func checkResponses(t *testing.T, op operation) {
 	success := "200"
 	if op.method == http.MethodPost {
 		success = "201"
+	}
+	if other, ok := otherSuccess()[op.id]; ok {
+		success = other
 	}
 	responses := op.spec.Responses.Map()
 	require.Contains(t, responses, success, op.id)
@@ -173,7 +182,7 @@ func TestUnbuiltOperationsSayIt(t *testing.T) {
 		require.NotEqual(t, http.StatusMethodNotAllowed, r.Status, "%s has no route", op.id)
 		switch {
 		case unbuilt[strings.ToLower(op.id)] && r.Status != http.StatusUnauthorized:
-			r.Problem(t, http.StatusNotImplemented, "not_implemented")
+			refused(t, r, op, http.StatusNotImplemented, "not_implemented")
 		default:
 			require.Less(t, r.Status, 500, op.id)
 		}

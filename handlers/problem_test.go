@@ -77,7 +77,7 @@ func TestMethodNotAllowedListsThoseThatAre(t *testing.T) {
 	owner := apitest.New(t, apitest.Options{}).Register(t)
 	for path, methods := range map[string][]string{
 		"/v1/me/streams":           {"GET", "POST"},
-		"/v1/me/webhooks/wh_1":     {"DELETE"},
+		"/v1/me/webhooks/wh_1":     {"GET", "PATCH", "DELETE"},
 		"/v1/auth/login":           {"POST"},
 		"/v1/ingest/media/publish": {"POST"},
 	} {

@@ -982,6 +982,9 @@ type AnalyticsPoint struct {
 	Viewers int `json:"viewers"`
 }
 
+// AnyBody Whatever the sender likes.
+type AnyBody = openapi_types.File
+
 // APIKey A credential of a tenant's own servers.
 type APIKey struct {
 	CreatedAt timestamp.Time                    `json:"createdAt"`
@@ -1200,6 +1203,140 @@ type CallbackReceipt struct {
 	//
 	// Example: true
 	Changed bool `json:"changed"`
+}
+
+// Capture A request as it came in.
+type Capture struct {
+	// Body The whole body: as text, or in base64 if `bodyBase64` is true.
+	//
+	// Example: {"hello":"world"}
+	Body string `json:"body"`
+
+	// BodyBase64 Whether the body is no text (UTF-8 without NUL) and therefore given in base64.
+	//
+	// Example: false
+	BodyBase64 bool `json:"bodyBase64"`
+
+	// BodyBytes Its length in bytes, before base64.
+	//
+	// Example: 17
+	BodyBytes  int            `json:"bodyBytes"`
+	CapturedAt timestamp.Time `json:"capturedAt"`
+
+	// Headers By name, a name's values in the order in which they came. Names are in their canonical form, such as `X-Service-Event`.
+	Headers []CapturedHeader `json:"headers"`
+
+	// ID Example: creq_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// IP Who sent it.
+	//
+	// Example: 198.51.100.7
+	IP string `json:"ip"`
+
+	// Method Example: POST
+	Method string `json:"method"`
+
+	// Path The whole path, percent-encoded.
+	//
+	// Example: /v1/webhooks/capture/4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
+	Path string `json:"path"`
+
+	// Query What came behind the question mark, as it came; bytes that are no ASCII are percent-encoded.
+	//
+	// Example: a=1&b=2
+	Query string `json:"query"`
+}
+
+// CaptureList Captured requests, newest first.
+type CaptureList = []Capture
+
+// CaptureReceipt The answer of a capture URL.
+type CaptureReceipt struct {
+	// Captured Always true.
+	//
+	// Example: true
+	Captured bool `json:"captured"`
+
+	// ID The captured request's id.
+	//
+	// Example: creq_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+}
+
+// CaptureReplay What became of a replayed request.
+type CaptureReplay struct {
+	// Body The first 4 KiB of the answer: as text, or in base64 if `bodyBase64` is true.
+	//
+	// Example: ok
+	Body string `json:"body"`
+
+	// BodyBase64 Example: false
+	BodyBase64 bool `json:"bodyBase64"`
+
+	// DurationMs How long it took, in milliseconds.
+	//
+	// Example: 87
+	DurationMs int `json:"durationMs"`
+
+	// Error Why no whole answer came; null when one did.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// Headers The answer's headers, by name.
+	Headers []CapturedHeader `json:"headers"`
+
+	// Status The HTTP status of the answer; null when none came.
+	//
+	// Example: 200
+	Status nullable.Nullable[int] `json:"status"`
+}
+
+// CaptureReplayInput Where to send a captured request.
+type CaptureReplayInput struct {
+	// URL An http or https address, called as it is given: path and query of the captured request are not added.
+	//
+	// Example: https://staging.acme.example/hooks
+	URL string `json:"url"`
+}
+
+// CaptureURL An address that keeps what is sent to it.
+type CaptureURL struct {
+	// Captured How many requests have come in all. The last 200 of 7 days are kept.
+	//
+	// Example: 3
+	Captured  int64          `json:"captured"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// ID Names it in the audit log.
+	//
+	// Example: cap_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID             string                            `json:"id"`
+	LastCapturedAt nullable.Nullable[timestamp.Time] `json:"lastCapturedAt"`
+
+	// Token Random; whoever knows it can send to the URL but read nothing.
+	//
+	// Example: 4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
+	Token string `json:"token"`
+
+	// URL Example: https://api.acme.example/v1/webhooks/capture/4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
+	URL string `json:"url"`
+}
+
+// CaptureURLList Capture URLs, newest first.
+type CaptureURLList = []CaptureURL
+
+// CapturedHeader One header of a captured request or of an answer to a replay.
+type CapturedHeader struct {
+	// Base64 Whether the value is no UTF-8 and therefore given in base64.
+	//
+	// Example: false
+	Base64 bool `json:"base64"`
+
+	// Name Example: Content-Type
+	Name string `json:"name"`
+
+	// Value Example: application/json
+	Value string `json:"value"`
 }
 
 // CheckStatus Whether it works.
@@ -2801,10 +2938,16 @@ type WebhookEndpoint struct {
 	// Events The events that are delivered; empty for all.
 	Events []EventName `json:"events"`
 
+	// FailingSince The first failure since the last success. Five days later the endpoint is disabled.
+	FailingSince nullable.Nullable[timestamp.Time] `json:"failingSince"`
+
 	// ID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Secret The signing secret, only in the answer that creates the endpoint. `X-Service-Signature` is keyed with this whole string.
+	// PreviousSecretExpiresAt Until when the secret before this one signs as well.
+	PreviousSecretExpiresAt nullable.Nullable[timestamp.Time] `json:"previousSecretExpiresAt"`
+
+	// Secret The signing secret, only in the answer that creates the endpoint or replaces the secret. `X-Service-Signature` is keyed with this whole string.
 	//
 	// Example: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTnZr4vYx0aE=
 	Secret *string `json:"secret,omitempty"`
@@ -2831,8 +2974,49 @@ type WebhookEndpointInput struct {
 // WebhookEndpointList Endpoints, newest first.
 type WebhookEndpointList = []WebhookEndpoint
 
+// WebhookEndpointPatch What is to change about an endpoint.
+type WebhookEndpointPatch struct {
+	// Events The events to deliver from now on; empty for all.
+	Events []EventName `json:"events,omitempty"`
+
+	// Status active: deliveries are made. disabled: none are, for `disabledReason`.
+	Status *WebhookEndpointStatus `json:"status,omitempty"`
+
+	// URL As at registration.
+	//
+	// Example: https://hooks.acme.example/showfloor/v2
+	URL *string `json:"url,omitempty"`
+}
+
 // WebhookEndpointStatus active: deliveries are made. disabled: none are, for `disabledReason`.
 type WebhookEndpointStatus string
+
+// WebhookRecovery What a recovery has started.
+type WebhookRecovery struct {
+	// More Whether there are others that wait for another call.
+	//
+	// Example: false
+	More bool `json:"more"`
+
+	// Recovered How many deliveries were started.
+	//
+	// Example: 42
+	Recovered int `json:"recovered"`
+}
+
+// WebhookRecoveryInput What to deliver again.
+type WebhookRecoveryInput struct {
+	// Since Events and deliveries from this time on; not in the future.
+	//
+	// Example: 2026-01-02T03:04:05.678Z
+	Since timestamp.Time `json:"since"`
+}
+
+// WebhookTest What to send.
+type WebhookTest struct {
+	// Event Whether or not it is on the endpoint's list. Absent: the first one of the list, `stream.started` when it is empty.
+	Event *EventName `json:"event,omitempty"`
+}
 
 // AdminPage Example: 1
 type AdminPage = string
@@ -2848,6 +3032,12 @@ type AdminStatus = string
 
 // AdminTenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
 type AdminTenantID = string
+
+// CaptureID defines model for CaptureId.
+type CaptureID = string
+
+// CaptureToken defines model for CaptureToken.
+type CaptureToken = string
 
 // Cursor defines model for Cursor.
 type Cursor = string
@@ -2987,6 +3177,15 @@ type ListTeamParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListCapturesParams defines parameters for ListCaptures.
+type ListCapturesParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListWebhooksParams defines parameters for ListWebhooks.
 type ListWebhooksParams struct {
 	// Limit How many entries at most.
@@ -2998,6 +3197,18 @@ type ListWebhooksParams struct {
 
 // ListWebhookDeliveriesParams defines parameters for ListWebhookDeliveries.
 type ListWebhookDeliveriesParams struct {
+	// Event Deliveries of this event alone.
+	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
+
+	// Status Deliveries in this status alone.
+	Status *WebhookDeliveryStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Since Deliveries that were created at this time or later.
+	Since *timestamp.Time `form:"since,omitempty" json:"since,omitempty"`
+
+	// Until Deliveries that were created before this time.
+	Until *timestamp.Time `form:"until,omitempty" json:"until,omitempty"`
+
 	// Limit How many entries at most.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -3107,8 +3318,20 @@ type UpdateTenantJSONRequestBody = TenantPatch
 // CreatePackageJSONRequestBody defines body for CreatePackage for application/json ContentType.
 type CreatePackageJSONRequestBody = PackageInput
 
+// ReplayCaptureJSONRequestBody defines body for ReplayCapture for application/json ContentType.
+type ReplayCaptureJSONRequestBody = CaptureReplayInput
+
 // CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
 type CreateWebhookJSONRequestBody = WebhookEndpointInput
+
+// UpdateWebhookJSONRequestBody defines body for UpdateWebhook for application/json ContentType.
+type UpdateWebhookJSONRequestBody = WebhookEndpointPatch
+
+// RecoverWebhookJSONRequestBody defines body for RecoverWebhook for application/json ContentType.
+type RecoverWebhookJSONRequestBody = WebhookRecoveryInput
+
+// TestWebhookJSONRequestBody defines body for TestWebhook for application/json ContentType.
+type TestWebhookJSONRequestBody = WebhookTest
 
 // ReportPackageJSONRequestBody defines body for ReportPackage for application/json ContentType.
 type ReportPackageJSONRequestBody = PackageJobEvent
@@ -3316,6 +3539,42 @@ type ServerInterface interface {
 	// CreatePackage Package a transcode for adaptive playback
 	// (POST /v1/me/transcodes/{id}/package)
 	CreatePackage(ctx echo.Context, id ID) error
+	// ListCaptureUrls List capture URLs
+	// (GET /v1/me/webhook-tester)
+	ListCaptureUrls(ctx echo.Context) error
+	// CreateCaptureURL Create a capture URL
+	// (POST /v1/me/webhook-tester)
+	CreateCaptureURL(ctx echo.Context) error
+	// ListCaptures List what a capture URL received
+	// (GET /v1/me/webhook-tester/{token}/captures)
+	ListCaptures(ctx echo.Context, token CaptureToken, params ListCapturesParams) error
+	// ReplayCapture Send a captured request to a URL
+	// (POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay)
+	ReplayCapture(ctx echo.Context, token CaptureToken, captureID CaptureID) error
+	// DeleteCaptureURL Delete a capture URL
+	// (DELETE /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURL(ctx echo.Context, token CaptureToken) error
+	// DeleteCaptureURLByGet Delete a capture URL by GET
+	// (GET /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByGet(ctx echo.Context, token CaptureToken) error
+	// DeleteCaptureURLByHead Delete a capture URL by HEAD
+	// (HEAD /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByHead(ctx echo.Context, token CaptureToken) error
+	// DeleteCaptureURLByOptions Delete a capture URL by OPTIONS
+	// (OPTIONS /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByOptions(ctx echo.Context, token CaptureToken) error
+	// DeleteCaptureURLByPatch Delete a capture URL by PATCH
+	// (PATCH /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByPatch(ctx echo.Context, token CaptureToken) error
+	// DeleteCaptureURLByPost Delete a capture URL by POST
+	// (POST /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByPost(ctx echo.Context, token CaptureToken) error
+	// DeleteCaptureURLByPut Delete a capture URL by PUT
+	// (PUT /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByPut(ctx echo.Context, token CaptureToken) error
+	// DeleteCaptureURLByTrace Delete a capture URL by TRACE
+	// (TRACE /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByTrace(ctx echo.Context, token CaptureToken) error
 	// ListWebhooks List webhook endpoints
 	// (GET /v1/me/webhooks)
 	ListWebhooks(ctx echo.Context, params ListWebhooksParams) error
@@ -3328,9 +3587,24 @@ type ServerInterface interface {
 	// DeleteWebhook Remove a webhook endpoint
 	// (DELETE /v1/me/webhooks/{id})
 	DeleteWebhook(ctx echo.Context, id ID) error
+	// GetWebhook Get a webhook endpoint
+	// (GET /v1/me/webhooks/{id})
+	GetWebhook(ctx echo.Context, id ID) error
+	// UpdateWebhook Change, disable or enable a webhook endpoint
+	// (PATCH /v1/me/webhooks/{id})
+	UpdateWebhook(ctx echo.Context, id ID) error
 	// ListWebhookDeliveries List an endpoint's deliveries
 	// (GET /v1/me/webhooks/{id}/deliveries)
 	ListWebhookDeliveries(ctx echo.Context, id ID, params ListWebhookDeliveriesParams) error
+	// RecoverWebhook Deliver what failed or was missed
+	// (POST /v1/me/webhooks/{id}/recover)
+	RecoverWebhook(ctx echo.Context, id ID) error
+	// RotateWebhookSecret Replace the signing secret
+	// (POST /v1/me/webhooks/{id}/rotate-secret)
+	RotateWebhookSecret(ctx echo.Context, id ID) error
+	// TestWebhook Send a test event
+	// (POST /v1/me/webhooks/{id}/test)
+	TestWebhook(ctx echo.Context, id ID) error
 	// ReportPackage A packager reports on a job
 	// (POST /v1/packager/jobs/{id}/event)
 	ReportPackage(ctx echo.Context, id ID, params ReportPackageParams) error
@@ -3340,6 +3614,30 @@ type ServerInterface interface {
 	// ReportTranscode A transcoder reports on a job
 	// (POST /v1/transcoder/jobs/{id}/event)
 	ReportTranscode(ctx echo.Context, id ID, params ReportTranscodeParams) error
+	// CaptureDelete Capture a DELETE request
+	// (DELETE /v1/webhooks/capture/{token})
+	CaptureDelete(ctx echo.Context, token CaptureToken) error
+	// CaptureGet Capture a GET request
+	// (GET /v1/webhooks/capture/{token})
+	CaptureGet(ctx echo.Context, token CaptureToken) error
+	// CaptureHead Capture a HEAD request
+	// (HEAD /v1/webhooks/capture/{token})
+	CaptureHead(ctx echo.Context, token CaptureToken) error
+	// CaptureOptions Capture a OPTIONS request
+	// (OPTIONS /v1/webhooks/capture/{token})
+	CaptureOptions(ctx echo.Context, token CaptureToken) error
+	// CapturePatch Capture a PATCH request
+	// (PATCH /v1/webhooks/capture/{token})
+	CapturePatch(ctx echo.Context, token CaptureToken) error
+	// CapturePost Capture a POST request
+	// (POST /v1/webhooks/capture/{token})
+	CapturePost(ctx echo.Context, token CaptureToken) error
+	// CapturePut Capture a PUT request
+	// (PUT /v1/webhooks/capture/{token})
+	CapturePut(ctx echo.Context, token CaptureToken) error
+	// CaptureTrace Capture a TRACE request
+	// (TRACE /v1/webhooks/capture/{token})
+	CaptureTrace(ctx echo.Context, token CaptureToken) error
 }
 
 // ServerInterfaceWrapper converts echo contexts to parameters.
@@ -4365,6 +4663,208 @@ func (w *ServerInterfaceWrapper) CreatePackage(ctx echo.Context) error {
 	return err
 }
 
+// ListCaptureUrls converts echo context to params.
+func (w *ServerInterfaceWrapper) ListCaptureUrls(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListCaptureUrls(ctx)
+	return err
+}
+
+// CreateCaptureURL converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateCaptureURL(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateCaptureURL(ctx)
+	return err
+}
+
+// ListCaptures converts echo context to params.
+func (w *ServerInterfaceWrapper) ListCaptures(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCapturesParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListCaptures(ctx, token, params)
+	return err
+}
+
+// ReplayCapture converts echo context to params.
+func (w *ServerInterfaceWrapper) ReplayCapture(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// ------------- Path parameter "captureId" -------------
+	var captureID CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "captureId", ctx.Param("captureId"), &captureID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter captureId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReplayCapture(ctx, token, captureID)
+	return err
+}
+
+// DeleteCaptureURL converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCaptureURL(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCaptureURL(ctx, token)
+	return err
+}
+
+// DeleteCaptureURLByGet converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCaptureURLByGet(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCaptureURLByGet(ctx, token)
+	return err
+}
+
+// DeleteCaptureURLByHead converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCaptureURLByHead(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCaptureURLByHead(ctx, token)
+	return err
+}
+
+// DeleteCaptureURLByOptions converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCaptureURLByOptions(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCaptureURLByOptions(ctx, token)
+	return err
+}
+
+// DeleteCaptureURLByPatch converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCaptureURLByPatch(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCaptureURLByPatch(ctx, token)
+	return err
+}
+
+// DeleteCaptureURLByPost converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCaptureURLByPost(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCaptureURLByPost(ctx, token)
+	return err
+}
+
+// DeleteCaptureURLByPut converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCaptureURLByPut(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCaptureURLByPut(ctx, token)
+	return err
+}
+
+// DeleteCaptureURLByTrace converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCaptureURLByTrace(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCaptureURLByTrace(ctx, token)
+	return err
+}
+
 // ListWebhooks converts echo context to params.
 func (w *ServerInterfaceWrapper) ListWebhooks(ctx echo.Context) error {
 	var err error
@@ -4431,6 +4931,38 @@ func (w *ServerInterfaceWrapper) DeleteWebhook(ctx echo.Context) error {
 	return err
 }
 
+// GetWebhook converts echo context to params.
+func (w *ServerInterfaceWrapper) GetWebhook(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetWebhook(ctx, id)
+	return err
+}
+
+// UpdateWebhook converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateWebhook(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateWebhook(ctx, id)
+	return err
+}
+
 // ListWebhookDeliveries converts echo context to params.
 func (w *ServerInterfaceWrapper) ListWebhookDeliveries(ctx echo.Context) error {
 	var err error
@@ -4444,6 +4976,34 @@ func (w *ServerInterfaceWrapper) ListWebhookDeliveries(ctx echo.Context) error {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListWebhookDeliveriesParams
+	// ------------- Optional query parameter "event" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "event", ctx.QueryParams(), &params.Event, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter event: %s", err))
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", ctx.QueryParams(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter since: %s", err))
+	}
+
+	// ------------- Optional query parameter "until" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "until", ctx.QueryParams(), &params.Until, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter until: %s", err))
+	}
+
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -4460,6 +5020,54 @@ func (w *ServerInterfaceWrapper) ListWebhookDeliveries(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListWebhookDeliveries(ctx, id, params)
+	return err
+}
+
+// RecoverWebhook converts echo context to params.
+func (w *ServerInterfaceWrapper) RecoverWebhook(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RecoverWebhook(ctx, id)
+	return err
+}
+
+// RotateWebhookSecret converts echo context to params.
+func (w *ServerInterfaceWrapper) RotateWebhookSecret(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RotateWebhookSecret(ctx, id)
+	return err
+}
+
+// TestWebhook converts echo context to params.
+func (w *ServerInterfaceWrapper) TestWebhook(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.TestWebhook(ctx, id)
 	return err
 }
 
@@ -4577,6 +5185,134 @@ func (w *ServerInterfaceWrapper) ReportTranscode(ctx echo.Context) error {
 	return err
 }
 
+// CaptureDelete converts echo context to params.
+func (w *ServerInterfaceWrapper) CaptureDelete(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CaptureDelete(ctx, token)
+	return err
+}
+
+// CaptureGet converts echo context to params.
+func (w *ServerInterfaceWrapper) CaptureGet(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CaptureGet(ctx, token)
+	return err
+}
+
+// CaptureHead converts echo context to params.
+func (w *ServerInterfaceWrapper) CaptureHead(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CaptureHead(ctx, token)
+	return err
+}
+
+// CaptureOptions converts echo context to params.
+func (w *ServerInterfaceWrapper) CaptureOptions(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CaptureOptions(ctx, token)
+	return err
+}
+
+// CapturePatch converts echo context to params.
+func (w *ServerInterfaceWrapper) CapturePatch(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CapturePatch(ctx, token)
+	return err
+}
+
+// CapturePost converts echo context to params.
+func (w *ServerInterfaceWrapper) CapturePost(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CapturePost(ctx, token)
+	return err
+}
+
+// CapturePut converts echo context to params.
+func (w *ServerInterfaceWrapper) CapturePut(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CapturePut(ctx, token)
+	return err
+}
+
+// CaptureTrace converts echo context to params.
+func (w *ServerInterfaceWrapper) CaptureTrace(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token CaptureToken
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CaptureTrace(ctx, token)
+	return err
+}
+
 // This is a simple interface which specifies echo.Route addition functions which
 // are present on both echo.Echo and echo.Group, since we want to allow using
 // either of them for path registration
@@ -4689,14 +5425,39 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/me/transcodes/:id", wrapper.GetTranscode, options.OperationMiddlewares["getTranscode"]...)
 	router.POST(options.BaseURL+"/v1/me/transcodes/:id/cancel", wrapper.CancelTranscode, options.OperationMiddlewares["cancelTranscode"]...)
 	router.POST(options.BaseURL+"/v1/me/transcodes/:id/package", wrapper.CreatePackage, options.OperationMiddlewares["createPackage"]...)
+	router.GET(options.BaseURL+"/v1/me/webhook-tester", wrapper.ListCaptureUrls, options.OperationMiddlewares["listCaptureUrls"]...)
+	router.POST(options.BaseURL+"/v1/me/webhook-tester", wrapper.CreateCaptureURL, options.OperationMiddlewares["createCaptureUrl"]...)
+	router.GET(options.BaseURL+"/v1/me/webhook-tester/:token/captures", wrapper.ListCaptures, options.OperationMiddlewares["listCaptures"]...)
+	router.POST(options.BaseURL+"/v1/me/webhook-tester/:token/captures/:captureId/replay", wrapper.ReplayCapture, options.OperationMiddlewares["replayCapture"]...)
+	router.DELETE(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURL, options.OperationMiddlewares["deleteCaptureUrl"]...)
+	router.GET(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByGet, options.OperationMiddlewares["deleteCaptureUrlByGet"]...)
+	router.HEAD(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByHead, options.OperationMiddlewares["deleteCaptureUrlByHead"]...)
+	router.OPTIONS(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByOptions, options.OperationMiddlewares["deleteCaptureUrlByOptions"]...)
+	router.PATCH(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByPatch, options.OperationMiddlewares["deleteCaptureUrlByPatch"]...)
+	router.POST(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByPost, options.OperationMiddlewares["deleteCaptureUrlByPost"]...)
+	router.PUT(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByPut, options.OperationMiddlewares["deleteCaptureUrlByPut"]...)
+	router.TRACE(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByTrace, options.OperationMiddlewares["deleteCaptureUrlByTrace"]...)
 	router.GET(options.BaseURL+"/v1/me/webhooks", wrapper.ListWebhooks, options.OperationMiddlewares["listWebhooks"]...)
 	router.POST(options.BaseURL+"/v1/me/webhooks", wrapper.CreateWebhook, options.OperationMiddlewares["createWebhook"]...)
 	router.POST(options.BaseURL+"/v1/me/webhooks/deliveries/:id/retry", wrapper.RetryWebhookDelivery, options.OperationMiddlewares["retryWebhookDelivery"]...)
 	router.DELETE(options.BaseURL+"/v1/me/webhooks/:id", wrapper.DeleteWebhook, options.OperationMiddlewares["deleteWebhook"]...)
+	router.GET(options.BaseURL+"/v1/me/webhooks/:id", wrapper.GetWebhook, options.OperationMiddlewares["getWebhook"]...)
+	router.PATCH(options.BaseURL+"/v1/me/webhooks/:id", wrapper.UpdateWebhook, options.OperationMiddlewares["updateWebhook"]...)
 	router.GET(options.BaseURL+"/v1/me/webhooks/:id/deliveries", wrapper.ListWebhookDeliveries, options.OperationMiddlewares["listWebhookDeliveries"]...)
+	router.POST(options.BaseURL+"/v1/me/webhooks/:id/recover", wrapper.RecoverWebhook, options.OperationMiddlewares["recoverWebhook"]...)
+	router.POST(options.BaseURL+"/v1/me/webhooks/:id/rotate-secret", wrapper.RotateWebhookSecret, options.OperationMiddlewares["rotateWebhookSecret"]...)
+	router.POST(options.BaseURL+"/v1/me/webhooks/:id/test", wrapper.TestWebhook, options.OperationMiddlewares["testWebhook"]...)
 	router.POST(options.BaseURL+"/v1/packager/jobs/:id/event", wrapper.ReportPackage, options.OperationMiddlewares["reportPackage"]...)
 	router.POST(options.BaseURL+"/v1/recorder/recordings/:id/finalize", wrapper.FinalizeRecording, options.OperationMiddlewares["finalizeRecording"]...)
 	router.POST(options.BaseURL+"/v1/transcoder/jobs/:id/event", wrapper.ReportTranscode, options.OperationMiddlewares["reportTranscode"]...)
+	router.DELETE(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureDelete, options.OperationMiddlewares["captureDelete"]...)
+	router.GET(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureGet, options.OperationMiddlewares["captureGet"]...)
+	router.HEAD(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureHead, options.OperationMiddlewares["captureHead"]...)
+	router.OPTIONS(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureOptions, options.OperationMiddlewares["captureOptions"]...)
+	router.PATCH(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CapturePatch, options.OperationMiddlewares["capturePatch"]...)
+	router.POST(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CapturePost, options.OperationMiddlewares["capturePost"]...)
+	router.PUT(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CapturePut, options.OperationMiddlewares["capturePut"]...)
+	router.TRACE(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureTrace, options.OperationMiddlewares["captureTrace"]...)
 
 }
 
@@ -7344,6 +8105,485 @@ func (response CreatePackagedefaultApplicationProblemPlusJSONResponse) VisitCrea
 	return err
 }
 
+type ListCaptureUrlsRequestObject struct {
+}
+
+type ListCaptureUrlsResponseObject interface {
+	VisitListCaptureUrlsResponse(w http.ResponseWriter) error
+}
+
+type ListCaptureUrls200JSONResponse CaptureURLList
+
+func (response ListCaptureUrls200JSONResponse) VisitListCaptureUrlsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCaptureUrlsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCaptureUrlsdefaultApplicationProblemPlusJSONResponse) VisitListCaptureUrlsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCaptureURLRequestObject struct {
+}
+
+type CreateCaptureURLResponseObject interface {
+	VisitCreateCaptureURLResponse(w http.ResponseWriter) error
+}
+
+type CreateCaptureURL201JSONResponse CaptureURL
+
+func (response CreateCaptureURL201JSONResponse) VisitCreateCaptureURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCaptureURLdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateCaptureURLdefaultApplicationProblemPlusJSONResponse) VisitCreateCaptureURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCapturesRequestObject struct {
+	Token  CaptureToken `json:"token"`
+	Params ListCapturesParams
+}
+
+type ListCapturesResponseObject interface {
+	VisitListCapturesResponse(w http.ResponseWriter) error
+}
+
+type ListCaptures200ResponseHeaders struct {
+	Link *string
+}
+
+type ListCaptures200JSONResponse struct {
+	Body    CaptureList
+	Headers ListCaptures200ResponseHeaders
+}
+
+func (response ListCaptures200JSONResponse) VisitListCapturesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCapturesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListCapturesdefaultApplicationProblemPlusJSONResponse) VisitListCapturesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplayCaptureRequestObject struct {
+	Token     CaptureToken `json:"token"`
+	CaptureID CaptureID    `json:"captureId"`
+	Body      *ReplayCaptureJSONRequestBody
+}
+
+type ReplayCaptureResponseObject interface {
+	VisitReplayCaptureResponse(w http.ResponseWriter) error
+}
+
+type ReplayCapture201JSONResponse CaptureReplay
+
+func (response ReplayCapture201JSONResponse) VisitReplayCaptureResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplayCapturedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReplayCapturedefaultApplicationProblemPlusJSONResponse) VisitReplayCaptureResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type DeleteCaptureURLResponseObject interface {
+	VisitDeleteCaptureURLResponse(w http.ResponseWriter) error
+}
+
+type DeleteCaptureURL200JSONResponse CaptureURL
+
+func (response DeleteCaptureURL200JSONResponse) VisitDeleteCaptureURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCaptureURLdefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByGetRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type DeleteCaptureURLByGetResponseObject interface {
+	VisitDeleteCaptureURLByGetResponse(w http.ResponseWriter) error
+}
+
+type DeleteCaptureURLByGet200JSONResponse CaptureURL
+
+func (response DeleteCaptureURLByGet200JSONResponse) VisitDeleteCaptureURLByGetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByGetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCaptureURLByGetdefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLByGetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByHeadRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type DeleteCaptureURLByHeadResponseObject interface {
+	VisitDeleteCaptureURLByHeadResponse(w http.ResponseWriter) error
+}
+
+type DeleteCaptureURLByHead200JSONResponse CaptureURL
+
+func (response DeleteCaptureURLByHead200JSONResponse) VisitDeleteCaptureURLByHeadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByHeaddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCaptureURLByHeaddefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLByHeadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByOptionsRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type DeleteCaptureURLByOptionsResponseObject interface {
+	VisitDeleteCaptureURLByOptionsResponse(w http.ResponseWriter) error
+}
+
+type DeleteCaptureURLByOptions200JSONResponse CaptureURL
+
+func (response DeleteCaptureURLByOptions200JSONResponse) VisitDeleteCaptureURLByOptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByOptionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCaptureURLByOptionsdefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLByOptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByPatchRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type DeleteCaptureURLByPatchResponseObject interface {
+	VisitDeleteCaptureURLByPatchResponse(w http.ResponseWriter) error
+}
+
+type DeleteCaptureURLByPatch200JSONResponse CaptureURL
+
+func (response DeleteCaptureURLByPatch200JSONResponse) VisitDeleteCaptureURLByPatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByPatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCaptureURLByPatchdefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLByPatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByPostRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type DeleteCaptureURLByPostResponseObject interface {
+	VisitDeleteCaptureURLByPostResponse(w http.ResponseWriter) error
+}
+
+type DeleteCaptureURLByPost200JSONResponse CaptureURL
+
+func (response DeleteCaptureURLByPost200JSONResponse) VisitDeleteCaptureURLByPostResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByPostdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCaptureURLByPostdefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLByPostResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByPutRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type DeleteCaptureURLByPutResponseObject interface {
+	VisitDeleteCaptureURLByPutResponse(w http.ResponseWriter) error
+}
+
+type DeleteCaptureURLByPut200JSONResponse CaptureURL
+
+func (response DeleteCaptureURLByPut200JSONResponse) VisitDeleteCaptureURLByPutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByPutdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCaptureURLByPutdefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLByPutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByTraceRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type DeleteCaptureURLByTraceResponseObject interface {
+	VisitDeleteCaptureURLByTraceResponse(w http.ResponseWriter) error
+}
+
+type DeleteCaptureURLByTrace200JSONResponse CaptureURL
+
+func (response DeleteCaptureURLByTrace200JSONResponse) VisitDeleteCaptureURLByTraceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCaptureURLByTracedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCaptureURLByTracedefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLByTraceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListWebhooksRequestObject struct {
 	Params ListWebhooksParams
 }
@@ -7510,6 +8750,85 @@ func (response DeleteWebhookdefaultApplicationProblemPlusJSONResponse) VisitDele
 	return err
 }
 
+type GetWebhookRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetWebhookResponseObject interface {
+	VisitGetWebhookResponse(w http.ResponseWriter) error
+}
+
+type GetWebhook200JSONResponse WebhookEndpoint
+
+func (response GetWebhook200JSONResponse) VisitGetWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetWebhookdefaultApplicationProblemPlusJSONResponse) VisitGetWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWebhookRequestObject struct {
+	ID   ID `json:"id"`
+	Body *UpdateWebhookJSONRequestBody
+}
+
+type UpdateWebhookResponseObject interface {
+	VisitUpdateWebhookResponse(w http.ResponseWriter) error
+}
+
+type UpdateWebhook200JSONResponse WebhookEndpoint
+
+func (response UpdateWebhook200JSONResponse) VisitUpdateWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateWebhookdefaultApplicationProblemPlusJSONResponse) VisitUpdateWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListWebhookDeliveriesRequestObject struct {
 	ID     ID `json:"id"`
 	Params ListWebhookDeliveriesParams
@@ -7549,6 +8868,125 @@ type ListWebhookDeliveriesdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListWebhookDeliveriesdefaultApplicationProblemPlusJSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecoverWebhookRequestObject struct {
+	ID   ID `json:"id"`
+	Body *RecoverWebhookJSONRequestBody
+}
+
+type RecoverWebhookResponseObject interface {
+	VisitRecoverWebhookResponse(w http.ResponseWriter) error
+}
+
+type RecoverWebhook201JSONResponse WebhookRecovery
+
+func (response RecoverWebhook201JSONResponse) VisitRecoverWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecoverWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RecoverWebhookdefaultApplicationProblemPlusJSONResponse) VisitRecoverWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateWebhookSecretRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type RotateWebhookSecretResponseObject interface {
+	VisitRotateWebhookSecretResponse(w http.ResponseWriter) error
+}
+
+type RotateWebhookSecret201JSONResponse WebhookEndpoint
+
+func (response RotateWebhookSecret201JSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateWebhookSecretdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RotateWebhookSecretdefaultApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookRequestObject struct {
+	ID   ID `json:"id"`
+	Body *TestWebhookJSONRequestBody
+}
+
+type TestWebhookResponseObject interface {
+	VisitTestWebhookResponse(w http.ResponseWriter) error
+}
+
+type TestWebhook201JSONResponse WebhookDelivery
+
+func (response TestWebhook201JSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response TestWebhookdefaultApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7672,6 +9110,324 @@ type ReportTranscodedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ReportTranscodedefaultApplicationProblemPlusJSONResponse) VisitReportTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureDeleteRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type CaptureDeleteResponseObject interface {
+	VisitCaptureDeleteResponse(w http.ResponseWriter) error
+}
+
+type CaptureDelete200JSONResponse CaptureReceipt
+
+func (response CaptureDelete200JSONResponse) VisitCaptureDeleteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureDeletedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CaptureDeletedefaultApplicationProblemPlusJSONResponse) VisitCaptureDeleteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureGetRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type CaptureGetResponseObject interface {
+	VisitCaptureGetResponse(w http.ResponseWriter) error
+}
+
+type CaptureGet200JSONResponse CaptureReceipt
+
+func (response CaptureGet200JSONResponse) VisitCaptureGetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureGetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CaptureGetdefaultApplicationProblemPlusJSONResponse) VisitCaptureGetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureHeadRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type CaptureHeadResponseObject interface {
+	VisitCaptureHeadResponse(w http.ResponseWriter) error
+}
+
+type CaptureHead200JSONResponse CaptureReceipt
+
+func (response CaptureHead200JSONResponse) VisitCaptureHeadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureHeaddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CaptureHeaddefaultApplicationProblemPlusJSONResponse) VisitCaptureHeadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureOptionsRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type CaptureOptionsResponseObject interface {
+	VisitCaptureOptionsResponse(w http.ResponseWriter) error
+}
+
+type CaptureOptions200JSONResponse CaptureReceipt
+
+func (response CaptureOptions200JSONResponse) VisitCaptureOptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureOptionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CaptureOptionsdefaultApplicationProblemPlusJSONResponse) VisitCaptureOptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CapturePatchRequestObject struct {
+	Token       CaptureToken `json:"token"`
+	ContentType string
+	Body        io.Reader
+}
+
+type CapturePatchResponseObject interface {
+	VisitCapturePatchResponse(w http.ResponseWriter) error
+}
+
+type CapturePatch200JSONResponse CaptureReceipt
+
+func (response CapturePatch200JSONResponse) VisitCapturePatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CapturePatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CapturePatchdefaultApplicationProblemPlusJSONResponse) VisitCapturePatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CapturePostRequestObject struct {
+	Token       CaptureToken `json:"token"`
+	ContentType string
+	Body        io.Reader
+}
+
+type CapturePostResponseObject interface {
+	VisitCapturePostResponse(w http.ResponseWriter) error
+}
+
+type CapturePost200JSONResponse CaptureReceipt
+
+func (response CapturePost200JSONResponse) VisitCapturePostResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CapturePostdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CapturePostdefaultApplicationProblemPlusJSONResponse) VisitCapturePostResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CapturePutRequestObject struct {
+	Token       CaptureToken `json:"token"`
+	ContentType string
+	Body        io.Reader
+}
+
+type CapturePutResponseObject interface {
+	VisitCapturePutResponse(w http.ResponseWriter) error
+}
+
+type CapturePut200JSONResponse CaptureReceipt
+
+func (response CapturePut200JSONResponse) VisitCapturePutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CapturePutdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CapturePutdefaultApplicationProblemPlusJSONResponse) VisitCapturePutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureTraceRequestObject struct {
+	Token CaptureToken `json:"token"`
+}
+
+type CaptureTraceResponseObject interface {
+	VisitCaptureTraceResponse(w http.ResponseWriter) error
+}
+
+type CaptureTrace200JSONResponse CaptureReceipt
+
+func (response CaptureTrace200JSONResponse) VisitCaptureTraceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CaptureTracedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CaptureTracedefaultApplicationProblemPlusJSONResponse) VisitCaptureTraceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7880,6 +9636,42 @@ type StrictServerInterface interface {
 	// CreatePackage Package a transcode for adaptive playback
 	// (POST /v1/me/transcodes/{id}/package)
 	CreatePackage(ctx context.Context, request CreatePackageRequestObject) (CreatePackageResponseObject, error)
+	// ListCaptureUrls List capture URLs
+	// (GET /v1/me/webhook-tester)
+	ListCaptureUrls(ctx context.Context, request ListCaptureUrlsRequestObject) (ListCaptureUrlsResponseObject, error)
+	// CreateCaptureURL Create a capture URL
+	// (POST /v1/me/webhook-tester)
+	CreateCaptureURL(ctx context.Context, request CreateCaptureURLRequestObject) (CreateCaptureURLResponseObject, error)
+	// ListCaptures List what a capture URL received
+	// (GET /v1/me/webhook-tester/{token}/captures)
+	ListCaptures(ctx context.Context, request ListCapturesRequestObject) (ListCapturesResponseObject, error)
+	// ReplayCapture Send a captured request to a URL
+	// (POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay)
+	ReplayCapture(ctx context.Context, request ReplayCaptureRequestObject) (ReplayCaptureResponseObject, error)
+	// DeleteCaptureURL Delete a capture URL
+	// (DELETE /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURL(ctx context.Context, request DeleteCaptureURLRequestObject) (DeleteCaptureURLResponseObject, error)
+	// DeleteCaptureURLByGet Delete a capture URL by GET
+	// (GET /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByGet(ctx context.Context, request DeleteCaptureURLByGetRequestObject) (DeleteCaptureURLByGetResponseObject, error)
+	// DeleteCaptureURLByHead Delete a capture URL by HEAD
+	// (HEAD /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByHead(ctx context.Context, request DeleteCaptureURLByHeadRequestObject) (DeleteCaptureURLByHeadResponseObject, error)
+	// DeleteCaptureURLByOptions Delete a capture URL by OPTIONS
+	// (OPTIONS /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByOptions(ctx context.Context, request DeleteCaptureURLByOptionsRequestObject) (DeleteCaptureURLByOptionsResponseObject, error)
+	// DeleteCaptureURLByPatch Delete a capture URL by PATCH
+	// (PATCH /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByPatch(ctx context.Context, request DeleteCaptureURLByPatchRequestObject) (DeleteCaptureURLByPatchResponseObject, error)
+	// DeleteCaptureURLByPost Delete a capture URL by POST
+	// (POST /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByPost(ctx context.Context, request DeleteCaptureURLByPostRequestObject) (DeleteCaptureURLByPostResponseObject, error)
+	// DeleteCaptureURLByPut Delete a capture URL by PUT
+	// (PUT /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByPut(ctx context.Context, request DeleteCaptureURLByPutRequestObject) (DeleteCaptureURLByPutResponseObject, error)
+	// DeleteCaptureURLByTrace Delete a capture URL by TRACE
+	// (TRACE /v1/me/webhook-tester/{token}/delete)
+	DeleteCaptureURLByTrace(ctx context.Context, request DeleteCaptureURLByTraceRequestObject) (DeleteCaptureURLByTraceResponseObject, error)
 	// ListWebhooks List webhook endpoints
 	// (GET /v1/me/webhooks)
 	ListWebhooks(ctx context.Context, request ListWebhooksRequestObject) (ListWebhooksResponseObject, error)
@@ -7892,9 +9684,24 @@ type StrictServerInterface interface {
 	// DeleteWebhook Remove a webhook endpoint
 	// (DELETE /v1/me/webhooks/{id})
 	DeleteWebhook(ctx context.Context, request DeleteWebhookRequestObject) (DeleteWebhookResponseObject, error)
+	// GetWebhook Get a webhook endpoint
+	// (GET /v1/me/webhooks/{id})
+	GetWebhook(ctx context.Context, request GetWebhookRequestObject) (GetWebhookResponseObject, error)
+	// UpdateWebhook Change, disable or enable a webhook endpoint
+	// (PATCH /v1/me/webhooks/{id})
+	UpdateWebhook(ctx context.Context, request UpdateWebhookRequestObject) (UpdateWebhookResponseObject, error)
 	// ListWebhookDeliveries List an endpoint's deliveries
 	// (GET /v1/me/webhooks/{id}/deliveries)
 	ListWebhookDeliveries(ctx context.Context, request ListWebhookDeliveriesRequestObject) (ListWebhookDeliveriesResponseObject, error)
+	// RecoverWebhook Deliver what failed or was missed
+	// (POST /v1/me/webhooks/{id}/recover)
+	RecoverWebhook(ctx context.Context, request RecoverWebhookRequestObject) (RecoverWebhookResponseObject, error)
+	// RotateWebhookSecret Replace the signing secret
+	// (POST /v1/me/webhooks/{id}/rotate-secret)
+	RotateWebhookSecret(ctx context.Context, request RotateWebhookSecretRequestObject) (RotateWebhookSecretResponseObject, error)
+	// TestWebhook Send a test event
+	// (POST /v1/me/webhooks/{id}/test)
+	TestWebhook(ctx context.Context, request TestWebhookRequestObject) (TestWebhookResponseObject, error)
 	// ReportPackage A packager reports on a job
 	// (POST /v1/packager/jobs/{id}/event)
 	ReportPackage(ctx context.Context, request ReportPackageRequestObject) (ReportPackageResponseObject, error)
@@ -7904,6 +9711,30 @@ type StrictServerInterface interface {
 	// ReportTranscode A transcoder reports on a job
 	// (POST /v1/transcoder/jobs/{id}/event)
 	ReportTranscode(ctx context.Context, request ReportTranscodeRequestObject) (ReportTranscodeResponseObject, error)
+	// CaptureDelete Capture a DELETE request
+	// (DELETE /v1/webhooks/capture/{token})
+	CaptureDelete(ctx context.Context, request CaptureDeleteRequestObject) (CaptureDeleteResponseObject, error)
+	// CaptureGet Capture a GET request
+	// (GET /v1/webhooks/capture/{token})
+	CaptureGet(ctx context.Context, request CaptureGetRequestObject) (CaptureGetResponseObject, error)
+	// CaptureHead Capture a HEAD request
+	// (HEAD /v1/webhooks/capture/{token})
+	CaptureHead(ctx context.Context, request CaptureHeadRequestObject) (CaptureHeadResponseObject, error)
+	// CaptureOptions Capture a OPTIONS request
+	// (OPTIONS /v1/webhooks/capture/{token})
+	CaptureOptions(ctx context.Context, request CaptureOptionsRequestObject) (CaptureOptionsResponseObject, error)
+	// CapturePatch Capture a PATCH request
+	// (PATCH /v1/webhooks/capture/{token})
+	CapturePatch(ctx context.Context, request CapturePatchRequestObject) (CapturePatchResponseObject, error)
+	// CapturePost Capture a POST request
+	// (POST /v1/webhooks/capture/{token})
+	CapturePost(ctx context.Context, request CapturePostRequestObject) (CapturePostResponseObject, error)
+	// CapturePut Capture a PUT request
+	// (PUT /v1/webhooks/capture/{token})
+	CapturePut(ctx context.Context, request CapturePutRequestObject) (CapturePutResponseObject, error)
+	// CaptureTrace Capture a TRACE request
+	// (TRACE /v1/webhooks/capture/{token})
+	CaptureTrace(ctx context.Context, request CaptureTraceRequestObject) (CaptureTraceResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx echo.Context, request any) (any, error)
@@ -10142,6 +11973,327 @@ func (sh *strictHandler) CreatePackage(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// ListCaptureUrls operation middleware
+func (sh *strictHandler) ListCaptureUrls(ctx echo.Context) error {
+	var request ListCaptureUrlsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCaptureUrls(ctx.Request().Context(), request.(ListCaptureUrlsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCaptureUrls")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListCaptureUrlsResponseObject); ok {
+		return validResponse.VisitListCaptureUrlsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateCaptureURL operation middleware
+func (sh *strictHandler) CreateCaptureURL(ctx echo.Context) error {
+	var request CreateCaptureURLRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateCaptureURL(ctx.Request().Context(), request.(CreateCaptureURLRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateCaptureURL")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateCaptureURLResponseObject); ok {
+		return validResponse.VisitCreateCaptureURLResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListCaptures operation middleware
+func (sh *strictHandler) ListCaptures(ctx echo.Context, token CaptureToken, params ListCapturesParams) error {
+	var request ListCapturesRequestObject
+
+	request.Token = token
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCaptures(ctx.Request().Context(), request.(ListCapturesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCaptures")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListCapturesResponseObject); ok {
+		return validResponse.VisitListCapturesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReplayCapture operation middleware
+func (sh *strictHandler) ReplayCapture(ctx echo.Context, token CaptureToken, captureID CaptureID) error {
+	var request ReplayCaptureRequestObject
+
+	request.Token = token
+	request.CaptureID = captureID
+
+	var body ReplayCaptureJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplayCapture(ctx.Request().Context(), request.(ReplayCaptureRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplayCapture")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReplayCaptureResponseObject); ok {
+		return validResponse.VisitReplayCaptureResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCaptureURL operation middleware
+func (sh *strictHandler) DeleteCaptureURL(ctx echo.Context, token CaptureToken) error {
+	var request DeleteCaptureURLRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCaptureURL(ctx.Request().Context(), request.(DeleteCaptureURLRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCaptureURL")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCaptureURLResponseObject); ok {
+		return validResponse.VisitDeleteCaptureURLResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCaptureURLByGet operation middleware
+func (sh *strictHandler) DeleteCaptureURLByGet(ctx echo.Context, token CaptureToken) error {
+	var request DeleteCaptureURLByGetRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCaptureURLByGet(ctx.Request().Context(), request.(DeleteCaptureURLByGetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCaptureURLByGet")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCaptureURLByGetResponseObject); ok {
+		return validResponse.VisitDeleteCaptureURLByGetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCaptureURLByHead operation middleware
+func (sh *strictHandler) DeleteCaptureURLByHead(ctx echo.Context, token CaptureToken) error {
+	var request DeleteCaptureURLByHeadRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCaptureURLByHead(ctx.Request().Context(), request.(DeleteCaptureURLByHeadRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCaptureURLByHead")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCaptureURLByHeadResponseObject); ok {
+		return validResponse.VisitDeleteCaptureURLByHeadResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCaptureURLByOptions operation middleware
+func (sh *strictHandler) DeleteCaptureURLByOptions(ctx echo.Context, token CaptureToken) error {
+	var request DeleteCaptureURLByOptionsRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCaptureURLByOptions(ctx.Request().Context(), request.(DeleteCaptureURLByOptionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCaptureURLByOptions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCaptureURLByOptionsResponseObject); ok {
+		return validResponse.VisitDeleteCaptureURLByOptionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCaptureURLByPatch operation middleware
+func (sh *strictHandler) DeleteCaptureURLByPatch(ctx echo.Context, token CaptureToken) error {
+	var request DeleteCaptureURLByPatchRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCaptureURLByPatch(ctx.Request().Context(), request.(DeleteCaptureURLByPatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCaptureURLByPatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCaptureURLByPatchResponseObject); ok {
+		return validResponse.VisitDeleteCaptureURLByPatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCaptureURLByPost operation middleware
+func (sh *strictHandler) DeleteCaptureURLByPost(ctx echo.Context, token CaptureToken) error {
+	var request DeleteCaptureURLByPostRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCaptureURLByPost(ctx.Request().Context(), request.(DeleteCaptureURLByPostRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCaptureURLByPost")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCaptureURLByPostResponseObject); ok {
+		return validResponse.VisitDeleteCaptureURLByPostResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCaptureURLByPut operation middleware
+func (sh *strictHandler) DeleteCaptureURLByPut(ctx echo.Context, token CaptureToken) error {
+	var request DeleteCaptureURLByPutRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCaptureURLByPut(ctx.Request().Context(), request.(DeleteCaptureURLByPutRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCaptureURLByPut")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCaptureURLByPutResponseObject); ok {
+		return validResponse.VisitDeleteCaptureURLByPutResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCaptureURLByTrace operation middleware
+func (sh *strictHandler) DeleteCaptureURLByTrace(ctx echo.Context, token CaptureToken) error {
+	var request DeleteCaptureURLByTraceRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCaptureURLByTrace(ctx.Request().Context(), request.(DeleteCaptureURLByTraceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCaptureURLByTrace")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCaptureURLByTraceResponseObject); ok {
+		return validResponse.VisitDeleteCaptureURLByTraceResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListWebhooks operation middleware
 func (sh *strictHandler) ListWebhooks(ctx echo.Context, params ListWebhooksParams) error {
 	var request ListWebhooksRequestObject
@@ -10263,6 +12415,79 @@ func (sh *strictHandler) DeleteWebhook(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// GetWebhook operation middleware
+func (sh *strictHandler) GetWebhook(ctx echo.Context, id ID) error {
+	var request GetWebhookRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetWebhook(ctx.Request().Context(), request.(GetWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetWebhookResponseObject); ok {
+		return validResponse.VisitGetWebhookResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateWebhook operation middleware
+func (sh *strictHandler) UpdateWebhook(ctx echo.Context, id ID) error {
+	var request UpdateWebhookRequestObject
+
+	request.ID = id
+
+	var body UpdateWebhookJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateWebhook(ctx.Request().Context(), request.(UpdateWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateWebhookResponseObject); ok {
+		return validResponse.VisitUpdateWebhookResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListWebhookDeliveries operation middleware
 func (sh *strictHandler) ListWebhookDeliveries(ctx echo.Context, id ID, params ListWebhookDeliveriesParams) error {
 	var request ListWebhookDeliveriesRequestObject
@@ -10283,6 +12508,130 @@ func (sh *strictHandler) ListWebhookDeliveries(ctx echo.Context, id ID, params L
 		return err
 	} else if validResponse, ok := response.(ListWebhookDeliveriesResponseObject); ok {
 		return validResponse.VisitListWebhookDeliveriesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RecoverWebhook operation middleware
+func (sh *strictHandler) RecoverWebhook(ctx echo.Context, id ID) error {
+	var request RecoverWebhookRequestObject
+
+	request.ID = id
+
+	var body RecoverWebhookJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RecoverWebhook(ctx.Request().Context(), request.(RecoverWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RecoverWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RecoverWebhookResponseObject); ok {
+		return validResponse.VisitRecoverWebhookResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RotateWebhookSecret operation middleware
+func (sh *strictHandler) RotateWebhookSecret(ctx echo.Context, id ID) error {
+	var request RotateWebhookSecretRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RotateWebhookSecret(ctx.Request().Context(), request.(RotateWebhookSecretRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RotateWebhookSecret")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RotateWebhookSecretResponseObject); ok {
+		return validResponse.VisitRotateWebhookSecretResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// TestWebhook operation middleware
+func (sh *strictHandler) TestWebhook(ctx echo.Context, id ID) error {
+	var request TestWebhookRequestObject
+
+	request.ID = id
+
+	var body TestWebhookJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.TestWebhook(ctx.Request().Context(), request.(TestWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(TestWebhookResponseObject); ok {
+		return validResponse.VisitTestWebhookResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -10436,419 +12785,693 @@ func (sh *strictHandler) ReportTranscode(ctx echo.Context, id ID, params ReportT
 	return nil
 }
 
+// CaptureDelete operation middleware
+func (sh *strictHandler) CaptureDelete(ctx echo.Context, token CaptureToken) error {
+	var request CaptureDeleteRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CaptureDelete(ctx.Request().Context(), request.(CaptureDeleteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CaptureDelete")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CaptureDeleteResponseObject); ok {
+		return validResponse.VisitCaptureDeleteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CaptureGet operation middleware
+func (sh *strictHandler) CaptureGet(ctx echo.Context, token CaptureToken) error {
+	var request CaptureGetRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CaptureGet(ctx.Request().Context(), request.(CaptureGetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CaptureGet")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CaptureGetResponseObject); ok {
+		return validResponse.VisitCaptureGetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CaptureHead operation middleware
+func (sh *strictHandler) CaptureHead(ctx echo.Context, token CaptureToken) error {
+	var request CaptureHeadRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CaptureHead(ctx.Request().Context(), request.(CaptureHeadRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CaptureHead")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CaptureHeadResponseObject); ok {
+		return validResponse.VisitCaptureHeadResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CaptureOptions operation middleware
+func (sh *strictHandler) CaptureOptions(ctx echo.Context, token CaptureToken) error {
+	var request CaptureOptionsRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CaptureOptions(ctx.Request().Context(), request.(CaptureOptionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CaptureOptions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CaptureOptionsResponseObject); ok {
+		return validResponse.VisitCaptureOptionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CapturePatch operation middleware
+func (sh *strictHandler) CapturePatch(ctx echo.Context, token CaptureToken) error {
+	var request CapturePatchRequestObject
+
+	request.Token = token
+	request.ContentType = ctx.Request().Header.Get("Content-Type")
+
+	request.Body = ctx.Request().Body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CapturePatch(ctx.Request().Context(), request.(CapturePatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CapturePatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CapturePatchResponseObject); ok {
+		return validResponse.VisitCapturePatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CapturePost operation middleware
+func (sh *strictHandler) CapturePost(ctx echo.Context, token CaptureToken) error {
+	var request CapturePostRequestObject
+
+	request.Token = token
+	request.ContentType = ctx.Request().Header.Get("Content-Type")
+
+	request.Body = ctx.Request().Body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CapturePost(ctx.Request().Context(), request.(CapturePostRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CapturePost")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CapturePostResponseObject); ok {
+		return validResponse.VisitCapturePostResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CapturePut operation middleware
+func (sh *strictHandler) CapturePut(ctx echo.Context, token CaptureToken) error {
+	var request CapturePutRequestObject
+
+	request.Token = token
+	request.ContentType = ctx.Request().Header.Get("Content-Type")
+
+	request.Body = ctx.Request().Body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CapturePut(ctx.Request().Context(), request.(CapturePutRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CapturePut")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CapturePutResponseObject); ok {
+		return validResponse.VisitCapturePutResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CaptureTrace operation middleware
+func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) error {
+	var request CaptureTraceRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CaptureTrace(ctx.Request().Context(), request.(CaptureTraceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CaptureTrace")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CaptureTraceResponseObject); ok {
+		return validResponse.VisitCaptureTraceResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // Base64 encoded, compressed with deflate, json marshaled OpenAPI spec.
 // Stored as a slice of fixed-width chunks rather than one concatenated
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P37chs39i+OvgqK53vKyewWRcmyY0s1tTcj044SWdZIcjwX5YhgN0giagJMAxTNmXLVfpr9/3mF36Ps",
-	"J/kV1gLQ6CaaF1myk/lO1VTGIpuN21oL6/pZ/2qlcjKVggmtWof/ao0ZzVgB/zzl4tb8f8ZUWvCp5lK0",
-	"Dlv961mn8zT9v//7/8A/2BEpWP7n65ZgH/V1q0/mY54zosesYIQrQoU0/yZTOmLtVtJS6ZhNqHmtXkxZ",
-	"67CldMHFqPXp06ekNaUFnTBtx+9mEy7O6YgtT+LDmKdjeGdChoWckD3yjR4zkrEhneX62yOSyzkrSCpn",
-	"QitCFdlrky78gEyp0mZ+hInMzJBNpnrRJmdSE0rmY5kzImaTASsOyUGnY+bMzZC/zVixaCUtQSdm2uZV",
-	"leWwj3Qyzc1Xe62kNaEfT5kY6XHrcK+TLK01KRd3yf8ZWWBP6IIzRaZ26xKy3yGDhVvgEUlzOpmyjGhJ",
-	"9uA/nQ6hIiMsHUuWmRVzTeZUkZli2b1WBxOLr3C/s/ESLxkt0vHyAt+JfEGYXaUeU01SKTTlgugxV0Sz",
-	"jzohc67HcqZJwUa0gLWmVLGmSf/WMFuaTlh1vvudFRPWVM/Umgm7aSp4OCFqynINmy6AtKhQc1YcESkY",
-	"Li6TTIknmrCPXOmVW4+vbFhKdRlP9xtXccUEFfoka1jH3MxpwHIpRspsq91z85umeWn3xvjMNBM3nb3J",
-	"3ovfRnuT8XB/oP65N7x9Pnlxd/Drx6w67+cHsXkfzwoli8iEp/S3GTtCPjeb2zeCqU9QUhE5hA+BtQds",
-	"KItG+khxgHD+IQ3vv4jNKraFV2NGCqbkrEjZE0V45kecUj0uB+Rm3QX7bcYLlrUOdTFjqwRg0jrlE66X",
-	"x/tBzsmEipL8qCYTqRqPKofXhENZsdE6fNaBk+CT2cSywYQL/GvPL58LzUasgCldsLR5C1JZZFyMVu1B",
-	"Ab/fZhs+mYfVVArFgA3PCznI2cT804gIJmCH6HSa85Sa6exO8Yn/8asyc/tX8O7/Ktiwddj6/+yWl9wu",
-	"fqt23XthxNjqfpsxZcTSLM+IkIZfSEqLgrOMyJk+Iv1UZqxPFF0oMh8v2rBf9u3+/jqVIy6W969LhgVT",
-	"Y0LNM0TLWyZAfM/HcmIkt9JUZIoMZWH2dVrIKSs0xw2B36xbHQzOlS6olkXrU9JiH6e8YKoLuzeUxYTq",
-	"1mEro5rtaA4CsnYQSQumFT/7Hz9cmckB63VneiwL/k84jIAtcW1m5vCNSsgdzXlGXpCxnBWq3YrxW0kn",
-	"/7Djh1NP7OJ/8T+Vg19ZqltO7l3IPKouUE2UnLCBzIzwk6SYCYVyI6fa7AaZ0AXJ5CG5fH/eu7jpvnp7",
-	"ckbYHSsWeszF6Mh8fv7u4ooUjGYq+AaPTRa3ikhBNE9vmVZH1+L7k9PTk7M38efTMRUjc73n1OyLmg38",
-	"dBU8MOB5zsWofQ3rF4Y//9EKptZKWnZCraRlhwp2pTxDvytvCip0w9ZQYQ+rMPoB7sQy3RV2b9eSHRwC",
-	"8IKc4k+5ZhO10W8vzW+A+HAltCjoYokyYCp+gEZqwJdFrkBGCj4aazixgAiOlmiWGDFG9Fgqe5HrMVsQ",
-	"wYxOFRyHImN6xwjN88QTypiqa9GHFx4aIujDwdoP1Gw6lYXuJ8TRSdOTlhL6VVIoH3Y8cTgvuGb+LzuA",
-	"/9u+pplGvKyIyKopK5QUDYwD5FqqEkIGikSVgNKCUc2ybUQQm1CeVzWNQkr9v9RYzoe5lEXbfRH5Mc9q",
-	"imA2adZRom/IqdIgwVfMWczynA7MAHizLb3kM/gmwqtm72ts+tnclbRm02y7o6kxJKg6eFhJjTuru5gE",
-	"VBAOG+VhQfOF5mlkK17z0axgisg7VhAzw2VqM/pibA+NYWo2ccgLpclUcmGu9hEXcCNtRpZGQyruaL52",
-	"090KTtwPjJVrhlRxsWTsPffyhMg8MyoIzHTzg3ZjnptxzIAT+vEEf/ndwbPls9dy1TaZw7O7xES28R7V",
-	"6AMOA4YKNs9vxcrDPwn2elkvNnKHUDtBo3QQxdBEU4mxxt5fHbcDuWk0j1bSyugiLgmrexdVfYaO9IZg",
-	"3rnVLBPghIuZZuqU30XuoLf4JUw5z4nSBaMTUCEoL4iWI6bHDJQ/L79ePms/C/T10oRFgx5OGt/6gep0",
-	"zLK1o95xNmeFig/3bG+/s3ZAWThvUY2W4XO8MueGlKYUTQT/+r3voq/2toehnzsmZmtF5wU+dsoV0I1i",
-	"Spmbe3lOl/Yb1MBonofzs1KpMsWDdTNUmhZ6K5Xa7nicsoxN58+EavQeWNnmJ/X0oLN6WjXO83MsB1+i",
-	"k6RCq8Ee+gMuTyPKq1P+E1vENIe0YBkTmtMcmRNVgyeKyLkwnHrH0BD4fEVhrXmz9p6uqwu3bLGlunAb",
-	"2wRzsuh4u2WLhEiRL6puIuv+gjUrwnWbnGiSUvEETE6j6QhCR5SLCh201O1Nzu/YzYG+Ei9+2Fscd6bP",
-	"Z38v9n/67a/zl+rnwdNJj/6YfXfapNccLE/1RCuU9wfGQiloqu3xlKOueuN75c6s5sz8SFNtdENKkM4a",
-	"L5G1Z4RehfCUvqfpLRNZbE7Tgg35x/i9AQaZORF0IHFFbjkosk4RWN7o2BAFu5O3Kyl17ZK2tJI2M5BA",
-	"H4PN8tvgTj1QzELDOjjAcFmhvtbM+idiOtMx/jcbrKWh4wnNIkpahW1rxIg8MpzpWcGOCB0oJjQ4HSi+",
-	"tupXNe9pk275FVcwJjiRfRjCfGvHxC/gUatW54YB9eZaoCPGmmoqCzJlcpqzIzKbgm9+v9PITyX5VnyR",
-	"naQ1pVqzwrzx+vqytZJwGswEs1i0EhLnMkTPL9cK5Y0szAPVzc1zuynkVe/n3um7896FeWhj/dMTaKl2",
-	"PuusIVfYyWbygrt9aZ0/sYVKiGDze+jIeGFFDKHuLOO6m2pZXC1ivoOZYgUoEHTKb27Z4rD0KwUXXBsd",
-	"CYdrnE5tohZKs8khfIrXoTkclg9DpdWMaQx5HNE7wZIW/jquyZp19IQuFjECkSTjGdBCQuZj63sEB/vc",
-	"KP5t4uJPtGBEGFlpXVYZkQUp2ETeoa5U80ymOEKUIudUkQxUGgkjV9jAbpuaqWmDMKfmTJpc0WaHEtI9",
-	"P0GJXuD2H8G2+uP3Dkvctiofbu8boCGRrCS2KkmZnw41A0cLzfN3w9bhPzZ4wc+czVuffkliW8tB2gk5",
-	"PyLmusFDLGOwRvZxMWov3UZmKlvoWBheedh5G6rA90bmbr5cNXmjWeoGlQuuc7zbxcgq+lQ5Mm5HqC+q",
-	"VsIIJ9mWwa71rqhZtiW58Ql64egKNkDvpRE15qrJvJppaO8J+jLbG2nC01UeAR8ZoRMGQsOe3Cr22nu5",
-	"3+6099vfbeQwY1RJ0RR0Mt+V5znid6ymGF9aWzqV0wW4eVlG1FQWWm02OKyuOeiFi0ednc6U2WZdnUDB",
-	"flt9uGsnoRvDt2YO+K3VciBwnrJCqNox+Etm/YAx5REEdCnjSgG8RIpJGBu2V4DnzYCF/MECgYU77UWL",
-	"E41RVcBIk3g6CHjO6Ii5YDA1j5JcjhKr05XqQfXC8srCZlpDeadGNIepnVrp4Yi5DKZByod/cj/qXdBS",
-	"N3m9KtHgibHiwXOU57ANDQ6dvbW+AtyFxCW3BFkgOJfGYwEhD6HJjJtp0vw82GekuZgnjeWZcoeGdOKj",
-	"LFZSQw7RQM6CbBDF0oJpdUTmkAWEwRmjqGTMKA/KRXWQFIMwYznp7zEacjxm6a2MWy5jqYzgQLISdiwK",
-	"ETszpynlWTw8e49Aq/W3NPH7tJApUwpkOM/cfqV28sT+uiqDUnVjCP+G7g3206exQWdFHvORiQylB3D4",
-	"E0UGhZwrcFIwc0ePpMyIETjV4cZaT9Xh7u6ULlxEZjfdXTeJGvmZGYWbERqov6w/xQYj9AplobB26EAa",
-	"yzax0Xa40yRR1WUTkEJzWmRVa+1frZSKlOXvzdb5NdN0wvyiXZwtjBG03r47u/rBEEpOzYzOL96Zdc5S",
-	"c6rr37VrtGb0Z1ScZOVUmu9qd3ojaQxeo+kHq9SzQigyoOlt/DAbFuZpelbwel7VwYvQcP3/wZv+5+Hu",
-	"7ucEUewxV0IosJFr8jtyKq64ddQGe73hZhkad/cocDwSzuY7hcf2UNtVYxXYgMq6koAgVjBLNZpis4I8",
-	"gS7fNHKojXnodyEd08Lpz9Y8dT/+W697EbVF7dDnsoheaA2yVpeajmLgGFWEizvJU6YqSRRjOTdq0JQu",
-	"Iq7kuJQby0Lv5PyOZWj5ygKc7cgXR4SqW+toEmwO3zBqZlT3xUfF3nTXSrBdkH0vhy/Yd9lGsm/FseHe",
-	"NUi4koKn8BjJIefEMDbRsUQOZjh/DTPgq54oMqcLfBW89StIinruh5/9iv1qyuL0vjFLWWOq6jcC+AnR",
-	"onZBq+r2oUp5gqS4uTVsUzLtz5YtYnNPWWeWJXPvxxSSZAUd6tJEFqF1L1ZZdeXWbC80B8H8tlvmZfjb",
-	"+FqLmRDGNJcFxhzC4ZYXik4oY/Ftulw84ZIQNpg0Ptsgayvvq+1OUiOKFZT5XjVktFcJEwxLOQSph7IX",
-	"r+50VhRMaCOquIwQZ5k+v2wiGYNhAYINxBk8mrgXQ6DP6pa8IEa42ySojb2qb80LcX0x+whm3BNZU1i9",
-	"AMpX2tu2QkJ43+fxb+6Zx7EuNS0i4hI+dlp0eIxPlN3WI69j05yJjBZkIoUek2/eXx1/6+0QWvnxFpPb",
-	"ig/jxBguMNzaxBFAjAKPaZ4bSX7BUsanusnBYSQ/cJqmt0yQTM5FJESLfrRI+IPmiiHncu29xtaLdwif",
-	"QUrdnKcsAVet0bVdQUbleqkw9kDKnFGxtCFuItEFG8ug+Srwoh7SN0OVRt6a06S8MWXuWGbsTGp7AcRY",
-	"WRL2ccpST2ipzNiRGUyzPPduTbRtcfU7E8ojaSQ+Ba6mNSl7SRnqoQXLDg0n27IXWyURurfp/wov6Rhd",
-	"Guo95UN2ydIVuTZ9YysdQ+bzWBrznRqJMgE5olgqRU1HeNlpSO4w7+mas18zHj6JIxZsOFNG/QOase7j",
-	"lOa5ub8bJvB0fY6ES1wLd2BpilEC8+kNTboGhdgEyeUIikOM7FhxxCsPLFSfnh3EBAtVai6Lmqs5lUVh",
-	"6HAsC8XIAFSuRT3e+GKd1uW2yI8R3Q64nNJYJoggJ5fvyMH+3nf2CksXwBKriHamslZFSfwH3fnnL/96",
-	"+um/YuT76q5wAi4u2S4vLm2M7YlyYs5GOrGUgWVkyHPmmCpnmq2KcZUTleImuyvWFrkkLTqdVn+ZY8JN",
-	"5WifRX6Y5pwJfVMPI7x82nkxfvbiaeQ4J1z4v2MvnGcb7JIRjEZKDWWe1byJrd2ZKnZzmdJ8V2FSUTmD",
-	"g87L5zEJw2PZ+Xj75ywhBcup5nfgkumn86xPZiJnShE6UDK3iSPlDNq7cvCr2hUjLj7ujvUk3zXbufux",
-	"PZkexOazZkt47WxczGKvs8HJQuniqmIttHgirj+z1fZg17Bk0sI0wWUSuvm4/2P2Ym8yvP3L9LRD/65f",
-	"fkgvDgZ/+W4T2roz5nf1nTc31jfws/nu5mb9a+q3sqdXP2l7/DG50TPCpdG4xYoY5wfe+II8tvfiiirC",
-	"leLWK3NO9K2Rv1GBGV3tHRP6FdV0O4+5txCY+b3fjyMwEawrHT3gzgEOD0b93zCFnrhjebRAwnCkS2nA",
-	"RKmMGTIrFsu7n9mFrNJmyxV/Slowq41+cUYnYEnIFK6MaG7ZB6tojul0ygQ6pjasbgpibPcP7dZPHRZX",
-	"iYgFs09wtxqJ4iyaUAQHH67PaanpmOr2hCljcbVtmlYrqX7MMh75NGPmcrMfC8Hy9oRNBqxo/yq5iH2e",
-	"s6H2L5GZswx9tM/FIMpZuE8g/7TyCRNZ5W9bBBB8MqWF5imfUqHXfHvL09vGL6eFnMjqb8dUZAXlirXh",
-	"v/GvQB+pLmIqdc5HYx18Nplplu3QPIhZtH1JZGTZ4XdyOq18NygYvZUzrSIbGHyXy+qU1WwyocWiXTCa",
-	"LcADnOdtLu7ckZs/Mce0/Dtjae7O2PztTwOkdDhv/MB9X07fjTYtZDZLzQkpZn/jPqJFOuZ38BEXhrJl",
-	"sTDbWvk7Y1NHhRlXYOIHy/cfZYXbremsSMdGdDvtrPKhsQ3sXOkMQ38DHv5l9Pnijt0IqW8mTAffzIGG",
-	"C7a0B/6jchfsB8Y4rFidpWB5bWRxULUaS3xRZF4Y6wZyELGMYDrTKMYjpSzm4+VXnVPz46GtZmF5lhA1",
-	"S8eEKtIHQaTanb7z7xh5DvY2VktboIUgK6SUgTZvdGlhVnpUBaZNRSf4GMnhhjQL3FtfFALLKt8bk4s/",
-	"MJrr8cq4KFyF5npa3ji1kfcvdBNE0ufNx7GpnWRN+UcfxhKMCAoev4QMbMX9hEG5JziazcFjoANyVCKh",
-	"C4qptZGDPwudozAMGMJBuitYnU8UVha3H6pK7b1ixT2LOxsrz2zu1UYOWghbq21S58yMI/7n9RsoXDbh",
-	"Br7metmyyyYr8zbxHJMN6lZPxIgp3W2yYcOKAWOpaXrLlI1VLVislEJmEZWiAz+xP/C8vN5RAm9rnnaz",
-	"/e2VVzPpCcs4demuClI2tAQ19oerq3MylvJWtYlZLgpbSOrkivTxzz6Isf4tW4Bw64Mw67fJa9SBzd5c",
-	"C1ow8USTnENkkRaM8JGQBcuwjnazvFUzBTObQyLFzXQ2yLkaJ+bfMxH+Nc0pFHbcmIudQCzxJrurmcvl",
-	"G76Yn6BG83TClHVFCsFSjLMUbMqoxoBqwSAIwFx1lNk1c+2PhFGVjBSrZ7rd3/8QSzG8Ah+woTEjumRB",
-	"zMbCv2mWFUypeE7hdvb58pCAnuFxRPCMMNEZxs/I+4tTzD4CGoWkNS4FmdCiljixvcXfdESlF6a93lX3",
-	"x/YLNIuTCzacqVjGgNkdUIbr9AwyHSKFFpyDQ3VIZ1O5aMgBZBBe+9VqwM7T1WgpDQqSBQoKBZmQmtwK",
-	"ORdrVSSY5moN6QT0/W6asqmmojEgASFEsAzQI02zzEL/MPzCx/qqGxUvcrkKU8TMI76GREtyy9gUryjL",
-	"VNX3l1vzpqApI6f8fvUvobu7Oru9DpbdvGgsu9nUKR5Ksc52ECl9+K7v9iDnoiYtfvxu8vffOunLu7/u",
-	"D84Obq9eqNP5+fBve+OL56NXT+l79v0z/hf588ef9Ntt5WsDkMpK572NXTeFy15ddF9fHUI9kdI8z21o",
-	"r03enffODgmdUwhV08WECd0m592TV23y/uz43elp7/jq5PvT3qH71qY02NguhslY1iY/vzt5dUi4UjO4",
-	"ba7FhCuj4CQ+WsYVkXN3hzs3CMyslbTMRFpJy4zcSlqVoVtJy7zcrLvcf/vg0pn+KAfgjWnaCZu4cEgo",
-	"+MdZgVkkbDQTbWOTjMxVdWh9lkqSIS3aPqCQHZK+nOnpTKs+qiXCXDMpaxM0KeGHI3rHyGwaOnvsqMif",
-	"MISx4ANDeIVFugaEaDv4ofsACW2p438G8JADGdrbb0QZKm2I9ZbDBohEVsu3a4xx1luj7/4oB00E9Zf3",
-	"vfe9V4cEWQiVeaSsNrl4f3Z2cvYmTmzH796en/aueq8S8rp7ctp7BYd43D077p2aF8o7syHmM6XpwhBj",
-	"lXNw4FbSsqO0kpZ/ZStp4TvNh/aNUeIKsj6iWSfOz1AwmtlCnloSvkjzWRbLJfBWg82Agecgjkp9poav",
-	"eTAShU9qGupep9PpBB5hLvTzg1a1gL7Buqvc63oTgqEjBpthSSxrrGl1WzITXCekkOC3cvzup77/Yt3M",
-	"11hrOG07l6Tc5xiNnrH5eeN9Cre9/dbs/kwxoCrIG8KKvlTGMFhsttL5Qwamk5ZYNdf1d/9vM57ekjsu",
-	"c6bJmBYDxATZ7uqv62m1hVYnGdvwd3esuLNlE3WxbHPAIDQ9yqnNtq9u7YgJVpQoCUvJIXIIyvDm8RBj",
-	"L1xuDZ5hrjDnewsrTVYDZ8BYWKYVy8/C+i3//tOTn3vGHLvoHb87OzNX+tmbynj768ZDFIsrmdHFhlgl",
-	"RJuHt0Qs2TbD0mJq+Hl9MZgTXF0CXkkwlwYMsrJQV63W7r3cAAVl6xRLZ/1F5t8t4XBq8nDdRDSjkzic",
-	"rrnMfaERclfizSEp4E5B4ViFwFk3okVUOZMRNv7ZArlYrB1D8h7mJ1qftRbZJWnN2WAs5W1PZCWIVPn7",
-	"DX+tXtvEtgjqsH1vyXsZV+ZuBHfIHCqtfMG9QD+JkduTqbbqa92huMV15WoafIatpZCquKhsegWqpiLA",
-	"qjxfY7XIRi7vTkBPSUXaxqT5OU1voxpQl/wqB7idU3xGEUp0QYUytj3oRQJTAKzql9Ep5MBMc7pwtTmf",
-	"D49TFDFovw/jBbCEmSNqe1ahArSMOVeb1Qs7WohdReBqnwnNcz8SR9y2+6PA4K82Dz7Y03mNg0WCEPW8",
-	"quntaMvybGvTNQA7UcGHTGl1hGjjdj+8rr1xhrVdyDsYLJpk7WzD5WAhK1Im9JHNpIcaJ0NeaB9wBQji",
-	"UPRUmVaoSQfQwXudznr4LhswrqdYFCxt3tw0Xh85mhiDPJYoekWLEdMu7mgR4EboZognhD5vhPJaS8ER",
-	"I+zeRLzZtVmzHc2RO9mxlLqSbglK8CCgj+F0qoceiPLAZeF4t3KqJf84URWeSEXAbAMgWeX75Rzj00tj",
-	"V09mueZ3tOBG5zZSN+dKk2/ak6ezF9+2yavu5Q/wmGVi8800+zb0zfxwetlKWubBqIVsp9GQ4PaDnNdu",
-	"hCHPLfQKlqzaiyNrk14JI2yE6BQzx45I/1+f+mQCscAfTi+Bo81sLDzmmBFltDu74ZEoYSBQV0gvQG4p",
-	"uK6iMQ2kHkO0bkHU2EzaWISKgfP3+G33dWXY+4nrEkkIdUD7x15N/iWtmeC/zZj92oKE1IWHrXl8ntxH",
-	"kCRkH7st2LCMk4aBMNyPKjpNtOmcjXG6GNKCUHv+5tDx9oz45Jqud9D7hcZskyPiuBdj36XGVu2N0PmM",
-	"+606gvdPbnv2P8pBeclVjv8eNx6kEOsxFRZpxvCOiwZXIzzb3XCbSfCaO3mLBJOlvYj715xc8sgJVl7g",
-	"LWUYVjPRxPNb86Li/2TfLzRbQwqoVWhV4f5SmXja2T/ofLf3/MWWHq4G2IKybNVmFQw5ZBUEE2oq3MWt",
-	"akMxuqD57mrVb3dClWYF3A0bFLiuyX/CXycO+MDv7Api2IgSvNh3N0dgZPyBCGHDw7/kI8GyxBvVNoPH",
-	"4diFRAChSmVRLFCl68+KvOfc+f02ecO0RsQoNFYAedPsH5urpfwHQ0aHu1gFMZZKH77ovOjswv29m77R",
-	"4q//7H5st9s1qolBcfSagRC7AkIZrgEKNFVS8xX201ZUVxl7PRH67NpzVkyai56CNFwIGdq0ikiS2yzj",
-	"sqLHxqv+kpZKC8aqhTdDmqvos3c8Y5u8tbY1OBn3cz/kmp2I95wAcvDpJAowiWRC4NUYkoGXo/llU6pZ",
-	"2CiiTVJZf4lT5eyv6IJMZpol18InKMMXtzy9bZPRjEWmAA/ALNoWazh8xKGtVcJEkAeStHA6raQFL/aO",
-	"mAaVF13fxxAkjvYUcPEED+WlmG6sM71Xz4BIIYmWJJcjUsfSXV8e2VAOV04vTiS4xlMubrerFs25uP19",
-	"V4uaGa6vFnVrMUMbodtcpfm8s3mdZjj2qn2/YIpFwZ0Em3sCTFy5jNJFoPtPQDn2aRvVXf5P6smDpp6c",
-	"51SgpFiL4YTXiw2QcTBJxzSW+r19LCYOOvjaJht4TDmH6vus04zq2xViRnNoaWe+JwpUlOpWPut0NkL5",
-	"adowmPgWACehw+L1Ra/XSlqXV92Lq95FK7GQVL2zq97F+cXJZS8u1K1HOo6Me3p6Aw4VTNqE3ngL7E34",
-	"1HE8GbAxF1mbwIPIKvudijywE8SXtRJwrayaywoUG+qy7lKw/Mgc0e63AqE+t+4glww7BFyOEh7ssIYV",
-	"9P7iNOhCt2F2zAYYspWtb1KEuwK8P86FdQT/UmVHTrcf3PeZACBjC8pu87FQtUANU5GDzkEQC8CcbD4S",
-	"VM/QjJ4GUBpTqscJUTJsdqWDDA70q4EGjjfRHStigFrLCjWU9aZPLxZOn+YiYx8b1OkoqJxGDMvVeHIB",
-	"Ta3w1fl7zZw1SqABg8utkbJORN37hNfdmpdbupVQ+Fe/Ob2j4sXzg4qrogHvYHm1KyuUSq9RQqgiF6+P",
-	"ycuDZ98RfHQAeFyJKzaBQn7DBOCMoRNlCUsxoZlI7XeAib5pJu6lpoOcJUQJestujIpyRDKW8oyRwQKt",
-	"IAsEFNQtSX0zlLM4fjS4yFYC40xZQeB4FmE1lvd1VkJiG/myKoVgkWBNkC5cV1D8zgED2RaDYeEYFVni",
-	"sZKpJmOWTxUG9A1FYmOooIcBcr6QmjTu0ArkW5eYzpUHwLVlZR4qIJejLVFwV0REtsnKPoimAnCdr8/v",
-	"BkQOWUd5bJ1JTV437ZKOXn590MwPBzkVt32Ec4cpBEeHAhiGhTqwmspd/n59X0QUZrjGIMpSSxYPT/SX",
-	"uABAWNEGB3QdehTrzsvOwoZGEzJYaGBJ8/8JUdzBJpbXBAh6tF0LOodCxOra/3Xd4tl16/C6xe70zd51",
-	"K7mG2cJHDua07UuMnU/5uvUpvGMHXFBQpJd1hcpCm9GPGObKBKsu7y9cvGDM9wIFoeD7stQR9lIG9a9b",
-	"uyD8LxtOLJul+opPWM4Fa4D37xJbhlua1lMuRABxF5mx/Uk9pmg+3pKLdTQnCfW/kjzC5rEQ6avmHD1t",
-	"H6zsPFXnCFUWHzdQ+wWkn0YDBVehHLtjRcZTaA2JnRhg06RAzDTQdxzwtqGGWMmdodjNkxP8xKAMNXZP",
-	"PFgVa+LmtnKDcB4NINsBcpovT6oBQswQHOCtWqM/wVyIlvIWdJsJz3Mecw1ES22YGHHR2Bkev3Wlzho7",
-	"b0iRYCX0jOd6hwsIVBrNXRA508qoFmZNvI5t7J8/l0qPCnb5l9M11dErKr4TD43GFbEIY+3Nm8tc2RVV",
-	"Z5hRTQdUrblU70s8thzc05Dd+iQ86ThBWRZv6MDqMJcGhaRZSpVGODhPZFKwxMZhseb+IRKh3JyjbqtT",
-	"W7wehHtthVRAnDZDqkxp8qIMjG0L7lCl4Bf7B+1n+xulnZe99QBzoDEhBa26EpXh3nkoa1LDytV9RoIY",
-	"3yYFKA6aWL36osZvDd+y4Ras79wyAqZ5zm7pZjHr2LUckeMF05SL94ZwGoBsqhvOFbFALVh7a24ju/2u",
-	"yo7rz0hAag7gdfPcZqG4oNoKqueKXPS6r/5WTZ19cbC/1zl4uv/ZxRcrMrOwaSKkaKCdBAxKOtA0bwu4",
-	"0M1kpJdn9STmutKkdPHYmVhNHiDraaz4gZLmcKc/VZsiET1W0nepqDuzInd5Rraj2ibumzuZ7aaTn3+N",
-	"em/Wkunq4CiwTR/mZSSvh6wzum48bOqwhT2KK/z6vmwUS4nzVBFcmtFga3gZhfy4LO7iaXHuhqiKlm0y",
-	"5DxNv+aC5o0Vj4xmi8OqHw88PC7Gzp1fL17RWO9EZcSXeVGlvtGiCq0oY6xO1tb9NehbZUEDrV6ScWV1",
-	"M3Wgnt4Ec15/0y/f7I+eruWO6f2W2TKl73jdSn0KjdXjghSa1bd7lf23zKDZ8ta615V030SvKC9tke7l",
-	"fx9vd+i/vm/Tw1Ifj+gm/svVQR6bMuulgLUFsb9toFI5J00Jm8FEBsEBLIWwMaKUGt5it/Vk2pXcv1Ho",
-	"p7zHPiP6U8m8EXKOARDr918fDDL25WMEg+JntWFU6KsFcVZqAQ8Ww6kracts1Dt+d/EKSqoRh4grMmBm",
-	"mS5TkpxfvDvuXV7CM9acQ9cZPgcoUWYrjFrQRiXp0OogEHFrW1Pp0N1318ISIQLKJKQPN0DfeYcXR+S5",
-	"D4OG+PJ8JMzB5HzInB7jDefCsBSxHYxkm7zqQdHGoeG2a1HmkI+kYNV8Hr8FGPi1a20lLVhKWPht39nA",
-	"jyOudEGboZPM9HdmU+K60G2UqfIeUrgxhdHoF7OwdA/vqyOfxfKlsF2TTWFQamkAGSXvbulQFn9YfBPI",
-	"IjhrXDwchFjEV59OGDldAq7aZPFRRLUz9ENZd9RGgOQXLu017oICtG/qUqNW9amG1LmfBtOIQPmJ53IA",
-	"2CeAZoYuok7ZrU7Oam0NwqL2QMkYxl5+zlMjpasvr3bblLMiZU+WMe/X+pfGDBBNl9VeLpjnuClOoPL2",
-	"7+L9Cpd7s3+335nGKBvSD49lhkr36qvOHuDP5U/cCzY+jmqt+IsNEs0sjdkdqkw4HBwPLQmoYyURNiQV",
-	"eEoMCBAuabv34OlRlcMmhjploX2dt7GtoK6PiRwadB2CDmQHRi1sIqFWXzB1LaAaonwjeC5HTFdHiULl",
-	"VRnBpjMASa89B0NT3e5xYhOonu53DKPkjN4xP7B5aqaX+cWnOzzdX1uXsSknlV3Rn3fQnrV/hptQqXVa",
-	"yXB+is87UaCw+3HeEaECoo8Ef5+QvYMDSJzae95ZZks/CfN1OI2Dg6QFlW7TnL0bRsuUmm65EpYOBeZE",
-	"ihHo9L/KQWSDgMRsBkh/2g9AaY086FcvCSsigvvB2Gdhz4fuzt/pzj87Oy9/Kf95s/PLn/7rdyBZII/q",
-	"jhV0xBIooNWSHHQ6nU5lUyD8r2bcsRf/J4uIJH9yB4hZUx7dBgLLUtRK8fNzZW/K5n8/7IMJXDP09p8f",
-	"2PwxsARsX/gfej8fY9zT5iJTose8yLDGypw5/kYKsFELkrE7nrJKbp8dz7yqQbGEUv0G/wiAc2Btvw0S",
-	"BQ1FoLOQbMKhiTUmcV1JkjVdSCLpt5rmx0zEwt3QM4Y4BGtlbQcoPUOU6jqyxcuXUZSidWisblWV2cRp",
-	"oAQPWZMB5TeTB40YbS92KhYQLaH5dEwHTPOU5ngWWzgh8HBjLgiZs2OqaS5HsdOH2ldSyJzZNAb0O07o",
-	"wmY71S6qbMKbeojL3IlZCb2qJClmYqlp9mY9oc0wZuZvCgde1ghwvGom8JB6guZOm3Q9/jChqaEgRSh5",
-	"1fu5d/ruvHeREEGLQs59YIggovDGs0YwlhXTrhfGwGauBDlDgOd4pBcKUwC1C19wRMxJUVRfBDAtnIRz",
-	"NCxAxLTJzye9D70LBRnethFF/7BgNOsflZuhCM2dv+Ja9A+hQrlPBlAoYd5ah30xYpjRiS9Ms/0qj0j3",
-	"1duTM+TWdx/O/MA0z6v2M02Br2EmflNwXIsaUn5FJ/4Li2fivnN/uq+9x8o/EXziHkrH1I8L//Yvt8An",
-	"/u3ub/9L5Cz/Y/un/1pOJqxImf/e/V1ODydcTs7+7R6YztTYfQn/dl/csoWfFvzbfeEQV9yX/m/3gD0Z",
-	"9737E7+OXR2Xw9lVc1nEnBqppqXPKHiiSCHlZCuf4HPEFSx9gts0Jdyk/rlWYbchNHu9Hg1+JhsQj/3q",
-	"ebaUJrptzuZw9j4eifzABpcyvWXaoTcfQiYz6V/POp2nKf4Q/s12/yeUifwZv4F/4xfmv/vPzULsd+af",
-	"+FVNj5wrdbgLieLtSjNaNZy1Ni+e6VYKFz14fjkMW/w4HrxJ+Tv+4+u/9y6u/nL548s2W/zYYX/tmg/n",
-	"f/vrjx364Wyavnk9y45/fNlO9/P1ML+uSsbupj07jxePlLPO9emIv7mRkvVyMGHUkzoTrAaXyBnoMWQm",
-	"jLzObOkgiSU/ZlwZJXBFMxuIHCuiGFsyHsz9d5I9pBvtntyDE1lewN/krCByLoJO/ObRykIoGPE7s+ly",
-	"jjrNaMQNt94dtnzaHvJ7iYRzmqIzwSVWES0TD9gYfGoT02wxCOp5ErvsgiFnHrIr+HwEqqZspp7wGwkD",
-	"+vn5JsDG6MQ53j/ZZez7iKzsUgGbanuORPKWtpePHJDMoyKyCndvQ7FWVkLtZ1D3K53Y9O+zktMKU5j3",
-	"T2wRlY2FnlTjMXsvnz7btS0FlvMYbT3G+n16a56MOv5O6Uyk44Y8LkPBJ1ljvrn5ugw52cKFAculGClr",
-	"3AUg9zDQzn5n//lGTU6YxYr/wEUm56trV2nAKgE0r3CH5mAVhSZ0ThdJJVGgQ6CvBQcUTylqOaWrAbN6",
-	"AiD3mlvW+nmFKEEunzLIJg2r55uzqCr9kF1/adeV2w/12EBXSFL11Kqf2GJFjaM7iJJRoL8quRwbAY1B",
-	"ad/lpSx+cyCYLhsevrbQ/IXU5rujIKxLpMjRyoIdOWgMuqzruPAQaV947x4b+yNerVhCmVLtmgs5PXWL",
-	"Ti+QyGTd4BOsK6kBM5qjCeVbyNtRTotQeHU9Xko3ZTltntdUEeQNIBVFwe+YKuOqlpoS59HLShwVOPgh",
-	"IHjaBHVyBt5YZED0Hptfpyq8tHzZPg7VEFbyLrlA4+keb8JZ20WlHjII1dRheb2P+5x/ZLnaJJ7UVJHt",
-	"MpMNPTLb4ePNu3evEl/OdQSS+qL3Y+/4qvfKF8UhWINL97XH3d5UhLFtlIdL+MGSQ7o8YesEXTvy50S6",
-	"nsVbb895FmOKyMEgBPkaSYF744+rGh8rKdTFynD0pthawBDr2PrSnUnN4fT69enJWe+wznzAou4zNZaz",
-	"PGsD2bg8EMek5PKqewrZG+EVA7kuINAQCxf6XbAsIYOZvhZC1l/iiO+wlB8OKFdLd2GBpu3yiHykgGuo",
-	"Lav6nOyyWknLzBlr908xScMNFfeIYC5q3CTsuktxVej7/vrgMpAC1gA7BIX9FQgKXoOs5jpukjbRrGF6",
-	"2w18jn7DS+XS5brj/J7Xr/pak6k1La6alE0bd1mq/750NSeY3fGiUwMZfLEF5mpFhbQDWrSkmhBh09L4",
-	"dplFR5gvfccKxaWwH5fgQK21VYxAAc0MHI9DWITne2Y3Wns44oAPiLMS9zp99+HmtHvVOzv+21L4K/ju",
-	"kJye7vxweolB9CktNHjsDfGayUYRLmxbwQkrKMiTs1fdi1eHxL/FYaFBfvJAGhFyUNYc1YEx7EsTko4Z",
-	"NcJeS9eQuSokqity466QC01JcievTo0EhYwCa3kDCv+h/yvE4l+SlCMpygYRng3IHPgAivHapHf2ykrH",
-	"a1HaWRYa+shJSBDggMAGGqEqMyurKzcTbiUtM0eQiOXkANbkVZN0nA38spv24uripHsKq4TQ45BRVIZc",
-	"go9ralSWxuiC0xzsvzbpHl/Bvpnftsl59/Lq5tX73qFtxyV5ytyasxmzqRzXIpV5jlcNFhiT8+77S0go",
-	"ZBwsQCOXRlCLXKDnIGvX+r4AUwMqBTk5c5DOhzaKXygdNGOCRksKIMfen513T14dEjsBSIukioz4HRNk",
-	"Nq1uutuZVtLCZUL3JVwh/NPMOWwfk7TKqUCLJmjBVGnK5F8UOSs1ZUI159EYvTCEBlLwgyyW89ukWoI0",
-	"BA4NIHTgUMT2IECuj0Uqpwsww1hG1FQWUKxcBwLaLiHOzj8mYa/gur/jmjVDoGHng6+YkjkqaMq+WFLm",
-	"kpM5THhGIDUXnjef/K+HbFK3XVvdBrwzeEnTYb+FDu0x5Q76/Dm/Ds1z7AgMRP0wLl1HLmsOdm05qJno",
-	"1n5VQ8IrCsOgFqp075QtCF1BAIWOiczlUwL0PSJb3N/VZfR8aLa2YhvXvmTZnVohwc/v3LyRP878ovTG",
-	"PQhUvCNn61ZyzZCdW6l+pNXt3Mb7U7JFXNPE7+6raQZMF9E2zbdmp1cg2UEOi4WNMhdr5H76HKmxQlrE",
-	"M1G6JJ0pLSeltAjTYJbwOIsRU2td1DUIOg/aQhQzgohIMZAUC3SwT5GAXtZWsVFxJ/Y9ZFRd1GgmtqzN",
-	"XWbHMLE9Vnm3Fe7g/bonPQg/1oEdbAOe2hFvx3hmmq+YjoOQOoqwze+xKy3kFpE5FdhgQDHI2MHACTIm",
-	"JEOXKHyGtCzjMqELztSRzTtV2qklHO18yN9BI0TpuPu1gUdzqs0A+x2r89mRNs8LM79qRAK4ZYsGHBq7",
-	"sGcdl/+lElKwO3lr4xWYAlBrWuWautg4BkRvJ4rld9tMGLrUx2ELUoCvb+jXFczamKzOiMdDgNlMqLrd",
-	"ogVAsyW/TR/Ry9lkQnH3QV9dt92YeLfpHLE76JqsOTtdNwF77PUNTSwZNvOT7cwbY6gBD0pBcLwnCqBS",
-	"H0TDC/NmV8LHuOcAYYWtAC3x2DfOgqUzLScUUknzxWfE96XSLLM7taIyFD2QrvAUM5bpIgrsjv0BFj6V",
-	"yNrravdg/z6YJ1zcbanj2mBKnHDhOzItuMAedoRXEyZwlynJCjqsLe7yNQTMdzqdzVYypTz7HIXW/L4h",
-	"Uxo+RseK7ZRciT/sffdib6PGAJvdotUW12uSuOHjhGj6Md4ccNPJRW9ePNng7g1mEm5YEiZ5L9G4YzZ/",
-	"ROFd3SxPzht79U7piAXpyMsKcq1zrxOVWyQdB3J5qZVLvXd+FPnLPOW6PJaxrnhDSLOp8QyPCRULt0wy",
-	"gVC5FODdmEKPviiCwN7604WNsEsJ5urmsupQdDpuhoe3sUtfdNFgxYuvUKnZsKAyu7ypSYS/r8Agakrk",
-	"39q8hVT4jakS89bXXeXOVsV3N5/iSicy3DbOIWxIjSsyZ3m+1i/cJpfvL8/BjR10+AZXb27MY5VYTRHy",
-	"SCHUeS1CD3qJXX1EXJY15DRFHLoN3lw/A+/QbWoI7vh8EGxAjCL98RtNXQWPR1QXKlKWd/U5NP3uiTWG",
-	"Z/gyzMPyPl2X34Ttwyts0NhNBEePJ099sBrNnAKaRWqs2+xoeRaGuouZMEKmDBTgJDBScG/N5z46mmtX",
-	"vXI7hbW0PmqrrAEg2WwLMIvKMJBmdn/DXc0GW7sINSvu8AJYtTHfY1nBiXv8Hkb8tOApa9AjMK3RMLQt",
-	"V3PzgnyVFLUM5zTX9GMVCPVlp/NIcDWR2Bd0l+Q074lMrdbhA0QnDHc9JH5WvRGwP8jKRldUo3DaUbqL",
-	"0HwSESsVZl8h5q0Ss4UrDWDUwdcBie/W4vjv7lwrOzs3pDQuNYO3yeqQps59SIcXYT7XagXyd+nQ88HK",
-	"aIYuwCb7WEYkxLls+oknn5Oy62OtF2uS8LaZy3qov3vAIKrGbFho+l62eTeckDGaan5HV7d9f7pVduxa",
-	"92l4tJGtDdewzBDbe1/BNRUrC4GQKFS7zmVxa7PZfVmk1ZCMteH0MmcoPEagcJMWUw8QJnykgFylIumr",
-	"BOTwkE4+WwBXAX42FIkP0zjarSCp4vusiRLeOyboGiyv7NGP2KZBS/51AJKpFJpygSy3UuC78Y/9L+53",
-	"6f57tfLnWzQx377xPqCgfW7TfX9y/8Zt9xsawjg2aMIqNSqtusXk5SQI65kvcjbUWPE75MYotrWiG6JE",
-	"ONyueDuEP0ir/geRk+tb6pcyqHJmj9RUPyLIKmm1b8+X0WTenh8cgu0LAEJTVgTYVB4QVJUqYy5pplzJ",
-	"KtUuZadshP/2vPfm5gqwSKFz/lQW2iWzV16fIB68+cNaQ0F9KYc3P9GVdwf+MFyKHSvu63Kb0ZiTiO5b",
-	"c6/U75JNuvlTQeBpWixITjMLUP/2/ABF24PfR6tY3gtUtyCb/PwiAS/AXDoHB+iNpBvm3Fkcjr3Oi05C",
-	"vtvvJOTgBVZNPX3esYhRZc0nIGxdC64IgJkRJuRsNEYhQzXJmStMBu/ldhIFD6rSVR5xEO0fexFPcDMP",
-	"bNK+X7uHf4+t++0N+blt+8MNiTXuf/HfqnF/ZDdWoP75jp3uV3hnPQQQJTidJoyqWX3LHPrnil1aiY1+",
-	"GWvUsxH4+baFgREkvbWIdZBl5zg+GvKK486tqeipYI/7dz1/trffefrsxcHWjtrZlujshl7ieQol7ZQw",
-	"7CtV6V2zAe3J9OA+GOzbFSU2E+H+d0/31u3RttWKq8gljvKJ6NJLdYlNzRlWMvxm3D7/Muz9kCz9CPW9",
-	"n8m6D8CdG3LkJfRUQU0yk3NhtNOj5qYqbfKGac1tlzNjJWMFU8EEm6toqtEyWjrcy7vZm7Ph21evdbvd",
-	"Dhl2yx4p3YZOKJsH8r4wrOY6ifHoNc0VyVBr2rK6gLmp+HkbafJe0RF7y3TMj3t5ddHrvr15e3L2/qp3",
-	"eWh7Nytfl4eQecvf2/YHSVnFg8gLqk3OuxdXJ8cn592zq+XfcXEtHJacDSbluQpeEwBmKSwLBGj55Td5",
-	"fBJyefXuovumd/P93+AB6K8mLR7RtShR76A3IJlNEUKFEUOdbdJ7c9G7vHQ/HphdxF6cWpZrurronl0e",
-	"v3vVi+zUEGu1r4W/NLM2OX9/+YN5ajpTYyKk5kOeWoBCW7fNsmqyRPUkWkmruvWQPbG0sbY4sbJFUKoZ",
-	"7EgraYVrbCWtpdWYl8OEo0bpvSIA/3H0/3s7+h/aZ/9Ibnqz+PX5ibYC0cmgR0xXjCd6f4VcRVzy181U",
-	"9LTclNEHFYeYyHeIGKpBHxkLsBp2lhnMNJFzATg6mKiQMkjGWUqgCgBfr4UvMnA3k8t/c7ltCbH4ptCJ",
-	"CIBMExTtZhgHXXpkb0vobqVqeBtm8q2kBVOGTih2dC/oG0VvY1H92c8ngAhirHshta9AJAumy0pxs325",
-	"HBEu2uRVDz7tws/MF0Lq0EFpXxmm7AU/ic7wZ1b4u60pUzSr2CnO07RJ2/7nJOMjrmuV0J2DF/t7T1tV",
-	"XPfOzstf/vX803/d/x7ZtmC4oboWVhIj9w9ITV28/+MSyYG6gG/XgjIsInbdPVrUxhoov601SY40Rnb+",
-	"xA3A8NRUCsVKel3XjLOOCo2dBytvqUzfzWbF5r6yW9YASw5d17EVN8D3agmaIBPZVHKftmC+tQeh2gSK",
-	"+J92SIZA9KmrhbCng/g9wwaydq9ZIYndI2TOihI0Z/VFcJ9OxW66n6PRbNyMu4ZQ1NCTe323VncydYVl",
-	"Pt5SX1kT5q7MtzzM9d2Onbd+1dUPbl9IR3C/iKEJXQLyoyJ9e+vs8KxvM38dvJC5pd2O1GQiu9PNO5I2",
-	"a8kNc/jrziX2Lt9xHFUDAc1Yvq1KLUdNtZFYMucYISEyz7avo66J14iSJdhHbb9uzL32OcqOGDBJ2Seh",
-	"MUEEZN1+Ror1lC5ySbONyKYn7lhuSwqcbPxeZoum8EsBkJI/8e8rILilg+YeYrzG5ldX5wT18uoQuF/h",
-	"RpWdHoRcP4WtAyo1kd8QV0GogFKMOJ4tOTEwM7y4rhNL5GKqnEb0nipPumqyhKIY+WKDGy0OPWC/5ey+",
-	"6AP1ezPCNvF9XprKlImMi9EhHLZlHtBE/XIPLRFYVBdCyf7Hj/BPLsjesxIMs2C6WMC7UBQnrj10wJXX",
-	"AipZXE9gByl0RPrw61pfaffDqlZupxweCTY/htFXdw+2u9KzlBV1k1r05WrLiCc2NA3khyXopSoR7TZz",
-	"j8ueK0gXXZVuKyS28Mo8CcFcnAKy2dXXEAa2a/NZ1n6BLnnK3mYbk2nlCq0TKN9COYh3HWBpwXRz10nA",
-	"eIRnEovea/GbgJxtTgmckrLYZUgU7fAivXQ9UvvmTrllC8cG4EJHdGGcUq0VwVix9Obt8Ke/vCxevPnp",
-	"b78VV/Nf35+/enFyev73E7l/Sk/p5fxK/L04uPvbxw7t/fn+PelrRP0ZqUc+9rEcXASTutZWYSznw1zG",
-	"3GIxcY6OdEuAgfiukf02jqLaypsQLoU/Ww+TPeJKu6a1tVyMDTjEQ+95VClZPASPlLkSYb8vzzJNrX3N",
-	"GZkZwFk5+dUmJ4LYFvJcmn9Czjs4P3IppwOa3rpnrRRxKKS+yMDZsob2jYhJILPPw0wAgmbBlMyheZ+M",
-	"h6XXUM66wHMQjn+xSY/gDegkfiu7bz/zUvZ3S/OlXOPUpZlAfQI7jAp54tjlEFVaWjAMSvarfNRvV5oV",
-	"aczids9ELkeUqLOC68WlWVHQQcu30xkwWrDitTuxHz9cLWX5GTb58cOVuT2VnLCBzBauuZaq1EIdEUbT",
-	"cdkEyvaTBgkNaDBYZ2sbVGhsONeG+lszu9ahnU0pfAzBle0WLlddD5BU8USRk7M3vcurm8ve8UXvqk0+",
-	"WMRuMBVIKsWQj2YFRMzMBYL4aRBnAw3acRFkWwxpCqdBcqYJF2A6B+wnpNkKICYzi99m2IsXow3uLisp",
-	"xgOx2MW4a2h5PX01pvvPnv+578E2x+wj+eFt93jn8ofu/rPnTpEp6JyYOSThNVbdADe7MaMZ7Kyd3scd",
-	"nMaObxkem6rNniwebbLn3eOfum96F+un66aybsI+bLkNiVcaBEHXDnBAY+E1JJSqKaM2tIaZrUFDIZrb",
-	"bipr6dgh8T7afmIUcpP9dFNZvZ+oKl81tVWyZWIzBawHQgJaaViQo432pMxxerRd8YHWDfalnM7qnTFr",
-	"3o7EljbryINBhXd1QhTUBULDPMSwNuqJkDbQu8GmfgIpM5SxVrR3rARzKqTEcAsGZ6BxhoMRAEq3QBo2",
-	"AfjS3fFW2ravxbX405+6Mz1mQtvgQ/tPfyJ985Es+D/hk0PyPcySLPUB65cF/IZ2gLH6AH3QN4TUd0pd",
-	"31iis0Io8s3ePjZq+zYhsrgWaL+WXRW/6avbG2jY8X//9//pf4tZ4kFgiuVyTvq7d3u7E9Zvk17TfWVv",
-	"KndJHRGKaBZmTDOOL+weswl2WD7oPCX9oSwGPMuY6Nu9QX2AKbMrb3pXCTl/b/7TvTr+AbYbO/E7A2a/",
-	"00nI+bvLK/uBIvudPfumXlHIAt6DHTPBtWHutD6dTnO7+bvTQg5yNvkfvxp9wVn3ShsNgfQNVfcTSFan",
-	"GX40YUrRkfnUrLpvNC+m9EnWh17SiDWUK+kMrf5fdy7wkZ2TzJwKul4IshFm9g/BDT/LtTHPpjNtPfu6",
-	"AHOtD/NWfUgLGnKWZ9AVE7puXQvnJSjLT72nIue3DNNFzLxsV+yPhjyyQ3LQOSB9IfXNUM5E5jbfKIXq",
-	"T38C5prmlAsCaltdGyT9nE+4RtHST2eFkkUfY9J6XECKujnmI1vH4GvkjdWeINJ1/5SL26X9COgJXJnw",
-	"ym/6Bcv/fA1+retW/9s2gV6jARAexH8PSR9U1H5C+lM8ob4L5vYRCaQPEV30TfOCgP5h7iU6Ydq1MKF5",
-	"bo1ZW3dBhbVqoMOu7WOrrM1j9+1nms+QZE8yfI2c0t9mzixWjq6MzCHTgg35RzwVJQtNBgu0wY0sIFd8",
-	"wpSmkym+5+L1MXn69OlLQwnvr47hRdeiEo4g78WtkHOBxKEIZNgByRm57hRnly5OuiDtIYgKqIB75C3/",
-	"Hr1LmmvExfJiq3t+0kpaFv++ddjaa3faHcilnzJBp7x12Hra7rRtSHMM6rKRFaC97npYwVFMCUWutHg+",
-	"g4XFBEi8DHX3ls3+5VqxfJg4QMIAEXHIczg+7AVrVWqXCeBl1UkG0lxpj0hojF1QgOz5tw7/Ebduykew",
-	"ze2Vy/74lCwH6/KF7bMy5gqursTJ2sQq9bIg/uUk41nimtfy7MgDQUJTSpvy7EvJMoTNsH0Dnzh2kRIb",
-	"5ZqFdVMtiytDZ/hbQ89w05spLaasSfum5nfuoqT1kPNktV+q3sZvyayKbhNmYKaY1dC32Vd/6gcT19iV",
-	"YsRt5373UH/FKjj4T2LLsD+2Zej3njZSrPWNckVuuWvcx8XIXLJOszKHVfrJsMVobNJGFdCLlZO+92Qt",
-	"XGeQ8jqRE4wlA8aSly/ayR1YASUZ1Ri6g35vEJ2xv0RJ1LQYM1DDUhBrb2+ns3fV6RzC/9qdTufv1cUd",
-	"dLZdm4cs96vbcGnW4+n5I4O+uKtWp+Wqte3t7zzd22g1m0gZyP7a5mFIW/r0SxngAXG83+m4ejgb8Q3V",
-	"n1+tl71c01owV5zXp08xkxCz0jxGLDxj6yHjb/ZT3T1HRazihAGJHLpfbAdubIT8i1mrcgg0rQtGs2pz",
-	"AnOl0ZGR6y1UGSzAqBkivKX0eBd0aDPJqVRR9ylql+4eN7PxJGSluu/knZA7mvOMvEDF+8imXTjPImjX",
-	"c9CJWK4Y5Hj7tucIXGb0umzJzkFFytzgUApHplSpuSwyp6bMrB5gkfxHTJdBeKsvQzO/8lPDGYfX4qCz",
-	"R/pcwKxv0oJlRiLRXPVRLahdoZDMaPugW0XDxXUfhMiOywkgmZXeTV3M2Kcl+t57OPo2y4IFxgj8VI5G",
-	"tnz7AQi7QrunclRCQGOH+SrhpilTKkq5mKkb1bCuWJ4b7QHBkvz7kXqV5nluFdrEtoBELyPNczlXbXIm",
-	"0aoDeCvGLDpMlRreMI14arokiccSPmYArnRBjaYSOZ8rx4uPIXhqwsaPBY5droy4QeLY8OyMcayaT86i",
-	"4yPuBoJlUXtTOVExQ1gfUHdRLjmNiWsHIkku4CVGiAz5RwTk40bcGMIwNlpClLQGoiRpzs0Fb86a3DI2",
-	"JRR6tsTVaHjzY563GeAYs1dnrOm8YZO+8EVjVo+uM9xctFN4YX0gGxKAPcdGEug25nOT/m99koPPiYtq",
-	"fF6grM+M7WDb9Rj9DUjlibsYfMArfrBXdmL3Mo0uGS3S8cZqi4/Txg0E500TSLYOXeyodGtkkkHfS3Bs",
-	"HJID7BUXU90cmF5EeauH3P6dVLYA6Xilzmb3+quwkie4Kt+4z+OMs/svnn1aKUBLB9FAzkTGskOPb5+Y",
-	"f2GqfIjVX+9ykIQ9FoxiS9Nx9A6s9Ht49NO04zSIRFfG9EUP8p1glaYWXuokvndDau4Wu9WosoI23nzq",
-	"2wqgk6z16ZdGUtl1+IX3eCl4t2Ko1FeQqsWGQ5b6BudHzv/DnHMrlYYQbboYRZR3C3nLFbQu4GL0xHb9",
-	"0Dpn6NcyEw5QEUqcS5qbI1hUvL3Ov07toMZM8Di8oXuYHHRekn4qxTDnqe4vk/Mx/N7KDRSaj6Hmm1fj",
-	"UBaJZBNV/6E5yYOwr2Ill3eP3SQeja0sHdQ56zzAOYeCJ+vxt/fZ1iJz1/m/7s0KUQv5g6NuV7ksBVq6",
-	"1n97iI3jg2gauF6+6eNfbQCG7H8LgkFpOQUkJHCowe8sujeax+BRhbASChKLeFpL4DFiCGJMuPobDz/Z",
-	"b5MTqFoI8L9RIFUyGtFW5piyORNlF0XiI5Mu4uO/86wpi4D7YmwXsayxsWN25Tx+j8F19eaRX9jAXst1",
-	"l2WvykdjtHnBNauzmR3Ys9q9WMtTyQMz1xto3B3cAq7t+wxB9LzZN6aZdYceBRj4rheSzWlFyx9gG+ay",
-	"uEVUhsSzpTEdB8w1ngXAWDZPqrFuWxWHeLLmlUzoZb4winnJGhtdPu/dDgZc8LVo8UxCWRArwg6qX5Yq",
-	"ewFFPnFyRmGIYyPy9C2fGm1Mq6WtsTBtDoaxpZKaHWntzbgx+d52fHp8U7ISlPuDGmu+6HulqWY7dH15",
-	"Q833uw1qzZcIESkuRobeYstYznQD5I0lNCu8QCKjWu3jwTXq44oMC8ZQigUJQl5xtrXYGSMjSaRI/It8",
-	"nACcXShfeWa77EFlEKSM2vptKGxd0qPNczdQuR0RZq9gnVA5/+iaLNbnx9VY2AFfyIy7/8VFGW6GrY1v",
-	"pJrPt/lKUtt1GOcPfBtflUTlKtQd9VmyhWirDUsqTRfEKY44IUwdc+QFr3JBZaPcAyam7Vo8H8vlMvla",
-	"H98F29Cys8M3UOTeF6TIYOlfmg5PmYYK9RIAHzbaneG28my3fNMjkVmzNESrKLR62uSVmw6AR8x5yh6D",
-	"tpKgfLJJSG4mIenvhibrJPGlCfMnjLhgs/KZ3poQC6aY3nFB4UcgRplnZczZ2OgK7Acw0vUqYrWJdACh",
-	"4ULoORe32M9NSmWuBcHm5du58iaFJ1W0Jyy5bSTvLsyOoE5lN+WrEphbyQSRviBGL23R0Jcltbf01t3E",
-	"8QNYS3wzPd5FmbGDfUWacycumbZVL+50jZQQvh8JzMKKM6u2WYnsGh6LW5d4aajp0CU6JASzvw1FZQWd",
-	"C0g2Ltg0pynLIKUQzJoCu015QdYpkx3Mu/uJd/Uo8h2iZdjHzNc3ttNw35XGVLq9XJd+oaTB21QqnLAS",
-	"ow8osL5jPqAu7OkJbunjuIDw5TgQFSn70j6gxvyKHyUXtj9N/nipFmYUuKToxMkihPaB4wkJf6bHrV+S",
-	"1sedgmq2AynPrcOWIf1WhQ+GshjJmuSNcsJbynPlZR/k7oPQduKpD92plJWZQ6wMGctZcVT5UYlG5HRM",
-	"aJwHzGLzfLjCNGsF9not68cI7cSnhQQmFdZOQByCigWkCcsCoJZI16XhOhj6J9pI6AzFmE2+vxbPDAeY",
-	"j25mgt5RDoXYUWfna9i0imB+eFLvmal8FUenW9gpF7dnUvM0atOfBAWCRhODKDceRuKOnKsA9+fh2aGr",
-	"bi38obuRFSjITbfBpkyxLqHuYXPYSHMKG3lvvRbXggbeSCvBzQANQYKm3Ld/v7S3r5bxFlZ41VKnNqWz",
-	"SvpbU27aY7tg1ml9D6TfBRV0/2jRFHSiqLeu6vRpyk6DLa5spisfa+bb4wAsIohJYu9L9AT7fHEsfqAC",
-	"bcOkScfrem53szW3oAhUfACou4FPo1q+nfTj8CW+Hsf73TAmInEDJPDjaktmIBgmEhbblEWNjiOyHQeU",
-	"uFI3ssFt86xRUXg6JlahV76mwgW4BONegxnKYvJEkb1nHt5Y2NoFvGfMCxWBrj8Qz2pfi65GtGVwp0xZ",
-	"QZ52HJAPRpWBKA+JklKgSkXJwf5L0jfLvYHlsiwoyHS/hX5PXJD+BdPFYqdrritzm3Tt9WUOzPwY/Dal",
-	"UlaqY4U1b82ayjoFZJFH08cu4JCOzRn9u+liZlErdTC71VyRMcszu+UVTQx29ZE1sbfU9pNTfCR2ZlPE",
-	"H11ySm7DdZsYJViGhznhtnAJRDO0C485cDB52D7qko1O0Q3umaHizQGNbU4La6Rci0aT3tA3ZG9sZq0D",
-	"mn/cVn/vY1WBie6urAldWDXXz1FL6epCQXW1drrzqzZwzGMbMO71MNbXsmEwS6tJv6n67PQjXEFL9sgD",
-	"2e2b30rIinJIHKwv8MNY5q4fjZPU5f1zRPp3rODDRVdkF74qH+17bcGFjRg36woFPdrsTtw33H2J17Tw",
-	"NUuWP9nK8IcOY6h04f1ySPgQWTApfZXK8IOSuHSERnSL2OAuIs86T6/FZnfR5ePeRF9To1t9F105WrJX",
-	"0Ze6epyWZ/kKCJezzF+ASrMp2bsPjyEP7FCR7TyucWELXO3+oXPNaTR9t5lLBsi1AAskUBIT9ItDW+wS",
-	"AGDHhy4wxxYGcXABtVsKQCOObJ+qoR4HL78Wd5IHMgM5t+Cjsba3vWfYZYW2vA/No8FVF3qRWK4YtgsB",
-	"WWInPmFUABZDEjGoIgz4c11yPRInVjDY/9vaViu5bn9LrrNZxLs2VW8Fs1HITR0sbGxmAcXd00KmTClZ",
-	"eMPDYZU9UcS6HDxoCVo9gAf2hKRSCJZCQmDqqgrtyn68fHd2LQD7yxA82jdCEsTiQd3z0GIUAQxI/1IX",
-	"fFpBnpwW0uVAGrZmRZucgI6Yjll6a/jVIfI5QCOLdVNbQx0VU4+ZCHq+O7U2shgKNxrkRpZMKfMMMEC6",
-	"wmK0cwyKQiQdoVBQga6ABgKOlNUh5vCpHGomoPiyKPidUR/MbY/h9MWUhRmVWIoJd7aP2oNsdAgfFWmk",
-	"yi30kIb+MwBl4UpBCBfFlDlWKc268EQ8QVwLhSYBZouaEW1CAWgDaAhkbXPPW9wXIWu7XQWUi+vUKeN3",
-	"7NwN2rOIx7VIdkQLdb+wRwzLOyR9/WfEUJoJ/tFZ6AillNzt2e8iwFjXLd0GGmpZ3KWEKHNONCf9u72+",
-	"XSCuyq29ESKrTsytuphrQH748953z797uv+0c/DMTPbZ/rPv6IvnL9l3LGUDltGn+3Q4pM/30yylT4f0",
-	"2V5Ks+/Yd9/RDnv2fDh89vR51knZC7bXeZG9GGR1YIKXz5fr3H5ZJef/tPunLYyH6hF+adOlMjpQ1VRH",
-	"NS50NQqAhkAT1KbwP7y8v4rK2YJNZVHJo/zeF4JYmT5mNMeubvEsXqthU4VtDKgKOReVc+UwgcCmp3l+",
-	"5LlXzrTiGfqc1G1DkfcPOIVH9KHbEWKZrzm/Y48QgeB3TJgNmhZywIL9tzOpbf8uUEXjIRyba0hhNfaU",
-	"Fjro4ozGEcCiYXmLbfGdjgkTI465CYANilh1S5t/wWjGBfY4f7xyaz9I5AiCDt3QMQ1O41nn6ZcZvRu0",
-	"usbNHRq7/OFJws9iLU0gFuguNNDbze5WGDVn0pk00PfU6U2+u59TOYJ27GXrDMg3gSQ+sADZMnmcwERe",
-	"3T2Wiv7qrjCa4oCmt19aiOPSum7gGk1Y1ecI4fYwhF2wKdPQdRNo4+ABCRQnc8GGM0WjpbcX1lP4MKG+",
-	"Kn7vP375lPxrGQa3DkpxeXFZtiz3LfZZBnQUEDOuBaB8zbmqBrKe5nSxwn6wUHi212Sb2Eq+Phqq+AfC",
-	"nsHZ2A+4996Z12PxEvieqSJ9+Fcfgieg8fWb6P3cTO2x0qPMAP+h+T8IzXeBjiBk6Ew2LcnlxeU96B0r",
-	"3laQPN7xWHznyBuu9OlMVz53XWi7rljXFtN5bDgQ744llPPzQm3pQeepbQEC/JxLxUKblMeUBMsVdgH/",
-	"YYz/MIZhDE90n88bSsvpihiiR6nsG27sY2wvZkrgcJfmbf+h0giVfm0pCskL96KQmVgrP4FMKrou6AaQ",
-	"laHAt280FiBVMucik/M2OUGvVum8KsUgJML6dG/EdhZSoxnfRHrv/TT/Q3+/K/rzwmorElyFfldGkQZs",
-	"zG0Ovk10KCwgr4O9A8qC1hYeOm1D+LuTzOO3Pppt7sdoiBnizB/oACsdDOoH9WEsCZ2QkzAqgR7y8Ex2",
-	"qaD5QvO0ufQculhDO6Ip5AFqVtzRvNpBMfERtxGdqkOCoJml13k6ZcKWrKFPGWvhOm3ywf6uPyzkpET/",
-	"7pdla1jo0SbfS2OMFIzMeYZvk7allZsTZJG8vzpuE5cx9nQPq0Rs7ASzUERGnj5/7j7L6OLwWiDgOfCZ",
-	"nYlLcTRyyibvm3klkWwXwIKPhufeMN31G7zGOf4B9gxaPo24OHIFLsHYKFotnvmmqL6bNU5vnAwTWWJh",
-	"kYXShkXNhnCR5rPMCCgh55tMqwbHe79J+fav6LsDmuTQwCCji01m4QilMpeVSJbu8E7cLz89LmyvJ5am",
-	"HB7bl/UR5MfKPOXXlmsxdmfPa5VYmfKdW7ZolioX7E7e2niYDZAjGkBAWj4KZ2EC2ESx/K4JDbF7fvKT",
-	"GXHbwvRTCM5uAC9xDO0THhm3GZqwQMuvBgpAkLZ6zy+MZMF0Trm4bRrGPrYLz9gBHpiKzPyagSkc6ENI",
-	"Pu4jwBRorGk1Bjy3KCceTs0GN0uM5iMyZ4iIClmHVI0h6wm0A11THxwiJTRXwGSoAbNdPqUg39Tannwb",
-	"AWCDNBgkvEfSUpEgvko2btc2BFqmQ1y3LeiELcWLGPoiPRpRRQtkcSpBn5w4ZS1LprUYJ8YyUOUKSy3U",
-	"fFICl/iW6g5OMbGlSnukf8sWNwUKuj7mPZnrUoo2AfFXFv5zQ6vFJGdKxcomzBsCKntU2dOI32sF9lc4",
-	"Y9yAtWf8OYgkE+bzcSBNRWJrzqZcU2j7S8ZSaZZZtB9hA4VBStwAcJkowkPaDg0sHwaYkb5Dhe2KFUSb",
-	"If2imNjyUBuNTkD78hb2oJBzqAyXE4b4YpDiAsqpef8N9g0qbhTNWd/akTBwmSAH5lxKpoWhw29eX/R6",
-	"CemdXfUuzi9OLnvfQpcMwQJ12EFtyeGQ2SyWl9eirO63KReUqNnA7xpETQ8dzCbXDq1qKgtNc8xF6fvF",
-	"V/JOy+UGGS5eXBdGF0RF1EY9qYKNj6etoLiwcftjd9KPI7pro3wVGV5faQNzB5T8OMxtmSvO399LeWsJ",
-	"c1VyRcCjSDbbcaiX5B6kjYs7yVOmELlywqgAC9Jlfrg0VkATJYBz7bJYnyhLucgF6lpoaWEkMWgQkL5l",
-	"yRAAo2yE4vrpO6ETdMhzyXdI1loSNZbzzTjlWgRypMYpa7niHPf2UXkCx/iaHGFX+bvkh3dTJ9/xKUtr",
-	"G/JG2YY7anh9iMAUo7yE/iY26hVm6YEXZi6LUN+z9ofloKi7zc7x0nXOfjS9pTpQ5ETPcyqS6nUEdkNt",
-	"DY95zjGD6I0tmYcL2QmbcJYbHvhM0RFb07wNVB6fM4u11g7ZesAgq8x7V2E+1gxXRlWlGbTGsym1s6kR",
-	"RtXE2hXn/x5m9/jHj+M08DNqfF/niH1POCyXs/Yr7v2aE0Z16cFKA8u8aa7ACPa1dM6cBsxyMiyYGkMS",
-	"E+kuVxJeixK3HDOR+5agSnSU0kcKT9y4FfShiDxoxzLBxq++mMSj9Rk911jg16Jigsd8/bELDWb4yCV/",
-	"Z2zuR/i9lERE6vyOHPJhpeTTNsYyNimoGg8WVQqhD+q2Omr/UrAnisi5iMKWOGfi6uKJCduVd6y442ze",
-	"nOjpW4DKoTG8DcFC4zjlUvZt/7gl0fXOvfoRxZYfYzWiPTU22ig3quWX9/qCrkBJRtV4IGmRgQpq67rW",
-	"OIBtT/Ol5h9Le32ODz7mVrshGnb6Vzl4nK31maOq8XKgZOrX77bzyrbpxtvgM70alXPYRRPloRsKeEhz",
-	"RYw+q5kgSpIhLTBhaiLvrJuAVLwEWEbDFTl+9/b8tHfVe0VkQV53T057r44cKP+GPrJjeLqRlva+IC0l",
-	"5Lh7dtw77b16dKqKWg9vAK91ugFplVRSvnNFkF4q5iClLQL9kYMoNgIVQ7qQEyBnuqEVWTnOHzpM49ex",
-	"KlJTburvOV6zRkhB1KYIj83RUnCWcVLyzXwgeXhnVuTNhTFQCsYy8sPpJXl/cZpgIyhjaICyWubgGzsJ",
-	"GiIEoHtLsmUmjJSoZe9zRS563Vd/ayjcsI+d2+m+vzhtfQkC8uMVjc6I9xenX+V+6pqRIcuC6nTss9TB",
-	"ycqhxChKCp95YdXpR1uR9dCgzX+ZsRn4CH+Vg6M6qYCf3gKLUIXX1JZURq7mkhRMZJCyhbB2Ru3Exn8F",
-	"QwOp2Rt35df9ONaLf7/3wj1qOxm/mlUX51/e995/rWsTkHYr5xVS/AZ3qL0TG3VdI0kv7TN/6MsPF7Hq",
-	"5vNt+n6/156dYvOdp/xRuYN3h7c6T6GK7iJFvkCACvSyKe+EoZDRUEiEb7fOmRKoBgPqZfFCU/IBTuqx",
-	"elDBy7+Km96ua4vkg3CvHpNiVqYh2FlEqWZJVKy1jYPDfVReXs3Hj7udzZbxiq38TB0j3P8lBfUBdYx1",
-	"aq0lWYofca0wFW4BiBkpFWRgU0uCeKHPyLfZ+G3S14sp618LW63MXNPBBSsUvAUam9imlntmpKceAvGb",
-	"09ObH04vIcw/lHku54RqAKkhGVeAOk6+MQ80Kyp1jflRGlA6HfmLKCtfUydfxRa2GUBFKw9K2WpK+TrB",
-	"s4nR3/Mty21QMJulOkx8mnIhoOaD55DWgYjnGWuTV9t5BnC2//EP/CH9A05WP1EbuAoeUnYHxiJIwweW",
-	"398zaNsTBE4+alDbhub3S3gAFiTM24I5VVqRmdA8t55OpeV0iiVQVVnORKaSa4HeDUgIw1RrGim0WnKk",
-	"ul4XvkpVPNG2sNUWWw2YmY+vMnfAKTFEP7ONF4HZ82hSthxkHX8k5KJ3/O7i1cnZm69jG+JUy9L4IJVz",
-	"vUOsiWD/VbD0JPtUFmxuTbfrZd2FGWJNs6CSCC3l1cmYK3J+8e64d3l5cvbGk7MCrAIU7VwQqO07QpCu",
-	"vv9tG+is77sEXYtLwwFxp36UGuX0d0eMwWYYrWlWGIXr6xCm2Z+ok2IjWjS2J9u5ZYsHV3uLmQA0sSXa",
-	"OirlqK0jtHA7Li4dNXUvYKaoIkSToPe+qEFUNs63M07QBP0KducFFtXWkA620QLVcLajcayHtn28TiDl",
-	"hKS0KDgrMW8JFCPjVlo/KhVkTPOhb01uLtiM5XTRJl1IyfO1p8omSDos0WthU6GPfGZzv5A56weVpLyE",
-	"QHmiHCahDyU8h0iCajZzLoczPJJHcrXY138RA8evpSn3AHFeoOTW1gGOpKP6r0Dlp0yXwKlcaFnROKVc",
-	"52/RhqWbbJxXtW6CynYBk4rZxot3bKnzIi+Wei/aurW4eXOFnow/sEljVvCWTQasWGXTTOCJ37VBY4ih",
-	"2ZTBzNiK2wnOrtnp67CQbZc+4BLb8f3k7OeTq94rC0i61FKMBi3kljuKubpn+B40Jis5PVgwAHyWtjcv",
-	"B3SDmfvJDJhgJmAVmxzpHEcF3Dts3ZQRIzmDbi/XAqYb6TkGGMYN3V+qCfOQ04d9BPEDBdXW9hP/FKzo",
-	"WiyX3m0OXb5hFw3c9ZKoHyvKBv5z6BH4hR3owdIaeNW1dUSefRyxDswWlem4K6VYB59oE+9VRfk92pNb",
-	"eHA5ZSIU3EutT4MGLpV25e2yXbnSdAGIuwvLEkRLwyIuZS9G+ZgEVX62ROBB68mlVr1BBQekUplfVyqu",
-	"vo0D9JqHawT+6HfD6nsB7lPEgsGksC9Mc7gnJc15KPpGif85nipPqrtGoN5fvaY6Hcf0a1tM5yU77nFA",
-	"80jYAUqlmcdyk+llcp3QW2bEsx0BBXZELG9CtamEW8ViksKN8U3Vg/VtcwZ3SVgXMmePKKPN67eIc34N",
-	"1gmzt4tHszabmcdmb88xJ9jOCiF4Vgts6Ea2Isp55fqVPeImwwgrM62/fHZ1iQdkeHapaZtPqm4UAR9s",
-	"TS6CnmC6Upucu3Iiq4RSROKplj7KucCe3g4PvXoq76cZNdqRP5jH4Drz8nNY2RfnufXk4NO+oHLgkVjN",
-	"/LmS2cozW5Nu77Pk1icVVBPLHmuLN8j3+opJ9zrYg0dJu6+dx+Mn3kOawNfJul9BUF86gfD3knm/nr6a",
-	"ScVl7T9euuuqTFY/mwqJOPw9JmwvM6Epx16bRst7e37QlJ8WlmQ8Rtc9ePuXyQrZoPLjayaw2vmF1IdJ",
-	"8hmdgl7uEp02oEnbk2h1MusH99Af2q9pV9ETGWCrrXJuMvtMzb1Zgh+iY9g2m/l9eT3diTZ7Pu0T5SoD",
-	"OvFH3ewGhVQh31kJFFIoJj5/d3lVGi8/Xr47g55PBPq99MQdy+WUOTtSucZS6vBa9P+6c8mKO56yHXi4",
-	"n5Dgo1cs53esWPTJNwDjaP98ogjPktLkldDuqVgQqjWbTPW3SeXFQd+qb/pqTPefPf9z31u1kX5DYd+q",
-	"hNyyBcsqjYULBusumJ4VgmVQXIt28rXQroTqUlOR0SIjbl8PSd9u/w7PzDrdX5pPmNJ0Mg0/LDtFYUcr",
-	"sv/xo8/ve+Zz+1Jf/2o3h2VHpGAZL1iqFcmkeKLb5J0es2LOlcMcMeYClvi/cHumDgMn2VCz4lo8IypB",
-	"DICEPO3g/++TsflsnJC9DhnDJpp/JAjX+P/8//c75P8LsOl7HZJxRQe5DQc6imuT1wCG4oY1WwUUpa4F",
-	"HVgGs4Dss8GvLHVNuByaEHbr4gEU08KDj6JDG+jTGK32hxNMq6QCltcc/bMH9UjXWE0GfZWE69oc4ljp",
-	"2GOwknxdbRz2OFefF14NXj2cFqFLMiwuwpbvuV3LIZz5PB1dPHRahAUlso0GLJGXnFXpOxeIMzTjEzIT",
-	"WdgiNiYK2+RyLGc5NGUeQmdCeDwds2yWM59ZRh2qLCqCXq1zuxa6aG0CmeXXLIZOp4uF3Vw3kdbj06kf",
-	"quGudhsYUKrb8WzGvgaZ2hnbqJ2Q842Jc12445UnXoyOGRGuNM9zs1T4C0EtZ9Pl48M03VC8fRk9a52O",
-	"ZXOMHztWsE6yYNhmQ7nymT6DynkHEmkTJbwkgX8Lbdxx9yptvNyg33O2wXq9mwpPVk9UsKqHpzHrWSh2",
-	"f5UDS2WgEN07+7R6KJ+nP593j3/qvuld3Fz2ji96V409Oj/uuGWUevDKPp2Rzpnx+/kC+zuCeghRK/SA",
-	"ATKXIFQsUL88JNNCjgqmlEWohmvVGNa2CzX5VQ48XiZkVtQLibvXwjZzNdcrgihVWr1SctDZi0d1zRy/",
-	"iFPlRzn4Kh1BXUeOtb1AMzkXj9shw1Ha6n4Y9iHXHxQ7of8qByEDy+KWFbG2GDYnv1iqex9yQXP+T/a7",
-	"YE7Mv9+EOd16Hpo5+zyr9Kt7omyzOqYUlyKsPEHIuoVtzcU1OL6M9opRMYiXL6eoy+Ja9O3b2uW3tmKj",
-	"fwQKNcsw3M5trQeCd8JR2eO3VvchySkg7gnmug6XAfeua+V8LbZk/9eWKKo58Q8vAvz77YBfpe/770gQ",
-	"OKpeKQjcQ2AvScFc+8RYfn6zQPDO29/nNX110T27PH63kSwol/Lf96r+YjAe/7muWyW9reTT8rFtr+xN",
-	"GjBBlmpT8/swhxWx9KAOPJPpbIL986EIvbULVpadSv1FJ9Wu4dQYDEjPKYXg7lwWt+2SEV2/7iVJYHZp",
-	"ZzZNSC5HHHNGcqiysLCMiPiJ6RCQGR+8tDuLvvLDWBILLgq1UmUCA85wLOc2/JxJcxcGL7RZDcvvBExL",
-	"Jqc55uOb1VkKCt/s4GsXri1Y+WrISVp+7ym/C6BKMHYDGZ7QJ9QGy4LXuMqC2Kq9r8JWWMph+eZKHQVW",
-	"bXMdvDeo1Vp+9Y9yYL06kJSHNXdySNCJqPg/Gc4XOyopTGkM7pxwG4JgX3yXK+lBU0BNntscAwCvlUPo",
-	"b+HujaUW+aCFAUcFwzpg28gBSDHaMdSbkbRg0DnNNvGi1alYpgqpxbV9iFO10dPA1Z8FrjEZvnb5ld7I",
-	"Xn6lkXEsI4MFNHrFwiX7AttVxpyNPXBzA0lB5KwgAzam+TAYY6k9XmxTDC/CFewqUIqZcMDM2pxzQPCF",
-	"NPSwRPFdQNilaQp92uMcZV/2RJF0prScQNkGcoE5etsBf6amTBidWC29HvdSreZYCxhon116B4iVBjmC",
-	"ajMudHlts4zrlUfl1DGzKi/xLXNbk80hGTiJgqAcKKPNEQKPTWg65oJVSKV+N3z65dP/GwAA//8=",
+	"7P2Lchs39ieOvwqK/2+Vk9kWRcnyTaqpXUamHSWyrNElnovyN8FukETUBJgGKJozlap9mn2wfZJf4RwA",
+	"fSG62ZQlO/luqqYyFtls3M45ONfP+U8nlrO5FExo1Tn8T2fKaMIy+OcpF7fm/xOm4ozPNZeic9gZ3ix6",
+	"vafx//3f/wf+wY5IxtK/3nQE+6RvOkOynPKUET1lGSNcESqk+TeZ0wnrdqKOiqdsRs1r9WrOOocdpTMu",
+	"Jp3ffvst6sxpRmdM2/H7yYyLczph65P4MOXxFN4ZkXEmZ2SPfKOnjCRsTBep/vaIpHLJMhLLhdCKUEX2",
+	"uqQPPyBzqrSZH2EiMTNks7ledcmZ1ISS5VSmjIjFbMSyQ3LQ65k5czPkrwuWrTpRR9CZmbZ5VWk57BOd",
+	"zVPz1V4n6szop1MmJnraOdzrRWtrjfLFXfJ/BxY4EDrjTJG53bqI7PfIaOUWeETilM7mLCFakj34T69H",
+	"qEgIi6eSJWbFXJMlVWShWHKv1cHEwivc77Ve4iWjWTxdX+B7ka4Is6vUU6pJLIWmXBA95Ypo9klHZMn1",
+	"VC40ydiEZrDWmCpWN+lfa2ZL4xkrz3e/1zBhTfVCbZiwm6aChyOi5izVsOkCSIsKtWTZEZGC4eISyZR4",
+	"ogn7xJVu3Hp8Zc1Syst4ul+7iismqNAnSc06lmZOI5ZKMVFmW+2em9/UzUu7N4Znppn42Nub7b38dbI3",
+	"m473R+rfe+Pb57OXdwe/fErK835+EJr3MZ3rRcZCc76aMhLj1wnJ2K8LpvQTRXjiJzuneprPNfavijrm",
+	"cZ6xpHOoswUrTr5IwPsvG6Z0JW+ZaJwVub44fWJ28paJCCggNVJmTjNN5JhwI4OSJGNK1cwYfvm5s11k",
+	"SmaBE5/TXxfsCAWlmdvQSPYhQVFv5mc+BNk4YmOZ1TJYjANsN6u688yYkossZk3nyJsPcH2wUz7jen28",
+	"7+WSzKjI+ZdqMpOqltZTeE1xKCt3O4fPekDKfLaYWTky4wL/2vPL50KzCctgShcsrt+CWGYJF5OmPcjg",
+	"99tsw2/mYTWXQjGQY+eZHKVsZv5pZCwTsEN0Pk95TM10duf4xP/4RUmg8/zd/5Wxceew8//bzbWEXfxW",
+	"7br3woih1QGfmjs4TYiQRuCQmGYZZwmRC31EhrFM2JAoulJkOV11Yb/s270CcConPMB8fTLOmJoSap5B",
+	"xoP7bzmVM3P1KU1FoshYZmZf55mcs0xz3BD4zabVweBc6YxqmXV+izrs05xnTPVh98Yym1HdOewkVLMd",
+	"zeGGqRxEZLk6ePY/fLgykwPW6y/0VGb833AYBbbEtZmZwzcqInc05Ql5SaZykYEoWWeBnE7+5aVKPvXI",
+	"Lv5n/1M5+oXFuuMujguZBvUtqomSMzaSibk9JMkWQqHcSKk2u0FmdEUSeUgur88HFx/7r9+dnBF2x7KV",
+	"nnIxOTKfn7+/uCIZo4kqfIPHJrNbRaQgmse3TKujG/Hdyenpydnb8PPxlIqJ0Y9SavZFLUZ+ugoeGPE0",
+	"5WLSvYH1C8Of/+oUptaJOnZCnahjhyrsSn6GflfeZlTomq2hwh5WZhQs3Il1usvs3m4kOzgE4AU5x59y",
+	"zWaq1W8vzW+A+HAlNMvoao0yYCp+gFpqwJcFdAhGMj6ZajixAhEcrdEsMWKM6KlUVhPSU7YighmltHAc",
+	"ikzpHSM0TSNPKFOqbsQQXnhoiGAIB2s/UIv5XGZ6GBFHJ3VPWkoYlkkhf9jxxOEy45r5v+wA/m/7mnoa",
+	"8bIiIKvmLFNS1DAOkGuuiwlZ0MTKBBRnjGqWbCOC2IzytKyqZVLq/6WmcjlOpcy67ovAj3lS0aSTWb2S",
+	"F3yDUYNAgjfMWSzSlI7MAHizrb3kM/gmwKtm7yts+tncFXUW82S7o6kwJKg6eFhRhTvLuxgVqKA4bJCH",
+	"BU1XmseBrXjDJ4uMKSLvWEbMDNepzeiLoT00lr3ZxDHPjI4ruTBX+4QLuJHakaXRkLI7mm7cdLeCE/eD",
+	"36IODKnCYskYzO7lEZFpYlQQmGn7g3ZjnptxzIAz+ukEf/ni4Nn62WvZtE1oCcAuMZG03qMKfcBhwFCF",
+	"zfNb0Xj4J4W9XteLjdwh1E7QKB1EMbRxVWTM2eur425BbhrNoxN1EroKS8Ly3gVVn7EjvTHYx2416wQ4",
+	"42KhmTrld4E76B1+CVNOU6J0xugMVAjKM6LlhOkpA+XPy69Xz7rPCvp67gNAjwicNL71A9XxlCUbR73j",
+	"bMkyFR7u2d5+b+OAMnPutgotw+d4ZS4NKc0pmgj+9Xsvgq/2toehnzsmFhtF5wU+dsoV0I1iSpmbe31O",
+	"l/Yb1MBomhbnZ6VSaYoHm2aoNM30Viq13fEwZRmbzp8J1eh+sbLNT+rpQa95WhXO83PMB1+jk6hEq4U9",
+	"9Aecn0aYV1ffyWQVvrEYiOgpI4oJYxmk/JaVxciICwr26zo/zvmPbBVSSeKMJUxoTlPketQ5nigil8KI",
+	"gDuGFsbnayAb7aaNCkBVD7llqy31kNvQJhiSQZfoLVtFRIp0VXbgWcckrFkRrrvkRJOYiidgyxoVShA6",
+	"oVyUCKyjbj+m/I59PNBX4uX3e6vj3vz54p/Z/o+//n35Sv00ejob0B+SF6d1CtPB+lRPtMKL5MCYPhmN",
+	"tT2efNSmN14rd2YVN/MnGmujdFKCBFx7O208I3RXFE/pOxrfMpGE5jTP2Jh/Cl9IYOmZE0HPFFfkloOG",
+	"7DSM9Y0ODZGxO3nbSKkbl7Sl+dXO8gJFDzbLb4M79YLGV7TYCwdYXFZREQzKFGD9EzFf6BD/mw3W0tDx",
+	"jCYB7a/EthViRB4ZL/QiY0eEjhQTGrwZFF9b9nib93RJP/+KKxgT3Ps+QGS+tWPiF/Co1ddTw4C6vXrp",
+	"iLGi88qMzJmcp+yILOYQNdnv1fJTTr4lJ2cv6syp1iwzb7y5uew0Ek6N/WEWi+ZH5HyR6JPnWqG8kZl5",
+	"oLy5aWo3hbwe/DQ4fX8+uDAPtVZsPYHm+uyz3gZyhZ2sJy9QGtbW+SNbqYgItryH8o0XVsDC6i8Srvux",
+	"ltnVKuSUWCiWgWZC5/zjLVsd5g6rwgXXRQ/F4QZvVpeoldJsdmgvXnMdmsNh6bioDZsxO1HHjui9a1EH",
+	"fx1Wkc06BkJnwetekoQnQAsRWU6tUxM890tjUXSJiwzSjBEBqgH6whIiM5KxmbxDJazi8oxxhCBFLqki",
+	"CehKEkYusYHdNrVQ8xphTs2Z1Pm4zQ5FpH9+ghI9w+0/gm31x+89obhtZT7c3ulAi0TSSGxlkjI/HWsG",
+	"Hhyapu/HncN/tXjBT5wtO7/9HIW2loO0E3J5RMx1g4eYR8eN7ONi0l27jcxUttCxMG7zsPM2VIHvDczd",
+	"fNk0eaNZ6hqVC65zvNvFxFoQVDky7gaoL6hWwggnyZZhyM0+rkWyJbnxGbr3aAMboFvUiBpz1SRezTS0",
+	"9wSdpN1WmvC8ydXgQy50xkBo2JNrYq+9V/vdXne/+6KVJ45RJUVdNMt8l5/nhN+ximJ8aY30WM5X4D9m",
+	"CVFzmWnVbnBYXX00DRePOjtdKLPNujyBjP3afLgbJ6FrA+tmDvit1XIgpSFmmVCVY/CXzOYBQ8ojCOhc",
+	"xuUCeI0Uo2LU3l4BnjcLLOQPFgisuNNetDjRGFQFjDQJJ+qAS45OmIsyU/MoSeUksjpdrh6ULyyvLLTT",
+	"GvI7NaA5zO3UctdJyBcxLyTj+Cf3g24LLXWdO60UZp5RHU/BJZWmsA01nqK9jU4I3IXIpR0V8nNwLrXH",
+	"AkIeYp4JN9Ok6Xlhn5HmQi46libKHRrSiQ/fWEkN2V0juSjk6SgWZ0yrI7KE/CyM+hhFJWFGeVAuXISk",
+	"WIhf5pP+DsMsx1MW38qw5TKVyggOJCthx6IQCjRzmlOehOO+94jgWkdOHb/PMxkzpUCG88TtV2wnT+yv",
+	"yzIoVh8N4X+ke6P9+Glo0EWWhpxvIkHpARz+RJFRJpcKXUPmjp5ImRAjcMrDTbWeq8Pd3TlduVDPbry7",
+	"aRIV8jMzKm5G0UD9efMp1hihVygLhbVDR9JYtpEN48OdJsHnVVg2ASm0pFlSttb+04mpiFl6bbbOr5nG",
+	"M+YX7QJ4xeBD5937s6vvDaGk1Mzo/OK9WeciNqe6+V27RmtGf0bJSZZPpf6udqc3kcbgNZp+YZV6kQlF",
+	"RjS+DR9mzcI8TS8yXs14O3hZNFz///Cm/3m4u/s50Rl7zKXYDGzkhsSRlIorbj3Ahb1uuVmGxt09ChyP",
+	"hNN+p/DYHmq7KqwCG1BaV1QgiAZmKYdpbLqRJ9D1m0aOtTEP/S7EU5o5/dmap+7H/xj0L4K2qB36XGbB",
+	"C61G1upc01EMHKOKcHEnecxUKTtjKpdGDZrTVcCVHJZyU5npnZTfsQQtX5mBFx/54ohQdWsdTYIt4RtG",
+	"zYyqTv6g2JvvWgm2C7Lv1fgle5G0kn0Nx4Z7VyPhcgqew2MkhWQWw9hEhzJEmOH8DcyAr3qiyJKu8FXw",
+	"1q8gKapJJX72DftVl1/rfWOWsqZUVW8E8BOiRe2iYeXtQ5XyBEmxvTVsk2Xtz9YtYnNPWWeWJXPvxxSS",
+	"JBkd69xEFkXrXjRZdfnWbC80R4X5bbfMy+Jvw2vNFkIY01xmGHMoDre+UHRCGYuv7XLxhHNCaDFpfLZG",
+	"1pbeV9mdqEIUDZR5rWpqDcqECYalTepF2YtXd7zIMia0EVVcBogzL2xYN5GMwbACwQbiDB6N3Ishgmh1",
+	"S54RI9xtdlVrr+o780JcX8g+ghkPRFIXr8+A8pX2tq2QkDfgKyzae+ZxrEtNs4C4hI+dFl08xifKbuuR",
+	"17FpykRCMzKTQk/JN9dXx996O4SWfrzF5LbiwzAxFhdY3NrIEUCIAo9pmhpJfsFixue6zsFhJD9wmqa3",
+	"TJBELkUgRIt+tED4g6aKIedy7b3G1ot3CJ9Brt6SxywCV63RtV2pTOl6KTH2SMqUUbG2IW4i4QVD3nxI",
+	"5XB+HCxhgSnxwDJHwXh5HtI13x+al2ApicwMO42oYs8PCB+Tofn+O/hzaGS1WVH5Bv3PTWfK0lTedA5v",
+	"OkuZpclN57eg89W/KXhrw60FSqxMVvbOMHMyNPtm56Un2rPr02/hpgOxOpYZQxdaPu/S/MbmNNfPwE5n",
+	"pUPxJ4giwz0PLzUPRdbHGxpi70XI+eEKMbYxowtVZeUZfbcC32dkFDo6Y08UuaPpgqmy7OMFzXMFJNEl",
+	"Z3RmoyD4KM9ITIUUPKbgaZtFRC3iqaGA4d93Lll2x2O2M7hjQg9by01Lpsn3MP+Q7Ky6j+ONLsaWPl0w",
+	"ffWaB3Pv1cvus73uXq8HHtu1l82YnsrKnM7fX14FxR3V0yYWMt9HRvDGTOgdJmKZVM2s3bu93SUbTaW8",
+	"VbuWMnbvk/eAFRjhyxdkwIhNuXUFgHzgUpAZzW6jgqA4Qpq2UVKjm0jSvzw+OYE/GhdC/7p3s+j19p+P",
+	"/rrfLlnT7nTk6jVcDYmjdeTETkk+FLnT+loL7NQgKMNx1uNKTdR9g65OGgfo237VeDHZZBmIshYKogJX",
+	"k51vQOynS7oKSOHwRePYbosqsc/g0Oq15hYBs2g4sws2T2kdTY8YUDXsWQYP5pPe5rJD5eyA/Mi/8z52",
+	"OI7Puvvk7eaLbvNNlCxQTX2nGlJPuSZaylvQdmdGEVcslqJizr4M3kQsy0Lp9h+mK8P4KMMsbaJ0yE0X",
+	"KRhJkDI2hnxqL6+c9p8oW7Zj7tOVD+c90B2jakxmM/73V1fntgy1fP7F1RpDFK/N4qZC9VrN6huSIdHI",
+	"apZyhZN3x7SRUZpdKNYTTNc4vKVjqS/IVOu54QVwaLh6zAgSWX3FNLdxy0O4/EAdA7memx3l0e0to83r",
+	"6lyQStMJF5NuyRUDN2YLR8yMC/fBy/t6quw2X9fsi90JvDVvGZsrm4ukUAXR0mohbYW5j4O5awmLe2IJ",
+	"qjyhadolVy4zfr/XM5v7giTmAjDbecvmZaXnaWGbuNBAYQG9dPvU1NAtgnqlIQVRjlhWbhE6v0cpzPFm",
+	"3XlzBDpcVHhBRSJnR0bsgUPmVsilVYyEjaJIWND1xSkZQVE9TYo5HPna7qO/WaYLOCDnvEz599QYK4zS",
+	"QkFz1Y8L64P313blJDYlUubs06iFmY39TAXMcGi9DuZuiKAHqVA1ui6kJH4hfFqz9FpHQNdoYcqCkWZt",
+	"WbRiH8BwXc8gPsZy5R2b57BeDGCmUUnfKZQ1/4IpDc2kYlNx8VWRW32QDqYsvq13X3v3NNSyFsMwoE2N",
+	"Ka+tHzyWCTuT2jqtQ+5HSdinOYu9c8xYMEegO7E09alYGI9Hj83OjPJATY2vB6xcA+72M8RJM5YcmtOz",
+	"ICoWc6OYkkf/V5GnQ2dj+PWUj9klixu0v6GRTMdQBj6VaaIItbY7N0JrXRF81aupdDHv6Y81yzaMh0/i",
+	"iBkbLxRT1s9lU95QHaidwNPNBSOuiq+4A2tTDBKYL8moi49QyKc0txF4SJZcTxuOuPHAiprGs4Ogd0Cp",
+	"pcyq/g2ZZYYOpzJTjIwgTLSq5khv1FTcFvkxgtsBDvV4FVRaTi7fk4P9vRfW7R6vgCWaiHahrLHuAlv/",
+	"ojv//vk/T3/7rxD5vr7LnFM2rHhfXlzavOAnyrlmbXY24jqwhIx5yhxTpUyzprzcgvElPiZ32UbIlMjI",
+	"uvIvU6w+Kh3ts8AP45QzoT9WfVevnvZeTp+9fBo4zoIauhd64TJpsUtGMBopNZZpUsmA6uwuVLabypim",
+	"uworrPIZHPRePQ9JGB6CKkCjOGURyVhKNb8D42EYL5MhWYjUKLp0pGRqi13yGXR35egXtSsmXHzanepZ",
+	"umu2c/dTdzY/CM1nw5bwytm4PMu9XouTBSCsJugfNA4C6Upmq+3BbmBJY1dmrDoM1NN82v8hebk3G9/+",
+	"bX7ao//Urz7EFwejv71oQ1t3U4lKUv7Ojx9tPsNP5ruPHze/pupy8fTqJ22PPyQ3Bka41FqTCA/ictda",
+	"X5DH9l5swKRqFLdefXWib4P8DQrM4GrvmNCvqabbZfn5qCa7Azez3Y8jCGva9D/M2nNJe/BgMGcPpjAQ",
+	"dywNokVcudiHHNviroQZMssCymdiF9KkLOcr/i3qwKxa/cIYdlBxG8OVEayH+2CDY1M6nzOBBn1LqJdC",
+	"XvD909Grpw6LK2XxFmYf4W7VEsVZsAgKDr64PqelxlOquzOmFJ2wrrWIjG1U/JglPPBpwszlZj8WgqXd",
+	"GZuNWNb9RXIR+jxlY+1fIhMXzfYZyi5vMp+F+wSKcUufMJGU/raICIVP5jTTPOZzKvSGb295fFv75TyT",
+	"M1n+7ZSKJKNcsS78N/wV6CPlRcylTvlkqgufzRaaJTs0LeRZdj0+VGDZxe/kfF76bpQxeisXWgU2sPBd",
+	"KstTVovZjGarbsYoePSMJtzl4s4dufkTDcj874TFqTtj87c/DZDSxXnjB+77fPputHkmk0VsTkgx+xv3",
+	"Ec3iKb9Dj7swlC2zldnW0t8JmzsqTLiCtITC8v1HSeZ2a77I4qkR3U47K31obAM7V7rAdOURL/5l9Pns",
+	"jn0UUn+cMV34ZikRyW1tD/xH+S7YD4xxWIqU54LljZHFBQivULGOIsvMWDdQN4mYCvOFRjEewPUwH6+/",
+	"6pyaH48ttAdLk0IAFQSR6vaGzitm5DkEFhA6zsJ2FipZchloDexApFKpamK+q8sn+JgPViuytxkhA5aV",
+	"vzckF79nNK2LedpcbrgKzfW0vnGqVcZS0U1Q4z4PTe0kqauZ+jCVYERQyFKCAAP4Z2cMsK8gOc4cPIbI",
+	"oa4mkG5JsRw45PEsJnTBMGAIF0p0wep0+Ibdh4LsuVYsuyfSVS0Mj60Xa5VUBm5LtU25n5lxIGdu8wYK",
+	"VwHZIj+uiuHmKuDyWlM8x6gFiNeJmDCl+3U2bBHlwFhqmt4yZfNrVywE/yCTgErRg5/YH3he3uwogbfV",
+	"T7ve/vbKq5n0jCWcuhJdBWUmELFQGBsDRzPGG1DYQiEqV2SIfw5BjA1v2QqE2xCE2bBL3qAObPbmRtCM",
+	"iSeapByyoSHpZCJkxhIEFWtXa2umYGZzSKT4OF+MUq6mkfn3QhT/mqcUwCg+mosdXLfgD6gEaP0bvpif",
+	"IBQmQVekECzG3NCMzRnVmASeMUjeYQ4qxuyaufYnwqhKRopVc1vu738IpdBcQd6aoTEjumRGIMhu/l2A",
+	"Yv1c+3x9yFK40J4RFmfbIP/1xSlWTAGNlnJZyjPa3uKvO6LcC9Pd7Kr7Y/sF6sXJBRsvVKjKwewOKMNV",
+	"egaZDsE0i1TKAdGi11YuVuLzZWik3tNm6NgaBcnCThcFmZAaon2bYx0wzWYN6QT0/X4cs7mmojYgAWnP",
+	"YBmgR5omiXIBRvjC5yeXNyoMzHFVLGsTkKphcS+0hIg0XlGWqcrvz7fmbUZjRk75/TA7iu7u8uz2eggV",
+	"8rIWKqStU7woxXrb4cUO4buh24OUi4q0+OHF7J+/9uJXd3/fH50d3F69VKfL8/E/9qYXzyevn9Jr9t0z",
+	"/jf506cf9btt5WsNqmyj897m29eFy15f9N9cHQIGitI8TW06cpe8Px+cHRK6pJBeT1czJnSXnPdPXnfJ",
+	"9dnx+9PTwfHVyXeng0P3rQ1D2nx0DJOxpEt+en/y+pBwpRZw29yIGVdGwYl8tIwrIpfuDnduEJhZJ+qY",
+	"iXSijhm5E3VKQ3eijnm5WXchyRIfXDvTH+QIvDF1O2GLLQ4JBf84y7DyhU0Womtskom5qg6tz1JJMqZZ",
+	"1wcUkkMylAs9X2g1dLmw85TGrEvQpIQfTugdI4t50dljR0X+hCGMBV8whBss0g2IzNthMd8HVXlLHf8z",
+	"UJgd4vLefi3kcm5DbLYcWsAzWy3frjHEWe+MvvuDHNUR1N+uB9eD14cEWQiVeaSsLrm4Pjs7OXsbJrbj",
+	"9+/OTwdXg9cRedM/OR28hkM87p8dD07NC+Wd2RDzmdJ0ZYixzDk4cCfq2FE6Uce/shN18J3mQ/vGIHEV",
+	"KlWCeQ7Oz5AxmtjElQpwgIjTRRJKS/JWg63agecgjkp9dYnHaTAShc8qGuper9frBZKRimiCmxLqbB3I",
+	"ZoKhEwabYUksqcXhcluyEFxHJJPgt3L87qe+/3LTzDdYazhtO5co3+cQjZ6x5XntfQq3vf3W7P5CMZc+",
+	"QiwKUSxDgLS2wur8IQPTUUc0zXXz3f/rgse35I7LlGkypdkIAVK3u/qrelploeVJhjb8/R3L7izUQ1Us",
+	"27o1CE1PUmoRAspbO2GCZXn63FpyiByDMtw+HmLshcutkUTNFeZ8b0V0jGYUURgLoWVCNWWIOePff3ry",
+	"08CYYxeD4/dnZ+ZKP3tbzovdNB5Cel7JJJTdHQRuJdo8vCV867ZVoRZg1M/ri2G+4uoi8EqCuZQnt+tp",
+	"BW/oVQtI2K3LQp31p0KFBR4buCIPN01EMzoLN2cyl7nPtkbuirw5JAXcKSgcy3jAm0a08LJnMsDGP1lU",
+	"Wws8bEjeYx4HMWU2wtxGHZuGORBJjqhdTLpt9Wv1xia2BXpY2ffmvJdwZe5GcIcsAR3Gp0sK9JMYuT2b",
+	"a6u+Vh2KW1xXDofBVwVbCimLi9Kml3B7SwKszPMVVgts5PruFOgpKknbkDQ/p/FtUAPqk1/kCLdzjs8o",
+	"QonOqFDGtge9SGAKgFX9EjqHHJh5SlcOT+TzIX3rCy8MS5g5orZnFSpA+Fxy1Q7jzNFC6CoCV/tCaJ76",
+	"kTiC2N8fuRZ/1T74YE/nDQ7WoiZwfjvZMlfc2nQ1KNdU8DFTWh1h7zq7H17Xbp11bBfyHgYLFoY723A9",
+	"WIi1dEe2+h9wWQx5oX3AFfSjA6CW0rSKmnShj9Jer7cZy9wGjKspFhmL6zc3DmM6TWbGIA8lil7RbMK0",
+	"iztaOPwJuhnCCaHPa3HNN1JwwAi7NxG3uzYrtqM5cic71lJX4i2BFB+kA0ZxOuVDL4jygsvC8W7pVHP+",
+	"caKqeCIlAbNNN40y36/nGJ9eGrt6tkg1v6MZNzq3kbopV5p80509Xbz8tkte9y+/h8csE5tv5sm3Rd/M",
+	"96eXnahjHgxayHYaNQlu38tl5UYY89QWSiPMlr04ki4Z5D2VjBCdY+bYERn+57chmUEs8PvTS+BoMxvb",
+	"K2TKiDLand3wQJSwIFAbpBegzWZclxGkR1JPIVq3ImpqJm0sQsXA+Xv8rv+mNOz9xHWOfow6oP1jryL/",
+	"os5C8F8XzH5tgU2rwsPiND2P7iNIIrKPvTttWMZJw4Iw3A8qOnW06ZyNYboY04xQe/7m0PH2DPjk6q53",
+	"0PuFxmyTI+K4F2PfucZW7rTZ+4z7rTyC909ue/Y/yFF+yZWO/x43Xmpr5YRDTuDKR4PLEZ7tbrh2Erzi",
+	"Tt4iwWRtL8L+NSeXPNqjlRd4SxmG1UzU8fzWvKj4v1kNWEWRFFCr0KrE/bky8bS3f9B7sff85ZYerhqo",
+	"xRxqy2YVjDlkFRQmVAc2hlvVBQA9QdPdZtVvd0aVZhncDS1qQTfkP+GvXb1bvrMNxNCKErzYdzdHwcj4",
+	"AxFCy8O/5BPBksgb1TaDx2HvF4kAQpXKIm+iSjdcZOnAufOHXfKWaY0o12isQLcQs38MijPXyehwF6sg",
+	"plLpw5e9l71duL9347da/P3f/U/dbrdCNaFSzEF984a+gFCG6wYLLbrVssF+2orqSmNvJkKfXXvOsll9",
+	"0VMhDRdChjatIpDktki4LOmxdQASKs4YE+1wDO54wtq8tbI1OBn3cz/khp0IN+AEcvDpJAqqkmVE4NUY",
+	"koGXo/llU6pZsWtml8Sy+hKnytlf0RWZLTSLboRPUIYvbnl82yWTBQtMAR6AWXRt46XiI666uBQmgjyQ",
+	"qIPT6UQdeLF3xNSovOj6PoYgcbDBoosnePhxxXQtNta9GigGCkm0JKmckGr/n83lkTXlcPn0wkSCazzl",
+	"4na7atGUi9vfd7WomeHmalG3FoBpkLKhSvN5r32dZnHspn2/YIoFAakFW3oCjFy5jNJZQfefgXLs0zbK",
+	"u/xn6smDpp6cp1SgpNiIO43Xiw2QcTBJpzSU+r19LCbcKOGNTTbwqBKuE9GzXn0nor4QC5qSWAptvicK",
+	"VJTyVj7r9VohE9dtGEx8C1DWosPizcVg0Ik6l1f9i6vBRSeyMNqDs6vBxfnFyeUgLNStRzrczef09CM4",
+	"VDBpU0HKAdkzO/XUcbyFBOsSeBBZZb9Xkgd2gviyTgSulaa5NCDvUpd1F4PlR5bY+m+rxlnn1h3kkmHH",
+	"gCWaQ5ofVvCNAarDt+RvmR3Tou9NaevrFOG+AO+Pc2Edwb8UWU55yryEozNwHWHTTWi+ZBvJ2XwsVC1Q",
+	"w1TkoHdQiAVgTjafCArwGYDqm8N/IvicksXO37qQwYF+NYFoLeYmumNZCIFnXaGGst746cXK6dNcJOxT",
+	"jTodBMLXiEfRjIFfoKkGX52/18xZowQaMbjcainrRFS9T3jdbXi5pVsJhX/Vm9M7Kl4+Pyi5KmrwDtZX",
+	"21ihlHuNAK7v4s0xeXXw7AXBR0cAuBO5YhMo5DdMAM4YOlOWsBQTmonYfgd93Npm4l5qOkpZRJSgt+yj",
+	"UVGOSMJinjAyWqEVZMGLC3VLUn8cy0W45xW4yBrBfOcsI3A8q2I1lvd1lkJirXxZpUKwQLCmkC5cVVD8",
+	"zgEDKWTjYuEYFUnk+ztRTaYsnSsM6BuKxC7Zhb6LyPlCalK7Qw3delxiOlceocaWlXmogDW8pe1hNVui",
+	"plV8dgfBVACu08353YDIIaudKTpnUpM3dbukg5ffEDTzw1FKxe0QW9DBFApHhwIYhoU6sIrKnf9+o0iz",
+	"wgzXWIiyVJLFiyf6c1gAYCuUGgd0tV0K1p0j6hraa0JHgN9pWNL8f0QUd60e8msCBD3arhldQiHiGm4v",
+	"TwC0l93pj3s3negGZgsfudYsXV9i7HzKCO7boqVueaH1wJgMc2UKq87vL1y8YIi/DM1kYTdcL9lqV4CY",
+	"Qf3r1i4I/8uaE0sWsb7iM5ZywWpaEvaJLcPNTes5F6IAyx+Ysf1JNaZoPt6Si3UwJwn1v5w8fKDwCWiK",
+	"Wdmx9upp96CxDXeVI1RefFxD7ReQfhoMFFwV5dgdyxJuDHFhu0fCpkmBOO+g77hmYYYaQiV3hmLbJyf4",
+	"iUEZajOa5GdWsUZubo0bhPOoaQxWQHv35UkVQIg2GKK+6VILKNFgqQ0TEy6C7hQeTwl+60qdNXYLlSLC",
+	"SugFT/UOR0hRo7kLIhdaGdVCIeh0WTz558+l0pOMXf7tdEN1dEPFd+Th3LkiFmGs274h7pVdUXmGCdV0",
+	"RNWGS/W+xGPLwT0N2a0vYYaGCcqyeJiWPObSKJM0ialC3FvqiUwKFtk4LNbcP0QilJtz0G116pHWfbjX",
+	"VkgViNNmSOUpTV6UgbFtwR3KFPxy/6D7bL9V2rmTcGafk4aEFLTqclSGe+ehbEgNy1f3GQlifJsUoHCj",
+	"h/LVFzR+Kz05am7B6s6td+0wz9ktbRezDl3LATmeMU25uDaEUwNkU95wrogFasHaW3Mb2e13VXZcf0YC",
+	"Un0Ar5+mNgvFBdUaqJ4rcjHov/5HOXX25cH+Xu/g6f5nF180ZGZBnFFCigbaScCgpAeN/rdocdJORnp5",
+	"Vk1iripNSmePnYlV5wGynsaSHyiqD3f6U7UpEsFjJUOXirqzyFKXZ2S7wLdx39zJZDee/fRL0HuzkUyb",
+	"g6PANkOYl5G8HrLO6LrhsKmD2fadZ+DX92WjUEqcp4rCpRkMthYvoyI/rou7cFqcuyHKomWbDDlP02+4",
+	"oGltxSOjyeqw7McDD4+LsXPn1wtXNFa7Zxvx5aBsfX2jRRVqKGMsT9bW/bVC6y9ckmFltZ06UE1vgjlv",
+	"vunXb/ZHT9dyx3S9ZbZM7jvetFKfQmP1uEIKTfPtXmb/LTNotry17nUl3TfRK8hLW6R7+d+HQav91/eF",
+	"rM718YBu4r9sDvLYlFkvBawtiJ0bCiqVc9LksBlMJBAcwFIIGyNCpHN2W02mbeT+VqGf/B77jOhPKfNG",
+	"yCUGQKzff3MwyNiXjxEMCp9Vy6jQVwviNGoBDxbDqSpp62w0OH5/8RpKqhGHiCsyYmaZLlOSnF+8Px5c",
+	"XsIz1pxD1xk+ByhRZiuMWtBFJenQ6iAQcetaU+nQ3Xc3whIhAspEZAg3wNB5h1dH5LkPgxZ74vGJMAeT",
+	"8jFzeow3nDPDUsT22pBd8noARRuHhttuRJ5DPpGClfN5/BZg4NeutRN1YCnFwm/7zhp+nHClM1oPnWSm",
+	"v7OYE9c5v1WmyjWkcGMKo9EvFsXSPbyvjnwWy5fCdo3awqBU0gASSt7f0rHM/rD4JpBFcFa7eDgIsQqv",
+	"Pp4xcroGXNVm8UFEtTP0Q1l3VCtA8guX9hp2QQHat28jg4Fcw901aYo/juYBgfIjT+UIsE8AzQxdRL28",
+	"w75cVFoxFovaC0rGOPTycx4bKV1+uYc8AJaQiyxmT9Yx7zf6l6YMEE3X1V4umOe4OU6g9PYX+0Etab0b",
+	"xIv93jzYBYInTB7LBJXu5qvOHuBP+U/cC1ofR7lW/GWLRDNLY3aHShMuDo6HFhWoo5EIa5IKPCUWCBAu",
+	"abv3tsNP8bCJoU6ZaV/nbWwrqOtjIoWm4oegA9mBUQubSajVF0zdCKiGyN8InssJ0+VRglB5ZUaw6QxA",
+	"0hvPwdBUv38c2QSqp/s9wygpo3fMD2yeWuh1fvHpDk/3N9ZltOWkiFBNZlJpc/uCPWv/LG5CqdapkeH8",
+	"FJ/3gkBh9+O8I0IFRB8J/j4iewcHkDi197y3zpZ+Eubr4jQODqIOVLrNU/Z+HCxTqrvlclg6FJgz7AKn",
+	"yC9yFNggIDGbATKcDwugtEYeDMuXhBURhfvB2GfFng/9nX/SnX/3dl79nP/z487Pf/mv34FkgTyqO5bR",
+	"CYuggFZLctDr9XqlTYHwv1pwx1783ywgkvzJHSBmTX50LQSWpahG8fNTaW8873a+38cOcGVDb//5gc0f",
+	"A0sAUk265PvBT8cY97S5yJToKc8SrLEyZ46/kQJs1Iwk7I7HrJTbZ8czr6pRLKFUv8Y/AuAcWNtvg0SF",
+	"hiLQDVnW4dCEGpO4riTRhi4kgfRbTdNjJkLhbugZQxyCtbK2A5SeIUp1Fdni1asgStEmNFa3qtJswjSQ",
+	"g4dsyIDym1ls4ZsxCKBQsYqwH9x8SkdMQ+dedP60d0Lg4YZcEDJlx1TTVE5Cpw+1ryTDFpGJTYfC6pIk",
+	"cOQ0mfEau8S8w4pZCf21JckWwlm42pkrrdbTN8OYmb/NHHhZLcBx00zgIfUEzZ0u6Xv8YUJjQ0GKUPJ6",
+	"8NPg9P354CIigmaZXPrAEEFE4dazRjCWhmlXC2NgMxtBzhDgORzphcIUQO3CFxwRc1IU1RcBTAsn4RwN",
+	"KxAxXfLTyeDD4MI2I8RGFMPDjNFkeJRvhiI0df6KGzE8hArlITTMw7dWYV+MGGZ05gvTRhxguo9I//W7",
+	"kzPk1vcfzvzANE3L9jONga9hJn5TcFyLGpJ/RWf+C4tn4r5zf7qvvcfKP1H4xD0UT6kfF/7tX26BT/zb",
+	"3d/+l8hZ/sf2T/+1nM1YFjP/vfs7nx5OOJ+c/ds9MF+oqfsS/u2+uGUrPy34t/vCIa64L/3f7gF7Mu57",
+	"9yd+Hbo6LseLq/qyiCU1Ug1a6eHcnyiSSTnbyif4HHEFc59ga9fe3FXMNZdZVirsWkKzV+vR4GeyBvHY",
+	"r77aabkxchkOnY4X4S6l5AMbXcr4lmmH3nwImcxkeLPo9Z7G+EP4N9v9n1Am8lf8Bv6NX2CDb7MQ+535",
+	"J35V0SOXSh3uQqJ4uXelGi867Ytn+qXCRQ+enw/DVj9MR29j/p7/8Oafg4urv13+8KrLVj/02N/75sPl",
+	"P/7+Q49+OJvHb98skuMfXnXj/XQzzK+rkrG7ac/O48Uj5WxyfTrir2+kZL0cTBj1pMoEzeASKQM9hiyE",
+	"kdeJLR0koeTHhCujBDY0s4HIsSKKsTXjwdx/J8lDutHuyT04kfUF/EMuMiKXgvDE3Szm0dJCKBjxO4v5",
+	"eo46TWjADbfZHbZ+2h7ye42EUxqjM8ElVhEtIw/YWPjUJqbZYhDU84y9QtFQgW6/dgWfj0BVl800EH4j",
+	"YUA/P98P2xidOMf7J7tMfR+Rxi4VsKm250ggb2l7+cgByTwoIstw9zYUa2Ul1H4W6n6lE5v+fVZyWmEK",
+	"8/6RrYKyMdOzcjxm79XTZ7u2pcB6HqOtx9i8T+/Mk0HH3yldiHhak8dlKPgkqc03N1/nISdbuDBiqRQT",
+	"ZY27Asg9DLSz39t/3qrJCbNY8R+4SOSyuXaVFlilAM0r3KE5WEWhCV3SVVRKFOgR6GvBAcVTikpOaTNg",
+	"1kAA5F59y1o/ryJKkMunLGSTFqvn67OoLnUh/meBTI0YKHPjYwNdIUlVU6t+ZKuGGkd3EDmjQH9Vcjk1",
+	"AhqD0r7LS1785kAwXTY8fG2h+TOpzXdHhbAukSJFKwt25KA26LKp48JDpH3hvXts7I9wtWIOZUq1ay7k",
+	"9NQtOr1AIpN1g8+wrqQCzGiOpijfirwd5LQAhZfX46V0XZZT+7ymkiCvAanIMn7HVB5XtdQUOY9ekuOo",
+	"wMGPAcHTJqiTM/DGIgOi99j8OlbFS8uX7eNQNWEl75IraDz94zactV1U6iGDUHUdljf7uM/5J5aqNvGk",
+	"uopsl5ls6JHZDh9v379/HflyriOQ1BeDHwbHV4PXvigOwRpcuq897m5bEca2UR4u4QdrDun8hK0TdOPI",
+	"nxPpehZuvb3kSYgpAgeDEOQbJAXujT+ucnwsp1AXK8PR62JrBYbYxNaX7kwqDqc3b05PzgaHVeYDFnWf",
+	"qalcpEkXyMblgTgmJZdX/VPI3iheMZDrAgINsXCh3wVLIjJa6BshZPUljvgOc/nhgHK1dBcWaNouj8hH",
+	"CriG2rKyz8kuqxN1zJyxdv8UkzTcUGGPCOaihk3CvrsUm0Lf99cH14EUsAbYISjsNyAoeA2ynOvYJm2i",
+	"XsP0thv4HP2G58qly3XH+T2vXvWVJlMbWlzVKZs27rJW/33pak4wu+NlrwIy+HILzNWSCmkHtGhJFSHC",
+	"5rnx7TKLjjBf+o5likthP87BgTobqxiBAuoZOByHsAjP98xutPZwwAFfIM5S3Ov0/YePp/2rwdnxP9bC",
+	"X4XvDsnp6c73p5cYRJ/TTIPH3hCvmWwQ4cK2FZyxjII8OXvdv3h9SPxbHBYa5CePpBEhB3nNURUYw740",
+	"IvGUUSPstXQNmctCorwiN26DXKhLkjt5fWokKGQUWMsbUPgP/V9FLP41STmRIm8Q4dmALIEPoBivSwZn",
+	"r610vBG5nWWhoY+chAQBDghsoBGqPLOyvHIz4U7UMXMEiZhPDmBNXtdJx8XIL7tuL64uTvqnsEoIPY4Z",
+	"RWXIJfi4pkZ5aYzOOE3B/uuS/vEV7Jv5bZec9y+vPr6+HhzadlySx8ytOVkwm8pxI2KZpnjVYIExOe9f",
+	"X0JCIeNgARq5NIFa5Aw9B0m30vcFmBpQKcjJmYN0PrRR/EzpQjMmaLSkAHLs+uy8f/L6kNgJQFokVWTC",
+	"75ggi3l5093OdKIOLhO6L+EK4Z9mzsX2MVEnnwq0aIIWTKWmTP5FgbNScyZUfR6N0QuL0EAKfpCEcn7r",
+	"VEuQhsChBQgdOBSxPQiQ62MRy/kKzDCWEDWXGRQrV4GAtkuIs/MPSdgruO7vuGb1EGjY+eArpmROMhqz",
+	"L5aUueZkLiY8I5CaC8+bT/7XQzap266tbg3eGbyk7rDfQYf2kHIHff6cX4emKXYEBqJ+GJeuI5cNB7ux",
+	"HNRMdGu/qiHhhsIwqIXK3Tt5C0JXEEChYyJz+ZQAfY/IFvd3dRk9H5qtNWzjxpesu1NLJPj5nZtb+ePM",
+	"L3Jv3INAxTtytm4l1wzZuZWqR1rezm28PzlbhDVN/O6+mmaB6QLapvnW7HQDkh3ksFjYKHOxBu6nz5Ea",
+	"DdIinInSJ/FCaTnLpUUxDWYNjzObMLXRRV2BoPOgLUQxI4iIFCNJsUAH+xQJ6GVtFRsVdmLfQ0ZVRY1m",
+	"Ysva3HV2LCa2hyrvtsIdvF/3pAfhxyqwg23AUzni7RjPTPM102EQUkcRtvk9dqWF3CKypAIbDCgGGTsY",
+	"OEHGhGToHIXPkJZlXCZ0xpk6snmnSju1hKOdD/k7aIQoHXa/1vBoSrUZYL9ndT47Uvu8MPOrWiSAW7aq",
+	"waGxC3vWc/lfKiIZu5O3Nl6BKQCVplWuqYuNY0D0dqZYerfNhKFLfRi2IAb4+pp+XYVZG5PVGfF4CDCb",
+	"GVW3W7QAqLfkt+kjermYzSjuPuirm7YbE+/azhG7g27ImrPTdROwx17d0MiSYT0/2c68IYYa8UIpCI73",
+	"RAFU6oNoeMW82Ub4GPccIKywBtASj33jLFi60HJGIZU0XX1GfF8qzRK7Uw2VoeiBdIWnmLFMV0Fgd+wP",
+	"sPKpRNZeV7sH+/fBPOHibksd1wZTwoQL35F5xgX2sCO8nDCBu0xJktFxZXGXbyBgvtPrtVvJnPLkcxRa",
+	"8/uaTGn4GB0rtlNyKf6w9+LlXqvGAO1u0XKL6w1J3PBxRDT9FG4O2HZywZsXT7Zw9xZmUtywqJjkvUbj",
+	"jtn8ERXv6np5cl7bq3dOJ6yQjryuIFc69zpRuUXScUEur7VyqfbODyJ/madcl8c81hVuCGk2NZzhMaNi",
+	"5ZZJZhAqlwK8G3Po0RdEENjbfLqwEXYphbm6uTQdio6n9fDwNnbpiy5qrHjxFSo1axaUZ5fXNYnw9xUY",
+	"RHWJ/Fubt5AK35oqMW9901XubFV8d/0pNjqR4bZxDmFDalyRJUvTjX7hLrm8vjwHN3ahwze4elNjHqvI",
+	"aoqQRwqhzhtR9KDn2NVHxGVZQ05TwKFb4831M/AO3bqG4I7PR4UNCFGkP36jqavC4wHVhYqYpX19Dk2/",
+	"B2KD4Vl8GeZheZ+uy2/C9uElNqjtJoKjh5OnPliNZkkBzSI21m1ytD4LQ93ZQhghkwcKcBIYKbi35nMf",
+	"Hc21q27cTmEtrU/aKmsASLbYAsyiNAykmd3fcFeL0dYuQs2yO7wAmjbmOywrOHGP38OIn2c8ZjV6BKY1",
+	"Goa25WpuXpCvEqOW4Zzmmn4qA6G+6vUeCa4mEPuC7pKcpgORqGYdvoDohOGuh8TPqjYC9gdZ2uiSalSc",
+	"dpDuAjQfBcRKidkbxLxVYrZwpQGMOvg6IPHdWhz/rzvX8s7ONSmNa83gbbI6pKlzH9LhWTGfq1mB/F06",
+	"9HywMpihC7DJPpYRCHGum37iyeek7PpY68WGJLxt5rIZ6u8eMIiqNhsWmr7nbd4NJySMxprf0ea270+3",
+	"yo7d6D4tHm1ga4trWGeI7b2v4JoKlYVASBSqXZcyu7XZ7L4s0mpIxtpwepkzFB4jUNimxdQDhAkfKSBX",
+	"qkj6KgE5PKSTzxbAZYCfliLxYRpHuxVEZXyfDVHCe8cEXYPlxh79iG1aaMm/CUAylkJTLpDlGgW+G//Y",
+	"/+J+l+5/r1b+fIsm5ts33gcUtM9tuu9P7r9x2/2ahjCODeqwSo1Kq24xeTkqhPXMFykba6z4HXNjFNta",
+	"0ZYoEQ63K9wO4Q/Sqv9B5OTmlvq5DCqd2SM11Q8IslJa7bvzdTSZd+cHh2D7AoDQnGUFbCoPCKpylTGV",
+	"NFGuZJVql7KTN8J/dz54+/EKsEihc/5cZtols5deHyEevPnDWkOF+lIOb36iS+8u+MNwKXassK/LbUZt",
+	"TiK6b829Ur1L2nTzp4LA0zRbkZQmFqD+3fkBirYHv4+aWN4LVLcgm/z8MgIvwFI6BwfojaRfzLmzOBx7",
+	"vZe9iLzY70Xk4CVWTT193rOIUXnNJyBs3QiuCICZESbkYjJFIUM1SZkrTAbv5XYSBQ+q1FUecRDtH3sB",
+	"T3A9D7Rp36/dw7/H1v32hvzctv3FDQk17n/5/1Tj/sBuNKD++Y6d7ld4Zz0EECU4nWaMqkV1yxz6Z8Mu",
+	"NWKjX4Ya9bQCP9+2MDCApLcRsQ6y7BzHB0NeYdy5DRU9Jexx/67nz/b2e0+fvTzY2lG72BKd3dBLOE8h",
+	"p50chr1Rld41G9CdzQ/ug8G+XVFiPRHuv3i6t2mPtq1WbCKXMMonokuv1SXWNWdoZPh23L78Muz9kCz9",
+	"CPW9n8m6D8CdLTnyEnqqoCaZyKUw2ulRfVOVLnnLtOa2y5mxkrGCKWOCLVUw1WgdLR3u5d3k7dn43es3",
+	"utvtFhl2yx4p/ZpOKO0DeV8YVnOTxHj0muaSZKg0bWkuYK4rft5GmlwrOmHvmA75cS+vLgb9dx/fnZxd",
+	"Xw0uD23vZuXr8hAyb/172/4gyqt4EHlBdcl5/+Lq5PjkvH92tf47Lm6Ew5KzwaQ0VYXXFACzFJYFArT8",
+	"+ps8Pgm5vHp/0X87+PjdP+AB6K8mLR7RjchR76A3IFnMEUKFEUOdXTJ4ezG4vHQ/HpldxF6cWuZrurro",
+	"n10ev389COzUGGu1b4S/NJMuOb++/N48NV+oKRFS8zGPLUChrdtmSTlZonwSnahT3nrInljbWFucWNoi",
+	"KNUs7Egn6hTX2Ik6a6sxL4cJB43Se0UA/nT0//d29D+0z/6R3PRm8ZvzE20FopNBj5iuGE70/gq5irjk",
+	"r5up6Gm5LqMPKg4xke8QMVQLfWQswGqxs8xooYlcCsDRwUSFmEEyzloCVQHw9Ub4IgN3M7n8N5fbFhGL",
+	"bwqdiADINELRboZx0KVH9raE7laqgrdhJt+JOjBl6IRiR/eCvlb01hbVn/10AoggxroXUvsKRLJiOq8U",
+	"N9uXygnhokteD+DTPvzMfCGkLjoo7SuLKXuFnwRn+BPL/N1WlymalOwU52lq07b/OUn4hOtKJXTv4OX+",
+	"3tNOGde9t/Pq5/88/+2/7n+PbFswXFNdCysJkfsHpKY+3v9hieRAXcC3a0EZVgG77h4takMNlN9VmiQH",
+	"GiM7f2ILMDw1l0KxnF43NeOsokJj58HSW0rTd7Np2NzXdstqYMmh6zq24gb4Xi1BE2QimUvu0xbMt/Yg",
+	"VJdAEf/THkkQiD52tRD2dBC/Z1xD1u41DZLYPUKWLMtBc5ovgvt0KnbT/RyNpnUz7gpCUU1P7s3dWt3J",
+	"VBWW5XRLfWVDmLs03/wwN3c7dt76pqsf3L6QjuB+EUITugTkR0WG9tbZ4cnQZv46eCFzS7sdqchEdqfr",
+	"dySu15Jr5vD3nUvsXb7jOKoCApqwdFuVWk7qaiOxZM4xQkRkmmxfR10RrwElS7BP2n5dm3vtc5QdMWCS",
+	"sk9CY4IIyLr9jBTrOV2lkiatyGYg7lhqSwqcbPxOJqu68EsGkJI/8u9KILi5g+YeYrzC5ldX5wT18vIQ",
+	"uF/Fjco7PQi5eQpbB1QqIr8mroJQAbkYcTybc2LBzPDiukosgYupdBrBeyo/6bLJUhTFyBctbrQw9ID9",
+	"lrP7og9U780A24T3eW0qcyYSLiaHcNiWeUAT9cs9tERgUV0IJfufPsE/uSB7z3IwzIzpbAXvQlEcufbQ",
+	"Ba68EVDJ4noCO0ihIzKEX1f6SrsflrVyO+XikWDzYxi9uXuw3ZWBpaygm9SiL5dbRjyxoWkgPyxBz1WJ",
+	"YLeZe1z2XEG6aFO6rZDYwivxJARzcQpIu6uvJgxs1+azrP0CXfKUvc1ak2npCq0SqDklLiaQ1twkF81z",
+	"i4wRBfnPXnKpRRwzpbrkDb9jqOalVNu8eCc54B6wu/pw6WlNakw4ezxjd1wu1CWLM6bb49UoeD6HJQKY",
+	"dmypCd1goG7s/glN8Pb6rp2AkQnPRBb92OJfgTiwOTlA5aq86TIjGQMAelVYRreon1y61rNDc0S3bOWk",
+	"CywSQZtxppUOD1PF4o/vxj/+7VX28u2P//g1u1r+cn3++uXJ6fk/T+T+KT2ll8sr8c/s4O4fn3p08Nf7",
+	"t/qvyIrPyOjyIaX1mC14KirdKqZyOU5lyNsYuiUxPmH5unArVqRJheHqiXIbR11li+oQRkVOGw6mfMKV",
+	"dk2DK7kwLSSUhz70qF4yewgZleeqFPuteZFV11rZHKaZARyquz+65EQQ28KfS/NPqDkA51Mq5XxE41v3",
+	"rJXiDgXWCwDnSzBMYkR8BJmVHuYDEEwzpmQKzRNlOC1gA4ltCvwX0iFetunR3IJOwlqR+/YzlSJ/t9cr",
+	"Re6RpnJr7JJSrrjO6fgzydY3DiJSHH0Bwv1cgReke0WotpyMSvT25Ld7t/8AFLiJ3Op0XygDYodBXcqr",
+	"DYdoOdKMYex/WJarw26pJ5jGYgn3TJMOesGgb/qq1o+e2QfAVWxzdkPIzBlrLBLMGJbMYbsd69K1RXNO",
+	"z44t4W0ug7aTChUmet9YYT/BO1aYe56tt7/Rs5gPFeEqGySL28wNGbiO/RBQdW0vVVgXHVidH2rH/NLy",
+	"RApz6QMjC6mdkjRerHVM7iDeyt5Ob/+q9/Swd3DYe9Z9/uLlP1tmYFRTD2GyDXtyxVTDVigm6i5fcIGm",
+	"6ftx5/BfrWXQz1ENCcoM98V1GSqqik8UAHa5POEiMq1hOuep4EpHZIjxmq6lpmERRwgkaDckDFDPXWRc",
+	"ry7NpAt9IX2TuBGjGcveuCP44cPVWu66keI/fLgyM1JyxkYyWbmWkapU4XtEGI2neWtDuKPxEcQ4Q/QI",
+	"23ZJYxvVLqBKmNkZZoPZ5Mdv5GjeROiySWmHVMEnipycvR1cXn28HBxfDK665IPtQwEOMBJLMeaTRQZ5",
+	"IEatR1RQfzZeN4EcwjGNUX6kzNA2OIQLSo2QZivgzjKz+HWBHeYxhu4sjPw+8vBidjHOClhfz1BN6f6z",
+	"538degjpKftEvn/XP965/L6//+y5I46MLomZQ1S0Isob4GY3ZTSBnbXT+7SD09hRfh6BqdqagOzRJnve",
+	"P/6x/3ZwsXm6biqbJuyTcbYh8VLbO+hFBWFVhBOBMgk1Z9QmjGC9RqFNHk1tj7CNdOzw5R9tPzG3ps1+",
+	"uqk07yc6gK7qmgXa4ueFAtYDIQENoix0X5f0yUFvjyi6Uq5R6zCWCRvaRg8Kk/tdEOuQDBeCLvSUCc1j",
+	"CpLuG8O7kZWkN8KKRrnI1LcRGcIBfbSYgMOIDG/ZqvqnRQ8coidt4xnlmcSPdko+nanFOeXTaT4pcwbb",
+	"kfza4R15yMWiRRbl3qeV7RRh7lAhbTpVC8L/DaTeWIYavt+xHDIxkxKTGjAFAtpTObAe4DwLV2XLbC6d",
+	"Km2lf/dG3Ii//KWfE5BRzP/yFzI0H8mM/xs+OSTfwSzJWrfNYQ6TY2gZGH0IAENDQ4BDZ7oPScb0IhOK",
+	"fLO3j+1QvzUkeiPQS5z3Lv5mqG4/Qlus//u//8/wW6zFKqR/sFQuyXD3bm93xoZdMqi7P+3N6S7NI6Mi",
+	"y5TBmGYcD58yZTMyYVqRg95TMhzLbMSThImh3Rs0B5gyu/J2cBWR82vzn/7V8few3a8Hp4OrgXNz7fd6",
+	"ETl/f3llP1Bkv7dn3zTIMpnBe7AvNQQQDEcP6Xye2s3fnWdylLLZ//jFmAvOh660MRCsJIhA26cJfjRj",
+	"StGJ+dSsemh0Pqb0STK8Ea5ZIzQ7tprm8O87F/jIzkliTgUDHATZCOvnxhDsXqR6RbjRkG38XGfg1BvC",
+	"vNUQkm/HnKUJ9J6G3pY3wtkIOciDjwek/JZhUqaZFxa3sk+GPJJDctA7IEMh9cexXIjEbb4x/dVf/gLM",
+	"NU8pFwSM1KrNT4Ypn3GNomUYLzIlsyFmfulpBoVg5piPbLWgR6IxdkKE/SSGp1zcru1HgZ4gYAiv/GaY",
+	"sfSvNxA9uukMv+0S6OhdgJuFLKtDMgTL3AjVOZ7Q0KVMDRFvawh5UxgB5hkBfcjck3TGtGsURtPU+jZt",
+	"dSMV1gUAfextt3hlPVt2336i6QJJ9iTB18g5/XXhvKTK0ZWROWSesTH/hKeiZKbNvQNOPSMLyBWfMaXp",
+	"bI7vuXhzTJ4+ffrKUML11TG86EaUgv7kWtwKuRRIHIpAHjuQnJHrzm52RVmkD9IeUpUAe3ePvOPf4c2j",
+	"uUb0SS+2+ucnnahju8x0Djt73V63BxVrcybonHcOO0+7va5NHJqC+m5kBWjTux68dxJSipErrQ9ntLLI",
+	"O5GXoe7esjU2XCuWjiMH+1vAHR7zFI4PO65bFd/l23lZdZKANFfa4/4aqwoUMnv+tQZV/gg2k79yOZa/",
+	"RespMenKdjMzxqe5uiInayNrZMiM+JeThCeR0zx4cuThlqH1sy0s8gXbCYJTWXfBE8cuUmI7erOwfqxl",
+	"dmXoDH9r6BluejOl1ZzVWQPU/M5dlLSa2DVrjqlUm+Wu2cbBbcI6hxhzB4c2x/kvw8LENfZ+mnCBHOQe",
+	"GjasgktRswz7Ywv2cu9pI8XaCCRX5Ja79rhcTEAPtJqVOaw8bIKNvEOTNqqAXjVO+t6TtaDYBX/ITM4w",
+	"YwuQDL180U7uwAooSajGBBnoqgpGv/0lSqK6xZiBapbiPSx7V73eIfyv2+v1/lle3EFv27UVI3A4x5ZL",
+	"s84Ozx8JdJ9vWp2WTWvb2995utdqNW2kDORYb/MwJAf/9nOeRgHieL/Xc1XnzntUUH9+sbHsfE0bIdNx",
+	"Xr/9FjJRMffbI7HDMxZ1IPxmP9Xdc1TESk4hkMhFd9C/8K9Do491fjZrVQ7nrXPBaFJuAWSuNDoxcr2D",
+	"KoOF8TZDFG8pPd0FHdpMci5VMEiG2qW7x81sPAlZqe4uGhWRO5ryhLxExfvIusFc/Ai06yXoRCxVDCqp",
+	"7J33xMKDGr0uWbNzUJEyNzjapHOq1FJmiVNTFlYPsP1yJkznqW5WX4aWufmnhjMOb4SxgIdcwKw/xhlL",
+	"jESiqbIGaeUKhZIBs+QOujyZ0i576kGI7DifAJJZ7lfV2YL9tkbfew9H32ZZsMAQgZ/KycSCpDwAYZdo",
+	"91RO8kYLsLMVwoV0iiDlYj1MUMO6YmlqtAd09fr3I/UqzdPUKrSRbbSMXk+apnKpuuRMolUHIJKMWQy2",
+	"MjW8ZRpRS3VOEo8lfMwAGM6SWeh8rhwvPobgqQgbPxY4mrky4gaJo+XZGeNY1Z+c7UGD6FYISUntTeVE",
+	"xQLB80DdRbnkNCauHVQzuYCXGCEy5p8Q9pYbcWMIw9hoEVHSGoiSxCk3F7w5a3LL2JxQ6IwWVqPhzY95",
+	"3maAY6wRWbC684ZN+sIXjVk9us5wc9FO4Zn1gbQkAHuOtSTQr62aIsNfhyQFnxMX5Sw4gbI+MbaDbYpn",
+	"9DcglSfuYvBpDeGDvbITu5dpdMloFk9bqy0+ih02EJw3TSDZOgzPo9ytkUgG3aXBsXFIDrAja0h1c5C1",
+	"AeWtGtb+76SyFfoJNOpsdq+/Cit5givzjfs8zDi7/+HJb40CNHcQjeRCJCw59F1kIvMvLEgrdsSp9hKK",
+	"ip2MjGJL42nwDix1VXr007Tj1IhEVyz8RQ/yvWCl1lFe6kS+Q1Js7ha71aiygjZef+rbCqCTpPPbz7Wk",
+	"sutQgu/xUvBuhZKRriAhmo3HLNZYAx+zI+f/Yc65FUtDiDYpm2IvFQsszxU0COJi8sT21tI6ZejXMhMu",
+	"YA/laNI0NUewKnl7nX+d2kGNmeDR7ovuYXLQe0WGsRTjlMd6uE7Ox/B7KzdQaD6Gmm9ejUNZvK82qv5D",
+	"c5JvddLESq66DXs2PRpbWTqoctZ5oZsIlBVbj7+9z7YWmbvO/3VvVghayB8cdTt8ECnQ0rX+20PYwrQQ",
+	"TQPXyzcucQTgl4ffgmBQWs4BbxAcavA720MDzWPwqEJYCQWJxRWvpGkaMQQxJlz9Rw/yPOySE6gNLHTZ",
+	"QIFUqhtAW5ljYcRC5L2KiY9MuoiP/86zpswK3Bdiu4Blje2Tkyvn8XsMrqu2aP7CBvZGrrvMO0I/GqMt",
+	"M65Zlc3swJ7V7sVankoemLne8jsbFvOEx1zBGGQDObNvShPrDj0qdJpxHQdt5Qha/gCOtJTZLebbRZ4t",
+	"jek4Yq69O8Cys2VUjnX7REWGXAOxsDW+MIp5zhqtLp9rt4MFLvhatHgmofiWZcU+5V+WKgcFinzi5IzC",
+	"EEcr8vSNFWttTKulbbAwbQ6GsaWiih1p7c2wMXlt+yo+vilZCsr9QY01D63SaKrZPphf3lDzXeULiC5r",
+	"hIgUFyJDb7ElLGW6pqzMEpoVXiCRUa328eAK9XFFxhljKMUKCUJecbaIJwkjE0mkiPyLfJwAnF0oX3li",
+	"e9lC/S1kjFuUFICPWNOjzXMfAR8lIMxewzoBn+bRNVlEwQmrsbADHi4Ed/+LizLcDItAU0s1n2/z5aS2",
+	"6zqJPPBtfJUTlcOBcdRnyRairTYsqTRdEac44oQwdcyRF7zKBZWNcg/I0338fDmV62A0lW75K9bSsrPD",
+	"11Dk3hekyMLSvzQdnjINODB5mxnYaHeG28qz3fxNj0Rm9dIQraKi1dMlr910AKJpyWP2GLQVFUAK6oRk",
+	"OwlJfzc0WSWJL02YP2LEBY5GLvTWhJgxxfSOCwo/AjHKNMljzsZGV2A/gJGum4jVJtIBUJULoadc3GIN",
+	"n5TKXAuCLfO3c+VNCk+qaE9Ycmsl7y7MjqBOZTflqxKYW8kM8TQhRi9taeiXJbV39NbdxOED2Eh8Cz3d",
+	"RZmxg9276nMnLpm2VTjudI2UEL7rF8zCijOrtlmJbFUxQyk28dJQ06FLdIgIZn8bikoyuhSQbGyL2xNI",
+	"KQSzJsOejl6Q9fJkB/PuYeRdPYq8QLAC+5j52ifru1KdUk+1m9wvFNV4m3KFE1Zi9AEF1nfIB9SHPT3B",
+	"LX0cFxC+HAeiImZf2gdUm1/xg+TCdoFLHy/VwowClxSdOVmEAHpwPEXCX+hp5+eo82kno5rtQMpz57Bj",
+	"SL9T4oOxzCayInmDnPCO8lR52Qe5+yC0nXgaQg9IZWUmloBCDtFR6Uc55p/TMaE9LTCLzfPhCtOsFdjr",
+	"lawfI7QjnxZSMKmwdgLiEFSsIE0Yq1qMHLZpuK7ZyxMNRYooxmzy/Y14ZjjAfPRxIegd5YBxEXR2voFN",
+	"Kwnmhyf1gZnKV3F0uoWdcnF7JjWPgzb9SaFg0WhiEOXGw4jckWNdpkXXe3h26KtbCzLsbmQFCnLdbdCW",
+	"KTYl1D1sDhupT2Ej19ZrcSNowRtpJbgZoCZIUJf79t8v7e2rZbwVK7wqqVNt6ayU/laXm/bYLphNWt8D",
+	"6XeFCrp/dWgMOlHQW1d2+tRlp8EWlzbTlY/V8+1xAVKoEJPEDtPoCfb54lj8QAXahlGdjtf33O5ma25B",
+	"UVDxAQb2I3wa1PLtpB+HLy8KGBq/G8bEfhcAvP+42pIZCIYJhMXasqjRcUSy4+CIG3UjB3khEU6Hx9My",
+	"WpXR5F2ASzDuNZixzGZPFNl75psICFu7gPeMeaHF6YB4VvdG9DX2NAB3ypxl5GnPweVhVBmI8pAoKQWq",
+	"VJQc7L8iQ7Pcj7BcADpwBZnut9BVkQsyvGA6W+30zXVlbpO+vb7MgZkfg98mV8pKmCAwmFlTXqeALPJo",
+	"+tgFHNKxOaP/brqYWVSjDma3misyZWlit7ykicGuPrIm9o7arq2KT8TOYo4o32tOyW24ro1RgmV4mBNu",
+	"C5dANDPgg4ADB5OH7aMu2egU3eCeGUreHNDYljSzRsqNqDXpDX1D9kY7ax165oRt9WsfqyqY6O7KmtGV",
+	"VXP9HLWUri4UVFdrpzu/ag3HPLYB414PY30tGwaztOr0m7LPTj/CFbRmjzyQ3d7+VkJWlGPiwPOBH6Yy",
+	"dV3fnKTO758jMrxjGR+v+iK58FX5aN9rC+FvxLhZV1HQo83uxH3N3Rd5TQtfs2b5k60Mf+jjiUoX3i+H",
+	"hI+RBaPcVwkYGUri0hGA2C2ixV1EnvWe3oh2d9Hl495EX1Oja76Lrhwt2avoS109TsuzfAWEy1niL0Cl",
+	"2Zzs3YfHkAd2qEh2Hte4sAWudv/QueY0mqHbzDUD5EaABVJQEiP0iycEQF0cAMCOD11gji0M4uACKrcU",
+	"gEYcWbCssZ4WXn4j7iQvyAzk3IxPptre9p5h1xXa/D40jxauuqIXiaWKYVMukCV24jNGBWAxRAGDKsCA",
+	"P1Ul1yNxYqnTyf+ztlUj1+1vyXU2i3jXpuo1MBuF3NTRysZmVlDcPc9kzJSSmTc8HHbaE0Wsy8GDlqDV",
+	"A/hkT0gshWAxJATGrqrQruyHy/dnNwKwyAzBo30jJEEsHtQ9Dy1GEcCADC91xuclIOJ5Ju88YrFIWNYl",
+	"J6AjxlMW3xp+dbirDtDIYt1U1lDFTtZT5tVWqr1aG1gMhRsNciNzppRpAhggfWE7oXAMikIkHaFQUIEu",
+	"QcMCrpXVIZbwqRxrxMujWcbvjPpgcaQsaEghoxJLMeHO9lF7kI0O4aMkjVS+hTlytfsMQFm4UhDCRTFl",
+	"jlVKsy48EU8QN0KhSYDZomZEm1AA2gAaAknX3PMW90XIym6XAe7COnXM+B07d4MObF+BSiQ7oIW6X9gj",
+	"huUdkqH+K2IoLQT/5Cx0hFKK7vbsdwFgrJuO7gINdSzuUkSUOSeakuHd3tAuEFfl1l4LkVUl5k5VzNUg",
+	"P/x178XzF0/3n/YOnpnJPtt/9oK+fP6KvWAxG7GEPt2n4zF9vh8nMX06ps/2Ypq8YC9e0B579nw8fvb0",
+	"edKL2Uu213uZvBwlVWCCV8/X69x+bpLzf9n9yxbGQ/kIv7TpUhodqGqugxoXuhoFQEOgCWpT+B9e3l8F",
+	"5WzG5jIr5VF+5wtBrEyfMppi79RwFq/VsKnCZkFUFTkXlXPlMIHApqdpeuS5Vy604gn6nNRtTZH39ziF",
+	"R/Sh2xFCma8pv2OPEIHgd0yYDZpncsQK+29nUtn+XaCK2kM4NteQwmrsOc10nn9qjSOARcPyFmNIoW+T",
+	"iQnH3ATAKkWsurXNv2A04Waqj1pu7QcJHMEgR4SDvqRwGs96T7/M6H1NUkYt7Cxs7tjY5Q9PEn4WG2kC",
+	"sUl3oU3tbnLXYNScSWfSQHdxpzf5HrpO5RhlkiYxVbrYoAryTSCJD7tLrJPHCUzk9d1jqeiv7zKjKY5o",
+	"fPulhTgure8GrtCEVX2OEG4PQ9gZmzPNEe38t6hz8IAEipO5YOOFosHS2wvrKXyYUF8ZT/hfP/8W/Wcd",
+	"lrcKSnF5cQnIYpDfbTHKs4QlQEcFYsa1ALSwOVdVQ9bzlK4a7AcLhWc7OncdBPQQDVX8A2HP4GzsB9x7",
+	"78zrsXgJfM9UWbDUIQRPQOMb1tH7uZnaY6VHmQH+pPk/CM33gY4gZOhMNi3J5cXlPegdK94aSB7veCy+",
+	"c+QNV/p8oUufu17vfVesa4vpPDYciHfHEsr5eRPEI35qG20BP6dSsaJNykNKguUKu4A/GeNPxjCM4Ynu",
+	"83lDaTlviCF6lMqh4cYhxvZCpgQOd2ne9ieVBqj0a0tRSF64F4UsxEb5CWRS0nVBN4CsDAW+faOxAKmS",
+	"JReJXHbJCXq1cudVLgYhEdaneyO2s5Aazfg60rv20/yT/n5X9OeF1VYk2IR+l0eRRmzKbQ6+TXTILCCv",
+	"g70DyoJWGx46rSX83Uni8VsfzTb3Y9TEDHHmD3SApY4K1YP6MJWEzshJMSqBHvLimexSQdOV5nF96fl7",
+	"Y8pD07k55AFqlt3RtNynOPIRtwmdq0OCoJm513k+Z8KWrKFPGWvhel3ywf5uOM7kLEf/HuZla1jo0SXf",
+	"SWOMZIwseYJvk7bDoZsTZJFcXx13icsYe7qHVSI2doJZKCIhT58/d58ldHV4IxDwHPjMzsSlOBo5ZZP3",
+	"zbyiQLYLYMEHw3Nvme77Dd7gHP8AewaN/SZcHLkCl8LYKFotnnlbVN92LZFqJ8NEEllYZKG0YVHszhSn",
+	"i8QIKCGXbaZVgeO936R8k3X03dnOpEcAFLxqMwtHKKW5NCJZusM7cb/87XFhez2x1OXw2O7njyA/GvOU",
+	"31iuxdidPa8msTLnO7dsVS9VLrCTCuZvYoAc0QAKpOWjcBYmgM0US+/q0BD75yc/mhG3LUw/heBsC3iJ",
+	"Y2if8Mi4zdCEBRo71lAAgrRVOztiJAumc8rFbd0w9rFdeMYO8MBUZOZXD0zhQB+K5OM+AkyB2ppWY8Bz",
+	"i3Li4dRscDPHaD4iS4aIqJB1SNUUsp5AO9AV9cEhUkJzBUyGGjHbS1sK8k2l7cm3AQA2SINBwnskLRUJ",
+	"4qtk4/ZtQ6B1OsR124JO2FK8iG/Z6nFEExBVsEAWp1LokxOmrHXJtBHjxFgGKl9hroWaT3LgEmjNCKAl",
+	"Fk4xsqVKe+WWUcVepV0C4i8v/OeGVrNZypQKlU2YNxSo7FFlTy1+rxXYX+GMcQM2nvHnIJLMmM/HgTQV",
+	"ie0v63JNobk+mUqlWWLRfoQNFBZS4kaAy0QRHtJ2aGDpuIAZ6TtUuJ7sebQZ0i+ymS0PtdHoCLQvb2GP",
+	"MrmEynA5Y4gvBikuoJya93/EvkHZR0VTNrR2JAycJ8iBOReTeWbo8Js3F4NBRAZnV4OL84uTy8G30CVD",
+	"sII67KC25HjMbBbLqxuRV/fblAtK1GLkdw2ipocOZpP7/p5zmWmaYi7K0C++lHeaL7eQ4eLFdWZ0QVRE",
+	"bdSTKtj4cNoKigsbtz92J/04orsyyleR4dWV1jB3gZIfh7ktc4X5+zspby1hNiVXFHgUyWY7DvWS3IO0",
+	"cXEnecwUIlfOGBVgQbrMD5fGCmiiBHCuXRbrE2UpF7lA3QgtLYwkBg0KpG9ZsgiAkTdCcW1andApdMhz",
+	"yXdI1loSNZXLdpxyIwpypMIpG7niHPf2UXkCx/iaHGFX+bvkh/dzJ9/xKUtrLXkjb1IeNLw+BGCKUV5C",
+	"fxMb9Spm6YEXZimzor5n7Q/LQUF3m52jBY5/RL2lPFDgRM9TKqLydQR2Q2UNj3nOIYPorS2ZhwvZCZvi",
+	"LFse+ELRCdvQvA1UHp8zi7XWDtl6xCCrzHtXYT7WDFdGVaUJtMazKbWLuRFG5cTahvO/htk9/vHjODX8",
+	"jBrf1zli3xMOy+Ws/Yp7v+GEUV16sNLAPG+aKzCCfS2dM6cBs5yMM6amkMRE+uuVhDcixy3HTOShJagc",
+	"HSX3kcITH90KhlBEXmjHMsPGr76YxKP1GT3XWOA3omSCh3z9oQsNZvjIJX9nbOlH+L2URATq/I4c8mGp",
+	"5NM2xjI2KagaDxZVKkIfVG111P6lYE8UkUsRhC1xzsTm4okZ25V3LLvjbFmf6OlbgMqxMbwNwULjOOVS",
+	"9m3/uDXR9d69+hHFlh+jGdGeGhttkhrV8st7fUFXoCShajqSNEtABbV1XRscwLbH+lrzj7W9PscHH3Or",
+	"3RA1O/2LHD3O1vrMUVV7OVAy9+t323ll23TjbfCZXo3SOeyiifLQDQU8pLkiRp/VTBAlyZhmmDA1k3fW",
+	"TUBKXgIso+GKHL9/d346uBq8JjIjb/onp4PXRw6Uv6WP7BierqWlvS9ISxE57p8dD04Hrx+dqoLWw1vA",
+	"a523IK2cSvJ3NgTppWIOUtoi0B85iGIjUDGkCzkBcqFrWpHl4/yhwzR+HU2RmnxTf8/xmg1CCqI2WfHY",
+	"HC0VzjJMSr6ZDyQP7yyytL4wBkrBWEK+P70k1xenETaCMoYGKKt5Dr6xk6AhQgF0b022LISREpXsfa7I",
+	"xaD/+h81hRv2sXM73euL086XICA/XlbrjLi+OP0q91PfjAxZFlTHU5+lDk5WDiVGQVL4zAurSj/aiqyH",
+	"Bm3+24ItwEf4ixwdVUkF/PQWWIQqvKa2pDJytZQkYyKBlC2EtTNqJzb+yxgaSPXeuCu/7sexXvz7vRfu",
+	"UdvJ+NU0XZx/ux5cf61rE5B2S+dVpPgWd6i9E2t1XSNJL+0zf+jLDxfRdPP5Nn2/32vPTrH+zlP+qNzB",
+	"u8NrzlMoo7tIka4QoAK9bMo7YShkNGQS4dutcyYHqsGAel68UJd8gJN6rB5U8PKv4qa369oi+aC4V49J",
+	"MY1pCHYWQapZExUbbePC4T4qLzfz8eNuZ71l3LCVn6ljFPd/TUF9QB1jk1prSZbiR1wrTIVbAWJGTAUZ",
+	"2dSSQrzQZ+TbbPwuGerVnA1vhK1WZq7p4IplCt4CjU1sU8s9M9JTD4H4zenpx+9PLyHMP5ZpKpeEagCp",
+	"IQlXgDpOvjEP1CsqVY35URpQOh35iygrX1Mnb2IL2wygpJUXStkqSvkmwdPG6B/4luU2KJgsYl1MfJpz",
+	"IaDmg6eQ1oGI5wnrktfbeQZwtn/6B/6Q/gEnq5+oFq6Ch5TdBWMRpOEDy+/vGLTtKQROPmlQ28bm92t4",
+	"ABYkzNuCKVVakYXQPLWeTqXlfI4lUGVZzkSiohuB3g1ICMNUaxootFpzpLpeF75KVTzRtrDVFluNmJmP",
+	"rzJ3wCkhRD+zjRcFs+fRpGw+yCb+iMjF4Pj9xeuTs7dfxzbEqeal8YVUzs0OsTqC/U/G4pPkt7xgc2u6",
+	"3SzrLswQG5oF5URoKa9KxlyR84v3x4PLy5Ozt56cFWAVoGjngkBt3xGCdA39b7tAZ0PfJehGXBoOCDv1",
+	"g9Qo5787YixshtGaFplRuL4OYZr9CTopWtGisT3Zzi1bPbjamy0EoImt0dZRLkdtHaGF23Fx6aCpewEz",
+	"RRUhmAS990UNorxxvp1xhCboV7A7L7CotoJ0sI0WqMaLHY1jPbTt43UCKWckplnGWY55S6AYGbfS+lGp",
+	"IFOajn1rcnPBJiylqy7pQ0qerz1VNkHSYYneCJsKfeQzm4eZTNmwUEnKcwiUJ8phEvpQwnOIJKh6M+dy",
+	"vMAjeSRXi339FzFw/Frqcg8Q5wVKbm0d4EQ6qv8KVH7KdA6cyoWWJY1Tyk3+Fm1Yus7GeV3pJqhsFzCp",
+	"mG28eMfWOi/ybK33oq1bC5s3V+jJ+AObNGYF79hsxLImm2YGT/yuDRpDDPWmDGbGltxOcHb1Tl+HhWy7",
+	"9AGX2I7vJ2c/nVwNXltA0rWWYrTQQm69o5ire4bvQWOyktODBQPAZ25783xAN5i5n8yAEWYClrHJkc5x",
+	"VMC9w9ZNCTGSs9Dt5UbAdAM9xwDDuKb7SzlhHnL6sI8gfqCg2tp+4p+CFd2I9dK79tDlLbto4K7nRP1Y",
+	"UTbwn0OPwC/sQC8srYZXXVtH5NnHEevAbEGZjruSi3XwidbxXlmU36M9uYUHl3MmioJ7rfVpoYFLqV15",
+	"N29XrjRdAeLuyrIE0dKwiEvZC1E+JkHln60ReKH15Fqr3kIFB6RSmV+XKq6+DQP0mocrBP7od0PzvQD3",
+	"KWLBYFLYF6Y53JOc5jwUfa3E/xxPlSfVXSNQ769eUx1PQ/q1Labzkh33uEDzSNgFlEozj/Um0+vkOqO3",
+	"zIhnOwIK7IBYbkO1sYRbxWKSwo3xTdmD9W19BndOWBcyZY8oo83rt4hzfg3WKWZvZ49mbdYzj83eXmJO",
+	"sJ0VQvA0C2zoRtYQ5bxy/coecZNhhMZM6y+fXZ3jARmeXWva5pOqa0XAB1uTi6AnmK7UJeeunMgqoRSR",
+	"eMqlj3IpsKe3w0Mvn8r1PKFGO/IH8xhcZ15+Div74jy3mRx82hdUDjwSq5k/G5ktP7MN6fY+S25zUkE5",
+	"seyxtrhFvtdXTLrXhT14lLT7ynk8fuI9pAl8naz7BoL60gmEv5fM+830VU8qLmv/8dJdmzJZ/WxKJOLw",
+	"95iwvcyEphx7bRot7935QV1+WrEk4zG67sHbv0xWSIvKj6+ZwGrnV6Q+TJJP6Bz0cpfo1IImbU+iHc1c",
+	"H7Bw2n6auiC40ywist8zlsdMKr3uBVx3jB7TuV5k7DpLH7VGPB+myXsZ41Pk+uL0kYqF7cY25FIU51A4",
+	"qQ/4Q2JPpN4d+cG1L7IxV+dYub44NR/dsrl2beQBdsPcIIdkZCxAKBOfSpdaaT4AM1mObdH3HnnHv4PQ",
+	"ScrvWCm14UbYUqAu6RehBXJqOEKpA+WcHy0YxZCM2EqCDUl1fezFnV6oJmPvEWikIesrIhDSRpxGVN+T",
+	"RyaV5oTTAr00kUsdb+/+B7wFRkOB96hGlFYw8/d7vbxHjWX/AlKnpR7ryYeLAxuK9RGHBSBtGeJQA8iJ",
+	"VuYBDp1vaDwlB4bKboSWE0hljIxaw7WDH1BTmWHrPSosNQ2PjLZuiB6bYA5PubgduhZlWLu+1rV5JjMW",
+	"oriCUPqDJ6HZVbQQeIk/z99z4Gaz7LS+iQJLkAz7lCUbROlWp2w31oZQf27NWrv/sf86gUwg37XjMwaP",
+	"2j7fqBxeeh+iJwh3E1TZuHideBMZMRMNZ0UFX/qSGtbee+aTjV1HHYzWdG/EqU0J9Q3W3WgQ5FFzRm8r",
+	"ff64FC55bklhMgt1SIbfS6WHERkeI9/sYO80+4n93dBjSN8IriHapSIy/JGx+Q40rjKPXw3gvxnlKcvs",
+	"P4Uas2xnIFBPMh9ezycZTeAHg09zFsPY55n8tNr5v//7/5g/3khoo80S88ffd/yf+P2NGP5954LRdOfk",
+	"HKc1/InTYZeAQmVElCITiTujMNQQQ5vgYX+hpzLj/6b5iobHUt5yNiRayi65YAnPWKzR72PjYgAbdyMw",
+	"wRuvaEgizkNpOT4UOJSEx9dUZMnS9JAMWZbJbOhaYq265ES4hGAA1CHzDILoBDqlQbAuuRE0STJjWnDf",
+	"oBtvhxB+ctUqQS3FU+Tx+7OzwfHVUbC1P8RA93oIMr/KoUqcMydjZCHMbbCkq3C0xPzO8sojGSv27TjU",
+	"1+mvX5xB6E7w4FDA3kACX0e9uYTI3Nr9BMHnz1Z1imHDcADxxBi5VmoXUl/yeEe+P4oc9A7K4J4ecmkq",
+	"E4+3M6d6CpCzDr828S/Y7/WO8qQno1NGrlzDqVSNbhhMtW9SkntfUEku3r7aYR854+ArkBLuTntNOapX",
+	"fyGIRhUZJqUdz9IhpmygN195wYrlf5Cm8HZwtfngvlu9ZfrP09t0esZafTu4aj5Eo0o8+Cl+P+i/LjXx",
+	"t+31wcBpcbzfm0n9eb4tztfsdPMBS1iWevAzfn9+dfL+7LLNcb63U/jzRFucqN3XRzTEagOln0kR5/2r",
+	"4+/b0ANGM/+khhbUAHt6H//m557l+8tWF/G5VH/exO1O8v3lhqt4vniEc7xud4yLP0+x3SlebzhEndGY",
+	"PfgxXl30jwdtDvIKhv/zKFscJezpVgZyM2jNB/fQH9obblcxEAn0UGryijP7TMUbnjc5wwIQBZ3z1B/O",
+	"SW7Jwa9ynVSaMG4AEoDdMaF9hBFAg801kCcp/vD/sXe1vW3cyP+rEAb+cFqsFMdpij9k3Aud4zTX9OLA",
+	"ctE3OmQpLSUxXpELkmtZBfqh7ivcJztwZrhLWbuyneghveZVHFvicsmZ4XAefr/B5XuMF1/4j16oW5Hr",
+	"QoT4ia1CvT2IhQ6EuZVj0YEPY8g0/Oq1yOWtMMuUPQO6NvrvsWUyS+rSVq0gAbRk3DkxL9x3ycrAFaNh",
+	"yp6ldsZPX/34t7SK5szEHXv7z/55Z/C2f/rqxxBzNnwB75CwG7EMkUt4Iuw8g0JmVxolMgh+Yz3sULkA",
+	"lThwXGXcZCysa4+lISYlITRcRajkXFjH50X8S1tNGjgE+uz07q7C8ajD6uMK55YWR2RnzFRx4EyrY9dl",
+	"l24mzELawC0AIVHI6v5/WDPbi4rhJ06YoXrFbIJY3wl7eYL/nrKZ/90sYS9O2AwW0f+QIC3bf/59esL+",
+	"D+iRX5ywTFo+yqntL0gchtGsZplmE3krkOiOlGuoOLPleCysPVutWcQyZC84gGQunTd2cy7zLnsDJArh",
+	"NfxfQUIt4yPSV+JxLkefxNgxbox/riS2BG0yoDasKVyWFWkhNsKAvM/5MnxzjnAscJaNRXvmmjZ+RxHl",
+	"ezbtIDHle3No5lieSn/0rIA2eeGWakq6dIjzM0yL8TWb2GwS18/N56RxUlT9/c5su52ayEyIoJyEvNbU",
+	"RSj4uGcesfw3obxHpQJNprXLBjNd5pnXqQmXOdnV8UxkZS4qRAoe2CgxVVOVg4VVi1s7CHiC9D9rYrVy",
+	"ZkmLGyZytHs5rR7VcvaHBYwkNax4VooDuXkSoECg20/pxaOF86E2qdeV8KI/648E62Se+1eF/2Fityza",
+	"PPTYvO3Hb3vIZ6s98532GD1kWbDd65F2JWmt1f761rd2goGtZB/Gu72M+7HLu82+K+iWQuImgWCNpDmo",
+	"KzU3hhILuJEhpiMks4N/EmULE1Z5izr3hjqLlFLrM2ziHarcu+61X+OHCz/Gqcc0GNwU5mO9i7egNhFQ",
+	"auiYvYH2L3Ri6uedsRQ7uFL8CDQ1zsnu+C9OtJkKh76cPyYgOxpOhN+C3s2lJaKTkXALIVSCgDC3wqRs",
+	"ZKSaNqIsYMvJXv2lgzSfPNWexX0oB1C+Dd0pSTjd/VkvFPz0Ba4U+E+1NLbWIb6RuVdTprgxeoHVh9I6",
+	"oIGmwxvSck4Dvwjg1a8qaXMl8qqDIMWDhN3R8RmS/HhP4LlWoo2DGj7yaAJquBC/999s4MOOJhBohULP",
+	"16YZ2MDI9VmOU0WzlTzkTgBA4BjRWhnUlUgL3NFeXnLuhGmdoVQQ7PtSwvCNM6owNWlWbZOBIufPmsyf",
+	"MDwWdnlTeKzW0T93tShXlZE6ttFbbdGLaDNzdB5u+aII2H2W4mCVLeRA9xRO5yD9SDPJUR/94e5Npj/U",
+	"gQew8hK0wiYSUUf9KoJKBaMi9EG0kOCpQHUlxdfqJjWl62npScJsOZ5hhaO2RDEbwi6rkKLVNZJdz8Ry",
+	"qFbiNwzDNxS0I6/Iu0p+zhTxWUeLDpdbPan9Mu7lkgaad9mlEkSTBmtRFkDzeXpyckJPwXuy99uCDpyx",
+	"1HtVKVWdB8pxirdhaWcPByVciXMet9shpm/N+ul/2R2qC4pmGYENHC9PqC4M+c8VIWFFMMH37uQhAAN+",
+	"YIgSNncHQkSs+np8h2+smwRB3ovbRs9aHjLMFebQZBvf6gWbc7WMXXg4cWBTD5YjguAB3AFQvf3pW/vp",
+	"T3PPCDIQPc8tW69rwjag4PrDXP9d9kYbdvoDIrdFWmxEwN0GpR9pN4MmEtBGaghAaOzAZQgASD3WnDCQ",
+	"VZdLPb2k8bOdD0bcSl3aNHxD5xnC/0NioCGyT9dDmqPwiwXOyZJxZgs+Fl0G6IfAfYN4T5gAQNPirXcN",
+	"7YSGKGQnXGtsGvEUab8HuJmHDRGvhxgqfMVDBogjcMWVcPXTtMYJ63YTE66P0wApX98bc5C7XAJz/hLP",
+	"Hi+LPVKOhOV6OvX/GlGgUxC6w72hAIhEy9KMO46EnkNl+bzIxcpJexz6vVL/lj3m7XDKeJaJDNM3MgNF",
+	"po6LGnWm5ehhjz15roV1ezl2/IN23Vv8ecFpBOGNMl+HClFTtb6XABbut+36QQ3u5vknPSINwS99Lgjy",
+	"6kJ9WXr3Q//8Xf+ni6uPg4vzK6zZhksh3ljqW+FdJ7xGbcyP7jsk8aXx/v2wVbWvRKG9DzjnSwbgSegZ",
+	"AkG0QlX2/m6PFUZPoblGQfoHsjQjPr5BrxA6/cn7JoC/+3xW/aHyToA3a94nAC7f6mUCrt+LlnYZbdxe",
+	"evt/1iPwfvffK5PnfjWvvL9QNB9a/EYolumFOsOuVuxY8ubUAYvUlnQxSFrlZ6xT6/YD2aPxjwf5gaas",
+	"T3oU66I2NwLrsfyrRTpJ0PBmjX5tIhXP5e/iq1BOhIF/jHKG99m2cqYysFtX+LOw51ZYK7WKCRCQOX1J",
+	"F2npAH8Bg6Qqg+o324CUrs1QpTRat/4rEQekZ8GJh69LohzAQwC2irafikJ6GGdDEg5ydasTuM9I+4fq",
+	"ier/hoRiFZp9+yagGp8eCGP8hQ1BkOqNhiB8CBworQSBOTTCxLcbhApD5Os8pq+v+u8H55ePsgX1q/x1",
+	"j+q9sUl+O66PannbqKf1xz7vyK7umFT+G9pbN1V89C1L6eMfsGXer8Hri18uri+a4L3gk1jqsYfa6w17",
+	"904U2wkBrOYxqXCa0xKENuMNxdPJ0V2Hq2UnfJKMx13HcCc60JB+1DuiNT5qayZt3ofGHlGa434aQw+4",
+	"Az9dXO9i+ZvbQJvX/2ndnTT1PbV0HnBn/LLsYmtaGzibd6e1L5Nmur9mzAPuBS3CLrZjN62XzXvZ0lFJ",
+	"g9ZtlG2OyvfPv3/8rvXVEoZojOH9LwkHrOpORKPR+30nRBHoz2GgqBYZ3NbeCqacvzxAPhlq96F1JAPo",
+	"Y71QCXyStoF5/ztpg59jz3548ZKl/i8fndYfc26mIuDIfUeRUW2qSimOyBsjMZN0zwA3qQuwHanS7uNE",
+	"lypLIVlSYXvErV2sz4hd6Niy88urASuMmORyOkP0ZYJJ8d46JrQhT+UgU9su46G/9JuIP0nELwc7cRMa",
+	"W1RbbNev7V5aaDf9tqlP2tRfd7KnLR2rzbva0ogajrk9dZ8ecBNgAba/DQ8klvBWDMw+TSWW0F0c8f7Y",
+	"mV4QgFKmx+UcU01A3H30HNwQmvYaoJMNDMZjATWh8pZQ6sYckpMLbW66ddToreC5mzWErfyVvlMWkDyl",
+	"sugcmOm4tQttMqwVQNQxYBOLBu2XjUP+NtP+HBljIVASNb3hDGd6QSXAmZZqGg9ISPDrY/qFK4QucuQw",
+	"829H4Y545AWVJy2JxyEaGngc1sf9Rd4GokGsfpIGWXH8cAFgOBomsLE1vXXVp0GstHpSj7zCPYdM19JF",
+	"40b8lutD/6xHVHoFRCbIU6onlAK38ncqTcM6TqqgjwKk8TJEAMnNq7xCqVDkXCVUcA/7n6G3UwOHFXzp",
+	"pTZIojaQMoDwT/TYv0uQhaYN0Gra8dKbsbERmVBO8hzejq9OhZQqlhZiMGqRapFRgd9KB0I87PqQVXJ3",
+	"fcg+Iv+F0tsbIepOhAiXeJ74H2oo4kCGD+gA0jGt1h8XbNH6Q88Bj5eNlmxwNSCGSZo1Fcx4gSApY1IB",
+	"z3JpvHfI80n0pH+oqQAw5hB2a9oJbwAgSB2oAk2JNQxFzp0XrkjLjPZCuKZm/WzurQi0u7apMQ12bNm4",
+	"tE7PAdARVc/LG8qyLW0hlPU34LXhcQPtZjPhJSjPw2fXxgBb1mK8MLGEL7r+bmUm3catCgkL/1ZVTJQs",
+	"CiU1Q/12MGNY644Hg99CUOw5H8+kEivyeT96+se//vhvAAAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -933,6 +933,115 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
 	CreatePackage(ctx context.Context, id ID, body CreatePackageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListCaptureUrls List capture URLs
+	//
+	// All of the tenant's, 20 at most, newest first.
+	//
+	// Corresponds with GET /v1/me/webhook-tester (the `ListCaptureUrls` operationId).
+	ListCaptureUrls(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateCaptureURL Create a capture URL
+	//
+	// Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
+	// deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+	//
+	// Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
+	CreateCaptureURL(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListCaptures List what a capture URL received
+	//
+	// The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+	// together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
+	//
+	// Corresponds with GET /v1/me/webhook-tester/{token}/captures (the `ListCaptures` operationId).
+	ListCaptures(ctx context.Context, token CaptureToken, params *ListCapturesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplayCaptureWithBody Send a captured request to a URL
+	//
+	// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
+	// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
+	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+	// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
+	// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
+	// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
+	// tenant are under way.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay (the `ReplayCapture` operationId).
+	ReplayCaptureWithBody(ctx context.Context, token CaptureToken, captureID CaptureID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplayCapture Send a captured request to a URL
+	//
+	// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
+	// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
+	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+	// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
+	// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
+	// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
+	// tenant are under way.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay (the `ReplayCapture` operationId).
+	ReplayCapture(ctx context.Context, token CaptureToken, captureID CaptureID, body ReplayCaptureJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCaptureURL Delete a capture URL
+	//
+	// Its captures go with it, and the URL answers 404 from now on. Every method of this path does this and answers 200; a second call, within 7 days, is harmless.
+	//
+	// Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
+	DeleteCaptureURL(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCaptureURLByGet Delete a capture URL by GET
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send GET.
+	//
+	// Corresponds with GET /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByGet` operationId).
+	DeleteCaptureURLByGet(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCaptureURLByHead Delete a capture URL by HEAD
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send HEAD. The answer has no body.
+	//
+	// Corresponds with HEAD /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByHead` operationId).
+	DeleteCaptureURLByHead(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCaptureURLByOptions Delete a capture URL by OPTIONS
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send OPTIONS.
+	//
+	// Corresponds with OPTIONS /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByOptions` operationId).
+	DeleteCaptureURLByOptions(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCaptureURLByPatch Delete a capture URL by PATCH
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send PATCH.
+	//
+	// Corresponds with PATCH /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPatch` operationId).
+	DeleteCaptureURLByPatch(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCaptureURLByPost Delete a capture URL by POST
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send POST.
+	//
+	// Corresponds with POST /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPost` operationId).
+	DeleteCaptureURLByPost(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCaptureURLByPut Delete a capture URL by PUT
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send PUT.
+	//
+	// Corresponds with PUT /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPut` operationId).
+	DeleteCaptureURLByPut(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCaptureURLByTrace Delete a capture URL by TRACE
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send TRACE.
+	//
+	// Corresponds with TRACE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByTrace` operationId).
+	DeleteCaptureURLByTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListWebhooks List webhook endpoints
 	//
 	// Corresponds with GET /v1/me/webhooks (the `ListWebhooks` operationId).
@@ -946,8 +1055,9 @@ type ClientInterface interface {
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 	//
 	// A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint. First attempts of events
-	// about the same subject arrive in the order in which they happened. An event may arrive more than once.
+	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
+	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
+	// order in which they happened. An event may arrive more than once.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -962,8 +1072,9 @@ type ClientInterface interface {
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 	//
 	// A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint. First attempts of events
-	// about the same subject arrive in the order in which they happened. An event may arrive more than once.
+	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
+	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
+	// order in which they happened. An event may arrive more than once.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -984,10 +1095,96 @@ type ClientInterface interface {
 	// Corresponds with DELETE /v1/me/webhooks/{id} (the `DeleteWebhook` operationId).
 	DeleteWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetWebhook Get a webhook endpoint
+	//
+	// Corresponds with GET /v1/me/webhooks/{id} (the `GetWebhook` operationId).
+	GetWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateWebhookWithBody Change, disable or enable a webhook endpoint
+	//
+	// Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
+	// list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
+	// them again and forgets the failures before. What was missed in between, `recover` brings.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/webhooks/{id} (the `UpdateWebhook` operationId).
+	UpdateWebhookWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateWebhook Change, disable or enable a webhook endpoint
+	//
+	// Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
+	// list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
+	// them again and forgets the failures before. What was missed in between, `recover` brings.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/webhooks/{id} (the `UpdateWebhook` operationId).
+	UpdateWebhook(ctx context.Context, id ID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListWebhookDeliveries List an endpoint's deliveries
+	//
+	// Filters narrow the list; a delivery has to pass all that are given.
 	//
 	// Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 	ListWebhookDeliveries(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecoverWebhookWithBody Deliver what failed or was missed
+	//
+	// Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
+	// the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
+	// arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
+	// to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
+	// Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
+	// endpoint is disabled.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/recover (the `RecoverWebhook` operationId).
+	RecoverWebhookWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecoverWebhook Deliver what failed or was missed
+	//
+	// Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
+	// the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
+	// arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
+	// to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
+	// Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
+	// endpoint is disabled.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/recover (the `RecoverWebhook` operationId).
+	RecoverWebhook(ctx context.Context, id ID, body RecoverWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateWebhookSecret Replace the signing secret
+	//
+	// The new secret is in this answer and nowhere else. For 24 hours attempts are signed with both, so that receivers can
+	// change over: `X-Service-Signature` is of the new secret, `X-Service-Signature-Previous` of the old one, and
+	// `webhook-signature` holds both, separated by a space. Rotating again within that time ends the oldest secret at once.
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/rotate-secret (the `RotateWebhookSecret` operationId).
+	RotateWebhookSecret(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestWebhookWithBody Send a test event
+	//
+	// Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
+	// sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/test (the `TestWebhook` operationId).
+	TestWebhookWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestWebhook Send a test event
+	//
+	// Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
+	// sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/test (the `TestWebhook` operationId).
+	TestWebhook(ctx context.Context, id ID, body TestWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReportPackageWithBody A packager reports on a job
 	//
@@ -1050,6 +1247,68 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
 	ReportTranscode(ctx context.Context, id ID, params *ReportTranscodeParams, body ReportTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CaptureDelete Capture a DELETE request
+	//
+	// As `capturePost`, for DELETE.
+	//
+	// Corresponds with DELETE /v1/webhooks/capture/{token} (the `CaptureDelete` operationId).
+	CaptureDelete(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CaptureGet Capture a GET request
+	//
+	// As `capturePost`, for GET.
+	//
+	// Corresponds with GET /v1/webhooks/capture/{token} (the `CaptureGet` operationId).
+	CaptureGet(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CaptureHead Capture a HEAD request
+	//
+	// As `capturePost`, for HEAD. The answer has no body.
+	//
+	// Corresponds with HEAD /v1/webhooks/capture/{token} (the `CaptureHead` operationId).
+	CaptureHead(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CaptureOptions Capture a OPTIONS request
+	//
+	// As `capturePost`, for OPTIONS.
+	//
+	// Corresponds with OPTIONS /v1/webhooks/capture/{token} (the `CaptureOptions` operationId).
+	CaptureOptions(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CapturePatchWithBody Capture a PATCH request
+	//
+	// As `capturePost`, for PATCH.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/webhooks/capture/{token} (the `CapturePatch` operationId).
+	CapturePatchWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CapturePostWithBody Capture a POST request
+	//
+	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/webhooks/capture/{token} (the `CapturePost` operationId).
+	CapturePostWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CapturePutWithBody Capture a PUT request
+	//
+	// As `capturePost`, for PUT.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/webhooks/capture/{token} (the `CapturePut` operationId).
+	CapturePutWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CaptureTrace Capture a TRACE request
+	//
+	// As `capturePost`, for TRACE.
+	//
+	// Corresponds with TRACE /v1/webhooks/capture/{token} (the `CaptureTrace` operationId).
+	CaptureTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListAuditEntries Read the audit log
@@ -2823,6 +3082,245 @@ func (c *Client) CreatePackage(ctx context.Context, id ID, body CreatePackageJSO
 	return c.Client.Do(req)
 }
 
+// ListCaptureUrls List capture URLs
+//
+// All of the tenant's, 20 at most, newest first.
+//
+// Corresponds with GET /v1/me/webhook-tester (the `ListCaptureUrls` operationId).
+func (c *Client) ListCaptureUrls(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCaptureUrlsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateCaptureURL Create a capture URL
+//
+// Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
+// deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+//
+// Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
+func (c *Client) CreateCaptureURL(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCaptureURLRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListCaptures List what a capture URL received
+//
+// The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+// together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
+//
+// Corresponds with GET /v1/me/webhook-tester/{token}/captures (the `ListCaptures` operationId).
+func (c *Client) ListCaptures(ctx context.Context, token CaptureToken, params *ListCapturesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCapturesRequest(c.Server, token, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplayCaptureWithBody Send a captured request to a URL
+//
+// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
+// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
+// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
+// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
+// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
+// tenant are under way.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay (the `ReplayCapture` operationId).
+func (c *Client) ReplayCaptureWithBody(ctx context.Context, token CaptureToken, captureID CaptureID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplayCaptureRequestWithBody(c.Server, token, captureID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplayCapture Send a captured request to a URL
+//
+// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
+// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
+// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
+// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
+// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
+// tenant are under way.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay (the `ReplayCapture` operationId).
+func (c *Client) ReplayCapture(ctx context.Context, token CaptureToken, captureID CaptureID, body ReplayCaptureJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplayCaptureRequest(c.Server, token, captureID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCaptureURL Delete a capture URL
+//
+// Its captures go with it, and the URL answers 404 from now on. Every method of this path does this and answers 200; a second call, within 7 days, is harmless.
+//
+// Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
+func (c *Client) DeleteCaptureURL(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCaptureURLRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCaptureURLByGet Delete a capture URL by GET
+//
+// The same as `deleteCaptureUrl`, for callers that can only send GET.
+//
+// Corresponds with GET /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByGet` operationId).
+func (c *Client) DeleteCaptureURLByGet(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCaptureURLByGetRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCaptureURLByHead Delete a capture URL by HEAD
+//
+// The same as `deleteCaptureUrl`, for callers that can only send HEAD. The answer has no body.
+//
+// Corresponds with HEAD /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByHead` operationId).
+func (c *Client) DeleteCaptureURLByHead(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCaptureURLByHeadRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCaptureURLByOptions Delete a capture URL by OPTIONS
+//
+// The same as `deleteCaptureUrl`, for callers that can only send OPTIONS.
+//
+// Corresponds with OPTIONS /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByOptions` operationId).
+func (c *Client) DeleteCaptureURLByOptions(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCaptureURLByOptionsRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCaptureURLByPatch Delete a capture URL by PATCH
+//
+// The same as `deleteCaptureUrl`, for callers that can only send PATCH.
+//
+// Corresponds with PATCH /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPatch` operationId).
+func (c *Client) DeleteCaptureURLByPatch(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCaptureURLByPatchRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCaptureURLByPost Delete a capture URL by POST
+//
+// The same as `deleteCaptureUrl`, for callers that can only send POST.
+//
+// Corresponds with POST /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPost` operationId).
+func (c *Client) DeleteCaptureURLByPost(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCaptureURLByPostRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCaptureURLByPut Delete a capture URL by PUT
+//
+// The same as `deleteCaptureUrl`, for callers that can only send PUT.
+//
+// Corresponds with PUT /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPut` operationId).
+func (c *Client) DeleteCaptureURLByPut(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCaptureURLByPutRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCaptureURLByTrace Delete a capture URL by TRACE
+//
+// The same as `deleteCaptureUrl`, for callers that can only send TRACE.
+//
+// Corresponds with TRACE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByTrace` operationId).
+func (c *Client) DeleteCaptureURLByTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCaptureURLByTraceRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListWebhooks List webhook endpoints
 //
 // Corresponds with GET /v1/me/webhooks (the `ListWebhooks` operationId).
@@ -2846,8 +3344,9 @@ func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, r
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 //
 // A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint. First attempts of events
-// about the same subject arrive in the order in which they happened. An event may arrive more than once.
+// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
+// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
+// order in which they happened. An event may arrive more than once.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2872,8 +3371,9 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 //
 // A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint. First attempts of events
-// about the same subject arrive in the order in which they happened. An event may arrive more than once.
+// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
+// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
+// order in which they happened. An event may arrive more than once.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2924,11 +3424,177 @@ func (c *Client) DeleteWebhook(ctx context.Context, id ID, reqEditors ...Request
 	return c.Client.Do(req)
 }
 
+// GetWebhook Get a webhook endpoint
+//
+// Corresponds with GET /v1/me/webhooks/{id} (the `GetWebhook` operationId).
+func (c *Client) GetWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWebhookRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateWebhookWithBody Change, disable or enable a webhook endpoint
+//
+// Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
+// list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
+// them again and forgets the failures before. What was missed in between, `recover` brings.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/webhooks/{id} (the `UpdateWebhook` operationId).
+func (c *Client) UpdateWebhookWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateWebhookRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateWebhook Change, disable or enable a webhook endpoint
+//
+// Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
+// list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
+// them again and forgets the failures before. What was missed in between, `recover` brings.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/webhooks/{id} (the `UpdateWebhook` operationId).
+func (c *Client) UpdateWebhook(ctx context.Context, id ID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateWebhookRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListWebhookDeliveries List an endpoint's deliveries
+//
+// Filters narrow the list; a delivery has to pass all that are given.
 //
 // Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 func (c *Client) ListWebhookDeliveries(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListWebhookDeliveriesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecoverWebhookWithBody Deliver what failed or was missed
+//
+// Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
+// the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
+// arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
+// to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
+// Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
+// endpoint is disabled.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/webhooks/{id}/recover (the `RecoverWebhook` operationId).
+func (c *Client) RecoverWebhookWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecoverWebhookRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecoverWebhook Deliver what failed or was missed
+//
+// Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
+// the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
+// arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
+// to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
+// Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
+// endpoint is disabled.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/webhooks/{id}/recover (the `RecoverWebhook` operationId).
+func (c *Client) RecoverWebhook(ctx context.Context, id ID, body RecoverWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecoverWebhookRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateWebhookSecret Replace the signing secret
+//
+// The new secret is in this answer and nowhere else. For 24 hours attempts are signed with both, so that receivers can
+// change over: `X-Service-Signature` is of the new secret, `X-Service-Signature-Previous` of the old one, and
+// `webhook-signature` holds both, separated by a space. Rotating again within that time ends the oldest secret at once.
+//
+// Corresponds with POST /v1/me/webhooks/{id}/rotate-secret (the `RotateWebhookSecret` operationId).
+func (c *Client) RotateWebhookSecret(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateWebhookSecretRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestWebhookWithBody Send a test event
+//
+// Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
+// sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/webhooks/{id}/test (the `TestWebhook` operationId).
+func (c *Client) TestWebhookWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestWebhookRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestWebhook Send a test event
+//
+// Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
+// sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/webhooks/{id}/test (the `TestWebhook` operationId).
+func (c *Client) TestWebhook(ctx context.Context, id ID, body TestWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestWebhookRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3051,6 +3717,148 @@ func (c *Client) ReportTranscodeWithBody(ctx context.Context, id ID, params *Rep
 // Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
 func (c *Client) ReportTranscode(ctx context.Context, id ID, params *ReportTranscodeParams, body ReportTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportTranscodeRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CaptureDelete Capture a DELETE request
+//
+// As `capturePost`, for DELETE.
+//
+// Corresponds with DELETE /v1/webhooks/capture/{token} (the `CaptureDelete` operationId).
+func (c *Client) CaptureDelete(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCaptureDeleteRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CaptureGet Capture a GET request
+//
+// As `capturePost`, for GET.
+//
+// Corresponds with GET /v1/webhooks/capture/{token} (the `CaptureGet` operationId).
+func (c *Client) CaptureGet(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCaptureGetRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CaptureHead Capture a HEAD request
+//
+// As `capturePost`, for HEAD. The answer has no body.
+//
+// Corresponds with HEAD /v1/webhooks/capture/{token} (the `CaptureHead` operationId).
+func (c *Client) CaptureHead(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCaptureHeadRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CaptureOptions Capture a OPTIONS request
+//
+// As `capturePost`, for OPTIONS.
+//
+// Corresponds with OPTIONS /v1/webhooks/capture/{token} (the `CaptureOptions` operationId).
+func (c *Client) CaptureOptions(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCaptureOptionsRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CapturePatchWithBody Capture a PATCH request
+//
+// As `capturePost`, for PATCH.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/webhooks/capture/{token} (the `CapturePatch` operationId).
+func (c *Client) CapturePatchWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCapturePatchRequestWithBody(c.Server, token, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CapturePostWithBody Capture a POST request
+//
+// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/webhooks/capture/{token} (the `CapturePost` operationId).
+func (c *Client) CapturePostWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCapturePostRequestWithBody(c.Server, token, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CapturePutWithBody Capture a PUT request
+//
+// As `capturePost`, for PUT.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/webhooks/capture/{token} (the `CapturePut` operationId).
+func (c *Client) CapturePutWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCapturePutRequestWithBody(c.Server, token, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CaptureTrace Capture a TRACE request
+//
+// As `capturePost`, for TRACE.
+//
+// Corresponds with TRACE /v1/webhooks/capture/{token} (the `CaptureTrace` operationId).
+func (c *Client) CaptureTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCaptureTraceRequest(c.Server, token)
 	if err != nil {
 		return nil, err
 	}
@@ -5872,6 +6680,459 @@ func NewCreatePackageRequestWithBody(server string, id ID, contentType string, b
 	return req, nil
 }
 
+// NewListCaptureUrlsRequest constructs an http.Request for the ListCaptureUrls method
+func NewListCaptureUrlsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateCaptureURLRequest constructs an http.Request for the CreateCaptureURL method
+func NewCreateCaptureURLRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListCapturesRequest constructs an http.Request for the ListCaptures method
+func NewListCapturesRequest(server string, token CaptureToken, params *ListCapturesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/captures", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplayCaptureRequest calls the generic ReplayCapture builder with application/json body
+func NewReplayCaptureRequest(server string, token CaptureToken, captureID CaptureID, body ReplayCaptureJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplayCaptureRequestWithBody(server, token, captureID, "application/json", bodyReader)
+}
+
+// NewReplayCaptureRequestWithBody constructs an http.Request for the ReplayCapture method, with any body, and a specified content type
+func NewReplayCaptureRequestWithBody(server string, token CaptureToken, captureID CaptureID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "captureId", captureID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/captures/%s/replay", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteCaptureURLRequest constructs an http.Request for the DeleteCaptureURL method
+func NewDeleteCaptureURLRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteCaptureURLByGetRequest constructs an http.Request for the DeleteCaptureURLByGet method
+func NewDeleteCaptureURLByGetRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteCaptureURLByHeadRequest constructs an http.Request for the DeleteCaptureURLByHead method
+func NewDeleteCaptureURLByHeadRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodHead, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteCaptureURLByOptionsRequest constructs an http.Request for the DeleteCaptureURLByOptions method
+func NewDeleteCaptureURLByOptionsRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodOptions, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteCaptureURLByPatchRequest constructs an http.Request for the DeleteCaptureURLByPatch method
+func NewDeleteCaptureURLByPatchRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteCaptureURLByPostRequest constructs an http.Request for the DeleteCaptureURLByPost method
+func NewDeleteCaptureURLByPostRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteCaptureURLByPutRequest constructs an http.Request for the DeleteCaptureURLByPut method
+func NewDeleteCaptureURLByPutRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteCaptureURLByTraceRequest constructs an http.Request for the DeleteCaptureURLByTrace method
+func NewDeleteCaptureURLByTraceRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodTrace, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListWebhooksRequest constructs an http.Request for the ListWebhooks method
 func NewListWebhooksRequest(server string, params *ListWebhooksParams) (*http.Request, error) {
 	var err error
@@ -6046,6 +7307,87 @@ func NewDeleteWebhookRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetWebhookRequest constructs an http.Request for the GetWebhook method
+func NewGetWebhookRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateWebhookRequest calls the generic UpdateWebhook builder with application/json body
+func NewUpdateWebhookRequest(server string, id ID, body UpdateWebhookJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateWebhookRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateWebhookRequestWithBody constructs an http.Request for the UpdateWebhook method, with any body, and a specified content type
+func NewUpdateWebhookRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListWebhookDeliveriesRequest constructs an http.Request for the ListWebhookDeliveries method
 func NewListWebhookDeliveriesRequest(server string, id ID, params *ListWebhookDeliveriesParams) (*http.Request, error) {
 	var err error
@@ -6081,6 +7423,54 @@ func NewListWebhookDeliveriesRequest(server string, id ID, params *ListWebhookDe
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
+		if params.Event != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "event", *params.Event, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Limit != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
@@ -6115,6 +7505,134 @@ func NewListWebhookDeliveriesRequest(server string, id ID, params *ListWebhookDe
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewRecoverWebhookRequest calls the generic RecoverWebhook builder with application/json body
+func NewRecoverWebhookRequest(server string, id ID, body RecoverWebhookJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRecoverWebhookRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewRecoverWebhookRequestWithBody constructs an http.Request for the RecoverWebhook method, with any body, and a specified content type
+func NewRecoverWebhookRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhooks/%s/recover", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRotateWebhookSecretRequest constructs an http.Request for the RotateWebhookSecret method
+func NewRotateWebhookSecretRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhooks/%s/rotate-secret", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTestWebhookRequest calls the generic TestWebhook builder with application/json body
+func NewTestWebhookRequest(server string, id ID, body TestWebhookJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestWebhookRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewTestWebhookRequestWithBody constructs an http.Request for the TestWebhook method, with any body, and a specified content type
+func NewTestWebhookRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/webhooks/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -6294,6 +7812,284 @@ func NewReportTranscodeRequestWithBody(server string, id ID, params *ReportTrans
 
 		req.Header.Set("x-transcoder-signature", headerParam0)
 
+	}
+
+	return req, nil
+}
+
+// NewCaptureDeleteRequest constructs an http.Request for the CaptureDelete method
+func NewCaptureDeleteRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCaptureGetRequest constructs an http.Request for the CaptureGet method
+func NewCaptureGetRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCaptureHeadRequest constructs an http.Request for the CaptureHead method
+func NewCaptureHeadRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodHead, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCaptureOptionsRequest constructs an http.Request for the CaptureOptions method
+func NewCaptureOptionsRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodOptions, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCapturePatchRequestWithBody constructs an http.Request for the CapturePatch method, with any body, and a specified content type
+func NewCapturePatchRequestWithBody(server string, token CaptureToken, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCapturePostRequestWithBody constructs an http.Request for the CapturePost method, with any body, and a specified content type
+func NewCapturePostRequestWithBody(server string, token CaptureToken, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCapturePutRequestWithBody constructs an http.Request for the CapturePut method, with any body, and a specified content type
+func NewCapturePutRequestWithBody(server string, token CaptureToken, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCaptureTraceRequest constructs an http.Request for the CaptureTrace method
+func NewCaptureTraceRequest(server string, token CaptureToken) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodTrace, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -7256,6 +9052,137 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/transcodes/{id}/package (the `CreatePackage` operationId).
 	CreatePackageWithResponse(ctx context.Context, id ID, body CreatePackageJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePackageResponse, error)
 
+	// ListCaptureUrlsWithResponse List capture URLs
+	//
+	// All of the tenant's, 20 at most, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/webhook-tester (the `ListCaptureUrls` operationId).
+	ListCaptureUrlsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListCaptureUrlsResponse, error)
+
+	// CreateCaptureURLWithResponse Create a capture URL
+	//
+	// Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
+	// deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
+	CreateCaptureURLWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateCaptureURLResponse, error)
+
+	// ListCapturesWithResponse List what a capture URL received
+	//
+	// The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+	// together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/webhook-tester/{token}/captures (the `ListCaptures` operationId).
+	ListCapturesWithResponse(ctx context.Context, token CaptureToken, params *ListCapturesParams, reqEditors ...RequestEditorFn) (*ListCapturesResponse, error)
+
+	// ReplayCaptureWithBodyWithResponse Send a captured request to a URL
+	//
+	// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
+	// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
+	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+	// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
+	// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
+	// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
+	// tenant are under way.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay (the `ReplayCapture` operationId).
+	ReplayCaptureWithBodyWithResponse(ctx context.Context, token CaptureToken, captureID CaptureID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplayCaptureResponse, error)
+
+	// ReplayCaptureWithResponse Send a captured request to a URL
+	//
+	// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
+	// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
+	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+	// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
+	// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
+	// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
+	// tenant are under way.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay (the `ReplayCapture` operationId).
+	ReplayCaptureWithResponse(ctx context.Context, token CaptureToken, captureID CaptureID, body ReplayCaptureJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplayCaptureResponse, error)
+
+	// DeleteCaptureURLWithResponse Delete a capture URL
+	//
+	// Its captures go with it, and the URL answers 404 from now on. Every method of this path does this and answers 200; a second call, within 7 days, is harmless.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
+	DeleteCaptureURLWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLResponse, error)
+
+	// DeleteCaptureURLByGetWithResponse Delete a capture URL by GET
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send GET.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByGet` operationId).
+	DeleteCaptureURLByGetWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByGetResponse, error)
+
+	// DeleteCaptureURLByHeadWithResponse Delete a capture URL by HEAD
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send HEAD. The answer has no body.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with HEAD /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByHead` operationId).
+	DeleteCaptureURLByHeadWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByHeadResponse, error)
+
+	// DeleteCaptureURLByOptionsWithResponse Delete a capture URL by OPTIONS
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send OPTIONS.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with OPTIONS /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByOptions` operationId).
+	DeleteCaptureURLByOptionsWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByOptionsResponse, error)
+
+	// DeleteCaptureURLByPatchWithResponse Delete a capture URL by PATCH
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send PATCH.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPatch` operationId).
+	DeleteCaptureURLByPatchWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByPatchResponse, error)
+
+	// DeleteCaptureURLByPostWithResponse Delete a capture URL by POST
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send POST.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPost` operationId).
+	DeleteCaptureURLByPostWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByPostResponse, error)
+
+	// DeleteCaptureURLByPutWithResponse Delete a capture URL by PUT
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send PUT.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPut` operationId).
+	DeleteCaptureURLByPutWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByPutResponse, error)
+
+	// DeleteCaptureURLByTraceWithResponse Delete a capture URL by TRACE
+	//
+	// The same as `deleteCaptureUrl`, for callers that can only send TRACE.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with TRACE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByTrace` operationId).
+	DeleteCaptureURLByTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByTraceResponse, error)
+
 	// ListWebhooksWithResponse List webhook endpoints
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7271,8 +9198,9 @@ type ClientWithResponsesInterface interface {
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 	//
 	// A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint. First attempts of events
-	// about the same subject arrive in the order in which they happened. An event may arrive more than once.
+	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
+	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
+	// order in which they happened. An event may arrive more than once.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7287,8 +9215,9 @@ type ClientWithResponsesInterface interface {
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 	//
 	// A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint. First attempts of events
-	// about the same subject arrive in the order in which they happened. An event may arrive more than once.
+	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
+	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
+	// order in which they happened. An event may arrive more than once.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7313,12 +9242,102 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/me/webhooks/{id} (the `DeleteWebhook` operationId).
 	DeleteWebhookWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
 
+	// GetWebhookWithResponse Get a webhook endpoint
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/webhooks/{id} (the `GetWebhook` operationId).
+	GetWebhookWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error)
+
+	// UpdateWebhookWithBodyWithResponse Change, disable or enable a webhook endpoint
+	//
+	// Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
+	// list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
+	// them again and forgets the failures before. What was missed in between, `recover` brings.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/webhooks/{id} (the `UpdateWebhook` operationId).
+	UpdateWebhookWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error)
+
+	// UpdateWebhookWithResponse Change, disable or enable a webhook endpoint
+	//
+	// Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
+	// list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
+	// them again and forgets the failures before. What was missed in between, `recover` brings.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/webhooks/{id} (the `UpdateWebhook` operationId).
+	UpdateWebhookWithResponse(ctx context.Context, id ID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error)
+
 	// ListWebhookDeliveriesWithResponse List an endpoint's deliveries
+	//
+	// Filters narrow the list; a delivery has to pass all that are given.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 	ListWebhookDeliveriesWithResponse(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*ListWebhookDeliveriesResponse, error)
+
+	// RecoverWebhookWithBodyWithResponse Deliver what failed or was missed
+	//
+	// Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
+	// the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
+	// arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
+	// to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
+	// Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
+	// endpoint is disabled.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/recover (the `RecoverWebhook` operationId).
+	RecoverWebhookWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecoverWebhookResponse, error)
+
+	// RecoverWebhookWithResponse Deliver what failed or was missed
+	//
+	// Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
+	// the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
+	// arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
+	// to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
+	// Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
+	// endpoint is disabled.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/recover (the `RecoverWebhook` operationId).
+	RecoverWebhookWithResponse(ctx context.Context, id ID, body RecoverWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RecoverWebhookResponse, error)
+
+	// RotateWebhookSecretWithResponse Replace the signing secret
+	//
+	// The new secret is in this answer and nowhere else. For 24 hours attempts are signed with both, so that receivers can
+	// change over: `X-Service-Signature` is of the new secret, `X-Service-Signature-Previous` of the old one, and
+	// `webhook-signature` holds both, separated by a space. Rotating again within that time ends the oldest secret at once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/rotate-secret (the `RotateWebhookSecret` operationId).
+	RotateWebhookSecretWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error)
+
+	// TestWebhookWithBodyWithResponse Send a test event
+	//
+	// Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
+	// sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/test (the `TestWebhook` operationId).
+	TestWebhookWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error)
+
+	// TestWebhookWithResponse Send a test event
+	//
+	// Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
+	// sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/webhooks/{id}/test (the `TestWebhook` operationId).
+	TestWebhookWithResponse(ctx context.Context, id ID, body TestWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error)
 
 	// ReportPackageWithBodyWithResponse A packager reports on a job
 	//
@@ -7381,6 +9400,78 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/transcoder/jobs/{id}/event (the `ReportTranscode` operationId).
 	ReportTranscodeWithResponse(ctx context.Context, id ID, params *ReportTranscodeParams, body ReportTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportTranscodeResponse, error)
+
+	// CaptureDeleteWithResponse Capture a DELETE request
+	//
+	// As `capturePost`, for DELETE.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/webhooks/capture/{token} (the `CaptureDelete` operationId).
+	CaptureDeleteWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureDeleteResponse, error)
+
+	// CaptureGetWithResponse Capture a GET request
+	//
+	// As `capturePost`, for GET.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/webhooks/capture/{token} (the `CaptureGet` operationId).
+	CaptureGetWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureGetResponse, error)
+
+	// CaptureHeadWithResponse Capture a HEAD request
+	//
+	// As `capturePost`, for HEAD. The answer has no body.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with HEAD /v1/webhooks/capture/{token} (the `CaptureHead` operationId).
+	CaptureHeadWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureHeadResponse, error)
+
+	// CaptureOptionsWithResponse Capture a OPTIONS request
+	//
+	// As `capturePost`, for OPTIONS.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with OPTIONS /v1/webhooks/capture/{token} (the `CaptureOptions` operationId).
+	CaptureOptionsWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureOptionsResponse, error)
+
+	// CapturePatchWithBodyWithResponse Capture a PATCH request
+	//
+	// As `capturePost`, for PATCH.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/webhooks/capture/{token} (the `CapturePatch` operationId).
+	CapturePatchWithBodyWithResponse(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CapturePatchResponse, error)
+
+	// CapturePostWithBodyWithResponse Capture a POST request
+	//
+	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/webhooks/capture/{token} (the `CapturePost` operationId).
+	CapturePostWithBodyWithResponse(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CapturePostResponse, error)
+
+	// CapturePutWithBodyWithResponse Capture a PUT request
+	//
+	// As `capturePost`, for PUT.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/webhooks/capture/{token} (the `CapturePut` operationId).
+	CapturePutWithBodyWithResponse(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CapturePutResponse, error)
+
+	// CaptureTraceWithResponse Capture a TRACE request
+	//
+	// As `capturePost`, for TRACE.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with TRACE /v1/webhooks/capture/{token} (the `CaptureTrace` operationId).
+	CaptureTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureTraceResponse, error)
 }
 
 type ListAuditEntriesResponse struct {
@@ -10566,6 +12657,589 @@ func (r CreatePackageResponse) ContentType() string {
 	return ""
 }
 
+type ListCaptureUrlsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURLList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCaptureUrlsResponse) GetJSON200() *CaptureURLList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListCaptureUrlsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCaptureUrlsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCaptureUrlsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCaptureUrlsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCaptureUrlsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateCaptureURLResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateCaptureURLResponse) GetJSON201() *CaptureURL {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateCaptureURLResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateCaptureURLResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateCaptureURLResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateCaptureURLResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateCaptureURLResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListCapturesResponse200Headers the declared response headers of an HTTP 200 response for ListCaptures
+type ListCapturesResponse200Headers struct {
+	Link *string
+}
+
+type ListCapturesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListCapturesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCapturesResponse) GetJSON200() *CaptureList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListCapturesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCapturesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCapturesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCapturesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCapturesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReplayCaptureResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CaptureReplay
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ReplayCaptureResponse) GetJSON201() *CaptureReplay {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReplayCaptureResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplayCaptureResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplayCaptureResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplayCaptureResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplayCaptureResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCaptureURLResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCaptureURLResponse) GetJSON200() *CaptureURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCaptureURLResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCaptureURLResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCaptureURLResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCaptureURLResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCaptureURLResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCaptureURLByGetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCaptureURLByGetResponse) GetJSON200() *CaptureURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCaptureURLByGetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCaptureURLByGetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCaptureURLByGetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCaptureURLByGetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCaptureURLByGetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCaptureURLByHeadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCaptureURLByHeadResponse) GetJSON200() *CaptureURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCaptureURLByHeadResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCaptureURLByHeadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCaptureURLByHeadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCaptureURLByHeadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCaptureURLByHeadResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCaptureURLByOptionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCaptureURLByOptionsResponse) GetJSON200() *CaptureURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCaptureURLByOptionsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCaptureURLByOptionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCaptureURLByOptionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCaptureURLByOptionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCaptureURLByOptionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCaptureURLByPatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCaptureURLByPatchResponse) GetJSON200() *CaptureURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCaptureURLByPatchResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCaptureURLByPatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCaptureURLByPatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCaptureURLByPatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCaptureURLByPatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCaptureURLByPostResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCaptureURLByPostResponse) GetJSON200() *CaptureURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCaptureURLByPostResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCaptureURLByPostResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCaptureURLByPostResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCaptureURLByPostResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCaptureURLByPostResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCaptureURLByPutResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCaptureURLByPutResponse) GetJSON200() *CaptureURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCaptureURLByPutResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCaptureURLByPutResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCaptureURLByPutResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCaptureURLByPutResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCaptureURLByPutResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCaptureURLByTraceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCaptureURLByTraceResponse) GetJSON200() *CaptureURL {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCaptureURLByTraceResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCaptureURLByTraceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCaptureURLByTraceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCaptureURLByTraceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCaptureURLByTraceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListWebhooksResponse200Headers the declared response headers of an HTTP 200 response for ListWebhooks
 type ListWebhooksResponse200Headers struct {
 	Link *string
@@ -10765,6 +13439,102 @@ func (r DeleteWebhookResponse) ContentType() string {
 	return ""
 }
 
+type GetWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookEndpoint
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetWebhookResponse) GetJSON200() *WebhookEndpoint {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetWebhookResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookEndpoint
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateWebhookResponse) GetJSON200() *WebhookEndpoint {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateWebhookResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListWebhookDeliveriesResponse200Headers the declared response headers of an HTTP 200 response for ListWebhookDeliveries
 type ListWebhookDeliveriesResponse200Headers struct {
 	Link *string
@@ -10814,6 +13584,150 @@ func (r ListWebhookDeliveriesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListWebhookDeliveriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RecoverWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *WebhookRecovery
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RecoverWebhookResponse) GetJSON201() *WebhookRecovery {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RecoverWebhookResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RecoverWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecoverWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecoverWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecoverWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RotateWebhookSecretResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *WebhookEndpoint
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RotateWebhookSecretResponse) GetJSON201() *WebhookEndpoint {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RotateWebhookSecretResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RotateWebhookSecretResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RotateWebhookSecretResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RotateWebhookSecretResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RotateWebhookSecretResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *WebhookDelivery
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r TestWebhookResponse) GetJSON201() *WebhookDelivery {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestWebhookResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10958,6 +13872,390 @@ func (r ReportTranscodeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ReportTranscodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CaptureDeleteResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CaptureDeleteResponse) GetJSON200() *CaptureReceipt {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CaptureDeleteResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CaptureDeleteResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CaptureDeleteResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CaptureDeleteResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CaptureDeleteResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CaptureGetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CaptureGetResponse) GetJSON200() *CaptureReceipt {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CaptureGetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CaptureGetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CaptureGetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CaptureGetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CaptureGetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CaptureHeadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CaptureHeadResponse) GetJSON200() *CaptureReceipt {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CaptureHeadResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CaptureHeadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CaptureHeadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CaptureHeadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CaptureHeadResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CaptureOptionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CaptureOptionsResponse) GetJSON200() *CaptureReceipt {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CaptureOptionsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CaptureOptionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CaptureOptionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CaptureOptionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CaptureOptionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CapturePatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CapturePatchResponse) GetJSON200() *CaptureReceipt {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CapturePatchResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CapturePatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CapturePatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CapturePatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CapturePatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CapturePostResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CapturePostResponse) GetJSON200() *CaptureReceipt {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CapturePostResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CapturePostResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CapturePostResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CapturePostResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CapturePostResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CapturePutResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CapturePutResponse) GetJSON200() *CaptureReceipt {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CapturePutResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CapturePutResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CapturePutResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CapturePutResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CapturePutResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CaptureTraceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaptureReceipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CaptureTraceResponse) GetJSON200() *CaptureReceipt {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CaptureTraceResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CaptureTraceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CaptureTraceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CaptureTraceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CaptureTraceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12435,6 +15733,215 @@ func (c *ClientWithResponses) CreatePackageWithResponse(ctx context.Context, id 
 	return ParseCreatePackageResponse(rsp)
 }
 
+// ListCaptureUrlsWithResponse List capture URLs
+//
+// All of the tenant's, 20 at most, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/webhook-tester (the `ListCaptureUrls` operationId).
+func (c *ClientWithResponses) ListCaptureUrlsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListCaptureUrlsResponse, error) {
+	rsp, err := c.ListCaptureUrls(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCaptureUrlsResponse(rsp)
+}
+
+// CreateCaptureURLWithResponse Create a capture URL
+//
+// Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
+// deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
+func (c *ClientWithResponses) CreateCaptureURLWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateCaptureURLResponse, error) {
+	rsp, err := c.CreateCaptureURL(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCaptureURLResponse(rsp)
+}
+
+// ListCapturesWithResponse List what a capture URL received
+//
+// The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+// together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/webhook-tester/{token}/captures (the `ListCaptures` operationId).
+func (c *ClientWithResponses) ListCapturesWithResponse(ctx context.Context, token CaptureToken, params *ListCapturesParams, reqEditors ...RequestEditorFn) (*ListCapturesResponse, error) {
+	rsp, err := c.ListCaptures(ctx, token, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCapturesResponse(rsp)
+}
+
+// ReplayCaptureWithBodyWithResponse Send a captured request to a URL
+//
+// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
+// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
+// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
+// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
+// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
+// tenant are under way.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay (the `ReplayCapture` operationId).
+func (c *ClientWithResponses) ReplayCaptureWithBodyWithResponse(ctx context.Context, token CaptureToken, captureID CaptureID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplayCaptureResponse, error) {
+	rsp, err := c.ReplayCaptureWithBody(ctx, token, captureID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplayCaptureResponse(rsp)
+}
+
+// ReplayCaptureWithResponse Send a captured request to a URL
+//
+// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
+// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
+// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
+// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
+// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
+// tenant are under way.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhook-tester/{token}/captures/{captureId}/replay (the `ReplayCapture` operationId).
+func (c *ClientWithResponses) ReplayCaptureWithResponse(ctx context.Context, token CaptureToken, captureID CaptureID, body ReplayCaptureJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplayCaptureResponse, error) {
+	rsp, err := c.ReplayCapture(ctx, token, captureID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplayCaptureResponse(rsp)
+}
+
+// DeleteCaptureURLWithResponse Delete a capture URL
+//
+// Its captures go with it, and the URL answers 404 from now on. Every method of this path does this and answers 200; a second call, within 7 days, is harmless.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
+func (c *ClientWithResponses) DeleteCaptureURLWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLResponse, error) {
+	rsp, err := c.DeleteCaptureURL(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCaptureURLResponse(rsp)
+}
+
+// DeleteCaptureURLByGetWithResponse Delete a capture URL by GET
+//
+// The same as `deleteCaptureUrl`, for callers that can only send GET.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByGet` operationId).
+func (c *ClientWithResponses) DeleteCaptureURLByGetWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByGetResponse, error) {
+	rsp, err := c.DeleteCaptureURLByGet(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCaptureURLByGetResponse(rsp)
+}
+
+// DeleteCaptureURLByHeadWithResponse Delete a capture URL by HEAD
+//
+// The same as `deleteCaptureUrl`, for callers that can only send HEAD. The answer has no body.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with HEAD /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByHead` operationId).
+func (c *ClientWithResponses) DeleteCaptureURLByHeadWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByHeadResponse, error) {
+	rsp, err := c.DeleteCaptureURLByHead(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCaptureURLByHeadResponse(rsp)
+}
+
+// DeleteCaptureURLByOptionsWithResponse Delete a capture URL by OPTIONS
+//
+// The same as `deleteCaptureUrl`, for callers that can only send OPTIONS.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with OPTIONS /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByOptions` operationId).
+func (c *ClientWithResponses) DeleteCaptureURLByOptionsWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByOptionsResponse, error) {
+	rsp, err := c.DeleteCaptureURLByOptions(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCaptureURLByOptionsResponse(rsp)
+}
+
+// DeleteCaptureURLByPatchWithResponse Delete a capture URL by PATCH
+//
+// The same as `deleteCaptureUrl`, for callers that can only send PATCH.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPatch` operationId).
+func (c *ClientWithResponses) DeleteCaptureURLByPatchWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByPatchResponse, error) {
+	rsp, err := c.DeleteCaptureURLByPatch(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCaptureURLByPatchResponse(rsp)
+}
+
+// DeleteCaptureURLByPostWithResponse Delete a capture URL by POST
+//
+// The same as `deleteCaptureUrl`, for callers that can only send POST.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPost` operationId).
+func (c *ClientWithResponses) DeleteCaptureURLByPostWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByPostResponse, error) {
+	rsp, err := c.DeleteCaptureURLByPost(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCaptureURLByPostResponse(rsp)
+}
+
+// DeleteCaptureURLByPutWithResponse Delete a capture URL by PUT
+//
+// The same as `deleteCaptureUrl`, for callers that can only send PUT.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPut` operationId).
+func (c *ClientWithResponses) DeleteCaptureURLByPutWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByPutResponse, error) {
+	rsp, err := c.DeleteCaptureURLByPut(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCaptureURLByPutResponse(rsp)
+}
+
+// DeleteCaptureURLByTraceWithResponse Delete a capture URL by TRACE
+//
+// The same as `deleteCaptureUrl`, for callers that can only send TRACE.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with TRACE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByTrace` operationId).
+func (c *ClientWithResponses) DeleteCaptureURLByTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByTraceResponse, error) {
+	rsp, err := c.DeleteCaptureURLByTrace(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCaptureURLByTraceResponse(rsp)
+}
+
 // ListWebhooksWithResponse List webhook endpoints
 //
 // Returns a wrapper object for the known response body format(s).
@@ -12456,8 +15963,9 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, para
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 //
 // A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint. First attempts of events
-// about the same subject arrive in the order in which they happened. An event may arrive more than once.
+// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
+// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
+// order in which they happened. An event may arrive more than once.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12478,8 +15986,9 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 //
 // A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint. First attempts of events
-// about the same subject arrive in the order in which they happened. An event may arrive more than once.
+// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
+// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
+// order in which they happened. An event may arrive more than once.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12522,7 +16031,56 @@ func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, id 
 	return ParseDeleteWebhookResponse(rsp)
 }
 
+// GetWebhookWithResponse Get a webhook endpoint
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/webhooks/{id} (the `GetWebhook` operationId).
+func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error) {
+	rsp, err := c.GetWebhook(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetWebhookResponse(rsp)
+}
+
+// UpdateWebhookWithBodyWithResponse Change, disable or enable a webhook endpoint
+//
+// Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
+// list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
+// them again and forgets the failures before. What was missed in between, `recover` brings.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/webhooks/{id} (the `UpdateWebhook` operationId).
+func (c *ClientWithResponses) UpdateWebhookWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error) {
+	rsp, err := c.UpdateWebhookWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateWebhookResponse(rsp)
+}
+
+// UpdateWebhookWithResponse Change, disable or enable a webhook endpoint
+//
+// Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
+// list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
+// them again and forgets the failures before. What was missed in between, `recover` brings.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/webhooks/{id} (the `UpdateWebhook` operationId).
+func (c *ClientWithResponses) UpdateWebhookWithResponse(ctx context.Context, id ID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error) {
+	rsp, err := c.UpdateWebhook(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateWebhookResponse(rsp)
+}
+
 // ListWebhookDeliveriesWithResponse List an endpoint's deliveries
+//
+// Filters narrow the list; a delivery has to pass all that are given.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -12533,6 +16091,95 @@ func (c *ClientWithResponses) ListWebhookDeliveriesWithResponse(ctx context.Cont
 		return nil, err
 	}
 	return ParseListWebhookDeliveriesResponse(rsp)
+}
+
+// RecoverWebhookWithBodyWithResponse Deliver what failed or was missed
+//
+// Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
+// the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
+// arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
+// to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
+// Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
+// endpoint is disabled.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhooks/{id}/recover (the `RecoverWebhook` operationId).
+func (c *ClientWithResponses) RecoverWebhookWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecoverWebhookResponse, error) {
+	rsp, err := c.RecoverWebhookWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecoverWebhookResponse(rsp)
+}
+
+// RecoverWebhookWithResponse Deliver what failed or was missed
+//
+// Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
+// the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
+// arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
+// to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
+// Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
+// endpoint is disabled.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhooks/{id}/recover (the `RecoverWebhook` operationId).
+func (c *ClientWithResponses) RecoverWebhookWithResponse(ctx context.Context, id ID, body RecoverWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RecoverWebhookResponse, error) {
+	rsp, err := c.RecoverWebhook(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecoverWebhookResponse(rsp)
+}
+
+// RotateWebhookSecretWithResponse Replace the signing secret
+//
+// The new secret is in this answer and nowhere else. For 24 hours attempts are signed with both, so that receivers can
+// change over: `X-Service-Signature` is of the new secret, `X-Service-Signature-Previous` of the old one, and
+// `webhook-signature` holds both, separated by a space. Rotating again within that time ends the oldest secret at once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhooks/{id}/rotate-secret (the `RotateWebhookSecret` operationId).
+func (c *ClientWithResponses) RotateWebhookSecretWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error) {
+	rsp, err := c.RotateWebhookSecret(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateWebhookSecretResponse(rsp)
+}
+
+// TestWebhookWithBodyWithResponse Send a test event
+//
+// Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
+// sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhooks/{id}/test (the `TestWebhook` operationId).
+func (c *ClientWithResponses) TestWebhookWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error) {
+	rsp, err := c.TestWebhookWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestWebhookResponse(rsp)
+}
+
+// TestWebhookWithResponse Send a test event
+//
+// Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
+// sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/webhooks/{id}/test (the `TestWebhook` operationId).
+func (c *ClientWithResponses) TestWebhookWithResponse(ctx context.Context, id ID, body TestWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error) {
+	rsp, err := c.TestWebhook(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestWebhookResponse(rsp)
 }
 
 // ReportPackageWithBodyWithResponse A packager reports on a job
@@ -12631,6 +16278,126 @@ func (c *ClientWithResponses) ReportTranscodeWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseReportTranscodeResponse(rsp)
+}
+
+// CaptureDeleteWithResponse Capture a DELETE request
+//
+// As `capturePost`, for DELETE.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/webhooks/capture/{token} (the `CaptureDelete` operationId).
+func (c *ClientWithResponses) CaptureDeleteWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureDeleteResponse, error) {
+	rsp, err := c.CaptureDelete(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCaptureDeleteResponse(rsp)
+}
+
+// CaptureGetWithResponse Capture a GET request
+//
+// As `capturePost`, for GET.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/webhooks/capture/{token} (the `CaptureGet` operationId).
+func (c *ClientWithResponses) CaptureGetWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureGetResponse, error) {
+	rsp, err := c.CaptureGet(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCaptureGetResponse(rsp)
+}
+
+// CaptureHeadWithResponse Capture a HEAD request
+//
+// As `capturePost`, for HEAD. The answer has no body.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with HEAD /v1/webhooks/capture/{token} (the `CaptureHead` operationId).
+func (c *ClientWithResponses) CaptureHeadWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureHeadResponse, error) {
+	rsp, err := c.CaptureHead(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCaptureHeadResponse(rsp)
+}
+
+// CaptureOptionsWithResponse Capture a OPTIONS request
+//
+// As `capturePost`, for OPTIONS.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with OPTIONS /v1/webhooks/capture/{token} (the `CaptureOptions` operationId).
+func (c *ClientWithResponses) CaptureOptionsWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureOptionsResponse, error) {
+	rsp, err := c.CaptureOptions(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCaptureOptionsResponse(rsp)
+}
+
+// CapturePatchWithBodyWithResponse Capture a PATCH request
+//
+// As `capturePost`, for PATCH.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/webhooks/capture/{token} (the `CapturePatch` operationId).
+func (c *ClientWithResponses) CapturePatchWithBodyWithResponse(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CapturePatchResponse, error) {
+	rsp, err := c.CapturePatchWithBody(ctx, token, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCapturePatchResponse(rsp)
+}
+
+// CapturePostWithBodyWithResponse Capture a POST request
+//
+// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/webhooks/capture/{token} (the `CapturePost` operationId).
+func (c *ClientWithResponses) CapturePostWithBodyWithResponse(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CapturePostResponse, error) {
+	rsp, err := c.CapturePostWithBody(ctx, token, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCapturePostResponse(rsp)
+}
+
+// CapturePutWithBodyWithResponse Capture a PUT request
+//
+// As `capturePost`, for PUT.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/webhooks/capture/{token} (the `CapturePut` operationId).
+func (c *ClientWithResponses) CapturePutWithBodyWithResponse(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CapturePutResponse, error) {
+	rsp, err := c.CapturePutWithBody(ctx, token, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCapturePutResponse(rsp)
+}
+
+// CaptureTraceWithResponse Capture a TRACE request
+//
+// As `capturePost`, for TRACE.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with TRACE /v1/webhooks/capture/{token} (the `CaptureTrace` operationId).
+func (c *ClientWithResponses) CaptureTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureTraceResponse, error) {
+	rsp, err := c.CaptureTrace(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCaptureTraceResponse(rsp)
 }
 
 // ParseListAuditEntriesResponse parses an HTTP response from a ListAuditEntriesWithResponse call
@@ -14871,6 +18638,415 @@ func ParseCreatePackageResponse(rsp *http.Response) (*CreatePackageResponse, err
 	return response, nil
 }
 
+// ParseListCaptureUrlsResponse parses an HTTP response from a ListCaptureUrlsWithResponse call
+func ParseListCaptureUrlsResponse(rsp *http.Response) (*ListCaptureUrlsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCaptureUrlsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURLList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateCaptureURLResponse parses an HTTP response from a CreateCaptureURLWithResponse call
+func ParseCreateCaptureURLResponse(rsp *http.Response) (*CreateCaptureURLResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateCaptureURLResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListCapturesResponse parses an HTTP response from a ListCapturesWithResponse call
+func ParseListCapturesResponse(rsp *http.Response) (*ListCapturesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCapturesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListCapturesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplayCaptureResponse parses an HTTP response from a ReplayCaptureWithResponse call
+func ParseReplayCaptureResponse(rsp *http.Response) (*ReplayCaptureResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplayCaptureResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CaptureReplay
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCaptureURLResponse parses an HTTP response from a DeleteCaptureURLWithResponse call
+func ParseDeleteCaptureURLResponse(rsp *http.Response) (*DeleteCaptureURLResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCaptureURLResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCaptureURLByGetResponse parses an HTTP response from a DeleteCaptureURLByGetWithResponse call
+func ParseDeleteCaptureURLByGetResponse(rsp *http.Response) (*DeleteCaptureURLByGetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCaptureURLByGetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCaptureURLByHeadResponse parses an HTTP response from a DeleteCaptureURLByHeadWithResponse call
+func ParseDeleteCaptureURLByHeadResponse(rsp *http.Response) (*DeleteCaptureURLByHeadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCaptureURLByHeadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCaptureURLByOptionsResponse parses an HTTP response from a DeleteCaptureURLByOptionsWithResponse call
+func ParseDeleteCaptureURLByOptionsResponse(rsp *http.Response) (*DeleteCaptureURLByOptionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCaptureURLByOptionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCaptureURLByPatchResponse parses an HTTP response from a DeleteCaptureURLByPatchWithResponse call
+func ParseDeleteCaptureURLByPatchResponse(rsp *http.Response) (*DeleteCaptureURLByPatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCaptureURLByPatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCaptureURLByPostResponse parses an HTTP response from a DeleteCaptureURLByPostWithResponse call
+func ParseDeleteCaptureURLByPostResponse(rsp *http.Response) (*DeleteCaptureURLByPostResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCaptureURLByPostResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCaptureURLByPutResponse parses an HTTP response from a DeleteCaptureURLByPutWithResponse call
+func ParseDeleteCaptureURLByPutResponse(rsp *http.Response) (*DeleteCaptureURLByPutResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCaptureURLByPutResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCaptureURLByTraceResponse parses an HTTP response from a DeleteCaptureURLByTraceWithResponse call
+func ParseDeleteCaptureURLByTraceResponse(rsp *http.Response) (*DeleteCaptureURLByTraceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCaptureURLByTraceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListWebhooksResponse parses an HTTP response from a ListWebhooksWithResponse call
 func ParseListWebhooksResponse(rsp *http.Response) (*ListWebhooksResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15016,6 +19192,72 @@ func ParseDeleteWebhookResponse(rsp *http.Response) (*DeleteWebhookResponse, err
 	return response, nil
 }
 
+// ParseGetWebhookResponse parses an HTTP response from a GetWebhookWithResponse call
+func ParseGetWebhookResponse(rsp *http.Response) (*GetWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookEndpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateWebhookResponse parses an HTTP response from a UpdateWebhookWithResponse call
+func ParseUpdateWebhookResponse(rsp *http.Response) (*UpdateWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookEndpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListWebhookDeliveriesResponse parses an HTTP response from a ListWebhookDeliveriesWithResponse call
 func ParseListWebhookDeliveriesResponse(rsp *http.Response) (*ListWebhookDeliveriesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15057,6 +19299,105 @@ func ParseListWebhookDeliveriesResponse(rsp *http.Response) (*ListWebhookDeliver
 			headers.Link = &value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRecoverWebhookResponse parses an HTTP response from a RecoverWebhookWithResponse call
+func ParseRecoverWebhookResponse(rsp *http.Response) (*RecoverWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecoverWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest WebhookRecovery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRotateWebhookSecretResponse parses an HTTP response from a RotateWebhookSecretWithResponse call
+func ParseRotateWebhookSecretResponse(rsp *http.Response) (*RotateWebhookSecretResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RotateWebhookSecretResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest WebhookEndpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestWebhookResponse parses an HTTP response from a TestWebhookWithResponse call
+func ParseTestWebhookResponse(rsp *http.Response) (*TestWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest WebhookDelivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil
@@ -15148,6 +19489,270 @@ func ParseReportTranscodeResponse(rsp *http.Response) (*ReportTranscodeResponse,
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCaptureDeleteResponse parses an HTTP response from a CaptureDeleteWithResponse call
+func ParseCaptureDeleteResponse(rsp *http.Response) (*CaptureDeleteResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CaptureDeleteResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCaptureGetResponse parses an HTTP response from a CaptureGetWithResponse call
+func ParseCaptureGetResponse(rsp *http.Response) (*CaptureGetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CaptureGetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCaptureHeadResponse parses an HTTP response from a CaptureHeadWithResponse call
+func ParseCaptureHeadResponse(rsp *http.Response) (*CaptureHeadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CaptureHeadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCaptureOptionsResponse parses an HTTP response from a CaptureOptionsWithResponse call
+func ParseCaptureOptionsResponse(rsp *http.Response) (*CaptureOptionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CaptureOptionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCapturePatchResponse parses an HTTP response from a CapturePatchWithResponse call
+func ParseCapturePatchResponse(rsp *http.Response) (*CapturePatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CapturePatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCapturePostResponse parses an HTTP response from a CapturePostWithResponse call
+func ParseCapturePostResponse(rsp *http.Response) (*CapturePostResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CapturePostResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCapturePutResponse parses an HTTP response from a CapturePutWithResponse call
+func ParseCapturePutResponse(rsp *http.Response) (*CapturePutResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CapturePutResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCaptureTraceResponse parses an HTTP response from a CaptureTraceWithResponse call
+func ParseCaptureTraceResponse(rsp *http.Response) (*CaptureTraceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CaptureTraceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaptureReceipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse

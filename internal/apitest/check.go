@@ -90,6 +90,9 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 	if err != nil {
 		return fmt.Errorf("not as the document says: %w", err)
 	}
+	if r.Method == http.MethodHead {
+		return nil // whatever was written stays here
+	}
 	return checkTimes(got.body.Bytes())
 }
 
