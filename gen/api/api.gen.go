@@ -25,6 +25,24 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for ActiveOnlyFlag.
+const (
+	ActiveOnlyFlagN0 ActiveOnlyFlag = "0"
+	ActiveOnlyFlagN1 ActiveOnlyFlag = "1"
+)
+
+// Valid indicates whether the value is a known member of the ActiveOnlyFlag enum.
+func (e ActiveOnlyFlag) Valid() bool {
+	switch e {
+	case ActiveOnlyFlagN0:
+		return true
+	case ActiveOnlyFlagN1:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AdminRole.
 const (
 	AdminRoleBILLING    AdminRole = "BILLING"
@@ -886,6 +904,9 @@ func (e WebhookEndpointStatus) Valid() bool {
 	}
 }
 
+// ActiveOnlyFlag 1: only active products. 0: archived ones too.
+type ActiveOnlyFlag string
+
 // AdminLogin A fresh admin token and whom it stands for.
 type AdminLogin struct {
 	// Admin A person who runs the platform and belongs to no tenant.
@@ -1339,8 +1360,88 @@ type CapturedHeader struct {
 	Value string `json:"value"`
 }
 
+// CartItem A number of units of one product.
+type CartItem struct {
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Quantity Units, 1 to 10 000.
+	//
+	// Example: 2
+	Quantity int `json:"quantity"`
+}
+
+// CatalogSync Products to be put in line with your shop.
+type CatalogSync struct {
+	// Items Up to 500 products; of several with the same externalId the last one counts.
+	Items []ProductInput `json:"items"`
+}
+
+// CatalogSyncResult How a sync went.
+type CatalogSyncResult struct {
+	// Upserted How many products were inserted or updated; a SKU given twice counts once.
+	//
+	// Example: 1
+	Upserted int `json:"upserted"`
+}
+
 // CheckStatus Whether it works.
 type CheckStatus string
+
+// Checkout A hosted payment page and the order that waits for it.
+type Checkout struct {
+	// ExpiresAt When the page closes and the units it holds are given back.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// OrderID Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
+	OrderID string `json:"orderId"`
+
+	// SessionID The processor's id of the checkout session.
+	//
+	// Example: cs_test_a1b2c3
+	SessionID string `json:"sessionId"`
+
+	// URL Send the buyer's browser there.
+	//
+	// Example: https://pay.example/c/cs_test_a1b2c3
+	URL string `json:"url"`
+}
+
+// CheckoutInput What is bought, by whom, and where the browser goes afterwards.
+type CheckoutInput struct {
+	// CancelURL Where the browser goes when the buyer turns back.
+	//
+	// Example: https://acme.example/cart
+	CancelURL string `json:"cancelUrl"`
+
+	// CustomerEmail Where the receipt goes.
+	//
+	// Example: bo@buyer.example
+	CustomerEmail string `json:"customerEmail"`
+
+	// CustomerExternalID Your own id of the buyer; a discount's limit per customer counts by it.
+	//
+	// Example: user-4711
+	CustomerExternalID string `json:"customerExternalId"`
+
+	// DiscountCode Compared without regard to case.
+	//
+	// Example: LAUNCH20
+	DiscountCode *string `json:"discountCode,omitempty"`
+
+	// Items 1 to 100 lines, all in one currency; lines of the same product are added up.
+	Items []CartItem `json:"items"`
+
+	// StreamID The stream in which it is bought.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// SuccessURL Where the browser goes after payment; `{CHECKOUT_SESSION_ID}` in it becomes the session's id.
+	//
+	// Example: https://acme.example/thanks
+	SuccessURL string `json:"successUrl"`
+}
 
 // CodeNotice What to expect of the code; it tells nothing about the e-mail.
 type CodeNotice struct {
@@ -1360,6 +1461,20 @@ type CodeNotice struct {
 	ResendAfterSec int `json:"resendAfterSec"`
 }
 
+// ConnectStatus How far the tenant is as a seller.
+type ConnectStatus struct {
+	// ChargesEnabled Whether checkouts can be made.
+	ChargesEnabled bool `json:"chargesEnabled"`
+
+	// Onboarded Whether everything that the processor asks of sellers was handed in.
+	Onboarded bool `json:"onboarded"`
+
+	// ProcessorAccountID The seller's account at the payment processor; null before the first onboarding link.
+	//
+	// Example: acct_1a2b3c
+	ProcessorAccountID nullable.Nullable[string] `json:"processorAccountId"`
+}
+
 // Credentials What a user logs in with.
 type Credentials struct {
 	// Email Example: ada@acme.example
@@ -1373,6 +1488,11 @@ type Credentials struct {
 //
 // Example: usd
 type Currency = string
+
+// CurrencyInput An ISO 4217 currency code that the payment processor knows, in either case; usd by default. Answers have it in lower case.
+//
+// Example: usd
+type CurrencyInput = string
 
 // DvrCallback The SRS server's report that a recorded file is complete.
 type DvrCallback struct {
@@ -1599,6 +1719,29 @@ type NewPassword struct {
 	//
 	// Example: quick violet harbour
 	NewPassword string `json:"newPassword"`
+}
+
+// OnboardingLink A hosted page on which the seller gives the processor what it asks for.
+type OnboardingLink struct {
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// OnboardingURL Good once.
+	//
+	// Example: https://pay.example/setup/e/acct_1a2b3c
+	OnboardingURL string `json:"onboardingUrl"`
+}
+
+// OnboardingLinkInput Where the processor leads the seller afterwards.
+type OnboardingLinkInput struct {
+	// RefreshURL Where the seller lands when the link was used up or expired; make a new link there.
+	//
+	// Example: https://acme.example/selling/again
+	RefreshURL string `json:"refreshUrl"`
+
+	// ReturnURL Where the seller lands when done or on leaving; ask for the status there.
+	//
+	// Example: https://acme.example/selling
+	ReturnURL string `json:"returnUrl"`
 }
 
 // Overview A tenant at a glance.
@@ -1900,6 +2043,139 @@ type ProcessorEventReceipt struct {
 	// Received Example: true
 	Received bool `json:"received"`
 }
+
+// Product Something that the tenant sells.
+type Product struct {
+	// Active Whether it can be bought; false once it is archived.
+	Active bool `json:"active"`
+
+	// CompareAtCents The list price in cents, for showing "X% off"; absent when there is none.
+	//
+	// Example: 2499
+	CompareAtCents *int64         `json:"compareAtCents,omitempty"`
+	CreatedAt      timestamp.Time `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// Description For buyers; empty when there is none.
+	//
+	// Example: Stoneware, 350 ml
+	Description string `json:"description"`
+
+	// ExternalID Your own SKU, unique among your products.
+	//
+	// Example: MUG-BLUE
+	ExternalID string `json:"externalId"`
+
+	// ID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// ImageURL Null when there is none.
+	//
+	// Example: https://cdn.acme.example/mug-blue.jpg
+	ImageURL nullable.Nullable[string] `json:"imageUrl"`
+
+	// LowStockAt `inventory.low` is sent when the stock falls to this number or below.
+	//
+	// Example: 5
+	LowStockAt int64 `json:"lowStockAt"`
+
+	// Metadata Whatever you want to keep with the product; up to 100 keys. Nothing is read from it.
+	//
+	// Example: {"color":"blue"}
+	Metadata ProductMetadata `json:"metadata"`
+
+	// Name Example: Blue mug
+	Name string `json:"name"`
+
+	// PriceCents The price of one unit in cents.
+	//
+	// Example: 1999
+	PriceCents int64 `json:"priceCents"`
+
+	// ProcessorPriceID The payment processor's id of the price; null until the first sale.
+	//
+	// Example: price_1a2b3c
+	ProcessorPriceID nullable.Nullable[string] `json:"processorPriceId"`
+
+	// Stock Units in stock; -1 when they aren't counted and never run out. Units that running checkouts hold are still in it.
+	//
+	// Example: 40
+	Stock     int64          `json:"stock"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// ProductInput A product as your shop knows it. For a SKU that exists already, a field that is left out keeps its value; the
+// defaults named here are those of a new product.
+//
+// Example: {"currency":"usd","externalId":"MUG-BLUE","name":"Blue mug","priceCents":1999,"stock":40}
+type ProductInput struct {
+	// Active Whether it can be bought; true by default. Send true to bring an archived product back.
+	//
+	// Example: true
+	Active *bool `json:"active,omitempty"`
+
+	// CompareAtCents The list price in whole cents; null, the default, for none.
+	//
+	// Example: 2499
+	CompareAtCents nullable.Nullable[int64] `json:"compareAtCents,omitempty"`
+
+	// Currency An ISO 4217 currency code that the payment processor knows, in either case; usd by default. Answers have it in lower case.
+	//
+	// Example: usd
+	Currency *CurrencyInput `json:"currency,omitempty"`
+
+	// Description Up to 5000 characters; none by default.
+	//
+	// Example: Stoneware, 350 ml
+	Description *string `json:"description,omitempty"`
+
+	// ExternalID Your own SKU, up to 128 characters; compared with regard to case.
+	//
+	// Example: MUG-BLUE
+	ExternalID string `json:"externalId"`
+
+	// ImageURL An http or https address; null, the default, for none.
+	//
+	// Example: https://cdn.acme.example/mug-blue.jpg
+	ImageURL nullable.Nullable[string] `json:"imageUrl,omitempty"`
+
+	// LowStockAt When the stock counts as low; 5 by default.
+	//
+	// Example: 5
+	LowStockAt *int64 `json:"lowStockAt,omitempty"`
+
+	// Metadata Whatever you want to keep with the product; up to 100 keys. Nothing is read from it.
+	//
+	// Example: {"color":"blue"}
+	Metadata *ProductMetadata `json:"metadata,omitempty"`
+
+	// Name For buyers; up to 250 characters.
+	//
+	// Example: Blue mug
+	Name string `json:"name"`
+
+	// PriceCents The price of one unit in whole cents, up to 99 999 999.
+	//
+	// Example: 1999
+	PriceCents int64 `json:"priceCents"`
+
+	// Stock Units in stock; -1, the default, for a number that isn't counted.
+	//
+	// Example: 40
+	Stock *int64 `json:"stock,omitempty"`
+}
+
+// ProductList Products, newest first.
+type ProductList = []Product
+
+// ProductMetadata Whatever you want to keep with the product; up to 100 keys. Nothing is read from it.
+//
+// Example: {"color":"blue"}
+type ProductMetadata map[string]interface{}
 
 // ProductTimelineEntry A product that was pinned, and when.
 type ProductTimelineEntry struct {
@@ -3039,6 +3315,9 @@ type CaptureID = string
 // CaptureToken defines model for CaptureToken.
 type CaptureToken = string
 
+// CatalogLimit defines model for CatalogLimit.
+type CatalogLimit = int
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
@@ -3136,6 +3415,21 @@ type GetAnalyticsParams struct {
 type ListAPIKeysParams struct {
 	// Limit How many entries at most.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListProductsParams defines parameters for ListProducts.
+type ListProductsParams struct {
+	// ActiveOnly 1 to list only active products.
+	ActiveOnly *ActiveOnlyFlag `form:"activeOnly,omitempty" json:"activeOnly,omitempty"`
+
+	// Q Only products whose name or externalId contains this text, without regard to case; empty for all.
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Limit How many products at most.
+	Limit *CatalogLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor Opaque; from the `Link` header of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
@@ -3291,8 +3585,20 @@ type CreateBillingCheckoutJSONRequestBody = BillingCheckoutInput
 // CreateBillingPortalJSONRequestBody defines body for CreateBillingPortal for application/json ContentType.
 type CreateBillingPortalJSONRequestBody = BillingPortalInput
 
+// UpsertProductJSONRequestBody defines body for UpsertProduct for application/json ContentType.
+type UpsertProductJSONRequestBody = ProductInput
+
+// SyncCatalogJSONRequestBody defines body for SyncCatalog for application/json ContentType.
+type SyncCatalogJSONRequestBody = CatalogSync
+
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = NewPassword
+
+// CreateCheckoutJSONRequestBody defines body for CreateCheckout for application/json ContentType.
+type CreateCheckoutJSONRequestBody = CheckoutInput
+
+// CreateOnboardingLinkJSONRequestBody defines body for CreateOnboardingLink for application/json ContentType.
+type CreateOnboardingLinkJSONRequestBody = OnboardingLinkInput
 
 // CreateTranscodeJSONRequestBody defines body for CreateTranscode for application/json ContentType.
 type CreateTranscodeJSONRequestBody = TranscodeInput
@@ -3464,9 +3770,33 @@ type ServerInterface interface {
 	// GetBillingUsage Get what was used in this period
 	// (GET /v1/me/billing/usage)
 	GetBillingUsage(ctx echo.Context) error
+	// ListProducts List products
+	// (GET /v1/me/catalog/products)
+	ListProducts(ctx echo.Context, params ListProductsParams) error
+	// UpsertProduct Create or update a product
+	// (POST /v1/me/catalog/products)
+	UpsertProduct(ctx echo.Context) error
+	// ArchiveProduct Archive a product
+	// (DELETE /v1/me/catalog/products/{id})
+	ArchiveProduct(ctx echo.Context, id ID) error
+	// GetProduct Get a product
+	// (GET /v1/me/catalog/products/{id})
+	GetProduct(ctx echo.Context, id ID) error
+	// SyncCatalog Create or update up to 500 products
+	// (POST /v1/me/catalog/sync)
+	SyncCatalog(ctx echo.Context) error
 	// ChangePassword Change one's own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx echo.Context) error
+	// CreateCheckout Sell a cart on a hosted payment page
+	// (POST /v1/me/commerce/checkout)
+	CreateCheckout(ctx echo.Context) error
+	// CreateOnboardingLink Make a link for the seller's onboarding
+	// (POST /v1/me/commerce/connect/onboarding-link)
+	CreateOnboardingLink(ctx echo.Context) error
+	// GetConnectStatus Get the seller's onboarding status
+	// (GET /v1/me/commerce/connect/status)
+	GetConnectStatus(ctx echo.Context) error
 	// GetOverview What a dashboard shows first
 	// (GET /v1/me/overview)
 	GetOverview(ctx echo.Context) error
@@ -4254,12 +4584,128 @@ func (w *ServerInterfaceWrapper) GetBillingUsage(ctx echo.Context) error {
 	return err
 }
 
+// ListProducts converts echo context to params.
+func (w *ServerInterfaceWrapper) ListProducts(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListProductsParams
+	// ------------- Optional query parameter "activeOnly" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "activeOnly", ctx.QueryParams(), &params.ActiveOnly, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter activeOnly: %s", err))
+	}
+
+	// ------------- Optional query parameter "q" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "q", ctx.QueryParams(), &params.Q, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter q: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListProducts(ctx, params)
+	return err
+}
+
+// UpsertProduct converts echo context to params.
+func (w *ServerInterfaceWrapper) UpsertProduct(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpsertProduct(ctx)
+	return err
+}
+
+// ArchiveProduct converts echo context to params.
+func (w *ServerInterfaceWrapper) ArchiveProduct(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ArchiveProduct(ctx, id)
+	return err
+}
+
+// GetProduct converts echo context to params.
+func (w *ServerInterfaceWrapper) GetProduct(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetProduct(ctx, id)
+	return err
+}
+
+// SyncCatalog converts echo context to params.
+func (w *ServerInterfaceWrapper) SyncCatalog(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SyncCatalog(ctx)
+	return err
+}
+
 // ChangePassword converts echo context to params.
 func (w *ServerInterfaceWrapper) ChangePassword(ctx echo.Context) error {
 	var err error
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ChangePassword(ctx)
+	return err
+}
+
+// CreateCheckout converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateCheckout(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateCheckout(ctx)
+	return err
+}
+
+// CreateOnboardingLink converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateOnboardingLink(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateOnboardingLink(ctx)
+	return err
+}
+
+// GetConnectStatus converts echo context to params.
+func (w *ServerInterfaceWrapper) GetConnectStatus(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetConnectStatus(ctx)
 	return err
 }
 
@@ -5400,7 +5846,15 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/me/billing/portal", wrapper.CreateBillingPortal, options.OperationMiddlewares["createBillingPortal"]...)
 	router.GET(options.BaseURL+"/v1/me/billing/status", wrapper.GetBillingStatus, options.OperationMiddlewares["getBillingStatus"]...)
 	router.GET(options.BaseURL+"/v1/me/billing/usage", wrapper.GetBillingUsage, options.OperationMiddlewares["getBillingUsage"]...)
+	router.GET(options.BaseURL+"/v1/me/catalog/products", wrapper.ListProducts, options.OperationMiddlewares["listProducts"]...)
+	router.POST(options.BaseURL+"/v1/me/catalog/products", wrapper.UpsertProduct, options.OperationMiddlewares["upsertProduct"]...)
+	router.DELETE(options.BaseURL+"/v1/me/catalog/products/:id", wrapper.ArchiveProduct, options.OperationMiddlewares["archiveProduct"]...)
+	router.GET(options.BaseURL+"/v1/me/catalog/products/:id", wrapper.GetProduct, options.OperationMiddlewares["getProduct"]...)
+	router.POST(options.BaseURL+"/v1/me/catalog/sync", wrapper.SyncCatalog, options.OperationMiddlewares["syncCatalog"]...)
 	router.POST(options.BaseURL+"/v1/me/change-password", wrapper.ChangePassword, options.OperationMiddlewares["changePassword"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/checkout", wrapper.CreateCheckout, options.OperationMiddlewares["createCheckout"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/connect/onboarding-link", wrapper.CreateOnboardingLink, options.OperationMiddlewares["createOnboardingLink"]...)
+	router.GET(options.BaseURL+"/v1/me/commerce/connect/status", wrapper.GetConnectStatus, options.OperationMiddlewares["getConnectStatus"]...)
 	router.GET(options.BaseURL+"/v1/me/overview", wrapper.GetOverview, options.OperationMiddlewares["getOverview"]...)
 	router.GET(options.BaseURL+"/v1/me/packages/:id", wrapper.GetPackage, options.OperationMiddlewares["getPackage"]...)
 	router.POST(options.BaseURL+"/v1/me/packages/:id/cancel", wrapper.CancelPackage, options.OperationMiddlewares["cancelPackage"]...)
@@ -7085,6 +7539,211 @@ func (response GetBillingUsagedefaultApplicationProblemPlusJSONResponse) VisitGe
 	return err
 }
 
+type ListProductsRequestObject struct {
+	Params ListProductsParams
+}
+
+type ListProductsResponseObject interface {
+	VisitListProductsResponse(w http.ResponseWriter) error
+}
+
+type ListProducts200ResponseHeaders struct {
+	Link *string
+}
+
+type ListProducts200JSONResponse struct {
+	Body    ProductList
+	Headers ListProducts200ResponseHeaders
+}
+
+func (response ListProducts200JSONResponse) VisitListProductsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProductsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListProductsdefaultApplicationProblemPlusJSONResponse) VisitListProductsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpsertProductRequestObject struct {
+	Body *UpsertProductJSONRequestBody
+}
+
+type UpsertProductResponseObject interface {
+	VisitUpsertProductResponse(w http.ResponseWriter) error
+}
+
+type UpsertProduct201JSONResponse Product
+
+func (response UpsertProduct201JSONResponse) VisitUpsertProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpsertProductdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpsertProductdefaultApplicationProblemPlusJSONResponse) VisitUpsertProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ArchiveProductRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type ArchiveProductResponseObject interface {
+	VisitArchiveProductResponse(w http.ResponseWriter) error
+}
+
+type ArchiveProduct200JSONResponse Product
+
+func (response ArchiveProduct200JSONResponse) VisitArchiveProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ArchiveProductdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ArchiveProductdefaultApplicationProblemPlusJSONResponse) VisitArchiveProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProductRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetProductResponseObject interface {
+	VisitGetProductResponse(w http.ResponseWriter) error
+}
+
+type GetProduct200JSONResponse Product
+
+func (response GetProduct200JSONResponse) VisitGetProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProductdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetProductdefaultApplicationProblemPlusJSONResponse) VisitGetProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncCatalogRequestObject struct {
+	Body *SyncCatalogJSONRequestBody
+}
+
+type SyncCatalogResponseObject interface {
+	VisitSyncCatalogResponse(w http.ResponseWriter) error
+}
+
+type SyncCatalog201JSONResponse CatalogSyncResult
+
+func (response SyncCatalog201JSONResponse) VisitSyncCatalogResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncCatalogdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SyncCatalogdefaultApplicationProblemPlusJSONResponse) VisitSyncCatalogResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ChangePasswordRequestObject struct {
 	Body *ChangePasswordJSONRequestBody
 }
@@ -7113,6 +7772,122 @@ type ChangePassworddefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitChangePasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCheckoutRequestObject struct {
+	Body *CreateCheckoutJSONRequestBody
+}
+
+type CreateCheckoutResponseObject interface {
+	VisitCreateCheckoutResponse(w http.ResponseWriter) error
+}
+
+type CreateCheckout201JSONResponse Checkout
+
+func (response CreateCheckout201JSONResponse) VisitCreateCheckoutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCheckoutdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateCheckoutdefaultApplicationProblemPlusJSONResponse) VisitCreateCheckoutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateOnboardingLinkRequestObject struct {
+	Body *CreateOnboardingLinkJSONRequestBody
+}
+
+type CreateOnboardingLinkResponseObject interface {
+	VisitCreateOnboardingLinkResponse(w http.ResponseWriter) error
+}
+
+type CreateOnboardingLink201JSONResponse OnboardingLink
+
+func (response CreateOnboardingLink201JSONResponse) VisitCreateOnboardingLinkResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateOnboardingLinkdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateOnboardingLinkdefaultApplicationProblemPlusJSONResponse) VisitCreateOnboardingLinkResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConnectStatusRequestObject struct {
+}
+
+type GetConnectStatusResponseObject interface {
+	VisitGetConnectStatusResponse(w http.ResponseWriter) error
+}
+
+type GetConnectStatus200JSONResponse ConnectStatus
+
+func (response GetConnectStatus200JSONResponse) VisitGetConnectStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConnectStatusdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetConnectStatusdefaultApplicationProblemPlusJSONResponse) VisitGetConnectStatusResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9561,9 +10336,33 @@ type StrictServerInterface interface {
 	// GetBillingUsage Get what was used in this period
 	// (GET /v1/me/billing/usage)
 	GetBillingUsage(ctx context.Context, request GetBillingUsageRequestObject) (GetBillingUsageResponseObject, error)
+	// ListProducts List products
+	// (GET /v1/me/catalog/products)
+	ListProducts(ctx context.Context, request ListProductsRequestObject) (ListProductsResponseObject, error)
+	// UpsertProduct Create or update a product
+	// (POST /v1/me/catalog/products)
+	UpsertProduct(ctx context.Context, request UpsertProductRequestObject) (UpsertProductResponseObject, error)
+	// ArchiveProduct Archive a product
+	// (DELETE /v1/me/catalog/products/{id})
+	ArchiveProduct(ctx context.Context, request ArchiveProductRequestObject) (ArchiveProductResponseObject, error)
+	// GetProduct Get a product
+	// (GET /v1/me/catalog/products/{id})
+	GetProduct(ctx context.Context, request GetProductRequestObject) (GetProductResponseObject, error)
+	// SyncCatalog Create or update up to 500 products
+	// (POST /v1/me/catalog/sync)
+	SyncCatalog(ctx context.Context, request SyncCatalogRequestObject) (SyncCatalogResponseObject, error)
 	// ChangePassword Change one's own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
+	// CreateCheckout Sell a cart on a hosted payment page
+	// (POST /v1/me/commerce/checkout)
+	CreateCheckout(ctx context.Context, request CreateCheckoutRequestObject) (CreateCheckoutResponseObject, error)
+	// CreateOnboardingLink Make a link for the seller's onboarding
+	// (POST /v1/me/commerce/connect/onboarding-link)
+	CreateOnboardingLink(ctx context.Context, request CreateOnboardingLinkRequestObject) (CreateOnboardingLinkResponseObject, error)
+	// GetConnectStatus Get the seller's onboarding status
+	// (GET /v1/me/commerce/connect/status)
+	GetConnectStatus(ctx context.Context, request GetConnectStatusRequestObject) (GetConnectStatusResponseObject, error)
 	// GetOverview What a dashboard shows first
 	// (GET /v1/me/overview)
 	GetOverview(ctx context.Context, request GetOverviewRequestObject) (GetOverviewResponseObject, error)
@@ -11139,6 +11938,173 @@ func (sh *strictHandler) GetBillingUsage(ctx echo.Context) error {
 	return nil
 }
 
+// ListProducts operation middleware
+func (sh *strictHandler) ListProducts(ctx echo.Context, params ListProductsParams) error {
+	var request ListProductsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListProducts(ctx.Request().Context(), request.(ListProductsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListProducts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListProductsResponseObject); ok {
+		return validResponse.VisitListProductsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpsertProduct operation middleware
+func (sh *strictHandler) UpsertProduct(ctx echo.Context) error {
+	var request UpsertProductRequestObject
+
+	var body UpsertProductJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpsertProduct(ctx.Request().Context(), request.(UpsertProductRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpsertProduct")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpsertProductResponseObject); ok {
+		return validResponse.VisitUpsertProductResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ArchiveProduct operation middleware
+func (sh *strictHandler) ArchiveProduct(ctx echo.Context, id ID) error {
+	var request ArchiveProductRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ArchiveProduct(ctx.Request().Context(), request.(ArchiveProductRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ArchiveProduct")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ArchiveProductResponseObject); ok {
+		return validResponse.VisitArchiveProductResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetProduct operation middleware
+func (sh *strictHandler) GetProduct(ctx echo.Context, id ID) error {
+	var request GetProductRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetProduct(ctx.Request().Context(), request.(GetProductRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetProduct")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetProductResponseObject); ok {
+		return validResponse.VisitGetProductResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SyncCatalog operation middleware
+func (sh *strictHandler) SyncCatalog(ctx echo.Context) error {
+	var request SyncCatalogRequestObject
+
+	var body SyncCatalogJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SyncCatalog(ctx.Request().Context(), request.(SyncCatalogRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SyncCatalog")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SyncCatalogResponseObject); ok {
+		return validResponse.VisitSyncCatalogResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ChangePassword operation middleware
 func (sh *strictHandler) ChangePassword(ctx echo.Context) error {
 	var request ChangePasswordRequestObject
@@ -11179,6 +12145,121 @@ func (sh *strictHandler) ChangePassword(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(ChangePasswordResponseObject); ok {
 		return validResponse.VisitChangePasswordResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateCheckout operation middleware
+func (sh *strictHandler) CreateCheckout(ctx echo.Context) error {
+	var request CreateCheckoutRequestObject
+
+	var body CreateCheckoutJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateCheckout(ctx.Request().Context(), request.(CreateCheckoutRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateCheckout")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateCheckoutResponseObject); ok {
+		return validResponse.VisitCreateCheckoutResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateOnboardingLink operation middleware
+func (sh *strictHandler) CreateOnboardingLink(ctx echo.Context) error {
+	var request CreateOnboardingLinkRequestObject
+
+	var body CreateOnboardingLinkJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateOnboardingLink(ctx.Request().Context(), request.(CreateOnboardingLinkRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateOnboardingLink")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateOnboardingLinkResponseObject); ok {
+		return validResponse.VisitCreateOnboardingLinkResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetConnectStatus operation middleware
+func (sh *strictHandler) GetConnectStatus(ctx echo.Context) error {
+	var request GetConnectStatusRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetConnectStatus(ctx.Request().Context(), request.(GetConnectStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetConnectStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetConnectStatusResponseObject); ok {
+		return validResponse.VisitGetConnectStatusResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -12999,479 +14080,545 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P2Lchs39ieOvwqK/2+Vk9kWRcnyTaqpXUamHSWyrNElnovyN8FukETUBJgGKJozlap9mn2wfZJf4RwA",
-	"fSG62ZQlO/luqqYyFtls3M45ONfP+U8nlrO5FExo1Tn8T2fKaMIy+OcpF7fm/xOm4ozPNZeic9gZ3ix6",
-	"vafx//3f/wf+wY5IxtK/3nQE+6RvOkOynPKUET1lGSNcESqk+TeZ0wnrdqKOiqdsRs1r9WrOOocdpTMu",
-	"Jp3ffvst6sxpRmdM2/H7yYyLczph65P4MOXxFN4ZkXEmZ2SPfKOnjCRsTBep/vaIpHLJMhLLhdCKUEX2",
-	"uqQPPyBzqrSZH2EiMTNks7ledcmZ1ISS5VSmjIjFbMSyQ3LQ65k5czPkrwuWrTpRR9CZmbZ5VWk57BOd",
-	"zVPz1V4n6szop1MmJnraOdzrRWtrjfLFXfJ/BxY4EDrjTJG53bqI7PfIaOUWeETilM7mLCFakj34T69H",
-	"qEgIi6eSJWbFXJMlVWShWHKv1cHEwivc77Ve4iWjWTxdX+B7ka4Is6vUU6pJLIWmXBA95Ypo9klHZMn1",
-	"VC40ydiEZrDWmCpWN+lfa2ZL4xkrz3e/1zBhTfVCbZiwm6aChyOi5izVsOkCSIsKtWTZEZGC4eISyZR4",
-	"ogn7xJVu3Hp8Zc1Syst4ul+7iismqNAnSc06lmZOI5ZKMVFmW+2em9/UzUu7N4Znppn42Nub7b38dbI3",
-	"m473R+rfe+Pb57OXdwe/fErK835+EJr3MZ3rRcZCc76aMhLj1wnJ2K8LpvQTRXjiJzuneprPNfavijrm",
-	"cZ6xpHOoswUrTr5IwPsvG6Z0JW+ZaJwVub44fWJ28paJCCggNVJmTjNN5JhwI4OSJGNK1cwYfvm5s11k",
-	"SmaBE5/TXxfsCAWlmdvQSPYhQVFv5mc+BNk4YmOZ1TJYjANsN6u688yYkossZk3nyJsPcH2wUz7jen28",
-	"7+WSzKjI+ZdqMpOqltZTeE1xKCt3O4fPekDKfLaYWTky4wL/2vPL50KzCctgShcsrt+CWGYJF5OmPcjg",
-	"99tsw2/mYTWXQjGQY+eZHKVsZv5pZCwTsEN0Pk95TM10duf4xP/4RUmg8/zd/5Wxceew8//bzbWEXfxW",
-	"7br3woih1QGfmjs4TYiQRuCQmGYZZwmRC31EhrFM2JAoulJkOV11Yb/s270CcConPMB8fTLOmJoSap5B",
-	"xoP7bzmVM3P1KU1FoshYZmZf55mcs0xz3BD4zabVweBc6YxqmXV+izrs05xnTPVh98Yym1HdOewkVLMd",
-	"zeGGqRxEZLk6ePY/fLgykwPW6y/0VGb833AYBbbEtZmZwzcqInc05Ql5SaZykYEoWWeBnE7+5aVKPvXI",
-	"Lv5n/1M5+oXFuuMujguZBvUtqomSMzaSibk9JMkWQqHcSKk2u0FmdEUSeUgur88HFx/7r9+dnBF2x7KV",
-	"nnIxOTKfn7+/uCIZo4kqfIPHJrNbRaQgmse3TKujG/Hdyenpydnb8PPxlIqJ0Y9SavZFLUZ+ugoeGPE0",
-	"5WLSvYH1C8Of/+oUptaJOnZCnahjhyrsSn6GflfeZlTomq2hwh5WZhQs3Il1usvs3m4kOzgE4AU5x59y",
-	"zWaq1W8vzW+A+HAlNMvoao0yYCp+gFpqwJcFdAhGMj6ZajixAhEcrdEsMWKM6KlUVhPSU7YighmltHAc",
-	"ikzpHSM0TSNPKFOqbsQQXnhoiGAIB2s/UIv5XGZ6GBFHJ3VPWkoYlkkhf9jxxOEy45r5v+wA/m/7mnoa",
-	"8bIiIKvmLFNS1DAOkGuuiwlZ0MTKBBRnjGqWbCOC2IzytKyqZVLq/6WmcjlOpcy67ovAj3lS0aSTWb2S",
-	"F3yDUYNAgjfMWSzSlI7MAHizrb3kM/gmwKtm7yts+tncFXUW82S7o6kwJKg6eFhRhTvLuxgVqKA4bJCH",
-	"BU1XmseBrXjDJ4uMKSLvWEbMDNepzeiLoT00lr3ZxDHPjI4ruTBX+4QLuJHakaXRkLI7mm7cdLeCE/eD",
-	"36IODKnCYskYzO7lEZFpYlQQmGn7g3ZjnptxzIAz+ukEf/ni4Nn62WvZtE1oCcAuMZG03qMKfcBhwFCF",
-	"zfNb0Xj4J4W9XteLjdwh1E7QKB1EMbRxVWTM2eur425BbhrNoxN1EroKS8Ly3gVVn7EjvTHYx2416wQ4",
-	"42KhmTrld4E76B1+CVNOU6J0xugMVAjKM6LlhOkpA+XPy69Xz7rPCvp67gNAjwicNL71A9XxlCUbR73j",
-	"bMkyFR7u2d5+b+OAMnPutgotw+d4ZS4NKc0pmgj+9Xsvgq/2toehnzsmFhtF5wU+dsoV0I1iSpmbe31O",
-	"l/Yb1MBomhbnZ6VSaYoHm2aoNM30Viq13fEwZRmbzp8J1eh+sbLNT+rpQa95WhXO83PMB1+jk6hEq4U9",
-	"9Aecn0aYV1ffyWQVvrEYiOgpI4oJYxmk/JaVxciICwr26zo/zvmPbBVSSeKMJUxoTlPketQ5nigil8KI",
-	"gDuGFsbnayAb7aaNCkBVD7llqy31kNvQJhiSQZfoLVtFRIp0VXbgWcckrFkRrrvkRJOYiidgyxoVShA6",
-	"oVyUCKyjbj+m/I59PNBX4uX3e6vj3vz54p/Z/o+//n35Sv00ejob0B+SF6d1CtPB+lRPtMKL5MCYPhmN",
-	"tT2efNSmN14rd2YVN/MnGmujdFKCBFx7O208I3RXFE/pOxrfMpGE5jTP2Jh/Cl9IYOmZE0HPFFfkloOG",
-	"7DSM9Y0ODZGxO3nbSKkbl7Sl+dXO8gJFDzbLb4M79YLGV7TYCwdYXFZREQzKFGD9EzFf6BD/mw3W0tDx",
-	"jCYB7a/EthViRB4ZL/QiY0eEjhQTGrwZFF9b9nib93RJP/+KKxgT3Ps+QGS+tWPiF/Co1ddTw4C6vXrp",
-	"iLGi88qMzJmcp+yILOYQNdnv1fJTTr4lJ2cv6syp1iwzb7y5uew0Ek6N/WEWi+ZH5HyR6JPnWqG8kZl5",
-	"oLy5aWo3hbwe/DQ4fX8+uDAPtVZsPYHm+uyz3gZyhZ2sJy9QGtbW+SNbqYgItryH8o0XVsDC6i8Srvux",
-	"ltnVKuSUWCiWgWZC5/zjLVsd5g6rwgXXRQ/F4QZvVpeoldJsdmgvXnMdmsNh6bioDZsxO1HHjui9a1EH",
-	"fx1Wkc06BkJnwetekoQnQAsRWU6tUxM890tjUXSJiwzSjBEBqgH6whIiM5KxmbxDJazi8oxxhCBFLqki",
-	"CehKEkYusYHdNrVQ8xphTs2Z1Pm4zQ5FpH9+ghI9w+0/gm31x+89obhtZT7c3ulAi0TSSGxlkjI/HWsG",
-	"Hhyapu/HncN/tXjBT5wtO7/9HIW2loO0E3J5RMx1g4eYR8eN7ONi0l27jcxUttCxMG7zsPM2VIHvDczd",
-	"fNk0eaNZ6hqVC65zvNvFxFoQVDky7gaoL6hWwggnyZZhyM0+rkWyJbnxGbr3aAMboFvUiBpz1SRezTS0",
-	"9wSdpN1WmvC8ydXgQy50xkBo2JNrYq+9V/vdXne/+6KVJ45RJUVdNMt8l5/nhN+ximJ8aY30WM5X4D9m",
-	"CVFzmWnVbnBYXX00DRePOjtdKLPNujyBjP3afLgbJ6FrA+tmDvit1XIgpSFmmVCVY/CXzOYBQ8ojCOhc",
-	"xuUCeI0Uo2LU3l4BnjcLLOQPFgisuNNetDjRGFQFjDQJJ+qAS45OmIsyU/MoSeUksjpdrh6ULyyvLLTT",
-	"GvI7NaA5zO3UctdJyBcxLyTj+Cf3g24LLXWdO60UZp5RHU/BJZWmsA01nqK9jU4I3IXIpR0V8nNwLrXH",
-	"AkIeYp4JN9Ok6Xlhn5HmQi46libKHRrSiQ/fWEkN2V0juSjk6SgWZ0yrI7KE/CyM+hhFJWFGeVAuXISk",
-	"WIhf5pP+DsMsx1MW38qw5TKVyggOJCthx6IQCjRzmlOehOO+94jgWkdOHb/PMxkzpUCG88TtV2wnT+yv",
-	"yzIoVh8N4X+ke6P9+Glo0EWWhpxvIkHpARz+RJFRJpcKXUPmjp5ImRAjcMrDTbWeq8Pd3TlduVDPbry7",
-	"aRIV8jMzKm5G0UD9efMp1hihVygLhbVDR9JYtpEN48OdJsHnVVg2ASm0pFlSttb+04mpiFl6bbbOr5nG",
-	"M+YX7QJ4xeBD5937s6vvDaGk1Mzo/OK9WeciNqe6+V27RmtGf0bJSZZPpf6udqc3kcbgNZp+YZV6kQlF",
-	"RjS+DR9mzcI8TS8yXs14O3hZNFz///Cm/3m4u/s50Rl7zKXYDGzkhsSRlIorbj3Ahb1uuVmGxt09ChyP",
-	"hNN+p/DYHmq7KqwCG1BaV1QgiAZmKYdpbLqRJ9D1m0aOtTEP/S7EU5o5/dmap+7H/xj0L4K2qB36XGbB",
-	"C61G1upc01EMHKOKcHEnecxUKTtjKpdGDZrTVcCVHJZyU5npnZTfsQQtX5mBFx/54ohQdWsdTYIt4RtG",
-	"zYyqTv6g2JvvWgm2C7Lv1fgle5G0kn0Nx4Z7VyPhcgqew2MkhWQWw9hEhzJEmOH8DcyAr3qiyJKu8FXw",
-	"1q8gKapJJX72DftVl1/rfWOWsqZUVW8E8BOiRe2iYeXtQ5XyBEmxvTVsk2Xtz9YtYnNPWWeWJXPvxxSS",
-	"JBkd69xEFkXrXjRZdfnWbC80R4X5bbfMy+Jvw2vNFkIY01xmGHMoDre+UHRCGYuv7XLxhHNCaDFpfLZG",
-	"1pbeV9mdqEIUDZR5rWpqDcqECYalTepF2YtXd7zIMia0EVVcBogzL2xYN5GMwbACwQbiDB6N3Ishgmh1",
-	"S54RI9xtdlVrr+o780JcX8g+ghkPRFIXr8+A8pX2tq2QkDfgKyzae+ZxrEtNs4C4hI+dFl08xifKbuuR",
-	"17FpykRCMzKTQk/JN9dXx996O4SWfrzF5LbiwzAxFhdY3NrIEUCIAo9pmhpJfsFixue6zsFhJD9wmqa3",
-	"TJBELkUgRIt+tED4g6aKIedy7b3G1ot3CJ9Brt6SxywCV63RtV2pTOl6KTH2SMqUUbG2IW4i4QVD3nxI",
-	"5XB+HCxhgSnxwDJHwXh5HtI13x+al2ApicwMO42oYs8PCB+Tofn+O/hzaGS1WVH5Bv3PTWfK0lTedA5v",
-	"OkuZpclN57eg89W/KXhrw60FSqxMVvbOMHMyNPtm56Un2rPr02/hpgOxOpYZQxdaPu/S/MbmNNfPwE5n",
-	"pUPxJ4giwz0PLzUPRdbHGxpi70XI+eEKMbYxowtVZeUZfbcC32dkFDo6Y08UuaPpgqmy7OMFzXMFJNEl",
-	"Z3RmoyD4KM9ITIUUPKbgaZtFRC3iqaGA4d93Lll2x2O2M7hjQg9by01Lpsn3MP+Q7Ky6j+ONLsaWPl0w",
-	"ffWaB3Pv1cvus73uXq8HHtu1l82YnsrKnM7fX14FxR3V0yYWMt9HRvDGTOgdJmKZVM2s3bu93SUbTaW8",
-	"VbuWMnbvk/eAFRjhyxdkwIhNuXUFgHzgUpAZzW6jgqA4Qpq2UVKjm0jSvzw+OYE/GhdC/7p3s+j19p+P",
-	"/rrfLlnT7nTk6jVcDYmjdeTETkk+FLnT+loL7NQgKMNx1uNKTdR9g65OGgfo237VeDHZZBmIshYKogJX",
-	"k51vQOynS7oKSOHwRePYbosqsc/g0Oq15hYBs2g4sws2T2kdTY8YUDXsWQYP5pPe5rJD5eyA/Mi/8z52",
-	"OI7Puvvk7eaLbvNNlCxQTX2nGlJPuSZaylvQdmdGEVcslqJizr4M3kQsy0Lp9h+mK8P4KMMsbaJ0yE0X",
-	"KRhJkDI2hnxqL6+c9p8oW7Zj7tOVD+c90B2jakxmM/73V1fntgy1fP7F1RpDFK/N4qZC9VrN6huSIdHI",
-	"apZyhZN3x7SRUZpdKNYTTNc4vKVjqS/IVOu54QVwaLh6zAgSWX3FNLdxy0O4/EAdA7memx3l0e0to83r",
-	"6lyQStMJF5NuyRUDN2YLR8yMC/fBy/t6quw2X9fsi90JvDVvGZsrm4ukUAXR0mohbYW5j4O5awmLe2IJ",
-	"qjyhadolVy4zfr/XM5v7giTmAjDbecvmZaXnaWGbuNBAYQG9dPvU1NAtgnqlIQVRjlhWbhE6v0cpzPFm",
-	"3XlzBDpcVHhBRSJnR0bsgUPmVsilVYyEjaJIWND1xSkZQVE9TYo5HPna7qO/WaYLOCDnvEz599QYK4zS",
-	"QkFz1Y8L64P313blJDYlUubs06iFmY39TAXMcGi9DuZuiKAHqVA1ui6kJH4hfFqz9FpHQNdoYcqCkWZt",
-	"WbRiH8BwXc8gPsZy5R2b57BeDGCmUUnfKZQ1/4IpDc2kYlNx8VWRW32QDqYsvq13X3v3NNSyFsMwoE2N",
-	"Ka+tHzyWCTuT2jqtQ+5HSdinOYu9c8xYMEegO7E09alYGI9Hj83OjPJATY2vB6xcA+72M8RJM5YcmtOz",
-	"ICoWc6OYkkf/V5GnQ2dj+PWUj9klixu0v6GRTMdQBj6VaaIItbY7N0JrXRF81aupdDHv6Y81yzaMh0/i",
-	"iBkbLxRT1s9lU95QHaidwNPNBSOuiq+4A2tTDBKYL8moi49QyKc0txF4SJZcTxuOuPHAiprGs4Ogd0Cp",
-	"pcyq/g2ZZYYOpzJTjIwgTLSq5khv1FTcFvkxgtsBDvV4FVRaTi7fk4P9vRfW7R6vgCWaiHahrLHuAlv/",
-	"ojv//vk/T3/7rxD5vr7LnFM2rHhfXlzavOAnyrlmbXY24jqwhIx5yhxTpUyzprzcgvElPiZ32UbIlMjI",
-	"uvIvU6w+Kh3ts8AP45QzoT9WfVevnvZeTp+9fBo4zoIauhd64TJpsUtGMBopNZZpUsmA6uwuVLabypim",
-	"uworrPIZHPRePQ9JGB6CKkCjOGURyVhKNb8D42EYL5MhWYjUKLp0pGRqi13yGXR35egXtSsmXHzanepZ",
-	"umu2c/dTdzY/CM1nw5bwytm4PMu9XouTBSCsJugfNA4C6Upmq+3BbmBJY1dmrDoM1NN82v8hebk3G9/+",
-	"bX7ao//Urz7EFwejv71oQ1t3U4lKUv7Ojx9tPsNP5ruPHze/pupy8fTqJ22PPyQ3Bka41FqTCA/ictda",
-	"X5DH9l5swKRqFLdefXWib4P8DQrM4GrvmNCvqabbZfn5qCa7Azez3Y8jCGva9D/M2nNJe/BgMGcPpjAQ",
-	"dywNokVcudiHHNviroQZMssCymdiF9KkLOcr/i3qwKxa/cIYdlBxG8OVEayH+2CDY1M6nzOBBn1LqJdC",
-	"XvD909Grpw6LK2XxFmYf4W7VEsVZsAgKDr64PqelxlOquzOmFJ2wrrWIjG1U/JglPPBpwszlZj8WgqXd",
-	"GZuNWNb9RXIR+jxlY+1fIhMXzfYZyi5vMp+F+wSKcUufMJGU/raICIVP5jTTPOZzKvSGb295fFv75TyT",
-	"M1n+7ZSKJKNcsS78N/wV6CPlRcylTvlkqgufzRaaJTs0LeRZdj0+VGDZxe/kfF76bpQxeisXWgU2sPBd",
-	"KstTVovZjGarbsYoePSMJtzl4s4dufkTDcj874TFqTtj87c/DZDSxXnjB+77fPputHkmk0VsTkgx+xv3",
-	"Ec3iKb9Dj7swlC2zldnW0t8JmzsqTLiCtITC8v1HSeZ2a77I4qkR3U47K31obAM7V7rAdOURL/5l9Pns",
-	"jn0UUn+cMV34ZikRyW1tD/xH+S7YD4xxWIqU54LljZHFBQivULGOIsvMWDdQN4mYCvOFRjEewPUwH6+/",
-	"6pyaH48ttAdLk0IAFQSR6vaGzitm5DkEFhA6zsJ2FipZchloDexApFKpamK+q8sn+JgPViuytxkhA5aV",
-	"vzckF79nNK2LedpcbrgKzfW0vnGqVcZS0U1Q4z4PTe0kqauZ+jCVYERQyFKCAAP4Z2cMsK8gOc4cPIbI",
-	"oa4mkG5JsRw45PEsJnTBMGAIF0p0wep0+Ibdh4LsuVYsuyfSVS0Mj60Xa5VUBm5LtU25n5lxIGdu8wYK",
-	"VwHZIj+uiuHmKuDyWlM8x6gFiNeJmDCl+3U2bBHlwFhqmt4yZfNrVywE/yCTgErRg5/YH3he3uwogbfV",
-	"T7ve/vbKq5n0jCWcuhJdBWUmELFQGBsDRzPGG1DYQiEqV2SIfw5BjA1v2QqE2xCE2bBL3qAObPbmRtCM",
-	"iSeapByyoSHpZCJkxhIEFWtXa2umYGZzSKT4OF+MUq6mkfn3QhT/mqcUwCg+mosdXLfgD6gEaP0bvpif",
-	"IBQmQVekECzG3NCMzRnVmASeMUjeYQ4qxuyaufYnwqhKRopVc1vu738IpdBcQd6aoTEjumRGIMhu/l2A",
-	"Yv1c+3x9yFK40J4RFmfbIP/1xSlWTAGNlnJZyjPa3uKvO6LcC9Pd7Kr7Y/sF6sXJBRsvVKjKwewOKMNV",
-	"egaZDsE0i1TKAdGi11YuVuLzZWik3tNm6NgaBcnCThcFmZAaon2bYx0wzWYN6QT0/X4cs7mmojYgAWnP",
-	"YBmgR5omiXIBRvjC5yeXNyoMzHFVLGsTkKphcS+0hIg0XlGWqcrvz7fmbUZjRk75/TA7iu7u8uz2eggV",
-	"8rIWKqStU7woxXrb4cUO4buh24OUi4q0+OHF7J+/9uJXd3/fH50d3F69VKfL8/E/9qYXzyevn9Jr9t0z",
-	"/jf506cf9btt5WsNqmyj897m29eFy15f9N9cHQIGitI8TW06cpe8Px+cHRK6pJBeT1czJnSXnPdPXnfJ",
-	"9dnx+9PTwfHVyXeng0P3rQ1D2nx0DJOxpEt+en/y+pBwpRZw29yIGVdGwYl8tIwrIpfuDnduEJhZJ+qY",
-	"iXSijhm5E3VKQ3eijnm5WXchyRIfXDvTH+QIvDF1O2GLLQ4JBf84y7DyhU0Womtskom5qg6tz1JJMqZZ",
-	"1wcUkkMylAs9X2g1dLmw85TGrEvQpIQfTugdI4t50dljR0X+hCGMBV8whBss0g2IzNthMd8HVXlLHf8z",
-	"UJgd4vLefi3kcm5DbLYcWsAzWy3frjHEWe+MvvuDHNUR1N+uB9eD14cEWQiVeaSsLrm4Pjs7OXsbJrbj",
-	"9+/OTwdXg9cRedM/OR28hkM87p8dD07NC+Wd2RDzmdJ0ZYixzDk4cCfq2FE6Uce/shN18J3mQ/vGIHEV",
-	"KlWCeQ7Oz5AxmtjElQpwgIjTRRJKS/JWg63agecgjkp9dYnHaTAShc8qGuper9frBZKRimiCmxLqbB3I",
-	"ZoKhEwabYUksqcXhcluyEFxHJJPgt3L87qe+/3LTzDdYazhtO5co3+cQjZ6x5XntfQq3vf3W7P5CMZc+",
-	"QiwKUSxDgLS2wur8IQPTUUc0zXXz3f/rgse35I7LlGkypdkIAVK3u/qrelploeVJhjb8/R3L7izUQ1Us",
-	"27o1CE1PUmoRAspbO2GCZXn63FpyiByDMtw+HmLshcutkUTNFeZ8b0V0jGYUURgLoWVCNWWIOePff3ry",
-	"08CYYxeD4/dnZ+ZKP3tbzovdNB5Cel7JJJTdHQRuJdo8vCV867ZVoRZg1M/ri2G+4uoi8EqCuZQnt+tp",
-	"BW/oVQtI2K3LQp31p0KFBR4buCIPN01EMzoLN2cyl7nPtkbuirw5JAXcKSgcy3jAm0a08LJnMsDGP1lU",
-	"Wws8bEjeYx4HMWU2wtxGHZuGORBJjqhdTLpt9Wv1xia2BXpY2ffmvJdwZe5GcIcsAR3Gp0sK9JMYuT2b",
-	"a6u+Vh2KW1xXDofBVwVbCimLi9Kml3B7SwKszPMVVgts5PruFOgpKknbkDQ/p/FtUAPqk1/kCLdzjs8o",
-	"QonOqFDGtge9SGAKgFX9EjqHHJh5SlcOT+TzIX3rCy8MS5g5orZnFSpA+Fxy1Q7jzNFC6CoCV/tCaJ76",
-	"kTiC2N8fuRZ/1T74YE/nDQ7WoiZwfjvZMlfc2nQ1KNdU8DFTWh1h7zq7H17Xbp11bBfyHgYLFoY723A9",
-	"WIi1dEe2+h9wWQx5oX3AFfSjA6CW0rSKmnShj9Jer7cZy9wGjKspFhmL6zc3DmM6TWbGIA8lil7RbMK0",
-	"iztaOPwJuhnCCaHPa3HNN1JwwAi7NxG3uzYrtqM5cic71lJX4i2BFB+kA0ZxOuVDL4jygsvC8W7pVHP+",
-	"caKqeCIlAbNNN40y36/nGJ9eGrt6tkg1v6MZNzq3kbopV5p80509Xbz8tkte9y+/h8csE5tv5sm3Rd/M",
-	"96eXnahjHgxayHYaNQlu38tl5UYY89QWSiPMlr04ki4Z5D2VjBCdY+bYERn+57chmUEs8PvTS+BoMxvb",
-	"K2TKiDLand3wQJSwIFAbpBegzWZclxGkR1JPIVq3ImpqJm0sQsXA+Xv8rv+mNOz9xHWOfow6oP1jryL/",
-	"os5C8F8XzH5tgU2rwsPiND2P7iNIIrKPvTttWMZJw4Iw3A8qOnW06ZyNYboY04xQe/7m0PH2DPjk6q53",
-	"0PuFxmyTI+K4F2PfucZW7rTZ+4z7rTyC909ue/Y/yFF+yZWO/x43Xmpr5YRDTuDKR4PLEZ7tbrh2Erzi",
-	"Tt4iwWRtL8L+NSeXPNqjlRd4SxmG1UzU8fzWvKj4v1kNWEWRFFCr0KrE/bky8bS3f9B7sff85ZYerhqo",
-	"xRxqy2YVjDlkFRQmVAc2hlvVBQA9QdPdZtVvd0aVZhncDS1qQTfkP+GvXb1bvrMNxNCKErzYdzdHwcj4",
-	"AxFCy8O/5BPBksgb1TaDx2HvF4kAQpXKIm+iSjdcZOnAufOHXfKWaY0o12isQLcQs38MijPXyehwF6sg",
-	"plLpw5e9l71duL9347da/P3f/U/dbrdCNaFSzEF984a+gFCG6wYLLbrVssF+2orqSmNvJkKfXXvOsll9",
-	"0VMhDRdChjatIpDktki4LOmxdQASKs4YE+1wDO54wtq8tbI1OBn3cz/khp0IN+AEcvDpJAqqkmVE4NUY",
-	"koGXo/llU6pZsWtml8Sy+hKnytlf0RWZLTSLboRPUIYvbnl82yWTBQtMAR6AWXRt46XiI666uBQmgjyQ",
-	"qIPT6UQdeLF3xNSovOj6PoYgcbDBoosnePhxxXQtNta9GigGCkm0JKmckGr/n83lkTXlcPn0wkSCazzl",
-	"4na7atGUi9vfd7WomeHmalG3FoBpkLKhSvN5r32dZnHspn2/YIoFAakFW3oCjFy5jNJZQfefgXLs0zbK",
-	"u/xn6smDpp6cp1SgpNiIO43Xiw2QcTBJpzSU+r19LCbcKOGNTTbwqBKuE9GzXn0nor4QC5qSWAptvicK",
-	"VJTyVj7r9VohE9dtGEx8C1DWosPizcVg0Ik6l1f9i6vBRSeyMNqDs6vBxfnFyeUgLNStRzrczef09CM4",
-	"VDBpU0HKAdkzO/XUcbyFBOsSeBBZZb9Xkgd2gviyTgSulaa5NCDvUpd1F4PlR5bY+m+rxlnn1h3kkmHH",
-	"gCWaQ5ofVvCNAarDt+RvmR3Tou9NaevrFOG+AO+Pc2Edwb8UWU55yryEozNwHWHTTWi+ZBvJ2XwsVC1Q",
-	"w1TkoHdQiAVgTjafCArwGYDqm8N/IvicksXO37qQwYF+NYFoLeYmumNZCIFnXaGGst746cXK6dNcJOxT",
-	"jTodBMLXiEfRjIFfoKkGX52/18xZowQaMbjcainrRFS9T3jdbXi5pVsJhX/Vm9M7Kl4+Pyi5KmrwDtZX",
-	"21ihlHuNAK7v4s0xeXXw7AXBR0cAuBO5YhMo5DdMAM4YOlOWsBQTmonYfgd93Npm4l5qOkpZRJSgt+yj",
-	"UVGOSMJinjAyWqEVZMGLC3VLUn8cy0W45xW4yBrBfOcsI3A8q2I1lvd1lkJirXxZpUKwQLCmkC5cVVD8",
-	"zgEDKWTjYuEYFUnk+ztRTaYsnSsM6BuKxC7Zhb6LyPlCalK7Qw3delxiOlceocaWlXmogDW8pe1hNVui",
-	"plV8dgfBVACu08353YDIIaudKTpnUpM3dbukg5ffEDTzw1FKxe0QW9DBFApHhwIYhoU6sIrKnf9+o0iz",
-	"wgzXWIiyVJLFiyf6c1gAYCuUGgd0tV0K1p0j6hraa0JHgN9pWNL8f0QUd60e8msCBD3arhldQiHiGm4v",
-	"TwC0l93pj3s3negGZgsfudYsXV9i7HzKCO7boqVueaH1wJgMc2UKq87vL1y8YIi/DM1kYTdcL9lqV4CY",
-	"Qf3r1i4I/8uaE0sWsb7iM5ZywWpaEvaJLcPNTes5F6IAyx+Ysf1JNaZoPt6Si3UwJwn1v5w8fKDwCWiK",
-	"Wdmx9upp96CxDXeVI1RefFxD7ReQfhoMFFwV5dgdyxJuDHFhu0fCpkmBOO+g77hmYYYaQiV3hmLbJyf4",
-	"iUEZajOa5GdWsUZubo0bhPOoaQxWQHv35UkVQIg2GKK+6VILKNFgqQ0TEy6C7hQeTwl+60qdNXYLlSLC",
-	"SugFT/UOR0hRo7kLIhdaGdVCIeh0WTz558+l0pOMXf7tdEN1dEPFd+Th3LkiFmGs274h7pVdUXmGCdV0",
-	"RNWGS/W+xGPLwT0N2a0vYYaGCcqyeJiWPObSKJM0ialC3FvqiUwKFtk4LNbcP0QilJtz0G116pHWfbjX",
-	"VkgViNNmSOUpTV6UgbFtwR3KFPxy/6D7bL9V2rmTcGafk4aEFLTqclSGe+ehbEgNy1f3GQlifJsUoHCj",
-	"h/LVFzR+Kz05am7B6s6td+0wz9ktbRezDl3LATmeMU25uDaEUwNkU95wrogFasHaW3Mb2e13VXZcf0YC",
-	"Un0Ar5+mNgvFBdUaqJ4rcjHov/5HOXX25cH+Xu/g6f5nF180ZGZBnFFCigbaScCgpAeN/rdocdJORnp5",
-	"Vk1iripNSmePnYlV5wGynsaSHyiqD3f6U7UpEsFjJUOXirqzyFKXZ2S7wLdx39zJZDee/fRL0HuzkUyb",
-	"g6PANkOYl5G8HrLO6LrhsKmD2fadZ+DX92WjUEqcp4rCpRkMthYvoyI/rou7cFqcuyHKomWbDDlP02+4",
-	"oGltxSOjyeqw7McDD4+LsXPn1wtXNFa7Zxvx5aBsfX2jRRVqKGMsT9bW/bVC6y9ckmFltZ06UE1vgjlv",
-	"vunXb/ZHT9dyx3S9ZbZM7jvetFKfQmP1uEIKTfPtXmb/LTNotry17nUl3TfRK8hLW6R7+d+HQav91/eF",
-	"rM718YBu4r9sDvLYlFkvBawtiJ0bCiqVc9LksBlMJBAcwFIIGyNCpHN2W02mbeT+VqGf/B77jOhPKfNG",
-	"yCUGQKzff3MwyNiXjxEMCp9Vy6jQVwviNGoBDxbDqSpp62w0OH5/8RpKqhGHiCsyYmaZLlOSnF+8Px5c",
-	"XsIz1pxD1xk+ByhRZiuMWtBFJenQ6iAQcetaU+nQ3Xc3whIhAspEZAg3wNB5h1dH5LkPgxZ74vGJMAeT",
-	"8jFzeow3nDPDUsT22pBd8noARRuHhttuRJ5DPpGClfN5/BZg4NeutRN1YCnFwm/7zhp+nHClM1oPnWSm",
-	"v7OYE9c5v1WmyjWkcGMKo9EvFsXSPbyvjnwWy5fCdo3awqBU0gASSt7f0rHM/rD4JpBFcFa7eDgIsQqv",
-	"Pp4xcroGXNVm8UFEtTP0Q1l3VCtA8guX9hp2QQHat28jg4Fcw901aYo/juYBgfIjT+UIsE8AzQxdRL28",
-	"w75cVFoxFovaC0rGOPTycx4bKV1+uYc8AJaQiyxmT9Yx7zf6l6YMEE3X1V4umOe4OU6g9PYX+0Etab0b",
-	"xIv93jzYBYInTB7LBJXu5qvOHuBP+U/cC1ofR7lW/GWLRDNLY3aHShMuDo6HFhWoo5EIa5IKPCUWCBAu",
-	"abv3tsNP8bCJoU6ZaV/nbWwrqOtjIoWm4oegA9mBUQubSajVF0zdCKiGyN8InssJ0+VRglB5ZUaw6QxA",
-	"0hvPwdBUv38c2QSqp/s9wygpo3fMD2yeWuh1fvHpDk/3N9ZltOWkiFBNZlJpc/uCPWv/LG5CqdapkeH8",
-	"FJ/3gkBh9+O8I0IFRB8J/j4iewcHkDi197y3zpZ+Eubr4jQODqIOVLrNU/Z+HCxTqrvlclg6FJgz7AKn",
-	"yC9yFNggIDGbATKcDwugtEYeDMuXhBURhfvB2GfFng/9nX/SnX/3dl79nP/z487Pf/mv34FkgTyqO5bR",
-	"CYuggFZLctDr9XqlTYHwv1pwx1783ywgkvzJHSBmTX50LQSWpahG8fNTaW8873a+38cOcGVDb//5gc0f",
-	"A0sAUk265PvBT8cY97S5yJToKc8SrLEyZ46/kQJs1Iwk7I7HrJTbZ8czr6pRLKFUv8Y/AuAcWNtvg0SF",
-	"hiLQDVnW4dCEGpO4riTRhi4kgfRbTdNjJkLhbugZQxyCtbK2A5SeIUp1Fdni1asgStEmNFa3qtJswjSQ",
-	"g4dsyIDym1ls4ZsxCKBQsYqwH9x8SkdMQ+dedP60d0Lg4YZcEDJlx1TTVE5Cpw+1ryTDFpGJTYfC6pIk",
-	"cOQ0mfEau8S8w4pZCf21JckWwlm42pkrrdbTN8OYmb/NHHhZLcBx00zgIfUEzZ0u6Xv8YUJjQ0GKUPJ6",
-	"8NPg9P354CIigmaZXPrAEEFE4dazRjCWhmlXC2NgMxtBzhDgORzphcIUQO3CFxwRc1IU1RcBTAsn4RwN",
-	"KxAxXfLTyeDD4MI2I8RGFMPDjNFkeJRvhiI0df6KGzE8hArlITTMw7dWYV+MGGZ05gvTRhxguo9I//W7",
-	"kzPk1vcfzvzANE3L9jONga9hJn5TcFyLGpJ/RWf+C4tn4r5zf7qvvcfKP1H4xD0UT6kfF/7tX26BT/zb",
-	"3d/+l8hZ/sf2T/+1nM1YFjP/vfs7nx5OOJ+c/ds9MF+oqfsS/u2+uGUrPy34t/vCIa64L/3f7gF7Mu57",
-	"9yd+Hbo6LseLq/qyiCU1Ug1a6eHcnyiSSTnbyif4HHEFc59ga9fe3FXMNZdZVirsWkKzV+vR4GeyBvHY",
-	"r77aabkxchkOnY4X4S6l5AMbXcr4lmmH3nwImcxkeLPo9Z7G+EP4N9v9n1Am8lf8Bv6NX2CDb7MQ+535",
-	"J35V0SOXSh3uQqJ4uXelGi867Ytn+qXCRQ+enw/DVj9MR29j/p7/8Oafg4urv13+8KrLVj/02N/75sPl",
-	"P/7+Q49+OJvHb98skuMfXnXj/XQzzK+rkrG7ac/O48Uj5WxyfTrir2+kZL0cTBj1pMoEzeASKQM9hiyE",
-	"kdeJLR0koeTHhCujBDY0s4HIsSKKsTXjwdx/J8lDutHuyT04kfUF/EMuMiKXgvDE3Szm0dJCKBjxO4v5",
-	"eo46TWjADbfZHbZ+2h7ye42EUxqjM8ElVhEtIw/YWPjUJqbZYhDU84y9QtFQgW6/dgWfj0BVl800EH4j",
-	"YUA/P98P2xidOMf7J7tMfR+Rxi4VsKm250ggb2l7+cgByTwoIstw9zYUa2Ul1H4W6n6lE5v+fVZyWmEK",
-	"8/6RrYKyMdOzcjxm79XTZ7u2pcB6HqOtx9i8T+/Mk0HH3yldiHhak8dlKPgkqc03N1/nISdbuDBiqRQT",
-	"ZY27Asg9DLSz39t/3qrJCbNY8R+4SOSyuXaVFlilAM0r3KE5WEWhCV3SVVRKFOgR6GvBAcVTikpOaTNg",
-	"1kAA5F59y1o/ryJKkMunLGSTFqvn67OoLnUh/meBTI0YKHPjYwNdIUlVU6t+ZKuGGkd3EDmjQH9Vcjk1",
-	"AhqD0r7LS1785kAwXTY8fG2h+TOpzXdHhbAukSJFKwt25KA26LKp48JDpH3hvXts7I9wtWIOZUq1ay7k",
-	"9NQtOr1AIpN1g8+wrqQCzGiOpijfirwd5LQAhZfX46V0XZZT+7ymkiCvAanIMn7HVB5XtdQUOY9ekuOo",
-	"wMGPAcHTJqiTM/DGIgOi99j8OlbFS8uX7eNQNWEl75IraDz94zactV1U6iGDUHUdljf7uM/5J5aqNvGk",
-	"uopsl5ls6JHZDh9v379/HflyriOQ1BeDHwbHV4PXvigOwRpcuq897m5bEca2UR4u4QdrDun8hK0TdOPI",
-	"nxPpehZuvb3kSYgpAgeDEOQbJAXujT+ucnwsp1AXK8PR62JrBYbYxNaX7kwqDqc3b05PzgaHVeYDFnWf",
-	"qalcpEkXyMblgTgmJZdX/VPI3iheMZDrAgINsXCh3wVLIjJa6BshZPUljvgOc/nhgHK1dBcWaNouj8hH",
-	"CriG2rKyz8kuqxN1zJyxdv8UkzTcUGGPCOaihk3CvrsUm0Lf99cH14EUsAbYISjsNyAoeA2ynOvYJm2i",
-	"XsP0thv4HP2G58qly3XH+T2vXvWVJlMbWlzVKZs27rJW/33pak4wu+NlrwIy+HILzNWSCmkHtGhJFSHC",
-	"5rnx7TKLjjBf+o5likthP87BgTobqxiBAuoZOByHsAjP98xutPZwwAFfIM5S3Ov0/YePp/2rwdnxP9bC",
-	"X4XvDsnp6c73p5cYRJ/TTIPH3hCvmWwQ4cK2FZyxjII8OXvdv3h9SPxbHBYa5CePpBEhB3nNURUYw740",
-	"IvGUUSPstXQNmctCorwiN26DXKhLkjt5fWokKGQUWMsbUPgP/V9FLP41STmRIm8Q4dmALIEPoBivSwZn",
-	"r610vBG5nWWhoY+chAQBDghsoBGqPLOyvHIz4U7UMXMEiZhPDmBNXtdJx8XIL7tuL64uTvqnsEoIPY4Z",
-	"RWXIJfi4pkZ5aYzOOE3B/uuS/vEV7Jv5bZec9y+vPr6+HhzadlySx8ytOVkwm8pxI2KZpnjVYIExOe9f",
-	"X0JCIeNgARq5NIFa5Aw9B0m30vcFmBpQKcjJmYN0PrRR/EzpQjMmaLSkAHLs+uy8f/L6kNgJQFokVWTC",
-	"75ggi3l5093OdKIOLhO6L+EK4Z9mzsX2MVEnnwq0aIIWTKWmTP5FgbNScyZUfR6N0QuL0EAKfpCEcn7r",
-	"VEuQhsChBQgdOBSxPQiQ62MRy/kKzDCWEDWXGRQrV4GAtkuIs/MPSdgruO7vuGb1EGjY+eArpmROMhqz",
-	"L5aUueZkLiY8I5CaC8+bT/7XQzap266tbg3eGbyk7rDfQYf2kHIHff6cX4emKXYEBqJ+GJeuI5cNB7ux",
-	"HNRMdGu/qiHhhsIwqIXK3Tt5C0JXEEChYyJz+ZQAfY/IFvd3dRk9H5qtNWzjxpesu1NLJPj5nZtb+ePM",
-	"L3Jv3INAxTtytm4l1wzZuZWqR1rezm28PzlbhDVN/O6+mmaB6QLapvnW7HQDkh3ksFjYKHOxBu6nz5Ea",
-	"DdIinInSJ/FCaTnLpUUxDWYNjzObMLXRRV2BoPOgLUQxI4iIFCNJsUAH+xQJ6GVtFRsVdmLfQ0ZVRY1m",
-	"Ysva3HV2LCa2hyrvtsIdvF/3pAfhxyqwg23AUzni7RjPTPM102EQUkcRtvk9dqWF3CKypAIbDCgGGTsY",
-	"OEHGhGToHIXPkJZlXCZ0xpk6snmnSju1hKOdD/k7aIQoHXa/1vBoSrUZYL9ndT47Uvu8MPOrWiSAW7aq",
-	"waGxC3vWc/lfKiIZu5O3Nl6BKQCVplWuqYuNY0D0dqZYerfNhKFLfRi2IAb4+pp+XYVZG5PVGfF4CDCb",
-	"GVW3W7QAqLfkt+kjermYzSjuPuirm7YbE+/azhG7g27ImrPTdROwx17d0MiSYT0/2c68IYYa8UIpCI73",
-	"RAFU6oNoeMW82Ub4GPccIKywBtASj33jLFi60HJGIZU0XX1GfF8qzRK7Uw2VoeiBdIWnmLFMV0Fgd+wP",
-	"sPKpRNZeV7sH+/fBPOHibksd1wZTwoQL35F5xgX2sCO8nDCBu0xJktFxZXGXbyBgvtPrtVvJnPLkcxRa",
-	"8/uaTGn4GB0rtlNyKf6w9+LlXqvGAO1u0XKL6w1J3PBxRDT9FG4O2HZywZsXT7Zw9xZmUtywqJjkvUbj",
-	"jtn8ERXv6np5cl7bq3dOJ6yQjryuIFc69zpRuUXScUEur7VyqfbODyJ/madcl8c81hVuCGk2NZzhMaNi",
-	"5ZZJZhAqlwK8G3Po0RdEENjbfLqwEXYphbm6uTQdio6n9fDwNnbpiy5qrHjxFSo1axaUZ5fXNYnw9xUY",
-	"RHWJ/Fubt5AK35oqMW9901XubFV8d/0pNjqR4bZxDmFDalyRJUvTjX7hLrm8vjwHN3ahwze4elNjHqvI",
-	"aoqQRwqhzhtR9KDn2NVHxGVZQ05TwKFb4831M/AO3bqG4I7PR4UNCFGkP36jqavC4wHVhYqYpX19Dk2/",
-	"B2KD4Vl8GeZheZ+uy2/C9uElNqjtJoKjh5OnPliNZkkBzSI21m1ytD4LQ93ZQhghkwcKcBIYKbi35nMf",
-	"Hc21q27cTmEtrU/aKmsASLbYAsyiNAykmd3fcFeL0dYuQs2yO7wAmjbmOywrOHGP38OIn2c8ZjV6BKY1",
-	"Goa25WpuXpCvEqOW4Zzmmn4qA6G+6vUeCa4mEPuC7pKcpgORqGYdvoDohOGuh8TPqjYC9gdZ2uiSalSc",
-	"dpDuAjQfBcRKidkbxLxVYrZwpQGMOvg6IPHdWhz/rzvX8s7ONSmNa83gbbI6pKlzH9LhWTGfq1mB/F06",
-	"9HywMpihC7DJPpYRCHGum37iyeek7PpY68WGJLxt5rIZ6u8eMIiqNhsWmr7nbd4NJySMxprf0ea270+3",
-	"yo7d6D4tHm1ga4trWGeI7b2v4JoKlYVASBSqXZcyu7XZ7L4s0mpIxtpwepkzFB4jUNimxdQDhAkfKSBX",
-	"qkj6KgE5PKSTzxbAZYCfliLxYRpHuxVEZXyfDVHCe8cEXYPlxh79iG1aaMm/CUAylkJTLpDlGgW+G//Y",
-	"/+J+l+5/r1b+fIsm5ts33gcUtM9tuu9P7r9x2/2ahjCODeqwSo1Kq24xeTkqhPXMFykba6z4HXNjFNta",
-	"0ZYoEQ63K9wO4Q/Sqv9B5OTmlvq5DCqd2SM11Q8IslJa7bvzdTSZd+cHh2D7AoDQnGUFbCoPCKpylTGV",
-	"NFGuZJVql7KTN8J/dz54+/EKsEihc/5cZtols5deHyEevPnDWkOF+lIOb36iS+8u+MNwKXassK/LbUZt",
-	"TiK6b829Ur1L2nTzp4LA0zRbkZQmFqD+3fkBirYHv4+aWN4LVLcgm/z8MgIvwFI6BwfojaRfzLmzOBx7",
-	"vZe9iLzY70Xk4CVWTT193rOIUXnNJyBs3QiuCICZESbkYjJFIUM1SZkrTAbv5XYSBQ+q1FUecRDtH3sB",
-	"T3A9D7Rp36/dw7/H1v32hvzctv3FDQk17n/5/1Tj/sBuNKD++Y6d7ld4Zz0EECU4nWaMqkV1yxz6Z8Mu",
-	"NWKjX4Ya9bQCP9+2MDCApLcRsQ6y7BzHB0NeYdy5DRU9Jexx/67nz/b2e0+fvTzY2lG72BKd3dBLOE8h",
-	"p50chr1Rld41G9CdzQ/ug8G+XVFiPRHuv3i6t2mPtq1WbCKXMMonokuv1SXWNWdoZPh23L78Muz9kCz9",
-	"CPW9n8m6D8CdLTnyEnqqoCaZyKUw2ulRfVOVLnnLtOa2y5mxkrGCKWOCLVUw1WgdLR3u5d3k7dn43es3",
-	"utvtFhl2yx4p/ZpOKO0DeV8YVnOTxHj0muaSZKg0bWkuYK4rft5GmlwrOmHvmA75cS+vLgb9dx/fnZxd",
-	"Xw0uD23vZuXr8hAyb/172/4gyqt4EHlBdcl5/+Lq5PjkvH92tf47Lm6Ew5KzwaQ0VYXXFACzFJYFArT8",
-	"+ps8Pgm5vHp/0X87+PjdP+AB6K8mLR7RjchR76A3IFnMEUKFEUOdXTJ4ezG4vHQ/HpldxF6cWuZrurro",
-	"n10ev389COzUGGu1b4S/NJMuOb++/N48NV+oKRFS8zGPLUChrdtmSTlZonwSnahT3nrInljbWFucWNoi",
-	"KNUs7Egn6hTX2Ik6a6sxL4cJB43Se0UA/nT0//d29D+0z/6R3PRm8ZvzE20FopNBj5iuGE70/gq5irjk",
-	"r5up6Gm5LqMPKg4xke8QMVQLfWQswGqxs8xooYlcCsDRwUSFmEEyzloCVQHw9Ub4IgN3M7n8N5fbFhGL",
-	"bwqdiADINELRboZx0KVH9raE7laqgrdhJt+JOjBl6IRiR/eCvlb01hbVn/10AoggxroXUvsKRLJiOq8U",
-	"N9uXygnhokteD+DTPvzMfCGkLjoo7SuLKXuFnwRn+BPL/N1WlymalOwU52lq07b/OUn4hOtKJXTv4OX+",
-	"3tNOGde9t/Pq5/88/+2/7n+PbFswXFNdCysJkfsHpKY+3v9hieRAXcC3a0EZVgG77h4takMNlN9VmiQH",
-	"GiM7f2ILMDw1l0KxnF43NeOsokJj58HSW0rTd7Np2NzXdstqYMmh6zq24gb4Xi1BE2QimUvu0xbMt/Yg",
-	"VJdAEf/THkkQiD52tRD2dBC/Z1xD1u41DZLYPUKWLMtBc5ovgvt0KnbT/RyNpnUz7gpCUU1P7s3dWt3J",
-	"VBWW5XRLfWVDmLs03/wwN3c7dt76pqsf3L6QjuB+EUITugTkR0WG9tbZ4cnQZv46eCFzS7sdqchEdqfr",
-	"dySu15Jr5vD3nUvsXb7jOKoCApqwdFuVWk7qaiOxZM4xQkRkmmxfR10RrwElS7BP2n5dm3vtc5QdMWCS",
-	"sk9CY4IIyLr9jBTrOV2lkiatyGYg7lhqSwqcbPxOJqu68EsGkJI/8u9KILi5g+YeYrzC5ldX5wT18vIQ",
-	"uF/Fjco7PQi5eQpbB1QqIr8mroJQAbkYcTybc2LBzPDiukosgYupdBrBeyo/6bLJUhTFyBctbrQw9ID9",
-	"lrP7og9U780A24T3eW0qcyYSLiaHcNiWeUAT9cs9tERgUV0IJfufPsE/uSB7z3IwzIzpbAXvQlEcufbQ",
-	"Ba68EVDJ4noCO0ihIzKEX1f6SrsflrVyO+XikWDzYxi9uXuw3ZWBpaygm9SiL5dbRjyxoWkgPyxBz1WJ",
-	"YLeZe1z2XEG6aFO6rZDYwivxJARzcQpIu6uvJgxs1+azrP0CXfKUvc1ak2npCq0SqDklLiaQ1twkF81z",
-	"i4wRBfnPXnKpRRwzpbrkDb9jqOalVNu8eCc54B6wu/pw6WlNakw4ezxjd1wu1CWLM6bb49UoeD6HJQKY",
-	"dmypCd1goG7s/glN8Pb6rp2AkQnPRBb92OJfgTiwOTlA5aq86TIjGQMAelVYRreon1y61rNDc0S3bOWk",
-	"CywSQZtxppUOD1PF4o/vxj/+7VX28u2P//g1u1r+cn3++uXJ6fk/T+T+KT2ll8sr8c/s4O4fn3p08Nf7",
-	"t/qvyIrPyOjyIaX1mC14KirdKqZyOU5lyNsYuiUxPmH5unArVqRJheHqiXIbR11li+oQRkVOGw6mfMKV",
-	"dk2DK7kwLSSUhz70qF4yewgZleeqFPuteZFV11rZHKaZARyquz+65EQQ28KfS/NPqDkA51Mq5XxE41v3",
-	"rJXiDgXWCwDnSzBMYkR8BJmVHuYDEEwzpmQKzRNlOC1gA4ltCvwX0iFetunR3IJOwlqR+/YzlSJ/t9cr",
-	"Re6RpnJr7JJSrrjO6fgzydY3DiJSHH0Bwv1cgReke0WotpyMSvT25Ld7t/8AFLiJ3Op0XygDYodBXcqr",
-	"DYdoOdKMYex/WJarw26pJ5jGYgn3TJMOesGgb/qq1o+e2QfAVWxzdkPIzBlrLBLMGJbMYbsd69K1RXNO",
-	"z44t4W0ug7aTChUmet9YYT/BO1aYe56tt7/Rs5gPFeEqGySL28wNGbiO/RBQdW0vVVgXHVidH2rH/NLy",
-	"RApz6QMjC6mdkjRerHVM7iDeyt5Ob/+q9/Swd3DYe9Z9/uLlP1tmYFRTD2GyDXtyxVTDVigm6i5fcIGm",
-	"6ftx5/BfrWXQz1ENCcoM98V1GSqqik8UAHa5POEiMq1hOuep4EpHZIjxmq6lpmERRwgkaDckDFDPXWRc",
-	"ry7NpAt9IX2TuBGjGcveuCP44cPVWu66keI/fLgyM1JyxkYyWbmWkapU4XtEGI2neWtDuKPxEcQ4Q/QI",
-	"23ZJYxvVLqBKmNkZZoPZ5Mdv5GjeROiySWmHVMEnipycvR1cXn28HBxfDK665IPtQwEOMBJLMeaTRQZ5",
-	"IEatR1RQfzZeN4EcwjGNUX6kzNA2OIQLSo2QZivgzjKz+HWBHeYxhu4sjPw+8vBidjHOClhfz1BN6f6z",
-	"538degjpKftEvn/XP965/L6//+y5I46MLomZQ1S0Isob4GY3ZTSBnbXT+7SD09hRfh6BqdqagOzRJnve",
-	"P/6x/3ZwsXm6biqbJuyTcbYh8VLbO+hFBWFVhBOBMgk1Z9QmjGC9RqFNHk1tj7CNdOzw5R9tPzG3ps1+",
-	"uqk07yc6gK7qmgXa4ueFAtYDIQENoix0X5f0yUFvjyi6Uq5R6zCWCRvaRg8Kk/tdEOuQDBeCLvSUCc1j",
-	"CpLuG8O7kZWkN8KKRrnI1LcRGcIBfbSYgMOIDG/ZqvqnRQ8coidt4xnlmcSPdko+nanFOeXTaT4pcwbb",
-	"kfza4R15yMWiRRbl3qeV7RRh7lAhbTpVC8L/DaTeWIYavt+xHDIxkxKTGjAFAtpTObAe4DwLV2XLbC6d",
-	"Km2lf/dG3Ii//KWfE5BRzP/yFzI0H8mM/xs+OSTfwSzJWrfNYQ6TY2gZGH0IAENDQ4BDZ7oPScb0IhOK",
-	"fLO3j+1QvzUkeiPQS5z3Lv5mqG4/Qlus//u//8/wW6zFKqR/sFQuyXD3bm93xoZdMqi7P+3N6S7NI6Mi",
-	"y5TBmGYcD58yZTMyYVqRg95TMhzLbMSThImh3Rs0B5gyu/J2cBWR82vzn/7V8few3a8Hp4OrgXNz7fd6",
-	"ETl/f3llP1Bkv7dn3zTIMpnBe7AvNQQQDEcP6Xye2s3fnWdylLLZ//jFmAvOh660MRCsJIhA26cJfjRj",
-	"StGJ+dSsemh0Pqb0STK8Ea5ZIzQ7tprm8O87F/jIzkliTgUDHATZCOvnxhDsXqR6RbjRkG38XGfg1BvC",
-	"vNUQkm/HnKUJ9J6G3pY3wtkIOciDjwek/JZhUqaZFxa3sk+GPJJDctA7IEMh9cexXIjEbb4x/dVf/gLM",
-	"NU8pFwSM1KrNT4Ypn3GNomUYLzIlsyFmfulpBoVg5piPbLWgR6IxdkKE/SSGp1zcru1HgZ4gYAiv/GaY",
-	"sfSvNxA9uukMv+0S6OhdgJuFLKtDMgTL3AjVOZ7Q0KVMDRFvawh5UxgB5hkBfcjck3TGtGsURtPU+jZt",
-	"dSMV1gUAfextt3hlPVt2336i6QJJ9iTB18g5/XXhvKTK0ZWROWSesTH/hKeiZKbNvQNOPSMLyBWfMaXp",
-	"bI7vuXhzTJ4+ffrKUML11TG86EaUgv7kWtwKuRRIHIpAHjuQnJHrzm52RVmkD9IeUpUAe3ePvOPf4c2j",
-	"uUb0SS+2+ucnnahju8x0Djt73V63BxVrcybonHcOO0+7va5NHJqC+m5kBWjTux68dxJSipErrQ9ntLLI",
-	"O5GXoe7esjU2XCuWjiMH+1vAHR7zFI4PO65bFd/l23lZdZKANFfa4/4aqwoUMnv+tQZV/gg2k79yOZa/",
-	"RespMenKdjMzxqe5uiInayNrZMiM+JeThCeR0zx4cuThlqH1sy0s8gXbCYJTWXfBE8cuUmI7erOwfqxl",
-	"dmXoDH9r6BluejOl1ZzVWQPU/M5dlLSa2DVrjqlUm+Wu2cbBbcI6hxhzB4c2x/kvw8LENfZ+mnCBHOQe",
-	"GjasgktRswz7Ywv2cu9pI8XaCCRX5Ja79rhcTEAPtJqVOaw8bIKNvEOTNqqAXjVO+t6TtaDYBX/ITM4w",
-	"YwuQDL180U7uwAooSajGBBnoqgpGv/0lSqK6xZiBapbiPSx7V73eIfyv2+v1/lle3EFv27UVI3A4x5ZL",
-	"s84Ozx8JdJ9vWp2WTWvb2995utdqNW2kDORYb/MwJAf/9nOeRgHieL/Xc1XnzntUUH9+sbHsfE0bIdNx",
-	"Xr/9FjJRMffbI7HDMxZ1IPxmP9Xdc1TESk4hkMhFd9C/8K9Do491fjZrVQ7nrXPBaFJuAWSuNDoxcr2D",
-	"KoOF8TZDFG8pPd0FHdpMci5VMEiG2qW7x81sPAlZqe4uGhWRO5ryhLxExfvIusFc/Ai06yXoRCxVDCqp",
-	"7J33xMKDGr0uWbNzUJEyNzjapHOq1FJmiVNTFlYPsP1yJkznqW5WX4aWufmnhjMOb4SxgIdcwKw/xhlL",
-	"jESiqbIGaeUKhZIBs+QOujyZ0i576kGI7DifAJJZ7lfV2YL9tkbfew9H32ZZsMAQgZ/KycSCpDwAYZdo",
-	"91RO8kYLsLMVwoV0iiDlYj1MUMO6YmlqtAd09fr3I/UqzdPUKrSRbbSMXk+apnKpuuRMolUHIJKMWQy2",
-	"MjW8ZRpRS3VOEo8lfMwAGM6SWeh8rhwvPobgqQgbPxY4mrky4gaJo+XZGeNY1Z+c7UGD6FYISUntTeVE",
-	"xQLB80DdRbnkNCauHVQzuYCXGCEy5p8Q9pYbcWMIw9hoEVHSGoiSxCk3F7w5a3LL2JxQ6IwWVqPhzY95",
-	"3maAY6wRWbC684ZN+sIXjVk9us5wc9FO4Zn1gbQkAHuOtSTQr62aIsNfhyQFnxMX5Sw4gbI+MbaDbYpn",
-	"9DcglSfuYvBpDeGDvbITu5dpdMloFk9bqy0+ih02EJw3TSDZOgzPo9ytkUgG3aXBsXFIDrAja0h1c5C1",
-	"AeWtGtb+76SyFfoJNOpsdq+/Cit5givzjfs8zDi7/+HJb40CNHcQjeRCJCw59F1kIvMvLEgrdsSp9hKK",
-	"ip2MjGJL42nwDix1VXr007Tj1IhEVyz8RQ/yvWCl1lFe6kS+Q1Js7ha71aiygjZef+rbCqCTpPPbz7Wk",
-	"sutQgu/xUvBuhZKRriAhmo3HLNZYAx+zI+f/Yc65FUtDiDYpm2IvFQsszxU0COJi8sT21tI6ZejXMhMu",
-	"YA/laNI0NUewKnl7nX+d2kGNmeDR7ovuYXLQe0WGsRTjlMd6uE7Ox/B7KzdQaD6Gmm9ejUNZvK82qv5D",
-	"c5JvddLESq66DXs2PRpbWTqoctZ5oZsIlBVbj7+9z7YWmbvO/3VvVghayB8cdTt8ECnQ0rX+20PYwrQQ",
-	"TQPXyzcucQTgl4ffgmBQWs4BbxAcavA720MDzWPwqEJYCQWJxRWvpGkaMQQxJlz9Rw/yPOySE6gNLHTZ",
-	"QIFUqhtAW5ljYcRC5L2KiY9MuoiP/86zpswK3Bdiu4Blje2Tkyvn8XsMrqu2aP7CBvZGrrvMO0I/GqMt",
-	"M65Zlc3swJ7V7sVankoemLne8jsbFvOEx1zBGGQDObNvShPrDj0qdJpxHQdt5Qha/gCOtJTZLebbRZ4t",
-	"jek4Yq69O8Cys2VUjnX7REWGXAOxsDW+MIp5zhqtLp9rt4MFLvhatHgmofiWZcU+5V+WKgcFinzi5IzC",
-	"EEcr8vSNFWttTKulbbAwbQ6GsaWiih1p7c2wMXlt+yo+vilZCsr9QY01D63SaKrZPphf3lDzXeULiC5r",
-	"hIgUFyJDb7ElLGW6pqzMEpoVXiCRUa328eAK9XFFxhljKMUKCUJecbaIJwkjE0mkiPyLfJwAnF0oX3li",
-	"e9lC/S1kjFuUFICPWNOjzXMfAR8lIMxewzoBn+bRNVlEwQmrsbADHi4Ed/+LizLcDItAU0s1n2/z5aS2",
-	"6zqJPPBtfJUTlcOBcdRnyRairTYsqTRdEac44oQwdcyRF7zKBZWNcg/I0338fDmV62A0lW75K9bSsrPD",
-	"11Dk3hekyMLSvzQdnjINODB5mxnYaHeG28qz3fxNj0Rm9dIQraKi1dMlr910AKJpyWP2GLQVFUAK6oRk",
-	"OwlJfzc0WSWJL02YP2LEBY5GLvTWhJgxxfSOCwo/AjHKNMljzsZGV2A/gJGum4jVJtIBUJULoadc3GIN",
-	"n5TKXAuCLfO3c+VNCk+qaE9Ycmsl7y7MjqBOZTflqxKYW8kM8TQhRi9taeiXJbV39NbdxOED2Eh8Cz3d",
-	"RZmxg9276nMnLpm2VTjudI2UEL7rF8zCijOrtlmJbFUxQyk28dJQ06FLdIgIZn8bikoyuhSQbGyL2xNI",
-	"KQSzJsOejl6Q9fJkB/PuYeRdPYq8QLAC+5j52ifru1KdUk+1m9wvFNV4m3KFE1Zi9AEF1nfIB9SHPT3B",
-	"LX0cFxC+HAeiImZf2gdUm1/xg+TCdoFLHy/VwowClxSdOVmEAHpwPEXCX+hp5+eo82kno5rtQMpz57Bj",
-	"SL9T4oOxzCayInmDnPCO8lR52Qe5+yC0nXgaQg9IZWUmloBCDtFR6Uc55p/TMaE9LTCLzfPhCtOsFdjr",
-	"lawfI7QjnxZSMKmwdgLiEFSsIE0Yq1qMHLZpuK7ZyxMNRYooxmzy/Y14ZjjAfPRxIegd5YBxEXR2voFN",
-	"Kwnmhyf1gZnKV3F0uoWdcnF7JjWPgzb9SaFg0WhiEOXGw4jckWNdpkXXe3h26KtbCzLsbmQFCnLdbdCW",
-	"KTYl1D1sDhupT2Ej19ZrcSNowRtpJbgZoCZIUJf79t8v7e2rZbwVK7wqqVNt6ayU/laXm/bYLphNWt8D",
-	"6XeFCrp/dWgMOlHQW1d2+tRlp8EWlzbTlY/V8+1xAVKoEJPEDtPoCfb54lj8QAXahlGdjtf33O5ma25B",
-	"UVDxAQb2I3wa1PLtpB+HLy8KGBq/G8bEfhcAvP+42pIZCIYJhMXasqjRcUSy4+CIG3UjB3khEU6Hx9My",
-	"WpXR5F2ASzDuNZixzGZPFNl75psICFu7gPeMeaHF6YB4VvdG9DX2NAB3ypxl5GnPweVhVBmI8pAoKQWq",
-	"VJQc7L8iQ7Pcj7BcADpwBZnut9BVkQsyvGA6W+30zXVlbpO+vb7MgZkfg98mV8pKmCAwmFlTXqeALPJo",
-	"+tgFHNKxOaP/brqYWVSjDma3misyZWlit7ykicGuPrIm9o7arq2KT8TOYo4o32tOyW24ro1RgmV4mBNu",
-	"C5dANDPgg4ADB5OH7aMu2egU3eCeGUreHNDYljSzRsqNqDXpDX1D9kY7ax165oRt9WsfqyqY6O7KmtGV",
-	"VXP9HLWUri4UVFdrpzu/ag3HPLYB414PY30tGwaztOr0m7LPTj/CFbRmjzyQ3d7+VkJWlGPiwPOBH6Yy",
-	"dV3fnKTO758jMrxjGR+v+iK58FX5aN9rC+FvxLhZV1HQo83uxH3N3Rd5TQtfs2b5k60Mf+jjiUoX3i+H",
-	"hI+RBaPcVwkYGUri0hGA2C2ixV1EnvWe3oh2d9Hl495EX1Oja76Lrhwt2avoS109TsuzfAWEy1niL0Cl",
-	"2Zzs3YfHkAd2qEh2Hte4sAWudv/QueY0mqHbzDUD5EaABVJQEiP0iycEQF0cAMCOD11gji0M4uACKrcU",
-	"gEYcWbCssZ4WXn4j7iQvyAzk3IxPptre9p5h1xXa/D40jxauuqIXiaWKYVMukCV24jNGBWAxRAGDKsCA",
-	"P1Ul1yNxYqnTyf+ztlUj1+1vyXU2i3jXpuo1MBuF3NTRysZmVlDcPc9kzJSSmTc8HHbaE0Wsy8GDlqDV",
-	"A/hkT0gshWAxJATGrqrQruyHy/dnNwKwyAzBo30jJEEsHtQ9Dy1GEcCADC91xuclIOJ5Ju88YrFIWNYl",
-	"J6AjxlMW3xp+dbirDtDIYt1U1lDFTtZT5tVWqr1aG1gMhRsNciNzppRpAhggfWE7oXAMikIkHaFQUIEu",
-	"QcMCrpXVIZbwqRxrxMujWcbvjPpgcaQsaEghoxJLMeHO9lF7kI0O4aMkjVS+hTlytfsMQFm4UhDCRTFl",
-	"jlVKsy48EU8QN0KhSYDZomZEm1AA2gAaAknX3PMW90XIym6XAe7COnXM+B07d4MObF+BSiQ7oIW6X9gj",
-	"huUdkqH+K2IoLQT/5Cx0hFKK7vbsdwFgrJuO7gINdSzuUkSUOSeakuHd3tAuEFfl1l4LkVUl5k5VzNUg",
-	"P/x178XzF0/3n/YOnpnJPtt/9oK+fP6KvWAxG7GEPt2n4zF9vh8nMX06ps/2Ypq8YC9e0B579nw8fvb0",
-	"edKL2Uu213uZvBwlVWCCV8/X69x+bpLzf9n9yxbGQ/kIv7TpUhodqGqugxoXuhoFQEOgCWpT+B9e3l8F",
-	"5WzG5jIr5VF+5wtBrEyfMppi79RwFq/VsKnCZkFUFTkXlXPlMIHApqdpeuS5Vy604gn6nNRtTZH39ziF",
-	"R/Sh2xFCma8pv2OPEIHgd0yYDZpncsQK+29nUtn+XaCK2kM4NteQwmrsOc10nn9qjSOARcPyFmNIoW+T",
-	"iQnH3ATAKkWsurXNv2A04Waqj1pu7QcJHMEgR4SDvqRwGs96T7/M6H1NUkYt7Cxs7tjY5Q9PEn4WG2kC",
-	"sUl3oU3tbnLXYNScSWfSQHdxpzf5HrpO5RhlkiYxVbrYoAryTSCJD7tLrJPHCUzk9d1jqeiv7zKjKY5o",
-	"fPulhTgure8GrtCEVX2OEG4PQ9gZmzPNEe38t6hz8IAEipO5YOOFosHS2wvrKXyYUF8ZT/hfP/8W/Wcd",
-	"lrcKSnF5cQnIYpDfbTHKs4QlQEcFYsa1ALSwOVdVQ9bzlK4a7AcLhWc7OncdBPQQDVX8A2HP4GzsB9x7",
-	"78zrsXgJfM9UWbDUIQRPQOMb1tH7uZnaY6VHmQH+pPk/CM33gY4gZOhMNi3J5cXlPegdK94aSB7veCy+",
-	"c+QNV/p8oUufu17vfVesa4vpPDYciHfHEsr5eRPEI35qG20BP6dSsaJNykNKguUKu4A/GeNPxjCM4Ynu",
-	"83lDaTlviCF6lMqh4cYhxvZCpgQOd2ne9ieVBqj0a0tRSF64F4UsxEb5CWRS0nVBN4CsDAW+faOxAKmS",
-	"JReJXHbJCXq1cudVLgYhEdaneyO2s5Aazfg60rv20/yT/n5X9OeF1VYk2IR+l0eRRmzKbQ6+TXTILCCv",
-	"g70DyoJWGx46rSX83Uni8VsfzTb3Y9TEDHHmD3SApY4K1YP6MJWEzshJMSqBHvLimexSQdOV5nF96fl7",
-	"Y8pD07k55AFqlt3RtNynOPIRtwmdq0OCoJm513k+Z8KWrKFPGWvhel3ywf5uOM7kLEf/HuZla1jo0SXf",
-	"SWOMZIwseYJvk7bDoZsTZJFcXx13icsYe7qHVSI2doJZKCIhT58/d58ldHV4IxDwHPjMzsSlOBo5ZZP3",
-	"zbyiQLYLYMEHw3Nvme77Dd7gHP8AewaN/SZcHLkCl8LYKFotnnlbVN92LZFqJ8NEEllYZKG0YVHszhSn",
-	"i8QIKCGXbaZVgeO936R8k3X03dnOpEcAFLxqMwtHKKW5NCJZusM7cb/87XFhez2x1OXw2O7njyA/GvOU",
-	"31iuxdidPa8msTLnO7dsVS9VLrCTCuZvYoAc0QAKpOWjcBYmgM0US+/q0BD75yc/mhG3LUw/heBsC3iJ",
-	"Y2if8Mi4zdCEBRo71lAAgrRVOztiJAumc8rFbd0w9rFdeMYO8MBUZOZXD0zhQB+K5OM+AkyB2ppWY8Bz",
-	"i3Li4dRscDPHaD4iS4aIqJB1SNUUsp5AO9AV9cEhUkJzBUyGGjHbS1sK8k2l7cm3AQA2SINBwnskLRUJ",
-	"4qtk4/ZtQ6B1OsR124JO2FK8iG/Z6nFEExBVsEAWp1LokxOmrHXJtBHjxFgGKl9hroWaT3LgEmjNCKAl",
-	"Fk4xsqVKe+WWUcVepV0C4i8v/OeGVrNZypQKlU2YNxSo7FFlTy1+rxXYX+GMcQM2nvHnIJLMmM/HgTQV",
-	"ie0v63JNobk+mUqlWWLRfoQNFBZS4kaAy0QRHtJ2aGDpuIAZ6TtUuJ7sebQZ0i+ymS0PtdHoCLQvb2GP",
-	"MrmEynA5Y4gvBikuoJya93/EvkHZR0VTNrR2JAycJ8iBOReTeWbo8Js3F4NBRAZnV4OL84uTy8G30CVD",
-	"sII67KC25HjMbBbLqxuRV/fblAtK1GLkdw2ipocOZpP7/p5zmWmaYi7K0C++lHeaL7eQ4eLFdWZ0QVRE",
-	"bdSTKtj4cNoKigsbtz92J/04orsyyleR4dWV1jB3gZIfh7ktc4X5+zspby1hNiVXFHgUyWY7DvWS3IO0",
-	"cXEnecwUIlfOGBVgQbrMD5fGCmiiBHCuXRbrE2UpF7lA3QgtLYwkBg0KpG9ZsgiAkTdCcW1andApdMhz",
-	"yXdI1loSNZXLdpxyIwpypMIpG7niHPf2UXkCx/iaHGFX+bvkh/dzJ9/xKUtrLXkjb1IeNLw+BGCKUV5C",
-	"fxMb9Spm6YEXZimzor5n7Q/LQUF3m52jBY5/RL2lPFDgRM9TKqLydQR2Q2UNj3nOIYPorS2ZhwvZCZvi",
-	"LFse+ELRCdvQvA1UHp8zi7XWDtl6xCCrzHtXYT7WDFdGVaUJtMazKbWLuRFG5cTahvO/htk9/vHjODX8",
-	"jBrf1zli3xMOy+Ws/Yp7v+GEUV16sNLAPG+aKzCCfS2dM6cBs5yMM6amkMRE+uuVhDcixy3HTOShJagc",
-	"HSX3kcITH90KhlBEXmjHMsPGr76YxKP1GT3XWOA3omSCh3z9oQsNZvjIJX9nbOlH+L2URATq/I4c8mGp",
-	"5NM2xjI2KagaDxZVKkIfVG111P6lYE8UkUsRhC1xzsTm4okZ25V3LLvjbFmf6OlbgMqxMbwNwULjOOVS",
-	"9m3/uDXR9d69+hHFlh+jGdGeGhttkhrV8st7fUFXoCShajqSNEtABbV1XRscwLbH+lrzj7W9PscHH3Or",
-	"3RA1O/2LHD3O1vrMUVV7OVAy9+t323ll23TjbfCZXo3SOeyiifLQDQU8pLkiRp/VTBAlyZhmmDA1k3fW",
-	"TUBKXgIso+GKHL9/d346uBq8JjIjb/onp4PXRw6Uv6WP7BierqWlvS9ISxE57p8dD04Hrx+dqoLWw1vA",
-	"a523IK2cSvJ3NgTppWIOUtoi0B85iGIjUDGkCzkBcqFrWpHl4/yhwzR+HU2RmnxTf8/xmg1CCqI2WfHY",
-	"HC0VzjJMSr6ZDyQP7yyytL4wBkrBWEK+P70k1xenETaCMoYGKKt5Dr6xk6AhQgF0b022LISREpXsfa7I",
-	"xaD/+h81hRv2sXM73euL086XICA/XlbrjLi+OP0q91PfjAxZFlTHU5+lDk5WDiVGQVL4zAurSj/aiqyH",
-	"Bm3+24ItwEf4ixwdVUkF/PQWWIQqvKa2pDJytZQkYyKBlC2EtTNqJzb+yxgaSPXeuCu/7sexXvz7vRfu",
-	"UdvJ+NU0XZx/ux5cf61rE5B2S+dVpPgWd6i9E2t1XSNJL+0zf+jLDxfRdPP5Nn2/32vPTrH+zlP+qNzB",
-	"u8NrzlMoo7tIka4QoAK9bMo7YShkNGQS4dutcyYHqsGAel68UJd8gJN6rB5U8PKv4qa369oi+aC4V49J",
-	"MY1pCHYWQapZExUbbePC4T4qLzfz8eNuZ71l3LCVn6ljFPd/TUF9QB1jk1prSZbiR1wrTIVbAWJGTAUZ",
-	"2dSSQrzQZ+TbbPwuGerVnA1vhK1WZq7p4IplCt4CjU1sU8s9M9JTD4H4zenpx+9PLyHMP5ZpKpeEagCp",
-	"IQlXgDpOvjEP1CsqVY35URpQOh35iygrX1Mnb2IL2wygpJUXStkqSvkmwdPG6B/4luU2KJgsYl1MfJpz",
-	"IaDmg6eQ1oGI5wnrktfbeQZwtn/6B/6Q/gEnq5+oFq6Ch5TdBWMRpOEDy+/vGLTtKQROPmlQ28bm92t4",
-	"ABYkzNuCKVVakYXQPLWeTqXlfI4lUGVZzkSiohuB3g1ICMNUaxootFpzpLpeF75KVTzRtrDVFluNmJmP",
-	"rzJ3wCkhRD+zjRcFs+fRpGw+yCb+iMjF4Pj9xeuTs7dfxzbEqeal8YVUzs0OsTqC/U/G4pPkt7xgc2u6",
-	"3SzrLswQG5oF5URoKa9KxlyR84v3x4PLy5Ozt56cFWAVoGjngkBt3xGCdA39b7tAZ0PfJehGXBoOCDv1",
-	"g9Qo5787YixshtGaFplRuL4OYZr9CTopWtGisT3Zzi1bPbjamy0EoImt0dZRLkdtHaGF23Fx6aCpewEz",
-	"RRUhmAS990UNorxxvp1xhCboV7A7L7CotoJ0sI0WqMaLHY1jPbTt43UCKWckplnGWY55S6AYGbfS+lGp",
-	"IFOajn1rcnPBJiylqy7pQ0qerz1VNkHSYYneCJsKfeQzm4eZTNmwUEnKcwiUJ8phEvpQwnOIJKh6M+dy",
-	"vMAjeSRXi339FzFw/Frqcg8Q5wVKbm0d4EQ6qv8KVH7KdA6cyoWWJY1Tyk3+Fm1Yus7GeV3pJqhsFzCp",
-	"mG28eMfWOi/ybK33oq1bC5s3V+jJ+AObNGYF79hsxLImm2YGT/yuDRpDDPWmDGbGltxOcHb1Tl+HhWy7",
-	"9AGX2I7vJ2c/nVwNXltA0rWWYrTQQm69o5ire4bvQWOyktODBQPAZ25783xAN5i5n8yAEWYClrHJkc5x",
-	"VMC9w9ZNCTGSs9Dt5UbAdAM9xwDDuKb7SzlhHnL6sI8gfqCg2tp+4p+CFd2I9dK79tDlLbto4K7nRP1Y",
-	"UTbwn0OPwC/sQC8srYZXXVtH5NnHEevAbEGZjruSi3XwidbxXlmU36M9uYUHl3MmioJ7rfVpoYFLqV15",
-	"N29XrjRdAeLuyrIE0dKwiEvZC1E+JkHln60ReKH15Fqr3kIFB6RSmV+XKq6+DQP0mocrBP7od0PzvQD3",
-	"KWLBYFLYF6Y53JOc5jwUfa3E/xxPlSfVXSNQ769eUx1PQ/q1Labzkh33uEDzSNgFlEozj/Um0+vkOqO3",
-	"zIhnOwIK7IBYbkO1sYRbxWKSwo3xTdmD9W19BndOWBcyZY8oo83rt4hzfg3WKWZvZ49mbdYzj83eXmJO",
-	"sJ0VQvA0C2zoRtYQ5bxy/coecZNhhMZM6y+fXZ3jARmeXWva5pOqa0XAB1uTi6AnmK7UJeeunMgqoRSR",
-	"eMqlj3IpsKe3w0Mvn8r1PKFGO/IH8xhcZ15+Div74jy3mRx82hdUDjwSq5k/G5ktP7MN6fY+S25zUkE5",
-	"seyxtrhFvtdXTLrXhT14lLT7ynk8fuI9pAl8naz7BoL60gmEv5fM+830VU8qLmv/8dJdmzJZ/WxKJOLw",
-	"95iwvcyEphx7bRot7935QV1+WrEk4zG67sHbv0xWSIvKj6+ZwGrnV6Q+TJJP6Bz0cpfo1IImbU+iHc1c",
-	"H7Bw2n6auiC40ywist8zlsdMKr3uBVx3jB7TuV5k7DpLH7VGPB+myXsZ41Pk+uL0kYqF7cY25FIU51A4",
-	"qQ/4Q2JPpN4d+cG1L7IxV+dYub44NR/dsrl2beQBdsPcIIdkZCxAKBOfSpdaaT4AM1mObdH3HnnHv4PQ",
-	"ScrvWCm14UbYUqAu6RehBXJqOEKpA+WcHy0YxZCM2EqCDUl1fezFnV6oJmPvEWikIesrIhDSRpxGVN+T",
-	"RyaV5oTTAr00kUsdb+/+B7wFRkOB96hGlFYw8/d7vbxHjWX/AlKnpR7ryYeLAxuK9RGHBSBtGeJQA8iJ",
-	"VuYBDp1vaDwlB4bKboSWE0hljIxaw7WDH1BTmWHrPSosNQ2PjLZuiB6bYA5PubgduhZlWLu+1rV5JjMW",
-	"oriCUPqDJ6HZVbQQeIk/z99z4Gaz7LS+iQJLkAz7lCUbROlWp2w31oZQf27NWrv/sf86gUwg37XjMwaP",
-	"2j7fqBxeeh+iJwh3E1TZuHideBMZMRMNZ0UFX/qSGtbee+aTjV1HHYzWdG/EqU0J9Q3W3WgQ5FFzRm8r",
-	"ff64FC55bklhMgt1SIbfS6WHERkeI9/sYO80+4n93dBjSN8IriHapSIy/JGx+Q40rjKPXw3gvxnlKcvs",
-	"P4Uas2xnIFBPMh9ezycZTeAHg09zFsPY55n8tNr5v//7/5g/3khoo80S88ffd/yf+P2NGP5954LRdOfk",
-	"HKc1/InTYZeAQmVElCITiTujMNQQQ5vgYX+hpzLj/6b5iobHUt5yNiRayi65YAnPWKzR72PjYgAbdyMw",
-	"wRuvaEgizkNpOT4UOJSEx9dUZMnS9JAMWZbJbOhaYq265ES4hGAA1CHzDILoBDqlQbAuuRE0STJjWnDf",
-	"oBtvhxB+ctUqQS3FU+Tx+7OzwfHVUbC1P8RA93oIMr/KoUqcMydjZCHMbbCkq3C0xPzO8sojGSv27TjU",
-	"1+mvX5xB6E7w4FDA3kACX0e9uYTI3Nr9BMHnz1Z1imHDcADxxBi5VmoXUl/yeEe+P4oc9A7K4J4ecmkq",
-	"E4+3M6d6CpCzDr828S/Y7/WO8qQno1NGrlzDqVSNbhhMtW9SkntfUEku3r7aYR854+ArkBLuTntNOapX",
-	"fyGIRhUZJqUdz9IhpmygN195wYrlf5Cm8HZwtfngvlu9ZfrP09t0esZafTu4aj5Eo0o8+Cl+P+i/LjXx",
-	"t+31wcBpcbzfm0n9eb4tztfsdPMBS1iWevAzfn9+dfL+7LLNcb63U/jzRFucqN3XRzTEagOln0kR5/2r",
-	"4+/b0ANGM/+khhbUAHt6H//m557l+8tWF/G5VH/exO1O8v3lhqt4vniEc7xud4yLP0+x3SlebzhEndGY",
-	"PfgxXl30jwdtDvIKhv/zKFscJezpVgZyM2jNB/fQH9obblcxEAn0UGryijP7TMUbnjc5wwIQBZ3z1B/O",
-	"SW7Jwa9ynVSaMG4AEoDdMaF9hBFAg801kCcp/vD/sXe1vW3cyP+rEAb+cFqsFMdpij9k3Aud4zTX9OLA",
-	"ctE3OmQpLSUxXpELkmtZBfqh7ivcJztwZrhLWbuyneghveZVHFvicsmZ4XAefr/B5XuMF1/4j16oW5Hr",
-	"QoT4ia1CvT2IhQ6EuZVj0YEPY8g0/Oq1yOWtMMuUPQO6NvrvsWUyS+rSVq0gAbRk3DkxL9x3ycrAFaNh",
-	"yp6ldsZPX/34t7SK5szEHXv7z/55Z/C2f/rqxxBzNnwB75CwG7EMkUt4Iuw8g0JmVxolMgh+Yz3sULkA",
-	"lThwXGXcZCysa4+lISYlITRcRajkXFjH50X8S1tNGjgE+uz07q7C8ajD6uMK55YWR2RnzFRx4EyrY9dl",
-	"l24mzELawC0AIVHI6v5/WDPbi4rhJ06YoXrFbIJY3wl7eYL/nrKZ/90sYS9O2AwW0f+QIC3bf/59esL+",
-	"D+iRX5ywTFo+yqntL0gchtGsZplmE3krkOiOlGuoOLPleCysPVutWcQyZC84gGQunTd2cy7zLnsDJArh",
-	"NfxfQUIt4yPSV+JxLkefxNgxbox/riS2BG0yoDasKVyWFWkhNsKAvM/5MnxzjnAscJaNRXvmmjZ+RxHl",
-	"ezbtIDHle3No5lieSn/0rIA2eeGWakq6dIjzM0yL8TWb2GwS18/N56RxUlT9/c5su52ayEyIoJyEvNbU",
-	"RSj4uGcesfw3obxHpQJNprXLBjNd5pnXqQmXOdnV8UxkZS4qRAoe2CgxVVOVg4VVi1s7CHiC9D9rYrVy",
-	"ZkmLGyZytHs5rR7VcvaHBYwkNax4VooDuXkSoECg20/pxaOF86E2qdeV8KI/648E62Se+1eF/2Fityza",
-	"PPTYvO3Hb3vIZ6s98532GD1kWbDd65F2JWmt1f761rd2goGtZB/Gu72M+7HLu82+K+iWQuImgWCNpDmo",
-	"KzU3hhILuJEhpiMks4N/EmULE1Z5izr3hjqLlFLrM2ziHarcu+61X+OHCz/Gqcc0GNwU5mO9i7egNhFQ",
-	"auiYvYH2L3Ri6uedsRQ7uFL8CDQ1zsnu+C9OtJkKh76cPyYgOxpOhN+C3s2lJaKTkXALIVSCgDC3wqRs",
-	"ZKSaNqIsYMvJXv2lgzSfPNWexX0oB1C+Dd0pSTjd/VkvFPz0Ba4U+E+1NLbWIb6RuVdTprgxeoHVh9I6",
-	"oIGmwxvSck4Dvwjg1a8qaXMl8qqDIMWDhN3R8RmS/HhP4LlWoo2DGj7yaAJquBC/999s4MOOJhBohULP",
-	"16YZ2MDI9VmOU0WzlTzkTgBA4BjRWhnUlUgL3NFeXnLuhGmdoVQQ7PtSwvCNM6owNWlWbZOBIufPmsyf",
-	"MDwWdnlTeKzW0T93tShXlZE6ttFbbdGLaDNzdB5u+aII2H2W4mCVLeRA9xRO5yD9SDPJUR/94e5Npj/U",
-	"gQew8hK0wiYSUUf9KoJKBaMi9EG0kOCpQHUlxdfqJjWl62npScJsOZ5hhaO2RDEbwi6rkKLVNZJdz8Ry",
-	"qFbiNwzDNxS0I6/Iu0p+zhTxWUeLDpdbPan9Mu7lkgaad9mlEkSTBmtRFkDzeXpyckJPwXuy99uCDpyx",
-	"1HtVKVWdB8pxirdhaWcPByVciXMet9shpm/N+ul/2R2qC4pmGYENHC9PqC4M+c8VIWFFMMH37uQhAAN+",
-	"YIgSNncHQkSs+np8h2+smwRB3ovbRs9aHjLMFebQZBvf6gWbc7WMXXg4cWBTD5YjguAB3AFQvf3pW/vp",
-	"T3PPCDIQPc8tW69rwjag4PrDXP9d9kYbdvoDIrdFWmxEwN0GpR9pN4MmEtBGaghAaOzAZQgASD3WnDCQ",
-	"VZdLPb2k8bOdD0bcSl3aNHxD5xnC/0NioCGyT9dDmqPwiwXOyZJxZgs+Fl0G6IfAfYN4T5gAQNPirXcN",
-	"7YSGKGQnXGtsGvEUab8HuJmHDRGvhxgqfMVDBogjcMWVcPXTtMYJ63YTE66P0wApX98bc5C7XAJz/hLP",
-	"Hi+LPVKOhOV6OvX/GlGgUxC6w72hAIhEy9KMO46EnkNl+bzIxcpJexz6vVL/lj3m7XDKeJaJDNM3MgNF",
-	"po6LGnWm5ehhjz15roV1ezl2/IN23Vv8ecFpBOGNMl+HClFTtb6XABbut+36QQ3u5vknPSINwS99Lgjy",
-	"6kJ9WXr3Q//8Xf+ni6uPg4vzK6zZhksh3ljqW+FdJ7xGbcyP7jsk8aXx/v2wVbWvRKG9DzjnSwbgSegZ",
-	"AkG0QlX2/m6PFUZPoblGQfoHsjQjPr5BrxA6/cn7JoC/+3xW/aHyToA3a94nAC7f6mUCrt+LlnYZbdxe",
-	"evt/1iPwfvffK5PnfjWvvL9QNB9a/EYolumFOsOuVuxY8ubUAYvUlnQxSFrlZ6xT6/YD2aPxjwf5gaas",
-	"T3oU66I2NwLrsfyrRTpJ0PBmjX5tIhXP5e/iq1BOhIF/jHKG99m2cqYysFtX+LOw51ZYK7WKCRCQOX1J",
-	"F2npAH8Bg6Qqg+o324CUrs1QpTRat/4rEQekZ8GJh69LohzAQwC2irafikJ6GGdDEg5ydasTuM9I+4fq",
-	"ier/hoRiFZp9+yagGp8eCGP8hQ1BkOqNhiB8CBworQSBOTTCxLcbhApD5Os8pq+v+u8H55ePsgX1q/x1",
-	"j+q9sUl+O66PannbqKf1xz7vyK7umFT+G9pbN1V89C1L6eMfsGXer8Hri18uri+a4L3gk1jqsYfa6w17",
-	"904U2wkBrOYxqXCa0xKENuMNxdPJ0V2Hq2UnfJKMx13HcCc60JB+1DuiNT5qayZt3ofGHlGa434aQw+4",
-	"Az9dXO9i+ZvbQJvX/2ndnTT1PbV0HnBn/LLsYmtaGzibd6e1L5Nmur9mzAPuBS3CLrZjN62XzXvZ0lFJ",
-	"g9ZtlG2OyvfPv3/8rvXVEoZojOH9LwkHrOpORKPR+30nRBHoz2GgqBYZ3NbeCqacvzxAPhlq96F1JAPo",
-	"Y71QCXyStoF5/ztpg59jz3548ZKl/i8fndYfc26mIuDIfUeRUW2qSimOyBsjMZN0zwA3qQuwHanS7uNE",
-	"lypLIVlSYXvErV2sz4hd6Niy88urASuMmORyOkP0ZYJJ8d46JrQhT+UgU9su46G/9JuIP0nELwc7cRMa",
-	"W1RbbNev7V5aaDf9tqlP2tRfd7KnLR2rzbva0ogajrk9dZ8ecBNgAba/DQ8klvBWDMw+TSWW0F0c8f7Y",
-	"mV4QgFKmx+UcU01A3H30HNwQmvYaoJMNDMZjATWh8pZQ6sYckpMLbW66ddToreC5mzWErfyVvlMWkDyl",
-	"sugcmOm4tQttMqwVQNQxYBOLBu2XjUP+NtP+HBljIVASNb3hDGd6QSXAmZZqGg9ISPDrY/qFK4QucuQw",
-	"829H4Y545AWVJy2JxyEaGngc1sf9Rd4GokGsfpIGWXH8cAFgOBomsLE1vXXVp0GstHpSj7zCPYdM19JF",
-	"40b8lutD/6xHVHoFRCbIU6onlAK38ncqTcM6TqqgjwKk8TJEAMnNq7xCqVDkXCVUcA/7n6G3UwOHFXzp",
-	"pTZIojaQMoDwT/TYv0uQhaYN0Gra8dKbsbERmVBO8hzejq9OhZQqlhZiMGqRapFRgd9KB0I87PqQVXJ3",
-	"fcg+Iv+F0tsbIepOhAiXeJ74H2oo4kCGD+gA0jGt1h8XbNH6Q88Bj5eNlmxwNSCGSZo1Fcx4gSApY1IB",
-	"z3JpvHfI80n0pH+oqQAw5hB2a9oJbwAgSB2oAk2JNQxFzp0XrkjLjPZCuKZm/WzurQi0u7apMQ12bNm4",
-	"tE7PAdARVc/LG8qyLW0hlPU34LXhcQPtZjPhJSjPw2fXxgBb1mK8MLGEL7r+bmUm3catCgkL/1ZVTJQs",
-	"CiU1Q/12MGNY644Hg99CUOw5H8+kEivyeT96+se//vhvAAAA//8=",
+	"7L2Jchs5tib8Kgj+9w939aQoavEmRcdclky7VCXLai3lXlS/CWaCJEpJgJVAimZ3OGKeZh5snuQPnAMg",
+	"FyKTpCy5+t7pibnVFnPDcs7BWb/zz04sZ3MpmNCqc/TPzpTRhGXwzzMu7sz/JkzFGZ9rLkXnqDO8zXu9",
+	"g/j//K//Df9gxyRj6Z9uO4J91redIVlMecqInrKMEa4IFdL8m8zphHU7UUfFUzaj5rV6OWedo47SGReT",
+	"zpcvX6LOnGZ0xrT9fj+ZcXFBJ2x1EB+nPJ7COyMyzuSM7JE/6CkjCRvTPNXfHZNULlhGYpkLrQhVZK9L",
+	"+vAAmVOlzfgIE4kZIZvN9bJLzqUmlCymMmVE5LMRy47IYa9nxszNJ3/LWbbsRB1BZ2bY5lWV6bDPdDZP",
+	"zaW9TtSZ0c9nTEz0tHO014tW5hoVk7vi/whMcCB0xpkic7t0EdnvkdHSTfCYxCmdzVlCtCR78J9ej1CR",
+	"EBZPJUvMjLkmC6pIrljyoNnBwMIz3O9tPMUrRrN4ujrBDyJdEmZnqadUk1gKTbkgesoV0eyzjsiC66nM",
+	"NcnYhGYw15gq1jTo3xpGS+MZq453v9cyYE11rtYM2A1Twc0RUXOWalh0AaRFhVqw7JhIwXByiWRKPNOE",
+	"feZKty49vrJhKtVpHOw3zuKaCSr0adIwj4UZ04ilUkyUWVa75uaZpnFp98bwyDQTn3p7s71Xv032ZtPx",
+	"/kj9Y29892L26v7w189JddwvDkPjPqFznWcsNObrKSMxXk5Ixn7LmdLPFOGJH+yc6mkx1ti/KuqY23nG",
+	"ks6RznJWHnyZgPdftQzpWt4x0ToqcnN59sys5B0TEVBAaqTMnGaayDHhRgYlScaUahgxPPnVo9U0lZMz",
+	"PuN6dbQ/yAWZUbEk80wmeWxGpMlMqsYNT+E95SFY4dM5et6D/eSzfGb+MH9xgX/t+ZFxodmEZTi0PFMy",
+	"CxDjnP6Ws2OU4WbZhubQGRI8hczSmR9BbI/YWGaNvB/jB7ZbsCZSy5iSeRazNhLj7bS1+rF12+JEyyPt",
+	"yv4Gu3LJ4uYliGWWcDFpW4MMnt9mGb6Ym9VcCsVAxF5kcpSymfmnEf9MwArR+TzlMTXD2Z3jHf/jVyWB",
+	"BYt3/0fGxp2jzv+zWygwu3hV7br3whdDswMRYtSDNCFCGllIYpplnCVE5vqYDGOZsCFRdKnIYrrswnrZ",
+	"t4NuEmt+z4wsfZvSyeoa7h0RaQQthfs8z3VJ74iYA5Hfmy8Jc/ZJaZaXCbNPfwflodf5ZYVcrVw/kxMe",
+	"EEV9Ms6YmhJq7kExBNrAYipnRhFQmopEkbHMzLfmmZyzTHPcA3hm3YLCx7nSGdUyM6Nhn+c8Y6oPGzaW",
+	"2YzqzlEnoZrtaA7n7coEdLMY/fHjtRkccHs/11OZ8X/A/pckAc7NjByuqIjc05Qn5BWZyjwDwbrKdQVp",
+	"/t3L2GLokZ18sdxy9CuLtV/uS5kGtU+qiZIzNpKJOUslyXKhUFSlVJvVIDO6JIk8Ilc3F4PLT/0370/P",
+	"Cbtn2VJPuZgcm98vPlxek4zRRJWu4LbJ7E4RKYjm8R3T6vhWfH96dnZ6/i58fzylYmK0xZSadVH5yA9X",
+	"wQ0jnqZcTLq3okRqpaF1oo4dUCfq2E81E6FZlXcZFbphaaiwm5UZdRNXYpXuMru2a8kONgHYT87xUa7Z",
+	"TG307JV5BogPZ0KzjC5XKAOG4j/QSA34soBGxUjGJ1MNO1YiguMVmiVGchI9lcrqhXrKlkQwo6KXtkOR",
+	"Kb1nhKZp5AllStWtGMILjwwRDGFj7Q8qn89lpocRcXTSdKelhGGVFIqbHU8cLTKumf/LfsD/bV/TTCNe",
+	"VgRk1ZxlSooGxgFyLTRTIUt6aZWA4oxRzZJtRBCbUZ5WFddMSv2faioX41TKrOsuBB7mSc2uSGbNKm/w",
+	"DUYpBAneMmaRpykdmQ/gYbrykq/gmwCvmrWvselXc1fUyefJdltTY0jQrnCzohp3VlcxKlFB+bNBHhY0",
+	"XWoeB5biLZ/kGVNE3rOMmBGuUptRUUNryDLwdpAxz4zGL7kw2sSECziRNiNLo5Rl9zRdu+huBqfugS9R",
+	"Bz6pwmJpzjLiXh4RmSZG64GRbr7R7psX5jvmgzP6+RSffHn4fHXvtWxbJrSLYJWYSDZeoxp9wGbAp0qL",
+	"55eidfNPS2u9qoobuUOoHaBROohiaPGryBj3N9cnZW3NaB6dqJPQZVgSVtcuqPqMHemNwVvgZrNKgDMu",
+	"cs3UGb8PnEHv8SIMOU2J0hmjM1AhKM+IlhOmpwyUPy+/Xj/vPi+ZCIVHBP1DsNP41o9Ux1OWrP3qPWcL",
+	"lqnw557v7ffWflBmzvlYo2X4HY/MhSGlOUWrxL9+72Xw1d7cMfRzz0S+VnRe4m1nXAHdKKaUOblXx3Rl",
+	"r6AGRtO0PD4rlSpDPFw3QqVpprdSqe2KhynLmJF+T6hGZ5SVbX5QB4e99mHVOM+Psfj4Cp1EFVotraHf",
+	"4GI3wry6/F4my/CJxUBETxlRTBjLIOV3rCpGRlxQMJlX+XHOf2LLkEoSZyxhQnOaItejzvFMEbkQRgTc",
+	"M7Qwvl4DWWs3rVUA6nrIHVtuqYfchRbBkAw6iO/YMkLzteLOtG5amLMiXHfJqSYxFc/AfDYqlCB0Qrmo",
+	"EFhH3X1K+T37dKivxasf9pYnvfmL/G/Z/k+//WXxWv08OpgN6I/Jy7MmhelwdainWuFBcmhMn4zG2m5P",
+	"8dW2N94ot2c1p/tnGmujdFKCBNx4Oq3dI/SQlHfpexrfMZGExjTP2Jh/Dh9IYOmZHUFnGFfkjoOG7DSM",
+	"1YUOfSJj9/KulVLXTmlL82szywsUPVgsvwxu10saX9liL21geVplRTAoU4D1T8U81yH+NwuspaHjGU0C",
+	"2l+FbWvEiDwyznWesWNCR4oJDd4Miq+t+v/Ne7qkX1ziCr4JwQ4fLjNX7TfxAtxq9fXUMKDeXL10xFjT",
+	"eWVG5kzOU3ZM8jnEkPZ7jfxUkG/Fr9qLOnOqNcvMG29vrzqthNNgf5jJovkROfcnRii4VihvZGZuqC5u",
+	"mtpFIW8GPw/OPlwMLs1NGyu2nkALffZ5bw25wko2kxcoDSvz/IktVUQEWzxA+cYDK2Bh9fOE636sZXa9",
+	"DDklcsUy0EzonH+6Y8ujwmFVOuC66KE4WuPN6hK1VJrNjuzBa45DszksHZe1YfPNTtSxX/TetaiDT4dV",
+	"ZDOPgdBZ8LiXJOEJ0EJEFlPr1IRgwcJYFF3i4qQ0Y0SAaoC+sITIjGRsJu9RCau5PGP8QpAiF1SRBHQl",
+	"CV+usIFdNpWreYMwp2ZPmtzqZoUi0r84RYme4fIfw7L67feeUFy2Kh9u73SgZSJpJbYqSZlHx5qBB4em",
+	"6Ydx5+jvG7zgZ84WnS+/RKGl5SDthFwcE3Pc4CYWuQJG9nEx6a6cRmYoW+hYGCp63HEbqsD3BsZuLrYN",
+	"3miWukHlguMcz3YxsRYEVY6MuwHqC6qV8IXTZMug7HofV55sSW58hu492sIG6BY1osYcNYlXMw3tPUMn",
+	"aXcjTXje5mrwUR46YyA07M61sdfe6/1ur7vffbmRJ45RJUVTAM1cK/Zzwu9ZTTG+skZ6LOdL8B+zhKi5",
+	"zLTa7OMwu+YAHk4edXaaK7PMujqAjP3WvrlrB6Eb0wzMGPCq1XIgwSNmmVC1bfCHzPoPhpRHENCFjCsE",
+	"8AopRuUcBnsEeN4ssZDfWCCw8kp70eJEY1AVMNIknLYELjk6YS6wTc2tJJWTyOp0hXpQPbC8srCZ1lCc",
+	"qQHNYW6HVrhOQr6IeSk1yd+5H3RbaKmb3GmVyPaM6ngKLqk0hWVo8BTtrXVC4CpELgmrlK2EY2ncFhDy",
+	"EPNMuBkmTS9K64w0F3LRsTRRbtOQTnz4xkpqyHUbybyUtaRYnDGtjskCstUw6mMUlYQZ5UG5cBGSYil+",
+	"WQz6ewyznExZfCfDlstUKiM4kKyE/RaFUKAZ05zyJBz3fUAE1zpymvh9nsmYKQUynCduvWI7eGKfrsqg",
+	"WH0yhP+J7o3244PQR/MsDTnfRILSAzj8mSKjTC4UuobMGT2RMiFG4FQ/N9V6ro52d+d06UI9u/HuukHU",
+	"yM+MqLwYZQP1l/W72GCEXqMsFNYOHUlj2UY2jA9nmgSfV2naBKTQgmZJ1Vr7ZyemImbpjVk6P2caz5if",
+	"tAvglYMPnfcfzq9/MISSUjOii8sPZp55bHZ1/bt2jdaM/oyKk6wYSvNZ7XZvIo3BazT90ix1nglFRjS+",
+	"C29mw8Q8TecZr+f/Hb4qG67/H7zpfx7t7n5NdMZucyU2Awu5JlclpeKaWw9waa03XCxD4+4cBY5Hwtl8",
+	"pXDbHmu5aqwCC1CZV1QiiBZmqYZpbIaTJ9DVk0aOtTEP/SrEU5o5/dmap+7hvw76l0Fb1H76QmbBA61B",
+	"1upC01EMHKOKcHEvecxUJTtjKhdGDZrTZcCVHJZyU5npnRSShcDylRl48ZEvjglVd9bRJNgCrjBqRlR3",
+	"8gfF3nzXSrBdkH2vx6/Yy2Qj2deybbh2DRKuoOA53EZSSGYxjE10KEOEGc5fwwz4qmeKLOgSXwVv/R0k",
+	"RT2pxI++Zb2aso29b8xS1pSq+okAfkK0qF00rLp8qFKeIilubg3b1GH72KpFbM4p68yyZO79mEKSJKNj",
+	"XZjIomzdizarrlia7YXmqDS+7aZ5VX42PNcsF8KY5jLDmEP5c6sTRSeUsfg2nS7ucEEIGwwa722QtZX3",
+	"1VYnqhFFC2XeqIbKiyphgmFpU5xR9uLRHedZxoQ2oorLAHEWZR6rJpIxGJYg2ECcwa2RezFEEK1uyTNi",
+	"hLvNrtrYq/revBDnF7KPYMQDkTTF6zOgfKW9bSsk5A34epPNPfP4rStNs4C4hJ+dFl3exmfKLuux17Fp",
+	"ykRCMzKTQk/JH26uT77zdgitPLzF4LbiwzAxlidYXtrIEUCIAk9omhpJfslixue6ycFhJD9wmqZ3TJBE",
+	"LkQgRIt+tED4g6aKIedy7b3G1ot3BL9Brt6CxywCV63RtV3hUOV4qTD2SMqUUbGyIG4g4QlDFUFI5XB+",
+	"HCzogSHxwDRHwXh5EdI114/MS7CwRmaGnUZUsReHhI/J0Fz/Hv4cGlltZlQ9Qf9525myNJW3naPbzkJm",
+	"aXLb+RJ0vvo3BU9tOLVAiZXJ0p4ZZkyGZt/uvPJEe35z9h2cdCBWxzJj6EIrxl0Z39js5uoe2OEsdSj+",
+	"BFFkOOfhpeamyPp4Q5/YexlyfriylG3M6FKNXXVE3y/B9xkZhY7O2DNF7mmaM1WVfbykeS6BJLrknM5s",
+	"FARv5RmJqZCCxxQ8bbOIqDyeGgoY/mXnimX3PGY7g3sm9HBjuWnJNPkBxh+SnXX3cbzWxbihTxdMX73i",
+	"wdx7/ar7fK+71+uBx3blZTOmp7I2posPV9dBcUf1tI2FzPXICN6YCb3DRCyTupm1e7+3u2CjqZR3atdS",
+	"xu5D8h6w6CN8+IIMGLEpt64AkA9cCjKj2V1UEhTHSNM2Smp0E0n6Vyenp/BH60Ton/Zu815v/8XoT/ub",
+	"JWvalY5ciYgrW3G0jpzYqciHMndaX2uJnVoEZTjOelKrEHto0NVJ4wB920utB5NNloEoa6k8LHA02fEG",
+	"xH66oMuAFA4fNI7ttqiZ+woOrR9rbhIwipY9u2TzlDbR9IgBVcOaZXBjMehtDjtUzg7JT/x772OH7fiq",
+	"s0/erT/o1p9ESY5q6nvVknrKNdFS3oG2OzOKuGKxFDVz9lXwJGJZFkq3/zhdGsZHGWZpE6VDYbpIwUiC",
+	"lLE25NN4eBW0/0zZsh1zni59OO+RzhjVYDKb7/9wfX1hi3Kr+1+erTFE8dgsLyoUzDXMviUZEo2sdilX",
+	"2nm3TWsZpd2FYj3BdIXDN3Qs9QWZaj03vAAODVedGkEiq68f5zZueQSHH6hjINcLs6P6dXvKaPO6Jhek",
+	"0nTCxaRbccXAibmBI2bGhfvh1UM9VXaZbxrWxa4Enpp3jM2VzUVSqIJoabWQTYW5j4O5YwmLe2IJqjyh",
+	"adol1y4zfr/XM4v7kiTmADDLecfmVaXnoLRMXGigsIBeun1qaugUQb3SkIKoRixrpwidP6AU5mS97rw+",
+	"Ah0uKrykIpGzYyP2wCFzJ+TCKkbCRlEkTOjm8oyMAGKAJuUcjmJuD9HfLNMFHJBzXqX8B2qMNUbZQEFz",
+	"1Y+59cH7Y7u2E+sSKQv2adXCzMJ+pQJmOLRZB3MnRNCDVKoaXRVSEi8In9YsvdYR0DU2MGXBSLO2LFqx",
+	"j2C4rmYQn2CF9I7Nc1gtBjDDqKXvlCqpf8WUhnZSsam4+KrIzT5MB5k+1WwWclpgQYdZ5Vxw7WtbbBX0",
+	"6iLbC/X0JfNzu1hpB5UwVghtSL26MQOLHHYK6SEgR6ENlErp93q9DYrpK84vP5/SEMKLCJANV0sRrw7x",
+	"wgE1YEB4noMUTrmwucJLmWdETeW8JV+kNmlI833e6/mCdPAgKiMiaeoSjRlRRhlnnzXLBE1Pk6JwCzQn",
+	"7+PciJntLFCfqWXbrku3xQ+sWbhLpiA4GDp3KVFLEZMFC9WP5nPFMt16ZHusDCjq4QIfMBLElhoeE0qu",
+	"frqxLA7OQgc6tJJ8sJ5u/IiCU56y+K45XuTjQVA8Xo57gvkypryxYHej9JLlDNz5dMKcdLPuKJviZvh8",
+	"bGwrvVX2/Ecf6zdvjlOpbNTU/IbSg2sylWmC6hAutMsF2EyxgXHWhYvMts1s/BfMfhnlSzC3Kskv3yTj",
+	"xa3putyXNUkvH61qPZL5ZKrBXFxM5ayS9lLPeKgmvTxasgms5Xa5JjGGNR4r0STOlZYzlg1clXpzZiv4",
+	"n2AC1WGO5H/CPEp17H50rp66PL7nh23j8CfA6mD+ag4fuRAlUocPG4GYcAUy8JkiAFcDZcjupU48jpYr",
+	"3txcsWzn8OVeHUBtv2r57QWG7D55IpNAGOVEzubUqIDNgGLFKM76N+cnP9Qhzl4crh1Dw6Hr4dnMya0i",
+	"yH7k6HPBIGm8PMZrPtZnjl979IDQA3Oa5PMtNGirnFUO3D2rxrg/Q76VjNFZk4TDq0X8gZdYt1aKprOv",
+	"U9wekAiF8Tl7UB2T4T9Pfhic/PTh5vrT1eDq6vTD+afTN1+GZvQcHI5yxpStZwGxFnCOBpleT6nYyFnx",
+	"oKwRl9rqd6IuFoLsuVWGleGRc6ltUkgovC8J+zxnsQ8+xzJhx+CbZGnqSx0w3xUjojtmbIGDPyzJ+s67",
+	"FFvGPALNFiEbVxiSJvQ/yzsQEp1mL874mF2xuMW7OjSW/wkgO1mNwsbGuCAhR+vrXkMluXlP39Dbmu/h",
+	"nfjFjI1z5enUlpSgu61xAAfrC7KdVC+vwMoQw2QgBIt1k0ZpJjGmWTnXgwOSJiWKpSnLgrH2bMLUQNBR",
+	"GlKrnZLqdCIF3phSzeWqFSzFSNIsaXtbCQvJ52R7XYxQdafQxjFjVrDoUyoSqDoJf9M/3I/hTGkUh/DK",
+	"Z4pQvM+VZ3pd2b3HOp9taLkAC7GTMyNPuagpHDSO9ac9uj86iLcujChWLTibqL5TQfLwFfFN6WkUytlI",
+	"KicQoDZna4sEaOXntSrJnCq1kFk9vCyzzIipqcwUIyOQt8uA8tC+Wo6D/DeCy2GP6qDP+PTqAznc33vp",
+	"D3SQmG0yLVc2VupOiL/TnX/88s+DL/8Rkm7u403ly40jKBiiTpPoEQXBwzhyJVXsmOQqKeHMdkkffGTW",
+	"Z41+4M3n1N/5W9u03txnLtUnzGFXl1e22vSZcgk/tuYXAQpZQsY8Ze4oSZlmbdWeJetPfErusw0UETqf",
+	"V59MEdOiQrHPQ0p0ypnQn+oZEa8Peq+mz18dbK/ixotkg1Uy1r8RKGOZJrW6ms5urrLdVMY03VWI21GM",
+	"4LD3+kXoXOUhADwMtaYsIhlLKSAcakmG8SIZklykTClCR0qmFkKhGEF3V45+VbtiwsXn3amepbtmOXc/",
+	"d2fzw9B41mnctb1x1Xt7vQ12FsCm2+B1UYsLuAHMUtuNXSNpnB63SkKfPu//mLzam43v/jw/69G/6dcf",
+	"48vD0Z9fbkJb91OJrvfinZ8+WZb92Vz79Gn9a+qBfE+vftB2+0PiEHTRRpseQSddRdTGauFWZlrgFNnW",
+	"0g2eA8HZ3jOh31BNt6sd87my7J6JYj2OIVnWFpVhLZgrBYMbg5VgMISBuGdpEIPw2mXUybGFDEmYIbMs",
+	"ENJI7ETaDMhixl+iDoxqoyfO6QzyZmQM51DS6PHjmkzpfM4Ehok3BBAtVZs+vMi5vuswuUptaGn0Ea5W",
+	"I1GcB6E1YOPL83Ou2HhKdXfGlKIT1rVxNlTHip9ZwgO/JswcbvZnIVjanbHZiGXdXyUXod9TNtb+JTJx",
+	"OdK+7tX5I4tRuF8A4qnyCxNJ5W/r/C79MqeZ5jGfU6HXXL3j8V3jxXkmZ7L6rFHWM8oV68J/w5dAJalO",
+	"Yi51yidTXfptlmuW7NC05MvseqDjwLTL1+R8Xrk2yhgFGyawgKVrqawOWeWzGc2W3YxRyBMx9l+Xi3u3",
+	"5eZPDEsWfycsTt0em7/9boCULo8bf3DXi+G7r7kAnI8zFD85UGIoCDSULbOlWdbK3wmbOyp0DrfS9P1P",
+	"SeZWa55n8dSIbqedVX40FrEdK82xCHbEy38ZKza7Z5+E1J9mTJeuLCSipa+sgf+pWAX7w5jyqq1TCJa3",
+	"RhaXsKjDPupFZmx6CJIhUt881yjGA2iR5udASI+ah8fWBmRpUkrLBUGkur2hy7Uw8hzS1VCBt60xSvgI",
+	"hQy0YdtA/qtS9XJvF8gkeJtPgVZkbz3uIkyreG9ILv7AaNqUSWvNDzgKzfG0unBqozqYciysISkrNLTT",
+	"pAmJ4+NUghFBofbFxiGoJjMGiMoQjTAbj45PQGsIRB8ogkyF8mjKZULwGfBElICfwJh2PQS6jwUEe6NY",
+	"9kD85EZwV4tCslGpEoSw1DYgMmbEgUqs9QsoHK7OBlVXdWRwh6tSIBjhPkYbQEOfiglTut9kw5ax84yl",
+	"pukdU7Zqc8lCIaxgCKMHjyxr8Z717kF4W/Owm+1vr7yaQc9YwqkDflIAXgB5cAozLiF9CbPYbIzgjkFx",
+	"xxD/HIIYG96xJQi3IQizYZe8RR3YrM2toBkTzzRJOQScoZRhImTGEoSq3gzByQzBjOaISPFpno9SrqaR",
+	"+Xcuyn/NUwoQh5/MwQ4JQeAPqKX9+jd8Mz9BKPkOHfDgq4WKw4zNGdUYJM8YxGGZAyA1q2aO/YkwqlIo",
+	"xvZw/0OoMOMaqqEMjRnRJTMCqdvgEy3anXytfb76yUoSqt0jTMuwqeM3l2eIwwE0WqmQqI5oe4u/aYsK",
+	"L0x3vQfyv7ZfoFmcXLJxrkK182Z1bHJHlZ5BpkOKpm25wQEnsbepXKxlfVcBd3sH7WlbDQqSbe1UFmRC",
+	"avCYrs+gg2G2a0inoO/345jNNRWNYTgopgXLAB3tNEmUS1uFC77qtbpQYbjH6zJYioACAIumqCXkOeMR",
+	"ZZmq+v5iad5lNGbkjD8MCbLsxa8FyXsIQPmqEYByU19/WYr1tutCMoRrQ7cGqzGZH1/O/vZbL359/5f9",
+	"0fnh3fUrdba4GP91b3r5YvLmgN6w75/zP8ufP/+k328rXxt6lbTGJGwVd1ME781l/+31ESBrKs3T1Ba5",
+	"dsmHi8H5EaGYs2UjA11y0T990yU35ycfzs4GJ9en358NjnzcAJNbbZUzBodZ0iU/fzh9c0S4UjmcNrdi",
+	"xpVRcCIfI+aKyIU7w50bBEbWiTpmIJ2oY77ciTqVT3eijnm5mXepdA9vXNnTH+UIvDFNK2FL+I8IBf84",
+	"yxBPgU1y0TU2ycQcVUfWZ6kkGdOs6wMKyREZylzPc62GrsJyntKYdQmalPDghN4zm6HhZmm/ivwJnzAW",
+	"fMkQbrFI1/T52a7Dz0N69Wyp439Fbx/Xx2dvv7GRT2FDrLccNmj6Y7V8O8cQZ703+u6PctREUH++GdwM",
+	"3hyV0h4dZXXJ5c35+en5uzCxnXx4f3E2uB68icjb/unZ4A1s4kn//GRwZl4o782CmN+UpktDjFXOwQ93",
+	"oo79Sifq+Fd2og6+0/xo3xgkrhL+QTB73vkZMkYTWw5RSy8WcZo3BOVdwBGxIOA+CA9Tj1ng0f+MROGz",
+	"moZqs61XSlzKGPXryrQsusB6gqETBothSSxpRHd2S5ILriOSSfBbOX73Q99/tW7ka6w1HLYdS1Ssc4hG",
+	"z9niovE8hdPeXjWrn6tS2i5i28Yy1ObE4nZcPGa8PeqItrGuP/t/y3l8R+65TJkmU5qNsO3Gdkd/XU+r",
+	"TbQ6yNCCf/DpGuHOuC34UJgqAsnLqpagYoGuMVHlscR3kVkSzKB7tzk4nmI6n++y3Wo6ykbpJ/br6zKE",
+	"q8u6HjrKrxyiR5WWty0xOGNwcq5JKLQvSuEs9d4mowj6XrokB4cBzik5JjN6xywAF9zXkoJdSSM0n+Ji",
+	"sgsdEx4xiXgj0KzVeQLiNThCzLreQ486By8GT2BR7Zaze3psrai8s0HyumfZvYX9rPOrzWuDhJJJSi1D",
+	"VAlnwgTLilLKlURGOYYF3DyKaaz8q627yhjF03nMyxUl7R1l4FsIMxzCF0L8Yf/+s9OfB4YGLgcnH87P",
+	"jSJ+/m6lKqr1e9je5VomoUr/YBMfos3NW7by2RYhzDab8eP6Zv1/cHYRCHlwchRAB3paw55+vUF7oK0h",
+	"wpzPRoVAJnyfqJoWs24gmtFZuG25UcF9GjtyV+SdGNDu1Kk01d5Q675oWw2dywAb/2w7HNkmVIbkff+r",
+	"IL7w2pZHUceW5A5EUnRXKxdgb/S0emtrrgLd3e17C95LuIJcTAIqgVSsKJ0V6N00cnI219borIcBtlAy",
+	"HSanR4izFFIVF5VFr/RwqgiwKs/XWC2wkKurU6KnqCJtQ9L8gsZ3QbulT36VI1zOOd6jCCU6o0LFMmFg",
+	"zQhM3LEGW0Ln2Js3pUtX7/P17Z2aQTgMS5gxoo1mzSDo9rLgajO8e0cLoaMIAmS50Dz1X+LY0PDhXYzw",
+	"qc1DhnZ33uLHNsCHmt9NtizCs56Yho5nVPAxU1odE8MqS7se3kLevGgVJ/IBPhYECXQendUQP+IqHVsk",
+	"SChNMeSFVj1XUAoEoL2VYZXt32rt8fq+djbNo54YlbG4eXHjcIXjZMaEDhY1XNNswrTLFrCtESfoHAwX",
+	"L7xo7HG3loIDrpMHE/Fmx2bN42O23MmOlYSzeMumGo/SDbU8nOqml0R5ydHoeLeyqwX/OFFV3pGKgNmm",
+	"s2qV71dLSc6ujgglszzV/J5m3OjcRuqmXGnyh+7sIH/1XZe86V/9ALdZJjZX5sl3ZY/qD2dXnahjbgz6",
+	"tewwGkxIrAcvnwhjnlrQPFthj88nXTIoakqMEJ1jvucxGf7zyxAsPkV+OLsCjjajsX1jXemeXfCAFVoS",
+	"qC3SCzoPZVxXu4mNpJ5CjH1J1NQM2lhsikHI5uR9/23lsw8T10Wp4H5boWDUyQX/LWf2sm1yUxceFrP7",
+	"RfQQQRKRfSybtMFUJw1LwnA/qOg00aYLETQXOlG7/2bT8fQMuGKajnfQ+4XGHLFj4rgXbetCY6tYv73e",
+	"V5xv1S/4qMK2e/+jHBWHXGX7H3DipRY3SbhSJ658Dkc1LrvdCbeZBK8FgbZIC1tZi7BX3MmlUlENPIen",
+	"lGFYzUQTz2/Ni4r/gzUAl5ZJAbUKrSrcXygTB739w97LvRevtvRLNwAPlD1IkAs05sL64NyAmlyKuFRd",
+	"aKYgaLrbrvrtzqjSLIOzYQMn0pqsRXzaYR8VK9tCDBtRghf77uQoGRn/hQhhw82/4hPBksgb1TbvzvVh",
+	"LBMBJBgo24UFVbphnqUD5wgedsk7pjXWbKKxAn5Qs34MgLpWyehoF2uXplLpo1e9V71dOL9343da/OUf",
+	"/c/dbrdGNSEwjUEzFElfQAAS+wtCDgjm7j20R3mV6irfXk+EPif+gmWz5grMUvI8BPptMlQgNTVPuKzo",
+	"sU1goirOGBObYVre84Rt8tba0uBg3OP+k2tW4lKGatGAHHwSmAKEOhkReDUGUuHlaH7ZQgimSlXDXRLL",
+	"+kucKmefoksyyzWLboUvK4ALdzy+65JJzgJDgBtgFF3bhLt8i0OaqwR3IXsr6uBwOlEHXuwdMQ0qLwas",
+	"TiC1I+QW8VFA34pOMd2Ik76Vr6MJpsSwjySpnJB6L+j1pfwNtbnF8MJEgnM84+JuO2SDlIu7f21kAzPC",
+	"9cgGPkzFFQjdZkSBF73NMQXK325b90umWBA9SrCFJ8DIFbkpnZV0/xkoxz7ZqgYM9++EscdMGLtIqUBJ",
+	"sbYHGR4vBfCDllACHtiirWMx4aaZb22g0SOMuq7Uz3vNXan7QuQ0JbEU2lwnClSU6lI+7/U26lLVtGAw",
+	"8C0a9JQdFm8vB4NO1Lm67l9eDy47kW2pNji/HlxeXJ5eDcJC3Xqkw52dz84+gUMFU60VJAohjuGB43gL",
+	"D98lcCOyyn6vIg/sAPFlnQhcK21jaQkoU5cra9E8FlTH01Db5RYYuAvrDnIp7GMItRcB/aNaryuAbQUj",
+	"c4vy0Q16IFeWvkkR7gvw/jgX1jH8S5HFlKfMSzg6A9eRIJTbRtxkxkWumc2iRNWCWniFw95hKRaAlRR8",
+	"IihAqUKHp6IVDDYiUDKMfOL8agKRe81JdM+yEBrzqkINxfjxweXS6dNcJOxzgzodhIjTiE3anvFRoqkW",
+	"X50/18xec4eCaQ63Rso6FXXvEx53a15u6VZCuW795PSOilcvDiuuigZsntXZttYVFl4jaN1w+faEvD58",
+	"/pLgrSMAX45ciRhgehgmAGcMnSlLWIoJzURsr0FP/03z5680HaUsIkrQO/YJMUASFvOEkdESrSDbyKpU",
+	"bSj1p7HMw/3PwUXW2thpzjIC27Ms11B6X2clJLaRL6tSvhkI1pSS/OsKil85YCCFbFwu96QiiTwQIdVk",
+	"ytK5woC+ochErgCfGc4XUpPGFWrp3OzKSbjyaMW2GNQDfKxgb2/fYmVDBP2az+4wmArAdbq+KgPggWS9",
+	"S2nnXGrytmmVdPDwG4JmfjRKqbgbHuEBbIZQ2rpSthJUb9ZU7uL5tSLNCjOcYynKUivxKO/oL2EBgBlr",
+	"DQ7oOngookUgAj/aawKQMTWwpPnfiCju2n4WxwQIerRdM7qA8uGVHk48gQZO7F5/2rvtRLcwWvjJgXJ1",
+	"PTCA8yljoyd/xo64oKBIr+oKlYk2N0lhmCtTzuXTVagMwbAXlxHLIBTAOxTK6osZVK1v7YLwTzbsWJLH",
+	"oZZscsZqB65v/ZmmKow9dM9a8Xrt6YMwiscEfC0YILYYKrYyPwxWZu3Mvj5hoilsAPrAPOMx1C7E5sYI",
+	"jgo1lQszmdvOX/5fIsfj246XwuHejUUm2OHr10/VhyAuQW21FoG7+77UTviQaQHgpD4vYM3sOldaCrag",
+	"GYvIwfMemaXBk24TeNSrn24iguEyQmfmRAHYbgcsXf3s+5t3O9+f3QyauzNsA46++ooZnYT7Xpw3t+tc",
+	"9eXHiaj2MJjlk51RmrPur/PJJhH5VC6utIzvQobAsII+MfRtN3wyrjJPGi5JbTGcGavFm8/IiKVyUc8t",
+	"24BMZ0zTTXBxrGR4724PAvV/n+aMzPJJsATOsGELryKbWsD8XCDiWrzqz3+9If95EXthXtyIXV2Hh6tg",
+	"WMOYbMJSkWGEGIaKpjUygbs3Ri40x6oM1Z/fIPa3wA0/Jjt7ngaWxNaKA9yI7Y2M6TZZLog5xAg+DlLa",
+	"NXAtYCenMsUKc6yLA0jYlQjlJmGSx0jsYGUYVwvkUV6KEt9WyKckKN0iVlgrcodPgAhKBL9VnkcZyz/k",
+	"a3aYxapoTuBbr3TJWzDfr366wX1hn9HgTwGeJiIUDQHfTThlY20203bhMfsJfSmODQ3cCmvjYTFrQtAV",
+	"AWq6VLaVGLgfLcANetpLHfL9KWOBC8vivCyJkb/LTF3mYWRES8OHvS9frwAYNqlAMCLau/nVmMCA2UKF",
+	"Vwv8oq9gljcFeLZXGbB5GEghFAMRSAA7wsgWc22mInh7+rX9f9uWdm2rHvjOE606gm+NUXY2HmOvsNJm",
+	"rNUSqo7H3tepDfNVH/exjyygU6ANIq9ExHXX8tpS7WZdoal32OaUsbEmsS7sXyeWTWtk2hSQj1VFw6LV",
+	"U2N4L47J8yZieN5G6lDT2Ku1kek9kR7SrPsiPe0/b/anl4RcBSVio+L+h2g2Jcni6P31a/Ia/28TjWeN",
+	"OAklE22obgQomTpN0x5RJR1kvfrQTg0767vDhBSF0qK3HNjhTl2uv9ADu3Q5IzngcKtT59aomaDLLWVO",
+	"FrQEUOH7E9kjz1H0Xq9H7thSdcl5gToADd0glaOm2/2zE8tUZuZMTHNm897Kg9orie2VpbzmM5ZywQZC",
+	"hzr0FjqQD7fPuQC3su1oIh6x/dWq0yxYp4QxocJl5JOHn0H0KKuuz+uD7mGQiZD2V71kqoARbPCAXUIh",
+	"eTB58Lrs27xnWcJjTaRRyBVLx7BoUhBG4ynGQLQtlxWMBfu/GB1/84IFPzAAlGvvNvqVeHSRG1vrAuE4",
+	"gs7zcgioABqqQbtu0mPWtyXaoNVsEDSHiQkXQZ2Wx1OCVx1oIZhfikgR2R4xPNU7tv2Jkahgrime4Jx4",
+	"vSTZ338hlZ5k7OrPZ2twDluwGyPf7p8rYhtiBdEmWhB06twC+LAjqtY42h9KPFbMexqyS1/pKRsmKMvi",
+	"YVry6OmjTNIkpgr7IlNPZFKwyOZmI3rmYxRHuTEHU1nOfCd+nwJusY5KxLnihPCiDALwFqa1SsGv9g+7",
+	"z/c3sjKchDPrnLQUqWCkt8BXfXBtyppysWJ2X1E0xrcpC2Jhza5y9AVNAgztGSUJZXX4FKyvXOTCW9hK",
+	"To7hPruk22gh1WM5IMczpikXN4ZwWnT+YsG5IhZyGVH0zGlkl9+pI6hXPLAoqTmpt5+mtjLFJdq2UD1X",
+	"5HLQf/PXqi3y6nB/r3d4sP/VMCot1VqQeyzBa4ixU2BQ0oOggto8K2MzGenlWb2wua40tXaeepzqrKas",
+	"EJt9VMkNiZpToP2u2rKJ4LaSoStP3cmz1NUeUSFXqpobUjruZbIbz37+NZjRsZZM2xOmgW2GMC4jeX3z",
+	"CaPrhlOpXRt2i+9P8emHslHIm1rqm+UPzWACdvkwKvPjqrgLl8q5E6IqWrbxpnqafssFTRuxyxhNlkfV",
+	"3B7I+nB599zl+oSxyUoBHRu5lMS1OvZIZRYfvAWQrDpYi+DVoG8VIAe0ekiGldXN1IF6yROMef1Jv3qy",
+	"P3kJl9ummy0raIp8snUz9Q40q8eVymraT/cq+29ZVbPlqfWgI+mhxV9BXtqiBMw/H3aV+MsPdZYU+nhA",
+	"N/EX2xM/bRmtlwLWFkQXWkmlcokbBQAuEwkkDCI8gs0bxU747K5eYNvK/Rulgxbn2FdkhFaqcYRcYFKk",
+	"zQVcnyAKfvsnSBAN79WGmaK/W2JnqxbwaHmddSVtlY0GJx8u3wA4IiKKc0VGzEzTVU+Si8sPJ4OrK7jH",
+	"mnPoOsP7AO/dLIVRC7qoJB1ZHQSycLvWVDpy592tsESI0NARGcIJMHQZY8tj8sKnRpc0E7NLZmNSPmZO",
+	"j/GGc2ZYCkOOWsoueTMAIIcjw223oqgrn0jBqjU+fgkwGdzOtRN1YCplCEf7zgZ+nHClM9oMgm6Gv5PP",
+	"ob/lxtUrN5inAmWNRr/Iy3A+eF7V4k/foEtTtCmgca00IKHkwx0dy+y/LFIxZJadN04eNkIsw7OPZ4yc",
+	"rUDQbzL5YG+Ec/RDWXfURh0TL10pbNgFBX37qCuXwuRu1wc0ULr402geECg/8VSOAMUY+hKgi6jnKVPJ",
+	"XCR1iM6QkjEOvfyCx0ZKV1/uwUuBJWSexezZas/Wtf6lKYPeRKtqb7kP9BwHUHn7y/2glrSahPRyvzcP",
+	"UTaUJJ7IBJXu9qPObuDPxSPuBRtvRzUl4NUGxWeWxuwKVQZc/jhuWlSijlYibMhZ8ZRYIkA4pO3a29yT",
+	"8mYTQ50y0x77zdhWELBiIqXZxBhdtCgERy1sJgG/TzB1KwAhoXgjeC4nTFe/Emx6UWUEW+IAJL12HwxN",
+	"9fsnLsh6sN8zjJIy6hBJgVeIbddX5RcfuTzYXxvA3pSTIkI1mUmlzekL9qz9s7wIFfyTVobzQ3zRC0L+",
+	"P4zzjgkVkJFs474R2Ts8hBj63oveKlv6QZjL5WEcHkYdQL+Zp+zDOAhd0nTKFQ0mUGBCCqnZ2l/lKLBA",
+	"2Eceq0KG82GpvZSRB8PqIWFFROl8MPbZagPX3s7rX4p/ftr55Y//8S8gWaC26p5ldMIiCAFrSQ57vV6v",
+	"sihQEqBy7tiL/4MFRJLfucNaWH5vA4FlKapV/PxcWRvPu50f9sEErhl6+y8ObU0ZWAJQftIlPwx+PsG4",
+	"p61PpkRPeZYg7orZc3xGCrBRM5Kwex6zSr2f/Z55VYNiCfB9Df4RAOxEvD+XyFH0G6YzI0WbEKVDnZNd",
+	"0+JoTUvhQEmupmlDqgn0PCeuF52ytgPA0WC/uTra5evXvU2yPYPw0ZB7WRpNmAYKQNE1VVF+MXkJPDpj",
+	"EEChYgnREprOp3TENI9pinuxhRMCNzfkgpApO6GapnIS2n3AwyKZTJlNY0C/44wubQVU7aBKZrzBLjHv",
+	"sGJWKnBeQM6utXC1M1c2mk/ffMaM/F3m2hA0tiprGwncpJ6hudMlfd9JjNBY2573bwY/D84+XAwuIyJo",
+	"lsmFDwwR7A228agRoLVl2HWwDFjM1nYF2KotHOkFsArA38cXHBOzUxTVFwFMCzvhHA1LEDFd8vPp4OPg",
+	"0jb+xpayw6OM0WR4XCyGIjR1/opbMTwC1LIhGQF4gk3DrUDBGjHM6MyD1Yw44EQfk/6b96fnyK0fPp77",
+	"D9M0rdrPttc+jMQvCn7XIokWl+jMX7AYp+6a+9Nd9h4rf0fpF3dTPKX+u/Bv/3ILhurf7v72TyJn+Yft",
+	"n/6ynM1YFjN/3f1dDA8HXAzO/u1umOdq6i7Cv92FO7b0w4J/uwsOhdVd9H+7G+zOuOvuT7wcOjquxvl1",
+	"M1TCghqppqXPKHimSCblbCuf4AvsEFL4BDd27c0dik479FINdWfDJot1jBp4TDb0LvOz58lK6ei2dZzj",
+	"PJyhSz6y0ZWM75h2yblHUN1Mhrd5r3cQ44Pwb7b7PwE64k94Bf6NF8x/91+Yidhr5p94qaZHLpQ62oXi",
+	"8Wo2rxrnnc0BNfoVMCPfBrP4DFv+OB29i/kH/uPbvw0ur/989ePrLlv+2GN/6ZsfF3/9y489+vF8Hr97",
+	"mycnP77uxvvp+oZdDjnDrqbdO9/5ESlnnevTEX9zS3Tr5WDCqCd1JmgHnEwZ6DEkF1jqgHhAJFQQmXBl",
+	"lMCWttQQOVZEMbZiPJjz7zR5TDfaA7kHB9KSHl/UJplbKxOhYMTv5PPVunWa0O1T4UMl/Ve+ed8KCac0",
+	"tnUaNrGKaBn51iulX21imgWIQD3P2CsUDZXU3GRn8PWo1E3ZTAPhFxI+6MfnAvWQroNjfHiyy9R3BG7t",
+	"NwuLarsHB/KWtpePHHoSBkVktXGlDcX6Qgauy1hg0olN/z4rOa0whXH/xJZB2ZjpWTUes/f64PmubQ66",
+	"msdoMRrWr9N7c2fQ8XdGcxFPG/K4DAU3FgHi5SLkZMEMRiyVYqKscVdqVwkf2tnv7b/YqF0xs10fP3KR",
+	"yEU7nhUtsUqpyZZwm+ZaLQhN6IIuo0qiQI9Ah1oOnT1W2ty0g2gPBMDwNxds+XGVkYNdPmW4Rrsli+pK",
+	"l+J/tiWREQNVbnxq8GskqXpq1U9s2YJ75DaiYJQF19MuuZoaAY1B6VLRrgPEcY0xXDY8XLZNNjOpzbXj",
+	"UliXSJGilQUrctgYdFnXO/Ux0r7w3D0x9kcYwahob0K1axPu9NQtejbzUoHHDLEmas0azNaU5VuZt4Oc",
+	"FqDw6ny8lG7Kcto8r6kiyBuAK7MMWmH5uKqlpsh59JICWxU2fgxdPWyCOjkHbywyIHqPzdOxKh9aHsoP",
+	"P9UQVvIuuZLG0z/ZhLO2i0o9ZhBqxfm9sY/7gn9mqdokntSE0uYykw09MlsB9e7DhzeRh3g5Bkl9Ofhx",
+	"cHI9eOOBchDA0aX72u3ubirC2DbKwxU8sOKQLnbYOkHXfvlrIl3Pe+HWMDwJMUVgY7CZ4BpJgWvjt6sa",
+	"Hyso1MXK8OtNsbUSQ6xj6yu3JzWH09u3Z6fng6M682GBvv1NTWWeJl0gG5cH4piUXF33zyB7o3zEQK4L",
+	"CDTsjwOda1kSkVGub4WQ9Zc44jsq5IdrnqOlO7BA03Z5RONSIz5jSVR9TnZanahjxox4fmeYpOE+FfaI",
+	"YC5qU7W8PRTbQt8P1wdXq0ARF8xXgbagKnoNsprruFENaKOG6W038Dn6BS+US5frjuN7UT/qa+3i1zSr",
+	"b1I2bdxlBRPuytWcYHbHq16t8cCrLfqwVFRI+0GLoFwTImxeGN8us+gY86XvWaa4FPbnAjC4sxbZCCig",
+	"mYHDcQjb9emB2Y3WHg444EvEWYl7nX34+Omsfz04P/nrSvirdO2InJ3t/HB2hUH0Oc00eOwN8ZrBBlEv",
+	"UZWmM5ZRkCfnb/qXb46If4vDR4f85JE0IuSwqDmqg2Xal0YknjJqhL2WJGFG28yqQqI6I/fdFrnQlCR3",
+	"+ubMSFDIKLCWN3TmO/J/lfvzrUjKiRRFq1fPBmQBfADFeF0yOH9jpeOtKOws2y7q2ElIEOCAyg4aoSoy",
+	"K6szNwPuRB0zRpCIxeAA6vRNk3TMR37aTWtxfXnaP4NZQuhxzCgqQy7Bx+HWFKUxOuM0BfuvS/on17Bu",
+	"5tkuuehfXX96czM4so31JYBb4JyTnNlUjlsRyzTFowZBx8hF/+YKEgoZBwvQyKUJ4JNl6DlIurUOzsDU",
+	"gFRJTs9dm6ejEmpO0VYdWqYrgCG/Ob/on745InYAkBZJFTSNFSSfVxfdrUwn6uA0oY86zhD+acZcbgQd",
+	"dYqhQLN1aKZeaa/uXxTYKzVnQjXn0Ri9sAwXrOCBJJTz26RagjT0Jd6uNadInM64FTCw620Zy/kSzDCW",
+	"EDWXGRQr18GBt0uIs+MPSdhrOO7vuWbNsOjYDfF3TMmcZDRm3ywpc8XJXE54RnB1F543v/xndazvzFjJ",
+	"GRfJU3mfbxTL0O3cgIEOL2na7PcMTK6Acmf2yft1aJqCnxGJ+nFcuo5c1mzs2nJQM9Ct/aqGhFsKw6AW",
+	"qnDvwP3Y8t/mYtM4ZnNw9WBBq0U7XFD1cFeX0fPP5ISLlmVc+5JVd2qFBL+SxDb1x5knCm/c46CMWXK2",
+	"biUb3PJupfqWVpdzG+9PwRZhTROvPVTTLDFdQNs0V81Kt6DbQw6LhZI2B2vgfPoaqdEiLcKZKH0S50rL",
+	"WSEtymkwKz06sglTa13UNVh6D+Tq2n4X/dlt72JBNL1jVrFRDUCj28uouqjRTGxZm7vKjuXE9lDl3Va9",
+	"CB7WUflR+LEO7GCb8ta2eDvGM8N8w3S4MYmjCNCwwPSmgkBuEYDsQJxLMcjYwcAJMiZxaHA23DH1jYmZ",
+	"0Bln6tjmnSrt1BKOdj7k76ARonTY/drAoynV5gP7Pavz2S9tnhdmnmpEArhjywYcGjux5z2X/6UikrF7",
+	"eWfjFbbnf7WRtWv0auMYEL2dKZbebzPgOf+JNcAWxNDSrqGHd2nUxmR1RjxuAoxmRtXdFm0Bmy35IpVu",
+	"A17JZzOKqw/66rrlxsS7TcdohO/arDk7XDcAu+31BY0sGTbz0ykaiiGGGvFSKQh+75mC9imPouE9CAY5",
+	"Zy2gJR77xlmwNNdyRiGVNF1+RXxfKs0Su1ItlaHogXSFp5ixTJfBZm/YM3DpU4msva52D/cfgnnCxf2W",
+	"Oq4NpoQJF0Hg5hkX2Nee8GrChAXuJklGx3XMyLcQMN/p9TabyZzy5GsUWvN8Q6Y0/IyOFSXJmFYrtvf2",
+	"Xr7a2wgFd7NT1JJHqb9ySxL3CQICavrZy9kHDS548uLOls7e0kjKC1YB2F2hccdsfovKZ3WzPLkIwlQh",
+	"vteEldKRVxXkqkTxonKLpOOSXF5p72rH1Y78Ze6CTv3lO8MRRFjUcIbHjIqlmyaZQahcCvBuzKFvfxBB",
+	"YD0+Ii6EnUpprG4sbZui42lzyzgbu/RFFw1WvPgdKjUbJlRklzc1jvTnFRhETYn8W5u3kAq/MVVi3vq6",
+	"o9zZqvju5l1sdSLDaeMcwobUuCILlqZr/cJdcnVzdQFubHgHOlTB1Zsa81hFVlOEPFIIdd6Ksge96Gd1",
+	"TFyWNeQ0BRy6Dd5cPwLv0D1rcKo7Ph+1QB1fl9UVo6mr0u0B1YWKmKV9fcEyLpOBWGN4ll+GeVjep+vy",
+	"m+bwpgobNHYYxa+Hk6c+Wo1mQQHNIjbWbXK8OgpD3QAML0qBAhwERgoerPk8REezq9C+nMJaWp+1VdYA",
+	"kCzfAsyi8hlIM3u44a7y0dYuQs2yezwA2hbmeywrOHW3P8CI3wp32I0rKnVCcU5zTT9XgVDDhWGPAVcT",
+	"iH0ZKZhxmg5Eotp1+BKiE4a7HhM/y/ohSo5BuzPNvQfKww7SXYDmo4BYqTB7i5i3SswWrjRorQa+Dkh8",
+	"txbH/+3OtZTfMzSEG1IaXRANm4FmLhEc09S5D+nwrJzP1a5A/ks69HywMpihC7DJPpYRCHGumn7i2dek",
+	"7PpY6+WaJLxtxrIe6u8BMIiqMRvWKIUqssFO9J4lDHphUF33oFXzGbfKjl3rPi1vbWBpy3NYZYjtva/g",
+	"mgqVhUBIFKpdFzK7s9nsvizSakjG2nB6mTMUniJQuEnb6UcIEz5RQK5SkfS7BORwk06/WgBXAX42FImP",
+	"En3wM4iq+D5rooQPjglmVKhw/9E++VWOkPYR29QDp6i1AJKxFJpygSzXKvDd90/8Ew87dNfgNZupfAVS",
+	"85gLrqYtuNOF9WK+ZG3Uh580KyrEtsDQMtfzvEnvBhQ013APR+7yj95sHu91O/cBPhX0XGVykgV7C1yw",
+	"zKj4LkIzkUxBl6TIwfbs9XqYe1AZWKHBVKBB9rZIAT3dBnO7oUmsY4MmrFKj0qo7TF6OSmE9cwFbZ82Z",
+	"MLuQssTWim6IEuFwu8LtEJpKmUoUSuGUYxl2RWeTXDx1BdN7lnD6oxw9cpS2vKFlbcORXFSSQZU9K3gj",
+	"jB5cYvUHCdKTsugr0mrfX6yiyby/ODwC2xcAhOYsK2FTeUBQVaiMqaSJciWr1Lcnm9P4jk5Y0iXvLwbv",
+	"Pl0DFqk245nLTLtk9srrsWkOM39Ya6hUX4qNz57pyrtL/jCciv1W2NflFqMxJxHdt+ZcqZ8l7QXXDmWb",
+	"wN00W5KUJhag/v3FIYq2Rz+P2ljeC1Q3IZv8/CoCL8BCOgcH6I2kX865szgce71XvYi83O9F5PAVVk0d",
+	"vOhZxKii5hMQtm4FVwTAzAgTMp9MUchQTVLmCpPBe7mdRPGt2Gb08yk+iTiI9o+9gCe4mQd+lKOGjso/",
+	"yAUZ08wRKLRN54ENe3os6E1OyOrbvUNh+zPyRzkqjsnKEj/gzLSo9MD8kJ7JFeETIbNAr6ttzsjN5Lnb",
+	"2+2RnAOr0YL657s4u6fwzHoMIEpwOs0YVXl9yRz6Z8sqtWKjX4Ua9WwEfr5tYWAASW8tYh1k2TmOD4a8",
+	"wrhzayp6Ktjj/l0vnu/t9w6evzrc2lGbb4nObuglnKdQ0E4Bw96qSu+aBejO5ocPwWDfriixmQj3Xx7s",
+	"rVujbasV28gljPKJ6NIrdYlNzRlaGX4zbl98G/Z+TJZ+gvrer2TdR+DODTnyCnqqoCaZyIUw2ulxc1OV",
+	"LnnHtOa2y5mxkrGCKWOCYRfiDdDS4VzeTd6dj9+/eau73W6ZYbfskdJv6ISyeSDvG8NqrpMYT17TXJEM",
+	"taYt7QXMTcXP20iTG0Un7D3TIT/u1fXloP/+0/vT85vrwdURmXGRa6Z8XR5C5q1et+0PoqKKB5EXVJdc",
+	"9C+vT09OL/rn16vPcXErHJacDSalqSq9pgSYpbAsEKDlV9/k8UnI1fWHy/67wafv/wo3QH81afGIbkWB",
+	"ege9AUk+RwgVRgx1dsng3eXg6so9PDKriO35tSzmdH3ZP786+fBmEFipMdZq3wp/aCZdcnFz9YO5a56r",
+	"KRFS8zGPLUChrdtmSTVZoroTnahTXXrInlhZWFucWFkiKNUsrUgn6pTn2Ik6K7MxL4cBB43SB0UA/u3o",
+	"/+/t6H9sn/0TuenN5NfnJ9oKRCeDnjBdMZzo/TvkKuKUf99MRU/LTRl9UHGIiXxHiKFa6iNjAVbLnWVG",
+	"uSZyIQBHBxMVYgbJOCsJVCXA11vhiwzcyeTy31xuW0Qsvil0IgIg0whFu/mMgy49tqcldLdSNbwNM/hO",
+	"1IEhQycU+3Uv6BtFb2NR/fnPp4AIYqx7IbWvQCRLpotKcbN8qZwQLrrkzQB+7cNj5oKQuuygtK8sp+yV",
+	"HgmO8GeW+bOtKVM0qdgpztNUdzSGQmkvSMInXNcqoXuHr/b3DjpVXPfezutf/vniy388/BzZtmC4oboW",
+	"ZhIi949ITX08/8MSyYG6gG/XgjIsA3bdA1rUhhoov681SQ40Rnb+xA3A8NRcCsUKel3XjLOOCo2dBytv",
+	"qQzfjaZlcd/YJWuAJb8HLDpoxQ3wvVqCJshEMpfcpy2Yq3YjVJdAEf9BjyQIRB+7Wgi7O4jfM24ga/ea",
+	"FknsbiELlhWgOe0HwUM6Fbvhfo1Gs3Ez7hpCUUNP7vXdWt3O1BWWxXRLfWVNmLsy3mIz13c7dt76tqMf",
+	"3L6QjuCeCKEJXQHyoyJDe+rs8GRoM38dvJA5pd2K1GQiu9fNKxI3a8kNY/jLzhX2Lt9xHFUDAU1Yuq1K",
+	"LSdNtZFYMucYISIyTbavo66J14CSJdhnbS835l77HGVHDJik7JPQmCACsm6/IsV6TpeppMlGZDMQ9yy1",
+	"JQVONn4vk2VT+CUDSMmf+PcVENzCQfMAMV5j8+vrC4J6efUTuF7lhSo6PQi5fghbB1RqIr8hroJQAYUY",
+	"cTxbcGLJzPDiuk4sgYOpshvBc6rY6arJUhbFyBcbnGhh6AF7lbOHog/Uz80A24TXeWUocyYSLiZHsNmW",
+	"eUAT9dM9skRgUV0IJfufP8M/uSB7zwswzIzpbAnvQlEcufbQJa68FVDJ4noCO0ihYzKEp2t9pd2DVa3c",
+	"Drm8Jdj8GL7e3j3YrsrAUlbQTWrRl6stI57Z0DSQH5agF6pEsNvMAw57riBdtC3dVkhs4ZV4EoKxOAVk",
+	"s6OvIQxs5+azrP0EXfKUPc02JtPKEVonULNLXEwgrblNLpr78owRBfnPXnKpPI6ZUl3ylt8zVPNSqm1e",
+	"vJMccA7YVX289LQ2NSacPZ6xey5zdcXijOnN8WoU3F/AEgFMO7bUhG4wUDf28IQmeHtz107AyIR7Iot+",
+	"bPGvQBzYnBygclVddJmRjAEAvSpNo1vWT65c69mh2aI7tnTSBSaJoM040lqHh6li8af345/+/Dp79e6n",
+	"v/6WXS9+vbl48+r07OJvp3L/jJ7Rq8W1+Ft2eP/Xzz06+NPDW/3XZMVXZHT5kNJqzBY8FbVuFVO5GKcy",
+	"5G0MnZIYn7B8XToVa9KkxnDNRLmNo662RE0Io6KgDQdTPuFKu6bBtVyYDSSUhz70qF4yewwZVeSqlPut",
+	"eZHV1FrZbKYZAWyqOz+65FQQ28KfS/NPqDkA51Mq5XxE4zt3r5XiDgXWCwDnSzBMYkR8BJmVHuYDEEwz",
+	"pmQKzRNlOC1gDYmtC/yX0iFebdKjeQM6CWtF7upXKkX+bG9WitwtbeXW2CWlWnFd0PFXkq1vHESkOP4G",
+	"hPu1Ai9I94pQbTkZlejtyW/3fv8RKHAduTXpvlAGxI6CupRXG47QcqQZw9j/sCpXh91KTzCNxRLunjYd",
+	"9JJB3/Rlox89szeAq9jm7IaQmTPWWiSYMSyZw3Y71qVri+acnh1bwltfBm0HFSpM9L6x0nqCd6w09iJb",
+	"b3+tZ7H4VISzbJEsbjHXZOA69kNA1ZW1VGFddGB1fqgd81MrEinMoQ+MLKR2StI4X+mY3EG8lb2d3v51",
+	"7+Cod3jUe9598fLV3zbMwKinHsJgW9bkmqmWpVBMNB2+4AJN0w/jztHfN5ZBv0QNJCgzXBfXZaisKj5T",
+	"ANjl8oTLyLSG6ZyngisdkSHGa7qWmoZlHCGQoN2QMEA9N8+4Xl6ZQZf6QvomcSNGM5a9dVvw48frldx1",
+	"I8V//HhtRqTkjI1ksnQtI1WlwveYMBpPi9aGcEbjLYhxhugRtu2SxjaqXUCVMKMzzAajKbbfyNGiidBV",
+	"m9IOqYLPFDk9fze4uv50NTi5HFx3yUfbhwIcYCSWYswneQZ5IEatR1RQvzdeN4EcwjGNUX6kzNA2OIRL",
+	"So2QZingzDKj+C3HDvMYQ3cWRnEeeXgxOxlnBazOZ6imdP/5iz8NPYT0lH0mP7zvn+xc/dDff/7CEUdG",
+	"F8SMISpbEdUFcKObMprAytrhfd7BYewoP47AUG1NQPZkg73on/zUfze4XD9cN5R1A/bJONuQeKXtHfSi",
+	"grAqwolAmYSaM2oTRrBeo9Qmj6a2R9haOnb48k+2nphbs8l6uqG0ryc6gK6bmgXa4udcAeuBkIAGURa6",
+	"r0v65LC3RxRdKteodRjLhA1toweFyf0uiHVEhrmguZ4yoXlMQdL9wfBuZCXprbCiUeaZ+i4iQ9igTxYT",
+	"cBiR4R1b1v+06IFD9KSt3aMik/jJdsmnM22wT8Vw2nfK7MF2JL+yeccecrFskUWF92lpO0WYM1RIm061",
+	"AeF/Aak3lqGG7/esgEzMpMSkBkyBgPZUDqwHOM/CVdkymyunSlvp370Vt+KPf+wXBGQU8z/+kQzNTzLj",
+	"/4Bfjsj3MEqy0m1zWMDkGFoGRh8CwNDQEODQme5DkjGdZ0KRP+ztYzvU7wyJ3gr0Ehe9i/8wVHefoC3W",
+	"//lf/3v4HdZildI/WCoXZLh7v7c7Y8MuGTSdn/bkdIfmsVGRZcrgm+Y7Hj5lymZkwrQih70DMhzLbMST",
+	"hImhXRs0B5gyq/JucB2Rixvzn/71yQ+w3G8GZ4PrgXNz7fd6Ebn4cHVtf1Bkv7dn3zTIMpnBe7AvNQQQ",
+	"DEcP6Xye2sXfnWdylLLZ//jVmAvOh660MRCsJIhA26cJ/jRjStGJ+dXMemh0Pqb0aTK8Fa5ZIzQ7tprm",
+	"8C87l3jLzmlidgUDHATZCOvnxhDszlO9JNxoyDZ+rjNw6g1h3GoIybdjztIEek9Db8tb4WyEAuTBxwNS",
+	"fscwKdOMC4tb2WdDHskROewdkqGQ+tNY5iJxi29Mf/XHPwJzzVPKBQEjtW7zk2HKZ1yjaBnGeaZkNsTM",
+	"Lz3NoBDMbPOxrRb0SDTGToiwn8TwjIu7lfUo0RMEDOGVfxhmLP3TLUSPbjvD77oEOnqX4GYhy+qIDMEy",
+	"N0J1jjs0dClTQ8TbGkLeFEaAeUZAHzLnJJ0x7RqF0TS1vk1b3UiFdQFAH3vbLV5Zz5Zdt59pmiPJnib4",
+	"Gjmnv+XOS6ocXRmZQ+YZG/PPuCtKZtqcO+DUM7KAXPMZU5rO5viey7cn5ODg4LWhhJvrE3jRragE/cmN",
+	"uBNyIZA4FIE8diA5I9ed3eyKskgfpD2kKgH27h55z7/Hk0dzjeiTXmz1L047Ucd2mekcdfa6vW4PKtbm",
+	"TNA57xx1Drq9rk0cmoL6bmQFaNO7Hrx3ElKKkSutD2e0tMg7kZeh7tyyNTZcK5aOIwf7W8IdHvMUtg87",
+	"rlsV3+XbeVl1moA0V9rj/hqrChQyu/+NBlVxCzaTv3Y5ll+i1ZSYdGm7mRnj0xxdkZO1kTUyZEb8y0nC",
+	"k8hpHjw59nDL0PrZFhb5gu0Ewamsu+CZYxcpsR29mVg/1jK7NnSGzxp6hpPeDGk5Z03WADXPuYOS1hO7",
+	"Zu0xlXqz3BXbOLhMWOcQY+7g0OY4/3FYGrjG3k8TLpCD3E3DlllwKRqmYR+2YC8PHjZSrI1AckXuuGuP",
+	"y8UE9ECrWZnNKsIm2Mg7NGijCuhl66AfPFgLil3yh8zkDDO2AMnQyxft5A7MgJKEakyQga6qYPTbJ1ES",
+	"NU3GfKhhKt7Dsnfd6x3B/+/2er2/VSd32Nt2buUIHI5xw6lZZ4fnjwS6z7fNTsu2ue3t7xzsbTSbTaQM",
+	"5FhvczMkB3/5pUijAHG83+u5qnPnPSqpP7/aWHYxp7WQ6TiuL19CJirmfnskdrjHog6E3+yHunuBiljF",
+	"KQQSuewO+jv+dWT0sc4vZq7K4bx1LhlNqi2AzJFGJ0aud1BlsDDe5hPlU0pPd0GHNoOcSxUMkqF26c5x",
+	"MxpPQlaqu4NGReSepjwhr1DxPrZuMBc/Au16AToRSxWDSip75j2z8KBGr0tW7BxUpMwJjjbpnCq1kFni",
+	"1JTc6gG2X86E6SLVzerL0DK3+NVwxtGtMBbwkAsY9ac4Y4mRSDRV1iCtHaFQMmCm3EGXJ1PaZU89CpGd",
+	"FANAMiv8qjrL2ZcV+t57PPo204IJhgj8TE4mFiTlEQi7QrtnclI0WoCVrREupFMEKRfrYYIa1jVLU6M9",
+	"oKvXvx+pV2meplahjWyjZfR60jSVC9Ul5xKtOgCRZMxisFWp4R3TiFqqC5J4KuFjPoDhLJmF9ufa8eJT",
+	"CJ6asPHfAkczV0bcIHFsuHfGOFbNO2d70CC6FUJSUntSOVGRI3geqLsol5zGxLWDaiaX8BIjRMb8M8Le",
+	"ciNuDGEYGy0iSloDUZI45eaAN3tN7hibEwqd0cJqNLz5KffbfOAEa0Ry1rTfsEjf+KAxs0fXGS4u2ik8",
+	"sz6QDQnA7mMjCfQbq6bI8LchScHnxEU1C06grE+M7WCb4hn9DUjlmTsYfFpDeGOv7cAeZBpdMZrF043V",
+	"Fh/FDhsIzpsmkGwdhudx4dZIJIPu0uDYOCKH2JE1pLo5yNqA8lYPa/93UtlK/QRadTa71r8LK3mCq/KN",
+	"+z3MOLv/5MmXVgFaOIhGMhcJS458F5nI/AsL0sodceq9hKJyJyOj2NJ4GjwDK12Vnnw37XcaRKIrFv6m",
+	"G/lBsErrKC91It8hKTZni11qVFlBG2/e9W0F0GnS+fJLI6nsOpTgB7wUvFuhZKRrSIhm4zGLNdbAx+zY",
+	"+X+Yc27F0hCiTcqm2EvFAstzBQ2CuJg8s721tE4Z+rXMgEvYQwWaNE3NFiwr3l7nX6f2o8ZM8Gj3Zfcw",
+	"Oey9JsNYinHKYz1cJecTeN7KDRSaT6Hmm1fjpyze1yaq/mNzkm910sZKrroNezY9GVtZOqhz1kWpmwiU",
+	"FVuPvz3PthaZu87/9WBWCFrIHx11O3wQKdDStf7bI1jCtBRNA9fLH1ziCMAvD78DwaC0nAPeIDjU4Dnb",
+	"QwPNY/CoQlgJBYnFFa+laRoxBDEmnP0nD/I87JJTqA0sddlAgVSpG0BbmWNhRC6KXsXERyZdxMdf86wp",
+	"sxL3hdguYFlj++Tk2nn8noLr6i2av7GBvZbrroqO0E/GaIuMa1ZnM/thz2oPYi1PJY/MXO/4vQ2LecJj",
+	"rmAMsoGc2TeliXWHHpc6zbiOg7ZyBC1/AEdayOwO8+0iz5bGdBwx194dYNnZIqrGun2iIkOugVjYCl8Y",
+	"xbxgjY0Onxu3giUu+L1o8VxC8S3Lyn3Kvy1VDkoU+czJGYUhjo3I0zdWbLQxrZa2xsK0ORjGlopqdqS1",
+	"N8PG5I3tq/j0pmQlKPdf1Fjz0Cqtpprtg/ntDTXfVb6E6LJCiEhxITL0FlvCUqYbysosoVnhBRIZ1Wof",
+	"D65RH1dknDGGUqyUIOQVZ4t4kjAykUSKyL/IxwnA2YXylSe2ly3U30LGuEVJAfiIFT3a3PcJ8FECwuwN",
+	"zBPwaZ5ck0UUnLAaCyvg4UJw9b+5KMPFsAg0jVTz9TZfQWq7rpPII5/G1wVRORwYR32WbCHaasOSStMl",
+	"cYojDghTxxx5watcUNko94A83cffF1O5CkZT65a/ZBtadvbzDRS59w0psjT1b02HZ0wDDkzRZgYW2u3h",
+	"tvJst3jTE5FZszREq6hs9XTJGzccgGha8Jg9BW1FJZCCJiG5mYSk/zI0WSeJb02YP2HEBbZG5nprQsyY",
+	"YnrHBYWfgBhlmhQxZ2OjK7AfwEjXbcRqE+kAqMqF0FMu7rCGT0pljgXBFsXbufImhSdVtCcsuW0k7y7N",
+	"iqBOZRfldyUwN5MZ4mlCjF7a0tBvS2rv6Z07icMbsJb4cj3dRZmxg927mnMnrpi2VThud42UEL7rF4zC",
+	"ijOrtlmJbFUxQyk28dJQ05FLdIgIZn8bikoyuhCQbGyL2xNIKQSzJsOejl6Q9YpkB/PuYeRdPYq8RLAC",
+	"e5u57JP1XalOpafabeEXihq8TYXCCTMx+oAC6zvkA+rDmp7ikj6NCwhfjh+iImbf2gfUmF/xo+TCdoFL",
+	"ny7VwnwFDik6c7IIAfRge8qEn+tp55eo83kno5rtQMpz56hjSL9T4YOxzCayJnmDnPCe8lR52Qe5+yC0",
+	"nXgaQg9IZWUmloBCDtFx5aEC88/pmNCeFpjF5vlwhWnWCuz1WtaPEdqRTwspmVRYOwFxCCqWkCaMVS1G",
+	"Dts0XNfs5ZmGIkUUYzb5/lY8NxxgfvqUC3pPOWBcBJ2db2HRKoL58Ul9YIbyuzg63cTOuLg7l5rHQZv+",
+	"tFSwaDQxiHLjZkRuy7Eu06LrPT479NWdBRl2J7ICBbnpNNiUKdYl1D1uDhtpTmEjN9ZrcStoyRtpJbj5",
+	"QEOQoCn37b9f2tvvlvFWrvCqpU5tSmeV9Lem3LSndsGs0/oeSb8rVdD9vUNj0ImC3rqq06cpOw2WuLKY",
+	"rnysmW9PSpBCpZgkdphGT7DPF8fiByrQNoyadLy+53Y3WnMKipKKDzCwn+DXoJZvB/00fHlZwtD4l2FM",
+	"7HcBwPtPqy2ZD8FnAmGxTVnU6Dgi2XFwxK26kYO8kAinw+NpFa3KaPIuwCUY9xrMWGazZ4rsPfdNBISt",
+	"XcBzxrzQ4nRAPKt7K/oaexqAO2XOMnLQc3B5GFUGojwiSkqBKhUlh/uvydBM9xNMF4AOXEGmexa6KnJB",
+	"hpdMZ8udvjmuzGnSt8eX2TDzMPhtCqWsggkCHzNzKuoUkEWeTB+7hE06MXv0300XM5Nq1cHsUnNFpixN",
+	"7JJXNDFY1SfWxN5T27VV8YnYyeeI8r3ilNyG6zYxSrAMD3PCbeESiGYGfBBw4GDysL3VJRudoRvcM0PF",
+	"mwMa24Jm1ki5FY0mvaFvyN7YzFqHnjlhW/3Gx6pKJro7smZ0adVcP0YtpasLBdXV2unOr9rAMU9twLjX",
+	"w7d+LxsGs7Sa9Juqz04/wRG0Yo88kt2++amErCjHxIHnAz9MZeq6vjlJXZw/x2R4zzI+XvZFcumr8tG+",
+	"1xbC34hxM6+yoEeb3Yn7hrMv8poWvmbF8idbGf7QxxOVLjxfjggfIwtGha8SMDKUxKkjALGbxAZnEXne",
+	"O7gVm51FV097Ev2eGl37WXTtaMkeRd/q6HFanuUrIFzOEn8AKs3mZO8hPIY8sENFsvO0xoUtcLXrh841",
+	"p9EM3WKuGCC3AiyQkpIYoV88IQDq4gAAdnzoAnNs4SMOLqB2SgFoxLEFyxrraenlt+Je8pLMQM7N+GSq",
+	"7WnvGXZVoS3OQ3Nr6agre5FYqhg25QJZYgc+Y1QAFkMUMKgCDPhzXXI9ESdWOp38X2tbtXLd/pZcZ7OI",
+	"d22qXguzUchNHS1tbGYJxd3zTMZMKZl5w8Nhpz1TxLocPGgJWj2AT/aMxFIIFkNCYOyqCu3Mfrz6cH4r",
+	"AIvMEDzaN0ISxOJB3fPIYhQBDMjwSmd8XgEinmfy3iMWi4RlXXIKOmI8ZfGd4VeHu+oAjSzWTW0Odexk",
+	"PWVebaXaq7WByVA40SA3smBKmSaAAdIXthMKx6AoRNIRCgUV6Ao0LOBaWR1iAb/KsUa8PJpl/N6oDxZH",
+	"yoKGlDIqsRQTzmwftQfZ6BA+KtJIFUtYIFe73wCUhSsFIVwUU2ZbpTTzwh3xBHErFJoEmC1qvmgTCkAb",
+	"QEMg6Zpz3uK+CFlb7SrAXVinjhm/ZxfuowPbV6AWyQ5ooe4Ju8UwvSMy1H9CDKVc8M/OQkcopeh+z14L",
+	"AGPddnQXaKhjcZciosw+0ZQM7/eGdoI4Kzf3RoisOjF36mKuAfnhT3svX7w82D/oHT43g32+//wlffXi",
+	"NXvJYjZiCT3Yp+MxfbEfJzE9GNPnezFNXrKXL2mPPX8xHj8/eJH0YvaK7fVeJa9GSR2Y4PWL1Tq3X9rk",
+	"/B93/7iF8VDdwm9tulS+DlQ110GNC12NAqAh0AS1KfyPL++vg3I2Y3OZVfIov/eFIFamTxlNsXdqOIvX",
+	"athUYbMgqsqci8q5cphAYNPTND323CtzrXiCPid111Dk/QMO4Ql96PYLoczXlN+zJ4hA8HsmzALNMzli",
+	"pfW3I6kt/y5QReMmnJhjSGE19pxmusg/tcYRwKJheYsxpNC3ycSEY24CYJUiVt3K4l8ymnAz1Cctt/Yf",
+	"CWzBoECEg76ksBvPewff5ut9TVJGLewsLO7Y2OWPTxJ+FGtpArFJd6FN7W5y32LUnEtn0kB3cac3+R66",
+	"TuUYZZImMVW63KAK8k0giQ+7S6ySxykM5M39U6nob+4zoymOaHz3rYU4Tq3vPlyjCav6HCPcHoawMzZn",
+	"miPa+Zeoc/iIBIqDuWTjXNFg6e2l9RQ+Tqiviif891++RP9cheWtg1JcXV4Bshjkd1uM8ixhCdBRiZhx",
+	"LgAtbPZVNZD1PKXLFvvBQuHZjs5dBwE9REMV/0DYM9gb+wP33jvzeixeAt8zVRYsdQjBE9D4hk30fmGG",
+	"9lTpUeYD/6b5/yI03wc6gpChM9m0JFeXVw+gd6x4ayF5POOx+M6RNxzp81xXfne93vuuWNcW03lsOBDv",
+	"jiWU8/MmiEd8YBttAT+nUrGyTcpDSoLlCjuBfzPGvxnDMIYnuq/nDaXlvCWG6FEqh4YbhxjbC5kS+Lkr",
+	"87Z/U2mASn9vKQrJCw+ikFyslZ9AJhVdF3QDyMpQ4Ns3GguQKllwkchFl5yiV6twXhViEBJhfbo3YjsL",
+	"qdGMbyK9Gz/Mf9PfvxT9eWG1FQm2od8VUaQRm3Kbg28THTILyOtg74CyoNWGh07bEP7uNPH4rU9mm/tv",
+	"NMQMceSPtIGVjgr1jfo4lYTOyGk5KoEe8vKe7FJB06XmcXPp+QdjykPTuTnkAWqW3dO02qc48hG3CZ2r",
+	"I4KgmYXXeT5nwpasoU8Za+F6XfLRPjccZ3JWoH8Pi7I1LPToku+lMUYyRhY8wbdJ2+HQjQmySG6uT7rE",
+	"ZYwd7GGViI2dYBaKSMjBixfut4Quj24FAp4Dn9mRuBRHI6ds8r4ZVxTIdgEs+GB47h3Tfb/Aa5zjH2HN",
+	"oLHfhItjV+BS+jaKVotnvimq72YtkRoHw0QSWVhkobRhUezOFKd5YgSUkItNhlWD433YoHyTdfTd2c6k",
+	"xwAUvNxkFI5QKmNpRbJ0m3fqnvzytLC9nliacnhs9/MnkB+tecpvLddi7M7uV5tYmfOdO7ZsliqX2EkF",
+	"8zcxQI5oACXS8lE4CxPAZoql901oiP2L05/MF7ctTD+D4OwG8BIn0D7hiXGboQkLNHZsoAAEaat3dsRI",
+	"FgznjIu7ps/Y23bhHvuBR6YiM75mYAoH+lAmH/cTYAo01rQaA55blBMPp2aDmwVG8zFZMEREhaxDqqaQ",
+	"9QTaga6pDw6REporYDLUiNle2lKQP9TannwXAGCDNBgkvCfSUpEgfpds3L5tCLRKhzhvW9AJS4oH8R1b",
+	"Po1oAqIKFsjiUEp9csKUtSqZ1mKcGMtAFTMstFDzSwFcAq0ZAbTEwilGtlRpr9oyqtyrtEtA/BWF/9zQ",
+	"ajZLmVKhsgnzhhKVPansacTvtQL7d9hjXIC1e/w1iCQz5vNxIE1FYvvLplxTaK5PplJplli0H2EDhaWU",
+	"uBHgMlGEh7QdGlg6LmFG+g4Vrid7EW2G9ItsZstDbTQ6Au3LW9ijTC6gMlzOGOKLQYoLKKfm/Z+wb1D2",
+	"SdGUDa0dCR8uEuTAnIvJPDN0+Ie3l4NBRAbn14PLi8vTq8F30CVDsJI67KC25HjMbBbL61tRVPfblAtK",
+	"VD7yqwZR0yMHs8l9f8+5zDRNMRdl6CdfyTstplvKcPHiOjO6ICqiNupJFSx8OG0FxYWN25+4nX4a0V37",
+	"yu8iw+szbWDuEiU/DXNb5grz9/dS3lnCbEuuKPEoks12HOoluQdp4+Je8pgpRK6cMSrAgnSZHy6NFdBE",
+	"CeBcuyzWZ8pSLnKBuhVaWhhJDBqUSN+yZBkAo2iE4tq0OqFT6pDnku+QrLUkaioXm3HKrSjJkRqnrOWK",
+	"C1zbJ+UJ/MbvyRF2lv+S/PBh7uQ73mVpbUPeKJqUBw2vjwGYYpSX0N/ERr3KWXrghVnIrKzvWfvDclDQ",
+	"3WbHaIHjn1BvqX4osKMXKRVR9TgCu6E2h6fc55BB9M6WzMOB7IRNeZQbbniu6IStad4GKo/PmcVaa4ds",
+	"PWKQVea9qzAea4Yro6rSBFrj2ZTafG6EUTWxtmX/b2B0T7/9+J0GfkaN7/fZYt8TDsvlrP2Ka79mh2Ns",
+	"qrFrO0W3w4O6m9wu4zCrroKI0Cye8nusmlCEzqAF65TNSC6M9UGGCNtkTjvID9nrkgs6wYrcJRkDjphI",
+	"boXLXkGRsNfrkV6vV4wB3fVGDyx+yhgZMVDRMq41E0HcBq70hZvtGofpnqHDlEO2mTmbEW/Kfa+t8RzO",
+	"b3MvoH/kbUqbu5z5mS6mUjHs8CEzwj5rlgmaniZGp9eUC+V6u3wuOc4zNqFQ3UhiqtixbWUJKnuaNk3m",
+	"t4Y+GbN8Um+V8aBeGbary7+Ui8ySR5uPzO3Ev7KfzPJ2s6tsXrCBkxF2O1o8ZWdFg+NiHXy/7IIUsSNs",
+	"Pk+gjItjeDe2VV1cH0PpBkfZYDFdJpSLFYTCW9H3XwETEdq7KIvTiq0y0ccLxxA0Pq2ATgN23IcMQOHB",
+	"bwfahWuOg1YptIv2fhasFgGt+grqHIZ2AN18rlimPZDXkIt7JrTMlt1ULrDtcvFTwjD7rmRfCrYgSsv4",
+	"jsSZVIpZD8+MZnfgvbkVdCTvWZecQBgc/IbQaxbO03hZtGiiflF40QfA3Vao5COZT6aaaDnBQs+iB6UU",
+	"rGsN+WqUqdR413YixmayUVmW0+Jbq713QmL3BlbOctZTVUjj238fkCc7s3Z5YfRfbr0ci6L8luPxjdwB",
+	"6QvIN8nT6BNOMLS5O/0YCkoLiolmVWKt+xPAAK02MDTH0pimCrlSVdnOqRTDo4rQiakoeYsAp96wAxxw",
+	"hn3MyZbHtg/jKNe3whXy2w7evnCN3kGBFYeHjKQ4JlkuoFzJ2c2uTw2+D/Gju6QPIwMQ35D0wuaNOBsP",
+	"uVrrtx35eYLrzTfhXsUDxFUo89DTHoCNiL1Ow3P78+2p1K7FGuKMGnTZ2vhtUzyz8NhAeZMdcqB8S+zA",
+	"HES9f8f0779b32STmkyTdfvzVf50J3HUUsQtmWY0nhKuGSTXaitiKWRsDPPyqWQO9TSFntqCEZ1RobCH",
+	"9BGx6EJQ4Z0xZ14QmUV4tgOoqLLnZXQrhDldiTMzfLsNKNmkM5agrYPFWUtzpXywpzQz8szODrA0liJG",
+	"y85VHsY0TY3lbIUUvRXmHiuEvNIlCCTEdQmsgaNh1aDTgMJjKKbaFP45ec+/P4aG/TYzZe+gG0pPAYaY",
+	"odeRCvK814NlV75G2KoTxi60gE63wiwnLglVtmt/F0sxBZZb2r9AB7EFmEGciKWIHWE9ESgfvt18KKRc",
+	"RJ3POzP6eWe01IbFn+8f7r961XtS/IhiQJdMGbYOSIAf5ILMjJQqbEdWUPC/gn5hvT0l236dogFn7KPB",
+	"GRW13lwBX3n8H5cCAH3WyDhjagpqM+mvoh/diqLXGlZPD60TrEB0LfK64I7/n73vX24bR/J/FZSrvpXM",
+	"FuU4mczWd+26PzS2knjHsb2SvJmr05YJiZDFMQXoCMqKdjNV9zT3/73CPco9yRW6GyAokZScmFJymz/u",
+	"dmLTIAh0Nxr94/O5tV8QAvCdRyE7nYlUK+kAMBzDgDl+nr8G9BS/bKCsPrEsCA8zbBim6FIs3Bu+FhiH",
+	"EmyiE8vWUICpIjLvVE0ZpEeerBLWh2tcVQjMWCopnmmmFrIUatUWQNUDPhjlUNOpSEfiEUnm687l2fnl",
+	"Ww+JoIACwe8s+T+mlfExBDwCakdpQZBIVK0nHcUaMSIQ7mQuszih2w/QHtoQgnkBFmhpAj358cjGfn1O",
+	"YkxTme1T5oq/iEcEdzSamBMTAAx4JJAiVgwkwlHQolLp2ckqBsRYwHyvL9r9N1fd97dvOp3b69M+m5lF",
+	"lA4EIlMZTwKWInmoMVgQ5oaEOQG3D6Q/tL9WQ4Hp8+v2+VlJrrmQiGcuD19AibB5eHPPRpAJBInxQC9A",
+	"YKkGAAroMOmIjUUBldRHYjrDC4xNByD+4AyiBzpTUwEI0zA4rHuioM9JmasMerp+q5JFRBvITwzTI+wT",
+	"OzV//Im9F1qbvf3EPphv/jSQn1qtVuH/zJ8Zg/iJhbhbUE+g5FDxNBJRaH7Rg184doq8qZEei+UdPIdS",
+	"oDvSXO3Q2uKF0n9LLPV8PI5HsZDZLURi4G8hvHtpNvtXloopjyWN+qsV71RgRzx5/RG7hJ8BOJwa3VsM",
+	"DEQNHNKlQBfePY0/iuiW4iax0PBm8DjBS5rOdcb0hKfFkI95yrv0GrUaj5GkxIVg/LdYrbsl58z8PXWZ",
+	"L2ko2FwXIoKkAY3w2oyQX3zMv9ZvPuyTH32CsE8h6V09FklOYSivU656rD/BBrvk9icvRmUnUpxUfkeF",
+	"EX46+pG+pSyp/Slf4oqUthllIM+U+WkqZsIr8yOTxZkUGVDoiTQ19wKXZUcDZ05vIqZOlLp3oQerdM+0",
+	"4xY2NmMgY6kzwSOLfIofDMUCZrhYGoFHC3+TJuEJNM8IhKgKz42aq8zIRusXsQyrM/INF6jstTJlU0mK",
+	"f8I15AjTYVxBMykAMGzEU8I2czUB+bx8V5gGK/rC7rjHVqgXuVFsJZR+qD/90e7meE5ZOQZUYNN3K4n9",
+	"HBrNYyUYcWmUR2FPhnGzDwfyg0opcUA4UUQ69CA8mx5nxvsO4FdUyoVAnBHPONasfHmBykmh14mqwKdu",
+	"PUZKOqynas25cgt9gZiTTehP8SV70aKV76zQJbP3+9AhYq8B0SvCkBm/z0390Wq0ocSlADNlYXuoP8Rq",
+	"lLH4mZkeOSYnDD3gMkcFAgh+qNmn8ToHhRpIdCNtlBwiPSXO5ILLTGMYxuEg4oyOCTo1XxZct0Rw7MVM",
+	"RUWH0SmuSvOFNsUXVcga7s0JROPylIGcJ8l61dvKtzYsonU1OCVSSV+ySTjVg0gfYrGoxhsi+A2IRUi1",
+	"OGRt6FfCLJ9tWSvb2Cs7dIN76t5RT6wOoc+7hMumCqXqmo8+YOQ14noCmwOVkAQvuqEPacZH9/xO5Omu",
+	"Kv6Ja3yw0UwAvaJipX9Tw2aW1gEY6bpEgPt+u5z9lEs9UhEWJX1hMqCwDy+wUvapee0ds7Z2KQCt2Jin",
+	"eBmeqgeqVmeFYnVEc4w1O716f33R6XfOjLf+pn1+0Tk7sdzwW7ZqnMLTlbL0coeyFLDT9uVp56Jz1rhU",
+	"lZ79b4E2dLaFaOVSko9Zc7YrjGGZ84WI0E8sUy4VtaUCW9PVPCtvFezm7/mmuwXdd9QVQ+WL+jWXQ20w",
+	"UlARlfrbZmXJ28tyUUKTYzGsWvM0qS6jBERSEbF3Fz12070I2JDSzph/yKHgjE8DvPwe99uabfHuZPlf",
+	"xpp1O+2zf63AD6THrmm6N92Lg10IkHtfWlkTf9O92Mv51DZvhmZ/no0mDiwNCkljQLosFYUvPLBW5Scj",
+	"k/XU3MF/mYs53Gx/U8OTVVGBdjHit7C1SY+UMtZfKJYKGcUYWFbjgTRuJ5bYpQJzXtUX6b777mbu0G58",
+	"d31u8rqcf03dwfmXm87Nvo5NuDIX9suX+C3OUDoTK31dY0l79Mw3ffjhR9SdfLQUX/OxR1OsPvO02yq7",
+	"8Xbz6tvliyQjkEGBYCA2e2iXV+fQWJ8qZBGnfHvOl4J93TmGXlUPPE6qIRuBg+8lvkbf9YgeeH+tmpSY",
+	"2m54mkWp1KyZio13Y29zG9Xlej1udjmrb8Y1S/mFPoa//msO6hP6GJvcWhJZjj+KM40J/6UNbrIhIRx4",
+	"ATwHDEegcIcszJYzEQ4kpTOxdhrB6jSMAlV1RltiyaB350fHxPf84uL23UUPus3HKknUgvEMuFJYFGsg",
+	"v2bPzQPVjsqqx9xAAXvuI+/EWdmnT16nFhTVL3jlXp54xSnfZHi2ufRDgWTOEVIo3ISCuVkspbAdZ7El",
+	"3o7EITt7XGQAZ/s9PvBNxgesrX6mtwgVPKXt9i6LYA2f2H7/LO5iqf1auI8ZuG3jFHoMV2DpiavK3QUT",
+	"rqEQLC/w0pmazYSr8cptuZCRDrAtAuqmlETEL16C97kWSAUI/NV6EcRXJsxPbP90YOeWv6OsYNgsY9e7",
+	"9jRmZfOXbNKPgHU7p1fds/PLt/u5G+JUc4R2D1Foc0CsSmD/kYrRefR7jhv8aLndbOu65hU1At4vCCFJ",
+	"3qoYx5pdd69OO73e+eVbJ84aIPO1LfeCivoT5IoK3d8egpyFWFwKZQM9owHlQf1SaVSzr04YvcUwXtM8",
+	"NQ7XfgTTrE9pkGIrWTR3T9G6F8snd3ttl9iabJ3kdpTgbIn1xZYal151uzBTdBFKsbhe7vRCZAHHtJ1x",
+	"gFfQPdw7u4jtvAK4/xgvUI/nrQzf9dR3H+cTKDVlI56mscipVxlgYuNSUhyVSzbhyTivNlJjFomELw9Z",
+	"G6rAHAQy1WW4Uo6BpErgE9fWH6YqEaEHaBznTBzPtKXGc6mEP0ImQVdfc3rjOW5JQ6EWGn4nFxz3LVW1",
+	"B0g3AlASBEd7p6zU70HKL0SW83dCJysvStcGgc+MSlfdcc4E9NpC/9scKLGxaF9pkZfiSZXlVIJYehfL",
+	"hxiDd2wpcmTe8utNHyMZ3/CVxnzBezEdirTuTjOFJ77qC40RhuqrDNZxFsJOsHfVQV9LycuxHwm0BCuY",
+	"2PnlX8/7nTPixUSe7LwcNESBOjdyJCzxNTZfGYtk4bfh9z4ihOOstcVudPeO8xfal5nzybwwwOauIkU2",
+	"yjm+FejXLPiDsZzQe2W5r2G6Q5EoeaeNMeBymVPpUvvWKmduEbcNyv5AYwT+QAPwBf3EPQVfNJDrCLDb",
+	"M2iz7Qi0cdVzoW4qywbxc/OqXQfQvU+r0FVc/Ih0thmzDspWatNxVXKzTr1D5bpXNOUbIRT61Bz4TONR",
+	"pi1LtZoBlaUz3NAZYDseba8WaVes2TgVVFJ66ACUIZp6jB3KqBKuyQm/vUzysQgq/9magOdvB9A3glTC",
+	"h706bSilMn9dAP78oZwn1jy8IuCNnw315wKcp0hJgkVhO5Y5XJNc5lwlcKXF/5JIlRPVF8agfr57zbPR",
+	"pMy/pkYAZ9lxjT2ZR8H2yBLNPNaQhErEdQrAH6l9AxrsErO8jdRCcTaXRI0JJ8bzYgTrh+qm3FywuioR",
+	"DdpoM/wj8pz7UB2/ITdt7LZZrTzUkLvAmmCaFTLB1BtsM35dlrOPTzS6yPCG2krr3VdX57Q0RmftIqwX",
+	"VVeagA8EDY3cG1iudMiuLaolOaEcCWGKDYRqIQHxztFyr8JSRdx4R25jmtA6M/g1fNnOdW6zOBQgqZpS",
+	"NfPPWmXL92xDub2rkttcVFAsLGtqibeo99pj0X3mrUEjZfcr+9F84T2UCeyn6r5GoHZdQPi1VN5vlq9q",
+	"UbFV+82Vu9ZVsrrZFETE0sCB8GgLpwplbsbLe3/9uqo+zW/JaKAyBEffTVXIFp0f+yxgpfn50odF8hGf",
+	"IUAvlbVsIZMLMZwodd/KhM5EWot+XAA9fqYD9urI3DymSmfrUcD1wOgpn2XzVNykSbMdlO41ddHLET7F",
+	"broXDWFW08LW1FL4c/B26gP+IaMdqQ5HfrD4KJRztYGVm+6F+dG9mGXERwKAC3CCHLPhEjD7piKbKFta",
+	"aX4A12Q1JjSql+x9/DOkTpL4QRRKGwaSWoEOWdtvhM+l4QStDgCr3FLLeciGYqkkItPWwDHQ7pX1ZLxs",
+	"QEZqqr4CgMlcIl0guu9Rw6JSX3DqyUuduFTp9ot/QLTAeCgwTn1zN1zzXx0dMTLmDvPcI4wk6aFIPhwc",
+	"RoqMXABGBzCrCqRDBq6NTJsHYqERiIC9NlI2kBacF7CO4syi4OuJSjOMA0uSpvDEeOtG6AOYTHgRy/uQ",
+	"ZkBwZLYu0vF7TFV5X7dnlL7xIjT6ii0MXuT282tO3Gy2nRSb8FSCpWIk4gcRbTClj9plWlhKof5ta9V6",
+	"8Q/6r3OoBDLn8eO9vOLLg22fr3UOey6G6ATCngSrauwfJ+6KjNR9RrMCL5a+4Ea1X/7kio0tEgVmaw4H",
+	"8oJKQiFGATyx9DZI8uiZ4PeOOiPntKZRFhwmM9fHLHyndBYGLDxFvWkh+j79hP4udFTGAxkj4KgOWPiL",
+	"ELNW25xn5vF+B/5/yuNEpPSfUo9F2upI9JPMD29mdymP4A86H2cCMFLD61R9XLb+5z/+0/zjjUoXiNUV",
+	"sPDXlvsn/n4gw19bXcGT1vk1Tiv8a8zDQwYOFUJk3SlcGQJDHfGpCFjYnmcTlcZ/5/kXhadK3ccAFa0O",
+	"WVdEcSoseC/lxYC9bCCxwBuPaCgizlNpHqYTcDw6mkfNFiJJjlkI+E2hw8w6ZOfSFgQDrwubpZBEZ4D8",
+	"Acm6aCB5FKXmapGjouHpUEbju3orQS/FSeTp1eVl57R/wl6/+hMLU56JW7D+iCQfJ4K9PEKu82WOPmmD",
+	"Oalgc2lOgwVflmdLzN+RrjSGlAqj46v2A/3kz6DsTHAcRaDeIAL7cW96kJlbO58g+fzFro6fNixPIJ6b",
+	"Sy5Zba/0Jc935OujAdOtwDHpmH8mKnIQqjOeTQCn0NKoRm6AV0dHJ3nRk/EpA9uuYV2q2jAMltrXOclH",
+	"O3SS/dM3sxQ89nKwB1HC1dneUw6q3V/k49AsjAorniYEe47RfJ2jfUH7H5QpvO30N2/cz8u3Ivu+e5t2",
+	"z9xW33b69ZtoXIkn38V3nfYZlkd7GMhS4QVni+19Zyb1fX+32F+z0vUbrBCx9cn3+Oq6f3512dtmO69o",
+	"Ct93dIsdpXVt8CJWmSj9Qom4bvdP320jD5jN/C4NW0gDrOnnxDe/dC+velsdxNdKfz+Jt9vJq96Go3g2",
+	"b2Afb7bbxvn3XdxuF282bGKW8pF48m3sd9unnW02sg+v/76VW2wlrOmjLsj1oDUf7EPfdDScvqIjo5mK",
+	"ZS2LpaBn9CqHq+0twgYQLUapQL7TbypITuLgvnJdVOowbgASQDwImbkMI/DAmGMgL1L8c+/qEuPFHfNo",
+	"Rz6IRM2EjZ9oF+o9hlhoT6QP8Ui04GEMmdofnYkkfhDpMmTPzcAR/fOZZnEU5KWtShLTJc8yMZ1lPwSF",
+	"gXvxneRGSUL2PNQT/uqnP/5L6KI5E/GRvXvfPm313rVf/fRHG3NO+QK+IWD3Ymkjlwhaa3aeQSFzNk8l",
+	"0UxgPexAZhYqsZdxGfE0YnZdj1loY1IxhIZdhCqeCp3x6cz/oXaTJm6LVx8/OhyPPKw+cji3tDgiOmGp",
+	"iwNHSj7LDtlVNhHpItaW4h5CopDV/f92zfSxVww/zkQ6kD8xHSDldED0IwF7xSbmZ5OAvTxiE1hE8x8B",
+	"g+zdf//XqyP2/w5Zm71+ecSiWPNhQm1/VuIwjKYVixQbxw8CYlxWuQaSMz0fjYTWJ8WaRSxDNoKTIpeK",
+	"MXZTHieH7A2gGtvPML8FCdWMD0lfUUr0fPibGGWMp6l5b0yY6MhHgr00iKmxZBM+A5x2bIQBeZ/ypf3L",
+	"nM+LYNwrMte08Q1FlFds2l5iyitzKLOpXXEXm6OnANpkhBvAnkGX9nF+2mkxvmYTy03i+rn5gjQuFq6/",
+	"P0ufup2aKAmIZoaEPNfUAiGOZx6x/DegvIdTgTLTesh6EzVPgGdgzOOE7OpoIqJ5IhwiBdfUOYapGlcO",
+	"ZlfNb+0g4AnS/5KuyK5ZKVpcO5GD5uXUvari7LcL6EmqXfFoLvbk5sUABQLdflItthbOTW1SZ054HRUj",
+	"01mcJOZT4V+Y2J3Pqjx037ztxm/b5LPlnnmjPUabLAu2e21pV4LKWu2vb31zJxhYtHZhvKvLuLdd3qfs",
+	"u4JuKWRSEAjWSJqDupLTHUqxgBsZYjpCMtv6J162MGDOW1SJMdSRp5RKnWAT70AmxnXP/RoznP1PP/UY",
+	"WoMbwny0cfEW1CYCSg0ds/fQ/oVOTP6+k5x1Gh6BpsYp2R0iK70TmeVAjxPIjtoT4YPVu2msNbKyDkW2",
+	"EEIGCAjzINKQDdNY3ulyJvRo1/7SXppPHmvPVqjRd618Nd0pgT3dzVkvgLblS1wp8J9yaaysQ3wTJ0ZN",
+	"meRpqhZYfRjrzGiKPbwhLZcpoIwEvPqikpZXIhcdhLis+q/y+LRJfrwn8ERJaKqKzWP/PkfPRvKpODg+",
+	"gEcOgi2lBS7El+Yvf/89qJkA3GRi7Xq+6mbg6FU+y3FyJDTBJncCAAIteT/UlcTIwGjkJeGZSCtnGEsI",
+	"9uUTHKt0yrOD4wNjJOC2bORqOcPvSRG46XEzcpiaNKuqyUCR82dN5hsMj9ldrguP5Tr6bVeLcumM1DPt",
+	"fdUTehFVZo7Owye+KAJ2n6Y4mLOFHBh87elspR95GDnqozncjck0h7q5pOdegpLYRCLyqJ9jcJQwKkIf",
+	"eAsJngryMnKq7LdNalLl01LjgOn5aIIVjkoTr6oNuxQhRd01kvUnYjmQhfgN0clS0I68IuMqmTlTxGcd",
+	"LdpebtU498u4kUsaaHrIriRxWSJIynw2kJlir46OjugteE82fpvVgRMWGq8qpKrzjOrpKN6GpZ3HRJCJ",
+	"uBKn3G+3Q0xfx+qLbL4D2aFoViqwgePHI6oLQ35VSUhYHkzwyp3cBmDAD7RRwvLuQIiIuT/37/CldZMg",
+	"yDtx2+hdy32GuewcajnlPRceThzY1L3liCB4AHcAVG8GbHjWT3+ce0aQgeh5PrH16hO2AQXX49ypsbXI",
+	"IOvYNCISLQ7ZG5WyV68Ruc3T4lRY3G1Q+qHKJjlhNjUEIDS2pacHAKRjVp4wiF2XSz69oPTZ1nUqHmI1",
+	"16H9C5VEjgt0IEsi+3Q9pDkKs1jgnCwZZ3rGR+KQAfohcN8g3hMmANC0GOudQzuhIbLZiawyNo14irTf",
+	"PdzM/YaI10MMDl9xnwFiD1yxEK5+nNZkQmfNxITz49RCyuf3xgTkLonvAX4Fzx4ji8ekHAFL1N2d+V+k",
+	"bhauwRcMBUAkahZGPOOgA3wgNZ/OElE4aZ/Zfq/QfOUxUHaGjEeRiDB9E0egyNRxkaPOVBw9bNuTpy90",
+	"tpNjx7yo6d7izwtOIwivl/naV4iaqvWNBDB7v63WD2pwT1/8poakIfhHnwuCXFyoL0vvXrdPf2m/7XRv",
+	"e53TLtZsw6UQbyz5rfBjy35GbswPVh0S/9K4ej+sVO0u0eZO+ZIBeBJ6huZjIA63RH/3mM1SdQfNNcjU",
+	"DFmaIR/dW+Lp39SQvG8C+Fvls2oPpHECjFkzPkGqjH2zH2Nx/V5WtMuoNNtJb/+f1RC83933yiSJWc2u",
+	"8Rdm5YcWvxeSRWohT7CrFTuWcg7tJ9JFK2nOzzg4/rc1rjb7kKNdhqas39TQ10WV3gusxzKf5ukkQcOn",
+	"a/Rr41jyJP67+CqUE2Hgt1FO+z1PrZxhjMzUHv4s7LkWWsdK+gQIh6wLneJ4kY4zwF/AIKmMoPpNlyCl",
+	"q3QgQxrtMP8tEQeEJ9aJhz+PiXIADwHYKtp+Kgo5xjgbknCQq+tO4DYj7R/IR6r/GxKKIjT705sANz69",
+	"EMb4JzYEVqprDYF9CBwoJQWBOZTCxFcbBIch8nUe0/1u+7J3erWVLcg/5Z/3qN4Zm+T34/ogl7daPc0f",
+	"+7wj290xqfzXtrfWVXy0NQvp8WtsmTdrcNa56PQ7ZfBe8CSWeuyg9rpm734Rs6cJARTzmFQ4zWkJbJtx",
+	"TfF0cPCxxeWyZZ8k4/GxlfJMtKAh/eD4gNb4oKqZtHwfSntEaY67aQzd4w687fSbWP7yNtDy9X9cdydN",
+	"fUctnXvcGbMsTWxNZQNn+e5U9mXSTHfXjLnHvaBFaGI7mmm9LN/Lio5KGjRvo6xyVP7w4g/b71pbLmGI",
+	"0hje/yXhgFVtRDRKvd9fhJhZ+nMYyKtFBrf1uIApZy4PkE+G2n1oHYkA+lgtZABP0jYw438HVfBz7Pnr",
+	"lz+y0PzmNlPqNuHpnbA4cj9QZFSlrlKKI/LGUExiumeAm3QIsB2hVNntWM1lFEKyxGF7+K1drM2IXeiZ",
+	"ZqdX3R6bpWKcxHcTRF8mmBTjrWNCG/JUGWRqq2Xc9pd+F/FHifhVrxE3obRFtcJ23VR7abbd9PumPmpT",
+	"bxrZ04qO1fJdrWhEtcfcjrpP97gJsABPvw0bEkt4KwZmn7ISS+gu9nh/9EQtCEApUqP5FFNNQNx98ALc",
+	"EJr2GqCTtgzGIwE1ofEDodSNOCQnFyq9P8yjRu8ET7JJSdjKXOlb8xkkT6ksOgFmOq71QqUR1gog6hiw",
+	"iXmDtuelQ36YKHOOjLAQKPCa3nCGE7WgEuBIxfLOH5CQ4NfHNAs3E2qWIIeZ+ToKd/gjL6g8aUk8Dt7Q",
+	"wOOwPu5F/GCJBrH6KU6RFccMZwGGvWEsG1vZV7s+DWKlVeN85AL3HDJdx5k3rsdvuT70n9WQSq+AyAR5",
+	"StWYUuA6/juVpmEdJ1XQewFSfxk8gOSKVS6QYtv1ZVokib/3pzzjiSob5EoOFUemVbMCAnrlAzaaiNG9",
+	"mmcayqxhnxmghAeMI+YefgREGAtvUtOpSEeiYr4FCohZwmVADQIgrxF6ZznQ2YwvjZZZzVEppDggXOW9",
+	"8+cYZLdMYJS8axlti9goFZGQWcwT2A1enAoZAV+6iXGpQgtFRAWJhY4Jf9j1IV0yen3INiIV2lLheyHy",
+	"zgkPR3kamP/IoZMteT+gGcQZU3L9ddZ2rr/0FPCD2XDJet0eMWLSrKnAxwgwaQWLJfBCz1PjzfJk7L3p",
+	"XN4JAI+2YcKynTAGC4LqltownWPNxSzhmVEGzyqkyijNmlloR1Nj9aA9t0ohaLBnmo3mOlNTEGc0FUbe",
+	"UGz1XM+E1EaM14bHDdT1Zs1IUJLYZ9fGANtbYWwxEYYfuv5t8yjOarfKJljMV7kYLllASsLaenNrdrE2",
+	"Hw8ys4VgiKZ8NImlKMjnarT397/9/r8BAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

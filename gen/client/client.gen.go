@@ -647,6 +647,88 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
 	GetBillingUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListProducts List products
+	//
+	// All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
+	// complete with 100 000 products and while products are being written.
+	//
+	// Corresponds with GET /v1/me/catalog/products (the `ListProducts` operationId).
+	ListProducts(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpsertProductWithBody Create or update a product
+	//
+	// Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
+	// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
+	// with.
+	//
+	// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/catalog/products (the `UpsertProduct` operationId).
+	UpsertProductWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpsertProduct Create or update a product
+	//
+	// Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
+	// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
+	// with.
+	//
+	// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/catalog/products (the `UpsertProduct` operationId).
+	UpsertProduct(ctx context.Context, body UpsertProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ArchiveProduct Archive a product
+	//
+	// Sets `active` to false and sends `product.archived`: the product can no longer be put into carts or auctions, but
+	// stays readable for the sake of its orders; running checkouts and auctions go on. Archiving again changes nothing
+	// and sends nothing. 404 `not_found`, `product not found`.
+	//
+	// Corresponds with DELETE /v1/me/catalog/products/{id} (the `ArchiveProduct` operationId).
+	ArchiveProduct(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetProduct Get a product
+	//
+	// Archived products are found too. 404 `not_found`, `product not found`, for any other id.
+	//
+	// Corresponds with GET /v1/me/catalog/products/{id} (the `GetProduct` operationId).
+	GetProduct(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SyncCatalogWithBody Create or update up to 500 products
+	//
+	// Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
+	// none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
+	// sync again updates in place. Each product sends `product.upserted`.
+	//
+	// The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+	// are named as `items.<n>.<field>`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/catalog/sync (the `SyncCatalog` operationId).
+	SyncCatalogWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SyncCatalog Create or update up to 500 products
+	//
+	// Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
+	// none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
+	// sync again updates in place. Each product sends `product.upserted`.
+	//
+	// The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+	// are named as `items.<n>.<field>`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/catalog/sync (the `SyncCatalog` operationId).
+	SyncCatalog(ctx context.Context, body SyncCatalogJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ChangePasswordWithBody Change one's own password
 	//
 	// Every token of the user ends at once, that of this call too; the answer has a fresh one. A mail tells of the
@@ -668,6 +750,94 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/me/change-password (the `ChangePassword` operationId).
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateCheckoutWithBody Sell a cart on a hosted payment page
+	//
+	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
+	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
+	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
+	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+	//
+	// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
+	// another stream is refused.
+	//
+	// | Status | Code | Message | When |
+	// |---|---|---|---|
+	// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
+	// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+	// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
+	// | 400 | `discount_invalid` | says why | the code can't be used |
+	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
+	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
+	// | 409 | `conflict` | names the product | a product is archived |
+	// | 503 | `processor_unavailable` | | the processor can't be reached |
+	//
+	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
+	// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/commerce/checkout (the `CreateCheckout` operationId).
+	CreateCheckoutWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateCheckout Sell a cart on a hosted payment page
+	//
+	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
+	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
+	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
+	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+	//
+	// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
+	// another stream is refused.
+	//
+	// | Status | Code | Message | When |
+	// |---|---|---|---|
+	// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
+	// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+	// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
+	// | 400 | `discount_invalid` | says why | the code can't be used |
+	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
+	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
+	// | 409 | `conflict` | names the product | a product is archived |
+	// | 503 | `processor_unavailable` | | the processor can't be reached |
+	//
+	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
+	// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/commerce/checkout (the `CreateCheckout` operationId).
+	CreateCheckout(ctx context.Context, body CreateCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateOnboardingLinkWithBody Make a link for the seller's onboarding
+	//
+	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
+	// processor can't be reached; a repetition never makes a second account.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
+	CreateOnboardingLinkWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateOnboardingLink Make a link for the seller's onboarding
+	//
+	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
+	// processor can't be reached; a repetition never makes a second account.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
+	CreateOnboardingLink(ctx context.Context, body CreateOnboardingLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetConnectStatus Get the seller's onboarding status
+	//
+	// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
+	// become false again when the processor wants more from the seller: a new onboarding link leads there.
+	//
+	// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
+	GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetOverview What a dashboard shows first
 	//
@@ -2456,6 +2626,158 @@ func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
+// ListProducts List products
+//
+// All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
+// complete with 100 000 products and while products are being written.
+//
+// Corresponds with GET /v1/me/catalog/products (the `ListProducts` operationId).
+func (c *Client) ListProducts(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProductsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpsertProductWithBody Create or update a product
+//
+// Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
+// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
+// with.
+//
+// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/catalog/products (the `UpsertProduct` operationId).
+func (c *Client) UpsertProductWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpsertProductRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpsertProduct Create or update a product
+//
+// Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
+// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
+// with.
+//
+// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/catalog/products (the `UpsertProduct` operationId).
+func (c *Client) UpsertProduct(ctx context.Context, body UpsertProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpsertProductRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ArchiveProduct Archive a product
+//
+// Sets `active` to false and sends `product.archived`: the product can no longer be put into carts or auctions, but
+// stays readable for the sake of its orders; running checkouts and auctions go on. Archiving again changes nothing
+// and sends nothing. 404 `not_found`, `product not found`.
+//
+// Corresponds with DELETE /v1/me/catalog/products/{id} (the `ArchiveProduct` operationId).
+func (c *Client) ArchiveProduct(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewArchiveProductRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetProduct Get a product
+//
+// Archived products are found too. 404 `not_found`, `product not found`, for any other id.
+//
+// Corresponds with GET /v1/me/catalog/products/{id} (the `GetProduct` operationId).
+func (c *Client) GetProduct(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetProductRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SyncCatalogWithBody Create or update up to 500 products
+//
+// Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
+// none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
+// sync again updates in place. Each product sends `product.upserted`.
+//
+// The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+// are named as `items.<n>.<field>`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/catalog/sync (the `SyncCatalog` operationId).
+func (c *Client) SyncCatalogWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSyncCatalogRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SyncCatalog Create or update up to 500 products
+//
+// Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
+// none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
+// sync again updates in place. Each product sends `product.upserted`.
+//
+// The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+// are named as `items.<n>.<field>`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/catalog/sync (the `SyncCatalog` operationId).
+func (c *Client) SyncCatalog(ctx context.Context, body SyncCatalogJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSyncCatalogRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ChangePasswordWithBody Change one's own password
 //
 // Every token of the user ends at once, that of this call too; the answer has a fresh one. A mail tells of the
@@ -2488,6 +2810,144 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 // Corresponds with POST /v1/me/change-password (the `ChangePassword` operationId).
 func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewChangePasswordRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateCheckoutWithBody Sell a cart on a hosted payment page
+//
+// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
+// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
+// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
+// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+//
+// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
+// another stream is refused.
+//
+// | Status | Code | Message | When |
+// |---|---|---|---|
+// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
+// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
+// | 400 | `discount_invalid` | says why | the code can't be used |
+// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
+// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
+// | 409 | `conflict` | names the product | a product is archived |
+// | 503 | `processor_unavailable` | | the processor can't be reached |
+//
+// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
+// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/commerce/checkout (the `CreateCheckout` operationId).
+func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCheckoutRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateCheckout Sell a cart on a hosted payment page
+//
+// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
+// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
+// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
+// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+//
+// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
+// another stream is refused.
+//
+// | Status | Code | Message | When |
+// |---|---|---|---|
+// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
+// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
+// | 400 | `discount_invalid` | says why | the code can't be used |
+// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
+// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
+// | 409 | `conflict` | names the product | a product is archived |
+// | 503 | `processor_unavailable` | | the processor can't be reached |
+//
+// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
+// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/commerce/checkout (the `CreateCheckout` operationId).
+func (c *Client) CreateCheckout(ctx context.Context, body CreateCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCheckoutRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateOnboardingLinkWithBody Make a link for the seller's onboarding
+//
+// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
+// processor can't be reached; a repetition never makes a second account.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
+func (c *Client) CreateOnboardingLinkWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateOnboardingLinkRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateOnboardingLink Make a link for the seller's onboarding
+//
+// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
+// processor can't be reached; a repetition never makes a second account.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
+func (c *Client) CreateOnboardingLink(ctx context.Context, body CreateOnboardingLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateOnboardingLinkRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetConnectStatus Get the seller's onboarding status
+//
+// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
+// become false again when the processor wants more from the seller: a new onboarding link leads there.
+//
+// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
+func (c *Client) GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetConnectStatusRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -5613,6 +6073,244 @@ func NewGetBillingUsageRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListProductsRequest constructs an http.Request for the ListProducts method
+func NewListProductsRequest(server string, params *ListProductsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/catalog/products")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.ActiveOnly != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "activeOnly", *params.ActiveOnly, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpsertProductRequest calls the generic UpsertProduct builder with application/json body
+func NewUpsertProductRequest(server string, body UpsertProductJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpsertProductRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewUpsertProductRequestWithBody constructs an http.Request for the UpsertProduct method, with any body, and a specified content type
+func NewUpsertProductRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/catalog/products")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewArchiveProductRequest constructs an http.Request for the ArchiveProduct method
+func NewArchiveProductRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/catalog/products/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetProductRequest constructs an http.Request for the GetProduct method
+func NewGetProductRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/catalog/products/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSyncCatalogRequest calls the generic SyncCatalog builder with application/json body
+func NewSyncCatalogRequest(server string, body SyncCatalogJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSyncCatalogRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewSyncCatalogRequestWithBody constructs an http.Request for the SyncCatalog method, with any body, and a specified content type
+func NewSyncCatalogRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/catalog/sync")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewChangePasswordRequest calls the generic ChangePassword builder with application/json body
 func NewChangePasswordRequest(server string, body ChangePasswordJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -5649,6 +6347,113 @@ func NewChangePasswordRequestWithBody(server string, contentType string, body io
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateCheckoutRequest calls the generic CreateCheckout builder with application/json body
+func NewCreateCheckoutRequest(server string, body CreateCheckoutJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateCheckoutRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateCheckoutRequestWithBody constructs an http.Request for the CreateCheckout method, with any body, and a specified content type
+func NewCreateCheckoutRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/checkout")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateOnboardingLinkRequest calls the generic CreateOnboardingLink builder with application/json body
+func NewCreateOnboardingLinkRequest(server string, body CreateOnboardingLinkJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateOnboardingLinkRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateOnboardingLinkRequestWithBody constructs an http.Request for the CreateOnboardingLink method, with any body, and a specified content type
+func NewCreateOnboardingLinkRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/connect/onboarding-link")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetConnectStatusRequest constructs an http.Request for the GetConnectStatus method
+func NewGetConnectStatusRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/connect/status")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -8734,6 +9539,94 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
 	GetBillingUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBillingUsageResponse, error)
 
+	// ListProductsWithResponse List products
+	//
+	// All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
+	// complete with 100 000 products and while products are being written.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/catalog/products (the `ListProducts` operationId).
+	ListProductsWithResponse(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*ListProductsResponse, error)
+
+	// UpsertProductWithBodyWithResponse Create or update a product
+	//
+	// Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
+	// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
+	// with.
+	//
+	// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/catalog/products (the `UpsertProduct` operationId).
+	UpsertProductWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpsertProductResponse, error)
+
+	// UpsertProductWithResponse Create or update a product
+	//
+	// Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
+	// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
+	// with.
+	//
+	// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/catalog/products (the `UpsertProduct` operationId).
+	UpsertProductWithResponse(ctx context.Context, body UpsertProductJSONRequestBody, reqEditors ...RequestEditorFn) (*UpsertProductResponse, error)
+
+	// ArchiveProductWithResponse Archive a product
+	//
+	// Sets `active` to false and sends `product.archived`: the product can no longer be put into carts or auctions, but
+	// stays readable for the sake of its orders; running checkouts and auctions go on. Archiving again changes nothing
+	// and sends nothing. 404 `not_found`, `product not found`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/catalog/products/{id} (the `ArchiveProduct` operationId).
+	ArchiveProductWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ArchiveProductResponse, error)
+
+	// GetProductWithResponse Get a product
+	//
+	// Archived products are found too. 404 `not_found`, `product not found`, for any other id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/catalog/products/{id} (the `GetProduct` operationId).
+	GetProductWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetProductResponse, error)
+
+	// SyncCatalogWithBodyWithResponse Create or update up to 500 products
+	//
+	// Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
+	// none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
+	// sync again updates in place. Each product sends `product.upserted`.
+	//
+	// The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+	// are named as `items.<n>.<field>`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/catalog/sync (the `SyncCatalog` operationId).
+	SyncCatalogWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SyncCatalogResponse, error)
+
+	// SyncCatalogWithResponse Create or update up to 500 products
+	//
+	// Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
+	// none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
+	// sync again updates in place. Each product sends `product.upserted`.
+	//
+	// The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+	// are named as `items.<n>.<field>`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/catalog/sync (the `SyncCatalog` operationId).
+	SyncCatalogWithResponse(ctx context.Context, body SyncCatalogJSONRequestBody, reqEditors ...RequestEditorFn) (*SyncCatalogResponse, error)
+
 	// ChangePasswordWithBodyWithResponse Change one's own password
 	//
 	// Every token of the user ends at once, that of this call too; the answer has a fresh one. A mail tells of the
@@ -8755,6 +9648,96 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/change-password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
+
+	// CreateCheckoutWithBodyWithResponse Sell a cart on a hosted payment page
+	//
+	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
+	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
+	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
+	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+	//
+	// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
+	// another stream is refused.
+	//
+	// | Status | Code | Message | When |
+	// |---|---|---|---|
+	// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
+	// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+	// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
+	// | 400 | `discount_invalid` | says why | the code can't be used |
+	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
+	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
+	// | 409 | `conflict` | names the product | a product is archived |
+	// | 503 | `processor_unavailable` | | the processor can't be reached |
+	//
+	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
+	// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/checkout (the `CreateCheckout` operationId).
+	CreateCheckoutWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCheckoutResponse, error)
+
+	// CreateCheckoutWithResponse Sell a cart on a hosted payment page
+	//
+	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
+	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
+	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
+	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+	//
+	// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
+	// another stream is refused.
+	//
+	// | Status | Code | Message | When |
+	// |---|---|---|---|
+	// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
+	// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+	// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
+	// | 400 | `discount_invalid` | says why | the code can't be used |
+	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
+	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
+	// | 409 | `conflict` | names the product | a product is archived |
+	// | 503 | `processor_unavailable` | | the processor can't be reached |
+	//
+	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
+	// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/checkout (the `CreateCheckout` operationId).
+	CreateCheckoutWithResponse(ctx context.Context, body CreateCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCheckoutResponse, error)
+
+	// CreateOnboardingLinkWithBodyWithResponse Make a link for the seller's onboarding
+	//
+	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
+	// processor can't be reached; a repetition never makes a second account.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
+	CreateOnboardingLinkWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateOnboardingLinkResponse, error)
+
+	// CreateOnboardingLinkWithResponse Make a link for the seller's onboarding
+	//
+	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
+	// processor can't be reached; a repetition never makes a second account.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
+	CreateOnboardingLinkWithResponse(ctx context.Context, body CreateOnboardingLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateOnboardingLinkResponse, error)
+
+	// GetConnectStatusWithResponse Get the seller's onboarding status
+	//
+	// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
+	// become false again when the processor wants more from the seller: a new onboarding link leads there.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
+	GetConnectStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetConnectStatusResponse, error)
 
 	// GetOverviewWithResponse What a dashboard shows first
 	//
@@ -11429,6 +12412,253 @@ func (r GetBillingUsageResponse) ContentType() string {
 	return ""
 }
 
+// ListProductsResponse200Headers the declared response headers of an HTTP 200 response for ListProducts
+type ListProductsResponse200Headers struct {
+	Link *string
+}
+
+type ListProductsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ProductList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListProductsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListProductsResponse) GetJSON200() *ProductList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListProductsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListProductsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListProductsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListProductsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListProductsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpsertProductResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Product
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r UpsertProductResponse) GetJSON201() *Product {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpsertProductResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpsertProductResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpsertProductResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpsertProductResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpsertProductResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ArchiveProductResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Product
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ArchiveProductResponse) GetJSON200() *Product {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ArchiveProductResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ArchiveProductResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ArchiveProductResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ArchiveProductResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ArchiveProductResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetProductResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Product
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetProductResponse) GetJSON200() *Product {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetProductResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetProductResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetProductResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetProductResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetProductResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SyncCatalogResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CatalogSyncResult
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SyncCatalogResponse) GetJSON201() *CatalogSyncResult {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SyncCatalogResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SyncCatalogResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SyncCatalogResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SyncCatalogResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SyncCatalogResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ChangePasswordResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11471,6 +12701,150 @@ func (r ChangePasswordResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ChangePasswordResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateCheckoutResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Checkout
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateCheckoutResponse) GetJSON201() *Checkout {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateCheckoutResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateCheckoutResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateCheckoutResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateCheckoutResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateCheckoutResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateOnboardingLinkResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *OnboardingLink
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateOnboardingLinkResponse) GetJSON201() *OnboardingLink {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateOnboardingLinkResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateOnboardingLinkResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateOnboardingLinkResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateOnboardingLinkResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateOnboardingLinkResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetConnectStatusResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConnectStatus
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetConnectStatusResponse) GetJSON200() *ConnectStatus {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetConnectStatusResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetConnectStatusResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetConnectStatusResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetConnectStatusResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetConnectStatusResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15211,6 +16585,136 @@ func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, r
 	return ParseGetBillingUsageResponse(rsp)
 }
 
+// ListProductsWithResponse List products
+//
+// All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
+// complete with 100 000 products and while products are being written.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/catalog/products (the `ListProducts` operationId).
+func (c *ClientWithResponses) ListProductsWithResponse(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*ListProductsResponse, error) {
+	rsp, err := c.ListProducts(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListProductsResponse(rsp)
+}
+
+// UpsertProductWithBodyWithResponse Create or update a product
+//
+// Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
+// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
+// with.
+//
+// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/catalog/products (the `UpsertProduct` operationId).
+func (c *ClientWithResponses) UpsertProductWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpsertProductResponse, error) {
+	rsp, err := c.UpsertProductWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpsertProductResponse(rsp)
+}
+
+// UpsertProductWithResponse Create or update a product
+//
+// Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
+// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
+// with.
+//
+// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/catalog/products (the `UpsertProduct` operationId).
+func (c *ClientWithResponses) UpsertProductWithResponse(ctx context.Context, body UpsertProductJSONRequestBody, reqEditors ...RequestEditorFn) (*UpsertProductResponse, error) {
+	rsp, err := c.UpsertProduct(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpsertProductResponse(rsp)
+}
+
+// ArchiveProductWithResponse Archive a product
+//
+// Sets `active` to false and sends `product.archived`: the product can no longer be put into carts or auctions, but
+// stays readable for the sake of its orders; running checkouts and auctions go on. Archiving again changes nothing
+// and sends nothing. 404 `not_found`, `product not found`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/catalog/products/{id} (the `ArchiveProduct` operationId).
+func (c *ClientWithResponses) ArchiveProductWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ArchiveProductResponse, error) {
+	rsp, err := c.ArchiveProduct(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseArchiveProductResponse(rsp)
+}
+
+// GetProductWithResponse Get a product
+//
+// Archived products are found too. 404 `not_found`, `product not found`, for any other id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/catalog/products/{id} (the `GetProduct` operationId).
+func (c *ClientWithResponses) GetProductWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetProductResponse, error) {
+	rsp, err := c.GetProduct(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetProductResponse(rsp)
+}
+
+// SyncCatalogWithBodyWithResponse Create or update up to 500 products
+//
+// Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
+// none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
+// sync again updates in place. Each product sends `product.upserted`.
+//
+// The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+// are named as `items.<n>.<field>`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/catalog/sync (the `SyncCatalog` operationId).
+func (c *ClientWithResponses) SyncCatalogWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SyncCatalogResponse, error) {
+	rsp, err := c.SyncCatalogWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSyncCatalogResponse(rsp)
+}
+
+// SyncCatalogWithResponse Create or update up to 500 products
+//
+// Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
+// none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
+// sync again updates in place. Each product sends `product.upserted`.
+//
+// The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+// are named as `items.<n>.<field>`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/catalog/sync (the `SyncCatalog` operationId).
+func (c *ClientWithResponses) SyncCatalogWithResponse(ctx context.Context, body SyncCatalogJSONRequestBody, reqEditors ...RequestEditorFn) (*SyncCatalogResponse, error) {
+	rsp, err := c.SyncCatalog(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSyncCatalogResponse(rsp)
+}
+
 // ChangePasswordWithBodyWithResponse Change one's own password
 //
 // Every token of the user ends at once, that of this call too; the answer has a fresh one. A mail tells of the
@@ -15243,6 +16747,126 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 		return nil, err
 	}
 	return ParseChangePasswordResponse(rsp)
+}
+
+// CreateCheckoutWithBodyWithResponse Sell a cart on a hosted payment page
+//
+// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
+// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
+// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
+// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+//
+// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
+// another stream is refused.
+//
+// | Status | Code | Message | When |
+// |---|---|---|---|
+// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
+// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
+// | 400 | `discount_invalid` | says why | the code can't be used |
+// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
+// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
+// | 409 | `conflict` | names the product | a product is archived |
+// | 503 | `processor_unavailable` | | the processor can't be reached |
+//
+// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
+// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/checkout (the `CreateCheckout` operationId).
+func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCheckoutResponse, error) {
+	rsp, err := c.CreateCheckoutWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCheckoutResponse(rsp)
+}
+
+// CreateCheckoutWithResponse Sell a cart on a hosted payment page
+//
+// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
+// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
+// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
+// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+//
+// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
+// another stream is refused.
+//
+// | Status | Code | Message | When |
+// |---|---|---|---|
+// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
+// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
+// | 400 | `discount_invalid` | says why | the code can't be used |
+// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
+// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
+// | 409 | `conflict` | names the product | a product is archived |
+// | 503 | `processor_unavailable` | | the processor can't be reached |
+//
+// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
+// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/checkout (the `CreateCheckout` operationId).
+func (c *ClientWithResponses) CreateCheckoutWithResponse(ctx context.Context, body CreateCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCheckoutResponse, error) {
+	rsp, err := c.CreateCheckout(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCheckoutResponse(rsp)
+}
+
+// CreateOnboardingLinkWithBodyWithResponse Make a link for the seller's onboarding
+//
+// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
+// processor can't be reached; a repetition never makes a second account.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
+func (c *ClientWithResponses) CreateOnboardingLinkWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateOnboardingLinkResponse, error) {
+	rsp, err := c.CreateOnboardingLinkWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateOnboardingLinkResponse(rsp)
+}
+
+// CreateOnboardingLinkWithResponse Make a link for the seller's onboarding
+//
+// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
+// processor can't be reached; a repetition never makes a second account.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
+func (c *ClientWithResponses) CreateOnboardingLinkWithResponse(ctx context.Context, body CreateOnboardingLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateOnboardingLinkResponse, error) {
+	rsp, err := c.CreateOnboardingLink(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateOnboardingLinkResponse(rsp)
+}
+
+// GetConnectStatusWithResponse Get the seller's onboarding status
+//
+// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
+// become false again when the processor wants more from the seller: a new onboarding link leads there.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
+func (c *ClientWithResponses) GetConnectStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetConnectStatusResponse, error) {
+	rsp, err := c.GetConnectStatus(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetConnectStatusResponse(rsp)
 }
 
 // GetOverviewWithResponse What a dashboard shows first
@@ -17761,6 +19385,184 @@ func ParseGetBillingUsageResponse(rsp *http.Response) (*GetBillingUsageResponse,
 	return response, nil
 }
 
+// ParseListProductsResponse parses an HTTP response from a ListProductsWithResponse call
+func ParseListProductsResponse(rsp *http.Response) (*ListProductsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListProductsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ProductList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListProductsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpsertProductResponse parses an HTTP response from a UpsertProductWithResponse call
+func ParseUpsertProductResponse(rsp *http.Response) (*UpsertProductResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpsertProductResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Product
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseArchiveProductResponse parses an HTTP response from a ArchiveProductWithResponse call
+func ParseArchiveProductResponse(rsp *http.Response) (*ArchiveProductResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ArchiveProductResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Product
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetProductResponse parses an HTTP response from a GetProductWithResponse call
+func ParseGetProductResponse(rsp *http.Response) (*GetProductResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetProductResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Product
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSyncCatalogResponse parses an HTTP response from a SyncCatalogWithResponse call
+func ParseSyncCatalogResponse(rsp *http.Response) (*SyncCatalogResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SyncCatalogResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CatalogSyncResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseChangePasswordResponse parses an HTTP response from a ChangePasswordWithResponse call
 func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -17781,6 +19583,105 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateCheckoutResponse parses an HTTP response from a CreateCheckoutWithResponse call
+func ParseCreateCheckoutResponse(rsp *http.Response) (*CreateCheckoutResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateCheckoutResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Checkout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateOnboardingLinkResponse parses an HTTP response from a CreateOnboardingLinkWithResponse call
+func ParseCreateOnboardingLinkResponse(rsp *http.Response) (*CreateOnboardingLinkResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateOnboardingLinkResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest OnboardingLink
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetConnectStatusResponse parses an HTTP response from a GetConnectStatusWithResponse call
+func ParseGetConnectStatusResponse(rsp *http.Response) (*GetConnectStatusResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetConnectStatusResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConnectStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
