@@ -25,7 +25,7 @@ func (s *Service) ChangePassword(ctx context.Context, c Caller, current, next st
 		return Login{}, err
 	}
 	if !ok {
-		return Login{}, problem.BadField("currentPassword", "is not the current password")
+		return Login{}, problem.New(problem.Invalid, "wrong_password", "the current password is wrong")
 	}
 	hash, err := s.hasher.hash(ctx, next)
 	if err != nil {

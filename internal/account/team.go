@@ -23,9 +23,9 @@ func (s *Service) ListTeam(ctx context.Context, c Caller, cursor *string, limit 
 	return rows, nil
 }
 
-// SetTeamRole gives a member another role and ends the member's tokens, which
+// ChangeTeamMemberRole gives a member another role and ends the member's tokens, which
 // carry the old one. Giving the role that the member has changes nothing.
-func (s *Service) SetTeamRole(ctx context.Context, c Caller, userID string, to Role) (db.User, error) {
+func (s *Service) ChangeTeamMemberRole(ctx context.Context, c Caller, userID string, to Role) (db.User, error) {
 	var row db.User
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.now()
@@ -39,7 +39,7 @@ func (s *Service) SetTeamRole(ctx context.Context, c Caller, userID string, to R
 			return fmt.Errorf("set user role: %w", err)
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.set_role", Entity: "user", EntityID: userID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.change_role", Entity: "user", EntityID: userID,
 			Before: map[string]any{"role": member.Role}, After: map[string]any{"role": row.Role},
 		})
 	})

@@ -1,0 +1,52 @@
+package analytics
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+)
+
+// longestSession is how far back a session that is still live may have begun.
+const longestSession = 7 * 24 * time.Hour
+
+// Overview is a tenant at a glance.
+type Overview struct {
+	db.CountTenantRow
+
+	At          time.Time
+	Viewers     int64
+	LiveSession int64
+	// Today is since midnight, UTC.
+	Today Point
+}
+
+// GetOverview is the caller's tenant at a glance. Viewers are those of the last
+// samples, which are taken every few seconds.
+func (s *Service) GetOverview(ctx context.Context, c account.Caller) (Overview, error) {
+	q, now := db.New(s.pool), s.now().UTC()
+	counts, err := q.CountTenant(ctx, c.TenantID)
+	if err != nil {
+		return Overview{}, fmt.Errorf("count tenant: %w", err)
+	}
+	last := now.Add(-time.Minute)
+	viewers, err := q.CountViewers(ctx, db.CountViewersParams{
+		TenantID: c.TenantID, Hour: now.Truncate(time.Hour), Minute: int32(now.Minute()),
+		LastHour: last.Truncate(time.Hour), LastMinute: int32(last.Minute()),
+	})
+	if err != nil {
+		return Overview{}, fmt.Errorf("count viewers: %w", err)
+	}
+	live, err := q.CountLiveSessions(ctx, db.CountLiveSessionsParams{TenantID: c.TenantID, Since: now.Add(-longestSession)})
+	if err != nil {
+		return Overview{}, fmt.Errorf("count live sessions: %w", err)
+	}
+	midnight := now.Truncate(Day.length())
+	today, err := s.GetAnalytics(ctx, c, &midnight, new(midnight.Add(Day.length())), Day)
+	if err != nil {
+		return Overview{}, err
+	}
+	return Overview{CountTenantRow: counts, At: now, Viewers: viewers, LiveSession: live, Today: today.Points[0]}, nil
+}

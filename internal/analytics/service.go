@@ -1,0 +1,19 @@
+// Package analytics counts what a tenant did over time: who watched, what was on
+// air, sessions and sales. It reads the rows that other areas write and changes
+// nothing.
+package analytics
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Service holds the use cases.
+type Service struct {
+	pool *pgxpool.Pool
+	now  func() time.Time
+}
+
+// New makes the service on a clock.
+func New(pool *pgxpool.Pool, now func() time.Time) *Service { return &Service{pool: pool, now: now} }
