@@ -13,6 +13,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/internal/account"
+	"showfloor/internal/analytics"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 )
@@ -22,9 +23,10 @@ const maxBody = 1 << 20
 
 // Config of the HTTP server.
 type Config struct {
-	Accounts *account.Service
-	Streams  *stream.Service
-	Webhooks *webhook.Service
+	Accounts  *account.Service
+	Streams   *stream.Service
+	Webhooks  *webhook.Service
+	Analytics *analytics.Service
 	// Checks are what GET /v1/health/ready asks.
 	Checks []Check
 	// Live serves playlists and media below /live/.
@@ -65,6 +67,7 @@ type Server struct {
 	accounts  *account.Service
 	streams   *stream.Service
 	webhooks  *webhook.Service
+	analytics *analytics.Service
 	checks    []Check
 	ready     readiness
 	publicURL string
@@ -77,7 +80,7 @@ func New(c Config) (*echo.Echo, error) {
 		c.Observe = func(string, string, int, time.Duration) {}
 	}
 	server := &Server{
-		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks,
+		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, analytics: c.Analytics,
 		checks: c.Checks, publicURL: c.PublicURL, log: c.Log,
 	}
 	contract, err := newContract()

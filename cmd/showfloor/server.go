@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/account"
+	"showfloor/internal/analytics"
 	"showfloor/internal/event"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
@@ -33,20 +34,21 @@ type server struct {
 	// closers stop what was started, run from the last to the first.
 	closers []closer
 
-	node     string
-	engines  []engineNote
-	pool     *pgxpool.Pool
-	box      *secret.Box
-	metrics  *metrics
-	inserter *river.Client[pgx.Tx]
-	accounts *account.Service
-	streams  *stream.Service
-	webhooks *webhook.Service
-	hub      *hub.Hub
-	playlist *hls.Server
-	reports  *onair.Reports
-	rtmp     *rtmp.Server
-	http     net.Addr
+	node      string
+	engines   []engineNote
+	pool      *pgxpool.Pool
+	box       *secret.Box
+	metrics   *metrics
+	inserter  *river.Client[pgx.Tx]
+	accounts  *account.Service
+	streams   *stream.Service
+	webhooks  *webhook.Service
+	analytics *analytics.Service
+	hub       *hub.Hub
+	playlist  *hls.Server
+	reports   *onair.Reports
+	rtmp      *rtmp.Server
+	http      net.Addr
 }
 
 type closer struct {
@@ -133,6 +135,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	if s.accounts, err = account.New(ctx, account.Config{Pool: s.pool, Box: s.box, Log: s.log}); err != nil {
 		return err
 	}
+	s.analytics = analytics.New(s.pool, time.Now)
 	events := event.NewLog(s.inserter, time.Now)
 	s.webhooks = webhook.New(webhook.Config{
 		Pool: s.pool, Box: s.box, Events: events, Schedule: s.config.retries,

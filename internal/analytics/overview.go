@@ -16,9 +16,9 @@ const longestSession = 7 * 24 * time.Hour
 type Overview struct {
 	db.CountTenantRow
 
-	At          time.Time
-	Viewers     int64
-	LiveSession int64
+	At           time.Time
+	Viewers      int64
+	LiveSessions int64
 	// Today is since midnight, UTC.
 	Today Point
 }
@@ -48,5 +48,5 @@ func (s *Service) GetOverview(ctx context.Context, c account.Caller) (Overview, 
 	if err != nil {
 		return Overview{}, err
 	}
-	return Overview{CountTenantRow: counts, At: now, Viewers: viewers, LiveSession: live, Today: today.Points[0]}, nil
+	return Overview{CountTenantRow: counts, At: now, Viewers: viewers, LiveSessions: live, Today: today.Points[0]}, nil
 }

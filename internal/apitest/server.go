@@ -27,6 +27,7 @@ import (
 	"showfloor/gen"
 	"showfloor/handlers"
 	"showfloor/internal/account"
+	"showfloor/internal/analytics"
 	"showfloor/internal/dbtest"
 	"showfloor/internal/event"
 	"showfloor/internal/id"
@@ -78,16 +79,17 @@ type Server struct {
 	// URL is where it listens, without a slash at the end.
 	URL string
 	// Handler is the router with the check of its responses around it.
-	Handler  http.Handler
-	Pool     *pgxpool.Pool
-	Box      *secret.Box
-	Node     string
-	Accounts *account.Service
-	Streams  *stream.Service
-	Webhooks *webhook.Service
-	Events   *event.Log
-	Inserter *river.Client[pgx.Tx]
-	Hub      *hub.Hub
+	Handler   http.Handler
+	Pool      *pgxpool.Pool
+	Box       *secret.Box
+	Node      string
+	Accounts  *account.Service
+	Streams   *stream.Service
+	Webhooks  *webhook.Service
+	Analytics *analytics.Service
+	Events    *event.Log
+	Inserter  *river.Client[pgx.Tx]
+	Hub       *hub.Hub
 	// Clock is what the areas go by; nil when Jobs is set.
 	Clock *Clock
 
@@ -108,7 +110,7 @@ func New(t testing.TB, o Options) *Server {
 	live := s.openPlayback(t, o, now)
 	s.startJobs(t, o)
 	router, err := handlers.New(handlers.Config{
-		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks,
+		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Analytics: s.Analytics,
 		Checks: append([]handlers.Check{
 			{Name: "database", Engine: "PostgreSQL", Run: s.Pool.Ping},
 			{Name: "queue", Engine: "River", Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
@@ -157,6 +159,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	s.Accounts, err = account.New(t.Context(), account.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
 	must(t, err)
 	s.Events = event.NewLog(s.Inserter, now)
+	s.Analytics = analytics.New(s.Pool, now)
 	s.Webhooks = webhook.New(webhook.Config{
 		Pool: s.Pool, Box: s.Box, Events: s.Events, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
 	})

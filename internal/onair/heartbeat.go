@@ -53,7 +53,7 @@ func (r *Reports) beat(ctx context.Context) {
 func (r *Reports) audience() []stream.Audience {
 	var list []stream.Audience
 	for _, s := range r.hub.Streams() {
-		list = append(list, stream.Audience{StreamID: s.Broadcast.StreamID, Viewers: s.Stats().Viewers})
+		list = append(list, stream.Audience{StreamID: s.StreamID, Viewers: s.Stats().Viewers})
 	}
 	return list
 }

@@ -39,3 +39,11 @@ func TestTimesAreReadInAnyRFC3339Form(t *testing.T) {
 		require.Error(t, json.Unmarshal([]byte(text), &got), text)
 	}
 }
+
+func TestBindReadsQueryParameters(t *testing.T) {
+	t.Parallel()
+	var at Time
+	require.NoError(t, at.Bind("2026-01-02T03:04:05.5+02:00"))
+	require.Equal(t, "2026-01-02T01:04:05.500Z", Format(at.Time))
+	require.Error(t, at.Bind("yesterday"))
+}

@@ -1,0 +1,149 @@
+package handlers_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/apitest"
+	"showfloor/internal/event"
+	"showfloor/internal/postgres"
+	"showfloor/internal/stream"
+	"showfloor/internal/timestamp"
+)
+
+// noon moves the clock to the next noon: tests count hours and days from there.
+func noon(s *apitest.Server) time.Time {
+	now := s.Clock.Now()
+	at := now.Truncate(24 * time.Hour).Add(36 * time.Hour)
+	s.Clock.Advance(at.Sub(now))
+	return at
+}
+
+// goLive puts a stream on air as an SRS server reports it.
+func goLive(t *testing.T, s *apitest.Server, st api.Stream, conn string) {
+	t.Helper()
+	s.With(t, "").Call(t, "POST", "/v1/ingest/media/publish", map[string]any{"client_id": conn, "stream": st.StreamKey}).Is(t, 201)
+}
+
+func TestAnalyticsCountWhoWatchedWhat(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	start := noon(s)
+	owner = owner.LogInAgain(t)
+	first, second, idle := owner.Stream(t, nil), owner.Stream(t, nil), owner.Stream(t, nil)
+	goLive(t, s, first, "first"+owner.TenantID)
+	goLive(t, s, second, "second"+owner.TenantID)
+	sample := func(a, b int) {
+		require.NoError(t, s.Streams.RecordAudience(t.Context(), []stream.Audience{
+			{StreamID: first.ID, Viewers: a}, {StreamID: second.ID, Viewers: b}, {StreamID: idle.ID, Viewers: 50}, {StreamID: "str_none", Viewers: 7},
+		}))
+	}
+	sample(10, 0)
+	sample(10, 0) // twice in a minute counts once
+	sample(4, 2)  // and the most of a minute stays
+	s.Clock.Advance(59 * time.Minute)
+	sample(20, 5)
+	s.Clock.Advance(time.Minute)
+	sample(1, 1)
+
+	var got api.Analytics
+	owner.Call(t, "GET", "/v1/me/analytics?interval=hour&from="+timestamp.Format(start.Add(-time.Hour)), nil).Into(t, 200, &got)
+	require.Equal(t, api.AnalyticsIntervalHour, got.Interval)
+	require.Len(t, got.Points, 2, "the hour before and the first one; the second begins now")
+	require.Zero(t, got.Points[0].MinutesLive)
+	require.Equal(t, 25, got.Points[1].Viewers)
+	require.Equal(t, 12+25, got.Points[1].MinutesWatched)
+	require.Equal(t, 4, got.Points[1].MinutesLive)
+
+	owner.Call(t, "GET", "/v1/me/analytics", nil).Into(t, 200, &got)
+	require.Equal(t, api.AnalyticsIntervalDay, got.Interval)
+	require.Len(t, got.Points, 8, "seven days back from noon touch eight of them")
+	last := got.Points[7]
+	require.Equal(t, start.Truncate(24*time.Hour), last.StartsAt.Time)
+	require.Equal(t, 12+25+2, last.MinutesWatched)
+	require.Equal(t, 6, last.MinutesLive)
+
+	var o api.Overview
+	owner.Call(t, "GET", "/v1/me/overview", nil).Into(t, 200, &o)
+	require.Equal(t, []int{3, 2, 25, 1}, []int{o.Streams, o.LiveStreams, o.ViewersNow, o.TeamSize}, "who watches is the last minute's number")
+	s.Register(t).Call(t, "GET", "/v1/me/analytics", nil).Into(t, 200, &got)
+	require.Zero(t, got.Points[7].MinutesWatched, "another tenant")
+}
+
+func TestAnalyticsCountWhatHappened(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	start := noon(s)
+	owner := s.Register(t)
+	happen := func(name, subject string, data map[string]any) {
+		require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
+			return s.Events.Emit(t.Context(), tx, event.Event{TenantID: owner.TenantID, Name: name, Subject: subject, Data: data})
+		}))
+	}
+	paid := func(order string, cents int, currency string) {
+		happen("purchase.completed", order, map[string]any{"orderId": order, "totalCents": cents, "currency": currency})
+	}
+	happen("session.created", "sess_1", map[string]any{"state": "live"})
+	happen("session.created", "sess_2", map[string]any{"state": "live"})
+	happen("session.ended", "sess_2", map[string]any{"state": "ended"})
+	paid("ord_1", 1000, "usd")
+	paid("ord_1", 1000, "usd") // delivered twice by the processor
+	paid("ord_2", 250, "usd")
+	paid("ord_3", 99, "eur")
+	s.Clock.Advance(time.Hour)
+	paid("ord_4", 1, "usd")
+
+	var got api.Analytics
+	owner.Call(t, "GET", "/v1/me/analytics?interval=hour&from="+timestamp.Format(start)+"&to="+timestamp.Format(start.Add(2*time.Hour)), nil).Into(t, 200, &got)
+	require.Len(t, got.Points, 2)
+	require.Equal(t, 2, got.Points[0].Sessions)
+	require.Equal(t, 3, got.Points[0].Orders)
+	require.Equal(t, api.RevenueList{{Currency: "eur", TotalCents: 99}, {Currency: "usd", TotalCents: 1250}}, got.Points[0].Revenue)
+	require.Equal(t, 1, got.Points[1].Orders)
+
+	var o api.Overview
+	owner.Call(t, "GET", "/v1/me/overview", nil).Into(t, 200, &o)
+	require.Equal(t, []int{2, 1, 4}, []int{o.Sessions, o.LiveSessions, o.OrdersToday})
+	require.Equal(t, api.RevenueList{{Currency: "eur", TotalCents: 99}, {Currency: "usd", TotalCents: 1251}}, o.RevenueToday)
+}
+
+func TestAnalyticsRefuseWhatTheyCannotSpan(t *testing.T) {
+	t.Parallel()
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	for query, field := range map[string]string{
+		"from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z":               "from",
+		"from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:00Z":               "from",
+		"interval=hour&from=2026-01-01T00:00:00Z&to=2026-02-02T00:00:00Z": "from",
+		"from=2024-01-01T00:00:00Z&to=2026-01-01T00:00:00Z":               "from",
+		"from=yesterday": "from",
+		"interval=week":  "interval",
+	} {
+		p := owner.Call(t, "GET", "/v1/me/analytics?"+query, nil).Problem(t, 400, "invalid_input")
+		require.Equal(t, field, p.Errors[0].Field, query)
+	}
+	var got api.Analytics
+	owner.Call(t, "GET", "/v1/me/analytics?interval=hour&from=2026-01-01T00:30:00%2B02:00&to=2026-01-31T22:30:00Z", nil).Into(t, 200, &got)
+	require.Len(t, got.Points, 745)
+}
+
+func TestOverviewShowsWebhooksThatFail(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	var o api.Overview
+	hook := owner.Webhook(t, "http://127.0.0.1:1/")
+	owner.Call(t, "GET", "/v1/me/overview", nil).Into(t, 200, &o)
+	require.Equal(t, []int{1, 0}, []int{o.WebhookEndpoints, o.WebhooksFailing})
+	emit(t, s, owner.TenantID, "str_x")
+	var deliveries []api.WebhookDelivery
+	owner.Call(t, "GET", "/v1/me/webhooks/"+hook.ID+"/deliveries", nil).Into(t, 200, &deliveries)
+	_, err := s.Webhooks.Deliver(t.Context(), deliveries[0].ID) // nobody listens there
+	require.NoError(t, err)
+	owner.Call(t, "GET", "/v1/me/overview", nil).Into(t, 200, &o)
+	require.Equal(t, []int{1, 1}, []int{o.WebhookEndpoints, o.WebhooksFailing})
+}

@@ -1,0 +1,58 @@
+package handlers
+
+import (
+	"context"
+
+	"github.com/oapi-codegen/nullable"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/id"
+	"showfloor/internal/timestamp"
+)
+
+// ListTeam lists the tenant's users.
+func (s *Server) ListTeam(ctx context.Context, r api.ListTeamRequestObject) (api.ListTeamResponseObject, error) {
+	cursor, err := after(r.Params.Cursor, id.User)
+	if err != nil {
+		return nil, err
+	}
+	size := pageSize(r.Params.Limit)
+	rows, err := s.accounts.ListTeam(ctx, callerFrom(ctx), cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, link := page(ctx, s, rows, size, func(u db.User) string { return u.ID })
+	return api.ListTeam200JSONResponse{
+		Body: each(rows, toTeamMember), Headers: api.ListTeam200ResponseHeaders{Link: link},
+	}, nil
+}
+
+// ChangeTeamMemberRole gives a member another role.
+func (s *Server) ChangeTeamMemberRole(
+	ctx context.Context, r api.ChangeTeamMemberRoleRequestObject,
+) (api.ChangeTeamMemberRoleResponseObject, error) {
+	user, err := s.accounts.ChangeTeamMemberRole(ctx, callerFrom(ctx), r.ID, account.Role(r.Body.Role))
+	if err != nil {
+		return nil, err
+	}
+	return api.ChangeTeamMemberRole200JSONResponse(toTeamMember(user)), nil
+}
+
+// RemoveTeamMember removes a user of the tenant.
+func (s *Server) RemoveTeamMember(ctx context.Context, r api.RemoveTeamMemberRequestObject) (api.RemoveTeamMemberResponseObject, error) {
+	user, err := s.accounts.RemoveTeamMember(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.RemoveTeamMember200JSONResponse(toTeamMember(user)), nil
+}
+
+func toTeamMember(u db.User) api.TeamMember {
+	return api.TeamMember{
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: api.UserRole(u.Role), Status: api.UserStatus(u.Status),
+		InviteExpiresAt: nullable.NewNullNullable[timestamp.Time](), LastLoginAt: timeOrNull(u.LastLoginAt),
+		CreatedAt: timestamp.From(u.CreatedAt), UpdatedAt: timestamp.From(u.UpdatedAt),
+	}
+}

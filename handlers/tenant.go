@@ -1,0 +1,35 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/internal/account"
+)
+
+// GetTenant is the caller's tenant.
+func (s *Server) GetTenant(ctx context.Context, _ api.GetTenantRequestObject) (api.GetTenantResponseObject, error) {
+	tenant, err := s.accounts.GetTenant(ctx, callerFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.GetTenant200JSONResponse(toTenant(tenant)), nil
+}
+
+// UpdateTenant changes the caller's tenant.
+func (s *Server) UpdateTenant(ctx context.Context, r api.UpdateTenantRequestObject) (api.UpdateTenantResponseObject, error) {
+	tenant, err := s.accounts.UpdateTenant(ctx, callerFrom(ctx), account.TenantChange{Name: r.Body.Name})
+	if err != nil {
+		return nil, err
+	}
+	return api.UpdateTenant200JSONResponse(toTenant(tenant)), nil
+}
+
+// ChangePassword replaces the caller's own password.
+func (s *Server) ChangePassword(ctx context.Context, r api.ChangePasswordRequestObject) (api.ChangePasswordResponseObject, error) {
+	l, err := s.accounts.ChangePassword(ctx, callerFrom(ctx), r.Body.CurrentPassword, r.Body.NewPassword)
+	if err != nil {
+		return nil, err
+	}
+	return api.ChangePassword201JSONResponse(toLogin(l)), nil
+}

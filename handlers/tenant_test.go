@@ -1,0 +1,61 @@
+package handlers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/apitest"
+)
+
+func TestTenantChangesItsNameAndNothingElse(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	var before, after api.Tenant
+	owner.Call(t, "GET", "/v1/me/tenant", nil).Into(t, 200, &before)
+	owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{
+		"name": "Acme Live", "plan": "ENTERPRISE", "status": "ACTIVE", "chargesEnabled": true, "id": "ten_x",
+	}).Into(t, 200, &after)
+	require.Equal(t, "Acme Live", after.Name)
+	after.Name, after.UpdatedAt = before.Name, before.UpdatedAt
+	require.Equal(t, before, after)
+	owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{}).Into(t, 200, &after)
+	require.Equal(t, "Acme Live", after.Name)
+	owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{"name": " "}).Problem(t, 400, "invalid_input")
+	owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{"name": nil}).Problem(t, 400, "invalid_input")
+	entries, err := db.New(s.Pool).ListAuditEntries(t.Context(), db.ListAuditEntriesParams{TenantID: owner.TenantID, MaxRows: 10})
+	require.NoError(t, err)
+	require.Equal(t, "tenant.update", entries[0].Action)
+	require.Len(t, entries, 2, "what changes nothing leaves no entry")
+}
+
+func TestPasswordChangeEndsAllOldTokens(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	elsewhere, key := owner.LogInAgain(t), owner.Key(t)
+	elsewhere.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+	const next = "quick violet harbour"
+	change := func(current, next string) apitest.Response {
+		return owner.Call(t, "POST", "/v1/me/change-password", map[string]any{"currentPassword": current, "newPassword": next})
+	}
+	change("not the password", next).Problem(t, 400, "wrong_password")
+	change(apitest.Password, "short").Problem(t, 400, "invalid_input")
+	owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+
+	var l api.Login
+	change(apitest.Password, next).Into(t, 201, &l)
+	owner.Call(t, "GET", "/v1/me", nil).Problem(t, 401, "token_revoked")
+	elsewhere.Call(t, "GET", "/v1/me", nil).Problem(t, 401, "token_revoked")
+	s.With(t, l.Token).Call(t, "GET", "/v1/me", nil).Is(t, 200)
+	login := func(password string) apitest.Response {
+		return s.With(t, "").Call(t, "POST", "/v1/auth/login", map[string]any{"email": owner.Email, "password": password})
+	}
+	login(apitest.Password).Problem(t, 401, "invalid_credentials")
+	login(next).Is(t, 201)
+	key.Call(t, "POST", "/v1/me/change-password",
+		map[string]any{"currentPassword": next, "newPassword": next}).Problem(t, 401, "unauthenticated")
+}
