@@ -148,6 +148,24 @@ func (e BillingInterval) Valid() bool {
 	}
 }
 
+// Defines values for CallKind.
+const (
+	CallKindVideo CallKind = "video"
+	CallKindVoice CallKind = "voice"
+)
+
+// Valid indicates whether the value is a known member of the CallKind enum.
+func (e CallKind) Valid() bool {
+	switch e {
+	case CallKindVideo:
+		return true
+	case CallKindVoice:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckStatus.
 const (
 	CheckStatusFailing CheckStatus = "failing"
@@ -427,6 +445,33 @@ func (e ParticipantRole) Valid() bool {
 	}
 }
 
+// Defines values for ParticipantState.
+const (
+	ParticipantStateInvited ParticipantState = "invited"
+	ParticipantStateJoined  ParticipantState = "joined"
+	ParticipantStateKicked  ParticipantState = "kicked"
+	ParticipantStateLeft    ParticipantState = "left"
+	ParticipantStateWaiting ParticipantState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the ParticipantState enum.
+func (e ParticipantState) Valid() bool {
+	switch e {
+	case ParticipantStateInvited:
+		return true
+	case ParticipantStateJoined:
+		return true
+	case ParticipantStateKicked:
+		return true
+	case ParticipantStateLeft:
+		return true
+	case ParticipantStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanTier.
 const (
 	PlanTierENTERPRISE PlanTier = "ENTERPRISE"
@@ -463,6 +508,24 @@ func (e PlaybackType) Valid() bool {
 	case PlaybackTypeHLS:
 		return true
 	case PlaybackTypeLLHLS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PromotionRole.
+const (
+	PromotionRoleCohost PromotionRole = "cohost"
+	PromotionRoleGuest  PromotionRole = "guest"
+)
+
+// Valid indicates whether the value is a known member of the PromotionRole enum.
+func (e PromotionRole) Valid() bool {
+	switch e {
+	case PromotionRoleCohost:
+		return true
+	case PromotionRoleGuest:
 		return true
 	default:
 		return false
@@ -631,6 +694,147 @@ func (e Scope) Valid() bool {
 	case ScopeWebhooksRead:
 		return true
 	case ScopeWebhooksWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionInputType.
+const (
+	SessionInputTypeConference SessionInputType = "conference"
+	SessionInputTypeLivestream SessionInputType = "livestream"
+	SessionInputTypeWebinar    SessionInputType = "webinar"
+)
+
+// Valid indicates whether the value is a known member of the SessionInputType enum.
+func (e SessionInputType) Valid() bool {
+	switch e {
+	case SessionInputTypeConference:
+		return true
+	case SessionInputTypeLivestream:
+		return true
+	case SessionInputTypeWebinar:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionLayout.
+const (
+	SessionLayoutGrid      SessionLayout = "grid"
+	SessionLayoutSidebar   SessionLayout = "sidebar"
+	SessionLayoutSpeaker   SessionLayout = "speaker"
+	SessionLayoutSpotlight SessionLayout = "spotlight"
+)
+
+// Valid indicates whether the value is a known member of the SessionLayout enum.
+func (e SessionLayout) Valid() bool {
+	switch e {
+	case SessionLayoutGrid:
+		return true
+	case SessionLayoutSidebar:
+		return true
+	case SessionLayoutSpeaker:
+		return true
+	case SessionLayoutSpotlight:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionRecordingLayout.
+const (
+	SessionRecordingLayoutComposite SessionRecordingLayout = "composite"
+	SessionRecordingLayoutGrid      SessionRecordingLayout = "grid"
+	SessionRecordingLayoutSidebar   SessionRecordingLayout = "sidebar"
+	SessionRecordingLayoutSpeaker   SessionRecordingLayout = "speaker"
+)
+
+// Valid indicates whether the value is a known member of the SessionRecordingLayout enum.
+func (e SessionRecordingLayout) Valid() bool {
+	switch e {
+	case SessionRecordingLayoutComposite:
+		return true
+	case SessionRecordingLayoutGrid:
+		return true
+	case SessionRecordingLayoutSidebar:
+		return true
+	case SessionRecordingLayoutSpeaker:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionRecordingState.
+const (
+	SessionRecordingStateFailed     SessionRecordingState = "failed"
+	SessionRecordingStateProcessing SessionRecordingState = "processing"
+	SessionRecordingStateReady      SessionRecordingState = "ready"
+	SessionRecordingStateRecording  SessionRecordingState = "recording"
+)
+
+// Valid indicates whether the value is a known member of the SessionRecordingState enum.
+func (e SessionRecordingState) Valid() bool {
+	switch e {
+	case SessionRecordingStateFailed:
+		return true
+	case SessionRecordingStateProcessing:
+		return true
+	case SessionRecordingStateReady:
+		return true
+	case SessionRecordingStateRecording:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionState.
+const (
+	SessionStateCancelled SessionState = "cancelled"
+	SessionStateEnded     SessionState = "ended"
+	SessionStateLive      SessionState = "live"
+	SessionStateWaiting   SessionState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the SessionState enum.
+func (e SessionState) Valid() bool {
+	switch e {
+	case SessionStateCancelled:
+		return true
+	case SessionStateEnded:
+		return true
+	case SessionStateLive:
+		return true
+	case SessionStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionType.
+const (
+	SessionTypeCall       SessionType = "call"
+	SessionTypeConference SessionType = "conference"
+	SessionTypeLivestream SessionType = "livestream"
+	SessionTypeWebinar    SessionType = "webinar"
+)
+
+// Valid indicates whether the value is a known member of the SessionType enum.
+func (e SessionType) Valid() bool {
+	switch e {
+	case SessionTypeCall:
+		return true
+	case SessionTypeConference:
+		return true
+	case SessionTypeLivestream:
+		return true
+	case SessionTypeWebinar:
 		return true
 	default:
 		return false
@@ -1218,6 +1422,158 @@ type BillingUsage struct {
 	Plan PlanTier `json:"plan"`
 }
 
+// BreakoutAssignments The number of a room, from `1` to `count`, to the users who are invited there. Another number, or a user in two rooms: 400. Users who aren't named are invited nowhere.
+//
+// Example: {"1":["ada","ben"],"2":["cleo"]}
+type BreakoutAssignments map[string][]string
+
+// BreakoutsClosed What closing did.
+type BreakoutsClosed struct {
+	// Closed How many rooms were open.
+	//
+	// Example: 2
+	Closed int `json:"closed"`
+}
+
+// BreakoutsInput How many rooms to open, and who goes where.
+type BreakoutsInput struct {
+	// Assignments The number of a room, from `1` to `count`, to the users who are invited there. Another number, or a user in two rooms: 400. Users who aren't named are invited nowhere.
+	//
+	// Example: {"1":["ada","ben"],"2":["cleo"]}
+	Assignments *BreakoutAssignments `json:"assignments,omitempty"`
+
+	// Count How many rooms.
+	//
+	// Example: 2
+	Count int `json:"count"`
+}
+
+// Call A call between two users; `sessionId` is its session, its room and its id in all operations on calls.
+type Call struct {
+	// EndedAt When it ended or was cancelled; null before.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// FromDisplayName Example: Ada Okafor
+	FromDisplayName nullable.Nullable[string] `json:"fromDisplayName"`
+
+	// FromUserID Example: ada
+	FromUserID string `json:"fromUserId"`
+
+	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	Kind CallKind `json:"kind"`
+
+	// ProjectID Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// RingExpiresAt When an unanswered call is cancelled, 45 seconds after the invitation unless configured otherwise.
+	RingExpiresAt timestamp.Time `json:"ringExpiresAt"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// StartedAt When it was answered; null before.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State SessionState `json:"state"`
+
+	// ToUserID Example: ben
+	ToUserID string `json:"toUserId"`
+}
+
+// CallAdmission A call, its session, and the way into its room for the one who asked.
+type CallAdmission struct {
+	// EndedAt When it ended or was cancelled; null before.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// ExpiresAt 6 hours from now.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// FromDisplayName Example: Ada Okafor
+	FromDisplayName nullable.Nullable[string] `json:"fromDisplayName"`
+
+	// FromUserID Example: ada
+	FromUserID string `json:"fromUserId"`
+
+	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	Kind CallKind `json:"kind"`
+
+	// Perms What a participant may publish.
+	Perms ParticipantPerms `json:"perms"`
+
+	// ProjectID Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// RingExpiresAt When an unanswered call is cancelled, 45 seconds after the invitation unless configured otherwise.
+	RingExpiresAt timestamp.Time `json:"ringExpiresAt"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// Session A room where people meet - a conference, a webinar, an interactive livestream or a call.
+	Session Session `json:"session"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// SfuURL A WebSocket address: open `<sfuUrl>/?token=<token>&room=<sessionId>`.
+	//
+	// Example: wss://live.acme.example/sfu
+	SfuURL string `json:"sfuUrl"`
+
+	// StartedAt When it was answered; null before.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State SessionState `json:"state"`
+
+	// ToUserID Example: ben
+	ToUserID string `json:"toUserId"`
+
+	// Token A participant token.
+	//
+	// Example: eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
+	Token string `json:"token"`
+}
+
+// CallInput Who calls whom.
+type CallInput struct {
+	// FromDisplayName What the callee's phone shows; absent for the id.
+	//
+	// Example: Ada Okafor
+	FromDisplayName *string `json:"fromDisplayName,omitempty"`
+
+	// FromUserID Your own id of the caller.
+	//
+	// Example: ada
+	FromUserID string `json:"fromUserId"`
+
+	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	Kind CallKind `json:"kind"`
+
+	// ProjectID The project whose push credentials ring the callee.
+	//
+	// Example: launch-2026
+	ProjectID *string `json:"projectId,omitempty"`
+
+	// ToUserID Your own id of the callee; another than the caller.
+	//
+	// Example: ben
+	ToUserID string `json:"toUserId"`
+}
+
+// CallKind voice: no camera is needed. video: both are asked for their cameras.
+type CallKind string
+
+// CallParty Which of the two does it.
+type CallParty struct {
+	// UserID The caller or the callee.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
 // CallbackReceipt The report was taken down.
 type CallbackReceipt struct {
 	// Changed False when it changed nothing: it came twice, or after the end.
@@ -1569,6 +1925,14 @@ type FieldProblem struct {
 	Message string `json:"message"`
 }
 
+// HandInput Whose hand it is.
+type HandInput struct {
+	// UserID With a participant token, its own user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
 // Health The process is alive.
 type Health struct {
 	// Status Whether it works.
@@ -1708,6 +2072,20 @@ type MeterUsage struct {
 	//
 	// Example: 1280
 	Used int64 `json:"used"`
+}
+
+// MuteAllInput Whom to spare.
+type MuteAllInput struct {
+	// ExceptHost Whether the host goes on being heard.
+	ExceptHost *bool `json:"exceptHost,omitempty"`
+}
+
+// MuteAllResult What muting did.
+type MuteAllResult struct {
+	// Muted How many participants were heard before and aren't now.
+	//
+	// Example: 7
+	Muted int `json:"muted"`
 }
 
 // NewPassword The password in use and the one to come.
@@ -1908,6 +2286,63 @@ type PackageOutput struct {
 	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
 }
 
+// Participant A user in a session, or one who was or may be.
+type Participant struct {
+	// CanPublishScreen Whether the screen may be shared; the same as `perms.screen`.
+	//
+	// Example: false
+	CanPublishScreen bool `json:"canPublishScreen"`
+
+	// DisplayName What others see; null when none was given.
+	//
+	// Example: Ben Sato
+	DisplayName nullable.Nullable[string] `json:"displayName"`
+
+	// HandRaised Example: false
+	HandRaised bool `json:"handRaised"`
+
+	// HandRaisedAt Null while the hand is down.
+	HandRaisedAt nullable.Nullable[timestamp.Time] `json:"handRaisedAt"`
+
+	// JoinedAt When the user first came in; null for one who never did.
+	JoinedAt nullable.Nullable[timestamp.Time] `json:"joinedAt"`
+
+	// LeftAt When the user last left; null while in the room.
+	LeftAt nullable.Nullable[timestamp.Time] `json:"leftAt"`
+
+	// Perms What a participant may publish.
+	Perms ParticipantPerms `json:"perms"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// State invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+	// thrown out, and stays out until invited again.
+	State ParticipantState `json:"state"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// ParticipantList Participants: raised hands first in the order of raising, then by their first coming, the invited last.
+type ParticipantList = []Participant
+
+// ParticipantPatch What is to change; what is absent stays. A new role brings its permissions with it, `canPublishScreen` comes on top.
+type ParticipantPatch struct {
+	// CanPublishScreen Example: true
+	CanPublishScreen *bool `json:"canPublishScreen,omitempty"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role *ParticipantRole `json:"role,omitempty"`
+}
+
 // ParticipantPerms What a participant may publish.
 type ParticipantPerms struct {
 	// Audio Example: true
@@ -1923,6 +2358,10 @@ type ParticipantPerms struct {
 // ParticipantRole host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
 // spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
 type ParticipantRole string
+
+// ParticipantState invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+// thrown out, and stays out until invited again.
+type ParticipantState string
 
 // PasswordChange A password that was set.
 type PasswordChange struct {
@@ -2188,6 +2627,18 @@ type ProductTimelineEntry struct {
 	TS float32 `json:"ts"`
 }
 
+// PromotionInput Who goes on stage, and as what.
+type PromotionInput struct {
+	// Role guest: publishes audio and video. cohost: also the screen, and may mute, spotlight and kick.
+	Role PromotionRole `json:"role"`
+
+	// UserID Example: ben
+	UserID string `json:"userId"`
+}
+
+// PromotionRole guest: publishes audio and video. cohost: also the screen, and may mute, spotlight and kick.
+type PromotionRole string
+
 // Readiness The server's verdict on itself and on each part that it needs.
 type Readiness struct {
 	Checks []ReadinessCheck `json:"checks"`
@@ -2438,6 +2889,285 @@ type RoleCatalogue struct {
 // `:write` but those of the tenant, its team and its billing; ADMINs and OWNERs have all.
 type Scope string
 
+// Session A room where people meet - a conference, a webinar, an interactive livestream or a call.
+type Session struct {
+	// Capacity How many participants may be in the room at once.
+	//
+	// Example: 50
+	Capacity  int            `json:"capacity"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// EndedAt When it ended or was cancelled.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// HostID Your id of the user who hosts; the caller of a call.
+	//
+	// Example: ada
+	HostID string `json:"hostId"`
+
+	// ID Also its room at the SFU and its chat channel.
+	//
+	// Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// InviteUserIds The users who were invited, in the order of their invitation.
+	InviteUserIds []string `json:"inviteUserIds"`
+
+	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	Layout SessionLayout `json:"layout"`
+
+	// Locked Whether nobody new may come in.
+	Locked bool `json:"locked"`
+
+	// Name Example: Weekly planning
+	Name string `json:"name"`
+
+	// ParentSessionID The session that this is a breakout room of; null for all others.
+	ParentSessionID nullable.Nullable[string] `json:"parentSessionId"`
+
+	// ParticipantCount How many are in the room right now.
+	//
+	// Example: 3
+	ParticipantCount int `json:"participantCount"`
+
+	// Participants The caller and the callee; for calls alone. Those of other sessions have a list of their own.
+	Participants []Participant `json:"participants,omitempty"`
+
+	// ProjectID The project that the session belongs to.
+	//
+	// Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// RecordingEnabled Whether the session may be recorded.
+	RecordingEnabled bool `json:"recordingEnabled"`
+
+	// SpotlightUserID Whom everybody sees large; null for nobody.
+	SpotlightUserID nullable.Nullable[string] `json:"spotlightUserId"`
+
+	// StartedAt When it went live.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State SessionState `json:"state"`
+
+	// TranscriptionEnabled Whether a summary is written once the session has ended.
+	TranscriptionEnabled bool `json:"transcriptionEnabled"`
+
+	// Type conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
+	// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+	Type      SessionType    `json:"type"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+
+	// WaitingRoom Whether those who come wait until they are admitted.
+	WaitingRoom bool `json:"waitingRoom"`
+}
+
+// SessionEnding The end of a session.
+type SessionEnding struct {
+	EndedAt timestamp.Time `json:"endedAt"`
+
+	// ID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// StartedAt Null when it never went live.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State SessionState `json:"state"`
+}
+
+// SessionInput A session to be opened.
+type SessionInput struct {
+	// Capacity At most, and when absent: 50 for a conference, 1000 for a webinar, 10000 for a livestream; more is a 400.
+	//
+	// Example: 20
+	Capacity *int `json:"capacity,omitempty"`
+
+	// HostID Your own id of the user who hosts.
+	//
+	// Example: ada
+	HostID string `json:"hostId"`
+
+	// InviteUserIds Your own ids of users to invite, up to 1000. They become guests, in webinars and livestreams viewers.
+	InviteUserIds []string `json:"inviteUserIds,omitempty"`
+
+	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	Layout *SessionLayout `json:"layout,omitempty"`
+
+	// Name For people; up to 200 characters.
+	//
+	// Example: Weekly planning
+	Name string `json:"name"`
+
+	// ProjectID Your own name for what belongs together; up to 64 characters.
+	//
+	// Example: launch-2026
+	ProjectID *string `json:"projectId,omitempty"`
+
+	// RecordingEnabled Whether the session may be recorded.
+	RecordingEnabled *bool `json:"recordingEnabled,omitempty"`
+
+	// TranscriptionEnabled Whether a summary is written once the session has ended.
+	TranscriptionEnabled *bool `json:"transcriptionEnabled,omitempty"`
+
+	// Type What `createSession` can make; calls begin with an invitation.
+	Type SessionInputType `json:"type"`
+
+	// WaitingRoom Whether those who come wait until they are admitted.
+	WaitingRoom *bool `json:"waitingRoom,omitempty"`
+}
+
+// SessionInputType What `createSession` can make; calls begin with an invitation.
+type SessionInputType string
+
+// SessionLayout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+type SessionLayout string
+
+// SessionList Sessions, newest first.
+type SessionList = []Session
+
+// SessionPatch What is to change; what is absent stays.
+type SessionPatch struct {
+	// Capacity At most as for a new session. Nobody has to leave when it falls; a call's stays 2.
+	Capacity *int `json:"capacity,omitempty"`
+
+	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	Layout *SessionLayout `json:"layout,omitempty"`
+
+	// Locked Locked, nobody new comes in; those inside stay.
+	//
+	// Example: true
+	Locked *bool `json:"locked,omitempty"`
+
+	// Name Up to 200 characters.
+	//
+	// Example: Weekly planning
+	Name *string `json:"name,omitempty"`
+
+	// RecordingEnabled A recording that runs goes on.
+	RecordingEnabled     *bool `json:"recordingEnabled,omitempty"`
+	TranscriptionEnabled *bool `json:"transcriptionEnabled,omitempty"`
+
+	// WaitingRoom Switched off, those who wait are admitted.
+	WaitingRoom *bool `json:"waitingRoom,omitempty"`
+}
+
+// SessionRecording One recording of a session, all participants in one picture.
+type SessionRecording struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// DurationSec Length in seconds, to the millisecond; null until the recording has stopped.
+	//
+	// Example: 1824.52
+	DurationSec nullable.Nullable[float32] `json:"durationSec"`
+
+	// Error Why the recording failed; null otherwise.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// ID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Layout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+	Layout SessionRecordingLayout `json:"layout"`
+
+	// PlaybackURL A signed HLS playlist, good for an hour from this answer; null unless ready.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
+	PlaybackURL nullable.Nullable[string] `json:"playbackUrl"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxd
+	SessionID string `json:"sessionId"`
+
+	// SizeBytes All files together; null unless ready.
+	//
+	// Example: 584210432
+	SizeBytes nullable.Nullable[int64] `json:"sizeBytes"`
+	StartedAt timestamp.Time           `json:"startedAt"`
+
+	// State recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+	State SessionRecordingState `json:"state"`
+
+	// StoppedAt Null while recording.
+	StoppedAt nullable.Nullable[timestamp.Time] `json:"stoppedAt"`
+	UpdatedAt timestamp.Time                    `json:"updatedAt"`
+}
+
+// SessionRecordingInput How the recording is to look.
+type SessionRecordingInput struct {
+	// Layout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+	Layout *SessionRecordingLayout `json:"layout,omitempty"`
+}
+
+// SessionRecordingLayout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+type SessionRecordingLayout string
+
+// SessionRecordingList Recordings, newest first.
+type SessionRecordingList = []SessionRecording
+
+// SessionRecordingState recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+type SessionRecordingState string
+
+// SessionState waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+type SessionState string
+
+// SessionSummary What was said in a session, written up.
+type SessionSummary struct {
+	// GeneratedAt Null until it is written.
+	GeneratedAt nullable.Nullable[timestamp.Time] `json:"generatedAt"`
+
+	// Ready False until it is written.
+	//
+	// Example: true
+	Ready bool `json:"ready"`
+
+	// Summary Null until it is written.
+	Summary nullable.Nullable[SummaryText] `json:"summary"`
+}
+
+// SessionToken The way into a session's room.
+type SessionToken struct {
+	// ExpiresAt 6 hours from now.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// Perms What a participant may publish.
+	Perms ParticipantPerms `json:"perms"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// SfuURL A WebSocket address: open `<sfuUrl>/?token=<token>&room=<session id>`.
+	//
+	// Example: wss://live.acme.example/sfu
+	SfuURL string `json:"sfuUrl"`
+
+	// Token A participant token. What it allows is kept on the server: a promotion takes effect with this same token.
+	//
+	// Example: eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
+	Token string `json:"token"`
+}
+
+// SessionTokenInput Who is to enter the room.
+type SessionTokenInput struct {
+	// DisplayName What others see; absent for what it was, else the userId.
+	//
+	// Example: Ben Sato
+	DisplayName *string `json:"displayName,omitempty"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role *ParticipantRole `json:"role,omitempty"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// SessionType conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
+// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+type SessionType string
+
 // SfuToken The way into a stream's room.
 type SfuToken struct {
 	// ExpiresAt 6 hours from now.
@@ -2481,6 +3211,14 @@ type SfuTokenInput struct {
 	//
 	// Example: ada
 	UserID *string `json:"userId,omitempty"`
+}
+
+// SpotlightInput Whom everybody is to see large.
+type SpotlightInput struct {
+	// UserID A participant; null clears the spotlight.
+	//
+	// Example: ben
+	UserID nullable.Nullable[string] `json:"userId"`
 }
 
 // Stream A place to broadcast to, and the broadcast that is on air there or was the last one.
@@ -2623,6 +3361,18 @@ type StreamStatus string
 //
 // Example: ACTIVE
 type SubscriptionStatus string
+
+// SummaryText A summary's parts.
+type SummaryText struct {
+	ActionItems []string `json:"actionItems"`
+	Decisions   []string `json:"decisions"`
+	Highlights  []string `json:"highlights"`
+
+	// Tldr All of it in a sentence or two.
+	//
+	// Example: The launch moves to Thursday.
+	Tldr string `json:"tldr"`
+}
 
 // SuspensionInput Why a tenant is suspended.
 type SuspensionInput struct {
@@ -3327,6 +4077,9 @@ type ID = string
 // Limit defines model for Limit.
 type Limit = int
 
+// ParticipantUserID defines model for ParticipantUserId.
+type ParticipantUserID = string
+
 // RecID defines model for RecId.
 type RecID = string
 
@@ -3437,6 +4190,36 @@ type ListProductsParams struct {
 
 // ListRecordingsParams defines parameters for ListRecordings.
 type ListRecordingsParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListSessionsParams defines parameters for ListSessions.
+type ListSessionsParams struct {
+	// Type Only sessions of this type.
+	Type *SessionType `form:"type,omitempty" json:"type,omitempty"`
+
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListSessionParticipantsParams defines parameters for ListSessionParticipants.
+type ListSessionParticipantsParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListSessionRecordingsParams defines parameters for ListSessionRecordings.
+type ListSessionRecordingsParams struct {
 	// Limit How many entries at most.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -3585,6 +4368,18 @@ type CreateBillingCheckoutJSONRequestBody = BillingCheckoutInput
 // CreateBillingPortalJSONRequestBody defines body for CreateBillingPortal for application/json ContentType.
 type CreateBillingPortalJSONRequestBody = BillingPortalInput
 
+// InviteCallJSONRequestBody defines body for InviteCall for application/json ContentType.
+type InviteCallJSONRequestBody = CallInput
+
+// AnswerCallJSONRequestBody defines body for AnswerCall for application/json ContentType.
+type AnswerCallJSONRequestBody = CallParty
+
+// DeclineCallJSONRequestBody defines body for DeclineCall for application/json ContentType.
+type DeclineCallJSONRequestBody = CallParty
+
+// EndCallJSONRequestBody defines body for EndCall for application/json ContentType.
+type EndCallJSONRequestBody = CallParty
+
 // UpsertProductJSONRequestBody defines body for UpsertProduct for application/json ContentType.
 type UpsertProductJSONRequestBody = ProductInput
 
@@ -3602,6 +4397,39 @@ type CreateOnboardingLinkJSONRequestBody = OnboardingLinkInput
 
 // CreateTranscodeJSONRequestBody defines body for CreateTranscode for application/json ContentType.
 type CreateTranscodeJSONRequestBody = TranscodeInput
+
+// CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
+type CreateSessionJSONRequestBody = SessionInput
+
+// UpdateSessionJSONRequestBody defines body for UpdateSession for application/json ContentType.
+type UpdateSessionJSONRequestBody = SessionPatch
+
+// CreateBreakoutsJSONRequestBody defines body for CreateBreakouts for application/json ContentType.
+type CreateBreakoutsJSONRequestBody = BreakoutsInput
+
+// LowerHandJSONRequestBody defines body for LowerHand for application/json ContentType.
+type LowerHandJSONRequestBody = HandInput
+
+// RaiseHandJSONRequestBody defines body for RaiseHand for application/json ContentType.
+type RaiseHandJSONRequestBody = HandInput
+
+// MuteAllParticipantsJSONRequestBody defines body for MuteAllParticipants for application/json ContentType.
+type MuteAllParticipantsJSONRequestBody = MuteAllInput
+
+// PromoteSessionParticipantJSONRequestBody defines body for PromoteSessionParticipant for application/json ContentType.
+type PromoteSessionParticipantJSONRequestBody = PromotionInput
+
+// SetSessionSpotlightJSONRequestBody defines body for SetSessionSpotlight for application/json ContentType.
+type SetSessionSpotlightJSONRequestBody = SpotlightInput
+
+// UpdateSessionParticipantJSONRequestBody defines body for UpdateSessionParticipant for application/json ContentType.
+type UpdateSessionParticipantJSONRequestBody = ParticipantPatch
+
+// StartSessionRecordingJSONRequestBody defines body for StartSessionRecording for application/json ContentType.
+type StartSessionRecordingJSONRequestBody = SessionRecordingInput
+
+// CreateSessionTokenJSONRequestBody defines body for CreateSessionToken for application/json ContentType.
+type CreateSessionTokenJSONRequestBody = SessionTokenInput
 
 // CreateStreamJSONRequestBody defines body for CreateStream for application/json ContentType.
 type CreateStreamJSONRequestBody = StreamInput
@@ -3770,6 +4598,18 @@ type ServerInterface interface {
 	// GetBillingUsage Get what was used in this period
 	// (GET /v1/me/billing/usage)
 	GetBillingUsage(ctx echo.Context) error
+	// InviteCall Call somebody
+	// (POST /v1/me/calls/invite)
+	InviteCall(ctx echo.Context) error
+	// AnswerCall Answer a call
+	// (POST /v1/me/calls/{id}/answer)
+	AnswerCall(ctx echo.Context, id ID) error
+	// DeclineCall Decline a call
+	// (POST /v1/me/calls/{id}/decline)
+	DeclineCall(ctx echo.Context, id ID) error
+	// EndCall Hang up
+	// (POST /v1/me/calls/{id}/end)
+	EndCall(ctx echo.Context, id ID) error
 	// ListProducts List products
 	// (GET /v1/me/catalog/products)
 	ListProducts(ctx echo.Context, params ListProductsParams) error
@@ -3815,6 +4655,69 @@ type ServerInterface interface {
 	// CreateTranscode Make renditions of a recording
 	// (POST /v1/me/recordings/{id}/transcode)
 	CreateTranscode(ctx echo.Context, id ID) error
+	// ListSessions List sessions
+	// (GET /v1/me/sessions)
+	ListSessions(ctx echo.Context, params ListSessionsParams) error
+	// CreateSession Open a session
+	// (POST /v1/me/sessions)
+	CreateSession(ctx echo.Context) error
+	// GetSession Get a session
+	// (GET /v1/me/sessions/{id})
+	GetSession(ctx echo.Context, id ID) error
+	// UpdateSession Change a session
+	// (PATCH /v1/me/sessions/{id})
+	UpdateSession(ctx echo.Context, id ID) error
+	// CreateBreakouts Open breakout rooms
+	// (POST /v1/me/sessions/{id}/breakouts)
+	CreateBreakouts(ctx echo.Context, id ID) error
+	// CloseBreakouts Close the breakout rooms
+	// (POST /v1/me/sessions/{id}/breakouts/close)
+	CloseBreakouts(ctx echo.Context, id ID) error
+	// EndSession End a session
+	// (POST /v1/me/sessions/{id}/end)
+	EndSession(ctx echo.Context, id ID) error
+	// LowerHand Lower a hand
+	// (POST /v1/me/sessions/{id}/moderate/hand-lower)
+	LowerHand(ctx echo.Context, id ID) error
+	// RaiseHand Raise a hand
+	// (POST /v1/me/sessions/{id}/moderate/hand-raise)
+	RaiseHand(ctx echo.Context, id ID) error
+	// MuteAllParticipants Mute everybody
+	// (POST /v1/me/sessions/{id}/moderate/mute-all)
+	MuteAllParticipants(ctx echo.Context, id ID) error
+	// PromoteSessionParticipant Bring a viewer on stage
+	// (POST /v1/me/sessions/{id}/moderate/promote)
+	PromoteSessionParticipant(ctx echo.Context, id ID) error
+	// SetSessionSpotlight Put a participant in the spotlight
+	// (POST /v1/me/sessions/{id}/moderate/spotlight)
+	SetSessionSpotlight(ctx echo.Context, id ID) error
+	// ListSessionParticipants List a session's participants
+	// (GET /v1/me/sessions/{id}/participants)
+	ListSessionParticipants(ctx echo.Context, id ID, params ListSessionParticipantsParams) error
+	// KickSessionParticipant Throw a participant out
+	// (DELETE /v1/me/sessions/{id}/participants/{userId})
+	KickSessionParticipant(ctx echo.Context, id ID, userID ParticipantUserID) error
+	// UpdateSessionParticipant Change a participant's role or permissions
+	// (PATCH /v1/me/sessions/{id}/participants/{userId})
+	UpdateSessionParticipant(ctx echo.Context, id ID, userID ParticipantUserID) error
+	// AdmitSessionParticipant Admit a participant from the waiting room
+	// (POST /v1/me/sessions/{id}/participants/{userId}/admit)
+	AdmitSessionParticipant(ctx echo.Context, id ID, userID ParticipantUserID) error
+	// StartSessionRecording Record a session from now on
+	// (POST /v1/me/sessions/{id}/recording/start)
+	StartSessionRecording(ctx echo.Context, id ID) error
+	// StopSessionRecording Stop recording a session
+	// (POST /v1/me/sessions/{id}/recording/{recId}/stop)
+	StopSessionRecording(ctx echo.Context, id ID, recID RecID) error
+	// ListSessionRecordings List a session's recordings
+	// (GET /v1/me/sessions/{id}/recordings)
+	ListSessionRecordings(ctx echo.Context, id ID, params ListSessionRecordingsParams) error
+	// GetSessionSummary Get a session's summary
+	// (GET /v1/me/sessions/{id}/summary)
+	GetSessionSummary(ctx echo.Context, id ID) error
+	// CreateSessionToken Let a user into a session
+	// (POST /v1/me/sessions/{id}/token)
+	CreateSessionToken(ctx echo.Context, id ID) error
 	// ListStreams List streams
 	// (GET /v1/me/streams)
 	ListStreams(ctx echo.Context, params ListStreamsParams) error
@@ -4584,6 +5487,63 @@ func (w *ServerInterfaceWrapper) GetBillingUsage(ctx echo.Context) error {
 	return err
 }
 
+// InviteCall converts echo context to params.
+func (w *ServerInterfaceWrapper) InviteCall(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.InviteCall(ctx)
+	return err
+}
+
+// AnswerCall converts echo context to params.
+func (w *ServerInterfaceWrapper) AnswerCall(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AnswerCall(ctx, id)
+	return err
+}
+
+// DeclineCall converts echo context to params.
+func (w *ServerInterfaceWrapper) DeclineCall(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeclineCall(ctx, id)
+	return err
+}
+
+// EndCall converts echo context to params.
+func (w *ServerInterfaceWrapper) EndCall(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EndCall(ctx, id)
+	return err
+}
+
 // ListProducts converts echo context to params.
 func (w *ServerInterfaceWrapper) ListProducts(ctx echo.Context) error {
 	var err error
@@ -4804,6 +5764,415 @@ func (w *ServerInterfaceWrapper) CreateTranscode(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.CreateTranscode(ctx, id)
+	return err
+}
+
+// ListSessions converts echo context to params.
+func (w *ServerInterfaceWrapper) ListSessions(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSessionsParams
+	// ------------- Optional query parameter "type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "type", ctx.QueryParams(), &params.Type, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter type: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListSessions(ctx, params)
+	return err
+}
+
+// CreateSession converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateSession(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateSession(ctx)
+	return err
+}
+
+// GetSession converts echo context to params.
+func (w *ServerInterfaceWrapper) GetSession(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetSession(ctx, id)
+	return err
+}
+
+// UpdateSession converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateSession(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateSession(ctx, id)
+	return err
+}
+
+// CreateBreakouts converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateBreakouts(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateBreakouts(ctx, id)
+	return err
+}
+
+// CloseBreakouts converts echo context to params.
+func (w *ServerInterfaceWrapper) CloseBreakouts(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CloseBreakouts(ctx, id)
+	return err
+}
+
+// EndSession converts echo context to params.
+func (w *ServerInterfaceWrapper) EndSession(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EndSession(ctx, id)
+	return err
+}
+
+// LowerHand converts echo context to params.
+func (w *ServerInterfaceWrapper) LowerHand(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LowerHand(ctx, id)
+	return err
+}
+
+// RaiseHand converts echo context to params.
+func (w *ServerInterfaceWrapper) RaiseHand(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RaiseHand(ctx, id)
+	return err
+}
+
+// MuteAllParticipants converts echo context to params.
+func (w *ServerInterfaceWrapper) MuteAllParticipants(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.MuteAllParticipants(ctx, id)
+	return err
+}
+
+// PromoteSessionParticipant converts echo context to params.
+func (w *ServerInterfaceWrapper) PromoteSessionParticipant(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PromoteSessionParticipant(ctx, id)
+	return err
+}
+
+// SetSessionSpotlight converts echo context to params.
+func (w *ServerInterfaceWrapper) SetSessionSpotlight(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SetSessionSpotlight(ctx, id)
+	return err
+}
+
+// ListSessionParticipants converts echo context to params.
+func (w *ServerInterfaceWrapper) ListSessionParticipants(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSessionParticipantsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListSessionParticipants(ctx, id, params)
+	return err
+}
+
+// KickSessionParticipant converts echo context to params.
+func (w *ServerInterfaceWrapper) KickSessionParticipant(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "userId" -------------
+	var userID ParticipantUserID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "userId", ctx.Param("userId"), &userID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter userId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.KickSessionParticipant(ctx, id, userID)
+	return err
+}
+
+// UpdateSessionParticipant converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateSessionParticipant(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "userId" -------------
+	var userID ParticipantUserID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "userId", ctx.Param("userId"), &userID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter userId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateSessionParticipant(ctx, id, userID)
+	return err
+}
+
+// AdmitSessionParticipant converts echo context to params.
+func (w *ServerInterfaceWrapper) AdmitSessionParticipant(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "userId" -------------
+	var userID ParticipantUserID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "userId", ctx.Param("userId"), &userID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter userId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AdmitSessionParticipant(ctx, id, userID)
+	return err
+}
+
+// StartSessionRecording converts echo context to params.
+func (w *ServerInterfaceWrapper) StartSessionRecording(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StartSessionRecording(ctx, id)
+	return err
+}
+
+// StopSessionRecording converts echo context to params.
+func (w *ServerInterfaceWrapper) StopSessionRecording(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "recId" -------------
+	var recID RecID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "recId", ctx.Param("recId"), &recID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter recId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StopSessionRecording(ctx, id, recID)
+	return err
+}
+
+// ListSessionRecordings converts echo context to params.
+func (w *ServerInterfaceWrapper) ListSessionRecordings(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSessionRecordingsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListSessionRecordings(ctx, id, params)
+	return err
+}
+
+// GetSessionSummary converts echo context to params.
+func (w *ServerInterfaceWrapper) GetSessionSummary(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetSessionSummary(ctx, id)
+	return err
+}
+
+// CreateSessionToken converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateSessionToken(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateSessionToken(ctx, id)
 	return err
 }
 
@@ -5846,6 +7215,10 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/me/billing/portal", wrapper.CreateBillingPortal, options.OperationMiddlewares["createBillingPortal"]...)
 	router.GET(options.BaseURL+"/v1/me/billing/status", wrapper.GetBillingStatus, options.OperationMiddlewares["getBillingStatus"]...)
 	router.GET(options.BaseURL+"/v1/me/billing/usage", wrapper.GetBillingUsage, options.OperationMiddlewares["getBillingUsage"]...)
+	router.POST(options.BaseURL+"/v1/me/calls/invite", wrapper.InviteCall, options.OperationMiddlewares["inviteCall"]...)
+	router.POST(options.BaseURL+"/v1/me/calls/:id/answer", wrapper.AnswerCall, options.OperationMiddlewares["answerCall"]...)
+	router.POST(options.BaseURL+"/v1/me/calls/:id/decline", wrapper.DeclineCall, options.OperationMiddlewares["declineCall"]...)
+	router.POST(options.BaseURL+"/v1/me/calls/:id/end", wrapper.EndCall, options.OperationMiddlewares["endCall"]...)
 	router.GET(options.BaseURL+"/v1/me/catalog/products", wrapper.ListProducts, options.OperationMiddlewares["listProducts"]...)
 	router.POST(options.BaseURL+"/v1/me/catalog/products", wrapper.UpsertProduct, options.OperationMiddlewares["upsertProduct"]...)
 	router.DELETE(options.BaseURL+"/v1/me/catalog/products/:id", wrapper.ArchiveProduct, options.OperationMiddlewares["archiveProduct"]...)
@@ -5861,6 +7234,27 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/me/recordings", wrapper.ListRecordings, options.OperationMiddlewares["listRecordings"]...)
 	router.GET(options.BaseURL+"/v1/me/recordings/:id/playback-url", wrapper.GetRecordingPlaybackURL, options.OperationMiddlewares["getRecordingPlaybackUrl"]...)
 	router.POST(options.BaseURL+"/v1/me/recordings/:id/transcode", wrapper.CreateTranscode, options.OperationMiddlewares["createTranscode"]...)
+	router.GET(options.BaseURL+"/v1/me/sessions", wrapper.ListSessions, options.OperationMiddlewares["listSessions"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions", wrapper.CreateSession, options.OperationMiddlewares["createSession"]...)
+	router.GET(options.BaseURL+"/v1/me/sessions/:id", wrapper.GetSession, options.OperationMiddlewares["getSession"]...)
+	router.PATCH(options.BaseURL+"/v1/me/sessions/:id", wrapper.UpdateSession, options.OperationMiddlewares["updateSession"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/breakouts", wrapper.CreateBreakouts, options.OperationMiddlewares["createBreakouts"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/breakouts/close", wrapper.CloseBreakouts, options.OperationMiddlewares["closeBreakouts"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/end", wrapper.EndSession, options.OperationMiddlewares["endSession"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/moderate/hand-lower", wrapper.LowerHand, options.OperationMiddlewares["lowerHand"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/moderate/hand-raise", wrapper.RaiseHand, options.OperationMiddlewares["raiseHand"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/moderate/mute-all", wrapper.MuteAllParticipants, options.OperationMiddlewares["muteAllParticipants"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/moderate/promote", wrapper.PromoteSessionParticipant, options.OperationMiddlewares["promoteSessionParticipant"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/moderate/spotlight", wrapper.SetSessionSpotlight, options.OperationMiddlewares["setSessionSpotlight"]...)
+	router.GET(options.BaseURL+"/v1/me/sessions/:id/participants", wrapper.ListSessionParticipants, options.OperationMiddlewares["listSessionParticipants"]...)
+	router.DELETE(options.BaseURL+"/v1/me/sessions/:id/participants/:userId", wrapper.KickSessionParticipant, options.OperationMiddlewares["kickSessionParticipant"]...)
+	router.PATCH(options.BaseURL+"/v1/me/sessions/:id/participants/:userId", wrapper.UpdateSessionParticipant, options.OperationMiddlewares["updateSessionParticipant"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/participants/:userId/admit", wrapper.AdmitSessionParticipant, options.OperationMiddlewares["admitSessionParticipant"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/recording/start", wrapper.StartSessionRecording, options.OperationMiddlewares["startSessionRecording"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/recording/:recId/stop", wrapper.StopSessionRecording, options.OperationMiddlewares["stopSessionRecording"]...)
+	router.GET(options.BaseURL+"/v1/me/sessions/:id/recordings", wrapper.ListSessionRecordings, options.OperationMiddlewares["listSessionRecordings"]...)
+	router.GET(options.BaseURL+"/v1/me/sessions/:id/summary", wrapper.GetSessionSummary, options.OperationMiddlewares["getSessionSummary"]...)
+	router.POST(options.BaseURL+"/v1/me/sessions/:id/token", wrapper.CreateSessionToken, options.OperationMiddlewares["createSessionToken"]...)
 	router.GET(options.BaseURL+"/v1/me/streams", wrapper.ListStreams, options.OperationMiddlewares["listStreams"]...)
 	router.POST(options.BaseURL+"/v1/me/streams", wrapper.CreateStream, options.OperationMiddlewares["createStream"]...)
 	router.GET(options.BaseURL+"/v1/me/streams/:id", wrapper.GetStream, options.OperationMiddlewares["getStream"]...)
@@ -7539,6 +8933,165 @@ func (response GetBillingUsagedefaultApplicationProblemPlusJSONResponse) VisitGe
 	return err
 }
 
+type InviteCallRequestObject struct {
+	Body *InviteCallJSONRequestBody
+}
+
+type InviteCallResponseObject interface {
+	VisitInviteCallResponse(w http.ResponseWriter) error
+}
+
+type InviteCall201JSONResponse CallAdmission
+
+func (response InviteCall201JSONResponse) VisitInviteCallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type InviteCalldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response InviteCalldefaultApplicationProblemPlusJSONResponse) VisitInviteCallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AnswerCallRequestObject struct {
+	ID   ID `json:"id"`
+	Body *AnswerCallJSONRequestBody
+}
+
+type AnswerCallResponseObject interface {
+	VisitAnswerCallResponse(w http.ResponseWriter) error
+}
+
+type AnswerCall201JSONResponse CallAdmission
+
+func (response AnswerCall201JSONResponse) VisitAnswerCallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AnswerCalldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AnswerCalldefaultApplicationProblemPlusJSONResponse) VisitAnswerCallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeclineCallRequestObject struct {
+	ID   ID `json:"id"`
+	Body *DeclineCallJSONRequestBody
+}
+
+type DeclineCallResponseObject interface {
+	VisitDeclineCallResponse(w http.ResponseWriter) error
+}
+
+type DeclineCall201JSONResponse Call
+
+func (response DeclineCall201JSONResponse) VisitDeclineCallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeclineCalldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeclineCalldefaultApplicationProblemPlusJSONResponse) VisitDeclineCallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndCallRequestObject struct {
+	ID   ID `json:"id"`
+	Body *EndCallJSONRequestBody
+}
+
+type EndCallResponseObject interface {
+	VisitEndCallResponse(w http.ResponseWriter) error
+}
+
+type EndCall201JSONResponse Call
+
+func (response EndCall201JSONResponse) VisitEndCallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndCalldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EndCalldefaultApplicationProblemPlusJSONResponse) VisitEndCallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListProductsRequestObject struct {
 	Params ListProductsParams
 }
@@ -8132,6 +9685,871 @@ type CreateTranscodedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateTranscodedefaultApplicationProblemPlusJSONResponse) VisitCreateTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSessionsRequestObject struct {
+	Params ListSessionsParams
+}
+
+type ListSessionsResponseObject interface {
+	VisitListSessionsResponse(w http.ResponseWriter) error
+}
+
+type ListSessions200ResponseHeaders struct {
+	Link *string
+}
+
+type ListSessions200JSONResponse struct {
+	Body    SessionList
+	Headers ListSessions200ResponseHeaders
+}
+
+func (response ListSessions200JSONResponse) VisitListSessionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSessionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListSessionsdefaultApplicationProblemPlusJSONResponse) VisitListSessionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSessionRequestObject struct {
+	Body *CreateSessionJSONRequestBody
+}
+
+type CreateSessionResponseObject interface {
+	VisitCreateSessionResponse(w http.ResponseWriter) error
+}
+
+type CreateSession201JSONResponse Session
+
+func (response CreateSession201JSONResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateSessiondefaultApplicationProblemPlusJSONResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSessionRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetSessionResponseObject interface {
+	VisitGetSessionResponse(w http.ResponseWriter) error
+}
+
+type GetSession200JSONResponse Session
+
+func (response GetSession200JSONResponse) VisitGetSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSessiondefaultApplicationProblemPlusJSONResponse) VisitGetSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSessionRequestObject struct {
+	ID   ID `json:"id"`
+	Body *UpdateSessionJSONRequestBody
+}
+
+type UpdateSessionResponseObject interface {
+	VisitUpdateSessionResponse(w http.ResponseWriter) error
+}
+
+type UpdateSession200JSONResponse Session
+
+func (response UpdateSession200JSONResponse) VisitUpdateSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateSessiondefaultApplicationProblemPlusJSONResponse) VisitUpdateSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBreakoutsRequestObject struct {
+	ID   ID `json:"id"`
+	Body *CreateBreakoutsJSONRequestBody
+}
+
+type CreateBreakoutsResponseObject interface {
+	VisitCreateBreakoutsResponse(w http.ResponseWriter) error
+}
+
+type CreateBreakouts201JSONResponse SessionList
+
+func (response CreateBreakouts201JSONResponse) VisitCreateBreakoutsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBreakoutsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateBreakoutsdefaultApplicationProblemPlusJSONResponse) VisitCreateBreakoutsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseBreakoutsRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CloseBreakoutsResponseObject interface {
+	VisitCloseBreakoutsResponse(w http.ResponseWriter) error
+}
+
+type CloseBreakouts201JSONResponse BreakoutsClosed
+
+func (response CloseBreakouts201JSONResponse) VisitCloseBreakoutsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseBreakoutsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CloseBreakoutsdefaultApplicationProblemPlusJSONResponse) VisitCloseBreakoutsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndSessionRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type EndSessionResponseObject interface {
+	VisitEndSessionResponse(w http.ResponseWriter) error
+}
+
+type EndSession201JSONResponse SessionEnding
+
+func (response EndSession201JSONResponse) VisitEndSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EndSessiondefaultApplicationProblemPlusJSONResponse) VisitEndSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LowerHandRequestObject struct {
+	ID   ID `json:"id"`
+	Body *LowerHandJSONRequestBody
+}
+
+type LowerHandResponseObject interface {
+	VisitLowerHandResponse(w http.ResponseWriter) error
+}
+
+type LowerHand201JSONResponse Participant
+
+func (response LowerHand201JSONResponse) VisitLowerHandResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LowerHanddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LowerHanddefaultApplicationProblemPlusJSONResponse) VisitLowerHandResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RaiseHandRequestObject struct {
+	ID   ID `json:"id"`
+	Body *RaiseHandJSONRequestBody
+}
+
+type RaiseHandResponseObject interface {
+	VisitRaiseHandResponse(w http.ResponseWriter) error
+}
+
+type RaiseHand201JSONResponse Participant
+
+func (response RaiseHand201JSONResponse) VisitRaiseHandResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RaiseHanddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RaiseHanddefaultApplicationProblemPlusJSONResponse) VisitRaiseHandResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MuteAllParticipantsRequestObject struct {
+	ID   ID `json:"id"`
+	Body *MuteAllParticipantsJSONRequestBody
+}
+
+type MuteAllParticipantsResponseObject interface {
+	VisitMuteAllParticipantsResponse(w http.ResponseWriter) error
+}
+
+type MuteAllParticipants201JSONResponse MuteAllResult
+
+func (response MuteAllParticipants201JSONResponse) VisitMuteAllParticipantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MuteAllParticipantsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response MuteAllParticipantsdefaultApplicationProblemPlusJSONResponse) VisitMuteAllParticipantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PromoteSessionParticipantRequestObject struct {
+	ID   ID `json:"id"`
+	Body *PromoteSessionParticipantJSONRequestBody
+}
+
+type PromoteSessionParticipantResponseObject interface {
+	VisitPromoteSessionParticipantResponse(w http.ResponseWriter) error
+}
+
+type PromoteSessionParticipant201JSONResponse Participant
+
+func (response PromoteSessionParticipant201JSONResponse) VisitPromoteSessionParticipantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PromoteSessionParticipantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PromoteSessionParticipantdefaultApplicationProblemPlusJSONResponse) VisitPromoteSessionParticipantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSessionSpotlightRequestObject struct {
+	ID   ID `json:"id"`
+	Body *SetSessionSpotlightJSONRequestBody
+}
+
+type SetSessionSpotlightResponseObject interface {
+	VisitSetSessionSpotlightResponse(w http.ResponseWriter) error
+}
+
+type SetSessionSpotlight201JSONResponse Session
+
+func (response SetSessionSpotlight201JSONResponse) VisitSetSessionSpotlightResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSessionSpotlightdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetSessionSpotlightdefaultApplicationProblemPlusJSONResponse) VisitSetSessionSpotlightResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSessionParticipantsRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListSessionParticipantsParams
+}
+
+type ListSessionParticipantsResponseObject interface {
+	VisitListSessionParticipantsResponse(w http.ResponseWriter) error
+}
+
+type ListSessionParticipants200ResponseHeaders struct {
+	Link *string
+}
+
+type ListSessionParticipants200JSONResponse struct {
+	Body    ParticipantList
+	Headers ListSessionParticipants200ResponseHeaders
+}
+
+func (response ListSessionParticipants200JSONResponse) VisitListSessionParticipantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSessionParticipantsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListSessionParticipantsdefaultApplicationProblemPlusJSONResponse) VisitListSessionParticipantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type KickSessionParticipantRequestObject struct {
+	ID     ID                `json:"id"`
+	UserID ParticipantUserID `json:"userId"`
+}
+
+type KickSessionParticipantResponseObject interface {
+	VisitKickSessionParticipantResponse(w http.ResponseWriter) error
+}
+
+type KickSessionParticipant200JSONResponse Participant
+
+func (response KickSessionParticipant200JSONResponse) VisitKickSessionParticipantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type KickSessionParticipantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response KickSessionParticipantdefaultApplicationProblemPlusJSONResponse) VisitKickSessionParticipantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSessionParticipantRequestObject struct {
+	ID     ID                `json:"id"`
+	UserID ParticipantUserID `json:"userId"`
+	Body   *UpdateSessionParticipantJSONRequestBody
+}
+
+type UpdateSessionParticipantResponseObject interface {
+	VisitUpdateSessionParticipantResponse(w http.ResponseWriter) error
+}
+
+type UpdateSessionParticipant200JSONResponse Participant
+
+func (response UpdateSessionParticipant200JSONResponse) VisitUpdateSessionParticipantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSessionParticipantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateSessionParticipantdefaultApplicationProblemPlusJSONResponse) VisitUpdateSessionParticipantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AdmitSessionParticipantRequestObject struct {
+	ID     ID                `json:"id"`
+	UserID ParticipantUserID `json:"userId"`
+}
+
+type AdmitSessionParticipantResponseObject interface {
+	VisitAdmitSessionParticipantResponse(w http.ResponseWriter) error
+}
+
+type AdmitSessionParticipant201JSONResponse Participant
+
+func (response AdmitSessionParticipant201JSONResponse) VisitAdmitSessionParticipantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AdmitSessionParticipantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AdmitSessionParticipantdefaultApplicationProblemPlusJSONResponse) VisitAdmitSessionParticipantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartSessionRecordingRequestObject struct {
+	ID   ID `json:"id"`
+	Body *StartSessionRecordingJSONRequestBody
+}
+
+type StartSessionRecordingResponseObject interface {
+	VisitStartSessionRecordingResponse(w http.ResponseWriter) error
+}
+
+type StartSessionRecording201JSONResponse SessionRecording
+
+func (response StartSessionRecording201JSONResponse) VisitStartSessionRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartSessionRecordingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StartSessionRecordingdefaultApplicationProblemPlusJSONResponse) VisitStartSessionRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopSessionRecordingRequestObject struct {
+	ID    ID    `json:"id"`
+	RecID RecID `json:"recId"`
+}
+
+type StopSessionRecordingResponseObject interface {
+	VisitStopSessionRecordingResponse(w http.ResponseWriter) error
+}
+
+type StopSessionRecording201JSONResponse SessionRecording
+
+func (response StopSessionRecording201JSONResponse) VisitStopSessionRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopSessionRecordingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StopSessionRecordingdefaultApplicationProblemPlusJSONResponse) VisitStopSessionRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSessionRecordingsRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListSessionRecordingsParams
+}
+
+type ListSessionRecordingsResponseObject interface {
+	VisitListSessionRecordingsResponse(w http.ResponseWriter) error
+}
+
+type ListSessionRecordings200ResponseHeaders struct {
+	Link *string
+}
+
+type ListSessionRecordings200JSONResponse struct {
+	Body    SessionRecordingList
+	Headers ListSessionRecordings200ResponseHeaders
+}
+
+func (response ListSessionRecordings200JSONResponse) VisitListSessionRecordingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSessionRecordingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListSessionRecordingsdefaultApplicationProblemPlusJSONResponse) VisitListSessionRecordingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSessionSummaryRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetSessionSummaryResponseObject interface {
+	VisitGetSessionSummaryResponse(w http.ResponseWriter) error
+}
+
+type GetSessionSummary200JSONResponse SessionSummary
+
+func (response GetSessionSummary200JSONResponse) VisitGetSessionSummaryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSessionSummarydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSessionSummarydefaultApplicationProblemPlusJSONResponse) VisitGetSessionSummaryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSessionTokenRequestObject struct {
+	ID   ID `json:"id"`
+	Body *CreateSessionTokenJSONRequestBody
+}
+
+type CreateSessionTokenResponseObject interface {
+	VisitCreateSessionTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateSessionToken201JSONResponse SessionToken
+
+func (response CreateSessionToken201JSONResponse) VisitCreateSessionTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSessionTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateSessionTokendefaultApplicationProblemPlusJSONResponse) VisitCreateSessionTokenResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -10336,6 +12754,18 @@ type StrictServerInterface interface {
 	// GetBillingUsage Get what was used in this period
 	// (GET /v1/me/billing/usage)
 	GetBillingUsage(ctx context.Context, request GetBillingUsageRequestObject) (GetBillingUsageResponseObject, error)
+	// InviteCall Call somebody
+	// (POST /v1/me/calls/invite)
+	InviteCall(ctx context.Context, request InviteCallRequestObject) (InviteCallResponseObject, error)
+	// AnswerCall Answer a call
+	// (POST /v1/me/calls/{id}/answer)
+	AnswerCall(ctx context.Context, request AnswerCallRequestObject) (AnswerCallResponseObject, error)
+	// DeclineCall Decline a call
+	// (POST /v1/me/calls/{id}/decline)
+	DeclineCall(ctx context.Context, request DeclineCallRequestObject) (DeclineCallResponseObject, error)
+	// EndCall Hang up
+	// (POST /v1/me/calls/{id}/end)
+	EndCall(ctx context.Context, request EndCallRequestObject) (EndCallResponseObject, error)
 	// ListProducts List products
 	// (GET /v1/me/catalog/products)
 	ListProducts(ctx context.Context, request ListProductsRequestObject) (ListProductsResponseObject, error)
@@ -10381,6 +12811,69 @@ type StrictServerInterface interface {
 	// CreateTranscode Make renditions of a recording
 	// (POST /v1/me/recordings/{id}/transcode)
 	CreateTranscode(ctx context.Context, request CreateTranscodeRequestObject) (CreateTranscodeResponseObject, error)
+	// ListSessions List sessions
+	// (GET /v1/me/sessions)
+	ListSessions(ctx context.Context, request ListSessionsRequestObject) (ListSessionsResponseObject, error)
+	// CreateSession Open a session
+	// (POST /v1/me/sessions)
+	CreateSession(ctx context.Context, request CreateSessionRequestObject) (CreateSessionResponseObject, error)
+	// GetSession Get a session
+	// (GET /v1/me/sessions/{id})
+	GetSession(ctx context.Context, request GetSessionRequestObject) (GetSessionResponseObject, error)
+	// UpdateSession Change a session
+	// (PATCH /v1/me/sessions/{id})
+	UpdateSession(ctx context.Context, request UpdateSessionRequestObject) (UpdateSessionResponseObject, error)
+	// CreateBreakouts Open breakout rooms
+	// (POST /v1/me/sessions/{id}/breakouts)
+	CreateBreakouts(ctx context.Context, request CreateBreakoutsRequestObject) (CreateBreakoutsResponseObject, error)
+	// CloseBreakouts Close the breakout rooms
+	// (POST /v1/me/sessions/{id}/breakouts/close)
+	CloseBreakouts(ctx context.Context, request CloseBreakoutsRequestObject) (CloseBreakoutsResponseObject, error)
+	// EndSession End a session
+	// (POST /v1/me/sessions/{id}/end)
+	EndSession(ctx context.Context, request EndSessionRequestObject) (EndSessionResponseObject, error)
+	// LowerHand Lower a hand
+	// (POST /v1/me/sessions/{id}/moderate/hand-lower)
+	LowerHand(ctx context.Context, request LowerHandRequestObject) (LowerHandResponseObject, error)
+	// RaiseHand Raise a hand
+	// (POST /v1/me/sessions/{id}/moderate/hand-raise)
+	RaiseHand(ctx context.Context, request RaiseHandRequestObject) (RaiseHandResponseObject, error)
+	// MuteAllParticipants Mute everybody
+	// (POST /v1/me/sessions/{id}/moderate/mute-all)
+	MuteAllParticipants(ctx context.Context, request MuteAllParticipantsRequestObject) (MuteAllParticipantsResponseObject, error)
+	// PromoteSessionParticipant Bring a viewer on stage
+	// (POST /v1/me/sessions/{id}/moderate/promote)
+	PromoteSessionParticipant(ctx context.Context, request PromoteSessionParticipantRequestObject) (PromoteSessionParticipantResponseObject, error)
+	// SetSessionSpotlight Put a participant in the spotlight
+	// (POST /v1/me/sessions/{id}/moderate/spotlight)
+	SetSessionSpotlight(ctx context.Context, request SetSessionSpotlightRequestObject) (SetSessionSpotlightResponseObject, error)
+	// ListSessionParticipants List a session's participants
+	// (GET /v1/me/sessions/{id}/participants)
+	ListSessionParticipants(ctx context.Context, request ListSessionParticipantsRequestObject) (ListSessionParticipantsResponseObject, error)
+	// KickSessionParticipant Throw a participant out
+	// (DELETE /v1/me/sessions/{id}/participants/{userId})
+	KickSessionParticipant(ctx context.Context, request KickSessionParticipantRequestObject) (KickSessionParticipantResponseObject, error)
+	// UpdateSessionParticipant Change a participant's role or permissions
+	// (PATCH /v1/me/sessions/{id}/participants/{userId})
+	UpdateSessionParticipant(ctx context.Context, request UpdateSessionParticipantRequestObject) (UpdateSessionParticipantResponseObject, error)
+	// AdmitSessionParticipant Admit a participant from the waiting room
+	// (POST /v1/me/sessions/{id}/participants/{userId}/admit)
+	AdmitSessionParticipant(ctx context.Context, request AdmitSessionParticipantRequestObject) (AdmitSessionParticipantResponseObject, error)
+	// StartSessionRecording Record a session from now on
+	// (POST /v1/me/sessions/{id}/recording/start)
+	StartSessionRecording(ctx context.Context, request StartSessionRecordingRequestObject) (StartSessionRecordingResponseObject, error)
+	// StopSessionRecording Stop recording a session
+	// (POST /v1/me/sessions/{id}/recording/{recId}/stop)
+	StopSessionRecording(ctx context.Context, request StopSessionRecordingRequestObject) (StopSessionRecordingResponseObject, error)
+	// ListSessionRecordings List a session's recordings
+	// (GET /v1/me/sessions/{id}/recordings)
+	ListSessionRecordings(ctx context.Context, request ListSessionRecordingsRequestObject) (ListSessionRecordingsResponseObject, error)
+	// GetSessionSummary Get a session's summary
+	// (GET /v1/me/sessions/{id}/summary)
+	GetSessionSummary(ctx context.Context, request GetSessionSummaryRequestObject) (GetSessionSummaryResponseObject, error)
+	// CreateSessionToken Let a user into a session
+	// (POST /v1/me/sessions/{id}/token)
+	CreateSessionToken(ctx context.Context, request CreateSessionTokenRequestObject) (CreateSessionTokenResponseObject, error)
 	// ListStreams List streams
 	// (GET /v1/me/streams)
 	ListStreams(ctx context.Context, request ListStreamsRequestObject) (ListStreamsResponseObject, error)
@@ -11938,6 +14431,196 @@ func (sh *strictHandler) GetBillingUsage(ctx echo.Context) error {
 	return nil
 }
 
+// InviteCall operation middleware
+func (sh *strictHandler) InviteCall(ctx echo.Context) error {
+	var request InviteCallRequestObject
+
+	var body InviteCallJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.InviteCall(ctx.Request().Context(), request.(InviteCallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "InviteCall")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(InviteCallResponseObject); ok {
+		return validResponse.VisitInviteCallResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AnswerCall operation middleware
+func (sh *strictHandler) AnswerCall(ctx echo.Context, id ID) error {
+	var request AnswerCallRequestObject
+
+	request.ID = id
+
+	var body AnswerCallJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AnswerCall(ctx.Request().Context(), request.(AnswerCallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AnswerCall")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AnswerCallResponseObject); ok {
+		return validResponse.VisitAnswerCallResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeclineCall operation middleware
+func (sh *strictHandler) DeclineCall(ctx echo.Context, id ID) error {
+	var request DeclineCallRequestObject
+
+	request.ID = id
+
+	var body DeclineCallJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeclineCall(ctx.Request().Context(), request.(DeclineCallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeclineCall")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeclineCallResponseObject); ok {
+		return validResponse.VisitDeclineCallResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EndCall operation middleware
+func (sh *strictHandler) EndCall(ctx echo.Context, id ID) error {
+	var request EndCallRequestObject
+
+	request.ID = id
+
+	var body EndCallJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndCall(ctx.Request().Context(), request.(EndCallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndCall")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EndCallResponseObject); ok {
+		return validResponse.VisitEndCallResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListProducts operation middleware
 func (sh *strictHandler) ListProducts(ctx echo.Context, params ListProductsParams) error {
 	var request ListProductsRequestObject
@@ -12434,6 +15117,794 @@ func (sh *strictHandler) CreateTranscode(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(CreateTranscodeResponseObject); ok {
 		return validResponse.VisitCreateTranscodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListSessions operation middleware
+func (sh *strictHandler) ListSessions(ctx echo.Context, params ListSessionsParams) error {
+	var request ListSessionsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSessions(ctx.Request().Context(), request.(ListSessionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSessions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListSessionsResponseObject); ok {
+		return validResponse.VisitListSessionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateSession operation middleware
+func (sh *strictHandler) CreateSession(ctx echo.Context) error {
+	var request CreateSessionRequestObject
+
+	var body CreateSessionJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateSession(ctx.Request().Context(), request.(CreateSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateSessionResponseObject); ok {
+		return validResponse.VisitCreateSessionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetSession operation middleware
+func (sh *strictHandler) GetSession(ctx echo.Context, id ID) error {
+	var request GetSessionRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSession(ctx.Request().Context(), request.(GetSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetSessionResponseObject); ok {
+		return validResponse.VisitGetSessionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateSession operation middleware
+func (sh *strictHandler) UpdateSession(ctx echo.Context, id ID) error {
+	var request UpdateSessionRequestObject
+
+	request.ID = id
+
+	var body UpdateSessionJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateSession(ctx.Request().Context(), request.(UpdateSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateSessionResponseObject); ok {
+		return validResponse.VisitUpdateSessionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateBreakouts operation middleware
+func (sh *strictHandler) CreateBreakouts(ctx echo.Context, id ID) error {
+	var request CreateBreakoutsRequestObject
+
+	request.ID = id
+
+	var body CreateBreakoutsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateBreakouts(ctx.Request().Context(), request.(CreateBreakoutsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateBreakouts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateBreakoutsResponseObject); ok {
+		return validResponse.VisitCreateBreakoutsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CloseBreakouts operation middleware
+func (sh *strictHandler) CloseBreakouts(ctx echo.Context, id ID) error {
+	var request CloseBreakoutsRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CloseBreakouts(ctx.Request().Context(), request.(CloseBreakoutsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CloseBreakouts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CloseBreakoutsResponseObject); ok {
+		return validResponse.VisitCloseBreakoutsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EndSession operation middleware
+func (sh *strictHandler) EndSession(ctx echo.Context, id ID) error {
+	var request EndSessionRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndSession(ctx.Request().Context(), request.(EndSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EndSessionResponseObject); ok {
+		return validResponse.VisitEndSessionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// LowerHand operation middleware
+func (sh *strictHandler) LowerHand(ctx echo.Context, id ID) error {
+	var request LowerHandRequestObject
+
+	request.ID = id
+
+	var body LowerHandJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LowerHand(ctx.Request().Context(), request.(LowerHandRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LowerHand")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LowerHandResponseObject); ok {
+		return validResponse.VisitLowerHandResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RaiseHand operation middleware
+func (sh *strictHandler) RaiseHand(ctx echo.Context, id ID) error {
+	var request RaiseHandRequestObject
+
+	request.ID = id
+
+	var body RaiseHandJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RaiseHand(ctx.Request().Context(), request.(RaiseHandRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RaiseHand")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RaiseHandResponseObject); ok {
+		return validResponse.VisitRaiseHandResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// MuteAllParticipants operation middleware
+func (sh *strictHandler) MuteAllParticipants(ctx echo.Context, id ID) error {
+	var request MuteAllParticipantsRequestObject
+
+	request.ID = id
+
+	var body MuteAllParticipantsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.MuteAllParticipants(ctx.Request().Context(), request.(MuteAllParticipantsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "MuteAllParticipants")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(MuteAllParticipantsResponseObject); ok {
+		return validResponse.VisitMuteAllParticipantsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PromoteSessionParticipant operation middleware
+func (sh *strictHandler) PromoteSessionParticipant(ctx echo.Context, id ID) error {
+	var request PromoteSessionParticipantRequestObject
+
+	request.ID = id
+
+	var body PromoteSessionParticipantJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PromoteSessionParticipant(ctx.Request().Context(), request.(PromoteSessionParticipantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PromoteSessionParticipant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PromoteSessionParticipantResponseObject); ok {
+		return validResponse.VisitPromoteSessionParticipantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SetSessionSpotlight operation middleware
+func (sh *strictHandler) SetSessionSpotlight(ctx echo.Context, id ID) error {
+	var request SetSessionSpotlightRequestObject
+
+	request.ID = id
+
+	var body SetSessionSpotlightJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetSessionSpotlight(ctx.Request().Context(), request.(SetSessionSpotlightRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetSessionSpotlight")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SetSessionSpotlightResponseObject); ok {
+		return validResponse.VisitSetSessionSpotlightResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListSessionParticipants operation middleware
+func (sh *strictHandler) ListSessionParticipants(ctx echo.Context, id ID, params ListSessionParticipantsParams) error {
+	var request ListSessionParticipantsRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSessionParticipants(ctx.Request().Context(), request.(ListSessionParticipantsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSessionParticipants")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListSessionParticipantsResponseObject); ok {
+		return validResponse.VisitListSessionParticipantsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// KickSessionParticipant operation middleware
+func (sh *strictHandler) KickSessionParticipant(ctx echo.Context, id ID, userID ParticipantUserID) error {
+	var request KickSessionParticipantRequestObject
+
+	request.ID = id
+	request.UserID = userID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.KickSessionParticipant(ctx.Request().Context(), request.(KickSessionParticipantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "KickSessionParticipant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(KickSessionParticipantResponseObject); ok {
+		return validResponse.VisitKickSessionParticipantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateSessionParticipant operation middleware
+func (sh *strictHandler) UpdateSessionParticipant(ctx echo.Context, id ID, userID ParticipantUserID) error {
+	var request UpdateSessionParticipantRequestObject
+
+	request.ID = id
+	request.UserID = userID
+
+	var body UpdateSessionParticipantJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateSessionParticipant(ctx.Request().Context(), request.(UpdateSessionParticipantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateSessionParticipant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateSessionParticipantResponseObject); ok {
+		return validResponse.VisitUpdateSessionParticipantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AdmitSessionParticipant operation middleware
+func (sh *strictHandler) AdmitSessionParticipant(ctx echo.Context, id ID, userID ParticipantUserID) error {
+	var request AdmitSessionParticipantRequestObject
+
+	request.ID = id
+	request.UserID = userID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AdmitSessionParticipant(ctx.Request().Context(), request.(AdmitSessionParticipantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AdmitSessionParticipant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AdmitSessionParticipantResponseObject); ok {
+		return validResponse.VisitAdmitSessionParticipantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StartSessionRecording operation middleware
+func (sh *strictHandler) StartSessionRecording(ctx echo.Context, id ID) error {
+	var request StartSessionRecordingRequestObject
+
+	request.ID = id
+
+	var body StartSessionRecordingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StartSessionRecording(ctx.Request().Context(), request.(StartSessionRecordingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StartSessionRecording")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StartSessionRecordingResponseObject); ok {
+		return validResponse.VisitStartSessionRecordingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StopSessionRecording operation middleware
+func (sh *strictHandler) StopSessionRecording(ctx echo.Context, id ID, recID RecID) error {
+	var request StopSessionRecordingRequestObject
+
+	request.ID = id
+	request.RecID = recID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StopSessionRecording(ctx.Request().Context(), request.(StopSessionRecordingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StopSessionRecording")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StopSessionRecordingResponseObject); ok {
+		return validResponse.VisitStopSessionRecordingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListSessionRecordings operation middleware
+func (sh *strictHandler) ListSessionRecordings(ctx echo.Context, id ID, params ListSessionRecordingsParams) error {
+	var request ListSessionRecordingsRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSessionRecordings(ctx.Request().Context(), request.(ListSessionRecordingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSessionRecordings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListSessionRecordingsResponseObject); ok {
+		return validResponse.VisitListSessionRecordingsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetSessionSummary operation middleware
+func (sh *strictHandler) GetSessionSummary(ctx echo.Context, id ID) error {
+	var request GetSessionSummaryRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSessionSummary(ctx.Request().Context(), request.(GetSessionSummaryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSessionSummary")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetSessionSummaryResponseObject); ok {
+		return validResponse.VisitGetSessionSummaryResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateSessionToken operation middleware
+func (sh *strictHandler) CreateSessionToken(ctx echo.Context, id ID) error {
+	var request CreateSessionTokenRequestObject
+
+	request.ID = id
+
+	var body CreateSessionTokenJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateSessionToken(ctx.Request().Context(), request.(CreateSessionTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateSessionToken")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateSessionTokenResponseObject); ok {
+		return validResponse.VisitCreateSessionTokenResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -14080,545 +17551,653 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2Jchs5tib8Kgj+9w939aQoavEmRcdclky7VCXLai3lXlS/CWaCJEpJgJUARbM7HDFPMw82T/IHzgGQ",
-	"C5HJpCy5+t7pibnVFnPDcs7BWb/zz04sZ3MpmNCqc/TPzpTRhGXwzzMu7sz/JkzFGZ9rLkXnqDO8XfR6",
-	"B/H/+V//G/7BjknG0j/ddgT7rG87Q7Kc8pQRPWUZI1wRKqT5N5nTCet2oo6Kp2xGzWv1as46Rx2lMy4m",
-	"nS9fvkSdOc3ojGn7/X4y4+KCTtj6ID5OeTyFd0ZknMkZ2SN/0FNGEjami1R/d0xSuWQZieVCaEWoIntd",
-	"0ocHyJwqbcZHmEjMCNlsrlddci41oWQ5lSkjYjEbseyIHPZ6ZszcfPK3BctWnagj6MwM27yqNB32mc7m",
-	"qbm014k6M/r5jImJnnaO9nrR2lyjfHJX/B+BCQ6EzjhTZG6XLiL7PTJauQkekzilszlLiJZkD/7T6xEq",
-	"EsLiqWSJmTHXZEkVWSiWPGh2MLDwDPd7rad4xWgWT9cn+EGkK8LsLPWUahJLoSkXRE+5Ipp91hFZcj2V",
-	"C00yNqEZzDWmitUN+rea0dJ4xsrj3e81DFhTvVAbBuyGqeDmiKg5SzUsugDSokItWXZMpGA4uUQyJZ5p",
-	"wj5zpRuXHl9ZM5XyNA72a2dxzQQV+jSpmcfSjGnEUikmyiyrXXPzTN24tHtjeGSaiU+9vdneq98me7Pp",
-	"eH+k/rE3vnsxe3V/+OvnpDzuF4ehcZ/QuV5kLDTm6ykjMV5OSMZ+WzClnynCEz/YOdXTfKyxf1XUMbfz",
-	"jCWdI50tWHHwRQLef9UwpGt5x0TjqMjN5dkzs5J3TERAAamRMnOaaSLHhBsZlCQZU6pmxPDkV49W01RO",
-	"zviM6/XR/iCXZEbFiswzmSxiMyJNZlLVbngK7ykOwQqfztHzHuwnny1m5g/zFxf4154fGReaTViGQ1tk",
-	"SmYBYpzT3xbsGGW4WbahOXSGBE8hs3TmRxDbIzaWWS3vx/iB7RasjtQypuQii1kTifFm2lr/2KZtcaLl",
-	"kXZlv8WuXLK4fglimSVcTJrWIIPnt1mGL+ZmNZdCMRCxF5kcpWxm/mnEPxOwQnQ+T3lMzXB253jH//hV",
-	"SWDB/N3/kbFx56jz/+zmCswuXlW77r3wxdDsQIQY9SBNiJBGFpKYZhlnCZELfUyGsUzYkCi6UmQ5XXVh",
-	"vezbQTeJNb9nRpa+TelkfQ33jog0gpbCfZ7nuqR3RMyByO/Nl4Q5+6Q0y8uE2ae/g/LQ6/yyRq5Wrp/J",
-	"CQ+Ioj4ZZ0xNCTX3oBgCbWA5lTOjCChNRaLIWGbmW/NMzlmmOe4BPLNpQeHjXOmMapmZ0bDPc54x1YcN",
-	"G8tsRnXnqJNQzXY0h/N2bQK6Xoz++PHaDA64vb/QU5nxf8D+FyQBzs2MHK6oiNzTlCfkFZnKRQaCdZ3r",
-	"ctL8u5ex+dAjO/l8ueXoVxZrv9yXMg1qn1QTJWdsJBNzlkqSLYRCUZVSbVaDzOiKJPKIXN1cDC4/9d+8",
-	"Pz0n7J5lKz3lYnJsfr/4cHlNMkYTVbiC2yazO0WkIJrHd0yr41vx/enZ2en5u/D98ZSKidEWU2rWRS1G",
-	"frgKbhjxNOVi0r0VBVIrDK0TdeyAOlHHfqqeCM2qvMuo0DVLQ4XdrMyom7gS63SX2bXdSHawCcB+co6P",
-	"cs1mqtWzV+YZID6cCc0yulqjDBiK/0AtNeDLAhoVIxmfTDXsWIEIjtdolhjJSfRUKqsX6ilbEcGMil7Y",
-	"DkWm9J4RmqaRJ5QpVbdiCC88MkQwhI21P6jFfC4zPYyIo5O6Oy0lDMukkN/seOJomXHN/F/2A/5v+5p6",
-	"GvGyIiCr5ixTUtQwDpBrrpkKWdBLywQUZ4xqlmwjgtiM8rSsuGZS6v9UU7kcp1JmXXch8DBPKnZFMqtX",
-	"eYNvMEohSPCGMYtFmtKR+QAepmsv+Qq+CfCqWfsKm341d0WdxTzZbmsqDAnaFW5WVOHO8ipGBSoofjbI",
-	"w4KmK83jwFK85ZNFxhSR9ywjZoTr1GZU1NAasgy8HWTMM6PxSy6MNjHhAk6kdmRplLLsnqYbF93N4NQ9",
-	"8CXqwCdVWCzNWUbcyyMi08RoPTDS9hvtvnlhvmM+OKOfT/HJl4fP1/dey6ZlQrsIVomJpPUaVegDNgM+",
-	"VVg8vxSNm39aWOt1VdzIHULtAI3SQRRDi19Fxri/uT4pamtG8+hEnYSuwpKwvHZB1WfsSG8M3gI3m3UC",
-	"nHGx0Eyd8fvAGfQeL8KQ05QonTE6AxWC8oxoOWF6ykD58/Lr9fOCgdBbNxAi98WPVMdTlmz86D1nS5ap",
-	"8Nee7+33Nn1PZs71WKFk+B0PzKUhpDlFm8S/fe/lpndn7J6JxUbBeYm3nXEFVKOYUubcXh/Tlb2C+hdN",
-	"0+L4rEwqDfFw0wiVppneSqG2Cx6mK2NE+i2hGl1RVrL5QR0cbtiUCt/5MeYfXyOTqESphTX0G5zvRphT",
-	"V9/LZBU+rxgI6CkjigljF6T8jpWFyIgLCgbzOjfO+U9sFVJI4owlTGhOU+R51DieKSKXwgiAe4b2xdfr",
-	"Hxutpo3Hf1ULuWOrLbWQu9AiGJJB9/AdW0VovJacmdZJC3NWhOsuOdUkpuIZGM9GgRKETigXJQLrqLtP",
-	"Kb9nnw71tXj1w97qpDd/sfhbtv/Tb39ZvlY/jw5mA/pj8vKsTl06XB/qqVZ4jBwawyejsbbbk3+16Y03",
-	"yu1ZxeX+mcbaqJyUIAHXnk0b9wj9I8Vd+p7Gd0wkoTHNMzbmn8PHEdh5ZkfQFcYVueOgHzv9Yn2hQ5/I",
-	"2L28a6TUjVPa0vhqZ3eBmgeL5ZfB7XpB3yva64UNLE6rqAYGZQqw/qmYL3SI/80Ca2noeEaTgO5XYtsK",
-	"MSKPjBd6kbFjQkeKCQ2+DIqvLXv/zXu6pJ9f4gq+CaEOHywzV+038QLcarX11DCgbq9cOmKsaLwyI3Mm",
-	"5yk7Jos5RJD2e7X8lJNvyavaizpzqjXLzBtvb686jYRTY32YyaLxETnnJ8YnuFYob2RmbigvbpraRSFv",
-	"Bj8Pzj5cDC7NTa3VWk+guTb7vLeBXGEl68kLlIa1ef7EVioigi0foHrjgRWwr/qLhOt+rGV2vQq5JBaK",
-	"ZaCZ0Dn/dMdWR7m7qnDAddE/cbTBl9UlaqU0mx3Zg9cch2ZzWDou6sLmm52oY7/ofWtRB58OK8hmHgOh",
-	"s+BxL0nCE6CFiCyn1qUJoYKlsSe6xEVJacaIANUAPWEJkRnJ2EzeoxJWcXjG+IUgRS6pIgnoShK+XGID",
-	"u2xqoeY1wpyaPalzqpsVikj/4hQleobLfwzL6rff+0Fx2cp8uL3LgRaJpJHYyiRlHh1rBv4bmqYfxp2j",
-	"v7d4wc+cLTtffolCS8tB2gm5PCbmuMFNzDMFjOzjYtJdO43MULbQsTBQ9LjjNlSB7w2M3VxsGrzRLHWN",
-	"ygXHOZ7tYmItCKocGXcD1BdUK+ELp8mWIdnNHq5FsiW58Rk692gDG6BT1Igac9QkXs00tPcMXaTdVprw",
-	"vMnR4GM8dMZAaNida2Kvvdf73V53v/uylR+OUSVFXfjMXMv3c8LvWUUxvrImeiznK/Aes4Soucy0avdx",
-	"mF19+A4njzo7XSizzLo8gIz91ry5Gweha5MMzBjwqtVyIL0jZplQlW3wh8zmD4aURxDQuYzLBfAaKUbF",
-	"DAZ7BHjeLLCQ31ggsOJKe9HiRGNQFTDSJJy0BA45OmEurE3NrSSVk8jqdLl6UD6wvLLQTmvIz9SA5jC3",
-	"Q8tdJyFfxLyQmOTv3A+6LbTUdc60Ulx7RnU8BYdUmsIy1DiK9jY6IXAVIpeCVchVwrHUbgsIeYh4JtwM",
-	"k6YXhXVGmgs56FiaKLdpSCc+eGMlNWS6jeSikLOkWJwxrY7JEnLVMOZjFJWEGeVBuWARkmIhepkP+nsM",
-	"spxMWXwnw5bLVCojOJCshP0WhUCgGdOc8iQc9X1A/NY6cur4fZ7JmCkFMpwnbr1iO3hiny7LoFh9MoT/",
-	"ie6N9uOD0EcXWRpyvokEpQdw+DNFRplcKnQNmTN6ImVCjMApf26q9Vwd7e7O6coFenbj3U2DqJCfGVFx",
-	"MYoG6i+bd7HGCL1GWSisHTqSxrKNbBAfzjQJPq/CtAlIoSXNkrK19s9OTEXM0huzdH7ONJ4xP2kXviuG",
-	"HjrvP5xf/2AIJaVmRBeXH8w8F7HZ1c3v2jVaM/ozSk6yfCj1Z7XbvYk0Bq/R9Auz1ItMKDKi8V14M2sm",
-	"5ml6kfFq9t/hq6Lh+v/Bm/7n0e7u18Rm7DaXIjOwkBsyVVIqrrn1ABfWuuViGRp35yhwPBJO+5XCbXus",
-	"5aqwCixAaV5RgSAamKUcpLH5TZ5A108aOdbGPPSrEE9p5vRna566h/866F8GbVH76QuZBQ+0Glmrc01H",
-	"MXCMKsLFveQxU6XcjKlcGjVoTlcBV3JYyk1lpndSSBUCy1dm4MVHvjgmVN1ZR5NgS7jCqBlR1ckfFHvz",
-	"XSvBdkH2vR6/Yi+TVrKvYdtw7WokXE7Bc7iNpJDKYhib6FB+CDOcv4EZ8FXPFFnSFb4K3vo7SIpqSokf",
-	"fcN61eUae9+YpawpVdUTAfyEaFG7aFh5+VClPEVSbG8N28Rh+9i6RWzOKevMsmTu/ZhCkiSjY52byKJo",
-	"3Ysmqy5fmu2F5qgwvu2meVV8NjzXbCGEMc1lhjGH4ufWJ4pOKGPxtZ0u7nBOCC0GjffWyNrS+yqrE1WI",
-	"ooEyb1RN3UWZMMGwtAnOKHvx6I4XWcaENqKKywBx5kUe6yaSMRhWINhAnMGtkXsxRBCtbskzYoS7za1q",
-	"7VV9b16I8wvZRzDigUjqovUZUL7S3rYVErIGfLVJe888futK0ywgLuFnp0UXt/GZsst67HVsmjKR0IzM",
-	"pNBT8oeb65PvvB1CSw9vMbit+DBMjMUJFpc2cgQQosATmqZGkl+ymPG5rnNwGMkPnKbpHRMkkUsRCNGi",
-	"Hy0Q/qCpYsi5XHuvsfXiHcFvkKm35DGLwFVrdG1XNlQ6XkqMPZIyZVSsLYgbSHjCUEMQUjmcHwfLeWBI",
-	"PDDNUTBenod0zfUj8xIsq5GZYacRVezFIeFjMjTXv4c/h0ZWmxmVT9B/3namLE3lbefotrOUWZrcdr4E",
-	"na/+TcFTG04tUGJlsrJnhhmTodm3O6880Z7fnH0HJx2I1bHMGLrQ8nGXxjc2u7m+B3Y4Kx2KP0EUGc55",
-	"eKm5KbI+3tAn9l6GnB+uKGUbM7pQYVce0fcr8H1GRqGjM/ZMkXuaLpgqyz5e0DxXQBJdck5nNgqCt/KM",
-	"xFRIwWMKnrZZRNQinhoKGP5l54pl9zxmO4N7JvSwtdy0ZJr8AOMPyc6q+zje6GJs6dMF01eveTD3Xr/q",
-	"Pt/r7vV64LFde9mM6amsjOniw9V1UNxRPW1iIXM9MoI3ZkLvMBHLpGpm7d7v7S7ZaCrlndq1lLH7kLwH",
-	"LPkIH74gA0Zsyq0rAOQDl4LMaHYXFQTFMdK0jZIa3USS/tXJ6Sn80TgR+qe920Wvt/9i9Kf9dqmadqUj",
-	"VyDiilYcrSMndkryocid1tdaYKcGQRmOs55U6sMeGnR10jhA3/ZS48Fkk2UgylooDgscTXa8AbGfLukq",
-	"IIXDB41juy0q5r6CQ6vHmpsEjKJhzy7ZPKV1ND1iQNWwZhncmA96m8MOlbND8hP/3vvYYTu+6uyTd5sP",
-	"us0nUbJANfW9akg85ZpoKe9A250ZRVyxWIqKOfsqeBKxLAsl23+crgzjowyztInSITddpGAkQcrYGPKp",
-	"Pbxy2n+mbNGOOU9XPpz3SGeMqjGZzfd/uL6+sCW55f0vztYYonhsFhcVyuVqZt+QDIlGVrOUK+y826aN",
-	"jNLsQrGeYLrG4S0dS31BplrPDS+AQ8PVpkaQyOqrx7mNWx7B4QfqGMj13Owof92eMtq8rs4FqTSdcDHp",
-	"llwxcGK2cMTMuHA/vHqop8ou803NutiVwFPzjrG5srlIClUQLa0W0laY+ziYO5awtCeWoMoTmqZdcu3y",
-	"4vd7PbO4L0liDgCznHdsXlZ6DgrLxIUGCgvopdunpoZOEdQrDSmIcsSycorQ+QMKYU42686bI9DhksJL",
-	"KhI5OzZiDxwyd0IurWIkbBRFwoRuLs/ICAAGaFLM4cjn9hD9zTJdwAE552XKf6DGWGGUFgqaq31cWB+8",
-	"P7YrO7EpkTJnn0YtzCzsVypghkPrdTB3QgQ9SIWa0XUhJfGC8GnN0msdAV2jhSkLRpq1ZdGKfQTDdT2D",
-	"+ATro3dsnsN6MYAZRiV9p1BH/SumNDSTik3FxVdFbvZhOsj0qWazkNMC8UXMKi8E176yxdZAry+yvVBN",
-	"XzI/N4uVZkgJY4XQmtSrGzOwyCGnkB7CceTaQKGQfq/Xa1FKX3J++fkUhhBeRABsuFqJeH2IFw6mAQPC",
-	"8wVI4ZQLmyu8kouMqKmcN+SLVCYNab7Pez1fjg4eRGVEJE1dojEjyijj7LNmmaDpaZKXbYHm5H2crZjZ",
-	"zgL1mUq27aZ0W/zAhoW7ZAqCg6FzlxK1EjFZslD16GKuWKYbj2yPlAFFPVzgA0aC2ELDY0LJ1U83lsXB",
-	"Weggh9aSDzbTjR9RcMpTFt/Vx4t8PAhKx4txTzBfxpTXluu2Si9ZzcCdTyfMSTfrjrIpbobPx8a20ltl",
-	"z3/0sX7z5jiVykZNzW8oPbgmU5kmqA7hQrtcgHaKDYyzKlxktm1m479g9stosQJzq5T88k0yXtyabsp9",
-	"2ZD08tGq1iO5mEw1mIvLqZyV0l6qGQ/lpJdHSzaBtdwu1yTGsMZjJZrEC6XljGUDV6Nen9kK/ieYQHmY",
-	"I/mfMI9CFbsfnaumLo7v+WHTOPwJsD6Yv5rDRy5FgdThw0YgJlyBDHymCIDVQBGye6kTj6PVmjd3oVi2",
-	"c/hyrwqftl+2/PYCQ3afPJFJIIxyImdzalTAejixfBRn/Zvzkx+qAGcvDjeOoebQ9eBs5uRWEWQ/cvS5",
-	"YJA0Xh3jNR/rM8evPXpA6IE5TRbzLTRoq5yVDtw9q8a4P0O+lYzRWZ2Ew6t5/IEXWLdSiqazr1PcHpAI",
-	"hfE5e1Adk+E/T34YnPz04eb609Xg6ur0w/mn0zdfhmb0HByOcsaUrWcBsRZwjgaZXk+paOWseFDWiEtt",
-	"9TtRFQtB9twqw8rwyLnUNikkFN6XhH2es9gHn2OZsGPwTbI09aUOmO+KEdEdM7bAwR+WZH3nXYotYx6B",
-	"ZouAjWsMSRP6n8UdCIlOsxdnfMyuWNzgXR0ay/8EcJ2sRmFjY1yQkKP1da+mkty8p2/obcP38E78YsbG",
-	"C+Xp1JaUoLutdgAHmwuynVQvrsDaEMNkIASLdZ1GaSYxplkx14MDjiYliqUpy4Kx9mzC1EDQURpSq52S",
-	"6nQiBd6YQs3luhUsxUjSLGl6WwEJyedke12MUHWn0MYxY1aw6FMqEqg6CX/TP9yP4UypFYfwymeKULzP",
-	"lWd6Xdm9xzqfbWg5hwqxkzMjT7moKBw0jvWnPbo/Ooi3LozIVy04m6i6U0Hy8BXxdelpFMrZSConEKA2",
-	"Z2uDBGjk540qyZwqtZRZNbwss8yIqanMFCMjkLergPLQvFqOg/w3gsthj+qgz/j06gM53N976Q90kJhN",
-	"Mm2hbKzUnRB/pzv/+OWfB1/+IyTd3MfrypdrR5AzRJUm0SMKgodx5Eqq2DFZqKSAMtslffCRWZ81+oHb",
-	"z6m/87emab25z1yqT5jDri6vbLXpM+USfmzNL8ITsoSMecrcUZIyzZqqPQvWn/iU3GctFBE6n5efTBHT",
-	"okSxz0NKdMqZ0J+qGRGvD3qvps9fHWyv4sbLpMUqGevfCJSxTJNKXU1nd6Gy3VTGNN1ViNuRj+Cw9/pF",
-	"6FzlIfg7DLWmLCIZSyngG2pJhvEyGZKFSJlShI6UTC2EQj6C7q4c/ap2xYSLz7tTPUt3zXLufu7O5oeh",
-	"8WzSuCt746r39notdhagppvAdVGLC7gBzFLbjd0gaZwet05Cnz7v/5i82puN7/48P+vRv+nXH+PLw9Gf",
-	"X7ahrfupRNd7/s5PnyzL/myuffq0+TXVQL6nVz9ou/0hcQi6aK1Nj5CTriKqtVq4lZkWOEW2tXSD50Bw",
-	"tvdM6DdU0+1qx3yuLLtnIl+PY0iWtUVlWAvmSsHgxmAlGAxhIO5ZGkQgvHYZdXJsIUMSZsgsC4Q0EjuR",
-	"JgMyn/GXqAOjavXEOZ1B3oyM4RxKaj1+XJMpnc+ZwDBxS/jQQrXpw4ucq7sOkyvVhhZGH+Fq1RLFeRBa",
-	"Aza+OD/nio2nVHdnTCk6YV0bZ0N1LP+ZJTzwa8LM4WZ/FoKl3RmbjVjW/VVyEfo9ZWPtXyITlyPt616d",
-	"PzIfhfsFIJ5KvzCRlP62zu/CL3OaaR7zORV6w9U7Ht/VXpxncibLzxplPaNcsS78N3wJVJLyJOZSp3wy",
-	"1YXfZgvNkh2aFnyZXQ9zHJh28Zqcz0vXRhmjYMMEFrBwLZXlIavFbEazVTdjFPJEjP3X5eLebbn5E8OS",
-	"+d8Ji1O3x+ZvvxsgpYvjxh/c9Xz47msuAOfjDPlPDpIYCgINZctsZZa19HfC5o4KncOtMH3/U5K51Zov",
-	"snhqRLfTzko/GovYjpUusAh2xIt/GSs2u2efhNSfZkwXriwlYqWvrYH/KV8F+8OY8rKtkwuWt0YWF5Co",
-	"wz7qZWZsegiSIU7ffKFRjAewIs3PgZAeNQ+PrQ3I0qSQlguCSHV7Q5drYeQ5pKuhAm8bYxTwEXIZaMO2",
-	"gfxXparl3i6QSfA2nwKtyN5m1EWYVv7ekFz8gdG0LpPWmh9wFJrjaX3hVKs6mGIsrCYpKzS006QOiePj",
-	"VIIRQaH2xcYhqCYzBnjKEI0wG4+OT0BrCEQfKIJMhfJoimVC8BnwRBSAn8CYdh0Euo8FA3ujWPZA9ORa",
-	"aFeLQtKqVAlCWGobEBkz4kAl1uYFFA5Xp0XVVRUX3OGq5AhGuI9RC2DoUzFhSvfrbNgidp6x1DS9Y8pW",
-	"ba5YKIQVDGH04JFVJd6z2T0Ib6sfdr397ZVXM+gZSzh1wE8KwAsgD05hxiWkL2EWm40R3DEo7hjin0MQ",
-	"Y8M7tgLhNgRhNuySt6gDm7W5FTRj4pkmKYeAM5QyTITMWIJA1e0QnMwQzGiOiBSf5otRytU0Mv9eiOJf",
-	"85QCxOEnc7BDQhD4Ayppv/4N38xPEEq+Qwc8+Gqh4jBjc0Y1BskzBnFY5gBIzaqZY38ijKoUirE93P8Q",
-	"Ksy4hmooQ2NGdMmMQOo2+ETzZidfa5+vf7KUhGr3CNMybOr4zeUZ4nAAjZYqJMoj2t7ir9ui3AvT3eyB",
-	"/K/tF6gXJ5dsvFCh2nmzOja5o0zPINMhRdM23OCAk9hrKxcrWd9lwN3eQXPaVo2CZBs7FQWZkBo8ppsz",
-	"6GCYzRrSKej7/Thmc01FbRgOimnBMkBHO00S5dJW4YKvei0vVBju8boIliKgAMCiKWoJec54RFmmKr8/",
-	"X5p3GY0ZOeMPQ4IsevErQfIeAlC+qgWgbOvrL0qx3nY9SIZwbejWYD0m8+PL2d9+68Wv7/+yPzo/vLt+",
-	"pc6WF+O/7k0vX0zeHNAb9v1z/mf58+ef9Ptt5WtNp5LGmISt4q6L4L257L+9PgJkTaV5mtoi1y75cDE4",
-	"PyIUc7ZsZKBLLvqnb7rk5vzkw9nZ4OT69PuzwZGPG2Byq61yxuAwS7rk5w+nb44IV2oBp82tmHFlFJzI",
-	"x4i5InLpznDnBoGRdaKOGUgn6pgvd6JO6dOdqGNebuZdKN3DG9f29Ec5Am9M3UrYEv4jQsE/zjLEU2CT",
-	"hegam2Rijqoj67NUkoxp1vUBheSIDOVCzxdaDV2F5TylMesSNCnhwQm9ZzZDw83SfhX5Ez5hLPiCIdxg",
-	"kW7o8rNdf5+HdOrZUsf/is4+rovP3n5tG5/chthsObRo+WO1fDvHEGe9N/ruj3JUR1B/vhncDN4cFdIe",
-	"HWV1yeXN+fnp+bswsZ18eH9xNrgevInI2/7p2eANbOJJ//xkcGZeKO/NgpjflKYrQ4xlzsEPd6KO/Uon",
-	"6vhXdqIOvtP8aN8YJK4C/kEwe975GTJGE1sOUUkvFnG6qAnKu4AjYkHAfRAeph6zwKP/GYnCZxUN1WZb",
-	"r5W4FDHqN5VpWXSBzQRDJwwWw5JYUovu7JZkIbiOSCbBb+X43Q99/9WmkW+w1nDYdixRvs4hGj1ny4va",
-	"8xROe3vVrP5CFdJ2Eds2lqEmJxa34+Ix4+1RRzSNdfPZ/9uCx3fknsuUaTKl2Qibbmx39Ff1tMpEy4MM",
-	"LfgHn64R7ovbgA+FqSKQvKwqCSoW6BoTVR5LfOeZJcEMunftwfEU04v5Ltstp6O0Sj+xX9+UIVxe1s3Q",
-	"UX7lED2qsLxNicEZg5NzQ0KhfVEKZ6n3NhlF0HfSJQtwGOCckmMyo3fMAnDBfQ0p2KU0QvMpLia70DHh",
-	"EZOIW4Fmrc8TEK/BEWLW9R461Dl4MXgCi2q3nN3TY2tFxZ0Nktc9y+4t7GeVX21eGySUTFJqGaJMOBMm",
-	"WJaXUq4lMsoxLGD7KKax8q+27ipjFE/nMS9WlDR3lIFvIcxwCF8I8Yf9+89Ofx4YGrgcnHw4PzeK+Pm7",
-	"taqoFv17rmUSqvQPNvEh2ty8ZSufbRHCbLMZP65v1v8HZxeBkAcnRw50oKcV7OnXLdoDbQ0R5nw2KgQy",
-	"4btEVbSYTQPRjM7CTcuNCu7T2JG7Iu/EgGanTqUpt4ba9EXbauhcBtj4Z9vhyPagMiTvu18F8YU3tjyK",
-	"OrYkdyCSvLdasQC71dPqra25CvR2t+/NeS/hCnIxCagEUrG8dFagd9PIydlcW6OzGgbYQsl0mJweIc5S",
-	"SFlclBa91MOpJMDKPF9htcBCrq9OgZ6ikrQNSfMLGt8F7ZY++VWOcDnneI8ilOiMChXLhIE1IzBxxxps",
-	"CZ1jZ96Urly9z9e3d6oH4TAsYcaINpo1g6Dby5Krdnj3jhZCRxEEyBZC89R/iWM7w4d3McKn2ocM7e68",
-	"xY+1wIea3022LMKznpiajmdU8DFTWh0Twyorux7eQm5ftIoT+QAfC4IEOo/OeogfcZWOLRIklKYY8kKr",
-	"nisoBQLQ3tKwivZvufZ4c187m+ZRTYzKWFy/uHG4wnEyY0IHixquaTZh2mUL2MaIE3QOhosXXtT2uNtI",
-	"wQHXyYOJuN2xWfH4mC13smMt4SzesqnGo/RCLQ6nvOkFUV5wNDreLe1qzj9OVBV3pCRgtumrWub79VKS",
-	"s6sjQslskWp+TzNudG4jdVOuNPlDd3awePVdl7zpX/0At1kmNlfmyXdFj+oPZ1edqGNuDPq17DBqTEis",
-	"By+eCGOeWtA8W2GPzyddMshrSowQnWO+5zEZ/vPLECw+RX44uwKONqOxXWNd6Z5d8IAVWhCoDdILOg9l",
-	"XJe7iY2knkKMfUXU1AzaWGyKQcjm5H3/bemzDxPXeangflOhYNRZCP7bgtnLtslNVXhYzO4X0UMESUT2",
-	"sWzSBlOdNCwIw/2golNHmy5EUF/oRO3+m03H0zPgiqk73kHvFxpzxI6J4160rXONrWT99npfcb6Vv+Cj",
-	"Ctvu/Y9ylB9ype1/wImXWtwk4UqduPI5HOW47HYnXDsJXgkCbZEWtrYWYa+4k0uFohp4Dk8pw7CaiTqe",
-	"35oXFf8HqwEuLZICahValbg/VyYOevuHvZd7L15t6ZeuAR4oepAgF2jMhfXBuQHVuRRxqbrQTEHQdLdZ",
-	"9dudUaVZBmdDCyfShqxFfNphH+Ur20AMrSjBi313chSMjP9ChNBy86/4RLAk8ka1zbtzfRiLRAAJBsp2",
-	"YUGVbrjI0oFzBA+75B3TGms20VgBP6hZPwZAXetkdLSLtUtTqfTRq96r3i6c37vxOy3+8o/+5263W6Ga",
-	"EJjGoB6KpC8gAIn9BSEHBHP3HtqhvEx1pW9vJkKfE3/Bsll9BWYheR4C/TYZKpCauki4LOmxdWCiKs4Y",
-	"E+0wLe95wtq8tbI0OBj3uP/khpW4lKFaNCAHnwSmAKFORgRejYFUeDmaX7YQgqlC1XCXxLL6EqfK2afo",
-	"iswWmkW3wpcVwIU7Ht91yWTBAkOAG2AUXduEu3iLQ5orBXcheyvq4HA6UQde7B0xNSovBqxOILUj5Bbx",
-	"UUDfik4xXYuTvpWvow6mxLCPJKmckGov6M2l/DW1ufnwwkSCczzj4m47ZIOUi7t/bWQDM8LNyAY+TMUV",
-	"CN16RIEXvfaYAsVvN637JVMsiB4l2NITYOSK3JTOCrr/DJRjn2xVAYb7d8LYYyaMXaRUoKTY2IMMj5cc",
-	"+EFLKAEPbNHWsZhw08y3NtDoEUZdV+rnvfqu1H0hFjQlsRTaXCcKVJTyUj7v9Vp1qapbMBj4Fg16ig6L",
-	"t5eDQSfqXF33L68Hl53ItlQbnF8PLi8uT68GYaFuPdLhzs5nZ5/AoYKp1goShRDH8MBxvIWH7xK4EVll",
-	"v1eSB3aA+LJOBK6VprE0BJSpy5W1aB5LquNpqO1yAwzchXUHuRT2MYTa84D+UaXXFcC2gpG5Rfloix7I",
-	"paWvU4T7Arw/zoV1DP9SZDnlKfMSjs7AdSQI5bYRN5lxsdDMZlGiakEtvMJh77AQC8BKCj4RFKBUocNT",
-	"3goGGxEoGUY+cX41gci95iS6Z1kIjXldoYZi/PjgcuX0aS4S9rlGnQ5CxGnEJm3O+CjQVIOvzp9rZq+5",
-	"Q8E0h1stZZ2KqvcJj7sNL7d0K6Fct3pyekfFqxeHJVdFDTbP+mwb6wpzrxG0brh8e0JeHz5/SfDWEYAv",
-	"R65EDDA9DBOAM4bOlCUsxYRmIrbXoKd/2/z5K01HKYuIEvSOfUIMkITFPGFktEIryDayKlQbSv1pLBfh",
-	"/ufgImts7DRnGYHtWRVrKL2vsxQSa+XLKpVvBoI1hST/qoLiVw4YSCEbF8s9qUgiD0RINZmydK4woG8o",
-	"MpFrwGeG84XUpHaFGjo3u3ISrjxasS0G9QAfa9jb27dYaYmgX/HZHQZTAbhON1dlADyQrHYp7ZxLTd7W",
-	"rZIOHn5D0MyPRikVd8MjPIDNEApbV8hWgurNisqdP79RpFlhhnMsRFkqJR7FHf0lLAAwY63GAV0FD0W0",
-	"CETgR3tNADKmBpY0/xsRxV3bz/yYAEGPtmtGl1A+vNbDiSfQwInd6097t53oFkYLPzlQrq4HBnA+ZWz0",
-	"5M/YERcUFOl1XaE00fomKQxzZYq5fLoMlSEY9uIyYhmEAniHQll9MYOq9a1dEP7Jmh1LFnGoJZucscqB",
-	"61t/pqkKYw/ds0a8Xnv6IIziMQFfCwaILYaKrcwPg5VZO7OvT5ioCxuAPjDPeAy1C7G5MYKjQk3l0kzm",
-	"tvOX/5fI8fi246VwuHdjngl2+Pr1U/UhiAtQW41F4O6+L5UTPmRaADipzwvYMLvOlZaCLWnGInLwvEdm",
-	"afCkawOPevXTTUQwXEbozJwoANvtgKXLn31/827n+7ObQX13hm3A0ddfMaOTcN+L8/p2neu+/DgR5R4G",
-	"s8VkZ5QuWPfX+aRNRD6Vyyst47uQITAsoU8MfdsNn4yrzJOGS1JbDGfGavHmMzJiqVxWc8takOmMadoG",
-	"F8dKhvfu9iBQ//fpgpHZYhIsgTNs2MCryKYWMH8hEHEtXvfnv27Jf17EXpgX12JXV+HhShjWMCabsJRn",
-	"GCGGoaJphUzg7tbIheZYlaH68xvE/ha44cdkZ8/TwIrYWnGAG7G9kTHdJlsIYg4xgo+DlHYNXHPYyalM",
-	"scIc6+IAEnYtQtkmTPIYiR2sCONqgTyKS1Hg2xL5FASlW8QSa0Xu8AkQQYHgt8rzKGL5h3zNDrNY5c0J",
-	"fOuVLnkL5vvVTze4L+wzGvwpwNNEhKIh4LsJp2yszWbaLjxmP6EvxbGhgVthbTwsZk0IuiJATZfKthID",
-	"96MFuEFPe6FDvj9lLHBhUZwXJTHyd5GpizyMjGhp+LD35esVAMMmJQhGRHs3vxoTGDBbqPBqgV/0Nczy",
-	"ugDP9ioDNg8DKYRiIAIJYEcY2WKudiqCt6df2/+3bWnXtuqB7zzRqCP41hhFZ+Mx9gorbMZGLaHseOx9",
-	"ndowX/dxH/vIAjoFmiDyCkRcdS1vLNWu1xXqeoe1p4zWmsSmsH+VWNrWyDQpIB/LioZFq6fG8F4ek+d1",
-	"xPC8idShprFXaSPTeyI9pF73RXraf17vTy8IuRJKRKvi/odoNgXJ4uj99WvyGv+vjcazQZyEkolaqhsB",
-	"SqZO07RHVEEH2aw+NFPDzubuMCFFobDoDQd2uFOX6y/0wC5dzkgOONyq1Lk1aibociu5IEtaAKjw/Yns",
-	"kecoeq/XI3dspbrkPEcdgIZukMpR0e3+2YllKjNzJqYLZvPeioPaK4jttaW85jOWcsEGQoc69OY6kA+3",
-	"z7kAt7LtaCIesf3VutMsWKeEMaHcZeSTh59B9Cgrr8/rg+5hkImQ9te9ZCqHEazxgF1CIXkwefC66Nu8",
-	"Z1nCY02kUcgVS8ewaFIQRuMpxkC0LZcVjAX7vxgdv33Bgh8YAMo1dxv9Sjy6yI2tcYFwHEHneTEElAMN",
-	"VaBd2/SY9W2JWrSaDYLmMDHhIqjT8nhK8KoDLQTzSxEpItsjhqd6x7Y/MRIVzDXFE5wTr5Yk+/svpNKT",
-	"jF39+WwDzmEDdmPk2/1zRWxDrCDaRAOCTpVbAB92RNUGR/tDiceKeU9DdulLPWXDBGVZPExLHj19lEma",
-	"xFRhX2TqiUwKFtncbETPfIziKDfmYCrLme/E71PALdZRgTjXnBBelEEA3sK0lin41f5h9/l+KyvDSTiz",
-	"zklDkQpGenN81QfXpmwoF8tn9xVFY3ybsiAW1uxKR1/QJMDQnlGSUFaHT8HqykUuvIWt5OQY7rNLuo0W",
-	"Uj6WA3I8Y5pycWMIp0HnzxecK2IhlxFFz5xGdvmdOoJ6xQOLkuqTevtpaitTXKJtA9VzRS4H/Td/Ldsi",
-	"rw7393qHB/tfDaPSUK0FuccSvIYYOwUGJT0IKqj2WRntZKSXZ9XC5qrS1Nh56nGqs+qyQmz2USk3JKpP",
-	"gfa7assmgttKhq48dWeRpa72iAq5VtVck9JxL5PdePbzr8GMjo1k2pwwDWwzhHEZyeubTxhdN5xK7dqw",
-	"W3x/ik8/lI1C3tRC3yx/aAYTsIuHUZEf18VduFTOnRBl0bKNN9XT9FsuaFqLXcZosjoq5/ZA1ofLu+cu",
-	"1yeMTVYI6NjIpSSu1bFHKrP44A2AZOXBWgSvGn0rBzmg5UMyrKy2UweqJU8w5s0n/frJ/uQlXG6bbras",
-	"oMnzyTbN1DvQrB5XKKtpPt3L7L9lVc2Wp9aDjqSHFn8FeWmLEjD/fNhV4i8/1FmS6+MB3cRfbE78tGW0",
-	"XgpYWxBdaAWVyiVu5AC4TCSQMIjwCDZvFDvhs7tqgW0j97dKB83Psa/ICC1V4wi5xKRImwu4OUEU/PZP",
-	"kCAa3quWmaK/W2JnoxbwaHmdVSVtnY0GJx8u3wA4IiKKc0VGzEzTVU+Si8sPJ4OrK7jHmnPoOsP7AO/d",
-	"LIVRC7qoJB1ZHQSycLvWVDpy592tsESI0NARGcIJMHQZY6tj8sKnRhc0E7NLZmNSPmZOj/GGc2ZYCkOO",
-	"WsoueTMAIIcjw223Iq8rn0jByjU+fgkwGdzOtRN1YCpFCEf7zhp+nHClM1oPgm6Gv7OYQ3/L1tUrN5in",
-	"AmWNRr9YFOF88LyqxJ++QZemqC2gcaU0IKHkwx0dy+y/LFIxZJad104eNkKswrOPZ4ycrUHQt5l8sDfC",
-	"OfqhrDuqVcfES1cKG3ZBQd8+6sqlMLnb9QENlC7+NJoHBMpPPJUjQDGGvgToIup5ylRyIZIqRGdIyRiH",
-	"Xn7BYyOlyy/34KXAEnKRxezZes/Wjf6lKYPeROtqb7EP9BwHUHr7y/2glrSehPRyvzcPUTaUJJ7IBJXu",
-	"5qPObuDP+SPuBa23o5wS8KpF8ZmlMbtCpQEXP46bFhWoo5EIa3JWPCUWCBAOabv2NvekuNnEUKfMtMd+",
-	"M7YVBKyYSGk2MUYXzQvBUQubScDvE0zdCkBIyN8InssJ0+WvBJtelBnBljgASW/cB0NT/f6JC7Ie7PcM",
-	"o6SMOkRS4BVi2/WV+cVHLg/2Nwaw23JSRKgmM6m0OX3BnrV/FhehhH/SyHB+iC96Qcj/h3HeMaECMpJt",
-	"3Dcie4eHEEPfe9FbZ0s/CHO5OIzDw6gD6DfzlH0YB6FL6k65vMEECkxIITVb+6scBRYI+8hjVchwPiy0",
-	"lzLyYFg+JKyIKJwPxj5bb+Da23n9S/7PTzu//PE//gUkC9RW3bOMTlgEIWAtyWGv1+uVFgVKAtSCO/bi",
-	"/2ABkeR37rASlt9rIbAsRTWKn59La+N5t/PDPpjAFUNv/8WhrSkDSwDKT7rkh8HPJxj3tPXJlOgpzxLE",
-	"XTF7js9IATZqRhJ2z2NWqvez3zOvqlEsAb6vxj8CgJ2I9+cSOfJ+w3RmpGgdonSoc7JrWhxtaCkcKMnV",
-	"NK1JNYGe58T1olPWdgA4Guw3V0W7fP261ybbMwgfDbmXhdGEaSAHFN1QFeUXkxfAozMGARQqVhAtoel8",
-	"SkdM85imuBdbOCFwc0MuCJmyE6ppKieh3Qc8LJLJlNk0BvQ7zujKVkBVDqpkxmvsEvMOK2alAucF5Oxa",
-	"C1c7c6XVfPrmM2bk7zLXhqC2VVnTSOAm9QzNnS7p+05ihMba9rx/M/h5cPbhYnAZEUGzTC59YIhgb7DW",
-	"o0aA1oZhV8EyYDEb2xVgq7ZwpBfAKgB/H19wTMxOUVRfBDAt7IRzNKxAxHTJz6eDj4NL2/gbW8oOjzJG",
-	"k+FxvhiK0NT5K27F8AhQy4ZkBOAJNg23BAVrxDCjMw9WM+KAE31M+m/en54jt374eO4/TNO0bD/bXvsw",
-	"Er8o+F2LJJpfojN/wWKcumvuT3fZe6z8HYVf3E3xlPrvwr/9yy0Yqn+7+9s/iZzlH7Z/+styNmNZzPx1",
-	"93c+PBxwPjj7t7thvlBTdxH+7S7csZUfFvzbXXAorO6i/9vdYHfGXXd/4uXQ0XE1XlzXQyUsqZFqWvqM",
-	"gmeKZFLOtvIJvsAOIblPsLVrb+5QdJqhlyqoOy2bLFYxauAxWdO7zM+eJ2ulo9vWcY4X4Qxd8pGNrmR8",
-	"x7RLzj2C6mYyvF30egcxPgj/Zrv/E6Aj/oRX4N94wfx3/4WZiL1m/omXKnrkUqmjXSgeL2fzqvGi0x5Q",
-	"o18CM/JtMPPPsNWP09G7mH/gP7792+Dy+s9XP77ustWPPfaXvvlx+de//NijH8/n8bu3i+Tkx9fdeD/d",
-	"3LDLIWfY1bR75zs/IuVscn064q9viW69HEwY9aTKBM2AkykDPYYsBJY6IB4QCRVEJlwZJbChLTVEjhVR",
-	"jK0ZD+b8O00e0432QO7BgTSkx+e1SebW0kQoGPE7i/l63TpN6Pap8KGS/ivfvG+NhFMa2zoNm1hFtIx8",
-	"65XCrzYxzQJEoJ5n7BWKhkpqbrIz+HpU6rpspoHwCwkf9ONzgXpI18ExPjzZZeo7Ajf2m4VFtd2DA3lL",
-	"28tHDj0JgyKy3LjShmJ9IQPXRSww6cSmf5+VnFaYwrh/YqugbMz0rByP2Xt98HzXNgddz2O0GA2b1+m9",
-	"uTPo+DujCxFPa/K4DAXXFgHi5TzkZMEMRiyVYqKscVdoVwkf2tnv7b9o1a6Y2a6PH7lI5LIZz4oWWKXQ",
-	"ZEu4TXOtFoQmdElXUSlRoEegQy2Hzh5rbW6aQbQHAmD46wu2/LiKyMEunzJco92QRXWlC/E/25LIiIEy",
-	"Nz41+DWSVDW16ie2asA9chuRM8qS62mXXE2NgMagdKFo1wHiuMYYLhseLtsmm5nU5tpxIaxLpEjRyoIV",
-	"OawNumzqnfoYaV947p4Y+yOMYJS3N6HatQl3euoWPZt5ocBjhlgTlWYNZmuK8q3I20FOC1B4eT5eStdl",
-	"ObXPayoJ8hrgyiyDVlg+rmqpKXIevSTHVoWNH0NXD5ugTs7BG4sMiN5j83SsioeWh/LDT9WElbxLrqDx",
-	"9E/acNZ2UanHDEKtOb9b+7gv+GeWqjbxpDqUNpeZbOiR2Qqodx8+vIk8xMsxSOrLwY+Dk+vBGw+UgwCO",
-	"Lt3Xbne3rQhj2ygPV/DAmkM632HrBN345a+JdD3vhVvD8CTEFIGNwWaCGyQFro3frnJ8LKdQFyvDr9fF",
-	"1goMsYmtr9yeVBxOb9+enZ4PjqrMhwX69jc1lYs06QLZuDwQx6Tk6rp/BtkbxSMGcl1AoGF/HOhcy5KI",
-	"jBb6VghZfYkjvqNcfrjmOVq6Aws0bZdHNC404jOWRNnnZKfViTpmzIjnd4ZJGu5TYY8I5qLWVcvbQ7Ep",
-	"9P1wfXC9ChRxwXwVaAOqotcgy7mOrWpAazVMb7uBz9EveK5culx3HN+L6lFfaRe/oVl9nbJp4y5rmHBX",
-	"ruYEszte9SqNB15t0YelpELaD1oE5YoQYfPc+HaZRceYL33PMsWlsD/ngMGdjchGQAH1DByOQ9iuTw/M",
-	"brT2cMABXyDOUtzr7MPHT2f968H5yV/Xwl+Fa0fk7Gznh7MrDKLPaabBY2+I1ww2iHqJqjSdsYyCPDl/",
-	"0798c0T8Wxw+OuQnj6QRIYd5zVEVLNO+NCLxlFEj7LUkCTPaZlYWEuUZue82yIW6JLnTN2dGgkJGgbW8",
-	"oTPfkf+r2J9vTVJOpMhbvXo2IEvgAyjG65LB+RsrHW9FbmfZdlHHTkKCAAdUdtAIVZ5ZWZ65GXAn6pgx",
-	"gkTMBwdQp2/qpONi5KddtxbXl6f9M5glhB7HjKIy5BJ8HG5NXhqjM05TsP+6pH9yDetmnu2Si/7V9ac3",
-	"N4Mj21hfArgFzjlZMJvKcStimaZ41CDoGLno31xBQiHjYAEauTQBfLIMPQdJt9LBGZgakCrJ6blr83RU",
-	"QM3J26pDy3QFMOQ35xf90zdHxA4A0iKpgqaxgizm5UV3K9OJOjhN6KOOM4R/mjEXG0FHnXwo0GwdmqmX",
-	"2qv7FwX2Ss2ZUPV5NEYvLMIFK3ggCeX81qmWIA19ibdrzSkSpzNuBQzselvGcr4CM4wlRM1lBsXKVXDg",
-	"7RLi7PhDEvYajvt7rlk9LDp2Q/wdUzInGY3ZN0vKXHMyFxOeEVzdhefNL/9ZHus7M1ZyxkXyVN7nG8Uy",
-	"dDvXYKDDS+o2+z0Dkyug3Jl98n4dmqbgZ0SifhyXriOXDRu7sRzUDHRrv6oh4YbCMKiFyt07cD+2/Le5",
-	"2DSO2RxcPVjQatEOl1Q93NVl9PwzOeGiYRk3vmTdnVoiwa8ksbb+OPNE7o17HJQxS87WrWSDW96tVN3S",
-	"8nJu4/3J2SKsaeK1h2qaBaYLaJvmqlnpBnR7yGGxUNLmYA2cT18jNRqkRTgTpU/ihdJylkuLYhrMWo+O",
-	"bMLURhd1BZbeA7m6tt95f3bbu1gQTe+YVWxUDdDo9jKqKmo0E1vW5q6zYzGxPVR5t1Uvgod1VH4UfqwC",
-	"O9imvJUt3o7xzDDfMB1uTOIoAjQsML2pIJBbBCA7EOdSDDJ2MHCCjEkcGpwNd0x9Y2ImdMaZOrZ5p0o7",
-	"tYSjnQ/5O2iEKB12v9bwaEq1+cB+z+p89kvt88LMU7VIAHdsVYNDYyf2vOfyv1REMnYv72y8wvb8Lzey",
-	"do1ebRwDorczxdL7bQY85z+xGtiCGFra1fTwLozamKzOiMdNgNHMqLrboi1gvSWfp9K14JXFbEZx9UFf",
-	"3bTcmHjXdoxG+G7MmrPDdQOw215d0MiSYT0/naKhGGKoES+UguD3nilon/IoGt6DYJAXrAG0xGPfOAuW",
-	"LrScUUglTVdfEd+XSrPErlRDZSh6IF3hKWYs01Ww2Rv2DFz5VCJrr6vdw/2HYJ5wcb+ljmuDKWHCRRC4",
-	"ecYF9rUnvJwwYYG7SZLRcRUz8i0EzHd6vXYzmVOefI1Ca56vyZSGn9GxoiQZ03LF9t7ey1d7rVBw252i",
-	"ljwK/ZUbkrhPEBBQ089ezj5ocMGTF3e2cPYWRlJcsBLA7hqNO2bzW1Q8q+vlyUUQpgrxvSaskI68riCX",
-	"JYoXlVskHRfk8lp7VzuuZuQvcxd06i/eGY4gwqKGMzxmVKzcNMkMQuVSgHdjDn37gwgCm/ERcSHsVApj",
-	"dWNp2hQdT+tbxtnYpS+6qLHixe9QqVkzoTy7vK5xpD+vwCCqS+Tf2ryFVPjWVIl565uOcmer4rvrd7HR",
-	"iQynjXMIG1LjiixZmm70C3fJ1c3VBbix4R3oUAVXb2rMYxVZTRHySCHUeSuKHvS8n9UxcVnWkNMUcOjW",
-	"eHP9CLxD96zGqe74fNQAdXxdVFeMpq4KtwdUFypilvb1Bcu4TAZig+FZfBnmYXmfrstvmsObSmxQ22EU",
-	"vx5OnvpoNZolBTSL2Fi3yfH6KAx1AzC8KAQKcBAYKXiw5vMQHc2uQvNyCmtpfdZWWQNAssUWYBalz0Ca",
-	"2cMNd7UYbe0i1Cy7xwOgaWG+x7KCU3f7A4z4rXCH3biiQicU5zTX9HMZCDVcGPYYcDWB2JeRghmn6UAk",
-	"qlmHLyA6YbjrMfGzrB+i4Bi0O1Pfe6A47CDdBWg+CoiVErM3iHmrxGzhSoPWauDrgMR3a3H83+5cS/k9",
-	"Q0O4JqXRBdGwGWjmEsExTZ37kA7PivlczQrkv6RDzwcrgxm6AJvsYxmBEOe66SeefU3Kro+1Xm5Iwttm",
-	"LJuh/h4Ag6hqs2GNUqgiG+xE71nCoBcG1VUPWjmfcavs2I3u0+LWBpa2OId1htje+wquqVBZCIREodp1",
-	"KbM7m83uyyKthmSsDaeXOUPhKQKFbdpOP0KY8IkCcqWKpN8lIIebdPrVArgM8NNSJD5K9MHPICrj+2yI",
-	"Ej44JphRocL9R/vkVzlC2kdsUw+cojYCSMZSaMoFslyjwHffP/FPPOzQ3YDXbKbyFUjNYy64mjbgTufW",
-	"i/mStVEfftKsqRDbAkPLhZ4v6vRuQEFzDfdw5C7/6E37eK/buQ/wqaDnKpOTLNhb4IJlRsV3EZqJZAq6",
-	"JEUOtmev18Pcg9LAcg2mBA2yt0UK6Ok2mNs1TWIdG9RhlRqVVt1h8nJUCOuZC9g6a86E2YWUJbZWtCVK",
-	"hMPtCrdDqCtlKlAohVOOZdgVnU0W4qkrmN6zhNMf5eiRo7TFDS1qG47kooIMKu1Zzhth9OACqz9IkJ4U",
-	"RV+eVvv+Yh1N5v3F4RHYvgAgNGdZAZvKA4KqXGVMJU2UK1mlvj3ZnMZ3dMKSLnl/MXj36RqwSLUZz1xm",
-	"2iWzl16PTXOY+cNaQ4X6Umx89kyX3l3wh+FU7LfCvi63GLU5iei+NedK9SxpLrh2KNsE7qbZiqQ0sQD1",
-	"7y8OUbQ9+nnUxPJeoLoJ2eTnVxF4AZbSOThAbyT9Ys6dxeHY673qReTlfi8ih6+waurgRc8iRuU1n4Cw",
-	"dSu4IgBmRpiQi8kUhQzVJGWuMBm8l9tJFN+KbUY/n+KTiINo/9gLeILreeBHOarpqPyDXJIxzRyBQtt0",
-	"Htiwp8eCbnNClt/uHQrbn5E/ylF+TJaW+AFnpkWlB+aH9EyuCJ8ImQV6XW1zRraT525vt0dyDqxGA+qf",
-	"7+LsnsIz6zGAKMHpNGNULapL5tA/G1apERv9KtSopxX4+baFgQEkvY2IdZBl5zg+GPIK485tqOgpYY/7",
-	"d714vrffO3j+6nBrR+1iS3R2Qy/hPIWcdnIY9kZVetcsQHc2P3wIBvt2RYn1RLj/8mBv0xptW63YRC5h",
-	"lE9El16rS6xrztDI8O24fflt2PsxWfoJ6nu/knUfgTtbcuQV9FRBTTKRS2G00+P6pipd8o5pzW2XM2Ml",
-	"YwVTxgTDLsQt0NLhXN5N3p2P3795q7vdbpFht+yR0q/phNI+kPeNYTU3SYwnr2kuSYZK05bmAua64udt",
-	"pMmNohP2numQH/fq+nLQf//p/en5zfXg6ojMuFhopnxdHkLmrV+37Q+ivIoHkRdUl1z0L69PT04v+ufX",
-	"689xcSsclpwNJqWpKrymAJilsCwQoOXX3+TxScjV9YfL/rvBp+//CjdAfzVp8YhuRY56B70ByWKOECqM",
-	"GOrsksG7y8HVlXt4ZFYR2/Nrmc/p+rJ/fnXy4c0gsFJjrNW+Ff7QTLrk4ubqB3PXfKGmREjNxzy2AIW2",
-	"bpsl5WSJ8k50ok556SF7Ym1hbXFiaYmgVLOwIp2oU5xjJ+qszca8HAYcNEofFAH4t6P/v7ej/7F99k/k",
-	"pjeT35yfaCsQnQx6wnTFcKL375CriFP+fTMVPS3XZfRBxSEm8h0hhmqhj4wFWC12lhktNJFLATg6mKgQ",
-	"M0jGWUugKgC+3gpfZOBOJpf/5nLbImLxTaETEQCZRijazWccdOmxPS2hu5Wq4G2YwXeiDgwZOqHYr3tB",
-	"Xyt6a4vqz38+BUQQY90LqX0FIlkxnVeKm+VL5YRw0SVvBvBrHx4zF4TURQelfWUxZa/wSHCEP7PMn211",
-	"maJJyU5xnqaqozEUSntBEj7hulIJ3Tt8tb930Cnjuvd2Xv/yzxdf/uPh58i2BcM11bUwkxC5f0Rq6uP5",
-	"H5ZIDtQFfLsWlGEVsOse0KI21ED5faVJcqAxsvMntgDDU3MpFMvpdVMzzioqNHYeLL2lNHw3mobFfWOX",
-	"rAaW/B6w6KAVN8D3agmaIBPJXHKftmCu2o1QXQJF/Ac9kiAQfexqIezuIH7PuIas3WsaJLG7hSxZloPm",
-	"NB8ED+lU7Ib7NRpN62bcFYSimp7cm7u1up2pKizL6Zb6yoYwd2m8+WZu7nbsvPVNRz+4fSEdwT0RQhO6",
-	"AuRHRYb21NnhydBm/jp4IXNKuxWpyER2r+tXJK7XkmvG8JedK+xdvuM4qgICmrB0W5VaTupqI7FkzjFC",
-	"RGSabF9HXRGvASVLsM/aXq7NvfY5yo4YMEnZJ6ExQQRk3X5FivWcrlJJk1ZkMxD3LLUlBU42fi+TVV34",
-	"JQNIyZ/49yUQ3NxB8wAxXmHz6+sLgnp5+RO4XsWFyjs9CLl5CFsHVCoivyauglABuRhxPJtzYsHM8OK6",
-	"SiyBg6m0G8FzKt/psslSFMXIFy1OtDD0gL3K2UPRB6rnZoBtwuu8NpQ5EwkXkyPYbMs8oIn66R5ZIrCo",
-	"LoSS/c+f4Z9ckL3nORhmxnS2gnehKI5ce+gCV94KqGRxPYEdpNAxGcLTlb7S7sGyVm6HXNwSbH4MX2/u",
-	"HmxXZWApK+gmtejL5ZYRz2xoGsgPS9BzVSLYbeYBhz1XkC7alG4rJLbwSjwJwVicAtLu6KsJA9u5+Sxr",
-	"P0GXPGVPs9ZkWjpCqwRqdomLCaQ1N8lFc98iY0RB/rOXXGoRx0ypLnnL7xmqeSnVNi/eSQ44B+yqPl56",
-	"WpMaE84ez9g9lwt1xeKM6fZ4NQruz2GJAKYdW2pCNxioG3t4QhO8vb5rJ2Bkwj2RRT+2+FcgDmxODlC5",
-	"Ki+6zEjGAIBeFabRLeonV6717NBs0R1bOekCk0TQZhxppcPDVLH40/vxT39+nb1699Nff8uul7/eXLx5",
-	"dXp28bdTuX9Gz+jV8lr8LTu8/+vnHh386eGt/iuy4isyunxIaT1mC56KSreKqVyOUxnyNoZOSYxPWL4u",
-	"nIoVaVJhuHqi3MZRV1miOoRRkdOGgymfcKVd0+BKLkwLCeWhDz2ql8weQ0bluSrFfmteZNW1VjabaUYA",
-	"m+rOjy45FcS28OfS/BNqDsD5lEo5H9H4zt1rpbhDgfUCwPkSDJMYER9BZqWH+QAE04wpmULzRBlOC9hA",
-	"YpsC/4V0iFdtejS3oJOwVuSufqVS5M/2eqXI3dJUbo1dUsoV1zkdfyXZ+sZBRIrjb0C4XyvwgnSvCNWW",
-	"k1GJ3p78du/3H4ECN5Fbne4LZUDsKKhLebXhCC1HmjGM/Q/LcnXYLfUE01gs4e5p0kEvGfRNX9X60TN7",
-	"A7iKbc5uCJk5Y41FghnDkjlst2NdurZozunZsSW8zWXQdlChwkTvGyusJ3jHCmPPs/X2N3oW809FOMsG",
-	"yeIWc0MGrmM/BFRdW0sV1kUHVueH2jE/tTyRwhz6wMhCaqckjRdrHZM7iLeyt9Pbv+4dHPUOj3rPuy9e",
-	"vvpbywyMauohDLZhTa6ZalgKxUTd4Qsu0DT9MO4c/b21DPolqiFBmeG6uC5DRVXxmQLALpcnXESmNUzn",
-	"PBVc6YgMMV7TtdQ0LOIIgQTthoQB6rmLjOvVlRl0oS+kbxI3YjRj2Vu3BT9+vF7LXTdS/MeP12ZESs7Y",
-	"SCYr1zJSlSp8jwmj8TRvbQhnNN6CGGeIHmHbLmlso9oFVAkzOsNsMJp8+40czZsIXTUp7ZAq+EyR0/N3",
-	"g6vrT1eDk8vBdZd8tH0owAFGYinGfLLIIA/EqPWICur3xusmkEM4pjHKj5QZ2gaHcEGpEdIsBZxZZhS/",
-	"LbDDPMbQnYWRn0ceXsxOxlkB6/MZqindf/7iT0MPIT1ln8kP7/snO1c/9Pefv3DEkdElMWOIilZEeQHc",
-	"6KaMJrCydnifd3AYO8qPIzBUWxOQPdlgL/onP/XfDS43D9cNZdOAfTLONiReansHvaggrIpwIlAmoeaM",
-	"2oQRrNcotMmjqe0RtpGOHb78k60n5ta0WU83lOb1RAfQdV2zQFv8vFDAeiAkoEGUhe7rkj457O0RRVfK",
-	"NWodxjJhQ9voQWFyvwtiHZHhQtCFnjKheUxB0v3B8G5kJemtsKJRLjL1XUSGsEGfLCbgMCLDO7aq/mnR",
-	"A4foSdu4R3km8ZPtkk9narFP+XCad8rswXYkv7Z5xx5ysWiRRbn3aWU7RZgzVEibTtWC8L+A1BvLUMP3",
-	"e5ZDJmZSYlIDpkBAeyoH1gOcZ+GqbJnNlVOlrfTv3opb8cc/9nMCMor5H/9IhuYnmfF/wC9H5HsYJVnr",
-	"tjnMYXIMLQOjDwFgaGgIcOhM9yHJmF5kQpE/7O1jO9TvDIneCvQS572L/zBUd5+gLdb/+V//e/gd1mIV",
-	"0j9YKpdkuHu/tztjwy4Z1J2f9uR0h+axUZFlyuCb5jsePmXKZmTCtCKHvQMyHMtsxJOEiaFdGzQHmDKr",
-	"8m5wHZGLG/Of/vXJD7DcbwZng+uBc3Pt93oRufhwdW1/UGS/t2ffNMgymcF7sC81BBAMRw/pfJ7axd+d",
-	"Z3KUstn/+NWYC86HrrQxEKwkiEDbpwn+NGNK0Yn51cx6aHQ+pvRpMrwVrlkjNDu2mubwLzuXeMvOaWJ2",
-	"BQMcBNkI6+fGEOxepHpFuNGQbfxcZ+DUG8K41RCSb8ecpQn0nobelrfC2Qg5yIOPB6T8jmFSphkXFrey",
-	"z4Y8kiNy2DskQyH1p7FciMQtvjH91R//CMw1TykXBIzUqs1PhimfcY2iZRgvMiWzIWZ+6WkGhWBmm49t",
-	"taBHojF2QoT9JIZnXNytrUeBniBgCK/8wzBj6Z9uIXp02xl+1yXQ0bsANwtZVkdkCJa5Eapz3KGhS5ka",
-	"It7WEPKmMALMMwL6kDkn6Yxp1yiMpqn1bdrqRiqsCwD62Ntu8cp6tuy6/UzTBZLsaYKvkXP628J5SZWj",
-	"KyNzyDxjY/4Zd0XJTJtzB5x6RhaQaz5jStPZHN9z+faEHBwcvDaUcHN9Ai+6FaWgP7kRd0IuBRKHIpDH",
-	"DiRn5Lqzm11RFumDtIdUJcDe3SPv+fd48miuEX3Si63+xWkn6tguM52jzl631+1BxdqcCTrnnaPOQbfX",
-	"tYlDU1DfjawAbXrXg/dOQkoxcqX14YxWFnkn8jLUnVu2xoZrxdJx5GB/C7jDY57C9mHHdaviu3w7L6tO",
-	"E5DmSnvcX2NVgUJm97/WoMpvwWby1y7H8ku0nhKTrmw3M2N8mqMrcrI2skaGzIh/OUl4EjnNgyfHHm4Z",
-	"Wj/bwiJfsJ0gOJV1Fzxz7CIltqM3E+vHWmbXhs7wWUPPcNKbIa3mrM4aoOY5d1DSamLXrDmmUm2Wu2Yb",
-	"B5cJ6xxizB0c2hznPw4LA9fY+2nCBXKQu2nYMAsuRc007MMW7OXBw0aKtRFIrsgdd+1xuZiAHmg1K7NZ",
-	"edgEG3mHBm1UAb1qHPSDB2tBsQv+kJmcYcYWIBl6+aKd3IEZUJJQjQky0FUVjH77JEqiusmYD9VMxXtY",
-	"9q57vSP4/91er/e38uQOe9vOrRiBwzG2nJp1dnj+SKD7fNPstGya297+zsFeq9m0kTKQY73NzZAc/OWX",
-	"PI0CxPF+r+eqzp33qKD+/Gpj2fmcNkKm47i+fAmZqJj77ZHY4R6LOhB+sx/q7gUqYiWnEEjkojvo7/jX",
-	"kdHHOr+YuSqH89a5ZDQptwAyRxqdGLneQZXBwnibTxRPKT3dBR3aDHIuVTBIhtqlO8fNaDwJWanuDhoV",
-	"kXua8oS8QsX72LrBXPwItOsl6EQsVQwqqeyZ98zCgxq9Llmzc1CRMic42qRzqtRSZolTUxZWD7D9ciZM",
-	"56luVl+Glrn5r4Yzjm6FsYCHXMCoP8UZS4xEoqmyBmnlCIWSATPlDro8mdIue+pRiOwkHwCSWe5X1dmC",
-	"fVmj773Ho28zLZhgiMDP5GRiQVIegbBLtHsmJ3mjBVjZCuFCOkWQcrEeJqhhXbM0NdoDunr9+5F6leZp",
-	"ahXayDZaRq8nTVO5VF1yLtGqAxBJxiwGW5ka3jGNqKU6J4mnEj7mAxjOkllof64dLz6F4KkIG/8tcDRz",
-	"ZcQNEkfLvTPGsarfOduDBtGtEJKS2pPKiYoFgueBuotyyWlMXDuoZnIJLzFCZMw/I+wtN+LGEIax0SKi",
-	"pDUQJYlTbg54s9fkjrE5odAZLaxGw5ufcr/NB06wRmTB6vYbFukbHzRm9ug6w8VFO4Vn1gfSkgDsPtaS",
-	"QL+2aooMfxuSFHxOXJSz4ATK+sTYDrYpntHfgFSeuYPBpzWEN/baDuxBptEVo1k8ba22+Ch22EBw3jSB",
-	"ZOswPI9zt0YiGXSXBsfGETnEjqwh1c1B1gaUt2pY+7+TylboJ9Cos9m1/l1YyRNcmW/c72HG2f0nT740",
-	"CtDcQTSSC5Gw5Mh3kYnMv7AgrdgRp9pLKCp2MjKKLY2nwTOw1FXpyXfTfqdGJLpi4W+6kR8EK7WO8lIn",
-	"8h2SYnO22KVGlRW08fpd31YAnSadL7/UksquQwl+wEvBuxVKRrqGhGg2HrNYYw18zI6d/4c551YsDSHa",
-	"pGyKvVQssDxX0CCIi8kz21tL65ShX8sMuIA9lKNJ09Rswark7XX+dWo/aswEj3ZfdA+Tw95rMoylGKc8",
-	"1sN1cj6B563cQKH5FGq+eTV+yuJ9tVH1H5uTfKuTJlZy1W3Ys+nJ2MrSQZWzLgrdRKCs2Hr87Xm2tcjc",
-	"df6vB7NC0EL+6Kjb4YNIgZau9d8ewRKmhWgauF7+4BJHAH55+B0IBqXlHPAGwaEGz9keGmgeg0cVwkoo",
-	"SCyueCVN04ghiDHh7D95kOdhl5xCbWChywYKpFLdANrKHAsjFiLvVUx8ZNJFfPw1z5oyK3BfiO0CljW2",
-	"T06uncfvKbiu2qL5GxvYG7nuKu8I/WSMtsy4ZlU2sx/2rPYg1vJU8sjM9Y7f27CYJzzmCsYgG8iZfVOa",
-	"WHfocaHTjOs4aCtH0PIHcKSlzO4w3y7ybGlMxxFz7d0Blp0to3Ks2ycqMuQaiIWt8YVRzHPWaHX43LgV",
-	"LHDB70WL5xKKb1lW7FP+balyUKDIZ07OKAxxtCJP31ix1sa0WtoGC9PmYBhbKqrYkdbeDBuTN7av4tOb",
-	"kqWg3H9RY81DqzSaarYP5rc31HxX+QKiyxohIsWFyNBbbAlLma4pK7OEZoUXSGRUq308uEJ9XJFxxhhK",
-	"sUKCkFecLeJJwshEEiki/yIfJwBnF8pXnthetlB/CxnjFiUF4CPW9Ghz3yfARwkIszcwT8CneXJNFlFw",
-	"wmosrICHC8HV/+aiDBfDItDUUs3X23w5qe26TiKPfBpf50TlcGAc9VmyhWirDUsqTVfEKY44IEwdc+QF",
-	"r3JBZaPcA/J0H39fTuU6GE2lW/6KtbTs7OdrKHLvG1JkYerfmg7PmAYcmLzNDCy028Nt5dlu/qYnIrN6",
-	"aYhWUdHq6ZI3bjgA0bTkMXsK2ooKIAV1QrKdhKT/MjRZJYlvTZg/YcQFtkYu9NaEmDHF9I4LCj8BMco0",
-	"yWPOxkZXYD+Aka6biNUm0gFQlQuhp1zcYQ2flMocC4It87dz5U0KT6poT1hyayXvLs2KoE5lF+V3JTA3",
-	"kxniaUKMXtrS0G9Lau/pnTuJwxuwkfgWerqLMmMHu3fV505cMW2rcNzuGikhfNcvGIUVZ1ZtsxLZqmKG",
-	"UmzipaGmI5foEBHM/jYUlWR0KSDZ2Ba3J5BSCGZNhj0dvSDr5ckO5t3DyLt6FHmJYAX2NnPZJ+u7Up1S",
-	"T7Xb3C8U1XibcoUTZmL0AQXWd8gH1Ic1PcUlfRoXEL4cP0RFzL61D6g2v+JHyYXtApc+XaqF+QocUnTm",
-	"ZBEC6MH2FAl/oaedX6LO552MarYDKc+do44h/U6JD8Yym8iK5A1ywnvKU+VlH+Tug9B24mkIPSCVlZlY",
-	"Ago5RMelh3LMP6djQntaYBab58MVplkrsNcrWT9GaEc+LaRgUmHtBMQhqFhBmjBWtRg5bNNwXbOXZxqK",
-	"FFGM2eT7W/HccID56dNC0HvKAeMi6Ox8C4tWEsyPT+oDM5TfxdHpJnbGxd251DwO2vSnhYJFo4lBlBs3",
-	"I3JbjnWZFl3v8dmhr+4syLA7kRUoyHWnQVum2JRQ97g5bKQ+hY3cWK/FraAFb6SV4OYDNUGCuty3/35p",
-	"b79bxluxwquSOtWWzkrpb3W5aU/tgtmk9T2SfleooPt7h8agEwW9dWWnT112GixxaTFd+Vg9354UIIUK",
-	"MUnsMI2eYJ8vjsUPVKBtGNXpeH3P7W605hQUBRUfYGA/wa9BLd8O+mn48rKAofEvw5jY7wKA959WWzIf",
-	"gs8EwmJtWdToOCLZcXDEjbqRg7yQCKfD42kZrcpo8i7AJRj3GsxYZrNniuw9900EhK1dwHPGvNDidEA8",
-	"q3sr+hp7GoA7Zc4yctBzcHkYVQaiPCJKSoEqFSWH+6/J0Ez3E0wXgA5cQaZ7FroqckGGl0xnq52+Oa7M",
-	"adK3x5fZMPMw+G1ypayECQIfM3PK6xSQRZ5MH7uETToxe/TfTRczk2rUwexSc0WmLE3skpc0MVjVJ9bE",
-	"3lPbtVXxidhZzBHle80puQ3XtTFKsAwPc8Jt4RKIZgZ8EHDgYPKwvdUlG52hG9wzQ8mbAxrbkmbWSLkV",
-	"tSa9oW/I3mhnrUPPnLCtfuNjVQUT3R1ZM7qyaq4fo5bS1YWC6mrtdOdXreGYpzZg3OvhW7+XDYNZWnX6",
-	"Tdlnp5/gCFqzRx7Jbm9/KiEryjFx4PnAD1OZuq5vTlLn588xGd6zjI9XfZFc+qp8tO+1hfA3YtzMqyjo",
-	"0WZ34r7m7Iu8poWvWbP8yVaGP/TxRKULz5cjwsfIglHuqwSMDCVx6ghA7CbR4iwiz3sHt6LdWXT1tCfR",
-	"76nRNZ9F146W7FH0rY4ep+VZvgLC5SzxB6DSbE72HsJjyAM7VCQ7T2tc2AJXu37oXHMazdAt5poBcivA",
-	"AikoiRH6xRMCoC4OAGDHhy4wxxY+4uACKqcUgEYcW7CssZ4WXn4r7iUvyAzk3IxPptqe9p5h1xXa/Dw0",
-	"txaOuqIXiaWKYVMukCV24DNGBWAxRAGDKsCAP1cl1xNxYqnTyf+1tlUj1+1vyXU2i3jXpuo1MBuF3NTR",
-	"ysZmVlDcPc9kzJSSmTc8HHbaM0Wsy8GDlqDVA/hkz0gshWAxJATGrqrQzuzHqw/ntwKwyAzBo30jJEEs",
-	"HtQ9jyxGEcCADK90xuclIOJ5Ju89YrFIWNYlp6AjxlMW3xl+dbirDtDIYt1U5lDFTtZT5tVWqr1aG5gM",
-	"hRMNciNzppRpAhggfWE7oXAMikIkHaFQUIEuQcMCrpXVIZbwqxxrxMujWcbvjfpgcaQsaEghoxJLMeHM",
-	"9lF7kI0O4aMkjVS+hDlytfsNQFm4UhDCRTFltlVKMy/cEU8Qt0KhSYDZouaLNqEAtAE0BJKuOect7ouQ",
-	"ldUuA9yFdeqY8Xt24T46sH0FKpHsgBbqnrBbDNM7IkP9J8RQWgj+2VnoCKUU3e/ZawFgrNuO7gINdSzu",
-	"UkSU2SeakuH93tBOEGfl5l4LkVUl5k5VzNUgP/xp7+WLlwf7B73D52awz/efv6SvXrxmL1nMRiyhB/t0",
-	"PKYv9uMkpgdj+nwvpslL9vIl7bHnL8bj5wcvkl7MXrG93qvk1SipAhO8frFe5/ZLk5z/4+4ftzAeylv4",
-	"rU2X0teBquY6qHGhq1EANASaoDaF//Hl/XVQzmZsLrNSHuX3vhDEyvQpoyn2Tg1n8VoNmypsFkRVkXNR",
-	"OVcOEwhsepqmx5575UIrnqDPSd3VFHn/gEN4Qh+6/UIo8zXl9+wJIhD8ngmzQPNMjlhh/e1IKsu/C1RR",
-	"uwkn5hhSWI09p5nO80+tcQSwaFjeYgwp9G0yMeGYmwBYpYhVt7b4l4wm3Az1Scut/UcCWzDIEeGgLyns",
-	"xvPewbf5el+TlFELOwuLOzZ2+eOThB/FRppAbNJdaFO7m9w3GDXn0pk00F3c6U2+h65TOUaZpElMlS42",
-	"qIJ8E0jiw+4S6+RxCgN5c/9UKvqb+8xoiiMa331rIY5T67sPV2jCqj7HCLeHIeyMzZnmiHb+JeocPiKB",
-	"4mAu2XihaLD09tJ6Ch8n1FfGE/77L1+if67D8lZBKa4urwBZDPK7LUZ5lrAE6KhAzDgXgBY2+6pqyHqe",
-	"0lWD/WCh8GxH566DgB6ioYp/IOwZ7I39gXvvnXk9Fi+B75kqC5Y6hOAJaHzDOnq/MEN7qvQo84F/0/x/",
-	"EZrvAx1ByNCZbFqSq8urB9A7Vrw1kDye8Vh858gbjvT5Qpd+d73e+65Y1xbTeWw4EO+OJZTz8yaIR3xg",
-	"G20BP6dSsaJNykNKguUKO4F/M8a/GcMwhie6r+cNpeW8IYboUSqHhhuHGNsLmRL4uSvztn9TaYBKf28p",
-	"CskLD6KQhdgoP4FMSrou6AaQlaHAt280FiBVsuQikcsuOUWvVu68ysUgJML6dG/EdhZSoxlfR3o3fpj/",
-	"pr9/KfrzwmorEmxCv8ujSCM25TYH3yY6ZBaQ18HeAWVBqw0PndYS/u408fitT2ab+2/UxAxx5I+0gaWO",
-	"CtWN+jiVhM7IaTEqgR7y4p7sUkHTleZxfen5B2PKQ9O5OeQBapbd07TcpzjyEbcJnasjgqCZudd5PmfC",
-	"lqyhTxlr4Xpd8tE+Nxxncpajfw/zsjUs9OiS76UxRjJGljzBt0nb4dCNCbJIbq5PusRljB3sYZWIjZ1g",
-	"FopIyMGLF+63hK6ObgUCngOf2ZG4FEcjp2zyvhlXFMh2ASz4YHjuHdN9v8AbnOMfYc2gsd+Ei2NX4FL4",
-	"NopWi2feFtW3XUuk2sEwkUQWFlkobVgUuzPF6SIxAkrIZZthVeB4HzYo32QdfXe2M+kxAAWv2ozCEUpp",
-	"LI1Ilm7zTt2TX54WttcTS10Oj+1+/gTyozFP+a3lWozd2f1qEitzvnPHVvVS5RI7qWD+JgbIEQ2gQFo+",
-	"CmdhAthMsfS+Dg2xf3H6k/nitoXpZxCcbQEvcQLtE54YtxmasEBjxxoKQJC2amdHjGTBcM64uKv7jL1t",
-	"F+6xH3hkKjLjqwemcKAPRfJxPwGmQG1NqzHguUU58XBqNriZYzQfkyVDRFTIOqRqCllPoB3oivrgECmh",
-	"uQImQ42Y7aUtBflDpe3JdwEANkiDQcJ7Ii0VCeJ3ycbt24ZA63SI87YFnbCkeBDfsdXTiCYgqmCBLA6l",
-	"0CcnTFnrkmkjxomxDFQ+w1wLNb/kwCXQmhFASyycYmRLlfbKLaOKvUq7BMRfXvjPDa1ms5QpFSqbMG8o",
-	"UNmTyp5a/F4rsH+HPcYF2LjHX4NIMmM+HwfSVCS2v6zLNYXm+mQqlWaJRfsRNlBYSIkbAS4TRXhI26GB",
-	"peMCZqTvUOF6sufRZki/yGa2PNRGoyPQvryFPcrkEirD5YwhvhikuIByat7/CfsGZZ8UTdnQ2pHw4TxB",
-	"Dsy5mMwzQ4d/eHs5GERkcH49uLy4PL0afAddMgQrqMMOakuOx8xmsby+FXl1v025oEQtRn7VIGp65GA2",
-	"ue/vOZeZpinmogz95Et5p/l0CxkuXlxnRhdERdRGPamChQ+nraC4sHH7E7fTTyO6K1/5XWR4daY1zF2g",
-	"5KdhbstcYf7+Xso7S5hNyRUFHkWy2Y5DvST3IG1c3EseM4XIlTNGBViQLvPDpbECmigBnGuXxfpMWcpF",
-	"LlC3QksLI4lBgwLpW5YsAmDkjVBcm1YndAod8lzyHZK1lkRN5bIdp9yKghypcMpGrrjAtX1SnsBv/J4c",
-	"YWf5L8kPH+ZOvuNdltZa8kbepDxoeH0MwBSjvIT+JjbqVczSAy/MUmZFfc/aH5aDgu42O0YLHP+Eekv5",
-	"Q4EdvUipiMrHEdgNlTk85T6HDKJ3tmQeDmQnbIqjbLnhC0UnbEPzNlB5fM4s1lo7ZOsRg6wy712F8Vgz",
-	"XBlVlSbQGs+m1C7mRhiVE2sb9v8GRvf024/fqeFn1Ph+ny32PeGwXM7ar7j2G3Y4xqYau7ZTdDM8qLvJ",
-	"7TIOs+wqiAjN4im/x6oJRegMWrBO2YwshLE+yBBhm8xpB/khe11yQSdYkbsiY8ARE8mtcNkrKBL2ej3S",
-	"6/XyMaC73uiB+U8ZIyMGKlrGtWYiiNvAlb5ws93gMN0zdJhyyDYzZzPiTbnvNTWew/m19wL6R96mtL7L",
-	"mZ/pcioVww4fMiPss2aZoOlpYnR6TblQrrfL54LjPGMTCtWNJKaKHdtWlqCyp2ndZH6r6ZMxW0yqrTIe",
-	"1CvDdnX5l3KRWfJo8pG5nfhX9pNZ3q53lc1zNnAywm5Hg6fsLG9wnK+D75edkyJ2hF3MEyjj4hjejW1V",
-	"F9fHULrBUTZYTJcJ5WINofBW9P1XwESE9i7K4rRiq0z08cIxBI1PS6DTgB33IQNQePDbgXbhmuOgVQrt",
-	"or2fBatFQKu+gjqHoR1AdzFXLNMeyGvIxT0TWmarbiqX2HY5/ylhmH1XsC8FWxKlZXxH4kwqxayHZ0az",
-	"O/De3Ao6kvesS04gDA5+Q+g1C+dpvMpbNFG/KDzvA+Buy1XykVxMpppoOcFCz7wHpRSsaw35cpSp0HjX",
-	"diLGZrJRUZbT/FvrvXdCYvcGVs5y1lNVSOPbfx+QJzuzZnlh9F9uvRzLvPyW4/GN3AHpC8g3ydPoE04w",
-	"NLk7/RhySguKiXpVYqP7E8AArTYwNMfSmKYKuVKV2c6pFMOjktCJqSh4iwCn3rADHHCGfczJtohtH8bR",
-	"Qt8KV8hvO3j7wjV6BwVWHB4ykuKYZAsB5UrObnZ9avB9iB/dJX0YGYD4hqQXNm/E2XjI1Uq/7cjPE1xv",
-	"vgn3Oh4grkKRh572AKxF7HUantufb0+ldi02EGdUo8tWxm+b4pmFxwbKbXbIgfKtsANzEPX+HdO//259",
-	"k02qM0027c9X+dOdxFErETdkmtF4SrhmkFyrrYilkLExXBRPJXOopyn01BaM6IwKhT2kj4hFF4IK74w5",
-	"84LILMKzHUBFlT0vo1shzOlKnJnh221AySadsQRtHSzOWpkrxYM9pZmRZ3Z2gKWxEjFadq7yMKZpaixn",
-	"K6TorTD3WCHklS5BICGuS2ANHA2rGp0GFB5DMeWm8M/Je/79MTTst5kpewfdUHoKMMQMvY5UkOe9Hiy7",
-	"8jXCVp0wdqEFdLoVZjlxSaiyXfu7WIopsNzS/gU6iC3ADOJErETsCOuJQPnw7eZDIeUi6nzemdHPO6OV",
-	"Niz+fP9w/9Wr3pPiR+QDumTKsHVAAvwgl2RmpFRuO7Kcgv8V9Avr7SnY9psUDThjHw3OKK/15gr4yuP/",
-	"uBQA6LNGxhlTU1CbSX8d/ehW5L3WsHp6aJ1gOaJrntcFd3xyMxgC8N3/z973L7eNI/m/CspV30pmi3Kc",
-	"TGbru3bdHxpbSbzj2F5J3szVacuERMjimAJ0BGVFu5mqe5r7/17hHuWe5ArdDRCUSEpOTCm5zR93O7Fp",
-	"EAS6G43+8fl4FLLTmUi1kg4AwzEMmOPn+WtAT/HLBsrqE8uC8DDDhmGKLsXCveFrgXEowSY6sWwNBZgq",
-	"IvNO1ZRBeuTJKmF9uMZVhcCMpZLimWZqIUuhVm0BVD3gg1EONZ2KdCQekWS+7lyenV++9ZAICigQ/M6S",
-	"/2NaGR9DwCOgdpQWBIlE1XrSUawRIwLhTuYyixO6/QDtoQ0hmBdggZYm0JMfj2zs1+ckxjSV2T5lrviL",
-	"eERwR6OJOTEBwIBHAilixUAiHAUtKpWenaxiQIwFzPf6ot1/c9V9f/um07m9Pu2zmVlE6UAgMpXxJGAp",
-	"kocagwVhbkiYE3D7QPpD+2s1FJg+v26fn5XkmguJeOby8AWUCJuHN/dsBJlAkBgP9AIElmoAoIAOk47Y",
-	"WBRQSX0kpjO8wNh0AOIPziB6oDM1FYAwDYPDuicK+pyUucqgp+u3KllEtIH8xDA9wj6xU/PHn9h7obXZ",
-	"20/sg/nmTwP5qdVqFf7P/JkxiJ9YiLsF9QRKDhVPIxGF5hc9+IVjp8ibGumxWN7BcygFuiPN1Q6tLV4o",
-	"/bfEUs/H43gUC5ndQiQG/hbCu5dms39lqZjyWNKov1rxTgV2xJPXH7FL+BmAw6nRvcXAQNTAIV0KdOHd",
-	"0/ijiG4pbhILDW8GjxO8pOlcZ0xPeFoM+ZinvEuvUavxGElKXAjGf4vVultyzszfU5f5koaCzXUhIkga",
-	"0AivzQj5xcf8a/3mwz750ScI+xSS3tVjkeQUhvI65arH+hNssEtuf/JiVHYixUnld1QY4aejH+lbypLa",
-	"n/Ilrkhpm1EG8kyZn6ZiJrwyPzJZnEmRAYWeSFNzL3BZdjRw5vQmYupEqXsXerBK90w7bmFjMwYyljoT",
-	"PLLIp/jBUCxghoulEXi08DdpEp5A84xAiKrw3Ki5yoxstH4Ry7A6I99wgcpeK1M2laT4J1xDjjAdxhU0",
-	"kwIAw0Y8JWwzVxOQz8t3hWmwoi/sjntshXqRG8VWQumH+tMf7W6O55SVY0AFNn23ktjPodE8VoIRl0Z5",
-	"FPZkGDf7cCA/qJQSB4QTRaRDD8Kz6XFmvO8AfkWlXAjEGfGMY83KlxeonBR6nagKfOrWY6Skw3qq1pwr",
-	"t9AXiDnZhP4UX7IXLVr5zgpdMnu/Dx0i9hoQvSIMmfH73NQfrUYbSlwKMFMWtof6Q6xGGYufmemRY3LC",
-	"0AMuc1QggOCHmn0ar3NQqIFEN9JGySHSU+JMLrjMNIZhHA4izuiYoFPzZcF1SwTHXsxUVHQYneKqNF9o",
-	"U3xRhazh3pxANC5PGch5kqxXva18a8MiWleDUyKV9CWbhFM9iPQhFotqvCGC34BYhFSLQ9aGfiXM8tmW",
-	"tbKNvbJDN7in7h31xOoQ+rxLuGyqUKqu+egDRl4jriewOVAJSfCiG/qQZnx0z+9Enu6q4p+4xgcbzQTQ",
-	"KypW+jc1bGZpHYCRrksEuO+3y9lPudQjFWFR0hcmAwr78AIrZZ+a194xa2uXAtCKjXmKl+GpeqBqdVYo",
-	"Vkc0x1iz06v31xedfufMeOtv2ucXnbMTyw2/ZavGKTxdKUsvdyhLATttX552LjpnjUtV6dn/FmhDZ1uI",
-	"Vi4l+Zg1Z7vCGJY5X4gI/cQy5VJRWyqwNV3Ns/JWwW7+nm+6W9B9R10xVL6oX3M51AYjBRVRqb9tVpa8",
-	"vSwXJTQ5FsOqNU+T6jJKQCQVEXt30WM33YuADSntjPmHHArO+DTAy+9xv63ZFu9Olv9lrFm30z771wr8",
-	"QHrsmqZ707042IUAufellTXxN92LvZxPbfNmaPbn2WjiwNKgkDQGpMtSUfjCA2tVfjIyWU/NHfyXuZjD",
-	"zfY3NTxZFRVoFyN+C1ub9EgpY/2FYqmQUYyBZTUeSON2YoldKjDnVX2R7rvvbuYO7cZ31+cmr8v519Qd",
-	"nH+56dzs69iEK3Nhv3yJ3+IMpTOx0tc1lrRHz3zThx9+RN3JR0vxNR97NMXqM0+7rbIbbzevvl2+SDIC",
-	"GRQIBmKzh3Z5dQ6N9alCFnHKt+d8KdjXnWPoVfXA46QashE4+F7ia/Rdj+iB99eqSYmp7YanWZRKzZqp",
-	"2Hg39ja3UV2u1+Nml7P6ZlyzlF/oY/jrv+agPqGPscmtJZHl+KM405jwX9rgJhsSwoEXwHPAcAQKd8jC",
-	"bDkT4UBSOhNrpxGsTsMoUFVntCWWDHp3fnRMfM8vLm7fXfSg23yskkQtGM+AK4VFsQbya/bcPFDtqKx6",
-	"zA0UsOc+8k6clX365HVqQVH9glfu5YlXnPJNhmebSz8USOYcIYXCTSiYm8VSCttxFlvi7UgcsrPHRQZw",
-	"tt/jA99kfMDa6md6i1DBU9pu77II1vCJ7ffP4i6W2q+F+5iB2zZOocdwBZaeuKrcXTDhGgrB8gIvnanZ",
-	"TLgar9yWCxnpANsioG5KSUT84iV4n2uBVIDAX60XQXxlwvzE9k8Hdm75O8oKhs0ydr1rT2NWNn/JJv0I",
-	"WLdzetU9O798u5+7IU41R2j3EIU2B8SqBPYfqRidR7/nuMGPltvNtq5rXlEj4P2CEJLkrYpxrNl19+q0",
-	"0+udX7514qwBMl/bci+oqD9BrqjQ/e0hyFmIxaVQNtAzGlAe1C+VRjX76oTRWwzjNc1T43DtRzDN+pQG",
-	"KbaSRXP3FK17sXxyt9d2ia3J1kluRwnOllhfbKlx6VW3CzNFF6EUi+vlTi9EFnBM2xkHeAXdw72zi9jO",
-	"K4D7j/EC9XjeyvBdT333cT6BUlM24mkai5x6lQEmNi4lxVG5ZBOejPNqIzVmkUj48pC1oQrMQSBTXYYr",
-	"5RhIqgQ+cW39YaoSEXqAxnHOxPFMW2o8l0r4I2QSdPU1pzee45Y0FGqh4XdywXHfUlV7gHQjACVBcLR3",
-	"ykr9HqT8QmQ5fyd0svKidG0Q+MyodNUd50xAry30v82BEhuL9pUWeSmeVFlOJYild7F8iDF4x5YiR+Yt",
-	"v970MZLxDV9pzBe8F9OhSOvuNFN44qu+0BhhqL7KYB1nIewEe1cd9LWUvBz7kUBLsIKJnV/+9bzfOSNe",
-	"TOTJzstBQxSocyNHwhJfY/OVsUgWfht+7yNCOM5aW+xGd+84f6F9mTmfzAsDbO4qUmSjnONbgX7Ngj8Y",
-	"ywm9V5b7GqY7FImSd9oYAy6XOZUutW+tcuYWcdug7A80RuAPNABf0E/cU/BFA7mOALs9gzbbjkAbVz0X",
-	"6qaybBA/N6/adQDd+7QKXcXFj0hnmzHroGylNh1XJTfr1DtUrntFU74RQqFPzYHPNB5l2rJUqxlQWTrD",
-	"DZ0BtuPR9mqRdsWajVNBJaWHDkAZoqnH2KGMKuGanPDbyyQfi6Dyn60JeP52AH0jSCV82KvThlIq89cF",
-	"4M8fynlizcMrAt742VB/LsB5ipQkWBS2Y5nDNcllzlUCV1r8L4lUOVF9YQzq57vXPBtNyvxragRwlh3X",
-	"2JN5FGyPLNHMYw1JqERcpwD8kdo3oMEuMcvbSC0UZ3NJ1JhwYjwvRrB+qG7KzQWrqxLRoI02wz8iz7kP",
-	"1fEbctPGbpvVykMNuQusCaZZIRNMvcE249dlOfv4RKOLDG+orbTefXV1TktjdNYuwnpRdaUJ+EDQ0Mi9",
-	"geVKh+zaolqSE8qREKbYQKgWEhDvHC33KixVxI135DamCa0zg1/Dl+1c5zaLQwGSqilVM/+sVbZ8zzaU",
-	"27squc1FBcXCsqaWeIt6rz0W3WfeGjRSdr+yH80X3kOZwH6q7msEatcFhF9L5f1m+aoWFVu131y5a10l",
-	"q5tNQUQsDRwIj7ZwqlDmZry899evq+rT/JaMBipDcPTdVIVs0fmxzwJWmp8vfVgkH/EZAvRSWcsWMrkQ",
-	"w4lS961M6EyktejHBdDjZzpgr47MzWOqdLYeBVwPjJ7yWTZPxU2aNNtB6V5TF70c4VPspnvREGY1LWxN",
-	"LYU/B2+nPuAfMtqR6nDkB4uPQjlXG1i56V6YH92LWUZ8JAC4ACfIMRsuAbNvKrKJsqWV5gdwTVZjQqN6",
-	"yd7HP0PqJIkfRKG0YSCpFeiQtf1G+FwaTtDqALDKLbWch2wolkoiMm0NHAPtXllPxssGZKSm6isAmMwl",
-	"0gWi+x41LCr1BaeevNSJS5Vuv/gHRAuMhwLj1Dd3wzX/1dERI2PuMM89wkiSHorkw8FhpMjIBWB0ALOq",
-	"QDpk4NrItHkgFhqBCNhrI2UDacF5AesoziwKvp6oNMM4sCRpCk+Mt26EPoDJhBexvA9pBgRHZusiHb/H",
-	"VJX3dXtG6RsvQqOv2MLgRW4/v+bEzWbbSbEJTyVYKkYifhDRBlP6qF2mhaUU6t+2Vq0X/6D/OodKIHMe",
-	"P97LK7482Pb5Wuew52KITiDsSbCqxv5x4q7ISN1nNCvwYukLblT75U+u2NgiUWC25nAgL6gkFGIUwBNL",
-	"b4Mkj54Jfu+oM3JOaxplwWEyc33MwndKZ2HAwlPUmxai79NP6O9CR2U8kDECjuqAhb8IMWu1zXlmHu93",
-	"4P+nPE5ESv8p9VikrY5EP8n88GZ2l/II/qDzcSYAIzW8TtXHZet//uM/zT/eqHSBWF0BC39tuX/i7wcy",
-	"/LXVFTxpnV/jtMK/xjw8ZOBQIUTWncKVITDUEZ+KgIXteTZRafx3nn9ReKrUfQxQ0eqQdUUUp8KC91Je",
-	"DNjLBhILvPGIhiLiPJXmYToBx6OjedRsIZLkmIWA3xQ6zKxDdi5tQTDwurBZCkl0BsgfkKyLBpJHUWqu",
-	"FjkqGp4OZTS+q7cS9FKcRJ5eXV52Tvsn7PWrP7Ew5Zm4BeuPSPJxItjLI+Q6X+bokzaYkwo2l+Y0WPBl",
-	"ebbE/B3pSmNIqTA6vmo/0E/+DMrOBMdRBOoNIrAf96YHmbm18wmSz1/s6vhpw/IE4rm55JLV9kpf8nxH",
-	"vj4aMN0KHJOO+WeiIgehOuPZBHAKLY1q5AZ4dXR0khc9GZ8ysO0a1qWqDcNgqX2dk3y0QyfZP30zS8Fj",
-	"Lwd7ECVcne095aDa/UU+Ds3CqLDiaUKw5xjN1znaF7T/QZnC205/88b9vHwrsu+7t2n3zG31badfv4nG",
-	"lXjyXXzXaZ9hebSHgSwVXnC22N53ZlLf93eL/TUrXb/BChFbn3yPr67751eXvW2284qm8H1Ht9hRWtcG",
-	"L2KVidIvlIjrdv/03TbygNnM79KwhTTAmn5OfPNL9/Kqt9VBfK3095N4u5286m04imfzBvbxZrttnH/f",
-	"xe128WbDJmYpH4kn38Z+t33a2WYj+/D671u5xVbCmj7qglwPWvPBPvRNR8PpKzoymqlY1rJYCnpGr3K4",
-	"2t4ibADRYpQK5Dv9poLkJA7uK9dFpQ7jBiABxIOQmcswAg+MOQbyIsU/964uMV7cMY925INI1EzY+Il2",
-	"od5jiIX2RPoQj0QLHsaQqf3RmUjiB5EuQ/bcDBzRP59pFkdBXtqqJDFd8iwT01n2Q1AYuBffSW6UJGTP",
-	"Qz3hr37647+ELpozER/Zu/ft01bvXfvVT3+0MeeUL+AbAnYvljZyiaC1ZucZFDJn81QSzQTWww5kZqES",
-	"exmXEU8jZtf1mIU2JhVDaNhFqOKp0Bmfzvwfajdp4rZ49fGjw/HIw+ojh3NLiyOiE5a6OHCk5LPskF1l",
-	"E5EuYm0p7iEkClnd/2/XTB97xfDjTKQD+RPTAVJOB0Q/ErBXbGJ+NgnYyyM2gUU0/xEwyN7993+9OmL/",
-	"75C12euXRyyKNR8m1PZnJQ7DaFqxSLFx/CAgxmWVayA50/PRSGh9UqxZxDJkIzgpcqkYYzflcXLI3gCq",
-	"sf0M81uQUM34kPQVpUTPh7+JUcZ4mpr3xoSJjnwk2EuDmBpLNuEzwGnHRhiQ9ylf2r/M+bwIxr0ic00b",
-	"31BEecWm7SWmvDKHMpvaFXexOXoKoE1GuAHsGXRpH+ennRbjazax3CSun5svSONi4fr7s/Sp26mJkoBo",
-	"ZkjIc00tEOJ45hHLfwPKezgVKDOth6w3UfMEeAbGPE7Iro4mIponwiFScE2dY5iqceVgdtX81g4CniD9",
-	"L+mK7JqVosW1EzloXk7dqyrOfruAnqTaFY/mYk9uXgxQINDtJ9Via+Hc1CZ15oTXUTEyncVJYj4V/oWJ",
-	"3fmsykP3zdtu/LZNPlvumTfaY7TJsmC715Z2Jais1f761jd3goFFaxfGu7qMe9vlfcq+K+iWQiYFgWCN",
-	"pDmoKzndoRQLuJEhpiMks61/4mULA+a8RZUYQx15SqnUCTbxDmRiXPfcrzHD2f/0U4+hNbghzEcbF29B",
-	"bSKg1NAxew/tX+jE5O87yVmn4RFoapyS3SGy0juRWQ70OIHsqD0RPli9m8ZaIyvrUGQLIWSAgDAPIg3Z",
-	"MI3lnS5nQo927S/tpfnksfZshRp918pX050S2NPdnPUCaFu+xJUC/ymXxso6xDdxYtSUSZ6maoHVh7HO",
-	"jKbYwxvScpkCykjAqy8qaXklctFBiMuq/yqPT5vkx3sCT5SEpqrYPPbvc/RsJJ+Kg+MDeOQg2FJa4EJ8",
-	"af7y99+DmgnATSbWruerbgaOXuWzHCdHQhNscicAINCS90NdSYwMjEZeEp6JtHKGsYRgXz7BsUqnPDs4",
-	"PjBGAm7LRq6WM/yeFIGbHjcjh6lJs6qaDBQ5f9ZkvsHwmN3luvBYrqPfdrUol85IPdPeVz2hF1Fl5ug8",
-	"fOKLImD3aYqDOVvIgcHXns5W+pGHkaM+msPdmExzqJtLeu4lKIlNJCKP+jkGRwmjIvSBt5DgqSAvI6fK",
-	"ftukJlU+LTUOmJ6PJljhqDTxqtqwSxFS1F0jWX8ilgNZiN8QnSwF7cgrMq6SmTNFfNbRou3lVo1zv4wb",
-	"uaSBpofsShKXJYKkzGcDmSn26ujoiN6C92Tjt1kdOGGh8apCqjrPqJ6O4m1Y2nlMBJmIK3HK/XY7xPR1",
-	"rL7I5juQHYpmpQIbOH48orow5FeVhITlwQSv3MltAAb8QBslLO8OhIiY+3P/Dl9aNwmCvBO3jd613GeY",
-	"y86hllPec+HhxIFN3VuOCIIHcAdA9WbAhmf99Me5ZwQZiJ7nE1uvPmEbUHA9zp0aW4sMso5NIyLR4pC9",
-	"USl79RqR2zwtToXF3QalH6pskhNmU0MAQmNbenoAQDpm5QmD2HW55NMLSp9tXafiIVZzHdq/UEnkuEAH",
-	"siSyT9dDmqMwiwXOyZJxpmd8JA4ZoB8C9w3iPWECAE2Lsd45tBMaIpudyCpj04inSPvdw83cb4h4PcTg",
-	"8BX3GSD2wBUL4erHaU0mdNZMTDg/Ti2kfH5vTEDukvge4Ffw7DGyeEzKEbBE3d2Z/0XqZuEafMFQAESi",
-	"ZmHEMw46wAdS8+ksEYWT9pnt9wrNVx4DZWfIeBSJCNM3cQSKTB0XOepMxdHDtj15+kJnOzl2zIua7i3+",
-	"vOA0gvB6ma99haipWt9IALP322r9oAb39MVvakgagn/0uSDIxYX6svTudfv0l/bbTve21zntYs02XArx",
-	"xpLfCj+27Gfkxvxg1SHxL42r98NK1e4Sbe6ULxmAJ6FnaD4G4nBL9HeP2SxVd9Bcg0zNkKUZ8tG9JZ7+",
-	"TQ3J+yaAv1U+q/ZAGifAmDXjE6TK2Df7MRbX72VFu4xKs5309v9ZDcH73X2vTJKY1ewaf2FWfmjxeyFZ",
-	"pBbyBLtasWMp59B+Il20kub8jIPjf1vjarMPOdplaMr6TQ19XVTpvcB6LPNpnk4SNHy6Rr82jiVP4r+L",
-	"r0I5EQZ+G+W03/PUyhnGyEzt4c/CnmuhdaykT4BwyLrQKY4X6TgD/AUMksoIqt90CVK6SgcypNEO898S",
-	"cUB4Yp14+POYKAfwEICtou2nopBjjLMhCQe5uu4EbjPS/oF8pPq/IaEoQrM/vQlw49MLYYx/YkNgpbrW",
-	"ENiHwIFSUhCYQylMfLVBcBgiX+cx3e+2L3unV1vZgvxT/nmP6p2xSX4/rg9yeavV0/yxzzuy3R2Tyn9t",
-	"e2tdxUdbs5Aev8aWebMGZ52LTr9TBu8FT2Kpxw5qr2v27hcxe5oQQDGPSYXTnJbAthnXFE8HBx9bXC5b",
-	"9kkyHh9bKc9ECxrSD44PaI0PqppJy/ehtEeU5ribxtA97sDbTr+J5S9vAy1f/8d1d9LUd9TSucedMcvS",
-	"xNZUNnCW705lXybNdHfNmHvcC1qEJrajmdbL8r2s6KikQfM2yipH5Q8v/rD9rrXlEoYojeH9XxIOWNVG",
-	"RKPU+/1FiJmlP4eBvFpkcFuPC5hy5vIA+WSo3YfWkQigj9VCBvAkbQMz/ndQBT/Hnr9++SMLzW9uM6Vu",
-	"E57eCYsj9wNFRlXqKqU4Im8MxSSmewa4SYcA2xFKld2O1VxGISRLHLaH39rF2ozYhZ5pdnrV7bFZKsZJ",
-	"fDdB9GWCSTHeOia0IU+VQaa2WsZtf+l3EX+UiF/1GnETSltUK2zXTbWXZttNv2/qozb1ppE9rehYLd/V",
-	"ikZUe8ztqPt0j5sAC/D027AhsYS3YmD2KSuxhO5ij/dHT9SCAJQiNZpPMdUExN0HL8ANoWmvATppy2A8",
-	"ElATGj8QSt2IQ3JyodL7wzxq9E7wJJuUhK3Mlb41n0HylMqiE2Cm41ovVBphrQCijgGbmDdoe1465IeJ",
-	"MufICAuBAq/pDWc4UQsqAY5ULO/8AQkJfn1Ms3AzoWYJcpiZr6Nwhz/ygsqTlsTj4A0NPA7r417ED5Zo",
-	"EKuf4hRZccxwFmDYG8aysZV9tevTIFZaNc5HLnDPIdN1nHnjevyW60P/WQ2p9AqITJCnVI0pBa7jv1Np",
-	"GtZxUgW9FyD1l8EDSK5Y5QIptl1fpkWS+Ht/yjOeqLJBruRQcWRaNSsgoFc+YKOJGN2reaahzBr2mQFK",
-	"eMA4Yu7hR0CEsfAmNZ2KdCQq5luggJglXAbUIADyGqF3lgOdzfjSaJnVHJVCigPCVd47f45BdssERsm7",
-	"ltG2iI1SEQmZxTyB3eDFqZAR8KWbGJcqtFBEVJBY6Jjwh10f0iWj14dsI1KhLRW+FyLvnPBwlKeB+Y8c",
-	"OtmS9wOaQZwxJddfZ23n+ktPAT+YDZes1+0RIybNmgp8jACTVrBYAi/0PDXeLE/G3pvO5Z0A8GgbJizb",
-	"CWOwIKhuqQ3TOdZczBKeGWXwrEKqjNKsmYV2NDVWD9pzqxSCBnum2WiuMzUFcUZTYeQNxVbP9UxIbcR4",
-	"bXjcQF1v1owEJYl9dm0MsL0VxhYTYfih6982j+KsdqtsgsV8lYvhkgWkJKytN7dmF2vz8SAzWwiGaMpH",
-	"k1iKgnyuRnt//9vv/xsAAP//",
+	"7P2Lchs5sieMvwqC//MPz8xXpihZdttSTOxhy7JbblnW6NKe6VF/JlgFkmgVAXYBJZrT4Yh9mn2wfZIv",
+	"kAmgLkQVi5LsnnN2N/b0WKwbLom85y9/78VyvpCCCa16B7/3ZowmLIN/nnJxa/43YSrO+EJzKXoHvdFN",
+	"Phg8i//3//xf8A92SDKW/vWmJ9hnfdMbkeWMp4zoGcsY4YpQIc2/yYJOWb8X9VQ8Y3NqXqtXC9Y76Cmd",
+	"cTHtffnyJeotaEbnTNvvD5M5F+d0ytYH8XHG4xm8MyKTTM7JLvmTnjGSsAnNU/3nQ5LKJctILHOhFaGK",
+	"7PbJEB4gC6q0GR9hIjEjZPOFXvXJmdSEkuVMpoyIfD5m2QHZHwzMmLn55G85y1a9qCfo3AzbvKoyHfaZ",
+	"zhepubTbi3pz+vmUiame9Q52B9HaXKNicpf8X4EJHgudcabIwi5dRPYGZLxyEzwkcUrnC5YQLcku/Gcw",
+	"IFQkhMUzyRIzY67JkiqSK5bca3YwsPAM9wadp3jJaBbP1if4QaQrwuws9YxqEkuhKRdEz7gimn3WEVly",
+	"PZO5Jhmb0gzmGlPFmgb9W8NoaTxn1fHuDVoGrKnO1YYBu2EquDkiasFSDYsugLSoUEuWHRIpGE4ukUyJ",
+	"J5qwz1zp1qXHVzZMpTqNZ3uNs7higgp9kjTMY2nGNGapFFNlltWuuXmmaVzavTE8Ms3Ep8HufPflb9Pd",
+	"+WyyN1b/2p3cvpi/vNv/9XNSHfeL/dC4j+hC5xkLjflqxkiMlxOSsd9ypvQTRXjiB7ugelaMNfavinrm",
+	"dp6xpHegs5yVB18m4L2XLUO6krdMtI6KXF+cPjErectEBBSQGi6zoJkmckK44UFJkjGlGkYMTz54tJqm",
+	"cnrK51yvj/YHuSRzKlZkkckkj82INJlL1bjhKbynPATLfHoHzwewn3yez80f5i8u8K9dPzIuNJuyDIeW",
+	"Z0pmAWJc0N9ydog83CzbyAidEUEpZJbO/Ahse8wmMms8+zF+YLsFayK1jCmZZzFrIzHeTlvrH9u0LY61",
+	"PNKu7HXYlXOaaR7zBRX6WrEstBz/kHlG5FIQnrjdyBXLGhYlx7c8jIwvWNy8MbHMEi6mbTuTwfPbbM4X",
+	"c7NaSKEYMP7zTI5TNjf/NEKJCdg3ulikPKZmODsLvOP/+VVJYAzFu/8jY5PeQe//t1OoVTt4Ve2498IX",
+	"Q7MDxmaUljQhQhoOTWKaZZwlROb6kIximbARUXSlyHK26sN62beDxhRrfscMh3+T0un6Gu4eEGnYP4X7",
+	"PCfok8EBMWKa35kvCSORpTTLy4Shnn+CSjPo/bK2XVbanMopDzDIIZlkTM0INfcgcwQdZTmTc6OeKE1F",
+	"oshEAj0tMrlgmea4B/DMpgWFj3OlM6plZkbDPi94xtQQNmwisznVvYNeQjV7qjloAWsT0M3M/d3HKzM4",
+	"oPphrmcy4/+C/S/xJ5ybGTlcURG5oylPyEsyk3kG7H6dxAvS/Kfn/MXQIzv5Yrnl+FcWa7/cFzIN6sRU",
+	"EyXnbCwTI+ElyXKhkIGmVJvVIHO6Iok8IJfX58cXn4av35+cEXbHspWecTE9NL+ff7i4IhmjiSpdwW2T",
+	"2a0iUhDN41um1eGN+P7k9PTk7G34/nhGxdTosCk166LysR+ughvGPE25mPZvRInUSkPrRT07oF7Us59q",
+	"JkKzKm8zKnTD0lBhNyszSjCuxDrdZXZtN5IdbAIcP7nAR7lmc9Xp2UvzDBAfzoRmGV2tUQYMxX+gkRrw",
+	"ZQE9j5GMT2cadqxEBIdrNEsM5yR6JpXVVvWMrYhgxnAobYciM3rHCE3TyBPKjKobMYIXHhgiGMHG2h9U",
+	"vljITI8i4uik6U5LCaMqKRQ3uzNxsMy4Zv4v+wH/t31NM414XhHgVQuWKSkaDg6Qa6EvC1nSlqsEFGeM",
+	"apZsw4LYnPK0qk5nUur/VDO5nKRSZn13IfAwT2rWTjJvVsSDbzCqKnDwljGLPE3p2HwAhenaSx5wbgJn",
+	"1ax97Zg++HRFvXyRbLc1tQMJOh9uVlQ7ndVVjEpUUP5s8AwLmq40jwNL8YZP84wpIu9YRswI16nNKM6h",
+	"NWQZ+GDIhGfGDpFcGG1iygVIpG5kaVTF7I6mGxfdzeDEPfAl6sEnVZgtLVhG3MsjItPEaD0w0u4b7b55",
+	"br5jPjinn0/wye/2n6/vvZZty4TWGqwSE0nnNarRB2wGfKq0eH4pWjf/pLTW6waC4TuE2gEapYMohn4I",
+	"FREuyPXVUVlbM5pHL+oldBXmhNW1C6o+E0d6E/BhuNmsE+Cci1wzdcrvAjLoPV6EIacpUTpjdA4qBOUZ",
+	"0XLK9AyNCc+/Xj0vmS2DdbMlcl/8SHU8Y8nGj95xtmSZCn/t+e7eYNP3ZOYcojVKht9RYC4NIS0o2iT+",
+	"7bvfbXp3xu6YyDcyzgu87ZQroBrFlDJye31Ml/YK6l80TcvjszypMsT9TSNUmmZ6K4XaLniYroxp67eE",
+	"anSQWc7mB/Vsf8Om1M6dH2Px8TUyiSqUWlpDv8HFboRP6up7mazC8ooBg54xopgwdkHKb1mViYy5oGDG",
+	"r5/GBf+RrUIKSZyxhAnNaYpnHjWOJwrsccWyO4b2xcP1j41W00bxX9dCbtlqSy3kNrQIhmTQaX3LVhEa",
+	"rxUXq3Udw5wV4bpPTjSJqXgCxrNRoAShU8pFhcB66vZTyu/Yp319JV7+sLs6Gixe5D9nez/+9vflK/XT",
+	"+Nn8mL5LvjttUpf214d6ohWKkX1j+GQ01nZ7iq+2vfFauT2rBQI+01gblZMSJOBG2bRxj9A/Ut6l72l8",
+	"y0QSGtMiYxP+OSyOwM4zO4IuIa7ILQf92OkX6wsd+kTG7uRtK6VunNKWxlc3uwvUPFgsvwxu10v6Xtle",
+	"L21geVplNTDIU+Don4hFrkPn3yywloaO5zQJ6H6VY1sjRjwjk1znGTskdKyY0ODLoPjaakzCvKdPhsUl",
+	"ruCbEIDxITxz1X4TL8CtVltPzQHU3ZVLR4w1jVdmZMHkImWHJF9AXGtv0HieCvKteBUHUW9BtWaZeePN",
+	"zWWvlXAarA8zWTQ+IueSxagJ1wr5jczMDdXFTVO7KOT18U/Hpx/Ojy/MTZ3VWk+ghTb7fLCBXGElm8kL",
+	"lIa1ef7IVioigi3voXqjwArYV8M84XoYa5ldrUIuiVyxDDQTuuCfbtnqoHBXlQRcH/0TBxt8WX2iVkqz",
+	"+YEVvEYcms1h6aSsC5tv9qKe/aL3rUU9fDqsIJt5HAudBcW9JAlPgBYispxZlyYEMJbGnugTF7ulGSMC",
+	"VAP0hCVEZiRjc3mHSljN4RnjF4IUuaSKJKArSfhy5RjYZVO5WjQwc2r2pMmpblYoIsPzE+ToGS7/ISyr",
+	"337vB8Vlq57D7V0OtEwkrcRWJSnz6EQz8N/QNP0w6R38s8MLfuJs2fvySxRaWg7cTsjlITHiBjexyF8w",
+	"vI+LaX9NGpmhbKFjYfjqccdtqALfGxi7udg2eKNZ6gaVC8Q5ynYxtRYEVY6M+wHqC6qV8IWTZMtA8WYP",
+	"V55sSW58js492nIM0ClqWI0RNYlXMw3tPUEXab+TJrxoczT4GA+dM2Aadufajtfuq73+oL/X/66TH45R",
+	"JUVT+MxcK/Zzyu9YTTG+tCZ6LBcr8B6zhKiFzLTq9nGYXXP4DiePOjvNlVlmXR1Axn5r39yNg9CNqQ9m",
+	"DHjVajmQdBKzTKjaNnghs/mDIeURGHTB4woGvEaKUTmvwooAfzZLR8hvLBBYeaU9a3GsMagKGG4STqUC",
+	"hxydMhfepeZWksppZHW6Qj2oCiyvLHTTGgqZGtAcFnZohesk5ItYlNKl/J17QbeFlrrJmVaJts+pjmfg",
+	"kEpTWIYGR9HuRicErkLkEsNKGVQ4lsZtASYPEc+Em2HS9Ly0zkhzIQcdSxPlNg3pxAdvLKeG/LuxzEuZ",
+	"VIrFGdPqkCwhgw5jPkZRSZhRHpQLFiEplqKXxaC/xyDL0YzFtzJsucykMowDyUrYb1EIBJoxLShPwlHf",
+	"e8RvrSOn6bwvMhkzpYCHFzkMsR08sU9XeVCsPhnC/0R3x3vxs9BH8ywNOd9EgtwDTvgTRcaZXCp0DRkZ",
+	"PZUyIYbhVD8303qhDnZ2FnTlAj078c6mQdTIz4yovBhlA/WXzbvYYIReIS8U1g4dS2PZRjaIDzJNgs+r",
+	"NG0CXGhJs6Rqrf3ei6mIWXptls7PmcZz5iftwnfl0EPv/Yezqx8MoaTUjOj84oOZZx6bXd38rh2jNaM/",
+	"o+IkK4bSLKvd7k2lMXiNpl+apc4zociYxrfhzWyYmKfpPOP1nMT9l2XD9f+FN/2Pg52dh8Rm7DZXIjOw",
+	"kBsyVVIqrrj1AJfWuuNiGRp3chROPBJO95XCbXus5aodFViAyryiEkG0HJZqkMZmXXkCXZc0cqKNeehX",
+	"IZ7RzOnP1jx1D//jeHgRtEXtp89lFhRoDbxWF5qOYuAYVYSLO8ljpiq5GTO5NGrQgq4CruQwl5vJTD9N",
+	"IVUILF+ZgRcfz8UhoerWOpoEW8IVRs2I6k7+INtb7FgOtgO879XkJfsu6cT7WrYN166BwxUUvIDbSAqp",
+	"LOZgEx3KD2Hm5G84DPiqJ4os6QpfBW/9AzhFPaXEj75lvZoyoL1vzFLWjKq6RAA/IVrULhpWXT5UKU+Q",
+	"FLtbwzad2T62bhEbOWWdWZbMvR9TSJJkdKILE1mUrXvRZtUVS7M90xyXxrfdNC/Lz4bnmuVCGNNcZhhz",
+	"KH9ufaLohDIWX9fp4g4XhNBh0HhvA6+tvK+2OlGNKFoo81o1VINUCRMMS5t2jbwXRXecZxkT2rAqLgPE",
+	"WZSerJtIxmBYAWMDdga3Ru7FEEG0uiXPiGHuNreqs1f1vXkhzi9kH8GIj0XSFK3PgPKV9ratkJA14Gtg",
+	"unvm8VuXmmYBdgk/Oy26vI1PlF3WQ69j05SJhGZkLoWekT9dXx392dshtPLwFoPb6hyGibE8wfLSRo4A",
+	"ghSYMWoU5aFSfCrmrlwqbLSVbOJ6vvPGyETh+d8dDAbrpBBgfFDPgy70TMq5LYka7Y6Mej6C/R9FWOaB",
+	"7l6Ffi7DA8UdN+qDRtf10IZ68JUReIPhCaD0pYT3K6xfIdflN4knGnxkSeW1QqJPvGoI7GJyHwXfBeS5",
+	"7plf4pTJ3i+4BOXVLFn46/uhjlKpQmkgwBTiVCrDJ5OQLIobnvROApgs5k7IRc1TtrfRIWBf30ZMqkEp",
+	"qY1AS/i+k7LSWyRZICpIqwTaahwEaPpL1AOC2TSo+mKUCg821h1UVgk+FlqkI5oGFd6YpikZM71kDGkS",
+	"KPqQjLzxOzKi3TB/+0sEf5hhwwqCMgwOXvOmUhqsFJgzE/BLiCQcnv9opCyHrDGM74CfHIyJlCVWFBel",
+	"K/eLcpvj/JqrRUpXZ2sx/GFCyYdbOoHql06vKmo9yiEcGkzK4Chy2qjI7NOP5j60ss321d+e0lzEs6d7",
+	"g70XndzIXEyPm4PbHzHoRnKBOSAMU53AwnIrH5H950SxWIpEoUcCmB/wJUzhz0XKlCKxFJjrlhBgfUuu",
+	"WHdxVHE+lbIemFJbhiggh6mdxgxpuRk/EmUpTfXGGJxNKruEe8G3GqKgMVQxtJsfZfcUftqSWIUw1wm+",
+	"9M0yjdUppbyKkT+zTbxlmMw5DKe7fg4saV0jR54UVVkOtV4xYwJyoWXBg1yQwdjGID3VbSgg3JLe8QKL",
+	"S1DOC7ncSrnbrIuW6sLO4f6O+d2l53yWN/NL3IHE4IlJHrSuh+QjG1/K+JZpV0t5AGKR2Ip0fBCL0nf+",
+	"B5TV/BWvwL/xgvnv3guzDfaaJ0m8Pqra6EtlLPSU37F+xUxXk3yLWqIhFILalcE6qOpn2OrdbPw25h/4",
+	"uzc/H19c/e3y3as+W70bsL8PzY/Lf/z93YB+PFvEb9/kydG7V/14L+183HqRLzKyi+uz15EcNvmKDdk3",
+	"uk+kzTNdzuQ8nJ9eE10Ntpt5C2PGjJiZg6FmcqkqyTXAv2s+xIrw2zoJqCoMNxY+wgizeuoDrX+5i5L/",
+	"ILkaDHKYy2YPFCOLXM1KyaOKZBjFd2tcnUFVNteqtOdc+IkF6X3b5WOHPp1Mz6hoXFeUJluuayAd30uN",
+	"kgCBxW+i8x95yMgGz8SBMapjakx78B0xlrCkT+54wuQBGUs9A9sH2LmjWJ7ZJ1TZ64uOjqgHjwbdvmYo",
+	"hp2umrAv7KIa/TeRmPq67r9t2Jwrv+jEnqsQYTzGFtgRNC32mMa3FyxmfKGbMgYWMkPNR9NbJkgilyJg",
+	"yWFiSiCfkKaKoSuMa5+GZdNiDuA3KH1b8pihtetVRSaqvKaiQY2lTBkV69aMHUh4wgAVEBIPLjECUTtg",
+	"SDwwzXEwAb3IkTbXD8xLED1DgtU+poq92Cd8Qkbm+vfwJ1hIZkbVLf/9pjdjaSpvegc3vaXM0uSm9yWY",
+	"zeTfFFRX7fnGEVknrBkT+dP11ZunL70X6Oz69M9OUcpAlcWclGLclfFNzG6u74EdzkqHEjohLRsIGF5q",
+	"boqs2hz6xO53oWwChz2xTVy6BKRTHdH3K3CURITC/z5R5I6mOVNVZyIvhXJWQBJ9YiSosv4Vz1yEFDym",
+	"kLoyj4jK45mhgNHfn16y7I7H7OnxHRN61NkRack0+QHGH3JG1vOx4o05Ox2TpCCWrNdSgnZfvew/3+3v",
+	"DgaQArXuMWN6JmtjOv9weRXUf6metR0hcz0iC5bFTOinTMQyqcctd+52d5ZsPJPyVu1Yyti5TyEBIjs0",
+	"OK4MDxizGbdWBPAHY7bOaXYblRjFIdK0TTvOmDlqw8ujkxP4o3Ui9K+7qA6P/7rXrfbRrnTkEBccNoWj",
+	"dTyJvQp/KJ9Om7xUOk4tjDKcuHxUg4G5bxaz48YB+raXWgWTrT4Bn2sJAyYgmux4A2w/XdJVgAuHBY07",
+	"dlsA4zzghNbFmpsEjKJlzy6Y0fQbaHrMgKrRTw03FoPeRthhtGOf/Mi/90lrsB0Pkn3ydrOg2yyJkhyd",
+	"ie9VSyUnN0agvIXw0ZynKbeOqsqAXgYlEcuyUPX6x9nKHHzkYZY2kTsUsUBjVVk/+Ea/UKPwKmj/ibIo",
+	"GEaernx+7CPJGNUQgzbf/+Hq6twib1X3vzxbYaYb01rSAaDiNMy+pboQo5btXK60826bNh6U9pwEm1pF",
+	"1054x0yNoSAzrRfmLECGgHObRKjuO5A4bhOBD0D4gToGfL2w26pft1IGvDBNOT1K0ykX06rTBCRmh8yG",
+	"ktH58r6pH3aZrxvWxa4ESs1bxhbKFvcoVEHAXbcNMy+CI1YsIVZGLEGVJzRN++TKFZrvDQZmcb8jiREA",
+	"Zjlv2aKq9DwrLRMXGigsoJduX+sZkiKoVxpSENUU4JoUoYt7IEscbdadN6d0h/1qF1Qkcn5o2B5kONwK",
+	"ubSKkbBpiRjzvL44JWPAEaRJuSiimNt99Dd76AIZPQtepfx7aoy1g9JBQXN+vtwmtXmxXduJTZWJxfFp",
+	"1cLMwj5QATMntFkHcxIimJJRAmFaZ1ISLwhfJyy91hHQNTqYsmCkWVsWrdhHMFzXS3KPEHDsqS0cWK+u",
+	"N8Ooxe5KwGS/Yo1AO6nY2lZ8VeRmH6aDTJ9oNg85LYq0g1xw7aEiLKjY+iLbC/W4kfm5na20I0caK4Q2",
+	"1DJdm4FFDiCVDBB1Mxi23h0MBttFrov5lIYQXkTAZbxciXh9iOcOjREzrBc5cOGUC1t8u5J5RtRMLloK",
+	"MGqThrrZ54OBx3eDlBxlWCRNXeUuI8oo4+yzZpmg6UlS4KCA5uSThjodZjsL1Gdq5aub6lfxAxsW7oIp",
+	"yLYNyV1K1ErEZMlCcEz5QrFMt4psD4gJmR5c4AOGg1jknkNCyeWP1/aIg7PQIQuvZfNvphs/ouCUZyy+",
+	"bU7A9AmWgMVWdimD+TKhvBH/qlO9xmoO+XF0ynz8Et1RtmbMnPOJsa30VvHKjz553rwZEmOU/wByD67J",
+	"TKYJqkO40C65vptiA+OsMxeZbVsq+G9YTjLOV2BuVapJvkkJiVvTjQHC9iqSj1a1Hst8OtNgLi5ncl6p",
+	"I6mXEFSrSB6tegPWcrvijRjzBB+rciPOlZZzlh070LfmUlHwP8EEapEZ+Z8wjxIsnB+dgycrj+/5fts4",
+	"vAToFMWDDxuGmHAFPPCJIoBJC6he7qWOPY5Xa97cXLHs6f53u7uB4NKGcKP75JFMAmGUIzlfUKMCNqOG",
+	"F6M4HV6fHf1QxzHvEPJsELoeg91IbhVBZhlHnwtmHcerQ7zmk2eN+LWiB+OGxpwm+WILDdoqZ/WsUZiE",
+	"+zPkW8kYnTdxOLxaxB946ejWsF109jDF7R6VRRifs4LqkIx+P/rh+OjHD9dXny6PLy9PPpx9Onn9ZWRG",
+	"z8HhKOdMWYAIYGsB52jw0OsZFZ2cFfcqw3C1on4n6mwheDy3KlkyZ+RMaltlEcq5kIR9XrDYZ3PHMmGH",
+	"4JtkaeqxA7CAFCOiT83YAoI/zMmGzrsU24N5AJot9mVYO5A0of9Z3oFgvobM5qd8wi5Z3OJdHRnL/wiA",
+	"kq1GYWNjXJCQo/XVoAGazbxnaOhtw/fwTvxixia58nRqk/bQ3dY4gGebEc4cVy+vwNoQw2QgBIt1k0Zp",
+	"JjGhWbl4gkO7DEoUc1kZa7H2bMrUsaDjNJx3jUqq04kgKbMMYrRuBUsxljRL2t5Wghb2Rc5eFyNU3Sq0",
+	"ccyYFSz6jEJKLhfhb/qHhzHIlEZ2CK98ogjF+xzekdeV3XsqGZkl7E07OTPylIuawkHjWH/apXvjZ/HW",
+	"SAPFqgVnE9V3KkgeRZZQE2oypv+ncgoBaiNbWzhA63neqJIsqFJLmdXDyzLLDJuayUwxMgZ+uwooD+2r",
+	"5U6Q/0ZwOayoDvqMTy4/kP293e+8QAeO2cbTcmVjpU5C/JM+/dcvvz/78h8h7uY+3oQH1jiC4kDUaRI9",
+	"osB4GMdTSRU7JLlKSs1k+mQIPjLrs0Y/cPc5DZ/+3Dat13eZS/UJn7DLi0sL3/REuYQfC6KFeP8sIROe",
+	"MidKUqZZG3xSyfoTn5K7rIMiQheLWsI6gkRWKPZ5SIlOORP6Uz0j4tWzwcvZ85fPtldx42XSYZWM9W8Y",
+	"ykSmST1zbidX2U4qY5ruKATCLEawP3j1IiRXeQhPHkOtKYtIxlIKDQOgnGiZjFzyPB0rmVpMwmIE/R05",
+	"/lXtiCkXn3dmep5CAu3O5/58sR8azyaNu7Y3Dg5nd9BhZ6GjVFsPHdTiAm4As9R2YzdwGqfHrZPQp897",
+	"75KXu/PJ7d8WpwP6s371Mb7YH//tuy60dTeT6Hov3vnpkz2yP5lrnz5tfs1aTZKjVz9ou/0hdgi6aHPi",
+	"79zqd6AhdlYLtzLTAlJkW0s3KAeCs71jQr+mmm4HxuITmNkdE8V6HEK+v0VpQXAVh60CNwahVWAIx+KO",
+	"pUFI/yuXUScnFoMzYYbMskBII7ETaTMgixl/iXowqk5PQCK3UdtikEOtNSszulgwgWHijv04SvBN90cN",
+	"q+86TK4CtlQafYSr1UgULZnr5fk5V2w8o7o/Z0rRKevbOBuqY8XPLOGBXxNmhJv9WQiW9udsPmZZ/1fJ",
+	"Rej3lE20f4lMXNGxB5Jy/shiFO4XWylT+gXqZUp/W+d36ZdSFcOGq7c8vm28uMjkXFafNcp6Rrliffhv",
+	"+BKoJNVJLKRO+XSmS7/Nc82SpzQt+TL7vm9QYNrla3KxqFwbuzrNwAKWrmGhZ2lY+XxOs1U/YxTyRIz9",
+	"17clse5PV8jl/k5YnLo9Nn/73QAuXR43/uCuF8N3X3MBOB9nKH5yPX4AYcdQtsxWZlkrfyds4ajQOdxK",
+	"0/c/JZlbrUWexTPDup12VvnRWMR2rDRHVKkxL/9lrNjsjn0SUn+aM126spTYEm1tDfxPxSrYHyaUV22d",
+	"grG8Mby41Nop7KNeZsamhyAZAt8vco1sPFDcYn4OhPSo9vn5cEspLRcYkeoPRi7XwvDzyKXh+/6XJcDB",
+	"ggfasG0g/1WpOn6aC2QSvM2nQCuyu7luAqZVvDfEF3+gImnWDBQD8xv1g+51CR8BbXi9WAor6+RS+N5j",
+	"36xK4QdG06aMYWtmgciHErG1iapOABrlmF9D8lloaCdJE4Tnx5nEYlgAzbDxFqrJnEEjJoi6mKVGBy/A",
+	"PAZ2iSI6dShfqIwvgrW3S1pBjIaNcg0R+4/VP+ZaseyebZcae8JY+NJOGCcQqlPboM+aEQcKRjcvoHCA",
+	"vB3gWuoNxRwgawF9jPsYdegodSKmTOlhk61eBt03Fqmmt0xZuKcVC4XqgqGaATyyqsW1Bh3AAhLWMuxm",
+	"P4NX0s2g5yzh1CFGK0A9tOW5kFkKaVqYrWdjIbcMilhG+OcI2PXolq2AiY+AaY/65A3q+mZtboRFxEg5",
+	"BNahZGMqZMYS7HDVDfrZDMGM5oBI8WmRj1OuZpH5dy7Kfy1SCr0RPhkFBhKfwO9RS2/2b/hm/pBQkiEG",
+	"GsAnDVBFGVswqjEZIGMQb2auc4lZNaPeTIVRCUOxxPv7WUIFKFdQ9WVozLAumRFIUQffb9G79aF+iPVP",
+	"VpJt7R5h+olNkb++OEUAT6DRSiVIdUTbezaatqjwNvU3e1r/a/s/mtnJBZvkKgS6Z1bHJrFU6Rl4OqSi",
+	"2k6dHBosDLryxVp2e7VTz+BZe3pagyJo+1SXGZmQGjzDmzMFYZjtmuAJ2DXDOGYLTUVjuBFQuBAUCNsA",
+	"JIly6bkFKsf6QoX7RFyVUVYFFDrYSnEtIZ8bRZQ9VNX3F0vzNqMxI6f8fi0kytGKWjLAADtXvGzsXNE1",
+	"plHmYoPtmpeO4NrIrcF67Ondd/OffxvEr+7+vjc+27+9eqlOl+eTf+zOLl5MXz+j1+z75/xv8qfPP+r3",
+	"2/LXhhanrbEXC//WFKl8fTF8c3UALTmU5mlqi3n75MP58dkBoZibZiMgfXI+PHndJ9dnRx9OT4+Prk6+",
+	"Pz0+8PERTOK18GgYBGdJn/z04eT1AeFK5SBtbsScK6PgRD4Wzo0V4mS4c/fAyHpRzwykF/XMl3tRr/Lp",
+	"XtQzLzfzLpUo4o1re/pOjsHr1LQSFvvvgFCIA7AMgRjZNBd9Y5NMERoDfbNKkgnN+j5wkhyQkcz1Itdq",
+	"5CpJFymNWZ+g6QwPTukds5kobpb2q3g+4RO9qFc2+Fss7w3tgbdrDHyfFr9b6vgPaAns2v/u7jX2/y1s",
+	"iM2WQ4dewVbLt3MMnaz3Rt99J8dNBPW36+Pr49cHpfROR1l9cnF9dnZy9jZMbEcf3p+fHl8dv47Im+HJ",
+	"6fFr2MSj4dnR8al5obwzC2J+U5quDDFWTw5+uBf17Fd6Uc+/shf18J3mR/vGIHGVgBODVQLOn5Ixmtiy",
+	"j1oatYjTPGmEkCtgjPE+CINTD3bo2wYYjsLnNQ3VZpWvlfKUm9ttKkezsISbCYZOGSyGJbGksS2UW5Jc",
+	"cB2RTIJ/zp13P/S9l5tGvsFaw2HbsUTFOgdpNNdsmLYGm7QkakGzYCMso3z8IF2likVmDkdriooOo0M6",
+	"vGoyZobBzxjNklDCyJfmMTelpgP1zHPdiD8Inuq2vPTCD2Zz02F4LsUEGilZ4EWEgPJ7993mvcmbMtDP",
+	"2PK8UbMBvcteNecgV6VEcWxPFMtQn1oLvXr+mBkeUU+0jXWzFvZbzuNbcsdlyjSZ0WyMfVO3U8LqGnNt",
+	"otVBhhb8g08QOuXidiuIb0xOgnR5VUuJsr3KMDXqsQRpkcsUzNl8272/gWI6X+ywnWoCVKeEJ/v1TTnp",
+	"1WXdjP7tVw4BwEvL25aKnjHQYTaksNoXpaDVeL+fUcnB7wd4xTm4bnBOySGZ01tmMdThvpak/yoyGUMA",
+	"fWh6+Yhp651wz9fnCU3LwCVl1vWOi2mBEA9PYBn3lrP7+vDoUXlng+R1x7I727mlfl5tJiWkME1Tag9E",
+	"lXCmTLCMNiA+DiGb0Sxg97h5yu/Y5daNgY0J4GIX5Rqm9qbA8C3sFBWCiMYWUv79pyc/HRsauDg++nB2",
+	"Zkyis7drdXgdWjBfySSELRHsw0y0uXnLbszbgrzbfsF+XN+shTPOLgImD+6mAlpDz2rtw1516PC8Ncq7",
+	"856pEKyJb/Rd0yc3DUQzOnftnWoljYA07SDPYCSRdydJATo5KpfV7t6bvmi7RZ/JwDH+yTaptm3EDcn7",
+	"BubBFlEbu1ZHPVsEfiySoj1+ueS/09Pqja3yW+8V7N5bnL2EK8j+BWhiCMz6Ym2BfmbDJ+cLbc3/ekBm",
+	"C3XftVXxIP+WQqrsorLolTbcFQZWPfO1oxZYyPXVKdFTVOG2IW5+TuPboAU5JL/KMS7nAu9RhBKdUaFi",
+	"mTCwKwWmilnTOaELyJVcpHTlKswe3qG7GfbFHAkzRrSWrUFagTLeDAptaSEkiiBUmQvNU/8lrsCyfwCe",
+	"NTzVPXhrd+cNfqwDItnidrpl2af1iTU0raeCT5jS6pCYo7Ky6+F9Fd3LpHEiH+BjwT4Pzre2nlSCSF6H",
+	"tpkHmK2GvNC/whUUn0Hfpcqwyp6IarX7Jm7jE4vqqXgZi5sXNw7X1E7nTOhgGc0VzaZMu/wUwHKwtzeV",
+	"y7xoEGJN8NklCg44sR4EnZ13aOtR8b2ZLXe8Yy3FMd6yL6pNwevOR4KIIaXhVDe9xMpLLl93diu7Wpwf",
+	"x6qqUNwlBlNGHilPoYUr23O/7ig5vTwglMzzVPM7mnGjcxuum3KlyZ/682f5yz/3yevh5Q9wmz3E5soi",
+	"+XPZt/3D6WUv6pkbgx5GO4yWXg1ViTDhqYVptJgO+HzSJ8dFFZNhogvMMD4ko9+/jMDiU+SH00s40WY0",
+	"wGaLYlG74AErtMRQW7gXNI/OuK42hB9LPYNshxVRMzNoQF9mEDw7ej98U/ns/dh1UZy611aaGvVywX/L",
+	"mb1s+xTXmYd17r2I7sNIIrKHhbo2rO24YYkZhht7NNGmC9Y0l9ZRu/9m01F6BlwxTeId9H6hMSvxkLjT",
+	"i7Z1obFVrN/B4AHyrfoFH9/Zdu/fyXEh5Crbfw+Jl1qkLuE8n1z5bJpqhHw7CdeNg9fCcVsk6K2tRTg+",
+	"4fhSqYwLnkMpZQ6sZqLpzG99FhX/F2uAyi2Tgm+UUj79hTLxbLC3P/hu98XLLSMEDVAXZQ8SZGVNuLA+",
+	"ODegJpciLlUf+mEKmu60q347c6o0y0A2dHAibciTxacd2laxsi3E0IkSPNt3kqNkZPwXIoSOm3/Jp4Il",
+	"kTeqbQZkmhYnwg9G0DlTtpEuqnSjPEt9B5BRn7xlWju4e8NuwQ9q1o8t1Vr+mCGjgx2slptJpQ9eDl4O",
+	"dkB+78Rvtfj7v4af+/1+jWpC8C0t7WqGAkLB2KwDsnEwi7Kra6+d6irf3kyEPqIUMnVdoy9adDGxzT2X",
+	"M4n9AzPIwBizICjLOSavXcYZC8XPy7E3BffYl6HikRwWqg5VZAS9Kfp446gbnFqysdMEGMaGmNkaWGhD",
+	"R/zvmSCXVMtOsKlUJBdYwNIJLba4v9FwWc54iqxxZg09B4F/P7MFK4laQZqADLB43ULRl8LcjhrQDLVx",
+	"zfsNJWUTvXkgAElmbvUbBrXAeEcmsenI/QbwBzXDeZxuUXqbEfjeTXn3fh1NtRbdWzzlruNGUunlZLPQ",
+	"1xhG0Y7G9YYqnafaYSkRsiekDRwvjGRZukEdEKw+g6OmfFfNaotPcwtUVWhDpuOVBeK350XO3TXvnzYE",
+	"vIX+XHDogH+oTIxUx7PmOiYtbYbcoUe2tUYf5OL0yRBiixn0jTA7iR3zzA5wG4CwKccRGdW3akQQWEcK",
+	"okPIhCFZsBHf/F6H6kv7np+7Ex5EtigXGhlJZJOvA6UwecJlp0mo9fk2cn/s/rL5rbUThoNxj/tPbqD+",
+	"Cxmq8QelxyedK0D+lRG2tMHELXg5OhltgSlTJTSWPoll/SVOitun6IrMc82iG+HLNeHCLY9v+2Sas8AQ",
+	"4AYYRZ9gvKB8i0PwrSSTQbZ41MPh9KIevNiHGxocOzUGubY+9gwfgCkmpEZA5xXTfciWwyYywvZ5g79R",
+	"JBHkTgcVOQVS7AD0jMrPWCwLF26EnmWGDctclzPnZK6tvuu4Cui11RUoKkztWDyXtDwSeh9BYW54NTBJ",
+	"5QjYRriLmc38sWiQRo/Sjd14topvNIHhYd5XKqcWyGcbwKgGBJhieOEjg3M85eJ2O/yslIvbf2/8LDPC",
+	"zfhZPjWFKzC0mnGrXgy6I1eVv9227hdMsaBxYqSVI8DIQSkonZX8fXNwiPlU9xr88P9N13/MdP3zlArk",
+	"FA1+8SuXN2uxfAp4MS0BaCiwRVvnX1AVqpt7Y5OLPI79Ick9KHLTHg+FyGlKYim0uU4UuCWqS/l8sDH/",
+	"D+bQtGAw8I3t6yE4JeVtFVXizcXxcS/qXV4NL66OL3pR7/ziQy/qHZ9dHV+cX5xcHoeZuo1CA5z42pdP",
+	"Tz9BEAUL3RQIG0TLfuab52IToj6BG/Go7A0q/MAOEF/WiyCc0jaWliQy6iqVLGbc0ii5WzZHPbchIFdA",
+	"OIH0uiKJ78AnoGF6HTQHaO+ju36Q7XJuoNRi6ZucX0MBER8XtjqEf6mS1e/gOEHZpjzDtF8y5yLXzNaw",
+	"oKZALYjX/mC/FP/HOlY+FRQA+7kCrdeXG0K7KyXD+HouliawP4SRRHcsC/X8WHeiAeRT/Oxi5XxoXCTs",
+	"c4MLLQhErBEBvz3Ls0RTLfE5L9fMXnOHtW6EWyNlnYh6xAnF3YaXW7qVAApTl5w+OPHyxX4lPNGAALk+",
+	"21b0iiJSBA3CLt4ckVf7z78jeOsYWnxErkAfkOPMIYAADJ0rS1jGRGQitteYXKSsa/XipabjlEVECXrL",
+	"PiHSXMJinjA0k4GG65gWUn+ayFwkjVkvKuwsZ0JnK8Achu1ZlZE6fHyzkgbTyf6ugIQEDPBSiWVdQfEr",
+	"BwdI4TEug4pQkUQe7ppqMmPpQmESn6HIRK7B65qTb6yOxhWy3S5OWop5ufI9MazV4WHk1jq8bN/Ir2Of",
+	"plqcbj+Y/sd1urkmFkAoZVZTRXtnUpM3Taukg8JvBJr5wTil4nZ0gALYDKG0daUMZcDOqKncxfMbWZpl",
+	"ZjjHUmZFrcC2vKO/hBkAZqk3BJ3rEPWISYZ9ntBeE4C/ruFImv+NiOJItGUxAYweLfmMLgGkZq1TKE+g",
+	"TSi70592b3rRDYwWfnLQr30PP+XiyNhO1MvYMRcUFOl1XaEy0eZWfAzzY8v5+7oKyCYYdnyFOAOsBljO",
+	"gUz+mAE20tYOGf9kw44leRwY+qWcs5rAtfqfMpMKI1zesdauEFb6IFj3IQHPEyaFWaQ+i/8UhsS1duZQ",
+	"HzHRlCoA+sAi4zG44GNzYwSiQs3k0kzmpvf3/z+Rk8lNz3NhV/CQ2fY5NRmwt//q1dfqdhWXAF1bIXjc",
+	"fV9qEj5kWgAEvs8F3DC73qWWgi1pxiLy7PmAzNOgpOsCwn/543VEMEWG0LmRKNAcxrUvqX72/fXbp9+f",
+	"Xh839wDbpgXP+ivmdBrurlbBtmlaFBe/jxNR7ZQ1z6dPx2nO+r8upp1iSHJ5qWV8GzIERhWMs5Fv7uYL",
+	"cJR50pyS1EIRmLHarkYZGbO0Vlb3vBOZzpmmXdAXLWd4724PtoP6Ps0ZmefTIACBOYYtZxWPqW3LlAvE",
+	"9Y3XY/ivOp4/z2LPzYsbO6TUQYgrnVJgTDaSV2QVY/BE0bRGJnB3Z3xsI1ZlCP3nGjvMCNzwQ/J019PA",
+	"ypVQAqidsRNFYmObWQ5u2D7Bx4FL2yr4Erj5TKaI74OoBNB4YC0rqUtqxGMkc7JyswALF1deitK5rZBP",
+	"iVG6RawcrcgJnwARlAh+q9zOcseokK/ZdcZQRQss3+CvT96A+X754zXuC/uMBn8KIIgRoWgI4EWuwPMO",
+	"TnTs9Wj2E7qfQcrBjbA2HkKJJARdEaCmS2Ub1oL70cIootfdbfDvJSlj4bHL7LzMifF8lw91+QzjQbQ0",
+	"vD/48nAFwByTCtA39hQyvxoTGJABqfBqgV/0tc44TeGu7VUGbFELXAjZAAZL7QgjW0rfTUXw9vQr+/+2",
+	"LazfVj3w/c1adQTfgK3sbDzEJJPSZmzUEqqOx8HD1IbFuo/70EcW0CnQBsRcIuItsRbbdIWmDrXdKaOz",
+	"JrEp1a9OLF3rYtsUkI9VRcP2RKLG8F4ekudNxPC8jdQBUWJQa1Y4+Ep6SLPui/S097zZn15ichWMrk7Q",
+	"SvfRbEqcxdH7q1fkFf5fF41nAzsJJRB3VDcClEydpmlFVEkH2aw+tFPD0809CEOKQmnRWwR2QxaNtUHu",
+	"2QvWGcmhjJcadW6NzQ663ErmZElL8GC+C6YVeY6idwcDcstWqk/OCswnaBsM6Zs13e73XixTmRmZmObM",
+	"5rqXB7VbYttrS3nF5yzlgh0Lna3adCAfbl9wAW5l2zdPPGKT1XWnWbA2GWNChcvIFww9gehRVl2fV8/6",
+	"+8FDhLS/7iVTBVh1swdsLs1wmqFiPKaL0nRqs1AoevQCbp8uWUfumy6Rr8ii+ypAxDYXqnX64Xyezdk0",
+	"Ll2HpkqWMnFruTokkKpTCvW53BqbbBMK9l0A3FKwsOOq7IO+Y1nCY222i2vF0gl8UArCaDzDWJW2UCaC",
+	"sWA3SGOLdS8m9QMD2OUQy3k01ObIjS20k7VxBIMc5VBdAcdZa/SQI+j/e7Uh9gVjIVrKW4hLzXma8lBa",
+	"RxBakokpF0Hbg8czglcdhDmYyeYARrZjJE/1U9sM0Ug+MKsVT3BOvA4X4+8/l0pPM3b5t9MNqOctSO4R",
+	"Wvro/rTtcYOYbC04k3WuBt0ixlRtCIjcl3isOPY0ZJc+Ku90mKAsKw7Tku+lNM4kTWKqNGT3U09kUrDI",
+	"1s0hlv5jFK67MQdTjk4tKH2pPM8igpaIc81Z5EUOJErYpg1VCn65t99/vtfJGnSSyKxzsjEPv+i2cO+k",
+	"8w2l/MXsHlDQz7cp2WZhDbyiogRNNwzBGmUWeXVYW6mvXLSWUW3us0u6jbZYVZ8CfDxjmnJxbQinxTYr",
+	"FpwrYhuwINa0kUZ2+Z3aiPrfPQvGmwuuhmlqq4ZdEVQL1XNFLo6Hr/9RtRlf7u/tDvaf7T0YbLClkh7q",
+	"wiR4dzHGDQeUDCD4o7pnz3TjkZ6f1UFn1uon2vrQPk7lfFP2js0Sq+TwRM3laX5XbUlrcFvJyEGHPM2z",
+	"1NWFUyHXEGcaUm/uZLITz3/6NZh5s5FM24vZ4NiMYFyG8/pWdEZ/DJe5ubId2+2L4tP3PUYhr3epi64X",
+	"msHiuLIwKp/HdXYXhjFwEqLKWrbxenuafsMFTRsRfhlNVgfVHCwwYlxNJHc5WWEE31LgzUaYJbyogudr",
+	"uwW1wPZWB2txbhv0rQKAilaFZFhZ7aYO1MvRYcybJf26ZP/q5fVum663rG4u8v42zdQ7Oq0eVyp5bpfu",
+	"1eO/ZcXzllLrXiLpvoX5wbO0RXm+fz7s0vKX7+vUKvTxgG7iL7Yn6FqIE88FrC2Irs6SSuUSbIo2EUwk",
+	"kNiJ0FU2vzem5myx2zr4Sevp75S2W8ixB2TuViqlhVxi8qrN2dycyAvxla+QyBveq44ZvX9YAm6rFvBo",
+	"+bd1JW39GB0ffbh4DRDi2HeHK4u17JAtyPnFh6Pjy0u4x5pz6I7C+6ArklkKoxb0UUk6sDoIZEv3ral0",
+	"4OTdjbBEiA1UIjICCTBymX2rQ/LCp7CXNBOzS2ZjUj5hTo/xhnNmjhSGhrWUffL6GEC2DsxpuxEF5s9U",
+	"Claty/JLgEn7dq69qAdTKQOd23c2nMcpVzqjza2CzPCf5gvodt+5yuga84kAcsLoF3kZahHlVS1O+A16",
+	"tkZd237USjgSSj7c0onM/sv284AMwLPGycNGiFV49vGckdO1Rk1dJh/sIGarta07qlP/9AsHUxJ2QUEX",
+	"b+rK2jAJ35zuhoLbH8eLAEP5kadybEuViXMRDTxlKpmLpA5kH1IyJqGXn/PYcOnqyz32ARwJmWcxe1Kr",
+	"hOviX5ox6FS6rvZywfyJW+AAqmjue0EtaT1Z7Lu9wSJE2eD6P5IJKt3tos5u4E/FI+4FnbejmrrxskOR",
+	"oKUxu0KVAZc/jpsWlaijlQgbIkSeEksECELarr3NESpvNjHUKTPtcXmNbQWBRSZSmk2N0UULkB7UwuYS",
+	"sJUFg6peKkpvBM/llOnqV4Kt4aoHwZaiAElv3AdDU8PhkQuGP9sbmIOSMurQ4uGsENu8u3pefIT52d7G",
+	"RIOuJykiVJO5VNpIX7Bn7Z/lRahg07UeOD/EF4NgY6z7nbxDQgVkjtv4fER29/ch12H3xWD9WPpBmMvl",
+	"YezvRz1AJlyk7MMkCCvXJOWKNmzIMCHV12ztr3IcWCAgMVu9M1qMSs1mDT+oIuc4FlGSD8Y+KyW7/HP4",
+	"9Gf69F+Dp69+Kf756ekvf/mPfwPOAjVwdyyDsO7uAMTy/mAwGFQWBUo3VM7d8eL/YgGW5Hduv5Y+sduB",
+	"YVmKamU/P1XWxp/d3g97YALXDL29F/u29g8sASgT6pMfjn86wrinrSOnRM94liAmntlzfEYKsFEzkrA7",
+	"HrNKXab9nnlVg2IJ0MoN/hEAU0csZpdw47LmEB1Iy6ZuH3EgqeHk8gPZ39v9LmosZMcMykDptKZpQ0rQ",
+	"0JiExHWmVtZ2AKhA7D5dRyJ/9WrQJSs32NoDcmRLownTQAH2vqF6zS8mLzX2yBCNiooVREtoupjRMdM8",
+	"pinuxRZOCNzckAtCpuyIaprKaWj3AasU8WEw3QT9jnO6spVqNUGVzHmDXWLeYdmsVIgeleXCWbjamSud",
+	"5jM0nzEjf5s1QOQUzb7aRgI3qSdo7vTJ0PfbJTTGHD1KXh//dHz64fz4IiKCZplc+sAQwQ66nUeN4Pkt",
+	"w65DvMBitjb1wobG4Ugv5G0Ajhu+4JCYnaKovgg4tLATztGwAhbTJz+dHH88vlBQnY9siIwOMkaT0WGx",
+	"GApTR+DyjRgdAKLsiIwB5MKmS1dg+g0bZnTugQTHHHp4HJLh6/cnZ3haP3w88x+maVq1n2kM5xpG4hcF",
+	"v2tR3otLdO4vWPx5d8396S57j5W/o/SLuymeUf9d+Ld/uQWq9293f/sn8WT5h+2f/rKcz1kWM3/d/V0M",
+	"DwdcDM7+7W5Y5GrmLsK/3YVbtvLDgn+7Cw4h3130f7sb7M646+5PvBwSHRauPxQYy6Sc22JXrCImc8Y0",
+	"eQqlx2LCDNNjEaFkyaAKMMIOoZplmOYODRdsCSx4+GJDFwGkqQWNg03Qw220LOBgCX/HaKFrPYueDx6p",
+	"AK0xqeCjTUuBG6A7AwX/bMxSG3W4X5R5JsPlwJAOXgV3A05s7leHvg85RuSL1a64dZpryeqBAYX9tN36",
+	"QkvhN9eeBZijBPBkgtW+cg8sPIQ9uobUuYZsM3RqAYglRMYQKGk9EwGh3KrtYj2D34CDty6JUrqS+UZg",
+	"VnuGTvFmyCgHiKbGMg8hxzJZgcfbUDMgUmFB63p9xrqP4CNjt+kKkFlsP89Qr2oA3C6BFYYS+OCykyEc",
+	"3NOUjDNGb8FDaLZeTkreE+rSWFSnHJbSsT0y7L/lhNsoqD/RKADrTfGeBWvaSsyhweWGp8J1uYM/2SHM",
+	"yLYpT6UAD4IVfjBHtz5OppFS+IZDXcZjQQIuMml0gsZyPLxcBBXcxo1ZKsVUWf291Leb5iKePd0b7L3o",
+	"sk1eaB4LaDSzAfbVftyyYZeTFiZen4N63QBaCfBgoIjAiVCMKQLumEpbTle83qWjQ1Pmi+PWEC12/bLu",
+	"3zeCdWQKHrYT2wvY8WxcaUpUPp/TbIVpkBBmwTLw8h7MqELpE179LpExO0wfD9s+rcYi1V1IOW+jHGc3",
+	"ALMzzxSZUXj8jcasNWvq3bne9gKDW770wZ0hL0CjQrUI8KIA3TdsUnWKnrt76bBO5nWJVsChhnNR6ux6",
+	"m3wU+9SxCOeNGgbC0JHoMaEDkaVCx+m26fxRAHBb+724rF/00v4xxzacq9S8lS0b1Fgm68WwLGCHttGS",
+	"h+iCLUpKrCPtgDwf2NB6WV3fHQzcz15vhxok+2OhtB+i/xuUgv1B1XO6N6iXMLX339ig1a7DFheabUiH",
+	"3b6AsV3DLA0CnAuobWpp9cyoKC0a2EYrYwaMDMooFKihdjXRGi5WUVn0U9WqiW49oaIjx245n+mhmmtz",
+	"2SCagL5ssAWGb10/rWZfdaoebNSI/FaBF8Q7iwtdyGXf4kBf7DeOs6omlcb4Yn8D2mKTzmT9wxYu+JF0",
+	"qGbFocvnvrUiAWzOaRNrqkG3BXpMVaGqJVgmtIlNhzO5wJk+Qsls7x5BrtSc3rJDa0qM2ZTb6CF4Q8p2",
+	"qPOGFewYXTiGbdjuicgz2jw1p/5gr5tS3nziChK6RZ9MM54cgOFGU37L+kQtGL1l2YFZYZCs8APYfqB4",
+	"94niCRvT7AAiBfAbVgHZxgtjZm7oF/VleCPaUOUKswzFJX4PsnXhvWV9qXWiQde7ay95z4w+5+4KWGH2",
+	"0gNB2bcX3ISqUgacU9HIGfoIzMnUEkO+XiUCvJtD6+PBss2VInv93rZC+ZH9G6fwe1T2byDKPBeH9lxz",
+	"gWVjutbatwmeIiyQrr+FENpsFw9LSZMOXEa52tXtuPn6na121eWSQ3ImkZNJVGKZwC07sMgm9tepAs1M",
+	"t2xPRMBfKk5aWytYyoX5P6oOrWuBGCao/0EFYlsd/iLV2nOBRVtWcVtdzQRLSNtqTWx9TUMS/WMXzNyr",
+	"q0swxn2/CrGGuX6lirDuFV5sW+Lw3i57lr5+LeajgG6VO9448947d8pk3laAFCo3KpbhHi4dv6otsMhr",
+	"BWjQakEGwPMfdtq7iIyyZuoyZeATCmOT66OviAxA64J6na+otPrxHJCJTFO5VGU76IkCyxKXyqa5oran",
+	"Omq2xXxbNNuvXbayJsubtd3ayQ3UsdnrBy4GbLYJs/q92eqAAuG2zen/tjZuVDpYvgxgU/3beiFAtSLO",
+	"zdij3OEfHUrlKo6/tXXwrWJQ57bantmjPvh6/PIYe9DovH20pw+wz3oRFq6+YUkVSViccmyfSG+ZAOQ2",
+	"6NLHlar2Dyh6wqSYIw6fwD5c+PbWmaEfoKmIzihAlCe15oHOY5AHWkSVO/K3tezmuuR7uD+nxz1c900B",
+	"Qm7DlzY3eyoWhabph0nv4J8bzhY+cMU+696XX6ItZl2d4DoCMVJoeVGL4bVIiavmhiRLuiJcaFls6BPl",
+	"++11Lul6AYqaKkq6OldmffPmfJO8QRf9yMaXxjbVDp7uABztZHSTDwbPYnwQ/s12/gc0T/krXoF/4wXz",
+	"370XZvnsNec84wneUMvTXSpl9FR+x6qodmqS97o3lhlWWpzBTX3y0WbyUZRgXJFbttC+ow6U/EDRoYMa",
+	"AtaiCJtMWKwdchZX2KkTX1oZO1u9m43fxvwDf/fm5+OLq79dvnvVZ6t3A/b3oflx+Y+/vxvQj2eL+O2b",
+	"PDl696of76WbOwu6tjR2o3wfQdc0sL1QrUzwLdBRqAQxoa2zNUzw2/UZracmIxZ7RFiqmA9ZnCSNbUe3",
+	"rmS65wl4hN6QjwJ/1bZ9Qd9q4RJFvc/CX0WgClqFrO9CLAd1H7HRSWyUBbU+YxjaxhWYNMQLNLH+jSg8",
+	"rQeYJ+ojYVyUcLPcZ428PiB6Ka2Qj5w+6u6o5Dpu9u4agZ2mYVk9yTsydHjVf29+ngVdX1e+pQ7AUq91",
+	"3Ng2DP1thYb55zcWF38QZ4dcie0YvCX+jsy9fgjIcVGAbc77AhEmD8no9y8jkjIoKyC5QIRo5Bck1Efi",
+	"3rKhSRI8rKr128iCykQo2GxP88V6u597BeCD7gPHZ5u3u5wahjuvmLXu13etab6VI2FdbnHKqG2O4tl9",
+	"F2HYDDH8UOGIkiE0+JTGFuvbgr4RLSOfzFj61YajbJMxtKBtVjIUmZmb7HY+2BnfmBR9LDxVwQf9+Cq9",
+	"v3GMD0iRZjTVs41+EFjUH/DeUNLS1sKCiylrgIjBRKtYJoCJaWFiPBg21+XuutLJEP8+K0asZIFx/8hW",
+	"QUGR6XnVAb776tnzHesRWM8TsX2+Nq/Te3NnMOH4FBIltszTCGeuYjXAIyauCsFi/ZGLRC7be6LS0lFZ",
+	"Uq6VC0PYTbMOGWgvtKSrqAJiNCBMJOAODJUaBCsNumfV+nFZH6jskFfbnDt3qUvYJFiapg0bqJ7Gh2XR",
+	"bUb2QZKqw779yFYtvTPdRhQHxRiqfXI5M9IKAXNKjV9cU0XLvYr0N3P5loHEyKQ21w5LkDNEihQrwGBF",
+	"WtKD+B379HnvXfJydz65/dvidEB/1q8+xhf7479990iQdKiENCTHn1vIH+sp1PGsIS1+c7ErL4GEz7Ff",
+	"mcdZK7amzN+qGbWBkxbMny3Px3PppqzXLQIiZUbe0Ao+y4yBVWC+WGqKXLVxggApXjBN+B3znR3JGcRu",
+	"8QBiZbt5OlZloeXbQeOnGiAvfLlwSf0bHnU5WdshZjwmQMZaYX7n+vtz/pmlqgvWRVOnXxcUh7ibRdF/",
+	"++HD68i3CcRKjYvjd8dHV8evfbNFDMy4qhG73f3HSwQu0ZwPa1aL5YsdtgXaG7/8EBSO54Pgui55EjoU",
+	"gY3Z3Xu5mVO48Kfdrip2R0GhDscDv96E+1E6EJuOdUPc5cObN6cnZ8cH9cOHTZ7sb2om8zTpA9k4jCp3",
+	"SMnl1fAUkKXKIgZwuIChYeUeNRoBSyIyzvWNELL+Ekd8BwX/MJr/fAGUaAUWaNoO46zsKjRmVdVHZKfV",
+	"i3pmzNgT+hQBpNynwu4hxMlsTCVHodgGy3N/ffAhKcFeg/x3ygTePuM3pGzaSPdaX+FLl4eEyFMvMYG+",
+	"SM97ubn9y/ZJxj+yReGJcKhnh+jrv2MZhCvwZx9Z7ZBDCxTQfIAbEjUx+/2+IWy0h0OB64I4K5kGpx8+",
+	"fjodXh2fHf1jLdegdO2AnJ4+/eH0EoMgC5ppSPg3xGsGG+ycbqsG5yyjwE/OXg8vXh8Q/xbFpnMzekiK",
+	"G0vDQvaLPLR6w3X70ojEM0YNs9eSJMxom1mVSVRn5L7bwheaAPxOXp8aDgqJE9byJqcnPx0f+L8ujo8+",
+	"nJ0dH10Bgl+NU04hvdcugz8GZAnnAFIe++T47LXljjeisLO4AqXr0HFIYOBTCn11YOU96mN15mbAvahn",
+	"xggcsRgctMt/3cQd87GfdtNaXF2cDE9hlgCLMmEUlSEHPuZ6HxZJgjrjNAX7r0+GR1ewbubZPjkfXl59",
+	"en19fGBTvSU0SMM5JzmzMFM3IpZpiqIGG9eS8+H1JYAdMg4WoOFLU+hxm6HnIOmTo+HZ0TEILtBbzaGG",
+	"bufk5Ozow/vz0+Or44NS50U3bvO9OYe8hz65Pjsfnrw+IHYAANlIFZnyOwzpVxbdrUwv6uE0e1HPzRD+",
+	"acbci3puYL2oVwylF/XwY2ZjSpqve1Fgr4o4ekiS4eUnCLXZ0EpXihPHSwKFNd8zQcZS3lo3nza6SL9L",
+	"0XfCYg455g0vRmFmzs7VLM9UgpnMG18749MZOBqb3nsFDabm0gIaMyzf3/henSZZONtQTgjXLqHDdjY3",
+	"smFZc7tAiz+c1FzeoYOqZWp117/5fmV6UWV3ygsaFCK5WjCh2voBrTwOClQ2wANJqEquycgAuegbRtlX",
+	"wfFE68EoqpqkcuqUhectyoyVbCSWixUY5CwhaiEzmHm149+2HmI7/tAyXYHid8c1a3CV+2q1PxA4dJrR",
+	"mH0z6NC12EsZlpc9NV9zIFLml/+sjvWtGSs55dBw/qsEZa4VyzAaU+/dZheisUeU2ez3DIzvAHOE+kjn",
+	"4QNsgyfKEvXjOPcduWzY2I056Wag94ICaWlfAIj9haOvqLBysNU0jtlCF1n1tnf6kqr7Oz2NxXcqp1y0",
+	"LOPGl6w71isk+EAS6+qZNU8UftnH6Vlsydk6GG3M1zsY61taXc5t/IDFsQjbHHjtvjZH6dAFxKy5ala6",
+	"QUg5bDJrfIOKdb9WdY1co4VbhPHShiTOlZbzgluUwdrqLdiMCqo6QYBY+TmjyqPWJ0QxhB4SY0kxGx28",
+	"qBRzz6yKq8LhjHvwqDqr0UxsWaqxfhzL8Muh/hBiYxQ+peKKb9MBAbfukc9jvf0YDD2qb/F2B88M8zXT",
+	"QT1i6CgCNCxwwlABFWgCWnb6yD0qpNQdTOJ6S9vA14y5g8uEzjizoFZ4Rxl4BxF50BxVOuyIbzijKdXm",
+	"A3sDq/PZL3VHLzRPNfarumWrBgwiO7HnA4dSqCKSsTt5ayNXmBmTGFtYES7iNE9AhDEXtDCPmH/MFUvv",
+	"thnwgv/IGpprxczQHmizraPeG1jXIqbX8QxHM6fqFrXwB/p0CsDHDmfFpkTbDJeNy43wkF3HaJjvRmxH",
+	"O1w3ALvt9QWNLBk2n6cTdBmEDtSYlwDL8XvGFk6peBQNb9uu6Vh/yTZitXDlfRk013JOAfA0XT0MDI8l",
+	"dqVa+peUyi8MpwFcXbqqd/v1LXgWdOUz7KznRu3s792n8JKLuy11XBtWCxMutpReZFxAbMIsayV1BleZ",
+	"kiSjk3oH+jeQOvF0MOg2kwXlyUMUWvN8A54v/IwuNiXJhFZTjXd3v3u52wG9t6sUteRRiNE2qOEjbC+u",
+	"6WfPZ+81uKDkxZ0tyd7SSMoLFpWhiNdo3B02v0VlWd3MT86DzVSxC+2UlUBz1xXkKkfha261rfjyGr6d",
+	"HVd7f1pz1yX/V/XOcCwZFrUFTdBOk8whaUIKW58+bepztbnbOreuLJhKaaxuLG2b0ownUUSxPTR4gxUv",
+	"/oB+Ig0TKjCQGzIxCnkFBlET3PTW5i0ANnemSkRX3iTKna2K727exdZwAkgbFxowpMYVum83RQj65PL6",
+	"8hwCGvAOdK2D0z815rGKrKYI6dUQ9L4R5ViKhUdXRlV0WMCQ3RZw7Tf49f0IvGv/tCG84s75uLQAIYr0",
+	"2280dVW6PQSOImKWDvU5y7hMjsUm7MnSyzAjz/t0XabbAt5UOQY2UhowO+HrG+Aiy5i+h+ujMNSd5cIw",
+	"mSJkhIPAmNG9NZ/76Gh2FdqXU1hL67O2yhq0zc23aLlW+QwkHD4AOTAfb+0i1Cy7QwHQtjDfI/j1ibv9",
+	"Hkb8IuMxa9AjMMHVHGjbVMGNCzKXYtQynNNc088VmmxoX/AYTRUDUVDAneE0PRaJatfhS3XXGPh8zC6v",
+	"1g9RcgzanaksdEU1Kg87SHcBmo8CbKVy2FvYfFONdLMrLYIKsmTOBdSDWIvj/3TnWsrvGBrCDcmtLoim",
+	"MXnTlQRgwQL3IR2elTP72hXIf0uHng9WBnO1uYhLOc2BEOe66SeePCR528daLzakY24zlscHaUHXSgPp",
+	"GKUQIDcBAh5OQsKg5QDVdQ/aJvjwh7hPy1sbWNryHNYPxPbeV3BNhQqEICSK6F8yu3Vgcq55h9WQjLXh",
+	"9DJnKHyNQGGgdeTXCBN+pYBcpVDvDwnI4SadPJgBV9tQdmSJjxJ98DOIql0oN0QJ7x0TBEA9nw5YPRu/",
+	"yjHSPnbg9+391MY257EUmnKBR66V4bvvH/kn7tlnpB00zkwFu8zeCy5uwgVXs41YLe5L1ka9v6RZUyG2",
+	"RaeTuV7kTXo34KgdEjZf6JUductEe9093ut27gN8qqEzwzRjKlRFwTKj4rsIDWA+jml8G7nmkruDAeYe",
+	"VAZWaDCDGoJ252Tgk22A/8KJBf4YtIABQWzHyJKoFNYzF1I20VgIP+HGKLYl1B17mbnusoHF3gQIj/tM",
+	"QcqxDDTkMZvm4mvXsr1nCafv5PiRo7TlDS1rG47kohIPquxZcTbCoHOlo34vRnpUZn1FgvX78/Weh+/P",
+	"9xFxDdpcLlhW6qDq29arQmVMJU2UK16m2qXsLGh8S6cs6ZP358dvP11Bx3xASl3ITLuyhsrrI1BzWAKI",
+	"WIg1VlQac3jzE115d8kfhlOx3wr7utxiNOYkovvWyJW6LGnHIUBJRAWBu2m2IilNbPOi9+f7yNoeXR61",
+	"HXnPUN2EbBr8ywi8AEvpHBygN5JhOefONszZHbwcROS7vUFE9l9i/dyzFwPb17So/oU+sDfCofYRJmQ+",
+	"nSGToZqkzJWog/dyO46CG1VBxsdu3Q4mP+AJbj4D7+T4+I41tSya0MwRqLmZ8MCGNYpzV2W8zKSYHhLH",
+	"F9AMRIC6/lqlzOCeErL6du9Q2F5GvpPjQkxWlvgeMhPwTqGhsk3P5IrwqZBZzWDb31JGduPnbm8dPw9U",
+	"wOWqnUUWq9HSm9qRvacTlFmP0S4dnE5zRlVeXzLXo75llVqBlG3Z0mYQ5AeXiAb6PW/sqwxZdu7EB0Ne",
+	"4e7IG2q7Kqi9/l0vnu/uDZ49f7m/taM2b85TKFKryYSLpGgSHc5TKGinD95SQdOdVlV6xyxAf77YLytF",
+	"ecbrHGX/5YPLU5uJcO+7Z7ub1mjbutU2cgn3os8hkr5WodqE4Nt64Lud9uW3Od6PeaS/QqX3A4/uI5zO",
+	"jifyEhDKUZNM5FIY7fQQIcrR1hjlWerzlkd98pZpjVj/aCVjLVvGBFuqYKrROlA5yOWd5O3Z5P3rN7rf",
+	"75cP7LpDpvT9gH+jAUO9eyDvGzd/38Qxvnp1e4UzVBZ3Uyl7Uxn8NtzkWtEpe890yI97eXVxPHz/6f3J",
+	"2fXV8eUBmXORa6Z8hSY2dl6/Drgghoh9FY9rN0XOhxdXJ0cn58Ozq/XnuLgRvsElBpPSVJVeU8bmxgLR",
+	"i9cnZ2/X31TAQF9efbgYvj3+9P0/4AboviAtMtWNKHozEy3lLckXCKbDiKHOPjl+e3F8eekeHptVhLI1",
+	"Y4r4OV1dDM8ujz68Pg6s1ASr9m+EF5pJn5xfX/5g7lrkakaE1HzCY9tG21bws6SaLFHdiV7Uqy49ZE+s",
+	"LawtU60sERTtllakF/XKc+xFvbXZmJfDgING6b0iAP/X0f/f29H/2D77r+SmN5PfnJ9oKxAdD/qK6Yrh",
+	"RO8/IFcRp/zHZip6Wm7K6IOKQ0zkO8BO/4jMCE6uQzJ8/f7krPQLGeeayKVgmZMtkEDlVKdyAtUheX38",
+	"0/Hph/PjixvhiwyU7/KF+W8uty0itgt/RFy7/QhZu/lM5htXIsuGTgOqhrxiBt+LejDkXtTzX/eMvpH1",
+	"NsIrnP10AtgwxroXUvsKRLJiusAMMMuXyinhok9eH8OvQ3jMXBBSlx2U9pXllL3SI8ER/sQyL9uaMkWT",
+	"ip3iPE11R2MolPaCJHzK6804B/sv93af9crJpP/vPwdPX/3y+4sv/3F/ObJtwXBDdS3MJETuH5Gahij/",
+	"wxzJwfuAb9fCc6wCdt09Gli9D9DQ+6JLVTmNp8RHvD+xAyyiWkihWEGvmxoE1RaQYnfkylsqw3ejaVnc",
+	"13bJwqvL7gCVUAAO35KujI5nNEEmkoXkPm3BXLUbofoEivifDUhCV8qX9XLldgeRnCYNZO1e09aD3t5C",
+	"liwr4JPaBcF9+pi54T5Eo2mjJQ95GcCqkreQnTivkdvmDlJuZ+oKy3K2pb6yIcxdGW+xmRsXhDlvfZvo",
+	"B7cvpCO4J0K4UpeAAarIyEqdpzwZ2cxfBzRlpLRbkRpPZHe6eUXiZi25YQx/f3rJsjses6fuRNXgYBOW",
+	"bqtSy2lTbSSWzLmDEBGZJtvXUdfYa0DJEuyztpcbc699jrIjBkxS9kloTBABWbcPSLFe0FUqadKJbI7F",
+	"HUttSYHjjd/LUEeaKw/Ks09+5N9X4JALB8092HjtmF9dnRPUy6ufwPUqLxRm9S5BPdk8hK0DKjWW3xBX",
+	"QaiAgo24M1ucxJKZ4dl1nVgCgqmyG0E5Vex01WQps2I8Fx0kWhh6wF7l7L7oA3W5GTg24XVeG8qCCezY",
+	"ZTbbHh7QRP10DywRWFQXQsne58/wTy7I7vMCFjVjOlvBu5AVR4QKiX2l/am8EVDJ4jp3OXCpQzKCp4uI",
+	"d+XBqlZuh1zeEthY/Hp74y67KseWsoJuUovD7c6Jz4QEbRjID0vQC1VCy8dpWsoVpIu2pdsKiY32E09C",
+	"MBangHQTfQ1hYDs3n2XtJ+iSp6w060ymFRFaJ1CzS1xMIa25jS+a+/KMEcVdI3LgXCqPY6ZUn7zhdwzV",
+	"vJS6Nj6Oc4AcsKv6eOlpbWpMOHs8Y3dc5uqSxRnT3fFqFNxfwBIBYD+DZqnKCHwH+3XPhCZ4e0PPFD4V",
+	"gJYK90QWB9viXwE7sDk5QOWquugyIxmDVgSqNI1+WT+55FMBYHojbEi1ctwFJonw3TjSWuOTmWLxp/eT",
+	"H//2Knv59sd//JZdLX+9Pn/98uT0/OcTuXdKT+nl8kr8nO3f/ePzgB7/tXfvVK4ar3hARpcPKa3HbMFT",
+	"UWviMpPLSSpD3saQlMT4hD3XJalY4ya1A9dMlNs46mpL1IQ1KwracID1U640y0LGVxcO5UEwPaqXzB6D",
+	"RxW5KrulLBrPsoKBwaEgZjPNCGBTnfzokxNBFplMcsC3I4sMag7A+ZRKuYDWjfZey8UdHrBnAM6XYA6J",
+	"YfERZFZ6mA/Ass2YkikC8YXTAjaQ2KbAfykd4uXGpiVZ2oVOwlqRu/pApcjL9malyN3StX2/q7gu6PiB",
+	"ZOv7aREpDr8B4T6U4QXpXhGq7UlGJXp78tu523sECtxEbk26L5QBsYOgLuXVhgO0HGnGMPY/qvLVUdkT",
+	"iy8s8d42HfSCxTLs9LJ+9MzeYPvNQ85uCKM7Y61Fghm2vLNdqKxL1xbNOT07toS3uQzaDipUmOh9Y6X1",
+	"BO9YaexFtt7eRs9i8akIZ9nCWdxibsjAdccPoXXX1lKFddFjq/ND7ZifWpFIYYQ+HGQhtVOSJrnRbqon",
+	"AvFWdp8O9q4Gzw4G+weD5/0X3738uWMGRj31EAbbsiZXTLUshWKiSfh2b3Bb4kFr7W0dCcoM18X1myqr",
+	"ik8UAHa5POEyRrE5dM5TwZWOyAjjNX1LTaMyjhBw0H6IGaCem2dcry7NoK2DN5nzohnumNGMZW/cFrz7",
+	"eLWWu264+LuPV2ZESs4ZNBlbziQAWlcqfA8Jo/GMmDVFoEkjo/EWxDhD9AjbgEsTwRh6VWFJsZmYGU2x",
+	"/YaPFu2kLtuUdkgVfKLIydnb48urT5fHRxfHV33y0XYkAQcYiaWY8GmeQR6IUesRFdTvjddNIIdwQmPk",
+	"HykztA0O4ZJSI6RZCpBZZhS/5YahuRi6szAKeeThxexknBWwPp+RmtG95y/+OvJg4jP2mfzwfnj09PKH",
+	"4d7zF444MrokZgxR2YqoLoAb3YzRBFbWDu/zUxzGU+XHERiqrQnIvtpgz4dHPw7fHl9sHq4byqYB+2Sc",
+	"bUi80voOupJhx2KAE4EyCdtHH5P5qa50j6Sp7Ra3kY5dp4Gvtp6YW9NlPd1Q2tcTHUBXTT00bfFzruDo",
+	"AZOAVmEWuq9PhmR/sIst6MfYTGoUy4SNbMsPhcn9Loh1QEa5oLmeMaF5TIHT/cmc3chy0hthWaPMM/Xn",
+	"iIxggz5ZTMBRREa3bFX/06IHjtCTtnGPikzir7ZLPp2pwz4Vw2nfKbMH25H82uYdesjFskUWFd6nle0Z",
+	"YmSokDadqgPhfwGuN5Hr63gKzaVcNkMmJSY1YAoENCpzYD1w8ixclS2zuXSqtOX+/RtxI/7yl2FBQEYx",
+	"/8tfyMj8JDP+L/jlgHwPoyRrTWhHBUyOoWU46CMAGBoZAhw5031EMqbzTCjyp9097BL8Z0OiNwK9xP4A",
+	"kD+N1O0naJD2v//n/xr9GWuxSukfLJVLMtq5292Zs1GfHDfJTys5ndA8NCqyTBl803zHw6fM2JxMmVZk",
+	"f/CMjCYyG/MkYWJk1wbNAabMqrw9vorI+bX5z/Dq6AdY7tfHp8dXx87NtTcYROT8w+WV/UGRvcGufdNx",
+	"lskM3gNVXAQCCOZEj+hikdrF31lkcpyy+f/zqzEXnA9daWMgWE4QgbZPE/xpzpSiU/OrmfXI6HxM6ZNk",
+	"dCNc206aKuk0zdHfn17gLU9PErMrGOAgeIywfm4Cwe481SvCjYZs4+c6A6feCMatRpB8O+EsTfpkaFu+",
+	"3ghnIxQgDz4ekPJbhkmZZlxY3Mo+G/JIDsj+YJ+MhNSfJjIXiVt8Y/qrv/wFDtcipVwQMFLrNj8ZpXzO",
+	"NbKWUZxnSmYjzPzSswwKwcw2H9pqQY9EY+yECDuLjE65uF1bjxI9QcAQXvmnUcbSv95A9OimN/pznwxB",
+	"VyvgZiHL6oCMwDI3THWBOzRyKVMjxNsaQd4URoB5RkAfMnKSzpl2LeNomlrfpq1upMK6AMxSxjIHY0NZ",
+	"z5Zdt59omiPJniT4Grmgv+XOS6ocXRmeQxYZm/DPuCtKZtrIHXDqGV5ArvicKU3nC3zPxZsj8uzZs1eG",
+	"Eq6vjuBFN6IS9CfX4lbIpUDiUATy2IHkDF93drMryiJD4PaQqgTYu7vkPf8eJY/mGtEnPdsanp/0op7t",
+	"N9Q76O32B/0BVKwtmKAL3jvoPesP+jZxaAbqu+EVoE3vePDeaUgpxlNpfTjjlUXeiTwPdXLL1thwrVg6",
+	"iRzsbwl3eMJT2D5Bs0wurYrv8u08rzpJgJsr7XF/jVUFCpnd/0aDqrhlB0jvyuVYfonWU2LSle1rZ4xP",
+	"I7oix2sja2TIjPiXk4QnkdM8eHLo4ZahI7otLPIF2wmCU1l3wRN3XKQElgATG8ZaZleGzvBZit1DsIRt",
+	"tWBN1gA1zzlBSeuJXfP2mEq9ufKabRxcJqxziDF3cGRznP8yKg1cYxewKRd4gtxNo5ZZcCkapmEftmAv",
+	"9x42UqyNQHJFbrlrlMzFFPRAq1mZzSrCJtjfPjRoowroVeug7z1YC4pd8ofM5RwztgDJ0PMX7fgOzICS",
+	"hGpMkIH+umD02yeREzVNxnyoYSrew7J7NRgcwP/vDwaDn6uT2x9sO7dyBA7H2HFq1tnhz0dCVxtmp2Xb",
+	"3Hb3nj7b7TSbLlwGcqy3uRmSg7/8UqRRADveGwxc1bnzHpXUn19tLLuY00bIdBzXly8hExVzvz0SO9xj",
+	"UQfCb/ZD3TlHRaziFAKOXHYH/RP/OjD6WO8XM1flcN56F4wm1RZARqTRqeHrPVQZLIy3+URZSunZDujQ",
+	"ZpALqYJBMtQunRw3o/EkZLm6EzQqInc05Ql5iYr3oXWDufgRaNdL0IlYqhhUUlmZ98TCgxq9Llmzc1CR",
+	"MhIcbdIFVWops8SpKbnVA2y/nCnTRaqb1ZeheXLxqzkZBzfCWMAjLmDUn+KMJYYj0VRZg7QmQqFkwEy5",
+	"hy5PprTLnnoUIjsqBoBkVvhVdZazL2v0vft49G2mBRMMEfipnE4tSMojEHaFdk/ltGi0ACtbI1xIpwhS",
+	"LtbDBDWsK5amRntAV69/P1Kv0jxNrUIb2Zbb6PWkaSqXqk/OJFp1ACLJmMVgq1LDW6YRtVQXJPG1mI/5",
+	"AIazZBbanyt3Fr8G46kxG/8tcDRzZdgNEkfHvTPGsWreOduDBtGtEJKSWknlWEWO4Hmg7iJfchoT1w6q",
+	"mVzASwwTmfDPCHvLDbsxhGFstIgoaQ1ESeKUGwFv9prcMrYgFDqjhdVoePPX3G/zgSOsEclZ037DIn1j",
+	"QWNmj64zXFy0U3hmfSAdCcDuYyMJDBurpsjotxFJwefERTULTiCvT4ztYJviGf0NSOWJEww+rSG8sVd2",
+	"YPcyjS4ZzeJZZ7XFR7HDBoLzpgkkW4fheVi4NRLJoM84ODYOyD725g2pbg6yNqC81cPa/51UtlI/gVad",
+	"za71H3KUPMFVz437PXxwdn7nyZdWBlo4iMYyFwlLDnwXmcj8CwvSyh1x6r2EonInI6PY0ngWlIGVrkpf",
+	"fTftdxpYoisW/qYb+UGwSusoz3Ui3yEpNrLFLjWqrKCNN+/6tgzoJOl9+aWRVHYcSvA9XgrerVAy0hUk",
+	"RLPJhMUaa+Bjduj8P8w5t2JpCNEmZVPspWKB5bmCBkFcTJ/Y3lpapwz9WmbAJeyhAk2apmYLVhVvr/Ov",
+	"U/tRYyZ4tPuye5jsD16RUSzFJOWxHq2T8xE8b/kGMs2voeabV+OnLN5XF1X/sU+Sb3XSdpRcdRv2bPpq",
+	"x8rSQf1knZe6iUBZsfX4W3m2Ncvccf6vex+FoIX80VG3wweRAi1d6789gCVMS9E0cL38ySWOAPzy6M/A",
+	"GJSWC8AbBIcaPGd7aKB5DB5VCCshI7G44rU0TcOGIMaEs//kQZ5HfXICtYGlLhvIkCp1A2grcyyMyEXR",
+	"q5j4yKSL+Phr/mjKrHT6QscuYFlj++Tkynn8vsapq7do/sYG9sZTd1l0hP5qB22Zcc3qx8x+2B+1ex0t",
+	"TyWPfLje8jsbFvOEx1zBGGQDObNvRhPrDj0sdZpxHQdt5Qha/gCOtJTZLebbRf5YGtNxzFyjf4BlZ8uo",
+	"Guv2iYoMTw3EwtbOhVHMi6PRSfhcuxUsnYI/ihbPJBTfsqzcp/zbUuVxiSKfOD6jMMTRiTx9Y8VGG9Nq",
+	"aRssTJuDYWypqGZHWnszbExe276KX9+UrATl/osaax5apdVUs30wv72h5rvKlxBd1ggRKS5Eht5iS1jK",
+	"dENZmSU0y7yAI6Na7ePBNerjikwyxpCLlRKEvOJsEU8SRqaSSBH5F/k4ATi7kL/yxPayhfpbyBi3KCkA",
+	"H7GmR5v7PgE+SoCZvYZ5Aj7NV9dkEQUnrMbCCni4EFz9b87KcDEsAk0j1Tzc5itIbcd1EnlkaXxVEJXD",
+	"gXHUZ8kWoq02LKk0XRGnOOKAMHXMkRe8ygWVjXIPyNND/H05k+tgNLVu+SvW0bKzn2+gyN1vSJGlqX9r",
+	"OjxlGnBgijYzsNBuD7flZzvFm74SmTVzQ7SKylZPn7x2wwGIpiWP2degragEUtDEJLtxSPpvQ5N1kvjW",
+	"hPkjRlxga2SutybEjCmmn7qg8FcgRpkmRczZ2OgK7Acw0nUbsdpEOgCqciH0lItbrOGTUhmxINiyeDtX",
+	"3qTwpIr2hCW3TvzuwqwI6lR2Uf5QAnMzmSOeJsTopS0N/bak9p7eOkkc3oCNxJfr2Q7yjKfYvas5d+KS",
+	"aVuF43bXcAnhu37BKCw7s2qb5chWFTOUYhMvDTUduESHiGD2t6GoJKNLAcnGtrg9gZRCMGsy7OnoGdmg",
+	"SHYw7x5F3tWjyHcIVmBvM5d9sr4r1an0VLsp/EJRg7epUDhhJkYfUGB9h3xAQ1jTE1zSr+MCwpfjh6iI",
+	"2bf2ATXmV7yTXNgucOnXS7UwXwEhReeOFyGAHmxPmfBzPev9EvU+P82oZk8h5bl30DOk36ucg4nMprLG",
+	"eYMn4T3lqfK8D3L3gWk79jSCHpDK8kwsAYUcosPKQwXmn9MxoT0tHBab58MVplkrsNdrWT+GaUc+LaRk",
+	"UmHtBMQhqFhBmjBWtRg+bNNwXbOXJxqKFJGN2eT7G/HcnADz06dc0DvKAeMi6Ox8A4tWYcyPT+rHZih/",
+	"iKPTTeyUi9szqXkctOlPSgWLRhODKDduRuS2HOsyLbre4x+Hobq1IMNOIitQkJukQddDsSmh7nFz2Ehz",
+	"Chu5tl6LG0FL3kjLwc0HGoIETblv//3S3v6wjLdyhVctdaornVXS35py0762C2aT1vdI+l2pgu6fPRqD",
+	"ThT01lWdPk3ZabDElcV05WPN5/aoBClUiklih2n0BPt8cSx+oAJtw6hJxxv60+5Ga6SgKKn4AAP7CX4N",
+	"avl20F/nXF6UMDT+bQ4m9rsA4P2vqy2ZD8FnAmGxrkfU6DgieergiFt1Iwd5IRFOh8ezKlqV0eRdgEsw",
+	"7jWYiczmTxTZfe6bCAhbu4ByxrzQ4nRAPKt/I4YaexqAO2XBMvJs4ODyMKoMRHlAlJQCVSpK9vdekZGZ",
+	"7ieYLgAduIJM9yx0VeSCjC6YzlZPh0ZcGWkytOLLbJh5GPw2hVJWwQSBj5k5FXUKeES+mj52AZt0ZPbo",
+	"v5suZibVqoPZpeaKzFia2CWvaGKwql9ZE3tPbddWxafiab5AlO81p+Q2p66LUYJleJgTbguXgDUzOAcB",
+	"Bw4mD9tbXbLRKbrB/WGoeHNAY1vSzBopN6LRpDf0Ddkb3ax16JkTttWvfayqZKI7kTWnK6vm+jFqKV1d",
+	"KKiu1k53ftWGE/O1DRj3evjWH2XDYJZWk35T9dnpryCC1uyRR7Lbu0slPIpyQhx4PpyHmUxd1zfHqQv5",
+	"c0hGdyzjk9VQJBe+Kh/te20h/A0bN/MqM3q02R27b5B9kde08DVrlj/ZyvCHPp6odKF8OSB8gkcwKnyV",
+	"gJGhJE4dAYjdJDrIIvJ88OxGdJNFl19XEv2RGl27LLpytGRF0bcSPU7Ls+cKCJezxAtApdmC7N7njOEZ",
+	"ePr/sfety20jyZqvUqGIDXdPQJR864sU5wdbVtuali0dST6ejeWEUSSKYrXAKhwUKJrT3RHnHfYd9v++",
+	"wj7KeZKNyswqFEgApGxBVM/4x0xbJIi6ZWbl9Uuukt1ujQsqcKX9Q+ea02hit5krBshAgQUSKIkR+sUT",
+	"BqAuDgBg14cuMMcWBnFwAUu3FIBGHBJY1riYBC8fqFstA5mBnJvL60lBt71n2FWFtrwP7aPBVRd6kURq",
+	"BDblAllCE58KrgCLIaoxqGoY8D+WJVdHnFjpdPIva1u1ct2zO3IdZRHvUapeC7NxyE0dLig2s4Di7izX",
+	"I2GMzr3h4bDTnhhGLgcPWoJWD+CTPWEjrZQYQULgyFUV0sr+enn2bqAAi8wSPNo3SjPE4kHd84AwigAG",
+	"JL4scplVgIizXN96xGKViLzHTkBHHE3E6Mbyq8NddYBGhHWztIZl7ORiIrzayguv1tYshsONBrmRJVPq",
+	"NAEMkL6iTigSg6IQSUcoFFSgK9CwgGtFOsQcPtXjAvHyeJ7LW6s+EI4UgYYEGZVYigl3to/ag2x0CB8V",
+	"aWTKLSyRq91nAMoijYEQLoope6xa23XhiXiCGCiDJgFmi9oRKaEAtAE0BJKevecJ90Xppd2uAtzV69Qj",
+	"IW/FuRv0mPoKLEWya7RQ9ws6YljeAYuLf0MMpZmSn5yFjlBK0e1T+q4GGGuwU/SAhnYIdylixp4TT1l8",
+	"+zSmBeKq3NobIbKWiXlnWcw1ID/829Pvv/v++bPn+y9e2sm+fPbye/7Ddz+K78VIDEXCnz/j4zH/7tko",
+	"GfHnY/7y6Ygn34vvv+f74uV34/HL598l+yPxg3i6/0PywzBZBib48bvVOre/t8n5v+z95Q7GQ/UIH9p0",
+	"qYwOVJUVtRoXuhoVQEOgCUop/Pcv769q5WwuMp1X8ih/8oUgJNMngqfYO7U+i5c0bG6wWRA3Ieeicm4c",
+	"JhDY9DxNDz336llhZII+J3PTUOT9BqfQoQ+dRqjLfE3lreggAiFvhbIblOV6KIL9p5ksbf8eUEXjIRzZ",
+	"a8hgNXbG86LMPyXjCGDRsLzFGlLo2xTqWmJuAmCVIlbdyuZfCJ5IO9VOy639IDVHcFwiwkFfUjiNl/vP",
+	"H2b0fsFSwQl2FjZ3bO3y+ycJP4u1NIHYpHvQpnYvuW0xat5pZ9JAd3GnN/keuk7lGOaaJyNuirBBFeSb",
+	"QBIfdpdYJY8TmMir265U9Fe3udUUh3x089BCHJfWdwMv0QSpPocIt4ch7FxkopCIdv5HtPPiHgkUJ3Mh",
+	"xjPDa0tvL8hTeD+hviqe8P/6+x/Rb6uwvMugFJcXl4AsBvndhFGeJyIBOgqIGdcC0ML2XE0DWWcpX7TY",
+	"DwSFRx2dew4COkZDFf9A2DM4G/pAeu+dfT0WL4HvmRsCS40heAIaX9xE7+d2al2lR9kBvtL8n4Tm+0BH",
+	"EDJ0Jluh2eXF5WfQO1a8tZA83vFYfOfIG670bFZUPne93vuuWJeK6Tw2HIh3xxLG+XkTxCN+To22gJ9T",
+	"bURok8o6JYG4ghbwlTG+MoZlDE90X84bptBZSwzRo1TGlhtjjO3VmRI43KV921cqraHSbUtRSF74LAqZ",
+	"qbXyE8ikouuCbgBZGQZ8+1ZjAVJlc6kSPe+xE/Rqlc6rUgxCIqxP90ZsZ6ULNOObSO+9n+ZX+ntU9OeF",
+	"1Z1IsA39rowiDcVEUg4+JTrkBMjrYO+AsqDVhodO2xD+7iTx+K2d2eZ+jIaYIc78ng6w0lFh+aA+TDTj",
+	"U3YSRiXQQx6eyR5XPF0UctRcen5mTXloOpdBHmAh8lueVvsURz7ids0zc8AQNLP0OmeZUFSyhj5lrIXb",
+	"77EP9Lt4nOtpif4dl2VrWOjRYz9pa4zkgs1lgm/T1OHQzQmySN5fHfWYyxh7/hSrRCh2glkoKmHPv/vO",
+	"fZbwxcFAIeA58BnNxKU4WjlFyft2XlFNtgtgwdeG516Lou83eI1z/APsGTT2u5bq0BW4BGOjaCU8801R",
+	"fTdridQ4GaGSiGCRlSksi2J3plE6S6yAUnq+ybSW4Hg/b1K+yTr67qgz6SEABS82mYUjlMpcWpEs3eGd",
+	"uF/+0S1sryeWphwe6n7egfxozVP+mbgWY3d0Xm1iJZO7N2LRLFUusJMK5m9igBzRAALS8lE4ggkQUyPS",
+	"2yY0xP75yS92xLsWpp9CcHYDeIkjaJ/QMW4zNGGBxo4NFIAgbcudHTGSBdM5leqmaRh6bA+eoQHumYrs",
+	"/JqBKRzoQ0g+7iPAFGisabUGvCSUEw+nRsHNEqP5kM0FIqJC1iE3E8h6Au2gWFIfHCIlNFfAZKihoF7a",
+	"WrFvltqefFsDwAZpMEh4HWmpSBBbycbtU0OgVTrEdVNBJ2wpXsQ3YtGNaAKiqi2QxakEfXLqKWtVMq3F",
+	"OLGWgSlXWGqh9pMSuARaMwJoCcEpRlSq9LTaMirsVdpjIP7Kwn9paTWfpsKYurIJ+4aAyjqVPY34vSSw",
+	"t3DGuAFrz/hLEEmmwufjQJqKxvaXTbmm0FyfTbQpREJoP4oChUFK3BBwmTjCQ1KHBpGOA8xI36HC9WQv",
+	"o82QfpFPqTyUotERaF/ewh7meg6V4XoqEF8MUlxAObXv/4h9g/KPhqciJjsSBi4T5MCcG7Est3T4zc8X",
+	"x8cRO353dXxxfnFyefwtdMlQIlCHHdSWHo8FZbH8OFBldT+lXHBmZkO/axA1PXAwm9L398x0XvAUc1Fi",
+	"v/hK3mm53CDDxYvr3OqCqIhS1JMb2Pj6tBUUFxS3P3In3Y3oXhplKzJ8eaUNzB1QcjfMTcxVz98/aX1D",
+	"hNmWXBHwKJLN3TjUS3IP0ibVrZYjYRC5ciq4AgvSZX64NFZAE2WAc+2yWJ8YolzkAjNQhSYYSQwaBKRP",
+	"LBkCYJSNUFybVid0gg55LvkOybrQzEz0fDNOGahAjixxylquOMe97ZQncIxtcgSt8lHyw1nm5Ds+RbS2",
+	"IW+UTcprDa8PNTDFKC+hvwlFvcIsPfDCzHUe6ntkfxAH1brbaI4EHN+h3lIdqOZEz1Ououp1BHbD0hq6",
+	"POc6g+g1lczDheyETTjLDQ98Zvi1WNO8DVQenzOLtdYO2XooIKvMe1dhPmSGG6uq8gRa41FK7Syzwqia",
+	"WNty/u9hdt0fP47TwM+o8W3niH1POCyXI/sV937NCVtD1eytg+1xl53rNGxPeZGhmRsB9itkDVsKwx6H",
+	"3gYWTwxLxK29A32ux8xMrDVnBEt4waEL52+QGSdH4oANdp4OdqKBsgPYv6DjPU5wsBO5KZwkETRbo2KP",
+	"P+Iee688ADqWTrx46etwv5kpa/kEGcfYN28ujfgW7zM7DiQlO6hmKLiRxm6p/e4gWJSreYp/BZiafhH3",
+	"2CVkRMfBdJMY86/hziSPgN0ifMdAhTW/dXcmgvNYI7ErmAmebqkKl6dpP4Fsc63aAhkBcfmLAXfSgYt1",
+	"w3FEZU0eAWgMSmU2AYOBPV/DXghACcR5z1Bs1DvR0+WULyLqCFnCmQR9dStU6tiFerfSmn3b/t4SptpA",
+	"lXFXuwFW4LhXRCwRo9TyQkTFg5DNpXPioFp4K/htx+R9znMXKnuU5J3KW7FM22KbtO2QCWAqm9I2Hf5j",
+	"Im5HjytkXHpCHBUPyotD5wH5HhJR1zvRaij6FY75z0rS7ZTs781tUC3t/B3J9v7B+Y8RhSSzR7SOXg8B",
+	"ciAv5EhmAJSPrfgywamBvFXW9RzxFnusjw0zgGgnlmgJaBD7bluSR6wqh5d5GAYiqAc99pkGyH/S00Cx",
+	"kwXQ+0Go+5D7bqDCd6NfkdgxfCe+jXgOA7mCQ2vxCione8PVtWUnq+FvwlHHKvnX5CaEqAg7h9wTWwUU",
+	"V6Z1RHdkN3uMbJat4TNo17eX5TqZjdY0t3MPOfsRZ1MNQkaM56OJvMV6bMP4VFvBPBFTRtp9jICw9t4A",
+	"NnjaY+f8GrF+FmwMCMUqGSiXF4/37tP9fba/v1/OAROBZCqCj3LBhgKcv7ksCqFqEeGkKc7datekYjy1",
+	"Fm4qoY4lXTgkWzdeW0trXN/m+QX+Jz+nvLl/sl8pGmbQO1DnTHwqRK54epJY06ngUhnXNfJTkJKTi2sO",
+	"uClsxI04pCb5EAxI06bF/GdDB77p7Hq5Cd9ndeGjfpGPKvhO5NEWfXcn8Zgj8MTbzUH4rGSDUkLAb1pi",
+	"8KcQzPK15vgK1w8/LkkR7ZVZlgBAhMTE0RHhRcjiEIrCJcoGQou85lKtYJ8PVN+PArcYNI401AECm/Bj",
+	"9gg4uMZSpEmlnQ2gUp/l0G4KMgLAb+nabmK8q5iIRRnBxTp08NeTskoT6M0yI8DsohtdqluhCp0veqme",
+	"x3aFwUeJwLqeIHKlxJyZQo9u2CjXxgiKHU95fgMukoHiQ30reuwIEmwhI8Fe3+ipGy3K5q/cb4osO4y5",
+	"x0pn/1DPridWa7lGCJmyu71Wokchwmr+GuwN1b9ZgqQ9NVEoy3k51mpXzzqx+x52jjirK+wlfPt24GNp",
+	"Ze3ygnFDQFlKz0tgH4mOQeQOUCiQbzrS0p1gaEuk8HMoKa1WTDSrEmsTKwBmnLSB2F5LY54a5EpTZTun",
+	"UsQHFaEz4iqIQ0MHLMsOcMFZ9rE322xEHd6HVk12EGE84cOgtNPwG9CUQZcHSXHI8pkCm9JF5FwHTHwf",
+	"dqbpsT7MDNqD1EkvbAuPq/HNHF7sv2AxRuRnyooSt04I6uOHta4Y3IWQh7q9ABt7gTgNz53Pw1Mp7cUa",
+	"4owadNml+VO7bbvxrNB6sxNycN8LNB5r+2m9FsX2T+tBDqkp6LHufL4oU8dJHLNQo5YaFj6aMFkIKNsr",
+	"SMRyyAWPZ+GtZC/1NLX3KVjMOVeGA7cfMMItBeyoXDjzguk8wrsd2hUYui+jgVL2dmXOzPCN/AAMhk9F",
+	"grYOwj4s7DfhxZ7y3MozWh14ChZqhDEjh2kC/pEeuyAhxQfKPkNCyCtdikGpTY/BHjgaNg06DSg8lmIA",
+	"l2rKF6h/vGRv5U+HbKodyumLp897dYnvwBBTzGfgir3c34dtNx59iNQJaxcSVCyGV3BLuGExPN9DkBeF",
+	"QC70F+ggBO1Si0C3UCNHWF35IeDtdqA65SLa+bQ75Z92h4vCsvjLZy+e/fDDfrf+CT+hC2EsW9dIgDd6",
+	"zqZWSpW2oygp+DHoFxRHDmz7dYoG3LH3BpRaokhBXDFNPbKoSy6GDs5snAszAbWZ9VdxVQeq7OKMuEwx",
+	"hdfLXhFlxQg88dGtIAZIbej+gn1zppnIjVYeWs/3LrPXzzcvAJcxTEiuq3yqS++BGXYMgPpOzP0IjwUg",
+	"rgb19ND1gasA4CKtQLAaEq/urcYuBIJfZgjMhdRKPEFPcl0TB1da0Q4lZ5lDT6ciH4k7pK+eH797dfLu",
+	"dYBxVsGX49eCHN3oWMbHEEoVmsYrB69KpOo06UQaRJ9DIMWZKmRK1g80VHcuBDsAln4Yygl4vu+ySsp7",
+	"0SXA2ePT1sSfyxEBqY4m9sYEaDSeQAouwrIKCkEDRhTu4OEyutwYfeTnp/2rn88u3n78+fj44/nRFcvs",
+	"JioPL1fogqcRy63qhyVn4LeHVFxqCTVQ4avDvRoKTMw975+8qsliraT4Mp/hW8Gfcxm+1s5G+DqEnwzg",
+	"9IBgXUSikFOB6YwIWRBRsW4iphkaMC7RCJHNM/AemEJPBfSugZfDvqcaEBS0NWVQ0w1BEBzW8kD9zjDx",
+	"iv3OjuyPf2dvhTH2bH9nH+yafx+o33d3dyv/sz+zAvF3FuNpQaayVkPNcwiT/M7iS/jC970r4VLoMamu",
+	"4TmkAnOsrGmH0hYNynAUqcxsPJYjKVTxETwx8Ftw776zh/03losph3Ci/eZvjrxzgVhbpPUn7B18BrDT",
+	"enTj0PUQj3y4cBGlcOyp/CSSj+Q3kcLAyKBxgpY0nZmCmQnPqy4f+1Rg9Fq2Go+x/aF3wYSjOK77SMqZ",
+	"/T3hVy3oVXC43kUE6Uj0hhf2DaXhY/9atXzY76H3Cdw+lXTa5ncR5VReFWBwNL/rRzhgHxz+PfBRuYlU",
+	"J1XaqPCGl/vPaS116bK/l1vckCxr3zJQr7T9NBeZCAqISGRxpkQBzblFnlu7wOfvooCztzc4xw6gTbN3",
+	"PTime2KcJxlkxkBRdM71VMAFQxqyfZ1UluBRwr/P0/gQyvIFgt/GJ5bNdWFpY/cXsYibc307Tn3fas77",
+	"umT38IbrSBGmy7ihgb0AKOIRzwk12Wcbl/MKVWF6WVUX9tc9gizslUJxN6Xww7psQUx5c0ixRT26bOTC",
+	"d0spwyXoctDvbMSVZR6N1d5Wze4N1AedU+CAEGipnemtCGS6LKz2HcFXVCSCEP+QhAjZ8F+e+n5YQVGg",
+	"+tKp34+RVh5FtplzzvxGnyKafRf8Ux1kK1y0tM4GXrJnvw0eor6YQHpVgGOr9/mp35mN1iTPVwBsHSAo",
+	"VZ47jrISv7DTI8XkkKEGXKeogAMhdDWHDYJPgKEGCtVI5yUHT0+NMjnnqjDohvEI6zijA2rKUG4L7lsq",
+	"OKK85KIBu+AId6X7FP7qQA20hmdzCN64MmSgZmm6Wk+ztNaOSbQtu7+GKmkl64hT34r8Vop5M5IpAfuB",
+	"L0LpeY/1AQkBo3wODKPuYM/cqzs8Uz9Gw3G65tMF4+w65aqrEow2WIMP6HlNuJnA4UCNFTUuWINwkPHR",
+	"Db8WZbirqbPdOT7YaSSAhmjY6V/1sJut9dCopi0Q4NfvtvMq58qMdILlDl8YDKicwx4mZN1z3iBQiUS9",
+	"x4UAjGZjnqMxPNW3VAfLKmWwiBMvDTs6e3t+enx1/Mpq6z/3T06PXx263LENi8CP4OlGWnr6gLQUsaP+",
+	"u6Pj0+NXnVNV7d3/Wt4K7HS3jrRKKinf2XK3a/RhQf0AWKbmkGEQ2yW15QJBr/SsqAchuSjH+VPjkPh1",
+	"tCVDlZv6mNOh1ggpyIjKw2NztBScZT0pochx6Li7szxtTqOEXgciYW9OL9n7i9OIDSnsjPGHEmTa6jTX",
+	"WidhV+kV2RLYZOUvpWEXx/1X/7MBmZweO6fpvr843XkIAvLj5Y1Jte8vTrdyP/XtyAAjxovRxMMwQyKp",
+	"BAz9WlL4wgtrmX4KEln3XaDx7zMxA8v2Vz08XCYVAKKgznkuN+mOVMau5prlQiUSHct6PFBW7cQUu1xg",
+	"zKvZkL7y6+7Ghvbv9+Zzl+ZyuZq2i/Pf3x+/39a1CSZz5bxCit/gDnVZ5832CCDmWAE2zAW/gdxjrach",
+	"phfkLwBeiQ/AyZwVcx0WWzQAfF268ddkb0PKtJusj/AWi0w0otMtMrFxzjZN48r+ZpNM50d1r9Pk2251",
+	"t3OP+U73BRCNN7opicXRtaefdqAxV0YtDdb0VDqrFqAkzieaokBQSQx+T0vTAZxlyhd6VsQQUlNjkQs1",
+	"wsLk61wmEeMDNRdDqXiONUXQIg/Go5iIyXSRyutJ4QvnXAUoZYu2OPdpoR3JVXr7VpySbmXtpIuFm9uo",
+	"dAPkDl+JX097qwJ12YWwrDqu1qHpTCjjS9AcxfK0tvHIa1GEFNGtZFlzNFuqk2r2TrQeVfSZ+phVJzc7",
+	"SAj+DgWh05riian3IxSBYLJShMoLde6cz/ZifWLYiGd8JIsFk4RJ5JOTKKqixwxFUwQRfngDFvHDXe2S",
+	"BN1xUT567MKRUGwBeYIE4AU/mgiOGEi6vgQgeSihdA47v5FQemjKr5QAPKZyQcpD+jyptec0PXPftbqQ",
+	"vbsEa0ICL6LM0RhTRDOeC1Vgjij77//63+wnp31WEkrjqFoFgwdioIGNUE5EniTQEVYbMVDckNEe3vUQ",
+	"L3HKAOSUwe+eGOBfhBDR9p+GTXVi+UBACtXSLe73LbzPL0BbdlnDIOXBRrP8+1myQzrREOE/K3p5hFUK",
+	"gZW3pPocQm4JogZCKqLleWv0wTRddi9najYdity3p4PqyRg85i1Kyk+ecDpCGnPv36ai0uo9s7sYEQy5",
+	"zGkXH5NkAG2masqFgEX+ADeQDnvQHee+ZQTk86YpJetNnap+SDsampReR0fsE0woaOZJO1tXwMfVAoEo",
+	"LD9uzIp1hG/fWqX7rkDu3CAwZNKaIA554bjgR3Ut+XZKX0SBHaBIlCoQ5bpSy55o2e3B/ca6VJmKG80U",
+	"OstEskKGiOZwCLfVQKF70OHWWeOmxALCzepBv8uYjXWa6rnLpX26b8Xw832HsrWWcAfKXSLHVKC7IQZE",
+	"o3Fx7+IUJ1ZHzR8o2AZ795jI+BjO/bNUK6c+7E24SnZTff8AVXUUAeOUtqUdO6IctSdQWonazROrAAAb",
+	"WIpZomD7o5xLI3rwNkvNAwX/hAgHvNQjCid2GFc/2VA26W0gVEMA3i2YerQChtWs1NRiQ9ipveGqq9oI",
+	"++rtVCeXe9ScDVlSwGM1UeB8iG4CHnqLDGLXsikXAVU+ABfBOFUuOnTl+k+MqwiqR8ha5SL4f2Ai+68a",
+	"Hppl98xBZBVgbcMGHHRhZ/iVgx4tB8H5fCkHTWeF2OXpfafXvNNOm5oInieULgkVsjNlxwxavxwGHnjQ",
+	"5lMOWfi5wB+vMJH9fWInHfdYf6A2Ud2xDZS75tqiohswxttZIfoIZOVMkY5YhEZ6kGgnjbVB+SmCq8yK",
+	"x6WV2fmXvszPZogs11Nd3Pd9cuWb3/mONSHZYgWeNWepEx8YClL5HHZIc4cbAy8JqFOzWhYxx0B57gje",
+	"26PFQFXqxt6mzS6WSnuIu/HPOc7K+3dLadwZlsxUF9uKb/2T3DY/kZ6PDceZBi9mJU/vbnzmg6H3ffPM",
+	"0pSNUsFzRKoC3UlDseUy2z0xLBX8FvSppSvGz67M+SRlbImTBmrzK+dzNbaQrwaqhbEufVTw0u9uR7EZ",
+	"9/5HHDJ+tKx0jk16AqanwJsJTu1OXBV6Rdu7BoBaZjWtOTc+/qFzuDjZiE8pDDLRc9TWTMFVUn97tAWs",
+	"G8AaV0X+nzynNlhJK8TgUiLUFrNu7iPMDtk4PAiTZdUDva+w+ybkvveblaUn7fBkr7xLNwDh8JEFEWCL",
+	"ePUMHkG9rCxGQxI3hc4Mm+scur2haQPlWAMFHAWEtHKlhHrZjRzd3EErW75KXDuboGcWvnEV//cXObrZ",
+	"2PFrH27Qyrrnnw14J6JlPiZhfjXJ9XxJnGMRdq0E/xw+WC/qgm18D9zQlrNyBdWxYjwWo4IANpgPeFTW",
+	"sWSEBLD5APIJ5BqV3qkGI8Tlm3x2xLsuW8ajcbt0Gfd7KMHU9o0O4yLXqTgIkg6o1BmeXpvb8gDWSTnC",
+	"VlJd/knsE5/yUlXw7eFbGslETu0hzJcoV/622eMJgPb89pD83OhaCFbnUG5g4fb+CpuU1nJwj/1MDSGd",
+	"XohSls655mbblI9bbkAnFA4BK6sowjtqoPwlhaKAXvBxPEvTQBxAnpo0zH4cbZ5iV4vHaSexydX31S+w",
+	"XHBjd27p/vPF6mEa4l3ZzsfV96A/zn075GQqMNGkklECiLOWFTI5KmY1+SR+VkHXno2D8Bt7ndEG44bF",
+	"fjwHMRAFaPlIEAiTjw+KZKB4CskDtQ4CO2ci84ugTKTD9E0/zIM4sVfWtq7M8VEFdGBSgaYSSO5Vqyos",
+	"cNyEi37LxcheXNZ66ereurBDrLmrKvkyhHVR2lHSI85kKV+IBPK+XM010HW1d1bIj5B649uxbBwb6rFL",
+	"+9ONrST7dC0PPRaajsJt1Tkbz3KrCD8mUrd7GBbINmfT3JHMTSNsQ+B/+mep6F5ezp+/sPtubqfaEu9a",
+	"urlX95OfUYOjNabkPY9aGEDZ1BR8jPVqZh8m/EU+IRuqx1GlreQOYg7reNwA9uOiATTh7knRjdTkmcev",
+	"I8QLRU+b64mtBFuIouMKr7VFQ0+Mm+QD+DELnN+9R5pje7GdJDFDrFKpCJ4cLrxDh2fpTUEwFcu2KS4q",
+	"YL+PmLAEDI/G9rmYPsEXYtNYIGZZHLDrGTZfrlZIYposVixQ9BAeccWSDnHO1UlixaV9ICxiwtHgCqde",
+	"sKHR65QH4yNraFZaBQILN8IijgTAH+3rWw3MgfpMCzNazgMLgWNSDcY1+ZRhusDF5NpkfXNT9qAou1pM",
+	"y6ChU04OCc4W2ieiiMHqfyst1paSInN0qvvDENuMEOIam8CqYOPQmrJ0X2h2rZHUZbGNStNTEERUlVPo",
+	"O+QYI7JNu+pDz/y5FR5YRGulOy7zUes4OMWWOnd/VP7U6ZP2KneCuJco6wEHGSA9sRm88ej4nN2IBcs1",
+	"uvMINR9DXeC0mdj7gGrWb8Si1yRH4ImuJAi8fDuyA9dVQ2C47jAOsrpXXVJMWxMGTrOopZoVUbEW4S44",
+	"3E55uZ2Pu93OFmWweSu/VAEM9n8FZupeE9jbwamIZDl+ZBUngO1fOIhSNsT+eaHtMsw1T0YcJBTPC9Nj",
+	"sVX/4oEiUHLsgAaOmxzTGaE3DoURoYb0ubdwvjk9/fjm9PJb8FBAmRPjBTR5Z4k0Bbeq4zf2gWZNZhn3",
+	"qoPgXIl09SD+y20ia7WxBWHzVrC1ArT3JWitdYJnE+g+KBb3cjartF8CMyWTytK394TPOfaM6LFXd8P3",
+	"w9l+Rfn7U6L8OVnd5A26T5S3BhLuJD71k7iWyoQdbT4VoLaNc+gUPK5KZMwJKh2qKTdFaRUHlanO7ixl",
+	"uVCJIdgAyCrXiulbKM2yr4O0EDaXKtHzmsQMmYrVrg9aMS5zO9JKdIqtC049iEf9Lq70i+Ojs4tXJ+9e",
+	"bwfhrYwJ4Q7Xh4QaYC2bCPaxhIJKIiTKWyZjadj5xdnR8eXlybvXgZNnjNFbbNoCffEoTlTGS3ulExai",
+	"QQN19yjPoyPGYDPuPa5zR8KsRnDuSovW9hS7N2Jx72qv6/W6QluHpRx1RTZKCLJ5lZjXm7oXMFNUEX4R",
+	"i52t2J1XVU0LWIBmHKEJugW780IA44Xi/0Ys7qIFmvFstwsXeD/QCbSeshHPc0nlH+BInYpEctxKysDg",
+	"ik14Oi57hugxS0SKMD2QVkg0I6i7gs9xGSjq53Xom/OjozxwzkIWFbq+nxiwsKQpAYG/Azxg0+KwHc86",
+	"ddbS6x8mQcOt5RE5Zduo/FSgTUr4aOiVDalrDcEXlqWbbJxXAjpmQxfbmbE2cxWPEhrqKF0wPhqJjJCq",
+	"ZM7KXDy2EIWHYq03b67Qk/EnNmnsCt6K6VDkbTbNFJ541AaNJYZmUwa7MVXcTnB2zU5fFA/GBQ2AS7AP",
+	"CTt59x8nV8evgKCmXKam0tQpRoI6gUhfDK1tDCGiWon0PUv4wgoq+z1oTCQ5B0rsQrtU17KmzEJzA7rB",
+	"7P1kB4ywRSt6pL07CegcR7W2BuJLqwRCkdBBFccZKJjuUKRaXUNeNwGUYBCSIBd+ZLGwT3+0b1RxjwFa",
+	"MFfs7MO74wto3oMxTfzAQPiZPvFPwYoG6pulyN239gIwIsfmjdgP6wn2XcbGseh0N9jICmYR9rCqE+q4",
+	"6yVRd4WVDf5zO9RDO9CDpTXwqgsxI892I9aB2WplOu5KKdapA2g971VFufebN1UaXVFM94nBqwxFOsdq",
+	"uVBwQ3+/KgyxIKqHiHMuqDFUj/XPT6xqZcCbeoCRemQJ36oU115H+djKpPxshcDL0VOrLcONRJwSdluD",
+	"hij215XK71rn7AU8vETgnd8N7feCz213rV0emOZwT0qa8ynSjRL/SzxVnlT3rED9fPW6CfSWgGe9ZMc9",
+	"Dmg+AO1DlRtyTByejUexWSXXKb+Beg0aAQV2jVjehGoBTISrBTYbhhvjm6oH69vm1tolYV3YLexORtvX",
+	"3yHOuQ3WCdtq551Zm83MQ7U9c+zsRbOy1JLodoFt398W5bzCJzrdZNVS4EFi+8F7pF1Rw1vkWbcJq63R",
+	"GkXABwKp4kMjVIFpRz12nnK03UgJ5TmaL5U2wHquWIli3VB9FxxMF1yntlVstwk5dFHqs8Jq9s9WZivP",
+	"bE3TPN/rZn1SQbU9TFdbvEHXli22ziuCPeiked7SeXTfPg/SBLbTO6+FoB66DdBj6Z+3nr6aScX13uuu",
+	"aVVbDZyfTYVEXL0bEI9h9kS5VJDmZrW8t+cvmvLTwsaKXZRtw9sfJitkg/6N22xDRfMLqQ9h5BOegV7u",
+	"Ep02oMm5GE60vtkthCkQHLe+g4qHCPeaRcSe7VvLY6pNseoFXHWMHvGsmOXifZ522wfZD9PmvRzhU+z9",
+	"xanp5hBpY1tyKcI5BCf1AX/I6ESa3ZH2UgAcIYq5OsfK+4tT+9GNyArqLpDa98ENcsCGC0Bjn4piol1q",
+	"pf0AzGQ9tlKt0Owpeyt/gtAJFAqEqQ0DRQ09e6wftrMvqeEQpU4qp7L4SI3jYzYUC014q82xF3d6dZ0V",
+	"n3ZAIy1ZXxHVPyK6BajvScek0p5wGtBLG7k08fbeb+AtsBoKvKe9RTuY+c/29xkJcw90AF+gx5qohzz5",
+	"2LVOJ9Rqw8qn1Gh0WmBwyV4oQ51IAaWlowl7YalsoAp9DamMkVVrZAGm5lAwM9F5gX5gRdQUH1pt3RJ9",
+	"BJOJT6W6iWkGrBBpWuZF+lqnqc4bEbKO3F78qSM2tIoNBF7iz/MxB27Wy07yTQQswXIxEvJWJGtE6Z1O",
+	"mTaWQqh/35i19n6jf51AJpC9j++u5VUHjzZ9vlU5vPQ+RE8Q7iZYZuPwOvEm8rW8FYph/57Slz7nlrWf",
+	"vvTJxq6OCqM1vYE6pZRQ8FFAaRyNBkEe6N/nBAwlwUGrhpxgLWAyM3PA4jfaFHHE4iPkm91Toa6LCX1C",
+	"v4tJh+XFQMkCol0mYvEvQmS7fXuf2cevjuH/cy5TkdM/lRmLfPdYoZ5kP3yfXec8gR8cf8rECMY+z/Wn",
+	"xe5//9f/sX/8rPM5zxOAioj/tuv/xO8HKv7b7oXg6e7JOU4r/g/J4x4DhQoLA6817ozBUAOiAsb9WTHR",
+	"ufwHL1cUH2l9I0XMCq177EIkMgeINegUi3GxiCldDBQmeOMVDUnEZSgNogtwJYNDSbkyFm7YXKTpAYtF",
+	"nus8ZpRkvuixE+USggFxkGU5BNHt8eQCgnXJQPEkya1pASbpeGaoohH6H8VS3fJUJh+lVd/jFasEtRRP",
+	"kUdn794dH10dshfPfmRxzgvxEaQ/tpORqWBP7b1kucpdSwPlnDm5YDOVQJXfoj5aYn9HvNKRsUJvx6G2",
+	"UlRTmUF9tw8C3gP2BhLYjnpzKahetXo/QfD5i1WdMGxYH0A8gb5GKLWD1Jcy3lHujwFM2SAjtMcA45Mk",
+	"qG+Tm/Fi4gBwpQtI4gue7e8flklPWKNL5RpOpWp1w2CqfZuSvP+ASnJ4+2KhADeu2/82SAl3Z3NNOWpW",
+	"fyGIxg2Lk8qO52mMKRvozTdesGL5H6QpvD6+Wn9wPy1ei+Lr6a07PWutvj6+aj9Eq0rc+ym+Oe6/wvRo",
+	"uh+pCh4MnA2O942d1Nfz3eB87U63H7CGZZl7P+Oz86uTs3eXmxznGU3h64lucKK0rx0aYs1gq19GEef9",
+	"q6M3m9ADRjO/UsMG1AB7+jn+zS89y7PLjS7iczv415Pc5CTPLtdcxdbSufdzfL/ZMc6+nuJmp/h+zSEW",
+	"OR+Jez/Gq4v+0fEmB3kFw389yg2OEvb0TgZyO2jNB/fQn9obTqs4VkmmZXujCEHPLHnDI19bhAUgRoxy",
+	"sfVWEnd3khM5+FWukkobxg1AAohboQofYeSGcbgGyiTFv16evUN/8bF99FjdilRnwvlPjHf1HoAv9FLk",
+	"t3IkduFhdJm6j16JVN6KfBGzb+yLE/rziWEyicrUVq2ogwQvCjHNim+jyosv5bXilkli9k1sJvzZy+/+",
+	"LfbenIn4xN687R/tXr7pP3v5nUfv5nNYQ8RuxMJ5LhFrzJ48g0TmYpYrkYDzG/NhBwprh/SYXRZcJTxP",
+	"mNvXAxY7n5QE17D3UMmpMAWfZuGHxk+6N1AD1WfPPn3yOB6lWx2ywQxDYWQ3RySHLPd+YMBZ67GzYiLy",
+	"ucTWz7lAlyhEdX9we2YOgmT4cSHygXrJTMResqlUEXu+j/99xib2s0nEnu6zCWyi/UfEIHr3//7vs332",
+	"P3qsz1483WeJNHyYUtmfo7igHxQby1sBPi7HXAPFmZmNRiW0mstZxDRkaEdoN1cWVthNuUx77GfLn34Z",
+	"9lugUMP4kPgVqcTMhr+KUcF4nttxJSHM6TxBPLz5RCKmxoJNeJYJBc5yRfQ+5Qv3yynCscBdNhLNkWs6",
+	"+I48yksybSs+5aU51MnUC3Et7dVTAW2yxC3VNfHSNu5PNy1EQazIxHqRuHpv7hHHSeHr+4v8vsup30KJ",
+	"lmukQURecurcJXwsiUdM/40o7uFZoE609tjlRM9SaDYw5jIluTqaiGSWCo9IwQ1VjmGoxqeDuV0LSzsI",
+	"eIL4v6Yq8sLuFG2um8hO93Tqh2q4+90GBpTqdjyZiS2peRKgQKDaT+n5xsS5rkzqlSde1Gc5YFfKNLVL",
+	"hb8wsDvLmjT0ULw9jN62TmcrNfNOa4zWSRYs99pQrkSNudqPb39LJdhy/oMI7+Y07k239z7rrqBayoqF",
+	"sRQI1kicg7xCFRWsD3U61iIr25d5/aTSDMZrizq1gjoJmFLrQ9f5JbWqe6nXjLFboKq+rMdiJ3BjmA80",
+	"MJ9TmQgwNVTM3kD5Fyox5XiHLMYKrhgfgaLGKckdwsC+FtS8zV4TEB11N8IHx3dTaYxIrDY1FMVcCBUh",
+	"IMytyGM2zKW6Ns0Nnx5UX9pK8cld5VlYh7IF5mupTonc7Q6tK6EzypeoUqA/ldTYmIf4s0wtmzLF8xwb",
+	"ZDLLHJZT3OUNYblCs4wbbC9TZdL6TOSqgiDrsv8ar08X5Ec7Abtv7kQ70j72nzPUbBSfip2DHXhkJ9qQ",
+	"WsAgfmd/+ccfUcsEwJKRxtd8tc0An9l4CkuK0yX+un06JUDgCNFaGeSVSMOsoWvpBdrLN85QKnD2lRMc",
+	"63zKi52DHSskwFq2dLXIcD05AjfdbUYeU5Nm1TQZSHL+rMn8Cd1j7pTb3GMlj/65s0W58kLqiQlWdY9a",
+	"RJOYo/vwng1FwO4z5AfzspBbRcRrxY76gcUYR350ja7spW6N9FJL0AqLSETp9cNfFhPq04rQB8FGgqYC",
+	"2ZXkXyuL1JQup6XHETOz0QQzHDX4pXjh3S5VSFFvRrKriVgMVMV/w9B9Q0470oqsqmTnTB6fVbRoZ9zq",
+	"camXcUuX9KJpj50pzPAnkJRZNlCFZs/29/dpFLSTrd7meOCQxVariinrPGivYW8fTO08wJcSrsQRD8vt",
+	"ENPX1ebjh72BOiZvVi6wgOP5PuWF2R2Grh2gBQYwwUs2uXPAgB7ovISNPT6hryf+PLTha/MmgZAfRG2j",
+	"sRbbdHO5OdTJxjd6zqZcLUIVHm4calK3TecB2ADI3tCs1evpd1PPCDIQNc8OeqZYUUXOdVkqNS4XGWgd",
+	"i0ZEagS2zHz2ApHbAi7OhcPdBqYf6mICRSTAjVQQgNDYA0UQF/ZQD1h9wED6KpdyelHts7vnubiVemZi",
+	"9wudJgj/D4GBGs8+mYc0R2E3C5STBePMZHwkegzQD8tuJBQAQNFipXcJ7YSCyEUnikbfNOIp0nlf4mFu",
+	"10W86mLw+IrbdBAH4IoVd/XduKYQpujGJ1xepw5SvrQbU6C7VN4A/ArePZYWD4g5Ipbq62v731xkqBS4",
+	"6nArKAAi0bA44QUHHuADZfg0S0Xlpn3i6r1iu8oDZuVwzHiSUNdAJhNgZKq4KFFnmvr4bHrzXAlTPMi1",
+	"Ywfqurb485zTCMIbRL625aKmbH1LAczZt838QQXu+d6vekgcgj/6XBDkpcZvXxTePe8f/dJ/fXzx8fL4",
+	"6AJztsEoRIultAo/7bpllMJ8Z1khCY3GZfuwkbUvRKatDjjlC2gdRpqhXQz44Rao7x6wLNfXUFyjIPwD",
+	"UZohH91E1MzrVz0k7ZsA/rAvlXMoQWtO6N2FDSrnubbyzS3G4fo9bSiX0XnxILX9f9VD0H4fvlYmTe1u",
+	"Xlh9Iau/tPiNUCzRc3WIVa1YsWTFaSGhSfd9NftESvN6BnT7rDaAZu4hOzzQDxRl/aqHIS/q/EZgPpZd",
+	"WsCTBA2fVwDKLWeOpeKp/Id4FMyJMPCbMKdbz30zZyyxt22APwtnXtMOs8cuoFIcDWlZAP4COklVAtlv",
+	"pgYpXecD1dJX99Ap8fBzSS0H8BKAo6Ljp6SQA/SzYRMOUnX9DdxnxP0DdUf2/5mIouvu1f79NCB2K//X",
+	"FQSOqlsFgXsIFCitqG8kr4WJbxYIHkPkcV7TVxf9d5dHZxvJgnIp/7pXdRWjqQM0N/f+r9f1TklvrXxa",
+	"PvZ5V7a3MSn915W3tmV89A2L6fFzLJm3e/Dq+PT46rgO3guexFSPB8i9bjm7X0R2Py6AahyTEqc5bYEr",
+	"M25Jno52Pu1ytdh1T5Lw+LSb80LsQkH6zsEO7fFOUzFp/TnU1ojSHB+mMHSLJ/D6+KqL7a8vA63f/7tV",
+	"d9LUH6ikc4snY7eli6NpLOCsP53Gukya6cMVY27xLGgTujiObkov68+yoaKSXlqWUTYpKn/Z+8vmp9ZX",
+	"C3hFrQ/vn4k4YFc7IY1a7fcXITIMPNCLglxkUFsPKphy1niAeDLk7kPpSALQx3quIniSjoFZ/Ttqgp9j",
+	"37x4+pzF9puPhdYfU55fC4cj9y15RnXuM6U4Im8MxUSSnQFqUg9gO2Kli49jPVNJDMESj+0RlnaxPqPu",
+	"Qk8MOzq7uGRZLsapvJ4g+jLBpFhtHQPaEKcqIFLbTOOuvvQrid+JxM8uO1ETaktUG2TX+2YtzZWbfj3U",
+	"Ox3q+07OtKFitf5UGwpR3TX3QNWnWzwE2ID7P4Y1gSW0iqGzT12KJVQXB31/zETPCUAp0aPZFENN0Lh7",
+	"Zw/UEJr2CqCTcR2MRwJyQuUtodSNOAQn5zq/6ZVeozeCp8Wkxm1lTfrdWQbBU0qLTqEzHTdmrvMEcwUQ",
+	"dQy6iQUv7c9qX/lhou09MsJEoCgoesMZTvScUoATLdV1+EJCgl99p924TOgsxR5mdnXk7gjfPKf0pAX1",
+	"cQheDX0cVt97Km9do0HMfpI5dsWxr3MAw8FrXDe2ulX7Og3qSqvH5Zsrveew07UsgvcG/S1XX/1XPaTU",
+	"K2hkgn1K9ZhC4Eb+g1LTMI+TMugDB2m4DQFAcsMuV5piu/1lRqRpePZHvOCprnvJmRpqjp1W7Q4IqJWP",
+	"2GgiRjd6VhhIs4ZzZoASHjGOmHu4CPAwVkbS06nIR6JhvpUWEFnKVUQFAkCvCWpnJdBZxheWyxzn6BxC",
+	"HOCuCsb8SQLt1gx5ofXUIb0SQU6FAFVRl35TqUpSB3oUKgmpCOMhpoF5kHhpGaoajdF6WiISu9447heQ",
+	"KemjIRnPCzmSWc2DjlEGqvoQNNThaWqlksRiOLutNP4B49i2shwnYpyNNHw4nRUiYibTBaqSdv03cnRz",
+	"iHUZ5NN9PlBBxx108NKuvNUJXVWN+z4URiZidUeCk8sFBzLbmEXpLFaPJ+z9XUN7c00EELHhgt1qOYJE",
+	"8FuZCI3kkEOHID6aIKdWuCdN6156qtX1rpXlCRvlIhGqkDwFXudVQqcrJpSd1M+rQcaLhNJdK/U44WtX",
+	"X+lTHVZf2UccTJeIfiNEWZcToHRPI/uPEpgb2VAjVoYsmFarw7mbeXXQI0Cntrt9eXFJ/VZp1pQ+ZsUj",
+	"yVxLv1oxPcutrcTTcTDSiboWAE3unNB1J2GvQwjZuMaZ+QwzerKUF1bUBneO5Ruzeun0k6nlXyj+bhK3",
+	"9LInho1mptBTEJZ4EVlphkLRzEwm1DKd4uvxAE37pWkpKE3dsyvvgJu9QRphmBUXurq2WSKL1qNy4Tu7",
+	"Kh8hoPuVQvyumsFd6lj5gWqSPUK45qZ8NJFKVOhzOZbwx9//+P8BAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -647,6 +647,92 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
 	GetBillingUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// InviteCallWithBody Call somebody
+	//
+	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
+	// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
+	// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
+	// are the same.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/calls/invite (the `InviteCall` operationId).
+	InviteCallWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// InviteCall Call somebody
+	//
+	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
+	// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
+	// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
+	// are the same.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/calls/invite (the `InviteCall` operationId).
+	InviteCall(ctx context.Context, body InviteCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AnswerCallWithBody Answer a call
+	//
+	// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
+	// when the call was answered, declined, taken back or missed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/calls/{id}/answer (the `AnswerCall` operationId).
+	AnswerCallWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AnswerCall Answer a call
+	//
+	// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
+	// when the call was answered, declined, taken back or missed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/calls/{id}/answer (the `AnswerCall` operationId).
+	AnswerCall(ctx context.Context, id ID, body AnswerCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeclineCallWithBody Decline a call
+	//
+	// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
+	// answered or taken back; declining twice is harmless.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/calls/{id}/decline (the `DeclineCall` operationId).
+	DeclineCallWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeclineCall Decline a call
+	//
+	// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
+	// answered or taken back; declining twice is harmless.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/calls/{id}/decline (the `DeclineCall` operationId).
+	DeclineCall(ctx context.Context, id ID, body DeclineCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndCallWithBody Hang up
+	//
+	// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
+	// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+	// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/calls/{id}/end (the `EndCall` operationId).
+	EndCallWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndCall Hang up
+	//
+	// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
+	// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+	// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/calls/{id}/end (the `EndCall` operationId).
+	EndCall(ctx context.Context, id ID, body EndCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListProducts List products
 	//
 	// All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
@@ -891,6 +977,327 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 	CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSessions List sessions
+	//
+	// Calls and breakout rooms included; calls come with their two participants.
+	//
+	// Corresponds with GET /v1/me/sessions (the `ListSessions` operationId).
+	ListSessions(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSessionWithBody Open a session
+	//
+	// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
+	// webinar speaker, a livestream spotlight. Sends `session.created`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions (the `CreateSession` operationId).
+	CreateSessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSession Open a session
+	//
+	// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
+	// webinar speaker, a livestream spotlight. Sends `session.created`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions (the `CreateSession` operationId).
+	CreateSession(ctx context.Context, body CreateSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSession Get a session
+	//
+	// A participant token opens its own session alone.
+	//
+	// Corresponds with GET /v1/me/sessions/{id} (the `GetSession` operationId).
+	GetSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSessionWithBody Change a session
+	//
+	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
+	// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// too.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/sessions/{id} (the `UpdateSession` operationId).
+	UpdateSessionWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSession Change a session
+	//
+	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
+	// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// too.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/sessions/{id} (the `UpdateSession` operationId).
+	UpdateSession(ctx context.Context, id ID, body UpdateSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBreakoutsWithBody Open breakout rooms
+	//
+	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
+	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
+	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
+	// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/breakouts (the `CreateBreakouts` operationId).
+	CreateBreakoutsWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBreakouts Open breakout rooms
+	//
+	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
+	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
+	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
+	// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/breakouts (the `CreateBreakouts` operationId).
+	CreateBreakouts(ctx context.Context, id ID, body CreateBreakoutsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CloseBreakouts Close the breakout rooms
+	//
+	// Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
+	// open. A participant token must be the host's.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
+	CloseBreakouts(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndSession End a session
+	//
+	// Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
+	// transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
+	// host's. Ending twice is harmless.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/end (the `EndSession` operationId).
+	EndSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LowerHandWithBody Lower a hand
+	//
+	// A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
+	// lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
+	// unless the session is live.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-lower (the `LowerHand` operationId).
+	LowerHandWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LowerHand Lower a hand
+	//
+	// A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
+	// lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
+	// unless the session is live.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-lower (the `LowerHand` operationId).
+	LowerHand(ctx context.Context, id ID, body LowerHandJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RaiseHandWithBody Raise a hand
+	//
+	// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
+	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
+	// the session is live.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
+	RaiseHandWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RaiseHand Raise a hand
+	//
+	// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
+	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
+	// the session is live.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
+	RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MuteAllParticipantsWithBody Mute everybody
+	//
+	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
+	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/mute-all (the `MuteAllParticipants` operationId).
+	MuteAllParticipantsWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MuteAllParticipants Mute everybody
+	//
+	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
+	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/mute-all (the `MuteAllParticipants` operationId).
+	MuteAllParticipants(ctx context.Context, id ID, body MuteAllParticipantsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PromoteSessionParticipantWithBody Bring a viewer on stage
+	//
+	// The token that the participant holds can publish within a second; a raised hand goes down. Sends
+	// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
+	// `conflict` unless the session is live.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/promote (the `PromoteSessionParticipant` operationId).
+	PromoteSessionParticipantWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PromoteSessionParticipant Bring a viewer on stage
+	//
+	// The token that the participant holds can publish within a second; a raised hand goes down. Sends
+	// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
+	// `conflict` unless the session is live.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/promote (the `PromoteSessionParticipant` operationId).
+	PromoteSessionParticipant(ctx context.Context, id ID, body PromoteSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSessionSpotlightWithBody Put a participant in the spotlight
+	//
+	// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
+	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
+	// is live.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/spotlight (the `SetSessionSpotlight` operationId).
+	SetSessionSpotlightWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSessionSpotlight Put a participant in the spotlight
+	//
+	// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
+	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
+	// is live.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/spotlight (the `SetSessionSpotlight` operationId).
+	SetSessionSpotlight(ctx context.Context, id ID, body SetSessionSpotlightJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSessionParticipants List a session's participants
+	//
+	// Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/participants (the `ListSessionParticipants` operationId).
+	ListSessionParticipants(ctx context.Context, id ID, params *ListSessionParticipantsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// KickSessionParticipant Throw a participant out
+	//
+	// Disconnects the user at once; every token that the user holds for the session stops working until a new
+	// invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
+	// can't be kicked: 409 `conflict`. Kicking twice is harmless.
+	//
+	// Corresponds with DELETE /v1/me/sessions/{id}/participants/{userId} (the `KickSessionParticipant` operationId).
+	KickSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSessionParticipantWithBody Change a participant's role or permissions
+	//
+	// Takes effect on the connected participant within a second, with the same token, and sends
+	// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
+	// ended, or when the host is to be another role: a session has one host.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/sessions/{id}/participants/{userId} (the `UpdateSessionParticipant` operationId).
+	UpdateSessionParticipantWithBody(ctx context.Context, id ID, userID ParticipantUserID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSessionParticipant Change a participant's role or permissions
+	//
+	// Takes effect on the connected participant within a second, with the same token, and sends
+	// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
+	// ended, or when the host is to be another role: a session has one host.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/sessions/{id}/participants/{userId} (the `UpdateSessionParticipant` operationId).
+	UpdateSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, body UpdateSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AdmitSessionParticipant Admit a participant from the waiting room
+	//
+	// The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
+	// invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
+	// harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/participants/{userId}/admit (the `AdmitSessionParticipant` operationId).
+	AdmitSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartSessionRecordingWithBody Record a session from now on
+	//
+	// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
+	// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+	// already.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/recording/start (the `StartSessionRecording` operationId).
+	StartSessionRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartSessionRecording Record a session from now on
+	//
+	// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
+	// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+	// already.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/recording/start (the `StartSessionRecording` operationId).
+	StartSessionRecording(ctx context.Context, id ID, body StartSessionRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StopSessionRecording Stop recording a session
+	//
+	// The recording is processing until it can be played; then it is ready and `session.recording.stopped` is sent. A
+	// participant token must be the host's. Stopping twice is harmless.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/recording/{recId}/stop (the `StopSessionRecording` operationId).
+	StopSessionRecording(ctx context.Context, id ID, recID RecID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSessionRecordings List a session's recordings
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
+	ListSessionRecordings(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSessionSummary Get a session's summary
+	//
+	// `ready` is false before the session has ended, for 10 to 30 seconds after, and for good when transcription was
+	// off.
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/summary (the `GetSessionSummary` operationId).
+	GetSessionSummary(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSessionTokenWithBody Let a user into a session
+	//
+	// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
+	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
+	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
+	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
+	// kicked. Asking again for the same user is harmless; the token before stays good.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
+	CreateSessionTokenWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSessionToken Let a user into a session
+	//
+	// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
+	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
+	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
+	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
+	// kicked. Asking again for the same user is harmless; the token before stays good.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
+	CreateSessionToken(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListStreams List streams
 	//
@@ -2626,6 +3033,172 @@ func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
+// InviteCallWithBody Call somebody
+//
+// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
+// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
+// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
+// are the same.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/calls/invite (the `InviteCall` operationId).
+func (c *Client) InviteCallWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewInviteCallRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// InviteCall Call somebody
+//
+// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
+// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
+// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
+// are the same.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/calls/invite (the `InviteCall` operationId).
+func (c *Client) InviteCall(ctx context.Context, body InviteCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewInviteCallRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AnswerCallWithBody Answer a call
+//
+// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
+// when the call was answered, declined, taken back or missed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/calls/{id}/answer (the `AnswerCall` operationId).
+func (c *Client) AnswerCallWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAnswerCallRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AnswerCall Answer a call
+//
+// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
+// when the call was answered, declined, taken back or missed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/calls/{id}/answer (the `AnswerCall` operationId).
+func (c *Client) AnswerCall(ctx context.Context, id ID, body AnswerCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAnswerCallRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeclineCallWithBody Decline a call
+//
+// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
+// answered or taken back; declining twice is harmless.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/calls/{id}/decline (the `DeclineCall` operationId).
+func (c *Client) DeclineCallWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeclineCallRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeclineCall Decline a call
+//
+// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
+// answered or taken back; declining twice is harmless.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/calls/{id}/decline (the `DeclineCall` operationId).
+func (c *Client) DeclineCall(ctx context.Context, id ID, body DeclineCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeclineCallRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndCallWithBody Hang up
+//
+// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
+// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/calls/{id}/end (the `EndCall` operationId).
+func (c *Client) EndCallWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndCallRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndCall Hang up
+//
+// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
+// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/calls/{id}/end (the `EndCall` operationId).
+func (c *Client) EndCall(ctx context.Context, id ID, body EndCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndCallRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListProducts List products
 //
 // All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
@@ -3071,6 +3644,647 @@ func (c *Client) CreateTranscodeWithBody(ctx context.Context, id ID, contentType
 // Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 func (c *Client) CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateTranscodeRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSessions List sessions
+//
+// Calls and breakout rooms included; calls come with their two participants.
+//
+// Corresponds with GET /v1/me/sessions (the `ListSessions` operationId).
+func (c *Client) ListSessions(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSessionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSessionWithBody Open a session
+//
+// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
+// webinar speaker, a livestream spotlight. Sends `session.created`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions (the `CreateSession` operationId).
+func (c *Client) CreateSessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSessionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSession Open a session
+//
+// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
+// webinar speaker, a livestream spotlight. Sends `session.created`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions (the `CreateSession` operationId).
+func (c *Client) CreateSession(ctx context.Context, body CreateSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSessionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSession Get a session
+//
+// A participant token opens its own session alone.
+//
+// Corresponds with GET /v1/me/sessions/{id} (the `GetSession` operationId).
+func (c *Client) GetSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSessionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSessionWithBody Change a session
+//
+// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
+// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// too.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/sessions/{id} (the `UpdateSession` operationId).
+func (c *Client) UpdateSessionWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSessionRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSession Change a session
+//
+// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
+// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// too.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/sessions/{id} (the `UpdateSession` operationId).
+func (c *Client) UpdateSession(ctx context.Context, id ID, body UpdateSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSessionRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBreakoutsWithBody Open breakout rooms
+//
+// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
+// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
+// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
+// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/breakouts (the `CreateBreakouts` operationId).
+func (c *Client) CreateBreakoutsWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBreakoutsRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBreakouts Open breakout rooms
+//
+// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
+// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
+// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
+// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/breakouts (the `CreateBreakouts` operationId).
+func (c *Client) CreateBreakouts(ctx context.Context, id ID, body CreateBreakoutsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBreakoutsRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CloseBreakouts Close the breakout rooms
+//
+// Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
+// open. A participant token must be the host's.
+//
+// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
+func (c *Client) CloseBreakouts(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCloseBreakoutsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndSession End a session
+//
+// Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
+// transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
+// host's. Ending twice is harmless.
+//
+// Corresponds with POST /v1/me/sessions/{id}/end (the `EndSession` operationId).
+func (c *Client) EndSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndSessionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LowerHandWithBody Lower a hand
+//
+// A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
+// lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
+// unless the session is live.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-lower (the `LowerHand` operationId).
+func (c *Client) LowerHandWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLowerHandRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LowerHand Lower a hand
+//
+// A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
+// lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
+// unless the session is live.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-lower (the `LowerHand` operationId).
+func (c *Client) LowerHand(ctx context.Context, id ID, body LowerHandJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLowerHandRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RaiseHandWithBody Raise a hand
+//
+// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
+// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
+// the session is live.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
+func (c *Client) RaiseHandWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRaiseHandRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RaiseHand Raise a hand
+//
+// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
+// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
+// the session is live.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
+func (c *Client) RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRaiseHandRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MuteAllParticipantsWithBody Mute everybody
+//
+// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
+// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/mute-all (the `MuteAllParticipants` operationId).
+func (c *Client) MuteAllParticipantsWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMuteAllParticipantsRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MuteAllParticipants Mute everybody
+//
+// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
+// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/mute-all (the `MuteAllParticipants` operationId).
+func (c *Client) MuteAllParticipants(ctx context.Context, id ID, body MuteAllParticipantsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMuteAllParticipantsRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PromoteSessionParticipantWithBody Bring a viewer on stage
+//
+// The token that the participant holds can publish within a second; a raised hand goes down. Sends
+// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
+// `conflict` unless the session is live.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/promote (the `PromoteSessionParticipant` operationId).
+func (c *Client) PromoteSessionParticipantWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPromoteSessionParticipantRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PromoteSessionParticipant Bring a viewer on stage
+//
+// The token that the participant holds can publish within a second; a raised hand goes down. Sends
+// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
+// `conflict` unless the session is live.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/promote (the `PromoteSessionParticipant` operationId).
+func (c *Client) PromoteSessionParticipant(ctx context.Context, id ID, body PromoteSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPromoteSessionParticipantRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSessionSpotlightWithBody Put a participant in the spotlight
+//
+// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
+// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
+// is live.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/spotlight (the `SetSessionSpotlight` operationId).
+func (c *Client) SetSessionSpotlightWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSessionSpotlightRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSessionSpotlight Put a participant in the spotlight
+//
+// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
+// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
+// is live.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/spotlight (the `SetSessionSpotlight` operationId).
+func (c *Client) SetSessionSpotlight(ctx context.Context, id ID, body SetSessionSpotlightJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSessionSpotlightRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSessionParticipants List a session's participants
+//
+// Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+//
+// Corresponds with GET /v1/me/sessions/{id}/participants (the `ListSessionParticipants` operationId).
+func (c *Client) ListSessionParticipants(ctx context.Context, id ID, params *ListSessionParticipantsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSessionParticipantsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// KickSessionParticipant Throw a participant out
+//
+// Disconnects the user at once; every token that the user holds for the session stops working until a new
+// invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
+// can't be kicked: 409 `conflict`. Kicking twice is harmless.
+//
+// Corresponds with DELETE /v1/me/sessions/{id}/participants/{userId} (the `KickSessionParticipant` operationId).
+func (c *Client) KickSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewKickSessionParticipantRequest(c.Server, id, userID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSessionParticipantWithBody Change a participant's role or permissions
+//
+// Takes effect on the connected participant within a second, with the same token, and sends
+// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
+// ended, or when the host is to be another role: a session has one host.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/sessions/{id}/participants/{userId} (the `UpdateSessionParticipant` operationId).
+func (c *Client) UpdateSessionParticipantWithBody(ctx context.Context, id ID, userID ParticipantUserID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSessionParticipantRequestWithBody(c.Server, id, userID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSessionParticipant Change a participant's role or permissions
+//
+// Takes effect on the connected participant within a second, with the same token, and sends
+// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
+// ended, or when the host is to be another role: a session has one host.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/sessions/{id}/participants/{userId} (the `UpdateSessionParticipant` operationId).
+func (c *Client) UpdateSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, body UpdateSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSessionParticipantRequest(c.Server, id, userID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AdmitSessionParticipant Admit a participant from the waiting room
+//
+// The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
+// invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
+// harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+//
+// Corresponds with POST /v1/me/sessions/{id}/participants/{userId}/admit (the `AdmitSessionParticipant` operationId).
+func (c *Client) AdmitSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAdmitSessionParticipantRequest(c.Server, id, userID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartSessionRecordingWithBody Record a session from now on
+//
+// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
+// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+// already.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/recording/start (the `StartSessionRecording` operationId).
+func (c *Client) StartSessionRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartSessionRecordingRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartSessionRecording Record a session from now on
+//
+// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
+// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+// already.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/recording/start (the `StartSessionRecording` operationId).
+func (c *Client) StartSessionRecording(ctx context.Context, id ID, body StartSessionRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartSessionRecordingRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StopSessionRecording Stop recording a session
+//
+// The recording is processing until it can be played; then it is ready and `session.recording.stopped` is sent. A
+// participant token must be the host's. Stopping twice is harmless.
+//
+// Corresponds with POST /v1/me/sessions/{id}/recording/{recId}/stop (the `StopSessionRecording` operationId).
+func (c *Client) StopSessionRecording(ctx context.Context, id ID, recID RecID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStopSessionRecordingRequest(c.Server, id, recID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSessionRecordings List a session's recordings
+//
+// Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
+func (c *Client) ListSessionRecordings(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSessionRecordingsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSessionSummary Get a session's summary
+//
+// `ready` is false before the session has ended, for 10 to 30 seconds after, and for good when transcription was
+// off.
+//
+// Corresponds with GET /v1/me/sessions/{id}/summary (the `GetSessionSummary` operationId).
+func (c *Client) GetSessionSummary(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSessionSummaryRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSessionTokenWithBody Let a user into a session
+//
+// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
+// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
+// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
+// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
+// kicked. Asking again for the same user is harmless; the token before stays good.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
+func (c *Client) CreateSessionTokenWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSessionTokenRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSessionToken Let a user into a session
+//
+// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
+// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
+// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
+// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
+// kicked. Asking again for the same user is harmless; the token before stays good.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
+func (c *Client) CreateSessionToken(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSessionTokenRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6073,6 +7287,187 @@ func NewGetBillingUsageRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewInviteCallRequest calls the generic InviteCall builder with application/json body
+func NewInviteCallRequest(server string, body InviteCallJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewInviteCallRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewInviteCallRequestWithBody constructs an http.Request for the InviteCall method, with any body, and a specified content type
+func NewInviteCallRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/calls/invite")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewAnswerCallRequest calls the generic AnswerCall builder with application/json body
+func NewAnswerCallRequest(server string, id ID, body AnswerCallJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAnswerCallRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewAnswerCallRequestWithBody constructs an http.Request for the AnswerCall method, with any body, and a specified content type
+func NewAnswerCallRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/calls/%s/answer", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeclineCallRequest calls the generic DeclineCall builder with application/json body
+func NewDeclineCallRequest(server string, id ID, body DeclineCallJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDeclineCallRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewDeclineCallRequestWithBody constructs an http.Request for the DeclineCall method, with any body, and a specified content type
+func NewDeclineCallRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/calls/%s/decline", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewEndCallRequest calls the generic EndCall builder with application/json body
+func NewEndCallRequest(server string, id ID, body EndCallJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEndCallRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewEndCallRequestWithBody constructs an http.Request for the EndCall method, with any body, and a specified content type
+func NewEndCallRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/calls/%s/end", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListProductsRequest constructs an http.Request for the ListProducts method
 func NewListProductsRequest(server string, params *ListProductsParams) (*http.Request, error) {
 	var err error
@@ -6681,6 +8076,1006 @@ func NewCreateTranscodeRequestWithBody(server string, id ID, contentType string,
 	}
 
 	operationPath := fmt.Sprintf("/v1/me/recordings/%s/transcode", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListSessionsRequest constructs an http.Request for the ListSessions method
+func NewListSessionsRequest(server string, params *ListSessionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateSessionRequest calls the generic CreateSession builder with application/json body
+func NewCreateSessionRequest(server string, body CreateSessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateSessionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateSessionRequestWithBody constructs an http.Request for the CreateSession method, with any body, and a specified content type
+func NewCreateSessionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetSessionRequest constructs an http.Request for the GetSession method
+func NewGetSessionRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateSessionRequest calls the generic UpdateSession builder with application/json body
+func NewUpdateSessionRequest(server string, id ID, body UpdateSessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateSessionRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateSessionRequestWithBody constructs an http.Request for the UpdateSession method, with any body, and a specified content type
+func NewUpdateSessionRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateBreakoutsRequest calls the generic CreateBreakouts builder with application/json body
+func NewCreateBreakoutsRequest(server string, id ID, body CreateBreakoutsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateBreakoutsRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateBreakoutsRequestWithBody constructs an http.Request for the CreateBreakouts method, with any body, and a specified content type
+func NewCreateBreakoutsRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/breakouts", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCloseBreakoutsRequest constructs an http.Request for the CloseBreakouts method
+func NewCloseBreakoutsRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/breakouts/close", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEndSessionRequest constructs an http.Request for the EndSession method
+func NewEndSessionRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/end", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewLowerHandRequest calls the generic LowerHand builder with application/json body
+func NewLowerHandRequest(server string, id ID, body LowerHandJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewLowerHandRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewLowerHandRequestWithBody constructs an http.Request for the LowerHand method, with any body, and a specified content type
+func NewLowerHandRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/moderate/hand-lower", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRaiseHandRequest calls the generic RaiseHand builder with application/json body
+func NewRaiseHandRequest(server string, id ID, body RaiseHandJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRaiseHandRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewRaiseHandRequestWithBody constructs an http.Request for the RaiseHand method, with any body, and a specified content type
+func NewRaiseHandRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/moderate/hand-raise", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewMuteAllParticipantsRequest calls the generic MuteAllParticipants builder with application/json body
+func NewMuteAllParticipantsRequest(server string, id ID, body MuteAllParticipantsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMuteAllParticipantsRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewMuteAllParticipantsRequestWithBody constructs an http.Request for the MuteAllParticipants method, with any body, and a specified content type
+func NewMuteAllParticipantsRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/moderate/mute-all", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPromoteSessionParticipantRequest calls the generic PromoteSessionParticipant builder with application/json body
+func NewPromoteSessionParticipantRequest(server string, id ID, body PromoteSessionParticipantJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPromoteSessionParticipantRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewPromoteSessionParticipantRequestWithBody constructs an http.Request for the PromoteSessionParticipant method, with any body, and a specified content type
+func NewPromoteSessionParticipantRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/moderate/promote", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSetSessionSpotlightRequest calls the generic SetSessionSpotlight builder with application/json body
+func NewSetSessionSpotlightRequest(server string, id ID, body SetSessionSpotlightJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetSessionSpotlightRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewSetSessionSpotlightRequestWithBody constructs an http.Request for the SetSessionSpotlight method, with any body, and a specified content type
+func NewSetSessionSpotlightRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/moderate/spotlight", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListSessionParticipantsRequest constructs an http.Request for the ListSessionParticipants method
+func NewListSessionParticipantsRequest(server string, id ID, params *ListSessionParticipantsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/participants", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewKickSessionParticipantRequest constructs an http.Request for the KickSessionParticipant method
+func NewKickSessionParticipantRequest(server string, id ID, userID ParticipantUserID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "userId", userID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/participants/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateSessionParticipantRequest calls the generic UpdateSessionParticipant builder with application/json body
+func NewUpdateSessionParticipantRequest(server string, id ID, userID ParticipantUserID, body UpdateSessionParticipantJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateSessionParticipantRequestWithBody(server, id, userID, "application/json", bodyReader)
+}
+
+// NewUpdateSessionParticipantRequestWithBody constructs an http.Request for the UpdateSessionParticipant method, with any body, and a specified content type
+func NewUpdateSessionParticipantRequestWithBody(server string, id ID, userID ParticipantUserID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "userId", userID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/participants/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewAdmitSessionParticipantRequest constructs an http.Request for the AdmitSessionParticipant method
+func NewAdmitSessionParticipantRequest(server string, id ID, userID ParticipantUserID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "userId", userID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/participants/%s/admit", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartSessionRecordingRequest calls the generic StartSessionRecording builder with application/json body
+func NewStartSessionRecordingRequest(server string, id ID, body StartSessionRecordingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStartSessionRecordingRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewStartSessionRecordingRequestWithBody constructs an http.Request for the StartSessionRecording method, with any body, and a specified content type
+func NewStartSessionRecordingRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/recording/start", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewStopSessionRecordingRequest constructs an http.Request for the StopSessionRecording method
+func NewStopSessionRecordingRequest(server string, id ID, recID RecID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "recId", recID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/recording/%s/stop", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListSessionRecordingsRequest constructs an http.Request for the ListSessionRecordings method
+func NewListSessionRecordingsRequest(server string, id ID, params *ListSessionRecordingsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/recordings", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetSessionSummaryRequest constructs an http.Request for the GetSessionSummary method
+func NewGetSessionSummaryRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/summary", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateSessionTokenRequest calls the generic CreateSessionToken builder with application/json body
+func NewCreateSessionTokenRequest(server string, id ID, body CreateSessionTokenJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateSessionTokenRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateSessionTokenRequestWithBody constructs an http.Request for the CreateSessionToken method, with any body, and a specified content type
+func NewCreateSessionTokenRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/token", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -9539,6 +11934,92 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
 	GetBillingUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBillingUsageResponse, error)
 
+	// InviteCallWithBodyWithResponse Call somebody
+	//
+	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
+	// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
+	// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
+	// are the same.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/calls/invite (the `InviteCall` operationId).
+	InviteCallWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*InviteCallResponse, error)
+
+	// InviteCallWithResponse Call somebody
+	//
+	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
+	// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
+	// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
+	// are the same.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/calls/invite (the `InviteCall` operationId).
+	InviteCallWithResponse(ctx context.Context, body InviteCallJSONRequestBody, reqEditors ...RequestEditorFn) (*InviteCallResponse, error)
+
+	// AnswerCallWithBodyWithResponse Answer a call
+	//
+	// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
+	// when the call was answered, declined, taken back or missed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/calls/{id}/answer (the `AnswerCall` operationId).
+	AnswerCallWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AnswerCallResponse, error)
+
+	// AnswerCallWithResponse Answer a call
+	//
+	// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
+	// when the call was answered, declined, taken back or missed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/calls/{id}/answer (the `AnswerCall` operationId).
+	AnswerCallWithResponse(ctx context.Context, id ID, body AnswerCallJSONRequestBody, reqEditors ...RequestEditorFn) (*AnswerCallResponse, error)
+
+	// DeclineCallWithBodyWithResponse Decline a call
+	//
+	// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
+	// answered or taken back; declining twice is harmless.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/calls/{id}/decline (the `DeclineCall` operationId).
+	DeclineCallWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeclineCallResponse, error)
+
+	// DeclineCallWithResponse Decline a call
+	//
+	// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
+	// answered or taken back; declining twice is harmless.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/calls/{id}/decline (the `DeclineCall` operationId).
+	DeclineCallWithResponse(ctx context.Context, id ID, body DeclineCallJSONRequestBody, reqEditors ...RequestEditorFn) (*DeclineCallResponse, error)
+
+	// EndCallWithBodyWithResponse Hang up
+	//
+	// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
+	// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+	// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/calls/{id}/end (the `EndCall` operationId).
+	EndCallWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EndCallResponse, error)
+
+	// EndCallWithResponse Hang up
+	//
+	// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
+	// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+	// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/calls/{id}/end (the `EndCall` operationId).
+	EndCallWithResponse(ctx context.Context, id ID, body EndCallJSONRequestBody, reqEditors ...RequestEditorFn) (*EndCallResponse, error)
+
 	// ListProductsWithResponse List products
 	//
 	// All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
@@ -9801,6 +12282,347 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 	CreateTranscodeWithResponse(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTranscodeResponse, error)
+
+	// ListSessionsWithResponse List sessions
+	//
+	// Calls and breakout rooms included; calls come with their two participants.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/sessions (the `ListSessions` operationId).
+	ListSessionsWithResponse(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*ListSessionsResponse, error)
+
+	// CreateSessionWithBodyWithResponse Open a session
+	//
+	// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
+	// webinar speaker, a livestream spotlight. Sends `session.created`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions (the `CreateSession` operationId).
+	CreateSessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSessionResponse, error)
+
+	// CreateSessionWithResponse Open a session
+	//
+	// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
+	// webinar speaker, a livestream spotlight. Sends `session.created`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions (the `CreateSession` operationId).
+	CreateSessionWithResponse(ctx context.Context, body CreateSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSessionResponse, error)
+
+	// GetSessionWithResponse Get a session
+	//
+	// A participant token opens its own session alone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/sessions/{id} (the `GetSession` operationId).
+	GetSessionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetSessionResponse, error)
+
+	// UpdateSessionWithBodyWithResponse Change a session
+	//
+	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
+	// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// too.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/sessions/{id} (the `UpdateSession` operationId).
+	UpdateSessionWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSessionResponse, error)
+
+	// UpdateSessionWithResponse Change a session
+	//
+	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
+	// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// too.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/sessions/{id} (the `UpdateSession` operationId).
+	UpdateSessionWithResponse(ctx context.Context, id ID, body UpdateSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSessionResponse, error)
+
+	// CreateBreakoutsWithBodyWithResponse Open breakout rooms
+	//
+	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
+	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
+	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
+	// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/breakouts (the `CreateBreakouts` operationId).
+	CreateBreakoutsWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBreakoutsResponse, error)
+
+	// CreateBreakoutsWithResponse Open breakout rooms
+	//
+	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
+	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
+	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
+	// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/breakouts (the `CreateBreakouts` operationId).
+	CreateBreakoutsWithResponse(ctx context.Context, id ID, body CreateBreakoutsJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBreakoutsResponse, error)
+
+	// CloseBreakoutsWithResponse Close the breakout rooms
+	//
+	// Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
+	// open. A participant token must be the host's.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
+	CloseBreakoutsWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CloseBreakoutsResponse, error)
+
+	// EndSessionWithResponse End a session
+	//
+	// Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
+	// transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
+	// host's. Ending twice is harmless.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/end (the `EndSession` operationId).
+	EndSessionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*EndSessionResponse, error)
+
+	// LowerHandWithBodyWithResponse Lower a hand
+	//
+	// A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
+	// lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
+	// unless the session is live.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-lower (the `LowerHand` operationId).
+	LowerHandWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LowerHandResponse, error)
+
+	// LowerHandWithResponse Lower a hand
+	//
+	// A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
+	// lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
+	// unless the session is live.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-lower (the `LowerHand` operationId).
+	LowerHandWithResponse(ctx context.Context, id ID, body LowerHandJSONRequestBody, reqEditors ...RequestEditorFn) (*LowerHandResponse, error)
+
+	// RaiseHandWithBodyWithResponse Raise a hand
+	//
+	// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
+	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
+	// the session is live.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
+	RaiseHandWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RaiseHandResponse, error)
+
+	// RaiseHandWithResponse Raise a hand
+	//
+	// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
+	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
+	// the session is live.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
+	RaiseHandWithResponse(ctx context.Context, id ID, body RaiseHandJSONRequestBody, reqEditors ...RequestEditorFn) (*RaiseHandResponse, error)
+
+	// MuteAllParticipantsWithBodyWithResponse Mute everybody
+	//
+	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
+	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/mute-all (the `MuteAllParticipants` operationId).
+	MuteAllParticipantsWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MuteAllParticipantsResponse, error)
+
+	// MuteAllParticipantsWithResponse Mute everybody
+	//
+	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
+	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/mute-all (the `MuteAllParticipants` operationId).
+	MuteAllParticipantsWithResponse(ctx context.Context, id ID, body MuteAllParticipantsJSONRequestBody, reqEditors ...RequestEditorFn) (*MuteAllParticipantsResponse, error)
+
+	// PromoteSessionParticipantWithBodyWithResponse Bring a viewer on stage
+	//
+	// The token that the participant holds can publish within a second; a raised hand goes down. Sends
+	// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
+	// `conflict` unless the session is live.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/promote (the `PromoteSessionParticipant` operationId).
+	PromoteSessionParticipantWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PromoteSessionParticipantResponse, error)
+
+	// PromoteSessionParticipantWithResponse Bring a viewer on stage
+	//
+	// The token that the participant holds can publish within a second; a raised hand goes down. Sends
+	// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
+	// `conflict` unless the session is live.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/promote (the `PromoteSessionParticipant` operationId).
+	PromoteSessionParticipantWithResponse(ctx context.Context, id ID, body PromoteSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*PromoteSessionParticipantResponse, error)
+
+	// SetSessionSpotlightWithBodyWithResponse Put a participant in the spotlight
+	//
+	// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
+	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
+	// is live.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/spotlight (the `SetSessionSpotlight` operationId).
+	SetSessionSpotlightWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSessionSpotlightResponse, error)
+
+	// SetSessionSpotlightWithResponse Put a participant in the spotlight
+	//
+	// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
+	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
+	// is live.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/spotlight (the `SetSessionSpotlight` operationId).
+	SetSessionSpotlightWithResponse(ctx context.Context, id ID, body SetSessionSpotlightJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSessionSpotlightResponse, error)
+
+	// ListSessionParticipantsWithResponse List a session's participants
+	//
+	// Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/participants (the `ListSessionParticipants` operationId).
+	ListSessionParticipantsWithResponse(ctx context.Context, id ID, params *ListSessionParticipantsParams, reqEditors ...RequestEditorFn) (*ListSessionParticipantsResponse, error)
+
+	// KickSessionParticipantWithResponse Throw a participant out
+	//
+	// Disconnects the user at once; every token that the user holds for the session stops working until a new
+	// invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
+	// can't be kicked: 409 `conflict`. Kicking twice is harmless.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/sessions/{id}/participants/{userId} (the `KickSessionParticipant` operationId).
+	KickSessionParticipantWithResponse(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*KickSessionParticipantResponse, error)
+
+	// UpdateSessionParticipantWithBodyWithResponse Change a participant's role or permissions
+	//
+	// Takes effect on the connected participant within a second, with the same token, and sends
+	// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
+	// ended, or when the host is to be another role: a session has one host.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/sessions/{id}/participants/{userId} (the `UpdateSessionParticipant` operationId).
+	UpdateSessionParticipantWithBodyWithResponse(ctx context.Context, id ID, userID ParticipantUserID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSessionParticipantResponse, error)
+
+	// UpdateSessionParticipantWithResponse Change a participant's role or permissions
+	//
+	// Takes effect on the connected participant within a second, with the same token, and sends
+	// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
+	// ended, or when the host is to be another role: a session has one host.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/sessions/{id}/participants/{userId} (the `UpdateSessionParticipant` operationId).
+	UpdateSessionParticipantWithResponse(ctx context.Context, id ID, userID ParticipantUserID, body UpdateSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSessionParticipantResponse, error)
+
+	// AdmitSessionParticipantWithResponse Admit a participant from the waiting room
+	//
+	// The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
+	// invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
+	// harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/participants/{userId}/admit (the `AdmitSessionParticipant` operationId).
+	AdmitSessionParticipantWithResponse(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*AdmitSessionParticipantResponse, error)
+
+	// StartSessionRecordingWithBodyWithResponse Record a session from now on
+	//
+	// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
+	// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+	// already.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/recording/start (the `StartSessionRecording` operationId).
+	StartSessionRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartSessionRecordingResponse, error)
+
+	// StartSessionRecordingWithResponse Record a session from now on
+	//
+	// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
+	// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+	// already.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/recording/start (the `StartSessionRecording` operationId).
+	StartSessionRecordingWithResponse(ctx context.Context, id ID, body StartSessionRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*StartSessionRecordingResponse, error)
+
+	// StopSessionRecordingWithResponse Stop recording a session
+	//
+	// The recording is processing until it can be played; then it is ready and `session.recording.stopped` is sent. A
+	// participant token must be the host's. Stopping twice is harmless.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/recording/{recId}/stop (the `StopSessionRecording` operationId).
+	StopSessionRecordingWithResponse(ctx context.Context, id ID, recID RecID, reqEditors ...RequestEditorFn) (*StopSessionRecordingResponse, error)
+
+	// ListSessionRecordingsWithResponse List a session's recordings
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
+	ListSessionRecordingsWithResponse(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*ListSessionRecordingsResponse, error)
+
+	// GetSessionSummaryWithResponse Get a session's summary
+	//
+	// `ready` is false before the session has ended, for 10 to 30 seconds after, and for good when transcription was
+	// off.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/summary (the `GetSessionSummary` operationId).
+	GetSessionSummaryWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetSessionSummaryResponse, error)
+
+	// CreateSessionTokenWithBodyWithResponse Let a user into a session
+	//
+	// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
+	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
+	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
+	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
+	// kicked. Asking again for the same user is harmless; the token before stays good.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
+	CreateSessionTokenWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSessionTokenResponse, error)
+
+	// CreateSessionTokenWithResponse Let a user into a session
+	//
+	// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
+	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
+	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
+	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
+	// kicked. Asking again for the same user is harmless; the token before stays good.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
+	CreateSessionTokenWithResponse(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSessionTokenResponse, error)
 
 	// ListStreamsWithResponse List streams
 	//
@@ -12412,6 +15234,198 @@ func (r GetBillingUsageResponse) ContentType() string {
 	return ""
 }
 
+type InviteCallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CallAdmission
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r InviteCallResponse) GetJSON201() *CallAdmission {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r InviteCallResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r InviteCallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r InviteCallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r InviteCallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r InviteCallResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AnswerCallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CallAdmission
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AnswerCallResponse) GetJSON201() *CallAdmission {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AnswerCallResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AnswerCallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AnswerCallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AnswerCallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AnswerCallResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeclineCallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Call
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r DeclineCallResponse) GetJSON201() *Call {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeclineCallResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeclineCallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeclineCallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeclineCallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeclineCallResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EndCallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Call
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r EndCallResponse) GetJSON201() *Call {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndCallResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndCallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndCallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndCallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndCallResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListProductsResponse200Headers the declared response headers of an HTTP 200 response for ListProducts
 type ListProductsResponse200Headers struct {
 	Link *string
@@ -13140,6 +16154,1035 @@ func (r CreateTranscodeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateTranscodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListSessionsResponse200Headers the declared response headers of an HTTP 200 response for ListSessions
+type ListSessionsResponse200Headers struct {
+	Link *string
+}
+
+type ListSessionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SessionList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListSessionsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSessionsResponse) GetJSON200() *SessionList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListSessionsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSessionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSessionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSessionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSessionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Session
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateSessionResponse) GetJSON201() *Session {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateSessionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Session
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSessionResponse) GetJSON200() *Session {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSessionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Session
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateSessionResponse) GetJSON200() *Session {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateSessionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateBreakoutsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SessionList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateBreakoutsResponse) GetJSON201() *SessionList {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateBreakoutsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateBreakoutsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateBreakoutsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateBreakoutsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateBreakoutsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CloseBreakoutsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *BreakoutsClosed
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CloseBreakoutsResponse) GetJSON201() *BreakoutsClosed {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CloseBreakoutsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CloseBreakoutsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CloseBreakoutsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CloseBreakoutsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CloseBreakoutsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EndSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SessionEnding
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r EndSessionResponse) GetJSON201() *SessionEnding {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndSessionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type LowerHandResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Participant
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r LowerHandResponse) GetJSON201() *Participant {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LowerHandResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LowerHandResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LowerHandResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LowerHandResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LowerHandResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RaiseHandResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Participant
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RaiseHandResponse) GetJSON201() *Participant {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RaiseHandResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RaiseHandResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RaiseHandResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RaiseHandResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RaiseHandResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type MuteAllParticipantsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *MuteAllResult
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r MuteAllParticipantsResponse) GetJSON201() *MuteAllResult {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r MuteAllParticipantsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r MuteAllParticipantsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MuteAllParticipantsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MuteAllParticipantsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MuteAllParticipantsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PromoteSessionParticipantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Participant
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PromoteSessionParticipantResponse) GetJSON201() *Participant {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PromoteSessionParticipantResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PromoteSessionParticipantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PromoteSessionParticipantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PromoteSessionParticipantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PromoteSessionParticipantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SetSessionSpotlightResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Session
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SetSessionSpotlightResponse) GetJSON201() *Session {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SetSessionSpotlightResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetSessionSpotlightResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetSessionSpotlightResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetSessionSpotlightResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetSessionSpotlightResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListSessionParticipantsResponse200Headers the declared response headers of an HTTP 200 response for ListSessionParticipants
+type ListSessionParticipantsResponse200Headers struct {
+	Link *string
+}
+
+type ListSessionParticipantsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ParticipantList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListSessionParticipantsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSessionParticipantsResponse) GetJSON200() *ParticipantList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListSessionParticipantsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSessionParticipantsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSessionParticipantsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSessionParticipantsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSessionParticipantsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type KickSessionParticipantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Participant
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r KickSessionParticipantResponse) GetJSON200() *Participant {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r KickSessionParticipantResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r KickSessionParticipantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r KickSessionParticipantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r KickSessionParticipantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r KickSessionParticipantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateSessionParticipantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Participant
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateSessionParticipantResponse) GetJSON200() *Participant {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateSessionParticipantResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateSessionParticipantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateSessionParticipantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateSessionParticipantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateSessionParticipantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AdmitSessionParticipantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Participant
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AdmitSessionParticipantResponse) GetJSON201() *Participant {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AdmitSessionParticipantResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AdmitSessionParticipantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AdmitSessionParticipantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AdmitSessionParticipantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AdmitSessionParticipantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StartSessionRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SessionRecording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r StartSessionRecordingResponse) GetJSON201() *SessionRecording {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StartSessionRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StartSessionRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartSessionRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartSessionRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartSessionRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StopSessionRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SessionRecording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r StopSessionRecordingResponse) GetJSON201() *SessionRecording {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StopSessionRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StopSessionRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StopSessionRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StopSessionRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StopSessionRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListSessionRecordingsResponse200Headers the declared response headers of an HTTP 200 response for ListSessionRecordings
+type ListSessionRecordingsResponse200Headers struct {
+	Link *string
+}
+
+type ListSessionRecordingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SessionRecordingList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListSessionRecordingsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSessionRecordingsResponse) GetJSON200() *SessionRecordingList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListSessionRecordingsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSessionRecordingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSessionRecordingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSessionRecordingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSessionRecordingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSessionSummaryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SessionSummary
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSessionSummaryResponse) GetJSON200() *SessionSummary {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSessionSummaryResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSessionSummaryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSessionSummaryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSessionSummaryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSessionSummaryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateSessionTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SessionToken
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateSessionTokenResponse) GetJSON201() *SessionToken {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateSessionTokenResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateSessionTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateSessionTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateSessionTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateSessionTokenResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16585,6 +20628,140 @@ func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, r
 	return ParseGetBillingUsageResponse(rsp)
 }
 
+// InviteCallWithBodyWithResponse Call somebody
+//
+// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
+// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
+// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
+// are the same.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/calls/invite (the `InviteCall` operationId).
+func (c *ClientWithResponses) InviteCallWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*InviteCallResponse, error) {
+	rsp, err := c.InviteCallWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseInviteCallResponse(rsp)
+}
+
+// InviteCallWithResponse Call somebody
+//
+// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
+// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
+// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
+// are the same.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/calls/invite (the `InviteCall` operationId).
+func (c *ClientWithResponses) InviteCallWithResponse(ctx context.Context, body InviteCallJSONRequestBody, reqEditors ...RequestEditorFn) (*InviteCallResponse, error) {
+	rsp, err := c.InviteCall(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseInviteCallResponse(rsp)
+}
+
+// AnswerCallWithBodyWithResponse Answer a call
+//
+// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
+// when the call was answered, declined, taken back or missed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/calls/{id}/answer (the `AnswerCall` operationId).
+func (c *ClientWithResponses) AnswerCallWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AnswerCallResponse, error) {
+	rsp, err := c.AnswerCallWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAnswerCallResponse(rsp)
+}
+
+// AnswerCallWithResponse Answer a call
+//
+// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
+// when the call was answered, declined, taken back or missed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/calls/{id}/answer (the `AnswerCall` operationId).
+func (c *ClientWithResponses) AnswerCallWithResponse(ctx context.Context, id ID, body AnswerCallJSONRequestBody, reqEditors ...RequestEditorFn) (*AnswerCallResponse, error) {
+	rsp, err := c.AnswerCall(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAnswerCallResponse(rsp)
+}
+
+// DeclineCallWithBodyWithResponse Decline a call
+//
+// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
+// answered or taken back; declining twice is harmless.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/calls/{id}/decline (the `DeclineCall` operationId).
+func (c *ClientWithResponses) DeclineCallWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeclineCallResponse, error) {
+	rsp, err := c.DeclineCallWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeclineCallResponse(rsp)
+}
+
+// DeclineCallWithResponse Decline a call
+//
+// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
+// answered or taken back; declining twice is harmless.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/calls/{id}/decline (the `DeclineCall` operationId).
+func (c *ClientWithResponses) DeclineCallWithResponse(ctx context.Context, id ID, body DeclineCallJSONRequestBody, reqEditors ...RequestEditorFn) (*DeclineCallResponse, error) {
+	rsp, err := c.DeclineCall(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeclineCallResponse(rsp)
+}
+
+// EndCallWithBodyWithResponse Hang up
+//
+// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
+// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/calls/{id}/end (the `EndCall` operationId).
+func (c *ClientWithResponses) EndCallWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EndCallResponse, error) {
+	rsp, err := c.EndCallWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndCallResponse(rsp)
+}
+
+// EndCallWithResponse Hang up
+//
+// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
+// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/calls/{id}/end (the `EndCall` operationId).
+func (c *ClientWithResponses) EndCallWithResponse(ctx context.Context, id ID, body EndCallJSONRequestBody, reqEditors ...RequestEditorFn) (*EndCallResponse, error) {
+	rsp, err := c.EndCall(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndCallResponse(rsp)
+}
+
 // ListProductsWithResponse List products
 //
 // All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
@@ -16972,6 +21149,539 @@ func (c *ClientWithResponses) CreateTranscodeWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseCreateTranscodeResponse(rsp)
+}
+
+// ListSessionsWithResponse List sessions
+//
+// Calls and breakout rooms included; calls come with their two participants.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/sessions (the `ListSessions` operationId).
+func (c *ClientWithResponses) ListSessionsWithResponse(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*ListSessionsResponse, error) {
+	rsp, err := c.ListSessions(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSessionsResponse(rsp)
+}
+
+// CreateSessionWithBodyWithResponse Open a session
+//
+// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
+// webinar speaker, a livestream spotlight. Sends `session.created`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions (the `CreateSession` operationId).
+func (c *ClientWithResponses) CreateSessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSessionResponse, error) {
+	rsp, err := c.CreateSessionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSessionResponse(rsp)
+}
+
+// CreateSessionWithResponse Open a session
+//
+// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
+// webinar speaker, a livestream spotlight. Sends `session.created`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions (the `CreateSession` operationId).
+func (c *ClientWithResponses) CreateSessionWithResponse(ctx context.Context, body CreateSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSessionResponse, error) {
+	rsp, err := c.CreateSession(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSessionResponse(rsp)
+}
+
+// GetSessionWithResponse Get a session
+//
+// A participant token opens its own session alone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/sessions/{id} (the `GetSession` operationId).
+func (c *ClientWithResponses) GetSessionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetSessionResponse, error) {
+	rsp, err := c.GetSession(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSessionResponse(rsp)
+}
+
+// UpdateSessionWithBodyWithResponse Change a session
+//
+// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
+// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// too.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/sessions/{id} (the `UpdateSession` operationId).
+func (c *ClientWithResponses) UpdateSessionWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSessionResponse, error) {
+	rsp, err := c.UpdateSessionWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSessionResponse(rsp)
+}
+
+// UpdateSessionWithResponse Change a session
+//
+// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
+// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// too.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/sessions/{id} (the `UpdateSession` operationId).
+func (c *ClientWithResponses) UpdateSessionWithResponse(ctx context.Context, id ID, body UpdateSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSessionResponse, error) {
+	rsp, err := c.UpdateSession(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSessionResponse(rsp)
+}
+
+// CreateBreakoutsWithBodyWithResponse Open breakout rooms
+//
+// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
+// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
+// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
+// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/breakouts (the `CreateBreakouts` operationId).
+func (c *ClientWithResponses) CreateBreakoutsWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBreakoutsResponse, error) {
+	rsp, err := c.CreateBreakoutsWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBreakoutsResponse(rsp)
+}
+
+// CreateBreakoutsWithResponse Open breakout rooms
+//
+// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
+// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
+// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
+// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/breakouts (the `CreateBreakouts` operationId).
+func (c *ClientWithResponses) CreateBreakoutsWithResponse(ctx context.Context, id ID, body CreateBreakoutsJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBreakoutsResponse, error) {
+	rsp, err := c.CreateBreakouts(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBreakoutsResponse(rsp)
+}
+
+// CloseBreakoutsWithResponse Close the breakout rooms
+//
+// Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
+// open. A participant token must be the host's.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
+func (c *ClientWithResponses) CloseBreakoutsWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CloseBreakoutsResponse, error) {
+	rsp, err := c.CloseBreakouts(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCloseBreakoutsResponse(rsp)
+}
+
+// EndSessionWithResponse End a session
+//
+// Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
+// transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
+// host's. Ending twice is harmless.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/end (the `EndSession` operationId).
+func (c *ClientWithResponses) EndSessionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*EndSessionResponse, error) {
+	rsp, err := c.EndSession(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndSessionResponse(rsp)
+}
+
+// LowerHandWithBodyWithResponse Lower a hand
+//
+// A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
+// lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
+// unless the session is live.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-lower (the `LowerHand` operationId).
+func (c *ClientWithResponses) LowerHandWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LowerHandResponse, error) {
+	rsp, err := c.LowerHandWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLowerHandResponse(rsp)
+}
+
+// LowerHandWithResponse Lower a hand
+//
+// A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
+// lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
+// unless the session is live.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-lower (the `LowerHand` operationId).
+func (c *ClientWithResponses) LowerHandWithResponse(ctx context.Context, id ID, body LowerHandJSONRequestBody, reqEditors ...RequestEditorFn) (*LowerHandResponse, error) {
+	rsp, err := c.LowerHand(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLowerHandResponse(rsp)
+}
+
+// RaiseHandWithBodyWithResponse Raise a hand
+//
+// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
+// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
+// the session is live.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
+func (c *ClientWithResponses) RaiseHandWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RaiseHandResponse, error) {
+	rsp, err := c.RaiseHandWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRaiseHandResponse(rsp)
+}
+
+// RaiseHandWithResponse Raise a hand
+//
+// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
+// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
+// the session is live.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
+func (c *ClientWithResponses) RaiseHandWithResponse(ctx context.Context, id ID, body RaiseHandJSONRequestBody, reqEditors ...RequestEditorFn) (*RaiseHandResponse, error) {
+	rsp, err := c.RaiseHand(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRaiseHandResponse(rsp)
+}
+
+// MuteAllParticipantsWithBodyWithResponse Mute everybody
+//
+// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
+// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/mute-all (the `MuteAllParticipants` operationId).
+func (c *ClientWithResponses) MuteAllParticipantsWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MuteAllParticipantsResponse, error) {
+	rsp, err := c.MuteAllParticipantsWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMuteAllParticipantsResponse(rsp)
+}
+
+// MuteAllParticipantsWithResponse Mute everybody
+//
+// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
+// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/mute-all (the `MuteAllParticipants` operationId).
+func (c *ClientWithResponses) MuteAllParticipantsWithResponse(ctx context.Context, id ID, body MuteAllParticipantsJSONRequestBody, reqEditors ...RequestEditorFn) (*MuteAllParticipantsResponse, error) {
+	rsp, err := c.MuteAllParticipants(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMuteAllParticipantsResponse(rsp)
+}
+
+// PromoteSessionParticipantWithBodyWithResponse Bring a viewer on stage
+//
+// The token that the participant holds can publish within a second; a raised hand goes down. Sends
+// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
+// `conflict` unless the session is live.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/promote (the `PromoteSessionParticipant` operationId).
+func (c *ClientWithResponses) PromoteSessionParticipantWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PromoteSessionParticipantResponse, error) {
+	rsp, err := c.PromoteSessionParticipantWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePromoteSessionParticipantResponse(rsp)
+}
+
+// PromoteSessionParticipantWithResponse Bring a viewer on stage
+//
+// The token that the participant holds can publish within a second; a raised hand goes down. Sends
+// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
+// `conflict` unless the session is live.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/promote (the `PromoteSessionParticipant` operationId).
+func (c *ClientWithResponses) PromoteSessionParticipantWithResponse(ctx context.Context, id ID, body PromoteSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*PromoteSessionParticipantResponse, error) {
+	rsp, err := c.PromoteSessionParticipant(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePromoteSessionParticipantResponse(rsp)
+}
+
+// SetSessionSpotlightWithBodyWithResponse Put a participant in the spotlight
+//
+// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
+// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
+// is live.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/spotlight (the `SetSessionSpotlight` operationId).
+func (c *ClientWithResponses) SetSessionSpotlightWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSessionSpotlightResponse, error) {
+	rsp, err := c.SetSessionSpotlightWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSessionSpotlightResponse(rsp)
+}
+
+// SetSessionSpotlightWithResponse Put a participant in the spotlight
+//
+// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
+// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
+// is live.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/spotlight (the `SetSessionSpotlight` operationId).
+func (c *ClientWithResponses) SetSessionSpotlightWithResponse(ctx context.Context, id ID, body SetSessionSpotlightJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSessionSpotlightResponse, error) {
+	rsp, err := c.SetSessionSpotlight(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSessionSpotlightResponse(rsp)
+}
+
+// ListSessionParticipantsWithResponse List a session's participants
+//
+// Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/sessions/{id}/participants (the `ListSessionParticipants` operationId).
+func (c *ClientWithResponses) ListSessionParticipantsWithResponse(ctx context.Context, id ID, params *ListSessionParticipantsParams, reqEditors ...RequestEditorFn) (*ListSessionParticipantsResponse, error) {
+	rsp, err := c.ListSessionParticipants(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSessionParticipantsResponse(rsp)
+}
+
+// KickSessionParticipantWithResponse Throw a participant out
+//
+// Disconnects the user at once; every token that the user holds for the session stops working until a new
+// invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
+// can't be kicked: 409 `conflict`. Kicking twice is harmless.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/sessions/{id}/participants/{userId} (the `KickSessionParticipant` operationId).
+func (c *ClientWithResponses) KickSessionParticipantWithResponse(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*KickSessionParticipantResponse, error) {
+	rsp, err := c.KickSessionParticipant(ctx, id, userID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseKickSessionParticipantResponse(rsp)
+}
+
+// UpdateSessionParticipantWithBodyWithResponse Change a participant's role or permissions
+//
+// Takes effect on the connected participant within a second, with the same token, and sends
+// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
+// ended, or when the host is to be another role: a session has one host.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/sessions/{id}/participants/{userId} (the `UpdateSessionParticipant` operationId).
+func (c *ClientWithResponses) UpdateSessionParticipantWithBodyWithResponse(ctx context.Context, id ID, userID ParticipantUserID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSessionParticipantResponse, error) {
+	rsp, err := c.UpdateSessionParticipantWithBody(ctx, id, userID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSessionParticipantResponse(rsp)
+}
+
+// UpdateSessionParticipantWithResponse Change a participant's role or permissions
+//
+// Takes effect on the connected participant within a second, with the same token, and sends
+// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
+// ended, or when the host is to be another role: a session has one host.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/sessions/{id}/participants/{userId} (the `UpdateSessionParticipant` operationId).
+func (c *ClientWithResponses) UpdateSessionParticipantWithResponse(ctx context.Context, id ID, userID ParticipantUserID, body UpdateSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSessionParticipantResponse, error) {
+	rsp, err := c.UpdateSessionParticipant(ctx, id, userID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSessionParticipantResponse(rsp)
+}
+
+// AdmitSessionParticipantWithResponse Admit a participant from the waiting room
+//
+// The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
+// invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
+// harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/participants/{userId}/admit (the `AdmitSessionParticipant` operationId).
+func (c *ClientWithResponses) AdmitSessionParticipantWithResponse(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*AdmitSessionParticipantResponse, error) {
+	rsp, err := c.AdmitSessionParticipant(ctx, id, userID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdmitSessionParticipantResponse(rsp)
+}
+
+// StartSessionRecordingWithBodyWithResponse Record a session from now on
+//
+// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
+// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+// already.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/recording/start (the `StartSessionRecording` operationId).
+func (c *ClientWithResponses) StartSessionRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartSessionRecordingResponse, error) {
+	rsp, err := c.StartSessionRecordingWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartSessionRecordingResponse(rsp)
+}
+
+// StartSessionRecordingWithResponse Record a session from now on
+//
+// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
+// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+// already.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/recording/start (the `StartSessionRecording` operationId).
+func (c *ClientWithResponses) StartSessionRecordingWithResponse(ctx context.Context, id ID, body StartSessionRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*StartSessionRecordingResponse, error) {
+	rsp, err := c.StartSessionRecording(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartSessionRecordingResponse(rsp)
+}
+
+// StopSessionRecordingWithResponse Stop recording a session
+//
+// The recording is processing until it can be played; then it is ready and `session.recording.stopped` is sent. A
+// participant token must be the host's. Stopping twice is harmless.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/recording/{recId}/stop (the `StopSessionRecording` operationId).
+func (c *ClientWithResponses) StopSessionRecordingWithResponse(ctx context.Context, id ID, recID RecID, reqEditors ...RequestEditorFn) (*StopSessionRecordingResponse, error) {
+	rsp, err := c.StopSessionRecording(ctx, id, recID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStopSessionRecordingResponse(rsp)
+}
+
+// ListSessionRecordingsWithResponse List a session's recordings
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
+func (c *ClientWithResponses) ListSessionRecordingsWithResponse(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*ListSessionRecordingsResponse, error) {
+	rsp, err := c.ListSessionRecordings(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSessionRecordingsResponse(rsp)
+}
+
+// GetSessionSummaryWithResponse Get a session's summary
+//
+// `ready` is false before the session has ended, for 10 to 30 seconds after, and for good when transcription was
+// off.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/sessions/{id}/summary (the `GetSessionSummary` operationId).
+func (c *ClientWithResponses) GetSessionSummaryWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetSessionSummaryResponse, error) {
+	rsp, err := c.GetSessionSummary(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSessionSummaryResponse(rsp)
+}
+
+// CreateSessionTokenWithBodyWithResponse Let a user into a session
+//
+// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
+// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
+// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
+// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
+// kicked. Asking again for the same user is harmless; the token before stays good.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
+func (c *ClientWithResponses) CreateSessionTokenWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSessionTokenResponse, error) {
+	rsp, err := c.CreateSessionTokenWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSessionTokenResponse(rsp)
+}
+
+// CreateSessionTokenWithResponse Let a user into a session
+//
+// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
+// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
+// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
+// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
+// kicked. Asking again for the same user is harmless; the token before stays good.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
+func (c *ClientWithResponses) CreateSessionTokenWithResponse(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSessionTokenResponse, error) {
+	rsp, err := c.CreateSessionToken(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSessionTokenResponse(rsp)
 }
 
 // ListStreamsWithResponse List streams
@@ -19385,6 +24095,138 @@ func ParseGetBillingUsageResponse(rsp *http.Response) (*GetBillingUsageResponse,
 	return response, nil
 }
 
+// ParseInviteCallResponse parses an HTTP response from a InviteCallWithResponse call
+func ParseInviteCallResponse(rsp *http.Response) (*InviteCallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &InviteCallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CallAdmission
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAnswerCallResponse parses an HTTP response from a AnswerCallWithResponse call
+func ParseAnswerCallResponse(rsp *http.Response) (*AnswerCallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AnswerCallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CallAdmission
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeclineCallResponse parses an HTTP response from a DeclineCallWithResponse call
+func ParseDeclineCallResponse(rsp *http.Response) (*DeclineCallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeclineCallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Call
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndCallResponse parses an HTTP response from a EndCallWithResponse call
+func ParseEndCallResponse(rsp *http.Response) (*EndCallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndCallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Call
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListProductsResponse parses an HTTP response from a ListProductsWithResponse call
 func ParseListProductsResponse(rsp *http.Response) (*ListProductsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -19889,6 +24731,738 @@ func ParseCreateTranscodeResponse(rsp *http.Response) (*CreateTranscodeResponse,
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest Transcode
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSessionsResponse parses an HTTP response from a ListSessionsWithResponse call
+func ParseListSessionsResponse(rsp *http.Response) (*ListSessionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSessionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SessionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListSessionsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateSessionResponse parses an HTTP response from a CreateSessionWithResponse call
+func ParseCreateSessionResponse(rsp *http.Response) (*CreateSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Session
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSessionResponse parses an HTTP response from a GetSessionWithResponse call
+func ParseGetSessionResponse(rsp *http.Response) (*GetSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Session
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateSessionResponse parses an HTTP response from a UpdateSessionWithResponse call
+func ParseUpdateSessionResponse(rsp *http.Response) (*UpdateSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Session
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateBreakoutsResponse parses an HTTP response from a CreateBreakoutsWithResponse call
+func ParseCreateBreakoutsResponse(rsp *http.Response) (*CreateBreakoutsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateBreakoutsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SessionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCloseBreakoutsResponse parses an HTTP response from a CloseBreakoutsWithResponse call
+func ParseCloseBreakoutsResponse(rsp *http.Response) (*CloseBreakoutsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CloseBreakoutsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest BreakoutsClosed
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndSessionResponse parses an HTTP response from a EndSessionWithResponse call
+func ParseEndSessionResponse(rsp *http.Response) (*EndSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SessionEnding
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseLowerHandResponse parses an HTTP response from a LowerHandWithResponse call
+func ParseLowerHandResponse(rsp *http.Response) (*LowerHandResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LowerHandResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Participant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRaiseHandResponse parses an HTTP response from a RaiseHandWithResponse call
+func ParseRaiseHandResponse(rsp *http.Response) (*RaiseHandResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RaiseHandResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Participant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseMuteAllParticipantsResponse parses an HTTP response from a MuteAllParticipantsWithResponse call
+func ParseMuteAllParticipantsResponse(rsp *http.Response) (*MuteAllParticipantsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MuteAllParticipantsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest MuteAllResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePromoteSessionParticipantResponse parses an HTTP response from a PromoteSessionParticipantWithResponse call
+func ParsePromoteSessionParticipantResponse(rsp *http.Response) (*PromoteSessionParticipantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PromoteSessionParticipantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Participant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetSessionSpotlightResponse parses an HTTP response from a SetSessionSpotlightWithResponse call
+func ParseSetSessionSpotlightResponse(rsp *http.Response) (*SetSessionSpotlightResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetSessionSpotlightResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Session
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSessionParticipantsResponse parses an HTTP response from a ListSessionParticipantsWithResponse call
+func ParseListSessionParticipantsResponse(rsp *http.Response) (*ListSessionParticipantsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSessionParticipantsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ParticipantList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListSessionParticipantsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseKickSessionParticipantResponse parses an HTTP response from a KickSessionParticipantWithResponse call
+func ParseKickSessionParticipantResponse(rsp *http.Response) (*KickSessionParticipantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &KickSessionParticipantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Participant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateSessionParticipantResponse parses an HTTP response from a UpdateSessionParticipantWithResponse call
+func ParseUpdateSessionParticipantResponse(rsp *http.Response) (*UpdateSessionParticipantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateSessionParticipantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Participant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAdmitSessionParticipantResponse parses an HTTP response from a AdmitSessionParticipantWithResponse call
+func ParseAdmitSessionParticipantResponse(rsp *http.Response) (*AdmitSessionParticipantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AdmitSessionParticipantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Participant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStartSessionRecordingResponse parses an HTTP response from a StartSessionRecordingWithResponse call
+func ParseStartSessionRecordingResponse(rsp *http.Response) (*StartSessionRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartSessionRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SessionRecording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStopSessionRecordingResponse parses an HTTP response from a StopSessionRecordingWithResponse call
+func ParseStopSessionRecordingResponse(rsp *http.Response) (*StopSessionRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StopSessionRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SessionRecording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSessionRecordingsResponse parses an HTTP response from a ListSessionRecordingsWithResponse call
+func ParseListSessionRecordingsResponse(rsp *http.Response) (*ListSessionRecordingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSessionRecordingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SessionRecordingList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListSessionRecordingsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetSessionSummaryResponse parses an HTTP response from a GetSessionSummaryWithResponse call
+func ParseGetSessionSummaryResponse(rsp *http.Response) (*GetSessionSummaryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSessionSummaryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SessionSummary
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateSessionTokenResponse parses an HTTP response from a CreateSessionTokenWithResponse call
+func ParseCreateSessionTokenResponse(rsp *http.Response) (*CreateSessionTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateSessionTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SessionToken
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
