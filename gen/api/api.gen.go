@@ -325,6 +325,51 @@ func (e EventName) Valid() bool {
 	}
 }
 
+// Defines values for InspectedOutputKind.
+const (
+	InspectedOutputKindHLS       InspectedOutputKind = "HLS"
+	InspectedOutputKindLLHLS     InspectedOutputKind = "LL_HLS"
+	InspectedOutputKindRECORDING InspectedOutputKind = "RECORDING"
+	InspectedOutputKindRESTREAM  InspectedOutputKind = "RESTREAM"
+	InspectedOutputKindWEBRTC    InspectedOutputKind = "WEBRTC"
+)
+
+// Valid indicates whether the value is a known member of the InspectedOutputKind enum.
+func (e InspectedOutputKind) Valid() bool {
+	switch e {
+	case InspectedOutputKindHLS:
+		return true
+	case InspectedOutputKindLLHLS:
+		return true
+	case InspectedOutputKindRECORDING:
+		return true
+	case InspectedOutputKindRESTREAM:
+		return true
+	case InspectedOutputKindWEBRTC:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InspectedTrackKind.
+const (
+	InspectedTrackKindAUDIO InspectedTrackKind = "AUDIO"
+	InspectedTrackKindVIDEO InspectedTrackKind = "VIDEO"
+)
+
+// Valid indicates whether the value is a known member of the InspectedTrackKind enum.
+func (e InspectedTrackKind) Valid() bool {
+	switch e {
+	case InspectedTrackKindAUDIO:
+		return true
+	case InspectedTrackKindVIDEO:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InvoiceStatus.
 const (
 	InvoiceStatusDRAFT         InvoiceStatus = "DRAFT"
@@ -865,6 +910,27 @@ func (e StreamHealthState) Valid() bool {
 	}
 }
 
+// Defines values for StreamKeyStatus.
+const (
+	StreamKeyStatusACTIVE  StreamKeyStatus = "ACTIVE"
+	StreamKeyStatusREVOKED StreamKeyStatus = "REVOKED"
+	StreamKeyStatusROTATED StreamKeyStatus = "ROTATED"
+)
+
+// Valid indicates whether the value is a known member of the StreamKeyStatus enum.
+func (e StreamKeyStatus) Valid() bool {
+	switch e {
+	case StreamKeyStatusACTIVE:
+		return true
+	case StreamKeyStatusREVOKED:
+		return true
+	case StreamKeyStatusROTATED:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StreamMode.
 const (
 	StreamModeLOWLATENCY StreamMode = "LOW_LATENCY"
@@ -877,6 +943,27 @@ func (e StreamMode) Valid() bool {
 	case StreamModeLOWLATENCY:
 		return true
 	case StreamModeSTANDARD:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamPublisherSource.
+const (
+	StreamPublisherSourceRTMP   StreamPublisherSource = "RTMP"
+	StreamPublisherSourceSRS    StreamPublisherSource = "SRS"
+	StreamPublisherSourceWEBRTC StreamPublisherSource = "WEBRTC"
+)
+
+// Valid indicates whether the value is a known member of the StreamPublisherSource enum.
+func (e StreamPublisherSource) Valid() bool {
+	switch e {
+	case StreamPublisherSourceRTMP:
+		return true
+	case StreamPublisherSourceSRS:
+		return true
+	case StreamPublisherSourceWEBRTC:
 		return true
 	default:
 		return false
@@ -1121,6 +1208,81 @@ type AdminLogin struct {
 	Token string `json:"token"`
 }
 
+// AdminRecording A tenant's recording as admins see it, without a playback URL.
+type AdminRecording struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// DeletedAt When it was deleted; null when it wasn't.
+	DeletedAt nullable.Nullable[timestamp.Time] `json:"deletedAt"`
+
+	// DeletedReason The reason that the admin gave; null when its tenant or its retention deleted it.
+	DeletedReason nullable.Nullable[string] `json:"deletedReason"`
+
+	// DurationSec Length in seconds, to the millisecond; null until the recording has stopped.
+	//
+	// Example: 1824.52
+	DurationSec nullable.Nullable[float32] `json:"durationSec"`
+
+	// EndedAt Null while recording.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// Error Why the recording FAILED; null otherwise.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// ID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// LegalHold Whether it must not be deleted.
+	//
+	// Example: false
+	LegalHold bool `json:"legalHold"`
+
+	// RetainUntil When it is deleted by itself; null to keep it.
+	RetainUntil nullable.Nullable[timestamp.Time] `json:"retainUntil"`
+
+	// SizeBytes All files together; null until the recording is READY.
+	//
+	// Example: 584210432
+	SizeBytes nullable.Nullable[int64] `json:"sizeBytes"`
+
+	// StartedAt The moment that second 0 shows.
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// Status RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` plays. FAILED: nothing
+	// can be played, `error` says why; 60 seconds without a sign of life from the recorder end here too. DELETED: its
+	// files are gone.
+	Status RecordingStatus `json:"status"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	StreamID string `json:"streamId"`
+
+	// StreamName Example: Launch
+	StreamName string `json:"streamName"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string         `json:"tenantName"`
+	UpdatedAt  timestamp.Time `json:"updatedAt"`
+}
+
+// AdminRecordingPage One page of recordings, newest first.
+type AdminRecordingPage struct {
+	Items []AdminRecording `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many recordings match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
 // AdminRole What somebody who runs the platform may do: SUPER_ADMIN everything; SUPPORT reads everything and works on tickets;
 // BILLING reads everything and changes plans, subscriptions and billing.
 type AdminRole string
@@ -1136,6 +1298,161 @@ type AdminRoleGrant struct {
 // AdminScope One right on the platform; admin operations name those that they need. SUPER_ADMINs have all, SUPPORT has
 // `admin:read` and `admin:support`, BILLING `admin:read` and `admin:billing`.
 type AdminScope string
+
+// AdminStream A tenant's stream as admins see it, without its key.
+type AdminStream struct {
+	// BlockedUntil Until when the key is refused after a forced stop; null when it isn't.
+	BlockedUntil nullable.Nullable[timestamp.Time] `json:"blockedUntil"`
+	CreatedAt    timestamp.Time                    `json:"createdAt"`
+
+	// EndedAt End of the last broadcast; null while on air.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// Health What arrives from the encoder, averaged over the last five seconds. Numbers are 0 and codecs null while nothing arrives.
+	Health StreamHealth `json:"health"`
+
+	// ID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
+	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+	Mode StreamMode `json:"mode"`
+
+	// Name Example: Launch
+	Name string `json:"name"`
+
+	// ProjectID The project that the stream belongs to.
+	//
+	// Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// ReconnectWindowSec How long a broadcast waits for an encoder that went away, in seconds.
+	//
+	// Example: 0
+	ReconnectWindowSec int `json:"reconnectWindowSec"`
+
+	// RecordingEnabled Whether broadcasts are recorded.
+	//
+	// Example: true
+	RecordingEnabled bool `json:"recordingEnabled"`
+
+	// StartedAt Start of the current or last broadcast.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
+	// broadcast is over; publishing again starts a new one.
+	Status StreamStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string         `json:"tenantName"`
+	UpdatedAt  timestamp.Time `json:"updatedAt"`
+
+	// ViewerCount Players that watch right now.
+	//
+	// Example: 340
+	ViewerCount int `json:"viewerCount"`
+}
+
+// AdminStreamDetail A stream with what an admin wants to know about it at first.
+type AdminStreamDetail struct {
+	// Audit The latest 20 entries about this stream.
+	Audit []AuditEntry `json:"audit"`
+
+	// Publisher Who publishes now; null when nobody does.
+	Publisher nullable.Nullable[StreamPublisher] `json:"publisher"`
+
+	// Recordings The newest 20.
+	Recordings []AdminRecording `json:"recordings"`
+
+	// Stream A tenant's stream as admins see it, without its key.
+	Stream AdminStream `json:"stream"`
+
+	// Tenant A customer of the platform.
+	Tenant Tenant `json:"tenant"`
+}
+
+// AdminStreamKey A key that an encoder publishes with, masked.
+type AdminStreamKey struct {
+	// BlockedUntil Until when it is refused after a forced stop; null when it isn't.
+	BlockedUntil nullable.Nullable[timestamp.Time] `json:"blockedUntil"`
+
+	// Consumed Whether an encoder has ever published with it.
+	//
+	// Example: true
+	Consumed bool `json:"consumed"`
+
+	// ConsumedAt When it was published with for the first time; null when never.
+	ConsumedAt nullable.Nullable[timestamp.Time] `json:"consumedAt"`
+	CreatedAt  timestamp.Time                    `json:"createdAt"`
+
+	// ID Example: skey_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Last4 The key's last 4 characters.
+	//
+	// Example: 4bQ7
+	Last4 string `json:"last4"`
+
+	// LastUsedAt When it was published with for the last time; null when never.
+	LastUsedAt nullable.Nullable[timestamp.Time] `json:"lastUsedAt"`
+
+	// RevokedAt When it was revoked; null when it wasn't.
+	RevokedAt nullable.Nullable[timestamp.Time] `json:"revokedAt"`
+
+	// RevokedReason Why it was revoked.
+	RevokedReason nullable.Nullable[string] `json:"revokedReason"`
+
+	// Status ACTIVE: encoders may publish with it. ROTATED: the tenant replaced it; a broadcast that began with it goes on.
+	// REVOKED: an admin ended it.
+	Status StreamKeyStatus `json:"status"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	StreamID string `json:"streamId"`
+
+	// StreamName Example: Launch
+	StreamName string `json:"streamName"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+}
+
+// AdminStreamKeyPage One page of stream keys, newest first.
+type AdminStreamKeyPage struct {
+	Items []AdminStreamKey `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many keys match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// AdminStreamPage One page of streams, newest first.
+type AdminStreamPage struct {
+	Items []AdminStream `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many streams match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
 
 // Administrator A person who runs the platform and belongs to no tenant.
 type Administrator struct {
@@ -1925,6 +2242,14 @@ type FieldProblem struct {
 	Message string `json:"message"`
 }
 
+// ForcedStopInput Why a stream is taken off the air.
+type ForcedStopInput struct {
+	// Reason For the audit log; up to 500 characters.
+	//
+	// Example: Streams copyrighted sports
+	Reason string `json:"reason"`
+}
+
 // HandInput Whose hand it is.
 type HandInput struct {
 	// UserID With a participant token, its own user.
@@ -2011,6 +2336,89 @@ type IngestRefusal struct {
 	Message string `json:"message"`
 }
 
+// InspectedOutput One way in which the stream leaves the server.
+type InspectedOutput struct {
+	// BitrateKbps Kilobits per second to all of them together.
+	//
+	// Example: 850000
+	BitrateKbps int `json:"bitrateKbps"`
+
+	// DroppedUnits What slow readers missed since the broadcast began.
+	//
+	// Example: 0
+	DroppedUnits int64 `json:"droppedUnits"`
+
+	// Kind HLS and LL_HLS: players. WEBRTC: players in the stream's room. RESTREAM: another platform. RECORDING: the recorder.
+	Kind InspectedOutputKind `json:"kind"`
+
+	// Name The restream target's name; null for other kinds.
+	Name nullable.Nullable[string] `json:"name"`
+
+	// Readers Players or connections.
+	//
+	// Example: 340
+	Readers int `json:"readers"`
+}
+
+// InspectedOutputKind HLS and LL_HLS: players. WEBRTC: players in the stream's room. RESTREAM: another platform. RECORDING: the recorder.
+type InspectedOutputKind string
+
+// InspectedTrack One track as it arrives. Video fields are null for audio and the other way round.
+type InspectedTrack struct {
+	// BFrames Whether pictures arrive in another order than they are shown, which WebRTC viewers can't have.
+	//
+	// Example: false
+	BFrames nullable.Nullable[bool] `json:"bFrames"`
+
+	// BitrateKbps Kilobits per second, averaged over the last five seconds.
+	//
+	// Example: 2500
+	BitrateKbps int                    `json:"bitrateKbps"`
+	Channels    nullable.Nullable[int] `json:"channels"`
+
+	// Codec The codec's name.
+	//
+	// Example: H264
+	Codec string `json:"codec"`
+
+	// CodecString The codec with profile and level as players spell it (RFC 6381).
+	//
+	// Example: avc1.64001f
+	CodecString string `json:"codecString"`
+
+	// Fps Pictures per second.
+	//
+	// Example: 30
+	Fps nullable.Nullable[float32] `json:"fps"`
+
+	// Height Pixels.
+	//
+	// Example: 720
+	Height nullable.Nullable[int] `json:"height"`
+
+	// Kind Pictures or sound.
+	Kind InspectedTrackKind `json:"kind"`
+
+	// LastUnitAt When the last one arrived.
+	LastUnitAt timestamp.Time `json:"lastUnitAt"`
+
+	// SampleRateHz Samples per second.
+	SampleRateHz nullable.Nullable[int] `json:"sampleRateHz"`
+
+	// Units Pictures or audio frames since the broadcast began.
+	//
+	// Example: 54000
+	Units int64 `json:"units"`
+
+	// Width Pixels.
+	//
+	// Example: 1280
+	Width nullable.Nullable[int] `json:"width"`
+}
+
+// InspectedTrackKind Pictures or sound.
+type InspectedTrackKind string
+
 // InviteAcceptance What an invited user adds to the invitation.
 type InviteAcceptance struct {
 	// Name The person's name; absent to keep that of the invitation.
@@ -2037,6 +2445,27 @@ type InvoiceStatus string
 
 // JobEventStatus running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
 type JobEventStatus string
+
+// KeyFrameStats How far apart key frames were in the last minute. Far apart they make viewers wait at the start.
+type KeyFrameStats struct {
+	// AverageSec Seconds.
+	//
+	// Example: 2
+	AverageSec float32 `json:"averageSec"`
+
+	// LastAt When the last one arrived.
+	LastAt timestamp.Time `json:"lastAt"`
+
+	// MaximumSec Seconds.
+	//
+	// Example: 2.03
+	MaximumSec float32 `json:"maximumSec"`
+
+	// MinimumSec Seconds.
+	//
+	// Example: 1.97
+	MinimumSec float32 `json:"minimumSec"`
+}
 
 // Login A fresh token and whom it stands for.
 type Login struct {
@@ -2721,6 +3150,14 @@ type Recording struct {
 	URLExpiresAt nullable.Nullable[timestamp.Time] `json:"urlExpiresAt"`
 }
 
+// RecordingDeletion Why a recording is deleted.
+type RecordingDeletion struct {
+	// Reason Kept with the recording and in the audit log; up to 500 characters.
+	//
+	// Example: Court order 17/2026
+	Reason string `json:"reason"`
+}
+
 // RecordingFinalStatus ready: the playlist and all that it names are in place. failed: there is nothing to play.
 type RecordingFinalStatus string
 
@@ -2766,6 +3203,22 @@ type RecordingPlaybackURL struct {
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
 	URL string `json:"url"`
+}
+
+// RecordingRetentionInput How long a recording is to be kept; at least one of `retainUntil` and `legalHold`.
+type RecordingRetentionInput struct {
+	// LegalHold Whether it must not be deleted.
+	//
+	// Example: true
+	LegalHold *bool `json:"legalHold,omitempty"`
+
+	// Reason For the audit log; up to 500 characters.
+	//
+	// Example: Dispute with a seller
+	Reason *string `json:"reason,omitempty"`
+
+	// RetainUntil When it is deleted by itself; null to keep it.
+	RetainUntil nullable.Nullable[timestamp.Time] `json:"retainUntil,omitempty"`
 }
 
 // RecordingStatus RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` plays. FAILED: nothing
@@ -3319,6 +3772,33 @@ type StreamHealth struct {
 	Width int `json:"width"`
 }
 
+// StreamHealthPoint How a stream was doing at one moment.
+type StreamHealthPoint struct {
+	At timestamp.Time `json:"at"`
+
+	// AudioKbps Kilobits per second.
+	//
+	// Example: 128
+	AudioKbps int `json:"audioKbps"`
+
+	// Fps Pictures per second.
+	//
+	// Example: 30
+	Fps float32 `json:"fps"`
+
+	// State OFFLINE: nothing arrives and nothing should. GOOD: media arrives. STALLED: the encoder is connected or awaited, but
+	// no media arrives. REJECTED: the last attempt to publish was refused for what it sent.
+	State StreamHealthState `json:"state"`
+
+	// VideoKbps Kilobits per second.
+	//
+	// Example: 2500
+	VideoKbps int `json:"videoKbps"`
+
+	// ViewerCount Example: 340
+	ViewerCount int `json:"viewerCount"`
+}
+
 // StreamHealthState OFFLINE: nothing arrives and nothing should. GOOD: media arrives. STALLED: the encoder is connected or awaited, but
 // no media arrives. REJECTED: the last attempt to publish was refused for what it sent.
 type StreamHealthState string
@@ -3344,12 +3824,135 @@ type StreamInput struct {
 	RecordingEnabled *bool `json:"recordingEnabled,omitempty"`
 }
 
+// StreamInspection What the server measures of one stream.
+type StreamInspection struct {
+	// At When it was measured.
+	At timestamp.Time `json:"at"`
+
+	// HealthHistory The last hour, oldest first, a point every 10 seconds.
+	HealthHistory []StreamHealthPoint `json:"healthHistory"`
+
+	// KeyFrames The pictures that a player can start at; null without video.
+	KeyFrames nullable.Nullable[KeyFrameStats] `json:"keyFrames"`
+
+	// Outputs What reads the stream, one entry for each kind and destination.
+	Outputs []InspectedOutput `json:"outputs"`
+
+	// Publisher Who publishes now; null when nobody does.
+	Publisher nullable.Nullable[StreamPublisher] `json:"publisher"`
+
+	// Stream A tenant's stream as admins see it, without its key.
+	Stream AdminStream `json:"stream"`
+
+	// Timing The state of the timestamps; null while nothing arrives.
+	Timing nullable.Nullable[TimingStats] `json:"timing"`
+
+	// Tracks What arrives, video first.
+	Tracks []InspectedTrack `json:"tracks"`
+}
+
+// StreamInspectionPage One page of streams on air, newest first.
+type StreamInspectionPage struct {
+	Items []StreamInspectionRow `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many streams are on air.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// StreamInspectionRow A stream on air and how it is doing.
+type StreamInspectionRow struct {
+	// Health What arrives from the encoder, averaged over the last five seconds. Numbers are 0 and codecs null while nothing arrives.
+	Health StreamHealth `json:"health"`
+
+	// Name Example: Launch
+	Name string `json:"name"`
+
+	// Node The server that holds the connection; null while the encoder is awaited.
+	//
+	// Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
+	Node nullable.Nullable[string] `json:"node"`
+
+	// Source How it arrives; null while the encoder is awaited.
+	Source nullable.Nullable[StreamPublisherSource] `json:"source"`
+
+	// StartedAt Start of the broadcast.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
+	// broadcast is over; publishing again starts a new one.
+	Status StreamStatus `json:"status"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+
+	// ViewerCount Players that watch right now.
+	//
+	// Example: 340
+	ViewerCount int `json:"viewerCount"`
+}
+
+// StreamKeyRevocation Why a key is revoked.
+type StreamKeyRevocation struct {
+	// Reason Kept with the key and in the audit log; up to 500 characters.
+	//
+	// Example: Key was published in a forum
+	Reason string `json:"reason"`
+}
+
+// StreamKeyStatus ACTIVE: encoders may publish with it. ROTATED: the tenant replaced it; a broadcast that began with it goes on.
+// REVOKED: an admin ended it.
+type StreamKeyStatus string
+
 // StreamList Streams, newest first.
 type StreamList = []Stream
 
 // StreamMode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
 // 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
 type StreamMode string
+
+// StreamPublisher The connection that a stream arrives on.
+type StreamPublisher struct {
+	// AcceptedAt When it was let in.
+	AcceptedAt timestamp.Time `json:"acceptedAt"`
+
+	// ID The connection's id; that of the media server for a stream that arrives there.
+	//
+	// Example: pub_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// LiveAt When the first picture could be played; null before.
+	LiveAt nullable.Nullable[timestamp.Time] `json:"liveAt"`
+
+	// Node The server that holds the connection.
+	//
+	// Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
+	Node string `json:"node"`
+
+	// RemoteIP The encoder's address.
+	//
+	// Example: 192.0.2.10
+	RemoteIP string `json:"remoteIp"`
+
+	// Source RTMP: straight to this server, RTMPS included. WEBRTC: from a browser. SRS: through an SRS media server.
+	Source StreamPublisherSource `json:"source"`
+}
+
+// StreamPublisherSource RTMP: straight to this server, RTMPS included. WEBRTC: from a browser. SRS: through an SRS media server.
+type StreamPublisherSource string
 
 // StreamStatus IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
 // broadcast is over; publishing again starts a new one.
@@ -3663,6 +4266,29 @@ type TenantUser struct {
 	// TenantName Example: Acme Live
 	TenantName string         `json:"tenantName"`
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
+}
+
+// TimingStats What is right or wrong with the timestamps that the encoder sends.
+type TimingStats struct {
+	// ArrivalJitterMs How unevenly units arrived in the last minute: the mean deviation in milliseconds.
+	//
+	// Example: 4.2
+	ArrivalJitterMs float32 `json:"arrivalJitterMs"`
+
+	// AvOffsetMs By how much audio is ahead of video on arrival, in milliseconds; negative when it is behind.
+	//
+	// Example: 12
+	AvOffsetMs int `json:"avOffsetMs"`
+
+	// DriftMs By how much the encoder's clock ran ahead of the server's since the broadcast began, in milliseconds.
+	//
+	// Example: -3
+	DriftMs int `json:"driftMs"`
+
+	// Jumps Timestamps that went back or leapt ahead by more than a second since the broadcast began.
+	//
+	// Example: 0
+	Jumps int `json:"jumps"`
 }
 
 // Transcode A job that makes renditions of a recording.
@@ -4083,6 +4709,9 @@ type ParticipantUserID = string
 // RecID defines model for RecId.
 type RecID = string
 
+// StreamID defines model for StreamId.
+type StreamID = string
+
 // ProblemResponse What went wrong, as RFC 9457 describes it, with a code for programs and a sentence for people.
 type ProblemResponse = Problem
 
@@ -4105,6 +4734,75 @@ type ListAuditEntriesParams struct {
 
 	// To Only entries before this moment: an RFC 3339 timestamp, or a date for the end of that day in UTC.
 	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminRecordingsParams defines parameters for ListAdminRecordings.
+type ListAdminRecordingsParams struct {
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminStreamInspectionsParams defines parameters for ListAdminStreamInspections.
+type ListAdminStreamInspectionsParams struct {
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminStreamKeysParams defines parameters for ListAdminStreamKeys.
+type ListAdminStreamKeysParams struct {
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Consumed `true`: only keys that an encoder has published with. `false`: only those that none has. Empty or absent for all; anything else is a 400.
+	Consumed *string `form:"consumed,omitempty" json:"consumed,omitempty"`
+
+	// Q Only entries that contain this text, without regard to case.
+	Q *AdminSearch `form:"q,omitempty" json:"q,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminStreamHistoryParams defines parameters for ListAdminStreamHistory.
+type ListAdminStreamHistoryParams struct {
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminLiveStreamsParams defines parameters for ListAdminLiveStreams.
+type ListAdminLiveStreamsParams struct {
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
 	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
@@ -4314,6 +5012,18 @@ type ReportTranscodeParams struct {
 // LoginAdminJSONRequestBody defines body for LoginAdmin for application/json ContentType.
 type LoginAdminJSONRequestBody = Credentials
 
+// DeleteAdminRecordingJSONRequestBody defines body for DeleteAdminRecording for application/json ContentType.
+type DeleteAdminRecordingJSONRequestBody = RecordingDeletion
+
+// UpdateAdminRecordingRetentionJSONRequestBody defines body for UpdateAdminRecordingRetention for application/json ContentType.
+type UpdateAdminRecordingRetentionJSONRequestBody = RecordingRetentionInput
+
+// RevokeStreamKeyJSONRequestBody defines body for RevokeStreamKey for application/json ContentType.
+type RevokeStreamKeyJSONRequestBody = StreamKeyRevocation
+
+// ForceStopStreamJSONRequestBody defines body for ForceStopStream for application/json ContentType.
+type ForceStopStreamJSONRequestBody = ForcedStopInput
+
 // ChangeTenantPlanJSONRequestBody defines body for ChangeTenantPlan for application/json ContentType.
 type ChangeTenantPlanJSONRequestBody = PlanChangeInput
 
@@ -4487,9 +5197,42 @@ type ServerInterface interface {
 	// GetCurrentAdmin The admin who is logged in
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx echo.Context) error
+	// ListAdminRecordings List recordings
+	// (GET /v1/admin/recordings)
+	ListAdminRecordings(ctx echo.Context, params ListAdminRecordingsParams) error
+	// DeleteAdminRecording Delete a recording
+	// (DELETE /v1/admin/recordings/{id})
+	DeleteAdminRecording(ctx echo.Context, id ID) error
+	// UpdateAdminRecordingRetention Change how long a recording is kept
+	// (PATCH /v1/admin/recordings/{id}/retention)
+	UpdateAdminRecordingRetention(ctx echo.Context, id ID) error
 	// ListRoles List the roles and their scopes
 	// (GET /v1/admin/roles)
 	ListRoles(ctx echo.Context) error
+	// ListAdminStreamInspections How the streams on air are doing
+	// (GET /v1/admin/stream-inspector)
+	ListAdminStreamInspections(ctx echo.Context, params ListAdminStreamInspectionsParams) error
+	// GetAdminStreamInspection Look into a stream
+	// (GET /v1/admin/stream-inspector/{streamId})
+	GetAdminStreamInspection(ctx echo.Context, streamID StreamID) error
+	// ListAdminStreamKeys List stream keys
+	// (GET /v1/admin/stream-keys)
+	ListAdminStreamKeys(ctx echo.Context, params ListAdminStreamKeysParams) error
+	// RevokeStreamKey Revoke a stream key
+	// (POST /v1/admin/stream-keys/{id}/revoke)
+	RevokeStreamKey(ctx echo.Context, id ID) error
+	// ListAdminStreamHistory List streams that have been on air
+	// (GET /v1/admin/streams/history)
+	ListAdminStreamHistory(ctx echo.Context, params ListAdminStreamHistoryParams) error
+	// ListAdminLiveStreams List the streams that are on air
+	// (GET /v1/admin/streams/live)
+	ListAdminLiveStreams(ctx echo.Context, params ListAdminLiveStreamsParams) error
+	// GetAdminStream One stream with its publisher, recordings and audit
+	// (GET /v1/admin/streams/{id})
+	GetAdminStream(ctx echo.Context, id ID) error
+	// ForceStopStream Take a stream off the air
+	// (POST /v1/admin/streams/{id}/force-stop)
+	ForceStopStream(ctx echo.Context, id ID) error
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx echo.Context, params ListTenantsParams) error
@@ -4963,12 +5706,289 @@ func (w *ServerInterfaceWrapper) GetCurrentAdmin(ctx echo.Context) error {
 	return err
 }
 
+// ListAdminRecordings converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminRecordings(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminRecordingsParams
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminRecordings(ctx, params)
+	return err
+}
+
+// DeleteAdminRecording converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteAdminRecording(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteAdminRecording(ctx, id)
+	return err
+}
+
+// UpdateAdminRecordingRetention converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateAdminRecordingRetention(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateAdminRecordingRetention(ctx, id)
+	return err
+}
+
 // ListRoles converts echo context to params.
 func (w *ServerInterfaceWrapper) ListRoles(ctx echo.Context) error {
 	var err error
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListRoles(ctx)
+	return err
+}
+
+// ListAdminStreamInspections converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminStreamInspections(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminStreamInspectionsParams
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminStreamInspections(ctx, params)
+	return err
+}
+
+// GetAdminStreamInspection converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminStreamInspection(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "streamId" -------------
+	var streamID StreamID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "streamId", ctx.Param("streamId"), &streamID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter streamId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminStreamInspection(ctx, streamID)
+	return err
+}
+
+// ListAdminStreamKeys converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminStreamKeys(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminStreamKeysParams
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "consumed" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "consumed", ctx.QueryParams(), &params.Consumed, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter consumed: %s", err))
+	}
+
+	// ------------- Optional query parameter "q" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "q", ctx.QueryParams(), &params.Q, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter q: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminStreamKeys(ctx, params)
+	return err
+}
+
+// RevokeStreamKey converts echo context to params.
+func (w *ServerInterfaceWrapper) RevokeStreamKey(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RevokeStreamKey(ctx, id)
+	return err
+}
+
+// ListAdminStreamHistory converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminStreamHistory(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminStreamHistoryParams
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminStreamHistory(ctx, params)
+	return err
+}
+
+// ListAdminLiveStreams converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminLiveStreams(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminLiveStreamsParams
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminLiveStreams(ctx, params)
+	return err
+}
+
+// GetAdminStream converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminStream(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminStream(ctx, id)
+	return err
+}
+
+// ForceStopStream converts echo context to params.
+func (w *ServerInterfaceWrapper) ForceStopStream(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ForceStopStream(ctx, id)
 	return err
 }
 
@@ -7178,7 +8198,18 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/audit", wrapper.ListAuditEntries, options.OperationMiddlewares["listAuditEntries"]...)
 	router.POST(options.BaseURL+"/v1/admin/auth/login", wrapper.LoginAdmin, options.OperationMiddlewares["loginAdmin"]...)
 	router.GET(options.BaseURL+"/v1/admin/auth/me", wrapper.GetCurrentAdmin, options.OperationMiddlewares["getCurrentAdmin"]...)
+	router.GET(options.BaseURL+"/v1/admin/recordings", wrapper.ListAdminRecordings, options.OperationMiddlewares["listAdminRecordings"]...)
+	router.DELETE(options.BaseURL+"/v1/admin/recordings/:id", wrapper.DeleteAdminRecording, options.OperationMiddlewares["deleteAdminRecording"]...)
+	router.PATCH(options.BaseURL+"/v1/admin/recordings/:id/retention", wrapper.UpdateAdminRecordingRetention, options.OperationMiddlewares["updateAdminRecordingRetention"]...)
 	router.GET(options.BaseURL+"/v1/admin/roles", wrapper.ListRoles, options.OperationMiddlewares["listRoles"]...)
+	router.GET(options.BaseURL+"/v1/admin/stream-inspector", wrapper.ListAdminStreamInspections, options.OperationMiddlewares["listAdminStreamInspections"]...)
+	router.GET(options.BaseURL+"/v1/admin/stream-inspector/:streamId", wrapper.GetAdminStreamInspection, options.OperationMiddlewares["getAdminStreamInspection"]...)
+	router.GET(options.BaseURL+"/v1/admin/stream-keys", wrapper.ListAdminStreamKeys, options.OperationMiddlewares["listAdminStreamKeys"]...)
+	router.POST(options.BaseURL+"/v1/admin/stream-keys/:id/revoke", wrapper.RevokeStreamKey, options.OperationMiddlewares["revokeStreamKey"]...)
+	router.GET(options.BaseURL+"/v1/admin/streams/history", wrapper.ListAdminStreamHistory, options.OperationMiddlewares["listAdminStreamHistory"]...)
+	router.GET(options.BaseURL+"/v1/admin/streams/live", wrapper.ListAdminLiveStreams, options.OperationMiddlewares["listAdminLiveStreams"]...)
+	router.GET(options.BaseURL+"/v1/admin/streams/:id", wrapper.GetAdminStream, options.OperationMiddlewares["getAdminStream"]...)
+	router.POST(options.BaseURL+"/v1/admin/streams/:id/force-stop", wrapper.ForceStopStream, options.OperationMiddlewares["forceStopStream"]...)
 	router.GET(options.BaseURL+"/v1/admin/tenants", wrapper.ListTenants, options.OperationMiddlewares["listTenants"]...)
 	router.GET(options.BaseURL+"/v1/admin/tenants/:id", wrapper.GetTenantDetail, options.OperationMiddlewares["getTenantDetail"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/tenants/:id/plan", wrapper.ChangeTenantPlan, options.OperationMiddlewares["changeTenantPlan"]...)
@@ -7427,6 +8458,125 @@ func (response GetCurrentAdmindefaultApplicationProblemPlusJSONResponse) VisitGe
 	return err
 }
 
+type ListAdminRecordingsRequestObject struct {
+	Params ListAdminRecordingsParams
+}
+
+type ListAdminRecordingsResponseObject interface {
+	VisitListAdminRecordingsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminRecordings200JSONResponse AdminRecordingPage
+
+func (response ListAdminRecordings200JSONResponse) VisitListAdminRecordingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminRecordingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminRecordingsdefaultApplicationProblemPlusJSONResponse) VisitListAdminRecordingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAdminRecordingRequestObject struct {
+	ID   ID `json:"id"`
+	Body *DeleteAdminRecordingJSONRequestBody
+}
+
+type DeleteAdminRecordingResponseObject interface {
+	VisitDeleteAdminRecordingResponse(w http.ResponseWriter) error
+}
+
+type DeleteAdminRecording200JSONResponse AdminRecording
+
+func (response DeleteAdminRecording200JSONResponse) VisitDeleteAdminRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAdminRecordingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteAdminRecordingdefaultApplicationProblemPlusJSONResponse) VisitDeleteAdminRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminRecordingRetentionRequestObject struct {
+	ID   ID `json:"id"`
+	Body *UpdateAdminRecordingRetentionJSONRequestBody
+}
+
+type UpdateAdminRecordingRetentionResponseObject interface {
+	VisitUpdateAdminRecordingRetentionResponse(w http.ResponseWriter) error
+}
+
+type UpdateAdminRecordingRetention200JSONResponse AdminRecording
+
+func (response UpdateAdminRecordingRetention200JSONResponse) VisitUpdateAdminRecordingRetentionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminRecordingRetentiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateAdminRecordingRetentiondefaultApplicationProblemPlusJSONResponse) VisitUpdateAdminRecordingRetentionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRolesRequestObject struct {
 }
 
@@ -7454,6 +8604,320 @@ type ListRolesdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListRolesdefaultApplicationProblemPlusJSONResponse) VisitListRolesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminStreamInspectionsRequestObject struct {
+	Params ListAdminStreamInspectionsParams
+}
+
+type ListAdminStreamInspectionsResponseObject interface {
+	VisitListAdminStreamInspectionsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminStreamInspections200JSONResponse StreamInspectionPage
+
+func (response ListAdminStreamInspections200JSONResponse) VisitListAdminStreamInspectionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminStreamInspectionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminStreamInspectionsdefaultApplicationProblemPlusJSONResponse) VisitListAdminStreamInspectionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminStreamInspectionRequestObject struct {
+	StreamID StreamID `json:"streamId"`
+}
+
+type GetAdminStreamInspectionResponseObject interface {
+	VisitGetAdminStreamInspectionResponse(w http.ResponseWriter) error
+}
+
+type GetAdminStreamInspection200JSONResponse StreamInspection
+
+func (response GetAdminStreamInspection200JSONResponse) VisitGetAdminStreamInspectionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminStreamInspectiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminStreamInspectiondefaultApplicationProblemPlusJSONResponse) VisitGetAdminStreamInspectionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminStreamKeysRequestObject struct {
+	Params ListAdminStreamKeysParams
+}
+
+type ListAdminStreamKeysResponseObject interface {
+	VisitListAdminStreamKeysResponse(w http.ResponseWriter) error
+}
+
+type ListAdminStreamKeys200JSONResponse AdminStreamKeyPage
+
+func (response ListAdminStreamKeys200JSONResponse) VisitListAdminStreamKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminStreamKeysdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminStreamKeysdefaultApplicationProblemPlusJSONResponse) VisitListAdminStreamKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeStreamKeyRequestObject struct {
+	ID   ID `json:"id"`
+	Body *RevokeStreamKeyJSONRequestBody
+}
+
+type RevokeStreamKeyResponseObject interface {
+	VisitRevokeStreamKeyResponse(w http.ResponseWriter) error
+}
+
+type RevokeStreamKey201JSONResponse AdminStreamKey
+
+func (response RevokeStreamKey201JSONResponse) VisitRevokeStreamKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeStreamKeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RevokeStreamKeydefaultApplicationProblemPlusJSONResponse) VisitRevokeStreamKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminStreamHistoryRequestObject struct {
+	Params ListAdminStreamHistoryParams
+}
+
+type ListAdminStreamHistoryResponseObject interface {
+	VisitListAdminStreamHistoryResponse(w http.ResponseWriter) error
+}
+
+type ListAdminStreamHistory200JSONResponse AdminStreamPage
+
+func (response ListAdminStreamHistory200JSONResponse) VisitListAdminStreamHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminStreamHistorydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminStreamHistorydefaultApplicationProblemPlusJSONResponse) VisitListAdminStreamHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminLiveStreamsRequestObject struct {
+	Params ListAdminLiveStreamsParams
+}
+
+type ListAdminLiveStreamsResponseObject interface {
+	VisitListAdminLiveStreamsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminLiveStreams200JSONResponse AdminStreamPage
+
+func (response ListAdminLiveStreams200JSONResponse) VisitListAdminLiveStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminLiveStreamsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminLiveStreamsdefaultApplicationProblemPlusJSONResponse) VisitListAdminLiveStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminStreamRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetAdminStreamResponseObject interface {
+	VisitGetAdminStreamResponse(w http.ResponseWriter) error
+}
+
+type GetAdminStream200JSONResponse AdminStreamDetail
+
+func (response GetAdminStream200JSONResponse) VisitGetAdminStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminStreamdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminStreamdefaultApplicationProblemPlusJSONResponse) VisitGetAdminStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ForceStopStreamRequestObject struct {
+	ID   ID `json:"id"`
+	Body *ForceStopStreamJSONRequestBody
+}
+
+type ForceStopStreamResponseObject interface {
+	VisitForceStopStreamResponse(w http.ResponseWriter) error
+}
+
+type ForceStopStream201JSONResponse AdminStream
+
+func (response ForceStopStream201JSONResponse) VisitForceStopStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ForceStopStreamdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ForceStopStreamdefaultApplicationProblemPlusJSONResponse) VisitForceStopStreamResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12643,9 +14107,42 @@ type StrictServerInterface interface {
 	// GetCurrentAdmin The admin who is logged in
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx context.Context, request GetCurrentAdminRequestObject) (GetCurrentAdminResponseObject, error)
+	// ListAdminRecordings List recordings
+	// (GET /v1/admin/recordings)
+	ListAdminRecordings(ctx context.Context, request ListAdminRecordingsRequestObject) (ListAdminRecordingsResponseObject, error)
+	// DeleteAdminRecording Delete a recording
+	// (DELETE /v1/admin/recordings/{id})
+	DeleteAdminRecording(ctx context.Context, request DeleteAdminRecordingRequestObject) (DeleteAdminRecordingResponseObject, error)
+	// UpdateAdminRecordingRetention Change how long a recording is kept
+	// (PATCH /v1/admin/recordings/{id}/retention)
+	UpdateAdminRecordingRetention(ctx context.Context, request UpdateAdminRecordingRetentionRequestObject) (UpdateAdminRecordingRetentionResponseObject, error)
 	// ListRoles List the roles and their scopes
 	// (GET /v1/admin/roles)
 	ListRoles(ctx context.Context, request ListRolesRequestObject) (ListRolesResponseObject, error)
+	// ListAdminStreamInspections How the streams on air are doing
+	// (GET /v1/admin/stream-inspector)
+	ListAdminStreamInspections(ctx context.Context, request ListAdminStreamInspectionsRequestObject) (ListAdminStreamInspectionsResponseObject, error)
+	// GetAdminStreamInspection Look into a stream
+	// (GET /v1/admin/stream-inspector/{streamId})
+	GetAdminStreamInspection(ctx context.Context, request GetAdminStreamInspectionRequestObject) (GetAdminStreamInspectionResponseObject, error)
+	// ListAdminStreamKeys List stream keys
+	// (GET /v1/admin/stream-keys)
+	ListAdminStreamKeys(ctx context.Context, request ListAdminStreamKeysRequestObject) (ListAdminStreamKeysResponseObject, error)
+	// RevokeStreamKey Revoke a stream key
+	// (POST /v1/admin/stream-keys/{id}/revoke)
+	RevokeStreamKey(ctx context.Context, request RevokeStreamKeyRequestObject) (RevokeStreamKeyResponseObject, error)
+	// ListAdminStreamHistory List streams that have been on air
+	// (GET /v1/admin/streams/history)
+	ListAdminStreamHistory(ctx context.Context, request ListAdminStreamHistoryRequestObject) (ListAdminStreamHistoryResponseObject, error)
+	// ListAdminLiveStreams List the streams that are on air
+	// (GET /v1/admin/streams/live)
+	ListAdminLiveStreams(ctx context.Context, request ListAdminLiveStreamsRequestObject) (ListAdminLiveStreamsResponseObject, error)
+	// GetAdminStream One stream with its publisher, recordings and audit
+	// (GET /v1/admin/streams/{id})
+	GetAdminStream(ctx context.Context, request GetAdminStreamRequestObject) (GetAdminStreamResponseObject, error)
+	// ForceStopStream Take a stream off the air
+	// (POST /v1/admin/streams/{id}/force-stop)
+	ForceStopStream(ctx context.Context, request ForceStopStreamRequestObject) (ForceStopStreamResponseObject, error)
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx context.Context, request ListTenantsRequestObject) (ListTenantsResponseObject, error)
@@ -13135,6 +14632,127 @@ func (sh *strictHandler) GetCurrentAdmin(ctx echo.Context) error {
 	return nil
 }
 
+// ListAdminRecordings operation middleware
+func (sh *strictHandler) ListAdminRecordings(ctx echo.Context, params ListAdminRecordingsParams) error {
+	var request ListAdminRecordingsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminRecordings(ctx.Request().Context(), request.(ListAdminRecordingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminRecordings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminRecordingsResponseObject); ok {
+		return validResponse.VisitListAdminRecordingsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteAdminRecording operation middleware
+func (sh *strictHandler) DeleteAdminRecording(ctx echo.Context, id ID) error {
+	var request DeleteAdminRecordingRequestObject
+
+	request.ID = id
+
+	var body DeleteAdminRecordingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteAdminRecording(ctx.Request().Context(), request.(DeleteAdminRecordingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteAdminRecording")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteAdminRecordingResponseObject); ok {
+		return validResponse.VisitDeleteAdminRecordingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateAdminRecordingRetention operation middleware
+func (sh *strictHandler) UpdateAdminRecordingRetention(ctx echo.Context, id ID) error {
+	var request UpdateAdminRecordingRetentionRequestObject
+
+	request.ID = id
+
+	var body UpdateAdminRecordingRetentionJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateAdminRecordingRetention(ctx.Request().Context(), request.(UpdateAdminRecordingRetentionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateAdminRecordingRetention")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateAdminRecordingRetentionResponseObject); ok {
+		return validResponse.VisitUpdateAdminRecordingRetentionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListRoles operation middleware
 func (sh *strictHandler) ListRoles(ctx echo.Context) error {
 	var request ListRolesRequestObject
@@ -13152,6 +14770,252 @@ func (sh *strictHandler) ListRoles(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(ListRolesResponseObject); ok {
 		return validResponse.VisitListRolesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminStreamInspections operation middleware
+func (sh *strictHandler) ListAdminStreamInspections(ctx echo.Context, params ListAdminStreamInspectionsParams) error {
+	var request ListAdminStreamInspectionsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminStreamInspections(ctx.Request().Context(), request.(ListAdminStreamInspectionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminStreamInspections")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminStreamInspectionsResponseObject); ok {
+		return validResponse.VisitListAdminStreamInspectionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminStreamInspection operation middleware
+func (sh *strictHandler) GetAdminStreamInspection(ctx echo.Context, streamID StreamID) error {
+	var request GetAdminStreamInspectionRequestObject
+
+	request.StreamID = streamID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminStreamInspection(ctx.Request().Context(), request.(GetAdminStreamInspectionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminStreamInspection")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminStreamInspectionResponseObject); ok {
+		return validResponse.VisitGetAdminStreamInspectionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminStreamKeys operation middleware
+func (sh *strictHandler) ListAdminStreamKeys(ctx echo.Context, params ListAdminStreamKeysParams) error {
+	var request ListAdminStreamKeysRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminStreamKeys(ctx.Request().Context(), request.(ListAdminStreamKeysRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminStreamKeys")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminStreamKeysResponseObject); ok {
+		return validResponse.VisitListAdminStreamKeysResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RevokeStreamKey operation middleware
+func (sh *strictHandler) RevokeStreamKey(ctx echo.Context, id ID) error {
+	var request RevokeStreamKeyRequestObject
+
+	request.ID = id
+
+	var body RevokeStreamKeyJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokeStreamKey(ctx.Request().Context(), request.(RevokeStreamKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokeStreamKey")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RevokeStreamKeyResponseObject); ok {
+		return validResponse.VisitRevokeStreamKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminStreamHistory operation middleware
+func (sh *strictHandler) ListAdminStreamHistory(ctx echo.Context, params ListAdminStreamHistoryParams) error {
+	var request ListAdminStreamHistoryRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminStreamHistory(ctx.Request().Context(), request.(ListAdminStreamHistoryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminStreamHistory")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminStreamHistoryResponseObject); ok {
+		return validResponse.VisitListAdminStreamHistoryResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminLiveStreams operation middleware
+func (sh *strictHandler) ListAdminLiveStreams(ctx echo.Context, params ListAdminLiveStreamsParams) error {
+	var request ListAdminLiveStreamsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminLiveStreams(ctx.Request().Context(), request.(ListAdminLiveStreamsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminLiveStreams")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminLiveStreamsResponseObject); ok {
+		return validResponse.VisitListAdminLiveStreamsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminStream operation middleware
+func (sh *strictHandler) GetAdminStream(ctx echo.Context, id ID) error {
+	var request GetAdminStreamRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminStream(ctx.Request().Context(), request.(GetAdminStreamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminStream")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminStreamResponseObject); ok {
+		return validResponse.VisitGetAdminStreamResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ForceStopStream operation middleware
+func (sh *strictHandler) ForceStopStream(ctx echo.Context, id ID) error {
+	var request ForceStopStreamRequestObject
+
+	request.ID = id
+
+	var body ForceStopStreamJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ForceStopStream(ctx.Request().Context(), request.(ForceStopStreamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ForceStopStream")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ForceStopStreamResponseObject); ok {
+		return validResponse.VisitForceStopStreamResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -17551,653 +19415,730 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P2Lchs5sieMvwqC//MPz8xXpihZdttSTOxhy7JbblnW6NKe6VF/JlgFkmgVAXYBJZrT4Yh9mn2wfZIv",
-	"kAmgLkQVi5LsnnN2N/b0WKwbLom85y9/78VyvpCCCa16B7/3ZowmLIN/nnJxa/43YSrO+EJzKXoHvdFN",
-	"Phg8i//3//xf8A92SDKW/vWmJ9hnfdMbkeWMp4zoGcsY4YpQIc2/yYJOWb8X9VQ8Y3NqXqtXC9Y76Cmd",
-	"cTHtffnyJeotaEbnTNvvD5M5F+d0ytYH8XHG4xm8MyKTTM7JLvmTnjGSsAnNU/3nQ5LKJctILHOhFaGK",
-	"7PbJEB4gC6q0GR9hIjEjZPOFXvXJmdSEkuVMpoyIfD5m2QHZHwzMmLn55G85y1a9qCfo3AzbvKoyHfaZ",
-	"zhepubTbi3pz+vmUiame9Q52B9HaXKNicpf8X4EJHgudcabIwi5dRPYGZLxyEzwkcUrnC5YQLcku/Gcw",
-	"IFQkhMUzyRIzY67JkiqSK5bca3YwsPAM9wadp3jJaBbP1if4QaQrwuws9YxqEkuhKRdEz7gimn3WEVly",
-	"PZO5Jhmb0gzmGlPFmgb9W8NoaTxn1fHuDVoGrKnO1YYBu2EquDkiasFSDYsugLSoUEuWHRIpGE4ukUyJ",
-	"J5qwz1zp1qXHVzZMpTqNZ3uNs7higgp9kjTMY2nGNGapFFNlltWuuXmmaVzavTE8Ms3Ep8HufPflb9Pd",
-	"+WyyN1b/2p3cvpi/vNv/9XNSHfeL/dC4j+hC5xkLjflqxkiMlxOSsd9ypvQTRXjiB7ugelaMNfavinrm",
-	"dp6xpHegs5yVB18m4L2XLUO6krdMtI6KXF+cPjErectEBBSQGi6zoJkmckK44UFJkjGlGkYMTz54tJqm",
-	"cnrK51yvj/YHuSRzKlZkkckkj82INJlL1bjhKbynPATLfHoHzwewn3yez80f5i8u8K9dPzIuNJuyDIeW",
-	"Z0pmAWJc0N9ydog83CzbyAidEUEpZJbO/Ahse8wmMms8+zF+YLsFayK1jCmZZzFrIzHeTlvrH9u0LY61",
-	"PNKu7HXYlXOaaR7zBRX6WrEstBz/kHlG5FIQnrjdyBXLGhYlx7c8jIwvWNy8MbHMEi6mbTuTwfPbbM4X",
-	"c7NaSKEYMP7zTI5TNjf/NEKJCdg3ulikPKZmODsLvOP/+VVJYAzFu/8jY5PeQe//t1OoVTt4Ve2498IX",
-	"Q7MDxmaUljQhQhoOTWKaZZwlROb6kIximbARUXSlyHK26sN62beDxhRrfscMh3+T0un6Gu4eEGnYP4X7",
-	"PCfok8EBMWKa35kvCSORpTTLy4Shnn+CSjPo/bK2XVbanMopDzDIIZlkTM0INfcgcwQdZTmTc6OeKE1F",
-	"oshEAj0tMrlgmea4B/DMpgWFj3OlM6plZkbDPi94xtQQNmwisznVvYNeQjV7qjloAWsT0M3M/d3HKzM4",
-	"oPphrmcy4/+C/S/xJ5ybGTlcURG5oylPyEsyk3kG7H6dxAvS/Kfn/MXQIzv5Yrnl+FcWa7/cFzIN6sRU",
-	"EyXnbCwTI+ElyXKhkIGmVJvVIHO6Iok8IJfX58cXn4av35+cEXbHspWecTE9NL+ff7i4IhmjiSpdwW2T",
-	"2a0iUhDN41um1eGN+P7k9PTk7G34/nhGxdTosCk166LysR+ughvGPE25mPZvRInUSkPrRT07oF7Us59q",
-	"JkKzKm8zKnTD0lBhNyszSjCuxDrdZXZtN5IdbAIcP7nAR7lmc9Xp2UvzDBAfzoRmGV2tUQYMxX+gkRrw",
-	"ZQE9j5GMT2cadqxEBIdrNEsM5yR6JpXVVvWMrYhgxnAobYciM3rHCE3TyBPKjKobMYIXHhgiGMHG2h9U",
-	"vljITI8i4uik6U5LCaMqKRQ3uzNxsMy4Zv4v+wH/t31NM414XhHgVQuWKSkaDg6Qa6EvC1nSlqsEFGeM",
-	"apZsw4LYnPK0qk5nUur/VDO5nKRSZn13IfAwT2rWTjJvVsSDbzCqKnDwljGLPE3p2HwAhenaSx5wbgJn",
-	"1ax97Zg++HRFvXyRbLc1tQMJOh9uVlQ7ndVVjEpUUP5s8AwLmq40jwNL8YZP84wpIu9YRswI16nNKM6h",
-	"NWQZ+GDIhGfGDpFcGG1iygVIpG5kaVTF7I6mGxfdzeDEPfAl6sEnVZgtLVhG3MsjItPEaD0w0u4b7b55",
-	"br5jPjinn0/wye/2n6/vvZZty4TWGqwSE0nnNarRB2wGfKq0eH4pWjf/pLTW6waC4TuE2gEapYMohn4I",
-	"FREuyPXVUVlbM5pHL+oldBXmhNW1C6o+E0d6E/BhuNmsE+Cci1wzdcrvAjLoPV6EIacpUTpjdA4qBOUZ",
-	"0XLK9AyNCc+/Xj0vmS2DdbMlcl/8SHU8Y8nGj95xtmSZCn/t+e7eYNP3ZOYcojVKht9RYC4NIS0o2iT+",
-	"7bvfbXp3xu6YyDcyzgu87ZQroBrFlDJye31Ml/YK6l80TcvjszypMsT9TSNUmmZ6K4XaLniYroxp67eE",
-	"anSQWc7mB/Vsf8Om1M6dH2Px8TUyiSqUWlpDv8HFboRP6up7mazC8ooBg54xopgwdkHKb1mViYy5oGDG",
-	"r5/GBf+RrUIKSZyxhAnNaYpnHjWOJwrsccWyO4b2xcP1j41W00bxX9dCbtlqSy3kNrQIhmTQaX3LVhEa",
-	"rxUXq3Udw5wV4bpPTjSJqXgCxrNRoAShU8pFhcB66vZTyu/Yp319JV7+sLs6Gixe5D9nez/+9vflK/XT",
-	"+Nn8mL5LvjttUpf214d6ohWKkX1j+GQ01nZ7iq+2vfFauT2rBQI+01gblZMSJOBG2bRxj9A/Ut6l72l8",
-	"y0QSGtMiYxP+OSyOwM4zO4IuIa7ILQf92OkX6wsd+kTG7uRtK6VunNKWxlc3uwvUPFgsvwxu10v6Xtle",
-	"L21geVplNTDIU+Don4hFrkPn3yywloaO5zQJ6H6VY1sjRjwjk1znGTskdKyY0ODLoPjaakzCvKdPhsUl",
-	"ruCbEIDxITxz1X4TL8CtVltPzQHU3ZVLR4w1jVdmZMHkImWHJF9AXGtv0HieCvKteBUHUW9BtWaZeePN",
-	"zWWvlXAarA8zWTQ+IueSxagJ1wr5jczMDdXFTVO7KOT18U/Hpx/Ojy/MTZ3VWk+ghTb7fLCBXGElm8kL",
-	"lIa1ef7IVioigi3voXqjwArYV8M84XoYa5ldrUIuiVyxDDQTuuCfbtnqoHBXlQRcH/0TBxt8WX2iVkqz",
-	"+YEVvEYcms1h6aSsC5tv9qKe/aL3rUU9fDqsIJt5HAudBcW9JAlPgBYispxZlyYEMJbGnugTF7ulGSMC",
-	"VAP0hCVEZiRjc3mHSljN4RnjF4IUuaSKJKArSfhy5RjYZVO5WjQwc2r2pMmpblYoIsPzE+ToGS7/ISyr",
-	"337vB8Vlq57D7V0OtEwkrcRWJSnz6EQz8N/QNP0w6R38s8MLfuJs2fvySxRaWg7cTsjlITHiBjexyF8w",
-	"vI+LaX9NGpmhbKFjYfjqccdtqALfGxi7udg2eKNZ6gaVC8Q5ynYxtRYEVY6M+wHqC6qV8IWTZMtA8WYP",
-	"V55sSW58js492nIM0ClqWI0RNYlXMw3tPUEXab+TJrxoczT4GA+dM2Aadufajtfuq73+oL/X/66TH45R",
-	"JUVT+MxcK/Zzyu9YTTG+tCZ6LBcr8B6zhKiFzLTq9nGYXXP4DiePOjvNlVlmXR1Axn5r39yNg9CNqQ9m",
-	"DHjVajmQdBKzTKjaNnghs/mDIeURGHTB4woGvEaKUTmvwooAfzZLR8hvLBBYeaU9a3GsMagKGG4STqUC",
-	"hxydMhfepeZWksppZHW6Qj2oCiyvLHTTGgqZGtAcFnZohesk5ItYlNKl/J17QbeFlrrJmVaJts+pjmfg",
-	"kEpTWIYGR9HuRicErkLkEsNKGVQ4lsZtASYPEc+Em2HS9Ly0zkhzIQcdSxPlNg3pxAdvLKeG/LuxzEuZ",
-	"VIrFGdPqkCwhgw5jPkZRSZhRHpQLFiEplqKXxaC/xyDL0YzFtzJsucykMowDyUrYb1EIBJoxLShPwlHf",
-	"e8RvrSOn6bwvMhkzpYCHFzkMsR08sU9XeVCsPhnC/0R3x3vxs9BH8ywNOd9EgtwDTvgTRcaZXCp0DRkZ",
-	"PZUyIYbhVD8303qhDnZ2FnTlAj078c6mQdTIz4yovBhlA/WXzbvYYIReIS8U1g4dS2PZRjaIDzJNgs+r",
-	"NG0CXGhJs6Rqrf3ei6mIWXptls7PmcZz5iftwnfl0EPv/Yezqx8MoaTUjOj84oOZZx6bXd38rh2jNaM/",
-	"o+IkK4bSLKvd7k2lMXiNpl+apc4zociYxrfhzWyYmKfpPOP1nMT9l2XD9f+FN/2Pg52dh8Rm7DZXIjOw",
-	"kBsyVVIqrrj1AJfWuuNiGRp3chROPBJO95XCbXus5aodFViAyryiEkG0HJZqkMZmXXkCXZc0cqKNeehX",
-	"IZ7RzOnP1jx1D//jeHgRtEXtp89lFhRoDbxWF5qOYuAYVYSLO8ljpiq5GTO5NGrQgq4CruQwl5vJTD9N",
-	"IVUILF+ZgRcfz8UhoerWOpoEW8IVRs2I6k7+INtb7FgOtgO879XkJfsu6cT7WrYN166BwxUUvIDbSAqp",
-	"LOZgEx3KD2Hm5G84DPiqJ4os6QpfBW/9AzhFPaXEj75lvZoyoL1vzFLWjKq6RAA/IVrULhpWXT5UKU+Q",
-	"FLtbwzad2T62bhEbOWWdWZbMvR9TSJJkdKILE1mUrXvRZtUVS7M90xyXxrfdNC/Lz4bnmuVCGNNcZhhz",
-	"KH9ufaLohDIWX9fp4g4XhNBh0HhvA6+tvK+2OlGNKFoo81o1VINUCRMMS5t2jbwXRXecZxkT2rAqLgPE",
-	"WZSerJtIxmBYAWMDdga3Ru7FEEG0uiXPiGHuNreqs1f1vXkhzi9kH8GIj0XSFK3PgPKV9ratkJA14Gtg",
-	"unvm8VuXmmYBdgk/Oy26vI1PlF3WQ69j05SJhGZkLoWekT9dXx392dshtPLwFoPb6hyGibE8wfLSRo4A",
-	"ghSYMWoU5aFSfCrmrlwqbLSVbOJ6vvPGyETh+d8dDAbrpBBgfFDPgy70TMq5LYka7Y6Mej6C/R9FWOaB",
-	"7l6Ffi7DA8UdN+qDRtf10IZ68JUReIPhCaD0pYT3K6xfIdflN4knGnxkSeW1QqJPvGoI7GJyHwXfBeS5",
-	"7plf4pTJ3i+4BOXVLFn46/uhjlKpQmkgwBTiVCrDJ5OQLIobnvROApgs5k7IRc1TtrfRIWBf30ZMqkEp",
-	"qY1AS/i+k7LSWyRZICpIqwTaahwEaPpL1AOC2TSo+mKUCg821h1UVgk+FlqkI5oGFd6YpikZM71kDGkS",
-	"KPqQjLzxOzKi3TB/+0sEf5hhwwqCMgwOXvOmUhqsFJgzE/BLiCQcnv9opCyHrDGM74CfHIyJlCVWFBel",
-	"K/eLcpvj/JqrRUpXZ2sx/GFCyYdbOoHql06vKmo9yiEcGkzK4Chy2qjI7NOP5j60ss321d+e0lzEs6d7",
-	"g70XndzIXEyPm4PbHzHoRnKBOSAMU53AwnIrH5H950SxWIpEoUcCmB/wJUzhz0XKlCKxFJjrlhBgfUuu",
-	"WHdxVHE+lbIemFJbhiggh6mdxgxpuRk/EmUpTfXGGJxNKruEe8G3GqKgMVQxtJsfZfcUftqSWIUw1wm+",
-	"9M0yjdUppbyKkT+zTbxlmMw5DKe7fg4saV0jR54UVVkOtV4xYwJyoWXBg1yQwdjGID3VbSgg3JLe8QKL",
-	"S1DOC7ncSrnbrIuW6sLO4f6O+d2l53yWN/NL3IHE4IlJHrSuh+QjG1/K+JZpV0t5AGKR2Ip0fBCL0nf+",
-	"B5TV/BWvwL/xgvnv3guzDfaaJ0m8Pqra6EtlLPSU37F+xUxXk3yLWqIhFILalcE6qOpn2OrdbPw25h/4",
-	"uzc/H19c/e3y3as+W70bsL8PzY/Lf/z93YB+PFvEb9/kydG7V/14L+183HqRLzKyi+uz15EcNvmKDdk3",
-	"uk+kzTNdzuQ8nJ9eE10Ntpt5C2PGjJiZg6FmcqkqyTXAv2s+xIrw2zoJqCoMNxY+wgizeuoDrX+5i5L/",
-	"ILkaDHKYy2YPFCOLXM1KyaOKZBjFd2tcnUFVNteqtOdc+IkF6X3b5WOHPp1Mz6hoXFeUJluuayAd30uN",
-	"kgCBxW+i8x95yMgGz8SBMapjakx78B0xlrCkT+54wuQBGUs9A9sH2LmjWJ7ZJ1TZ64uOjqgHjwbdvmYo",
-	"hp2umrAv7KIa/TeRmPq67r9t2Jwrv+jEnqsQYTzGFtgRNC32mMa3FyxmfKGbMgYWMkPNR9NbJkgilyJg",
-	"yWFiSiCfkKaKoSuMa5+GZdNiDuA3KH1b8pihtetVRSaqvKaiQY2lTBkV69aMHUh4wgAVEBIPLjECUTtg",
-	"SDwwzXEwAb3IkTbXD8xLED1DgtU+poq92Cd8Qkbm+vfwJ1hIZkbVLf/9pjdjaSpvegc3vaXM0uSm9yWY",
-	"zeTfFFRX7fnGEVknrBkT+dP11ZunL70X6Oz69M9OUcpAlcWclGLclfFNzG6u74EdzkqHEjohLRsIGF5q",
-	"boqs2hz6xO53oWwChz2xTVy6BKRTHdH3K3CURITC/z5R5I6mOVNVZyIvhXJWQBJ9YiSosv4Vz1yEFDym",
-	"kLoyj4jK45mhgNHfn16y7I7H7OnxHRN61NkRack0+QHGH3JG1vOx4o05Ox2TpCCWrNdSgnZfvew/3+3v",
-	"DgaQArXuMWN6JmtjOv9weRXUf6metR0hcz0iC5bFTOinTMQyqcctd+52d5ZsPJPyVu1Yyti5TyEBIjs0",
-	"OK4MDxizGbdWBPAHY7bOaXYblRjFIdK0TTvOmDlqw8ujkxP4o3Ui9K+7qA6P/7rXrfbRrnTkEBccNoWj",
-	"dTyJvQp/KJ9Om7xUOk4tjDKcuHxUg4G5bxaz48YB+raXWgWTrT4Bn2sJAyYgmux4A2w/XdJVgAuHBY07",
-	"dlsA4zzghNbFmpsEjKJlzy6Y0fQbaHrMgKrRTw03FoPeRthhtGOf/Mi/90lrsB0Pkn3ydrOg2yyJkhyd",
-	"ie9VSyUnN0agvIXw0ZynKbeOqsqAXgYlEcuyUPX6x9nKHHzkYZY2kTsUsUBjVVk/+Ea/UKPwKmj/ibIo",
-	"GEaernx+7CPJGNUQgzbf/+Hq6twib1X3vzxbYaYb01rSAaDiNMy+pboQo5btXK60826bNh6U9pwEm1pF",
-	"1054x0yNoSAzrRfmLECGgHObRKjuO5A4bhOBD0D4gToGfL2w26pft1IGvDBNOT1K0ykX06rTBCRmh8yG",
-	"ktH58r6pH3aZrxvWxa4ESs1bxhbKFvcoVEHAXbcNMy+CI1YsIVZGLEGVJzRN++TKFZrvDQZmcb8jiREA",
-	"Zjlv2aKq9DwrLRMXGigsoJduX+sZkiKoVxpSENUU4JoUoYt7IEscbdadN6d0h/1qF1Qkcn5o2B5kONwK",
-	"ubSKkbBpiRjzvL44JWPAEaRJuSiimNt99Dd76AIZPQtepfx7aoy1g9JBQXN+vtwmtXmxXduJTZWJxfFp",
-	"1cLMwj5QATMntFkHcxIimJJRAmFaZ1ISLwhfJyy91hHQNTqYsmCkWVsWrdhHMFzXS3KPEHDsqS0cWK+u",
-	"N8Ooxe5KwGS/Yo1AO6nY2lZ8VeRmH6aDTJ9oNg85LYq0g1xw7aEiLKjY+iLbC/W4kfm5na20I0caK4Q2",
-	"1DJdm4FFDiCVDBB1Mxi23h0MBttFrov5lIYQXkTAZbxciXh9iOcOjREzrBc5cOGUC1t8u5J5RtRMLloK",
-	"MGqThrrZ54OBx3eDlBxlWCRNXeUuI8oo4+yzZpmg6UlS4KCA5uSThjodZjsL1Gdq5aub6lfxAxsW7oIp",
-	"yLYNyV1K1ErEZMlCcEz5QrFMt4psD4gJmR5c4AOGg1jknkNCyeWP1/aIg7PQIQuvZfNvphs/ouCUZyy+",
-	"bU7A9AmWgMVWdimD+TKhvBH/qlO9xmoO+XF0ynz8Et1RtmbMnPOJsa30VvHKjz553rwZEmOU/wByD67J",
-	"TKYJqkO40C65vptiA+OsMxeZbVsq+G9YTjLOV2BuVapJvkkJiVvTjQHC9iqSj1a1Hst8OtNgLi5ncl6p",
-	"I6mXEFSrSB6tegPWcrvijRjzBB+rciPOlZZzlh070LfmUlHwP8EEapEZ+Z8wjxIsnB+dgycrj+/5fts4",
-	"vAToFMWDDxuGmHAFPPCJIoBJC6he7qWOPY5Xa97cXLHs6f53u7uB4NKGcKP75JFMAmGUIzlfUKMCNqOG",
-	"F6M4HV6fHf1QxzHvEPJsELoeg91IbhVBZhlHnwtmHcerQ7zmk2eN+LWiB+OGxpwm+WILDdoqZ/WsUZiE",
-	"+zPkW8kYnTdxOLxaxB946ejWsF109jDF7R6VRRifs4LqkIx+P/rh+OjHD9dXny6PLy9PPpx9Onn9ZWRG",
-	"z8HhKOdMWYAIYGsB52jw0OsZFZ2cFfcqw3C1on4n6mwheDy3KlkyZ+RMaltlEcq5kIR9XrDYZ3PHMmGH",
-	"4JtkaeqxA7CAFCOiT83YAoI/zMmGzrsU24N5AJot9mVYO5A0of9Z3oFgvobM5qd8wi5Z3OJdHRnL/wiA",
-	"kq1GYWNjXJCQo/XVoAGazbxnaOhtw/fwTvxixia58nRqk/bQ3dY4gGebEc4cVy+vwNoQw2QgBIt1k0Zp",
-	"JjGhWbl4gkO7DEoUc1kZa7H2bMrUsaDjNJx3jUqq04kgKbMMYrRuBUsxljRL2t5Wghb2Rc5eFyNU3Sq0",
-	"ccyYFSz6jEJKLhfhb/qHhzHIlEZ2CK98ogjF+xzekdeV3XsqGZkl7E07OTPylIuawkHjWH/apXvjZ/HW",
-	"SAPFqgVnE9V3KkgeRZZQE2oypv+ncgoBaiNbWzhA63neqJIsqFJLmdXDyzLLDJuayUwxMgZ+uwooD+2r",
-	"5U6Q/0ZwOayoDvqMTy4/kP293e+8QAeO2cbTcmVjpU5C/JM+/dcvvz/78h8h7uY+3oQH1jiC4kDUaRI9",
-	"osB4GMdTSRU7JLlKSs1k+mQIPjLrs0Y/cPc5DZ/+3Dat13eZS/UJn7DLi0sL3/REuYQfC6KFeP8sIROe",
-	"MidKUqZZG3xSyfoTn5K7rIMiQheLWsI6gkRWKPZ5SIlOORP6Uz0j4tWzwcvZ85fPtldx42XSYZWM9W8Y",
-	"ykSmST1zbidX2U4qY5ruKATCLEawP3j1IiRXeQhPHkOtKYtIxlIKDQOgnGiZjFzyPB0rmVpMwmIE/R05",
-	"/lXtiCkXn3dmep5CAu3O5/58sR8azyaNu7Y3Dg5nd9BhZ6GjVFsPHdTiAm4As9R2YzdwGqfHrZPQp897",
-	"75KXu/PJ7d8WpwP6s371Mb7YH//tuy60dTeT6Hov3vnpkz2yP5lrnz5tfs1aTZKjVz9ou/0hdgi6aHPi",
-	"79zqd6AhdlYLtzLTAlJkW0s3KAeCs71jQr+mmm4HxuITmNkdE8V6HEK+v0VpQXAVh60CNwahVWAIx+KO",
-	"pUFI/yuXUScnFoMzYYbMskBII7ETaTMgixl/iXowqk5PQCK3UdtikEOtNSszulgwgWHijv04SvBN90cN",
-	"q+86TK4CtlQafYSr1UgULZnr5fk5V2w8o7o/Z0rRKevbOBuqY8XPLOGBXxNmhJv9WQiW9udsPmZZ/1fJ",
-	"Rej3lE20f4lMXNGxB5Jy/shiFO4XWylT+gXqZUp/W+d36ZdSFcOGq7c8vm28uMjkXFafNcp6Rrliffhv",
-	"+BKoJNVJLKRO+XSmS7/Nc82SpzQt+TL7vm9QYNrla3KxqFwbuzrNwAKWrmGhZ2lY+XxOs1U/YxTyRIz9",
-	"17clse5PV8jl/k5YnLo9Nn/73QAuXR43/uCuF8N3X3MBOB9nKH5yPX4AYcdQtsxWZlkrfyds4ajQOdxK",
-	"0/c/JZlbrUWexTPDup12VvnRWMR2rDRHVKkxL/9lrNjsjn0SUn+aM126spTYEm1tDfxPxSrYHyaUV22d",
-	"grG8Mby41Nop7KNeZsamhyAZAt8vco1sPFDcYn4OhPSo9vn5cEspLRcYkeoPRi7XwvDzyKXh+/6XJcDB",
-	"ggfasG0g/1WpOn6aC2QSvM2nQCuyu7luAqZVvDfEF3+gImnWDBQD8xv1g+51CR8BbXi9WAor6+RS+N5j",
-	"36xK4QdG06aMYWtmgciHErG1iapOABrlmF9D8lloaCdJE4Tnx5nEYlgAzbDxFqrJnEEjJoi6mKVGBy/A",
-	"PAZ2iSI6dShfqIwvgrW3S1pBjIaNcg0R+4/VP+ZaseyebZcae8JY+NJOGCcQqlPboM+aEQcKRjcvoHCA",
-	"vB3gWuoNxRwgawF9jPsYdegodSKmTOlhk61eBt03Fqmmt0xZuKcVC4XqgqGaATyyqsW1Bh3AAhLWMuxm",
-	"P4NX0s2g5yzh1CFGK0A9tOW5kFkKaVqYrWdjIbcMilhG+OcI2PXolq2AiY+AaY/65A3q+mZtboRFxEg5",
-	"BNahZGMqZMYS7HDVDfrZDMGM5oBI8WmRj1OuZpH5dy7Kfy1SCr0RPhkFBhKfwO9RS2/2b/hm/pBQkiEG",
-	"GsAnDVBFGVswqjEZIGMQb2auc4lZNaPeTIVRCUOxxPv7WUIFKFdQ9WVozLAumRFIUQffb9G79aF+iPVP",
-	"VpJt7R5h+olNkb++OEUAT6DRSiVIdUTbezaatqjwNvU3e1r/a/s/mtnJBZvkKgS6Z1bHJrFU6Rl4OqSi",
-	"2k6dHBosDLryxVp2e7VTz+BZe3pagyJo+1SXGZmQGjzDmzMFYZjtmuAJ2DXDOGYLTUVjuBFQuBAUCNsA",
-	"JIly6bkFKsf6QoX7RFyVUVYFFDrYSnEtIZ8bRZQ9VNX3F0vzNqMxI6f8fi0kytGKWjLAADtXvGzsXNE1",
-	"plHmYoPtmpeO4NrIrcF67Ondd/OffxvEr+7+vjc+27+9eqlOl+eTf+zOLl5MXz+j1+z75/xv8qfPP+r3",
-	"2/LXhhanrbEXC//WFKl8fTF8c3UALTmU5mlqi3n75MP58dkBoZibZiMgfXI+PHndJ9dnRx9OT4+Prk6+",
-	"Pz0+8PERTOK18GgYBGdJn/z04eT1AeFK5SBtbsScK6PgRD4Wzo0V4mS4c/fAyHpRzwykF/XMl3tRr/Lp",
-	"XtQzLzfzLpUo4o1re/pOjsHr1LQSFvvvgFCIA7AMgRjZNBd9Y5NMERoDfbNKkgnN+j5wkhyQkcz1Itdq",
-	"5CpJFymNWZ+g6QwPTukds5kobpb2q3g+4RO9qFc2+Fss7w3tgbdrDHyfFr9b6vgPaAns2v/u7jX2/y1s",
-	"iM2WQ4dewVbLt3MMnaz3Rt99J8dNBPW36+Pr49cHpfROR1l9cnF9dnZy9jZMbEcf3p+fHl8dv47Im+HJ",
-	"6fFr2MSj4dnR8al5obwzC2J+U5quDDFWTw5+uBf17Fd6Uc+/shf18J3mR/vGIHGVgBODVQLOn5Ixmtiy",
-	"j1oatYjTPGmEkCtgjPE+CINTD3bo2wYYjsLnNQ3VZpWvlfKUm9ttKkezsISbCYZOGSyGJbGksS2UW5Jc",
-	"cB2RTIJ/zp13P/S9l5tGvsFaw2HbsUTFOgdpNNdsmLYGm7QkakGzYCMso3z8IF2likVmDkdriooOo0M6",
-	"vGoyZobBzxjNklDCyJfmMTelpgP1zHPdiD8Inuq2vPTCD2Zz02F4LsUEGilZ4EWEgPJ7993mvcmbMtDP",
-	"2PK8UbMBvcteNecgV6VEcWxPFMtQn1oLvXr+mBkeUU+0jXWzFvZbzuNbcsdlyjSZ0WyMfVO3U8LqGnNt",
-	"otVBhhb8g08QOuXidiuIb0xOgnR5VUuJsr3KMDXqsQRpkcsUzNl8272/gWI6X+ywnWoCVKeEJ/v1TTnp",
-	"1WXdjP7tVw4BwEvL25aKnjHQYTaksNoXpaDVeL+fUcnB7wd4xTm4bnBOySGZ01tmMdThvpak/yoyGUMA",
-	"fWh6+Yhp651wz9fnCU3LwCVl1vWOi2mBEA9PYBn3lrP7+vDoUXlng+R1x7I727mlfl5tJiWkME1Tag9E",
-	"lXCmTLCMNiA+DiGb0Sxg97h5yu/Y5daNgY0J4GIX5Rqm9qbA8C3sFBWCiMYWUv79pyc/HRsauDg++nB2",
-	"Zkyis7drdXgdWjBfySSELRHsw0y0uXnLbszbgrzbfsF+XN+shTPOLgImD+6mAlpDz2rtw1516PC8Ncq7",
-	"856pEKyJb/Rd0yc3DUQzOnftnWoljYA07SDPYCSRdydJATo5KpfV7t6bvmi7RZ/JwDH+yTaptm3EDcn7",
-	"BubBFlEbu1ZHPVsEfiySoj1+ueS/09Pqja3yW+8V7N5bnL2EK8j+BWhiCMz6Ym2BfmbDJ+cLbc3/ekBm",
-	"C3XftVXxIP+WQqrsorLolTbcFQZWPfO1oxZYyPXVKdFTVOG2IW5+TuPboAU5JL/KMS7nAu9RhBKdUaFi",
-	"mTCwKwWmilnTOaELyJVcpHTlKswe3qG7GfbFHAkzRrSWrUFagTLeDAptaSEkiiBUmQvNU/8lrsCyfwCe",
-	"NTzVPXhrd+cNfqwDItnidrpl2af1iTU0raeCT5jS6pCYo7Ky6+F9Fd3LpHEiH+BjwT4Pzre2nlSCSF6H",
-	"tpkHmK2GvNC/whUUn0Hfpcqwyp6IarX7Jm7jE4vqqXgZi5sXNw7X1E7nTOhgGc0VzaZMu/wUwHKwtzeV",
-	"y7xoEGJN8NklCg44sR4EnZ13aOtR8b2ZLXe8Yy3FMd6yL6pNwevOR4KIIaXhVDe9xMpLLl93diu7Wpwf",
-	"x6qqUNwlBlNGHilPoYUr23O/7ig5vTwglMzzVPM7mnGjcxuum3KlyZ/682f5yz/3yevh5Q9wmz3E5soi",
-	"+XPZt/3D6WUv6pkbgx5GO4yWXg1ViTDhqYVptJgO+HzSJ8dFFZNhogvMMD4ko9+/jMDiU+SH00s40WY0",
-	"wGaLYlG74AErtMRQW7gXNI/OuK42hB9LPYNshxVRMzNoQF9mEDw7ej98U/ns/dh1UZy611aaGvVywX/L",
-	"mb1s+xTXmYd17r2I7sNIIrKHhbo2rO24YYkZhht7NNGmC9Y0l9ZRu/9m01F6BlwxTeId9H6hMSvxkLjT",
-	"i7Z1obFVrN/B4AHyrfoFH9/Zdu/fyXEh5Crbfw+Jl1qkLuE8n1z5bJpqhHw7CdeNg9fCcVsk6K2tRTg+",
-	"4fhSqYwLnkMpZQ6sZqLpzG99FhX/F2uAyi2Tgm+UUj79hTLxbLC3P/hu98XLLSMEDVAXZQ8SZGVNuLA+",
-	"ODegJpciLlUf+mEKmu60q347c6o0y0A2dHAibciTxacd2laxsi3E0IkSPNt3kqNkZPwXIoSOm3/Jp4Il",
-	"kTeqbQZkmhYnwg9G0DlTtpEuqnSjPEt9B5BRn7xlWju4e8NuwQ9q1o8t1Vr+mCGjgx2slptJpQ9eDl4O",
-	"dkB+78Rvtfj7v4af+/1+jWpC8C0t7WqGAkLB2KwDsnEwi7Kra6+d6irf3kyEPqIUMnVdoy9adDGxzT2X",
-	"M4n9AzPIwBizICjLOSavXcYZC8XPy7E3BffYl6HikRwWqg5VZAS9Kfp446gbnFqysdMEGMaGmNkaWGhD",
-	"R/zvmSCXVMtOsKlUJBdYwNIJLba4v9FwWc54iqxxZg09B4F/P7MFK4laQZqADLB43ULRl8LcjhrQDLVx",
-	"zfsNJWUTvXkgAElmbvUbBrXAeEcmsenI/QbwBzXDeZxuUXqbEfjeTXn3fh1NtRbdWzzlruNGUunlZLPQ",
-	"1xhG0Y7G9YYqnafaYSkRsiekDRwvjGRZukEdEKw+g6OmfFfNaotPcwtUVWhDpuOVBeK350XO3TXvnzYE",
-	"vIX+XHDogH+oTIxUx7PmOiYtbYbcoUe2tUYf5OL0yRBiixn0jTA7iR3zzA5wG4CwKccRGdW3akQQWEcK",
-	"okPIhCFZsBHf/F6H6kv7np+7Ex5EtigXGhlJZJOvA6UwecJlp0mo9fk2cn/s/rL5rbUThoNxj/tPbqD+",
-	"Cxmq8QelxyedK0D+lRG2tMHELXg5OhltgSlTJTSWPoll/SVOitun6IrMc82iG+HLNeHCLY9v+2Sas8AQ",
-	"4AYYRZ9gvKB8i0PwrSSTQbZ41MPh9KIevNiHGxocOzUGubY+9gwfgCkmpEZA5xXTfciWwyYywvZ5g79R",
-	"JBHkTgcVOQVS7AD0jMrPWCwLF26EnmWGDctclzPnZK6tvuu4Cui11RUoKkztWDyXtDwSeh9BYW54NTBJ",
-	"5QjYRriLmc38sWiQRo/Sjd14topvNIHhYd5XKqcWyGcbwKgGBJhieOEjg3M85eJ2O/yslIvbf2/8LDPC",
-	"zfhZPjWFKzC0mnGrXgy6I1eVv9227hdMsaBxYqSVI8DIQSkonZX8fXNwiPlU9xr88P9N13/MdP3zlArk",
-	"FA1+8SuXN2uxfAp4MS0BaCiwRVvnX1AVqpt7Y5OLPI79Ick9KHLTHg+FyGlKYim0uU4UuCWqS/l8sDH/",
-	"D+bQtGAw8I3t6yE4JeVtFVXizcXxcS/qXV4NL66OL3pR7/ziQy/qHZ9dHV+cX5xcHoeZuo1CA5z42pdP",
-	"Tz9BEAUL3RQIG0TLfuab52IToj6BG/Go7A0q/MAOEF/WiyCc0jaWliQy6iqVLGbc0ii5WzZHPbchIFdA",
-	"OIH0uiKJ78AnoGF6HTQHaO+ju36Q7XJuoNRi6ZucX0MBER8XtjqEf6mS1e/gOEHZpjzDtF8y5yLXzNaw",
-	"oKZALYjX/mC/FP/HOlY+FRQA+7kCrdeXG0K7KyXD+HouliawP4SRRHcsC/X8WHeiAeRT/Oxi5XxoXCTs",
-	"c4MLLQhErBEBvz3Ls0RTLfE5L9fMXnOHtW6EWyNlnYh6xAnF3YaXW7qVAApTl5w+OPHyxX4lPNGAALk+",
-	"21b0iiJSBA3CLt4ckVf7z78jeOsYWnxErkAfkOPMIYAADJ0rS1jGRGQitteYXKSsa/XipabjlEVECXrL",
-	"PiHSXMJinjA0k4GG65gWUn+ayFwkjVkvKuwsZ0JnK8Achu1ZlZE6fHyzkgbTyf6ugIQEDPBSiWVdQfEr",
-	"BwdI4TEug4pQkUQe7ppqMmPpQmESn6HIRK7B65qTb6yOxhWy3S5OWop5ufI9MazV4WHk1jq8bN/Ir2Of",
-	"plqcbj+Y/sd1urkmFkAoZVZTRXtnUpM3Taukg8JvBJr5wTil4nZ0gALYDKG0daUMZcDOqKncxfMbWZpl",
-	"ZjjHUmZFrcC2vKO/hBkAZqk3BJ3rEPWISYZ9ntBeE4C/ruFImv+NiOJItGUxAYweLfmMLgGkZq1TKE+g",
-	"TSi70592b3rRDYwWfnLQr30PP+XiyNhO1MvYMRcUFOl1XaEy0eZWfAzzY8v5+7oKyCYYdnyFOAOsBljO",
-	"gUz+mAE20tYOGf9kw44leRwY+qWcs5rAtfqfMpMKI1zesdauEFb6IFj3IQHPEyaFWaQ+i/8UhsS1duZQ",
-	"HzHRlCoA+sAi4zG44GNzYwSiQs3k0kzmpvf3/z+Rk8lNz3NhV/CQ2fY5NRmwt//q1dfqdhWXAF1bIXjc",
-	"fV9qEj5kWgAEvs8F3DC73qWWgi1pxiLy7PmAzNOgpOsCwn/543VEMEWG0LmRKNAcxrUvqX72/fXbp9+f",
-	"Xh839wDbpgXP+ivmdBrurlbBtmlaFBe/jxNR7ZQ1z6dPx2nO+r8upp1iSHJ5qWV8GzIERhWMs5Fv7uYL",
-	"cJR50pyS1EIRmLHarkYZGbO0Vlb3vBOZzpmmXdAXLWd4724PtoP6Ps0ZmefTIACBOYYtZxWPqW3LlAvE",
-	"9Y3XY/ivOp4/z2LPzYsbO6TUQYgrnVJgTDaSV2QVY/BE0bRGJnB3Z3xsI1ZlCP3nGjvMCNzwQ/J019PA",
-	"ypVQAqidsRNFYmObWQ5u2D7Bx4FL2yr4Erj5TKaI74OoBNB4YC0rqUtqxGMkc7JyswALF1deitK5rZBP",
-	"iVG6RawcrcgJnwARlAh+q9zOcseokK/ZdcZQRQss3+CvT96A+X754zXuC/uMBn8KIIgRoWgI4EWuwPMO",
-	"TnTs9Wj2E7qfQcrBjbA2HkKJJARdEaCmS2Ub1oL70cIootfdbfDvJSlj4bHL7LzMifF8lw91+QzjQbQ0",
-	"vD/48nAFwByTCtA39hQyvxoTGJABqfBqgV/0tc44TeGu7VUGbFELXAjZAAZL7QgjW0rfTUXw9vQr+/+2",
-	"LazfVj3w/c1adQTfgK3sbDzEJJPSZmzUEqqOx8HD1IbFuo/70EcW0CnQBsRcIuItsRbbdIWmDrXdKaOz",
-	"JrEp1a9OLF3rYtsUkI9VRcP2RKLG8F4ekudNxPC8jdQBUWJQa1Y4+Ep6SLPui/S097zZn15ichWMrk7Q",
-	"SvfRbEqcxdH7q1fkFf5fF41nAzsJJRB3VDcClEydpmlFVEkH2aw+tFPD0809CEOKQmnRWwR2QxaNtUHu",
-	"2QvWGcmhjJcadW6NzQ663ErmZElL8GC+C6YVeY6idwcDcstWqk/OCswnaBsM6Zs13e73XixTmRmZmObM",
-	"5rqXB7VbYttrS3nF5yzlgh0Lna3adCAfbl9wAW5l2zdPPGKT1XWnWbA2GWNChcvIFww9gehRVl2fV8/6",
-	"+8FDhLS/7iVTBVh1swdsLs1wmqFiPKaL0nRqs1AoevQCbp8uWUfumy6Rr8ii+ypAxDYXqnX64Xyezdk0",
-	"Ll2HpkqWMnFruTokkKpTCvW53BqbbBMK9l0A3FKwsOOq7IO+Y1nCY222i2vF0gl8UArCaDzDWJW2UCaC",
-	"sWA3SGOLdS8m9QMD2OUQy3k01ObIjS20k7VxBIMc5VBdAcdZa/SQI+j/e7Uh9gVjIVrKW4hLzXma8lBa",
-	"RxBakokpF0Hbg8czglcdhDmYyeYARrZjJE/1U9sM0Ug+MKsVT3BOvA4X4+8/l0pPM3b5t9MNqOctSO4R",
-	"Wvro/rTtcYOYbC04k3WuBt0ixlRtCIjcl3isOPY0ZJc+Ku90mKAsKw7Tku+lNM4kTWKqNGT3U09kUrDI",
-	"1s0hlv5jFK67MQdTjk4tKH2pPM8igpaIc81Z5EUOJErYpg1VCn65t99/vtfJGnSSyKxzsjEPv+i2cO+k",
-	"8w2l/MXsHlDQz7cp2WZhDbyiogRNNwzBGmUWeXVYW6mvXLSWUW3us0u6jbZYVZ8CfDxjmnJxbQinxTYr",
-	"FpwrYhuwINa0kUZ2+Z3aiPrfPQvGmwuuhmlqq4ZdEVQL1XNFLo6Hr/9RtRlf7u/tDvaf7T0YbLClkh7q",
-	"wiR4dzHGDQeUDCD4o7pnz3TjkZ6f1UFn1uon2vrQPk7lfFP2js0Sq+TwRM3laX5XbUlrcFvJyEGHPM2z",
-	"1NWFUyHXEGcaUm/uZLITz3/6NZh5s5FM24vZ4NiMYFyG8/pWdEZ/DJe5ubId2+2L4tP3PUYhr3epi64X",
-	"msHiuLIwKp/HdXYXhjFwEqLKWrbxenuafsMFTRsRfhlNVgfVHCwwYlxNJHc5WWEE31LgzUaYJbyogudr",
-	"uwW1wPZWB2txbhv0rQKAilaFZFhZ7aYO1MvRYcybJf26ZP/q5fVum663rG4u8v42zdQ7Oq0eVyp5bpfu",
-	"1eO/ZcXzllLrXiLpvoX5wbO0RXm+fz7s0vKX7+vUKvTxgG7iL7Yn6FqIE88FrC2Irs6SSuUSbIo2EUwk",
-	"kNiJ0FU2vzem5myx2zr4Sevp75S2W8ixB2TuViqlhVxi8qrN2dycyAvxla+QyBveq44ZvX9YAm6rFvBo",
-	"+bd1JW39GB0ffbh4DRDi2HeHK4u17JAtyPnFh6Pjy0u4x5pz6I7C+6ArklkKoxb0UUk6sDoIZEv3ral0",
-	"4OTdjbBEiA1UIjICCTBymX2rQ/LCp7CXNBOzS2ZjUj5hTo/xhnNmjhSGhrWUffL6GEC2DsxpuxEF5s9U",
-	"Claty/JLgEn7dq69qAdTKQOd23c2nMcpVzqjza2CzPCf5gvodt+5yuga84kAcsLoF3kZahHlVS1O+A16",
-	"tkZd237USjgSSj7c0onM/sv284AMwLPGycNGiFV49vGckdO1Rk1dJh/sIGarta07qlP/9AsHUxJ2QUEX",
-	"b+rK2jAJ35zuhoLbH8eLAEP5kadybEuViXMRDTxlKpmLpA5kH1IyJqGXn/PYcOnqyz32ARwJmWcxe1Kr",
-	"hOviX5ox6FS6rvZywfyJW+AAqmjue0EtaT1Z7Lu9wSJE2eD6P5IJKt3tos5u4E/FI+4FnbejmrrxskOR",
-	"oKUxu0KVAZc/jpsWlaijlQgbIkSeEksECELarr3NESpvNjHUKTPtcXmNbQWBRSZSmk2N0UULkB7UwuYS",
-	"sJUFg6peKkpvBM/llOnqV4Kt4aoHwZaiAElv3AdDU8PhkQuGP9sbmIOSMurQ4uGsENu8u3pefIT52d7G",
-	"RIOuJykiVJO5VNpIX7Bn7Z/lRahg07UeOD/EF4NgY6z7nbxDQgVkjtv4fER29/ch12H3xWD9WPpBmMvl",
-	"YezvRz1AJlyk7MMkCCvXJOWKNmzIMCHV12ztr3IcWCAgMVu9M1qMSs1mDT+oIuc4FlGSD8Y+KyW7/HP4",
-	"9Gf69F+Dp69+Kf756ekvf/mPfwPOAjVwdyyDsO7uAMTy/mAwGFQWBUo3VM7d8eL/YgGW5Hduv5Y+sduB",
-	"YVmKamU/P1XWxp/d3g97YALXDL29F/u29g8sASgT6pMfjn86wrinrSOnRM94liAmntlzfEYKsFEzkrA7",
-	"HrNKXab9nnlVg2IJ0MoN/hEAU0csZpdw47LmEB1Iy6ZuH3EgqeHk8gPZ39v9LmosZMcMykDptKZpQ0rQ",
-	"0JiExHWmVtZ2AKhA7D5dRyJ/9WrQJSs32NoDcmRLownTQAH2vqF6zS8mLzX2yBCNiooVREtoupjRMdM8",
-	"pinuxRZOCNzckAtCpuyIaprKaWj3AasU8WEw3QT9jnO6spVqNUGVzHmDXWLeYdmsVIgeleXCWbjamSud",
-	"5jM0nzEjf5s1QOQUzb7aRgI3qSdo7vTJ0PfbJTTGHD1KXh//dHz64fz4IiKCZplc+sAQwQ66nUeN4Pkt",
-	"w65DvMBitjb1wobG4Ugv5G0Ajhu+4JCYnaKovgg4tLATztGwAhbTJz+dHH88vlBQnY9siIwOMkaT0WGx",
-	"GApTR+DyjRgdAKLsiIwB5MKmS1dg+g0bZnTugQTHHHp4HJLh6/cnZ3haP3w88x+maVq1n2kM5xpG4hcF",
-	"v2tR3otLdO4vWPx5d8396S57j5W/o/SLuymeUf9d+Ld/uQWq9293f/sn8WT5h+2f/rKcz1kWM3/d/V0M",
-	"DwdcDM7+7W5Y5GrmLsK/3YVbtvLDgn+7Cw4h3130f7sb7M646+5PvBwSHRauPxQYy6Sc22JXrCImc8Y0",
-	"eQqlx2LCDNNjEaFkyaAKMMIOoZplmOYODRdsCSx4+GJDFwGkqQWNg03Qw220LOBgCX/HaKFrPYueDx6p",
-	"AK0xqeCjTUuBG6A7AwX/bMxSG3W4X5R5JsPlwJAOXgV3A05s7leHvg85RuSL1a64dZpryeqBAYX9tN36",
-	"QkvhN9eeBZijBPBkgtW+cg8sPIQ9uobUuYZsM3RqAYglRMYQKGk9EwGh3KrtYj2D34CDty6JUrqS+UZg",
-	"VnuGTvFmyCgHiKbGMg8hxzJZgcfbUDMgUmFB63p9xrqP4CNjt+kKkFlsP89Qr2oA3C6BFYYS+OCykyEc",
-	"3NOUjDNGb8FDaLZeTkreE+rSWFSnHJbSsT0y7L/lhNsoqD/RKADrTfGeBWvaSsyhweWGp8J1uYM/2SHM",
-	"yLYpT6UAD4IVfjBHtz5OppFS+IZDXcZjQQIuMml0gsZyPLxcBBXcxo1ZKsVUWf291Leb5iKePd0b7L3o",
-	"sk1eaB4LaDSzAfbVftyyYZeTFiZen4N63QBaCfBgoIjAiVCMKQLumEpbTle83qWjQ1Pmi+PWEC12/bLu",
-	"3zeCdWQKHrYT2wvY8WxcaUpUPp/TbIVpkBBmwTLw8h7MqELpE179LpExO0wfD9s+rcYi1V1IOW+jHGc3",
-	"ALMzzxSZUXj8jcasNWvq3bne9gKDW770wZ0hL0CjQrUI8KIA3TdsUnWKnrt76bBO5nWJVsChhnNR6ux6",
-	"m3wU+9SxCOeNGgbC0JHoMaEDkaVCx+m26fxRAHBb+724rF/00v4xxzacq9S8lS0b1Fgm68WwLGCHttGS",
-	"h+iCLUpKrCPtgDwf2NB6WV3fHQzcz15vhxok+2OhtB+i/xuUgv1B1XO6N6iXMLX339ig1a7DFheabUiH",
-	"3b6AsV3DLA0CnAuobWpp9cyoKC0a2EYrYwaMDMooFKihdjXRGi5WUVn0U9WqiW49oaIjx245n+mhmmtz",
-	"2SCagL5ssAWGb10/rWZfdaoebNSI/FaBF8Q7iwtdyGXf4kBf7DeOs6omlcb4Yn8D2mKTzmT9wxYu+JF0",
-	"qGbFocvnvrUiAWzOaRNrqkG3BXpMVaGqJVgmtIlNhzO5wJk+Qsls7x5BrtSc3rJDa0qM2ZTb6CF4Q8p2",
-	"qPOGFewYXTiGbdjuicgz2jw1p/5gr5tS3nziChK6RZ9MM54cgOFGU37L+kQtGL1l2YFZYZCs8APYfqB4",
-	"94niCRvT7AAiBfAbVgHZxgtjZm7oF/VleCPaUOUKswzFJX4PsnXhvWV9qXWiQde7ay95z4w+5+4KWGH2",
-	"0gNB2bcX3ISqUgacU9HIGfoIzMnUEkO+XiUCvJtD6+PBss2VInv93rZC+ZH9G6fwe1T2byDKPBeH9lxz",
-	"gWVjutbatwmeIiyQrr+FENpsFw9LSZMOXEa52tXtuPn6na121eWSQ3ImkZNJVGKZwC07sMgm9tepAs1M",
-	"t2xPRMBfKk5aWytYyoX5P6oOrWuBGCao/0EFYlsd/iLV2nOBRVtWcVtdzQRLSNtqTWx9TUMS/WMXzNyr",
-	"q0swxn2/CrGGuX6lirDuFV5sW+Lw3i57lr5+LeajgG6VO9448947d8pk3laAFCo3KpbhHi4dv6otsMhr",
-	"BWjQakEGwPMfdtq7iIyyZuoyZeATCmOT66OviAxA64J6na+otPrxHJCJTFO5VGU76IkCyxKXyqa5oran",
-	"Omq2xXxbNNuvXbayJsubtd3ayQ3UsdnrBy4GbLYJs/q92eqAAuG2zen/tjZuVDpYvgxgU/3beiFAtSLO",
-	"zdij3OEfHUrlKo6/tXXwrWJQ57bantmjPvh6/PIYe9DovH20pw+wz3oRFq6+YUkVSViccmyfSG+ZAOQ2",
-	"6NLHlar2Dyh6wqSYIw6fwD5c+PbWmaEfoKmIzihAlCe15oHOY5AHWkSVO/K3tezmuuR7uD+nxz1c900B",
-	"Qm7DlzY3eyoWhabph0nv4J8bzhY+cMU+696XX6ItZl2d4DoCMVJoeVGL4bVIiavmhiRLuiJcaFls6BPl",
-	"++11Lul6AYqaKkq6OldmffPmfJO8QRf9yMaXxjbVDp7uABztZHSTDwbPYnwQ/s12/gc0T/krXoF/4wXz",
-	"370XZvnsNec84wneUMvTXSpl9FR+x6qodmqS97o3lhlWWpzBTX3y0WbyUZRgXJFbttC+ow6U/EDRoYMa",
-	"AtaiCJtMWKwdchZX2KkTX1oZO1u9m43fxvwDf/fm5+OLq79dvnvVZ6t3A/b3oflx+Y+/vxvQj2eL+O2b",
-	"PDl696of76WbOwu6tjR2o3wfQdc0sL1QrUzwLdBRqAQxoa2zNUzw2/UZracmIxZ7RFiqmA9ZnCSNbUe3",
-	"rmS65wl4hN6QjwJ/1bZ9Qd9q4RJFvc/CX0WgClqFrO9CLAd1H7HRSWyUBbU+YxjaxhWYNMQLNLH+jSg8",
-	"rQeYJ+ojYVyUcLPcZ428PiB6Ka2Qj5w+6u6o5Dpu9u4agZ2mYVk9yTsydHjVf29+ngVdX1e+pQ7AUq91",
-	"3Ng2DP1thYb55zcWF38QZ4dcie0YvCX+jsy9fgjIcVGAbc77AhEmD8no9y8jkjIoKyC5QIRo5Bck1Efi",
-	"3rKhSRI8rKr128iCykQo2GxP88V6u597BeCD7gPHZ5u3u5wahjuvmLXu13etab6VI2FdbnHKqG2O4tl9",
-	"F2HYDDH8UOGIkiE0+JTGFuvbgr4RLSOfzFj61YajbJMxtKBtVjIUmZmb7HY+2BnfmBR9LDxVwQf9+Cq9",
-	"v3GMD0iRZjTVs41+EFjUH/DeUNLS1sKCiylrgIjBRKtYJoCJaWFiPBg21+XuutLJEP8+K0asZIFx/8hW",
-	"QUGR6XnVAb776tnzHesRWM8TsX2+Nq/Te3NnMOH4FBIltszTCGeuYjXAIyauCsFi/ZGLRC7be6LS0lFZ",
-	"Uq6VC0PYTbMOGWgvtKSrqAJiNCBMJOAODJUaBCsNumfV+nFZH6jskFfbnDt3qUvYJFiapg0bqJ7Gh2XR",
-	"bUb2QZKqw779yFYtvTPdRhQHxRiqfXI5M9IKAXNKjV9cU0XLvYr0N3P5loHEyKQ21w5LkDNEihQrwGBF",
-	"WtKD+B379HnvXfJydz65/dvidEB/1q8+xhf7479990iQdKiENCTHn1vIH+sp1PGsIS1+c7ErL4GEz7Ff",
-	"mcdZK7amzN+qGbWBkxbMny3Px3PppqzXLQIiZUbe0Ao+y4yBVWC+WGqKXLVxggApXjBN+B3znR3JGcRu",
-	"8QBiZbt5OlZloeXbQeOnGiAvfLlwSf0bHnU5WdshZjwmQMZaYX7n+vtz/pmlqgvWRVOnXxcUh7ibRdF/",
-	"++HD68i3CcRKjYvjd8dHV8evfbNFDMy4qhG73f3HSwQu0ZwPa1aL5YsdtgXaG7/8EBSO54Pgui55EjoU",
-	"gY3Z3Xu5mVO48Kfdrip2R0GhDscDv96E+1E6EJuOdUPc5cObN6cnZ8cH9cOHTZ7sb2om8zTpA9k4jCp3",
-	"SMnl1fAUkKXKIgZwuIChYeUeNRoBSyIyzvWNELL+Ekd8BwX/MJr/fAGUaAUWaNoO46zsKjRmVdVHZKfV",
-	"i3pmzNgT+hQBpNynwu4hxMlsTCVHodgGy3N/ffAhKcFeg/x3ygTePuM3pGzaSPdaX+FLl4eEyFMvMYG+",
-	"SM97ubn9y/ZJxj+yReGJcKhnh+jrv2MZhCvwZx9Z7ZBDCxTQfIAbEjUx+/2+IWy0h0OB64I4K5kGpx8+",
-	"fjodXh2fHf1jLdegdO2AnJ4+/eH0EoMgC5ppSPg3xGsGG+ycbqsG5yyjwE/OXg8vXh8Q/xbFpnMzekiK",
-	"G0vDQvaLPLR6w3X70ojEM0YNs9eSJMxom1mVSVRn5L7bwheaAPxOXp8aDgqJE9byJqcnPx0f+L8ujo8+",
-	"nJ0dH10Bgl+NU04hvdcugz8GZAnnAFIe++T47LXljjeisLO4AqXr0HFIYOBTCn11YOU96mN15mbAvahn",
-	"xggcsRgctMt/3cQd87GfdtNaXF2cDE9hlgCLMmEUlSEHPuZ6HxZJgjrjNAX7r0+GR1ewbubZPjkfXl59",
-	"en19fGBTvSU0SMM5JzmzMFM3IpZpiqIGG9eS8+H1JYAdMg4WoOFLU+hxm6HnIOmTo+HZ0TEILtBbzaGG",
-	"bufk5Ozow/vz0+Or44NS50U3bvO9OYe8hz65Pjsfnrw+IHYAANlIFZnyOwzpVxbdrUwv6uE0e1HPzRD+",
-	"acbci3puYL2oVwylF/XwY2ZjSpqve1Fgr4o4ekiS4eUnCLXZ0EpXihPHSwKFNd8zQcZS3lo3nza6SL9L",
-	"0XfCYg455g0vRmFmzs7VLM9UgpnMG18749MZOBqb3nsFDabm0gIaMyzf3/henSZZONtQTgjXLqHDdjY3",
-	"smFZc7tAiz+c1FzeoYOqZWp117/5fmV6UWV3ygsaFCK5WjCh2voBrTwOClQ2wANJqEquycgAuegbRtlX",
-	"wfFE68EoqpqkcuqUhectyoyVbCSWixUY5CwhaiEzmHm149+2HmI7/tAyXYHid8c1a3CV+2q1PxA4dJrR",
-	"mH0z6NC12EsZlpc9NV9zIFLml/+sjvWtGSs55dBw/qsEZa4VyzAaU+/dZheisUeU2ez3DIzvAHOE+kjn",
-	"4QNsgyfKEvXjOPcduWzY2I056Wag94ICaWlfAIj9haOvqLBysNU0jtlCF1n1tnf6kqr7Oz2NxXcqp1y0",
-	"LOPGl6w71isk+EAS6+qZNU8UftnH6Vlsydk6GG3M1zsY61taXc5t/IDFsQjbHHjtvjZH6dAFxKy5ala6",
-	"QUg5bDJrfIOKdb9WdY1co4VbhPHShiTOlZbzgluUwdrqLdiMCqo6QYBY+TmjyqPWJ0QxhB4SY0kxGx28",
-	"qBRzz6yKq8LhjHvwqDqr0UxsWaqxfhzL8Muh/hBiYxQ+peKKb9MBAbfukc9jvf0YDD2qb/F2B88M8zXT",
-	"QT1i6CgCNCxwwlABFWgCWnb6yD0qpNQdTOJ6S9vA14y5g8uEzjizoFZ4Rxl4BxF50BxVOuyIbzijKdXm",
-	"A3sDq/PZL3VHLzRPNfarumWrBgwiO7HnA4dSqCKSsTt5ayNXmBmTGFtYES7iNE9AhDEXtDCPmH/MFUvv",
-	"thnwgv/IGpprxczQHmizraPeG1jXIqbX8QxHM6fqFrXwB/p0CsDHDmfFpkTbDJeNy43wkF3HaJjvRmxH",
-	"O1w3ALvt9QWNLBk2n6cTdBmEDtSYlwDL8XvGFk6peBQNb9uu6Vh/yTZitXDlfRk013JOAfA0XT0MDI8l",
-	"dqVa+peUyi8MpwFcXbqqd/v1LXgWdOUz7KznRu3s792n8JKLuy11XBtWCxMutpReZFxAbMIsayV1BleZ",
-	"kiSjk3oH+jeQOvF0MOg2kwXlyUMUWvN8A54v/IwuNiXJhFZTjXd3v3u52wG9t6sUteRRiNE2qOEjbC+u",
-	"6WfPZ+81uKDkxZ0tyd7SSMoLFpWhiNdo3B02v0VlWd3MT86DzVSxC+2UlUBz1xXkKkfha261rfjyGr6d",
-	"HVd7f1pz1yX/V/XOcCwZFrUFTdBOk8whaUIKW58+bepztbnbOreuLJhKaaxuLG2b0ownUUSxPTR4gxUv",
-	"/oB+Ig0TKjCQGzIxCnkFBlET3PTW5i0ANnemSkRX3iTKna2K727exdZwAkgbFxowpMYVum83RQj65PL6",
-	"8hwCGvAOdK2D0z815rGKrKYI6dUQ9L4R5ViKhUdXRlV0WMCQ3RZw7Tf49f0IvGv/tCG84s75uLQAIYr0",
-	"2280dVW6PQSOImKWDvU5y7hMjsUm7MnSyzAjz/t0XabbAt5UOQY2UhowO+HrG+Aiy5i+h+ujMNSd5cIw",
-	"mSJkhIPAmNG9NZ/76Gh2FdqXU1hL67O2yhq0zc23aLlW+QwkHD4AOTAfb+0i1Cy7QwHQtjDfI/j1ibv9",
-	"Hkb8IuMxa9AjMMHVHGjbVMGNCzKXYtQynNNc088VmmxoX/AYTRUDUVDAneE0PRaJatfhS3XXGPh8zC6v",
-	"1g9RcgzanaksdEU1Kg87SHcBmo8CbKVy2FvYfFONdLMrLYIKsmTOBdSDWIvj/3TnWsrvGBrCDcmtLoim",
-	"MXnTlQRgwQL3IR2elTP72hXIf0uHng9WBnO1uYhLOc2BEOe66SeePCR528daLzakY24zlscHaUHXSgPp",
-	"GKUQIDcBAh5OQsKg5QDVdQ/aJvjwh7hPy1sbWNryHNYPxPbeV3BNhQqEICSK6F8yu3Vgcq55h9WQjLXh",
-	"9DJnKHyNQGGgdeTXCBN+pYBcpVDvDwnI4SadPJgBV9tQdmSJjxJ98DOIql0oN0QJ7x0TBEA9nw5YPRu/",
-	"yjHSPnbg9+391MY257EUmnKBR66V4bvvH/kn7tlnpB00zkwFu8zeCy5uwgVXs41YLe5L1ka9v6RZUyG2",
-	"RaeTuV7kTXo34KgdEjZf6JUductEe9093ut27gN8qqEzwzRjKlRFwTKj4rsIDWA+jml8G7nmkruDAeYe",
-	"VAZWaDCDGoJ252Tgk22A/8KJBf4YtIABQWzHyJKoFNYzF1I20VgIP+HGKLYl1B17mbnusoHF3gQIj/tM",
-	"QcqxDDTkMZvm4mvXsr1nCafv5PiRo7TlDS1rG47kohIPquxZcTbCoHOlo34vRnpUZn1FgvX78/Weh+/P",
-	"9xFxDdpcLlhW6qDq29arQmVMJU2UK16m2qXsLGh8S6cs6ZP358dvP11Bx3xASl3ITLuyhsrrI1BzWAKI",
-	"WIg1VlQac3jzE115d8kfhlOx3wr7utxiNOYkovvWyJW6LGnHIUBJRAWBu2m2IilNbPOi9+f7yNoeXR61",
-	"HXnPUN2EbBr8ywi8AEvpHBygN5JhOefONszZHbwcROS7vUFE9l9i/dyzFwPb17So/oU+sDfCofYRJmQ+",
-	"nSGToZqkzJWog/dyO46CG1VBxsdu3Q4mP+AJbj4D7+T4+I41tSya0MwRqLmZ8MCGNYpzV2W8zKSYHhLH",
-	"F9AMRIC6/lqlzOCeErL6du9Q2F5GvpPjQkxWlvgeMhPwTqGhsk3P5IrwqZBZzWDb31JGduPnbm8dPw9U",
-	"wOWqnUUWq9HSm9qRvacTlFmP0S4dnE5zRlVeXzLXo75llVqBlG3Z0mYQ5AeXiAb6PW/sqwxZdu7EB0Ne",
-	"4e7IG2q7Kqi9/l0vnu/uDZ49f7m/taM2b85TKFKryYSLpGgSHc5TKGinD95SQdOdVlV6xyxAf77YLytF",
-	"ecbrHGX/5YPLU5uJcO+7Z7ub1mjbutU2cgn3os8hkr5WodqE4Nt64Lud9uW3Od6PeaS/QqX3A4/uI5zO",
-	"jifyEhDKUZNM5FIY7fQQIcrR1hjlWerzlkd98pZpjVj/aCVjLVvGBFuqYKrROlA5yOWd5O3Z5P3rN7rf",
-	"75cP7LpDpvT9gH+jAUO9eyDvGzd/38Qxvnp1e4UzVBZ3Uyl7Uxn8NtzkWtEpe890yI97eXVxPHz/6f3J",
-	"2fXV8eUBmXORa6Z8hSY2dl6/Drgghoh9FY9rN0XOhxdXJ0cn58Ozq/XnuLgRvsElBpPSVJVeU8bmxgLR",
-	"i9cnZ2/X31TAQF9efbgYvj3+9P0/4AboviAtMtWNKHozEy3lLckXCKbDiKHOPjl+e3F8eekeHptVhLI1",
-	"Y4r4OV1dDM8ujz68Pg6s1ASr9m+EF5pJn5xfX/5g7lrkakaE1HzCY9tG21bws6SaLFHdiV7Uqy49ZE+s",
-	"LawtU60sERTtllakF/XKc+xFvbXZmJfDgING6b0iAP/X0f/f29H/2D77r+SmN5PfnJ9oKxAdD/qK6Yrh",
-	"RO8/IFcRp/zHZip6Wm7K6IOKQ0zkO8BO/4jMCE6uQzJ8/f7krPQLGeeayKVgmZMtkEDlVKdyAtUheX38",
-	"0/Hph/PjixvhiwyU7/KF+W8uty0itgt/RFy7/QhZu/lM5htXIsuGTgOqhrxiBt+LejDkXtTzX/eMvpH1",
-	"NsIrnP10AtgwxroXUvsKRLJiusAMMMuXyinhok9eH8OvQ3jMXBBSlx2U9pXllL3SI8ER/sQyL9uaMkWT",
-	"ip3iPE11R2MolPaCJHzK6804B/sv93af9crJpP/vPwdPX/3y+4sv/3F/ObJtwXBDdS3MJETuH5Gahij/",
-	"wxzJwfuAb9fCc6wCdt09Gli9D9DQ+6JLVTmNp8RHvD+xAyyiWkihWEGvmxoE1RaQYnfkylsqw3ejaVnc",
-	"13bJwqvL7gCVUAAO35KujI5nNEEmkoXkPm3BXLUbofoEivifDUhCV8qX9XLldgeRnCYNZO1e09aD3t5C",
-	"liwr4JPaBcF9+pi54T5Eo2mjJQ95GcCqkreQnTivkdvmDlJuZ+oKy3K2pb6yIcxdGW+xmRsXhDlvfZvo",
-	"B7cvpCO4J0K4UpeAAarIyEqdpzwZ2cxfBzRlpLRbkRpPZHe6eUXiZi25YQx/f3rJsjses6fuRNXgYBOW",
-	"bqtSy2lTbSSWzLmDEBGZJtvXUdfYa0DJEuyztpcbc699jrIjBkxS9kloTBABWbcPSLFe0FUqadKJbI7F",
-	"HUttSYHjjd/LUEeaKw/Ks09+5N9X4JALB8092HjtmF9dnRPUy6ufwPUqLxRm9S5BPdk8hK0DKjWW3xBX",
-	"QaiAgo24M1ucxJKZ4dl1nVgCgqmyG0E5Vex01WQps2I8Fx0kWhh6wF7l7L7oA3W5GTg24XVeG8qCCezY",
-	"ZTbbHh7QRP10DywRWFQXQsne58/wTy7I7vMCFjVjOlvBu5AVR4QKiX2l/am8EVDJ4jp3OXCpQzKCp4uI",
-	"d+XBqlZuh1zeEthY/Hp74y67KseWsoJuUovD7c6Jz4QEbRjID0vQC1VCy8dpWsoVpIu2pdsKiY32E09C",
-	"MBangHQTfQ1hYDs3n2XtJ+iSp6w060ymFRFaJ1CzS1xMIa25jS+a+/KMEcVdI3LgXCqPY6ZUn7zhdwzV",
-	"vJS6Nj6Oc4AcsKv6eOlpbWpMOHs8Y3dc5uqSxRnT3fFqFNxfwBIBYD+DZqnKCHwH+3XPhCZ4e0PPFD4V",
-	"gJYK90QWB9viXwE7sDk5QOWquugyIxmDVgSqNI1+WT+55FMBYHojbEi1ctwFJonw3TjSWuOTmWLxp/eT",
-	"H//2Knv59sd//JZdLX+9Pn/98uT0/OcTuXdKT+nl8kr8nO3f/ePzgB7/tXfvVK4ar3hARpcPKa3HbMFT",
-	"UWviMpPLSSpD3saQlMT4hD3XJalY4ya1A9dMlNs46mpL1IQ1KwracID1U640y0LGVxcO5UEwPaqXzB6D",
-	"RxW5KrulLBrPsoKBwaEgZjPNCGBTnfzokxNBFplMcsC3I4sMag7A+ZRKuYDWjfZey8UdHrBnAM6XYA6J",
-	"YfERZFZ6mA/Ass2YkikC8YXTAjaQ2KbAfykd4uXGpiVZ2oVOwlqRu/pApcjL9malyN3StX2/q7gu6PiB",
-	"ZOv7aREpDr8B4T6U4QXpXhGq7UlGJXp78tu523sECtxEbk26L5QBsYOgLuXVhgO0HGnGMPY/qvLVUdkT",
-	"iy8s8d42HfSCxTLs9LJ+9MzeYPvNQ85uCKM7Y61Fghm2vLNdqKxL1xbNOT07toS3uQzaDipUmOh9Y6X1",
-	"BO9YaexFtt7eRs9i8akIZ9nCWdxibsjAdccPoXXX1lKFddFjq/ND7ZifWpFIYYQ+HGQhtVOSJrnRbqon",
-	"AvFWdp8O9q4Gzw4G+weD5/0X3738uWMGRj31EAbbsiZXTLUshWKiSfh2b3Bb4kFr7W0dCcoM18X1myqr",
-	"ik8UAHa5POEyRrE5dM5TwZWOyAjjNX1LTaMyjhBw0H6IGaCem2dcry7NoK2DN5nzohnumNGMZW/cFrz7",
-	"eLWWu264+LuPV2ZESs4ZNBlbziQAWlcqfA8Jo/GMmDVFoEkjo/EWxDhD9AjbgEsTwRh6VWFJsZmYGU2x",
-	"/YaPFu2kLtuUdkgVfKLIydnb48urT5fHRxfHV33y0XYkAQcYiaWY8GmeQR6IUesRFdTvjddNIIdwQmPk",
-	"HykztA0O4ZJSI6RZCpBZZhS/5YahuRi6szAKeeThxexknBWwPp+RmtG95y/+OvJg4jP2mfzwfnj09PKH",
-	"4d7zF444MrokZgxR2YqoLoAb3YzRBFbWDu/zUxzGU+XHERiqrQnIvtpgz4dHPw7fHl9sHq4byqYB+2Sc",
-	"bUi80voOupJhx2KAE4EyCdtHH5P5qa50j6Sp7Ra3kY5dp4Gvtp6YW9NlPd1Q2tcTHUBXTT00bfFzruDo",
-	"AZOAVmEWuq9PhmR/sIst6MfYTGoUy4SNbMsPhcn9Loh1QEa5oLmeMaF5TIHT/cmc3chy0hthWaPMM/Xn",
-	"iIxggz5ZTMBRREa3bFX/06IHjtCTtnGPikzir7ZLPp2pwz4Vw2nfKbMH25H82uYdesjFskUWFd6nle0Z",
-	"YmSokDadqgPhfwGuN5Hr63gKzaVcNkMmJSY1YAoENCpzYD1w8ixclS2zuXSqtOX+/RtxI/7yl2FBQEYx",
-	"/8tfyMj8JDP+L/jlgHwPoyRrTWhHBUyOoWU46CMAGBoZAhw5031EMqbzTCjyp9097BL8Z0OiNwK9xP4A",
-	"kD+N1O0naJD2v//n/xr9GWuxSukfLJVLMtq5292Zs1GfHDfJTys5ndA8NCqyTBl803zHw6fM2JxMmVZk",
-	"f/CMjCYyG/MkYWJk1wbNAabMqrw9vorI+bX5z/Dq6AdY7tfHp8dXx87NtTcYROT8w+WV/UGRvcGufdNx",
-	"lskM3gNVXAQCCOZEj+hikdrF31lkcpyy+f/zqzEXnA9daWMgWE4QgbZPE/xpzpSiU/OrmfXI6HxM6ZNk",
-	"dCNc206aKuk0zdHfn17gLU9PErMrGOAgeIywfm4Cwe481SvCjYZs4+c6A6feCMatRpB8O+EsTfpkaFu+",
-	"3ghnIxQgDz4ekPJbhkmZZlxY3Mo+G/JIDsj+YJ+MhNSfJjIXiVt8Y/qrv/wFDtcipVwQMFLrNj8ZpXzO",
-	"NbKWUZxnSmYjzPzSswwKwcw2H9pqQY9EY+yECDuLjE65uF1bjxI9QcAQXvmnUcbSv95A9OimN/pznwxB",
-	"VyvgZiHL6oCMwDI3THWBOzRyKVMjxNsaQd4URoB5RkAfMnKSzpl2LeNomlrfpq1upMK6AMxSxjIHY0NZ",
-	"z5Zdt59omiPJniT4Grmgv+XOS6ocXRmeQxYZm/DPuCtKZtrIHXDqGV5ArvicKU3nC3zPxZsj8uzZs1eG",
-	"Eq6vjuBFN6IS9CfX4lbIpUDiUATy2IHkDF93drMryiJD4PaQqgTYu7vkPf8eJY/mGtEnPdsanp/0op7t",
-	"N9Q76O32B/0BVKwtmKAL3jvoPesP+jZxaAbqu+EVoE3vePDeaUgpxlNpfTjjlUXeiTwPdXLL1thwrVg6",
-	"iRzsbwl3eMJT2D5Bs0wurYrv8u08rzpJgJsr7XF/jVUFCpnd/0aDqrhlB0jvyuVYfonWU2LSle1rZ4xP",
-	"I7oix2sja2TIjPiXk4QnkdM8eHLo4ZahI7otLPIF2wmCU1l3wRN3XKQElgATG8ZaZleGzvBZit1DsIRt",
-	"tWBN1gA1zzlBSeuJXfP2mEq9ufKabRxcJqxziDF3cGRznP8yKg1cYxewKRd4gtxNo5ZZcCkapmEftmAv",
-	"9x42UqyNQHJFbrlrlMzFFPRAq1mZzSrCJtjfPjRoowroVeug7z1YC4pd8ofM5RwztgDJ0PMX7fgOzICS",
-	"hGpMkIH+umD02yeREzVNxnyoYSrew7J7NRgcwP/vDwaDn6uT2x9sO7dyBA7H2HFq1tnhz0dCVxtmp2Xb",
-	"3Hb3nj7b7TSbLlwGcqy3uRmSg7/8UqRRADveGwxc1bnzHpXUn19tLLuY00bIdBzXly8hExVzvz0SO9xj",
-	"UQfCb/ZD3TlHRaziFAKOXHYH/RP/OjD6WO8XM1flcN56F4wm1RZARqTRqeHrPVQZLIy3+URZSunZDujQ",
-	"ZpALqYJBMtQunRw3o/EkZLm6EzQqInc05Ql5iYr3oXWDufgRaNdL0IlYqhhUUlmZ98TCgxq9Llmzc1CR",
-	"MhIcbdIFVWops8SpKbnVA2y/nCnTRaqb1ZeheXLxqzkZBzfCWMAjLmDUn+KMJYYj0VRZg7QmQqFkwEy5",
-	"hy5PprTLnnoUIjsqBoBkVvhVdZazL2v0vft49G2mBRMMEfipnE4tSMojEHaFdk/ltGi0ACtbI1xIpwhS",
-	"LtbDBDWsK5amRntAV69/P1Kv0jxNrUIb2Zbb6PWkaSqXqk/OJFp1ACLJmMVgq1LDW6YRtVQXJPG1mI/5",
-	"AIazZBbanyt3Fr8G46kxG/8tcDRzZdgNEkfHvTPGsWreOduDBtGtEJKSWknlWEWO4Hmg7iJfchoT1w6q",
-	"mVzASwwTmfDPCHvLDbsxhGFstIgoaQ1ESeKUGwFv9prcMrYgFDqjhdVoePPX3G/zgSOsEclZ037DIn1j",
-	"QWNmj64zXFy0U3hmfSAdCcDuYyMJDBurpsjotxFJwefERTULTiCvT4ztYJviGf0NSOWJEww+rSG8sVd2",
-	"YPcyjS4ZzeJZZ7XFR7HDBoLzpgkkW4fheVi4NRLJoM84ODYOyD725g2pbg6yNqC81cPa/51UtlI/gVad",
-	"za71H3KUPMFVz437PXxwdn7nyZdWBlo4iMYyFwlLDnwXmcj8CwvSyh1x6r2EonInI6PY0ngWlIGVrkpf",
-	"fTftdxpYoisW/qYb+UGwSusoz3Ui3yEpNrLFLjWqrKCNN+/6tgzoJOl9+aWRVHYcSvA9XgrerVAy0hUk",
-	"RLPJhMUaa+Bjduj8P8w5t2JpCNEmZVPspWKB5bmCBkFcTJ/Y3lpapwz9WmbAJeyhAk2apmYLVhVvr/Ov",
-	"U/tRYyZ4tPuye5jsD16RUSzFJOWxHq2T8xE8b/kGMs2voeabV+OnLN5XF1X/sU+Sb3XSdpRcdRv2bPpq",
-	"x8rSQf1knZe6iUBZsfX4W3m2Ncvccf6vex+FoIX80VG3wweRAi1d6789gCVMS9E0cL38ySWOAPzy6M/A",
-	"GJSWC8AbBIcaPGd7aKB5DB5VCCshI7G44rU0TcOGIMaEs//kQZ5HfXICtYGlLhvIkCp1A2grcyyMyEXR",
-	"q5j4yKSL+Phr/mjKrHT6QscuYFlj++Tkynn8vsapq7do/sYG9sZTd1l0hP5qB22Zcc3qx8x+2B+1ex0t",
-	"TyWPfLje8jsbFvOEx1zBGGQDObNvRhPrDj0sdZpxHQdt5Qha/gCOtJTZLebbRf5YGtNxzFyjf4BlZ8uo",
-	"Guv2iYoMTw3EwtbOhVHMi6PRSfhcuxUsnYI/ihbPJBTfsqzcp/zbUuVxiSKfOD6jMMTRiTx9Y8VGG9Nq",
-	"aRssTJuDYWypqGZHWnszbExe276KX9+UrATl/osaax5apdVUs30wv72h5rvKlxBd1ggRKS5Eht5iS1jK",
-	"dENZmSU0y7yAI6Na7ePBNerjikwyxpCLlRKEvOJsEU8SRqaSSBH5F/k4ATi7kL/yxPayhfpbyBi3KCkA",
-	"H7GmR5v7PgE+SoCZvYZ5Aj7NV9dkEQUnrMbCCni4EFz9b87KcDEsAk0j1Tzc5itIbcd1EnlkaXxVEJXD",
-	"gXHUZ8kWoq02LKk0XRGnOOKAMHXMkRe8ygWVjXIPyNND/H05k+tgNLVu+SvW0bKzn2+gyN1vSJGlqX9r",
-	"OjxlGnBgijYzsNBuD7flZzvFm74SmTVzQ7SKylZPn7x2wwGIpiWP2degragEUtDEJLtxSPpvQ5N1kvjW",
-	"hPkjRlxga2SutybEjCmmn7qg8FcgRpkmRczZ2OgK7Acw0nUbsdpEOgCqciH0lItbrOGTUhmxINiyeDtX",
-	"3qTwpIr2hCW3TvzuwqwI6lR2Uf5QAnMzmSOeJsTopS0N/bak9p7eOkkc3oCNxJfr2Q7yjKfYvas5d+KS",
-	"aVuF43bXcAnhu37BKCw7s2qb5chWFTOUYhMvDTUduESHiGD2t6GoJKNLAcnGtrg9gZRCMGsy7OnoGdmg",
-	"SHYw7x5F3tWjyHcIVmBvM5d9sr4r1an0VLsp/EJRg7epUDhhJkYfUGB9h3xAQ1jTE1zSr+MCwpfjh6iI",
-	"2bf2ATXmV7yTXNgucOnXS7UwXwEhReeOFyGAHmxPmfBzPev9EvU+P82oZk8h5bl30DOk36ucg4nMprLG",
-	"eYMn4T3lqfK8D3L3gWk79jSCHpDK8kwsAYUcosPKQwXmn9MxoT0tHBab58MVplkrsNdrWT+GaUc+LaRk",
-	"UmHtBMQhqFhBmjBWtRg+bNNwXbOXJxqKFJGN2eT7G/HcnADz06dc0DvKAeMi6Ox8A4tWYcyPT+rHZih/",
-	"iKPTTeyUi9szqXkctOlPSgWLRhODKDduRuS2HOsyLbre4x+Hobq1IMNOIitQkJukQddDsSmh7nFz2Ehz",
-	"Chu5tl6LG0FL3kjLwc0HGoIETblv//3S3v6wjLdyhVctdaornVXS35py0762C2aT1vdI+l2pgu6fPRqD",
-	"ThT01lWdPk3ZabDElcV05WPN5/aoBClUiklih2n0BPt8cSx+oAJtw6hJxxv60+5Ga6SgKKn4AAP7CX4N",
-	"avl20F/nXF6UMDT+bQ4m9rsA4P2vqy2ZD8FnAmGxrkfU6DgieergiFt1Iwd5IRFOh8ezKlqV0eRdgEsw",
-	"7jWYiczmTxTZfe6bCAhbu4ByxrzQ4nRAPKt/I4YaexqAO2XBMvJs4ODyMKoMRHlAlJQCVSpK9vdekZGZ",
-	"7ieYLgAduIJM9yx0VeSCjC6YzlZPh0ZcGWkytOLLbJh5GPw2hVJWwQSBj5k5FXUKeES+mj52AZt0ZPbo",
-	"v5suZibVqoPZpeaKzFia2CWvaGKwql9ZE3tPbddWxafiab5AlO81p+Q2p66LUYJleJgTbguXgDUzOAcB",
-	"Bw4mD9tbXbLRKbrB/WGoeHNAY1vSzBopN6LRpDf0Ddkb3ax16JkTttWvfayqZKI7kTWnK6vm+jFqKV1d",
-	"KKiu1k53ftWGE/O1DRj3evjWH2XDYJZWk35T9dnpryCC1uyRR7Lbu0slPIpyQhx4PpyHmUxd1zfHqQv5",
-	"c0hGdyzjk9VQJBe+Kh/te20h/A0bN/MqM3q02R27b5B9kde08DVrlj/ZyvCHPp6odKF8OSB8gkcwKnyV",
-	"gJGhJE4dAYjdJDrIIvJ88OxGdJNFl19XEv2RGl27LLpytGRF0bcSPU7Ls+cKCJezxAtApdmC7N7njOEZ",
-	"ePr/sfety20jyZqvUqGIDXdPQJR864sU5wdbVtuali0dST6ejeWEUSSKYrXAKhwUKJrT3RHnHfYd9v++",
-	"wj7KeZKNyswqFEgApGxBVM/4x0xbJIi6ZWbl9Uuukt1ujQsqcKX9Q+ea02hit5krBshAgQUSKIkR+sUT",
-	"BqAuDgBg14cuMMcWBnFwAUu3FIBGHBJY1riYBC8fqFstA5mBnJvL60lBt71n2FWFtrwP7aPBVRd6kURq",
-	"BDblAllCE58KrgCLIaoxqGoY8D+WJVdHnFjpdPIva1u1ct2zO3IdZRHvUapeC7NxyE0dLig2s4Di7izX",
-	"I2GMzr3h4bDTnhhGLgcPWoJWD+CTPWEjrZQYQULgyFUV0sr+enn2bqAAi8wSPNo3SjPE4kHd84AwigAG",
-	"JL4scplVgIizXN96xGKViLzHTkBHHE3E6Mbyq8NddYBGhHWztIZl7ORiIrzayguv1tYshsONBrmRJVPq",
-	"NAEMkL6iTigSg6IQSUcoFFSgK9CwgGtFOsQcPtXjAvHyeJ7LW6s+EI4UgYYEGZVYigl3to/ag2x0CB8V",
-	"aWTKLSyRq91nAMoijYEQLoope6xa23XhiXiCGCiDJgFmi9oRKaEAtAE0BJKevecJ90Xppd2uAtzV69Qj",
-	"IW/FuRv0mPoKLEWya7RQ9ws6YljeAYuLf0MMpZmSn5yFjlBK0e1T+q4GGGuwU/SAhnYIdylixp4TT1l8",
-	"+zSmBeKq3NobIbKWiXlnWcw1ID/829Pvv/v++bPn+y9e2sm+fPbye/7Ddz+K78VIDEXCnz/j4zH/7tko",
-	"GfHnY/7y6Ygn34vvv+f74uV34/HL598l+yPxg3i6/0PywzBZBib48bvVOre/t8n5v+z95Q7GQ/UIH9p0",
-	"qYwOVJUVtRoXuhoVQEOgCUop/Pcv769q5WwuMp1X8ih/8oUgJNMngqfYO7U+i5c0bG6wWRA3Ieeicm4c",
-	"JhDY9DxNDz336llhZII+J3PTUOT9BqfQoQ+dRqjLfE3lreggAiFvhbIblOV6KIL9p5ksbf8eUEXjIRzZ",
-	"a8hgNXbG86LMPyXjCGDRsLzFGlLo2xTqWmJuAmCVIlbdyuZfCJ5IO9VOy639IDVHcFwiwkFfUjiNl/vP",
-	"H2b0fsFSwQl2FjZ3bO3y+ycJP4u1NIHYpHvQpnYvuW0xat5pZ9JAd3GnN/keuk7lGOaaJyNuirBBFeSb",
-	"QBIfdpdYJY8TmMir265U9Fe3udUUh3x089BCHJfWdwMv0QSpPocIt4ch7FxkopCIdv5HtPPiHgkUJ3Mh",
-	"xjPDa0tvL8hTeD+hviqe8P/6+x/Rb6uwvMugFJcXl4AsBvndhFGeJyIBOgqIGdcC0ML2XE0DWWcpX7TY",
-	"DwSFRx2dew4COkZDFf9A2DM4G/pAeu+dfT0WL4HvmRsCS40heAIaX9xE7+d2al2lR9kBvtL8n4Tm+0BH",
-	"EDJ0Jluh2eXF5WfQO1a8tZA83vFYfOfIG670bFZUPne93vuuWJeK6Tw2HIh3xxLG+XkTxCN+To22gJ9T",
-	"bURok8o6JYG4ghbwlTG+MoZlDE90X84bptBZSwzRo1TGlhtjjO3VmRI43KV921cqraHSbUtRSF74LAqZ",
-	"qbXyE8ikouuCbgBZGQZ8+1ZjAVJlc6kSPe+xE/Rqlc6rUgxCIqxP90ZsZ6ULNOObSO+9n+ZX+ntU9OeF",
-	"1Z1IsA39rowiDcVEUg4+JTrkBMjrYO+AsqDVhodO2xD+7iTx+K2d2eZ+jIaYIc78ng6w0lFh+aA+TDTj",
-	"U3YSRiXQQx6eyR5XPF0UctRcen5mTXloOpdBHmAh8lueVvsURz7ids0zc8AQNLP0OmeZUFSyhj5lrIXb",
-	"77EP9Lt4nOtpif4dl2VrWOjRYz9pa4zkgs1lgm/T1OHQzQmySN5fHfWYyxh7/hSrRCh2glkoKmHPv/vO",
-	"fZbwxcFAIeA58BnNxKU4WjlFyft2XlFNtgtgwdeG516Lou83eI1z/APsGTT2u5bq0BW4BGOjaCU8801R",
-	"fTdridQ4GaGSiGCRlSksi2J3plE6S6yAUnq+ybSW4Hg/b1K+yTr67qgz6SEABS82mYUjlMpcWpEs3eGd",
-	"uF/+0S1sryeWphwe6n7egfxozVP+mbgWY3d0Xm1iJZO7N2LRLFUusJMK5m9igBzRAALS8lE4ggkQUyPS",
-	"2yY0xP75yS92xLsWpp9CcHYDeIkjaJ/QMW4zNGGBxo4NFIAgbcudHTGSBdM5leqmaRh6bA+eoQHumYrs",
-	"/JqBKRzoQ0g+7iPAFGisabUGvCSUEw+nRsHNEqP5kM0FIqJC1iE3E8h6Au2gWFIfHCIlNFfAZKihoF7a",
-	"WrFvltqefFsDwAZpMEh4HWmpSBBbycbtU0OgVTrEdVNBJ2wpXsQ3YtGNaAKiqi2QxakEfXLqKWtVMq3F",
-	"OLGWgSlXWGqh9pMSuARaMwJoCcEpRlSq9LTaMirsVdpjIP7Kwn9paTWfpsKYurIJ+4aAyjqVPY34vSSw",
-	"t3DGuAFrz/hLEEmmwufjQJqKxvaXTbmm0FyfTbQpREJoP4oChUFK3BBwmTjCQ1KHBpGOA8xI36HC9WQv",
-	"o82QfpFPqTyUotERaF/ewh7meg6V4XoqEF8MUlxAObXv/4h9g/KPhqciJjsSBi4T5MCcG7Est3T4zc8X",
-	"x8cRO353dXxxfnFyefwtdMlQIlCHHdSWHo8FZbH8OFBldT+lXHBmZkO/axA1PXAwm9L398x0XvAUc1Fi",
-	"v/hK3mm53CDDxYvr3OqCqIhS1JMb2Pj6tBUUFxS3P3In3Y3oXhplKzJ8eaUNzB1QcjfMTcxVz98/aX1D",
-	"hNmWXBHwKJLN3TjUS3IP0ibVrZYjYRC5ciq4AgvSZX64NFZAE2WAc+2yWJ8YolzkAjNQhSYYSQwaBKRP",
-	"LBkCYJSNUFybVid0gg55LvkOybrQzEz0fDNOGahAjixxylquOMe97ZQncIxtcgSt8lHyw1nm5Ds+RbS2",
-	"IW+UTcprDa8PNTDFKC+hvwlFvcIsPfDCzHUe6ntkfxAH1brbaI4EHN+h3lIdqOZEz1Ououp1BHbD0hq6",
-	"POc6g+g1lczDheyETTjLDQ98Zvi1WNO8DVQenzOLtdYO2XooIKvMe1dhPmSGG6uq8gRa41FK7Syzwqia",
-	"WNty/u9hdt0fP47TwM+o8W3niH1POCyXI/sV937NCVtD1eytg+1xl53rNGxPeZGhmRsB9itkDVsKwx6H",
-	"3gYWTwxLxK29A32ux8xMrDVnBEt4waEL52+QGSdH4oANdp4OdqKBsgPYv6DjPU5wsBO5KZwkETRbo2KP",
-	"P+Iee688ADqWTrx46etwv5kpa/kEGcfYN28ujfgW7zM7DiQlO6hmKLiRxm6p/e4gWJSreYp/BZiafhH3",
-	"2CVkRMfBdJMY86/hziSPgN0ifMdAhTW/dXcmgvNYI7ErmAmebqkKl6dpP4Fsc63aAhkBcfmLAXfSgYt1",
-	"w3FEZU0eAWgMSmU2AYOBPV/DXghACcR5z1Bs1DvR0+WULyLqCFnCmQR9dStU6tiFerfSmn3b/t4SptpA",
-	"lXFXuwFW4LhXRCwRo9TyQkTFg5DNpXPioFp4K/htx+R9znMXKnuU5J3KW7FM22KbtO2QCWAqm9I2Hf5j",
-	"Im5HjytkXHpCHBUPyotD5wH5HhJR1zvRaij6FY75z0rS7ZTs781tUC3t/B3J9v7B+Y8RhSSzR7SOXg8B",
-	"ciAv5EhmAJSPrfgywamBvFXW9RzxFnusjw0zgGgnlmgJaBD7bluSR6wqh5d5GAYiqAc99pkGyH/S00Cx",
-	"kwXQ+0Go+5D7bqDCd6NfkdgxfCe+jXgOA7mCQ2vxCione8PVtWUnq+FvwlHHKvnX5CaEqAg7h9wTWwUU",
-	"V6Z1RHdkN3uMbJat4TNo17eX5TqZjdY0t3MPOfsRZ1MNQkaM56OJvMV6bMP4VFvBPBFTRtp9jICw9t4A",
-	"NnjaY+f8GrF+FmwMCMUqGSiXF4/37tP9fba/v1/OAROBZCqCj3LBhgKcv7ksCqFqEeGkKc7datekYjy1",
-	"Fm4qoY4lXTgkWzdeW0trXN/m+QX+Jz+nvLl/sl8pGmbQO1DnTHwqRK54epJY06ngUhnXNfJTkJKTi2sO",
-	"uClsxI04pCb5EAxI06bF/GdDB77p7Hq5Cd9ndeGjfpGPKvhO5NEWfXcn8Zgj8MTbzUH4rGSDUkLAb1pi",
-	"8KcQzPK15vgK1w8/LkkR7ZVZlgBAhMTE0RHhRcjiEIrCJcoGQou85lKtYJ8PVN+PArcYNI401AECm/Bj",
-	"9gg4uMZSpEmlnQ2gUp/l0G4KMgLAb+nabmK8q5iIRRnBxTp08NeTskoT6M0yI8DsohtdqluhCp0veqme",
-	"x3aFwUeJwLqeIHKlxJyZQo9u2CjXxgiKHU95fgMukoHiQ30reuwIEmwhI8Fe3+ipGy3K5q/cb4osO4y5",
-	"x0pn/1DPridWa7lGCJmyu71Wokchwmr+GuwN1b9ZgqQ9NVEoy3k51mpXzzqx+x52jjirK+wlfPt24GNp",
-	"Ze3ygnFDQFlKz0tgH4mOQeQOUCiQbzrS0p1gaEuk8HMoKa1WTDSrEmsTKwBmnLSB2F5LY54a5EpTZTun",
-	"UsQHFaEz4iqIQ0MHLMsOcMFZ9rE322xEHd6HVk12EGE84cOgtNPwG9CUQZcHSXHI8pkCm9JF5FwHTHwf",
-	"dqbpsT7MDNqD1EkvbAuPq/HNHF7sv2AxRuRnyooSt04I6uOHta4Y3IWQh7q9ABt7gTgNz53Pw1Mp7cUa",
-	"4owadNml+VO7bbvxrNB6sxNycN8LNB5r+2m9FsX2T+tBDqkp6LHufL4oU8dJHLNQo5YaFj6aMFkIKNsr",
-	"SMRyyAWPZ+GtZC/1NLX3KVjMOVeGA7cfMMItBeyoXDjzguk8wrsd2hUYui+jgVL2dmXOzPCN/AAMhk9F",
-	"grYOwj4s7DfhxZ7y3MozWh14ChZqhDEjh2kC/pEeuyAhxQfKPkNCyCtdikGpTY/BHjgaNg06DSg8lmIA",
-	"l2rKF6h/vGRv5U+HbKodyumLp897dYnvwBBTzGfgir3c34dtNx59iNQJaxcSVCyGV3BLuGExPN9DkBeF",
-	"QC70F+ggBO1Si0C3UCNHWF35IeDtdqA65SLa+bQ75Z92h4vCsvjLZy+e/fDDfrf+CT+hC2EsW9dIgDd6",
-	"zqZWSpW2oygp+DHoFxRHDmz7dYoG3LH3BpRaokhBXDFNPbKoSy6GDs5snAszAbWZ9VdxVQeq7OKMuEwx",
-	"hdfLXhFlxQg88dGtIAZIbej+gn1zppnIjVYeWs/3LrPXzzcvAJcxTEiuq3yqS++BGXYMgPpOzP0IjwUg",
-	"rgb19ND1gasA4CKtQLAaEq/urcYuBIJfZgjMhdRKPEFPcl0TB1da0Q4lZ5lDT6ciH4k7pK+eH797dfLu",
-	"dYBxVsGX49eCHN3oWMbHEEoVmsYrB69KpOo06UQaRJ9DIMWZKmRK1g80VHcuBDsAln4Yygl4vu+ySsp7",
-	"0SXA2ePT1sSfyxEBqY4m9sYEaDSeQAouwrIKCkEDRhTu4OEyutwYfeTnp/2rn88u3n78+fj44/nRFcvs",
-	"JioPL1fogqcRy63qhyVn4LeHVFxqCTVQ4avDvRoKTMw975+8qsliraT4Mp/hW8Gfcxm+1s5G+DqEnwzg",
-	"9IBgXUSikFOB6YwIWRBRsW4iphkaMC7RCJHNM/AemEJPBfSugZfDvqcaEBS0NWVQ0w1BEBzW8kD9zjDx",
-	"iv3OjuyPf2dvhTH2bH9nH+yafx+o33d3dyv/sz+zAvF3FuNpQaayVkPNcwiT/M7iS/jC970r4VLoMamu",
-	"4TmkAnOsrGmH0hYNynAUqcxsPJYjKVTxETwx8Ftw776zh/03losph3Ci/eZvjrxzgVhbpPUn7B18BrDT",
-	"enTj0PUQj3y4cBGlcOyp/CSSj+Q3kcLAyKBxgpY0nZmCmQnPqy4f+1Rg9Fq2Go+x/aF3wYSjOK77SMqZ",
-	"/T3hVy3oVXC43kUE6Uj0hhf2DaXhY/9atXzY76H3Cdw+lXTa5ncR5VReFWBwNL/rRzhgHxz+PfBRuYlU",
-	"J1XaqPCGl/vPaS116bK/l1vckCxr3zJQr7T9NBeZCAqISGRxpkQBzblFnlu7wOfvooCztzc4xw6gTbN3",
-	"PTime2KcJxlkxkBRdM71VMAFQxqyfZ1UluBRwr/P0/gQyvIFgt/GJ5bNdWFpY/cXsYibc307Tn3fas77",
-	"umT38IbrSBGmy7ihgb0AKOIRzwk12Wcbl/MKVWF6WVUX9tc9gizslUJxN6Xww7psQUx5c0ixRT26bOTC",
-	"d0spwyXoctDvbMSVZR6N1d5Wze4N1AedU+CAEGipnemtCGS6LKz2HcFXVCSCEP+QhAjZ8F+e+n5YQVGg",
-	"+tKp34+RVh5FtplzzvxGnyKafRf8Ux1kK1y0tM4GXrJnvw0eor6YQHpVgGOr9/mp35mN1iTPVwBsHSAo",
-	"VZ47jrISv7DTI8XkkKEGXKeogAMhdDWHDYJPgKEGCtVI5yUHT0+NMjnnqjDohvEI6zijA2rKUG4L7lsq",
-	"OKK85KIBu+AId6X7FP7qQA20hmdzCN64MmSgZmm6Wk+ztNaOSbQtu7+GKmkl64hT34r8Vop5M5IpAfuB",
-	"L0LpeY/1AQkBo3wODKPuYM/cqzs8Uz9Gw3G65tMF4+w65aqrEow2WIMP6HlNuJnA4UCNFTUuWINwkPHR",
-	"Db8WZbirqbPdOT7YaSSAhmjY6V/1sJut9dCopi0Q4NfvtvMq58qMdILlDl8YDKicwx4mZN1z3iBQiUS9",
-	"x4UAjGZjnqMxPNW3VAfLKmWwiBMvDTs6e3t+enx1/Mpq6z/3T06PXx263LENi8CP4OlGWnr6gLQUsaP+",
-	"u6Pj0+NXnVNV7d3/Wt4K7HS3jrRKKinf2XK3a/RhQf0AWKbmkGEQ2yW15QJBr/SsqAchuSjH+VPjkPh1",
-	"tCVDlZv6mNOh1ggpyIjKw2NztBScZT0pochx6Li7szxtTqOEXgciYW9OL9n7i9OIDSnsjPGHEmTa6jTX",
-	"WidhV+kV2RLYZOUvpWEXx/1X/7MBmZweO6fpvr843XkIAvLj5Y1Jte8vTrdyP/XtyAAjxovRxMMwQyKp",
-	"BAz9WlL4wgtrmX4KEln3XaDx7zMxA8v2Vz08XCYVAKKgznkuN+mOVMau5prlQiUSHct6PFBW7cQUu1xg",
-	"zKvZkL7y6+7Ghvbv9+Zzl+ZyuZq2i/Pf3x+/39a1CSZz5bxCit/gDnVZ5832CCDmWAE2zAW/gdxjrach",
-	"phfkLwBeiQ/AyZwVcx0WWzQAfF268ddkb0PKtJusj/AWi0w0otMtMrFxzjZN48r+ZpNM50d1r9Pk2251",
-	"t3OP+U73BRCNN7opicXRtaefdqAxV0YtDdb0VDqrFqAkzieaokBQSQx+T0vTAZxlyhd6VsQQUlNjkQs1",
-	"wsLk61wmEeMDNRdDqXiONUXQIg/Go5iIyXSRyutJ4QvnXAUoZYu2OPdpoR3JVXr7VpySbmXtpIuFm9uo",
-	"dAPkDl+JX097qwJ12YWwrDqu1qHpTCjjS9AcxfK0tvHIa1GEFNGtZFlzNFuqk2r2TrQeVfSZ+phVJzc7",
-	"SAj+DgWh05riian3IxSBYLJShMoLde6cz/ZifWLYiGd8JIsFk4RJ5JOTKKqixwxFUwQRfngDFvHDXe2S",
-	"BN1xUT567MKRUGwBeYIE4AU/mgiOGEi6vgQgeSihdA47v5FQemjKr5QAPKZyQcpD+jyptec0PXPftbqQ",
-	"vbsEa0ICL6LM0RhTRDOeC1Vgjij77//63+wnp31WEkrjqFoFgwdioIGNUE5EniTQEVYbMVDckNEe3vUQ",
-	"L3HKAOSUwe+eGOBfhBDR9p+GTXVi+UBACtXSLe73LbzPL0BbdlnDIOXBRrP8+1myQzrREOE/K3p5hFUK",
-	"gZW3pPocQm4JogZCKqLleWv0wTRddi9najYdity3p4PqyRg85i1Kyk+ecDpCGnPv36ai0uo9s7sYEQy5",
-	"zGkXH5NkAG2masqFgEX+ADeQDnvQHee+ZQTk86YpJetNnap+SDsampReR0fsE0woaOZJO1tXwMfVAoEo",
-	"LD9uzIp1hG/fWqX7rkDu3CAwZNKaIA554bjgR3Ut+XZKX0SBHaBIlCoQ5bpSy55o2e3B/ca6VJmKG80U",
-	"OstEskKGiOZwCLfVQKF70OHWWeOmxALCzepBv8uYjXWa6rnLpX26b8Xw832HsrWWcAfKXSLHVKC7IQZE",
-	"o3Fx7+IUJ1ZHzR8o2AZ795jI+BjO/bNUK6c+7E24SnZTff8AVXUUAeOUtqUdO6IctSdQWonazROrAAAb",
-	"WIpZomD7o5xLI3rwNkvNAwX/hAgHvNQjCid2GFc/2VA26W0gVEMA3i2YerQChtWs1NRiQ9ipveGqq9oI",
-	"++rtVCeXe9ScDVlSwGM1UeB8iG4CHnqLDGLXsikXAVU+ABfBOFUuOnTl+k+MqwiqR8ha5SL4f2Ai+68a",
-	"Hppl98xBZBVgbcMGHHRhZ/iVgx4tB8H5fCkHTWeF2OXpfafXvNNOm5oInieULgkVsjNlxwxavxwGHnjQ",
-	"5lMOWfi5wB+vMJH9fWInHfdYf6A2Ud2xDZS75tqiohswxttZIfoIZOVMkY5YhEZ6kGgnjbVB+SmCq8yK",
-	"x6WV2fmXvszPZogs11Nd3Pd9cuWb3/mONSHZYgWeNWepEx8YClL5HHZIc4cbAy8JqFOzWhYxx0B57gje",
-	"26PFQFXqxt6mzS6WSnuIu/HPOc7K+3dLadwZlsxUF9uKb/2T3DY/kZ6PDceZBi9mJU/vbnzmg6H3ffPM",
-	"0pSNUsFzRKoC3UlDseUy2z0xLBX8FvSppSvGz67M+SRlbImTBmrzK+dzNbaQrwaqhbEufVTw0u9uR7EZ",
-	"9/5HHDJ+tKx0jk16AqanwJsJTu1OXBV6Rdu7BoBaZjWtOTc+/qFzuDjZiE8pDDLRc9TWTMFVUn97tAWs",
-	"G8AaV0X+nzynNlhJK8TgUiLUFrNu7iPMDtk4PAiTZdUDva+w+ybkvveblaUn7fBkr7xLNwDh8JEFEWCL",
-	"ePUMHkG9rCxGQxI3hc4Mm+scur2haQPlWAMFHAWEtHKlhHrZjRzd3EErW75KXDuboGcWvnEV//cXObrZ",
-	"2PFrH27Qyrrnnw14J6JlPiZhfjXJ9XxJnGMRdq0E/xw+WC/qgm18D9zQlrNyBdWxYjwWo4IANpgPeFTW",
-	"sWSEBLD5APIJ5BqV3qkGI8Tlm3x2xLsuW8ajcbt0Gfd7KMHU9o0O4yLXqTgIkg6o1BmeXpvb8gDWSTnC",
-	"VlJd/knsE5/yUlXw7eFbGslETu0hzJcoV/622eMJgPb89pD83OhaCFbnUG5g4fb+CpuU1nJwj/1MDSGd",
-	"XohSls655mbblI9bbkAnFA4BK6sowjtqoPwlhaKAXvBxPEvTQBxAnpo0zH4cbZ5iV4vHaSexydX31S+w",
-	"XHBjd27p/vPF6mEa4l3ZzsfV96A/zn075GQqMNGkklECiLOWFTI5KmY1+SR+VkHXno2D8Bt7ndEG44bF",
-	"fjwHMRAFaPlIEAiTjw+KZKB4CskDtQ4CO2ci84ugTKTD9E0/zIM4sVfWtq7M8VEFdGBSgaYSSO5Vqyos",
-	"cNyEi37LxcheXNZ66ereurBDrLmrKvkyhHVR2lHSI85kKV+IBPK+XM010HW1d1bIj5B649uxbBwb6rFL",
-	"+9ONrST7dC0PPRaajsJt1Tkbz3KrCD8mUrd7GBbINmfT3JHMTSNsQ+B/+mep6F5ezp+/sPtubqfaEu9a",
-	"urlX95OfUYOjNabkPY9aGEDZ1BR8jPVqZh8m/EU+IRuqx1GlreQOYg7reNwA9uOiATTh7knRjdTkmcev",
-	"I8QLRU+b64mtBFuIouMKr7VFQ0+Mm+QD+DELnN+9R5pje7GdJDFDrFKpCJ4cLrxDh2fpTUEwFcu2KS4q",
-	"YL+PmLAEDI/G9rmYPsEXYtNYIGZZHLDrGTZfrlZIYposVixQ9BAeccWSDnHO1UlixaV9ICxiwtHgCqde",
-	"sKHR65QH4yNraFZaBQILN8IijgTAH+3rWw3MgfpMCzNazgMLgWNSDcY1+ZRhusDF5NpkfXNT9qAou1pM",
-	"y6ChU04OCc4W2ieiiMHqfyst1paSInN0qvvDENuMEOIam8CqYOPQmrJ0X2h2rZHUZbGNStNTEERUlVPo",
-	"O+QYI7JNu+pDz/y5FR5YRGulOy7zUes4OMWWOnd/VP7U6ZP2KneCuJco6wEHGSA9sRm88ej4nN2IBcs1",
-	"uvMINR9DXeC0mdj7gGrWb8Si1yRH4ImuJAi8fDuyA9dVQ2C47jAOsrpXXVJMWxMGTrOopZoVUbEW4S44",
-	"3E55uZ2Pu93OFmWweSu/VAEM9n8FZupeE9jbwamIZDl+ZBUngO1fOIhSNsT+eaHtMsw1T0YcJBTPC9Nj",
-	"sVX/4oEiUHLsgAaOmxzTGaE3DoURoYb0ubdwvjk9/fjm9PJb8FBAmRPjBTR5Z4k0Bbeq4zf2gWZNZhn3",
-	"qoPgXIl09SD+y20ia7WxBWHzVrC1ArT3JWitdYJnE+g+KBb3cjartF8CMyWTytK394TPOfaM6LFXd8P3",
-	"w9l+Rfn7U6L8OVnd5A26T5S3BhLuJD71k7iWyoQdbT4VoLaNc+gUPK5KZMwJKh2qKTdFaRUHlanO7ixl",
-	"uVCJIdgAyCrXiulbKM2yr4O0EDaXKtHzmsQMmYrVrg9aMS5zO9JKdIqtC049iEf9Lq70i+Ojs4tXJ+9e",
-	"bwfhrYwJ4Q7Xh4QaYC2bCPaxhIJKIiTKWyZjadj5xdnR8eXlybvXgZNnjNFbbNoCffEoTlTGS3ulExai",
-	"QQN19yjPoyPGYDPuPa5zR8KsRnDuSovW9hS7N2Jx72qv6/W6QluHpRx1RTZKCLJ5lZjXm7oXMFNUEX4R",
-	"i52t2J1XVU0LWIBmHKEJugW780IA44Xi/0Ys7qIFmvFstwsXeD/QCbSeshHPc0nlH+BInYpEctxKysDg",
-	"ik14Oi57hugxS0SKMD2QVkg0I6i7gs9xGSjq53Xom/OjozxwzkIWFbq+nxiwsKQpAYG/Azxg0+KwHc86",
-	"ddbS6x8mQcOt5RE5Zduo/FSgTUr4aOiVDalrDcEXlqWbbJxXAjpmQxfbmbE2cxWPEhrqKF0wPhqJjJCq",
-	"ZM7KXDy2EIWHYq03b67Qk/EnNmnsCt6K6VDkbTbNFJ541AaNJYZmUwa7MVXcTnB2zU5fFA/GBQ2AS7AP",
-	"CTt59x8nV8evgKCmXKam0tQpRoI6gUhfDK1tDCGiWon0PUv4wgoq+z1oTCQ5B0rsQrtU17KmzEJzA7rB",
-	"7P1kB4ywRSt6pL07CegcR7W2BuJLqwRCkdBBFccZKJjuUKRaXUNeNwGUYBCSIBd+ZLGwT3+0b1RxjwFa",
-	"MFfs7MO74wto3oMxTfzAQPiZPvFPwYoG6pulyN239gIwIsfmjdgP6wn2XcbGseh0N9jICmYR9rCqE+q4",
-	"6yVRd4WVDf5zO9RDO9CDpTXwqgsxI892I9aB2WplOu5KKdapA2g971VFufebN1UaXVFM94nBqwxFOsdq",
-	"uVBwQ3+/KgyxIKqHiHMuqDFUj/XPT6xqZcCbeoCRemQJ36oU115H+djKpPxshcDL0VOrLcONRJwSdluD",
-	"hij215XK71rn7AU8vETgnd8N7feCz213rV0emOZwT0qa8ynSjRL/SzxVnlT3rED9fPW6CfSWgGe9ZMc9",
-	"Dmg+AO1DlRtyTByejUexWSXXKb+Beg0aAQV2jVjehGoBTISrBTYbhhvjm6oH69vm1tolYV3YLexORtvX",
-	"3yHOuQ3WCdtq551Zm83MQ7U9c+zsRbOy1JLodoFt398W5bzCJzrdZNVS4EFi+8F7pF1Rw1vkWbcJq63R",
-	"GkXABwKp4kMjVIFpRz12nnK03UgJ5TmaL5U2wHquWIli3VB9FxxMF1yntlVstwk5dFHqs8Jq9s9WZivP",
-	"bE3TPN/rZn1SQbU9TFdbvEHXli22ziuCPeiked7SeXTfPg/SBLbTO6+FoB66DdBj6Z+3nr6aScX13uuu",
-	"aVVbDZyfTYVEXL0bEI9h9kS5VJDmZrW8t+cvmvLTwsaKXZRtw9sfJitkg/6N22xDRfMLqQ9h5BOegV7u",
-	"Ep02oMm5GE60vtkthCkQHLe+g4qHCPeaRcSe7VvLY6pNseoFXHWMHvGsmOXifZ522wfZD9PmvRzhU+z9",
-	"xanp5hBpY1tyKcI5BCf1AX/I6ESa3ZH2UgAcIYq5OsfK+4tT+9GNyArqLpDa98ENcsCGC0Bjn4piol1q",
-	"pf0AzGQ9tlKt0Owpeyt/gtAJFAqEqQ0DRQ09e6wftrMvqeEQpU4qp7L4SI3jYzYUC014q82xF3d6dZ0V",
-	"n3ZAIy1ZXxHVPyK6BajvScek0p5wGtBLG7k08fbeb+AtsBoKvKe9RTuY+c/29xkJcw90AF+gx5qohzz5",
-	"2LVOJ9Rqw8qn1Gh0WmBwyV4oQ51IAaWlowl7YalsoAp9DamMkVVrZAGm5lAwM9F5gX5gRdQUH1pt3RJ9",
-	"BJOJT6W6iWkGrBBpWuZF+lqnqc4bEbKO3F78qSM2tIoNBF7iz/MxB27Wy07yTQQswXIxEvJWJGtE6Z1O",
-	"mTaWQqh/35i19n6jf51AJpC9j++u5VUHjzZ9vlU5vPQ+RE8Q7iZYZuPwOvEm8rW8FYph/57Slz7nlrWf",
-	"vvTJxq6OCqM1vYE6pZRQ8FFAaRyNBkEe6N/nBAwlwUGrhpxgLWAyM3PA4jfaFHHE4iPkm91Toa6LCX1C",
-	"v4tJh+XFQMkCol0mYvEvQmS7fXuf2cevjuH/cy5TkdM/lRmLfPdYoZ5kP3yfXec8gR8cf8rECMY+z/Wn",
-	"xe5//9f/sX/8rPM5zxOAioj/tuv/xO8HKv7b7oXg6e7JOU4r/g/J4x4DhQoLA6817ozBUAOiAsb9WTHR",
-	"ufwHL1cUH2l9I0XMCq177EIkMgeINegUi3GxiCldDBQmeOMVDUnEZSgNogtwJYNDSbkyFm7YXKTpAYtF",
-	"nus8ZpRkvuixE+USggFxkGU5BNHt8eQCgnXJQPEkya1pASbpeGaoohH6H8VS3fJUJh+lVd/jFasEtRRP",
-	"kUdn794dH10dshfPfmRxzgvxEaQ/tpORqWBP7b1kucpdSwPlnDm5YDOVQJXfoj5aYn9HvNKRsUJvx6G2",
-	"UlRTmUF9tw8C3gP2BhLYjnpzKahetXo/QfD5i1WdMGxYH0A8gb5GKLWD1Jcy3lHujwFM2SAjtMcA45Mk",
-	"qG+Tm/Fi4gBwpQtI4gue7e8flklPWKNL5RpOpWp1w2CqfZuSvP+ASnJ4+2KhADeu2/82SAl3Z3NNOWpW",
-	"fyGIxg2Lk8qO52mMKRvozTdesGL5H6QpvD6+Wn9wPy1ei+Lr6a07PWutvj6+aj9Eq0rc+ym+Oe6/wvRo",
-	"uh+pCh4MnA2O942d1Nfz3eB87U63H7CGZZl7P+Oz86uTs3eXmxznGU3h64lucKK0rx0aYs1gq19GEef9",
-	"q6M3m9ADRjO/UsMG1AB7+jn+zS89y7PLjS7iczv415Pc5CTPLtdcxdbSufdzfL/ZMc6+nuJmp/h+zSEW",
-	"OR+Jez/Gq4v+0fEmB3kFw389yg2OEvb0TgZyO2jNB/fQn9obTqs4VkmmZXujCEHPLHnDI19bhAUgRoxy",
-	"sfVWEnd3khM5+FWukkobxg1AAohboQofYeSGcbgGyiTFv16evUN/8bF99FjdilRnwvlPjHf1HoAv9FLk",
-	"t3IkduFhdJm6j16JVN6KfBGzb+yLE/rziWEyicrUVq2ogwQvCjHNim+jyosv5bXilkli9k1sJvzZy+/+",
-	"LfbenIn4xN687R/tXr7pP3v5nUfv5nNYQ8RuxMJ5LhFrzJ48g0TmYpYrkYDzG/NhBwprh/SYXRZcJTxP",
-	"mNvXAxY7n5QE17D3UMmpMAWfZuGHxk+6N1AD1WfPPn3yOB6lWx2ywQxDYWQ3RySHLPd+YMBZ67GzYiLy",
-	"ucTWz7lAlyhEdX9we2YOgmT4cSHygXrJTMResqlUEXu+j/99xib2s0nEnu6zCWyi/UfEIHr3//7vs332",
-	"P3qsz1483WeJNHyYUtmfo7igHxQby1sBPi7HXAPFmZmNRiW0mstZxDRkaEdoN1cWVthNuUx77GfLn34Z",
-	"9lugUMP4kPgVqcTMhr+KUcF4nttxJSHM6TxBPLz5RCKmxoJNeJYJBc5yRfQ+5Qv3yynCscBdNhLNkWs6",
-	"+I48yksybSs+5aU51MnUC3Et7dVTAW2yxC3VNfHSNu5PNy1EQazIxHqRuHpv7hHHSeHr+4v8vsup30KJ",
-	"lmukQURecurcJXwsiUdM/40o7uFZoE609tjlRM9SaDYw5jIluTqaiGSWCo9IwQ1VjmGoxqeDuV0LSzsI",
-	"eIL4v6Yq8sLuFG2um8hO93Tqh2q4+90GBpTqdjyZiS2peRKgQKDaT+n5xsS5rkzqlSde1Gc5YFfKNLVL",
-	"hb8wsDvLmjT0ULw9jN62TmcrNfNOa4zWSRYs99pQrkSNudqPb39LJdhy/oMI7+Y07k239z7rrqBayoqF",
-	"sRQI1kicg7xCFRWsD3U61iIr25d5/aTSDMZrizq1gjoJmFLrQ9f5JbWqe6nXjLFboKq+rMdiJ3BjmA80",
-	"MJ9TmQgwNVTM3kD5Fyox5XiHLMYKrhgfgaLGKckdwsC+FtS8zV4TEB11N8IHx3dTaYxIrDY1FMVcCBUh",
-	"IMytyGM2zKW6Ns0Nnx5UX9pK8cld5VlYh7IF5mupTonc7Q6tK6EzypeoUqA/ldTYmIf4s0wtmzLF8xwb",
-	"ZDLLHJZT3OUNYblCs4wbbC9TZdL6TOSqgiDrsv8ar08X5Ec7Abtv7kQ70j72nzPUbBSfip2DHXhkJ9qQ",
-	"WsAgfmd/+ccfUcsEwJKRxtd8tc0An9l4CkuK0yX+un06JUDgCNFaGeSVSMOsoWvpBdrLN85QKnD2lRMc",
-	"63zKi52DHSskwFq2dLXIcD05AjfdbUYeU5Nm1TQZSHL+rMn8Cd1j7pTb3GMlj/65s0W58kLqiQlWdY9a",
-	"RJOYo/vwng1FwO4z5AfzspBbRcRrxY76gcUYR350ja7spW6N9FJL0AqLSETp9cNfFhPq04rQB8FGgqYC",
-	"2ZXkXyuL1JQup6XHETOz0QQzHDX4pXjh3S5VSFFvRrKriVgMVMV/w9B9Q0470oqsqmTnTB6fVbRoZ9zq",
-	"camXcUuX9KJpj50pzPAnkJRZNlCFZs/29/dpFLSTrd7meOCQxVariinrPGivYW8fTO08wJcSrsQRD8vt",
-	"ENPX1ebjh72BOiZvVi6wgOP5PuWF2R2Grh2gBQYwwUs2uXPAgB7ovISNPT6hryf+PLTha/MmgZAfRG2j",
-	"sRbbdHO5OdTJxjd6zqZcLUIVHm4calK3TecB2ADI3tCs1evpd1PPCDIQNc8OeqZYUUXOdVkqNS4XGWgd",
-	"i0ZEagS2zHz2ApHbAi7OhcPdBqYf6mICRSTAjVQQgNDYA0UQF/ZQD1h9wED6KpdyelHts7vnubiVemZi",
-	"9wudJgj/D4GBGs8+mYc0R2E3C5STBePMZHwkegzQD8tuJBQAQNFipXcJ7YSCyEUnikbfNOIp0nlf4mFu",
-	"10W86mLw+IrbdBAH4IoVd/XduKYQpujGJ1xepw5SvrQbU6C7VN4A/ArePZYWD4g5Ipbq62v731xkqBS4",
-	"6nArKAAi0bA44QUHHuADZfg0S0Xlpn3i6r1iu8oDZuVwzHiSUNdAJhNgZKq4KFFnmvr4bHrzXAlTPMi1",
-	"Ywfqurb485zTCMIbRL625aKmbH1LAczZt838QQXu+d6vekgcgj/6XBDkpcZvXxTePe8f/dJ/fXzx8fL4",
-	"6AJztsEoRIultAo/7bpllMJ8Z1khCY3GZfuwkbUvRKatDjjlC2gdRpqhXQz44Rao7x6wLNfXUFyjIPwD",
-	"UZohH91E1MzrVz0k7ZsA/rAvlXMoQWtO6N2FDSrnubbyzS3G4fo9bSiX0XnxILX9f9VD0H4fvlYmTe1u",
-	"Xlh9Iau/tPiNUCzRc3WIVa1YsWTFaSGhSfd9NftESvN6BnT7rDaAZu4hOzzQDxRl/aqHIS/q/EZgPpZd",
-	"WsCTBA2fVwDKLWeOpeKp/Id4FMyJMPCbMKdbz30zZyyxt22APwtnXtMOs8cuoFIcDWlZAP4COklVAtlv",
-	"pgYpXecD1dJX99Ap8fBzSS0H8BKAo6Ljp6SQA/SzYRMOUnX9DdxnxP0DdUf2/5mIouvu1f79NCB2K//X",
-	"FQSOqlsFgXsIFCitqG8kr4WJbxYIHkPkcV7TVxf9d5dHZxvJgnIp/7pXdRWjqQM0N/f+r9f1TklvrXxa",
-	"PvZ5V7a3MSn915W3tmV89A2L6fFzLJm3e/Dq+PT46rgO3guexFSPB8i9bjm7X0R2Py6AahyTEqc5bYEr",
-	"M25Jno52Pu1ytdh1T5Lw+LSb80LsQkH6zsEO7fFOUzFp/TnU1ojSHB+mMHSLJ/D6+KqL7a8vA63f/7tV",
-	"d9LUH6ikc4snY7eli6NpLOCsP53Gukya6cMVY27xLGgTujiObkov68+yoaKSXlqWUTYpKn/Z+8vmp9ZX",
-	"C3hFrQ/vn4k4YFc7IY1a7fcXITIMPNCLglxkUFsPKphy1niAeDLk7kPpSALQx3quIniSjoFZ/Ttqgp9j",
-	"37x4+pzF9puPhdYfU55fC4cj9y15RnXuM6U4Im8MxUSSnQFqUg9gO2Kli49jPVNJDMESj+0RlnaxPqPu",
-	"Qk8MOzq7uGRZLsapvJ4g+jLBpFhtHQPaEKcqIFLbTOOuvvQrid+JxM8uO1ETaktUG2TX+2YtzZWbfj3U",
-	"Ox3q+07OtKFitf5UGwpR3TX3QNWnWzwE2ID7P4Y1gSW0iqGzT12KJVQXB31/zETPCUAp0aPZFENN0Lh7",
-	"Zw/UEJr2CqCTcR2MRwJyQuUtodSNOAQn5zq/6ZVeozeCp8Wkxm1lTfrdWQbBU0qLTqEzHTdmrvMEcwUQ",
-	"dQy6iQUv7c9qX/lhou09MsJEoCgoesMZTvScUoATLdV1+EJCgl99p924TOgsxR5mdnXk7gjfPKf0pAX1",
-	"cQheDX0cVt97Km9do0HMfpI5dsWxr3MAw8FrXDe2ulX7Og3qSqvH5Zsrveew07UsgvcG/S1XX/1XPaTU",
-	"K2hkgn1K9ZhC4Eb+g1LTMI+TMugDB2m4DQFAcsMuV5piu/1lRqRpePZHvOCprnvJmRpqjp1W7Q4IqJWP",
-	"2GgiRjd6VhhIs4ZzZoASHjGOmHu4CPAwVkbS06nIR6JhvpUWEFnKVUQFAkCvCWpnJdBZxheWyxzn6BxC",
-	"HOCuCsb8SQLt1gx5ofXUIb0SQU6FAFVRl35TqUpSB3oUKgmpCOMhpoF5kHhpGaoajdF6WiISu9447heQ",
-	"KemjIRnPCzmSWc2DjlEGqvoQNNThaWqlksRiOLutNP4B49i2shwnYpyNNHw4nRUiYibTBaqSdv03cnRz",
-	"iHUZ5NN9PlBBxx108NKuvNUJXVWN+z4URiZidUeCk8sFBzLbmEXpLFaPJ+z9XUN7c00EELHhgt1qOYJE",
-	"8FuZCI3kkEOHID6aIKdWuCdN6156qtX1rpXlCRvlIhGqkDwFXudVQqcrJpSd1M+rQcaLhNJdK/U44WtX",
-	"X+lTHVZf2UccTJeIfiNEWZcToHRPI/uPEpgb2VAjVoYsmFarw7mbeXXQI0Cntrt9eXFJ/VZp1pQ+ZsUj",
-	"yVxLv1oxPcutrcTTcTDSiboWAE3unNB1J2GvQwjZuMaZ+QwzerKUF1bUBneO5Ruzeun0k6nlXyj+bhK3",
-	"9LInho1mptBTEJZ4EVlphkLRzEwm1DKd4uvxAE37pWkpKE3dsyvvgJu9QRphmBUXurq2WSKL1qNy4Tu7",
-	"Kh8hoPuVQvyumsFd6lj5gWqSPUK45qZ8NJFKVOhzOZbwx9//+P8BAAD//w==",
+	"7P2Jchs5ticOvwqC3/3C3T1pmpJlW5aiYy5Lom3ZsqTWUu5FPSaYCZIoJQF2AimaVVER8zTzYPMk/8DB",
+	"ksgkcqEkV/WdmRtxqy3mhuXg7Od3funFfLHkjDApege/9OYEJySDf55Sdqf+NyEizuhSUs56B73xbT4Y",
+	"vIz/9//8X/APcogykv75tsfIN3nbG6PVnKYEyTnJCKICYcbVv9ESz0i/F/VEPCcLrF4r10vSO+gJmVE2",
+	"6/36669Rb4kzvCDSfH+YLCi7wDOyOYgvcxrP4Z0RmmZ8gXbQH+ScoIRMcZ7KPx6ilK9IhmKeMykQFmin",
+	"j4bwAFpiIdX4EGGJGiFZLOW6j864RBit5jwliOWLCckO0N5goMZM1Sf/lZNs3Yt6DC/UsNWrStMh3/Bi",
+	"mapLO72ot8DfTgmbyXnvYGcQbcw1KiZ3RX8OTHDEZEaJQEuzdBHaHaDJ2k7wEMUpXixJgiRHO/CfwQBh",
+	"liASzzlJ1IypRCssUC5I8qDZwcDCM9wddJ7iFcFZPN+c4DlL14iYWco5lijmTGLKkJxTgST5JiO0onLO",
+	"c4kyMsMZzDXGgtQN+l81o8XxgpTHuztoGLDEMhctA7bDFHBzhMSSpBIWnQFpYSZWJDtEnBE9uYQTwZ5J",
+	"RL5RIRuXXr+yZirlabzcrZ3FNWGYyZOkZh4rNaYJSTmbCbWsZs3VM3XjkvaN4ZFJwr4OdhY7+/+a7Szm",
+	"092J+Hlnevd6sX+/99O3pDzu13uhcR/hpcwzEhrz9ZygWF9OUEb+lRMhnwlEEzfYJZbzYqyxe1XUU7fT",
+	"jCS9A5nlxB+8T8C7+w1DuuZ3hDWOCt1cnj5TK3lHWAQUkCous8SZRHyKqOJBSZIRIWpGDE8+erQSp3x2",
+	"ShdUbo72A1+hBWZrtMx4ksdqRBItuKjd8BTe4w/BMJ/ewasB7Cdd5Av1h/qLMv3XjhsZZZLMSKaHlmeC",
+	"ZwFiXOJ/5eRQ83C1bGMldMZISyG1dOpHYNsTMuVZ7dmP9Qe2W7A6UsuI4HkWkyYSo820tfmxtm2xrOWJ",
+	"dmW3w65c4EzSmC4xkzeCZKHl+BvPM8RXDNHE7kYuSFazKLl+y+PI+JLE9RsT8yyhbNa0Mxk8v93mXMmM",
+	"4EXdZwVcbfqmsM9v89lf1c1iyZkgIG8uMj5JyUL9U8lCwoBc8HKZ0hir4bxY6jv+20+CAz8q3v0fGZn2",
+	"Dnr/vxeFNvdCXxUv7Hvhi6FFBX6qdKU0QYwrwYBinGWUJIjn8hCNY56QMRJ4LdBqvu7Dkpm3g6IWS3pP",
+	"lGB5l+LZ5hruHCCupA6G+xwD6qPBAVLaAb1XX2JKEeBcrTBhimj/AZrUoPfPDSoxQu6Uz2iALw/RNCNi",
+	"jrC6R/NkUI1Wc75QWpGQmCUCTTmQ8TLjS5JJqvcAnmlbUPg4FTLDkmdqNOTbkmZEDGHDpjxbYNk76CVY",
+	"kueSgvKxMQFZL1M+frlWg4PDNszlnGf0Z9h/jy3quamRwxURoXuc0gTtoznPM5Aym1RekOY/nMAphh6Z",
+	"yRfLzSc/kVi65b60py+05Fo9eCaKM6rUIXijQIIQRD19DqNlitcTHN8pwbm5C3FGsCTJNuuZkJS4R6rG",
+	"AmFWGza3HSKWpylaFVfYM2C5wY+pe/FEqTn6SNd9/JJgczBDp0xd08ogaIiwgTN8T8pjsWoY4hn8lRHF",
+	"CNTmm48gCgNtH1OuSeOKxJsj0ixYaauCxJwlItJaIEELmqZU/2gGljNJU7hWbO0cK92XL5cEOKJTA3f2",
+	"d/f6r3Y9yTOoHao2Q+D4sCS8c2d6YZRB6b798F0iWRbSQb7M15XZvRuenI6OzfTBfF1RbXa0foMmZbU4",
+	"I3G9Whwk5JTMcPqBp0mQkMGWphItciEtrzaEUdqIKU5FMb4J5ynBrAc8QBlZN2pP608KdQdF2ZxUCpJO",
+	"zXJIju4IWRoqfNhGCPoz+WEtScDKGqYpmtIURMEMZttAhVSgy9Hw+G+lmb/a39vdGewp28iNjjL5eq/X",
+	"iSqdfhQpSyyrYSnqRC/4gjCpT7Q+MGiAxJyvRO3KbK6EMzab5I1jvMY2hQcLhaWgNiGzZiMsMAD1njPQ",
+	"Yvw3neKcxfOg4PIsyy3Mv5r3bH55GC8IOqX3wfXKl8l2gqEi9UBr9yxZbxCRr8R5yxIVFrnPUn0qtqyl",
+	"fLr8o+wTU8HvfKlVFSKRJwT9ebdL57DH7JwZO4pPixMkIsTISil/U5ppm6MsiKkki/I/WvWiQkv4FcyR",
+	"E/3kjudywVmG1z3w983Ku78TOodLz0vm7twdhG6VXOK0wcgqZo4WWMZzxBnCaQorU7CcskgLmk4looIZ",
+	"RtYl6PnO9HDqt4ynQd+mYih8QSY8WSulFWU5E9oQTrFUVI8WeI0SfoCubi5Gl1+Hx59PzhC5J9lazimb",
+	"HarfL84vr5XWkQjvitaDeXYn1Mwlje+IFIe37IeT09OTs/fh++M5Zmp5lilWiqbIJ264Am6YKJ2Bzfq3",
+	"zNPdvaH1op4ZUC/qmU/Va/VqVd5nmMmapcHMKE8ZT4lZiU3KzczattOruhHsGb4kW9L6lXoG6K5E2BX6",
+	"gKG4D9RSg35Z8OBmdDaXsGMeERxuGAFIWaNIzrkgTtFcI0ZI0vcpRaA5vieK7iNHKHMsbtkYXnigiGAM",
+	"G2t+EPlyyTM5jpClk7o7DSWMy6RQ3GyNjINVRiVxf5kPuL/Na+ppRNvrjXaIZuENRojSru/IepN0JimP",
+	"70hSoyPBz1pbV7txR9ZKD8nINBckQXgqSYawst9ikoCOXLE16ONMjQeYRrXq9Yg5pw64KycZx0mMhXRD",
+	"Vpq3YpE0e/iI5wSnct52nvSOftD3BhTpRtUmOO0FT0i3r35Wd/5qnTnd1KBlxtXprXMZmcuFvWfIsfC5",
+	"l4RML4UPPd8d7L7usqZKjjFGYvmFsoSvgjaeEnrqYwgXG4tWWJH9lGeKjRIW84RkepArpcziFV5HnllY",
+	"GqTvXtzZL/kXg8LYCdsRU5NpMGjc+ATCmdXwKxZNaSU8g6ZBS7+Sxv+uNiDOs4xou7pM7I+wYzpp75rG",
+	"CtX9v5YCHfXuKVmR7IjnIYl8keI1yUwEbwUqlRZWjK9K2/dyr4VettHUmf4fOOGefl6cyQDxBQ9NeXaO",
+	"V0VlGVCnvW+poWtCOFYmQhoSXYZFKPmkA3RO01lhJiFOd8f4CuGJFl8I1+rtOE9ojdmaYqkU/t1BEXGA",
+	"95l4phoCOLk7KUHqMyMms3VZ2d8N6fr5JKViTsADg9P0fNo7+EeXk3PhHvz1n9EGA+HIvlgomvOFLeOg",
+	"QSeciAbfTbFJhXEQXjljKu0Ouq9Pg0EUWiPh1Jp21VPf6vhA20M6ILxxzMwX3Vv8fSqtSGRoqoW6P5F1",
+	"iLSVliQNSVupU+ybovgILbC40zz/geqYdlz9dpoYZyJfNIk1b7JzrM0qN+tEn3PtRmsVcvZbbe7tyttt",
+	"FAG4BFITK50PNaDfVBPdUOruyHpb9ygWci98Pu/I+pnQwn1PGa0ZjiXJyjpMb2/ylzflbIQ9kEveX8Fv",
+	"3ogHrz6M6IkXPyP3/K59ROa2Jw53mLfWhTu+zNeV7/efWpv6RNb/l/tCn8Kxqc+Sp0A5llbiOKUDsKEa",
+	"FZRYJQyfRbSLjXa3pdGP7sj6e/gtC/n1b+i3VHP+d/BYGo2s41Z9v236d9wjM+d/h21yuQkBVWxJMsFZ",
+	"jV8ZvLlFWiDjXlLgo0P0ZGEMHy88yrn8TzHnq2nKeda3FzqoDjhZPEBzgIyRhjG3i76Hu5UDrmwIZ5a9",
+	"2I92Pj9RkExvVlRxXpdXcSsLmOF0LWkcWIp3dJZnRCCu9GM1wk1qm2Z8EdR0MuIpuEtOmUQTMqNsixis",
+	"On3ZvT7ajYtuZ3BiH1D8Q31S1DBDkiH78gjxNClxwm4bbb95ob5T5npv9l5t7r3kTcukk1JhlYjx7j2A",
+	"PmAz4FPe4rmlaNz8E2+ta72VeoB8ijASRKdbC3BK3lwf+dlhc54rIzXB63CgoLx2QZNhaklvCqnadjab",
+	"BLigLJdEgC628abP+iIMOU2dINCO8zDzf/uqzXtqvvhFSZOQkVn5qPZj1YiaVzu7rd5antm6jwolw+/W",
+	"R5wpGU8rST9v2j3B94TlpD3PAW47pQKoRhAhKGeBMV2ZKzo8idPUH5/hSaUh7rWNEBx8Ynu3qKjLDRHS",
+	"bQmWug7AcLYHu0TdGIuPb5BJVKJUbw3dBhe7ET6p6x94sg7LK3BgQDCDsIRkKKV3pMxEJpRhyFbePI1L",
+	"WuMbijOSECYpTvWZdxE8vmKKAdwbG/7x+kdrlubW6V3b+y/uQougSEbX5tyRdaSTZUuVJKZCBuYsEJV9",
+	"dCJRjNkzSABTChRDeIYpKzs7xN3XlN6Tr3vymu1/2FkfDZav879nu5/+9dfVW/Hj5OVihD8mb063cLSc",
+	"yFYXS9Mb69woo284lkrlxEgT8MO9E5tRvB9wfEdYEg7jkSn9FhZHkAYBrksIIVGB7ijox1a/2FzoXpur",
+	"5oGBpu1yE7qlJYCaZyIpZhk8l4DV9/z84JIbwLf7W+x8OPonbJnLWt8wV3S8wElA9ysd2wox6jMyzWWe",
+	"kUOEJ4IwqaObhcu5KL1S7+kjzxtNBXxTu+tspaK6ar6pL2jHtTQalCQNIcNaYqxovDxDS8KXKTlE+RLK",
+	"93YHteepIN9S8cRAWYRSkky98fb2qtdIODXWh5qsNj4iW3miY09UCs1veKZuKC9umppFQcejH0en5xej",
+	"S3VTZ7XWEWihzb4atJArrGQ9eYHSsDHPT0FfUTfVWwusgH0FUa9hLHl2vQ5l7OQCfP8Jwkv69Y6sD4ps",
+	"Lk/A9XVs76Al1auPxFpIsjgwgleJQ5OR6+vC6pu9qGe+6HL5o55+OqwgF9G7AIFwlNAEaCHSjmM1I6jT",
+	"Wil7oo9siSrOiPZmm0SxBPEMZWTB70PRHBzrLwQpEjL0QVfi8OXSMTDLJnKxrGHmWO1JXUaGWqEIDS9O",
+	"NEfP9PIf6twAu/3OZ6+XrXwOt3c5YJ9IWgOpBUmpR6dym1ApvOBHSlbBICmcZ8XtShHSzCvTVrzPJNeX",
+	"pZEayhY6lq7Se9pxK6rQ7w2MXV1sGrzSLGWNygXiXMt2NrMpDMKScT9AfeH0KvWFxwcBNjxcebIludGF",
+	"du7hhmNgEgrmHClRkzg1U9HeM51B2K3QYdnkaHA1ZXhBgGmYnWs6Xjtvd/uD/m7/TbcQVLdSG7WfM3pP",
+	"KorxlTHRY75cQ74KSZBY8kyKbh+H2dVXKerJa50dQzS6EudVr2je3NZByNoKbzUGU0QkzRGKOYtJxkRl",
+	"G5yQaf9gSHkEBl3wuIIBb5BiKTZlRIA7m94RchsLBOavtGMtljUGVQHFTdqjE0Dw6laU8llkM2KeJkZR",
+	"yoj53WMSNsXnd45JOCYPFZYJVcPE6YW3zprmQg46kibCbpqmkyKpUnNqgBmZ8NzL7RUkzogUh2gFQCE6",
+	"JVopKglRyoOwudSaFL1qyWLQP+gc5KM5ie942HKZc6EYhyYrZr4FtY1MjWmJaRKuMn1Avahx5DTkm8ZE",
+	"CODhRal2bAaPzNNlHhSLr4rwv+KdyW78MpgtmKUh5xtLNPeAE/5MoEnGV0K7hpSMnnGeIMVwyp+bS7kU",
+	"By9eLPHaBnpexC/aBlEhPzUifzF8A/Wf7btYY4Rea17IjB064cqyjUzRMMg0Dj4vb9o6v2iFs0qS7C+9",
+	"GLOYpDdq6dyccbwgbtI2u90PPfQ+n59df1CEkmLIq7w8V/PMY7Wr7e96obRmk5bsO8mKodTLart7M64M",
+	"XpvXbmYp84wJNMHxXXgzaybmaDrPaBV6ZW/fN1z/B7zpvx+8ePGY2IzZ5lJkBhaypTI+xeyaGg+wt9Yd",
+	"F0vRuJWjcOI14XRfKb1tT7VclaMCC1CaV+QRRMNhKQdpDLiEI9BNScOnUpmHbhXiOc6s/mzMU/vw30bD",
+	"y6Ataj59wbOgQKvhtbLQdAQBx6hAlN1zGhNRKl2a85VSg5Z4HXAlh7ncnGfyeQrQBGD58gy8+PpcHCIs",
+	"7oyjiZEVXCFYjajq5A+yveULw8FeAO97O90nb5JOvK9h2/Ta1XC4goKXcBtKodILSvBlqHyKqJPfchj0",
+	"q54JtMJr/Sp46+/AKaoVV270DetVB/TkfGOGsuZYVCWCrcI2Qn5z+bRKeaJJsbs1bFCbzGObFrGXhWzI",
+	"3PkxGUdJhqfST/XzrHtGOqVAb880J974tpvmlf9seK5ZzpgyzW3Nhv+5zYlqJ5Sy+LpOV+/wVafEw2v/",
+	"3hpeW3pfZXWiClE0UOaNqAG9KxMmGJYGXUrzXlaqdFmSjPIAcRYIe5smkjIY1sDYgJ3BrZF9MUQQjW5J",
+	"M6SYuyk97OxV/axeqOcXso9gxCOW1EXrM6B8IZ1tyzhkDTiov+6eef0tKBFqqRzyt/GZMMt66HRsnBKW",
+	"4AwtOJNz9Ieb66M/ekAn/sNbDG6rcxgmRn+C/tJGlgCCFJgRrBTloRB0xhYWFTJstHk2cRXWqTUyUcre",
+	"C6TvBRgf4IVoF3rG+cIgP453xko9H8P+jx2OSS5IJrSfS/FAdk+V+iC163poQj36lRF4g+EJoPQVh/cL",
+	"DdOHbvw3sWcSfGRJ6bWMa5942RDY0bWvGHwXgKuzq36JU8J7/9RL4K+mZ+Fv7oc4SrkI1xpgieKUC8Un",
+	"k5AsimueLIri1WR17gRfVjxlu60OAfP6JmISNUpJZQSSw/etlOXOIskCUUFcJtBG4yBA01BTEaxoKw+q",
+	"uhgevlorvFppleBjoUU6wmlQ4Y1xmqIJkStCNE0CRR+isTN+x0q0K+Zvfok0YBDnOo8TlGFw8Ko3eVXi",
+	"nOmcmYBfoq5S2NYUwA3quICfHIyJ1JUXFAh9D4tyq+N8TMUyxetAKnyC0fkdngLMRqdXFZB2fggHB5My",
+	"qBY5TVSk9umTuq9a/PvwIl7KZqP64PYXHXRDOdM5IESnOoGFZVc+QnuvbK2uqXhSzA/4koYMy1lKhEAx",
+	"ZzrXLSkDGj3A+eRlPRAhtgxRNFTr+nUrdsZPRFlCYtleC64neQX3gm81REETQE1rNj9895T+tCGxEmFu",
+	"Erz3zUoxa4lSwuWodbxlmCwoDKe7fg4saVMj1zwpKrMcbLxiygSkTPKCB9kgg7KNQXqGy/sa0jteazA7",
+	"LedNQXFn5a5dF/XgLy/g/o753d5zLsubuCXuQGLwxDQPWtdD9IVMrnh8R6SFjD0AsYgM8LZ+UGNvv/jv",
+	"AOP3Z30F/q0vqP/uvlbbYK45ktTXx2UbfSWUhZ7Se9Ivmelimm+BXTgEvFuzMhp3sfwZsv44n7yP6Tn9",
+	"+O7vo8vrv1x9fNsn648D8teh+nH1t79+HOAvZ8v4/bs8Ofr4th/vpp2PWy9yoIZmcV32uiaHNl+xIvta",
+	"9wk3eaarOV+E89MroqvGdlNvIUSZEXN1MAAvrJRcA/y74kMsCb+tk4DKwrAV3xVGmFVTH3D1y12U/EfJ",
+	"1XpQjRWEc5a5mHvJowJlOopv17gJYKMCRu3Vf+4E6X3b5SOHLp1MzjGrXVctTbZc10A6vpMangCBxa+j",
+	"8080ZGSDZ+JAGdUxVqY9+I4ISUjSR/c0IfwATbicg+0D7NxSLM3ME8L3+mpHR9SDR4NuXzUUxU7XdRD/",
+	"ZlGV/ptwnfq66b+t2Zxrt+jInKsQYTzFFpgR1C32BMd3lyQmdCnrMgaWPNOaj8R3hKGEr1jAktOJKYF8",
+	"QpwK4sp7bRqWSYs5gN8AGWpFY6KtXacqEtYFZqVqzZiBhCcMiOgh8WATI3RzAhgSDUxzEkxAL3Kk1fUD",
+	"9RLdJICD1T7BgrzeQ3SKxur6D/AnWEhqRuUt/+W2Nydpym97B7e9Fc/S5Lb3azCbyb2pvsgfokI8WRsn",
+	"rBoT+sPN9bvn+84LdHZz+kerKGWgyuqclGLc3bA7YThh3ExIy3agrhN1U2TU5tAndt6EsgksxP42cWmv",
+	"X0h5RD+swVESIQz/+0yge5zmRJSdidQL5ayBJPpISVBh/CuOuTDOaIwhdWURIZHHc0UB478+vyLZPY3J",
+	"89E9YXLc2RFpyDT5AOMPOSOr+Vhxa85OxyQpiCXLjZSgnbf7/Vc7/Z3BAFKgNj1mRM55ZUwX51fXQf0X",
+	"y3nTEVLXI7QkWUyYfK5BKio6x4v7nRcrMplzfideGMp48ZBCAg1gX+O4UjxgQubUWBHAH5TZusDZXeQx",
+	"ikNN0ybtOCPqqA2vjk5O4I/GieA/72h1ePLn3W61j2alIwvybiH4La3rk9gr8Qf/dJrkJe84NTDKcOLy",
+	"UaXbxUOzmC03DtC3udQomEz1CfhcvVYXAdFkxhtC9F3hdYAL10Gd0G37fzzihFbFmp0EjKJhzy6J0vRr",
+	"aHpCgKq1nxpuLAa9jbDT0Y499In+4JLWYDseJfv4Xbuga5dEFgn3s2io5KTKCOR3ED7yYMXLPtX9oCRq",
+	"gOpm3PAwQ5uaOxSxQGVVGT94F2jCpLaGT7//mTCo+0qerl1+7BPJGFETg1bf/3B9fWEaDJX3v4xxxYgW",
+	"myVH9aADwPVmdaGOWjZzOW/n7Ta1HpTmnASTWoU3TnjHTI0hQ3Mpl+osQIaAdZtEWt23vbCoSQQ+AOEH",
+	"6hjw9cJuK3/dSBnwwtTl9AiJZ5TNyk4TkJgdMhs8o3P/oakfZplvatbFrISWmneELIUp7hFaBQF33TbM",
+	"3ANS1mJJQ8nGHFR5hNO0j65tofnuYKAW9w1KlABQy3lHlmWl52UApD2glz4UaarSTQD0SkUKrJwCXJEi",
+	"ePkAZImjdt25PaU77Fe7xCzhi0PF9iDD4Y7xlVGMmElL1DHPm8tTNIF2aTjxiyI89KsH6G/m0AUyepa0",
+	"TPkP1BgrB6UL0JHx8+Umqc2J7cpOtFUmFsenUQtTC/tIBUyd0HodzEqIYEqG1/Rlk0lxfYG5OmHutI6A",
+	"rtHBlAUjzdiy2op9AsN1syT3SDc4em4KBzar69UwKrE7rxHST7pGoJlUTG2rflVkZx+mg0yeSBIElC7S",
+	"DnJGpYOKME2MNhfZXKjGjdTPzWyluUGeskJwTS3TjRpYZPtAooFuLhgMW+8MBoPtItfFfLwhhBcR2s9d",
+	"rVkAjPjCNp3TGdbLHLhwSpkpvl3zPENizpcNBRiVSUPd7KvBwPWTgpQcoVgkTm3lLkFCKePkmyQZw+lJ",
+	"UuCggObkkoY6HWYzC63PVMpX2+pX9QdaFu6SCMi2DcldjMSaxYDTHNCMloJkslFku75/kOlBmX5AcRCD",
+	"3HOIMLr6dGOOODgLbQPVjWz+drpxIwpOeU7iu/oETJdgCa0KfJcymC9TTGvh4TvVa6yhcwvkEtv4pXZH",
+	"mZoxi5EdUo5IS8TeNSyExBjhPqC5B5VoztNEq0N6oW1yfTfFBsZZZS4827ZU8N+wnGSSr8HcKlWT/CYl",
+	"JHZNWwOEzVUkX4xqPeH5bC7BXFzN+aJUR1ItIShXkTxZ9Qas5XbFG7HOE3yqyo04F5IvSDZaYJo2l4qC",
+	"/wkmUInM8P+EeXiwcG50Fp7MH9+rvaZxOAnQKYoHH1YMMaECeOAzgaD1JqB62Zda9ghNssqDzwXJnu+9",
+	"2dkJBJdawo32k0emgUFFJ+WLJc4Mxmy4ObIHXTq8OTv6UG3X3CHkWSN0XatpJblFBJllVPtcdNZxvD7U",
+	"11zyrBK/RvTouKEyp1G+3EKDNsrZJubjgjL7Zx2YdnNPzyL+QL2jW8F2aes80aa4PaCySMfnjKA6RONf",
+	"jj6Mjj6d31x/vRpdXZ2cn309Of51rEZPweHIF0QYgAhgawHnaPDQyzlmnZwVDyrDsLWiHv5smS0Ej+dW",
+	"JUvqjJxxaaosQjkXHJFvSxIXfSB4Qg7BN0nS1GEHOBB8gshzNbaA4A9zsqH1LsXmYB6AZqvbz28cSJzg",
+	"//R3IJivwbPFKZ2S5q4eY2X5H0FjVqNRmNhYTfeOt4MaaDb1nqGit5bv6Tv1FzXIuqVTk7Sn3W21A3jZ",
+	"jnBmubq/AhtDDJMBNHao0yjVJKY484snqIDWQEgQm5WxEWvPZkS0ti6xOhEkZfogRptWMGcTjrOk6W1e",
+	"5y1X5Ox0MYTFndA2jhqzgEWfY0jJpSz8TffwMAaZUssO4ZXPBML6Pot35HRl+55SRqaHvWkmp0aeUlZR",
+	"OHAcy687eHfyMt4aaaBYteBsoupOBcmjyBKqayqm0/9TPoMAtZKtDRyg8Ty3qiRLLMSKZ9XwMs8yxabm",
+	"PBMETYDfrgPKQ/Nq2RPkvhFcDiOqgz7jk6tztLe788YJdOCYTTwtFyZWaiXEP/Dzn//5y8tf/yPE3ezH",
+	"6/DAakdQHIgqTWqPKDAeQvWpxIIcolxA/1JTw9pHQ/CRGZ+19gN3n9Pw+d+bpnV8n9lUn/AJu7q8MvBN",
+	"0CQZEn4MiJbtdwSdT60oSYkkTfBJnvXHvib3WQdFBC+XlYR1DRJZothXISU6pYTJr9WMiLcvB/vzV/sv",
+	"t1dx41XSYZWU9a8YypSnSTVz7kUushcpj3H6QmggTK+jw+Dt65BcpaF2izrUmpIIZSTF0KAcyolWydgm",
+	"z+OJ4KnBJCxG0H/BJz+JF2xG2bcXc7lIIYH2xbf+YrkXGk+bxl3ZGwuHszPosLNLnOm+McXzIS0u4AZQ",
+	"S202toXT+O1pyiT09dvux2R/ZzG9+8vydID/Lt9+iS83G22Eaet+zrXrvXjn16/myP6orn392v6ajZok",
+	"S69R0eEGtj/EDkEXrU/8XRj9DjTEzmrhVmZaQIpsa+kG5UBwtveEyWMs8XZgLC6BmdwTVqzHIeT7G5QW",
+	"Da5isVXgxiC0CgxhxO5JGux4eW0z6vjUYHAmRJFZFghpJGYiTQZkMeNfox6MqtMTkMit1LYY5FBjzcoc",
+	"L5eE6TBxx/7/T9I6pLrrMLkS2JI3+kivVi1RNGSu+/Ozrth4jmV/QYTAM9I3cTatjhU/k4QGfjWdjvXP",
+	"jJG0vyCLCcn6P3HKQr+nZCrdS3hii44dkJT1RxajsL+YShnvF6iX8f42zm/vF6+KoeXqHY3vai8uM77g",
+	"5WeVsp5hKkgf/hu+BCpJeRJLLlM6m0vvt0UuSfIcp54vs1/0yN+ctn8N+vZ71ya2TjOwgN41XejpDStf",
+	"LHC27mcEQ56Isv/6piTW/mkLuezfCYlTu8fqb7cbuvGcN279g71eDN9+zQbgXJyh+Aln8Zze6zwupiib",
+	"Z2u1rKW/E7K0VGgdbt703U9JZldrmWfxXLFuq52VflQWsRkrzjWq1IT6fykrNrsnXxmXXxdEeldWQMMZ",
+	"2VgD91OxCuaHKaZlW6dgLO8UL77I+CQli3of9SpTNj0EyTTw/TKXmo0HilvUz4GQHpYuPx9u8dJygRGJ",
+	"/mBscy0UP49sGj5oK0QSH3Cw4IEmbBvIfxWiip9mA5lI3+ZSoAXaaa+bgGkV7w3xxXfQPO5K8mWtfrBG",
+	"2DkTbfo+n5p8LZqFoFXC0IXvzOq4tBSLDfxqUI8N3Ahk6KkMEJ/crqjBjDO0LB8wS+oVJkHAK6HVpu7l",
+	"Gl8AhHmzhkwXHPIVAxP9Ny3e+OBaF9eGyEATgsq5jYl2a2jmh0JrcvJCQztJ6pBNv8y5rhEGLBEThsIS",
+	"LQi0b4dglG4xSm231sAuYQ3aHUqj8mFXdEnyCpeAtGGjnomiBPBJ2urcCJI9sFl7bauc7XpnRhpmuXMd",
+	"rRpxoI62fQGZxSnugGJTIRmHU1sgQut9jDr0oT9hMyLksM6F4fciUIa6YnammTRak1AEMxjBGsAja7LR",
+	"XboVQyEhDcOud78420UNekESii2QtgAwSFO1DAm3kL2mkxiLfnPqPI31n2OQYuM7sgbZNgZZNu6jd9oE",
+	"UmtzywxQSEoh3wAqWWaMZyTRffG7IWKrIajRHCDOvprWkpH6d878v5YphpYRX5VeB/lg4A6qZH27N/xm",
+	"bqJQ7qWOv4CrHhCcMrIkWOociYxAGJ7Yhi62EfiMKU05FGJ9uPspVJdzDcVw0K31mVDrCJn74BLXWbRh",
+	"tOLt3DObnyzlIBcNRO33E3RzeRrZXrGiXCBTHtH2Dp+6LSqccP12B/R/bbdQPTu5JNNchLAI1eqY3J4y",
+	"PQNPhwzdcQxRMmgwjAZd+WIl6b/cwGjwsjlrr0Y/9rp6W0bGuASHeXsCZaz7qzcpyCdMLEksSXKey6A+",
+	"eM4sNoSH2WgGlBJ87+LWltwqKatUZliST5NlIHLziaZ8AuhnwMpjrlOhAe4GDtQijHK8/6qSBRmMjBrL",
+	"D5Ira2SKSPkKsq1JJtCCCsWoBLWooJOM4yTGAlrSYVaVdhuJ783D6VJLX9kNW1YfbkKiC4/NVkiczYg0",
+	"9piHEm5aolATzO2Cyx6uqLkAbgqMtTgx4lH9sAykirEXs6JsxaOZyjZ2IOFwZfyH0yuQUqenXz+cXh0Y",
+	"4SD66Mvoh8vrI/eDtXf1sj7TUCh9dDm6ur4cDT8fOFiAor/H5ejo/PL45Oz9gc2HAkHou9o+nCozRn+7",
+	"F/X0N3tRz74W/mneEnQKuDleZ0ENSZ1SqS6ZYhmcZfSeiD76kSaEW/8uVMRYylBmKi/SJ2FS6qBnPGeh",
+	"Lu7vlM3fkO25pLGEXnz621BOYtbK5WYyXSasxgE9ryLDU76QyeX1kWu4phtjzfE9CaWn19CwX2e9JdOJ",
+	"EL4nGYbWJ7ZFGqQYT9VEQrkQu6/a+Y/xgdr2g+7OtrquCPh2XFNFqS4F3S4fdv3qG7/NfULiK/1n/Su1",
+	"hrLMOIQwFVWk5J6kipzsyRBLkqaKuP5w+e4IvX65v/PHShTkPt7pv94bDHamwbSY0G5cWKopdmMj6aTD",
+	"4ukkf10SCI7WwIe+kbS8iW92u738oUwczqrl4dB7i1HZmHfs8tr1GdoiHCFgTpdYkg8/B1QeuFpd5O2m",
+	"noflqNtAx1KmwCg6ytFXeyDJt5SlK5qE3DqBPd7Z3d9yk8NCSh/J8mmqSqop/FePzRFi5DhnZZM8BmEX",
+	"t0QljaKuIK3GDRGWl1tB9OPJ8ei8F/WGN8cn5zWS5p5KMoxjspSY1ablAVqtBs/U7bISbYeX0es2xUi9",
+	"KuO6EWgNxiAqSQ51j9pnYays8vsL/vM+wzFBp/Rhrdb8rJ5K0uxAd3jbr/Xids398c3aQfcCQrU8Y7g2",
+	"tmuwmaP18c3i7/8axG/v/7o7Odu7u94Xp6uL6d925pevZ8cv8Q354RX9C//x2yf5eVuDu+qiMtV7jTlK",
+	"Bia5LqPv+HL47voAWtcJSdPUgN700fnF6OwAYV3DYTKF+uhieHLcRzdnR+enp6Oj65MfTkcHLo9IF7sZ",
+	"GGGdLEqSPvrx/OT4AFEhcnA/3LIFFRLfkcjljFKB+Mo6dewRgZH1op4aSC/qqS/3ol7p072op16u5u1B",
+	"eegbN/b0I59AdLZuJQxG9gHCkC9DMg1YTmY56yuBPNMQcjqHQXA0xVnfJRglB2jMQe0VY4u4skxxTPpI",
+	"h5jgwRm+JyZj287SfFWfT/gEMLciMNYQofpE1sDS1IwakjXxEmcSjFYjEUzdUiHpTKdQ9M7dDerhAt8R",
+	"pwsqQrDJjBBZC7i6tfIWTH+9CilvQfFSqBBqbN9JTJs6vu5D7Zf8BqHRmoudX7nTf/um8ZWV0+6tbulj",
+	"pcm4RQuxAmg3H6rnmmZEzHWUwWIGQ7KOkJgl4sla72wbJGjgwh+/XDuQv2Eu5zyjP2ucVl3lG6F7nNIE",
+	"7exq6Mt+sIzKBCHaQw81jNfv6WrCBGaOoeX/TBKKP/JJHQP6y83oZnR84JXNWU7UR5c3Z2dg2YaY09H5",
+	"54vT0fXoOELvhieno2PYxKPh2dHoVL1Q2VI6XiUkXivmVea0+sPK9tVf6UU998pe1NPvVD+aNwaZkQdI",
+	"H7SKbZw6Izgx5fSV8lQWp3lSC81dtIfR94GHADsQeWdOKwlEFxUXt6nWbdRu2zVvmEI7weAZgcUwJJbU",
+	"ttu1S6KUzkjb+66ip6I4b6WXV6hVD9uMJSrWOUijuSTDtDGJT3IkljgLNhhWyuoHbhEATMebcBZcUSk/",
+	"50LaPkBoQpRCMCc4S0KJ+L/Wj7mu5BeoZ5HLWlx3yABqqvctAulGdsLwbOo+NKg1gPYaWrcwbNv3Jq+r",
+	"7D0jq4taTRj0dHNVnYNceAW4uu1rzBeBLTItLS6eMnM+6rGmsbZr7f/KaXyH7ilPiURznE14nm2ttFdd",
+	"7pWJlgcZWvBzV3hxStndVq2TdNEHlCGLSqmJ6QGtS06eSpAWNSLBWrj33fvGCSLz5QvyolxY0qmQxHy9",
+	"rda3vKztXZXcyunGSt7yNpX4ZgR0mJbSQPOiFLQalzigTDhIHIA+MDnEfvWckkOtA+veVHBfQzF1GfGZ",
+	"6MZkeIahffRTlQN36ie1OU9oBg0xbQgWUTYrOm8ZjV7mYtvZff+2U5G/s0HyuifZvemIWT2vpkINSkNm",
+	"KTYHokw4M8JIhmuQ9IdQJaYWsLtlkdJ7YuDJRcgQ0Fd0UzWIzzskRpv85GNDNLvf4Fs6cS3UekdntLn3",
+	"n578OFI0cDk6Oj87Uyb02fsO9pj3PYgfiGuehDD7zuGiQX5QlAhtO6W6eQMytfkz2zbPysg9YTlx42p6",
+	"7lLfCzBFBXzDFjsFUzP5rXp2ETB5iFcXkIVyXmnL/LZt1uIB3bNs+F2E4CJTEzyrOmLbBiIJXti2uRWo",
+	"GOjgY6GkYSSRcz9yBjq5Vi7LvuW2LxofwxkPHOMfjf+BTyEenUIkyJJ2KCjdGv2MegZca8SSJaem8Y0P",
+	"pdbpafHOoKdsDNm9tzh7CRVQVQktXyCz04FgMZ2oovjkYimNu6ga495C3bftKl3zNEMhZXZRWnTvHFQY",
+	"WPnMV45aYCE3V8ejp6jEbUPc/ALHd0ELcoh+4hO9nEt9j0AYyQwzEfOEgF3JdAmOMZ0TvIQatGWK1xa5",
+	"o6ILb4+G1wCnqY6EGqO2lo1BWmoR095sx9BCSBRBrmPOJE3dl6gAy/4RfYLgqe7Zn2Z33umPdUB6Xt7N",
+	"toTTMT7UsMWzwIxOiZDiEKmjsjbr4XwV3eGn9ERMqk2of571xW5GdTRC8qFpkghmqyIv7V+hAkA9oJ9t",
+	"aVi+J6KMItbGbVzBRrXEKSNx/eLGYayi2YIwGfRQXkPeis37B4w8c3sdDMHrGiFW15bIo+CAE+tRLYny",
+	"Du0SS743teWWd2yUjsVbVY5FPVPa1J2PBJEYveGUN91j5V6IwJ7d0q4W58eyqnKLI4/B+IiO/hQauLI5",
+	"96GUngOE0SJPJb3HGVU6t+K6KRUS/aG/eJnv/7GPjodXH+A2c4jVlWXyx83sHHVj0MNohtHQA68sEaY0",
+	"NfD3BitPP5/00ahAh1BMdKkrNw/R+Jdfx2DxCWTzlNRoimQUAOExCx6wQj2G2sC91HBWGZWk1K5mwuUc",
+	"0qXXSMzVoKGrDYFg69Hn4bvSZx/GrgvQn90myB+Igv8rJ+ayOncB5mGce6+jhzCSCO1qAKR+r8QNPWYY",
+	"bphYR5s2uNcQBTP7rzZdS8+AK6ZOvIPez6Su9jpE9vRq27rQ2ErW72DwCPlW/oKLB2679x/5pBBype1/",
+	"gMRLDQIys55PKlw6fjnFdjsJ142DV8K3W1T4bKxFOD5h+ZIHjwHPaSmlDqwkrO7Mb30WBf2Z1LQg8UnB",
+	"NaD0T3+hTLwc7O4N3uy83t86cydv8yBBWceUMuODswOqcynqpeqrL2QMpy+aVb8XCywkyUA2dHAitdQf",
+	"6qctinGxsg3E0IkSHNu3ksMzMv4LEULHzb+iM0aSyBnVpoQqTYsT4QbD8IKIQzTjPDEq3TjPUtdZcdxH",
+	"74mUto2YYrfgB1XrR1ZiowBFkdHBC41CMudCHuwP9gcvQH6/iN9L9tefh9/6/X6FakKwmA1tQIcMQsG6",
+	"CSKk8+syrK6uvWaqK327nQhdRClk6toGyrjoDgmuW93+EfqyZ5CxMyFBsMsLXf1yFWckFD/3Y28C7jEv",
+	"04pHclioOligMfT86+sbx91gqpPWDn5gGCtiJhtNGNT8ANC1TCM/EIausOSd2lFgllxqYIBOXTiK+2sN",
+	"l9Wcppo1zo2hZ1uLPcxs0QgNjdktQAYaFMy0+PLrCQw1aDPUxDUfNpSUTGX7QCDXRt3qNgwwlvQdkJz/",
+	"4AH8Tk1Gn6YLr9xmBK4nbt69D2JdsXb31rm57WSYlHrkmjLWDYZRtPm0PXe981Q5LB4hO0Jq4XjhDgHe",
+	"DeIAaVQPOGrCHIFStzM+hVugLFsqMp2sTYMzc174wl5z/mlFwFvozwWHDviHfGLEMp7X40NIbjIqD13H",
+	"EGP0QS5OHw0htphBPz61k7oTudoBagIQpmYxQuPqVo2RBizlDMkQ4ntIFrT2jXrQofq1ec8v7AkPIgb6",
+	"SAVKEpnqzUCCYZ5Q3mkSYnO+tdxfd9Vsf2s1Hw8GYx93n2yh/ksewk4DpcdVrQqdwB/pVqE6cQterp2M",
+	"BriHCA/lso9iXn2JleLmKbxGi1yS6JY5GBy4cEfjuz6a5SQwBLgBRtE3iaD+LbYzSimZDMpNo54eTi/q",
+	"wYtduKHGsVNhkBvrY87wAZhijEvdKGdNZB+y5XRzTmb6Z8Pfpl5Mc6eDkpwCKXYAekbpZw1CBBdumZxn",
+	"ig3zXPqZczyXRt+1XAX02vIKFMg9ZiyOSxoeCT1lAfAovBo6SeUI2Ea4O7TJ/DEo+0qPkrVdTreKb9SB",
+	"jOu8r5TPDEDqNkC8NciaxfDCR0bP8ZSyu+1wiVPK7v69cYnVCNtxiV1qChVgaNXjAb8edEcE9r/dtO6X",
+	"RJCgcaKklSXAyELUCZl5/r4FOMRcaUSlrcv/K+94yvKOixQzzSlq/OLXNm/WYKQWsM2Su9LOyhZtnX/x",
+	"hEBMQ8ZynKKYM6muIwFuiQAIU/PiwRzqFgwGXp9mbJYIglOc35XR+t5djka9qHd1Pby8Hl32ot7F5Xkv",
+	"6o3OrkeXF5cnV6MwUzdRaGjTtPHlSjE0CBvdheilPfGmuWsfwY36qOwOSvzADNBVN6v/No2lIYnMIXEZ",
+	"LO6VUnJJslUTlwsTArIIJFNIryuS+A5cAppOr4Oma+BY3gL80SxnC6UWS1/n/BoyiPjYsNUh/Et4Vn+B",
+	"TMYZwjTTab+mcsbUPGlNARtw5L3Bnhf/10A4dMYwNEKjArReh1cCbYQFD+OW21ga0333lCS6J1mol+Km",
+	"Ew2gdOOXl2vrQ6MsId9qXGjBBi9SdxZrzvL0aKohPufkmtprantYKeFWS1knrBpx0uKu5eWGbjmAbVYl",
+	"pwtO7L/eK4UnapD1N2fbiApYRIqg8fLluyP0du/VG6RvnUDrxMgifAEitzoEEIDBC2EIS5mIhMXmGuHL",
+	"lHSFP7mSeJKSCAmG78hXjeCdkJgmRJvJQMNVrEAuv055zpLarBcRdpYTJrM11DPD9qx9BEQX3yylwXSy",
+	"v0vgiwED3MNoqSoobuXgAAl9jH2wRsySyLURwhLNSboUOolPUWTCN9qWqJOvrI7aFTJdBE8a0ICocL0G",
+	"LbSFhefe6Jy5fYP0jv1vK3G6vWD6H5VpO6gO4NDwrKKK9s64RO/qVkkGhd8YNPODSYrZ3VhDd8AQvK3z",
+	"MpQBfK+ichfPt7I0w8z0HL3MigpCj7+j/wwzAJ2lXhN0rrb+0ljPGhJE22sM+lpJOJLqfyOvTr8QE8Do",
+	"tSWf4RWAf5bn/sttjya3vYPbHrmXX3due9EtjBZ+si01+g7W18aRb3u/+jJ2QhkGRXpTVyhNtL7FOdH5",
+	"sX7+viwDXTNCoJcqxBlgNcByDmTyxwQwZ7d2yLgna3YsyePA0K/4glQErtH/hJpUuHPAPWnstmekj26C",
+	"dIjA86STwgwCusHVDbcaMXbmUB4RVpcqAPrAMqMxuOBjdWMEokLM+UpN5rb31/8/4tPpbc9xYVvwkJm2",
+	"pBUZsLv39u336iIce40yGjE87X2/ViR8yLSA1mIuF7Bldr0ryRlZ4YxE6OWrAVqkQUnXpbnZ1aebCOkU",
+	"GYQXSqJA003bFrL82c8375//cHozqu+tvE1r081XLPAs3LW6BI5Ztyg2fh8nrNyBeJHPnk/SnPR/Ws46",
+	"xZD46kry+C5kCIxL2NFj1zTbFeAI9aQ6JamBrlBjNd1iMzQhaaWs7lUnMl0Qibug2hvO8NneHmyz+0Oa",
+	"E7TIZ0HACnUMG86qPqam3W3OdL+UeDOG/7bj+XMs9kK9uLbzZLW5S6kDJYzJRPKKrGIdPBE4rZAJ3N25",
+	"75ASqzwEjnWjO3cyveGH6PmOo4G1LaEEsHBlJ7LExDazHNywfaQfBy5tUBO8plFznmqAUI1iAQ3dNrKS",
+	"uqRGPEUyJ/GbsBlYNX8pvHNbIh+PUdpFLB2tyAqfABF4BL9VbqffiTfka7YdB0XRWtg1Tu+jd2C+X326",
+	"0ftCvmmDPwVw+QhhbQjoi1SA5x2c6LqHvtpP6CoNKQe3zNh4GnomQdoVAWo6F0T7FsH9aODptdfdbvAv",
+	"npQxbYd8du5zYn2+/UPtn2F9EA0N7w1+fbwCoI5JqYGS7tWqflUmMCCuY+bUArfoGx1H68Jd26sMqzlP",
+	"ieZCmg3oYKkZYWRK6bupCM6efmv+b9vC+m3VA9c3ulFHcI2tfWfjoU4y8TajVUsoOx4Hj1Mblps+7kMX",
+	"WdBOgaYGNx4RbwnW3qQrDBlSmoCStqARWKTe7pTRWZNoS/WrEkvXutgmBeRLWdEwvWaxMrxXh+hVHTG8",
+	"aiJ1QJQYdIE/fQI9pF731fS0+6ren+4xuRLIbycorodoNh5nsfT+9i16q/+/i8bTwk5CCcQd1Y0AJWOr",
+	"aRoR5ekg7epDMzU8b+/tHlIUvEVvENg1WTTGBomK8sJsm6wXYySHMl4q1Ll1zyvQ5dY8RyvswckBwzN+",
+	"A/V+S9E7gwG6I2vRR2cFRphSKnT6ZkW3+6UX85RnSiamOTG57v6gdjy2vbGU13RBUsrIiMls3aQDuXD7",
+	"kjJwK5t+5AEvhnnk5PEWnhS1cFKey8gVDD0TBTpXUXv8sr+3DdSUFEUToHoP2IKr4dRDxThMFyHxzGSh",
+	"YO3RC7h9umQd2W/aRL4ii+67dDIxuVCN0w/n87Rn09h0HZwK7mXiVnJ1UCBVxwv12dwak2wTCvZdAtxS",
+	"sLDj2vdB35MsobFU20WlIOkUPsgZIjieI4MJp6FMGCHBLvvKFuteTOoGBn1bQiznydq+RHZsoZ2sjCMY",
+	"5PBDdXUA60mum6l9Fi2xLxgLkpzfQVxqQdOUhtI6gtj0hM0oC9oeNJ4jfdW2hgIzWR3AyHTip6l8bprM",
+	"K8kHZrWgiZ4TrcLFuPsvuJCzjFz95bSlm1RDh6xIW/ra/TnVpeFBTLYGXNIqV4MufBMsWgIiDyUeI44d",
+	"DZmlj/ydDhOUYcVhWnI9ah0aL2T3Y0dknJHI1M3pHmVPUbhuxxxMOTo1zb688jyDIOsR54azyIkcSJQw",
+	"zfDKFLy/u9d/tbslcDT0aGvJwy+62D046byllL+Y3SMK+uk2JdskrIGXVJSg6aZDsEqZ1bw6rK1UVy7a",
+	"yKhW95kl3UZbLKtPAT6eEYkpu1GE02CbFQtOBTKNLXWzGiWNzPJbtVHrfw8sGK8vuBqmqakatkVQDVRP",
+	"BbocDY//VrYZ9/d2dwZ7L3cfDTbYUEkPdWEcvLs6xq07dgwg+CO2wCrvxCMdP6uCzmzUT8jse1fO12Xv",
+	"mCyxUg5PVF+e5nbVlLQGtxWNLXTI8zxLbV24aaXQJfXmnicv4sWPPwUzb1rJtLmYDY7NGMalOK9r8a30",
+	"x3CZmy3bMV2UsX76occo5PV2VOEJzWBxnC+M/PO4ye7CMAZWQpRZyzZeb0fTx4rRBL2HuiFliCt170T5",
+	"iSxlYeIW74IKMrZ9buQRz5WOAAx7582L3cHu6+/ZndKt0jvKcFqLm01wsj4oZ6qBqWcrR6nNXAvjYnvh",
+	"SROH5/CiEkq26VXbAIZdHqxBA67RSguYLlxWJcIqfTelqVq0D2Nu14c29Z/vDkJgt+lmyxrwIjuybabO",
+	"Heya8LjC8GYdqMwkt6wL31K2P0hwPxS+IHiWtgAxcM+HHX/u8kNdf4XVEtDg3MXmNGYDBOO4gLGYtUPY",
+	"UzxtGlLRjY+wBNJfNcCXyYKOsTpb5K4KEdN4+jslNxec+BH5zaV6csZXOsXXZLa2pztDFOo7pDuH96pj",
+	"3vPvlqbcqCs9WZayW5tLIglr8F46h01FA9AJy3dkKQ8RligltgEBn6Kxp4yMQQKOUzLD6QeeJuNNynLX",
+	"GgPJi1wtqM6a89SP9iLOpyzJOKZimUvXlFijy7ZXZHSx/LRD6PuZe782UUGdRuM1ktNNbqkwuOQWBQZd",
+	"XJ4fja6u4B7j+tCuW30ftCBWB0INra8NigOjr0NlQd+4FQ6s1nPLDCvS3UojNAY9YGyzYNeH6LUr9/C0",
+	"eHVWFfWldEqszl/0vlOMVadRSM776HgEgHQHapVvWYGPNeOMlGsYiy54UOBi5grt8YbHf/ObAph31nDl",
+	"GRUyw/V9edXwn+dLBB38ulbk3ejcO4BnUVpm7sOSaq2lElNXa9UUVg9U7Tlqs5Vzpejp3nauS7+lUqXc",
+	"KcHo/A5PefZftlcSZMue1U4eNoKtw7OPFwSdbnRF7jL5YLtug2xgXLd25xoL6C4tpE/YXavb8NkSUM3/",
+	"1emuKU7v3OrwEA0cZRbdwbymDyFVs2vnPg8nBI4Ez7OYPBMbDf0e3MTvlDLiTpxpOLnZ0m9zApuJlW92",
+	"B8sQZUOY7Mj2X2xWeMwG/lg8Yl/QeTvKaU77HQpqDY257nLegP2P2250BXU0EmGNPuIo0SNAUNXM2pt8",
+	"On+zkaJOnkmHYa0sbAjCE5bibKZMb1wAWmnhvuCAQ84IVMBj5r0RvPwzIstfCfZhLx8EU7YFJN3edphP",
+	"0XB4ZBNHXu4O1EHx+xurswL5oBvnxWVjvNxtTcrpepIipeYtuJBK+oJXw/zpL0IJx7HxwLkhvh4Eu1A/",
+	"7OQdIsygysLkskRoZ28P8oJ2Xg8CnTbtINRlfxh7e1EPUDyXKTmfBiEY66Rc0fNcM0xIi1db+xOfBBYI",
+	"SMxUuo2X4wiJPJ4D2pTiB2WUKcsiPPmgrHQvMewfw+d/x89/Hjx/+8/in1+f//NP//FvwFmgXlS37oog",
+	"rUVytDcYDAalRYEyJ5FTe7zozyTAktzO7VVSjXY6MCxDUY3s58fS2riza3vaVoyk3dd7pk4W7EEoqeuj",
+	"D6Mfj3SOgMFcwEjOaZZo/Ei15/oZzsBTkaGE3NOYlGqYzffUq2oUS4Ahr/GSQeMBjVtuk9NshqlG0pK8",
+	"rjNOHEgAOrk6R3u7O2+iWtAHnW0cgBmQOK1JnxtOJeB2CZuNyFxDoYxM841kgN23bwddMtiDbXAgn9wb",
+	"TZgGisYILZWebjH9XvSZRm7DbA2RRZwu53hCJI1xilwf7o6uKL25IUcUT8kRljjls9DuA66vxlLSqVna",
+	"+7zAa1PVWRFUyYLW2CXqHYbNcqGR1rKcWT+HtOZKp/kM1WfUyN9nNXBSRWO8ppHATeKZNnf6aMjQ8OIE",
+	"+jriWOezYnQ8+nF0en4xuowQw1nGV86qRiLmS9IdPVg3mmgYdhUOCRazsQHelRpBTVYE5DgB5qF+wSFS",
+	"O4W1+sLg0MJOWHfTGlhMH/14MvoyuhSAZKHZEBofZAQn48NiMYROs4LLt2x8AOjLYzQBQBhTWlBqaaHY",
+	"MMELB7o5odDv5hANjz+fnOnTev7lzH0Yp2nZfsYxnGsYiVsU/V3TEaG4hBfugunVYK/ZP+1l54tyd3i/",
+	"2JviOXbfhX+7l5umDu7t9m/3pD5Z7mHzp7vMFwuSxcRdt38Xw9MDLgZn/rY3LHMxtxfh3/bCHVm7YcG/",
+	"7QXbTcJedH/bG8zO2Ov2T305JDpMa4tQEDnjfGEKw3XFPVoQItFzKNNnU6KYHokQRisCFbOR7r4sSaZL",
+	"QqA5iSkXBz9vrOgigMq2xDGV664t5ww4p4dVpbTQjf5erwZPVKxZm4BjPXZwA3QyweClj0makkcAUM55",
+	"uHQeSifKQIjAidX9QqOUqhXW2SvFapfcOvV1l9XwkOBw1O36qrdfvbtxLEAdJWQ6hVcAArbHjdQQYTeQ",
+	"ZlqTmamdWgD4qtv1AqjYZtaOhj0st+J2DL4FM3JTEqV4zfNWEGNzhk71zVB9AXBmtZ5sxic8WUPcQ1Ez",
+	"oLfp4u9N1/Wmj+ALIXfpGlCMTK/kgCMsA3B6D9gzlOwKl60MoRCkwGiSEXwHHkK19XzqeU+wTfkSnfK9",
+	"vGN7pNh/wwnHWflEawFYbSD5Mlj/6TGHGpebPhW2IyT8SQ5hRrqTFU45Aw+CEX4wR7s+VqYhL4hHoYbp",
+	"qeAzlxlXOkFt6aq+XISW7MZNSMrZTBj9vSCQFOcsnj83+RCt2+SE5ohBU6YWiGTzccOGbf5mmHhdvvZN",
+	"DcArQOmBIgInQhAiELhjSi1sLdBDl+4ndVlilltDzoDtLffwHiukI1NwELe6FYcZT+tKYyTyxQJna50y",
+	"DGEWDZng78EcCy19wqvfJT5qhumiotunoBlUx0vOF02UY+0GYHbQPd1lEerjrzRmKUldn9vNFjE6xOnK",
+	"hOwZcgI0KlSLAC8K0H3NJpWn6Li7kw6bZF6VaAV0cDhvq8qut8ndMk+NWDjHWjEQoh2JDj89EFkqdJxu",
+	"m06fBCy6sTeSzZDXXtrf59iG8/rqt7Jhg2pLyp0Y5gVE1zZa8lC7YIvyK+NIO0CvBibBwlfXdwYD+7PT",
+	"26Fez/xYKO2H2v8NSsHeoOw53R1Uy/2ae9W0aLWbEN+FZhvSYbcv9m3WML1BgHNBa5uSGz0zKsrwBqYp",
+	"0YQAI4OSIwFqqFlNbQ0XqygMUrBo1ES3nlDRvWbHz2p7rOZaX2KrTUBXYtuQH7Gpn5Zz8DpV2tZqRG6r",
+	"wAvinMWFLmQz1fVAX+/VjrOsJnljfL3XgkxapzMZ/7CB1n4iHapecejyud9akQA2Z7WJDdWg2wI9papQ",
+	"1hIME2pj0+F8PnCmj7VkNnePIWNuge/IoTElJmRGTfQQvCG+HWq9YQU71i4cxTZMp1HNM5o8NafuYG+a",
+	"Us58ogKKH1gfzTKaHIDhhlN6R/pILAm+I9mBWmGQrPAD2H6gePeRoAmZ4OwAIgXwm66YM01KJkTd0C9q",
+	"MfWN2obyqzEzLS719yCzHd7r60uNEw263m0r1gfmdVp3V8AKM5ce2cBge8GNsPDyIK2Khs60j0CdTMl1",
+	"yNepRIANdWh8PLrEeS3Qbr+3rVB+Yv/GKfwe+f4N3ZGBskNzrinTJZay0ga7LnMvLJBufgsh1G4XD710",
+	"SAvEJGyd93bcfPPORrvqakUhRRfx6TTyWCZwyw4sso79darWVNP17YkI+EvJSWvqar1cmP+raja7FlPq",
+	"MoXfqZhyq8NfJNw7LrBsyi1vqkGb6nLrprosU4tWU0rx1MVlD+qAFIxxP6yasmau36l6sns1JNmWOJy3",
+	"y5yl71+3/CQAdX53KGveO+eOT+ZNxXqh0rxiGR7g0nGr2pCVv1GsCW1JeKDRxONOexeR4WumNlMGPiF0",
+	"bHJz9CWRAch2ULX1HZVWN54DNOVpylfCt4OeCbAs9VKZNFet7YmOmm0x3wbN9nsXL23I8nptt3JyA9WM",
+	"5vqBjQGrbdJZ/c5staCacFt7+r+pkBx7B8uVAbRVQW4WApTrIu2MHSKk/qNDwWTJ8bexDq6tkta5jban",
+	"9qgPvh63PMoeVDpvX9vTB5CW3y/CwuU3rLBACYlTqluN4jvCAOUQOlpSIcq9Nor+SanOEYdP6J51+u2N",
+	"M9N+gLpSSqUAYZpUGm1aj0EeaKc2Iwwab7W1t6fS8z08nNPrPdz0TQGadM2X2hujFYuC0/R82jv4R8vZ",
+	"0g9ck2+y9+s/oy1mXZ5goO4YKNRf1GJ4DVLiur55zwqvEWWSFxv6TLjelJ0L+16DoiaKwr7O9Xm/eSPL",
+	"aV6ji34hkytlm0oL5XgAjnY0vs0Hg5exfhD+TV78d2g09Gd9Bf6tL6j/7r5Wy2euWecZTfQNlTzdlRBK",
+	"T6X3pIwAKaZ5r3sTpmGpHSDc1EdfTCYf1hKMCqjBc92noOQHSk8tLBewFoHIdEpiV4JPhe5qq19aGjtZ",
+	"f5xP3sf0nH589/fR5fVfrj6+7ZP1xwH561D9uPrbXz8O8JezZfz+XZ4cfXzbj3fT9i6ctoWT2SjXc9M2",
+	"2GwuV/QJvgFmTStBhEnjbA0T/HY9eaupybpvQYRIKogLWZwktS16t65keuAJeII+qk8CFde0fUHfauES",
+	"1XqfgYqLQBU0ClnfhlgOqj5ipZOYKIvW+pRhaJq86KQhWiDv9W9Z4Wk90HmiLhJGmYcxZz+r5PUBkitu",
+	"hHxk9VF7RynXsd27qwR2moZl9TTvyNDhVf9n8/Ms6Pq6du2nAMJ9ozvNtmHo31ZoqH/+xuLid+LskCux",
+	"HYM3xN+RuVcPARoVZfjqvC81GushGv/y6xilBMoKUM40mrrmFyjUc+XBsqFOEjyuqvW3kQWliWCw2Z7n",
+	"y83WWA8KwAfdB5bP1m+3nxqmd14QY91v7lrdfEtHwrjc4pRg00jIsfsuwrAejvuxwlFLhtDgUxwbXHwD",
+	"kIgkj1wyo/erCUeZhnzagjZZyVBkZsAZnsQZX5sUPWKOquCDbnylPvl6jI9IkSY4lfNWPwgs6gd9byhp",
+	"aWthQdmM1AAF6USrmCeAH2vAghxwPJV+J2puZYh7nxEjRrLAuD+RdVBQZHJRdoDvvH356oXxCGzmiZie",
+	"eO3r9FndGUw4PoVEiS3zNMKZq7oa4AkTVxkjsfxCWcJXzf2DsXdUVphKYcMQZtOMQwZaca3wOipBWQ0Q",
+	"YQm4A0OlBsFKg+5ZtW5cxgfKO+TV1ufOXUkPoUaXpknFBsqn8XFZdO34TpqkqhCJn8i6oc+s3YjioChD",
+	"tY+u5kpaadgkr0mSbUBquFeR/qYu3xGQGBmX6tqhBzyEOEt1BRisSEN6EL0nX7/tfkz2dxbTu78sTwf4",
+	"7/Ltl/hyb/KXN08E36iVkJrk+AsD/GQ8hTKe16TFtxe7Ug9Qf6F7+zlMwmJrfP5WzqgNnLRg/qw/H8el",
+	"67JetwiI+Iw8TEA4y5SBVWC+GGqKbLVxogFSnGCa0nviuqCiM4jd6gOoK9vV07HwhZZrna4/VQN54cqF",
+	"PfVveNTlZG2HmPGUABkbhfmd6+8v6DeSii5YF3UQTDYoDnE303Hi/fn5ceRaaupKjcvRx9HR9ejYNSbV",
+	"gRlbNWK2u/90icAezbmwZrlYvthhU6Dd+uXHoHC8GgTXdUWT0KEIbMzO7n47p7DhT7NdZeyOgkItjof+",
+	"eh3uh3cg2o71Bad1BUKu+zZESzgcQQ0zplF/AwdxCxb82FP3NMAam9AYTZiYjyTgxxBg83Qr8qyY0V7L",
+	"o9XqaelF4psp0P9kG5HVBPfO3707PTkbHVQ5vO66Z34Tc56nSR94kwVCs5IAXV0PTwG+zNdjAPIPpKYu",
+	"D8VK7SRJhCa5vGWMV19iOdxBIaSUeblYArszWhEcAgun6Pujle1edkSaafWinhqzbtJ/qlHK7KfCPkgN",
+	"XFxbr6APYxP208ONjsfknTsz5d8p3Xz7tPKQRWPSKTYavV/ZZDcNb7avqzSKHND99iO7fSY7wDhbd5eF",
+	"1jvUAaV7kkFMTP/swvcdErWBAuoP8AkTSxI3gBh7EL0LggXwV4N2Utc4AjeVCWJh35N095BrjfcDFZKH",
+	"Iu3X9lzPeZ5FiKeJS+6IEEZLJQMNasPOwG/R3y3tY0OclupEXr4OlInckfW7DC/MenSKgH8yjyhmKgIx",
+	"cA+Hy9gu2GDYaghbsE+xrACw6z5A9TpUQQ88l8s8VOoLZJARbOCZ9a5HQAGVnhB3lGl7Ua0/ZZuF4k3z",
+	"N5RIknMYSHmRXwXW2Nqz2RZZBjD2C/fg5ip/mXPPUGZ85fxrhNn864QT0WlJhfM+tgK3GEclNMZfmDzh",
+	"bnO6hvubqEabABZ8hC6IkHixFIctRljr9GSGTSumesMx0hS4ZaaVo4Vr9YkyKey3IcRIZ3z3fCJx4/VP",
+	"p1vugv6r3KYL77wItibSPZ1msPS2aE17aDcT0Moc1C3SFgyqGM0lX22UsgWOjxlzcycoddcV/bl8Z9gS",
+	"BeSnBiwCuwQ48x3VTZ+veltgNmbk3tDsp7vslFqbeuXL+PgVC5vzlYUN5kHY/of5yrfxAjOj7tX1U9NS",
+	"YM5Tw5mNjkM5Kx3tiu5s1OWyjqc+1eyzb7f+AY3wwbz4Sj++ycE+6I0w/KTjzB6DaFDy9P7Ont2TR4dW",
+	"NCZU9T2SsC0z8Mv4u2Fs3e/kh93WyvU6xLjZR0HoXuesdS7VsqfV0LQ5ij7V1POaT2R9Se55jJsavlg/",
+	"Ornndw9v9QKgbA9s8vKJrHXbLnMATYbqlGf54nt2e3GLVAeLPjy6PvlxdGAPtgamcla6buXQR5fn10Nn",
+	"0+utRRmBoG6CqDwsxaWkNi1nmNkXuGKyW3Y5+vH8k3oTZlDdxQzwFK2Y/XpcysjXnwZzHx5tsPZrii21",
+	"JHxoGnqhKlaTzwvbv1QtcHr+5evp8Hp0dvS3jXoB79oBOj19/uH0Si/SEmcSTL3dwQCpwe4AVK4Dh5+Q",
+	"OXXIPwuSYXDXnB0PL48PkHuLILOFGj0Utk14Lm/ZXlFLpuHDdweVl0YonhO8VBKOo4Sk9J5k5c0oz8h+",
+	"t2EjLnxjIYQebkWnNa2MRmBdViF0DxzHZNkGi4MFSok0+TDbgIA0DRIytA71UI2g0k4v20yHF2k8ZkJm",
+	"HpC+UOYEy3yybYUbvSeNHdCBoB1qdMzzNCmaDhgR3tKVpFWsPlw72lb1CbiTFlySk2VbtoJJUyh/b+ft",
+	"bn/Q3+3vDHqNWtQDdKdgDZYVYW7QTpp59Ov2tJ5lV7+2WV9z/fniQBEdBikOdaLUpmxESF2+QpTFaQ7F",
+	"LV9GP1xeHx3oyCJw65UgWR9dXV4prp7xfAa1/leXVyXi9is31Dt7UU+/SjGCy6sGHlAncU6OT0cHBg/H",
+	"GCboFGSQ/etydHR+djY6uoZOHBW1cwZl+oYVOk8jWoGrEUqX+2h0dmyE1S0r5BIVEDw9tOINDPAZpsab",
+	"I4oePmXupwbci3qnRh55g+tFPfhUeBXyiZt23VpcX54MT2GWAG88JVg7nKw/aYnX0BGyKPaVGcUp5HH0",
+	"kZXd6tk+uhheXX89vhkdGMgGTmNi55zkxMDF37KYp6n25sPk1YM3V9C0hFDI5FA6zIwkiPFME0HSR0fD",
+	"s6MRxAa45XgzzpM+Ojk7Ov98cTq6Hh34vMiMW31vQaF+qY9uzi6GJ8cHyAwAWq9ggWb0XpfmlBbdrkwv",
+	"KlQBO0P4pxpzL+rZgfWiXjGUXtTTH1Mb4ynP9kWBvSrqYUL2qr78TDdOCsXMgdOdbPgRymn0E87vrFcv",
+	"TyjvdwFvTEhMASui5sXaoFVn53qeZyLRiAStr53T2RwSBuveq3hrQhbctKcjGoaz9b0yTbJw1TCfgoWv",
+	"C7OYJCyGxD65qqRPafcyTGrB73WiWcPUqim86vul6UWl3fEXNMh9c7EkTDT1wF87PGNAKIEHkoebFeZV",
+	"D7UsjHaLYr5cg0FHEiSWPIOZfze74hrcPPdUkpqUV4c69Ts2AJplOCa/WQugjRxqv8kaea6+ZsHg1S//",
+	"WR7rezVWdEpZ8r2Sq28EyXRWdWWb7ULAS+o2+zOBsH2AOQLOmc3UA4zSZ8IQ9dMk6VpyadnYVmwJNdAH",
+	"Qfo2tOyFNmhFwl6BlGSbEFqtz6JjKK6nDZWH6+IpFvKUzyhrWMZ2hX7Dt1QiwUeSWFc/nHqi8MI9CQyC",
+	"JWfjdDK1G873VN3S8nJuk89XHIuw30Ffe6jfwTt0ATGrrqqVrhFStseAyW8AFSsgnx7DNRq4RbjvwRDF",
+	"uZB8UXALv+lChU2ACio6Qfka+TnHwvUgTUw7Q8TZhOOiPbM6kxLfEaPiinBa8gN4FH20w5dt5+pdppi1",
+	"VtOkmF3TbfrZ6q174vNYdf7C0KPqFm938NQwj4kM6hFDSxGgYUGei/M1rgCjw1TgaIUU24MJrbdS6hLY",
+	"58QeXMJkRokBp9d3+ADaGllbm6Oh8CKoc3VpFFJ9YHdgdD7zpe5dSNRTIyazdYhJ3JF1DZa4mdirge02",
+	"IiLrHYeDoivcEmULC+dEODRGu/GFgyWzECS932bAS/qJBAebkZgo2gNttnHUuwMb3IzMJsBoFlgY5/4j",
+	"/bpF45YOZ8VAG5hKtdbl1m1euo5RMd/WHi1muHYAZturCxoZMqw/TyfaZRA6UBPqNR7U31O2cIrZk2h4",
+	"fpempuU4svcBjhppxVymwvkycC75AkPjonT9uKYWJDEr1dCN2oNRUZwG+mPhtWl5u9lQfYnXrlLWeG7E",
+	"i73dhwCoUXa/pY5rEnLDhAvX0DKjDNI/GQR7vJiwXmWMkgxPK5O7egclUM8Hg24zWWKaPEahVc/X9OWC",
+	"n7WLTXA0xZVUiJ03+zsdunB1laKGPAox2tQyDH6OkMTfCmftQwYXlLx6Zz3Z643EX7DIbym2QeP2sLkt",
+	"8mV1PT9pz9Ixza+eNj1ngy//7pk4ZppoAUF3zgzO5MzD0PsNUnPsptTjwhbVKK7FX40Vz36HvsA1Eyp6",
+	"mdUkxhXyCgyiurZxW5u30Hite9IYdElrE+XWVtXvrt/FxnACSBsbGlCkRoV237ZFCPro6ubqAgIa8A7t",
+	"Wgenf6rMYxEZTRFgEqCu4Jb5sRTT5lAoVdH29IIq1YBrv8av70bgXPunNeEVe84n3gKEKNJtv9LUhXd7",
+	"COSYxSQdyguSUZ6MWFsPGe9lurLW+XRtxeoS3lQ6BiYZPWB2wtfb49sOJu1wcxSKurOcKSZThIz0IHTM",
+	"6MGaz0N0NLMKzcvJjKX1TRplDZIAc9I9gF/6DKSTPaIDyNbReWgVd68FQNPC/KCb2J3Y2x9gxC8zGpMa",
+	"PUIXqqsDbcoF7LigAjHWWoZ1mkv8rUSTNW1Im0suOibabUZBIZeZ4nTEEtGsw3v4iTrw+VD6DWlHxg/h",
+	"OQbNzpQWuqQa+cMO0l2A5qMAWykd9gY2X4d1WO9KiwAJKllQBrguxuL4v925ltJ7og3hmuRIG0QzyTs2",
+	"Y1oDj1AX0qGZX6HbrED+Wzr0XLAymIlLWexhEwRCnJumH3v2mFRdF2u9bCmr3mYsTw+2rF0rNaSjlEJo",
+	"nQOtHE09DrQOxbLqQWtrA/gY96m/tYGl9eeweSC2976CayoE9AMhUY3iz7M72xTCNuE1GpKyNqxeZg2F",
+	"7xEoxAn+LcKE3ykgVwLc+l0Ccr9rOvuTRB/qUtJbooQPjgl65WG13Vd03r2SLRlnMy8TxBWLFVhDNvNN",
+	"WPW9ElvIMnqP049Umc+fRdgLkTNyT1i6RjmjEN3I6D1x2SZQyrmgLJfkwOS2Ygb9+3UgmzK/+0Q5+2Sv",
+	"v9tS5I/vz6dTQWRobD+soe5nkcdziH8AMB6eEwzgW7qSTQliPceoOpJDxMgMQ49mz+Orc5orCAchAZ1k",
+	"dNo6LFnKMI1THt+hDLNilEVyyjOBBLUtqYqsQ0iEjxpX8XmwI+xP+SIEcHBdIRJIz7Jo2ynBS2kGN1nr",
+	"zndyjnXOlfpw/RCrWDzb4BwUe1wsq51AtEGjwXMDDWWCOcZD9BOf6LkuAP83Iyyhuoc89G8p9V+oSBHO",
+	"JKZMi6pGRcl+/8g98cA+281NU9RU3g1PTkfHD2qXMqUMqkdasMrtl4xv5+Ea2obqvW13ltoy52vIFU2J",
+	"OERksZRrM3KbwXncPU/C7lxRyBzoTDzLiAhhmJBMmcY2sgllKuosRSZbFu0MBjpnpzSwgrMMKh0kO+MU",
+	"nGzT+CackOOOQQMYPsRElQ4WeeFwXSUxlRoIdkrTFKRB5yW/tF8OLXZbQ1S9zxi0Q5KBZTkhs5x974q/",
+	"zySh+COfPHF2g7+hvpZuSS7yeFBpz/wS6FDTFe+ob6WAbDKyUnHS54u9jaKkzxd7uuOIOpAAnOPGqfku",
+	"tLUoTK2U40RY8E4sbarbEsd3eEaSPvp8MXr/9frqQCn+ajxLnklbH1N6faTRDBLoCKF7bRRImxTe/EyW",
+	"3u35kfVUzLfCPmK7GLW5vDrsoeRKVZY04/BqSYQZgrtxtkYpTkzz/s8Xe5q1Pbk8ajryjqHaCZkSsv0I",
+	"vGcrbh2DYG+hoZ+rahrG7wz2BxF6szuI0N6+xo97+XqAUsqIp5HqEpdbZrvWIMKgeASYDJZKBzEQreD1",
+	"346j6I2qIhAsqM2t3wlEUOrPwEc+Gd2TOkSuKc4sgaqbEQ1sWK04t5oXqPCHyPIFrYnqBi39DRCfwQMl",
+	"ZPntzhG3vYz8yCchvI/9B8lM6PcF2qVJa6YC0RnjWcXRsbeljOzGz+3eWn4eQIDLW3TNYjWCYeqpLno3",
+	"ZO/oRMusMGTUdjBs4Kz14Xm2wWRrbCR4FbAygk0AHw2R6F7W6AQNZKfaEx8MFb/ZHSzLp+flbivsVKlr",
+	"nXvX61c7u4OXr/b3tg5w5PX5PR5M05QyU/Ko6CWc31PQTh+iDAynLxpV6RdqAfqL5Z6vFOUZrXKUvf1H",
+	"wzPWE+Hum5c7bWu0LW5jE7mEoLT0LgQQGus62DUe+G6nffXbHO+nPNLfAen0kUf3CU5nxxN5BR06tSaZ",
+	"8BVT2umhbtGpbY1xnqUu33/cR++JlLrXrbaSdQ1oRhhZiWCK3majTpDLL5L3Z9PPx+9kv9/3D+ymI9P7",
+	"fsC/UdNDtHsAvIzn2knP+rF45Mk5xndHdy1xhtLitkG51oFwbsNNbgSekc9EhuIfV9eXo+Hnr59Pzm6u",
+	"R1cHxq0qXGXzjyejL6PLzeuAx6KI2FW/mUZAfXQxvLw+OTq5GJ5dbz5H2S0zDbyECcKmqfBe4/em1IXV",
+	"l8cnZ+8331S0Qby6Pr8cvh99/eFvcAN4hLmB9bhlzkBSdga/Q/nSwtgq6uyj0fvL0dWVfXiiVhHKPZUp",
+	"4uZ0fTk8uzo6Px4FVmqqy89vmROaSR9d3Fx9UHctczFHjEs6pRrxRVhwUZKUk4zKO9GLeuWlh6yjjYU1",
+	"5d2lJQLAC29FelHPn2Mv6m3MRr0cBhw0Sh8UOft/AbL/swNkTx3r+k7hLTX59rxeU7lredB3TPMNF0j8",
+	"Djm+esq/b4avo+W6TFio1NUJsAfo/MvZ6FLDtIKT6xANjz+fnHm/oEkuEV8x6CigE3xiAklsG4mHh+h4",
+	"9OPo9PxidHnLXHGOlUw2b9TmhEYoxhKnfBahmC8WJItJpFm7+kxmGswdGmmpwVAroNBq8L2oB0PuRT33",
+	"dcfoa1lvLSzJ2Y8nAHGlrHvGpavcRWsiC6wNtXwpnyHK+uh4BL9qZCx1gXHpOyjNK/1UV++R4Ah/JJmT",
+	"bXUZ1knJTrGepqqjMRRKe40SOqOygiAw2Nvf3XnZ85Ow/8c/Bs/f/vOX17/+x8PlyLaF9jVV6TCTELl/",
+	"0dQ01PI/zJEs8jj4dg201fpxSPtWVQxFjj9XIrybfMT5Ezu0BRJLzgQp6LWtQX4ImbXyltLw7WgaFvfY",
+	"LFl4dck9dOVh0IdmhddKx9M4xQmAQEcW/81paaKPAPzi5QAleC1cOTwVdnc0yPy0hqztaxo4sb0FrUhW",
+	"ILs3C4IH6FJuuI/RaJpoybV8CsDo87tgQkEbgUDbGtiZqsKymm+pr7SEuUvjLTazdUGI9dY3iX5w+0Ia",
+	"j30iBHl/BT2wBBobqfOcJmOTMW8x8JWUtitS4YnkXtavSNwVRs6N4a/Pr0h2T2Py3J6oSju0hKTbqtR8",
+	"1gDN/mrgDkIZob1zzKDCXgNKFiPfpLncCE8Huf2WGHRyfxnmm9nYy0ML/9Ypx0knshmxe5KaUhzLG3/g",
+	"ybou/JJBc61P9IdSO8DCQfMANl455tfXF0jr5eVP6PXyF0pnw69APWkfwtYBlQrLr4mraIiNgo3YM1uc",
+	"RM/McOy6SiwBwVTajaCcKna6bLL4rFifiw4SLQzZYa5S8lDUjqrcDByb8DpvDGVJWELZ7AA22xwe0ETd",
+	"dA8MERg0JITR7rdv8E/K0M6roi1YRmS2hndpVhwhzCDvyDuVtwwqwPQNBw6U7RCN4eki4l16sKyVmyH7",
+	"WwIbq7+uzje8Paj4mlUZGcoKukkNwKPD1rcZxKANA/lp6IZClZD8SRwnCRWQZt2Ups64TrdLHAnBWKwC",
+	"0k301YSBzdxcdYKboE2eMtKsM5mWRGiVQNUuUTaDcoAmvqjuyzPipRQC5xJ5HBMh+ugdvSdazUuxbWNv",
+	"OQfIAbOqT5ee1qTGhKsuMnJPeS6uSJwR2R3nScD9BZwXNKxVKzFjQgl8C5f3wIQmeHsN2iqdMWjkBPdE",
+	"pg+kwY0DdmBycoDKRXnReWZRm4U3jb6vn1zRGQMQyrHaojuyttwFJqnbV+qRVhp/zwWJv36efvrL22z/",
+	"/ae//Su7Xv10c3G8f3J68fcTvnuKT/HV6pr9Pdu7/9u3AR79uffgVK4Kr3hERpcLKW3GbMFTUWliPuer",
+	"acpD3saQlNTxCXOuPalY4SaVA1dPlNs46ipLVNcGixW0YRu2zqiQJAsZX104lAOQdmh4PHsKHtXSXSMY",
+	"GBwypDZTjQA21QEEoxOGlhlPcg1BvcygVgecTynnS0imNvcaLm5blTkGYH0J6pAoFh9BZqWDx4E2WxkR",
+	"PNUAluG0gBYSawv8e+kQ+61Nu7O0C52EtSJ79ZFKkZPt9UqRvaUJpkC3UC8jFRR0/Eiy1VFYxleIs8Pf",
+	"gHAfy/CCdC8QtJBSJznDmxDcXcjvxf3uE1BgG7nV6b5QPkcOgrqUUxsOtOWIM6Jj/+MyXx37nlj9Qo/3",
+	"NumglyTmYaeX8aNn5gZwFZuc3VD7wIw0FtdmRJeaqn+6vhym2NTq2bEhvHb4ADOoUEGv84156wneMW/s",
+	"RbbebqtnsfhUpGfZwFnsYrZk4NrjpyGpN9ZShHXRkdH5oebSTa1IpFBCHw4y49IqSdNcaTflE6Fxinae",
+	"D3avBy8PBnsHg1f912/2/94xA6OaegiDbViTayIalkIQVid8u7f78XhQoOmaJkGe6XXRyOispCo+EwB0",
+	"Z/OEfWxvdeisp4IKGaGx6UxoqGnsV2MBB+2HmIHWc/OMyvWVGrRx8CYLyq75HQEra0JwRrJ3dgs+frnu",
+	"hTquffxyDU2/+IJAx7jVnAMQfKky/lA3zVNrquvalIzWt2hsQI26os8hlYgRor2qsKRw2GA0xfYrPqoR",
+	"IGZEyKsmpd0WiJ2cvR9dXX+9Gh1djq776ItpBgcOMBRzNqWzPIM8EKXWazRdtzdON4EcwimONf/Q/S7A",
+	"IewpNbp5HsgsNYp/5Yqh2Ri6tTAKeeRg+cxkrBWwOZ+xmOPdV6//PHYg/HPyDX34PDx6fvVhuPvqtSWO",
+	"DK+QGkPkWxHlBbCjmxOcwMqa4X17rofxXLhxBIZqagKy7zbYi+HRp+H70WX7cO1Q2gbsknG2IfGhn8Xz",
+	"TNiwqobhgTIJsSTYJIzoeo3ifoRTzkgnOrZNUL/beurcmi7raYfSvJ7aAeSWsgYGNBdw9IBJKMFqIS/7",
+	"aIj2BjtI4LVAkzWEqcYxT8jYdCMWfn0ulQdonDOcyzlhksYYON0f1NmNDCe9ZYY18jwTf4zQGDboq8HS",
+	"HEdofEfW1T8N6uZYe9Ja96jIJP5uu+TSmTrsUzGc5p1Se7AdyW9s3qGDKvUtsqjwPq1NO2MlQxk36VQd",
+	"CP9X4HpTvrmOp/SeFFCjGec6qUGnQKildSBXcPIMzJsps7myqrRtpHLLbtmf/jQsCEgp5n/6Exqrn3hG",
+	"f4ZfDtAPMEp0mw8GL2MgIfinIktbKK5oGQ76GIC5xooAx9Z0H6OMyDxjAv1hZxdSSxUx8uyWaS+xOwDo",
+	"D2Nx91WpTV//9//8X+M/6losL/2DpHyFxi/ud14syLiPRnXy00hOKzQPlYrMUwLfVN9xsENzskAzIgXa",
+	"G7xE4ynPJjRJCBubtdHmABFqVd6PriN0caP+M7w++gDLfTw6HV2PrJtrdzCI0MX51bX5QaDdwY550yjL",
+	"eAbvgSouBAEEdaLHeLlMzeK/WGZ8kpLFf/tJmQvWhy6kMhAMJ4hA28eJ/mlBhMAz9aua9VjpfETIk2R8",
+	"y6ThGDgV3Gqa478+v9S3PD9J1K7oAAfSx0jXz00h2J2nco2o0pC9Pr+UoTGMW4wh+XZKSZr00ZAhmiA+",
+	"vWXWRijAUVw8IKV3RCdlqnHp4lbyTZFHcoD2BntozLj8OuU5S+ziK9Nf/OlPcLiWKaZQd4/XVZsfjVO6",
+	"oPL/Y+9dl9s4tnTBV8lgxITsHUWQ1MUXMvoHTVEStymJh6S2e6bhUCVRCSLNQia6skAIbTvivMO8w/yf",
+	"V5hH6SeZWJfMygKqAFAiCNqtiHN6W2BV5W2tlev6LRItaW9cOFuklPnluwjBMR9UPSOpMAjshIQ68qSn",
+	"2tzM7UdETxgwxE9+kxYq/7cuRo+6W+m3HYHteyOYZsyy2hcpWuYgVEd0QqlPmUoJpy7FvCmKAOtCoD4E",
+	"96QcqhITnMAay3P2bXJ1ozTsAoCt7NkxGhuOPVu8b/+S+ZhI9iTjbqsj+Z9j7yV1nq5A5ohRofr6E52K",
+	"s0UJ9w469UAWiKi0H75z/upIPHv27EeghA+XR/ihrqkF/cUHc2PsxBBxOIF57EhyINe93eyLssQhSntM",
+	"VULM6j3xVv9EN0+pS0JtDWLr8OxkK9niVuhb+1t7nd3OLlasjZSRI721v/Wss9vhxKEBqu8gK1Cb3gmg",
+	"19dNSjFxJftwrqaMWJUEGervLa6x0aVTeT/xcNkRXndf53h8RhaFnbCK7/Ptgqw6yVCauzLgZWtF2XX+",
+	"/FsNquoR6hx96XMs/0zmU2LyKakOaHzC1ZV4WZuwkWELET4uMp0lXvPQ2UGAKcd+c1xYFAq2MwJ1Y3fB",
+	"E88u1qJIwIUd9kpbXAKd0buSuu5QCdt0pNqsAQnv+YtSziZ2DRfHVGpInk1eoMZtojoH7p6bco7zP9Jo",
+	"4r6LpOYukv6hdMEqtDUty+CXGSTps6dNFMsRSO2oBTv9w1yjHsiaFRxWFTbRWdukQRUopwsn/dmTZTD5",
+	"yB8ytEPK2EIE0CBfAu4MrkCKTJaUIAOESUY/v0mSqG0xMFDLUoKHZe9yd3cf/19nd3f3/6ov7vnuXdcW",
+	"R+BojisujZ0dgT8yOV2yutIuWtve0+1neyutZhUpgznWd3kYk4P//LVKo0Bx/HR311ede+9RpP78xrHs",
+	"ak1LWw3QvP78s8lEpdzv0MEAn2HUgeYvh6nunJEiVnMKoUSO3UH/Qf/aB31s61dYq/P4iFvnSmb11llw",
+	"pclrh61kUfIy/D0MEd9S5WAHdWiY5Mi6xiAZaZf+HofZBBJiqe4vGpeIW5nrTPxAivcBu8F8/Ai16wnq",
+	"RCp3Ciup+M57wrC6oNdlc3YOdxIVh2yTjqRzE1tkXk0Zsx7AfaauVVmlurG+LPs+CI+/Amfsdw1YwKk2",
+	"OOuPvUJlIJFk7tggnblCsWQAlrxFLk/lSp89dS9EdlRNgMis8quWxVj9OUffe/dH37AsXGATgZ/a62sG",
+	"SbkHwq7R7qm9rhqU4M7OEC6mUzRSLtXDNGpYlyrPQXsgV2/4PlGvK3Wes0JLmu6EvZ4yz+3EdcQ7S1Yd",
+	"gq8qxdiFdWp4rUpC+y0rkliX8IEBKJxli6bzufS8uA7BMyNswljoaNYOxA0Rx4pnV9XQtR/fwHseRFRx",
+	"Z/vtBTUVuu8ol1P0E384P3UdkVKMMaVGDef+a2RsH7BR/ZKAKtGfjGYiaJaJcNY3aM5UruK+ZmUhe01E",
+	"gVo2rPK8WuSXK9qrvBCion/dK7a2b213bVxpVdHGA1+4cMzR6HOEH/2plfh3ftfZn0T6uWpqJHmJKYe+",
+	"zy8hDds+KdhSF1R42lNcNUTNQkllzX23JnKluBIdGUzqSeVIow6XYEpiZ1yPNjQ2YG2RhYkWs3binxfv",
+	"3+F9rQ1d42SJeXu7QyYYWdnVdMcmU4XI1bXMsTk2MeHz3R+7JsVfP8KvaVI5a7SrynRBZz07f390fHEB",
+	"/8IXRdqzpp/rXpkeMFeaa1FOdE8F88RYNEiarvCXuNd1SlvTZR6+/5Jlx2pX+rr4qe3aCIcVCGSNvDQp",
+	"dKlmmYnOJEafWsxPd5WnIER/XcSEO4WC3eaas8/4OLqAmjJ2XpFfKmSuclIYMCTqvgM1hd874sMso0S7",
+	"weVBiD3um1RzjJlj/D07RLIvuob9KewUNZZTelh9rnjU33u1UWY5LBESE6ClNpgBmnrf7ghz9MXz3d0m",
+	"JvuAuXl18jsPW7xmbgsDMZbWo+a5h2a1I3I5Dnxx1QyV3ahReZe7zOZqsQ6HT6DeRpj8kl0O3uYbE3o4",
+	"+i3JwPSuL136XjXiHD8C7NPXn6jvhwYKBw2/HKhhpacZK3q5Bg4DpV3cKDUSEltDN2tq+OV1Ku4wwBEV",
+	"+45VKzXYXG1EgSnDCbHDWRcczFpRkycVfVsbN1LoRG2jBVDaCjuhEBscNiv3/so/PfnXMdz2cPW/e3d8",
+	"dHny7nWTfs/9LBHBmT17IO18VwLxyhbsjbAFpmuL3Nqb4K6ItQyQZIUdXxFoVYsWTyDxJ7Q+xq38DGX+",
+	"ESrbsytbSd0G2/hh6fSNnZDPhjtUcGMKrAKxTZoCP7iMUnd+p19OSAVvFmCF7N24RFxpMLwV1fGLPpyW",
+	"S2K0clLAZYaBNBdHbhgmiOSUMHaSRDkJMi8HcdFb1wzsuIA7l1LSSc3e260qmV6hE3eGd2KTIC1xzhye",
+	"ZGzFFLeLInlhdO1KW0wRxhI/hN1gHZWwIB4T7XSCdwIy0NPn5NTrCMSS5agUeUhgrW5gJ6YzG17ldE7v",
+	"oesanTWpDK9VM8NtPSALtMln3m+OIyihjdOZemiBDXJMm9IGAlhA+ncVUrwTc3oyc41vpNt6zaO7drF3",
+	"htrT7gvJRTTASiSFQzVn6KJvjbO56oj0P1OU386rnRT0s31/JEjN3FqDHtGF0BlxZIzv/xy78sheye1n",
+	"F4r7n6mB7P1GR1PQPNN9ymzk9sGSU/crWE1uJ8e5SB2RYr6zf42QalnTMQre6IhjitAX3rbgdP0DIQ0n",
+	"sqjcKa/d77aFd2DTx0NqpdIUiyvGM9HOF58d3blQsugN/vKeqkAsq1ydcOKbUPGYUbgn8l2uSnjFW8e3",
+	"9kZ9vmncGFZ6hwm66E5loq/cUiAbpKH+DQcgL/B+yaxymCc8LvHO81dZ1cgBe4SIqushJVtJkESUiXU1",
+	"FYUtJbqMdOWzmneIHeIc/A1rLFpLqmAYnCZTuelSO8eNC3SyJss3fB+GY+icTQSPqnW23KOYB3J+/K/3",
+	"Pz+8j4mOolKebvA47sAPbodVpiVJPbFyRuD+ygSttUIH76lkGULYTOSCtteHLU5enh5jlbqr3QrIKFjb",
+	"wpCLy+66N7yorzGKO1P6KmKfaWdzkt95SrxVMSnelfZzfavuQPitFv0ykj/0eU4nWcqJKVY586Sk9E2m",
+	"+JCXCNu8gMRPQ5u3hwrCfaXYL3RHueZOlHelVx9aa7VYqgzaKzBTwTKh1Fukxqe7cdjZKxqcfvl0l9Ns",
+	"fK7PEpOX098W2btbD3P+L1Updb7YzH3ggwfSY8kRwNK8EVQks6dASUz3Z/e2Wbys+PZt0VPbrrSje1Z+",
+	"j3LrOLQbFvsEK+AMuSLAXi5uXMQSompMTjlRFOtFj5QtxLPd4CaK0haCcckZ+rCdOISv+FF5n6LDwo7L",
+	"jvgXIRRj61yfISi9uuKBKb2/K5wMPBU0aHomoTQuXxqJjTlRj8HM8UV698w14uNdeJ2YmfskjiYvVMRf",
+	"wUFelHYUsdv9K+I4SgbD3CH0tBYlfDGLJ0RLD62CX8pYAY+8lqsKd9YZWuX64QJVetaTVGu/Su6izHuN",
+	"gK8wMPXE5xMGNIxmZeOSJ/ZZOsYdvSGRCt2UV+6LsAwFyXzL5IMq9FFTqPYXuYR8h/AGd9AsGsLfKdOX",
+	"TnN5qi/v9UY0pUBwdcbxvzczzmdpRS92fZD2xS7jGD/draoCZ5WhJFajbB+DfY3aD+0yayRrP83Fmo/H",
+	"mH9wzYfdVEHz4Z2mbS5Uj3JFqku3Wf+pTv3L9Z+YVHZ8U/b7zIihpDbV76te6XWLA1825FO4RM8CITKW",
+	"nxQjqTMxUoW2mEF2pbEG9YkjvIiyzDlZDSYctayqmvfLHI5gWisS9PmikgcF7YMxvlUWVxXOevrmyJmy",
+	"KlhukNBch34Bn6ahNpLaws30mYAXspIHRYbzWCNbMR3MctYZHmo1E18oyvfZnUXmji+bul8j4BdP3b6t",
+	"jPWZlRQ83qeAbFSEjZr2N3Wl+lsUDGCjYOIz5vHhe/aaSgqxqgIL8dAHToKEzYIZdC8QQ1iaTKv/GHrq",
+	"px1xgpDSXO+NOD0okGpwk1RioQlPc2zC68BZfBxerw9/C6xpi4j7VnSwX9BXLn2h2Frc6ziGu1tC2d7D",
+	"cd1F2OUH1ud54MBqn8VagUrumbles2tcVYSnPM4wFgf4JLOBzLiK7oB5RYQCpOCEooIR7Kk1scUNwTQl",
+	"gS2HcopNWkPwVhrFmR6BZQK+lSKuYUN4hi9AMa9YY6XL54PfwYgLNkWL70KgzG2KKo8jinzi5YyjTJKV",
+	"yBN1sIU2JmtpSyxMhu4AWyqZsSPZ3mw2Jj/g+A9hSv4dvNuhI89CUw1PbBOGGrcCqmXGzBEiUVwTGS4v",
+	"EakIjYVX5LILjusZ6tNO9AulSIpFuDJBceZGOZkS11ZYU+WshfJSTK0l+aoz0r0Jth2BBrm5DnYdmdOj",
+	"4bmP2FanQZhRKQC2NVq7JkvNk5rVWNyB0GWGk+83Vhcxpv1oppovt/kqUtvB85PlfSd7XFZE5dsHeepj",
+	"ssXkOq5mx+oIrzjShAhxyJMXfmq22Ecc0u+TgZ3vYURpe7e6JOyeqVrRsuPhWyhy7wEpMlr6Q9PhqaIK",
+	"SE8cGW20P8O7yrOd6ktrIrN2aUhWUWz1dMRLP532QrJ7oK0k6m3RJiRXk5Dy0dDkLEk8NGH+TPUdeDR2",
+	"XN6ZEAvlVLntsQTWQIw2zyqoArDRHdoPaKSXi4iV8Zewv5lHXsi1uSHoZ2udorS26utVbK0iVbInmNxW",
+	"knfnsCOkU/GmbJTA/Eoo75qgHSwjij8sqb2l4BXfPA0HsJT4xuVgh2TGNkoL1Q65caFK58vs6HRBShiS",
+	"Ml78sjhjtY0lMqtiQCmM1wXUtO9TERJBoIFAUVkhJwYx6rgnQoZIVGjWFBgu0kGQ7VYYGfDtNAmuHie+",
+	"px4X/Bj8OWA8eoTXyAzXrlv5hZIWb1OlcOJKKEAN1neTD+gQ9/SEtnQ9LiD6OA0kTU89tA+oFZbjn1Yb",
+	"lXlSWBdCB4yCl5RP0pDcdxGPJyb8cTnY+jXZ+rRdyFJtI1Le1v4WkP5WjQ/6tri2M5K3kRPeSp27IPsQ",
+	"8hGFthdPqSgxnkAyk/NuBnZcHNReqlpFeh2zShXm2gOsg1Fd49BenwGLAaGdBDSRyKQiyE2MQ0gzxYxm",
+	"AkPFVAaqAaJ+JFhb70DEky1GqDpd8wI4AH76ODbyVmpsjdKWxHBty5pgvn9SP4apbMTR6Rd2qs3NO1vq",
+	"XqNNfxLhXA+w1ko7PozEHznBeXNTxvtnh0N3w72p/Y3sUEFuuw1WZYplOEz3C30k2pGPxAf2WnSNjLyR",
+	"VU59W5CgDTLp74eWtDGgpBgYeAZxZ1U6q6EmtUEardsFs0zruyf9LgJe/o8t2UOdqNFbV3f6tIEa4RbX",
+	"NtOjDrfz7VHUiSqKSYqy0DInT3CAGSTMTGnINkzadLzDwO1+tnALmkjFx+7BH/HXRi2fJ70uKIaq9cqj",
+	"YcwLfQ2q0ni0bm0JBsJhGsJiq7Io6Dgm2/ZdrBfqRr5TiqUuTLo3qDc5A03eB7h8NiV2s7DF8IkTey/E",
+	"UJtxSfghdGviPQMf5PYuGM/qdM1hKYaWy1cQk/lZSDqlqDIS5b5w1hpSqaR4/vRHkcJyP+JysT9GyBXl",
+	"d3PVR2zN9FyVxXT7EK4ruE0O+fqCA4OX0W9TKWW1VjI4GKypgrckFlmbPnaOh3QEZ/R308VgUQt1MN5q",
+	"7cRA5RlveU0Tw11dsyb2lkQgdQXcHo+oOfycU/IuXLeKUUL1LgQlyCXLKJoV8kGDA4egSnx1MycbnZIb",
+	"PDBDzZuDGttEFmykdE2rSQ/0jdkbq1nrWNrfbKt/CLGqyET3V9ZQTlnNDXMsrfVw4qi6sp3u/aotHLNu",
+	"A8Z/HsfalA1DWVpt+k3dZ1eu4Qqas0fuyW5f/VYiVrR98Z3I9LVmTPOBJTQsVUnq6v45EOmtKnR/emiy",
+	"89DMoQwgePBFEOOwrljQk83uxX3L3ZcETYs+M2f5izsZ/oSbgUoX3S/7QveJBZPKV4mtVZylpVPfar+I",
+	"Fe4i8WL3WdesdhddrPcm2qRGt/guuvS0xFfRQ109XstjvkLC1SoLF6Ar1UjsfQ6PEQ9sS5Ntr9e4CHgm",
+	"uH/kXPMaTeo3c84A6Rq0QCIlMSG/eCawF5DvG7EdQheUY4uD+C4TM7cU9ho54B5r/XIQfbxrbq2OZAZx",
+	"bqGvByXf9oFh5xXa6j6ER6OrLvYiITpGae0NyRKe+FBJgy08kgaDqoEB/zUrudbEiTiO7v0Pt60Wct3T",
+	"O3IdZxHvcKreAmaTmJt6NeXYzBR7AowK21PO2SIYHr7l3hMn2OUQet2Q1YNt7Z74cj+V+cdc4lf2z4v3",
+	"77oGW9gBwZN9Y6ygFk6ke+57GKlMFSK9KAs9qvWvHhX2NjS6NgiPdoI6Ym+gejfAr75dr++DxS2SZtYw",
+	"23K7HKigthJwFIP2zC1G4o2GuZEVU9o8w9Yxh4baz2KjMVvcYCSdOuiQAl3rKIzt0FiHmOCvtl9Sm0VG",
+	"gzvwnRm510yUUUkI3nhnh6g9ykbfGKYmjVy1hVXDc/8b9vLRzmEIl8QUHKu1sC46kUAQXePIJKBsURiR",
+	"EwpQGyBDIOvAPc/tgoyd2e16X8Rmnbqn9K0684Ni58v59MEGLdS/wUeMy9sXaflv1HprbPQnb6FTB67k",
+	"do//1tBPrbtVdpCGtrhdVyIcnJPMRXq7l/ICaVV+7a2d1WaJeWtWzLWAFP3b3vffff/s6bPd5y9gsi+e",
+	"vvhe/vDdj+p71VNXKpPPnsp+X373tJf15LO+fLHXk9n36vvv5a568V2//+LZd9luT/2g9nZ/yH64ymb7",
+	"Wfz43Xyd26+L5Pw/dv5xB+OhfoQPbbrURkeqGpWNGhe5Gg12FCETlFP471/eXzbK2UKNbFHLo/wpFIKw",
+	"TCdwvfYsXtawpWMYVBdzLinnzkNbo02PiFqee+24dDojn5O7aekN8IamsEYfOo/QlPma61u1hgiEvlUG",
+	"NmhU2CsV7T/PZGb7d5AqWg/hCK4hR3CgI1mUVf4pG0fYTY/KW8CQIt+mMteachOwxS21OJzb/HMlMw1T",
+	"XSu4axik4QiOq0aCcLtR9vGL3WcPM/phhTSkaHP7YJffP0mEWSylCWppuzNUmZY72e0Co+ad9SZNH+4M",
+	"rzfFIPh14K+DymDHNyiJDy3ABniYE5zIy9t1qegvbwvQFK9k7+ahhTgt7dAPPEMTrPocUJdGCmEXaqRK",
+	"TU3y/0y2nt8jgdJkzlV/7GRj6e05ewrvJ9RXb0P9H7/+mfw+3815tpfJxfkFNqQjcHWPhq0ypKOImGkt",
+	"2JEaztW1kPUol9MF9gN3UBS3CLPR8fAYDPBVIZNxsy7+QQfvXehsQr5n6bjHLsKyp6jxpW30fgZTW1d6",
+	"FAzwleb/IjR/iHSEIUNvspVWXJxffAa9U8XbApKnOz6CsSFsx0yMxmXtd8arE4e+WNfj4nhpj+Lds4Tz",
+	"ft6M2lg/E0P0EyM/54SHpyI8nVau4AV8ZYyvjAGMEYjuy3kjwEY1xxBDc9MUuDGl2F6TKUHDXcDXvlJp",
+	"A5VuWopi8sJnUcjYLJWfSCY1XRd1A8zKIACwAOklJtpkdtIRJ+TVqpxXlRjERNiQ7k0twY0tyYxvI70P",
+	"YZpf6e9R0V8QVnciwUVNE6so0pUaaM7B50SHgvs4+26JSFkyz7mqL7Mrd008yULb37XZ5mGMlpghzfye",
+	"DpD2rKVd4i8DK+RQnMRRCfKQx2eyI43Mp6XuuYU9VKgxxAjzAEtV3Mo8ETbPGrogXsuR2xfUa7XyOo9G",
+	"ynDJGvmUqRZutyN+4ffSfmGHVdP4tCpbo0KPjvjJgjFSKDHRGX3NMqa/nxNmkXy4POoInzH2bI+qRDh2",
+	"QlkoJhPPvvvO/5bJ6X7XUJ985DOeSQXCXfrkfZhX0pDtos1o3AwU8lqVh2GDlzjHf8E9Ky113z7wBS7R",
+	"2CRauQ3+qs2g+7YYynJrfyuTpdou9RDty2XdnsNklMkS7qZtXEm9vUqhTS8fZyCgjJ2sMq2ZLs6fN6k3",
+	"vn0U+e6QJrU7wP7S01Vm4QmlNpeF2Ib+8E78m3+uFzQ3EEtbDg8s2q1FfizMU37FXEuxOz6vRWJlpBe3",
+	"7yBgdIqHcYCc0AAi0gpROIYJUEOn8ts2NMTDs5PP6qBxisHZFeAljsaFs8WaUZNH+mc1heUsQLOfBQHZ",
+	"SjiShdM51eambRh+bAef4QHumYpgfu3AFB70ISYf/xNiCrTWtFaNW1AaySpH19iqtfeBmCjqv4ZZh9IN",
+	"MOsJtYNyRn3wiJQIUh6akF7rW4Ir/warTfq2uNJZpkz6bQMAG6bBEOGtSUslgtgMsCsO3USHtO4s6uga",
+	"muusRzQhUTV3FsSpCGk8aTVT1rxkWopxApaBqzUHYS0UfqmAS7DrAYKWMJxiwqVKeyK9UdOP1MUkSynv",
+	"Ca5LazoCxV9V+K+BVothrpzrtLTziKhsrbKnvXckCewNnLFvorHkjL8EkWSoQj4OpqnYcbko1/QGFFgx",
+	"sNiym9B+DAcKo5S4K8RlkgQP2acqB5X3I8xID/iAlQ21JA5KvyiGXB7K0egEta9gYV8VdoKV4diHFQwu",
+	"THFB5RS+/5HA4YuPTuaK8eFp4CpBDs25nhgVQIffvDo/Pk7E8bvL4/Oz85OL429BJ47bF1Y9aWy/rziL",
+	"pQaEzSkXUrjxVdg1jJrue5hNXYaGrrYoZU65KGlYfC3vtFpulOESxHUBuiApohz1lA43vjlthcQFx+2P",
+	"/EmvR3TPjLIRGT670hbmjih5PczNzNXM3z9Ze8OEuSi5IuJRIpu7cWiQ5AGkTZtbq3vKEXLlUEmDFqTP",
+	"/PBprIgmKhDn2mexPnFMucQFrmtKyzCSFDSISJ9ZMgbA8EYd2cOFK4UXOolwmmWBT74jsi4tNjpcjVO6",
+	"JpIjM5yylCvOaG/XyhM0xiY5glf5KPnh/cjLd3qKaW1F3iC0yVbD65cGmGKSl9hmn6NecZYeemEmtoj1",
+	"PbY/mIMa3W08RwaOX6PeUh+o4UTPcmmS+nWEdsPMGtZ5zk0G0WsumccL2QubeJYrHvjYyetlXZJQ5Qk5",
+	"s1Rr7ZGtrxRmlQXvKs6HzXAHqqqkfhucUjsegTCqJ9YuOP8POLv1Hz+N08LPpPFt5ognHgmEyuXYfqW9",
+	"X3LCYKi6nWWwPf6yc8o5oG045emIzNwEsV8xaxi7p+BBBhtYPXEiU7dwB4Zcj7EbgDXnlMhkKeEKSn/H",
+	"zDjdU/uiu7XX3Uq6BgaAf8FnOjTB7lbip3CSJeJGm4yLPf5MO+KDCQDoVDrx/EWow/1mbMDyiTKOBQbj",
+	"J9qpb+k+g3EwKdlDNWPBjXawpfC3/WhRvuYp/Q1hag7LtCMuMCM6jaabpZR/jXcmewRgi+gbXRPX/Dbd",
+	"mQTOA0biumAmZL6hKlyZ54cZZpu3NyeeIa5wMdBOenCx9XAcU1mbRwBIxZfZRAyG9nwDexEAJRLnPUOx",
+	"UWuUii6HcpoQZbsKzqRyMNWp1LML99TmNXcwBMvEG6uUXVPFXWEDQOD4TyQiU70ceCHh4kHM5rIFc1Aj",
+	"vBW+u2byPpOFD5U9SvLO9a2apW21Sdr2yAQ4lVVpmw//MRG3p8c5Mq48IZ6Ku9XFYYuIfA+YqJudaA0U",
+	"/ZLG/LuS9GJKDvfmJqiWd/6OZHv/4PzHhEIygiNaRq8HCDlQlLqnRwiUj9kIbqTkjfO+PGEnhLfYEYfU",
+	"MAOJdgBEy0CDKLuR5Ou96A7iQITtVy42gvxnPQ0VO10ive/Hug+777om/jb5FZkd42/S15jnKJCrZLY/",
+	"i8op3khzDewEGv4qHHVssv+Z3EQQFXHnkHtiq4jiqrSO5I7sBscoxqMlfFbK3F7vjAqbjXtLmtv5h7z9",
+	"SLOpByETIYveQN9SPbYTcmhBMA/UULB2nxIgLNwbyAZ7HXEmrwnrZyr6iFBssq7xefF07+7t7ord3d1q",
+	"DpQIpHMV/VQocaXQ+VvoslSmERFOu/LMr3ZJKsYeWLi5xjqWfOqRbP14bdkF1fpWzy8Ir7zKZWPOA16z",
+	"YaVkmGHvQFsI9alUhZH5SQamUym1YWDCUn2KUnIKdS0RN0X0pFMH3MMYgwF53raY/2zpwDccX8824fus",
+	"LnxHRICPKvjO5LEo+u5P4jFH4Jm324Pwo4oNKgmB7yyIwZ9iMCvUmtMnuJ2rSCtSJHtlPMoQIEJT4miP",
+	"8SJ0eYBF4ZpkA6NFXktt5rDPu+YwjIK3GDaOdNwBAgblzpnUu6qvVZ7V2tkgKvX7AttNYUYA+i19202K",
+	"d5UDNa0iuFSHjv56VlZ5Ap3xyCk0u/hG1+ZWmdIW005uJymsMPopU1TXE0WujJoIV9rejegV1lEPXlli",
+	"s110kXSNvLK3qiOOMMEWMxLg+iZPXW8a9dYNm6KrDmP+scrZf2XH1wPQWq4JQoZtGK5N4xBhPX8N94br",
+	"34AgeU9dEstyWY0139WzSex+wJ1jzloX9hJ9fTPwsbyyxfJCSMdAWcZOKmAfTY5B4g5UKIhv1qSle8Gw",
+	"KJEizKGitEYx0a5KLE2sQJhx1gZSuJb6MnfEla7Odl6lSPdrQqcnTRSHxg5YwA54wQH7wM02xsRzl4gr",
+	"UJM9RJjM5FVU2unkDWrKqMujpDgQxdigTekjcr4DJn2POtN0xCHODNuDNEkvakNNqwnNHGbatSdhnRjU",
+	"px8bXTG0CzEPrfcCbO0F4jU8fz4PT6W8F0uIM2nRZWfmT5ojbrworV3thDzc95SMx7Yu+5s/rQc5pLag",
+	"x7Lz+aJMHS9x3NT0FtSwyN5A6FJh2V7JIlZiLng6jm8luNTzHO5TtJgLaZxEbt8XjFuK2FGF8uaFsEVC",
+	"dzu2K3B8XyZdY+B2Fd7MCI38EAxGDlVGtg7BPkzhL/HFnssC5BmvDj0FU9OjmJHHNEH/SEecs5CSXQPP",
+	"sBAKSpcRWGrTEbgHnoZdi06DCg9QDOJSDeWU9I8X4q3+6UAMrUc5fb73rNOU+I4MMaR8BmnEi91d3HYX",
+	"0IdYnQC7kKFiKbxCWyKdSPH5DoG8GAJy4X+hDsLQLo0IdFPT84S1Lj8Efh0GalIukq1P20P5aftqWgKL",
+	"v3j6/OkPP+yu1z8RJnSuHLB1gwR4YydiCFKqsh1VRcGPQb/gOHJk2y9TNPCOvTeg1ApFCuOKeR6QRX1y",
+	"MXZwFv1CuQGqzeJwHle1a6ouzoTLlHJ4veoVUVWM4BMf/QpShNTG7i/UN2c4UoWzJkDrhd5lcP188xxx",
+	"GeOE5KbKp6b0HpzhmgFQ36lJGOGxAMQ1oJ4e+D5wNQBcohUMVmPi1b3V2MVA8LMMQbmQ1qgn5EluauLg",
+	"SysWQ8kBc9jhUBU9dYf01bPjdy9P3r2OMM5q+HLyWrGjmxzL9BhBqWLTeOPhVZlUvSadaUfocwSkODal",
+	"ztn6wYbq3oUAA1Dph+OcgGe7Pqukuhd9AhwcnwUTf6J7DKTaG8CNidBoMsMUXIJlVRyCRowo2sGDWXS5",
+	"PvnIz04PL1+9P3/78dXx8cezo0sxgk00AV6utKXME1GA6kclZ+i3x1RcbgnVNfGn4726UpSYe3Z48rIh",
+	"i7WW4itChm8Nf85n+IKdTfB1BD8ZwekhwfqIRKmHitIZCbIg4WLdTA1HZMD4RCNCNh+h98CVdqiwdw1+",
+	"HPc9t4igYMGUIU03BkHwWMtd84egxCvxhziCl/8Qb5VzcLZ/iF9gzX90zR/b29u1/w+vgUD8Q6R0Wpip",
+	"bM2VlQWGSf4Q6QX+IfS9q+BS+DFtrvE5ogJ3bMC0I2lLBmU8ijZu3O/rnlam/IieGHwX3bvv4LD/XRRq",
+	"KDGcCH/5d0/ehSKsLdb6M/EOf0PYadu78eh6hEd+NfURpXjsof6kso/sN9HK4ciocaKWNBy7UriBLOou",
+	"H3gqMnqBrfp9an8YXDDxKJ7rPrJyBu8zftWUP4WHG1xEmI7EX3gOX6gMH/jXvOUj/oi9T+j2qaXTtn+L",
+	"Kaf2qQiDo/1bP+IBh+DwH5GPyk+kPqnKRsUvvNh9xmtpSpf9o9rilmRZ+ErXvLTwa6FGKiogYpElhVEl",
+	"NudWRQF2QcjfJQEHtzc6x/axTXNwPXime+K8JxllRtdwdM73VKAFYxoyfE4bIHiS8B+KPD3AsnxF4Lfp",
+	"CbC5LYE2tn9W07Q913fNqe8bzXlfluwe33BrUoT5Mm5pYK8QirgnC0ZNDtnG1bxiVZg/VteFw3VPIAs7",
+	"lVDczjn8sCxbkFLePFJs2Ywum/jw3UzKcAW6HPU760kDzGOp2hvU7E7X/GILDhwwAi23M71VkUzXJWjf",
+	"Cf6Ji0QI4h+TEDEb/stT3w9qKApcXzoM+9GzJqDItnPO+7DRp4Rmvw7+qQ+yES6aWWcLL8HZb4KHuC8m",
+	"kl4d4Bj0vjD1O7PRkuT5GoCtBwTlynPPUSDxS5geKyYHgjTgJkUFHQixqzluEHyCDNU1pEZ6Lzl6ehqU",
+	"yYk0pSM3TEBYpxntc1OGalto33IlCeWlUC3YBUe0K+tP4a8P1EJrdDYH6I2rQgZmnOfz9TQza10ziS7K",
+	"7m+gSl7JMuK0t6q41WrSjmTKwH7oizB20hGHiIRAUT4PhtF0sO/9p9d4pmGMluP0zadLIcV1Ls26SjAW",
+	"wRr8Qp7XTLoBHg7WWHHjgiUIByPZu5HXqgp3tXW2O6MH1xoJ4CFadvo3e7WerQ3QqG5RICCs32/nZSGN",
+	"69mMyh2+MBhQO4cdSsi657xBpBJNeo8PATgr+rIgY3hob7kOVtTKYAknXjtx9P7t2enx5fFL0NZfHZ6c",
+	"Hr888LljKxaBH+HTrbS094C0lIijw3dHx6fHL9dOVY13/2t9q6jT3TLSqqik+uaCu92SDwvrB9AydQeC",
+	"gtg+qa1QBHplx2UzCMl5Nc5fGockrGNRMlS1qY85HWqJkMKMqCI+Nk9L0Vk2kxKJHI+Ouz0u8vY0Sux1",
+	"oDLx5vRCfDg/TcQVh50p/lCBTINOc21tFneVnpMtkU1WvamdOD8+fPl/tiCT82NnPN0P56dbD0FAYbyi",
+	"Nan2w/npRu6nQxgZYcRk2RsEGGZMJNWIod9ICl94Yc3ST8ki674LNP7XWI3Rsv3NXh3MkgoCUXDnPJ+b",
+	"dEcqE5cTKwplMk2OZdvvGlA7KcWuUBTzajekL8O612NDh+8H83md5nK1mkUX5//6cPxhU9cmmsy184op",
+	"foU71Gedt9sjiJgDAuyqUPIGc4+tHcaYXpi/gHglIQCnC1FObFxs0QLwdeHHX5K9jSnTfrIhwltOR6oV",
+	"nW46UivnbPM0LuGdVTKdH9W9zpNfdKv7nXvMd3oogGi90V1FLJ6uA/0sBhrzZdTaUU1PrbNqiUriZGA5",
+	"CoSVxOj3BJqO4CxzObXjMsWQmumrQpkeFSZfFzpLhOyaibrSRhZUU4Qt8nA8jom4kS1zfT0oQ+GcrwDl",
+	"bNEFzn1e6JrkKn99I05Jv7LFpEuFm5uodEPkjlCJ30x78wJ11oUwqzrO16HZkTIulKB5ipV5Y+OR16qM",
+	"KWK9kmXJ0WyoTqrdO7HwqJLP1MdAnVztIDH4e6UYndaVT1yzH6GMBBNIES4vtIV3PsPF+sSJnhzJni6n",
+	"QjMmUUhO4qiK7QsSTQlG+PELVMSPd7VPEvTHxfnoqQ9HYrEF5gkygBe+NFCSMJBscwlA9lBC6Qx3fiWh",
+	"9NCUXysBeEzlgpyH9HlSa8dreu6+a3Uxe3cG1oQFXsKZoymliI5koUxJOaLiv//3/y1+8tpnLaE0TepV",
+	"MHQgDhvYKONF5EmGHWGtU10jHRvt8V2P8RKvDGBOGb73xCH/EoSIhf90Ymgz4AOFKVQzt3jYt/g+P0dt",
+	"2WcNo5RHGw3497Nkh/aiIaH/rOnlCVUpRFbejOpzgLklhBqIqYjA82D04TR9dq8UZjy8UkVoT4fVkyl6",
+	"zBcoKT8FwlkT0pj//iYVlYXeM9jFhGHIdcG7+JgkA2ozdVMuBiwKB7iCdNjB7jj3LSMwnzfPOVlv6FX1",
+	"A97R2KQMOjphn1BCQTtPwmx9AZ80UwKiAH5cmRWbCB++Wqf7dYHc+UFwyGxhgjjmhdOCH9W1FNopfREF",
+	"rgFFolKBONeVW/Yks24PGTbWp8rU3GiutKORyubIkNAcDvC26hpyD3rcOjBuKiwg2qwO9rtMRd/muZ34",
+	"XNq9XRDDz3Y9ytZSwu0af4kcc4HuihgQrcbFvYtTmlgTNf/CwTbcu8dExsd47p+lWnn1YWcgTbad2/sH",
+	"qGqiCBynsi1h7IRz1J5gaSVpN09AAUA2AIqZoWB4qZDaqQ5+Dai5a/A/McKBHw2IwhkM4+snW8omgw1E",
+	"agjCu0VTT+bAsNqVmkZsCJjaG2nWVRsBn95MdXK1R+3ZkBUFPFYTBc+H6SbiobfEILCWVbkIqfIBuAjH",
+	"qXPRgS/Xf+J8RVAzQtY8F+H/RSaC/2rgofHonjmIrQKqbViBg85hhl856NFyEJ7Pl3LQcFyqbZnfd3rN",
+	"O+u1qYGSRcbpklghOzYwZtT65SDywKM2n0vMwi8UvTzHRPB+BpNOO+Kwa1ZR3akNlL/mFkVFV2CMt+NS",
+	"HRKQlTdF1sQiPNKDRDt5rBXKTwlcZVw+Lq0M5l/5Mj+bIUaFHdryvu+Ty9D8LnSsicmWKvDAnOVOfGgo",
+	"aBNy2DHNHW8MuiSwTg20LGaOrgncEX23w4vBqtSVvU2rXSy19hB3458zmlXw71bSeG1YMkNbbiq+9Te5",
+	"bX5iPZ8ajguLXsxant7d+CwEQ+/75hnnuejlShaEVIW6k8Viy1m2e+JEruQt6lMzV0yYXZXzycrYDCd1",
+	"zepXzudqbDFfdc0CxroIUcGLsLtris347z/ikPGjZaUzatITMT0H3lx0anfiqtgrurhrAKploGlNpAvx",
+	"D1vgxSl6cshhkIGdkLbmSmmy5ttjUcC6BaxxXuT/xXNqo5UshBicSYTaYNbNfYTZMRtHRmGyUf1A7yvs",
+	"vgq57/wOsvRkMTzZy+DSjUA4QmRBRdgiQT3DR0gvq4rRiMRdaUdOTGyB3d7ItMFyrK5BjkJCmrtSYr3s",
+	"Rvdu7qCVzV4lvp1N1DOLvjiP//uz7t2s7PiFh1u0svXzzwq8k/AyH5MwvxwUdjIjzqkIu1GCfw4fLBd1",
+	"0TZ+QG5YlLNyidWxqt9XvZIBNkQIeNTWMWOERLD5CPKJ5JpU3qkWI8Tnm3x2xLspWyagcft0Gf8+lmBa",
+	"+KLHuChsrvajpAMudcanl+a2PIB1Uo2wkVSXv4l9ElJe6go+HD7QyEgV3B7CfYlyFW6bHZkhaM/vD8nP",
+	"ra6FaHUe5QYXDvdX3KS0kYM74hU3hPR6IUlZPueGm21VPl5wA3qhcIBYWWUZ31FdEy4pEgX8gY/9cZ5H",
+	"4gDz1LQT8HOyeopdIx4nTGKVq++rX2C24AZ2bub+C8XqcRriXdkuxNV3sD/OfTvkdK4o0aSWUYKIs8AK",
+	"I90rxw35JGFWUdeelYPwK3udyQaTTqRhPA8xkERo+UQQBJNPD6qsa2SOyQONDgKYM5P5eVQmssb0zTDM",
+	"gzix59a2rMzxUQV0cFKRphJJ7nmrKi5wXIWLfi9UDy4usF7WdW+dwxBL7qpavgxjXVR2lA6IM6NcTlWG",
+	"eV++5hrput47K+ZHTL0J7VhWjg11xAW8urKVBE838tBjoekk3lZbiP64AEX4MZE67GFcINueTXNHMnet",
+	"sA2R/+nvUtE9u5y/fmH33dxOjSXejXRzr+6nMKMWR2vKyXsBtTCCsmko+Ojb+cw+SvhLQkI2Vo+TSlvL",
+	"HaQc1n6/BezHRwN4wusnRT9Sm2ee/pwQXih52nxPbKPEVJVrrvBaWjT0xPlJPoAfs6T53XukOYWL7SRL",
+	"BWGVasPw5HjhHXg8y2AKoqlYtU3xUQH4eyIUEDA+msJzKf9CH6SmsUjMutwX12NqvlyvkKQ0WapY4Ogh",
+	"PuKLJT3inK+TpIpLeCAuYqLR8ArnXrCx0euVBxcia2RWggJBhRtxEUeG4I/w+YUGZtd8poWZzOaBxcAx",
+	"uUXjmn3KOF3kYnZtikN3U/WgqLpaDKugoVdODhjOFtsnkoih6n+QFktLSYk51qr74xCbjBDSGtvAqnDj",
+	"yJoCui+tuLZE6rrcRKXpKQoirsop7R1yjAnZZrHqw8/8tRUeXMTCSnda5qPWcWiKC+rcw1GFU+dfFle5",
+	"M8S9JlmPOMgI6UnN4F1Ax5fiRk1FYcmdx6j5FOpCp80A7gOuWb9R006bHMEn1iVB8OObkR20rgYCo3XH",
+	"cZD5vVonxSxqwiB5Fo1UMycqliLcRYe7Vl5ezMfr3c4FymD7Vn6pAhjt/xzM1L0msC8Gp2KSlfQTKE4I",
+	"2z/1EKXiivrnxbbLVWFl1pMooWRRuo5IQf1Lu4ZByakDGjpuCkpnxN44HEbEGtJnwcL55vT045vTi2/R",
+	"Q4FlTkKW2ORdZNqVElTHb+CBdk1mFvdqDcG5CunqQfyXm0TWWsQWjM1bw9aK0N5noLWWCZ5VoPuwWDzI",
+	"2VGt/RKaKSNtgL6DJ3wiqWdER7y8G74fzfYryt9fEuXPy+o2b9B9ory1kPBa4lM/qWttXNzR5lOJalu/",
+	"wE7B/bpEppygyqGaS1dWVnFUmertzkqWK5M5hg3ArHJrhL3F0iz4HKaFiIk2mZ00JGboXM13fbBGSF3A",
+	"SHPRKbEsOPUgHvW7uNLPj4/en788efd6MwhvVUyIdrg5JNQCa9lGsI8lFFQRIVPeLBlrJ87O3x8dX1yc",
+	"vHsdOXn6FL2lpi3YF4/jRFW8tFM5YTEa1DV3j/I8OmKMNuPe4zp3JMx6BOeutAi2p9q+UdN7V3t9r9c5",
+	"2jqo5KgvsjFKsc1r1KTZ1D3HmZKK8LOabm3E7rysa1rIAjzjhEzQDdid5woZLxb/N2p6Fy3Q9cfb63CB",
+	"H0Y6gbVD0ZNFobn8Ax2pQ5VpSVvJGRjSiIHM+1XPENsXmcoJpgfTCplmFHdXCDkuXcP9vA5Cc35ylEfO",
+	"WcyiItf3E4cWlnYVIPB3iAfsFjhs++O1Omv58w+ToOHX8oicsouo/FSRTcr4aOSVjalrCcGXwNJtNs5L",
+	"hR2zsYvt2IHNXMejxIY6xpZC9npqxEhVuhBVLp6YqjJAsTabN5fkyfgLmzSwgrdqeKWKRTbNEJ941AYN",
+	"EEO7KUPdmGpuJzy7dqcviQfngwbIJdSHRJy8+9fJ5fFLJKih1LmrNXVKiaBOMNKXYmsbx4ioIJG+F5mc",
+	"gqCCv6PGxJKza9Q2tkv1LWuqLDQ/oB8M7icYMKEWreSRDu4kpHMaFWwNwpc2GYYisYMqjdM1ON0rlVtz",
+	"jXndDFBCQUiGXPhRpAqe/ghfNGlHIFqwNOL9L++Oz7F5D8U06QeH4Wf+JTyFK+qab2Yid9/CBeBUQc0b",
+	"qR/WE+q7TI1jyenuqJEVziLuYdUk1GnXK6JeF1Y2+s9hqId2oEdLa+FVH2Imnl2PWEdma5TptCuVWOcO",
+	"oM28VxflwW/eVml0yTHdJ46uMhLpkqrlYsGN/f3qMMSKqR4jzoXixlAdcXh2AqqVQ2/qPkXqiSVCq1Ja",
+	"exPlUyuT6rc5Aq9Gz0FbxhuJOSXutoYNUeDtWuV3o3P2HB+eIfC13w2L74WQ2+5buzwwzdGeVDQXUqRb",
+	"Jf6XeKoCqe6AQP189boN9JaBZ4Nkpz2OaD4C7SOVG3NMPJ5NQLGZJ9ehvMF6DR6BBHaDWF6FahFMRJop",
+	"NRvGG+Obugfr2/bW2hVhncMWrk9Gw+fvEOfcBOvEbbWLtVmb7czDtT0T6uzFswJqyexigQ3fXxTlvKQn",
+	"1rrJZkGBB4vtB++RdskNb4ln/SbMt0ZrFQG/MEiVvHLKlJR21BFnuSTbjZVQWZD5UmsDbCdGVCjWLdV3",
+	"0cGsg+vMportViGHdZT6zLEa/HMhs1VntqRpXuh1szypoN4eZl1bvELXlg22ziujPVhL87yZ81h/+zxM",
+	"E9hM77wFBPXQbYAeS/+85fTVTiq+9976mlYtqoELs6mRiK93Q+JxAk5UaoNpbqDlvT173pafFjdWXEfZ",
+	"Nn79YbJCVujfuMk2VDy/mPoIRj6TI9TLfaLTCjQ5UVcDa2+2S+VKAsdt7qASIMKDZpGIp7tgeQytK+e9",
+	"gPOO0SM5KseF+lDk6+2DHIZZ5L3s0VPiw/mpW88h8sYuyKWI5xCd1C/0ouATaXdHwqWAOEIcc/WOlQ/n",
+	"p/DTjRqV3F0gh+/hDbIvrqaIxj5U5cD61Er4Ac1k2wepVlqxJ97qnzB0goUCcWpD13BDz444jNvZV9Rw",
+	"QFIn10NdfuTG8am4UlPLeKvtsRd/ek2dFffWQCMLsr4Srn8kdAtU37M1k8rihNOIXhaRSxtv7/yO3gLQ",
+	"UPA7i1u0o5n/dHdXsDAPQAf4B/JYM/WwJ5+61tmMW22AfMqdJacFBZfgQrmymVZYWtobiOdAZV1T2mtM",
+	"ZUxArdElmppXSriBLUryAxumpvQAtHUg+gQnk55qc5PyDESp8rzKiwy1TkNbtCJkHfm9+EtHbHgVKwi8",
+	"LJznYw7cLJed7JuIWEIUqqf0rcqWiNI7nTJvLIdQf12ZtXZ+5/86wUwguI/vruXVB09WfX6hcngRfIiB",
+	"IPxNMMvG8XUSTORrfauMoP49lS99IoG1916EZGNfR0XRmk7XnHJKKPoosDSOR8MgD/bv8wKGk+CwVUPB",
+	"sBY4mbHbF+kb68o0EekR8c32qTLX5YB/4fdS1mFl2TW6xGiXS0T6s1Kj7UO4z+Dxy2P8v4XUuSr4P43r",
+	"q2L72JCeBD9+GF0XMsMXjj+NVA/HPivsp+n2f//v/wf+8coWE1lkCBWR/vt2+Cf9vWvSf98+VzLfPjmj",
+	"aaX/0jLtCFSoqDDw2tLOOAo1ECpgejguB7bQ/yWrFaVH1t5olYrS2o44V5kuEGINO8VSXCwRxpZdQwne",
+	"dEVjEnEVSsPoAl7J6FAyvoxFOjFReb4vUlUUtkgFJ5lPO+LE+IRgRBwUowKD6HA8hcJgXdY1MssKMC3Q",
+	"JO2PHVc0Yv+jVJtbmevsowb1PZ2zSkhLCRR59P7du+OjywPx/OmPIi1kqT6i9Kd2MjpXYg/uJeAqfy11",
+	"jXfmFEqMTYZVftPmaAm8x7yyJmOFv05DbaSopjaD5m4fDLyH7I0ksBn15kJxvWr9fsLg8xerOnHYsDmA",
+	"eIJ9jUhqR6kvVbyj2h+HmLJRRmhHIMYnS9DQJncky4EHwNU+IEkfeLq7e1AlPVGNLpdreJVqoRuGUu0X",
+	"Kcm7D6gkx7cvFQpI57v9b4KUaHdW15STdvUXg2jSiTSr7XiRp5SyQd58FwQrlf9hmsLr48vlB/fT9LUq",
+	"v57estMDa/X18eXiQwRV4t5P8c3x4UtKj+b7kavg0cBZ4XjfwKS+nu8K5ws7vfiALS7L3fsZvz+7PHn/",
+	"7mKV43zPU/h6oiucKO/rGg2xdrDVL6OIs8PLozer0ANFM79SwwrUgHv6Of7NLz3L9xcrXcRnMPjXk1zl",
+	"JN9fLLmKwdK593P8sNoxjr+e4mqn+GHJIZaF7Kl7P8bL88Oj41UO8hKH/3qUKxwl7umdDOTFoDW/+If+",
+	"0t5wXsWxyUZWL24UofiZGW94EmqLqADEqV6hNt5K4u5OciaHsMp5UlmEcYOQAOpWmTJEGKUTEq+BKknx",
+	"nxfv35G/+BgePTa3Krcj5f0nLrh699EXeqGKW91T2/gwuUz9Ty9Vrm9VMU3FN/DhjP/5xAmdJVVqqzXc",
+	"QUKWpRqOym+T2ocv9LWRwCSp+CZ1A/n0xXf/lgZvzkB9Em/eHh5tX7w5fPriu4DeLSe4hkTcqKn3XBLW",
+	"GJy8wETmclwYlaHzm/Jhu4Zqh2xfXJTSZLLIhN/XfZF6n5RG13DwUOmhcqUcjuIfXZh0p2u65lA8/fQp",
+	"4HhUbnXMBnOChBFsjsoORBH8wIiz1hHvy4EqJppaPxeKXKIY1f3B75nbj5Lh+6UquuaFcIl4IYbaJOLZ",
+	"Lv3vUzGA3waJ2NsVA9xE+I9EYPTu//t/n+6K/6MjDsXzvV2RaSevci778xQX9YMSfX2r0MflmatrpHDj",
+	"Xq+CVvM5i5SGjO0IYXN1CcJuKHXeEa+AP8My4K9IoU7IK+ZXohI3vvpN9UohiwLG1YwwZ4uM8PAmA02Y",
+	"GlMxkKORMugsN0zvQzn1bw4JjgXvsp5qj1zzwa/Jozwj0zbiU56ZQ5NMPVfXGq6eGmgTELc218xLm7g/",
+	"/bQIBbEmE5tF4vy9ucMcp1Wo7y+L+y6nfoslWr6RBhN5xakTn/AxIx4p/TfhuEdggSbR2hEXAzvOsdlA",
+	"X+qc5WpvoLJxrgIihXRcOUahmpAO5nctLu1g4Anm/4aqyHPYKd5cP5Gt9dNpGKrl7vcbGFGq3/FsrDak",
+	"5mmEAsFqP2MnKxPnsjKpl4F4SZ+ViF2p8xyWiv+iwO541Kahx+LtYfS2ZTpbpZmvtcZomWShcq8V5UrS",
+	"mqv9+Pa3UoKB8x9EeLenca+6vfdZd4XVUiAW+loRWCNzDvEKV1SIQ6zTAYusal8W9JNaM5igLdocBHUW",
+	"MaW1B77zSw6qe6XX9KlboKl/rCNSL3BTnA82MJ9wmQgyNVbM3mD5Fykx1XgHIqUKrpQewaLGIcsdxsC+",
+	"Vty8Da4JjI76G+EXz3dD7ZzKQJu6UuVEKZMQIMytKlJxVWhz7dobPj2ovrSR4pO7yrO4DmUDzLegOiXx",
+	"tzu2rsTOKF+iSqH+VFFjax7iK50Dmwoji4IaZApgDuAUf3ljWK60YiQdtZepM2lzJnJdQdBN2X+t16cP",
+	"8pOdQN03t5ItDY/955g0GyOHamt/Cx/ZSlakFjSI38Gbf/6ZLJgAWjLahZqvRTOgZ1aewozidEFvL55O",
+	"BRDYI7RWgXkl2gkwdIFesL186wy1QWdfNcG+LYay3NrfAiGB1jLQ1XRE6ykIuOluMwqYmjyrtslgkvNn",
+	"TeYv6B7zp7zIPVbx6F87W1SaIKSeuGhV96hFtIk5vg/v2VBE7D7HfrAgCyUoIkEr9tSPLCYk8aNvdAWX",
+	"OhjplZZgDRWRqMrrR2+WA+7TStAH0UaipoLZlexfq4rUjK2mZfuJcOPegDIcLfqlZBncLnVI0WBGisuB",
+	"mnZNzX8jyH3DTjvWikBVgjmzx2ceLdobt7Zf6WUS6JI/NOyI94Yy/BkkZTzqmtKKp7u7uzwK2cmgt3ke",
+	"OBApaFUpZ51H7TXg9qHUzn36KONKHMm43I4wfX1tPv3Y6Zpj9mYVigo4nu1yXhjsMHbtQC0wggmescm9",
+	"Awb1QO8lbO3xiX096fXYhm/Mm0RCfhC1jceabtLN5efQJBvf2IkYSjONVXi8cbhJ3SadB2gDEHtjs9ag",
+	"p99NPWPIQNI819AzBUQVO9d1pdT4XGSkdSoaUblT1DLz6XNCbou4uFAedxuZ/sqWAywiQW7kggCCxu4a",
+	"hriAQ90XzQEDHapcqukljc9unxXqVtuxS/0bNs8I/h8DAw2efTYPeY4KNguVk6mQwo1kT3UEoh9W3Ug4",
+	"AECiBaR3Be1EgshHJ8pW3zThKfJ5X9BhbtZFPO9iCPiKm3QQR+CKNXf13bimVK5cj0+4uk49pHxlN+ZI",
+	"d7m+QfgVunuAFveZORKR2+tr+N9CjUgp8NXhICgQItGJNJOlRB6QXePkcJSr2k37xNd7pbDKfQFyOBUy",
+	"y7hroNAZMjJXXFSoM219fFa9eS6VKx/k2oGB1l1b/HnOaQLhjSJfm3JRc7Y+UIDw9m07f3CBe7Hzm71i",
+	"DqGXPhcEeabx2xeFd88Oj34+fH18/vHi+OiccrbRKCSLpbIKP237ZVTCfGtWIYmNxln7sJW1z9XIgg44",
+	"lFNsHcaaISwG/XBT0nf3xaiw11hcYzD8g1GaK9m7SbiZ12/2irVvBvijvlTeoYStObF3FzWonBQW5Jtf",
+	"jMf122spl7FF+SC1/f+0V6j9PnytTJ7Dbp6DvjBqvrTkjTIisxNzQFWtVLEE4rTU2KT7vpp9EqUFPQO7",
+	"fdYbQAv/EAyP9INFWb/Zq5gXbXGjKB8LlhbxJEPDFzWAcuDMvjYy1/+lHgVzEgz8Kszp13PfzJlq6m0b",
+	"4c/imTe0w+yIc6wUJ0Nal4i/QE5Sk2H2m2tASrdF1yzoq3vglXh8XXPLAboE8Kj4+DkpZJ/8bNSEg1Xd",
+	"cAMfCub+rrkj+79iolh39+rwfR6QupX/zxUEnqoXCgL/ECpQ1nDfSNkIE98uEAKGyOO8pi/PD99dHL1f",
+	"SRZUS/mfe1XXMZrWgObmv//1ut6q6G0hn1aPfd6VHWxMTv/15a2LMj4OnUj58TMqmYc9eHl8enx53ATv",
+	"hU9SqscD5F4vOLuf1eh+XAD1OCYnTkveAl9mvCB5Otn6tC3NdNs/ycLj03YhS7WNBelb+1u8x1ttxaTN",
+	"59BYI8pzfJjC0A2ewOvjy3Vsf3MZaPP+3626k6f+QCWdGzwZ2JZ1HE1rAWfz6bTWZfJMH64Yc4NnwZuw",
+	"juNYT+ll81m2VFTyR6syyjZF5R87/1j91A7NFD/R6MP7OxEH7upaSKNR+/1ZqREFHvhDUS4yqq37NUw5",
+	"MB4wnoy5+1g6kiH0sZ2YBJ/kYxCgfydt8HPim+d7z0QKf/lYWvsxl8W18jhy37Jn1BYhU0oS8saVGmi2",
+	"M1BN6iBsR2ps+bFvxyZLMVgSsD3i0i5xKLi70BMnjt6fX4hRofq5vh4Q+jLDpIC2TgFtjFOVGKltp3Ff",
+	"X/qVxO9E4u8v1qImNJaotsiuD+1ami83/XqodzrUD2s505aK1eZTbSlE9dfcA1WfbvAQcAPu/xiWBJbI",
+	"KsbOPk0pllhdHPX9cQM7YQClzPbGQwo1YePurR1UQ3jac4BOzncw7inMCdW3jFLXkxicnNjiplN5jd4o",
+	"mZeDBrcVmPTb4xEGTzktOsfOdNK5iS0yyhUg1DHsJhZ99HDc+MlfBhbukR4lAiVR0RvNcGAnnAKcWW2u",
+	"4w8yEvz8N2HjRsqOcuphBqtjd0f85QmnJ025j0P0aezjMP/dU33rGw1S9pMuqCsOfM4DDEef8d3YmlYd",
+	"6jS4K63tV1+u9Z6jTte6jL4b9bec//Q/7RWnXmEjE+pTavscAnf6vzg1jfI4OYM+cpDG2xABJLfscq0p",
+	"tt9f4VSex2d/JEuZ26aPvDdXVlKnVdgBhbXyiegNVO/GjkuHadZ4zgJRwhMhCXOPFoEextpIdjhURU+1",
+	"zLfWAmKUS5NwgQDSa0baWQV0NpJT4DLPObbAEAe6q6Ixf9JIuw1Dnls79EivTJBDpVBVtJXfVJuK1JEe",
+	"lcliKqJ4iGthHiJeXoapR2OsHVaIxL43jn8DMyVDNGQki1L39KjhQc8oXVN/CBvqyDwHqaSpGA62lcff",
+	"F5LaVlbjJEKKnsUfh+NSJcKNbEmqJKz/RvduDqgug326z7om6rhDDl7elbc246uqdd+vlNOZmt+R6OQK",
+	"JZHMVmZRPov544l7fzfQ3sQyASTiaipure5hIvitzpQlciiwQ5DsDYhTa9yT500fPbXmehtkeSZ6hcqU",
+	"KbXMkddlndD5iollJ/fzapHxKuN011o9TvzZ+U+GVIf5Tx4SDqZPRL9RqqrLiVC6hwn8RwXMTWxoCStD",
+	"l8Ka+eH8zTw/6BGiU8NuX5xfcL9VnjWnj4F4ZJkL9GuNsOMCbCWZ96ORTsy1Qmhy74RuOgm4DjFk4xtn",
+	"FmPK6BnlsgRRG905wDdu/tI5zIbAv1j83SZu+WNPnOiNXWmHKCzpIgJpRkLRjd1ImVk6pc/TAbrFlyZQ",
+	"UJ77Z+e+gTd7izSiMCstdH5t40w33dcEGVnRFp8JtfHxbX3dPl2FidDGjTCr2ZV2lIhC3dobNTeYa718",
+	"Z4aLWgugCKaudiCHfcZxuBB0QXaxrpEijbeQ/yti9AFKOLcQA2ENgpMYfL2GV1uotoUUQSBSvMiHsjfQ",
+	"RtU4cDZa8uevf/7/AQAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

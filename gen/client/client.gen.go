@@ -128,12 +128,150 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 	GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAdminRecordings List recordings
+	//
+	// The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
+	//
+	// Corresponds with GET /v1/admin/recordings (the `ListAdminRecordings` operationId).
+	ListAdminRecordings(ctx context.Context, params *ListAdminRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteAdminRecordingWithBody Delete a recording
+	//
+	// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
+	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
+	// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with DELETE /v1/admin/recordings/{id} (the `DeleteAdminRecording` operationId).
+	DeleteAdminRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteAdminRecording Delete a recording
+	//
+	// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
+	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
+	// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with DELETE /v1/admin/recordings/{id} (the `DeleteAdminRecording` operationId).
+	DeleteAdminRecording(ctx context.Context, id ID, body DeleteAdminRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminRecordingRetentionWithBody Change how long a recording is kept
+	//
+	// Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
+	// by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
+	UpdateAdminRecordingRetentionWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminRecordingRetention Change how long a recording is kept
+	//
+	// Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
+	// by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
+	UpdateAdminRecordingRetention(ctx context.Context, id ID, body UpdateAdminRecordingRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRoles List the roles and their scopes
 	//
 	// The roles of admins and of tenants' users, each with all that it may do. Roles are fixed; this tells them, so that no client need keep a copy.
 	//
 	// Corresponds with GET /v1/admin/roles (the `ListRoles` operationId).
 	ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminStreamInspections How the streams on air are doing
+	//
+	// One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
+	//
+	// Corresponds with GET /v1/admin/stream-inspector (the `ListAdminStreamInspections` operationId).
+	ListAdminStreamInspections(ctx context.Context, params *ListAdminStreamInspectionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminStreamInspection Look into a stream
+	//
+	// Tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
+	// hour, a point every 10 seconds. For a stream that is off the air `tracks` and `outputs` are empty and the history
+	// is that of its last hour on air, kept for 24 hours. Media itself is never shown. 404 `not_found` for an unknown
+	// id.
+	//
+	// Corresponds with GET /v1/admin/stream-inspector/{streamId} (the `GetAdminStreamInspection` operationId).
+	GetAdminStreamInspection(ctx context.Context, streamID StreamID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminStreamKeys List stream keys
+	//
+	// The keys of all tenants, newest first, masked: a whole key is in no answer of the console. `q` looks in the names of stream and tenant, in their ids and in the last 4 characters.
+	//
+	// Corresponds with GET /v1/admin/stream-keys (the `ListAdminStreamKeys` operationId).
+	ListAdminStreamKeys(ctx context.Context, params *ListAdminStreamKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeStreamKeyWithBody Revoke a stream key
+	//
+	// Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
+	// key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/stream-keys/{id}/revoke (the `RevokeStreamKey` operationId).
+	RevokeStreamKeyWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeStreamKey Revoke a stream key
+	//
+	// Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
+	// key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/stream-keys/{id}/revoke (the `RevokeStreamKey` operationId).
+	RevokeStreamKey(ctx context.Context, id ID, body RevokeStreamKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminStreamHistory List streams that have been on air
+	//
+	// Every stream that has been on air at least once, over all tenants, newest first. `status` is a StreamStatus; IDLE gives those that never were on air.
+	//
+	// Corresponds with GET /v1/admin/streams/history (the `ListAdminStreamHistory` operationId).
+	ListAdminStreamHistory(ctx context.Context, params *ListAdminStreamHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminLiveStreams List the streams that are on air
+	//
+	// Every stream that is LIVE or RECONNECTING, over all tenants, newest first. A `tenantId` that doesn't exist gives an empty page.
+	//
+	// Corresponds with GET /v1/admin/streams/live (the `ListAdminLiveStreams` operationId).
+	ListAdminLiveStreams(ctx context.Context, params *ListAdminLiveStreamsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminStream One stream with its publisher, recordings and audit
+	//
+	// The lists are bounded: the newest 20 recordings and the latest 20 audit entries. 404 `not_found` for an unknown id.
+	//
+	// Corresponds with GET /v1/admin/streams/{id} (the `GetAdminStream` operationId).
+	GetAdminStream(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ForceStopStreamWithBody Take a stream off the air
+	//
+	// Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
+	// that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
+	// and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
+	// `conflict`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
+	ForceStopStreamWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ForceStopStream Take a stream off the air
+	//
+	// Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
+	// that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
+	// and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
+	// `conflict`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
+	ForceStopStream(ctx context.Context, id ID, body ForceStopStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTenants List tenants
 	//
@@ -1964,6 +2102,105 @@ func (c *Client) GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
+// ListAdminRecordings List recordings
+//
+// The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
+//
+// Corresponds with GET /v1/admin/recordings (the `ListAdminRecordings` operationId).
+func (c *Client) ListAdminRecordings(ctx context.Context, params *ListAdminRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminRecordingsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteAdminRecordingWithBody Delete a recording
+//
+// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
+// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
+// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with DELETE /v1/admin/recordings/{id} (the `DeleteAdminRecording` operationId).
+func (c *Client) DeleteAdminRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteAdminRecordingRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteAdminRecording Delete a recording
+//
+// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
+// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
+// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with DELETE /v1/admin/recordings/{id} (the `DeleteAdminRecording` operationId).
+func (c *Client) DeleteAdminRecording(ctx context.Context, id ID, body DeleteAdminRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteAdminRecordingRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminRecordingRetentionWithBody Change how long a recording is kept
+//
+// Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
+// by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
+func (c *Client) UpdateAdminRecordingRetentionWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminRecordingRetentionRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminRecordingRetention Change how long a recording is kept
+//
+// Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
+// by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
+func (c *Client) UpdateAdminRecordingRetention(ctx context.Context, id ID, body UpdateAdminRecordingRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminRecordingRetentionRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListRoles List the roles and their scopes
 //
 // The roles of admins and of tenants' users, each with all that it may do. Roles are fixed; this tells them, so that no client need keep a copy.
@@ -1971,6 +2208,195 @@ func (c *Client) GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEdito
 // Corresponds with GET /v1/admin/roles (the `ListRoles` operationId).
 func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListRolesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminStreamInspections How the streams on air are doing
+//
+// One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
+//
+// Corresponds with GET /v1/admin/stream-inspector (the `ListAdminStreamInspections` operationId).
+func (c *Client) ListAdminStreamInspections(ctx context.Context, params *ListAdminStreamInspectionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminStreamInspectionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminStreamInspection Look into a stream
+//
+// Tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
+// hour, a point every 10 seconds. For a stream that is off the air `tracks` and `outputs` are empty and the history
+// is that of its last hour on air, kept for 24 hours. Media itself is never shown. 404 `not_found` for an unknown
+// id.
+//
+// Corresponds with GET /v1/admin/stream-inspector/{streamId} (the `GetAdminStreamInspection` operationId).
+func (c *Client) GetAdminStreamInspection(ctx context.Context, streamID StreamID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminStreamInspectionRequest(c.Server, streamID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminStreamKeys List stream keys
+//
+// The keys of all tenants, newest first, masked: a whole key is in no answer of the console. `q` looks in the names of stream and tenant, in their ids and in the last 4 characters.
+//
+// Corresponds with GET /v1/admin/stream-keys (the `ListAdminStreamKeys` operationId).
+func (c *Client) ListAdminStreamKeys(ctx context.Context, params *ListAdminStreamKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminStreamKeysRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeStreamKeyWithBody Revoke a stream key
+//
+// Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
+// key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/stream-keys/{id}/revoke (the `RevokeStreamKey` operationId).
+func (c *Client) RevokeStreamKeyWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeStreamKeyRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeStreamKey Revoke a stream key
+//
+// Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
+// key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/stream-keys/{id}/revoke (the `RevokeStreamKey` operationId).
+func (c *Client) RevokeStreamKey(ctx context.Context, id ID, body RevokeStreamKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeStreamKeyRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminStreamHistory List streams that have been on air
+//
+// Every stream that has been on air at least once, over all tenants, newest first. `status` is a StreamStatus; IDLE gives those that never were on air.
+//
+// Corresponds with GET /v1/admin/streams/history (the `ListAdminStreamHistory` operationId).
+func (c *Client) ListAdminStreamHistory(ctx context.Context, params *ListAdminStreamHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminStreamHistoryRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminLiveStreams List the streams that are on air
+//
+// Every stream that is LIVE or RECONNECTING, over all tenants, newest first. A `tenantId` that doesn't exist gives an empty page.
+//
+// Corresponds with GET /v1/admin/streams/live (the `ListAdminLiveStreams` operationId).
+func (c *Client) ListAdminLiveStreams(ctx context.Context, params *ListAdminLiveStreamsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminLiveStreamsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminStream One stream with its publisher, recordings and audit
+//
+// The lists are bounded: the newest 20 recordings and the latest 20 audit entries. 404 `not_found` for an unknown id.
+//
+// Corresponds with GET /v1/admin/streams/{id} (the `GetAdminStream` operationId).
+func (c *Client) GetAdminStream(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminStreamRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ForceStopStreamWithBody Take a stream off the air
+//
+// Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
+// that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
+// and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
+// `conflict`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
+func (c *Client) ForceStopStreamWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForceStopStreamRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ForceStopStream Take a stream off the air
+//
+// Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
+// that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
+// and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
+// `conflict`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
+func (c *Client) ForceStopStream(ctx context.Context, id ID, body ForceStopStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForceStopStreamRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5748,6 +6174,190 @@ func NewGetCurrentAdminRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListAdminRecordingsRequest constructs an http.Request for the ListAdminRecordings method
+func NewListAdminRecordingsRequest(server string, params *ListAdminRecordingsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/recordings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteAdminRecordingRequest calls the generic DeleteAdminRecording builder with application/json body
+func NewDeleteAdminRecordingRequest(server string, id ID, body DeleteAdminRecordingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDeleteAdminRecordingRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewDeleteAdminRecordingRequestWithBody constructs an http.Request for the DeleteAdminRecording method, with any body, and a specified content type
+func NewDeleteAdminRecordingRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/recordings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewUpdateAdminRecordingRetentionRequest calls the generic UpdateAdminRecordingRetention builder with application/json body
+func NewUpdateAdminRecordingRetentionRequest(server string, id ID, body UpdateAdminRecordingRetentionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateAdminRecordingRetentionRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateAdminRecordingRetentionRequestWithBody constructs an http.Request for the UpdateAdminRecordingRetention method, with any body, and a specified content type
+func NewUpdateAdminRecordingRetentionRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/recordings/%s/retention", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListRolesRequest constructs an http.Request for the ListRoles method
 func NewListRolesRequest(server string) (*http.Request, error) {
 	var err error
@@ -5771,6 +6381,504 @@ func NewListRolesRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListAdminStreamInspectionsRequest constructs an http.Request for the ListAdminStreamInspections method
+func NewListAdminStreamInspectionsRequest(server string, params *ListAdminStreamInspectionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/stream-inspector")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminStreamInspectionRequest constructs an http.Request for the GetAdminStreamInspection method
+func NewGetAdminStreamInspectionRequest(server string, streamID StreamID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "streamId", streamID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/stream-inspector/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminStreamKeysRequest constructs an http.Request for the ListAdminStreamKeys method
+func NewListAdminStreamKeysRequest(server string, params *ListAdminStreamKeysParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/stream-keys")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Consumed != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "consumed", *params.Consumed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRevokeStreamKeyRequest calls the generic RevokeStreamKey builder with application/json body
+func NewRevokeStreamKeyRequest(server string, id ID, body RevokeStreamKeyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRevokeStreamKeyRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewRevokeStreamKeyRequestWithBody constructs an http.Request for the RevokeStreamKey method, with any body, and a specified content type
+func NewRevokeStreamKeyRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/stream-keys/%s/revoke", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListAdminStreamHistoryRequest constructs an http.Request for the ListAdminStreamHistory method
+func NewListAdminStreamHistoryRequest(server string, params *ListAdminStreamHistoryParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/streams/history")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminLiveStreamsRequest constructs an http.Request for the ListAdminLiveStreams method
+func NewListAdminLiveStreamsRequest(server string, params *ListAdminLiveStreamsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/streams/live")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminStreamRequest constructs an http.Request for the GetAdminStream method
+func NewGetAdminStreamRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/streams/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewForceStopStreamRequest calls the generic ForceStopStream builder with application/json body
+func NewForceStopStreamRequest(server string, id ID, body ForceStopStreamJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewForceStopStreamRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewForceStopStreamRequestWithBody constructs an http.Request for the ForceStopStream method, with any body, and a specified content type
+func NewForceStopStreamRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/streams/%s/force-stop", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -11379,6 +12487,57 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 	GetCurrentAdminWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCurrentAdminResponse, error)
 
+	// ListAdminRecordingsWithResponse List recordings
+	//
+	// The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/recordings (the `ListAdminRecordings` operationId).
+	ListAdminRecordingsWithResponse(ctx context.Context, params *ListAdminRecordingsParams, reqEditors ...RequestEditorFn) (*ListAdminRecordingsResponse, error)
+
+	// DeleteAdminRecordingWithBodyWithResponse Delete a recording
+	//
+	// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
+	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
+	// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/recordings/{id} (the `DeleteAdminRecording` operationId).
+	DeleteAdminRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteAdminRecordingResponse, error)
+
+	// DeleteAdminRecordingWithResponse Delete a recording
+	//
+	// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
+	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
+	// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/recordings/{id} (the `DeleteAdminRecording` operationId).
+	DeleteAdminRecordingWithResponse(ctx context.Context, id ID, body DeleteAdminRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteAdminRecordingResponse, error)
+
+	// UpdateAdminRecordingRetentionWithBodyWithResponse Change how long a recording is kept
+	//
+	// Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
+	// by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
+	UpdateAdminRecordingRetentionWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminRecordingRetentionResponse, error)
+
+	// UpdateAdminRecordingRetentionWithResponse Change how long a recording is kept
+	//
+	// Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
+	// by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
+	UpdateAdminRecordingRetentionWithResponse(ctx context.Context, id ID, body UpdateAdminRecordingRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminRecordingRetentionResponse, error)
+
 	// ListRolesWithResponse List the roles and their scopes
 	//
 	// The roles of admins and of tenants' users, each with all that it may do. Roles are fixed; this tells them, so that no client need keep a copy.
@@ -11387,6 +12546,107 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/admin/roles (the `ListRoles` operationId).
 	ListRolesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRolesResponse, error)
+
+	// ListAdminStreamInspectionsWithResponse How the streams on air are doing
+	//
+	// One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/stream-inspector (the `ListAdminStreamInspections` operationId).
+	ListAdminStreamInspectionsWithResponse(ctx context.Context, params *ListAdminStreamInspectionsParams, reqEditors ...RequestEditorFn) (*ListAdminStreamInspectionsResponse, error)
+
+	// GetAdminStreamInspectionWithResponse Look into a stream
+	//
+	// Tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
+	// hour, a point every 10 seconds. For a stream that is off the air `tracks` and `outputs` are empty and the history
+	// is that of its last hour on air, kept for 24 hours. Media itself is never shown. 404 `not_found` for an unknown
+	// id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/stream-inspector/{streamId} (the `GetAdminStreamInspection` operationId).
+	GetAdminStreamInspectionWithResponse(ctx context.Context, streamID StreamID, reqEditors ...RequestEditorFn) (*GetAdminStreamInspectionResponse, error)
+
+	// ListAdminStreamKeysWithResponse List stream keys
+	//
+	// The keys of all tenants, newest first, masked: a whole key is in no answer of the console. `q` looks in the names of stream and tenant, in their ids and in the last 4 characters.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/stream-keys (the `ListAdminStreamKeys` operationId).
+	ListAdminStreamKeysWithResponse(ctx context.Context, params *ListAdminStreamKeysParams, reqEditors ...RequestEditorFn) (*ListAdminStreamKeysResponse, error)
+
+	// RevokeStreamKeyWithBodyWithResponse Revoke a stream key
+	//
+	// Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
+	// key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/stream-keys/{id}/revoke (the `RevokeStreamKey` operationId).
+	RevokeStreamKeyWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RevokeStreamKeyResponse, error)
+
+	// RevokeStreamKeyWithResponse Revoke a stream key
+	//
+	// Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
+	// key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/stream-keys/{id}/revoke (the `RevokeStreamKey` operationId).
+	RevokeStreamKeyWithResponse(ctx context.Context, id ID, body RevokeStreamKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokeStreamKeyResponse, error)
+
+	// ListAdminStreamHistoryWithResponse List streams that have been on air
+	//
+	// Every stream that has been on air at least once, over all tenants, newest first. `status` is a StreamStatus; IDLE gives those that never were on air.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/streams/history (the `ListAdminStreamHistory` operationId).
+	ListAdminStreamHistoryWithResponse(ctx context.Context, params *ListAdminStreamHistoryParams, reqEditors ...RequestEditorFn) (*ListAdminStreamHistoryResponse, error)
+
+	// ListAdminLiveStreamsWithResponse List the streams that are on air
+	//
+	// Every stream that is LIVE or RECONNECTING, over all tenants, newest first. A `tenantId` that doesn't exist gives an empty page.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/streams/live (the `ListAdminLiveStreams` operationId).
+	ListAdminLiveStreamsWithResponse(ctx context.Context, params *ListAdminLiveStreamsParams, reqEditors ...RequestEditorFn) (*ListAdminLiveStreamsResponse, error)
+
+	// GetAdminStreamWithResponse One stream with its publisher, recordings and audit
+	//
+	// The lists are bounded: the newest 20 recordings and the latest 20 audit entries. 404 `not_found` for an unknown id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/streams/{id} (the `GetAdminStream` operationId).
+	GetAdminStreamWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAdminStreamResponse, error)
+
+	// ForceStopStreamWithBodyWithResponse Take a stream off the air
+	//
+	// Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
+	// that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
+	// and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
+	// `conflict`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
+	ForceStopStreamWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ForceStopStreamResponse, error)
+
+	// ForceStopStreamWithResponse Take a stream off the air
+	//
+	// Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
+	// that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
+	// and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
+	// `conflict`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
+	ForceStopStreamWithResponse(ctx context.Context, id ID, body ForceStopStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*ForceStopStreamResponse, error)
 
 	// ListTenantsWithResponse List tenants
 	//
@@ -13423,6 +14683,150 @@ func (r GetCurrentAdminResponse) ContentType() string {
 	return ""
 }
 
+type ListAdminRecordingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminRecordingPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminRecordingsResponse) GetJSON200() *AdminRecordingPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminRecordingsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminRecordingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminRecordingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminRecordingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminRecordingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteAdminRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminRecording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteAdminRecordingResponse) GetJSON200() *AdminRecording {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteAdminRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteAdminRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteAdminRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteAdminRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteAdminRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateAdminRecordingRetentionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminRecording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateAdminRecordingRetentionResponse) GetJSON200() *AdminRecording {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateAdminRecordingRetentionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateAdminRecordingRetentionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateAdminRecordingRetentionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateAdminRecordingRetentionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateAdminRecordingRetentionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListRolesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13465,6 +14869,390 @@ func (r ListRolesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListRolesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminStreamInspectionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StreamInspectionPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminStreamInspectionsResponse) GetJSON200() *StreamInspectionPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminStreamInspectionsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminStreamInspectionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminStreamInspectionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminStreamInspectionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminStreamInspectionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminStreamInspectionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StreamInspection
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminStreamInspectionResponse) GetJSON200() *StreamInspection {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminStreamInspectionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminStreamInspectionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminStreamInspectionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminStreamInspectionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminStreamInspectionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminStreamKeysResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminStreamKeyPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminStreamKeysResponse) GetJSON200() *AdminStreamKeyPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminStreamKeysResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminStreamKeysResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminStreamKeysResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminStreamKeysResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminStreamKeysResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RevokeStreamKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminStreamKey
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RevokeStreamKeyResponse) GetJSON201() *AdminStreamKey {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RevokeStreamKeyResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeStreamKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeStreamKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeStreamKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeStreamKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminStreamHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminStreamPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminStreamHistoryResponse) GetJSON200() *AdminStreamPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminStreamHistoryResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminStreamHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminStreamHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminStreamHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminStreamHistoryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminLiveStreamsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminStreamPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminLiveStreamsResponse) GetJSON200() *AdminStreamPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminLiveStreamsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminLiveStreamsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminLiveStreamsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminLiveStreamsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminLiveStreamsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminStreamResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminStreamDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminStreamResponse) GetJSON200() *AdminStreamDetail {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminStreamResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminStreamResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminStreamResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminStreamResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminStreamResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ForceStopStreamResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminStream
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ForceStopStreamResponse) GetJSON201() *AdminStream {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ForceStopStreamResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ForceStopStreamResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ForceStopStreamResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ForceStopStreamResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ForceStopStreamResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19743,6 +21531,87 @@ func (c *ClientWithResponses) GetCurrentAdminWithResponse(ctx context.Context, r
 	return ParseGetCurrentAdminResponse(rsp)
 }
 
+// ListAdminRecordingsWithResponse List recordings
+//
+// The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/recordings (the `ListAdminRecordings` operationId).
+func (c *ClientWithResponses) ListAdminRecordingsWithResponse(ctx context.Context, params *ListAdminRecordingsParams, reqEditors ...RequestEditorFn) (*ListAdminRecordingsResponse, error) {
+	rsp, err := c.ListAdminRecordings(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminRecordingsResponse(rsp)
+}
+
+// DeleteAdminRecordingWithBodyWithResponse Delete a recording
+//
+// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
+// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
+// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/recordings/{id} (the `DeleteAdminRecording` operationId).
+func (c *ClientWithResponses) DeleteAdminRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteAdminRecordingResponse, error) {
+	rsp, err := c.DeleteAdminRecordingWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteAdminRecordingResponse(rsp)
+}
+
+// DeleteAdminRecordingWithResponse Delete a recording
+//
+// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
+// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
+// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/recordings/{id} (the `DeleteAdminRecording` operationId).
+func (c *ClientWithResponses) DeleteAdminRecordingWithResponse(ctx context.Context, id ID, body DeleteAdminRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*DeleteAdminRecordingResponse, error) {
+	rsp, err := c.DeleteAdminRecording(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteAdminRecordingResponse(rsp)
+}
+
+// UpdateAdminRecordingRetentionWithBodyWithResponse Change how long a recording is kept
+//
+// Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
+// by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
+func (c *ClientWithResponses) UpdateAdminRecordingRetentionWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminRecordingRetentionResponse, error) {
+	rsp, err := c.UpdateAdminRecordingRetentionWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminRecordingRetentionResponse(rsp)
+}
+
+// UpdateAdminRecordingRetentionWithResponse Change how long a recording is kept
+//
+// Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
+// by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
+func (c *ClientWithResponses) UpdateAdminRecordingRetentionWithResponse(ctx context.Context, id ID, body UpdateAdminRecordingRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminRecordingRetentionResponse, error) {
+	rsp, err := c.UpdateAdminRecordingRetention(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminRecordingRetentionResponse(rsp)
+}
+
 // ListRolesWithResponse List the roles and their scopes
 //
 // The roles of admins and of tenants' users, each with all that it may do. Roles are fixed; this tells them, so that no client need keep a copy.
@@ -19756,6 +21625,167 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 		return nil, err
 	}
 	return ParseListRolesResponse(rsp)
+}
+
+// ListAdminStreamInspectionsWithResponse How the streams on air are doing
+//
+// One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/stream-inspector (the `ListAdminStreamInspections` operationId).
+func (c *ClientWithResponses) ListAdminStreamInspectionsWithResponse(ctx context.Context, params *ListAdminStreamInspectionsParams, reqEditors ...RequestEditorFn) (*ListAdminStreamInspectionsResponse, error) {
+	rsp, err := c.ListAdminStreamInspections(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminStreamInspectionsResponse(rsp)
+}
+
+// GetAdminStreamInspectionWithResponse Look into a stream
+//
+// Tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
+// hour, a point every 10 seconds. For a stream that is off the air `tracks` and `outputs` are empty and the history
+// is that of its last hour on air, kept for 24 hours. Media itself is never shown. 404 `not_found` for an unknown
+// id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/stream-inspector/{streamId} (the `GetAdminStreamInspection` operationId).
+func (c *ClientWithResponses) GetAdminStreamInspectionWithResponse(ctx context.Context, streamID StreamID, reqEditors ...RequestEditorFn) (*GetAdminStreamInspectionResponse, error) {
+	rsp, err := c.GetAdminStreamInspection(ctx, streamID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminStreamInspectionResponse(rsp)
+}
+
+// ListAdminStreamKeysWithResponse List stream keys
+//
+// The keys of all tenants, newest first, masked: a whole key is in no answer of the console. `q` looks in the names of stream and tenant, in their ids and in the last 4 characters.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/stream-keys (the `ListAdminStreamKeys` operationId).
+func (c *ClientWithResponses) ListAdminStreamKeysWithResponse(ctx context.Context, params *ListAdminStreamKeysParams, reqEditors ...RequestEditorFn) (*ListAdminStreamKeysResponse, error) {
+	rsp, err := c.ListAdminStreamKeys(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminStreamKeysResponse(rsp)
+}
+
+// RevokeStreamKeyWithBodyWithResponse Revoke a stream key
+//
+// Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
+// key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/stream-keys/{id}/revoke (the `RevokeStreamKey` operationId).
+func (c *ClientWithResponses) RevokeStreamKeyWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RevokeStreamKeyResponse, error) {
+	rsp, err := c.RevokeStreamKeyWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeStreamKeyResponse(rsp)
+}
+
+// RevokeStreamKeyWithResponse Revoke a stream key
+//
+// Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
+// key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/stream-keys/{id}/revoke (the `RevokeStreamKey` operationId).
+func (c *ClientWithResponses) RevokeStreamKeyWithResponse(ctx context.Context, id ID, body RevokeStreamKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokeStreamKeyResponse, error) {
+	rsp, err := c.RevokeStreamKey(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeStreamKeyResponse(rsp)
+}
+
+// ListAdminStreamHistoryWithResponse List streams that have been on air
+//
+// Every stream that has been on air at least once, over all tenants, newest first. `status` is a StreamStatus; IDLE gives those that never were on air.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/streams/history (the `ListAdminStreamHistory` operationId).
+func (c *ClientWithResponses) ListAdminStreamHistoryWithResponse(ctx context.Context, params *ListAdminStreamHistoryParams, reqEditors ...RequestEditorFn) (*ListAdminStreamHistoryResponse, error) {
+	rsp, err := c.ListAdminStreamHistory(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminStreamHistoryResponse(rsp)
+}
+
+// ListAdminLiveStreamsWithResponse List the streams that are on air
+//
+// Every stream that is LIVE or RECONNECTING, over all tenants, newest first. A `tenantId` that doesn't exist gives an empty page.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/streams/live (the `ListAdminLiveStreams` operationId).
+func (c *ClientWithResponses) ListAdminLiveStreamsWithResponse(ctx context.Context, params *ListAdminLiveStreamsParams, reqEditors ...RequestEditorFn) (*ListAdminLiveStreamsResponse, error) {
+	rsp, err := c.ListAdminLiveStreams(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminLiveStreamsResponse(rsp)
+}
+
+// GetAdminStreamWithResponse One stream with its publisher, recordings and audit
+//
+// The lists are bounded: the newest 20 recordings and the latest 20 audit entries. 404 `not_found` for an unknown id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/streams/{id} (the `GetAdminStream` operationId).
+func (c *ClientWithResponses) GetAdminStreamWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAdminStreamResponse, error) {
+	rsp, err := c.GetAdminStream(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminStreamResponse(rsp)
+}
+
+// ForceStopStreamWithBodyWithResponse Take a stream off the air
+//
+// Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
+// that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
+// and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
+// `conflict`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
+func (c *ClientWithResponses) ForceStopStreamWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ForceStopStreamResponse, error) {
+	rsp, err := c.ForceStopStreamWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForceStopStreamResponse(rsp)
+}
+
+// ForceStopStreamWithResponse Take a stream off the air
+//
+// Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
+// that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
+// and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
+// `conflict`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
+func (c *ClientWithResponses) ForceStopStreamWithResponse(ctx context.Context, id ID, body ForceStopStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*ForceStopStreamResponse, error) {
+	rsp, err := c.ForceStopStream(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForceStopStreamResponse(rsp)
 }
 
 // ListTenantsWithResponse List tenants
@@ -22833,6 +24863,105 @@ func ParseGetCurrentAdminResponse(rsp *http.Response) (*GetCurrentAdminResponse,
 	return response, nil
 }
 
+// ParseListAdminRecordingsResponse parses an HTTP response from a ListAdminRecordingsWithResponse call
+func ParseListAdminRecordingsResponse(rsp *http.Response) (*ListAdminRecordingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminRecordingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminRecordingPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteAdminRecordingResponse parses an HTTP response from a DeleteAdminRecordingWithResponse call
+func ParseDeleteAdminRecordingResponse(rsp *http.Response) (*DeleteAdminRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteAdminRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminRecording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateAdminRecordingRetentionResponse parses an HTTP response from a UpdateAdminRecordingRetentionWithResponse call
+func ParseUpdateAdminRecordingRetentionResponse(rsp *http.Response) (*UpdateAdminRecordingRetentionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateAdminRecordingRetentionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminRecording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListRolesResponse parses an HTTP response from a ListRolesWithResponse call
 func ParseListRolesResponse(rsp *http.Response) (*ListRolesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -22853,6 +24982,270 @@ func ParseListRolesResponse(rsp *http.Response) (*ListRolesResponse, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminStreamInspectionsResponse parses an HTTP response from a ListAdminStreamInspectionsWithResponse call
+func ParseListAdminStreamInspectionsResponse(rsp *http.Response) (*ListAdminStreamInspectionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminStreamInspectionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StreamInspectionPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminStreamInspectionResponse parses an HTTP response from a GetAdminStreamInspectionWithResponse call
+func ParseGetAdminStreamInspectionResponse(rsp *http.Response) (*GetAdminStreamInspectionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminStreamInspectionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StreamInspection
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminStreamKeysResponse parses an HTTP response from a ListAdminStreamKeysWithResponse call
+func ParseListAdminStreamKeysResponse(rsp *http.Response) (*ListAdminStreamKeysResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminStreamKeysResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminStreamKeyPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRevokeStreamKeyResponse parses an HTTP response from a RevokeStreamKeyWithResponse call
+func ParseRevokeStreamKeyResponse(rsp *http.Response) (*RevokeStreamKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeStreamKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminStreamKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminStreamHistoryResponse parses an HTTP response from a ListAdminStreamHistoryWithResponse call
+func ParseListAdminStreamHistoryResponse(rsp *http.Response) (*ListAdminStreamHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminStreamHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminStreamPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminLiveStreamsResponse parses an HTTP response from a ListAdminLiveStreamsWithResponse call
+func ParseListAdminLiveStreamsResponse(rsp *http.Response) (*ListAdminLiveStreamsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminLiveStreamsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminStreamPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminStreamResponse parses an HTTP response from a GetAdminStreamWithResponse call
+func ParseGetAdminStreamResponse(rsp *http.Response) (*GetAdminStreamResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminStreamResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminStreamDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseForceStopStreamResponse parses an HTTP response from a ForceStopStreamWithResponse call
+func ParseForceStopStreamResponse(rsp *http.Response) (*ForceStopStreamResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ForceStopStreamResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminStream
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
