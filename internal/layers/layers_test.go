@@ -39,6 +39,7 @@ func rules() []rule {
 		{packages: "schema", may: []string{}, why: "migrations stand alone"},
 		{packages: "web", may: []string{}, why: "pages stand alone"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
+		{packages: "internal/outbound", may: []string{}, why: "calling a stranger's address is the same for whoever does it"},
 		{
 			packages: "internal/media/...", may: []string{"internal/media/..."},
 			why: "media reports through interfaces that it declares; it knows no tenant, route or SQL",

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/outbound"
 )
 
 // visitor asks a limiter for room, and counts.
@@ -94,7 +96,7 @@ func TestStalledEndpointHoldsItsShare(t *testing.T) {
 		}
 		going, _ = v.counts()
 		require.Equal(t, 2*endpointShare, going, "the tenant's other endpoint has a share of its own")
-		time.Sleep(attemptTimeout) //nolint:forbidigo // of the bubble's clock
+		time.Sleep(outbound.Timeout) //nolint:forbidigo // of the bubble's clock
 		v.leave()
 		v.visit(t, 30, "ten_1", "wh_1")
 		going, _ = v.counts()

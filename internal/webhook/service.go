@@ -10,6 +10,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/event"
+	"showfloor/internal/outbound"
 	"showfloor/internal/secret"
 )
 
@@ -47,7 +48,7 @@ func New(c Config) *Service {
 	if c.Observe == nil {
 		c.Observe = func(string, time.Duration) {}
 	}
-	s := &Service{config: c, client: newClient(c.AllowPrivate), limit: newLimiter()}
+	s := &Service{config: c, client: outbound.NewClient(c.AllowPrivate), limit: newLimiter()}
 	s.load.query, s.recordLone.query = s.loadDeliveries, s.recordLoneAttempts
 	return s
 }

@@ -1,4 +1,4 @@
-package webhook
+package outbound
 
 import (
 	"context"
@@ -20,13 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const limit = 4 << 10
+
 func TestPublicAddresses(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{
 		"1.1.1.1", "8.8.8.8", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1", "169.253.1.1", "192.167.1.1",
 		"223.255.255.255", "::ffff:8.8.8.8", "2606:4700:4700::1111", "2a00:1450:4001:80b::200e", "2001:200::1", "3ffe::1", "3fff:1000::1",
 	} {
-		require.True(t, public(netip.MustParseAddr(addr)), addr)
+		require.True(t, Public(netip.MustParseAddr(addr)), addr)
 	}
 	for _, addr := range []string{
 		// loopback and "this host"
@@ -45,35 +47,35 @@ func TestPublicAddresses(t *testing.T) {
 		"224.0.0.1", "239.255.255.255", "255.255.255.255", "ff02::1", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1",
 		"203.0.113.1", "240.0.0.1", "2001:db8::1", "3fff::1", "3fff:fff::1", "100::1", "5f00::1", "1fff::1", "4000::1", "192.88.99.1",
 	} {
-		require.False(t, public(netip.MustParseAddr(addr)), addr)
+		require.False(t, Public(netip.MustParseAddr(addr)), addr)
 	}
-	require.False(t, public(netip.Addr{}))
+	require.False(t, Public(netip.Addr{}))
 }
 
-func TestCleanKeepsWhatTheDatabaseCanHold(t *testing.T) {
+func TestTextKeepsWhatTheDatabaseCanHold(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"empty": "", "text": "ok", "umlauts": "grüß dich", "NUL": "a\x00b", "binary": "\xff\xfe\x00\x01", "cut inside": "ab\xe2\x82",
-		"full of NUL":           strings.Repeat("\x00", keptBody),
-		"every other is wrong":  strings.Repeat("a\xff", keptBody/2),
-		"cut inside at the end": strings.Repeat("a", keptBody-2) + "\xe2\x82",
-		"multi-byte":            strings.Repeat("€", keptBody/3),
+		"full of NUL":           strings.Repeat("\x00", limit),
+		"every other is wrong":  strings.Repeat("a\xff", limit/2),
+		"cut inside at the end": strings.Repeat("a", limit-2) + "\xe2\x82",
+		"multi-byte":            strings.Repeat("€", limit/3),
 	} {
-		got := clean([]byte(body), keptBody)
+		got := Text([]byte(body), limit)
 		require.True(t, utf8.ValidString(got), name)
 		require.NotContains(t, got, "\x00", name)
-		require.LessOrEqual(t, len(got), keptBody, name)
+		require.LessOrEqual(t, len(got), limit, name)
 	}
-	require.Equal(t, "grüß", clean([]byte("grüß"), keptBody))
-	require.Equal(t, strings.Repeat("a", keptBody-2), clean([]byte(strings.Repeat("a", keptBody-2)+"\xe2\x82"), keptBody), "no half character")
-	require.Equal(t, "a\uFFFDb", clean([]byte("a\x00b"), keptBody))
+	require.Equal(t, "grüß", Text([]byte("grüß"), limit))
+	require.Equal(t, strings.Repeat("a", limit-2), Text([]byte(strings.Repeat("a", limit-2)+"\xe2\x82"), limit), "no half character")
+	require.Equal(t, "a\uFFFDb", Text([]byte("a\x00b"), limit))
 }
 
-func FuzzClean(f *testing.F) {
+func FuzzText(f *testing.F) {
 	f.Add([]byte("a\x00\xff"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, limit := range []int{keptBody, keptFailure, 5} {
-			if got := clean(raw, limit); !utf8.ValidString(got) || strings.ContainsRune(got, 0) || len(got) > limit {
+		for _, n := range []int{limit, 500, 5} {
+			if got := Text(raw, n); !utf8.ValidString(got) || strings.ContainsRune(got, 0) || len(got) > n {
 				t.Fatalf("%q became %q", raw, got)
 			}
 		}
@@ -87,7 +89,7 @@ func TestDescribeShowsNothingOfOurs(t *testing.T) {
 		want string
 	}{
 		"refused":     {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "connection refused"},
-		"private":     {&net.OpError{Op: "dial", Err: errPrivate}, "private or reserved"},
+		"private":     {&net.OpError{Op: "dial", Err: ErrPrivate}, "private or reserved"},
 		"time":        {context.DeadlineExceeded, "no answer within 15 seconds"},
 		"name":        {&net.DNSError{Err: "no such host", Name: "x", Server: "10.1.2.3:53"}, "can't be resolved"},
 		"closed":      {io.EOF, "closed before an answer"},
@@ -108,7 +110,7 @@ func TestDescribeShowsNothingOfOurs(t *testing.T) {
 			op.Net = "tcp"
 			op.Source, op.Addr = &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 40000}, &net.TCPAddr{IP: net.IPv4(10, 1, 1, 1), Port: 443}
 		}
-		got := describe(&url.Error{Op: "Post", URL: "http://hooks.example/path?token=secret", Err: c.err})
+		got := Describe(&url.Error{Op: "Post", URL: "http://hooks.example/path?token=secret", Err: c.err})
 		require.Contains(t, got, c.want, name)
 		for _, ours := range []string{"10.9.8.7", "10.1.2.3", "10.1.1.1", "secret"} {
 			require.NotContains(t, got, ours, name)
@@ -125,7 +127,7 @@ func TestDialGuard(t *testing.T) {
 	t.Cleanup(func() { sink.Close() })
 	_, port, err := net.SplitHostPort(sink.Addr().String())
 	require.NoError(t, err)
-	guarded := newClient(false)
+	guarded := NewClient(false)
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "LOCALHOST.", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "0.0.0.0", "[::1]", "[::]",
 		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "[64:ff9b::7f00:1%25lo]", "[::1%25lo]", "10.0.0.1", "169.254.169.254",
@@ -142,6 +144,6 @@ func TestDialGuard(t *testing.T) {
 		}
 		require.Error(t, err, host)
 		dns, unresolved := errors.AsType[*net.DNSError](err)
-		require.True(t, errors.Is(err, errPrivate) || unresolved, "%s: %v %v", host, err, dns)
+		require.True(t, errors.Is(err, ErrPrivate) || unresolved, "%s: %v %v", host, err, dns)
 	}
 }

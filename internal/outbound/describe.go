@@ -1,4 +1,4 @@
-package webhook
+package outbound
 
 import (
 	"context"
@@ -11,18 +11,17 @@ import (
 	"net/url"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 )
 
-// describe puts a transport error into words, without our own addresses.
-func describe(err error) string {
+// Describe puts a transport error into words, without our own addresses.
+func Describe(err error) string {
 	var dns *net.DNSError
 	var network net.Error
 	switch {
-	case errors.Is(err, errPrivate):
-		return errPrivate.Error()
+	case errors.Is(err, ErrPrivate):
+		return ErrPrivate.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
-		return fmt.Sprintf("no answer within %d seconds", int(attemptTimeout.Seconds()))
+		return fmt.Sprintf("no answer within %d seconds", int(Timeout.Seconds()))
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.As(err, &dns):
@@ -80,27 +79,4 @@ func cause(err error) error {
 		}
 		err = op.Err
 	}
-}
-
-// clean makes text of a stranger's bytes that the database can hold, as text and
-// within JSON: what is no text is replaced, and the result cut to limit bytes on
-// a character's boundary.
-func clean(b []byte, limit int) string {
-	text := strings.ToValidUTF8(string(whole(b, limit)), "\uFFFD")
-	return string(whole([]byte(strings.ReplaceAll(text, "\x00", "\uFFFD")), limit))
-}
-
-// whole cuts b to limit bytes, and off a character that the cut has split.
-func whole(b []byte, limit int) []byte {
-	cut := len(b) >= limit
-	b = b[:min(len(b), limit)]
-	for i := 1; cut && i < utf8.UTFMax && i <= len(b); i++ {
-		if start := b[len(b)-i]; utf8.RuneStart(start) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return b[:len(b)-i]
-			}
-			break
-		}
-	}
-	return b
 }
