@@ -106,6 +106,30 @@ func (e AnalyticsInterval) Valid() bool {
 	}
 }
 
+// Defines values for AuctionStatus.
+const (
+	AuctionStatusCANCELLED AuctionStatus = "CANCELLED"
+	AuctionStatusENDED     AuctionStatus = "ENDED"
+	AuctionStatusLIVE      AuctionStatus = "LIVE"
+	AuctionStatusSETTLED   AuctionStatus = "SETTLED"
+)
+
+// Valid indicates whether the value is a known member of the AuctionStatus enum.
+func (e AuctionStatus) Valid() bool {
+	switch e {
+	case AuctionStatusCANCELLED:
+		return true
+	case AuctionStatusENDED:
+		return true
+	case AuctionStatusLIVE:
+		return true
+	case AuctionStatusSETTLED:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditActorType.
 const (
 	AuditActorTypeAPIKey AuditActorType = "api_key"
@@ -178,6 +202,39 @@ func (e CheckStatus) Valid() bool {
 	case CheckStatusFailing:
 		return true
 	case CheckStatusOk:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiscountRefusal.
+const (
+	DiscountRefusalExpired          DiscountRefusal = "expired"
+	DiscountRefusalInactive         DiscountRefusal = "inactive"
+	DiscountRefusalNotStarted       DiscountRefusal = "not_started"
+	DiscountRefusalOtherStream      DiscountRefusal = "other_stream"
+	DiscountRefusalUnknown          DiscountRefusal = "unknown"
+	DiscountRefusalUsedUp           DiscountRefusal = "used_up"
+	DiscountRefusalUsedUpByCustomer DiscountRefusal = "used_up_by_customer"
+)
+
+// Valid indicates whether the value is a known member of the DiscountRefusal enum.
+func (e DiscountRefusal) Valid() bool {
+	switch e {
+	case DiscountRefusalExpired:
+		return true
+	case DiscountRefusalInactive:
+		return true
+	case DiscountRefusalNotStarted:
+		return true
+	case DiscountRefusalOtherStream:
+		return true
+	case DiscountRefusalUnknown:
+		return true
+	case DiscountRefusalUsedUp:
+		return true
+	case DiscountRefusalUsedUpByCustomer:
 		return true
 	default:
 		return false
@@ -442,6 +499,36 @@ func (e MediaJobStatus) Valid() bool {
 	case MediaJobStatusQUEUED:
 		return true
 	case MediaJobStatusRUNNING:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OrderStatus.
+const (
+	OrderStatusEXPIRED           OrderStatus = "EXPIRED"
+	OrderStatusFULFILLED         OrderStatus = "FULFILLED"
+	OrderStatusPAID              OrderStatus = "PAID"
+	OrderStatusPARTIALLYREFUNDED OrderStatus = "PARTIALLY_REFUNDED"
+	OrderStatusPENDING           OrderStatus = "PENDING"
+	OrderStatusREFUNDED          OrderStatus = "REFUNDED"
+)
+
+// Valid indicates whether the value is a known member of the OrderStatus enum.
+func (e OrderStatus) Valid() bool {
+	switch e {
+	case OrderStatusEXPIRED:
+		return true
+	case OrderStatusFULFILLED:
+		return true
+	case OrderStatusPAID:
+		return true
+	case OrderStatusPARTIALLYREFUNDED:
+		return true
+	case OrderStatusPENDING:
+		return true
+	case OrderStatusREFUNDED:
 		return true
 	default:
 		return false
@@ -1576,6 +1663,101 @@ type APIKeyInput struct {
 // APIKeyList Keys, newest first.
 type APIKeyList = []APIKey
 
+// Auction One unit of a product that goes to the highest bidder.
+type Auction struct {
+	// AntiSnipeSec A bid in the last so many seconds moves endsAt by as many; 0 never does.
+	//
+	// Example: 10
+	AntiSnipeSec int `json:"antiSnipeSec"`
+
+	// BidIncrementCents By how much each further bid must exceed the top bid, in cents.
+	//
+	// Example: 100
+	BidIncrementCents int64 `json:"bidIncrementCents"`
+
+	// Bids The top bid, which is the most recent one; empty while there is none.
+	Bids      []Bid          `json:"bids"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// EndsAt When it ends as things stand; late bids move it.
+	EndsAt timestamp.Time `json:"endsAt"`
+
+	// ID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// OrderID The winner's order, whose `checkoutUrl` is where it is paid; null when nobody won.
+	OrderID nullable.Nullable[string] `json:"orderId"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// ReservePriceCents Below it nobody wins, in cents; absent when there is none.
+	//
+	// Example: 2500
+	ReservePriceCents *int64 `json:"reservePriceCents,omitempty"`
+
+	// StartingBidCents The least that the first bid may be, in cents.
+	//
+	// Example: 1000
+	StartingBidCents int64 `json:"startingBidCents"`
+
+	// Status LIVE: takes bids until endsAt. ENDED: over, with or without a winner. SETTLED: the winner has paid. CANCELLED:
+	// called off before the first bid.
+	Status AuctionStatus `json:"status"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// WinningBidID The bid that won; null while it is LIVE and when nobody won.
+	WinningBidID nullable.Nullable[string] `json:"winningBidId"`
+}
+
+// AuctionInput An auction that starts now.
+type AuctionInput struct {
+	// AntiSnipeSec A bid in the last so many seconds moves the end by as many; 0 to 3600.
+	//
+	// Example: 10
+	AntiSnipeSec *int `json:"antiSnipeSec,omitempty"`
+
+	// BidIncrementCents The least step between bids, in whole cents.
+	//
+	// Example: 100
+	BidIncrementCents int64 `json:"bidIncrementCents"`
+
+	// DurationSec How long it runs unless late bids move its end, in seconds, up to 7 days.
+	//
+	// Example: 300
+	DurationSec int `json:"durationSec"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// ReservePriceCents Below it nobody wins, in whole cents; null, the default, for none.
+	//
+	// Example: 2500
+	ReservePriceCents nullable.Nullable[int64] `json:"reservePriceCents,omitempty"`
+
+	// StartingBidCents The least that the first bid may be, in whole cents.
+	//
+	// Example: 1000
+	StartingBidCents int64 `json:"startingBidCents"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+}
+
+// AuctionList Auctions, newest first.
+type AuctionList = []Auction
+
+// AuctionStatus LIVE: takes bids until endsAt. ENDED: over, with or without a winner. SETTLED: the winner has paid. CANCELLED:
+// called off before the first bid.
+type AuctionStatus string
+
 // AuditActorType user and api_key: somebody of a tenant. admin: somebody who runs the platform. system: the server itself.
 type AuditActorType string
 
@@ -1652,6 +1834,49 @@ type AuditPage struct {
 
 // AuditView The fields of the entity that the change is about, without secrets; which those are depends on the action.
 type AuditView map[string]interface{}
+
+// Bid What somebody offered in an auction.
+type Bid struct {
+	// AmountCents Cents.
+	//
+	// Example: 2600
+	AmountCents int64 `json:"amountCents"`
+
+	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
+	AuctionID string `json:"auctionId"`
+
+	// BidderExternalID Your own id of the bidder.
+	//
+	// Example: user-4711
+	BidderExternalID string `json:"bidderExternalId"`
+
+	// BidderName As the others see it.
+	//
+	// Example: Bo
+	BidderName string         `json:"bidderName"`
+	CreatedAt  timestamp.Time `json:"createdAt"`
+
+	// ID Example: bid_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+}
+
+// BidInput A bid to be placed.
+type BidInput struct {
+	// AmountCents Whole cents, up to 99 999 999.
+	//
+	// Example: 2600
+	AmountCents int64 `json:"amountCents"`
+
+	// BidderExternalID Your own id of the bidder.
+	//
+	// Example: user-4711
+	BidderExternalID string `json:"bidderExternalId"`
+
+	// BidderName As the others see it.
+	//
+	// Example: Bo
+	BidderName string `json:"bidderName"`
+}
 
 // BillingCheckout A hosted page on which a plan is paid for.
 type BillingCheckout struct {
@@ -2167,6 +2392,156 @@ type Currency = string
 // Example: usd
 type CurrencyInput = string
 
+// Discount A code that makes a cart cheaper, by a percentage or by an amount.
+type Discount struct {
+	// Active Whether it can be used at all; the dates and limits come on top.
+	Active bool `json:"active"`
+
+	// AmountOffCents Cents off the subtotal, in the cart's currency, at most the subtotal; null when percentOff is set.
+	AmountOffCents nullable.Nullable[int64] `json:"amountOffCents"`
+
+	// Code As it was made; redeemed in any case.
+	//
+	// Example: LAUNCH20
+	Code      string         `json:"code"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// EndsAt The first instant at which it no longer counts; null for no end.
+	EndsAt nullable.Nullable[timestamp.Time] `json:"endsAt"`
+
+	// ID Example: disc_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// MaxPerCustomer How often each customer can use it; null for no limit.
+	//
+	// Example: 1
+	MaxPerCustomer nullable.Nullable[int] `json:"maxPerCustomer"`
+
+	// MaxRedemptions How often it can be used in all; null for no limit.
+	//
+	// Example: 100
+	MaxRedemptions nullable.Nullable[int] `json:"maxRedemptions"`
+
+	// PercentOff Percent off the subtotal, rounded to the cent; null when amountOffCents is set.
+	//
+	// Example: 20
+	PercentOff nullable.Nullable[int] `json:"percentOff"`
+
+	// Redemptions How often it was used; counted when the order is PAID.
+	//
+	// Example: 0
+	Redemptions int `json:"redemptions"`
+
+	// StartsAt Null for at once.
+	StartsAt nullable.Nullable[timestamp.Time] `json:"startsAt"`
+
+	// StreamID The only stream in which it counts; absent when it counts everywhere.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID *string `json:"streamId,omitempty"`
+}
+
+// DiscountCheck Whether a code can be used now, and what it is worth.
+type DiscountCheck struct {
+	// AmountOffCents Null when it takes off a percentage, or is unknown.
+	AmountOffCents nullable.Nullable[int64] `json:"amountOffCents"`
+
+	// Code As it was made; as it was asked for when there is none.
+	//
+	// Example: LAUNCH20
+	Code string `json:"code"`
+
+	// EndsAt Null for no end.
+	EndsAt nullable.Nullable[timestamp.Time] `json:"endsAt"`
+
+	// PercentOff Null when it takes off an amount, or is unknown.
+	//
+	// Example: 20
+	PercentOff nullable.Nullable[int] `json:"percentOff"`
+
+	// Reason Why a code can't be used; absent when it can. unknown: the tenant has no such code. inactive: switched off.
+	// not_started, expired: before startsAt, from endsAt on. used_up: maxRedemptions is reached, counting running
+	// checkouts. used_up_by_customer: this customer has reached maxPerCustomer. other_stream: locked to another stream.
+	Reason *DiscountRefusal `json:"reason,omitempty"`
+	Valid  bool             `json:"valid"`
+}
+
+// DiscountCode 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
+//
+// Example: LAUNCH20
+type DiscountCode = string
+
+// DiscountDropInput A code for those who watch right now.
+type DiscountDropInput struct {
+	// Code 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
+	//
+	// Example: LAUNCH20
+	Code DiscountCode `json:"code"`
+
+	// DurationSec How long it counts from now, in seconds, up to a day.
+	//
+	// Example: 120
+	DurationSec int `json:"durationSec"`
+
+	// MaxRedemptions Null, the default, for no limit.
+	//
+	// Example: 50
+	MaxRedemptions nullable.Nullable[int] `json:"maxRedemptions,omitempty"`
+
+	// PercentOff Percent off the subtotal.
+	//
+	// Example: 20
+	PercentOff int `json:"percentOff"`
+}
+
+// DiscountInput A code to be made, with either percentOff or amountOffCents.
+//
+// Example: {"code":"LAUNCH20","maxPerCustomer":1,"maxRedemptions":100,"percentOff":20}
+type DiscountInput struct {
+	// Active Whether it can be used.
+	Active *bool `json:"active,omitempty"`
+
+	// AmountOffCents Whole cents off the subtotal, in the cart's currency.
+	AmountOffCents nullable.Nullable[int64] `json:"amountOffCents,omitempty"`
+
+	// Code 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
+	//
+	// Example: LAUNCH20
+	Code DiscountCode `json:"code"`
+
+	// EndsAt After startsAt; null, the default, for no end.
+	EndsAt nullable.Nullable[timestamp.Time] `json:"endsAt,omitempty"`
+
+	// MaxPerCustomer Null, the default, for no limit.
+	//
+	// Example: 1
+	MaxPerCustomer nullable.Nullable[int] `json:"maxPerCustomer,omitempty"`
+
+	// MaxRedemptions Null, the default, for no limit.
+	//
+	// Example: 100
+	MaxRedemptions nullable.Nullable[int] `json:"maxRedemptions,omitempty"`
+
+	// PercentOff Percent off the subtotal.
+	//
+	// Example: 20
+	PercentOff nullable.Nullable[int] `json:"percentOff,omitempty"`
+
+	// StartsAt Null, the default, for at once.
+	StartsAt nullable.Nullable[timestamp.Time] `json:"startsAt,omitempty"`
+
+	// StreamID Locks the code to this stream; null, the default, for none.
+	StreamID nullable.Nullable[string] `json:"streamId,omitempty"`
+}
+
+// DiscountList Discount codes, newest first.
+type DiscountList = []Discount
+
+// DiscountRefusal Why a code can't be used; absent when it can. unknown: the tenant has no such code. inactive: switched off.
+// not_started, expired: before startsAt, from endsAt on. used_up: maxRedemptions is reached, counting running
+// checkouts. used_up_by_customer: this customer has reached maxPerCustomer. other_stream: locked to another stream.
+type DiscountRefusal string
+
 // DvrCallback The SRS server's report that a recorded file is complete.
 type DvrCallback struct {
 	// Action Example: on_dvr
@@ -2551,6 +2926,122 @@ type OnboardingLinkInput struct {
 	ReturnURL string `json:"returnUrl"`
 }
 
+// Order What a customer bought or is about to pay.
+type Order struct {
+	// ApplicationFeeCents The platform's fee in cents.
+	//
+	// Example: 0
+	ApplicationFeeCents int64 `json:"applicationFeeCents"`
+
+	// AuctionID The auction that was won; null for a cart.
+	AuctionID nullable.Nullable[string] `json:"auctionId"`
+
+	// CheckoutURL The hosted payment page; null unless the order is PENDING and the page is made.
+	CheckoutURL nullable.Nullable[string] `json:"checkoutUrl"`
+	CreatedAt   timestamp.Time            `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// CustomerEmail Null for the winner of an auction, until the processor has asked for it.
+	//
+	// Example: bo@buyer.example
+	CustomerEmail nullable.Nullable[string] `json:"customerEmail"`
+
+	// CustomerExternalID Your own id of the buyer.
+	//
+	// Example: user-4711
+	CustomerExternalID string `json:"customerExternalId"`
+
+	// DiscountCents What the code took off in cents.
+	//
+	// Example: 800
+	DiscountCents int64 `json:"discountCents"`
+
+	// DiscountCode Null without one.
+	//
+	// Example: LAUNCH20
+	DiscountCode nullable.Nullable[string] `json:"discountCode"`
+
+	// ExpiresAt When an unpaid order expires; null once it is paid or expired.
+	ExpiresAt   nullable.Nullable[timestamp.Time] `json:"expiresAt"`
+	FulfilledAt nullable.Nullable[timestamp.Time] `json:"fulfilledAt"`
+
+	// ID Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Items The lines of the cart.
+	Items  []OrderItem                       `json:"items"`
+	PaidAt nullable.Nullable[timestamp.Time] `json:"paidAt"`
+
+	// ProcessorCheckoutSessionID The hosted payment page's id at the processor; null until the page is made.
+	//
+	// Example: cs_test_a1b2c3
+	ProcessorCheckoutSessionID nullable.Nullable[string] `json:"processorCheckoutSessionId"`
+
+	// ProcessorPaymentIntentID Null until it is paid.
+	//
+	// Example: pi_1a2b3c
+	ProcessorPaymentIntentID nullable.Nullable[string] `json:"processorPaymentIntentId"`
+
+	// RefundedCents Cents given back so far.
+	//
+	// Example: 0
+	RefundedCents int64 `json:"refundedCents"`
+
+	// Status PENDING: awaits payment and holds its units. PAID: the processor confirmed the payment; the stock is lowered.
+	// FULFILLED: handed over. EXPIRED: not paid in time. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was
+	// given back.
+	Status OrderStatus `json:"status"`
+
+	// StreamID Where it was bought.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// SubtotalCents The items' prices in cents.
+	//
+	// Example: 3998
+	SubtotalCents int64 `json:"subtotalCents"`
+
+	// TotalCents What the customer pays in cents: subtotal less discount.
+	//
+	// Example: 3198
+	TotalCents int64          `json:"totalCents"`
+	UpdatedAt  timestamp.Time `json:"updatedAt"`
+}
+
+// OrderItem A line of an order, as things were when it was made.
+type OrderItem struct {
+	// NameSnapshot The product's name at that time.
+	//
+	// Example: Blue mug
+	NameSnapshot string `json:"nameSnapshot"`
+
+	// PriceCents The price of one unit at that time in cents.
+	//
+	// Example: 1999
+	PriceCents int64 `json:"priceCents"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Quantity Units.
+	//
+	// Example: 2
+	Quantity int `json:"quantity"`
+}
+
+// OrderList Orders, newest first.
+type OrderList = []Order
+
+// OrderStatus PENDING: awaits payment and holds its units. PAID: the processor confirmed the payment; the stock is lowered.
+// FULFILLED: handed over. EXPIRED: not paid in time. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was
+// given back.
+type OrderStatus string
+
 // Overview A tenant at a glance.
 type Overview struct {
 	// GeneratedAt As of when.
@@ -2826,6 +3317,15 @@ type PasswordReset struct {
 	//
 	// Example: J7mZq0c9vX2bN4kT8sLwPfY1hR6gD3aUeB5iQoVxKtM
 	Token string `json:"token"`
+}
+
+// PlacedBid The bid that was taken, and when the auction ends now.
+type PlacedBid struct {
+	// Bid What somebody offered in an auction.
+	Bid Bid `json:"bid"`
+
+	// NewEndsAt The auction's endsAt after this bid; as before unless the bid came late.
+	NewEndsAt timestamp.Time `json:"newEndsAt"`
 }
 
 // PlanChangeInput The plan that a tenant is to have.
@@ -3225,6 +3725,21 @@ type RecordingRetentionInput struct {
 // can be played, `error` says why; 60 seconds without a sign of life from the recorder end here too. DELETED: its
 // files are gone.
 type RecordingStatus string
+
+// RefundInput How much is given back, and why.
+//
+// Example: {"amountCents":500,"reason":"Arrived broken"}
+type RefundInput struct {
+	// AmountCents Whole cents; without it, all that wasn't given back yet.
+	//
+	// Example: 500
+	AmountCents *int64 `json:"amountCents,omitempty"`
+
+	// Reason For your own records, up to 500 characters; kept in the audit log and in the event.
+	//
+	// Example: Arrived broken
+	Reason *string `json:"reason,omitempty"`
+}
 
 // Registration The sign-up form.
 type Registration struct {
@@ -4886,6 +5401,54 @@ type ListProductsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListAuctionsParams defines parameters for ListAuctions.
+type ListAuctionsParams struct {
+	// Status Only auctions in this status.
+	Status *AuctionStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListDiscountsParams defines parameters for ListDiscounts.
+type ListDiscountsParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CheckDiscountParams defines parameters for CheckDiscount.
+type CheckDiscountParams struct {
+	// StreamID The stream in which it is to be used.
+	StreamID *string `form:"streamId,omitempty" json:"streamId,omitempty"`
+
+	// CustomerExternalID Your own id of who wants to use it.
+	CustomerExternalID *string `form:"customerExternalId,omitempty" json:"customerExternalId,omitempty"`
+}
+
+// ListOrdersParams defines parameters for ListOrders.
+type ListOrdersParams struct {
+	// Status Only orders in this status.
+	Status *OrderStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// StreamID Only orders made in this stream.
+	StreamID *string `form:"streamId,omitempty" json:"streamId,omitempty"`
+
+	// CustomerExternalID Only orders of this customer.
+	CustomerExternalID *string `form:"customerExternalId,omitempty" json:"customerExternalId,omitempty"`
+
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListRecordingsParams defines parameters for ListRecordings.
 type ListRecordingsParams struct {
 	// Limit How many entries at most.
@@ -5099,11 +5662,26 @@ type SyncCatalogJSONRequestBody = CatalogSync
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = NewPassword
 
+// CreateAuctionJSONRequestBody defines body for CreateAuction for application/json ContentType.
+type CreateAuctionJSONRequestBody = AuctionInput
+
+// PlaceBidJSONRequestBody defines body for PlaceBid for application/json ContentType.
+type PlaceBidJSONRequestBody = BidInput
+
 // CreateCheckoutJSONRequestBody defines body for CreateCheckout for application/json ContentType.
 type CreateCheckoutJSONRequestBody = CheckoutInput
 
 // CreateOnboardingLinkJSONRequestBody defines body for CreateOnboardingLink for application/json ContentType.
 type CreateOnboardingLinkJSONRequestBody = OnboardingLinkInput
+
+// CreateDiscountJSONRequestBody defines body for CreateDiscount for application/json ContentType.
+type CreateDiscountJSONRequestBody = DiscountInput
+
+// DropDiscountJSONRequestBody defines body for DropDiscount for application/json ContentType.
+type DropDiscountJSONRequestBody = DiscountDropInput
+
+// RefundOrderJSONRequestBody defines body for RefundOrder for application/json ContentType.
+type RefundOrderJSONRequestBody = RefundInput
 
 // CreateTranscodeJSONRequestBody defines body for CreateTranscode for application/json ContentType.
 type CreateTranscodeJSONRequestBody = TranscodeInput
@@ -5371,6 +5949,21 @@ type ServerInterface interface {
 	// ChangePassword Change one's own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx echo.Context) error
+	// ListAuctions List auctions
+	// (GET /v1/me/commerce/auctions)
+	ListAuctions(ctx echo.Context, params ListAuctionsParams) error
+	// CreateAuction Start an auction
+	// (POST /v1/me/commerce/auctions)
+	CreateAuction(ctx echo.Context) error
+	// GetAuction Get an auction
+	// (GET /v1/me/commerce/auctions/{id})
+	GetAuction(ctx echo.Context, id ID) error
+	// PlaceBid Place a bid
+	// (POST /v1/me/commerce/auctions/{id}/bid)
+	PlaceBid(ctx echo.Context, id ID) error
+	// CancelAuction Call an auction off
+	// (POST /v1/me/commerce/auctions/{id}/cancel)
+	CancelAuction(ctx echo.Context, id ID) error
 	// CreateCheckout Sell a cart on a hosted payment page
 	// (POST /v1/me/commerce/checkout)
 	CreateCheckout(ctx echo.Context) error
@@ -5380,6 +5973,30 @@ type ServerInterface interface {
 	// GetConnectStatus Get the seller's onboarding status
 	// (GET /v1/me/commerce/connect/status)
 	GetConnectStatus(ctx echo.Context) error
+	// ListDiscounts List discount codes
+	// (GET /v1/me/commerce/discounts)
+	ListDiscounts(ctx echo.Context, params ListDiscountsParams) error
+	// CreateDiscount Create a discount code
+	// (POST /v1/me/commerce/discounts)
+	CreateDiscount(ctx echo.Context) error
+	// CheckDiscount Check a discount code
+	// (GET /v1/me/commerce/discounts/check/{code})
+	CheckDiscount(ctx echo.Context, code string, params CheckDiscountParams) error
+	// DropDiscount Drop a discount code in a stream
+	// (POST /v1/me/commerce/discounts/drop/{streamId})
+	DropDiscount(ctx echo.Context, streamID StreamID) error
+	// ListOrders List orders
+	// (GET /v1/me/commerce/orders)
+	ListOrders(ctx echo.Context, params ListOrdersParams) error
+	// GetOrder Get an order
+	// (GET /v1/me/commerce/orders/{id})
+	GetOrder(ctx echo.Context, id ID) error
+	// FulfilOrder Note that an order was handed over
+	// (POST /v1/me/commerce/orders/{id}/fulfil)
+	FulfilOrder(ctx echo.Context, id ID) error
+	// RefundOrder Give money back
+	// (POST /v1/me/commerce/orders/{id}/refund)
+	RefundOrder(ctx echo.Context, id ID) error
 	// GetOverview What a dashboard shows first
 	// (GET /v1/me/overview)
 	GetOverview(ctx echo.Context) error
@@ -6662,6 +7279,95 @@ func (w *ServerInterfaceWrapper) ChangePassword(ctx echo.Context) error {
 	return err
 }
 
+// ListAuctions converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAuctions(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAuctionsParams
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAuctions(ctx, params)
+	return err
+}
+
+// CreateAuction converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateAuction(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateAuction(ctx)
+	return err
+}
+
+// GetAuction converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAuction(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAuction(ctx, id)
+	return err
+}
+
+// PlaceBid converts echo context to params.
+func (w *ServerInterfaceWrapper) PlaceBid(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PlaceBid(ctx, id)
+	return err
+}
+
+// CancelAuction converts echo context to params.
+func (w *ServerInterfaceWrapper) CancelAuction(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CancelAuction(ctx, id)
+	return err
+}
+
 // CreateCheckout converts echo context to params.
 func (w *ServerInterfaceWrapper) CreateCheckout(ctx echo.Context) error {
 	var err error
@@ -6686,6 +7392,182 @@ func (w *ServerInterfaceWrapper) GetConnectStatus(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetConnectStatus(ctx)
+	return err
+}
+
+// ListDiscounts converts echo context to params.
+func (w *ServerInterfaceWrapper) ListDiscounts(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDiscountsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListDiscounts(ctx, params)
+	return err
+}
+
+// CreateDiscount converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateDiscount(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateDiscount(ctx)
+	return err
+}
+
+// CheckDiscount converts echo context to params.
+func (w *ServerInterfaceWrapper) CheckDiscount(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "code" -------------
+	var code string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "code", ctx.Param("code"), &code, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter code: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CheckDiscountParams
+	// ------------- Optional query parameter "streamId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "streamId", ctx.QueryParams(), &params.StreamID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter streamId: %s", err))
+	}
+
+	// ------------- Optional query parameter "customerExternalId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "customerExternalId", ctx.QueryParams(), &params.CustomerExternalID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter customerExternalId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CheckDiscount(ctx, code, params)
+	return err
+}
+
+// DropDiscount converts echo context to params.
+func (w *ServerInterfaceWrapper) DropDiscount(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "streamId" -------------
+	var streamID StreamID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "streamId", ctx.Param("streamId"), &streamID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter streamId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DropDiscount(ctx, streamID)
+	return err
+}
+
+// ListOrders converts echo context to params.
+func (w *ServerInterfaceWrapper) ListOrders(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListOrdersParams
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "streamId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "streamId", ctx.QueryParams(), &params.StreamID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter streamId: %s", err))
+	}
+
+	// ------------- Optional query parameter "customerExternalId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "customerExternalId", ctx.QueryParams(), &params.CustomerExternalID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter customerExternalId: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListOrders(ctx, params)
+	return err
+}
+
+// GetOrder converts echo context to params.
+func (w *ServerInterfaceWrapper) GetOrder(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetOrder(ctx, id)
+	return err
+}
+
+// FulfilOrder converts echo context to params.
+func (w *ServerInterfaceWrapper) FulfilOrder(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.FulfilOrder(ctx, id)
+	return err
+}
+
+// RefundOrder converts echo context to params.
+func (w *ServerInterfaceWrapper) RefundOrder(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RefundOrder(ctx, id)
 	return err
 }
 
@@ -8256,9 +9138,22 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/me/catalog/products/:id", wrapper.GetProduct, options.OperationMiddlewares["getProduct"]...)
 	router.POST(options.BaseURL+"/v1/me/catalog/sync", wrapper.SyncCatalog, options.OperationMiddlewares["syncCatalog"]...)
 	router.POST(options.BaseURL+"/v1/me/change-password", wrapper.ChangePassword, options.OperationMiddlewares["changePassword"]...)
+	router.GET(options.BaseURL+"/v1/me/commerce/auctions", wrapper.ListAuctions, options.OperationMiddlewares["listAuctions"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/auctions", wrapper.CreateAuction, options.OperationMiddlewares["createAuction"]...)
+	router.GET(options.BaseURL+"/v1/me/commerce/auctions/:id", wrapper.GetAuction, options.OperationMiddlewares["getAuction"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/auctions/:id/bid", wrapper.PlaceBid, options.OperationMiddlewares["placeBid"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/auctions/:id/cancel", wrapper.CancelAuction, options.OperationMiddlewares["cancelAuction"]...)
 	router.POST(options.BaseURL+"/v1/me/commerce/checkout", wrapper.CreateCheckout, options.OperationMiddlewares["createCheckout"]...)
 	router.POST(options.BaseURL+"/v1/me/commerce/connect/onboarding-link", wrapper.CreateOnboardingLink, options.OperationMiddlewares["createOnboardingLink"]...)
 	router.GET(options.BaseURL+"/v1/me/commerce/connect/status", wrapper.GetConnectStatus, options.OperationMiddlewares["getConnectStatus"]...)
+	router.GET(options.BaseURL+"/v1/me/commerce/discounts", wrapper.ListDiscounts, options.OperationMiddlewares["listDiscounts"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/discounts", wrapper.CreateDiscount, options.OperationMiddlewares["createDiscount"]...)
+	router.GET(options.BaseURL+"/v1/me/commerce/discounts/check/:code", wrapper.CheckDiscount, options.OperationMiddlewares["checkDiscount"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/discounts/drop/:streamId", wrapper.DropDiscount, options.OperationMiddlewares["dropDiscount"]...)
+	router.GET(options.BaseURL+"/v1/me/commerce/orders", wrapper.ListOrders, options.OperationMiddlewares["listOrders"]...)
+	router.GET(options.BaseURL+"/v1/me/commerce/orders/:id", wrapper.GetOrder, options.OperationMiddlewares["getOrder"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/orders/:id/fulfil", wrapper.FulfilOrder, options.OperationMiddlewares["fulfilOrder"]...)
+	router.POST(options.BaseURL+"/v1/me/commerce/orders/:id/refund", wrapper.RefundOrder, options.OperationMiddlewares["refundOrder"]...)
 	router.GET(options.BaseURL+"/v1/me/overview", wrapper.GetOverview, options.OperationMiddlewares["getOverview"]...)
 	router.GET(options.BaseURL+"/v1/me/packages/:id", wrapper.GetPackage, options.OperationMiddlewares["getPackage"]...)
 	router.POST(options.BaseURL+"/v1/me/packages/:id/cancel", wrapper.CancelPackage, options.OperationMiddlewares["cancelPackage"]...)
@@ -10800,6 +11695,212 @@ func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitCha
 	return err
 }
 
+type ListAuctionsRequestObject struct {
+	Params ListAuctionsParams
+}
+
+type ListAuctionsResponseObject interface {
+	VisitListAuctionsResponse(w http.ResponseWriter) error
+}
+
+type ListAuctions200ResponseHeaders struct {
+	Link *string
+}
+
+type ListAuctions200JSONResponse struct {
+	Body    AuctionList
+	Headers ListAuctions200ResponseHeaders
+}
+
+func (response ListAuctions200JSONResponse) VisitListAuctionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuctionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAuctionsdefaultApplicationProblemPlusJSONResponse) VisitListAuctionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAuctionRequestObject struct {
+	Body *CreateAuctionJSONRequestBody
+}
+
+type CreateAuctionResponseObject interface {
+	VisitCreateAuctionResponse(w http.ResponseWriter) error
+}
+
+type CreateAuction201JSONResponse Auction
+
+func (response CreateAuction201JSONResponse) VisitCreateAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAuctiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateAuctiondefaultApplicationProblemPlusJSONResponse) VisitCreateAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAuctionRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetAuctionResponseObject interface {
+	VisitGetAuctionResponse(w http.ResponseWriter) error
+}
+
+type GetAuction200JSONResponse Auction
+
+func (response GetAuction200JSONResponse) VisitGetAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAuctiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAuctiondefaultApplicationProblemPlusJSONResponse) VisitGetAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlaceBidRequestObject struct {
+	ID   ID `json:"id"`
+	Body *PlaceBidJSONRequestBody
+}
+
+type PlaceBidResponseObject interface {
+	VisitPlaceBidResponse(w http.ResponseWriter) error
+}
+
+type PlaceBid201JSONResponse PlacedBid
+
+func (response PlaceBid201JSONResponse) VisitPlaceBidResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlaceBiddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PlaceBiddefaultApplicationProblemPlusJSONResponse) VisitPlaceBidResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelAuctionRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CancelAuctionResponseObject interface {
+	VisitCancelAuctionResponse(w http.ResponseWriter) error
+}
+
+type CancelAuction201JSONResponse Auction
+
+func (response CancelAuction201JSONResponse) VisitCancelAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelAuctiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelAuctiondefaultApplicationProblemPlusJSONResponse) VisitCancelAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateCheckoutRequestObject struct {
 	Body *CreateCheckoutJSONRequestBody
 }
@@ -10905,6 +12006,341 @@ type GetConnectStatusdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetConnectStatusdefaultApplicationProblemPlusJSONResponse) VisitGetConnectStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDiscountsRequestObject struct {
+	Params ListDiscountsParams
+}
+
+type ListDiscountsResponseObject interface {
+	VisitListDiscountsResponse(w http.ResponseWriter) error
+}
+
+type ListDiscounts200ResponseHeaders struct {
+	Link *string
+}
+
+type ListDiscounts200JSONResponse struct {
+	Body    DiscountList
+	Headers ListDiscounts200ResponseHeaders
+}
+
+func (response ListDiscounts200JSONResponse) VisitListDiscountsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDiscountsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListDiscountsdefaultApplicationProblemPlusJSONResponse) VisitListDiscountsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDiscountRequestObject struct {
+	Body *CreateDiscountJSONRequestBody
+}
+
+type CreateDiscountResponseObject interface {
+	VisitCreateDiscountResponse(w http.ResponseWriter) error
+}
+
+type CreateDiscount201JSONResponse Discount
+
+func (response CreateDiscount201JSONResponse) VisitCreateDiscountResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDiscountdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateDiscountdefaultApplicationProblemPlusJSONResponse) VisitCreateDiscountResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckDiscountRequestObject struct {
+	Code   string `json:"code"`
+	Params CheckDiscountParams
+}
+
+type CheckDiscountResponseObject interface {
+	VisitCheckDiscountResponse(w http.ResponseWriter) error
+}
+
+type CheckDiscount200JSONResponse DiscountCheck
+
+func (response CheckDiscount200JSONResponse) VisitCheckDiscountResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckDiscountdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CheckDiscountdefaultApplicationProblemPlusJSONResponse) VisitCheckDiscountResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DropDiscountRequestObject struct {
+	StreamID StreamID `json:"streamId"`
+	Body     *DropDiscountJSONRequestBody
+}
+
+type DropDiscountResponseObject interface {
+	VisitDropDiscountResponse(w http.ResponseWriter) error
+}
+
+type DropDiscount201JSONResponse Discount
+
+func (response DropDiscount201JSONResponse) VisitDropDiscountResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DropDiscountdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DropDiscountdefaultApplicationProblemPlusJSONResponse) VisitDropDiscountResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListOrdersRequestObject struct {
+	Params ListOrdersParams
+}
+
+type ListOrdersResponseObject interface {
+	VisitListOrdersResponse(w http.ResponseWriter) error
+}
+
+type ListOrders200ResponseHeaders struct {
+	Link *string
+}
+
+type ListOrders200JSONResponse struct {
+	Body    OrderList
+	Headers ListOrders200ResponseHeaders
+}
+
+func (response ListOrders200JSONResponse) VisitListOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListOrdersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListOrdersdefaultApplicationProblemPlusJSONResponse) VisitListOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOrderRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetOrderResponseObject interface {
+	VisitGetOrderResponse(w http.ResponseWriter) error
+}
+
+type GetOrder200JSONResponse Order
+
+func (response GetOrder200JSONResponse) VisitGetOrderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOrderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetOrderdefaultApplicationProblemPlusJSONResponse) VisitGetOrderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FulfilOrderRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type FulfilOrderResponseObject interface {
+	VisitFulfilOrderResponse(w http.ResponseWriter) error
+}
+
+type FulfilOrder201JSONResponse Order
+
+func (response FulfilOrder201JSONResponse) VisitFulfilOrderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FulfilOrderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response FulfilOrderdefaultApplicationProblemPlusJSONResponse) VisitFulfilOrderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RefundOrderRequestObject struct {
+	ID   ID `json:"id"`
+	Body *RefundOrderJSONRequestBody
+}
+
+type RefundOrderResponseObject interface {
+	VisitRefundOrderResponse(w http.ResponseWriter) error
+}
+
+type RefundOrder201JSONResponse Order
+
+func (response RefundOrder201JSONResponse) VisitRefundOrderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RefundOrderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RefundOrderdefaultApplicationProblemPlusJSONResponse) VisitRefundOrderResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -14281,6 +15717,21 @@ type StrictServerInterface interface {
 	// ChangePassword Change one's own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
+	// ListAuctions List auctions
+	// (GET /v1/me/commerce/auctions)
+	ListAuctions(ctx context.Context, request ListAuctionsRequestObject) (ListAuctionsResponseObject, error)
+	// CreateAuction Start an auction
+	// (POST /v1/me/commerce/auctions)
+	CreateAuction(ctx context.Context, request CreateAuctionRequestObject) (CreateAuctionResponseObject, error)
+	// GetAuction Get an auction
+	// (GET /v1/me/commerce/auctions/{id})
+	GetAuction(ctx context.Context, request GetAuctionRequestObject) (GetAuctionResponseObject, error)
+	// PlaceBid Place a bid
+	// (POST /v1/me/commerce/auctions/{id}/bid)
+	PlaceBid(ctx context.Context, request PlaceBidRequestObject) (PlaceBidResponseObject, error)
+	// CancelAuction Call an auction off
+	// (POST /v1/me/commerce/auctions/{id}/cancel)
+	CancelAuction(ctx context.Context, request CancelAuctionRequestObject) (CancelAuctionResponseObject, error)
 	// CreateCheckout Sell a cart on a hosted payment page
 	// (POST /v1/me/commerce/checkout)
 	CreateCheckout(ctx context.Context, request CreateCheckoutRequestObject) (CreateCheckoutResponseObject, error)
@@ -14290,6 +15741,30 @@ type StrictServerInterface interface {
 	// GetConnectStatus Get the seller's onboarding status
 	// (GET /v1/me/commerce/connect/status)
 	GetConnectStatus(ctx context.Context, request GetConnectStatusRequestObject) (GetConnectStatusResponseObject, error)
+	// ListDiscounts List discount codes
+	// (GET /v1/me/commerce/discounts)
+	ListDiscounts(ctx context.Context, request ListDiscountsRequestObject) (ListDiscountsResponseObject, error)
+	// CreateDiscount Create a discount code
+	// (POST /v1/me/commerce/discounts)
+	CreateDiscount(ctx context.Context, request CreateDiscountRequestObject) (CreateDiscountResponseObject, error)
+	// CheckDiscount Check a discount code
+	// (GET /v1/me/commerce/discounts/check/{code})
+	CheckDiscount(ctx context.Context, request CheckDiscountRequestObject) (CheckDiscountResponseObject, error)
+	// DropDiscount Drop a discount code in a stream
+	// (POST /v1/me/commerce/discounts/drop/{streamId})
+	DropDiscount(ctx context.Context, request DropDiscountRequestObject) (DropDiscountResponseObject, error)
+	// ListOrders List orders
+	// (GET /v1/me/commerce/orders)
+	ListOrders(ctx context.Context, request ListOrdersRequestObject) (ListOrdersResponseObject, error)
+	// GetOrder Get an order
+	// (GET /v1/me/commerce/orders/{id})
+	GetOrder(ctx context.Context, request GetOrderRequestObject) (GetOrderResponseObject, error)
+	// FulfilOrder Note that an order was handed over
+	// (POST /v1/me/commerce/orders/{id}/fulfil)
+	FulfilOrder(ctx context.Context, request FulfilOrderRequestObject) (FulfilOrderResponseObject, error)
+	// RefundOrder Give money back
+	// (POST /v1/me/commerce/orders/{id}/refund)
+	RefundOrder(ctx context.Context, request RefundOrderRequestObject) (RefundOrderResponseObject, error)
 	// GetOverview What a dashboard shows first
 	// (GET /v1/me/overview)
 	GetOverview(ctx context.Context, request GetOverviewRequestObject) (GetOverviewResponseObject, error)
@@ -16698,6 +18173,175 @@ func (sh *strictHandler) ChangePassword(ctx echo.Context) error {
 	return nil
 }
 
+// ListAuctions operation middleware
+func (sh *strictHandler) ListAuctions(ctx echo.Context, params ListAuctionsParams) error {
+	var request ListAuctionsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAuctions(ctx.Request().Context(), request.(ListAuctionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAuctions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAuctionsResponseObject); ok {
+		return validResponse.VisitListAuctionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateAuction operation middleware
+func (sh *strictHandler) CreateAuction(ctx echo.Context) error {
+	var request CreateAuctionRequestObject
+
+	var body CreateAuctionJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateAuction(ctx.Request().Context(), request.(CreateAuctionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateAuction")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateAuctionResponseObject); ok {
+		return validResponse.VisitCreateAuctionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAuction operation middleware
+func (sh *strictHandler) GetAuction(ctx echo.Context, id ID) error {
+	var request GetAuctionRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAuction(ctx.Request().Context(), request.(GetAuctionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAuction")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAuctionResponseObject); ok {
+		return validResponse.VisitGetAuctionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PlaceBid operation middleware
+func (sh *strictHandler) PlaceBid(ctx echo.Context, id ID) error {
+	var request PlaceBidRequestObject
+
+	request.ID = id
+
+	var body PlaceBidJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PlaceBid(ctx.Request().Context(), request.(PlaceBidRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PlaceBid")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PlaceBidResponseObject); ok {
+		return validResponse.VisitPlaceBidResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CancelAuction operation middleware
+func (sh *strictHandler) CancelAuction(ctx echo.Context, id ID) error {
+	var request CancelAuctionRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelAuction(ctx.Request().Context(), request.(CancelAuctionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelAuction")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CancelAuctionResponseObject); ok {
+		return validResponse.VisitCancelAuctionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // CreateCheckout operation middleware
 func (sh *strictHandler) CreateCheckout(ctx echo.Context) error {
 	var request CreateCheckoutRequestObject
@@ -16807,6 +18451,277 @@ func (sh *strictHandler) GetConnectStatus(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetConnectStatusResponseObject); ok {
 		return validResponse.VisitGetConnectStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListDiscounts operation middleware
+func (sh *strictHandler) ListDiscounts(ctx echo.Context, params ListDiscountsParams) error {
+	var request ListDiscountsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDiscounts(ctx.Request().Context(), request.(ListDiscountsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDiscounts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListDiscountsResponseObject); ok {
+		return validResponse.VisitListDiscountsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateDiscount operation middleware
+func (sh *strictHandler) CreateDiscount(ctx echo.Context) error {
+	var request CreateDiscountRequestObject
+
+	var body CreateDiscountJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateDiscount(ctx.Request().Context(), request.(CreateDiscountRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateDiscount")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateDiscountResponseObject); ok {
+		return validResponse.VisitCreateDiscountResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CheckDiscount operation middleware
+func (sh *strictHandler) CheckDiscount(ctx echo.Context, code string, params CheckDiscountParams) error {
+	var request CheckDiscountRequestObject
+
+	request.Code = code
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckDiscount(ctx.Request().Context(), request.(CheckDiscountRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckDiscount")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CheckDiscountResponseObject); ok {
+		return validResponse.VisitCheckDiscountResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DropDiscount operation middleware
+func (sh *strictHandler) DropDiscount(ctx echo.Context, streamID StreamID) error {
+	var request DropDiscountRequestObject
+
+	request.StreamID = streamID
+
+	var body DropDiscountJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DropDiscount(ctx.Request().Context(), request.(DropDiscountRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DropDiscount")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DropDiscountResponseObject); ok {
+		return validResponse.VisitDropDiscountResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListOrders operation middleware
+func (sh *strictHandler) ListOrders(ctx echo.Context, params ListOrdersParams) error {
+	var request ListOrdersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListOrders(ctx.Request().Context(), request.(ListOrdersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListOrders")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListOrdersResponseObject); ok {
+		return validResponse.VisitListOrdersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetOrder operation middleware
+func (sh *strictHandler) GetOrder(ctx echo.Context, id ID) error {
+	var request GetOrderRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetOrder(ctx.Request().Context(), request.(GetOrderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetOrder")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetOrderResponseObject); ok {
+		return validResponse.VisitGetOrderResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// FulfilOrder operation middleware
+func (sh *strictHandler) FulfilOrder(ctx echo.Context, id ID) error {
+	var request FulfilOrderRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FulfilOrder(ctx.Request().Context(), request.(FulfilOrderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FulfilOrder")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(FulfilOrderResponseObject); ok {
+		return validResponse.VisitFulfilOrderResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RefundOrder operation middleware
+func (sh *strictHandler) RefundOrder(ctx echo.Context, id ID) error {
+	var request RefundOrderRequestObject
+
+	request.ID = id
+
+	var body RefundOrderJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RefundOrder(ctx.Request().Context(), request.(RefundOrderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RefundOrder")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RefundOrderResponseObject); ok {
+		return validResponse.VisitRefundOrderResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -19415,730 +21330,806 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P2Jchs5ticOvwqC3/3C3T1pmpJlW5aiYy5Lom3ZsqTWUu5FPSaYCZIoJQF2AimaVVER8zTzYPMk/8DB",
-	"ksgkcqEkV/WdmRtxqy3mhuXg7Od3funFfLHkjDApege/9OYEJySDf55Sdqf+NyEizuhSUs56B73xbT4Y",
-	"vIz/9//8X/APcogykv75tsfIN3nbG6PVnKYEyTnJCKICYcbVv9ESz0i/F/VEPCcLrF4r10vSO+gJmVE2",
-	"6/36669Rb4kzvCDSfH+YLCi7wDOyOYgvcxrP4Z0RmmZ8gXbQH+ScoIRMcZ7KPx6ilK9IhmKeMykQFmin",
-	"j4bwAFpiIdX4EGGJGiFZLOW6j864RBit5jwliOWLCckO0N5goMZM1Sf/lZNs3Yt6DC/UsNWrStMh3/Bi",
-	"mapLO72ot8DfTgmbyXnvYGcQbcw1KiZ3RX8OTHDEZEaJQEuzdBHaHaDJ2k7wEMUpXixJgiRHO/CfwQBh",
-	"liASzzlJ1IypRCssUC5I8qDZwcDCM9wddJ7iFcFZPN+c4DlL14iYWco5lijmTGLKkJxTgST5JiO0onLO",
-	"c4kyMsMZzDXGgtQN+l81o8XxgpTHuztoGLDEMhctA7bDFHBzhMSSpBIWnQFpYSZWJDtEnBE9uYQTwZ5J",
-	"RL5RIRuXXr+yZirlabzcrZ3FNWGYyZOkZh4rNaYJSTmbCbWsZs3VM3XjkvaN4ZFJwr4OdhY7+/+a7Szm",
-	"092J+Hlnevd6sX+/99O3pDzu13uhcR/hpcwzEhrz9ZygWF9OUEb+lRMhnwlEEzfYJZbzYqyxe1XUU7fT",
-	"jCS9A5nlxB+8T8C7+w1DuuZ3hDWOCt1cnj5TK3lHWAQUkCous8SZRHyKqOJBSZIRIWpGDE8+erQSp3x2",
-	"ShdUbo72A1+hBWZrtMx4ksdqRBItuKjd8BTe4w/BMJ/ewasB7Cdd5Av1h/qLMv3XjhsZZZLMSKaHlmeC",
-	"ZwFiXOJ/5eRQ83C1bGMldMZISyG1dOpHYNsTMuVZ7dmP9Qe2W7A6UsuI4HkWkyYSo820tfmxtm2xrOWJ",
-	"dmW3w65c4EzSmC4xkzeCZKHl+BvPM8RXDNHE7kYuSFazKLl+y+PI+JLE9RsT8yyhbNa0Mxk8v93mXMmM",
-	"4EXdZwVcbfqmsM9v89lf1c1iyZkgIG8uMj5JyUL9U8lCwoBc8HKZ0hir4bxY6jv+20+CAz8q3v0fGZn2",
-	"Dnr/vxeFNvdCXxUv7Hvhi6FFBX6qdKU0QYwrwYBinGWUJIjn8hCNY56QMRJ4LdBqvu7Dkpm3g6IWS3pP",
-	"lGB5l+LZ5hruHCCupA6G+xwD6qPBAVLaAb1XX2JKEeBcrTBhimj/AZrUoPfPDSoxQu6Uz2iALw/RNCNi",
-	"jrC6R/NkUI1Wc75QWpGQmCUCTTmQ8TLjS5JJqvcAnmlbUPg4FTLDkmdqNOTbkmZEDGHDpjxbYNk76CVY",
-	"kueSgvKxMQFZL1M+frlWg4PDNszlnGf0Z9h/jy3quamRwxURoXuc0gTtoznPM5Aym1RekOY/nMAphh6Z",
-	"yRfLzSc/kVi65b60py+05Fo9eCaKM6rUIXijQIIQRD19DqNlitcTHN8pwbm5C3FGsCTJNuuZkJS4R6rG",
-	"AmFWGza3HSKWpylaFVfYM2C5wY+pe/FEqTn6SNd9/JJgczBDp0xd08ogaIiwgTN8T8pjsWoY4hn8lRHF",
-	"CNTmm48gCgNtH1OuSeOKxJsj0ixYaauCxJwlItJaIEELmqZU/2gGljNJU7hWbO0cK92XL5cEOKJTA3f2",
-	"d/f6r3Y9yTOoHao2Q+D4sCS8c2d6YZRB6b798F0iWRbSQb7M15XZvRuenI6OzfTBfF1RbXa0foMmZbU4",
-	"I3G9Whwk5JTMcPqBp0mQkMGWphItciEtrzaEUdqIKU5FMb4J5ynBrAc8QBlZN2pP608KdQdF2ZxUCpJO",
-	"zXJIju4IWRoqfNhGCPoz+WEtScDKGqYpmtIURMEMZttAhVSgy9Hw+G+lmb/a39vdGewp28iNjjL5eq/X",
-	"iSqdfhQpSyyrYSnqRC/4gjCpT7Q+MGiAxJyvRO3KbK6EMzab5I1jvMY2hQcLhaWgNiGzZiMsMAD1njPQ",
-	"Yvw3neKcxfOg4PIsyy3Mv5r3bH55GC8IOqX3wfXKl8l2gqEi9UBr9yxZbxCRr8R5yxIVFrnPUn0qtqyl",
-	"fLr8o+wTU8HvfKlVFSKRJwT9ebdL57DH7JwZO4pPixMkIsTISil/U5ppm6MsiKkki/I/WvWiQkv4FcyR",
-	"E/3kjudywVmG1z3w983Ku78TOodLz0vm7twdhG6VXOK0wcgqZo4WWMZzxBnCaQorU7CcskgLmk4looIZ",
-	"RtYl6PnO9HDqt4ynQd+mYih8QSY8WSulFWU5E9oQTrFUVI8WeI0SfoCubi5Gl1+Hx59PzhC5J9lazimb",
-	"HarfL84vr5XWkQjvitaDeXYn1Mwlje+IFIe37IeT09OTs/fh++M5Zmp5lilWiqbIJ264Am6YKJ2Bzfq3",
-	"zNPdvaH1op4ZUC/qmU/Va/VqVd5nmMmapcHMKE8ZT4lZiU3KzczattOruhHsGb4kW9L6lXoG6K5E2BX6",
-	"gKG4D9RSg35Z8OBmdDaXsGMeERxuGAFIWaNIzrkgTtFcI0ZI0vcpRaA5vieK7iNHKHMsbtkYXnigiGAM",
-	"G2t+EPlyyTM5jpClk7o7DSWMy6RQ3GyNjINVRiVxf5kPuL/Na+ppRNvrjXaIZuENRojSru/IepN0JimP",
-	"70hSoyPBz1pbV7txR9ZKD8nINBckQXgqSYawst9ikoCOXLE16ONMjQeYRrXq9Yg5pw64KycZx0mMhXRD",
-	"Vpq3YpE0e/iI5wSnct52nvSOftD3BhTpRtUmOO0FT0i3r35Wd/5qnTnd1KBlxtXprXMZmcuFvWfIsfC5",
-	"l4RML4UPPd8d7L7usqZKjjFGYvmFsoSvgjaeEnrqYwgXG4tWWJH9lGeKjRIW84RkepArpcziFV5HnllY",
-	"GqTvXtzZL/kXg8LYCdsRU5NpMGjc+ATCmdXwKxZNaSU8g6ZBS7+Sxv+uNiDOs4xou7pM7I+wYzpp75rG",
-	"CtX9v5YCHfXuKVmR7IjnIYl8keI1yUwEbwUqlRZWjK9K2/dyr4VettHUmf4fOOGefl6cyQDxBQ9NeXaO",
-	"V0VlGVCnvW+poWtCOFYmQhoSXYZFKPmkA3RO01lhJiFOd8f4CuGJFl8I1+rtOE9ojdmaYqkU/t1BEXGA",
-	"95l4phoCOLk7KUHqMyMms3VZ2d8N6fr5JKViTsADg9P0fNo7+EeXk3PhHvz1n9EGA+HIvlgomvOFLeOg",
-	"QSeciAbfTbFJhXEQXjljKu0Ouq9Pg0EUWiPh1Jp21VPf6vhA20M6ILxxzMwX3Vv8fSqtSGRoqoW6P5F1",
-	"iLSVliQNSVupU+ybovgILbC40zz/geqYdlz9dpoYZyJfNIk1b7JzrM0qN+tEn3PtRmsVcvZbbe7tyttt",
-	"FAG4BFITK50PNaDfVBPdUOruyHpb9ygWci98Pu/I+pnQwn1PGa0ZjiXJyjpMb2/ylzflbIQ9kEveX8Fv",
-	"3ogHrz6M6IkXPyP3/K59ROa2Jw53mLfWhTu+zNeV7/efWpv6RNb/l/tCn8Kxqc+Sp0A5llbiOKUDsKEa",
-	"FZRYJQyfRbSLjXa3pdGP7sj6e/gtC/n1b+i3VHP+d/BYGo2s41Z9v236d9wjM+d/h21yuQkBVWxJMsFZ",
-	"jV8ZvLlFWiDjXlLgo0P0ZGEMHy88yrn8TzHnq2nKeda3FzqoDjhZPEBzgIyRhjG3i76Hu5UDrmwIZ5a9",
-	"2I92Pj9RkExvVlRxXpdXcSsLmOF0LWkcWIp3dJZnRCCu9GM1wk1qm2Z8EdR0MuIpuEtOmUQTMqNsixis",
-	"On3ZvT7ajYtuZ3BiH1D8Q31S1DBDkiH78gjxNClxwm4bbb95ob5T5npv9l5t7r3kTcukk1JhlYjx7j2A",
-	"PmAz4FPe4rmlaNz8E2+ta72VeoB8ijASRKdbC3BK3lwf+dlhc54rIzXB63CgoLx2QZNhaklvCqnadjab",
-	"BLigLJdEgC628abP+iIMOU2dINCO8zDzf/uqzXtqvvhFSZOQkVn5qPZj1YiaVzu7rd5antm6jwolw+/W",
-	"R5wpGU8rST9v2j3B94TlpD3PAW47pQKoRhAhKGeBMV2ZKzo8idPUH5/hSaUh7rWNEBx8Ynu3qKjLDRHS",
-	"bQmWug7AcLYHu0TdGIuPb5BJVKJUbw3dBhe7ET6p6x94sg7LK3BgQDCDsIRkKKV3pMxEJpRhyFbePI1L",
-	"WuMbijOSECYpTvWZdxE8vmKKAdwbG/7x+kdrlubW6V3b+y/uQougSEbX5tyRdaSTZUuVJKZCBuYsEJV9",
-	"dCJRjNkzSABTChRDeIYpKzs7xN3XlN6Tr3vymu1/2FkfDZav879nu5/+9dfVW/Hj5OVihD8mb063cLSc",
-	"yFYXS9Mb69woo284lkrlxEgT8MO9E5tRvB9wfEdYEg7jkSn9FhZHkAYBrksIIVGB7ijox1a/2FzoXpur",
-	"5oGBpu1yE7qlJYCaZyIpZhk8l4DV9/z84JIbwLf7W+x8OPonbJnLWt8wV3S8wElA9ysd2wox6jMyzWWe",
-	"kUOEJ4IwqaObhcu5KL1S7+kjzxtNBXxTu+tspaK6ar6pL2jHtTQalCQNIcNaYqxovDxDS8KXKTlE+RLK",
-	"93YHteepIN9S8cRAWYRSkky98fb2qtdIODXWh5qsNj4iW3miY09UCs1veKZuKC9umppFQcejH0en5xej",
-	"S3VTZ7XWEWihzb4atJArrGQ9eYHSsDHPT0FfUTfVWwusgH0FUa9hLHl2vQ5l7OQCfP8Jwkv69Y6sD4ps",
-	"Lk/A9XVs76Al1auPxFpIsjgwgleJQ5OR6+vC6pu9qGe+6HL5o55+OqwgF9G7AIFwlNAEaCHSjmM1I6jT",
-	"Wil7oo9siSrOiPZmm0SxBPEMZWTB70PRHBzrLwQpEjL0QVfi8OXSMTDLJnKxrGHmWO1JXUaGWqEIDS9O",
-	"NEfP9PIf6twAu/3OZ6+XrXwOt3c5YJ9IWgOpBUmpR6dym1ApvOBHSlbBICmcZ8XtShHSzCvTVrzPJNeX",
-	"pZEayhY6lq7Se9pxK6rQ7w2MXV1sGrzSLGWNygXiXMt2NrMpDMKScT9AfeH0KvWFxwcBNjxcebIludGF",
-	"du7hhmNgEgrmHClRkzg1U9HeM51B2K3QYdnkaHA1ZXhBgGmYnWs6Xjtvd/uD/m7/TbcQVLdSG7WfM3pP",
-	"KorxlTHRY75cQ74KSZBY8kyKbh+H2dVXKerJa50dQzS6EudVr2je3NZByNoKbzUGU0QkzRGKOYtJxkRl",
-	"G5yQaf9gSHkEBl3wuIIBb5BiKTZlRIA7m94RchsLBOavtGMtljUGVQHFTdqjE0Dw6laU8llkM2KeJkZR",
-	"yoj53WMSNsXnd45JOCYPFZYJVcPE6YW3zprmQg46kibCbpqmkyKpUnNqgBmZ8NzL7RUkzogUh2gFQCE6",
-	"JVopKglRyoOwudSaFL1qyWLQP+gc5KM5ie942HKZc6EYhyYrZr4FtY1MjWmJaRKuMn1Avahx5DTkm8ZE",
-	"CODhRal2bAaPzNNlHhSLr4rwv+KdyW78MpgtmKUh5xtLNPeAE/5MoEnGV0K7hpSMnnGeIMVwyp+bS7kU",
-	"By9eLPHaBnpexC/aBlEhPzUifzF8A/Wf7btYY4Rea17IjB064cqyjUzRMMg0Dj4vb9o6v2iFs0qS7C+9",
-	"GLOYpDdq6dyccbwgbtI2u90PPfQ+n59df1CEkmLIq7w8V/PMY7Wr7e96obRmk5bsO8mKodTLart7M64M",
-	"XpvXbmYp84wJNMHxXXgzaybmaDrPaBV6ZW/fN1z/B7zpvx+8ePGY2IzZ5lJkBhaypTI+xeyaGg+wt9Yd",
-	"F0vRuJWjcOI14XRfKb1tT7VclaMCC1CaV+QRRMNhKQdpDLiEI9BNScOnUpmHbhXiOc6s/mzMU/vw30bD",
-	"y6Ataj59wbOgQKvhtbLQdAQBx6hAlN1zGhNRKl2a85VSg5Z4HXAlh7ncnGfyeQrQBGD58gy8+PpcHCIs",
-	"7oyjiZEVXCFYjajq5A+yveULw8FeAO97O90nb5JOvK9h2/Ta1XC4goKXcBtKodILSvBlqHyKqJPfchj0",
-	"q54JtMJr/Sp46+/AKaoVV270DetVB/TkfGOGsuZYVCWCrcI2Qn5z+bRKeaJJsbs1bFCbzGObFrGXhWzI",
-	"3PkxGUdJhqfST/XzrHtGOqVAb880J974tpvmlf9seK5ZzpgyzW3Nhv+5zYlqJ5Sy+LpOV+/wVafEw2v/",
-	"3hpeW3pfZXWiClE0UOaNqAG9KxMmGJYGXUrzXlaqdFmSjPIAcRYIe5smkjIY1sDYgJ3BrZF9MUQQjW5J",
-	"M6SYuyk97OxV/axeqOcXso9gxCOW1EXrM6B8IZ1tyzhkDTiov+6eef0tKBFqqRzyt/GZMMt66HRsnBKW",
-	"4AwtOJNz9Ieb66M/ekAn/sNbDG6rcxgmRn+C/tJGlgCCFJgRrBTloRB0xhYWFTJstHk2cRXWqTUyUcre",
-	"C6TvBRgf4IVoF3rG+cIgP453xko9H8P+jx2OSS5IJrSfS/FAdk+V+iC163poQj36lRF4g+EJoPQVh/cL",
-	"DdOHbvw3sWcSfGRJ6bWMa5942RDY0bWvGHwXgKuzq36JU8J7/9RL4K+mZ+Fv7oc4SrkI1xpgieKUC8Un",
-	"k5AsimueLIri1WR17gRfVjxlu60OAfP6JmISNUpJZQSSw/etlOXOIskCUUFcJtBG4yBA01BTEaxoKw+q",
-	"uhgevlorvFppleBjoUU6wmlQ4Y1xmqIJkStCNE0CRR+isTN+x0q0K+Zvfok0YBDnOo8TlGFw8Ko3eVXi",
-	"nOmcmYBfoq5S2NYUwA3quICfHIyJ1JUXFAh9D4tyq+N8TMUyxetAKnyC0fkdngLMRqdXFZB2fggHB5My",
-	"qBY5TVSk9umTuq9a/PvwIl7KZqP64PYXHXRDOdM5IESnOoGFZVc+QnuvbK2uqXhSzA/4koYMy1lKhEAx",
-	"ZzrXLSkDGj3A+eRlPRAhtgxRNFTr+nUrdsZPRFlCYtleC64neQX3gm81REETQE1rNj9895T+tCGxEmFu",
-	"Erz3zUoxa4lSwuWodbxlmCwoDKe7fg4saVMj1zwpKrMcbLxiygSkTPKCB9kgg7KNQXqGy/sa0jteazA7",
-	"LedNQXFn5a5dF/XgLy/g/o753d5zLsubuCXuQGLwxDQPWtdD9IVMrnh8R6SFjD0AsYgM8LZ+UGNvv/jv",
-	"AOP3Z30F/q0vqP/uvlbbYK45ktTXx2UbfSWUhZ7Se9Ivmelimm+BXTgEvFuzMhp3sfwZsv44n7yP6Tn9",
-	"+O7vo8vrv1x9fNsn648D8teh+nH1t79+HOAvZ8v4/bs8Ofr4th/vpp2PWy9yoIZmcV32uiaHNl+xIvta",
-	"9wk3eaarOV+E89MroqvGdlNvIUSZEXN1MAAvrJRcA/y74kMsCb+tk4DKwrAV3xVGmFVTH3D1y12U/EfJ",
-	"1XpQjRWEc5a5mHvJowJlOopv17gJYKMCRu3Vf+4E6X3b5SOHLp1MzjGrXVctTbZc10A6vpMangCBxa+j",
-	"8080ZGSDZ+JAGdUxVqY9+I4ISUjSR/c0IfwATbicg+0D7NxSLM3ME8L3+mpHR9SDR4NuXzUUxU7XdRD/",
-	"ZlGV/ptwnfq66b+t2Zxrt+jInKsQYTzFFpgR1C32BMd3lyQmdCnrMgaWPNOaj8R3hKGEr1jAktOJKYF8",
-	"QpwK4sp7bRqWSYs5gN8AGWpFY6KtXacqEtYFZqVqzZiBhCcMiOgh8WATI3RzAhgSDUxzEkxAL3Kk1fUD",
-	"9RLdJICD1T7BgrzeQ3SKxur6D/AnWEhqRuUt/+W2Nydpym97B7e9Fc/S5Lb3azCbyb2pvsgfokI8WRsn",
-	"rBoT+sPN9bvn+84LdHZz+kerKGWgyuqclGLc3bA7YThh3ExIy3agrhN1U2TU5tAndt6EsgksxP42cWmv",
-	"X0h5RD+swVESIQz/+0yge5zmRJSdidQL5ayBJPpISVBh/CuOuTDOaIwhdWURIZHHc0UB478+vyLZPY3J",
-	"89E9YXLc2RFpyDT5AOMPOSOr+Vhxa85OxyQpiCXLjZSgnbf7/Vc7/Z3BAFKgNj1mRM55ZUwX51fXQf0X",
-	"y3nTEVLXI7QkWUyYfK5BKio6x4v7nRcrMplzfideGMp48ZBCAg1gX+O4UjxgQubUWBHAH5TZusDZXeQx",
-	"ikNN0ybtOCPqqA2vjk5O4I/GieA/72h1ePLn3W61j2alIwvybiH4La3rk9gr8Qf/dJrkJe84NTDKcOLy",
-	"UaXbxUOzmC03DtC3udQomEz1CfhcvVYXAdFkxhtC9F3hdYAL10Gd0G37fzzihFbFmp0EjKJhzy6J0vRr",
-	"aHpCgKq1nxpuLAa9jbDT0Y499In+4JLWYDseJfv4Xbuga5dEFgn3s2io5KTKCOR3ED7yYMXLPtX9oCRq",
-	"gOpm3PAwQ5uaOxSxQGVVGT94F2jCpLaGT7//mTCo+0qerl1+7BPJGFETg1bf/3B9fWEaDJX3v4xxxYgW",
-	"myVH9aADwPVmdaGOWjZzOW/n7Ta1HpTmnASTWoU3TnjHTI0hQ3Mpl+osQIaAdZtEWt23vbCoSQQ+AOEH",
-	"6hjw9cJuK3/dSBnwwtTl9AiJZ5TNyk4TkJgdMhs8o3P/oakfZplvatbFrISWmneELIUp7hFaBQF33TbM",
-	"3ANS1mJJQ8nGHFR5hNO0j65tofnuYKAW9w1KlABQy3lHlmWl52UApD2glz4UaarSTQD0SkUKrJwCXJEi",
-	"ePkAZImjdt25PaU77Fe7xCzhi0PF9iDD4Y7xlVGMmElL1DHPm8tTNIF2aTjxiyI89KsH6G/m0AUyepa0",
-	"TPkP1BgrB6UL0JHx8+Umqc2J7cpOtFUmFsenUQtTC/tIBUyd0HodzEqIYEqG1/Rlk0lxfYG5OmHutI6A",
-	"rtHBlAUjzdiy2op9AsN1syT3SDc4em4KBzar69UwKrE7rxHST7pGoJlUTG2rflVkZx+mg0yeSBIElC7S",
-	"DnJGpYOKME2MNhfZXKjGjdTPzWyluUGeskJwTS3TjRpYZPtAooFuLhgMW+8MBoPtItfFfLwhhBcR2s9d",
-	"rVkAjPjCNp3TGdbLHLhwSpkpvl3zPENizpcNBRiVSUPd7KvBwPWTgpQcoVgkTm3lLkFCKePkmyQZw+lJ",
-	"UuCggObkkoY6HWYzC63PVMpX2+pX9QdaFu6SCMi2DcldjMSaxYDTHNCMloJkslFku75/kOlBmX5AcRCD",
-	"3HOIMLr6dGOOODgLbQPVjWz+drpxIwpOeU7iu/oETJdgCa0KfJcymC9TTGvh4TvVa6yhcwvkEtv4pXZH",
-	"mZoxi5EdUo5IS8TeNSyExBjhPqC5B5VoztNEq0N6oW1yfTfFBsZZZS4827ZU8N+wnGSSr8HcKlWT/CYl",
-	"JHZNWwOEzVUkX4xqPeH5bC7BXFzN+aJUR1ItIShXkTxZ9Qas5XbFG7HOE3yqyo04F5IvSDZaYJo2l4qC",
-	"/wkmUInM8P+EeXiwcG50Fp7MH9+rvaZxOAnQKYoHH1YMMaECeOAzgaD1JqB62Zda9ghNssqDzwXJnu+9",
-	"2dkJBJdawo32k0emgUFFJ+WLJc4Mxmy4ObIHXTq8OTv6UG3X3CHkWSN0XatpJblFBJllVPtcdNZxvD7U",
-	"11zyrBK/RvTouKEyp1G+3EKDNsrZJubjgjL7Zx2YdnNPzyL+QL2jW8F2aes80aa4PaCySMfnjKA6RONf",
-	"jj6Mjj6d31x/vRpdXZ2cn309Of51rEZPweHIF0QYgAhgawHnaPDQyzlmnZwVDyrDsLWiHv5smS0Ej+dW",
-	"JUvqjJxxaaosQjkXHJFvSxIXfSB4Qg7BN0nS1GEHOBB8gshzNbaA4A9zsqH1LsXmYB6AZqvbz28cSJzg",
-	"//R3IJivwbPFKZ2S5q4eY2X5H0FjVqNRmNhYTfeOt4MaaDb1nqGit5bv6Tv1FzXIuqVTk7Sn3W21A3jZ",
-	"jnBmubq/AhtDDJMBNHao0yjVJKY484snqIDWQEgQm5WxEWvPZkS0ti6xOhEkZfogRptWMGcTjrOk6W1e",
-	"5y1X5Ox0MYTFndA2jhqzgEWfY0jJpSz8TffwMAaZUssO4ZXPBML6Pot35HRl+55SRqaHvWkmp0aeUlZR",
-	"OHAcy687eHfyMt4aaaBYteBsoupOBcmjyBKqayqm0/9TPoMAtZKtDRyg8Ty3qiRLLMSKZ9XwMs8yxabm",
-	"PBMETYDfrgPKQ/Nq2RPkvhFcDiOqgz7jk6tztLe788YJdOCYTTwtFyZWaiXEP/Dzn//5y8tf/yPE3ezH",
-	"6/DAakdQHIgqTWqPKDAeQvWpxIIcolxA/1JTw9pHQ/CRGZ+19gN3n9Pw+d+bpnV8n9lUn/AJu7q8MvBN",
-	"0CQZEn4MiJbtdwSdT60oSYkkTfBJnvXHvib3WQdFBC+XlYR1DRJZothXISU6pYTJr9WMiLcvB/vzV/sv",
-	"t1dx41XSYZWU9a8YypSnSTVz7kUushcpj3H6QmggTK+jw+Dt65BcpaF2izrUmpIIZSTF0KAcyolWydgm",
-	"z+OJ4KnBJCxG0H/BJz+JF2xG2bcXc7lIIYH2xbf+YrkXGk+bxl3ZGwuHszPosLNLnOm+McXzIS0u4AZQ",
-	"S202toXT+O1pyiT09dvux2R/ZzG9+8vydID/Lt9+iS83G22Eaet+zrXrvXjn16/myP6orn392v6ajZok",
-	"S69R0eEGtj/EDkEXrU/8XRj9DjTEzmrhVmZaQIpsa+kG5UBwtveEyWMs8XZgLC6BmdwTVqzHIeT7G5QW",
-	"Da5isVXgxiC0CgxhxO5JGux4eW0z6vjUYHAmRJFZFghpJGYiTQZkMeNfox6MqtMTkMit1LYY5FBjzcoc",
-	"L5eE6TBxx/7/T9I6pLrrMLkS2JI3+kivVi1RNGSu+/Ozrth4jmV/QYTAM9I3cTatjhU/k4QGfjWdjvXP",
-	"jJG0vyCLCcn6P3HKQr+nZCrdS3hii44dkJT1RxajsL+YShnvF6iX8f42zm/vF6+KoeXqHY3vai8uM77g",
-	"5WeVsp5hKkgf/hu+BCpJeRJLLlM6m0vvt0UuSfIcp54vs1/0yN+ctn8N+vZ71ya2TjOwgN41XejpDStf",
-	"LHC27mcEQ56Isv/6piTW/mkLuezfCYlTu8fqb7cbuvGcN279g71eDN9+zQbgXJyh+Aln8Zze6zwupiib",
-	"Z2u1rKW/E7K0VGgdbt703U9JZldrmWfxXLFuq52VflQWsRkrzjWq1IT6fykrNrsnXxmXXxdEeldWQMMZ",
-	"2VgD91OxCuaHKaZlW6dgLO8UL77I+CQli3of9SpTNj0EyTTw/TKXmo0HilvUz4GQHpYuPx9u8dJygRGJ",
-	"/mBscy0UP49sGj5oK0QSH3Cw4IEmbBvIfxWiip9mA5lI3+ZSoAXaaa+bgGkV7w3xxXfQPO5K8mWtfrBG",
-	"2DkTbfo+n5p8LZqFoFXC0IXvzOq4tBSLDfxqUI8N3Ahk6KkMEJ/crqjBjDO0LB8wS+oVJkHAK6HVpu7l",
-	"Gl8AhHmzhkwXHPIVAxP9Ny3e+OBaF9eGyEATgsq5jYl2a2jmh0JrcvJCQztJ6pBNv8y5rhEGLBEThsIS",
-	"LQi0b4dglG4xSm231sAuYQ3aHUqj8mFXdEnyCpeAtGGjnomiBPBJ2urcCJI9sFl7bauc7XpnRhpmuXMd",
-	"rRpxoI62fQGZxSnugGJTIRmHU1sgQut9jDr0oT9hMyLksM6F4fciUIa6YnammTRak1AEMxjBGsAja7LR",
-	"XboVQyEhDcOud78420UNekESii2QtgAwSFO1DAm3kL2mkxiLfnPqPI31n2OQYuM7sgbZNgZZNu6jd9oE",
-	"UmtzywxQSEoh3wAqWWaMZyTRffG7IWKrIajRHCDOvprWkpH6d878v5YphpYRX5VeB/lg4A6qZH27N/xm",
-	"bqJQ7qWOv4CrHhCcMrIkWOociYxAGJ7Yhi62EfiMKU05FGJ9uPspVJdzDcVw0K31mVDrCJn74BLXWbRh",
-	"tOLt3DObnyzlIBcNRO33E3RzeRrZXrGiXCBTHtH2Dp+6LSqccP12B/R/bbdQPTu5JNNchLAI1eqY3J4y",
-	"PQNPhwzdcQxRMmgwjAZd+WIl6b/cwGjwsjlrr0Y/9rp6W0bGuASHeXsCZaz7qzcpyCdMLEksSXKey6A+",
-	"eM4sNoSH2WgGlBJ87+LWltwqKatUZliST5NlIHLziaZ8AuhnwMpjrlOhAe4GDtQijHK8/6qSBRmMjBrL",
-	"D5Ira2SKSPkKsq1JJtCCCsWoBLWooJOM4yTGAlrSYVaVdhuJ783D6VJLX9kNW1YfbkKiC4/NVkiczYg0",
-	"9piHEm5aolATzO2Cyx6uqLkAbgqMtTgx4lH9sAykirEXs6JsxaOZyjZ2IOFwZfyH0yuQUqenXz+cXh0Y",
-	"4SD66Mvoh8vrI/eDtXf1sj7TUCh9dDm6ur4cDT8fOFiAor/H5ejo/PL45Oz9gc2HAkHou9o+nCozRn+7",
-	"F/X0N3tRz74W/mneEnQKuDleZ0ENSZ1SqS6ZYhmcZfSeiD76kSaEW/8uVMRYylBmKi/SJ2FS6qBnPGeh",
-	"Lu7vlM3fkO25pLGEXnz621BOYtbK5WYyXSasxgE9ryLDU76QyeX1kWu4phtjzfE9CaWn19CwX2e9JdOJ",
-	"EL4nGYbWJ7ZFGqQYT9VEQrkQu6/a+Y/xgdr2g+7OtrquCPh2XFNFqS4F3S4fdv3qG7/NfULiK/1n/Su1",
-	"hrLMOIQwFVWk5J6kipzsyRBLkqaKuP5w+e4IvX65v/PHShTkPt7pv94bDHamwbSY0G5cWKopdmMj6aTD",
-	"4ukkf10SCI7WwIe+kbS8iW92u738oUwczqrl4dB7i1HZmHfs8tr1GdoiHCFgTpdYkg8/B1QeuFpd5O2m",
-	"noflqNtAx1KmwCg6ytFXeyDJt5SlK5qE3DqBPd7Z3d9yk8NCSh/J8mmqSqop/FePzRFi5DhnZZM8BmEX",
-	"t0QljaKuIK3GDRGWl1tB9OPJ8ei8F/WGN8cn5zWS5p5KMoxjspSY1ablAVqtBs/U7bISbYeX0es2xUi9",
-	"KuO6EWgNxiAqSQ51j9pnYays8vsL/vM+wzFBp/Rhrdb8rJ5K0uxAd3jbr/Xids398c3aQfcCQrU8Y7g2",
-	"tmuwmaP18c3i7/8axG/v/7o7Odu7u94Xp6uL6d925pevZ8cv8Q354RX9C//x2yf5eVuDu+qiMtV7jTlK",
-	"Bia5LqPv+HL47voAWtcJSdPUgN700fnF6OwAYV3DYTKF+uhieHLcRzdnR+enp6Oj65MfTkcHLo9IF7sZ",
-	"GGGdLEqSPvrx/OT4AFEhcnA/3LIFFRLfkcjljFKB+Mo6dewRgZH1op4aSC/qqS/3ol7p072op16u5u1B",
-	"eegbN/b0I59AdLZuJQxG9gHCkC9DMg1YTmY56yuBPNMQcjqHQXA0xVnfJRglB2jMQe0VY4u4skxxTPpI",
-	"h5jgwRm+JyZj287SfFWfT/gEMLciMNYQofpE1sDS1IwakjXxEmcSjFYjEUzdUiHpTKdQ9M7dDerhAt8R",
-	"pwsqQrDJjBBZC7i6tfIWTH+9CilvQfFSqBBqbN9JTJs6vu5D7Zf8BqHRmoudX7nTf/um8ZWV0+6tbulj",
-	"pcm4RQuxAmg3H6rnmmZEzHWUwWIGQ7KOkJgl4sla72wbJGjgwh+/XDuQv2Eu5zyjP2ucVl3lG6F7nNIE",
-	"7exq6Mt+sIzKBCHaQw81jNfv6WrCBGaOoeX/TBKKP/JJHQP6y83oZnR84JXNWU7UR5c3Z2dg2YaY09H5",
-	"54vT0fXoOELvhieno2PYxKPh2dHoVL1Q2VI6XiUkXivmVea0+sPK9tVf6UU998pe1NPvVD+aNwaZkQdI",
-	"H7SKbZw6Izgx5fSV8lQWp3lSC81dtIfR94GHADsQeWdOKwlEFxUXt6nWbdRu2zVvmEI7weAZgcUwJJbU",
-	"ttu1S6KUzkjb+66ip6I4b6WXV6hVD9uMJSrWOUijuSTDtDGJT3IkljgLNhhWyuoHbhEATMebcBZcUSk/",
-	"50LaPkBoQpRCMCc4S0KJ+L/Wj7mu5BeoZ5HLWlx3yABqqvctAulGdsLwbOo+NKg1gPYaWrcwbNv3Jq+r",
-	"7D0jq4taTRj0dHNVnYNceAW4uu1rzBeBLTItLS6eMnM+6rGmsbZr7f/KaXyH7ilPiURznE14nm2ttFdd",
-	"7pWJlgcZWvBzV3hxStndVq2TdNEHlCGLSqmJ6QGtS06eSpAWNSLBWrj33fvGCSLz5QvyolxY0qmQxHy9",
-	"rda3vKztXZXcyunGSt7yNpX4ZgR0mJbSQPOiFLQalzigTDhIHIA+MDnEfvWckkOtA+veVHBfQzF1GfGZ",
-	"6MZkeIahffRTlQN36ie1OU9oBg0xbQgWUTYrOm8ZjV7mYtvZff+2U5G/s0HyuifZvemIWT2vpkINSkNm",
-	"KTYHokw4M8JIhmuQ9IdQJaYWsLtlkdJ7YuDJRcgQ0Fd0UzWIzzskRpv85GNDNLvf4Fs6cS3UekdntLn3",
-	"n578OFI0cDk6Oj87Uyb02fsO9pj3PYgfiGuehDD7zuGiQX5QlAhtO6W6eQMytfkz2zbPysg9YTlx42p6",
-	"7lLfCzBFBXzDFjsFUzP5rXp2ETB5iFcXkIVyXmnL/LZt1uIB3bNs+F2E4CJTEzyrOmLbBiIJXti2uRWo",
-	"GOjgY6GkYSSRcz9yBjq5Vi7LvuW2LxofwxkPHOMfjf+BTyEenUIkyJJ2KCjdGv2MegZca8SSJaem8Y0P",
-	"pdbpafHOoKdsDNm9tzh7CRVQVQktXyCz04FgMZ2oovjkYimNu6ga495C3bftKl3zNEMhZXZRWnTvHFQY",
-	"WPnMV45aYCE3V8ejp6jEbUPc/ALHd0ELcoh+4hO9nEt9j0AYyQwzEfOEgF3JdAmOMZ0TvIQatGWK1xa5",
-	"o6ILb4+G1wCnqY6EGqO2lo1BWmoR095sx9BCSBRBrmPOJE3dl6gAy/4RfYLgqe7Zn2Z33umPdUB6Xt7N",
-	"toTTMT7UsMWzwIxOiZDiEKmjsjbr4XwV3eGn9ERMqk2of571xW5GdTRC8qFpkghmqyIv7V+hAkA9oJ9t",
-	"aVi+J6KMItbGbVzBRrXEKSNx/eLGYayi2YIwGfRQXkPeis37B4w8c3sdDMHrGiFW15bIo+CAE+tRLYny",
-	"Du0SS743teWWd2yUjsVbVY5FPVPa1J2PBJEYveGUN91j5V6IwJ7d0q4W58eyqnKLI4/B+IiO/hQauLI5",
-	"96GUngOE0SJPJb3HGVU6t+K6KRUS/aG/eJnv/7GPjodXH+A2c4jVlWXyx83sHHVj0MNohtHQA68sEaY0",
-	"NfD3BitPP5/00ahAh1BMdKkrNw/R+Jdfx2DxCWTzlNRoimQUAOExCx6wQj2G2sC91HBWGZWk1K5mwuUc",
-	"0qXXSMzVoKGrDYFg69Hn4bvSZx/GrgvQn90myB+Igv8rJ+ayOncB5mGce6+jhzCSCO1qAKR+r8QNPWYY",
-	"bphYR5s2uNcQBTP7rzZdS8+AK6ZOvIPez6Su9jpE9vRq27rQ2ErW72DwCPlW/oKLB2679x/5pBBype1/",
-	"gMRLDQIys55PKlw6fjnFdjsJ142DV8K3W1T4bKxFOD5h+ZIHjwHPaSmlDqwkrO7Mb30WBf2Z1LQg8UnB",
-	"NaD0T3+hTLwc7O4N3uy83t86cydv8yBBWceUMuODswOqcynqpeqrL2QMpy+aVb8XCywkyUA2dHAitdQf",
-	"6qctinGxsg3E0IkSHNu3ksMzMv4LEULHzb+iM0aSyBnVpoQqTYsT4QbD8IKIQzTjPDEq3TjPUtdZcdxH",
-	"74mUto2YYrfgB1XrR1ZiowBFkdHBC41CMudCHuwP9gcvQH6/iN9L9tefh9/6/X6FakKwmA1tQIcMQsG6",
-	"CSKk8+syrK6uvWaqK327nQhdRClk6toGyrjoDgmuW93+EfqyZ5CxMyFBsMsLXf1yFWckFD/3Y28C7jEv",
-	"04pHclioOligMfT86+sbx91gqpPWDn5gGCtiJhtNGNT8ANC1TCM/EIausOSd2lFgllxqYIBOXTiK+2sN",
-	"l9Wcppo1zo2hZ1uLPcxs0QgNjdktQAYaFMy0+PLrCQw1aDPUxDUfNpSUTGX7QCDXRt3qNgwwlvQdkJz/",
-	"4AH8Tk1Gn6YLr9xmBK4nbt69D2JdsXb31rm57WSYlHrkmjLWDYZRtPm0PXe981Q5LB4hO0Jq4XjhDgHe",
-	"DeIAaVQPOGrCHIFStzM+hVugLFsqMp2sTYMzc174wl5z/mlFwFvozwWHDviHfGLEMp7X40NIbjIqD13H",
-	"EGP0QS5OHw0htphBPz61k7oTudoBagIQpmYxQuPqVo2RBizlDMkQ4ntIFrT2jXrQofq1ec8v7AkPIgb6",
-	"SAVKEpnqzUCCYZ5Q3mkSYnO+tdxfd9Vsf2s1Hw8GYx93n2yh/ksewk4DpcdVrQqdwB/pVqE6cQterp2M",
-	"BriHCA/lso9iXn2JleLmKbxGi1yS6JY5GBy4cEfjuz6a5SQwBLgBRtE3iaD+LbYzSimZDMpNo54eTi/q",
-	"wYtduKHGsVNhkBvrY87wAZhijEvdKGdNZB+y5XRzTmb6Z8Pfpl5Mc6eDkpwCKXYAekbpZw1CBBdumZxn",
-	"ig3zXPqZczyXRt+1XAX02vIKFMg9ZiyOSxoeCT1lAfAovBo6SeUI2Ea4O7TJ/DEo+0qPkrVdTreKb9SB",
-	"jOu8r5TPDEDqNkC8NciaxfDCR0bP8ZSyu+1wiVPK7v69cYnVCNtxiV1qChVgaNXjAb8edEcE9r/dtO6X",
-	"RJCgcaKklSXAyELUCZl5/r4FOMRcaUSlrcv/K+94yvKOixQzzSlq/OLXNm/WYKQWsM2Su9LOyhZtnX/x",
-	"hEBMQ8ZynKKYM6muIwFuiQAIU/PiwRzqFgwGXp9mbJYIglOc35XR+t5djka9qHd1Pby8Hl32ot7F5Xkv",
-	"6o3OrkeXF5cnV6MwUzdRaGjTtPHlSjE0CBvdheilPfGmuWsfwY36qOwOSvzADNBVN6v/No2lIYnMIXEZ",
-	"LO6VUnJJslUTlwsTArIIJFNIryuS+A5cAppOr4Oma+BY3gL80SxnC6UWS1/n/BoyiPjYsNUh/Et4Vn+B",
-	"TMYZwjTTab+mcsbUPGlNARtw5L3Bnhf/10A4dMYwNEKjArReh1cCbYQFD+OW21ga0333lCS6J1mol+Km",
-	"Ew2gdOOXl2vrQ6MsId9qXGjBBi9SdxZrzvL0aKohPufkmtprantYKeFWS1knrBpx0uKu5eWGbjmAbVYl",
-	"pwtO7L/eK4UnapD1N2fbiApYRIqg8fLluyP0du/VG6RvnUDrxMgifAEitzoEEIDBC2EIS5mIhMXmGuHL",
-	"lHSFP7mSeJKSCAmG78hXjeCdkJgmRJvJQMNVrEAuv055zpLarBcRdpYTJrM11DPD9qx9BEQX3yylwXSy",
-	"v0vgiwED3MNoqSoobuXgAAl9jH2wRsySyLURwhLNSboUOolPUWTCN9qWqJOvrI7aFTJdBE8a0ICocL0G",
-	"LbSFhefe6Jy5fYP0jv1vK3G6vWD6H5VpO6gO4NDwrKKK9s64RO/qVkkGhd8YNPODSYrZ3VhDd8AQvK3z",
-	"MpQBfK+ichfPt7I0w8z0HL3MigpCj7+j/wwzAJ2lXhN0rrb+0ljPGhJE22sM+lpJOJLqfyOvTr8QE8Do",
-	"tSWf4RWAf5bn/sttjya3vYPbHrmXX3due9EtjBZ+si01+g7W18aRb3u/+jJ2QhkGRXpTVyhNtL7FOdH5",
-	"sX7+viwDXTNCoJcqxBlgNcByDmTyxwQwZ7d2yLgna3YsyePA0K/4glQErtH/hJpUuHPAPWnstmekj26C",
-	"dIjA86STwgwCusHVDbcaMXbmUB4RVpcqAPrAMqMxuOBjdWMEokLM+UpN5rb31/8/4tPpbc9xYVvwkJm2",
-	"pBUZsLv39u336iIce40yGjE87X2/ViR8yLSA1mIuF7Bldr0ryRlZ4YxE6OWrAVqkQUnXpbnZ1aebCOkU",
-	"GYQXSqJA003bFrL82c8375//cHozqu+tvE1r081XLPAs3LW6BI5Ztyg2fh8nrNyBeJHPnk/SnPR/Ws46",
-	"xZD46kry+C5kCIxL2NFj1zTbFeAI9aQ6JamBrlBjNd1iMzQhaaWs7lUnMl0Qibug2hvO8NneHmyz+0Oa",
-	"E7TIZ0HACnUMG86qPqam3W3OdL+UeDOG/7bj+XMs9kK9uLbzZLW5S6kDJYzJRPKKrGIdPBE4rZAJ3N25",
-	"75ASqzwEjnWjO3cyveGH6PmOo4G1LaEEsHBlJ7LExDazHNywfaQfBy5tUBO8plFznmqAUI1iAQ3dNrKS",
-	"uqRGPEUyJ/GbsBlYNX8pvHNbIh+PUdpFLB2tyAqfABF4BL9VbqffiTfka7YdB0XRWtg1Tu+jd2C+X326",
-	"0ftCvmmDPwVw+QhhbQjoi1SA5x2c6LqHvtpP6CoNKQe3zNh4GnomQdoVAWo6F0T7FsH9aODptdfdbvAv",
-	"npQxbYd8du5zYn2+/UPtn2F9EA0N7w1+fbwCoI5JqYGS7tWqflUmMCCuY+bUArfoGx1H68Jd26sMqzlP",
-	"ieZCmg3oYKkZYWRK6bupCM6efmv+b9vC+m3VA9c3ulFHcI2tfWfjoU4y8TajVUsoOx4Hj1Mblps+7kMX",
-	"WdBOgaYGNx4RbwnW3qQrDBlSmoCStqARWKTe7pTRWZNoS/WrEkvXutgmBeRLWdEwvWaxMrxXh+hVHTG8",
-	"aiJ1QJQYdIE/fQI9pF731fS0+6ren+4xuRLIbycorodoNh5nsfT+9i16q/+/i8bTwk5CCcQd1Y0AJWOr",
-	"aRoR5ekg7epDMzU8b+/tHlIUvEVvENg1WTTGBomK8sJsm6wXYySHMl4q1Ll1zyvQ5dY8RyvswckBwzN+",
-	"A/V+S9E7gwG6I2vRR2cFRphSKnT6ZkW3+6UX85RnSiamOTG57v6gdjy2vbGU13RBUsrIiMls3aQDuXD7",
-	"kjJwK5t+5AEvhnnk5PEWnhS1cFKey8gVDD0TBTpXUXv8sr+3DdSUFEUToHoP2IKr4dRDxThMFyHxzGSh",
-	"YO3RC7h9umQd2W/aRL4ii+67dDIxuVCN0w/n87Rn09h0HZwK7mXiVnJ1UCBVxwv12dwak2wTCvZdAtxS",
-	"sLDj2vdB35MsobFU20WlIOkUPsgZIjieI4MJp6FMGCHBLvvKFuteTOoGBn1bQiznydq+RHZsoZ2sjCMY",
-	"5PBDdXUA60mum6l9Fi2xLxgLkpzfQVxqQdOUhtI6gtj0hM0oC9oeNJ4jfdW2hgIzWR3AyHTip6l8bprM",
-	"K8kHZrWgiZ4TrcLFuPsvuJCzjFz95bSlm1RDh6xIW/ra/TnVpeFBTLYGXNIqV4MufBMsWgIiDyUeI44d",
-	"DZmlj/ydDhOUYcVhWnI9ah0aL2T3Y0dknJHI1M3pHmVPUbhuxxxMOTo1zb688jyDIOsR54azyIkcSJQw",
-	"zfDKFLy/u9d/tbslcDT0aGvJwy+62D046byllL+Y3SMK+uk2JdskrIGXVJSg6aZDsEqZ1bw6rK1UVy7a",
-	"yKhW95kl3UZbLKtPAT6eEYkpu1GE02CbFQtOBTKNLXWzGiWNzPJbtVHrfw8sGK8vuBqmqakatkVQDVRP",
-	"BbocDY//VrYZ9/d2dwZ7L3cfDTbYUEkPdWEcvLs6xq07dgwg+CO2wCrvxCMdP6uCzmzUT8jse1fO12Xv",
-	"mCyxUg5PVF+e5nbVlLQGtxWNLXTI8zxLbV24aaXQJfXmnicv4sWPPwUzb1rJtLmYDY7NGMalOK9r8a30",
-	"x3CZmy3bMV2UsX76occo5PV2VOEJzWBxnC+M/PO4ye7CMAZWQpRZyzZeb0fTx4rRBL2HuiFliCt170T5",
-	"iSxlYeIW74IKMrZ9buQRz5WOAAx7582L3cHu6+/ZndKt0jvKcFqLm01wsj4oZ6qBqWcrR6nNXAvjYnvh",
-	"SROH5/CiEkq26VXbAIZdHqxBA67RSguYLlxWJcIqfTelqVq0D2Nu14c29Z/vDkJgt+lmyxrwIjuybabO",
-	"Heya8LjC8GYdqMwkt6wL31K2P0hwPxS+IHiWtgAxcM+HHX/u8kNdf4XVEtDg3MXmNGYDBOO4gLGYtUPY",
-	"UzxtGlLRjY+wBNJfNcCXyYKOsTpb5K4KEdN4+jslNxec+BH5zaV6csZXOsXXZLa2pztDFOo7pDuH96pj",
-	"3vPvlqbcqCs9WZayW5tLIglr8F46h01FA9AJy3dkKQ8RligltgEBn6Kxp4yMQQKOUzLD6QeeJuNNynLX",
-	"GgPJi1wtqM6a89SP9iLOpyzJOKZimUvXlFijy7ZXZHSx/LRD6PuZe782UUGdRuM1ktNNbqkwuOQWBQZd",
-	"XJ4fja6u4B7j+tCuW30ftCBWB0INra8NigOjr0NlQd+4FQ6s1nPLDCvS3UojNAY9YGyzYNeH6LUr9/C0",
-	"eHVWFfWldEqszl/0vlOMVadRSM776HgEgHQHapVvWYGPNeOMlGsYiy54UOBi5grt8YbHf/ObAph31nDl",
-	"GRUyw/V9edXwn+dLBB38ulbk3ejcO4BnUVpm7sOSaq2lElNXa9UUVg9U7Tlqs5Vzpejp3nauS7+lUqXc",
-	"KcHo/A5PefZftlcSZMue1U4eNoKtw7OPFwSdbnRF7jL5YLtug2xgXLd25xoL6C4tpE/YXavb8NkSUM3/",
-	"1emuKU7v3OrwEA0cZRbdwbymDyFVs2vnPg8nBI4Ez7OYPBMbDf0e3MTvlDLiTpxpOLnZ0m9zApuJlW92",
-	"B8sQZUOY7Mj2X2xWeMwG/lg8Yl/QeTvKaU77HQpqDY257nLegP2P2250BXU0EmGNPuIo0SNAUNXM2pt8",
-	"On+zkaJOnkmHYa0sbAjCE5bibKZMb1wAWmnhvuCAQ84IVMBj5r0RvPwzIstfCfZhLx8EU7YFJN3edphP",
-	"0XB4ZBNHXu4O1EHx+xurswL5oBvnxWVjvNxtTcrpepIipeYtuJBK+oJXw/zpL0IJx7HxwLkhvh4Eu1A/",
-	"7OQdIsygysLkskRoZ28P8oJ2Xg8CnTbtINRlfxh7e1EPUDyXKTmfBiEY66Rc0fNcM0xIi1db+xOfBBYI",
-	"SMxUuo2X4wiJPJ4D2pTiB2WUKcsiPPmgrHQvMewfw+d/x89/Hjx/+8/in1+f//NP//FvwFmgXlS37oog",
-	"rUVytDcYDAalRYEyJ5FTe7zozyTAktzO7VVSjXY6MCxDUY3s58fS2riza3vaVoyk3dd7pk4W7EEoqeuj",
-	"D6Mfj3SOgMFcwEjOaZZo/Ei15/oZzsBTkaGE3NOYlGqYzffUq2oUS4Ahr/GSQeMBjVtuk9NshqlG0pK8",
-	"rjNOHEgAOrk6R3u7O2+iWtAHnW0cgBmQOK1JnxtOJeB2CZuNyFxDoYxM841kgN23bwddMtiDbXAgn9wb",
-	"TZgGisYILZWebjH9XvSZRm7DbA2RRZwu53hCJI1xilwf7o6uKL25IUcUT8kRljjls9DuA66vxlLSqVna",
-	"+7zAa1PVWRFUyYLW2CXqHYbNcqGR1rKcWT+HtOZKp/kM1WfUyN9nNXBSRWO8ppHATeKZNnf6aMjQ8OIE",
-	"+jriWOezYnQ8+nF0en4xuowQw1nGV86qRiLmS9IdPVg3mmgYdhUOCRazsQHelRpBTVYE5DgB5qF+wSFS",
-	"O4W1+sLg0MJOWHfTGlhMH/14MvoyuhSAZKHZEBofZAQn48NiMYROs4LLt2x8AOjLYzQBQBhTWlBqaaHY",
-	"MMELB7o5odDv5hANjz+fnOnTev7lzH0Yp2nZfsYxnGsYiVsU/V3TEaG4hBfugunVYK/ZP+1l54tyd3i/",
-	"2JviOXbfhX+7l5umDu7t9m/3pD5Z7mHzp7vMFwuSxcRdt38Xw9MDLgZn/rY3LHMxtxfh3/bCHVm7YcG/",
-	"7QXbTcJedH/bG8zO2Ov2T305JDpMa4tQEDnjfGEKw3XFPVoQItFzKNNnU6KYHokQRisCFbOR7r4sSaZL",
-	"QqA5iSkXBz9vrOgigMq2xDGV664t5ww4p4dVpbTQjf5erwZPVKxZm4BjPXZwA3QyweClj0makkcAUM55",
-	"uHQeSifKQIjAidX9QqOUqhXW2SvFapfcOvV1l9XwkOBw1O36qrdfvbtxLEAdJWQ6hVcAArbHjdQQYTeQ",
-	"ZlqTmamdWgD4qtv1AqjYZtaOhj0st+J2DL4FM3JTEqV4zfNWEGNzhk71zVB9AXBmtZ5sxic8WUPcQ1Ez",
-	"oLfp4u9N1/Wmj+ALIXfpGlCMTK/kgCMsA3B6D9gzlOwKl60MoRCkwGiSEXwHHkK19XzqeU+wTfkSnfK9",
-	"vGN7pNh/wwnHWflEawFYbSD5Mlj/6TGHGpebPhW2IyT8SQ5hRrqTFU45Aw+CEX4wR7s+VqYhL4hHoYbp",
-	"qeAzlxlXOkFt6aq+XISW7MZNSMrZTBj9vSCQFOcsnj83+RCt2+SE5ohBU6YWiGTzccOGbf5mmHhdvvZN",
-	"DcArQOmBIgInQhAiELhjSi1sLdBDl+4ndVlilltDzoDtLffwHiukI1NwELe6FYcZT+tKYyTyxQJna50y",
-	"DGEWDZng78EcCy19wqvfJT5qhumiotunoBlUx0vOF02UY+0GYHbQPd1lEerjrzRmKUldn9vNFjE6xOnK",
-	"hOwZcgI0KlSLAC8K0H3NJpWn6Li7kw6bZF6VaAV0cDhvq8qut8ndMk+NWDjHWjEQoh2JDj89EFkqdJxu",
-	"m06fBCy6sTeSzZDXXtrf59iG8/rqt7Jhg2pLyp0Y5gVE1zZa8lC7YIvyK+NIO0CvBibBwlfXdwYD+7PT",
-	"26Fez/xYKO2H2v8NSsHeoOw53R1Uy/2ae9W0aLWbEN+FZhvSYbcv9m3WML1BgHNBa5uSGz0zKsrwBqYp",
-	"0YQAI4OSIwFqqFlNbQ0XqygMUrBo1ES3nlDRvWbHz2p7rOZaX2KrTUBXYtuQH7Gpn5Zz8DpV2tZqRG6r",
-	"wAvinMWFLmQz1fVAX+/VjrOsJnljfL3XgkxapzMZ/7CB1n4iHapecejyud9akQA2Z7WJDdWg2wI9papQ",
-	"1hIME2pj0+F8PnCmj7VkNnePIWNuge/IoTElJmRGTfQQvCG+HWq9YQU71i4cxTZMp1HNM5o8NafuYG+a",
-	"Us58ogKKH1gfzTKaHIDhhlN6R/pILAm+I9mBWmGQrPAD2H6gePeRoAmZ4OwAIgXwm66YM01KJkTd0C9q",
-	"MfWN2obyqzEzLS719yCzHd7r60uNEw263m0r1gfmdVp3V8AKM5ce2cBge8GNsPDyIK2Khs60j0CdTMl1",
-	"yNepRIANdWh8PLrEeS3Qbr+3rVB+Yv/GKfwe+f4N3ZGBskNzrinTJZay0ga7LnMvLJBufgsh1G4XD710",
-	"SAvEJGyd93bcfPPORrvqakUhRRfx6TTyWCZwyw4sso79darWVNP17YkI+EvJSWvqar1cmP+raja7FlPq",
-	"MoXfqZhyq8NfJNw7LrBsyi1vqkGb6nLrprosU4tWU0rx1MVlD+qAFIxxP6yasmau36l6sns1JNmWOJy3",
-	"y5yl71+3/CQAdX53KGveO+eOT+ZNxXqh0rxiGR7g0nGr2pCVv1GsCW1JeKDRxONOexeR4WumNlMGPiF0",
-	"bHJz9CWRAch2ULX1HZVWN54DNOVpylfCt4OeCbAs9VKZNFet7YmOmm0x3wbN9nsXL23I8nptt3JyA9WM",
-	"5vqBjQGrbdJZ/c5staCacFt7+r+pkBx7B8uVAbRVQW4WApTrIu2MHSKk/qNDwWTJ8bexDq6tkta5jban",
-	"9qgPvh63PMoeVDpvX9vTB5CW3y/CwuU3rLBACYlTqluN4jvCAOUQOlpSIcq9Nor+SanOEYdP6J51+u2N",
-	"M9N+gLpSSqUAYZpUGm1aj0EeaKc2Iwwab7W1t6fS8z08nNPrPdz0TQGadM2X2hujFYuC0/R82jv4R8vZ",
-	"0g9ck2+y9+s/oy1mXZ5goO4YKNRf1GJ4DVLiur55zwqvEWWSFxv6TLjelJ0L+16DoiaKwr7O9Xm/eSPL",
-	"aV6ji34hkytlm0oL5XgAjnY0vs0Hg5exfhD+TV78d2g09Gd9Bf6tL6j/7r5Wy2euWecZTfQNlTzdlRBK",
-	"T6X3pIwAKaZ5r3sTpmGpHSDc1EdfTCYf1hKMCqjBc92noOQHSk8tLBewFoHIdEpiV4JPhe5qq19aGjtZ",
-	"f5xP3sf0nH589/fR5fVfrj6+7ZP1xwH561D9uPrbXz8O8JezZfz+XZ4cfXzbj3fT9i6ctoWT2SjXc9M2",
-	"2GwuV/QJvgFmTStBhEnjbA0T/HY9eaupybpvQYRIKogLWZwktS16t65keuAJeII+qk8CFde0fUHfauES",
-	"1XqfgYqLQBU0ClnfhlgOqj5ipZOYKIvW+pRhaJq86KQhWiDv9W9Z4Wk90HmiLhJGmYcxZz+r5PUBkitu",
-	"hHxk9VF7RynXsd27qwR2moZl9TTvyNDhVf9n8/Ms6Pq6du2nAMJ9ozvNtmHo31ZoqH/+xuLid+LskCux",
-	"HYM3xN+RuVcPARoVZfjqvC81GushGv/y6xilBMoKUM40mrrmFyjUc+XBsqFOEjyuqvW3kQWliWCw2Z7n",
-	"y83WWA8KwAfdB5bP1m+3nxqmd14QY91v7lrdfEtHwrjc4pRg00jIsfsuwrAejvuxwlFLhtDgUxwbXHwD",
-	"kIgkj1wyo/erCUeZhnzagjZZyVBkZsAZnsQZX5sUPWKOquCDbnylPvl6jI9IkSY4lfNWPwgs6gd9byhp",
-	"aWthQdmM1AAF6USrmCeAH2vAghxwPJV+J2puZYh7nxEjRrLAuD+RdVBQZHJRdoDvvH356oXxCGzmiZie",
-	"eO3r9FndGUw4PoVEiS3zNMKZq7oa4AkTVxkjsfxCWcJXzf2DsXdUVphKYcMQZtOMQwZaca3wOipBWQ0Q",
-	"YQm4A0OlBsFKg+5ZtW5cxgfKO+TV1ufOXUkPoUaXpknFBsqn8XFZdO34TpqkqhCJn8i6oc+s3YjioChD",
-	"tY+u5kpaadgkr0mSbUBquFeR/qYu3xGQGBmX6tqhBzyEOEt1BRisSEN6EL0nX7/tfkz2dxbTu78sTwf4",
-	"7/Ltl/hyb/KXN08E36iVkJrk+AsD/GQ8hTKe16TFtxe7Ug9Qf6F7+zlMwmJrfP5WzqgNnLRg/qw/H8el",
-	"67JetwiI+Iw8TEA4y5SBVWC+GGqKbLVxogFSnGCa0nviuqCiM4jd6gOoK9vV07HwhZZrna4/VQN54cqF",
-	"PfVveNTlZG2HmPGUABkbhfmd6+8v6DeSii5YF3UQTDYoDnE303Hi/fn5ceRaaupKjcvRx9HR9ejYNSbV",
-	"gRlbNWK2u/90icAezbmwZrlYvthhU6Dd+uXHoHC8GgTXdUWT0KEIbMzO7n47p7DhT7NdZeyOgkItjof+",
-	"eh3uh3cg2o71Bad1BUKu+zZESzgcQQ0zplF/AwdxCxb82FP3NMAam9AYTZiYjyTgxxBg83Qr8qyY0V7L",
-	"o9XqaelF4psp0P9kG5HVBPfO3707PTkbHVQ5vO66Z34Tc56nSR94kwVCs5IAXV0PTwG+zNdjAPIPpKYu",
-	"D8VK7SRJhCa5vGWMV19iOdxBIaSUeblYArszWhEcAgun6Pujle1edkSaafWinhqzbtJ/qlHK7KfCPkgN",
-	"XFxbr6APYxP208ONjsfknTsz5d8p3Xz7tPKQRWPSKTYavV/ZZDcNb7avqzSKHND99iO7fSY7wDhbd5eF",
-	"1jvUAaV7kkFMTP/swvcdErWBAuoP8AkTSxI3gBh7EL0LggXwV4N2Utc4AjeVCWJh35N095BrjfcDFZKH",
-	"Iu3X9lzPeZ5FiKeJS+6IEEZLJQMNasPOwG/R3y3tY0OclupEXr4OlInckfW7DC/MenSKgH8yjyhmKgIx",
-	"cA+Hy9gu2GDYaghbsE+xrACw6z5A9TpUQQ88l8s8VOoLZJARbOCZ9a5HQAGVnhB3lGl7Ua0/ZZuF4k3z",
-	"N5RIknMYSHmRXwXW2Nqz2RZZBjD2C/fg5ip/mXPPUGZ85fxrhNn864QT0WlJhfM+tgK3GEclNMZfmDzh",
-	"bnO6hvubqEabABZ8hC6IkHixFIctRljr9GSGTSumesMx0hS4ZaaVo4Vr9YkyKey3IcRIZ3z3fCJx4/VP",
-	"p1vugv6r3KYL77wItibSPZ1msPS2aE17aDcT0Moc1C3SFgyqGM0lX22UsgWOjxlzcycoddcV/bl8Z9gS",
-	"BeSnBiwCuwQ48x3VTZ+veltgNmbk3tDsp7vslFqbeuXL+PgVC5vzlYUN5kHY/of5yrfxAjOj7tX1U9NS",
-	"YM5Tw5mNjkM5Kx3tiu5s1OWyjqc+1eyzb7f+AY3wwbz4Sj++ycE+6I0w/KTjzB6DaFDy9P7Ont2TR4dW",
-	"NCZU9T2SsC0z8Mv4u2Fs3e/kh93WyvU6xLjZR0HoXuesdS7VsqfV0LQ5ij7V1POaT2R9Se55jJsavlg/",
-	"Ornndw9v9QKgbA9s8vKJrHXbLnMATYbqlGf54nt2e3GLVAeLPjy6PvlxdGAPtgamcla6buXQR5fn10Nn",
-	"0+utRRmBoG6CqDwsxaWkNi1nmNkXuGKyW3Y5+vH8k3oTZlDdxQzwFK2Y/XpcysjXnwZzHx5tsPZrii21",
-	"JHxoGnqhKlaTzwvbv1QtcHr+5evp8Hp0dvS3jXoB79oBOj19/uH0Si/SEmcSTL3dwQCpwe4AVK4Dh5+Q",
-	"OXXIPwuSYXDXnB0PL48PkHuLILOFGj0Utk14Lm/ZXlFLpuHDdweVl0YonhO8VBKOo4Sk9J5k5c0oz8h+",
-	"t2EjLnxjIYQebkWnNa2MRmBdViF0DxzHZNkGi4MFSok0+TDbgIA0DRIytA71UI2g0k4v20yHF2k8ZkJm",
-	"HpC+UOYEy3yybYUbvSeNHdCBoB1qdMzzNCmaDhgR3tKVpFWsPlw72lb1CbiTFlySk2VbtoJJUyh/b+ft",
-	"bn/Q3+3vDHqNWtQDdKdgDZYVYW7QTpp59Ov2tJ5lV7+2WV9z/fniQBEdBikOdaLUpmxESF2+QpTFaQ7F",
-	"LV9GP1xeHx3oyCJw65UgWR9dXV4prp7xfAa1/leXVyXi9is31Dt7UU+/SjGCy6sGHlAncU6OT0cHBg/H",
-	"GCboFGSQ/etydHR+djY6uoZOHBW1cwZl+oYVOk8jWoGrEUqX+2h0dmyE1S0r5BIVEDw9tOINDPAZpsab",
-	"I4oePmXupwbci3qnRh55g+tFPfhUeBXyiZt23VpcX54MT2GWAG88JVg7nKw/aYnX0BGyKPaVGcUp5HH0",
-	"kZXd6tk+uhheXX89vhkdGMgGTmNi55zkxMDF37KYp6n25sPk1YM3V9C0hFDI5FA6zIwkiPFME0HSR0fD",
-	"s6MRxAa45XgzzpM+Ojk7Ov98cTq6Hh34vMiMW31vQaF+qY9uzi6GJ8cHyAwAWq9ggWb0XpfmlBbdrkwv",
-	"KlQBO0P4pxpzL+rZgfWiXjGUXtTTH1Mb4ynP9kWBvSrqYUL2qr78TDdOCsXMgdOdbPgRymn0E87vrFcv",
-	"TyjvdwFvTEhMASui5sXaoFVn53qeZyLRiAStr53T2RwSBuveq3hrQhbctKcjGoaz9b0yTbJw1TCfgoWv",
-	"C7OYJCyGxD65qqRPafcyTGrB73WiWcPUqim86vul6UWl3fEXNMh9c7EkTDT1wF87PGNAKIEHkoebFeZV",
-	"D7UsjHaLYr5cg0FHEiSWPIOZfze74hrcPPdUkpqUV4c69Ts2AJplOCa/WQugjRxqv8kaea6+ZsHg1S//",
-	"WR7rezVWdEpZ8r2Sq28EyXRWdWWb7ULAS+o2+zOBsH2AOQLOmc3UA4zSZ8IQ9dMk6VpyadnYVmwJNdAH",
-	"Qfo2tOyFNmhFwl6BlGSbEFqtz6JjKK6nDZWH6+IpFvKUzyhrWMZ2hX7Dt1QiwUeSWFc/nHqi8MI9CQyC",
-	"JWfjdDK1G873VN3S8nJuk89XHIuw30Ffe6jfwTt0ATGrrqqVrhFStseAyW8AFSsgnx7DNRq4RbjvwRDF",
-	"uZB8UXALv+lChU2ACio6Qfka+TnHwvUgTUw7Q8TZhOOiPbM6kxLfEaPiinBa8gN4FH20w5dt5+pdppi1",
-	"VtOkmF3TbfrZ6q174vNYdf7C0KPqFm938NQwj4kM6hFDSxGgYUGei/M1rgCjw1TgaIUU24MJrbdS6hLY",
-	"58QeXMJkRokBp9d3+ADaGllbm6Oh8CKoc3VpFFJ9YHdgdD7zpe5dSNRTIyazdYhJ3JF1DZa4mdirge02",
-	"IiLrHYeDoivcEmULC+dEODRGu/GFgyWzECS932bAS/qJBAebkZgo2gNttnHUuwMb3IzMJsBoFlgY5/4j",
-	"/bpF45YOZ8VAG5hKtdbl1m1euo5RMd/WHi1muHYAZturCxoZMqw/TyfaZRA6UBPqNR7U31O2cIrZk2h4",
-	"fpempuU4svcBjhppxVymwvkycC75AkPjonT9uKYWJDEr1dCN2oNRUZwG+mPhtWl5u9lQfYnXrlLWeG7E",
-	"i73dhwCoUXa/pY5rEnLDhAvX0DKjDNI/GQR7vJiwXmWMkgxPK5O7egclUM8Hg24zWWKaPEahVc/X9OWC",
-	"n7WLTXA0xZVUiJ03+zsdunB1laKGPAox2tQyDH6OkMTfCmftQwYXlLx6Zz3Z643EX7DIbym2QeP2sLkt",
-	"8mV1PT9pz9Ixza+eNj1ngy//7pk4ZppoAUF3zgzO5MzD0PsNUnPsptTjwhbVKK7FX40Vz36HvsA1Eyp6",
-	"mdUkxhXyCgyiurZxW5u30Hite9IYdElrE+XWVtXvrt/FxnACSBsbGlCkRoV237ZFCPro6ubqAgIa8A7t",
-	"Wgenf6rMYxEZTRFgEqCu4Jb5sRTT5lAoVdH29IIq1YBrv8av70bgXPunNeEVe84n3gKEKNJtv9LUhXd7",
-	"COSYxSQdyguSUZ6MWFsPGe9lurLW+XRtxeoS3lQ6BiYZPWB2wtfb49sOJu1wcxSKurOcKSZThIz0IHTM",
-	"6MGaz0N0NLMKzcvJjKX1TRplDZIAc9I9gF/6DKSTPaIDyNbReWgVd68FQNPC/KCb2J3Y2x9gxC8zGpMa",
-	"PUIXqqsDbcoF7LigAjHWWoZ1mkv8rUSTNW1Im0suOibabUZBIZeZ4nTEEtGsw3v4iTrw+VD6DWlHxg/h",
-	"OQbNzpQWuqQa+cMO0l2A5qMAWykd9gY2X4d1WO9KiwAJKllQBrguxuL4v925ltJ7og3hmuRIG0QzyTs2",
-	"Y1oDj1AX0qGZX6HbrED+Wzr0XLAymIlLWexhEwRCnJumH3v2mFRdF2u9bCmr3mYsTw+2rF0rNaSjlEJo",
-	"nQOtHE09DrQOxbLqQWtrA/gY96m/tYGl9eeweSC2976CayoE9AMhUY3iz7M72xTCNuE1GpKyNqxeZg2F",
-	"7xEoxAn+LcKE3ykgVwLc+l0Ccr9rOvuTRB/qUtJbooQPjgl65WG13Vd03r2SLRlnMy8TxBWLFVhDNvNN",
-	"WPW9ElvIMnqP049Umc+fRdgLkTNyT1i6RjmjEN3I6D1x2SZQyrmgLJfkwOS2Ygb9+3UgmzK/+0Q5+2Sv",
-	"v9tS5I/vz6dTQWRobD+soe5nkcdziH8AMB6eEwzgW7qSTQliPceoOpJDxMgMQ49mz+Orc5orCAchAZ1k",
-	"dNo6LFnKMI1THt+hDLNilEVyyjOBBLUtqYqsQ0iEjxpX8XmwI+xP+SIEcHBdIRJIz7Jo2ynBS2kGN1nr",
-	"zndyjnXOlfpw/RCrWDzb4BwUe1wsq51AtEGjwXMDDWWCOcZD9BOf6LkuAP83Iyyhuoc89G8p9V+oSBHO",
-	"JKZMi6pGRcl+/8g98cA+281NU9RU3g1PTkfHD2qXMqUMqkdasMrtl4xv5+Ea2obqvW13ltoy52vIFU2J",
-	"OERksZRrM3KbwXncPU/C7lxRyBzoTDzLiAhhmJBMmcY2sgllKuosRSZbFu0MBjpnpzSwgrMMKh0kO+MU",
-	"nGzT+CackOOOQQMYPsRElQ4WeeFwXSUxlRoIdkrTFKRB5yW/tF8OLXZbQ1S9zxi0Q5KBZTkhs5x974q/",
-	"zySh+COfPHF2g7+hvpZuSS7yeFBpz/wS6FDTFe+ob6WAbDKyUnHS54u9jaKkzxd7uuOIOpAAnOPGqfku",
-	"tLUoTK2U40RY8E4sbarbEsd3eEaSPvp8MXr/9frqQCn+ajxLnklbH1N6faTRDBLoCKF7bRRImxTe/EyW",
-	"3u35kfVUzLfCPmK7GLW5vDrsoeRKVZY04/BqSYQZgrtxtkYpTkzz/s8Xe5q1Pbk8ajryjqHaCZkSsv0I",
-	"vGcrbh2DYG+hoZ+rahrG7wz2BxF6szuI0N6+xo97+XqAUsqIp5HqEpdbZrvWIMKgeASYDJZKBzEQreD1",
-	"346j6I2qIhAsqM2t3wlEUOrPwEc+Gd2TOkSuKc4sgaqbEQ1sWK04t5oXqPCHyPIFrYnqBi39DRCfwQMl",
-	"ZPntzhG3vYz8yCchvI/9B8lM6PcF2qVJa6YC0RnjWcXRsbeljOzGz+3eWn4eQIDLW3TNYjWCYeqpLno3",
-	"ZO/oRMusMGTUdjBs4Kz14Xm2wWRrbCR4FbAygk0AHw2R6F7W6AQNZKfaEx8MFb/ZHSzLp+flbivsVKlr",
-	"nXvX61c7u4OXr/b3tg5w5PX5PR5M05QyU/Ko6CWc31PQTh+iDAynLxpV6RdqAfqL5Z6vFOUZrXKUvf1H",
-	"wzPWE+Hum5c7bWu0LW5jE7mEoLT0LgQQGus62DUe+G6nffXbHO+nPNLfAen0kUf3CU5nxxN5BR06tSaZ",
-	"8BVT2umhbtGpbY1xnqUu33/cR++JlLrXrbaSdQ1oRhhZiWCK3majTpDLL5L3Z9PPx+9kv9/3D+ymI9P7",
-	"fsC/UdNDtHsAvIzn2knP+rF45Mk5xndHdy1xhtLitkG51oFwbsNNbgSekc9EhuIfV9eXo+Hnr59Pzm6u",
-	"R1cHxq0qXGXzjyejL6PLzeuAx6KI2FW/mUZAfXQxvLw+OTq5GJ5dbz5H2S0zDbyECcKmqfBe4/em1IXV",
-	"l8cnZ+8331S0Qby6Pr8cvh99/eFvcAN4hLmB9bhlzkBSdga/Q/nSwtgq6uyj0fvL0dWVfXiiVhHKPZUp",
-	"4uZ0fTk8uzo6Px4FVmqqy89vmROaSR9d3Fx9UHctczFHjEs6pRrxRVhwUZKUk4zKO9GLeuWlh6yjjYU1",
-	"5d2lJQLAC29FelHPn2Mv6m3MRr0cBhw0Sh8UOft/AbL/swNkTx3r+k7hLTX59rxeU7lredB3TPMNF0j8",
-	"Djm+esq/b4avo+W6TFio1NUJsAfo/MvZ6FLDtIKT6xANjz+fnHm/oEkuEV8x6CigE3xiAklsG4mHh+h4",
-	"9OPo9PxidHnLXHGOlUw2b9TmhEYoxhKnfBahmC8WJItJpFm7+kxmGswdGmmpwVAroNBq8L2oB0PuRT33",
-	"dcfoa1lvLSzJ2Y8nAHGlrHvGpavcRWsiC6wNtXwpnyHK+uh4BL9qZCx1gXHpOyjNK/1UV++R4Ah/JJmT",
-	"bXUZ1knJTrGepqqjMRRKe40SOqOygiAw2Nvf3XnZ85Ow/8c/Bs/f/vOX17/+x8PlyLaF9jVV6TCTELl/",
-	"0dQ01PI/zJEs8jj4dg201fpxSPtWVQxFjj9XIrybfMT5Ezu0BRJLzgQp6LWtQX4ImbXyltLw7WgaFvfY",
-	"LFl4dck9dOVh0IdmhddKx9M4xQmAQEcW/81paaKPAPzi5QAleC1cOTwVdnc0yPy0hqztaxo4sb0FrUhW",
-	"ILs3C4IH6FJuuI/RaJpoybV8CsDo87tgQkEbgUDbGtiZqsKymm+pr7SEuUvjLTazdUGI9dY3iX5w+0Ia",
-	"j30iBHl/BT2wBBobqfOcJmOTMW8x8JWUtitS4YnkXtavSNwVRs6N4a/Pr0h2T2Py3J6oSju0hKTbqtR8",
-	"1gDN/mrgDkIZob1zzKDCXgNKFiPfpLncCE8Huf2WGHRyfxnmm9nYy0ML/9Ypx0knshmxe5KaUhzLG3/g",
-	"ybou/JJBc61P9IdSO8DCQfMANl455tfXF0jr5eVP6PXyF0pnw69APWkfwtYBlQrLr4mraIiNgo3YM1uc",
-	"RM/McOy6SiwBwVTajaCcKna6bLL4rFifiw4SLQzZYa5S8lDUjqrcDByb8DpvDGVJWELZ7AA22xwe0ETd",
-	"dA8MERg0JITR7rdv8E/K0M6roi1YRmS2hndpVhwhzCDvyDuVtwwqwPQNBw6U7RCN4eki4l16sKyVmyH7",
-	"WwIbq7+uzje8Paj4mlUZGcoKukkNwKPD1rcZxKANA/lp6IZClZD8SRwnCRWQZt2Ups64TrdLHAnBWKwC",
-	"0k301YSBzdxcdYKboE2eMtKsM5mWRGiVQNUuUTaDcoAmvqjuyzPipRQC5xJ5HBMh+ugdvSdazUuxbWNv",
-	"OQfIAbOqT5ee1qTGhKsuMnJPeS6uSJwR2R3nScD9BZwXNKxVKzFjQgl8C5f3wIQmeHsN2iqdMWjkBPdE",
-	"pg+kwY0DdmBycoDKRXnReWZRm4U3jb6vn1zRGQMQyrHaojuyttwFJqnbV+qRVhp/zwWJv36efvrL22z/",
-	"/ae//Su7Xv10c3G8f3J68fcTvnuKT/HV6pr9Pdu7/9u3AR79uffgVK4Kr3hERpcLKW3GbMFTUWliPuer",
-	"acpD3saQlNTxCXOuPalY4SaVA1dPlNs46ipLVNcGixW0YRu2zqiQJAsZX104lAOQdmh4PHsKHtXSXSMY",
-	"GBwypDZTjQA21QEEoxOGlhlPcg1BvcygVgecTynnS0imNvcaLm5blTkGYH0J6pAoFh9BZqWDx4E2WxkR",
-	"PNUAluG0gBYSawv8e+kQ+61Nu7O0C52EtSJ79ZFKkZPt9UqRvaUJpkC3UC8jFRR0/Eiy1VFYxleIs8Pf",
-	"gHAfy/CCdC8QtJBSJznDmxDcXcjvxf3uE1BgG7nV6b5QPkcOgrqUUxsOtOWIM6Jj/+MyXx37nlj9Qo/3",
-	"NumglyTmYaeX8aNn5gZwFZuc3VD7wIw0FtdmRJeaqn+6vhym2NTq2bEhvHb4ADOoUEGv84156wneMW/s",
-	"RbbebqtnsfhUpGfZwFnsYrZk4NrjpyGpN9ZShHXRkdH5oebSTa1IpFBCHw4y49IqSdNcaTflE6Fxinae",
-	"D3avBy8PBnsHg1f912/2/94xA6OaegiDbViTayIalkIQVid8u7f78XhQoOmaJkGe6XXRyOispCo+EwB0",
-	"Z/OEfWxvdeisp4IKGaGx6UxoqGnsV2MBB+2HmIHWc/OMyvWVGrRx8CYLyq75HQEra0JwRrJ3dgs+frnu",
-	"hTquffxyDU2/+IJAx7jVnAMQfKky/lA3zVNrquvalIzWt2hsQI26os8hlYgRor2qsKRw2GA0xfYrPqoR",
-	"IGZEyKsmpd0WiJ2cvR9dXX+9Gh1djq776ItpBgcOMBRzNqWzPIM8EKXWazRdtzdON4EcwimONf/Q/S7A",
-	"IewpNbp5HsgsNYp/5Yqh2Ri6tTAKeeRg+cxkrBWwOZ+xmOPdV6//PHYg/HPyDX34PDx6fvVhuPvqtSWO",
-	"DK+QGkPkWxHlBbCjmxOcwMqa4X17rofxXLhxBIZqagKy7zbYi+HRp+H70WX7cO1Q2gbsknG2IfGhn8Xz",
-	"TNiwqobhgTIJsSTYJIzoeo3ifoRTzkgnOrZNUL/beurcmi7raYfSvJ7aAeSWsgYGNBdw9IBJKMFqIS/7",
-	"aIj2BjtI4LVAkzWEqcYxT8jYdCMWfn0ulQdonDOcyzlhksYYON0f1NmNDCe9ZYY18jwTf4zQGDboq8HS",
-	"HEdofEfW1T8N6uZYe9Ja96jIJP5uu+TSmTrsUzGc5p1Se7AdyW9s3qGDKvUtsqjwPq1NO2MlQxk36VQd",
-	"CP9X4HpTvrmOp/SeFFCjGec6qUGnQKildSBXcPIMzJsps7myqrRtpHLLbtmf/jQsCEgp5n/6Exqrn3hG",
-	"f4ZfDtAPMEp0mw8GL2MgIfinIktbKK5oGQ76GIC5xooAx9Z0H6OMyDxjAv1hZxdSSxUx8uyWaS+xOwDo",
-	"D2Nx91WpTV//9//8X+M/6losL/2DpHyFxi/ud14syLiPRnXy00hOKzQPlYrMUwLfVN9xsENzskAzIgXa",
-	"G7xE4ynPJjRJCBubtdHmABFqVd6PriN0caP+M7w++gDLfTw6HV2PrJtrdzCI0MX51bX5QaDdwY550yjL",
-	"eAbvgSouBAEEdaLHeLlMzeK/WGZ8kpLFf/tJmQvWhy6kMhAMJ4hA28eJ/mlBhMAz9aua9VjpfETIk2R8",
-	"y6ThGDgV3Gqa478+v9S3PD9J1K7oAAfSx0jXz00h2J2nco2o0pC9Pr+UoTGMW4wh+XZKSZr00ZAhmiA+",
-	"vWXWRijAUVw8IKV3RCdlqnHp4lbyTZFHcoD2BntozLj8OuU5S+ziK9Nf/OlPcLiWKaZQd4/XVZsfjVO6",
-	"oPL/Y+9dl9s4tnTBV8lgxITsHUWQ1MUXMvoHTVEStymJh6S2e6bhUCVRCSLNQia6skAIbTvivMO8w/yf",
-	"V5hH6SeZWJfMygKqAFAiCNqtiHN6W2BV5W2tlev6LRItaW9cOFuklPnluwjBMR9UPSOpMAjshIQ68qSn",
-	"2tzM7UdETxgwxE9+kxYq/7cuRo+6W+m3HYHteyOYZsyy2hcpWuYgVEd0QqlPmUoJpy7FvCmKAOtCoD4E",
-	"96QcqhITnMAay3P2bXJ1ozTsAoCt7NkxGhuOPVu8b/+S+ZhI9iTjbqsj+Z9j7yV1nq5A5ohRofr6E52K",
-	"s0UJ9w469UAWiKi0H75z/upIPHv27EeghA+XR/ihrqkF/cUHc2PsxBBxOIF57EhyINe93eyLssQhSntM",
-	"VULM6j3xVv9EN0+pS0JtDWLr8OxkK9niVuhb+1t7nd3OLlasjZSRI721v/Wss9vhxKEBqu8gK1Cb3gmg",
-	"19dNSjFxJftwrqaMWJUEGervLa6x0aVTeT/xcNkRXndf53h8RhaFnbCK7/Ptgqw6yVCauzLgZWtF2XX+",
-	"/FsNquoR6hx96XMs/0zmU2LyKakOaHzC1ZV4WZuwkWELET4uMp0lXvPQ2UGAKcd+c1xYFAq2MwJ1Y3fB",
-	"E88u1qJIwIUd9kpbXAKd0buSuu5QCdt0pNqsAQnv+YtSziZ2DRfHVGpInk1eoMZtojoH7p6bco7zP9Jo",
-	"4r6LpOYukv6hdMEqtDUty+CXGSTps6dNFMsRSO2oBTv9w1yjHsiaFRxWFTbRWdukQRUopwsn/dmTZTD5",
-	"yB8ytEPK2EIE0CBfAu4MrkCKTJaUIAOESUY/v0mSqG0xMFDLUoKHZe9yd3cf/19nd3f3/6ov7vnuXdcW",
-	"R+BojisujZ0dgT8yOV2yutIuWtve0+1neyutZhUpgznWd3kYk4P//LVKo0Bx/HR311ede+9RpP78xrHs",
-	"ak1LWw3QvP78s8lEpdzv0MEAn2HUgeYvh6nunJEiVnMKoUSO3UH/Qf/aB31s61dYq/P4iFvnSmb11llw",
-	"pclrh61kUfIy/D0MEd9S5WAHdWiY5Mi6xiAZaZf+HofZBBJiqe4vGpeIW5nrTPxAivcBu8F8/Ai16wnq",
-	"RCp3Ciup+M57wrC6oNdlc3YOdxIVh2yTjqRzE1tkXk0Zsx7AfaauVVmlurG+LPs+CI+/Amfsdw1YwKk2",
-	"OOuPvUJlIJFk7tggnblCsWQAlrxFLk/lSp89dS9EdlRNgMis8quWxVj9OUffe/dH37AsXGATgZ/a62sG",
-	"SbkHwq7R7qm9rhqU4M7OEC6mUzRSLtXDNGpYlyrPQXsgV2/4PlGvK3Wes0JLmu6EvZ4yz+3EdcQ7S1Yd",
-	"gq8qxdiFdWp4rUpC+y0rkliX8IEBKJxli6bzufS8uA7BMyNswljoaNYOxA0Rx4pnV9XQtR/fwHseRFRx",
-	"Z/vtBTUVuu8ol1P0E384P3UdkVKMMaVGDef+a2RsH7BR/ZKAKtGfjGYiaJaJcNY3aM5UruK+ZmUhe01E",
-	"gVo2rPK8WuSXK9qrvBCion/dK7a2b213bVxpVdHGA1+4cMzR6HOEH/2plfh3ftfZn0T6uWpqJHmJKYe+",
-	"zy8hDds+KdhSF1R42lNcNUTNQkllzX23JnKluBIdGUzqSeVIow6XYEpiZ1yPNjQ2YG2RhYkWs3binxfv",
-	"3+F9rQ1d42SJeXu7QyYYWdnVdMcmU4XI1bXMsTk2MeHz3R+7JsVfP8KvaVI5a7SrynRBZz07f390fHEB",
-	"/8IXRdqzpp/rXpkeMFeaa1FOdE8F88RYNEiarvCXuNd1SlvTZR6+/5Jlx2pX+rr4qe3aCIcVCGSNvDQp",
-	"dKlmmYnOJEafWsxPd5WnIER/XcSEO4WC3eaas8/4OLqAmjJ2XpFfKmSuclIYMCTqvgM1hd874sMso0S7",
-	"weVBiD3um1RzjJlj/D07RLIvuob9KewUNZZTelh9rnjU33u1UWY5LBESE6ClNpgBmnrf7ghz9MXz3d0m",
-	"JvuAuXl18jsPW7xmbgsDMZbWo+a5h2a1I3I5Dnxx1QyV3ahReZe7zOZqsQ6HT6DeRpj8kl0O3uYbE3o4",
-	"+i3JwPSuL136XjXiHD8C7NPXn6jvhwYKBw2/HKhhpacZK3q5Bg4DpV3cKDUSEltDN2tq+OV1Ku4wwBEV",
-	"+45VKzXYXG1EgSnDCbHDWRcczFpRkycVfVsbN1LoRG2jBVDaCjuhEBscNiv3/so/PfnXMdz2cPW/e3d8",
-	"dHny7nWTfs/9LBHBmT17IO18VwLxyhbsjbAFpmuL3Nqb4K6ItQyQZIUdXxFoVYsWTyDxJ7Q+xq38DGX+",
-	"ESrbsytbSd0G2/hh6fSNnZDPhjtUcGMKrAKxTZoCP7iMUnd+p19OSAVvFmCF7N24RFxpMLwV1fGLPpyW",
-	"S2K0clLAZYaBNBdHbhgmiOSUMHaSRDkJMi8HcdFb1wzsuIA7l1LSSc3e260qmV6hE3eGd2KTIC1xzhye",
-	"ZGzFFLeLInlhdO1KW0wRxhI/hN1gHZWwIB4T7XSCdwIy0NPn5NTrCMSS5agUeUhgrW5gJ6YzG17ldE7v",
-	"oesanTWpDK9VM8NtPSALtMln3m+OIyihjdOZemiBDXJMm9IGAlhA+ncVUrwTc3oyc41vpNt6zaO7drF3",
-	"htrT7gvJRTTASiSFQzVn6KJvjbO56oj0P1OU386rnRT0s31/JEjN3FqDHtGF0BlxZIzv/xy78sheye1n",
-	"F4r7n6mB7P1GR1PQPNN9ymzk9sGSU/crWE1uJ8e5SB2RYr6zf42QalnTMQre6IhjitAX3rbgdP0DIQ0n",
-	"sqjcKa/d77aFd2DTx0NqpdIUiyvGM9HOF58d3blQsugN/vKeqkAsq1ydcOKbUPGYUbgn8l2uSnjFW8e3",
-	"9kZ9vmncGFZ6hwm66E5loq/cUiAbpKH+DQcgL/B+yaxymCc8LvHO81dZ1cgBe4SIqushJVtJkESUiXU1",
-	"FYUtJbqMdOWzmneIHeIc/A1rLFpLqmAYnCZTuelSO8eNC3SyJss3fB+GY+icTQSPqnW23KOYB3J+/K/3",
-	"Pz+8j4mOolKebvA47sAPbodVpiVJPbFyRuD+ygSttUIH76lkGULYTOSCtteHLU5enh5jlbqr3QrIKFjb",
-	"wpCLy+66N7yorzGKO1P6KmKfaWdzkt95SrxVMSnelfZzfavuQPitFv0ykj/0eU4nWcqJKVY586Sk9E2m",
-	"+JCXCNu8gMRPQ5u3hwrCfaXYL3RHueZOlHelVx9aa7VYqgzaKzBTwTKh1Fukxqe7cdjZKxqcfvl0l9Ns",
-	"fK7PEpOX098W2btbD3P+L1Updb7YzH3ggwfSY8kRwNK8EVQks6dASUz3Z/e2Wbys+PZt0VPbrrSje1Z+",
-	"j3LrOLQbFvsEK+AMuSLAXi5uXMQSompMTjlRFOtFj5QtxLPd4CaK0haCcckZ+rCdOISv+FF5n6LDwo7L",
-	"jvgXIRRj61yfISi9uuKBKb2/K5wMPBU0aHomoTQuXxqJjTlRj8HM8UV698w14uNdeJ2YmfskjiYvVMRf",
-	"wUFelHYUsdv9K+I4SgbD3CH0tBYlfDGLJ0RLD62CX8pYAY+8lqsKd9YZWuX64QJVetaTVGu/Su6izHuN",
-	"gK8wMPXE5xMGNIxmZeOSJ/ZZOsYdvSGRCt2UV+6LsAwFyXzL5IMq9FFTqPYXuYR8h/AGd9AsGsLfKdOX",
-	"TnN5qi/v9UY0pUBwdcbxvzczzmdpRS92fZD2xS7jGD/draoCZ5WhJFajbB+DfY3aD+0yayRrP83Fmo/H",
-	"mH9wzYfdVEHz4Z2mbS5Uj3JFqku3Wf+pTv3L9Z+YVHZ8U/b7zIihpDbV76te6XWLA1825FO4RM8CITKW",
-	"nxQjqTMxUoW2mEF2pbEG9YkjvIiyzDlZDSYctayqmvfLHI5gWisS9PmikgcF7YMxvlUWVxXOevrmyJmy",
-	"KlhukNBch34Bn6ahNpLaws30mYAXspIHRYbzWCNbMR3MctYZHmo1E18oyvfZnUXmji+bul8j4BdP3b6t",
-	"jPWZlRQ83qeAbFSEjZr2N3Wl+lsUDGCjYOIz5vHhe/aaSgqxqgIL8dAHToKEzYIZdC8QQ1iaTKv/GHrq",
-	"px1xgpDSXO+NOD0okGpwk1RioQlPc2zC68BZfBxerw9/C6xpi4j7VnSwX9BXLn2h2Frc6ziGu1tC2d7D",
-	"cd1F2OUH1ud54MBqn8VagUrumbles2tcVYSnPM4wFgf4JLOBzLiK7oB5RYQCpOCEooIR7Kk1scUNwTQl",
-	"gS2HcopNWkPwVhrFmR6BZQK+lSKuYUN4hi9AMa9YY6XL54PfwYgLNkWL70KgzG2KKo8jinzi5YyjTJKV",
-	"yBN1sIU2JmtpSyxMhu4AWyqZsSPZ3mw2Jj/g+A9hSv4dvNuhI89CUw1PbBOGGrcCqmXGzBEiUVwTGS4v",
-	"EakIjYVX5LILjusZ6tNO9AulSIpFuDJBceZGOZkS11ZYU+WshfJSTK0l+aoz0r0Jth2BBrm5DnYdmdOj",
-	"4bmP2FanQZhRKQC2NVq7JkvNk5rVWNyB0GWGk+83Vhcxpv1oppovt/kqUtvB85PlfSd7XFZE5dsHeepj",
-	"ssXkOq5mx+oIrzjShAhxyJMXfmq22Ecc0u+TgZ3vYURpe7e6JOyeqVrRsuPhWyhy7wEpMlr6Q9PhqaIK",
-	"SE8cGW20P8O7yrOd6ktrIrN2aUhWUWz1dMRLP532QrJ7oK0k6m3RJiRXk5Dy0dDkLEk8NGH+TPUdeDR2",
-	"XN6ZEAvlVLntsQTWQIw2zyqoArDRHdoPaKSXi4iV8Zewv5lHXsi1uSHoZ2udorS26utVbK0iVbInmNxW",
-	"knfnsCOkU/GmbJTA/Eoo75qgHSwjij8sqb2l4BXfPA0HsJT4xuVgh2TGNkoL1Q65caFK58vs6HRBShiS",
-	"Ml78sjhjtY0lMqtiQCmM1wXUtO9TERJBoIFAUVkhJwYx6rgnQoZIVGjWFBgu0kGQ7VYYGfDtNAmuHie+",
-	"px4X/Bj8OWA8eoTXyAzXrlv5hZIWb1OlcOJKKEAN1neTD+gQ9/SEtnQ9LiD6OA0kTU89tA+oFZbjn1Yb",
-	"lXlSWBdCB4yCl5RP0pDcdxGPJyb8cTnY+jXZ+rRdyFJtI1Le1v4WkP5WjQ/6tri2M5K3kRPeSp27IPsQ",
-	"8hGFthdPqSgxnkAyk/NuBnZcHNReqlpFeh2zShXm2gOsg1Fd49BenwGLAaGdBDSRyKQiyE2MQ0gzxYxm",
-	"AkPFVAaqAaJ+JFhb70DEky1GqDpd8wI4AH76ODbyVmpsjdKWxHBty5pgvn9SP4apbMTR6Rd2qs3NO1vq",
-	"XqNNfxLhXA+w1ko7PozEHznBeXNTxvtnh0N3w72p/Y3sUEFuuw1WZYplOEz3C30k2pGPxAf2WnSNjLyR",
-	"VU59W5CgDTLp74eWtDGgpBgYeAZxZ1U6q6EmtUEardsFs0zruyf9LgJe/o8t2UOdqNFbV3f6tIEa4RbX",
-	"NtOjDrfz7VHUiSqKSYqy0DInT3CAGSTMTGnINkzadLzDwO1+tnALmkjFx+7BH/HXRi2fJ70uKIaq9cqj",
-	"YcwLfQ2q0ni0bm0JBsJhGsJiq7Io6Dgm2/ZdrBfqRr5TiqUuTLo3qDc5A03eB7h8NiV2s7DF8IkTey/E",
-	"UJtxSfghdGviPQMf5PYuGM/qdM1hKYaWy1cQk/lZSDqlqDIS5b5w1hpSqaR4/vRHkcJyP+JysT9GyBXl",
-	"d3PVR2zN9FyVxXT7EK4ruE0O+fqCA4OX0W9TKWW1VjI4GKypgrckFlmbPnaOh3QEZ/R308VgUQt1MN5q",
-	"7cRA5RlveU0Tw11dsyb2lkQgdQXcHo+oOfycU/IuXLeKUUL1LgQlyCXLKJoV8kGDA4egSnx1MycbnZIb",
-	"PDBDzZuDGttEFmykdE2rSQ/0jdkbq1nrWNrfbKt/CLGqyET3V9ZQTlnNDXMsrfVw4qi6sp3u/aotHLNu",
-	"A8Z/HsfalA1DWVpt+k3dZ1eu4Qqas0fuyW5f/VYiVrR98Z3I9LVmTPOBJTQsVUnq6v45EOmtKnR/emiy",
-	"89DMoQwgePBFEOOwrljQk83uxX3L3ZcETYs+M2f5izsZ/oSbgUoX3S/7QveJBZPKV4mtVZylpVPfar+I",
-	"Fe4i8WL3WdesdhddrPcm2qRGt/guuvS0xFfRQ109XstjvkLC1SoLF6Ar1UjsfQ6PEQ9sS5Ntr9e4CHgm",
-	"uH/kXPMaTeo3c84A6Rq0QCIlMSG/eCawF5DvG7EdQheUY4uD+C4TM7cU9ho54B5r/XIQfbxrbq2OZAZx",
-	"bqGvByXf9oFh5xXa6j6ER6OrLvYiITpGae0NyRKe+FBJgy08kgaDqoEB/zUrudbEiTiO7v0Pt60Wct3T",
-	"O3IdZxHvcKreAmaTmJt6NeXYzBR7AowK21PO2SIYHr7l3hMn2OUQet2Q1YNt7Z74cj+V+cdc4lf2z4v3",
-	"77oGW9gBwZN9Y6ygFk6ke+57GKlMFSK9KAs9qvWvHhX2NjS6NgiPdoI6Ym+gejfAr75dr++DxS2SZtYw",
-	"23K7HKigthJwFIP2zC1G4o2GuZEVU9o8w9Yxh4baz2KjMVvcYCSdOuiQAl3rKIzt0FiHmOCvtl9Sm0VG",
-	"gzvwnRm510yUUUkI3nhnh6g9ykbfGKYmjVy1hVXDc/8b9vLRzmEIl8QUHKu1sC46kUAQXePIJKBsURiR",
-	"EwpQGyBDIOvAPc/tgoyd2e16X8Rmnbqn9K0684Ni58v59MEGLdS/wUeMy9sXaflv1HprbPQnb6FTB67k",
-	"do//1tBPrbtVdpCGtrhdVyIcnJPMRXq7l/ICaVV+7a2d1WaJeWtWzLWAFP3b3vffff/s6bPd5y9gsi+e",
-	"vvhe/vDdj+p71VNXKpPPnsp+X373tJf15LO+fLHXk9n36vvv5a568V2//+LZd9luT/2g9nZ/yH64ymb7",
-	"Wfz43Xyd26+L5Pw/dv5xB+OhfoQPbbrURkeqGpWNGhe5Gg12FCETlFP471/eXzbK2UKNbFHLo/wpFIKw",
-	"TCdwvfYsXtawpWMYVBdzLinnzkNbo02PiFqee+24dDojn5O7aekN8IamsEYfOo/QlPma61u1hgiEvlUG",
-	"NmhU2CsV7T/PZGb7d5AqWg/hCK4hR3CgI1mUVf4pG0fYTY/KW8CQIt+mMteachOwxS21OJzb/HMlMw1T",
-	"XSu4axik4QiOq0aCcLtR9vGL3WcPM/phhTSkaHP7YJffP0mEWSylCWppuzNUmZY72e0Co+ad9SZNH+4M",
-	"rzfFIPh14K+DymDHNyiJDy3ABniYE5zIy9t1qegvbwvQFK9k7+ahhTgt7dAPPEMTrPocUJdGCmEXaqRK",
-	"TU3y/0y2nt8jgdJkzlV/7GRj6e05ewrvJ9RXb0P9H7/+mfw+3815tpfJxfkFNqQjcHWPhq0ypKOImGkt",
-	"2JEaztW1kPUol9MF9gN3UBS3CLPR8fAYDPBVIZNxsy7+QQfvXehsQr5n6bjHLsKyp6jxpW30fgZTW1d6",
-	"FAzwleb/IjR/iHSEIUNvspVWXJxffAa9U8XbApKnOz6CsSFsx0yMxmXtd8arE4e+WNfj4nhpj+Lds4Tz",
-	"ft6M2lg/E0P0EyM/54SHpyI8nVau4AV8ZYyvjAGMEYjuy3kjwEY1xxBDc9MUuDGl2F6TKUHDXcDXvlJp",
-	"A5VuWopi8sJnUcjYLJWfSCY1XRd1A8zKIACwAOklJtpkdtIRJ+TVqpxXlRjERNiQ7k0twY0tyYxvI70P",
-	"YZpf6e9R0V8QVnciwUVNE6so0pUaaM7B50SHgvs4+26JSFkyz7mqL7Mrd008yULb37XZ5mGMlpghzfye",
-	"DpD2rKVd4i8DK+RQnMRRCfKQx2eyI43Mp6XuuYU9VKgxxAjzAEtV3Mo8ETbPGrogXsuR2xfUa7XyOo9G",
-	"ynDJGvmUqRZutyN+4ffSfmGHVdP4tCpbo0KPjvjJgjFSKDHRGX3NMqa/nxNmkXy4POoInzH2bI+qRDh2",
-	"QlkoJhPPvvvO/5bJ6X7XUJ985DOeSQXCXfrkfZhX0pDtos1o3AwU8lqVh2GDlzjHf8E9Ky113z7wBS7R",
-	"2CRauQ3+qs2g+7YYynJrfyuTpdou9RDty2XdnsNklMkS7qZtXEm9vUqhTS8fZyCgjJ2sMq2ZLs6fN6k3",
-	"vn0U+e6QJrU7wP7S01Vm4QmlNpeF2Ib+8E78m3+uFzQ3EEtbDg8s2q1FfizMU37FXEuxOz6vRWJlpBe3",
-	"7yBgdIqHcYCc0AAi0gpROIYJUEOn8ts2NMTDs5PP6qBxisHZFeAljsaFs8WaUZNH+mc1heUsQLOfBQHZ",
-	"SjiShdM51eambRh+bAef4QHumYpgfu3AFB70ISYf/xNiCrTWtFaNW1AaySpH19iqtfeBmCjqv4ZZh9IN",
-	"MOsJtYNyRn3wiJQIUh6akF7rW4Ir/warTfq2uNJZpkz6bQMAG6bBEOGtSUslgtgMsCsO3USHtO4s6uga",
-	"muusRzQhUTV3FsSpCGk8aTVT1rxkWopxApaBqzUHYS0UfqmAS7DrAYKWMJxiwqVKeyK9UdOP1MUkSynv",
-	"Ca5LazoCxV9V+K+BVothrpzrtLTziKhsrbKnvXckCewNnLFvorHkjL8EkWSoQj4OpqnYcbko1/QGFFgx",
-	"sNiym9B+DAcKo5S4K8RlkgQP2acqB5X3I8xID/iAlQ21JA5KvyiGXB7K0egEta9gYV8VdoKV4diHFQwu",
-	"THFB5RS+/5HA4YuPTuaK8eFp4CpBDs25nhgVQIffvDo/Pk7E8bvL4/Oz85OL429BJ47bF1Y9aWy/rziL",
-	"pQaEzSkXUrjxVdg1jJrue5hNXYaGrrYoZU65KGlYfC3vtFpulOESxHUBuiApohz1lA43vjlthcQFx+2P",
-	"/EmvR3TPjLIRGT670hbmjih5PczNzNXM3z9Ze8OEuSi5IuJRIpu7cWiQ5AGkTZtbq3vKEXLlUEmDFqTP",
-	"/PBprIgmKhDn2mexPnFMucQFrmtKyzCSFDSISJ9ZMgbA8EYd2cOFK4UXOolwmmWBT74jsi4tNjpcjVO6",
-	"JpIjM5yylCvOaG/XyhM0xiY5glf5KPnh/cjLd3qKaW1F3iC0yVbD65cGmGKSl9hmn6NecZYeemEmtoj1",
-	"PbY/mIMa3W08RwaOX6PeUh+o4UTPcmmS+nWEdsPMGtZ5zk0G0WsumccL2QubeJYrHvjYyetlXZJQ5Qk5",
-	"s1Rr7ZGtrxRmlQXvKs6HzXAHqqqkfhucUjsegTCqJ9YuOP8POLv1Hz+N08LPpPFt5ognHgmEyuXYfqW9",
-	"X3LCYKi6nWWwPf6yc8o5oG045emIzNwEsV8xaxi7p+BBBhtYPXEiU7dwB4Zcj7EbgDXnlMhkKeEKSn/H",
-	"zDjdU/uiu7XX3Uq6BgaAf8FnOjTB7lbip3CSJeJGm4yLPf5MO+KDCQDoVDrx/EWow/1mbMDyiTKOBQbj",
-	"J9qpb+k+g3EwKdlDNWPBjXawpfC3/WhRvuYp/Q1hag7LtCMuMCM6jaabpZR/jXcmewRgi+gbXRPX/Dbd",
-	"mQTOA0biumAmZL6hKlyZ54cZZpu3NyeeIa5wMdBOenCx9XAcU1mbRwBIxZfZRAyG9nwDexEAJRLnPUOx",
-	"UWuUii6HcpoQZbsKzqRyMNWp1LML99TmNXcwBMvEG6uUXVPFXWEDQOD4TyQiU70ceCHh4kHM5rIFc1Aj",
-	"vBW+u2byPpOFD5U9SvLO9a2apW21Sdr2yAQ4lVVpmw//MRG3p8c5Mq48IZ6Ku9XFYYuIfA+YqJudaA0U",
-	"/ZLG/LuS9GJKDvfmJqiWd/6OZHv/4PzHhEIygiNaRq8HCDlQlLqnRwiUj9kIbqTkjfO+PGEnhLfYEYfU",
-	"MAOJdgBEy0CDKLuR5Ou96A7iQITtVy42gvxnPQ0VO10ive/Hug+777om/jb5FZkd42/S15jnKJCrZLY/",
-	"i8op3khzDewEGv4qHHVssv+Z3EQQFXHnkHtiq4jiqrSO5I7sBscoxqMlfFbK3F7vjAqbjXtLmtv5h7z9",
-	"SLOpByETIYveQN9SPbYTcmhBMA/UULB2nxIgLNwbyAZ7HXEmrwnrZyr6iFBssq7xefF07+7t7ord3d1q",
-	"DpQIpHMV/VQocaXQ+VvoslSmERFOu/LMr3ZJKsYeWLi5xjqWfOqRbP14bdkF1fpWzy8Ir7zKZWPOA16z",
-	"YaVkmGHvQFsI9alUhZH5SQamUym1YWDCUn2KUnIKdS0RN0X0pFMH3MMYgwF53raY/2zpwDccX8824fus",
-	"LnxHRICPKvjO5LEo+u5P4jFH4Jm324Pwo4oNKgmB7yyIwZ9iMCvUmtMnuJ2rSCtSJHtlPMoQIEJT4miP",
-	"8SJ0eYBF4ZpkA6NFXktt5rDPu+YwjIK3GDaOdNwBAgblzpnUu6qvVZ7V2tkgKvX7AttNYUYA+i19202K",
-	"d5UDNa0iuFSHjv56VlZ5Ap3xyCk0u/hG1+ZWmdIW005uJymsMPopU1TXE0WujJoIV9rejegV1lEPXlli",
-	"s110kXSNvLK3qiOOMMEWMxLg+iZPXW8a9dYNm6KrDmP+scrZf2XH1wPQWq4JQoZtGK5N4xBhPX8N94br",
-	"34AgeU9dEstyWY0139WzSex+wJ1jzloX9hJ9fTPwsbyyxfJCSMdAWcZOKmAfTY5B4g5UKIhv1qSle8Gw",
-	"KJEizKGitEYx0a5KLE2sQJhx1gZSuJb6MnfEla7Odl6lSPdrQqcnTRSHxg5YwA54wQH7wM02xsRzl4gr",
-	"UJM9RJjM5FVU2unkDWrKqMujpDgQxdigTekjcr4DJn2POtN0xCHODNuDNEkvakNNqwnNHGbatSdhnRjU",
-	"px8bXTG0CzEPrfcCbO0F4jU8fz4PT6W8F0uIM2nRZWfmT5ojbrworV3thDzc95SMx7Yu+5s/rQc5pLag",
-	"x7Lz+aJMHS9x3NT0FtSwyN5A6FJh2V7JIlZiLng6jm8luNTzHO5TtJgLaZxEbt8XjFuK2FGF8uaFsEVC",
-	"dzu2K3B8XyZdY+B2Fd7MCI38EAxGDlVGtg7BPkzhL/HFnssC5BmvDj0FU9OjmJHHNEH/SEecs5CSXQPP",
-	"sBAKSpcRWGrTEbgHnoZdi06DCg9QDOJSDeWU9I8X4q3+6UAMrUc5fb73rNOU+I4MMaR8BmnEi91d3HYX",
-	"0IdYnQC7kKFiKbxCWyKdSPH5DoG8GAJy4X+hDsLQLo0IdFPT84S1Lj8Efh0GalIukq1P20P5aftqWgKL",
-	"v3j6/OkPP+yu1z8RJnSuHLB1gwR4YydiCFKqsh1VRcGPQb/gOHJk2y9TNPCOvTeg1ApFCuOKeR6QRX1y",
-	"MXZwFv1CuQGqzeJwHle1a6ouzoTLlHJ4veoVUVWM4BMf/QpShNTG7i/UN2c4UoWzJkDrhd5lcP188xxx",
-	"GeOE5KbKp6b0HpzhmgFQ36lJGOGxAMQ1oJ4e+D5wNQBcohUMVmPi1b3V2MVA8LMMQbmQ1qgn5EluauLg",
-	"SysWQ8kBc9jhUBU9dYf01bPjdy9P3r2OMM5q+HLyWrGjmxzL9BhBqWLTeOPhVZlUvSadaUfocwSkODal",
-	"ztn6wYbq3oUAA1Dph+OcgGe7Pqukuhd9AhwcnwUTf6J7DKTaG8CNidBoMsMUXIJlVRyCRowo2sGDWXS5",
-	"PvnIz04PL1+9P3/78dXx8cezo0sxgk00AV6utKXME1GA6kclZ+i3x1RcbgnVNfGn4726UpSYe3Z48rIh",
-	"i7WW4itChm8Nf85n+IKdTfB1BD8ZwekhwfqIRKmHitIZCbIg4WLdTA1HZMD4RCNCNh+h98CVdqiwdw1+",
-	"HPc9t4igYMGUIU03BkHwWMtd84egxCvxhziCl/8Qb5VzcLZ/iF9gzX90zR/b29u1/w+vgUD8Q6R0Wpip",
-	"bM2VlQWGSf4Q6QX+IfS9q+BS+DFtrvE5ogJ3bMC0I2lLBmU8ijZu3O/rnlam/IieGHwX3bvv4LD/XRRq",
-	"KDGcCH/5d0/ehSKsLdb6M/EOf0PYadu78eh6hEd+NfURpXjsof6kso/sN9HK4ciocaKWNBy7UriBLOou",
-	"H3gqMnqBrfp9an8YXDDxKJ7rPrJyBu8zftWUP4WHG1xEmI7EX3gOX6gMH/jXvOUj/oi9T+j2qaXTtn+L",
-	"Kaf2qQiDo/1bP+IBh+DwH5GPyk+kPqnKRsUvvNh9xmtpSpf9o9rilmRZ+ErXvLTwa6FGKiogYpElhVEl",
-	"NudWRQF2QcjfJQEHtzc6x/axTXNwPXime+K8JxllRtdwdM73VKAFYxoyfE4bIHiS8B+KPD3AsnxF4Lfp",
-	"CbC5LYE2tn9W07Q913fNqe8bzXlfluwe33BrUoT5Mm5pYK8QirgnC0ZNDtnG1bxiVZg/VteFw3VPIAs7",
-	"lVDczjn8sCxbkFLePFJs2Ywum/jw3UzKcAW6HPU760kDzGOp2hvU7E7X/GILDhwwAi23M71VkUzXJWjf",
-	"Cf6Ji0QI4h+TEDEb/stT3w9qKApcXzoM+9GzJqDItnPO+7DRp4Rmvw7+qQ+yES6aWWcLL8HZb4KHuC8m",
-	"kl4d4Bj0vjD1O7PRkuT5GoCtBwTlynPPUSDxS5geKyYHgjTgJkUFHQixqzluEHyCDNU1pEZ6Lzl6ehqU",
-	"yYk0pSM3TEBYpxntc1OGalto33IlCeWlUC3YBUe0K+tP4a8P1EJrdDYH6I2rQgZmnOfz9TQza10ziS7K",
-	"7m+gSl7JMuK0t6q41WrSjmTKwH7oizB20hGHiIRAUT4PhtF0sO/9p9d4pmGMluP0zadLIcV1Ls26SjAW",
-	"wRr8Qp7XTLoBHg7WWHHjgiUIByPZu5HXqgp3tXW2O6MH1xoJ4CFadvo3e7WerQ3QqG5RICCs32/nZSGN",
-	"69mMyh2+MBhQO4cdSsi657xBpBJNeo8PATgr+rIgY3hob7kOVtTKYAknXjtx9P7t2enx5fFL0NZfHZ6c",
-	"Hr888LljKxaBH+HTrbS094C0lIijw3dHx6fHL9dOVY13/2t9q6jT3TLSqqik+uaCu92SDwvrB9AydQeC",
-	"gtg+qa1QBHplx2UzCMl5Nc5fGockrGNRMlS1qY85HWqJkMKMqCI+Nk9L0Vk2kxKJHI+Ouz0u8vY0Sux1",
-	"oDLx5vRCfDg/TcQVh50p/lCBTINOc21tFneVnpMtkU1WvamdOD8+fPl/tiCT82NnPN0P56dbD0FAYbyi",
-	"Nan2w/npRu6nQxgZYcRk2RsEGGZMJNWIod9ICl94Yc3ST8ki674LNP7XWI3Rsv3NXh3MkgoCUXDnPJ+b",
-	"dEcqE5cTKwplMk2OZdvvGlA7KcWuUBTzajekL8O612NDh+8H83md5nK1mkUX5//6cPxhU9cmmsy184op",
-	"foU71Gedt9sjiJgDAuyqUPIGc4+tHcaYXpi/gHglIQCnC1FObFxs0QLwdeHHX5K9jSnTfrIhwltOR6oV",
-	"nW46UivnbPM0LuGdVTKdH9W9zpNfdKv7nXvMd3oogGi90V1FLJ6uA/0sBhrzZdTaUU1PrbNqiUriZGA5",
-	"CoSVxOj3BJqO4CxzObXjMsWQmumrQpkeFSZfFzpLhOyaibrSRhZUU4Qt8nA8jom4kS1zfT0oQ+GcrwDl",
-	"bNEFzn1e6JrkKn99I05Jv7LFpEuFm5uodEPkjlCJ30x78wJ11oUwqzrO16HZkTIulKB5ipV5Y+OR16qM",
-	"KWK9kmXJ0WyoTqrdO7HwqJLP1MdAnVztIDH4e6UYndaVT1yzH6GMBBNIES4vtIV3PsPF+sSJnhzJni6n",
-	"QjMmUUhO4qiK7QsSTQlG+PELVMSPd7VPEvTHxfnoqQ9HYrEF5gkygBe+NFCSMJBscwlA9lBC6Qx3fiWh",
-	"9NCUXysBeEzlgpyH9HlSa8dreu6+a3Uxe3cG1oQFXsKZoymliI5koUxJOaLiv//3/y1+8tpnLaE0TepV",
-	"MHQgDhvYKONF5EmGHWGtU10jHRvt8V2P8RKvDGBOGb73xCH/EoSIhf90Ymgz4AOFKVQzt3jYt/g+P0dt",
-	"2WcNo5RHGw3497Nkh/aiIaH/rOnlCVUpRFbejOpzgLklhBqIqYjA82D04TR9dq8UZjy8UkVoT4fVkyl6",
-	"zBcoKT8FwlkT0pj//iYVlYXeM9jFhGHIdcG7+JgkA2ozdVMuBiwKB7iCdNjB7jj3LSMwnzfPOVlv6FX1",
-	"A97R2KQMOjphn1BCQTtPwmx9AZ80UwKiAH5cmRWbCB++Wqf7dYHc+UFwyGxhgjjmhdOCH9W1FNopfREF",
-	"rgFFolKBONeVW/Yks24PGTbWp8rU3GiutKORyubIkNAcDvC26hpyD3rcOjBuKiwg2qwO9rtMRd/muZ34",
-	"XNq9XRDDz3Y9ytZSwu0af4kcc4HuihgQrcbFvYtTmlgTNf/CwTbcu8dExsd47p+lWnn1YWcgTbad2/sH",
-	"qGqiCBynsi1h7IRz1J5gaSVpN09AAUA2AIqZoWB4qZDaqQ5+Dai5a/A/McKBHw2IwhkM4+snW8omgw1E",
-	"agjCu0VTT+bAsNqVmkZsCJjaG2nWVRsBn95MdXK1R+3ZkBUFPFYTBc+H6SbiobfEILCWVbkIqfIBuAjH",
-	"qXPRgS/Xf+J8RVAzQtY8F+H/RSaC/2rgofHonjmIrQKqbViBg85hhl856NFyEJ7Pl3LQcFyqbZnfd3rN",
-	"O+u1qYGSRcbpklghOzYwZtT65SDywKM2n0vMwi8UvTzHRPB+BpNOO+Kwa1ZR3akNlL/mFkVFV2CMt+NS",
-	"HRKQlTdF1sQiPNKDRDt5rBXKTwlcZVw+Lq0M5l/5Mj+bIUaFHdryvu+Ty9D8LnSsicmWKvDAnOVOfGgo",
-	"aBNy2DHNHW8MuiSwTg20LGaOrgncEX23w4vBqtSVvU2rXSy19hB3458zmlXw71bSeG1YMkNbbiq+9Te5",
-	"bX5iPZ8ajguLXsxant7d+CwEQ+/75hnnuejlShaEVIW6k8Viy1m2e+JEruQt6lMzV0yYXZXzycrYDCd1",
-	"zepXzudqbDFfdc0CxroIUcGLsLtris347z/ikPGjZaUzatITMT0H3lx0anfiqtgrurhrAKploGlNpAvx",
-	"D1vgxSl6cshhkIGdkLbmSmmy5ttjUcC6BaxxXuT/xXNqo5UshBicSYTaYNbNfYTZMRtHRmGyUf1A7yvs",
-	"vgq57/wOsvRkMTzZy+DSjUA4QmRBRdgiQT3DR0gvq4rRiMRdaUdOTGyB3d7ItMFyrK5BjkJCmrtSYr3s",
-	"Rvdu7qCVzV4lvp1N1DOLvjiP//uz7t2s7PiFh1u0svXzzwq8k/AyH5MwvxwUdjIjzqkIu1GCfw4fLBd1",
-	"0TZ+QG5YlLNyidWxqt9XvZIBNkQIeNTWMWOERLD5CPKJ5JpU3qkWI8Tnm3x2xLspWyagcft0Gf8+lmBa",
-	"+KLHuChsrvajpAMudcanl+a2PIB1Uo2wkVSXv4l9ElJe6go+HD7QyEgV3B7CfYlyFW6bHZkhaM/vD8nP",
-	"ra6FaHUe5QYXDvdX3KS0kYM74hU3hPR6IUlZPueGm21VPl5wA3qhcIBYWWUZ31FdEy4pEgX8gY/9cZ5H",
-	"4gDz1LQT8HOyeopdIx4nTGKVq++rX2C24AZ2bub+C8XqcRriXdkuxNV3sD/OfTvkdK4o0aSWUYKIs8AK",
-	"I90rxw35JGFWUdeelYPwK3udyQaTTqRhPA8xkERo+UQQBJNPD6qsa2SOyQONDgKYM5P5eVQmssb0zTDM",
-	"gzix59a2rMzxUQV0cFKRphJJ7nmrKi5wXIWLfi9UDy4usF7WdW+dwxBL7qpavgxjXVR2lA6IM6NcTlWG",
-	"eV++5hrput47K+ZHTL0J7VhWjg11xAW8urKVBE838tBjoekk3lZbiP64AEX4MZE67GFcINueTXNHMnet",
-	"sA2R/+nvUtE9u5y/fmH33dxOjSXejXRzr+6nMKMWR2vKyXsBtTCCsmko+Ojb+cw+SvhLQkI2Vo+TSlvL",
-	"HaQc1n6/BezHRwN4wusnRT9Sm2ee/pwQXih52nxPbKPEVJVrrvBaWjT0xPlJPoAfs6T53XukOYWL7SRL",
-	"BWGVasPw5HjhHXg8y2AKoqlYtU3xUQH4eyIUEDA+msJzKf9CH6SmsUjMutwX12NqvlyvkKQ0WapY4Ogh",
-	"PuKLJT3inK+TpIpLeCAuYqLR8ArnXrCx0euVBxcia2RWggJBhRtxEUeG4I/w+YUGZtd8poWZzOaBxcAx",
-	"uUXjmn3KOF3kYnZtikN3U/WgqLpaDKugoVdODhjOFtsnkoih6n+QFktLSYk51qr74xCbjBDSGtvAqnDj",
-	"yJoCui+tuLZE6rrcRKXpKQoirsop7R1yjAnZZrHqw8/8tRUeXMTCSnda5qPWcWiKC+rcw1GFU+dfFle5",
-	"M8S9JlmPOMgI6UnN4F1Ax5fiRk1FYcmdx6j5FOpCp80A7gOuWb9R006bHMEn1iVB8OObkR20rgYCo3XH",
-	"cZD5vVonxSxqwiB5Fo1UMycqliLcRYe7Vl5ezMfr3c4FymD7Vn6pAhjt/xzM1L0msC8Gp2KSlfQTKE4I",
-	"2z/1EKXiivrnxbbLVWFl1pMooWRRuo5IQf1Lu4ZByakDGjpuCkpnxN44HEbEGtJnwcL55vT045vTi2/R",
-	"Q4FlTkKW2ORdZNqVElTHb+CBdk1mFvdqDcG5CunqQfyXm0TWWsQWjM1bw9aK0N5noLWWCZ5VoPuwWDzI",
-	"2VGt/RKaKSNtgL6DJ3wiqWdER7y8G74fzfYryt9fEuXPy+o2b9B9ory1kPBa4lM/qWttXNzR5lOJalu/",
-	"wE7B/bpEppygyqGaS1dWVnFUmertzkqWK5M5hg3ArHJrhL3F0iz4HKaFiIk2mZ00JGboXM13fbBGSF3A",
-	"SHPRKbEsOPUgHvW7uNLPj4/en788efd6MwhvVUyIdrg5JNQCa9lGsI8lFFQRIVPeLBlrJ87O3x8dX1yc",
-	"vHsdOXn6FL2lpi3YF4/jRFW8tFM5YTEa1DV3j/I8OmKMNuPe4zp3JMx6BOeutAi2p9q+UdN7V3t9r9c5",
-	"2jqo5KgvsjFKsc1r1KTZ1D3HmZKK8LOabm3E7rysa1rIAjzjhEzQDdid5woZLxb/N2p6Fy3Q9cfb63CB",
-	"H0Y6gbVD0ZNFobn8Ax2pQ5VpSVvJGRjSiIHM+1XPENsXmcoJpgfTCplmFHdXCDkuXcP9vA5Cc35ylEfO",
-	"WcyiItf3E4cWlnYVIPB3iAfsFjhs++O1Omv58w+ToOHX8oicsouo/FSRTcr4aOSVjalrCcGXwNJtNs5L",
-	"hR2zsYvt2IHNXMejxIY6xpZC9npqxEhVuhBVLp6YqjJAsTabN5fkyfgLmzSwgrdqeKWKRTbNEJ941AYN",
-	"EEO7KUPdmGpuJzy7dqcviQfngwbIJdSHRJy8+9fJ5fFLJKih1LmrNXVKiaBOMNKXYmsbx4ioIJG+F5mc",
-	"gqCCv6PGxJKza9Q2tkv1LWuqLDQ/oB8M7icYMKEWreSRDu4kpHMaFWwNwpc2GYYisYMqjdM1ON0rlVtz",
-	"jXndDFBCQUiGXPhRpAqe/ghfNGlHIFqwNOL9L++Oz7F5D8U06QeH4Wf+JTyFK+qab2Yid9/CBeBUQc0b",
-	"qR/WE+q7TI1jyenuqJEVziLuYdUk1GnXK6JeF1Y2+s9hqId2oEdLa+FVH2Imnl2PWEdma5TptCuVWOcO",
-	"oM28VxflwW/eVml0yTHdJ46uMhLpkqrlYsGN/f3qMMSKqR4jzoXixlAdcXh2AqqVQ2/qPkXqiSVCq1Ja",
-	"exPlUyuT6rc5Aq9Gz0FbxhuJOSXutoYNUeDtWuV3o3P2HB+eIfC13w2L74WQ2+5buzwwzdGeVDQXUqRb",
-	"Jf6XeKoCqe6AQP189boN9JaBZ4Nkpz2OaD4C7SOVG3NMPJ5NQLGZJ9ehvMF6DR6BBHaDWF6FahFMRJop",
-	"NRvGG+Obugfr2/bW2hVhncMWrk9Gw+fvEOfcBOvEbbWLtVmb7czDtT0T6uzFswJqyexigQ3fXxTlvKQn",
-	"1rrJZkGBB4vtB++RdskNb4ln/SbMt0ZrFQG/MEiVvHLKlJR21BFnuSTbjZVQWZD5UmsDbCdGVCjWLdV3",
-	"0cGsg+vMportViGHdZT6zLEa/HMhs1VntqRpXuh1szypoN4eZl1bvELXlg22ziujPVhL87yZ81h/+zxM",
-	"E9hM77wFBPXQbYAeS/+85fTVTiq+9976mlYtqoELs6mRiK93Q+JxAk5UaoNpbqDlvT173pafFjdWXEfZ",
-	"Nn79YbJCVujfuMk2VDy/mPoIRj6TI9TLfaLTCjQ5UVcDa2+2S+VKAsdt7qASIMKDZpGIp7tgeQytK+e9",
-	"gPOO0SM5KseF+lDk6+2DHIZZ5L3s0VPiw/mpW88h8sYuyKWI5xCd1C/0ouATaXdHwqWAOEIcc/WOlQ/n",
-	"p/DTjRqV3F0gh+/hDbIvrqaIxj5U5cD61Er4Ac1k2wepVlqxJ97qnzB0goUCcWpD13BDz444jNvZV9Rw",
-	"QFIn10NdfuTG8am4UlPLeKvtsRd/ek2dFffWQCMLsr4Srn8kdAtU37M1k8rihNOIXhaRSxtv7/yO3gLQ",
-	"UPA7i1u0o5n/dHdXsDAPQAf4B/JYM/WwJ5+61tmMW22AfMqdJacFBZfgQrmymVZYWtobiOdAZV1T2mtM",
-	"ZUxArdElmppXSriBLUryAxumpvQAtHUg+gQnk55qc5PyDESp8rzKiwy1TkNbtCJkHfm9+EtHbHgVKwi8",
-	"LJznYw7cLJed7JuIWEIUqqf0rcqWiNI7nTJvLIdQf12ZtXZ+5/86wUwguI/vruXVB09WfX6hcngRfIiB",
-	"IPxNMMvG8XUSTORrfauMoP49lS99IoG1916EZGNfR0XRmk7XnHJKKPoosDSOR8MgD/bv8wKGk+CwVUPB",
-	"sBY4mbHbF+kb68o0EekR8c32qTLX5YB/4fdS1mFl2TW6xGiXS0T6s1Kj7UO4z+Dxy2P8v4XUuSr4P43r",
-	"q2L72JCeBD9+GF0XMsMXjj+NVA/HPivsp+n2f//v/wf+8coWE1lkCBWR/vt2+Cf9vWvSf98+VzLfPjmj",
-	"aaX/0jLtCFSoqDDw2tLOOAo1ECpgejguB7bQ/yWrFaVH1t5olYrS2o44V5kuEGINO8VSXCwRxpZdQwne",
-	"dEVjEnEVSsPoAl7J6FAyvoxFOjFReb4vUlUUtkgFJ5lPO+LE+IRgRBwUowKD6HA8hcJgXdY1MssKMC3Q",
-	"JO2PHVc0Yv+jVJtbmevsowb1PZ2zSkhLCRR59P7du+OjywPx/OmPIi1kqT6i9Kd2MjpXYg/uJeAqfy11",
-	"jXfmFEqMTYZVftPmaAm8x7yyJmOFv05DbaSopjaD5m4fDLyH7I0ksBn15kJxvWr9fsLg8xerOnHYsDmA",
-	"eIJ9jUhqR6kvVbyj2h+HmLJRRmhHIMYnS9DQJncky4EHwNU+IEkfeLq7e1AlPVGNLpdreJVqoRuGUu0X",
-	"Kcm7D6gkx7cvFQpI57v9b4KUaHdW15STdvUXg2jSiTSr7XiRp5SyQd58FwQrlf9hmsLr48vlB/fT9LUq",
-	"v57estMDa/X18eXiQwRV4t5P8c3x4UtKj+b7kavg0cBZ4XjfwKS+nu8K5ws7vfiALS7L3fsZvz+7PHn/",
-	"7mKV43zPU/h6oiucKO/rGg2xdrDVL6OIs8PLozer0ANFM79SwwrUgHv6Of7NLz3L9xcrXcRnMPjXk1zl",
-	"JN9fLLmKwdK593P8sNoxjr+e4mqn+GHJIZaF7Kl7P8bL88Oj41UO8hKH/3qUKxwl7umdDOTFoDW/+If+",
-	"0t5wXsWxyUZWL24UofiZGW94EmqLqADEqV6hNt5K4u5OciaHsMp5UlmEcYOQAOpWmTJEGKUTEq+BKknx",
-	"nxfv35G/+BgePTa3Krcj5f0nLrh699EXeqGKW91T2/gwuUz9Ty9Vrm9VMU3FN/DhjP/5xAmdJVVqqzXc",
-	"QUKWpRqOym+T2ocv9LWRwCSp+CZ1A/n0xXf/lgZvzkB9Em/eHh5tX7w5fPriu4DeLSe4hkTcqKn3XBLW",
-	"GJy8wETmclwYlaHzm/Jhu4Zqh2xfXJTSZLLIhN/XfZF6n5RG13DwUOmhcqUcjuIfXZh0p2u65lA8/fQp",
-	"4HhUbnXMBnOChBFsjsoORBH8wIiz1hHvy4EqJppaPxeKXKIY1f3B75nbj5Lh+6UquuaFcIl4IYbaJOLZ",
-	"Lv3vUzGA3waJ2NsVA9xE+I9EYPTu//t/n+6K/6MjDsXzvV2RaSevci778xQX9YMSfX2r0MflmatrpHDj",
-	"Xq+CVvM5i5SGjO0IYXN1CcJuKHXeEa+AP8My4K9IoU7IK+ZXohI3vvpN9UohiwLG1YwwZ4uM8PAmA02Y",
-	"GlMxkKORMugsN0zvQzn1bw4JjgXvsp5qj1zzwa/Jozwj0zbiU56ZQ5NMPVfXGq6eGmgTELc218xLm7g/",
-	"/bQIBbEmE5tF4vy9ucMcp1Wo7y+L+y6nfoslWr6RBhN5xakTn/AxIx4p/TfhuEdggSbR2hEXAzvOsdlA",
-	"X+qc5WpvoLJxrgIihXRcOUahmpAO5nctLu1g4Anm/4aqyHPYKd5cP5Gt9dNpGKrl7vcbGFGq3/FsrDak",
-	"5mmEAsFqP2MnKxPnsjKpl4F4SZ+ViF2p8xyWiv+iwO541Kahx+LtYfS2ZTpbpZmvtcZomWShcq8V5UrS",
-	"mqv9+Pa3UoKB8x9EeLenca+6vfdZd4XVUiAW+loRWCNzDvEKV1SIQ6zTAYusal8W9JNaM5igLdocBHUW",
-	"MaW1B77zSw6qe6XX9KlboKl/rCNSL3BTnA82MJ9wmQgyNVbM3mD5Fykx1XgHIqUKrpQewaLGIcsdxsC+",
-	"Vty8Da4JjI76G+EXz3dD7ZzKQJu6UuVEKZMQIMytKlJxVWhz7dobPj2ovrSR4pO7yrO4DmUDzLegOiXx",
-	"tzu2rsTOKF+iSqH+VFFjax7iK50Dmwoji4IaZApgDuAUf3ljWK60YiQdtZepM2lzJnJdQdBN2X+t16cP",
-	"8pOdQN03t5ItDY/955g0GyOHamt/Cx/ZSlakFjSI38Gbf/6ZLJgAWjLahZqvRTOgZ1aewozidEFvL55O",
-	"BRDYI7RWgXkl2gkwdIFesL186wy1QWdfNcG+LYay3NrfAiGB1jLQ1XRE6ykIuOluMwqYmjyrtslgkvNn",
-	"TeYv6B7zp7zIPVbx6F87W1SaIKSeuGhV96hFtIk5vg/v2VBE7D7HfrAgCyUoIkEr9tSPLCYk8aNvdAWX",
-	"OhjplZZgDRWRqMrrR2+WA+7TStAH0UaipoLZlexfq4rUjK2mZfuJcOPegDIcLfqlZBncLnVI0WBGisuB",
-	"mnZNzX8jyH3DTjvWikBVgjmzx2ceLdobt7Zf6WUS6JI/NOyI94Yy/BkkZTzqmtKKp7u7uzwK2cmgt3ke",
-	"OBApaFUpZ51H7TXg9qHUzn36KONKHMm43I4wfX1tPv3Y6Zpj9mYVigo4nu1yXhjsMHbtQC0wggmescm9",
-	"Awb1QO8lbO3xiX096fXYhm/Mm0RCfhC1jceabtLN5efQJBvf2IkYSjONVXi8cbhJ3SadB2gDEHtjs9ag",
-	"p99NPWPIQNI819AzBUQVO9d1pdT4XGSkdSoaUblT1DLz6XNCbou4uFAedxuZ/sqWAywiQW7kggCCxu4a",
-	"hriAQ90XzQEDHapcqukljc9unxXqVtuxS/0bNs8I/h8DAw2efTYPeY4KNguVk6mQwo1kT3UEoh9W3Ug4",
-	"AECiBaR3Be1EgshHJ8pW3zThKfJ5X9BhbtZFPO9iCPiKm3QQR+CKNXf13bimVK5cj0+4uk49pHxlN+ZI",
-	"d7m+QfgVunuAFveZORKR2+tr+N9CjUgp8NXhICgQItGJNJOlRB6QXePkcJSr2k37xNd7pbDKfQFyOBUy",
-	"y7hroNAZMjJXXFSoM219fFa9eS6VKx/k2oGB1l1b/HnOaQLhjSJfm3JRc7Y+UIDw9m07f3CBe7Hzm71i",
-	"DqGXPhcEeabx2xeFd88Oj34+fH18/vHi+OiccrbRKCSLpbIKP237ZVTCfGtWIYmNxln7sJW1z9XIgg44",
-	"lFNsHcaaISwG/XBT0nf3xaiw11hcYzD8g1GaK9m7SbiZ12/2irVvBvijvlTeoYStObF3FzWonBQW5Jtf",
-	"jMf122spl7FF+SC1/f+0V6j9PnytTJ7Dbp6DvjBqvrTkjTIisxNzQFWtVLEE4rTU2KT7vpp9EqUFPQO7",
-	"fdYbQAv/EAyP9INFWb/Zq5gXbXGjKB8LlhbxJEPDFzWAcuDMvjYy1/+lHgVzEgz8Kszp13PfzJlq6m0b",
-	"4c/imTe0w+yIc6wUJ0Nal4i/QE5Sk2H2m2tASrdF1yzoq3vglXh8XXPLAboE8Kj4+DkpZJ/8bNSEg1Xd",
-	"cAMfCub+rrkj+79iolh39+rwfR6QupX/zxUEnqoXCgL/ECpQ1nDfSNkIE98uEAKGyOO8pi/PD99dHL1f",
-	"SRZUS/mfe1XXMZrWgObmv//1ut6q6G0hn1aPfd6VHWxMTv/15a2LMj4OnUj58TMqmYc9eHl8enx53ATv",
-	"hU9SqscD5F4vOLuf1eh+XAD1OCYnTkveAl9mvCB5Otn6tC3NdNs/ycLj03YhS7WNBelb+1u8x1ttxaTN",
-	"59BYI8pzfJjC0A2ewOvjy3Vsf3MZaPP+3626k6f+QCWdGzwZ2JZ1HE1rAWfz6bTWZfJMH64Yc4NnwZuw",
-	"juNYT+ll81m2VFTyR6syyjZF5R87/1j91A7NFD/R6MP7OxEH7upaSKNR+/1ZqREFHvhDUS4yqq37NUw5",
-	"MB4wnoy5+1g6kiH0sZ2YBJ/kYxCgfydt8HPim+d7z0QKf/lYWvsxl8W18jhy37Jn1BYhU0oS8saVGmi2",
-	"M1BN6iBsR2ps+bFvxyZLMVgSsD3i0i5xKLi70BMnjt6fX4hRofq5vh4Q+jLDpIC2TgFtjFOVGKltp3Ff",
-	"X/qVxO9E4u8v1qImNJaotsiuD+1ami83/XqodzrUD2s505aK1eZTbSlE9dfcA1WfbvAQcAPu/xiWBJbI",
-	"KsbOPk0pllhdHPX9cQM7YQClzPbGQwo1YePurR1UQ3jac4BOzncw7inMCdW3jFLXkxicnNjiplN5jd4o",
-	"mZeDBrcVmPTb4xEGTzktOsfOdNK5iS0yyhUg1DHsJhZ99HDc+MlfBhbukR4lAiVR0RvNcGAnnAKcWW2u",
-	"4w8yEvz8N2HjRsqOcuphBqtjd0f85QmnJ025j0P0aezjMP/dU33rGw1S9pMuqCsOfM4DDEef8d3YmlYd",
-	"6jS4K63tV1+u9Z6jTte6jL4b9bec//Q/7RWnXmEjE+pTavscAnf6vzg1jfI4OYM+cpDG2xABJLfscq0p",
-	"tt9f4VSex2d/JEuZ26aPvDdXVlKnVdgBhbXyiegNVO/GjkuHadZ4zgJRwhMhCXOPFoEextpIdjhURU+1",
-	"zLfWAmKUS5NwgQDSa0baWQV0NpJT4DLPObbAEAe6q6Ixf9JIuw1Dnls79EivTJBDpVBVtJXfVJuK1JEe",
-	"lcliKqJ4iGthHiJeXoapR2OsHVaIxL43jn8DMyVDNGQki1L39KjhQc8oXVN/CBvqyDwHqaSpGA62lcff",
-	"F5LaVlbjJEKKnsUfh+NSJcKNbEmqJKz/RvduDqgug326z7om6rhDDl7elbc246uqdd+vlNOZmt+R6OQK",
-	"JZHMVmZRPov544l7fzfQ3sQyASTiaipure5hIvitzpQlciiwQ5DsDYhTa9yT500fPbXmehtkeSZ6hcqU",
-	"KbXMkddlndD5iollJ/fzapHxKuN011o9TvzZ+U+GVIf5Tx4SDqZPRL9RqqrLiVC6hwn8RwXMTWxoCStD",
-	"l8Ka+eH8zTw/6BGiU8NuX5xfcL9VnjWnj4F4ZJkL9GuNsOMCbCWZ96ORTsy1Qmhy74RuOgm4DjFk4xtn",
-	"FmPK6BnlsgRRG905wDdu/tI5zIbAv1j83SZu+WNPnOiNXWmHKCzpIgJpRkLRjd1ImVk6pc/TAbrFlyZQ",
-	"UJ77Z+e+gTd7izSiMCstdH5t40w33dcEGVnRFp8JtfHxbX3dPl2FidDGjTCr2ZV2lIhC3dobNTeYa718",
-	"Z4aLWgugCKaudiCHfcZxuBB0QXaxrpEijbeQ/yti9AFKOLcQA2ENgpMYfL2GV1uotoUUQSBSvMiHsjfQ",
-	"RtU4cDZa8uevf/7/AQAA//8=",
+	"7P2Lchs5ljeIvwqC/+8fntlN05Qs36SY+EYl02W5ZFmtS7m7x70WmAmSKCUBViJTNKujIvZp9sH2STZw",
+	"DoBEJpEXUnJVz347EVNtMW+4HJz7+Z1/DmK5WErBRK4Gh/8czBlNWAb/POPiTv9vwlSc8WXOpRgcDm6/",
+	"FKPR8/j//j//L/gHOyIZS//jy0Cwb/mXwS1ZzXnKSD5nGSNcESqk/jdZ0hkbDqKBiudsQfVr8/WSDQ4H",
+	"Ks+4mA1+//33aLCkGV2w3Hz/OFlwcUFnbHMQn+c8nsM7IzLN5ILskX/L54wkbEqLNP/3I5LKFctILAuR",
+	"K0IV2RuSY3iALKnK9fgIE4keIVss8/WQnMucULKay5QRUSwmLDskB6ORHjPXn/y1YNl6EA0EXehh61dV",
+	"psO+0cUy1Zf2BtFgQb+dMTHL54PDvVG0MdeonNwV/y0wwbHIM84UWZqli8j+iEzWdoJHJE7pYskSkkuy",
+	"B/8ZjQgVCWHxXLJEz5jnZEUVKRRLdpodDCw8w/1R7yleMZrF880JfhLpmjAzy3xOcxJLkVMuSD7niuTs",
+	"Wx6RFc/nsshJxmY0g7nGVLGmQf/aMFoaL1h1vPujlgHnNC9Ux4DtMBXcHBG1ZGkOiy6AtKhQK5YdESkY",
+	"Ti6RTIknOWHfuMpblx5f2TCV6jSe7zfO4poJKvLTpGEeKz2mCUulmCm9rGbN9TNN48rtG8Mjy5n4Otpb",
+	"7L3+dba3mE/3J+q3vendy8Xr+4NfviXVcb88CI37hC7zImOhMV/PGYnxckIy9mvBVP5EEZ64wS5pPi/H",
+	"GrtXRQN9O89YMjjMs4L5g/cJeP91y5Cu5R0TraMiN5dnT/RK3jERAQWkmsssaZYTOSVc86AkyZhSDSOG",
+	"Jx882pymcnbGFzzfHO17uSILKtZkmcmkiPWIcrKQqnHDU3iPPwTDfAaHL0awn3xRLPQf+i8u8K89NzIu",
+	"cjZjGQ6tyJTMAsS4pL8W7Ah5uF62Wy10bglKIb10+kdg2xM2lVnj2Y/xA9stWBOpZUzJIotZG4nxdtra",
+	"/FjXtljW8ki7st9jVy5olvOYL6nIbxTLQsvxN1lkRK4E4YndjUKxrGFRCnzLw8j4ksXNGxPLLOFi1rYz",
+	"GTy/3eZc5Rmji6bPKrja9k1ln9/ms7/rm9VSCsVA3lxkcpKyhf6nloVMALnQ5TLlMdXDebbEO/73X5QE",
+	"flS++39kbDo4HPz/npXa3DO8qp7Z98IXQ4sK/FTrSmlChNSCgcQ0yzhLiCzyI3Iby4TdEkXXiqzm6yEs",
+	"mXk7KGpxzu+ZFizvUjrbXMO9QyK11KFwn2NAQzI6JFo74Pf6S0IrAlLqFWZCE+1/gSY1Gvxjg0qMkDuT",
+	"Mx7gy8dkmjE1J1TfgzwZVKPVXC60VqRyKhJFphLIeJnJJctyjnsAz3QtKHycqzyjucz0aNi3Jc+YOoYN",
+	"m8psQfPB4SChOXuac1A+NiaQN8uUD5+v9eDgsB0X+Vxm/DfYf48t4tz0yOGKisg9TXlCXpO5LDKQMptU",
+	"XpLmfzmBUw49MpMvl1tOfmFx7pb70p6+0JKjevBElWdUq0PwRkUUY4R7+hwly5SuJzS+04JzcxfijNGc",
+	"JdusZ8JS5h6pGwtMWG3Y3HZERJGmZFVeEU+A5QY/pu+lE63m4JFu+vglo+Zghk6ZvobKIGiIsIEzes+q",
+	"Y7FqGJEZ/JUxzQj05puPEA4D7R5TgaRxxeLNESEL1tqqYrEUiYpQC2RkwdOU449mYIXIeQrXyq2dU637",
+	"yuWSAUd0auDe6/2D4Yt9T/KMGoeKZggcH5GEd+4cF0YblO7bu+8Sy7KQDvJ5vq7N7t3x6dn4rZk+mK8r",
+	"jmZH5zd4UlWLMxY3q8VBQk7ZjKbvZZoECRlsaZ6TRaFyy6sNYVQ2YkpTVY5vImXKqBgAD9BG1o3e0+aT",
+	"wt1B0TYnzxVLp2Y5cknuGFsaKtxtIxT/jf2wzlnAyjpOUzLlKYiCGcy2hQq5Ipfj47d/q8z8xeuD/b3R",
+	"gbaN3Oi4yF8eDHpRpdOPIm2JZQ0sRZ/ohVwwkeOJxgNDRkTN5Uo1rszmSjhjs03eOMZrbFN4sFRYSmpT",
+	"edZuhAUGoN9zDlqM/6YzWoh4HhRcnmW5hfnX8J7NLx/HC0bO+H1wvYplsp1gqEk90No9S9YbROQrcd6y",
+	"RKVF7rNUn4ota6meLv8o+8RU8jtfatWFSOQJQX/e3dI57DH7JIwdJaflCVIREWyllb8pz9DmqApinrNF",
+	"9R+delGpJfwO5sgpPrnnuVxoltH1APx9s+ru74XO4dLzkrk790ehW3OZ07TFyCpnThY0j+dECkLTFFam",
+	"ZDlVkRY0nSpEBTOMrEvQ853hcJq3TKZB36ZmKHLBJjJZa6WVZIVQaAinNNdUTxZ0TRJ5SK5uLsaXX4/f",
+	"fjw9J+yeZet8zsXsSP9+8enyWmsdifKuoB4sszulZ57z+I7l6uiL+OH07Oz0/Mfw/fGcCr08y5RqRVMV",
+	"EzdcBTdMtM4gZsMvwtPdvaENooEZ0CAamE81a/V6VX7MqMgbloYKozxlMmVmJTYpNzNr202v+kawZ+SS",
+	"bUnrV/oZoLsKYdfoA4biPtBIDfiy4MHN+Gyew455RHC0YQQQbY2SfC4Vc4rmmgjGkqFPKYrM6T3TdB85",
+	"QplT9UXcwgsPNRHcwsaaH1SxXMosv42IpZOmOw0l3FZJobzZGhmHq4znzP1lPuD+Nq9pphG011vtEGTh",
+	"LUaI1q7v2HqTdCapjO9Y0qAjwc+orevduGNrrYdkbFoolhA6zVlGqLbfYpaAjlyzNfjDTI0dTKNG9Xos",
+	"nFMH3JWTTNIkpip3Q9aat2aRPNt9xHNG03zedZ5wR9/jvQFFulW1CU57IRPW76sf9Z2/W2dOPzVomUl9",
+	"eptcRuZyae8Zcix97hUhM0jhQ0/3R/sv+6yplmNCsDj/zEUiV0EbTws9/TFCy40lK6rJfiozzUaZiGXC",
+	"MhzkSiuzdEXXkWcWVgbpuxf3Xlf8i0Fh7ITtWOjJtBg0bnyK0Mxq+DWLprISnkHToqVf5cb/rjcgLrKM",
+	"oV1dJfYH2DG9tHeksVJ1/++lQEeDe85WLDuRRUgiX6R0zTITwVuBSoXCSshVZfueH3TQyzaausD/gRPu",
+	"6eflmQwQX/DQVGfneFVUlQFN2vuWGjoSwlttIqQh0WVYhJZPGKBzms6KihzidHdCrgidoPgitFFvp0XC",
+	"G8zWlOZa4d8flREHeJ+JZ+ohgJO7lxKkPzMWebauKvv7IV2/mKRczRl4YGiafpoODv+rz8m5cA/+/o9o",
+	"g4FIYl+sNM35wlZI0KATyVSL76bcpNI4CK+cMZX2R/3Xp8UgCq2RcmpNt+qJtzo+0PUQBoQ3jpn5onuL",
+	"v0+VFYkMTXVQ909sHSJtrSXlhqSt1Cn3TVN8RBZU3SHP31EdQ8fVH6eJSaGKRZtY8yY7p2hWuVkneM7R",
+	"jdYp5Oy3utzbtbfbKAJwCaInVjkfekB/qCa6odTdsfW27lGq8oPw+bxj6ycKhfuBNlozGucsq+owg4PJ",
+	"X15VsxEOQC55fwW/eaN2Xn0Y0SMvfsbu5V33iMxtjxzuMG9tCnd8nq9r3x8+tjb1E1v/L+4LfQzHJp4l",
+	"T4FyLK3CcSoHYEM1KimxThg+i+gWG91uS6Mf3bH19/BblvLrX9Bvqef8r+CxNBpZz636ftv0r7hHZs7/",
+	"CtvkchMCqtiSZUqKBr8yeHPLtEAhvaTAB4fo2cIYPl54VMr8P9VcrqaplNnQXuihOtBksYPmABkjLWPu",
+	"Fn27u5UDrmwIZ1a92A92Pj9SkAw3K6o5r6uruJUFLGi6znkcWIp3fFZkTBGp9WM9wk1qm2ZyEdR0MuYp",
+	"uEvJRU4mbMbFFjFYffqyezzarYtuZ3BqH9D8Q39SNTBDlhH78ojINKlwwn4bbb95ob9T5XqvDl5s7n0u",
+	"25YJk1JhlZjx7u1AH7AZ8Clv8dxStG7+qbfWjd5KHKCcEkoUw3RrBU7Jm+sTPztsLgttpCZ0HQ4UVNcu",
+	"aDJMLelNIVXbzmaTABdcFDlToIttvOkjXoQhp6kTBOg4DzP/Ny+6vKfmi5+1NAkZmbWPoh+rQdS82Nvv",
+	"9NbKzNZ91CgZfrc+4kzLeF5L+nnV7Qm+Z6Jg3XkOcNsZV0A1iinFpQiM6cpcwfAkTVN/fIYnVYZ40DVC",
+	"cPCp7d2iqik3ROVuS2iOdQCGs+3sEnVjLD++QSZRhVK9NXQbXO5G+KSuf5DJOiyvwIEBwQwmEpaRlN+x",
+	"KhOZcEEhW3nzNC55g28ozljCRM5pimfeRfDkSmgGcG9s+IfrH51Zmlund23vv7gLLYImGazNuWPrCJNl",
+	"K5UkpkIG5qwIz4fkNCcxFU8gAUwrUILQGeWi6uxQd19Tfs++HuTX4vX7vfXJaPmy+Hu2/9Ovf129UT9P",
+	"ni/G9EPy6mwLR8tp3uliaXtjkxtl/I3GuVY5KUEC3t07sRnF+4HGd0wk4TAem/JvYXEEaRDguoQQElfk",
+	"joN+bPWLzYUedLlqdgw0bZeb0C8tAdQ8E0kxy+C5BKy+5+cHV9wAvt3fYefD0T8VyyJv9A1LTccLmgR0",
+	"v8qxrREjnpFpkRcZOyJ0opjIMbpZupzL0iv9niHxvNFcwTfRXWcrFfVV8028gI7r3GhQOWsJGTYSY03j",
+	"lRlZMrlM2REpllC+tz9qPE8l+VaKJ0baIsxzluk3fvlyNWglnAbrQ08WjY/IVp5g7InnCvmNzPQN1cVN",
+	"U7Mo5O345/HZp4vxpb6pt1rrCLTUZl+MOsgVVrKZvEBp2JjnT0FfUT/VGwVWwL46LmJ8fUjpLwQ3uqsp",
+	"c8CVmkmmbIr1nM/mejwTniQsVIMgcn4l+JIFw/rH+jkrHYATK2kcEBizJwt5zxQo+Mc5mawJVXD9iIzQ",
+	"6+wiYqUGF9SJJjw5FXHGFkzkJyxo5vywJnO5IosinhNG4zmZFhlG9HmCOcrsW8xYAoPN5VL/Dqp8rN9X",
+	"G8MokLEbHFWD0uXev4LqYI6+DSDpjMUQ+xfsCOt962XKQgrWmzR+4EnNAbVJJDvoJ5ihEK+7Pn9i78Pc",
+	"HtUWBNDXNQFANp/C0pcj4GJ6qZBW2nK5u/0wxbYJ7qCHNuXNrLgQLNPKn75Lb6VUjNzGcxbfySK/ydJb",
+	"vV0r3Dfg4NoeCYR9V1L0CjuYY1p34uuft5xYxkBbvch4zJrOC0vlSo/bDpILVZ4Hx2RtdlmVNkv/5Iue",
+	"ZwUsBi5mP/CkYUCQEcCwIt6IBPSlwAGmazJhzee19yB6xHUMU31QVCe4K5qicAmaaE5PFc1HKSqZb0hf",
+	"Z6c/j0392LbUFdK4SnqrBWZqWxXivx6PcEc/qsoLL5pTmXl57gwL7dTacEOa1DZBKN5gCiDANrVZP13y",
+	"zBSsjqIdZZtFb6gKt1yS5y+xsL4i2VzSmr7a5QjoIfTKM6NytiQTlq8YE8BP4aygJddXwrnRvTH/1162",
+	"21HY5dxoPEf3fiFSptQmxwcFIapUgKEm+ookdF0d+PORv4ovRwevu4qLH8BW23ECHsZlvZ3Bg461+oYg",
+	"I1Bu+3Lbtn3rX170KMy5heB2GHlopDux4k7EB583Powt+meihZmFjQRzcWdDwZgDzZZCE6SIliyHJKd3",
+	"TOHZxCI3ZOxDMj5/O357CGERzFonMvNKaFFVGpKr8fX1mb4xd/oTpBuBn5acHJ+fjM/09S8ipmnKEiKn",
+	"U4OmUCWpatK+HtwgGsAgBtHAfGUQDdwbw173IuH5cZzL7HodKmcoFCRGJYQu+dc7tj4sS108798QEx8P",
+	"O+pghkStVc4Wh8Yrmd1DdaRi6dQPFOhvajmJX3SFztEAn26eB6Y2BpRrSRKegKEcoVqgZwQgFqCZDonF",
+	"76EZM0YXVtEkeg8zpplwINWNNhiWnzG7VpEEHMkSvlzxEZhlU4VaNni6qN6TJhVIr1BEji9O0d2V4fIf",
+	"YeK0JXmX0ITLVnVSbB+PpT6RdGaZliSlH53m2+SRwgt+5mwVzCAFZwfq2V76aFYxDsF82lT49FC2MPDw",
+	"0D3uuDVV4HsDY9cX2wbPRM7zBn80+DrR8SlmNr9bWTIeBqgvXHuiv/DwDKlNs3Nb64wvMPOBthwDk209",
+	"l4TGUGpvfPCa9p5geVW/KvBlWxTWAW7QBQOmYXau7Xjtvdkfjob7w1f98vP64RDo/Zzxe1aLGlyZ+GUs",
+	"l2tI5mcJUUuZgaTt8XGYXTOEC04eAxoUUnVrSbD6Fe2b2zmIvBH+ChxFiLCQmyMUSxGzTKjaNjghs5ud",
+	"Bwy65HElA94gxUrinhEB7mx6R8htLBCYv9KOtVjWGNaBEp53p24BwetbSSpnkS0XeJwErkq5wJ+esGXr",
+	"H/7khC3H5AF+JuF6mDS98NYZaS6UvcDSRNlNQzopTQXk1IDBOJGFV/ioWJwxbQGhnxTrRbWikrAl+Aul",
+	"Y3sc3Rwbg/6BJ12Fy3I6ZRnyUOqcBQGVZyGLRkv7ZMOk2X/Z0+tkPnj6YHcleunH33KWCZr2xMgqXfvl",
+	"p7WO9fTg1d5e81fOg9GiY1R6ITply1hrESI5+D4J+hO+nZgNMkK3E1FltwNLW1mHLgfVD9oObIgpgksP",
+	"YorLlMZBVbuN7j6XBrV1i7x5Q97g//ehx61N7O9CZXWsNa/MYe/70OCWAcoauWxDHWGKgLLxExMsCBHG",
+	"XCqtzqCwE4YDAhyVsLGEMDDYDhBfJvempUQ4ZkqBZlnuqY10EPN0dZFj9VWL4690b7IfPw8WeGZpKF9K",
+	"YAgO9Y4nikwyuVKYzaMth5mUCdFqUPVz8zxfqsNnz5Z0bXNzn8XPugZR21U9In8x/JyCHrvYcMavUUMT",
+	"5phPpLxjSWT99BlYyao6bSwJW9GsVtf8z0FMRczSG710bs40XjA3aQtI4GeLDj5+Or9+rwklpVAKe/lJ",
+	"z7OI9a52v+uZtuWNp9TPayqH0mxB2N2DqLKDIjCzzItMKDKh8V14Mxsm5mi6yHgdLffgtX+U/w940/88",
+	"fPbsIem0ZpsrybSwkB1ghikV19z4Jb217rlYmsatdg8nHgmn/0rhtj3WctWdoHoBKvOKPIJoOSzVvFoT",
+	"XnEEuqn/ymnOhMf34jnNrFVvnGb24b+Njy+DHjLz6QuZBdXsBl6bl/aXYpDLpggX95LHTFXQZubowl+a",
+	"YET1lIS53Fxm+dMU0CTBHyczSLzEc3FEqLozuUGCreAKpCxs5GUG2d7ymeFgz4D3vZm+Zq+SXryvZdtw",
+	"7Ro4XEnBS7iNpADOA6iJeQjxhumT33EY8FVPFFnRNb4K3voncIo6SI4bfct6NTnSXTqToaw5VXWJYIHz",
+	"jJDfXD40dE+RFPv76AzQtnls00/nFY4bMnepZ0KSJKPT3E9e2Aj6d1atb880J974tpvmlf9seK5ZAUFn",
+	"B7Phf25zougaX1HNmPtNF3f4qldOwbV/bwOvrbyvtjpRjShaKPNGNfQpqBImuLsMIDjyXlEBJ1myjMsA",
+	"cZZNETYdN0zk2RoYG7AzuDWyL4agv9EteUY0czdoUb3jWx/1C3F+Ia8NjHgskqYCiwwoX+XO4yYkRKhd",
+	"d4b+uUf4LUB16QB78bfxiTLLeuR0bJoykdCMLKTI5+Tfbq5P/t0LrPkPbzG4rc5hmBj9CfpLG1kCCFJg",
+	"xqhWlI+V4jOxsBZt2JXkeerq1mFnMmml4DJQcRlgfADxioG9TMqFadZxu3er1fNb2P9bBz2rTVeF3nfN",
+	"A8U9zzFzELJ2TXYuvjKCGBU8AZS+kvB+hZ0VyI3/JvEkB899UnmtkBipqxoCewhXRsGjClDI+/qXOGVy",
+	"8A9cAn81Pb/j5n6ok1Qq1uQni1OpNJ9MQrIobniyxDHUk8VyF7ms+e/3O92U5vVtxKQalJLaCHIJ37dS",
+	"VjqLJAskctMqgbYaBwGaBhiMIAhRdVD1xfAg8TsR8SurBB8LLdIJTYMKb0zT1KUDaZoEij4it874heRF",
+	"zfzNLxFiPEuJpbegDKPLNE19YD8psMwp4JdoAnfzMkAx6gzROzAmUocIUTZV2K0wQR/nt1wtU7oOoBck",
+	"lHy6o1NARu31qrILgR9YpsE6Go4ipzVRlqbpT/q+Ol7b7rhrXMzGzfUInzEVgBQCy3YYVqeBhWVXPiIH",
+	"L1w6G4LUaOYHfAlR3k3KViwFlicmVQzqHZxPXtIOU2pLB3gLwJoPNWJn/EiUpXKad8P34SSv4F6I+IQo",
+	"aAJA9+3mh++ewk8bEqsQ5ibBe9+s4Y9VKCWMINbEW46TBYfh9NfPgSVtauTIk6Iqy6HGK6ZNQC5yWfIg",
+	"G/rUtjFIzzAiU0tFzkvsP4By3mSD9lbuunVRr2PJBdzfsyTfe84V5jO3xD1IDJ6YFkHr+ph8ZpMrGd+x",
+	"3Hb5OQSxSEyvNHwQ26U9+5/QeeE/8Ar8Gy/o/+6/1NtgrjmSxOu3VRt9pbSFnvJ7NqyY6WpabNFu4hha",
+	"FJmVwVYZ1c+w9Yf55MeYf+If3v19fHn9l6sPb4Zs/WHE/nqsf1z97a8fRvTz+TL+8V2RnHx4M4z3097H",
+	"bRC5PhRmcR3gAJJDl69Yk32j+0Sa0uDVXC7CkAI10dVgu0HaHNNmxFwfDIB4r9RDAf+u+RArwm/ruq2q",
+	"MOwMBMEIs3pCFg2EgDq//CC52oyDinUcy0LNvXpfRTLMLbJr3IaJWssm7Yhl+ZKg3/KxI1cBmM+paFxX",
+	"lCZbrmsAQcFJDU+AwOI30flPPGRkg2fiUBvVMdWmPfiOGEtYMiT3PGHykExkPgfbB9i5pViemSeU7/VF",
+	"R0c0gEeDbl89FM1O101dGc2iav03kVitvOm/Vc0lQLjoxJyrEGE8xhaYETQt9oTGd5csZnyZN+UxLWWG",
+	"mk9O75ggiVwF0htMulygBJSmijlENpscapL1DuE3APNe8ZihtetURSb6IOPWrRkzkPCEoYldSDzYdC3s",
+	"JwlD4oFpToKYAWVZu75+CHVo0NdRgtU+oYq9PCB8Sm719R/gT7CQ9IyqW/7PL4M5S1P5ZXD4ZbCSWZp8",
+	"GfweTKRwb2rGZYSokEzWxgmrx0T+7eb63dPXzgt0fnP271ZRyjBXGjLlynH3a7cCwwm3OoFKeteHZ6Jv",
+	"imxeduATe69CeQO2K+I2cWmvxetGNaegCxYRCv/7RJF7mhZMVZ2J3AvlrIEkhkRLUGX8K465CCl4TCGh",
+	"bhERVcRzTQG3f316xbJ7HrOn43sm8tvejkhDpsl7GH/IGVlPX4k7Mwl7pm5CLDnfyHnYe/N6+GJvuDca",
+	"QWLmpseM5XNZG9PFp6vroP5L83nbEdLXI7JkWcxE/hRxRWs6x7P7vWcrNplLeaeeGcp4tgv2A/YcbHBc",
+	"aR4wYXNurAjgD9psXdDsLvIYxRHStKkUz5g+asdXJ6en8EfrROh/7KE6PPmP/X5JRmalI9uXz3ZNtLSO",
+	"J3FQ4Q/+6TQpld5xamGU4TKSk1qD0l3rSSw3DtC3udQqmAxgCPhcve6kAdFkxhtqwrSi6wAXbkKn5du2",
+	"bH3ACa2LNTsJGEXLnl0yrek30PSEAVWjnxpuLAe9jbDDaMcB+Yn/4FJpYTseJPvkXbeg65ZEtkTqo2qv",
+	"GsylvIPwkdcJrupTfR2URC3d1YQ0PMzQJnKHMhaorSrjB+/TTSJphF3C9z9RplGilqdrl7X/SDJGNcSg",
+	"9fffX19fmJ7Q1f2v1qcLhmKz4qge9Sga3ASEwqhlO5fzdt5uU+dBac9JMKlVdOOE98zUOBZknudLfRYg",
+	"Q8C6TSJiStRQinBTnnAIwg/UMeDrpd1W/bqRMuCFacrpUTmdcTGrOk1AYvbIbPCMzte7pn6YZb5pWBez",
+	"Eig17xhbKoPHolAFAXfdNszc632FYgm7/8QSVHlC03RIrm259f5opBcXa4BhOe/Ysqr0PO+Vfr1z7nGt",
+	"ASTolZoURLUwoSZF6HIHMNCTbt25u9Ak7Fe7pCKRiyPN9iDD4U7IlVGMhElLxJjnzeUZmUCHe5r4pVoe",
+	"YPkO+ps5dIGMniWvUv6OGmPtoPTBpjZ+vsIktTmxXduJrqzv8vi0amF6YR+ogOkT2qyDWQkRTMnw+vRu",
+	"MimJF4SDdpNO6wjoGj1MWTDSjC2LVuwjGK6bKGon2JP6qSln2gRE1MOoxe683tW/YOVSO6kYODJ8VWRn",
+	"H6aDLD/NWbAHWJl2UAieO3RPU2K+ucjfDavg14I2VFje6IFFZA+wv0ZkVIOt8MPWe6PRaLvItV9L74YQ",
+	"XsScpnJ2tRYBKIkL06bbFlIUwIVTLgxe2loWGVFzuWwpC6tNGiopXoxGrgU4pOQozSJpasHWGFFaGWcu",
+	"8b9EAwHNySUN9TrMZhaoz9QQx7ogx/ADHQt3yRRk24bkLiVqLWJorRXQjJaKZXmryLbLhJkeXOADmoMY",
+	"sOUjQsnVTzfmiIOz0CzQZjZ/N924EQWnPGfxXXMCpkuwhO6SvksZzJcp5Y0d/XrVa6yh2S7kEtv4Jbqj",
+	"TCWrbWsWUo5YR8QeEmP1myExRrkPIPfgOZnLNEF1CBfaJtf3U2w8wCvPqMu2LWD+FywnmRRrMLcq1SR/",
+	"SAlJCWbUESBsryL5bFTriSxm8xzMxdVcLip1JPUSgmoVyaNVb8Bable8EWOe4GNVbsSFyuWCZeMF5Wl7",
+	"ATv4n2ACtciM/E+Yh4fk70ZnEeX98b04aBvHltVw+sOaISZcAQ98okjKFxyyaol9qWWP0Nf80Urn7CdP",
+	"TM/Jmk4qF0uambZAErT9Gc3ABoipqh2Ys+Ob85P3+6OtQ54NQteoGCOQ3CqCzDKOPhcLJnaE11zyrBa/",
+	"Fr0S4obanCbFcgsN2ihnm206Flw0gyb6QEObHM70f3HxB+4d3Roc78OgiXaqLML4nBFUR+T2nyfvxyc/",
+	"fbq5/no1vro6/XT+9fTt77d69BwcjnJhgMwMWws4R4OHPp9T0ctZsVMZhq1g9yCYqmwheDy3KlnSZ+Rc",
+	"5qbKIpRzIQn7tmRx2bpTJuwIfJMsTR2iietbyAh7qscWEPxhTnZsvUuxOZiHoNlK9E3WDyRN6H/6OxDM",
+	"15DZ4oxPWTsm2622/PX0b61GYWJjDQ1X34wa0PT1e441vXV8D+/EL2JfPEunJmkP3W2NA3jeDUpvubq/",
+	"AhtDDJMB9OJs0ij1JKY084snOCCZUqKYzcrYiLVnM6Y6u81anQiSMn3c6U0rWIqJpFnS9javWbqDXnC6",
+	"GKHqTqGNo8esYNHnFFJyuQh/0z18HINMaWSH8MonilC8z0JUO13ZvqeSkelBfpnJ6ZGnXNQUDhrH+dc9",
+	"uj95Hm+Nf1KuWnA2UX2nguRRZgk19YHH9P9UziBArWVrCwdoPc+dKsmSKrWSWT28LLNMs6m5zBQjE+C3",
+	"64Dy0L5a9gS5bwSXw8MG3vAZn159Igf7e6+cQAeO2cbTCmVipVZC/Bd9+ts//vn89/8R4m72481YoA0j",
+	"KA9EnSbRIwqMh3E8lVSxI1IoQPU0NaxDcgw+MuOzRj9w/zkdP/1727TeGqUtmMrvhr8AeD5KtLKtWQdd",
+	"sgwMBWpj2FDfmsFPgiCGQRja7Z61Ws6GG2H30lwragjAlkDTB22RgDqr0HcvBcnR97LJQnAQn6bTNlwV",
+	"wAE0xVIAT+OKxvRUnyi3lyUyvH+3H9IyC/FpOsU4RRVP2kYJuiEx46D6jOJ6RRGs/4hozsAWFlpm3a5D",
+	"P1ID/aDzYLPAjealblqvc/PgpYS0SVyP04ZEmx/bdsen3y5YdmJ0ubD8xSpxqCoszScqNIUSnlfnA6RZ",
+	"9zd17/iCfrtkCVvAZ1XbMGoHBENXnWMY9YJiLek34AbFa4HTkskCBLkJ5cSg95eHonoIvYNRga3qHlzW",
+	"e330EdGLc4QUx5LSu2BStxS5OD59W+/q394OqRaRs+sNXY3iB1V4tBl70AMnYPHZs+QjpbufURnbLOzb",
+	"GjY8FMGKsdu8RysbjDbyezQ5fO4ajVd3dOMkRlZUdEXCrPgCF1dLE2qUZf7ZEXJlPVwO/HIls5D+1CVJ",
+	"zv2+wohkqw+KLxsx5UWRQmiZL76raKDu7zLXuQNMv1VYNHH+88fi5G2cp2ltLWsJLOzWrMUCRbZ5cyyh",
+	"XWoLEpFa7mmKMqgj6xjv63l2zGK30nqQCp5rFnwwIinTup+KSMJnEF6br5dzZtrEaV6dqVhmTB2RQvBf",
+	"C5usau3LLb1zm5rm6Ombr0//8c/n0cGoXeN8m8llI3YZHFdM0pcK67BWgFAIWJxhiH17OvpsI6zhNjjy",
+	"hrfakq4QaDwlCUavS8m772PGv3550A0Z36ULnDcBtgcE/4tRPYI62gyjfh/FYOMc+uPYsgJ589R0IZ3b",
+	"XW4nr7LflkEWN0aYp8hrEV85oXXMLCC5mru6olLubW4prIC/qPuj39ssJYNkFALADBtOu9lDHt5fb6so",
+	"KMc6mjn0F3PbHOQmIQXuN2I1kpaGBw8TYV2WxDbHdm/z1G67go/JRfZG/y3YSM9eE42aTGA5vqN2fybj",
+	"O+X8+mg9aeMIHuhsy1GL3GznmITT1cY1wzll9ioMeNesMudtCuSU1TWsYBZ1qchj10+09Op2EBVDqxAe",
+	"1iGxhMQqHP2eIeECOe0hUSsO3WM1DQ6/CCHzr6ZcPTKdEJND6z62lGSgXEyXOam/qljytVgekuoJ1Bpq",
+	"xqh+f4SqBBczCxP1RThnvHvB18n6q3U3HCJtOO+DnoV5GanynSGCJHxFMjokqYzv0Da3VZ14pdrkwqwU",
+	"4Do6s8ubv8sv0P8y4yv/5Y90EA38AQQTXd7eZ7a2MGz0Xl1emS4WT5StMDSNFjMWaxs+IVPoTIWxq5Tl",
+	"rK2LhJduIr4m91mPyCddLmsIGbgoFRf5i5BfLeVM5F/rrqk3z0ev5y9eP98+ph6vkh6rtJLZnSaoqUw3",
+	"sHCfFSp7lsqYps9UpqojOBi9eRkK5PGUNTn6UhaRjKVUkwniF62SW4vWQSdKpqZvbTmC4TM5+UU9EzMu",
+	"vj2b54sUKvaffRsulgeh8XSF+Gt7Y7sC7I167OySZnRRfT4UNg7kHemlNhvbEdqwfH+ThL5+2/+QvN5b",
+	"TO/+sjwb0b/nbz7HlweTv7zqQ1v3c4l8uXzn169GPPysr3392v2aDRAkS69u0Gb7QwICgt/NSAML40WB",
+	"kHTvOPRWeSGBsNW2qTXBwFNwtvdM5G9pTrfDpHeICeyeiXI9jgBgxIDVI8a8hZiHG4MI8zCEsbhnqVw2",
+	"nEjbNAj7NCdMk1kWyKFOzETapHM5Y61Q6z96PQHIEb9HAxmDWdAKkjOnyyUTLOmfOOh3sdi9eUp912Fy",
+	"lZ4T3ugjXK1GomiByvDnZ+VrPKf5cMGUojM2NO5MjP+WP7OEB35NmBZu5mchWDpcsMWEZcNfJBeh31M2",
+	"zd1LZGJRDl0/DZsAWY7C/lLKevsLAPR4f5tsW+8XDzal4+od14pIw8VlJhey+uyciiSjXLEh/Dd8CWKg",
+	"1UksZZ7y2Tz3flsUOUue0tRLnhyiHsHFLDBt/5pcLivXJhYYLrCA3jVElvOGVSwWNFsPM0ahMC2maTo0",
+	"GHz2T4scZf9OWJzaPdZ/u91ABc4bN/5gr5fDt1+zGf8usbn8iWbxnN9j4ajQlC2ztV7Wyt8JW1oqtBl+",
+	"3vTdT0lmV2tZZPFcs26rnVV+zNi0MGO1/TAmfouEoelt+FVroAuWe1dWQMMZ21gD91O5CuaHKeXV5IqS",
+	"sbzTvPgik5M0VEBhk2JXmRQz03hOMMK19EM2HkDT0T8HjFuaO0AQuMXDAQBGpIajW+tg0fw8srgfoK2w",
+	"nPl9l0oeaOpEAgX3StXbyFhTmeBtDnNBkb1uoBaYVvneEF98J7OYJVd5o0sXjTcby7J4IdbepzwLYTmH",
+	"Ozi9M6vj6uBs//gXo+b+8a39nDyVAQoitkNRMeMMLct7KpJmhUkxSINCtak/PsxnaNS/CVqFCGdyBbHp",
+	"7A9Fi3nPaNqE3GDSXUATAqiujYn2a47s1140FAGHhnaaNDV4+zyXCEoI4MUm753mZMGoUCY2qJcaw65A",
+	"NIFdotAiP7RP5z7OM2Ig2iAdvhiTt56oEnOsG3uxB87bjWKZA3iL5ZL1b051pW8POWdMc7teWNNQMqG2",
+	"6U2oRxwA7uteQGHbNfaAza6RjGvXVzbGxH106Gtm7YJEJWZM5cdNLgxb1KipSRvqGLdE2P01U82hq+qr",
+	"RvDIulZfMOoXMmkedrP7xdkuetALlnBq+4kq6IllYBKhwh/KZbFq2nD1OwZgQrf45y1Isds7tgbZdguy",
+	"7HZI3qEJpNfmizDIxCmHAieAzpkJmTHThrVfY1A9BD2aQyLF12UxSbmaR/rfhfD/WqZ0Df/Qeh0UoII7",
+	"qAYz4d7wh7mJQsXe6BiG3GCAjM/YktEcY7gZgzwWA6uKFVla65sJrSmHajp2dz+FgICuAX1L05hmXTIj",
+	"ABUCObhYth9u2ride2bzkxXQA7NHWAZooEpuLs9MHE/TaAWRpzqi7R0+TVtUOuGG3Rmv/73dQs3spNFf",
+	"r1fHFBNW6Rl4OkAC3MaQls+V5gKjvnyxhjJS2d2D0fPOEHtIP/bCL5aRCZkT6xnvEVJpV5BPhVqyOGfJ",
+	"pyIP6oOfhAWj9ZrEmAGljN67QhlLbrUaeZ5nNGc/TZaBcN9PPJUTaLcArDyWiL0A+NpwoBbhZo+vX9QC",
+	"fcE8OWP5QTV3U0PEVK4A3oFliiy40oxKcduGaJJJmsRU5WTCZlTUpd1mgLl1OH3AO2u7YXE8RdCxg0iH",
+	"Zityms1YbuwxL/MSwyv622rYsz1tGMLnArgpMNbyxNQqUg469qRGngbD2diLWYmT49FMbRt7kHAYivP9",
+	"2RVIqbOzr+/Prg6NcFBD8nn8w+X1ifvB2ru4rE8Qe3lILsdX15fj44+HLmJVtjm/HJ98unx7ev7joS3A",
+	"BEHou9ren2kzBr89iAb4zUE0sK+Ff5q3BJ0Cbo7XWVBD0qc015dMlh3NMn7P1JD8zBMmrX8XIHhcjmiR",
+	"cFnWa8Ok9EGHzNnAQX6nbf6W8vIlj/MiA6RB/W1MAMfXumJwgbiEehxqLlciMjzlM5tcXp+Qe86goADD",
+	"qHN6z0J4GA007AM7bsl0IkLvWUahA/y9Ae4ATIOpnkio+Gr/RTf/MT5Q7Ofh3dkv0SRugG3Tl4Jul/f7",
+	"PtyPp9TpJ67wz+ZXooayzCSEMKGegd2zVJOTPRlqydJUE9e/Xb47IS+fv97791oU5D7eG748GI32psE6",
+	"vNBuXFiqKXdjo8qtx+IhqghikIGjNfChbyytbuKr/X4v35WJw1m1PFzTk+ZhrUAHDkgDz9AW4QgFc7qk",
+	"OXv/W0Dlgav1Rd5u6kVYjroNdCxlCoyipxx9cTAabS9LVzwJuXUCe7y3/3rLTQ4LKTyS1dNUl1RT+C+O",
+	"zRFi5DhnbZM8BmEXt0IlraKuJK3WDVGWl1tB9PPp2/GnQTQ4vnl7+qlB0tzznB3HMVvmVDTWAUN7LOzW",
+	"A5V+NEE7vNouY1OMNKsyrv0pajAmdyaXALSGPgtjZVXfX/KfHzMaM3KGG7Y1rLtfRlir0h9Bmf7+60Yv",
+	"bt9iQ9+sHfVHLNPLcwvXbu0abBaFfni1+Puvo/jN/V/3J+cHd9ev1dnqYvq3vfnly9nb5/SG/fCC/0X+",
+	"/O2n/OO2BnfdRWXgwlqLIk1ftqYS4reXx++uD8mCronKeZoalO0h+XQxPj8kFEFjTGniECtjyM35yaez",
+	"s/HJ9ekPZ+NDV7iI6Fqmngur01kyJD9/On17SLhSBbgfvogFVzm9Y5ErUueKyJV16tgjAiMbRAM9kEE0",
+	"0F8eRIPKpwfRQL9cz9vDDsYbN/b0g5xAdLZpJUy21SGhkC9jEqkmbFaIoRbIM+xZgTkMSpIpzYYuwSg5",
+	"JLcS1F51ayGeoav2kGCICR6c0XtmICLsLM1X8XzCJ4C5lYGxlgjVT2wNLE3PqKU6nC5ploPRaiSCAUoq",
+	"Jd2CiyJnQ/LO3Q3q4YLeMacLakKw1dMQWQu4ulF5C+bKX4WUt6B4KVUIPbbvJKZNnmj/oQ4rfoPQaM3F",
+	"3q/cG7551frKeuPvcnUrH6tMxi1aiBWcyRkP9jeZZkzNMcpgm5RBso7KqUjUo/X63jZI0MKFP3y+dl1F",
+	"jot8LjP+GzaGQljBiEBVDdnbx147wyBukwlCdIceGhgv83oXmTCBmWNo+T+yhNMPctLEgP5yM74Zvz30",
+	"cLosJxqSy5vzc7BsQ8zp5NPHi7Px9fhtRN4dn56N38Imnhyfn4zP9Au1LYXxKpXTtWZeVU6LH9a2L35l",
+	"EA3cKwfRAN+pfzRvDDIjrwNm0Cq2ceqM0cTgd9bw8EScFkljL8CyHzXeBx4C6rpWdpa4dmq3PbLm9RS6",
+	"CYbOGCyGIbHAhE6Rfdkl0UpnWSlr5ENVcd5KL69RKw7bjCUq1zlIo0XOjtPWJL5cErWkod6F7JtWVt9L",
+	"mx7eozAlh9iMym3jcTJhWiGYM5oFy1R+bx5zE8YgUM+iyBsbSUIGUBvAYBlIN7IThmeTvfW5sh00seys",
+	"NGy796ZoghI8Z6uLRk0Y9HRzVZ+DQnmIfwISb2O5CGyR6aF78ZhQHdFAtI21W2v/teDxHbnnMmU5mdNs",
+	"Iotsa6W97nKvTbQ6yNCCf3JIL2dc3G3Vqx1RZgD3UNWwbWz1MGDcPJYgLUFpguBbP0qZbEJbBlEGFcuL",
+	"5TP2rIpk0wu5xny9C1ywuqzdbdzdymEnd2952zAFMwY6TAcWmXlRClqNSxzQJpyDBSAFxH5NQcMR6sDY",
+	"DB/ua0FvrLaYY5A18ozOKBePiD/Yq4H95jwTzRUgpg3BIi5mZat/o9Hnhdp2dt+/z33k72yQvLIgwLQB",
+	"P3I1MQiAZ2rBDSaa1IZrKGHH4TG/Y6yhGPIatRGIPDxRZMrAoIo3SkBHvYDgTQJjE8yDuWxRXBVZuTbx",
+	"qCXGxhzrjCrZQqIg/VwbWVyDkjVfMiUcVZyM8fnb0/MfnegBzsiVwwrrHs/2ODOxB/LUmg5m7+sG7XRA",
+	"BdDwkwvBHPo4rnxECpHztMag5hUEhXpSRQDls3s5HgDq2QzT2QzE2VToa3s6YumhvIM8zCB9vx71o/B2",
+	"7E9M5DL1HW3YE50ryPr0HV5SvXZAxOZ+Q+NaZhoHj7nHCoIHdH8u0ilP04d1UOAPBkZuAD69RvlX4ppa",
+	"VtIrHRCYr8UwracE6hV8yJzdQbPwxFft2M4B1oUoz3W8QcfQ3JGusa0W7Of+o77AcZxCP4DG9E8cREly",
+	"1c8veW90QRCUYEC2wpmV0NzWhbm9tOqXjgu0YdNx20qdUW0xiDQ7AdUGkGmxPLxFeAN9PyHLjMfoStjk",
+	"bc/fvHnda0HavlUyU6uKLOm6/OChK2UnIF5duURlIHs9B2KKbPqL0xCEU8u5ayHvBsjbOi6uB5lbKj31",
+	"DatLqMoK1wnd0wiistlTRd5EQZ0ucji+vlZUdeoZHlbl4r7a4q95o3ra1IID2kSgogHSCBoDQkTE+BlW",
+	"Xut4y5w2w3hXgi7VXOaN6fVJEduMJGSG+j+8nrfwQ1owsihmwZicPiZtqrC+bluIFMJGCsx3wsdrD5A/",
+	"elD1zp1Htm01Ug9ObNFBpLIPlfXq6C4CBBJGVIBLuyIpoF0UEMs+X96MWaNCX4/7gYKPaMz6VwiSYyzw",
+	"sKYTx1JMebZgiY9oemRMTBnfaTln6vKGX8S7m7N3p2fgozZ4v/KeZUMy/uvF6aX+VcgcNTEukGLJxfHl",
+	"9enx2dnfvl6O392cvx2/jYj916GperG6zEIKtoZ8CExkxJP0RXj9KSp+cDP7MtjoxjeIBmZMcLE+BEgb",
+	"M/8M+cY/3bPsnrNViAkY6AkwV2cpNV6b6imfMcGykrNvwLvJKbCK/uGvlN8zw9ZVKFqFV2DbMYnc9Se1",
+	"FToVNJrWHBH4FlZXBT5lyq7c+89Ofx7rLbscn3w6Px+fXJ+e/9gjaOh9D1ipupZJqJMlniljSWsWC9SV",
+	"yw1krlddn1mmtBMU7iKl4ppbGLl7JgrmxtX23CXeC2yhbGqyxU7B1IyUwtlF4ImEpOqykWc+Z4sqmHrX",
+	"rPvpfhjCqyt/KtRENTUZnvVsoa6B5IwurvhvAWPyRkF67NQDdolcjowUoO1hBKSaANX1RRMIP5eBY/yz",
+	"CZJrYZ6mcEjsvMKZ050putHAtJwbi2QpuZG8foPBXk+rd6an0MaQ3XvLs5dwBVjjBPzWUrFS9AispqB5",
+	"zhbL3OQ01G2HLWJScHo8fc1SSJVdVBbdOwc1BlY987WjFljIzdXx6CmqcNuQyL6g8V0wzHlMfpETXM4l",
+	"3qMIJXlGhYplwiD4KRAnwsR3E7oEoJRlSte2n00tYLMDEnNzk1l9JPQYMaRrvR6aOldc9XPZWVpoRPws",
+	"7Wr9Ja5Qpu/uP4Gn+pcomt15hx/r0f98eTfbUo00iT5hVXhBBZ8ylasjoo/K2qyHC6j3b8qGEzH1ICEH",
+	"i00YaoJLOyJYRQOxVU1emATAFbS6AWdXZVjNkG5d3MahCtSV9Iy1YG7H4Q5eM60zBtNorqG4whanQ+dI",
+	"c3tTc46XjUBvnRQcyLR4ANBbH7FZSxDRW255xwa+SbwVvMkjuQb84VQ33WPlXh6bPbuVXS3Pj2VV/o5U",
+	"GMw2lnb13IfqTrR5sCjSnN/TjGudW3PdlKuc/Ntw8bx4/e9D8vb46j3cZg6xvrJM/n2zhETfGFT1zTAa",
+	"4pzY79CXCFOeMiwIMR0k8flkSMZlzxTNRJcIL3REbv/5+61puGCLafRoyooJaE1lFjwQKvUYagv30sNZ",
+	"ZTwvM4C1wJrIfA41vWui5nrQ2t5XDCyuk4/H7yqf3Y1dl62w9tsaYUGq9q8FM5f1uQswD5OB8jLahZFE",
+	"ZB/bgg0HFW7oMcOwk6CJNm0Gakuqptl/vekoPQP5Ak3iHfR+kSMkyRGxpxe9SKXGVgnRjkYPkG/VL7ik",
+	"1W33/oOclEKusv07SDwTpASwW0jP4crVjFfrQLeTcP04eC3HeAsYio21CCfRWb7kNY2B51BK6QObM9F0",
+	"5rc+i4r/xn5Y56yDFFCryFXl9JfKxPPR/sHo1d7L11uXlxRdaQ6APTDlwiSK2AE15b3gUg31FzJB02ft",
+	"qt+zBVU5y0A29Mh06ADJwadtb+9yZVuIoRclOLZvJYdnZPw3IoSem3/FZ4IlkTOqDc5HmpYnwg1G0AVT",
+	"R2QmZWJUutsiS8fWvX87JD+yPMeeZGisQLKOXj8Gjeg3yejwGUJlzqXKD1+PXo+egfx+Fv+Yi7/+dvxt",
+	"OBzWqCbULHbcHKQ+FpCvjLixUHOOWCF9XXvtVFf5djcRurTHkKkL1UaQgmvM8gjziywYP9Q9LeiaTFiw",
+	"BewFQjRcxRkLJXn7CaIK7jEvQ8UjOSpVHarI7ZJlCzXEG2/7NW9PuNIKYAtYHxjGmpiZ37JGwBypiaXW",
+	"YihMkCuayz42wZyK5BLR63zVvnG85f2NhstqzlNkjXNj6CX1ZiJbmS0II9haggFkgP2dwKvI/cwkSw1o",
+	"hprk292GkrJp3j0QKAjRt7oNAyBgvAMqyB/ShKSPRuPOzAXc3xOSyXvOITP52Q5eMJwptW00PKf5NiO4",
+	"gvtNfUTPFKQmRLF29uQ3qzYfq55Lh7W0wTDshtjpVc5T7bB4hOwIqYPjhSNy3g3qkCD0JBw15VqceQly",
+	"cgq3AHZYrsl0Ag447s6LXNhrzj+tCXgL/bnk0AH/kE+MNI/nzSCGuTRlf0cmX1lZow8KRobkGBJg9V6Q",
+	"SQbxaVO4v+AmAGGAdSJyW9+qW4JtfMtefN2ywJFRE7LATofq9/Y9v7AnPJhK6sPpaUlkIIYC+aNFwmWv",
+	"SajN+TZy/3uesD5vrReNwWDs4+6THdR/KUMA36D0OGglhVXmEYFXY3URvBydjAZdlimv9+uQxLL+EivF",
+	"zVN0TRZFzqIvwmG1woU7Ht8NyaxggSHADTCKoalW9G8xNabVSC9gIkUDHM4gGsCLXbihwbFTY5Ab62PO",
+	"8KFpI5BjC8o1y4dQ0gW1pYZBmL8NqAlyp8OKnAIpdgh6RuVnRMo9xEB2Ps80G5ZF7pd3ySK3eWWGq4Be",
+	"W12BEl7WjMVxScMjB9HAoPKGVwMrKU6AbYT0Q1ee4rKWTWe/jX7EYrZlfKOp9T4WJ6VyZtoGb9OeuqHf",
+	"bDm88JHBOZ5xcbddt+6Ui7t/7W7deoTd3bpd/QRXYGg1d8l+OerfJ9v/dtu6XzLFgsaJllaWACOLo67y",
+	"zPP3LcAh5ur3q6v8/2EQPCoGwUVKY5b8wBsydyfc4xIA/Gs7Lxrd3hZAAMhksLfbhHfCwejPY63auKVV",
+	"rfnUE2W7tmAreDDFJzyB7onGs+hVROgZgPmT0pztaKsjynU5vIaFFMhyGwIM17ZK1nREKbvC59IBOdVo",
+	"fetElkeEXT4WoqApiaXI9XWiwL8TgFxuXzuYQ9OCwcCbE3O93j8TKe+q2PzvLsfjQTS4uj6+vB5fDqLB",
+	"xeWnQTQYn1+PLy8uT6/GYelowvnX61Bbhhr0GUhtsqdX6rllnWTC5lwkQwI3Is/ZH1UYqxmgwzLT/20b",
+	"S0vJmMPdNj3ioJMiSzpKFTdh6VKucos3OsUO3a5k79CVm2Ex3c3lmTlHW7R6MMvZQanl0jd5EY8FhM5s",
+	"/O8I/qU890mJQy4FoTzDIl+Dk2EQTpBHUdN7/WB04CVSIOwtnwmaFxiD8PMSlzSfR0RJTzX2HPo2KAnu",
+	"SxTp96wevmjwRkLjnPj55do6I7lI2LcGX2QdvhtchHBPV02nR1MtgU6nIOi9Rg40YaAlNFLWqaiH7lBv",
+	"6Hi5oVsJrTXqKkhjf83no57Ru9YeAGXIDdK3L9+dkDcHL14RvHWitzCPLJ63a1sKkSy6UIawtK3NRGyu",
+	"MblMWV+w06ucTlIWESXoHfuqdb0jkrCYJwz9DUDD9c4AMv86lYVIGtOHVDjqwESerQG9DLZn7fc7cIHi",
+	"Sj5RL0dGpdVCwJPhIbLWNT23cnCAFB5jvzUDFUlEViZmRHMyZ+lSYTakpshEbhSb6JOvzbfGFdKnhqlw",
+	"UY/B/oV+bnCXA7K0zbhSOat+MmO/7uDRK9S2wLcHwTxKnqfdELqAOiuzmk4/OJc5ede0SnlQ+N2CiXM4",
+	"Sam4uzXN9/QQvK3z6pEBar9mu5TPd7I0w8xwjl6KSg2P19/Rf4QZAKa3N0Tvr/0U+CfKdHYq22xrGo3I",
+	"ZJ3DkdT/G3mofKWYAEaPCmVGV9Dqozr3f34Z8OTL4PDLgN3nX/e+DKIvMFr4yVaxDF0THxuQ/zL43Zex",
+	"Ey4oWCSbukJlopcsZnwZmi/DRGM/8T+vtrUSDFqoQw9GYAroggjU7ccMOsxs7dlyTzbsWFLEgaFfyQWr",
+	"CVyj/yk9qXCfwHvWHJ8qO+ti6doRAReeX0pqu+iE2+4ag/04bymvAX0Aa2xsKQ02/FRzudKT+TL46/+f",
+	"yOn0y6Da7LK5o/v+Qc/qmz+oRLsy6ZBpAUXOLqmyq1/9VS4FW9GMReT5ixFZpEFJ16fM+uqnm8i2QqcL",
+	"LVHW+pIp/qkxp483Pz794exmPOhRw7tD/RJf0BkLKvKVVhhNi2ITIeJEDCtwDoti9nSSFmz4y3LWKxgn",
+	"V1e5jO9ChsBtpVPULYDl+fRo6oCmWKxg+toi5BnR28zSGojOi15kumA57dPDznCGj/Z2D9X7e5XCPbj6",
+	"zVRc6hefNoIBmapnTwyV0TkY00bZM0ahFE1rZAJ3b1F4DBvaUFIHuri+fkSe7jkaWFvAJKjR1HaiSEyQ",
+	"OCvAnz0k+DhwaYORSFwbXKhFQ/RqwKzkop6tcTD64wpmmV/wakDU/aXwzm2tMrBSuaoXsXK0ooHrtrtB",
+	"BB7Bb5Uka0oWm/reG66mdRfgcmoul9DjANJhyDsw369+usF9Yd/Q4E+hlVxEKBoCeJErCGFANOKOsSWG",
+	"DO9pWjDI3fgijI2HhakJQVcEqOlSYV0s+nFNMzoMX3i99Z2UGRSqtg8VTozn2z/U/hnGg2ho+KC9034/",
+	"BUAfE63omfkNyRUTCf6qTWDor0aFUwvcotsCkM644fYqw6rs3d/ZPLxLRWhr398PVX1L9QCptUtHuLG+",
+	"Rt/ZeITZOt5mdGoJVcfj6GFqw3IzWHDkQjToFGhrZ+sR8Zat2dp0hWNBtCagpS1oBLYvT3/K6K1JdOVM",
+	"1omlLwpWmwLyuapogIhRmqOlcnVEXjQRw4s2Ugf8yFGfZiePoIc0675IT/svmv3pHpOrtPTpBby9i2bj",
+	"cRZL72/ekDf4/300ng52EsrE7qluBCiZWk3TiChPB+lWH9qp4eled3gzoCh4i94isBvSkYwNsiNEgDWS",
+	"Q6lDNercusM16HJrWZAV9cDjgeHlJSiFpei90YjcsbUakvMSEVwrFZgHW9Pt/jmIZSozLRPTgpmiAX9Q",
+	"ex7b3ljKa75gKRdsLPJs3aYDuYjkkgtwK9uQZCCE9mgIFblqBI/2XEau8uqJKrG4yyLu58ODbYClczXw",
+	"QTYayHAhAa2lERjWIbiqnM5MOg9Fj17A7dMnfct+02ZElumI36VvqUkqa51+ODGqOy3J5j3RVEkvpbmW",
+	"9EQCOU9eqM8mKZmspVCw7xLAlYMVMte+D/qeZQmPc71dPFcsncIHpSCMxnNiEOARuFQwFgLcBFusf1Wu",
+	"GxiACoVYzqM1eY3s2EI7WRtHMMjhh+qa2qklBbZO/6g6Yl8wFgDRg7jUgqcpD+XHBDvRMTHjImh78HhO",
+	"8KptBA1msj6AkcEE5Gn+lAtigD8pmNWKJzgnXgeHdfdfSJXPMnb1l7OO3tEt/bAjh1zEFVSeGcDvTeDg",
+	"5i4kda4GPfcnVHUERHYlHiOOHQ2ZpY/8nQ4TlGHFYVoyTciSsvcOlEmUODVSsMgUIGJH8sdAALBjDuZu",
+	"nZnW3l6do+kX4xHnhrPIiRxIlDCt76sU/Hr/YPhif8s2UdCRvaOgoexZv3P2fgcmQjm7ByAj8G1q31lY",
+	"A6+oKEHTDUOwWplFXh3WVuorF22kpuv7zJJuoy1W1acAH89YTrm40YTTYpuVC84VSRiEqbA1rZZGZvmt",
+	"2oj6346V982Va8dpasqvbTVZC9VzRS7Hx2//VrUZXx/s740Onu8/uLVACyQBFNhJ8O5ijBv7c44g+KO2",
+	"6EzWi0c6fhaGbuyJyvg4EARN2TsmS6ySwxM11/ltAhgHtpXcWgyWp0WW2gJ70zixT+rNvUyexYuffwlm",
+	"3nSSaXtVIBybWxiX5rwKkCngVNOGekFb/2QwdSk+vesxCnm9PSRHJzSDVYa+MPLP4ya7C+NBWAlRZS3b",
+	"eL0dTb/VjCboPdSCgAa5UihmHU6A/Ikt89LELd8FpXhi+9zIE1loHQEY9t6rZ/uj/ZeBxMjtbB0z9tZV",
+	"escFTRu7ZDGarA+rmWpg6tkSXG4z18JdsLzwpInDS3hRpSeW/kZ766vqYE3vnwattMQ7o1VVIqzS91Oa",
+	"6ugHMOZufWhT//nuaA52m262LKYvsyO7Zurcwa7lrquwb9eBqkxyywL7LWX7ToJ7VxyI4FnaAg3CPR92",
+	"/LnLu7r+SqsloMG5i+1pzAZRx3EBYzGjQ9hTPG0aUtl7n4kE0l8RKc1kQcdUny12V8faaT39vZKbS078",
+	"gPzmSmG+kCtM8TWZrd3pzhCF+g7pzuG96pn3/KelKbfqSo+WpezW5pLlTLR4L53DpqYBYMLyHVvmR4Tm",
+	"JGW23aCckltPGbkFCXibshlN38s0ud2kLHetNZC8KPSCYtacp350V8M+ZknGW66WhT2u1PSS6a7I6GP5",
+	"oUPo+5l7v7dRQZNG47WNX7CEUz1E7EJm4XTIxeWnk/HVFdxjXB/ousX7FjTBA6GHNkSD4tDo61BZMDRu",
+	"hUOr9XwRhhUB90sicgt6wK3Ngl0fkZeu3MPT4vVZ1dSX8imzOn/Z6V4zVkyjyKUckrdjQPY71Kv8RZRA",
+	"YzMpWLUYtOx5DwUuZq6Aanz89m9+C0DzzgauPC1E0nLGFkU8h0JBh79sgyrrWoCHLrz+JEBtlsQHx9jq",
+	"k0wyqDzbzNdYtLY28fIg7LLyPCrV1xWFoKDXJ2HNaoHi0ahPGLMey9wL4yY2H9y1TSXA7XXh1Re1DAfN",
+	"nzbsC9/ogIzcWtlVdRH7lFsFDtaMqzxr0LytZHlaLLUYXPSuZL3BVEuANdK7Uvhwvqik1lIo9B62ZVEE",
+	"ql3d9tmK00qw/GA7T7XfL7u2zAkln+7oVGb/bRthQ3L0eePkYSPEOjz7eMHIGSawbTn5eoSyHIULnNud",
+	"ay08vbRQWGHvvOaJJk/fiftwnwWI6EF7+U2zn6dyYuAwiPWejxxllq3fvY6eIV4wXbZ19fdfLvx+VUoW",
+	"Wcye1Kqt+7jeTWP8TVvX7we0xAFU21ruB02jzTzaV/ujZYiyISp6Ap38O/Vbs4E/l4/YF/TejmpW2+se",
+	"heiGxswKVQbsfxw3LfKoo5UIG0Sjo0SPAEEzN2tv0if9zSaaOmWWO+x3rkz+LBMpzWYsOQRl1nwYdbmF",
+	"zEyzpy8CEBLLN0JQZ8by6ldQSWg9CKZKD0i6cx80TR0fn1hB9nx/pA9KyqhtmwlnBdJ/N86Lk6/P9ztz",
+	"sPqepEhr9Qupcq1sgRPL/OkvQgX/tPXAuSG+HAXl/m4n74hQASLcpC5FZO/gANLA9l6ONo+lG4S+7A/j",
+	"4CAaAPrtMmWfpkHo0iYpZ4vaLMOEKgi9tb/ISWCBsJ8YFjbeLm8jorTeRxW51fygis5mWYQnH57vV/IA",
+	"/+v46d/p099GT9/8o/zn16f/+N/+x78AZ4HyYOzLHkEWUy7JwWg0GlUWBaraVMHt8eK/sQBLcjt3UMss",
+	"2+vBsAxFtbKfnytr487u4P0+aLA1fX3/5YEpiwbzHyooh+T9+OcTTAkxWCWU5HOeJYi7qvccn5ECHFMZ",
+	"Sdg9j1mlZN18T7+qwY4A+P4Gp2jZvE/ZXESbUIwQDLlsanscB/K9Tq8+kYP9vVdRI1gKJpcH4Dmam34d",
+	"A2aE7UGljKkIoBHYvKre7eLNm159FIM9jqF8wBtNmAbKhiIdhb1uMbnX4ThDxEMq1hBIpulyTics5zFN",
+	"cS+28Dzi5ob8jjJlJzSnqZyFdh/wsBGDDI1GDDYs6NoU8dYEVbLgDXaJfodhs1IhQmFWCOvWyq250ms+",
+	"x/ozeuQ/Zg0wbKi8do0EblJP0NwZkmNBji9OyR1bExpj+jIlb8c/j88+XYwvIyJolsmVc6IQFcsl64+6",
+	"jQ1aWoZdhxGDxXRzCZHYlR5BQxIMpLQBVii+4IjonaKovkBbMtwJ611cA4sZkp9Px5/HlwqAS5ANkdvD",
+	"jNHk9qhcDIVZdXD5i7g9BNTyWzIBICVTSVJpBaPZMKMLB1Y74dDM+Igcv/14eo6n9dPnc/dhmqZVdwmN",
+	"4VzDSNyi4HdNJ5HyEl24C6bHib1m/7SXnevR3eH9Ym+K59R9F/7tXm6aobi327/dk3iy3MPmT3dZLhYs",
+	"i5m7bv8uh4cDLgdn/rY3LAs1txfh3/bCHVu7YcG/7QXbhcVedH/bG8zO2Ov2T7wcEh2mJUwoZyCTcmFw",
+	"ABBggSwYy8lTQGUQU6aZHosIJSsGBdIQW4c4FlYAQVMfgw5gmi6naQjNcEnjYIs58IBRsfaRBJUFtfUw",
+	"3rQWutG8/cXokWpzG/OtrIOWYR+2DBh+TEXM0vQh/W/nMoyUAJUyVQBR4MT6fnVketFCG3MI3NrVrrh1",
+	"msts69FAJeGo2/XVb796d+NYgD5KAIEpWO0rO+CtIrTeDWQVNyTiolMLgJIhHI5gfJtJWggXCpeBW1YY",
+	"fAfW6qYkSulaFp3g3+YMneHNUGwDMICNgQshJzJZQ5hLUzOgHmKt/2akYtNH8Jmxu3QNoFXCtGLadIRl",
+	"0NShtf2vYXhWhnCISVEyyRi9Aw+h3no59fum2ww/1Su9zzu2J5r9t5xwk/rgTjQKQFErbH4eLPf1mEOD",
+	"yw1Phe25Dn+yI5gRdoCjqRTgQTDCD+Zo18fKNOLFbDn4mR8LdnaZSa0TNFYq4+Uykmg3bsJSKWbK6O8l",
+	"gaS0EPH8qUl/6dEG2QjNsYBmZh3Q4ubjhg3bdN0w8br0/JsGYGSAoARFBE6EYkwRcMd4VIenZdiza1BT",
+	"UqDl1pAiYnsy7t6biPVkCg4aGlvYmPF0rjQlqlgsaLbGDHGIqiFChr8Hc6pQ+oRXv0843AzTBcG3zzg0",
+	"aKiXUi7aKMfaDcDs9DNl0igef60x53l4LsHWShjRdlVh9gw5ARqVqkWAFwXovmGTqlN03N1Jh00yr0u0",
+	"EnI7nKZXZ9fbpOqZp8YinFKvGQhDR6LrOxCILJU6Tr9N548Cst7aU8wWRKCX9s85tuE0zuatbNmgRgQB",
+	"J4Zlici2jZZ8jC5YDwAUHWmH5MXI5NP46vreaGR/dno7lGeaH0ul/Qj936AUHIyqntP9Ub26s73HU4dW",
+	"uwmNX2q2IR12+9rudg3TGwQ4F1DbzKXRM6Oy6nJkmnlNGDAyqDBToIaa1URruFxFZRC2VasmuvWEyq5P",
+	"e34S40M11+aKajQBXUV1SzrMpn5aTbnsVVjdqBG5rQIviHMWl7qQLUzAgb48aBxnVU3yxvjyoAPRt0ln",
+	"Mv5hA0n/SDpUs+LQ53N/tCIBbM5qExuqQb8FekxVoaolGCbUxabD6ZvgTL9FyWzuvoUEyQW9Y0fGlJiw",
+	"GTfRQ/CG+Hao9YaV7BhdOJptmA69yDPaPDVn7mBvmlLOfOIKal3EkMwynhyC4UZTfseGRC0ZvWPZoV5h",
+	"kKzwA9h+oHgPieIJm9DsECIF8BsWSJrmPhOmbxiWpbd4I9pQfvFthuISvweFDPBeX19qnWjQ9W5bGO+Y",
+	"xmvdXQErzFx6YOOP7QU3ocpLe7UqGjlHH4E+mbnEkK9TiQAK7Mj4eLCifa3I/nCwrVB+ZP/GGfwe+f4N",
+	"7GTCxZE511xgRW1eax/flKgZFkg3f4QQ6raLj73sV4u7pWxZ/3bcfPPOVrvqasUhI5vI6TTyWCZwyx4s",
+	"son99SrO1dP17QlMBqw4aU0ZtZcL879UiW7f2lmsSvmTame3OvxlfYXjAsu2UoK2ksMpVte3leGZ0sOG",
+	"ypnHriXcqXNYMMa9W/Fsw1y/U7Fs/+JXti1xOG+XOUvfv0z9UfAI/a5q1rx3zh2fzNtqM0OVmOUy7ODS",
+	"cavakiC+UZsL7XxkoEHLw057H5Hha6Y2UwY+oTA2uTn6isgAIEMo0vuOSqsbzyGZyjSVK+XbQU8UWJa4",
+	"VCbNFbU91VOzLefbotl+71q1DVnerO3WTm6geNVcP7QxYL1NWMThzFaLoQq3dVd7mILYW+9guaqPrqLX",
+	"zbqPahmsnbEDAMU/etTHVhx/G+vg2pGhzm20Pb1HQ/D1uOXR9qDWeYdoTx9CWv6wDAtX37CiiiQsTjm2",
+	"6KV3toRCZmTBlaq2Vin7jqWYIw6fwF6P+PbWmaEfoKlyVitAlCe1BrXWY1AE2hDOmICGdc1c3vRUyz3f",
+	"w+6cHvdw0zcF4OENX+puKFguCk3TT9PB4X91nC184Jp9ywe//yPaYtbVCQbKzIFC/UUth9ciJa6bm16t",
+	"6JpwkctyQ58o19O1dx3nS1DUVFnH2bsc8w9vADstGnTRz2xypW3T3CJ3HoKjndx+KUaj5zE+CP9mz/4n",
+	"NOj6D7wC/8YL+r/7L/XymWvWecYTvKGWp7tSSuup/J5VAT/VtBj0b152XGmjCTcNyWeTyUdRgnGFJU3S",
+	"75sBlcYWhQ1YiyJsOmWxQ1zgCrtB40srY2frD/PJjzH/xD+8+/v48vovVx/eDNn6w4j99Vj/uPrbXz+M",
+	"6OfzZfzjuyI5+fBmGO+n3d1rbeszs1GuV61tTNteneoTfAuqHipBTOTG2Rom+O16WddTk7FNRURYqpgL",
+	"WZwmja2tt65k2vEEPEL/4UdBBmzbvqBvtXSJot5nkAEjUAWNQja0IZbDuo9Y6yQmyoJanzYMTU8fTBri",
+	"JdDi8IsoPa2HmCfqImFceJCC9rNaXh+SfCWNkI+sPmrvqOQ6dnt3tcBO07CsnhY9GTq86v/d/DwLur6u",
+	"XbcxQOzfaEa0bRj6jxUa+p9/sLj4kzg75Epsx+AN8fdk7vVDQMYl6oI+70sE3z0it//8/ZakDMoKSCEQ",
+	"PB/5BQm12NlZNjRJgodVtf4xsqAyEQo229NiudkJbacAfNB9YPls83b7qWG484oZ635z15rmWzkSxuUW",
+	"p4yavlGO3fcRhs3o6w8VjigZQoNPaWzaIBg8TJLLyCUzer+acJTpv4gWtMlKhiIzg8XxKM74xqTosXBU",
+	"BR9047P4auD4wzE+IEWa0TSfd/pBYFHf472hpKWthQUXM9aAC4WJVrFMAC7YYEO5PgE89zu4SytD3PuM",
+	"GDGSBcb9E1sHBUWWL6oO8L03z188Mx6BzTwR0wKxe50+6juDCcdnkCixZZ5GOHMVqwEeMXFVCBbnn7lI",
+	"5Kq97zb1jsqK8lzZMITZNOOQgc5rK7qOKshlI2ykrE2uQKnBKAxU0Ter1o3L+EBlj7za5ty5q9wDJMLS",
+	"tFyzgeppfFgWXTecF5JUHRHzJ7ZuaStsN6I8KNpQHZKruZZWiJLl9cSy/WYN96r2v75jIDEymetrRx7O",
+	"FJEixQowWJGW9CB+z75+2/+QvN5bTO/+sjwb0b/nbz7HlweTv7x6JLROVEIakuMvDM6X8RTm8bwhLb67",
+	"2JV7/RMW2MrRQVCWW+Pzt2pGbeCkBfNn/fk4Lt2U9bpFQMRn5GECooDPokqIH0NNka02ThAgxQmmKb9n",
+	"ruktOYfYLR5ArGzXT8fKF1rWFW0+1QB54cqFPfXv+KTPydoOMeMxATI2CvN7199f8G8sVX2wLpqAe2xQ",
+	"HOJupsHIj58+vY1cB1Ws1LgcfxifXI/fuj60GJhxkD243cPHSwT2aM6FNavF8uUOmwLtzi8/BIXjxSi4",
+	"riuehA5FYGP29l93cwob/jTbVcXuKCnU4njg15twP7wD0XWsLyRvKhByzdYhWiLhCCKqHII8Bw7iFiz4",
+	"oafucYA1NqEx2iBQH0jADyHA9unW5Fk5o4OOR+vV07kXiW+nQP+TXUTWENz79O7d2en5+LDO4bHJovlN",
+	"zWWRJkPgTRb3zkoCcnV9fAZodb4eAwiPIDWxPJRqtZMlEZkU+RchZP0llsMdlkJKm5eLJbA7oxXBIbDo",
+	"mb4/WtvuVUekmdYgGugxD6KBGSWg1OGnwj5IxKlurFfAw9iG/bS70fGQvHNnpvwrpZtvn1YesmhMOsVG",
+	"X/8rm+yG8GavsUqjzAF93X1kt89kB9Ru6+6ySIpHGFC6ZxnExAwCnz09PRK1gQKaD/CpUEsWt2BWe4jM",
+	"C0YV8FeDdtLUJ4S2lQlSZd+T9PeQo8b7nqtchiLt1/Zcz2WRRUSmiUvuiAglSy0DDWrDngOz7J/2sSFO",
+	"K3Uiz18GykTu2PpdRhdmPXpFwH8yj2hmqgIxcA+Hy9gu1EAWI2Ix2Kc0r+HtY9unZh2qpAdZ5MsiDFVJ",
+	"c0guUZ6FGAEF1FqA3HGB9qJefy42C8Xb5m8okSWfYCDVRX4RWGNrz2ZbZBnA2C/cg5ur/HkuPUNZyJXz",
+	"rzFh868TyVSvJVXO+9gJ3GIclb9Hg5wvTJ5wvzldw/1tVIMmgAUf4QumcrpYqqMOI6xzenlGTeetZsMx",
+	"QgrcMtPK0cK1/kSVFF53IcTkzvge+ETixuufTrfcJf3XuU0f3nkR7ESFLbxmsPS2aA09tJsJaFUO6hZp",
+	"CwZVjuZSrjZK2QLHx4y5vfGXvuuK/1a9M2yJAvJTCxaBXQKa+Y7qts/XvS0wGzNyb2j20312Sq9Ns/Jl",
+	"fPyahc3lyqJEy2CXht185dt4gYVR95ra56EUmMvUcGaj43ApKke7pjsbdbmq4+lPtfvsu61/QCPcmRdf",
+	"4eObHOw9boThJz1n9hBEg4qn90/27J4+OLSCmFD19+RMbJmBX8XfDWPrfic/7LZWrtcQyM0+CkL3Omet",
+	"c6lWPa2Gps1R9Kmmmdf8xNaX7F7GtK2/j/Wjs3t5t3tnHwBl27Gnz09sjV3azAE0GapTmRWL79ncxy1S",
+	"Ewr+8cn16c/jQ3uwEZjKWenYuWNILj9dHzubHreWZAyCugnh+VElLpWjaTmjwr7AFZN9EZfjnz/9pN9E",
+	"BVR3CQM8xWtmP45LG/n4aTD34dEWa7+h2BIl4a5p6KWqWE8+L23/SrXA2afPX8+Or8fnJ3/bqBfwrh2S",
+	"s7On78+ucJGWNMvB1NsfjYge7B5A5bpeABM25w75Z8EyCu6a87fHl28PiXuLYrOFHj0Utk1kkX8RB2Ut",
+	"GcKH749qL41IPGd0qSWcJAlL+T3LqptRnZH9bstGXPjGQgg93IpOa1oZjcC6rELoHjSO2bILFocqkrLc",
+	"5MNsAwLSNkjI0DrCoRpBhU4v2ztJlmk8ZkJmHpC+UOUEy2KybYUbv2etDe+BoB1qdCyLNCl7TBgR3tGE",
+	"plOs7q4dbav6BNxJC5mz02VXtoJJU6h+b+/N/nA03B/ujQatWtQOulOwBsuKMDdoJ808+nV72syy61/b",
+	"rK+5/nhxqImOghSHOlFuUzYioi9fES7itIDils/jHy6vTw4xsgjceqVYNiRXl1eaq2eymEGt/9XlVYW4",
+	"/coN/c5BNMBXaUZwedXCA5okzunbs/GhwcMxhgk5Axlk/7ocn3w6Px+fXEPjlZraOYMyfcMKnaeRrMDV",
+	"CKXLQzI+f2uE1RdRyiWuIHh6ZMUbGOAzyo03R5Utm6rcTw94EA3OjDzyBjeIBvCp8CoUEzftprW4vjw9",
+	"PoNZArzxlFF0OFl/0pKuoQFoWeybZ5ymkMcxJFZ262eH5OL46vrr25vxoYFskDxmds5JwQxc/BcRyzRF",
+	"bz5MXj94cwU9ahiHTA6tw8xYQoTMkAiSITk5Pj8ZQ2xAWo43kzIZktPzk08fL87G1+NDnxeZcevvLTjU",
+	"Lw3JzfnF8enbQ2IGAJ12qO0KUyyri25XZhCVqoCdIfxTj3kQDezABtGgHMogGuDH9MZ4yrN9UWCvynqY",
+	"kL2Kl59gn6xQzBw43emGH6GaRj+R8s569YqEy2Ef8MaExRywIhpejAatPjvX8yJTCSISdL52zmdzSBhs",
+	"eq/mrQlbSNONkCEMZ+d78zTJwlXDcgoWPhZmiZyJGBL78lUtfQrdyzCphbzHRLOWqdVTePX3K9OLKrvj",
+	"L2iQ+xZqyUQL1BVaFEYH1gwXHkh2NyvMq3a1LIx2S2K5XINBxxKiljKDmX83u+Ia3Dz3PGcNKa8OdepP",
+	"bAA0y2jM/rAWQBs51H5PPfZUf82Cwetf/rM61h/1WMkZF8n3Sq6+USzDrOraNtuFgJc0bfZHBmH7AHME",
+	"nDObqQcYpU+UIerHSdK15NKxsZ3YEnqgO0H6tnRohq53ZcJeiZRke05arc+iY2iuh4bK7rp4SlV+Jmdc",
+	"tCxjt0K/4VuqkOADSayvH04/UXrhHgUGwZKzcTqZ2g3ne6pvaXU5t8nnK49F2O+A13b1O3iHLiBm9VW9",
+	"0g1CyvYYMPkNoGIF5NNDuEYLtwj3PTgmcaFyuSi5hd90ocYmQAVVvaB8jfycU+VaziameyWRYiJp2Y1b",
+	"n8mc3jGj4qpwWvIOPIo/2OErtnP1LlMqOqtpUiqu+Tbti3HrHvk81p2/MPSovsXbHTw9zLcsD+oRx5Yi",
+	"QMOCPBfna1wBRoepwEGFlNqDCa23Uu4S2OfMHlwm8owzA06Pd/gA2oisjeZoKLwI6lxTGkWuP7A/Mjqf",
+	"+VL/LiT6qbHIs3WISdyxdQOWuJnYi5HtNqIi6x2Hg4IVbom2hZVzIhwZo934wsGSWSiW3m8z4CX/iQUH",
+	"m7GYadoDbbZ11PsjG9yMzCbAaBZUGef+A/26ZeOWHmfFQBuYSrXO5cY2L33HqJlvZ48WM1w7ALPt9QWN",
+	"DBk2n6dTdBmEDtSEe40H8XvaFk6peBQNz+/S1LYcJ/Y+wFFjnZjLXDlfBi1yuaDQuChdP6ypBUvMSrU0",
+	"H/dgVDSngf5YdG06HG/2z1/StauUNZ4b9exgfxcANS7ut9RxTUJumHDhGllmXED6p4BgjxcTxlWmJMno",
+	"tDa5q3dQAvV0NOo3kyXlyUMUWv18Q18u+BldbEqSKa2lQuy9er3XowtXXylqyKMUo20tw+DniOT0W+ms",
+	"3WVwQcmLO+vJXm8k/oJFfkuxDRq3h81tkS+rm/lJd5aOaX71uOk5G3z5T8/EMdMkCwi6S2FwJmceht4f",
+	"kJpjN6UZF7asRnEt/hqsePEn9AVumFDZy6whMa6UV2AQNbWN29q8hcZr/ZPGoEtalyi3tiq+u3kXW8MJ",
+	"IG1saECTGlfovu2KEAzJ1c3VBQQ04B3oWgenf6rNYxUZTRFgEqCu4IvwYymmzaHSqqLt6QVVqgHXfoNf",
+	"343AufbPGsIr9pxPvAUIUaTbfq2pK+/2EMixiFl6nF+wjMtkLLp6yHgvw8pa59O1FatLeFPlGJhk9IDZ",
+	"CV/vjm87mLSjzVFo6s4KoZlMGTLCQWDMaGfNZxcdzaxC+3IKY2l9y42yBkmABesfwK98BtLJHtABZOvo",
+	"PLSKu0cB0LYwP2ATu1N7+w5G/DLjMWvQI7BQXR9oUy5gxwUViDFqGdZpntNvFZpsaEPaXnLRM9FuMwoK",
+	"ucycpmORqHYd3sNPxMDnrvQb0o6MH8JzDJqdqSx0RTXyhx2kuwDNRwG2UjnsLWy+Ceuw2ZUWARJUsuAC",
+	"cF2MxfG/unMt5fcMDeGG5EgbRDPJOzZjGoFHuAvp8Myv0G1XIP8lHXouWBnMxOUi9rAJAiHOTdNPPHlI",
+	"qq6LtV52lFVvM5bHB1tG10oD6WilEFrnQCtHU48DrUNpXvegdbUBfIj71N/awNL6c9g8ENt7X8E1FQL6",
+	"gZAoovjL7M42hbBNeI2GpK0Nq5dZQ+F7BAppQv+IMOF3CshVALf+lIDcn5rO/ijRh6aU9I4o4c4xQa88",
+	"rLH7Cubda9mSSTHzMkFcsViJNWQz35RV32uxhSzj9zT9wLX5/FGFvRCFYPdMpGtSCA7RjYzfM5dtAqWc",
+	"Cy6KnB2a3FYqoH8/BrK58LtPVLNPDob7HUX+9P7TdKpYHhrbD2uo+1kU8RziHwCMR+eMAvgWVrJpQYxz",
+	"jOojOSKCzSj0aPY8vpjTXEM4CAnoJOPTzmHllQzTOJXxHcmoKEdZJqc8UURx25KqzDqERPiodRWfBjvC",
+	"/lIsQgAH1zUigfQsi7adMrrMzeAma+x8l88p5lzpDzcPsY7Fsw3OQbnH5bLaCUQbNBo8N9BQJphjfEx+",
+	"kROc6wLwfzMmEo495KF/S6X/Qk2KSJFTLlBUtSpK9vsn7okd+2y3N03RU3l3fHo2frtTu5QpF1A90oFV",
+	"br9kfDu7a2gbqve23Vkay5yvIVc0ZeqIsMUyX5uR2wzOt/3zJOzOlYXMgc7Es4ypEIYJy7RpbCObUKai",
+	"z1JksmXJ3miEOTuVgZWcZVTrINkbp+B0m8Y34YQcdwxawPAhJqp1sMgLh2OVxDRHINgpT1OQBr2X/NJ+",
+	"ObTYXQ1RcZ8paIcsA8tywmaF+N4Vfx9ZwukHOXnk7AZ/Q30t3ZJc5PGgyp75JdChpiveUd9KAdlkZJXi",
+	"pI8XBxtFSR8vDrDjiD6QAJzjxol8F9palKZWKmmiLHgnzW2q25LGd3TGkiH5eDH+8ev11aFW/PV4ljLL",
+	"bX1M5fURohkk0BECe22USJsc3vwkr7zb8yPjVMy3wj5iuxiNubwY9tBypS5L2nF4URJRQeBumq1JShPT",
+	"vP/jxQGytkeXR21H3jFUOyFTQvY6Au/ZSlrHINhb5NjPVTUN4/dGr0cRebU/isjBa8SPe/5yRFIumKeR",
+	"YonLF2G71hAmoHgEmAzNtQ5iIFrB678dR8GNqiMQLLjNrd8LRFCaz8AHORnfsyZErinNLIHqmwkPbFij",
+	"OLeaF6jwR8TyBdREsUHLcAPEZ7SjhKy+3TnitpeRH+QkhPfxeieZCf2+QLs0ac1cET4TMqs5Og62lJH9",
+	"+LndW8vPAwhwRYeuWa5GMEw9xaJ3Q/aOTlBmhSGjtoNhA2etD8+zDSZbayPBq4CVEWwC+GCIRPeyVido",
+	"IDvVnvhgqPjV/mhZPT3P9zthpypd69y7Xr7Y2x89f/H6YOsAR9Gc3+PBNE25MCWPml7C+T0l7QwhyiBo",
+	"+qxVlX6mF2C4WB74SlGR8TpHOXj9YHjGZiLcf/V8r2uNtsVtbCOXEJQW7kIAobGpg13rge932ld/zPF+",
+	"zCP9HZBOH3h0H+F09jyRV9ChEzXJRK6E1k6PsEUn2hq3RZa6fP/bIfmR5Tn2ukUrGWtAMybYSgVT9DYb",
+	"dYJcfpb8eD79+PZdPhwO/QO76cj0vh/wbzT0EO0fAK/iufbSs34uH3l0jvHd0V0rnKGyuF1Qrk0gnNtw",
+	"kxtFZ+wjy0Pxj6vry/Hxx68fT89vrsdXh8atqlxl88+n48/jy83rgMeiidhVv5lGQENycXx5fXpyenF8",
+	"fr35HBdfhGngpUwQNk2V9xq/NyUWVl++PT3/cfNNZRvEq+tPl8c/jr/+8De4ATzC/w9777rcxpGtC75K",
+	"BmMmZHuK4EWSL2T0D5iCJLYpiYekrO694VElUAkgzUImurJACG07Yr/DvMP5P68wj7KfZCLXWpmVBVQV",
+	"QIogaG9FnNPbAoGqvKz75VuaYD26yjtI1s/Q12w6cTC2ljpbrPPqonN56X7cs6cI7Z7WFfF7urpov708",
+	"efeiU3FSA2w/7yqvNJMWO39/+dp+azI1I6Z0LgcSEV+MAxcVSbnIqHwTO9FO+eih6mjpYKm9u3REAHgR",
+	"nMhOtBPucSfaWdqNfTgsuNIpvVPm7EuC7K+dILvvXNeG0lt286vreqlz18mgDZb5VjdIbKHGF7e83Qpf",
+	"T8t1lbDQqYsFsEfs3Ye3nQuEaYUg1zFrv3hz+jb4hPWmOdMzBRMFsMCnL6CIbanw8Ji96PzcOXt33rno",
+	"Kt+c4zSTqxt1NaER6/Ocp3oYsb4ej0XWFxGKdvuajAbMHZO2RDDUBVBou/idaAeWvBPt+Ld7QV8remth",
+	"Sd7+fAoQV9a7Vzr3nbtsLvICa8MeX6qHTKoWe9GBTxEZy/5B6TwMUNIjw1LX4CeVK/xZZF631VVYJyU/",
+	"xUWaFgONVam0b1kihzJfQBDYf/b94cHTnbAI+//+z/3dH3757ds//o+765HbNtrXdKXDTqrI/QNSUxv1",
+	"f7VEcsjjENslaKv55yHtO1OxKnP8ZiHDuyxHfDxxjbFAZqKVEQW9rhqQX4XMuvCU0vLdahoO9wUdWfXp",
+	"ihuYyqNgDs2Mz62NhzjFCYBARw7/zVtppsUA/OLpPkv43Ph2eGnc7SDI/KCGrN1jGiSx+wqbiaxAdm9W",
+	"BHewpfxyP8eiaaIlP/KpAkZfX1cWFKwiEBhbAzezaLDMRre0V1akuUvrLS5z5YEIF61vUv0Q9oUyHveL",
+	"Ksj7S5iBZVhMWmdXJjFVzDsMfKul3YksyERxk9efSH9dGDm/hn/sXorsRvbFruOohXFoiUhva1LrYQM0",
+	"+/N9zwhlhPa1cwYL4rXCyFLiU05/boSng9p+RwxY3F+G+VYu93LXxr95qnmyFtl01I1IqRXHycYfdTKv",
+	"S79kMFzrJ/ljaRxgEaC5gxhfYPOrq3OGdnn5FXhe4UFhNfwMzJPVS7h1QmVB5NfkVRBioxAjjmcLTgzc",
+	"DC+uF4mlQjGVbqNSTxU3XXZZQlGMfLGGRquG7KC/SnFX1I5FvVnBNtXnvLSUiVCJVMMjuGxiHrBE/XaP",
+	"iAgIDYlxdvjpE/ynVOzgeTEWLBN5NodnoSiOGFdQdxRwZVdBBxh+4ciDsh2zGH5dZLxLPyxb5bTk8Erg",
+	"YvHtlr/h6ZWGL51KhyirMkxKAI8eW99VEIM1DOSH0A2FKZHrewmcJNJAmXVTmbrSWG6XeBKCtTgDZD3V",
+	"V5MGpr357gS/QVc8RdpsbTItqdBFArW3JNUQ2gGa5KL93jQTQUkhSC4z7feFMS32Ut4INPNS7sbYO8kB",
+	"eoBO9f7K05rMmOqui0zcSD01l6KfiXx9nCcD3y/gvGBgrT2JoTJW4Tu4vDsWNMHTa9BW5VDBICf4TkRz",
+	"IAk3DsQB1eQAlZvyoevMoTabYBut0D65lEMFIJSxvaJrMXfSBTaJ4ytxpQuDv0dG9D++Gfz0v37Ivn/1",
+	"0z//lV3Nfn1//uL707Pz/zjVh2f8jF/OrtR/ZM9u/vlpn3f+tnPnUq4FWfEZFV0+pbScs4VIxcIQ85Ge",
+	"DVJdFW2s0pKYnyC+DrTigjRZYLh6orxNoG7hiOrGYKmCNtzA1qE0uciqnK91JJQHkPZoeDq7Dxm1YrpG",
+	"ZWKwrZi9TLsCuFQPEMxOFZtkOpkiBPUkg14dCD6lWk+gmJq+S1LcjSrzAsDFEiyTWBEfQWWlh8eBMVuZ",
+	"MDpFAMvqsoAVJLYq8R+UQ3y/cmh3lq5DJ9VWkfvrZxpFXrfXG0XuK00wBThCvYxUUNDxZ5ItZmGVnjGt",
+	"jh+AcD9X4FXSvWEwQspycsaXIbjXIb+9m8N7oMBV5FZn+0L7nDiqtKW82XCEniPPBOb+47JcjcNILD4w",
+	"kL1NNuiF6OvqoBfF0TP6AoSKqWa3anxgJhqbazOBrab2P/1cDmo2dXZ2nwhvNXwALaqqodfHxoLzhOhY",
+	"sPaiWu9wZWSxeFWEu2yQLO4wV1TgOvZDSOqlszTVtmiHbH7oufRbKwoprNIHRlY6d0bSYGqtmzJHIE7R",
+	"we7+4dX+06P9Z0f7z1vffvf9f6xZgbFYegiLbTiTK2EajsIIVad81x/3E8igiqFrSII6w3NBZHRVMhWf",
+	"GAC6c3XCIba3ZToXqZAmj1hMkwmJmuKwGwskaKtKGKCdO81kPr+0i6YAbzKW6kpfC/CyeoJnInvpruDv",
+	"H652qiau/f3DFQz90mMBE+NmIw1A8KXO+GMcmmfPFPvarI7GryA2IKKuIB/KnCkhMKoKRwrMBqsprt/K",
+	"UUSAGAqTXzYZ7a5B7PTtq87l1cfLzslF56rFPtAwOAiAsb5WAzmcZlAHYs16RNP1d+NtE6ghHPA+yg+c",
+	"dwEB4cCoweF5oLPsKv41tQLN5dCdh1HoIw/LR5txXsDyfmIz4ofPv/1b7EH4R+ITe/2mfbJ7+bp9+Pxb",
+	"RxwZnzG7hij0IsoH4FY3EjyBk6XlfdrFZewav46KpVJPQLaxxZ63T35qv+pcrF6uW8qqBftinNuQeDus",
+	"4nliXFoVYXigTcJMBKeCEezXKL7PeKqVWIuO3RDUjZ0n1tasc55uKc3niQEgf5Q1MKBTA6wHQsIqVgd5",
+	"2WJt9mz/gBk+N6w3hzRV3NeJiGkasQn7c2V+xOKp4tN8JFQu+xwk3VeWdyOSpF1FolFPM/N1xGK4oI+E",
+	"pRlHLL4W88V/EupmjJG0lXdUVBJv7JZ8OdMa91Qsp/mm7B3cjuSXLu/YQ5WGHllURJ/mNM7Y6lClqZxq",
+	"DcL/A6TeQC+f45m8EQXUaKY1FjVgCYQ9Wg9yBZxHMG/UZnPpTGk3SKWruuqbb9oFAVnD/JtvWGw/0pn8",
+	"N3xyxH6EVbLudH//aR9ICP7TkqVrFLe0DIweAzBXbAkwdq57zDKRTzNl2FcHh1BaaolRZ12FUWLPAOyr",
+	"2Fx/tGbTx//+r/8df429WEH5h0j1jMV7Nwd7YxG3WKdOf5LmdErz2JrIOhXwTvseDzs0EmM2FLlhz/af",
+	"snigs55MEqFiOht0B4Sxp/KqcxWx8/f2f9pXJ6/huF90zjpXHRfmOtzfj9j5u8sr+sCww/0DelIny3QG",
+	"z4EuLgYJBMvRMZ9MUjr8vUmme6kY/1+/WnfBxdBNbh0EkgQRWPs8wY/Gwhg+tJ/aXcfW5hMmP03irspJ",
+	"YvDUaGdpxv/YvcCv7J4m9lYwwcGQjbB/bgDJ7mmaz5m0FnIw51cqFsO6TQzFtwMp0qTF2orJhOlBVzkf",
+	"oQBH8fmAVF4LLMq068LmVvHJkkdyxJ7tP2Ox0vnHgZ6qxB2+df3NN98Ac01SLqHvns8XfX4Wp3IscxQt",
+	"cX+aGZ3FWPnlpgjZaz4uZkZiY5D1EyKcyBOfSXW9dB4BPUHCEB75VZyJ9G9dyB51d+KvWwzG9wYwzVBl",
+	"dcRi8MytUJ3gDcWuZCpGnLoY6qYwAywzBvaQ1ZN8LHIocLLeWJpSbJO6G7miEIA9yr6egrNhKLJF5/Yz",
+	"T6dIsqcJTVud8H9NXZTUOLqyModNMjGQn/BWjM5yq3cgqGdlAQta++1zLl6esKdPn/5gKeH91Qk8qKtK",
+	"SX/2Xl0rPVNIHIZBHTuQnJXrzm92TVmsDdIeSpUAs/qAvZE/oubJZY6orV5stc9Pd6IdGoW+c7Rz0Npv",
+	"7UPH2kQoPpE7RztPW/stKhwagfluZQVY03se9HpYZRQjV1IMpzcnxKrIy1Cnt6jHRuZGpIPIwWUHeN0D",
+	"mcL1KZ5lekYmvqu387LqNAFpbnKPly0FVte5+691qIqv4OToK1dj+Ue0XBKTztF0AOfTqq7IydqInAyd",
+	"Mf9wlsgkcpaHTI49TDnMm6PGIt+wnSCoG4ULnjh20RpEAmys3c91dmXpDH/LceoOtrDNJ6LOG+D2d05R",
+	"8sXCrnFzTqWE5FkVBao8JuxzoOm5MdU4fxMHC3dTJCVNkXRfiht2IbWq2Qb9mECS7rxspFjKQEqDI9jx",
+	"H2oIdiBZVvayirSJTOoWbU2BfN646DsvlsDkg3jIWI+xYgsQQL188bgzsAPOEp5jgYwlTHT66Zcoieo2",
+	"Y19UsxUfYTm42t8/gv/X2t/f/4/y5p7t33ZvYQYO17jm1ijY4fkj4fMVu8t1094ODnefHqy1m3WkDNRY",
+	"3+bLUBz8xy9FGQWI48P9fdd17qJHgfnzK+Wyiz2tHDWA6/rjjyoXFWu//QQD+A6hDlQ/2S917xwNsVJQ",
+	"CCRyGA76T/zXkbXHdn6xezUOH3HnQvCkPDrLqjQ+NDBKFiQvwd/bV4RaKh/tgQ1tFznRpjJJhtal0+N2",
+	"NZ6ESKo7RWMidsNTmbDv0fA+pjCYyx+BdT0Dm0ikRkAnFem8JwSra+26ZMnPoUmirE0+6YQbM9NZ4syU",
+	"KdkBNGdqKPKi1I3sZT5wSXj41HLGUVdZDziWClb9sZ+JxEoknhpySBdUKLQM2C3vYMhTmNxVT90LkZ0U",
+	"C0AyK+KqeTYVfyzR98H90bfdFmywisDP9HBIICn3QNgl2j3Tw2JACZzsAuFCOUUl5WI/TKWFdSXS1FoP",
+	"GOr1z0fqNblMUzJo0dKdUdSTp6memRZ7q9GrA/BVIQi7sEwNr0SOaL95QRKbEj72BZjO0lnV/Vw5XtyE",
+	"4FkQNv5dEGiWxoobJI41767ooau/vpGLPLCg404P6htqCnTfScrnECd+f3FmWizGHGOMgxou3NPQ2T4m",
+	"p/oFAlVCPBncRGtZRsxoN6A5EakI55rlGe9XEQVY2XaXF8UmP9/QXucHPiv651WxpXOr07Vhp1VBGw+s",
+	"cO01B29fIvzgT7XEv/ebTP5A0k9F1SDJKyg5dHN+EWlYD9DA5jLDxtO+oK4hHBaKJmvqpjVhKMXkEMgg",
+	"Uo+KQBpOuLSuJEzGdWhDU2W9LfQwwWOWhv398t1b0NdSoRpHT8z52y10wdDLLpY7VYnIWCqGPIXh2MiE",
+	"z/Z/6KoYPv1oP42jIlgjTdGma23W84t3J53LS/sv+CGL+1oNUtnP42PiSjVk+Uz2hXdPlAaHpEqFv4Cz",
+	"LlPahpS5f/4Lkh3rqfRN8VOd2vCX5Qlkg7w0y2QuFpkJ7yREn2rmp9vKUytEf2liwr1M2NOmnrM7PBxC",
+	"QFUVOy8xLuUrV6kozDIk2L4jMbeft9j7RUYJToPagwB73A2pphwz5fj7egxkn3UVxVMoKKo0lfSQ+Vzw",
+	"qNN7pbcscljEOBRAc6mgAjR2sd0J1OizZ/v7VUz2HmrzyuR34Y94w9zmX0RYWo+a5x6a1U4w5DhyzVUL",
+	"VHYtJvltdJlORbMNB98Auw0x+TmFHJzPN0X0cIhbooPpQl8yd7Nq2AU8xLLPQH7CuR/SUri18PORGBd2",
+	"mtKsn0rLYdZoZ9dCTBiH0dDVlho8eZOGu33BCTb7TkUtNehUbMWAyf0NUcBZZpTMWtOSRxN9VyozERBE",
+	"raMFa7RleoYpNnvZZNw7lX92+nPHanur+t++7Zxcnb59VWXf0zxLQHCmyJ6Vdm4qAXupM4pG6AzKtVmq",
+	"9bUPV4RWhpVkmZ72ELSqxopHkPhT3B/hVt7BmH+ExvbiztYyt61v/LB0+lrPMGZDEypoMAV0gegqS4G+",
+	"uIpS937DT07RBK8WYBnvX5uI9aR1vAX28bOBvS0ThWjlaIDzBBJpJszcEEwQyimm9CwKahJ4mo/Cpreu",
+	"GulpZnUulqSjmX2wX3QyvYQg7gLvhC5BnMOaKT1J2IoxHBdm8vzbpcl1NgcYS3gQTIM12MICeEx40hHo",
+	"BGCgw2cY1GsxwJKlrBRGSOxezUjPVGsxvUrlnC5C11UyqTIZXolqhtt5QBaok8903pRHEEwqIxPx0ALb",
+	"yjGpcu0JoIH0byuk6CSW7GTiGjdIt1bNQ7i2OTqD42mPGKcmGstKKIV9N6efoq+V0alosfhfMchv48xO",
+	"TPrpgbsSoGYarYFfkRmTCXJkiO//DKby8H5O42cbxf1POED2frOjsbU84yOsbKTxwZxK9wtYTRonR7VI",
+	"LRZDvbP7GSLVkqWjhP1Fi3UwQ58534LK9Y8ZV1TIIlIjnHW/X5fesYc+HeMolapcXDZdyHY+v3N251Lw",
+	"rD/600eqPLGsozrtjW/DxCNGoZnIt1GV9ifOO77R1+LurnFlWuktFOhCOJWIvghLWdnAFc5vOLbyAvRL",
+	"ooWBOuFpDjrPqbJikAPMCGHF1EMstuJWEmElVm/OMp1zCBnJIma1HBBrwxqchlUavCWREQxOlatcpdQu",
+	"4OA8nWzI8/XPt68j6JxtJI+KfdboUagDuej8/O6nh48x4VUUxtM1XMct+MHskcm0oqgnNM4Q3F8ob7UW",
+	"6OB9Ea1CCFvIXODxurTF6YuzDnSpm5JWAEaB3haCXFyl617Tpr7kKG5N6euIfaKd7Ul+4yjxRoSkeFva",
+	"T+WNuAXh13r0q0i+7eqcTpOYClO0MOpJjuWbRPG+LtEecwOJn/kxbw+VhPtCsZ8ZjjLVkyhvS68utVbr",
+	"sRQVtD3rplrPBEtvgRoP98O0szM0qPzycJ/KbFytzwqXl8rfmvzdnYe5/xci5zJtdnMf+OIt6ZHk8GBp",
+	"zgnKosVbwCKm+/N76zxeMnwHOuuLXZPryT0bvyepNpTa9Zt9Ah1wCkMR1l/Ork3AEqwYTI41UZjrhYiU",
+	"ztjTfR8mCsoWvHNJFfr2OOEVruNHpAPMDjM9zVvsZ0QohtG5rkKQO3PFAVO6eJe/Gfstb0HjdyIs43Kt",
+	"kTCYE+wYqBxvsrsX1IjLd4E6UQv6JMwmNxriL+1FXuZ6ErDb/Rvi8JbEvuYWqaeNGOHNLB4hLT20CX7F",
+	"QwM8iFquK9zJZqiV6+0GU3oxklQav4rhosRFjSxfQWLqiasn9GgY1cbGFS3sTjbGLaMhgQldVVfumrAU",
+	"JsncyOTjIvVRMqiOmkJCbkJ4RThoEQ3hr1Tpi7e5utSXznorlpInuDLjuM+rGedOVtHzfZekfb5POMaH",
+	"+0VX4KIxFIVmlB5Asq/S+sFTJotk47fZbPk4jPkHt3woTOUtHzppPOZM9LFWpFC61fZPceufb/+EpLLn",
+	"hrLfZ0UMFrWJwUD0c2dbHLu2IVfCxfraEiJh+XE24TJhE5FJDRVkPQk9qE8M4kXkeUrFanbBwciqYng/",
+	"T+0VzEtNgq5elNNLrfVBGN8iCbsKFyN9S+SMVRUkN1BobsK+sI/GV22ltIWG6RMBN7KSA0W297FBtiI6",
+	"WOSsc7jUYiWuUZT02a1F5p5rm7pfJ+CDo243Vka7ykpMHh9hQjZowgZL+6uyUf01CAbro0DhM9Txwe/0",
+	"EFsKoasCGvEgBo6ChNyCBXQvK4agNRl3/9HP1I9b7BQgpanfG3B6QCCV4CaxxUIinuZU+Z9bzqLrcHa9",
+	"/5tnTZ0F3LdmgP0Sn3LlGsU2El6Hd5jbFZQdPBzXXfpTfmB7nl7sWe1OrOWp5J6Z6xWFxkVBeMLhDENz",
+	"gCsyG/GEuuiOiVeYb0DyQShsGIGZWjOdXSNMU+TZcsznMKTVJ2+5ElTp4VnG41sJ5BpyhBf4whrmBWus",
+	"pXzeuxMMuGBbtPjWJ8rMtqiyE1DkEydnDFaSrEWeYIM1+phkpa3wMAm6w/pS0YIfSf5mtTP5Ht7/EK7k",
+	"XyG67SfyNLpqcGPbcNRoFFCpMmaJEJHiqshwdYtIQWgkvIKQnQ9cL1CfNGyQCYFSLMCV8YYzDcpJBBtq",
+	"plVRs+bbS6G0FuWrTND2Rth2ABqk4TowdWTJjrbf+whjdSqEGbYCwFijjVuyODyp2oyFE/BTZqj4fmt9",
+	"EVM8j2qq+XyfryC1Pbg/nt93scdVQVRufJCjPiJbKK6jbnbojnCGIy4IEYccecGjFpt9WBs/n4308gwj",
+	"LNu7kTli98zFmp4dvb6GIg8ekCKDrT80HZ4J7IB0xJHgQbs7vK082yuetCEyq5eG6BWFXk+LvXDLqW8k",
+	"uwfaioLZFnVCcj0JyR8NTS6SxEMT5k/Y3wFXo6f5rQkxE0bkuw5LYAPEqNOkgCqwProB/wGc9LyJWAl/",
+	"CeabOeSFVKprhH7W2ggsayueXuTWClJFf4LIbS15d2FPBG0qOpStEpjbCdZdI7SDJkTxhyW1N5i8Is1T",
+	"cQEriW+aj/ZQZuyCtBD1kBuXIjeuzQ5v10oJhVLGiV8SZ2S2kUQmU8xSCuF1WWo6cqUIEUPQQEtRScZn",
+	"CjDqaCZCAkhU4NZkkC6SXpDtFxgZ9tlx5EM9hn2HMy7oa/bPHuPRIbwGbrg03SIuFNVEmwqDE3aCCWrr",
+	"fVfFgNpwpqd4pJsJAeHD8UVc9cVDx4BqYTn+rqUSiSOFTSF02LeAknJFGpzmLsL1hIQ/zUc7v0Q7n3Yz",
+	"notdQMrbOdqxpL9T4oOBzoZ6QfJWcsIbLlPjZR9APoLQduIpZjnkE1BmUt3NSE+z49KPilGRzsYsSoWp",
+	"9wD6YERXGfDXF8BirNCOPJpI4FIh5CbkIbiaQ0UzgqFCKQP2AOE8EuitN1bEoy+GqDpd9dxygP3o41Tx",
+	"Gy5hNEpdEcNQ5yXBfP+k3rFL2Uqg023sTKrrtzqX/Uqf/jTAuR5Br5U0dBmRu3KE86ahjPfPDm1zTbOp",
+	"nUY2YCDXaYN1mWIVDtP9Qh+xeuQj9p6iFl3Fg2hkUVNflySog0z666ElbQ0oKQQGXkDcWZfOSqhJdZBG",
+	"mw7BrLL67sm+C4CX/3OH98EmqozWlYM+daBGcMSlw3Sow/V8exJMogpykizPJE8xEuxhBhEzkyv0DaM6",
+	"G6/tud2t1mpBFZj4MD34I3xaaeXTojcFxVCMXnk0jHkph9ZUmk42bS3ZF8FrKtJi67KotXFUsuumWDfa",
+	"Rm5SisYpTLI/Kg85s5a8S3C5akqYZqGz8RPDDp6zsVTTHPFDUGuCnrEPpPEukM9qdVU7Z2NN7SuAyfzU",
+	"F51iVhmI8ogZrRWaVJw9O/yBxXa7H2G7MB/D14rSb1MxAGzN+ELk2Xy3bdWV1SZtUl/2wuyPIW5TGGWl",
+	"UTLwMrunAt4SWWRj9tgFXNKJvaO/mi1mN9Vog9FRS8NGIk3oyEuWGJzqhi2xNygCcSrg7nSCw+GXgpK3",
+	"4bp1nBLsd0EoQWpZBtEsgA8qAjgIVeK6m6nY6AzD4J4ZStEcsNhmPCMnpatqXXpL31C9sZ63Dq391b76",
+	"e5+rClx0p7LGfE5mrl9jrrWDEwfTlfx0F1et4ZhNOzDu8fCubfkwWKVVZ9+UY3b5BlTQkj9yT377+loJ",
+	"WVEP2LcskUNJmOYjjWhYopDUhf45ZvGNyORg3lbJhR/mkHsQPPtEK8btvkJBjz67E/c1ui/ylhY+Zsnz",
+	"Z7dy/BE3A4wu1C9HTA6QBaMiVgmjVYzGrePcareJNXQRe77/tKvW00WXm9VE27TomnXRlaMlUkUPpXqc",
+	"lUd8BYQrReIVoMnFhB3chceQB3a5SnY361x4PBM4PwyuOYsmdoe55IB0FXgggZEYYVw8YTALyM2N2PWp",
+	"C6yxhZe4KRMLWgpmjRzTjLVBPgoe3lU3WgYyAzk3k8NRTtreM+yyQVvoQ/vVQNWFUSRAx8i1vkZZQgsf",
+	"C65ghEdU4VBVMODPi5JrQ5wI75H9/+G+VSPXHd6S66iKeI9K9RqYjUNtam9OuZk5zASYZLovjNGZdzzc",
+	"yL0nhlHIwc+6Qa8Hxto9ce1+InFfM5Hb2d8v373tKhhhZwke/RulGY5wQtvzyMFIJSJj8WWeyUlpfvUk",
+	"0zd+0LUCeLRTsBH7I9G/tvzqxvW6OVg0ImlhD4sjt/OR8GYrAkcRaM/SZjhoNKiNLJhSpwmMjmkrHD8L",
+	"g8Z0dg2ZdJyggwZ0aaIwjEMjG2IGn+pBjmMWCQ3u2E1mpFkzQUUlIniDzvZZe5CNbjBMSRqZ4giLgefu",
+	"M5jlI42BFC6KKXutWtt94Y14gugqgy4BVovaN1JBAVgD6AgkLavnaVyQ0gunXZ6LWG1T94W8EefupTD5",
+	"crl8sMIKdb+gK4btHbE4/xuO3poq+cl56DiBK7o5oL9VzFPr7uQtoKEdGtcVMWPviacsvjmIaYO4K7f3",
+	"2slqi8S8syjmakCK/nbw3bffPT18uv/suV3s88Pn3/Hvv/1BfCf6oicS/vSQDwb828N+0udPB/z5QZ8n",
+	"34nvvuP74vm3g8Hzp98m+33xvTjY/z75vpcszrP44dvlPrdfmuT8N3vf3MJ5KF/hQ7supbcDVU3ySosL",
+	"Q40KJoqgC0ol/Pcv768q5WwmJjor1VH+6BtBSKYjuF59FS9Z2NwQDKoJOReNc+OgrcGnB0Qtx716mhuZ",
+	"YMzJXNfMBniNS9hgDJ3eUFX5msobsYEMhLwRyh7QJNM9EZw/rWTh+PeAKmov4cSqIYNwoBOe5UX9KTlH",
+	"ME0P21usI4WxTaGGEmsTYMQtjjhcOvwLwRNpl7pRcFf/koor6BSDBK12w+rj5/tPH+bt7QJpSODhDqxf",
+	"fv8k4VexkiZwpO3eWCSS7yU3DU7NW+1cmoHVGc5uCkHwy8Bfx4XDDr/AIj7wACvgYU5hIS9uNmWiv7jJ",
+	"rKXY4/3rhxbiuLW2e/ECTZDpc4xTGjGFnYmJyCUOyf8j2nl2jwSKi7kQg6nhla23FxQpvJ9UX3kM9X/+",
+	"8kf02/I058VZJpcXlzCQDsHVHRq2SICOAmLGvcBEanuvpoasJymfN/gPNEGR3QDMRsvBYxDAV4FMRsO6",
+	"6APpo3d+sgnGnrmhGbsAyx6DxRfX0fu5XdqmyqPsC77Q/J+E5ttAR5AydC5brtnlxeUd6B073hpIHnV8",
+	"AGOD2I4Jm0zz0ueEV8farlnX4eI4aQ/i3bGEcXHeBMdYP2VjiBMDP6eIhycCPJ1arqANfGGML4xhGcMT",
+	"3efzhoeNqs4h+uGmseXGGHN7Va4Evu7SPu0LlVZQ6balKBQv3IlCpmql/AQyKdm6YBtAVQYCgHlILzaT",
+	"KtGzFjvFqFYRvCrEIBTC+nJvHAmudI5ufB3pvffL/EJ/j4r+vLC6FQk2DU0sskg9MZJUg0+FDhnNcXbT",
+	"EoGyeJpSV1+i156aeJr4sb8b8839O2pyhrjye7pAPLOacYkfRprxMTsNsxIYIQ/vZI8rns5z2TeNM1Rw",
+	"MMQE6gBzkd3wNGI6TSqmIA75xBwxnLVaRJ0nE6GoZQ1jytgLt99iH+h38SDT42JofFy0rWGjR4v9qK0z",
+	"kgk2kwk+TROmv1sTVJG8vzppMVcx9vQAu0Qod4JVKCphT7/91n2W8PlRV+GcfOAzWkkBwp274n27rqii",
+	"2kWqybQaKOSVyNv+gFcExz/AmeUap28fuwaX4N0oWmkM/rrDoAc6G/N852gn4bnYzeUY/MtV0579YoRK",
+	"IpqmrUyOs71yJlU/nSZWQCk9W2dZC1Oc77ao1258FMbugCalOYb50vN1VuEIpbSWRmxDd3mn7pd/bBY0",
+	"1xNLXQ2P3bTZiPxorFN+SVyLuTu6ryaxMpHN4zsQGB3zYZQgRzSAgLR8Fo5gAsTYiPSmDg2xfX56pwka",
+	"Z5CcXQNe4mSaGZ1tGDV5In8Sc7udBjT7RRCQnYgyWbCcM6mu615DX9uD79AL7pmK7PrqgSkc6ENIPu4j",
+	"wBSo7WktBreANOJFja7SxWjvYzYTOH8Nqg65GUHVE1gH+YL54BApAaTcDyEdyhuEK/8Kuk0GOuvJJBEq",
+	"/roCgA3KYJDwNmSlIkFsB9gVXl1Fh7jvJJjo6ofrbEY0AVFVTxaEpTCuHGlVU9ayZFqJcWI9A1MaDkJW",
+	"qP2kAC6BqQcAWkJwihG1Kh2w+FrMP+IUkyTGuierLrVqMRB/ReO/tLSajVNhTKtmnEdAZRuVPfWzI1Fg",
+	"b+GO3RCNFXf8OYgkY+HrcaBMRU/zplrTa2vAspGGkd2I9qMoURiUxPUAl4kjPOQAuxxEOggwIx3gA3Q2",
+	"lIo4sPwiG1N7KGWjI7C+vIfdy/QMOsNhDqt1uKDEBYxT+/yPCA6ffTQ8FYQPjy8uCuTAneuzSWbp8KuX",
+	"F51OxDpvrzoX5xenl52vrU0cji8sZtLowUBQFUsJCJtKLjgz054/NciaHjmYTZn7ga46y3mKtSix33yp",
+	"7rTYblDh4sV1Zm1BNEQp68kNHHx12QqKC8rbn7ib3ozoXnjLVmT44k5rmDug5M0wNzFXNX//qPU1EWZT",
+	"cUXAo0g2t+NQL8k9SJtUN1r2hUHkyrHgCjxIV/nhylgBTZQBzrWrYn1iiHKRC0xX5ZpgJDFpEJA+sWQI",
+	"gOGcOvSHM5MzJ3QiZiTJAld8h2Sdaxh0uB6ndFUgRxY4ZSVXnOPZbpQn8B3b5Aja5aPkh3cTJ9/xW0Rr",
+	"a/IGok3WOl4fKmCKUV7CmH3KeoVVehCFmekstPfI/yAOqgy30RoJOH6Ddkv5RRU3ep5yFZXVEfgNC3vY",
+	"5D1XOUSvqGUeFLITNuEq17zwqeHDVVOSwOTxNbPYa+2QrXsCqsp8dBXWQ264saYqx3kbVFI7nVhhVC6s",
+	"bbj/97C6zV8/vqeGn9Hi284VzxwSCLbLkf+KZ7/ihq2javZWwfY4ZWeEMZa27S3PJ+jmRoD9ClXDMD0F",
+	"LtL7wOKJYYm4sTrQ13pMzch6c0awhOfcqqD4N6iMk31xxLo7B92dqKvsC+y/7GNauMDuTuSWcJpE7Fqq",
+	"hJo9/ohb7L3yAOjYOvHsue/D/WqqrOcTVBwzSMbPpBFfoz6z74GiZAfVDA030tgjtX87Cjblep7iXwGm",
+	"pp3HLXYJFdFxsNwkxvpr0JkUEbBHhM/oqrDnt0pnIjiPdRI3BTPB0y114fI0bSdQbV4/nHiBuLxiwJN0",
+	"4GKb4TiisrqIgCUV12YTMBj48xXshQCUQJz3DMWGo1EKuhzzeYSUbQo4kyLAVKZSxy40U5v23IIULBFv",
+	"aFJ2VZF3tQdgBY57RMQS0U8tL0TUPAjVXDojDqqEt4Lfbpi8z3nmUmWPkrxTeSMWaVtsk7YdMgEsZV3a",
+	"pst/TMTt6HGJjItIiKPibqE4dBaQ7zERdXUQrYKiX+A7/6ok3UzJXm9ug2rp5G9JtvcPzt9BFJKJvaJV",
+	"9HoMkANZLvtyAkD5UI1gJoJfGxfLY3qGeIst1saBGUC0I0u0BDQIshtIvjyL7jhMROhBEWJDyH+y08Cw",
+	"kznQ+1Fo+1D4rqvCZ2NckdgxfCY+jXgOE7mCJ0eLqJzsNVdDy07Wwl+Hozoq+Z/JTQhREU4OuSe2Ciiu",
+	"KOuIbslu9hrZdLKCz3Ke6uHeJNPJtL9iuJ37kvMfcTXlJGTEeNYfyRvsxzaMj7UVzCMxZmTdxwgIa/UG",
+	"sMFBi53zIWL9zNkAEIpV0lWuLh717sH+Ptvf3y/WgIVAMhXBR5lgPQHB30zmuVCViHDS5OdutytKMQ6s",
+	"h5tK6GNJ5w7J1r2vrrqg2N/69QX+Jy9TXlnzAGrW7xQdM5gdqDMmPuUiUzw9TazrlHOpCJgwF5+CkpxM",
+	"DDngprA+N+KYZhhDMiBN6zbzr5oJfOPpcHEI352m8J0gAT6q5DuRR1P23d3EY87AE2/XJ+EnBRsUEgJ+",
+	"05CDP4Nklu81x0fQOFcWF6SI/sp0kgBAhMTC0T7hRcj8GJrCJcoGQosccqmWsM+7qu3fAloMBkcamgBh",
+	"X0qTM3F21UCKNCmNswFU6ncZjJuCigCIW7qxm5jvykdiXmRwsQ8d4vVkrNICWtOJEeB2kUaX6kaoXGfz",
+	"Vqpnsd1h8FEisK8nyFwpMWMm1/1r1s+0wRm8PIdhuxAi6Sre0zeixU6gwBYqEqz6xkhdfx7M1vWHIosJ",
+	"Y+5rRbC/p6fDkbVahgghQz4M9aZRirBcvwZnQ/1vliDpTE0UynJevGt5qmeV2H0PJ0ectSnsJXz6duBj",
+	"aWfN8oJxQ0BZSs8KYB+JgUHkDjAokG82ZKU7wdBUSOHXUFBapZioNyVWFlYAzDhZA7FVSwOeGuRKU2Y7",
+	"Z1LERyWh0+cqyEPDBCzLDqDgLPtYzTaFwnMTsZ41kx1EGE94L2jtNPwaLGWw5UFSHLNsqsCndBk5NwET",
+	"n4eTaVqsDSuD8SBV0gvHUONu/DCHhXHtkd8nJPXxw8pQDJ5CyEObVYC1s0Cchefu5+GplM5iBXFGNbbs",
+	"wvrRcoSDZ7nW692Qg/ueo/NYN2V/+7f1IJdUl/RYdT+fVanjJI6Zq35DDwvvj5jMBbTt5SRiOdSCx9NQ",
+	"K1mlnqZWn4LHnHFlOHD7ESPcUsCOyoRzL5jOItTtMK7AkL6MukpZ7cqcm+EH+QEYDB+LBH0dhH2Y27+E",
+	"ij3lmZVntDuIFMxVH3NGDtME4iMtdkFCineV/Q4JIW90KQatNi0GZ+Bo2NTYNGDwWIoBXKoxn6P98Zy9",
+	"kT8es7F2KKfPDp62qgrfgSHGWM/AFXu+vw/Hbjz6EJkT1i8kqFhMr+CRcMNi+H4LQV4UArnQv8AGIWiX",
+	"SgS6ueo7wtpUHAKebl9UZVxEO592x/zTbm+eWxZ/fvjs8Pvv9zcbn/ALuhDGsnWFBHitZ2xspVThO4qC",
+	"gh+DfUF55MC3X2VogI69N6DUAkUK8opp6pFFXXExTHBmg0yYEZjNrL2Mq9pVxRRnxGWKKb1ezIooOkbg",
+	"Gx/dDmKA1IbpLzg3ZzwRmdHKQ+v52WVW/Xz1DHAZw4Lkqs6nqvIeWOGGAVDfipl/w2MBiKtAPT12c+BK",
+	"ALhIK5CshsKre+uxC4HgFxkCayG1Ek8wklw1xMG1VjRDyVnm0OOxyPpiz1mqjRE9b84uRPTALtZGOGWI",
+	"tUQ1/RbuRSuCaVg4517o6h+KJ1dFn4wrGlozjIZP9xVA0Z+s6QOX3xR3KvyZctAVOqH8HP9cT1gPDdJH",
+	"FI4iyqyPR/GCkrz8px81BKQusRnZy/MBVSpPlcyDMjarWRxAvcwJCniqcoLwnkmlSNTDtH+A1QVDaCaV",
+	"AehCUhtdFdv/akOSMsCLemJYP9X96wibdQvsPkSTgkT8zFp9btoy9tFRXll84v08nSOI4DTv67E4svbY",
+	"LiRz6EKpdtMQHhE8GSNYxLK+WFSJI9Z5+6LzAp8e2+1JNfxRJqfgz9BRt2ZaxR40FVzfrmLeL6ZDoZIg",
+	"XwxJgGjcarvLztXVWeeFy9faWwCoRGnYefv0Rcvu4K22i3dL9JtBZ7wnUj1b3lC4fCxQp8VA3M0tn34C",
+	"9e1jkcdF2btUZjoYyL4UKv8IITe7bQjjv7VU8Q+WiTGHtHFMRrzSSDM0n3Y9NxAmmBGQTui/L+azw+J1",
+	"DNsZ70fXl+KSRNhUTxE+fTtNRbSzZjkXsbPTnzsbslKdPKqeLk+DJ9xKqmVSg9714a/aVnf65pLYDqBH",
+	"oRK0Rve+EnlIHpvVSSvuacM3VBtdWHE9nxtfqLzTvZ7cxKxOrP+3cnE8NRC75w5ED2q9UHqfCEC2BXU/",
+	"mGYQlbAqw383FLCTdGrsf5yqfiaszIZft9iPMjFU2IgQ8irEsYZwVhGPyGea8WCml2v/huCrm+ciBUxv",
+	"MddyQvNo6Y3WHbJLkdSPADXkMVe5vFRyIi5FP/bln2PAC/bKtQcBEuu7+pohR209SeklM9IziKjnGoIz",
+	"1nua8bw/KhRBTyYfc60/pnpmJbj1sWBBhr1lfXseVP/pHv7RzYB0H4BN4D4E1wBXyKh83FUqdZX7ASae",
+	"QHJVSPbzlPfFjzLZWGdFsp0ECIC62H3ViAqQbIp0vSVRQEd8eMkOC2XcruduQn0Pqz3uWQaca2NkLxVU",
+	"1JCHqNsywXgEmic5Dr0pjdFvsRMsQalNRSwXiupSgxEciDPRCkqGTv9KAwXeV6uBHt5SOGm/PemcnXVe",
+	"bIOooNi4UEdMDwZrE9f6jabnnbcvTt++CtDIS0jwfCioJA1LwPBr6OlYS8KSj/E/mxqf80qkQZx4HHmA",
+	"XhFaws4ZwhcNBYE0GFIYT/dd/0ehMVyrmvXudZpgDRkVpY14NkQQc54I8p+6CiHpKfxB8BPHizjwA6xm",
+	"Oz9rX718d/Hm48tO5+P5yRWb2ENU3tXLdc7TiGXWDEdwGKiwg6ZZGt7cVeGjw7PqCWyhta5LRb9pqRmX",
+	"+V7cElK868VNtDAINI+DIgLge2A5VzuYy7GIyNCzTkREsFqJGE8wVOJagnAG2QTy/CbXYwFTZuHhcO7W",
+	"+cTtuXqAEK7QTUXqqt8ZBkjY7+zE/vh39kYYY+/2d/bB7vn3rvp9d3e39P/tz6ya/J3FeFvgc2nV0zyD",
+	"gsbfWXwJf/AT6gtgU/qa9bXs95AKTEfxXkq1kJj6Dd9S4cDZj6s9OPY7+4cj70wgKjbl5xL2Fj6DAVG6",
+	"f+1w8FGI9uau9jN891h+EslHqnCQwsCbITcE+Qww0MyIZ+XiDPutwMOzbDUYAFRSUSwRvsVx3UdKo9jf",
+	"E9L0nB4Fl+uLOaBxiJ7wzD6h8E3tvyqc09/DOhGwSkqNr/XPWnJoaUGeouqe9QNcsHd7fw+qSdxCyosq",
+	"ssnwhOf7T2kvVY2tvxdHXNPWap/SVS+0/TQTExFAfZDI4kyJfKazayayTGdBpy0KuDGfYxnLEUu1vvbB",
+	"EMd0T4yLvVG8hOpoXXAJNwwNw/ZxUlmCRwn/PkvjYwDQExhxiU8tm+vc0sbuT2Ie14cCNtykvtXu9FVt",
+	"6aWQ0zaCAQKGBvV5RvONKkJh66t7hEPcK4TibkqR2VV9fdic5ma65NVzYCJXaLvQ3FuMRwomk1svrieY",
+	"Rlw2axG2uuqDzqjEj2bFgF+F8DhepoPTpSP4E8E54DA+aBcEs/Lzm9SPS3iHhAQ19udh/UZ3HvWc884f",
+	"9BnOndsE/5RfshUuWthnDS/Zu98GD1kqdqRXHkVk7T6/9Fuz0Yo299KoGTe6gzDiHEdZiZ/b5ZFhckx5",
+	"gSpDBVL9YVFYJrxxxU6BoboKzUhXzwbeWIUxOeMqN1gw4Weh4YqOaHxicSx4bqngiMeaiRqUwRM8lc03",
+	"25dfVENreDfHEJopivvUNE2XkS8W9rqliGINVTKfiFyPOJ1p15x9xRHHC6lXzLsWkFJJpicTKv4B48t5",
+	"cP5rYIdawVjU51Znal/4Vf2psfHcNprypHC0j7o4f2U2tOSU3zYnivFS94gWVRbH1XVbkIDo6XwEWU+K",
+	"6eqB86zfDQZoN4zts94NBhSE1i4zqJhQiXWqfdF9MMY051lelUq7RcosMGKcU9RVNPQpghoO54D3uRH1",
+	"hoAjnE0NXqHHb0X5+701MMRWAmOEy1cm59sLUoyS7f1mf12fVrtE9xmr6rlX02ymp2mCOt671UrPji3t",
+	"ukHWLkrj24wxcw6ccoTqK0aTF7DXkPK7CpxIxC92RH2aEGyxhlkpwSgVAy6lSMB4B+sZfuZcy07QPQMP",
+	"WIr4tLoKnCWAU4bAHkXbCPjCbThFyDkIDVdWgon+dcAOK6f1uQ2oooLCGkPahSXqC3jwQGq6yEyefdw/",
+	"GB98/6/hwXg0OOyZfx8Mrr8df3/z7NdPotxg9u2zNaCB/6mnGUQRZWIlGOaDFORWIeApazGBl++gZs1T",
+	"I7LdZ98dHJSXd3D4fc10vg2rQbjLKrb/UHSXkJtnbyqAUJdu+GU+2oK5BeteTzCsQaA4CRh6oeaoBtw9",
+	"TziMwXPXXEypXjXO8az9/u3J68P9CkjqXxpFlTXZ9n5zpP/H7RNFl45r6tNFLihQhH9pOn9RWAccy1Pw",
+	"+z3oqHW94mSKsiBMv0bNCdWu+sqbE7t2g/HXPi3rzQyyVakD3Wl4IRJCT/dTdtYxB5bA8prsAebNAXEj",
+	"lB+GXpu9epHpyQOZA/ZVX0yCEAYi05NFvgfOJYpZ2zjAVq1GFwu/stSwzrNMz3CW8owATQHvudpvwubR",
+	"tepb6X0bqW6FZYS1rfXvh+xaWRI8Fg0dLtNX3Tvr5iF185+sOBhuv8nlxTP9c/u82nHabQTA6ko7ypc3",
+	"o1pWVtjBqe9s+lobr3R7tXWaNr/ByrrgBvcG03Qg77uspo25/HJ6/+X7s5enZ2edF8eMs/P2xdVp++zs",
+	"nx8vOi/fQ9GxViLAFyAhjoNnhhgklBmLcb0pIQu+0FDzkHfVWuU3lJ2mhQWhE1dwgaOyBljFIBUbTNO0",
+	"ypJ5CauoodODvw6dVpoSb3XugqDuKO25jTgC89zUke8KSsRzv2dKfCVvCJydIKUYIq+gn0rYoPb2I5aP",
+	"Mj0djhbyBVAHghYwLPaJCXAhfBsTzqkc8Ux0lRN3pSKa6nqXRR6A8F7AEH0R1vWkYpCT+d9V8WSa9UfW",
+	"5XL06h0A3b+mMn8HfHDEMi7BES/s+aHWCaH38P61fS42uQIKEk+JDeAbXTWhOrnj+iR60EuLJQAEDuqC",
+	"ky5ziBAYVCeKL8FSUZ4NxWI7q9/1/fDx7YDu10LvvoC3FJLg/l0afIN3Zv7YqrwJgsx4vtsQQJap2Vgr",
+	"MQfaXSVtrES6kWJWP5SeZjSDqaL0rMXaMNQKAVvcXLNKS8U9epPGintHzb2QYw6cN0y52hSadtOEqg/I",
+	"+Ak3I8jeUUgDzOEVw6omvH/Nh2LJoFwGdcAvbhTUgV5Rc9K/6t5mjtZPuTdNmA5+/+44rzKuTF8niFz9",
+	"mdZh6R42U239geKfI248moPRbMAzrJYc6xsaabIUgcLA0sm7N+dnnSurGzP2sn0KxmS/qMFeY54PVlDX",
+	"0tLBA9KSq57eVPF0QFX1YnQ6WYO0Ciopntng+2kscgYoaMyeHzPEI3L4hJnA+aV6mldHfy6K9/yp0+Z+",
+	"H01BhOJQH3MgYYWQglBCFl6bo6XgLqtJCUXOJOVzq853p1laH15kRg6VSNjrs0v2/uIsYj1CEMKgln8o",
+	"GO7WxnW24khPsyXZEhTtFb+Uhl102i/+Wanx/WbOabnvL852HoKA/PuyWnzU9xdnW9FPbftmmAjL8/4I",
+	"HAB3ltZDqiOFz1RYi/STk8i6b6zt/zUVU8j6/Kp7x4ukAjPFFrytW1IZu5pplgmVSIcK0VXW7ES0xEwg",
+	"fEl9gcWV3/dm/A///AdxQYrdNCnO//W+835bahNqKkv3FVL8GjrUAQjX+yMw/NAKsF4mOJQWZFqPw/Gs",
+	"AEUFo+d8EEJm0DYaoBjXYIdcuvevk1txi/Vpg3w+EbWDhucTsXZmhZZxZX/zp0sM0OKbtLo7uces0z2W",
+	"da1GNwWxOLr29NM8M9ZNxJEG4dk9VkhRSTkbaWoTgqEwUDFhaTqYTJ7yuZ7mMSTd1UBkQvVxxswwk0nE",
+	"eFfNRE8qniE8vMgiqHe+EZTbNhOdp3I4yn3i3A3z8OV5tZKVNrohuUpP30qW2u2smXRxBsc2hhbAEDY/",
+	"VKma9pYFanNOql0xUkBPhDJ+moCjWCjfqLT+QorYrGRZcTVbgryvj040XlV0R3vMmpPrXaSDb8hpfuAT",
+	"U1/Z6q7ZQwxgVS12J1jF+sSwPp/wvsznTNJ4SY8zR203esBQNEVYcQhBZ5jHBLra4T266yJo4dj1qwFu",
+	"NiAdUXIBfjQSHMdZ6mo05+ShhNI5nPxaQumhKb+E5vyYJj8QpNzdpNaes/TMfY9dASDWhQl1JPAiAgGN",
+	"Ee1zwjOhcoT7ZP/9X/8P+9FZnyVs0DgqA5rjhRgW4++dWkviY9TyXcUNOe2hroeGGmcMADwg/O6JAf7F",
+	"aXDa/qdhY51YPoBC0kUt7s8t1OcXYC0XfRpWm1gfzfLvnWSHdKIBqx3LdnmEgNOBl7dg+hxDAwAOgAZU",
+	"Scvz1umDZTqgVs7UdNwTGbO7kYlgMAgjhoh5g5HyoyecDUGbuOdv01BpjJ7ZU4xYb05OEJ7iY5IMYM2U",
+	"Xblw9qS/wDWkw14/1ea+IxwdyPNiUhwHDaCpfkwnGrqU3kbHpDp2nNbzpF2tm8XA1Rxnill+XJsVqwjf",
+	"PrVM95uaV+xeAq9MGrF+oXEMN/yo1FKKPWvi8yhwAwPBChOIwFCgudGaYwthD+4P1vVSl8JoJocC6CUy",
+	"RPioY9BWXYXhQTeC2Do3xVhHPKwWFDPHbKDTVM8c2MrBvhXDT/ddyfZKwu0qp0Q6NGtlzXFetc7FvYtT",
+	"XFhN+wIk2+DsHhMZd+De72RaOfNhb8RVspvq+581WkUR8J7Ct7TvjgjE4AlMyUDr5ok1AIANLMUsULD9",
+	"EVTutOBplpq7Cv4TMhzwUFf+whLop6ICuJoJGN4HQjMEgK6CpUdLcFX1Rk3lmC+7tNdcbQpmzT56Ozhr",
+	"xRnVw2UUFPBYXRS4H6KbgIfeIIPYvazLRUCVD8BF8J4yFx27yUtPjAN3rx52usxF8L/ARPa/KnhoOrln",
+	"DiKvAMGv1uCgC7vCLxz0aDkI7udzOWg8zcUuT++7vOatdtbUSPAsKXC252yq7DvBuDcivRHmOIjAgzWf",
+	"coBpygT+eImJ7O8Tu+i4xdpdtY7pDqW2Xs01ZUXXYIw301y0cSapc0U2xCL0pgfJdtK71pgkgnPypvnj",
+	"ssrs+otY5p0ZYpLpsc7FBgB+kTYRU3dBxGAnt3VnJ9NeKg1C+WNLHJj6gIMEGgOVBAAZWiurKMJ23BE8",
+	"t0WbgQEja0eb1lMsXXVn/jnHVfn4biGNNzYWcKy3BnT+F9E2P5KdfyPFDDCnmcnLdXq34zOfDL1vzTNN",
+	"U9ZPBc9w6CjYThrQOBfZ7olhqeA3YE8tqBi/uqLmk4yxBU7qqvVVzl0ttpCvuqqBsS59VvDSn+6GcjPu",
+	"+Y84ZfxoWel8mi8MlafEmwlu7VZcFUZFa5PORZALm/qNz3/ojBF6zpjSICOE6Z5bJldJtfZoSljXzN1e",
+	"Fvl/8praYCeN06IXCqG2WHVzH2l2HNYTpMkm5Qu9r7T7OuS+95uVpafNk2Zf+JBuME/NZxZEMCbOm2fw",
+	"FbTLCrRCJHGT6wnApgAKD7o2gNfXVcBRQEhLKiW0y65l//oWVtmiKrmiv3SVbwvDJx4tKJAW+0kiVtBa",
+	"gV/75RqrbPP8swbvRLTNxyTMr0aZni2Ic0TprZTgd+GD1aIuOMb3wA1NNStXgBwjBgPRz90EK5/wKO1j",
+	"wQlZbDIFco2K6FSNE+LqTe6c8a6qlumqhXIZ9/sClsqBoGc6FUdB0QFh4cK3V9a2PIB3UrxhK6UufxH/",
+	"xJe8lA18e/mWRiYiG8ul8tFbG1de2+zxBOYv/vaQ/FwbWgh25yAuYONWfxXQT1pVcnCLvaSJec4uRClL",
+	"91yh2dbl4wYN6ITCMYw9zfNQR3WVV1IoCugBHwfTNA3EAdSpSQMd1dH6JXaVo9XtItZRfV/iAosNN/bk",
+	"FvSfRzMOyxBvy3Y+r74HEKL3HZCTqcBCk1JFiVS5BlaYyH4+ragn8atqwarWUWtFEn7tqDP6YNyw2L/P",
+	"YVA7+D6ZCiKInoAjhi+KxAOjVgYI7JqJzC+CNpENlm/61zxIEHtpb6vaHB9VQgcWFVgqgeRe9qrCBsd1",
+	"uOi3TPSt4rLey6b01oV9xQpdVaqXIYCLwo8qsConKZ8LnHvleq6BrnEAaBU/IvYgzneGyXPr5YZa7NL+",
+	"dG0vyX67koceC01H4bHqzM0JfEykbs8wbJCtr6a5JZmbWtiGIP70V+noXtzOn7+x+3Zhp8oW70q6udfw",
+	"k19RTaA1puI9P9YqmHVQ0fAx0MuVfVjwF/mCbOgeR5O2VDuINayDQc00CJcNoAVvnhTdm+oi8/hnmgSN",
+	"kbZiYjWbi3zDHV4rm4aeGLfIB4hj5ri+e880x1axnSYxQ3AvCakQp/CO3cAz7wqCqwjRfsjsu6yA/XvE",
+	"hCVgRCm334vpE3xgV+XzCfZAyvyIDa0RSQ0KRYcklslixwJlD+ErrlnSjSRyfZKEpc7LTUz4NlDhOF+u",
+	"5PQ648H4zBq6ldaAwMaNsIkjgelg9vGNDmZX3dHDjBbrwELgmFSDc00xZVgucDGFNlnbXBczPH3o2Xrr",
+	"bmvOODmmeYf2TEjEYPe/lRYrW0mROTZq+8MrtpkhxD3WgVXBwaE3Zek+12yo3TDubXSanoEgoq4cHBuw",
+	"Zo0xIts0mz70nT+3wQObaOx0x20+ahsHl9jQ5+6vyt86fdLc5Y6DKyAAPhIMBmUC9ntPGJkIakIDiIhr",
+	"MWeZxnBehJ9jqguCNiOrD6hn/VrMW3VyxIF1b0SCICr1VmQH7quCwHDfYR5k+aw2STHNA1aWwNMLqlkS",
+	"FSsR7oLL3SgvN/PxZo+zwRisP8rPNQCD81+CmbrXAvZmcCo3HQI/soYTzHWeuxl2rCcQRD7wXXqZ5kmf",
+	"g4TiWW5aLLbmX9xVJhy7A4GbDMsZrT3i0ojQQ/rUezhfnZ19fH12+TVEKKDNifGcGT0WLJEm59Z0/Mp+",
+	"od6SWcS92kByrkC6epD45TaRtZrYgoY3lrC1gnHAC9BaqwTPOtB90Czu5awfqVzMxZtIZenbR8JnHMce",
+	"tNiL2+H74Wq/oPz9KVH+nKyuiwbdJ8pbDQlvJD/1oxhKFfjoSnzKwWwb2N+7JK+XyFgTVARUU27ywisO",
+	"OlOd31nIcqESQ7ABUFWuFQ2ThMdBWQibSZXoWUVhhkzF8lhwHPJj37SUnWKrklMPElG/TSj9onPy7uLF",
+	"6dtX20F4K3JCeMLVKaEaWMs6gn0sqaCCCInyFslYGnZ+8e6kc3l5+vZVEOQZYPYWp/pPUk74ACrIl7aK",
+	"ICxkg7rq9lmeR0eMwWHce17nloRZzuDclhat7yl2r8X83s3ebKqUveQl2jou5KhrslFCkM+rxKza1b2A",
+	"laKJ8JOY72zF77wqW1rAArTiCF3QLfidFwIYLxT/12J+GyvQDKa7mwiBtwObQOsx6/Msk9T+AYHUsUgk",
+	"x6OkCgyu2Iing2A0xIAlIkWYHigrJJoRNH7b17h0VS/TMyMyBHcAoEAIlAfBWaiiwtD3EwMeljQFIPC3",
+	"gAdsGgK2g+lGg7X0+Icp0HB7eURB2SYqPxPokxI+WjDMlahrBcHnlqXrfJwXgvdzeQPzSabG+sxlPMoR",
+	"v4GpK4z3+2JCSFUyY0UtHpuL3EOxVrs3VxjJ+BO7NHYHb8S41zz+bAzfeNQOjSWGelcGBxSWwk5wd/VB",
+	"XxQPxiUNgEtwWBU7ffvz6VXnBRDUmMvUQIpNXaMDHSNBnUKmL4a5yIYQUa1E+o4lfG4Flf27xJHyIDm7",
+	"Suzap1F2KqxCcy90L7P6yb4wAgeDItI+nAR0jm+1vgbiS6sEUpEt1lYM30MzxXsi1WoIdd0EUIJJSIJc",
+	"+IHFwn77o32iilsM0IK5Yu8+vO1csDGfU04TP8DJ5fSJ/xbsqKu+WsjcfW0VgBHZjRvugx0XMHoITwKC",
+	"7obBPB9YRTjKp0qo46kXRL0prGyIn9tXPXQAPdhaDa+6FDPy7GbEOjBbpUzHUynEOsRE63ivLMp93Lyu",
+	"0+iKcrpPDKoyFOkcu+VCwQ2zq8owxIKoHjLOmRA0vpu1z0+taQWD6OZHmKlHlmC5RjgP3HsV5eMok+Kz",
+	"JQIv3g6TEEEjEaeEU6dgIIr9danz++vqOVT2ywsEvnHd0KwXfG27G+3ywDSHZ1LQnC+RrpX4nxOp8qS6",
+	"ZwXq3c3rOtBbAp71kh3POKD5ALQPTW6oMVkaibhMrmN+Df0a9AYU2BVieR2qBTARruY4tQ40xlflCFZ1",
+	"bgFeXRDWhT3Czclo+/hb5Dm3wTpFEHKGGvqBmYd6e2Y42YtWZakl0c0C2z6/Kct5hd/Y6CGrhgYPEtsP",
+	"PiMNpn/zNEWedYewPBqtVgR8IJAq3jNC5Vh21GLnKUffjYxQnqH7UmioJ9gsXqBY13TfBRezCa5T22q2",
+	"W4ccNtHqs8Rq9p+NzFbc2YqheX7WzeqigvJ4mE0d8RpTW7Y4Oi8PzmAjw/MW7mPz4/OgTGA7s/MaCOqh",
+	"xwA9lvl5q+mrnlTc7L3NDa1q6oHzqymRiOt3A+IxzN4olwrK3KyV9+b8WV19WjhYcRNt2/D0h6kKWWN+",
+	"4zbHUNH6QupDGPmET8Aud4VOa9DkTPRGWl/v5sLkCI5bPUHFQ4R7yyJih/vW8xhrky9HAZcDoyd8kk8z",
+	"8T5LzSb1UfGapuhlH7/F3l+cmc1cIh1sQy1FuIbgpj7gDxndSH040ioFwBGinKsLrLy/OLMfXYtJTtMF",
+	"Uvs80CBHrDcHNPaxyEfalVbaD8BN1gMr1XLNDtgb+SOkTqBRICxt6Coa6NlibWdCWb1UUMMxSp1UjmX+",
+	"kQZox6wn5prwVutzL+72qiYrHmyARhqqviLqf0R0CzDfkw2TSnPBaUAvTeRSx9t7v0G0wFoo8JymMa7k",
+	"5h/u7zMS5h7oAP6AEWuiHork49Q6ndCoDSufUqMxaIHJJatQejqRwuBYdfbMUllX5XoIpYyRNWtkDq5m",
+	"TzAz0hlOHOeKqCk+tta6JfoIFhOfSXUd0wpYLtK0qIv0vU5jndUiZJ24s/hTZ2xoF2sIvMTf52NO3KyW",
+	"nRSbCFiCZaIv5I1IVojSW90yHSylUH9Zm7X2fqP/OoVKIKuPb2/llV8erfv9RuPw0scQPUE4TbDIxqE6",
+	"8S7yUN4IxXB+TxFLn3HL2gfPfbGx66PCbE2rq86oJBRiFNAaR2+DJA/M73MChorgYFRDRrAWsJipOWLx",
+	"a23yOGLxCfLN7plQw3xEn9DvYrJhed5VModsl4lY/JMQk9221Wf261cd+N+My1Rk9J/KDES221FoJ9kP",
+	"30+GGU/gB51PE9GHd59n+tN897//63/bf7zU2YxnCUBFxP/Y9f/Ev3dV/I/dC8HT3dNzXFb8s+Rxi4FB",
+	"hY2BQ40nYzDVgKiAcXuaj3Qm/82LHcUnWl9LEbNc6xa7EInMAGINJsViXixiSuddhQXeqKKhiLhIpUF2",
+	"AVQyBJSUa2Phhs1Emh6xWGSZzmJGRebzFjtVriAYEAfZJIMkur2eTECyLukqniSZdS3AJR1MDXU0wvyj",
+	"WKobnsrko7Tme7zklaCV4iny5N3bt52Tq2P27PAHFmc8Fx9B+uM4GZkKdmD1kuUqp5a6ygVzMsGmKoEu",
+	"v3l1tsT+jnhlQ84KPR1ftZWmmtIKqqd9EPAesDeQwHbMm0tB/apl/QTJ5882dcK0YXUC8RTmGqHUDkpf",
+	"inxHcT4GMGWDitAWA4xPkqB+TO6E5yMHgCtdQhIfcLi/f1wUPWGPLrVrOJOqMQyDpfZNRvL+AxrJofbF",
+	"RgFu3LT/bZASns76lnJUb/5CEo0bFielE8/SGEs2MJpvvGDF9j8oU3jVuVp9cT/OX4n8y+2tuj3rrb7q",
+	"XDVfojUl7v0WX3faL7A8mvQjdcGDg7PG9b62i/pyv2vcrz3p5gvWsC1z73f87vzq9N3by3Wu8x0t4cuN",
+	"rnGjdK4bdMTqwVY/jyLO21cnr9ehB8xmfqGGNagBzvQu8c3Pvct3l2sp4nP78i83uc5NvrtcoYqtp3Pv",
+	"9/h+vWucfrnF9W7x/YpLzDPeF/d+jVcX7ZPOOhd5Ba//cpVrXCWc6a0c5GbQmg/uS3/qaDjtoqOSiZbN",
+	"gyIEfWchGh753iJsADGin4mtj5K4fZCcyMHvcplUmjBuABJA3AiV+wwjN4yDGiiKFP9++e4txos79qsd",
+	"dSNSPREufmJ8qPcIYqGXIruRfbELX8aQqfvohUjljcjmMfvKPjihfz4xTCZRUdqqFU2Q4HkuxpP866j0",
+	"4Es5VNwyScy+is2IHz7/9m+xj+aMxCf2+k37ZPfydfvw+bcevZvPYA8RuxZzF7lErDF78wwKmfNppkQC",
+	"wW+sh+0q7B3SA3aZc5XwLGHuXI9Y7GJSEkLDPkIlx8LkfDwJPzR+0a2u6qo2O/z0yeN4FGF1qAYzDIWR",
+	"PRyRHLPMx4EBZ63F3uUjkc0kjn7OBIZEIav7vTszcxQUww9ykXXVc2Yi9pyNpYrY0338v4dsZD8bRexg",
+	"n43gEO1/RAyyd//f/3u4z/7PFmuzZwf7LJGG91Jq+3MUF8yDYgN5IyDG5Zirqzgz036/gFZzNYtYhgzj",
+	"CO3hytwKuzGXaYu9tPzpt2H/ChRqGO8RvyKVmGnvV9HPGc8y+15JCHM6SxAPbzaSiKkxZyM+mQgFwXJF",
+	"9D7mc/fLMcKxgC7ri/rMNV38hiLKCzJtKzHlhTVUydQLMZRW9ZRAmyxxSzUkXtqG/nTLQhTEkkysFonL",
+	"enOPOE4K39+fZ/fdTv0GWrTcIA0i8oJTZ67gY0E8YvlvRHkPzwJVorXFLkd6msKwgQGXKcnV/kgk01R4",
+	"RApuqHMMUzW+HMydWtjaQcATxP8VXZEX9qTocN1CdjZPp/5VNbrfHWBAqe7Ek6nYkpknAQoEuv2Unq1N",
+	"nKvapF544kV7lgN2pUxTu1X4FyZ2p5M6Cz0Ubw9jt62y2QrLfKM9RqskC7Z7rSlXotpa7cd3voURbDn/",
+	"QYR3fRn3usd7n31X0C1lxcJACgRrJM5BXqGOCtaGPh3rkRXjy7x9UhoG461FnVpBnQRMqfWxm/ySWtO9",
+	"sGsGOC1QlR/WYrETuDGsBwaYz6hNBJgaOmavof0LjZjifccsxg6uGL8CTY1jkjuEgT0UNLzNqgnIjjqN",
+	"8MHx3VgaIxJrTfVEPhNCRQgIcyOymPUyqYamfuDTg9pLW2k+ua08C/tQtsB8Dd0pkdPuMLoSJqN8jikF",
+	"9lNBjbV1iC9latmUKZ5lOCCTWeawnOKUN6Tlcs0m3OB4mTKTVlcilw0EWVX9V6s+XZIf/QScvrkT7Uj7",
+	"tX9N0bJRfCx2jnbgKzvRmtQCDvFb+8s//ogaFgCejDS+56tpBfidtZewYDhd4q+bl1MABPYRrZVBXYk0",
+	"zDq6ll5gvHztCqWCYF+xwIHOxjzfOdqxQgK8ZUtX8wnuJ0PgptutyGNq0qrqFgNFzndazJ8wPOZuuSk8",
+	"VvDon7talCsvpJ6YYFf3aEXUiTnSh/fsKAJ2n6E4mJeF3Boi3ip21A8sxjjyoxt0ZZW6ddILK0ErbCIR",
+	"RdQPf5mPaE4rQh8EBwmWClRXUnytaFJTuliWHkTMTPsjrHDUEJfiuQ+7lCFFvRvJrkZi3lWl+A3D8A0F",
+	"7cgqsqaSXTNFfJbRop1zqweFXcYtXdKDxi32TmGFP4GkTCddlWt2uL+/T29BP9nabY4HjllsraqYqs6D",
+	"8RpW+2Bp5xE+lHAlTnjYboeYvq43Hz9sdVWHolmZwAaOp/tUF2ZPGKZ2gBUYwAQv+OQuAAN2oIsS1s74",
+	"hLme+PPQh6+smwRCfhCzjd4132aYy62hSja+1jM25moemvCgcWhI3TaDB+ADIHvDsFZvp9/OPCPIQLQ8",
+	"NzAzxYoqCq7LwqhxtchA69g0IlIjcGTm4TNEbgu4OBMOdxuYvqfzETSRADdSQwBCY3cVQVzYSz1i1QkD",
+	"6btciuVFld/dPc/EjdRTE7tf6DRB+H9IDFRE9sk9pDUKe1hgnMwZZ2bC+6LFAP2wmEZCCQAULVZ6F9BO",
+	"KIhcdiKvjU0jniLd9yVe5nZDxMshBo+vuM0AcQCuWApX345rcmHyzcSEC3XqIOULvzEFukvlNcCvoO6x",
+	"tHhEzBGxVA+H9v9mYoJGgesOt4ICIBINixOec+AB3lWGjyepKGnaJ67fK7a7PGJWDseMJwlNDWQyAUam",
+	"josCdaZujs+6mudKmPxB1I590aZ7i+8WnEYQ3iDzta0QNVXrWwpgzr+t5w9qcM/2ftU94hD80V1BkBcG",
+	"v31Weve8ffJT+1Xn4uNl5+QCa7bBKUSPpfAKP+26bRTCfGfRIAmdxkX/sJa1L8REWxtwzOcwOowsQ7sZ",
+	"iMPN0d49YpNMD6G5RkH6B7I0Pd6/jmiY16+6R9Y3AfzhXCoXUILRnDC7CwdUzjJt5ZvbjMP1O6hpl9FZ",
+	"/iC9/X/XPbB+H75XJk3taV5Ye2FSrbT4tVAs0TN1jF2t2LFkxWkuYUj3fQ37RErzdgZM+ywPgGbuS/b1",
+	"QD/QlPWr7oW8qLNrgfVYdmsBTxI0fFYCKLecOZCKp/Lf4lEwJ8LAr8Ocbj/3zZyxxNm2Af4s3HnFOMwW",
+	"u4BOcXSkZQ74CxgkVQlUv5kKpHSddVXDXN1jZ8TDzyWNHEAlAFdF109FIUcYZ8MhHGTqeg3cZsT9XXVL",
+	"9n9JRLHp6dX++fRCnFb+P1cQOKpuFATuS2BAaUVzI3klTHy9QPAYIo9TTV9dtN9enrxbSxYUW/mfq6rL",
+	"GE0bQHNzz/+irncKemvk0+Jrd1PZ3sek8l/X3tpU8dE2LKavn2PLvD2DF52zzlWnCt4LvomlHg9Qe91w",
+	"dz+Jyf2EAMp5TCqc5nQErs24oXg62vm0y9V8132ThMen3YznYhca0neOduiMd+qaSavvobJHlNb4MI2h",
+	"W7yBV52rTRx/dRto9fnfrruTlv5ALZ1bvBl7LJu4mtoGzurbqe3LpJU+XDPmFu+CDmET17GZ1svqu6zp",
+	"qKSHFm2UdYbKN3vfrH9rbTWHR1TG8P5KxAGnuhHSqLR+fxJigokHelBQiwxm61EJU846D5BPhtp9aB1J",
+	"APpYz1QE36RrYNb+jurg59hXzw6estj+5WOu9ceUZ0PhcOS+psioznylFEfkjZ4YSfIzwExqAWxHrHT+",
+	"caCnKokhWeKxPcLWLtZmNF3oiWEn7y4u2SQTg1QOR4i+TDAp1lrHhDbkqXLI1NbTuOsv/ULityLxd5cb",
+	"MRMqW1RrZNf7eivNtZt+udRbXer7jdxpTcdq9a3WNKI6NfdA3adbvAQ4gPu/hhWJJfSKYbJPVYkldBcH",
+	"c3/MSM8IQCnR/ekYU00wuHtnD8wQWvYSoJNxE4z7AmpC5Q2h1PU5JCdnOrtuFVGj14Kn+agibGVd+t3p",
+	"BJKnVBadwmQ6bsxMZwnWCiDqGEwTCx7anlY+8sNIWz3Sx0KgKGh6wxWO9IxKgBMt1TB8ICHBLz/THtxE",
+	"6EmKM8zs7ijcET55RuVJc5rjEDwa5jgsP/dM3rhBg1j9JDOcimMf5wCGg8e4aWxVu/Z9GjSVVg+KJ5dm",
+	"z+Gka5kHzw3mWy4/+u+6R6VXMMgE55TqAaXAjfw3laZhHSdV0AcB0vAYAoDkmlMuDcV258uMSNPw7k94",
+	"zlNd9ZB3qqc5Tlq1JyCgVz5i/ZHoX+tpbqDMGu6ZAUp4xDhi7uEmIMJYepMej0XWFzXrLY2AmKRcRdQg",
+	"APSaoHVWAJ1N+NxymeMcnUGKA8JVwTt/lEC7Fa+80HrskF6JIMdCgKmoi7ipVAWpAz0KlYRUhPkQU8M8",
+	"SLy0DVXOxmg9LhCJ3Wwc9wuolPTZkAnPctmXk4ovOkbpqvKXYKAOT1MrlSQ2w9ljpfcfMY5jK4v3RIyz",
+	"voYPx9NcRMxMdI6mpN3/texfH2NfBsV0n3ZVMHEHA7x0Km90Qqqq9tx7wshELJ9IcHOZ4EBma7Mo3cXy",
+	"9YSzvytob6aJACLWm7MbLftQCH4jE6GRHDKYEMT7I+TUEvekadVDz7Qa7lpZnrB+JhKhcslT4HVeJnRS",
+	"MaHspHleNTJeJFTuWurHCR+7/Ehf6rD8yDbiYLpC9Gshir6cAKV7HNn/KIC5kQ01YmXInGm1/DqnmZdf",
+	"egLo1Pa0Ly8uad4qrZrKx6x4JJlr6VcrpqeZ9ZV4OgjedKqGAqDJXRC66iasOoSUjRucmU2xomeS8tyK",
+	"2kDnWL4xy0qnnYwt/0Lzd524pYc9Maw/Nbkeg7BERWSlGQpFMzUToRbpFB+PF2ialaaloDR13116Bmj2",
+	"GmmEaVbc6PLepoms0tcIGVnQFt0JjvFxY33NEarCiEllJlDVbHI9iVgmbvS1WHqZqVW+C68LRguACMap",
+	"dlYOu4pjrxBkhn6xLJEivq+R/wtidAlKe28+B0IWBBUxuH4NZ7ZgbwsagpZIQZGPeX8klShx4GK25I9f",
+	"/vj/AwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

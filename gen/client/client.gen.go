@@ -975,6 +975,90 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/change-password (the `ChangePassword` operationId).
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAuctions List auctions
+	//
+	// All auctions of the tenant, or those in one status.
+	//
+	// Corresponds with GET /v1/me/commerce/auctions (the `ListAuctions` operationId).
+	ListAuctions(ctx context.Context, params *ListAuctionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAuctionWithBody Start an auction
+	//
+	// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
+	// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+	//
+	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
+	//   for the winner with a hosted payment page. SETTLED once that order is PAID.
+	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+	//
+	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
+	// `stream not found`. 409 `conflict` when the product is archived.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/commerce/auctions (the `CreateAuction` operationId).
+	CreateAuctionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAuction Start an auction
+	//
+	// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
+	// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+	//
+	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
+	//   for the winner with a hosted payment page. SETTLED once that order is PAID.
+	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+	//
+	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
+	// `stream not found`. 409 `conflict` when the product is archived.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/commerce/auctions (the `CreateAuction` operationId).
+	CreateAuction(ctx context.Context, body CreateAuctionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAuction Get an auction
+	//
+	// The auction with its top bid, whatever its status.
+	//
+	// Corresponds with GET /v1/me/commerce/auctions/{id} (the `GetAuction` operationId).
+	GetAuction(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PlaceBidWithBody Place a bid
+	//
+	// The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
+	// are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
+	// last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+	//
+	// 400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
+	// auction isn't LIVE.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/commerce/auctions/{id}/bid (the `PlaceBid` operationId).
+	PlaceBidWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PlaceBid Place a bid
+	//
+	// The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
+	// are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
+	// last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+	//
+	// 400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
+	// auction isn't LIVE.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/commerce/auctions/{id}/bid (the `PlaceBid` operationId).
+	PlaceBid(ctx context.Context, id ID, body PlaceBidJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelAuction Call an auction off
+	//
+	// Possible while there is no bid; the unit it held is free again. Cancelling again changes nothing. 409 `conflict`
+	// once there is a bid or the auction is over.
+	//
+	// Corresponds with POST /v1/me/commerce/auctions/{id}/cancel (the `CancelAuction` operationId).
+	CancelAuction(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateCheckoutWithBody Sell a cart on a hosted payment page
 	//
 	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
@@ -1062,6 +1146,118 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 	GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDiscounts List discount codes
+	//
+	// All codes of the tenant, those that were dropped in streams and those that are over among them.
+	//
+	// Corresponds with GET /v1/me/commerce/discounts (the `ListDiscounts` operationId).
+	ListDiscounts(ctx context.Context, params *ListDiscountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDiscountWithBody Create a discount code
+	//
+	// Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
+	// that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
+	// already, in whatever case.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/commerce/discounts (the `CreateDiscount` operationId).
+	CreateDiscountWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDiscount Create a discount code
+	//
+	// Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
+	// that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
+	// already, in whatever case.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/commerce/discounts (the `CreateDiscount` operationId).
+	CreateDiscount(ctx context.Context, body CreateDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckDiscount Check a discount code
+	//
+	// Says whether a checkout would take the code now; an unknown code is answered with `valid: false` too, not with an
+	// error. With `streamId` the lock to a stream is looked at too, with `customerExternalId` the limit per customer.
+	// Checking holds nothing: the checkout looks again.
+	//
+	// Corresponds with GET /v1/me/commerce/discounts/check/{code} (the `CheckDiscount` operationId).
+	CheckDiscount(ctx context.Context, code string, params *CheckDiscountParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DropDiscountWithBody Drop a discount code in a stream
+	//
+	// Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
+	// (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
+	// 409 `conflict` when the tenant has the code already, even if it is over.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/commerce/discounts/drop/{streamId} (the `DropDiscount` operationId).
+	DropDiscountWithBody(ctx context.Context, streamID StreamID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DropDiscount Drop a discount code in a stream
+	//
+	// Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
+	// (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
+	// 409 `conflict` when the tenant has the code already, even if it is over.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/commerce/discounts/drop/{streamId} (the `DropDiscount` operationId).
+	DropDiscount(ctx context.Context, streamID StreamID, body DropDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListOrders List orders
+	//
+	// All orders of the tenant, narrowed by what is given.
+	//
+	// Corresponds with GET /v1/me/commerce/orders (the `ListOrders` operationId).
+	ListOrders(ctx context.Context, params *ListOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetOrder Get an order
+	//
+	// The order as of the processor's last word.
+	//
+	// Corresponds with GET /v1/me/commerce/orders/{id} (the `GetOrder` operationId).
+	GetOrder(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FulfilOrder Note that an order was handed over
+	//
+	// A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
+	// again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+	//
+	// Corresponds with POST /v1/me/commerce/orders/{id}/fulfil (the `FulfilOrder` operationId).
+	FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RefundOrderWithBody Give money back
+	//
+	// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
+	// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
+	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
+	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+	//
+	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
+	// 503 `processor_unavailable` when the processor can't be reached.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
+	RefundOrderWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RefundOrder Give money back
+	//
+	// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
+	// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
+	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
+	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+	//
+	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
+	// 503 `processor_unavailable` when the processor can't be reached.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
+	RefundOrder(ctx context.Context, id ID, body RefundOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetOverview What a dashboard shows first
 	//
@@ -3819,6 +4015,160 @@ func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequ
 	return c.Client.Do(req)
 }
 
+// ListAuctions List auctions
+//
+// All auctions of the tenant, or those in one status.
+//
+// Corresponds with GET /v1/me/commerce/auctions (the `ListAuctions` operationId).
+func (c *Client) ListAuctions(ctx context.Context, params *ListAuctionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAuctionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAuctionWithBody Start an auction
+//
+// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
+// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+//
+//   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
+//     for the winner with a hosted payment page. SETTLED once that order is PAID.
+//   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+//
+// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
+// `stream not found`. 409 `conflict` when the product is archived.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/commerce/auctions (the `CreateAuction` operationId).
+func (c *Client) CreateAuctionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAuctionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAuction Start an auction
+//
+// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
+// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+//
+//   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
+//     for the winner with a hosted payment page. SETTLED once that order is PAID.
+//   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+//
+// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
+// `stream not found`. 409 `conflict` when the product is archived.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/commerce/auctions (the `CreateAuction` operationId).
+func (c *Client) CreateAuction(ctx context.Context, body CreateAuctionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAuctionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAuction Get an auction
+//
+// The auction with its top bid, whatever its status.
+//
+// Corresponds with GET /v1/me/commerce/auctions/{id} (the `GetAuction` operationId).
+func (c *Client) GetAuction(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAuctionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PlaceBidWithBody Place a bid
+//
+// The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
+// are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
+// last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+//
+// 400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
+// auction isn't LIVE.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/commerce/auctions/{id}/bid (the `PlaceBid` operationId).
+func (c *Client) PlaceBidWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPlaceBidRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PlaceBid Place a bid
+//
+// The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
+// are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
+// last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+//
+// 400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
+// auction isn't LIVE.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/commerce/auctions/{id}/bid (the `PlaceBid` operationId).
+func (c *Client) PlaceBid(ctx context.Context, id ID, body PlaceBidJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPlaceBidRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelAuction Call an auction off
+//
+// Possible while there is no bid; the unit it held is free again. Cancelling again changes nothing. 409 `conflict`
+// once there is a bid or the auction is over.
+//
+// Corresponds with POST /v1/me/commerce/auctions/{id}/cancel (the `CancelAuction` operationId).
+func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelAuctionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreateCheckoutWithBody Sell a cart on a hosted payment page
 //
 // Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
@@ -3947,6 +4297,228 @@ func (c *Client) CreateOnboardingLink(ctx context.Context, body CreateOnboarding
 // Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 func (c *Client) GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetConnectStatusRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDiscounts List discount codes
+//
+// All codes of the tenant, those that were dropped in streams and those that are over among them.
+//
+// Corresponds with GET /v1/me/commerce/discounts (the `ListDiscounts` operationId).
+func (c *Client) ListDiscounts(ctx context.Context, params *ListDiscountsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDiscountsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDiscountWithBody Create a discount code
+//
+// Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
+// that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
+// already, in whatever case.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/commerce/discounts (the `CreateDiscount` operationId).
+func (c *Client) CreateDiscountWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDiscountRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDiscount Create a discount code
+//
+// Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
+// that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
+// already, in whatever case.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/commerce/discounts (the `CreateDiscount` operationId).
+func (c *Client) CreateDiscount(ctx context.Context, body CreateDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDiscountRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckDiscount Check a discount code
+//
+// Says whether a checkout would take the code now; an unknown code is answered with `valid: false` too, not with an
+// error. With `streamId` the lock to a stream is looked at too, with `customerExternalId` the limit per customer.
+// Checking holds nothing: the checkout looks again.
+//
+// Corresponds with GET /v1/me/commerce/discounts/check/{code} (the `CheckDiscount` operationId).
+func (c *Client) CheckDiscount(ctx context.Context, code string, params *CheckDiscountParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckDiscountRequest(c.Server, code, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DropDiscountWithBody Drop a discount code in a stream
+//
+// Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
+// (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
+// 409 `conflict` when the tenant has the code already, even if it is over.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/commerce/discounts/drop/{streamId} (the `DropDiscount` operationId).
+func (c *Client) DropDiscountWithBody(ctx context.Context, streamID StreamID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDropDiscountRequestWithBody(c.Server, streamID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DropDiscount Drop a discount code in a stream
+//
+// Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
+// (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
+// 409 `conflict` when the tenant has the code already, even if it is over.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/commerce/discounts/drop/{streamId} (the `DropDiscount` operationId).
+func (c *Client) DropDiscount(ctx context.Context, streamID StreamID, body DropDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDropDiscountRequest(c.Server, streamID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListOrders List orders
+//
+// All orders of the tenant, narrowed by what is given.
+//
+// Corresponds with GET /v1/me/commerce/orders (the `ListOrders` operationId).
+func (c *Client) ListOrders(ctx context.Context, params *ListOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListOrdersRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetOrder Get an order
+//
+// The order as of the processor's last word.
+//
+// Corresponds with GET /v1/me/commerce/orders/{id} (the `GetOrder` operationId).
+func (c *Client) GetOrder(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetOrderRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FulfilOrder Note that an order was handed over
+//
+// A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
+// again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+//
+// Corresponds with POST /v1/me/commerce/orders/{id}/fulfil (the `FulfilOrder` operationId).
+func (c *Client) FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFulfilOrderRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RefundOrderWithBody Give money back
+//
+// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
+// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
+// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
+// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+//
+// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
+// 503 `processor_unavailable` when the processor can't be reached.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
+func (c *Client) RefundOrderWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRefundOrderRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RefundOrder Give money back
+//
+// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
+// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
+// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
+// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+//
+// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
+// 503 `processor_unavailable` when the processor can't be reached.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
+func (c *Client) RefundOrder(ctx context.Context, id ID, body RefundOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRefundOrderRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8854,6 +9426,239 @@ func NewChangePasswordRequestWithBody(server string, contentType string, body io
 	return req, nil
 }
 
+// NewListAuctionsRequest constructs an http.Request for the ListAuctions method
+func NewListAuctionsRequest(server string, params *ListAuctionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/auctions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateAuctionRequest calls the generic CreateAuction builder with application/json body
+func NewCreateAuctionRequest(server string, body CreateAuctionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateAuctionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateAuctionRequestWithBody constructs an http.Request for the CreateAuction method, with any body, and a specified content type
+func NewCreateAuctionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/auctions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetAuctionRequest constructs an http.Request for the GetAuction method
+func NewGetAuctionRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/auctions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPlaceBidRequest calls the generic PlaceBid builder with application/json body
+func NewPlaceBidRequest(server string, id ID, body PlaceBidJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPlaceBidRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewPlaceBidRequestWithBody constructs an http.Request for the PlaceBid method, with any body, and a specified content type
+func NewPlaceBidRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/auctions/%s/bid", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCancelAuctionRequest constructs an http.Request for the CancelAuction method
+func NewCancelAuctionRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/auctions/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCreateCheckoutRequest calls the generic CreateCheckout builder with application/json body
 func NewCreateCheckoutRequest(server string, body CreateCheckoutJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -8957,6 +9762,449 @@ func NewGetConnectStatusRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListDiscountsRequest constructs an http.Request for the ListDiscounts method
+func NewListDiscountsRequest(server string, params *ListDiscountsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/discounts")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateDiscountRequest calls the generic CreateDiscount builder with application/json body
+func NewCreateDiscountRequest(server string, body CreateDiscountJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateDiscountRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateDiscountRequestWithBody constructs an http.Request for the CreateDiscount method, with any body, and a specified content type
+func NewCreateDiscountRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/discounts")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCheckDiscountRequest constructs an http.Request for the CheckDiscount method
+func NewCheckDiscountRequest(server string, code string, params *CheckDiscountParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "code", code, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/discounts/check/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.StreamID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "streamId", *params.StreamID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CustomerExternalID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "customerExternalId", *params.CustomerExternalID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDropDiscountRequest calls the generic DropDiscount builder with application/json body
+func NewDropDiscountRequest(server string, streamID StreamID, body DropDiscountJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDropDiscountRequestWithBody(server, streamID, "application/json", bodyReader)
+}
+
+// NewDropDiscountRequestWithBody constructs an http.Request for the DropDiscount method, with any body, and a specified content type
+func NewDropDiscountRequestWithBody(server string, streamID StreamID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "streamId", streamID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/discounts/drop/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListOrdersRequest constructs an http.Request for the ListOrders method
+func NewListOrdersRequest(server string, params *ListOrdersParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/orders")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StreamID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "streamId", *params.StreamID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CustomerExternalID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "customerExternalId", *params.CustomerExternalID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetOrderRequest constructs an http.Request for the GetOrder method
+func NewGetOrderRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/orders/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewFulfilOrderRequest constructs an http.Request for the FulfilOrder method
+func NewFulfilOrderRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/orders/%s/fulfil", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRefundOrderRequest calls the generic RefundOrder builder with application/json body
+func NewRefundOrderRequest(server string, id ID, body RefundOrderJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRefundOrderRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewRefundOrderRequestWithBody constructs an http.Request for the RefundOrder method, with any body, and a specified content type
+func NewRefundOrderRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/orders/%s/refund", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -13390,6 +14638,96 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/change-password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
 
+	// ListAuctionsWithResponse List auctions
+	//
+	// All auctions of the tenant, or those in one status.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/commerce/auctions (the `ListAuctions` operationId).
+	ListAuctionsWithResponse(ctx context.Context, params *ListAuctionsParams, reqEditors ...RequestEditorFn) (*ListAuctionsResponse, error)
+
+	// CreateAuctionWithBodyWithResponse Start an auction
+	//
+	// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
+	// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+	//
+	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
+	//   for the winner with a hosted payment page. SETTLED once that order is PAID.
+	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+	//
+	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
+	// `stream not found`. 409 `conflict` when the product is archived.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/auctions (the `CreateAuction` operationId).
+	CreateAuctionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAuctionResponse, error)
+
+	// CreateAuctionWithResponse Start an auction
+	//
+	// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
+	// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+	//
+	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
+	//   for the winner with a hosted payment page. SETTLED once that order is PAID.
+	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+	//
+	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
+	// `stream not found`. 409 `conflict` when the product is archived.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/auctions (the `CreateAuction` operationId).
+	CreateAuctionWithResponse(ctx context.Context, body CreateAuctionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAuctionResponse, error)
+
+	// GetAuctionWithResponse Get an auction
+	//
+	// The auction with its top bid, whatever its status.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/commerce/auctions/{id} (the `GetAuction` operationId).
+	GetAuctionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAuctionResponse, error)
+
+	// PlaceBidWithBodyWithResponse Place a bid
+	//
+	// The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
+	// are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
+	// last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+	//
+	// 400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
+	// auction isn't LIVE.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/auctions/{id}/bid (the `PlaceBid` operationId).
+	PlaceBidWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PlaceBidResponse, error)
+
+	// PlaceBidWithResponse Place a bid
+	//
+	// The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
+	// are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
+	// last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+	//
+	// 400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
+	// auction isn't LIVE.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/auctions/{id}/bid (the `PlaceBid` operationId).
+	PlaceBidWithResponse(ctx context.Context, id ID, body PlaceBidJSONRequestBody, reqEditors ...RequestEditorFn) (*PlaceBidResponse, error)
+
+	// CancelAuctionWithResponse Call an auction off
+	//
+	// Possible while there is no bid; the unit it held is free again. Cancelling again changes nothing. 409 `conflict`
+	// once there is a bid or the auction is over.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/auctions/{id}/cancel (the `CancelAuction` operationId).
+	CancelAuctionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelAuctionResponse, error)
+
 	// CreateCheckoutWithBodyWithResponse Sell a cart on a hosted payment page
 	//
 	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
@@ -13479,6 +14817,128 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 	GetConnectStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetConnectStatusResponse, error)
+
+	// ListDiscountsWithResponse List discount codes
+	//
+	// All codes of the tenant, those that were dropped in streams and those that are over among them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/commerce/discounts (the `ListDiscounts` operationId).
+	ListDiscountsWithResponse(ctx context.Context, params *ListDiscountsParams, reqEditors ...RequestEditorFn) (*ListDiscountsResponse, error)
+
+	// CreateDiscountWithBodyWithResponse Create a discount code
+	//
+	// Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
+	// that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
+	// already, in whatever case.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/discounts (the `CreateDiscount` operationId).
+	CreateDiscountWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDiscountResponse, error)
+
+	// CreateDiscountWithResponse Create a discount code
+	//
+	// Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
+	// that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
+	// already, in whatever case.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/discounts (the `CreateDiscount` operationId).
+	CreateDiscountWithResponse(ctx context.Context, body CreateDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDiscountResponse, error)
+
+	// CheckDiscountWithResponse Check a discount code
+	//
+	// Says whether a checkout would take the code now; an unknown code is answered with `valid: false` too, not with an
+	// error. With `streamId` the lock to a stream is looked at too, with `customerExternalId` the limit per customer.
+	// Checking holds nothing: the checkout looks again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/commerce/discounts/check/{code} (the `CheckDiscount` operationId).
+	CheckDiscountWithResponse(ctx context.Context, code string, params *CheckDiscountParams, reqEditors ...RequestEditorFn) (*CheckDiscountResponse, error)
+
+	// DropDiscountWithBodyWithResponse Drop a discount code in a stream
+	//
+	// Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
+	// (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
+	// 409 `conflict` when the tenant has the code already, even if it is over.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/discounts/drop/{streamId} (the `DropDiscount` operationId).
+	DropDiscountWithBodyWithResponse(ctx context.Context, streamID StreamID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DropDiscountResponse, error)
+
+	// DropDiscountWithResponse Drop a discount code in a stream
+	//
+	// Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
+	// (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
+	// 409 `conflict` when the tenant has the code already, even if it is over.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/discounts/drop/{streamId} (the `DropDiscount` operationId).
+	DropDiscountWithResponse(ctx context.Context, streamID StreamID, body DropDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*DropDiscountResponse, error)
+
+	// ListOrdersWithResponse List orders
+	//
+	// All orders of the tenant, narrowed by what is given.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/commerce/orders (the `ListOrders` operationId).
+	ListOrdersWithResponse(ctx context.Context, params *ListOrdersParams, reqEditors ...RequestEditorFn) (*ListOrdersResponse, error)
+
+	// GetOrderWithResponse Get an order
+	//
+	// The order as of the processor's last word.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/commerce/orders/{id} (the `GetOrder` operationId).
+	GetOrderWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetOrderResponse, error)
+
+	// FulfilOrderWithResponse Note that an order was handed over
+	//
+	// A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
+	// again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/orders/{id}/fulfil (the `FulfilOrder` operationId).
+	FulfilOrderWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*FulfilOrderResponse, error)
+
+	// RefundOrderWithBodyWithResponse Give money back
+	//
+	// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
+	// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
+	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
+	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+	//
+	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
+	// 503 `processor_unavailable` when the processor can't be reached.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
+	RefundOrderWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RefundOrderResponse, error)
+
+	// RefundOrderWithResponse Give money back
+	//
+	// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
+	// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
+	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
+	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+	//
+	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
+	// 503 `processor_unavailable` when the processor can't be reached.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
+	RefundOrderWithResponse(ctx context.Context, id ID, body RefundOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*RefundOrderResponse, error)
 
 	// GetOverviewWithResponse What a dashboard shows first
 	//
@@ -17509,6 +18969,253 @@ func (r ChangePasswordResponse) ContentType() string {
 	return ""
 }
 
+// ListAuctionsResponse200Headers the declared response headers of an HTTP 200 response for ListAuctions
+type ListAuctionsResponse200Headers struct {
+	Link *string
+}
+
+type ListAuctionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuctionList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListAuctionsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAuctionsResponse) GetJSON200() *AuctionList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAuctionsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAuctionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAuctionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAuctionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAuctionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateAuctionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Auction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateAuctionResponse) GetJSON201() *Auction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateAuctionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateAuctionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateAuctionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateAuctionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateAuctionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAuctionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Auction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAuctionResponse) GetJSON200() *Auction {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAuctionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAuctionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAuctionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAuctionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAuctionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PlaceBidResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PlacedBid
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PlaceBidResponse) GetJSON201() *PlacedBid {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PlaceBidResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PlaceBidResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PlaceBidResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PlaceBidResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PlaceBidResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelAuctionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Auction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CancelAuctionResponse) GetJSON201() *Auction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CancelAuctionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelAuctionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelAuctionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelAuctionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelAuctionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type CreateCheckoutResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17647,6 +19354,404 @@ func (r GetConnectStatusResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetConnectStatusResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListDiscountsResponse200Headers the declared response headers of an HTTP 200 response for ListDiscounts
+type ListDiscountsResponse200Headers struct {
+	Link *string
+}
+
+type ListDiscountsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DiscountList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListDiscountsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDiscountsResponse) GetJSON200() *DiscountList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListDiscountsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDiscountsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDiscountsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDiscountsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDiscountsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateDiscountResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Discount
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateDiscountResponse) GetJSON201() *Discount {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateDiscountResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateDiscountResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateDiscountResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateDiscountResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateDiscountResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CheckDiscountResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DiscountCheck
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckDiscountResponse) GetJSON200() *DiscountCheck {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CheckDiscountResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckDiscountResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckDiscountResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckDiscountResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckDiscountResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DropDiscountResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Discount
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r DropDiscountResponse) GetJSON201() *Discount {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DropDiscountResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DropDiscountResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DropDiscountResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DropDiscountResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DropDiscountResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListOrdersResponse200Headers the declared response headers of an HTTP 200 response for ListOrders
+type ListOrdersResponse200Headers struct {
+	Link *string
+}
+
+type ListOrdersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OrderList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListOrdersResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListOrdersResponse) GetJSON200() *OrderList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListOrdersResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListOrdersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListOrdersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListOrdersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListOrdersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetOrderResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Order
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetOrderResponse) GetJSON200() *Order {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetOrderResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetOrderResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetOrderResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetOrderResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetOrderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FulfilOrderResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Order
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r FulfilOrderResponse) GetJSON201() *Order {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FulfilOrderResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FulfilOrderResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FulfilOrderResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FulfilOrderResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FulfilOrderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RefundOrderResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Order
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RefundOrderResponse) GetJSON201() *Order {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RefundOrderResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RefundOrderResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RefundOrderResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RefundOrderResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RefundOrderResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22956,6 +25061,138 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 	return ParseChangePasswordResponse(rsp)
 }
 
+// ListAuctionsWithResponse List auctions
+//
+// All auctions of the tenant, or those in one status.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/commerce/auctions (the `ListAuctions` operationId).
+func (c *ClientWithResponses) ListAuctionsWithResponse(ctx context.Context, params *ListAuctionsParams, reqEditors ...RequestEditorFn) (*ListAuctionsResponse, error) {
+	rsp, err := c.ListAuctions(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAuctionsResponse(rsp)
+}
+
+// CreateAuctionWithBodyWithResponse Start an auction
+//
+// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
+// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+//
+//   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
+//     for the winner with a hosted payment page. SETTLED once that order is PAID.
+//   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+//
+// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
+// `stream not found`. 409 `conflict` when the product is archived.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/auctions (the `CreateAuction` operationId).
+func (c *ClientWithResponses) CreateAuctionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAuctionResponse, error) {
+	rsp, err := c.CreateAuctionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAuctionResponse(rsp)
+}
+
+// CreateAuctionWithResponse Start an auction
+//
+// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
+// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+//
+//   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
+//     for the winner with a hosted payment page. SETTLED once that order is PAID.
+//   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+//
+// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
+// `stream not found`. 409 `conflict` when the product is archived.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/auctions (the `CreateAuction` operationId).
+func (c *ClientWithResponses) CreateAuctionWithResponse(ctx context.Context, body CreateAuctionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAuctionResponse, error) {
+	rsp, err := c.CreateAuction(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAuctionResponse(rsp)
+}
+
+// GetAuctionWithResponse Get an auction
+//
+// The auction with its top bid, whatever its status.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/commerce/auctions/{id} (the `GetAuction` operationId).
+func (c *ClientWithResponses) GetAuctionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAuctionResponse, error) {
+	rsp, err := c.GetAuction(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAuctionResponse(rsp)
+}
+
+// PlaceBidWithBodyWithResponse Place a bid
+//
+// The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
+// are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
+// last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+//
+// 400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
+// auction isn't LIVE.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/auctions/{id}/bid (the `PlaceBid` operationId).
+func (c *ClientWithResponses) PlaceBidWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PlaceBidResponse, error) {
+	rsp, err := c.PlaceBidWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlaceBidResponse(rsp)
+}
+
+// PlaceBidWithResponse Place a bid
+//
+// The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
+// are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
+// last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+//
+// 400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
+// auction isn't LIVE.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/auctions/{id}/bid (the `PlaceBid` operationId).
+func (c *ClientWithResponses) PlaceBidWithResponse(ctx context.Context, id ID, body PlaceBidJSONRequestBody, reqEditors ...RequestEditorFn) (*PlaceBidResponse, error) {
+	rsp, err := c.PlaceBid(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlaceBidResponse(rsp)
+}
+
+// CancelAuctionWithResponse Call an auction off
+//
+// Possible while there is no bid; the unit it held is free again. Cancelling again changes nothing. 409 `conflict`
+// once there is a bid or the auction is over.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/auctions/{id}/cancel (the `CancelAuction` operationId).
+func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelAuctionResponse, error) {
+	rsp, err := c.CancelAuction(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelAuctionResponse(rsp)
+}
+
 // CreateCheckoutWithBodyWithResponse Sell a cart on a hosted payment page
 //
 // Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
@@ -23074,6 +25311,194 @@ func (c *ClientWithResponses) GetConnectStatusWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseGetConnectStatusResponse(rsp)
+}
+
+// ListDiscountsWithResponse List discount codes
+//
+// All codes of the tenant, those that were dropped in streams and those that are over among them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/commerce/discounts (the `ListDiscounts` operationId).
+func (c *ClientWithResponses) ListDiscountsWithResponse(ctx context.Context, params *ListDiscountsParams, reqEditors ...RequestEditorFn) (*ListDiscountsResponse, error) {
+	rsp, err := c.ListDiscounts(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDiscountsResponse(rsp)
+}
+
+// CreateDiscountWithBodyWithResponse Create a discount code
+//
+// Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
+// that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
+// already, in whatever case.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/discounts (the `CreateDiscount` operationId).
+func (c *ClientWithResponses) CreateDiscountWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDiscountResponse, error) {
+	rsp, err := c.CreateDiscountWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDiscountResponse(rsp)
+}
+
+// CreateDiscountWithResponse Create a discount code
+//
+// Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
+// that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
+// already, in whatever case.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/discounts (the `CreateDiscount` operationId).
+func (c *ClientWithResponses) CreateDiscountWithResponse(ctx context.Context, body CreateDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDiscountResponse, error) {
+	rsp, err := c.CreateDiscount(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDiscountResponse(rsp)
+}
+
+// CheckDiscountWithResponse Check a discount code
+//
+// Says whether a checkout would take the code now; an unknown code is answered with `valid: false` too, not with an
+// error. With `streamId` the lock to a stream is looked at too, with `customerExternalId` the limit per customer.
+// Checking holds nothing: the checkout looks again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/commerce/discounts/check/{code} (the `CheckDiscount` operationId).
+func (c *ClientWithResponses) CheckDiscountWithResponse(ctx context.Context, code string, params *CheckDiscountParams, reqEditors ...RequestEditorFn) (*CheckDiscountResponse, error) {
+	rsp, err := c.CheckDiscount(ctx, code, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckDiscountResponse(rsp)
+}
+
+// DropDiscountWithBodyWithResponse Drop a discount code in a stream
+//
+// Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
+// (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
+// 409 `conflict` when the tenant has the code already, even if it is over.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/discounts/drop/{streamId} (the `DropDiscount` operationId).
+func (c *ClientWithResponses) DropDiscountWithBodyWithResponse(ctx context.Context, streamID StreamID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DropDiscountResponse, error) {
+	rsp, err := c.DropDiscountWithBody(ctx, streamID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDropDiscountResponse(rsp)
+}
+
+// DropDiscountWithResponse Drop a discount code in a stream
+//
+// Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
+// (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
+// 409 `conflict` when the tenant has the code already, even if it is over.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/discounts/drop/{streamId} (the `DropDiscount` operationId).
+func (c *ClientWithResponses) DropDiscountWithResponse(ctx context.Context, streamID StreamID, body DropDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*DropDiscountResponse, error) {
+	rsp, err := c.DropDiscount(ctx, streamID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDropDiscountResponse(rsp)
+}
+
+// ListOrdersWithResponse List orders
+//
+// All orders of the tenant, narrowed by what is given.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/commerce/orders (the `ListOrders` operationId).
+func (c *ClientWithResponses) ListOrdersWithResponse(ctx context.Context, params *ListOrdersParams, reqEditors ...RequestEditorFn) (*ListOrdersResponse, error) {
+	rsp, err := c.ListOrders(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListOrdersResponse(rsp)
+}
+
+// GetOrderWithResponse Get an order
+//
+// The order as of the processor's last word.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/commerce/orders/{id} (the `GetOrder` operationId).
+func (c *ClientWithResponses) GetOrderWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetOrderResponse, error) {
+	rsp, err := c.GetOrder(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetOrderResponse(rsp)
+}
+
+// FulfilOrderWithResponse Note that an order was handed over
+//
+// A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
+// again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/orders/{id}/fulfil (the `FulfilOrder` operationId).
+func (c *ClientWithResponses) FulfilOrderWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*FulfilOrderResponse, error) {
+	rsp, err := c.FulfilOrder(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFulfilOrderResponse(rsp)
+}
+
+// RefundOrderWithBodyWithResponse Give money back
+//
+// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
+// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
+// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
+// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+//
+// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
+// 503 `processor_unavailable` when the processor can't be reached.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
+func (c *ClientWithResponses) RefundOrderWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RefundOrderResponse, error) {
+	rsp, err := c.RefundOrderWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRefundOrderResponse(rsp)
+}
+
+// RefundOrderWithResponse Give money back
+//
+// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
+// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
+// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
+// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+//
+// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
+// 503 `processor_unavailable` when the processor can't be reached.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
+func (c *ClientWithResponses) RefundOrderWithResponse(ctx context.Context, id ID, body RefundOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*RefundOrderResponse, error) {
+	rsp, err := c.RefundOrder(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRefundOrderResponse(rsp)
 }
 
 // GetOverviewWithResponse What a dashboard shows first
@@ -26831,6 +29256,184 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 	return response, nil
 }
 
+// ParseListAuctionsResponse parses an HTTP response from a ListAuctionsWithResponse call
+func ParseListAuctionsResponse(rsp *http.Response) (*ListAuctionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAuctionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuctionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListAuctionsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateAuctionResponse parses an HTTP response from a CreateAuctionWithResponse call
+func ParseCreateAuctionResponse(rsp *http.Response) (*CreateAuctionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateAuctionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Auction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAuctionResponse parses an HTTP response from a GetAuctionWithResponse call
+func ParseGetAuctionResponse(rsp *http.Response) (*GetAuctionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAuctionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Auction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePlaceBidResponse parses an HTTP response from a PlaceBidWithResponse call
+func ParsePlaceBidResponse(rsp *http.Response) (*PlaceBidResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PlaceBidResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PlacedBid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelAuctionResponse parses an HTTP response from a CancelAuctionWithResponse call
+func ParseCancelAuctionResponse(rsp *http.Response) (*CancelAuctionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelAuctionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Auction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseCreateCheckoutResponse parses an HTTP response from a CreateCheckoutWithResponse call
 func ParseCreateCheckoutResponse(rsp *http.Response) (*CreateCheckoutResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -26917,6 +29520,296 @@ func ParseGetConnectStatusResponse(rsp *http.Response) (*GetConnectStatusRespons
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListDiscountsResponse parses an HTTP response from a ListDiscountsWithResponse call
+func ParseListDiscountsResponse(rsp *http.Response) (*ListDiscountsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDiscountsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DiscountList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListDiscountsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateDiscountResponse parses an HTTP response from a CreateDiscountWithResponse call
+func ParseCreateDiscountResponse(rsp *http.Response) (*CreateDiscountResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateDiscountResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Discount
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCheckDiscountResponse parses an HTTP response from a CheckDiscountWithResponse call
+func ParseCheckDiscountResponse(rsp *http.Response) (*CheckDiscountResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckDiscountResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DiscountCheck
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDropDiscountResponse parses an HTTP response from a DropDiscountWithResponse call
+func ParseDropDiscountResponse(rsp *http.Response) (*DropDiscountResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DropDiscountResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Discount
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListOrdersResponse parses an HTTP response from a ListOrdersWithResponse call
+func ParseListOrdersResponse(rsp *http.Response) (*ListOrdersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListOrdersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OrderList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListOrdersResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetOrderResponse parses an HTTP response from a GetOrderWithResponse call
+func ParseGetOrderResponse(rsp *http.Response) (*GetOrderResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetOrderResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Order
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFulfilOrderResponse parses an HTTP response from a FulfilOrderWithResponse call
+func ParseFulfilOrderResponse(rsp *http.Response) (*FulfilOrderResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FulfilOrderResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Order
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRefundOrderResponse parses an HTTP response from a RefundOrderWithResponse call
+func ParseRefundOrderResponse(rsp *http.Response) (*RefundOrderResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RefundOrderResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Order
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
