@@ -1285,6 +1285,164 @@ func (e WebhookEndpointStatus) Valid() bool {
 // ActiveOnlyFlag 1: only active products. 0: archived ones too.
 type ActiveOnlyFlag string
 
+// AdminBillingOverview What tenants pay and owe.
+type AdminBillingOverview struct {
+	// At As of when.
+	At timestamp.Time `json:"at"`
+
+	// Canceling Subscriptions that end with their current period.
+	//
+	// Example: 1
+	Canceling int `json:"canceling"`
+
+	// ChurnPercent Subscriptions that ended in the last 30 days, in percent of those that were paid at their beginning.
+	//
+	// Example: 1.9
+	ChurnPercent float32 `json:"churnPercent"`
+
+	// FailedPayments Attempts to collect that failed in the last 30 days.
+	//
+	// Example: 4
+	FailedPayments int `json:"failedPayments"`
+
+	// MonthlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	MonthlyRecurring CurrencyAmounts `json:"monthlyRecurring"`
+
+	// Open One entry for each currency in which there is any, in alphabetical order.
+	Open CurrencyAmounts `json:"open"`
+
+	// OpenInvoices Invoices that are OPEN, overdue ones included.
+	//
+	// Example: 7
+	OpenInvoices int `json:"openInvoices"`
+
+	// Overdue One entry for each currency in which there is any, in alphabetical order.
+	Overdue CurrencyAmounts `json:"overdue"`
+
+	// OverdueInvoices OPEN invoices past their due date.
+	//
+	// Example: 2
+	OverdueInvoices int `json:"overdueInvoices"`
+
+	// PaidThisMonth One entry for each currency in which there is any, in alphabetical order.
+	PaidThisMonth CurrencyAmounts `json:"paidThisMonth"`
+
+	// RefundedThisMonth One entry for each currency in which there is any, in alphabetical order.
+	RefundedThisMonth CurrencyAmounts `json:"refundedThisMonth"`
+
+	// Subscriptions How many subscriptions are in each status.
+	Subscriptions SubscriptionStatusCounts `json:"subscriptions"`
+
+	// TrialsEndingSoon Trials that end within 7 days.
+	//
+	// Example: 3
+	TrialsEndingSoon int `json:"trialsEndingSoon"`
+
+	// YearlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	YearlyRecurring CurrencyAmounts `json:"yearlyRecurring"`
+}
+
+// AdminInvoice A bill for a tenant's plan.
+type AdminInvoice struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// DueAt Null when it is charged automatically.
+	DueAt nullable.Nullable[timestamp.Time] `json:"dueAt"`
+
+	// DueCents Cents still to be paid.
+	//
+	// Example: 0
+	DueCents int64 `json:"dueCents"`
+
+	// HostedInvoiceURL Where people can see and pay it.
+	//
+	// Example: https://pay.example/invoices/42
+	HostedInvoiceURL nullable.Nullable[string] `json:"hostedInvoiceUrl"`
+
+	// ID Example: inv_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Number The number printed on it; null while it is a draft.
+	//
+	// Example: SF-2026-0042
+	Number nullable.Nullable[string]         `json:"number"`
+	PaidAt nullable.Nullable[timestamp.Time] `json:"paidAt"`
+
+	// PaidCents Cents paid so far.
+	//
+	// Example: 11781
+	PaidCents int64 `json:"paidCents"`
+
+	// PeriodEnd The first instant that it is no longer for.
+	PeriodEnd timestamp.Time `json:"periodEnd"`
+
+	// PeriodStart What it is for.
+	PeriodStart timestamp.Time `json:"periodStart"`
+
+	// ProcessorInvoiceID The payment processor's id of it.
+	//
+	// Example: in_Q1w2e3r4t5
+	ProcessorInvoiceID nullable.Nullable[string] `json:"processorInvoiceId"`
+
+	// Status DRAFT: may still change. OPEN: awaits payment. PAID. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+	// mistake, nothing is owed.
+	//
+	//
+	// Example: PAID
+	Status InvoiceStatus `json:"status"`
+
+	// SubscriptionID Null for a bill that belongs to no subscription.
+	//
+	// Example: sub_01m18qg1mhf2bsz1fk6m8v4jxe
+	SubscriptionID nullable.Nullable[string] `json:"subscriptionId"`
+
+	// SubtotalCents Cents, without tax.
+	//
+	// Example: 9900
+	SubtotalCents int64 `json:"subtotalCents"`
+
+	// TaxCents Cents.
+	//
+	// Example: 1881
+	TaxCents int64 `json:"taxCents"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+
+	// TotalCents Cents, tax included.
+	//
+	// Example: 11781
+	TotalCents int64          `json:"totalCents"`
+	UpdatedAt  timestamp.Time `json:"updatedAt"`
+
+	// VoidedAt When it became VOID; null otherwise.
+	VoidedAt nullable.Nullable[timestamp.Time] `json:"voidedAt"`
+}
+
+// AdminInvoicePage One page of invoices, newest first.
+type AdminInvoicePage struct {
+	Items []AdminInvoice `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many invoices match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
 // AdminLogin A fresh admin token and whom it stands for.
 type AdminLogin struct {
 	// Admin A person who runs the platform and belongs to no tenant.
@@ -1293,6 +1451,115 @@ type AdminLogin struct {
 
 	// Token The JWT for the Authorization header of admin operations, valid 8 hours.
 	Token string `json:"token"`
+}
+
+// AdminPlan What tenants can book, its price and what it includes. There is one plan for each tier.
+type AdminPlan struct {
+	// Active Whether it can be booked.
+	//
+	// Example: true
+	Active bool `json:"active"`
+
+	// Allowances What a period includes, at most one entry for each meter; meters that are not listed are not limited.
+	Allowances PlanAllowances `json:"allowances"`
+	CreatedAt  timestamp.Time `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// Description Example: For teams that broadcast every week
+	Description string `json:"description"`
+
+	// ID Example: plan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Limits How much a tenant may have at one time; null for no limit but the server's own.
+	Limits PlanLimits `json:"limits"`
+
+	// Name Example: Pro
+	Name string `json:"name"`
+
+	// PriceCents The price of a month, in cents, without tax.
+	//
+	// Example: 9900
+	PriceCents int64 `json:"priceCents"`
+
+	// ProcessorProductID The payment processor's id of it; null until it is sold for the first time.
+	//
+	// Example: prod_Q1w2e3r4t5
+	ProcessorProductID nullable.Nullable[string] `json:"processorProductId"`
+
+	// SubscriberCount Tenants that are on it, whether or not they pay.
+	//
+	// Example: 42
+	SubscriberCount int `json:"subscriberCount"`
+
+	// Tier What the tenant has booked.
+	Tier PlanTier `json:"tier"`
+
+	// TrialDays How long a tenant's first subscription to it is free, in days; 0 for no trial.
+	//
+	// Example: 14
+	TrialDays int            `json:"trialDays"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+
+	// YearlyPriceCents The price of a year, in cents, without tax; null when it can't be booked by the year.
+	//
+	// Example: 99000
+	YearlyPriceCents nullable.Nullable[int64] `json:"yearlyPriceCents"`
+}
+
+// AdminPlanPage One page of plans, newest first.
+type AdminPlanPage struct {
+	Items []AdminPlan `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many plans there are.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// AdminPlanPatch What is to change; absent fields stay as they are. Tier and currency of a plan never change.
+type AdminPlanPatch struct {
+	// Allowances What a period includes, at most one entry for each meter; meters that are not listed are not limited.
+	Allowances *PlanAllowances `json:"allowances,omitempty"`
+
+	// Description Example: For teams that broadcast every week
+	Description *string `json:"description,omitempty"`
+
+	// Limits How much a tenant may have at one time; null for no limit but the server's own.
+	Limits *PlanLimits `json:"limits,omitempty"`
+
+	// Name Example: Pro
+	Name *string `json:"name,omitempty"`
+
+	// PriceCents The price of a month, in cents, without tax; for new subscriptions.
+	//
+	// Example: 10900
+	PriceCents *int64 `json:"priceCents,omitempty"`
+
+	// Reason For the audit log; up to 500 characters.
+	//
+	// Example: New price list of 2026
+	Reason *string `json:"reason,omitempty"`
+
+	// TrialDays Days; for new subscriptions.
+	//
+	// Example: 14
+	TrialDays *int `json:"trialDays,omitempty"`
+
+	// YearlyPriceCents The price of a year, in cents, without tax; for new subscriptions. Null: no longer by the year.
+	//
+	// Example: 109000
+	YearlyPriceCents nullable.Nullable[int64] `json:"yearlyPriceCents,omitempty"`
 }
 
 // AdminRecording A tenant's recording as admins see it, without a playback URL.
@@ -1536,6 +1803,91 @@ type AdminStreamPage struct {
 	PageSize int `json:"pageSize"`
 
 	// Total How many streams match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// AdminSubscription A tenant's booking of a plan.
+type AdminSubscription struct {
+	// CancelAtPeriodEnd Whether it ends with the current period.
+	//
+	// Example: false
+	CancelAtPeriodEnd bool `json:"cancelAtPeriodEnd"`
+
+	// CanceledAt When it was cancelled; it may run on until the period ends.
+	CanceledAt nullable.Nullable[timestamp.Time] `json:"canceledAt"`
+	CreatedAt  timestamp.Time                    `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// CurrentPeriodEnd When the next charge is due.
+	CurrentPeriodEnd   timestamp.Time `json:"currentPeriodEnd"`
+	CurrentPeriodStart timestamp.Time `json:"currentPeriodStart"`
+
+	// ID Example: sub_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Interval How often a plan is charged.
+	Interval BillingInterval `json:"interval"`
+
+	// PausedAt Since when it is PAUSED; null when it isn't.
+	PausedAt nullable.Nullable[timestamp.Time] `json:"pausedAt"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// PlanID Example: plan_01m18qg1mhf2bsz1fk6m8v4jxe
+	PlanID string `json:"planId"`
+
+	// PriceCents The price of one interval as it was when booked, in cents, without tax.
+	//
+	// Example: 9900
+	PriceCents int64 `json:"priceCents"`
+
+	// ProcessorCustomerID The payment processor's id of the tenant; null while nothing was ever charged.
+	//
+	// Example: cus_Q1w2e3r4t5
+	ProcessorCustomerID nullable.Nullable[string] `json:"processorCustomerId"`
+
+	// ProcessorSubscriptionID The payment processor's id of it; null for a trial without payment details.
+	//
+	// Example: sub_Q1w2e3r4t5
+	ProcessorSubscriptionID nullable.Nullable[string] `json:"processorSubscriptionId"`
+
+	// Status TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue and is
+	// collected again. PAUSED: neither charged nor served. CANCELED: over for good. INCOMPLETE: the first payment is
+	// missing. UNPAID: collecting was given up.
+	//
+	//
+	// Example: ACTIVE
+	Status SubscriptionStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+
+	// TrialEndsAt When the trial ends or ended; null when there is none.
+	TrialEndsAt nullable.Nullable[timestamp.Time] `json:"trialEndsAt"`
+	UpdatedAt   timestamp.Time                    `json:"updatedAt"`
+}
+
+// AdminSubscriptionPage One page of subscriptions, newest first.
+type AdminSubscriptionPage struct {
+	Items []AdminSubscription `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many subscriptions match on all pages together.
 	//
 	// Example: 1
 	Total int `json:"total"`
@@ -2386,6 +2738,22 @@ type Credentials struct {
 //
 // Example: usd
 type Currency = string
+
+// CurrencyAmount An amount in one currency. Currencies are never added up.
+type CurrencyAmount struct {
+	// AmountCents Cents.
+	//
+	// Example: 415800
+	AmountCents int64 `json:"amountCents"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+}
+
+// CurrencyAmounts One entry for each currency in which there is any, in alphabetical order.
+type CurrencyAmounts = []CurrencyAmount
 
 // CurrencyInput An ISO 4217 currency code that the payment processor knows, in either case; usd by default. Answers have it in lower case.
 //
@@ -3328,6 +3696,23 @@ type PlacedBid struct {
 	NewEndsAt timestamp.Time `json:"newEndsAt"`
 }
 
+// PlanAllowance How much of one meter a period includes.
+type PlanAllowance struct {
+	// Included In the meter's unit.
+	//
+	// Example: 10000
+	Included int64 `json:"included"`
+
+	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, over all viewers. PARTICIPANT_MINUTES: minutes in
+	// sessions and calls, over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the most that
+	// recordings took up at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media
+	// transcoded. PUSHES: push notifications attempted.
+	Meter UsageMeter `json:"meter"`
+}
+
+// PlanAllowances What a period includes, at most one entry for each meter; meters that are not listed are not limited.
+type PlanAllowances = []PlanAllowance
+
 // PlanChangeInput The plan that a tenant is to have.
 type PlanChangeInput struct {
 	// Plan What the tenant has booked.
@@ -3337,6 +3722,47 @@ type PlanChangeInput struct {
 	//
 	// Example: Annual contract signed
 	Reason *string `json:"reason,omitempty"`
+}
+
+// PlanLimits How much a tenant may have at one time; null for no limit but the server's own.
+type PlanLimits struct {
+	// MaxAPIKeys API keys that are neither revoked nor expired.
+	//
+	// Example: 50
+	MaxAPIKeys nullable.Nullable[int] `json:"maxApiKeys"`
+
+	// MaxLiveStreams Streams on air at one time.
+	//
+	// Example: 10
+	MaxLiveStreams nullable.Nullable[int] `json:"maxLiveStreams"`
+
+	// MaxRestreamTargets Destinations of one stream.
+	//
+	// Example: 8
+	MaxRestreamTargets nullable.Nullable[int] `json:"maxRestreamTargets"`
+
+	// MaxSessionCapacity Participants of one session.
+	//
+	// Example: 1000
+	MaxSessionCapacity nullable.Nullable[int] `json:"maxSessionCapacity"`
+
+	// MaxUsers Users, invited ones included.
+	//
+	// Example: 25
+	MaxUsers nullable.Nullable[int] `json:"maxUsers"`
+
+	// MaxViewers Viewers of all streams together at one time.
+	//
+	// Example: 5000
+	MaxViewers nullable.Nullable[int] `json:"maxViewers"`
+
+	// MaxWebhookEndpoints Example: 20
+	MaxWebhookEndpoints nullable.Nullable[int] `json:"maxWebhookEndpoints"`
+
+	// RecordingRetentionDays After how many days recordings are deleted; null to keep them.
+	//
+	// Example: 365
+	RecordingRetentionDays nullable.Nullable[int] `json:"recordingRetentionDays"`
 }
 
 // PlanTier What the tenant has booked.
@@ -4480,6 +4906,33 @@ type StreamStatus string
 // Example: ACTIVE
 type SubscriptionStatus string
 
+// SubscriptionStatusCounts How many subscriptions are in each status.
+type SubscriptionStatusCounts struct {
+	// Active Example: 42
+	Active int `json:"active"`
+
+	// Canceled Example: 4
+	Canceled int `json:"canceled"`
+
+	// Incomplete Example: 0
+	Incomplete int `json:"incomplete"`
+
+	// PastDue Example: 2
+	PastDue int `json:"pastDue"`
+
+	// Paused Example: 1
+	Paused int `json:"paused"`
+
+	// Total Example: 57
+	Total int `json:"total"`
+
+	// Trialing Example: 8
+	Trialing int `json:"trialing"`
+
+	// Unpaid Example: 0
+	Unpaid int `json:"unpaid"`
+}
+
 // SummaryText A summary's parts.
 type SummaryText struct {
 	ActionItems []string `json:"actionItems"`
@@ -4961,6 +5414,19 @@ type TranscodeOutput struct {
 	Width int `json:"width"`
 }
 
+// TrialExtensionInput How much longer a trial is to last.
+type TrialExtensionInput struct {
+	// Days Added to the end of the trial.
+	//
+	// Example: 14
+	Days int `json:"days"`
+
+	// Reason For the audit log; up to 500 characters.
+	//
+	// Example: Evaluation takes longer
+	Reason *string `json:"reason,omitempty"`
+}
+
 // UsageMeter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, over all viewers. PARTICIPANT_MINUTES: minutes in
 // sessions and calls, over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the most that
 // recordings took up at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media
@@ -5257,6 +5723,30 @@ type ListAuditEntriesParams struct {
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// ListAdminInvoicesParams defines parameters for ListAdminInvoices.
+type ListAdminInvoicesParams struct {
+	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminPlansParams defines parameters for ListAdminPlans.
+type ListAdminPlansParams struct {
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // ListAdminRecordingsParams defines parameters for ListAdminRecordings.
 type ListAdminRecordingsParams struct {
 	// TenantID Only what belongs to this tenant.
@@ -5318,6 +5808,18 @@ type ListAdminStreamHistoryParams struct {
 type ListAdminLiveStreamsParams struct {
 	// TenantID Only what belongs to this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminSubscriptionsParams defines parameters for ListAdminSubscriptions.
+type ListAdminSubscriptionsParams struct {
+	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
@@ -5575,6 +6077,9 @@ type ReportTranscodeParams struct {
 // LoginAdminJSONRequestBody defines body for LoginAdmin for application/json ContentType.
 type LoginAdminJSONRequestBody = Credentials
 
+// UpdateAdminPlanJSONRequestBody defines body for UpdateAdminPlan for application/json ContentType.
+type UpdateAdminPlanJSONRequestBody = AdminPlanPatch
+
 // DeleteAdminRecordingJSONRequestBody defines body for DeleteAdminRecording for application/json ContentType.
 type DeleteAdminRecordingJSONRequestBody = RecordingDeletion
 
@@ -5586,6 +6091,9 @@ type RevokeStreamKeyJSONRequestBody = StreamKeyRevocation
 
 // ForceStopStreamJSONRequestBody defines body for ForceStopStream for application/json ContentType.
 type ForceStopStreamJSONRequestBody = ForcedStopInput
+
+// ExtendSubscriptionTrialJSONRequestBody defines body for ExtendSubscriptionTrial for application/json ContentType.
+type ExtendSubscriptionTrialJSONRequestBody = TrialExtensionInput
 
 // ChangeTenantPlanJSONRequestBody defines body for ChangeTenantPlan for application/json ContentType.
 type ChangeTenantPlanJSONRequestBody = PlanChangeInput
@@ -5775,6 +6283,27 @@ type ServerInterface interface {
 	// GetCurrentAdmin The admin who is logged in
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx echo.Context) error
+	// ListAdminInvoices List invoices
+	// (GET /v1/admin/billing/invoices)
+	ListAdminInvoices(ctx echo.Context, params ListAdminInvoicesParams) error
+	// GetAdminBillingOverview What tenants pay and owe
+	// (GET /v1/admin/billing/overview)
+	GetAdminBillingOverview(ctx echo.Context) error
+	// ListAdminPlans List plans
+	// (GET /v1/admin/plans)
+	ListAdminPlans(ctx echo.Context, params ListAdminPlansParams) error
+	// GetAdminPlan One plan
+	// (GET /v1/admin/plans/{id})
+	GetAdminPlan(ctx echo.Context, id ID) error
+	// UpdateAdminPlan Change a plan
+	// (PATCH /v1/admin/plans/{id})
+	UpdateAdminPlan(ctx echo.Context, id ID) error
+	// ActivateAdminPlan Offer a plan
+	// (POST /v1/admin/plans/{id}/activate)
+	ActivateAdminPlan(ctx echo.Context, id ID) error
+	// DeactivateAdminPlan Stop offering a plan
+	// (POST /v1/admin/plans/{id}/deactivate)
+	DeactivateAdminPlan(ctx echo.Context, id ID) error
 	// ListAdminRecordings List recordings
 	// (GET /v1/admin/recordings)
 	ListAdminRecordings(ctx echo.Context, params ListAdminRecordingsParams) error
@@ -5811,6 +6340,21 @@ type ServerInterface interface {
 	// ForceStopStream Take a stream off the air
 	// (POST /v1/admin/streams/{id}/force-stop)
 	ForceStopStream(ctx echo.Context, id ID) error
+	// ListAdminSubscriptions List subscriptions
+	// (GET /v1/admin/subscriptions)
+	ListAdminSubscriptions(ctx echo.Context, params ListAdminSubscriptionsParams) error
+	// CancelSubscription Cancel a subscription
+	// (POST /v1/admin/subscriptions/{id}/cancel)
+	CancelSubscription(ctx echo.Context, id ID) error
+	// ExtendSubscriptionTrial Extend a trial
+	// (POST /v1/admin/subscriptions/{id}/extend-trial)
+	ExtendSubscriptionTrial(ctx echo.Context, id ID) error
+	// PauseSubscription Pause a subscription
+	// (POST /v1/admin/subscriptions/{id}/pause)
+	PauseSubscription(ctx echo.Context, id ID) error
+	// ResumeSubscription Resume a subscription
+	// (POST /v1/admin/subscriptions/{id}/resume)
+	ResumeSubscription(ctx echo.Context, id ID) error
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx echo.Context, params ListTenantsParams) error
@@ -6323,6 +6867,143 @@ func (w *ServerInterfaceWrapper) GetCurrentAdmin(ctx echo.Context) error {
 	return err
 }
 
+// ListAdminInvoices converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminInvoices(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminInvoicesParams
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminInvoices(ctx, params)
+	return err
+}
+
+// GetAdminBillingOverview converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminBillingOverview(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminBillingOverview(ctx)
+	return err
+}
+
+// ListAdminPlans converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminPlans(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminPlansParams
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminPlans(ctx, params)
+	return err
+}
+
+// GetAdminPlan converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminPlan(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminPlan(ctx, id)
+	return err
+}
+
+// UpdateAdminPlan converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateAdminPlan(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateAdminPlan(ctx, id)
+	return err
+}
+
+// ActivateAdminPlan converts echo context to params.
+func (w *ServerInterfaceWrapper) ActivateAdminPlan(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ActivateAdminPlan(ctx, id)
+	return err
+}
+
+// DeactivateAdminPlan converts echo context to params.
+func (w *ServerInterfaceWrapper) DeactivateAdminPlan(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeactivateAdminPlan(ctx, id)
+	return err
+}
+
 // ListAdminRecordings converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAdminRecordings(ctx echo.Context) error {
 	var err error
@@ -6606,6 +7287,102 @@ func (w *ServerInterfaceWrapper) ForceStopStream(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ForceStopStream(ctx, id)
+	return err
+}
+
+// ListAdminSubscriptions converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminSubscriptions(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminSubscriptionsParams
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminSubscriptions(ctx, params)
+	return err
+}
+
+// CancelSubscription converts echo context to params.
+func (w *ServerInterfaceWrapper) CancelSubscription(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CancelSubscription(ctx, id)
+	return err
+}
+
+// ExtendSubscriptionTrial converts echo context to params.
+func (w *ServerInterfaceWrapper) ExtendSubscriptionTrial(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ExtendSubscriptionTrial(ctx, id)
+	return err
+}
+
+// PauseSubscription converts echo context to params.
+func (w *ServerInterfaceWrapper) PauseSubscription(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PauseSubscription(ctx, id)
+	return err
+}
+
+// ResumeSubscription converts echo context to params.
+func (w *ServerInterfaceWrapper) ResumeSubscription(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ResumeSubscription(ctx, id)
 	return err
 }
 
@@ -9080,6 +9857,13 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/audit", wrapper.ListAuditEntries, options.OperationMiddlewares["listAuditEntries"]...)
 	router.POST(options.BaseURL+"/v1/admin/auth/login", wrapper.LoginAdmin, options.OperationMiddlewares["loginAdmin"]...)
 	router.GET(options.BaseURL+"/v1/admin/auth/me", wrapper.GetCurrentAdmin, options.OperationMiddlewares["getCurrentAdmin"]...)
+	router.GET(options.BaseURL+"/v1/admin/billing/invoices", wrapper.ListAdminInvoices, options.OperationMiddlewares["listAdminInvoices"]...)
+	router.GET(options.BaseURL+"/v1/admin/billing/overview", wrapper.GetAdminBillingOverview, options.OperationMiddlewares["getAdminBillingOverview"]...)
+	router.GET(options.BaseURL+"/v1/admin/plans", wrapper.ListAdminPlans, options.OperationMiddlewares["listAdminPlans"]...)
+	router.GET(options.BaseURL+"/v1/admin/plans/:id", wrapper.GetAdminPlan, options.OperationMiddlewares["getAdminPlan"]...)
+	router.PATCH(options.BaseURL+"/v1/admin/plans/:id", wrapper.UpdateAdminPlan, options.OperationMiddlewares["updateAdminPlan"]...)
+	router.POST(options.BaseURL+"/v1/admin/plans/:id/activate", wrapper.ActivateAdminPlan, options.OperationMiddlewares["activateAdminPlan"]...)
+	router.POST(options.BaseURL+"/v1/admin/plans/:id/deactivate", wrapper.DeactivateAdminPlan, options.OperationMiddlewares["deactivateAdminPlan"]...)
 	router.GET(options.BaseURL+"/v1/admin/recordings", wrapper.ListAdminRecordings, options.OperationMiddlewares["listAdminRecordings"]...)
 	router.DELETE(options.BaseURL+"/v1/admin/recordings/:id", wrapper.DeleteAdminRecording, options.OperationMiddlewares["deleteAdminRecording"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/recordings/:id/retention", wrapper.UpdateAdminRecordingRetention, options.OperationMiddlewares["updateAdminRecordingRetention"]...)
@@ -9092,6 +9876,11 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/streams/live", wrapper.ListAdminLiveStreams, options.OperationMiddlewares["listAdminLiveStreams"]...)
 	router.GET(options.BaseURL+"/v1/admin/streams/:id", wrapper.GetAdminStream, options.OperationMiddlewares["getAdminStream"]...)
 	router.POST(options.BaseURL+"/v1/admin/streams/:id/force-stop", wrapper.ForceStopStream, options.OperationMiddlewares["forceStopStream"]...)
+	router.GET(options.BaseURL+"/v1/admin/subscriptions", wrapper.ListAdminSubscriptions, options.OperationMiddlewares["listAdminSubscriptions"]...)
+	router.POST(options.BaseURL+"/v1/admin/subscriptions/:id/cancel", wrapper.CancelSubscription, options.OperationMiddlewares["cancelSubscription"]...)
+	router.POST(options.BaseURL+"/v1/admin/subscriptions/:id/extend-trial", wrapper.ExtendSubscriptionTrial, options.OperationMiddlewares["extendSubscriptionTrial"]...)
+	router.POST(options.BaseURL+"/v1/admin/subscriptions/:id/pause", wrapper.PauseSubscription, options.OperationMiddlewares["pauseSubscription"]...)
+	router.POST(options.BaseURL+"/v1/admin/subscriptions/:id/resume", wrapper.ResumeSubscription, options.OperationMiddlewares["resumeSubscription"]...)
 	router.GET(options.BaseURL+"/v1/admin/tenants", wrapper.ListTenants, options.OperationMiddlewares["listTenants"]...)
 	router.GET(options.BaseURL+"/v1/admin/tenants/:id", wrapper.GetTenantDetail, options.OperationMiddlewares["getTenantDetail"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/tenants/:id/plan", wrapper.ChangeTenantPlan, options.OperationMiddlewares["changeTenantPlan"]...)
@@ -9342,6 +10131,279 @@ type GetCurrentAdmindefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetCurrentAdmindefaultApplicationProblemPlusJSONResponse) VisitGetCurrentAdminResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminInvoicesRequestObject struct {
+	Params ListAdminInvoicesParams
+}
+
+type ListAdminInvoicesResponseObject interface {
+	VisitListAdminInvoicesResponse(w http.ResponseWriter) error
+}
+
+type ListAdminInvoices200JSONResponse AdminInvoicePage
+
+func (response ListAdminInvoices200JSONResponse) VisitListAdminInvoicesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminInvoicesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminInvoicesdefaultApplicationProblemPlusJSONResponse) VisitListAdminInvoicesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminBillingOverviewRequestObject struct {
+}
+
+type GetAdminBillingOverviewResponseObject interface {
+	VisitGetAdminBillingOverviewResponse(w http.ResponseWriter) error
+}
+
+type GetAdminBillingOverview200JSONResponse AdminBillingOverview
+
+func (response GetAdminBillingOverview200JSONResponse) VisitGetAdminBillingOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminBillingOverviewdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminBillingOverviewdefaultApplicationProblemPlusJSONResponse) VisitGetAdminBillingOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminPlansRequestObject struct {
+	Params ListAdminPlansParams
+}
+
+type ListAdminPlansResponseObject interface {
+	VisitListAdminPlansResponse(w http.ResponseWriter) error
+}
+
+type ListAdminPlans200JSONResponse AdminPlanPage
+
+func (response ListAdminPlans200JSONResponse) VisitListAdminPlansResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminPlansdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminPlansdefaultApplicationProblemPlusJSONResponse) VisitListAdminPlansResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminPlanRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetAdminPlanResponseObject interface {
+	VisitGetAdminPlanResponse(w http.ResponseWriter) error
+}
+
+type GetAdminPlan200JSONResponse AdminPlan
+
+func (response GetAdminPlan200JSONResponse) VisitGetAdminPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminPlandefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminPlandefaultApplicationProblemPlusJSONResponse) VisitGetAdminPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminPlanRequestObject struct {
+	ID   ID `json:"id"`
+	Body *UpdateAdminPlanJSONRequestBody
+}
+
+type UpdateAdminPlanResponseObject interface {
+	VisitUpdateAdminPlanResponse(w http.ResponseWriter) error
+}
+
+type UpdateAdminPlan200JSONResponse AdminPlan
+
+func (response UpdateAdminPlan200JSONResponse) VisitUpdateAdminPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminPlandefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateAdminPlandefaultApplicationProblemPlusJSONResponse) VisitUpdateAdminPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ActivateAdminPlanRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type ActivateAdminPlanResponseObject interface {
+	VisitActivateAdminPlanResponse(w http.ResponseWriter) error
+}
+
+type ActivateAdminPlan201JSONResponse AdminPlan
+
+func (response ActivateAdminPlan201JSONResponse) VisitActivateAdminPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ActivateAdminPlandefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ActivateAdminPlandefaultApplicationProblemPlusJSONResponse) VisitActivateAdminPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeactivateAdminPlanRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DeactivateAdminPlanResponseObject interface {
+	VisitDeactivateAdminPlanResponse(w http.ResponseWriter) error
+}
+
+type DeactivateAdminPlan201JSONResponse AdminPlan
+
+func (response DeactivateAdminPlan201JSONResponse) VisitDeactivateAdminPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeactivateAdminPlandefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeactivateAdminPlandefaultApplicationProblemPlusJSONResponse) VisitDeactivateAdminPlanResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9813,6 +10875,202 @@ type ForceStopStreamdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ForceStopStreamdefaultApplicationProblemPlusJSONResponse) VisitForceStopStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSubscriptionsRequestObject struct {
+	Params ListAdminSubscriptionsParams
+}
+
+type ListAdminSubscriptionsResponseObject interface {
+	VisitListAdminSubscriptionsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminSubscriptions200JSONResponse AdminSubscriptionPage
+
+func (response ListAdminSubscriptions200JSONResponse) VisitListAdminSubscriptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSubscriptionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminSubscriptionsdefaultApplicationProblemPlusJSONResponse) VisitListAdminSubscriptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelSubscriptionRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CancelSubscriptionResponseObject interface {
+	VisitCancelSubscriptionResponse(w http.ResponseWriter) error
+}
+
+type CancelSubscription201JSONResponse AdminSubscription
+
+func (response CancelSubscription201JSONResponse) VisitCancelSubscriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelSubscriptiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelSubscriptiondefaultApplicationProblemPlusJSONResponse) VisitCancelSubscriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendSubscriptionTrialRequestObject struct {
+	ID   ID `json:"id"`
+	Body *ExtendSubscriptionTrialJSONRequestBody
+}
+
+type ExtendSubscriptionTrialResponseObject interface {
+	VisitExtendSubscriptionTrialResponse(w http.ResponseWriter) error
+}
+
+type ExtendSubscriptionTrial201JSONResponse AdminSubscription
+
+func (response ExtendSubscriptionTrial201JSONResponse) VisitExtendSubscriptionTrialResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendSubscriptionTrialdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExtendSubscriptionTrialdefaultApplicationProblemPlusJSONResponse) VisitExtendSubscriptionTrialResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseSubscriptionRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type PauseSubscriptionResponseObject interface {
+	VisitPauseSubscriptionResponse(w http.ResponseWriter) error
+}
+
+type PauseSubscription201JSONResponse AdminSubscription
+
+func (response PauseSubscription201JSONResponse) VisitPauseSubscriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseSubscriptiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PauseSubscriptiondefaultApplicationProblemPlusJSONResponse) VisitPauseSubscriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeSubscriptionRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type ResumeSubscriptionResponseObject interface {
+	VisitResumeSubscriptionResponse(w http.ResponseWriter) error
+}
+
+type ResumeSubscription201JSONResponse AdminSubscription
+
+func (response ResumeSubscription201JSONResponse) VisitResumeSubscriptionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeSubscriptiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResumeSubscriptiondefaultApplicationProblemPlusJSONResponse) VisitResumeSubscriptionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -15543,6 +16801,27 @@ type StrictServerInterface interface {
 	// GetCurrentAdmin The admin who is logged in
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx context.Context, request GetCurrentAdminRequestObject) (GetCurrentAdminResponseObject, error)
+	// ListAdminInvoices List invoices
+	// (GET /v1/admin/billing/invoices)
+	ListAdminInvoices(ctx context.Context, request ListAdminInvoicesRequestObject) (ListAdminInvoicesResponseObject, error)
+	// GetAdminBillingOverview What tenants pay and owe
+	// (GET /v1/admin/billing/overview)
+	GetAdminBillingOverview(ctx context.Context, request GetAdminBillingOverviewRequestObject) (GetAdminBillingOverviewResponseObject, error)
+	// ListAdminPlans List plans
+	// (GET /v1/admin/plans)
+	ListAdminPlans(ctx context.Context, request ListAdminPlansRequestObject) (ListAdminPlansResponseObject, error)
+	// GetAdminPlan One plan
+	// (GET /v1/admin/plans/{id})
+	GetAdminPlan(ctx context.Context, request GetAdminPlanRequestObject) (GetAdminPlanResponseObject, error)
+	// UpdateAdminPlan Change a plan
+	// (PATCH /v1/admin/plans/{id})
+	UpdateAdminPlan(ctx context.Context, request UpdateAdminPlanRequestObject) (UpdateAdminPlanResponseObject, error)
+	// ActivateAdminPlan Offer a plan
+	// (POST /v1/admin/plans/{id}/activate)
+	ActivateAdminPlan(ctx context.Context, request ActivateAdminPlanRequestObject) (ActivateAdminPlanResponseObject, error)
+	// DeactivateAdminPlan Stop offering a plan
+	// (POST /v1/admin/plans/{id}/deactivate)
+	DeactivateAdminPlan(ctx context.Context, request DeactivateAdminPlanRequestObject) (DeactivateAdminPlanResponseObject, error)
 	// ListAdminRecordings List recordings
 	// (GET /v1/admin/recordings)
 	ListAdminRecordings(ctx context.Context, request ListAdminRecordingsRequestObject) (ListAdminRecordingsResponseObject, error)
@@ -15579,6 +16858,21 @@ type StrictServerInterface interface {
 	// ForceStopStream Take a stream off the air
 	// (POST /v1/admin/streams/{id}/force-stop)
 	ForceStopStream(ctx context.Context, request ForceStopStreamRequestObject) (ForceStopStreamResponseObject, error)
+	// ListAdminSubscriptions List subscriptions
+	// (GET /v1/admin/subscriptions)
+	ListAdminSubscriptions(ctx context.Context, request ListAdminSubscriptionsRequestObject) (ListAdminSubscriptionsResponseObject, error)
+	// CancelSubscription Cancel a subscription
+	// (POST /v1/admin/subscriptions/{id}/cancel)
+	CancelSubscription(ctx context.Context, request CancelSubscriptionRequestObject) (CancelSubscriptionResponseObject, error)
+	// ExtendSubscriptionTrial Extend a trial
+	// (POST /v1/admin/subscriptions/{id}/extend-trial)
+	ExtendSubscriptionTrial(ctx context.Context, request ExtendSubscriptionTrialRequestObject) (ExtendSubscriptionTrialResponseObject, error)
+	// PauseSubscription Pause a subscription
+	// (POST /v1/admin/subscriptions/{id}/pause)
+	PauseSubscription(ctx context.Context, request PauseSubscriptionRequestObject) (PauseSubscriptionResponseObject, error)
+	// ResumeSubscription Resume a subscription
+	// (POST /v1/admin/subscriptions/{id}/resume)
+	ResumeSubscription(ctx context.Context, request ResumeSubscriptionRequestObject) (ResumeSubscriptionResponseObject, error)
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx context.Context, request ListTenantsRequestObject) (ListTenantsResponseObject, error)
@@ -16107,6 +17401,202 @@ func (sh *strictHandler) GetCurrentAdmin(ctx echo.Context) error {
 	return nil
 }
 
+// ListAdminInvoices operation middleware
+func (sh *strictHandler) ListAdminInvoices(ctx echo.Context, params ListAdminInvoicesParams) error {
+	var request ListAdminInvoicesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminInvoices(ctx.Request().Context(), request.(ListAdminInvoicesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminInvoices")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminInvoicesResponseObject); ok {
+		return validResponse.VisitListAdminInvoicesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminBillingOverview operation middleware
+func (sh *strictHandler) GetAdminBillingOverview(ctx echo.Context) error {
+	var request GetAdminBillingOverviewRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminBillingOverview(ctx.Request().Context(), request.(GetAdminBillingOverviewRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminBillingOverview")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminBillingOverviewResponseObject); ok {
+		return validResponse.VisitGetAdminBillingOverviewResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminPlans operation middleware
+func (sh *strictHandler) ListAdminPlans(ctx echo.Context, params ListAdminPlansParams) error {
+	var request ListAdminPlansRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminPlans(ctx.Request().Context(), request.(ListAdminPlansRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminPlans")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminPlansResponseObject); ok {
+		return validResponse.VisitListAdminPlansResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminPlan operation middleware
+func (sh *strictHandler) GetAdminPlan(ctx echo.Context, id ID) error {
+	var request GetAdminPlanRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminPlan(ctx.Request().Context(), request.(GetAdminPlanRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminPlan")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminPlanResponseObject); ok {
+		return validResponse.VisitGetAdminPlanResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateAdminPlan operation middleware
+func (sh *strictHandler) UpdateAdminPlan(ctx echo.Context, id ID) error {
+	var request UpdateAdminPlanRequestObject
+
+	request.ID = id
+
+	var body UpdateAdminPlanJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateAdminPlan(ctx.Request().Context(), request.(UpdateAdminPlanRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateAdminPlan")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateAdminPlanResponseObject); ok {
+		return validResponse.VisitUpdateAdminPlanResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ActivateAdminPlan operation middleware
+func (sh *strictHandler) ActivateAdminPlan(ctx echo.Context, id ID) error {
+	var request ActivateAdminPlanRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ActivateAdminPlan(ctx.Request().Context(), request.(ActivateAdminPlanRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ActivateAdminPlan")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ActivateAdminPlanResponseObject); ok {
+		return validResponse.VisitActivateAdminPlanResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeactivateAdminPlan operation middleware
+func (sh *strictHandler) DeactivateAdminPlan(ctx echo.Context, id ID) error {
+	var request DeactivateAdminPlanRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeactivateAdminPlan(ctx.Request().Context(), request.(DeactivateAdminPlanRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeactivateAdminPlan")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeactivateAdminPlanResponseObject); ok {
+		return validResponse.VisitDeactivateAdminPlanResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAdminRecordings operation middleware
 func (sh *strictHandler) ListAdminRecordings(ctx echo.Context, params ListAdminRecordingsParams) error {
 	var request ListAdminRecordingsRequestObject
@@ -16491,6 +17981,154 @@ func (sh *strictHandler) ForceStopStream(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(ForceStopStreamResponseObject); ok {
 		return validResponse.VisitForceStopStreamResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminSubscriptions operation middleware
+func (sh *strictHandler) ListAdminSubscriptions(ctx echo.Context, params ListAdminSubscriptionsParams) error {
+	var request ListAdminSubscriptionsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminSubscriptions(ctx.Request().Context(), request.(ListAdminSubscriptionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminSubscriptions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminSubscriptionsResponseObject); ok {
+		return validResponse.VisitListAdminSubscriptionsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CancelSubscription operation middleware
+func (sh *strictHandler) CancelSubscription(ctx echo.Context, id ID) error {
+	var request CancelSubscriptionRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelSubscription(ctx.Request().Context(), request.(CancelSubscriptionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelSubscription")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CancelSubscriptionResponseObject); ok {
+		return validResponse.VisitCancelSubscriptionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ExtendSubscriptionTrial operation middleware
+func (sh *strictHandler) ExtendSubscriptionTrial(ctx echo.Context, id ID) error {
+	var request ExtendSubscriptionTrialRequestObject
+
+	request.ID = id
+
+	var body ExtendSubscriptionTrialJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExtendSubscriptionTrial(ctx.Request().Context(), request.(ExtendSubscriptionTrialRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExtendSubscriptionTrial")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ExtendSubscriptionTrialResponseObject); ok {
+		return validResponse.VisitExtendSubscriptionTrialResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PauseSubscription operation middleware
+func (sh *strictHandler) PauseSubscription(ctx echo.Context, id ID) error {
+	var request PauseSubscriptionRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PauseSubscription(ctx.Request().Context(), request.(PauseSubscriptionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PauseSubscription")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PauseSubscriptionResponseObject); ok {
+		return validResponse.VisitPauseSubscriptionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ResumeSubscription operation middleware
+func (sh *strictHandler) ResumeSubscription(ctx echo.Context, id ID) error {
+	var request ResumeSubscriptionRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResumeSubscription(ctx.Request().Context(), request.(ResumeSubscriptionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResumeSubscription")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ResumeSubscriptionResponseObject); ok {
+		return validResponse.VisitResumeSubscriptionResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -21330,806 +22968,863 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P2Lchs5ljeIvwqC/+8fntlN05Qs36SY+EYl02W5ZFmtS7m7x70WmAmSKCUBViJTNKujIvZp9sH2STZw",
-	"DoBEJpEXUnJVz347EVNtMW+4HJz7+Z1/DmK5WErBRK4Gh/8czBlNWAb/POPiTv9vwlSc8WXOpRgcDm6/",
-	"FKPR8/j//j//L/gHOyIZS//jy0Cwb/mXwS1ZzXnKSD5nGSNcESqk/jdZ0hkbDqKBiudsQfVr8/WSDQ4H",
-	"Ks+4mA1+//33aLCkGV2w3Hz/OFlwcUFnbHMQn+c8nsM7IzLN5ILskX/L54wkbEqLNP/3I5LKFctILAuR",
-	"K0IV2RuSY3iALKnK9fgIE4keIVss8/WQnMucULKay5QRUSwmLDskB6ORHjPXn/y1YNl6EA0EXehh61dV",
-	"psO+0cUy1Zf2BtFgQb+dMTHL54PDvVG0MdeonNwV/y0wwbHIM84UWZqli8j+iEzWdoJHJE7pYskSkkuy",
-	"B/8ZjQgVCWHxXLJEz5jnZEUVKRRLdpodDCw8w/1R7yleMZrF880JfhLpmjAzy3xOcxJLkVMuSD7niuTs",
-	"Wx6RFc/nsshJxmY0g7nGVLGmQf/aMFoaL1h1vPujlgHnNC9Ux4DtMBXcHBG1ZGkOiy6AtKhQK5YdESkY",
-	"Ti6RTIknOWHfuMpblx5f2TCV6jSe7zfO4poJKvLTpGEeKz2mCUulmCm9rGbN9TNN48rtG8Mjy5n4Otpb",
-	"7L3+dba3mE/3J+q3vendy8Xr+4NfviXVcb88CI37hC7zImOhMV/PGYnxckIy9mvBVP5EEZ64wS5pPi/H",
-	"GrtXRQN9O89YMjjMs4L5g/cJeP91y5Cu5R0TraMiN5dnT/RK3jERAQWkmsssaZYTOSVc86AkyZhSDSOG",
-	"Jx882pymcnbGFzzfHO17uSILKtZkmcmkiPWIcrKQqnHDU3iPPwTDfAaHL0awn3xRLPQf+i8u8K89NzIu",
-	"cjZjGQ6tyJTMAsS4pL8W7Ah5uF62Wy10bglKIb10+kdg2xM2lVnj2Y/xA9stWBOpZUzJIotZG4nxdtra",
-	"/FjXtljW8ki7st9jVy5olvOYL6nIbxTLQsvxN1lkRK4E4YndjUKxrGFRCnzLw8j4ksXNGxPLLOFi1rYz",
-	"GTy/3eZc5Rmji6bPKrja9k1ln9/ms7/rm9VSCsVA3lxkcpKyhf6nloVMALnQ5TLlMdXDebbEO/73X5QE",
-	"flS++39kbDo4HPz/npXa3DO8qp7Z98IXQ4sK/FTrSmlChNSCgcQ0yzhLiCzyI3Iby4TdEkXXiqzm6yEs",
-	"mXk7KGpxzu+ZFizvUjrbXMO9QyK11KFwn2NAQzI6JFo74Pf6S0IrAlLqFWZCE+1/gSY1Gvxjg0qMkDuT",
-	"Mx7gy8dkmjE1J1TfgzwZVKPVXC60VqRyKhJFphLIeJnJJctyjnsAz3QtKHycqzyjucz0aNi3Jc+YOoYN",
-	"m8psQfPB4SChOXuac1A+NiaQN8uUD5+v9eDgsB0X+Vxm/DfYf48t4tz0yOGKisg9TXlCXpO5LDKQMptU",
-	"XpLmfzmBUw49MpMvl1tOfmFx7pb70p6+0JKjevBElWdUq0PwRkUUY4R7+hwly5SuJzS+04JzcxfijNGc",
-	"JdusZ8JS5h6pGwtMWG3Y3HZERJGmZFVeEU+A5QY/pu+lE63m4JFu+vglo+Zghk6ZvobKIGiIsIEzes+q",
-	"Y7FqGJEZ/JUxzQj05puPEA4D7R5TgaRxxeLNESEL1tqqYrEUiYpQC2RkwdOU449mYIXIeQrXyq2dU637",
-	"yuWSAUd0auDe6/2D4Yt9T/KMGoeKZggcH5GEd+4cF0YblO7bu+8Sy7KQDvJ5vq7N7t3x6dn4rZk+mK8r",
-	"jmZH5zd4UlWLMxY3q8VBQk7ZjKbvZZoECRlsaZ6TRaFyy6sNYVQ2YkpTVY5vImXKqBgAD9BG1o3e0+aT",
-	"wt1B0TYnzxVLp2Y5cknuGFsaKtxtIxT/jf2wzlnAyjpOUzLlKYiCGcy2hQq5Ipfj47d/q8z8xeuD/b3R",
-	"gbaN3Oi4yF8eDHpRpdOPIm2JZQ0sRZ/ohVwwkeOJxgNDRkTN5Uo1rszmSjhjs03eOMZrbFN4sFRYSmpT",
-	"edZuhAUGoN9zDlqM/6YzWoh4HhRcnmW5hfnX8J7NLx/HC0bO+H1wvYplsp1gqEk90No9S9YbROQrcd6y",
-	"RKVF7rNUn4ota6meLv8o+8RU8jtfatWFSOQJQX/e3dI57DH7JIwdJaflCVIREWyllb8pz9DmqApinrNF",
-	"9R+delGpJfwO5sgpPrnnuVxoltH1APx9s+ru74XO4dLzkrk790ehW3OZ07TFyCpnThY0j+dECkLTFFam",
-	"ZDlVkRY0nSpEBTOMrEvQ853hcJq3TKZB36ZmKHLBJjJZa6WVZIVQaAinNNdUTxZ0TRJ5SK5uLsaXX4/f",
-	"fjw9J+yeZet8zsXsSP9+8enyWmsdifKuoB4sszulZ57z+I7l6uiL+OH07Oz0/Mfw/fGcCr08y5RqRVMV",
-	"EzdcBTdMtM4gZsMvwtPdvaENooEZ0CAamE81a/V6VX7MqMgbloYKozxlMmVmJTYpNzNr202v+kawZ+SS",
-	"bUnrV/oZoLsKYdfoA4biPtBIDfiy4MHN+Gyew455RHC0YQQQbY2SfC4Vc4rmmgjGkqFPKYrM6T3TdB85",
-	"QplT9UXcwgsPNRHcwsaaH1SxXMosv42IpZOmOw0l3FZJobzZGhmHq4znzP1lPuD+Nq9pphG011vtEGTh",
-	"LUaI1q7v2HqTdCapjO9Y0qAjwc+orevduGNrrYdkbFoolhA6zVlGqLbfYpaAjlyzNfjDTI0dTKNG9Xos",
-	"nFMH3JWTTNIkpip3Q9aat2aRPNt9xHNG03zedZ5wR9/jvQFFulW1CU57IRPW76sf9Z2/W2dOPzVomUl9",
-	"eptcRuZyae8Zcix97hUhM0jhQ0/3R/sv+6yplmNCsDj/zEUiV0EbTws9/TFCy40lK6rJfiozzUaZiGXC",
-	"MhzkSiuzdEXXkWcWVgbpuxf3Xlf8i0Fh7ITtWOjJtBg0bnyK0Mxq+DWLprISnkHToqVf5cb/rjcgLrKM",
-	"oV1dJfYH2DG9tHeksVJ1/++lQEeDe85WLDuRRUgiX6R0zTITwVuBSoXCSshVZfueH3TQyzaausD/gRPu",
-	"6eflmQwQX/DQVGfneFVUlQFN2vuWGjoSwlttIqQh0WVYhJZPGKBzms6KihzidHdCrgidoPgitFFvp0XC",
-	"G8zWlOZa4d8flREHeJ+JZ+ohgJO7lxKkPzMWebauKvv7IV2/mKRczRl4YGiafpoODv+rz8m5cA/+/o9o",
-	"g4FIYl+sNM35wlZI0KATyVSL76bcpNI4CK+cMZX2R/3Xp8UgCq2RcmpNt+qJtzo+0PUQBoQ3jpn5onuL",
-	"v0+VFYkMTXVQ909sHSJtrSXlhqSt1Cn3TVN8RBZU3SHP31EdQ8fVH6eJSaGKRZtY8yY7p2hWuVkneM7R",
-	"jdYp5Oy3utzbtbfbKAJwCaInVjkfekB/qCa6odTdsfW27lGq8oPw+bxj6ycKhfuBNlozGucsq+owg4PJ",
-	"X15VsxEOQC55fwW/eaN2Xn0Y0SMvfsbu5V33iMxtjxzuMG9tCnd8nq9r3x8+tjb1E1v/L+4LfQzHJp4l",
-	"T4FyLK3CcSoHYEM1KimxThg+i+gWG91uS6Mf3bH19/BblvLrX9Bvqef8r+CxNBpZz636ftv0r7hHZs7/",
-	"CtvkchMCqtiSZUqKBr8yeHPLtEAhvaTAB4fo2cIYPl54VMr8P9VcrqaplNnQXuihOtBksYPmABkjLWPu",
-	"Fn27u5UDrmwIZ1a92A92Pj9SkAw3K6o5r6uruJUFLGi6znkcWIp3fFZkTBGp9WM9wk1qm2ZyEdR0MuYp",
-	"uEvJRU4mbMbFFjFYffqyezzarYtuZ3BqH9D8Q39SNTBDlhH78ojINKlwwn4bbb95ob9T5XqvDl5s7n0u",
-	"25YJk1JhlZjx7u1AH7AZ8Clv8dxStG7+qbfWjd5KHKCcEkoUw3RrBU7Jm+sTPztsLgttpCZ0HQ4UVNcu",
-	"aDJMLelNIVXbzmaTABdcFDlToIttvOkjXoQhp6kTBOg4DzP/Ny+6vKfmi5+1NAkZmbWPoh+rQdS82Nvv",
-	"9NbKzNZ91CgZfrc+4kzLeF5L+nnV7Qm+Z6Jg3XkOcNsZV0A1iinFpQiM6cpcwfAkTVN/fIYnVYZ40DVC",
-	"cPCp7d2iqik3ROVuS2iOdQCGs+3sEnVjLD++QSZRhVK9NXQbXO5G+KSuf5DJOiyvwIEBwQwmEpaRlN+x",
-	"KhOZcEEhW3nzNC55g28ozljCRM5pimfeRfDkSmgGcG9s+IfrH51Zmlund23vv7gLLYImGazNuWPrCJNl",
-	"K5UkpkIG5qwIz4fkNCcxFU8gAUwrUILQGeWi6uxQd19Tfs++HuTX4vX7vfXJaPmy+Hu2/9Ovf129UT9P",
-	"ni/G9EPy6mwLR8tp3uliaXtjkxtl/I3GuVY5KUEC3t07sRnF+4HGd0wk4TAem/JvYXEEaRDguoQQElfk",
-	"joN+bPWLzYUedLlqdgw0bZeb0C8tAdQ8E0kxy+C5BKy+5+cHV9wAvt3fYefD0T8VyyJv9A1LTccLmgR0",
-	"v8qxrREjnpFpkRcZOyJ0opjIMbpZupzL0iv9niHxvNFcwTfRXWcrFfVV8028gI7r3GhQOWsJGTYSY03j",
-	"lRlZMrlM2REpllC+tz9qPE8l+VaKJ0baIsxzluk3fvlyNWglnAbrQ08WjY/IVp5g7InnCvmNzPQN1cVN",
-	"U7Mo5O345/HZp4vxpb6pt1rrCLTUZl+MOsgVVrKZvEBp2JjnT0FfUT/VGwVWwL46LmJ8fUjpLwQ3uqsp",
-	"c8CVmkmmbIr1nM/mejwTniQsVIMgcn4l+JIFw/rH+jkrHYATK2kcEBizJwt5zxQo+Mc5mawJVXD9iIzQ",
-	"6+wiYqUGF9SJJjw5FXHGFkzkJyxo5vywJnO5IosinhNG4zmZFhlG9HmCOcrsW8xYAoPN5VL/Dqp8rN9X",
-	"G8MokLEbHFWD0uXev4LqYI6+DSDpjMUQ+xfsCOt962XKQgrWmzR+4EnNAbVJJDvoJ5ihEK+7Pn9i78Pc",
-	"HtUWBNDXNQFANp/C0pcj4GJ6qZBW2nK5u/0wxbYJ7qCHNuXNrLgQLNPKn75Lb6VUjNzGcxbfySK/ydJb",
-	"vV0r3Dfg4NoeCYR9V1L0CjuYY1p34uuft5xYxkBbvch4zJrOC0vlSo/bDpILVZ4Hx2RtdlmVNkv/5Iue",
-	"ZwUsBi5mP/CkYUCQEcCwIt6IBPSlwAGmazJhzee19yB6xHUMU31QVCe4K5qicAmaaE5PFc1HKSqZb0hf",
-	"Z6c/j0392LbUFdK4SnqrBWZqWxXivx6PcEc/qsoLL5pTmXl57gwL7dTacEOa1DZBKN5gCiDANrVZP13y",
-	"zBSsjqIdZZtFb6gKt1yS5y+xsL4i2VzSmr7a5QjoIfTKM6NytiQTlq8YE8BP4aygJddXwrnRvTH/1162",
-	"21HY5dxoPEf3fiFSptQmxwcFIapUgKEm+ookdF0d+PORv4ovRwevu4qLH8BW23ECHsZlvZ3Bg461+oYg",
-	"I1Bu+3Lbtn3rX170KMy5heB2GHlopDux4k7EB583Powt+meihZmFjQRzcWdDwZgDzZZCE6SIliyHJKd3",
-	"TOHZxCI3ZOxDMj5/O357CGERzFonMvNKaFFVGpKr8fX1mb4xd/oTpBuBn5acHJ+fjM/09S8ipmnKEiKn",
-	"U4OmUCWpatK+HtwgGsAgBtHAfGUQDdwbw173IuH5cZzL7HodKmcoFCRGJYQu+dc7tj4sS108798QEx8P",
-	"O+pghkStVc4Wh8Yrmd1DdaRi6dQPFOhvajmJX3SFztEAn26eB6Y2BpRrSRKegKEcoVqgZwQgFqCZDonF",
-	"76EZM0YXVtEkeg8zpplwINWNNhiWnzG7VpEEHMkSvlzxEZhlU4VaNni6qN6TJhVIr1BEji9O0d2V4fIf",
-	"YeK0JXmX0ITLVnVSbB+PpT6RdGaZliSlH53m2+SRwgt+5mwVzCAFZwfq2V76aFYxDsF82lT49FC2MPDw",
-	"0D3uuDVV4HsDY9cX2wbPRM7zBn80+DrR8SlmNr9bWTIeBqgvXHuiv/DwDKlNs3Nb64wvMPOBthwDk209",
-	"l4TGUGpvfPCa9p5geVW/KvBlWxTWAW7QBQOmYXau7Xjtvdkfjob7w1f98vP64RDo/Zzxe1aLGlyZ+GUs",
-	"l2tI5mcJUUuZgaTt8XGYXTOEC04eAxoUUnVrSbD6Fe2b2zmIvBH+ChxFiLCQmyMUSxGzTKjaNjghs5ud",
-	"Bwy65HElA94gxUrinhEB7mx6R8htLBCYv9KOtVjWGNaBEp53p24BwetbSSpnkS0XeJwErkq5wJ+esGXr",
-	"H/7khC3H5AF+JuF6mDS98NYZaS6UvcDSRNlNQzopTQXk1IDBOJGFV/ioWJwxbQGhnxTrRbWikrAl+Aul",
-	"Y3sc3Rwbg/6BJ12Fy3I6ZRnyUOqcBQGVZyGLRkv7ZMOk2X/Z0+tkPnj6YHcleunH33KWCZr2xMgqXfvl",
-	"p7WO9fTg1d5e81fOg9GiY1R6ITply1hrESI5+D4J+hO+nZgNMkK3E1FltwNLW1mHLgfVD9oObIgpgksP",
-	"YorLlMZBVbuN7j6XBrV1i7x5Q97g//ehx61N7O9CZXWsNa/MYe/70OCWAcoauWxDHWGKgLLxExMsCBHG",
-	"XCqtzqCwE4YDAhyVsLGEMDDYDhBfJvempUQ4ZkqBZlnuqY10EPN0dZFj9VWL4690b7IfPw8WeGZpKF9K",
-	"YAgO9Y4nikwyuVKYzaMth5mUCdFqUPVz8zxfqsNnz5Z0bXNzn8XPugZR21U9In8x/JyCHrvYcMavUUMT",
-	"5phPpLxjSWT99BlYyao6bSwJW9GsVtf8z0FMRczSG710bs40XjA3aQtI4GeLDj5+Or9+rwklpVAKe/lJ",
-	"z7OI9a52v+uZtuWNp9TPayqH0mxB2N2DqLKDIjCzzItMKDKh8V14Mxsm5mi6yHgdLffgtX+U/w940/88",
-	"fPbsIem0ZpsrybSwkB1ghikV19z4Jb217rlYmsatdg8nHgmn/0rhtj3WctWdoHoBKvOKPIJoOSzVvFoT",
-	"XnEEuqn/ymnOhMf34jnNrFVvnGb24b+Njy+DHjLz6QuZBdXsBl6bl/aXYpDLpggX95LHTFXQZubowl+a",
-	"YET1lIS53Fxm+dMU0CTBHyczSLzEc3FEqLozuUGCreAKpCxs5GUG2d7ymeFgz4D3vZm+Zq+SXryvZdtw",
-	"7Ro4XEnBS7iNpADOA6iJeQjxhumT33EY8FVPFFnRNb4K3voncIo6SI4bfct6NTnSXTqToaw5VXWJYIHz",
-	"jJDfXD40dE+RFPv76AzQtnls00/nFY4bMnepZ0KSJKPT3E9e2Aj6d1atb880J974tpvmlf9seK5ZAUFn",
-	"B7Phf25zougaX1HNmPtNF3f4qldOwbV/bwOvrbyvtjpRjShaKPNGNfQpqBImuLsMIDjyXlEBJ1myjMsA",
-	"cZZNETYdN0zk2RoYG7AzuDWyL4agv9EteUY0czdoUb3jWx/1C3F+Ia8NjHgskqYCiwwoX+XO4yYkRKhd",
-	"d4b+uUf4LUB16QB78bfxiTLLeuR0bJoykdCMLKTI5+Tfbq5P/t0LrPkPbzG4rc5hmBj9CfpLG1kCCFJg",
-	"xqhWlI+V4jOxsBZt2JXkeerq1mFnMmml4DJQcRlgfADxioG9TMqFadZxu3er1fNb2P9bBz2rTVeF3nfN",
-	"A8U9zzFzELJ2TXYuvjKCGBU8AZS+kvB+hZ0VyI3/JvEkB899UnmtkBipqxoCewhXRsGjClDI+/qXOGVy",
-	"8A9cAn81Pb/j5n6ok1Qq1uQni1OpNJ9MQrIobniyxDHUk8VyF7ms+e/3O92U5vVtxKQalJLaCHIJ37dS",
-	"VjqLJAskctMqgbYaBwGaBhiMIAhRdVD1xfAg8TsR8SurBB8LLdIJTYMKb0zT1KUDaZoEij4it874heRF",
-	"zfzNLxFiPEuJpbegDKPLNE19YD8psMwp4JdoAnfzMkAx6gzROzAmUocIUTZV2K0wQR/nt1wtU7oOoBck",
-	"lHy6o1NARu31qrILgR9YpsE6Go4ipzVRlqbpT/q+Ol7b7rhrXMzGzfUInzEVgBQCy3YYVqeBhWVXPiIH",
-	"L1w6G4LUaOYHfAlR3k3KViwFlicmVQzqHZxPXtIOU2pLB3gLwJoPNWJn/EiUpXKad8P34SSv4F6I+IQo",
-	"aAJA9+3mh++ewk8bEqsQ5ibBe9+s4Y9VKCWMINbEW46TBYfh9NfPgSVtauTIk6Iqy6HGK6ZNQC5yWfIg",
-	"G/rUtjFIzzAiU0tFzkvsP4By3mSD9lbuunVRr2PJBdzfsyTfe84V5jO3xD1IDJ6YFkHr+ph8ZpMrGd+x",
-	"3Hb5OQSxSEyvNHwQ26U9+5/QeeE/8Ar8Gy/o/+6/1NtgrjmSxOu3VRt9pbSFnvJ7NqyY6WpabNFu4hha",
-	"FJmVwVYZ1c+w9Yf55MeYf+If3v19fHn9l6sPb4Zs/WHE/nqsf1z97a8fRvTz+TL+8V2RnHx4M4z3097H",
-	"bRC5PhRmcR3gAJJDl69Yk32j+0Sa0uDVXC7CkAI10dVgu0HaHNNmxFwfDIB4r9RDAf+u+RArwm/ruq2q",
-	"MOwMBMEIs3pCFg2EgDq//CC52oyDinUcy0LNvXpfRTLMLbJr3IaJWssm7Yhl+ZKg3/KxI1cBmM+paFxX",
-	"lCZbrmsAQcFJDU+AwOI30flPPGRkg2fiUBvVMdWmPfiOGEtYMiT3PGHykExkPgfbB9i5pViemSeU7/VF",
-	"R0c0gEeDbl89FM1O101dGc2iav03kVitvOm/Vc0lQLjoxJyrEGE8xhaYETQt9oTGd5csZnyZN+UxLWWG",
-	"mk9O75ggiVwF0htMulygBJSmijlENpscapL1DuE3APNe8ZihtetURSb6IOPWrRkzkPCEoYldSDzYdC3s",
-	"JwlD4oFpToKYAWVZu75+CHVo0NdRgtU+oYq9PCB8Sm719R/gT7CQ9IyqW/7PL4M5S1P5ZXD4ZbCSWZp8",
-	"GfweTKRwb2rGZYSokEzWxgmrx0T+7eb63dPXzgt0fnP271ZRyjBXGjLlynH3a7cCwwm3OoFKeteHZ6Jv",
-	"imxeduATe69CeQO2K+I2cWmvxetGNaegCxYRCv/7RJF7mhZMVZ2J3AvlrIEkhkRLUGX8K465CCl4TCGh",
-	"bhERVcRzTQG3f316xbJ7HrOn43sm8tvejkhDpsl7GH/IGVlPX4k7Mwl7pm5CLDnfyHnYe/N6+GJvuDca",
-	"QWLmpseM5XNZG9PFp6vroP5L83nbEdLXI7JkWcxE/hRxRWs6x7P7vWcrNplLeaeeGcp4tgv2A/YcbHBc",
-	"aR4wYXNurAjgD9psXdDsLvIYxRHStKkUz5g+asdXJ6en8EfrROh/7KE6PPmP/X5JRmalI9uXz3ZNtLSO",
-	"J3FQ4Q/+6TQpld5xamGU4TKSk1qD0l3rSSw3DtC3udQqmAxgCPhcve6kAdFkxhtqwrSi6wAXbkKn5du2",
-	"bH3ACa2LNTsJGEXLnl0yrek30PSEAVWjnxpuLAe9jbDDaMcB+Yn/4FJpYTseJPvkXbeg65ZEtkTqo2qv",
-	"GsylvIPwkdcJrupTfR2URC3d1YQ0PMzQJnKHMhaorSrjB+/TTSJphF3C9z9RplGilqdrl7X/SDJGNcSg",
-	"9fffX19fmJ7Q1f2v1qcLhmKz4qge9Sga3ASEwqhlO5fzdt5uU+dBac9JMKlVdOOE98zUOBZknudLfRYg",
-	"Q8C6TSJiStRQinBTnnAIwg/UMeDrpd1W/bqRMuCFacrpUTmdcTGrOk1AYvbIbPCMzte7pn6YZb5pWBez",
-	"Eig17xhbKoPHolAFAXfdNszc632FYgm7/8QSVHlC03RIrm259f5opBcXa4BhOe/Ysqr0PO+Vfr1z7nGt",
-	"ASTolZoURLUwoSZF6HIHMNCTbt25u9Ak7Fe7pCKRiyPN9iDD4U7IlVGMhElLxJjnzeUZmUCHe5r4pVoe",
-	"YPkO+ps5dIGMniWvUv6OGmPtoPTBpjZ+vsIktTmxXduJrqzv8vi0amF6YR+ogOkT2qyDWQkRTMnw+vRu",
-	"MimJF4SDdpNO6wjoGj1MWTDSjC2LVuwjGK6bKGon2JP6qSln2gRE1MOoxe683tW/YOVSO6kYODJ8VWRn",
-	"H6aDLD/NWbAHWJl2UAieO3RPU2K+ucjfDavg14I2VFje6IFFZA+wv0ZkVIOt8MPWe6PRaLvItV9L74YQ",
-	"XsScpnJ2tRYBKIkL06bbFlIUwIVTLgxe2loWGVFzuWwpC6tNGiopXoxGrgU4pOQozSJpasHWGFFaGWcu",
-	"8b9EAwHNySUN9TrMZhaoz9QQx7ogx/ADHQt3yRRk24bkLiVqLWJorRXQjJaKZXmryLbLhJkeXOADmoMY",
-	"sOUjQsnVTzfmiIOz0CzQZjZ/N924EQWnPGfxXXMCpkuwhO6SvksZzJcp5Y0d/XrVa6yh2S7kEtv4Jbqj",
-	"TCWrbWsWUo5YR8QeEmP1myExRrkPIPfgOZnLNEF1CBfaJtf3U2w8wCvPqMu2LWD+FywnmRRrMLcq1SR/",
-	"SAlJCWbUESBsryL5bFTriSxm8xzMxdVcLip1JPUSgmoVyaNVb8Bable8EWOe4GNVbsSFyuWCZeMF5Wl7",
-	"ATv4n2ACtciM/E+Yh4fk70ZnEeX98b04aBvHltVw+sOaISZcAQ98okjKFxyyaol9qWWP0Nf80Urn7CdP",
-	"TM/Jmk4qF0uambZAErT9Gc3ABoipqh2Ys+Ob85P3+6OtQ54NQteoGCOQ3CqCzDKOPhcLJnaE11zyrBa/",
-	"Fr0S4obanCbFcgsN2ihnm206Flw0gyb6QEObHM70f3HxB+4d3Roc78OgiXaqLML4nBFUR+T2nyfvxyc/",
-	"fbq5/no1vro6/XT+9fTt77d69BwcjnJhgMwMWws4R4OHPp9T0ctZsVMZhq1g9yCYqmwheDy3KlnSZ+Rc",
-	"5qbKIpRzIQn7tmRx2bpTJuwIfJMsTR2iietbyAh7qscWEPxhTnZsvUuxOZiHoNlK9E3WDyRN6H/6OxDM",
-	"15DZ4oxPWTsm2622/PX0b61GYWJjDQ1X34wa0PT1e441vXV8D+/EL2JfPEunJmkP3W2NA3jeDUpvubq/",
-	"AhtDDJMB9OJs0ij1JKY084snOCCZUqKYzcrYiLVnM6Y6u81anQiSMn3c6U0rWIqJpFnS9javWbqDXnC6",
-	"GKHqTqGNo8esYNHnFFJyuQh/0z18HINMaWSH8MonilC8z0JUO13ZvqeSkelBfpnJ6ZGnXNQUDhrH+dc9",
-	"uj95Hm+Nf1KuWnA2UX2nguRRZgk19YHH9P9UziBArWVrCwdoPc+dKsmSKrWSWT28LLNMs6m5zBQjE+C3",
-	"64Dy0L5a9gS5bwSXw8MG3vAZn159Igf7e6+cQAeO2cbTCmVipVZC/Bd9+ts//vn89/8R4m72481YoA0j",
-	"KA9EnSbRIwqMh3E8lVSxI1IoQPU0NaxDcgw+MuOzRj9w/zkdP/1727TeGqUtmMrvhr8AeD5KtLKtWQdd",
-	"sgwMBWpj2FDfmsFPgiCGQRja7Z61Ws6GG2H30lwragjAlkDTB22RgDqr0HcvBcnR97LJQnAQn6bTNlwV",
-	"wAE0xVIAT+OKxvRUnyi3lyUyvH+3H9IyC/FpOsU4RRVP2kYJuiEx46D6jOJ6RRGs/4hozsAWFlpm3a5D",
-	"P1ID/aDzYLPAjealblqvc/PgpYS0SVyP04ZEmx/bdsen3y5YdmJ0ubD8xSpxqCoszScqNIUSnlfnA6RZ",
-	"9zd17/iCfrtkCVvAZ1XbMGoHBENXnWMY9YJiLek34AbFa4HTkskCBLkJ5cSg95eHonoIvYNRga3qHlzW",
-	"e330EdGLc4QUx5LSu2BStxS5OD59W+/q394OqRaRs+sNXY3iB1V4tBl70AMnYPHZs+QjpbufURnbLOzb",
-	"GjY8FMGKsdu8RysbjDbyezQ5fO4ajVd3dOMkRlZUdEXCrPgCF1dLE2qUZf7ZEXJlPVwO/HIls5D+1CVJ",
-	"zv2+wohkqw+KLxsx5UWRQmiZL76raKDu7zLXuQNMv1VYNHH+88fi5G2cp2ltLWsJLOzWrMUCRbZ5cyyh",
-	"XWoLEpFa7mmKMqgj6xjv63l2zGK30nqQCp5rFnwwIinTup+KSMJnEF6br5dzZtrEaV6dqVhmTB2RQvBf",
-	"C5usau3LLb1zm5rm6Ombr0//8c/n0cGoXeN8m8llI3YZHFdM0pcK67BWgFAIWJxhiH17OvpsI6zhNjjy",
-	"hrfakq4QaDwlCUavS8m772PGv3550A0Z36ULnDcBtgcE/4tRPYI62gyjfh/FYOMc+uPYsgJ589R0IZ3b",
-	"XW4nr7LflkEWN0aYp8hrEV85oXXMLCC5mru6olLubW4prIC/qPuj39ssJYNkFALADBtOu9lDHt5fb6so",
-	"KMc6mjn0F3PbHOQmIQXuN2I1kpaGBw8TYV2WxDbHdm/z1G67go/JRfZG/y3YSM9eE42aTGA5vqN2fybj",
-	"O+X8+mg9aeMIHuhsy1GL3GznmITT1cY1wzll9ioMeNesMudtCuSU1TWsYBZ1qchj10+09Op2EBVDqxAe",
-	"1iGxhMQqHP2eIeECOe0hUSsO3WM1DQ6/CCHzr6ZcPTKdEJND6z62lGSgXEyXOam/qljytVgekuoJ1Bpq",
-	"xqh+f4SqBBczCxP1RThnvHvB18n6q3U3HCJtOO+DnoV5GanynSGCJHxFMjokqYzv0Da3VZ14pdrkwqwU",
-	"4Do6s8ubv8sv0P8y4yv/5Y90EA38AQQTXd7eZ7a2MGz0Xl1emS4WT5StMDSNFjMWaxs+IVPoTIWxq5Tl",
-	"rK2LhJduIr4m91mPyCddLmsIGbgoFRf5i5BfLeVM5F/rrqk3z0ev5y9eP98+ph6vkh6rtJLZnSaoqUw3",
-	"sHCfFSp7lsqYps9UpqojOBi9eRkK5PGUNTn6UhaRjKVUkwniF62SW4vWQSdKpqZvbTmC4TM5+UU9EzMu",
-	"vj2b54sUKvaffRsulgeh8XSF+Gt7Y7sC7I167OySZnRRfT4UNg7kHemlNhvbEdqwfH+ThL5+2/+QvN5b",
-	"TO/+sjwb0b/nbz7HlweTv7zqQ1v3c4l8uXzn169GPPysr3392v2aDRAkS69u0Gb7QwICgt/NSAML40WB",
-	"kHTvOPRWeSGBsNW2qTXBwFNwtvdM5G9pTrfDpHeICeyeiXI9jgBgxIDVI8a8hZiHG4MI8zCEsbhnqVw2",
-	"nEjbNAj7NCdMk1kWyKFOzETapHM5Y61Q6z96PQHIEb9HAxmDWdAKkjOnyyUTLOmfOOh3sdi9eUp912Fy",
-	"lZ4T3ugjXK1GomiByvDnZ+VrPKf5cMGUojM2NO5MjP+WP7OEB35NmBZu5mchWDpcsMWEZcNfJBeh31M2",
-	"zd1LZGJRDl0/DZsAWY7C/lLKevsLAPR4f5tsW+8XDzal4+od14pIw8VlJhey+uyciiSjXLEh/Dd8CWKg",
-	"1UksZZ7y2Tz3flsUOUue0tRLnhyiHsHFLDBt/5pcLivXJhYYLrCA3jVElvOGVSwWNFsPM0ahMC2maTo0",
-	"GHz2T4scZf9OWJzaPdZ/u91ABc4bN/5gr5fDt1+zGf8usbn8iWbxnN9j4ajQlC2ztV7Wyt8JW1oqtBl+",
-	"3vTdT0lmV2tZZPFcs26rnVV+zNi0MGO1/TAmfouEoelt+FVroAuWe1dWQMMZ21gD91O5CuaHKeXV5IqS",
-	"sbzTvPgik5M0VEBhk2JXmRQz03hOMMK19EM2HkDT0T8HjFuaO0AQuMXDAQBGpIajW+tg0fw8srgfoK2w",
-	"nPl9l0oeaOpEAgX3StXbyFhTmeBtDnNBkb1uoBaYVvneEF98J7OYJVd5o0sXjTcby7J4IdbepzwLYTmH",
-	"Ozi9M6vj6uBs//gXo+b+8a39nDyVAQoitkNRMeMMLct7KpJmhUkxSINCtak/PsxnaNS/CVqFCGdyBbHp",
-	"7A9Fi3nPaNqE3GDSXUATAqiujYn2a47s1140FAGHhnaaNDV4+zyXCEoI4MUm753mZMGoUCY2qJcaw65A",
-	"NIFdotAiP7RP5z7OM2Ig2iAdvhiTt56oEnOsG3uxB87bjWKZA3iL5ZL1b051pW8POWdMc7teWNNQMqG2",
-	"6U2oRxwA7uteQGHbNfaAza6RjGvXVzbGxH106Gtm7YJEJWZM5cdNLgxb1KipSRvqGLdE2P01U82hq+qr",
-	"RvDIulZfMOoXMmkedrP7xdkuetALlnBq+4kq6IllYBKhwh/KZbFq2nD1OwZgQrf45y1Isds7tgbZdguy",
-	"7HZI3qEJpNfmizDIxCmHAieAzpkJmTHThrVfY1A9BD2aQyLF12UxSbmaR/rfhfD/WqZ0Df/Qeh0UoII7",
-	"qAYz4d7wh7mJQsXe6BiG3GCAjM/YktEcY7gZgzwWA6uKFVla65sJrSmHajp2dz+FgICuAX1L05hmXTIj",
-	"ABUCObhYth9u2ride2bzkxXQA7NHWAZooEpuLs9MHE/TaAWRpzqi7R0+TVtUOuGG3Rmv/73dQs3spNFf",
-	"r1fHFBNW6Rl4OkAC3MaQls+V5gKjvnyxhjJS2d2D0fPOEHtIP/bCL5aRCZkT6xnvEVJpV5BPhVqyOGfJ",
-	"pyIP6oOfhAWj9ZrEmAGljN67QhlLbrUaeZ5nNGc/TZaBcN9PPJUTaLcArDyWiL0A+NpwoBbhZo+vX9QC",
-	"fcE8OWP5QTV3U0PEVK4A3oFliiy40oxKcduGaJJJmsRU5WTCZlTUpd1mgLl1OH3AO2u7YXE8RdCxg0iH",
-	"Zityms1YbuwxL/MSwyv622rYsz1tGMLnArgpMNbyxNQqUg469qRGngbD2diLWYmT49FMbRt7kHAYivP9",
-	"2RVIqbOzr+/Prg6NcFBD8nn8w+X1ifvB2ru4rE8Qe3lILsdX15fj44+HLmJVtjm/HJ98unx7ev7joS3A",
-	"BEHou9ren2kzBr89iAb4zUE0sK+Ff5q3BJ0Cbo7XWVBD0qc015dMlh3NMn7P1JD8zBMmrX8XIHhcjmiR",
-	"cFnWa8Ok9EGHzNnAQX6nbf6W8vIlj/MiA6RB/W1MAMfXumJwgbiEehxqLlciMjzlM5tcXp+Qe86goADD",
-	"qHN6z0J4GA007AM7bsl0IkLvWUahA/y9Ae4ATIOpnkio+Gr/RTf/MT5Q7Ofh3dkv0SRugG3Tl4Jul/f7",
-	"PtyPp9TpJ67wz+ZXooayzCSEMKGegd2zVJOTPRlqydJUE9e/Xb47IS+fv97791oU5D7eG748GI32psE6",
-	"vNBuXFiqKXdjo8qtx+IhqghikIGjNfChbyytbuKr/X4v35WJw1m1PFzTk+ZhrUAHDkgDz9AW4QgFc7qk",
-	"OXv/W0Dlgav1Rd5u6kVYjroNdCxlCoyipxx9cTAabS9LVzwJuXUCe7y3/3rLTQ4LKTyS1dNUl1RT+C+O",
-	"zRFi5DhnbZM8BmEXt0IlraKuJK3WDVGWl1tB9PPp2/GnQTQ4vnl7+qlB0tzznB3HMVvmVDTWAUN7LOzW",
-	"A5V+NEE7vNouY1OMNKsyrv0pajAmdyaXALSGPgtjZVXfX/KfHzMaM3KGG7Y1rLtfRlir0h9Bmf7+60Yv",
-	"bt9iQ9+sHfVHLNPLcwvXbu0abBaFfni1+Puvo/jN/V/3J+cHd9ev1dnqYvq3vfnly9nb5/SG/fCC/0X+",
-	"/O2n/OO2BnfdRWXgwlqLIk1ftqYS4reXx++uD8mCronKeZoalO0h+XQxPj8kFEFjTGniECtjyM35yaez",
-	"s/HJ9ekPZ+NDV7iI6Fqmngur01kyJD9/On17SLhSBbgfvogFVzm9Y5ErUueKyJV16tgjAiMbRAM9kEE0",
-	"0F8eRIPKpwfRQL9cz9vDDsYbN/b0g5xAdLZpJUy21SGhkC9jEqkmbFaIoRbIM+xZgTkMSpIpzYYuwSg5",
-	"JLcS1F51ayGeoav2kGCICR6c0XtmICLsLM1X8XzCJ4C5lYGxlgjVT2wNLE3PqKU6nC5ploPRaiSCAUoq",
-	"Jd2CiyJnQ/LO3Q3q4YLeMacLakKw1dMQWQu4ulF5C+bKX4WUt6B4KVUIPbbvJKZNnmj/oQ4rfoPQaM3F",
-	"3q/cG7551frKeuPvcnUrH6tMxi1aiBWcyRkP9jeZZkzNMcpgm5RBso7KqUjUo/X63jZI0MKFP3y+dl1F",
-	"jot8LjP+GzaGQljBiEBVDdnbx147wyBukwlCdIceGhgv83oXmTCBmWNo+T+yhNMPctLEgP5yM74Zvz30",
-	"cLosJxqSy5vzc7BsQ8zp5NPHi7Px9fhtRN4dn56N38Imnhyfn4zP9Au1LYXxKpXTtWZeVU6LH9a2L35l",
-	"EA3cKwfRAN+pfzRvDDIjrwNm0Cq2ceqM0cTgd9bw8EScFkljL8CyHzXeBx4C6rpWdpa4dmq3PbLm9RS6",
-	"CYbOGCyGIbHAhE6Rfdkl0UpnWSlr5ENVcd5KL69RKw7bjCUq1zlIo0XOjtPWJL5cErWkod6F7JtWVt9L",
-	"mx7eozAlh9iMym3jcTJhWiGYM5oFy1R+bx5zE8YgUM+iyBsbSUIGUBvAYBlIN7IThmeTvfW5sh00seys",
-	"NGy796ZoghI8Z6uLRk0Y9HRzVZ+DQnmIfwISb2O5CGyR6aF78ZhQHdFAtI21W2v/teDxHbnnMmU5mdNs",
-	"Iotsa6W97nKvTbQ6yNCCf3JIL2dc3G3Vqx1RZgD3UNWwbWz1MGDcPJYgLUFpguBbP0qZbEJbBlEGFcuL",
-	"5TP2rIpk0wu5xny9C1ywuqzdbdzdymEnd2952zAFMwY6TAcWmXlRClqNSxzQJpyDBSAFxH5NQcMR6sDY",
-	"DB/ua0FvrLaYY5A18ozOKBePiD/Yq4H95jwTzRUgpg3BIi5mZat/o9Hnhdp2dt+/z33k72yQvLIgwLQB",
-	"P3I1MQiAZ2rBDSaa1IZrKGHH4TG/Y6yhGPIatRGIPDxRZMrAoIo3SkBHvYDgTQJjE8yDuWxRXBVZuTbx",
-	"qCXGxhzrjCrZQqIg/VwbWVyDkjVfMiUcVZyM8fnb0/MfnegBzsiVwwrrHs/2ODOxB/LUmg5m7+sG7XRA",
-	"BdDwkwvBHPo4rnxECpHztMag5hUEhXpSRQDls3s5HgDq2QzT2QzE2VToa3s6YumhvIM8zCB9vx71o/B2",
-	"7E9M5DL1HW3YE50ryPr0HV5SvXZAxOZ+Q+NaZhoHj7nHCoIHdH8u0ilP04d1UOAPBkZuAD69RvlX4ppa",
-	"VtIrHRCYr8UwracE6hV8yJzdQbPwxFft2M4B1oUoz3W8QcfQ3JGusa0W7Of+o77AcZxCP4DG9E8cREly",
-	"1c8veW90QRCUYEC2wpmV0NzWhbm9tOqXjgu0YdNx20qdUW0xiDQ7AdUGkGmxPLxFeAN9PyHLjMfoStjk",
-	"bc/fvHnda0HavlUyU6uKLOm6/OChK2UnIF5duURlIHs9B2KKbPqL0xCEU8u5ayHvBsjbOi6uB5lbKj31",
-	"DatLqMoK1wnd0wiistlTRd5EQZ0ucji+vlZUdeoZHlbl4r7a4q95o3ra1IID2kSgogHSCBoDQkTE+BlW",
-	"Xut4y5w2w3hXgi7VXOaN6fVJEduMJGSG+j+8nrfwQ1owsihmwZicPiZtqrC+bluIFMJGCsx3wsdrD5A/",
-	"elD1zp1Htm01Ug9ObNFBpLIPlfXq6C4CBBJGVIBLuyIpoF0UEMs+X96MWaNCX4/7gYKPaMz6VwiSYyzw",
-	"sKYTx1JMebZgiY9oemRMTBnfaTln6vKGX8S7m7N3p2fgozZ4v/KeZUMy/uvF6aX+VcgcNTEukGLJxfHl",
-	"9enx2dnfvl6O392cvx2/jYj916GperG6zEIKtoZ8CExkxJP0RXj9KSp+cDP7MtjoxjeIBmZMcLE+BEgb",
-	"M/8M+cY/3bPsnrNViAkY6AkwV2cpNV6b6imfMcGykrNvwLvJKbCK/uGvlN8zw9ZVKFqFV2DbMYnc9Se1",
-	"FToVNJrWHBH4FlZXBT5lyq7c+89Ofx7rLbscn3w6Px+fXJ+e/9gjaOh9D1ipupZJqJMlniljSWsWC9SV",
-	"yw1krlddn1mmtBMU7iKl4ppbGLl7JgrmxtX23CXeC2yhbGqyxU7B1IyUwtlF4ImEpOqykWc+Z4sqmHrX",
-	"rPvpfhjCqyt/KtRENTUZnvVsoa6B5IwurvhvAWPyRkF67NQDdolcjowUoO1hBKSaANX1RRMIP5eBY/yz",
-	"CZJrYZ6mcEjsvMKZ050putHAtJwbi2QpuZG8foPBXk+rd6an0MaQ3XvLs5dwBVjjBPzWUrFS9AispqB5",
-	"zhbL3OQ01G2HLWJScHo8fc1SSJVdVBbdOwc1BlY987WjFljIzdXx6CmqcNuQyL6g8V0wzHlMfpETXM4l",
-	"3qMIJXlGhYplwiD4KRAnwsR3E7oEoJRlSte2n00tYLMDEnNzk1l9JPQYMaRrvR6aOldc9XPZWVpoRPws",
-	"7Wr9Ja5Qpu/uP4Gn+pcomt15hx/r0f98eTfbUo00iT5hVXhBBZ8ylasjoo/K2qyHC6j3b8qGEzH1ICEH",
-	"i00YaoJLOyJYRQOxVU1emATAFbS6AWdXZVjNkG5d3MahCtSV9Iy1YG7H4Q5eM60zBtNorqG4whanQ+dI",
-	"c3tTc46XjUBvnRQcyLR4ANBbH7FZSxDRW255xwa+SbwVvMkjuQb84VQ33WPlXh6bPbuVXS3Pj2VV/o5U",
-	"GMw2lnb13IfqTrR5sCjSnN/TjGudW3PdlKuc/Ntw8bx4/e9D8vb46j3cZg6xvrJM/n2zhETfGFT1zTAa",
-	"4pzY79CXCFOeMiwIMR0k8flkSMZlzxTNRJcIL3REbv/5+61puGCLafRoyooJaE1lFjwQKvUYagv30sNZ",
-	"ZTwvM4C1wJrIfA41vWui5nrQ2t5XDCyuk4/H7yqf3Y1dl62w9tsaYUGq9q8FM5f1uQswD5OB8jLahZFE",
-	"ZB/bgg0HFW7oMcOwk6CJNm0Gakuqptl/vekoPQP5Ak3iHfR+kSMkyRGxpxe9SKXGVgnRjkYPkG/VL7ik",
-	"1W33/oOclEKusv07SDwTpASwW0jP4crVjFfrQLeTcP04eC3HeAsYio21CCfRWb7kNY2B51BK6QObM9F0",
-	"5rc+i4r/xn5Y56yDFFCryFXl9JfKxPPR/sHo1d7L11uXlxRdaQ6APTDlwiSK2AE15b3gUg31FzJB02ft",
-	"qt+zBVU5y0A29Mh06ADJwadtb+9yZVuIoRclOLZvJYdnZPw3IoSem3/FZ4IlkTOqDc5HmpYnwg1G0AVT",
-	"R2QmZWJUutsiS8fWvX87JD+yPMeeZGisQLKOXj8Gjeg3yejwGUJlzqXKD1+PXo+egfx+Fv+Yi7/+dvxt",
-	"OBzWqCbULHbcHKQ+FpCvjLixUHOOWCF9XXvtVFf5djcRurTHkKkL1UaQgmvM8gjziywYP9Q9LeiaTFiw",
-	"BewFQjRcxRkLJXn7CaIK7jEvQ8UjOSpVHarI7ZJlCzXEG2/7NW9PuNIKYAtYHxjGmpiZ37JGwBypiaXW",
-	"YihMkCuayz42wZyK5BLR63zVvnG85f2NhstqzlNkjXNj6CX1ZiJbmS0II9haggFkgP2dwKvI/cwkSw1o",
-	"hprk292GkrJp3j0QKAjRt7oNAyBgvAMqyB/ShKSPRuPOzAXc3xOSyXvOITP52Q5eMJwptW00PKf5NiO4",
-	"gvtNfUTPFKQmRLF29uQ3qzYfq55Lh7W0wTDshtjpVc5T7bB4hOwIqYPjhSNy3g3qkCD0JBw15VqceQly",
-	"cgq3AHZYrsl0Ag447s6LXNhrzj+tCXgL/bnk0AH/kE+MNI/nzSCGuTRlf0cmX1lZow8KRobkGBJg9V6Q",
-	"SQbxaVO4v+AmAGGAdSJyW9+qW4JtfMtefN2ywJFRE7LATofq9/Y9v7AnPJhK6sPpaUlkIIYC+aNFwmWv",
-	"SajN+TZy/3uesD5vrReNwWDs4+6THdR/KUMA36D0OGglhVXmEYFXY3URvBydjAZdlimv9+uQxLL+EivF",
-	"zVN0TRZFzqIvwmG1woU7Ht8NyaxggSHADTCKoalW9G8xNabVSC9gIkUDHM4gGsCLXbihwbFTY5Ab62PO",
-	"8KFpI5BjC8o1y4dQ0gW1pYZBmL8NqAlyp8OKnAIpdgh6RuVnRMo9xEB2Ps80G5ZF7pd3ySK3eWWGq4Be",
-	"W12BEl7WjMVxScMjB9HAoPKGVwMrKU6AbYT0Q1ee4rKWTWe/jX7EYrZlfKOp9T4WJ6VyZtoGb9OeuqHf",
-	"bDm88JHBOZ5xcbddt+6Ui7t/7W7deoTd3bpd/QRXYGg1d8l+OerfJ9v/dtu6XzLFgsaJllaWACOLo67y",
-	"zPP3LcAh5ur3q6v8/2EQPCoGwUVKY5b8wBsydyfc4xIA/Gs7Lxrd3hZAAMhksLfbhHfCwejPY63auKVV",
-	"rfnUE2W7tmAreDDFJzyB7onGs+hVROgZgPmT0pztaKsjynU5vIaFFMhyGwIM17ZK1nREKbvC59IBOdVo",
-	"fetElkeEXT4WoqApiaXI9XWiwL8TgFxuXzuYQ9OCwcCbE3O93j8TKe+q2PzvLsfjQTS4uj6+vB5fDqLB",
-	"xeWnQTQYn1+PLy8uT6/GYelowvnX61Bbhhr0GUhtsqdX6rllnWTC5lwkQwI3Is/ZH1UYqxmgwzLT/20b",
-	"S0vJmMPdNj3ioJMiSzpKFTdh6VKucos3OsUO3a5k79CVm2Ex3c3lmTlHW7R6MMvZQanl0jd5EY8FhM5s",
-	"/O8I/qU890mJQy4FoTzDIl+Dk2EQTpBHUdN7/WB04CVSIOwtnwmaFxiD8PMSlzSfR0RJTzX2HPo2KAnu",
-	"SxTp96wevmjwRkLjnPj55do6I7lI2LcGX2QdvhtchHBPV02nR1MtgU6nIOi9Rg40YaAlNFLWqaiH7lBv",
-	"6Hi5oVsJrTXqKkhjf83no57Ru9YeAGXIDdK3L9+dkDcHL14RvHWitzCPLJ63a1sKkSy6UIawtK3NRGyu",
-	"MblMWV+w06ucTlIWESXoHfuqdb0jkrCYJwz9DUDD9c4AMv86lYVIGtOHVDjqwESerQG9DLZn7fc7cIHi",
-	"Sj5RL0dGpdVCwJPhIbLWNT23cnCAFB5jvzUDFUlEViZmRHMyZ+lSYTakpshEbhSb6JOvzbfGFdKnhqlw",
-	"UY/B/oV+bnCXA7K0zbhSOat+MmO/7uDRK9S2wLcHwTxKnqfdELqAOiuzmk4/OJc5ede0SnlQ+N2CiXM4",
-	"Sam4uzXN9/QQvK3z6pEBar9mu5TPd7I0w8xwjl6KSg2P19/Rf4QZAKa3N0Tvr/0U+CfKdHYq22xrGo3I",
-	"ZJ3DkdT/G3mofKWYAEaPCmVGV9Dqozr3f34Z8OTL4PDLgN3nX/e+DKIvMFr4yVaxDF0THxuQ/zL43Zex",
-	"Ey4oWCSbukJlopcsZnwZmi/DRGM/8T+vtrUSDFqoQw9GYAroggjU7ccMOsxs7dlyTzbsWFLEgaFfyQWr",
-	"CVyj/yk9qXCfwHvWHJ8qO+ti6doRAReeX0pqu+iE2+4ag/04bymvAX0Aa2xsKQ02/FRzudKT+TL46/+f",
-	"yOn0y6Da7LK5o/v+Qc/qmz+oRLsy6ZBpAUXOLqmyq1/9VS4FW9GMReT5ixFZpEFJ16fM+uqnm8i2QqcL",
-	"LVHW+pIp/qkxp483Pz794exmPOhRw7tD/RJf0BkLKvKVVhhNi2ITIeJEDCtwDoti9nSSFmz4y3LWKxgn",
-	"V1e5jO9ChsBtpVPULYDl+fRo6oCmWKxg+toi5BnR28zSGojOi15kumA57dPDznCGj/Z2D9X7e5XCPbj6",
-	"zVRc6hefNoIBmapnTwyV0TkY00bZM0ahFE1rZAJ3b1F4DBvaUFIHuri+fkSe7jkaWFvAJKjR1HaiSEyQ",
-	"OCvAnz0k+DhwaYORSFwbXKhFQ/RqwKzkop6tcTD64wpmmV/wakDU/aXwzm2tMrBSuaoXsXK0ooHrtrtB",
-	"BB7Bb5Uka0oWm/reG66mdRfgcmoul9DjANJhyDsw369+usF9Yd/Q4E+hlVxEKBoCeJErCGFANOKOsSWG",
-	"DO9pWjDI3fgijI2HhakJQVcEqOlSYV0s+nFNMzoMX3i99Z2UGRSqtg8VTozn2z/U/hnGg2ho+KC9034/",
-	"BUAfE63omfkNyRUTCf6qTWDor0aFUwvcotsCkM644fYqw6rs3d/ZPLxLRWhr398PVX1L9QCptUtHuLG+",
-	"Rt/ZeITZOt5mdGoJVcfj6GFqw3IzWHDkQjToFGhrZ+sR8Zat2dp0hWNBtCagpS1oBLYvT3/K6K1JdOVM",
-	"1omlLwpWmwLyuapogIhRmqOlcnVEXjQRw4s2Ugf8yFGfZiePoIc0675IT/svmv3pHpOrtPTpBby9i2bj",
-	"cRZL72/ekDf4/300ng52EsrE7qluBCiZWk3TiChPB+lWH9qp4eled3gzoCh4i94isBvSkYwNsiNEgDWS",
-	"Q6lDNercusM16HJrWZAV9cDjgeHlJSiFpei90YjcsbUakvMSEVwrFZgHW9Pt/jmIZSozLRPTgpmiAX9Q",
-	"ex7b3ljKa75gKRdsLPJs3aYDuYjkkgtwK9uQZCCE9mgIFblqBI/2XEau8uqJKrG4yyLu58ODbYClczXw",
-	"QTYayHAhAa2lERjWIbiqnM5MOg9Fj17A7dMnfct+02ZElumI36VvqUkqa51+ODGqOy3J5j3RVEkvpbmW",
-	"9EQCOU9eqM8mKZmspVCw7xLAlYMVMte+D/qeZQmPc71dPFcsncIHpSCMxnNiEOARuFQwFgLcBFusf1Wu",
-	"GxiACoVYzqM1eY3s2EI7WRtHMMjhh+qa2qklBbZO/6g6Yl8wFgDRg7jUgqcpD+XHBDvRMTHjImh78HhO",
-	"8KptBA1msj6AkcEE5Gn+lAtigD8pmNWKJzgnXgeHdfdfSJXPMnb1l7OO3tEt/bAjh1zEFVSeGcDvTeDg",
-	"5i4kda4GPfcnVHUERHYlHiOOHQ2ZpY/8nQ4TlGHFYVoyTciSsvcOlEmUODVSsMgUIGJH8sdAALBjDuZu",
-	"nZnW3l6do+kX4xHnhrPIiRxIlDCt76sU/Hr/YPhif8s2UdCRvaOgoexZv3P2fgcmQjm7ByAj8G1q31lY",
-	"A6+oKEHTDUOwWplFXh3WVuorF22kpuv7zJJuoy1W1acAH89YTrm40YTTYpuVC84VSRiEqbA1rZZGZvmt",
-	"2oj6346V982Va8dpasqvbTVZC9VzRS7Hx2//VrUZXx/s740Onu8/uLVACyQBFNhJ8O5ijBv7c44g+KO2",
-	"6EzWi0c6fhaGbuyJyvg4EARN2TsmS6ySwxM11/ltAhgHtpXcWgyWp0WW2gJ70zixT+rNvUyexYuffwlm",
-	"3nSSaXtVIBybWxiX5rwKkCngVNOGekFb/2QwdSk+vesxCnm9PSRHJzSDVYa+MPLP4ya7C+NBWAlRZS3b",
-	"eL0dTb/VjCboPdSCgAa5UihmHU6A/Ikt89LELd8FpXhi+9zIE1loHQEY9t6rZ/uj/ZeBxMjtbB0z9tZV",
-	"escFTRu7ZDGarA+rmWpg6tkSXG4z18JdsLzwpInDS3hRpSeW/kZ766vqYE3vnwattMQ7o1VVIqzS91Oa",
-	"6ugHMOZufWhT//nuaA52m262LKYvsyO7Zurcwa7lrquwb9eBqkxyywL7LWX7ToJ7VxyI4FnaAg3CPR92",
-	"/LnLu7r+SqsloMG5i+1pzAZRx3EBYzGjQ9hTPG0aUtl7n4kE0l8RKc1kQcdUny12V8faaT39vZKbS078",
-	"gPzmSmG+kCtM8TWZrd3pzhCF+g7pzuG96pn3/KelKbfqSo+WpezW5pLlTLR4L53DpqYBYMLyHVvmR4Tm",
-	"JGW23aCckltPGbkFCXibshlN38s0ud2kLHetNZC8KPSCYtacp350V8M+ZknGW66WhT2u1PSS6a7I6GP5",
-	"oUPo+5l7v7dRQZNG47WNX7CEUz1E7EJm4XTIxeWnk/HVFdxjXB/ousX7FjTBA6GHNkSD4tDo61BZMDRu",
-	"hUOr9XwRhhUB90sicgt6wK3Ngl0fkZeu3MPT4vVZ1dSX8imzOn/Z6V4zVkyjyKUckrdjQPY71Kv8RZRA",
-	"YzMpWLUYtOx5DwUuZq6Aanz89m9+C0DzzgauPC1E0nLGFkU8h0JBh79sgyrrWoCHLrz+JEBtlsQHx9jq",
-	"k0wyqDzbzNdYtLY28fIg7LLyPCrV1xWFoKDXJ2HNaoHi0ahPGLMey9wL4yY2H9y1TSXA7XXh1Re1DAfN",
-	"nzbsC9/ogIzcWtlVdRH7lFsFDtaMqzxr0LytZHlaLLUYXPSuZL3BVEuANdK7Uvhwvqik1lIo9B62ZVEE",
-	"ql3d9tmK00qw/GA7T7XfL7u2zAkln+7oVGb/bRthQ3L0eePkYSPEOjz7eMHIGSawbTn5eoSyHIULnNud",
-	"ay08vbRQWGHvvOaJJk/fiftwnwWI6EF7+U2zn6dyYuAwiPWejxxllq3fvY6eIV4wXbZ19fdfLvx+VUoW",
-	"Wcye1Kqt+7jeTWP8TVvX7we0xAFU21ruB02jzTzaV/ujZYiyISp6Ap38O/Vbs4E/l4/YF/TejmpW2+se",
-	"heiGxswKVQbsfxw3LfKoo5UIG0Sjo0SPAEEzN2tv0if9zSaaOmWWO+x3rkz+LBMpzWYsOQRl1nwYdbmF",
-	"zEyzpy8CEBLLN0JQZ8by6ldQSWg9CKZKD0i6cx80TR0fn1hB9nx/pA9KyqhtmwlnBdJ/N86Lk6/P9ztz",
-	"sPqepEhr9Qupcq1sgRPL/OkvQgX/tPXAuSG+HAXl/m4n74hQASLcpC5FZO/gANLA9l6ONo+lG4S+7A/j",
-	"4CAaAPrtMmWfpkHo0iYpZ4vaLMOEKgi9tb/ISWCBsJ8YFjbeLm8jorTeRxW51fygis5mWYQnH57vV/IA",
-	"/+v46d/p099GT9/8o/zn16f/+N/+x78AZ4HyYOzLHkEWUy7JwWg0GlUWBaraVMHt8eK/sQBLcjt3UMss",
-	"2+vBsAxFtbKfnytr487u4P0+aLA1fX3/5YEpiwbzHyooh+T9+OcTTAkxWCWU5HOeJYi7qvccn5ECHFMZ",
-	"Sdg9j1mlZN18T7+qwY4A+P4Gp2jZvE/ZXESbUIwQDLlsanscB/K9Tq8+kYP9vVdRI1gKJpcH4Dmam34d",
-	"A2aE7UGljKkIoBHYvKre7eLNm159FIM9jqF8wBtNmAbKhiIdhb1uMbnX4ThDxEMq1hBIpulyTics5zFN",
-	"cS+28Dzi5ob8jjJlJzSnqZyFdh/wsBGDDI1GDDYs6NoU8dYEVbLgDXaJfodhs1IhQmFWCOvWyq250ms+",
-	"x/ozeuQ/Zg0wbKi8do0EblJP0NwZkmNBji9OyR1bExpj+jIlb8c/j88+XYwvIyJolsmVc6IQFcsl64+6",
-	"jQ1aWoZdhxGDxXRzCZHYlR5BQxIMpLQBVii+4IjonaKovkBbMtwJ611cA4sZkp9Px5/HlwqAS5ANkdvD",
-	"jNHk9qhcDIVZdXD5i7g9BNTyWzIBICVTSVJpBaPZMKMLB1Y74dDM+Igcv/14eo6n9dPnc/dhmqZVdwmN",
-	"4VzDSNyi4HdNJ5HyEl24C6bHib1m/7SXnevR3eH9Ym+K59R9F/7tXm6aobi327/dk3iy3MPmT3dZLhYs",
-	"i5m7bv8uh4cDLgdn/rY3LAs1txfh3/bCHVu7YcG/7QXbhcVedH/bG8zO2Ov2T7wcEh2mJUwoZyCTcmFw",
-	"ABBggSwYy8lTQGUQU6aZHosIJSsGBdIQW4c4FlYAQVMfgw5gmi6naQjNcEnjYIs58IBRsfaRBJUFtfUw",
-	"3rQWutG8/cXokWpzG/OtrIOWYR+2DBh+TEXM0vQh/W/nMoyUAJUyVQBR4MT6fnVketFCG3MI3NrVrrh1",
-	"msts69FAJeGo2/XVb796d+NYgD5KAIEpWO0rO+CtIrTeDWQVNyTiolMLgJIhHI5gfJtJWggXCpeBW1YY",
-	"fAfW6qYkSulaFp3g3+YMneHNUGwDMICNgQshJzJZQ5hLUzOgHmKt/2akYtNH8Jmxu3QNoFXCtGLadIRl",
-	"0NShtf2vYXhWhnCISVEyyRi9Aw+h3no59fum2ww/1Su9zzu2J5r9t5xwk/rgTjQKQFErbH4eLPf1mEOD",
-	"yw1Phe25Dn+yI5gRdoCjqRTgQTDCD+Zo18fKNOLFbDn4mR8LdnaZSa0TNFYq4+Uykmg3bsJSKWbK6O8l",
-	"gaS0EPH8qUl/6dEG2QjNsYBmZh3Q4ubjhg3bdN0w8br0/JsGYGSAoARFBE6EYkwRcMd4VIenZdiza1BT",
-	"UqDl1pAiYnsy7t6biPVkCg4aGlvYmPF0rjQlqlgsaLbGDHGIqiFChr8Hc6pQ+oRXv0843AzTBcG3zzg0",
-	"aKiXUi7aKMfaDcDs9DNl0igef60x53l4LsHWShjRdlVh9gw5ARqVqkWAFwXovmGTqlN03N1Jh00yr0u0",
-	"EnI7nKZXZ9fbpOqZp8YinFKvGQhDR6LrOxCILJU6Tr9N548Cst7aU8wWRKCX9s85tuE0zuatbNmgRgQB",
-	"J4Zlici2jZZ8jC5YDwAUHWmH5MXI5NP46vreaGR/dno7lGeaH0ul/Qj936AUHIyqntP9Ub26s73HU4dW",
-	"uwmNX2q2IR12+9rudg3TGwQ4F1DbzKXRM6Oy6nJkmnlNGDAyqDBToIaa1URruFxFZRC2VasmuvWEyq5P",
-	"e34S40M11+aKajQBXUV1SzrMpn5aTbnsVVjdqBG5rQIviHMWl7qQLUzAgb48aBxnVU3yxvjyoAPRt0ln",
-	"Mv5hA0n/SDpUs+LQ53N/tCIBbM5qExuqQb8FekxVoaolGCbUxabD6ZvgTL9FyWzuvoUEyQW9Y0fGlJiw",
-	"GTfRQ/CG+Hao9YaV7BhdOJptmA69yDPaPDVn7mBvmlLOfOIKal3EkMwynhyC4UZTfseGRC0ZvWPZoV5h",
-	"kKzwA9h+oHgPieIJm9DsECIF8BsWSJrmPhOmbxiWpbd4I9pQfvFthuISvweFDPBeX19qnWjQ9W5bGO+Y",
-	"xmvdXQErzFx6YOOP7QU3ocpLe7UqGjlHH4E+mbnEkK9TiQAK7Mj4eLCifa3I/nCwrVB+ZP/GGfwe+f4N",
-	"7GTCxZE511xgRW1eax/flKgZFkg3f4QQ6raLj73sV4u7pWxZ/3bcfPPOVrvqasUhI5vI6TTyWCZwyx4s",
-	"son99SrO1dP17QlMBqw4aU0ZtZcL879UiW7f2lmsSvmTame3OvxlfYXjAsu2UoK2ksMpVte3leGZ0sOG",
-	"ypnHriXcqXNYMMa9W/Fsw1y/U7Fs/+JXti1xOG+XOUvfv0z9UfAI/a5q1rx3zh2fzNtqM0OVmOUy7ODS",
-	"cavakiC+UZsL7XxkoEHLw057H5Hha6Y2UwY+oTA2uTn6isgAIEMo0vuOSqsbzyGZyjSVK+XbQU8UWJa4",
-	"VCbNFbU91VOzLefbotl+71q1DVnerO3WTm6geNVcP7QxYL1NWMThzFaLoQq3dVd7mILYW+9guaqPrqLX",
-	"zbqPahmsnbEDAMU/etTHVhx/G+vg2pGhzm20Pb1HQ/D1uOXR9qDWeYdoTx9CWv6wDAtX37CiiiQsTjm2",
-	"6KV3toRCZmTBlaq2Vin7jqWYIw6fwF6P+PbWmaEfoKlyVitAlCe1BrXWY1AE2hDOmICGdc1c3vRUyz3f",
-	"w+6cHvdw0zcF4OENX+puKFguCk3TT9PB4X91nC184Jp9ywe//yPaYtbVCQbKzIFC/UUth9ciJa6bm16t",
-	"6JpwkctyQ58o19O1dx3nS1DUVFnH2bsc8w9vADstGnTRz2xypW3T3CJ3HoKjndx+KUaj5zE+CP9mz/4n",
-	"NOj6D7wC/8YL+r/7L/XymWvWecYTvKGWp7tSSuup/J5VAT/VtBj0b152XGmjCTcNyWeTyUdRgnGFJU3S",
-	"75sBlcYWhQ1YiyJsOmWxQ1zgCrtB40srY2frD/PJjzH/xD+8+/v48vovVx/eDNn6w4j99Vj/uPrbXz+M",
-	"6OfzZfzjuyI5+fBmGO+n3d1rbeszs1GuV61tTNteneoTfAuqHipBTOTG2Rom+O16WddTk7FNRURYqpgL",
-	"WZwmja2tt65k2vEEPEL/4UdBBmzbvqBvtXSJot5nkAEjUAWNQja0IZbDuo9Y6yQmyoJanzYMTU8fTBri",
-	"JdDi8IsoPa2HmCfqImFceJCC9rNaXh+SfCWNkI+sPmrvqOQ6dnt3tcBO07CsnhY9GTq86v/d/DwLur6u",
-	"XbcxQOzfaEa0bRj6jxUa+p9/sLj4kzg75Epsx+AN8fdk7vVDQMYl6oI+70sE3z0it//8/ZakDMoKSCEQ",
-	"PB/5BQm12NlZNjRJgodVtf4xsqAyEQo229NiudkJbacAfNB9YPls83b7qWG484oZ635z15rmWzkSxuUW",
-	"p4yavlGO3fcRhs3o6w8VjigZQoNPaWzaIBg8TJLLyCUzer+acJTpv4gWtMlKhiIzg8XxKM74xqTosXBU",
-	"BR9047P4auD4wzE+IEWa0TSfd/pBYFHf472hpKWthQUXM9aAC4WJVrFMAC7YYEO5PgE89zu4SytD3PuM",
-	"GDGSBcb9E1sHBUWWL6oO8L03z188Mx6BzTwR0wKxe50+6juDCcdnkCixZZ5GOHMVqwEeMXFVCBbnn7lI",
-	"5Kq97zb1jsqK8lzZMITZNOOQgc5rK7qOKshlI2ykrE2uQKnBKAxU0Ter1o3L+EBlj7za5ty5q9wDJMLS",
-	"tFyzgeppfFgWXTecF5JUHRHzJ7ZuaStsN6I8KNpQHZKruZZWiJLl9cSy/WYN96r2v75jIDEymetrRx7O",
-	"FJEixQowWJGW9CB+z75+2/+QvN5bTO/+sjwb0b/nbz7HlweTv7x6JLROVEIakuMvDM6X8RTm8bwhLb67",
-	"2JV7/RMW2MrRQVCWW+Pzt2pGbeCkBfNn/fk4Lt2U9bpFQMRn5GECooDPokqIH0NNka02ThAgxQmmKb9n",
-	"ruktOYfYLR5ArGzXT8fKF1rWFW0+1QB54cqFPfXv+KTPydoOMeMxATI2CvN7199f8G8sVX2wLpqAe2xQ",
-	"HOJupsHIj58+vY1cB1Ws1LgcfxifXI/fuj60GJhxkD243cPHSwT2aM6FNavF8uUOmwLtzi8/BIXjxSi4",
-	"riuehA5FYGP29l93cwob/jTbVcXuKCnU4njg15twP7wD0XWsLyRvKhByzdYhWiLhCCKqHII8Bw7iFiz4",
-	"oafucYA1NqEx2iBQH0jADyHA9unW5Fk5o4OOR+vV07kXiW+nQP+TXUTWENz79O7d2en5+LDO4bHJovlN",
-	"zWWRJkPgTRb3zkoCcnV9fAZodb4eAwiPIDWxPJRqtZMlEZkU+RchZP0llsMdlkJKm5eLJbA7oxXBIbDo",
-	"mb4/WtvuVUekmdYgGugxD6KBGSWg1OGnwj5IxKlurFfAw9iG/bS70fGQvHNnpvwrpZtvn1YesmhMOsVG",
-	"X/8rm+yG8GavsUqjzAF93X1kt89kB9Ru6+6ySIpHGFC6ZxnExAwCnz09PRK1gQKaD/CpUEsWt2BWe4jM",
-	"C0YV8FeDdtLUJ4S2lQlSZd+T9PeQo8b7nqtchiLt1/Zcz2WRRUSmiUvuiAglSy0DDWrDngOz7J/2sSFO",
-	"K3Uiz18GykTu2PpdRhdmPXpFwH8yj2hmqgIxcA+Hy9gu1EAWI2Ix2Kc0r+HtY9unZh2qpAdZ5MsiDFVJ",
-	"c0guUZ6FGAEF1FqA3HGB9qJefy42C8Xb5m8okSWfYCDVRX4RWGNrz2ZbZBnA2C/cg5ur/HkuPUNZyJXz",
-	"rzFh868TyVSvJVXO+9gJ3GIclb9Hg5wvTJ5wvzldw/1tVIMmgAUf4QumcrpYqqMOI6xzenlGTeetZsMx",
-	"QgrcMtPK0cK1/kSVFF53IcTkzvge+ETixuufTrfcJf3XuU0f3nkR7ESFLbxmsPS2aA09tJsJaFUO6hZp",
-	"CwZVjuZSrjZK2QLHx4y5vfGXvuuK/1a9M2yJAvJTCxaBXQKa+Y7qts/XvS0wGzNyb2j20312Sq9Ns/Jl",
-	"fPyahc3lyqJEy2CXht185dt4gYVR95ra56EUmMvUcGaj43ApKke7pjsbdbmq4+lPtfvsu61/QCPcmRdf",
-	"4eObHOw9boThJz1n9hBEg4qn90/27J4+OLSCmFD19+RMbJmBX8XfDWPrfic/7LZWrtcQyM0+CkL3Omet",
-	"c6lWPa2Gps1R9Kmmmdf8xNaX7F7GtK2/j/Wjs3t5t3tnHwBl27Gnz09sjV3azAE0GapTmRWL79ncxy1S",
-	"Ewr+8cn16c/jQ3uwEZjKWenYuWNILj9dHzubHreWZAyCugnh+VElLpWjaTmjwr7AFZN9EZfjnz/9pN9E",
-	"BVR3CQM8xWtmP45LG/n4aTD34dEWa7+h2BIl4a5p6KWqWE8+L23/SrXA2afPX8+Or8fnJ3/bqBfwrh2S",
-	"s7On78+ucJGWNMvB1NsfjYge7B5A5bpeABM25w75Z8EyCu6a87fHl28PiXuLYrOFHj0Utk1kkX8RB2Ut",
-	"GcKH749qL41IPGd0qSWcJAlL+T3LqptRnZH9bstGXPjGQgg93IpOa1oZjcC6rELoHjSO2bILFocqkrLc",
-	"5MNsAwLSNkjI0DrCoRpBhU4v2ztJlmk8ZkJmHpC+UOUEy2KybYUbv2etDe+BoB1qdCyLNCl7TBgR3tGE",
-	"plOs7q4dbav6BNxJC5mz02VXtoJJU6h+b+/N/nA03B/ujQatWtQOulOwBsuKMDdoJ808+nV72syy61/b",
-	"rK+5/nhxqImOghSHOlFuUzYioi9fES7itIDils/jHy6vTw4xsgjceqVYNiRXl1eaq2eymEGt/9XlVYW4",
-	"/coN/c5BNMBXaUZwedXCA5okzunbs/GhwcMxhgk5Axlk/7ocn3w6Px+fXEPjlZraOYMyfcMKnaeRrMDV",
-	"CKXLQzI+f2uE1RdRyiWuIHh6ZMUbGOAzyo03R5Utm6rcTw94EA3OjDzyBjeIBvCp8CoUEzftprW4vjw9",
-	"PoNZArzxlFF0OFl/0pKuoQFoWeybZ5ymkMcxJFZ262eH5OL46vrr25vxoYFskDxmds5JwQxc/BcRyzRF",
-	"bz5MXj94cwU9ahiHTA6tw8xYQoTMkAiSITk5Pj8ZQ2xAWo43kzIZktPzk08fL87G1+NDnxeZcevvLTjU",
-	"Lw3JzfnF8enbQ2IGAJ12qO0KUyyri25XZhCVqoCdIfxTj3kQDezABtGgHMogGuDH9MZ4yrN9UWCvynqY",
-	"kL2Kl59gn6xQzBw43emGH6GaRj+R8s569YqEy2Ef8MaExRywIhpejAatPjvX8yJTCSISdL52zmdzSBhs",
-	"eq/mrQlbSNONkCEMZ+d78zTJwlXDcgoWPhZmiZyJGBL78lUtfQrdyzCphbzHRLOWqdVTePX3K9OLKrvj",
-	"L2iQ+xZqyUQL1BVaFEYH1gwXHkh2NyvMq3a1LIx2S2K5XINBxxKiljKDmX83u+Ia3Dz3PGcNKa8OdepP",
-	"bAA0y2jM/rAWQBs51H5PPfZUf82Cwetf/rM61h/1WMkZF8n3Sq6+USzDrOraNtuFgJc0bfZHBmH7AHME",
-	"nDObqQcYpU+UIerHSdK15NKxsZ3YEnqgO0H6tnRohq53ZcJeiZRke05arc+iY2iuh4bK7rp4SlV+Jmdc",
-	"tCxjt0K/4VuqkOADSayvH04/UXrhHgUGwZKzcTqZ2g3ne6pvaXU5t8nnK49F2O+A13b1O3iHLiBm9VW9",
-	"0g1CyvYYMPkNoGIF5NNDuEYLtwj3PTgmcaFyuSi5hd90ocYmQAVVvaB8jfycU+VaziameyWRYiJp2Y1b",
-	"n8mc3jGj4qpwWvIOPIo/2OErtnP1LlMqOqtpUiqu+Tbti3HrHvk81p2/MPSovsXbHTw9zLcsD+oRx5Yi",
-	"QMOCPBfna1wBRoepwEGFlNqDCa23Uu4S2OfMHlwm8owzA06Pd/gA2oisjeZoKLwI6lxTGkWuP7A/Mjqf",
-	"+VL/LiT6qbHIs3WISdyxdQOWuJnYi5HtNqIi6x2Hg4IVbom2hZVzIhwZo934wsGSWSiW3m8z4CX/iQUH",
-	"m7GYadoDbbZ11PsjG9yMzCbAaBZUGef+A/26ZeOWHmfFQBuYSrXO5cY2L33HqJlvZ48WM1w7ALPt9QWN",
-	"DBk2n6dTdBmEDtSEe40H8XvaFk6peBQNz+/S1LYcJ/Y+wFFjnZjLXDlfBi1yuaDQuChdP6ypBUvMSrU0",
-	"H/dgVDSngf5YdG06HG/2z1/StauUNZ4b9exgfxcANS7ut9RxTUJumHDhGllmXED6p4BgjxcTxlWmJMno",
-	"tDa5q3dQAvV0NOo3kyXlyUMUWv18Q18u+BldbEqSKa2lQuy9er3XowtXXylqyKMUo20tw+DniOT0W+ms",
-	"3WVwQcmLO+vJXm8k/oJFfkuxDRq3h81tkS+rm/lJd5aOaX71uOk5G3z5T8/EMdMkCwi6S2FwJmceht4f",
-	"kJpjN6UZF7asRnEt/hqsePEn9AVumFDZy6whMa6UV2AQNbWN29q8hcZr/ZPGoEtalyi3tiq+u3kXW8MJ",
-	"IG1saECTGlfovu2KEAzJ1c3VBQQ04B3oWgenf6rNYxUZTRFgEqCu4IvwYymmzaHSqqLt6QVVqgHXfoNf",
-	"343AufbPGsIr9pxPvAUIUaTbfq2pK+/2EMixiFl6nF+wjMtkLLp6yHgvw8pa59O1FatLeFPlGJhk9IDZ",
-	"CV/vjm87mLSjzVFo6s4KoZlMGTLCQWDMaGfNZxcdzaxC+3IKY2l9y42yBkmABesfwK98BtLJHtABZOvo",
-	"PLSKu0cB0LYwP2ATu1N7+w5G/DLjMWvQI7BQXR9oUy5gxwUViDFqGdZpntNvFZpsaEPaXnLRM9FuMwoK",
-	"ucycpmORqHYd3sNPxMDnrvQb0o6MH8JzDJqdqSx0RTXyhx2kuwDNRwG2UjnsLWy+Ceuw2ZUWARJUsuAC",
-	"cF2MxfG/unMt5fcMDeGG5EgbRDPJOzZjGoFHuAvp8Myv0G1XIP8lHXouWBnMxOUi9rAJAiHOTdNPPHlI",
-	"qq6LtV52lFVvM5bHB1tG10oD6WilEFrnQCtHU48DrUNpXvegdbUBfIj71N/awNL6c9g8ENt7X8E1FQL6",
-	"gZAoovjL7M42hbBNeI2GpK0Nq5dZQ+F7BAppQv+IMOF3CshVALf+lIDcn5rO/ijRh6aU9I4o4c4xQa88",
-	"rLH7Cubda9mSSTHzMkFcsViJNWQz35RV32uxhSzj9zT9wLX5/FGFvRCFYPdMpGtSCA7RjYzfM5dtAqWc",
-	"Cy6KnB2a3FYqoH8/BrK58LtPVLNPDob7HUX+9P7TdKpYHhrbD2uo+1kU8RziHwCMR+eMAvgWVrJpQYxz",
-	"jOojOSKCzSj0aPY8vpjTXEM4CAnoJOPTzmHllQzTOJXxHcmoKEdZJqc8UURx25KqzDqERPiodRWfBjvC",
-	"/lIsQgAH1zUigfQsi7adMrrMzeAma+x8l88p5lzpDzcPsY7Fsw3OQbnH5bLaCUQbNBo8N9BQJphjfEx+",
-	"kROc6wLwfzMmEo495KF/S6X/Qk2KSJFTLlBUtSpK9vsn7okd+2y3N03RU3l3fHo2frtTu5QpF1A90oFV",
-	"br9kfDu7a2gbqve23Vkay5yvIVc0ZeqIsMUyX5uR2wzOt/3zJOzOlYXMgc7Es4ypEIYJy7RpbCObUKai",
-	"z1JksmXJ3miEOTuVgZWcZVTrINkbp+B0m8Y34YQcdwxawPAhJqp1sMgLh2OVxDRHINgpT1OQBr2X/NJ+",
-	"ObTYXQ1RcZ8paIcsA8tywmaF+N4Vfx9ZwukHOXnk7AZ/Q30t3ZJc5PGgyp75JdChpiveUd9KAdlkZJXi",
-	"pI8XBxtFSR8vDrDjiD6QAJzjxol8F9palKZWKmmiLHgnzW2q25LGd3TGkiH5eDH+8ev11aFW/PV4ljLL",
-	"bX1M5fURohkk0BECe22USJsc3vwkr7zb8yPjVMy3wj5iuxiNubwY9tBypS5L2nF4URJRQeBumq1JShPT",
-	"vP/jxQGytkeXR21H3jFUOyFTQvY6Au/ZSlrHINhb5NjPVTUN4/dGr0cRebU/isjBa8SPe/5yRFIumKeR",
-	"YonLF2G71hAmoHgEmAzNtQ5iIFrB678dR8GNqiMQLLjNrd8LRFCaz8AHORnfsyZErinNLIHqmwkPbFij",
-	"OLeaF6jwR8TyBdREsUHLcAPEZ7SjhKy+3TnitpeRH+QkhPfxeieZCf2+QLs0ac1cET4TMqs5Og62lJH9",
-	"+LndW8vPAwhwRYeuWa5GMEw9xaJ3Q/aOTlBmhSGjtoNhA2etD8+zDSZbayPBq4CVEWwC+GCIRPeyVido",
-	"IDvVnvhgqPjV/mhZPT3P9zthpypd69y7Xr7Y2x89f/H6YOsAR9Gc3+PBNE25MCWPml7C+T0l7QwhyiBo",
-	"+qxVlX6mF2C4WB74SlGR8TpHOXj9YHjGZiLcf/V8r2uNtsVtbCOXEJQW7kIAobGpg13rge932ld/zPF+",
-	"zCP9HZBOH3h0H+F09jyRV9ChEzXJRK6E1k6PsEUn2hq3RZa6fP/bIfmR5Tn2ukUrGWtAMybYSgVT9DYb",
-	"dYJcfpb8eD79+PZdPhwO/QO76cj0vh/wbzT0EO0fAK/iufbSs34uH3l0jvHd0V0rnKGyuF1Qrk0gnNtw",
-	"kxtFZ+wjy0Pxj6vry/Hxx68fT89vrsdXh8atqlxl88+n48/jy83rgMeiidhVv5lGQENycXx5fXpyenF8",
-	"fr35HBdfhGngpUwQNk2V9xq/NyUWVl++PT3/cfNNZRvEq+tPl8c/jr/+8De4ATzC/w9777rcxpGtC75K",
-	"BmMmZHuK4EWSL2T0D5iCJLYpiYekrO694VElUAkgzUImurJACG07Yr/DvMP5P68wj7KfZCLXWpmVBVQV",
-	"QIogaG9FnNPbAoGqvKz75VuaYD26yjtI1s/Q12w6cTC2ljpbrPPqonN56X7cs6cI7Z7WFfF7urpov708",
-	"efeiU3FSA2w/7yqvNJMWO39/+dp+azI1I6Z0LgcSEV+MAxcVSbnIqHwTO9FO+eih6mjpYKm9u3REAHgR",
-	"nMhOtBPucSfaWdqNfTgsuNIpvVPm7EuC7K+dILvvXNeG0lt286vreqlz18mgDZb5VjdIbKHGF7e83Qpf",
-	"T8t1lbDQqYsFsEfs3Ye3nQuEaYUg1zFrv3hz+jb4hPWmOdMzBRMFsMCnL6CIbanw8Ji96PzcOXt33rno",
-	"Kt+c4zSTqxt1NaER6/Ocp3oYsb4ej0XWFxGKdvuajAbMHZO2RDDUBVBou/idaAeWvBPt+Ld7QV8remth",
-	"Sd7+fAoQV9a7Vzr3nbtsLvICa8MeX6qHTKoWe9GBTxEZy/5B6TwMUNIjw1LX4CeVK/xZZF631VVYJyU/",
-	"xUWaFgONVam0b1kihzJfQBDYf/b94cHTnbAI+//+z/3dH3757ds//o+765HbNtrXdKXDTqrI/QNSUxv1",
-	"f7VEcsjjENslaKv55yHtO1OxKnP8ZiHDuyxHfDxxjbFAZqKVEQW9rhqQX4XMuvCU0vLdahoO9wUdWfXp",
-	"ihuYyqNgDs2Mz62NhzjFCYBARw7/zVtppsUA/OLpPkv43Ph2eGnc7SDI/KCGrN1jGiSx+wqbiaxAdm9W",
-	"BHewpfxyP8eiaaIlP/KpAkZfX1cWFKwiEBhbAzezaLDMRre0V1akuUvrLS5z5YEIF61vUv0Q9oUyHveL",
-	"Ksj7S5iBZVhMWmdXJjFVzDsMfKul3YksyERxk9efSH9dGDm/hn/sXorsRvbFruOohXFoiUhva1LrYQM0",
-	"+/N9zwhlhPa1cwYL4rXCyFLiU05/boSng9p+RwxY3F+G+VYu93LXxr95qnmyFtl01I1IqRXHycYfdTKv",
-	"S79kMFzrJ/ljaRxgEaC5gxhfYPOrq3OGdnn5FXhe4UFhNfwMzJPVS7h1QmVB5NfkVRBioxAjjmcLTgzc",
-	"DC+uF4mlQjGVbqNSTxU3XXZZQlGMfLGGRquG7KC/SnFX1I5FvVnBNtXnvLSUiVCJVMMjuGxiHrBE/XaP",
-	"iAgIDYlxdvjpE/ynVOzgeTEWLBN5NodnoSiOGFdQdxRwZVdBBxh+4ciDsh2zGH5dZLxLPyxb5bTk8Erg",
-	"YvHtlr/h6ZWGL51KhyirMkxKAI8eW99VEIM1DOSH0A2FKZHrewmcJNJAmXVTmbrSWG6XeBKCtTgDZD3V",
-	"V5MGpr357gS/QVc8RdpsbTItqdBFArW3JNUQ2gGa5KL93jQTQUkhSC4z7feFMS32Ut4INPNS7sbYO8kB",
-	"eoBO9f7K05rMmOqui0zcSD01l6KfiXx9nCcD3y/gvGBgrT2JoTJW4Tu4vDsWNMHTa9BW5VDBICf4TkRz",
-	"IAk3DsQB1eQAlZvyoevMoTabYBut0D65lEMFIJSxvaJrMXfSBTaJ4ytxpQuDv0dG9D++Gfz0v37Ivn/1",
-	"0z//lV3Nfn1//uL707Pz/zjVh2f8jF/OrtR/ZM9u/vlpn3f+tnPnUq4FWfEZFV0+pbScs4VIxcIQ85Ge",
-	"DVJdFW2s0pKYnyC+DrTigjRZYLh6orxNoG7hiOrGYKmCNtzA1qE0uciqnK91JJQHkPZoeDq7Dxm1YrpG",
-	"ZWKwrZi9TLsCuFQPEMxOFZtkOpkiBPUkg14dCD6lWk+gmJq+S1LcjSrzAsDFEiyTWBEfQWWlh8eBMVuZ",
-	"MDpFAMvqsoAVJLYq8R+UQ3y/cmh3lq5DJ9VWkfvrZxpFXrfXG0XuK00wBThCvYxUUNDxZ5ItZmGVnjGt",
-	"jh+AcD9X4FXSvWEwQspycsaXIbjXIb+9m8N7oMBV5FZn+0L7nDiqtKW82XCEniPPBOb+47JcjcNILD4w",
-	"kL1NNuiF6OvqoBfF0TP6AoSKqWa3anxgJhqbazOBrab2P/1cDmo2dXZ2nwhvNXwALaqqodfHxoLzhOhY",
-	"sPaiWu9wZWSxeFWEu2yQLO4wV1TgOvZDSOqlszTVtmiHbH7oufRbKwoprNIHRlY6d0bSYGqtmzJHIE7R",
-	"we7+4dX+06P9Z0f7z1vffvf9f6xZgbFYegiLbTiTK2EajsIIVad81x/3E8igiqFrSII6w3NBZHRVMhWf",
-	"GAC6c3XCIba3ZToXqZAmj1hMkwmJmuKwGwskaKtKGKCdO81kPr+0i6YAbzKW6kpfC/CyeoJnInvpruDv",
-	"H652qiau/f3DFQz90mMBE+NmIw1A8KXO+GMcmmfPFPvarI7GryA2IKKuIB/KnCkhMKoKRwrMBqsprt/K",
-	"UUSAGAqTXzYZ7a5B7PTtq87l1cfLzslF56rFPtAwOAiAsb5WAzmcZlAHYs16RNP1d+NtE6ghHPA+yg+c",
-	"dwEB4cCoweF5oLPsKv41tQLN5dCdh1HoIw/LR5txXsDyfmIz4ofPv/1b7EH4R+ITe/2mfbJ7+bp9+Pxb",
-	"RxwZnzG7hij0IsoH4FY3EjyBk6XlfdrFZewav46KpVJPQLaxxZ63T35qv+pcrF6uW8qqBftinNuQeDus",
-	"4nliXFoVYXigTcJMBKeCEezXKL7PeKqVWIuO3RDUjZ0n1tasc55uKc3niQEgf5Q1MKBTA6wHQsIqVgd5",
-	"2WJt9mz/gBk+N6w3hzRV3NeJiGkasQn7c2V+xOKp4tN8JFQu+xwk3VeWdyOSpF1FolFPM/N1xGK4oI+E",
-	"pRlHLL4W88V/EupmjJG0lXdUVBJv7JZ8OdMa91Qsp/mm7B3cjuSXLu/YQ5WGHllURJ/mNM7Y6lClqZxq",
-	"DcL/A6TeQC+f45m8EQXUaKY1FjVgCYQ9Wg9yBZxHMG/UZnPpTGk3SKWruuqbb9oFAVnD/JtvWGw/0pn8",
-	"N3xyxH6EVbLudH//aR9ICP7TkqVrFLe0DIweAzBXbAkwdq57zDKRTzNl2FcHh1BaaolRZ12FUWLPAOyr",
-	"2Fx/tGbTx//+r/8df429WEH5h0j1jMV7Nwd7YxG3WKdOf5LmdErz2JrIOhXwTvseDzs0EmM2FLlhz/af",
-	"snigs55MEqFiOht0B4Sxp/KqcxWx8/f2f9pXJ6/huF90zjpXHRfmOtzfj9j5u8sr+sCww/0DelIny3QG",
-	"z4EuLgYJBMvRMZ9MUjr8vUmme6kY/1+/WnfBxdBNbh0EkgQRWPs8wY/Gwhg+tJ/aXcfW5hMmP03irspJ",
-	"YvDUaGdpxv/YvcCv7J4m9lYwwcGQjbB/bgDJ7mmaz5m0FnIw51cqFsO6TQzFtwMp0qTF2orJhOlBVzkf",
-	"oQBH8fmAVF4LLMq068LmVvHJkkdyxJ7tP2Ox0vnHgZ6qxB2+df3NN98Ac01SLqHvns8XfX4Wp3IscxQt",
-	"cX+aGZ3FWPnlpgjZaz4uZkZiY5D1EyKcyBOfSXW9dB4BPUHCEB75VZyJ9G9dyB51d+KvWwzG9wYwzVBl",
-	"dcRi8MytUJ3gDcWuZCpGnLoY6qYwAywzBvaQ1ZN8LHIocLLeWJpSbJO6G7miEIA9yr6egrNhKLJF5/Yz",
-	"T6dIsqcJTVud8H9NXZTUOLqyModNMjGQn/BWjM5yq3cgqGdlAQta++1zLl6esKdPn/5gKeH91Qk8qKtK",
-	"SX/2Xl0rPVNIHIZBHTuQnJXrzm92TVmsDdIeSpUAs/qAvZE/oubJZY6orV5stc9Pd6IdGoW+c7Rz0Npv",
-	"7UPH2kQoPpE7RztPW/stKhwagfluZQVY03se9HpYZRQjV1IMpzcnxKrIy1Cnt6jHRuZGpIPIwWUHeN0D",
-	"mcL1KZ5lekYmvqu387LqNAFpbnKPly0FVte5+691qIqv4OToK1dj+Ue0XBKTztF0AOfTqq7IydqInAyd",
-	"Mf9wlsgkcpaHTI49TDnMm6PGIt+wnSCoG4ULnjh20RpEAmys3c91dmXpDH/LceoOtrDNJ6LOG+D2d05R",
-	"8sXCrnFzTqWE5FkVBao8JuxzoOm5MdU4fxMHC3dTJCVNkXRfiht2IbWq2Qb9mECS7rxspFjKQEqDI9jx",
-	"H2oIdiBZVvayirSJTOoWbU2BfN646DsvlsDkg3jIWI+xYgsQQL188bgzsAPOEp5jgYwlTHT66Zcoieo2",
-	"Y19UsxUfYTm42t8/gv/X2t/f/4/y5p7t33ZvYQYO17jm1ijY4fkj4fMVu8t1094ODnefHqy1m3WkDNRY",
-	"3+bLUBz8xy9FGQWI48P9fdd17qJHgfnzK+Wyiz2tHDWA6/rjjyoXFWu//QQD+A6hDlQ/2S917xwNsVJQ",
-	"CCRyGA76T/zXkbXHdn6xezUOH3HnQvCkPDrLqjQ+NDBKFiQvwd/bV4RaKh/tgQ1tFznRpjJJhtal0+N2",
-	"NZ6ESKo7RWMidsNTmbDv0fA+pjCYyx+BdT0Dm0ikRkAnFem8JwSra+26ZMnPoUmirE0+6YQbM9NZ4syU",
-	"KdkBNGdqKPKi1I3sZT5wSXj41HLGUVdZDziWClb9sZ+JxEoknhpySBdUKLQM2C3vYMhTmNxVT90LkZ0U",
-	"C0AyK+KqeTYVfyzR98H90bfdFmywisDP9HBIICn3QNgl2j3Tw2JACZzsAuFCOUUl5WI/TKWFdSXS1FoP",
-	"GOr1z0fqNblMUzJo0dKdUdSTp6memRZ7q9GrA/BVIQi7sEwNr0SOaL95QRKbEj72BZjO0lnV/Vw5XtyE",
-	"4FkQNv5dEGiWxoobJI41767ooau/vpGLPLCg404P6htqCnTfScrnECd+f3FmWizGHGOMgxou3NPQ2T4m",
-	"p/oFAlVCPBncRGtZRsxoN6A5EakI55rlGe9XEQVY2XaXF8UmP9/QXucHPiv651WxpXOr07Vhp1VBGw+s",
-	"cO01B29fIvzgT7XEv/ebTP5A0k9F1SDJKyg5dHN+EWlYD9DA5jLDxtO+oK4hHBaKJmvqpjVhKMXkEMgg",
-	"Uo+KQBpOuLSuJEzGdWhDU2W9LfQwwWOWhv398t1b0NdSoRpHT8z52y10wdDLLpY7VYnIWCqGPIXh2MiE",
-	"z/Z/6KoYPv1oP42jIlgjTdGma23W84t3J53LS/sv+CGL+1oNUtnP42PiSjVk+Uz2hXdPlAaHpEqFv4Cz",
-	"LlPahpS5f/4Lkh3rqfRN8VOd2vCX5Qlkg7w0y2QuFpkJ7yREn2rmp9vKUytEf2liwr1M2NOmnrM7PBxC",
-	"QFUVOy8xLuUrV6kozDIk2L4jMbeft9j7RUYJToPagwB73A2pphwz5fj7egxkn3UVxVMoKKo0lfSQ+Vzw",
-	"qNN7pbcscljEOBRAc6mgAjR2sd0J1OizZ/v7VUz2HmrzyuR34Y94w9zmX0RYWo+a5x6a1U4w5DhyzVUL",
-	"VHYtJvltdJlORbMNB98Auw0x+TmFHJzPN0X0cIhbooPpQl8yd7Nq2AU8xLLPQH7CuR/SUri18PORGBd2",
-	"mtKsn0rLYdZoZ9dCTBiH0dDVlho8eZOGu33BCTb7TkUtNehUbMWAyf0NUcBZZpTMWtOSRxN9VyozERBE",
-	"raMFa7RleoYpNnvZZNw7lX92+nPHanur+t++7Zxcnb59VWXf0zxLQHCmyJ6Vdm4qAXupM4pG6AzKtVmq",
-	"9bUPV4RWhpVkmZ72ELSqxopHkPhT3B/hVt7BmH+ExvbiztYyt61v/LB0+lrPMGZDEypoMAV0gegqS4G+",
-	"uIpS937DT07RBK8WYBnvX5uI9aR1vAX28bOBvS0ThWjlaIDzBBJpJszcEEwQyimm9CwKahJ4mo/Cpreu",
-	"GulpZnUulqSjmX2wX3QyvYQg7gLvhC5BnMOaKT1J2IoxHBdm8vzbpcl1NgcYS3gQTIM12MICeEx40hHo",
-	"BGCgw2cY1GsxwJKlrBRGSOxezUjPVGsxvUrlnC5C11UyqTIZXolqhtt5QBaok8903pRHEEwqIxPx0ALb",
-	"yjGpcu0JoIH0byuk6CSW7GTiGjdIt1bNQ7i2OTqD42mPGKcmGstKKIV9N6efoq+V0alosfhfMchv48xO",
-	"TPrpgbsSoGYarYFfkRmTCXJkiO//DKby8H5O42cbxf1POED2frOjsbU84yOsbKTxwZxK9wtYTRonR7VI",
-	"LRZDvbP7GSLVkqWjhP1Fi3UwQ58534LK9Y8ZV1TIIlIjnHW/X5fesYc+HeMolapcXDZdyHY+v3N251Lw",
-	"rD/600eqPLGsozrtjW/DxCNGoZnIt1GV9ifOO77R1+LurnFlWuktFOhCOJWIvghLWdnAFc5vOLbyAvRL",
-	"ooWBOuFpDjrPqbJikAPMCGHF1EMstuJWEmElVm/OMp1zCBnJIma1HBBrwxqchlUavCWREQxOlatcpdQu",
-	"4OA8nWzI8/XPt68j6JxtJI+KfdboUagDuej8/O6nh48x4VUUxtM1XMct+MHskcm0oqgnNM4Q3F8ob7UW",
-	"6OB9Ea1CCFvIXODxurTF6YuzDnSpm5JWAEaB3haCXFyl617Tpr7kKG5N6euIfaKd7Ul+4yjxRoSkeFva",
-	"T+WNuAXh13r0q0i+7eqcTpOYClO0MOpJjuWbRPG+LtEecwOJn/kxbw+VhPtCsZ8ZjjLVkyhvS68utVbr",
-	"sRQVtD3rplrPBEtvgRoP98O0szM0qPzycJ/KbFytzwqXl8rfmvzdnYe5/xci5zJtdnMf+OIt6ZHk8GBp",
-	"zgnKosVbwCKm+/N76zxeMnwHOuuLXZPryT0bvyepNpTa9Zt9Ah1wCkMR1l/Ork3AEqwYTI41UZjrhYiU",
-	"ztjTfR8mCsoWvHNJFfr2OOEVruNHpAPMDjM9zVvsZ0QohtG5rkKQO3PFAVO6eJe/Gfstb0HjdyIs43Kt",
-	"kTCYE+wYqBxvsrsX1IjLd4E6UQv6JMwmNxriL+1FXuZ6ErDb/Rvi8JbEvuYWqaeNGOHNLB4hLT20CX7F",
-	"QwM8iFquK9zJZqiV6+0GU3oxklQav4rhosRFjSxfQWLqiasn9GgY1cbGFS3sTjbGLaMhgQldVVfumrAU",
-	"JsncyOTjIvVRMqiOmkJCbkJ4RThoEQ3hr1Tpi7e5utSXznorlpInuDLjuM+rGedOVtHzfZekfb5POMaH",
-	"+0VX4KIxFIVmlB5Asq/S+sFTJotk47fZbPk4jPkHt3woTOUtHzppPOZM9LFWpFC61fZPceufb/+EpLLn",
-	"hrLfZ0UMFrWJwUD0c2dbHLu2IVfCxfraEiJh+XE24TJhE5FJDRVkPQk9qE8M4kXkeUrFanbBwciqYng/",
-	"T+0VzEtNgq5elNNLrfVBGN8iCbsKFyN9S+SMVRUkN1BobsK+sI/GV22ltIWG6RMBN7KSA0W297FBtiI6",
-	"WOSsc7jUYiWuUZT02a1F5p5rm7pfJ+CDo243Vka7ykpMHh9hQjZowgZL+6uyUf01CAbro0DhM9Txwe/0",
-	"EFsKoasCGvEgBo6ChNyCBXQvK4agNRl3/9HP1I9b7BQgpanfG3B6QCCV4CaxxUIinuZU+Z9bzqLrcHa9",
-	"/5tnTZ0F3LdmgP0Sn3LlGsU2El6Hd5jbFZQdPBzXXfpTfmB7nl7sWe1OrOWp5J6Z6xWFxkVBeMLhDENz",
-	"gCsyG/GEuuiOiVeYb0DyQShsGIGZWjOdXSNMU+TZcsznMKTVJ2+5ElTp4VnG41sJ5BpyhBf4whrmBWus",
-	"pXzeuxMMuGBbtPjWJ8rMtqiyE1DkEydnDFaSrEWeYIM1+phkpa3wMAm6w/pS0YIfSf5mtTP5Ht7/EK7k",
-	"XyG67SfyNLpqcGPbcNRoFFCpMmaJEJHiqshwdYtIQWgkvIKQnQ9cL1CfNGyQCYFSLMCV8YYzDcpJBBtq",
-	"plVRs+bbS6G0FuWrTND2Rth2ABqk4TowdWTJjrbf+whjdSqEGbYCwFijjVuyODyp2oyFE/BTZqj4fmt9",
-	"EVM8j2qq+XyfryC1Pbg/nt93scdVQVRufJCjPiJbKK6jbnbojnCGIy4IEYccecGjFpt9WBs/n4308gwj",
-	"LNu7kTli98zFmp4dvb6GIg8ekCKDrT80HZ4J7IB0xJHgQbs7vK082yuetCEyq5eG6BWFXk+LvXDLqW8k",
-	"uwfaioLZFnVCcj0JyR8NTS6SxEMT5k/Y3wFXo6f5rQkxE0bkuw5LYAPEqNOkgCqwProB/wGc9LyJWAl/",
-	"CeabOeSFVKprhH7W2ggsayueXuTWClJFf4LIbS15d2FPBG0qOpStEpjbCdZdI7SDJkTxhyW1N5i8Is1T",
-	"cQEriW+aj/ZQZuyCtBD1kBuXIjeuzQ5v10oJhVLGiV8SZ2S2kUQmU8xSCuF1WWo6cqUIEUPQQEtRScZn",
-	"CjDqaCZCAkhU4NZkkC6SXpDtFxgZ9tlx5EM9hn2HMy7oa/bPHuPRIbwGbrg03SIuFNVEmwqDE3aCCWrr",
-	"fVfFgNpwpqd4pJsJAeHD8UVc9cVDx4BqYTn+rqUSiSOFTSF02LeAknJFGpzmLsL1hIQ/zUc7v0Q7n3Yz",
-	"notdQMrbOdqxpL9T4oOBzoZ6QfJWcsIbLlPjZR9APoLQduIpZjnkE1BmUt3NSE+z49KPilGRzsYsSoWp",
-	"9wD6YERXGfDXF8BirNCOPJpI4FIh5CbkIbiaQ0UzgqFCKQP2AOE8EuitN1bEoy+GqDpd9dxygP3o41Tx",
-	"Gy5hNEpdEcNQ5yXBfP+k3rFL2Uqg023sTKrrtzqX/Uqf/jTAuR5Br5U0dBmRu3KE86ahjPfPDm1zTbOp",
-	"nUY2YCDXaYN1mWIVDtP9Qh+xeuQj9p6iFl3Fg2hkUVNflySog0z666ElbQ0oKQQGXkDcWZfOSqhJdZBG",
-	"mw7BrLL67sm+C4CX/3OH98EmqozWlYM+daBGcMSlw3Sow/V8exJMogpykizPJE8xEuxhBhEzkyv0DaM6",
-	"G6/tud2t1mpBFZj4MD34I3xaaeXTojcFxVCMXnk0jHkph9ZUmk42bS3ZF8FrKtJi67KotXFUsuumWDfa",
-	"Rm5SisYpTLI/Kg85s5a8S3C5akqYZqGz8RPDDp6zsVTTHPFDUGuCnrEPpPEukM9qdVU7Z2NN7SuAyfzU",
-	"F51iVhmI8ogZrRWaVJw9O/yBxXa7H2G7MB/D14rSb1MxAGzN+ELk2Xy3bdWV1SZtUl/2wuyPIW5TGGWl",
-	"UTLwMrunAt4SWWRj9tgFXNKJvaO/mi1mN9Vog9FRS8NGIk3oyEuWGJzqhi2xNygCcSrg7nSCw+GXgpK3",
-	"4bp1nBLsd0EoQWpZBtEsgA8qAjgIVeK6m6nY6AzD4J4ZStEcsNhmPCMnpatqXXpL31C9sZ63Dq391b76",
-	"e5+rClx0p7LGfE5mrl9jrrWDEwfTlfx0F1et4ZhNOzDu8fCubfkwWKVVZ9+UY3b5BlTQkj9yT377+loJ",
-	"WVEP2LcskUNJmOYjjWhYopDUhf45ZvGNyORg3lbJhR/mkHsQPPtEK8btvkJBjz67E/c1ui/ylhY+Zsnz",
-	"Z7dy/BE3A4wu1C9HTA6QBaMiVgmjVYzGrePcareJNXQRe77/tKvW00WXm9VE27TomnXRlaMlUkUPpXqc",
-	"lUd8BYQrReIVoMnFhB3chceQB3a5SnY361x4PBM4PwyuOYsmdoe55IB0FXgggZEYYVw8YTALyM2N2PWp",
-	"C6yxhZe4KRMLWgpmjRzTjLVBPgoe3lU3WgYyAzk3k8NRTtreM+yyQVvoQ/vVQNWFUSRAx8i1vkZZQgsf",
-	"C65ghEdU4VBVMODPi5JrQ5wI75H9/+G+VSPXHd6S66iKeI9K9RqYjUNtam9OuZk5zASYZLovjNGZdzzc",
-	"yL0nhlHIwc+6Qa8Hxto9ce1+InFfM5Hb2d8v373tKhhhZwke/RulGY5wQtvzyMFIJSJj8WWeyUlpfvUk",
-	"0zd+0LUCeLRTsBH7I9G/tvzqxvW6OVg0ImlhD4sjt/OR8GYrAkcRaM/SZjhoNKiNLJhSpwmMjmkrHD8L",
-	"g8Z0dg2ZdJyggwZ0aaIwjEMjG2IGn+pBjmMWCQ3u2E1mpFkzQUUlIniDzvZZe5CNbjBMSRqZ4giLgefu",
-	"M5jlI42BFC6KKXutWtt94Y14gugqgy4BVovaN1JBAVgD6AgkLavnaVyQ0gunXZ6LWG1T94W8EefupTD5",
-	"crl8sMIKdb+gK4btHbE4/xuO3poq+cl56DiBK7o5oL9VzFPr7uQtoKEdGtcVMWPviacsvjmIaYO4K7f3",
-	"2slqi8S8syjmakCK/nbw3bffPT18uv/suV3s88Pn3/Hvv/1BfCf6oicS/vSQDwb828N+0udPB/z5QZ8n",
-	"34nvvuP74vm3g8Hzp98m+33xvTjY/z75vpcszrP44dvlPrdfmuT8N3vf3MJ5KF/hQ7supbcDVU3ySosL",
-	"Q40KJoqgC0ol/Pcv768q5WwmJjor1VH+6BtBSKYjuF59FS9Z2NwQDKoJOReNc+OgrcGnB0Qtx716mhuZ",
-	"YMzJXNfMBniNS9hgDJ3eUFX5msobsYEMhLwRyh7QJNM9EZw/rWTh+PeAKmov4cSqIYNwoBOe5UX9KTlH",
-	"ME0P21usI4WxTaGGEmsTYMQtjjhcOvwLwRNpl7pRcFf/koor6BSDBK12w+rj5/tPH+bt7QJpSODhDqxf",
-	"fv8k4VexkiZwpO3eWCSS7yU3DU7NW+1cmoHVGc5uCkHwy8Bfx4XDDr/AIj7wACvgYU5hIS9uNmWiv7jJ",
-	"rKXY4/3rhxbiuLW2e/ECTZDpc4xTGjGFnYmJyCUOyf8j2nl2jwSKi7kQg6nhla23FxQpvJ9UX3kM9X/+",
-	"8kf02/I058VZJpcXlzCQDsHVHRq2SICOAmLGvcBEanuvpoasJymfN/gPNEGR3QDMRsvBYxDAV4FMRsO6",
-	"6APpo3d+sgnGnrmhGbsAyx6DxRfX0fu5XdqmyqPsC77Q/J+E5ttAR5AydC5brtnlxeUd6B073hpIHnV8",
-	"AGOD2I4Jm0zz0ueEV8farlnX4eI4aQ/i3bGEcXHeBMdYP2VjiBMDP6eIhycCPJ1arqANfGGML4xhGcMT",
-	"3efzhoeNqs4h+uGmseXGGHN7Va4Evu7SPu0LlVZQ6balKBQv3IlCpmql/AQyKdm6YBtAVQYCgHlILzaT",
-	"KtGzFjvFqFYRvCrEIBTC+nJvHAmudI5ufB3pvffL/EJ/j4r+vLC6FQk2DU0sskg9MZJUg0+FDhnNcXbT",
-	"EoGyeJpSV1+i156aeJr4sb8b8839O2pyhrjye7pAPLOacYkfRprxMTsNsxIYIQ/vZI8rns5z2TeNM1Rw",
-	"MMQE6gBzkd3wNGI6TSqmIA75xBwxnLVaRJ0nE6GoZQ1jytgLt99iH+h38SDT42JofFy0rWGjR4v9qK0z",
-	"kgk2kwk+TROmv1sTVJG8vzppMVcx9vQAu0Qod4JVKCphT7/91n2W8PlRV+GcfOAzWkkBwp274n27rqii",
-	"2kWqybQaKOSVyNv+gFcExz/AmeUap28fuwaX4N0oWmkM/rrDoAc6G/N852gn4bnYzeUY/MtV0579YoRK",
-	"IpqmrUyOs71yJlU/nSZWQCk9W2dZC1Oc77ao1258FMbugCalOYb50vN1VuEIpbSWRmxDd3mn7pd/bBY0",
-	"1xNLXQ2P3bTZiPxorFN+SVyLuTu6ryaxMpHN4zsQGB3zYZQgRzSAgLR8Fo5gAsTYiPSmDg2xfX56pwka",
-	"Z5CcXQNe4mSaGZ1tGDV5In8Sc7udBjT7RRCQnYgyWbCcM6mu615DX9uD79AL7pmK7PrqgSkc6ENIPu4j",
-	"wBSo7WktBreANOJFja7SxWjvYzYTOH8Nqg65GUHVE1gH+YL54BApAaTcDyEdyhuEK/8Kuk0GOuvJJBEq",
-	"/roCgA3KYJDwNmSlIkFsB9gVXl1Fh7jvJJjo6ofrbEY0AVFVTxaEpTCuHGlVU9ayZFqJcWI9A1MaDkJW",
-	"qP2kAC6BqQcAWkJwihG1Kh2w+FrMP+IUkyTGuierLrVqMRB/ReO/tLSajVNhTKtmnEdAZRuVPfWzI1Fg",
-	"b+GO3RCNFXf8OYgkY+HrcaBMRU/zplrTa2vAspGGkd2I9qMoURiUxPUAl4kjPOQAuxxEOggwIx3gA3Q2",
-	"lIo4sPwiG1N7KGWjI7C+vIfdy/QMOsNhDqt1uKDEBYxT+/yPCA6ffTQ8FYQPjy8uCuTAneuzSWbp8KuX",
-	"F51OxDpvrzoX5xenl52vrU0cji8sZtLowUBQFUsJCJtKLjgz054/NciaHjmYTZn7ga46y3mKtSix33yp",
-	"7rTYblDh4sV1Zm1BNEQp68kNHHx12QqKC8rbn7ib3ozoXnjLVmT44k5rmDug5M0wNzFXNX//qPU1EWZT",
-	"cUXAo0g2t+NQL8k9SJtUN1r2hUHkyrHgCjxIV/nhylgBTZQBzrWrYn1iiHKRC0xX5ZpgJDFpEJA+sWQI",
-	"gOGcOvSHM5MzJ3QiZiTJAld8h2Sdaxh0uB6ndFUgRxY4ZSVXnOPZbpQn8B3b5Aja5aPkh3cTJ9/xW0Rr",
-	"a/IGok3WOl4fKmCKUV7CmH3KeoVVehCFmekstPfI/yAOqgy30RoJOH6Ddkv5RRU3ep5yFZXVEfgNC3vY",
-	"5D1XOUSvqGUeFLITNuEq17zwqeHDVVOSwOTxNbPYa+2QrXsCqsp8dBXWQ264saYqx3kbVFI7nVhhVC6s",
-	"bbj/97C6zV8/vqeGn9Hi284VzxwSCLbLkf+KZ7/ihq2javZWwfY4ZWeEMZa27S3PJ+jmRoD9ClXDMD0F",
-	"LtL7wOKJYYm4sTrQ13pMzch6c0awhOfcqqD4N6iMk31xxLo7B92dqKvsC+y/7GNauMDuTuSWcJpE7Fqq",
-	"hJo9/ohb7L3yAOjYOvHsue/D/WqqrOcTVBwzSMbPpBFfoz6z74GiZAfVDA030tgjtX87Cjblep7iXwGm",
-	"pp3HLXYJFdFxsNwkxvpr0JkUEbBHhM/oqrDnt0pnIjiPdRI3BTPB0y114fI0bSdQbV4/nHiBuLxiwJN0",
-	"4GKb4TiisrqIgCUV12YTMBj48xXshQCUQJz3DMWGo1EKuhzzeYSUbQo4kyLAVKZSxy40U5v23IIULBFv",
-	"aFJ2VZF3tQdgBY57RMQS0U8tL0TUPAjVXDojDqqEt4Lfbpi8z3nmUmWPkrxTeSMWaVtsk7YdMgEsZV3a",
-	"pst/TMTt6HGJjItIiKPibqE4dBaQ7zERdXUQrYKiX+A7/6ok3UzJXm9ug2rp5G9JtvcPzt9BFJKJvaJV",
-	"9HoMkANZLvtyAkD5UI1gJoJfGxfLY3qGeIst1saBGUC0I0u0BDQIshtIvjyL7jhMROhBEWJDyH+y08Cw",
-	"kznQ+1Fo+1D4rqvCZ2NckdgxfCY+jXgOE7mCJ0eLqJzsNVdDy07Wwl+Hozoq+Z/JTQhREU4OuSe2Ciiu",
-	"KOuIbslu9hrZdLKCz3Ke6uHeJNPJtL9iuJ37kvMfcTXlJGTEeNYfyRvsxzaMj7UVzCMxZmTdxwgIa/UG",
-	"sMFBi53zIWL9zNkAEIpV0lWuLh717sH+Ptvf3y/WgIVAMhXBR5lgPQHB30zmuVCViHDS5OdutytKMQ6s",
-	"h5tK6GNJ5w7J1r2vrrqg2N/69QX+Jy9TXlnzAGrW7xQdM5gdqDMmPuUiUzw9TazrlHOpCJgwF5+CkpxM",
-	"DDngprA+N+KYZhhDMiBN6zbzr5oJfOPpcHEI352m8J0gAT6q5DuRR1P23d3EY87AE2/XJ+EnBRsUEgJ+",
-	"05CDP4Nklu81x0fQOFcWF6SI/sp0kgBAhMTC0T7hRcj8GJrCJcoGQosccqmWsM+7qu3fAloMBkcamgBh",
-	"X0qTM3F21UCKNCmNswFU6ncZjJuCigCIW7qxm5jvykdiXmRwsQ8d4vVkrNICWtOJEeB2kUaX6kaoXGfz",
-	"Vqpnsd1h8FEisK8nyFwpMWMm1/1r1s+0wRm8PIdhuxAi6Sre0zeixU6gwBYqEqz6xkhdfx7M1vWHIosJ",
-	"Y+5rRbC/p6fDkbVahgghQz4M9aZRirBcvwZnQ/1vliDpTE0UynJevGt5qmeV2H0PJ0ectSnsJXz6duBj",
-	"aWfN8oJxQ0BZSs8KYB+JgUHkDjAokG82ZKU7wdBUSOHXUFBapZioNyVWFlYAzDhZA7FVSwOeGuRKU2Y7",
-	"Z1LERyWh0+cqyEPDBCzLDqDgLPtYzTaFwnMTsZ41kx1EGE94L2jtNPwaLGWw5UFSHLNsqsCndBk5NwET",
-	"n4eTaVqsDSuD8SBV0gvHUONu/DCHhXHtkd8nJPXxw8pQDJ5CyEObVYC1s0Cchefu5+GplM5iBXFGNbbs",
-	"wvrRcoSDZ7nW692Qg/ueo/NYN2V/+7f1IJdUl/RYdT+fVanjJI6Zq35DDwvvj5jMBbTt5SRiOdSCx9NQ",
-	"K1mlnqZWn4LHnHFlOHD7ESPcUsCOyoRzL5jOItTtMK7AkL6MukpZ7cqcm+EH+QEYDB+LBH0dhH2Y27+E",
-	"ij3lmZVntDuIFMxVH3NGDtME4iMtdkFCineV/Q4JIW90KQatNi0GZ+Bo2NTYNGDwWIoBXKoxn6P98Zy9",
-	"kT8es7F2KKfPDp62qgrfgSHGWM/AFXu+vw/Hbjz6EJkT1i8kqFhMr+CRcMNi+H4LQV4UArnQv8AGIWiX",
-	"SgS6ueo7wtpUHAKebl9UZVxEO592x/zTbm+eWxZ/fvjs8Pvv9zcbn/ALuhDGsnWFBHitZ2xspVThO4qC",
-	"gh+DfUF55MC3X2VogI69N6DUAkUK8opp6pFFXXExTHBmg0yYEZjNrL2Mq9pVxRRnxGWKKb1ezIooOkbg",
-	"Gx/dDmKA1IbpLzg3ZzwRmdHKQ+v52WVW/Xz1DHAZw4Lkqs6nqvIeWOGGAVDfipl/w2MBiKtAPT12c+BK",
-	"ALhIK5CshsKre+uxC4HgFxkCayG1Ek8wklw1xMG1VjRDyVnm0OOxyPpiz1mqjRE9b84uRPTALtZGOGWI",
-	"tUQ1/RbuRSuCaVg4517o6h+KJ1dFn4wrGlozjIZP9xVA0Z+s6QOX3xR3KvyZctAVOqH8HP9cT1gPDdJH",
-	"FI4iyqyPR/GCkrz8px81BKQusRnZy/MBVSpPlcyDMjarWRxAvcwJCniqcoLwnkmlSNTDtH+A1QVDaCaV",
-	"AehCUhtdFdv/akOSMsCLemJYP9X96wibdQvsPkSTgkT8zFp9btoy9tFRXll84v08nSOI4DTv67E4svbY",
-	"LiRz6EKpdtMQHhE8GSNYxLK+WFSJI9Z5+6LzAp8e2+1JNfxRJqfgz9BRt2ZaxR40FVzfrmLeL6ZDoZIg",
-	"XwxJgGjcarvLztXVWeeFy9faWwCoRGnYefv0Rcvu4K22i3dL9JtBZ7wnUj1b3lC4fCxQp8VA3M0tn34C",
-	"9e1jkcdF2btUZjoYyL4UKv8IITe7bQjjv7VU8Q+WiTGHtHFMRrzSSDM0n3Y9NxAmmBGQTui/L+azw+J1",
-	"DNsZ70fXl+KSRNhUTxE+fTtNRbSzZjkXsbPTnzsbslKdPKqeLk+DJ9xKqmVSg9714a/aVnf65pLYDqBH",
-	"oRK0Rve+EnlIHpvVSSvuacM3VBtdWHE9nxtfqLzTvZ7cxKxOrP+3cnE8NRC75w5ED2q9UHqfCEC2BXU/",
-	"mGYQlbAqw383FLCTdGrsf5yqfiaszIZft9iPMjFU2IgQ8irEsYZwVhGPyGea8WCml2v/huCrm+ciBUxv",
-	"MddyQvNo6Y3WHbJLkdSPADXkMVe5vFRyIi5FP/bln2PAC/bKtQcBEuu7+pohR209SeklM9IziKjnGoIz",
-	"1nua8bw/KhRBTyYfc60/pnpmJbj1sWBBhr1lfXseVP/pHv7RzYB0H4BN4D4E1wBXyKh83FUqdZX7ASae",
-	"QHJVSPbzlPfFjzLZWGdFsp0ECIC62H3ViAqQbIp0vSVRQEd8eMkOC2XcruduQn0Pqz3uWQaca2NkLxVU",
-	"1JCHqNsywXgEmic5Dr0pjdFvsRMsQalNRSwXiupSgxEciDPRCkqGTv9KAwXeV6uBHt5SOGm/PemcnXVe",
-	"bIOooNi4UEdMDwZrE9f6jabnnbcvTt++CtDIS0jwfCioJA1LwPBr6OlYS8KSj/E/mxqf80qkQZx4HHmA",
-	"XhFaws4ZwhcNBYE0GFIYT/dd/0ehMVyrmvXudZpgDRkVpY14NkQQc54I8p+6CiHpKfxB8BPHizjwA6xm",
-	"Oz9rX718d/Hm48tO5+P5yRWb2ENU3tXLdc7TiGXWDEdwGKiwg6ZZGt7cVeGjw7PqCWyhta5LRb9pqRmX",
-	"+V7cElK868VNtDAINI+DIgLge2A5VzuYy7GIyNCzTkREsFqJGE8wVOJagnAG2QTy/CbXYwFTZuHhcO7W",
-	"+cTtuXqAEK7QTUXqqt8ZBkjY7+zE/vh39kYYY+/2d/bB7vn3rvp9d3e39P/tz6ya/J3FeFvgc2nV0zyD",
-	"gsbfWXwJf/AT6gtgU/qa9bXs95AKTEfxXkq1kJj6Dd9S4cDZj6s9OPY7+4cj70wgKjbl5xL2Fj6DAVG6",
-	"f+1w8FGI9uau9jN891h+EslHqnCQwsCbITcE+Qww0MyIZ+XiDPutwMOzbDUYAFRSUSwRvsVx3UdKo9jf",
-	"E9L0nB4Fl+uLOaBxiJ7wzD6h8E3tvyqc09/DOhGwSkqNr/XPWnJoaUGeouqe9QNcsHd7fw+qSdxCyosq",
-	"ssnwhOf7T2kvVY2tvxdHXNPWap/SVS+0/TQTExFAfZDI4kyJfKazayayTGdBpy0KuDGfYxnLEUu1vvbB",
-	"EMd0T4yLvVG8hOpoXXAJNwwNw/ZxUlmCRwn/PkvjYwDQExhxiU8tm+vc0sbuT2Ie14cCNtykvtXu9FVt",
-	"6aWQ0zaCAQKGBvV5RvONKkJh66t7hEPcK4TibkqR2VV9fdic5ma65NVzYCJXaLvQ3FuMRwomk1svrieY",
-	"Rlw2axG2uuqDzqjEj2bFgF+F8DhepoPTpSP4E8E54DA+aBcEs/Lzm9SPS3iHhAQ19udh/UZ3HvWc884f",
-	"9BnOndsE/5RfshUuWthnDS/Zu98GD1kqdqRXHkVk7T6/9Fuz0Yo299KoGTe6gzDiHEdZiZ/b5ZFhckx5",
-	"gSpDBVL9YVFYJrxxxU6BoboKzUhXzwbeWIUxOeMqN1gw4Weh4YqOaHxicSx4bqngiMeaiRqUwRM8lc03",
-	"25dfVENreDfHEJopivvUNE2XkS8W9rqliGINVTKfiFyPOJ1p15x9xRHHC6lXzLsWkFJJpicTKv4B48t5",
-	"cP5rYIdawVjU51Znal/4Vf2psfHcNprypHC0j7o4f2U2tOSU3zYnivFS94gWVRbH1XVbkIDo6XwEWU+K",
-	"6eqB86zfDQZoN4zts94NBhSE1i4zqJhQiXWqfdF9MMY051lelUq7RcosMGKcU9RVNPQpghoO54D3uRH1",
-	"hoAjnE0NXqHHb0X5+701MMRWAmOEy1cm59sLUoyS7f1mf12fVrtE9xmr6rlX02ymp2mCOt671UrPji3t",
-	"ukHWLkrj24wxcw6ccoTqK0aTF7DXkPK7CpxIxC92RH2aEGyxhlkpwSgVAy6lSMB4B+sZfuZcy07QPQMP",
-	"WIr4tLoKnCWAU4bAHkXbCPjCbThFyDkIDVdWgon+dcAOK6f1uQ2oooLCGkPahSXqC3jwQGq6yEyefdw/",
-	"GB98/6/hwXg0OOyZfx8Mrr8df3/z7NdPotxg9u2zNaCB/6mnGUQRZWIlGOaDFORWIeApazGBl++gZs1T",
-	"I7LdZ98dHJSXd3D4fc10vg2rQbjLKrb/UHSXkJtnbyqAUJdu+GU+2oK5BeteTzCsQaA4CRh6oeaoBtw9",
-	"TziMwXPXXEypXjXO8az9/u3J68P9CkjqXxpFlTXZ9n5zpP/H7RNFl45r6tNFLihQhH9pOn9RWAccy1Pw",
-	"+z3oqHW94mSKsiBMv0bNCdWu+sqbE7t2g/HXPi3rzQyyVakD3Wl4IRJCT/dTdtYxB5bA8prsAebNAXEj",
-	"lB+GXpu9epHpyQOZA/ZVX0yCEAYi05NFvgfOJYpZ2zjAVq1GFwu/stSwzrNMz3CW8owATQHvudpvwubR",
-	"tepb6X0bqW6FZYS1rfXvh+xaWRI8Fg0dLtNX3Tvr5iF185+sOBhuv8nlxTP9c/u82nHabQTA6ko7ypc3",
-	"o1pWVtjBqe9s+lobr3R7tXWaNr/ByrrgBvcG03Qg77uspo25/HJ6/+X7s5enZ2edF8eMs/P2xdVp++zs",
-	"nx8vOi/fQ9GxViLAFyAhjoNnhhgklBmLcb0pIQu+0FDzkHfVWuU3lJ2mhQWhE1dwgaOyBljFIBUbTNO0",
-	"ypJ5CauoodODvw6dVpoSb3XugqDuKO25jTgC89zUke8KSsRzv2dKfCVvCJydIKUYIq+gn0rYoPb2I5aP",
-	"Mj0djhbyBVAHghYwLPaJCXAhfBsTzqkc8Ux0lRN3pSKa6nqXRR6A8F7AEH0R1vWkYpCT+d9V8WSa9UfW",
-	"5XL06h0A3b+mMn8HfHDEMi7BES/s+aHWCaH38P61fS42uQIKEk+JDeAbXTWhOrnj+iR60EuLJQAEDuqC",
-	"ky5ziBAYVCeKL8FSUZ4NxWI7q9/1/fDx7YDu10LvvoC3FJLg/l0afIN3Zv7YqrwJgsx4vtsQQJap2Vgr",
-	"MQfaXSVtrES6kWJWP5SeZjSDqaL0rMXaMNQKAVvcXLNKS8U9epPGintHzb2QYw6cN0y52hSadtOEqg/I",
-	"+Ak3I8jeUUgDzOEVw6omvH/Nh2LJoFwGdcAvbhTUgV5Rc9K/6t5mjtZPuTdNmA5+/+44rzKuTF8niFz9",
-	"mdZh6R42U239geKfI248moPRbMAzrJYc6xsaabIUgcLA0sm7N+dnnSurGzP2sn0KxmS/qMFeY54PVlDX",
-	"0tLBA9KSq57eVPF0QFX1YnQ6WYO0Ciopntng+2kscgYoaMyeHzPEI3L4hJnA+aV6mldHfy6K9/yp0+Z+",
-	"H01BhOJQH3MgYYWQglBCFl6bo6XgLqtJCUXOJOVzq853p1laH15kRg6VSNjrs0v2/uIsYj1CEMKgln8o",
-	"GO7WxnW24khPsyXZEhTtFb+Uhl102i/+Wanx/WbOabnvL852HoKA/PuyWnzU9xdnW9FPbftmmAjL8/4I",
-	"HAB3ltZDqiOFz1RYi/STk8i6b6zt/zUVU8j6/Kp7x4ukAjPFFrytW1IZu5pplgmVSIcK0VXW7ES0xEwg",
-	"fEl9gcWV3/dm/A///AdxQYrdNCnO//W+835bahNqKkv3FVL8GjrUAQjX+yMw/NAKsF4mOJQWZFqPw/Gs",
-	"AEUFo+d8EEJm0DYaoBjXYIdcuvevk1txi/Vpg3w+EbWDhucTsXZmhZZxZX/zp0sM0OKbtLo7uces0z2W",
-	"da1GNwWxOLr29NM8M9ZNxJEG4dk9VkhRSTkbaWoTgqEwUDFhaTqYTJ7yuZ7mMSTd1UBkQvVxxswwk0nE",
-	"eFfNRE8qniE8vMgiqHe+EZTbNhOdp3I4yn3i3A3z8OV5tZKVNrohuUpP30qW2u2smXRxBsc2hhbAEDY/",
-	"VKma9pYFanNOql0xUkBPhDJ+moCjWCjfqLT+QorYrGRZcTVbgryvj040XlV0R3vMmpPrXaSDb8hpfuAT",
-	"U1/Z6q7ZQwxgVS12J1jF+sSwPp/wvsznTNJ4SY8zR203esBQNEVYcQhBZ5jHBLra4T266yJo4dj1qwFu",
-	"NiAdUXIBfjQSHMdZ6mo05+ShhNI5nPxaQumhKb+E5vyYJj8QpNzdpNaes/TMfY9dASDWhQl1JPAiAgGN",
-	"Ee1zwjOhcoT7ZP/9X/8P+9FZnyVs0DgqA5rjhRgW4++dWkviY9TyXcUNOe2hroeGGmcMADwg/O6JAf7F",
-	"aXDa/qdhY51YPoBC0kUt7s8t1OcXYC0XfRpWm1gfzfLvnWSHdKIBqx3LdnmEgNOBl7dg+hxDAwAOgAZU",
-	"Scvz1umDZTqgVs7UdNwTGbO7kYlgMAgjhoh5g5HyoyecDUGbuOdv01BpjJ7ZU4xYb05OEJ7iY5IMYM2U",
-	"Xblw9qS/wDWkw14/1ea+IxwdyPNiUhwHDaCpfkwnGrqU3kbHpDp2nNbzpF2tm8XA1Rxnill+XJsVqwjf",
-	"PrVM95uaV+xeAq9MGrF+oXEMN/yo1FKKPWvi8yhwAwPBChOIwFCgudGaYwthD+4P1vVSl8JoJocC6CUy",
-	"RPioY9BWXYXhQTeC2Do3xVhHPKwWFDPHbKDTVM8c2MrBvhXDT/ddyfZKwu0qp0Q6NGtlzXFetc7FvYtT",
-	"XFhN+wIk2+DsHhMZd+De72RaOfNhb8RVspvq+581WkUR8J7Ct7TvjgjE4AlMyUDr5ok1AIANLMUsULD9",
-	"EVTutOBplpq7Cv4TMhzwUFf+whLop6ICuJoJGN4HQjMEgK6CpUdLcFX1Rk3lmC+7tNdcbQpmzT56Ozhr",
-	"xRnVw2UUFPBYXRS4H6KbgIfeIIPYvazLRUCVD8BF8J4yFx27yUtPjAN3rx52usxF8L/ARPa/KnhoOrln",
-	"DiKvAMGv1uCgC7vCLxz0aDkI7udzOWg8zcUuT++7vOatdtbUSPAsKXC252yq7DvBuDcivRHmOIjAgzWf",
-	"coBpygT+eImJ7O8Tu+i4xdpdtY7pDqW2Xs01ZUXXYIw301y0cSapc0U2xCL0pgfJdtK71pgkgnPypvnj",
-	"ssrs+otY5p0ZYpLpsc7FBgB+kTYRU3dBxGAnt3VnJ9NeKg1C+WNLHJj6gIMEGgOVBAAZWiurKMJ23BE8",
-	"t0WbgQEja0eb1lMsXXVn/jnHVfn4biGNNzYWcKy3BnT+F9E2P5KdfyPFDDCnmcnLdXq34zOfDL1vzTNN",
-	"U9ZPBc9w6CjYThrQOBfZ7olhqeA3YE8tqBi/uqLmk4yxBU7qqvVVzl0ttpCvuqqBsS59VvDSn+6GcjPu",
-	"+Y84ZfxoWel8mi8MlafEmwlu7VZcFUZFa5PORZALm/qNz3/ojBF6zpjSICOE6Z5bJldJtfZoSljXzN1e",
-	"Fvl/8praYCeN06IXCqG2WHVzH2l2HNYTpMkm5Qu9r7T7OuS+95uVpafNk2Zf+JBuME/NZxZEMCbOm2fw",
-	"FbTLCrRCJHGT6wnApgAKD7o2gNfXVcBRQEhLKiW0y65l//oWVtmiKrmiv3SVbwvDJx4tKJAW+0kiVtBa",
-	"gV/75RqrbPP8swbvRLTNxyTMr0aZni2Ic0TprZTgd+GD1aIuOMb3wA1NNStXgBwjBgPRz90EK5/wKO1j",
-	"wQlZbDIFco2K6FSNE+LqTe6c8a6qlumqhXIZ9/sClsqBoGc6FUdB0QFh4cK3V9a2PIB3UrxhK6UufxH/",
-	"xJe8lA18e/mWRiYiG8ul8tFbG1de2+zxBOYv/vaQ/FwbWgh25yAuYONWfxXQT1pVcnCLvaSJec4uRClL",
-	"91yh2dbl4wYN6ITCMYw9zfNQR3WVV1IoCugBHwfTNA3EAdSpSQMd1dH6JXaVo9XtItZRfV/iAosNN/bk",
-	"FvSfRzMOyxBvy3Y+r74HEKL3HZCTqcBCk1JFiVS5BlaYyH4+ragn8atqwarWUWtFEn7tqDP6YNyw2L/P",
-	"YVA7+D6ZCiKInoAjhi+KxAOjVgYI7JqJzC+CNpENlm/61zxIEHtpb6vaHB9VQgcWFVgqgeRe9qrCBsd1",
-	"uOi3TPSt4rLey6b01oV9xQpdVaqXIYCLwo8qsConKZ8LnHvleq6BrnEAaBU/IvYgzneGyXPr5YZa7NL+",
-	"dG0vyX67koceC01H4bHqzM0JfEykbs8wbJCtr6a5JZmbWtiGIP70V+noXtzOn7+x+3Zhp8oW70q6udfw",
-	"k19RTaA1puI9P9YqmHVQ0fAx0MuVfVjwF/mCbOgeR5O2VDuINayDQc00CJcNoAVvnhTdm+oi8/hnmgSN",
-	"kbZiYjWbi3zDHV4rm4aeGLfIB4hj5ri+e880x1axnSYxQ3AvCakQp/CO3cAz7wqCqwjRfsjsu6yA/XvE",
-	"hCVgRCm334vpE3xgV+XzCfZAyvyIDa0RSQ0KRYcklslixwJlD+ErrlnSjSRyfZKEpc7LTUz4NlDhOF+u",
-	"5PQ648H4zBq6ldaAwMaNsIkjgelg9vGNDmZX3dHDjBbrwELgmFSDc00xZVgucDGFNlnbXBczPH3o2Xrr",
-	"bmvOODmmeYf2TEjEYPe/lRYrW0mROTZq+8MrtpkhxD3WgVXBwaE3Zek+12yo3TDubXSanoEgoq4cHBuw",
-	"Zo0xIts0mz70nT+3wQObaOx0x20+ahsHl9jQ5+6vyt86fdLc5Y6DKyAAPhIMBmUC9ntPGJkIakIDiIhr",
-	"MWeZxnBehJ9jqguCNiOrD6hn/VrMW3VyxIF1b0SCICr1VmQH7quCwHDfYR5k+aw2STHNA1aWwNMLqlkS",
-	"FSsR7oLL3SgvN/PxZo+zwRisP8rPNQCD81+CmbrXAvZmcCo3HQI/soYTzHWeuxl2rCcQRD7wXXqZ5kmf",
-	"g4TiWW5aLLbmX9xVJhy7A4GbDMsZrT3i0ojQQ/rUezhfnZ19fH12+TVEKKDNifGcGT0WLJEm59Z0/Mp+",
-	"od6SWcS92kByrkC6epD45TaRtZrYgoY3lrC1gnHAC9BaqwTPOtB90Czu5awfqVzMxZtIZenbR8JnHMce",
-	"tNiL2+H74Wq/oPz9KVH+nKyuiwbdJ8pbDQlvJD/1oxhKFfjoSnzKwWwb2N+7JK+XyFgTVARUU27ywisO",
-	"OlOd31nIcqESQ7ABUFWuFQ2ThMdBWQibSZXoWUVhhkzF8lhwHPJj37SUnWKrklMPElG/TSj9onPy7uLF",
-	"6dtX20F4K3JCeMLVKaEaWMs6gn0sqaCCCInyFslYGnZ+8e6kc3l5+vZVEOQZYPYWp/pPUk74ACrIl7aK",
-	"ICxkg7rq9lmeR0eMwWHce17nloRZzuDclhat7yl2r8X83s3ebKqUveQl2jou5KhrslFCkM+rxKza1b2A",
-	"laKJ8JOY72zF77wqW1rAArTiCF3QLfidFwIYLxT/12J+GyvQDKa7mwiBtwObQOsx6/Msk9T+AYHUsUgk",
-	"x6OkCgyu2Iing2A0xIAlIkWYHigrJJoRNH7b17h0VS/TMyMyBHcAoEAIlAfBWaiiwtD3EwMeljQFIPC3",
-	"gAdsGgK2g+lGg7X0+Icp0HB7eURB2SYqPxPokxI+WjDMlahrBcHnlqXrfJwXgvdzeQPzSabG+sxlPMoR",
-	"v4GpK4z3+2JCSFUyY0UtHpuL3EOxVrs3VxjJ+BO7NHYHb8S41zz+bAzfeNQOjSWGelcGBxSWwk5wd/VB",
-	"XxQPxiUNgEtwWBU7ffvz6VXnBRDUmMvUQIpNXaMDHSNBnUKmL4a5yIYQUa1E+o4lfG4Flf27xJHyIDm7",
-	"Suzap1F2KqxCcy90L7P6yb4wAgeDItI+nAR0jm+1vgbiS6sEUpEt1lYM30MzxXsi1WoIdd0EUIJJSIJc",
-	"+IHFwn77o32iilsM0IK5Yu8+vO1csDGfU04TP8DJ5fSJ/xbsqKu+WsjcfW0VgBHZjRvugx0XMHoITwKC",
-	"7obBPB9YRTjKp0qo46kXRL0prGyIn9tXPXQAPdhaDa+6FDPy7GbEOjBbpUzHUynEOsRE63ivLMp93Lyu",
-	"0+iKcrpPDKoyFOkcu+VCwQ2zq8owxIKoHjLOmRA0vpu1z0+taQWD6OZHmKlHlmC5RjgP3HsV5eMok+Kz",
-	"JQIv3g6TEEEjEaeEU6dgIIr9danz++vqOVT2ywsEvnHd0KwXfG27G+3ywDSHZ1LQnC+RrpX4nxOp8qS6",
-	"ZwXq3c3rOtBbAp71kh3POKD5ALQPTW6oMVkaibhMrmN+Df0a9AYU2BVieR2qBTARruY4tQ40xlflCFZ1",
-	"bgFeXRDWhT3Czclo+/hb5Dm3wTpFEHKGGvqBmYd6e2Y42YtWZakl0c0C2z6/Kct5hd/Y6CGrhgYPEtsP",
-	"PiMNpn/zNEWedYewPBqtVgR8IJAq3jNC5Vh21GLnKUffjYxQnqH7UmioJ9gsXqBY13TfBRezCa5T22q2",
-	"W4ccNtHqs8Rq9p+NzFbc2YqheX7WzeqigvJ4mE0d8RpTW7Y4Oi8PzmAjw/MW7mPz4/OgTGA7s/MaCOqh",
-	"xwA9lvl5q+mrnlTc7L3NDa1q6oHzqymRiOt3A+IxzN4olwrK3KyV9+b8WV19WjhYcRNt2/D0h6kKWWN+",
-	"4zbHUNH6QupDGPmET8Aud4VOa9DkTPRGWl/v5sLkCI5bPUHFQ4R7yyJih/vW8xhrky9HAZcDoyd8kk8z",
-	"8T5LzSb1UfGapuhlH7/F3l+cmc1cIh1sQy1FuIbgpj7gDxndSH040ioFwBGinKsLrLy/OLMfXYtJTtMF",
-	"Uvs80CBHrDcHNPaxyEfalVbaD8BN1gMr1XLNDtgb+SOkTqBRICxt6Coa6NlibWdCWb1UUMMxSp1UjmX+",
-	"kQZox6wn5prwVutzL+72qiYrHmyARhqqviLqf0R0CzDfkw2TSnPBaUAvTeRSx9t7v0G0wFoo8JymMa7k",
-	"5h/u7zMS5h7oAP6AEWuiHork49Q6ndCoDSufUqMxaIHJJatQejqRwuBYdfbMUllX5XoIpYyRNWtkDq5m",
-	"TzAz0hlOHOeKqCk+tta6JfoIFhOfSXUd0wpYLtK0qIv0vU5jndUiZJ24s/hTZ2xoF2sIvMTf52NO3KyW",
-	"nRSbCFiCZaIv5I1IVojSW90yHSylUH9Zm7X2fqP/OoVKIKuPb2/llV8erfv9RuPw0scQPUE4TbDIxqE6",
-	"8S7yUN4IxXB+TxFLn3HL2gfPfbGx66PCbE2rq86oJBRiFNAaR2+DJA/M73MChorgYFRDRrAWsJipOWLx",
-	"a23yOGLxCfLN7plQw3xEn9DvYrJhed5VModsl4lY/JMQk9221Wf261cd+N+My1Rk9J/KDES221FoJ9kP",
-	"30+GGU/gB51PE9GHd59n+tN897//63/bf7zU2YxnCUBFxP/Y9f/Ev3dV/I/dC8HT3dNzXFb8s+Rxi4FB",
-	"hY2BQ40nYzDVgKiAcXuaj3Qm/82LHcUnWl9LEbNc6xa7EInMAGINJsViXixiSuddhQXeqKKhiLhIpUF2",
-	"AVQyBJSUa2Phhs1Emh6xWGSZzmJGRebzFjtVriAYEAfZJIMkur2eTECyLukqniSZdS3AJR1MDXU0wvyj",
-	"WKobnsrko7Tme7zklaCV4iny5N3bt52Tq2P27PAHFmc8Fx9B+uM4GZkKdmD1kuUqp5a6ygVzMsGmKoEu",
-	"v3l1tsT+jnhlQ84KPR1ftZWmmtIKqqd9EPAesDeQwHbMm0tB/apl/QTJ5882dcK0YXUC8RTmGqHUDkpf",
-	"inxHcT4GMGWDitAWA4xPkqB+TO6E5yMHgCtdQhIfcLi/f1wUPWGPLrVrOJOqMQyDpfZNRvL+AxrJofbF",
-	"RgFu3LT/bZASns76lnJUb/5CEo0bFielE8/SGEs2MJpvvGDF9j8oU3jVuVp9cT/OX4n8y+2tuj3rrb7q",
-	"XDVfojUl7v0WX3faL7A8mvQjdcGDg7PG9b62i/pyv2vcrz3p5gvWsC1z73f87vzq9N3by3Wu8x0t4cuN",
-	"rnGjdK4bdMTqwVY/jyLO21cnr9ehB8xmfqGGNagBzvQu8c3Pvct3l2sp4nP78i83uc5NvrtcoYqtp3Pv",
-	"9/h+vWucfrnF9W7x/YpLzDPeF/d+jVcX7ZPOOhd5Ba//cpVrXCWc6a0c5GbQmg/uS3/qaDjtoqOSiZbN",
-	"gyIEfWchGh753iJsADGin4mtj5K4fZCcyMHvcplUmjBuABJA3AiV+wwjN4yDGiiKFP9++e4txos79qsd",
-	"dSNSPREufmJ8qPcIYqGXIruRfbELX8aQqfvohUjljcjmMfvKPjihfz4xTCZRUdqqFU2Q4HkuxpP866j0",
-	"4Es5VNwyScy+is2IHz7/9m+xj+aMxCf2+k37ZPfydfvw+bcevZvPYA8RuxZzF7lErDF78wwKmfNppkQC",
-	"wW+sh+0q7B3SA3aZc5XwLGHuXI9Y7GJSEkLDPkIlx8LkfDwJPzR+0a2u6qo2O/z0yeN4FGF1qAYzDIWR",
-	"PRyRHLPMx4EBZ63F3uUjkc0kjn7OBIZEIav7vTszcxQUww9ykXXVc2Yi9pyNpYrY0338v4dsZD8bRexg",
-	"n43gEO1/RAyyd//f/3u4z/7PFmuzZwf7LJGG91Jq+3MUF8yDYgN5IyDG5Zirqzgz036/gFZzNYtYhgzj",
-	"CO3hytwKuzGXaYu9tPzpt2H/ChRqGO8RvyKVmGnvV9HPGc8y+15JCHM6SxAPbzaSiKkxZyM+mQgFwXJF",
-	"9D7mc/fLMcKxgC7ri/rMNV38hiLKCzJtKzHlhTVUydQLMZRW9ZRAmyxxSzUkXtqG/nTLQhTEkkysFonL",
-	"enOPOE4K39+fZ/fdTv0GWrTcIA0i8oJTZ67gY0E8YvlvRHkPzwJVorXFLkd6msKwgQGXKcnV/kgk01R4",
-	"RApuqHMMUzW+HMydWtjaQcATxP8VXZEX9qTocN1CdjZPp/5VNbrfHWBAqe7Ek6nYkpknAQoEuv2Unq1N",
-	"nKvapF544kV7lgN2pUxTu1X4FyZ2p5M6Cz0Ubw9jt62y2QrLfKM9RqskC7Z7rSlXotpa7cd3voURbDn/",
-	"QYR3fRn3usd7n31X0C1lxcJACgRrJM5BXqGOCtaGPh3rkRXjy7x9UhoG461FnVpBnQRMqfWxm/ySWtO9",
-	"sGsGOC1QlR/WYrETuDGsBwaYz6hNBJgaOmavof0LjZjifccsxg6uGL8CTY1jkjuEgT0UNLzNqgnIjjqN",
-	"8MHx3VgaIxJrTfVEPhNCRQgIcyOymPUyqYamfuDTg9pLW2k+ua08C/tQtsB8Dd0pkdPuMLoSJqN8jikF",
-	"9lNBjbV1iC9latmUKZ5lOCCTWeawnOKUN6Tlcs0m3OB4mTKTVlcilw0EWVX9V6s+XZIf/QScvrkT7Uj7",
-	"tX9N0bJRfCx2jnbgKzvRmtQCDvFb+8s//ogaFgCejDS+56tpBfidtZewYDhd4q+bl1MABPYRrZVBXYk0",
-	"zDq6ll5gvHztCqWCYF+xwIHOxjzfOdqxQgK8ZUtX8wnuJ0PgptutyGNq0qrqFgNFzndazJ8wPOZuuSk8",
-	"VvDon7talCsvpJ6YYFf3aEXUiTnSh/fsKAJ2n6E4mJeF3Boi3ip21A8sxjjyoxt0ZZW6ddILK0ErbCIR",
-	"RdQPf5mPaE4rQh8EBwmWClRXUnytaFJTuliWHkTMTPsjrHDUEJfiuQ+7lCFFvRvJrkZi3lWl+A3D8A0F",
-	"7cgqsqaSXTNFfJbRop1zqweFXcYtXdKDxi32TmGFP4GkTCddlWt2uL+/T29BP9nabY4HjllsraqYqs6D",
-	"8RpW+2Bp5xE+lHAlTnjYboeYvq43Hz9sdVWHolmZwAaOp/tUF2ZPGKZ2gBUYwAQv+OQuAAN2oIsS1s74",
-	"hLme+PPQh6+smwRCfhCzjd4132aYy62hSja+1jM25moemvCgcWhI3TaDB+ADIHvDsFZvp9/OPCPIQLQ8",
-	"NzAzxYoqCq7LwqhxtchA69g0IlIjcGTm4TNEbgu4OBMOdxuYvqfzETSRADdSQwBCY3cVQVzYSz1i1QkD",
-	"6btciuVFld/dPc/EjdRTE7tf6DRB+H9IDFRE9sk9pDUKe1hgnMwZZ2bC+6LFAP2wmEZCCQAULVZ6F9BO",
-	"KIhcdiKvjU0jniLd9yVe5nZDxMshBo+vuM0AcQCuWApX345rcmHyzcSEC3XqIOULvzEFukvlNcCvoO6x",
-	"tHhEzBGxVA+H9v9mYoJGgesOt4ICIBINixOec+AB3lWGjyepKGnaJ67fK7a7PGJWDseMJwlNDWQyAUam",
-	"josCdaZujs+6mudKmPxB1I590aZ7i+8WnEYQ3iDzta0QNVXrWwpgzr+t5w9qcM/2ftU94hD80V1BkBcG",
-	"v31Weve8ffJT+1Xn4uNl5+QCa7bBKUSPpfAKP+26bRTCfGfRIAmdxkX/sJa1L8REWxtwzOcwOowsQ7sZ",
-	"iMPN0d49YpNMD6G5RkH6B7I0Pd6/jmiY16+6R9Y3AfzhXCoXUILRnDC7CwdUzjJt5ZvbjMP1O6hpl9FZ",
-	"/iC9/X/XPbB+H75XJk3taV5Ye2FSrbT4tVAs0TN1jF2t2LFkxWkuYUj3fQ37RErzdgZM+ywPgGbuS/b1",
-	"QD/QlPWr7oW8qLNrgfVYdmsBTxI0fFYCKLecOZCKp/Lf4lEwJ8LAr8Ocbj/3zZyxxNm2Af4s3HnFOMwW",
-	"u4BOcXSkZQ74CxgkVQlUv5kKpHSddVXDXN1jZ8TDzyWNHEAlAFdF109FIUcYZ8MhHGTqeg3cZsT9XXVL",
-	"9n9JRLHp6dX++fRCnFb+P1cQOKpuFATuS2BAaUVzI3klTHy9QPAYIo9TTV9dtN9enrxbSxYUW/mfq6rL",
-	"GE0bQHNzz/+irncKemvk0+Jrd1PZ3sek8l/X3tpU8dE2LKavn2PLvD2DF52zzlWnCt4LvomlHg9Qe91w",
-	"dz+Jyf2EAMp5TCqc5nQErs24oXg62vm0y9V8132ThMen3YznYhca0neOduiMd+qaSavvobJHlNb4MI2h",
-	"W7yBV52rTRx/dRto9fnfrruTlv5ALZ1bvBl7LJu4mtoGzurbqe3LpJU+XDPmFu+CDmET17GZ1svqu6zp",
-	"qKSHFm2UdYbKN3vfrH9rbTWHR1TG8P5KxAGnuhHSqLR+fxJigokHelBQiwxm61EJU846D5BPhtp9aB1J",
-	"APpYz1QE36RrYNb+jurg59hXzw6estj+5WOu9ceUZ0PhcOS+psioznylFEfkjZ4YSfIzwExqAWxHrHT+",
-	"caCnKokhWeKxPcLWLtZmNF3oiWEn7y4u2SQTg1QOR4i+TDAp1lrHhDbkqXLI1NbTuOsv/ULityLxd5cb",
-	"MRMqW1RrZNf7eivNtZt+udRbXer7jdxpTcdq9a3WNKI6NfdA3adbvAQ4gPu/hhWJJfSKYbJPVYkldBcH",
-	"c3/MSM8IQCnR/ekYU00wuHtnD8wQWvYSoJNxE4z7AmpC5Q2h1PU5JCdnOrtuFVGj14Kn+agibGVd+t3p",
-	"BJKnVBadwmQ6bsxMZwnWCiDqGEwTCx7anlY+8sNIWz3Sx0KgKGh6wxWO9IxKgBMt1TB8ICHBLz/THtxE",
-	"6EmKM8zs7ijcET55RuVJc5rjEDwa5jgsP/dM3rhBg1j9JDOcimMf5wCGg8e4aWxVu/Z9GjSVVg+KJ5dm",
-	"z+Gka5kHzw3mWy4/+u+6R6VXMMgE55TqAaXAjfw3laZhHSdV0AcB0vAYAoDkmlMuDcV258uMSNPw7k94",
-	"zlNd9ZB3qqc5Tlq1JyCgVz5i/ZHoX+tpbqDMGu6ZAUp4xDhi7uEmIMJYepMej0XWFzXrLY2AmKRcRdQg",
-	"APSaoHVWAJ1N+NxymeMcnUGKA8JVwTt/lEC7Fa+80HrskF6JIMdCgKmoi7ipVAWpAz0KlYRUhPkQU8M8",
-	"SLy0DVXOxmg9LhCJ3Wwc9wuolPTZkAnPctmXk4ovOkbpqvKXYKAOT1MrlSQ2w9ljpfcfMY5jK4v3RIyz",
-	"voYPx9NcRMxMdI6mpN3/texfH2NfBsV0n3ZVMHEHA7x0Km90Qqqq9tx7wshELJ9IcHOZ4EBma7Mo3cXy",
-	"9YSzvytob6aJACLWm7MbLftQCH4jE6GRHDKYEMT7I+TUEvekadVDz7Qa7lpZnrB+JhKhcslT4HVeJnRS",
-	"MaHspHleNTJeJFTuWurHCR+7/Ehf6rD8yDbiYLpC9Gshir6cAKV7HNn/KIC5kQ01YmXInGm1/DqnmZdf",
-	"egLo1Pa0Ly8uad4qrZrKx6x4JJlr6VcrpqeZ9ZV4OgjedKqGAqDJXRC66iasOoSUjRucmU2xomeS8tyK",
-	"2kDnWL4xy0qnnYwt/0Lzd524pYc9Maw/Nbkeg7BERWSlGQpFMzUToRbpFB+PF2ialaaloDR13116Bmj2",
-	"GmmEaVbc6PLepoms0tcIGVnQFt0JjvFxY33NEarCiEllJlDVbHI9iVgmbvS1WHqZqVW+C68LRguACMap",
-	"dlYOu4pjrxBkhn6xLJEivq+R/wtidAlKe28+B0IWBBUxuH4NZ7ZgbwsagpZIQZGPeX8klShx4GK25I9f",
-	"/vj/AwAA//8=",
+	"7P2Jchs5tjeIvwqC/+8fvj1D05Qsu2wpbnxXJctllVWSWku5F/dYYCZIopUEWAmkaFZHRczTzIPNk0zg",
+	"HACJTCIXSnJ13fnmRtxqi7lhOTj7+Z1/DRK5WErBhFaD/X8N5oymLId/nnJxZ/43ZSrJ+VJzKQb7g9vP",
+	"xXj8Mvm//8//C/7BDkjOsv/8PBDsq/48uCWrOc8Y0XOWM8IVoUKaf5MlnbHRYDhQyZwtqHmtXi/ZYH+g",
+	"dM7FbPDbb78NB0ua0wXT9vuH6YKLCzpjm4P4NOfJHN45JNNcLsgO+Q89ZyRlU1pk+k8HJJMrlpNEFkIr",
+	"QhXZGZFDeIAsqdJmfISJ1IyQLZZ6PSJnUhNKVnOZMSKKxYTl+2RvPDZj5uaTvxQsXw+GA0EXZtjmVZXp",
+	"sK90sczMpZ3BcLCgX0+ZmOn5YH9nPNyY67Cc3BX/NTLBY6FzzhRZ2qUbkt0xmazdBA9IktHFkqVES7ID",
+	"/xmPCRUpYclcstTMmGuyoooUiqUPmh0MLD7D3XHvKV4xmifzzQmei2xNmJ2lnlNNEik05YLoOVdEs696",
+	"SFZcz2WhSc5mNIe5JlSxpkH/0jBamixYdby745YBa6oL1TFgN0wFNw+JWrJMw6ILIC0q1IrlB0QKhpNL",
+	"JVPimSbsK1e6denxlQ1TqU7j5W7jLK6ZoEKfpA3zWJkxTVgmxUyZZbVrbp5pGpd2b4yPTDPxZbyz2Hnz",
+	"y2xnMZ/uTtSvO9O714s393v//JpWx/16LzbuI7rURc5iY76eM5Lg5ZTk7JeCKf1MEZ76wS6pnpdjTfyr",
+	"hgNzO89ZOtjXecHCwYcEvPumZUjX8o6J1lGRm8vTZ2Yl75gYAgVkhsssaa6JnBJueFCa5kyphhHDk48e",
+	"raaZnJ3yBdebo/0gV2RBxZosc5kWiRmRJgupGjc8g/eEQ7DMZ7D/agz7yRfFwvxh/uIC/9rxI+NCsxnL",
+	"cWhFrmQeIcYl/aVgB8jDzbLdGqFzS1AKmaUzPwLbnrCpzBvPfoIf2G7BmkgtZ0oWecLaSIy309bmx7q2",
+	"xbGWJ9qV3R67ckFzzRO+pELfKJbHluOvssiJXAnCU7cbhWJ5w6IU+JbHkfElS5o3JpF5ysWsbWdyeH67",
+	"zbnSOaOLps8quNr2TeWe3+azv5mb1VIKxUDeXORykrGF+aeRhUwAudDlMuMJNcN5scQ7/vd/Kgn8qHz3",
+	"/8jZdLA/+P+9KLW5F3hVvXDvhS/GFhX4qdGVspQIaQQDSWiec5YSWegDcpvIlN0SRdeKrObrESyZfTso",
+	"aonm98wIlvcZnW2u4c4+kUbqULjPM6ARGe8Tox3we/MlYRQBKc0KM2GI9u+gSY0H/9igEivkvudZxsXs",
+	"/J7l95ytYmoi1VasKbKka9CQ5Aq4yDKXS5ZrjmtPI0fzUBmSX82ZMPdPZb4wdw1SqtlzzUGn2BhXQkXC",
+	"zKA2X3dVTPyfVuUxGqjRccy54jlJijxnQhulj0sgNS9fd4LDPN48zMNBMi9yccHyxJJNn2+z1OkrIK1e",
+	"jklK12poflzim/DMS2W1mJVR6peUp4ZL4ZgnbMaF4GJWHe7obcCLdiq8qBw+KqJm9FPKM5Ze0PXC2SG1",
+	"rdDaqOmgqyQyy1iicUT4YGwalfHsdS3fQgo9z9aXzOyB3b62M3UEW5WsDxdgYZhXyCUqCQ947ETcS56w",
+	"yMTdFZwtzRk5vzg+GxJ5z/K0YHhquEiyImVVivmua8r2FQ8ZMj7ZPGozRsLd0J3BxXNihmzOT2Wku10j",
+	"NRR3PefqJ7NJDxhvzqaFofbHvEOFJ6jr+fC4oT1x5F+kc04zdSyMGLuSMqZXwh1VDsEF+W6TrF92rdya",
+	"0fwxVP1bKM/+brhkfSUiR2fzs5FZh6yydgg2CcwerpJm6zQR2+MNrlJjkqVYkZN/skR7sWI/G+FCZMKz",
+	"jExlTqgVK88UWWZUbAqUJGdUs/QQmHFP2WFXv+8umWfSgh1G+P1ZkWUguQjXhCuSzGk+YymhhZYLqnlC",
+	"s2zdKNVEkWV0YggMVZiNkaYFO4ozaviZKG3WSUujSZiNqhDtOPgqF/r13iBGuXOpNEvtVtzkWUy4gzRi",
+	"cpkZfUUQxRgIeCPoua58czDXeqn2X7xY0vXI/vrCMagXe7t9Js3TqsXLxX2zxRvdYCvvojomXiPL3KyB",
+	"0YYI1wdE4D7yjNmNpCTN6bQ2uav3z3fHu6+fj8f9ZmK2pIUwez3fuv+gIihJpjSvqgU7373Z6bX9qAId",
+	"iwaNfMpzpQkXSlNhNQFcHyFJJsWM5eaU9lfb8HNXmua6QYvE12/30lwmTCmZWypuMi+WyKCIvx8sDfQb",
+	"VDeaiy9/3lntspf5nn7VZ6eUd2a1MRQ7Puv5qgm72KiBvSAbBI6oa+4kIUn4iuokVDFpPzfdsyomWmqa",
+	"tdFg6TzU9GtlAG/fjvuxIE2/tn2hStlvehK2DhxzW3jPNtYA33MG5mf4psNkwcgpv49SZI9V0/RrXJ/s",
+	"f3aLZbqt6LuXPHVPbHB5EGITltAFIz+fn7yzbBHiCiuO/uCHMLKacgMeHcuih6G7M1jqjaMxLP21XnzX",
+	"CTSgpMoWhIw0kKlVbhSyQifuPQcPFi4iMaMcaBhoJuFWdWlD8TjMubDeOcOsrDgdEsFWTGlk0puaEdds",
+	"Uf1HG2+qaGS/gVF5gs/tBE58mud0jaJpVj0QO3GDooy7lGZIVIOG/Wpx23krZ0F1Mjdym2YZrInhhDNm",
+	"iLRuyUdccRVChPkNXYgpiMXgYBq36lTOuIiprdOcqTmh5h70UYOetJrLhTlaRoimXrbV/CLmmV57xJXO",
+	"qZawaOzrkudMbcMBdLOP/cdP1yBsjIV/WOi5zPmv4A8L3MQ4NzNyuKKG5J5mPCVvyFwWOfDq9tPvHPDl",
+	"0Id28o3LfZFR0eFzMmrpRMq7IYQAljlPmF16q1Igp1Ujcu0CptIcqYwKmDKjyZxozmI7A860KMOEgCvX",
+	"+HUGA6gx8wo/nEiZMSrMvGiWyZWxyzrPpZn8YXn3b8PfzeIJZxtKvveGRBhdWMt5kkuaJlRpwu5ZviYr",
+	"xu4GPdR6s/Zb6vXgk++1Yqd452/OcRx++CKXcS2SJ03WFmiPQFTmCBCwxMF9lzxIBerwwjhhcoH+24eo",
+	"s1Z0F0LzzKrUSmapP96o1xtyqeqMy1ym26q+KKgnLAffS2Ss9ox6zxrYXENjNsMBkjk4w/Wcrc2cqv7E",
+	"Tp+VObR9KOKa2/tzTrN3dK3issao1qHTARcqVEaM3m2NlJwxoIKUrtUBGcPqCkngE1VZtBd4ad+Ou+b0",
+	"AMUOPUEX/WnYPNBAwt4cRo0woeKZLvkbmayBhMwLNoi9i9obqKlRQoNayEFRFKgXhpOqHNrIGlR0xXLj",
+	"PSOp8OGh4/SbJB09k1sreIYKu7U7wxa/hWoHQvQPqNfBfG0aE83Z76XC4WboWMYMuiEwBDKnYsYOCJ0o",
+	"w2mnnGUpJKOsCVXIscyYiWEuoG84esMzBuqFMGLRvimiXTxCEXikhA4ixK8ieTpPK27DrJSx2SitWW5W",
+	"+/Pnq28ojQ+QJ7NVhYXXXArjBikdhNXw/7r4ds6oigUa3lupS4uUa5LJ2QEploa+Xo3H4DKmiWZ5dVSD",
+	"M7ays8y4ggDh7nj3dZ99axFx70BS9ViT7QTW00qf+PDIWZFl+4HjsUkOwX7229Dx1tIpzk0uXb5EzCj0",
+	"uoTPqjDMA2weBb50HmTgAdNYT2hyR24uT58k3JGyjOl2p8+KKmJvqwn/FVXimX5EBAPfetlwMjAvwlxD",
+	"VgWnBEzMGb1n1bG4xDmjMJq/cqaZAI3MfsS6cXtEVdB4vWLJ5ojwaBnSVCyRIlVDzNtjZMGzjOOPFfVa",
+	"hwkzZE6NgJDLZd2t92Z3b/RqtxfBlfF6SB5oCTzxLPj2w3eJ5Xksa+zTfF2b3fvDk9PjqGNw67BOzpJt",
+	"zT82o9kHmaWtxviiUNpl11jCqGzElGYqapPnTFMubsyeNp8U7g+K4T9cK5ZN7XJoSe4YW1oqfNhGKP4r",
+	"+36tY7H+wywjU54F7q4WKuSKXB4fvvtrZeav3uzt7oz3Xu4+UkkHX2zewFLMiV5IMEzhROOBIWOi5nKl",
+	"+gd1+kVUPOMNYipBilkQDNH5lo5/fM+m4/+UFiKZN4cK/k0hh61txqip1eSML9PugmUJfPIhSw2p2LGW",
+	"6ukKj3JITCW/C6VWXYhsbXh5Ium2vvwJ+hYmWKkl/AHtsHLmfwQP+6XMWINlpuSCTWS6Jqu5JHmBxqPR",
+	"mrSherKga5LKfXJ1c3F8+eXw3U8nZ2j26DkXswPz+8X55bXROlIVXEF3sczvlJm55skd0+rgs/j+5PT0",
+	"5OyH+P1o1SlntFcUVrhhgpmTo88iyLYMhjYYDuyABsOB/VRzHqZZlR9yKppi51RY5SmXGbMrsUm5uV3b",
+	"bno1N0IGqlyyLWn9yjwz+K1O2DX6gKH4DzRSA74senBzPptr2LGACA42whTE2KVhhiXY7oKxdBRSiiJz",
+	"es8M3Q89ocyp+ixu4YX7hghuYWPtD6pYLmWub4fE0UnTnZYSbqukUN7swiD7q5xr5v+yH/B/29c00whm",
+	"WLfaIcjCW4wQo13fsfUm6UwymdyxtEFHgp9RWze7ccfWRg/J2bRQLCV0qllOqLHuEpaCjlyzNfjjTI0H",
+	"mEaN6vWx8Gn4kOvqXSiVVCHDInn+8BHPGc26kyRxRz/gvRFFulW1iU57IVPW76s/mTujbp1mNWiZS3N6",
+	"G8MWeLm09yw5lmktVT9IBh96bp0fnWtq5JgQLNGfuEjlKmrjBY7+0je2oobsIdlGECYSmbLcZWMLTeiK",
+	"roeBWVhPtSudC2/6OIqssD0WZjItBo0fn4LQCT7YM8jYoqVDzoOjcJcOL/MasT/CjumlvSONlar7fy8F",
+	"eji452zVGPa6yOia5dYFuwKVCoWVkKtqcvFeB71so6nbKAmc8EA/L89khPiih6Y6O8+rhlUZ0KS9b6mh",
+	"IyG8MyZCFhNdlkVACceqoumsMLQoyZ2QK0InKL4IbdTbwQcb50wZ1Ubh3x2XNWLwPluBaoYAZUm9lCDz",
+	"mWOh83VV2d+N6frFJONqjnFMmmXn08H+3/ucnAv/4G//GG4wEEnci5WhuVDYCgkadCqZavHdlJtUGgcN",
+	"SbVoKu2O+69Pi0EUWyPl1Zpu1RNv9Xyg6yGMT28cM/tF/5ZwnyorMrQ01UHdH9k6RtpGS9KWpJ3UKffN",
+	"UPyQLKiyiSUPVMfQcfX7aWJSqGLRJtaCyc4pmlV+1rZUq5aT2yTk3Le63Nu1t28mQlTOhxnQ76qJbih1",
+	"d2y9rXuUKr0XP593bP1MoXDfaww47U3+/F01vITVXMFf0W/eqAevPozoiRc/Z/fyrntE9rYnDnfYtzaF",
+	"Oz7N17Xvj55am/rI1v+L+0KfwrGJZylMOnYsrcJxKgdgQzUqKbFOGCGL6BYb3W5Lqx/dsfW38FuW8usP",
+	"6Lc0c/4jeCytRtZzq77dNv0R98jO+Q+xTYGLttVJNpHyjotZmcgTicVDYeWhvmiuoQrikkykyheht5Wg",
+	"NwYo8Xvdog3vy4xw4xrcwHkhzLKXkUL8LIzpd1VzHpKIbJeqfZXR5SjYV21rMCFSW7AtEAXCz/gKtQdq",
+	"b12lV5tvEJrl93iK2hbGQjGcuNvhoBYNGtgVFwkLLYCLw5srH75/ImV/abPz+ybgmvtPHp8L3jtBTApG",
+	"3OoGcF0we8xo/faZ3EeF0nIRR35pT+U2VI08qeJ5FhKDUCtnPNnC46pGnxRqy2RuP4CrjsrEngnotoQ7",
+	"5zTzS+seS8HdozaLFr9F6eUmUsC/v0jQrMqxSFUjP4fNh7UD4SFzBBMJz6/H/xNSsIcf4m+aPWBPvGUV",
+	"gVLtmV4tkbuetW0XKcqjI/JhGJHMFekZ8Mz4IW0+CNu7NoPne2iHYQT5W+iIofrzR9QUKxH0P4C+6Kvt",
+	"IrrikuVKioY8BIj+Vyq1S9i/R6d0soV1lAfpdFLq/1JzuZpmUuYOe6GPskLTxQM8TVAD+Rhwg0ekIcQK",
+	"AeesnvXw6GSFJ2KLuFnDWrJDdRW3YiuCZmvNk8hSvOezImcKUIt8dVeV2qa5XDRhfJQO0aXkQiPm1BY5",
+	"e32VWD+DihprPqka2KMxoey9QyKztMIV+220++aF+U6V932392pz77VsWyaEnYRVajWi2ukDNgM+VRWG",
+	"uBStm38SrHVjdBsHCCasYgioirBjN9dHIf7bXBb5YDhI6TqeWFJduwakEEt6VY17kwAXXBSaqdNoUe1P",
+	"eBGGnGXecYCJFnHm//ZVJ+YYvvSTkSaxoETtoxj3bBA1r3Z2O6P7MnfIzjVKht9rCG9VQfZdd+bAPRPd",
+	"YGKXeNspV0A1iinl8LRqJqK9gulsNMvC8VmetB3CGwSE1fZhdNWUS6y03xKqEem3Xre6bQjdj7H8+AaZ",
+	"DCuUGqyh3+ByN+Indf29TNdxeQU2GyS/GI0+Jxm/Y1UmMuGCAh7p5mlc8oZYYpKzlAltDAY4896ZJVfC",
+	"MIB7G/N5vP7RiTuwdTnA9vGuu9giGJJB9O07th4iHGYFK9piYMOcFeF6RE6CElejQAlCZ5TXwXTuvmT8",
+	"nn3Z09fizYed9dF4+br4W7778Ze/rN6qnycvF8f0x/S70y0Ccye6MyTX9samsNvxV5poo3JSggT8cKtw",
+	"M+vre5rcMZHGHTJsyr/GxRHWHd6xNbo0uCJ3HPRjp19sLvSgK7T3wMSk7XJZ+6WxIqKNNXZxGYIQktP3",
+	"QsSLStgojBN1xIXg6J+IZaEbcwkADG5B04juVzm2dfxL1P4KXeRBwSu4b3yKQgmubt4zIkH2AlfwTXRw",
+	"u14E5qr9pvN8U20hTW22TX/l0hHjZmklQtO5msqd3eaaypJ8K/DIfQpSO60PM1k0PoYOW9rBjyjkNzI3",
+	"N1QX14F6UfLu+Ofj0/OL40tzU2+11hNoqc2+GneQK6xkM3mB0rAxz4/R2GI/1RsFVsS+OiySeCDGKP2F",
+	"4FZ3tUDGuFIzyZQryZvz2dyMZ8LTNIrdIjS/EnzJommgh+a5CqStktYNgTmeZCHvmQIF/1CTCRR9m+sH",
+	"ZGzLul0GVVB8GtOJJjw9EUnOFkzoBp/192sylyuyKJI5otFMixwzQHmKNW3sa8JYik5BuTS/l47r2hj6",
+	"4a5NeNqgdPn3r6D/B0ffBpB0zhCvWLAD7OhRb0TiHJG9SON7ntbcUJtE8juFmVibJ9bF76DqH4pkAMzp",
+	"ALiYWSqklbbav24/TLFtQSTooU3e+RUXguVG+TN3ma2UipHbZM6SO1nomzy7Ndu1wn0DDm7skUia4AqR",
+	"BfsED0q8mhqmzHYTyxloq20F5d+zTK7MuN0guVDlefBMNu4kL72Ur3qeFbAYuJh934jICRmkDCGYrUhA",
+	"XwocYLomE9Z8XnsPokeowzLVR2UBRXdlhQDk3/O0iebMVNF8lCICqnp68vOxheXalrpiGtcywGKpJPLU",
+	"tirGfytBBubiCxV5EQQqKjMvz51loZ1aG25Ik9omCMUbbMEs2KYuS7xLntmWFOPhA2Wb689UFW5akpev",
+	"sXVORbL5IgdztcsR0EPolWdGabYkE6ZXjAngp3BW0JLrK+FKwAr7f+2NOTqAALwbjWt07xciY0ptcnxQ",
+	"EIYVxADURGNA4uNwFV+P9950tQ95BFtt7wT0OC4b7AwedOzGYwlyaKGw+nHbtn3rX47+JMy5heAeMPLY",
+	"SB/Eijt7OoW88XFsMTwTLcwsbiTYiw82FKw50GwpNDUNM5Jln2h6xxSeTUx1QsY+Isdn747f7UNYBFM8",
+	"iMwDyBVUlUbk6vj6+tTcqL3+BOnp4KclR4dnR8en5vpnkdAsYymR06ntl1QlqWqRpxncYDiAQQyGA/uV",
+	"wXDg3xj3uhcp14eJlvn1Olb+WigLOkWX/MsdW++XpdGB92+EhTL7HXXTI6LWSrPFvvVK5veQtaZYNg0D",
+	"BeabRk7iFz1053CATzfPA0thIsq1JClHnM4hqgVmRtCmCjTTEXEd+mjOKlhaqdnDnBkmnMZRO2UTaijA",
+	"3YAjWcKXKz4Cu2yqUMsGTxc1e9KkApkVGpLDixN0d+W4/AeY9OdI3ifA47JVnRTbx2NpSCSdVUklSZlH",
+	"p3qbuiN4wc+craIVRwE6fFBulFeMQzCfNhU+M5QtDDw8dE87bkMV+N7I2M3FtsEzoblu8EeDrxMdn2Lm",
+	"6gGVI+NRhPritcrmC4/PVdo0O7e1zvgCMx9oyzGw1XlzSWiiy8ZBQKnPsBy/H2rQsi0K61tq0QUDphGk",
+	"nTUdr523u6PxaHf0Xb96jn64VWY/Z/ye1aIGVzZ+mcjlGoo/WUrUUuYgaXt8HGbX3KQNJ48BDUho2mhk",
+	"kLNfHtkDQDc2uLz2qYm+MUQiRcJyoWrb4IXMw+w8YNAljysZ8AYpVnLQrAjwZzM4Qn5jgcDClfasxbHG",
+	"uA6Uct2dzFWB/Bu68tKnSeaqlJf+29O2XL3svzlhyzN5AFRPuRkmzS6CdUaai2UvALKn3TSkk9JUQE4N",
+	"bWEmsgiAMhRLcmYsIPSTIr6IUVRStsSUTc/2bHuOjUF/z9MuoBs5nbIceSj1zoKIygPNpHp30th93dPr",
+	"ZD948mh3JXrpj79qlgua9eyCWbr2y08bHev53nc7O81fOYtGiw5R6YXolIM9qUWIotjgT1DQOeHbidko",
+	"I/Q7MazsdmRpK+vQ5aD63tiBDTFFcOlhg6mMJlFVu43uPpUGtXOLvH1L3uL/96HHrU3sb0Jl9W6qQVns",
+	"zrehwS0DlPUGcltQR5wioMzkyAYLYoSBbVCssBOWA1rMYxtLiLe6eEDTCpt70wIpEymbcJEOYp+u1Uao",
+	"L0Ycf6E7k93kZRQQJNYM7YqJ1FVQKSmeKTLJ5UphNo+xHGZSpsSoQd190ZIXXYOo7WoBzWbKxQhzCnrs",
+	"YsMZv57bRhh4zF1NjPXT52Alq+q0EUJgRfMaDo6riYM+cn7ONFkwP2kHYBVmiw5+Oj+7/uAKBPYHF5fn",
+	"gMKemF3tftcLY8tbT+lGeV5LSzs4+Hb3IKrsoavsLHWRC0UmNLmLb2bDxDxNFzmv98PfexMe5f8D3vQ/",
+	"91+8eOqasC2LssK17rlYhsaddg8nPtL+pMe2PdVy1Z2gttSknNcwIIiWw1LNq7XhFU+gm/qvnGomAr4X",
+	"FmJZp5l7+K/Hh5dRD5n99IXMo2p2A68tS8OMFFEQifBdkkJ0wjm68Jc2GFE9JXEuN5e5fp5Bv2jwx8kc",
+	"++XAuTggVN3Z3CDBVnDFNtBZ9GB7yxeWg70A3vd2+oZ9l/bifS3bhmvXwOFKCl7CbSQDMEdA2dYxhERm",
+	"Tn7HYcBXPVNkRdf4Knjrv4FT1EEV/ehb1qvJke7TmSxlzamqSwRX0GyF/ObyoaEbdHft56NDHB7fguwf",
+	"w2agIUvmPvVMSGzX2VoZ14lytD3TrNaSbzPNaiFWdK55AUFnD8sWfm5zougaX1FobNVrurjDV71yCq7D",
+	"ext4beV9tdUZ1oiihTJvVNSxUidMcHdBqamyvFc0FNbXyg+YjifnC7D783XZDwxuHboXQ9Df6pY8J4a5",
+	"W3TR3vGtn8wLcX4xr83WrVjLXggJ9JF+oj6sFXDAcBufKbusB17HphkTKc2xCQf5j5vroz8FgbV6c9Ke",
+	"g9vqHMaJsbm1oyWAKAXmjBpF+VApPhO+RX7clRR46urWYWcyaaXsMlJ32di2GAJ7uZSLIcbIbndujXp+",
+	"C/t/61sVGNNVoffd8EBxzzVmDkLWrs3OxVcOIUYFTwClryS8X+2TvfF4RG7CN4lnGjz3aeW1QmKkrmoI",
+	"7CC8LQWPKjT32zW/JBmTg3/gEoSrGfgdN/dDHWVSsSY/WZJJZfhkGpNFScOTJe61mSyWu8hlzX+/2+mm",
+	"tK9vIybVoJTURqAlfN9JWektkjzWNahKoK3GQYSmATYtClpZHVR9MbwvZrcjaaW+SvCx2CId0Syq8CY0",
+	"y3w6kKFJoOgDcuuNX0heNMzf/oKdH82wYQVBGUaXaZaFQNBSYJlTxC8hOlrjwg2QOVAFWQFRjGGDh9da",
+	"mOP8jqtlRtcRHIGUkvM7OgUk/V6vMud2w2MLp3GzjoajyGlNlKVZ9tHcV8f3fThOLxez4+Z6hE+YCkAK",
+	"gWU7DKvTwMJyKz8ke698OhuCGhrmB3wJ+5balK1ECixPTHs0M253PgVJO0ypLR3gLYC8IX6Pm/ETUZbS",
+	"VHfDPeMkr+BeiPjEKGgCrVvbzY/QPYWftiRWIcxNgg++WcOrrVBKHHG2ibccpgsOw+mvnwNL2tTIkScN",
+	"qyyHWq+YMQG5gMaQlge50KexjUF6xhE8WypyXmNHXZTzNhu0t3LXrYte0FzzhC8pIGcsVN+S/OA5X5jP",
+	"/BL3IDF4YlpEretD8olNrmRyxzShaZozpfZBLJLbz8V4/DLBB+Hf7MX/hF7C/4lX4N94wfx397XZBnvN",
+	"kyRev63a6CtlLPSM37NRxUxX02KLBsqHZFmuDDZ/rn6GrX+cT35I+Dn/8f3fji+v/3z149sRW/84Zn85",
+	"ND+u/vqXH8f009ky+eF9kR79+HaU7Ga9j9tg6Dsr28X1gANIDl2+YkP2je4TaUuDV3O5iEMK1ERXg+0G",
+	"aXPMmBFzczCgJVClHgr4d82HWBF+W9dtVYVhZyAIRpjXE7JoJATU+eVHydVm3Hys41gWah7U+yqSY26R",
+	"W+M2DP1aNmlHLCuUBP2Wjx34CkA9p6JxXVGabLmuEQQFLzUCAQKL30TnH3nMyAbPBDQYTKgx7cF3xFjK",
+	"0hG55ymT+2Qi9RxsH2DnjmJ5bp9QodcXHR3DATwadfuaoRh2Gs2L5Mnc43+tJBSa2UBhzX+rmkuAcNGJ",
+	"PVcxwniKLbAjaFrsCU3uLlnC+FI35TEtZY6aj6Z3TJBUrmJoi5guFykBpZkqUe5ccqhN1tvHDsYLs4o8",
+	"YWjtelWRiT6dFOrWjB1IfMJLXeSxqK9P10IIOhgSj0xzEsUMKMvazfV9qENjXzVMhwsyoYq93iN8Sm7N",
+	"9e/hT7CQzIyqW/6vz4M5yzL5ebD/ebCSeZZ+HvwWTaTwb2rGtYSokEzX1glrxkT+4+b6/fM33gt0dnP6",
+	"J6co5ZgrDZly5bj7oV/CcOKt8aCS3vdtnJibhi4vO/KJne9ieQMJbt1WSR5zRuNQH9+vwVEyJBT+95ki",
+	"9zQrzBEOnYk8COWsgSRGxEhQZf0rnrkIKXhCIaFuMSSqSOaGAm7/8vyK5fc8Yc+P75nQt70dkZZM0w8w",
+	"/pgzsp6+knRmEvZM3YRYst7Iedh5+2b0ame0Mx5DYuamx4zpuayN6eL86jqq/1I9bztC5vqQLFmeMKGf",
+	"Iw59Ted4cb/zYsUmcynv1AtLGS8egv3wS8HydZPjyvCACZtza0UAfzBm64Lmd8OAURwgTZcd9IUkh1dH",
+	"JyfwR+tE6H/uoDo8+c/dfklGdqXtMroZlLSOJ3FQ4Q/h6bQplcFxamGU8TISR56OZz60nsRx4wh920ut",
+	"gskChoDP1U6noSmvHW+saeeKriNcuKmbAW+U5NUVgUSXWkLLtie0LtbcJGAULXt2yYym30DTEwZUjX5q",
+	"uLEc9DbCDqMde+Qj/96n0sJ2PEr2ybtuQdctiVyJ1E+qvWpQS3kH4aOgc3DVp/omKolauvEKaXmYpU3k",
+	"DmUs0FhV1g/ep/tY2gi7hO9/poi9a0gma5+1/0QyRjXEoM33P1xfXxC8obr/1fp0wVBsVhzV436tvGuA",
+	"UBi1bOdywc67beo8KO05CTa1im6c8J6ZGoeCzLVemrMAGQLObTIktkQNpQi35Qn7IPxAHQO+Xtpt1a9b",
+	"KQNemKacHqXpjItZ1WkCErNHZkNgdL55aOqHXeabhnWxK4FS846xpbJ4LApVEHDXbcPMg16pKJawW2Qi",
+	"QZUnNMtG5NqVW++Ox2ZxsQYYlvOOLatKz8te6dcPzj2uNQwHvdKQgqgWJtSkCF0+AAz0qFt37i40ifvV",
+	"LqlI5eLAsD3IcLgTcmUVI2HTEjHmeXN5SiaFhkatYalW0ODmAfqbPXSRjJ4lr1L+AzXG2kHpA7Ns/XyF",
+	"TWrzYru2E11Z3+XxadXCzMI+UgEzJ7RZB3MSIpqSgfy4ooOVTEriBeGh3aTXOiK6Rg9TFow0a8uiFfsE",
+	"husmitqRFNpo7LacaRMQ0QyjFrtbLjOegPB58U+sXGonFQtHhq8autnH6SDXJ5pFe8aWaQeF4Nqje9oS",
+	"881F/mZYBb8UtKHC8sYMbEh2APtrTMY12IowbL0zHo+3i1yHtfR+CPFF1DSTs6u1iEBJXOBblCukKIAL",
+	"Z1xYvLS1LHKi5nLZUhZWmzRUUrwaj91WKEjJUYZFWqh9zN4xyjjzif8lGghoTj5pqNdhtrNAfaaGONYF",
+	"OYYf6Fi4S6Yg2zYmdylRa5FAK9aIZrRULNetItstE2Z6cIEPGA5iwZYPCCVXH2/sEQdnoV2gzWz+brrx",
+	"I4pOec6Su+YETJ9gCd3IQ5cymC9Tyhs7QPeq17BNG+iM+fgluqNsJatrgxtTjlhHxB4SY82bITFG+Q8g",
+	"9+CazGWWojqEC+2S6/spNgHgVWDU5dsWMP8By0kmxRrMrUo1ye9SQlKCGXUECNurSD5Z1Xoii9lcg7m4",
+	"mstFpY6kXkJQrSJ5suoNWMvtijcSzBN8qsqNxLaSOF5EG9qGBezgf4IJ1CIz8r9gHgGSvx+dQ5QPx/dq",
+	"r20cW1bDmQ8bhphyBTzwmSIZX3DIqiXupY49TtYb3txHlM65Tx7ZHuU1nVQuljS3bSQlaPszmoMNkFBV",
+	"OzCnhzdnRx92x1uHPBuErlUxxiC51RAyyzj6XByY2AFe88mzRvw69EqIGxpzmhTLLTRoq5xtNutYcNEM",
+	"mhgCDW1yONsv0McfeHB0a3C8j4MmelBlEcbnrKA6ILf/OvpwfPTx/Ob6y9Xx1dXJ+dmXk3e/3ZrRc3A4",
+	"yoUFMrNsLeIcjR56Paeil7PiQWUYroI9gGCqsoXo8dyqZMmckTOpbZVFLOdCEvZ1yZKy1btMGXSF0yzL",
+	"PKKJ73PNCHtuxhYR/HFOdui8S4k9mPug2Ur0TdYPJE3pf4U7EM3XkPnilE9ZOybbrbH8zfRvnUZhY2MN",
+	"DfrfjhvQ9M17Dg29dXwP78QvYh9lR6e+6R6mJDYM4GU3KL3j6uEKbAwxTgbQu71JozSTmNI8LJ7ggGRK",
+	"iWIuK2Mj1p7PmHIN4huVVKcTQVJmiDu9aQVLMZE0T9veBijhAUiODnUxQtWdQhvHjFnBos8ppORyEf+m",
+	"f/gwAZnSyA7hlc8UoXifg6jeaHBWycgMIL/s5MzIMy5qCgdNEv1lh+5OXiZb45+UqxadzbC+U1HyKLOE",
+	"GtiETf/P5AwC1Ea2tnCA1vPcqZIsqVIrmdfDyzLPDZuay1wxMgF+u44oD+2r5U6Q/0Z0OQJs4A2f8cnV",
+	"Odnb3fnOC3TgmG08rVA2VuokxN/p81//8a+Xv/2PGHdzHz9cxPPvDwXB0v26YjEi9tEqFFqoTzwKDWRv",
+	"59Wbnngg24Mr1yONJfJqOMq2zcL16le25bcuTK/AUkAq1kN01S/ndMI0JFWAAdRfIavuYEUt243V8rgH",
+	"muFfG4iu5IF1NoROcJgJ48iIqWIHpFAA5GrLlkfkENyiNkyBrv/+ZHz4/G9tlPzO6unR6g0//AUgMlJi",
+	"7CsjLeiS5WAbUpe2ACXNOfzkaD+O5nfPWp0lVgBBWaBhaVmGmHsp9PkwRihYMArDNVIQje62TamBgzif",
+	"TtsOD0A/2vo4QCTydYJmqs+U38uyGUB4dxjFtAtxPp1iaKoKIe7OYTcKahK1mA59x1Mjmw+IEQZs4dCE",
+	"1u1m01MA4TThqm/WNFJdmiP10sYAUUxIl7f3NJ1njMW5pQNpQb9eMN8wMq5yITCA5UjOYqbCUGi1P6qZ",
+	"qiHNuouxe8cX9OslS9kC2yW2DaN2QDBa2TmGcS/03ZJ+I55vvBY5LbksQHez0buEiUr1dvUQBgejglTW",
+	"Pbi89/qYI2IW5wApjqWlQ8lm6ylycXjyrjKIzg5YtSCs74mrvVf5oUU9bfY9tD2KGPnuLIXg+P5n1L83",
+	"azm3RoqPBS2BOVVoZYPRDsO2XB6SvUbj1R3dOIlDJyq6gp9OfIFXs1mwUJRl4dkRcuWcmh7vdCXzmMrc",
+	"JUnOwjbcCF5sDkooGzHLSZFCGJkvvqloKJtjl+ntHf0TWoVFE+c/eypO3sZ5mtbWsZbIwm7NWhw2aJu+",
+	"6Ajtkk0LheA89zRDGdSRaI739Tw7drFbaT1KBS8NC94bk4wZ3U8NScpnEFGdr5dzZjsDGl6dq0TmTB2Q",
+	"QvBfCpef7FwKWzpkNzXN8fO3X57/418vh3vjdo3zXS6XjXB1cFyxLkMqLL1bASglwK/Guyq409FnG2EN",
+	"t2kdYHmrq+KL9QmgJMWEhVLy7oZtAt683uvuEtClC5w1YfRHBP+rcT1oPt6MnH8bxWDjHIbj2LLofPPU",
+	"dIHbu11uJ6+yxZoFk7dGWKDIGxFfOaF1mDQguVqEoqJS7mxuKaxAuKi749/aLCULXhXDPI0bTg+zhwKI",
+	"x95WUVSOdfTv6C/mtjnITUIKPK7EaSQtPS4eJ8K6LIltju3O5qnddgWfkovsjP9bsJGe7UUaNZnIcnxD",
+	"7f5UJnfKh3LQejLGETzQ2YmlFqzbzhcNp6uNa8bTCN1VGPBDEwm9tymSRljXsKKJ86Uij41e0dKr20FU",
+	"jJxCuF9HQRMSC6/Me0aEC+S0+0StODQMNjQ4+iyE1F8sQsHQNr9M913EwFGSRe+xjQWl+api6ZdiuU+q",
+	"J9BoqDmj5v1DVCW4mDlksM/Cx1/8C75M1l+cu2EfacN7H8ws7MtIle+MEBfjC5LRPslkcoe2uSvkxSvV",
+	"viZ2pQDK05tdwfx9Son5lx1f+a9wpIPhIBxANLfp3X3uyknjRu/V5ZVtXPJMuaJS21szZ4mx4VMyhWZk",
+	"GK7MmGZtjUOCDCPxJb3PewS76XJZA0XBRalERV7F/GoZZ0J/qbum3r4cv5m/evNy+zSKZJX2WKWVzO8M",
+	"QU1ltgF//KJQ+YtMJjR7oXJVHcHe+O3rWOyWZ6zJ0ZexIclZRg2ZIGTVKr11AC10omRmWxWXIxi9kJN/",
+	"qhdixsXXF3O9yACk4cXX0WK5FxtPV1ZHbW9cI4idcY+dXdKcLqrPxzIFIqlmZqntxnZEsxzf3yShL193",
+	"f0zf7Cymd39eno7p3/TbT8nl3uTP3/Whrfu5RL5cvvPLFysefjbXvnzpfs0G7pWjVz9ou/0xAQH5Ds3g",
+	"EgvrRYEshN6pB1ulAkUildtmU0VjjdHZ3jOh31FNt2tD4EEy2D0T5XocAKaM7U+AbQVcVwG4MdpUAIZw",
+	"LO5ZJpcNJ9L1icLW3CkzZJZH0uZTO5E26VzO2CjU5o9eTwBYyG/DgUzALGjFRZrT5ZIJlvbPFQ0blzy8",
+	"X05912FylTYjweiHuFqNRNGCjhLOz8nXZE71aMGUojM2su5MDPmXP7OUR35NmRFu9mchWDZasMWE5aN/",
+	"Si5iv2dsqv1LZOqALX0LFZfzWo7C/VLKevcLYDIFf9sE6+CXACmn4+odN4pIw8VlLhey+uycijSnXLER",
+	"/Dd+CWKg1Ukspc74bK6D3xaFZulzmgX5siPUI7iYRaYdXpPLZeXaxGEBRhYwuIZggsGwisWC5utRzijU",
+	"IiY0y0YWdtH96cDC3N8pSzK3x+ZvvxuowAXjxh/c9XL47muuyMPnspc/0TyZ83usFRaGsmW+Nsta+Ttl",
+	"S0eFLqkzmL7/Kc3dai2LPJkb1u20s8qPOZsWdqyuBcok7Ioxsu0svxgNdMF0cGUFNJyzjTXwP5WrYH+Y",
+	"Ul7NpykZy3vDiy9yOcliNTMuD3qVSzGzvQYFI9xIP2TjEQAl83PEuKXaY8DALQH0AzAiNRrfOgeL4edD",
+	"B/UC2grTLGy1VfJAWxoUwVhQqt45yJnKBG/zMBuK7HRj88C0yvfG+OJ7mScsvdKNLl003lwsy0HEOHuf",
+	"8jwG3x1v2vXero4vfTywDthX4zHgttNEs1xt0cIrUBmgBmY74Bw7ztiyfKAibVaYFIPMN1Sb+kMCfTLE",
+	"SDdxyhDUTq4gNp3/rgBBHxjNmsA6bLoLaEKAzrYx0X79sMNym4a679jQTtKmnn6f5hJxKAGv2pY6UE0W",
+	"jAplY4NmqTHsCkQT2SW65B/ZOrZPZyG0N8JeuiAdvhjz9Z6pEmauG26zB7TfjWK5x/RL5JL170d2ZW6P",
+	"OWdsP8Ne8OJQJaO2aUdpRhzBauxeQOE6dPZASq+RjO/QWPZCxX30gHt27aJEJWZM6cMmF4arYzXUZAx1",
+	"jFtip4U1U82hq+qrxvDIulZSMu4XMmkedrP7xdsuZtALlnLqWsgqaINmkTEB1AEqpLFQ3nL1Owb4Ubf4",
+	"5y1Isds7tgbZdguy7HZE3qMJZNbms7Bg1BmHmjZAS5oJmTPbebdfL1gzBDOafSLFl2UxybiaD82/CxH+",
+	"tczoGv5h9DqoOQZ3UA1ZxL/hd3MTxer70TEM6eDQJSBnS0Y1xnBzBnksFkkXs0iN1jcTRlOOlfE83P0U",
+	"w366BsA1Q2OGdcmcADoMpF0jUkO8T+d27pnNT1ZwLuweYeWnRae5uTy1cTxDoxUQpuqItnf4NG1R6YQb",
+	"dSc5//d2CzWzk0Z/vVkdWz9apWfg6ZD3fJtAJQZXhguM+/LFGrBMNQF6/LIzxB7Tj4Pwi2NkQmriPOM9",
+	"QirtCvKJUEuWaJaeFzqqD54Lhz8c9AWyA8oYvfe1UY7carAIXOdUs4+TZSTc95FncgIdNoCVJxLhNgBS",
+	"HQ7UIt7f882rWqAvmidnLT8o4G/qgZnJFSB6sFyRBVeGUSnuOk9NcknThCpNJmxGRV3abQaYW4fTB6+1",
+	"thsOulVEHTsIbmm3QtN8xrS1x4LMSwyvmG+rUc+OxHHUpgvgpsBYyxNTK0La69iTGnla2G5rL+YlNFJA",
+	"M7Vt7EHCcfTVD6dXIKVOT798OL3at8JBjcin4+8vr4/8D87exWV9hnDbI3J5fHV9eXz4076PWJWd7S+P",
+	"j84v352c/bDvam59yr9ztX04NWYMfnswHOA3B8OBey38074l6hTwc7zOoxqSOaXaXLJZdjTP+T1TI/Iz",
+	"T5l0/l0o7PA5okXKZVmiD5MyBx0yZyMH+b2x+VsQBZY80UUO5SPm25gAjq/19f8CoSjNONRcrsTQ8pRP",
+	"bHJ5fUTuOYOCAgyjzuk9i0GgNNBwiOW5JdMZEnrPcgpN/+8tVgvAWEzNRGL1druvuvmP9YFiC5fgzn6J",
+	"JkkDUp+5FHW7fNgNC2oCpc48cYV/Nr8SNZRlLiGECfUM7J5lhpzcyVBLlmWGuP7j8v0Ref3yzc6falGQ",
+	"+2Rn9HpvPN6ZRksvY7tx4aim3I2NwsYei4dAMgg7B47WyIe+sqy6id/t9nv5Q5k4nFXHww09GR7Wim3h",
+	"sVPwDG0RjlAwp0uq2YdfIyoPXK0v8nZTL+Jy1G+gZylTYBQ95eirvfF4e1m64mnMrRPZ453dN1tuclxI",
+	"4ZGsnqa6pJrCf3FsnhCHnnPWNilgEG5xK1TSKupK0mrdEOV4uRNEP5+8Oz4fDAeHN+9OzhskzT3X7DBJ",
+	"2FJT0Vj6DR3RsEETFHfSFO3waoeUTTHSrMr4jreowdjcGS0BWw99FtbKqr6/5D8/5DRh5BQ3bGsk/7By",
+	"tAbMMAZkht03jV7cvvWloVk77g9SZ5bnFq7dujXYrAP+8bvF334ZJ2/v/7I7Odu7u36jTlcX07/uzC9f",
+	"z969pDfs+1f8z/Lnrx/1T9sa3HUXlUWIa62Dta34mqrG310evr/eJwu6JkrzLLPA6iNyfnF8tk8o4gTZ",
+	"0sQRVsaQm7Oj89PT46Prk+9Pj/d94SICqtl6LgQkYOmI/Hx+8m6fcKUKcD98FguuNL1jQ49LwBWRK+fU",
+	"cUcERjYYDsxABsOB+fJgOKh8ejAcmJebeQdw0Xjjxp7+KCcQnW1aCZtttU8o5MvYRKoJmxViZATyDNuU",
+	"YA6DkmRK85FPMEr3ya0EtVfdOlRvaKQ+Ihhiggdn9J7ZKl43S/tVPJ/wCWBuZWCsJUL1ka2BpZkZtQAC",
+	"0CXNNRitViJYbKxS0i24KDQbkff+blAPF/SOeV3QEIIrmIfIWsTVjcpbNFf+Kqa8RcVLqUKYsX0jMW3z",
+	"RPsPdVTxG8RGay/2fuXO6O13ra+s93ovV7fyscpk/KLFWMGpnPFoS5tpztQcowyuLx0k6yhNRaqerL37",
+	"tkGCFi7846dr30jmsNBzmfNfsRcYIkkOCVTVkJ1dbK80ikJ12SBEd+ihgfGyoF2VDRPYOcaW/yeWcvqj",
+	"nDQxoD/fHN8cv9sPoNkcJxqRy5uzM7BsY8zp6Pyni9Pj6+N3Q/L+8OT0+B1s4tHh2dHxqXmhsaUwXqU0",
+	"XRvmVeW0+GFj++JXBsOBf+VgOMB3mh/tG6PMKGh6GrWKXZw6ZzS1kK01CESRZEXa2P6xbEGO94GHgPpG",
+	"pZ0lrp3abY+seTOFboKhMwaLYUksMqETZF9uSYzSWVbKWvlQVZy30str1IrDtmMZluscpdFCs8OsNYlP",
+	"S6KWNNaukn01yuoH6dLDexSmaIjNKO16zZMJMwrBnNE8WqbyW/OYm2AlgXoWhW7sHQoZQG2YkmUg3cpO",
+	"GJ5L9jbnyjVNxbKz0rDt3puiCT3yjK0uGjVh0NPtVXMOChWAPApIvE3kIrJFtm3yxVOiswwHom2s3Vr7",
+	"LwVP7sg9lxnTZE7ziSzyrZX2KPhIOdHqIGMLfu7BfU65uNuqPT8CCwHUparBGbnqYYA1eipBWuIQRfHW",
+	"fpAy3UQzjQJLKqaL5Qv2ogpe1AusyH69C0+yuqzdnfv9ymHz/mB522AkcwY6TAf8nH1RBlqNTxwwJpyH",
+	"BSAFxH5tQcMB6sCUCLbC+1oAO6tdBRlkjbygM8rFE0JOll3/t5pnargCxLQhWMTF7MCQpNehbAuGLWf3",
+	"rTD1ykkOw52NklcexRS3eFe+JgYxD20tuIXBk8ZwjSXseAju94w1FENeozYCkYdnikwZGFTJRgloP6gl",
+	"m8DYBPNgLzvgXkVWUgQaD8Lu9IoquUKiKP1cW1lcQw+2X7IlHFWcjOOzdydnP3jRA5yRKw8P1z2e7XFm",
+	"toel6sRp9UAF0OOVC8E84Dyu/JAUQvOsxqDmFQSFelJFBNi1ezkegePajMzajL3aVOjr2nhi6aG8gzzM",
+	"KH33BRNrh3vFRC5b39GGPdG5gqxPq+klNWsHRGzvtzRuZKZ18Nh7nCB4RMPvIpvyLHtc0wz+aCzsBqzb",
+	"a5R/JZStYyW90gGB+TrY2npKoFnBx8zZHzSHSH3VDucdYV0I7F2HmPQMzR/pGttqgfvuP+oLHMcJtIBo",
+	"TP/EQZQkV/38kvcGlARBCQZkK5xZicbuXJjbS6t+6bhAGy4dt63UGdUWi0jzIGziCBgxloe3CG+g72dk",
+	"mfMEXQmbvO3l27dvei1I27dKZupUkSVdlx/c96XsBMSrL5eoDGSn50BskU1/cRqDcGo5dy3k3YByXIdC",
+	"DlCSS6WnvmF1CVVZ4TqhD0OcSd/fqyJvhlGdbuihm0OtqOrUszysysVDtSVc80b1tKnrCnQGQUUDpBH0",
+	"goSIiPUzuIJ1l9UcD+NdCbpUc6kb0+vTInEZScgMzX94PW/h+6xgZFHMojE5c0zaVGFz3XWNKYSLFNjv",
+	"xI/XDiB/9KDqBzeb2ba7TD04sUXTmMo+VNaro6EMEEgcUQEuPRRJAe2iiFgO+fJmzBoV+nrcDxR8BOA2",
+	"v0KQHGOB+zWdOJFiyvMFS0NE0wNrYsrkzsg5W5c3+ize35y+PzkFH7WFeJb3LB+R479cnFyaX4XUqIlx",
+	"gRRLLg4vr08OT0//+uXy+P3N2bvjd0Pi/rVvq16cLrOQgq0hHwITGfEkfRZBS5KKH9zOvgw2+vENhgM7",
+	"JrhYHwKkjdl/xnzj5/csv+dsFWMCFnoCzNVZRq3XpnrKZ0ywvOTsG/Bucgqson/4K+P3zLJ1FYtW4RXY",
+	"dkwi9y1pXYVOBY2mNUcEvoXVVZFP2bIr//7Tk5+PzZZdHh+dn50dH12fnP3QI2gYfA9YqbqWaax5KZ4p",
+	"a0kbFgvUpeUGMtd3XZ9ZZrQTFO4io+KaOxi5eyYK5sfV9twl3gtsoexjs8VOwdSslMLZDcETCUnVZe9W",
+	"PWeLKn5+16z76X4YwqsrfyrWNzezGZ71bKGugWhGF1f814gxeaMgPXYaALsMfY6MFKDtYQSkmgDV9UUb",
+	"CD+TkWP8sw2SG2GeZXBI3LzimdOdKbrDge0yeCzSpeRW8oY9JXs9rd7bNlIbQ/bvLc9eyhXAyxPwW0vF",
+	"StEjsJqCas0WS21zGuq2wxYxKTg9gb7mKKTKLiqLHpyDGgOrnvnaUYss5ObqBPQ0rHDbmMi+oMldNMx5",
+	"SP4pJ7icS7xHEUp0ToVKZMog+CkQJ8LGd1O6BKCUZUbXroVRLWDzACTm5r7C5kiYMWJI13k9DHWuuOrn",
+	"snO00Ij4WdrV5ktcoUx/uP8Enupfomh35z1+rEfL++XdbEs10ib6xFXhBRV8ypRWB8QclbVdDx9Q79+H",
+	"Dydi60FiDhaXMNQEl3ZguwdAbNWQFyYBcAXdjcDZVRlWM6RbF7fxqAJ1JT1nLZjbSbxp28zojNE0mmso",
+	"rnDF6dAs1N7e1I/ldSPQWycFRzItHgH01kds1hJEzJY73rGBb5JsBW/yRK6BcDjVTQ9YeZDH5s5uZVfL",
+	"8+NYVbgjFQazjaVdPfexuhNjHiyKTPN7mnOjcxuum3GlyX+MFi+LN38akXeHVx/gNnuIzZVl+qfNEhJz",
+	"Y1TVt8NoiHNii8tQIkx5Zjt92Kah+Hw6IsdlmxzDRJcIL3RAbv/1261tuOCKacxoyooJ6EZmFzwSKg0Y",
+	"agv3MsNZ5VyXGcBGYE2knkNN75qouRm0sfcVA4vr6KfD95XPPoxdB2022nqfQar2LwWzl825izAPm4Hy",
+	"evgQRjIku9gJbjSocMOAGcadBE206TJQW1I17f6bTUfpGckXaBLvoPcLjZAkB8SdXvQilRpbJUQ7Hj9C",
+	"vlW/4JNWt937H+WkFHKV7X+AxLNBSgC7hfQcrnzNeLUOdDsJ14+D13KMt4Ch2FiLeBKd40tB0xh4DqWU",
+	"ObCaiaYzv/VZVPxX9v1asw5SQK1Cq8rpL5WJl+PdvfF3O6/fbF1eUnSlOQD2wJQLmyjiBtSU94JLNTJf",
+	"yAXNXrSrfi8WVGmWg2zokenQAZKDT7t27uXKthBDL0rwbN9JjsDI+G9ECD03/4rPBEuH3qi2OB9ZVp4I",
+	"PxhBF0wdkJmUqVXpbos8O3bu/dsR+YFpjW3o0FiBZB2zfmylNgL6hoz2XyBU5lwqvf9m/Gb8AuT3i+QH",
+	"Lf7y6+HX0WhUo5pYf+Dj5iD1oYB8ZcSNhZpzxArp69prp7rKt7uJ0Kc9xkxdqDaCFFxrlg8xv8iB8UPd",
+	"04KuyYRFu/5eIETDVZKzWJJ3mCCq4B77MlQ80oNS1aGK3C5ZvlAjvPG2X7/+lCujALaA9YFhbIiZhS1r",
+	"BMyR2lhqLYbCBLmiWvaxCeZUpJeIXheq9o3jLe9vNFxWc54ha5xbQy+tNxPZymxBGMHWEgwgA+zvBF5F",
+	"HmYmOWpAM9Qm3z5sKBmb6u6BQEGIudVvGAAB4x1QQf6YJiR9NBp/Zi7g/p6QTMFzHpkpzHYIguFMqW2j",
+	"4ZrqbUZwBffb+oieKUhNiGLt7CnsT24/Vj2XHmtpg2G4DXHTq5yn2mEJCNkTUgfHi0fkghvUPkHoSThq",
+	"yrc4CxLk5BRuAewwbch0Ag447s+LXLhr3j9tCHgL/bnk0BH/UEiMVCfzZhBDLW3Z34HNV1bO6IOCkRE5",
+	"hARYsxdkkkN82hbuL7gNQFhgnSG5rW/VLcHOzWUvvm5Z4MmoCVngQYfqt/Y9v3AnPJpKGsLpGUlkIYYi",
+	"+aNFymWvSajN+TZy/3uesj5vrReNwWDc4/6THdR/KWMA36D0eGglhVXmQwKvxuoieDk6GS26LFNBu98R",
+	"SWT9JU6K26fomiwKzYafhcdqhQt3PLkbkVnBIkOAG2AUI1utGN5ia0yrkV7ARBoOcDiD4QBe7MMNDY6d",
+	"GoPcWB97hvdtGwGNLSjXTI+gpAtqSy2DsH9bUBPkTvsVOQVSbB/0jMrPiJS7j4FsPc8NG5aFDsu7ZKFd",
+	"XpnlKqDXVleghJe1Y/Fc0vLIwXBgUXnjq4GVFEfANmL6oS9P8VnLtrPfRgtqMdsyvhHP4nXFSZmc2U7R",
+	"23Qkb2gxXA4vfmRwjqdc3G3XoD3j4u6P3aDdjLC7Qbuvn+AKDK3mxuivx/1bo4ffblv3S6ZY1Dgx0soR",
+	"4NDhqCudB/6+BTjEfP1+dZX/PwyCJ8UguMhowtLveUPm7oQHXAKAf13nRavbuwIIAJmM9nab8E44GPN5",
+	"rFU7bmlVaz/1TLmuLdj9H0zxCU+he6L1LAYVEWYGYP5kVLMH2uqIcl0Or2EhxWGWyVUcEQRKFotk7jLx",
+	"oPLTF8n6ytltam8jpapbV9Y+QSVtQ0lray1rZbFaFLvq4pSNnOVmz3H47gH+T5A4YYR9gFGKfy74Vr7w",
+	"ys7W2o1HdPuMCpS9DZGma1cubVvj2DQzVPYdoleN6W2d0fSE+NuHQhQ0I4kU2lwnChx9Eezt9kMEc2gi",
+	"hlPoDN5ybPwyGT0UuqlTJANzgCM15mRipbXvtGPdLbUCY/r1ENCDYxlQiE8cEpNtM5ize3kHjWgrVSjV",
+	"7o3b1a/Tr6d9kvGkIJTn4dxrR/4BH760AIkYeYsB0TCluaCYHGP5lwXprxQchQ0zHzAOmzR0RJc0iWYC",
+	"hza+H4dt1FBnfPW+d9XIYK/xQLZaQxJbn7S13VcP6P1n09U689jqKWyNJPFqAwa01zg+taW4bQ8K5xMS",
+	"LplmwkzpHY2eORDpc1ffnxqjyT+LwXjbWcWe+RL8qpYv+fL1lstfl2OOAIYhk9g4qZVNi5JxfDmjJ69x",
+	"nZrYJvD75sKWoHfeRBqOFWZLvL88Ph4MB1fXh5fXx5eD4eDi8nwwHByfXR9fXlyeXB3HrUubDne9jrU1",
+	"qkGHgtVLdswmvXSmB5mwORfpiMCNqLPvjiuGiR2gxwI1/20bS0vJte9bYXusQidilnaU+m/CuhoVwuF1",
+	"T6EYvSx53/fl2liMfnN5avXQLVol2eXsEPDl0jdF4Q4FpJ64/JkD+JcKwg9lHw8nS0RqbC7AmbIIYajj",
+	"Y3hLkb3xXpCIiLDxfCaoLjCGH+b1L6meD4mSgWspCIi7pB4I/6FJfM/qwrMhmgeN55KXl2sXzOMiZV8b",
+	"Ynn19hcQYoN7ujARAppqSRTyBrbZa1TcJgys7EbKOhH11Be0uztebulWQmuqugnf2J/65bhn9ktrD50y",
+	"ZQXKny7fH5G3e6++I3jrxGyhHrp+GL7tN2SCGNGEhKWY0Ewk9hqTy4z1BQu/0oZfD4kS9I59SahiByRl",
+	"CU8Z+uuBhuuddaT+MpWFSBvTb1U8ao/mxJLlBLZnHfYL8olWlXzcXsZDpVVRJBIQIJrXPSV+5eAAKTzG",
+	"YWsjKtKhscRze8ucZUuF1QSGIlO5UaxpTr4xgRpXyJwapuJFsRY7H/qhwl0eCNqp2JmcVT+Zs18eEBEr",
+	"1LbA8XvROgSus24IekBtl3nNJzY4k5q8b1olHRV+t+Ai3J9kVNzd2ua1ZgjB1gV4HtCqpub7K5/vZGmW",
+	"meEcgxTPGp59uKP/iDMALA9ryH67DkvIninbGREBtNFxLPSQTNYajqT532GAaluKCWD06JDJ6QpaZVXn",
+	"/q/PA55+Hux/HrB7/WXn82D4GUYLP7kq0JFvgucS2j4Pfgtl7IQLCh69TV2hMtFLljC+jM2XYaFOWDin",
+	"q20hBQPLD3oYA1NAF34E9yZh0KFt68iQf7Jhx9IiiQz9Si5YTeBa/U+ZScX77N6z5vyOsjM9ln4fEAiB",
+	"hVAMrgtdvG29dXgf6pbyVNAHsEbVlaJiw2w1lyszmc+Dv/z/iZxOPw+qzaI11qYr31m7tE72elav/k4Q",
+	"J5VJxzwyABLiixI6Zje40lKwFc3ZkLx8NSaLLCrp+sCUXH28GRLM1SV0YSTK2lyyxbM15vTTzQ/Pvz+9",
+	"OR70wMB4QP0vX9AZiyrylVZSTYviEgmTVIwqcEiLYvZ8khVs9M/lrFcyi1xdaZncxQyB20qnxVsAmw3p",
+	"0dbRTrHYz/aFR8hQYraZZTUQule9yHTBNO3TA9Zyhp/c7UFXjG9VSv7o6nGLWGBefNIIpmdRQwIxVGa3",
+	"wJg2YEMwi0PRrEYmcPcWwB2woQ0l6aCLm+sH5PmOp4G1AxwEjANjJ4rUJlnlBcSDRwQfBy5tMYaJbyMP",
+	"tdzY/QEwn7moZzvujX8/wAkWAkbYJiThUgTntlZZX0F+MItYOVrDge9Wv0EEAcFvVWRiS/7jRtuh42pG",
+	"dwEup+ZyCT2CIJ2UvAfz/erjDe4L+4oGfwatWIeEoiGAF7mCFACI5t8xtsSUm3uaFQxyHz8La+MhsENK",
+	"0BUBarpUiCuBcVDbzBXD/26D/xVImUGhavtQ4cR4vsNDHZ5hPIiWhvfGvz1eATDHxCh6dn4jcsVEir8a",
+	"Exj6k1Lh1QK/6K6AsjPvZnuVYTWXGUMuhGwAs7bsCIc2KNBPRfD29Fv7f9u6ObdVD5Bau3SEGxeiCWM0",
+	"B5jtGmxGp5ZQjdeMH6c2LDeD7Qc+xQGdAm3t4AMi3rK1aZuucCiI0QSMtAWNwPW1608ZvTWJrpqDOrH0",
+	"RZFsU0A+VRUNEDHKcLRMrg7IqyZieNVG6hAdGfdpFvYEekiz7ov0tPuqOQwZMLlKS7xejSseotkEnMXR",
+	"+9u35C3+fx+Np4OdxCqZeqobEUqmTtO0IirQQbrVh3ZqeL7TnR4UURSCRW8R2A3pvNYGeSDEjjOSY6m3",
+	"Neo0cjDFohyaXQTyMY6NbYE61rIgKxo0XwGGp0tQJ0fRO+MxBJFH5KzsqGGUCqwjqel2/xokMpO5kYlZ",
+	"4XINwkHtBGx7Yymv+YJlXLBjofN1mw7kM3qWXIBb2aX0RDIPngzhSavG5guBy8gHwJ6pspdFCYLycrS3",
+	"TWMGrQYhSFUDGS4koJ01Aqt7BHSl6cymw1L06EXcPn3Sn903XUVBmc7/Tfp+26Ts1unHE4u703pd3jDN",
+	"lAxKgmpJwySSMxyE+lySr836jQX7LqE5QbTC9Dr0Qd+zPOWJNtvFtWLZFD4oBWYJ2Q4qCPwtGIsBVoMt",
+	"1h/Vwg8MQPliLOfJmqQP3dhiO1kbRzTIEYbqmtqRpkUOqR4/qY7YF4wFQGghLrXgWcZj+aXRTq5MzLiI",
+	"2h48mRO8aiOKOZjJ5gAOLaYuz/RzLogFzqZgViue4px4HVzd338hlZ7l7OrPp9G+M02RmE9h0GXokf+4",
+	"gspt2zBjE3i/uYtXnasZq5xOqOoIiDyUeKw49jRkl34Y7nScoCwrjtOSbeKZlr3roMywxHmTgg1tAb9P",
+	"Fno0go4bczT3GTllBSfA9lsLiHPDWeRFDiRKKA29VKsU/GZ3b/Rqd8s2i0yknQWB/tsPr37rwBQqZ/cI",
+	"ZCG+DXYMi2vgFRUlarrVMjobtJX6yg03SrvMfXZJt9EWq+pThI/nTFMubgzhtNhm5YJz5ZKVsLW7kUa1",
+	"tCXU/x6IXNNc+X2YZRa+xOWHtVA9V+Ty+PDdX6s245u93Z3x3svdR7fmaYH0gQJ1Cd5djHFjf+sxBH/U",
+	"Fp09e/FIz8/i0Mc9UY2fBsKnKXvHJtdWcniGzXXymw0AIttKbh2G2fMizxxAjW083Cf15l6mL5LFz/+M",
+	"Zt50kml7VT0cm1sYl+G8CpCd4FTThnp7Vz9sMekpPv3QYxTzegdIyF5oRqv0Q2EUnsdNdhfHU3ISospa",
+	"tvF6e5p+ZxhN1HtoBAGNcqVYzDqeN/6RLXVp4pbvglJ2sX1K+ZEsjI4ADHvnuxe7493XkXzy7WwdO/bW",
+	"VXrPBc0au0wymq73q5lqYOo5CAvuMtfiXSSD8KSNw0t4UaWnpPlGe+vI6mBt77wGrbTEC6VVVSKu0vdT",
+	"muroQTDmbn1oU//55mhIbptutgSjKbMju2bq3cG+Zb1HqGnXgapMckuAmi1l+4ME90NxlKJnaQs0Jf98",
+	"3PHnLz/U9VdaLRENzl9sT2O2iHSeC1iLGR3CgeLp0pBciT1UpkH6KyKN2izohJqzxe7qWHWtp79XcnPJ",
+	"iR+R31wBthFyhSm+NrO1O90ZolDfIN05vlc9857/bWnKrbrSk2UpX26UCXQlK9c0AExYvmNLfUCoJhlz",
+	"7XrllNwGysgtSMDbjM1o9kFm6e0mZflrrYHkRWEWFLPmAvWjG03iKSvZ3nG1LNxxpbYXW3chWx/LDx1C",
+	"387c+62NCpo0msvjo/NL7BqwYCmnZojYxdPB0ZGLy/Oj46sruMe6PtB1i/ctaIoHwgxthAbFvtXXobJg",
+	"ZN0K+07r+SwsKwLulw7JLegBty4Ldn1AXvtyj0CLN2fVUF/Gp8zp/N7JlBvGimkUWsoReXcMyLj7ZpU/",
+	"ixKocyYFq4Ip+CXAAhc7V+gKcPjur2ELXfvOBq48LUTacsagRpGHTXxcUGVdC/DQRdDfC6jNkfjgEFtl",
+	"k0kOldub+RqL1tZgQR6EW1auh6X6uqIQFAz6DK2ZrteK9Qlj1mOZO/GKr+aDu3apBLi9Prz6qpbhYPjT",
+	"hn0RGh2QkVurVq0uYp8q1cjBmnGl8wbN20mW58XSiMFFbySIG0y1BFhAsytFCIePSmothcLsYVsWRQQt",
+	"wm+fQ2yoBMv3tvNUs1xBwb25pbbMKSXnd3QqN9rB9orH/xFAHCA5+qxx8rARYh2ffbJg5BQT2LacfD1C",
+	"WY7CB87dzrUCN1w6KMm4d97wRJun78V9vE8RRPQ+TpYRnvKRZ3Ji4aSI856PPWUqWYi03hE7xgumsZdf",
+	"8MSoZtWXi7Dfo5JFnrBnNbSSPq73OeOzeYRVn4b99JY4gGpb6N2oabSZR/vd7ngZo2yIih7JFC3tdv3W",
+	"buDP5SPuBb23o5rV9qYHkIulMbtClQGHH8dNGwbU0UqEDaLRU2JAgKCZ27W36ZPhZhNDnTLXvncKVzZ/",
+	"lomM5jOW7oMyaz+MutxC5rZZ4mcBCMPlGyGoM2O6+hVUEloPgq3SA5Lu3AdDU4eHR06Qvdwdm4OSMera",
+	"TsNZgfTfjfPi5evL3c4crL4nqYTKeD1GJ5b9M1yECn5464HzQ3w9jsr9h528A0IFiHCbujQkO3t7kAa2",
+	"83q8eSz9IMzlcBh7e8MBoMcvM3Y+jUJ/N0k5V9TmGCZUQZit/aecRBYI+3FiYePt8nZIFGBTKHJr+EEV",
+	"3dSxiEA+vNyt5AH+/fD53+jzX8fP3/6j/OeX5//43/7HH4CzQHnwPcsh42VnDGJ5bzwejyuLAlVtquDu",
+	"ePFfWYQl+Z3bq2WW7fRgWJaiWtnPz5W18Wd38GEXNNiavr77es+WRYP5DxWUI/Lh+OcjTAmxWF+U6DnP",
+	"U8QtN3uOz0gBjqmcpOyeJ6xSsm6/Z17VYEdA+5sGp2jZ/NbDW7iEYoQw0jISQw9Sjmv4QFfnZG9357th",
+	"I9gYJpdH4K2am2YiQIPr4aisqQigS9j8sd4t6u3bXn2Ia5selA8Eo4nTQNmQq6Ow1y8mJHfyZG5d9itq",
+	"5rGGQDLNlnM6YZonNMO92MLziJsb8zvKjB1RTTM5i+0+9JNADE80GjHYsKBrW8RbE1TpgjfYJeYdls1K",
+	"hQi/eSGcW0s7c6XXfA7NZ8zIf8gbYExRee0aCdyknqG5MyKHglhkHUITTF+m5N3xz8en5xfHl0MiaJ7L",
+	"lXeiEJXIJevftQIbnLUMuw7DCYvp5xIjsSszgoYkGEhpA6xtfMEBMTtlsXKgrSfuhPMuroHFjMjPJ8ef",
+	"ji8VQhkBGyK3+zmj6e1BuRgKs+rg8mdxuw9dP24ttJGtJKm0UjNsmNGFB3uf8CzjYnZADt/9dHKGp/X8",
+	"05n/MM2yqruEJnCuYSR+UfC7thNXeYku/AWLRuOuuT/d5RLBxd0R/OJuSubUfxf+7V9um4n5t7u//ZN4",
+	"svzD9k9/WS4WLE+Yv+7+LoeHAy4HZ/92NywLNXcX4d/uwh1b+2HBv90F18XMXfR/uxvszrjr7k+8HBMd",
+	"FlYmljOQS7mwOAAIsEAWjGnyHFAZxJQZpseGhJIVgwJpiK1DHAsrgKApnkUHALd+YugiggbcBMz0weH1",
+	"LEOEJgsKH2CkIkhRwjbAsp6kNrcx38o5aBn2Mc2B4SdUJCzLHtM/fi7jSAlQKVMF4AZObO5XB7aXe5Zh",
+	"slK52hW3TnOZbT0aqCQcdbe+5u1X7288CzBHCSCkBat95QF45Qh6dQNZxQ2JuOjUgkYDEA5HmKzNJC2E",
+	"24bLwC0rDL4Dq3xTEmV0LYvO5hn2DJ3izVBsAzC6jYELIScyXUOYy1AzoAZjrf9mpGLTR/CJsbtsDVh/",
+	"wrYy3HSE5dAUqbV9vmV4ToZwiElRMskZvQMPodl6OQ28J9Rl+Kle6X3BsT0y7L/lhNvUB3+iUQCKWmHz",
+	"y2i5b8AcGlxueCoM6fpDwg5gRthBlWZSgAfBCj+Yo1sfJ9NIELPlucP9ewrY9mUujU7QWKmMl8tIotu4",
+	"CcukmCmrv5cEktFCJPPnNv2lc5u80DwW0Ay0ozWH/bhlwy5dN068Pj3/pqGxAEA4gyICJ0Ixpgi4YyrY",
+	"iw7Xo0/XvaakQMetIUXE9TR+eG8/1pMp+NYK2ALOjqdzpSlRxWJB8zVmiENUDREywj2YU4XSJ776fcLh",
+	"dpg+CL59xqFFE7+UctFGOc5uAGZnnimTRvH4G41Z6/hcoq0JMaLtq8LcGfICdFiqFhFeFKH7hk2qTtFz",
+	"dy8dNsm8LtHKlhXxNL06u94mVc8+dSziKfWGgTB0JNIQ1bIWWSp1nH6bzp+kSUlrT05XEIFe2n/PsY2n",
+	"cTZvZcsGNSIIeDEsS0S2bbTkQ3TBBgDa6EjbJ6/GNp8mVNd3xmP3s9fboTzT/lgq7Qfo/walYG9c9Zzu",
+	"diChborpVq12s7VMqdnGdNjta7vbNcxgEOBcQG1TS6tnDsuqy7FthjlhwMigwgxgW91qojVcrqKyHSpU",
+	"qya69YRKsOidMInxsZprc0U1moC+orolHWZTP62mXPYqrG7UiPxWgRfEO4tLXcgVJuBAX+81jrOqJgVj",
+	"fL3XgYjfpDNZ/7Bt6fJEOlSz4tDnc7+3IgFszmkTG6pBvwV6SlWhqiVYJtTFpuPpm+BMv0XJbO++hQTJ",
+	"Bb1jB9aUmLAZt9FD8IaEdqjzhpXsGF04hm3YDvfIM9o8Naf+YG+aUt584gpqXcSIzHKe7oPhRjN+x0ZE",
+	"LRm9Y/m+WWGQrPAD2H6geI+I4imb0HwfIgXwGxZI2uZ4E2ZuGJWlt3gj2lBh8W2O4hK/B4UM8N5QX2qd",
+	"aNT1bi8+NI3XubsiVpi99MjGWdsLbkJVkPbqVDRyhj4CczK1xJCvV4kACuzA+niwon2tyO5osK1QfmL/",
+	"xin8Pgz9G9gJjIsDe665wIpaTde9EjXjAunm9xBC3XbxYZD96nC3lCvr346bb97ZalddrThkZBM5nQ4D",
+	"lgncsgeLbGJ/vYpzzXRDewKTAStOWltGHeTC/C9Votu3dharUv5NtbNbHf6yvsJzgWVbKUFbyeEUq+vb",
+	"yvBs6WFD5cxT1xI+qPNmNMb9sOLZhrl+o2LZ/sWvbFvi8N4ue5a+fZn6k+ARhl1JnXnvnTshmbfVZsYq",
+	"MctleIBLx69qS4L4Rm0utMOTkQZnjzvtfURGqJm6TBn4hMLY5OboKyIDgAyhSO8bKq1+PPtkKrNMrlRo",
+	"B2E7H4JLZdNcUdtTPTXbcr4tmu23rlXbkOXN2m7t5EaKV+31fRcDNtuERRzebHUYqnBbd7WHLYi9DQ6W",
+	"r/roKnrdrPuolsG6GXsAUPyjR31sxfG3sQ6+nSfq3FbbM3s0Al+PXx5jDxqdd4T29D6k5Y/KsHD1DSuq",
+	"SMqSjGOLe3rnSihkThZcqWprlbJvZ4Y54vAJ7JWMb2+dGfoBmipnjQJEeVpr8O48BkWkje+MCWj42szl",
+	"bU9SHfgeHs7pcQ83fVMAHt7wpe6GvOWi0Cw7nw72/95xtvCBa/ZVD377x3CLWVcnGCkzBwoNF7UcXouU",
+	"uG5uGrmia8KFluWGPlO+J3rvOs7XoKipso6zdznm795AfVo06KKf2OTK2KbaIXfug6Od3H4uxuOXCT4I",
+	"/2Yv/ic0uPxPvAL/xgvmv7uvzfLZa855xlO8oZanu1LK6Kn8nlUBP9W0GPRv/nlYaUMNN43IJ5vJR1GC",
+	"cYUlTTLsmwGVxg6FDViLImw6ZYlHXOAK+jDbl1bGztY/zic/JPyc//j+b8eX13+++vHtiK1/HLO/HJof",
+	"V3/9y49j+ulsmfzwvkiPfnw7Snaz7u7vrnWo3Sjf6901dm+vTg0JvgVVD5UgJrR1tsYJPuw5H+eIVnNQ",
+	"jG2mJmObiiFhmWI+ZHFSq+T9nglyRbV8SCXTA0/AE/TvfxJkwLbti/pWS5co6n0WGXAIqqBVyEYuxLJf",
+	"9xEbncRGWVDrM4ah7emDSUO8BFocfRalp3Uf80R9JIyLAFLQfdbI632iV9IK+aHTR90dlVzHbu+uEdhZ",
+	"FpfV06InQ4dX/b+bn+dR19e17zYGiP0bzYi2DUP/vkLD/PN3Fhf/Js4OuRLbMXhL/D2Ze/0QkOMSdcGc",
+	"9yWC7x6Q23/9dksyBmUFpBAIno/8gsRa7DxYNjRJgsdVtf4+sqAyEQo22/NiudkJ7UEB+Kj7wPHZ5u0O",
+	"U8Nw5xWz1v3mrjXNt3IkrMstyRi1faM8u+8jDJvR1x8rHFEyxAaf0cS2QbB4mETLoU9mDH614SjbfxEt",
+	"aJuVDEVmFovjSZzxjUnRx8JTFXzQj8/hq4HjD8f4iBRpRjM97/SDwKJ+wHtjSUtbCwsuZqwBFwoTrRKZ",
+	"AlywxYbyfQK4DsCOtXQyxL/PihErWWDcH9k6Kihyvag6wHfevnz1wnoENvNEbAvE7nX6ydwZTTg+hUSJ",
+	"LfM04pmrWA3whImrQrBEf+IilatoYChAqimPyopyrVwYwm6adchA57UVXQ8ryGVjwkQK7sBYqcG4tTVx",
+	"Z66nH5f1gcoeebXNuXNXOgAkwtI0bdhA9TQ+LouuG84LSaqOiPmRrVvaCruNKA+KMVRH5GpupBWiZAU9",
+	"sVy/Wcu9yvQ3c/mOgcTIpabQ1LnEmSJSZFgBBivSkh7E79mXr7s/pm92FtO7Py9Px/Rv+u2n5HJv8ufv",
+	"ngitE5WQhuT4C4vzZT2FOpk3pMV3F7vyoH/CAls5egjKcmtC/lbNqI2ctGj+bDgfz6Wbsl63CIiEjDxO",
+	"QBTwWVQJ8WOpaeiqjVMESPGCacrvmW96S84gdosHECvbzdOJCoWWc0XbTzVAXvhy4UD9Ozzqc7K2Q8x4",
+	"SoCMjcL83vX3F/wry1QfrIsm4B4XFIe4m20w8sP5+buh76CKlRqXxz8eH10fv/N9aDEw4yF7cLtHT5cI",
+	"HNCcD2tWi+XLHbYF2p1ffgwKx6txdF1XPI0disjG7Oy+6eYULvxpt6uK3VFSqMPxwK834X4EB6LrWF9I",
+	"3lQg5JutQ7REwhFEVDkEeY4cxC1Y8GNP3dMAa2xCY7RBoD6SgB9DgO3TrcmzckZ7HY/Wq6d1EIlvp8Dw",
+	"k11E1hDcO3///vTk7Hi/zuGxyaL9Tc1lkaUj4E0O985JAnJ1fXgKaHWhHgMIjyA1sTyUGrWTpUMyKfRn",
+	"IWT9JY7D7ZdCypiXiyWwO6sVwSFw6JmhP9rY7lVHpJ3WYDgwYx4MB3aUgFKHn4r7IBGnurFeAQ9jG/bT",
+	"w42Ox+SdezPlj5Ruvn1aecyisekUG339r1yyG8KbvcEqjTIH9E33kd0+kx1Qu527yyEpHmBA6Z7lEBOz",
+	"CHzu9PRI1AYKaD7AJ0ItWdKCWR0gMi8YVcBfLdpJU58Q2lYmSJV7T9rfQ44a7weutIxF2q/duZ7LIh8S",
+	"maU+uWNIKFkaGWhRG3Y8mGX/tI8NcVqpE3n5OlImcsfW73O6sOvRKwL+0T5imKmKxMADHC5ru1ALWYyI",
+	"xWCfUl3D28e2T806VEkPstDLIg5VSTUkl6jAQhwCBdRagNxxgfaiWX8uNgvF2+ZvKZGl5zCQ6iK/iqyx",
+	"s2fzLbIMYOwX/sHNVf40l4GhLOTK+9eYcPnXqWSq15Iq733sBG6xjsrfhgPNFzZPuN+cruH+NqpBE8CB",
+	"j/AFU5ouluqgwwjrnJ7Oqe281Ww4DpECt8y08rRwbT5RJYU3XQgx2hvfg5BI/HjD0+mXu6T/Orfpwzsv",
+	"op2osIXXDJbeFa2hh3YzAa3KQf0ibcGgytFcytVGKVvk+Ngxtzf+Mndd8V+rd8YtUUB+asEicEtA89BR",
+	"3fb5urcFZmNHHgzNfbrPTpm1aVa+rI/fsLC5XDmUaBnt0vAwX/k2XmBh1b2m9nkoBeYys5zZ6jhcisrR",
+	"runOVl2u6njmU+0++27rH9AIH8yLr/DxTQ72ATfC8pOeM3sMokHF0/tv9uyePDq0gphQ9fdoJrbMwK/i",
+	"78axdb+RH3ZbKzdoCORnP4xC93pnrXepVj2tlqbtUQypppnXfGTrS3YvE9rW38f50dm9vHt4Zx8AZXtg",
+	"T5+PbI1d2uwBtBmqU5kXi2/Z3McvUhMK/uHR9cnPx/vuYCMwlbfSsXPHiFyeXx96mx63luQMgrop4fqg",
+	"EpfSaFrOqHAv8MVkn8Xl8c/nH82bqIDqLmGBp3jN7MdxGSMfPw3mPjzaYu03FFuiJHxoGnqpKtaTz0vb",
+	"v1ItcHr+6cvp4fXx2dFfN+oFgmv75PT0+YfTK1ykJc01mHq74zExg90BqFzfC2DC5twj/yxYTsFdc/bu",
+	"8PLdPvFvUWy2MKOHwraJLPRnsVfWkiF8+O649tIhSeaMLo2EkyRlGb9neXUzqjNy323ZiIvQWIihhzvR",
+	"6UwrqxE4l1UM3YMmCVt2weJQRTKmbT7MNiAgbYOEDK0DHKoVVOj0cr2TZJnGYydk5wHpC1VOsCwm21a4",
+	"8XvW2vAeCNqjRieyyNKyx4QV4R1NaDrF6sO1o21Vn4g7aSE1O1l2ZSvYNIXq93be7o7Go93RznjQqkU9",
+	"QHeK1mA5EeYH7aVZQL9+T5tZdv1rm/U11z9d7BuioyDFoU6Uu5SNITGXrwgXSVZAccun4+8vr4/2MbII",
+	"3HqlWD4iV5dXhqvnsphBrf/V5VWFuMPKDfPOwXCArzKM4PKqhQc0SZyTd6fH+xYPxxom5BRkkPvr8vjo",
+	"/Ozs+OgaGq/U1M4ZlOlbVug9jWQFrkYoXR6R47N3Vlh9FqVc4gqCpwdOvIEBPqPcenNU2bKpyv3MgAfD",
+	"wamVR8HgBsMBfCq+CsXET7tpLa4vTw5PYZYAbzxlFB1Ozp+0pGtoAFoW++qc0wzyOEbEyW7z7IhcHF5d",
+	"f3l3c7xvIRskT5ibc1owCxf/WSQyy9CbD5M3D95cQY8axiGTw+gwM5YSIXMkgnREjg7Pjo4hNiAdx5tJ",
+	"mY7IydnR+U8Xp8fXx/shL7LjNt9bcKhfGpGbs4vDk3f7xA4AOu1Q1xWmWFYX3a3MYFiqAm6G8E8z5sFw",
+	"4AY2GA7KoQyGA/yY2ZhAeXYv6rFXoJOqNvs6eMQ3PQS/HKq5MQGmjeIe6vN7u12ObSyKYlWDYq/rKS5c",
+	"97XKc51u9CVV+l1Rcz90P1So2gB3up7x3ouyTPi7zmcM6VtnnX+sM3ZZCHM8tlmGjaRgM9Tg80O3k+V6",
+	"+UUINqyyC34cUY4fVGPFvCV4+Rl2aWsgLClONrxY1SKOiZR3zqdcpFyO+kCHpizhgFTS8GJ0pxjOfT0v",
+	"cpUiHkbna+d8Nod01ab3GsmesoW0vTAZgsB2vldnaR6vWZdT8C9hWaDQTCSQVqpXteQ9DG7ApBbyHtMc",
+	"W6ZWpxXz/cr0hpXdCRc0TglqyUQL0Bras9YCM+IeHkgfbtTaVz3UrrW2FUnkcg3uBJYStZQ5zPybWbXX",
+	"4GS855o1JFx7zLN/Y/upWU4T9rs1oNrI4A87OrLn5muuFYH55b+qY/3BjJWccpF+q9T+G8VyzOmvbbNb",
+	"CHhJ02b/xCBpJMIcAWXP5YkCQu4zZYn6aVLEHbl0bGwnsokZ6IMApVv6g0PPxTJdtMTpch1Pnc3hsFkM",
+	"10Mz+eGWYEaVPpUzLlqWsduc3PBsVkjwkSTW1wtsnih9wE8CwuHI2bo8beWQ93zWt7S6nNtkk5bHIu71",
+	"wmsP9XoFhy4iZs1Vs9INQsp1uLDZNaDgR+TTY7hGC7eId904JEmhtFyU3CJs+VFjE2AAqV5A0lZ+zqny",
+	"DY9T2zuVSDGRtOwFb86kpnfMGlgqnhT/AB7FHx1uENsFGpYZFZ21XBkV13yb5tm4dU98HuuhBxj6sL7F",
+	"2x08M8x3TEf1iENHEaBhQZaV93SvACHG1n+hQkrdwYTGbxn35RNz5g4uEzrnzLZGwDtC+HbEdUdnSCy4",
+	"DepcUxKPNh/YHVudz36pfw8c89Sx0Pk6xiTu2LoByd5O7NXY9bpRQxebgYOC9ZUpkQJA99CFdWBdRjYS",
+	"A5bM4v9h712X2ziydcFXyWDMhOyeIniRZMtk9A+YgiTaFMVDUlb3PuhRJVAJIM1CJrqyQAjbdsR5h3mH",
+	"839eYR5lP8lErrUyKwuoKoAUQcjeijintwwCVXlZ98u3jEhv77LgifxZVC42E31haQ+s2cZVH+671HpE",
+	"lwCrGXNDqaXPzCoUY4PW4BUC1qA+yZXHjUOG1l2jFb4rJwTRct0C6NoXDzQiMqznp1MMWFUxVE8GYy/x",
+	"fdYXTrl6EAsvnBHWdBwn7nuA4idWIn5L4yNpfJrrMYexWen880aqiIROqmH0fQDiYyUNTGfjc5qvXcag",
+	"M0d7exM+933aFDc0e88O7wPfJ9XtHW1cKgevJlz4G5tkUkHxsYJUY1CRgKfMWZLxwcLmrl5BA97u/v56",
+	"O5lwmXyOQWt/XzMVDj7GAK/RbMAXCnEOvn9xsMYMuHW1KJFHoUabBtbBxxHL+aciVXCfxVVqXrzZQPcG",
+	"KwkPLAoH2i3RuGM2f0Whrq6XJ6trxGj02sMWhy3J5a3XgdE22RhKPrQilNNhgOD4CIVh7lLqUYmLXig/",
+	"YLLGi1dbmEpds6Fikl5NWWahr8AhqhtaeGf3Fsb+rV+yCDP6Vqly56vis+tvsTGZBdrGJaYsqUmD4dtV",
+	"+akWu3p/dQHpNHgGJnYg5ZRa99hEZCkCSAd0tXRVmMmjIZvGmopuohz0SFcklmqySn4FPrF0VpPcc3ze",
+	"Cw6giiL99VtLPUwZVUFsq75I2/mFyKROOmrVBKPgYdjX7WO6rl96Ak8qsQG1QlS4nZS2WFVd4UH6jpdX",
+	"Yak7myorZIqEJS4CM5b3tnzuY6PRKTQfpyJP61NOxhqUoE7F+uUjpddAMeNnzJ+5c20IDCq8RQXQdDA/",
+	"4gjFU/f1ezjxk0z2RY0dgTAJlqGpWcWtC/pf+2hluKB5zj+VaLJmCG5zWm/NMs/lHLxLJHZUYppt+AC9",
+	"E9Pu96XfKuuI4hBBYJBupnTQJdMoXHYl3VXQfFQhVkrM3iDm65A260NpEeCQJWOpAFWIPI7/7sG1VN4K",
+	"dIRrSnNdEo1Kx1y9PsLeSJ/SkVnYH95sQH6RAT2frKysA5eqHyBjVKQ4l10/9eRzCsV9rvVyRVP/Xdby",
+	"8FDfGFqpIR1rFMLgJhgkSt1gUJ7A88UI2qohlJ8TPg2vtuJowz0sM8Tdo68QmqqCmYKUKM6Q0NmNG0ni",
+	"RkCThWS9DWeXOUdhE4lCnvDHSBNuKCFXgnvbSkJuq80UD5J9qGuIWJElvHdOMGhOrJ39g10fVrdkWg2D",
+	"ShDfqlggXbm6S+PM94XcQpbJW57+JK37/LamWm6qxK1Q6ZxNlYTsRiZvha82gUbisVTTXBxRZTVXLBG3",
+	"EhPZUoWzT8rVJ89ahysgJvjtu8HAiLxqbT/OoetsPO2PIP8BsIx8JDhAv2EfpVXEuMdocSXHTIkhhwnh",
+	"QcQXK+oX8DWqFHSSycHKZeWl+uZ+qvs3LOOqWGVRnPLEMCPdQLSi5hXaMKLGU9ytnEf863RcBa9xvUAk",
+	"UJ7lsN5TwSc5La43x7mL+YhjzZV9cf0SF5Gg7oKyUdxxcaxuA9ESjVbyDYwzqqxwb7NfdQ/3Ogb06Uyo",
+	"RGLRJ0wPKk3/WNAiWuVcKlRVjYaSe/+J/8U9p7w3j+yxW3nVPj3rvLzXsJ6BVNC7tAIp372JYjv3t9CW",
+	"TO+7zgaqbbK/hkrlVJhjJsaTfE4rd/XDL9evk3A3V7TRV8zFHmbCVCHoiMy6xi6zCU1SlpciqtVmB/v7",
+	"WLNTWlghWfYX5peujZJxepexS9UFOZ4NGkYxQE7U2mBRkA7HHp1BjjDEA5mmoA3WPvJL9+aqw141jhfv",
+	"mYN1KDLwLHtiOFWb7jd9KxLJf9K9B65uCC80tNIdyUWBDCrdWdiAXzXyJ2D1Oxkgy4Ks1Br39uLZUkvc",
+	"24tnOO/GMiTANvl1otyFoSqFq5VqnhgHHctzV+o24f0bPhRJi7296Lz+eH11ZA1/u56JznLXnVV6fIRY",
+	"GgnMI8FJLwXOq4QnP8lLzw7iyLgVeld1jNgdRm0tL6Y9rF5Z1CXNKNCoibhi8G2ezVnKkwTjMW8vnqFo",
+	"e3B91MTyXqC6DVED44sIomcz7QKD4G+xdlirqg1s/2D/xX7Evj/cj9izF4he+PS7fZZKJQKLFBususrN",
+	"TGJCQesSCBmeWxuEAIIh6n83iYIXtYh/MZautv6gIoNSzwM/6V7nVtThwQ145gjUfpnJigurVefO8gIT",
+	"/pg5uYCWKI4Hai1BSO3fU0OWn+4DcXfXkT/pXhXazIt76UyYNgfWJZU1S8PkUOlsIdDx7I46cj157u7W",
+	"yfMK/MHpCluzOI3KNPUAIReI7D2doM6qBiy7GwggBGtDcKi7IAI2jrG8qvAyKkdQfjZAp39YYxC0ojrV",
+	"cXxlqvj7w/1JmXueHq4EPSvNTPTP+u75weH+0+cvnt05wTGtr+8JQMIGUlHDraWX6vqegnZakGVQPN1r",
+	"NKX37AG0xpNnoVE0zeSiRHn24rPBQeuJ8PD7pyu7yO6KGtpELlVAbngLFfigdfMTGxl+PW6fPQ57PyRL",
+	"bwBn9zNZ9wG4c02OvIL5sGhJJnqmrHV6jANi0deIp1nq6/3jFnst8hwnLaOXjB3ImVBiZipL9JbHxIJe",
+	"3ktenw/evnyVt1qtkGGXA5nB+yviGzUTbNdPgJfRhNeys34pfvLgEmPj2MIlyVA63FVAwnUQsHeTJpKn",
+	"nU95Y5fgGxdATLUaCrQzJU/dZFVeVeeW8Kpy7XaSiMQNoRbFVAyfDy/O7llgZ/2wUjfXdSe+ojrfO3Uh",
+	"dm55OuXBiDjcd0ULYrNPDWdQdervDR+KtyKvyjpdXV922m8/vj09f3/duTqiYLbxaAa/nHY+dC6X/w4Y",
+	"TFZ0+J5DGv7VYhfty+vTk9OL9vn18u+k6ioa2mco9Z2mJnhMOI8WwRQuX56ev15+UjH69Or63WX7defj",
+	"j/+EL0AcXhOUT1d5t9SSj76xF0LQ1VYmtFjn9WXn6sr9uGdpF5ps7bX5PV1fts+vTt697FSc1AAhJ7rK",
+	"mypJi128v3pjvzWZmhFTOpcDiShPxgEKi6Rc2lW+iZ1op3z0UOu1dLAE6VA6IgC5CU5kJ9oJ97gT7Szt",
+	"xj4cFlwZCrhXvvJrWvKvnZZ86AzjhpKKdvOrq6mpX9rJoA0WV1e3pWyhshq3vN26ak/LdfXH0B+NZcdH",
+	"7N2H884lQjNDaPGYtV++PT0PPmG9ac70TMEUESyr6gsoHVwq9zxmLzu/dM7eXXQuu8q3RDnN5Kp1XSVu",
+	"xPo856keRqyvx2OR9UWEot2+JqOhksekLREAeQEI3i5+J9qBJe9EO/7tXtDXit5aKKLzX04B1m7EAeTb",
+	"90uzucgLfB17fKkeMqla7GUHPkU0PPsHpfMwLEyPDAuMg59UrvAXkXndVlfXnpS8QxffWwzvViUwv2OJ",
+	"HMp8wWLaf/bi8ODpTlj6/n//z/3dH/7123d//B/31yN3hTeowQKAnVSR+wekpjbq/2qJ5KYNQESd4Ozm",
+	"nzddwxnoVfn6twt59WU54qO4a4wCMxOtjCjoteYnjRMnFp5SWr5bTcPhvqQjqz5dcQuTuBTMnprxubXx",
+	"EJs8AeD3yGE+eivNtBhAjjzdZ9a+9iAE0rjbwcESgxqydo9pkMTuK2wmsmKaQ7MiuIct5Zf7ORZNEy35",
+	"MW8VozP0TWUZxyoCgVFVcDOLBstsdEd7ZUVxQWm9xWWuPBDhciRNqh+C7VA85X5RNebiCubeGRaT1tmV",
+	"SUx9Cm7uhdXS7kQWZKK4zetPpL8udKRfwz92r0R2K/ti13HUwgjERKR3Nan1sGEcw/N9zwjlqQxrZ2oW",
+	"xGuFkaXEp5z+3AhJCR0VjhiwpaIM7a9cxuu+7ZbzVPNkLbLpqFuRUgOUk40/6mRel/TKYKDez/LH0gjQ",
+	"Iix2DzG+wObX1xeEEld+BZ5XeFDYgzAD82T1Eu6cxloQ+TXZLAQ2KcSI49mCEwM3w4vrRWKpUEyl26jU",
+	"U8VNl12WUBQjX6yh0aqBUuivUtwXK2VRb1awTfU5Ly1lIlQi1fAILpuYByxRv90jIgLCoGKcHX76BP+U",
+	"ih08L0YBZiLP5vAsFMUR4wqqvQKu7Crou8MvHHkgxmMWw6+LOoPSD8tWOS05vBK4WHy75W94eqXhS6fS",
+	"IcqqDE4TqKuPO7q6bbCGgfwQMKMwJXL9IIGTRBoobm9qDlAaixwTT0KwFmeArKf6apLvtDffE+I36ErW",
+	"SJutTaYlFbpIoPaWpBpCE0aTXLTfm2YiKOQEyWWm/b4wpsVeyVuBZl7Kc+ricZID9ACd6sMVBTaZMdW9",
+	"Lpm4lXpqrkQ/E/n66FoGvl+AqMGQansSQ2WswncghfcsI4On1yAsy6GC4W3wnYhmvxJaH4gDqoQCKjfl",
+	"Q9eZQ2o3wTZaoX1yJYcKgGdje0U3Yu6kC2wSR9biSheG/Y+M6H98O/j5f/yQvXj98z//nV3Pfn1/8fLF",
+	"6dnFf5zqwzN+xq9m1+o/sme3//y0zzt/37l3Ad2CrPiMOjqfyFvOlEOkohX6tHtmpGeDVFdFG6u0JGaF",
+	"iK8DrbggTRYYrp4o7xKoWziiutF3qqANN6R5KE0usirnax0J5UHjPQahzh5CRq2YqFOZjm0rZi/TrgAu",
+	"1YOCs1PFJplOpgg7P8mgQwqCT6nWEyhhp++SFHfjCb0AcLEEyyRWxEdQz+pBiWC0XiaMThE2tLoYYwWJ",
+	"rSq3CIpQXqwc1J+l69BJtVXk/vqZRpHX7fVGkftKEzgEJi7L+BAFHX8m2WLuW+kZ0+r4EQj3cwVeJd0b",
+	"BmPjLCdnfBl2fx3y27s9fAAKXEVudbYvYiofVdpS3mw4Qs+RZwIrLuKyXI3DSKwHaXbfabJBL0VfVwe9",
+	"KI6e0RcgVEyV0lUjQzPR2NKcCWzwtf/0s3ioxdfZ2X0ivNWgDbSoqjZqHxsLzhOiY8HaSzDkKyKLxasi",
+	"3GWDZHGHuaLu2bEfwtAvnaWptkU7ZPNDp6vfWlG+YpU+MLLSuTOSBlNr3ZQ5AtGhDnb3D6/3nx7tPzva",
+	"f9767vsX/7Fm3ctiwScstuFMroVpOAojVJ3yXX/EVyCDKgYtIgnqDM8FpyGokqn4xAC8oKvODvH8LdO5",
+	"SIU0ecRimkZK1BSHPXAgQVtVwgDt3Gkm8/mVXTQFeJOxVNf6RoCX1RM8E9krdwU/fbjeqZqy+NOHaxj0",
+	"p8cCpkTORhqGP5TwCI4RkN+eKVaHWB2NX0FERsS6QT6UOVNCYFQVjhSYDVZTXL+Vo4i7MRQmv2oy2l1b",
+	"3un5687V9cerzsll57rFPtAASAiAsb5WAzmcZlAHYs16xDD2d+NtE6jcHPA+yg+ccQMB4cCowYGZoLPs",
+	"Kv49tQLN5dCdh1HoIw+GSJtxXsDyfmIz4ofPv/t77AdvjMQn9uZt+2T36k378Pl3jjgyPmN2DVHoRZQP",
+	"wK1uJHgCJ0vL+7SLy9g1fh0VS6VOjGxji71on/zcft25XL1ct5RVC/bFOHch8XZYxfPEuLQqgh9Bc4qZ",
+	"CE4FI9glU3yf8VQrsRYdu8HHGztPrK1Z5zzdUprPEwNA/ihrwFenBlgPhIRVrA5otMXa7Nn+ATN8blhv",
+	"DmmquK8TEdMEchN2Rcv8iMVTxaf5SKhc9jlIum8s70YkSbuKRKOeZubbiMVwQR8JwTSOWHwj5ov/SVin",
+	"MUbSVt5RUb+9sVvy5Uxr3FOxnOabsndwN5JfurxjDxAbemRREX2a0whzq0OVpnKqNQj/D5B6A718jmfy",
+	"VhQAr5nWWNSAJRD2aD20GHAegetRc9OVM6Xd8KSu6qq//a1dEJA1zP/2Nxbbj3Qm/xM+OWI/wipZd7q/",
+	"/7QPJAT/tGTp2vMtLQOjxwCHFlsCjJ3rHrNM5NNMGfbNwSEU9Fpi1FlXYZTYMwD7JjY3H63Z9PG//tf/",
+	"jr/FDrig/EOkesbivduDvbGIW6xTpz9JczqleWxNZJ0KeKd9jwd7GokxG4rcsGf7T1k80FlPJolQMZ0N",
+	"ugPC2FN53bmO2MV7+z/t65M3cNwvO2ed644Lcx3u70fs4t3VNX1g2OH+AT2pk2U6g+dA7xyDBILl6JhP",
+	"Jikd/t4k071UjP+vX6274GLoJrcOAkmCCKx9nuBHY2EMH9pP7a5ja/MJk58mcVflJDF4arSzNON/7F7i",
+	"V3ZPE3srmOBgyEbYtTiAZPc0zedMWgs5mO0tFYth3SaGkueBFGnSYm3FZML0oKucj1BA0vh8QCpvBBZl",
+	"2nVhS7H4ZMkjOWLP9p+xWOn840BPVeIO37r+5m9/A+aapFwC2gGfL/r8LE7lWOYoWuL+NDM6i7Hyy00O",
+	"s9d8XMyJxXYs6ydEOIUrPpPqZuk8AnqChCE88ps4E+nfu5A96u7E37YYjOwOwLGhyuqIxeCZW6E6wRuK",
+	"XclUjOiAMdRNYQZYZgzsIasn+VjkUOBkvbE0pdgm9ZRyRSEAe5R9mAIFqFZgE9O5/cLTKZLsaUITlif8",
+	"31MXJTWOrqzMYZNMDOQnvBWjs9zqHQjqWVnAAkAF+5zLVyfs6dOnP1hKeH99Ag/qqlLSn71XN0rPFBKH",
+	"YdA9ACRn5brzm10rHGuDtIdSJUAKP2Bv5Y+oeXKZI1auF1vti9OdaOdWZAal4UFrv7UPfYITofhE7hzt",
+	"PG3tt6hwaATmu5UVYE3veajxYZVRjFxJMZzenHDCIi9Dnd6iziaZG5EOIgdSHqCkD2QK16d4lukZmfiu",
+	"3s7LqtMEpLnJPUq5FFhd5+6/1qEqvoLT4q9djeUf0XJJTDpH0wGcT6u6IidrI3IydMb8w1kik8hZHjI5",
+	"9uDwMGOS2rl8m3yCUHoULnji2EVrEAmwsXY/19m1pTP8LcdZR9g4OJ+IOm+A2985RckXC7vGzTmVEn5q",
+	"VRSo8piwu4QmZsdU4/y3OFi4mxwraXKs+1LcsAupVc026McETXXvZSPFUgZSGnYjXRuEVEOwA8myspdV",
+	"pE1kUrdoawrk88ZF33uxBOEfxEPGeowVW4C76uWLR/uBHXCW8BwLZCxhotNPv0RJVLcZ+6KarfgIy8H1",
+	"/v4R/L/W/v7+f5Q392z/rnsLM3C4xjW3Vuph4TlL+HzF7nLdtLeDw92nB2vtZh0pAzXWd/kyFAf/8a+i",
+	"jALE8eH+vuv1d9GjwPz5lXLZxZ5WDnjAdf3xR5WLirXffm4EfIewHqqf7Je6d4GGWCkoBBI5DAf9T/yv",
+	"I2uP7fzL7tU4VMqdS8GTcquQVWl8aGB8NEheGjpgXxFqqXy0Bza0XeREm8okGVqXTo/b1XgSIqnuFI2J",
+	"2C1PZcJeoOF9TGEwlz8C63oGNpFIjYD+NdJ5TwjM2Np1yZKfQ9ODWZt80gk3ZqazxJkpU7IDaLrXUORF",
+	"qRvZy3zgkvDwqeWMo66yHnAsFaz6Yz8TiZVIPDXkkC6oUGgZsFvewZCnMLmrnnoQIjspFoBkVsRV82wq",
+	"/lii74OHo2+7LdhgFYGf6eGQoGkegLBLtHumh8VYGDjZBcKFcopKysV+mEoL61qkqbUeMNTrn4/Ua3KZ",
+	"pmTQoqU7o6gnT1M9My12rtGrA8hbIQgxskwNr0WOGMt5QRKbEj72BZjO0lnV/Vw7XtyE4FkQNv5dEGiW",
+	"xoobJI41766HAMx+wEb9JeIgN/gS1LDXdtOwGDOJMbqBrDT5ocYWtms5dUu4lzHsE5H3sJ3/rGowOLU6",
+	"bRj2Qrnre2SFaC/Yv3uJLIkA6+hS34rsVopZLV22x+QLZ+C9OVzqFovHWuWjdH5p12xNHqBHEC7YAgPC",
+	"xqHsL8xN7uuxwGmdjDN4EPuGs7ngWTrvKoQUJyfc6eKZSAf56NuIxfi14L32b7eEZAkm3jE+E1fd56lQ",
+	"Cc/cZ2T6Vei81wI5hVDT37mz2TSNLb6vRuhhxuixyetDgZtrYJ6QvVY9E+tS2iTlyqyIDtjvRDCpGKJv",
+	"GGMviz1qMBktzjch3GxEUKiRfBewhHuJvS9VLNktrSOT4PS3IZAmdOZlGsFPqyhk7zeZ/FFLJgtxTKqb",
+	"8KawrDZZ/EntPMZ11LEtTix71BsACsB9V5//XXnBKvJ/QfCvqlbrIgOrBSJ5ADhhmdJeUVnoB2GeoPTq",
+	"iKDg4K/ZVLEbISYUugVF4OLQxoV3wXDlqi9M7GpcMRCTEvI5N4xT/apd08j+wSc8XAydMu32RBDWoC+O",
+	"aXBjMICgq3hP3wrGrTBisA5mcoiVQ95+TBBk5LtZrw2OjLksgeJj69LNaOoNZ8/291sYw3M4BmW6fQ/F",
+	"nmXSfXjvKxAi9krXcsAemWfsNaJLrfRsgwxU6K0SD51Q1WEzI9UIsj2HxQ+xhnuxWmWA4pq0HoBfan1j",
+	"DyjgpRZr43sxa8mwFg5P08UzlYYIZkGDSxRIzxAN4vPgcUkhop08PhW8GwwASOdeRFCMZHhgMjiHip86",
+	"KjiukrtWsg4R2Rwa75WYtdhLt0Bo9AcZVUsmkIN5ddnp0I0Afonsj7wlBpI9ckLuBxb3tRqksp/HyyTm",
+	"X/xFEZnSHjlpS+R2lesJ05bmgIPvQHYFWE9jiIHwcANon6ZYQzG8aZLyORSkvb88MwshCHbpnoZBgmPK",
+	"3r8kbZxh9SD0aOmIGU3dTSwRqQjH1ucZ71cJJG/IXxab/PyM3gaiHl+qt+DPbR2XoaCNbfgNWXjFZboP",
+	"/lRL/N6NANqq6mmD3kacm00/sgyHEX6ZOVOQpORY30K1i3GguJhLyrO5swKJ1KOiYgchzqy8lKarPJj0",
+	"VCVaCRSjIL2lYT9dvTuHxIBUZJximQdZfIHwbQfLnapEZCwVQ56ibetEblfF8OlH+2kcFVUh0hR4YNa7",
+	"vrh8d9K5urL/tSirj4kraxVChcn6Es66TGkbslv981+S7NiK6Vrsskaf+MvyBLJBXpplMheLzIR3EoKL",
+	"N/PTvTzCJibcy4Q9bQK3eUh38xUWwPgWWeo+swwJSbaRmNvPW+z9IqMEp0E4JDBaTgkJbEfF7NRM0Ndj",
+	"IPusq6hwg9xCpal3iPJ0BY86vVd6yyKHRYxDpzWXClpNY1dENgEwAHAQm/1CT36X/og3zG3+RQSV/kXz",
+	"3GOzGnmKI4fiskBlN2KS30WX6XRFmgi+AXYbjlzkVNvgkstTHA4HBVIYPXc1NjJ3o4jZJTwEAjXyE451",
+	"lZbC0xQ4aFzYaUqzfiothykhEgzPcNbXk3m1pQZP3mTEzb7gBFHFpqKWGnS6nUxM7m+IKttkRlWza6YM",
+	"0UTflcpMBFRr1dGCNdoyPcPQlr1sMu6dyj87/aVjtb1V/efnnZPr0/PXlUF1jHrBgC4qIbLSzg2dZK90",
+	"RmUPOoO+cJZap9PVRYRWhpVkmZ72EJO8xorHGYCnuD8aS/LXCM0v7mwtc1vPHptO3+gZFofQAFKaOwpw",
+	"E7rKUqAvrqLUvd/wk9OGSP51xvs3JmI9mWc8FwgYyAb2tkwUDqNDA5wnULFrwhJRQoFGOcWUnkVB8wNP",
+	"81GIrtNVIz3NrM7F3nc0sw/2C8iUV1AttsA7oUsQ57BmqoOm0RkxHBeWDPu3S5PrbA5TSuBBegCcBFgZ",
+	"ALeNJx2BTgAGOnyG1UMtBqOCqPwVSzHsXs1Iz1SLNec/ukomTfnMRbLceUQWqJPPdN5UsCiYVEYm4rEF",
+	"NgTPVK49ATSQ/l2FFJ3Ekp1MXHMj5s1qHurCmqMzY5i0deSzHZaVUAp72CjHC32tjE5Fi8X/jkF+G2d2",
+	"YnWxHrgrAWqmyan4FZkxmSBHhuMbny0AczeK+5/tdh+6DDu2lmd8hKkYOC90CpSfYDnihk2mvRSmWoG2",
+	"a7EYGqvdz4LsEzR1jbhpsQ62AmTOtyBcgGPGFXXMiNQECZ2aOlJ76NMxTsqtKvrNpgtl1c/vXUZ6JXjW",
+	"H/3pI1WeWNZRnfbGt2HiEaPcIEnfRVXanzjv+FbfbDAvQERfhKWsbOAKM5bHVl6Afkm0MNCQPM1B5zlV",
+	"VszphBGwELUi9xe6uiAfii1fvTnLdI45BFnErJYDYm1Yg0+M+mA7lQtVJQ4qlNolHJynkw15vv759nWE",
+	"0buNKtVinzV6FBpOLju/vPv58WNMeBWF8XQD13EHfjB7ZDKtqA8KjTOc3SiUt1qL4W99Ea2CIl/IXODx",
+	"urTF6cuzDsDhmZJWAEYBEA2a7bBK172hTX3NUdyZ0tcR+0Q725P8xlHirQhJ8a60n8pbcQfCr/XoV5F8",
+	"2zVUnSYxdcBoYdSTHPtEieJ9A6Q95gYSP/NT/B8rCfeVYj8zHFWiWu7l2F3ptbFC75owYqhS2Lqp1jPB",
+	"Hl+gxsP9MO3sDA3q8zzcp34e11TEPqPk78q5co9x/y9FzmXa7OZuofyPJIdHZXdOUBYt3gJ2Sz2c31vn",
+	"8ZLhO9BZX+yaXE8e2Pg9SbWh1K7f7BOA2lEYirD+cnZjApZgnfOXnZcUahpMDeV6ISKlM/Z034eJgrIF",
+	"71wSFIA9TniFgxYR6QCzw0xP8xb7BUchMSOEb0XkzlxxEzBcvMvfjP2Wt6DxOxH2izkMJmE5DOwYaFFv",
+	"srsX1IjLd4E6UQv6JMwmNxrir+xFXuV6ErDbwxvi8JbEvuYOqaeNGOHNLB4hLT22CX7NQwM8iFquLdzD",
+	"UrHm0qFSUVlzYApoE8t/pOqnU5jstWB6B49b2bt0VVrlYzQwfbFGR3ASa5ke4cltxWReuLoFqiz9tYk2",
+	"UXvgYKIH1hzvggwWBSMEADI4SToRmdSJ/86Ey4R9E+Na2vkF/LWjkvjbCEIsDjedispzhyTr0Vu6Siuo",
+	"pWyxc+2nvVsVpIBTTorxSzgn1Pe++7XAAuuLNYMtddVJ+/ykc9Z5uW6IBV8fUtrGizNLL6sTtMF3tl0c",
+	"DidkBW/5kD6PuMWnXKhkF3ooHpjEL6a5qRzmST3BaCYG0I/9Ec+GIgKV0pvjVP8fcJTPsR8sCkR48IIm",
+	"/GDXuYQeD666imaYo4Uf+VaJhRYIa56EF0tUa93T68vT9llokqygW5iPmoSkBGNTN2SZVI1k3Yp1clfW",
+	"8T6BEjNPDzjY9bH5CG/M0dNnM9CET83Dx9S9gEaeSLzvWrQJOSygoEKewio4DdpBQ0A2qMUu+NQ0VVhW",
+	"iXFvtTuuiJyusha877Ndk1XsCsQXLeEjdtF+f7VRi7qGKOFsHlq2490/MG226YygBgdgcMFciFzTtGXw",
+	"0HaBFg1QmccOu9CPF8x14XPS6G38nYAiZmuPIBigNDBtWbEe79+EcrwqNRrS4ZEH2/QGyQhf3BPQxwKs",
+	"JWbVWR97fF9NknqqxRP6LLIlZ64eC6AhrbJYVeAn9ijEpUmYTFwFgSUvKFJ84kBs/AiGah+Q2t7u6fjd",
+	"LTMe+IlVYGYO+VNhweRFytW1FNlxwUyl4PpRU3kAdfdUlQYsQvD/leCl8DZX40vRWW8lau4Jrsw+7vNq",
+	"xrlXhPz5vivYfb5Pw3MP9wso2sXAeBSG1PUACj8rI+F4yhSd3vhtNkfB3WDzR4+Ck4XmlRqdNB5zJvrY",
+	"N1AEYKtj4cWtf34sPCQV6BV96O4IbHASg4Ho5wuN7VAHhsXqfW0IWwUgWCCiQRpfGgfl8cTgkII8T6lx",
+	"CQzb3D0rsH95aq9gXkKmdb2DnF5qXT2yJEQSQtmubBfFCnuSG5trirePxldtpc0B93dFBNzISm4S74ax",
+	"JeoM5GkAkgAdxRjxquxWXUNk7jmszoe1jj846sYcDrQsY/kvFhIfYXFugPwNFvA35QTLtyAYTK4n0AQL",
+	"PV3wOz1EHFuA8gP0V6iHQkFCKaKFkVJWDAEeNu7+I+1bJHGLncIcYwIZh+EwIJBKMw59hEWarpoq/3PL",
+	"WXQdzlv0f/OsqbOA+9Z0E6/wKdcOnXQjpVbwjq3FUFZy3ZU/5UfO7dCLPavdi7U8lTwwc72mMilREJ5w",
+	"w22hUdw1HI14QuHrY+IV5lEvfUECohQOtU7YTGc3zo11bDnmc+sjFoW81k2Myrj8fqiSQK6hpOgCX1jD",
+	"vGCNtZTPe3eCARdsixbPfdGk2RZVdgKKfOLkjKnyNWvIE2ywRh+TrLQVHibNi7C+VLTgR5K/We1Mvof3",
+	"P4Yr+VeodLKntdpVgxvbhqMGL15IRi8RIlJcFRmuhgsoCI2EV1C+4QPBC9QnDRtkQqAUC4aZeMPZPhFG",
+	"3CEkS9G/5DGNoc0S5ask7BWcFY6IPu8+nHcuYdvLdrT93kc9UyKrBF6x+7SXunmfEN5SY8bCCfjYIzVi",
+	"b61HfornUU01n+/zFaS2MVyogqjmQD7W7kXqI7KFRitKI0OnvDMcqwCj4FHLyWX8fDbS4PIpnUMH6yRH",
+	"zGom1a3MMUY8F2t6dg5rqpoiDx6RIoOtPzYdnglEw3HEkeBBuzu8qzzbHO7UammIXlHo9ayJMvXZtBUV",
+	"jWm1QnI9Ccm/GJpcJInHJsyfsdcfrkZP8zsTYiaMyHcdgP0GiFGnSYGPb310A/4DOOl5E7HS0B8Gepuy",
+	"ZalUNzhvWGvjIB/904s6y4JU0Z8gcltL3l3aE0Gbig5lqwTmdoI9uDhPQNMY68cltbdYyEiap+ICVhLf",
+	"NB/toczYBWkh6uc8XAmqhvG3a6WEQinjxC+JMzLbSCKTKWYphfCpLTUdubL0iOGkOktRScZnCgajEUhp",
+	"AuOPwK3JIF0kvSDbLwYz2GfHkQ/1GPY9Vdfg1+yf/WBBN1Z0objM+4ZRTbSpMDhhJ1isbL3vqhhQG870",
+	"FI90MyEgfDi+iKu+eOwYUO0siJ+0VFTwkW5uLIR9CygpV7CPcgmGu6mbkPCn+WjnX9HOp92M52IX4Gh3",
+	"jnYs6e+U+GCgs6FekLyVnPCWy9R42QdzBkFoO/EUQ67fkMykHoyRnmbHpR9ZI56WTDZm0TZKfeiAiSC6",
+	"yoC/vjChxArtyI+wCFwqnPMIeQiu5tDdiujgUDeGeBCwAsRZM1bEoy+Go1y66rnlAPvRx6nit1ymvJeK",
+	"uoL2oc5LgvnhSb1jl7KVQKfb2JlUN+c6l/1Kn/40GK4M1RkjaegyInflOEPayqYZnz88O7QNgssUGtmA",
+	"gVynDdZlilXDfx523g6rH7fD3lPUoqt4EI0s+qvrkgR1c3r+eiN6tjadJ5xGuzDmZV06K43qqZujs+kQ",
+	"zCqr74Hsu2Da7//c4X2wiSqjdeWgT90kHTji0mG6Ubf1fHuSCZ6XcxFa+RJliAT72XY4qJEr9A2jOhuv",
+	"7bndrRYr3goTX4BGgU8rrXxa9KZg+YY4IGkLqAS1jHklh9ZUmk42bS3ZF8FrKtJi67KotXFUstvXiVhp",
+	"G1Fy2343IshrMuiNxz9zCS5Xowt19DobPzHs4DkbSzXNEUsStSboGftAY23vLHdlj+2cjTVBGcAg4Ke+",
+	"ARGzykCUR8xordCk4uzZ4Q8sttv9CNsVSTA82v02FQMY6Bhfijyb77aturLapE3qy14YjDbg1GSCRllh",
+	"jrnKfbunYqYissjG7LFLuKQTe0d/NVvMbqrRBqOjloaNBE2vWLDE4FQ3bIm9RREomJFDtTudAM0uByXv",
+	"wnXrOCWIfYDz66hXBUQztJtUBXAQttIhXVGx0RmGwT0zlKI5YLHNeEZOSlfVuvSWvqF6Yz1vHWDeqn31",
+	"9z5XFbjoTmWN+ZzMXL/GXGs3wxpMV/LTXVy1hmM27cC4x8O7tuXDYJVWLZp/KWaXb0AFLfkjD+S3r6+V",
+	"kBX1gH3HEjmUNEh7pBEZWRSSutA/xyy+FZkczNsqcRaK8+8RIi6BGj27r1DQo8/uxH2N7ou8pYWPWfL8",
+	"2Z0cf8RQBKML9csRkwNkwaiIVRrLD0bj1iFt4Dexhi5iz/efdtV6uuhqs5pomxZdsy66drREquixVI+z",
+	"8oivgHClSLwCNLmYsIP78BjywC5Xye5mnQuPbQnnh8E1Z9HE7jCXHJCuAg8kMBIjjItDP33kohLEjUWN",
+	"LbwE4NDTdFFL2afEx9TdOchHwcO76lbLQGYg52ZyOMpJ23uGXTZoC31ovxqoujCKBO1AudY3KEto4WPB",
+	"1WwkUxFVOFQVDPjLouTaECfCe2T/v7lv1ch1h3fkOjdrlEr1GpiNQ21qb065mTkMop9kui+M0Zl3PCYp",
+	"z4kYKeQA5+L+bESaQnMR4bKIxH3N+M64n67enXeVpU8gePRvlGY9wTNL7tb2PHKQwonIWHyVZ3Iidu0J",
+	"8XyaidguzNVAWrYWWYud5tgnKvo3ll9viXMyPoOZH11VQAoUe7DGtVRD661lIo8QL4C+iCDCBOC6tBkO",
+	"Gg1qIwum1Km1Da1zx8StwNIgq2Yhk57p6XBEBvRsxHPhlqizhDzBkZ7Bp3qQwzgEhwyOLU6YTp9PRFhR",
+	"iWOjQWf7rD3IxqHSmUhaZWlkiiOcOWgE/5ld7VgaAylcFFP2WrW2+8Ib8QTRVQZdAqwWtW+kggKwBtAR",
+	"SFpWzzOQNfaGy6cN16UVjlatsan7Qt6KC/fSjj3T5fLBCivU/YKuGLZ3xOL8793p/v7T/lTJT85Dh09E",
+	"dHtAfxuJT+zN2/bJ7tWb9uHz7+ypd3fyFtDQDn45jpix98RTFt8exLRB3JXbu288QyIuOs8WiXlnUczV",
+	"ANb+/eD7775/evh0/9lzu9jnh8+/5y+++0F8L/qiJxL+9JAPBvy7w37S508H/PlBnyffi++/5/vi+XeD",
+	"wfOn3yX7ffFCHOy/SF70knKX27P9H75b7nP7V5Oc/9ve3+7gPJSv8LFdl9LbgaomeaXFhaFGFVnCRxeU",
+	"SvgfXt5fV8rZTEx0Vqqj/HFxti8CrddX8ZKFzQ2NxDAh56JxbtyYI/DpAV3Zca+e5kYmGHMyNzUD6d/g",
+	"EjYYQ6c3VFW+pg81Hm6hpPVWKHtAk0z3wgnLtJKF498Dqqi9hBOrhgyOhpjwLC/qT8k5smIb/UZwpDC2",
+	"KdRQYm0CNJRrVXn4l4In0i51o4M+/EsqrgCCREguVrth9fHz/aeP8/Z2gTor8HAH1i9/eJLwq1hJE1IN",
+	"hcn3xiKRfC+5bXBqzrVzaQZWZzi7KRyIVgaBPi4cdviFH2erVQVU6Cks5OXtpkz0l7eZtRR7vH/z2EIc",
+	"t9Z2L16gCTJ9jhlPjaYUdiYmIpf2G0Abzx6QQHExl2IwNbyy9faSIoUPk+pD+roCA8NS6R+R/8ybEfbj",
+	"skNxecXsa3DQlpuMJBKgo4CYcS+sT/dqash6kvJ5g/+A4VvObgFyseWgEglxrkCpBtXqP5A+euenXGLs",
+	"mRsWw79gRFcMFl9cR+8XdmmbKo+yL/hK838Smm8DHUHK0LlsuWZXl1f3oHfseGsgedTxAaQp4vwnbOIQ",
+	"vxw2JGKXs7Zr1nUYqU7ag3h3LGFcnBd6S5/tP2VjiBMDP6eIjS4CbNVarqANfGWMr4xhGcMT3efzhocQ",
+	"rs4hAoAjxFwtN8aY26tyJfB1V/ZpX6m0gkq3LUWheOFeFDJVK+UnkEnJ1gXbAKoyEAzawzuzmVSJnrXY",
+	"KUa1iuBVIQahENaXe+sMo4o5uvF1pPfeL/Mr/X1R9OeF1Z1IcCwaIYAoi9QTI+lgBDWlOcEyhaZ2j9bC",
+	"05S6+hLdYucaR0kiHKBIaiIjp1C1mc836Zv7d9TkDHHlD3SBeGauznDhoj6MNONjdhpmJTBCHt7JHlc8",
+	"neeybxrnaeKQwAnUAeYiu+VpxHSaVEzEH/KJObIyIBNB1HkyEYpa1jCmjL1w+y32gX4XDzI9hlmCXRXn",
+	"Oi7a1rDRo8V+1NYZyQSbyQSfpmm+m1sTVJG8vz5pMVcx9vQAu0Qod4JVKCphT7/7zn2W8PlRV40hVw98",
+	"RispBjLlrnjfriuqqHaRajKtBgp5LfK2P+AVwfEPcGYA+zeU6tg1uATvRtGKs9fqwNPs4kvgaQOdjXm+",
+	"c7ST8Fzs5nIM/uUyalrNYoRKIqyxksrkOOc59+jlx0zp2TrLyvUDLOqNGyWMsTugSQm4uwmfr7MKRyil",
+	"tTQiHrrLO3W//GOzWOaeWOpqeOymzUbkR2Od8iviWszd0X01iZWJbB7liEOyMB9GCXJEAwhIy2fhCCZA",
+	"jI1Ib+vQENsXp/eapngGydk14CVOppnR2YbB7CfyZzG322mYbLYIArITUSYLlnMm1U3da+hre/AdesED",
+	"U5FdXz0whQN9CMnHfQSYArU9rcUQT5BGvKjRVRrVjUiNOGYzgbO4oeqQmxFUPYF1kC+YDw6REgZWYTFU",
+	"TwA+MYyu+ga6TQY668kkESr+tgKADcpgkPA2ZKUiQWwHRhteXUWHuG9q6IQj9YNWNyOagKiqp8zDUhhX",
+	"jrSqKWtZMq3EOLGegSkNigxA4QvgEpiAB6AlBKcYUavSAYtvxPwjTrRMYqx7supSqxYD8Vc0/ktLq9k4",
+	"Fca0akY7BlS2UdlTOzmeBPYW7tgNVFxxx5+DSDIWvh4HylT0NG+qNb2xBiwbaZOLhNB+FCUKg5K4HuAy",
+	"cYSHHGCXg0gHAWakA3yAzoZSEQeWX2Rjag+lbHQE1pf3sHuZnkFnuB4LxBeDEhcwTu3zP+KgsOyj4amg",
+	"WWH44qJADty5Pptklg6/eXXZ6USsc37duby4PL3qfGtt4nCUfTGfVA8GgqpYSkORqOSijLgMWdMjB7Mp",
+	"c4dWNdFZzlOsRYn95kt1p8V2gwoXL64zawuiIUpZT24INbtyhgeIC8rbn7ib3ozoXnjLVmT44k5rmDug",
+	"5M0wNzFXNX//qPUNEWZTcUXAo0g2d+NQL8k9SJtUt1r2hUHkyrHgOMDJVX64MlZAE2WAc+2qWJ8Yolzk",
+	"AtNVuSYYSUwaBKRPLBkCYISDa9xcEbygiBlJssAV3yFZ5xqG3q/HKV0VyJEFTlnJFRd4thvlCXzHNjmC",
+	"dvlF8sO7iZPv+C2itTV5A9Emax2vDxUwxSgvI8Z9t1BYpQdRmJnOQnuP/A/ioMpwG62RgOM3aLeUX1Rx",
+	"oxcpV9HCUALrNyzsYZP3XOUQvaaWeVDITtjUjClouvCp4cNVE3PB5PE1s9hr7ZCtewKqynx0FdZDbrix",
+	"pirH2YtUUjudWGFULqxtuP/3sLrNXz++p4af0eLbzhXPHBIItsuR/4pnv+KGraNq9lbB9jhlZ4Qxlrbt",
+	"Lc8n6OZGgP0KVcMwSRMu0vvA4olhibi1OtDXekzNyHpzRrCE59yqoPg3qIyTfXHEujsH3Z2oq+wL7H/Z",
+	"x7Rwgd2dyC3hNInYjVQJNXv8EbfYe+UB0LF14tlz34f7zVRZzyeoOMZZcTNpxLdu1EoKvTUeqhkabqSx",
+	"R2r/dhRsyvU8xb8CTE07j1vsCiqi42C5SYz116AzKSJgjwif0VVhz2+VzkRwHuskbgpmgqdb6sLladpO",
+	"oNq8fsTLAnF5xYAn6cDFNsNxRGV1EQFLKq7NJmAw8Ocr2AsBKIE4H3yAYjoP6XLM5xFStingTIoAU5lK",
+	"HbtAToTFtOcWpGCJeEOTsquKvKs9ACtw3CMiloh+ankhCmYUWc8OOagS3gp+u2HyvuCZS5V9keSdylux",
+	"SNtim7TtkAlgKevSNl3+l0Tcjh6XyLiIhDgq7haKQ2cB+R4TUVcH0Soo+iW+869K0s2U7PXmNqiWTv6O",
+	"ZPvw4PwdRCGZ2CtaRa/HADmQ5bIvJwCUD9UIZiL4jXGxPKZniLfYYm0cmAFEO7JES0CDILuB5MtzyY/D",
+	"REQ4cw4h/8lOA8NO5kDvR6HtQ+G7rgqfjXFFYsfwmfg04jlM5AqeHC2icrI3XA0tO1kLfx2O6qjkvyc3",
+	"0Rzv7MHZKqC4oqwjuiO72Wtk08kKPst5qod7k0wn0/6K4XbuS35CLqxmcbg5z/ojeevmm/OxtoJ5JMaM",
+	"rPsYAWGt3gA2OGixCz5ErJ85GwBCsUq6ytXFo9492N9n+/v7xRqwEEimIvgoE6wnIPibyTwXqhIRTpr8",
+	"wu12RSkGjPVNJfSxpHOHZOveV1ddUOxv/foC/5NXKa+seQA163eKjhnMDtQZE59ykSmenibWdcq5VARM",
+	"mItPQUlOJoYccFNYnxtxzMR4ks8xGZCmdZv5d80EvvF0uDiE715T+E6QAL+o5DuRR1P23d3El5yBJ96u",
+	"T8JPCjYoJAT8piEHfwbJLN9rjo9gvTkowrggRfRXppMEACIkFo72CS9C5sfQFC5RNhBaJMxyrxj3698C",
+	"WgwGRxqaAGFfSpMzcXbVQIo0KY2zAVTqdxmMm4KKAIhburGbmO/KR2JeZHCxDx3i9WSs0gJa04kR4HaR",
+	"RpfqVqhcZ/NWqmex3WHwUSKwryfIXCkxYybX/RvWz7QxgnLHY57dQIikq3hP34oWO4ECW6hIsOobI3X9",
+	"ecSMprFA/lBkMWHMfa0I9vf0dDiyVssQIWTIh6HeNEoRluvX4Gyo/80SJJ2piUJZzot3LU/1rBK77+Hk",
+	"iLM2hb2ET98OfCztrFlelIbgFsA+EgODyB1gUCDfbMhKd4KhqZDCr6GgtEoxUW9KrCysAJhxsgZiq5YG",
+	"PDXIlabMds6kiI9KQqfPVZCHhglYlh1AwVn2sZptCoXnJmI9ayY7iDCe8F7Q2mn4DVjKYMuDpDhm2VSB",
+	"T+kycm4CJj4PJ9O0WBtWBuNBqqSXdVrdbvwwh2f7z1iMGfmpsqLE7ROS+vhhZSgGTyHkoc0qwNpZIM7C",
+	"c/fz+FRKZ7GCOKMaW3Zh/Wg5wsGzXOv1bsjBfc/Reaycp/Va5Nu/rUe5pLqkx6r7+axKHSdxzFz1G3pY",
+	"eH/EZC6gbS8nEcuhFjyehlrJKvU0tfoUPOaMK8OB248Y4ZYCdlQmnHvBdBahbodxBYb0ZdRVympX5twM",
+	"P8gPwGD4WCTo6yDsw9z+JVTsKc+sPKPdQaRgrvqYM3KYJhAfabFLElK8q+x3SAh5o0sxaLVpMTgDR8Om",
+	"xqYBg8dSDOBSjfkc7Y/n7K388ZiNtUM5fXbwtFVV+A4MMcZ6Bq7Y8/19OHbj0YfInLB+IUHFYnoFj4Qb",
+	"FsP3WwjyohDIhf4LbBCCdqlEoJurviOsTcUh4On2RVXGRbTzaXfMP+325rll8eeHzw5fvNjfbHzCL+hS",
+	"GMvWFRLgjZ6xsZVShe8oCgr+EuwLyiMHvv0qQwN07IMBpRYoUpBXTFOPLOqKi2GCMxtkwozAbGbtZVzV",
+	"riqmOCMuU0zp9WJWRNExAt/46HYQA6Q2TH/BuTnjiciMVh5az88us+rnm2eAyxgWJFd1PlWV98AKNwyA",
+	"ei5m/g1fCkBcBerpsZsDVwLARVqBZDUUXj1Yj10IBL/IEFgLqZV4gpHkqiEOrrWiGUrOMocej0XWF3vO",
+	"Um2M6HlzdiGiB3axNsIpQ6wlqum3cC9aEUzDwjn3Qlf/UDy5KvpkXNHQmmE0fLqvAIr+ZE0fuPymuFPh",
+	"z5SDrtAJ5ef453rCemiQfkHhKKLM+ngULyjJy3/6UUNA6gqbkb08H1Cl8lTJPChjs5rFAdTLnKCApyon",
+	"CO+ZVIpEPUz7B1hdMIRmUhmALiS10VWx/VcbkpQBXtQTw/qp7t9E2KxbYPchmhQk4mfW6nPTlrGPjvLK",
+	"4hPv5+kcQQSneV+PxZG1x3YhmUMXSrWbhvCI4MkYwSKW9cWiShyxzvnLzkt8emy3J9XwR5mcgj9DR92a",
+	"aRV70FRwfbuKeb+YDoVKgnwxJAGicavtrjrX12edly5fa28BoBKlYRft05ctu4NzbRfvlug3g854T6R6",
+	"tryhcPlYoE6LgbibWz79BOrbxyKPi7J3qcx0MJB9KVT+EUJudtsQxj+3VPEPlokxh7RxTEa80kgzNJ92",
+	"PTcQJpgRkE7ovy/ms8PidQzbGe9H15fikkTYVE8RPn07TUW0s2Y5F7Gz0186G7JSnTyqni5PgyfcSqpl",
+	"UoPe9eGv2lZ3+uaS2A6gR6EStEb3vhZ5SB6b1Ukr7mnDN1QbXVhxPZ8bX6i8072e3MSsTqz/t3JxPDUQ",
+	"u+cORA9qvVB6nwhAtgV1P5hmEJWwKsN/NxSwk3Rq7D9OVT8TVmbDr1vsR5kYKmxECHkV4lhDOKuIR+Qz",
+	"zXgw08u1f0Pw1c1zkQKmt5gbOaF5tPRG6w7ZpUjqR4Aa8pirXF4pORFXoh/78s8x4AV75dqDAIn1XX3N",
+	"kKO2nqT0khnpGUTUcw3BGes9zXjeHxWKoCeTj7nWH1M9sxLc+liwIMPOWd+eB9V/uod/dDMg3QdgE7gP",
+	"wTXAFTIqH3eVSl3lfoCJJ5BcFZL9IuV98aNMNtZZkWwnAQKgLnZfNaICJJsiXW9JFNARH1+yw0IZt+u5",
+	"n1Dfw2qPB5YBF9oY2UsFFTXkIeq2TDAegeZJjkNvSmP0W+wES1BqUxHLhaK61GAEB+JMtIKSodO/0kCB",
+	"99VqoMe3FE7a5yeds7POy20QFRQbF+qI6cFgbeJav9H0onP+8vT8dYBGXkKC50NBJWlYAoZfQ0/HWhKW",
+	"fIz/2dT4nFciDeLE48gD9IrQEnbOEL5oKAikwZDCeLrv+j8KjeFa1ax3r9MEa8ioKG3EsyGCmPNEkP/U",
+	"VQhJT+EPgp84XsSBH2A128VZ+/rVu8u3H191Oh8vTq7ZxB6i8q5ernOeRiyzZjiCw0CFHTTN0vDmrgof",
+	"HZ5VT2ALrXVdKvpNS824zPfilpDiXS9uooVBoHkcFBEA3wPLudrBXI5FRIaedSIigtVKxHiCoRLXEoQz",
+	"yCaQ5ze5HguYMgsPh3O3ziduz9UDhHCFbipSV/3OMEDCfmcn9se/s7fCGHu3v7MPds+/d9Xvu7u7pf9v",
+	"f2bV5O8sxtsCn0urnuYZFDT+zuIr+IOfUF8Am9LXrK9lv4dUYDqK91KqhcTUb/iWCgfOflztwbHf2T8c",
+	"eWcCUbEpP5ewc/gMBkTp/o3DwUch2pu72s/w3WP5SSQfqcJBCgNvhtwQ5DPAQDMjnpWLM+y3Ag/PstVg",
+	"AFBJRbFE+BbHdR8pjWJ/T0jTc3oUXK4v5oDGIXrCM/uEwje1/1XhnP4e1omAVVJqfK1/1pJDSwvyFFX3",
+	"rB/ggr3b+3tQTeIWUl5UkU2GJzzff0p7qWps/b044pq2VvuUrnqp7aeZmIgA6oNEFmdK5DOd3TCRZToL",
+	"Om1RwI35HMtYjliq9Y0Phjime2Jc7I3iJVRH64JLuGFoGLaPk8oSPEr491kaHwOAnsCIS3xq2VznljZ2",
+	"fxbzuD4UsOEm9a12p69qSy+FnLYRDBAwNKjPM5pvVBEKW1/dIxziXiEUd1OKzK7q68PmNDfTJa+eAxO5",
+	"QtuF5t5iPFIwmdx6cT3BNOKyWYuw1VUfdEYlfjQrBvwqhMfxMh2cLh3BnwjOAYfxQbsgmJWf36R+XMI7",
+	"JCSosT8P6ze686jnnHf+oM9w7twm+Kf8kq1w0cI+a3jJ3v02eMhSsSO98igia/f5pd+ZjVa0uZdGzbjR",
+	"HYQR5zjKSvzcLo8Mk2PKC1QZKpDqD4vCMuGNK3YKDNVVaEa6ejbwxiqMyRlXucGCCT8LDVd0ROMTi2PB",
+	"c0sFRzzWTNSgDJ7gqWy+2b78ohpaw7s5htBMUdynpmm6jHyxsNctRRRrqJL5ROR6xOlMu+bsK444Xki9",
+	"Yt61gJRKMj2ZUPEPGF/Og/NfAzvUCsaiPrc6U/vSr+pPjY3nttGUJ4Wj/aKL81dmQ0tO+V1zohgvdY9o",
+	"UWVxXF23BQmIns5HkPWkmK4eOM/63WCAdsPYPuvdYEBBaO0yg4oJlVin2hfdB2NMc57lVam0O6TMAiPG",
+	"OUVdRUOfIqjhcA54nxtRbwg4wtnU4BV6/FaUv99bA0NsJTBGuHxlcr67IMUo2d5v9tf1abUrdJ+xqp57",
+	"Nc1mepomqOO9W6307NjSrhtk7aI0vs0YM+fAKUeovmI0eQF7DSm/q8CJRPxiR9SnCcEWa5iVEoxSMeBS",
+	"igSMd7Ce4WfOtewE3TPwgKWIT6urwFkCOGUI7FG0jYAv3IZThJyD0HBlJZjo3wTssHJan9uAKioorDGk",
+	"XViivoAHD6Smi8zk2cf9g/HBi38PD8ajwWHP/OfB4Oa78YvbZ79+EuUGs++erQEN/E89zSCKKBMrwTAf",
+	"pCC3CgFPWYsJvHwHNWueGpHtPvv+4KC8vIPDFzXT+TasBuEuq9j+Q9FdQm6evakAQl264Zf5aAvmFqx7",
+	"PcGwBoHiJGDohZqjGnD3POEwBs9dczGletU4x7P2+/OTN4f7FZDU/2oUVdZk2/vNkf4fd08UXTmuqU8X",
+	"uaBAEf6l6fxFYR1wLE/B7/ego9b1ipMpyoIw/Ro1J1S76htvTuzaDcbf+rSsNzPIVqUOdKfhhUgIPd1P",
+	"2VnHHFgCy2uyB5g3B8StUH4Yem326mWmJ49kDthXfTUJQhiITE8W+R44lyhmbeMAW7UaXSz8ylLDOs8y",
+	"PcNZyjMCNAW852q/CZtH16pvpfdtpLoVlhHWtta/H7JrZUnwpWjocJm+6t5ZN4+pm/9kxcFw+00uL57p",
+	"n9vn1Y7T7iIAVlfaUb68GdWyssIOTn1n09faeKXbq63TtPkNVtYFN7g3mKYD+dBlNW3M5ZfT+6/en706",
+	"PTvrvDxmnF20L69P22dn//x42Xn1HoqOtRIBvgAJcRw8M8QgocxYjOtNCVnwpYaah7yr1iq/oew0LSwI",
+	"nbiCCxyVNcAqBqnYYJqmVZbMK1hFDZ0e/HXotNKUONe5C4K6o7TnNuIIzHNbR74rKBHP/YEp8bW8JXB2",
+	"gpRiiLyCfiphg9rbj1g+yvR0OFrIF0AdCFrAsNgnJsCF8G1MOKdyxDPRVU7clYpoqutdFnkAwnsBQ/RF",
+	"WNeTikFO5n9XxZNp1h9Zl8vRq3cAdP+Gyvwd8MERy7gER7yw54daJ4Tew/s39rnY5AooSDwlNoBvdNWE",
+	"6uSO65PoQS8tlgAQOKgLTrrMIUJgUJ0ovgRLRXk2FIvtrH7XD8PHdwO6Xwu9+xLeUkiCh3dp8A3emflj",
+	"q/ImCDLj+W5DAFmmZmOtxBxod5W0sRLpVopZ/VB6mtEMporSsxZrw1ArBGxxc80qLRX36E0aK+4dNfdC",
+	"jjlw3jDlalNo2k0Tqj4g4yfcjCB7RyENMIdXDKua8P4NH4olg3IZ1AG/uFFQB3pFzUn/qnubOVo/5d40",
+	"YTr4/bvjvM64Mn2dIHL1Z1qHpXvYTLX1B4p/jrjxaA5GswHPsFpyrG9ppMlSBAoDSyfv3l6cda6tbszY",
+	"q/YpGJP9ogZ7jXk+WEFdS0sHj0hLrnp6U8XTAVXVi9HpZA3SKqikeGaD76exyBmgoDF7fswQj8jhE2YC",
+	"55fqaV4d/bks3vOnTpv7fTQFEYpD/ZIDCSuEFIQSsvDaHC0Fd1lNSihyJimfW3W+O83S+vAiM3KoRMLe",
+	"nF2x95dnEesRghAGtfxDwXC3Nq6zFUd6mi3JlqBor/ilNOyy0375z0qN7zdzQct9f3m28xgE5N+X1eKj",
+	"vr8824p+ats3w0RYnvdH4AC4s7QeUh0pfKbCWqSfnETWQ2Nt/4+pmELW51fdO14kFZgptuBt3ZHK2PVM",
+	"s0yoRDpUiK6yZieiJWYC4UvqCyyu/b4343/45z+KC1Lspklx/o/3nffbUptQU1m6r5Di19ChDkC43h+B",
+	"4YdWgPUywaG0INN6HI5nBSgqGD3ngxAyg7bRAMW4Bjvkyr1/ndyKW6xPG+TziagdNDyfiLUzK7SMa/ub",
+	"P11igBbfpNXdyX3JOt1jWddqdFMQi6NrTz/NM2PdRBxpEJ7dY4UUlZSzkaY2IRgKAxUTlqaDyeQpn+tp",
+	"HkPSXQ1EJlQfZ8wMM5lEjHfVTPSk4hnCw4ssgnrnW0G5bTPReSqHo9wnzt0wD1+eVytZaaMbkqv09K1k",
+	"qd3OmkkXZ3BsY2gBDGHzQ5WqaW9ZoDbnpNoVIwX0RCjjpwk4ioXyjUrrL6SIzUqWFVezJcj7+uhE41VF",
+	"97THrDm53kU6+Iac5gc+MfWVre6aPcQAVtVid4JVrE8M6/MJ78t8ziSNl/Q4c9R2owcMRVOEFYcQdIZ5",
+	"TKCrHd6juy6CFo5dvxrgZgPSESUX4EcjwXGcpa5Gc04eSyhdwMmvJZQem/JLaM5f0uQHgpS7n9Tac5ae",
+	"eeixKwDEujChjgReRCCgMaJ9TngmVI5wn+y//tf/w3501mcJGzSOyoDmeCGGxfh7p9aS+Bi1fFdxQ057",
+	"qOuhocYZAwAPCL97YoB/cRqctv80bKwTywdQSLqoxf25hfr8Eqzlok/DahPro1n+vZfskE40YLVj2S6P",
+	"EHA68PIWTJ9jaADAAdCAKml53jp9sEwH1MqZmo57ImN2NzIRDAZhxBAxbzBSfvSEsyFoE/f8bRoqjdEz",
+	"e4oR683JCcJT/JIkA1gzZVcunD3pL3AN6bDXT7V56AhHB/K8mBTHQQNoqh/TiYYupbfRMamOHaf1PGlX",
+	"62YxcDXHmWKWH9dmxSrCt08t0/2m5hW7l8Ark0asX2gcww1/UWopxZ418XkUuIGBYIUJRGAo0NxozbGF",
+	"sAf3B+t6qUthNJNDAfQSGSJ81DFoq67C8KAbQWydm2KsIx5WC4qZYzbQaapnDmzlYN+K4af7rmR7JeF2",
+	"lVMiHZq1suY4r1rn4sHFKS6spn0Bkm1wdl8SGXfg3u9lWjnzYW/EVbKb6oefNVpFEfCewre0744IxOAJ",
+	"TMlA6+aJNQCADSzFLFCw/RFU7rTgaZaauwr+CRkOeKgrf2EJ9FNRAVzNBAzvA6EZAkBXwdKjJbiqeqOm",
+	"csyXXdobrjYFs2YfvR2cteKM6uEyCgr4Ul0UuB+im4CH3iKD2L2sy0VAlY/ARfCeMhcdu8lLT4wDd68e",
+	"drrMRfC/wET2XxU8NJ08MAeRV4DgV2tw0KVd4VcO+mI5CO7nczloPM3FLk8furzmXDtraiR4lhQ423M2",
+	"VfadYNwbkd4KcxxE4MGaTznANGUCf7zERPb3iV103GLtrlrHdIdSW6/mmrKiazDG22ku2jiT1LkiG2IR",
+	"etOjZDvpXWtMEsE5edP8y7LK7PqLWOa9GWKS6bHOxQYAfpE2EVN3QcRgJ7d1ZyfTXioNQvljSxyY+oCD",
+	"BBoDlQQAGVorqyjCdtwRPLdFm4EBI2tHm9ZTLF11b/65wFX5+G4hjTc2FnCstwZ0/hfRNj+SnX8rxQww",
+	"p5nJy3V6d+Mznwx9aM0zTVPWTwXPcOgo2E4a0DgX2e6JYangt2BPLagYv7qi5pOMsQVO6qr1Vc59LbaQ",
+	"r7qqgbGufFbwyp/uhnIz7vlfcMr4i2Wli2m+MFSeEm8muLU7cVUYFa1NOhdBLmzqNz7/oTNG6DljSoOM",
+	"EKZ7bplcJdXaoylhXTN3e1nk/8lraoOdNE6LXiiE2mLVzUOk2XFYT5Amm5Qv9KHS7uuQ+95vVpaeNk+a",
+	"felDusE8NZ9ZEMGYOG+ewVfQLivQCpHETa4nAJsCKDzo2gBeX1cBRwEhLamU0C67kf2bO1hli6rkmv7S",
+	"Vb4tDJ94tKBAWuxniVhBawV+7ZdrrLLN888avBPRNr8kYX49yvRsQZwjSm+lBL8PH6wWdcExvgduaKpZ",
+	"uQbkGDEYiH7uJlj5hEdpHwtOyGKTKZBrVESnapwQV29y74x3VbVMVy2Uy7jfF7BUDgQ906k4CooOCAsX",
+	"vr2ytuURvJPiDVspdfmL+Ce+5KVs4NvLtzQyEdlYLpWP3tm48tpmjycwf/G3x+Tn2tBCsDsHcQEbt/qr",
+	"gH7SqpKDW+wVTcxzdiFKWbrnCs22Lh83aEAnFI5h7Gmehzqqq7ySQlFAD/g4mKZpIA6gTk0a6KiO1i+x",
+	"qxytbhexjur7GhdYbLixJ7eg/zyacViGeFe283n1PYAQfeiAnEwFFpqUKkqkyjWwwkT282lFPYlfVQtW",
+	"tY5aK5Lwa0ed0QfjhsX+fQ6D2sH3yVQQQfQEHDF8USQeGLUyQGDXTGR+GbSJbLB807/mUYLYS3tb1eb4",
+	"RSV0YFGBpRJI7mWvKmxwXIeLfstE3you671sSm9d2les0FWlehkCuCj8qAKrcpLyucC5V67nGugaB4BW",
+	"8SNiD+J8Z5g8t15uqMWu7E/X9pLstyt56Euh6Sg8Vp25OYFfEqnbMwwbZOurae5I5qYWtiGIP/1VOroX",
+	"t/Pnb+y+W9ipssW7km4eNPzkV1QTaI2peM+PtQpmHVQ0fAz0cmUfFvxFviAbusfRpC3VDmIN62BQMw3C",
+	"ZQNowZsnRfemusg8/pkmQWOkrZhYzeYi33CH18qmoSfGLfIR4pg5ru/BM82xVWynScwQ3EtCKsQpvGM3",
+	"8My7guAqQrQfMvsuK2D/HjFhCRhRyu33YvoEH9hV+XyCPZAyP2JDa0RSg0LRIYllstixQNlD+IprlnQj",
+	"iVyfJGGp83ITE74NVDjOlys5vc54MD6zhm6lNSCwcSNs4khgOph9fKOD2VX39DCjxTqwEDgm1eBcU0wZ",
+	"lgtcTKFN1jY3xQxPH3q23rrbmjNOjmneoT0TEjHY/W+lxcpWUmSOjdr+8IptZghxj3VgVXBw6E1Zus81",
+	"G2o3jHsbnaZnIIioKwfHBqxZY4zINs2mD33nz23wwCYaO91xm1+0jYNLbOhz91flb50+ae5yx8EVEAAf",
+	"CQaDMgH7vSeMTAQ1oQFExI2Ys0xjOC/CzzHVBUGbkdUH1LN+I+atOjniwLo3IkEQlXorsgP3VUFguO8w",
+	"D7J8VpukmOYBK0vg6QXVLImKlQh3weVulJeb+Xizx9lgDNYf5ecagMH5L8FMPWgBezM4lZsOgR9Zwwnm",
+	"Os/dDDvWEwgiH/guvUzzpM9BQvEsNy0WW/Mv7ioTjt2BwE2G5YzWHnFpROghfeo9nG/Ozj6+Obv6FiIU",
+	"0ObEeM6MHguWSJNzazp+Y79Qb8ks4l5tIDlXIF09Svxym8haTWxBwxtL2FrBOOAFaK1Vgmcd6D5oFvdy",
+	"1o9ULubiTaSy9O0j4TOOYw9a7OXd8P1wtV9R/v6UKH9OVtdFgx4S5a2GhDeSn/pRDKUKfHQlPuVgtg3s",
+	"712S10tkrAkqAqopN3nhFQedqc7vLGS5UIkh2ACoKteKhknC46AshM2kSvSsojBDpmJ5LDgO+bFvWspO",
+	"sVXJqUeJqN8llH7ZOXl3+fL0/PV2EN6KnBCecHVKqAbWso5gv5RUUEGERHmLZCwNu7h8d9K5ujo9fx0E",
+	"eQaYvcWp/pOUEz6ACvKlrSIIC9mgrrp7lueLI8bgMB48r3NHwixncO5Ki9b3FLs3Yv7gZm82Vcpe8hJt",
+	"HRdy1DXZKCHI51ViVu3qXsJK0UT4Wcx3tuJ3XpctLWABWnGELugW/M5LAYwXiv8bMb+LFWgG091NhMDb",
+	"gU2g9Zj1eZZJav+AQOpYJJLjUVIFBldsxNNBMBpiwBKRIkwPlBUSzQgav+1rXLqql+mZERmCOwBQIATK",
+	"g+AsVFFh6PuJAQ9LmgIQ+DvAAzYNAdvBdKPBWnr84xRouL18QUHZJio/E+iTEj5aMMyVqGsFweeWpet8",
+	"nJeC93N5C/NJpsb6zGU8yhG/hakrjPf7YkJIVTJjRS0em4vcQ7FWuzfXGMn4E7s0dgdvxbjXPP5sDN/4",
+	"oh0aSwz1rgwOKCyFneDu6oO+KB6MSxoAl+CwKnZ6/svpdeclENSYy9RAik3doAMdI0GdQqYvhrnIhhBR",
+	"rUT6niV8bgWV/bvEkfIgObtK7NqnUXYqrEJzL3Qvs/rJvjACB4Mi0j6cBHSOb7W+BuJLqwRSkS3WVgzf",
+	"QzPFeyLVagh13QRQgklIglz4gcXCfvujfaKKWwzQgrli7z6cdy7ZmM8pp4kf4ORy+sR/C3bUVd8sZO6+",
+	"tQrAiOzWDffBjgsYPYQnAUF3w2CeD6wiHOVTJdTx1Aui3hRWNsTP7aseO4AebK2GV12KGXl2M2IdmK1S",
+	"puOpFGIdYqJ1vFcW5T5uXtdpdE053ScGVRmKdI7dcqHghtlVZRhiQVQPGedMCBrfzdoXp9a0gkF08yPM",
+	"1CNLsFwjnAfuvYrycZRJ8dkSgRdvh0mIoJGIU8KpUzAQxf661Pn9bfUcKvvlBQLfuG5o1gu+tt2Ndnlk",
+	"msMzKWjOl0jXSvzPiVR5Ut2zAvX+5nUd6C0Bz3rJjmcc0HwA2ocmN9SYLI1EXCbXMb+Bfg16AwrsCrG8",
+	"DtUCmAhXc5xaBxrjm3IEqzq3AK8uCOvSHuHmZLR9/B3ynNtgnSIIOUMN/cjMQ709M5zsRauy1JLoZoFt",
+	"n9+U5bzGb2z0kFVDgweJ7UefkQbTv3maIs+6Q1gejVYrAj4QSBXvGaFyLDtqsYuUo+9GRijP0H0pNNQT",
+	"bBYvUKxruu+Ci9kE16ltNdutQw6baPVZYjX7n43MVtzZiqF5ftbN6qKC8niYTR3xGlNbtjg6Lw/OYCPD",
+	"8xbuY/Pj86BMYDuz8xoI6rHHAH0p8/NW01c9qbjZe5sbWtXUA+dXUyIR1+8GxGOYvVEuFZS5WSvv7cWz",
+	"uvq0cLDiJtq24emPUxWyxvzGbY6hovWF1Icw8gmfgF3uCp3WoMmZ6I20vtnNhckRHLd6goqHCPeWRcQO",
+	"963nMdYmX44CLgdGT/gkn2bifZaaTeqj4jVN0cs+fou9vzwzm7lEOtiGWopwDcFNfcAfMrqR+nCkVQqA",
+	"I0Q5VxdYeX95Zj+6EZOcpguk9nmgQY5Ybw5o7GORj7QrrbQfgJusB1aq5ZodsLfyR0idQKNAWNrQVTTQ",
+	"s8XazoSyeqmghmOUOqkcy/wjDdCOWU/MNeGt1ude3O1VTVY82ACNNFR9RdT/iOgWYL4nGyaV5oLTgF6a",
+	"yKWOt/d+g2iBtVDgOU1jXMnNP9zfZyTMPdAB/AEj1kQ9FMnHqXU6oVEbVj6lRmPQApNLVqH0dCKFwbHq",
+	"7Jmlsq7K9RBKGSNr1sgcXM2eYGakM5w4zhVRU3xsrXVL9BEsJj6T6iamFbBcpGlRF+l7ncY6q0XIOnFn",
+	"8afO2NAu1hB4ib/PLzlxs1p2UmwiYAmWib6QtyJZIUrvdMt0sJRC/dfarLX3G/3rFCqBrD6+u5VXfnm0",
+	"7vcbjcMrH0P0BOE0wSIbh+rEu8hDeSsUw/k9RSx9xi1rHzz3xcaujwqzNa2uOqOSUIhRQGscvQ2SPDC/",
+	"zwkYKoKDUQ0ZwVrAYqbmiMVvtMnjiMUnyDe7Z0IN8xF9Qr+LyYbleVfJHLJdJmLxz0JMdttWn9mvX3fg",
+	"fzMuU5HRP5UZiGy3o9BOsh++nwwznsAPOp8mog/vvsj0p/nuf/2v/23/45XOZjxLACoi/seu/0/8e1fF",
+	"/9i9FDzdPb3AZcW/SB63GBhU2Bg41HgyBlMNiAoYt6f5SGfyP3mxo/hE6xspYpZr3WKXIpEZQKzBpFjM",
+	"i0VM6byrsMAbVTQUERepNMgugEqGgJJybSzcsJlI0yMWiyzTWcyoyHzeYqfKFQQD4iCbZJBEt9eTCUjW",
+	"JV3FkySzrgW4pIOpoY5GmH8US3XLU5l8lNZ8j5e8ErRSPEWevDs/75xcH7Nnhz+wOOO5+AjSH8fJyFSw",
+	"A6uXLFc5tdRVLpiTCTZVCXT5zauzJfZ3xCsbclbo6fiqrTTVlFZQPe2DgPeAvYEEtmPeXAnqVy3rJ0g+",
+	"f7apE6YNqxOIpzDXCKV2UPpS5DuK8zGAKRtUhLYYYHySBPVjcic8HzkAXOkSkviAw/3946LoCXt0qV3D",
+	"mVSNYRgstW8ykvcf0UgOtS82CnDjpv1vg5TwdNa3lKN68xeSaNywOCmdeJbGWLKB0XzjBSu2/0GZwuvO",
+	"9eqL+3H+WuRfb2/V7Vlv9XXnuvkSrSnx4Lf4ptN+ieXRpB+pCx4cnDWu941d1Nf7XeN+7Uk3X7CGbZkH",
+	"v+N3F9en786v1rnOd7SErze6xo3SuW7QEasHW/08irhoX5+8WYceMJv5lRrWoAY40/vENz/3Lt9draWI",
+	"L+zLv97kOjf57mqFKraezoPf4/v1rnH69RbXu8X3Ky4xz3hfPPg1Xl+2TzrrXOQ1vP7rVa5xlXCmd3KQ",
+	"m0FrPrgv/amj4bSLjkomWjYPihD0nYVoeOR7i7ABxIh+JrY+SuLuQXIiB7/LZVJpwrgBSABxK1TuM4zc",
+	"MA5qoChS/Onq3TnGizv2qx11K1I9ES5+Ynyo9whioVciu5V9sQtfxpCp++ilSOWtyOYx+8Y+OKH/fGKY",
+	"TKKitFUrmiDB81yMJ/m3UenBV3KouGWSmH0TmxE/fP7d32MfzRmJT+zN2/bJ7tWb9uHz7zx6N5/BHiJ2",
+	"I+YucolYY/bmGRQy59NMiQSC31gP21XYO6QH7CrnKuFZwty5HrHYxaQkhIZ9hEqOhcn5eBJ+aPyiW13V",
+	"VW12+OmTx/EowupQDWYYCiN7OCI5ZpmPAwPOWou9y0cim0kc/ZwJDIlCVveFOzNzFBTDD3KRddVzZiL2",
+	"nI2litjTffy/h2xkPxtF7GCfjeAQ7T8iBtm7/+//Pdxn/2eLtdmzg32WSMN7KbX9OYoL5kGxgbwVEONy",
+	"zNVVnJlpv19Aq7maRSxDhnGE9nBlboXdmMu0xV5Z/vTbsH8FCjWM94hfkUrMtPer6OeMZ5l9rySEOZ0l",
+	"iIc3G0nE1JizEZ9MhIJguSJ6H/O5++UY4VhAl/VFfeaaLn5DEeUFmbaVmPLCGqpk6qUYSqt6SqBNlril",
+	"GhIvbUN/umUhCmJJJlaLxGW9uUccJ4Xv78+zh26nfgstWm6QBhF5wakzV/CxIB6x/DeivIdngSrR2mJX",
+	"Iz1NYdjAgMuU5Gp/JJJpKjwiBTfUOYapGl8O5k4tbO0g4Ani/4quyEt7UnS4biE7m6dT/6oa3e8OMKBU",
+	"d+LJVGzJzJMABQLdfkrP1ibOVW1SLz3xoj3LAbtSpqndKvwXJnankzoLPRRvj2O3rbLZCst8oz1GqyQL",
+	"tnutKVei2lrtL+98CyPYcv6jCO/6Mu51j/ch+66gW8qKhYEUCNZInIO8Qh0VrA19OtYjK8aXefukNAzG",
+	"W4s6tYI6CZhS62M3+SW1pnth1wxwWqAqP6zFYidwY1gPDDCfUZsIMDV0zN5A+xcaMcX7jlmMHVwxfgWa",
+	"GsckdwgDeyhoeJtVE5AddRrhg+O7sTRGJNaa6ol8JoSKEBDmVmQx62VSDU39wKdHtZe20nxyV3kW9qFs",
+	"gfkaulMip91hdCVMRvkcUwrsp4Iaa+sQX8nUsilTPMtwQCazzGE5xSlvSMvlmk24wfEyZSatrkQuGwiy",
+	"qvqvVn26JD/6CTh9cyfakfZr/56iZaP4WOwc7cBXdqI1qQUc4nP7yz/+iBoWAJ6MNL7nq2kF+J21l7Bg",
+	"OF3hr5uXUwAE9hGtlUFdiTTMOrqWXmC8fO0KpYJgX7HAgc7GPN852rFCArxlS1fzCe4nQ+Cmu63IY2rS",
+	"quoWA0XO91rMnzA85m65KTxW8Oifu1qUKy+knphgVw9oRdSJOdKHD+woAnafoTiYl4XcGiLeKnbUDyzG",
+	"OPKjG3Rllbp10gsrQStsIhFF1A9/mY9oTitCHwQHCZYKVFdSfK1oUlO6WJYeRMxM+yOscNQQl+K5D7uU",
+	"IUW9G8muR2LeVaX4DcPwDQXtyCqyppJdM0V8ltGinXOrB4Vdxi1d0oPGLfZOYYU/gaRMJ12Va3a4v79P",
+	"b0E/2dptjgeOWWytqpiqzoPxGlb7YGnnET6UcCVOeNhuh5i+rjcfP2x1VYeiWZnABo6n+1QXZk8YpnaA",
+	"FRjABC/45C4AA3agixLWzviEuZ7489CHr6ybBEJ+FLON3jXfZpjLraFKNr7RMzbmah6a8KBxaEjdNoMH",
+	"4AMge8OwVm+n3808I8hAtDw3MDPFiioKrsvCqHG1yEDr2DQiUiNwZObhM0RuC7g4Ew53G5i+p/MRNJEA",
+	"N1JDAEJjdxVBXNhLPWLVCQPpu1yK5UWV3929yMSt1FMTu1/oNEH4f0gMVET2yT2kNQp7WGCczBlnZsL7",
+	"osUA/bCYRkIJABQtVnoX0E4oiFx2Iq+NTSOeIt33FV7mdkPEyyEGj6+4zQBxAK5YClffjWtyYfLNxIQL",
+	"deog5Qu/MQW6S+UNwK+g7rG0eETMEbFUD4f2/2ZigkaB6w63ggIgEg2LE55z4AHeVYaPJ6koadonrt8r",
+	"trs8YlYOx4wnCU0NZDIBRqaOiwJ1pm6Oz7qa51qY/FHUjn3RpnuL7xecRhDeIPO1rRA1VetbCmDOv63n",
+	"D2pwz/Z+1T3iEPzRfUGQFwa/fVZ696J98nP7defy41Xn5BJrtsEpRI+l8Ao/7bptFMJ8Z9EgCZ3GRf+w",
+	"lrUvxURbG3DM5zA6jCxDuxmIw83R3j1ik0wPoblGQfoHsjQ93r+JaJjXr7pH1jcB/OFcKhdQgtGcMLsL",
+	"B1TOMm3lm9uMw/U7qGmX0Vn+KL39P+keWL+P3yuTpvY0L629MKlWWvxGKJbomTrGrlbsWLLiNJcwpPuh",
+	"hn0ipXk7A6Z9lgdAM/cl+3qgH2jK+lX3Ql7U2Y3Aeiy7tYAnCRo+KwGUW84cSMVT+Z/ii2BOhIFfhznd",
+	"fh6aOWOJs20D/Fm484pxmC12CZ3i6EjLHPAXMEiqEqh+MxVI6Trrqoa5usfOiIefSxo5gEoAroqun4pC",
+	"jjDOhkM4yNT1GrjNiPu76o7s/4qIYtPTq/3z6YU4rfy/ryBwVN0oCNyXwIDSiuZG8kqY+HqB4DFEvkw1",
+	"fX3ZPr86ebeWLCi28t9XVZcxmjaA5uae/1Vd7xT01sinxdfup7K9j0nlv669tanio21YTF+/wJZ5ewYv",
+	"O2ed604VvBd8E0s9HqH2uuHufhaThwkBlPOYVDjN6Qhcm3FD8XS082mXq/mu+yYJj0+7Gc/FLjSk7xzt",
+	"0Bnv1DWTVt9DZY8orfFxGkO3eAOvO9ebOP7qNtDq879bdyct/ZFaOrd4M/ZYNnE1tQ2c1bdT25dJK328",
+	"Zswt3gUdwiauYzOtl9V3WdNRSQ8t2ijrDJW/7f1t/Vtrqzk8ojKG91ciDjjVjZBGpfX7sxATTDzQg4Ja",
+	"ZDBbj0qYctZ5gHwy1O5D60gC0Md6piL4Jl0Ds/Z3VAc/x755dvCUxfYvH3OtP6Y8GwqHI/ctRUZ15iul",
+	"OCJv9MRIkp8BZlILYDtipfOPAz1VSQzJEo/tEbZ2sTaj6UJPDDt5d3nFJpkYpHI4QvRlgkmx1jomtCFP",
+	"lUOmtp7GXX/pVxK/E4m/u9qImVDZoloju97XW2mu3fTrpd7pUt9v5E5rOlarb7WmEdWpuUfqPt3iJcAB",
+	"PPw1rEgsoVcMk32qSiyhuziY+2NGekYASonuT8eYaoLB3Tt7YIbQspcAnYybYNwXUBMqbwmlrs8hOTnT",
+	"2U2riBq9ETzNRxVhK+vS704nkDylsugUJtNxY2Y6S7BWAFHHYJpY8ND2tPKRH0ba6pE+FgJFQdMbrnCk",
+	"Z1QCnGiphuEDCQl++Zn24CZCT1KcYWZ3R+GO8MkzKk+a0xyH4NEwx2H5uWfy1g0axOonmeFUHPs4BzAc",
+	"PMZNY6vate/ToKm0elA8uTR7Diddyzx4bjDfcvnRP+kelV7BIBOcU6oHlAI38j+pNA3rOKmCPgiQhscQ",
+	"ACTXnHJpKLY7X2ZEmoZ3f8Jznuqqh7xTPc1x0qo9AQG98hHrj0T/Rk9zA2XWcM8MUMIjxhFzDzcBEcbS",
+	"m/R4LLK+qFlvaQTEJOUqogYBoNcErbMC6GzC55bLHOfoDFIcEK4K3vmjBNqteOWl1mOH9EoEORYCTEVd",
+	"xE2lKkgd6FGoJKQizIeYGuZB4qVtqHI2RutxgUjsZuO4X0ClpM+GTHiWy76cVHzRMUpXlb8EA3V4mlqp",
+	"JLEZzh4rvf+IcRxbWbwnYpz1NXw4nuYiYmaiczQl7f5vZP/mGPsyKKb7tKuCiTsY4KVTeasTUlW1594T",
+	"RiZi+USCm8sEBzJbm0XpLpavJ5z9XUF7M00EELHenN1q2YdC8FuZCI3kkMGEIN4fIaeWuCdNqx56ptVw",
+	"18ryhPUzkQiVS54Cr/MyoZOKCWUnzfOqkfEioXLXUj9O+NjlR/pSh+VHthEH0xWi3whR9OUEKN3jyP6j",
+	"AOZGNtSIlSFzptXy65xmXn7pCaBT29O+uryieau0aiofs+KRZK6lX62YnmbWV+LpIHjTqRoKgCZ3Qeiq",
+	"m7DqEFI2bnBmNsWKnknKcytqA51j+cYsK512Mrb8C83fdeKWHvbEsP7U5HoMwhIVkZVmKBTN1EyEWqRT",
+	"fDxeoGlWmpaC0tR9d+kZoNlrpBGmWXGjy3ubJrJKXyNkZEFbdCc4xseN9TVHqAojJpWZQFWzyfUkYpm4",
+	"1Tdi6WWmVvkuvC4YLQAiGKfaWTnsKo69QpAZ+sWyRIr4vkb+R2hRPE8wunpa30SWzIEiJpmEZmbrvWMX",
+	"PpiSy0cPl7zq+TCz1b7AVbNbyTzhU0OaX6hk+clm2vMPXPmGCZ+j+p0Jh2vsKHDpwb1a7VhwqMvaWmL2",
+	"iSEyq6iywzWxOFsOG37QOracC9bNmPdHUomSWFpMIf3xrz/+/wAAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -128,6 +128,71 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 	GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAdminInvoices List invoices
+	//
+	// The invoices of all tenants, newest first. `status` is an InvoiceStatus.
+	//
+	// Corresponds with GET /v1/admin/billing/invoices (the `ListAdminInvoices` operationId).
+	ListAdminInvoices(ctx context.Context, params *ListAdminInvoicesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminBillingOverview What tenants pay and owe
+	//
+	// Amounts are by currency. `monthlyRecurring` is what ACTIVE and PAST_DUE subscriptions come to in a month (a yearly
+	// price counts with a twelfth), `yearlyRecurring` twelve times that; months are calendar months in UTC.
+	//
+	// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
+	GetAdminBillingOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminPlans List plans
+	//
+	// Every plan, bookable or not, newest first, with how many tenants are on it.
+	//
+	// Corresponds with GET /v1/admin/plans (the `ListAdminPlans` operationId).
+	ListAdminPlans(ctx context.Context, params *ListAdminPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminPlan One plan
+	//
+	// 404 `not_found` for an unknown id.
+	//
+	// Corresponds with GET /v1/admin/plans/{id} (the `GetAdminPlan` operationId).
+	GetAdminPlan(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminPlanWithBody Change a plan
+	//
+	// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
+	// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+	// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
+	UpdateAdminPlanWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminPlan Change a plan
+	//
+	// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
+	// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+	// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
+	UpdateAdminPlan(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ActivateAdminPlan Offer a plan
+	//
+	// Tenants can book it from now on. Activating an active plan changes nothing. Audited.
+	//
+	// Corresponds with POST /v1/admin/plans/{id}/activate (the `ActivateAdminPlan` operationId).
+	ActivateAdminPlan(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeactivateAdminPlan Stop offering a plan
+	//
+	// Nobody can book it from now on; subscriptions that run go on and renew. Deactivating twice changes nothing. Audited. The FREE plan, on which tenants begin, is a 409 `conflict`.
+	//
+	// Corresponds with POST /v1/admin/plans/{id}/deactivate (the `DeactivateAdminPlan` operationId).
+	DeactivateAdminPlan(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAdminRecordings List recordings
 	//
 	// The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
@@ -272,6 +337,58 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
 	ForceStopStream(ctx context.Context, id ID, body ForceStopStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminSubscriptions List subscriptions
+	//
+	// The subscriptions of all tenants, newest first, ended ones included. `status` is a SubscriptionStatus.
+	//
+	// Corresponds with GET /v1/admin/subscriptions (the `ListAdminSubscriptions` operationId).
+	ListAdminSubscriptions(ctx context.Context, params *ListAdminSubscriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelSubscription Cancel a subscription
+	//
+	// One that is ACTIVE ends with the period that is paid (`cancelAtPeriodEnd`), any other at once; then the tenant is
+	// on FREE. Nothing is refunded. Cancelling again before the period ends changes nothing. Audited. One that is
+	// CANCELED is a 409 `conflict`.
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+	CancelSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExtendSubscriptionTrialWithBody Extend a trial
+	//
+	// Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
+	// at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/extend-trial (the `ExtendSubscriptionTrial` operationId).
+	ExtendSubscriptionTrialWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExtendSubscriptionTrial Extend a trial
+	//
+	// Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
+	// at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/extend-trial (the `ExtendSubscriptionTrial` operationId).
+	ExtendSubscriptionTrial(ctx context.Context, id ID, body ExtendSubscriptionTrialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PauseSubscription Pause a subscription
+	//
+	// Nothing is charged and the tenant has what the FREE plan gives until it is resumed. Pausing twice changes nothing.
+	// Audited. One that is neither TRIALING, ACTIVE nor PAST_DUE is a 409 `conflict`.
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/pause (the `PauseSubscription` operationId).
+	PauseSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResumeSubscription Resume a subscription
+	//
+	// A PAUSED one runs again, with a new period that begins now; of one that was to end with its period the
+	// cancellation is taken back. Audited. Anything else is a 409 `conflict`: what is CANCELED has to be booked anew.
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+	ResumeSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTenants List tenants
 	//
@@ -2298,6 +2415,151 @@ func (c *Client) GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
+// ListAdminInvoices List invoices
+//
+// The invoices of all tenants, newest first. `status` is an InvoiceStatus.
+//
+// Corresponds with GET /v1/admin/billing/invoices (the `ListAdminInvoices` operationId).
+func (c *Client) ListAdminInvoices(ctx context.Context, params *ListAdminInvoicesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminInvoicesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminBillingOverview What tenants pay and owe
+//
+// Amounts are by currency. `monthlyRecurring` is what ACTIVE and PAST_DUE subscriptions come to in a month (a yearly
+// price counts with a twelfth), `yearlyRecurring` twelve times that; months are calendar months in UTC.
+//
+// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
+func (c *Client) GetAdminBillingOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminBillingOverviewRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminPlans List plans
+//
+// Every plan, bookable or not, newest first, with how many tenants are on it.
+//
+// Corresponds with GET /v1/admin/plans (the `ListAdminPlans` operationId).
+func (c *Client) ListAdminPlans(ctx context.Context, params *ListAdminPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminPlansRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminPlan One plan
+//
+// 404 `not_found` for an unknown id.
+//
+// Corresponds with GET /v1/admin/plans/{id} (the `GetAdminPlan` operationId).
+func (c *Client) GetAdminPlan(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminPlanRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminPlanWithBody Change a plan
+//
+// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
+// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
+func (c *Client) UpdateAdminPlanWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminPlanRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminPlan Change a plan
+//
+// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
+// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
+func (c *Client) UpdateAdminPlan(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminPlanRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ActivateAdminPlan Offer a plan
+//
+// Tenants can book it from now on. Activating an active plan changes nothing. Audited.
+//
+// Corresponds with POST /v1/admin/plans/{id}/activate (the `ActivateAdminPlan` operationId).
+func (c *Client) ActivateAdminPlan(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewActivateAdminPlanRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeactivateAdminPlan Stop offering a plan
+//
+// Nobody can book it from now on; subscriptions that run go on and renew. Deactivating twice changes nothing. Audited. The FREE plan, on which tenants begin, is a 409 `conflict`.
+//
+// Corresponds with POST /v1/admin/plans/{id}/deactivate (the `DeactivateAdminPlan` operationId).
+func (c *Client) DeactivateAdminPlan(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeactivateAdminPlanRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAdminRecordings List recordings
 //
 // The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
@@ -2593,6 +2855,118 @@ func (c *Client) ForceStopStreamWithBody(ctx context.Context, id ID, contentType
 // Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
 func (c *Client) ForceStopStream(ctx context.Context, id ID, body ForceStopStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewForceStopStreamRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminSubscriptions List subscriptions
+//
+// The subscriptions of all tenants, newest first, ended ones included. `status` is a SubscriptionStatus.
+//
+// Corresponds with GET /v1/admin/subscriptions (the `ListAdminSubscriptions` operationId).
+func (c *Client) ListAdminSubscriptions(ctx context.Context, params *ListAdminSubscriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminSubscriptionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelSubscription Cancel a subscription
+//
+// One that is ACTIVE ends with the period that is paid (`cancelAtPeriodEnd`), any other at once; then the tenant is
+// on FREE. Nothing is refunded. Cancelling again before the period ends changes nothing. Audited. One that is
+// CANCELED is a 409 `conflict`.
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+func (c *Client) CancelSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelSubscriptionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExtendSubscriptionTrialWithBody Extend a trial
+//
+// Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
+// at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/extend-trial (the `ExtendSubscriptionTrial` operationId).
+func (c *Client) ExtendSubscriptionTrialWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExtendSubscriptionTrialRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExtendSubscriptionTrial Extend a trial
+//
+// Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
+// at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/extend-trial (the `ExtendSubscriptionTrial` operationId).
+func (c *Client) ExtendSubscriptionTrial(ctx context.Context, id ID, body ExtendSubscriptionTrialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExtendSubscriptionTrialRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PauseSubscription Pause a subscription
+//
+// Nothing is charged and the tenant has what the FREE plan gives until it is resumed. Pausing twice changes nothing.
+// Audited. One that is neither TRIALING, ACTIVE nor PAST_DUE is a 409 `conflict`.
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/pause (the `PauseSubscription` operationId).
+func (c *Client) PauseSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPauseSubscriptionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResumeSubscription Resume a subscription
+//
+// A PAUSED one runs again, with a new period that begins now; of one that was to end with its period the
+// cancellation is taken back. Audited. Anything else is a 409 `conflict`: what is CANCELED has to be booked anew.
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+func (c *Client) ResumeSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeSubscriptionRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6746,6 +7120,338 @@ func NewGetCurrentAdminRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListAdminInvoicesRequest constructs an http.Request for the ListAdminInvoices method
+func NewListAdminInvoicesRequest(server string, params *ListAdminInvoicesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/billing/invoices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminBillingOverviewRequest constructs an http.Request for the GetAdminBillingOverview method
+func NewGetAdminBillingOverviewRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/billing/overview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminPlansRequest constructs an http.Request for the ListAdminPlans method
+func NewListAdminPlansRequest(server string, params *ListAdminPlansParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/plans")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminPlanRequest constructs an http.Request for the GetAdminPlan method
+func NewGetAdminPlanRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/plans/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateAdminPlanRequest calls the generic UpdateAdminPlan builder with application/json body
+func NewUpdateAdminPlanRequest(server string, id ID, body UpdateAdminPlanJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateAdminPlanRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateAdminPlanRequestWithBody constructs an http.Request for the UpdateAdminPlan method, with any body, and a specified content type
+func NewUpdateAdminPlanRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/plans/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewActivateAdminPlanRequest constructs an http.Request for the ActivateAdminPlan method
+func NewActivateAdminPlanRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/plans/%s/activate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeactivateAdminPlanRequest constructs an http.Request for the DeactivateAdminPlan method
+func NewDeactivateAdminPlanRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/plans/%s/deactivate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAdminRecordingsRequest constructs an http.Request for the ListAdminRecordings method
 func NewListAdminRecordingsRequest(server string, params *ListAdminRecordingsParams) (*http.Request, error) {
 	var err error
@@ -7451,6 +8157,233 @@ func NewForceStopStreamRequestWithBody(server string, id ID, contentType string,
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListAdminSubscriptionsRequest constructs an http.Request for the ListAdminSubscriptions method
+func NewListAdminSubscriptionsRequest(server string, params *ListAdminSubscriptionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/subscriptions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCancelSubscriptionRequest constructs an http.Request for the CancelSubscription method
+func NewCancelSubscriptionRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/subscriptions/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExtendSubscriptionTrialRequest calls the generic ExtendSubscriptionTrial builder with application/json body
+func NewExtendSubscriptionTrialRequest(server string, id ID, body ExtendSubscriptionTrialJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewExtendSubscriptionTrialRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewExtendSubscriptionTrialRequestWithBody constructs an http.Request for the ExtendSubscriptionTrial method, with any body, and a specified content type
+func NewExtendSubscriptionTrialRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/subscriptions/%s/extend-trial", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPauseSubscriptionRequest constructs an http.Request for the PauseSubscription method
+func NewPauseSubscriptionRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/subscriptions/%s/pause", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewResumeSubscriptionRequest constructs an http.Request for the ResumeSubscription method
+func NewResumeSubscriptionRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/subscriptions/%s/resume", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -13735,6 +14668,83 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 	GetCurrentAdminWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCurrentAdminResponse, error)
 
+	// ListAdminInvoicesWithResponse List invoices
+	//
+	// The invoices of all tenants, newest first. `status` is an InvoiceStatus.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/billing/invoices (the `ListAdminInvoices` operationId).
+	ListAdminInvoicesWithResponse(ctx context.Context, params *ListAdminInvoicesParams, reqEditors ...RequestEditorFn) (*ListAdminInvoicesResponse, error)
+
+	// GetAdminBillingOverviewWithResponse What tenants pay and owe
+	//
+	// Amounts are by currency. `monthlyRecurring` is what ACTIVE and PAST_DUE subscriptions come to in a month (a yearly
+	// price counts with a twelfth), `yearlyRecurring` twelve times that; months are calendar months in UTC.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
+	GetAdminBillingOverviewWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminBillingOverviewResponse, error)
+
+	// ListAdminPlansWithResponse List plans
+	//
+	// Every plan, bookable or not, newest first, with how many tenants are on it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/plans (the `ListAdminPlans` operationId).
+	ListAdminPlansWithResponse(ctx context.Context, params *ListAdminPlansParams, reqEditors ...RequestEditorFn) (*ListAdminPlansResponse, error)
+
+	// GetAdminPlanWithResponse One plan
+	//
+	// 404 `not_found` for an unknown id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/plans/{id} (the `GetAdminPlan` operationId).
+	GetAdminPlanWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAdminPlanResponse, error)
+
+	// UpdateAdminPlanWithBodyWithResponse Change a plan
+	//
+	// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
+	// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+	// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
+	UpdateAdminPlanWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error)
+
+	// UpdateAdminPlanWithResponse Change a plan
+	//
+	// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
+	// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+	// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
+	UpdateAdminPlanWithResponse(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error)
+
+	// ActivateAdminPlanWithResponse Offer a plan
+	//
+	// Tenants can book it from now on. Activating an active plan changes nothing. Audited.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/plans/{id}/activate (the `ActivateAdminPlan` operationId).
+	ActivateAdminPlanWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ActivateAdminPlanResponse, error)
+
+	// DeactivateAdminPlanWithResponse Stop offering a plan
+	//
+	// Nobody can book it from now on; subscriptions that run go on and renew. Deactivating twice changes nothing. Audited. The FREE plan, on which tenants begin, is a 409 `conflict`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/plans/{id}/deactivate (the `DeactivateAdminPlan` operationId).
+	DeactivateAdminPlanWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeactivateAdminPlanResponse, error)
+
 	// ListAdminRecordingsWithResponse List recordings
 	//
 	// The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
@@ -13895,6 +14905,66 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/admin/streams/{id}/force-stop (the `ForceStopStream` operationId).
 	ForceStopStreamWithResponse(ctx context.Context, id ID, body ForceStopStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*ForceStopStreamResponse, error)
+
+	// ListAdminSubscriptionsWithResponse List subscriptions
+	//
+	// The subscriptions of all tenants, newest first, ended ones included. `status` is a SubscriptionStatus.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/subscriptions (the `ListAdminSubscriptions` operationId).
+	ListAdminSubscriptionsWithResponse(ctx context.Context, params *ListAdminSubscriptionsParams, reqEditors ...RequestEditorFn) (*ListAdminSubscriptionsResponse, error)
+
+	// CancelSubscriptionWithResponse Cancel a subscription
+	//
+	// One that is ACTIVE ends with the period that is paid (`cancelAtPeriodEnd`), any other at once; then the tenant is
+	// on FREE. Nothing is refunded. Cancelling again before the period ends changes nothing. Audited. One that is
+	// CANCELED is a 409 `conflict`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+	CancelSubscriptionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelSubscriptionResponse, error)
+
+	// ExtendSubscriptionTrialWithBodyWithResponse Extend a trial
+	//
+	// Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
+	// at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/extend-trial (the `ExtendSubscriptionTrial` operationId).
+	ExtendSubscriptionTrialWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExtendSubscriptionTrialResponse, error)
+
+	// ExtendSubscriptionTrialWithResponse Extend a trial
+	//
+	// Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
+	// at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/extend-trial (the `ExtendSubscriptionTrial` operationId).
+	ExtendSubscriptionTrialWithResponse(ctx context.Context, id ID, body ExtendSubscriptionTrialJSONRequestBody, reqEditors ...RequestEditorFn) (*ExtendSubscriptionTrialResponse, error)
+
+	// PauseSubscriptionWithResponse Pause a subscription
+	//
+	// Nothing is charged and the tenant has what the FREE plan gives until it is resumed. Pausing twice changes nothing.
+	// Audited. One that is neither TRIALING, ACTIVE nor PAST_DUE is a 409 `conflict`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/pause (the `PauseSubscription` operationId).
+	PauseSubscriptionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*PauseSubscriptionResponse, error)
+
+	// ResumeSubscriptionWithResponse Resume a subscription
+	//
+	// A PAUSED one runs again, with a new period that begins now; of one that was to end with its period the
+	// cancellation is taken back. Audited. Anything else is a 409 `conflict`: what is CANCELED has to be booked anew.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+	ResumeSubscriptionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ResumeSubscriptionResponse, error)
 
 	// ListTenantsWithResponse List tenants
 	//
@@ -16143,6 +17213,342 @@ func (r GetCurrentAdminResponse) ContentType() string {
 	return ""
 }
 
+type ListAdminInvoicesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminInvoicePage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminInvoicesResponse) GetJSON200() *AdminInvoicePage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminInvoicesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminInvoicesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminInvoicesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminInvoicesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminInvoicesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminBillingOverviewResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminBillingOverview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminBillingOverviewResponse) GetJSON200() *AdminBillingOverview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminBillingOverviewResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminBillingOverviewResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminBillingOverviewResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminBillingOverviewResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminBillingOverviewResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminPlansResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminPlanPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminPlansResponse) GetJSON200() *AdminPlanPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminPlansResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminPlansResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminPlansResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminPlansResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminPlansResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminPlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminPlan
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminPlanResponse) GetJSON200() *AdminPlan {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminPlanResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminPlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminPlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminPlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminPlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateAdminPlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminPlan
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateAdminPlanResponse) GetJSON200() *AdminPlan {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateAdminPlanResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateAdminPlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateAdminPlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateAdminPlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateAdminPlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ActivateAdminPlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminPlan
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ActivateAdminPlanResponse) GetJSON201() *AdminPlan {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ActivateAdminPlanResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ActivateAdminPlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ActivateAdminPlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ActivateAdminPlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ActivateAdminPlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeactivateAdminPlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminPlan
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r DeactivateAdminPlanResponse) GetJSON201() *AdminPlan {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeactivateAdminPlanResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeactivateAdminPlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeactivateAdminPlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeactivateAdminPlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeactivateAdminPlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListAdminRecordingsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -16713,6 +18119,246 @@ func (r ForceStopStreamResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ForceStopStreamResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminSubscriptionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminSubscriptionPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminSubscriptionsResponse) GetJSON200() *AdminSubscriptionPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminSubscriptionsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminSubscriptionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminSubscriptionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminSubscriptionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminSubscriptionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminSubscription
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CancelSubscriptionResponse) GetJSON201() *AdminSubscription {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CancelSubscriptionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelSubscriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ExtendSubscriptionTrialResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminSubscription
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ExtendSubscriptionTrialResponse) GetJSON201() *AdminSubscription {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExtendSubscriptionTrialResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExtendSubscriptionTrialResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExtendSubscriptionTrialResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExtendSubscriptionTrialResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExtendSubscriptionTrialResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PauseSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminSubscription
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PauseSubscriptionResponse) GetJSON201() *AdminSubscription {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PauseSubscriptionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PauseSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PauseSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PauseSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PauseSubscriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ResumeSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminSubscription
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ResumeSubscriptionResponse) GetJSON201() *AdminSubscription {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ResumeSubscriptionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ResumeSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResumeSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResumeSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResumeSubscriptionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -23636,6 +25282,131 @@ func (c *ClientWithResponses) GetCurrentAdminWithResponse(ctx context.Context, r
 	return ParseGetCurrentAdminResponse(rsp)
 }
 
+// ListAdminInvoicesWithResponse List invoices
+//
+// The invoices of all tenants, newest first. `status` is an InvoiceStatus.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/billing/invoices (the `ListAdminInvoices` operationId).
+func (c *ClientWithResponses) ListAdminInvoicesWithResponse(ctx context.Context, params *ListAdminInvoicesParams, reqEditors ...RequestEditorFn) (*ListAdminInvoicesResponse, error) {
+	rsp, err := c.ListAdminInvoices(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminInvoicesResponse(rsp)
+}
+
+// GetAdminBillingOverviewWithResponse What tenants pay and owe
+//
+// Amounts are by currency. `monthlyRecurring` is what ACTIVE and PAST_DUE subscriptions come to in a month (a yearly
+// price counts with a twelfth), `yearlyRecurring` twelve times that; months are calendar months in UTC.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
+func (c *ClientWithResponses) GetAdminBillingOverviewWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminBillingOverviewResponse, error) {
+	rsp, err := c.GetAdminBillingOverview(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminBillingOverviewResponse(rsp)
+}
+
+// ListAdminPlansWithResponse List plans
+//
+// Every plan, bookable or not, newest first, with how many tenants are on it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/plans (the `ListAdminPlans` operationId).
+func (c *ClientWithResponses) ListAdminPlansWithResponse(ctx context.Context, params *ListAdminPlansParams, reqEditors ...RequestEditorFn) (*ListAdminPlansResponse, error) {
+	rsp, err := c.ListAdminPlans(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminPlansResponse(rsp)
+}
+
+// GetAdminPlanWithResponse One plan
+//
+// 404 `not_found` for an unknown id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/plans/{id} (the `GetAdminPlan` operationId).
+func (c *ClientWithResponses) GetAdminPlanWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAdminPlanResponse, error) {
+	rsp, err := c.GetAdminPlan(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminPlanResponse(rsp)
+}
+
+// UpdateAdminPlanWithBodyWithResponse Change a plan
+//
+// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
+// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
+func (c *ClientWithResponses) UpdateAdminPlanWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error) {
+	rsp, err := c.UpdateAdminPlanWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminPlanResponse(rsp)
+}
+
+// UpdateAdminPlanWithResponse Change a plan
+//
+// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
+// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
+func (c *ClientWithResponses) UpdateAdminPlanWithResponse(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error) {
+	rsp, err := c.UpdateAdminPlan(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminPlanResponse(rsp)
+}
+
+// ActivateAdminPlanWithResponse Offer a plan
+//
+// Tenants can book it from now on. Activating an active plan changes nothing. Audited.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/plans/{id}/activate (the `ActivateAdminPlan` operationId).
+func (c *ClientWithResponses) ActivateAdminPlanWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ActivateAdminPlanResponse, error) {
+	rsp, err := c.ActivateAdminPlan(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseActivateAdminPlanResponse(rsp)
+}
+
+// DeactivateAdminPlanWithResponse Stop offering a plan
+//
+// Nobody can book it from now on; subscriptions that run go on and renew. Deactivating twice changes nothing. Audited. The FREE plan, on which tenants begin, is a 409 `conflict`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/plans/{id}/deactivate (the `DeactivateAdminPlan` operationId).
+func (c *ClientWithResponses) DeactivateAdminPlanWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeactivateAdminPlanResponse, error) {
+	rsp, err := c.DeactivateAdminPlan(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeactivateAdminPlanResponse(rsp)
+}
+
 // ListAdminRecordingsWithResponse List recordings
 //
 // The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
@@ -23891,6 +25662,102 @@ func (c *ClientWithResponses) ForceStopStreamWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseForceStopStreamResponse(rsp)
+}
+
+// ListAdminSubscriptionsWithResponse List subscriptions
+//
+// The subscriptions of all tenants, newest first, ended ones included. `status` is a SubscriptionStatus.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/subscriptions (the `ListAdminSubscriptions` operationId).
+func (c *ClientWithResponses) ListAdminSubscriptionsWithResponse(ctx context.Context, params *ListAdminSubscriptionsParams, reqEditors ...RequestEditorFn) (*ListAdminSubscriptionsResponse, error) {
+	rsp, err := c.ListAdminSubscriptions(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminSubscriptionsResponse(rsp)
+}
+
+// CancelSubscriptionWithResponse Cancel a subscription
+//
+// One that is ACTIVE ends with the period that is paid (`cancelAtPeriodEnd`), any other at once; then the tenant is
+// on FREE. Nothing is refunded. Cancelling again before the period ends changes nothing. Audited. One that is
+// CANCELED is a 409 `conflict`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+func (c *ClientWithResponses) CancelSubscriptionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelSubscriptionResponse, error) {
+	rsp, err := c.CancelSubscription(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelSubscriptionResponse(rsp)
+}
+
+// ExtendSubscriptionTrialWithBodyWithResponse Extend a trial
+//
+// Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
+// at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/extend-trial (the `ExtendSubscriptionTrial` operationId).
+func (c *ClientWithResponses) ExtendSubscriptionTrialWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExtendSubscriptionTrialResponse, error) {
+	rsp, err := c.ExtendSubscriptionTrialWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExtendSubscriptionTrialResponse(rsp)
+}
+
+// ExtendSubscriptionTrialWithResponse Extend a trial
+//
+// Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
+// at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/extend-trial (the `ExtendSubscriptionTrial` operationId).
+func (c *ClientWithResponses) ExtendSubscriptionTrialWithResponse(ctx context.Context, id ID, body ExtendSubscriptionTrialJSONRequestBody, reqEditors ...RequestEditorFn) (*ExtendSubscriptionTrialResponse, error) {
+	rsp, err := c.ExtendSubscriptionTrial(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExtendSubscriptionTrialResponse(rsp)
+}
+
+// PauseSubscriptionWithResponse Pause a subscription
+//
+// Nothing is charged and the tenant has what the FREE plan gives until it is resumed. Pausing twice changes nothing.
+// Audited. One that is neither TRIALING, ACTIVE nor PAST_DUE is a 409 `conflict`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/pause (the `PauseSubscription` operationId).
+func (c *ClientWithResponses) PauseSubscriptionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*PauseSubscriptionResponse, error) {
+	rsp, err := c.PauseSubscription(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePauseSubscriptionResponse(rsp)
+}
+
+// ResumeSubscriptionWithResponse Resume a subscription
+//
+// A PAUSED one runs again, with a new period that begins now; of one that was to end with its period the
+// cancellation is taken back. Audited. Anything else is a 409 `conflict`: what is CANCELED has to be booked anew.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+func (c *ClientWithResponses) ResumeSubscriptionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ResumeSubscriptionResponse, error) {
+	rsp, err := c.ResumeSubscription(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResumeSubscriptionResponse(rsp)
 }
 
 // ListTenantsWithResponse List tenants
@@ -27288,6 +29155,237 @@ func ParseGetCurrentAdminResponse(rsp *http.Response) (*GetCurrentAdminResponse,
 	return response, nil
 }
 
+// ParseListAdminInvoicesResponse parses an HTTP response from a ListAdminInvoicesWithResponse call
+func ParseListAdminInvoicesResponse(rsp *http.Response) (*ListAdminInvoicesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminInvoicesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminInvoicePage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminBillingOverviewResponse parses an HTTP response from a GetAdminBillingOverviewWithResponse call
+func ParseGetAdminBillingOverviewResponse(rsp *http.Response) (*GetAdminBillingOverviewResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminBillingOverviewResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminBillingOverview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminPlansResponse parses an HTTP response from a ListAdminPlansWithResponse call
+func ParseListAdminPlansResponse(rsp *http.Response) (*ListAdminPlansResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminPlansResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminPlanPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminPlanResponse parses an HTTP response from a GetAdminPlanWithResponse call
+func ParseGetAdminPlanResponse(rsp *http.Response) (*GetAdminPlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminPlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminPlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateAdminPlanResponse parses an HTTP response from a UpdateAdminPlanWithResponse call
+func ParseUpdateAdminPlanResponse(rsp *http.Response) (*UpdateAdminPlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateAdminPlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminPlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseActivateAdminPlanResponse parses an HTTP response from a ActivateAdminPlanWithResponse call
+func ParseActivateAdminPlanResponse(rsp *http.Response) (*ActivateAdminPlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ActivateAdminPlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminPlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeactivateAdminPlanResponse parses an HTTP response from a DeactivateAdminPlanWithResponse call
+func ParseDeactivateAdminPlanResponse(rsp *http.Response) (*DeactivateAdminPlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeactivateAdminPlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminPlan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListAdminRecordingsResponse parses an HTTP response from a ListAdminRecordingsWithResponse call
 func ParseListAdminRecordingsResponse(rsp *http.Response) (*ListAdminRecordingsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -27667,6 +29765,171 @@ func ParseForceStopStreamResponse(rsp *http.Response) (*ForceStopStreamResponse,
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest AdminStream
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminSubscriptionsResponse parses an HTTP response from a ListAdminSubscriptionsWithResponse call
+func ParseListAdminSubscriptionsResponse(rsp *http.Response) (*ListAdminSubscriptionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminSubscriptionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminSubscriptionPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelSubscriptionResponse parses an HTTP response from a CancelSubscriptionWithResponse call
+func ParseCancelSubscriptionResponse(rsp *http.Response) (*CancelSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminSubscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseExtendSubscriptionTrialResponse parses an HTTP response from a ExtendSubscriptionTrialWithResponse call
+func ParseExtendSubscriptionTrialResponse(rsp *http.Response) (*ExtendSubscriptionTrialResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExtendSubscriptionTrialResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminSubscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePauseSubscriptionResponse parses an HTTP response from a PauseSubscriptionWithResponse call
+func ParsePauseSubscriptionResponse(rsp *http.Response) (*PauseSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PauseSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminSubscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseResumeSubscriptionResponse parses an HTTP response from a ResumeSubscriptionWithResponse call
+func ParseResumeSubscriptionResponse(rsp *http.Response) (*ResumeSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResumeSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminSubscription
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
