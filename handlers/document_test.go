@@ -105,7 +105,7 @@ func checkResponses(t *testing.T, op operation) {
 	require.Contains(t, responses, "default", op.id)
 	require.Equal(t, "#/components/responses/Problem", responses["default"].Ref, op.id)
 	for status, r := range responses {
-		if status == "default" {
+		if status == "default" || status == "101" { // what follows an upgrade is no body
 			continue
 		}
 		require.False(t, status[0] == '2' && status != success, "%s answers %s", op.id, status)

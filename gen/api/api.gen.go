@@ -190,6 +190,54 @@ func (e CallKind) Valid() bool {
 	}
 }
 
+// Defines values for ChannelKind.
+const (
+	ChannelKindDirect  ChannelKind = "direct"
+	ChannelKindGroup   ChannelKind = "group"
+	ChannelKindSession ChannelKind = "session"
+	ChannelKindStream  ChannelKind = "stream"
+)
+
+// Valid indicates whether the value is a known member of the ChannelKind enum.
+func (e ChannelKind) Valid() bool {
+	switch e {
+	case ChannelKindDirect:
+		return true
+	case ChannelKindGroup:
+		return true
+	case ChannelKindSession:
+		return true
+	case ChannelKindStream:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChannelModerationKind.
+const (
+	ChannelModerationKindBan      ChannelModerationKind = "ban"
+	ChannelModerationKindMute     ChannelModerationKind = "mute"
+	ChannelModerationKindSlowmode ChannelModerationKind = "slowmode"
+	ChannelModerationKindTimeout  ChannelModerationKind = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the ChannelModerationKind enum.
+func (e ChannelModerationKind) Valid() bool {
+	switch e {
+	case ChannelModerationKindBan:
+		return true
+	case ChannelModerationKindMute:
+		return true
+	case ChannelModerationKindSlowmode:
+		return true
+	case ChannelModerationKindTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckStatus.
 const (
 	CheckStatusFailing CheckStatus = "failing"
@@ -664,6 +712,105 @@ func (e PromotionRole) Valid() bool {
 	}
 }
 
+// Defines values for RealtimeEncoding.
+const (
+	RealtimeEncodingJSON     RealtimeEncoding = "json"
+	RealtimeEncodingProtobuf RealtimeEncoding = "protobuf"
+)
+
+// Valid indicates whether the value is a known member of the RealtimeEncoding enum.
+func (e RealtimeEncoding) Valid() bool {
+	switch e {
+	case RealtimeEncodingJSON:
+		return true
+	case RealtimeEncodingProtobuf:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RealtimeType.
+const (
+	RealtimeTypeAuctionBid                 RealtimeType = "auction-bid"
+	RealtimeTypeChatDeleted                RealtimeType = "chat.deleted"
+	RealtimeTypeChatEdited                 RealtimeType = "chat.edited"
+	RealtimeTypeChatMessage                RealtimeType = "chat.message"
+	RealtimeTypeDiscountDrop               RealtimeType = "discount-drop"
+	RealtimeTypeHeart                      RealtimeType = "heart"
+	RealtimeTypeProdPin                    RealtimeType = "prod-pin"
+	RealtimeTypeSessionBreakoutsClosed     RealtimeType = "session.breakouts.closed"
+	RealtimeTypeSessionBreakoutsCreated    RealtimeType = "session.breakouts.created"
+	RealtimeTypeSessionEnded               RealtimeType = "session.ended"
+	RealtimeTypeSessionHandraiseLowered    RealtimeType = "session.handraise.lowered"
+	RealtimeTypeSessionHandraiseRaised     RealtimeType = "session.handraise.raised"
+	RealtimeTypeSessionMutedAll            RealtimeType = "session.muted-all"
+	RealtimeTypeSessionParticipantKicked   RealtimeType = "session.participant.kicked"
+	RealtimeTypeSessionParticipantPromoted RealtimeType = "session.participant.promoted"
+	RealtimeTypeSessionParticipantUpdated  RealtimeType = "session.participant.updated"
+	RealtimeTypeSessionRecordingStarted    RealtimeType = "session.recording.started"
+	RealtimeTypeSessionRecordingStopped    RealtimeType = "session.recording.stopped"
+	RealtimeTypeSessionSpotlight           RealtimeType = "session.spotlight"
+	RealtimeTypeSessionStarted             RealtimeType = "session.started"
+	RealtimeTypeSessionSummaryReady        RealtimeType = "session.summary.ready"
+	RealtimeTypeSessionUpdated             RealtimeType = "session.updated"
+	RealtimeTypeStockTick                  RealtimeType = "stock-tick"
+)
+
+// Valid indicates whether the value is a known member of the RealtimeType enum.
+func (e RealtimeType) Valid() bool {
+	switch e {
+	case RealtimeTypeAuctionBid:
+		return true
+	case RealtimeTypeChatDeleted:
+		return true
+	case RealtimeTypeChatEdited:
+		return true
+	case RealtimeTypeChatMessage:
+		return true
+	case RealtimeTypeDiscountDrop:
+		return true
+	case RealtimeTypeHeart:
+		return true
+	case RealtimeTypeProdPin:
+		return true
+	case RealtimeTypeSessionBreakoutsClosed:
+		return true
+	case RealtimeTypeSessionBreakoutsCreated:
+		return true
+	case RealtimeTypeSessionEnded:
+		return true
+	case RealtimeTypeSessionHandraiseLowered:
+		return true
+	case RealtimeTypeSessionHandraiseRaised:
+		return true
+	case RealtimeTypeSessionMutedAll:
+		return true
+	case RealtimeTypeSessionParticipantKicked:
+		return true
+	case RealtimeTypeSessionParticipantPromoted:
+		return true
+	case RealtimeTypeSessionParticipantUpdated:
+		return true
+	case RealtimeTypeSessionRecordingStarted:
+		return true
+	case RealtimeTypeSessionRecordingStopped:
+		return true
+	case RealtimeTypeSessionSpotlight:
+		return true
+	case RealtimeTypeSessionStarted:
+		return true
+	case RealtimeTypeSessionSummaryReady:
+		return true
+	case RealtimeTypeSessionUpdated:
+		return true
+	case RealtimeTypeStockTick:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RecordingFinalStatus.
 const (
 	RecordingFinalStatusFailed RecordingFinalStatus = "failed"
@@ -832,6 +979,27 @@ func (e Scope) Valid() bool {
 	}
 }
 
+// Defines values for SessionChange.
+const (
+	SessionChangeLayout      SessionChange = "layout"
+	SessionChangeLocked      SessionChange = "locked"
+	SessionChangeWaitingRoom SessionChange = "waitingRoom"
+)
+
+// Valid indicates whether the value is a known member of the SessionChange enum.
+func (e SessionChange) Valid() bool {
+	switch e {
+	case SessionChangeLayout:
+		return true
+	case SessionChangeLocked:
+		return true
+	case SessionChangeWaitingRoom:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SessionInputType.
 const (
 	SessionInputTypeConference SessionInputType = "conference"
@@ -967,6 +1135,27 @@ func (e SessionType) Valid() bool {
 	case SessionTypeLivestream:
 		return true
 	case SessionTypeWebinar:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamEndReason.
+const (
+	StreamEndReasonDisconnected     StreamEndReason = "disconnected"
+	StreamEndReasonReconnectExpired StreamEndReason = "reconnect_expired"
+	StreamEndReasonStopped          StreamEndReason = "stopped"
+)
+
+// Valid indicates whether the value is a known member of the StreamEndReason enum.
+func (e StreamEndReason) Valid() bool {
+	switch e {
+	case StreamEndReasonDisconnected:
+		return true
+	case StreamEndReasonReconnectExpired:
+		return true
+	case StreamEndReasonStopped:
 		return true
 	default:
 		return false
@@ -2321,6 +2510,19 @@ type BillingUsage struct {
 // Example: {"1":["ada","ben"],"2":["cleo"]}
 type BreakoutAssignments map[string][]string
 
+// BreakoutEventRoom A breakout room and whom it was opened for.
+type BreakoutEventRoom struct {
+	// ID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxf
+	ID string `json:"id"`
+
+	// Name Example: Weekly planning – Breakout 1
+	Name string `json:"name"`
+
+	// ParentSessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	ParentSessionID string   `json:"parentSessionId"`
+	UserIds         []string `json:"userIds"`
+}
+
 // BreakoutsClosed What closing did.
 type BreakoutsClosed struct {
 	// Closed How many rooms were open.
@@ -2431,6 +2633,88 @@ type CallAdmission struct {
 	Token string `json:"token"`
 }
 
+// CallAnsweredData The callee has answered.
+type CallAnsweredData = CallEventData
+
+// CallDeclinedData The callee has declined.
+type CallDeclinedData = CallEventData
+
+// CallEndedData One of the two has hung up after an answer.
+type CallEndedData struct {
+	// DurationSec Seconds from answer to end, to the millisecond.
+	//
+	// Example: 64.5
+	DurationSec float32 `json:"durationSec"`
+
+	// EndedAt When it ended or was cancelled.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// EndedBy Which of the two.
+	//
+	// Example: ben
+	EndedBy string `json:"endedBy"`
+
+	// FromDisplayName Example: Ada Okafor
+	FromDisplayName nullable.Nullable[string] `json:"fromDisplayName"`
+
+	// FromUserID Example: ada
+	FromUserID string `json:"fromUserId"`
+
+	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	Kind CallKind `json:"kind"`
+
+	// ProjectID Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// RingExpiresAt When an unanswered call is cancelled.
+	RingExpiresAt timestamp.Time `json:"ringExpiresAt"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// StartedAt When it was answered.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State SessionState `json:"state"`
+
+	// ToUserID Example: ben
+	ToUserID string `json:"toUserId"`
+}
+
+// CallEventData A call as events tell of it.
+type CallEventData struct {
+	// EndedAt When it ended or was cancelled.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// FromDisplayName Example: Ada Okafor
+	FromDisplayName nullable.Nullable[string] `json:"fromDisplayName"`
+
+	// FromUserID Example: ada
+	FromUserID string `json:"fromUserId"`
+
+	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	Kind CallKind `json:"kind"`
+
+	// ProjectID Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// RingExpiresAt When an unanswered call is cancelled.
+	RingExpiresAt timestamp.Time `json:"ringExpiresAt"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// StartedAt When it was answered.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State SessionState `json:"state"`
+
+	// ToUserID Example: ben
+	ToUserID string `json:"toUserId"`
+}
+
 // CallInput Who calls whom.
 type CallInput struct {
 	// FromDisplayName What the callee's phone shows; absent for the id.
@@ -2456,6 +2740,9 @@ type CallInput struct {
 	// Example: ben
 	ToUserID string `json:"toUserId"`
 }
+
+// CallInvitedData Somebody is being called.
+type CallInvitedData = CallEventData
 
 // CallKind voice: no camera is needed. video: both are asked for their cameras.
 type CallKind string
@@ -2635,6 +2922,406 @@ type CatalogSyncResult struct {
 	Upserted int `json:"upserted"`
 }
 
+// Channel A place to chat.
+type Channel struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// ID Its own, or that of the stream or session whose chat it is.
+	//
+	// Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Kind stream, session: the chat of one. group: for whoever joins. direct: for two.
+	Kind ChannelKind `json:"kind"`
+
+	// LastMessageAt Null while nothing was said.
+	LastMessageAt nullable.Nullable[timestamp.Time] `json:"lastMessageAt"`
+
+	// MemberCount Example: 2
+	MemberCount int `json:"memberCount"`
+
+	// Name The title of pushes; of a stream or session its name.
+	//
+	// Example: Backstage
+	Name string `json:"name"`
+
+	// ProjectID The project whose push credentials are used.
+	//
+	// Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// SlowmodeSec How long a member waits between two messages, in seconds; 0 for no wait.
+	//
+	// Example: 0
+	SlowmodeSec int            `json:"slowmodeSec"`
+	UpdatedAt   timestamp.Time `json:"updatedAt"`
+}
+
+// ChannelInput A group channel to be made.
+type ChannelInput struct {
+	// HostID Your own id of the user who moderates; becomes a member.
+	//
+	// Example: ada
+	HostID *string `json:"hostId,omitempty"`
+
+	// Name For people; up to 120 characters.
+	//
+	// Example: Backstage
+	Name string `json:"name"`
+
+	// ProjectID Your own name for what belongs together; up to 64 characters.
+	//
+	// Example: launch-2026
+	ProjectID *string `json:"projectId,omitempty"`
+
+	// UserIds Your own ids of its first members, up to 1000; they become guests.
+	UserIds []string `json:"userIds,omitempty"`
+}
+
+// ChannelJoin Who joins.
+type ChannelJoin struct {
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role *ParticipantRole `json:"role,omitempty"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// ChannelKind stream, session: the chat of one. group: for whoever joins. direct: for two.
+type ChannelKind string
+
+// ChannelLeave Who leaves.
+type ChannelLeave struct {
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// ChannelList Channels, newest first.
+type ChannelList = []Channel
+
+// ChannelMember A user in a channel. Hosts and cohosts moderate it.
+type ChannelMember struct {
+	// Banned Whether the user is shut out.
+	//
+	// Example: false
+	Banned bool `json:"banned"`
+
+	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ChannelID string         `json:"channelId"`
+	JoinedAt  timestamp.Time `json:"joinedAt"`
+
+	// LeftAt Null for a member.
+	LeftAt nullable.Nullable[timestamp.Time] `json:"leftAt"`
+
+	// Muted Whether writing is taken away until it is given back.
+	//
+	// Example: false
+	Muted bool `json:"muted"`
+
+	// MutedUntil The end of a timeout; null without one.
+	MutedUntil nullable.Nullable[timestamp.Time] `json:"mutedUntil"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// ChannelMemberJoinedData A user became a member of a channel.
+type ChannelMemberJoinedData struct {
+	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ChannelID string `json:"channelId"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// ChannelMemberLeftData A user is no longer a member of a channel.
+type ChannelMemberLeftData struct {
+	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ChannelID string `json:"channelId"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// ChannelMemberList Members, in the order of joining.
+type ChannelMemberList = []ChannelMember
+
+// ChannelModerationAction Something that a moderator has done, which holds until another of its kind.
+type ChannelModerationAction struct {
+	// Active False when it lifted a restriction.
+	//
+	// Example: true
+	Active bool `json:"active"`
+
+	// By Example: ada
+	By string `json:"by"`
+
+	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxd
+	ChannelID string         `json:"channelId"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// ExpiresAt The end of a timeout; null for the other kinds.
+	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt"`
+
+	// ID Example: mod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Kind timeout: the target can't write for a while. ban: the target can neither write nor read nor join. mute: the target
+	// can read only. slowmode: everybody but hosts and cohosts waits between two messages.
+	Kind ChannelModerationKind `json:"kind"`
+
+	// Reason Example: spam
+	Reason nullable.Nullable[string] `json:"reason"`
+
+	// SlowmodeSec Seconds; null but for slowmode.
+	SlowmodeSec nullable.Nullable[int] `json:"slowmodeSec"`
+
+	// Target The user who is restricted; null for slowmode.
+	//
+	// Example: ben
+	Target nullable.Nullable[string] `json:"target"`
+}
+
+// ChannelModerationKind timeout: the target can't write for a while. ban: the target can neither write nor read nor join. mute: the target
+// can read only. slowmode: everybody but hosts and cohosts waits between two messages.
+type ChannelModerationKind string
+
+// ChannelModerationList What moderators did, newest first.
+type ChannelModerationList = []ChannelModerationAction
+
+// ChatAttachment A file beside a message; it stays where it is.
+type ChatAttachment struct {
+	// ContentType The media type.
+	//
+	// Example: application/pdf
+	ContentType *string `json:"contentType,omitempty"`
+
+	// Name Example: agenda.pdf
+	Name *string `json:"name,omitempty"`
+
+	// SizeBytes Example: 48213
+	SizeBytes *int64 `json:"sizeBytes,omitempty"`
+
+	// URL An http or https address.
+	//
+	// Example: https://cdn.acme.example/agenda.pdf
+	URL string `json:"url"`
+}
+
+// ChatMessage One message in a channel.
+type ChatMessage struct {
+	// Attachments Absent when there are none, and once it is deleted.
+	Attachments []ChatAttachment `json:"attachments,omitempty"`
+
+	// AuthorID Your own id of the user who wrote it.
+	//
+	// Example: ada
+	AuthorID string `json:"authorId"`
+
+	// AuthorName Example: Ada Okafor
+	AuthorName string `json:"authorName"`
+
+	// Body Null once it is deleted.
+	//
+	// Example: Hello everybody
+	Body nullable.Nullable[string] `json:"body"`
+
+	// ChannelID The channel's id; for the chat of a stream or session that one's own id.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	ChannelID string         `json:"channelId"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// EditedAt When it was last edited; null when never.
+	EditedAt nullable.Nullable[timestamp.Time] `json:"editedAt"`
+
+	// ID Example: msg_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Mentions Your own ids of the users who are mentioned; empty once it is deleted.
+	Mentions []string `json:"mentions"`
+
+	// ParentID The message that this answers; absent when it answers none.
+	//
+	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
+	ParentID *string `json:"parentId,omitempty"`
+
+	// Redacted Whether it is deleted.
+	//
+	// Example: false
+	Redacted bool `json:"redacted"`
+
+	// RedactedBy Who deleted it.
+	RedactedBy nullable.Nullable[string] `json:"redactedBy"`
+}
+
+// ChatMessageCreatedData A message was posted.
+type ChatMessageCreatedData struct {
+	// Attachments Absent when there are none.
+	Attachments []ChatAttachment `json:"attachments,omitempty"`
+
+	// AuthorID Example: ada
+	AuthorID string `json:"authorId"`
+
+	// AuthorName Example: Ada Okafor
+	AuthorName string `json:"authorName"`
+
+	// Body Example: Hello everybody
+	Body string `json:"body"`
+
+	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ChannelID string         `json:"channelId"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// ID Example: msg_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Mentions The users who are mentioned.
+	Mentions []string `json:"mentions"`
+
+	// ParentID The message that this answers; absent when it answers none.
+	//
+	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
+	ParentID *string `json:"parentId,omitempty"`
+}
+
+// ChatMessageDeletedData A message was deleted.
+type ChatMessageDeletedData struct {
+	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ChannelID string `json:"channelId"`
+
+	// ID Example: msg_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Redacted Always true.
+	//
+	// Example: true
+	Redacted bool `json:"redacted"`
+
+	// RedactedBy Who deleted it.
+	//
+	// Example: ada
+	RedactedBy string `json:"redactedBy"`
+}
+
+// ChatMessageEditedData A message was edited; its fields are those after the edit.
+type ChatMessageEditedData struct {
+	// Attachments Absent when there are none.
+	Attachments []ChatAttachment `json:"attachments,omitempty"`
+
+	// AuthorID Example: ada
+	AuthorID string `json:"authorId"`
+
+	// AuthorName Example: Ada Okafor
+	AuthorName string `json:"authorName"`
+
+	// Body Example: Hello everybody
+	Body string `json:"body"`
+
+	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ChannelID string         `json:"channelId"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+	EditedAt  timestamp.Time `json:"editedAt"`
+
+	// ID Example: msg_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Mentions The users who are mentioned.
+	Mentions []string `json:"mentions"`
+
+	// ParentID The message that this answers; absent when it answers none.
+	//
+	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
+	ParentID *string `json:"parentId,omitempty"`
+}
+
+// ChatMessageInput A message to be posted.
+type ChatMessageInput struct {
+	// Attachments Up to 10.
+	Attachments []ChatAttachment `json:"attachments,omitempty"`
+
+	// AuthorID Your own id of the user who writes; with a participant token, its own user.
+	//
+	// Example: ada
+	AuthorID string `json:"authorId"`
+
+	// AuthorName What others see.
+	//
+	// Example: Ada Okafor
+	AuthorName string `json:"authorName"`
+
+	// Body Up to 4000 characters.
+	//
+	// Example: Hello everybody
+	Body string `json:"body"`
+
+	// Mentions Your own ids of users who are mentioned, up to 50. Each gets a push but the author.
+	Mentions []string `json:"mentions,omitempty"`
+
+	// ParentID A message of this channel that it answers.
+	//
+	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
+	ParentID *string `json:"parentId,omitempty"`
+}
+
+// ChatMessageList Messages, oldest first.
+type ChatMessageList = []ChatMessage
+
+// ChatMessagePatch What a message is to say.
+type ChatMessagePatch struct {
+	// Body Up to 4000 characters.
+	//
+	// Example: Hello everybody!
+	Body string `json:"body"`
+
+	// Mentions Absent to leave them; those who are new get a push.
+	Mentions []string `json:"mentions,omitempty"`
+}
+
+// ChatModerationActionData A member's or a channel's writing was restricted.
+type ChatModerationActionData struct {
+	// By Who restricted it.
+	//
+	// Example: ada
+	By string `json:"by"`
+
+	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
+	ChannelID string `json:"channelId"`
+
+	// Kind timeout: the target can't write for a while. ban: the target can neither write nor read nor join. mute: the target
+	// can read only. slowmode: everybody but hosts and cohosts waits between two messages.
+	Kind ChannelModerationKind `json:"kind"`
+
+	// Reason Absent when none was given.
+	//
+	// Example: spam
+	Reason *string `json:"reason,omitempty"`
+
+	// Target The user who is restricted; absent for slowmode.
+	//
+	// Example: ben
+	Target *string `json:"target,omitempty"`
+}
+
 // CheckStatus Whether it works.
 type CheckStatus string
 
@@ -2759,6 +3446,24 @@ type CurrencyAmounts = []CurrencyAmount
 //
 // Example: usd
 type CurrencyInput = string
+
+// DirectChannelInput Whom the channel is for.
+type DirectChannelInput struct {
+	// Name The title of pushes; absent for the two ids.
+	//
+	// Example: Ada and Ben
+	Name *string `json:"name,omitempty"`
+
+	// ProjectID Your own name for what belongs together; up to 64 characters.
+	//
+	// Example: launch-2026
+	ProjectID *string `json:"projectId,omitempty"`
+
+	// UserIds Your own ids of two users.
+	//
+	// Example: ["ada","ben"]
+	UserIds []string `json:"userIds"`
+}
 
 // Discount A code that makes a cart cheaper, by a percentage or by an amount.
 type Discount struct {
@@ -4026,6 +4731,94 @@ type ReadinessCheck struct {
 	Status CheckStatus `json:"status"`
 }
 
+// RealtimeAuctionBid The highest bid of an auction is another.
+type RealtimeAuctionBid struct {
+	// AmountCents Example: 4200
+	AmountCents int `json:"amountCents"`
+
+	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
+	AuctionID string `json:"auctionId"`
+
+	// BidderName Example: Cleo
+	BidderName string `json:"bidderName"`
+
+	// EndsAt When the auction ends now, a bid near the end having moved it.
+	EndsAt timestamp.Time `json:"endsAt"`
+}
+
+// RealtimeData What the publication is about; `type` says which of these it is.
+type RealtimeData struct {
+	union json.RawMessage
+}
+
+// RealtimeDiscountDrop A discount code for a while.
+type RealtimeDiscountDrop struct {
+	// Code Example: FLASH20
+	Code   string         `json:"code"`
+	EndsAt timestamp.Time `json:"endsAt"`
+
+	// PercentOff Example: 20
+	PercentOff int `json:"percentOff"`
+}
+
+// RealtimeEncoding json: unless the client asks for another. protobuf: with the WebSocket subprotocol `centrifuge-protobuf`.
+type RealtimeEncoding string
+
+// RealtimeEndpoint What is spoken at this address.
+type RealtimeEndpoint struct {
+	Encodings []RealtimeEncoding `json:"encodings"`
+
+	// Protocol Always `centrifuge`, its bidirectional protocol over WebSocket.
+	//
+	// Example: centrifuge
+	Protocol string `json:"protocol"`
+}
+
+// RealtimeHearts Viewers sent hearts.
+type RealtimeHearts struct {
+	// Count How many within 250 ms; from a client, how many since its last.
+	//
+	// Example: 3
+	Count int `json:"count"`
+}
+
+// RealtimeProductPin The host shows a product.
+type RealtimeProductPin struct {
+	// ID The product's id.
+	//
+	// Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+}
+
+// RealtimePublication The data of every publication in a room.
+type RealtimePublication struct {
+	// Data What the publication is about; `type` says which of these it is.
+	Data RealtimeData `json:"data"`
+
+	// Type What happened; `data` is that of the event of the same name where there is one. chat.message, chat.edited and
+	// chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
+	// stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
+	// RealtimeAuctionBid.
+	Type RealtimeType `json:"type"`
+}
+
+// RealtimeStockTick There are more or fewer units of a product than before.
+type RealtimeStockTick struct {
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Remaining Units that can be bought.
+	//
+	// Example: 12
+	Remaining int `json:"remaining"`
+}
+
+// RealtimeType What happened; `data` is that of the event of the same name where there is one. chat.message, chat.edited and
+// chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
+// stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
+// RealtimeAuctionBid.
+type RealtimeType string
+
 // Recording One recorded broadcast, or a part of one, of a stream.
 type Recording struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
@@ -4129,6 +4922,38 @@ type RecordingPlaybackURL struct {
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
 	URL string `json:"url"`
+}
+
+// RecordingReadyData A stream's recording can be played.
+type RecordingReadyData struct {
+	// DurationSec Seconds, to the millisecond.
+	//
+	// Example: 1824.52
+	DurationSec float32        `json:"durationSec"`
+	EndedAt     timestamp.Time `json:"endedAt"`
+
+	// ProjectID Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
+	RecordingID string `json:"recordingId"`
+
+	// SizeBytes All files together.
+	//
+	// Example: 584210432
+	SizeBytes int64          `json:"sizeBytes"`
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	StreamID string `json:"streamId"`
+
+	// URL A signed HLS playlist. A delivery that was retried may bring it late: ask for the recording's playback URL then.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
+	URL string `json:"url"`
+
+	// URLExpiresAt An hour after the event.
+	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
 }
 
 // RecordingRetentionInput How long a recording is to be kept; at least one of `retainUntil` and `legalHold`.
@@ -4254,6 +5079,27 @@ type RenditionInput struct {
 // RenditionVideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
 type RenditionVideoCodec string
 
+// RestrictionInput Who is to be restricted, or no longer.
+type RestrictionInput struct {
+	// Active False lifts the restriction.
+	Active *bool `json:"active,omitempty"`
+
+	// By Your own id of the moderator; with a participant token, its own user.
+	//
+	// Example: ada
+	By string `json:"by"`
+
+	// Reason For your own records; up to 500 characters.
+	//
+	// Example: spam
+	Reason *string `json:"reason,omitempty"`
+
+	// Target Your own id of the user.
+	//
+	// Example: ben
+	Target string `json:"target"`
+}
+
 // Revenue What paid orders of one currency came to.
 type Revenue struct {
 	// Currency ISO 4217, lower case.
@@ -4356,6 +5202,91 @@ type Session struct {
 	WaitingRoom bool `json:"waitingRoom"`
 }
 
+// SessionBreakoutsClosedData Breakout rooms were closed.
+type SessionBreakoutsClosedData struct {
+	BreakoutIds []string `json:"breakoutIds"`
+
+	// By The moderator's user id; null when your own server asked.
+	//
+	// Example: ada
+	By nullable.Nullable[string] `json:"by"`
+
+	// Closed How many.
+	//
+	// Example: 1
+	Closed int `json:"closed"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+}
+
+// SessionBreakoutsCreatedData Breakout rooms were opened.
+type SessionBreakoutsCreatedData struct {
+	// Breakouts The rooms, by their number.
+	Breakouts []BreakoutEventRoom `json:"breakouts"`
+
+	// By The moderator's user id; null when your own server asked.
+	//
+	// Example: ada
+	By nullable.Nullable[string] `json:"by"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+}
+
+// SessionChange A field of a session whose change is told.
+type SessionChange string
+
+// SessionCreatedData A session was made.
+type SessionCreatedData = SessionEventData
+
+// SessionEndedData A session is over.
+type SessionEndedData struct {
+	// Capacity Example: 50
+	Capacity int `json:"capacity"`
+
+	// DurationSec Seconds that it was live, to the millisecond.
+	//
+	// Example: 1824.52
+	DurationSec float32 `json:"durationSec"`
+
+	// EndedAt Null until it is over.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// HostID Example: ada
+	HostID        string   `json:"hostId"`
+	InviteUserIds []string `json:"inviteUserIds"`
+
+	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	Layout SessionLayout `json:"layout"`
+	Locked bool          `json:"locked"`
+
+	// Name Example: Weekly planning
+	Name string `json:"name"`
+
+	// ParentSessionID For a breakout room, the session that it belongs to.
+	ParentSessionID nullable.Nullable[string] `json:"parentSessionId"`
+
+	// ProjectID Example: launch-2026
+	ProjectID        nullable.Nullable[string] `json:"projectId"`
+	RecordingEnabled bool                      `json:"recordingEnabled"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// StartedAt Null while waiting.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State                SessionState `json:"state"`
+	TranscriptionEnabled bool         `json:"transcriptionEnabled"`
+
+	// Type conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
+	// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+	Type        SessionType `json:"type"`
+	WaitingRoom bool        `json:"waitingRoom"`
+}
+
 // SessionEnding The end of a session.
 type SessionEnding struct {
 	EndedAt timestamp.Time `json:"endedAt"`
@@ -4368,6 +5299,90 @@ type SessionEnding struct {
 
 	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
 	State SessionState `json:"state"`
+}
+
+// SessionEventData A session as events tell of it.
+type SessionEventData struct {
+	// Capacity Example: 50
+	Capacity int `json:"capacity"`
+
+	// EndedAt Null until it is over.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// HostID Example: ada
+	HostID        string   `json:"hostId"`
+	InviteUserIds []string `json:"inviteUserIds"`
+
+	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	Layout SessionLayout `json:"layout"`
+	Locked bool          `json:"locked"`
+
+	// Name Example: Weekly planning
+	Name string `json:"name"`
+
+	// ParentSessionID For a breakout room, the session that it belongs to.
+	ParentSessionID nullable.Nullable[string] `json:"parentSessionId"`
+
+	// ProjectID Example: launch-2026
+	ProjectID        nullable.Nullable[string] `json:"projectId"`
+	RecordingEnabled bool                      `json:"recordingEnabled"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// StartedAt Null while waiting.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State                SessionState `json:"state"`
+	TranscriptionEnabled bool         `json:"transcriptionEnabled"`
+
+	// Type conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
+	// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+	Type        SessionType `json:"type"`
+	WaitingRoom bool        `json:"waitingRoom"`
+}
+
+// SessionHandraiseLoweredData A participant's hand was lowered.
+type SessionHandraiseLoweredData struct {
+	// By The moderator's user id; null when your own server asked.
+	//
+	// Example: ada
+	By nullable.Nullable[string] `json:"by"`
+
+	// DisplayName Example: Ben Sato
+	DisplayName nullable.Nullable[string] `json:"displayName"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// SessionHandraiseRaisedData A participant raised a hand.
+type SessionHandraiseRaisedData struct {
+	// DisplayName Example: Ben Sato
+	DisplayName nullable.Nullable[string] `json:"displayName"`
+	RaisedAt    timestamp.Time            `json:"raisedAt"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
 }
 
 // SessionInput A session to be opened.
@@ -4419,6 +5434,107 @@ type SessionLayout string
 
 // SessionList Sessions, newest first.
 type SessionList = []Session
+
+// SessionMutedAllData Everybody was muted.
+type SessionMutedAllData struct {
+	// By The moderator's user id; null when your own server asked.
+	//
+	// Example: ada
+	By nullable.Nullable[string] `json:"by"`
+
+	// ExceptHost Whether the host was spared.
+	ExceptHost bool `json:"exceptHost"`
+
+	// Muted How many were heard before.
+	//
+	// Example: 7
+	Muted int `json:"muted"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+}
+
+// SessionParticipantEventData A participant as events tell of it.
+type SessionParticipantEventData struct {
+	// By The moderator's user id; null when your own server asked.
+	//
+	// Example: ada
+	By nullable.Nullable[string] `json:"by"`
+
+	// CanPublishScreen Example: false
+	CanPublishScreen bool `json:"canPublishScreen"`
+
+	// DisplayName Example: Ben Sato
+	DisplayName nullable.Nullable[string] `json:"displayName"`
+
+	// JoinedAt Null for one who never came in.
+	JoinedAt nullable.Nullable[timestamp.Time] `json:"joinedAt"`
+
+	// Perms What a participant may publish.
+	Perms ParticipantPerms `json:"perms"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// State invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+	// thrown out, and stays out until invited again.
+	State ParticipantState `json:"state"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// SessionParticipantKickedData A participant was thrown out.
+type SessionParticipantKickedData = SessionParticipantEventData
+
+// SessionParticipantPromotedData A viewer came on stage.
+type SessionParticipantPromotedData struct {
+	// By The moderator's user id; null when your own server asked.
+	//
+	// Example: ada
+	By nullable.Nullable[string] `json:"by"`
+
+	// CanPublishScreen Example: false
+	CanPublishScreen bool `json:"canPublishScreen"`
+
+	// DisplayName Example: Ben Sato
+	DisplayName nullable.Nullable[string] `json:"displayName"`
+
+	// JoinedAt Null for one who never came in.
+	JoinedAt nullable.Nullable[timestamp.Time] `json:"joinedAt"`
+
+	// Perms What a participant may publish.
+	Perms ParticipantPerms `json:"perms"`
+
+	// PreviousRole host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	PreviousRole ParticipantRole `json:"previousRole"`
+
+	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
+	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
+	Role ParticipantRole `json:"role"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// State invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+	// thrown out, and stays out until invited again.
+	State ParticipantState `json:"state"`
+
+	// UserID Your own id of the user.
+	//
+	// Example: ben
+	UserID string `json:"userId"`
+}
+
+// SessionParticipantUpdatedData A participant's role or permissions changed, by admission from the waiting room too.
+type SessionParticipantUpdatedData = SessionParticipantEventData
 
 // SessionPatch What is to change; what is absent stays.
 type SessionPatch struct {
@@ -4498,8 +5614,83 @@ type SessionRecordingLayout string
 // SessionRecordingList Recordings, newest first.
 type SessionRecordingList = []SessionRecording
 
+// SessionRecordingStartedData A session is being recorded.
+type SessionRecordingStartedData struct {
+	// By The moderator's user id; null when your own server asked.
+	//
+	// Example: ada
+	By nullable.Nullable[string] `json:"by"`
+
+	// Layout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+	Layout SessionRecordingLayout `json:"layout"`
+
+	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxd
+	RecordingID string `json:"recordingId"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string         `json:"sessionId"`
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// State recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+	State SessionRecordingState `json:"state"`
+}
+
 // SessionRecordingState recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
 type SessionRecordingState string
+
+// SessionRecordingStoppedData A session's recording is final, ready or failed.
+type SessionRecordingStoppedData struct {
+	// DurationSec Seconds, to the millisecond.
+	//
+	// Example: 1824.52
+	DurationSec nullable.Nullable[float32] `json:"durationSec"`
+
+	// Error Why it failed.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// Layout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+	Layout SessionRecordingLayout `json:"layout"`
+
+	// PlaybackURL A signed HLS playlist, good for an hour after the event; null when it failed.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
+	PlaybackURL nullable.Nullable[string] `json:"playbackUrl"`
+
+	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxd
+	RecordingID string `json:"recordingId"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// SizeBytes All files together.
+	//
+	// Example: 584210432
+	SizeBytes nullable.Nullable[int64] `json:"sizeBytes"`
+	StartedAt timestamp.Time           `json:"startedAt"`
+
+	// State recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+	State     SessionRecordingState `json:"state"`
+	StoppedAt timestamp.Time        `json:"stoppedAt"`
+}
+
+// SessionSpotlightData Another participant is in the spotlight, or nobody.
+type SessionSpotlightData struct {
+	// By The moderator's user id; null when your own server asked.
+	//
+	// Example: ada
+	By nullable.Nullable[string] `json:"by"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// UserID Null for nobody.
+	//
+	// Example: ben
+	UserID nullable.Nullable[string] `json:"userId"`
+}
+
+// SessionStartedData A waiting session went live.
+type SessionStartedData = SessionEventData
 
 // SessionState waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
 type SessionState string
@@ -4516,6 +5707,15 @@ type SessionSummary struct {
 
 	// Summary Null until it is written.
 	Summary nullable.Nullable[SummaryText] `json:"summary"`
+}
+
+// SessionSummaryReadyData A session's summary is written.
+type SessionSummaryReadyData struct {
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// Summary A summary's parts.
+	Summary SummaryText `json:"summary"`
 }
 
 // SessionToken The way into a session's room.
@@ -4562,6 +5762,51 @@ type SessionTokenInput struct {
 // livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
 type SessionType string
 
+// SessionUpdatedData A session's layout, lock or waiting room changed.
+type SessionUpdatedData struct {
+	// Capacity Example: 50
+	Capacity int `json:"capacity"`
+
+	// Changed What is different now.
+	Changed []SessionChange `json:"changed"`
+
+	// EndedAt Null until it is over.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// HostID Example: ada
+	HostID        string   `json:"hostId"`
+	InviteUserIds []string `json:"inviteUserIds"`
+
+	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	Layout SessionLayout `json:"layout"`
+	Locked bool          `json:"locked"`
+
+	// Name Example: Weekly planning
+	Name string `json:"name"`
+
+	// ParentSessionID For a breakout room, the session that it belongs to.
+	ParentSessionID nullable.Nullable[string] `json:"parentSessionId"`
+
+	// ProjectID Example: launch-2026
+	ProjectID        nullable.Nullable[string] `json:"projectId"`
+	RecordingEnabled bool                      `json:"recordingEnabled"`
+
+	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
+	SessionID string `json:"sessionId"`
+
+	// StartedAt Null while waiting.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	State                SessionState `json:"state"`
+	TranscriptionEnabled bool         `json:"transcriptionEnabled"`
+
+	// Type conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
+	// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+	Type        SessionType `json:"type"`
+	WaitingRoom bool        `json:"waitingRoom"`
+}
+
 // SfuToken The way into a stream's room.
 type SfuToken struct {
 	// ExpiresAt 6 hours from now.
@@ -4605,6 +5850,24 @@ type SfuTokenInput struct {
 	//
 	// Example: ada
 	UserID *string `json:"userId,omitempty"`
+}
+
+// SlowmodeInput How fast members may write.
+type SlowmodeInput struct {
+	// By Your own id of the moderator; with a participant token, its own user.
+	//
+	// Example: ada
+	By string `json:"by"`
+
+	// Reason For your own records; up to 500 characters.
+	//
+	// Example: it is crowded
+	Reason *string `json:"reason,omitempty"`
+
+	// SlowmodeSec Seconds between two messages of one member, up to an hour; 0 for no wait.
+	//
+	// Example: 10
+	SlowmodeSec int `json:"slowmodeSec"`
 }
 
 // SpotlightInput Whom everybody is to see large.
@@ -4670,6 +5933,35 @@ type Stream struct {
 	//
 	// Example: 0
 	ViewerCount int `json:"viewerCount"`
+}
+
+// StreamEndReason disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side.
+type StreamEndReason string
+
+// StreamEndedData A broadcast is over, and its playlist has its end.
+type StreamEndedData struct {
+	// DurationSec Seconds from start to end, to the millisecond, reconnect windows included.
+	//
+	// Example: 1824.52
+	DurationSec float32        `json:"durationSec"`
+	EndedAt     timestamp.Time `json:"endedAt"`
+
+	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
+	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+	Mode StreamMode `json:"mode"`
+
+	// Name Example: Launch
+	Name string `json:"name"`
+
+	// ProjectID Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// Reason disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side.
+	Reason    StreamEndReason `json:"reason"`
+	StartedAt timestamp.Time  `json:"startedAt"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
 }
 
 // StreamHealth What arrives from the encoder, averaged over the last five seconds. Numbers are 0 and codecs null while nothing arrives.
@@ -4894,6 +6186,23 @@ type StreamPublisher struct {
 
 // StreamPublisherSource RTMP: straight to this server, RTMPS included. WEBRTC: from a browser. SRS: through an SRS media server.
 type StreamPublisherSource string
+
+// StreamStartedData A broadcast has begun, and its playlist can be played.
+type StreamStartedData struct {
+	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
+	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+	Mode StreamMode `json:"mode"`
+
+	// Name Example: Launch
+	Name string `json:"name"`
+
+	// ProjectID Example: launch-2026
+	ProjectID nullable.Nullable[string] `json:"projectId"`
+	StartedAt timestamp.Time            `json:"startedAt"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+}
 
 // StreamStatus IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
 // broadcast is over; publishing again starts a new one.
@@ -5234,6 +6543,29 @@ type TenantUser struct {
 	// TenantName Example: Acme Live
 	TenantName string         `json:"tenantName"`
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
+}
+
+// TimeoutInput Who is to be silent, and for how long.
+type TimeoutInput struct {
+	// By Your own id of the moderator; with a participant token, its own user.
+	//
+	// Example: ada
+	By string `json:"by"`
+
+	// DurationSec Seconds from now, up to a week; 0 ends a timeout.
+	//
+	// Example: 300
+	DurationSec int `json:"durationSec"`
+
+	// Reason For your own records; up to 500 characters.
+	//
+	// Example: spam
+	Reason *string `json:"reason,omitempty"`
+
+	// Target Your own id of the user.
+	//
+	// Example: ben
+	Target string `json:"target"`
 }
 
 // TimingStats What is right or wrong with the timestamps that the encoder sends.
@@ -5684,6 +7016,9 @@ type ID = string
 // Limit defines model for Limit.
 type Limit = int
 
+// MessageID defines model for MessageId.
+type MessageID = string
+
 // ParticipantUserID defines model for ParticipantUserId.
 type ParticipantUserID = string
 
@@ -5903,6 +7238,54 @@ type ListProductsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListChannelsParams defines parameters for ListChannels.
+type ListChannelsParams struct {
+	// UserID Only channels that this user is a member of.
+	UserID *string `form:"userId,omitempty" json:"userId,omitempty"`
+
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListChannelMembersParams defines parameters for ListChannelMembers.
+type ListChannelMembersParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListChannelMessagesParams defines parameters for ListChannelMessages.
+type ListChannelMessagesParams struct {
+	// Since A timestamp or the id of a message, exclusive; an empty string counts as absent.
+	Since *string `form:"since,omitempty" json:"since,omitempty"`
+
+	// Before A timestamp or the id of a message, exclusive; an empty string counts as absent.
+	Before *string `form:"before,omitempty" json:"before,omitempty"`
+
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// DeleteChannelMessageParams defines parameters for DeleteChannelMessage.
+type DeleteChannelMessageParams struct {
+	// RedactedBy Your own id of the user who deletes it, for the record; absent for whoever calls.
+	RedactedBy *string `form:"redactedBy,omitempty" json:"redactedBy,omitempty"`
+}
+
+// ListChannelModerationParams defines parameters for ListChannelModeration.
+type ListChannelModerationParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListAuctionsParams defines parameters for ListAuctions.
 type ListAuctionsParams struct {
 	// Status Only auctions in this status.
@@ -6068,6 +7451,15 @@ type FinalizeRecordingParams struct {
 	XRecorderSignature string `json:"x-recorder-signature"`
 }
 
+// ListStreamMessagesParams defines parameters for ListStreamMessages.
+type ListStreamMessagesParams struct {
+	// Since A timestamp or the id of a message, exclusive; an empty string counts as absent.
+	Since *string `form:"since,omitempty" json:"since,omitempty"`
+
+	// Limit How many messages at most, 1 to 200; absent or empty for 50.
+	Limit *string `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ReportTranscodeParams defines parameters for ReportTranscode.
 type ReportTranscodeParams struct {
 	// XTranscoderSignature `sha256=` and the hex HMAC-SHA256 of the raw body, keyed with TRANSCODER_SECRET.
@@ -6170,6 +7562,36 @@ type SyncCatalogJSONRequestBody = CatalogSync
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = NewPassword
 
+// CreateChannelJSONRequestBody defines body for CreateChannel for application/json ContentType.
+type CreateChannelJSONRequestBody = ChannelInput
+
+// CreateDirectChannelJSONRequestBody defines body for CreateDirectChannel for application/json ContentType.
+type CreateDirectChannelJSONRequestBody = DirectChannelInput
+
+// JoinChannelJSONRequestBody defines body for JoinChannel for application/json ContentType.
+type JoinChannelJSONRequestBody = ChannelJoin
+
+// LeaveChannelJSONRequestBody defines body for LeaveChannel for application/json ContentType.
+type LeaveChannelJSONRequestBody = ChannelLeave
+
+// SendChannelMessageJSONRequestBody defines body for SendChannelMessage for application/json ContentType.
+type SendChannelMessageJSONRequestBody = ChatMessageInput
+
+// EditChannelMessageJSONRequestBody defines body for EditChannelMessage for application/json ContentType.
+type EditChannelMessageJSONRequestBody = ChatMessagePatch
+
+// BanChannelMemberJSONRequestBody defines body for BanChannelMember for application/json ContentType.
+type BanChannelMemberJSONRequestBody = RestrictionInput
+
+// MuteChannelMemberJSONRequestBody defines body for MuteChannelMember for application/json ContentType.
+type MuteChannelMemberJSONRequestBody = RestrictionInput
+
+// SetChannelSlowmodeJSONRequestBody defines body for SetChannelSlowmode for application/json ContentType.
+type SetChannelSlowmodeJSONRequestBody = SlowmodeInput
+
+// TimeoutChannelMemberJSONRequestBody defines body for TimeoutChannelMember for application/json ContentType.
+type TimeoutChannelMemberJSONRequestBody = TimeoutInput
+
 // CreateAuctionJSONRequestBody defines body for CreateAuction for application/json ContentType.
 type CreateAuctionJSONRequestBody = AuctionInput
 
@@ -6230,6 +7652,9 @@ type CreateSessionTokenJSONRequestBody = SessionTokenInput
 // CreateStreamJSONRequestBody defines body for CreateStream for application/json ContentType.
 type CreateStreamJSONRequestBody = StreamInput
 
+// SendStreamMessageJSONRequestBody defines body for SendStreamMessage for application/json ContentType.
+type SendStreamMessageJSONRequestBody = ChatMessageInput
+
 // CreatePlaybackURLJSONRequestBody defines body for CreatePlaybackURL for application/json ContentType.
 type CreatePlaybackURLJSONRequestBody = PlaybackURLInput
 
@@ -6271,6 +7696,614 @@ type FinalizeRecordingJSONRequestBody = RecordingFinalization
 
 // ReportTranscodeJSONRequestBody defines body for ReportTranscode for application/json ContentType.
 type ReportTranscodeJSONRequestBody = TranscodeJobEvent
+
+// AsChatMessageCreatedData returns the union data inside the RealtimeData as a ChatMessageCreatedData
+func (t RealtimeData) AsChatMessageCreatedData() (ChatMessageCreatedData, error) {
+	var body ChatMessageCreatedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageCreatedData overwrites any union data inside the RealtimeData as the provided ChatMessageCreatedData
+func (t *RealtimeData) FromChatMessageCreatedData(v ChatMessageCreatedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatMessageCreatedData performs a merge with any union data inside the RealtimeData, using the provided ChatMessageCreatedData
+func (t *RealtimeData) MergeChatMessageCreatedData(v ChatMessageCreatedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatMessageEditedData returns the union data inside the RealtimeData as a ChatMessageEditedData
+func (t RealtimeData) AsChatMessageEditedData() (ChatMessageEditedData, error) {
+	var body ChatMessageEditedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageEditedData overwrites any union data inside the RealtimeData as the provided ChatMessageEditedData
+func (t *RealtimeData) FromChatMessageEditedData(v ChatMessageEditedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatMessageEditedData performs a merge with any union data inside the RealtimeData, using the provided ChatMessageEditedData
+func (t *RealtimeData) MergeChatMessageEditedData(v ChatMessageEditedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatMessageDeletedData returns the union data inside the RealtimeData as a ChatMessageDeletedData
+func (t RealtimeData) AsChatMessageDeletedData() (ChatMessageDeletedData, error) {
+	var body ChatMessageDeletedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageDeletedData overwrites any union data inside the RealtimeData as the provided ChatMessageDeletedData
+func (t *RealtimeData) FromChatMessageDeletedData(v ChatMessageDeletedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatMessageDeletedData performs a merge with any union data inside the RealtimeData, using the provided ChatMessageDeletedData
+func (t *RealtimeData) MergeChatMessageDeletedData(v ChatMessageDeletedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRealtimeProductPin returns the union data inside the RealtimeData as a RealtimeProductPin
+func (t RealtimeData) AsRealtimeProductPin() (RealtimeProductPin, error) {
+	var body RealtimeProductPin
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRealtimeProductPin overwrites any union data inside the RealtimeData as the provided RealtimeProductPin
+func (t *RealtimeData) FromRealtimeProductPin(v RealtimeProductPin) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRealtimeProductPin performs a merge with any union data inside the RealtimeData, using the provided RealtimeProductPin
+func (t *RealtimeData) MergeRealtimeProductPin(v RealtimeProductPin) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRealtimeStockTick returns the union data inside the RealtimeData as a RealtimeStockTick
+func (t RealtimeData) AsRealtimeStockTick() (RealtimeStockTick, error) {
+	var body RealtimeStockTick
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRealtimeStockTick overwrites any union data inside the RealtimeData as the provided RealtimeStockTick
+func (t *RealtimeData) FromRealtimeStockTick(v RealtimeStockTick) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRealtimeStockTick performs a merge with any union data inside the RealtimeData, using the provided RealtimeStockTick
+func (t *RealtimeData) MergeRealtimeStockTick(v RealtimeStockTick) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRealtimeHearts returns the union data inside the RealtimeData as a RealtimeHearts
+func (t RealtimeData) AsRealtimeHearts() (RealtimeHearts, error) {
+	var body RealtimeHearts
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRealtimeHearts overwrites any union data inside the RealtimeData as the provided RealtimeHearts
+func (t *RealtimeData) FromRealtimeHearts(v RealtimeHearts) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRealtimeHearts performs a merge with any union data inside the RealtimeData, using the provided RealtimeHearts
+func (t *RealtimeData) MergeRealtimeHearts(v RealtimeHearts) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRealtimeDiscountDrop returns the union data inside the RealtimeData as a RealtimeDiscountDrop
+func (t RealtimeData) AsRealtimeDiscountDrop() (RealtimeDiscountDrop, error) {
+	var body RealtimeDiscountDrop
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRealtimeDiscountDrop overwrites any union data inside the RealtimeData as the provided RealtimeDiscountDrop
+func (t *RealtimeData) FromRealtimeDiscountDrop(v RealtimeDiscountDrop) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRealtimeDiscountDrop performs a merge with any union data inside the RealtimeData, using the provided RealtimeDiscountDrop
+func (t *RealtimeData) MergeRealtimeDiscountDrop(v RealtimeDiscountDrop) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRealtimeAuctionBid returns the union data inside the RealtimeData as a RealtimeAuctionBid
+func (t RealtimeData) AsRealtimeAuctionBid() (RealtimeAuctionBid, error) {
+	var body RealtimeAuctionBid
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRealtimeAuctionBid overwrites any union data inside the RealtimeData as the provided RealtimeAuctionBid
+func (t *RealtimeData) FromRealtimeAuctionBid(v RealtimeAuctionBid) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRealtimeAuctionBid performs a merge with any union data inside the RealtimeData, using the provided RealtimeAuctionBid
+func (t *RealtimeData) MergeRealtimeAuctionBid(v RealtimeAuctionBid) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionStartedData returns the union data inside the RealtimeData as a SessionStartedData
+func (t RealtimeData) AsSessionStartedData() (SessionStartedData, error) {
+	var body SessionStartedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionStartedData overwrites any union data inside the RealtimeData as the provided SessionStartedData
+func (t *RealtimeData) FromSessionStartedData(v SessionStartedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionStartedData performs a merge with any union data inside the RealtimeData, using the provided SessionStartedData
+func (t *RealtimeData) MergeSessionStartedData(v SessionStartedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionEndedData returns the union data inside the RealtimeData as a SessionEndedData
+func (t RealtimeData) AsSessionEndedData() (SessionEndedData, error) {
+	var body SessionEndedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionEndedData overwrites any union data inside the RealtimeData as the provided SessionEndedData
+func (t *RealtimeData) FromSessionEndedData(v SessionEndedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionEndedData performs a merge with any union data inside the RealtimeData, using the provided SessionEndedData
+func (t *RealtimeData) MergeSessionEndedData(v SessionEndedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionUpdatedData returns the union data inside the RealtimeData as a SessionUpdatedData
+func (t RealtimeData) AsSessionUpdatedData() (SessionUpdatedData, error) {
+	var body SessionUpdatedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionUpdatedData overwrites any union data inside the RealtimeData as the provided SessionUpdatedData
+func (t *RealtimeData) FromSessionUpdatedData(v SessionUpdatedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionUpdatedData performs a merge with any union data inside the RealtimeData, using the provided SessionUpdatedData
+func (t *RealtimeData) MergeSessionUpdatedData(v SessionUpdatedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantUpdatedData returns the union data inside the RealtimeData as a SessionParticipantUpdatedData
+func (t RealtimeData) AsSessionParticipantUpdatedData() (SessionParticipantUpdatedData, error) {
+	var body SessionParticipantUpdatedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantUpdatedData overwrites any union data inside the RealtimeData as the provided SessionParticipantUpdatedData
+func (t *RealtimeData) FromSessionParticipantUpdatedData(v SessionParticipantUpdatedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantUpdatedData performs a merge with any union data inside the RealtimeData, using the provided SessionParticipantUpdatedData
+func (t *RealtimeData) MergeSessionParticipantUpdatedData(v SessionParticipantUpdatedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantKickedData returns the union data inside the RealtimeData as a SessionParticipantKickedData
+func (t RealtimeData) AsSessionParticipantKickedData() (SessionParticipantKickedData, error) {
+	var body SessionParticipantKickedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantKickedData overwrites any union data inside the RealtimeData as the provided SessionParticipantKickedData
+func (t *RealtimeData) FromSessionParticipantKickedData(v SessionParticipantKickedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantKickedData performs a merge with any union data inside the RealtimeData, using the provided SessionParticipantKickedData
+func (t *RealtimeData) MergeSessionParticipantKickedData(v SessionParticipantKickedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantPromotedData returns the union data inside the RealtimeData as a SessionParticipantPromotedData
+func (t RealtimeData) AsSessionParticipantPromotedData() (SessionParticipantPromotedData, error) {
+	var body SessionParticipantPromotedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantPromotedData overwrites any union data inside the RealtimeData as the provided SessionParticipantPromotedData
+func (t *RealtimeData) FromSessionParticipantPromotedData(v SessionParticipantPromotedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantPromotedData performs a merge with any union data inside the RealtimeData, using the provided SessionParticipantPromotedData
+func (t *RealtimeData) MergeSessionParticipantPromotedData(v SessionParticipantPromotedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionHandraiseRaisedData returns the union data inside the RealtimeData as a SessionHandraiseRaisedData
+func (t RealtimeData) AsSessionHandraiseRaisedData() (SessionHandraiseRaisedData, error) {
+	var body SessionHandraiseRaisedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionHandraiseRaisedData overwrites any union data inside the RealtimeData as the provided SessionHandraiseRaisedData
+func (t *RealtimeData) FromSessionHandraiseRaisedData(v SessionHandraiseRaisedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionHandraiseRaisedData performs a merge with any union data inside the RealtimeData, using the provided SessionHandraiseRaisedData
+func (t *RealtimeData) MergeSessionHandraiseRaisedData(v SessionHandraiseRaisedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionHandraiseLoweredData returns the union data inside the RealtimeData as a SessionHandraiseLoweredData
+func (t RealtimeData) AsSessionHandraiseLoweredData() (SessionHandraiseLoweredData, error) {
+	var body SessionHandraiseLoweredData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionHandraiseLoweredData overwrites any union data inside the RealtimeData as the provided SessionHandraiseLoweredData
+func (t *RealtimeData) FromSessionHandraiseLoweredData(v SessionHandraiseLoweredData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionHandraiseLoweredData performs a merge with any union data inside the RealtimeData, using the provided SessionHandraiseLoweredData
+func (t *RealtimeData) MergeSessionHandraiseLoweredData(v SessionHandraiseLoweredData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionSpotlightData returns the union data inside the RealtimeData as a SessionSpotlightData
+func (t RealtimeData) AsSessionSpotlightData() (SessionSpotlightData, error) {
+	var body SessionSpotlightData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionSpotlightData overwrites any union data inside the RealtimeData as the provided SessionSpotlightData
+func (t *RealtimeData) FromSessionSpotlightData(v SessionSpotlightData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionSpotlightData performs a merge with any union data inside the RealtimeData, using the provided SessionSpotlightData
+func (t *RealtimeData) MergeSessionSpotlightData(v SessionSpotlightData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionMutedAllData returns the union data inside the RealtimeData as a SessionMutedAllData
+func (t RealtimeData) AsSessionMutedAllData() (SessionMutedAllData, error) {
+	var body SessionMutedAllData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionMutedAllData overwrites any union data inside the RealtimeData as the provided SessionMutedAllData
+func (t *RealtimeData) FromSessionMutedAllData(v SessionMutedAllData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionMutedAllData performs a merge with any union data inside the RealtimeData, using the provided SessionMutedAllData
+func (t *RealtimeData) MergeSessionMutedAllData(v SessionMutedAllData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionRecordingStartedData returns the union data inside the RealtimeData as a SessionRecordingStartedData
+func (t RealtimeData) AsSessionRecordingStartedData() (SessionRecordingStartedData, error) {
+	var body SessionRecordingStartedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionRecordingStartedData overwrites any union data inside the RealtimeData as the provided SessionRecordingStartedData
+func (t *RealtimeData) FromSessionRecordingStartedData(v SessionRecordingStartedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionRecordingStartedData performs a merge with any union data inside the RealtimeData, using the provided SessionRecordingStartedData
+func (t *RealtimeData) MergeSessionRecordingStartedData(v SessionRecordingStartedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionRecordingStoppedData returns the union data inside the RealtimeData as a SessionRecordingStoppedData
+func (t RealtimeData) AsSessionRecordingStoppedData() (SessionRecordingStoppedData, error) {
+	var body SessionRecordingStoppedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionRecordingStoppedData overwrites any union data inside the RealtimeData as the provided SessionRecordingStoppedData
+func (t *RealtimeData) FromSessionRecordingStoppedData(v SessionRecordingStoppedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionRecordingStoppedData performs a merge with any union data inside the RealtimeData, using the provided SessionRecordingStoppedData
+func (t *RealtimeData) MergeSessionRecordingStoppedData(v SessionRecordingStoppedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionBreakoutsCreatedData returns the union data inside the RealtimeData as a SessionBreakoutsCreatedData
+func (t RealtimeData) AsSessionBreakoutsCreatedData() (SessionBreakoutsCreatedData, error) {
+	var body SessionBreakoutsCreatedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionBreakoutsCreatedData overwrites any union data inside the RealtimeData as the provided SessionBreakoutsCreatedData
+func (t *RealtimeData) FromSessionBreakoutsCreatedData(v SessionBreakoutsCreatedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionBreakoutsCreatedData performs a merge with any union data inside the RealtimeData, using the provided SessionBreakoutsCreatedData
+func (t *RealtimeData) MergeSessionBreakoutsCreatedData(v SessionBreakoutsCreatedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionBreakoutsClosedData returns the union data inside the RealtimeData as a SessionBreakoutsClosedData
+func (t RealtimeData) AsSessionBreakoutsClosedData() (SessionBreakoutsClosedData, error) {
+	var body SessionBreakoutsClosedData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionBreakoutsClosedData overwrites any union data inside the RealtimeData as the provided SessionBreakoutsClosedData
+func (t *RealtimeData) FromSessionBreakoutsClosedData(v SessionBreakoutsClosedData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionBreakoutsClosedData performs a merge with any union data inside the RealtimeData, using the provided SessionBreakoutsClosedData
+func (t *RealtimeData) MergeSessionBreakoutsClosedData(v SessionBreakoutsClosedData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionSummaryReadyData returns the union data inside the RealtimeData as a SessionSummaryReadyData
+func (t RealtimeData) AsSessionSummaryReadyData() (SessionSummaryReadyData, error) {
+	var body SessionSummaryReadyData
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionSummaryReadyData overwrites any union data inside the RealtimeData as the provided SessionSummaryReadyData
+func (t *RealtimeData) FromSessionSummaryReadyData(v SessionSummaryReadyData) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeSessionSummaryReadyData performs a merge with any union data inside the RealtimeData, using the provided SessionSummaryReadyData
+func (t *RealtimeData) MergeSessionSummaryReadyData(v SessionSummaryReadyData) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t RealtimeData) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *RealtimeData) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -6493,6 +8526,54 @@ type ServerInterface interface {
 	// ChangePassword Change one's own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx echo.Context) error
+	// ListChannels List channels
+	// (GET /v1/me/channels)
+	ListChannels(ctx echo.Context, params ListChannelsParams) error
+	// CreateChannel Make a group channel
+	// (POST /v1/me/channels)
+	CreateChannel(ctx echo.Context) error
+	// CreateDirectChannel Make a direct channel
+	// (POST /v1/me/channels/direct)
+	CreateDirectChannel(ctx echo.Context) error
+	// GetChannel Get a channel
+	// (GET /v1/me/channels/{id})
+	GetChannel(ctx echo.Context, id ID) error
+	// JoinChannel Make a user a member
+	// (POST /v1/me/channels/{id}/join)
+	JoinChannel(ctx echo.Context, id ID) error
+	// LeaveChannel End a membership
+	// (POST /v1/me/channels/{id}/leave)
+	LeaveChannel(ctx echo.Context, id ID) error
+	// ListChannelMembers List a channel's members
+	// (GET /v1/me/channels/{id}/members)
+	ListChannelMembers(ctx echo.Context, id ID, params ListChannelMembersParams) error
+	// ListChannelMessages Read a channel
+	// (GET /v1/me/channels/{id}/messages)
+	ListChannelMessages(ctx echo.Context, id ID, params ListChannelMessagesParams) error
+	// SendChannelMessage Write in a channel
+	// (POST /v1/me/channels/{id}/messages)
+	SendChannelMessage(ctx echo.Context, id ID) error
+	// DeleteChannelMessage Delete a message
+	// (DELETE /v1/me/channels/{id}/messages/{messageId})
+	DeleteChannelMessage(ctx echo.Context, id ID, messageID MessageID, params DeleteChannelMessageParams) error
+	// EditChannelMessage Edit a message
+	// (PATCH /v1/me/channels/{id}/messages/{messageId})
+	EditChannelMessage(ctx echo.Context, id ID, messageID MessageID) error
+	// BanChannelMember Shut a user out
+	// (POST /v1/me/channels/{id}/moderate/ban)
+	BanChannelMember(ctx echo.Context, id ID) error
+	// MuteChannelMember Let a user read only
+	// (POST /v1/me/channels/{id}/moderate/mute)
+	MuteChannelMember(ctx echo.Context, id ID) error
+	// SetChannelSlowmode Slow a channel down
+	// (POST /v1/me/channels/{id}/moderate/slowmode)
+	SetChannelSlowmode(ctx echo.Context, id ID) error
+	// TimeoutChannelMember Silence a user for a while
+	// (POST /v1/me/channels/{id}/moderate/timeout)
+	TimeoutChannelMember(ctx echo.Context, id ID) error
+	// ListChannelModeration List what moderators did
+	// (GET /v1/me/channels/{id}/moderation)
+	ListChannelModeration(ctx echo.Context, id ID, params ListChannelModerationParams) error
 	// ListAuctions List auctions
 	// (GET /v1/me/commerce/auctions)
 	ListAuctions(ctx echo.Context, params ListAuctionsParams) error
@@ -6631,6 +8712,9 @@ type ServerInterface interface {
 	// GetStream Get a stream
 	// (GET /v1/me/streams/{id})
 	GetStream(ctx echo.Context, id ID) error
+	// SendStreamMessage Write in a stream's chat
+	// (POST /v1/me/streams/{id}/chat)
+	SendStreamMessage(ctx echo.Context, id ID) error
 	// CreatePlaybackURL Make a URL to watch the stream with
 	// (POST /v1/me/streams/{id}/playback-url)
 	CreatePlaybackURL(ctx echo.Context, id ID) error
@@ -6745,9 +8829,15 @@ type ServerInterface interface {
 	// ReportPackage A packager reports on a job
 	// (POST /v1/packager/jobs/{id}/event)
 	ReportPackage(ctx echo.Context, id ID, params ReportPackageParams) error
+	// ConnectRealtime Hear at once what happens in rooms
+	// (GET /v1/realtime/websocket)
+	ConnectRealtime(ctx echo.Context) error
 	// FinalizeRecording A recorder is done with a recording
 	// (POST /v1/recorder/recordings/{id}/finalize)
 	FinalizeRecording(ctx echo.Context, id ID, params FinalizeRecordingParams) error
+	// ListStreamMessages Read a stream's chat
+	// (GET /v1/streams/{id}/chat)
+	ListStreamMessages(ctx echo.Context, id ID, params ListStreamMessagesParams) error
 	// ReportTranscode A transcoder reports on a job
 	// (POST /v1/transcoder/jobs/{id}/event)
 	ReportTranscode(ctx echo.Context, id ID, params ReportTranscodeParams) error
@@ -8056,6 +10146,344 @@ func (w *ServerInterfaceWrapper) ChangePassword(ctx echo.Context) error {
 	return err
 }
 
+// ListChannels converts echo context to params.
+func (w *ServerInterfaceWrapper) ListChannels(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChannelsParams
+	// ------------- Optional query parameter "userId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "userId", ctx.QueryParams(), &params.UserID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter userId: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListChannels(ctx, params)
+	return err
+}
+
+// CreateChannel converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateChannel(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateChannel(ctx)
+	return err
+}
+
+// CreateDirectChannel converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateDirectChannel(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateDirectChannel(ctx)
+	return err
+}
+
+// GetChannel converts echo context to params.
+func (w *ServerInterfaceWrapper) GetChannel(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetChannel(ctx, id)
+	return err
+}
+
+// JoinChannel converts echo context to params.
+func (w *ServerInterfaceWrapper) JoinChannel(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.JoinChannel(ctx, id)
+	return err
+}
+
+// LeaveChannel converts echo context to params.
+func (w *ServerInterfaceWrapper) LeaveChannel(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LeaveChannel(ctx, id)
+	return err
+}
+
+// ListChannelMembers converts echo context to params.
+func (w *ServerInterfaceWrapper) ListChannelMembers(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChannelMembersParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListChannelMembers(ctx, id, params)
+	return err
+}
+
+// ListChannelMessages converts echo context to params.
+func (w *ServerInterfaceWrapper) ListChannelMessages(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChannelMessagesParams
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", ctx.QueryParams(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter since: %s", err))
+	}
+
+	// ------------- Optional query parameter "before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "before", ctx.QueryParams(), &params.Before, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter before: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListChannelMessages(ctx, id, params)
+	return err
+}
+
+// SendChannelMessage converts echo context to params.
+func (w *ServerInterfaceWrapper) SendChannelMessage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SendChannelMessage(ctx, id)
+	return err
+}
+
+// DeleteChannelMessage converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteChannelMessage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "messageId" -------------
+	var messageID MessageID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "messageId", ctx.Param("messageId"), &messageID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter messageId: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteChannelMessageParams
+	// ------------- Optional query parameter "redactedBy" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "redactedBy", ctx.QueryParams(), &params.RedactedBy, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter redactedBy: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteChannelMessage(ctx, id, messageID, params)
+	return err
+}
+
+// EditChannelMessage converts echo context to params.
+func (w *ServerInterfaceWrapper) EditChannelMessage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "messageId" -------------
+	var messageID MessageID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "messageId", ctx.Param("messageId"), &messageID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter messageId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EditChannelMessage(ctx, id, messageID)
+	return err
+}
+
+// BanChannelMember converts echo context to params.
+func (w *ServerInterfaceWrapper) BanChannelMember(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.BanChannelMember(ctx, id)
+	return err
+}
+
+// MuteChannelMember converts echo context to params.
+func (w *ServerInterfaceWrapper) MuteChannelMember(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.MuteChannelMember(ctx, id)
+	return err
+}
+
+// SetChannelSlowmode converts echo context to params.
+func (w *ServerInterfaceWrapper) SetChannelSlowmode(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SetChannelSlowmode(ctx, id)
+	return err
+}
+
+// TimeoutChannelMember converts echo context to params.
+func (w *ServerInterfaceWrapper) TimeoutChannelMember(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.TimeoutChannelMember(ctx, id)
+	return err
+}
+
+// ListChannelModeration converts echo context to params.
+func (w *ServerInterfaceWrapper) ListChannelModeration(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChannelModerationParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListChannelModeration(ctx, id, params)
+	return err
+}
+
 // ListAuctions converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAuctions(ctx echo.Context) error {
 	var err error
@@ -8905,6 +11333,22 @@ func (w *ServerInterfaceWrapper) GetStream(ctx echo.Context) error {
 	return err
 }
 
+// SendStreamMessage converts echo context to params.
+func (w *ServerInterfaceWrapper) SendStreamMessage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SendStreamMessage(ctx, id)
+	return err
+}
+
 // CreatePlaybackURL converts echo context to params.
 func (w *ServerInterfaceWrapper) CreatePlaybackURL(ctx echo.Context) error {
 	var err error
@@ -9603,6 +12047,15 @@ func (w *ServerInterfaceWrapper) ReportPackage(ctx echo.Context) error {
 	return err
 }
 
+// ConnectRealtime converts echo context to params.
+func (w *ServerInterfaceWrapper) ConnectRealtime(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ConnectRealtime(ctx)
+	return err
+}
+
 // FinalizeRecording converts echo context to params.
 func (w *ServerInterfaceWrapper) FinalizeRecording(ctx echo.Context) error {
 	var err error
@@ -9638,6 +12091,38 @@ func (w *ServerInterfaceWrapper) FinalizeRecording(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.FinalizeRecording(ctx, id, params)
+	return err
+}
+
+// ListStreamMessages converts echo context to params.
+func (w *ServerInterfaceWrapper) ListStreamMessages(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStreamMessagesParams
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", ctx.QueryParams(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter since: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListStreamMessages(ctx, id, params)
 	return err
 }
 
@@ -9927,6 +12412,22 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/me/catalog/products/:id", wrapper.GetProduct, options.OperationMiddlewares["getProduct"]...)
 	router.POST(options.BaseURL+"/v1/me/catalog/sync", wrapper.SyncCatalog, options.OperationMiddlewares["syncCatalog"]...)
 	router.POST(options.BaseURL+"/v1/me/change-password", wrapper.ChangePassword, options.OperationMiddlewares["changePassword"]...)
+	router.GET(options.BaseURL+"/v1/me/channels", wrapper.ListChannels, options.OperationMiddlewares["listChannels"]...)
+	router.POST(options.BaseURL+"/v1/me/channels", wrapper.CreateChannel, options.OperationMiddlewares["createChannel"]...)
+	router.POST(options.BaseURL+"/v1/me/channels/direct", wrapper.CreateDirectChannel, options.OperationMiddlewares["createDirectChannel"]...)
+	router.GET(options.BaseURL+"/v1/me/channels/:id", wrapper.GetChannel, options.OperationMiddlewares["getChannel"]...)
+	router.POST(options.BaseURL+"/v1/me/channels/:id/join", wrapper.JoinChannel, options.OperationMiddlewares["joinChannel"]...)
+	router.POST(options.BaseURL+"/v1/me/channels/:id/leave", wrapper.LeaveChannel, options.OperationMiddlewares["leaveChannel"]...)
+	router.GET(options.BaseURL+"/v1/me/channels/:id/members", wrapper.ListChannelMembers, options.OperationMiddlewares["listChannelMembers"]...)
+	router.GET(options.BaseURL+"/v1/me/channels/:id/messages", wrapper.ListChannelMessages, options.OperationMiddlewares["listChannelMessages"]...)
+	router.POST(options.BaseURL+"/v1/me/channels/:id/messages", wrapper.SendChannelMessage, options.OperationMiddlewares["sendChannelMessage"]...)
+	router.DELETE(options.BaseURL+"/v1/me/channels/:id/messages/:messageId", wrapper.DeleteChannelMessage, options.OperationMiddlewares["deleteChannelMessage"]...)
+	router.PATCH(options.BaseURL+"/v1/me/channels/:id/messages/:messageId", wrapper.EditChannelMessage, options.OperationMiddlewares["editChannelMessage"]...)
+	router.POST(options.BaseURL+"/v1/me/channels/:id/moderate/ban", wrapper.BanChannelMember, options.OperationMiddlewares["banChannelMember"]...)
+	router.POST(options.BaseURL+"/v1/me/channels/:id/moderate/mute", wrapper.MuteChannelMember, options.OperationMiddlewares["muteChannelMember"]...)
+	router.POST(options.BaseURL+"/v1/me/channels/:id/moderate/slowmode", wrapper.SetChannelSlowmode, options.OperationMiddlewares["setChannelSlowmode"]...)
+	router.POST(options.BaseURL+"/v1/me/channels/:id/moderate/timeout", wrapper.TimeoutChannelMember, options.OperationMiddlewares["timeoutChannelMember"]...)
+	router.GET(options.BaseURL+"/v1/me/channels/:id/moderation", wrapper.ListChannelModeration, options.OperationMiddlewares["listChannelModeration"]...)
 	router.GET(options.BaseURL+"/v1/me/commerce/auctions", wrapper.ListAuctions, options.OperationMiddlewares["listAuctions"]...)
 	router.POST(options.BaseURL+"/v1/me/commerce/auctions", wrapper.CreateAuction, options.OperationMiddlewares["createAuction"]...)
 	router.GET(options.BaseURL+"/v1/me/commerce/auctions/:id", wrapper.GetAuction, options.OperationMiddlewares["getAuction"]...)
@@ -9973,6 +12474,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/me/streams", wrapper.ListStreams, options.OperationMiddlewares["listStreams"]...)
 	router.POST(options.BaseURL+"/v1/me/streams", wrapper.CreateStream, options.OperationMiddlewares["createStream"]...)
 	router.GET(options.BaseURL+"/v1/me/streams/:id", wrapper.GetStream, options.OperationMiddlewares["getStream"]...)
+	router.POST(options.BaseURL+"/v1/me/streams/:id/chat", wrapper.SendStreamMessage, options.OperationMiddlewares["sendStreamMessage"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/playback-url", wrapper.CreatePlaybackURL, options.OperationMiddlewares["createPlaybackUrl"]...)
 	router.GET(options.BaseURL+"/v1/me/streams/:id/recordings", wrapper.ListStreamRecordings, options.OperationMiddlewares["listStreamRecordings"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/recordings/start", wrapper.StartRecording, options.OperationMiddlewares["startRecording"]...)
@@ -10011,7 +12513,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/me/webhooks/:id/rotate-secret", wrapper.RotateWebhookSecret, options.OperationMiddlewares["rotateWebhookSecret"]...)
 	router.POST(options.BaseURL+"/v1/me/webhooks/:id/test", wrapper.TestWebhook, options.OperationMiddlewares["testWebhook"]...)
 	router.POST(options.BaseURL+"/v1/packager/jobs/:id/event", wrapper.ReportPackage, options.OperationMiddlewares["reportPackage"]...)
+	router.GET(options.BaseURL+"/v1/realtime/websocket", wrapper.ConnectRealtime, options.OperationMiddlewares["connectRealtime"]...)
 	router.POST(options.BaseURL+"/v1/recorder/recordings/:id/finalize", wrapper.FinalizeRecording, options.OperationMiddlewares["finalizeRecording"]...)
+	router.GET(options.BaseURL+"/v1/streams/:id/chat", wrapper.ListStreamMessages, options.OperationMiddlewares["listStreamMessages"]...)
 	router.POST(options.BaseURL+"/v1/transcoder/jobs/:id/event", wrapper.ReportTranscode, options.OperationMiddlewares["reportTranscode"]...)
 	router.DELETE(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureDelete, options.OperationMiddlewares["captureDelete"]...)
 	router.GET(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureGet, options.OperationMiddlewares["captureGet"]...)
@@ -12953,6 +15457,674 @@ func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitCha
 	return err
 }
 
+type ListChannelsRequestObject struct {
+	Params ListChannelsParams
+}
+
+type ListChannelsResponseObject interface {
+	VisitListChannelsResponse(w http.ResponseWriter) error
+}
+
+type ListChannels200ResponseHeaders struct {
+	Link *string
+}
+
+type ListChannels200JSONResponse struct {
+	Body    ChannelList
+	Headers ListChannels200ResponseHeaders
+}
+
+func (response ListChannels200JSONResponse) VisitListChannelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChannelsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListChannelsdefaultApplicationProblemPlusJSONResponse) VisitListChannelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChannelRequestObject struct {
+	Body *CreateChannelJSONRequestBody
+}
+
+type CreateChannelResponseObject interface {
+	VisitCreateChannelResponse(w http.ResponseWriter) error
+}
+
+type CreateChannel201JSONResponse Channel
+
+func (response CreateChannel201JSONResponse) VisitCreateChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChanneldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateChanneldefaultApplicationProblemPlusJSONResponse) VisitCreateChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDirectChannelRequestObject struct {
+	Body *CreateDirectChannelJSONRequestBody
+}
+
+type CreateDirectChannelResponseObject interface {
+	VisitCreateDirectChannelResponse(w http.ResponseWriter) error
+}
+
+type CreateDirectChannel201JSONResponse Channel
+
+func (response CreateDirectChannel201JSONResponse) VisitCreateDirectChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDirectChanneldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateDirectChanneldefaultApplicationProblemPlusJSONResponse) VisitCreateDirectChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetChannelRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetChannelResponseObject interface {
+	VisitGetChannelResponse(w http.ResponseWriter) error
+}
+
+type GetChannel200JSONResponse Channel
+
+func (response GetChannel200JSONResponse) VisitGetChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetChanneldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetChanneldefaultApplicationProblemPlusJSONResponse) VisitGetChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type JoinChannelRequestObject struct {
+	ID   ID `json:"id"`
+	Body *JoinChannelJSONRequestBody
+}
+
+type JoinChannelResponseObject interface {
+	VisitJoinChannelResponse(w http.ResponseWriter) error
+}
+
+type JoinChannel201JSONResponse ChannelMember
+
+func (response JoinChannel201JSONResponse) VisitJoinChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type JoinChanneldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response JoinChanneldefaultApplicationProblemPlusJSONResponse) VisitJoinChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LeaveChannelRequestObject struct {
+	ID   ID `json:"id"`
+	Body *LeaveChannelJSONRequestBody
+}
+
+type LeaveChannelResponseObject interface {
+	VisitLeaveChannelResponse(w http.ResponseWriter) error
+}
+
+type LeaveChannel201JSONResponse ChannelMember
+
+func (response LeaveChannel201JSONResponse) VisitLeaveChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LeaveChanneldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LeaveChanneldefaultApplicationProblemPlusJSONResponse) VisitLeaveChannelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChannelMembersRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListChannelMembersParams
+}
+
+type ListChannelMembersResponseObject interface {
+	VisitListChannelMembersResponse(w http.ResponseWriter) error
+}
+
+type ListChannelMembers200ResponseHeaders struct {
+	Link *string
+}
+
+type ListChannelMembers200JSONResponse struct {
+	Body    ChannelMemberList
+	Headers ListChannelMembers200ResponseHeaders
+}
+
+func (response ListChannelMembers200JSONResponse) VisitListChannelMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChannelMembersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListChannelMembersdefaultApplicationProblemPlusJSONResponse) VisitListChannelMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChannelMessagesRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListChannelMessagesParams
+}
+
+type ListChannelMessagesResponseObject interface {
+	VisitListChannelMessagesResponse(w http.ResponseWriter) error
+}
+
+type ListChannelMessages200JSONResponse ChatMessageList
+
+func (response ListChannelMessages200JSONResponse) VisitListChannelMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChannelMessagesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListChannelMessagesdefaultApplicationProblemPlusJSONResponse) VisitListChannelMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendChannelMessageRequestObject struct {
+	ID   ID `json:"id"`
+	Body *SendChannelMessageJSONRequestBody
+}
+
+type SendChannelMessageResponseObject interface {
+	VisitSendChannelMessageResponse(w http.ResponseWriter) error
+}
+
+type SendChannelMessage201JSONResponse ChatMessage
+
+func (response SendChannelMessage201JSONResponse) VisitSendChannelMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendChannelMessagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SendChannelMessagedefaultApplicationProblemPlusJSONResponse) VisitSendChannelMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteChannelMessageRequestObject struct {
+	ID        ID        `json:"id"`
+	MessageID MessageID `json:"messageId"`
+	Params    DeleteChannelMessageParams
+}
+
+type DeleteChannelMessageResponseObject interface {
+	VisitDeleteChannelMessageResponse(w http.ResponseWriter) error
+}
+
+type DeleteChannelMessage200JSONResponse ChatMessage
+
+func (response DeleteChannelMessage200JSONResponse) VisitDeleteChannelMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteChannelMessagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteChannelMessagedefaultApplicationProblemPlusJSONResponse) VisitDeleteChannelMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EditChannelMessageRequestObject struct {
+	ID        ID        `json:"id"`
+	MessageID MessageID `json:"messageId"`
+	Body      *EditChannelMessageJSONRequestBody
+}
+
+type EditChannelMessageResponseObject interface {
+	VisitEditChannelMessageResponse(w http.ResponseWriter) error
+}
+
+type EditChannelMessage200JSONResponse ChatMessage
+
+func (response EditChannelMessage200JSONResponse) VisitEditChannelMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EditChannelMessagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EditChannelMessagedefaultApplicationProblemPlusJSONResponse) VisitEditChannelMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BanChannelMemberRequestObject struct {
+	ID   ID `json:"id"`
+	Body *BanChannelMemberJSONRequestBody
+}
+
+type BanChannelMemberResponseObject interface {
+	VisitBanChannelMemberResponse(w http.ResponseWriter) error
+}
+
+type BanChannelMember201JSONResponse ChannelModerationAction
+
+func (response BanChannelMember201JSONResponse) VisitBanChannelMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BanChannelMemberdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response BanChannelMemberdefaultApplicationProblemPlusJSONResponse) VisitBanChannelMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MuteChannelMemberRequestObject struct {
+	ID   ID `json:"id"`
+	Body *MuteChannelMemberJSONRequestBody
+}
+
+type MuteChannelMemberResponseObject interface {
+	VisitMuteChannelMemberResponse(w http.ResponseWriter) error
+}
+
+type MuteChannelMember201JSONResponse ChannelModerationAction
+
+func (response MuteChannelMember201JSONResponse) VisitMuteChannelMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MuteChannelMemberdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response MuteChannelMemberdefaultApplicationProblemPlusJSONResponse) VisitMuteChannelMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetChannelSlowmodeRequestObject struct {
+	ID   ID `json:"id"`
+	Body *SetChannelSlowmodeJSONRequestBody
+}
+
+type SetChannelSlowmodeResponseObject interface {
+	VisitSetChannelSlowmodeResponse(w http.ResponseWriter) error
+}
+
+type SetChannelSlowmode201JSONResponse ChannelModerationAction
+
+func (response SetChannelSlowmode201JSONResponse) VisitSetChannelSlowmodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetChannelSlowmodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetChannelSlowmodedefaultApplicationProblemPlusJSONResponse) VisitSetChannelSlowmodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TimeoutChannelMemberRequestObject struct {
+	ID   ID `json:"id"`
+	Body *TimeoutChannelMemberJSONRequestBody
+}
+
+type TimeoutChannelMemberResponseObject interface {
+	VisitTimeoutChannelMemberResponse(w http.ResponseWriter) error
+}
+
+type TimeoutChannelMember201JSONResponse ChannelModerationAction
+
+func (response TimeoutChannelMember201JSONResponse) VisitTimeoutChannelMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TimeoutChannelMemberdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response TimeoutChannelMemberdefaultApplicationProblemPlusJSONResponse) VisitTimeoutChannelMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChannelModerationRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListChannelModerationParams
+}
+
+type ListChannelModerationResponseObject interface {
+	VisitListChannelModerationResponse(w http.ResponseWriter) error
+}
+
+type ListChannelModeration200ResponseHeaders struct {
+	Link *string
+}
+
+type ListChannelModeration200JSONResponse struct {
+	Body    ChannelModerationList
+	Headers ListChannelModeration200ResponseHeaders
+}
+
+func (response ListChannelModeration200JSONResponse) VisitListChannelModerationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChannelModerationdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListChannelModerationdefaultApplicationProblemPlusJSONResponse) VisitListChannelModerationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAuctionsRequestObject struct {
 	Params ListAuctionsParams
 }
@@ -14846,6 +18018,46 @@ func (response GetStreamdefaultApplicationProblemPlusJSONResponse) VisitGetStrea
 	return err
 }
 
+type SendStreamMessageRequestObject struct {
+	ID   ID `json:"id"`
+	Body *SendStreamMessageJSONRequestBody
+}
+
+type SendStreamMessageResponseObject interface {
+	VisitSendStreamMessageResponse(w http.ResponseWriter) error
+}
+
+type SendStreamMessage201JSONResponse ChatMessage
+
+func (response SendStreamMessage201JSONResponse) VisitSendStreamMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendStreamMessagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SendStreamMessagedefaultApplicationProblemPlusJSONResponse) VisitSendStreamMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreatePlaybackURLRequestObject struct {
 	ID   ID `json:"id"`
 	Body *CreatePlaybackURLJSONRequestBody
@@ -16390,6 +19602,52 @@ func (response ReportPackagedefaultApplicationProblemPlusJSONResponse) VisitRepo
 	return err
 }
 
+type ConnectRealtimeRequestObject struct {
+}
+
+type ConnectRealtimeResponseObject interface {
+	VisitConnectRealtimeResponse(w http.ResponseWriter) error
+}
+
+type ConnectRealtime101Response struct {
+}
+
+func (response ConnectRealtime101Response) VisitConnectRealtimeResponse(w http.ResponseWriter) error {
+	w.WriteHeader(101)
+	return nil
+}
+
+type ConnectRealtime200JSONResponse RealtimeEndpoint
+
+func (response ConnectRealtime200JSONResponse) VisitConnectRealtimeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConnectRealtimedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ConnectRealtimedefaultApplicationProblemPlusJSONResponse) VisitConnectRealtimeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type FinalizeRecordingRequestObject struct {
 	ID     ID `json:"id"`
 	Params FinalizeRecordingParams
@@ -16420,6 +19678,46 @@ type FinalizeRecordingdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response FinalizeRecordingdefaultApplicationProblemPlusJSONResponse) VisitFinalizeRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreamMessagesRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListStreamMessagesParams
+}
+
+type ListStreamMessagesResponseObject interface {
+	VisitListStreamMessagesResponse(w http.ResponseWriter) error
+}
+
+type ListStreamMessages200JSONResponse ChatMessageList
+
+func (response ListStreamMessages200JSONResponse) VisitListStreamMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreamMessagesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListStreamMessagesdefaultApplicationProblemPlusJSONResponse) VisitListStreamMessagesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -17011,6 +20309,54 @@ type StrictServerInterface interface {
 	// ChangePassword Change one's own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
+	// ListChannels List channels
+	// (GET /v1/me/channels)
+	ListChannels(ctx context.Context, request ListChannelsRequestObject) (ListChannelsResponseObject, error)
+	// CreateChannel Make a group channel
+	// (POST /v1/me/channels)
+	CreateChannel(ctx context.Context, request CreateChannelRequestObject) (CreateChannelResponseObject, error)
+	// CreateDirectChannel Make a direct channel
+	// (POST /v1/me/channels/direct)
+	CreateDirectChannel(ctx context.Context, request CreateDirectChannelRequestObject) (CreateDirectChannelResponseObject, error)
+	// GetChannel Get a channel
+	// (GET /v1/me/channels/{id})
+	GetChannel(ctx context.Context, request GetChannelRequestObject) (GetChannelResponseObject, error)
+	// JoinChannel Make a user a member
+	// (POST /v1/me/channels/{id}/join)
+	JoinChannel(ctx context.Context, request JoinChannelRequestObject) (JoinChannelResponseObject, error)
+	// LeaveChannel End a membership
+	// (POST /v1/me/channels/{id}/leave)
+	LeaveChannel(ctx context.Context, request LeaveChannelRequestObject) (LeaveChannelResponseObject, error)
+	// ListChannelMembers List a channel's members
+	// (GET /v1/me/channels/{id}/members)
+	ListChannelMembers(ctx context.Context, request ListChannelMembersRequestObject) (ListChannelMembersResponseObject, error)
+	// ListChannelMessages Read a channel
+	// (GET /v1/me/channels/{id}/messages)
+	ListChannelMessages(ctx context.Context, request ListChannelMessagesRequestObject) (ListChannelMessagesResponseObject, error)
+	// SendChannelMessage Write in a channel
+	// (POST /v1/me/channels/{id}/messages)
+	SendChannelMessage(ctx context.Context, request SendChannelMessageRequestObject) (SendChannelMessageResponseObject, error)
+	// DeleteChannelMessage Delete a message
+	// (DELETE /v1/me/channels/{id}/messages/{messageId})
+	DeleteChannelMessage(ctx context.Context, request DeleteChannelMessageRequestObject) (DeleteChannelMessageResponseObject, error)
+	// EditChannelMessage Edit a message
+	// (PATCH /v1/me/channels/{id}/messages/{messageId})
+	EditChannelMessage(ctx context.Context, request EditChannelMessageRequestObject) (EditChannelMessageResponseObject, error)
+	// BanChannelMember Shut a user out
+	// (POST /v1/me/channels/{id}/moderate/ban)
+	BanChannelMember(ctx context.Context, request BanChannelMemberRequestObject) (BanChannelMemberResponseObject, error)
+	// MuteChannelMember Let a user read only
+	// (POST /v1/me/channels/{id}/moderate/mute)
+	MuteChannelMember(ctx context.Context, request MuteChannelMemberRequestObject) (MuteChannelMemberResponseObject, error)
+	// SetChannelSlowmode Slow a channel down
+	// (POST /v1/me/channels/{id}/moderate/slowmode)
+	SetChannelSlowmode(ctx context.Context, request SetChannelSlowmodeRequestObject) (SetChannelSlowmodeResponseObject, error)
+	// TimeoutChannelMember Silence a user for a while
+	// (POST /v1/me/channels/{id}/moderate/timeout)
+	TimeoutChannelMember(ctx context.Context, request TimeoutChannelMemberRequestObject) (TimeoutChannelMemberResponseObject, error)
+	// ListChannelModeration List what moderators did
+	// (GET /v1/me/channels/{id}/moderation)
+	ListChannelModeration(ctx context.Context, request ListChannelModerationRequestObject) (ListChannelModerationResponseObject, error)
 	// ListAuctions List auctions
 	// (GET /v1/me/commerce/auctions)
 	ListAuctions(ctx context.Context, request ListAuctionsRequestObject) (ListAuctionsResponseObject, error)
@@ -17149,6 +20495,9 @@ type StrictServerInterface interface {
 	// GetStream Get a stream
 	// (GET /v1/me/streams/{id})
 	GetStream(ctx context.Context, request GetStreamRequestObject) (GetStreamResponseObject, error)
+	// SendStreamMessage Write in a stream's chat
+	// (POST /v1/me/streams/{id}/chat)
+	SendStreamMessage(ctx context.Context, request SendStreamMessageRequestObject) (SendStreamMessageResponseObject, error)
 	// CreatePlaybackURL Make a URL to watch the stream with
 	// (POST /v1/me/streams/{id}/playback-url)
 	CreatePlaybackURL(ctx context.Context, request CreatePlaybackURLRequestObject) (CreatePlaybackURLResponseObject, error)
@@ -17263,9 +20612,15 @@ type StrictServerInterface interface {
 	// ReportPackage A packager reports on a job
 	// (POST /v1/packager/jobs/{id}/event)
 	ReportPackage(ctx context.Context, request ReportPackageRequestObject) (ReportPackageResponseObject, error)
+	// ConnectRealtime Hear at once what happens in rooms
+	// (GET /v1/realtime/websocket)
+	ConnectRealtime(ctx context.Context, request ConnectRealtimeRequestObject) (ConnectRealtimeResponseObject, error)
 	// FinalizeRecording A recorder is done with a recording
 	// (POST /v1/recorder/recordings/{id}/finalize)
 	FinalizeRecording(ctx context.Context, request FinalizeRecordingRequestObject) (FinalizeRecordingResponseObject, error)
+	// ListStreamMessages Read a stream's chat
+	// (GET /v1/streams/{id}/chat)
+	ListStreamMessages(ctx context.Context, request ListStreamMessagesRequestObject) (ListStreamMessagesResponseObject, error)
 	// ReportTranscode A transcoder reports on a job
 	// (POST /v1/transcoder/jobs/{id}/event)
 	ReportTranscode(ctx context.Context, request ReportTranscodeRequestObject) (ReportTranscodeResponseObject, error)
@@ -19811,6 +23166,638 @@ func (sh *strictHandler) ChangePassword(ctx echo.Context) error {
 	return nil
 }
 
+// ListChannels operation middleware
+func (sh *strictHandler) ListChannels(ctx echo.Context, params ListChannelsParams) error {
+	var request ListChannelsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChannels(ctx.Request().Context(), request.(ListChannelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChannels")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListChannelsResponseObject); ok {
+		return validResponse.VisitListChannelsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateChannel operation middleware
+func (sh *strictHandler) CreateChannel(ctx echo.Context) error {
+	var request CreateChannelRequestObject
+
+	var body CreateChannelJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateChannel(ctx.Request().Context(), request.(CreateChannelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateChannel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateChannelResponseObject); ok {
+		return validResponse.VisitCreateChannelResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateDirectChannel operation middleware
+func (sh *strictHandler) CreateDirectChannel(ctx echo.Context) error {
+	var request CreateDirectChannelRequestObject
+
+	var body CreateDirectChannelJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateDirectChannel(ctx.Request().Context(), request.(CreateDirectChannelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateDirectChannel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateDirectChannelResponseObject); ok {
+		return validResponse.VisitCreateDirectChannelResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetChannel operation middleware
+func (sh *strictHandler) GetChannel(ctx echo.Context, id ID) error {
+	var request GetChannelRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetChannel(ctx.Request().Context(), request.(GetChannelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetChannel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetChannelResponseObject); ok {
+		return validResponse.VisitGetChannelResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// JoinChannel operation middleware
+func (sh *strictHandler) JoinChannel(ctx echo.Context, id ID) error {
+	var request JoinChannelRequestObject
+
+	request.ID = id
+
+	var body JoinChannelJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.JoinChannel(ctx.Request().Context(), request.(JoinChannelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "JoinChannel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(JoinChannelResponseObject); ok {
+		return validResponse.VisitJoinChannelResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// LeaveChannel operation middleware
+func (sh *strictHandler) LeaveChannel(ctx echo.Context, id ID) error {
+	var request LeaveChannelRequestObject
+
+	request.ID = id
+
+	var body LeaveChannelJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LeaveChannel(ctx.Request().Context(), request.(LeaveChannelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LeaveChannel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LeaveChannelResponseObject); ok {
+		return validResponse.VisitLeaveChannelResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListChannelMembers operation middleware
+func (sh *strictHandler) ListChannelMembers(ctx echo.Context, id ID, params ListChannelMembersParams) error {
+	var request ListChannelMembersRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChannelMembers(ctx.Request().Context(), request.(ListChannelMembersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChannelMembers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListChannelMembersResponseObject); ok {
+		return validResponse.VisitListChannelMembersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListChannelMessages operation middleware
+func (sh *strictHandler) ListChannelMessages(ctx echo.Context, id ID, params ListChannelMessagesParams) error {
+	var request ListChannelMessagesRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChannelMessages(ctx.Request().Context(), request.(ListChannelMessagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChannelMessages")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListChannelMessagesResponseObject); ok {
+		return validResponse.VisitListChannelMessagesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SendChannelMessage operation middleware
+func (sh *strictHandler) SendChannelMessage(ctx echo.Context, id ID) error {
+	var request SendChannelMessageRequestObject
+
+	request.ID = id
+
+	var body SendChannelMessageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SendChannelMessage(ctx.Request().Context(), request.(SendChannelMessageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SendChannelMessage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SendChannelMessageResponseObject); ok {
+		return validResponse.VisitSendChannelMessageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteChannelMessage operation middleware
+func (sh *strictHandler) DeleteChannelMessage(ctx echo.Context, id ID, messageID MessageID, params DeleteChannelMessageParams) error {
+	var request DeleteChannelMessageRequestObject
+
+	request.ID = id
+	request.MessageID = messageID
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteChannelMessage(ctx.Request().Context(), request.(DeleteChannelMessageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteChannelMessage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteChannelMessageResponseObject); ok {
+		return validResponse.VisitDeleteChannelMessageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EditChannelMessage operation middleware
+func (sh *strictHandler) EditChannelMessage(ctx echo.Context, id ID, messageID MessageID) error {
+	var request EditChannelMessageRequestObject
+
+	request.ID = id
+	request.MessageID = messageID
+
+	var body EditChannelMessageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EditChannelMessage(ctx.Request().Context(), request.(EditChannelMessageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EditChannelMessage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EditChannelMessageResponseObject); ok {
+		return validResponse.VisitEditChannelMessageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// BanChannelMember operation middleware
+func (sh *strictHandler) BanChannelMember(ctx echo.Context, id ID) error {
+	var request BanChannelMemberRequestObject
+
+	request.ID = id
+
+	var body BanChannelMemberJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.BanChannelMember(ctx.Request().Context(), request.(BanChannelMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BanChannelMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(BanChannelMemberResponseObject); ok {
+		return validResponse.VisitBanChannelMemberResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// MuteChannelMember operation middleware
+func (sh *strictHandler) MuteChannelMember(ctx echo.Context, id ID) error {
+	var request MuteChannelMemberRequestObject
+
+	request.ID = id
+
+	var body MuteChannelMemberJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.MuteChannelMember(ctx.Request().Context(), request.(MuteChannelMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "MuteChannelMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(MuteChannelMemberResponseObject); ok {
+		return validResponse.VisitMuteChannelMemberResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SetChannelSlowmode operation middleware
+func (sh *strictHandler) SetChannelSlowmode(ctx echo.Context, id ID) error {
+	var request SetChannelSlowmodeRequestObject
+
+	request.ID = id
+
+	var body SetChannelSlowmodeJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetChannelSlowmode(ctx.Request().Context(), request.(SetChannelSlowmodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetChannelSlowmode")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SetChannelSlowmodeResponseObject); ok {
+		return validResponse.VisitSetChannelSlowmodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// TimeoutChannelMember operation middleware
+func (sh *strictHandler) TimeoutChannelMember(ctx echo.Context, id ID) error {
+	var request TimeoutChannelMemberRequestObject
+
+	request.ID = id
+
+	var body TimeoutChannelMemberJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.TimeoutChannelMember(ctx.Request().Context(), request.(TimeoutChannelMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TimeoutChannelMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(TimeoutChannelMemberResponseObject); ok {
+		return validResponse.VisitTimeoutChannelMemberResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListChannelModeration operation middleware
+func (sh *strictHandler) ListChannelModeration(ctx echo.Context, id ID, params ListChannelModerationParams) error {
+	var request ListChannelModerationRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChannelModeration(ctx.Request().Context(), request.(ListChannelModerationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChannelModeration")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListChannelModerationResponseObject); ok {
+		return validResponse.VisitListChannelModerationResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAuctions operation middleware
 func (sh *strictHandler) ListAuctions(ctx echo.Context, params ListAuctionsParams) error {
 	var request ListAuctionsRequestObject
@@ -21424,6 +25411,54 @@ func (sh *strictHandler) GetStream(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// SendStreamMessage operation middleware
+func (sh *strictHandler) SendStreamMessage(ctx echo.Context, id ID) error {
+	var request SendStreamMessageRequestObject
+
+	request.ID = id
+
+	var body SendStreamMessageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SendStreamMessage(ctx.Request().Context(), request.(SendStreamMessageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SendStreamMessage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SendStreamMessageResponseObject); ok {
+		return validResponse.VisitSendStreamMessageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // CreatePlaybackURL operation middleware
 func (sh *strictHandler) CreatePlaybackURL(ctx echo.Context, id ID) error {
 	var request CreatePlaybackURLRequestObject
@@ -22656,6 +26691,29 @@ func (sh *strictHandler) ReportPackage(ctx echo.Context, id ID, params ReportPac
 	return nil
 }
 
+// ConnectRealtime operation middleware
+func (sh *strictHandler) ConnectRealtime(ctx echo.Context) error {
+	var request ConnectRealtimeRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ConnectRealtime(ctx.Request().Context(), request.(ConnectRealtimeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ConnectRealtime")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ConnectRealtimeResponseObject); ok {
+		return validResponse.VisitConnectRealtimeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // FinalizeRecording operation middleware
 func (sh *strictHandler) FinalizeRecording(ctx echo.Context, id ID, params FinalizeRecordingParams) error {
 	var request FinalizeRecordingRequestObject
@@ -22699,6 +26757,32 @@ func (sh *strictHandler) FinalizeRecording(ctx echo.Context, id ID, params Final
 		return err
 	} else if validResponse, ok := response.(FinalizeRecordingResponseObject); ok {
 		return validResponse.VisitFinalizeRecordingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListStreamMessages operation middleware
+func (sh *strictHandler) ListStreamMessages(ctx echo.Context, id ID, params ListStreamMessagesParams) error {
+	var request ListStreamMessagesRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStreamMessages(ctx.Request().Context(), request.(ListStreamMessagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStreamMessages")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListStreamMessagesResponseObject); ok {
+		return validResponse.VisitListStreamMessagesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -22968,863 +27052,996 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P2Jchs5tjeIvwqC/+8fvj1D05Qsu2wpbnxXJctllVWSWku5F/dYYCZIopUEWAmkaFZHRczTzIPNk0zg",
-	"HACJTCIXSnJ13fnmRtxqi7lhOTj7+Z1/DRK5WErBhFaD/X8N5oymLId/nnJxZ/43ZSrJ+VJzKQb7g9vP",
-	"xXj8Mvm//8//C/7BDkjOsv/8PBDsq/48uCWrOc8Y0XOWM8IVoUKaf5MlnbHRYDhQyZwtqHmtXi/ZYH+g",
-	"dM7FbPDbb78NB0ua0wXT9vuH6YKLCzpjm4P4NOfJHN45JNNcLsgO+Q89ZyRlU1pk+k8HJJMrlpNEFkIr",
-	"QhXZGZFDeIAsqdJmfISJ1IyQLZZ6PSJnUhNKVnOZMSKKxYTl+2RvPDZj5uaTvxQsXw+GA0EXZtjmVZXp",
-	"sK90sczMpZ3BcLCgX0+ZmOn5YH9nPNyY67Cc3BX/NTLBY6FzzhRZ2qUbkt0xmazdBA9IktHFkqVES7ID",
-	"/xmPCRUpYclcstTMmGuyoooUiqUPmh0MLD7D3XHvKV4xmifzzQmei2xNmJ2lnlNNEik05YLoOVdEs696",
-	"SFZcz2WhSc5mNIe5JlSxpkH/0jBamixYdby745YBa6oL1TFgN0wFNw+JWrJMw6ILIC0q1IrlB0QKhpNL",
-	"JVPimSbsK1e6denxlQ1TqU7j5W7jLK6ZoEKfpA3zWJkxTVgmxUyZZbVrbp5pGpd2b4yPTDPxZbyz2Hnz",
-	"y2xnMZ/uTtSvO9O714s393v//JpWx/16LzbuI7rURc5iY76eM5Lg5ZTk7JeCKf1MEZ76wS6pnpdjTfyr",
-	"hgNzO89ZOtjXecHCwYcEvPumZUjX8o6J1lGRm8vTZ2Yl75gYAgVkhsssaa6JnBJueFCa5kyphhHDk48e",
-	"raaZnJ3yBdebo/0gV2RBxZosc5kWiRmRJgupGjc8g/eEQ7DMZ7D/agz7yRfFwvxh/uIC/9rxI+NCsxnL",
-	"cWhFrmQeIcYl/aVgB8jDzbLdGqFzS1AKmaUzPwLbnrCpzBvPfoIf2G7BmkgtZ0oWecLaSIy309bmx7q2",
-	"xbGWJ9qV3R67ckFzzRO+pELfKJbHluOvssiJXAnCU7cbhWJ5w6IU+JbHkfElS5o3JpF5ysWsbWdyeH67",
-	"zbnSOaOLps8quNr2TeWe3+azv5mb1VIKxUDeXORykrGF+aeRhUwAudDlMuMJNcN5scQ7/vd/Kgn8qHz3",
-	"/8jZdLA/+P+9KLW5F3hVvXDvhS/GFhX4qdGVspQIaQQDSWiec5YSWegDcpvIlN0SRdeKrObrESyZfTso",
-	"aonm98wIlvcZnW2u4c4+kUbqULjPM6ARGe8Tox3we/MlYRQBKc0KM2GI9u+gSY0H/9igEivkvudZxsXs",
-	"/J7l95ytYmoi1VasKbKka9CQ5Aq4yDKXS5ZrjmtPI0fzUBmSX82ZMPdPZb4wdw1SqtlzzUGn2BhXQkXC",
-	"zKA2X3dVTPyfVuUxGqjRccy54jlJijxnQhulj0sgNS9fd4LDPN48zMNBMi9yccHyxJJNn2+z1OkrIK1e",
-	"jklK12poflzim/DMS2W1mJVR6peUp4ZL4ZgnbMaF4GJWHe7obcCLdiq8qBw+KqJm9FPKM5Ze0PXC2SG1",
-	"rdDaqOmgqyQyy1iicUT4YGwalfHsdS3fQgo9z9aXzOyB3b62M3UEW5WsDxdgYZhXyCUqCQ947ETcS56w",
-	"yMTdFZwtzRk5vzg+GxJ5z/K0YHhquEiyImVVivmua8r2FQ8ZMj7ZPGozRsLd0J3BxXNihmzOT2Wku10j",
-	"NRR3PefqJ7NJDxhvzqaFofbHvEOFJ6jr+fC4oT1x5F+kc04zdSyMGLuSMqZXwh1VDsEF+W6TrF92rdya",
-	"0fwxVP1bKM/+brhkfSUiR2fzs5FZh6yydgg2CcwerpJm6zQR2+MNrlJjkqVYkZN/skR7sWI/G+FCZMKz",
-	"jExlTqgVK88UWWZUbAqUJGdUs/QQmHFP2WFXv+8umWfSgh1G+P1ZkWUguQjXhCuSzGk+YymhhZYLqnlC",
-	"s2zdKNVEkWV0YggMVZiNkaYFO4ozaviZKG3WSUujSZiNqhDtOPgqF/r13iBGuXOpNEvtVtzkWUy4gzRi",
-	"cpkZfUUQxRgIeCPoua58czDXeqn2X7xY0vXI/vrCMagXe7t9Js3TqsXLxX2zxRvdYCvvojomXiPL3KyB",
-	"0YYI1wdE4D7yjNmNpCTN6bQ2uav3z3fHu6+fj8f9ZmK2pIUwez3fuv+gIihJpjSvqgU7373Z6bX9qAId",
-	"iwaNfMpzpQkXSlNhNQFcHyFJJsWM5eaU9lfb8HNXmua6QYvE12/30lwmTCmZWypuMi+WyKCIvx8sDfQb",
-	"VDeaiy9/3lntspf5nn7VZ6eUd2a1MRQ7Puv5qgm72KiBvSAbBI6oa+4kIUn4iuokVDFpPzfdsyomWmqa",
-	"tdFg6TzU9GtlAG/fjvuxIE2/tn2hStlvehK2DhxzW3jPNtYA33MG5mf4psNkwcgpv49SZI9V0/RrXJ/s",
-	"f3aLZbqt6LuXPHVPbHB5EGITltAFIz+fn7yzbBHiCiuO/uCHMLKacgMeHcuih6G7M1jqjaMxLP21XnzX",
-	"CTSgpMoWhIw0kKlVbhSyQifuPQcPFi4iMaMcaBhoJuFWdWlD8TjMubDeOcOsrDgdEsFWTGlk0puaEdds",
-	"Uf1HG2+qaGS/gVF5gs/tBE58mud0jaJpVj0QO3GDooy7lGZIVIOG/Wpx23krZ0F1Mjdym2YZrInhhDNm",
-	"iLRuyUdccRVChPkNXYgpiMXgYBq36lTOuIiprdOcqTmh5h70UYOetJrLhTlaRoimXrbV/CLmmV57xJXO",
-	"qZawaOzrkudMbcMBdLOP/cdP1yBsjIV/WOi5zPmv4A8L3MQ4NzNyuKKG5J5mPCVvyFwWOfDq9tPvHPDl",
-	"0Id28o3LfZFR0eFzMmrpRMq7IYQAljlPmF16q1Igp1Ujcu0CptIcqYwKmDKjyZxozmI7A860KMOEgCvX",
-	"+HUGA6gx8wo/nEiZMSrMvGiWyZWxyzrPpZn8YXn3b8PfzeIJZxtKvveGRBhdWMt5kkuaJlRpwu5ZviYr",
-	"xu4GPdR6s/Zb6vXgk++1Yqd452/OcRx++CKXcS2SJ03WFmiPQFTmCBCwxMF9lzxIBerwwjhhcoH+24eo",
-	"s1Z0F0LzzKrUSmapP96o1xtyqeqMy1ym26q+KKgnLAffS2Ss9ox6zxrYXENjNsMBkjk4w/Wcrc2cqv7E",
-	"Tp+VObR9KOKa2/tzTrN3dK3issao1qHTARcqVEaM3m2NlJwxoIKUrtUBGcPqCkngE1VZtBd4ad+Ou+b0",
-	"AMUOPUEX/WnYPNBAwt4cRo0woeKZLvkbmayBhMwLNoi9i9obqKlRQoNayEFRFKgXhpOqHNrIGlR0xXLj",
-	"PSOp8OGh4/SbJB09k1sreIYKu7U7wxa/hWoHQvQPqNfBfG0aE83Z76XC4WboWMYMuiEwBDKnYsYOCJ0o",
-	"w2mnnGUpJKOsCVXIscyYiWEuoG84esMzBuqFMGLRvimiXTxCEXikhA4ixK8ieTpPK27DrJSx2SitWW5W",
-	"+/Pnq28ojQ+QJ7NVhYXXXArjBikdhNXw/7r4ds6oigUa3lupS4uUa5LJ2QEploa+Xo3H4DKmiWZ5dVSD",
-	"M7ays8y4ggDh7nj3dZ99axFx70BS9ViT7QTW00qf+PDIWZFl+4HjsUkOwX7229Dx1tIpzk0uXb5EzCj0",
-	"uoTPqjDMA2weBb50HmTgAdNYT2hyR24uT58k3JGyjOl2p8+KKmJvqwn/FVXimX5EBAPfetlwMjAvwlxD",
-	"VgWnBEzMGb1n1bG4xDmjMJq/cqaZAI3MfsS6cXtEVdB4vWLJ5ojwaBnSVCyRIlVDzNtjZMGzjOOPFfVa",
-	"hwkzZE6NgJDLZd2t92Z3b/RqtxfBlfF6SB5oCTzxLPj2w3eJ5Xksa+zTfF2b3fvDk9PjqGNw67BOzpJt",
-	"zT82o9kHmaWtxviiUNpl11jCqGzElGYqapPnTFMubsyeNp8U7g+K4T9cK5ZN7XJoSe4YW1oqfNhGKP4r",
-	"+36tY7H+wywjU54F7q4WKuSKXB4fvvtrZeav3uzt7oz3Xu4+UkkHX2zewFLMiV5IMEzhROOBIWOi5nKl",
-	"+gd1+kVUPOMNYipBilkQDNH5lo5/fM+m4/+UFiKZN4cK/k0hh61txqip1eSML9PugmUJfPIhSw2p2LGW",
-	"6ukKj3JITCW/C6VWXYhsbXh5Ium2vvwJ+hYmWKkl/AHtsHLmfwQP+6XMWINlpuSCTWS6Jqu5JHmBxqPR",
-	"mrSherKga5LKfXJ1c3F8+eXw3U8nZ2j26DkXswPz+8X55bXROlIVXEF3sczvlJm55skd0+rgs/j+5PT0",
-	"5OyH+P1o1SlntFcUVrhhgpmTo88iyLYMhjYYDuyABsOB/VRzHqZZlR9yKppi51RY5SmXGbMrsUm5uV3b",
-	"bno1N0IGqlyyLWn9yjwz+K1O2DX6gKH4DzRSA74senBzPptr2LGACA42whTE2KVhhiXY7oKxdBRSiiJz",
-	"es8M3Q89ocyp+ixu4YX7hghuYWPtD6pYLmWub4fE0UnTnZYSbqukUN7swiD7q5xr5v+yH/B/29c00whm",
-	"WLfaIcjCW4wQo13fsfUm6UwymdyxtEFHgp9RWze7ccfWRg/J2bRQLCV0qllOqLHuEpaCjlyzNfjjTI0H",
-	"mEaN6vWx8Gn4kOvqXSiVVCHDInn+8BHPGc26kyRxRz/gvRFFulW1iU57IVPW76s/mTujbp1mNWiZS3N6",
-	"G8MWeLm09yw5lmktVT9IBh96bp0fnWtq5JgQLNGfuEjlKmrjBY7+0je2oobsIdlGECYSmbLcZWMLTeiK",
-	"roeBWVhPtSudC2/6OIqssD0WZjItBo0fn4LQCT7YM8jYoqVDzoOjcJcOL/MasT/CjumlvSONlar7fy8F",
-	"eji452zVGPa6yOia5dYFuwKVCoWVkKtqcvFeB71so6nbKAmc8EA/L89khPiih6Y6O8+rhlUZ0KS9b6mh",
-	"IyG8MyZCFhNdlkVACceqoumsMLQoyZ2QK0InKL4IbdTbwQcb50wZ1Ubh3x2XNWLwPluBaoYAZUm9lCDz",
-	"mWOh83VV2d+N6frFJONqjnFMmmXn08H+3/ucnAv/4G//GG4wEEnci5WhuVDYCgkadCqZavHdlJtUGgcN",
-	"SbVoKu2O+69Pi0EUWyPl1Zpu1RNv9Xyg6yGMT28cM/tF/5ZwnyorMrQ01UHdH9k6RtpGS9KWpJ3UKffN",
-	"UPyQLKiyiSUPVMfQcfX7aWJSqGLRJtaCyc4pmlV+1rZUq5aT2yTk3Le63Nu1t28mQlTOhxnQ76qJbih1",
-	"d2y9rXuUKr0XP593bP1MoXDfaww47U3+/F01vITVXMFf0W/eqAevPozoiRc/Z/fyrntE9rYnDnfYtzaF",
-	"Oz7N17Xvj55am/rI1v+L+0KfwrGJZylMOnYsrcJxKgdgQzUqKbFOGCGL6BYb3W5Lqx/dsfW38FuW8usP",
-	"6Lc0c/4jeCytRtZzq77dNv0R98jO+Q+xTYGLttVJNpHyjotZmcgTicVDYeWhvmiuoQrikkykyheht5Wg",
-	"NwYo8Xvdog3vy4xw4xrcwHkhzLKXkUL8LIzpd1VzHpKIbJeqfZXR5SjYV21rMCFSW7AtEAXCz/gKtQdq",
-	"b12lV5tvEJrl93iK2hbGQjGcuNvhoBYNGtgVFwkLLYCLw5srH75/ImV/abPz+ybgmvtPHp8L3jtBTApG",
-	"3OoGcF0we8xo/faZ3EeF0nIRR35pT+U2VI08qeJ5FhKDUCtnPNnC46pGnxRqy2RuP4CrjsrEngnotoQ7",
-	"5zTzS+seS8HdozaLFr9F6eUmUsC/v0jQrMqxSFUjP4fNh7UD4SFzBBMJz6/H/xNSsIcf4m+aPWBPvGUV",
-	"gVLtmV4tkbuetW0XKcqjI/JhGJHMFekZ8Mz4IW0+CNu7NoPne2iHYQT5W+iIofrzR9QUKxH0P4C+6Kvt",
-	"IrrikuVKioY8BIj+Vyq1S9i/R6d0soV1lAfpdFLq/1JzuZpmUuYOe6GPskLTxQM8TVAD+Rhwg0ekIcQK",
-	"AeesnvXw6GSFJ2KLuFnDWrJDdRW3YiuCZmvNk8hSvOezImcKUIt8dVeV2qa5XDRhfJQO0aXkQiPm1BY5",
-	"e32VWD+DihprPqka2KMxoey9QyKztMIV+220++aF+U6V932392pz77VsWyaEnYRVajWi2ukDNgM+VRWG",
-	"uBStm38SrHVjdBsHCCasYgioirBjN9dHIf7bXBb5YDhI6TqeWFJduwakEEt6VY17kwAXXBSaqdNoUe1P",
-	"eBGGnGXecYCJFnHm//ZVJ+YYvvSTkSaxoETtoxj3bBA1r3Z2O6P7MnfIzjVKht9rCG9VQfZdd+bAPRPd",
-	"YGKXeNspV0A1iinl8LRqJqK9gulsNMvC8VmetB3CGwSE1fZhdNWUS6y03xKqEem3Xre6bQjdj7H8+AaZ",
-	"DCuUGqyh3+ByN+Indf29TNdxeQU2GyS/GI0+Jxm/Y1UmMuGCAh7p5mlc8oZYYpKzlAltDAY4896ZJVfC",
-	"MIB7G/N5vP7RiTuwdTnA9vGuu9giGJJB9O07th4iHGYFK9piYMOcFeF6RE6CElejQAlCZ5TXwXTuvmT8",
-	"nn3Z09fizYed9dF4+br4W7778Ze/rN6qnycvF8f0x/S70y0Ccye6MyTX9samsNvxV5poo3JSggT8cKtw",
-	"M+vre5rcMZHGHTJsyr/GxRHWHd6xNbo0uCJ3HPRjp19sLvSgK7T3wMSk7XJZ+6WxIqKNNXZxGYIQktP3",
-	"QsSLStgojBN1xIXg6J+IZaEbcwkADG5B04juVzm2dfxL1P4KXeRBwSu4b3yKQgmubt4zIkH2AlfwTXRw",
-	"u14E5qr9pvN8U20hTW22TX/l0hHjZmklQtO5msqd3eaaypJ8K/DIfQpSO60PM1k0PoYOW9rBjyjkNzI3",
-	"N1QX14F6UfLu+Ofj0/OL40tzU2+11hNoqc2+GneQK6xkM3mB0rAxz4/R2GI/1RsFVsS+OiySeCDGKP2F",
-	"4FZ3tUDGuFIzyZQryZvz2dyMZ8LTNIrdIjS/EnzJommgh+a5CqStktYNgTmeZCHvmQIF/1CTCRR9m+sH",
-	"ZGzLul0GVVB8GtOJJjw9EUnOFkzoBp/192sylyuyKJI5otFMixwzQHmKNW3sa8JYik5BuTS/l47r2hj6",
-	"4a5NeNqgdPn3r6D/B0ffBpB0zhCvWLAD7OhRb0TiHJG9SON7ntbcUJtE8juFmVibJ9bF76DqH4pkAMzp",
-	"ALiYWSqklbbav24/TLFtQSTooU3e+RUXguVG+TN3ma2UipHbZM6SO1nomzy7Ndu1wn0DDm7skUia4AqR",
-	"BfsED0q8mhqmzHYTyxloq20F5d+zTK7MuN0guVDlefBMNu4kL72Ur3qeFbAYuJh934jICRmkDCGYrUhA",
-	"XwocYLomE9Z8XnsPokeowzLVR2UBRXdlhQDk3/O0iebMVNF8lCICqnp68vOxheXalrpiGtcywGKpJPLU",
-	"tirGfytBBubiCxV5EQQqKjMvz51loZ1aG25Ik9omCMUbbMEs2KYuS7xLntmWFOPhA2Wb689UFW5akpev",
-	"sXVORbL5IgdztcsR0EPolWdGabYkE6ZXjAngp3BW0JLrK+FKwAr7f+2NOTqAALwbjWt07xciY0ptcnxQ",
-	"EIYVxADURGNA4uNwFV+P9950tQ95BFtt7wT0OC4b7AwedOzGYwlyaKGw+nHbtn3rX47+JMy5heAeMPLY",
-	"SB/Eijt7OoW88XFsMTwTLcwsbiTYiw82FKw50GwpNDUNM5Jln2h6xxSeTUx1QsY+Isdn747f7UNYBFM8",
-	"iMwDyBVUlUbk6vj6+tTcqL3+BOnp4KclR4dnR8en5vpnkdAsYymR06ntl1QlqWqRpxncYDiAQQyGA/uV",
-	"wXDg3xj3uhcp14eJlvn1Olb+WigLOkWX/MsdW++XpdGB92+EhTL7HXXTI6LWSrPFvvVK5veQtaZYNg0D",
-	"BeabRk7iFz1053CATzfPA0thIsq1JClHnM4hqgVmRtCmCjTTEXEd+mjOKlhaqdnDnBkmnMZRO2UTaijA",
-	"3YAjWcKXKz4Cu2yqUMsGTxc1e9KkApkVGpLDixN0d+W4/AeY9OdI3ifA47JVnRTbx2NpSCSdVUklSZlH",
-	"p3qbuiN4wc+craIVRwE6fFBulFeMQzCfNhU+M5QtDDw8dE87bkMV+N7I2M3FtsEzoblu8EeDrxMdn2Lm",
-	"6gGVI+NRhPritcrmC4/PVdo0O7e1zvgCMx9oyzGw1XlzSWiiy8ZBQKnPsBy/H2rQsi0K61tq0QUDphGk",
-	"nTUdr523u6PxaHf0Xb96jn64VWY/Z/ye1aIGVzZ+mcjlGoo/WUrUUuYgaXt8HGbX3KQNJ48BDUho2mhk",
-	"kLNfHtkDQDc2uLz2qYm+MUQiRcJyoWrb4IXMw+w8YNAljysZ8AYpVnLQrAjwZzM4Qn5jgcDClfasxbHG",
-	"uA6Uct2dzFWB/Bu68tKnSeaqlJf+29O2XL3svzlhyzN5AFRPuRkmzS6CdUaai2UvALKn3TSkk9JUQE4N",
-	"bWEmsgiAMhRLcmYsIPSTIr6IUVRStsSUTc/2bHuOjUF/z9MuoBs5nbIceSj1zoKIygPNpHp30th93dPr",
-	"ZD948mh3JXrpj79qlgua9eyCWbr2y08bHev53nc7O81fOYtGiw5R6YXolIM9qUWIotjgT1DQOeHbidko",
-	"I/Q7MazsdmRpK+vQ5aD63tiBDTFFcOlhg6mMJlFVu43uPpUGtXOLvH1L3uL/96HHrU3sb0Jl9W6qQVns",
-	"zrehwS0DlPUGcltQR5wioMzkyAYLYoSBbVCssBOWA1rMYxtLiLe6eEDTCpt70wIpEymbcJEOYp+u1Uao",
-	"L0Ycf6E7k93kZRQQJNYM7YqJ1FVQKSmeKTLJ5UphNo+xHGZSpsSoQd190ZIXXYOo7WoBzWbKxQhzCnrs",
-	"YsMZv57bRhh4zF1NjPXT52Alq+q0EUJgRfMaDo6riYM+cn7ONFkwP2kHYBVmiw5+Oj+7/uAKBPYHF5fn",
-	"gMKemF3tftcLY8tbT+lGeV5LSzs4+Hb3IKrsoavsLHWRC0UmNLmLb2bDxDxNFzmv98PfexMe5f8D3vQ/",
-	"91+8eOqasC2LssK17rlYhsaddg8nPtL+pMe2PdVy1Z2gttSknNcwIIiWw1LNq7XhFU+gm/qvnGomAr4X",
-	"FmJZp5l7+K/Hh5dRD5n99IXMo2p2A68tS8OMFFEQifBdkkJ0wjm68Jc2GFE9JXEuN5e5fp5Bv2jwx8kc",
-	"++XAuTggVN3Z3CDBVnDFNtBZ9GB7yxeWg70A3vd2+oZ9l/bifS3bhmvXwOFKCl7CbSQDMEdA2dYxhERm",
-	"Tn7HYcBXPVNkRdf4Knjrv4FT1EEV/ehb1qvJke7TmSxlzamqSwRX0GyF/ObyoaEbdHft56NDHB7fguwf",
-	"w2agIUvmPvVMSGzX2VoZ14lytD3TrNaSbzPNaiFWdK55AUFnD8sWfm5zougaX1FobNVrurjDV71yCq7D",
-	"ext4beV9tdUZ1oiihTJvVNSxUidMcHdBqamyvFc0FNbXyg+YjifnC7D783XZDwxuHboXQ9Df6pY8J4a5",
-	"W3TR3vGtn8wLcX4xr83WrVjLXggJ9JF+oj6sFXDAcBufKbusB17HphkTKc2xCQf5j5vroz8FgbV6c9Ke",
-	"g9vqHMaJsbm1oyWAKAXmjBpF+VApPhO+RX7clRR46urWYWcyaaXsMlJ32di2GAJ7uZSLIcbIbndujXp+",
-	"C/t/61sVGNNVoffd8EBxzzVmDkLWrs3OxVcOIUYFTwClryS8X+2TvfF4RG7CN4lnGjz3aeW1QmKkrmoI",
-	"7CC8LQWPKjT32zW/JBmTg3/gEoSrGfgdN/dDHWVSsSY/WZJJZfhkGpNFScOTJe61mSyWu8hlzX+/2+mm",
-	"tK9vIybVoJTURqAlfN9JWektkjzWNahKoK3GQYSmATYtClpZHVR9MbwvZrcjaaW+SvCx2CId0Syq8CY0",
-	"y3w6kKFJoOgDcuuNX0heNMzf/oKdH82wYQVBGUaXaZaFQNBSYJlTxC8hOlrjwg2QOVAFWQFRjGGDh9da",
-	"mOP8jqtlRtcRHIGUkvM7OgUk/V6vMud2w2MLp3GzjoajyGlNlKVZ9tHcV8f3fThOLxez4+Z6hE+YCkAK",
-	"gWU7DKvTwMJyKz8ke698OhuCGhrmB3wJ+5balK1ECixPTHs0M253PgVJO0ypLR3gLYC8IX6Pm/ETUZbS",
-	"VHfDPeMkr+BeiPjEKGgCrVvbzY/QPYWftiRWIcxNgg++WcOrrVBKHHG2ibccpgsOw+mvnwNL2tTIkScN",
-	"qyyHWq+YMQG5gMaQlge50KexjUF6xhE8WypyXmNHXZTzNhu0t3LXrYte0FzzhC8pIGcsVN+S/OA5X5jP",
-	"/BL3IDF4YlpEretD8olNrmRyxzShaZozpfZBLJLbz8V4/DLBB+Hf7MX/hF7C/4lX4N94wfx397XZBnvN",
-	"kyRev63a6CtlLPSM37NRxUxX02KLBsqHZFmuDDZ/rn6GrX+cT35I+Dn/8f3fji+v/3z149sRW/84Zn85",
-	"ND+u/vqXH8f009ky+eF9kR79+HaU7Ga9j9tg6Dsr28X1gANIDl2+YkP2je4TaUuDV3O5iEMK1ERXg+0G",
-	"aXPMmBFzczCgJVClHgr4d82HWBF+W9dtVYVhZyAIRpjXE7JoJATU+eVHydVm3Hys41gWah7U+yqSY26R",
-	"W+M2DP1aNmlHLCuUBP2Wjx34CkA9p6JxXVGabLmuEQQFLzUCAQKL30TnH3nMyAbPBDQYTKgx7cF3xFjK",
-	"0hG55ymT+2Qi9RxsH2DnjmJ5bp9QodcXHR3DATwadfuaoRh2Gs2L5Mnc43+tJBSa2UBhzX+rmkuAcNGJ",
-	"PVcxwniKLbAjaFrsCU3uLlnC+FI35TEtZY6aj6Z3TJBUrmJoi5guFykBpZkqUe5ccqhN1tvHDsYLs4o8",
-	"YWjtelWRiT6dFOrWjB1IfMJLXeSxqK9P10IIOhgSj0xzEsUMKMvazfV9qENjXzVMhwsyoYq93iN8Sm7N",
-	"9e/hT7CQzIyqW/6vz4M5yzL5ebD/ebCSeZZ+HvwWTaTwb2rGtYSokEzX1glrxkT+4+b6/fM33gt0dnP6",
-	"J6co5ZgrDZly5bj7oV/CcOKt8aCS3vdtnJibhi4vO/KJne9ieQMJbt1WSR5zRuNQH9+vwVEyJBT+95ki",
-	"9zQrzBEOnYk8COWsgSRGxEhQZf0rnrkIKXhCIaFuMSSqSOaGAm7/8vyK5fc8Yc+P75nQt70dkZZM0w8w",
-	"/pgzsp6+knRmEvZM3YRYst7Iedh5+2b0ame0Mx5DYuamx4zpuayN6eL86jqq/1I9bztC5vqQLFmeMKGf",
-	"Iw59Ted4cb/zYsUmcynv1AtLGS8egv3wS8HydZPjyvCACZtza0UAfzBm64Lmd8OAURwgTZcd9IUkh1dH",
-	"JyfwR+tE6H/uoDo8+c/dfklGdqXtMroZlLSOJ3FQ4Q/h6bQplcFxamGU8TISR56OZz60nsRx4wh920ut",
-	"gskChoDP1U6noSmvHW+saeeKriNcuKmbAW+U5NUVgUSXWkLLtie0LtbcJGAULXt2yYym30DTEwZUjX5q",
-	"uLEc9DbCDqMde+Qj/96n0sJ2PEr2ybtuQdctiVyJ1E+qvWpQS3kH4aOgc3DVp/omKolauvEKaXmYpU3k",
-	"DmUs0FhV1g/ep/tY2gi7hO9/poi9a0gma5+1/0QyRjXEoM33P1xfXxC8obr/1fp0wVBsVhzV436tvGuA",
-	"UBi1bOdywc67beo8KO05CTa1im6c8J6ZGoeCzLVemrMAGQLObTIktkQNpQi35Qn7IPxAHQO+Xtpt1a9b",
-	"KQNemKacHqXpjItZ1WkCErNHZkNgdL55aOqHXeabhnWxK4FS846xpbJ4LApVEHDXbcPMg16pKJawW2Qi",
-	"QZUnNMtG5NqVW++Ox2ZxsQYYlvOOLatKz8te6dcPzj2uNQwHvdKQgqgWJtSkCF0+AAz0qFt37i40ifvV",
-	"LqlI5eLAsD3IcLgTcmUVI2HTEjHmeXN5SiaFhkatYalW0ODmAfqbPXSRjJ4lr1L+AzXG2kHpA7Ns/XyF",
-	"TWrzYru2E11Z3+XxadXCzMI+UgEzJ7RZB3MSIpqSgfy4ooOVTEriBeGh3aTXOiK6Rg9TFow0a8uiFfsE",
-	"husmitqRFNpo7LacaRMQ0QyjFrtbLjOegPB58U+sXGonFQtHhq8autnH6SDXJ5pFe8aWaQeF4Nqje9oS",
-	"881F/mZYBb8UtKHC8sYMbEh2APtrTMY12IowbL0zHo+3i1yHtfR+CPFF1DSTs6u1iEBJXOBblCukKIAL",
-	"Z1xYvLS1LHKi5nLZUhZWmzRUUrwaj91WKEjJUYZFWqh9zN4xyjjzif8lGghoTj5pqNdhtrNAfaaGONYF",
-	"OYYf6Fi4S6Yg2zYmdylRa5FAK9aIZrRULNetItstE2Z6cIEPGA5iwZYPCCVXH2/sEQdnoV2gzWz+brrx",
-	"I4pOec6Su+YETJ9gCd3IQ5cymC9Tyhs7QPeq17BNG+iM+fgluqNsJatrgxtTjlhHxB4SY82bITFG+Q8g",
-	"9+CazGWWojqEC+2S6/spNgHgVWDU5dsWMP8By0kmxRrMrUo1ye9SQlKCGXUECNurSD5Z1Xoii9lcg7m4",
-	"mstFpY6kXkJQrSJ5suoNWMvtijcSzBN8qsqNxLaSOF5EG9qGBezgf4IJ1CIz8r9gHgGSvx+dQ5QPx/dq",
-	"r20cW1bDmQ8bhphyBTzwmSIZX3DIqiXupY49TtYb3txHlM65Tx7ZHuU1nVQuljS3bSQlaPszmoMNkFBV",
-	"OzCnhzdnRx92x1uHPBuErlUxxiC51RAyyzj6XByY2AFe88mzRvw69EqIGxpzmhTLLTRoq5xtNutYcNEM",
-	"mhgCDW1yONsv0McfeHB0a3C8j4MmelBlEcbnrKA6ILf/OvpwfPTx/Ob6y9Xx1dXJ+dmXk3e/3ZrRc3A4",
-	"yoUFMrNsLeIcjR56Paeil7PiQWUYroI9gGCqsoXo8dyqZMmckTOpbZVFLOdCEvZ1yZKy1btMGXSF0yzL",
-	"PKKJ73PNCHtuxhYR/HFOdui8S4k9mPug2Ur0TdYPJE3pf4U7EM3XkPnilE9ZOybbrbH8zfRvnUZhY2MN",
-	"DfrfjhvQ9M17Dg29dXwP78QvYh9lR6e+6R6mJDYM4GU3KL3j6uEKbAwxTgbQu71JozSTmNI8LJ7ggGRK",
-	"iWIuK2Mj1p7PmHIN4huVVKcTQVJmiDu9aQVLMZE0T9veBijhAUiODnUxQtWdQhvHjFnBos8ppORyEf+m",
-	"f/gwAZnSyA7hlc8UoXifg6jeaHBWycgMIL/s5MzIMy5qCgdNEv1lh+5OXiZb45+UqxadzbC+U1HyKLOE",
-	"GtiETf/P5AwC1Ea2tnCA1vPcqZIsqVIrmdfDyzLPDZuay1wxMgF+u44oD+2r5U6Q/0Z0OQJs4A2f8cnV",
-	"Odnb3fnOC3TgmG08rVA2VuokxN/p81//8a+Xv/2PGHdzHz9cxPPvDwXB0v26YjEi9tEqFFqoTzwKDWRv",
-	"59Wbnngg24Mr1yONJfJqOMq2zcL16le25bcuTK/AUkAq1kN01S/ndMI0JFWAAdRfIavuYEUt243V8rgH",
-	"muFfG4iu5IF1NoROcJgJ48iIqWIHpFAA5GrLlkfkENyiNkyBrv/+ZHz4/G9tlPzO6unR6g0//AUgMlJi",
-	"7CsjLeiS5WAbUpe2ACXNOfzkaD+O5nfPWp0lVgBBWaBhaVmGmHsp9PkwRihYMArDNVIQje62TamBgzif",
-	"TtsOD0A/2vo4QCTydYJmqs+U38uyGUB4dxjFtAtxPp1iaKoKIe7OYTcKahK1mA59x1Mjmw+IEQZs4dCE",
-	"1u1m01MA4TThqm/WNFJdmiP10sYAUUxIl7f3NJ1njMW5pQNpQb9eMN8wMq5yITCA5UjOYqbCUGi1P6qZ",
-	"qiHNuouxe8cX9OslS9kC2yW2DaN2QDBa2TmGcS/03ZJ+I55vvBY5LbksQHez0buEiUr1dvUQBgejglTW",
-	"Pbi89/qYI2IW5wApjqWlQ8lm6ylycXjyrjKIzg5YtSCs74mrvVf5oUU9bfY9tD2KGPnuLIXg+P5n1L83",
-	"azm3RoqPBS2BOVVoZYPRDsO2XB6SvUbj1R3dOIlDJyq6gp9OfIFXs1mwUJRl4dkRcuWcmh7vdCXzmMrc",
-	"JUnOwjbcCF5sDkooGzHLSZFCGJkvvqloKJtjl+ntHf0TWoVFE+c/eypO3sZ5mtbWsZbIwm7NWhw2aJu+",
-	"6Ajtkk0LheA89zRDGdSRaI739Tw7drFbaT1KBS8NC94bk4wZ3U8NScpnEFGdr5dzZjsDGl6dq0TmTB2Q",
-	"QvBfCpef7FwKWzpkNzXN8fO3X57/418vh3vjdo3zXS6XjXB1cFyxLkMqLL1bASglwK/Guyq409FnG2EN",
-	"t2kdYHmrq+KL9QmgJMWEhVLy7oZtAt683uvuEtClC5w1YfRHBP+rcT1oPt6MnH8bxWDjHIbj2LLofPPU",
-	"dIHbu11uJ6+yxZoFk7dGWKDIGxFfOaF1mDQguVqEoqJS7mxuKaxAuKi749/aLCULXhXDPI0bTg+zhwKI",
-	"x95WUVSOdfTv6C/mtjnITUIKPK7EaSQtPS4eJ8K6LIltju3O5qnddgWfkovsjP9bsJGe7UUaNZnIcnxD",
-	"7f5UJnfKh3LQejLGETzQ2YmlFqzbzhcNp6uNa8bTCN1VGPBDEwm9tymSRljXsKKJ86Uij41e0dKr20FU",
-	"jJxCuF9HQRMSC6/Me0aEC+S0+0StODQMNjQ4+iyE1F8sQsHQNr9M913EwFGSRe+xjQWl+api6ZdiuU+q",
-	"J9BoqDmj5v1DVCW4mDlksM/Cx1/8C75M1l+cu2EfacN7H8ws7MtIle+MEBfjC5LRPslkcoe2uSvkxSvV",
-	"viZ2pQDK05tdwfx9Son5lx1f+a9wpIPhIBxANLfp3X3uyknjRu/V5ZVtXPJMuaJS21szZ4mx4VMyhWZk",
-	"GK7MmGZtjUOCDCPxJb3PewS76XJZA0XBRalERV7F/GoZZ0J/qbum3r4cv5m/evNy+zSKZJX2WKWVzO8M",
-	"QU1ltgF//KJQ+YtMJjR7oXJVHcHe+O3rWOyWZ6zJ0ZexIclZRg2ZIGTVKr11AC10omRmWxWXIxi9kJN/",
-	"qhdixsXXF3O9yACk4cXX0WK5FxtPV1ZHbW9cI4idcY+dXdKcLqrPxzIFIqlmZqntxnZEsxzf3yShL193",
-	"f0zf7Cymd39eno7p3/TbT8nl3uTP3/Whrfu5RL5cvvPLFysefjbXvnzpfs0G7pWjVz9ou/0xAQH5Ds3g",
-	"EgvrRYEshN6pB1ulAkUildtmU0VjjdHZ3jOh31FNt2tD4EEy2D0T5XocAKaM7U+AbQVcVwG4MdpUAIZw",
-	"LO5ZJpcNJ9L1icLW3CkzZJZH0uZTO5E26VzO2CjU5o9eTwBYyG/DgUzALGjFRZrT5ZIJlvbPFQ0blzy8",
-	"X05912FylTYjweiHuFqNRNGCjhLOz8nXZE71aMGUojM2su5MDPmXP7OUR35NmRFu9mchWDZasMWE5aN/",
-	"Si5iv2dsqv1LZOqALX0LFZfzWo7C/VLKevcLYDIFf9sE6+CXACmn4+odN4pIw8VlLhey+uycijSnXLER",
-	"/Dd+CWKg1Ukspc74bK6D3xaFZulzmgX5siPUI7iYRaYdXpPLZeXaxGEBRhYwuIZggsGwisWC5utRzijU",
-	"IiY0y0YWdtH96cDC3N8pSzK3x+ZvvxuowAXjxh/c9XL47muuyMPnspc/0TyZ83usFRaGsmW+Nsta+Ttl",
-	"S0eFLqkzmL7/Kc3dai2LPJkb1u20s8qPOZsWdqyuBcok7Ioxsu0svxgNdMF0cGUFNJyzjTXwP5WrYH+Y",
-	"Ul7NpykZy3vDiy9yOcliNTMuD3qVSzGzvQYFI9xIP2TjEQAl83PEuKXaY8DALQH0AzAiNRrfOgeL4edD",
-	"B/UC2grTLGy1VfJAWxoUwVhQqt45yJnKBG/zMBuK7HRj88C0yvfG+OJ7mScsvdKNLl003lwsy0HEOHuf",
-	"8jwG3x1v2vXero4vfTywDthX4zHgttNEs1xt0cIrUBmgBmY74Bw7ztiyfKAibVaYFIPMN1Sb+kMCfTLE",
-	"SDdxyhDUTq4gNp3/rgBBHxjNmsA6bLoLaEKAzrYx0X79sMNym4a679jQTtKmnn6f5hJxKAGv2pY6UE0W",
-	"jAplY4NmqTHsCkQT2SW65B/ZOrZPZyG0N8JeuiAdvhjz9Z6pEmauG26zB7TfjWK5x/RL5JL170d2ZW6P",
-	"OWdsP8Ne8OJQJaO2aUdpRhzBauxeQOE6dPZASq+RjO/QWPZCxX30gHt27aJEJWZM6cMmF4arYzXUZAx1",
-	"jFtip4U1U82hq+qrxvDIulZSMu4XMmkedrP7xdsuZtALlnLqWsgqaINmkTEB1AEqpLFQ3nL1Owb4Ubf4",
-	"5y1Isds7tgbZdguy7HZE3qMJZNbms7Bg1BmHmjZAS5oJmTPbebdfL1gzBDOafSLFl2UxybiaD82/CxH+",
-	"tczoGv5h9DqoOQZ3UA1ZxL/hd3MTxer70TEM6eDQJSBnS0Y1xnBzBnksFkkXs0iN1jcTRlOOlfE83P0U",
-	"w366BsA1Q2OGdcmcADoMpF0jUkO8T+d27pnNT1ZwLuweYeWnRae5uTy1cTxDoxUQpuqItnf4NG1R6YQb",
-	"dSc5//d2CzWzk0Z/vVkdWz9apWfg6ZD3fJtAJQZXhguM+/LFGrBMNQF6/LIzxB7Tj4Pwi2NkQmriPOM9",
-	"QirtCvKJUEuWaJaeFzqqD54Lhz8c9AWyA8oYvfe1UY7carAIXOdUs4+TZSTc95FncgIdNoCVJxLhNgBS",
-	"HQ7UIt7f882rWqAvmidnLT8o4G/qgZnJFSB6sFyRBVeGUSnuOk9NcknThCpNJmxGRV3abQaYW4fTB6+1",
-	"thsOulVEHTsIbmm3QtN8xrS1x4LMSwyvmG+rUc+OxHHUpgvgpsBYyxNTK0La69iTGnla2G5rL+YlNFJA",
-	"M7Vt7EHCcfTVD6dXIKVOT798OL3at8JBjcin4+8vr4/8D87exWV9hnDbI3J5fHV9eXz4076PWJWd7S+P",
-	"j84v352c/bDvam59yr9ztX04NWYMfnswHOA3B8OBey38074l6hTwc7zOoxqSOaXaXLJZdjTP+T1TI/Iz",
-	"T5l0/l0o7PA5okXKZVmiD5MyBx0yZyMH+b2x+VsQBZY80UUO5SPm25gAjq/19f8CoSjNONRcrsTQ8pRP",
-	"bHJ5fUTuOYOCAgyjzuk9i0GgNNBwiOW5JdMZEnrPcgpN/+8tVgvAWEzNRGL1druvuvmP9YFiC5fgzn6J",
-	"JkkDUp+5FHW7fNgNC2oCpc48cYV/Nr8SNZRlLiGECfUM7J5lhpzcyVBLlmWGuP7j8v0Ref3yzc6falGQ",
-	"+2Rn9HpvPN6ZRksvY7tx4aim3I2NwsYei4dAMgg7B47WyIe+sqy6id/t9nv5Q5k4nFXHww09GR7Wim3h",
-	"sVPwDG0RjlAwp0uq2YdfIyoPXK0v8nZTL+Jy1G+gZylTYBQ95eirvfF4e1m64mnMrRPZ453dN1tuclxI",
-	"4ZGsnqa6pJrCf3FsnhCHnnPWNilgEG5xK1TSKupK0mrdEOV4uRNEP5+8Oz4fDAeHN+9OzhskzT3X7DBJ",
-	"2FJT0Vj6DR3RsEETFHfSFO3waoeUTTHSrMr4jreowdjcGS0BWw99FtbKqr6/5D8/5DRh5BQ3bGsk/7By",
-	"tAbMMAZkht03jV7cvvWloVk77g9SZ5bnFq7dujXYrAP+8bvF334ZJ2/v/7I7Odu7u36jTlcX07/uzC9f",
-	"z969pDfs+1f8z/Lnrx/1T9sa3HUXlUWIa62Dta34mqrG310evr/eJwu6JkrzLLPA6iNyfnF8tk8o4gTZ",
-	"0sQRVsaQm7Oj89PT46Prk+9Pj/d94SICqtl6LgQkYOmI/Hx+8m6fcKUKcD98FguuNL1jQ49LwBWRK+fU",
-	"cUcERjYYDsxABsOB+fJgOKh8ejAcmJebeQdw0Xjjxp7+KCcQnW1aCZtttU8o5MvYRKoJmxViZATyDNuU",
-	"YA6DkmRK85FPMEr3ya0EtVfdOlRvaKQ+Ihhiggdn9J7ZKl43S/tVPJ/wCWBuZWCsJUL1ka2BpZkZtQAC",
-	"0CXNNRitViJYbKxS0i24KDQbkff+blAPF/SOeV3QEIIrmIfIWsTVjcpbNFf+Kqa8RcVLqUKYsX0jMW3z",
-	"RPsPdVTxG8RGay/2fuXO6O13ra+s93ovV7fyscpk/KLFWMGpnPFoS5tpztQcowyuLx0k6yhNRaqerL37",
-	"tkGCFi7846dr30jmsNBzmfNfsRcYIkkOCVTVkJ1dbK80ikJ12SBEd+ihgfGyoF2VDRPYOcaW/yeWcvqj",
-	"nDQxoD/fHN8cv9sPoNkcJxqRy5uzM7BsY8zp6Pyni9Pj6+N3Q/L+8OT0+B1s4tHh2dHxqXmhsaUwXqU0",
-	"XRvmVeW0+GFj++JXBsOBf+VgOMB3mh/tG6PMKGh6GrWKXZw6ZzS1kK01CESRZEXa2P6xbEGO94GHgPpG",
-	"pZ0lrp3abY+seTOFboKhMwaLYUksMqETZF9uSYzSWVbKWvlQVZy30str1IrDtmMZluscpdFCs8OsNYlP",
-	"S6KWNNaukn01yuoH6dLDexSmaIjNKO16zZMJMwrBnNE8WqbyW/OYm2AlgXoWhW7sHQoZQG2YkmUg3cpO",
-	"GJ5L9jbnyjVNxbKz0rDt3puiCT3yjK0uGjVh0NPtVXMOChWAPApIvE3kIrJFtm3yxVOiswwHom2s3Vr7",
-	"LwVP7sg9lxnTZE7ziSzyrZX2KPhIOdHqIGMLfu7BfU65uNuqPT8CCwHUparBGbnqYYA1eipBWuIQRfHW",
-	"fpAy3UQzjQJLKqaL5Qv2ogpe1AusyH69C0+yuqzdnfv9ymHz/mB522AkcwY6TAf8nH1RBlqNTxwwJpyH",
-	"BSAFxH5tQcMB6sCUCLbC+1oAO6tdBRlkjbygM8rFE0JOll3/t5pnargCxLQhWMTF7MCQpNehbAuGLWf3",
-	"rTD1ykkOw52NklcexRS3eFe+JgYxD20tuIXBk8ZwjSXseAju94w1FENeozYCkYdnikwZGFTJRgloP6gl",
-	"m8DYBPNgLzvgXkVWUgQaD8Lu9IoquUKiKP1cW1lcQw+2X7IlHFWcjOOzdydnP3jRA5yRKw8P1z2e7XFm",
-	"toel6sRp9UAF0OOVC8E84Dyu/JAUQvOsxqDmFQSFelJFBNi1ezkegePajMzajL3aVOjr2nhi6aG8gzzM",
-	"KH33BRNrh3vFRC5b39GGPdG5gqxPq+klNWsHRGzvtzRuZKZ18Nh7nCB4RMPvIpvyLHtc0wz+aCzsBqzb",
-	"a5R/JZStYyW90gGB+TrY2npKoFnBx8zZHzSHSH3VDucdYV0I7F2HmPQMzR/pGttqgfvuP+oLHMcJtIBo",
-	"TP/EQZQkV/38kvcGlARBCQZkK5xZicbuXJjbS6t+6bhAGy4dt63UGdUWi0jzIGziCBgxloe3CG+g72dk",
-	"mfMEXQmbvO3l27dvei1I27dKZupUkSVdlx/c96XsBMSrL5eoDGSn50BskU1/cRqDcGo5dy3k3YByXIdC",
-	"DlCSS6WnvmF1CVVZ4TqhD0OcSd/fqyJvhlGdbuihm0OtqOrUszysysVDtSVc80b1tKnrCnQGQUUDpBH0",
-	"goSIiPUzuIJ1l9UcD+NdCbpUc6kb0+vTInEZScgMzX94PW/h+6xgZFHMojE5c0zaVGFz3XWNKYSLFNjv",
-	"xI/XDiB/9KDqBzeb2ba7TD04sUXTmMo+VNaro6EMEEgcUQEuPRRJAe2iiFgO+fJmzBoV+nrcDxR8BOA2",
-	"v0KQHGOB+zWdOJFiyvMFS0NE0wNrYsrkzsg5W5c3+ize35y+PzkFH7WFeJb3LB+R479cnFyaX4XUqIlx",
-	"gRRLLg4vr08OT0//+uXy+P3N2bvjd0Pi/rVvq16cLrOQgq0hHwITGfEkfRZBS5KKH9zOvgw2+vENhgM7",
-	"JrhYHwKkjdl/xnzj5/csv+dsFWMCFnoCzNVZRq3XpnrKZ0ywvOTsG/Bucgqson/4K+P3zLJ1FYtW4RXY",
-	"dkwi9y1pXYVOBY2mNUcEvoXVVZFP2bIr//7Tk5+PzZZdHh+dn50dH12fnP3QI2gYfA9YqbqWaax5KZ4p",
-	"a0kbFgvUpeUGMtd3XZ9ZZrQTFO4io+KaOxi5eyYK5sfV9twl3gtsoexjs8VOwdSslMLZDcETCUnVZe9W",
-	"PWeLKn5+16z76X4YwqsrfyrWNzezGZ71bKGugWhGF1f814gxeaMgPXYaALsMfY6MFKDtYQSkmgDV9UUb",
-	"CD+TkWP8sw2SG2GeZXBI3LzimdOdKbrDge0yeCzSpeRW8oY9JXs9rd7bNlIbQ/bvLc9eyhXAyxPwW0vF",
-	"StEjsJqCas0WS21zGuq2wxYxKTg9gb7mKKTKLiqLHpyDGgOrnvnaUYss5ObqBPQ0rHDbmMi+oMldNMx5",
-	"SP4pJ7icS7xHEUp0ToVKZMog+CkQJ8LGd1O6BKCUZUbXroVRLWDzACTm5r7C5kiYMWJI13k9DHWuuOrn",
-	"snO00Ij4WdrV5ktcoUx/uP8Enupfomh35z1+rEfL++XdbEs10ib6xFXhBRV8ypRWB8QclbVdDx9Q79+H",
-	"Dydi60FiDhaXMNQEl3ZguwdAbNWQFyYBcAXdjcDZVRlWM6RbF7fxqAJ1JT1nLZjbSbxp28zojNE0mmso",
-	"rnDF6dAs1N7e1I/ldSPQWycFRzItHgH01kds1hJEzJY73rGBb5JsBW/yRK6BcDjVTQ9YeZDH5s5uZVfL",
-	"8+NYVbgjFQazjaVdPfexuhNjHiyKTPN7mnOjcxuum3GlyX+MFi+LN38akXeHVx/gNnuIzZVl+qfNEhJz",
-	"Y1TVt8NoiHNii8tQIkx5Zjt92Kah+Hw6IsdlmxzDRJcIL3RAbv/1261tuOCKacxoyooJ6EZmFzwSKg0Y",
-	"agv3MsNZ5VyXGcBGYE2knkNN75qouRm0sfcVA4vr6KfD95XPPoxdB2022nqfQar2LwWzl825izAPm4Hy",
-	"evgQRjIku9gJbjSocMOAGcadBE206TJQW1I17f6bTUfpGckXaBLvoPcLjZAkB8SdXvQilRpbJUQ7Hj9C",
-	"vlW/4JNWt937H+WkFHKV7X+AxLNBSgC7hfQcrnzNeLUOdDsJ14+D13KMt4Ch2FiLeBKd40tB0xh4DqWU",
-	"ObCaiaYzv/VZVPxX9v1asw5SQK1Cq8rpL5WJl+PdvfF3O6/fbF1eUnSlOQD2wJQLmyjiBtSU94JLNTJf",
-	"yAXNXrSrfi8WVGmWg2zokenQAZKDT7t27uXKthBDL0rwbN9JjsDI+G9ECD03/4rPBEuH3qi2OB9ZVp4I",
-	"PxhBF0wdkJmUqVXpbos8O3bu/dsR+YFpjW3o0FiBZB2zfmylNgL6hoz2XyBU5lwqvf9m/Gb8AuT3i+QH",
-	"Lf7y6+HX0WhUo5pYf+Dj5iD1oYB8ZcSNhZpzxArp69prp7rKt7uJ0Kc9xkxdqDaCFFxrlg8xv8iB8UPd",
-	"04KuyYRFu/5eIETDVZKzWJJ3mCCq4B77MlQ80oNS1aGK3C5ZvlAjvPG2X7/+lCujALaA9YFhbIiZhS1r",
-	"BMyR2lhqLYbCBLmiWvaxCeZUpJeIXheq9o3jLe9vNFxWc54ha5xbQy+tNxPZymxBGMHWEgwgA+zvBF5F",
-	"HmYmOWpAM9Qm3z5sKBmb6u6BQEGIudVvGAAB4x1QQf6YJiR9NBp/Zi7g/p6QTMFzHpkpzHYIguFMqW2j",
-	"4ZrqbUZwBffb+oieKUhNiGLt7CnsT24/Vj2XHmtpg2G4DXHTq5yn2mEJCNkTUgfHi0fkghvUPkHoSThq",
-	"yrc4CxLk5BRuAewwbch0Ag447s+LXLhr3j9tCHgL/bnk0BH/UEiMVCfzZhBDLW3Z34HNV1bO6IOCkRE5",
-	"hARYsxdkkkN82hbuL7gNQFhgnSG5rW/VLcHOzWUvvm5Z4MmoCVngQYfqt/Y9v3AnPJpKGsLpGUlkIYYi",
-	"+aNFymWvSajN+TZy/3uesj5vrReNwWDc4/6THdR/KWMA36D0eGglhVXmQwKvxuoieDk6GS26LFNBu98R",
-	"SWT9JU6K26fomiwKzYafhcdqhQt3PLkbkVnBIkOAG2AUI1utGN5ia0yrkV7ARBoOcDiD4QBe7MMNDY6d",
-	"GoPcWB97hvdtGwGNLSjXTI+gpAtqSy2DsH9bUBPkTvsVOQVSbB/0jMrPiJS7j4FsPc8NG5aFDsu7ZKFd",
-	"XpnlKqDXVleghJe1Y/Fc0vLIwXBgUXnjq4GVFEfANmL6oS9P8VnLtrPfRgtqMdsyvhHP4nXFSZmc2U7R",
-	"23Qkb2gxXA4vfmRwjqdc3G3XoD3j4u6P3aDdjLC7Qbuvn+AKDK3mxuivx/1bo4ffblv3S6ZY1Dgx0soR",
-	"4NDhqCudB/6+BTjEfP1+dZX/PwyCJ8UguMhowtLveUPm7oQHXAKAf13nRavbuwIIAJmM9nab8E44GPN5",
-	"rFU7bmlVaz/1TLmuLdj9H0zxCU+he6L1LAYVEWYGYP5kVLMH2uqIcl0Or2EhxWGWyVUcEQRKFotk7jLx",
-	"oPLTF8n6ytltam8jpapbV9Y+QSVtQ0lray1rZbFaFLvq4pSNnOVmz3H47gH+T5A4YYR9gFGKfy74Vr7w",
-	"ys7W2o1HdPuMCpS9DZGma1cubVvj2DQzVPYdoleN6W2d0fSE+NuHQhQ0I4kU2lwnChx9Eezt9kMEc2gi",
-	"hlPoDN5ybPwyGT0UuqlTJANzgCM15mRipbXvtGPdLbUCY/r1ENCDYxlQiE8cEpNtM5ize3kHjWgrVSjV",
-	"7o3b1a/Tr6d9kvGkIJTn4dxrR/4BH760AIkYeYsB0TCluaCYHGP5lwXprxQchQ0zHzAOmzR0RJc0iWYC",
-	"hza+H4dt1FBnfPW+d9XIYK/xQLZaQxJbn7S13VcP6P1n09U689jqKWyNJPFqAwa01zg+taW4bQ8K5xMS",
-	"LplmwkzpHY2eORDpc1ffnxqjyT+LwXjbWcWe+RL8qpYv+fL1lstfl2OOAIYhk9g4qZVNi5JxfDmjJ69x",
-	"nZrYJvD75sKWoHfeRBqOFWZLvL88Ph4MB1fXh5fXx5eD4eDi8nwwHByfXR9fXlyeXB3HrUubDne9jrU1",
-	"qkGHgtVLdswmvXSmB5mwORfpiMCNqLPvjiuGiR2gxwI1/20bS0vJte9bYXusQidilnaU+m/CuhoVwuF1",
-	"T6EYvSx53/fl2liMfnN5avXQLVol2eXsEPDl0jdF4Q4FpJ64/JkD+JcKwg9lHw8nS0RqbC7AmbIIYajj",
-	"Y3hLkb3xXpCIiLDxfCaoLjCGH+b1L6meD4mSgWspCIi7pB4I/6FJfM/qwrMhmgeN55KXl2sXzOMiZV8b",
-	"Ynn19hcQYoN7ujARAppqSRTyBrbZa1TcJgys7EbKOhH11Be0uztebulWQmuqugnf2J/65bhn9ktrD50y",
-	"ZQXKny7fH5G3e6++I3jrxGyhHrp+GL7tN2SCGNGEhKWY0Ewk9hqTy4z1BQu/0oZfD4kS9I59SahiByRl",
-	"CU8Z+uuBhuuddaT+MpWFSBvTb1U8ao/mxJLlBLZnHfYL8olWlXzcXsZDpVVRJBIQIJrXPSV+5eAAKTzG",
-	"YWsjKtKhscRze8ucZUuF1QSGIlO5UaxpTr4xgRpXyJwapuJFsRY7H/qhwl0eCNqp2JmcVT+Zs18eEBEr",
-	"1LbA8XvROgSus24IekBtl3nNJzY4k5q8b1olHRV+t+Ai3J9kVNzd2ua1ZgjB1gV4HtCqpub7K5/vZGmW",
-	"meEcgxTPGp59uKP/iDMALA9ryH67DkvIninbGREBtNFxLPSQTNYajqT532GAaluKCWD06JDJ6QpaZVXn",
-	"/q/PA55+Hux/HrB7/WXn82D4GUYLP7kq0JFvgucS2j4Pfgtl7IQLCh69TV2hMtFLljC+jM2XYaFOWDin",
-	"q20hBQPLD3oYA1NAF34E9yZh0KFt68iQf7Jhx9IiiQz9Si5YTeBa/U+ZScX77N6z5vyOsjM9ln4fEAiB",
-	"hVAMrgtdvG29dXgf6pbyVNAHsEbVlaJiw2w1lyszmc+Dv/z/iZxOPw+qzaI11qYr31m7tE72elav/k4Q",
-	"J5VJxzwyABLiixI6Zje40lKwFc3ZkLx8NSaLLCrp+sCUXH28GRLM1SV0YSTK2lyyxbM15vTTzQ/Pvz+9",
-	"OR70wMB4QP0vX9AZiyrylVZSTYviEgmTVIwqcEiLYvZ8khVs9M/lrFcyi1xdaZncxQyB20qnxVsAmw3p",
-	"0dbRTrHYz/aFR8hQYraZZTUQule9yHTBNO3TA9Zyhp/c7UFXjG9VSv7o6nGLWGBefNIIpmdRQwIxVGa3",
-	"wJg2YEMwi0PRrEYmcPcWwB2woQ0l6aCLm+sH5PmOp4G1AxwEjANjJ4rUJlnlBcSDRwQfBy5tMYaJbyMP",
-	"tdzY/QEwn7moZzvujX8/wAkWAkbYJiThUgTntlZZX0F+MItYOVrDge9Wv0EEAcFvVWRiS/7jRtuh42pG",
-	"dwEup+ZyCT2CIJ2UvAfz/erjDe4L+4oGfwatWIeEoiGAF7mCFACI5t8xtsSUm3uaFQxyHz8La+MhsENK",
-	"0BUBarpUiCuBcVDbzBXD/26D/xVImUGhavtQ4cR4vsNDHZ5hPIiWhvfGvz1eATDHxCh6dn4jcsVEir8a",
-	"Exj6k1Lh1QK/6K6AsjPvZnuVYTWXGUMuhGwAs7bsCIc2KNBPRfD29Fv7f9u6ObdVD5Bau3SEGxeiCWM0",
-	"B5jtGmxGp5ZQjdeMH6c2LDeD7Qc+xQGdAm3t4AMi3rK1aZuucCiI0QSMtAWNwPW1608ZvTWJrpqDOrH0",
-	"RZFsU0A+VRUNEDHKcLRMrg7IqyZieNVG6hAdGfdpFvYEekiz7ov0tPuqOQwZMLlKS7xejSseotkEnMXR",
-	"+9u35C3+fx+Np4OdxCqZeqobEUqmTtO0IirQQbrVh3ZqeL7TnR4UURSCRW8R2A3pvNYGeSDEjjOSY6m3",
-	"Neo0cjDFohyaXQTyMY6NbYE61rIgKxo0XwGGp0tQJ0fRO+MxBJFH5KzsqGGUCqwjqel2/xokMpO5kYlZ",
-	"4XINwkHtBGx7Yymv+YJlXLBjofN1mw7kM3qWXIBb2aX0RDIPngzhSavG5guBy8gHwJ6pspdFCYLycrS3",
-	"TWMGrQYhSFUDGS4koJ01Aqt7BHSl6cymw1L06EXcPn3Sn903XUVBmc7/Tfp+26Ts1unHE4u703pd3jDN",
-	"lAxKgmpJwySSMxyE+lySr836jQX7LqE5QbTC9Dr0Qd+zPOWJNtvFtWLZFD4oBWYJ2Q4qCPwtGIsBVoMt",
-	"1h/Vwg8MQPliLOfJmqQP3dhiO1kbRzTIEYbqmtqRpkUOqR4/qY7YF4wFQGghLrXgWcZj+aXRTq5MzLiI",
-	"2h48mRO8aiOKOZjJ5gAOLaYuz/RzLogFzqZgViue4px4HVzd338hlZ7l7OrPp9G+M02RmE9h0GXokf+4",
-	"gspt2zBjE3i/uYtXnasZq5xOqOoIiDyUeKw49jRkl34Y7nScoCwrjtOSbeKZlr3roMywxHmTgg1tAb9P",
-	"Fno0go4bczT3GTllBSfA9lsLiHPDWeRFDiRKKA29VKsU/GZ3b/Rqd8s2i0yknQWB/tsPr37rwBQqZ/cI",
-	"ZCG+DXYMi2vgFRUlarrVMjobtJX6yg03SrvMfXZJt9EWq+pThI/nTFMubgzhtNhm5YJz5ZKVsLW7kUa1",
-	"tCXU/x6IXNNc+X2YZRa+xOWHtVA9V+Ty+PDdX6s245u93Z3x3svdR7fmaYH0gQJ1Cd5djHFjf+sxBH/U",
-	"Fp09e/FIz8/i0Mc9UY2fBsKnKXvHJtdWcniGzXXymw0AIttKbh2G2fMizxxAjW083Cf15l6mL5LFz/+M",
-	"Zt50kml7VT0cm1sYl+G8CpCd4FTThnp7Vz9sMekpPv3QYxTzegdIyF5oRqv0Q2EUnsdNdhfHU3ISospa",
-	"tvF6e5p+ZxhN1HtoBAGNcqVYzDqeN/6RLXVp4pbvglJ2sX1K+ZEsjI4ADHvnuxe7493XkXzy7WwdO/bW",
-	"VXrPBc0au0wymq73q5lqYOo5CAvuMtfiXSSD8KSNw0t4UaWnpPlGe+vI6mBt77wGrbTEC6VVVSKu0vdT",
-	"muroQTDmbn1oU//55mhIbptutgSjKbMju2bq3cG+Zb1HqGnXgapMckuAmi1l+4ME90NxlKJnaQs0Jf98",
-	"3PHnLz/U9VdaLRENzl9sT2O2iHSeC1iLGR3CgeLp0pBciT1UpkH6KyKN2izohJqzxe7qWHWtp79XcnPJ",
-	"iR+R31wBthFyhSm+NrO1O90ZolDfIN05vlc9857/bWnKrbrSk2UpX26UCXQlK9c0AExYvmNLfUCoJhlz",
-	"7XrllNwGysgtSMDbjM1o9kFm6e0mZflrrYHkRWEWFLPmAvWjG03iKSvZ3nG1LNxxpbYXW3chWx/LDx1C",
-	"387c+62NCpo0msvjo/NL7BqwYCmnZojYxdPB0ZGLy/Oj46sruMe6PtB1i/ctaIoHwgxthAbFvtXXobJg",
-	"ZN0K+07r+SwsKwLulw7JLegBty4Ldn1AXvtyj0CLN2fVUF/Gp8zp/N7JlBvGimkUWsoReXcMyLj7ZpU/",
-	"ixKocyYFq4Ip+CXAAhc7V+gKcPjur2ELXfvOBq48LUTacsagRpGHTXxcUGVdC/DQRdDfC6jNkfjgEFtl",
-	"k0kOldub+RqL1tZgQR6EW1auh6X6uqIQFAz6DK2ZrteK9Qlj1mOZO/GKr+aDu3apBLi9Prz6qpbhYPjT",
-	"hn0RGh2QkVurVq0uYp8q1cjBmnGl8wbN20mW58XSiMFFbySIG0y1BFhAsytFCIePSmothcLsYVsWRQQt",
-	"wm+fQ2yoBMv3tvNUs1xBwb25pbbMKSXnd3QqN9rB9orH/xFAHCA5+qxx8rARYh2ffbJg5BQT2LacfD1C",
-	"WY7CB87dzrUCN1w6KMm4d97wRJun78V9vE8RRPQ+TpYRnvKRZ3Ji4aSI856PPWUqWYi03hE7xgumsZdf",
-	"8MSoZtWXi7Dfo5JFnrBnNbSSPq73OeOzeYRVn4b99JY4gGpb6N2oabSZR/vd7ngZo2yIih7JFC3tdv3W",
-	"buDP5SPuBb23o5rV9qYHkIulMbtClQGHH8dNGwbU0UqEDaLRU2JAgKCZ27W36ZPhZhNDnTLXvncKVzZ/",
-	"lomM5jOW7oMyaz+MutxC5rZZ4mcBCMPlGyGoM2O6+hVUEloPgq3SA5Lu3AdDU4eHR06Qvdwdm4OSMera",
-	"TsNZgfTfjfPi5evL3c4crL4nqYTKeD1GJ5b9M1yECn5464HzQ3w9jsr9h528A0IFiHCbujQkO3t7kAa2",
-	"83q8eSz9IMzlcBh7e8MBoMcvM3Y+jUJ/N0k5V9TmGCZUQZit/aecRBYI+3FiYePt8nZIFGBTKHJr+EEV",
-	"3dSxiEA+vNyt5AH+/fD53+jzX8fP3/6j/OeX5//43/7HH4CzQHnwPcsh42VnDGJ5bzwejyuLAlVtquDu",
-	"ePFfWYQl+Z3bq2WW7fRgWJaiWtnPz5W18Wd38GEXNNiavr77es+WRYP5DxWUI/Lh+OcjTAmxWF+U6DnP",
-	"U8QtN3uOz0gBjqmcpOyeJ6xSsm6/Z17VYEdA+5sGp2jZ/NbDW7iEYoQw0jISQw9Sjmv4QFfnZG9357th",
-	"I9gYJpdH4K2am2YiQIPr4aisqQigS9j8sd4t6u3bXn2Ia5selA8Eo4nTQNmQq6Ow1y8mJHfyZG5d9itq",
-	"5rGGQDLNlnM6YZonNMO92MLziJsb8zvKjB1RTTM5i+0+9JNADE80GjHYsKBrW8RbE1TpgjfYJeYdls1K",
-	"hQi/eSGcW0s7c6XXfA7NZ8zIf8gbYExRee0aCdyknqG5MyKHglhkHUITTF+m5N3xz8en5xfHl0MiaJ7L",
-	"lXeiEJXIJevftQIbnLUMuw7DCYvp5xIjsSszgoYkGEhpA6xtfMEBMTtlsXKgrSfuhPMuroHFjMjPJ8ef",
-	"ji8VQhkBGyK3+zmj6e1BuRgKs+rg8mdxuw9dP24ttJGtJKm0UjNsmNGFB3uf8CzjYnZADt/9dHKGp/X8",
-	"05n/MM2yqruEJnCuYSR+UfC7thNXeYku/AWLRuOuuT/d5RLBxd0R/OJuSubUfxf+7V9um4n5t7u//ZN4",
-	"svzD9k9/WS4WLE+Yv+7+LoeHAy4HZ/92NywLNXcX4d/uwh1b+2HBv90F18XMXfR/uxvszrjr7k+8HBMd",
-	"FlYmljOQS7mwOAAIsEAWjGnyHFAZxJQZpseGhJIVgwJpiK1DHAsrgKApnkUHALd+YugiggbcBMz0weH1",
-	"LEOEJgsKH2CkIkhRwjbAsp6kNrcx38o5aBn2Mc2B4SdUJCzLHtM/fi7jSAlQKVMF4AZObO5XB7aXe5Zh",
-	"slK52hW3TnOZbT0aqCQcdbe+5u1X7288CzBHCSCkBat95QF45Qh6dQNZxQ2JuOjUgkYDEA5HmKzNJC2E",
-	"24bLwC0rDL4Dq3xTEmV0LYvO5hn2DJ3izVBsAzC6jYELIScyXUOYy1AzoAZjrf9mpGLTR/CJsbtsDVh/",
-	"wrYy3HSE5dAUqbV9vmV4ToZwiElRMskZvQMPodl6OQ28J9Rl+Kle6X3BsT0y7L/lhNvUB3+iUQCKWmHz",
-	"y2i5b8AcGlxueCoM6fpDwg5gRthBlWZSgAfBCj+Yo1sfJ9NIELPlucP9ewrY9mUujU7QWKmMl8tIotu4",
-	"CcukmCmrv5cEktFCJPPnNv2lc5u80DwW0Ay0ozWH/bhlwy5dN068Pj3/pqGxAEA4gyICJ0Ixpgi4YyrY",
-	"iw7Xo0/XvaakQMetIUXE9TR+eG8/1pMp+NYK2ALOjqdzpSlRxWJB8zVmiENUDREywj2YU4XSJ776fcLh",
-	"dpg+CL59xqFFE7+UctFGOc5uAGZnnimTRvH4G41Z6/hcoq0JMaLtq8LcGfICdFiqFhFeFKH7hk2qTtFz",
-	"dy8dNsm8LtHKlhXxNL06u94mVc8+dSziKfWGgTB0JNIQ1bIWWSp1nH6bzp+kSUlrT05XEIFe2n/PsY2n",
-	"cTZvZcsGNSIIeDEsS0S2bbTkQ3TBBgDa6EjbJ6/GNp8mVNd3xmP3s9fboTzT/lgq7Qfo/walYG9c9Zzu",
-	"diChborpVq12s7VMqdnGdNjta7vbNcxgEOBcQG1TS6tnDsuqy7FthjlhwMigwgxgW91qojVcrqKyHSpU",
-	"qya69YRKsOidMInxsZprc0U1moC+orolHWZTP62mXPYqrG7UiPxWgRfEO4tLXcgVJuBAX+81jrOqJgVj",
-	"fL3XgYjfpDNZ/7Bt6fJEOlSz4tDnc7+3IgFszmkTG6pBvwV6SlWhqiVYJtTFpuPpm+BMv0XJbO++hQTJ",
-	"Bb1jB9aUmLAZt9FD8IaEdqjzhpXsGF04hm3YDvfIM9o8Naf+YG+aUt584gpqXcSIzHKe7oPhRjN+x0ZE",
-	"LRm9Y/m+WWGQrPAD2H6geI+I4imb0HwfIgXwGxZI2uZ4E2ZuGJWlt3gj2lBh8W2O4hK/B4UM8N5QX2qd",
-	"aNT1bi8+NI3XubsiVpi99MjGWdsLbkJVkPbqVDRyhj4CczK1xJCvV4kACuzA+niwon2tyO5osK1QfmL/",
-	"xin8Pgz9G9gJjIsDe665wIpaTde9EjXjAunm9xBC3XbxYZD96nC3lCvr346bb97ZalddrThkZBM5nQ4D",
-	"lgncsgeLbGJ/vYpzzXRDewKTAStOWltGHeTC/C9Votu3dharUv5NtbNbHf6yvsJzgWVbKUFbyeEUq+vb",
-	"yvBs6WFD5cxT1xI+qPNmNMb9sOLZhrl+o2LZ/sWvbFvi8N4ue5a+fZn6k+ARhl1JnXnvnTshmbfVZsYq",
-	"MctleIBLx69qS4L4Rm0utMOTkQZnjzvtfURGqJm6TBn4hMLY5OboKyIDgAyhSO8bKq1+PPtkKrNMrlRo",
-	"B2E7H4JLZdNcUdtTPTXbcr4tmu23rlXbkOXN2m7t5EaKV+31fRcDNtuERRzebHUYqnBbd7WHLYi9DQ6W",
-	"r/roKnrdrPuolsG6GXsAUPyjR31sxfG3sQ6+nSfq3FbbM3s0Al+PXx5jDxqdd4T29D6k5Y/KsHD1DSuq",
-	"SMqSjGOLe3rnSihkThZcqWprlbJvZ4Y54vAJ7JWMb2+dGfoBmipnjQJEeVpr8O48BkWkje+MCWj42szl",
-	"bU9SHfgeHs7pcQ83fVMAHt7wpe6GvOWi0Cw7nw72/95xtvCBa/ZVD377x3CLWVcnGCkzBwoNF7UcXouU",
-	"uG5uGrmia8KFluWGPlO+J3rvOs7XoKipso6zdznm795AfVo06KKf2OTK2KbaIXfug6Od3H4uxuOXCT4I",
-	"/2Yv/ic0uPxPvAL/xgvmv7uvzfLZa855xlO8oZanu1LK6Kn8nlUBP9W0GPRv/nlYaUMNN43IJ5vJR1GC",
-	"cYUlTTLsmwGVxg6FDViLImw6ZYlHXOAK+jDbl1bGztY/zic/JPyc//j+b8eX13+++vHtiK1/HLO/HJof",
-	"V3/9y49j+ulsmfzwvkiPfnw7Snaz7u7vrnWo3Sjf6901dm+vTg0JvgVVD5UgJrR1tsYJPuw5H+eIVnNQ",
-	"jG2mJmObiiFhmWI+ZHFSq+T9nglyRbV8SCXTA0/AE/TvfxJkwLbti/pWS5co6n0WGXAIqqBVyEYuxLJf",
-	"9xEbncRGWVDrM4ah7emDSUO8BFocfRalp3Uf80R9JIyLAFLQfdbI632iV9IK+aHTR90dlVzHbu+uEdhZ",
-	"FpfV06InQ4dX/b+bn+dR19e17zYGiP0bzYi2DUP/vkLD/PN3Fhf/Js4OuRLbMXhL/D2Ze/0QkOMSdcGc",
-	"9yWC7x6Q23/9dksyBmUFpBAIno/8gsRa7DxYNjRJgsdVtf4+sqAyEQo22/NiudkJ7UEB+Kj7wPHZ5u0O",
-	"U8Nw5xWz1v3mrjXNt3IkrMstyRi1faM8u+8jDJvR1x8rHFEyxAaf0cS2QbB4mETLoU9mDH614SjbfxEt",
-	"aJuVDEVmFovjSZzxjUnRx8JTFXzQj8/hq4HjD8f4iBRpRjM97/SDwKJ+wHtjSUtbCwsuZqwBFwoTrRKZ",
-	"AlywxYbyfQK4DsCOtXQyxL/PihErWWDcH9k6Kihyvag6wHfevnz1wnoENvNEbAvE7nX6ydwZTTg+hUSJ",
-	"LfM04pmrWA3whImrQrBEf+IilatoYChAqimPyopyrVwYwm6adchA57UVXQ8ryGVjwkQK7sBYqcG4tTVx",
-	"Z66nH5f1gcoeebXNuXNXOgAkwtI0bdhA9TQ+LouuG84LSaqOiPmRrVvaCruNKA+KMVRH5GpupBWiZAU9",
-	"sVy/Wcu9yvQ3c/mOgcTIpabQ1LnEmSJSZFgBBivSkh7E79mXr7s/pm92FtO7Py9Px/Rv+u2n5HJv8ufv",
-	"ngitE5WQhuT4C4vzZT2FOpk3pMV3F7vyoH/CAls5egjKcmtC/lbNqI2ctGj+bDgfz6Wbsl63CIiEjDxO",
-	"QBTwWVQJ8WOpaeiqjVMESPGCacrvmW96S84gdosHECvbzdOJCoWWc0XbTzVAXvhy4UD9Ozzqc7K2Q8x4",
-	"SoCMjcL83vX3F/wry1QfrIsm4B4XFIe4m20w8sP5+buh76CKlRqXxz8eH10fv/N9aDEw4yF7cLtHT5cI",
-	"HNCcD2tWi+XLHbYF2p1ffgwKx6txdF1XPI0disjG7Oy+6eYULvxpt6uK3VFSqMPxwK834X4EB6LrWF9I",
-	"3lQg5JutQ7REwhFEVDkEeY4cxC1Y8GNP3dMAa2xCY7RBoD6SgB9DgO3TrcmzckZ7HY/Wq6d1EIlvp8Dw",
-	"k11E1hDcO3///vTk7Hi/zuGxyaL9Tc1lkaUj4E0O985JAnJ1fXgKaHWhHgMIjyA1sTyUGrWTpUMyKfRn",
-	"IWT9JY7D7ZdCypiXiyWwO6sVwSFw6JmhP9rY7lVHpJ3WYDgwYx4MB3aUgFKHn4r7IBGnurFeAQ9jG/bT",
-	"w42Ox+SdezPlj5Ruvn1aecyisekUG339r1yyG8KbvcEqjTIH9E33kd0+kx1Qu527yyEpHmBA6Z7lEBOz",
-	"CHzu9PRI1AYKaD7AJ0ItWdKCWR0gMi8YVcBfLdpJU58Q2lYmSJV7T9rfQ44a7weutIxF2q/duZ7LIh8S",
-	"maU+uWNIKFkaGWhRG3Y8mGX/tI8NcVqpE3n5OlImcsfW73O6sOvRKwL+0T5imKmKxMADHC5ru1ALWYyI",
-	"xWCfUl3D28e2T806VEkPstDLIg5VSTUkl6jAQhwCBdRagNxxgfaiWX8uNgvF2+ZvKZGl5zCQ6iK/iqyx",
-	"s2fzLbIMYOwX/sHNVf40l4GhLOTK+9eYcPnXqWSq15Iq733sBG6xjsrfhgPNFzZPuN+cruH+NqpBE8CB",
-	"j/AFU5ouluqgwwjrnJ7Oqe281Ww4DpECt8y08rRwbT5RJYU3XQgx2hvfg5BI/HjD0+mXu6T/Orfpwzsv",
-	"op2osIXXDJbeFa2hh3YzAa3KQf0ibcGgytFcytVGKVvk+Ngxtzf+Mndd8V+rd8YtUUB+asEicEtA89BR",
-	"3fb5urcFZmNHHgzNfbrPTpm1aVa+rI/fsLC5XDmUaBnt0vAwX/k2XmBh1b2m9nkoBeYys5zZ6jhcisrR",
-	"runOVl2u6njmU+0++27rH9AIH8yLr/DxTQ72ATfC8pOeM3sMokHF0/tv9uyePDq0gphQ9fdoJrbMwK/i",
-	"78axdb+RH3ZbKzdoCORnP4xC93pnrXepVj2tlqbtUQypppnXfGTrS3YvE9rW38f50dm9vHt4Zx8AZXtg",
-	"T5+PbI1d2uwBtBmqU5kXi2/Z3McvUhMK/uHR9cnPx/vuYCMwlbfSsXPHiFyeXx96mx63luQMgrop4fqg",
-	"EpfSaFrOqHAv8MVkn8Xl8c/nH82bqIDqLmGBp3jN7MdxGSMfPw3mPjzaYu03FFuiJHxoGnqpKtaTz0vb",
-	"v1ItcHr+6cvp4fXx2dFfN+oFgmv75PT0+YfTK1ykJc01mHq74zExg90BqFzfC2DC5twj/yxYTsFdc/bu",
-	"8PLdPvFvUWy2MKOHwraJLPRnsVfWkiF8+O649tIhSeaMLo2EkyRlGb9neXUzqjNy323ZiIvQWIihhzvR",
-	"6UwrqxE4l1UM3YMmCVt2weJQRTKmbT7MNiAgbYOEDK0DHKoVVOj0cr2TZJnGYydk5wHpC1VOsCwm21a4",
-	"8XvW2vAeCNqjRieyyNKyx4QV4R1NaDrF6sO1o21Vn4g7aSE1O1l2ZSvYNIXq93be7o7Go93RznjQqkU9",
-	"QHeK1mA5EeYH7aVZQL9+T5tZdv1rm/U11z9d7BuioyDFoU6Uu5SNITGXrwgXSVZAccun4+8vr4/2MbII",
-	"3HqlWD4iV5dXhqvnsphBrf/V5VWFuMPKDfPOwXCArzKM4PKqhQc0SZyTd6fH+xYPxxom5BRkkPvr8vjo",
-	"/Ozs+OgaGq/U1M4ZlOlbVug9jWQFrkYoXR6R47N3Vlh9FqVc4gqCpwdOvIEBPqPcenNU2bKpyv3MgAfD",
-	"wamVR8HgBsMBfCq+CsXET7tpLa4vTw5PYZYAbzxlFB1Ozp+0pGtoAFoW++qc0wzyOEbEyW7z7IhcHF5d",
-	"f3l3c7xvIRskT5ibc1owCxf/WSQyy9CbD5M3D95cQY8axiGTw+gwM5YSIXMkgnREjg7Pjo4hNiAdx5tJ",
-	"mY7IydnR+U8Xp8fXx/shL7LjNt9bcKhfGpGbs4vDk3f7xA4AOu1Q1xWmWFYX3a3MYFiqAm6G8E8z5sFw",
-	"4AY2GA7KoQyGA/yY2ZhAeXYv6rFXoJOqNvs6eMQ3PQS/HKq5MQGmjeIe6vN7u12ObSyKYlWDYq/rKS5c",
-	"97XKc51u9CVV+l1Rcz90P1So2gB3up7x3ouyTPi7zmcM6VtnnX+sM3ZZCHM8tlmGjaRgM9Tg80O3k+V6",
-	"+UUINqyyC34cUY4fVGPFvCV4+Rl2aWsgLClONrxY1SKOiZR3zqdcpFyO+kCHpizhgFTS8GJ0pxjOfT0v",
-	"cpUiHkbna+d8Nod01ab3GsmesoW0vTAZgsB2vldnaR6vWZdT8C9hWaDQTCSQVqpXteQ9DG7ApBbyHtMc",
-	"W6ZWpxXz/cr0hpXdCRc0TglqyUQL0Bras9YCM+IeHkgfbtTaVz3UrrW2FUnkcg3uBJYStZQ5zPybWbXX",
-	"4GS855o1JFx7zLN/Y/upWU4T9rs1oNrI4A87OrLn5muuFYH55b+qY/3BjJWccpF+q9T+G8VyzOmvbbNb",
-	"CHhJ02b/xCBpJMIcAWXP5YkCQu4zZYn6aVLEHbl0bGwnsokZ6IMApVv6g0PPxTJdtMTpch1Pnc3hsFkM",
-	"10Mz+eGWYEaVPpUzLlqWsduc3PBsVkjwkSTW1wtsnih9wE8CwuHI2bo8beWQ93zWt7S6nNtkk5bHIu71",
-	"wmsP9XoFhy4iZs1Vs9INQsp1uLDZNaDgR+TTY7hGC7eId904JEmhtFyU3CJs+VFjE2AAqV5A0lZ+zqny",
-	"DY9T2zuVSDGRtOwFb86kpnfMGlgqnhT/AB7FHx1uENsFGpYZFZ21XBkV13yb5tm4dU98HuuhBxj6sL7F",
-	"2x08M8x3TEf1iENHEaBhQZaV93SvACHG1n+hQkrdwYTGbxn35RNz5g4uEzrnzLZGwDtC+HbEdUdnSCy4",
-	"DepcUxKPNh/YHVudz36pfw8c89Sx0Pk6xiTu2LoByd5O7NXY9bpRQxebgYOC9ZUpkQJA99CFdWBdRjYS",
-	"A5bM4v9h712X2ziydcFXyWDMhOyeIniRZMtk9A+YgiTaFMVDUlb3PuhRJVAJIM1CJrqyQAjbdsR5h3mH",
-	"839eYR5lP8lErrUyKwuoKoAUQcjeijintwwCVXlZ98u3jEhv77LgifxZVC42E31haQ+s2cZVH+671HpE",
-	"lwCrGXNDqaXPzCoUY4PW4BUC1qA+yZXHjUOG1l2jFb4rJwTRct0C6NoXDzQiMqznp1MMWFUxVE8GYy/x",
-	"fdYXTrl6EAsvnBHWdBwn7nuA4idWIn5L4yNpfJrrMYexWen880aqiIROqmH0fQDiYyUNTGfjc5qvXcag",
-	"M0d7exM+933aFDc0e88O7wPfJ9XtHW1cKgevJlz4G5tkUkHxsYJUY1CRgKfMWZLxwcLmrl5BA97u/v56",
-	"O5lwmXyOQWt/XzMVDj7GAK/RbMAXCnEOvn9xsMYMuHW1KJFHoUabBtbBxxHL+aciVXCfxVVqXrzZQPcG",
-	"KwkPLAoH2i3RuGM2f0Whrq6XJ6trxGj02sMWhy3J5a3XgdE22RhKPrQilNNhgOD4CIVh7lLqUYmLXig/",
-	"YLLGi1dbmEpds6Fikl5NWWahr8AhqhtaeGf3Fsb+rV+yCDP6Vqly56vis+tvsTGZBdrGJaYsqUmD4dtV",
-	"+akWu3p/dQHpNHgGJnYg5ZRa99hEZCkCSAd0tXRVmMmjIZvGmopuohz0SFcklmqySn4FPrF0VpPcc3ze",
-	"Cw6giiL99VtLPUwZVUFsq75I2/mFyKROOmrVBKPgYdjX7WO6rl96Ak8qsQG1QlS4nZS2WFVd4UH6jpdX",
-	"Yak7myorZIqEJS4CM5b3tnzuY6PRKTQfpyJP61NOxhqUoE7F+uUjpddAMeNnzJ+5c20IDCq8RQXQdDA/",
-	"4gjFU/f1ezjxk0z2RY0dgTAJlqGpWcWtC/pf+2hluKB5zj+VaLJmCG5zWm/NMs/lHLxLJHZUYppt+AC9",
-	"E9Pu96XfKuuI4hBBYJBupnTQJdMoXHYl3VXQfFQhVkrM3iDm65A260NpEeCQJWOpAFWIPI7/7sG1VN4K",
-	"dIRrSnNdEo1Kx1y9PsLeSJ/SkVnYH95sQH6RAT2frKysA5eqHyBjVKQ4l10/9eRzCsV9rvVyRVP/Xdby",
-	"8FDfGFqpIR1rFMLgJhgkSt1gUJ7A88UI2qohlJ8TPg2vtuJowz0sM8Tdo68QmqqCmYKUKM6Q0NmNG0ni",
-	"RkCThWS9DWeXOUdhE4lCnvDHSBNuKCFXgnvbSkJuq80UD5J9qGuIWJElvHdOMGhOrJ39g10fVrdkWg2D",
-	"ShDfqlggXbm6S+PM94XcQpbJW57+JK37/LamWm6qxK1Q6ZxNlYTsRiZvha82gUbisVTTXBxRZTVXLBG3",
-	"EhPZUoWzT8rVJ89ahysgJvjtu8HAiLxqbT/OoetsPO2PIP8BsIx8JDhAv2EfpVXEuMdocSXHTIkhhwnh",
-	"QcQXK+oX8DWqFHSSycHKZeWl+uZ+qvs3LOOqWGVRnPLEMCPdQLSi5hXaMKLGU9ytnEf863RcBa9xvUAk",
-	"UJ7lsN5TwSc5La43x7mL+YhjzZV9cf0SF5Gg7oKyUdxxcaxuA9ESjVbyDYwzqqxwb7NfdQ/3Ogb06Uyo",
-	"RGLRJ0wPKk3/WNAiWuVcKlRVjYaSe/+J/8U9p7w3j+yxW3nVPj3rvLzXsJ6BVNC7tAIp372JYjv3t9CW",
-	"TO+7zgaqbbK/hkrlVJhjJsaTfE4rd/XDL9evk3A3V7TRV8zFHmbCVCHoiMy6xi6zCU1SlpciqtVmB/v7",
-	"WLNTWlghWfYX5peujZJxepexS9UFOZ4NGkYxQE7U2mBRkA7HHp1BjjDEA5mmoA3WPvJL9+aqw141jhfv",
-	"mYN1KDLwLHtiOFWb7jd9KxLJf9K9B65uCC80tNIdyUWBDCrdWdiAXzXyJ2D1Oxkgy4Ks1Br39uLZUkvc",
-	"24tnOO/GMiTANvl1otyFoSqFq5VqnhgHHctzV+o24f0bPhRJi7296Lz+eH11ZA1/u56JznLXnVV6fIRY",
-	"GgnMI8FJLwXOq4QnP8lLzw7iyLgVeld1jNgdRm0tL6Y9rF5Z1CXNKNCoibhi8G2ezVnKkwTjMW8vnqFo",
-	"e3B91MTyXqC6DVED44sIomcz7QKD4G+xdlirqg1s/2D/xX7Evj/cj9izF4he+PS7fZZKJQKLFBususrN",
-	"TGJCQesSCBmeWxuEAIIh6n83iYIXtYh/MZautv6gIoNSzwM/6V7nVtThwQ145gjUfpnJigurVefO8gIT",
-	"/pg5uYCWKI4Hai1BSO3fU0OWn+4DcXfXkT/pXhXazIt76UyYNgfWJZU1S8PkUOlsIdDx7I46cj157u7W",
-	"yfMK/MHpCluzOI3KNPUAIReI7D2doM6qBiy7GwggBGtDcKi7IAI2jrG8qvAyKkdQfjZAp39YYxC0ojrV",
-	"cXxlqvj7w/1JmXueHq4EPSvNTPTP+u75weH+0+cvnt05wTGtr+8JQMIGUlHDraWX6vqegnZakGVQPN1r",
-	"NKX37AG0xpNnoVE0zeSiRHn24rPBQeuJ8PD7pyu7yO6KGtpELlVAbngLFfigdfMTGxl+PW6fPQ57PyRL",
-	"bwBn9zNZ9wG4c02OvIL5sGhJJnqmrHV6jANi0deIp1nq6/3jFnst8hwnLaOXjB3ImVBiZipL9JbHxIJe",
-	"3ktenw/evnyVt1qtkGGXA5nB+yviGzUTbNdPgJfRhNeys34pfvLgEmPj2MIlyVA63FVAwnUQsHeTJpKn",
-	"nU95Y5fgGxdATLUaCrQzJU/dZFVeVeeW8Kpy7XaSiMQNoRbFVAyfDy/O7llgZ/2wUjfXdSe+ojrfO3Uh",
-	"dm55OuXBiDjcd0ULYrNPDWdQdervDR+KtyKvyjpdXV922m8/vj09f3/duTqiYLbxaAa/nHY+dC6X/w4Y",
-	"TFZ0+J5DGv7VYhfty+vTk9OL9vn18u+k6ioa2mco9Z2mJnhMOI8WwRQuX56ev15+UjH69Or63WX7defj",
-	"j/+EL0AcXhOUT1d5t9SSj76xF0LQ1VYmtFjn9WXn6sr9uGdpF5ps7bX5PV1fts+vTt697FSc1AAhJ7rK",
-	"mypJi128v3pjvzWZmhFTOpcDiShPxgEKi6Rc2lW+iZ1op3z0UOu1dLAE6VA6IgC5CU5kJ9oJ97gT7Szt",
-	"xj4cFlwZCrhXvvJrWvKvnZZ86AzjhpKKdvOrq6mpX9rJoA0WV1e3pWyhshq3vN26ak/LdfXH0B+NZcdH",
-	"7N2H884lQjNDaPGYtV++PT0PPmG9ac70TMEUESyr6gsoHVwq9zxmLzu/dM7eXXQuu8q3RDnN5Kp1XSVu",
-	"xPo856keRqyvx2OR9UWEot2+JqOhksekLREAeQEI3i5+J9qBJe9EO/7tXtDXit5aKKLzX04B1m7EAeTb",
-	"90uzucgLfB17fKkeMqla7GUHPkU0PPsHpfMwLEyPDAuMg59UrvAXkXndVlfXnpS8QxffWwzvViUwv2OJ",
-	"HMp8wWLaf/bi8ODpTlj6/n//z/3dH/7123d//B/31yN3hTeowQKAnVSR+wekpjbq/2qJ5KYNQESd4Ozm",
-	"nzddwxnoVfn6twt59WU54qO4a4wCMxOtjCjoteYnjRMnFp5SWr5bTcPhvqQjqz5dcQuTuBTMnprxubXx",
-	"EJs8AeD3yGE+eivNtBhAjjzdZ9a+9iAE0rjbwcESgxqydo9pkMTuK2wmsmKaQ7MiuIct5Zf7ORZNEy35",
-	"MW8VozP0TWUZxyoCgVFVcDOLBstsdEd7ZUVxQWm9xWWuPBDhciRNqh+C7VA85X5RNebiCubeGRaT1tmV",
-	"SUx9Cm7uhdXS7kQWZKK4zetPpL8udKRfwz92r0R2K/ti13HUwgjERKR3Nan1sGEcw/N9zwjlqQxrZ2oW",
-	"xGuFkaXEp5z+3AhJCR0VjhiwpaIM7a9cxuu+7ZbzVPNkLbLpqFuRUgOUk40/6mRel/TKYKDez/LH0gjQ",
-	"Iix2DzG+wObX1xeEEld+BZ5XeFDYgzAD82T1Eu6cxloQ+TXZLAQ2KcSI49mCEwM3w4vrRWKpUEyl26jU",
-	"U8VNl12WUBQjX6yh0aqBUuivUtwXK2VRb1awTfU5Ly1lIlQi1fAILpuYByxRv90jIgLCoGKcHX76BP+U",
-	"ih08L0YBZiLP5vAsFMUR4wqqvQKu7Crou8MvHHkgxmMWw6+LOoPSD8tWOS05vBK4WHy75W94eqXhS6fS",
-	"IcqqDE4TqKuPO7q6bbCGgfwQMKMwJXL9IIGTRBoobm9qDlAaixwTT0KwFmeArKf6apLvtDffE+I36ErW",
-	"SJutTaYlFbpIoPaWpBpCE0aTXLTfm2YiKOQEyWWm/b4wpsVeyVuBZl7Kc+ricZID9ACd6sMVBTaZMdW9",
-	"Lpm4lXpqrkQ/E/n66FoGvl+AqMGQansSQ2WswncghfcsI4On1yAsy6GC4W3wnYhmvxJaH4gDqoQCKjfl",
-	"Q9eZQ2o3wTZaoX1yJYcKgGdje0U3Yu6kC2wSR9biSheG/Y+M6H98O/j5f/yQvXj98z//nV3Pfn1/8fLF",
-	"6dnFf5zqwzN+xq9m1+o/sme3//y0zzt/37l3Ad2CrPiMOjqfyFvOlEOkohX6tHtmpGeDVFdFG6u0JGaF",
-	"iK8DrbggTRYYrp4o7xKoWziiutF3qqANN6R5KE0usirnax0J5UHjPQahzh5CRq2YqFOZjm0rZi/TrgAu",
-	"1YOCs1PFJplOpgg7P8mgQwqCT6nWEyhhp++SFHfjCb0AcLEEyyRWxEdQz+pBiWC0XiaMThE2tLoYYwWJ",
-	"rSq3CIpQXqwc1J+l69BJtVXk/vqZRpHX7fVGkftKEzgEJi7L+BAFHX8m2WLuW+kZ0+r4EQj3cwVeJd0b",
-	"BmPjLCdnfBl2fx3y27s9fAAKXEVudbYvYiofVdpS3mw4Qs+RZwIrLuKyXI3DSKwHaXbfabJBL0VfVwe9",
-	"KI6e0RcgVEyV0lUjQzPR2NKcCWzwtf/0s3ioxdfZ2X0ivNWgDbSoqjZqHxsLzhOiY8HaSzDkKyKLxasi",
-	"3GWDZHGHuaLu2bEfwtAvnaWptkU7ZPNDp6vfWlG+YpU+MLLSuTOSBlNr3ZQ5AtGhDnb3D6/3nx7tPzva",
-	"f9767vsX/7Fm3ctiwScstuFMroVpOAojVJ3yXX/EVyCDKgYtIgnqDM8FpyGokqn4xAC8oKvODvH8LdO5",
-	"SIU0ecRimkZK1BSHPXAgQVtVwgDt3Gkm8/mVXTQFeJOxVNf6RoCX1RM8E9krdwU/fbjeqZqy+NOHaxj0",
-	"p8cCpkTORhqGP5TwCI4RkN+eKVaHWB2NX0FERsS6QT6UOVNCYFQVjhSYDVZTXL+Vo4i7MRQmv2oy2l1b",
-	"3un5687V9cerzsll57rFPtAASAiAsb5WAzmcZlAHYs16xDD2d+NtE6jcHPA+yg+ccQMB4cCowYGZoLPs",
-	"Kv49tQLN5dCdh1HoIw+GSJtxXsDyfmIz4ofPv/t77AdvjMQn9uZt+2T36k378Pl3jjgyPmN2DVHoRZQP",
-	"wK1uJHgCJ0vL+7SLy9g1fh0VS6VOjGxji71on/zcft25XL1ct5RVC/bFOHch8XZYxfPEuLQqgh9Bc4qZ",
-	"CE4FI9glU3yf8VQrsRYdu8HHGztPrK1Z5zzdUprPEwNA/ihrwFenBlgPhIRVrA5otMXa7Nn+ATN8blhv",
-	"DmmquK8TEdMEchN2Rcv8iMVTxaf5SKhc9jlIum8s70YkSbuKRKOeZubbiMVwQR8JwTSOWHwj5ov/SVin",
-	"MUbSVt5RUb+9sVvy5Uxr3FOxnOabsndwN5JfurxjDxAbemRREX2a0whzq0OVpnKqNQj/D5B6A718jmfy",
-	"VhQAr5nWWNSAJRD2aD20GHAegetRc9OVM6Xd8KSu6qq//a1dEJA1zP/2Nxbbj3Qm/xM+OWI/wipZd7q/",
-	"/7QPJAT/tGTp2vMtLQOjxwCHFlsCjJ3rHrNM5NNMGfbNwSEU9Fpi1FlXYZTYMwD7JjY3H63Z9PG//tf/",
-	"jr/FDrig/EOkesbivduDvbGIW6xTpz9JczqleWxNZJ0KeKd9jwd7GokxG4rcsGf7T1k80FlPJolQMZ0N",
-	"ugPC2FN53bmO2MV7+z/t65M3cNwvO2ed644Lcx3u70fs4t3VNX1g2OH+AT2pk2U6g+dA7xyDBILl6JhP",
-	"Jikd/t4k071UjP+vX6274GLoJrcOAkmCCKx9nuBHY2EMH9pP7a5ja/MJk58mcVflJDF4arSzNON/7F7i",
-	"V3ZPE3srmOBgyEbYtTiAZPc0zedMWgs5mO0tFYth3SaGkueBFGnSYm3FZML0oKucj1BA0vh8QCpvBBZl",
-	"2nVhS7H4ZMkjOWLP9p+xWOn840BPVeIO37r+5m9/A+aapFwC2gGfL/r8LE7lWOYoWuL+NDM6i7Hyy00O",
-	"s9d8XMyJxXYs6ydEOIUrPpPqZuk8AnqChCE88ps4E+nfu5A96u7E37YYjOwOwLGhyuqIxeCZW6E6wRuK",
-	"XclUjOiAMdRNYQZYZgzsIasn+VjkUOBkvbE0pdgm9ZRyRSEAe5R9mAIFqFZgE9O5/cLTKZLsaUITlif8",
-	"31MXJTWOrqzMYZNMDOQnvBWjs9zqHQjqWVnAAkAF+5zLVyfs6dOnP1hKeH99Ag/qqlLSn71XN0rPFBKH",
-	"YdA9ACRn5brzm10rHGuDtIdSJUAKP2Bv5Y+oeXKZI1auF1vti9OdaOdWZAal4UFrv7UPfYITofhE7hzt",
-	"PG3tt6hwaATmu5UVYE3veajxYZVRjFxJMZzenHDCIi9Dnd6iziaZG5EOIgdSHqCkD2QK16d4lukZmfiu",
-	"3s7LqtMEpLnJPUq5FFhd5+6/1qEqvoLT4q9djeUf0XJJTDpH0wGcT6u6IidrI3IydMb8w1kik8hZHjI5",
-	"9uDwMGOS2rl8m3yCUHoULnji2EVrEAmwsXY/19m1pTP8LcdZR9g4OJ+IOm+A2985RckXC7vGzTmVEn5q",
-	"VRSo8piwu4QmZsdU4/y3OFi4mxwraXKs+1LcsAupVc026McETXXvZSPFUgZSGnYjXRuEVEOwA8myspdV",
-	"pE1kUrdoawrk88ZF33uxBOEfxEPGeowVW4C76uWLR/uBHXCW8BwLZCxhotNPv0RJVLcZ+6KarfgIy8H1",
-	"/v4R/L/W/v7+f5Q392z/rnsLM3C4xjW3Vuph4TlL+HzF7nLdtLeDw92nB2vtZh0pAzXWd/kyFAf/8a+i",
-	"jALE8eH+vuv1d9GjwPz5lXLZxZ5WDnjAdf3xR5WLirXffm4EfIewHqqf7Je6d4GGWCkoBBI5DAf9T/yv",
-	"I2uP7fzL7tU4VMqdS8GTcquQVWl8aGB8NEheGjpgXxFqqXy0Bza0XeREm8okGVqXTo/b1XgSIqnuFI2J",
-	"2C1PZcJeoOF9TGEwlz8C63oGNpFIjYD+NdJ5TwjM2Np1yZKfQ9ODWZt80gk3ZqazxJkpU7IDaLrXUORF",
-	"qRvZy3zgkvDwqeWMo66yHnAsFaz6Yz8TiZVIPDXkkC6oUGgZsFvewZCnMLmrnnoQIjspFoBkVsRV82wq",
-	"/lii74OHo2+7LdhgFYGf6eGQoGkegLBLtHumh8VYGDjZBcKFcopKysV+mEoL61qkqbUeMNTrn4/Ua3KZ",
-	"pmTQoqU7o6gnT1M9My12rtGrA8hbIQgxskwNr0WOGMt5QRKbEj72BZjO0lnV/Vw7XtyE4FkQNv5dEGiW",
-	"xoobJI41766HAMx+wEb9JeIgN/gS1LDXdtOwGDOJMbqBrDT5ocYWtms5dUu4lzHsE5H3sJ3/rGowOLU6",
-	"bRj2Qrnre2SFaC/Yv3uJLIkA6+hS34rsVopZLV22x+QLZ+C9OVzqFovHWuWjdH5p12xNHqBHEC7YAgPC",
-	"xqHsL8xN7uuxwGmdjDN4EPuGs7ngWTrvKoQUJyfc6eKZSAf56NuIxfi14L32b7eEZAkm3jE+E1fd56lQ",
-	"Cc/cZ2T6Vei81wI5hVDT37mz2TSNLb6vRuhhxuixyetDgZtrYJ6QvVY9E+tS2iTlyqyIDtjvRDCpGKJv",
-	"GGMviz1qMBktzjch3GxEUKiRfBewhHuJvS9VLNktrSOT4PS3IZAmdOZlGsFPqyhk7zeZ/FFLJgtxTKqb",
-	"8KawrDZZ/EntPMZ11LEtTix71BsACsB9V5//XXnBKvJ/QfCvqlbrIgOrBSJ5ADhhmdJeUVnoB2GeoPTq",
-	"iKDg4K/ZVLEbISYUugVF4OLQxoV3wXDlqi9M7GpcMRCTEvI5N4xT/apd08j+wSc8XAydMu32RBDWoC+O",
-	"aXBjMICgq3hP3wrGrTBisA5mcoiVQ95+TBBk5LtZrw2OjLksgeJj69LNaOoNZ8/291sYw3M4BmW6fQ/F",
-	"nmXSfXjvKxAi9krXcsAemWfsNaJLrfRsgwxU6K0SD51Q1WEzI9UIsj2HxQ+xhnuxWmWA4pq0HoBfan1j",
-	"DyjgpRZr43sxa8mwFg5P08UzlYYIZkGDSxRIzxAN4vPgcUkhop08PhW8GwwASOdeRFCMZHhgMjiHip86",
-	"KjiukrtWsg4R2Rwa75WYtdhLt0Bo9AcZVUsmkIN5ddnp0I0Afonsj7wlBpI9ckLuBxb3tRqksp/HyyTm",
-	"X/xFEZnSHjlpS+R2lesJ05bmgIPvQHYFWE9jiIHwcANon6ZYQzG8aZLyORSkvb88MwshCHbpnoZBgmPK",
-	"3r8kbZxh9SD0aOmIGU3dTSwRqQjH1ucZ71cJJG/IXxab/PyM3gaiHl+qt+DPbR2XoaCNbfgNWXjFZboP",
-	"/lRL/N6NANqq6mmD3kacm00/sgyHEX6ZOVOQpORY30K1i3GguJhLyrO5swKJ1KOiYgchzqy8lKarPJj0",
-	"VCVaCRSjIL2lYT9dvTuHxIBUZJximQdZfIHwbQfLnapEZCwVQ56ibetEblfF8OlH+2kcFVUh0hR4YNa7",
-	"vrh8d9K5urL/tSirj4kraxVChcn6Es66TGkbslv981+S7NiK6Vrsskaf+MvyBLJBXpplMheLzIR3EoKL",
-	"N/PTvTzCJibcy4Q9bQK3eUh38xUWwPgWWeo+swwJSbaRmNvPW+z9IqMEp0E4JDBaTgkJbEfF7NRM0Ndj",
-	"IPusq6hwg9xCpal3iPJ0BY86vVd6yyKHRYxDpzWXClpNY1dENgEwAHAQm/1CT36X/og3zG3+RQSV/kXz",
-	"3GOzGnmKI4fiskBlN2KS30WX6XRFmgi+AXYbjlzkVNvgkstTHA4HBVIYPXc1NjJ3o4jZJTwEAjXyE451",
-	"lZbC0xQ4aFzYaUqzfiothykhEgzPcNbXk3m1pQZP3mTEzb7gBFHFpqKWGnS6nUxM7m+IKttkRlWza6YM",
-	"0UTflcpMBFRr1dGCNdoyPcPQlr1sMu6dyj87/aVjtb1V/efnnZPr0/PXlUF1jHrBgC4qIbLSzg2dZK90",
-	"RmUPOoO+cJZap9PVRYRWhpVkmZ72EJO8xorHGYCnuD8aS/LXCM0v7mwtc1vPHptO3+gZFofQAFKaOwpw",
-	"E7rKUqAvrqLUvd/wk9OGSP51xvs3JmI9mWc8FwgYyAb2tkwUDqNDA5wnULFrwhJRQoFGOcWUnkVB8wNP",
-	"81GIrtNVIz3NrM7F3nc0sw/2C8iUV1AttsA7oUsQ57BmqoOm0RkxHBeWDPu3S5PrbA5TSuBBegCcBFgZ",
-	"ALeNJx2BTgAGOnyG1UMtBqOCqPwVSzHsXs1Iz1SLNec/ukomTfnMRbLceUQWqJPPdN5UsCiYVEYm4rEF",
-	"NgTPVK49ATSQ/l2FFJ3Ekp1MXHMj5s1qHurCmqMzY5i0deSzHZaVUAp72CjHC32tjE5Fi8X/jkF+G2d2",
-	"YnWxHrgrAWqmyan4FZkxmSBHhuMbny0AczeK+5/tdh+6DDu2lmd8hKkYOC90CpSfYDnihk2mvRSmWoG2",
-	"a7EYGqvdz4LsEzR1jbhpsQ62AmTOtyBcgGPGFXXMiNQECZ2aOlJ76NMxTsqtKvrNpgtl1c/vXUZ6JXjW",
-	"H/3pI1WeWNZRnfbGt2HiEaPcIEnfRVXanzjv+FbfbDAvQERfhKWsbOAKM5bHVl6Afkm0MNCQPM1B5zlV",
-	"VszphBGwELUi9xe6uiAfii1fvTnLdI45BFnErJYDYm1Yg0+M+mA7lQtVJQ4qlNolHJynkw15vv759nWE",
-	"0buNKtVinzV6FBpOLju/vPv58WNMeBWF8XQD13EHfjB7ZDKtqA8KjTOc3SiUt1qL4W99Ea2CIl/IXODx",
-	"urTF6cuzDsDhmZJWAEYBEA2a7bBK172hTX3NUdyZ0tcR+0Q725P8xlHirQhJ8a60n8pbcQfCr/XoV5F8",
-	"2zVUnSYxdcBoYdSTHPtEieJ9A6Q95gYSP/NT/B8rCfeVYj8zHFWiWu7l2F3ptbFC75owYqhS2Lqp1jPB",
-	"Hl+gxsP9MO3sDA3q8zzcp34e11TEPqPk78q5co9x/y9FzmXa7OZuofyPJIdHZXdOUBYt3gJ2Sz2c31vn",
-	"8ZLhO9BZX+yaXE8e2Pg9SbWh1K7f7BOA2lEYirD+cnZjApZgnfOXnZcUahpMDeV6ISKlM/Z034eJgrIF",
-	"71wSFIA9TniFgxYR6QCzw0xP8xb7BUchMSOEb0XkzlxxEzBcvMvfjP2Wt6DxOxH2izkMJmE5DOwYaFFv",
-	"srsX1IjLd4E6UQv6JMwmNxrir+xFXuV6ErDbwxvi8JbEvuYOqaeNGOHNLB4hLT22CX7NQwM8iFquLdzD",
-	"UrHm0qFSUVlzYApoE8t/pOqnU5jstWB6B49b2bt0VVrlYzQwfbFGR3ASa5ke4cltxWReuLoFqiz9tYk2",
-	"UXvgYKIH1hzvggwWBSMEADI4SToRmdSJ/86Ey4R9E+Na2vkF/LWjkvjbCEIsDjedispzhyTr0Vu6Siuo",
-	"pWyxc+2nvVsVpIBTTorxSzgn1Pe++7XAAuuLNYMtddVJ+/ykc9Z5uW6IBV8fUtrGizNLL6sTtMF3tl0c",
-	"DidkBW/5kD6PuMWnXKhkF3ooHpjEL6a5qRzmST3BaCYG0I/9Ec+GIgKV0pvjVP8fcJTPsR8sCkR48IIm",
-	"/GDXuYQeD666imaYo4Uf+VaJhRYIa56EF0tUa93T68vT9llokqygW5iPmoSkBGNTN2SZVI1k3Yp1clfW",
-	"8T6BEjNPDzjY9bH5CG/M0dNnM9CET83Dx9S9gEaeSLzvWrQJOSygoEKewio4DdpBQ0A2qMUu+NQ0VVhW",
-	"iXFvtTuuiJyusha877Ndk1XsCsQXLeEjdtF+f7VRi7qGKOFsHlq2490/MG226YygBgdgcMFciFzTtGXw",
-	"0HaBFg1QmccOu9CPF8x14XPS6G38nYAiZmuPIBigNDBtWbEe79+EcrwqNRrS4ZEH2/QGyQhf3BPQxwKs",
-	"JWbVWR97fF9NknqqxRP6LLIlZ64eC6AhrbJYVeAn9ijEpUmYTFwFgSUvKFJ84kBs/AiGah+Q2t7u6fjd",
-	"LTMe+IlVYGYO+VNhweRFytW1FNlxwUyl4PpRU3kAdfdUlQYsQvD/leCl8DZX40vRWW8lau4Jrsw+7vNq",
-	"xrlXhPz5vivYfb5Pw3MP9wso2sXAeBSG1PUACj8rI+F4yhSd3vhtNkfB3WDzR4+Ck4XmlRqdNB5zJvrY",
-	"N1AEYKtj4cWtf34sPCQV6BV96O4IbHASg4Ho5wuN7VAHhsXqfW0IWwUgWCCiQRpfGgfl8cTgkII8T6lx",
-	"CQzb3D0rsH95aq9gXkKmdb2DnF5qXT2yJEQSQtmubBfFCnuSG5trirePxldtpc0B93dFBNzISm4S74ax",
-	"JeoM5GkAkgAdxRjxquxWXUNk7jmszoe1jj846sYcDrQsY/kvFhIfYXFugPwNFvA35QTLtyAYTK4n0AQL",
-	"PV3wOz1EHFuA8gP0V6iHQkFCKaKFkVJWDAEeNu7+I+1bJHGLncIcYwIZh+EwIJBKMw59hEWarpoq/3PL",
-	"WXQdzlv0f/OsqbOA+9Z0E6/wKdcOnXQjpVbwjq3FUFZy3ZU/5UfO7dCLPavdi7U8lTwwc72mMilREJ5w",
-	"w22hUdw1HI14QuHrY+IV5lEvfUECohQOtU7YTGc3zo11bDnmc+sjFoW81k2Myrj8fqiSQK6hpOgCX1jD",
-	"vGCNtZTPe3eCARdsixbPfdGk2RZVdgKKfOLkjKnyNWvIE2ywRh+TrLQVHibNi7C+VLTgR5K/We1Mvof3",
-	"P4Yr+VeodLKntdpVgxvbhqMGL15IRi8RIlJcFRmuhgsoCI2EV1C+4QPBC9QnDRtkQqAUC4aZeMPZPhFG",
-	"3CEkS9G/5DGNoc0S5ask7BWcFY6IPu8+nHcuYdvLdrT93kc9UyKrBF6x+7SXunmfEN5SY8bCCfjYIzVi",
-	"b61HfornUU01n+/zFaS2MVyogqjmQD7W7kXqI7KFRitKI0OnvDMcqwCj4FHLyWX8fDbS4PIpnUMH6yRH",
-	"zGom1a3MMUY8F2t6dg5rqpoiDx6RIoOtPzYdnglEw3HEkeBBuzu8qzzbHO7UammIXlHo9ayJMvXZtBUV",
-	"jWm1QnI9Ccm/GJpcJInHJsyfsdcfrkZP8zsTYiaMyHcdgP0GiFGnSYGPb310A/4DOOl5E7HS0B8Gepuy",
-	"ZalUNzhvWGvjIB/904s6y4JU0Z8gcltL3l3aE0Gbig5lqwTmdoI9uDhPQNMY68cltbdYyEiap+ICVhLf",
-	"NB/toczYBWkh6uc8XAmqhvG3a6WEQinjxC+JMzLbSCKTKWYphfCpLTUdubL0iOGkOktRScZnCgajEUhp",
-	"AuOPwK3JIF0kvSDbLwYz2GfHkQ/1GPY9Vdfg1+yf/WBBN1Z0objM+4ZRTbSpMDhhJ1isbL3vqhhQG870",
-	"FI90MyEgfDi+iKu+eOwYUO0siJ+0VFTwkW5uLIR9CygpV7CPcgmGu6mbkPCn+WjnX9HOp92M52IX4Gh3",
-	"jnYs6e+U+GCgs6FekLyVnPCWy9R42QdzBkFoO/EUQ67fkMykHoyRnmbHpR9ZI56WTDZm0TZKfeiAiSC6",
-	"yoC/vjChxArtyI+wCFwqnPMIeQiu5tDdiujgUDeGeBCwAsRZM1bEoy+Go1y66rnlAPvRx6nit1ymvJeK",
-	"uoL2oc5LgvnhSb1jl7KVQKfb2JlUN+c6l/1Kn/40GK4M1RkjaegyInflOEPayqYZnz88O7QNgssUGtmA",
-	"gVynDdZlilXDfx523g6rH7fD3lPUoqt4EI0s+qvrkgR1c3r+eiN6tjadJ5xGuzDmZV06K43qqZujs+kQ",
-	"zCqr74Hsu2Da7//c4X2wiSqjdeWgT90kHTji0mG6Ubf1fHuSCZ6XcxFa+RJliAT72XY4qJEr9A2jOhuv",
-	"7bndrRYr3goTX4BGgU8rrXxa9KZg+YY4IGkLqAS1jHklh9ZUmk42bS3ZF8FrKtJi67KotXFUstvXiVhp",
-	"G1Fy2343IshrMuiNxz9zCS5Xowt19DobPzHs4DkbSzXNEUsStSboGftAY23vLHdlj+2cjTVBGcAg4Ke+",
-	"ARGzykCUR8xordCk4uzZ4Q8sttv9CNsVSTA82v02FQMY6Bhfijyb77aturLapE3qy14YjDbg1GSCRllh",
-	"jrnKfbunYqYissjG7LFLuKQTe0d/NVvMbqrRBqOjloaNBE2vWLDE4FQ3bIm9RREomJFDtTudAM0uByXv",
-	"wnXrOCWIfYDz66hXBUQztJtUBXAQttIhXVGx0RmGwT0zlKI5YLHNeEZOSlfVuvSWvqF6Yz1vHWDeqn31",
-	"9z5XFbjoTmWN+ZzMXL/GXGs3wxpMV/LTXVy1hmM27cC4x8O7tuXDYJVWLZp/KWaXb0AFLfkjD+S3r6+V",
-	"kBX1gH3HEjmUNEh7pBEZWRSSutA/xyy+FZkczNsqcRaK8+8RIi6BGj27r1DQo8/uxH2N7ou8pYWPWfL8",
-	"2Z0cf8RQBKML9csRkwNkwaiIVRrLD0bj1iFt4Dexhi5iz/efdtV6uuhqs5pomxZdsy66drREquixVI+z",
-	"8oivgHClSLwCNLmYsIP78BjywC5Xye5mnQuPbQnnh8E1Z9HE7jCXHJCuAg8kMBIjjItDP33kohLEjUWN",
-	"LbwE4NDTdFFL2afEx9TdOchHwcO76lbLQGYg52ZyOMpJ23uGXTZoC31ovxqoujCKBO1AudY3KEto4WPB",
-	"1WwkUxFVOFQVDPjLouTaECfCe2T/v7lv1ch1h3fkOjdrlEr1GpiNQ21qb065mTkMop9kui+M0Zl3PCYp",
-	"z4kYKeQA5+L+bESaQnMR4bKIxH3N+M64n67enXeVpU8gePRvlGY9wTNL7tb2PHKQwonIWHyVZ3Iidu0J",
-	"8XyaidguzNVAWrYWWYud5tgnKvo3ll9viXMyPoOZH11VQAoUe7DGtVRD661lIo8QL4C+iCDCBOC6tBkO",
-	"Gg1qIwum1Km1Da1zx8StwNIgq2Yhk57p6XBEBvRsxHPhlqizhDzBkZ7Bp3qQwzgEhwyOLU6YTp9PRFhR",
-	"iWOjQWf7rD3IxqHSmUhaZWlkiiOcOWgE/5ld7VgaAylcFFP2WrW2+8Ib8QTRVQZdAqwWtW+kggKwBtAR",
-	"SFpWzzOQNfaGy6cN16UVjlatsan7Qt6KC/fSjj3T5fLBCivU/YKuGLZ3xOL8793p/v7T/lTJT85Dh09E",
-	"dHtAfxuJT+zN2/bJ7tWb9uHz7+ypd3fyFtDQDn45jpix98RTFt8exLRB3JXbu288QyIuOs8WiXlnUczV",
-	"ANb+/eD7775/evh0/9lzu9jnh8+/5y+++0F8L/qiJxL+9JAPBvy7w37S508H/PlBnyffi++/5/vi+XeD",
-	"wfOn3yX7ffFCHOy/SF70knKX27P9H75b7nP7V5Oc/9ve3+7gPJSv8LFdl9LbgaomeaXFhaFGFVnCRxeU",
-	"SvgfXt5fV8rZTEx0Vqqj/HFxti8CrddX8ZKFzQ2NxDAh56JxbtyYI/DpAV3Zca+e5kYmGHMyNzUD6d/g",
-	"EjYYQ6c3VFW+pg81Hm6hpPVWKHtAk0z3wgnLtJKF498Dqqi9hBOrhgyOhpjwLC/qT8k5smIb/UZwpDC2",
-	"KdRQYm0CNJRrVXn4l4In0i51o4M+/EsqrgCCREguVrth9fHz/aeP8/Z2gTor8HAH1i9/eJLwq1hJE1IN",
-	"hcn3xiKRfC+5bXBqzrVzaQZWZzi7KRyIVgaBPi4cdviFH2erVQVU6Cks5OXtpkz0l7eZtRR7vH/z2EIc",
-	"t9Z2L16gCTJ9jhlPjaYUdiYmIpf2G0Abzx6QQHExl2IwNbyy9faSIoUPk+pD+roCA8NS6R+R/8ybEfbj",
-	"skNxecXsa3DQlpuMJBKgo4CYcS+sT/dqash6kvJ5g/+A4VvObgFyseWgEglxrkCpBtXqP5A+euenXGLs",
-	"mRsWw79gRFcMFl9cR+8XdmmbKo+yL/hK838Smm8DHUHK0LlsuWZXl1f3oHfseGsgedTxAaQp4vwnbOIQ",
-	"vxw2JGKXs7Zr1nUYqU7ag3h3LGFcnBd6S5/tP2VjiBMDP6eIjS4CbNVarqANfGWMr4xhGcMT3efzhocQ",
-	"rs4hAoAjxFwtN8aY26tyJfB1V/ZpX6m0gkq3LUWheOFeFDJVK+UnkEnJ1gXbAKoyEAzawzuzmVSJnrXY",
-	"KUa1iuBVIQahENaXe+sMo4o5uvF1pPfeL/Mr/X1R9OeF1Z1IcCwaIYAoi9QTI+lgBDWlOcEyhaZ2j9bC",
-	"05S6+hLdYucaR0kiHKBIaiIjp1C1mc836Zv7d9TkDHHlD3SBeGauznDhoj6MNONjdhpmJTBCHt7JHlc8",
-	"neeybxrnaeKQwAnUAeYiu+VpxHSaVEzEH/KJObIyIBNB1HkyEYpa1jCmjL1w+y32gX4XDzI9hlmCXRXn",
-	"Oi7a1rDRo8V+1NYZyQSbyQSfpmm+m1sTVJG8vz5pMVcx9vQAu0Qod4JVKCphT7/7zn2W8PlRV40hVw98",
-	"RispBjLlrnjfriuqqHaRajKtBgp5LfK2P+AVwfEPcGYA+zeU6tg1uATvRtGKs9fqwNPs4kvgaQOdjXm+",
-	"c7ST8Fzs5nIM/uUyalrNYoRKIqyxksrkOOc59+jlx0zp2TrLyvUDLOqNGyWMsTugSQm4uwmfr7MKRyil",
-	"tTQiHrrLO3W//GOzWOaeWOpqeOymzUbkR2Od8iviWszd0X01iZWJbB7liEOyMB9GCXJEAwhIy2fhCCZA",
-	"jI1Ib+vQENsXp/eapngGydk14CVOppnR2YbB7CfyZzG322mYbLYIArITUSYLlnMm1U3da+hre/AdesED",
-	"U5FdXz0whQN9CMnHfQSYArU9rcUQT5BGvKjRVRrVjUiNOGYzgbO4oeqQmxFUPYF1kC+YDw6REgZWYTFU",
-	"TwA+MYyu+ga6TQY668kkESr+tgKADcpgkPA2ZKUiQWwHRhteXUWHuG9q6IQj9YNWNyOagKiqp8zDUhhX",
-	"jrSqKWtZMq3EOLGegSkNigxA4QvgEpiAB6AlBKcYUavSAYtvxPwjTrRMYqx7supSqxYD8Vc0/ktLq9k4",
-	"Fca0akY7BlS2UdlTOzmeBPYW7tgNVFxxx5+DSDIWvh4HylT0NG+qNb2xBiwbaZOLhNB+FCUKg5K4HuAy",
-	"cYSHHGCXg0gHAWakA3yAzoZSEQeWX2Rjag+lbHQE1pf3sHuZnkFnuB4LxBeDEhcwTu3zP+KgsOyj4amg",
-	"WWH44qJADty5Pptklg6/eXXZ6USsc37duby4PL3qfGtt4nCUfTGfVA8GgqpYSkORqOSijLgMWdMjB7Mp",
-	"c4dWNdFZzlOsRYn95kt1p8V2gwoXL64zawuiIUpZT24INbtyhgeIC8rbn7ib3ozoXnjLVmT44k5rmDug",
-	"5M0wNzFXNX//qPUNEWZTcUXAo0g2d+NQL8k9SJtUt1r2hUHkyrHgOMDJVX64MlZAE2WAc+2qWJ8Yolzk",
-	"AtNVuSYYSUwaBKRPLBkCYISDa9xcEbygiBlJssAV3yFZ5xqG3q/HKV0VyJEFTlnJFRd4thvlCXzHNjmC",
-	"dvlF8sO7iZPv+C2itTV5A9Emax2vDxUwxSgvI8Z9t1BYpQdRmJnOQnuP/A/ioMpwG62RgOM3aLeUX1Rx",
-	"oxcpV9HCUALrNyzsYZP3XOUQvaaWeVDITtjUjClouvCp4cNVE3PB5PE1s9hr7ZCtewKqynx0FdZDbrix",
-	"pirH2YtUUjudWGFULqxtuP/3sLrNXz++p4af0eLbzhXPHBIItsuR/4pnv+KGraNq9lbB9jhlZ4Qxlrbt",
-	"Lc8n6OZGgP0KVcMwSRMu0vvA4olhibi1OtDXekzNyHpzRrCE59yqoPg3qIyTfXHEujsH3Z2oq+wL7H/Z",
-	"x7Rwgd2dyC3hNInYjVQJNXv8EbfYe+UB0LF14tlz34f7zVRZzyeoOMZZcTNpxLdu1EoKvTUeqhkabqSx",
-	"R2r/dhRsyvU8xb8CTE07j1vsCiqi42C5SYz116AzKSJgjwif0VVhz2+VzkRwHuskbgpmgqdb6sLladpO",
-	"oNq8fsTLAnF5xYAn6cDFNsNxRGV1EQFLKq7NJmAw8Ocr2AsBKIE4H3yAYjoP6XLM5xFStingTIoAU5lK",
-	"HbtAToTFtOcWpGCJeEOTsquKvKs9ACtw3CMiloh+ankhCmYUWc8OOagS3gp+u2HyvuCZS5V9keSdylux",
-	"SNtim7TtkAlgKevSNl3+l0Tcjh6XyLiIhDgq7haKQ2cB+R4TUVcH0Soo+iW+869K0s2U7PXmNqiWTv6O",
-	"ZPvw4PwdRCGZ2CtaRa/HADmQ5bIvJwCUD9UIZiL4jXGxPKZniLfYYm0cmAFEO7JES0CDILuB5MtzyY/D",
-	"REQ4cw4h/8lOA8NO5kDvR6HtQ+G7rgqfjXFFYsfwmfg04jlM5AqeHC2icrI3XA0tO1kLfx2O6qjkvyc3",
-	"0Rzv7MHZKqC4oqwjuiO72Wtk08kKPst5qod7k0wn0/6K4XbuS35CLqxmcbg5z/ojeevmm/OxtoJ5JMaM",
-	"rPsYAWGt3gA2OGixCz5ErJ85GwBCsUq6ytXFo9492N9n+/v7xRqwEEimIvgoE6wnIPibyTwXqhIRTpr8",
-	"wu12RSkGjPVNJfSxpHOHZOveV1ddUOxv/foC/5NXKa+seQA163eKjhnMDtQZE59ykSmenibWdcq5VARM",
-	"mItPQUlOJoYccFNYnxtxzMR4ks8xGZCmdZv5d80EvvF0uDiE715T+E6QAL+o5DuRR1P23d3El5yBJ96u",
-	"T8JPCjYoJAT8piEHfwbJLN9rjo9gvTkowrggRfRXppMEACIkFo72CS9C5sfQFC5RNhBaJMxyrxj3698C",
-	"WgwGRxqaAGFfSpMzcXbVQIo0KY2zAVTqdxmMm4KKAIhburGbmO/KR2JeZHCxDx3i9WSs0gJa04kR4HaR",
-	"RpfqVqhcZ/NWqmex3WHwUSKwryfIXCkxYybX/RvWz7QxgnLHY57dQIikq3hP34oWO4ECW6hIsOobI3X9",
-	"ecSMprFA/lBkMWHMfa0I9vf0dDiyVssQIWTIh6HeNEoRluvX4Gyo/80SJJ2piUJZzot3LU/1rBK77+Hk",
-	"iLM2hb2ET98OfCztrFlelIbgFsA+EgODyB1gUCDfbMhKd4KhqZDCr6GgtEoxUW9KrCysAJhxsgZiq5YG",
-	"PDXIlabMds6kiI9KQqfPVZCHhglYlh1AwVn2sZptCoXnJmI9ayY7iDCe8F7Q2mn4DVjKYMuDpDhm2VSB",
-	"T+kycm4CJj4PJ9O0WBtWBuNBqqSXdVrdbvwwh2f7z1iMGfmpsqLE7ROS+vhhZSgGTyHkoc0qwNpZIM7C",
-	"c/fz+FRKZ7GCOKMaW3Zh/Wg5wsGzXOv1bsjBfc/Reaycp/Va5Nu/rUe5pLqkx6r7+axKHSdxzFz1G3pY",
-	"eH/EZC6gbS8nEcuhFjyehlrJKvU0tfoUPOaMK8OB248Y4ZYCdlQmnHvBdBahbodxBYb0ZdRVympX5twM",
-	"P8gPwGD4WCTo6yDsw9z+JVTsKc+sPKPdQaRgrvqYM3KYJhAfabFLElK8q+x3SAh5o0sxaLVpMTgDR8Om",
-	"xqYBg8dSDOBSjfkc7Y/n7K388ZiNtUM5fXbwtFVV+A4MMcZ6Bq7Y8/19OHbj0YfInLB+IUHFYnoFj4Qb",
-	"FsP3WwjyohDIhf4LbBCCdqlEoJurviOsTcUh4On2RVXGRbTzaXfMP+325rll8eeHzw5fvNjfbHzCL+hS",
-	"GMvWFRLgjZ6xsZVShe8oCgr+EuwLyiMHvv0qQwN07IMBpRYoUpBXTFOPLOqKi2GCMxtkwozAbGbtZVzV",
-	"riqmOCMuU0zp9WJWRNExAt/46HYQA6Q2TH/BuTnjiciMVh5az88us+rnm2eAyxgWJFd1PlWV98AKNwyA",
-	"ei5m/g1fCkBcBerpsZsDVwLARVqBZDUUXj1Yj10IBL/IEFgLqZV4gpHkqiEOrrWiGUrOMocej0XWF3vO",
-	"Um2M6HlzdiGiB3axNsIpQ6wlqum3cC9aEUzDwjn3Qlf/UDy5KvpkXNHQmmE0fLqvAIr+ZE0fuPymuFPh",
-	"z5SDrtAJ5ef453rCemiQfkHhKKLM+ngULyjJy3/6UUNA6gqbkb08H1Cl8lTJPChjs5rFAdTLnKCApyon",
-	"CO+ZVIpEPUz7B1hdMIRmUhmALiS10VWx/VcbkpQBXtQTw/qp7t9E2KxbYPchmhQk4mfW6nPTlrGPjvLK",
-	"4hPv5+kcQQSneV+PxZG1x3YhmUMXSrWbhvCI4MkYwSKW9cWiShyxzvnLzkt8emy3J9XwR5mcgj9DR92a",
-	"aRV70FRwfbuKeb+YDoVKgnwxJAGicavtrjrX12edly5fa28BoBKlYRft05ctu4NzbRfvlug3g854T6R6",
-	"tryhcPlYoE6LgbibWz79BOrbxyKPi7J3qcx0MJB9KVT+EUJudtsQxj+3VPEPlokxh7RxTEa80kgzNJ92",
-	"PTcQJpgRkE7ovy/ms8PidQzbGe9H15fikkTYVE8RPn07TUW0s2Y5F7Gz0186G7JSnTyqni5PgyfcSqpl",
-	"UoPe9eGv2lZ3+uaS2A6gR6EStEb3vhZ5SB6b1Ukr7mnDN1QbXVhxPZ8bX6i8072e3MSsTqz/t3JxPDUQ",
-	"u+cORA9qvVB6nwhAtgV1P5hmEJWwKsN/NxSwk3Rq7D9OVT8TVmbDr1vsR5kYKmxECHkV4lhDOKuIR+Qz",
-	"zXgw08u1f0Pw1c1zkQKmt5gbOaF5tPRG6w7ZpUjqR4Aa8pirXF4pORFXoh/78s8x4AV75dqDAIn1XX3N",
-	"kKO2nqT0khnpGUTUcw3BGes9zXjeHxWKoCeTj7nWH1M9sxLc+liwIMPOWd+eB9V/uod/dDMg3QdgE7gP",
-	"wTXAFTIqH3eVSl3lfoCJJ5BcFZL9IuV98aNMNtZZkWwnAQKgLnZfNaICJJsiXW9JFNARH1+yw0IZt+u5",
-	"n1Dfw2qPB5YBF9oY2UsFFTXkIeq2TDAegeZJjkNvSmP0W+wES1BqUxHLhaK61GAEB+JMtIKSodO/0kCB",
-	"99VqoMe3FE7a5yeds7POy20QFRQbF+qI6cFgbeJav9H0onP+8vT8dYBGXkKC50NBJWlYAoZfQ0/HWhKW",
-	"fIz/2dT4nFciDeLE48gD9IrQEnbOEL5oKAikwZDCeLrv+j8KjeFa1ax3r9MEa8ioKG3EsyGCmPNEkP/U",
-	"VQhJT+EPgp84XsSBH2A128VZ+/rVu8u3H191Oh8vTq7ZxB6i8q5ernOeRiyzZjiCw0CFHTTN0vDmrgof",
-	"HZ5VT2ALrXVdKvpNS824zPfilpDiXS9uooVBoHkcFBEA3wPLudrBXI5FRIaedSIigtVKxHiCoRLXEoQz",
-	"yCaQ5ze5HguYMgsPh3O3ziduz9UDhHCFbipSV/3OMEDCfmcn9se/s7fCGHu3v7MPds+/d9Xvu7u7pf9v",
-	"f2bV5O8sxtsCn0urnuYZFDT+zuIr+IOfUF8Am9LXrK9lv4dUYDqK91KqhcTUb/iWCgfOflztwbHf2T8c",
-	"eWcCUbEpP5ewc/gMBkTp/o3DwUch2pu72s/w3WP5SSQfqcJBCgNvhtwQ5DPAQDMjnpWLM+y3Ag/PstVg",
-	"AFBJRbFE+BbHdR8pjWJ/T0jTc3oUXK4v5oDGIXrCM/uEwje1/1XhnP4e1omAVVJqfK1/1pJDSwvyFFX3",
-	"rB/ggr3b+3tQTeIWUl5UkU2GJzzff0p7qWps/b044pq2VvuUrnqp7aeZmIgA6oNEFmdK5DOd3TCRZToL",
-	"Om1RwI35HMtYjliq9Y0Phjime2Jc7I3iJVRH64JLuGFoGLaPk8oSPEr491kaHwOAnsCIS3xq2VznljZ2",
-	"fxbzuD4UsOEm9a12p69qSy+FnLYRDBAwNKjPM5pvVBEKW1/dIxziXiEUd1OKzK7q68PmNDfTJa+eAxO5",
-	"QtuF5t5iPFIwmdx6cT3BNOKyWYuw1VUfdEYlfjQrBvwqhMfxMh2cLh3BnwjOAYfxQbsgmJWf36R+XMI7",
-	"JCSosT8P6ze686jnnHf+oM9w7twm+Kf8kq1w0cI+a3jJ3v02eMhSsSO98igia/f5pd+ZjVa0uZdGzbjR",
-	"HYQR5zjKSvzcLo8Mk2PKC1QZKpDqD4vCMuGNK3YKDNVVaEa6ejbwxiqMyRlXucGCCT8LDVd0ROMTi2PB",
-	"c0sFRzzWTNSgDJ7gqWy+2b78ohpaw7s5htBMUdynpmm6jHyxsNctRRRrqJL5ROR6xOlMu+bsK444Xki9",
-	"Yt61gJRKMj2ZUPEPGF/Og/NfAzvUCsaiPrc6U/vSr+pPjY3nttGUJ4Wj/aKL81dmQ0tO+V1zohgvdY9o",
-	"UWVxXF23BQmIns5HkPWkmK4eOM/63WCAdsPYPuvdYEBBaO0yg4oJlVin2hfdB2NMc57lVam0O6TMAiPG",
-	"OUVdRUOfIqjhcA54nxtRbwg4wtnU4BV6/FaUv99bA0NsJTBGuHxlcr67IMUo2d5v9tf1abUrdJ+xqp57",
-	"Nc1mepomqOO9W6307NjSrhtk7aI0vs0YM+fAKUeovmI0eQF7DSm/q8CJRPxiR9SnCcEWa5iVEoxSMeBS",
-	"igSMd7Ce4WfOtewE3TPwgKWIT6urwFkCOGUI7FG0jYAv3IZThJyD0HBlJZjo3wTssHJan9uAKioorDGk",
-	"XViivoAHD6Smi8zk2cf9g/HBi38PD8ajwWHP/OfB4Oa78YvbZ79+EuUGs++erQEN/E89zSCKKBMrwTAf",
-	"pCC3CgFPWYsJvHwHNWueGpHtPvv+4KC8vIPDFzXT+TasBuEuq9j+Q9FdQm6evakAQl264Zf5aAvmFqx7",
-	"PcGwBoHiJGDohZqjGnD3POEwBs9dczGletU4x7P2+/OTN4f7FZDU/2oUVdZk2/vNkf4fd08UXTmuqU8X",
-	"uaBAEf6l6fxFYR1wLE/B7/ego9b1ipMpyoIw/Ro1J1S76htvTuzaDcbf+rSsNzPIVqUOdKfhhUgIPd1P",
-	"2VnHHFgCy2uyB5g3B8StUH4Yem326mWmJ49kDthXfTUJQhiITE8W+R44lyhmbeMAW7UaXSz8ylLDOs8y",
-	"PcNZyjMCNAW852q/CZtH16pvpfdtpLoVlhHWtta/H7JrZUnwpWjocJm+6t5ZN4+pm/9kxcFw+00uL57p",
-	"n9vn1Y7T7iIAVlfaUb68GdWyssIOTn1n09faeKXbq63TtPkNVtYFN7g3mKYD+dBlNW3M5ZfT+6/en706",
-	"PTvrvDxmnF20L69P22dn//x42Xn1HoqOtRIBvgAJcRw8M8QgocxYjOtNCVnwpYaah7yr1iq/oew0LSwI",
-	"nbiCCxyVNcAqBqnYYJqmVZbMK1hFDZ0e/HXotNKUONe5C4K6o7TnNuIIzHNbR74rKBHP/YEp8bW8JXB2",
-	"gpRiiLyCfiphg9rbj1g+yvR0OFrIF0AdCFrAsNgnJsCF8G1MOKdyxDPRVU7clYpoqutdFnkAwnsBQ/RF",
-	"WNeTikFO5n9XxZNp1h9Zl8vRq3cAdP+Gyvwd8MERy7gER7yw54daJ4Tew/s39rnY5AooSDwlNoBvdNWE",
-	"6uSO65PoQS8tlgAQOKgLTrrMIUJgUJ0ovgRLRXk2FIvtrH7XD8PHdwO6Xwu9+xLeUkiCh3dp8A3emflj",
-	"q/ImCDLj+W5DAFmmZmOtxBxod5W0sRLpVopZ/VB6mtEMporSsxZrw1ArBGxxc80qLRX36E0aK+4dNfdC",
-	"jjlw3jDlalNo2k0Tqj4g4yfcjCB7RyENMIdXDKua8P4NH4olg3IZ1AG/uFFQB3pFzUn/qnubOVo/5d40",
-	"YTr4/bvjvM64Mn2dIHL1Z1qHpXvYTLX1B4p/jrjxaA5GswHPsFpyrG9ppMlSBAoDSyfv3l6cda6tbszY",
-	"q/YpGJP9ogZ7jXk+WEFdS0sHj0hLrnp6U8XTAVXVi9HpZA3SKqikeGaD76exyBmgoDF7fswQj8jhE2YC",
-	"55fqaV4d/bks3vOnTpv7fTQFEYpD/ZIDCSuEFIQSsvDaHC0Fd1lNSihyJimfW3W+O83S+vAiM3KoRMLe",
-	"nF2x95dnEesRghAGtfxDwXC3Nq6zFUd6mi3JlqBor/ilNOyy0375z0qN7zdzQct9f3m28xgE5N+X1eKj",
-	"vr8824p+ats3w0RYnvdH4AC4s7QeUh0pfKbCWqSfnETWQ2Nt/4+pmELW51fdO14kFZgptuBt3ZHK2PVM",
-	"s0yoRDpUiK6yZieiJWYC4UvqCyyu/b4343/45z+KC1Lspklx/o/3nffbUptQU1m6r5Di19ChDkC43h+B",
-	"4YdWgPUywaG0INN6HI5nBSgqGD3ngxAyg7bRAMW4Bjvkyr1/ndyKW6xPG+TziagdNDyfiLUzK7SMa/ub",
-	"P11igBbfpNXdyX3JOt1jWddqdFMQi6NrTz/NM2PdRBxpEJ7dY4UUlZSzkaY2IRgKAxUTlqaDyeQpn+tp",
-	"HkPSXQ1EJlQfZ8wMM5lEjHfVTPSk4hnCw4ssgnrnW0G5bTPReSqHo9wnzt0wD1+eVytZaaMbkqv09K1k",
-	"qd3OmkkXZ3BsY2gBDGHzQ5WqaW9ZoDbnpNoVIwX0RCjjpwk4ioXyjUrrL6SIzUqWFVezJcj7+uhE41VF",
-	"97THrDm53kU6+Iac5gc+MfWVre6aPcQAVtVid4JVrE8M6/MJ78t8ziSNl/Q4c9R2owcMRVOEFYcQdIZ5",
-	"TKCrHd6juy6CFo5dvxrgZgPSESUX4EcjwXGcpa5Gc04eSyhdwMmvJZQem/JLaM5f0uQHgpS7n9Tac5ae",
-	"eeixKwDEujChjgReRCCgMaJ9TngmVI5wn+y//tf/w3501mcJGzSOyoDmeCGGxfh7p9aS+Bi1fFdxQ057",
-	"qOuhocYZAwAPCL97YoB/cRqctv80bKwTywdQSLqoxf25hfr8Eqzlok/DahPro1n+vZfskE40YLVj2S6P",
-	"EHA68PIWTJ9jaADAAdCAKml53jp9sEwH1MqZmo57ImN2NzIRDAZhxBAxbzBSfvSEsyFoE/f8bRoqjdEz",
-	"e4oR683JCcJT/JIkA1gzZVcunD3pL3AN6bDXT7V56AhHB/K8mBTHQQNoqh/TiYYupbfRMamOHaf1PGlX",
-	"62YxcDXHmWKWH9dmxSrCt08t0/2m5hW7l8Ark0asX2gcww1/UWopxZ418XkUuIGBYIUJRGAo0NxozbGF",
-	"sAf3B+t6qUthNJNDAfQSGSJ81DFoq67C8KAbQWydm2KsIx5WC4qZYzbQaapnDmzlYN+K4af7rmR7JeF2",
-	"lVMiHZq1suY4r1rn4sHFKS6spn0Bkm1wdl8SGXfg3u9lWjnzYW/EVbKb6oefNVpFEfCewre0744IxOAJ",
-	"TMlA6+aJNQCADSzFLFCw/RFU7rTgaZaauwr+CRkOeKgrf2EJ9FNRAVzNBAzvA6EZAkBXwdKjJbiqeqOm",
-	"csyXXdobrjYFs2YfvR2cteKM6uEyCgr4Ul0UuB+im4CH3iKD2L2sy0VAlY/ARfCeMhcdu8lLT4wDd68e",
-	"drrMRfC/wET2XxU8NJ08MAeRV4DgV2tw0KVd4VcO+mI5CO7nczloPM3FLk8furzmXDtraiR4lhQ423M2",
-	"VfadYNwbkd4KcxxE4MGaTznANGUCf7zERPb3iV103GLtrlrHdIdSW6/mmrKiazDG22ku2jiT1LkiG2IR",
-	"etOjZDvpXWtMEsE5edP8y7LK7PqLWOa9GWKS6bHOxQYAfpE2EVN3QcRgJ7d1ZyfTXioNQvljSxyY+oCD",
-	"BBoDlQQAGVorqyjCdtwRPLdFm4EBI2tHm9ZTLF11b/65wFX5+G4hjTc2FnCstwZ0/hfRNj+SnX8rxQww",
-	"p5nJy3V6d+Mznwx9aM0zTVPWTwXPcOgo2E4a0DgX2e6JYangt2BPLagYv7qi5pOMsQVO6qr1Vc59LbaQ",
-	"r7qqgbGufFbwyp/uhnIz7vlfcMr4i2Wli2m+MFSeEm8muLU7cVUYFa1NOhdBLmzqNz7/oTNG6DljSoOM",
-	"EKZ7bplcJdXaoylhXTN3e1nk/8lraoOdNE6LXiiE2mLVzUOk2XFYT5Amm5Qv9KHS7uuQ+95vVpaeNk+a",
-	"felDusE8NZ9ZEMGYOG+ewVfQLivQCpHETa4nAJsCKDzo2gBeX1cBRwEhLamU0C67kf2bO1hli6rkmv7S",
-	"Vb4tDJ94tKBAWuxniVhBawV+7ZdrrLLN888avBPRNr8kYX49yvRsQZwjSm+lBL8PH6wWdcExvgduaKpZ",
-	"uQbkGDEYiH7uJlj5hEdpHwtOyGKTKZBrVESnapwQV29y74x3VbVMVy2Uy7jfF7BUDgQ906k4CooOCAsX",
-	"vr2ytuURvJPiDVspdfmL+Ce+5KVs4NvLtzQyEdlYLpWP3tm48tpmjycwf/G3x+Tn2tBCsDsHcQEbt/qr",
-	"gH7SqpKDW+wVTcxzdiFKWbrnCs22Lh83aEAnFI5h7Gmehzqqq7ySQlFAD/g4mKZpIA6gTk0a6KiO1i+x",
-	"qxytbhexjur7GhdYbLixJ7eg/zyacViGeFe283n1PYAQfeiAnEwFFpqUKkqkyjWwwkT282lFPYlfVQtW",
-	"tY5aK5Lwa0ed0QfjhsX+fQ6D2sH3yVQQQfQEHDF8USQeGLUyQGDXTGR+GbSJbLB807/mUYLYS3tb1eb4",
-	"RSV0YFGBpRJI7mWvKmxwXIeLfstE3you671sSm9d2les0FWlehkCuCj8qAKrcpLyucC5V67nGugaB4BW",
-	"8SNiD+J8Z5g8t15uqMWu7E/X9pLstyt56Euh6Sg8Vp25OYFfEqnbMwwbZOurae5I5qYWtiGIP/1VOroX",
-	"t/Pnb+y+W9ipssW7km4eNPzkV1QTaI2peM+PtQpmHVQ0fAz0cmUfFvxFviAbusfRpC3VDmIN62BQMw3C",
-	"ZQNowZsnRfemusg8/pkmQWOkrZhYzeYi33CH18qmoSfGLfIR4pg5ru/BM82xVWynScwQ3EtCKsQpvGM3",
-	"8My7guAqQrQfMvsuK2D/HjFhCRhRyu33YvoEH9hV+XyCPZAyP2JDa0RSg0LRIYllstixQNlD+IprlnQj",
-	"iVyfJGGp83ITE74NVDjOlys5vc54MD6zhm6lNSCwcSNs4khgOph9fKOD2VX39DCjxTqwEDgm1eBcU0wZ",
-	"lgtcTKFN1jY3xQxPH3q23rrbmjNOjmneoT0TEjHY/W+lxcpWUmSOjdr+8IptZghxj3VgVXBw6E1Zus81",
-	"G2o3jHsbnaZnIIioKwfHBqxZY4zINs2mD33nz23wwCYaO91xm1+0jYNLbOhz91flb50+ae5yx8EVEAAf",
-	"CQaDMgH7vSeMTAQ1oQFExI2Ys0xjOC/CzzHVBUGbkdUH1LN+I+atOjniwLo3IkEQlXorsgP3VUFguO8w",
-	"D7J8VpukmOYBK0vg6QXVLImKlQh3weVulJeb+Xizx9lgDNYf5ecagMH5L8FMPWgBezM4lZsOgR9Zwwnm",
-	"Os/dDDvWEwgiH/guvUzzpM9BQvEsNy0WW/Mv7ioTjt2BwE2G5YzWHnFpROghfeo9nG/Ozj6+Obv6FiIU",
-	"0ObEeM6MHguWSJNzazp+Y79Qb8ks4l5tIDlXIF09Svxym8haTWxBwxtL2FrBOOAFaK1Vgmcd6D5oFvdy",
-	"1o9ULubiTaSy9O0j4TOOYw9a7OXd8P1wtV9R/v6UKH9OVtdFgx4S5a2GhDeSn/pRDKUKfHQlPuVgtg3s",
-	"712S10tkrAkqAqopN3nhFQedqc7vLGS5UIkh2ACoKteKhknC46AshM2kSvSsojBDpmJ5LDgO+bFvWspO",
-	"sVXJqUeJqN8llH7ZOXl3+fL0/PV2EN6KnBCecHVKqAbWso5gv5RUUEGERHmLZCwNu7h8d9K5ujo9fx0E",
-	"eQaYvcWp/pOUEz6ACvKlrSIIC9mgrrp7lueLI8bgMB48r3NHwixncO5Ki9b3FLs3Yv7gZm82Vcpe8hJt",
-	"HRdy1DXZKCHI51ViVu3qXsJK0UT4Wcx3tuJ3XpctLWABWnGELugW/M5LAYwXiv8bMb+LFWgG091NhMDb",
-	"gU2g9Zj1eZZJav+AQOpYJJLjUVIFBldsxNNBMBpiwBKRIkwPlBUSzQgav+1rXLqql+mZERmCOwBQIATK",
-	"g+AsVFFh6PuJAQ9LmgIQ+DvAAzYNAdvBdKPBWnr84xRouL18QUHZJio/E+iTEj5aMMyVqGsFweeWpet8",
-	"nJeC93N5C/NJpsb6zGU8yhG/hakrjPf7YkJIVTJjRS0em4vcQ7FWuzfXGMn4E7s0dgdvxbjXPP5sDN/4",
-	"oh0aSwz1rgwOKCyFneDu6oO+KB6MSxoAl+CwKnZ6/svpdeclENSYy9RAik3doAMdI0GdQqYvhrnIhhBR",
-	"rUT6niV8bgWV/bvEkfIgObtK7NqnUXYqrEJzL3Qvs/rJvjACB4Mi0j6cBHSOb7W+BuJLqwRSkS3WVgzf",
-	"QzPFeyLVagh13QRQgklIglz4gcXCfvujfaKKWwzQgrli7z6cdy7ZmM8pp4kf4ORy+sR/C3bUVd8sZO6+",
-	"tQrAiOzWDffBjgsYPYQnAUF3w2CeD6wiHOVTJdTx1Aui3hRWNsTP7aseO4AebK2GV12KGXl2M2IdmK1S",
-	"puOpFGIdYqJ1vFcW5T5uXtdpdE053ScGVRmKdI7dcqHghtlVZRhiQVQPGedMCBrfzdoXp9a0gkF08yPM",
-	"1CNLsFwjnAfuvYrycZRJ8dkSgRdvh0mIoJGIU8KpUzAQxf661Pn9bfUcKvvlBQLfuG5o1gu+tt2Ndnlk",
-	"msMzKWjOl0jXSvzPiVR5Ut2zAvX+5nUd6C0Bz3rJjmcc0HwA2ocmN9SYLI1EXCbXMb+Bfg16AwrsCrG8",
-	"DtUCmAhXc5xaBxrjm3IEqzq3AK8uCOvSHuHmZLR9/B3ynNtgnSIIOUMN/cjMQ709M5zsRauy1JLoZoFt",
-	"n9+U5bzGb2z0kFVDgweJ7UefkQbTv3maIs+6Q1gejVYrAj4QSBXvGaFyLDtqsYuUo+9GRijP0H0pNNQT",
-	"bBYvUKxruu+Ci9kE16ltNdutQw6baPVZYjX7n43MVtzZiqF5ftbN6qKC8niYTR3xGlNbtjg6Lw/OYCPD",
-	"8xbuY/Pj86BMYDuz8xoI6rHHAH0p8/NW01c9qbjZe5sbWtXUA+dXUyIR1+8GxGOYvVEuFZS5WSvv7cWz",
-	"uvq0cLDiJtq24emPUxWyxvzGbY6hovWF1Icw8gmfgF3uCp3WoMmZ6I20vtnNhckRHLd6goqHCPeWRcQO",
-	"963nMdYmX44CLgdGT/gkn2bifZaaTeqj4jVN0cs+fou9vzwzm7lEOtiGWopwDcFNfcAfMrqR+nCkVQqA",
-	"I0Q5VxdYeX95Zj+6EZOcpguk9nmgQY5Ybw5o7GORj7QrrbQfgJusB1aq5ZodsLfyR0idQKNAWNrQVTTQ",
-	"s8XazoSyeqmghmOUOqkcy/wjDdCOWU/MNeGt1ude3O1VTVY82ACNNFR9RdT/iOgWYL4nGyaV5oLTgF6a",
-	"yKWOt/d+g2iBtVDgOU1jXMnNP9zfZyTMPdAB/AEj1kQ9FMnHqXU6oVEbVj6lRmPQApNLVqH0dCKFwbHq",
-	"7Jmlsq7K9RBKGSNr1sgcXM2eYGakM5w4zhVRU3xsrXVL9BEsJj6T6iamFbBcpGlRF+l7ncY6q0XIOnFn",
-	"8afO2NAu1hB4ib/PLzlxs1p2UmwiYAmWib6QtyJZIUrvdMt0sJRC/dfarLX3G/3rFCqBrD6+u5VXfnm0",
-	"7vcbjcMrH0P0BOE0wSIbh+rEu8hDeSsUw/k9RSx9xi1rHzz3xcaujwqzNa2uOqOSUIhRQGscvQ2SPDC/",
-	"zwkYKoKDUQ0ZwVrAYqbmiMVvtMnjiMUnyDe7Z0IN8xF9Qr+LyYbleVfJHLJdJmLxz0JMdttWn9mvX3fg",
-	"fzMuU5HRP5UZiGy3o9BOsh++nwwznsAPOp8mog/vvsj0p/nuf/2v/23/45XOZjxLACoi/seu/0/8e1fF",
-	"/9i9FDzdPb3AZcW/SB63GBhU2Bg41HgyBlMNiAoYt6f5SGfyP3mxo/hE6xspYpZr3WKXIpEZQKzBpFjM",
-	"i0VM6byrsMAbVTQUERepNMgugEqGgJJybSzcsJlI0yMWiyzTWcyoyHzeYqfKFQQD4iCbZJBEt9eTCUjW",
-	"JV3FkySzrgW4pIOpoY5GmH8US3XLU5l8lNZ8j5e8ErRSPEWevDs/75xcH7Nnhz+wOOO5+AjSH8fJyFSw",
-	"A6uXLFc5tdRVLpiTCTZVCXT5zauzJfZ3xCsbclbo6fiqrTTVlFZQPe2DgPeAvYEEtmPeXAnqVy3rJ0g+",
-	"f7apE6YNqxOIpzDXCKV2UPpS5DuK8zGAKRtUhLYYYHySBPVjcic8HzkAXOkSkviAw/3946LoCXt0qV3D",
-	"mVSNYRgstW8ykvcf0UgOtS82CnDjpv1vg5TwdNa3lKN68xeSaNywOCmdeJbGWLKB0XzjBSu2/0GZwuvO",
-	"9eqL+3H+WuRfb2/V7Vlv9XXnuvkSrSnx4Lf4ptN+ieXRpB+pCx4cnDWu941d1Nf7XeN+7Uk3X7CGbZkH",
-	"v+N3F9en786v1rnOd7SErze6xo3SuW7QEasHW/08irhoX5+8WYceMJv5lRrWoAY40/vENz/3Lt9draWI",
-	"L+zLv97kOjf57mqFKraezoPf4/v1rnH69RbXu8X3Ky4xz3hfPPg1Xl+2TzrrXOQ1vP7rVa5xlXCmd3KQ",
-	"m0FrPrgv/amj4bSLjkomWjYPihD0nYVoeOR7i7ABxIh+JrY+SuLuQXIiB7/LZVJpwrgBSABxK1TuM4zc",
-	"MA5qoChS/Onq3TnGizv2qx11K1I9ES5+Ynyo9whioVciu5V9sQtfxpCp++ilSOWtyOYx+8Y+OKH/fGKY",
-	"TKKitFUrmiDB81yMJ/m3UenBV3KouGWSmH0TmxE/fP7d32MfzRmJT+zN2/bJ7tWb9uHz7zx6N5/BHiJ2",
-	"I+YucolYY/bmGRQy59NMiQSC31gP21XYO6QH7CrnKuFZwty5HrHYxaQkhIZ9hEqOhcn5eBJ+aPyiW13V",
-	"VW12+OmTx/EowupQDWYYCiN7OCI5ZpmPAwPOWou9y0cim0kc/ZwJDIlCVveFOzNzFBTDD3KRddVzZiL2",
-	"nI2litjTffy/h2xkPxtF7GCfjeAQ7T8iBtm7/+//Pdxn/2eLtdmzg32WSMN7KbX9OYoL5kGxgbwVEONy",
-	"zNVVnJlpv19Aq7maRSxDhnGE9nBlboXdmMu0xV5Z/vTbsH8FCjWM94hfkUrMtPer6OeMZ5l9rySEOZ0l",
-	"iIc3G0nE1JizEZ9MhIJguSJ6H/O5++UY4VhAl/VFfeaaLn5DEeUFmbaVmPLCGqpk6qUYSqt6SqBNlril",
-	"GhIvbUN/umUhCmJJJlaLxGW9uUccJ4Xv78+zh26nfgstWm6QBhF5wakzV/CxIB6x/DeivIdngSrR2mJX",
-	"Iz1NYdjAgMuU5Gp/JJJpKjwiBTfUOYapGl8O5k4tbO0g4Ani/4quyEt7UnS4biE7m6dT/6oa3e8OMKBU",
-	"d+LJVGzJzJMABQLdfkrP1ibOVW1SLz3xoj3LAbtSpqndKvwXJnankzoLPRRvj2O3rbLZCst8oz1GqyQL",
-	"tnutKVei2lrtL+98CyPYcv6jCO/6Mu51j/ch+66gW8qKhYEUCNZInIO8Qh0VrA19OtYjK8aXefukNAzG",
-	"W4s6tYI6CZhS62M3+SW1pnth1wxwWqAqP6zFYidwY1gPDDCfUZsIMDV0zN5A+xcaMcX7jlmMHVwxfgWa",
-	"GsckdwgDeyhoeJtVE5AddRrhg+O7sTRGJNaa6ol8JoSKEBDmVmQx62VSDU39wKdHtZe20nxyV3kW9qFs",
-	"gfkaulMip91hdCVMRvkcUwrsp4Iaa+sQX8nUsilTPMtwQCazzGE5xSlvSMvlmk24wfEyZSatrkQuGwiy",
-	"qvqvVn26JD/6CTh9cyfakfZr/56iZaP4WOwc7cBXdqI1qQUc4nP7yz/+iBoWAJ6MNL7nq2kF+J21l7Bg",
-	"OF3hr5uXUwAE9hGtlUFdiTTMOrqWXmC8fO0KpYJgX7HAgc7GPN852rFCArxlS1fzCe4nQ+Cmu63IY2rS",
-	"quoWA0XO91rMnzA85m65KTxW8Oifu1qUKy+knphgVw9oRdSJOdKHD+woAnafoTiYl4XcGiLeKnbUDyzG",
-	"OPKjG3Rllbp10gsrQStsIhFF1A9/mY9oTitCHwQHCZYKVFdSfK1oUlO6WJYeRMxM+yOscNQQl+K5D7uU",
-	"IUW9G8muR2LeVaX4DcPwDQXtyCqyppJdM0V8ltGinXOrB4Vdxi1d0oPGLfZOYYU/gaRMJ12Va3a4v79P",
-	"b0E/2dptjgeOWWytqpiqzoPxGlb7YGnnET6UcCVOeNhuh5i+rjcfP2x1VYeiWZnABo6n+1QXZk8YpnaA",
-	"FRjABC/45C4AA3agixLWzviEuZ7489CHr6ybBEJ+FLON3jXfZpjLraFKNr7RMzbmah6a8KBxaEjdNoMH",
-	"4AMge8OwVm+n3808I8hAtDw3MDPFiioKrsvCqHG1yEDr2DQiUiNwZObhM0RuC7g4Ew53G5i+p/MRNJEA",
-	"N1JDAEJjdxVBXNhLPWLVCQPpu1yK5UWV3929yMSt1FMTu1/oNEH4f0gMVET2yT2kNQp7WGCczBlnZsL7",
-	"osUA/bCYRkIJABQtVnoX0E4oiFx2Iq+NTSOeIt33FV7mdkPEyyEGj6+4zQBxAK5YClffjWtyYfLNxIQL",
-	"deog5Qu/MQW6S+UNwK+g7rG0eETMEbFUD4f2/2ZigkaB6w63ggIgEg2LE55z4AHeVYaPJ6koadonrt8r",
-	"trs8YlYOx4wnCU0NZDIBRqaOiwJ1pm6Oz7qa51qY/FHUjn3RpnuL7xecRhDeIPO1rRA1VetbCmDOv63n",
-	"D2pwz/Z+1T3iEPzRfUGQFwa/fVZ696J98nP7defy41Xn5BJrtsEpRI+l8Ao/7bptFMJ8Z9EgCZ3GRf+w",
-	"lrUvxURbG3DM5zA6jCxDuxmIw83R3j1ik0wPoblGQfoHsjQ93r+JaJjXr7pH1jcB/OFcKhdQgtGcMLsL",
-	"B1TOMm3lm9uMw/U7qGmX0Vn+KL39P+keWL+P3yuTpvY0L629MKlWWvxGKJbomTrGrlbsWLLiNJcwpPuh",
-	"hn0ipXk7A6Z9lgdAM/cl+3qgH2jK+lX3Ql7U2Y3Aeiy7tYAnCRo+KwGUW84cSMVT+Z/ii2BOhIFfhznd",
-	"fh6aOWOJs20D/Fm484pxmC12CZ3i6EjLHPAXMEiqEqh+MxVI6Trrqoa5usfOiIefSxo5gEoAroqun4pC",
-	"jjDOhkM4yNT1GrjNiPu76o7s/4qIYtPTq/3z6YU4rfy/ryBwVN0oCNyXwIDSiuZG8kqY+HqB4DFEvkw1",
-	"fX3ZPr86ebeWLCi28t9XVZcxmjaA5uae/1Vd7xT01sinxdfup7K9j0nlv669tanio21YTF+/wJZ5ewYv",
-	"O2ed604VvBd8E0s9HqH2uuHufhaThwkBlPOYVDjN6Qhcm3FD8XS082mXq/mu+yYJj0+7Gc/FLjSk7xzt",
-	"0Bnv1DWTVt9DZY8orfFxGkO3eAOvO9ebOP7qNtDq879bdyct/ZFaOrd4M/ZYNnE1tQ2c1bdT25dJK328",
-	"Zswt3gUdwiauYzOtl9V3WdNRSQ8t2ijrDJW/7f1t/Vtrqzk8ojKG91ciDjjVjZBGpfX7sxATTDzQg4Ja",
-	"ZDBbj0qYctZ5gHwy1O5D60gC0Md6piL4Jl0Ds/Z3VAc/x755dvCUxfYvH3OtP6Y8GwqHI/ctRUZ15iul",
-	"OCJv9MRIkp8BZlILYDtipfOPAz1VSQzJEo/tEbZ2sTaj6UJPDDt5d3nFJpkYpHI4QvRlgkmx1jomtCFP",
-	"lUOmtp7GXX/pVxK/E4m/u9qImVDZoloju97XW2mu3fTrpd7pUt9v5E5rOlarb7WmEdWpuUfqPt3iJcAB",
-	"PPw1rEgsoVcMk32qSiyhuziY+2NGekYASonuT8eYaoLB3Tt7YIbQspcAnYybYNwXUBMqbwmlrs8hOTnT",
-	"2U2riBq9ETzNRxVhK+vS704nkDylsugUJtNxY2Y6S7BWAFHHYJpY8ND2tPKRH0ba6pE+FgJFQdMbrnCk",
-	"Z1QCnGiphuEDCQl++Zn24CZCT1KcYWZ3R+GO8MkzKk+a0xyH4NEwx2H5uWfy1g0axOonmeFUHPs4BzAc",
-	"PMZNY6vate/ToKm0elA8uTR7Diddyzx4bjDfcvnRP+kelV7BIBOcU6oHlAI38j+pNA3rOKmCPgiQhscQ",
-	"ACTXnHJpKLY7X2ZEmoZ3f8Jznuqqh7xTPc1x0qo9AQG98hHrj0T/Rk9zA2XWcM8MUMIjxhFzDzcBEcbS",
-	"m/R4LLK+qFlvaQTEJOUqogYBoNcErbMC6GzC55bLHOfoDFIcEK4K3vmjBNqteOWl1mOH9EoEORYCTEVd",
-	"xE2lKkgd6FGoJKQizIeYGuZB4qVtqHI2RutxgUjsZuO4X0ClpM+GTHiWy76cVHzRMUpXlb8EA3V4mlqp",
-	"JLEZzh4rvf+IcRxbWbwnYpz1NXw4nuYiYmaiczQl7f5vZP/mGPsyKKb7tKuCiTsY4KVTeasTUlW1594T",
-	"RiZi+USCm8sEBzJbm0XpLpavJ5z9XUF7M00EELHenN1q2YdC8FuZCI3kkMGEIN4fIaeWuCdNqx56ptVw",
-	"18ryhPUzkQiVS54Cr/MyoZOKCWUnzfOqkfEioXLXUj9O+NjlR/pSh+VHthEH0xWi3whR9OUEKN3jyP6j",
-	"AOZGNtSIlSFzptXy65xmXn7pCaBT29O+uryieau0aiofs+KRZK6lX62YnmbWV+LpIHjTqRoKgCZ3Qeiq",
-	"m7DqEFI2bnBmNsWKnknKcytqA51j+cYsK512Mrb8C83fdeKWHvbEsP7U5HoMwhIVkZVmKBTN1EyEWqRT",
-	"fDxeoGlWmpaC0tR9d+kZoNlrpBGmWXGjy3ubJrJKXyNkZEFbdCc4xseN9TVHqAojJpWZQFWzyfUkYpm4",
-	"1Tdi6WWmVvkuvC4YLQAiGKfaWTnsKo69QpAZ+sWyRIr4vkb+R2hRPE8wunpa30SWzIEiJpmEZmbrvWMX",
-	"PpiSy0cPl7zq+TCz1b7AVbNbyTzhU0OaX6hk+clm2vMPXPmGCZ+j+p0Jh2vsKHDpwb1a7VhwqMvaWmL2",
-	"iSEyq6iywzWxOFsOG37QOracC9bNmPdHUomSWFpMIf3xrz/+/wAAAP//",
+	"7P2Lchs5li4Kvwp+/vsPz/yHpilZdtlSTOwty3JZVSpbrUu5e8Z9LDATJNFKAqwEUjSroyL2O5x3OA+2",
+	"n+QE1gKQyCTyQkquqjl7JmKqLeYNl4V1X9/65yCRi6UUTGg1OPznYM5oynL45zkXd+Z/U6aSnC81l2Jw",
+	"OLj9XIzHz5P/9T//b/gHOyI5y/7t80Cwr/rz4Jas5jxjRM9ZzghXhApp/k2WdMZGg+FAJXO2oOa1er1k",
+	"g8OB0jkXs8Fvv/02HCxpThdM2+8fpwsuLuiMbQ7i05wnc3jnkExzuSB75F/0nJGUTWmR6X89IplcsZwk",
+	"shBaEarI3ogcwwNkSZU24yNMpGaEbLHU6xH5IDWhZDWXGSOiWExYfkgOxmMzZm4++UvB8vVgOBB0YYZt",
+	"XlWZDvtKF8vMXNobDAcL+vWciZmeDw73xsONuQ7LyV3xXyMTPBU650yRpV26Idkfk8naTfCIJBldLFlK",
+	"tCR78J/xmFCREpbMJUvNjLkmK6pIoVi60+xgYPEZ7o97T/GK0TyZb07wo8jWhNlZ6jnVJJFCUy6InnNF",
+	"NPuqh2TF9VwWmuRsRnOYa0IVaxr0Lw2jpcmCVce7P24ZsKa6UB0DdsNUcPOQqCXLNCy6ANKiQq1YfkSk",
+	"YDi5VDIlnmjCvnKlW5ceX9kwleo0nu83zuKaCSr0Wdowj5UZ04RlUsyUWVa75uaZpnFp98b4yDQTX8Z7",
+	"i71Xv8z2FvPp/kT9uje9e7l4dX/wj69pddwvD2LjPqFLXeQsNubrOSMJXk5Jzn4pmNJPFOGpH+yS6nk5",
+	"1sS/ajgwt/OcpYNDnRcsHHxIwPuvWoZ0Le+YaB0Vubk8f2JW8o6JIVBAZrjMkuaayCnhhgelac6Uahgx",
+	"PPng0Wqaydk5X3C9Odr3ckUWVKzJMpdpkZgRabKQqnHDM3hPOATLfAaHL8awn3xRLMwf5i8u8K89PzIu",
+	"NJuxHIdW5ErmEWJc0l8KdoQ83CzbrRE6twSlkFk68yOw7Qmbyrzx7Cf4ge0WrInUcqZkkSesjcR4O21t",
+	"fqxrWxxreaRd2e+xKz8xpeis8cQt8HLbKiz8G7ZbjAuaa57wJRX6RrE8NoK/ySInciUITx0dFIrlDQMp",
+	"8C0PO0CXLGkmiUTmKRezttXI4fntVuJK54wumj6r4GrbN5V7fpvP/mZuVkspFANJd5HLScYW5p9GCjMB",
+	"hEqXy4wn1Azn2RLv+D/+oSRwwvLd/y1n08Hh4P/7rNQjn+FV9cy9F74YW1Tg5EZLy1IipBFJJKF5zllK",
+	"ZKGPyG0iU3ZLFF0rspqvR7Bk9u2gIiaa3zMj0t5ldLa5hnuHRBp5R+E+z/pGZHxIjF7C782XhFFBpDQr",
+	"zIQ5Lv8BOtx48PcNKrHi9Q3PMi5mH+9Zfs/ZKqagUm0FqiJLugbdTK6Afy1zuWS55rj2NMIUjpUh+dWc",
+	"CXP/VOYLc9cgpZo91Ry0mY1xJVQkzAxq83VXxcT/aZUto/sa7cqcK56TpMhzJrRRN7kEUvOSfS9gI+NN",
+	"NjIcJPMiFxcsTyzZ9Pk2S52mBHLy+ZikdK2G5sclvgnPvFRWf1oZc2JJeWr4I455wmZcCC5m1eGOXgdc",
+	"cK/CBcvhowpsRj+lPGPpBV0vnAVU2wqtjYEAWlIis4wlGkeED8amURnPQdfyLaTQ82x9ycwe2O1rO1Mn",
+	"sFXJ+ngBto15hVyierLDY2fiXvKERSburuBsac7Ix4vTD0Mi71meFgxPDRdJVqSsSjHfdU3ZvmKXIeOT",
+	"zaM2YyTcDd2ZejwnZsjm/FRGut81UkNx13OufjKbtMN4czYtDLU/5B0qPEFdz4fHDS2ZE/8inXOaqVNh",
+	"xNiVlDGNFu6ocgguyHebZP28a+XWjOYPoerfQnn2H4ZL1lcicnQ2PxuZdcgqa4dgk8Ds4Spptk4TsT3e",
+	"4Co1JlmKFTn5B0u0Fyv2sxEuRCY8y8hU5oRasfJEkWVGxaZASXJGNUuPgRn3lB129fvuknkmLdhxhN9/",
+	"KLIMJBfhmnBFkjnNZywltNByQTVPaJatG6WaKLKMTgyBoQqzMdK0YCdxRg0/E6XNOmlpNAmzURWiHQdf",
+	"5UK/PBjEKHculWap3YqbPIsJd5BGTC4zo68IohgDAW8EPdeVbw7mWi/V4bNnS7oe2V+fOQb17GC/z6R5",
+	"WrW1ubhvtrWjG2zlXVTHxGtkmZs1MNoQ4fqICNxHnjG7kZSkOZ3WJnf17un+eP/l0/G430zMlrQQZq/n",
+	"W/cfVAQlyZTmVbVg77tXe722H1WgU9GgkU95rjThQmkqrCaA6yMkyaSYsdyc0v5qG37uStNcN2iR+Prt",
+	"XprLhCklc0vFTebFEhkU8feDpYEei+pGc/HlL3urffY8P9Av+uyU8m60NoZix2d9bjVhFxs1sBdkg8AR",
+	"dc2RJSQJX1GdhCom7eeme1bFREtNszYaLN2Wmn6tDOD163E/FqTp17YvVCn7VU/C1oFLcAu/3cYa4Hs+",
+	"gPkZvuk4WTByzu+jFNlj1TT9Gtcn+5/dYpluK/ruJU/dExtcHoTYhCV0wcjPH8/eWrYIEY0VR0/0Loys",
+	"ptyAL8my6GHoaA2WeuNoDEtPsRffdQINKKmyBSEjDWRqlRuFrNCJe8/Bg4WLSMwoBxoGmkm4VV3aUDwC",
+	"9FFYv6BhVlacDolgK6Y0MulNzYhrtqj+o403VTSy38CoPMPn9oLwAc1zukbRNKseiL24QVFGfEozJKpB",
+	"w361OAy9lbOgOpkbuU2zDNbEcMIZM0Rat+QjTsAKIcL8hi64FUSBcDCNW3UuZ1zE1NZpztScUHMPesdB",
+	"T1rN5cIcLSNEUy/ban4R80yvPeJK51RLWDT2dclzprbhALrZu//Dp2sQNsbCPy70XOb8V/CHBQ5qnJsZ",
+	"OVxRQ3JPM56SV2Quixx4dfvpd67/cuhDO/nG5b7IqOjwORm1dCLl3RCCD8ucJ8wuvVUpkNOqEbl2oVpp",
+	"jlRGBUyZ0WRONGexnQFnWpRhQqiXa/w6gwHUmHmFH06kzBgVZl40y+TK2GWd59JM/ri8+7fh72bxhLMN",
+	"Jd87QyKMLqzlPMklTROqNGH3LF+TFWN3gx5qvVn7LfV6iAb0WrFzvPM35zgOP3yRy7gWyZMmawu0RyAq",
+	"cwQIWOLgvkt2UoE6vDBOmFyg/3YXddaK7kJonlmVWsks9ccb9XpDLlWdcZnLdFvVFwX1hOXge4mM1Z5R",
+	"71kDm2tozGY4QDIHZ7ies7WZU9Wf2OmzMoe2D0Vcc3t/zmn2lq5VXNYY1Tp0OuBChcqI0butkZIzBlSQ",
+	"0rU6ImNYXSEJfKIqiw4CL+3rcdecdlDs0BN00Z+GzQMNJOzNYdQIEyqe6JK/kckaSMi8YIPYu6i9gZoa",
+	"JTSohRwURYF6YTipyqGNrEFFVyw33jOSCh8eOk6/SdLRM7m1gmeosFu7M2zxW6h2IET/hHodzNcmUNGc",
+	"/V4qHG6GjuXqoBsCQyBzKmbsiNCJMpx2ylmWQhrMmlCFHMuMmRjmAvqGozc8Y6BeCCMW7Zsi2sUDFIEH",
+	"SuggQvwikiH0uOI2zIcZm43SmuVmtT9/vvqG0vgIeTJbVVh4zaUwbpDSQVgN/6+Lb+eMqlig4Z2VurRI",
+	"uSaZnB2RYmno68V4DC5jmmiWV0c1+MBWdpYZVxAg3B/vv+yzby0i7i1Iqh5rsp3AelzpEx8e+VBk2WHg",
+	"eGySQ7Cf/TZ0vLV0inOTS5cvETMKvS7hsyoM8wCbR4EvnQe5f8A01hOa3JGby/NHCXekLGO63emzoorY",
+	"22rCf0WVeKIfEMHAt142nAzMizDXkFXBKQETc0bvWXUsLmXPKIzmr5xpJkAjsx+xbtweURU0Xq9Ysjki",
+	"PFqGNBVLpEjVEDMGGVnwLOP4Y0W91mHCDJlTIyDkcll3673aPxi92O9FcGW8HpIHWgJPPAu+vfsusTyP",
+	"5at9mq9rs3t3fHZ+GnUMbh3WyVmyrfnHZjR7L7O01RhfFEq77BpLGJWNmNJMRW3ynGnKxY3Z0+aTwv1B",
+	"MfyHa8WyqV0OLckdY0tLhbtthOK/sjdrHYv1H2cZmfIscHe1UCFX5PL0+O3fKjN/8epgf2988Hz/gUo6",
+	"+GLzBpYCqXQSDFM40XhgyJiouVyp/kGdfhEVz3iDmEqQYhYEQ3S+peMf37Pp+D+nhUjmzaGCPyjksLXN",
+	"GDW1mpzxZdpdsCyBTz5kqSEVO9ZSPV3hUQ6JqeR3odSqC5GtDS9PJN3Wlz9B38IEK7WEP6EdVs78z+Bh",
+	"v5QZa7DMlFywiUzXZDWXJC/QeDRakzZUTxZ0TVJ5SK5uLk4vvxy//ensA5o9es7F7Mj8fvHx8tpoHakK",
+	"rqC7WOZ3ysxc8+SOaXX0Wbw5Oz8/+/B9/H606pQz2isKK9wwwczJ0WcRZFsGQxsMB3ZAg+HAfqo5D9Os",
+	"yvc5FU2xcyqs8pTLjNmV2KTc3K5tN72aGyEDVS7ZlrR+ZZ4Z/FYn7Bp9wFD8BxqpAV8WPbg5n8017FhA",
+	"BEcbYQpi7NIwwxJsd8FYOgopRZE5vWeG7oeeUOZUfRa38MJDQwS3sLH2B1UslzLXt0Pi6KTpTksJt1VS",
+	"KG92YZDDVc4183/ZD/i/7WuaaQQzrFvtEGThLUaI0a7v2HqTdCaZTO5Y2qAjwc+orZvduGNro4fkbFoo",
+	"lhI61Swn1Fh3CUtBR67ZGvxhpsYOplGjen0qfBo+5Lp6F0olVciwSJ7vPuI5o1l3kiTu6Hu8N6JIt6o2",
+	"0WkvZMr6ffUnc2fUrdOsBi1zaU5vY9gCL5f2niXHMq2l6gfJ4ENPrfOjc02NHBOCJfoTF6lcRW28wNFf",
+	"+sZW1JA9JNsIwkQiU5a7bGyhCV3R9TAwC+updqVz4VUfR5EVtqfCTKbFoPHjUxA6wQd7BhlbtHTIeXAU",
+	"7tLhZV4j9gfYMb20d6SxUnX/z6VADwf3nK0aw14XGV2z3LpgV6BSobASclVNLj7ooJdtNHUbJYETHujn",
+	"5ZmMEF/00FRn53nVsCoDmrT3LTV0JIS3xkTIYqLLsggo4VhVNJ0VhhYluRNyRegExRehjXo7+GDjnCmj",
+	"2ij8++OyOg3eZ2tfzRCgLKmXEmQ+cyp0vq4q+/sxXb+YZFzNMY5Js+zjdHD4H31OzoV/8Le/DzcYiCTu",
+	"xcrQXChshQQNOpVMtfhuyk0qjYOGpFo0lfbH/denxSCKrZHyak236om3ej7Q9RDGpzeOmf2if0u4T5UV",
+	"GVqa6qDuH9k6RtpGS9KWpJ3UKffNUPyQLKiyiSU7qmPouPr9NDEpVLFoE2vBZOcUzSo/a1uqVcvJbRJy",
+	"7ltd7u3a2zcTISrnwwzod9VEN5S6O7be1j1KlT6In887tn6iULgfNAacDiZ/+a4aXsJqruCv6Ddv1M6r",
+	"DyN65MXP2b286x6Rve2Rwx32rU3hjk/zde37o8fWpn5k6//NfaGP4djEsxQmHTuWVuE4lQOwoRqVlFgn",
+	"jJBFdIuNbrel1Y/u2Ppb+C1L+fUn9FuaOf8ZPJZWI+u5Vd9um/6Me2Tn/KfYpsBF2+okm0h5x8WsTOSJ",
+	"xOKhsPJYXzTXUAVxSSZS5YvQ20rQGwOU+L1u0Yb3ZUa4cQ1u4LwQZtnLSCF+Fsb0u6o5uyQi26VqX2V0",
+	"OQr2VdsaTIjUFmwLRIHwM75CbUftrav0avMNQrP8Hk9R28JYKIYzdzsc1KJBA7viImGhBXBxfHPlw/eP",
+	"pOwvbXZ+3wRcc//Zw3PBeyeIScGIW90AKAxmjxmt3z6T+6RQWi7iyC/tqdyGqpEnVTzPQmIQauWMJ1t4",
+	"XNXok0JtmcztB3DVUZnYMwHdlnDnnGZ+ad1jKbh71GbR4rcovdxECvjjiwTNqpyKVDXyc9h8WDsQHjJH",
+	"MJHw/HrkQSEF2/0Qf9PsAXviLasIlGrP9GqJ3PWsbbtIUR4dkQ/DiGSuSM+AZ8YPafNB2N61GTzfQzsM",
+	"I8jfQkcM1Z8/o6ZYiaD/CfRFX20X0RWXLFdSNOQhQPS/UqldAg4+OKWTLayjPEink1L/DzWXq2kmZe6w",
+	"F/ooKzRd7OBpghrIh4AbPCANIVYIOGf1rIcHJys8ElvEzRrWkh2qq7gVWxE0W2ueRJbiHZ8VOVOAWuSr",
+	"u6rUNs3lognjo3SILiUXGjGntsjZ66vE+hlU1FjzSdXAHo0JZe8dEpmlFa7Yb6PdNy/Md6q877uDF5t7",
+	"r2XbMiHgJaxSqxHVTh+wGfCpqjDEpWjd/LNgrRuj2zhAMGEVQyhXhB27uT4J8d/mssgHw0FK1/HEkura",
+	"NSCFWNKratybBLjgotBMnUeLan/CizDkLPOOA0y0iDP/1y86McfwpZ+MNIkFJWofxbhng6h5sbffGd2X",
+	"ucOUrlEy/F5DeKsKsu+6MwfumegGE7vE2865AqpRTCmHp1UzEe0VTGejWRaOz/Kk7RDeICCstg+jq6Zc",
+	"YqX9llCNGMP1utVtQ+h+jOXHN8hkWKHUYA39Bpe7ET+p6zcyXcflFdhskPxiNPqcZPyOVZnIhAsKSKib",
+	"p3HJG2KJSc5SJrQxGODMe2eWXAnDAO5tzOfh+kcn7sDW5QDbx7vuYotgSAZxv+/YeohwmBWUaou+DXNW",
+	"hOsROQtKXI0CJQidUV4H07n7kvF79uVAX4tX7/fWJ+Ply+Lf8/0ff/nr6rX6efJ8cUp/SL873yIwd6Y7",
+	"Q3Jtb2wKu51+pYk2KiclSMC7W4WbWV9vaHLHRBp3yLAp/xoXR1h3eMfW6NLgitxx0I+dfrG50IOu0N6O",
+	"iUnb5bL2S2NFRBtr7OIyBCEkp++FiBeVsFEYJ+qIC8HRPxPLQjfmEgAY3IKmEd2vcmzr+Jeo/RW6yIOC",
+	"V3Df+BSFEtbdvGdEguwFruCb6OB2XRDMVftN5/mm2kKa2myb/sqlI8bN0kqEpnM1lXv7zTWVJflW4JH7",
+	"FKR2Wh9msmh8DB2qtYMfUchvZG5uqC6uA/Wi5O3pz6fnHy9OL81NvdVaT6ClNvti3EGusJLN5AVKw8Y8",
+	"f4zGFvup3iiwIvbVcZHEAzFG6S8Et7qrBTLGlZpJplxJ3pzP5mY8E56mUewWofmV4EsWTQM9Ns9VIG2V",
+	"tG4IzPEkC3nPFCj4x5pMoOjbXD8iY1vW7TKoguLTmE404emZSHK2YEI3+KzfrMlcrsiiSOaIRjMtcswA",
+	"5SnWtLGvCWMpOgXl0vxeOq5rY+iHuzbhaYPS5d+/gs4jHH0bQNI5Q7xiwY6wl0i9BYpzRPYijTc8rbmh",
+	"NonkdwozsTZPrIvfQdU/FMkAmNMRcDGzVEgrbbV/3X6YYtuCSNBDm7zzKy4Ey43yZ+4yWykVI7fJnCV3",
+	"stA3eXZrtmuF+wYc3NgjkTTBFSIL9gkelHg1NUyZ7SaWM9BW2wrK37BMrsy43SC5UOV58Ew27iQvvZQv",
+	"ep4VsBi4mL1pROSEDFKGEMxWJKAvBQ4wXZMJaz6vvQfRI9RhmeqDsoCiu7JCAPI3PG2iOTNVNB+liICq",
+	"np/9fGphubalrpjGtQywWCqJPLWtivHfSpCBufhCRV4EgYrKzMtzZ1lop9aGG9KktglC8QZbMAu2qcsS",
+	"75JnthnGeLijbHOdoarCTUvy/CU27alINl/kYK52OQJ6CL3yzCjNlmTC9IoxAfwUzgpacn0lXAlYYf+v",
+	"vSVIBxCAd6Nxje79QmRMqU2ODwrCsIIYgJpoDEh8HK7iy/HBq67GJQ9gq+09iB7GZYOdwYOOfYAsQQ4t",
+	"FFY/btu2b/3L0R+FObcQ3A4jj410J1bc2U0q5I0PY4vhmWhhZnEjwV7c2VCw5kCzpdDUrsxIlkOi6R1T",
+	"eDYx1QkZ+4icfnh7+vYQwiKY4kFkHkCuoKo0Ilen19fn5kbt9SdITwc/LTk5/nByem6ufxYJzTKWEjmd",
+	"2k5NVZKqFnmawQ2GAxjEYDiwXxkMB/6Nca97kXJ9nGiZX69j5a+FsqBTdMm/3LH1YVkaHXj/Rlgoc9hR",
+	"Nz0iaq00Wxxar2R+D1lrimXTMFBgvmnkJH7RQ3cOB/h08zywFCaiXEuScsTpHKJaYGYEDbJAMx0R1xuQ",
+	"5qyCpZWaPcyZYcJpHLVTNqGGAtwNOJIlfLniI7DLpgq1bPB0UbMnTSqQWaEhOb44Q3dXjst/hEl/juR9",
+	"AjwuW9VJsX08loZE0lmVVJKUeXSqt6k7ghf8zNkqWnEUoMMH5UZ5xTgE82lT4TND2cLAw0P3uOM2VIHv",
+	"jYzdXGwbPBOa6wZ/NPg60fEpZq4eUDkyHkWoL16rbL7w8FylTbNzW+uMLzDzgbYcA1udN5eEJrpsHASU",
+	"+gTL8fuhBi3borC+pRZdMGAaQdpZ0/Hae70/Go/2R9/1q+foh1tl9nPG71ktanBl45eJXK6h+JOlRC1l",
+	"DpK2x8dhds1N2nDyGNCAhKaNRgY5++WBPQB0Y2vNa5+a6BtDJFIkLBeqtg1eyOxm5wGDLnlcyYA3SLGS",
+	"g2ZFgD+bwRHyGwsEFq60Zy2ONcZ1oJTr7mSuCuTf0JWXPk4yV6W89A9P23L1sn9wwpZn8gConnIzTJpd",
+	"BOuMNBfLXgBkT7tpSCelqYCcGtrCTGQRAGUoluTMWEDoJ0V8EaOopGyJKZue7dn2HBuDfsPTLqAbOZ2y",
+	"HHko9c6CiMoDzaR6d9LYf9nT62Q/ePZgdyV66U+/apYLmvXsglm69stPGx3r6cF3e3vNX/kQjRYdo9IL",
+	"0SkHe1KLEEWxwR+hoHPCtxOzUUbod2JY2e3I0lbWoctB9cbYgQ0xRXDpYYOpjCZRVbuN7j6VBrVzi7x+",
+	"TV7j//ehx61N7G9CZfVuqkFZ7N63ocEtA5T1BnJbUEecIqDM5MQGC2KEgW1QrLATlgNazGMbS4i3utih",
+	"aYXNvWmBlImUTbhIB7FP12oj1Bcjjr/Qvcl+8jwKCBJrhnbFROoqqJQUTxSZ5HKlMJvHWA4zKVNi1KDu",
+	"vmjJs65B1Ha1gGYz5WKEOQU9drHhjF/PbSMMPOauJsb66XOwklV12gghsKJ5DQfH1cRBHzk/Z5osmJ+0",
+	"A7AKs0UHP338cP3eFQgcDi4uPwIKe2J2tftdz4wtbz2lG+V5LS3t4ODb3YOosoeusrPURS4UmdDkLr6Z",
+	"DRPzNF3kvN6J/+BVeJT/T3jTfz989uyxa8K2LMoK17rnYhkad9o9nPhI+5Me2/ZYy1V3gtpSk3Jew4Ag",
+	"Wg5LNa/Whlc8gW7qv3KqmQj4XliIZZ1m7uG/nR5fRj1k9tMXMo+q2Q28tiwNM1JEQSTCd0kK0Qnn6MJf",
+	"2mBE9ZTEudxc5vppBv2iwR8nc+yXA+fiiFB1Z3ODBFvBFdtAZ9GD7S2fWQ72DHjf6+kr9l3ai/e1bBuu",
+	"XQOHKyl4CbeRDMAcAWVbxxASmTn5HYcBX/VEkRVd46vgrX8Ap6iDKvrRt6xXkyPdpzNZyppTVZcIrqDZ",
+	"CvnN5UNDN+ju2s9Hhzg8vgXZ34fNQEOWzH3qmZDYrrO1Mq4T5Wh7plmtJd9mmtVCrOhc8wKCzh6WLfzc",
+	"5kTRNb6i0Niq13Rxh6965RRch/c28NrK+2qrM6wRRQtl3qioY6VOmODuglJTZXmvaCisr5UfMB1Pzhdg",
+	"9+frsh8Y3Dp0L4agv9UteU4Mc7foor3jWz+ZF+L8Yl6brVuxlr0QEugj/Uh9WCvggOE2PlF2WY+8jk0z",
+	"JlKaYxMO8i831yf/GgTW6s1Jew5uq3MYJ8bm1o6WAKIUmDNqFOVjpfhM+Bb5cVdS4KmrW4edyaSVsstI",
+	"3WVj22II7OVSLoYYI7vduzXq+S3s/61vVWBMV4Xed8MDxT3XmDkIWbs2OxdfOYQYFTwBlL6S8H51SA7G",
+	"4xG5Cd8knmjw3KeV1wqJkbqqIbCH8LYUPKrQ3G/f/JJkTA7+jksQrmbgd9zcj9N7JvSllFFY24m9CYZd",
+	"6bcIzHDJBGswRDdQG5hSzT6a6aBXhvwnxu4ybGsE3Pt//c//i7h5kKjDamlWVl+FJm7fMcWBLBXLz9Iq",
+	"hQZ+KOi+uOnm753fXhtt+b22E6VOMqlYk6czyaQya5XGtImk4ckSudyQKxYsmd2uOpU6Hc329a2Db1Ar",
+	"ayPQEr7v9CTpbco81vepymJazbsIVwLguyjsaHVQ9cXw3rT9jrSj+irBx2KLdEKzqMmS0CzzCV2GqwBP",
+	"OiK33n0B6adGfNtfsHenP8VgzqDTO8tCKG8psFAt4lkSHc2N4QbI/ajC5IAyhYGf3atlDEN+y9Uyo+sI",
+	"EkRKycc7OoVeCL1edaNcbm+YGkCjlVAclYbWVGeaZT+a++oIzbsjLXMxO22uKPmEyRykEFh4xbC+EGxk",
+	"t/JDcvDCJyQiLKURXyBZsPOsTbpLpMAC07RHO+p29+GDeGsLpHKIwORm/EiUpTTV3YDdOMkruBdidjEK",
+	"irL/enVkwNzx05bEKoS5SfDBN2uIwxVKiWMGN/GW43TBYTj9LSxgSZs2FfKkYZXlUOvXNEY8F9Da0/Ig",
+	"F7yWgqH+E8dgbampeok9kVFTs/m8vdXzbmviguaaJ3xJAftkofqCKgTPeWgF5pe4B4nBE9Mi6h85Jp/Y",
+	"5Eomd0wTmqY5U+oQxCK5/VyMx88TfBD+zZ79d+gG/W94Bf6NF8x/91+abbDXPEni9duql2Wl1OGzZxm/",
+	"Z6OKo0VNiy1aYB+TZbky2L67+hm2/mE++T7hH/kP7/799PL6L1c/vB6x9Q9j9tdj8+Pqb3/9YUw/fVgm",
+	"378r0pMfXo+S/az3cRsMfW9su7geMgLJocvbD6fFMp63VNPtDgzo2PBY3BsBGY8M/EGOu43cV9+yJOPi",
+	"G381tR/xXz01nONxP/lR+MQNo7KYz84LMSPF0oEmCzv7TUbQmkx+ZWUcsAJXiCwxcXyzvVyF7F4ejOII",
+	"B7UucW+i6ZU8mQczqtJzH1ngXt2dGFxd2yaNEPHKALOdZRk6cB5Nkfsv3e131N3+E6hf/6Vx7aJxNQZR",
+	"pAUIWc3lIg4sVDtCDR5cZOpPFFnOjXIFjQErVdFgA9QiiZVDuHX1dvVQdqaDwAjzelo2jSSCdH75Qee7",
+	"uXsOVnMuCzUPUD8UyTHD2K1xWyedWk1JR0ZLSNv9lo8deRwAPaeicV3xfGy5rhEcJX8OgiMBi99M5+C/",
+	"fFwN4sol7XFFJszsBpaKeK3lRx5z8ENUBJobJ3TBcgpxK8ZSlo7IPU+ZPCQTqefgdwVDxJ0TntsnVBhx",
+	"xiDLcACPRkPOZijGEOihNECRe1RMF6q5/Bi3mtjTHCPHx9h4O4KmLZ7Q5O6SJYwvdVMO9VLmKDQ0vWOC",
+	"pHIVQ3rGVP0I/ATNVImw6wpTbKHAIfwGjedWPGHoafdODib6dHGq++HsQOITXuoij2Wc+VRxhL+FIfHI",
+	"NCdRvKISUsdcP4QaePZVw3S4IBOq2MsDwqfk1lx/A3+Cb8/MqLrl//w8mLMsk58Hh58HK5ln6efBb9Ek",
+	"Tv+mZkxtyEixRw3gFb9q8i831++evvIRqA835//qTPwc67QgS78cdz/kbRhOvC0voPj4ntETc9PQ1YRF",
+	"PrH3XSxnMcGt2yrBdM5oHGbszRqCNENC4X+fKHJPs8Ic4TCQyYM0kjWQxIgYua1sbMczFyEFTygk8y+G",
+	"RBXJ3FDA7V+fXrH8nifsKbDD295BUEum6XsYfywQWo/LJJ1VDD3LRiCPTW/kW+69fjV6sTfaG4+hKGQz",
+	"Wsf0XNbGdPHx6joezMGGfk1HyFwfkiXLEyb0U+yBU9N0nt3vPVuxyVzKO/XMUsazXXCnfilYvm4KuRge",
+	"MGFzbv1fwB+4FGRB87thwCiOkKYtSk3OzFE7vjo5O4M/WidC/20PHTmTf9vvl+BsV9ouo5tBSet4EgcV",
+	"/hCeTlvOERynFkYZL2F15Ol45q61rI4bR+jbXmoVTNZHAPFeOx1yc3kea0KA4401DF/RdYQLN3VS4o2S",
+	"vLoikGRbS6bd9oTWxZqbBIyiZc8umbEvGmh6woCqMUYON5aD3kbYYabFAfmRv/FlPLAdD5J98q5b0HVL",
+	"IueF+Um1IxZoKe8gdSVwK1Wjga+ikgjbdUcbFwlpeZilTeQOZR6SseVsBLdP59O0EfIR3/9EEXvXkEzW",
+	"vmLwkWSMash/M99/f319QfCG6v5XsXEEQ7FZCbGOewAWbIJRYsZUO5cLdt5tU+dBac+HtGnddOOE98wS",
+	"PRZkrvXSnAXITnQO/6G1eawU4bY08hCEH6hjwNdLa7H6dStlIH7QlE+sNJ1xMau6+0Fi9siqDEzdV7um",
+	"ndplvmlYF7sSKDXvGFsqiwWnUAWBQNM2zDzo045iCTtVJxJUeUKzbESuHdTL/nhsFhfxR2A579iyqvQ8",
+	"71X6tXPdU3XwqFcaUhDVosiaFKHLHYDIT7p15+4i13hE6JKKVC6ODNuD7Mo7IVdWMRK2JAJ99zeX52RS",
+	"aGgSH5aJB831dtDf7KGLZBMveZXyd9QYawelT4sHG6EqbEK9F9u1neiqOCuPT6sWZhb2gQqYOaHNOpiT",
+	"ENF0UOTHFR2sZFISL4ggmuO0joiu0cOUBSPN2rJoxT6C4bqZn3YihTYauy2l3gRjNsOoRS6Wy4wnIHye",
+	"/QOrpttJxaaK4auGbvZxOsj1mWbRxL4y5bEQXHtkcQtvs7nI3wwn6ZeCNqA73JiBDcke4I6OybgGmRUm",
+	"XO2Nx+Ptcq5CHB8/hPgiaprJ2dVaRCKPF/gW5Yo4C+DCGRcWq3Uti5youVy2lKTXJg1VnC/GY7cVCtKB",
+	"lWGRts0PZg4bZZz5osMSiQw0J5+w3Osw21mgPlNDO+2CO8UPdCzcJVNQ6ROTu5SotUigDXxEM1oqlutW",
+	"ke2WCXMUucAHDAexjR6OCCVXP97YIw7OQrtAm5WE3XTjRxSd8pwKwaKJG1Dfa7Y2mdPHaVMS0wXONMCR",
+	"D9EzTMs8c2xhKXOXm2NDHIlHlakpC/OtW4b1CsXg+rhojKHXn5hSdMZiQccP8Y5cypbF7KaMLJjhe76r",
+	"fFsuaxMqMkBzcJ2BMbws1JzhGaWRZTasVdTtGEBKNkp2Q++1h8SojD5aqLpmv2UAW2VytZApa4fuowQX",
+	"k6yomWaYjrrAXVUhcN8RGVvgOnigMsBorfmj9IexgV6PH15GcUNKqE65Tpnb9I+xJN5Y8T/LZbGEWIZg",
+	"WSue+FzG0WkiIUGoL1jNJTEzyKk2BDlhxnxRfpceJd76WDDhjvi3DjW3HA6/LgLwimSORmHZJgqhUtwQ",
+	"XzY3BnhIKDeoD2jcNuVKq9AXhvvjERyMLnOEgQPcQzIDm7Qizh8Y6OsqkumLaW6p/QfJRTwk8A9pexDU",
+	"akB3y6Qs+kfJza2/b0Q0kG0bA0TBMHRi4dAB32ird4+QLxxaskWDGNeOpDxnicZLLsvMRqLxtSVqwWA4",
+	"gPcMhgN8Kh6dxpGeM3rP4ruWmUuqf0j6T7T+DRYvXtzZ2rV6XczUxUs/wRmOMXxX+0Ud0x+R91JpW0Qu",
+	"5/Bvx7ejfquJeSxtt2/xK4qoeaGJLHTPnsdWWNVDgttrf4ZWt1NfMzbVjVoflr+XgmtHXa/Qbeu2yrk2",
+	"SiV36Ql0RdcW2zTwrG5CVDSuJ3wQG9RHdTeGUIUUavll4SuqbUD9QU1G/ziW2hF98jTmP+ZTrz3VeHKo",
+	"rKHbwaE7Ai3nHg/gDzLMlI4eRRvH8sorOqDs0YzmpjzOCfnPtz+dq33Oprp1rdHfZquof/cV/yOWrnvN",
+	"ovLpJ6cC1svhzQmx7u5tJJUVRy3yCgUOl+K4Acv3Si5YgKlKnYySiNqcSsFcB5O5zDwotMtKtBquMb/i",
+	"+MEx3aOa8JXxqWYpOH7NBnhgvs5Y+2TdKzl8J0pLHwnBrqWyqUVS+LIp7ADF25pjbt0kbrF1J5EtfD4l",
+	"wTnvT4n+GmStL0GdfZiD4sr5G7A8sMC0Z/dISwQ9xOSk+YzpZhBqsLa58qTpqxHrn6pzlB0QWkM2Y90Z",
+	"dnhA6gHcqj1X1W5oVc9GR+Qoulkbq2CJEs0YHIvt8md0KmbVN3DdjciEivqNRDDuVTBGBGCNQ3APrZ4R",
+	"MYI/fOqzMI/BTVJk65Ff40Nsfwepimar5xu6dbN3qgokbyeF2obVPYLlazOlyvWKs3dIoPH8U5GUpw+z",
+	"RDbYd5zT62OtaTJfMBH1RU15xsiEKZ6iPgSrcmRYr9J0XeleFJHTGOqKo+dDb1GWckrMqGqupyDgtUyn",
+	"dZvwu04Xy2bYjc6YSOlo4237L150vk3xX5nPPi0bsb7a34tF8dvRMbdK5IjnXiSpqEafK3P7XZIv5tT5",
+	"PuORW0soVaN2U8Z70os4w443+kdhWorRKczZBfg7tMFSljHbJrfvCQnJPnIwaKHnMt/WtbrKpd5EE21Q",
+	"LfATHcVu0XS1BoM4viDli9+zLJMlK+wjQyvqTyQxES9DPuKRVzyczyoW68CAk2C2JW49jbG1D8ujqVUp",
+	"71HCBoFSvLWSdWbW7xH1KTXbUp8yFBvvJF33Hm/iENlnzYywc2DHGdoStMZh0zSRi2MKFtabuzrBWrM4",
+	"rt3vmw2M2hcsjbeyS6EDQrOTp/nMNHpx3EvfNLVUwZdZXvBAhc4zowrT8EmKniKqMShP5sESVAbewdhP",
+	"8F1NxrvbTHNWloCO+Wj8/Rvx8W/MkdsY7ePYlewbIaM/JhO6bmY6/29jLd/i2HacybfIVvqcyYCdfSvn",
+	"2cPpqJk3b1s7sR1D7mAFXTu7Ez89TXcodo2z4xi0Trj3Tm3B+DE01qAAmgvdMcoCyDQK/RCoRztkVPjH",
+	"O5ajMfvBH2VMl9tFtNzYIPkDBEkY+34884BD2gW2aN8Eu0FkJPPwpq95x2SMqkiLeBzKLgiPWe0ft1Jw",
+	"Ww7G4+bEj03RGXz7ALIQutMWemvIDYLKZVm8GI/IKU3mZMa0MhtWqDk4kDCF3qzst0q4eDHeRgKWhwab",
+	"nKkyecgm71mpt6XA2yatpcYG7O7FZWAHa2iKf7h8MZmlO3nFvMuiwRNmL19QncwbjgstPRuQ0KuiyeaP",
+	"RP3/n0cmf6txa5u8Ych4cWSlgjsEgq0MuVtq//3IO0Y+jWRS82w2q0OLiW3AXnqhnigf1DeisnTOR/ax",
+	"QZcon+nr63k8neuRwinNphiU1TV007Ohl01dfYdISIA20xYL6R9dtWGPSRPdsOSuGXPfOwJWMr+rIHlA",
+	"1eiUcmgYEPfv92jRs14AJLphHA7wEOO3tnkhaGoyj2NxdcBEQS8E82ZA0lX+A1i0wbWNvVJfwuKSVfpZ",
+	"i67XeoVyZb5tHPBP2EFoUqyBPVQaCP0uXYPK/vUdiILtjYM+2YrGiSxmcw1Vuqu5XFRaB9W7xlQbBz1a",
+	"wx5Yy+369SQIDf9YzXqSQmm5YPnpgvKsvWcplP3DBGosR/4PmIcbYjg6Bq+thY4O2saxZQM08+EjQknK",
+	"FZSePFEk4wsOjRSIe6mrSpmsN0TPA7qluU+eyDRiJ5zIhVE9U5+DlrMZzaH0MqGqdmDOj28+nLzfH2+d",
+	"FN1Q62Qru8ZQMKWGAEXNsdQdG00k6yO85utY6MLXqCFcU5qylBTLLQoXbU1cPQcaJuH+jJW0l73lNzmc",
+	"DYZ42BceHN0toiB96uV2aCaFXgErqI7I7T9P3p+e/Pjx5vrL1enV1dnHD1/O3v52a0bPta8bwE7lwNYi",
+	"mBTRQ6/nVPSqEd+p845rWhp03a+yhejx3KpLlTkjH6S2jXViAHuSsK9LlvjCqkSmGDHXLMt8E2vsZIp+",
+	"mKdmbBHBH+dkx66oP7EH8xAKCiVCQtQPJE3p/wh3IArOJ/PFOZ921PLcKiZSM/1bp1FYSKKyfqfy6dfj",
+	"aAA8Z+Y9x4beOr6Hd+IXczYtlKdTG6NDlIPGATwfd5bqOa4ersDGEONkIARLdJNGaSYxpXnYL4crQs2a",
+	"KeYg+Db8svmMqVNBJ1lbtMrpRIAEGpYGbTpFpZhImqdtbwNjM8jh06EuRqi6U1haasasYNHnFKBfuYh/",
+	"0z98nIBMaWSH8MonilC8j7iPO13ZvacC4Q63YEmMnZwZecZFTeGgSaK/7NH9yfNk6/hbuWrR2QzrOxUl",
+	"j7LcrtGTAJZRJmeAC2ZkawsHaD3PnSrJkiq1knnd+pR5btjUXOaKkQnw23VEeejw99oT5L8RXQ4rqqOZ",
+	"L2dXH8nB/t53XqADx2zjaYWyEFVOQvwHffrr3//5/Lf/FuNu7uPHi3jDjmNBsFtrXbEYEfsot6Bs2OIr",
+	"1Cce1AD6YO/Fq54toJNgAVtVF3ffhqXsLlQbF7dtFq5Xv05dfutCVDvs/kbFeogIKcs5nTANWHZgAPVX",
+	"yKo7WFHL9mPtm9wDTUGGRqIreWCdDSH2CMzEJiYaujwihUqNNm47VY7IsY0vAjoMIq70J+Pjp//eRslv",
+	"oWCrvXz001wufM90wQAyOtp8aYvC5RoysF5JwuuNFo9TCmbnm03f4P9eRZu+1U7l27VWXI/RuWw/NEf2",
+	"a4dgOCgE/6Vg9rKRe/FCuTgPeGstwiiMvD8oC3oH1cPGkjd6CV2yHLwQ1OESQkwih58cl+2f6h+45ayq",
+	"Az0HjfDMMih/JSnV1uMFtrJCPCYpiEY8jU39BAfxcTptY9NETn3zPS01zXzVhZnqE+W5xpBA1q7SlbvD",
+	"hDG7EB+nU8Se0hXPm+P43dnmSdQ2R1vAqGVGCzwiRu1gC4Zdm8S63UB/lGQ6kTYWKFQbJlJdGr71volB",
+	"YryQDpj3cTLsUq6SbbNb6NcLlp9YQzGu3GPXYSv7nG+GQuSWcF2dD5BmHUOke8cX9OslS9li2RDOKYdR",
+	"OyAIR9Y5hj5IedD6xNJvBNoGr0VOSy4LsBIsPFcCToXyUFQPYXAwAhy/PoPLe6+POSJmcY6Q4lhaui4t",
+	"HK8iF8dnb7shJwDJX7WXpWoPG7Nr94M2T5IU2TrmTnJnqZbxZF2GYOltNors9jb1SY4xzKlCKxuMNlg4",
+	"zzU2aLy6oxsnMaheaU+ZcuIL/OfNgoWiLAvPjpAr5z53sDdkJfOYcdYlST54cucaqodRrISyEWFMFSmE",
+	"0S7FNxUN1P9d4tfH+zT3ExZNnP/DY3HyNs7TtLaOtUQWdmvW4mKlbZaJI7RLNi0Udv6/pxnKoA4kebyv",
+	"59mxi91K61EqeI5JByRjRq9UQ5LyGUCmzdfLOROoOxlenatE5kbZR73R6TvWebWl63/Tphk/ff3l6d//",
+	"+Xx4MG6ybXAab3O5bMwNg+OKZohLWlhRncxJzmdz7Vq81YuQUtZ3G2ENfxu2t5IKUX4tb3UN5kJXpMsi",
+	"oiTFJJFS8kLvT4dL9+rlQRcuXbcuYM7DEDViNESHzYL/xbiOijfehMb7NorBxjkMx7FlP9TNU9PVIMvt",
+	"cjt5lXhLQ8zUs+Z+oMgbEV85obXWy0hytVhYRaXc29xSWIFwUffHv7VZSrDNbnv6GE672UOfAHE62coq",
+	"isoxv9Wv7f9tS3C7HOQmIQW+feI0ElRN4+fnQSKsy5LY5tjubZ7abVfwMbkIHtg/PRvpHkC7Ph9Zjm+o",
+	"3Z/L5E75oCFaT8Y4ggdaqBT1tppDa7uoR1KtX97kmvGsTHcVBrwrdpL3NkUSM+saVhQZv1Tkn2jH7jbt",
+	"ICpGTiE8DJWbOQUMEuisYt4zIlwgpz0kasV1MmepocHRZyGk/mJbuQ0J5u6khy425ShpiPoA8h4izVcV",
+	"S78Uy0NSPYGYE0fN+4eoSnAxI3kBjes/Cx/p8y/4Mll/ce6GQ5vp67wPc+pfRqp8Z4RZ3l+QjA5JJpM7",
+	"tM0dEgdeqda625Uyeyi82RXM3ycvWWgTM77yX+FIB8NBOIBoFt3b+9z1i4obvVeXV0Sx/B5ihrZrlEUd",
+	"yVlibPgUi9VtYDxjmsVdjXVACSm+pPd5j7QKulzWej7iotSryTf9ahlnQn+pu6ZePx+/mr949Xz7hJ1k",
+	"lfZYpZXM7wxBTWWW1usJnhUqf5bJhGbPVK7qicavX8ayBHjGmhx9GRuSnGXUkIkhrNtkld663uF0omRW",
+	"6Jq5MHomJ/9Qz8SMi6/P5nqRQf/gZ19Hi+VBbDxd+UO1vdl7vT8aj/ZHe+MeO7ukOV1Un4/lpESSGs1S",
+	"243tiJs6vr9JQl++7v+QvtpbTO/+sjwf03/Xrz8llweTv3zXh7bu51JVYWoHX75Y8fCzufblS/dr6rLA",
+	"0+uwxA+E7Y8JCMisaYtGoRcF8l16J7lslXQWiYlvm7cXjWpHZxt22KVpys2AaXYRTCquktvAIjTf9etR",
+	"qdFK2RIwfUR5Y6Cz14ZwKu5ZJpuANQDrRE7R6UdSZsgsj5QqpHYibdI56LY4HMCoej0BlR6/DQcyAbOg",
+	"teB+TpdLJrZpaYuiu56WrJl4SAknTi54eWX0Q1ytRqJoqbIK5+fkK4B822qSkXVnYnJJ+TMW09V/tbWM",
+	"ZVHiyKIgIlbe5u8Zm2r/El8VMLLC0KcmB6Nwv5Sy3v0CzWuDvy3UcfBLUNfWcfWOG0Wk4eIylwtZfXZO",
+	"RZpTrtgI/hu/BNH26iSWUmd8NtfBb4Aa+JRmQWb2CPUILmaRaYfX5HJZuTbJGUU9bXMBg2uZrA5ZFYsF",
+	"zdejnFGolUpolo049kR1f7pGyu5v14Pd/e13AxW4YNz4g7teDt99zXVx8GD15U80T+b8HpuBCUPZMl+b",
+	"Za38nbKlo0KXPhxM3/+U5m61lkWezA3rdtpZ5cecTQs7VlogjNuEh3/lDITtF6OBLgDXyl1ZAQ1DbUl1",
+	"DfxP5SrYH6aUVzO3SsbyzvDii1xOslhTDJdxv8qlmKF7SApGuJF+yMYjfZnNzxHjlmrf5BVuCXo7Yof2",
+	"0fjWOVgMPx+6Xq6grTANOt4mcLyFMY/UhXm8nqAEEE1lgrf5PpqK7HW3/IVple+N8cV3Mk9YeqUbXbpo",
+	"vLlYlgNZdfY+5ZG8laYipnd2dXxvoyNfxtlccXcFXzYWw3INPmSWEmVsi5pK/KJH6V1tfew4Y8vynoq0",
+	"WWFSDHIsm0C1miArP+1QVfyN8ZbfM5o1deO0iVWgCRntZHOiZYe49mK3srCrobFbbGhnkJ6pGyr8OOYW",
+	"czGzRTVUkwWjQtnYoFlqDLsC0UR2iS75j2wd26cydOX6MvsgnasMN0v6ROH2jR4L2PdGsdwhxqpELmst",
+	"Zlr77JvbY84ZVJS6Hr/Gu2wSVX/0AzPiCNZB9wIKcnxxRu7YumXxHCnUSMbOyA51WO6jByS2axclKjFj",
+	"Sh83uTBcoypDTcZQx7glAiGumWoOXVVfhS0y1rXipXG/kEnzsJvdL952MYNGyD40fKEFm8Jeegq7NkIL",
+	"NOyEZ7n6HYMG0bf45y1Isds7tgbZdguy7HZE3qEJZNbms6A5E080yThUT0I75JmQOUvRQ9Xk0tlccTOa",
+	"QyLFl2UxybiaD82/CxH+tczoGv5h9DpoKgbuoFrrUP+G381NFGvgh45hKDzgUhyRnC0ZtVCWOYM8FpbC",
+	"icB8ZaP1zYTRlGMFY7u7n2LNnRGR1tCYrbiG9q+Q4B/DMtzNPbP5yUojS7tH2NrJtp+9uTy3cTxDo5Uu",
+	"y9URbe/wadqi0gk36k6n/8/tFmpmJ43+erM6tlK5Ss/A0yHD/jaBmh+uDBcY9+WLtc6x1VT78fPOEHtM",
+	"Pw7CL46RCamJ84z3CKm0K8hnQi1Zoln6sdBRffAjVONX8+rdgLAFh63Cc+RWgzDgOqea/ThZRsJ9P/JM",
+	"TsypWAIrTyT20zQCFQ/UwidXVxsXv6gF+qJ5ctbygw59DTJFZXIFgL0sV2TBlWFUiovE1yfSNKFKkwmb",
+	"UVGXdlvirvYBTqjthoNNaM6UdwalRSC29liQeVkD4e5W5JraMl8ANwXGWp6YWrnbQcee1Miz2vYqL3sf",
+	"BzRT28YeJBxHg35/fgVS6vz8y/vzq0MrHNSIfDp9c3l94n9w9i4u6xNFcikXI3J5enV9eXr806GPWC0z",
+	"qg0FmGsnHy/fnn34/tBVd/viEudqe39uzBj89mA4wG8OhgP3WvinfUvUKeDneJ1HNSRzSrW5ZLPsaJ7z",
+	"e6ZG5GeeMhlicHnKMGaqLMEgEOqarjFzNnKQ3xmbvwW7YskTXeRQqGS+jQngFmffIU0IbBllxqHm0AMQ",
+	"econNrm8PiH3nEHpCoZR5/SexcAwG2g4xNbfkukMCb1nOZ0ZuX1vsckAfnVqJhKr7Nx/0c1/rA8UqyyC",
+	"O/slmiQNiLfmUtTt8n4/LN0KlDrzxBX+2fxK1FCWuYQQJtQzsHuWGXJyJ0MtWQZNZ/7l8t0Jefn81d6/",
+	"1qIg98ne6OXBeLw3jRb5xnbjwlFNuRsbJbQ9Fg87xWJfeXC0Rj70lWXVTfxuv9/Ld2XicFbDPpKGh7Wi",
+	"qPjmqHiGtghHKJjTJdXs/a8RlQeu1hd5u6kXcTnqN9CzlCkwip5y9AWCSm0pS1c8jbl1Inu8t/9qy02O",
+	"Cyk8ktXTVJdUU/gvjs0T4tBzztomBQzCLW6FSlpFXUlarRuiHC93gujns7enHwfDwfHN27OPDZLmnmt2",
+	"nCRsqaloBBmggthIAZYR0xTtcLPfcIG6Tih9i/6WLFcA44AaDPVYYXeMLSuNYqvvL/nP9zlNGDnHDdu+",
+	"ADCoUa5BgIyxXeSrRi9u30rm0Kwd9+9Cb5bnFq7dujXYrDj/4bvFv/8yTl7f/3V/8uHg7vqVOl9dTP+2",
+	"N798OXv7nN6wNy/4X+TPX3/UP21rcNddVLYFfGvF9Zm4lzxhTfgEby+P310fkgVdE6V5lkG16IyNyMeL",
+	"0w+HhCIilS2CHWFlDLn5cPLx/Pz05PrszfnpoS+RrXRwQugLlo7Izx/P3h4SrlQB7ofPYsGVpnds6BEw",
+	"uCJy5Zw67ojAyAbDgRnIYDgwXx4MB5VPD4YD83Iz73L97Y0be/qDnEB0tmklbLbVIaGQL2MTqSZsVoiR",
+	"EciznCl1aHMYlCRTmo98glF6SG4lqL3qFv1UArs4jwiGmODBGb1ntl7czdJ+Fc8nfAKYWxkYa4lQ/cjW",
+	"wNLMjFqgJ+iS5hqMVisRbPPrUtItuCg0G5F3/m5QDxf0jnld0BCCg2aAyFrE1Y3KW1ufnY2m7JvipVQh",
+	"zNi+kZi2eaL9hzqq+A1io7UXe79yb/T6u9ZX1k57sLqVj1Um4xctxgrO5SzWevWYTHOm5hhlsCVPmKyj",
+	"NBVpQ9V4BYxum1SN/kGCFi78w6drX4V+DHii/FeQRGQO5uuQQFUN2dsnc1mgmIhWcvcJljQy3rBzkg0T",
+	"2DnGlv8nlnL6g5w0MaC/3JzenL49DEAAHScakcubDx/Aso0xp5OPP12cn16fvh2Sd8dn56dvYRNPjj+c",
+	"nJ6bFxpbCuNV2KpHySqnxQ8b2xe/MhgO/CsHwwG+0/xo3xhlRj8xzfKbtkYw2mZs0tQ2qasSFBdJVjRA",
+	"1DgshgzUHbhPYUuZJcu5THuUuHZqtz2y5s0UugmGzhgshiWxWOd9ZF9uSYzSWVbKWvlQVZy30str1IrD",
+	"tmMZluscpdFCs+OsHVJCErWkOYuxBKOsvpcuPbxHYYqG2IxCDD4iBZkwoxDMGc2jZSq/NY/5kin4XLyf",
+	"VgEZ1SmPeFQaOr8a8bmgYh0G0q3shOG5ZG9zrmycypadlYZt997At2M78YGtLho1YdDT7VVzDgoVwIkK",
+	"SLxN5CKyRViYoy8eEwdoOBBtY+3W2n8peHJH7rnMmCZzmk9kkW+ttEdhbsqJVgcZW/CPHkbqnIu7VhDX",
+	"GSBLBG54gLACUFVVA85y1cMAoPVYgrREvIoi+30vZeorU9ohTBXTxfIZe1aFyeoFi2W/3oVcWl3WRsbi",
+	"sAjLlcsYTVW4vG2ApTkDHaYD6NC+KAOtxicOGBPOwwKQAmK/tqDhCHVgCmjYcF8LNGwF3tB8iovZMzqj",
+	"XDwiuGnOdJGLreeZGq4AMW0IFnExOzIk6XUojJRtO7tvhd5YTnIY7myUvPI0Vk9nkdV8TQyia9pacAu4",
+	"KI3hGkvY8S0H3zHWUAx5jdoIRB6eKDJlYFAlGyWg/UC9bAJjE8yDvewgohVZSRFoPAi7M+rXxg0LiaL0",
+	"c21lcQ2n2n7JlnBUcTJOP7w9+/C9Fz1Li4fvgAi7x7M9zsz2AGidiMAfwm65Ky6E7Tst3MoPbb/iKoOa",
+	"VxAU6kkVEQjh7uV4AGJwMwZwM8pvU6GvVbdt6aG8gzzMKH33ha1rBxb+EGlsH4UT6FzBLoh0KkghltSs",
+	"HRCxvd/SeNAFz97jBMHuNZ7TIpvyLGsl8q2xjLZHXW9AVb5G+VeCJjtW0isdEJivA0je7FLCHzRnf9Ac",
+	"9vlVO3B8hHUhhHwdzNQzNH+ka2yrBVi+/6gvcBxn0Pi2Mf0TB1GSXPXzS94buhQEJRiQrXBmJe6/c2Fu",
+	"L636peMCbbh03LZS50+ucbCRbDuhYEdgr7E8vEV4A30/IcucJ+hK2ORtz1+/ftVrQdq+VTJTp4os6br8",
+	"4KEvZScgXn25RGUgez0HYotsdm7ZxStIt5vnroW8G/C066DbAR53qfTUN6wuoSorXCf0YYhoakmzJm+G",
+	"UZ1u6EHCQ62o6tSzPKzKxavdNcs1b1RPgUNG7EnDeK2iAdJoSKhRsLiYWT/DKmhD65jTZhjvStClmkvd",
+	"mF6fFonLSEJmaP7D63kLb7KCkUUxi4Ny8qRVFTbXzVSMmVEIFymw34kfrz1A/uhB1XYG9RI/8/OWfOGX",
+	"gjbk+kNWUz040eG7Kcc1rO5DZb2CrzYSSBxRAS7tiqSAdlFELId8eTNmjQp9Pe4HCj5CvZtfIUiOscDD",
+	"mk6cSDHl+YKlIXbukTUxZXJn5Jytyxt9Fu9uzt+dnYOP2oKJy3uWj8jpXy/OLs2vQmrUxLhAiiUXx5fX",
+	"Z8fn53/7cnn67ubD29O3Q+L+dWirXpwus5CCrSEfAhMZ8SR9FkHzm4of3M6+DDb68Q2GAzsmuFgfAqSN",
+	"2X/GfOMf71l+z9kqxgQs9ASYq7OMWq9N9ZTPmGA5behVfQy6m2EV/cNfGb9nlq2rWLQKr8C2YxI5Aizk",
+	"RlmsJYPtdeWIwLewuiryKVt25d9/fvbzqdmyy9OTjx8+nJ5cn334vkfQMPgesFJ1LVO6bjpT1pI2LBao",
+	"S8sNZK7vuj6zzGgnKNxFRsU1dzBy90wUzI+r7blLvBfYQtkxaYudgqlZKYWzG4InEpKqJywxksBm9lY7",
+	"NXTNup/uhyG8uvIXa0SXZTbDs54t1DUQzejiiv8aMSZvoJejZQF4uoY+R0YK0PYwAlJNgOr6og2Ef5CR",
+	"Y/yzDZIbYZ5lcEjcvOKZ050pusPBik3mUt6dinQpuZW85fM9n1bvbMOyjSH795ZnL+UKGhkQ8FtLxUrR",
+	"I7CagmrNFkttcxrqtsMWMSk4PYG+5iikyi4qix6cgxoDq5752lGLLOTm6gT0NKxw25jIvqDJXTTMeUz+",
+	"ISe4nEu8RxFKdE6FSmTKIPgpECfCxndTugSglGVG165ZVi1gswMSc57LPF5ha46EGSOGdJ3Xw1Dniqt+",
+	"LjtHC42In6Vdbb7EFcr03f0n8FT/EkW7O+/wYxEFqO5LWd5t26zaJvo0NCCngk+Z0uqImKOytuvhA+q9",
+	"NTg7EVsPEnOwuIShJri0I9unAmKrhrwwCYAr6KMFzq7KsJoh3bq4jUcVqCvpOWvB3E7i7QFnRmeMptFc",
+	"Q3GFK043zJbY25s6/7xsBHrrpOBIpsUDgN76iM1agojZcsc7NvBNkq3gTR7JNRAOp7rpASsP8tjc2a3s",
+	"anl+HKsKd6TCYLaxtKvnPlZ3YsyDRZFpfk9zbnRuw3UzrjT5l9HiefHqX0fk7fHVe7jNHmJzZZn+62YJ",
+	"ibkxqurbYTTEOd/LVU0iTHlme8rYNuf4fDoip2VDJsNElwgvdERu//nbrW244IppzGjKignoe2cXPBIq",
+	"DRhqC/cyw4E25ZWmHxOp51DTuyZqbgZt7H3FwOI6+en4XeWzu7HrhrYWez3aWmwyD5uB8nK4CyMZkv2y",
+	"e3zADQNmGHcSNNGmy0BtSdW0+282HaVnJF+gSbyD3i80QpIcEXd60YtUamyVEO14/AD5Vv2CT1rddu9/",
+	"kJNSyFW2fweJZ4OUAHYL6Tlc+Zrxah3odhKuHwev5RhvAUOxsRbxJDrHl4L2RPAcSilzYDUTTWd+67Oo",
+	"+K/szVqzDlJArUKryukvlYnn4/2D8Xd7L19tXV5SdKU5APbAlAubKOIG1JT3gks1Ml/IBc2etat+zxZU",
+	"aZaDbOiR6dABkoNPD10PYL+yLcTQixI823eSIzAy/hMRQs/Nv+IzwdKhN6otzkeWlSfCD0bQBVNHZCZl",
+	"alW62yLPTp17/3ZEvmdaY8NDNFYgWcesH1upjYC+IaPDZwiVOZdKH74avxo/A/n9LPlei7/+evx1NBrV",
+	"qCbWifq0OUh9LCBfGXFjoeYcsUL6uvbaqa7y7W4i9GmPMVMXqo0gBdea5UPML3Jg/FD3tKBrMmHR/tIX",
+	"CNFwleQsluQdJogquMe+DBWP9KhUdagit0uWL9QIb7yNFatuFqemXBkFsAWsDwxjQ8wsbFnT1hf/DRPk",
+	"imrZxyaYU5FeInpdqNo3jre8v9FwWc15hqxxbg29tN5MZCuzBWEEW0swgAywvxN4FXmYmeSoAc1Qm3y7",
+	"21AyNtXdA4GCEHOr3zAAAsY7oIL8IU1I+mg0/sxcwP09IZmC5zwyU5jtEATDmVLbRsM11duM4Aru953u",
+	"eqUgNSGKtbOnsBO+/Vj1XHqspQ2G4TbETa9ynmqHJSBkT0gdHC8ekQtuUIcEoSfhqCnf4ixIkJNTuAWw",
+	"w7Qh0wk44Lg/L3Lhrnn/tCHgLfTnkkNH/EMhMVKdzJtBDLW0ZX9HNl9ZOaMPCkZG5BgSYM1ekEkO8Wlb",
+	"uL/gNgBhgXWG5La+VbcEe4SXvfi6ZYEnoyZkgZ0O1W/te37hTng0lTSE0zOSyEIMRfJHi5TLXpNQm/Nt",
+	"5P73PGV93lovGoPBuMf9Jzuo/1LGAL5B6fHQSgqrzIcEXo3VRfBydDJadFmmgsbSI5LI+kucFLdP0TVZ",
+	"FJoNPwuP1QoX7nhyNyKzgkWGADfAKEa2WjG8xdaYViO9gIk0HOBwBsMBvNiHGxocOzUGubE+9gwf2jYC",
+	"GltQrpkeQUkX1JZaBmH/tqAmyJ0OK3IKpNgh6BmVnxEp9xAD2XqeGzYsCx2Wd8lCu7wyy1VAr62uQAkv",
+	"a8fiuaTlkYPhwKLyxlcDKylOgG3E9ENfnuKzlm1nv41m52K2ZXwjnsXripMyObM9ybfpfd/QzLocXvzI",
+	"4BzPubj7IDVvrNLX0tZDh2XjR9CyjGWZJ1KXmT5nhD01I+iNko493mzHA5pbamrqN9y9HMOBGaFrhN/c",
+	"+crXT3AFhlZzC/6X4/5N+MNvt637JVMsapwYaeUIcOhw1JXOA3/fAhxivn6/usr/hUHwqBgEFxlNWPqG",
+	"N2TuTnjAJQD413VetLq9K4AAkMlob7cJ74SDMZ/HWrXTlla19lNPlOvaAlVHaIpPeArdE61nMaiIMDMA",
+	"8yejmu1oqyPKdTm8hoUUx1kmV3FEEChZLJK5y8SDyk9fJOsrZ7epvY2Uqm5dWfsIlbQNJa2ttayVxWpR",
+	"7KqLUzZylpvd7eG7R/g/QeKEEfYBRin+ueBb+cIrO1trbB/R7TMqUPY2RJquXbm0bY1j08xQ2XeIXjWm",
+	"t3VG0yPibx8LUdCMJFJoc50ocPRFsLfbDxHMoYkYzqEzeMux8ctk9FDo20+RDMwBjtSYk4mV1r7TjnW3",
+	"1AqM6ddjQA+OZUAhPnFITLbNYM7u5R00oq1UoVS7N25Xv06/nvdJxpOCUJ6Hc68d+R0+fGkBEjHyFgOi",
+	"YUpzQTE5xvIvC9JfKTgKG2buMA6bNHRClzSJZgKHNr4fh23UUGd89b531chgr/FAtlpDEluftLX9Fzv0",
+	"/rPpap15bPUUtkaSeLEBA9prHJ/aUty2B4XzCQmXTDNhpvSWRs8ciPS5q+9PjdHkn8VgvO2sYs98CX5V",
+	"y5d8/nLL5a/LMUcAw5BJbJzUyqZFyTi+nNGT17hOTWwT+H1zYUvQO28iDccKsyXeXZ6eDoaDq+vjy+vT",
+	"y8FwcHH5cTAcnH64Pr28uDy7Oo1blzYd7noda2tUgw4Fq5fsmU167kwPMmFzLtIRgRtRZ98fVwwTO0CP",
+	"BWr+2zaWlpJr37fC9liFTsQs7Sj134R1NSqEw+ueQjF6WfJ+6Mu1sRj95vLc6qFbtEqyy9kh4Mulb4rC",
+	"HQtIPXH5M0fwLxWEH8o+Hk6WiNTYXIAzZRHCUMfH8JYiB+ODIBERYeP5TFBdYAw/zOtfUj0fEiUD11IQ",
+	"EHdJPRD+Q5P4ntWFZ0M0DxrPJc8v1y6Yx0XKvjbE8urtLyDEBvd0YSIENNWSKOQNbLPXqLhNGFjZjZR1",
+	"JuqpL2h3d7zc0q2E1lR1E76xP/Xzcc/sl9YeOmXKCpQ/Xb47Ia8PXnxH8NaJ2UI9dP0wfNtvyAQxogkJ",
+	"SzGhmUjsNSaXGesLFn6lDb8eEiXoHfuSUMWOSMoSnjL01wMN1zvrSP1lKguRNqbfqnjUHs2JJcsJbM86",
+	"7BfkE60q+bi9jIdKq6JIJCBANK97SvzKwQFSeIzD1kZUpENjief2ljnLlgqrCQxFpnKjWNOcfGMCNa6Q",
+	"OTVMxYtiLXY+9EOFuzwQtFOxMzmrfjJnv+wQESvUtsDxB9E6BK6zbgh6QG2Xec0nNvggNXnXtEo6Kvxu",
+	"wUV4OMmouLu1zWvNEIKtC/A8oFVNzfdXPt/J0iwzwzkGKZ41PPtwR/8eZwBYHtaQ/XYdlpA9UbYzIgJo",
+	"o+NY6CGZrDUcSfO/wwDVthQTwOjRIZPTFbTKqs79n58HPP08OPw8YPf6y97nwfAzjBZ+clWgI98EzyW0",
+	"fR78FsrYCRcUPHqbukJlopcsYXwZmy/DQp2wcE5X20IKBpYf9DAGpoAu/AjuTcKgQ9vWkSH/ZMOOpUUS",
+	"GfqVXLCawLX6nzKTivfZvWfN+R1lZ3os/T4iEAILoRhcF7p423rr8D7WLeWpoA9gjaorRcWG2WouV2Yy",
+	"nwd//f8ROZ1+HlSbRWusTVe+s3ZpnRz0rF79nSBOKpOOeWQAJMQXJXTMbnClpWArmrMhef5iTBZZVNL1",
+	"gSm5+vFmSDBXl9CFkShrc8kWz9aY00833z99c35zOuiBgbFD/S9f0BmLKvKVVlJNi+ISCZNUjCpwSIti",
+	"9nSSFWz0j+WsVzKLXF1pmdzFDIHbSqfFWwCbDenR1tFOsdjP9oVHyFBitpllNRC6F73IdME07dMD1nKG",
+	"n9ztQVeMb1VK/uDqcYtYYF581gimZ1FDAjFUZrfAmDZgQzCLQ9GsRiZw9xbAHbChDSXpoIub60fk6Z6n",
+	"gbUDHASMA2MnitQmWeUFxINHBB8HLm0xholvIw+13Nj9ATCfuahnOx6Mfz/ACRYCRtgmJOFSBOe2Vllf",
+	"QX4wi1g5WsOB71a/QQQBwW9VZGJL/uNG27HjakZ3AS6n5nIJPYIgnZS8A/P96scb3Bf2FQ3+DFqxDglF",
+	"QwAvcgUpABDNv2NsiSk39zQrGOQ+fhbWxkNgh5SgKwLUdKkQVwLjoLaZK4b/3Qb/M5Ayg0LV9qHCifF8",
+	"h4c6PMN4EC0NH4x/e7gCYI6JUfTs/EbkiokUfzUmMPQnpcKrBX7RXQFlZ97N9irDai4zhlwI2QBmbdkR",
+	"Dm1QoJ+K4O3p1/b/tnVzbqseILV26Qg3LkQTxmiOMNs12IxOLaEarxk/TG1Ybgbbj3yKAzoF2trBB0S8",
+	"ZWvTNl3hWBCjCRhpCxqB62vXnzJ6axJdNQd1YumLItmmgHyqKhogYpThaJlcHZEXTcTwoo3UIToy7tMs",
+	"7BH0kGbdF+lp/0VzGDJgcpWWeL0aV+yi2QScxdH769fkNf5/H42ng53EKpl6qhsRSqZO07QiKtBButWH",
+	"dmp4utedHhRRFIJFbxHYDem81gbZEWLHGcmx1NsadRo5mGJRDs0uAvkYx8a2QB1rWZAVDZqvAMPTJaiT",
+	"o+i98RiCyCPyoeyoYZQKrCOp6Xb/HCQyk7mRiVnhcg3CQe0FbHtjKa/5gmVcsFOh83WbDuQzepZcgFvZ",
+	"pfREMg8eDeFJq8bmC4HLyAfAnqiyl0UJgvJ8dLBNYwatBiFIVQMZLiSgnTUCq3sEdKXpzKbDUvToRdw+",
+	"fdKf3TddRUGZzv9N+n7bpOzW6ccTi7vTel3eMM2UDEqCaknDJJIzHIT6XJKvzfqNBfsuoTlBtML0OvRB",
+	"37M85Yk228W1YtkUPigFZgnZDioI/C0YiwFWgy3WH9XCDwxA+WIs59GapA/d2GI7WRtHNMgRhuqa2pGm",
+	"RQ6pHj+pjtgXjAVAaCEuteBZxmP5pdFOrkzMuIjaHjyZE7xqI4o5mMnmAA4tpi7P9FMuiAXOpmBWK57i",
+	"nHgdXN3ffyGVnuXs6i/n0b4zTZGYT2HQZeiR/7iCym3bMGMTeL+5i1edqxmrnE6o6giI7Eo8Vhx7GrJL",
+	"Pwx3uoGgMs0X7BjzLhtzROd8NjcieoJemRKbGTzE2N8y4n1eVHCOS/1kfzzuBOIOYiZFsqUcmvA0ZfmH",
+	"Dc/YSQZlGJs2UUNK6qemFNghobAWglHMtjM28hyQ3clCGrMYpf4OTpkQmDNcwMqs/JDbNvWt033EukeX",
+	"/5M51T/h+ThBj8xb1Ox7P3aa8h2eeou5Pr0eczOzytAFF70fAYPrmgP37vfEe0ZzrXrf/tZinr7N5bL3",
+	"Q8G563rE5hxdIVZLr+Wyj5yKdLsHbtALt80jQd7ew57+EapednwYNZ3tHn9PRQq1hFiwuNOj54ipuc2z",
+	"V05Z2uahnwrN0uMs2+aZS6dt70A5wbPQfXqbZ9/kjIK7extusvFsJrfck6tisaD52mhKa3zu78PGhlZG",
+	"5UVcYt+Y4ojcGoZ66yL6HPP59ZwpGxEdVXhseOoj5phDQi5zZygmajUnyJTi6t358RUi77dIrH5BzSUi",
+	"tHycTjezPOM4LN0OAZuHELy6l1g6FYlMo6CI/1BSHIaFHUnGMRfhziL2WU3DWLlaTorpYWmUf2KTK5nc",
+	"MU1UMYHriczIrRlazqfFjD11D92GZon5Jm4FXGuyS+zIMbWzWX9US+zipy16BLomIwljdg22MkGqqxeH",
+	"pINZx5A+V4acg9W4HUJEY8JTnmMXe5oRv2wAa+JXtFZh5d/Rqcv4AQ2DGbfRhpW5jZnREIudw02xA1Q0",
+	"oTtBprEhFS7AAblQR+icoZbGhmVCMjoqzOK4cvAK7mfNjbbliSlE++EINJvGNguQN6EI9bGlzYKitAuN",
+	"fKPXwbbOns1QYuu0Sk4bH5kxjwyfhZzSKmMWhHrwiJoZ28NTXVGGe2bhumcwCzeelQXfbptyqXDGJmyD",
+	"hQuZg307NeSNyN4YOgzceCLINP5WjrucLSgXUaYcRLIrkcINxOAt8NrLz7WtYDz/HFjtnC4hW/aI3JqN",
+	"gDyNsDc2pnE5LwhdMITfd4mUNsdECjYiyZzqkXUMDPEvlnIb1v8s4Adbj3BIqKrcP7Kx62H11/L56u/2",
+	"NSC+0qdLLg7J5rkffRYQA3iqeXJX3uDJaYT8r7yCPHPkVY2naS6X5eVQQxk5Q/bphKeHn8WmGVItUw9H",
+	"j+XYbnHcX3ZK1gVr5uSyAWD80ACe5jroCQHDKxtQPMXCS5f1Z6Eog1+YsV6Cv22KQPBLgA3RcdWW1Mcv",
+	"Lq3xEFyeOwV/lDtok81LFlA/nITT7YPfoNXkU5plwW/eER6ZdngNdO/g2sSpx47+4tdAdw6HharxCPId",
+	"GhQd+9G4axHHxFIyySVNE6o0oE6VsP9SsKHFc/S1Yw8GVHYurGgpPDrOK7CRtv1+4KvcyB3yiwt1M3aB",
+	"qwzt1f7B6MV+r+SAsgk10GoHPlS5sTuDIXVATJezewDQNN8GSjhuclQjVtFIfq3AtyF4VV+54QbSj7nP",
+	"Luk2wcNqNC2iUedMUy5uDOG0eAfLBefK1a6RydoGJ2pVbC2Owe5ctWYgwOMss2i2rlywheq5Ipenx2//",
+	"Vk0heHWwvzc+eL7/4E7NLQjPgFcoIdkPSx7ggJIx6rT9i6n6ucxD30ekE1bPJlePg+jcVMxla60rJV3D",
+	"ZtjEzX6QkW0ltw7S/mmRZw6vOPDTd1Vi3cv0WbL4+R/RQqxOMm0HWYRjcwvjMpxXAdA3nGraAL/o4ORs",
+	"i0KKT+96jGJJkEFjLB9DiYI2hsIoPI+b7C4Or+0kRJW1bJME6WkaHOdRg8oIAhrlSrEShjiMwI9sqUvn",
+	"SvkuQDYU2yMMnMjC6AjAsPe+e7Y/3n8ZgRfYLvRtx966Su+4oFlTwyXQhA6rhYsQ+XeIptwVMhpjjQtz",
+	"V8JGFs75MMxWt2UZEl4UOphQ2xoO8Jl2tQsGy3+lTdtKddA+hlZViXiEt5/SVAeThjF360Ob+s83B8d2",
+	"23SzJTZxWSzbNVOfHWi13QCwuF0HqjLJLfGKt5TtOwnuXWG1o2dpC3Bt/3w8D8xf3jUTrLRaIhqcv9he",
+	"1W4bFHguYF0HmB8YKJ6uKs0hLgJQEVRDY+MZWxSfUHO22F29dUHr6e9V615y4geUu1dwjoVcYcW3LXTu",
+	"rn6HpORvUP0e36ueZfB/WNV6q670aEXrlyVqhItsxXRJ0GOeqE0yAcpMtxQUV8029S7SobSOewatcmmm",
+	"X1fWM1qIZP7UqhA9OvPu0h0nbnV8Ex7dYUD1NYgeya7pbaSMyLFRKzl47L3FnjOdc4ZpgVgsYnREqlnJ",
+	"ROo5oM5WAQak53VU74efur6w7w5szvqPd0zgqTfm8ZZFSc5bGxcxE6KDS1hsmS6Ei5qdgCgXd2ypjwjV",
+	"JGPUQrHJKbkNTJZb0JNvMzaj2XuZpbebnMVfa60+WhSG7WKpdWCkdEMQPyb82VuuloUT6hSKqQHgrgP9",
+	"rI9/CLMIv51T6Lc2Kmiyey5PTz5eYqvZBUs5NUOcMEMCrocJubj8eHJ6dQX3WAcp5vvifQuaokwxQxuh",
+	"2+HQWvUARzOyzsdDZxt9FhVJNCS3YC34RIv1EXnpMYICW99wHkN9GZ8y5xnwrugcE+9A7ZdyRN6eQju1",
+	"Q7PKn0XZ3WkmBauGNvwSICqSnSu0kj1++7fBcIDDHwwH9p0Nutu0EGnLGQNgOx52fneZ+OtaVUAlWRKo",
+	"zZH44DjPodRukgPc528deZYbye1l8ZxbVq6HpZG7olBJEjSnX9di/i/G4z61L/UCmL04TFjzwV27+jPc",
+	"Xl+T86JWFmf404YXInRNeP4dQBxWF7EPtGHkYM240nlLHNtQ69NiaeTcojd88A3W50PShdmVIuyhiqZs",
+	"re7O7GFb6V0EYthvn4P5rVRYHWyX3sxyBSit5pbaMqeUfLyjU5nXKxt6FXH9GZB/AVHjQ+PkYSPEOj77",
+	"ZMHIOVY9bzn5eppBOQpfbeV2rhXt99L1H4rH8AxPtOAuXtzHm9tDGciPk2WEp/zIMzmxPQiIi7GNPWUq",
+	"WdQNhP1XMV4wjb38gifGgKu+3IN/wpGQRZ6wJzWI6z4BujmDsOymR4wL5k/cEgdQeft3+1EHyib4wnf7",
+	"42WMsqGU5kSmaGa1W8F2A38uH3Ev6L0d1VLoVz3Qvy2N2RWqDDj8OG7aMKCOViJsEI2eEgMCBPvdrr2t",
+	"uQ83mxjqlLn2Dbe5sqALTGQ0n0F6Rtl9C3U5yK/JzOZ+FpBKU74RQr8zpqtfQSWh9SBYaDcg6c59MDR1",
+	"fHziBNnz/bE5KBmj98x/2NxV6M3z4uXr8/3Owt2+J6nEV345Rle3/TNchErTydYD54f4Mp4It9vJOyJU",
+	"gAi39a5DsndwALXDey/Hm8fSD8JcDodxcDAcQMvRZcY+TqP9IpuknENCcwwToHPM1v5DTiILBCRm0fBu",
+	"l7dDogDQWJFbww+qLbEciwjkw/P9SvH4fxw//Xf69Nfx09d/L//55enf////7U/AWQBT8p7lkC61Nwax",
+	"fDAej8eVRQEoNFVwd7z4ryzCkvzOHdRTKXswLEtRrezn58ra+LM7eL8PGmxNX99/eWCxNMFJCNliI/L+",
+	"9OcTrCO0DSIo0XOep9js0uw5PiMFuK9zkrJ7nrAKzqn9nnlVgx1h/p101Kh6gZ3b240ZZQGxAdSzHQDM",
+	"Tj5W9PwOUL8yPtUupuzHE8f9mqx7NaayfWhkfuRs67CRD3QvwDxk89hmFyua0l3AI7YxMfq4B9SSLvp4",
+	"AzRg/D6oY9fDaoHtAGB74ucCWvM3ROiW1IwPevk7nAQHdoLtFbSMJHQFcCi13gVXH8nB/t53w8ZGKAh8",
+	"E2m9oWnWYM0ieLTLJVTWIwENIXKwxWt1qfuvX4/7gCnVE7VLaKNgNC1LGg9tVUFH/WIC8ARP5jZ+vKJm",
+	"HmvIaqLZck4nTPOEZrgXW4TBcHNjQTCZsROqaSZnsd2HXtfYXwx9Exj5XtC1BRit8ZR00ZSebt5hpblU",
+	"2H0wL4SLsWhnFfeaz7H5jBn593lDizW0kbpGAjepJ2hVj8ixIBb1n9AEoVUoeXv68+n5x4vTyyERNM/l",
+	"yvvqiErkkvXvqH0Nn2sZdr3cExbTzyVGYldmBA0ZmVBuDyny+IIjYnbK4vhDzjPuhAt1rUGSjcjPZ6ef",
+	"Ti8VtlnApPvbw5zR9PaoXAyFFf9w+bO4PYSO5Le27YJFuSoxKJGRa0YXvhHthGcZF7Mjcvz2p7MPeFo/",
+	"fvrgP0yzrOqVowmcaxiJXxT8LvxJF+UluvAXLFK+u+b+dJdLdHl3R/CLuymZU/9d+Ld/OabPlm93f/sn",
+	"8WT5h+2f/rJcLFieMH/d/V0ODwdcDs7+7W5YFmruLsK/3YU7tvbDgn+7CyvEovcX/d/uBrsz7rr7Ey/H",
+	"NBRbXheLDeVSLmxqPYI/kwVjmjwFxGgxZYbpsSGhZMUAvBUSvSCpArUTkvF7O2VMJ04MXUQ6FTY1jfAV",
+	"Psuwe4RtWBv0b8MGCgnbaOTxKLihjcm/Lg4AN5gZGoafUJGwzOa97JYNOpdxFGdQN6qqBnBic7/Czr1m",
+	"hTFztlztutrVkBJcD3sqCUfdra95+9W7G88CEigcmVMhWO0rO/RSxYYcN4B40gASgr5TaIIMuVnYwmMz",
+	"YxhbgcJl6tRcz+A7+qhuSqKMrmXR2djbnqFzvBmAwKAeoTE+JuREpmvIuTDUDB0NeYNGvumK+sTYXbaG",
+	"PkQCWwxG/K05E/oqbHYbw12By06GcEiQoMRVGuDWy2ngpKMu3Vz1yjUPju1JRw2fzcPzJxoFoKiBrj6P",
+	"QpEGzKHBs4unwpCuPyTsCGaUAOArzaBk6NoJP5ijWx8n00iQQMRz15PoMVrKVvIhotV95nKZ1uI2bsKM",
+	"eais/v7wRIpTYe5LO9qG249bNuxqR+LE6ytmbhqaHkN7SVBE4EQoxhQBr1+lL5TDHO8B+tqYoe64NeQr",
+	"Gsn0gHT9Pq2fS1wHbPuscyr8eDpXmhJb1YPoNRC8RfTucA/mVKH0ia9+n9wsO0yfkbV9+rvtdHop5aKN",
+	"cpzdAMzOPFNWMODxNxqz1vG5xHK7bXqVR6wrkzCsAB2WqkWEF0XovmGTqlP03N1Lh00yr0u0sp12PGe8",
+	"zq63yRtvgVbY2I03IWtXKEmxnCzS+9HeayVyRIa2C/ppH/kaczddh/6lJwr1HJ763vNMlM4emw9M1V09",
+	"pw91nc6jbIvpGgVTNxrWY3WUb2ni7iv+wj1pdAa14XT0oghsWNNMEarJMpcLNSzbsaOPv7eMdCPBJg/m",
+	"pP0Z6eV32O1ymbu2uLlNNCJeY8WmlRUr4MDYeRk9zlmlp5hnZp69hVyvxXSs0RfNsh6oVA7CyGx2A5zL",
+	"cTl0qmwsu/xqCX70bb7JFeRt7JZY64tMzMiNrvEombY1mgkH0kIkpyJe+Htt0c1CIokBmmyZ28sfejJa",
+	"lbiyoQRgQJqz/Mfoc/Fis2YZ37ZBnh6jjaSQHKnt36OgtbnZNK7bXSkdjpD2kmbb6F6Hx+ChzoxuP0Td",
+	"C/AH2u2/lx2OvQsqJvewouI7TlK19bpN78dNsQ/slYiR90gysc/J5xkaDw+qs39U++1RzK6aDdVh/oTa",
+	"wnZW0OOZPA8zcFrYYRR8LwaIXRp0TxSZQ4AL4fRdgU9Ne/2jVceUq2VG15vopW+YIFdUy14nsg9Edbky",
+	"DqT68Y5o0eDI2SIW3l8V9hjY4drZRehSjmP4j+1kRBAMhlCgpojm9ygbCN/YRqP6ry0vt9yvXsvGN7YR",
+	"8iJVlm1ZtwlHHWNKXQm5bxOjDsmLsa2iDONie+Ox+9kHyABczv5YRseOMJ8RvO8H42om3H5HO/RNza41",
+	"fLS5XWUI6VFydDpCOcEgIIqPYR0tbUBnWLZeGEPi6JpMGHgMAWYeere71cSwc7mKitwjmmBryGfrCS3o",
+	"1zN82V5Yuv5QVbO5rQrGWn1blZb8pU0FtFpo36u7SmPowW8VpBv45L9SEXVwNDjQlweN46xqncEYXx5U",
+	"0/Z7Bydsyhs0tRw+VrCi2UPf53O/t8ce2FyD/th3gR7TJ19VRC0T6mLTLVCAt+gCt3ffQr3zgt6xIxuz",
+	"m7AZt9ngkHYQBnw9zp1nx5grYdiGUWI9z2jza537g73pGvZxSq4A4UiMyCzn6SFESGnG79iIqCWjdyw/",
+	"NCsMngr4AYKsEOEaEcVTNqH5IaTkwW9o+2GIlUyYuWFU9t/AGzFYGXbgyNH9gN+DClN4bxiYaJ1oNMfN",
+	"XtwVvMHllUSM8xjodTx3DWKC4P0r9J9Sp2dfE7bU76XS7UFTgHeFpstQ6xU//DDJNpxbljMAiUwDlIYy",
+	"Zf4PCk4ES+Cm0KWaB9pqq/Mr1M37OcD++HgSFRfYcOcKeulU1t1y482dfxTL4h+SixbfiRHghn0Yfo+e",
+	"U8j9xbST3fwoS5ZvlftwAff/GUyaXh6gYATeC/QnsoU2SM1tSOmM8SSxxYkMGjVsG1mJnutYkOX/Ye9f",
+	"lNs4sjVR+FUyGH+E3P2XQJCiZJmMHWdgEpJpUxSbpKzuHvQRkqgEkGYhE11ZIIRpO2Le4bzDebB5khO5",
+	"1sqsLKCqAJAASXs7Yqa3DAJVeVn3y7dCxrZSMRum9uygW6p0UYUBEFtbFvoPyBduZFgZOrO4k3piLu9D",
+	"xAvgycGzVrufcAzHY1zQC4MV5OCZpCNJNVGYSIwh32utRDRvfR8/GaRoJGVaF+816w2rsfYzTQ8/oop1",
+	"4xqQTMZn5h4eu1UeOcqRy3Wxc6zCsyZ5prF3z+eWYBD4EVVR4jy7mWH7jZ11vfENVxCewedRWEFojXfD",
+	"pDoig14qnKeV8dlKiBvlnuinx/A+l1eetQIYEzd127ihfuu5cYvfrK1cuppKAOBiut+PAl8J3KQVfKMq",
+	"Vl4Ji9luN0zMIqpDoQyahqgFTc3/rRCZV4VKRhDCJ4JKXov5czg9LwXGdchxdQizOFSlFnWVkGYrgBI3",
+	"DR17L9Mt3tkYVnLFXreEjbw61rFYlzi8JUq8tH1U8rVLQktrIwKz1lmnPpcYknkdWlYZ8G5+DPcomvSn",
+	"WoP0swDFbG0FrW9LgLEexO2rqIwwJOVanuEVBrt/FldfUBlWa2WAybrFaJVfzyHr6yTRUxMGQF9gSzAe",
+	"FeGVoLVnVgxp5futCWltG5p0QZdXh7lK57TVZKc8ZFcYrH5mUY6H6rX7QTeWq4PtFJ9sX4LX+P3zSINz",
+	"4jIUf/Vu/dw7S3Cy6e+HrsPPiog58mPjVPfs8+zXlkPGEfZ2NxDqHjpuGb72InhcEXHbcRswBK0Jzmsp",
+	"FHfd4MNqZiwArkrD+lLxJMItwngnj3D9WOCrDzGMwa11C946j2/Edp1D7gylWWE32zVen6e42gpm7XM3",
+	"dO9hf95TsoaG5XoGao1ALk6HLQGsxc7DMD4qjWuM9Mk8AodxXXHPzDjYfuHR+WJn4HyQfb1ZIaVB93rV",
+	"OmfNbbADwYVOffdDXuBeeH2ZQqffHlLgkkJm1tBtwCO8nu9xBYHDBlYjHGKVd969XnzClBsWi14ilVX9",
+	"Gb91gKI6ZSNpqH/M6WlaBCXaXR0oZizw6XUqmgb9Vk2b4IYZLmPExvDRMVdvMRkvMsRAKEv4K1a7O6Dc",
+	"e7vLaIwsVvYAElPFm5bGaE1+KCtSGv7gWnzNSoisbtfFDZaMZgFTKzzUfHl1/DI/v7nW6lospVm81w2q",
+	"0vx0Vz7TGgmywmlcA1ZtqZye8hmTKtM5eb8wFXNSayZBvAH7yeSTIFYe6PDoSd3+pMJEzCc/07zlQyja",
+	"ZN3OpNl81cMfwr/F7v8FmGP/hX+Bf+Mf7P/uv7HHR3/zbnaMX5jD8JsaY61HK21DnN1d05+UQ1qV3mNr",
+	"EQ6twT5TJwfHoIg0CHesVQAHfIgjYkcaoC4zGO8l+n3R8zObpMG5p/jQwtrF7Mfhzfue/Ch/fPfP9uX1",
+	"365+/K4hZj82xd9b9sPpP/7+Y5N/Ph/33r+bxMc/ftfo7SfLM9IZ4SrTRfn8s0s218+3CAl+KQSeUM7c",
+	"rxgMXKyTKNEPFIwyQizCFmI/XsREYoTP0J/OGTlBxcXaKMf35IAN1BQ8DF6OFlB3faV1enl5HYYSx1iO",
+	"EEF0kWJ8DVeuezhfb8hT4Sp2o7xIKhY9GQtEeoFRvpSG76i8au8Qwb18VbVUuW3sX2utl0OWTTWZPJEL",
+	"cbpvFCfiLq0UtOZLktRZLg/JzK/UlPrC0Nojlmi0vgp5dsrJl+QC8Q/VOfdY9mH7HnJlnSgotSH/BpEK",
+	"Vyu9BB7NraiU5vqTFfWjn4rzx1WPaWlyGuB73O7nZ77XDocpN4AeVwfbfz6y9n0iRQnNc+vpSyL+FXXl",
+	"PBOwdj4Gy4pP+B1Pjlj3P791WSIAWpNNlOIjEbuCJ6k2qGqrFOvDBgg8jmotbIRDZPvlZMxcvfXDemNK",
+	"E3yJno50LGryj31uMjYSoxt72CM+A4dIrBb3+cMi96LX2kv1FCMLSyF8DR10LWrDjcimQigwGmg6vkfM",
+	"xRtw/UkUnz5iTYpDgSIuhu/Dxq1Xb5pLoN7n/clgvdWhKGf0VAuLEFwL5YYRlL1dJKEqbikIVAoa9hLB",
+	"U1OMS65imc7HTzZnqaKZVrb4hPdwIoEbb88yHXk4uOBTsoa0YlymlKUiXEdAg6ehWRsptqoEYGgrz6zw",
+	"Qr8+H66ViaA1PgCXQfAkGy618OBQf8DvlqF7rG1qSDUQFWNeEZGkZwXUC+Pj0Gh2HFnvjfwLyGs4C8Q/",
+	"j4wQsktg3T+JWamZkWajYo5o77tXr3cpWLnYAKhjsdo5fbDfLIWKOIMOuDUb8Mqx/xBPdYPQf0qJXvZZ",
+	"qlhPS6VjMFIuZxUr7oxL1dGlUazY6k8+5Yh77QcRN5mwIlZmpWCtzfKJUqviEvp1UY2LXgGZsBpqAkL7",
+	"jgUR3DuzYqDIjQ+Dn1g+nRdJan7A/U+iKjKe5dwTMIrV8Q12NbT6FYfeQrYnoCTQoyC98r5m++dbARoj",
+	"1Zn921EwNpZplSCGNpxITd+nvBNfvu7/GL/dG/Vv/zY+a/J/Zt997l0e3Pzt2w0N30cTtgJe9ILG9lIS",
+	"I+sNK4BFlytkqEei5kaQCMFE+fxqQvlWROMo4bRSOI5wP15KV8FqrFHwBktsq/iywhID6H1YIBVoeGJK",
+	"RD9rML/+L+i/xIcwAFT0cbJ6LGP1IsPADmSGLOE5QFf3UzaFvTdcFcnhnP6d5iXCeScB6gGrEGRcaHsM",
+	"VxwesFtgnsMtD9q4E6muAslXRjBIkYc/9pOFh1DDBk2998QKg53C/aJbF5dVhkQLp2iYVL1kEotHGdn7",
+	"iErwAcrMkfbyVeac8GhjeVeoVMhnyhYlTShIyiVBsSaBTqJaEPzgrb8STcJhoqLJWZAkQeTmA8U40tBb",
+	"qH15J5ymb7DzCfqqVhPjLCr7654JrVdX90WvqhhS5wf8BFGE1vEqpLDejLtNjrRbGKW18sSsC/lVJGaV",
+	"6XRV3rTrfoC6FiZh+uf7jx9PEDUDfWtrsl22f2wfX7dPMC3i+638kE287sbmoLQCmvNlPcXxVvkN00il",
+	"pW9+yNy8183Sc53KuIwpSi5mb//tCj48lRfRdRWn7eUU6ibv4durJvUFDLGMrS+0rMJad+FCrOjQwII4",
+	"B3qkRzRadY4R1xCKD+W6zYzCWxxmV6cJH0jADyHA+u3OGbb5jg7WiyTxLKh0q6fA8JXLiKyiAOnju3dn",
+	"p+ftw3kJD3rAfWaGepLEDZBNblK10wTs6rp1BvOlQxvUOinO1oNZItb/hO7TSdZRSs8/xEm4w1xJ8SwT",
+	"ozGIO3KPaK59f2JEXMgSG8sJhfQgbWsn2rFr3ol2aJUwVxpfVWNkViNSITPWTWu9v+H1EGQhb6o9J0Ch",
+	"9YGDykIb1DfTjKrKsnEg8VvE4cqbfd8uZ9n1sYp+EuM8a+Jmnx9hmcedSKFShcLijntWgOIBCqhm4FNl",
+	"xqJXPkr4cz5jAsJvI8ENyFcKgyPFVqmJiokL3LjnxKsnWtH1/UGaTKcVJa3A10M9SSOmk9h38USMs7HV",
+	"gTQAa8+Pn189s72gTgtIYK/elACB3YrZu5SP6DxWSv7/RD+xwtSUZP6DybkUxOA4Zj+FAk50GrkPDNOY",
+	"ZhDyNdZbTg96ko0n5cPleQZtDiYIFUVAATj3ztKs4L0hu5UKA0f2/KVanLlTt3+iRBF/hIUUD/l1yRm7",
+	"wFa6RoEFrP3C/3DxlD8PdRAxU3oa1kVTo32shVnpSI1PQyydgUcZi9+inUyOqCF8tT1dw/frqAZdADfH",
+	"TY6EyfhobI6WOGFLt5elvHdr6h3HCClwzZY6TwvX9hVFUni7bNhe5qNwOyGR+PWG3OmPO6f/eWmziuy8",
+	"4IOK4X1jPoCjd7CEmKpZ7DQsSlB/SGsIqHw1l3q6AFZYwj605vqJFvZbV/J/Fb9Z7onCEM0ayCp3BDwN",
+	"M1Z1r58Pu8JuaOXB0tyrV7kpezbVxhcl+6wIG+op1UODa7R4R/dLmq0TCVNk7pVN60rvXI5lqBOSzGTj",
+	"SK0KrD1nO5O5XLTx7Kvqo1XLvX+YH35vWXyFP1+UYD/gRZA8WXFnDxkOVUj5PHGK5/TBOVYcrzn/nEyo",
+	"NZvV8DmLqGSt3kiws4p06WYSMut6uUHo1O++sAEfUvVZG59bKaZciKaJFUOqqZY1P4nZpbjTPV5lVM8Y",
+	"9wk1cadvy4o0q6J64CNQ9Tem5SAJgbE668RnLNGDVapmfhKIpugUJHXR9HU6KZuDvV5pxtKY809iduXZ",
+	"Yk4YH1+f/tw+dIyNdU7eS7dbl1mDXX68bnmfHq+WpQKqO2Ims6NCgjpD13LAlXuARw3qqMv2zx9/sk/i",
+	"CmB8FM3wlHNuP67LOvn4anD34ac13n4FnCZqwvviDeSm4jzKQO77F2Ahzj5+/nLWum6fH/9jARgi+Nsh",
+	"Ozt7+cPZFR7SmKcZuHr7zSazi92zJPXKuU/sRgylH6I4EimHcM35Sevy5JD5pxgxGAFSo+7jZP2OOshB",
+	"g/aaGHyYe2jEekPBx1bDaRaLRN6JtHgZxR2599ZcxEXoLJRMhfSq07lWZBG4kFXZPBze64nxsgmD3LBE",
+	"ZHXQiivNYC0uEgp9j3CprpYPgl5kGGDJoosohXkcqGMqSoLx5GZdKCN5Jyo3bRcDBO28VdbTkyRmNwgM",
+	"4PGXctjS+6nV+1tH65o+JeGkkc7E6XhZ2RLVKxXft/fdfqPZ2G/sNXdqrah72E6lYDtOhflFe20W0K+/",
+	"02qRPf+2RSCV6w8Xh5boOGhxyFtLV7sVMfvnqzxPzT63v7+8Pj7EzCJI66kRaYNdXV4dAgjkZABozleX",
+	"VwXiDtP+9pk70Q4+ygqCy6saGbAEdCXXF0MOkNITVZLj73GVk/ImQ7SPlxv/naa4q0mzypQ4PTlrHxLA",
+	"LXmc7AyMC/dfl+3jj+fn7ePr0/P3C1mGASBsk46bL7kA8MEGa5+fkBXSUQslIkfOboHIyoBLCtMZQp/U",
+	"ShTVml3wTrRzRoZGsLidaAdeVU7ekxu/7aqzuL48bZ3BLsdcxqwvOEYSXaBwzGdWUQdwfVkqeQKVeg3m",
+	"jDL72wa7aF1dfzn51D4ktHUte8LtOZ7gmUnTUT2dJJimgc3bH366sselhIRaPWucDkTMlE6Ru+MGO26d",
+	"H7ch6aOdKhtoHTfY6fnxxw8XZ+3r9mGoZGjd9n2APKoGDfbp/KJ1enLIaAH2+K0iHsg77AsvHLo7mZ0o",
+	"t/HcDuGfds070Y5b2E60ky9lJ9rBl9mLCbwi96AV7gqcDVMXOAl+Ytx0bAi4ov9SZplk1iMLmfVgf1nG",
+	"AjvyRZHHD5b9Sior4RKRFV+3ND8y5iY7mczFlZb/aGLmFri37Dc+LJVjnny79DeW9CkK63+2NCk9UZY9",
+	"1jmGhaYhu9Tg9ZG7yfy8/CEEF1a4Bb+OUnkZtK2XhcHwzy8MWv/lhKVdX1/pUL7vhWI3Wt+6ZMEklrqx",
+	"ypi+WPQkwAlXPBi1opXc18NJamJEtF362KEcDKEhoeq51mSLxUhjsfJUJMlKz82SOC1H2wE4eodJoTKh",
+	"etA4kE3nyrMxawWbGuk7LGSv2do8rdj3F7YXFW4nPNBySjBjoWpmJGGgglxra8fBD+L7RyvoUfcNWJDT",
+	"zHp6PIM4kYiZGesUdr61cMU1RI/vZCYqWmr8uKKSntMRlyUB8U9K/nsiULvxJKGxR+TGoY17BMiJPBWx",
+	"18+pGPA0hgItbuY8uEHKe+J/hF2SoVeFyyim718flHlUpcUCkHcUqQGv035locNvHMRLxUv7NnLu4JP/",
+	"UVzre7tWdiZVvK3Wv09GpKUA6+4g0iqAdXvZH6C3q0w4AlCS6wTgSQIuHhL1ZpqAHLksudil2MR2oWt3",
+	"4lgSblc3SX8Cs9A3BOQjdpxD5JxJh65spR7GP+7v4ifcZGd6IFXNMS6PEyz4VwUSfCCJrRret7/Ig/sb",
+	"gdF15KwKkyB8SHv+SovHuU6/QM4W5eFM/Nt9w5kB05WoWftXe9IVSgpnzSeuzQcM/BL99BCpUSMtLOuX",
+	"SYrexGR6lEuLccIze8ulYAzpQJilTU2B/hxyw5yxFzMjrCBiWt1ojtCUUGTNETCGHCxT3vZ0DxklH5xH",
+	"UutlkMYJX1rFf5FwdS3zEs7JCjSnaJDLBvlxPqcES4/mr3g9xrPLPBFZqR3RchQBFhaUz/kUxhQwnqnD",
+	"Fw1S7hiTgeEpfYPcUDjGFSpLpTBHWCgJ30AKllirN+R3goIhZVULYM5VVWdl9gX7TbL56E0rC4mW/VVb",
+	"ZemsTEjcipkpfy9t7HWTtS5Omf1e5JJuwCjUHsS0EnkPzRGFjCjFBp7MyIjkbp0Fj+VPonSxqegJS3tg",
+	"zdauer/paiYiugRYzcjDMT4wXZR5AbYCrxCOGeEoLD1u+NLKa7TCd3GF8x4PLtctgK59/kAjIsNqfjrF",
+	"gFVpCFgSmGQub19A7FdtxMLD/tHeUnC5Y/c9mMMhamD9MckkjY+k8UmmRzyT1kCdPWxSv4jppEobtD9D",
+	"Q3yAIGkljWWpMZ+xOfgDAOI1h7u7Yz7zOC4UNzS7B/v3GcAh1d2aNi7V+ZcTLvyNjVOpoKpcQQ45KDXB",
+	"U+YsTnl/bnNX7yDy/rLZXG0nYy7jhxi09vfHojRkCB9jgNdo1udzFVZ7377dK8H5LcX1XUGLEnnkahTi",
+	"V3VLi1jGv1b0Kq64uFLNizcb6N5gJeGBBSxYQuOO2fwVhbq6Wp4sL/5DSWI2W/W3IJefvMCPtslGUMuj",
+	"Fc0pGlRhT2+n4s9dSvVcsbzJDSoSfJRr8UaqIyIQn1EzConMoRsFBu2aEY7fKjdkfZP3aanDgfW2ub4C",
+	"h2jEZyzWD/WFoh3T02OxRi2q/fpSVe58VXx29S3WJrNA27jElCU1aTB8uyw/1WBXn64uIJ0Gz8DEDqSc",
+	"Eusem4gsRUBAgnaljgozealwrUJHbCpuhhDuBtCfxcRSRVbJr8Anls4qknuOz2+CAyijSH/9ANwdfL1s",
+	"SJ7qiaSVXYhU6ritljie4cMQucPHdB0ixhieVGCDygGnLm2xrGzGI0QfLa7CUnc6UVbI5AlLXARmLO9t",
+	"+dzHRqNTqD9ORZ7W14yMNagtnojV64IKr4Fihvs77mbtoh8ro9M7VAB1B/O9TBKYokRfv4cTP05lT1TY",
+	"EQiEYxmaupDcuqCxuYdWhguaZ/xrgSa/+67ZXDLd677GUEkO3iUS2yo29TZ8MAMF0+73pd8y64jiEEFg",
+	"kG6mcNAF0yhcdindldB8VCJWCsxeI+arYN6rQ2kRwL7GI6kAdbB0APR/v+BaIu8EOsIVNdcuiUY1ga4R",
+	"w6HHOt9XpmHjf70B+SwDej5ZWVrgL1UvwD4qSXEuun7qxUM6AHyu9XIJWsM6a9n8sD4MrVSQjjUKTUTJ",
+	"TtfmB+UJPJuPoBXL99fCU1oaPg2vtuRowz0sMsT60VcITZUBCUJKFKfA6vTWDRXGC4ychWS9DWeXOUdh",
+	"G4lCHvPHSBNuKSFXgIN9koTck3bJbCT7UNXpsiRLeO+coBwJPcmWIhPfCGZkIixLWIlhmWRIGIK/M9ja",
+	"1fG7lJ56bFg2FeLWIx5yaL+F0fYFXJIQHvZN82AleIHNguiaMR+tgp2bWWmcPeF8AloA4OAWL6WCTH1z",
+	"dCXgPXadWRMo1WoQFCz5VukcctOVBxvnZc6lwNJU3vHkR2m39KGiqHOixJ1QyYxNlIQkXCrvhC+KAiCD",
+	"kVSTTBxSZwdXLBZ3EustpAqx4IrXeNBYBvbG7z72+0ZkZWv7fga8OZr0hpCmAx7mQ8HhSrGP29qLuMdo",
+	"fiVHTIkBz2QwOV+6jp45fJ8yio5T2V+6rKzQX9GDyQcpV/kq51ACraFXxBWENrCo9hRfvipb3y+TURm8",
+	"z/UckUAVoZuHlQg+zmhxNzM2wpoojqWB9sXVS5yHpFwH5Se/4/xY3QaiBRot5RuYm1/aYdNiv+gb3OsI",
+	"ZtKkQsUSa5NhTH1hzPScsaNVxqVCi6rWnnfvP/a/uJ9PtWQ2vN3Ku9bpWfvkXlPh+1JB7+SSaWLuTRSC",
+	"vL8jseAhrjuEvhLk4xoK6hNhjpgYjbMZrdyVuZ+sXs7jbi6H8VhITKR6kApThuAl0h6O9oQEPDRpWl6i",
+	"PhzD9ppNLC0rLCzAWQ816d4aKD0Pn+aZs0HNuDpI3VsrKAqqNrBHsJ/hNI2+TBLQBisf+aV7c9lh1zS6",
+	"BxTKwYkRad76tO1+9w8ilvxHfbPhIpzFoZ7oTDqSiwIZVLizEACkbLZ8wOpr2cmLgqzQmvvh4mChJffD",
+	"xQEOVrcMCbBxfp0od2GCch4RSDSPjcOw53mLGu/d8oGIG+zDRfv9l+urQ2t/2vWMdZq57tDC4yPE8olx",
+	"jhCMdc4B5yU8+UVWeHaQ7sCt0LvKUxnuMCrdBszOWb0yr0vqh5mgJuKKwbd5OmMJj2MMG364OEDRtnF9",
+	"VMfyXqC6DVED9dsIgrxT7eLXEBZgrbCkWhvY/l7zbTNi3+43I3bwFtFTX71pskQqEVik2ODZUW44PxMK",
+	"WidByPDM2iA0qQCSU+tJFLyoefyd+tFO1Tzwo76B2VZVw01SR6D2y0yWXFilOneWF5jwR8zJBbRE89nQ",
+	"RQi75j01ZPHpPl68vo78Ud+UoV29vZfOTIQxaF1S9b00TA6UTuficQdr6sjV5Lm7WyfPS/BPJ0tszfw0",
+	"Sqsp+gj5QmTv6QR1Vjlg4nogpJBTCMHp1kEkXSU8cA9w7nUBgv3DamP1JUXUjuNLKxq+3W+Oi9zzan8p",
+	"6GJhKLl/1pvXe/vNV6/fHqydh5tUl6EFIIV9qajh39JLeRlaTjsNSIYpnuzWmtK79gAao/FBaBRNUjkv",
+	"UQ7ePhicuJoI9799tbTZcV3U4jpyKQOSxFsowSeumoNey/Crcfv0cdh7kyy9BZzvB7LuBrhzRY68kgOY",
+	"DG5NmVhPlbVOj6CFm3yN7iRNfFtKt8HeiwzMTeclY6N8KpSYmtJK0sK4nrfNt81d0Mu78fvz/oeTd1mj",
+	"0QgZdjHeHry/bO4+wIg6xHtpzUozrfHayxneo5mvZGf9nP9k4xJj69jmBclQONxlQOZVENTrSRPJk/bX",
+	"rLaZ9QcXQEy0Ggi0MyVPKEmR8LJyzJiXdRW04ljEbiiHyMdz+bKN/OwOAjvru6W6uS6iv3azbPuOJxMe",
+	"DI7GfS+P8M9dLZxB2al/MnwgPoisLDl6dX3Zbn348uH0/NN1++qQgtnGg278fNr+3L5c/DtgwFnR4Vtj",
+	"aSRwg120Lq9Pj08vWufXi7+TqqNoKq6hCo0kMcFjgvSQQcyPy5PT8/eLT/JjotjV9cfL1vv2l+//AV/A",
+	"tBNBiXWUd0st+ehbeyEEnW9lQoO131+2r67cj28s7UIvuL02v6fry9b51fHHk3bJSfUR8qajvKkSN9jF",
+	"p6sf7LfGEzNkSmeyLxFlzjhAcxEXKxCLN7ET7RSPHkoSFw6WkEcKRwQgW8GJ7EQ74R53op2F3diHw4JL",
+	"QwH3Sqv/mT3/Y2fPN50I31Lu225+edE/tfU7GbTFHoDy7qknaADALT9t+b+n5aoyeWjjx+r4Q/bx83n7",
+	"EqHhIbR4xFonH07Pg0/YzSRjeqpgihFW//UEVLguVCUfsZP2z+2zjxfty47ynXtOM7miclcwHrEez3ii",
+	"BxHr6dFIpD0RoWi3r0lp1PwRaUsEYJ8bRGEXvxPtwJJ3oh3/di/oK0VvJWLW+c+nAKs55DBkwLf1s5nI",
+	"chgoe3yJHjCpGuykDZ8iGqf9g9JZGBamR4Z18MFPSlf4s0i9bqtqv4gL3qGL782Hd8sSmG9YLAcym7OY",
+	"mgdv9/de7YTlCP/3/2y+/O5f/3nz2//v/npkXRSOCsgK2EkZuX9Gamqh/i+XSG7aCUTUCU5z9rDpPs5A",
+	"L8vXf5jLqy/KER/FXWGMmxlrZUROrxU/qZ14M/eUwvLdamoO94SOrPx0xR2MBFVQcTTlM2vj4WyEGAZP",
+	"RA5z1ltppsEAGedVk1n72mNlSONuBwfb9CvI2j2mRhK7r7CpSPNpMvWK4B62lF/uQyyaOlry82ZLRvfo",
+	"29IyjmUEApPy4GbmDZbpcE17ZUlxQWG9+WUuPRDhciR1qh+C7VDj535RNmbnCgbwGtYlrfNSxl1qp3Fz",
+	"d6yWdicyJxPFXVZ9Ir1VoWv9Gv7+8kqkd7InXjqOmpvFHItkXZNaD2rGwbxuekYoToVZOVMzJ15LjCwl",
+	"vmb051pIXGj8ccSAnT/F0SLKZbzu2xU8SzSPVyKbtroTCfXpOdn4vY5nVUmvFCb7/iS/L8wiz8Ni9xDj",
+	"c2x+fX1BYIbFV+B5hQeFrTJTME+WL2HtNNacyK/IZiH+Ti5GHM/mnBi4GV5czxNLiWIq3Eapnspvuuiy",
+	"hKIY+WIFjVaO50N/leK+kD7zerOEbcrPeWEpY6FiqQaHcNnEPGCJ+u0eEhEQVBrjbP/rVzdxeO91Poo0",
+	"FVk6g2ehKI4YV1DtFXBlR0F7KH7h0OOFHrEu/DqvMyj8sGiV05LDK4GLxbdb/oanlxq+dCptoqzS4DSB",
+	"Svu4o2svAGsYyA9xXXJTItMbCZzE0kAPRl0Pi9JY5Bh7EoK1OANkNdVXkXynvfnWJb9BV7JG2mxlMi2o",
+	"0HkCtbck1QB6herkov3eJBVBISdILjPp9YQxDfZO3gk08xKeUbOZkxygB+hUN1cUWGfGlLdkpeJO6om5",
+	"Er1UZKuDwBn4fo71Jw2OhZMDZazCd1ia9ywjg6dXILzLgYLhkfCdiIbQE6gkiAOqhAIqN8VD16mbFGGC",
+	"bTRC++RKDhTgI3ftFd2KmZMusEmcnY8rLRow06ERvS8f+j/97bv07fuf/vHv9Hr6y6eLk7enZxf/PNX7",
+	"Z/yMX02v1T/Tg7t/fG3y9n/t3LuAbk5WPKCOzifyFjPlEKlohD7trhnqaT/RZdHGMi2JWSHi60ArzkmT",
+	"OYarJsp1AnVzR1Q1elPltIEdK6kYSJOJtMz5WkVC+aEVHipTp5uQUUsmepWmY1uK2cu0K4BL9UMJ2Kli",
+	"41THExx7MU6hkQ+CT4nWYyhhp++SFHfjUb0AcLEEyyRWxEdQz+qxs2C0ZyqMThDdtrwYYwmJLSu3CIpQ",
+	"3i4jSHtAK9BJuVXk/vpAo8jr9mqjyH2lDsMEE5dFGJOcjh9Itr6NiWl19AiE+1CBV0r3hsHYSsvJKV8c",
+	"+7EK+e3e7W+AApeRW5Xti9Dfh6W2lDcbDtFz5KnAiotuUa52w0isxxJ336mzQS9FT5cHvSiOntIXIFRM",
+	"ldJl8zBSUdt5nwrsQ7f/9LPAqBPd2dk9Irzl2CK0qLJufx8bC84TomPB2gto+Usii/mrItxljWRxh7mk",
+	"7tmxH05LWDhLU26Ltsnmh4Zsv7W8fMUqfWBkpTNnJPUn1ropcgSCmO29bO5fN18dNg8Om68bb759+88V",
+	"617mCz5hsTVnci1MzVEYoaqU7+ojBgMZVDLoFUlQp3guOLRDFUzFFwZQMF11djh2wjKdi1RIk0WsS9OQ",
+	"iZq6YQ8cSNBGmTBAO3eSymx2ZRdNAd54JNW1vhXgZd0Inor0nbuCHz9f75RNef3x8zUMGtUjAVNqp0MN",
+	"M0oKsBlHODfCnilWh1gdjV9B4FCEZEI+lBlTQmBUFY4UezjtavLrt3IU4WEGwmRXdUa7a8s7PX/fvrr+",
+	"ctU+vmxfN9hnGkALATDW06ovB5MU6kCsWY9Q2/5uvG0ClZt93kP5gTO2ICAcGDU4sBd0ll3FvydWoLkc",
+	"uvMwcn3kMTtpM84LWNxP1wz5/us3/9X182GG4iv74UPr+OXVD639128ccaR8yuwaotCLKB6AW91Q8BhO",
+	"lpb39SUu46Xx6yhZKnVipFtb7EXr+KfW+/bl8uW6pSxbsC/GWYfEW2EVzwvj0qrY7g3NKWYsOBWMYJdM",
+	"0BTOE63ESnTsBq9v7TyxtmaV83RLqT9PDAD5o6zACJ4YYD0QElaxOjzcBmuxg+YeM3xm2M0M0lTdno5F",
+	"F3vTrLubd0XL7JB1J4pPsqFQmexxkHTfWN6NSJJ2FIlGPUnNXyLWhQv6QkC73Yh1b8Vs/j8JkreLkbSl",
+	"d5TXb2/tlnw50wr3lC+n/qbsHaxH8guXd+RxjEOPLMqjTzN2IzBhppnSVE61AuH/BlKvrxfP8UzeiRyH",
+	"ONUaixqwBMIerUfAA84jDEhqbrpyprQb3tZRHfXXv7ZyArKG+V//yrr2I53K/wWfHLLvYZWsM2k2X/WA",
+	"hOCflixde76lZWD0LqD2dS0Bdp3r3mWpyCapMuybvX0o6LXEqNOOwiixZwD2TdfcfrFm05f/87//3+5f",
+	"sAMuKP8QiZ6y7u7d3u5IdBusXaU/SXM6pXlkTWSdCHinfY/HJBuKERuIzLCD5ivW7ev0RsaxUF06G3QH",
+	"hLGn8r59HbGLT/Z/WtfHP8Bxn7TP2tdtF+babzYjdvHx6po+MGy/uUdPaqepTuE50DvHIIFgObrLx+OE",
+	"Dn93nOqbRIz+/79Yd8HF0E1mHQSSBBFY+zzGj0bCGD6wn9pdd63NJ0x2Gnc7KiOJwROjnaXZ/fvLS/zK",
+	"y9PY3gomOBiyUY4KAg2RMyathUz58yyFoF4X1m26UPLclyKJG6xFQBMd5XyEHDnJ5wMSeSuwKNOuC1uK",
+	"xVdLHvEhO2gesK7S2Ze+nqjYHb51/c1f/wrMNU64BLQDPpv3+Vk3kSOZoWjp9iap0WkXK7/c5EJ7zUf5",
+	"nGpsx7J+QoTD4rpnUt0unEdAT5AwhEd+001F8l8dyB51drp/abAW2Go5hjtUWR2yLnjmVqiO8Ya6rmSq",
+	"iyCWXaibwgywTBnYQ1ZP8pHIoMDJemNJQrFN6inlikIA9ih7MKwMwNfAJqZz+5knEyTZ05gmvI/5vycu",
+	"SmocXVmZw8ap6MuveCtGp5nVOxDUs7KABYAK9jmX747Zq1evvrOU8On6GB7UUYWkP/ukbpWeKiQOw6B7",
+	"AEjOynXnN7tWONYCaQ+lSgBov8c+yO9R82QyQ0hnL7ZaF6c70c6dSA1Kw71Gs9GEPsGxUHwsdw53XjWa",
+	"DSocGoL5bmUFWNO7HhG/FDMFuZJiODczgrOLvAx1eos6m2RmRNKPHJZ+AObflwlcn+Jpqqdk4rt6Oy+r",
+	"TmOQ5ibzYPrWqwKDjO6/0qHKv7ILpHftaix/ixZLYpIZmg7gfFrVFTlZG5GToVPmH85iGUfO8pDxkZ9h",
+	"ADNuqZ3Lt8nHiPhI4YIXjl20BpEAG2v1Mp1eWzrD33IcyYWNg7OxqPIGuP2dU5R8vrBrVJ9Tmce0WfCN",
+	"S48Ju0toYn+Xapz/2g0W7iZXS5pc7b7UrdmF1KpiG/RjQlC797KRYikDKQ27la4NQqoB2IFkWdnLytMm",
+	"Mq5atDUFslntou+9WJo0EcRDRnqEFVsAD+zli0f7gR1wFvMMC2QsYaLTT79ESVS1Gfuiiq34CMvedbN5",
+	"CP+v0Ww2/1nc3EFz3b2FGThc44pbK/Sw8IzFfLZkd5mu29ve/stXeyvtZhUpAzXW63wZioN/+1deRgHi",
+	"eL/ZdL3+LnoUmD+/UC4739PSOSS4rt9+K3NRsfbbjzeB7xDWQ/mT/VJ3L9AQKwSFQCKH4aD/if91aO2x",
+	"nX/ZvRoHnrpzKXhcbBWyKo0PDIyvB8lLszHsK0ItlQ13wYa2ixxrU5okQ+vS6XG7Gk9CJNWdojERu+OJ",
+	"jNlbNLyPKAzm8kdgXU/BJhKJEdC/RjrvBWFuW7suXvBzaHo5a5FPOubGTHUaOzNlQnYADaEbiCwvdSN7",
+	"mfddEh4+tZxx2FHWA+5KBav+0ktFbCUSTww5pHMqFFoG7JZ3MOQpTOaqpzZCZMf5ApDM8rhqlk7Ebwv0",
+	"vbc5+rbbgg2WEfiZHgwImmYDhF2g3TM9yKcXwcnOES6UU5RSLvbDlFpY1yJJrPWAoV7/fKRek8kkIYMW",
+	"Ld0pRT15kuipabBzjV4dIDMLQcCmRWp4LzKEAs9yktiW8LEvwHSWTsvu59rx4jYEz5yw8e+CQLM0Vtwg",
+	"cax4dzeIE+7nwFRfIs4bhC9BDXtlNw3rYiaxi24gKwwoqbCF7VpO3RLuZQz7ROQ9bOffqxoMTq1KG4a9",
+	"UO76Hlkh2gv2714gSyLAKrrUdyK9k2JaSZetEfnCKXhvDj69wbojrbJhMru0a7YmD9AjCBdsgQFh44ZB",
+	"zI337umRwKGyjDN4EPuGs5ngaTLrKES+Jyfc6eKpSPrZ8C8R6+LXgvfav90RkiWYeEf4TFx1jydCxTx1",
+	"n5HpV6Lz3gvkFAL3/+jOZts0Nv++CqGHGaPHJq/PObyzgbFX9lr1VKxKaeOEK7MkOmC/E8FAbYi+YYy9",
+	"KPaowWQ4P4aH4N0RQaFC8l3AEu4l9p6rWLJbWkUmwek/hUAa05kXaQQ/LaOQ3f/I+LdKMpmLY1LdhDeF",
+	"ZbnJ4k9q5zGuo4ptcbDeo94AUADuu/z81+UFq8j/BcG/slqtixSsFojkAeCEZUp7RUWhH4R5gtKrQ4KC",
+	"g7+mE8VuhRhT6BYUgYtDGxfeBcOVq54wXVfjioGYhAD6uWGc6lftmob2Dz7h4WLolGm3J4KwBj1xRPNF",
+	"gzkZHcVv9J1g3AojButgJoNYOeTtRwRBRr6b9drgyJjLEig+si7dlIYzcXbQbDYwhudwDIp0+wmKPYuk",
+	"u3nvKxAi9kpXcsAemWfsNaJLrfR0iwyU660CDx1T1WE9I1UIsl03MgJiDfditdIAxTVpPQC/1PrWHlDA",
+	"Sw3Wwvdi1pJhLRyepotnKg0RzJwGFyiQniFqxOfe45JCRDt5fCr42O8DkM69iCCfHLJhMjiHip8qKjgq",
+	"k7tWsg4Q2Rwa75WYNtiJWyA0+oOMqiQTyMG8u2y36UYAv0T2ht4SA8keOSH3Hev2tOonspd1F0nMv/hZ",
+	"EZnSHjnpicjtKtNjpi3NAQevQXY5WE9tiIHwcANon7pYQz5jbJzwGRSkfbo8M3MhCHbpnoZBgiPK3p+Q",
+	"Nk6xehB6tHTEjKbuJhaLREB9AWH5ZinvlQkkb8hf5pt8eEZvC1GP5+ot+HNbxWXIaeMp/IY0vOIi3Qd/",
+	"qiR+70YAbZX1tEFvI453px9ZhsMIv0ydKUhScqTvoNrFOFBczCVl6cxZgUTqUV6xgxBnVl5K01EeTHqi",
+	"Yq0EilGQ3tKwH68+nkNiQCoyTrHMgyy+QPi2guVOVCxSlogBT9C2dSK3o7rw6Rf7aTfKq0KkyfHArHd9",
+	"cfnxuH11Zf9rXlYfEVdWKoQSk/UEzrpIaVuyW/3zT0h2PInpmu+yQp/4y/IEskVemqYyE/PMhHcSgovX",
+	"89O9PMI6JtxNhT1tArfZpLv5DgtgfIssdZ9ZhoQk21DM7OcN9mmeUYLTIBwSmICohAS2o2J2aibo6RGQ",
+	"fdpRVLhBbqHS1DtEebqcR53eK7xlnsMixqHTmksFraZdV0Q2BjAAcBDr/UJPfpf+iLfMbf5FBJX+rHnu",
+	"sVmNPEU38Wueym7FOFtHl+lkSZoIvgF2G04G5VTb4JLLE5xhCAVSGD13NTYycxOz2SU8BAI18itOH5aW",
+	"wpMEOGiU22lKs14iLYcpIWIMz3DW0+NZuaUGT95mxM2+4BhRxSaikhp08jSZmMzfEFW2yZSqZldMGaKJ",
+	"/lIqMxZQrVVFC9ZoS/UUQ1v2ssm4dyr/7PTnttX2VvWfn7ePr0/P35cG1THqBQO6qITISjs3G5W90ymV",
+	"PegU+sJZYp1OVxcRWhlWkqV6coOY5BVWPI6qPMX90ViSP0Zofn5nK5nbevrYdPqDnmJxCM3JpfG4ADeh",
+	"yywF+uIySt39D35yWhPJv05579ZE7EZmKc8EAgayvr0tE4XD6NAA5zFU7JqwRJRQoFFO4RzCvPmBJ9kw",
+	"RNfpqKGepFbnYu87mtl7zRwy5R1Ui83xTugSdDNYM9VB0+iMLhwXlgz7t0uT6XQGU0rgQboPnARYGQC3",
+	"jScdgU4ABto/wOqhBoNRQVT+iqUYdq9mqKeqwerzHx0l47p85jxZ7jwiC1TJZzpvKlgUTCojY/HYAhuC",
+	"ZwpGWOKCakh/XSFFJ7FgJxPX3IpZvZqHurD66MwIJm0d+myHZSWUwh42yvFCTyujE9Fg3X93QX4bZ3Zi",
+	"dbHuuysBaqYBv/gVmTIZI0eG4xsP5oC5a8X9T3a7my7D7lrLs3uIqRg4L3QKlJ9gOeSGjSc3CUy1Am3X",
+	"YF1orHY/C7JP0NQ15KbB2tgKkDrfgnABjhhX1DEjEhMkdCrqSO2hT0Y40Lms6DedzJVVv753GemV4Glv",
+	"+LuPVHliWUV12ht/ChOPGOUWSXodVWl/4rzjO327xbwAEX0elrKygSvMWB5ZeQH6JdbCQEPyJAOd51RZ",
+	"PqcTRsBC1IrcX+jqgnwotnzdzFiqM8whyDxmtRgQa8EafGLUB9upXKgscVCi1C7h4DydbMnz9c+3ryOM",
+	"3qeoUs33WaFHoeHksv3zx58eP8aEV5EbT7dwHWvwg9klk2lJfVBonOHsRqG81ZoPf+uJaBkU+VzmAo/X",
+	"pS1OT87aAIdnCloBGAVANGi2wzJd9wNt6s8cxdqUvorYJ9p5OslvHCXeiZAU16X9RN6JNQi/0qNfRvIt",
+	"11B1GnepA0YLo15k2CdKFO8bIO0x15D4mbwj6ftYSbg/KfaB4agC1XIvx9al19oKvWvCiKFKYeumWs8E",
+	"e3yBGvebYdrZGRrU57nfpH4e11TEHlDyd+Vcuce4/xORcZnUu7lPUP5HksOjsjsnKI3mbwG7pTbn91Z5",
+	"vGT49nXaEy9NpscbNn6PE20otes3+wKgdhSGIqy/nN6agCVY+/ykfUKhpv7EUK4XIlI6Za+aPkwUlC14",
+	"55KgAOxxwisctIhI+pgdZnqSNdjPOAqJGSF8KyJ35oqbgOHiXf5m7Le8BY3fibBfzGEwCcthYMdAi3qd",
+	"3T2nRly+C9SJmtMnYTa51hB/Zy/yKtPjgN02b4jDW2L7mjVST1sxwutZPEJaemwT/JqHBngQtVxZuIel",
+	"YvWlQ4WisvrAFNAmlv9I1UsmMNlrzvQOHre0d+mqsMrHaGB6tkZHcBIrmR7hyT2JyTx3dXNUWfhrHW2i",
+	"9sDBRBvWHB+DDBYFIwQAMjhJOhap1LH/zpjLmH3TxbW0sgv4a1vF3b9EEGJxuOlUVJ45JFmP3tJRWkEt",
+	"ZYOdaz/t3aogBZxynI9fwjmhvvfdrwUWWF2sGWypo45b58fts/bJqiEWfH1IaVsvziy8rErQBt956uJw",
+	"OCEreIuH9DDiFl8zoeKX0EOxYRK/mGSmdJgn9QSjmRhAP/aGPB2ICFTKzQyn+n+Ho3yO/GBRIMK9tzTh",
+	"B7vOJfR4cNVRNMMcLfzIt0rMtUBY8yS8WKJa655eX562zkKTZAndwnzUOCQlGJu6JcukbCTrk1gn67KO",
+	"9wmUmHp6wMGuj81HeGOOnh7MQGM+MZuPqXsBjTwRe981bxNyWEBBhTyFVXAatIOGgGxQg13wiamrsCwT",
+	"495qd1wROV1lLXjfZ7siq9gViGct4SN20fp0tVWLuoIo4Ww2Ldvx7jdMmy06I6jBARhcMBci1zRtGTy0",
+	"XaBFA1TmkcMu9OMFM537nDR6G38noIjZ2iMIBigNTFtW7Ib3bkM5XpYaDenw0INteoNkiC++EdDHAqwl",
+	"puVZH3t8f5ok1VSLJ/QgsiVnrhoLoCatMl9V4Cf2KMSliZmMXQWBJS8oUnzhQGz8CIZyH5Da3u7p+K2X",
+	"GQ/8xDIwM4f8qbBg8iLh6lqK9ChnpkJw/bCuPIC6e8pKA+Yh+P9I8FJ4m8vxpeisnyRq7gmuyD7u83LG",
+	"uVeE/HXTFey+btLw3P1mDkU7HxiPwpC67kPhZ2kkHE+ZotNbv836KLgbbP7oUXCy0LxSo5PGY05FD/sG",
+	"8gBseSw8v/WHx8JDUoFe0U13R2CDk+j3RS+ba2yHOjAsVu9pQ9gqAMECEQ3S+NI4KI8XBocUZFlCjUtg",
+	"2GbuWYH9yxN7BbMCMq3rHeT0UuvqkSUh4hDKdmm7KFbYk9zYXlO8fTS+6knaHHB/V0TAtazkJvFuGVui",
+	"ykCeBCAJ0FGMEa/SbtUVROauw+rcrHX82VE35nCgZRnLf7GQ+BCLcwPkb7CAvykmWP4CgsFkegxNsNDT",
+	"Bb/TA8SxBSg/QH+FeigUJJQimhspZcUQ4GHj7r/QvkXcbbBTmGNMIOMwHAYEUmHGoY+wSNNRE+V/bjmL",
+	"rsN5i/5vnjV1GnDfim7iFT7l2qGTbqXUCt7xZDGUpVx35U/5kXM79GLPavdiLU8lG2au91QmJXLCE264",
+	"LTSKu4ajIY8pfH1EvMI86qUvSECUwoHWMZvq9Na5sY4tR3xmfcS8kNe6iVERl98PVRLINZQUneMLa5jn",
+	"rLGS8vnkTjDggqeixXNfNGmeiirbAUW+cHLGlPmaFeQJNlitj0lW2hIPk+ZFWF8qmvMjyd8sdyY/wfsf",
+	"w5X8I1Q62dNa7qrBjT2FowYvnktGLxAiUlwZGS6HC8gJjYRXUL7hA8Fz1CcN66dCoBQLhpl4w9k+EUbc",
+	"ISRL3r/kMY2hzRLlqyTsFZwVjog+Hz+fty9h24t2tP3eFz1VIi0FXrH7tJe6fZ8Q3lJhxsIJ+NgjNWI/",
+	"WY/8BM+jnGoe7vPlpLY1XKicqGZAPtbuReojsoVGK0ojQ6e8MxzLAKPgUYvJZfx8OtTg8imdQQfrOEPM",
+	"aibVncwwRjwTK3p2DmuqnCL3HpEig60/Nh2eCUTDccQR40G7O1xXnm0Pd2q5NESvKPR6VkSZejBtRXlj",
+	"WqWQXE1C8mdDk/Mk8diE+RP2+sPV6Em2NiGmwojspQOw3wIx6iTO8fGtj27AfwAnPasjVhr6w0BvU7Ys",
+	"keoW5w1rbRzko396XmeZkyr6E0RuK8m7S3siaFPRoTwpgbmdYA8uzhPQNMb6cUntAxYykuYpuYClxDfJ",
+	"hrsoM16CtBDVcx6uBFXD+Nu1UkKhlHHil8QZmW0kkckUs5RC+NSWmg5dWXrEcFKdpag45VMFg9EIpDSG",
+	"8Ufg1qSQLpJekDXzwQz22d3Ih3oM+5aqa/Br9s9+sKAbKzpXXOZ9w6gi2pQbnLATLFa23ndZDKgFZ3qK",
+	"R7qdEBA+HF/EVU88dgyochbEj1oqKvhItjcWwr4FlJQr2Ee5BMPd1G1I+JNsuPOvaOfry5Rn4iXA0e4c",
+	"7ljS3ynwQV+nAz0neUs54QOXifGyD+YMgtB24qkLuX5DMpN6MIZ6kh4VfmSNeFoy2Zh52yj1oQMmgugo",
+	"A/763IQSK7QjP8IicKlwziPkIbiaQXcrooND3RjiQcAKEGfNWBGPvhiOcumo15YD7EdfJorfcZnwm0RU",
+	"FbQPdFYQzJsn9bZdypMEOt3GzqS6PdeZ7JX69KfBcGWozhhKQ5cRuSvHGdJWNk35bPPs0DIILpNrZAMG",
+	"cpU2WJUplg3/2ey8HVY9bod9oqhFR/EgGpn3V1clCarm9PzxRvQ82XSecBrt3JiXVemsMKqnao7OtkMw",
+	"y6y+Ddl3wbTf/7nDe2ATlUbrikGfqkk6cMSFw3Sjbqv59jgVPCvmIrTyJcoQCfaz7XBQI1foG0ZVNl7L",
+	"c7tbLVa85Sa+AI0Cn5Za+bTobcHyDXBA0hOgElQy5pUcWFNpMt62tWRfBK8pSYutyqLWxlHxy56OxVLb",
+	"iJLb9rsRQV6TQW88/plLcLkaXaij1+nohWF7r9lIqkmGWJKoNUHP2Acaa3unmSt7bGVspAnKAAYBv/IN",
+	"iJhVBqI8ZEZrhSYVZwf737Gu3e4X2K6Ig+HR7reJ6MNAx+6lyNLZy5ZVV1abtEh92QuD0QacmkzQKMvN",
+	"MVe5b/eUz1REFtmaPXYJl3Rs7+iPZovZTdXaYHTU0rChoOkVc5YYnOqWLbEPKAIFM3KgXk7GQLOLQcl1",
+	"uG4VpwSxD3B+HfWqgGiGdpOyAA7CVjqkKyo2OsMwuGeGQjQHLLYpT8lJ6ahKl97SN1RvrOatA8xbua/+",
+	"yeeqAhfdqawRn5GZ69eYae1mWIPpSn66i6tWcMy2HRj3eHjXU/kwWKVVieZfiNllW1BBC/7Ihvz21bUS",
+	"sqLuszcslgNJg7SHGpGRRS6pc/1zxLp3IpX9WUvFzkJx/j1CxMVQo2f3FQp69NmduK/QfZG3tPAxC54/",
+	"W8vxRwxFMLpQvxwy2UcWjPJYpbH8YDRuHdIGfhMr6CL2uvmqo1bTRVfb1URPadHV66JrR0ukih5L9Tgr",
+	"j/gKCFeK2CtAk4kx27sPjyEPvOQqfrld58JjW8L5YXDNWTRdd5gLDkhHgQcSGIkRxsWhnz5yUQnixrzG",
+	"Fl4CcOhJMq+l7FO6R9Td2c+GwcM76k7LQGYg56ZyMMxI23uGXTRoc31ovxqoujCKBO1Amda3KEto4SPB",
+	"1XQoExGVOFQlDPjzvOTaEifCe2Tvv7lvVct1+2tynZs1SqV6NczGoTb1Zka5mRkMoh+nuieM0al3PMYJ",
+	"z4gYKeQA5+L+bESSQHMR4bKI2H3N+M64H68+nneUpU8gePRvlGY3gqeW3K3teegghWORsu5VlsqxeGlP",
+	"iGeTVHTtwlwNpGVrkTbYaYZ9oqJ3a/n1jjgn5VOY+dFROaRAvgdrXEs1sN5aKrII8QLoiwgiTACuC5vh",
+	"oNGgNjJnSp1Y29A6d0zcCSwNsmoWMumpngyGZEBPhzwTbok6jckTHOopfKr7GYxDcMjg2OKE6fTZWIQV",
+	"lTg2GnS2z9qDbBwonYq4UZRGJj/CqYNG8J/Z1Y6kMZDCRTFlr1Vruy+8EU8QHWXQJcBqUftGKigAawAd",
+	"gbhh9TwDWWNvuHjacF1a4WjVCpu6J+SduHAvbdszXSwfLLFC3S/oimF7h6yb/Vdn0my+6k2U/Oo8dPhE",
+	"RHd79Leh+Mp++NA6fnn1Q2v/9Rt76p2drAE0tINf7kbM2HviCeve7XVpg7grt3ffeIZEnHeezRPzzryY",
+	"qwCs/a+9b998+2r/VfPgtV3s6/3X3/K3b74T34qeuBExf7XP+33+Zr8X9/irPn+91+Pxt+Lbb3lTvH7T",
+	"779+9SZu9sRbsdd8G7+9iYtdbgfN794s9rn9q07O/3X3r2s4D8UrfGzXpfB2oKpxVmpxYahRRZbw0QWl",
+	"Ev7Ny/vrUjmbirFOC3WU38/P9kWg9eoqXrKwuaGRGCbkXDTOjRtzBD49oCs77tWTzMgYY07mtmIg/Q+4",
+	"hC3G0OkNZZWvyabGw82VtN4JZQ9onOqbcMIyrWTu+HeBKiov4diqIYOjIcY8zfL6U3KOrNhGvxEcKYxt",
+	"CjWQWJsADeValR7+peCxtEvd6qAP/5KSK4AgEZKL1W5Yffy6+epx3t7KUWcFHm7f+uWbJwm/iqU0IdVA",
+	"mGx3JGLJd+O7GqfmXDuXpm91hrObwoFoRRDoo9xhh1/4cbZalUCFnsJCTu62ZaKf3KXWUrzhvdvHFuK4",
+	"tZZ78RxNkOlzxHhiNKWwUzEWmbTfANo42CCB4mIuRX9ieGnr7SVFCjeT6kP6ugIDw1Lpb5H/zJsR9uOi",
+	"Q3F5xexrcNCWm4wkYqCjgJhxL6xH92oqyHqc8FmN/4DhW87uAHKx4aASCXEuR6kG1eo/kD5656dcYuyZ",
+	"G9aFf8GIri5YfN0qer+wS9tWeZR9wZ80/zuh+RbQEaQMncuWaXZ1eXUPeseOtxqSRx0fQJoizn/Mxg7x",
+	"y2FDInY5a7lmXYeR6qQ9iHfHEsbFeaG39KD5io0gTgz8nCA2ugiwVSu5gjbwJ2P8yRiWMTzRPZw3PIRw",
+	"eQ4RABwh5mq5sYu5vTJXAl93ZZ/2J5WWUOlTS1EoXrgXhUzUUvkJZFKwdcE2gKoMBIP28M5sKlWspw12",
+	"ilGtPHiVi0EohPXl3jrFqGKGbnwV6X3yy/yT/p4V/XlhtRYJjkQtBBBlkW7EUDoYQU1pTrBMoando7Xw",
+	"JKGuvlg32LnGUZIIByjiisjIKVRtZrNt+ub+HRU5Q1z5hi4Qz8zVGc5d1OehZnzETsOsBEbIwzvZ5Yon",
+	"s0z2TO08TRwSOIY6wEykdzyJmE7ikon4Az42h1YGpCKIOo/HQlHLGsaUsReu2WCf6XfdfqpHMEuwo7qZ",
+	"7uZta9jo0WDfa+uMpIJNZYxP0zTfza0Jqkg+XR83mKsYe7WHXSKUO8EqFBWzV2/euM9iPjvsqBHk6oHP",
+	"aCX5QKbMFe/bdUUl1S5SjSflQCHvRdbyB7wkOP4Zzgxg/wZSHbkGl+DdKFpx9loVeJpdfAE8ra/TEc92",
+	"DndinomXmRyBf7mImlaxGKHiCGuspDIZznnOPHr5EVN6usqyMr2BRf3gRglj7A5oUgLubsxnq6zCEUph",
+	"LbWIh+7yTt0vf9sulrknlqoaHrtpsxX5UVun/I64FnN3dF91YmUs60c54pAszIdRghzRAALS8lk4ggkQ",
+	"IyOSuyo0xNbF6b2mKZ5BcnYFeInjSWp0umUw+7H8Sczsdmomm82DgOxElMmC5ZxJdVv1GvraLnyHXrBh",
+	"KrLrqwamcKAPIfm4jwBToLKnNR/iCdKI5zW6SqO6EYkRR2wqcBY3VB1yM4SqJ7AOsjnzwSFSwsAqLIa6",
+	"EYBPDKOrvoFuk75Ob2QcC9X9SwkAG5TBIOFtyUpFgngaGG14dRkd4r6poROO1A9a3Y5oAqIqnzIPS2Fc",
+	"OdIqp6xFybQU48R6BqYwKDIAhc+BS2ACHoCWEJxiRK1Ke6x7K2ZfcKJl3MW6J6sutWowEH9547+0tJqO",
+	"EmFMo2K0Y0BlW5U9lZPjSWA/wR27gYpL7vghiCQj4etxoExFT7K6WtNba8CyoTaZiAntR1GiMCiJuwFc",
+	"Jo7wkH3schBJP8CMdIAP0NlQKOLA8ot0RO2hlI2OwPryHvZNqqfQGa5HAvHFoMQFjFP7/C84KCz9Yngi",
+	"aFYYvjgvkAN3rsfGqaXDb95dttsRa59fty8vLk+v2n+xNnE4yj6fT6r7fUFVLIWhSFRyUURchqzpoYPZ",
+	"lJlDqxrrNOMJ1qJ0/eYLdaf5doMKFy+uU2sLoiFKWU9uCDW7dIYHiAvK2x+7m96O6J57y5PI8PmdVjB3",
+	"QMnbYW5irnL+/l7rWyLMuuKKgEeRbNbjUC/JPUibVHda9oRB5MqR4DjAyVV+uDJWQBNlgHPtqlhfGKJc",
+	"5ALTUZkmGElMGgSkTywZAmCEg2vcXBG8oIgZSbLAFd8hWWcaht6vxikdFciROU5ZyhUXeLZb5Ql8x1Ny",
+	"BO3yWfLDx7GT7/gtorUVeQPRJisdr88lMMUoLyPGfbdQWKUHUZipTkN7j/wP4qDScButkYDjt2i3FF9U",
+	"cqMXCVfR3FAC6zfM7WGb91zmEL2nlnlQyE7YVIwpqLvwieGDZRNzweTxNbPYa+2QrW8EVJX56Cqsh9xw",
+	"Y01VjrMXqaR2MrbCqFhYW3P/n2B1279+fE8FP6PF9zRXPHVIINguR/4rnv2SG7aOqtldBtvjlJ0Rxlja",
+	"trc8G6ObGwH2K1QNwyRNuEjvA4sXhsXizupAX+sxMUPrzRnBYp5xq4K6/4HKONkTh6yzs9fZiTrKvsD+",
+	"l31MAxfY2YncEk7jiN1KFVOzx2/dBvukPAA6tk4cvPZ9uN9MlPV8gopjnBU3lUb8xY1aSaC3xkM1Q8ON",
+	"NPZI7d8Og025nqfuLwBT08q6DXYFFdHdYLlxF+uvQWdSRMAeET6jo8Ke3zKdieA81kncFswET56oC5cn",
+	"SSuGavPqES9zxOUVA56kAxfbDscRlVVFBCypuDabgMHAny9hLwSgBOLc+ADFZBbS5YjPIqRsk8OZ5AGm",
+	"IpU6doGcCOvSnhuQgiXiDU3KjsrzrvYArMBxj4hYLHqJ5YUomFFkPTvkoFJ4K/jtlsn7gqcuVfYsyTuR",
+	"d2KetsVT0rZDJoClrErbdPnPibgdPS6QcR4JcVTcyRWHTgPyPSKiLg+ilVD0Cb7zj0rS9ZTs9eZTUC2d",
+	"/Jpku3lw/jaikIztFS2j1yOAHEgz2ZNjAMqHagQzFvzWuFge01PEW2ywFg7MAKIdWqIloEGQ3UDyxbnk",
+	"R2EiIpw5h5D/ZKeBYSczoPfD0Pah8F1Hhc/GuCKxY/hMfBrxHCZyBY8P51E52Q9cDSw7WQt/FY5qq/i/",
+	"JzfRHO9042wVUFxe1hGtyW72GtlkvITPMp7owe441fGkt2S4nfuSn5ALq5kfbs7T3lDeufnmfKStYB6K",
+	"ESPrvouAsFZvABvsNdgFHyDWz4z1AaFYxR3l6uJR7+41m6zZbOZrwEIgmYjgo1SwGwHB31RmmVCliHDS",
+	"ZBdut0tKMWCsbyKhjyWZOSRb976q6oJ8f6vXF/ifvEt4ac0DqFm/U3TMYHagTpn4molU8eQ0tq5TxqUi",
+	"YMJMfA1KclIx4ICbwnrciCMmRuNshsmAJKnazL8rJvCNJoP5IXz3msJ3jAT4rJLvRB512Xd3E885A0+8",
+	"XZ2EH+dskEsI+E1NDv4Mklm+1xwfwW5moAi7OSmivzIZxwAQIbFwtEd4ETI7gqZwibKB0CJhlnvJuF//",
+	"FtBiMDjS0AQI+1KanImzq/pSJHFhnA2gUn9MYdwUVARA3NKN3cR8VzYUszyDi33oEK8nY5UW0JiMjQC3",
+	"izS6VHdCZTqdNRI97dodBh/FAvt6gsyVElNmMt27Zb1UGyModzzi6S2ESDqK3+g70WDHUGALFQlWfWOk",
+	"rjeLmNE0FsgfiswnjLmv5cH+Gz0ZDK3VMkAIGfJhqDeNUoTF+jU4G+p/swRJZ2qiUJbz/F2LUz3LxO4n",
+	"ODnirG1hL+HTnwY+lnZWLy8KQ3BzYB+JgUHkDjAokG+2ZKU7wVBXSOHXkFNaqZioNiWWFlYAzDhZA12r",
+	"lvo8MciVpsh2zqToHhaETo+rIA8NE7AsO4CCs+xjNdsECs9NxG6smewgwnjMb4LWTsNvwVIGWx4kxRFL",
+	"Jwp8SpeRcxMw8Xk4mabBWrAyGA9SJr2s0+p244c5HDQPWBcz8hNlRYnbJyT18cPSUAyeQshD21WAlbNA",
+	"nIXn7ufxqZTOYglxRhW27Nz60XKEg2eZ1qvdkIP7nqHzWDpP673Inv62HuWSqpIey+7nQZU6TuKYmerV",
+	"9LDw3pDJTEDbXkYilkMteHcSaiWr1JPE6lPwmFOuDAduP2SEWwrYUalw7gXTaYS6HcYVGNKXUUcpq12Z",
+	"czP8ID8Ag+EjEaOvg7APM/uXULEnPLXyjHYHkYKZ6mHOyGGaQHykwS5JSPGOst8hIeSNLsWg1abB4Awc",
+	"DZsKmwYMHksxgEs14jO0P16zD/L7IzbSDuX0YO9Vo6zwHRhihPUMXLHXzSYcu/HoQ2ROWL+QoGIxvYJH",
+	"wg3rwvcbCPKiEMiF/gtsEIJ2KUWgm6meI6xtxSHg6fZFZcZFtPP15Yh/fXkzyyyLv94/2H/7trnd+IRf",
+	"0KUwlq1LJMAPespGVkrlvqPIKfg52BeURw58+2WGBujYjQGl5ihSkFdMEo8s6oqLYYIz66fCDMFsZq1F",
+	"XNWOyqc4Iy5Tl9Lr+ayIvGMEvvHF7aALkNow/QXn5ozGIjVaeWg9P7vMqp9vDgCXMSxILut8KivvgRVu",
+	"GQD1XEz9G54LQFwJ6umRmwNXAMBFWoFkNRRebazHLgSCn2cIrIXUSrzASHLZEAfXWlEPJUfMoURSHch7",
+	"n+rJGGVyLFNhzWj6CcWN6b8sXYez312sERRgrwBFJ2PfJE/N9Kn7OhrApPoSabJyyjyTJjt2K18SlINI",
+	"mF8lFfNLQ/D0lsVGYnQD4fSqoJb96mlcEdniMS9Gtvb230Y7I6n8f98nzvWsAlx01HUBLnfAzzrANeRZ",
+	"dXSrl9OT1ybuo+rwlstO4jcbSEoNrCDpeodxqE0OqghdaFi+SV+vKKyk12/LPsGnP02pCO2snpi2ZG1Y",
+	"KqgbmjawEs+toZwaFuXnLgrHauPinSWFqcY5a0d5oa51BTxVjLnEQZXWtvlF9DKHA40QItkkVa5TXvrI",
+	"poOzQ6t9JIzhA9FRUtHvxhMY8p1pRKYEz4QIjy0n3xudDf0bwVyYVpcCn8AhbJduC+94xtTrs15T/USE",
+	"XNTXK1Oyi8NV9txLD5PqbGG+qMkjn+226yyNdYR0sl3N9XSCpjrQUXstD410hHe5a9l5wyURvv0+1Yno",
+	"WqFp+bzBftRYWVOMbgIcnk5ExGTfJx+kwZ7JZULIyp6O8m7NFIs0nQD7PNTQ7iuUXTS9SY+IKF1laxog",
+	"MQX2niNPYFeX9rTGIWQ6XrHujf0TCUIrqHFKKTPDScag62KuCglEd5HtyoSlPaVHUe72RU8kHT/AIVcX",
+	"VqPh8yRyEeeR0hrWEou7ieB3m66IKyf/RPSzboOdCX5XWqp2BFHnkDCx7x0KOGlvpfTZUcsJ1L71ccxP",
+	"eNOzI9HPQ104yMcm1DYO44F3m6Ecr0ek9LsaHa4Nkgwg8egUY3wo7MBfx88nWaPO8/5Ar/ldAycU9lLn",
+	"4NKhRq4DFRHedZ/9girv9+TqeuPjhXH7egQzhDyTGsSgABnoEANtXWhr7AYdj12IZHWdn2P8sKiIRmPk",
+	"XWb01chj4eD/7VorxFqugLBPNsiJQExV/1iT8VleC+WanGbMcAkgjotFnnoslHEzszKfH54qsEg6iidY",
+	"Q1HPU3RGS4JaLQBTMRkfjRnFGDCqxt0OIia+9pKJkXfiCCacQPUWRqDcZC4r4WqBb+D0qyq6zOBLc2+0",
+	"9/bfg73RsL9/Y/7XXv/2zejt3cEvX0UxJPbmYAWYnkfaExLB9ja1mvTbskzLiJDqJRrSWhGS63ErUivl",
+	"1KXgcZWTlN1XMkV1iR/IYpJwBxeia//3ENOJzkmQLqfIhoKnhsmswXJ1alXnSCj7VBFDdTg2xkVljgFm",
+	"gcJwDOPJFCDLcoswa9AtNajYp4vQZ6VV5pCCmmRDTUPCeBZ+6bCjnOvVxW+d5jmmuZ6L0PmJWHc0gbI0",
+	"nbKuZdH4i55kXUpnceXeOR3OfNs5xgc6ivKGR5VzNQszNN1ss1w7mURP2QiGkJ2WHCGU2Vopm011R5Eq",
+	"g5eDWVU5eqwgbLdn4DoufKoolXv/EgnwBCxfavV+th8iq1Ty/TLjYvc/9K/T+mKyYPs0CJJYfyhNplMo",
+	"tuimIuY9LN8sGAIyIzOgjFHxjZCk7ahFJgXwSYGF6visvB+ETVOdwYCyoTbZC6hI62n6N1c0n0HinDgr",
+	"nchu8Q4iWDT1zUz2zQv0X2tr/ENPUlhinrfDxQ417QTrdYuDD45IDcPHU4rSYBlKhWJ2p/39bIOZtkfS",
+	"s0s4LGJuc8+F15AQctNqMxp2ufnjJCKpY571hnURkZytREzN12Wmt2Uq+4UqllpoF8wRT5wQkIaIuTTh",
+	"3I5l9tha4wIOZyWt8RQ0XahNfi5kbe+pjqgr1YeO7XWL3Ru+6VC5H9VvKUyaHKndD7TMzR0r0yOCy3I2",
+	"oZqxkZ8ICyXMVF1ozWYYgg4nYf/VUb9oqQ4L5lsFw0wM1PuHmobnusaVN+F6oHXhZtYt9i521A/aZCYE",
+	"CrJS125tsUWwwNF41lKrBtZLdl2rl8xYIvswc+SGl3Zjfc9VMXi3rQGyuBX72ifMMH7wJ9XqZRVd558d",
+	"TEgM04OeBxteDQEjDsgegdLWCV86XrRux7aYEakWOWeiMpmQLLP0hwT8yvk9D+GgjqpjIbYFDuoox0J2",
+	"9WU89GESWIB/MtGzZaIz4XkIRL3GDtH7cJJ1o0duDvo24iY3kwz4AGv/kAsMwLwYdiOyqbDm1lT7mNMR",
+	"eg/UBTYQmamMEOCEPZzrqSAxIVUxbLBFFbey3hJu8kUesSgNPjgr8srdyHZ4zz3+T8a7j/ayV+hjECzW",
+	"U3VPvsvkSDhI2C0oMSsWDNMKutVClUb6Kw/W5YOqaElurAoSrVaCkiRzvNRRG2OmJcouhIJdw17E2ny3",
+	"qzKeu8Y/PYbGo1f9yXT3YTqZCNXz5RmIOQyADffiPYlnR3nG6nxb/u0/RBrbb6cu8cNdj+vvtVQbojx0",
+	"0Tq1bnW8nfy1Ho1E2hO7ro23Fu7E9/rOwZ1AWFQb4ToFEWi1YhiFe9EqTQ3+hQ4cMn9yaTLXIaquiDGC",
+	"T/fwqL+zngVafi0fTMoYIcJSbELlNyzTY3aD3brPiD+IMmtqPHJK8oxBP6prZ8BJbb7ZzdWXTZTMAozf",
+	"eNLLqCXTKuGhTmJDbjRMdZBKUR/cmEsAKFAa/ISpVKbBTp3ezjqqa//VAgS3YJj2C8N6ie7dRjjJzANi",
+	"0KhtqM2a8hnjBPJBQ4YIdE985b0sgc5RpidZT4/EYUd11EvoWKILJWBrqhkV8GSE9yCW9UjaShyy9vlJ",
+	"+4RSlnZ7Ug2+l/EppEfpqBtTrQjogyusD+oo5tMidCiEl+qRomlaPB+IBrtqX1+ftU8cmJ29BagykoZd",
+	"tE5PGnYH59ou3i3RbwZzWDfCmq4LGwqXj+j9tBiw1Nzy6ScA/j8SWTefCSCVmfT7sieFyr4AHondNiRf",
+	"zy1V/J2lYsShDKpLHc5KI81Iw/qpEKv1yDOddhRNGQ7BDaqi9zmmifEgA9XNCSQRtjVwZfJ0kQ63s3o5",
+	"F7Gz05/bWypldPKo3LazUgUrBXpzANWBTKrRu8t7EuibC2I7AmMBko8Ak12he9+LLCSP7eqkJfe05Ruq",
+	"7EhYcj2btqXQXL+R8Ra8YywVtHLRO64ZSwQ3Gc4iRel9bJ9L6r4/ScE9tirDfzcUsONkYuw/TlUvFVZm",
+	"w68b7HsZG0J9BoxReACUJPpuqxysIZtqRmjpAGHlZuOFaZ1MQi6HmVuJ2FPSvdH65nYpklKXALDf5SqT",
+	"V0qOxZXodT029kjfCcO8cr2BgoYRVzPvWztqu5GEvWWGego+daYBuWIKRdBZb5grghsZf8m0/pLoKdQF",
+	"SYULMuyc9ex5EDi2e/gXRJjMdSTYBO5DSIDhChlh6zsY145yP0BULpBcJZL9IuE98b2MtzZ2In4adCiY",
+	"eGv3VSEqQLIp0vWWRDfnya8l2WGhjNv13E+o7yIU5oZlwIU2Rt4kghAfA1vOrhTBGtA8ydhQJLEzU7Bv",
+	"qcGOEZ+zEqdpEUVbF6avwIE4Ey2nZBiDWGqgwPsqNdDjWwrHrfPj9tlZ++QpiAqQ2HN1xHS/vzJxrT6F",
+	"66J9fnJ6/p5MbE7Tg0ODnDoYEecAv4aejrUkLPkY/7OJ8YBgkOOfWKGuY9FRYXLROUP4ooGgCZauhv1V",
+	"0w3HyDWGK6i03r1OYizz8sgLKRauwBg5TVrBCELS11PFaDbnkRvQkfV1OnphWB+hfi/OWtfvPl5++PKu",
+	"3f5ycXzNxvYQlXf1Mp3xJGKpNcPzFuIeTBQbaOs7aWzNc48Oz+pG4Hwx67qUDOMqTCpjflCZN9fCQWWx",
+	"Fga0UAtOFSY62IsWMeJuuFbTTI5ERIaedSIimjkei9EYQyVuXgrkmGAycW9iMj0S6REEtGNyvKzzidtz",
+	"RbN5B2FKs//tgn5lGCBhv7Jj++NfGVXPsF/ZZ7vnXzvq15cvXxb+v/2ZVZO/si7eFvhcWt1ongLa86+s",
+	"ewV/oJkUlpgQ3daqSPia9bXs95AKTFvxm4SAohEXL3xLiQNnPy734Niv7O+OvFPBuLHHjOBlMTuHz6Qi",
+	"WEqco0lC9GbmgLHDd4/kVxF/IfhHKQy8GYCzAOwJDDQz5GkRudJ+K/DwLFv1+zBHOkeSDN/iuO4LYUzZ",
+	"3xvrEk+HM3oUXK5PP8BUFXrCgX1C7pva/ypxTn8NQTTBKilMBat+1oJDSwvyFFX1rO/ggr3b+2sAtekW",
+	"UlxUDrUHT3jdfEV7KZv69Wt+xBUzv+xTOupE209TMRbBHFQSWZwpkU11estEmuo0GEOGAg4K875Kkx2y",
+	"ROtbHwxxTPfCuNgbxUsIZNwFl3DDME0NivSUJXiU8J/SpHuEDecYcemeWjbXmaWNlz+JWbc6FLDlCX5P",
+	"Orpv2cy+QsjpKYIBwlIPQG6C1V8WCltd3WM13W4uFF8mFJldNvQIJ/egfnROmV+DY4nIpRrnJp9pRQV5",
+	"nNn3oc6wXtyNgD4wga5Mo6M+65Twj/GVAMZNs4O9TAenS0fwJ5p1mQ2FTHGWEpiVD5/gZxWc5eJMglWF",
+	"7cIjfx7Wb3TnUc05H/1BQ3R7O/xTfMmTcNHcPit4yd79U/AQNbID6XlQWm/3+aWvzUZLZgBeF7RFKsY6",
+	"BXB5oXKOshI/s8sjw+SI8gJlhgrgIIaIuanwxhU7BYbqKDQjHdgveGMlxuSUq8wgmqSvq8UVHYKSmgbH",
+	"gueWQPEE8lYJub8X2TGeyvYnERZfVEFreDdHEJrJkY/VJEkWx4LO7fWJIooVVMl8InI14nSmXX321Vp3",
+	"C6lXzLvm87bjVI/HhIwaYNUFXwM71ArGHLy8PFN74lf1uy4ccNuoxXazR/usqwWWZkMLTvm6OVGMl7pH",
+	"BJ2YZaC2kIAA0Cyd+piu7jvP+mO/j3bDyD7rY79PQWjtMoOKCRVbp9pPJMijyRC7LkulrZEyC4wY5xR1",
+	"FEGIQZ+qd8B73Ig6qC88jq2hfOHjn0T5+73VMMSTBMYQC5cXyXl9QYpRst3/2F9Xp9Wu0H3GkQPcq2k2",
+	"1ZMkRh3v3Wqlp9CRP1G3Sk+Vj9L4GWyYOQdOOUT11UWTFwbTI+V3FDiR1OFMRH0aI/pDonu3kJkIAjEJ",
+	"zB8G4x2sZ/iZcy3bwWgReMBCxKfRUeAsWZ2EgT2KttFUULfhBOfxQ2i4FCZX9G4Ddqgt3LkO/H6VV1BY",
+	"Y0i7sER1AQ8eSEV7pMnSzQIyzDV+Yj5IQW4VAp6yEmNh8Q4q1jwxIn158O3eXklj52O2crrrg7ssr5n0",
+	"ozfIzbM3FdFYKewJloZNdZoNn8DcgnWvJhhWIFD7Y8QsUDNUA+6exzwbBtecF7CHwOZlF33W+nR+/MN+",
+	"c6fkXmtFlTXZdv/jSP+39RNFV45rqtNFLiiQh38JTCQvrAOOBQQXylsqPQXXqxtPUBaE6deoPqHaUd94",
+	"c+Kl3WD3Lz4t680MslVpPJ/T8EJgwPUGAv5cpquZAx21hj3AvDkg7oRisk/EXZW9Okn1+JHMAfuqP02C",
+	"sI871eN5vkcIBSSClY0DnGNT62LhVxam+fE01VNE90ZJ6ECVSv0mnKy1Un0rvW8r1a2wjLC2tfr9kF0r",
+	"SoLnoqHDZfqRBM66eUzd/DsrDobbr3N58Ux/3z6vdpy2jgBYXmlH+XITlANjDO6FYVCRNNVp+WwjOPWd",
+	"bV9r7ZU+XW2dps1vsbIuuMHd/iTpy02X1bQwl19M77/7dPbu9OysfXLEOLtoXV6fts7O/vHlsv3uExQd",
+	"ayWC4YskxNn3OhsCQhbmObq43kTErazbYCcaah6yjlqp/Iay07SwIHTiCi6mHLP2UMUgFetPklLc03ew",
+	"igo63fvj0GmpKXGuMxcEdUdpz23IcWrxXRX5LqFEPPcNU+J7eScMzLcmJDSGY2nRT6X2Nnv7EcuGqZ4M",
+	"hnP5AqgDCZA8X5hgaGbed8xHAosTOsqJu0IRTXm9yzwPQHgvYIieCOt6EtHPyPzvqO54kvaG1uVy9Ood",
+	"AN27pTJ/h7xyyFIuwRHP7fmB1jGNNua9W/tcnAAGDXo8ITaAb3TUmOrkjqqT6MGgMSwBEDEWAFBw0mUO",
+	"EduS6kTxJVgqytOBmJ/15Xe9GT5eJTNaU+ZQJgku4S25JNgGPIJ9g3dmfntSeRMEmfF8n0IAWaZmI63E",
+	"DGh3mbSxEulOimmltXLsEUF1H0CKWIvFfOambug++3R9XG6puEdv01hx76i4F3LMgfMGCVe9LfmXlPIv",
+	"tV0+I+PH3Awhe0chDTCHy8ZNBbcz5r1bBOQrGpSLEy/xi1udeEmvqDjpX/TNdo4WkfCkGpi6gZd+/+44",
+	"r1OuTE9DBv/B1mHhHrZTbf2Z4p9DbvyoS6NZn6dYLTnSdyIuz0hhYOn444eLs/a11Y0pe9c6BWOyl9dg",
+	"L4DfNyoqqCtpae8RaclVT2+reDqgqmoxOhmvQFo5leTPXIIar/tgZlH2/Mhh5sGQzhWg4y/z9/yu0+Z+",
+	"H3VBhPxQn3MgYYmQglBCGl6bo6XgLstJCUXOOOEzq85fTtKkOrzIjBwoEbMfzq7Yp8uziN3QeGUCFnEP",
+	"BcPd2rjOVhzqSbogW4KivfyX0rDLduvkH6Ua32/mgpb76fJs5zEIyL8vrZxS9Ony7En0U8u+2V4BJC3A",
+	"AXBnaT2kKlJ4oMKap5+MRNamwav+NhETyPr8om+O5kklMyLpz3lba1IZu55qlgoVS4cK0VHW7FTWp4TC",
+	"enbQbFYXWFz7fW8JrMY9/1FckHw3dYrzb5/an55KbUJNZeG+QopfQYe6iafV/ghHwPSY3aSCQ2lBqvXI",
+	"MKl6ySQW8RECJDMoeHRBCIlzAwOAnQrskCv3/lVyK348q0sbZLOxqEoZQLR/1cwKLePa/uZ3lxigxddp",
+	"dXdyz1mnuzVWa3STE4uja08/1aVwwf4RLPNO5FgheSWlm4Ug1Z3EeJECmsbKHpgbl/AZDBHg0AYmUsB+",
+	"sg7EIJVxxHhHTcWNVDxlZiz4rUgjqHe+E5TbNmOdJXIwzHzinNaVl+dVSlba6Lag9/DpT5KldjurJ90I",
+	"DnI7UtZTXqmM/TimUnF3ASW0tyhQ63NS1aN4HPyco1gcwFNm/YUUsV3JsuRqHheNrVZMYHSi9qruO4Sl",
+	"HPW9DsTTDVF+YaorW901e4gBrKrF7gSrWF8Y1uNj3pPZjEnTUZlrtmmwlmu70X2GoinCikMIOkuYsABD",
+	"YUxR2EzGMacBEVDKJ0onycCsGPs+XSaUPsEzHkUoPQmk/GqU/4Rw8vUyi+bt309q7TpLz2waepf3hog0",
+	"4Iec+nljEfgYMevi7KIxT4XKcG4R+z//+/9h3zvrE/+uaKSRz3tRfJyjBO3i751ai7tHqOU7ihty2kNd",
+	"Dw01zhiQxi3vhcmHoDt4YAeTCj32c1rcn1uozy/BWs77NKw2sT5aPQBwjeyQTjTQhKaCXR51lF1t4OXN",
+	"mT5H0ACASJWI8I8gx2jUu3HvnKkJzpudZEbGgu1Zl7oLEfMaI+V7TzhbgjZxz39KQ6U2emZPMWI3M3KC",
+	"8BSfk2QAa6boygXCIb/AFaTDbi/RZuPw3JDnTdwk8pEz1Y/oREOX0tvomFTHjtNqnrSrpdnMUCQ85aaj",
+	"LD+uzIplhG+fWqT7LZGffwm8shRl5wc9BbwkbBzDDT8rtZRomnb5IAoUGy/NCIbpFQeeRPNhD+4P1vVS",
+	"F8JoJoMC6AUyRPioI9BWHYXhQXo9YGH7L9JhNaCYucv6Okn01IGt7DWtGH7VdCXbSwm3o5wSaau4PCtV",
+	"NjhIxZXOxcbFKS6son1BEVz28yJjnHR8L9PKo6wPuYpfJnoq0o3Xuy1SBLwn9y3tu6sHtlk2eGEWKNj+",
+	"CCp3GvA0S80dBf+EDAc81JW/APy8L4CDtgJ4WFAKd5D7QG7QkCoEDKMFuKpqo6Z0QK1d2g9cbQtmzT76",
+	"aXDW8jOqhsvIKeC5uihwP0Q3AQ8F4OarchFQ5SNwEbynyEVHjJCWXpiKqaSVXAT/C0xk/1XCQ5PxhjmI",
+	"vAIEv1qBgy7tCv/koGfLQXA/D+Wg0SQTL3my6fKac+2sqaHgaZzjbM/YRNl3gnFvRHInzFEQgQdrPuEA",
+	"05QK/PECE8GIK7voynmlC6Z7cfZHXVZ0Bcb4MMlEK0kCMtqWw0tvepRsJ73rUhhL20u9C7iE58QOdv15",
+	"LPPeDDFO9UhvZYabG3jtcZtyssVObuvOjic3iTQI5Y8tcWDqAw4SaAxUEgBkaK2svAjbcUfw3AZtZtk8",
+	"uGK0aTXFEs6+WZN/LnBVPr6bS+PtcBG+76nyW38QbfM92fl3UkwBc5qZrFintx6f+WTopjXPJElYL6FJ",
+	"99TUjGPb5tnuhWGJ4HdgT82pGL+6vOaTjLElw6bqVM59LbaQr2BadhVjXfms4JU/3S3lZtzzn3HK+Nmy",
+	"0sUkow4gx/SUeDPBra3FVWFUtDLpnAe5sKnf+PyHThmh54woDTJEmO6ZZXIVl2uPuoR1mUOel/vMWU6/",
+	"45raYCd1eYH5QqgnrLrZRJodh/UEabJx8UI3lXZfhdx3/2NlKaFsYGX3Iumf+JCuycWvzyyA0ThvnsFX",
+	"0C7L0QqRxE2mxwCbAig86NoAXl9HAUfh3L95lRLaZbeyd7uGVTavSq7pLx3l28LwiYsjeH+SiBW0UuDX",
+	"frnCKts+/6zAOxFt8zkJ8+thCpM3w3ssjo8uSPD78MFyURcc4yfghrqalWtAjhH9vuhlboJVPuE93Mec",
+	"EzLfZArkGuXRqQonxNWb3DvjXVYt01Fz5TLu9zkslQNBT3UiDoOiA8LChW8vrW15BO8kf8OTlLr8QfwT",
+	"X/JSNPDt5VsaGYt0JBfKR9c2rry22eWxNUPu5bvcm58rQwvB7hzEBWzc6q8c+kmrUg5usHc0Mc/ZhShl",
+	"6Z5LNNuqfFyjAZ1QOGJwkFmoozrKKykUBfSAL/1JkgTiAOrUpIGO6mj1Ersynm/ZRayi+v6MC8w33NiT",
+	"m9N/Hs04LENcl+18Xn0XIEQ3HZCTicBCk0JFiVSZBlYYy142Kakn8atqwKpWUWt5En7lqDP6YNywrn+f",
+	"w6B28H0yEUQQNwKOGL4oYg+MWhogsGsmMr8M2kS2WL7pX/MoQeyFvS1rc3xWCR1YVGCpBJJ70asKGxxX",
+	"4aL/pKJnFZf1Xralty7tK5boqkK9DAFc5H5UjlU5TvhM4Nwr13MNdI0DQMv4EbEHoQwHJ8+tlhtqsCv7",
+	"05W9JPvtUh56LjQdhceqUzcn8DmRuj3DsEG2uppmTTI3tRPU54/ydx59mt/O77+xe72wU2mLdyndbDT8",
+	"5FdUEWjtUvGeH2sVzDooafjo68XKPiz4i3xBNnSPo0lbqB3EGtZ+v2IahMsG0IK3T4ruTVWRefwzTYLG",
+	"SFs+sZrNRLblDq+lTUMvjFvkI8QxM1zfxjPNXavYTuMuQ3AvCakQp/CO3MAz7wqCqwjRfsjsu6yA/XvE",
+	"hCVgRCm33+vSJ/jAjspmY+yBlNkhG1gjkhoU8g5JLJPFjgXKHsJXXLOkG0nk+iQJS50Xm5jwbaDCcb5c",
+	"wel1xoPxmTV0K60BgY0bYRNHDNPB7ONrHcyOuqeHGc3XgYXAMYkG55piyrBc4GIKbbKWuc1nePrQs/XW",
+	"3daccXJE8w7tmZCIwe5/Ky2WtpIic2zV9odXPGWGEPdYBVYFB4felKX7TLOBdsO4n6LT9AwEEXXl4NiA",
+	"FWuMEdmm3vSh7/y+DR7YRG2nO27zWds4uMSaPnd/Vf7W6ZP6LnccXAEB8KFgMCgTsN9vhJGxoCY0gIi4",
+	"FTOWagznRfg5progaDO0+oB61m/FrFElRxxY91YkCKJSP4nswH2VEBjuO8yDLJ7VNimmfsDKAnh6TjUL",
+	"omIpwl1wuVvl5Xo+3u5x1hiD1Uf5UAMwOP/d3pBn2+tkCoLkXfu/h9g66ya5xNRCi53evlaqiIYxEso+",
+	"WMSAe8zZeGKGecmhXX9jhLODgxFTZL4txl5wsng21CSkeBZ+6dBn7Lr4pVMM5kBVfUcVyurBvrrhSuGk",
+	"fihG7VqbqpvJkYi/AE5HJhC7xr1zOpx5DNsRn7Eb4aD/jtjB/nesm/JMfIGZOyLudhRavZciS2cvW9Yf",
+	"6zrZ2hvaVyfWWUj0FJqCy+uxVIyUQwOWtza7lWf0hica3+rfX8XPjkoeNQZl6bNcaH62H4YzJ16Y/4+9",
+	"r11u48bSvhWU6n3LdqpFS4qdnVC1NcXIiq1EsVSiPJ6qYdYNskESYRPgNJqimJlUzdXM/72FvZS5kq3z",
+	"gW6Q7KaoWBTtHf9JLLIJoIGDg4Pz8TwCd2OA3wp/1qnOFYS4B609WY8r54ld6CO48yAl+9zTT4JcI/9D",
+	"4HboZlYmPYnGhcxy1xAx3NzijnEhYxb6XDPKRIarhM8AwPLvrwvnxNPz8w9vztvP0LmIFYpC5sLZsRKJ",
+	"drmEW99TeKD+ErIMWbeFuHoJUvcooYddguKtO9GYd3UBFi9g8l5CxbvLZtgEdRNxHgoTqWBDLyktJxoU",
+	"dxnEmkliLGmIV/eD5qTRfgHo/CwBOgPVezdW50OaXQFa4zZCy9+pgTaBe82o2xxvXH34vc/PKDQypfOV",
+	"sZBUurx0aAVF5d5lVOpyMMMY8QMLQqxhHlhsDjO6xEybxM4qcqp0qlYZ/YmfS5CBthhYFnfFlR8lGHaf",
+	"KNjV6cnF1auzt693A85YhnNphqujuTWItHUC+6lEcUshZMlbFmPtxOXVxclpu3329nXgn+1T4gX6mcHe",
+	"YGgPE6Q6NMr4CQZyO+b+AdpPThiDyXjwkOw9BXMx+HpfWbS5zNX+SM0f3OzNpsbAIq/I1nGpR319nFGK",
+	"3VVGzaq9VFc4UjIRflTzvZ24jK4XLS3cAjziiLxHO3AZXSnceKH6H6n5faxA15/ubyN61QpsAmvHoiez",
+	"THPlFsZAxirRkqaSk6ekEUOZ9gNWl75IVEoIW5gRzDKjmDm/SE/rmG5mZ05lhMuCGJ8Y4wriKuh/oKjV",
+	"E4c3LO1KLO9vEMrbrYm19KdbjbNw84+TW+Xf5ROKp6yT8nNFd1L2hgU8zCxddwh8Dlu67o7zSslerm+Q",
+	"Wmjq4M686DwbyhskTBKy11MTBpnTmSjTaMVc5QWKcvX15pqckJ/xleYafV/j7nrmwjE+8UlfaEAY6q8y",
+	"xC264DHGtauP15B6cD7eh7uEeObE2ds/nV2fvkKBGkudOoyOmxFdoGMSqDMM0sdIae4YzBg00n+IRM5B",
+	"UcH3aDGx5uwYtQ+tcWA5TCD1HfrO4HyCDiO8YHAwqXAnoZxTr3DXIGh4k2AWQUO0jKB+OgaH21WpNQMs",
+	"yWBsIcofYL/utyJW8PQHaNHEDYFA39KIi/dvT6/QS0vpCPSBw8wR/qR4Ct+oY54uBd2fwQHgVHbjebmo",
+	"WApZw2gmMF7mBFJx4ShCFq4qpU6zXgr1tmDuMfQFXT22Jzd4tZq96rNDaM9uR63jZqvU6TQrpVpHn2jd",
+	"3ltU5UXIq65I8JrTMZ44OspIpUsqdA0VN9LOLSKIK5Z6TBbJlGLmfdG6PAPTCjkk501KsqEtIXJLSDz0",
+	"7lWSTyxE5WcrAl72jiSmeCLxTgkJ45DLCH69ANrwrJpCDh5eEvCtnw3rz4WiLMWzMj2yzNGclDJXVDfU",
+	"avyP8VQVovocFOrvN6/r8KoZM7rQ7DTHgcwHeJtkcmN62Aqb6aq4juUIS624B1LYFWp5E6lFHCBp5hSs",
+	"wxPj6aIHqzq2gF2XgnUFU7g9HQ3N3yPgtoutUzohZ3RCP/Lm4bK8GZHy8ahAWhK7XmFD++sSFK7pia1O",
+	"sllTm8Vq+9HpDZG4X6Yp7Vk/CaushrUq4D3jy8muUyanjMGGuEwl3d3YCJUZXV/KE+oJ4TyUAPQ1hbPB",
+	"wmxj15ld1cluIg7bqNJb2Wrw59rNVq7ZHXyXBU3V3flAi8xO25riDQiXdsh6mQdzsBXey6X12D7zJaYJ",
+	"7Ib2co1APTaD16dCfXm3fNWLiqfN3B7f3Lry1WI0CyLiS1VReJyAFZXaYIYqWHk/Xb6oSy0NOVG3gbiA",
+	"rT9OVsgG1Ku7ZJDj8YXSRwwQiZygXe4TnTaQyZnqDq0d7efK5YRrXU1+VKD7F5ZFJI4O4OYxti5f9QKu",
+	"OkZP5CSfZupdlrptnkdlN+u8lz16Sry7OnfbWUSe2DW5FOEYgpV6Tz8UvCL17kg4FBACjGOu3rHy7uoc",
+	"PhqpSc7EICm0hydIU3TnSKQwVvnQ+qxo+ACvybYPWi234lD8pL/D0AnW+ISpDR3DXLwN0fImFJxLpTQc",
+	"k9bBpMwPzH0fi66aW4ZKro+9+NWrIkU93IKMrMn6irh0mYBp0HxPtiwq63PFA3lZJy51e/v539BbABYK",
+	"trOOgZmv+UcHB4KVeYFRgl+Qx5qlhz35RDhpE2bJAf2UOktOCwouwYHStYlWWBXeG4oXIGUdk9sBpjJG",
+	"YNbo3Of5uqHNcvIDG5am+BisdRD6CAcTn2szinkEnDvs8yKLMsWxzWrB7U78XHzWERt+iw0UXlKs56cc",
+	"uLlbd7JvItgSIlM9pW9Ucocqvdcq88RyCPXnjbfW87/xv84wEwjO4/tbeYudR5s+v9Y4bBc+xEIg/Emw",
+	"vI3D46S4Ig/0jTKCqLdKX/pMwtY+fFkkG/sSSIrWNDrmnFNC0UeBVa3cGwZ5kHrTKxhOgkOWlYwRaXAw",
+	"U9cU8Rvr8jgS8Qntm/1zZQb5kD/h38Vsw8q8Y3SO0S4XifhHpSb7LTjP4PHrU/xvJnWqMv6ncX2V7Z8a",
+	"spPgw3eTQSYT/MHp7UT1sO/LzN7O9//1j3/CH9/bbCazhGoa/rxf/Enfd0z85/0rJdP9s0saVvwnLeOG",
+	"QIOKanoHlmbGUaiBAD3jFtY/6F9l+UbxibUjrWKRW9sQVyrRGaIjIskzxcUiYWzeMZTgTUc0JhGXoTSM",
+	"LuCRjA4l4yvQpBMzlaZNEasss1ksOMl83hBnxicEI1iomGQYRIflyRQG65KOkUmSwdUCr6T9qeNiZKQu",
+	"i7W5kalOPmgw3+OVWwlZKYVEnly8fXt6cl1V4MEx0EM4l2BX+WOpY7wzJ1NiahIs0J1XR0vgd7xXtlXb",
+	"Qa1TV7up7ghHUE3Uw5iZuL1RBHZj3rQVl5ovnk8YfP5oUycMG1YHEM+Qkoy0dpD6UsY7yvlxCAcdZIQ2",
+	"BFZusQYtGK4nMh967GrtA5LUwNHBwXGZ9ETl9Vyu4U2qtW4YSrVfZyQfPKKRHJ6+VCggnfCXgx2IEs3O",
+	"5pZyVG/+YhBNOhEnCzOepTGlbJA33xWKlSp3MU3h9en13Qv33fy1yr+s3l2rB7fV16fX6xcRTIkHX8U3",
+	"p61XlB7N5yMDWOAFZ4PlfQOD+rK+G6wvzPT6Bbb4Wu7B1/ji8vrs4m17k+W84CF8WdENVpTndYsXsXqc",
+	"5I+TiMvW9cmbTeSBoplfpGEDacA5/T3+zY9dy4v2RgfxJXT+ZSU3WcmL9h1HMdx0Hnwd3222jNMvq7jZ",
+	"Kr67YxHzTPbUgy/j9VXr5HSThbzG7r8s5QZLiXN6rwvyeryp9/6hz9obzm9xapKJ1es5XhQ/s+QNj4ra",
+	"IioAcaqXqZ2zwNzfSc7iULzlqqisg6dCSAB1o0xeRBilExKPgTJJ8Yf2xVvyF5/Co6fmRqV2orz/xBWu",
+	"3ib6Qtsqu9E9tY8Pk8vUf/RKpfpGZfNYPIWGE/7ziRM6icrUVmuY/EXmuRpP8mfRQsNtPTASNkksnsZu",
+	"KI9efvOfceHNGapb8ean1sl++03r6OU3BfC+nOE7RGKk5t5zSTCBsPICE5nzaWZUgs5vyoftGKodsn3R",
+	"zqVJZJYIP69NEXuflEbXcOGh0mPlcjmehB+6YtCNjumYlji6vS1wPEq3OmaDOUHKCCZHJcciK/zACJHY",
+	"EBf5UGUzTaztmSKXKEZ1/+DnzDWDZPh+rrKOeSlcJF6KsTaR+PqA/n8khvDZMBKHB2KIkwj/iARG7/7n",
+	"v48OxP9viJZ4cXggEu1kN+WyPy9xAZWb6OsbhT4uv7k6Rgo37fVKVESfs0hpyAhyBJOrc1B2Y6nThvge",
+	"9mfxGvAtSqgTssv7laTETbu/qF4uZJZBv5rBIW2WEJTlbKgJU2MuhnIyUQad5YblfSzn/pdjgmPBs6yn",
+	"6iPXvPBb8igv6bSd+JSXxlClU6/UQMPRs4C3BsKtzYD30i7OTz8sAjBd0InVKnH13HzOO06ror4/zx66",
+	"nPonLNHyiFos5OVOnfmEjyX1SOm/Ecc9ii1QpVoboj200xR5QvpSp6xXe0OVTFNVIFJIx5VjFKop0sH8",
+	"rIWlHQw8wfu/oioSwbh4cv1A9rYvp0VXNWe/n8BAUv2MJ1O1IzNPIxQIVvsZO9tYOO8qk3pVCC/ZsxJh",
+	"Z3WawqviXxTYnU7qLPRQvT2O3XaXzVZa5lutMbpLs1C514Z6JarN1f705rc0gmHnP4ryrk/j3nR6H7Lu",
+	"CqulQC30tSKcVd45tFe4okK0sE4HbmQl82BhnyzwOBXWok1BUSfBprT22JM2pWC6l3ZNn4g+zWJjDRF7",
+	"hRvjeByYeDMuE8FNjRWzIyz/IiOm7O9YxFTBFdMjWNQ4Zr3D8PUDxbyLcExgdNSfCO/9vhtr51QC1lRX",
+	"5TOlTESAMDcqi0U302bg6rnaHtVe2knxyX31WViHsoPNt6Y6JfKnO7LOIqnRx5hSaD+V0libh/i9TmGb",
+	"CiOzjLhtBWwO2Cn+8MawXG7FRDpihlrcpNWZyIsGgq7K/qs9Pn2Qn+4JRJy7F+1peOyvU7JsjByrveYe",
+	"PrIXbSgteCF+C7/87bdozQDwJqNdUfO1bgT0zMZDWDKc2vTr9cMpAQIZS1ZgXol2Ai66IC+pzFVWO0Jt",
+	"0NlXDrBvs7HM95p7oCTwtgxyNZ/Q+2QE3HS/ERWYmjyqusFgkvPvGsxn6B7zq7zOPVbu0c87W1SaQkk9",
+	"ccFbPaAVUafm+Dx84IsiYvc59oMVulCCIVJYxV76cYsJSfvRc9TBoQ6X9NJKsIaKSFTp9aNf5kOmWCbo",
+	"g2Ai0VLB7Er2r5VFasaWw7L9SLhpb0gZjhb9UjIv3C6LkKLFNVJcD9W8Yxb8N4LcN+y0Y6sITCUYM3t8",
+	"VoHe/eXW9ku7TIJcckPjhrgwlOHPICnTScfkVhwdHBxwL3RPBrvN74FjEYNV5RGrA2YcOH0otbNJjTKu",
+	"xIkMy+0I07fAtsYPGx1zyt6sTFEBx9cHnBcGM4yEO2gFBjDBS3dy74BBO9B7CWvpeZGSl34e3uEr8yZR",
+	"kB/FbOO+5rt0c/kxVOnGN3YmxtLMQxMeTxzml9yl8wDvALS9kWe5sNPvZ54xZCBZnlugOwJVxc51XRo1",
+	"PhcZZZ2KRlTqFLHdHr0g5LZgF2fK427jpu/afIhFJLgbuSCAoLE7hiEuYFGbojpgoIsql3J4UeWz+5eZ",
+	"utF26mL/C5smxNyBgYEKzz5fD3mMCiYLjZO5kMJNZE81BKIflkRCHAAg1QLau4R2IkXkoxN5rW+a8BR5",
+	"vdu0mLt1Ea+6GAp8xV06iANwxQV39f12Ta5cvh2fcHmcekj58t6YotyleoTwK3T2gCw2eXNEIrWDAfw/",
+	"UxMyCnx1OCgKhEh0Ik5kLom8oWOcHE9StXDSPvH1XjG8ZVOAHo6FTBIm/BQ6wY3MFRcl6kwdBdemJ8+1",
+	"cvmjHDvQ0bZri3+fc5pAeIPI165c1JytDxIg/P22fn9wgXv2/Bfb5R1CP/q9IMhLnI0fFd69bJ382Hp9",
+	"evWhfXpyRTnbeCmkG0t5K7zd969RKvO9ZYMkvDQu3w9rt/aVmliwAcdyjqx/bBnCy6Afbk72blNMMjvA",
+	"4hqD4R+M0nRlbxQxD98vtsvWNwP8EaWcdyghqy7S7hG37CyzoN/8y3hcv8Oachmb5Y9S2/+D7aL1+/i1",
+	"MmkKs3kF9sKk+tCSI2VEYmfmmKpaqWIJ1GmukV//oThSSNIKOwNJUha524V/CLpH+cGirF9sN9yLNhsp",
+	"yseCVwv2ZKZkCsYEnFzO9kYqry/6F+9Vt43PBHV6ZIGcKJNnuj8dIFlEbns2PUY1Zft93dMyFb1UFw7s",
+	"H+SNbGPLkWjPdD+PxI82T7WJxCuZ5SjGr23HzGw2KgrhZKYoA7+XqUSZHBplLp8Y63vipZJB2ERjaZKI",
+	"b66MFOxCEEnpi4XBuGzCUbdCeRShgsNqMoYW/OH9NewbaTw2IB+EyFWTKUmE8l2JFqAo7FjyjTOfBk4R",
+	"qXO6SCMQiDg8+FY8RS4YlTzDefj65cGBeMoVc88wH+Srr66sHbvGV1+J9rQLS9RFqN6QIqrghor4MCbW",
+	"OALPjQq+S8Z6Myqt5sC3E2UcLeTMIOJux6CBcQzXaVQ/cKUg4ktojQid+AznhVAJoYtSHSAtIlgXxV0d",
+	"0Z1ps7LBccVieVl+41+dL2Lw9i2WqkLbgXB7Ozlg4i0qVWfsk6ArUATrgTq1sdpUbi0yQ3VM9bvgKJxf",
+	"UYywU4khDPKS4KrB3gmHCZrdo5/HfxMdPBs6e03RgWMmyzt7kejswdTAh/AApvjAH4fiN/FbHImxygYq",
+	"EROViaOXB2LMGl6maccQxjU5B6KQL7Y4+KwdR8s9TzKb7E+0We1cJ+UTH/71j3929nAQVK3qIWCdMugK",
+	"yux0QH6W4sQo3eOty7PKVBmaU7/Yy1eRQ9LqFQmZZU0wHlalXgpjYqCDH5bbhYa57jrjkdnchGhusTLa",
+	"nw5cyQiPJFYhgI50I/66eIcHOTsWzog3Smb+VkhbgJxtKL0gE4uULbwYwRGB7CHZAocFGG99bWSqf1Wf",
+	"hP1GTCGb2G/+fR7afou1J7srIMpxZSvIzhviCsFEyNeqc4TooTiaSfBkchVkGjbrGM9z3Ci/ZW6Z+Nj7",
+	"efDnmllp6J6AS8UWAucNNikUQzxN7A0pLmktwQZix9zTQvyehWKRvePhrcSife4Q2/g3thW9VK+1Ff1D",
+	"eD6DcUJ4P5VMIvU2YyUBZrXJyHjhYzlviIvAXd4s6RrQOIu9mw2eYHAXTzjomK88L6TZP4C5qliezU4+",
+	"MqV0soBOA++ZKpk4D2FBLCRyEJCV+a7wqlRG22fsxp8LJ3VShxqzwA95Z/S4JYqcX49o4a0zHkUk1G0v",
+	"nTp9o44xWDWe5HNBCihI+iX0z81DqeoWvTh7zb2xG3w4OBwf/uGvg8PxsH/Udb8e9kffjP9w8+KXW/jR",
+	"WN4SksZe85sXG8RbCw94MY8FEhjyDlKhO6GV2oxfCDbCy4O68eMS14z/5QFOcp6rDH75X0//crj/7c9/",
+	"Odj/9uc//v0Q/4//+fvRwcGzP/6/iiDtVuF3SirN9YwJXrrDONLDn/5w0tzNkfkxUc4Cdu7T9OxcX7Xe",
+	"tk8uNrINylf59/XuLMJ6bgEA2Lf/xcOzV8rb2nO7fOz3eXmKsARXjHlElHVJwi0nYn78klCWYA5enZ6f",
+	"Xp9WIcLik3SePkK53pq1+1FNtqBGuV8heQr8fW5NvV20d7svzXzfP8nK43Y/k7napwOuucdzvFeHP1K9",
+	"DpWwIjzGx8ES2eEKvD693sb0VyOHVM///QBBeOiPhAKyw5WBadnG0tRiflSvTi2UB4/08fA7drgWPAnb",
+	"WI7toHVUr2UNCAc3WiJv1BkqXz3/avNVa5k5NlEZ9v2/JBw4q1sRjUrr90elJuSP5oaC8jU0W5sLMMRw",
+	"ecB7O5Z7opM5wdCLnZkIn+RlEGB/R3WIxeLpi8OvRQzffMit/ZDKbKA89PAzDqbbrLjuSwJr66qh5nsG",
+	"mkkNRHqLjc0/9O3UJDF5Uj0cXIgGIFo+zPTEiZOLq7aYZKqf6sEwXwgEScc5kJjalGNyX72Me0iSLyJ+",
+	"LxG/aG/FTKhENanRXe/qrTSPUPJlUe+1qO+2sqY1ICfVq1qDXeKPuUcCLNnhIuAEPPwy3JGLRLdiJIOs",
+	"8qsiIE1AFemGdsaYm4ntTceUnTTN0r3m3nM0Q3jYKxigzgfpewrLiPQNAxv3JOazzWw2apReozdKpvmw",
+	"wm0FV/r96QTz7biSLkUyY+nczGYJxUfL1AIXNNqaVjb5fmjhHOlR7ngU4CTQCId2xlVjidVmEDbI5EGr",
+	"bcLETZSdpER7i0kX5O4IWy5d4UT9FTSN1F+r7Z7rG89NTQnzOiMiRWjOc1IEzXgC36q3Lkp7MX6B7vKi",
+	"5QW64hnYg0hWXLQbUKKvNv2D7XK2PnLfEbW97XPWpNO/cjUDlf5w0WUQMAmnIeDUqJllgk32taN+7Z1K",
+	"03DtT2QuU1vVyIXpWknk/DADCuGVItEbqt7ITnMXUabC1OSUTxIJSTDN9BLoYVzoyY7HKuupmvEusIZN",
+	"UmmiIoMCEZ3ROiuxcSdyDrvM7xybYcgT3VVBn99plN2KLn0ExSdV9IaSCjqKpebgJ70NJ64svM9QVkn4",
+	"ZSp7WFaLTXpZLCiLSYAsCjamOTYEgt0wrzp8TSUlnDQzRNwb7t6bqGiZEi2E6M6XA1HclM2KRlBiMXXD",
+	"t4TINrB1Z9LkPve1fDF817rNsRzQj0Ru04LilPzEYE8HWQbB/uCI/2rbmGfEm4tVxFgpNN5t6cnWplQ+",
+	"qCGUScJ9zYtWo85InbBgmcV4ubXjklbEE1z6X2C5UxGvDnKXlh/0qmshuQubT5WQaQrnhDZFlhP33xSS",
+	"kmfKfiJYLIsfjqe5ioSb2JyMe3j/ke6Njqm4mr3sX3dMQJu5sKI/2YSNh9p57yqnE7U6I8FeypTEjb+x",
+	"0uS1WF2eUqVVNXY9sywAkejOxY3VPazmvNGJsiQOGJ3EfYK6c0GfpZWSe27NYB9O1yTI6XMUCl1QPXzo",
+	"h6cZk/LWnLoq4Zq1haL6sNnVJot85dUmWwRm76tJR0qVxfUB1c4Ydl3ArkOK0VKmoc4xJ2m5O28rrXZ6",
+	"4nWJaF+1xVglWvpRcw0IHFisGjGTzQg7zeD2KtN+0NOZGSjkF/JhgaqVAAMFdZVnv8+mnKuYyhwOv8AK",
+	"gH3jVs2AVjKG/YsITnUHIDf2xIne1OV2jPqX1DGcL6TY3dSBMluSU2qeFtCtN2NAgtLUP7vSBtpaNdqI",
+	"EmHoRVffbZroqvOFcN9L2eI1IS5OVPwgq00yTiKhjZtgaaLL7SQSmbqxI7XSmas1h5a6C/jBUAUTNTWn",
+	"zKJnoTiidUaeCr0gitTf2v1P/AA0n2gGd60dRSDmKBGTTCMikc6HDKWFxv3q1OMi39X+UN4o7MCXpIJm",
+	"nsipY1tMmWS1ZUeZsOzYvaOHiZyTQTRTnpzES+BKw91ae6XcoT6vBoS5CNWxocvp2b4S3VvXVLVP9xXY",
+	"uWhvjmVvqI1aUEvLQb3ffv7tfwMAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

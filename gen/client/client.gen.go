@@ -1092,6 +1092,265 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/change-password (the `ChangePassword` operationId).
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListChannels List channels
+	//
+	// Groups and direct channels. The channels of streams and sessions are called by the id of the stream or session
+	// and aren't listed.
+	//
+	// Corresponds with GET /v1/me/channels (the `ListChannels` operationId).
+	ListChannels(ctx context.Context, params *ListChannelsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateChannelWithBody Make a group channel
+	//
+	// Sends `channel.member.joined` for the host and for each first member.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels (the `CreateChannel` operationId).
+	CreateChannelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateChannel Make a group channel
+	//
+	// Sends `channel.member.joined` for the host and for each first member.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels (the `CreateChannel` operationId).
+	CreateChannel(ctx context.Context, body CreateChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDirectChannelWithBody Make a direct channel
+	//
+	// For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
+	// in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels/direct (the `CreateDirectChannel` operationId).
+	CreateDirectChannelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateDirectChannel Make a direct channel
+	//
+	// For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
+	// in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels/direct (the `CreateDirectChannel` operationId).
+	CreateDirectChannel(ctx context.Context, body CreateDirectChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetChannel Get a channel
+	//
+	// The id may be that of a stream or session, for its chat.
+	//
+	// Corresponds with GET /v1/me/channels/{id} (the `GetChannel` operationId).
+	GetChannel(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// JoinChannelWithBody Make a user a member
+	//
+	// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
+	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
+	// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/join (the `JoinChannel` operationId).
+	JoinChannelWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// JoinChannel Make a user a member
+	//
+	// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
+	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
+	// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/join (the `JoinChannel` operationId).
+	JoinChannel(ctx context.Context, id ID, body JoinChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LeaveChannelWithBody End a membership
+	//
+	// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
+	// direct channel.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/leave (the `LeaveChannel` operationId).
+	LeaveChannelWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LeaveChannel End a membership
+	//
+	// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
+	// direct channel.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/leave (the `LeaveChannel` operationId).
+	LeaveChannel(ctx context.Context, id ID, body LeaveChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListChannelMembers List a channel's members
+	//
+	// Those who left or were banned are left out.
+	//
+	// Corresponds with GET /v1/me/channels/{id}/members (the `ListChannelMembers` operationId).
+	ListChannelMembers(ctx context.Context, id ID, params *ListChannelMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListChannelMessages Read a channel
+	//
+	// Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
+	// is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
+	// alone.
+	//
+	// Corresponds with GET /v1/me/channels/{id}/messages (the `ListChannelMessages` operationId).
+	ListChannelMessages(ctx context.Context, id ID, params *ListChannelMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendChannelMessageWithBody Write in a channel
+	//
+	// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
+	// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
+	// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
+	// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
+	// members may write.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/messages (the `SendChannelMessage` operationId).
+	SendChannelMessageWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendChannelMessage Write in a channel
+	//
+	// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
+	// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
+	// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
+	// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
+	// members may write.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/messages (the `SendChannelMessage` operationId).
+	SendChannelMessage(ctx context.Context, id ID, body SendChannelMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteChannelMessage Delete a message
+	//
+	// The message stays in the history as `redacted`, without what it said. Sends `chat.message.deleted`. A
+	// participant token may delete what its own user wrote, a host's or cohost's anything in its room. Deleting twice
+	// is harmless.
+	//
+	// Corresponds with DELETE /v1/me/channels/{id}/messages/{messageId} (the `DeleteChannelMessage` operationId).
+	DeleteChannelMessage(ctx context.Context, id ID, messageID MessageID, params *DeleteChannelMessageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditChannelMessageWithBody Edit a message
+	//
+	// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
+	// message is deleted.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/channels/{id}/messages/{messageId} (the `EditChannelMessage` operationId).
+	EditChannelMessageWithBody(ctx context.Context, id ID, messageID MessageID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditChannelMessage Edit a message
+	//
+	// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
+	// message is deleted.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/channels/{id}/messages/{messageId} (the `EditChannelMessage` operationId).
+	EditChannelMessage(ctx context.Context, id ID, messageID MessageID, body EditChannelMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BanChannelMemberWithBody Shut a user out
+	//
+	// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
+	// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/ban (the `BanChannelMember` operationId).
+	BanChannelMemberWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BanChannelMember Shut a user out
+	//
+	// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
+	// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/ban (the `BanChannelMember` operationId).
+	BanChannelMember(ctx context.Context, id ID, body BanChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MuteChannelMemberWithBody Let a user read only
+	//
+	// The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
+	// room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
+	// lifts a mute.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/mute (the `MuteChannelMember` operationId).
+	MuteChannelMemberWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MuteChannelMember Let a user read only
+	//
+	// The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
+	// room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
+	// lifts a mute.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/mute (the `MuteChannelMember` operationId).
+	MuteChannelMember(ctx context.Context, id ID, body MuteChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetChannelSlowmodeWithBody Slow a channel down
+	//
+	// Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
+	// left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+	// Sends `chat.moderation.action` unless it ends the slow mode.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/slowmode (the `SetChannelSlowmode` operationId).
+	SetChannelSlowmodeWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetChannelSlowmode Slow a channel down
+	//
+	// Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
+	// left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+	// Sends `chat.moderation.action` unless it ends the slow mode.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/slowmode (the `SetChannelSlowmode` operationId).
+	SetChannelSlowmode(ctx context.Context, id ID, body SetChannelSlowmodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TimeoutChannelMemberWithBody Silence a user for a while
+	//
+	// The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
+	// token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
+	// `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/timeout (the `TimeoutChannelMember` operationId).
+	TimeoutChannelMemberWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TimeoutChannelMember Silence a user for a while
+	//
+	// The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
+	// token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
+	// `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/timeout (the `TimeoutChannelMember` operationId).
+	TimeoutChannelMember(ctx context.Context, id ID, body TimeoutChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListChannelModeration List what moderators did
+	//
+	// Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
+	ListChannelModeration(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAuctions List auctions
 	//
 	// All auctions of the tenant, or those in one status.
@@ -1778,6 +2037,30 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/streams/{id} (the `GetStream` operationId).
 	GetStream(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// SendStreamMessageWithBody Write in a stream's chat
+	//
+	// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
+	// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
+	// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
+	// with `Retry-After` is the channel's slow mode.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
+	SendStreamMessageWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendStreamMessage Write in a stream's chat
+	//
+	// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
+	// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
+	// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
+	// with `Retry-After` is the channel's slow mode.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
+	SendStreamMessage(ctx context.Context, id ID, body SendStreamMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreatePlaybackURLWithBody Make a URL to watch the stream with
 	//
 	// A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
@@ -2234,6 +2517,27 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
 	ReportPackage(ctx context.Context, id ID, params *ReportPackageParams, body ReportPackageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ConnectRealtime Hear at once what happens in rooms
+	//
+	// A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
+	// work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
+	// participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
+	// the codes 109 (expired) and 3500 (invalid).
+	//
+	// **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
+	// alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
+	// RealtimePublication.
+	//
+	// **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
+	// is disconnected and recovers in the same way.
+	//
+	// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
+	// viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
+	// through the operations of this API.
+	//
+	// Corresponds with GET /v1/realtime/websocket (the `ConnectRealtime` operationId).
+	ConnectRealtime(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// FinalizeRecordingWithBody A recorder is done with a recording
 	//
 	// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
@@ -2255,6 +2559,14 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
 	FinalizeRecording(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStreamMessages Read a stream's chat
+	//
+	// Anybody may. Oldest first: without `since` the newest `limit` messages, else the first `limit` after it, so that
+	// the id of the last one leads to the next page. Deleted messages stay, without what they said.
+	//
+	// Corresponds with GET /v1/streams/{id}/chat (the `ListStreamMessages` operationId).
+	ListStreamMessages(ctx context.Context, id ID, params *ListStreamMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReportTranscodeWithBody A transcoder reports on a job
 	//
@@ -4389,6 +4701,525 @@ func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequ
 	return c.Client.Do(req)
 }
 
+// ListChannels List channels
+//
+// Groups and direct channels. The channels of streams and sessions are called by the id of the stream or session
+// and aren't listed.
+//
+// Corresponds with GET /v1/me/channels (the `ListChannels` operationId).
+func (c *Client) ListChannels(ctx context.Context, params *ListChannelsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListChannelsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateChannelWithBody Make a group channel
+//
+// Sends `channel.member.joined` for the host and for each first member.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels (the `CreateChannel` operationId).
+func (c *Client) CreateChannelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateChannelRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateChannel Make a group channel
+//
+// Sends `channel.member.joined` for the host and for each first member.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels (the `CreateChannel` operationId).
+func (c *Client) CreateChannel(ctx context.Context, body CreateChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateChannelRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDirectChannelWithBody Make a direct channel
+//
+// For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
+// in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels/direct (the `CreateDirectChannel` operationId).
+func (c *Client) CreateDirectChannelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDirectChannelRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateDirectChannel Make a direct channel
+//
+// For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
+// in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels/direct (the `CreateDirectChannel` operationId).
+func (c *Client) CreateDirectChannel(ctx context.Context, body CreateDirectChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateDirectChannelRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetChannel Get a channel
+//
+// The id may be that of a stream or session, for its chat.
+//
+// Corresponds with GET /v1/me/channels/{id} (the `GetChannel` operationId).
+func (c *Client) GetChannel(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetChannelRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// JoinChannelWithBody Make a user a member
+//
+// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
+// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
+// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/join (the `JoinChannel` operationId).
+func (c *Client) JoinChannelWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewJoinChannelRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// JoinChannel Make a user a member
+//
+// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
+// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
+// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/join (the `JoinChannel` operationId).
+func (c *Client) JoinChannel(ctx context.Context, id ID, body JoinChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewJoinChannelRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LeaveChannelWithBody End a membership
+//
+// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
+// direct channel.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/leave (the `LeaveChannel` operationId).
+func (c *Client) LeaveChannelWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLeaveChannelRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LeaveChannel End a membership
+//
+// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
+// direct channel.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/leave (the `LeaveChannel` operationId).
+func (c *Client) LeaveChannel(ctx context.Context, id ID, body LeaveChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLeaveChannelRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListChannelMembers List a channel's members
+//
+// Those who left or were banned are left out.
+//
+// Corresponds with GET /v1/me/channels/{id}/members (the `ListChannelMembers` operationId).
+func (c *Client) ListChannelMembers(ctx context.Context, id ID, params *ListChannelMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListChannelMembersRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListChannelMessages Read a channel
+//
+// Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
+// is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
+// alone.
+//
+// Corresponds with GET /v1/me/channels/{id}/messages (the `ListChannelMessages` operationId).
+func (c *Client) ListChannelMessages(ctx context.Context, id ID, params *ListChannelMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListChannelMessagesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendChannelMessageWithBody Write in a channel
+//
+// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
+// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
+// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
+// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
+// members may write.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/messages (the `SendChannelMessage` operationId).
+func (c *Client) SendChannelMessageWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendChannelMessageRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendChannelMessage Write in a channel
+//
+// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
+// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
+// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
+// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
+// members may write.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/messages (the `SendChannelMessage` operationId).
+func (c *Client) SendChannelMessage(ctx context.Context, id ID, body SendChannelMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendChannelMessageRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteChannelMessage Delete a message
+//
+// The message stays in the history as `redacted`, without what it said. Sends `chat.message.deleted`. A
+// participant token may delete what its own user wrote, a host's or cohost's anything in its room. Deleting twice
+// is harmless.
+//
+// Corresponds with DELETE /v1/me/channels/{id}/messages/{messageId} (the `DeleteChannelMessage` operationId).
+func (c *Client) DeleteChannelMessage(ctx context.Context, id ID, messageID MessageID, params *DeleteChannelMessageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteChannelMessageRequest(c.Server, id, messageID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditChannelMessageWithBody Edit a message
+//
+// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
+// message is deleted.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/channels/{id}/messages/{messageId} (the `EditChannelMessage` operationId).
+func (c *Client) EditChannelMessageWithBody(ctx context.Context, id ID, messageID MessageID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditChannelMessageRequestWithBody(c.Server, id, messageID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditChannelMessage Edit a message
+//
+// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
+// message is deleted.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/channels/{id}/messages/{messageId} (the `EditChannelMessage` operationId).
+func (c *Client) EditChannelMessage(ctx context.Context, id ID, messageID MessageID, body EditChannelMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditChannelMessageRequest(c.Server, id, messageID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BanChannelMemberWithBody Shut a user out
+//
+// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
+// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/ban (the `BanChannelMember` operationId).
+func (c *Client) BanChannelMemberWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBanChannelMemberRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BanChannelMember Shut a user out
+//
+// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
+// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/ban (the `BanChannelMember` operationId).
+func (c *Client) BanChannelMember(ctx context.Context, id ID, body BanChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBanChannelMemberRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MuteChannelMemberWithBody Let a user read only
+//
+// The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
+// room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
+// lifts a mute.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/mute (the `MuteChannelMember` operationId).
+func (c *Client) MuteChannelMemberWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMuteChannelMemberRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MuteChannelMember Let a user read only
+//
+// The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
+// room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
+// lifts a mute.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/mute (the `MuteChannelMember` operationId).
+func (c *Client) MuteChannelMember(ctx context.Context, id ID, body MuteChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMuteChannelMemberRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetChannelSlowmodeWithBody Slow a channel down
+//
+// Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
+// left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+// Sends `chat.moderation.action` unless it ends the slow mode.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/slowmode (the `SetChannelSlowmode` operationId).
+func (c *Client) SetChannelSlowmodeWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetChannelSlowmodeRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetChannelSlowmode Slow a channel down
+//
+// Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
+// left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+// Sends `chat.moderation.action` unless it ends the slow mode.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/slowmode (the `SetChannelSlowmode` operationId).
+func (c *Client) SetChannelSlowmode(ctx context.Context, id ID, body SetChannelSlowmodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetChannelSlowmodeRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TimeoutChannelMemberWithBody Silence a user for a while
+//
+// The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
+// token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
+// `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/timeout (the `TimeoutChannelMember` operationId).
+func (c *Client) TimeoutChannelMemberWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTimeoutChannelMemberRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TimeoutChannelMember Silence a user for a while
+//
+// The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
+// token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
+// `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/timeout (the `TimeoutChannelMember` operationId).
+func (c *Client) TimeoutChannelMember(ctx context.Context, id ID, body TimeoutChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTimeoutChannelMemberRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListChannelModeration List what moderators did
+//
+// Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
+func (c *Client) ListChannelModeration(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListChannelModerationRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAuctions List auctions
 //
 // All auctions of the tenant, or those in one status.
@@ -5735,6 +6566,50 @@ func (c *Client) GetStream(ctx context.Context, id ID, reqEditors ...RequestEdit
 	return c.Client.Do(req)
 }
 
+// SendStreamMessageWithBody Write in a stream's chat
+//
+// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
+// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
+// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
+// with `Retry-After` is the channel's slow mode.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
+func (c *Client) SendStreamMessageWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendStreamMessageRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendStreamMessage Write in a stream's chat
+//
+// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
+// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
+// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
+// with `Retry-After` is the channel's slow mode.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
+func (c *Client) SendStreamMessage(ctx context.Context, id ID, body SendStreamMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendStreamMessageRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreatePlaybackURLWithBody Make a URL to watch the stream with
 //
 // A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
@@ -6691,6 +7566,37 @@ func (c *Client) ReportPackage(ctx context.Context, id ID, params *ReportPackage
 	return c.Client.Do(req)
 }
 
+// ConnectRealtime Hear at once what happens in rooms
+//
+// A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
+// work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
+// participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
+// the codes 109 (expired) and 3500 (invalid).
+//
+// **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
+// alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
+// RealtimePublication.
+//
+// **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
+// is disconnected and recovers in the same way.
+//
+// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
+// viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
+// through the operations of this API.
+//
+// Corresponds with GET /v1/realtime/websocket (the `ConnectRealtime` operationId).
+func (c *Client) ConnectRealtime(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConnectRealtimeRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // FinalizeRecordingWithBody A recorder is done with a recording
 //
 // `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
@@ -6723,6 +7629,24 @@ func (c *Client) FinalizeRecordingWithBody(ctx context.Context, id ID, params *F
 // Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
 func (c *Client) FinalizeRecording(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFinalizeRecordingRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStreamMessages Read a stream's chat
+//
+// Anybody may. Oldest first: without `since` the newest `limit` messages, else the first `limit` after it, so that
+// the id of the last one leads to the next page. Deleted messages stay, without what they said.
+//
+// Corresponds with GET /v1/streams/{id}/chat (the `ListStreamMessages` operationId).
+func (c *Client) ListStreamMessages(ctx context.Context, id ID, params *ListStreamMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStreamMessagesRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -10359,6 +11283,880 @@ func NewChangePasswordRequestWithBody(server string, contentType string, body io
 	return req, nil
 }
 
+// NewListChannelsRequest constructs an http.Request for the ListChannels method
+func NewListChannelsRequest(server string, params *ListChannelsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.UserID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "userId", *params.UserID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateChannelRequest calls the generic CreateChannel builder with application/json body
+func NewCreateChannelRequest(server string, body CreateChannelJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateChannelRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateChannelRequestWithBody constructs an http.Request for the CreateChannel method, with any body, and a specified content type
+func NewCreateChannelRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateDirectChannelRequest calls the generic CreateDirectChannel builder with application/json body
+func NewCreateDirectChannelRequest(server string, body CreateDirectChannelJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateDirectChannelRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateDirectChannelRequestWithBody constructs an http.Request for the CreateDirectChannel method, with any body, and a specified content type
+func NewCreateDirectChannelRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/direct")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetChannelRequest constructs an http.Request for the GetChannel method
+func NewGetChannelRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewJoinChannelRequest calls the generic JoinChannel builder with application/json body
+func NewJoinChannelRequest(server string, id ID, body JoinChannelJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewJoinChannelRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewJoinChannelRequestWithBody constructs an http.Request for the JoinChannel method, with any body, and a specified content type
+func NewJoinChannelRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/join", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewLeaveChannelRequest calls the generic LeaveChannel builder with application/json body
+func NewLeaveChannelRequest(server string, id ID, body LeaveChannelJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewLeaveChannelRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewLeaveChannelRequestWithBody constructs an http.Request for the LeaveChannel method, with any body, and a specified content type
+func NewLeaveChannelRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/leave", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListChannelMembersRequest constructs an http.Request for the ListChannelMembers method
+func NewListChannelMembersRequest(server string, id ID, params *ListChannelMembersParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/members", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListChannelMessagesRequest constructs an http.Request for the ListChannelMessages method
+func NewListChannelMessagesRequest(server string, id ID, params *ListChannelMessagesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/messages", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSendChannelMessageRequest calls the generic SendChannelMessage builder with application/json body
+func NewSendChannelMessageRequest(server string, id ID, body SendChannelMessageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSendChannelMessageRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewSendChannelMessageRequestWithBody constructs an http.Request for the SendChannelMessage method, with any body, and a specified content type
+func NewSendChannelMessageRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/messages", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteChannelMessageRequest constructs an http.Request for the DeleteChannelMessage method
+func NewDeleteChannelMessageRequest(server string, id ID, messageID MessageID, params *DeleteChannelMessageParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "messageId", messageID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/messages/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.RedactedBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "redactedBy", *params.RedactedBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEditChannelMessageRequest calls the generic EditChannelMessage builder with application/json body
+func NewEditChannelMessageRequest(server string, id ID, messageID MessageID, body EditChannelMessageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEditChannelMessageRequestWithBody(server, id, messageID, "application/json", bodyReader)
+}
+
+// NewEditChannelMessageRequestWithBody constructs an http.Request for the EditChannelMessage method, with any body, and a specified content type
+func NewEditChannelMessageRequestWithBody(server string, id ID, messageID MessageID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "messageId", messageID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/messages/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewBanChannelMemberRequest calls the generic BanChannelMember builder with application/json body
+func NewBanChannelMemberRequest(server string, id ID, body BanChannelMemberJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBanChannelMemberRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewBanChannelMemberRequestWithBody constructs an http.Request for the BanChannelMember method, with any body, and a specified content type
+func NewBanChannelMemberRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/moderate/ban", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewMuteChannelMemberRequest calls the generic MuteChannelMember builder with application/json body
+func NewMuteChannelMemberRequest(server string, id ID, body MuteChannelMemberJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMuteChannelMemberRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewMuteChannelMemberRequestWithBody constructs an http.Request for the MuteChannelMember method, with any body, and a specified content type
+func NewMuteChannelMemberRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/moderate/mute", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSetChannelSlowmodeRequest calls the generic SetChannelSlowmode builder with application/json body
+func NewSetChannelSlowmodeRequest(server string, id ID, body SetChannelSlowmodeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetChannelSlowmodeRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewSetChannelSlowmodeRequestWithBody constructs an http.Request for the SetChannelSlowmode method, with any body, and a specified content type
+func NewSetChannelSlowmodeRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/moderate/slowmode", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTimeoutChannelMemberRequest calls the generic TimeoutChannelMember builder with application/json body
+func NewTimeoutChannelMemberRequest(server string, id ID, body TimeoutChannelMemberJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTimeoutChannelMemberRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewTimeoutChannelMemberRequestWithBody constructs an http.Request for the TimeoutChannelMember method, with any body, and a specified content type
+func NewTimeoutChannelMemberRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/moderate/timeout", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListChannelModerationRequest constructs an http.Request for the ListChannelModeration method
+func NewListChannelModerationRequest(server string, id ID, params *ListChannelModerationParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/moderation", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAuctionsRequest constructs an http.Request for the ListAuctions method
 func NewListAuctionsRequest(server string, params *ListAuctionsParams) (*http.Request, error) {
 	var err error
@@ -12524,6 +14322,53 @@ func NewGetStreamRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewSendStreamMessageRequest calls the generic SendStreamMessage builder with application/json body
+func NewSendStreamMessageRequest(server string, id ID, body SendStreamMessageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSendStreamMessageRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewSendStreamMessageRequestWithBody constructs an http.Request for the SendStreamMessage method, with any body, and a specified content type
+func NewSendStreamMessageRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/streams/%s/chat", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewCreatePlaybackURLRequest calls the generic CreatePlaybackURL builder with application/json body
 func NewCreatePlaybackURLRequest(server string, id ID, body CreatePlaybackURLJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -14186,6 +16031,33 @@ func NewReportPackageRequestWithBody(server string, id ID, params *ReportPackage
 	return req, nil
 }
 
+// NewConnectRealtimeRequest constructs an http.Request for the ConnectRealtime method
+func NewConnectRealtimeRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/realtime/websocket")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewFinalizeRecordingRequest calls the generic FinalizeRecording builder with application/json body
 func NewFinalizeRecordingRequest(server string, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -14241,6 +16113,79 @@ func NewFinalizeRecordingRequestWithBody(server string, id ID, params *FinalizeR
 
 		req.Header.Set("x-recorder-signature", headerParam0)
 
+	}
+
+	return req, nil
+}
+
+// NewListStreamMessagesRequest constructs an http.Request for the ListStreamMessages method
+func NewListStreamMessagesRequest(server string, id ID, params *ListStreamMessagesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/chat", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -15708,6 +17653,277 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/change-password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
 
+	// ListChannelsWithResponse List channels
+	//
+	// Groups and direct channels. The channels of streams and sessions are called by the id of the stream or session
+	// and aren't listed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/channels (the `ListChannels` operationId).
+	ListChannelsWithResponse(ctx context.Context, params *ListChannelsParams, reqEditors ...RequestEditorFn) (*ListChannelsResponse, error)
+
+	// CreateChannelWithBodyWithResponse Make a group channel
+	//
+	// Sends `channel.member.joined` for the host and for each first member.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels (the `CreateChannel` operationId).
+	CreateChannelWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateChannelResponse, error)
+
+	// CreateChannelWithResponse Make a group channel
+	//
+	// Sends `channel.member.joined` for the host and for each first member.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels (the `CreateChannel` operationId).
+	CreateChannelWithResponse(ctx context.Context, body CreateChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateChannelResponse, error)
+
+	// CreateDirectChannelWithBodyWithResponse Make a direct channel
+	//
+	// For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
+	// in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/direct (the `CreateDirectChannel` operationId).
+	CreateDirectChannelWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDirectChannelResponse, error)
+
+	// CreateDirectChannelWithResponse Make a direct channel
+	//
+	// For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
+	// in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/direct (the `CreateDirectChannel` operationId).
+	CreateDirectChannelWithResponse(ctx context.Context, body CreateDirectChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDirectChannelResponse, error)
+
+	// GetChannelWithResponse Get a channel
+	//
+	// The id may be that of a stream or session, for its chat.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/channels/{id} (the `GetChannel` operationId).
+	GetChannelWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetChannelResponse, error)
+
+	// JoinChannelWithBodyWithResponse Make a user a member
+	//
+	// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
+	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
+	// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/join (the `JoinChannel` operationId).
+	JoinChannelWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*JoinChannelResponse, error)
+
+	// JoinChannelWithResponse Make a user a member
+	//
+	// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
+	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
+	// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/join (the `JoinChannel` operationId).
+	JoinChannelWithResponse(ctx context.Context, id ID, body JoinChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*JoinChannelResponse, error)
+
+	// LeaveChannelWithBodyWithResponse End a membership
+	//
+	// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
+	// direct channel.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/leave (the `LeaveChannel` operationId).
+	LeaveChannelWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LeaveChannelResponse, error)
+
+	// LeaveChannelWithResponse End a membership
+	//
+	// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
+	// direct channel.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/leave (the `LeaveChannel` operationId).
+	LeaveChannelWithResponse(ctx context.Context, id ID, body LeaveChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*LeaveChannelResponse, error)
+
+	// ListChannelMembersWithResponse List a channel's members
+	//
+	// Those who left or were banned are left out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/channels/{id}/members (the `ListChannelMembers` operationId).
+	ListChannelMembersWithResponse(ctx context.Context, id ID, params *ListChannelMembersParams, reqEditors ...RequestEditorFn) (*ListChannelMembersResponse, error)
+
+	// ListChannelMessagesWithResponse Read a channel
+	//
+	// Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
+	// is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
+	// alone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/channels/{id}/messages (the `ListChannelMessages` operationId).
+	ListChannelMessagesWithResponse(ctx context.Context, id ID, params *ListChannelMessagesParams, reqEditors ...RequestEditorFn) (*ListChannelMessagesResponse, error)
+
+	// SendChannelMessageWithBodyWithResponse Write in a channel
+	//
+	// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
+	// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
+	// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
+	// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
+	// members may write.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/messages (the `SendChannelMessage` operationId).
+	SendChannelMessageWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendChannelMessageResponse, error)
+
+	// SendChannelMessageWithResponse Write in a channel
+	//
+	// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
+	// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
+	// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
+	// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
+	// members may write.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/messages (the `SendChannelMessage` operationId).
+	SendChannelMessageWithResponse(ctx context.Context, id ID, body SendChannelMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*SendChannelMessageResponse, error)
+
+	// DeleteChannelMessageWithResponse Delete a message
+	//
+	// The message stays in the history as `redacted`, without what it said. Sends `chat.message.deleted`. A
+	// participant token may delete what its own user wrote, a host's or cohost's anything in its room. Deleting twice
+	// is harmless.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/channels/{id}/messages/{messageId} (the `DeleteChannelMessage` operationId).
+	DeleteChannelMessageWithResponse(ctx context.Context, id ID, messageID MessageID, params *DeleteChannelMessageParams, reqEditors ...RequestEditorFn) (*DeleteChannelMessageResponse, error)
+
+	// EditChannelMessageWithBodyWithResponse Edit a message
+	//
+	// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
+	// message is deleted.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/channels/{id}/messages/{messageId} (the `EditChannelMessage` operationId).
+	EditChannelMessageWithBodyWithResponse(ctx context.Context, id ID, messageID MessageID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditChannelMessageResponse, error)
+
+	// EditChannelMessageWithResponse Edit a message
+	//
+	// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
+	// message is deleted.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/channels/{id}/messages/{messageId} (the `EditChannelMessage` operationId).
+	EditChannelMessageWithResponse(ctx context.Context, id ID, messageID MessageID, body EditChannelMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*EditChannelMessageResponse, error)
+
+	// BanChannelMemberWithBodyWithResponse Shut a user out
+	//
+	// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
+	// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/ban (the `BanChannelMember` operationId).
+	BanChannelMemberWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BanChannelMemberResponse, error)
+
+	// BanChannelMemberWithResponse Shut a user out
+	//
+	// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
+	// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/ban (the `BanChannelMember` operationId).
+	BanChannelMemberWithResponse(ctx context.Context, id ID, body BanChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*BanChannelMemberResponse, error)
+
+	// MuteChannelMemberWithBodyWithResponse Let a user read only
+	//
+	// The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
+	// room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
+	// lifts a mute.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/mute (the `MuteChannelMember` operationId).
+	MuteChannelMemberWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MuteChannelMemberResponse, error)
+
+	// MuteChannelMemberWithResponse Let a user read only
+	//
+	// The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
+	// room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
+	// lifts a mute.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/mute (the `MuteChannelMember` operationId).
+	MuteChannelMemberWithResponse(ctx context.Context, id ID, body MuteChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*MuteChannelMemberResponse, error)
+
+	// SetChannelSlowmodeWithBodyWithResponse Slow a channel down
+	//
+	// Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
+	// left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+	// Sends `chat.moderation.action` unless it ends the slow mode.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/slowmode (the `SetChannelSlowmode` operationId).
+	SetChannelSlowmodeWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetChannelSlowmodeResponse, error)
+
+	// SetChannelSlowmodeWithResponse Slow a channel down
+	//
+	// Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
+	// left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+	// Sends `chat.moderation.action` unless it ends the slow mode.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/slowmode (the `SetChannelSlowmode` operationId).
+	SetChannelSlowmodeWithResponse(ctx context.Context, id ID, body SetChannelSlowmodeJSONRequestBody, reqEditors ...RequestEditorFn) (*SetChannelSlowmodeResponse, error)
+
+	// TimeoutChannelMemberWithBodyWithResponse Silence a user for a while
+	//
+	// The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
+	// token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
+	// `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/timeout (the `TimeoutChannelMember` operationId).
+	TimeoutChannelMemberWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TimeoutChannelMemberResponse, error)
+
+	// TimeoutChannelMemberWithResponse Silence a user for a while
+	//
+	// The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
+	// token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
+	// `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/channels/{id}/moderate/timeout (the `TimeoutChannelMember` operationId).
+	TimeoutChannelMemberWithResponse(ctx context.Context, id ID, body TimeoutChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*TimeoutChannelMemberResponse, error)
+
+	// ListChannelModerationWithResponse List what moderators did
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
+	ListChannelModerationWithResponse(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*ListChannelModerationResponse, error)
+
 	// ListAuctionsWithResponse List auctions
 	//
 	// All auctions of the tenant, or those in one status.
@@ -16446,6 +18662,30 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/streams/{id} (the `GetStream` operationId).
 	GetStreamWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetStreamResponse, error)
 
+	// SendStreamMessageWithBodyWithResponse Write in a stream's chat
+	//
+	// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
+	// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
+	// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
+	// with `Retry-After` is the channel's slow mode.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
+	SendStreamMessageWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendStreamMessageResponse, error)
+
+	// SendStreamMessageWithResponse Write in a stream's chat
+	//
+	// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
+	// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
+	// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
+	// with `Retry-After` is the channel's slow mode.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
+	SendStreamMessageWithResponse(ctx context.Context, id ID, body SendStreamMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*SendStreamMessageResponse, error)
+
 	// CreatePlaybackURLWithBodyWithResponse Make a URL to watch the stream with
 	//
 	// A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
@@ -16954,6 +19194,29 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/packager/jobs/{id}/event (the `ReportPackage` operationId).
 	ReportPackageWithResponse(ctx context.Context, id ID, params *ReportPackageParams, body ReportPackageJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportPackageResponse, error)
 
+	// ConnectRealtimeWithResponse Hear at once what happens in rooms
+	//
+	// A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
+	// work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
+	// participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
+	// the codes 109 (expired) and 3500 (invalid).
+	//
+	// **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
+	// alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
+	// RealtimePublication.
+	//
+	// **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
+	// is disconnected and recovers in the same way.
+	//
+	// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
+	// viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
+	// through the operations of this API.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/realtime/websocket (the `ConnectRealtime` operationId).
+	ConnectRealtimeWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ConnectRealtimeResponse, error)
+
 	// FinalizeRecordingWithBodyWithResponse A recorder is done with a recording
 	//
 	// `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
@@ -16975,6 +19238,16 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
 	FinalizeRecordingWithResponse(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*FinalizeRecordingResponse, error)
+
+	// ListStreamMessagesWithResponse Read a stream's chat
+	//
+	// Anybody may. Oldest first: without `since` the newest `limit` messages, else the first `limit` after it, so that
+	// the id of the last one leads to the next page. Deleted messages stay, without what they said.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/streams/{id}/chat (the `ListStreamMessages` operationId).
+	ListStreamMessagesWithResponse(ctx context.Context, id ID, params *ListStreamMessagesParams, reqEditors ...RequestEditorFn) (*ListStreamMessagesResponse, error)
 
 	// ReportTranscodeWithBodyWithResponse A transcoder reports on a job
 	//
@@ -20615,6 +22888,795 @@ func (r ChangePasswordResponse) ContentType() string {
 	return ""
 }
 
+// ListChannelsResponse200Headers the declared response headers of an HTTP 200 response for ListChannels
+type ListChannelsResponse200Headers struct {
+	Link *string
+}
+
+type ListChannelsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChannelList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListChannelsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListChannelsResponse) GetJSON200() *ChannelList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListChannelsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListChannelsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListChannelsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListChannelsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListChannelsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateChannelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Channel
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateChannelResponse) GetJSON201() *Channel {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateChannelResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateChannelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateChannelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateChannelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateChannelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateDirectChannelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Channel
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateDirectChannelResponse) GetJSON201() *Channel {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateDirectChannelResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateDirectChannelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateDirectChannelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateDirectChannelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateDirectChannelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetChannelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Channel
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetChannelResponse) GetJSON200() *Channel {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetChannelResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetChannelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetChannelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetChannelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetChannelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type JoinChannelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ChannelMember
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r JoinChannelResponse) GetJSON201() *ChannelMember {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r JoinChannelResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r JoinChannelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r JoinChannelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r JoinChannelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r JoinChannelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type LeaveChannelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ChannelMember
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r LeaveChannelResponse) GetJSON201() *ChannelMember {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LeaveChannelResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LeaveChannelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LeaveChannelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LeaveChannelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LeaveChannelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListChannelMembersResponse200Headers the declared response headers of an HTTP 200 response for ListChannelMembers
+type ListChannelMembersResponse200Headers struct {
+	Link *string
+}
+
+type ListChannelMembersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChannelMemberList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListChannelMembersResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListChannelMembersResponse) GetJSON200() *ChannelMemberList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListChannelMembersResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListChannelMembersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListChannelMembersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListChannelMembersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListChannelMembersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListChannelMessagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChatMessageList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListChannelMessagesResponse) GetJSON200() *ChatMessageList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListChannelMessagesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListChannelMessagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListChannelMessagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListChannelMessagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListChannelMessagesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SendChannelMessageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ChatMessage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SendChannelMessageResponse) GetJSON201() *ChatMessage {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SendChannelMessageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SendChannelMessageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SendChannelMessageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SendChannelMessageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SendChannelMessageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteChannelMessageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChatMessage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteChannelMessageResponse) GetJSON200() *ChatMessage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteChannelMessageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteChannelMessageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteChannelMessageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteChannelMessageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteChannelMessageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EditChannelMessageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChatMessage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EditChannelMessageResponse) GetJSON200() *ChatMessage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EditChannelMessageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EditChannelMessageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EditChannelMessageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EditChannelMessageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EditChannelMessageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type BanChannelMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ChannelModerationAction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r BanChannelMemberResponse) GetJSON201() *ChannelModerationAction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BanChannelMemberResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BanChannelMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BanChannelMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BanChannelMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BanChannelMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type MuteChannelMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ChannelModerationAction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r MuteChannelMemberResponse) GetJSON201() *ChannelModerationAction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r MuteChannelMemberResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r MuteChannelMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MuteChannelMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MuteChannelMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MuteChannelMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SetChannelSlowmodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ChannelModerationAction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SetChannelSlowmodeResponse) GetJSON201() *ChannelModerationAction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SetChannelSlowmodeResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetChannelSlowmodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetChannelSlowmodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetChannelSlowmodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetChannelSlowmodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TimeoutChannelMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ChannelModerationAction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r TimeoutChannelMemberResponse) GetJSON201() *ChannelModerationAction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TimeoutChannelMemberResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TimeoutChannelMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TimeoutChannelMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TimeoutChannelMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TimeoutChannelMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListChannelModerationResponse200Headers the declared response headers of an HTTP 200 response for ListChannelModeration
+type ListChannelModerationResponse200Headers struct {
+	Link *string
+}
+
+type ListChannelModerationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChannelModerationList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListChannelModerationResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListChannelModerationResponse) GetJSON200() *ChannelModerationList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListChannelModerationResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListChannelModerationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListChannelModerationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListChannelModerationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListChannelModerationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListAuctionsResponse200Headers the declared response headers of an HTTP 200 response for ListAuctions
 type ListAuctionsResponse200Headers struct {
 	Link *string
@@ -22879,6 +25941,54 @@ func (r GetStreamResponse) ContentType() string {
 	return ""
 }
 
+type SendStreamMessageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ChatMessage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SendStreamMessageResponse) GetJSON201() *ChatMessage {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SendStreamMessageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SendStreamMessageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SendStreamMessageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SendStreamMessageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SendStreamMessageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type CreatePlaybackURLResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -24738,6 +27848,54 @@ func (r ReportPackageResponse) ContentType() string {
 	return ""
 }
 
+type ConnectRealtimeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RealtimeEndpoint
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ConnectRealtimeResponse) GetJSON200() *RealtimeEndpoint {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ConnectRealtimeResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ConnectRealtimeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ConnectRealtimeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ConnectRealtimeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ConnectRealtimeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type FinalizeRecordingResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -24780,6 +27938,54 @@ func (r FinalizeRecordingResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r FinalizeRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListStreamMessagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChatMessageList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStreamMessagesResponse) GetJSON200() *ChatMessageList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStreamMessagesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStreamMessagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStreamMessagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStreamMessagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStreamMessagesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -26928,6 +30134,433 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 	return ParseChangePasswordResponse(rsp)
 }
 
+// ListChannelsWithResponse List channels
+//
+// Groups and direct channels. The channels of streams and sessions are called by the id of the stream or session
+// and aren't listed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/channels (the `ListChannels` operationId).
+func (c *ClientWithResponses) ListChannelsWithResponse(ctx context.Context, params *ListChannelsParams, reqEditors ...RequestEditorFn) (*ListChannelsResponse, error) {
+	rsp, err := c.ListChannels(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListChannelsResponse(rsp)
+}
+
+// CreateChannelWithBodyWithResponse Make a group channel
+//
+// Sends `channel.member.joined` for the host and for each first member.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels (the `CreateChannel` operationId).
+func (c *ClientWithResponses) CreateChannelWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateChannelResponse, error) {
+	rsp, err := c.CreateChannelWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateChannelResponse(rsp)
+}
+
+// CreateChannelWithResponse Make a group channel
+//
+// Sends `channel.member.joined` for the host and for each first member.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels (the `CreateChannel` operationId).
+func (c *ClientWithResponses) CreateChannelWithResponse(ctx context.Context, body CreateChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateChannelResponse, error) {
+	rsp, err := c.CreateChannel(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateChannelResponse(rsp)
+}
+
+// CreateDirectChannelWithBodyWithResponse Make a direct channel
+//
+// For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
+// in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/direct (the `CreateDirectChannel` operationId).
+func (c *ClientWithResponses) CreateDirectChannelWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateDirectChannelResponse, error) {
+	rsp, err := c.CreateDirectChannelWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDirectChannelResponse(rsp)
+}
+
+// CreateDirectChannelWithResponse Make a direct channel
+//
+// For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
+// in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/direct (the `CreateDirectChannel` operationId).
+func (c *ClientWithResponses) CreateDirectChannelWithResponse(ctx context.Context, body CreateDirectChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDirectChannelResponse, error) {
+	rsp, err := c.CreateDirectChannel(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateDirectChannelResponse(rsp)
+}
+
+// GetChannelWithResponse Get a channel
+//
+// The id may be that of a stream or session, for its chat.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/channels/{id} (the `GetChannel` operationId).
+func (c *ClientWithResponses) GetChannelWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetChannelResponse, error) {
+	rsp, err := c.GetChannel(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetChannelResponse(rsp)
+}
+
+// JoinChannelWithBodyWithResponse Make a user a member
+//
+// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
+// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
+// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/join (the `JoinChannel` operationId).
+func (c *ClientWithResponses) JoinChannelWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*JoinChannelResponse, error) {
+	rsp, err := c.JoinChannelWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseJoinChannelResponse(rsp)
+}
+
+// JoinChannelWithResponse Make a user a member
+//
+// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
+// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
+// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/join (the `JoinChannel` operationId).
+func (c *ClientWithResponses) JoinChannelWithResponse(ctx context.Context, id ID, body JoinChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*JoinChannelResponse, error) {
+	rsp, err := c.JoinChannel(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseJoinChannelResponse(rsp)
+}
+
+// LeaveChannelWithBodyWithResponse End a membership
+//
+// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
+// direct channel.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/leave (the `LeaveChannel` operationId).
+func (c *ClientWithResponses) LeaveChannelWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LeaveChannelResponse, error) {
+	rsp, err := c.LeaveChannelWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLeaveChannelResponse(rsp)
+}
+
+// LeaveChannelWithResponse End a membership
+//
+// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
+// direct channel.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/leave (the `LeaveChannel` operationId).
+func (c *ClientWithResponses) LeaveChannelWithResponse(ctx context.Context, id ID, body LeaveChannelJSONRequestBody, reqEditors ...RequestEditorFn) (*LeaveChannelResponse, error) {
+	rsp, err := c.LeaveChannel(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLeaveChannelResponse(rsp)
+}
+
+// ListChannelMembersWithResponse List a channel's members
+//
+// Those who left or were banned are left out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/channels/{id}/members (the `ListChannelMembers` operationId).
+func (c *ClientWithResponses) ListChannelMembersWithResponse(ctx context.Context, id ID, params *ListChannelMembersParams, reqEditors ...RequestEditorFn) (*ListChannelMembersResponse, error) {
+	rsp, err := c.ListChannelMembers(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListChannelMembersResponse(rsp)
+}
+
+// ListChannelMessagesWithResponse Read a channel
+//
+// Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
+// is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
+// alone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/channels/{id}/messages (the `ListChannelMessages` operationId).
+func (c *ClientWithResponses) ListChannelMessagesWithResponse(ctx context.Context, id ID, params *ListChannelMessagesParams, reqEditors ...RequestEditorFn) (*ListChannelMessagesResponse, error) {
+	rsp, err := c.ListChannelMessages(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListChannelMessagesResponse(rsp)
+}
+
+// SendChannelMessageWithBodyWithResponse Write in a channel
+//
+// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
+// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
+// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
+// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
+// members may write.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/messages (the `SendChannelMessage` operationId).
+func (c *ClientWithResponses) SendChannelMessageWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendChannelMessageResponse, error) {
+	rsp, err := c.SendChannelMessageWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendChannelMessageResponse(rsp)
+}
+
+// SendChannelMessageWithResponse Write in a channel
+//
+// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
+// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
+// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
+// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
+// members may write.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/messages (the `SendChannelMessage` operationId).
+func (c *ClientWithResponses) SendChannelMessageWithResponse(ctx context.Context, id ID, body SendChannelMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*SendChannelMessageResponse, error) {
+	rsp, err := c.SendChannelMessage(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendChannelMessageResponse(rsp)
+}
+
+// DeleteChannelMessageWithResponse Delete a message
+//
+// The message stays in the history as `redacted`, without what it said. Sends `chat.message.deleted`. A
+// participant token may delete what its own user wrote, a host's or cohost's anything in its room. Deleting twice
+// is harmless.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/channels/{id}/messages/{messageId} (the `DeleteChannelMessage` operationId).
+func (c *ClientWithResponses) DeleteChannelMessageWithResponse(ctx context.Context, id ID, messageID MessageID, params *DeleteChannelMessageParams, reqEditors ...RequestEditorFn) (*DeleteChannelMessageResponse, error) {
+	rsp, err := c.DeleteChannelMessage(ctx, id, messageID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteChannelMessageResponse(rsp)
+}
+
+// EditChannelMessageWithBodyWithResponse Edit a message
+//
+// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
+// message is deleted.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/channels/{id}/messages/{messageId} (the `EditChannelMessage` operationId).
+func (c *ClientWithResponses) EditChannelMessageWithBodyWithResponse(ctx context.Context, id ID, messageID MessageID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditChannelMessageResponse, error) {
+	rsp, err := c.EditChannelMessageWithBody(ctx, id, messageID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditChannelMessageResponse(rsp)
+}
+
+// EditChannelMessageWithResponse Edit a message
+//
+// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
+// message is deleted.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/channels/{id}/messages/{messageId} (the `EditChannelMessage` operationId).
+func (c *ClientWithResponses) EditChannelMessageWithResponse(ctx context.Context, id ID, messageID MessageID, body EditChannelMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*EditChannelMessageResponse, error) {
+	rsp, err := c.EditChannelMessage(ctx, id, messageID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditChannelMessageResponse(rsp)
+}
+
+// BanChannelMemberWithBodyWithResponse Shut a user out
+//
+// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
+// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/ban (the `BanChannelMember` operationId).
+func (c *ClientWithResponses) BanChannelMemberWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BanChannelMemberResponse, error) {
+	rsp, err := c.BanChannelMemberWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBanChannelMemberResponse(rsp)
+}
+
+// BanChannelMemberWithResponse Shut a user out
+//
+// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
+// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/ban (the `BanChannelMember` operationId).
+func (c *ClientWithResponses) BanChannelMemberWithResponse(ctx context.Context, id ID, body BanChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*BanChannelMemberResponse, error) {
+	rsp, err := c.BanChannelMember(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBanChannelMemberResponse(rsp)
+}
+
+// MuteChannelMemberWithBodyWithResponse Let a user read only
+//
+// The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
+// room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
+// lifts a mute.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/mute (the `MuteChannelMember` operationId).
+func (c *ClientWithResponses) MuteChannelMemberWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MuteChannelMemberResponse, error) {
+	rsp, err := c.MuteChannelMemberWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMuteChannelMemberResponse(rsp)
+}
+
+// MuteChannelMemberWithResponse Let a user read only
+//
+// The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
+// room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
+// lifts a mute.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/mute (the `MuteChannelMember` operationId).
+func (c *ClientWithResponses) MuteChannelMemberWithResponse(ctx context.Context, id ID, body MuteChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*MuteChannelMemberResponse, error) {
+	rsp, err := c.MuteChannelMember(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMuteChannelMemberResponse(rsp)
+}
+
+// SetChannelSlowmodeWithBodyWithResponse Slow a channel down
+//
+// Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
+// left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+// Sends `chat.moderation.action` unless it ends the slow mode.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/slowmode (the `SetChannelSlowmode` operationId).
+func (c *ClientWithResponses) SetChannelSlowmodeWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetChannelSlowmodeResponse, error) {
+	rsp, err := c.SetChannelSlowmodeWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetChannelSlowmodeResponse(rsp)
+}
+
+// SetChannelSlowmodeWithResponse Slow a channel down
+//
+// Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
+// left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
+// Sends `chat.moderation.action` unless it ends the slow mode.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/slowmode (the `SetChannelSlowmode` operationId).
+func (c *ClientWithResponses) SetChannelSlowmodeWithResponse(ctx context.Context, id ID, body SetChannelSlowmodeJSONRequestBody, reqEditors ...RequestEditorFn) (*SetChannelSlowmodeResponse, error) {
+	rsp, err := c.SetChannelSlowmode(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetChannelSlowmodeResponse(rsp)
+}
+
+// TimeoutChannelMemberWithBodyWithResponse Silence a user for a while
+//
+// The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
+// token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
+// `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/timeout (the `TimeoutChannelMember` operationId).
+func (c *ClientWithResponses) TimeoutChannelMemberWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TimeoutChannelMemberResponse, error) {
+	rsp, err := c.TimeoutChannelMemberWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTimeoutChannelMemberResponse(rsp)
+}
+
+// TimeoutChannelMemberWithResponse Silence a user for a while
+//
+// The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
+// token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
+// `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/channels/{id}/moderate/timeout (the `TimeoutChannelMember` operationId).
+func (c *ClientWithResponses) TimeoutChannelMemberWithResponse(ctx context.Context, id ID, body TimeoutChannelMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*TimeoutChannelMemberResponse, error) {
+	rsp, err := c.TimeoutChannelMember(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTimeoutChannelMemberResponse(rsp)
+}
+
+// ListChannelModerationWithResponse List what moderators did
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
+func (c *ClientWithResponses) ListChannelModerationWithResponse(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*ListChannelModerationResponse, error) {
+	rsp, err := c.ListChannelModeration(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListChannelModerationResponse(rsp)
+}
+
 // ListAuctionsWithResponse List auctions
 //
 // All auctions of the tenant, or those in one status.
@@ -28062,6 +31695,42 @@ func (c *ClientWithResponses) GetStreamWithResponse(ctx context.Context, id ID, 
 	return ParseGetStreamResponse(rsp)
 }
 
+// SendStreamMessageWithBodyWithResponse Write in a stream's chat
+//
+// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
+// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
+// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
+// with `Retry-After` is the channel's slow mode.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
+func (c *ClientWithResponses) SendStreamMessageWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendStreamMessageResponse, error) {
+	rsp, err := c.SendStreamMessageWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendStreamMessageResponse(rsp)
+}
+
+// SendStreamMessageWithResponse Write in a stream's chat
+//
+// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
+// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
+// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
+// with `Retry-After` is the channel's slow mode.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
+func (c *ClientWithResponses) SendStreamMessageWithResponse(ctx context.Context, id ID, body SendStreamMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*SendStreamMessageResponse, error) {
+	rsp, err := c.SendStreamMessage(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendStreamMessageResponse(rsp)
+}
+
 // CreatePlaybackURLWithBodyWithResponse Make a URL to watch the stream with
 //
 // A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
@@ -28870,6 +32539,35 @@ func (c *ClientWithResponses) ReportPackageWithResponse(ctx context.Context, id 
 	return ParseReportPackageResponse(rsp)
 }
 
+// ConnectRealtimeWithResponse Hear at once what happens in rooms
+//
+// A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
+// work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
+// participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
+// the codes 109 (expired) and 3500 (invalid).
+//
+// **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
+// alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
+// RealtimePublication.
+//
+// **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
+// is disconnected and recovers in the same way.
+//
+// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
+// viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
+// through the operations of this API.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/realtime/websocket (the `ConnectRealtime` operationId).
+func (c *ClientWithResponses) ConnectRealtimeWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ConnectRealtimeResponse, error) {
+	rsp, err := c.ConnectRealtime(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConnectRealtimeResponse(rsp)
+}
+
 // FinalizeRecordingWithBodyWithResponse A recorder is done with a recording
 //
 // `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
@@ -28902,6 +32600,22 @@ func (c *ClientWithResponses) FinalizeRecordingWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseFinalizeRecordingResponse(rsp)
+}
+
+// ListStreamMessagesWithResponse Read a stream's chat
+//
+// Anybody may. Oldest first: without `since` the newest `limit` messages, else the first `limit` after it, so that
+// the id of the last one leads to the next page. Deleted messages stay, without what they said.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/streams/{id}/chat (the `ListStreamMessages` operationId).
+func (c *ClientWithResponses) ListStreamMessagesWithResponse(ctx context.Context, id ID, params *ListStreamMessagesParams, reqEditors ...RequestEditorFn) (*ListStreamMessagesResponse, error) {
+	rsp, err := c.ListStreamMessages(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStreamMessagesResponse(rsp)
 }
 
 // ReportTranscodeWithBodyWithResponse A transcoder reports on a job
@@ -31519,6 +35233,573 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 	return response, nil
 }
 
+// ParseListChannelsResponse parses an HTTP response from a ListChannelsWithResponse call
+func ParseListChannelsResponse(rsp *http.Response) (*ListChannelsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListChannelsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChannelList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListChannelsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateChannelResponse parses an HTTP response from a CreateChannelWithResponse call
+func ParseCreateChannelResponse(rsp *http.Response) (*CreateChannelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateChannelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Channel
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateDirectChannelResponse parses an HTTP response from a CreateDirectChannelWithResponse call
+func ParseCreateDirectChannelResponse(rsp *http.Response) (*CreateDirectChannelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateDirectChannelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Channel
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetChannelResponse parses an HTTP response from a GetChannelWithResponse call
+func ParseGetChannelResponse(rsp *http.Response) (*GetChannelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetChannelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Channel
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseJoinChannelResponse parses an HTTP response from a JoinChannelWithResponse call
+func ParseJoinChannelResponse(rsp *http.Response) (*JoinChannelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &JoinChannelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ChannelMember
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseLeaveChannelResponse parses an HTTP response from a LeaveChannelWithResponse call
+func ParseLeaveChannelResponse(rsp *http.Response) (*LeaveChannelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LeaveChannelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ChannelMember
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListChannelMembersResponse parses an HTTP response from a ListChannelMembersWithResponse call
+func ParseListChannelMembersResponse(rsp *http.Response) (*ListChannelMembersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListChannelMembersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChannelMemberList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListChannelMembersResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListChannelMessagesResponse parses an HTTP response from a ListChannelMessagesWithResponse call
+func ParseListChannelMessagesResponse(rsp *http.Response) (*ListChannelMessagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListChannelMessagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChatMessageList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSendChannelMessageResponse parses an HTTP response from a SendChannelMessageWithResponse call
+func ParseSendChannelMessageResponse(rsp *http.Response) (*SendChannelMessageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SendChannelMessageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ChatMessage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteChannelMessageResponse parses an HTTP response from a DeleteChannelMessageWithResponse call
+func ParseDeleteChannelMessageResponse(rsp *http.Response) (*DeleteChannelMessageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteChannelMessageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChatMessage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEditChannelMessageResponse parses an HTTP response from a EditChannelMessageWithResponse call
+func ParseEditChannelMessageResponse(rsp *http.Response) (*EditChannelMessageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EditChannelMessageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChatMessage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseBanChannelMemberResponse parses an HTTP response from a BanChannelMemberWithResponse call
+func ParseBanChannelMemberResponse(rsp *http.Response) (*BanChannelMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BanChannelMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ChannelModerationAction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseMuteChannelMemberResponse parses an HTTP response from a MuteChannelMemberWithResponse call
+func ParseMuteChannelMemberResponse(rsp *http.Response) (*MuteChannelMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MuteChannelMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ChannelModerationAction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetChannelSlowmodeResponse parses an HTTP response from a SetChannelSlowmodeWithResponse call
+func ParseSetChannelSlowmodeResponse(rsp *http.Response) (*SetChannelSlowmodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetChannelSlowmodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ChannelModerationAction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTimeoutChannelMemberResponse parses an HTTP response from a TimeoutChannelMemberWithResponse call
+func ParseTimeoutChannelMemberResponse(rsp *http.Response) (*TimeoutChannelMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TimeoutChannelMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ChannelModerationAction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListChannelModerationResponse parses an HTTP response from a ListChannelModerationWithResponse call
+func ParseListChannelModerationResponse(rsp *http.Response) (*ListChannelModerationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListChannelModerationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChannelModerationList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListChannelModerationResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListAuctionsResponse parses an HTTP response from a ListAuctionsWithResponse call
 func ParseListAuctionsResponse(rsp *http.Response) (*ListAuctionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -33141,6 +37422,39 @@ func ParseGetStreamResponse(rsp *http.Response) (*GetStreamResponse, error) {
 	return response, nil
 }
 
+// ParseSendStreamMessageResponse parses an HTTP response from a SendStreamMessageWithResponse call
+func ParseSendStreamMessageResponse(rsp *http.Response) (*SendStreamMessageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SendStreamMessageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ChatMessage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseCreatePlaybackURLResponse parses an HTTP response from a CreatePlaybackURLWithResponse call
 func ParseCreatePlaybackURLResponse(rsp *http.Response) (*CreatePlaybackURLResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -34460,6 +38774,42 @@ func ParseReportPackageResponse(rsp *http.Response) (*ReportPackageResponse, err
 	return response, nil
 }
 
+// ParseConnectRealtimeResponse parses an HTTP response from a ConnectRealtimeWithResponse call
+func ParseConnectRealtimeResponse(rsp *http.Response) (*ConnectRealtimeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ConnectRealtimeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 101:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RealtimeEndpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseFinalizeRecordingResponse parses an HTTP response from a FinalizeRecordingWithResponse call
 func ParseFinalizeRecordingResponse(rsp *http.Response) (*FinalizeRecordingResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -34480,6 +38830,39 @@ func ParseFinalizeRecordingResponse(rsp *http.Response) (*FinalizeRecordingRespo
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListStreamMessagesResponse parses an HTTP response from a ListStreamMessagesWithResponse call
+func ParseListStreamMessagesResponse(rsp *http.Response) (*ListStreamMessagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStreamMessagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChatMessageList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
