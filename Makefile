@@ -61,7 +61,7 @@ generate: .cache/bin/oapi-codegen .cache/bin/sqlc ## write gen/ from openapi/, s
 	@scripts/remove-stale-queries
 
 .PHONY: verify
-verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, format, layers or a query's tenant are not as they must be, or clients would break
+verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, format, layers or a query's tenant are not as they must be, or the API would break clients or its contract
 	@scripts/verify-generated
 	@.cache/bin/specdiff gen/openapi.yaml openapi/breaking.yaml
 	@.cache/bin/sqlc vet
@@ -69,7 +69,7 @@ verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, for
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' ':!gen' | xargs -r gofmt -l); \
 		if [ -n "$$unformatted" ]; then echo "verify: run gofmt -w on:" $$unformatted; exit 1; fi
 	@$(GO) vet ./...
-	@$(GO) test ./internal/layers/
+	@$(GO) test ./internal/layers/ ./internal/contract/
 	@echo "verify: all as it must be"
 
 .PHONY: lint
