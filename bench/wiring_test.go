@@ -23,6 +23,7 @@ import (
 	"showfloor/internal/postgres"
 	"showfloor/internal/postgres/embedded"
 	"showfloor/internal/secret"
+	"showfloor/internal/signing"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 	"showfloor/jobs"
@@ -65,8 +66,9 @@ func newAreas(b *testing.B, h *hub.Hub) *areas {
 	require.NoError(b, err)
 	inserter, err := jobs.NewInserter(a.pool, quiet())
 	require.NoError(b, err)
-	a.accounts, err = account.New(b.Context(), account.Config{Pool: a.pool, Box: box, Log: quiet()})
+	keys, err := signing.New(b.Context(), signing.Config{Pool: a.pool, Box: box, Log: quiet()})
 	require.NoError(b, err)
+	a.accounts = account.New(account.Config{Pool: a.pool, Keys: keys, Log: quiet()})
 	a.events = event.NewLog(inserter, time.Now)
 	a.webhooks = webhook.New(webhook.Config{
 		Pool: a.pool, Box: box, Events: a.events, Schedule: webhook.DefaultSchedule(), AllowPrivate: true,

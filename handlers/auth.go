@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"showfloor/internal/account"
+	"showfloor/internal/console"
 	"showfloor/internal/problem"
 )
 
@@ -23,6 +24,7 @@ import (
 const (
 	tenantToken     = "tenantToken"
 	userToken       = "userToken"
+	adminToken      = "adminToken"
 	ingestSecret    = "ingestSecret"
 	ingestSignature = "ingestSignature"
 )
@@ -30,6 +32,7 @@ const (
 // authenticator answers the document's security schemes.
 type authenticator struct {
 	accounts      *account.Service
+	console       *console.Service
 	ingestSecret  string
 	trustLoopback bool
 }
@@ -64,6 +67,8 @@ func (a authenticator) check(r *http.Request, scheme string, scopes []string) (c
 	switch scheme {
 	case tenantToken, userToken:
 		return a.bearer(r, scheme, scopes)
+	case adminToken:
+		return a.admin(r, scopes)
 	case ingestSecret:
 		return r.Context(), a.secret(r)
 	case ingestSignature:
@@ -75,11 +80,11 @@ func (a authenticator) check(r *http.Request, scheme string, scopes []string) (c
 }
 
 func (a authenticator) bearer(r *http.Request, scheme string, scopes []string) (context.Context, error) {
-	kind, token, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
-	if !strings.EqualFold(kind, "Bearer") || token == "" {
-		return nil, problem.New(problem.Unauthenticated, "unauthenticated", "send a token or API key as Authorization: Bearer <token>")
+	token, err := bearerOf(r)
+	if err != nil {
+		return nil, err
 	}
-	caller, err := a.accounts.Authenticate(r.Context(), strings.TrimSpace(token))
+	caller, err := a.accounts.Authenticate(r.Context(), token)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +99,35 @@ func (a authenticator) bearer(r *http.Request, scheme string, scopes []string) (
 	origin := originFrom(r.Context())
 	caller.IP, caller.RequestID = origin.IP, origin.RequestID
 	return context.WithValue(r.Context(), callerKey, caller), nil
+}
+
+// admin is bearer for those who run the platform.
+func (a authenticator) admin(r *http.Request, scopes []string) (context.Context, error) {
+	token, err := bearerOf(r)
+	if err != nil {
+		return nil, err
+	}
+	caller, err := a.console.Authenticate(r.Context(), token)
+	if err != nil {
+		return nil, err
+	}
+	for _, scope := range scopes {
+		if !caller.May(console.Scope(scope)) {
+			return nil, problem.New(problem.Forbidden, "forbidden", "this needs the scope %s, which your role doesn't have", scope)
+		}
+	}
+	origin := originFrom(r.Context())
+	caller.IP, caller.RequestID = origin.IP, origin.RequestID
+	return context.WithValue(r.Context(), adminKey, caller), nil
+}
+
+// bearerOf is the token or key in the request's header.
+func bearerOf(r *http.Request) (string, error) {
+	kind, token, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
+	if !strings.EqualFold(kind, "Bearer") || token == "" {
+		return "", problem.New(problem.Unauthenticated, "unauthenticated", "send a token or API key as Authorization: Bearer <token>")
+	}
+	return strings.TrimSpace(token), nil
 }
 
 func (a authenticator) secret(r *http.Request) error {

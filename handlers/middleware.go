@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"showfloor/internal/account"
+	"showfloor/internal/console"
 	"showfloor/internal/id"
 )
 
@@ -21,6 +22,7 @@ type contextKey int
 const (
 	requestIDKey contextKey = iota
 	callerKey
+	adminKey
 	originKey
 	targetKey
 )
@@ -66,6 +68,13 @@ func callerFrom(ctx context.Context) account.Caller {
 	return caller
 }
 
+// adminFrom is the admin who makes the request. Operations without adminToken
+// have the zero Caller.
+func adminFrom(ctx context.Context) console.Caller {
+	caller, _ := ctx.Value(adminKey).(console.Caller)
+	return caller
+}
+
 // observe logs each request and counts it. The path is logged as the route
 // that matched, never as it came: paths and queries can hold tokens and keys.
 func observe(log *slog.Logger, count func(method, route string, status int, took time.Duration)) echo.MiddlewareFunc {
@@ -89,7 +98,8 @@ func observe(log *slog.Logger, count func(method, route string, status int, took
 				log.LogAttrs(c.Request().Context(), level, "request",
 					slog.String("method", method), slog.String("route", route), slog.Int("status", status),
 					slog.Duration("took", took), slog.String("requestId", requestIDFrom(c.Request().Context())),
-					slog.String("tenantId", callerFrom(c.Request().Context()).TenantID))
+					slog.String("tenantId", callerFrom(c.Request().Context()).TenantID),
+					slog.String("adminId", adminFrom(c.Request().Context()).AdminID))
 			}
 			return nil
 		}

@@ -14,6 +14,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
+	"showfloor/internal/console"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 )
@@ -24,6 +25,7 @@ const maxBody = 1 << 20
 // Config of the HTTP server.
 type Config struct {
 	Accounts  *account.Service
+	Console   *console.Service
 	Streams   *stream.Service
 	Webhooks  *webhook.Service
 	Analytics *analytics.Service
@@ -65,6 +67,7 @@ type Server struct {
 	api.StrictServerInterface
 
 	accounts  *account.Service
+	console   *console.Service
 	streams   *stream.Service
 	webhooks  *webhook.Service
 	analytics *analytics.Service
@@ -81,7 +84,8 @@ func New(c Config) (*echo.Echo, error) {
 	}
 	server := &Server{
 		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, analytics: c.Analytics,
-		checks: c.Checks, publicURL: c.PublicURL, log: c.Log,
+		console: c.Console,
+		checks:  c.Checks, publicURL: c.PublicURL, log: c.Log,
 	}
 	contract, err := newContract()
 	if err != nil {
@@ -96,7 +100,7 @@ func New(c Config) (*echo.Echo, error) {
 		recoverPanic,
 		limitBody,
 		contract.authenticate(authenticator{
-			accounts: c.Accounts, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
+			accounts: c.Accounts, console: c.Console, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
 		}),
 		contract.refuseUnbuilt,
 		contract.validate,

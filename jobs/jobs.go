@@ -16,6 +16,7 @@ import (
 
 	"showfloor/internal/event"
 	"showfloor/internal/problem"
+	"showfloor/internal/signing"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 )
@@ -23,15 +24,17 @@ import (
 // defaultWorkers is how many jobs run at a time, deliveries apart.
 const defaultWorkers = 16
 
-// How often old rows, and what dead nodes left on air, are looked for.
+// How often old rows, what dead nodes left on air and old signing keys are looked for.
 const (
 	retentionEvery = time.Hour
 	strandedEvery  = 30 * time.Second
+	rotationEvery  = time.Hour
 )
 
 // Config of the workers.
 type Config struct {
 	Pool     *pgxpool.Pool
+	Keys     *signing.Keys
 	Streams  *stream.Service
 	Webhooks *webhook.Service
 	// Node names this process. No other process may use the name.
@@ -64,6 +67,7 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &redeliver{webhooks: c.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Streams})
 	river.AddWorker(workers, &endStranded{streams: c.Streams})
+	river.AddWorker(workers, &rotateKeys{keys: c.Keys})
 	river.AddWorker(workers, &retention{streams: c.Streams, webhooks: c.Webhooks})
 
 	return &river.Config{
@@ -77,6 +81,7 @@ func (c Config) River() *river.Config {
 		PeriodicJobs: []*river.PeriodicJob{
 			every(retentionEvery, RetentionArgs{}),
 			every(strandedEvery, EndStrandedArgs{}),
+			every(rotationEvery, RotateKeysArgs{}),
 		},
 		FetchCooldown:     10 * time.Millisecond,
 		FetchPollInterval: 100 * time.Millisecond,

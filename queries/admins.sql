@@ -3,8 +3,44 @@
 -- Admins belong to no tenant.
 SELECT count(*) FROM admins;
 
+-- name: CountOtherSuperAdmins :one
+-- @sqlc-vet-disable tenant
+-- Admins belong to no tenant.
+SELECT count(*) FROM admins WHERE role = 'SUPER_ADMIN' AND id <> @id;
+
 -- name: CreateAdmin :one
 -- @sqlc-vet-disable tenant
 -- Admins belong to no tenant.
 INSERT INTO admins (id, email, password_hash, role, created_at, updated_at)
 VALUES (@id, @email, @password_hash, @role, @now, @now) RETURNING *;
+
+-- name: ListAdmins :many
+-- @sqlc-vet-disable tenant
+-- Admins belong to no tenant.
+SELECT * FROM admins ORDER BY created_at, id;
+
+-- name: GetAdmin :one
+-- @sqlc-vet-disable tenant
+-- Admins belong to no tenant.
+SELECT * FROM admins WHERE id = @id;
+
+-- name: GetAdminByEmail :one
+-- @sqlc-vet-disable tenant
+-- Admins belong to no tenant.
+SELECT * FROM admins WHERE email = @email;
+
+-- name: RecordAdminLogin :one
+-- @sqlc-vet-disable tenant
+-- No row when the password was changed or the admin removed meanwhile.
+UPDATE admins SET last_login_at = @now WHERE id = @id AND token_version = @token_version RETURNING *;
+
+-- name: SetAdminPassword :one
+-- @sqlc-vet-disable tenant
+-- Ends the admin's tokens, too.
+UPDATE admins SET password_hash = @password_hash, token_version = token_version + 1, updated_at = @now
+WHERE id = @id RETURNING *;
+
+-- name: DeleteAdmin :exec
+-- @sqlc-vet-disable tenant
+-- Admins belong to no tenant.
+DELETE FROM admins WHERE id = @id;

@@ -1,14 +1,32 @@
 -- name: ListSigningKeys :many
 -- @sqlc-vet-disable tenant
--- One set of keys signs for all tenants.
-SELECT * FROM signing_keys WHERE retired_at IS NULL ORDER BY id DESC;
+-- One set of keys signs for all tenants. The first one signs.
+SELECT * FROM signing_keys WHERE retired_at IS NULL ORDER BY created_at DESC, id DESC;
 
--- name: CreateSigningKey :exec
+-- name: ListAllSigningKeys :many
 -- @sqlc-vet-disable tenant
 -- One set of keys signs for all tenants.
-INSERT INTO signing_keys (id, private_key, created_at) VALUES (@id, @private_key, @now);
+SELECT * FROM signing_keys ORDER BY created_at DESC, id DESC;
+
+-- name: CreateSigningKey :one
+-- @sqlc-vet-disable tenant
+-- One set of keys signs for all tenants.
+INSERT INTO signing_keys (id, private_key, created_at) VALUES (@id, @private_key, @now) RETURNING *;
+
+-- name: RetireSigningKeys :many
+-- @sqlc-vet-disable tenant
+-- Keys that were replaced so long ago that no token of theirs can be alive.
+UPDATE signing_keys k SET retired_at = @now, private_key = ''
+WHERE k.retired_at IS NULL
+  AND EXISTS (SELECT 1 FROM signing_keys n WHERE (n.created_at, n.id) > (k.created_at, k.id) AND n.created_at < @before)
+RETURNING k.id;
+
+-- name: RevokeSigningKey :exec
+-- @sqlc-vet-disable tenant
+-- One set of keys signs for all tenants.
+UPDATE signing_keys SET retired_at = @now, revoked_at = @now, private_key = '' WHERE id = @id;
 
 -- name: LockName :exec
 -- @sqlc-vet-disable tenant
--- Serialises the first start of several processes on one database.
+-- Serialises what several processes on one database may begin at once.
 SELECT pg_advisory_xact_lock(hashtext(@name::text));

@@ -25,7 +25,8 @@ func (s *server) startHTTP(ctx context.Context) error {
 	}
 	router, err := handlers.New(handlers.Config{
 		Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Analytics: s.analytics,
-		Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths, Document: gen.Document,
+		Console: s.console,
+		Checks:  s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths, Document: gen.Document,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
 		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,
 	})

@@ -15,12 +15,14 @@ import (
 
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
+	"showfloor/internal/console"
 	"showfloor/internal/event"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/onair"
 	"showfloor/internal/secret"
+	"showfloor/internal/signing"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 	"showfloor/jobs"
@@ -40,7 +42,9 @@ type server struct {
 	box       *secret.Box
 	metrics   *metrics
 	inserter  *river.Client[pgx.Tx]
+	keys      *signing.Keys
 	accounts  *account.Service
+	console   *console.Service
 	streams   *stream.Service
 	webhooks  *webhook.Service
 	analytics *analytics.Service
@@ -95,7 +99,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	}
 	// Last, when nothing can fail any more between making the password and
 	// showing it.
-	password, created, err := s.accounts.EnsureSuperAdmin(ctx, c.AdminEmail, c.AdminPassword)
+	password, created, err := s.console.EnsureSuperAdmin(ctx, c.AdminEmail, c.AdminPassword)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +136,11 @@ func (s *server) openAreas(ctx context.Context) error {
 	if s.inserter, err = jobs.NewInserter(s.pool, s.log); err != nil {
 		return err
 	}
-	if s.accounts, err = account.New(ctx, account.Config{Pool: s.pool, Box: s.box, Log: s.log}); err != nil {
+	if s.keys, err = signing.New(ctx, signing.Config{Pool: s.pool, Box: s.box, Log: s.log}); err != nil {
 		return err
 	}
+	s.accounts = account.New(account.Config{Pool: s.pool, Keys: s.keys, Log: s.log})
+	s.console = console.New(console.Config{Pool: s.pool, Accounts: s.accounts, Keys: s.keys, Log: s.log})
 	s.analytics = analytics.New(s.pool, time.Now)
 	events := event.NewLog(s.inserter, time.Now)
 	s.webhooks = webhook.New(webhook.Config{
@@ -201,7 +207,7 @@ func (s *server) recoverNode(ctx context.Context) error {
 }
 
 func (s *server) startJobs(ctx context.Context) error {
-	client, err := jobs.New(jobs.Config{Pool: s.pool, Streams: s.streams, Webhooks: s.webhooks, Node: s.node, Log: s.log})
+	client, err := jobs.New(jobs.Config{Pool: s.pool, Keys: s.keys, Streams: s.streams, Webhooks: s.webhooks, Node: s.node, Log: s.log})
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,22 @@ func (q *Queries) CountAdmins(ctx context.Context) (int64, error) {
 	return count, err
 }
 
+const countOtherSuperAdmins = `-- name: CountOtherSuperAdmins :one
+SELECT count(*) FROM admins WHERE role = 'SUPER_ADMIN' AND id <> $1
+`
+
+// @sqlc-vet-disable tenant
+// Admins belong to no tenant.
+func (q *Queries) CountOtherSuperAdmins(ctx context.Context, id string) (int64, error) {
+	row := q.db.QueryRow(ctx, countOtherSuperAdmins, id)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const createAdmin = `-- name: CreateAdmin :one
 INSERT INTO admins (id, email, password_hash, role, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $5) RETURNING id, email, password_hash, role, token_version, created_at, updated_at
+VALUES ($1, $2, $3, $4, $5, $5) RETURNING id, email, password_hash, role, token_version, created_at, updated_at, last_login_at
 `
 
 type CreateAdminParams struct {
@@ -55,6 +68,154 @@ func (q *Queries) CreateAdmin(ctx context.Context, arg CreateAdminParams) (Admin
 		&i.TokenVersion,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.LastLoginAt,
+	)
+	return i, err
+}
+
+const deleteAdmin = `-- name: DeleteAdmin :exec
+DELETE FROM admins WHERE id = $1
+`
+
+// @sqlc-vet-disable tenant
+// Admins belong to no tenant.
+func (q *Queries) DeleteAdmin(ctx context.Context, id string) error {
+	_, err := q.db.Exec(ctx, deleteAdmin, id)
+	return err
+}
+
+const getAdmin = `-- name: GetAdmin :one
+SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins WHERE id = $1
+`
+
+// @sqlc-vet-disable tenant
+// Admins belong to no tenant.
+func (q *Queries) GetAdmin(ctx context.Context, id string) (Admin, error) {
+	row := q.db.QueryRow(ctx, getAdmin, id)
+	var i Admin
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.PasswordHash,
+		&i.Role,
+		&i.TokenVersion,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.LastLoginAt,
+	)
+	return i, err
+}
+
+const getAdminByEmail = `-- name: GetAdminByEmail :one
+SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins WHERE email = $1
+`
+
+// @sqlc-vet-disable tenant
+// Admins belong to no tenant.
+func (q *Queries) GetAdminByEmail(ctx context.Context, email string) (Admin, error) {
+	row := q.db.QueryRow(ctx, getAdminByEmail, email)
+	var i Admin
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.PasswordHash,
+		&i.Role,
+		&i.TokenVersion,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.LastLoginAt,
+	)
+	return i, err
+}
+
+const listAdmins = `-- name: ListAdmins :many
+SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins ORDER BY created_at, id
+`
+
+// @sqlc-vet-disable tenant
+// Admins belong to no tenant.
+func (q *Queries) ListAdmins(ctx context.Context) ([]Admin, error) {
+	rows, err := q.db.Query(ctx, listAdmins)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Admin{}
+	for rows.Next() {
+		var i Admin
+		if err := rows.Scan(
+			&i.ID,
+			&i.Email,
+			&i.PasswordHash,
+			&i.Role,
+			&i.TokenVersion,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastLoginAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const recordAdminLogin = `-- name: RecordAdminLogin :one
+UPDATE admins SET last_login_at = $1 WHERE id = $2 AND token_version = $3 RETURNING id, email, password_hash, role, token_version, created_at, updated_at, last_login_at
+`
+
+type RecordAdminLoginParams struct {
+	Now          *time.Time
+	ID           string
+	TokenVersion int32
+}
+
+// @sqlc-vet-disable tenant
+// No row when the password was changed or the admin removed meanwhile.
+func (q *Queries) RecordAdminLogin(ctx context.Context, arg RecordAdminLoginParams) (Admin, error) {
+	row := q.db.QueryRow(ctx, recordAdminLogin, arg.Now, arg.ID, arg.TokenVersion)
+	var i Admin
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.PasswordHash,
+		&i.Role,
+		&i.TokenVersion,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.LastLoginAt,
+	)
+	return i, err
+}
+
+const setAdminPassword = `-- name: SetAdminPassword :one
+UPDATE admins SET password_hash = $1, token_version = token_version + 1, updated_at = $2
+WHERE id = $3 RETURNING id, email, password_hash, role, token_version, created_at, updated_at, last_login_at
+`
+
+type SetAdminPasswordParams struct {
+	PasswordHash string
+	Now          time.Time
+	ID           string
+}
+
+// @sqlc-vet-disable tenant
+// Ends the admin's tokens, too.
+func (q *Queries) SetAdminPassword(ctx context.Context, arg SetAdminPasswordParams) (Admin, error) {
+	row := q.db.QueryRow(ctx, setAdminPassword, arg.PasswordHash, arg.Now, arg.ID)
+	var i Admin
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.PasswordHash,
+		&i.Role,
+		&i.TokenVersion,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.LastLoginAt,
 	)
 	return i, err
 }

@@ -32,6 +32,7 @@ type Admin struct {
 	TokenVersion int32
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	LastLoginAt  *time.Time
 }
 
 type AuditEntry struct {
@@ -77,6 +78,7 @@ type SigningKey struct {
 	PrivateKey []byte
 	CreatedAt  time.Time
 	RetiredAt  *time.Time
+	RevokedAt  *time.Time
 }
 
 type Stream struct {
@@ -101,13 +103,16 @@ type Stream struct {
 }
 
 type Tenant struct {
-	ID             string
-	Name           string
-	Status         string
-	Plan           string
-	ChargesEnabled bool
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	ID                     string
+	Name                   string
+	Status                 string
+	Plan                   string
+	ChargesEnabled         bool
+	CreatedAt              time.Time
+	UpdatedAt              time.Time
+	SuspendedAt            *time.Time
+	SuspensionReason       *string
+	StatusBeforeSuspension *string
 }
 
 type User struct {

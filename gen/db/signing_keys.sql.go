@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-const createSigningKey = `-- name: CreateSigningKey :exec
-INSERT INTO signing_keys (id, private_key, created_at) VALUES ($1, $2, $3)
+const createSigningKey = `-- name: CreateSigningKey :one
+INSERT INTO signing_keys (id, private_key, created_at) VALUES ($1, $2, $3) RETURNING id, private_key, created_at, retired_at, revoked_at
 `
 
 type CreateSigningKeyParams struct {
@@ -22,17 +22,57 @@ type CreateSigningKeyParams struct {
 
 // @sqlc-vet-disable tenant
 // One set of keys signs for all tenants.
-func (q *Queries) CreateSigningKey(ctx context.Context, arg CreateSigningKeyParams) error {
-	_, err := q.db.Exec(ctx, createSigningKey, arg.ID, arg.PrivateKey, arg.Now)
-	return err
+func (q *Queries) CreateSigningKey(ctx context.Context, arg CreateSigningKeyParams) (SigningKey, error) {
+	row := q.db.QueryRow(ctx, createSigningKey, arg.ID, arg.PrivateKey, arg.Now)
+	var i SigningKey
+	err := row.Scan(
+		&i.ID,
+		&i.PrivateKey,
+		&i.CreatedAt,
+		&i.RetiredAt,
+		&i.RevokedAt,
+	)
+	return i, err
 }
 
-const listSigningKeys = `-- name: ListSigningKeys :many
-SELECT id, private_key, created_at, retired_at FROM signing_keys WHERE retired_at IS NULL ORDER BY id DESC
+const listAllSigningKeys = `-- name: ListAllSigningKeys :many
+SELECT id, private_key, created_at, retired_at, revoked_at FROM signing_keys ORDER BY created_at DESC, id DESC
 `
 
 // @sqlc-vet-disable tenant
 // One set of keys signs for all tenants.
+func (q *Queries) ListAllSigningKeys(ctx context.Context) ([]SigningKey, error) {
+	rows, err := q.db.Query(ctx, listAllSigningKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SigningKey{}
+	for rows.Next() {
+		var i SigningKey
+		if err := rows.Scan(
+			&i.ID,
+			&i.PrivateKey,
+			&i.CreatedAt,
+			&i.RetiredAt,
+			&i.RevokedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSigningKeys = `-- name: ListSigningKeys :many
+SELECT id, private_key, created_at, retired_at, revoked_at FROM signing_keys WHERE retired_at IS NULL ORDER BY created_at DESC, id DESC
+`
+
+// @sqlc-vet-disable tenant
+// One set of keys signs for all tenants. The first one signs.
 func (q *Queries) ListSigningKeys(ctx context.Context) ([]SigningKey, error) {
 	rows, err := q.db.Query(ctx, listSigningKeys)
 	if err != nil {
@@ -47,6 +87,7 @@ func (q *Queries) ListSigningKeys(ctx context.Context) ([]SigningKey, error) {
 			&i.PrivateKey,
 			&i.CreatedAt,
 			&i.RetiredAt,
+			&i.RevokedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -63,8 +104,58 @@ SELECT pg_advisory_xact_lock(hashtext($1::text))
 `
 
 // @sqlc-vet-disable tenant
-// Serialises the first start of several processes on one database.
+// Serialises what several processes on one database may begin at once.
 func (q *Queries) LockName(ctx context.Context, name string) error {
 	_, err := q.db.Exec(ctx, lockName, name)
+	return err
+}
+
+const retireSigningKeys = `-- name: RetireSigningKeys :many
+UPDATE signing_keys k SET retired_at = $1, private_key = ''
+WHERE k.retired_at IS NULL
+  AND EXISTS (SELECT 1 FROM signing_keys n WHERE (n.created_at, n.id) > (k.created_at, k.id) AND n.created_at < $2)
+RETURNING k.id
+`
+
+type RetireSigningKeysParams struct {
+	Now    *time.Time
+	Before time.Time
+}
+
+// @sqlc-vet-disable tenant
+// Keys that were replaced so long ago that no token of theirs can be alive.
+func (q *Queries) RetireSigningKeys(ctx context.Context, arg RetireSigningKeysParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, retireSigningKeys, arg.Now, arg.Before)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const revokeSigningKey = `-- name: RevokeSigningKey :exec
+UPDATE signing_keys SET retired_at = $1, revoked_at = $1, private_key = '' WHERE id = $2
+`
+
+type RevokeSigningKeyParams struct {
+	Now *time.Time
+	ID  string
+}
+
+// @sqlc-vet-disable tenant
+// One set of keys signs for all tenants.
+func (q *Queries) RevokeSigningKey(ctx context.Context, arg RevokeSigningKeyParams) error {
+	_, err := q.db.Exec(ctx, revokeSigningKey, arg.Now, arg.ID)
 	return err
 }

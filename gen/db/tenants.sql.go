@@ -11,7 +11,7 @@ import (
 )
 
 const createTenant = `-- name: CreateTenant :one
-INSERT INTO tenants (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id, name, status, plan, charges_enabled, created_at, updated_at
+INSERT INTO tenants (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
 `
 
 type CreateTenantParams struct {
@@ -33,12 +33,15 @@ func (q *Queries) CreateTenant(ctx context.Context, arg CreateTenantParams) (Ten
 		&i.ChargesEnabled,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.SuspendedAt,
+		&i.SuspensionReason,
+		&i.StatusBeforeSuspension,
 	)
 	return i, err
 }
 
 const getTenant = `-- name: GetTenant :one
-SELECT id, name, status, plan, charges_enabled, created_at, updated_at FROM tenants WHERE id = $1
+SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -54,12 +57,15 @@ func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
 		&i.ChargesEnabled,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.SuspendedAt,
+		&i.SuspensionReason,
+		&i.StatusBeforeSuspension,
 	)
 	return i, err
 }
 
 const lockTenant = `-- name: LockTenant :one
-SELECT id, name, status, plan, charges_enabled, created_at, updated_at FROM tenants WHERE id = $1 FOR UPDATE
+SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -75,12 +81,15 @@ func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
 		&i.ChargesEnabled,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.SuspendedAt,
+		&i.SuspensionReason,
+		&i.StatusBeforeSuspension,
 	)
 	return i, err
 }
 
 const setTenantStatus = `-- name: SetTenantStatus :one
-UPDATE tenants SET status = $1, updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at
+UPDATE tenants SET status = $1, updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
 `
 
 type SetTenantStatusParams struct {
@@ -102,12 +111,15 @@ func (q *Queries) SetTenantStatus(ctx context.Context, arg SetTenantStatusParams
 		&i.ChargesEnabled,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.SuspendedAt,
+		&i.SuspensionReason,
+		&i.StatusBeforeSuspension,
 	)
 	return i, err
 }
 
 const updateTenant = `-- name: UpdateTenant :one
-UPDATE tenants SET name = coalesce($1::text, name), updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at
+UPDATE tenants SET name = coalesce($1::text, name), updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
 `
 
 type UpdateTenantParams struct {
@@ -129,6 +141,9 @@ func (q *Queries) UpdateTenant(ctx context.Context, arg UpdateTenantParams) (Ten
 		&i.ChargesEnabled,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.SuspendedAt,
+		&i.SuspensionReason,
+		&i.StatusBeforeSuspension,
 	)
 	return i, err
 }

@@ -11,13 +11,14 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/problem"
+	"showfloor/internal/signing"
 )
 
 // KeyPrefix begins every API key.
 const KeyPrefix = "sk_live_"
 
-// errBadCredential is the answer to whatever isn't a token or key of ours.
-func errBadCredential() error {
+// ErrBadCredential is the answer to whatever isn't a token or key of ours.
+func ErrBadCredential() error {
 	return problem.New(problem.Unauthenticated, "unauthenticated", "the bearer token is not valid")
 }
 
@@ -63,7 +64,7 @@ func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (
 	q := db.New(s.pool)
 	row, err := q.GetAPIKeyByHash(ctx, hash[:])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Caller{}, errBadCredential()
+		return Caller{}, ErrBadCredential()
 	}
 	if err != nil {
 		return Caller{}, fmt.Errorf("get api key: %w", err)
@@ -87,16 +88,16 @@ func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (
 
 func (s *Service) authenticateToken(ctx context.Context, bearer string) (Caller, error) {
 	c, err := s.parseToken(ctx, bearer)
-	if _, ok := problem.As(err); ok {
-		return Caller{}, err
+	if errors.Is(err, signing.ErrInvalid) {
+		s.log.Debug("token refused", "error", err)
+		return Caller{}, ErrBadCredential()
 	}
 	if err != nil {
-		s.log.Debug("token refused", "error", err)
-		return Caller{}, errBadCredential()
+		return Caller{}, err
 	}
 	row, err := db.New(s.pool).GetUserForToken(ctx, db.GetUserForTokenParams{TenantID: c.TenantID, ID: c.Subject})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Caller{}, errBadCredential()
+		return Caller{}, ErrBadCredential()
 	}
 	if err != nil {
 		return Caller{}, fmt.Errorf("get user: %w", err)

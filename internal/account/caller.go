@@ -17,6 +17,9 @@ const (
 	Viewer    Role = "VIEWER"
 )
 
+// Roles lists the roles, the mightiest first.
+func Roles() []Role { return []Role{Owner, Admin, Developer, Viewer} }
+
 // Scope is one right; the operations of the API name those that they need.
 type Scope string
 

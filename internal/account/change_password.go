@@ -56,6 +56,6 @@ func (s *Service) ChangePassword(ctx context.Context, c Caller, current, next st
 	if err != nil {
 		return Login{}, err
 	}
-	l.Token, l.ExpiresAt, err = s.issueToken(l.User)
+	l.Token, l.ExpiresAt, err = s.issueToken(ctx, l.User)
 	return l, err
 }

@@ -74,6 +74,18 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (bool, erro
 	return ok && known, nil
 }
 
+// HashPassword makes what is kept of a password. When too many wait for it, the
+// problem says when to come again.
+func (s *Service) HashPassword(ctx context.Context, password string) (string, error) {
+	return s.hasher.hash(ctx, password)
+}
+
+// PasswordMatches compares in constant time; an empty hash, that of somebody who
+// doesn't exist, never matches but costs the same.
+func (s *Service) PasswordMatches(ctx context.Context, password, hash string) (bool, error) {
+	return s.hasher.matches(ctx, password, hash)
+}
+
 func (h *hasher) enter(ctx context.Context) error {
 	select {
 	case h.waiting <- struct{}{}:

@@ -52,7 +52,7 @@ func (s *Service) Register(ctx context.Context, r Registration, from Origin) (Lo
 			return fmt.Errorf("create tenant: %w", err)
 		}
 		l.User, err = q.CreateUser(ctx, db.CreateUserParams{
-			ID: id.New(id.User), TenantID: l.Tenant.ID, Email: canonicalEmail(r.Email), Name: r.Name,
+			ID: id.New(id.User), TenantID: l.Tenant.ID, Email: CanonicalEmail(r.Email), Name: r.Name,
 			PasswordHash: hash, Role: string(Owner), Now: now,
 		})
 		if postgres.IsUnique(err, "users_email_key") {
@@ -74,7 +74,7 @@ func (s *Service) Register(ctx context.Context, r Registration, from Origin) (Lo
 	if err != nil {
 		return Login{}, err
 	}
-	l.Token, l.ExpiresAt, err = s.issueToken(l.User)
+	l.Token, l.ExpiresAt, err = s.issueToken(ctx, l.User)
 	return l, err
 }
 
@@ -82,7 +82,7 @@ func (s *Service) Register(ctx context.Context, r Registration, from Origin) (Lo
 // be told apart, neither by the answer nor by its time.
 func (s *Service) Login(ctx context.Context, email, password string) (Login, error) {
 	q := db.New(s.pool)
-	user, err := q.GetUserByEmail(ctx, canonicalEmail(email))
+	user, err := q.GetUserByEmail(ctx, CanonicalEmail(email))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return Login{}, fmt.Errorf("get user: %w", err)
 	}
@@ -106,9 +106,9 @@ func (s *Service) Login(ctx context.Context, email, password string) (Login, err
 		return Login{}, fmt.Errorf("record login: %w", err)
 	}
 	l := Login{User: user, Tenant: tenant}
-	l.Token, l.ExpiresAt, err = s.issueToken(user)
+	l.Token, l.ExpiresAt, err = s.issueToken(ctx, user)
 	return l, err
 }
 
-// canonicalEmail is the form in which addresses are kept and compared.
-func canonicalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+// CanonicalEmail is the form in which addresses are kept and compared.
+func CanonicalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }

@@ -3,14 +3,13 @@
 package account
 
 import (
-	"context"
 	"log/slog"
 	"runtime"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"showfloor/internal/secret"
+	"showfloor/internal/signing"
 )
 
 // Lifetimes of tokens.
@@ -25,10 +24,9 @@ const (
 // one transaction.
 type Service struct {
 	pool   *pgxpool.Pool
-	box    *secret.Box
 	now    func() time.Time
 	log    *slog.Logger
-	tokens *tokens
+	keys   *signing.Keys
 	cache  *callerCache
 	hasher *hasher
 }
@@ -36,28 +34,24 @@ type Service struct {
 // Config of a Service.
 type Config struct {
 	Pool *pgxpool.Pool
-	Box  *secret.Box
+	// Keys sign and verify the tokens.
+	Keys *signing.Keys
 	Log  *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// New prepares the service: on the first start of a database it makes the key
-// that signs tokens.
-func New(ctx context.Context, c Config) (*Service, error) {
+// New prepares the service.
+func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	s := &Service{
-		pool: c.Pool, box: c.Box, now: c.Now, log: c.Log,
-		tokens: &tokens{now: c.Now},
-		cache:  newCallerCache(c.Now, cacheLife),
+		pool: c.Pool, keys: c.Keys, now: c.Now, log: c.Log,
+		cache: newCallerCache(c.Now, cacheLife),
 		// Half of the cores at most hash passwords, the rest goes on serving.
 		hasher: newHasher(max(1, runtime.NumCPU()/2)),
 	}
-	if err := s.loadSigningKeys(ctx); err != nil {
-		return nil, err
-	}
 	s.hasher.dummy() // now, so that the first login takes no longer than others
-	return s, nil
+	return s
 }

@@ -14,6 +14,8 @@ import (
 	"showfloor/gen/client"
 	"showfloor/gen/db"
 	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/console"
 	"showfloor/internal/id"
 )
 
@@ -55,6 +57,21 @@ func (s *Server) Register(t testing.TB) *Caller {
 		"tenantName": "Tenant of " + t.Name(), "name": "Ada", "email": email, "password": Password,
 	}).Into(t, http.StatusCreated, &l)
 	return s.loggedIn(t, l)
+}
+
+// Admin makes somebody who runs the platform, in this role, and logs them in.
+// The caller's UserID is the admin's id.
+func (s *Server) Admin(t testing.TB, role console.Role) *Caller {
+	t.Helper()
+	email := strings.ToLower(id.New("u")) + "@example.test"
+	_, _, err := s.Console.CreateAdmin(t.Context(), audit.System("test"), email, role, Password)
+	must(t, err)
+	var l api.AdminLogin
+	s.With(t, "").Call(t, "POST", "/v1/admin/auth/login", map[string]any{"email": email, "password": Password}).
+		Into(t, http.StatusCreated, &l)
+	c := s.With(t, l.Token)
+	c.Email, c.UserID = email, l.Admin.ID
+	return c
 }
 
 func (s *Server) loggedIn(t testing.TB, l api.Login) *Caller {

@@ -28,6 +28,7 @@ import (
 	"showfloor/handlers"
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
+	"showfloor/internal/console"
 	"showfloor/internal/dbtest"
 	"showfloor/internal/event"
 	"showfloor/internal/id"
@@ -35,6 +36,7 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/onair"
 	"showfloor/internal/secret"
+	"showfloor/internal/signing"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 	"showfloor/jobs"
@@ -83,7 +85,9 @@ type Server struct {
 	Pool      *pgxpool.Pool
 	Box       *secret.Box
 	Node      string
+	Keys      *signing.Keys
 	Accounts  *account.Service
+	Console   *console.Service
 	Streams   *stream.Service
 	Webhooks  *webhook.Service
 	Analytics *analytics.Service
@@ -110,6 +114,7 @@ func New(t testing.TB, o Options) *Server {
 	live := s.openPlayback(t, o, now)
 	s.startJobs(t, o)
 	router, err := handlers.New(handlers.Config{
+		Console:  s.Console,
 		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Analytics: s.Analytics,
 		Checks: append([]handlers.Check{
 			{Name: "database", Engine: "PostgreSQL", Run: s.Pool.Ping},
@@ -156,8 +161,10 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	must(t, err)
 	s.Inserter, err = jobs.NewInserter(s.Pool, o.Log)
 	must(t, err)
-	s.Accounts, err = account.New(t.Context(), account.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
+	s.Keys, err = signing.New(t.Context(), signing.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
 	must(t, err)
+	s.Accounts = account.New(account.Config{Pool: s.Pool, Keys: s.Keys, Log: o.Log, Now: now})
+	s.Console = console.New(console.Config{Pool: s.Pool, Accounts: s.Accounts, Keys: s.Keys, Log: o.Log, Now: now})
 	s.Events = event.NewLog(s.Inserter, now)
 	s.Analytics = analytics.New(s.Pool, now)
 	s.Webhooks = webhook.New(webhook.Config{
@@ -190,7 +197,7 @@ func (s *Server) startJobs(t testing.TB, o Options) {
 	if !o.Jobs {
 		return
 	}
-	client, err := jobs.New(jobs.Config{Pool: s.Pool, Streams: s.Streams, Webhooks: s.Webhooks, Node: s.Node, Log: o.Log})
+	client, err := jobs.New(jobs.Config{Pool: s.Pool, Keys: s.Keys, Streams: s.Streams, Webhooks: s.Webhooks, Node: s.Node, Log: o.Log})
 	must(t, err)
 	must(t, client.Start(context.WithoutCancel(t.Context())))
 	t.Cleanup(func() {

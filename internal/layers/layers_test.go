@@ -49,8 +49,12 @@ func rules() []rule {
 			why: "areas know no HTTP",
 		},
 		{
-			packages: "internal/account", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/media/..."},
+			packages: "internal/account", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/console", module + "internal/media/..."},
 			why: "areas form layers: account is below the others",
+		},
+		{
+			packages: "internal/signing", never: []string{module + "internal/account", module + "internal/console"},
+			why: "every kind of token is signed by the same keys",
 		},
 		{
 			packages: "internal/stream", never: []string{module + "internal/webhook", module + "internal/media/..."},

@@ -1,0 +1,53 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/console"
+	"showfloor/internal/timestamp"
+)
+
+// LoginAdmin logs an admin in.
+func (s *Server) LoginAdmin(ctx context.Context, r api.LoginAdminRequestObject) (api.LoginAdminResponseObject, error) {
+	l, err := s.console.LoginAdmin(ctx, r.Body.Email, r.Body.Password, originFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.LoginAdmin201JSONResponse{Token: l.Token, ExpiresAt: timestamp.From(l.ExpiresAt), Admin: toAdministrator(l.Admin)}, nil
+}
+
+// GetCurrentAdmin is the admin who is logged in.
+func (s *Server) GetCurrentAdmin(ctx context.Context, _ api.GetCurrentAdminRequestObject) (api.GetCurrentAdminResponseObject, error) {
+	admin, err := s.console.GetCurrentAdmin(ctx, adminFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.GetCurrentAdmin200JSONResponse(toAdministrator(admin)), nil
+}
+
+// ListRoles tells what every role may do.
+func (s *Server) ListRoles(context.Context, api.ListRolesRequestObject) (api.ListRolesResponseObject, error) {
+	var out api.ListRoles200JSONResponse
+	for _, role := range console.Roles() {
+		out.Admin = append(out.Admin, api.AdminRoleGrant{Role: api.AdminRole(role), Scopes: each(role.Scopes(), toAdminScope)})
+	}
+	for _, role := range account.Roles() {
+		out.Tenant = append(out.Tenant, api.TenantRoleGrant{
+			Role:   api.UserRole(role),
+			Scopes: each(role.Scopes(), func(scope account.Scope) api.Scope { return api.Scope(scope) }),
+		})
+	}
+	return out, nil
+}
+
+func toAdministrator(a db.Admin) api.Administrator {
+	return api.Administrator{
+		ID: a.ID, Email: a.Email, Role: api.AdminRole(a.Role), Scopes: each(console.Role(a.Role).Scopes(), toAdminScope),
+		LastLoginAt: timeOrNull(a.LastLoginAt), CreatedAt: timestamp.From(a.CreatedAt), UpdatedAt: timestamp.From(a.UpdatedAt),
+	}
+}
+
+func toAdminScope(s console.Scope) api.AdminScope { return api.AdminScope(s) }

@@ -1,0 +1,174 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/secret"
+)
+
+// generatedPassword is the length of a password that we make up: 142 bits.
+const generatedPassword = 24
+
+// lockAdmins is the name under which changes of the admins run one at a time.
+const lockAdmins = "admins"
+
+// EnsureSuperAdmin makes the first super admin of a new database, with a
+// generated password when none is given. Created is false, and nothing is
+// changed, when there are admins already.
+func (s *Service) EnsureSuperAdmin(ctx context.Context, email, password string) (usedPassword string, created bool, err error) {
+	n, err := db.New(s.pool).CountAdmins(ctx)
+	if err != nil {
+		return "", false, fmt.Errorf("count admins: %w", err)
+	}
+	if n > 0 {
+		return "", false, nil
+	}
+	password, hash, err := s.password(ctx, password)
+	if err != nil {
+		return "", false, err
+	}
+	err = s.changeAdmins(ctx, func(q *db.Queries) error {
+		if n, err := q.CountAdmins(ctx); err != nil || n > 0 {
+			return err
+		}
+		created = true
+		_, err := s.createAdmin(ctx, q, audit.System("setup"), email, hash, SuperAdmin)
+		return err
+	})
+	return password, created, err
+}
+
+// CreateAdmin makes an admin, with a generated password when none is given. An
+// e-mail that another admin has is a conflict.
+func (s *Service) CreateAdmin(
+	ctx context.Context, actor audit.Actor, email string, role Role, password string,
+) (admin db.Admin, usedPassword string, err error) {
+	if !slices.Contains(Roles(), role) {
+		return admin, "", problem.BadField("role", "must be one of %v", Roles())
+	}
+	password, hash, err := s.password(ctx, password)
+	if err != nil {
+		return admin, "", err
+	}
+	err = s.changeAdmins(ctx, func(q *db.Queries) error {
+		admin, err = s.createAdmin(ctx, q, actor, email, hash, role)
+		return err
+	})
+	return admin, password, err
+}
+
+// ListAdmins lists all admins, the oldest first.
+func (s *Service) ListAdmins(ctx context.Context) ([]db.Admin, error) {
+	rows, err := db.New(s.pool).ListAdmins(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list admins: %w", err)
+	}
+	return rows, nil
+}
+
+// ResetAdminPassword gives an admin another password, a generated one when none
+// is given, and ends the admin's tokens.
+func (s *Service) ResetAdminPassword(ctx context.Context, actor audit.Actor, email, password string) (usedPassword string, err error) {
+	password, hash, err := s.password(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	err = s.changeAdmins(ctx, func(q *db.Queries) error {
+		admin, err := adminByEmail(ctx, q, email)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		if _, err := q.SetAdminPassword(ctx, db.SetAdminPasswordParams{ID: admin.ID, PasswordHash: hash, Now: now}); err != nil {
+			return fmt.Errorf("set admin password: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: actor, Action: "admin.reset_password", Entity: "admin", EntityID: admin.ID,
+		})
+	})
+	return password, err
+}
+
+// RemoveAdmin deletes an admin, whose tokens end at once. The last super admin
+// stays.
+func (s *Service) RemoveAdmin(ctx context.Context, actor audit.Actor, email string) error {
+	return s.changeAdmins(ctx, func(q *db.Queries) error {
+		admin, err := adminByEmail(ctx, q, email)
+		if err != nil {
+			return err
+		}
+		if n, err := q.CountOtherSuperAdmins(ctx, admin.ID); err != nil {
+			return fmt.Errorf("count super admins: %w", err)
+		} else if n == 0 {
+			return problem.Conflicting("this is the last %s; make another one first", SuperAdmin)
+		}
+		if err := q.DeleteAdmin(ctx, admin.ID); err != nil {
+			return fmt.Errorf("delete admin: %w", err)
+		}
+		return audit.Write(ctx, q, s.now(), audit.Entry{
+			Actor: actor, Action: "admin.remove", Entity: "admin", EntityID: admin.ID, Before: adminView(admin),
+		})
+	})
+}
+
+// changeAdmins runs fn in a transaction while nobody else changes admins.
+func (s *Service) changeAdmins(ctx context.Context, fn func(q *db.Queries) error) error {
+	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		if err := q.LockName(ctx, lockAdmins); err != nil {
+			return fmt.Errorf("lock admins: %w", err)
+		}
+		return fn(q)
+	})
+}
+
+func (s *Service) createAdmin(
+	ctx context.Context, q *db.Queries, actor audit.Actor, email, hash string, role Role,
+) (db.Admin, error) {
+	now := s.now()
+	admin, err := q.CreateAdmin(ctx, db.CreateAdminParams{
+		ID: id.New(id.Admin), Email: account.CanonicalEmail(email), PasswordHash: hash, Role: string(role), Now: now,
+	})
+	if postgres.IsUnique(err, "admins_email_key") {
+		return admin, problem.New(problem.Conflict, "email_taken", "there is an admin with this e-mail address already")
+	}
+	if err != nil {
+		return admin, fmt.Errorf("create admin: %w", err)
+	}
+	return admin, audit.Write(ctx, q, now, audit.Entry{
+		Actor: actor, Action: "admin.create", Entity: "admin", EntityID: admin.ID, After: adminView(admin),
+	})
+}
+
+// password makes one up when none is given, and hashes it.
+func (s *Service) password(ctx context.Context, given string) (password, hash string, err error) {
+	if given == "" {
+		given = secret.Text(generatedPassword)
+	}
+	hash, err = s.accounts.HashPassword(ctx, given)
+	return given, hash, err
+}
+
+func adminByEmail(ctx context.Context, q *db.Queries, email string) (db.Admin, error) {
+	admin, err := q.GetAdminByEmail(ctx, account.CanonicalEmail(email))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return admin, problem.Missing("admin")
+	}
+	if err != nil {
+		return admin, fmt.Errorf("get admin: %w", err)
+	}
+	return admin, nil
+}
+
+func adminView(a db.Admin) map[string]any { return map[string]any{"email": a.Email, "role": a.Role} }

@@ -1,0 +1,172 @@
+package signing
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+const (
+	// rotateAfter is the age at which the newest key is replaced.
+	rotateAfter = 90 * 24 * time.Hour
+	// retireAfter is how long a replaced key verifies: as long as its last token
+	// can live, and a while for clocks that differ.
+	retireAfter = MaxLife + time.Hour
+)
+
+// ensureFirst makes the first key of a database. Several processes may start at
+// once on it: one of them makes the key.
+func (k *Keys) ensureFirst(ctx context.Context) error {
+	return k.change(ctx, func(q *db.Queries, live []db.SigningKey) error {
+		if len(live) > 0 {
+			return nil
+		}
+		_, err := k.create(ctx, q)
+		return err
+	})
+}
+
+// Rotate makes a new key, which signs from now on; tokens of the old ones stay
+// good until they expire. The key is in the database before anything is signed
+// with it, and processes that don't know it look there, so none is refused.
+func (k *Keys) Rotate(ctx context.Context, actor audit.Actor) (made db.SigningKey, err error) {
+	err = k.change(ctx, func(q *db.Queries, live []db.SigningKey) error {
+		made, err = k.replace(ctx, q, actor, live)
+		return err
+	})
+	return made, k.reload(ctx, err)
+}
+
+// RotateDue rotates when the newest key is old enough for it, and retires keys
+// without living tokens. It may run at any time, in several processes.
+func (k *Keys) RotateDue(ctx context.Context) error {
+	actor := audit.System("keys")
+	err := k.change(ctx, func(q *db.Queries, live []db.SigningKey) error {
+		now := k.config.Now()
+		if len(live) == 0 || now.Sub(live[0].CreatedAt) >= rotateAfter {
+			if _, err := k.replace(ctx, q, actor, live); err != nil {
+				return err
+			}
+		}
+		before := now.Add(-retireAfter)
+		retired, err := q.RetireSigningKeys(ctx, db.RetireSigningKeysParams{Now: &now, Before: before})
+		if err != nil {
+			return fmt.Errorf("retire signing keys: %w", err)
+		}
+		for _, kid := range retired {
+			if err := k.note(ctx, q, actor, "signing_key.retire", kid, "", nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return k.reload(ctx, err)
+}
+
+// Revoke ends a key and every token that it signed, in all processes within two
+// seconds. When it is the one that signs, a new one takes its place, whose kid is
+// returned.
+func (k *Keys) Revoke(ctx context.Context, actor audit.Actor, kid, reason string) (successor string, err error) {
+	err = k.change(ctx, func(q *db.Queries, live []db.SigningKey) error {
+		successor = ""
+		now := k.config.Now()
+		at := slices.IndexFunc(live, func(row db.SigningKey) bool { return row.ID == kid })
+		if at < 0 {
+			return problem.Missing("signing key that is in use")
+		}
+		if at == 0 {
+			made, err := k.replace(ctx, q, actor, live)
+			if err != nil {
+				return err
+			}
+			successor = made.ID
+		}
+		if err := q.RevokeSigningKey(ctx, db.RevokeSigningKeyParams{ID: kid, Now: &now}); err != nil {
+			return fmt.Errorf("revoke signing key: %w", err)
+		}
+		return k.note(ctx, q, actor, "signing_key.revoke", kid, reason, nil)
+	})
+	return successor, k.reload(ctx, err)
+}
+
+// List shows all keys, newest first, retired ones included.
+func (k *Keys) List(ctx context.Context) ([]db.SigningKey, error) {
+	rows, err := db.New(k.config.Pool).ListAllSigningKeys(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list signing keys: %w", err)
+	}
+	return rows, nil
+}
+
+// change runs fn in a transaction with the keys that aren't retired, newest
+// first, while nobody else changes them. All of them must open: a key that was
+// sealed with another master key than theirs would stop every server.
+func (k *Keys) change(ctx context.Context, fn func(q *db.Queries, live []db.SigningKey) error) error {
+	return postgres.InTx(ctx, k.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		if err := q.LockName(ctx, "signing_keys"); err != nil {
+			return fmt.Errorf("lock signing keys: %w", err)
+		}
+		live, err := q.ListSigningKeys(ctx)
+		if err != nil {
+			return fmt.Errorf("list signing keys: %w", err)
+		}
+		for _, row := range live {
+			if _, err := k.open(row); err != nil {
+				return err
+			}
+		}
+		return fn(q, live)
+	})
+}
+
+// replace makes the key that signs after those that are there.
+func (k *Keys) replace(ctx context.Context, q *db.Queries, actor audit.Actor, live []db.SigningKey) (db.SigningKey, error) {
+	made, err := k.create(ctx, q)
+	if err != nil {
+		return made, err
+	}
+	var before any
+	if len(live) > 0 {
+		before = map[string]any{"signingKeyId": live[0].ID}
+	}
+	return made, k.note(ctx, q, actor, "signing_key.rotate", made.ID, "", before)
+}
+
+func (k *Keys) create(ctx context.Context, q *db.Queries) (db.SigningKey, error) {
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed) // never fails
+	kid := id.New(id.SigningKey)
+	row, err := q.CreateSigningKey(ctx, db.CreateSigningKeyParams{
+		ID: kid, PrivateKey: k.config.Box.Seal(seed, sealContext(kid)), Now: k.config.Now(),
+	})
+	if err != nil {
+		return row, fmt.Errorf("create signing key: %w", err)
+	}
+	return row, nil
+}
+
+func (k *Keys) note(ctx context.Context, q *db.Queries, actor audit.Actor, action, kid, reason string, before any) error {
+	return audit.Write(ctx, q, k.config.Now(), audit.Entry{
+		Actor: actor, Action: action, Entity: "signing_key", EntityID: kid, Reason: reason, Before: before,
+	})
+}
+
+// reload lets this process know at once what a change has done.
+func (k *Keys) reload(ctx context.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	return k.load(ctx)
+}

@@ -1,0 +1,25 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/signing"
+)
+
+// RotateKeysArgs is the periodic job that replaces old signing keys.
+type RotateKeysArgs struct{}
+
+// Kind names the job.
+func (RotateKeysArgs) Kind() string { return "signing_rotate" }
+
+type rotateKeys struct {
+	river.WorkerDefaults[RotateKeysArgs]
+	keys *signing.Keys
+}
+
+// Work rotates them if it is time.
+func (w *rotateKeys) Work(ctx context.Context, _ *river.Job[RotateKeysArgs]) error {
+	return outcome(w.keys.RotateDue(ctx))
+}
