@@ -190,6 +190,30 @@ func (e CallKind) Valid() bool {
 	}
 }
 
+// Defines values for CdnCacheStatus.
+const (
+	CdnCacheStatusBYPASS CdnCacheStatus = "BYPASS"
+	CdnCacheStatusHIT    CdnCacheStatus = "HIT"
+	CdnCacheStatusMISS   CdnCacheStatus = "MISS"
+	CdnCacheStatusSTALE  CdnCacheStatus = "STALE"
+)
+
+// Valid indicates whether the value is a known member of the CdnCacheStatus enum.
+func (e CdnCacheStatus) Valid() bool {
+	switch e {
+	case CdnCacheStatusBYPASS:
+		return true
+	case CdnCacheStatusHIT:
+		return true
+	case CdnCacheStatusMISS:
+		return true
+	case CdnCacheStatusSTALE:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ChannelKind.
 const (
 	ChannelKindDirect  ChannelKind = "direct"
@@ -670,6 +694,48 @@ func (e PlanTier) Valid() bool {
 	case PlanTierPRO:
 		return true
 	case PlanTierSTARTER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlatformArea.
+const (
+	PlatformAreaAUCTIONS   PlatformArea = "AUCTIONS"
+	PlatformAreaCALLS      PlatformArea = "CALLS"
+	PlatformAreaCHAT       PlatformArea = "CHAT"
+	PlatformAreaDELIVERIES PlatformArea = "DELIVERIES"
+	PlatformAreaORDERS     PlatformArea = "ORDERS"
+	PlatformAreaPUSHES     PlatformArea = "PUSHES"
+	PlatformAreaRECORDINGS PlatformArea = "RECORDINGS"
+	PlatformAreaRESTREAMS  PlatformArea = "RESTREAMS"
+	PlatformAreaSESSIONS   PlatformArea = "SESSIONS"
+	PlatformAreaSTREAMS    PlatformArea = "STREAMS"
+)
+
+// Valid indicates whether the value is a known member of the PlatformArea enum.
+func (e PlatformArea) Valid() bool {
+	switch e {
+	case PlatformAreaAUCTIONS:
+		return true
+	case PlatformAreaCALLS:
+		return true
+	case PlatformAreaCHAT:
+		return true
+	case PlatformAreaDELIVERIES:
+		return true
+	case PlatformAreaORDERS:
+		return true
+	case PlatformAreaPUSHES:
+		return true
+	case PlatformAreaRECORDINGS:
+		return true
+	case PlatformAreaRESTREAMS:
+		return true
+	case PlatformAreaSESSIONS:
+		return true
+	case PlatformAreaSTREAMS:
 		return true
 	default:
 		return false
@@ -2204,6 +2270,28 @@ type APIKeyInput struct {
 // APIKeyList Keys, newest first.
 type APIKeyList = []APIKey
 
+// AreaActivity One area's activity. What is counted is said at PlatformArea.
+type AreaActivity struct {
+	// Area STREAMS: broadcasts. SESSIONS: conferences, webinars and interactive livestreams. CALLS: 1:1 calls. CHAT: messages.
+	// RECORDINGS: stream and session recordings. ORDERS: orders that were paid. AUCTIONS: auctions. RESTREAMS:
+	// broadcasts to another platform. PUSHES: push notifications attempted. DELIVERIES: webhook deliveries.
+	Area PlatformArea `json:"area"`
+
+	// Last24Hours Example: 61
+	Last24Hours int `json:"last24Hours"`
+
+	// Last30Days Example: 1710
+	Last30Days int `json:"last30Days"`
+
+	// Last7Days Example: 402
+	Last7Days int `json:"last7Days"`
+
+	// Now How many go on now; null for what has no duration.
+	//
+	// Example: 18
+	Now nullable.Nullable[int] `json:"now"`
+}
+
 // Auction One unit of a product that goes to the highest bidder.
 type Auction struct {
 	// AntiSnipeSec A bid in the last so many seconds moves endsAt by as many; 0 never does.
@@ -2375,6 +2463,70 @@ type AuditPage struct {
 
 // AuditView The fields of the entity that the change is about, without secrets; which those are depends on the action.
 type AuditView map[string]interface{}
+
+// BandwidthDay One day's bytes.
+type BandwidthDay struct {
+	// CdnBytes From the CDN to viewers, from imported logs.
+	//
+	// Example: 2702159776422
+	CdnBytes int64 `json:"cdnBytes"`
+
+	// IngressBytes What encoders and participants sent.
+	//
+	// Example: 11342745564
+	IngressBytes int64 `json:"ingressBytes"`
+
+	// LiveBytes Live playback.
+	//
+	// Example: 240282366920
+	LiveBytes int64 `json:"liveBytes"`
+
+	// RecordingBytes Playback of recordings.
+	//
+	// Example: 40282366920
+	RecordingBytes int64 `json:"recordingBytes"`
+
+	// RestreamBytes To other platforms.
+	//
+	// Example: 5282366920
+	RestreamBytes int64 `json:"restreamBytes"`
+
+	// SessionBytes To participants of sessions, calls and stream rooms.
+	//
+	// Example: 20282366920
+	SessionBytes int64          `json:"sessionBytes"`
+	StartsAt     timestamp.Time `json:"startsAt"`
+}
+
+// BandwidthOverview What went in and out.
+type BandwidthOverview struct {
+	// CdnBytes What the CDN sent to viewers, from imported logs.
+	//
+	// Example: 81064793292668
+	CdnBytes int64 `json:"cdnBytes"`
+
+	// Days One entry for each day in UTC, oldest first.
+	Days []BandwidthDay `json:"days"`
+
+	// EgressBytes What this platform's servers sent, to the CDN included.
+	//
+	// Example: 9007199254740
+	EgressBytes int64 `json:"egressBytes"`
+
+	// From Where the first day begins.
+	From timestamp.Time `json:"from"`
+
+	// IngressBytes What encoders and participants sent.
+	//
+	// Example: 340282366920
+	IngressBytes int64 `json:"ingressBytes"`
+
+	// Tenants The 20 tenants with the most `egressBytes` and `cdnBytes` together, most first.
+	Tenants []TenantBandwidth `json:"tenants"`
+
+	// To As of when; in the last day.
+	To timestamp.Time `json:"to"`
+}
 
 // Bid What somebody offered in an auction.
 type Bid struct {
@@ -2763,6 +2915,30 @@ type CallbackReceipt struct {
 	Changed bool `json:"changed"`
 }
 
+// CallingTenant How often one tenant called.
+type CallingTenant struct {
+	// Calls Example: 91200
+	Calls int64 `json:"calls"`
+
+	// ClientErrors Example: 40
+	ClientErrors int64 `json:"clientErrors"`
+
+	// Keys API keys that were used.
+	//
+	// Example: 3
+	Keys       int            `json:"keys"`
+	LastCallAt timestamp.Time `json:"lastCallAt"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+}
+
 // Capture A request as it came in.
 type Capture struct {
 	// Body The whole body: as text, or in base64 if `bodyBase64` is true.
@@ -2920,6 +3096,84 @@ type CatalogSyncResult struct {
 	//
 	// Example: 1
 	Upserted int `json:"upserted"`
+}
+
+// CdnCacheStatus HIT: from the CDN's cache. MISS: fetched from this server. STALE: an old copy was served. BYPASS: not cached.
+type CdnCacheStatus string
+
+// CdnLogImport Lines of a CDN's access log.
+type CdnLogImport struct {
+	Rows []CdnLogRow `json:"rows"`
+
+	// Source Your name for the CDN: lower-case letters, digits and hyphens, up to 40.
+	//
+	// Example: edge-eu
+	Source string `json:"source"`
+}
+
+// CdnLogImportResult What became of the rows.
+type CdnLogImportResult struct {
+	// Bytes The bytes of the imported rows.
+	//
+	// Example: 7340032000
+	Bytes int64 `json:"bytes"`
+
+	// Duplicates Rows that had been imported before.
+	//
+	// Example: 12
+	Duplicates int `json:"duplicates"`
+
+	// Imported Rows that count from now on.
+	//
+	// Example: 9988
+	Imported int `json:"imported"`
+
+	// Received Example: 10000
+	Received int `json:"received"`
+
+	// Unattributed Rows of `imported` whose path belongs to no stream or recording: they count for the platform, for no tenant.
+	//
+	// Example: 3
+	Unattributed int `json:"unattributed"`
+}
+
+// CdnLogRow One request that the CDN answered.
+type CdnLogRow struct {
+	// At When it was answered.
+	At timestamp.Time `json:"at"`
+
+	// Bytes What was sent to the viewer.
+	//
+	// Example: 734003
+	Bytes int64 `json:"bytes"`
+
+	// Cache HIT: from the CDN's cache. MISS: fetched from this server. STALE: an old copy was served. BYPASS: not cached.
+	Cache *CdnCacheStatus `json:"cache,omitempty"`
+
+	// Country Where the viewer is, ISO 3166-1.
+	//
+	// Example: DE
+	Country *string `json:"country,omitempty"`
+
+	// DurationMs How long the answer took, in milliseconds.
+	//
+	// Example: 18
+	DurationMs *int `json:"durationMs,omitempty"`
+
+	// Path The path of the URL, from which stream or recording and their tenant are told.
+	//
+	// Example: /live/c3RyXzAx/index.m3u8
+	Path string `json:"path"`
+
+	// RequestID The CDN's id of the request; a row whose id was imported from the same source before is not counted again.
+	//
+	// Example: 8f2c1d90a7b34e56
+	RequestID string `json:"requestId"`
+
+	// Status The HTTP status.
+	//
+	// Example: 200
+	Status int `json:"status"`
 }
 
 // Channel A place to chat.
@@ -3447,6 +3701,163 @@ type CurrencyAmounts = []CurrencyAmount
 // Example: usd
 type CurrencyInput = string
 
+// DashboardGrowth New tenants day by day.
+type DashboardGrowth struct {
+	// Days The last 30 days in UTC, oldest first, today included.
+	Days []GrowthDay `json:"days"`
+
+	// From Where the first day begins.
+	From timestamp.Time `json:"from"`
+
+	// To As of when; in the last day.
+	To timestamp.Time `json:"to"`
+}
+
+// DashboardKpis The platform at a glance.
+type DashboardKpis struct {
+	// At As of when.
+	At timestamp.Time `json:"at"`
+
+	// FailedDeliveries Webhook deliveries that were given up in the last 24 hours.
+	//
+	// Example: 2
+	FailedDeliveries int `json:"failedDeliveries"`
+
+	// LiveSessions Sessions and calls that are live.
+	//
+	// Example: 6
+	LiveSessions int `json:"liveSessions"`
+
+	// LiveStreams Streams that are LIVE or RECONNECTING.
+	//
+	// Example: 18
+	LiveStreams int `json:"liveStreams"`
+
+	// MonthlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	MonthlyRecurring CurrencyAmounts `json:"monthlyRecurring"`
+
+	// NewTenants Tenants that signed up in the last 30 days.
+	//
+	// Example: 12
+	NewTenants int `json:"newTenants"`
+
+	// NewTenantsBefore Tenants that signed up in the 30 days before those.
+	//
+	// Example: 9
+	NewTenantsBefore int `json:"newTenantsBefore"`
+
+	// OpenTickets Tickets that are OPEN or PENDING.
+	//
+	// Example: 5
+	OpenTickets int `json:"openTickets"`
+
+	// Participants Who is connected to one of them.
+	//
+	// Example: 48
+	Participants int `json:"participants"`
+
+	// RecordingBytes All their files together.
+	//
+	// Example: 549755813888
+	RecordingBytes int64 `json:"recordingBytes"`
+
+	// Recordings Stream recordings that are READY.
+	//
+	// Example: 930
+	Recordings int `json:"recordings"`
+
+	// Tenants How many tenants are in each status.
+	Tenants TenantStatusCounts `json:"tenants"`
+
+	// Users Users of all tenants who are ACTIVE.
+	//
+	// Example: 310
+	Users int `json:"users"`
+
+	// Viewers Viewers of all of them together.
+	//
+	// Example: 2140
+	Viewers int `json:"viewers"`
+}
+
+// DevActivityDay The calls of one day.
+type DevActivityDay struct {
+	// APICalls Example: 27080
+	APICalls int64 `json:"apiCalls"`
+
+	// ClientErrors Answered with a 4xx.
+	//
+	// Example: 310
+	ClientErrors int64 `json:"clientErrors"`
+
+	// NewKeys Example: 1
+	NewKeys int `json:"newKeys"`
+
+	// ServerErrors Answered with a 5xx.
+	//
+	// Example: 0
+	ServerErrors int64          `json:"serverErrors"`
+	StartsAt     timestamp.Time `json:"startsAt"`
+
+	// Tenants Tenants that made a call.
+	//
+	// Example: 34
+	Tenants int `json:"tenants"`
+}
+
+// DevActivityOverview How tenants' developers use the API.
+type DevActivityOverview struct {
+	// ActiveKeys API keys that were used.
+	//
+	// Example: 96
+	ActiveKeys int `json:"activeKeys"`
+
+	// ActiveTenants Tenants that made a call.
+	//
+	// Example: 71
+	ActiveTenants int `json:"activeTenants"`
+
+	// APICalls Calls below `/v1/me` with a key or a user's token.
+	//
+	// Example: 812400
+	APICalls int64 `json:"apiCalls"`
+
+	// ClientErrorPercent Calls answered with a 4xx.
+	//
+	// Example: 1.2
+	ClientErrorPercent float32 `json:"clientErrorPercent"`
+
+	// Days One entry for each day in UTC, oldest first.
+	Days []DevActivityDay `json:"days"`
+
+	// From Where the first day begins.
+	From timestamp.Time `json:"from"`
+
+	// NewKeys API keys that were made.
+	//
+	// Example: 8
+	NewKeys int `json:"newKeys"`
+
+	// NewWebhooks Webhook endpoints that were registered.
+	//
+	// Example: 5
+	NewWebhooks int `json:"newWebhooks"`
+
+	// Operations The 20 operations that were called most, most calls first.
+	Operations []OperationActivity `json:"operations"`
+
+	// ServerErrorPercent Calls answered with a 5xx.
+	//
+	// Example: 0
+	ServerErrorPercent float32 `json:"serverErrorPercent"`
+
+	// Tenants The 20 tenants that called most, most calls first.
+	Tenants []CallingTenant `json:"tenants"`
+
+	// To As of when; in the last day.
+	To timestamp.Time `json:"to"`
+}
+
 // DirectChannelInput Whom the channel is for.
 type DirectChannelInput struct {
 	// Name The title of pushes; absent for the two ids.
@@ -3696,6 +4107,18 @@ type ForcedStopInput struct {
 	//
 	// Example: Streams copyrighted sports
 	Reason string `json:"reason"`
+}
+
+// GrowthDay The sign-ups of one day.
+type GrowthDay struct {
+	// NewTenants Example: 2
+	NewTenants int            `json:"newTenants"`
+	StartsAt   timestamp.Time `json:"startsAt"`
+
+	// TotalTenants All tenants at the end of the day, cancelled ones not counted.
+	//
+	// Example: 115
+	TotalTenants int `json:"totalTenants"`
 }
 
 // HandInput Whose hand it is.
@@ -3997,6 +4420,33 @@ type OnboardingLinkInput struct {
 	//
 	// Example: https://acme.example/selling
 	ReturnURL string `json:"returnUrl"`
+}
+
+// OperationActivity How often one operation was called.
+type OperationActivity struct {
+	// Calls Example: 120400
+	Calls int64 `json:"calls"`
+
+	// ClientErrors Example: 12
+	ClientErrors int64 `json:"clientErrors"`
+
+	// MedianMs How long half of the answers took at most, in milliseconds.
+	//
+	// Example: 3.1
+	MedianMs float32 `json:"medianMs"`
+
+	// OperationID As in this document.
+	//
+	// Example: listStreams
+	OperationID string `json:"operationId"`
+
+	// P95Ms How long 95 of 100 answers took at most, in milliseconds.
+	//
+	// Example: 11.4
+	P95Ms float32 `json:"p95Ms"`
+
+	// ServerErrors Example: 0
+	ServerErrors int64 `json:"serverErrors"`
 }
 
 // Order What a customer bought or is about to pay.
@@ -4429,6 +4879,18 @@ type PlanChangeInput struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
+// PlanDistribution How tenants are spread over the plans. Cancelled ones are not counted.
+type PlanDistribution struct {
+	// At As of when.
+	At timestamp.Time `json:"at"`
+
+	// Plans One entry for each tier, from FREE to ENTERPRISE.
+	Plans []PlanShare `json:"plans"`
+
+	// Total Example: 115
+	Total int `json:"total"`
+}
+
 // PlanLimits How much a tenant may have at one time; null for no limit but the server's own.
 type PlanLimits struct {
 	// MaxAPIKeys API keys that are neither revoked nor expired.
@@ -4470,8 +4932,94 @@ type PlanLimits struct {
 	RecordingRetentionDays nullable.Nullable[int] `json:"recordingRetentionDays"`
 }
 
+// PlanMixEntry The tenants on one plan and what they bring in.
+type PlanMixEntry struct {
+	// MinutesLive Minutes that its tenants were on air in the last 30 days.
+	//
+	// Example: 9120.5
+	MinutesLive float32 `json:"minutesLive"`
+
+	// MinutesWatched Minutes that their viewers watched in the last 30 days.
+	//
+	// Example: 402310.5
+	MinutesWatched float32 `json:"minutesWatched"`
+
+	// MonthlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	MonthlyRecurring CurrencyAmounts `json:"monthlyRecurring"`
+
+	// Percent Its tenants of all that are not cancelled, with one decimal.
+	//
+	// Example: 40
+	Percent float32 `json:"percent"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Tenants How many tenants are in each status.
+	Tenants TenantStatusCounts `json:"tenants"`
+}
+
+// PlanMixReport What each plan contributes.
+type PlanMixReport struct {
+	// At As of when.
+	At timestamp.Time `json:"at"`
+
+	// Plans One entry for each tier, from FREE to ENTERPRISE.
+	Plans []PlanMixEntry `json:"plans"`
+}
+
+// PlanShare The tenants on one plan.
+type PlanShare struct {
+	// Percent Of all, with one decimal.
+	//
+	// Example: 40
+	Percent float32 `json:"percent"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Tenants Example: 46
+	Tenants int `json:"tenants"`
+}
+
 // PlanTier What the tenant has booked.
 type PlanTier string
+
+// PlatformActivityOverview What is going on in each part of the platform.
+type PlatformActivityOverview struct {
+	// ActiveTenants Tenants that did anything in the last 24 hours: went on air, met, sold, called the API.
+	//
+	// Example: 38
+	ActiveTenants int `json:"activeTenants"`
+
+	// Areas One entry for each area, in the order of their enumeration.
+	Areas []AreaActivity `json:"areas"`
+
+	// At As of when.
+	At timestamp.Time `json:"at"`
+}
+
+// PlatformArea STREAMS: broadcasts. SESSIONS: conferences, webinars and interactive livestreams. CALLS: 1:1 calls. CHAT: messages.
+// RECORDINGS: stream and session recordings. ORDERS: orders that were paid. AUCTIONS: auctions. RESTREAMS:
+// broadcasts to another platform. PUSHES: push notifications attempted. DELIVERIES: webhook deliveries.
+type PlatformArea string
+
+// PlatformRevenue What the platform earns from its tenants.
+type PlatformRevenue struct {
+	// At As of when.
+	At timestamp.Time `json:"at"`
+
+	// MonthlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	MonthlyRecurring CurrencyAmounts `json:"monthlyRecurring"`
+
+	// Months The last 12 calendar months in UTC, oldest first, the current one included.
+	Months []RevenueMonth `json:"months"`
+
+	// Wired Whether billing is connected. While it isn't, the lists are empty.
+	//
+	// Example: true
+	Wired bool `json:"wired"`
+}
 
 // PlaybackType LL_HLS: players stay 1 to 3 seconds behind. HLS: 10 to 20 seconds.
 type PlaybackType string
@@ -4819,6 +5367,12 @@ type RealtimeStockTick struct {
 // RealtimeAuctionBid.
 type RealtimeType string
 
+// RecentActivity What was done last.
+type RecentActivity struct {
+	// Items The latest 20 audit entries of all tenants and of the platform, latest first.
+	Items []AuditEntry `json:"items"`
+}
+
 // Recording One recorded broadcast, or a part of one, of a stream.
 type Recording struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
@@ -5115,6 +5669,19 @@ type Revenue struct {
 
 // RevenueList One entry per currency in which there was any, in alphabetical order.
 type RevenueList = []Revenue
+
+// RevenueMonth What came in during one month.
+type RevenueMonth struct {
+	// PlatformFees One entry for each currency in which there is any, in alphabetical order.
+	PlatformFees CurrencyAmounts `json:"platformFees"`
+
+	// Refunds One entry for each currency in which there is any, in alphabetical order.
+	Refunds  CurrencyAmounts `json:"refunds"`
+	StartsAt timestamp.Time  `json:"startsAt"`
+
+	// Subscriptions One entry for each currency in which there is any, in alphabetical order.
+	Subscriptions CurrencyAmounts `json:"subscriptions"`
+}
 
 // RoleCatalogue Every role and what it may do.
 type RoleCatalogue struct {
@@ -5935,6 +6502,74 @@ type Stream struct {
 	ViewerCount int `json:"viewerCount"`
 }
 
+// StreamActivityDay What was broadcast and watched on one day.
+type StreamActivityDay struct {
+	// Broadcasts Broadcasts that began.
+	//
+	// Example: 14
+	Broadcasts int `json:"broadcasts"`
+
+	// MinutesLive Example: 640.5
+	MinutesLive float32 `json:"minutesLive"`
+
+	// MinutesWatched Example: 31240.5
+	MinutesWatched float32 `json:"minutesWatched"`
+
+	// PeakLiveStreams Example: 6
+	PeakLiveStreams int `json:"peakLiveStreams"`
+
+	// PeakViewers Example: 1810
+	PeakViewers int            `json:"peakViewers"`
+	StartsAt    timestamp.Time `json:"startsAt"`
+
+	// Streams Streams that were on air.
+	//
+	// Example: 12
+	Streams int `json:"streams"`
+
+	// Tenants Tenants that were on air.
+	//
+	// Example: 7
+	Tenants int `json:"tenants"`
+}
+
+// StreamActivityReport How much was broadcast and watched.
+type StreamActivityReport struct {
+	// Broadcasts In the whole time.
+	//
+	// Example: 402
+	Broadcasts int `json:"broadcasts"`
+
+	// Days One entry for each day in UTC, oldest first.
+	Days []StreamActivityDay `json:"days"`
+
+	// From Where the first day begins.
+	From timestamp.Time `json:"from"`
+
+	// MinutesLive Minutes of all streams on air together.
+	//
+	// Example: 18230.5
+	MinutesLive float32 `json:"minutesLive"`
+
+	// MinutesWatched Minutes of all viewers together.
+	//
+	// Example: 912450.5
+	MinutesWatched float32 `json:"minutesWatched"`
+
+	// PeakLiveStreams The most streams on air at one time.
+	//
+	// Example: 31
+	PeakLiveStreams int `json:"peakLiveStreams"`
+
+	// PeakViewers The most viewers at one time.
+	//
+	// Example: 6210
+	PeakViewers int `json:"peakViewers"`
+
+	// To As of when; in the last day.
+	To timestamp.Time `json:"to"`
+}
+
 // StreamEndReason disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side.
 type StreamEndReason string
 
@@ -6336,6 +6971,105 @@ type Tenant struct {
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
+// TenantActivity What one tenant did in the last 30 days.
+type TenantActivity struct {
+	// Auctions Example: 2
+	Auctions int `json:"auctions"`
+
+	// Broadcasts Example: 14
+	Broadcasts int `json:"broadcasts"`
+
+	// Calls Example: 3
+	Calls int `json:"calls"`
+
+	// ChatMessages Example: 5120
+	ChatMessages int64 `json:"chatMessages"`
+
+	// Deliveries Webhook deliveries.
+	//
+	// Example: 610
+	Deliveries int64 `json:"deliveries"`
+
+	// LastActiveAt When it did anything for the last time; null when never.
+	LastActiveAt nullable.Nullable[timestamp.Time] `json:"lastActiveAt"`
+
+	// Orders Orders that were paid.
+	//
+	// Example: 87
+	Orders int `json:"orders"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Pushes Push notifications attempted.
+	//
+	// Example: 940
+	Pushes int64 `json:"pushes"`
+
+	// Recordings Example: 14
+	Recordings int `json:"recordings"`
+
+	// Restreams Broadcasts to another platform.
+	//
+	// Example: 28
+	Restreams int `json:"restreams"`
+
+	// Sessions Example: 22
+	Sessions int `json:"sessions"`
+
+	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
+	Status TenantStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+}
+
+// TenantActivityPage One page of tenants with what they did, newest tenant first.
+type TenantActivityPage struct {
+	Items []TenantActivity `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many tenants there are.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// TenantBandwidth One tenant's bytes.
+type TenantBandwidth struct {
+	// CdnBytes Example: 8106479329266
+	CdnBytes int64 `json:"cdnBytes"`
+
+	// EgressBytes Example: 900719925474
+	EgressBytes int64 `json:"egressBytes"`
+
+	// IngressBytes Example: 34028236692
+	IngressBytes int64 `json:"ingressBytes"`
+
+	// Percent Of the `egressBytes` and `cdnBytes` of all tenants, with one decimal.
+	//
+	// Example: 10
+	Percent float32 `json:"percent"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+}
+
 // TenantDetail A tenant with what an admin wants to see of it at first. The lists are the newest entries; the lists of their own have the rest.
 type TenantDetail struct {
 	// Audit The latest 20 audit entries.
@@ -6352,6 +7086,53 @@ type TenantDetail struct {
 
 	// Users The newest 50 users.
 	Users []User `json:"users"`
+}
+
+// TenantGrowthDay The changes of one day.
+type TenantGrowthDay struct {
+	// CancelledTenants Example: 0
+	CancelledTenants int `json:"cancelledTenants"`
+
+	// NewTenants Example: 2
+	NewTenants int            `json:"newTenants"`
+	StartsAt   timestamp.Time `json:"startsAt"`
+
+	// SuspendedTenants Suspensions on that day.
+	//
+	// Example: 0
+	SuspendedTenants int `json:"suspendedTenants"`
+
+	// TotalTenants At the end of the day, cancelled ones not counted.
+	//
+	// Example: 115
+	TotalTenants int `json:"totalTenants"`
+}
+
+// TenantGrowthReport How the number of tenants changed.
+type TenantGrowthReport struct {
+	// CancelledTenants In the whole time.
+	//
+	// Example: 1
+	CancelledTenants int `json:"cancelledTenants"`
+
+	// Days One entry for each day in UTC, oldest first.
+	Days []TenantGrowthDay `json:"days"`
+
+	// From Where the first day begins.
+	From timestamp.Time `json:"from"`
+
+	// NewTenants In the whole time.
+	//
+	// Example: 12
+	NewTenants int `json:"newTenants"`
+
+	// To As of when; in the last day.
+	To timestamp.Time `json:"to"`
+
+	// TotalTenants Now, cancelled ones not counted.
+	//
+	// Example: 115
+	TotalTenants int `json:"totalTenants"`
 }
 
 // TenantInvoice A bill for the tenant's plan.
@@ -6433,6 +7214,27 @@ type TenantRoleGrant struct {
 // TenantStatus TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
 // publishing are refused; webhooks wait.
 type TenantStatus string
+
+// TenantStatusCounts How many tenants are in each status.
+type TenantStatusCounts struct {
+	// Active Example: 90
+	Active int `json:"active"`
+
+	// Cancelled Example: 5
+	Cancelled int `json:"cancelled"`
+
+	// PastDue Example: 3
+	PastDue int `json:"pastDue"`
+
+	// Suspended Example: 2
+	Suspended int `json:"suspended"`
+
+	// Total Example: 120
+	Total int `json:"total"`
+
+	// Trial Example: 20
+	Trial int `json:"trial"`
+}
 
 // TenantSubscription The tenant's own subscription.
 type TenantSubscription struct {
@@ -6589,6 +7391,64 @@ type TimingStats struct {
 	//
 	// Example: 0
 	Jumps int `json:"jumps"`
+}
+
+// TopTenant One tenant's share.
+type TopTenant struct {
+	// EgressBytes Bytes sent to viewers.
+	//
+	// Example: 1099511627776
+	EgressBytes int64 `json:"egressBytes"`
+
+	// MinutesLive Minutes of all streams on air together.
+	//
+	// Example: 1823.5
+	MinutesLive float32 `json:"minutesLive"`
+
+	// MinutesWatched Minutes of all viewers together.
+	//
+	// Example: 91245.5
+	MinutesWatched float32 `json:"minutesWatched"`
+
+	// Paid One entry for each currency in which there is any, in alphabetical order.
+	Paid CurrencyAmounts `json:"paid"`
+
+	// ParticipantMinutes Minutes in sessions and calls.
+	//
+	// Example: 5210.5
+	ParticipantMinutes float32 `json:"participantMinutes"`
+
+	// PeakViewers The most viewers at one time.
+	//
+	// Example: 1810
+	PeakViewers int `json:"peakViewers"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Rank Example: 1
+	Rank int `json:"rank"`
+
+	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
+	Status TenantStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+}
+
+// TopTenantsReport The tenants with the most viewing in the last 30 days.
+type TopTenantsReport struct {
+	From timestamp.Time `json:"from"`
+
+	// Items The most minutes watched first.
+	Items []TopTenant `json:"items"`
+
+	// To As of when.
+	To timestamp.Time `json:"to"`
 }
 
 // Transcode A job that makes renditions of a recording.
@@ -6983,6 +7843,12 @@ type WebhookTest struct {
 	Event *EventName `json:"event,omitempty"`
 }
 
+// AdminDays Example: 30
+type AdminDays = string
+
+// AdminLimit Example: 20
+type AdminLimit = string
+
 // AdminPage Example: 1
 type AdminPage = string
 
@@ -7058,6 +7924,12 @@ type ListAuditEntriesParams struct {
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// GetAdminBandwidthParams defines parameters for GetAdminBandwidth.
+type GetAdminBandwidthParams struct {
+	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
+	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
+}
+
 // ListAdminInvoicesParams defines parameters for ListAdminInvoices.
 type ListAdminInvoicesParams struct {
 	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
@@ -7073,8 +7945,23 @@ type ListAdminInvoicesParams struct {
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// GetAdminDevActivityParams defines parameters for GetAdminDevActivity.
+type GetAdminDevActivityParams struct {
+	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
+	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
+}
+
 // ListAdminPlansParams defines parameters for ListAdminPlans.
 type ListAdminPlansParams struct {
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminTenantActivityParams defines parameters for ListAdminTenantActivity.
+type ListAdminTenantActivityParams struct {
 	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
@@ -7095,6 +7982,24 @@ type ListAdminRecordingsParams struct {
 
 	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// GetAdminStreamActivityReportParams defines parameters for GetAdminStreamActivityReport.
+type GetAdminStreamActivityReportParams struct {
+	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
+	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
+}
+
+// GetAdminTenantGrowthReportParams defines parameters for GetAdminTenantGrowthReport.
+type GetAdminTenantGrowthReportParams struct {
+	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
+	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
+}
+
+// GetAdminTopTenantsReportParams defines parameters for GetAdminTopTenantsReport.
+type GetAdminTopTenantsReportParams struct {
+	// Limit How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400.
+	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListAdminStreamInspectionsParams defines parameters for ListAdminStreamInspections.
@@ -7468,6 +8373,9 @@ type ReportTranscodeParams struct {
 
 // LoginAdminJSONRequestBody defines body for LoginAdmin for application/json ContentType.
 type LoginAdminJSONRequestBody = Credentials
+
+// ImportCdnLogsJSONRequestBody defines body for ImportCdnLogs for application/json ContentType.
+type ImportCdnLogsJSONRequestBody = CdnLogImport
 
 // UpdateAdminPlanJSONRequestBody defines body for UpdateAdminPlan for application/json ContentType.
 type UpdateAdminPlanJSONRequestBody = AdminPlanPatch
@@ -8316,12 +9224,36 @@ type ServerInterface interface {
 	// GetCurrentAdmin The admin who is logged in
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx echo.Context) error
+	// ImportCdnLogs Import a CDN's access log
+	// (POST /v1/admin/bandwidth/import-cdn-logs)
+	ImportCdnLogs(ctx echo.Context) error
+	// GetAdminBandwidth What went in and out
+	// (GET /v1/admin/bandwidth/overview)
+	GetAdminBandwidth(ctx echo.Context, params GetAdminBandwidthParams) error
 	// ListAdminInvoices List invoices
 	// (GET /v1/admin/billing/invoices)
 	ListAdminInvoices(ctx echo.Context, params ListAdminInvoicesParams) error
 	// GetAdminBillingOverview What tenants pay and owe
 	// (GET /v1/admin/billing/overview)
 	GetAdminBillingOverview(ctx echo.Context) error
+	// GetAdminDashboardGrowth New tenants per day
+	// (GET /v1/admin/dashboard/growth)
+	GetAdminDashboardGrowth(ctx echo.Context) error
+	// GetAdminDashboardKpis The platform at a glance
+	// (GET /v1/admin/dashboard/kpis)
+	GetAdminDashboardKpis(ctx echo.Context) error
+	// GetAdminPlanDistribution Tenants by plan
+	// (GET /v1/admin/dashboard/plan-distribution)
+	GetAdminPlanDistribution(ctx echo.Context) error
+	// GetAdminRecentActivity What was done last
+	// (GET /v1/admin/dashboard/recent-activity)
+	GetAdminRecentActivity(ctx echo.Context) error
+	// GetAdminRevenue What the platform earns
+	// (GET /v1/admin/dashboard/revenue)
+	GetAdminRevenue(ctx echo.Context) error
+	// GetAdminDevActivity How tenants' developers use the API
+	// (GET /v1/admin/dev-activity/overview)
+	GetAdminDevActivity(ctx echo.Context, params GetAdminDevActivityParams) error
 	// ListAdminPlans List plans
 	// (GET /v1/admin/plans)
 	ListAdminPlans(ctx echo.Context, params ListAdminPlansParams) error
@@ -8337,6 +9269,12 @@ type ServerInterface interface {
 	// DeactivateAdminPlan Stop offering a plan
 	// (POST /v1/admin/plans/{id}/deactivate)
 	DeactivateAdminPlan(ctx echo.Context, id ID) error
+	// ListAdminTenantActivity What each tenant did
+	// (GET /v1/admin/platform-activity/by-tenant)
+	ListAdminTenantActivity(ctx echo.Context, params ListAdminTenantActivityParams) error
+	// GetAdminPlatformActivity What is going on in each area
+	// (GET /v1/admin/platform-activity/overview)
+	GetAdminPlatformActivity(ctx echo.Context) error
 	// ListAdminRecordings List recordings
 	// (GET /v1/admin/recordings)
 	ListAdminRecordings(ctx echo.Context, params ListAdminRecordingsParams) error
@@ -8346,6 +9284,18 @@ type ServerInterface interface {
 	// UpdateAdminRecordingRetention Change how long a recording is kept
 	// (PATCH /v1/admin/recordings/{id}/retention)
 	UpdateAdminRecordingRetention(ctx echo.Context, id ID) error
+	// GetAdminPlanMixReport What each plan contributes
+	// (GET /v1/admin/reports/plan-mix)
+	GetAdminPlanMixReport(ctx echo.Context) error
+	// GetAdminStreamActivityReport How much was broadcast and watched
+	// (GET /v1/admin/reports/stream-activity)
+	GetAdminStreamActivityReport(ctx echo.Context, params GetAdminStreamActivityReportParams) error
+	// GetAdminTenantGrowthReport How the number of tenants changed
+	// (GET /v1/admin/reports/tenant-growth)
+	GetAdminTenantGrowthReport(ctx echo.Context, params GetAdminTenantGrowthReportParams) error
+	// GetAdminTopTenantsReport The tenants with the most viewing
+	// (GET /v1/admin/reports/top-tenants)
+	GetAdminTopTenantsReport(ctx echo.Context, params GetAdminTopTenantsReportParams) error
 	// ListRoles List the roles and their scopes
 	// (GET /v1/admin/roles)
 	ListRoles(ctx echo.Context) error
@@ -8957,6 +9907,33 @@ func (w *ServerInterfaceWrapper) GetCurrentAdmin(ctx echo.Context) error {
 	return err
 }
 
+// ImportCdnLogs converts echo context to params.
+func (w *ServerInterfaceWrapper) ImportCdnLogs(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ImportCdnLogs(ctx)
+	return err
+}
+
+// GetAdminBandwidth converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminBandwidth(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAdminBandwidthParams
+	// ------------- Optional query parameter "days" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "days", ctx.QueryParams(), &params.Days, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter days: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminBandwidth(ctx, params)
+	return err
+}
+
 // ListAdminInvoices converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAdminInvoices(ctx echo.Context) error {
 	var err error
@@ -9002,6 +9979,69 @@ func (w *ServerInterfaceWrapper) GetAdminBillingOverview(ctx echo.Context) error
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetAdminBillingOverview(ctx)
+	return err
+}
+
+// GetAdminDashboardGrowth converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminDashboardGrowth(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminDashboardGrowth(ctx)
+	return err
+}
+
+// GetAdminDashboardKpis converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminDashboardKpis(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminDashboardKpis(ctx)
+	return err
+}
+
+// GetAdminPlanDistribution converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminPlanDistribution(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminPlanDistribution(ctx)
+	return err
+}
+
+// GetAdminRecentActivity converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminRecentActivity(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminRecentActivity(ctx)
+	return err
+}
+
+// GetAdminRevenue converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminRevenue(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminRevenue(ctx)
+	return err
+}
+
+// GetAdminDevActivity converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminDevActivity(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAdminDevActivityParams
+	// ------------- Optional query parameter "days" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "days", ctx.QueryParams(), &params.Days, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter days: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminDevActivity(ctx, params)
 	return err
 }
 
@@ -9094,6 +10134,40 @@ func (w *ServerInterfaceWrapper) DeactivateAdminPlan(ctx echo.Context) error {
 	return err
 }
 
+// ListAdminTenantActivity converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminTenantActivity(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminTenantActivityParams
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminTenantActivity(ctx, params)
+	return err
+}
+
+// GetAdminPlatformActivity converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminPlatformActivity(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminPlatformActivity(ctx)
+	return err
+}
+
 // ListAdminRecordings converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAdminRecordings(ctx echo.Context) error {
 	var err error
@@ -9162,6 +10236,69 @@ func (w *ServerInterfaceWrapper) UpdateAdminRecordingRetention(ctx echo.Context)
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UpdateAdminRecordingRetention(ctx, id)
+	return err
+}
+
+// GetAdminPlanMixReport converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminPlanMixReport(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminPlanMixReport(ctx)
+	return err
+}
+
+// GetAdminStreamActivityReport converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminStreamActivityReport(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAdminStreamActivityReportParams
+	// ------------- Optional query parameter "days" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "days", ctx.QueryParams(), &params.Days, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter days: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminStreamActivityReport(ctx, params)
+	return err
+}
+
+// GetAdminTenantGrowthReport converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminTenantGrowthReport(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAdminTenantGrowthReportParams
+	// ------------- Optional query parameter "days" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "days", ctx.QueryParams(), &params.Days, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter days: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminTenantGrowthReport(ctx, params)
+	return err
+}
+
+// GetAdminTopTenantsReport converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminTopTenantsReport(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAdminTopTenantsReportParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminTopTenantsReport(ctx, params)
 	return err
 }
 
@@ -12342,16 +13479,30 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/audit", wrapper.ListAuditEntries, options.OperationMiddlewares["listAuditEntries"]...)
 	router.POST(options.BaseURL+"/v1/admin/auth/login", wrapper.LoginAdmin, options.OperationMiddlewares["loginAdmin"]...)
 	router.GET(options.BaseURL+"/v1/admin/auth/me", wrapper.GetCurrentAdmin, options.OperationMiddlewares["getCurrentAdmin"]...)
+	router.POST(options.BaseURL+"/v1/admin/bandwidth/import-cdn-logs", wrapper.ImportCdnLogs, options.OperationMiddlewares["importCdnLogs"]...)
+	router.GET(options.BaseURL+"/v1/admin/bandwidth/overview", wrapper.GetAdminBandwidth, options.OperationMiddlewares["getAdminBandwidth"]...)
 	router.GET(options.BaseURL+"/v1/admin/billing/invoices", wrapper.ListAdminInvoices, options.OperationMiddlewares["listAdminInvoices"]...)
 	router.GET(options.BaseURL+"/v1/admin/billing/overview", wrapper.GetAdminBillingOverview, options.OperationMiddlewares["getAdminBillingOverview"]...)
+	router.GET(options.BaseURL+"/v1/admin/dashboard/growth", wrapper.GetAdminDashboardGrowth, options.OperationMiddlewares["getAdminDashboardGrowth"]...)
+	router.GET(options.BaseURL+"/v1/admin/dashboard/kpis", wrapper.GetAdminDashboardKpis, options.OperationMiddlewares["getAdminDashboardKpis"]...)
+	router.GET(options.BaseURL+"/v1/admin/dashboard/plan-distribution", wrapper.GetAdminPlanDistribution, options.OperationMiddlewares["getAdminPlanDistribution"]...)
+	router.GET(options.BaseURL+"/v1/admin/dashboard/recent-activity", wrapper.GetAdminRecentActivity, options.OperationMiddlewares["getAdminRecentActivity"]...)
+	router.GET(options.BaseURL+"/v1/admin/dashboard/revenue", wrapper.GetAdminRevenue, options.OperationMiddlewares["getAdminRevenue"]...)
+	router.GET(options.BaseURL+"/v1/admin/dev-activity/overview", wrapper.GetAdminDevActivity, options.OperationMiddlewares["getAdminDevActivity"]...)
 	router.GET(options.BaseURL+"/v1/admin/plans", wrapper.ListAdminPlans, options.OperationMiddlewares["listAdminPlans"]...)
 	router.GET(options.BaseURL+"/v1/admin/plans/:id", wrapper.GetAdminPlan, options.OperationMiddlewares["getAdminPlan"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/plans/:id", wrapper.UpdateAdminPlan, options.OperationMiddlewares["updateAdminPlan"]...)
 	router.POST(options.BaseURL+"/v1/admin/plans/:id/activate", wrapper.ActivateAdminPlan, options.OperationMiddlewares["activateAdminPlan"]...)
 	router.POST(options.BaseURL+"/v1/admin/plans/:id/deactivate", wrapper.DeactivateAdminPlan, options.OperationMiddlewares["deactivateAdminPlan"]...)
+	router.GET(options.BaseURL+"/v1/admin/platform-activity/by-tenant", wrapper.ListAdminTenantActivity, options.OperationMiddlewares["listAdminTenantActivity"]...)
+	router.GET(options.BaseURL+"/v1/admin/platform-activity/overview", wrapper.GetAdminPlatformActivity, options.OperationMiddlewares["getAdminPlatformActivity"]...)
 	router.GET(options.BaseURL+"/v1/admin/recordings", wrapper.ListAdminRecordings, options.OperationMiddlewares["listAdminRecordings"]...)
 	router.DELETE(options.BaseURL+"/v1/admin/recordings/:id", wrapper.DeleteAdminRecording, options.OperationMiddlewares["deleteAdminRecording"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/recordings/:id/retention", wrapper.UpdateAdminRecordingRetention, options.OperationMiddlewares["updateAdminRecordingRetention"]...)
+	router.GET(options.BaseURL+"/v1/admin/reports/plan-mix", wrapper.GetAdminPlanMixReport, options.OperationMiddlewares["getAdminPlanMixReport"]...)
+	router.GET(options.BaseURL+"/v1/admin/reports/stream-activity", wrapper.GetAdminStreamActivityReport, options.OperationMiddlewares["getAdminStreamActivityReport"]...)
+	router.GET(options.BaseURL+"/v1/admin/reports/tenant-growth", wrapper.GetAdminTenantGrowthReport, options.OperationMiddlewares["getAdminTenantGrowthReport"]...)
+	router.GET(options.BaseURL+"/v1/admin/reports/top-tenants", wrapper.GetAdminTopTenantsReport, options.OperationMiddlewares["getAdminTopTenantsReport"]...)
 	router.GET(options.BaseURL+"/v1/admin/roles", wrapper.ListRoles, options.OperationMiddlewares["listRoles"]...)
 	router.GET(options.BaseURL+"/v1/admin/stream-inspector", wrapper.ListAdminStreamInspections, options.OperationMiddlewares["listAdminStreamInspections"]...)
 	router.GET(options.BaseURL+"/v1/admin/stream-inspector/:streamId", wrapper.GetAdminStreamInspection, options.OperationMiddlewares["getAdminStreamInspection"]...)
@@ -12646,6 +13797,84 @@ func (response GetCurrentAdmindefaultApplicationProblemPlusJSONResponse) VisitGe
 	return err
 }
 
+type ImportCdnLogsRequestObject struct {
+	Body *ImportCdnLogsJSONRequestBody
+}
+
+type ImportCdnLogsResponseObject interface {
+	VisitImportCdnLogsResponse(w http.ResponseWriter) error
+}
+
+type ImportCdnLogs201JSONResponse CdnLogImportResult
+
+func (response ImportCdnLogs201JSONResponse) VisitImportCdnLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportCdnLogsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ImportCdnLogsdefaultApplicationProblemPlusJSONResponse) VisitImportCdnLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminBandwidthRequestObject struct {
+	Params GetAdminBandwidthParams
+}
+
+type GetAdminBandwidthResponseObject interface {
+	VisitGetAdminBandwidthResponse(w http.ResponseWriter) error
+}
+
+type GetAdminBandwidth200JSONResponse BandwidthOverview
+
+func (response GetAdminBandwidth200JSONResponse) VisitGetAdminBandwidthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminBandwidthdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminBandwidthdefaultApplicationProblemPlusJSONResponse) VisitGetAdminBandwidthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAdminInvoicesRequestObject struct {
 	Params ListAdminInvoicesParams
 }
@@ -12712,6 +13941,235 @@ type GetAdminBillingOverviewdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetAdminBillingOverviewdefaultApplicationProblemPlusJSONResponse) VisitGetAdminBillingOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminDashboardGrowthRequestObject struct {
+}
+
+type GetAdminDashboardGrowthResponseObject interface {
+	VisitGetAdminDashboardGrowthResponse(w http.ResponseWriter) error
+}
+
+type GetAdminDashboardGrowth200JSONResponse DashboardGrowth
+
+func (response GetAdminDashboardGrowth200JSONResponse) VisitGetAdminDashboardGrowthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminDashboardGrowthdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminDashboardGrowthdefaultApplicationProblemPlusJSONResponse) VisitGetAdminDashboardGrowthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminDashboardKpisRequestObject struct {
+}
+
+type GetAdminDashboardKpisResponseObject interface {
+	VisitGetAdminDashboardKpisResponse(w http.ResponseWriter) error
+}
+
+type GetAdminDashboardKpis200JSONResponse DashboardKpis
+
+func (response GetAdminDashboardKpis200JSONResponse) VisitGetAdminDashboardKpisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminDashboardKpisdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminDashboardKpisdefaultApplicationProblemPlusJSONResponse) VisitGetAdminDashboardKpisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminPlanDistributionRequestObject struct {
+}
+
+type GetAdminPlanDistributionResponseObject interface {
+	VisitGetAdminPlanDistributionResponse(w http.ResponseWriter) error
+}
+
+type GetAdminPlanDistribution200JSONResponse PlanDistribution
+
+func (response GetAdminPlanDistribution200JSONResponse) VisitGetAdminPlanDistributionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminPlanDistributiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminPlanDistributiondefaultApplicationProblemPlusJSONResponse) VisitGetAdminPlanDistributionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminRecentActivityRequestObject struct {
+}
+
+type GetAdminRecentActivityResponseObject interface {
+	VisitGetAdminRecentActivityResponse(w http.ResponseWriter) error
+}
+
+type GetAdminRecentActivity200JSONResponse RecentActivity
+
+func (response GetAdminRecentActivity200JSONResponse) VisitGetAdminRecentActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminRecentActivitydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminRecentActivitydefaultApplicationProblemPlusJSONResponse) VisitGetAdminRecentActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminRevenueRequestObject struct {
+}
+
+type GetAdminRevenueResponseObject interface {
+	VisitGetAdminRevenueResponse(w http.ResponseWriter) error
+}
+
+type GetAdminRevenue200JSONResponse PlatformRevenue
+
+func (response GetAdminRevenue200JSONResponse) VisitGetAdminRevenueResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminRevenuedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminRevenuedefaultApplicationProblemPlusJSONResponse) VisitGetAdminRevenueResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminDevActivityRequestObject struct {
+	Params GetAdminDevActivityParams
+}
+
+type GetAdminDevActivityResponseObject interface {
+	VisitGetAdminDevActivityResponse(w http.ResponseWriter) error
+}
+
+type GetAdminDevActivity200JSONResponse DevActivityOverview
+
+func (response GetAdminDevActivity200JSONResponse) VisitGetAdminDevActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminDevActivitydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminDevActivitydefaultApplicationProblemPlusJSONResponse) VisitGetAdminDevActivityResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12919,6 +14377,83 @@ func (response DeactivateAdminPlandefaultApplicationProblemPlusJSONResponse) Vis
 	return err
 }
 
+type ListAdminTenantActivityRequestObject struct {
+	Params ListAdminTenantActivityParams
+}
+
+type ListAdminTenantActivityResponseObject interface {
+	VisitListAdminTenantActivityResponse(w http.ResponseWriter) error
+}
+
+type ListAdminTenantActivity200JSONResponse TenantActivityPage
+
+func (response ListAdminTenantActivity200JSONResponse) VisitListAdminTenantActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminTenantActivitydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminTenantActivitydefaultApplicationProblemPlusJSONResponse) VisitListAdminTenantActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminPlatformActivityRequestObject struct {
+}
+
+type GetAdminPlatformActivityResponseObject interface {
+	VisitGetAdminPlatformActivityResponse(w http.ResponseWriter) error
+}
+
+type GetAdminPlatformActivity200JSONResponse PlatformActivityOverview
+
+func (response GetAdminPlatformActivity200JSONResponse) VisitGetAdminPlatformActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminPlatformActivitydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminPlatformActivitydefaultApplicationProblemPlusJSONResponse) VisitGetAdminPlatformActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAdminRecordingsRequestObject struct {
 	Params ListAdminRecordingsParams
 }
@@ -13027,6 +14562,161 @@ type UpdateAdminRecordingRetentiondefaultApplicationProblemPlusJSONResponse stru
 }
 
 func (response UpdateAdminRecordingRetentiondefaultApplicationProblemPlusJSONResponse) VisitUpdateAdminRecordingRetentionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminPlanMixReportRequestObject struct {
+}
+
+type GetAdminPlanMixReportResponseObject interface {
+	VisitGetAdminPlanMixReportResponse(w http.ResponseWriter) error
+}
+
+type GetAdminPlanMixReport200JSONResponse PlanMixReport
+
+func (response GetAdminPlanMixReport200JSONResponse) VisitGetAdminPlanMixReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminPlanMixReportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminPlanMixReportdefaultApplicationProblemPlusJSONResponse) VisitGetAdminPlanMixReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminStreamActivityReportRequestObject struct {
+	Params GetAdminStreamActivityReportParams
+}
+
+type GetAdminStreamActivityReportResponseObject interface {
+	VisitGetAdminStreamActivityReportResponse(w http.ResponseWriter) error
+}
+
+type GetAdminStreamActivityReport200JSONResponse StreamActivityReport
+
+func (response GetAdminStreamActivityReport200JSONResponse) VisitGetAdminStreamActivityReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminStreamActivityReportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminStreamActivityReportdefaultApplicationProblemPlusJSONResponse) VisitGetAdminStreamActivityReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTenantGrowthReportRequestObject struct {
+	Params GetAdminTenantGrowthReportParams
+}
+
+type GetAdminTenantGrowthReportResponseObject interface {
+	VisitGetAdminTenantGrowthReportResponse(w http.ResponseWriter) error
+}
+
+type GetAdminTenantGrowthReport200JSONResponse TenantGrowthReport
+
+func (response GetAdminTenantGrowthReport200JSONResponse) VisitGetAdminTenantGrowthReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTenantGrowthReportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminTenantGrowthReportdefaultApplicationProblemPlusJSONResponse) VisitGetAdminTenantGrowthReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTopTenantsReportRequestObject struct {
+	Params GetAdminTopTenantsReportParams
+}
+
+type GetAdminTopTenantsReportResponseObject interface {
+	VisitGetAdminTopTenantsReportResponse(w http.ResponseWriter) error
+}
+
+type GetAdminTopTenantsReport200JSONResponse TopTenantsReport
+
+func (response GetAdminTopTenantsReport200JSONResponse) VisitGetAdminTopTenantsReportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTopTenantsReportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminTopTenantsReportdefaultApplicationProblemPlusJSONResponse) VisitGetAdminTopTenantsReportResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -20099,12 +21789,36 @@ type StrictServerInterface interface {
 	// GetCurrentAdmin The admin who is logged in
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx context.Context, request GetCurrentAdminRequestObject) (GetCurrentAdminResponseObject, error)
+	// ImportCdnLogs Import a CDN's access log
+	// (POST /v1/admin/bandwidth/import-cdn-logs)
+	ImportCdnLogs(ctx context.Context, request ImportCdnLogsRequestObject) (ImportCdnLogsResponseObject, error)
+	// GetAdminBandwidth What went in and out
+	// (GET /v1/admin/bandwidth/overview)
+	GetAdminBandwidth(ctx context.Context, request GetAdminBandwidthRequestObject) (GetAdminBandwidthResponseObject, error)
 	// ListAdminInvoices List invoices
 	// (GET /v1/admin/billing/invoices)
 	ListAdminInvoices(ctx context.Context, request ListAdminInvoicesRequestObject) (ListAdminInvoicesResponseObject, error)
 	// GetAdminBillingOverview What tenants pay and owe
 	// (GET /v1/admin/billing/overview)
 	GetAdminBillingOverview(ctx context.Context, request GetAdminBillingOverviewRequestObject) (GetAdminBillingOverviewResponseObject, error)
+	// GetAdminDashboardGrowth New tenants per day
+	// (GET /v1/admin/dashboard/growth)
+	GetAdminDashboardGrowth(ctx context.Context, request GetAdminDashboardGrowthRequestObject) (GetAdminDashboardGrowthResponseObject, error)
+	// GetAdminDashboardKpis The platform at a glance
+	// (GET /v1/admin/dashboard/kpis)
+	GetAdminDashboardKpis(ctx context.Context, request GetAdminDashboardKpisRequestObject) (GetAdminDashboardKpisResponseObject, error)
+	// GetAdminPlanDistribution Tenants by plan
+	// (GET /v1/admin/dashboard/plan-distribution)
+	GetAdminPlanDistribution(ctx context.Context, request GetAdminPlanDistributionRequestObject) (GetAdminPlanDistributionResponseObject, error)
+	// GetAdminRecentActivity What was done last
+	// (GET /v1/admin/dashboard/recent-activity)
+	GetAdminRecentActivity(ctx context.Context, request GetAdminRecentActivityRequestObject) (GetAdminRecentActivityResponseObject, error)
+	// GetAdminRevenue What the platform earns
+	// (GET /v1/admin/dashboard/revenue)
+	GetAdminRevenue(ctx context.Context, request GetAdminRevenueRequestObject) (GetAdminRevenueResponseObject, error)
+	// GetAdminDevActivity How tenants' developers use the API
+	// (GET /v1/admin/dev-activity/overview)
+	GetAdminDevActivity(ctx context.Context, request GetAdminDevActivityRequestObject) (GetAdminDevActivityResponseObject, error)
 	// ListAdminPlans List plans
 	// (GET /v1/admin/plans)
 	ListAdminPlans(ctx context.Context, request ListAdminPlansRequestObject) (ListAdminPlansResponseObject, error)
@@ -20120,6 +21834,12 @@ type StrictServerInterface interface {
 	// DeactivateAdminPlan Stop offering a plan
 	// (POST /v1/admin/plans/{id}/deactivate)
 	DeactivateAdminPlan(ctx context.Context, request DeactivateAdminPlanRequestObject) (DeactivateAdminPlanResponseObject, error)
+	// ListAdminTenantActivity What each tenant did
+	// (GET /v1/admin/platform-activity/by-tenant)
+	ListAdminTenantActivity(ctx context.Context, request ListAdminTenantActivityRequestObject) (ListAdminTenantActivityResponseObject, error)
+	// GetAdminPlatformActivity What is going on in each area
+	// (GET /v1/admin/platform-activity/overview)
+	GetAdminPlatformActivity(ctx context.Context, request GetAdminPlatformActivityRequestObject) (GetAdminPlatformActivityResponseObject, error)
 	// ListAdminRecordings List recordings
 	// (GET /v1/admin/recordings)
 	ListAdminRecordings(ctx context.Context, request ListAdminRecordingsRequestObject) (ListAdminRecordingsResponseObject, error)
@@ -20129,6 +21849,18 @@ type StrictServerInterface interface {
 	// UpdateAdminRecordingRetention Change how long a recording is kept
 	// (PATCH /v1/admin/recordings/{id}/retention)
 	UpdateAdminRecordingRetention(ctx context.Context, request UpdateAdminRecordingRetentionRequestObject) (UpdateAdminRecordingRetentionResponseObject, error)
+	// GetAdminPlanMixReport What each plan contributes
+	// (GET /v1/admin/reports/plan-mix)
+	GetAdminPlanMixReport(ctx context.Context, request GetAdminPlanMixReportRequestObject) (GetAdminPlanMixReportResponseObject, error)
+	// GetAdminStreamActivityReport How much was broadcast and watched
+	// (GET /v1/admin/reports/stream-activity)
+	GetAdminStreamActivityReport(ctx context.Context, request GetAdminStreamActivityReportRequestObject) (GetAdminStreamActivityReportResponseObject, error)
+	// GetAdminTenantGrowthReport How the number of tenants changed
+	// (GET /v1/admin/reports/tenant-growth)
+	GetAdminTenantGrowthReport(ctx context.Context, request GetAdminTenantGrowthReportRequestObject) (GetAdminTenantGrowthReportResponseObject, error)
+	// GetAdminTopTenantsReport The tenants with the most viewing
+	// (GET /v1/admin/reports/top-tenants)
+	GetAdminTopTenantsReport(ctx context.Context, request GetAdminTopTenantsReportRequestObject) (GetAdminTopTenantsReportResponseObject, error)
 	// ListRoles List the roles and their scopes
 	// (GET /v1/admin/roles)
 	ListRoles(ctx context.Context, request ListRolesRequestObject) (ListRolesResponseObject, error)
@@ -20756,6 +22488,77 @@ func (sh *strictHandler) GetCurrentAdmin(ctx echo.Context) error {
 	return nil
 }
 
+// ImportCdnLogs operation middleware
+func (sh *strictHandler) ImportCdnLogs(ctx echo.Context) error {
+	var request ImportCdnLogsRequestObject
+
+	var body ImportCdnLogsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ImportCdnLogs(ctx.Request().Context(), request.(ImportCdnLogsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ImportCdnLogs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ImportCdnLogsResponseObject); ok {
+		return validResponse.VisitImportCdnLogsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminBandwidth operation middleware
+func (sh *strictHandler) GetAdminBandwidth(ctx echo.Context, params GetAdminBandwidthParams) error {
+	var request GetAdminBandwidthRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminBandwidth(ctx.Request().Context(), request.(GetAdminBandwidthRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminBandwidth")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminBandwidthResponseObject); ok {
+		return validResponse.VisitGetAdminBandwidthResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAdminInvoices operation middleware
 func (sh *strictHandler) ListAdminInvoices(ctx echo.Context, params ListAdminInvoicesParams) error {
 	var request ListAdminInvoicesRequestObject
@@ -20798,6 +22601,146 @@ func (sh *strictHandler) GetAdminBillingOverview(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetAdminBillingOverviewResponseObject); ok {
 		return validResponse.VisitGetAdminBillingOverviewResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminDashboardGrowth operation middleware
+func (sh *strictHandler) GetAdminDashboardGrowth(ctx echo.Context) error {
+	var request GetAdminDashboardGrowthRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminDashboardGrowth(ctx.Request().Context(), request.(GetAdminDashboardGrowthRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminDashboardGrowth")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminDashboardGrowthResponseObject); ok {
+		return validResponse.VisitGetAdminDashboardGrowthResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminDashboardKpis operation middleware
+func (sh *strictHandler) GetAdminDashboardKpis(ctx echo.Context) error {
+	var request GetAdminDashboardKpisRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminDashboardKpis(ctx.Request().Context(), request.(GetAdminDashboardKpisRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminDashboardKpis")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminDashboardKpisResponseObject); ok {
+		return validResponse.VisitGetAdminDashboardKpisResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminPlanDistribution operation middleware
+func (sh *strictHandler) GetAdminPlanDistribution(ctx echo.Context) error {
+	var request GetAdminPlanDistributionRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminPlanDistribution(ctx.Request().Context(), request.(GetAdminPlanDistributionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminPlanDistribution")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminPlanDistributionResponseObject); ok {
+		return validResponse.VisitGetAdminPlanDistributionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminRecentActivity operation middleware
+func (sh *strictHandler) GetAdminRecentActivity(ctx echo.Context) error {
+	var request GetAdminRecentActivityRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminRecentActivity(ctx.Request().Context(), request.(GetAdminRecentActivityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminRecentActivity")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminRecentActivityResponseObject); ok {
+		return validResponse.VisitGetAdminRecentActivityResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminRevenue operation middleware
+func (sh *strictHandler) GetAdminRevenue(ctx echo.Context) error {
+	var request GetAdminRevenueRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminRevenue(ctx.Request().Context(), request.(GetAdminRevenueRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminRevenue")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminRevenueResponseObject); ok {
+		return validResponse.VisitGetAdminRevenueResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminDevActivity operation middleware
+func (sh *strictHandler) GetAdminDevActivity(ctx echo.Context, params GetAdminDevActivityParams) error {
+	var request GetAdminDevActivityRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminDevActivity(ctx.Request().Context(), request.(GetAdminDevActivityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminDevActivity")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminDevActivityResponseObject); ok {
+		return validResponse.VisitGetAdminDevActivityResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -20952,6 +22895,54 @@ func (sh *strictHandler) DeactivateAdminPlan(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// ListAdminTenantActivity operation middleware
+func (sh *strictHandler) ListAdminTenantActivity(ctx echo.Context, params ListAdminTenantActivityParams) error {
+	var request ListAdminTenantActivityRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminTenantActivity(ctx.Request().Context(), request.(ListAdminTenantActivityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminTenantActivity")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminTenantActivityResponseObject); ok {
+		return validResponse.VisitListAdminTenantActivityResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminPlatformActivity operation middleware
+func (sh *strictHandler) GetAdminPlatformActivity(ctx echo.Context) error {
+	var request GetAdminPlatformActivityRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminPlatformActivity(ctx.Request().Context(), request.(GetAdminPlatformActivityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminPlatformActivity")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminPlatformActivityResponseObject); ok {
+		return validResponse.VisitGetAdminPlatformActivityResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAdminRecordings operation middleware
 func (sh *strictHandler) ListAdminRecordings(ctx echo.Context, params ListAdminRecordingsParams) error {
 	var request ListAdminRecordingsRequestObject
@@ -21067,6 +23058,104 @@ func (sh *strictHandler) UpdateAdminRecordingRetention(ctx echo.Context, id ID) 
 		return err
 	} else if validResponse, ok := response.(UpdateAdminRecordingRetentionResponseObject); ok {
 		return validResponse.VisitUpdateAdminRecordingRetentionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminPlanMixReport operation middleware
+func (sh *strictHandler) GetAdminPlanMixReport(ctx echo.Context) error {
+	var request GetAdminPlanMixReportRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminPlanMixReport(ctx.Request().Context(), request.(GetAdminPlanMixReportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminPlanMixReport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminPlanMixReportResponseObject); ok {
+		return validResponse.VisitGetAdminPlanMixReportResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminStreamActivityReport operation middleware
+func (sh *strictHandler) GetAdminStreamActivityReport(ctx echo.Context, params GetAdminStreamActivityReportParams) error {
+	var request GetAdminStreamActivityReportRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminStreamActivityReport(ctx.Request().Context(), request.(GetAdminStreamActivityReportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminStreamActivityReport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminStreamActivityReportResponseObject); ok {
+		return validResponse.VisitGetAdminStreamActivityReportResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminTenantGrowthReport operation middleware
+func (sh *strictHandler) GetAdminTenantGrowthReport(ctx echo.Context, params GetAdminTenantGrowthReportParams) error {
+	var request GetAdminTenantGrowthReportRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminTenantGrowthReport(ctx.Request().Context(), request.(GetAdminTenantGrowthReportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminTenantGrowthReport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminTenantGrowthReportResponseObject); ok {
+		return validResponse.VisitGetAdminTenantGrowthReportResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminTopTenantsReport operation middleware
+func (sh *strictHandler) GetAdminTopTenantsReport(ctx echo.Context, params GetAdminTopTenantsReportParams) error {
+	var request GetAdminTopTenantsReportRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminTopTenantsReport(ctx.Request().Context(), request.(GetAdminTopTenantsReportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminTopTenantsReport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminTopTenantsReportResponseObject); ok {
+		return validResponse.VisitGetAdminTopTenantsReportResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -27052,996 +29141,1095 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P2Lchs5li4Kvwp+/vsPz/yHpilZdtlSTOwty3JZVSpbrUu5e8Z9LDATJNFKAqwEUjSroyL2O5x3OA+2",
-	"n+QE1gKQyCTyQkquqjl7JmKqLeYNl4V1X9/65yCRi6UUTGg1OPznYM5oynL45zkXd+Z/U6aSnC81l2Jw",
-	"OLj9XIzHz5P/9T//b/gHOyI5y/7t80Cwr/rz4Jas5jxjRM9ZzghXhApp/k2WdMZGg+FAJXO2oOa1er1k",
-	"g8OB0jkXs8Fvv/02HCxpThdM2+8fpwsuLuiMbQ7i05wnc3jnkExzuSB75F/0nJGUTWmR6X89IplcsZwk",
-	"shBaEarI3ogcwwNkSZU24yNMpGaEbLHU6xH5IDWhZDWXGSOiWExYfkgOxmMzZm4++UvB8vVgOBB0YYZt",
-	"XlWZDvtKF8vMXNobDAcL+vWciZmeDw73xsONuQ7LyV3xXyMTPBU650yRpV26Idkfk8naTfCIJBldLFlK",
-	"tCR78J/xmFCREpbMJUvNjLkmK6pIoVi60+xgYPEZ7o97T/GK0TyZb07wo8jWhNlZ6jnVJJFCUy6InnNF",
-	"NPuqh2TF9VwWmuRsRnOYa0IVaxr0Lw2jpcmCVce7P24ZsKa6UB0DdsNUcPOQqCXLNCy6ANKiQq1YfkSk",
-	"YDi5VDIlnmjCvnKlW5ceX9kwleo0nu83zuKaCSr0Wdowj5UZ04RlUsyUWVa75uaZpnFp98b4yDQTX8Z7",
-	"i71Xv8z2FvPp/kT9uje9e7l4dX/wj69pddwvD2LjPqFLXeQsNubrOSMJXk5Jzn4pmNJPFOGpH+yS6nk5",
-	"1sS/ajgwt/OcpYNDnRcsHHxIwPuvWoZ0Le+YaB0Vubk8f2JW8o6JIVBAZrjMkuaayCnhhgelac6Uahgx",
-	"PPng0Wqaydk5X3C9Odr3ckUWVKzJMpdpkZgRabKQqnHDM3hPOATLfAaHL8awn3xRLMwf5i8u8K89PzIu",
-	"NJuxHIdW5ErmEWJc0l8KdoQ83CzbrRE6twSlkFk68yOw7Qmbyrzx7Cf4ge0WrInUcqZkkSesjcR4O21t",
-	"fqxrWxxreaRd2e+xKz8xpeis8cQt8HLbKiz8G7ZbjAuaa57wJRX6RrE8NoK/ySInciUITx0dFIrlDQMp",
-	"8C0PO0CXLGkmiUTmKRezttXI4fntVuJK54wumj6r4GrbN5V7fpvP/mZuVkspFANJd5HLScYW5p9GCjMB",
-	"hEqXy4wn1Azn2RLv+D/+oSRwwvLd/y1n08Hh4P/7rNQjn+FV9cy9F74YW1Tg5EZLy1IipBFJJKF5zllK",
-	"ZKGPyG0iU3ZLFF0rspqvR7Bk9u2gIiaa3zMj0t5ldLa5hnuHRBp5R+E+z/pGZHxIjF7C782XhFFBpDQr",
-	"zIQ5Lv8BOtx48PcNKrHi9Q3PMi5mH+9Zfs/ZKqagUm0FqiJLugbdTK6Afy1zuWS55rj2NMIUjpUh+dWc",
-	"CXP/VOYLc9cgpZo91Ry0mY1xJVQkzAxq83VXxcT/aZUto/sa7cqcK56TpMhzJrRRN7kEUvOSfS9gI+NN",
-	"NjIcJPMiFxcsTyzZ9Pk2S52mBHLy+ZikdK2G5sclvgnPvFRWf1oZc2JJeWr4I455wmZcCC5m1eGOXgdc",
-	"cK/CBcvhowpsRj+lPGPpBV0vnAVU2wqtjYEAWlIis4wlGkeED8amURnPQdfyLaTQ82x9ycwe2O1rO1Mn",
-	"sFXJ+ngBto15hVyierLDY2fiXvKERSburuBsac7Ix4vTD0Mi71meFgxPDRdJVqSsSjHfdU3ZvmKXIeOT",
-	"zaM2YyTcDd2ZejwnZsjm/FRGut81UkNx13OufjKbtMN4czYtDLU/5B0qPEFdz4fHDS2ZE/8inXOaqVNh",
-	"xNiVlDGNFu6ocgguyHebZP28a+XWjOYPoerfQnn2H4ZL1lcicnQ2PxuZdcgqa4dgk8Ds4Spptk4TsT3e",
-	"4Co1JlmKFTn5B0u0Fyv2sxEuRCY8y8hU5oRasfJEkWVGxaZASXJGNUuPgRn3lB129fvuknkmLdhxhN9/",
-	"KLIMJBfhmnBFkjnNZywltNByQTVPaJatG6WaKLKMTgyBoQqzMdK0YCdxRg0/E6XNOmlpNAmzURWiHQdf",
-	"5UK/PBjEKHculWap3YqbPIsJd5BGTC4zo68IohgDAW8EPdeVbw7mWi/V4bNnS7oe2V+fOQb17GC/z6R5",
-	"WrW1ubhvtrWjG2zlXVTHxGtkmZs1MNoQ4fqICNxHnjG7kZSkOZ3WJnf17un+eP/l0/G430zMlrQQZq/n",
-	"W/cfVAQlyZTmVbVg77tXe722H1WgU9GgkU95rjThQmkqrCaA6yMkyaSYsdyc0v5qG37uStNcN2iR+Prt",
-	"XprLhCklc0vFTebFEhkU8feDpYEei+pGc/HlL3urffY8P9Av+uyU8m60NoZix2d9bjVhFxs1sBdkg8AR",
-	"dc2RJSQJX1GdhCom7eeme1bFREtNszYaLN2Wmn6tDOD163E/FqTp17YvVCn7VU/C1oFLcAu/3cYa4Hs+",
-	"gPkZvuk4WTByzu+jFNlj1TT9Gtcn+5/dYpluK/ruJU/dExtcHoTYhCV0wcjPH8/eWrYIEY0VR0/0Loys",
-	"ptyAL8my6GHoaA2WeuNoDEtPsRffdQINKKmyBSEjDWRqlRuFrNCJe8/Bg4WLSMwoBxoGmkm4VV3aUDwC",
-	"9FFYv6BhVlacDolgK6Y0MulNzYhrtqj+o403VTSy38CoPMPn9oLwAc1zukbRNKseiL24QVFGfEozJKpB",
-	"w361OAy9lbOgOpkbuU2zDNbEcMIZM0Rat+QjTsAKIcL8hi64FUSBcDCNW3UuZ1zE1NZpztScUHMPesdB",
-	"T1rN5cIcLSNEUy/ban4R80yvPeJK51RLWDT2dclzprbhALrZu//Dp2sQNsbCPy70XOb8V/CHBQ5qnJsZ",
-	"OVxRQ3JPM56SV2Quixx4dfvpd67/cuhDO/nG5b7IqOjwORm1dCLl3RCCD8ucJ8wuvVUpkNOqEbl2oVpp",
-	"jlRGBUyZ0WRONGexnQFnWpRhQqiXa/w6gwHUmHmFH06kzBgVZl40y+TK2GWd59JM/ri8+7fh72bxhLMN",
-	"Jd87QyKMLqzlPMklTROqNGH3LF+TFWN3gx5qvVn7LfV6iAb0WrFzvPM35zgOP3yRy7gWyZMmawu0RyAq",
-	"cwQIWOLgvkt2UoE6vDBOmFyg/3YXddaK7kJonlmVWsks9ccb9XpDLlWdcZnLdFvVFwX1hOXge4mM1Z5R",
-	"71kDm2tozGY4QDIHZ7ies7WZU9Wf2OmzMoe2D0Vcc3t/zmn2lq5VXNYY1Tp0OuBChcqI0butkZIzBlSQ",
-	"0rU6ImNYXSEJfKIqiw4CL+3rcdecdlDs0BN00Z+GzQMNJOzNYdQIEyqe6JK/kckaSMi8YIPYu6i9gZoa",
-	"JTSohRwURYF6YTipyqGNrEFFVyw33jOSCh8eOk6/SdLRM7m1gmeosFu7M2zxW6h2IET/hHodzNcmUNGc",
-	"/V4qHG6GjuXqoBsCQyBzKmbsiNCJMpx2ylmWQhrMmlCFHMuMmRjmAvqGozc8Y6BeCCMW7Zsi2sUDFIEH",
-	"SuggQvwikiH0uOI2zIcZm43SmuVmtT9/vvqG0vgIeTJbVVh4zaUwbpDSQVgN/6+Lb+eMqlig4Z2VurRI",
-	"uSaZnB2RYmno68V4DC5jmmiWV0c1+MBWdpYZVxAg3B/vv+yzby0i7i1Iqh5rsp3AelzpEx8e+VBk2WHg",
-	"eGySQ7Cf/TZ0vLV0inOTS5cvETMKvS7hsyoM8wCbR4EvnQe5f8A01hOa3JGby/NHCXekLGO63emzoorY",
-	"22rCf0WVeKIfEMHAt142nAzMizDXkFXBKQETc0bvWXUsLmXPKIzmr5xpJkAjsx+xbtweURU0Xq9Ysjki",
-	"PFqGNBVLpEjVEDMGGVnwLOP4Y0W91mHCDJlTIyDkcll3673aPxi92O9FcGW8HpIHWgJPPAu+vfsusTyP",
-	"5at9mq9rs3t3fHZ+GnUMbh3WyVmyrfnHZjR7L7O01RhfFEq77BpLGJWNmNJMRW3ynGnKxY3Z0+aTwv1B",
-	"MfyHa8WyqV0OLckdY0tLhbtthOK/sjdrHYv1H2cZmfIscHe1UCFX5PL0+O3fKjN/8epgf2988Hz/gUo6",
-	"+GLzBpYCqXQSDFM40XhgyJiouVyp/kGdfhEVz3iDmEqQYhYEQ3S+peMf37Pp+D+nhUjmzaGCPyjksLXN",
-	"GDW1mpzxZdpdsCyBTz5kqSEVO9ZSPV3hUQ6JqeR3odSqC5GtDS9PJN3Wlz9B38IEK7WEP6EdVs78z+Bh",
-	"v5QZa7DMlFywiUzXZDWXJC/QeDRakzZUTxZ0TVJ5SK5uLk4vvxy//ensA5o9es7F7Mj8fvHx8tpoHakK",
-	"rqC7WOZ3ysxc8+SOaXX0Wbw5Oz8/+/B9/H606pQz2isKK9wwwczJ0WcRZFsGQxsMB3ZAg+HAfqo5D9Os",
-	"yvc5FU2xcyqs8pTLjNmV2KTc3K5tN72aGyEDVS7ZlrR+ZZ4Z/FYn7Bp9wFD8BxqpAV8WPbg5n8017FhA",
-	"BEcbYQpi7NIwwxJsd8FYOgopRZE5vWeG7oeeUOZUfRa38MJDQwS3sLH2B1UslzLXt0Pi6KTpTksJt1VS",
-	"KG92YZDDVc4183/ZD/i/7WuaaQQzrFvtEGThLUaI0a7v2HqTdCaZTO5Y2qAjwc+orZvduGNro4fkbFoo",
-	"lhI61Swn1Fh3CUtBR67ZGvxhpsYOplGjen0qfBo+5Lp6F0olVciwSJ7vPuI5o1l3kiTu6Hu8N6JIt6o2",
-	"0WkvZMr6ffUnc2fUrdOsBi1zaU5vY9gCL5f2niXHMq2l6gfJ4ENPrfOjc02NHBOCJfoTF6lcRW28wNFf",
-	"+sZW1JA9JNsIwkQiU5a7bGyhCV3R9TAwC+updqVz4VUfR5EVtqfCTKbFoPHjUxA6wQd7BhlbtHTIeXAU",
-	"7tLhZV4j9gfYMb20d6SxUnX/z6VADwf3nK0aw14XGV2z3LpgV6BSobASclVNLj7ooJdtNHUbJYETHujn",
-	"5ZmMEF/00FRn53nVsCoDmrT3LTV0JIS3xkTIYqLLsggo4VhVNJ0VhhYluRNyRegExRehjXo7+GDjnCmj",
-	"2ij8++OyOg3eZ2tfzRCgLKmXEmQ+cyp0vq4q+/sxXb+YZFzNMY5Js+zjdHD4H31OzoV/8Le/DzcYiCTu",
-	"xcrQXChshQQNOpVMtfhuyk0qjYOGpFo0lfbH/denxSCKrZHyak236om3ej7Q9RDGpzeOmf2if0u4T5UV",
-	"GVqa6qDuH9k6RtpGS9KWpJ3UKffNUPyQLKiyiSU7qmPouPr9NDEpVLFoE2vBZOcUzSo/a1uqVcvJbRJy",
-	"7ltd7u3a2zcTISrnwwzod9VEN5S6O7be1j1KlT6In887tn6iULgfNAacDiZ/+a4aXsJqruCv6Ddv1M6r",
-	"DyN65MXP2b286x6Rve2Rwx32rU3hjk/zde37o8fWpn5k6//NfaGP4djEsxQmHTuWVuE4lQOwoRqVlFgn",
-	"jJBFdIuNbrel1Y/u2Ppb+C1L+fUn9FuaOf8ZPJZWI+u5Vd9um/6Me2Tn/KfYpsBF2+okm0h5x8WsTOSJ",
-	"xOKhsPJYXzTXUAVxSSZS5YvQ20rQGwOU+L1u0Yb3ZUa4cQ1u4LwQZtnLSCF+Fsb0u6o5uyQi26VqX2V0",
-	"OQr2VdsaTIjUFmwLRIHwM75CbUftrav0avMNQrP8Hk9R28JYKIYzdzsc1KJBA7viImGhBXBxfHPlw/eP",
-	"pOwvbXZ+3wRcc//Zw3PBeyeIScGIW90AKAxmjxmt3z6T+6RQWi7iyC/tqdyGqpEnVTzPQmIQauWMJ1t4",
-	"XNXok0JtmcztB3DVUZnYMwHdlnDnnGZ+ad1jKbh71GbR4rcovdxECvjjiwTNqpyKVDXyc9h8WDsQHjJH",
-	"MJHw/HrkQSEF2/0Qf9PsAXviLasIlGrP9GqJ3PWsbbtIUR4dkQ/DiGSuSM+AZ8YPafNB2N61GTzfQzsM",
-	"I8jfQkcM1Z8/o6ZYiaD/CfRFX20X0RWXLFdSNOQhQPS/UqldAg4+OKWTLayjPEink1L/DzWXq2kmZe6w",
-	"F/ooKzRd7OBpghrIh4AbPCANIVYIOGf1rIcHJys8ElvEzRrWkh2qq7gVWxE0W2ueRJbiHZ8VOVOAWuSr",
-	"u6rUNs3lognjo3SILiUXGjGntsjZ66vE+hlU1FjzSdXAHo0JZe8dEpmlFa7Yb6PdNy/Md6q877uDF5t7",
-	"r2XbMiHgJaxSqxHVTh+wGfCpqjDEpWjd/LNgrRuj2zhAMGEVQyhXhB27uT4J8d/mssgHw0FK1/HEkura",
-	"NSCFWNKratybBLjgotBMnUeLan/CizDkLPOOA0y0iDP/1y86McfwpZ+MNIkFJWofxbhng6h5sbffGd2X",
-	"ucOUrlEy/F5DeKsKsu+6MwfumegGE7vE2865AqpRTCmHp1UzEe0VTGejWRaOz/Kk7RDeICCstg+jq6Zc",
-	"YqX9llCNGMP1utVtQ+h+jOXHN8hkWKHUYA39Bpe7ET+p6zcyXcflFdhskPxiNPqcZPyOVZnIhAsKSKib",
-	"p3HJG2KJSc5SJrQxGODMe2eWXAnDAO5tzOfh+kcn7sDW5QDbx7vuYotgSAZxv+/YeohwmBWUaou+DXNW",
-	"hOsROQtKXI0CJQidUV4H07n7kvF79uVAX4tX7/fWJ+Ply+Lf8/0ff/nr6rX6efJ8cUp/SL873yIwd6Y7",
-	"Q3Jtb2wKu51+pYk2KiclSMC7W4WbWV9vaHLHRBp3yLAp/xoXR1h3eMfW6NLgitxx0I+dfrG50IOu0N6O",
-	"iUnb5bL2S2NFRBtr7OIyBCEkp++FiBeVsFEYJ+qIC8HRPxPLQjfmEgAY3IKmEd2vcmzr+Jeo/RW6yIOC",
-	"V3Df+BSFEtbdvGdEguwFruCb6OB2XRDMVftN5/mm2kKa2myb/sqlI8bN0kqEpnM1lXv7zTWVJflW4JH7",
-	"FKR2Wh9msmh8DB2qtYMfUchvZG5uqC6uA/Wi5O3pz6fnHy9OL81NvdVaT6ClNvti3EGusJLN5AVKw8Y8",
-	"f4zGFvup3iiwIvbVcZHEAzFG6S8Et7qrBTLGlZpJplxJ3pzP5mY8E56mUewWofmV4EsWTQM9Ns9VIG2V",
-	"tG4IzPEkC3nPFCj4x5pMoOjbXD8iY1vW7TKoguLTmE404emZSHK2YEI3+KzfrMlcrsiiSOaIRjMtcswA",
-	"5SnWtLGvCWMpOgXl0vxeOq5rY+iHuzbhaYPS5d+/gs4jHH0bQNI5Q7xiwY6wl0i9BYpzRPYijTc8rbmh",
-	"NonkdwozsTZPrIvfQdU/FMkAmNMRcDGzVEgrbbV/3X6YYtuCSNBDm7zzKy4Ey43yZ+4yWykVI7fJnCV3",
-	"stA3eXZrtmuF+wYc3NgjkTTBFSIL9gkelHg1NUyZ7SaWM9BW2wrK37BMrsy43SC5UOV58Ew27iQvvZQv",
-	"ep4VsBi4mL1pROSEDFKGEMxWJKAvBQ4wXZMJaz6vvQfRI9RhmeqDsoCiu7JCAPI3PG2iOTNVNB+liICq",
-	"np/9fGphubalrpjGtQywWCqJPLWtivHfSpCBufhCRV4EgYrKzMtzZ1lop9aGG9KktglC8QZbMAu2qcsS",
-	"75JnthnGeLijbHOdoarCTUvy/CU27alINl/kYK52OQJ6CL3yzCjNlmTC9IoxAfwUzgpacn0lXAlYYf+v",
-	"vSVIBxCAd6Nxje79QmRMqU2ODwrCsIIYgJpoDEh8HK7iy/HBq67GJQ9gq+09iB7GZYOdwYOOfYAsQQ4t",
-	"FFY/btu2b/3L0R+FObcQ3A4jj410J1bc2U0q5I0PY4vhmWhhZnEjwV7c2VCw5kCzpdDUrsxIlkOi6R1T",
-	"eDYx1QkZ+4icfnh7+vYQwiKY4kFkHkCuoKo0Ilen19fn5kbt9SdITwc/LTk5/nByem6ufxYJzTKWEjmd",
-	"2k5NVZKqFnmawQ2GAxjEYDiwXxkMB/6Nca97kXJ9nGiZX69j5a+FsqBTdMm/3LH1YVkaHXj/Rlgoc9hR",
-	"Nz0iaq00Wxxar2R+D1lrimXTMFBgvmnkJH7RQ3cOB/h08zywFCaiXEuScsTpHKJaYGYEDbJAMx0R1xuQ",
-	"5qyCpZWaPcyZYcJpHLVTNqGGAtwNOJIlfLniI7DLpgq1bPB0UbMnTSqQWaEhOb44Q3dXjst/hEl/juR9",
-	"AjwuW9VJsX08loZE0lmVVJKUeXSqt6k7ghf8zNkqWnEUoMMH5UZ5xTgE82lT4TND2cLAw0P3uOM2VIHv",
-	"jYzdXGwbPBOa6wZ/NPg60fEpZq4eUDkyHkWoL16rbL7w8FylTbNzW+uMLzDzgbYcA1udN5eEJrpsHASU",
-	"+gTL8fuhBi3borC+pRZdMGAaQdpZ0/Hae70/Go/2R9/1q+foh1tl9nPG71ktanBl45eJXK6h+JOlRC1l",
-	"DpK2x8dhds1N2nDyGNCAhKaNRgY5++WBPQB0Y2vNa5+a6BtDJFIkLBeqtg1eyOxm5wGDLnlcyYA3SLGS",
-	"g2ZFgD+bwRHyGwsEFq60Zy2ONcZ1oJTr7mSuCuTf0JWXPk4yV6W89A9P23L1sn9wwpZn8gConnIzTJpd",
-	"BOuMNBfLXgBkT7tpSCelqYCcGtrCTGQRAGUoluTMWEDoJ0V8EaOopGyJKZue7dn2HBuDfsPTLqAbOZ2y",
-	"HHko9c6CiMoDzaR6d9LYf9nT62Q/ePZgdyV66U+/apYLmvXsglm69stPGx3r6cF3e3vNX/kQjRYdo9IL",
-	"0SkHe1KLEEWxwR+hoHPCtxOzUUbod2JY2e3I0lbWoctB9cbYgQ0xRXDpYYOpjCZRVbuN7j6VBrVzi7x+",
-	"TV7j//ehx61N7G9CZfVuqkFZ7N63ocEtA5T1BnJbUEecIqDM5MQGC2KEgW1QrLATlgNazGMbS4i3utih",
-	"aYXNvWmBlImUTbhIB7FP12oj1Bcjjr/Qvcl+8jwKCBJrhnbFROoqqJQUTxSZ5HKlMJvHWA4zKVNi1KDu",
-	"vmjJs65B1Ha1gGYz5WKEOQU9drHhjF/PbSMMPOauJsb66XOwklV12gghsKJ5DQfH1cRBHzk/Z5osmJ+0",
-	"A7AKs0UHP338cP3eFQgcDi4uPwIKe2J2tftdz4wtbz2lG+V5LS3t4ODb3YOosoeusrPURS4UmdDkLr6Z",
-	"DRPzNF3kvN6J/+BVeJT/T3jTfz989uyxa8K2LMoK17rnYhkad9o9nPhI+5Me2/ZYy1V3gtpSk3Jew4Ag",
-	"Wg5LNa/Whlc8gW7qv3KqmQj4XliIZZ1m7uG/nR5fRj1k9tMXMo+q2Q28tiwNM1JEQSTCd0kK0Qnn6MJf",
-	"2mBE9ZTEudxc5vppBv2iwR8nc+yXA+fiiFB1Z3ODBFvBFdtAZ9GD7S2fWQ72DHjf6+kr9l3ai/e1bBuu",
-	"XQOHKyl4CbeRDMAcAWVbxxASmTn5HYcBX/VEkRVd46vgrX8Ap6iDKvrRt6xXkyPdpzNZyppTVZcIrqDZ",
-	"CvnN5UNDN+ju2s9Hhzg8vgXZ34fNQEOWzH3qmZDYrrO1Mq4T5Wh7plmtJd9mmtVCrOhc8wKCzh6WLfzc",
-	"5kTRNb6i0Niq13Rxh6965RRch/c28NrK+2qrM6wRRQtl3qioY6VOmODuglJTZXmvaCisr5UfMB1Pzhdg",
-	"9+frsh8Y3Dp0L4agv9UteU4Mc7foor3jWz+ZF+L8Yl6brVuxlr0QEugj/Uh9WCvggOE2PlF2WY+8jk0z",
-	"JlKaYxMO8i831yf/GgTW6s1Jew5uq3MYJ8bm1o6WAKIUmDNqFOVjpfhM+Bb5cVdS4KmrW4edyaSVsstI",
-	"3WVj22II7OVSLoYYI7vduzXq+S3s/61vVWBMV4Xed8MDxT3XmDkIWbs2OxdfOYQYFTwBlL6S8H51SA7G",
-	"4xG5Cd8knmjw3KeV1wqJkbqqIbCH8LYUPKrQ3G/f/JJkTA7+jksQrmbgd9zcj9N7JvSllFFY24m9CYZd",
-	"6bcIzHDJBGswRDdQG5hSzT6a6aBXhvwnxu4ybGsE3Pt//c//i7h5kKjDamlWVl+FJm7fMcWBLBXLz9Iq",
-	"hQZ+KOi+uOnm753fXhtt+b22E6VOMqlYk6czyaQya5XGtImk4ckSudyQKxYsmd2uOpU6Hc329a2Db1Ar",
-	"ayPQEr7v9CTpbco81vepymJazbsIVwLguyjsaHVQ9cXw3rT9jrSj+irBx2KLdEKzqMmS0CzzCV2GqwBP",
-	"OiK33n0B6adGfNtfsHenP8VgzqDTO8tCKG8psFAt4lkSHc2N4QbI/ajC5IAyhYGf3atlDEN+y9Uyo+sI",
-	"EkRKycc7OoVeCL1edaNcbm+YGkCjlVAclYbWVGeaZT+a++oIzbsjLXMxO22uKPmEyRykEFh4xbC+EGxk",
-	"t/JDcvDCJyQiLKURXyBZsPOsTbpLpMAC07RHO+p29+GDeGsLpHKIwORm/EiUpTTV3YDdOMkruBdidjEK",
-	"irL/enVkwNzx05bEKoS5SfDBN2uIwxVKiWMGN/GW43TBYTj9LSxgSZs2FfKkYZXlUOvXNEY8F9Da0/Ig",
-	"F7yWgqH+E8dgbampeok9kVFTs/m8vdXzbmviguaaJ3xJAftkofqCKgTPeWgF5pe4B4nBE9Mi6h85Jp/Y",
-	"5Eomd0wTmqY5U+oQxCK5/VyMx88TfBD+zZ79d+gG/W94Bf6NF8x/91+abbDXPEni9duql2Wl1OGzZxm/",
-	"Z6OKo0VNiy1aYB+TZbky2L67+hm2/mE++T7hH/kP7/799PL6L1c/vB6x9Q9j9tdj8+Pqb3/9YUw/fVgm",
-	"378r0pMfXo+S/az3cRsMfW9su7geMgLJocvbD6fFMp63VNPtDgzo2PBY3BsBGY8M/EGOu43cV9+yJOPi",
-	"G381tR/xXz01nONxP/lR+MQNo7KYz84LMSPF0oEmCzv7TUbQmkx+ZWUcsAJXiCwxcXyzvVyF7F4ejOII",
-	"B7UucW+i6ZU8mQczqtJzH1ngXt2dGFxd2yaNEPHKALOdZRk6cB5Nkfsv3e131N3+E6hf/6Vx7aJxNQZR",
-	"pAUIWc3lIg4sVDtCDR5cZOpPFFnOjXIFjQErVdFgA9QiiZVDuHX1dvVQdqaDwAjzelo2jSSCdH75Qee7",
-	"uXsOVnMuCzUPUD8UyTHD2K1xWyedWk1JR0ZLSNv9lo8deRwAPaeicV3xfGy5rhEcJX8OgiMBi99M5+C/",
-	"fFwN4sol7XFFJszsBpaKeK3lRx5z8ENUBJobJ3TBcgpxK8ZSlo7IPU+ZPCQTqefgdwVDxJ0TntsnVBhx",
-	"xiDLcACPRkPOZijGEOihNECRe1RMF6q5/Bi3mtjTHCPHx9h4O4KmLZ7Q5O6SJYwvdVMO9VLmKDQ0vWOC",
-	"pHIVQ3rGVP0I/ATNVImw6wpTbKHAIfwGjedWPGHoafdODib6dHGq++HsQOITXuoij2Wc+VRxhL+FIfHI",
-	"NCdRvKISUsdcP4QaePZVw3S4IBOq2MsDwqfk1lx/A3+Cb8/MqLrl//w8mLMsk58Hh58HK5ln6efBb9Ek",
-	"Tv+mZkxtyEixRw3gFb9q8i831++evvIRqA835//qTPwc67QgS78cdz/kbRhOvC0voPj4ntETc9PQ1YRF",
-	"PrH3XSxnMcGt2yrBdM5oHGbszRqCNENC4X+fKHJPs8Ic4TCQyYM0kjWQxIgYua1sbMczFyEFTygk8y+G",
-	"RBXJ3FDA7V+fXrH8nifsKbDD295BUEum6XsYfywQWo/LJJ1VDD3LRiCPTW/kW+69fjV6sTfaG4+hKGQz",
-	"Wsf0XNbGdPHx6joezMGGfk1HyFwfkiXLEyb0U+yBU9N0nt3vPVuxyVzKO/XMUsazXXCnfilYvm4KuRge",
-	"MGFzbv1fwB+4FGRB87thwCiOkKYtSk3OzFE7vjo5O4M/WidC/20PHTmTf9vvl+BsV9ouo5tBSet4EgcV",
-	"/hCeTlvOERynFkYZL2F15Ol45q61rI4bR+jbXmoVTNZHAPFeOx1yc3kea0KA4401DF/RdYQLN3VS4o2S",
-	"vLoikGRbS6bd9oTWxZqbBIyiZc8umbEvGmh6woCqMUYON5aD3kbYYabFAfmRv/FlPLAdD5J98q5b0HVL",
-	"IueF+Um1IxZoKe8gdSVwK1Wjga+ikgjbdUcbFwlpeZilTeQOZR6SseVsBLdP59O0EfIR3/9EEXvXkEzW",
-	"vmLwkWSMash/M99/f319QfCG6v5XsXEEQ7FZCbGOewAWbIJRYsZUO5cLdt5tU+dBac+HtGnddOOE98wS",
-	"PRZkrvXSnAXITnQO/6G1eawU4bY08hCEH6hjwNdLa7H6dStlIH7QlE+sNJ1xMau6+0Fi9siqDEzdV7um",
-	"ndplvmlYF7sSKDXvGFsqiwWnUAWBQNM2zDzo045iCTtVJxJUeUKzbESuHdTL/nhsFhfxR2A579iyqvQ8",
-	"71X6tXPdU3XwqFcaUhDVosiaFKHLHYDIT7p15+4i13hE6JKKVC6ODNuD7Mo7IVdWMRK2JAJ99zeX52RS",
-	"aGgSH5aJB831dtDf7KGLZBMveZXyd9QYawelT4sHG6EqbEK9F9u1neiqOCuPT6sWZhb2gQqYOaHNOpiT",
-	"ENF0UOTHFR2sZFISL4ggmuO0joiu0cOUBSPN2rJoxT6C4bqZn3YihTYauy2l3gRjNsOoRS6Wy4wnIHye",
-	"/QOrpttJxaaK4auGbvZxOsj1mWbRxL4y5bEQXHtkcQtvs7nI3wwn6ZeCNqA73JiBDcke4I6OybgGmRUm",
-	"XO2Nx+Ptcq5CHB8/hPgiaprJ2dVaRCKPF/gW5Yo4C+DCGRcWq3Uti5youVy2lKTXJg1VnC/GY7cVCtKB",
-	"lWGRts0PZg4bZZz5osMSiQw0J5+w3Osw21mgPlNDO+2CO8UPdCzcJVNQ6ROTu5SotUigDXxEM1oqlutW",
-	"ke2WCXMUucAHDAexjR6OCCVXP97YIw7OQrtAm5WE3XTjRxSd8pwKwaKJG1Dfa7Y2mdPHaVMS0wXONMCR",
-	"D9EzTMs8c2xhKXOXm2NDHIlHlakpC/OtW4b1CsXg+rhojKHXn5hSdMZiQccP8Y5cypbF7KaMLJjhe76r",
-	"fFsuaxMqMkBzcJ2BMbws1JzhGaWRZTasVdTtGEBKNkp2Q++1h8SojD5aqLpmv2UAW2VytZApa4fuowQX",
-	"k6yomWaYjrrAXVUhcN8RGVvgOnigMsBorfmj9IexgV6PH15GcUNKqE65Tpnb9I+xJN5Y8T/LZbGEWIZg",
-	"WSue+FzG0WkiIUGoL1jNJTEzyKk2BDlhxnxRfpceJd76WDDhjvi3DjW3HA6/LgLwimSORmHZJgqhUtwQ",
-	"XzY3BnhIKDeoD2jcNuVKq9AXhvvjERyMLnOEgQPcQzIDm7Qizh8Y6OsqkumLaW6p/QfJRTwk8A9pexDU",
-	"akB3y6Qs+kfJza2/b0Q0kG0bA0TBMHRi4dAB32ird4+QLxxaskWDGNeOpDxnicZLLsvMRqLxtSVqwWA4",
-	"gPcMhgN8Kh6dxpGeM3rP4ruWmUuqf0j6T7T+DRYvXtzZ2rV6XczUxUs/wRmOMXxX+0Ud0x+R91JpW0Qu",
-	"5/Bvx7ejfquJeSxtt2/xK4qoeaGJLHTPnsdWWNVDgttrf4ZWt1NfMzbVjVoflr+XgmtHXa/Qbeu2yrk2",
-	"SiV36Ql0RdcW2zTwrG5CVDSuJ3wQG9RHdTeGUIUUavll4SuqbUD9QU1G/ziW2hF98jTmP+ZTrz3VeHKo",
-	"rKHbwaE7Ai3nHg/gDzLMlI4eRRvH8sorOqDs0YzmpjzOCfnPtz+dq33Oprp1rdHfZquof/cV/yOWrnvN",
-	"ovLpJ6cC1svhzQmx7u5tJJUVRy3yCgUOl+K4Acv3Si5YgKlKnYySiNqcSsFcB5O5zDwotMtKtBquMb/i",
-	"+MEx3aOa8JXxqWYpOH7NBnhgvs5Y+2TdKzl8J0pLHwnBrqWyqUVS+LIp7ADF25pjbt0kbrF1J5EtfD4l",
-	"wTnvT4n+GmStL0GdfZiD4sr5G7A8sMC0Z/dISwQ9xOSk+YzpZhBqsLa58qTpqxHrn6pzlB0QWkM2Y90Z",
-	"dnhA6gHcqj1X1W5oVc9GR+Qoulkbq2CJEs0YHIvt8md0KmbVN3DdjciEivqNRDDuVTBGBGCNQ3APrZ4R",
-	"MYI/fOqzMI/BTVJk65Ff40Nsfwepimar5xu6dbN3qgokbyeF2obVPYLlazOlyvWKs3dIoPH8U5GUpw+z",
-	"RDbYd5zT62OtaTJfMBH1RU15xsiEKZ6iPgSrcmRYr9J0XeleFJHTGOqKo+dDb1GWckrMqGqupyDgtUyn",
-	"dZvwu04Xy2bYjc6YSOlo4237L150vk3xX5nPPi0bsb7a34tF8dvRMbdK5IjnXiSpqEafK3P7XZIv5tT5",
-	"PuORW0soVaN2U8Z70os4w443+kdhWorRKczZBfg7tMFSljHbJrfvCQnJPnIwaKHnMt/WtbrKpd5EE21Q",
-	"LfATHcVu0XS1BoM4viDli9+zLJMlK+wjQyvqTyQxES9DPuKRVzyczyoW68CAk2C2JW49jbG1D8ujqVUp",
-	"71HCBoFSvLWSdWbW7xH1KTXbUp8yFBvvJF33Hm/iENlnzYywc2DHGdoStMZh0zSRi2MKFtabuzrBWrM4",
-	"rt3vmw2M2hcsjbeyS6EDQrOTp/nMNHpx3EvfNLVUwZdZXvBAhc4zowrT8EmKniKqMShP5sESVAbewdhP",
-	"8F1NxrvbTHNWloCO+Wj8/Rvx8W/MkdsY7ePYlewbIaM/JhO6bmY6/29jLd/i2HacybfIVvqcyYCdfSvn",
-	"2cPpqJk3b1s7sR1D7mAFXTu7Ez89TXcodo2z4xi0Trj3Tm3B+DE01qAAmgvdMcoCyDQK/RCoRztkVPjH",
-	"O5ajMfvBH2VMl9tFtNzYIPkDBEkY+34884BD2gW2aN8Eu0FkJPPwpq95x2SMqkiLeBzKLgiPWe0ft1Jw",
-	"Ww7G4+bEj03RGXz7ALIQutMWemvIDYLKZVm8GI/IKU3mZMa0MhtWqDk4kDCF3qzst0q4eDHeRgKWhwab",
-	"nKkyecgm71mpt6XA2yatpcYG7O7FZWAHa2iKf7h8MZmlO3nFvMuiwRNmL19QncwbjgstPRuQ0KuiyeaP",
-	"RP3/n0cmf6txa5u8Ych4cWSlgjsEgq0MuVtq//3IO0Y+jWRS82w2q0OLiW3AXnqhnigf1DeisnTOR/ax",
-	"QZcon+nr63k8neuRwinNphiU1TV007Ohl01dfYdISIA20xYL6R9dtWGPSRPdsOSuGXPfOwJWMr+rIHlA",
-	"1eiUcmgYEPfv92jRs14AJLphHA7wEOO3tnkhaGoyj2NxdcBEQS8E82ZA0lX+A1i0wbWNvVJfwuKSVfpZ",
-	"i67XeoVyZb5tHPBP2EFoUqyBPVQaCP0uXYPK/vUdiILtjYM+2YrGiSxmcw1Vuqu5XFRaB9W7xlQbBz1a",
-	"wx5Yy+369SQIDf9YzXqSQmm5YPnpgvKsvWcplP3DBGosR/4PmIcbYjg6Bq+thY4O2saxZQM08+EjQknK",
-	"FZSePFEk4wsOjRSIe6mrSpmsN0TPA7qluU+eyDRiJ5zIhVE9U5+DlrMZzaH0MqGqdmDOj28+nLzfH2+d",
-	"FN1Q62Qru8ZQMKWGAEXNsdQdG00k6yO85utY6MLXqCFcU5qylBTLLQoXbU1cPQcaJuH+jJW0l73lNzmc",
-	"DYZ42BceHN0toiB96uV2aCaFXgErqI7I7T9P3p+e/Pjx5vrL1enV1dnHD1/O3v52a0bPta8bwE7lwNYi",
-	"mBTRQ6/nVPSqEd+p845rWhp03a+yhejx3KpLlTkjH6S2jXViAHuSsK9LlvjCqkSmGDHXLMt8E2vsZIp+",
-	"mKdmbBHBH+dkx66oP7EH8xAKCiVCQtQPJE3p/wh3IArOJ/PFOZ921PLcKiZSM/1bp1FYSKKyfqfy6dfj",
-	"aAA8Z+Y9x4beOr6Hd+IXczYtlKdTG6NDlIPGATwfd5bqOa4ersDGEONkIARLdJNGaSYxpXnYL4crQs2a",
-	"KeYg+Db8svmMqVNBJ1lbtMrpRIAEGpYGbTpFpZhImqdtbwNjM8jh06EuRqi6U1haasasYNHnFKBfuYh/",
-	"0z98nIBMaWSH8MonilC8j7iPO13ZvacC4Q63YEmMnZwZecZFTeGgSaK/7NH9yfNk6/hbuWrR2QzrOxUl",
-	"j7LcrtGTAJZRJmeAC2ZkawsHaD3PnSrJkiq1knnd+pR5btjUXOaKkQnw23VEeejw99oT5L8RXQ4rqqOZ",
-	"L2dXH8nB/t53XqADx2zjaYWyEFVOQvwHffrr3//5/Lf/FuNu7uPHi3jDjmNBsFtrXbEYEfsot6Bs2OIr",
-	"1Cce1AD6YO/Fq54toJNgAVtVF3ffhqXsLlQbF7dtFq5Xv05dfutCVDvs/kbFeogIKcs5nTANWHZgAPVX",
-	"yKo7WFHL9mPtm9wDTUGGRqIreWCdDSH2CMzEJiYaujwihUqNNm47VY7IsY0vAjoMIq70J+Pjp//eRslv",
-	"oWCrvXz001wufM90wQAyOtp8aYvC5RoysF5JwuuNFo9TCmbnm03f4P9eRZu+1U7l27VWXI/RuWw/NEf2",
-	"a4dgOCgE/6Vg9rKRe/FCuTgPeGstwiiMvD8oC3oH1cPGkjd6CV2yHLwQ1OESQkwih58cl+2f6h+45ayq",
-	"Az0HjfDMMih/JSnV1uMFtrJCPCYpiEY8jU39BAfxcTptY9NETn3zPS01zXzVhZnqE+W5xpBA1q7SlbvD",
-	"hDG7EB+nU8Se0hXPm+P43dnmSdQ2R1vAqGVGCzwiRu1gC4Zdm8S63UB/lGQ6kTYWKFQbJlJdGr71volB",
-	"YryQDpj3cTLsUq6SbbNb6NcLlp9YQzGu3GPXYSv7nG+GQuSWcF2dD5BmHUOke8cX9OslS9li2RDOKYdR",
-	"OyAIR9Y5hj5IedD6xNJvBNoGr0VOSy4LsBIsPFcCToXyUFQPYXAwAhy/PoPLe6+POSJmcY6Q4lhaui4t",
-	"HK8iF8dnb7shJwDJX7WXpWoPG7Nr94M2T5IU2TrmTnJnqZbxZF2GYOltNors9jb1SY4xzKlCKxuMNlg4",
-	"zzU2aLy6oxsnMaheaU+ZcuIL/OfNgoWiLAvPjpAr5z53sDdkJfOYcdYlST54cucaqodRrISyEWFMFSmE",
-	"0S7FNxUN1P9d4tfH+zT3ExZNnP/DY3HyNs7TtLaOtUQWdmvW4mKlbZaJI7RLNi0Udv6/pxnKoA4kebyv",
-	"59mxi91K61EqeI5JByRjRq9UQ5LyGUCmzdfLOROoOxlenatE5kbZR73R6TvWebWl63/Tphk/ff3l6d//",
-	"+Xx4MG6ybXAab3O5bMwNg+OKZohLWlhRncxJzmdz7Vq81YuQUtZ3G2ENfxu2t5IKUX4tb3UN5kJXpMsi",
-	"oiTFJJFS8kLvT4dL9+rlQRcuXbcuYM7DEDViNESHzYL/xbiOijfehMb7NorBxjkMx7FlP9TNU9PVIMvt",
-	"cjt5lXhLQ8zUs+Z+oMgbEV85obXWy0hytVhYRaXc29xSWIFwUffHv7VZSrDNbnv6GE672UOfAHE62coq",
-	"isoxv9Wv7f9tS3C7HOQmIQW+feI0ElRN4+fnQSKsy5LY5tjubZ7abVfwMbkIHtg/PRvpHkC7Ph9Zjm+o",
-	"3Z/L5E75oCFaT8Y4ggdaqBT1tppDa7uoR1KtX97kmvGsTHcVBrwrdpL3NkUSM+saVhQZv1Tkn2jH7jbt",
-	"ICpGTiE8DJWbOQUMEuisYt4zIlwgpz0kasV1MmepocHRZyGk/mJbuQ0J5u6khy425ShpiPoA8h4izVcV",
-	"S78Uy0NSPYGYE0fN+4eoSnAxI3kBjes/Cx/p8y/4Mll/ce6GQ5vp67wPc+pfRqp8Z4RZ3l+QjA5JJpM7",
-	"tM0dEgdeqda625Uyeyi82RXM3ycvWWgTM77yX+FIB8NBOIBoFt3b+9z1i4obvVeXV0Sx/B5ihrZrlEUd",
-	"yVlibPgUi9VtYDxjmsVdjXVACSm+pPd5j7QKulzWej7iotSryTf9ahlnQn+pu6ZePx+/mr949Xz7hJ1k",
-	"lfZYpZXM7wxBTWWW1usJnhUqf5bJhGbPVK7qicavX8ayBHjGmhx9GRuSnGXUkIkhrNtkld663uF0omRW",
-	"6Jq5MHomJ/9Qz8SMi6/P5nqRQf/gZ19Hi+VBbDxd+UO1vdl7vT8aj/ZHe+MeO7ukOV1Un4/lpESSGs1S",
-	"243tiJs6vr9JQl++7v+QvtpbTO/+sjwf03/Xrz8llweTv3zXh7bu51JVYWoHX75Y8fCzufblS/dr6rLA",
-	"0+uwxA+E7Y8JCMisaYtGoRcF8l16J7lslXQWiYlvm7cXjWpHZxt22KVpys2AaXYRTCquktvAIjTf9etR",
-	"qdFK2RIwfUR5Y6Cz14ZwKu5ZJpuANQDrRE7R6UdSZsgsj5QqpHYibdI56LY4HMCoej0BlR6/DQcyAbOg",
-	"teB+TpdLJrZpaYuiu56WrJl4SAknTi54eWX0Q1ytRqJoqbIK5+fkK4B822qSkXVnYnJJ+TMW09V/tbWM",
-	"ZVHiyKIgIlbe5u8Zm2r/El8VMLLC0KcmB6Nwv5Sy3v0CzWuDvy3UcfBLUNfWcfWOG0Wk4eIylwtZfXZO",
-	"RZpTrtgI/hu/BNH26iSWUmd8NtfBb4Aa+JRmQWb2CPUILmaRaYfX5HJZuTbJGUU9bXMBg2uZrA5ZFYsF",
-	"zdejnFGolUpolo049kR1f7pGyu5v14Pd/e13AxW4YNz4g7teDt99zXVx8GD15U80T+b8HpuBCUPZMl+b",
-	"Za38nbKlo0KXPhxM3/+U5m61lkWezA3rdtpZ5cecTQs7VlogjNuEh3/lDITtF6OBLgDXyl1ZAQ1DbUl1",
-	"DfxP5SrYH6aUVzO3SsbyzvDii1xOslhTDJdxv8qlmKF7SApGuJF+yMYjfZnNzxHjlmrf5BVuCXo7Yof2",
-	"0fjWOVgMPx+6Xq6grTANOt4mcLyFMY/UhXm8nqAEEE1lgrf5PpqK7HW3/IVple+N8cV3Mk9YeqUbXbpo",
-	"vLlYlgNZdfY+5ZG8laYipnd2dXxvoyNfxtlccXcFXzYWw3INPmSWEmVsi5pK/KJH6V1tfew4Y8vynoq0",
-	"WWFSDHIsm0C1miArP+1QVfyN8ZbfM5o1deO0iVWgCRntZHOiZYe49mK3srCrobFbbGhnkJ6pGyr8OOYW",
-	"czGzRTVUkwWjQtnYoFlqDLsC0UR2iS75j2wd26cydOX6MvsgnasMN0v6ROH2jR4L2PdGsdwhxqpELmst",
-	"Zlr77JvbY84ZVJS6Hr/Gu2wSVX/0AzPiCNZB9wIKcnxxRu7YumXxHCnUSMbOyA51WO6jByS2axclKjFj",
-	"Sh83uTBcoypDTcZQx7glAiGumWoOXVVfhS0y1rXipXG/kEnzsJvdL952MYNGyD40fKEFm8Jeegq7NkIL",
-	"NOyEZ7n6HYMG0bf45y1Isds7tgbZdguy7HZE3qEJZNbms6A5E080yThUT0I75JmQOUvRQ9Xk0tlccTOa",
-	"QyLFl2UxybiaD82/CxH+tczoGv5h9DpoKgbuoFrrUP+G381NFGvgh45hKDzgUhyRnC0ZtVCWOYM8FpbC",
-	"icB8ZaP1zYTRlGMFY7u7n2LNnRGR1tCYrbiG9q+Q4B/DMtzNPbP5yUojS7tH2NrJtp+9uTy3cTxDo5Uu",
-	"y9URbe/wadqi0gk36k6n/8/tFmpmJ43+erM6tlK5Ss/A0yHD/jaBmh+uDBcY9+WLtc6x1VT78fPOEHtM",
-	"Pw7CL46RCamJ84z3CKm0K8hnQi1Zoln6sdBRffAjVONX8+rdgLAFh63Cc+RWgzDgOqea/ThZRsJ9P/JM",
-	"TsypWAIrTyT20zQCFQ/UwidXVxsXv6gF+qJ5ctbygw59DTJFZXIFgL0sV2TBlWFUiovE1yfSNKFKkwmb",
-	"UVGXdlvirvYBTqjthoNNaM6UdwalRSC29liQeVkD4e5W5JraMl8ANwXGWp6YWrnbQcee1Miz2vYqL3sf",
-	"BzRT28YeJBxHg35/fgVS6vz8y/vzq0MrHNSIfDp9c3l94n9w9i4u6xNFcikXI3J5enV9eXr806GPWC0z",
-	"qg0FmGsnHy/fnn34/tBVd/viEudqe39uzBj89mA4wG8OhgP3WvinfUvUKeDneJ1HNSRzSrW5ZLPsaJ7z",
-	"e6ZG5GeeMhlicHnKMGaqLMEgEOqarjFzNnKQ3xmbvwW7YskTXeRQqGS+jQngFmffIU0IbBllxqHm0AMQ",
-	"econNrm8PiH3nEHpCoZR5/SexcAwG2g4xNbfkukMCb1nOZ0ZuX1vsckAfnVqJhKr7Nx/0c1/rA8UqyyC",
-	"O/slmiQNiLfmUtTt8n4/LN0KlDrzxBX+2fxK1FCWuYQQJtQzsHuWGXJyJ0MtWQZNZ/7l8t0Jefn81d6/",
-	"1qIg98ne6OXBeLw3jRb5xnbjwlFNuRsbJbQ9Fg87xWJfeXC0Rj70lWXVTfxuv9/Ld2XicFbDPpKGh7Wi",
-	"qPjmqHiGtghHKJjTJdXs/a8RlQeu1hd5u6kXcTnqN9CzlCkwip5y9AWCSm0pS1c8jbl1Inu8t/9qy02O",
-	"Cyk8ktXTVJdUU/gvjs0T4tBzztomBQzCLW6FSlpFXUlarRuiHC93gujns7enHwfDwfHN27OPDZLmnmt2",
-	"nCRsqaloBBmggthIAZYR0xTtcLPfcIG6Tih9i/6WLFcA44AaDPVYYXeMLSuNYqvvL/nP9zlNGDnHDdu+",
-	"ADCoUa5BgIyxXeSrRi9u30rm0Kwd9+9Cb5bnFq7dujXYrDj/4bvFv/8yTl7f/3V/8uHg7vqVOl9dTP+2",
-	"N798OXv7nN6wNy/4X+TPX3/UP21rcNddVLYFfGvF9Zm4lzxhTfgEby+P310fkgVdE6V5lkG16IyNyMeL",
-	"0w+HhCIilS2CHWFlDLn5cPLx/Pz05PrszfnpoS+RrXRwQugLlo7Izx/P3h4SrlQB7ofPYsGVpnds6BEw",
-	"uCJy5Zw67ojAyAbDgRnIYDgwXx4MB5VPD4YD83Iz73L97Y0be/qDnEB0tmklbLbVIaGQL2MTqSZsVoiR",
-	"EciznCl1aHMYlCRTmo98glF6SG4lqL3qFv1UArs4jwiGmODBGb1ntl7czdJ+Fc8nfAKYWxkYa4lQ/cjW",
-	"wNLMjFqgJ+iS5hqMVisRbPPrUtItuCg0G5F3/m5QDxf0jnld0BCCg2aAyFrE1Y3KW1ufnY2m7JvipVQh",
-	"zNi+kZi2eaL9hzqq+A1io7UXe79yb/T6u9ZX1k57sLqVj1Um4xctxgrO5SzWevWYTHOm5hhlsCVPmKyj",
-	"NBVpQ9V4BYxum1SN/kGCFi78w6drX4V+DHii/FeQRGQO5uuQQFUN2dsnc1mgmIhWcvcJljQy3rBzkg0T",
-	"2DnGlv8nlnL6g5w0MaC/3JzenL49DEAAHScakcubDx/Aso0xp5OPP12cn16fvh2Sd8dn56dvYRNPjj+c",
-	"nJ6bFxpbCuNV2KpHySqnxQ8b2xe/MhgO/CsHwwG+0/xo3xhlRj8xzfKbtkYw2mZs0tQ2qasSFBdJVjRA",
-	"1DgshgzUHbhPYUuZJcu5THuUuHZqtz2y5s0UugmGzhgshiWxWOd9ZF9uSYzSWVbKWvlQVZy30str1IrD",
-	"tmMZluscpdFCs+OsHVJCErWkOYuxBKOsvpcuPbxHYYqG2IxCDD4iBZkwoxDMGc2jZSq/NY/5kin4XLyf",
-	"VgEZ1SmPeFQaOr8a8bmgYh0G0q3shOG5ZG9zrmycypadlYZt997At2M78YGtLho1YdDT7VVzDgoVwIkK",
-	"SLxN5CKyRViYoy8eEwdoOBBtY+3W2n8peHJH7rnMmCZzmk9kkW+ttEdhbsqJVgcZW/CPHkbqnIu7VhDX",
-	"GSBLBG54gLACUFVVA85y1cMAoPVYgrREvIoi+30vZeorU9ohTBXTxfIZe1aFyeoFi2W/3oVcWl3WRsbi",
-	"sAjLlcsYTVW4vG2ApTkDHaYD6NC+KAOtxicOGBPOwwKQAmK/tqDhCHVgCmjYcF8LNGwF3tB8iovZMzqj",
-	"XDwiuGnOdJGLreeZGq4AMW0IFnExOzIk6XUojJRtO7tvhd5YTnIY7myUvPI0Vk9nkdV8TQyia9pacAu4",
-	"KI3hGkvY8S0H3zHWUAx5jdoIRB6eKDJlYFAlGyWg/UC9bAJjE8yDvewgohVZSRFoPAi7M+rXxg0LiaL0",
-	"c21lcQ2n2n7JlnBUcTJOP7w9+/C9Fz1Li4fvgAi7x7M9zsz2AGidiMAfwm65Ky6E7Tst3MoPbb/iKoOa",
-	"VxAU6kkVEQjh7uV4AGJwMwZwM8pvU6GvVbdt6aG8gzzMKH33ha1rBxb+EGlsH4UT6FzBLoh0KkghltSs",
-	"HRCxvd/SeNAFz97jBMHuNZ7TIpvyLGsl8q2xjLZHXW9AVb5G+VeCJjtW0isdEJivA0je7FLCHzRnf9Ac",
-	"9vlVO3B8hHUhhHwdzNQzNH+ka2yrBVi+/6gvcBxn0Pi2Mf0TB1GSXPXzS94buhQEJRiQrXBmJe6/c2Fu",
-	"L636peMCbbh03LZS50+ucbCRbDuhYEdgr7E8vEV4A30/IcucJ+hK2ORtz1+/ftVrQdq+VTJTp4os6br8",
-	"4KEvZScgXn25RGUgez0HYotsdm7ZxStIt5vnroW8G/C066DbAR53qfTUN6wuoSorXCf0YYhoakmzJm+G",
-	"UZ1u6EHCQ62o6tSzPKzKxavdNcs1b1RPgUNG7EnDeK2iAdJoSKhRsLiYWT/DKmhD65jTZhjvStClmkvd",
-	"mF6fFonLSEJmaP7D63kLb7KCkUUxi4Ny8qRVFTbXzVSMmVEIFymw34kfrz1A/uhB1XYG9RI/8/OWfOGX",
-	"gjbk+kNWUz040eG7Kcc1rO5DZb2CrzYSSBxRAS7tiqSAdlFELId8eTNmjQp9Pe4HCj5CvZtfIUiOscDD",
-	"mk6cSDHl+YKlIXbukTUxZXJn5Jytyxt9Fu9uzt+dnYOP2oKJy3uWj8jpXy/OLs2vQmrUxLhAiiUXx5fX",
-	"Z8fn53/7cnn67ubD29O3Q+L+dWirXpwus5CCrSEfAhMZ8SR9FkHzm4of3M6+DDb68Q2GAzsmuFgfAqSN",
-	"2X/GfOMf71l+z9kqxgQs9ASYq7OMWq9N9ZTPmGA5behVfQy6m2EV/cNfGb9nlq2rWLQKr8C2YxI5Aizk",
-	"RlmsJYPtdeWIwLewuiryKVt25d9/fvbzqdmyy9OTjx8+nJ5cn334vkfQMPgesFJ1LVO6bjpT1pI2LBao",
-	"S8sNZK7vuj6zzGgnKNxFRsU1dzBy90wUzI+r7blLvBfYQtkxaYudgqlZKYWzG4InEpKqJywxksBm9lY7",
-	"NXTNup/uhyG8uvIXa0SXZTbDs54t1DUQzejiiv8aMSZvoJejZQF4uoY+R0YK0PYwAlJNgOr6og2Ef5CR",
-	"Y/yzDZIbYZ5lcEjcvOKZ050pusPBik3mUt6dinQpuZW85fM9n1bvbMOyjSH795ZnL+UKGhkQ8FtLxUrR",
-	"I7CagmrNFkttcxrqtsMWMSk4PYG+5iikyi4qix6cgxoDq5752lGLLOTm6gT0NKxw25jIvqDJXTTMeUz+",
-	"ISe4nEu8RxFKdE6FSmTKIPgpECfCxndTugSglGVG165ZVi1gswMSc57LPF5ha46EGSOGdJ3Xw1Dniqt+",
-	"LjtHC42In6Vdbb7EFcr03f0n8FT/EkW7O+/wYxEFqO5LWd5t26zaJvo0NCCngk+Z0uqImKOytuvhA+q9",
-	"NTg7EVsPEnOwuIShJri0I9unAmKrhrwwCYAr6KMFzq7KsJoh3bq4jUcVqCvpOWvB3E7i7QFnRmeMptFc",
-	"Q3GFK043zJbY25s6/7xsBHrrpOBIpsUDgN76iM1agojZcsc7NvBNkq3gTR7JNRAOp7rpASsP8tjc2a3s",
-	"anl+HKsKd6TCYLaxtKvnPlZ3YsyDRZFpfk9zbnRuw3UzrjT5l9HiefHqX0fk7fHVe7jNHmJzZZn+62YJ",
-	"ibkxqurbYTTEOd/LVU0iTHlme8rYNuf4fDoip2VDJsNElwgvdERu//nbrW244IppzGjKignoe2cXPBIq",
-	"DRhqC/cyw4E25ZWmHxOp51DTuyZqbgZt7H3FwOI6+en4XeWzu7HrhrYWez3aWmwyD5uB8nK4CyMZkv2y",
-	"e3zADQNmGHcSNNGmy0BtSdW0+282HaVnJF+gSbyD3i80QpIcEXd60YtUamyVEO14/AD5Vv2CT1rddu9/",
-	"kJNSyFW2fweJZ4OUAHYL6Tlc+Zrxah3odhKuHwev5RhvAUOxsRbxJDrHl4L2RPAcSilzYDUTTWd+67Oo",
-	"+K/szVqzDlJArUKryukvlYnn4/2D8Xd7L19tXV5SdKU5APbAlAubKOIG1JT3gks1Ml/IBc2etat+zxZU",
-	"aZaDbOiR6dABkoNPD10PYL+yLcTQixI823eSIzAy/hMRQs/Nv+IzwdKhN6otzkeWlSfCD0bQBVNHZCZl",
-	"alW62yLPTp17/3ZEvmdaY8NDNFYgWcesH1upjYC+IaPDZwiVOZdKH74avxo/A/n9LPlei7/+evx1NBrV",
-	"qCbWifq0OUh9LCBfGXFjoeYcsUL6uvbaqa7y7W4i9GmPMVMXqo0gBdea5UPML3Jg/FD3tKBrMmHR/tIX",
-	"CNFwleQsluQdJogquMe+DBWP9KhUdagit0uWL9QIb7yNFatuFqemXBkFsAWsDwxjQ8wsbFnT1hf/DRPk",
-	"imrZxyaYU5FeInpdqNo3jre8v9FwWc15hqxxbg29tN5MZCuzBWEEW0swgAywvxN4FXmYmeSoAc1Qm3y7",
-	"21AyNtXdA4GCEHOr3zAAAsY7oIL8IU1I+mg0/sxcwP09IZmC5zwyU5jtEATDmVLbRsM11duM4Aru953u",
-	"eqUgNSGKtbOnsBO+/Vj1XHqspQ2G4TbETa9ynmqHJSBkT0gdHC8ekQtuUIcEoSfhqCnf4ixIkJNTuAWw",
-	"w7Qh0wk44Lg/L3Lhrnn/tCHgLfTnkkNH/EMhMVKdzJtBDLW0ZX9HNl9ZOaMPCkZG5BgSYM1ekEkO8Wlb",
-	"uL/gNgBhgXWG5La+VbcEe4SXvfi6ZYEnoyZkgZ0O1W/te37hTng0lTSE0zOSyEIMRfJHi5TLXpNQm/Nt",
-	"5P73PGV93lovGoPBuMf9Jzuo/1LGAL5B6fHQSgqrzIcEXo3VRfBydDJadFmmgsbSI5LI+kucFLdP0TVZ",
-	"FJoNPwuP1QoX7nhyNyKzgkWGADfAKEa2WjG8xdaYViO9gIk0HOBwBsMBvNiHGxocOzUGubE+9gwf2jYC",
-	"GltQrpkeQUkX1JZaBmH/tqAmyJ0OK3IKpNgh6BmVnxEp9xAD2XqeGzYsCx2Wd8lCu7wyy1VAr62uQAkv",
-	"a8fiuaTlkYPhwKLyxlcDKylOgG3E9ENfnuKzlm1nv41m52K2ZXwjnsXripMyObM9ybfpfd/QzLocXvzI",
-	"4BzPubj7IDVvrNLX0tZDh2XjR9CyjGWZJ1KXmT5nhD01I+iNko493mzHA5pbamrqN9y9HMOBGaFrhN/c",
-	"+crXT3AFhlZzC/6X4/5N+MNvt637JVMsapwYaeUIcOhw1JXOA3/fAhxivn6/usr/hUHwqBgEFxlNWPqG",
-	"N2TuTnjAJQD413VetLq9K4AAkMlob7cJ74SDMZ/HWrXTlla19lNPlOvaAlVHaIpPeArdE61nMaiIMDMA",
-	"8yejmu1oqyPKdTm8hoUUx1kmV3FEEChZLJK5y8SDyk9fJOsrZ7epvY2Uqm5dWfsIlbQNJa2ttayVxWpR",
-	"7KqLUzZylpvd7eG7R/g/QeKEEfYBRin+ueBb+cIrO1trbB/R7TMqUPY2RJquXbm0bY1j08xQ2XeIXjWm",
-	"t3VG0yPibx8LUdCMJFJoc50ocPRFsLfbDxHMoYkYzqEzeMux8ctk9FDo20+RDMwBjtSYk4mV1r7TjnW3",
-	"1AqM6ddjQA+OZUAhPnFITLbNYM7u5R00oq1UoVS7N25Xv06/nvdJxpOCUJ6Hc68d+R0+fGkBEjHyFgOi",
-	"YUpzQTE5xvIvC9JfKTgKG2buMA6bNHRClzSJZgKHNr4fh23UUGd89b531chgr/FAtlpDEluftLX9Fzv0",
-	"/rPpap15bPUUtkaSeLEBA9prHJ/aUty2B4XzCQmXTDNhpvSWRs8ciPS5q+9PjdHkn8VgvO2sYs98CX5V",
-	"y5d8/nLL5a/LMUcAw5BJbJzUyqZFyTi+nNGT17hOTWwT+H1zYUvQO28iDccKsyXeXZ6eDoaDq+vjy+vT",
-	"y8FwcHH5cTAcnH64Pr28uDy7Oo1blzYd7noda2tUgw4Fq5fsmU167kwPMmFzLtIRgRtRZ98fVwwTO0CP",
-	"BWr+2zaWlpJr37fC9liFTsQs7Sj134R1NSqEw+ueQjF6WfJ+6Mu1sRj95vLc6qFbtEqyy9kh4Mulb4rC",
-	"HQtIPXH5M0fwLxWEH8o+Hk6WiNTYXIAzZRHCUMfH8JYiB+ODIBERYeP5TFBdYAw/zOtfUj0fEiUD11IQ",
-	"EHdJPRD+Q5P4ntWFZ0M0DxrPJc8v1y6Yx0XKvjbE8urtLyDEBvd0YSIENNWSKOQNbLPXqLhNGFjZjZR1",
-	"JuqpL2h3d7zc0q2E1lR1E76xP/Xzcc/sl9YeOmXKCpQ/Xb47Ia8PXnxH8NaJ2UI9dP0wfNtvyAQxogkJ",
-	"SzGhmUjsNSaXGesLFn6lDb8eEiXoHfuSUMWOSMoSnjL01wMN1zvrSP1lKguRNqbfqnjUHs2JJcsJbM86",
-	"7BfkE60q+bi9jIdKq6JIJCBANK97SvzKwQFSeIzD1kZUpENjief2ljnLlgqrCQxFpnKjWNOcfGMCNa6Q",
-	"OTVMxYtiLXY+9EOFuzwQtFOxMzmrfjJnv+wQESvUtsDxB9E6BK6zbgh6QG2Xec0nNvggNXnXtEo6Kvxu",
-	"wUV4OMmouLu1zWvNEIKtC/A8oFVNzfdXPt/J0iwzwzkGKZ41PPtwR/8eZwBYHtaQ/XYdlpA9UbYzIgJo",
-	"o+NY6CGZrDUcSfO/wwDVthQTwOjRIZPTFbTKqs79n58HPP08OPw8YPf6y97nwfAzjBZ+clWgI98EzyW0",
-	"fR78FsrYCRcUPHqbukJlopcsYXwZmy/DQp2wcE5X20IKBpYf9DAGpoAu/AjuTcKgQ9vWkSH/ZMOOpUUS",
-	"GfqVXLCawLX6nzKTivfZvWfN+R1lZ3os/T4iEAILoRhcF7p423rr8D7WLeWpoA9gjaorRcWG2WouV2Yy",
-	"nwd//f8ROZ1+HlSbRWusTVe+s3ZpnRz0rF79nSBOKpOOeWQAJMQXJXTMbnClpWArmrMhef5iTBZZVNL1",
-	"gSm5+vFmSDBXl9CFkShrc8kWz9aY00833z99c35zOuiBgbFD/S9f0BmLKvKVVlJNi+ISCZNUjCpwSIti",
-	"9nSSFWz0j+WsVzKLXF1pmdzFDIHbSqfFWwCbDenR1tFOsdjP9oVHyFBitpllNRC6F73IdME07dMD1nKG",
-	"n9ztQVeMb1VK/uDqcYtYYF581gimZ1FDAjFUZrfAmDZgQzCLQ9GsRiZw9xbAHbChDSXpoIub60fk6Z6n",
-	"gbUDHASMA2MnitQmWeUFxINHBB8HLm0xholvIw+13Nj9ATCfuahnOx6Mfz/ACRYCRtgmJOFSBOe2Vllf",
-	"QX4wi1g5WsOB71a/QQQBwW9VZGJL/uNG27HjakZ3AS6n5nIJPYIgnZS8A/P96scb3Bf2FQ3+DFqxDglF",
-	"QwAvcgUpABDNv2NsiSk39zQrGOQ+fhbWxkNgh5SgKwLUdKkQVwLjoLaZK4b/3Qb/M5Ayg0LV9qHCifF8",
-	"h4c6PMN4EC0NH4x/e7gCYI6JUfTs/EbkiokUfzUmMPQnpcKrBX7RXQFlZ97N9irDai4zhlwI2QBmbdkR",
-	"Dm1QoJ+K4O3p1/b/tnVzbqseILV26Qg3LkQTxmiOMNs12IxOLaEarxk/TG1Ybgbbj3yKAzoF2trBB0S8",
-	"ZWvTNl3hWBCjCRhpCxqB62vXnzJ6axJdNQd1YumLItmmgHyqKhogYpThaJlcHZEXTcTwoo3UIToy7tMs",
-	"7BH0kGbdF+lp/0VzGDJgcpWWeL0aV+yi2QScxdH769fkNf5/H42ng53EKpl6qhsRSqZO07QiKtBButWH",
-	"dmp4utedHhRRFIJFbxHYDem81gbZEWLHGcmx1NsadRo5mGJRDs0uAvkYx8a2QB1rWZAVDZqvAMPTJaiT",
-	"o+i98RiCyCPyoeyoYZQKrCOp6Xb/HCQyk7mRiVnhcg3CQe0FbHtjKa/5gmVcsFOh83WbDuQzepZcgFvZ",
-	"pfREMg8eDeFJq8bmC4HLyAfAnqiyl0UJgvJ8dLBNYwatBiFIVQMZLiSgnTUCq3sEdKXpzKbDUvToRdw+",
-	"fdKf3TddRUGZzv9N+n7bpOzW6ccTi7vTel3eMM2UDEqCaknDJJIzHIT6XJKvzfqNBfsuoTlBtML0OvRB",
-	"37M85Yk228W1YtkUPigFZgnZDioI/C0YiwFWgy3WH9XCDwxA+WIs59GapA/d2GI7WRtHNMgRhuqa2pGm",
-	"RQ6pHj+pjtgXjAVAaCEuteBZxmP5pdFOrkzMuIjaHjyZE7xqI4o5mMnmAA4tpi7P9FMuiAXOpmBWK57i",
-	"nHgdXN3ffyGVnuXs6i/n0b4zTZGYT2HQZeiR/7iCym3bMGMTeL+5i1edqxmrnE6o6giI7Eo8Vhx7GrJL",
-	"Pwx3uoGgMs0X7BjzLhtzROd8NjcieoJemRKbGTzE2N8y4n1eVHCOS/1kfzzuBOIOYiZFsqUcmvA0ZfmH",
-	"Dc/YSQZlGJs2UUNK6qemFNghobAWglHMtjM28hyQ3clCGrMYpf4OTpkQmDNcwMqs/JDbNvWt033EukeX",
-	"/5M51T/h+ThBj8xb1Ox7P3aa8h2eeou5Pr0eczOzytAFF70fAYPrmgP37vfEe0ZzrXrf/tZinr7N5bL3",
-	"Q8G563rE5hxdIVZLr+Wyj5yKdLsHbtALt80jQd7ew57+EapednwYNZ3tHn9PRQq1hFiwuNOj54ipuc2z",
-	"V05Z2uahnwrN0uMs2+aZS6dt70A5wbPQfXqbZ9/kjIK7extusvFsJrfck6tisaD52mhKa3zu78PGhlZG",
-	"5UVcYt+Y4ojcGoZ66yL6HPP59ZwpGxEdVXhseOoj5phDQi5zZygmajUnyJTi6t358RUi77dIrH5BzSUi",
-	"tHycTjezPOM4LN0OAZuHELy6l1g6FYlMo6CI/1BSHIaFHUnGMRfhziL2WU3DWLlaTorpYWmUf2KTK5nc",
-	"MU1UMYHriczIrRlazqfFjD11D92GZon5Jm4FXGuyS+zIMbWzWX9US+zipy16BLomIwljdg22MkGqqxeH",
-	"pINZx5A+V4acg9W4HUJEY8JTnmMXe5oRv2wAa+JXtFZh5d/Rqcv4AQ2DGbfRhpW5jZnREIudw02xA1Q0",
-	"oTtBprEhFS7AAblQR+icoZbGhmVCMjoqzOK4cvAK7mfNjbbliSlE++EINJvGNguQN6EI9bGlzYKitAuN",
-	"fKPXwbbOns1QYuu0Sk4bH5kxjwyfhZzSKmMWhHrwiJoZ28NTXVGGe2bhumcwCzeelQXfbptyqXDGJmyD",
-	"hQuZg307NeSNyN4YOgzceCLINP5WjrucLSgXUaYcRLIrkcINxOAt8NrLz7WtYDz/HFjtnC4hW/aI3JqN",
-	"gDyNsDc2pnE5LwhdMITfd4mUNsdECjYiyZzqkXUMDPEvlnIb1v8s4Adbj3BIqKrcP7Kx62H11/L56u/2",
-	"NSC+0qdLLg7J5rkffRYQA3iqeXJX3uDJaYT8r7yCPHPkVY2naS6X5eVQQxk5Q/bphKeHn8WmGVItUw9H",
-	"j+XYbnHcX3ZK1gVr5uSyAWD80ACe5jroCQHDKxtQPMXCS5f1Z6Eog1+YsV6Cv22KQPBLgA3RcdWW1Mcv",
-	"Lq3xEFyeOwV/lDtok81LFlA/nITT7YPfoNXkU5plwW/eER6ZdngNdO/g2sSpx47+4tdAdw6HharxCPId",
-	"GhQd+9G4axHHxFIyySVNE6o0oE6VsP9SsKHFc/S1Yw8GVHYurGgpPDrOK7CRtv1+4KvcyB3yiwt1M3aB",
-	"qwzt1f7B6MV+r+SAsgk10GoHPlS5sTuDIXVATJezewDQNN8GSjhuclQjVtFIfq3AtyF4VV+54QbSj7nP",
-	"Luk2wcNqNC2iUedMUy5uDOG0eAfLBefK1a6RydoGJ2pVbC2Owe5ctWYgwOMss2i2rlywheq5Ipenx2//",
-	"Vk0heHWwvzc+eL7/4E7NLQjPgFcoIdkPSx7ggJIx6rT9i6n6ucxD30ekE1bPJlePg+jcVMxla60rJV3D",
-	"ZtjEzX6QkW0ltw7S/mmRZw6vOPDTd1Vi3cv0WbL4+R/RQqxOMm0HWYRjcwvjMpxXAdA3nGraAL/o4ORs",
-	"i0KKT+96jGJJkEFjLB9DiYI2hsIoPI+b7C4Or+0kRJW1bJME6WkaHOdRg8oIAhrlSrEShjiMwI9sqUvn",
-	"SvkuQDYU2yMMnMjC6AjAsPe+e7Y/3n8ZgRfYLvRtx966Su+4oFlTwyXQhA6rhYsQ+XeIptwVMhpjjQtz",
-	"V8JGFs75MMxWt2UZEl4UOphQ2xoO8Jl2tQsGy3+lTdtKddA+hlZViXiEt5/SVAeThjF360Ob+s83B8d2",
-	"23SzJTZxWSzbNVOfHWi13QCwuF0HqjLJLfGKt5TtOwnuXWG1o2dpC3Bt/3w8D8xf3jUTrLRaIhqcv9he",
-	"1W4bFHguYF0HmB8YKJ6uKs0hLgJQEVRDY+MZWxSfUHO22F29dUHr6e9V615y4geUu1dwjoVcYcW3LXTu",
-	"rn6HpORvUP0e36ueZfB/WNV6q670aEXrlyVqhItsxXRJ0GOeqE0yAcpMtxQUV8029S7SobSOewatcmmm",
-	"X1fWM1qIZP7UqhA9OvPu0h0nbnV8Ex7dYUD1NYgeya7pbaSMyLFRKzl47L3FnjOdc4ZpgVgsYnREqlnJ",
-	"ROo5oM5WAQak53VU74efur6w7w5szvqPd0zgqTfm8ZZFSc5bGxcxE6KDS1hsmS6Ei5qdgCgXd2ypjwjV",
-	"JGPUQrHJKbkNTJZb0JNvMzaj2XuZpbebnMVfa60+WhSG7WKpdWCkdEMQPyb82VuuloUT6hSKqQHgrgP9",
-	"rI9/CLMIv51T6Lc2Kmiyey5PTz5eYqvZBUs5NUOcMEMCrocJubj8eHJ6dQX3WAcp5vvifQuaokwxQxuh",
-	"2+HQWvUARzOyzsdDZxt9FhVJNCS3YC34RIv1EXnpMYICW99wHkN9GZ8y5xnwrugcE+9A7ZdyRN6eQju1",
-	"Q7PKn0XZ3WkmBauGNvwSICqSnSu0kj1++7fBcIDDHwwH9p0Nutu0EGnLGQNgOx52fneZ+OtaVUAlWRKo",
-	"zZH44DjPodRukgPc528deZYbye1l8ZxbVq6HpZG7olBJEjSnX9di/i/G4z61L/UCmL04TFjzwV27+jPc",
-	"Xl+T86JWFmf404YXInRNeP4dQBxWF7EPtGHkYM240nlLHNtQ69NiaeTcojd88A3W50PShdmVIuyhiqZs",
-	"re7O7GFb6V0EYthvn4P5rVRYHWyX3sxyBSit5pbaMqeUfLyjU5nXKxt6FXH9GZB/AVHjQ+PkYSPEOj77",
-	"ZMHIOVY9bzn5eppBOQpfbeV2rhXt99L1H4rH8AxPtOAuXtzHm9tDGciPk2WEp/zIMzmxPQiIi7GNPWUq",
-	"WdQNhP1XMV4wjb38gifGgKu+3IN/wpGQRZ6wJzWI6z4BujmDsOymR4wL5k/cEgdQeft3+1EHyib4wnf7",
-	"42WMsqGU5kSmaGa1W8F2A38uH3Ev6L0d1VLoVz3Qvy2N2RWqDDj8OG7aMKCOViJsEI2eEgMCBPvdrr2t",
-	"uQ83mxjqlLn2Dbe5sqALTGQ0n0F6Rtl9C3U5yK/JzOZ+FpBKU74RQr8zpqtfQSWh9SBYaDcg6c59MDR1",
-	"fHziBNnz/bE5KBmj98x/2NxV6M3z4uXr8/3Owt2+J6nEV345Rle3/TNchErTydYD54f4Mp4It9vJOyJU",
-	"gAi39a5DsndwALXDey/Hm8fSD8JcDodxcDAcQMvRZcY+TqP9IpuknENCcwwToHPM1v5DTiILBCRm0fBu",
-	"l7dDogDQWJFbww+qLbEciwjkw/P9SvH4fxw//Xf69Nfx09d/L//55enf////7U/AWQBT8p7lkC61Nwax",
-	"fDAej8eVRQEoNFVwd7z4ryzCkvzOHdRTKXswLEtRrezn58ra+LM7eL8PGmxNX99/eWCxNMFJCNliI/L+",
-	"9OcTrCO0DSIo0XOep9js0uw5PiMFuK9zkrJ7nrAKzqn9nnlVgx1h/p101Kh6gZ3b240ZZQGxAdSzHQDM",
-	"Tj5W9PwOUL8yPtUupuzHE8f9mqx7NaayfWhkfuRs67CRD3QvwDxk89hmFyua0l3AI7YxMfq4B9SSLvp4",
-	"AzRg/D6oY9fDaoHtAGB74ucCWvM3ROiW1IwPevk7nAQHdoLtFbSMJHQFcCi13gVXH8nB/t53w8ZGKAh8",
-	"E2m9oWnWYM0ieLTLJVTWIwENIXKwxWt1qfuvX4/7gCnVE7VLaKNgNC1LGg9tVUFH/WIC8ARP5jZ+vKJm",
-	"HmvIaqLZck4nTPOEZrgXW4TBcHNjQTCZsROqaSZnsd2HXtfYXwx9Exj5XtC1BRit8ZR00ZSebt5hpblU",
-	"2H0wL4SLsWhnFfeaz7H5jBn593lDizW0kbpGAjepJ2hVj8ixIBb1n9AEoVUoeXv68+n5x4vTyyERNM/l",
-	"yvvqiErkkvXvqH0Nn2sZdr3cExbTzyVGYldmBA0ZmVBuDyny+IIjYnbK4vhDzjPuhAt1rUGSjcjPZ6ef",
-	"Ti8VtlnApPvbw5zR9PaoXAyFFf9w+bO4PYSO5Le27YJFuSoxKJGRa0YXvhHthGcZF7Mjcvz2p7MPeFo/",
-	"fvrgP0yzrOqVowmcaxiJXxT8LvxJF+UluvAXLFK+u+b+dJdLdHl3R/CLuymZU/9d+Ld/OabPlm93f/sn",
-	"8WT5h+2f/rJcLFieMH/d/V0ODwdcDs7+7W5YFmruLsK/3YU7tvbDgn+7CyvEovcX/d/uBrsz7rr7Ey/H",
-	"NBRbXheLDeVSLmxqPYI/kwVjmjwFxGgxZYbpsSGhZMUAvBUSvSCpArUTkvF7O2VMJ04MXUQ6FTY1jfAV",
-	"Psuwe4RtWBv0b8MGCgnbaOTxKLihjcm/Lg4AN5gZGoafUJGwzOa97JYNOpdxFGdQN6qqBnBic7/Czr1m",
-	"hTFztlztutrVkBJcD3sqCUfdra95+9W7G88CEigcmVMhWO0rO/RSxYYcN4B40gASgr5TaIIMuVnYwmMz",
-	"YxhbgcJl6tRcz+A7+qhuSqKMrmXR2djbnqFzvBmAwKAeoTE+JuREpmvIuTDUDB0NeYNGvumK+sTYXbaG",
-	"PkQCWwxG/K05E/oqbHYbw12By06GcEiQoMRVGuDWy2ngpKMu3Vz1yjUPju1JRw2fzcPzJxoFoKiBrj6P",
-	"QpEGzKHBs4unwpCuPyTsCGaUAOArzaBk6NoJP5ijWx8n00iQQMRz15PoMVrKVvIhotV95nKZ1uI2bsKM",
-	"eais/v7wRIpTYe5LO9qG249bNuxqR+LE6ytmbhqaHkN7SVBE4EQoxhQBr1+lL5TDHO8B+tqYoe64NeQr",
-	"Gsn0gHT9Pq2fS1wHbPuscyr8eDpXmhJb1YPoNRC8RfTucA/mVKH0ia9+n9wsO0yfkbV9+rvtdHop5aKN",
-	"cpzdAMzOPFNWMODxNxqz1vG5xHK7bXqVR6wrkzCsAB2WqkWEF0XovmGTqlP03N1Lh00yr0u0sp12PGe8",
-	"zq63yRtvgVbY2I03IWtXKEmxnCzS+9HeayVyRIa2C/ppH/kaczddh/6lJwr1HJ763vNMlM4emw9M1V09",
-	"pw91nc6jbIvpGgVTNxrWY3WUb2ni7iv+wj1pdAa14XT0oghsWNNMEarJMpcLNSzbsaOPv7eMdCPBJg/m",
-	"pP0Z6eV32O1ymbu2uLlNNCJeY8WmlRUr4MDYeRk9zlmlp5hnZp69hVyvxXSs0RfNsh6oVA7CyGx2A5zL",
-	"cTl0qmwsu/xqCX70bb7JFeRt7JZY64tMzMiNrvEombY1mgkH0kIkpyJe+Htt0c1CIokBmmyZ28sfejJa",
-	"lbiyoQRgQJqz/Mfoc/Fis2YZ37ZBnh6jjaSQHKnt36OgtbnZNK7bXSkdjpD2kmbb6F6Hx+ChzoxuP0Td",
-	"C/AH2u2/lx2OvQsqJvewouI7TlK19bpN78dNsQ/slYiR90gysc/J5xkaDw+qs39U++1RzK6aDdVh/oTa",
-	"wnZW0OOZPA8zcFrYYRR8LwaIXRp0TxSZQ4AL4fRdgU9Ne/2jVceUq2VG15vopW+YIFdUy14nsg9Edbky",
-	"DqT68Y5o0eDI2SIW3l8V9hjY4drZRehSjmP4j+1kRBAMhlCgpojm9ygbCN/YRqP6ry0vt9yvXsvGN7YR",
-	"8iJVlm1ZtwlHHWNKXQm5bxOjDsmLsa2iDONie+Ox+9kHyABczv5YRseOMJ8RvO8H42om3H5HO/RNza41",
-	"fLS5XWUI6VFydDpCOcEgIIqPYR0tbUBnWLZeGEPi6JpMGHgMAWYeere71cSwc7mKitwjmmBryGfrCS3o",
-	"1zN82V5Yuv5QVbO5rQrGWn1blZb8pU0FtFpo36u7SmPowW8VpBv45L9SEXVwNDjQlweN46xqncEYXx5U",
-	"0/Z7Bydsyhs0tRw+VrCi2UPf53O/t8ce2FyD/th3gR7TJ19VRC0T6mLTLVCAt+gCt3ffQr3zgt6xIxuz",
-	"m7AZt9ngkHYQBnw9zp1nx5grYdiGUWI9z2jza537g73pGvZxSq4A4UiMyCzn6SFESGnG79iIqCWjdyw/",
-	"NCsMngr4AYKsEOEaEcVTNqH5IaTkwW9o+2GIlUyYuWFU9t/AGzFYGXbgyNH9gN+DClN4bxiYaJ1oNMfN",
-	"XtwVvMHllUSM8xjodTx3DWKC4P0r9J9Sp2dfE7bU76XS7UFTgHeFpstQ6xU//DDJNpxbljMAiUwDlIYy",
-	"Zf4PCk4ES+Cm0KWaB9pqq/Mr1M37OcD++HgSFRfYcOcKeulU1t1y482dfxTL4h+SixbfiRHghn0Yfo+e",
-	"U8j9xbST3fwoS5ZvlftwAff/GUyaXh6gYATeC/QnsoU2SM1tSOmM8SSxxYkMGjVsG1mJnutYkOX/Ye9f",
-	"lNs4sjVR+FUyGH+E3P2XQJCiZJmMHWdgEpJpUxSbpKzuHvQRkqgEkGYhE11ZIIRpO2Le4bzDebB5khO5",
-	"1sqsLKCqAJAASXs7Yqa3DAJVeVn3y7dCxrZSMRum9uygW6p0UYUBEFtbFvoPyBduZFgZOrO4k3piLu9D",
-	"xAvgycGzVrufcAzHY1zQC4MV5OCZpCNJNVGYSIwh32utRDRvfR8/GaRoJGVaF+816w2rsfYzTQ8/oop1",
-	"4xqQTMZn5h4eu1UeOcqRy3Wxc6zCsyZ5prF3z+eWYBD4EVVR4jy7mWH7jZ11vfENVxCewedRWEFojXfD",
-	"pDoig14qnKeV8dlKiBvlnuinx/A+l1eetQIYEzd127ihfuu5cYvfrK1cuppKAOBiut+PAl8J3KQVfKMq",
-	"Vl4Ji9luN0zMIqpDoQyahqgFTc3/rRCZV4VKRhDCJ4JKXov5czg9LwXGdchxdQizOFSlFnWVkGYrgBI3",
-	"DR17L9Mt3tkYVnLFXreEjbw61rFYlzi8JUq8tH1U8rVLQktrIwKz1lmnPpcYknkdWlYZ8G5+DPcomvSn",
-	"WoP0swDFbG0FrW9LgLEexO2rqIwwJOVanuEVBrt/FldfUBlWa2WAybrFaJVfzyHr6yTRUxMGQF9gSzAe",
-	"FeGVoLVnVgxp5futCWltG5p0QZdXh7lK57TVZKc8ZFcYrH5mUY6H6rX7QTeWq4PtFJ9sX4LX+P3zSINz",
-	"4jIUf/Vu/dw7S3Cy6e+HrsPPiog58mPjVPfs8+zXlkPGEfZ2NxDqHjpuGb72InhcEXHbcRswBK0Jzmsp",
-	"FHfd4MNqZiwArkrD+lLxJMItwngnj3D9WOCrDzGMwa11C946j2/Edp1D7gylWWE32zVen6e42gpm7XM3",
-	"dO9hf95TsoaG5XoGao1ALk6HLQGsxc7DMD4qjWuM9Mk8AodxXXHPzDjYfuHR+WJn4HyQfb1ZIaVB93rV",
-	"OmfNbbADwYVOffdDXuBeeH2ZQqffHlLgkkJm1tBtwCO8nu9xBYHDBlYjHGKVd969XnzClBsWi14ilVX9",
-	"Gb91gKI6ZSNpqH/M6WlaBCXaXR0oZizw6XUqmgb9Vk2b4IYZLmPExvDRMVdvMRkvMsRAKEv4K1a7O6Dc",
-	"e7vLaIwsVvYAElPFm5bGaE1+KCtSGv7gWnzNSoisbtfFDZaMZgFTKzzUfHl1/DI/v7nW6lospVm81w2q",
-	"0vx0Vz7TGgmywmlcA1ZtqZye8hmTKtM5eb8wFXNSayZBvAH7yeSTIFYe6PDoSd3+pMJEzCc/07zlQyja",
-	"ZN3OpNl81cMfwr/F7v8FmGP/hX+Bf+Mf7P/uv7HHR3/zbnaMX5jD8JsaY61HK21DnN1d05+UQ1qV3mNr",
-	"EQ6twT5TJwfHoIg0CHesVQAHfIgjYkcaoC4zGO8l+n3R8zObpMG5p/jQwtrF7Mfhzfue/Ch/fPfP9uX1",
-	"365+/K4hZj82xd9b9sPpP/7+Y5N/Ph/33r+bxMc/ftfo7SfLM9IZ4SrTRfn8s0s218+3CAl+KQSeUM7c",
-	"rxgMXKyTKNEPFIwyQizCFmI/XsREYoTP0J/OGTlBxcXaKMf35IAN1BQ8DF6OFlB3faV1enl5HYYSx1iO",
-	"EEF0kWJ8DVeuezhfb8hT4Sp2o7xIKhY9GQtEeoFRvpSG76i8au8Qwb18VbVUuW3sX2utl0OWTTWZPJEL",
-	"cbpvFCfiLq0UtOZLktRZLg/JzK/UlPrC0Nojlmi0vgp5dsrJl+QC8Q/VOfdY9mH7HnJlnSgotSH/BpEK",
-	"Vyu9BB7NraiU5vqTFfWjn4rzx1WPaWlyGuB73O7nZ77XDocpN4AeVwfbfz6y9n0iRQnNc+vpSyL+FXXl",
-	"PBOwdj4Gy4pP+B1Pjlj3P791WSIAWpNNlOIjEbuCJ6k2qGqrFOvDBgg8jmotbIRDZPvlZMxcvfXDemNK",
-	"E3yJno50LGryj31uMjYSoxt72CM+A4dIrBb3+cMi96LX2kv1FCMLSyF8DR10LWrDjcimQigwGmg6vkfM",
-	"xRtw/UkUnz5iTYpDgSIuhu/Dxq1Xb5pLoN7n/clgvdWhKGf0VAuLEFwL5YYRlL1dJKEqbikIVAoa9hLB",
-	"U1OMS65imc7HTzZnqaKZVrb4hPdwIoEbb88yHXk4uOBTsoa0YlymlKUiXEdAg6ehWRsptqoEYGgrz6zw",
-	"Qr8+H66ViaA1PgCXQfAkGy618OBQf8DvlqF7rG1qSDUQFWNeEZGkZwXUC+Pj0Gh2HFnvjfwLyGs4C8Q/",
-	"j4wQsktg3T+JWamZkWajYo5o77tXr3cpWLnYAKhjsdo5fbDfLIWKOIMOuDUb8Mqx/xBPdYPQf0qJXvZZ",
-	"qlhPS6VjMFIuZxUr7oxL1dGlUazY6k8+5Yh77QcRN5mwIlZmpWCtzfKJUqviEvp1UY2LXgGZsBpqAkL7",
-	"jgUR3DuzYqDIjQ+Dn1g+nRdJan7A/U+iKjKe5dwTMIrV8Q12NbT6FYfeQrYnoCTQoyC98r5m++dbARoj",
-	"1Zn921EwNpZplSCGNpxITd+nvBNfvu7/GL/dG/Vv/zY+a/J/Zt997l0e3Pzt2w0N30cTtgJe9ILG9lIS",
-	"I+sNK4BFlytkqEei5kaQCMFE+fxqQvlWROMo4bRSOI5wP15KV8FqrFHwBktsq/iywhID6H1YIBVoeGJK",
-	"RD9rML/+L+i/xIcwAFT0cbJ6LGP1IsPADmSGLOE5QFf3UzaFvTdcFcnhnP6d5iXCeScB6gGrEGRcaHsM",
-	"VxwesFtgnsMtD9q4E6muAslXRjBIkYc/9pOFh1DDBk2998QKg53C/aJbF5dVhkQLp2iYVL1kEotHGdn7",
-	"iErwAcrMkfbyVeac8GhjeVeoVMhnyhYlTShIyiVBsSaBTqJaEPzgrb8STcJhoqLJWZAkQeTmA8U40tBb",
-	"qH15J5ymb7DzCfqqVhPjLCr7654JrVdX90WvqhhS5wf8BFGE1vEqpLDejLtNjrRbGKW18sSsC/lVJGaV",
-	"6XRV3rTrfoC6FiZh+uf7jx9PEDUDfWtrsl22f2wfX7dPMC3i+638kE287sbmoLQCmvNlPcXxVvkN00il",
-	"pW9+yNy8183Sc53KuIwpSi5mb//tCj48lRfRdRWn7eUU6ibv4durJvUFDLGMrS+0rMJad+FCrOjQwII4",
-	"B3qkRzRadY4R1xCKD+W6zYzCWxxmV6cJH0jADyHA+u3OGbb5jg7WiyTxLKh0q6fA8JXLiKyiAOnju3dn",
-	"p+ftw3kJD3rAfWaGepLEDZBNblK10wTs6rp1BvOlQxvUOinO1oNZItb/hO7TSdZRSs8/xEm4w1xJ8SwT",
-	"ozGIO3KPaK59f2JEXMgSG8sJhfQgbWsn2rFr3ol2aJUwVxpfVWNkViNSITPWTWu9v+H1EGQhb6o9J0Ch",
-	"9YGDykIb1DfTjKrKsnEg8VvE4cqbfd8uZ9n1sYp+EuM8a+Jmnx9hmcedSKFShcLijntWgOIBCqhm4FNl",
-	"xqJXPkr4cz5jAsJvI8ENyFcKgyPFVqmJiokL3LjnxKsnWtH1/UGaTKcVJa3A10M9SSOmk9h38USMs7HV",
-	"gTQAa8+Pn189s72gTgtIYK/elACB3YrZu5SP6DxWSv7/RD+xwtSUZP6DybkUxOA4Zj+FAk50GrkPDNOY",
-	"ZhDyNdZbTg96ko0n5cPleQZtDiYIFUVAATj3ztKs4L0hu5UKA0f2/KVanLlTt3+iRBF/hIUUD/l1yRm7",
-	"wFa6RoEFrP3C/3DxlD8PdRAxU3oa1kVTo32shVnpSI1PQyydgUcZi9+inUyOqCF8tT1dw/frqAZdADfH",
-	"TY6EyfhobI6WOGFLt5elvHdr6h3HCClwzZY6TwvX9hVFUni7bNhe5qNwOyGR+PWG3OmPO6f/eWmziuy8",
-	"4IOK4X1jPoCjd7CEmKpZ7DQsSlB/SGsIqHw1l3q6AFZYwj605vqJFvZbV/J/Fb9Z7onCEM0ayCp3BDwN",
-	"M1Z1r58Pu8JuaOXB0tyrV7kpezbVxhcl+6wIG+op1UODa7R4R/dLmq0TCVNk7pVN60rvXI5lqBOSzGTj",
-	"SK0KrD1nO5O5XLTx7Kvqo1XLvX+YH35vWXyFP1+UYD/gRZA8WXFnDxkOVUj5PHGK5/TBOVYcrzn/nEyo",
-	"NZvV8DmLqGSt3kiws4p06WYSMut6uUHo1O++sAEfUvVZG59bKaZciKaJFUOqqZY1P4nZpbjTPV5lVM8Y",
-	"9wk1cadvy4o0q6J64CNQ9Tem5SAJgbE668RnLNGDVapmfhKIpugUJHXR9HU6KZuDvV5pxtKY809iduXZ",
-	"Yk4YH1+f/tw+dIyNdU7eS7dbl1mDXX68bnmfHq+WpQKqO2Ims6NCgjpD13LAlXuARw3qqMv2zx9/sk/i",
-	"CmB8FM3wlHNuP67LOvn4anD34ac13n4FnCZqwvviDeSm4jzKQO77F2Ahzj5+/nLWum6fH/9jARgi+Nsh",
-	"Ozt7+cPZFR7SmKcZuHr7zSazi92zJPXKuU/sRgylH6I4EimHcM35Sevy5JD5pxgxGAFSo+7jZP2OOshB",
-	"g/aaGHyYe2jEekPBx1bDaRaLRN6JtHgZxR2599ZcxEXoLJRMhfSq07lWZBG4kFXZPBze64nxsgmD3LBE",
-	"ZHXQiivNYC0uEgp9j3CprpYPgl5kGGDJoosohXkcqGMqSoLx5GZdKCN5Jyo3bRcDBO28VdbTkyRmNwgM",
-	"4PGXctjS+6nV+1tH65o+JeGkkc7E6XhZ2RLVKxXft/fdfqPZ2G/sNXdqrah72E6lYDtOhflFe20W0K+/",
-	"02qRPf+2RSCV6w8Xh5boOGhxyFtLV7sVMfvnqzxPzT63v7+8Pj7EzCJI66kRaYNdXV4dAgjkZABozleX",
-	"VwXiDtP+9pk70Q4+ygqCy6saGbAEdCXXF0MOkNITVZLj73GVk/ImQ7SPlxv/naa4q0mzypQ4PTlrHxLA",
-	"LXmc7AyMC/dfl+3jj+fn7ePr0/P3C1mGASBsk46bL7kA8MEGa5+fkBXSUQslIkfOboHIyoBLCtMZQp/U",
-	"ShTVml3wTrRzRoZGsLidaAdeVU7ekxu/7aqzuL48bZ3BLsdcxqwvOEYSXaBwzGdWUQdwfVkqeQKVeg3m",
-	"jDL72wa7aF1dfzn51D4ktHUte8LtOZ7gmUnTUT2dJJimgc3bH366sselhIRaPWucDkTMlE6Ru+MGO26d",
-	"H7ch6aOdKhtoHTfY6fnxxw8XZ+3r9mGoZGjd9n2APKoGDfbp/KJ1enLIaAH2+K0iHsg77AsvHLo7mZ0o",
-	"t/HcDuGfds070Y5b2E60ky9lJ9rBl9mLCbwi96AV7gqcDVMXOAl+Ytx0bAi4ov9SZplk1iMLmfVgf1nG",
-	"AjvyRZHHD5b9Sior4RKRFV+3ND8y5iY7mczFlZb/aGLmFri37Dc+LJVjnny79DeW9CkK63+2NCk9UZY9",
-	"1jmGhaYhu9Tg9ZG7yfy8/CEEF1a4Bb+OUnkZtK2XhcHwzy8MWv/lhKVdX1/pUL7vhWI3Wt+6ZMEklrqx",
-	"ypi+WPQkwAlXPBi1opXc18NJamJEtF362KEcDKEhoeq51mSLxUhjsfJUJMlKz82SOC1H2wE4eodJoTKh",
-	"etA4kE3nyrMxawWbGuk7LGSv2do8rdj3F7YXFW4nPNBySjBjoWpmJGGgglxra8fBD+L7RyvoUfcNWJDT",
-	"zHp6PIM4kYiZGesUdr61cMU1RI/vZCYqWmr8uKKSntMRlyUB8U9K/nsiULvxJKGxR+TGoY17BMiJPBWx",
-	"18+pGPA0hgItbuY8uEHKe+J/hF2SoVeFyyim718flHlUpcUCkHcUqQGv035locNvHMRLxUv7NnLu4JP/",
-	"UVzre7tWdiZVvK3Wv09GpKUA6+4g0iqAdXvZH6C3q0w4AlCS6wTgSQIuHhL1ZpqAHLksudil2MR2oWt3",
-	"4lgSblc3SX8Cs9A3BOQjdpxD5JxJh65spR7GP+7v4ifcZGd6IFXNMS6PEyz4VwUSfCCJrRret7/Ig/sb",
-	"gdF15KwKkyB8SHv+SovHuU6/QM4W5eFM/Nt9w5kB05WoWftXe9IVSgpnzSeuzQcM/BL99BCpUSMtLOuX",
-	"SYrexGR6lEuLccIze8ulYAzpQJilTU2B/hxyw5yxFzMjrCBiWt1ojtCUUGTNETCGHCxT3vZ0DxklH5xH",
-	"UutlkMYJX1rFf5FwdS3zEs7JCjSnaJDLBvlxPqcES4/mr3g9xrPLPBFZqR3RchQBFhaUz/kUxhQwnqnD",
-	"Fw1S7hiTgeEpfYPcUDjGFSpLpTBHWCgJ30AKllirN+R3goIhZVULYM5VVWdl9gX7TbL56E0rC4mW/VVb",
-	"ZemsTEjcipkpfy9t7HWTtS5Omf1e5JJuwCjUHsS0EnkPzRGFjCjFBp7MyIjkbp0Fj+VPonSxqegJS3tg",
-	"zdauer/paiYiugRYzcjDMT4wXZR5AbYCrxCOGeEoLD1u+NLKa7TCd3GF8x4PLtctgK59/kAjIsNqfjrF",
-	"gFVpCFgSmGQub19A7FdtxMLD/tHeUnC5Y/c9mMMhamD9MckkjY+k8UmmRzyT1kCdPWxSv4jppEobtD9D",
-	"Q3yAIGkljWWpMZ+xOfgDAOI1h7u7Yz7zOC4UNzS7B/v3GcAh1d2aNi7V+ZcTLvyNjVOpoKpcQQ45KDXB",
-	"U+YsTnl/bnNX7yDy/rLZXG0nYy7jhxi09vfHojRkCB9jgNdo1udzFVZ7377dK8H5LcX1XUGLEnnkahTi",
-	"V3VLi1jGv1b0Kq64uFLNizcb6N5gJeGBBSxYQuOO2fwVhbq6Wp4sL/5DSWI2W/W3IJefvMCPtslGUMuj",
-	"Fc0pGlRhT2+n4s9dSvVcsbzJDSoSfJRr8UaqIyIQn1EzConMoRsFBu2aEY7fKjdkfZP3aanDgfW2ub4C",
-	"h2jEZyzWD/WFoh3T02OxRi2q/fpSVe58VXx29S3WJrNA27jElCU1aTB8uyw/1WBXn64uIJ0Gz8DEDqSc",
-	"Eusem4gsRUBAgnaljgozealwrUJHbCpuhhDuBtCfxcRSRVbJr8Anls4qknuOz2+CAyijSH/9ANwdfL1s",
-	"SJ7qiaSVXYhU6ritljie4cMQucPHdB0ixhieVGCDygGnLm2xrGzGI0QfLa7CUnc6UVbI5AlLXARmLO9t",
-	"+dzHRqNTqD9ORZ7W14yMNagtnojV64IKr4Fihvs77mbtoh8ro9M7VAB1B/O9TBKYokRfv4cTP05lT1TY",
-	"EQiEYxmaupDcuqCxuYdWhguaZ/xrgSa/+67ZXDLd677GUEkO3iUS2yo29TZ8MAMF0+73pd8y64jiEEFg",
-	"kG6mcNAF0yhcdindldB8VCJWCsxeI+arYN6rQ2kRwL7GI6kAdbB0APR/v+BaIu8EOsIVNdcuiUY1ga4R",
-	"w6HHOt9XpmHjf70B+SwDej5ZWVrgL1UvwD4qSXEuun7qxUM6AHyu9XIJWsM6a9n8sD4MrVSQjjUKTUTJ",
-	"TtfmB+UJPJuPoBXL99fCU1oaPg2vtuRowz0sMsT60VcITZUBCUJKFKfA6vTWDRXGC4ychWS9DWeXOUdh",
-	"G4lCHvPHSBNuKSFXgIN9koTck3bJbCT7UNXpsiRLeO+coBwJPcmWIhPfCGZkIixLWIlhmWRIGIK/M9ja",
-	"1fG7lJ56bFg2FeLWIx5yaL+F0fYFXJIQHvZN82AleIHNguiaMR+tgp2bWWmcPeF8AloA4OAWL6WCTH1z",
-	"dCXgPXadWRMo1WoQFCz5VukcctOVBxvnZc6lwNJU3vHkR2m39KGiqHOixJ1QyYxNlIQkXCrvhC+KAiCD",
-	"kVSTTBxSZwdXLBZ3EustpAqx4IrXeNBYBvbG7z72+0ZkZWv7fga8OZr0hpCmAx7mQ8HhSrGP29qLuMdo",
-	"fiVHTIkBz2QwOV+6jp45fJ8yio5T2V+6rKzQX9GDyQcpV/kq51ACraFXxBWENrCo9hRfvipb3y+TURm8",
-	"z/UckUAVoZuHlQg+zmhxNzM2wpoojqWB9sXVS5yHpFwH5Se/4/xY3QaiBRot5RuYm1/aYdNiv+gb3OsI",
-	"ZtKkQsUSa5NhTH1hzPScsaNVxqVCi6rWnnfvP/a/uJ9PtWQ2vN3Ku9bpWfvkXlPh+1JB7+SSaWLuTRSC",
-	"vL8jseAhrjuEvhLk4xoK6hNhjpgYjbMZrdyVuZ+sXs7jbi6H8VhITKR6kApThuAl0h6O9oQEPDRpWl6i",
-	"PhzD9ppNLC0rLCzAWQ816d4aKD0Pn+aZs0HNuDpI3VsrKAqqNrBHsJ/hNI2+TBLQBisf+aV7c9lh1zS6",
-	"BxTKwYkRad76tO1+9w8ilvxHfbPhIpzFoZ7oTDqSiwIZVLizEACkbLZ8wOpr2cmLgqzQmvvh4mChJffD",
-	"xQEOVrcMCbBxfp0od2GCch4RSDSPjcOw53mLGu/d8oGIG+zDRfv9l+urQ2t/2vWMdZq57tDC4yPE8olx",
-	"jhCMdc4B5yU8+UVWeHaQ7sCt0LvKUxnuMCrdBszOWb0yr0vqh5mgJuKKwbd5OmMJj2MMG364OEDRtnF9",
-	"VMfyXqC6DVED9dsIgrxT7eLXEBZgrbCkWhvY/l7zbTNi3+43I3bwFtFTX71pskQqEVik2ODZUW44PxMK",
-	"WidByPDM2iA0qQCSU+tJFLyoefyd+tFO1Tzwo76B2VZVw01SR6D2y0yWXFilOneWF5jwR8zJBbRE89nQ",
-	"RQi75j01ZPHpPl68vo78Ud+UoV29vZfOTIQxaF1S9b00TA6UTuficQdr6sjV5Lm7WyfPS/BPJ0tszfw0",
-	"Sqsp+gj5QmTv6QR1Vjlg4nogpJBTCMHp1kEkXSU8cA9w7nUBgv3DamP1JUXUjuNLKxq+3W+Oi9zzan8p",
-	"6GJhKLl/1pvXe/vNV6/fHqydh5tUl6EFIIV9qajh39JLeRlaTjsNSIYpnuzWmtK79gAao/FBaBRNUjkv",
-	"UQ7ePhicuJoI9799tbTZcV3U4jpyKQOSxFsowSeumoNey/Crcfv0cdh7kyy9BZzvB7LuBrhzRY68kgOY",
-	"DG5NmVhPlbVOj6CFm3yN7iRNfFtKt8HeiwzMTeclY6N8KpSYmtJK0sK4nrfNt81d0Mu78fvz/oeTd1mj",
-	"0QgZdjHeHry/bO4+wIg6xHtpzUozrfHayxneo5mvZGf9nP9k4xJj69jmBclQONxlQOZVENTrSRPJk/bX",
-	"rLaZ9QcXQEy0Ggi0MyVPKEmR8LJyzJiXdRW04ljEbiiHyMdz+bKN/OwOAjvru6W6uS6iv3azbPuOJxMe",
-	"DI7GfS+P8M9dLZxB2al/MnwgPoisLDl6dX3Zbn348uH0/NN1++qQgtnGg278fNr+3L5c/DtgwFnR4Vtj",
-	"aSRwg120Lq9Pj08vWufXi7+TqqNoKq6hCo0kMcFjgvSQQcyPy5PT8/eLT/JjotjV9cfL1vv2l+//AV/A",
-	"tBNBiXWUd0st+ehbeyEEnW9lQoO131+2r67cj28s7UIvuL02v6fry9b51fHHk3bJSfUR8qajvKkSN9jF",
-	"p6sf7LfGEzNkSmeyLxFlzjhAcxEXKxCLN7ET7RSPHkoSFw6WkEcKRwQgW8GJ7EQ74R53op2F3diHw4JL",
-	"QwH3Sqv/mT3/Y2fPN50I31Lu225+edE/tfU7GbTFHoDy7qknaADALT9t+b+n5aoyeWjjx+r4Q/bx83n7",
-	"EqHhIbR4xFonH07Pg0/YzSRjeqpgihFW//UEVLguVCUfsZP2z+2zjxfty47ynXtOM7miclcwHrEez3ii",
-	"BxHr6dFIpD0RoWi3r0lp1PwRaUsEYJ8bRGEXvxPtwJJ3oh3/di/oK0VvJWLW+c+nAKs55DBkwLf1s5nI",
-	"chgoe3yJHjCpGuykDZ8iGqf9g9JZGBamR4Z18MFPSlf4s0i9bqtqv4gL3qGL782Hd8sSmG9YLAcym7OY",
-	"mgdv9/de7YTlCP/3/2y+/O5f/3nz2//v/npkXRSOCsgK2EkZuX9Gamqh/i+XSG7aCUTUCU5z9rDpPs5A",
-	"L8vXf5jLqy/KER/FXWGMmxlrZUROrxU/qZ14M/eUwvLdamoO94SOrPx0xR2MBFVQcTTlM2vj4WyEGAZP",
-	"RA5z1ltppsEAGedVk1n72mNlSONuBwfb9CvI2j2mRhK7r7CpSPNpMvWK4B62lF/uQyyaOlry82ZLRvfo",
-	"29IyjmUEApPy4GbmDZbpcE17ZUlxQWG9+WUuPRDhciR1qh+C7VDj535RNmbnCgbwGtYlrfNSxl1qp3Fz",
-	"d6yWdicyJxPFXVZ9Ir1VoWv9Gv7+8kqkd7InXjqOmpvFHItkXZNaD2rGwbxuekYoToVZOVMzJ15LjCwl",
-	"vmb051pIXGj8ccSAnT/F0SLKZbzu2xU8SzSPVyKbtroTCfXpOdn4vY5nVUmvFCb7/iS/L8wiz8Ni9xDj",
-	"c2x+fX1BYIbFV+B5hQeFrTJTME+WL2HtNNacyK/IZiH+Ti5GHM/mnBi4GV5czxNLiWIq3Eapnspvuuiy",
-	"hKIY+WIFjVaO50N/leK+kD7zerOEbcrPeWEpY6FiqQaHcNnEPGCJ+u0eEhEQVBrjbP/rVzdxeO91Poo0",
-	"FVk6g2ehKI4YV1DtFXBlR0F7KH7h0OOFHrEu/DqvMyj8sGiV05LDK4GLxbdb/oanlxq+dCptoqzS4DSB",
-	"Svu4o2svAGsYyA9xXXJTItMbCZzE0kAPRl0Pi9JY5Bh7EoK1OANkNdVXkXynvfnWJb9BV7JG2mxlMi2o",
-	"0HkCtbck1QB6herkov3eJBVBISdILjPp9YQxDfZO3gk08xKeUbOZkxygB+hUN1cUWGfGlLdkpeJO6om5",
-	"Er1UZKuDwBn4fo71Jw2OhZMDZazCd1ia9ywjg6dXILzLgYLhkfCdiIbQE6gkiAOqhAIqN8VD16mbFGGC",
-	"bTRC++RKDhTgI3ftFd2KmZMusEmcnY8rLRow06ERvS8f+j/97bv07fuf/vHv9Hr6y6eLk7enZxf/PNX7",
-	"Z/yMX02v1T/Tg7t/fG3y9n/t3LuAbk5WPKCOzifyFjPlEKlohD7trhnqaT/RZdHGMi2JWSHi60ArzkmT",
-	"OYarJsp1AnVzR1Q1elPltIEdK6kYSJOJtMz5WkVC+aEVHipTp5uQUUsmepWmY1uK2cu0K4BL9UMJ2Kli",
-	"41THExx7MU6hkQ+CT4nWYyhhp++SFHfjUb0AcLEEyyRWxEdQz+qxs2C0ZyqMThDdtrwYYwmJLSu3CIpQ",
-	"3i4jSHtAK9BJuVXk/vpAo8jr9mqjyH2lDsMEE5dFGJOcjh9Itr6NiWl19AiE+1CBV0r3hsHYSsvJKV8c",
-	"+7EK+e3e7W+AApeRW5Xti9Dfh6W2lDcbDtFz5KnAiotuUa52w0isxxJ336mzQS9FT5cHvSiOntIXIFRM",
-	"ldJl8zBSUdt5nwrsQ7f/9LPAqBPd2dk9Irzl2CK0qLJufx8bC84TomPB2gto+Usii/mrItxljWRxh7mk",
-	"7tmxH05LWDhLU26Ltsnmh4Zsv7W8fMUqfWBkpTNnJPUn1ropcgSCmO29bO5fN18dNg8Om68bb759+88V",
-	"617mCz5hsTVnci1MzVEYoaqU7+ojBgMZVDLoFUlQp3guOLRDFUzFFwZQMF11djh2wjKdi1RIk0WsS9OQ",
-	"iZq6YQ8cSNBGmTBAO3eSymx2ZRdNAd54JNW1vhXgZd0Inor0nbuCHz9f75RNef3x8zUMGtUjAVNqp0MN",
-	"M0oKsBlHODfCnilWh1gdjV9B4FCEZEI+lBlTQmBUFY4UezjtavLrt3IU4WEGwmRXdUa7a8s7PX/fvrr+",
-	"ctU+vmxfN9hnGkALATDW06ovB5MU6kCsWY9Q2/5uvG0ClZt93kP5gTO2ICAcGDU4sBd0ll3FvydWoLkc",
-	"uvMwcn3kMTtpM84LWNxP1wz5/us3/9X182GG4iv74UPr+OXVD639128ccaR8yuwaotCLKB6AW91Q8BhO",
-	"lpb39SUu46Xx6yhZKnVipFtb7EXr+KfW+/bl8uW6pSxbsC/GWYfEW2EVzwvj0qrY7g3NKWYsOBWMYJdM",
-	"0BTOE63ESnTsBq9v7TyxtmaV83RLqT9PDAD5o6zACJ4YYD0QElaxOjzcBmuxg+YeM3xm2M0M0lTdno5F",
-	"F3vTrLubd0XL7JB1J4pPsqFQmexxkHTfWN6NSJJ2FIlGPUnNXyLWhQv6QkC73Yh1b8Vs/j8JkreLkbSl",
-	"d5TXb2/tlnw50wr3lC+n/qbsHaxH8guXd+RxjEOPLMqjTzN2IzBhppnSVE61AuH/BlKvrxfP8UzeiRyH",
-	"ONUaixqwBMIerUfAA84jDEhqbrpyprQb3tZRHfXXv7ZyArKG+V//yrr2I53K/wWfHLLvYZWsM2k2X/WA",
-	"hOCflixde76lZWD0LqD2dS0Bdp3r3mWpyCapMuybvX0o6LXEqNOOwiixZwD2TdfcfrFm05f/87//3+5f",
-	"sAMuKP8QiZ6y7u7d3u5IdBusXaU/SXM6pXlkTWSdCHinfY/HJBuKERuIzLCD5ivW7ev0RsaxUF06G3QH",
-	"hLGn8r59HbGLT/Z/WtfHP8Bxn7TP2tdtF+babzYjdvHx6po+MGy/uUdPaqepTuE50DvHIIFgObrLx+OE",
-	"Dn93nOqbRIz+/79Yd8HF0E1mHQSSBBFY+zzGj0bCGD6wn9pdd63NJ0x2Gnc7KiOJwROjnaXZ/fvLS/zK",
-	"y9PY3gomOBiyUY4KAg2RMyathUz58yyFoF4X1m26UPLclyKJG6xFQBMd5XyEHDnJ5wMSeSuwKNOuC1uK",
-	"xVdLHvEhO2gesK7S2Ze+nqjYHb51/c1f/wrMNU64BLQDPpv3+Vk3kSOZoWjp9iap0WkXK7/c5EJ7zUf5",
-	"nGpsx7J+QoTD4rpnUt0unEdAT5AwhEd+001F8l8dyB51drp/abAW2Go5hjtUWR2yLnjmVqiO8Ya6rmSq",
-	"iyCWXaibwgywTBnYQ1ZP8pHIoMDJemNJQrFN6inlikIA9ih7MKwMwNfAJqZz+5knEyTZ05gmvI/5vycu",
-	"SmocXVmZw8ap6MuveCtGp5nVOxDUs7KABYAK9jmX747Zq1evvrOU8On6GB7UUYWkP/ukbpWeKiQOw6B7",
-	"AEjOynXnN7tWONYCaQ+lSgBov8c+yO9R82QyQ0hnL7ZaF6c70c6dSA1Kw71Gs9GEPsGxUHwsdw53XjWa",
-	"DSocGoL5bmUFWNO7HhG/FDMFuZJiODczgrOLvAx1eos6m2RmRNKPHJZ+AObflwlcn+Jpqqdk4rt6Oy+r",
-	"TmOQ5ibzYPrWqwKDjO6/0qHKv7ILpHftaix/ixZLYpIZmg7gfFrVFTlZG5GToVPmH85iGUfO8pDxkZ9h",
-	"ADNuqZ3Lt8nHiPhI4YIXjl20BpEAG2v1Mp1eWzrD33IcyYWNg7OxqPIGuP2dU5R8vrBrVJ9Tmce0WfCN",
-	"S48Ju0toYn+Xapz/2g0W7iZXS5pc7b7UrdmF1KpiG/RjQlC797KRYikDKQ27la4NQqoB2IFkWdnLytMm",
-	"Mq5atDUFslntou+9WJo0EcRDRnqEFVsAD+zli0f7gR1wFvMMC2QsYaLTT79ESVS1Gfuiiq34CMvedbN5",
-	"CP+v0Ww2/1nc3EFz3b2FGThc44pbK/Sw8IzFfLZkd5mu29ve/stXeyvtZhUpAzXW63wZioN/+1deRgHi",
-	"eL/ZdL3+LnoUmD+/UC4739PSOSS4rt9+K3NRsfbbjzeB7xDWQ/mT/VJ3L9AQKwSFQCKH4aD/if91aO2x",
-	"nX/ZvRoHnrpzKXhcbBWyKo0PDIyvB8lLszHsK0ItlQ13wYa2ixxrU5okQ+vS6XG7Gk9CJNWdojERu+OJ",
-	"jNlbNLyPKAzm8kdgXU/BJhKJEdC/RjrvBWFuW7suXvBzaHo5a5FPOubGTHUaOzNlQnYADaEbiCwvdSN7",
-	"mfddEh4+tZxx2FHWA+5KBav+0ktFbCUSTww5pHMqFFoG7JZ3MOQpTOaqpzZCZMf5ApDM8rhqlk7Ebwv0",
-	"vbc5+rbbgg2WEfiZHgwImmYDhF2g3TM9yKcXwcnOES6UU5RSLvbDlFpY1yJJrPWAoV7/fKRek8kkIYMW",
-	"Ld0pRT15kuipabBzjV4dIDMLQcCmRWp4LzKEAs9yktiW8LEvwHSWTsvu59rx4jYEz5yw8e+CQLM0Vtwg",
-	"cax4dzeIE+7nwFRfIs4bhC9BDXtlNw3rYiaxi24gKwwoqbCF7VpO3RLuZQz7ROQ9bOffqxoMTq1KG4a9",
-	"UO76Hlkh2gv2714gSyLAKrrUdyK9k2JaSZetEfnCKXhvDj69wbojrbJhMru0a7YmD9AjCBdsgQFh44ZB",
-	"zI337umRwKGyjDN4EPuGs5ngaTLrKES+Jyfc6eKpSPrZ8C8R6+LXgvfav90RkiWYeEf4TFx1jydCxTx1",
-	"n5HpV6Lz3gvkFAL3/+jOZts0Nv++CqGHGaPHJq/PObyzgbFX9lr1VKxKaeOEK7MkOmC/E8FAbYi+YYy9",
-	"KPaowWQ4P4aH4N0RQaFC8l3AEu4l9p6rWLJbWkUmwek/hUAa05kXaQQ/LaOQ3f/I+LdKMpmLY1LdhDeF",
-	"ZbnJ4k9q5zGuo4ptcbDeo94AUADuu/z81+UFq8j/BcG/slqtixSsFojkAeCEZUp7RUWhH4R5gtKrQ4KC",
-	"g7+mE8VuhRhT6BYUgYtDGxfeBcOVq54wXVfjioGYhAD6uWGc6lftmob2Dz7h4WLolGm3J4KwBj1xRPNF",
-	"gzkZHcVv9J1g3AojButgJoNYOeTtRwRBRr6b9drgyJjLEig+si7dlIYzcXbQbDYwhudwDIp0+wmKPYuk",
-	"u3nvKxAi9kpXcsAemWfsNaJLrfR0iwyU660CDx1T1WE9I1UIsl03MgJiDfditdIAxTVpPQC/1PrWHlDA",
-	"Sw3Wwvdi1pJhLRyepotnKg0RzJwGFyiQniFqxOfe45JCRDt5fCr42O8DkM69iCCfHLJhMjiHip8qKjgq",
-	"k7tWsg4Q2Rwa75WYNtiJWyA0+oOMqiQTyMG8u2y36UYAv0T2ht4SA8keOSH3Hev2tOonspd1F0nMv/hZ",
-	"EZnSHjnpicjtKtNjpi3NAQevQXY5WE9tiIHwcANon7pYQz5jbJzwGRSkfbo8M3MhCHbpnoZBgiPK3p+Q",
-	"Nk6xehB6tHTEjKbuJhaLREB9AWH5ZinvlQkkb8hf5pt8eEZvC1GP5+ot+HNbxWXIaeMp/IY0vOIi3Qd/",
-	"qiR+70YAbZX1tEFvI453px9ZhsMIv0ydKUhScqTvoNrFOFBczCVl6cxZgUTqUV6xgxBnVl5K01EeTHqi",
-	"Yq0EilGQ3tKwH68+nkNiQCoyTrHMgyy+QPi2guVOVCxSlogBT9C2dSK3o7rw6Rf7aTfKq0KkyfHArHd9",
-	"cfnxuH11Zf9rXlYfEVdWKoQSk/UEzrpIaVuyW/3zT0h2PInpmu+yQp/4y/IEskVemqYyE/PMhHcSgovX",
-	"89O9PMI6JtxNhT1tArfZpLv5DgtgfIssdZ9ZhoQk21DM7OcN9mmeUYLTIBwSmICohAS2o2J2aibo6RGQ",
-	"fdpRVLhBbqHS1DtEebqcR53eK7xlnsMixqHTmksFraZdV0Q2BjAAcBDr/UJPfpf+iLfMbf5FBJX+rHnu",
-	"sVmNPEU38Wueym7FOFtHl+lkSZoIvgF2G04G5VTb4JLLE5xhCAVSGD13NTYycxOz2SU8BAI18itOH5aW",
-	"wpMEOGiU22lKs14iLYcpIWIMz3DW0+NZuaUGT95mxM2+4BhRxSaikhp08jSZmMzfEFW2yZSqZldMGaKJ",
-	"/lIqMxZQrVVFC9ZoS/UUQ1v2ssm4dyr/7PTnttX2VvWfn7ePr0/P35cG1THqBQO6qITISjs3G5W90ymV",
-	"PegU+sJZYp1OVxcRWhlWkqV6coOY5BVWPI6qPMX90ViSP0Zofn5nK5nbevrYdPqDnmJxCM3JpfG4ADeh",
-	"yywF+uIySt39D35yWhPJv05579ZE7EZmKc8EAgayvr0tE4XD6NAA5zFU7JqwRJRQoFFO4RzCvPmBJ9kw",
-	"RNfpqKGepFbnYu87mtl7zRwy5R1Ui83xTugSdDNYM9VB0+iMLhwXlgz7t0uT6XQGU0rgQboPnARYGQC3",
-	"jScdgU4ABto/wOqhBoNRQVT+iqUYdq9mqKeqwerzHx0l47p85jxZ7jwiC1TJZzpvKlgUTCojY/HYAhuC",
-	"ZwpGWOKCakh/XSFFJ7FgJxPX3IpZvZqHurD66MwIJm0d+myHZSWUwh42yvFCTyujE9Fg3X93QX4bZ3Zi",
-	"dbHuuysBaqYBv/gVmTIZI0eG4xsP5oC5a8X9T3a7my7D7lrLs3uIqRg4L3QKlJ9gOeSGjSc3CUy1Am3X",
-	"YF1orHY/C7JP0NQ15KbB2tgKkDrfgnABjhhX1DEjEhMkdCrqSO2hT0Y40Lms6DedzJVVv753GemV4Glv",
-	"+LuPVHliWUV12ht/ChOPGOUWSXodVWl/4rzjO327xbwAEX0elrKygSvMWB5ZeQH6JdbCQEPyJAOd51RZ",
-	"PqcTRsBC1IrcX+jqgnwotnzdzFiqM8whyDxmtRgQa8EafGLUB9upXKgscVCi1C7h4DydbMnz9c+3ryOM",
-	"3qeoUs33WaFHoeHksv3zx58eP8aEV5EbT7dwHWvwg9klk2lJfVBonOHsRqG81ZoPf+uJaBkU+VzmAo/X",
-	"pS1OT87aAIdnCloBGAVANGi2wzJd9wNt6s8cxdqUvorYJ9p5OslvHCXeiZAU16X9RN6JNQi/0qNfRvIt",
-	"11B1GnepA0YLo15k2CdKFO8bIO0x15D4mbwj6ftYSbg/KfaB4agC1XIvx9al19oKvWvCiKFKYeumWs8E",
-	"e3yBGvebYdrZGRrU57nfpH4e11TEHlDyd+Vcuce4/xORcZnUu7lPUP5HksOjsjsnKI3mbwG7pTbn91Z5",
-	"vGT49nXaEy9NpscbNn6PE20otes3+wKgdhSGIqy/nN6agCVY+/ykfUKhpv7EUK4XIlI6Za+aPkwUlC14",
-	"55KgAOxxwisctIhI+pgdZnqSNdjPOAqJGSF8KyJ35oqbgOHiXf5m7Le8BY3fibBfzGEwCcthYMdAi3qd",
-	"3T2nRly+C9SJmtMnYTa51hB/Zy/yKtPjgN02b4jDW2L7mjVST1sxwutZPEJaemwT/JqHBngQtVxZuIel",
-	"YvWlQ4WisvrAFNAmlv9I1UsmMNlrzvQOHre0d+mqsMrHaGB6tkZHcBIrmR7hyT2JyTx3dXNUWfhrHW2i",
-	"9sDBRBvWHB+DDBYFIwQAMjhJOhap1LH/zpjLmH3TxbW0sgv4a1vF3b9EEGJxuOlUVJ45JFmP3tJRWkEt",
-	"ZYOdaz/t3aogBZxynI9fwjmhvvfdrwUWWF2sGWypo45b58fts/bJqiEWfH1IaVsvziy8rErQBt956uJw",
-	"OCEreIuH9DDiFl8zoeKX0EOxYRK/mGSmdJgn9QSjmRhAP/aGPB2ICFTKzQyn+n+Ho3yO/GBRIMK9tzTh",
-	"B7vOJfR4cNVRNMMcLfzIt0rMtUBY8yS8WKJa655eX562zkKTZAndwnzUOCQlGJu6JcukbCTrk1gn67KO",
-	"9wmUmHp6wMGuj81HeGOOnh7MQGM+MZuPqXsBjTwRe981bxNyWEBBhTyFVXAatIOGgGxQg13wiamrsCwT",
-	"495qd1wROV1lLXjfZ7siq9gViGct4SN20fp0tVWLuoIo4Ww2Ldvx7jdMmy06I6jBARhcMBci1zRtGTy0",
-	"XaBFA1TmkcMu9OMFM537nDR6G38noIjZ2iMIBigNTFtW7Ib3bkM5XpYaDenw0INteoNkiC++EdDHAqwl",
-	"puVZH3t8f5ok1VSLJ/QgsiVnrhoLoCatMl9V4Cf2KMSliZmMXQWBJS8oUnzhQGz8CIZyH5Da3u7p+K2X",
-	"GQ/8xDIwM4f8qbBg8iLh6lqK9ChnpkJw/bCuPIC6e8pKA+Yh+P9I8FJ4m8vxpeisnyRq7gmuyD7u83LG",
-	"uVeE/HXTFey+btLw3P1mDkU7HxiPwpC67kPhZ2kkHE+ZotNbv836KLgbbP7oUXCy0LxSo5PGY05FD/sG",
-	"8gBseSw8v/WHx8JDUoFe0U13R2CDk+j3RS+ba2yHOjAsVu9pQ9gqAMECEQ3S+NI4KI8XBocUZFlCjUtg",
-	"2GbuWYH9yxN7BbMCMq3rHeT0UuvqkSUh4hDKdmm7KFbYk9zYXlO8fTS+6knaHHB/V0TAtazkJvFuGVui",
-	"ykCeBCAJ0FGMEa/SbtUVROauw+rcrHX82VE35nCgZRnLf7GQ+BCLcwPkb7CAvykmWP4CgsFkegxNsNDT",
-	"Bb/TA8SxBSg/QH+FeigUJJQimhspZcUQ4GHj7r/QvkXcbbBTmGNMIOMwHAYEUmHGoY+wSNNRE+V/bjmL",
-	"rsN5i/5vnjV1GnDfim7iFT7l2qGTbqXUCt7xZDGUpVx35U/5kXM79GLPavdiLU8lG2au91QmJXLCE264",
-	"LTSKu4ajIY8pfH1EvMI86qUvSECUwoHWMZvq9Na5sY4tR3xmfcS8kNe6iVERl98PVRLINZQUneMLa5jn",
-	"rLGS8vnkTjDggqeixXNfNGmeiirbAUW+cHLGlPmaFeQJNlitj0lW2hIPk+ZFWF8qmvMjyd8sdyY/wfsf",
-	"w5X8I1Q62dNa7qrBjT2FowYvnktGLxAiUlwZGS6HC8gJjYRXUL7hA8Fz1CcN66dCoBQLhpl4w9k+EUbc",
-	"ISRL3r/kMY2hzRLlqyTsFZwVjog+Hz+fty9h24t2tP3eFz1VIi0FXrH7tJe6fZ8Q3lJhxsIJ+NgjNWI/",
-	"WY/8BM+jnGoe7vPlpLY1XKicqGZAPtbuReojsoVGK0ojQ6e8MxzLAKPgUYvJZfx8OtTg8imdQQfrOEPM",
-	"aibVncwwRjwTK3p2DmuqnCL3HpEig60/Nh2eCUTDccQR40G7O1xXnm0Pd2q5NESvKPR6VkSZejBtRXlj",
-	"WqWQXE1C8mdDk/Mk8diE+RP2+sPV6Em2NiGmwojspQOw3wIx6iTO8fGtj27AfwAnPasjVhr6w0BvU7Ys",
-	"keoW5w1rbRzko396XmeZkyr6E0RuK8m7S3siaFPRoTwpgbmdYA8uzhPQNMb6cUntAxYykuYpuYClxDfJ",
-	"hrsoM16CtBDVcx6uBFXD+Nu1UkKhlHHil8QZmW0kkckUs5RC+NSWmg5dWXrEcFKdpag45VMFg9EIpDSG",
-	"8Ufg1qSQLpJekDXzwQz22d3Ih3oM+5aqa/Br9s9+sKAbKzpXXOZ9w6gi2pQbnLATLFa23ndZDKgFZ3qK",
-	"R7qdEBA+HF/EVU88dgyochbEj1oqKvhItjcWwr4FlJQr2Ee5BMPd1G1I+JNsuPOvaOfry5Rn4iXA0e4c",
-	"7ljS3ynwQV+nAz0neUs54QOXifGyD+YMgtB24qkLuX5DMpN6MIZ6kh4VfmSNeFoy2Zh52yj1oQMmgugo",
-	"A/763IQSK7QjP8IicKlwziPkIbiaQXcrooND3RjiQcAKEGfNWBGPvhiOcumo15YD7EdfJorfcZnwm0RU",
-	"FbQPdFYQzJsn9bZdypMEOt3GzqS6PdeZ7JX69KfBcGWozhhKQ5cRuSvHGdJWNk35bPPs0DIILpNrZAMG",
-	"cpU2WJUplg3/2ey8HVY9bod9oqhFR/EgGpn3V1clCarm9PzxRvQ82XSecBrt3JiXVemsMKqnao7OtkMw",
-	"y6y+Ddl3wbTf/7nDe2ATlUbrikGfqkk6cMSFw3Sjbqv59jgVPCvmIrTyJcoQCfaz7XBQI1foG0ZVNl7L",
-	"c7tbLVa85Sa+AI0Cn5Za+bTobcHyDXBA0hOgElQy5pUcWFNpMt62tWRfBK8pSYutyqLWxlHxy56OxVLb",
-	"iJLb9rsRQV6TQW88/plLcLkaXaij1+nohWF7r9lIqkmGWJKoNUHP2Acaa3unmSt7bGVspAnKAAYBv/IN",
-	"iJhVBqI8ZEZrhSYVZwf737Gu3e4X2K6Ig+HR7reJ6MNAx+6lyNLZy5ZVV1abtEh92QuD0QacmkzQKMvN",
-	"MVe5b/eUz1REFtmaPXYJl3Rs7+iPZovZTdXaYHTU0rChoOkVc5YYnOqWLbEPKAIFM3KgXk7GQLOLQcl1",
-	"uG4VpwSxD3B+HfWqgGiGdpOyAA7CVjqkKyo2OsMwuGeGQjQHLLYpT8lJ6ahKl97SN1RvrOatA8xbua/+",
-	"yeeqAhfdqawRn5GZ69eYae1mWIPpSn66i6tWcMy2HRj3eHjXU/kwWKVVieZfiNllW1BBC/7Ihvz21bUS",
-	"sqLuszcslgNJg7SHGpGRRS6pc/1zxLp3IpX9WUvFzkJx/j1CxMVQo2f3FQp69NmduK/QfZG3tPAxC54/",
-	"W8vxRwxFMLpQvxwy2UcWjPJYpbH8YDRuHdIGfhMr6CL2uvmqo1bTRVfb1URPadHV66JrR0ukih5L9Tgr",
-	"j/gKCFeK2CtAk4kx27sPjyEPvOQqfrld58JjW8L5YXDNWTRdd5gLDkhHgQcSGIkRxsWhnz5yUQnixrzG",
-	"Fl4CcOhJMq+l7FO6R9Td2c+GwcM76k7LQGYg56ZyMMxI23uGXTRoc31ovxqoujCKBO1Amda3KEto4SPB",
-	"1XQoExGVOFQlDPjzvOTaEifCe2Tvv7lvVct1+2tynZs1SqV6NczGoTb1Zka5mRkMoh+nuieM0al3PMYJ",
-	"z4gYKeQA5+L+bESSQHMR4bKI2H3N+M64H68+nneUpU8gePRvlGY3gqeW3K3teegghWORsu5VlsqxeGlP",
-	"iGeTVHTtwlwNpGVrkTbYaYZ9oqJ3a/n1jjgn5VOY+dFROaRAvgdrXEs1sN5aKrII8QLoiwgiTACuC5vh",
-	"oNGgNjJnSp1Y29A6d0zcCSwNsmoWMumpngyGZEBPhzwTbok6jckTHOopfKr7GYxDcMjg2OKE6fTZWIQV",
-	"lTg2GnS2z9qDbBwonYq4UZRGJj/CqYNG8J/Z1Y6kMZDCRTFlr1Vruy+8EU8QHWXQJcBqUftGKigAawAd",
-	"gbhh9TwDWWNvuHjacF1a4WjVCpu6J+SduHAvbdszXSwfLLFC3S/oimF7h6yb/Vdn0my+6k2U/Oo8dPhE",
-	"RHd79Leh+Mp++NA6fnn1Q2v/9Rt76p2drAE0tINf7kbM2HviCeve7XVpg7grt3ffeIZEnHeezRPzzryY",
-	"qwCs/a+9b998+2r/VfPgtV3s6/3X3/K3b74T34qeuBExf7XP+33+Zr8X9/irPn+91+Pxt+Lbb3lTvH7T",
-	"779+9SZu9sRbsdd8G7+9iYtdbgfN794s9rn9q07O/3X3r2s4D8UrfGzXpfB2oKpxVmpxYahRRZbw0QWl",
-	"Ev7Ny/vrUjmbirFOC3WU38/P9kWg9eoqXrKwuaGRGCbkXDTOjRtzBD49oCs77tWTzMgYY07mtmIg/Q+4",
-	"hC3G0OkNZZWvyabGw82VtN4JZQ9onOqbcMIyrWTu+HeBKiov4diqIYOjIcY8zfL6U3KOrNhGvxEcKYxt",
-	"CjWQWJsADeValR7+peCxtEvd6qAP/5KSK4AgEZKL1W5Yffy6+epx3t7KUWcFHm7f+uWbJwm/iqU0IdVA",
-	"mGx3JGLJd+O7GqfmXDuXpm91hrObwoFoRRDoo9xhh1/4cbZalUCFnsJCTu62ZaKf3KXWUrzhvdvHFuK4",
-	"tZZ78RxNkOlzxHhiNKWwUzEWmbTfANo42CCB4mIuRX9ieGnr7SVFCjeT6kP6ugIDw1Lpb5H/zJsR9uOi",
-	"Q3F5xexrcNCWm4wkYqCjgJhxL6xH92oqyHqc8FmN/4DhW87uAHKx4aASCXEuR6kG1eo/kD5656dcYuyZ",
-	"G9aFf8GIri5YfN0qer+wS9tWeZR9wZ80/zuh+RbQEaQMncuWaXZ1eXUPeseOtxqSRx0fQJoizn/Mxg7x",
-	"y2FDInY5a7lmXYeR6qQ9iHfHEsbFeaG39KD5io0gTgz8nCA2ugiwVSu5gjbwJ2P8yRiWMTzRPZw3PIRw",
-	"eQ4RABwh5mq5sYu5vTJXAl93ZZ/2J5WWUOlTS1EoXrgXhUzUUvkJZFKwdcE2gKoMBIP28M5sKlWspw12",
-	"ilGtPHiVi0EohPXl3jrFqGKGbnwV6X3yy/yT/p4V/XlhtRYJjkQtBBBlkW7EUDoYQU1pTrBMoando7Xw",
-	"JKGuvlg32LnGUZIIByjiisjIKVRtZrNt+ub+HRU5Q1z5hi4Qz8zVGc5d1OehZnzETsOsBEbIwzvZ5Yon",
-	"s0z2TO08TRwSOIY6wEykdzyJmE7ikon4Az42h1YGpCKIOo/HQlHLGsaUsReu2WCf6XfdfqpHMEuwo7qZ",
-	"7uZta9jo0WDfa+uMpIJNZYxP0zTfza0Jqkg+XR83mKsYe7WHXSKUO8EqFBWzV2/euM9iPjvsqBHk6oHP",
-	"aCX5QKbMFe/bdUUl1S5SjSflQCHvRdbyB7wkOP4Zzgxg/wZSHbkGl+DdKFpx9loVeJpdfAE8ra/TEc92",
-	"DndinomXmRyBf7mImlaxGKHiCGuspDIZznnOPHr5EVN6usqyMr2BRf3gRglj7A5oUgLubsxnq6zCEUph",
-	"LbWIh+7yTt0vf9sulrknlqoaHrtpsxX5UVun/I64FnN3dF91YmUs60c54pAszIdRghzRAALS8lk4ggkQ",
-	"IyOSuyo0xNbF6b2mKZ5BcnYFeInjSWp0umUw+7H8Sczsdmomm82DgOxElMmC5ZxJdVv1GvraLnyHXrBh",
-	"KrLrqwamcKAPIfm4jwBToLKnNR/iCdKI5zW6SqO6EYkRR2wqcBY3VB1yM4SqJ7AOsjnzwSFSwsAqLIa6",
-	"EYBPDKOrvoFuk75Ob2QcC9X9SwkAG5TBIOFtyUpFgngaGG14dRkd4r6poROO1A9a3Y5oAqIqnzIPS2Fc",
-	"OdIqp6xFybQU48R6BqYwKDIAhc+BS2ACHoCWEJxiRK1Ke6x7K2ZfcKJl3MW6J6sutWowEH9547+0tJqO",
-	"EmFMo2K0Y0BlW5U9lZPjSWA/wR27gYpL7vghiCQj4etxoExFT7K6WtNba8CyoTaZiAntR1GiMCiJuwFc",
-	"Jo7wkH3schBJP8CMdIAP0NlQKOLA8ot0RO2hlI2OwPryHvZNqqfQGa5HAvHFoMQFjFP7/C84KCz9Yngi",
-	"aFYYvjgvkAN3rsfGqaXDb95dttsRa59fty8vLk+v2n+xNnE4yj6fT6r7fUFVLIWhSFRyUURchqzpoYPZ",
-	"lJlDqxrrNOMJ1qJ0/eYLdaf5doMKFy+uU2sLoiFKWU9uCDW7dIYHiAvK2x+7m96O6J57y5PI8PmdVjB3",
-	"QMnbYW5irnL+/l7rWyLMuuKKgEeRbNbjUC/JPUibVHda9oRB5MqR4DjAyVV+uDJWQBNlgHPtqlhfGKJc",
-	"5ALTUZkmGElMGgSkTywZAmCEg2vcXBG8oIgZSbLAFd8hWWcaht6vxikdFciROU5ZyhUXeLZb5Ql8x1Ny",
-	"BO3yWfLDx7GT7/gtorUVeQPRJisdr88lMMUoLyPGfbdQWKUHUZipTkN7j/wP4qDScButkYDjt2i3FF9U",
-	"cqMXCVfR3FAC6zfM7WGb91zmEL2nlnlQyE7YVIwpqLvwieGDZRNzweTxNbPYa+2QrW8EVJX56Cqsh9xw",
-	"Y01VjrMXqaR2MrbCqFhYW3P/n2B1279+fE8FP6PF9zRXPHVIINguR/4rnv2SG7aOqtldBtvjlJ0Rxlja",
-	"trc8G6ObGwH2K1QNwyRNuEjvA4sXhsXizupAX+sxMUPrzRnBYp5xq4K6/4HKONkTh6yzs9fZiTrKvsD+",
-	"l31MAxfY2YncEk7jiN1KFVOzx2/dBvukPAA6tk4cvPZ9uN9MlPV8gopjnBU3lUb8xY1aSaC3xkM1Q8ON",
-	"NPZI7d8Og025nqfuLwBT08q6DXYFFdHdYLlxF+uvQWdSRMAeET6jo8Ke3zKdieA81kncFswET56oC5cn",
-	"SSuGavPqES9zxOUVA56kAxfbDscRlVVFBCypuDabgMHAny9hLwSgBOLc+ADFZBbS5YjPIqRsk8OZ5AGm",
-	"IpU6doGcCOvSnhuQgiXiDU3KjsrzrvYArMBxj4hYLHqJ5YUomFFkPTvkoFJ4K/jtlsn7gqcuVfYsyTuR",
-	"d2KetsVT0rZDJoClrErbdPnPibgdPS6QcR4JcVTcyRWHTgPyPSKiLg+ilVD0Cb7zj0rS9ZTs9eZTUC2d",
-	"/Jpku3lw/jaikIztFS2j1yOAHEgz2ZNjAMqHagQzFvzWuFge01PEW2ywFg7MAKIdWqIloEGQ3UDyxbnk",
-	"R2EiIpw5h5D/ZKeBYSczoPfD0Pah8F1Hhc/GuCKxY/hMfBrxHCZyBY8P51E52Q9cDSw7WQt/FY5qq/i/",
-	"JzfRHO9042wVUFxe1hGtyW72GtlkvITPMp7owe441fGkt2S4nfuSn5ALq5kfbs7T3lDeufnmfKStYB6K",
-	"ESPrvouAsFZvABvsNdgFHyDWz4z1AaFYxR3l6uJR7+41m6zZbOZrwEIgmYjgo1SwGwHB31RmmVCliHDS",
-	"ZBdut0tKMWCsbyKhjyWZOSRb976q6oJ8f6vXF/ifvEt4ac0DqFm/U3TMYHagTpn4molU8eQ0tq5TxqUi",
-	"YMJMfA1KclIx4ICbwnrciCMmRuNshsmAJKnazL8rJvCNJoP5IXz3msJ3jAT4rJLvRB512Xd3E885A0+8",
-	"XZ2EH+dskEsI+E1NDv4Mklm+1xwfwW5moAi7OSmivzIZxwAQIbFwtEd4ETI7gqZwibKB0CJhlnvJuF//",
-	"FtBiMDjS0AQI+1KanImzq/pSJHFhnA2gUn9MYdwUVARA3NKN3cR8VzYUszyDi33oEK8nY5UW0JiMjQC3",
-	"izS6VHdCZTqdNRI97dodBh/FAvt6gsyVElNmMt27Zb1UGyModzzi6S2ESDqK3+g70WDHUGALFQlWfWOk",
-	"rjeLmNE0FsgfiswnjLmv5cH+Gz0ZDK3VMkAIGfJhqDeNUoTF+jU4G+p/swRJZ2qiUJbz/F2LUz3LxO4n",
-	"ODnirG1hL+HTnwY+lnZWLy8KQ3BzYB+JgUHkDjAokG+2ZKU7wVBXSOHXkFNaqZioNiWWFlYAzDhZA12r",
-	"lvo8MciVpsh2zqToHhaETo+rIA8NE7AsO4CCs+xjNdsECs9NxG6smewgwnjMb4LWTsNvwVIGWx4kxRFL",
-	"Jwp8SpeRcxMw8Xk4mabBWrAyGA9SJr2s0+p244c5HDQPWBcz8hNlRYnbJyT18cPSUAyeQshD21WAlbNA",
-	"nIXn7ufxqZTOYglxRhW27Nz60XKEg2eZ1qvdkIP7nqHzWDpP673Inv62HuWSqpIey+7nQZU6TuKYmerV",
-	"9LDw3pDJTEDbXkYilkMteHcSaiWr1JPE6lPwmFOuDAduP2SEWwrYUalw7gXTaYS6HcYVGNKXUUcpq12Z",
-	"czP8ID8Ag+EjEaOvg7APM/uXULEnPLXyjHYHkYKZ6mHOyGGaQHykwS5JSPGOst8hIeSNLsWg1abB4Awc",
-	"DZsKmwYMHksxgEs14jO0P16zD/L7IzbSDuX0YO9Vo6zwHRhihPUMXLHXzSYcu/HoQ2ROWL+QoGIxvYJH",
-	"wg3rwvcbCPKiEMiF/gtsEIJ2KUWgm6meI6xtxSHg6fZFZcZFtPP15Yh/fXkzyyyLv94/2H/7trnd+IRf",
-	"0KUwlq1LJMAPespGVkrlvqPIKfg52BeURw58+2WGBujYjQGl5ihSkFdMEo8s6oqLYYIz66fCDMFsZq1F",
-	"XNWOyqc4Iy5Tl9Lr+ayIvGMEvvHF7aALkNow/QXn5ozGIjVaeWg9P7vMqp9vDgCXMSxILut8KivvgRVu",
-	"GQD1XEz9G54LQFwJ6umRmwNXAMBFWoFkNRRebazHLgSCn2cIrIXUSrzASHLZEAfXWlEPJUfMoURSHch7",
-	"n+rJGGVyLFNhzWj6CcWN6b8sXYez312sERRgrwBFJ2PfJE/N9Kn7OhrApPoSabJyyjyTJjt2K18SlINI",
-	"mF8lFfNLQ/D0lsVGYnQD4fSqoJb96mlcEdniMS9Gtvb230Y7I6n8f98nzvWsAlx01HUBLnfAzzrANeRZ",
-	"dXSrl9OT1ybuo+rwlstO4jcbSEoNrCDpeodxqE0OqghdaFi+SV+vKKyk12/LPsGnP02pCO2snpi2ZG1Y",
-	"KqgbmjawEs+toZwaFuXnLgrHauPinSWFqcY5a0d5oa51BTxVjLnEQZXWtvlF9DKHA40QItkkVa5TXvrI",
-	"poOzQ6t9JIzhA9FRUtHvxhMY8p1pRKYEz4QIjy0n3xudDf0bwVyYVpcCn8AhbJduC+94xtTrs15T/USE",
-	"XNTXK1Oyi8NV9txLD5PqbGG+qMkjn+226yyNdYR0sl3N9XSCpjrQUXstD410hHe5a9l5wyURvv0+1Yno",
-	"WqFp+bzBftRYWVOMbgIcnk5ExGTfJx+kwZ7JZULIyp6O8m7NFIs0nQD7PNTQ7iuUXTS9SY+IKF1laxog",
-	"MQX2niNPYFeX9rTGIWQ6XrHujf0TCUIrqHFKKTPDScag62KuCglEd5HtyoSlPaVHUe72RU8kHT/AIVcX",
-	"VqPh8yRyEeeR0hrWEou7ieB3m66IKyf/RPSzboOdCX5XWqp2BFHnkDCx7x0KOGlvpfTZUcsJ1L71ccxP",
-	"eNOzI9HPQ104yMcm1DYO44F3m6Ecr0ek9LsaHa4Nkgwg8egUY3wo7MBfx88nWaPO8/5Ar/ldAycU9lLn",
-	"4NKhRq4DFRHedZ/9girv9+TqeuPjhXH7egQzhDyTGsSgABnoEANtXWhr7AYdj12IZHWdn2P8sKiIRmPk",
-	"XWb01chj4eD/7VorxFqugLBPNsiJQExV/1iT8VleC+WanGbMcAkgjotFnnoslHEzszKfH54qsEg6iidY",
-	"Q1HPU3RGS4JaLQBTMRkfjRnFGDCqxt0OIia+9pKJkXfiCCacQPUWRqDcZC4r4WqBb+D0qyq6zOBLc2+0",
-	"9/bfg73RsL9/Y/7XXv/2zejt3cEvX0UxJPbmYAWYnkfaExLB9ja1mvTbskzLiJDqJRrSWhGS63ErUivl",
-	"1KXgcZWTlN1XMkV1iR/IYpJwBxeia//3ENOJzkmQLqfIhoKnhsmswXJ1alXnSCj7VBFDdTg2xkVljgFm",
-	"gcJwDOPJFCDLcoswa9AtNajYp4vQZ6VV5pCCmmRDTUPCeBZ+6bCjnOvVxW+d5jmmuZ6L0PmJWHc0gbI0",
-	"nbKuZdH4i55kXUpnceXeOR3OfNs5xgc6ivKGR5VzNQszNN1ss1w7mURP2QiGkJ2WHCGU2Vopm011R5Eq",
-	"g5eDWVU5eqwgbLdn4DoufKoolXv/EgnwBCxfavV+th8iq1Ty/TLjYvc/9K/T+mKyYPs0CJJYfyhNplMo",
-	"tuimIuY9LN8sGAIyIzOgjFHxjZCk7ahFJgXwSYGF6visvB+ETVOdwYCyoTbZC6hI62n6N1c0n0HinDgr",
-	"nchu8Q4iWDT1zUz2zQv0X2tr/ENPUlhinrfDxQ417QTrdYuDD45IDcPHU4rSYBlKhWJ2p/39bIOZtkfS",
-	"s0s4LGJuc8+F15AQctNqMxp2ufnjJCKpY571hnURkZytREzN12Wmt2Uq+4UqllpoF8wRT5wQkIaIuTTh",
-	"3I5l9tha4wIOZyWt8RQ0XahNfi5kbe+pjqgr1YeO7XWL3Ru+6VC5H9VvKUyaHKndD7TMzR0r0yOCy3I2",
-	"oZqxkZ8ICyXMVF1ozWYYgg4nYf/VUb9oqQ4L5lsFw0wM1PuHmobnusaVN+F6oHXhZtYt9i521A/aZCYE",
-	"CrJS125tsUWwwNF41lKrBtZLdl2rl8xYIvswc+SGl3Zjfc9VMXi3rQGyuBX72ifMMH7wJ9XqZRVd558d",
-	"TEgM04OeBxteDQEjDsgegdLWCV86XrRux7aYEakWOWeiMpmQLLP0hwT8yvk9D+GgjqpjIbYFDuoox0J2",
-	"9WU89GESWIB/MtGzZaIz4XkIRL3GDtH7cJJ1o0duDvo24iY3kwz4AGv/kAsMwLwYdiOyqbDm1lT7mNMR",
-	"eg/UBTYQmamMEOCEPZzrqSAxIVUxbLBFFbey3hJu8kUesSgNPjgr8srdyHZ4zz3+T8a7j/ayV+hjECzW",
-	"U3VPvsvkSDhI2C0oMSsWDNMKutVClUb6Kw/W5YOqaElurAoSrVaCkiRzvNRRG2OmJcouhIJdw17E2ny3",
-	"qzKeu8Y/PYbGo1f9yXT3YTqZCNXz5RmIOQyADffiPYlnR3nG6nxb/u0/RBrbb6cu8cNdj+vvtVQbojx0",
-	"0Tq1bnW8nfy1Ho1E2hO7ro23Fu7E9/rOwZ1AWFQb4ToFEWi1YhiFe9EqTQ3+hQ4cMn9yaTLXIaquiDGC",
-	"T/fwqL+zngVafi0fTMoYIcJSbELlNyzTY3aD3brPiD+IMmtqPHJK8oxBP6prZ8BJbb7ZzdWXTZTMAozf",
-	"eNLLqCXTKuGhTmJDbjRMdZBKUR/cmEsAKFAa/ISpVKbBTp3ezjqqa//VAgS3YJj2C8N6ie7dRjjJzANi",
-	"0KhtqM2a8hnjBPJBQ4YIdE985b0sgc5RpidZT4/EYUd11EvoWKILJWBrqhkV8GSE9yCW9UjaShyy9vlJ",
-	"+4RSlnZ7Ug2+l/EppEfpqBtTrQjogyusD+oo5tMidCiEl+qRomlaPB+IBrtqX1+ftU8cmJ29BagykoZd",
-	"tE5PGnYH59ou3i3RbwZzWDfCmq4LGwqXj+j9tBiw1Nzy6ScA/j8SWTefCSCVmfT7sieFyr4AHondNiRf",
-	"zy1V/J2lYsShDKpLHc5KI81Iw/qpEKv1yDOddhRNGQ7BDaqi9zmmifEgA9XNCSQRtjVwZfJ0kQ63s3o5",
-	"F7Gz05/bWypldPKo3LazUgUrBXpzANWBTKrRu8t7EuibC2I7AmMBko8Ak12he9+LLCSP7eqkJfe05Ruq",
-	"7EhYcj2btqXQXL+R8Ra8YywVtHLRO64ZSwQ3Gc4iRel9bJ9L6r4/ScE9tirDfzcUsONkYuw/TlUvFVZm",
-	"w68b7HsZG0J9BoxReACUJPpuqxysIZtqRmjpAGHlZuOFaZ1MQi6HmVuJ2FPSvdH65nYpklKXALDf5SqT",
-	"V0qOxZXodT029kjfCcO8cr2BgoYRVzPvWztqu5GEvWWGego+daYBuWIKRdBZb5grghsZf8m0/pLoKdQF",
-	"SYULMuyc9ex5EDi2e/gXRJjMdSTYBO5DSIDhChlh6zsY145yP0BULpBcJZL9IuE98b2MtzZ2In4adCiY",
-	"eGv3VSEqQLIp0vWWRDfnya8l2WGhjNv13E+o7yIU5oZlwIU2Rt4kghAfA1vOrhTBGtA8ydhQJLEzU7Bv",
-	"qcGOEZ+zEqdpEUVbF6avwIE4Ey2nZBiDWGqgwPsqNdDjWwrHrfPj9tlZ++QpiAqQ2HN1xHS/vzJxrT6F",
-	"66J9fnJ6/p5MbE7Tg0ODnDoYEecAv4aejrUkLPkY/7OJ8YBgkOOfWKGuY9FRYXLROUP4ooGgCZauhv1V",
-	"0w3HyDWGK6i03r1OYizz8sgLKRauwBg5TVrBCELS11PFaDbnkRvQkfV1OnphWB+hfi/OWtfvPl5++PKu",
-	"3f5ycXzNxvYQlXf1Mp3xJGKpNcPzFuIeTBQbaOs7aWzNc48Oz+pG4Hwx67qUDOMqTCpjflCZN9fCQWWx",
-	"Fga0UAtOFSY62IsWMeJuuFbTTI5ERIaedSIimjkei9EYQyVuXgrkmGAycW9iMj0S6REEtGNyvKzzidtz",
-	"RbN5B2FKs//tgn5lGCBhv7Jj++NfGVXPsF/ZZ7vnXzvq15cvXxb+v/2ZVZO/si7eFvhcWt1ongLa86+s",
-	"ewV/oJkUlpgQ3daqSPia9bXs95AKTFvxm4SAohEXL3xLiQNnPy734Niv7O+OvFPBuLHHjOBlMTuHz6Qi",
-	"WEqco0lC9GbmgLHDd4/kVxF/IfhHKQy8GYCzAOwJDDQz5GkRudJ+K/DwLFv1+zBHOkeSDN/iuO4LYUzZ",
-	"3xvrEk+HM3oUXK5PP8BUFXrCgX1C7pva/ypxTn8NQTTBKilMBat+1oJDSwvyFFX1rO/ggr3b+2sAtekW",
-	"UlxUDrUHT3jdfEV7KZv69Wt+xBUzv+xTOupE209TMRbBHFQSWZwpkU11estEmuo0GEOGAg4K875Kkx2y",
-	"ROtbHwxxTPfCuNgbxUsIZNwFl3DDME0NivSUJXiU8J/SpHuEDecYcemeWjbXmaWNlz+JWbc6FLDlCX5P",
-	"Orpv2cy+QsjpKYIBwlIPQG6C1V8WCltd3WM13W4uFF8mFJldNvQIJ/egfnROmV+DY4nIpRrnJp9pRQV5",
-	"nNn3oc6wXtyNgD4wga5Mo6M+65Twj/GVAMZNs4O9TAenS0fwJ5p1mQ2FTHGWEpiVD5/gZxWc5eJMglWF",
-	"7cIjfx7Wb3TnUc05H/1BQ3R7O/xTfMmTcNHcPit4yd79U/AQNbID6XlQWm/3+aWvzUZLZgBeF7RFKsY6",
-	"BXB5oXKOshI/s8sjw+SI8gJlhgrgIIaIuanwxhU7BYbqKDQjHdgveGMlxuSUq8wgmqSvq8UVHYKSmgbH",
-	"gueWQPEE8lYJub8X2TGeyvYnERZfVEFreDdHEJrJkY/VJEkWx4LO7fWJIooVVMl8InI14nSmXX321Vp3",
-	"C6lXzLvm87bjVI/HhIwaYNUFXwM71ArGHLy8PFN74lf1uy4ccNuoxXazR/usqwWWZkMLTvm6OVGMl7pH",
-	"BJ2YZaC2kIAA0Cyd+piu7jvP+mO/j3bDyD7rY79PQWjtMoOKCRVbp9pPJMijyRC7LkulrZEyC4wY5xR1",
-	"FEGIQZ+qd8B73Ig6qC88jq2hfOHjn0T5+73VMMSTBMYQC5cXyXl9QYpRst3/2F9Xp9Wu0H3GkQPcq2k2",
-	"1ZMkRh3v3Wqlp9CRP1G3Sk+Vj9L4GWyYOQdOOUT11UWTFwbTI+V3FDiR1OFMRH0aI/pDonu3kJkIAjEJ",
-	"zB8G4x2sZ/iZcy3bwWgReMBCxKfRUeAsWZ2EgT2KttFUULfhBOfxQ2i4FCZX9G4Ddqgt3LkO/H6VV1BY",
-	"Y0i7sER1AQ8eSEV7pMnSzQIyzDV+Yj5IQW4VAp6yEmNh8Q4q1jwxIn158O3eXklj52O2crrrg7ssr5n0",
-	"ozfIzbM3FdFYKewJloZNdZoNn8DcgnWvJhhWIFD7Y8QsUDNUA+6exzwbBtecF7CHwOZlF33W+nR+/MN+",
-	"c6fkXmtFlTXZdv/jSP+39RNFV45rqtNFLiiQh38JTCQvrAOOBQQXylsqPQXXqxtPUBaE6deoPqHaUd94",
-	"c+Kl3WD3Lz4t680MslVpPJ/T8EJgwPUGAv5cpquZAx21hj3AvDkg7oRisk/EXZW9Okn1+JHMAfuqP02C",
-	"sI871eN5vkcIBSSClY0DnGNT62LhVxam+fE01VNE90ZJ6ECVSv0mnKy1Un0rvW8r1a2wjLC2tfr9kF0r",
-	"SoLnoqHDZfqRBM66eUzd/DsrDobbr3N58Ux/3z6vdpy2jgBYXmlH+XITlANjDO6FYVCRNNVp+WwjOPWd",
-	"bV9r7ZU+XW2dps1vsbIuuMHd/iTpy02X1bQwl19M77/7dPbu9OysfXLEOLtoXV6fts7O/vHlsv3uExQd",
-	"ayWC4YskxNn3OhsCQhbmObq43kTErazbYCcaah6yjlqp/Iay07SwIHTiCi6mHLP2UMUgFetPklLc03ew",
-	"igo63fvj0GmpKXGuMxcEdUdpz23IcWrxXRX5LqFEPPcNU+J7eScMzLcmJDSGY2nRT6X2Nnv7EcuGqZ4M",
-	"hnP5AqgDCZA8X5hgaGbed8xHAosTOsqJu0IRTXm9yzwPQHgvYIieCOt6EtHPyPzvqO54kvaG1uVy9Ood",
-	"AN27pTJ/h7xyyFIuwRHP7fmB1jGNNua9W/tcnAAGDXo8ITaAb3TUmOrkjqqT6MGgMSwBEDEWAFBw0mUO",
-	"EduS6kTxJVgqytOBmJ/15Xe9GT5eJTNaU+ZQJgku4S25JNgGPIJ9g3dmfntSeRMEmfF8n0IAWaZmI63E",
-	"DGh3mbSxEulOimmltXLsEUF1H0CKWIvFfOambug++3R9XG6puEdv01hx76i4F3LMgfMGCVe9LfmXlPIv",
-	"tV0+I+PH3Awhe0chDTCHy8ZNBbcz5r1bBOQrGpSLEy/xi1udeEmvqDjpX/TNdo4WkfCkGpi6gZd+/+44",
-	"r1OuTE9DBv/B1mHhHrZTbf2Z4p9DbvyoS6NZn6dYLTnSdyIuz0hhYOn444eLs/a11Y0pe9c6BWOyl9dg",
-	"L4DfNyoqqCtpae8RaclVT2+reDqgqmoxOhmvQFo5leTPXIIar/tgZlH2/Mhh5sGQzhWg4y/z9/yu0+Z+",
-	"H3VBhPxQn3MgYYmQglBCGl6bo6XgLstJCUXOOOEzq85fTtKkOrzIjBwoEbMfzq7Yp8uziN3QeGUCFnEP",
-	"BcPd2rjOVhzqSbogW4KivfyX0rDLduvkH6Ua32/mgpb76fJs5zEIyL8vrZxS9Ony7En0U8u+2V4BJC3A",
-	"AXBnaT2kKlJ4oMKap5+MRNamwav+NhETyPr8om+O5kklMyLpz3lba1IZu55qlgoVS4cK0VHW7FTWp4TC",
-	"enbQbFYXWFz7fW8JrMY9/1FckHw3dYrzb5/an55KbUJNZeG+QopfQYe6iafV/ghHwPSY3aSCQ2lBqvXI",
-	"MKl6ySQW8RECJDMoeHRBCIlzAwOAnQrskCv3/lVyK348q0sbZLOxqEoZQLR/1cwKLePa/uZ3lxigxddp",
-	"dXdyz1mnuzVWa3STE4uja08/1aVwwf4RLPNO5FgheSWlm4Ug1Z3EeJECmsbKHpgbl/AZDBHg0AYmUsB+",
-	"sg7EIJVxxHhHTcWNVDxlZiz4rUgjqHe+E5TbNmOdJXIwzHzinNaVl+dVSlba6Lag9/DpT5KldjurJ90I",
-	"DnI7UtZTXqmM/TimUnF3ASW0tyhQ63NS1aN4HPyco1gcwFNm/YUUsV3JsuRqHheNrVZMYHSi9qruO4Sl",
-	"HPW9DsTTDVF+YaorW901e4gBrKrF7gSrWF8Y1uNj3pPZjEnTUZlrtmmwlmu70X2GoinCikMIOkuYsABD",
-	"YUxR2EzGMacBEVDKJ0onycCsGPs+XSaUPsEzHkUoPQmk/GqU/4Rw8vUyi+bt309q7TpLz2waepf3hog0",
-	"4Iec+nljEfgYMevi7KIxT4XKcG4R+z//+/9h3zvrE/+uaKSRz3tRfJyjBO3i751ai7tHqOU7ihty2kNd",
-	"Dw01zhiQxi3vhcmHoDt4YAeTCj32c1rcn1uozy/BWs77NKw2sT5aPQBwjeyQTjTQhKaCXR51lF1t4OXN",
-	"mT5H0ACASJWI8I8gx2jUu3HvnKkJzpudZEbGgu1Zl7oLEfMaI+V7TzhbgjZxz39KQ6U2emZPMWI3M3KC",
-	"8BSfk2QAa6boygXCIb/AFaTDbi/RZuPw3JDnTdwk8pEz1Y/oREOX0tvomFTHjtNqnrSrpdnMUCQ85aaj",
-	"LD+uzIplhG+fWqT7LZGffwm8shRl5wc9BbwkbBzDDT8rtZRomnb5IAoUGy/NCIbpFQeeRPNhD+4P1vVS",
-	"F8JoJoMC6AUyRPioI9BWHYXhQXo9YGH7L9JhNaCYucv6Okn01IGt7DWtGH7VdCXbSwm3o5wSaau4PCtV",
-	"NjhIxZXOxcbFKS6son1BEVz28yJjnHR8L9PKo6wPuYpfJnoq0o3Xuy1SBLwn9y3tu6sHtlk2eGEWKNj+",
-	"CCp3GvA0S80dBf+EDAc81JW/APy8L4CDtgJ4WFAKd5D7QG7QkCoEDKMFuKpqo6Z0QK1d2g9cbQtmzT76",
-	"aXDW8jOqhsvIKeC5uihwP0Q3AQ8F4OarchFQ5SNwEbynyEVHjJCWXpiKqaSVXAT/C0xk/1XCQ5PxhjmI",
-	"vAIEv1qBgy7tCv/koGfLQXA/D+Wg0SQTL3my6fKac+2sqaHgaZzjbM/YRNl3gnFvRHInzFEQgQdrPuEA",
-	"05QK/PECE8GIK7voynmlC6Z7cfZHXVZ0Bcb4MMlEK0kCMtqWw0tvepRsJ73rUhhL20u9C7iE58QOdv15",
-	"LPPeDDFO9UhvZYabG3jtcZtyssVObuvOjic3iTQI5Y8tcWDqAw4SaAxUEgBkaK2svAjbcUfw3AZtZtk8",
-	"uGK0aTXFEs6+WZN/LnBVPr6bS+PtcBG+76nyW38QbfM92fl3UkwBc5qZrFintx6f+WTopjXPJElYL6FJ",
-	"99TUjGPb5tnuhWGJ4HdgT82pGL+6vOaTjLElw6bqVM59LbaQr2BadhVjXfms4JU/3S3lZtzzn3HK+Nmy",
-	"0sUkow4gx/SUeDPBra3FVWFUtDLpnAe5sKnf+PyHThmh54woDTJEmO6ZZXIVl2uPuoR1mUOel/vMWU6/",
-	"45raYCd1eYH5QqgnrLrZRJodh/UEabJx8UI3lXZfhdx3/2NlKaFsYGX3Iumf+JCuycWvzyyA0ThvnsFX",
-	"0C7L0QqRxE2mxwCbAig86NoAXl9HAUfh3L95lRLaZbeyd7uGVTavSq7pLx3l28LwiYsjeH+SiBW0UuDX",
-	"frnCKts+/6zAOxFt8zkJ8+thCpM3w3ssjo8uSPD78MFyURcc4yfghrqalWtAjhH9vuhlboJVPuE93Mec",
-	"EzLfZArkGuXRqQonxNWb3DvjXVYt01Fz5TLu9zkslQNBT3UiDoOiA8LChW8vrW15BO8kf8OTlLr8QfwT",
-	"X/JSNPDt5VsaGYt0JBfKR9c2rry22eWxNUPu5bvcm58rQwvB7hzEBWzc6q8c+kmrUg5usHc0Mc/ZhShl",
-	"6Z5LNNuqfFyjAZ1QOGJwkFmoozrKKykUBfSAL/1JkgTiAOrUpIGO6mj1Ersynm/ZRayi+v6MC8w33NiT",
-	"m9N/Hs04LENcl+18Xn0XIEQ3HZCTicBCk0JFiVSZBlYYy142Kakn8atqwKpWUWt5En7lqDP6YNywrn+f",
-	"w6B28H0yEUQQNwKOGL4oYg+MWhogsGsmMr8M2kS2WL7pX/MoQeyFvS1rc3xWCR1YVGCpBJJ70asKGxxX",
-	"4aL/pKJnFZf1Xralty7tK5boqkK9DAFc5H5UjlU5TvhM4Nwr13MNdI0DQMv4EbEHoQwHJ8+tlhtqsCv7",
-	"05W9JPvtUh56LjQdhceqUzcn8DmRuj3DsEG2uppmTTI3tRPU54/ydx59mt/O77+xe72wU2mLdyndbDT8",
-	"5FdUEWjtUvGeH2sVzDooafjo68XKPiz4i3xBNnSPo0lbqB3EGtZ+v2IahMsG0IK3T4ruTVWRefwzTYLG",
-	"SFs+sZrNRLblDq+lTUMvjFvkI8QxM1zfxjPNXavYTuMuQ3AvCakQp/CO3MAz7wqCqwjRfsjsu6yA/XvE",
-	"hCVgRCm33+vSJ/jAjspmY+yBlNkhG1gjkhoU8g5JLJPFjgXKHsJXXLOkG0nk+iQJS50Xm5jwbaDCcb5c",
-	"wel1xoPxmTV0K60BgY0bYRNHDNPB7ONrHcyOuqeHGc3XgYXAMYkG55piyrBc4GIKbbKWuc1nePrQs/XW",
-	"3daccXJE8w7tmZCIwe5/Ky2WtpIic2zV9odXPGWGEPdYBVYFB4felKX7TLOBdsO4n6LT9AwEEXXl4NiA",
-	"FWuMEdmm3vSh7/y+DR7YRG2nO27zWds4uMSaPnd/Vf7W6ZP6LnccXAEB8KFgMCgTsN9vhJGxoCY0gIi4",
-	"FTOWagznRfg5progaDO0+oB61m/FrFElRxxY91YkCKJSP4nswH2VEBjuO8yDLJ7VNimmfsDKAnh6TjUL",
-	"omIpwl1wuVvl5Xo+3u5x1hiD1Uf5UAMwOP/d3pBn2+tkCoLkXfu/h9g66ya5xNRCi53evlaqiIYxEso+",
-	"WMSAe8zZeGKGecmhXX9jhLODgxFTZL4txl5wsng21CSkeBZ+6dBn7Lr4pVMM5kBVfUcVyurBvrrhSuGk",
-	"fihG7VqbqpvJkYi/AE5HJhC7xr1zOpx5DNsRn7Eb4aD/jtjB/nesm/JMfIGZOyLudhRavZciS2cvW9Yf",
-	"6zrZ2hvaVyfWWUj0FJqCy+uxVIyUQwOWtza7lWf0hica3+rfX8XPjkoeNQZl6bNcaH62H4YzJ16Y/4+9",
-	"r11u48bSvhWU6n3LdqpFS4qdnVC1NcXIiq1EsVSiPJ6qYdYNskESYRPgNJqimJlUzdXM/72FvZS5kq3z",
-	"gW6Q7KaoWBTtHf9JLLIJoIGDg4Pz8TwCd2OA3wp/1qnOFYS4B609WY8r54ld6CO48yAl+9zTT4JcI/9D",
-	"4HboZlYmPYnGhcxy1xAx3NzijnEhYxb6XDPKRIarhM8AwPLvrwvnxNPz8w9vztvP0LmIFYpC5sLZsRKJ",
-	"drmEW99TeKD+ErIMWbeFuHoJUvcooYddguKtO9GYd3UBFi9g8l5CxbvLZtgEdRNxHgoTqWBDLyktJxoU",
-	"dxnEmkliLGmIV/eD5qTRfgHo/CwBOgPVezdW50OaXQFa4zZCy9+pgTaBe82o2xxvXH34vc/PKDQypfOV",
-	"sZBUurx0aAVF5d5lVOpyMMMY8QMLQqxhHlhsDjO6xEybxM4qcqp0qlYZ/YmfS5CBthhYFnfFlR8lGHaf",
-	"KNjV6cnF1auzt693A85YhnNphqujuTWItHUC+6lEcUshZMlbFmPtxOXVxclpu3329nXgn+1T4gX6mcHe",
-	"YGgPE6Q6NMr4CQZyO+b+AdpPThiDyXjwkOw9BXMx+HpfWbS5zNX+SM0f3OzNpsbAIq/I1nGpR319nFGK",
-	"3VVGzaq9VFc4UjIRflTzvZ24jK4XLS3cAjziiLxHO3AZXSnceKH6H6n5faxA15/ubyN61QpsAmvHoiez",
-	"THPlFsZAxirRkqaSk6ekEUOZ9gNWl75IVEoIW5gRzDKjmDm/SE/rmG5mZ05lhMuCGJ8Y4wriKuh/oKjV",
-	"E4c3LO1KLO9vEMrbrYm19KdbjbNw84+TW+Xf5ROKp6yT8nNFd1L2hgU8zCxddwh8Dlu67o7zSslerm+Q",
-	"Wmjq4M686DwbyhskTBKy11MTBpnTmSjTaMVc5QWKcvX15pqckJ/xleYafV/j7nrmwjE+8UlfaEAY6q8y",
-	"xC264DHGtauP15B6cD7eh7uEeObE2ds/nV2fvkKBGkudOoyOmxFdoGMSqDMM0sdIae4YzBg00n+IRM5B",
-	"UcH3aDGx5uwYtQ+tcWA5TCD1HfrO4HyCDiO8YHAwqXAnoZxTr3DXIGh4k2AWQUO0jKB+OgaH21WpNQMs",
-	"yWBsIcofYL/utyJW8PQHaNHEDYFA39KIi/dvT6/QS0vpCPSBw8wR/qR4Ct+oY54uBd2fwQHgVHbjebmo",
-	"WApZw2gmMF7mBFJx4ShCFq4qpU6zXgr1tmDuMfQFXT22Jzd4tZq96rNDaM9uR63jZqvU6TQrpVpHn2jd",
-	"3ltU5UXIq65I8JrTMZ44OspIpUsqdA0VN9LOLSKIK5Z6TBbJlGLmfdG6PAPTCjkk501KsqEtIXJLSDz0",
-	"7lWSTyxE5WcrAl72jiSmeCLxTgkJ45DLCH69ANrwrJpCDh5eEvCtnw3rz4WiLMWzMj2yzNGclDJXVDfU",
-	"avyP8VQVovocFOrvN6/r8KoZM7rQ7DTHgcwHeJtkcmN62Aqb6aq4juUIS624B1LYFWp5E6lFHCBp5hSs",
-	"wxPj6aIHqzq2gF2XgnUFU7g9HQ3N3yPgtoutUzohZ3RCP/Lm4bK8GZHy8ahAWhK7XmFD++sSFK7pia1O",
-	"sllTm8Vq+9HpDZG4X6Yp7Vk/CaushrUq4D3jy8muUyanjMGGuEwl3d3YCJUZXV/KE+oJ4TyUAPQ1hbPB",
-	"wmxj15ld1cluIg7bqNJb2Wrw59rNVq7ZHXyXBU3V3flAi8xO25riDQiXdsh6mQdzsBXey6X12D7zJaYJ",
-	"7Ib2co1APTaD16dCfXm3fNWLiqfN3B7f3Lry1WI0CyLiS1VReJyAFZXaYIYqWHk/Xb6oSy0NOVG3gbiA",
-	"rT9OVsgG1Ku7ZJDj8YXSRwwQiZygXe4TnTaQyZnqDq0d7efK5YRrXU1+VKD7F5ZFJI4O4OYxti5f9QKu",
-	"OkZP5CSfZupdlrptnkdlN+u8lz16Sry7OnfbWUSe2DW5FOEYgpV6Tz8UvCL17kg4FBACjGOu3rHy7uoc",
-	"PhqpSc7EICm0hydIU3TnSKQwVvnQ+qxo+ACvybYPWi234lD8pL/D0AnW+ISpDR3DXLwN0fImFJxLpTQc",
-	"k9bBpMwPzH0fi66aW4ZKro+9+NWrIkU93IKMrMn6irh0mYBp0HxPtiwq63PFA3lZJy51e/v539BbABYK",
-	"trOOgZmv+UcHB4KVeYFRgl+Qx5qlhz35RDhpE2bJAf2UOktOCwouwYHStYlWWBXeG4oXIGUdk9sBpjJG",
-	"YNbo3Of5uqHNcvIDG5am+BisdRD6CAcTn2szinkEnDvs8yKLMsWxzWrB7U78XHzWERt+iw0UXlKs56cc",
-	"uLlbd7JvItgSIlM9pW9Ucocqvdcq88RyCPXnjbfW87/xv84wEwjO4/tbeYudR5s+v9Y4bBc+xEIg/Emw",
-	"vI3D46S4Ig/0jTKCqLdKX/pMwtY+fFkkG/sSSIrWNDrmnFNC0UeBVa3cGwZ5kHrTKxhOgkOWlYwRaXAw",
-	"U9cU8Rvr8jgS8Qntm/1zZQb5kD/h38Vsw8q8Y3SO0S4XifhHpSb7LTjP4PHrU/xvJnWqMv6ncX2V7Z8a",
-	"spPgw3eTQSYT/MHp7UT1sO/LzN7O9//1j3/CH9/bbCazhGoa/rxf/Enfd0z85/0rJdP9s0saVvwnLeOG",
-	"QIOKanoHlmbGUaiBAD3jFtY/6F9l+UbxibUjrWKRW9sQVyrRGaIjIskzxcUiYWzeMZTgTUc0JhGXoTSM",
-	"LuCRjA4l4yvQpBMzlaZNEasss1ksOMl83hBnxicEI1iomGQYRIflyRQG65KOkUmSwdUCr6T9qeNiZKQu",
-	"i7W5kalOPmgw3+OVWwlZKYVEnly8fXt6cl1V4MEx0EM4l2BX+WOpY7wzJ1NiahIs0J1XR0vgd7xXtlXb",
-	"Qa1TV7up7ghHUE3Uw5iZuL1RBHZj3rQVl5ovnk8YfP5oUycMG1YHEM+Qkoy0dpD6UsY7yvlxCAcdZIQ2",
-	"BFZusQYtGK4nMh967GrtA5LUwNHBwXGZ9ETl9Vyu4U2qtW4YSrVfZyQfPKKRHJ6+VCggnfCXgx2IEs3O",
-	"5pZyVG/+YhBNOhEnCzOepTGlbJA33xWKlSp3MU3h9en13Qv33fy1yr+s3l2rB7fV16fX6xcRTIkHX8U3",
-	"p61XlB7N5yMDWOAFZ4PlfQOD+rK+G6wvzPT6Bbb4Wu7B1/ji8vrs4m17k+W84CF8WdENVpTndYsXsXqc",
-	"5I+TiMvW9cmbTeSBoplfpGEDacA5/T3+zY9dy4v2RgfxJXT+ZSU3WcmL9h1HMdx0Hnwd3222jNMvq7jZ",
-	"Kr67YxHzTPbUgy/j9VXr5HSThbzG7r8s5QZLiXN6rwvyeryp9/6hz9obzm9xapKJ1es5XhQ/s+QNj4ra",
-	"IioAcaqXqZ2zwNzfSc7iULzlqqisg6dCSAB1o0xeRBilExKPgTJJ8Yf2xVvyF5/Co6fmRqV2orz/xBWu",
-	"3ib6Qtsqu9E9tY8Pk8vUf/RKpfpGZfNYPIWGE/7ziRM6icrUVmuY/EXmuRpP8mfRQsNtPTASNkksnsZu",
-	"KI9efvOfceHNGapb8ean1sl++03r6OU3BfC+nOE7RGKk5t5zSTCBsPICE5nzaWZUgs5vyoftGKodsn3R",
-	"zqVJZJYIP69NEXuflEbXcOGh0mPlcjmehB+6YtCNjumYlji6vS1wPEq3OmaDOUHKCCZHJcciK/zACJHY",
-	"EBf5UGUzTaztmSKXKEZ1/+DnzDWDZPh+rrKOeSlcJF6KsTaR+PqA/n8khvDZMBKHB2KIkwj/iARG7/7n",
-	"v48OxP9viJZ4cXggEu1kN+WyPy9xAZWb6OsbhT4uv7k6Rgo37fVKVESfs0hpyAhyBJOrc1B2Y6nThvge",
-	"9mfxGvAtSqgTssv7laTETbu/qF4uZJZBv5rBIW2WEJTlbKgJU2MuhnIyUQad5YblfSzn/pdjgmPBs6yn",
-	"6iPXvPBb8igv6bSd+JSXxlClU6/UQMPRs4C3BsKtzYD30i7OTz8sAjBd0InVKnH13HzOO06ror4/zx66",
-	"nPonLNHyiFos5OVOnfmEjyX1SOm/Ecc9ii1QpVoboj200xR5QvpSp6xXe0OVTFNVIFJIx5VjFKop0sH8",
-	"rIWlHQw8wfu/oioSwbh4cv1A9rYvp0VXNWe/n8BAUv2MJ1O1IzNPIxQIVvsZO9tYOO8qk3pVCC/ZsxJh",
-	"Z3WawqviXxTYnU7qLPRQvT2O3XaXzVZa5lutMbpLs1C514Z6JarN1f705rc0gmHnP4ryrk/j3nR6H7Lu",
-	"CqulQC30tSKcVd45tFe4okK0sE4HbmQl82BhnyzwOBXWok1BUSfBprT22JM2pWC6l3ZNn4g+zWJjDRF7",
-	"hRvjeByYeDMuE8FNjRWzIyz/IiOm7O9YxFTBFdMjWNQ4Zr3D8PUDxbyLcExgdNSfCO/9vhtr51QC1lRX",
-	"5TOlTESAMDcqi0U302bg6rnaHtVe2knxyX31WViHsoPNt6Y6JfKnO7LOIqnRx5hSaD+V0libh/i9TmGb",
-	"CiOzjLhtBWwO2Cn+8MawXG7FRDpihlrcpNWZyIsGgq7K/qs9Pn2Qn+4JRJy7F+1peOyvU7JsjByrveYe",
-	"PrIXbSgteCF+C7/87bdozQDwJqNdUfO1bgT0zMZDWDKc2vTr9cMpAQIZS1ZgXol2Ai66IC+pzFVWO0Jt",
-	"0NlXDrBvs7HM95p7oCTwtgxyNZ/Q+2QE3HS/ERWYmjyqusFgkvPvGsxn6B7zq7zOPVbu0c87W1SaQkk9",
-	"ccFbPaAVUafm+Dx84IsiYvc59oMVulCCIVJYxV76cYsJSfvRc9TBoQ6X9NJKsIaKSFTp9aNf5kOmWCbo",
-	"g2Ai0VLB7Er2r5VFasaWw7L9SLhpb0gZjhb9UjIv3C6LkKLFNVJcD9W8Yxb8N4LcN+y0Y6sITCUYM3t8",
-	"VoHe/eXW9ku7TIJcckPjhrgwlOHPICnTScfkVhwdHBxwL3RPBrvN74FjEYNV5RGrA2YcOH0otbNJjTKu",
-	"xIkMy+0I07fAtsYPGx1zyt6sTFEBx9cHnBcGM4yEO2gFBjDBS3dy74BBO9B7CWvpeZGSl34e3uEr8yZR",
-	"kB/FbOO+5rt0c/kxVOnGN3YmxtLMQxMeTxzml9yl8wDvALS9kWe5sNPvZ54xZCBZnlugOwJVxc51XRo1",
-	"PhcZZZ2KRlTqFLHdHr0g5LZgF2fK427jpu/afIhFJLgbuSCAoLE7hiEuYFGbojpgoIsql3J4UeWz+5eZ",
-	"utF26mL/C5smxNyBgYEKzz5fD3mMCiYLjZO5kMJNZE81BKIflkRCHAAg1QLau4R2IkXkoxN5rW+a8BR5",
-	"vdu0mLt1Ea+6GAp8xV06iANwxQV39f12Ta5cvh2fcHmcekj58t6YotyleoTwK3T2gCw2eXNEIrWDAfw/",
-	"UxMyCnx1OCgKhEh0Ik5kLom8oWOcHE9StXDSPvH1XjG8ZVOAHo6FTBIm/BQ6wY3MFRcl6kwdBdemJ8+1",
-	"cvmjHDvQ0bZri3+fc5pAeIPI165c1JytDxIg/P22fn9wgXv2/Bfb5R1CP/q9IMhLnI0fFd69bJ382Hp9",
-	"evWhfXpyRTnbeCmkG0t5K7zd969RKvO9ZYMkvDQu3w9rt/aVmliwAcdyjqx/bBnCy6Afbk72blNMMjvA",
-	"4hqD4R+M0nRlbxQxD98vtsvWNwP8EaWcdyghqy7S7hG37CyzoN/8y3hcv8Oachmb5Y9S2/+D7aL1+/i1",
-	"MmkKs3kF9sKk+tCSI2VEYmfmmKpaqWIJ1GmukV//oThSSNIKOwNJUha524V/CLpH+cGirF9sN9yLNhsp",
-	"yseCVwv2ZKZkCsYEnFzO9kYqry/6F+9Vt43PBHV6ZIGcKJNnuj8dIFlEbns2PUY1Zft93dMyFb1UFw7s",
-	"H+SNbGPLkWjPdD+PxI82T7WJxCuZ5SjGr23HzGw2KgrhZKYoA7+XqUSZHBplLp8Y63vipZJB2ERjaZKI",
-	"b66MFOxCEEnpi4XBuGzCUbdCeRShgsNqMoYW/OH9NewbaTw2IB+EyFWTKUmE8l2JFqAo7FjyjTOfBk4R",
-	"qXO6SCMQiDg8+FY8RS4YlTzDefj65cGBeMoVc88wH+Srr66sHbvGV1+J9rQLS9RFqN6QIqrghor4MCbW",
-	"OALPjQq+S8Z6Myqt5sC3E2UcLeTMIOJux6CBcQzXaVQ/cKUg4ktojQid+AznhVAJoYtSHSAtIlgXxV0d",
-	"0Z1ps7LBccVieVl+41+dL2Lw9i2WqkLbgXB7Ozlg4i0qVWfsk6ArUATrgTq1sdpUbi0yQ3VM9bvgKJxf",
-	"UYywU4khDPKS4KrB3gmHCZrdo5/HfxMdPBs6e03RgWMmyzt7kejswdTAh/AApvjAH4fiN/FbHImxygYq",
-	"EROViaOXB2LMGl6maccQxjU5B6KQL7Y4+KwdR8s9TzKb7E+0We1cJ+UTH/71j3929nAQVK3qIWCdMugK",
-	"yux0QH6W4sQo3eOty7PKVBmaU7/Yy1eRQ9LqFQmZZU0wHlalXgpjYqCDH5bbhYa57jrjkdnchGhusTLa",
-	"nw5cyQiPJFYhgI50I/66eIcHOTsWzog3Smb+VkhbgJxtKL0gE4uULbwYwRGB7CHZAocFGG99bWSqf1Wf",
-	"hP1GTCGb2G/+fR7afou1J7srIMpxZSvIzhviCsFEyNeqc4TooTiaSfBkchVkGjbrGM9z3Ci/ZW6Z+Nj7",
-	"efDnmllp6J6AS8UWAucNNikUQzxN7A0pLmktwQZix9zTQvyehWKRvePhrcSife4Q2/g3thW9VK+1Ff1D",
-	"eD6DcUJ4P5VMIvU2YyUBZrXJyHjhYzlviIvAXd4s6RrQOIu9mw2eYHAXTzjomK88L6TZP4C5qliezU4+",
-	"MqV0soBOA++ZKpk4D2FBLCRyEJCV+a7wqlRG22fsxp8LJ3VShxqzwA95Z/S4JYqcX49o4a0zHkUk1G0v",
-	"nTp9o44xWDWe5HNBCihI+iX0z81DqeoWvTh7zb2xG3w4OBwf/uGvg8PxsH/Udb8e9kffjP9w8+KXW/jR",
-	"WN4SksZe85sXG8RbCw94MY8FEhjyDlKhO6GV2oxfCDbCy4O68eMS14z/5QFOcp6rDH75X0//crj/7c9/",
-	"Odj/9uc//v0Q/4//+fvRwcGzP/6/iiDtVuF3SirN9YwJXrrDONLDn/5w0tzNkfkxUc4Cdu7T9OxcX7Xe",
-	"tk8uNrINylf59/XuLMJ6bgEA2Lf/xcOzV8rb2nO7fOz3eXmKsARXjHlElHVJwi0nYn78klCWYA5enZ6f",
-	"Xp9WIcLik3SePkK53pq1+1FNtqBGuV8heQr8fW5NvV20d7svzXzfP8nK43Y/k7napwOuucdzvFeHP1K9",
-	"DpWwIjzGx8ES2eEKvD693sb0VyOHVM///QBBeOiPhAKyw5WBadnG0tRiflSvTi2UB4/08fA7drgWPAnb",
-	"WI7toHVUr2UNCAc3WiJv1BkqXz3/avNVa5k5NlEZ9v2/JBw4q1sRjUrr90elJuSP5oaC8jU0W5sLMMRw",
-	"ecB7O5Z7opM5wdCLnZkIn+RlEGB/R3WIxeLpi8OvRQzffMit/ZDKbKA89PAzDqbbrLjuSwJr66qh5nsG",
-	"mkkNRHqLjc0/9O3UJDF5Uj0cXIgGIFo+zPTEiZOLq7aYZKqf6sEwXwgEScc5kJjalGNyX72Me0iSLyJ+",
-	"LxG/aG/FTKhENanRXe/qrTSPUPJlUe+1qO+2sqY1ICfVq1qDXeKPuUcCLNnhIuAEPPwy3JGLRLdiJIOs",
-	"8qsiIE1AFemGdsaYm4ntTceUnTTN0r3m3nM0Q3jYKxigzgfpewrLiPQNAxv3JOazzWw2apReozdKpvmw",
-	"wm0FV/r96QTz7biSLkUyY+nczGYJxUfL1AIXNNqaVjb5fmjhHOlR7ngU4CTQCId2xlVjidVmEDbI5EGr",
-	"bcLETZSdpER7i0kX5O4IWy5d4UT9FTSN1F+r7Z7rG89NTQnzOiMiRWjOc1IEzXgC36q3Lkp7MX6B7vKi",
-	"5QW64hnYg0hWXLQbUKKvNv2D7XK2PnLfEbW97XPWpNO/cjUDlf5w0WUQMAmnIeDUqJllgk32taN+7Z1K",
-	"03DtT2QuU1vVyIXpWknk/DADCuGVItEbqt7ITnMXUabC1OSUTxIJSTDN9BLoYVzoyY7HKuupmvEusIZN",
-	"UmmiIoMCEZ3ROiuxcSdyDrvM7xybYcgT3VVBn99plN2KLn0ExSdV9IaSCjqKpebgJ70NJ64svM9QVkn4",
-	"ZSp7WFaLTXpZLCiLSYAsCjamOTYEgt0wrzp8TSUlnDQzRNwb7t6bqGiZEi2E6M6XA1HclM2KRlBiMXXD",
-	"t4TINrB1Z9LkPve1fDF817rNsRzQj0Ru04LilPzEYE8HWQbB/uCI/2rbmGfEm4tVxFgpNN5t6cnWplQ+",
-	"qCGUScJ9zYtWo85InbBgmcV4ubXjklbEE1z6X2C5UxGvDnKXlh/0qmshuQubT5WQaQrnhDZFlhP33xSS",
-	"kmfKfiJYLIsfjqe5ioSb2JyMe3j/ke6Njqm4mr3sX3dMQJu5sKI/2YSNh9p57yqnE7U6I8FeypTEjb+x",
-	"0uS1WF2eUqVVNXY9sywAkejOxY3VPazmvNGJsiQOGJ3EfYK6c0GfpZWSe27NYB9O1yTI6XMUCl1QPXzo",
-	"h6cZk/LWnLoq4Zq1haL6sNnVJot85dUmWwRm76tJR0qVxfUB1c4Ydl3ArkOK0VKmoc4xJ2m5O28rrXZ6",
-	"4nWJaF+1xVglWvpRcw0IHFisGjGTzQg7zeD2KtN+0NOZGSjkF/JhgaqVAAMFdZVnv8+mnKuYyhwOv8AK",
-	"gH3jVs2AVjKG/YsITnUHIDf2xIne1OV2jPqX1DGcL6TY3dSBMluSU2qeFtCtN2NAgtLUP7vSBtpaNdqI",
-	"EmHoRVffbZroqvOFcN9L2eI1IS5OVPwgq00yTiKhjZtgaaLL7SQSmbqxI7XSmas1h5a6C/jBUAUTNTWn",
-	"zKJnoTiidUaeCr0gitTf2v1P/AA0n2gGd60dRSDmKBGTTCMikc6HDKWFxv3q1OMi39X+UN4o7MCXpIJm",
-	"nsipY1tMmWS1ZUeZsOzYvaOHiZyTQTRTnpzES+BKw91ae6XcoT6vBoS5CNWxocvp2b4S3VvXVLVP9xXY",
-	"uWhvjmVvqI1aUEvLQb3ffv7tfwMAAP//",
+	"7L2Jchs5ui74KhjOnXB3TJomKcnWEifukSW5rCpZVmsp9+IaC8wESbSSACuBFM2qqIj7DvMO82D3SSbw",
+	"A8hEZiI3Sq6uvveciFNtMTcsP/79//5fByFfrjgjTIrB4a+DBcERSeCfF5Q9qP+NiAgTupKUs8Hh4P5z",
+	"OhrthP/zf/x/8A9yhBIS/8fnASNf5efBPVovaEyQXJCEICoQZlz9G63wnAwHwUCEC7LE6rVysyKDw4GQ",
+	"CWXzwW+//RYMVjjBSyLN94+jJWWneCOqg3jP12iJ2QZFeCPQFIcPAZI8whtEWRinEYnQnyhDd7cnfz5C",
+	"OyM03aCIzHAaywCFMV6uSIQkR2P1n53Xe0N0ySXCaL3gMUEsXU5Jcoh2RyM1Yqo++HNKks0gGDC8VINW",
+	"ny1MhnzFy1WsLu2MBsFgib9eEDaXi8HheBRUphrouV3QJZUNkyNMJpQIhCVaciEDNHFnclSZyXg06j2T",
+	"GMbgn8qk+1Su8JxUZ/JpQcMFbH2AZglfojH6k1wQO4M/H6GYr0mCQp4yKRAWaDxEx/AAWmEhFRkhwiJF",
+	"SGS5kpve01OvqpnduNfkbugvngmemR1aGQrvskUIswiRcMFJpGZMJVpjgVJBoq1mBwN78v7dEJyEi+oE",
+	"P7I4p0O5wBKFnElMGZILKpAkX2WA1lQueCpRQuY4gbmGWJC6Qf9cM1ocLklxvJNRw4AllqloGbAdpoCb",
+	"AyRWJJaw6AxICzOxJskR4ozoyUWcCPZCIvKVCtm49PqVNVMpTmNnUjuLW8Iwk+dRzTzWakxTEnM2F2pZ",
+	"zZqrZ+rGJe0b/SOThH0ZjZfj/Z/n4+ViNpmKX8azh9fL/cfdf36NiuN+vesb9wleyTQhvjHfLggK9eUI",
+	"JeTnlAj5QiAaZYNdYbnIxxpmrwoG6naakGhwKJOUuIN3CXiy3zCkW/5AWOOo0N31xQu1kg+EBUABseIy",
+	"K5xIxGeIKh4URQkRombE8OSTRytxzOdtzH+V8CgNZcb9uzNww3wGh3sj2E+6TJfqD/UXZfqvcTYyyiSZ",
+	"k0QPLU0ETzzEuMI/p+RI83C1bPdKN7hHWllQS6d+BLY9JTOe1J79UH+g34LVkVpCBE+TkDSRGG2mrerH",
+	"esrkp+7KpMOufCBC4HntiVvqy02rsMze0G8xrnAiaUhXmMk7QRLfCP7G0wTxNUM0snSQCpLUDCTVb3na",
+	"AbomYT1JhDyJKJs3rUYCz/dbiRuZELys+6yAq03fFPb5Pp/9Td0sVpwJApLuKuHTmCzVP5UUJgwIFa9W",
+	"MQ2xGs6rlb7j//6n4MAJ83f/t4TMBoeD//NVru6/0lfFK/te+KJvUYGTKy0tjhDjSiShECcJJRHiqTxC",
+	"9yGPyD0SShlfLzZDWDLzdtDkQ0kfiRJp72I8r67h+BBxJe8w3JexviEaHSKll9BH9SWmVBDO1QoTpo7L",
+	"P0CHGw1+qlCJEa9vaRxTNv/4SJJHStY+BRVLI1AFWuEN6GZ8DfxrlfAVSSTVa489TOFYKJJfLwhT9894",
+	"slR3DSIsyUtJQZupjCvELCRqUNXX3aTT7E+jbCndV2lX6lzRBIVpkhAmlbpJOZBaJtnHDhsZVdlIMAgX",
+	"acKuSBIasunybRJZTQnk5M4I7K1A/bjSb9JnngujP62V1bfCNFL8UY95SuaUMcrmxeEODxwuOC5wwXz4",
+	"WgVWo59hGpPoCm+W1lAtbYWUykAALSnkcUxCqUekH/RNozCe3bblW3ImF/Hmmqg9MNvXdKZOYKvCzfES",
+	"bBv1Cr7S6skWj52zR05D4pm4vaJnixOCPl6dXQaIP5IkSok+NdYoLkz5TduUzSu2GbJ+sn7UaoyI2qFb",
+	"U48mSA1ZnZ/CSCdtI1UUd7ug4oPapC3Gm5BZqqj9Ke8Q7glqe949btqSOcleJBOKY3HGlBi74dyn0cId",
+	"RQ5BGXpTJeudtpXbEJw8hap/c+XZPxSXLK+E5+hUP+uZtcsqS4egSmDmcOU0W6YJ3x5XuEqJSeZihU//",
+	"SUKZiRXzWQ8XQlMax2jGE4SNWHkh0CrGrCpQwoRgSaJjYMYdZYdZ/a67pJ6JUnLs4feXaRyD5EJUIipQ",
+	"uMDJnEQIp5IvsaQhjuNNrVRjaRzjqSIwrcJURhql5MTPqOFnJKRaJ8mVJqE2qkC0I+erlMnXuwMf5S64",
+	"kCQyW3GXxD7hDtKI8FWs9BWGBCEg4JWgp7LwzcFCypU4fPVqhTdD8+sry6Be7U66TJpGRVubssd6W9u7",
+	"wUbeeXVMfQ2tErUGShtCVB4hpveRxsRsJEZRgmelyd28ezkZTV6/HI26zURtSQNhdnq+cf9BRRAczXBS",
+	"VAvGb/bHnbZfq0BnrEYjn9FESESZkJgZTUCvD+Mo5mxOEnVKu6tt+nM3EieyRovUr+/30oSHRAieGCqu",
+	"My9WmkGh7H6wNLTHorjRlH35y3g9ITvJrtzrslMic6M1MRQzPuNzKwk736iBvWg2CBxRlhxZjCP3FcVJ",
+	"iHTafG7aZ5VOJZc4bqLB3G0p8dfCAA4ORt1YkMRfm75QpOz9joQtHZdgD79dZQ30ey7B/HTfdBwuCbqg",
+	"j16K7LBqEn/165Pdz266ivqKvkdOI/tEhcuDEJuSEC8J+vHj+alhixB4WlPtid6GkZWUG/AlGRYduI5W",
+	"Z6krRyPIPcWZ+C4TqENJhS1wGakjU4vcyGWFVtxnHNxZOI/E9HKgwNFM3K1q04b8EaCPzPgFFbMy4jRA",
+	"jKyJkJpJVzUjKsmy+I8m3lTQyH4Do/JcPzd2wgc4SfBGi6Z58UCM/QZFHvHJzRCvBg371eAwzKycJZbh",
+	"QsltHMewJooTzoki0rIl73ECFggR5hfY4JYTBdKDqd2qCz6nzKe2zhIiFgire7R3HPSk9YIv1dFSQjTK",
+	"ZFvJL6Ke6bRHVMgESw6LRr6uaEJEHw4g673733+6BWGjLPzjVC54Qn8Bf5jjoNZzUyOHKyJAjzimEdpH",
+	"C54mwKubT791/edDD8zka5f7Ksasxeek1NIp5w8BBB9WCQ2JWXqjUmhOK4bo1kbUuTpSMWYwZYLDBZKU",
+	"+HYGnGlehgkReSr11wkMoMTMC/xwynlMMFPzwnHM18ouaz2XavLH+d2/Bb+bxePO1pV87xSJELw0lvM0",
+	"4TgKsZCIPJJkg9aEPAw6qPVq7Xvq9RAN6LRiF/rO36zj2P3wVcL9WiQN66wt0B6BqNQRQGCJg/su3EoF",
+	"avHCWGFypf2326izRnSnTNLYqNSCx1F2vLVer8ilqDOuEh71VX21oJ6SBHwvnrGaM5p51sDmCpTZDAeI",
+	"J+AMlwuyUXMq+hNbfVbq0HahiFtq7k8ojuuzYZRq7Tod9EK5yojSu42RkhACVBDhjThCI1hdxhF8oiiL",
+	"dh0v7cGobU5bKHbaE3TVnYbVAzUknJnDWiMMMXshc/6GphsgIfWCCrG3UXsNNdVKaFALKSiKTOuF7qQK",
+	"h9azBgVdMd/4jJEU+HBgOX2VpL1nsreCp6iwXbtTbPFbqHYgRP+Aeh3M1+S54YT8Xiqc3gzpy9XRbggd",
+	"AllgNidHCE+F4rQzSuII0mA2CAvNsdSYkWIuoG9YetNnDNQLpsSieZNHu3iCIvBECe1EiPc8GULPK27d",
+	"fJiR2igpSaJW+/Pnm28ojY80TybrAgsvuRRGNVLaCavp/2vj2wnBwhdoeGekLk4jKlHM50coXSn62huN",
+	"wGWMQ0mS4qgGl2RtZhlTAQHCyWjyusu+NYi4U5BUHdakn8B6XunjHx66TOP40HE81skh2M9uGzrqLZ38",
+	"3OTa5kv4jMJMl8iyKhTzAJtHgC+dOrl/wDQ2Uxw+oLvri2cJd0QkJrLZ6bPGApnbSsJ/jQV7IZ8QwdBv",
+	"va45GTovQl3TrApOCZiYc/xIimOxKXtKYVR/JUQSBhqZ+Yhx43aIqmjj9YaE1RHpo6VIU5CQs0gEOmOQ",
+	"oCWNY6p/LKjX0k2YQQusBARfrcpuvf3J7nBv0ong8ng9JA80BJ5o7Hx7+10iSeLLV/u02JRm9+74/OLM",
+	"6xjsHdZJSNjX/CNzHL/ncdRojC9TIW12jSGMwkbMcCy8NnlCJKbsTu1p/Umh2UFR/IdKQeKZWQ7J0QMh",
+	"K0OF222EoL+Qtxvpi/UfxzGa0dhxdzVQIRXo+uz49G+Fme/t707Go92dyROVdPDFJjUsBVLpOBimcKL1",
+	"gUEjJBZ8LboHdbpFVDLG68RUnBQzJxgik56Of/2equP/AqcsXNSHCv5FIYfeNqPX1Kpzxudpd86yOD55",
+	"l6W6VGxZS/F0uUfZJaac37lSqyxEehteGZG0W1/ZCfoWJliuJfwB7bB85n8ED/s1j0mNZSb4kkx5tEHr",
+	"BUdJqo1HpTVJRfVoiTco4ofo5u7q7PrL8emH80tt9sgFZfMj9fvVx+tbpXVEwrmi3cU8eRBq5pKGD0SK",
+	"o8/s7fnFxfnld/77tVUnrNFeUFjhhqnOnBx+Zk62pTO0QTAwAxoEA/Op+jxMtSrfJZjVxc4xM8pTwmNi",
+	"VqJKuYlZ23Z6VTdCBipfkZ60fqOeGfxWJuwSfcBQsg/UUoN+mffgJnS+kLBjDhEcVcIUSNmlboYl2O6M",
+	"kGjoUopAC/xIFN0HGaEssPjM7uGFh4oI7mFjzQ8iXa14Iu8DZOmk7k5DCfdFUshvtmGQw3VCJcn+Mh/I",
+	"/javqacRnWHdaIdoFt5ghCjt+oFsqqQzjXn4QKIaHQl+1tq62o0HslF6SEJmqSARwjNJEoSVdReSCHTk",
+	"kq1Bn2ZqbGEa1arXZyxLw4dc18yFUkgVUiySJtuPeEFw3J4kqXf0vb7Xo0g3qjbeaS95RLp99YO60+vW",
+	"qVeDVglXp7c2bKEv5/aeIcc8raXoB4nhQy+N86N1TZUcY4yE8hNlEV97bTzH0Z/7xtZYkT0k2zBEWMgj",
+	"kthsbCYRXuNN4JiF5VS73Lmw38VRZITtGVOTaTBosvEJCJ3oBzsGGRu0dMh5sBRu0+F5UiL2J9gxnbR3",
+	"TWO56v7vpUAHg0dK1rVhr6sYb0hiXLBrUKm0sGJ8XUwu3m2hlz6auomSwAl39PP8THqIz3toirPLeFVQ",
+	"lAF12ntPDV0TwqkyEWKf6DIsAko41gVNZ61Dixw9ML5GeKrFF8K1ejv4YP2cKcZSKfyTUV6dBu8zta9q",
+	"CFCW1EkJUp85YzLZFJX9iU/XT6cxFQsdx8Rx/HE2OPxHl5NzlT34209BhYFwZF8sFM25wpZx0KAjTkSD",
+	"7ybfpNw4qEmq1abSZNR9fRoMIt8aiUytaVc99a0ZH2h7SMenK8fMfDF7i7tPhRUJDE21UPcPZOMjbaUl",
+	"SUPSVurk+6YoPkBLLExiyZbqmHZc/X6aGGciXTaJNWeyC6zNqmzWplSrlJNbJ+Tst9rc26W3VxMhCudD",
+	"Deh31UQrSt0D2fR1j2Ihd/3n84FsXggt3HdrA06707+8KYaXdDWX85f3m3di69WHET3z4ifkkT+0j8jc",
+	"9szhDvPWunDHp8Wm9P3hc2tTP5DN/+a+0OdwbOqz5CYdW5ZW4DiFA1BRjXJKLBOGyyLaxUa729LoRw9k",
+	"8y38lrn8+gP6LdWc/wgeS6ORddyqb7dNf8Q9MnP+Q2yT46JtdJJNOX+gbJ4n8nhi8VBYeSyv6muonLgk",
+	"YZHIitCbStBrA5T6e+2iTd8XK+FGJbiBk5SpZc8jhfqzMKbfVc3ZJhHZLFXzKmuXIyNfpanBhEhtSnog",
+	"CrifySrUttTe2kqvqm9gkiSP+hQ1LYyBYji3t8NBTWs0sBvKQuJaAFfHdzdZ+P6ZlP2Vyc7vmoCr7j9/",
+	"ei545wQxzgiyq+sAhcHsdUbrt8/kPkmF5Es/8ktzKreias2TCp5nxnUQam2NJ1N4XNTow1T0TObOBnDT",
+	"UpnYMQHdlHAnFMfZ0trHInD3iGrR4rcovawiBfzriwTVqpyxSNTyc9h8WDsQHjzRYCLu+c0AIhlnZPtD",
+	"/E2zB8yJN6zCUaozpldK5C5nbZtF8vJoj3wIPJK5ID0dnuk/pPUHob9r03m+g3boRpC/hY7oqj9/RE2x",
+	"EEH/A+iLWbWdR1dckURwVpOHANH/QqV2Djj45JROsjSOciedjnP5n2LB17OY88RiL3RRVnC03MLTBDWQ",
+	"TwE3eEIagq8QcEHKWQ9PTlZ4JraoNysoJTsUV7EXW2E43kgaepbiHZ2nCRGAWpRVdxWpbZbwZR3GR+4Q",
+	"XXHKpMac6pGz11WJzWZQUGPVJ0UNe1QmlLk3QDyOClyx20bbb16p7xR535vdvereS960TBrwElap0Yhq",
+	"pg/YDPhUURjqpWjc/HNnrWuj23qAYMIKoqFcNezY3e2Ji/+24GkyCAYR3vgTS4prV4MUYkivqHFXCXBJ",
+	"WSqJuPAW1X7QF2HIcZw5DnSihZ/5H+y1Yo7pl35S0sQXlCh9VMc9a0TN3njSGt3niYX+LlEy/F5CeCsK",
+	"sjftmQOPhLWDiV3r2y6oAKoRRAiLp1UyEc0Vnc6G49gdn+FJ/RDeICAs+ofRRV0usZDZlmCpMYbLdat9",
+	"Q+jZGPOPV8gkKFCqs4bZBue74T+pm7c82vjlFdhskPyiNPoExfSBFJnIlDIMSKjV07iiNbHEMCERYVIZ",
+	"DHDmM2cWXzPFAB5NzOfp+kcr7kDvcoD+8a4H3yIoktG43w9kE2g4zAJKtUHfhjkLROUQnTslrkqBYgjP",
+	"MS2D6Tx8iekj+bIrb9n++/HmZLR6nf49mfzw81/XB+LH6c7yDH8fvbnoEZg7l60huaY31oXdzr7iUCqV",
+	"EyNNwNtbhdWsr7c4fCAs8jtkyIx+9YsjXXf4QDbapUEFeqCgH1v9orrQg7bQ3paJSf1yWbulsWpEG2Ps",
+	"6mVwQkhW33MRLwphIzdO1BIXgqN/zlaprM0lADC4JY48ul/h2JbxL7X2l8o0cQpewX2TpSjksO7qPUPk",
+	"ZC9QAd/UDm7brEJdNd+0nm8sDaSpybbprlxaYqyWVmpoOltTOZ7U11Tm5FuAR+5SkNpqfajJauMjsKjW",
+	"Fn5EaH7DE3VDcXEtqBdGp2c/nl18vDq7Vjd1VmszAs212b1RC7nCStaTFygNlXn+4I0tdlO9tcDy2FfH",
+	"CcEAakzlxq/544TgF0IjGlO5GSJbnQ29Lgi0tBAGKPfK2N7qrZ7Er4TgDn7q7A2Wz0523/M0EQU++LoV",
+	"Jlg9uTOyRbiOgjcedXn0TeXJ3VErFAbj6wbXypwrNTpPBFPkB/S5wADnZ0t4SlWLT8JvgDXXAysupjvL",
+	"wmJ5yTIN/eE6RSApo8bCMXDX+jzNORG2cHNB5wtFtVMaRV6EHybpDaMr4k0WPlbPFYCPBTfOKp0JjJb8",
+	"kQgwA48lmgI0gLp+hEam+N/m2Tklyr79m9LonIUJWRImayIbbzdooTY0DRcas2iWJjpPmEa68pF8DQmJ",
+	"tOuYr9TveXijNIZu6HxTGtWo5tn719CfhmoPGDC+hGhUa0aOdMeZcj8j667uxEDe0qjkrKyykt8pGEma",
+	"/PU2ygvYEFBKBZBfRyDr1FJpWmmqEG331qV9y2bBWqmL4awpYyRRJoK6S20lFwTdhwsSPvBU3iXxvdqu",
+	"td434LzKavUkk6416+gSYspRjUrIQ/0mlhCwaZpgB96SmK/VuO0gKRP5echEsT+Ukvuy9zqeFbArKZu/",
+	"rcVthTxjooG6jeKgPW5wgPEGTUn9ee08iA4BMcNUn5Qr5t2VtYapf0ujOppTU9VOBs480LsX5z+eGfC2",
+	"vtTl08tXDmJPId2rtFU+/lsIRREbhSrICyecVZh5fu4MC23V7fWG1Cn3DGF9gymrBg+GrSVok2emZcoo",
+	"2FK22f5hReEGTd90a6eCZMtKYdTVNqWlg9DLz4yQZIWmRK4JYcBP4axoe7+rhMthTcz/NTeOaYGLyJyt",
+	"VOogUMpiIkSV44OCEBRwJbS94oObH7mr+Hq0u9/W3uYJbLW5U9XTuKyzM/qg625RWQ9BDZjWjds27Vt3",
+	"0IJnYc4NBLfFyH0j3YoVt/Ycc3nj09iieyYamJnflDQXtzYnjTngsycLQq2K7XL+49khkviBCH02dUKc",
+	"ZuxDdHZ5enZ6CMEznQiElImUAfNoVWmIbs5uby/UjTLTn8CGAm8+Ojm+PDm7UNc/sxDHMYkQn81MP68i",
+	"SRVLgdXgBsEABjEIBuYrg2CQvdEfm0kjKo9DyZPbja9IOhUGmgyv6JcHsjnMC+gdH/FQl1MdtlTXD5HY",
+	"CEmWh8Z3nTxCbqMg8cwNJ6lvKjmpv5gBvAYD/XT9PHTBlEe55iiiGs010GqBmhG0UQPNdIhsB0mckALi",
+	"WqT2MCGKCUd+bFdehy0LoEgQbuDw5YInySybSMWqxh+K1Z7UqUBqhQJ0fHWunaKJXv4jnRpqST4rk9DL",
+	"VnRl9Y/aY5dIWmvXcpJSj85kn+o0eMGPlKy9dWlODwGnKC0pGIdgPlUVPjWUHgaePnTPO25FFfq9nrGv",
+	"cfPgCZNeTxfU6FBbc07Z3FaNCkvGQw/1+Sva1ReentFWNTv7Wmd0qfNjcMMxMDWcC45wKPP2UkCpLzRo",
+	"QzdsqVVTrD5rvIaXBJiG4wGrO17jg8lwNJwM33Sr+umGbqb2c04fSSm2dGOi3CFfbaBEmERIrHgCkrbD",
+	"x2F29a389OR12AvS3irtLhLy8xM7RcjaBqy3WQJr1j4k5CwkCROlbciEzHZ2HjDonMflDLhCioVMRSMC",
+	"srPpHKFsY4HA3JXOWItljX4dKKKyPeWvAAwZ2CLk50n5KxQh/8uT+2xV9b84rS9j8gC7H1E1TBxfOeus",
+	"ac6X4wL4r2bTNJ3kpoLm1NA8aMpTB05FkDAhygLSflKNQqMUlYisdGJvxvaM/70y6LeYRWsaycUprgmU",
+	"RHjzQqDpRhJfiD9iNahy72wr2pPTS6XomHQI02ecLhUbIpEizaKpM3kzmoz3Dt68eb07mfROjKdsnhAh",
+	"asb0STdkg/JgYTpNZQ1UBRKEyVLHlJ3dyZvdvT1l9fQcSUwf6wD3LqCHpkHjLE5+dzTZn+y8fn0w6V8U",
+	"kFWO13z2yuJ/FuDIijk4T/q8tvZqvn7LNaxjxo2LX97b/sMmf6b+u4VN5jNkE24Ck5ekCMEUOiaclwY2",
+	"ecKS9M1Yqk8mKtC1S1yVbS+tR3lfgvzI/tTEDlpasgJyDdXWEk9lH8aQxbUVYwAneQ/usD8evd59c7Az",
+	"OZi8fr3fe0MiL3ax4nJKhGzyjh0R3phsxi2zQgt8tRBi2nntyQklrWwLklvs2XkhbNYVrGCGJKuW1Nv7",
+	"6WA0ejM+OJjs7b7Z7U/H3VJ7I/Bj9U3sfU5+vfMU/mU6vvgVzcko6wiTVVpCPPLe2TkDy2ZJ/z5TPgJ9",
+	"bz8K0ughGR21I5n48orzDshHBW98hDfPkllc4Eqk8FfGAcyxy1fYy3ho1AbLyGczkmhbDmdBC4/rBVqf",
+	"du77NnndMfplPnj+5LCpzhY4+ypJwnDcsWd7nmKQfzoVJHm5+2Y8rv/KpTe36Vg730AeW5C+Uj6Tt5PN",
+	"M8CPTGk/c99rkGU7ERR227O0hXVoC5S9pVFtBhyEFnU71BiHXpdfE919yh37NjxzcIAO9P93ocferv5v",
+	"QmXl3v8OiMv429Bgz3S6cppQD+rwUwQURZ+YpAUfYeimfcboZsYSMx06TE6DvzHbFi3WjGbXAIDoKfK1",
+	"GRdW7S1V8oovkgj5BY+nk3DHC1/na917Q1hk6/0FZ8pATPha6NzzhByhOecR4iwk7V18w1dtgyjtagqt",
+	"EfPFcDNgO+xizRm/XZi2bfqY2wpuky+QgLdeFKetAa/WOCmhNloEB+h6nM0Zh0uSTdrCrbq1TYMPHy9v",
+	"39ty1sPB1fVH6BkUql1tf9eriDNiIrYVMImGBsxw8M3uQXZbBrRqZinThAlUMVbbJpbRdJrQ4kmejHb3",
+	"3aP8/8Cb/vvhq1fPjWDQE0LAXeuOi6Vo3HoZ4cR7mvV12LbnWq5yMNYURufzChyCaDgsxSowk+aREWjV",
+	"D8dnkjCH77mwASZ4Zx/+29nxtTdSZz59xROvu6+G1+ZABkqKCMiIyHp6uljaC51KsDJJEcVT4udyC57I",
+	"l8rYjnRckCe6uyOciyOExYPJZGdkDVdMu8dlB7a3emU42CvgfQezffIm6sT7GrZNr10Nh8speAW3oRig",
+	"x8EnJH143kSd/JbDoF/1QqC1Mv/Uq+Ct/wJOUYYAz0bfsF51Af3MSWEoa4FFWSJY+B0j5KvLpx3utvNt",
+	"51ihtvuyhrk/BfWwmIbMs0IJxnVz+UYch1ZMzv5Ms4h81GeaRdgA71yTFJLfMhBh93PVieoQ/RpDG9ZO",
+	"09U7fNMpt/HWvbeG1xbeV1qdoEQUDZR5J7wBnjJhQtgNgFGE4b2sBgaqVCxLpL+UtOoLg1sD+2JIPjS6",
+	"JU2QYu4kz+/v5Nn4oF6o5+eLHtXDMd1mvibKhMwif3nnLqjd6OF+WhUxmRqgrN1tfCHMsh5lOjaOCYtw",
+	"olvGoT/d3Z782UnwKbfS7zi4XufQT4z1jcgNAXgpMCFYKcrHQtA5W1qL1h/SciKGZeuwtfSpABLi8Wh5",
+	"GB80sNIJRgnnS+Mwvh/fK/X8Hvb/PnOHKtNV6CwAxQPZI5W6ggFqzEwtmX5lALky8ARQ+prrWMAh2h2N",
+	"hujOfRN7ISGDICq8lnGdMVQ0BMa6GQOGyC60op6oX8KY8MFPegnc1XT8etX9OHskTF5z7m3CMDU3wbAL",
+	"3cGBGa4IIzWGaAVjjAhR76OZDTrVc34i5CHWTTiBe//P//H/IjsP5HVYrdTKyhvXxO06Jj/suiDJeVSk",
+	"UMcPBb3Cq+kGnasxS6PNv9d0osRJzAWp83SGMRdqrSKfNhHWPJn32VHkqsvr1W4XnUqtAW/z+sbB16iV",
+	"pRFIDt+3ehLPbMrE16W0yGIazTsPVwKYZi9IfnFQ5cXIvGmTlvTn8irBx3yLdIJjr8kS4jjOEssVVwGe",
+	"dITuM/cFlMFQCGfAL7rTfHaKwZzRTu84dhvPcKbDlx7PUl3zEaeWSOcvlkAdQZnSCSjb13YrhnxKxSrG",
+	"Gw9uWYTRxwc8g85dnV51J2yNkZuiiL11+1QrDY0lVziOf1D3lfuJbN8XhLL5WX398yedVIpSpmECiEbD",
+	"ABvZrnyAdveywggNoq7EF0gW2G2b/B9ypuFQomKPxC3ch0/irQ0NQFy8UDvjZ6IsIbFsby+jJ3kD90JU",
+	"zEdBXvZfDr87zF1/2pBYgTCrBO98s9Qfo0Ap/g4XdbzlOFpSGE53CwtYUtWm0jwpKLIcbPyaa4h7QyN6",
+	"w4NsEh1nROs//o4BDQgAr9GCp4nQmpqpK+qsnrdbE1d5SPgK7u8IAeY8lwGBkWyJO5AYPDFLvf6RY/SJ",
+	"TG94+EAkwlGUECEOQSyi+8/paLQT6gfh3+TVf5f8gbD/0Ffg3/qC+u/ktdoGcy0jSX39vuhlWQtx+OpV",
+	"TB/JsOBoEbPUq+uoD3nh5/KVQXBT8TNk8/1i+l1IP9Lv3/397Pr2LzffHwzJ5vsR+eux+nH9t79+P8Kf",
+	"Llfhd+/S6OT7g2E4iTsft4EdWLa4GcCZJoc2bz+cFsN4TrHE/Q4M6NjwmN8bAZUXBPxBlrsN7VdPSRhT",
+	"9o2/GpmPZF89U5zjeT/5kWUJpEplUZ9dpGyO0pVt8cHM7KuMoLGo7cbIOGAFFjaH6wK2ajPkAtm93h36",
+	"8bhKPY3fess8aLhwZlSk5y6ywL66vUCpuLZ1GqFG14UOQySOtQPn2RS5/9Ldfkfd7d9A/fovjWsbjas2",
+	"iMJN2uh6wZd+GMzSEarx4Gqm/kKg1UIpV9DGuoDhAzZAKZJYOIS9sYaKh7I1HQRGmJTLw7AnEaT1y086",
+	"3/W9HjWqxCoVCwejTqBEVzrZNW7q+1iqbW3JaHFpu9vykaMMtUouMKtdV30+eq6rJzcvOwfOkYDFr6dz",
+	"8F8+rwZxY5P2qEBTonZDl6xmWssP1Ofgh6jIIWIcSqoSDHErQiISDdEjjQg/RFMuF+B3BUPEnhOamCeE",
+	"G3HWQZZgAI96Q85qKMoQ6KA0ANiOV0ynoh4GRW81MqfZR47PsfFmBHVbPMXhwzUJCV3JulquFU+00JD4",
+	"gTAU8bWvL4kuGfQUe+BY5P0gbIGsKVg8hN+gTfKahkR72jMnB2Fdeo6W/XBmIHUTpmx+m7Xoq0tWgApc",
+	"HUWzxFnNnYnjouP4YDzZol9DGFPC5FmS8KQMvtX7XQ/El8NuKn5dkNVUlNJQdroAhIH51CMnrW+0+I/T",
+	"v6upqwCkyai9L+2dWf7CUvmJcCXTxJf2mNVN6o4hcC6o56xNvRCvOQqpun4IgFDkq4QzRRmaYkFe7yI6",
+	"Q/fq+lv4ExzM6lgV+c6vnwcLEsf88+Dw82DNkzj6PPjNm0mcvam+DRGkRRl+D4j0XyX6093tu5f7WRj0",
+	"8u7iz9bPlGjQAihZzcfdrVkRDMdfLwDAp8BF4aXqpsACJHg+MX7jPat663plOS8I9iMzv91ApDBAGP73",
+	"hUCPOE6VHHGj6dTJZdoASQyRIkZhAoyZhGOc0RBDZesyQCINF4oC7v/68oYkjzQkL0Em33eOxBsyjd7D",
+	"+H3R+HJwMGwt6e1YQ8117U856Xd8sD/cGw/HoxFUSFdDxkQueGlMVx9vbv0RRd0Dve4IqesBWpEkJEy+",
+	"1HUmJXX71eP41ZpMF5w/iFeGMl5tA9X7c0qSTV3cT/GAKVlQ44QF/kA5Q0ucPAQOozjSNG2APROijtrx",
+	"zcn5OfzROBH8H2PtTZz+x6Rblr1ZabOMdgY5reuTOCjwB/d0mtpm5zg1MEo/noslT8sztwV2sdzYQ9/m",
+	"UqN2ZBxVkHRgpoPuri986oIer4ftx2u88XDhuuaztFadLK4IZHqXMrr7ntCybmUnAaNo2LNroozcGpqe",
+	"EqBqnagBN+aD7iPsdLrPLvqBvs1q2mE7niT7+EO7oGuXRNYV+EE0w3dJzh8gf8rxbZbKGr2SiCidw9/r",
+	"lXHDwwxtau6QJ8Mp3dakEbQ6eWqFV077LwQydwVousngM55JxoiaJEz1/fe3t1dI31Dc/yJQJCNabBYr",
+	"d/vjymaQe81cztl5u02tB6U5KdfUFuDKCe+YqnzM0ELKlToLkCJro06BsW2MFKEGJ+QQhB+oY8DXc5dF",
+	"8etGykAQqy6pXUg8p2xejDmBxOyQ2uv4W/a3zX02y3xXsy5mJbTUfCBkJQx8tsjKj31WfT0zz3NLjFhC",
+	"C/wI8ErE5GkM0a2ttJyMRmpxNRgfLOcDWcmyXdah/nDr4rvi4LVeSWUGiWMRQkpSBK+26N100q47tyO+",
+	"+MOS15hFfHmk2B6k+D4wvjaKETN1OTqAdHd9gaapRAnBkYuZ5PQj30J/M4fOk9K+okXK31JjLB2ULl3x",
+	"TJg0NVUdmdgu7URb2WN+fBq1MLWwT1TA1Amt18GshPDmJGt+XNDBcibF9QXmhBSt1uHRNTqYsmCkGVtW",
+	"W7HPYLhWkyRPOJNKYze4QtX+NWoYpfDZahXTEITPq39qCKFmUjH5ivpVgZ29nw4SeS6JN7s0z7tNGZVZ",
+	"MyaD9Vhd5G8GGvpzimugzu7UwAI0hlYNIzQq4ce6WX/j0WjUL/HPBbXMhuBfRIljPr/ZME/4+0q/RdhK",
+	"4hS4cEyZaW+x4WmCxIKvGvCZSpOGUuK90chuhTjSCCePJDGdUXX6ulLGSVb5mgMBgOaUZc13OsxmFlqf",
+	"KTWIaOsQoT/QsnDXREC5mU/uYiQ2LAT8EY9mtBIkkY0i2y6TdpFSph9QHMT0xjtCGN38cGeOOHiszQJV",
+	"y1nb6SYbkXfKETvB4YLUFSG9P7891KkSBtvjhUChemCIPpzf3ByiGYGOUvYealFBhujm9vji7FCxRB5H",
+	"gP8Gzn24HA3R279dHasXKM0O3lgo1Ht/fjsIBuoTg2AAbxoEA/2IP4gSsQs+PwfQFh/aETMt0MwUMNQi",
+	"WpWjVHLG191RyPR3r/m6WkugT3c9qL/gaRKSmigeAzg/E7I5Ob08RDFfk+RliAVBMZES7KCIzhUnVIJh",
+	"sVktCMsq+3dHpYSpaE5eknRQKGT7B375y+jlwU/mf1/+9Oso2Dn47b+1B8n10AO9VjV0le1H3VkqGem6",
+	"y+Xak0w8rYFVWhDjjDJPZ5g99jXZ/N/s7I5GO5PRFnGTKNXSzjeCa6X/Sd1nJEJTogSyHUOeaZqf1dYu",
+	"J/bppk8BJ8gyGVGpmv7gYH+/A0oXoY+kKBjLAsn7ZMqwlAmdpvVj5DN0b6dxb4PjytArNow1YFcAYGvA",
+	"ow6N71nPrwScaPG0nU6zXYNKlaJMM3tnuQvbXJpmYOivnsyvfb1plMZYwKe04EhuSkypEuGpyTRVd1ID",
+	"qJFmxtr4BIUT8K88x6Z/qFGx8w6c05U8tozC76G2lb56jNDo8/zmI9oZv379clzkdKdnJSZ3/PLvP/06",
+	"8XG1ju4zt79eqxtt3Hr66kMCcEwML7u7vggsCDQNF77zYg0CmtgYMgY3TlwOIMT0kbwKd643f/3l+Osr",
+	"yiLydbjcSfdb6pxfDfojsmrxmuefmNuPoFZubdgBjYD4MlaZ6RegImrhYmNmGjE564jl6V64P5uE4+hg",
+	"hN9Md3bJ3uv+GDEdnX9Vz16mze8VOy2MunChHG8VyzzEkXn/GpjOAjNGvBnfAAykDnS4wM/TjdvnvzmX",
+	"0HUz0CklOC9QzWjUZNGZ/Q4zWOySg2eBWd++mF1yuPT62DQuZWN8IELgOfFlK17mLVqMp0ZzRlNPv50D",
+	"aUmUrXpi68KaiuDqmv8BtjCVMehGq1QsiLarsGeZlRLIyr5naAgopEaP9XUqekJyG/bldvTNfBUxXy95",
+	"RJp7j2CkFxOtsZqmW8e21Lsq3M4jR2hkNQX1QGGAfpXmOdqgmwzRrE1mnv7pUkJxymXK7NMm3ZB4LVTY",
+	"POHpCpKgGIkb22YuuJ+Ze3IJoTB5veBIzSBRqtKRUt85JAmYXXqWRM3n6oZpib93jmrD4cjWJbPQ1tqM",
+	"scqthlu0Q3xd3//2KTmgTmFx7bYJi8mg45d6fzIDUan7R1rh1nuI5hBHKLhgnpgh2FZd37V1p6H27zll",
+	"/jSOf3KD+Fm25LcqwUq7p9eqW3/fVEpHtlUGqAVDYMXCoUXulsZXOtR84dCQrQ5i6LVDEU1IKPUlW55i",
+	"fDH6tTnc2SAYwHuU1QRP+T0yeqQXBD8S/67F6pLonsv6B1r/miiFvrh1hMLodb7whL70Ac6wj+Fb0Ahs",
+	"mf4QvefC+IZCvoB/W77tjTVO1WNRc0xCf0UgsUilxVxuDzqYEZUd8Vtof4pW+6mvMZnJWq1P42blgmtL",
+	"Xc/vDLHrtk6oVEoltXnNeI03pjmTEw2vYtvVrid88E69wK+7Ed1rBQMIGE8zKCaTBGlAibab7L+OpbZk",
+	"DGU0ln0sq9nMqCYjh8Ia2h0M7BFoOPf6AH7P3RJL71E0bs1MedVBQ3M0vUntz3NC/v32p3W1L8hMNq61",
+	"jpEa+KXffcX/FUvXvmZe+fTBqoBlHC11QkyKQh9JZcRRg7zSAodydlzTjOyGL4nTFApbGcV127mIM2Jb",
+	"MC94nHW1s+VMRsNV5pe/AZpP9yhWisR0Bo4lBE0KaFhpE16XHznddKoq3YrSomeCvm6ARGiQFBneAqyx",
+	"WlyxvcQoZ28ve7dC7uHzyQnOen/y9lVOuesK1NmnOShurL9B44qkOmRhH2nIenTx/nEyJ7K+ix5Y21Rk",
+	"pJnBmJQ/VeYoW7SYctmMcWeY4QGpO/2izLlyqavs2WjJ9vFuVmUVDFFqM0aPBYWYvZCgUxGjvoHrboim",
+	"mJVvRIzQTAUjiIHvHBKytNUzRErwu099ZuoxuImzeDPM1vgQKVtpA+UlaqsXFd263jtV7IRpJqW1DaN7",
+	"OMvXZErl6+Vn7xDVyfinQBGNnmaJVNi3n9PLYylxuFgS5vVFzWhM0JQIGml9CFblSLFeIfGm0H7dI6d1",
+	"epK//ac6JksSUYzUqEquJydJaRXNyjbhm1YXSzVVCs8Ji/Cw8rbJ3l57iIH+krdiykvv9ifj/uG1Xsm3",
+	"/nzZMGLFjMHC3H6XhNkFtr5Pf+zUEErRqPWETC3p+QoSKw3wdSqx0imgaxALbV/2iMREan921xPikr3n",
+	"YOBULnjS17W6TristiGoUS30J1pQMrwlBjUGsX9B8he/J3HMc1bYRYYW1B9PMYm+DDHDo0zxsD4rX6xD",
+	"B5wYeSHMGhaH2NhI+tnUqoh2wL6A5DZ9a6FSQK3fM+pTYt5Tn1IUSznr4D2uApiaZ9WMyHIlN21nqCfa",
+	"pQW1rCMXyxRk1o5KB+Zz0Aqr1pvfqx3Ymxcs8se8I2jhWu/kqT8ztV4c+9K3dT2h9csML3iiQpcxowLT",
+	"yApLMoooxqAyMneWoDDwFsZ+ot9VZ7zbzVRnZQWw+s/G378RH//GHLmJ0T6PXUm+UUul52RCt/VM5381",
+	"1vItjm3LmTzVbKXLmXTY2bdynj2djup5c996134MuYUVtO3sVvz0LNoCJcfPjn2YnO7eW7VFx4+hMzAk",
+	"l+n2vjlySuTFjHPUoy0yKrLHW5ajNvshO8q6xGEb0XJnguRPECRu7Pv5zAMKaRdQVIGrKJkaUlU9XPU1",
+	"b5mMURRpHo9D3j7tOWHC/FbKnUluH9UnflRFp/PtXchCaE9b6Kwh1wgqm2WxNxqiMxwu0JxIoTYsFQtw",
+	"IOmyR7Wy3yrhYm/URwLmhwZITndP0slDJnnPSL2eAq9PWkuJDZjd88vAFtZQF/+w+WJb9dN1XRY1njBz",
+	"+QrLcFFzXHDu2YBceOEtEHwm6v8/npn8jcYtTfKGIuPlkZEK9hAwslbkbqj99yNvH/nUkknJs1mvDi2n",
+	"AD0ArubcWWGD+kpU5s55X+WKX5fIn+nq63k+neuZwin1phhAIaiVgcSGkntGh16quvoWkRAHprIpFtI9",
+	"umrCHtM6uiHhQ32zrswRsObJQwECEJA+ZphCpzG/f79Db8/NEnopKcZhkdJ1/FajrUH4QS2FVyFrwZeF",
+	"Qhv1ZmjBIbIP6EJbKk3sFWdlxzZZpZu1COMsUy5P+sYB/4CtR6fpBthDofPo79Ju1K5pKxR5c8fRTwaF",
+	"YsrT+UICssp6wZeFnqPldpPFjqPP1ukT1rJfo89Q95R6ri6fYSokX5LkbIlp4wQSDdUEEyixHP6fMA87",
+	"RHd0BF5bCh3tNo2jZ+dk9eEjhFFEBdTLvBAopksKHdiQfamtJJ5uKqLnCW2W7SdPeOSxE074UqmeUZaD",
+	"lpA5TgAuI8SidGAuju8uT95PRr2Tomvq0001/giK3EUAPWyohifSHerCzZG+ltWx4GWGK6BxXqOIRChd",
+	"9QCbMDgG5RzotppgCHfUcTgTDMmg+qhzdHtEQbpgHGzRhVZ7BYygOkL3v568Pzv54ePd7Zebs5ub84+X",
+	"X85Pf7tXo6cyqxuA5dZszYMj5j30coFZJ1yfrVp26u11dqLMFrzHs1d7W3VGLrmkYS0yN0fk64qEWWFV",
+	"yCMdMZckjkVWp4Sn3JiS5KUam0fw+znZsQViCs3BPAQQCK5hvMoHEkf4P90d8KJ682R5QWcttTz3grBI",
+	"Tf/eahQGRjKv3ykWM49q6pfVe44VvbV8T9+pv5iQWSoyOjUxOo1MVTuAnfZCPsvV3RWoDNFPBoyRUNYi",
+	"L/A1muHEbbRJBcJqzQSx2N0Vv2wyJ+KM4WncFK2yOhG0EHBLg6pOUc6mHCdR09vA2HRy+KSriyEsHoSG",
+	"A1FjFrDoCww9I3QhZ/Wb2cPHIciUWnYIr9RoDlAzbj9udWX7nkLvJ7hFl8SYyamRx5SVFA4chvLLGE+m",
+	"O2Hv+Fu+at7ZBOWd8pJHXm5X60kAyyjmc8ByVbK1gQM0nudWlWSFhVjzpGx98iRRbGrBE0HQFPjtxqM8",
+	"tPh7zQnKvuFdDiOqvZkv5zcf0e5k/CYT6MAxm3haKqIqFsZPv+74y8Ttx4+X/k5/xwxhuFRWLIbIPEoN",
+	"kK7uDezqEyWnNLzmxO+Uhp8L89gd7+17MS08RfnOAjaqLva+iqVsLwSFUTZtll6vbi1+s61zkYh1AThm",
+	"m0Cj2q0WeEok4A+DAdRdISvuYEEtm/j6vtoH6oIMtUSX88AyG9J4cTATk5io6PIIpSJS2rhpcT9Exya+",
+	"CIh+GiWvOxkfv/x7EyWfYrEA3vRdwtc+HIJLsjbiRqAIb2BgPg9lhDc1sVtIe9kZabBBytDd7UnR4Rog",
+	"ySNo8hbGadQj6UqP+VRvUL5/O57tmyW+FrW55qoFAEyQzE3xYDdnhuRefYrPwJI9srn1sApm5baIgcH4",
+	"4WOBXmrfMcs284cVrdkMC5+CQF7MY2zwo9qBR/I5dV+bGaYxiU5JTB9JQr3IIxqWEEXZPU63AO1bSleF",
+	"NZzs6t59FSS15jYC9JGYpkDC57/RV3QGL3TSyfCsoXddoetXp2+BueD7lL6Qv//i/MczxBN0fXby8fLy",
+	"7OT2/PK7nggi0OE73lwTxXnU0vdifoC1wshad6fw0Y05/jBkQecMZFVhU8zx7olulH/0LahifT9tmUqm",
+	"yPESPzxoGwFfEXZLwwfinbe+kG/Vx6uzS7VVV2eXp+Vd2muHeclis8IfBAD7C2wAAq4QnrW8WxaFfBdA",
+	"Jw0JU9OU4DiODVDMjMYkr1Ivzmj34M3e3v54Z39/v3dOcjaC2iOQ49Y4K3x9dnz6t+IW7rSCUMmccJuo",
+	"XtOSNq9OMsKHgK0ntAZxXD4D75CVfzaidXxye/7jWdEwHLcOU2MVeb71o75gv2a23L8pk/HuqBe6FWDJ",
+	"2BUqnHPP+bPLUeRh+dBLfLRE1IVdrxChh00Vz59HXHiFHHk8DiV9pHJzijf1HY4yQFCvuoJX9KTSSGfy",
+	"ZrT/9EY6ZcXQdOkzKRq7X79WCafnFxlZ/2A67ri4j80PaRjGrsPcKw2z/yChr53ok0QoOwmgJYa6EbXF",
+	"xYXc7XUusuEFOS1UGusU1qx0jGAHWgj04yNJ1Nnxe3PM616giDySWFGnUBY8iLbjq/O6AsYftm62dNCq",
+	"uugv3D5pI960kqJ7+Mq4zurgTknM1+j+1eP41ZLcW5J8IBsddlc86oXwtAHeH092n9YJ60r3K6kbGG45",
+	"zONhCdK3pTus32jyGMPaPKqaTp1NpRLXLNpLr/d+T4PJ4V6tJGwdkfkWd+CNxqZosDYIi1acZpQMn0rI",
+	"nApp4RS763XqgOKG1OXJCOW3ON8zPRCWXBnA6r9GavXb148rJ29F7W7ZleGJKeVMrSe5e4RCD2KvZ+96",
+	"laTLXJ5ndYp991pX5vc35f2ix26Ld6/KTDpwxUJ+uoonwbCaArXmO+KVYoDk04wr9mlhcBptbiCFlJOq",
+	"4OqBaFfqNSvXHNFSEAYySZWl/raaNPa/F5qXWh3Q2Avf/ofJGZsSprY2OylPyK6buHHqSenkBIOU0Z9T",
+	"Yi7LJCV+BKU6StOpAt7G5JkHdYkfAFYuxIlE4YLgFUkgPQXbJmOQrJrAT9b93h0DwsnXMjEwpT2BlyyO",
+	"ARcNqROuPUSQRCF0cxXOkNTg+NXAlR7Ex9msyX+P+MxkGaRTySWOMzgONdUXInMnBwjKuYUs3O1WEpqF",
+	"+Dib6UYyssChrDLUDkMQepM2dJB4jQVI5SOUkIiQJcTtEGab5syNZ6myZFEtcoVWRygTEuvAX5YRkUPB",
+	"6EQXBzGBcdvq9XlKLyMqwr5lT/jrFUlOTAZBU2tYExSxSTsYUvoRlcX5AGmWGwK07/gSf70mEVmuahSZ",
+	"fBilA6J7C7WOoUvbq2CQ06+nT4W+5jktCU8hfGxgq0PINskPRfEQOgfDge7tMrik8/qoI6IW5yhDKc5y",
+	"2kxvTYGujs9P27FIXRu6Dq9MZj0gtu2n35RixFm88eUZ2bNUKoUzuWSQArCu5j62piF1qZpSzKlAKxVG",
+	"G7jWveEaFRov7mjlJDqwJs21dFZ8QWJlvWDBWpa5Z4fxtc2rtHjIaM0TX9S+TZJcZuROJcDKabHiykbd",
+	"k1CglD0w00n7m4kGnP2dd0R3qnKpr1aySVjUcf7L5+LkTZynbm0ta/EsbG/WYpPoG014Q2jXZJYKHJtm",
+	"TFoGtfQm1/d1PDtmsRtp3UsFO7oapdyOJLC9SIDWFa9ORMgTpexrvdHqOyarqWdOaDXYPXp58OXlT7/u",
+	"BLujmqC3mcZpwle1RYNwXLUZYqtZ1liGC5TQ+UKpFWsfOk1Eum4jrKHTcqA5cy3nrbbRh5ujZsvLsDVL",
+	"nSCca6Tvv95tazLVrguo8xBojVhnKAT1gn9vVG5xNar2ufo2ikHlHNa4KtobJvlOjbtrTSelmbxyIO5A",
+	"+1hMHoijyCsRXzihhXlZkislSRdUynF1S2EF3EWdjH5rspRgm+32dDGctrOHPkH72LCXVeSVY9lWH5j/",
+	"60tw2xzkOiEFSZ/IaiRaNfWfnyeJsDZLos+xHVdPbd8VfE4uMh79W7CR9gE06/Oe5fiG2v0FDx9Elk2u",
+	"rSdlHMEDDVSq9baSQ6tfOmxYBLarck1/ua69CgPeFlQ78zZ5KnbLGpa3zXWuyL+Qlt1V7SDMhlYhPHSV",
+	"mwUGcFqRKmOeR2SIKNOc9hCJNdW98/hsNvzMGJdfgGBIFCBd1BUd2lwXS0mmJ5DmPYirrwoSfUlXh6h4",
+	"AnWxJPTVC7QqQdkcJSljlM0/sywFPHvBl+nmi3U3HJoScOt9WODsZajId4a6/P+LJqNDFPPwQdvmFqJV",
+	"XymCIJqVUnvIMrPLmX9W1WYwb9X48n+5Ix0EA3cA3vLK08fkBMfxFPvsNWX03lzfmK6FL9Q8VzyRFo5W",
+	"JzUok4bGxFZMxEQSv6uxjDTK2ZfoMelQb4NXq+KTsV6UMsxg1a8GYYQvZdfUwc5of7G3v9O/kitcRx1W",
+	"ac2TB0VQMx5HZaCJV6lIXsU8xPErkYhyBfrBa1/iII1JnaMvJgFKSIwVmSjCug/X0T1KWUyEUOeQx6ks",
+	"mQvDV3z6T/GKzSn7+mohl7FugfV1uFzt+sbTVlhW2pvxwWQ4Gk6G41GHnV3hBC+Lz/uKlTzVrmqpzca2",
+	"JNRbvl8loS9fJ99H++Pl7OEvq4sR/rs8+BRe707/8qYLbT0uuCj2Lxp8+WLEw4/q2pcv7a8py4KMXoO8",
+	"sQRsv09AQMlVUzRKe1GgEKpz9VOvakRPsUTfgk5vuYN3to+EZVDnOIqoGjCOr5xJ+VVyk3FO1PPZehTA",
+	"eyKyArBnlt/o6OylIZwxnZ9S03KTR9CrH5x+NpHXmyGuJ9IknfMZK4X60cSmW58ACJDfggEPwSxoRGJc",
+	"4NWKsD5NE7XoLterS8Kegu2lJ+e8vDD6QK9WLVE0wO+487PyFbq/GZiRoXFn6qqj/GeNslT+1YBc5WhV",
+	"Q9MeQzdRqP4ek5nMXpLBRQyNMMxq1p1R2F9yWW9/ISwq/G16YDm/OPmHLVcfqFJEai6uEr7kxWcXmEUJ",
+	"poIM4b/+S1CGUZzEisuYzhfS+Q3aSbzEsVOyP8ySIz3Tdq/x1apwbZoQrPW06gI612JeHLJIl0ucbIYJ",
+	"wQCiA0lblD3aLVd/2mwP+3dEwtjusfo72w2twDnj1j/Y6/nw7ddsS/as83T+E07ChW2+yhRl82SjlrXw",
+	"d0RWlgptXbkz/eynKLGrtUqTcKFYt9XOCj8mZJaaseJU4/tPqftXQkDYflEa6BIAz+2VNdAwgI4U1yD7",
+	"KV8F84NOavUqou8UL75K+DQmy3oohnXC2Vy7hzgjiCrpp9l4lcfCzx7j1mkkCrcE2gLBAt0DIxLD0b11",
+	"sCh+blo5EgTaCpGg41U7Cpr+dh7AoAzI2cGG0qYy0rehGCSkmuC4PWUGppW/18cX3/EkJNGNrHXpauPN",
+	"xrJs9x1r72PqyVupQ7d5Z1YHpxGVKObzowzfqx6KyVZ+hHy1AR8yiZBQtkVJJd7rgMlUaR4K4/QtS14j",
+	"5a+ZpXP2Ml01J0sXi0O6F91skQLMJY5r00+PnVx8q+KwDO4iwpsA6Ur7WBnRjBRaxRY9SuO9bbOFCxn0",
+	"hfH6lv89ZlG9vioI1D7Xgd3XtZL5tAXa3zfug/ae4Li2jbEueARF1FZTFSeaN9xtBqHKAZc8G6R+9g3t",
+	"HMqm5aa+6EZnCRqwGyzRkmAmTGhWLbWOesOZFd5Sgh/IxrdPeeRQmqKELEZqUyrLuczP0nDrTpDEdnIS",
+	"IV/pcXZyj92o232+MX3uutXY2By27qikasQeDNL2BWTIZA03LJ4lhRLJmBmZoQb5PmaNwszaeYmKzYmQ",
+	"x3UeJNseXFHTzfWNCRvrBiUbIuojh8VX6da1mxKo0KhbxKp+2PXer8x0VIPWrTS03wEJwiLAJ1QsBppg",
+	"Q2bpEDlANA9ko87Tvf7zHpSI+weyAdXiHlSJ+yF6py1QtTafGU4IeyFRTAHVDCcE0TnjCYm0g7DOo1Zd",
+	"cTWaQ8TZl1U6jalYBOrfKXP/WsVKQnD2RanVamzaG1fkk/kbfjcvXYnmscXBMcWAlLMjlJAVwabFTEIg",
+	"jYjYUlUM2eshnzNlqPiAnLb3/mlXl69TlKIxg4SoFlYDb/h6jGznHat+8ueUJBsr7M0eKTlvvh/pFvnA",
+	"FhSNQjt1yhla4qQE5dHf31a3RbkPdNgOc/Hv7ZWrZye14RK1OgZBsEjPwNMB+eI+BCweKhQXGHXli02N",
+	"+HdHO60ZDj7zxIl+WUamtEcbmOgQ0Wq2T86ZWEFp78dUevXBj4CSWcS7sAPSrXENOpYltxK0KJUJluSH",
+	"6cqjOf9AYz5Vp2IFrDzkTMdk2spN9/dKcVavnm8M7ztGZR02jYj5GhppkUSgJRWKUQnKwgw3DEchFhJN",
+	"yRyzJ1YedgE0Le2GhTOtL1Sw9rzpDGbMYSfxtdQcr12R04vhMdaBmwJjzU9MCYaqZxFwsR29/XJQoJnS",
+	"NnYgYX+XtvcXNyClLi6+vL+4OTTCQQzRp7O317cn2Q/W3aCX9YVACefLIbo+u7m9Pjv+cJgFDC1kxRAg",
+	"Eq5Pzy+/O7Soixnoi/V0vr9QZoz+9iAY6G8OgoF9LfzTvMXrk8nmeJt4NSR1SqW6ZJIccZLQRyKG6Eca",
+	"Ee5i42eUgdOI8hykVbegwxuduOw5yO8SJV/qU0lXNJRpAgBC6ts6/970v7QIsEy3clfjEAu+ZrZp5icy",
+	"vb49Qaag20SxF7gEcWGa1NTQsNvzsifTCRB+JAmeK7n9aHoGQDnVTE3Eh7g22WvnP8YFrYtcnDu75fmE",
+	"NTXk6pLX6/V+4kIqOUqdeuJGWgSOmldqDWWVcIggQzkJeSSxIid7MsSKxNAM+k/X707Q65398Z9LQajH",
+	"cDx8vTsajWde2BXfblxZqsl3owJt12Hx8nq+BQE/t+dDX0lc3MQ3k24v35aJw1m1PFzRk+JhjejGQHSc",
+	"EXOGekSDBMzpGkvy/hePygNXy4vcb+qpX45mG5ixlBkwio5ydE+DvfeUpWsa+dw6nj0eT/Z7brJfSOkj",
+	"WTxNZUk1g//qsWWEGGScs7RJDoOwi1ugkkZRl5NW44YIy8utIPrx/PTs4yAYHN+dnn+skTSPVJLjMCQr",
+	"iVkt+CdmyARqNLwfjrQdrvYbLmDbobhrzeWKJALgVbUGgzMM/wdCVqaf3szz/pz/fJfgkKALvWH96y8d",
+	"7MASNO8IsHkn+7VO9K4Ig65ZO/I6mh9IjSfhHq7d2zWoIkF+/2b5959H4cHjXyfTy92H231xsb6a/W28",
+	"uH49P93Bd+TtHv0L//HrD/JDX4O77KKCUbYgIZ6zR05DUocbenp9/O72EC3xBglJ4xiKdedkCGhGhwhr",
+	"pHgDTjfUhUno7vLk48XF2cnt+duLs8MMuq7QWV1D0pJoiH78eH56iKgQKbgfPrMlFRI/kCBDpqUC8bV1",
+	"6tgjAiMbBAM1kEEwUF8eBIPCpwfBQL1czTtff3NjZU+/51MIjtethEl2O0QY0pVMHtuUzFM2VAJ5nhAh",
+	"Dk0KieBohpNhlt8VHaJ7DmqvuNd+KqbkdUiGSEf44ME5fiQGx9HO0nxVn0/4BDC3PC7ZECD8gWyApakZ",
+	"NUDC4hVOJBitRiIAwIBbrb6kLJVkiN5ld4N6uMQPJNMFFSHYsArEOzyubq28NfW/7gDLlqsQamzfSEyb",
+	"NN3uQx0W/Aa+0ZqLnV85Hh68aXxlGaopX93CxwqTyRbNxwou+Jwyb8/lhIiFjjKYijOdKyUkZlFN0X6h",
+	"SUSfTJnuQYIGLvz9p9sMBOAY+vzQX0ASoQWYrwGCoiY0nuRwgN5C+i7BklrG63Y0N2ECM0ff8n8gEcXf",
+	"82kdA/rL3dnd2emh05zDcqIhur67vATL1secTj5+uLo4uz07DdC74/OLs1PYxJPjy5OzC/VCZUvpeJVu",
+	"oS14kdPqDyvbV39lEAyyVw6CgX6n+tG80cuMPhBJkrumBs3SJMxiyP6oEJTF92wIO6xiUHfgPqFbPa9I",
+	"QnnUocK4VbvtULSgptBOMHhOYDEMiXkmdK7Zl10SpXTmhcpGPhQV5156eYla9bDNWIJ8nb00mkpyHDcj",
+	"enAkVjghPpaglNX33Gbnd6gLkhCbEbo3BuIMTYlSCBYEJ94qod/qx3xNBHzO3+c+hYT2iHo8KpCA5Ref",
+	"S8w2biDdyE4Yns21V+fKxKlM1V9u2LbvDXzbtxOXZH1VqwmDnm6uqnOQCqfND4O855AvPVuk66Lk1XPi",
+	"c0PSw9UTtPafUxo+oEfKYyLRAidTnia9lXYv/HQ+0eIgfQv+MYN3v6DsobG50hyAPRw3PEDLAyCtKAHa",
+	"2+JtALZ/LkGaI9F7O258x3mUFQY1txYSRKarV+RVEb6+E1y9+XpbR6HistYyFgsclq9cTHAk3OVtaiSU",
+	"ENBhWhqQmBfFoNVkiQPKhMtQGVAKsV9TT3KkdWAMXergvoaWTYW2I+pTlM1f4Tmm7BmbDiVEpgnrPc8I",
+	"0GITRbYxwY+UzY8USWY6lI6U9Z3dt+qqkk8ycHfWS14VhLMG9A1YBPuA09DD15iqjP45noyeiB5Yfl/v",
+	"d0HGBfsgGgrBFzieWdeEbTwtOX+w4EBQJ7ukcUy9/UuG4xYjJ1s9b1dQE7WhAkU8TJemasANZguZw8ZW",
+	"PT8He42TO9hTUxuPRltMbTwe7rbMrQyBunWMscwvnTULDGW1YYlmW21XxUv7SeQr5TXdPrJyPN3xycBQ",
+	"mCZAHK38uLermIYw2HeE1NRhu0DxLwSaEXAmhJXq826NJkzudB3CjLls2xYKtObM0fY14leniKqtYfTy",
+	"zlujh5Z6J5ovmeqxIkSPRvnO1K6V6dFqMSnbx9Mf4qp/U47WLnUZRoqaw5oyRhJAmmZ25QOUMknjknBe",
+	"FMBbyglFnrZ27cvxhC529X3p6jvP1WEMGFPTVD3zB0gB99J311Yqzc3udBKjKS1rgr1pXcG2tp2YoZSt",
+	"sFo7IGJzv6FxpS8a56a5xypB25eXz9J4RpWAbSDy3jBq/TuB1nT6u9W6X97Iz7KSbtCq0FHTNO2rds6m",
+	"T5pzdtBsP86b5mamHtal25qWG2xlDC070iW21dDstPuor/Q4zpms6R9+mQ8iJ7ni51e0czstUBLBedKI",
+	"pJj3orXu+/7SqlsqOtCGTUVvQlnQKrsBw9qqM6OnFaNGpmgQ3kDfL9AqoaF2o1V5287BwX6nBWn6Vs5M",
+	"rSqyMk1+4IOHGYoGAvGaVWoVAfA7DsTU93UXpz70uIZz10DeNT0ey40gnR6RudJT3rCyhCqscJnQA7fL",
+	"liHNkrwJvDpdkDWudLWiokPb8LAiF3fVFnfNa9VT4JAeX4pivEbRAGkUIKwULOj3AT42i5VhM/r9Iewb",
+	"hldiwWVtaUmUhjYbTzND9R9aztl5G6cELdO5Hw+Yho2qsLpuC6RSZqNk5jv+4zUG0KEOVG1mUK4uVj/3",
+	"5As/p7imzgUy+sqBuRabJh9XUNyHwno5X60lED+YC1zaFsRF20Uesezy5Wq+hlboyzFvUPB1+1H1KySI",
+	"6Dj4YUknDjmb0WRJIref25Fxr/DwQck5UxI8/Mze3V28O7+A+IxpcMkfSTJEZ3+9Or9WvzIutSambGpF",
+	"sejq+Pr2/Pji4m9frs/e3V2enp0GyP7r0FR8WV1myZlpiKCTePVJ+sychuyFGJCZfR5oz8Y3CAZmTHCx",
+	"PARImTT/9MWF6ptcHFvUm8ZmY3PClPnsr9rfpuvYM/b6Gv/Ovb5aSyqBlYpbHvkKOvWZcnoMAHVBc73i",
+	"rN60NquKcSse5VWM2S21CJaPhKUkG1fTc9f6XmALeRf/Hjul2ydoKaVnF4AXHgoKpiRUksDXN+ugQ71q",
+	"B93P7SOVK3815armYs/GaJLg5Q39hTT0pcoxpYIsPwxKXt0uit27WJgkkEu+bu1PFUOqriVtX9VAa3p6",
+	"MFjrzgRnthFHQfrtdHxavMM09mbbnhUbfKizF1EBzXURxGy4ILnoYbqSCEtJlitp8nkqnS66+wPh9Dj6",
+	"msg8ot62WpcAdyDyrlqlJlvumS8dNc9CVlfHoaegwG19IvsKhw/eEP8x+ief6uVc6XsEwkgmmImQRwQC",
+	"/0xD1JjchgivAKNpFeMNyKOqE34LEPgk4Ym/uF8dCTVGnc5gvR6KOtdUdHPZWVqoBRvO7Wr1JSq0TN/e",
+	"fwJPdS/PNbvzTn/MowCVfSmrh3lPNdIkuflV4SVmdEaEFEdIHZWNWY8smaSzBmcmYmqhfA4WmyxXh9R4",
+	"ZHonQ16BIi+dAEMFxA/A2VUYVj2aZOdehmUlPSENcP+h13Ync6UzelPIbqGwyOJiKGaLzO113ehf14Iu",
+	"tFKwJ8voCRiTXcRmKTlKbbnlHRVopbAXstIzuQbc4RQ33WHlTg6nPbuFXc3Pj2VV7o4UGEwfS7t47n01",
+	"V8o8WKaxpI84oUrnVlw3pkKiPw2XO+n+n4fo9PjmPdxmDrG6sor+XC2fUjd6VX0zjJoY/3u+LkkE3V1U",
+	"SV+NdGwERzREZ48k2eS5wSuNbHaE7n/97d70erGFZGo0ebWQUNqdWXBPmoDDUBu4lxrOOqGSFPoNTblc",
+	"QD37BomFGrSy9wUBi+vkw/G7wme3Y9c1HXXGHTrqVJmHyb56HWzDSAI0gayd0XBQ4IYOM/Q7Cepo02Zf",
+	"N6Qpm/1Xm66lpydXpk68g97PpEZDOkL29GovUq6xFdITRqMnyLfiF7KE7b57/z2f5kKusP1bSDwTpASc",
+	"bUhNoyLDSyjWQPeTcN04eCm/vgcES2Ut/Amkli85LfPhOS2l1IGVhNWd+d5nUdBfSE1/ZJcUtFYhReH0",
+	"58rEzmiyO3ozft2/RXLaluIDuBszykySlB1QXc6XXqqh+kLCcPyqWfV7tcRCkgRkQ4csnxZ8Lv20npO7",
+	"sg3E0IkSMrZvJYdjZPwbEULHzb+BBudBZlQbjBto1m1ORDYYhpdEHKE555FR6e7TJD6z7v37IfqOSEiJ",
+	"tcYKJKqp9SNrUQnoKzI6fKVRehdcyMP90f7oFcjvV+F3kv31l+Ovw+GwRDVVRcwZgq/JMOTqa8hqyCLS",
+	"aT7bNlIsUl3h2+1EmKX8+kxdqLSD9HNjlgc6t872AYGavyU0P/WllrErDU9yEybEV+DgJkcLuMe8TCse",
+	"0VGu6mCB7lckWYqhvvHeV6hdLcyOqFAKYANOKBjGipiJ2y2LwRyxiaWWYiiEoRsMfStbbYIFZtG1Bs50",
+	"Vfva8eb31xou6wWNNWtcGEMvKvcx6mW2aATTxvIjIAPdWg68itTNTLLUoM1Qk3i+3VBiMpPtA4FiKHVr",
+	"tmGAQa7vAPSEp/Q/6qLRZGfmCu7vCEfmPJehkrnZDk4wnAjRNxousewzghu4P2uy2SkFqQ5Nr5k9CSey",
+	"bD5WPJcZzliFYdgNsdMrnKfSYXEIOSOkFo7nj8g5N4hDpFFv4aiJrLuikyDHZ3AL4OZJRaZTcMDR7Lzw",
+	"pb2W+acVAffQn3MO7fEPucSIZbiox0+V3JS8HplcfWGNPiiWGqJjSP5We4GmCcSnDWjFkpoAhAGVCtB9",
+	"eavuoQxDOG1A22VBRkZ1qBpbHarfmvf8yp5wbyqpCyWpJJGB1/Lkj6YR5Z0mIarzreX+jzQiXd5aLpiE",
+	"wdjHs0+2UP819/UWAKUngxUTGmEhQPBqXVkHL9dORgNsTUynQ/BjDFHIyy+xUtw8hTdomUoSfGYZTDRc",
+	"eKDhwxDNU+IZAtwAoxiaSl33FlNfXYz0Ah5YMNDDGQQDeHEWbqhx7JQYZGV9zBk+NB1MpO5+uyFyCOWM",
+	"UFdtGIT52wD6aO50WJBTIMUOQc8o/KxBug91IFsuEsWGeSrd0kaeSptXZrgK6LXFFciRrc1YMi5peOQg",
+	"GBhAcP9q6CqiE2AbPv0wK83KspZNU9HS6YcX9Itv+LN4bWFezOeIstaWBF06DgTO8PxHRs/xgrKHSy5p",
+	"LUKF5AYLwIVMOIJuiSSOMyK1mekLgshLNYLODRp0e0nTbAUnhpog06JbhwZPigB7uKAz0tx0L6sdogIM",
+	"raDOEb/zetQeFbSr7n67ad2viSBe40RJK0uAgW3hIGTi+PuW4BDLsCuKq/xf+BvPir9xFeOQRG9pTebu",
+	"lDpcAjDHbdNXo9vbAggAWPW2lZzSVigk9Xldp3nW0CXbfOqFsA2joOJOm+JTGkHjVuNZdCoi1AzA/Imx",
+	"JFva6hpgPx9ezUKy4zjmaz8aDpTrpuHCZuJB1XNWIJ5VjfepO/eUafeuKn+GKvKacu7GOu7CYjUodsXF",
+	"yXvIqxUkTCYbsGWhuTh890j/j5M4oYS9g8+r/1zSXr7wws4WHeEjj24fY6Zlb02k6dZCBZiuXCbNTCv7",
+	"Fs2uxPR6ZzQ9I/T/MWMpjlHImVTXAXWfRB7Y/+ZDBHOoI4ZTqp6apn6IZHV4Muj8hCCxSgh2QPjUq8UQ",
+	"nRTh8+1+OxD6JXPgmVL24PN+X3CJSCUliWl69+767Eyt/Nnl7dn11fX5zVkvgrxZ4KQDMUJ2drGws2fz",
+	"APBR6tfYmdZt4oU6WKKB92W0rowJRem6RSSBBFIPSAaaGpUr69RmfGYlhAT89Rjgz31pbBpg3eUIpk1t",
+	"Qh75AzQyL5QSFbv/9gPgwF8vumRUcoYwTdy5l/j2Fh++NgivOnzqQ9IiQlKGdYaTEUKmyUuhasxtuLzF",
+	"OEzm1wle4dCbzu06arJxmEY/ZelV7ptaDO92Gg+kHNZkInbJPZzsbdE71uQctiYjlvMQa0lir4Jj3Gkc",
+	"n5ryFPujWmZZJddEEqamdIq9Zw70soUFKImU5Zs9q/my6cxlznyO3ldKet153XP5y8qIJYDAZRKVk1rY",
+	"NC8Z+5fTe/Jq16mObX6gX8+UmPBrClbucY0PAIqD1sCxwUEDt5+xq0uMEYDTxEXWCtt9+Qd9UTNGKkX2",
+	"JchQNjzKhWHbGcFWFrOSx5PRcK8dekx96ROGBrEtI9Fu2BzWTTeVbRvH7miyM+4wEs7kIt5ckzBNLNJt",
+	"l0rlY+j9LZw2zB513FlCc74LWmjW3CfI22FFJKTLUpvmTukP+ZT6qoYy70/UNU/8xEzenygss35Cdmk8",
+	"6xwUaLFCEg1H4xo62NaYCKBUwZEA7VQpkD4b6t9Z0cu4Q4uu51PbmtU1rUJ2ZToeo6TuJHwE6v/DkHn+",
+	"ydfbJMJX6btuQeHb9WWmThPtKVeqp5u7qKhkEAxubo+vb8+uB8Hg6vrjIBjkROP39RqcC4suU1/NZONJ",
+	"c66EBWeKo+rT41RlZWD13uY1j6S2t5m5oBleRCOEmc2PdBj3ZFejHR7qZDgtYgJlsgdI8DgKDN6Nhk28",
+	"Oi+qAvttngusrN5Op1PdGVQiglryqA2xfT+7ntPjhOAM4KfVJnsebuQ778VdsitSQ66acBKCPYYKdBu4",
+	"OcwhucUQ3Zzd3Jx/vLw5hEpCouQiEQFakyllONF1TpC+pUcBlTa2gAidHF9c3Byi8eFY10IN0cn749tD",
+	"ZHqOiOFnlnU2uDm0jUMgcKI1MUeBHKKP16dn1zeHeuvKJWNDdHx3cqtHalyGIu/McHP4meWzclu7550a",
+	"ru5u3p/dHKJVKhZKdNOZKVAWtsqGREN0enZx/uPZ9bm60xSt2P7BFCbknG7zbXXAzSoCXuUFJCyrlXA7",
+	"O6jf9AwBgVvPxekCof6thzgIBvkoGhmEKVtrBq+EOxHBCRNadDla4bcTqs+gk8Er6iA0FOcZTxTZERbh",
+	"BOmb1em/uz0JEI+jrIQ3MHAAgM1n+pXmNmEnVmAW+oP6SJEVjD1Zs2t9fOsyrKYUcMx08AiaqSjC+6Qz",
+	"Z6TuOxSYOIMwvjGobClwzk7RaD2SQPMRn/qml7iGl0CF1O3G12S71EkFAqForA7ejo1GoSlZUBYNEdyo",
+	"wziTUSFWZc5R1hpF/beG3mEsDQh0WRfVEDKRrYnRgnxY7XKTL3lCZoDNlyMAHmbodRqb7+76woQmejTu",
+	"NsvZovHkS1+XmHnMoBrBllQcwb+Ek5GWd5W1nikWIWxgtw1gug77WGCz3dGuU5uGbC9WLFOd1l1QKrBc",
+	"KPnuZBs4OdK2zgMyQjWhP5KyK64mwVPx2lfhzvXG5ndSFpGvNemd5W6gkHUJ97RBRDo01VA7ksVc1V5r",
+	"X/6UQOC1lrLOWbkaQodiW15u6JZDo/RyVDd33r3eLSjVO6OOBRGNHZ3zKgZAxLh+d4IOdvfeIH3rVG2h",
+	"DGx7UACpUocAigPwUhjCEoRJpT3oa4SvYtK1d9qNxNOYBEgw/EC+hFiQI7AuIqJTuICGy32eufwy4ymL",
+	"aisyG7XGFUkQbM/G7V6d1d4USjQ7iYhC42xPcpjT4K0cPM9WDg6Q0MfYbbSNWRQo+ZuYWxYkXonAOIs4",
+	"ingFv0edfMYlql0hdWqI8OMkmVaCVCBzV9YXyzrsYz4vfjIhP2+RJJmKvn30dr2l6VTG7R35oIkdT0pp",
+	"EoNLLtG7ulWSXuF3D1kjh9MYs4d7DcgBQ3C2zoE3hc69pXSQ/PlWlmaYmZ6jU/VXau/n7uhPfgagEUNq",
+	"CqJuXVSRF5BExqTpJ6ZziZgM0HQj4Uiq/w2cJj+5mABGr2P0CV5D4/bi3H/9PKDR58Hh5wF5lF/GnwfB",
+	"Zxgt/GSBgYY2dpDVOH0e/ObKWLBONr4tK070moSErnzzJRq7wcVSyeSXnjwjEEeSkAMPqwFZXR4Y4JDQ",
+	"x1JWeSf1LHuyZseiNPQM/YYvSUngGieEUJOqM/PrFVIqrfTRaGBHCLIiXXQ+nIQL2+yimitpcqCOZQNi",
+	"EegDGrbIohMFICrEgq/VZD4P/vp/IT6bfR5kXNjmo2j1g5VlwGS3I6DR74R6WZi0L0gPuJFZnXrL7AY3",
+	"kjOyxgkJ0M7eCC1jr6Trglx588NdgHT5JsJLJVE26pLBUyoxpw933718e3F3NugAi7gFJBRd4jnxKvKF",
+	"ztp1i2Jry8KIDQvo0Mt0/nIap2T4z9W8U30DX99IHj74DIF7yhQH4MlmGPP1PfTecenRQCvNNP4L17JS",
+	"ezWR2mYSlzD59zqR6ZJIHGGJW+0DvW8f7O1Ok9BvhS72ZEAxA2KnXnxe21vAAEk6YigveIAxVZAkdWK/",
+	"wHGJTODuHliOsKE1KGWgi6vrR+jlOKOBje2/YBJRQAvWdTdJCinCQ6QfBy5tWi4hK+EEwHvpvBdogUVZ",
+	"uQBud/T7YRASF0PQ9GR1l8I5tyWwtQIYoFrEwtGy3suBhwgcgu+FO2BQ4PxG27Hlakp3AS4nFnwFLZOh",
+	"whC9A/P95oc7vS/kqzb444TgaBMgrA0BEz8VkBUOCd4PhKx0FcYjjlMC5XCfmbHxNNZfhLQrAtR0LjTU",
+	"oE6N1WMy7kO7wb86UmaQitI+FDixPt/uoXbPsD6IhoZ3R789XQFQx0QpemZ+Q3RDWKR/VSYwxKYxy9SC",
+	"bNEtpk5rKUZ/lWG94DHRXEizAe0jMyMMTIpRNxUhs6cPzP/1TZroqx5oam3TEe5s1p6btnekCyCdzWjV",
+	"EoopfKOnqQ2rav71UZb1rp0CCZnjBLp3V1PfHSIupz23dmWs1xWOGVKagJK2oBHYNv/dKaOzJtFWhl4m",
+	"lq5NNZoUkE9FRQNEjFAcLebrI7RXRwx7TaQOuVajLr3Tn0EPqdd9NT1N9uozUx0m5y72Xqc+nttoNg5n",
+	"sfR+cIAO9P930Xha2IkP3KKjuuGhZGw1TSOiHB2kXX1opoaX4/aKEY+i4Cx6g8CuqfA0NsiWqKvWSPZV",
+	"Y5aoU8nBSOM04PjKkY/+VmEGu3HDU7TGTi9aYHgyx/m1FD0ejSAldYgu8wajkNBsgm7DkujnMU+UTIxT",
+	"m/HrDmrssO3KUt7SJYkpIzUJZrkOlBV5rCgDt7Kt8vDkfTwb6K8Utb0oHZdRFvl9IfLWnnkG2k5L55Sy",
+	"l8wAYZkp1JDhkgMAdm2fuawhnJB4bioksfboedw+XSpi7TdtkXle4V0u3O4pHMuBD1vMDaNqnL6/1rS9",
+	"0tOWkuJYcAclolRHijxlpE6oz9Z9mkJQX7DvGno1ekGHbl0f9CNJIhpCwgmVgsQz+CB3E2BMEiR48oSv",
+	"FJKED92BDrOBAU67j+V0wyyCx5sBiwI7Nt9OlsbhDXK4oTq9YtXpR6lOiGlsfwShc/Ud6EvS0u7IJ+oI",
+	"m1PmtT1ouED6qokoJmAmqwMYmDYrNJYvqWmhlQBseyoFjfScaLnXXHb/FRdynpCbv1x4UxPqIjGf3KBL",
+	"kIHBUwFgXqZ/aLUPYX1T8zJXU1Y5nmLREhDZlniMOM5oyCx94O50DUHFki7Jsc6rqS0bXND5QonoqfbK",
+	"5O16wEOsE2483udlofVNrp9MRqPW3kxOzCQNe8qhKY0iklxWPGMnMVTmV22imirFT3VVkQHCsBaMYF2x",
+	"pGzkBTS6Q0uuzGIt9bdJ/HJ6NbgLWJhVNuSmTT21ug/bfJwNDv/RRl5YftDn40R7ZE61Zt/5sbOIbvHU",
+	"qa4c6PSYnZlRhq4o6/wIGFy3FLh3tyfeE5xAOlK3209NG4zThK86P+Scu7ZHTAXDjYbv7LRc5pEzFvV7",
+	"4E574fo84lQBPe3pHwAIYcuHtabT7/H3mEUAL6MxbLZ69EK3Wejz7I1Vlvo89CGVJDqO4z7PXFttewvK",
+	"cZ7lq1W/Z98mBIO7uw83qTwb8557cpMulzjZKE1po5/7KahNkVQqr84EzXoVHqF7xVDvbUSf6hJvuSDC",
+	"RESHBR7rnnqPOWab4+S5M1gnatUnyOTi6t3F8Y1uxtYgsTpWOuhU94+zWbVmzJ+03+4QMHkIzqs7iaUz",
+	"FvLIi5P/T8HZoVvrr5tWZs2MM01DWbmST9PZYW6UfyLTGx4+EIlEOoXrIY/RvRpaQmfpnLy0D927Zon6",
+	"pt4KuFZnl5iR60Kxev1RrPgDYbojD81ck56EMbMGvUyQ4ur5Ucph1r7mD2tFzs5q3AcQ0ZjSiCYk1K4R",
+	"lC0bVGJnK1oC3cje0arLZAMKnBk30YaRubV1lhCLXcBNvgOU1gH+Qt2iIhXKwAG5FEfaOYMNjQV5eaN2",
+	"VKjFsQhhhVYQJTdazxOTsubD4Wg2tZ33IG9CIJzFlqoYE1Fbg6pK+7u+zp5qKLFxWjmn9Y9MmUeKz0JO",
+	"aZExM4QzPMGSGdvBU11Qhjtm4dpndBauPysLvt005Vzh9E3YBAuXPAH7dqbIWzd70qFDx43HnEzjb+W4",
+	"S8gSU+Zlyk4kuxAprDSR6dHCK/9c0wr688+B1S7wCrJlj9C92gjI04AhGseHTuOyXhC8JLojm02kNDkm",
+	"nJEhChdYDo1jINB/kYiasP5nBj+Y6uZDhEXh/qGJXQfFX/Pni7+b14D4il6uKDtE1XM//MwgBvBS0vAh",
+	"vyEjp6Hmf/kVzTOHmarxMkr4Kr/saihDa8i+nNLo8DOrmiHFMhd39Bqhyy6O/ctMybhg1ZxsNgCMfxAM",
+	"YLROm0AYXt6T8KXG4rFZf6Y7gfMLUdaL87dJEXB+ceACW64alDX/xZUxHpzLC6vgDxOLdlm9ZHqsuZOw",
+	"ur3z21Kp7i9xHDu/ZY5wz7Tda6B7O9emVj229Oe/BrqzOyytGg8h36FG0VHCvb61/ScbVID+/lY8lmRP",
+	"Q/dbLImQaDIyeDWgSJC8utoiwrCoXMAY2Gf7xYiO1We2qbbVb/czJ7Mvfu+r3jYS5ZV2gNWcN8vjjASm",
+	"C0IG1vHkNkTWy+cFkNOxhUKzBand+I47t5JeldEf1LcaGizy/P3J7nBv0il/Iq/7hePcgqqc0/7WEMIt",
+	"jZny2T2hPRPt04DHb5UVg3reZIdSqWtNfK+8ctVqWHWfWdI+8dViwNFjdCREYsruFOE0OFDzBafCgoWg",
+	"6cbEb0qwIQ2+0/Z0vnr4/OM4Nj1gLD5LA9VTga7Pjk//Vsyy2N+djEe7O5MWFLb2LKKGvkiA8s8hH1JX",
+	"hcABRSOt9nevN+sWVXDdQ57+0R1bQz9PH6S6ejeDUFaoegvqmw1ku5r5ETzbiu5tI7iXaRLbLj9OKKOt",
+	"WO2RR6/C5Y//9NaqtZJpc2sCODb3MC7FeQW0x4JTjWuaFlgQdtPYH+untz1GvjxRp510FmbytjpwhZF7",
+	"Hqvs7v9n732U28iNvdFXQam+Kie5Y5qS5X9SnbqfVtZ6tSvbOpK8PslRrglxQBKrIcAMhqKZ1Fbdp7kP",
+	"dp/kK3Q3MJghZkhKoqTkpCq1scjhDAbobnQ3un+/OCmV2yGqpmWdOlEv03C2EI057UbAo1Yp1uURB9/7",
+	"RUyKMv9U3gsb59fH5TvUU+sjgMHefvNip7vzOgLKt151AI29dZZ+lIpnTTTF4CzuVXs7oTjCweFI1+tp",
+	"41mp7FV90SESpL2woJ86VzTcKMzBoUOabOFvmjzTYLDy77xpWXkRkK7yqisRPwRfzWmqUzDBmJf7Q4v+",
+	"z8YppdwyfVmT0afsJ172pr6AkrzdgOan3QeqGsk1WX7W3NtvtXHflowqqktrUFL538dL5fzXty2WK6OW",
+	"iAfnv2xv/CdaP28FKETDEsrA8XSNe46nAOB9oWEc6VoJN6DPrW6J6zrhX6v2rwQHUFriOyACVNiBlJ5h",
+	"Uzz1gi8HCIC67Q0ABMTXakWkgEdr7G/1le6tr/+shOlzh38xXxL8mGdmUUxAMtM1N4rz5pj6NrtDGR2v",
+	"eK6Xa/v6dWc941PVHz0nF2KpN3o7Ttl41LERG70kgFo1ILqnuGblIKXDDhyE0LyM2HNR5FJg5SRhPRaQ",
+	"3yqNSL1M1sUqYICKUZ0L6+5atypZmoNopxT7LWuc6nS2PrIoxXnt4CIWQiyxEgTmuQwEpBYnIBDItZgU",
+	"+4wXLBOcAMz1gPWCkKUHfnIvE0Oe/aSztLdoWfx3rQ1a46k1u9iNHgQpy4l77hM0/L00k6nb1Dn0mwMs",
+	"/BLM8FXyQ1houbmk0O9tUtAU93j0rj02FqnkdohXwoqAY/5kp2efD4/Oz+EaSpBiSTReN+Yp7il2aB1M",
+	"O+xRVA+IPR1KPu652OhSVXaihPUgWvC1KPN99trDKAWxvrU8VvoyORAuM+BT0TnWJoLbrzXAnB1d2IfK",
+	"wlyqkhN5qJWonv74KUD0QnpXAC47eP/nrWQLh4+gZfaeDb7bYKrSFh0DJHFJHH8Bd/psNK81TlTqSUHa",
+	"nIhvHeQ5dCNe5UCS8fuSUtSF+v+yv9BNqyySMsidcWi2KYcIXEM1ROdV2oPqPULbcVzmZsWduxY9XF7f",
+	"tvSq1jlo7dNCFiJMTXj7HRADVCdxFUKAiGINpSnylqN+K63PpxMWB6ZsIN35ghAGUJdiV2VqCHa7DGVr",
+	"rYl2Ddu6EyPEPH75HDlOpQltd70KcJEb4Daxl9SmOeXs8zUf6Lze/LFSn9tT4MuBk7pPjS8PC6Hm8bfv",
+	"jwVzqMHrvXy9EqMchW9IcyvXypFz5lh742d41iYS/o3f7q0xb+Cf++VqErEpv8hMXxFzH3NnbF0vmUZP",
+	"6wHCztuYLRjEbn4q+zaAq97csy2ASuhp3hfPasRQqxzQjQScXC9mxKQSXuMmOIDK3d/sRBMoi/gUb3a6",
+	"k5hkQ7fRoU4xzGqPgmkBfy1/4m6w8nJUu8XfrsCZRTJGM1QZcPhwXLQkkI5WIWzYGr0kBgII8TvNPcES",
+	"hIvNrHTqnJBNkZUWcSmEyng+hAqWkrMafTkoQcrs4l4qqDYq7whHv0NRVJ+CTkKrIhD6HYj00nWwMnVw",
+	"cOg2spc7XasomeA3wj/YXjUtFvXF768vd5b2Nq+qSSUr0esuprrpz3ASPFDRUoXzQ3wdrxW8nebtM65g",
+	"C6eW4IRt7+5Ce/X26+6iWvpB2K/DYezuJlvjaVbISSY+D4CGo1mF42BxzmACupBd2t/0VWSCQMQIMLA3",
+	"6SXMAIOMYT1rD6pE0s5EBPvDy51Kf/1/Hzz/C3/+9+7zd38t//nt+V//9L+egGUB2M0bkUNF2XYXtuXd",
+	"brfbrUwKoMWZqXTqJf8uIibJr9xuvdp0BYNFEtVqfn6tzI3X3a2fdsCDrfnrO693CW4UkoRQUNdhPx39",
+	"eoitlkSryFkxknnK4ATWrjn+RitIX+csFTeyLypQsPQ8e6uGOML+u7+kjddv2DldbsMoYiAC3NN2jDR6",
+	"+Vhf+I8AjJbJQeHOlP144tBoV/OV6JyJvVXn+y62DulvgfMPS7Xtzxa5n3nKb4OvsU6IsUp6wEz4eJVs",
+	"QAGkKnfiub5buzQNAJYnrhdtwNoTbseHKOUEJeHwYJCUsNCRgq4AMaZGMXL+me3ubL9JGulDERsoQlhZ",
+	"8KwhmkW2HlduaSgjATSKOcTitdbdnXfvuqvgTdVr2Uv0p2A0LVMaP9qq4rL6yQRsDtkf0fnxjNv3mENV",
+	"E88mI34lCtnnGa7FumDe8UOwAOc7vvhEus/SaY6cCwKxx6P0flC2+KMQ5hbw57RMt/glJEHXagwy0yv/",
+	"ous/cfGEEx9fv29SnZLyFaPyojNxyAue6WFMEY8gmw4E6Z43SSIFXRrRPp6Om5op7D3IsdIGTjIBwK3O",
+	"nLFaqal9jB35h7yBIx7D1WUjwRrYZ5jg6LADxYjxjvE+AgFx9v7o16OTz6dHZwlTPM/1zKdNmenrCe6r",
+	"K40aqSVahl1vTobJ9O8SW71zO4KG4lgAh4CGDrzBPrMrRVQMUKGPK1F4LizrVHTYr8dHX4/ODFIMYotI",
+	"by8XPO3tl5NhEJ8Cvr5Uvb1ZLgvRI8pBwmQrEVMTIkMgVgrshQJ0/n128P7j8Sc0nJ+/fvIP5llWTZDy",
+	"PphYGImfFHwu/MnH5Vd87L8gEg33nfvTfV0SY7grgk/cRf0R98+Ff/ubY7F3eXf3t/8lapb/Mf3pv9bj",
+	"scj7wn/v/i6HhwMuB0d/uwsmUzNyX8K/3RfXYu6HBf92XxDbhv/S/+0uoJVx37s/8euYs0jNoLFjulzr",
+	"MTWCIFQ5GwtRsOeAb+54UBLGHREK1NzFeVCwsrtv5WJx028kTPT9aJOQOREOA0VIQI/kgX2xQGJ5Lyi3",
+	"jXXY7kgGLrBvaPdez3V2+8LckY5jjoPnV/X6wBLb680+toHyLMMi5nK26x5wQ3V2/QTaaFB1N7/27uc/",
+	"fvEmoA/7/IgrJWpPsXq0Lt4tkFF+AXyeho4ITGPb1wW6G6KvbKIygq8XmYzqDnJDYUm5E2V8rjGAWqGh",
+	"+gQvBtg66J5pPKpU+kqncyh/sdLc1+AuxYOjxazgVyGuszlQkymkKImkvnOhChpXE5as4xeiPURCrQpn",
+	"ri8Gl14Pgnwpd5X/ZqWy/0BtD5d0nFJJpNdo3ABVDSL4ZRQ4NzAODUl21Aorul5JxD68EVAyMZ5Bg9uF",
+	"2/yQFsltCLSnsaCWS+aOj3e1DoFyiA3dyGVpSrQX1X5dVhi5hbsSNlI3FErdvablSNnrWuQ2fDiZYdfG",
+	"Exde39/1xWN6LWQixuiIgEYYIQyDBGyFE9kh5K8AUdzYLOCsNZSO2p3pDp0TBS/EikbhHK61i55z5cez",
+	"dKY5ox40xFqCc3TEmg/XYMQN7j7x2V+lTI6G6Yvj1u9EmHFZSDU803rcJjkubgBjZ39TNpOg+luPuSji",
+	"7xIrs6dKN4+vWNbD0AaalK5FxBZF5L5hkaqv6K273x0Wxby+ozmRaSrfr5vrdUr4W4BAFlbjh9C0E90t",
+	"Nj8uumVuG6AdObKHtm/0g1X216t5U1cPpfqeGfRzpDu2g0Jrn3ej0mxuruvllejrLFVlav1s3JiWY7eZ",
+	"cJO9gxdUTxCEwuD6U8M1aczLtaHKrCQRSK/ULBGmKTLXY5MgGZHdIPG4ZeU90o0EKUmspj1FeXmA1S6n",
+	"edkSH464irMlIT47Ns/SXjEDC9yHn2DyP6vQsHpj5s1baPVaQseafPEsWwFDzQFu2cVuAB86KIfODZUV",
+	"lE8tobo280xpoITmdjXOvt/Hjtz6GvdS9FyTmXAgLUJypOI92BeExRcKSQx+Z80ya3lXzWh14kr6E0As",
+	"tbr8OP5cvO+veY9vWyAvj1HaMxRHTmxThhXCBmEDqvJsTqUsSYS0d5eja4ZlPU4N7prMWJ6HqGcBHjFu",
+	"f6g4HJk2KiF3UnHxnSWpxnrLQ+/77XYI4pVIkHdPe+Iqmi8zDB7uBHlwr/HbvYRdtRhqSfgTegvrRUH3",
+	"F/LcLcBpMYdRqMgYfHsZ0D0zbAQHXEj+4Hqtat7rY7uOqTSTjM8XsXZ/EIqd80KvpJGrAKqXM+Mg1e9P",
+	"RacNiZw1yhJWd4U9Yns4dzQJy5zjGFppuxgxhC5iHKQp4vndywLCM9bxqP695OWS+9lrWfhG0iu/peqS",
+	"RHid46gDrG4sCSKoRm2PvepSQ2t4Lrbd7bqP/QEZQCHSh+Xp2D6WlkL2fbdbLUqs445WKtuiNYitx0eL",
+	"y1UeId1LudSSo5xgEHCKj8c6haYDnaQkCulCDe+cXQnIGAIpgoHzHppNPHYuZ9GwG8S+bD3yWfuFAhr7",
+	"EEXgrq5mMwkQnrV6EqCWUrJFB7SKebASF1Dj0YNfKig38HWYpSPqkIFwoK93G8dZ9TqDMb7erXZQrHw4",
+	"QdWHQMGa3NdhRXOGfpXHPXTGHsxcg/+46gTdZ06+6oiSEVpmpluAK3uYAqere9B6PubXYp/O7K7EUFJh",
+	"PpQdhAe+HpXRm2OslbBmwzqx3ma05bVOvGIvpob9OaU0ADalOmyYy3QPTkh5Jq9Fh5mJ4Nci37MzDJkK",
+	"+AAOWeGEq8OMTMUVz/cYYgTmQ4GxHx6xsithL+iUbDF4IR5WhnwxOaYf8HnQ7Av3DQ8mWl80Wm5IX94W",
+	"R8PVlUSC8xhEe7x2Dc4EIfs3LZ6kTy++98Wk+Embov3QFMCIgSIc2u7iyg8v2YbKLHIBkKZpAJhRdi88",
+	"0uFEMAXuFZa55oG32pr8Cn3z1RJgj3+exNUp0kOdA/NTZd7JGi+u/L1EFr9pqVpyJ3YDt+bD2nvMnFKV",
+	"7u3zKBORr1X7cArXP4WQZqUMUDACnwV6QrHQgqi5BSmTMV4k1tDIgFZk3ZOVqF7HDllCxbZWsRjldu6g",
+	"cS06qApdycaGhfED6oUjuIthiYsbqafm7DZCvAD1HdxrtfUJSWMeYoGeGawgh8gkH0uqicKDxBTOe62X",
+	"iO6th1QghxSdpELr6roW/VEzM0Sh6eb7VLFuXC+YKfjc3CJit5tHCTjlzrrYJ6zCsy55obGN0p8tAW39",
+	"PlVRIvvi3LCdzta60fg9VxCewOdJWEFonXfDpNonh14qZH8r+Hwl8JN4JPrlIaLP5ZVnBwGijOOIN46C",
+	"cr0wbvHK1sql85kELDSmB4MkiJUgTFohNmpS5ZVgsaFrJjiYRYCNShk0Uf4F/eX/o8CxV0WtRjzIR0Kt",
+	"Xkv5S2RDbwUmbSB+bWC/SAHUCoBLoL8NmJX3jeJ7K9ct3bo32OqGd90QTPXqsNNiXeHwnijp0uYB4tcu",
+	"CY3WRgRurfNO/VliKOZtwGUxDORyGm5RNOlntQV0aQEV2/oKWl9HMMrupO2rbBlhSsp1n8MjDHb/LI6+",
+	"smXYXasAeNwNZqv8ePbYQGeZnpkwAfoMu7Nxqgg6Br09s2JKq3zflpTWplFiF/by5jRXlFWw5XTKo6eF",
+	"yeonluW46752OxTN+HawmeKTzVvwlri/DvpYM5eh+WsP62vPjECW0/d7rsPPmoia+LFJrvv2fvay5eh9",
+	"BIPeC4y6R/FbBnW+iONXBT932gYKQWOC+VqKit5G09msjBXsW2nYQCqeJfiKQEbmwcYfCgf3Lo4xhLVu",
+	"wBvX8XvxXWsgqqE1q7zNZp3Xp2muNgIf/NQd3Vv4n7e0rKFjuZ6D2mKQq1zGEexg7DwM86PSuMZIf5hH",
+	"OD2uK+6JOQebLzz6tNgZWE+yr0fbEk26t2+tNW/uHjsQXOrUdz+UBe6Vx8c2dPrtHiUuKWVmHd0O3MLv",
+	"832uIHHYwWqEPazyLrvXq3cAIjvRz6SyW3/Brx22q87ZWBrqH3P7NA2CDtpdHSieWODd27ZooqVuodQz",
+	"XKaIjeGzY67eYjpZVIihUFbwV6x2d5jFtw6X0RlZrOwBUKyGJy3N0ZpyUlaUNPzBhfheRISs7a2rLxhh",
+	"yQFXK5zUcnht+lJnG2/1uhZLaRbX9R630nJ2V57TFguywmxcAGxw1E7P+JxJVehSvJ+ZBlbfFlKO1+A/",
+	"mZKUY2VujQc/1B1MG1zEkqec2MH3oGiT9S6n3e7LPv4Q/i1e/N8A//Yf+A38G7+w/915baePvvNhdooX",
+	"1OAUZ8ZY79Fa2xDy+IUZTOPoYtF1PFhEpuuwr9TJwTEpIg0iT2sVIDPvIaHxWAPqaAFMa2IwEH1PnyUN",
+	"svTiTStjF/OfR1cf+vKz/PnHvxydXfzn+c/vOmL+c1f814H9cPbn//q5y79+mvQ//DhND39+1+nvZMtP",
+	"pAuCuKaF8ufP7rC5nWokFPilaIRCOXe/gca6WicR2R8oGWWEWESQxH68hInMCH9Cf1xzcoKKi7UBp2+p",
+	"AfdQU3A3pD8aQNvyRev0yvI6TCVOsBwhgewi5fg6rlx3r15vyHPhKnaTskgqFX2ZCkR6AeJpOoa/VGXV",
+	"3h6Ce/mqaqlK39g/1nove6yYaXJ5EpfidFdU+ZuXVgpa9yXL2jyXu5zMr9SU+szQ2BOWafS+KufsdCYf",
+	"OQvEL5rP3FM5gNf3kCvrZEGpDfl3yFS4Wukl8GhuRFGZG0xX3B89QdG/7vaYRw+nAb7Hvb2smbBWnp64",
+	"A/Swe7D95wPvvo+0UULz3Hr7JQn/intlXQnYUclIZs0n/I5n+6z3j997LBOAcsqmSvGxSF3Bk1T3uNU2",
+	"bax343J4mK218iIcMtvPpxPm6q3v1hsTPeDL9GysU9Fy/jjgpmBjMb6ykz3mcwiIxGp5n39ZEGWMWvu5",
+	"nmFmYSmasqGJbkVtuBLFTAgFTsNYGMOHwoMX4wq4/iTKT++zLuWhYCOupu/Dxq2Xr7tLUPfr8WQw3uZU",
+	"lHN6mo1FCK6FdsMIOr1dFKEmbakYVEoa9jPBc1PNS67imdbzJ/fnqaKbFht8xvtIDpFrnvatPhU68XBw",
+	"wafkDWnFuMzplIpwHQGYn/jL7qXYqhGA4Uh5ZYUH+vH5dK3MBI3xDrgMgmeI39zq4cGk/oTXxtA91nY1",
+	"pBqKBsZdRCTpWwP1zPg8NLod+zZ6o/gCzjWcB+LvR04I+SUw7l/EPOpm5MW4eka0/e7lqxeUrFxsANSp",
+	"WG2ePtoro1ARJ9ABt2YDXhz7D/FU7xH6TynRL75KlepZ1DoG7H6lqlhzZ9xRHS0a5Yrt/slnHCHIPSd0",
+	"lwlrYmURBWvtxsm9VsUl9OOiGhe9AjJhM9QEpPadCiLOemHNQFUb7wY/sZwoGUXKESQ78ONfRFNmvCi1",
+	"J1AUu8d32PnI7q/IPwynPYEkwT4K1qvsa7ZfXwvYMXJd2O/2AwZfplWGGNowIy19n/JGfPu+83P6dns8",
+	"uP7PyUmX/6V497V/tnv1n2+27qPULNlCF7YBXvSUGJTpEKPojxqARZdvyFCPRM2NYBECcv9yaUL7VkXj",
+	"iGhaFI4jfB9vpZtgNdYoeIMhHvQLeSOL+Xvedr5SajmCalAZNNYbpzx25uj1L4Yw53WzwP7hIa/GY9u7",
+	"ywiJxlJNC2FOiH3E//L1brfzaglRMP32K75G5ecvt3dWuMFE8Gv7ZJzCalP562Ujtz/+FZNclR9uv93u",
+	"rkCovi5FQTnEuknDDnmy0HnoPwT8FstGRJj7ka0Kv2i//5v1POCSISEQr/Idy9FU5WNhxRdXsLosy9Xl",
+	"TEx03sbJ2ag166nKsQp44u0aV6Zvt7t0fVI+N23EIXa/Frw/slpsd+cvF4cJ01l6iwLIBXtSgUp4+frV",
+	"YkHkIG9AiM0FkWPlpoChQW+3WT0pV7MP1Qd8xC+hnyLLmAOLcE5+rEJm++3Oy9tYltYHU647/sR32zu7",
+	"r25li2KVHqaovyZH4uUFoXq5vaYFa3ice7mm57zeWW7vCh2J3mD6rFOy78pgwOmgbegW5UAghfCwmmG5",
+	"kxEh3Wu2JUcqPWtIggABEfgGVBvp/bhMDIoO867DN0wdpntAgy4GaGpSmapnBZ6pQFGG9fkclrr7KZuB",
+	"29FxBZx7tdB3VnbnlE18GILZWEymFcSBcMShb+MGWJZPxc9L3Iw0F2CWIyMEwsQzD7hyQegosh8IdcsS",
+	"THxT2Ggwo5rGijKThVk0TKp+Nk3F+hieyfqImg8Yf94hjnSivXyUpSbctpqQSPDvlIlY8DbopnUnP/Th",
+	"4054tRyQZqLZEPzkEy8R95sDr7QpVZAsQeJYElMkdvZ2cCBvhAuyO+zTFNPENghGRk77674JE0eu5Joe",
+	"1UDV62kOgwT+weEqorAe0+99EvsuEIquzBt6Kr+LzKzC0duUyHaNh1BSyiRwoH/4/Pk9AlZhWtt6X2dH",
+	"Px8dXhy9x4oE3+rsqcZxuTv3h2IZyJyvqK2SfJYrTMSSS598F/bgV93ovM5kGlOKyMJs77xdKXggCiZY",
+	"rirncCmhjn8Yn97EVxwoxDK1PtWyiebEndRhMaUGFSyIGm9MBPM1RVzDKN5V6+6HEHiR0rdtJ7yjAN9F",
+	"ANtft5ZTKt9od71DHF4ERebtEhg+cpmQNdT+fv7xx5PjT0d7dQsP+4D7zIz0NEs7YJv22FikkvudgJ1f",
+	"HJycHL2v+qDSMO/rAY3XjCPz0tW0uFRK12/iLNxeuUnxohDjCZg7ykyCEuRiMDUirRRoGasJlcoceq2t",
+	"ZMuOeSvZolFuJVvuUS1OZjMYJCpjG2f97R2vu4D6eVftKWH5rY/ZFztVoJbVbtLUEQX8z9tvEQKzxNl4",
+	"u1xl14cJ/EVMyoIFOivI97HC8kbkUCRKJ9JOe1ZAwQMJaFbgY2Umol/IuAvh6Z3g5GssuAH7SifQKLFN",
+	"20QD2RE37j7p6ukUzDr/JE2h84ZuEtDrkZ7m1fxRwjib2D2QuCe3u945XS+zFG6ntcxSBIPzWsx/zPmY",
+	"5mOlurtf6CfWmJpI0d1FySBPaU0OkSfgAykKGrk/k5XFSE8LBka+xXsr5UFPi0mUSgXEIBc8NcEpTQIS",
+	"UEviXUuFZzZ2/qVapLtre3+SRJF+hoFUJ/lVZI7dmVK+Rm0jjP3U/3Bxlr+OdHBYpfQsbEkijJtUC7PS",
+	"lBpfAbCUfpaKBX5Ptgo5JiyW1d7pAq5vkxoMARyFqhwLU/DxxOwvCcKWvl6R8/61aQ8cE5TANZO5XhYu",
+	"7COqovB2Gc9t4XPyW6GQ+PGG2umnu5T/urVZxXae8mEDb+6ED2Hqq9nPxSb/qgX1k7SGgSpHc6ZnCzjB",
+	"EfWhMbeTSdmrzuXfq1fuNGRLC561oEW6KeANhz3LTzzhbWjkwdDco1dZKTs3zc6Xy02rlI30jFqRIDRa",
+	"XKPb1auskwlT5O7FiDLzG1feMNIZWWbycaRWFdWu+c7kLld9PPuo9mzV8uhfT/O+uLUtPsefL1qwn3Ah",
+	"yJ6s+GZ34WWsVFs8cnXF8Z3Lm/BMsn6fQqg1+8TxPouAoAf9sWAnDZVK91MLsW6UG6RO/dtXXsCnVH3B",
+	"hC9rqFY7kEyTKoZS02xrfhHzM3Gj+7zJqZ4z7mtZxI2+jh3KNmX1IEagxiusiIFDCMzV2SC+YJkerlKw",
+	"+otAIGO3QVID60Dn03GkfnW9qsilOedfxPzcq0XNGB9eHP96tOcUG0uMfZRuX10WHXb2+eLAx/S4tCwX",
+	"UFiZMlnsV2rDyjIPdwMP2Hepzo5+/fyLvRNXgKCniD5b1sJ+HJcN8vHREO7DT1ui/QYka9wJbwv1U7qK",
+	"dYCfMvavIDKdfP767eTg4ujT4Z8XMJmC7/bYycnzn07OcZImPC8g1Nvpdpkd7LYVqZcufGJXYiQ9f/FY",
+	"5BzSNZ/eH5y932P+LkYMxwCSrAeMX+lpcal2S7y+7S4mH2o3TVh/JPjE7nCapSKTNyKvLkb1jdxzWxbi",
+	"NAwWIoTMfut0oRV5BC5lFaOi4/2+mCwj9+WGZaJoQzVeif68OkjosdnHoboyekh6kWOA3QIuoxSe40AJ",
+	"cdUSTKZX66IIyhvR+NJl4QRFq6yvp1nKrhCTx0Mflojht9tWb+8drev6RNJJY12I48myimEqFa4+b/vd",
+	"Tqfb2elsd7davahb+E5RnDu3hflB+90skF+/ps0mu/60RQyzi4+ne1boOOzicG4tXdl0wuzX5+U5Nft6",
+	"9MPZxeEeniyCtZ4ZkXfY+dn5HuAvT4dApHB+dl4R7vDY395zK9nCW1lDcHbeYgOW4J2V+8WIA5vDVEXO",
+	"+PtclaJ8nynahzsb/yc94m4WzSZX4vj9ydEeYctTxMlOwLlwf50dHX7+9Ono8OL404eFU4YhkFvQHlcv",
+	"uQDc3w47+vSevJBLtVAisu/8FsisDLmkNJ0h4GetRHVbswPeSrZOyNEIBreVbMGj4uI9vfKv3TQXF2fH",
+	"ByfwlhMuUzYQHDOJLlE44XO7UQdIuUUueQZF8h3mnDL72w47PTi/+Pb+y9EeEZ1o2RfundMpzpk0l6qv",
+	"swyPaeDl7Q+/nNvpUkJCmbx1TociZUrnqN1phx0efDo8gkMf7bayodZphx1/Ovz88fTk6OJoL9xkaNz2",
+	"eQD6rYYd9uXT6cHx+z1GA7DTbzfiobxBSJbKpLuZ2UpKH8+9IfzTjnkr2XID20q2yqFsJVv4MLswQVTk",
+	"brTCWkGwYdoSJ8FPMH1inVTeHzGMX2KeSVGvTN5dWquJYDi1iuSlldBSWQuXiaL6uKXnIxNuivfTWl5p",
+	"+Y+mpjbA7eVFfJSWKuHG3iz9jRV9ysL6ny09lJ4qqx7rTMNCv64davD4xK1kOV9+EoIFq6yCH0fUXgaI",
+	"MbE0GH79zKD3Hxcs7Vrqo3y4PwjFrrS+docF01TqzioMuanoS0Dyb7gx7orWcl+Mprmhesultx3J4Qh6",
+	"AZvua122VIw19gnNRJatdN8iS/M40B0wwTg4KFUI1YeevWJW64zCUyt4qbG+wR6yllery4p9fuX1ksrq",
+	"hBMalwQzEaqFnhATFRRaWz8OfpDePltBt7ptwsJ1DPT1ZA55IpEyM9E5lspuKl1xAdnjG1mIhm5WzxQY",
+	"gXsYcxlJiH9R8m9TgbsbzzJiHKQwDn3cfQAt5rlI/f6ciyHPUyjQ4qYWwQ1z3hf/OwQoCKMqHEb1+P7V",
+	"biyiihYLwLmjyA1EnfaSheb6SZAvFc/t0yi4g0/+d3WsH+xY2YlU6aa67r8YkUe5TdxE5E3cJnaxP0Jb",
+	"dcw4Akaha8LjWQYhHgr1/fTfOnFZsrBLaQHsQNdugrUifNSMT/IF3ELfi1ey27mAyAWTjtjAWj3Mf9w+",
+	"xM+4KU70UKqWaVyeJ1iIryoieEcRWzW9b39RJvfvBcHeibOqkDD5lHZ9SavTuU6rXqkW8XQmfnfbdGag",
+	"dJFt1n5rZ7phk7oAZK7MddiCgx/Zn+5iNVqshVX9mKXoT02hx6W1mGS8sKscxUHKh8Is7ScO9s8RN8w5",
+	"eykzwhoiptWV5ogKDUXWHLHaKMAy8Y7jW9goeedzJLXeCdIk40ur+E8zri5kWcI5XUHmFHGo3aM+1s+U",
+	"YOhJfYnXUzw7TNfT1oR6o7xopDKt9CS97LI0SlDFp+ApmvWir2qn4BrdssCPWi1cXfqTES8+EuJJNXgD",
+	"R6GVGyXShohnCDKGTf1VXI20vmblNdU+se31H2cnH1ZNtB0N2NXiiqCRnC8F62ZlrlJ3JCjvebsdEAoJ",
+	"Y22Y8HnQIgvZnfDl3y6NlNfVz8nUjGKrcDo1I6Z0IQcST06NK9KtlSq8211/PXwt5rqCm4vGBuawi1wz",
+	"7nCyA0tfKtbSzAHB6dX0cWeFfuxbGLtHrAiox7ANp/NkOb0lrehTvfvaTZ0zMzXbUVl9rwtJaQLDVfby",
+	"WTEZy03z8vovag3HaHhGhbVzawO820RG/F5Kwmo7xxOsBit8g761PLx2KLmZYjCclR+4Shu6ez77vfSZ",
+	"YVfzItaN1k+VZzkoDeV29/Xum3cvd97tvH69tn0Sw1wYs3jXd93um+1373Ze7b7ZXfumUjXc9eVud+ft",
+	"zsvXr9/trH3Ticj7Iub0fkZPtxe8Sg9c0Z6br55rO6eVT1AXAMJD9OWYZ81oZdvdZa076+5D/zRGsLKM",
+	"VVFJSlksV6ZZ7t+LIpqPOnCWp7RNvhRmhjqKIG2Y2OTORDFIYEqPcTQSzpIJVVjDuY8eDVyBkZDEno8R",
+	"vxF0qBYzdZAWbKryL+wDdrqUO6QnrRxsHthfHakin8eCzWsxb4AUoBd71WUHp8fMXpe44i2Qcmozt9Jc",
+	"9mLv09EjlWqBrRsbkd2sM+CJ/EVEB5sLu96tuAs06p2uq71NaBFgNGPPqHHHsqPCB8IruCEERU9QmEun",
+	"Gy5aeYw2iF8cYVThttwAaNnrE5qQGDbr04dcz4pRFLkIqnWQRM41y0Rhijz/xEWJY7P6EZoSs9jvdjYA",
+	"4+Ny/xdNeDvlcYJhrogqrfH9dlc6qmt8xIGDFPNohCmfJyVDCCqf0gXr66mqxw3b269ui/YTzHOyuGSR",
+	"2am9yTIRakPzAasKu1zoRTbjakcEah1In+2nA+hTV7LHhPOpatpaE7rzSCAzy7Tpk55tTHdCRJtlylMZ",
+	"ZQtoDV5yjMUm0fItSRxMZa70GdRtqXs5nUHYxf5STpZDdx3QV4sWNlzMAknjq2D4tNBjXkgbx87vAKSq",
+	"TSFSmqkorimqREC8ZL0768ZMrNIWi/x1Zu/Fiwmfe/hzqvkxL3Z3bsNbLdXNmudT5OjHnQU0j5PciiPA",
+	"AsoqMi3OMmdpzge1lzv/Earmnne7q73JhMv0LodR9veHIqqQ8DEWZxnNBrzWHbX95u12JFy7bVKIxCPI",
+	"Clk9bBtawgr+vQFnaMXBRbPmuLJBticYSThhgQpGZNwpm1+iMM/ebE9WTtzcb8fegi/8ZNIxY+jD0Yro",
+	"/YdNlI2bTNCc2jE0taN7gBroJvAVKosr0lzNALUVak7lDDVSgCBuX7M64ffGFzrTmfiQRw8LsVe23K/g",
+	"MHPM5yzVdz3HTLZMX0/EGn2k9vKl4ZM7Z8Z7N69iayEq7DauqNSKmjRYerWstrTDzr+cn0IpLNwDizKh",
+	"XDTT1qlLKDoH4gCAGrlUYRVuLhzMxz6b4dGPQaz8xaLQhopQPwJfFHrSUJgbzsTSMk+ngrcs8HzXXa3A",
+	"s17h+eo2lZpLz+98TLReaLpYrAmat0K15oINvG3dZbzosnyfOGvkgvQHNbtxK+RVHjhOg8uborqD4lTk",
+	"UqdHakmhQHgzBDn3NXgOPHwCd6qYPsIkiZQJUJnpsjYnPy37i6OwFi2fKruxlAXmOAisML+1t3sbv5xm",
+	"oX06FWU0vxfkoEMv+FSsHoBVHgPNJ7cvtDBrN2lZYc9vUDHaJuYHmWVSDY/d5bc51M1lXzT4jsgZYI04",
+	"JcLcuACIri/8SYDdzQv+vXrY+667/mnviv3Wiz0TzpQcqdS0x20BXTy2SdxWfmMecf300y9kZaIr7nA4",
+	"7KjcRWQ+iZiVirK3GbcGRtzm0qcEGPLSsVRA0ERR5v/0YqjMw/c29MhXYNJL4AxHtOfyHTIPgRrbg4Yn",
+	"WYDlt9coIINU/YAmIlKSvhjuq2d3QWzwyeyzJeia64xl6WNvQTYxNY3wCjYQMAkVpztYJvBseFE/qarC",
+	"LaxFPbG03C1c2sjUhu+wqBDrV8vBEVCMcwlK2IHFc6bza6KKoQVMnIfEi9Ivc8HhJgq7ecofoqx7QwXU",
+	"Fea8RymgflRUk3upFm069l9S1X3rGm45FnpaLCVxvBLMyExYlbAWwyrJiOiW/skY/lbHW1d65mn02EyI",
+	"a08OxeFAR0+LGo5sWJvyuru7Ehzk/fINmgkfr0IzWFhrXDwilTMNACgDq4vSIKYezK6RGxhRgqwLlGs1",
+	"DBrMPLRdyU7m2rmNizJreZQ8lzc8+1naV/rYkJ2ZKnEjVDZnUyUhP5PLG1GttEZyhj1C4uCKpeJGYn+M",
+	"VCF2f3UZdzvLwPn5zefBwIgiNrYf5qCbQPgCAL5wzDESHJYUcfesv4jvmNRHss+UGPJC3ojwMAoRWBbO",
+	"MCMnwbkcLB1WUcHD6ANJdM5VOcoaq4N19Ko8EADbk7TO4vOXsfH9Nh3H4JgvakICXZ/AUqFzlgk+KWhw",
+	"V3M2xh42jq2c9sHNQ1yn0qGOWFiucTmt7gWSBRmN6o2eNLWjVGoazYgqLWuditVSwfp6FsJAK6s1SsSr",
+	"UqvVe/fu1fb26503b96sX/24Ca6ch6fKWc6UQ73hqySpDsaYLIaf+a2SxtQ8WKA3xHJoinyzGlb9q53t",
+	"1Th97k6wswqh2LrBZc7VdWP3//a/Yok8vHGycqX8AklQlUOoShAUEa16gWkjkIA3OKapeqnMcQf5Zy85",
+	"QAe+SquSK+pZMSXjzrkahJamw3MIrlmS5K3s8oL69rKee6CKwhFH1ybnyvSj8FgH7Dd9hRvfmF8Lw3Kh",
+	"Uon9NtbUMd8sEYl8tSq4VBhet06Te/6h/8XtEmwiz3XenHyxr/LjwfHJ0XvXdGxN80xie/zSuHYgFQAf",
+	"NqZ6y5MK+yQ6g7x9VmkhXdhfM5pvROi+gOK2TJh9JsaTYk4jdxg171cXcLdyJQb3QmVCrsFCRFq4sALd",
+	"VT0DwqJ1rAhEy7Dtbhf7wisDC7yIVUr+Y21ddUOdi/6ahrpUgxYaUqiXtiFxEpTKI8DfoGB6IpRdhQxC",
+	"g5Wn/Mw9OTbZLSi1gYRyyGiJvMQt2zRY7UeRSv6zvrrnDtpwQcPMohO5JLBBlTUL0bvRaFS5sQJVXytp",
+	"smjIKriaH093F/A0P57u7oFDZBUSOF/8ONHuTjI+N2V6ONM8NY77nZf4crx/zYci7bCPp0cfvl2c7zHO",
+	"Cjseu9s6aMfK7RMsvrV/0MlHQNQu4c7Pisq9g3oHfBV6VryWwU1GYw4Jy3PsvlLfS9jRjcip09XaUfgN",
+	"z/ZZ7x+/92gn4orB1Tyfs4ynKZ4hfTzdRdN27/tRm8p7g+peiNBP3yZw4jfT7jATcsTsIMRD0QZef7v7",
+	"tpuwNzvdhO2+Reqzl6+7LJNKBOkJRGe8VNKwDM6YhQLcQzAyvLABKTH8Q3XKehYFF6oOnj+WDr9pO1Lp",
+	"06wDP+uroxvRRCY14LkTUHsxk5EFa9zOXRgO+Zx95uwCpiUGXGYoq1X+me4td8jq3f3h4fp75M/6KkZV",
+	"8fZWe2YmjMFUA0HnSMPkUOm8djizu+YeuZo9d2vr7HmEvGy6xNcsZyOagRggXjuJvZcT3LPibEfrMYjB",
+	"AXPILLMOndgqueJbMGuuy+7XHso2FzR6UxYtaXyz051UteflzlLGJCP/LhZbR1+/2t7pvnz1dv1u1Glz",
+	"HXrAMDSQitB6rbzE69BL2elAZYTi2YtWV/qFnYDOeLIbOkXTXNYtyu7bOzMLNgvhzpvlxMbrUg62iUuM",
+	"BQpXIUIuWCUMLZe+VeFX0/bZw6j3far0Bkg676i696CdK2rkuRwqkaInmeqZst7pPuCvUqzRm+aZx5Tq",
+	"ddgHUYC76aJkRLnNhRIzE20l2XvxItN9no20Kfbedt92X8C+/CL98Gnw8f2PRafTCRV28fA1eH4kv6GA",
+	"A8zR1UrrVppZS9QeV3hPRbqSn/Vr+ZN7txgbJyatWIbK5C5jIW3ij1zPmkieHX0vWpEof3KnSZlWQ4F+",
+	"puQZnVhnPNaPEe9TPEhTkTpG7aCR1NfwVbFhnJ/1bune3Ha8uzbS5dENz6Z4eFhAaITvvfy4t7a0jb10",
+	"Xwwfio+iiFXKnF+cHR18/Pbx+NOXi6PzPZ8xdYjZvx4ffT06W/yeMqpJiWvpTorY6cHZxfHh8enBp4vF",
+	"30l1qRYPLYLbBFlqg4DdZ++PP31YvBNRJqYddn7x+ezgw9G3H/4MF/jEs92RLlWJB8MKra/tgoRnGOzo",
+	"w9nR+bn78VX09ItdnB18Oj/8/P4oMlMDxKu/VN5VSTvs9Mv5T/aqSRvQUaUFoboSW8lWdeqhJ2FhYgk2",
+	"vDJFwJARzMhWshW+41aytfA29uYw4Ggq4FY1Vv8upfrXLqW676qoDRVC2Zdf3vVHmLzOBm2wCTAOWfEI",
+	"HYD4yo/b/+dlualPDjB4sT1uj33++unoDHldIbW4zw7efzz+FHzCrqYF0zMF59RYCt4X0O6w0KKyz94f",
+	"/Xp08vn06OxSebgUtzO5rjLXMZawPi94pocJ6+vxWOR9kaBpt49xgGL7tFsie2qNRdoOfivZgiFvJVv+",
+	"6d7QN5reRrqLT78eAyfWiGMvv8PkZXNRlBwOdvoyPWRSddj7I/gUqbTsF0oXYVqYbhk2wgU/iY7wV5H7",
+	"va2p/zKtRIcuv1dP78YOMF+zVA5lUfOYurtvd7ZfboW1af/Pf3efv/vrP17//r9uv4+sC6HdgDcNbxIT",
+	"d4KePMD9P26RHFU5ZNQJlG5+N2p+56B/jJaSVIusImBlLou7dLfLhZloZUQprw0/aaWrr92lMnw3mpbJ",
+	"fU9T1gBacmMdO4AMsC7s3Pp4SGycAmt04gjjvJdmOgxg7algwQNdS+NWB1npBw1i7W7TYondJQjK6bIn",
+	"7RvBLXwpP9y7eDRtsvQTFQ7HePf1dbSmb5mAWMuEK1N3WGajNf2VJcUFlfGWi7l0QoQ7I2nb+iHZDiU8",
+	"7hcxjvxzK5vcsB7tOs9l2qPeSkeab3dpNyM1myhuiuYZ6a/KO+fH8F/Pz0V+I/viudOoXvV5qcjWdan1",
+	"sIXL/VXXK8ItEYRq5jXiZCnxvaCvW/nsoAvUCQO2gVZ5wZU78botLMg80zxdSWyO1I3IqFHf2cYfdDpv",
+	"OvTKTcF22S/yB5fsQMn2abFbmPGaml9cnFKjevUROF/hRGHf5Azck+VDWPsYq2byG06zEDy/NCNOZ0tN",
+	"DMIMb67rwhLZmCqrEd2nypWuhiyhKUa9WGFHi4Pxv/e4tbfE46/vmxG1ic/zwlAmQqVSDfdgsUl5wBP1",
+	"r7tHQkA8J4yzne/f4Z9Sse1Xjha0w3JR5HO4F5rixCMul1p5qQAfAi/Y82Rf+6wHvy7rDCo/rHrlNORw",
+	"SWBh8elWv+HuUceXZuWIJCuanCZGSJ93dHXZ4A2D+CH+Q+lKFPpeEiepNNCQ19bQqDRWvJfQxzAW54Cs",
+	"tvU1HL7Tu/k+Vv+CrmSNdrOVxbSyhS4gwXFpgzxoHG2zi/a6aS6Cqn6wXGba7wtjOuxHeSPQzct4QZ3H",
+	"znLAPkCzen9FgW1uTLw/Nxc3Uk/NuejnolidwcXA9SVRjzTg+Bo5VMZu+I4I65ZlZHD3BnpWOVQ2Asdr",
+	"EqZVNveMUGAOqBIKpNxUJ13njubZBK/RCf2TczlUQG7Ys0t0LebOusBLIk4fjrTqwMxGRvS/fRz88p/v",
+	"8rcffvnz3/KL2W9fTt+/PT45/cux3jnhJ/x8dqH+ku/e/Pl7lx/9x9atC+hqtuIOdXT+IG/xpBwyFZ0w",
+	"pn1hRno2yHQs2xjbJfFUiPQ62BVr1qSmcM1CuU6irjZFDWdDB6qUDWxfzMVQmkLkseBrFQvlGac9z5XO",
+	"78NGLakXjx7HHihmF9OOABbVMwqzY8UmuU4RxJ5NcujqhuRTpvUE+pnoWrLiBHpUGgCXS7BKYk18AvWs",
+	"HrBY2RAjF0ZnSE0XL8ZYImLLyi2CIpS3ywTSTtAKchL3ity3d3SK/N7e7BS5S9pAzPDgsopjVsrxHcXW",
+	"97QyrfYfQHDvavCicg9tRajJ6ESvL34vbnbuQQKXiVuT74sQUntRX8q7DXsYOfJcYMVFr2pXe2Em1mNS",
+	"uWvafNAz0dfxpBfl0XO6AFLFVCkdI7PORSsMCzI3YN+F66d0sCTOz+6T4C0HmqJBxdrxfG4smE/IjgVj",
+	"r1DdLskslo9K8C1bLIubzCV1z079kOp4YS5N3Bc9Ip8f0Dn8q5XlK3bTB0VWunBO0mBqvZuqRiCK6fbz",
+	"7s5F9+Ved3ev+6rz+s3bv9yuzwgH2zInF8K0TIURqmnzhRRoln0ebO3998o26K9JgwjqHOcFGbdVxVV8",
+	"ZoB6wFVnh5zRVulcpkKaImE9PK/pkDT1woZosKCdmDFAP3eay2J+bgdNCd50LNWFvhYQZV0Jnov8R7cE",
+	"P3+9WOgYsFb8568XdkRGj8WVTudwhJ5PlalgKO0jJqCdU6wOsXs0XoJsDYjJiHooC6aEwKwqTCk29NvR",
+	"lMtv7ShxhQhTnLc57a5H+/jTh6Pzi2/nR4dnRxcd9hX6GCgBxvpaDeRwmkMdiHXrkSfTr433TaByc8D7",
+	"aD8yYWUbEsKBU6O0nQrYs+wo/ja1Bs2dobsIo9yPPFECvYyLAhbfp2dGfOfV6//oeXL3kfjOfvp4cPj8",
+	"/KeDnVevnXDkfMbsGJIwiqhOgBvdSPAUZpaG9/05DuO58eOIDJU6MfKNDfb04PCXgw9HZ8uH64aybMC+",
+	"GGcdET8Iq3ieGXesitgf0JxiJoJTwQh2yQQIITzTSqwkx1QCtLn5xNqaVebTDaV9PjEB5KeygZhlakD1",
+	"wEjYjdWRkHTYAdvtbjPD54ZdzeGYqtfXqehhb5oNd0uIDFnssd5U8WkxEqqQfQ6W7g9WdxOypJeKTKOe",
+	"5uaPCevBAn0jdpNewnrXYl7/k3hQephJW7pGZf32xlbJlzOtsE7lcNpXyq7BeiK/sHj7njwmjMiSMvs0",
+	"Z1cCD8w0U5rKqVYQ/N/B6g0iHccn8kaU5C+51ljUgCUQdmo9BC5oHrVrU3PTuXOlyfp3LtWl+tOfDkoB",
+	"so75n/7EevYjncu/wyd77AcYJbucdrsv+yBC8E8rlq4R3MoyKHoPYHt7VgB7LnTvsVwU01wZ9oftHSjo",
+	"tcKo80uFWWKvAOwPPXP9zbpN3/7///f/6/0RO+CC8g+R6RnrvbjZfjEWvQ47ato/aed0m+a+dZF1JuCZ",
+	"9jkeoHIkxmwoCsN2uy9Zb6DzK5mmQvVobjAcEMbOyoeji4SdfrH/Obg4/Amm+/3RydHFkUtz7XS7CTv9",
+	"fH5BHxi2092mOx3luc7hPtA7x+AAwWp0j08mGU3+i0murzIx/r9+s+GCy6GbwgYIZAkS8PZ5ih+NkRav",
+	"lyBbl/X5hCmO096lKshi8Mxo52n2/uv5GV7y/Di1q4IHHAzVqISIgobIOZPWQ6bz8yKHpF4Pxm16UPI8",
+	"kCJLO+yAUIculYsRShg9fx6QyWuBRZl2XNhSLL5b8Uj32G53l/WULr4N9FSlbvJt6G/+9CdQrknGJUDf",
+	"8Hk95me9TI5l4ejJprnReQ8rv4pRDu13dpn3qUfTY33aOAHm7VL1TqS6XpiPQJ7gwBBu+YdeLrL/uITT",
+	"o8ut3h877AB8tZI4C6qs9lgPInNrVCe4Qj1XMtVDFOse1E3hCbDMGfhDdp/kY1FAgZONxhAjRaoh9ZRy",
+	"RSkAO5XA7QHZXcxs0bz9yrMpiuxxirfRE/63qcuSGidX1uawSS4G8juuitF5YfcdSOpZW8ACdB17n7Mf",
+	"D9nLly/fERMM3OhSVQ792Rd1rfRMoXAAhglJpbXrLm52rXDsAKw9lCoBi9g2+yh/wJ2nkAVyOnizdXB6",
+	"vJVs3YjcoDXc7nQ7XegTnAjFJ3Jrb+tlp9uhwqERuO/WVoA3/cLTkEUBtFArKYdzNSds06RE8aZ9izqb",
+	"ZGFENkgcgVnAoDaQGSyf4nmuZ+Tiu3o7b6uOU7DmpvAMZpIAOtz6NwZU5SUvQPQuXI3l78liSUw2d+yU",
+	"0sDWlThbm1CQoXPmb478leR5yHTfE8c9s39SO5dvk08R/pfSBc+cumgNJgFe7KBf6PzCyhn+1soz7PR2",
+	"SPOJaIoGuP2d2yh5vbBr3H6mUgc4W4iNo9OE3SV9rB3sUY3zn3rBwGHUQDWEGuQu6rW8hdSq4TXoxwSn",
+	"eethB7Rk8AbX0rVBSDUEP5A8K7tY5bEJEgPHBm1dgWLeOuhbD5bo/YJ8yFiPsWIL+AG8ffHQb/AGnKW8",
+	"wAIZK5gY9NMv0RI1vQwBrMRexWdYti+63T34X6fb7f6l+nK73XXfLTyBwzGu+GqVHhakW1vydoAb0/hu",
+	"2zvPX26v9DarWBmosV7nYigO/v2vZRkFmOOdbtf1+rvsUeD+/EZn2eU7LSV/xHH9/nssRMXab88pCdcQ",
+	"1kP8zn6oL07REaskhcAih+mg/8a/9qw/tvVX+67GIWlvnQmeVluF7JbGh9aub6HLQISE9hHhLlWMXoAP",
+	"bQc50SZ6SIbepdvH7Wi8CJFVdxuNSdgNz2TK3qLjvU9pMHd+BN71DHwikRkB/Wu05z0j0g3r16ULcQ46",
+	"UnYHx5h0wo2Z6Tx1bsqU/ADxfMxlZp3sstSN/GU+cIfw8KnVjL1LZSPgnlQw6m/9XKTWIvHMUEBa20Kh",
+	"ZcC+8hamPIUpXPXUvQjZYTkAFLMyr1rkU/H7gnxv359829eCF4wJ+IkeDgma5h4EuyK7J3pYUsbCzNYE",
+	"F8opopKL/TBRD+tCZJn1HjDV6++P0msKmWXk0KKnO6OsJ88yPTMd9kljVAcw/UIQynVVGj6IAiH3ilIk",
+	"NmV87APwOEvnsfW5cLq4CcNTMzb+WZBolsaaGxSOFdfuynFov5Djic6L5/1UPc80Euw3GKE0NdT8uN1l",
+	"3W6X5XoG/j5EeTlXxnlTAK9ZcfNfWTc/YfxK31BEuLv90toS6zJbLwZMx9Wc9RBRxYVMZYCL/R8YAGnV",
+	"FwkzujQlMJQxMENirx/2MaPB4a5OqMPO7HU6S7FGRbHdrisDzyE+hDBawS49L0FOlZ5hdAbXY0DrQsUx",
+	"Sq8NhAkdB2fUBjvgJ5jpGJJ7QHZKgbL9BWZ1LpW98bWYFIkPOWSK6RwqUd8PKgEAF5ZwG3OhnhXQYao6",
+	"6H27/BnOYTBjMUt6DMM8TK3FMZsypnB3fNJDW9Pw2WfCWGWMaO1X9PH7VohcStKan805D7NcFqLuPeAw",
+	"GWeH7z89M6S0USfCa26zSusbkVspabTMiAiLMolAU469ai+IHt2xFeT7bRBcNroHFhuGbK3AINeqoDkc",
+	"BwWQvE/tutZyQJxJ+mFfz0RtOrxpSfN/qyj5PZ+bzbqjfoCf3Xw37Ap4pPbQDmkJy2QNoY0zpsUa0oSs",
+	"Qp4ptHmXtwaLLnJou/F2S9bDUpMe5glZhcKyIVlix3LshnArOfCVKrdIrvyzxknBrDWFS2GzrFu+BxZQ",
+	"u8D+2YuSiQLYJJdLbRxBMMO+fTVnjmypw3pjrYpRNj+zY7YxMcgj2DLskQRlcXSBlR5T4CoSYMesjwA3",
+	"Yn/gbC54ns0vFfJkkZPigrWZyAbF6I8J6+FlwXPtdzeEew9uxT7eE0fd55lQKc/dZ5QbiGzl3mTi5Hh7",
+	"tGkZqz/v6dk/l82d0EanZ2JVSUu5GQEP1YshcJg3SlqEPD1soyEvLsGDGQDmAQBJOpEycqieTyemwxCI",
+	"2bChZoNpDkHTFe9fN++Q790IkWR9k8tdf1TDSiME9IMu8ycxK1dZwOQurLBfyuY1vp7I5j3uRxRgCgWS",
+	"BVyBJqMSgvmSlIGtkXlDMFtd1l/smB5iUeFBT0p5L4KyKQZe5jDjWJu+9tJOMq6epzZ0l1dT19UeXedD",
+	"2jJUakWpL1TBhwteTdkDo3RR8tfuA9mMyMujZrpcGtc2ZzeEbvO6n2ZcvQ+HucGlX3hWk0IH1zy0CND8",
+	"Xc0ZoeSvvfK5sGv4HEpv4fEtPiwd7GH21uX2FxX9Iszw0qkgFOG6Y0Ck4SeawvhCn8GwDtyoNrjMtSc1",
+	"LPLjJMy/Vo4V7VZ5uyW+EWranIQ8YKaYXjXY4L0SIl6xHnwEdhsqnGElIVsOZ/1lKSk7GBQin/E8NRQu",
+	"V3xEzJ574zUQNtSGsgQfifkT1VwMpiq18TT6ksBZo4qRC8q919ri9J3RDGzWWsDLuEc9QT8v3C8Ez5VZ",
+	"Q5jEjTcRy+OKQ4Q3w7IYOvvAnjfw4snzOzg9rhUvJT4HWNYvQcIPj4XZKWL1eGBpLDuA/8PHACaZ33cg",
+	"yGj1IsRNYGGeZAIlGOLTDCF+0rPybCwV2LefQ12FW+UFMcvRi68Lmd3CzJJiFHtNwq60voZiLyzprCZR",
+	"CM9kFOOcBxSUljzKKQzhVrLwVJMc9pVWyXDA7D9GemNCc16VEfw0JiEv/iHT3xvFpFY2R206/uRVpu3O",
+	"5dZDLEeTBtvXe+AVAAmIuY5u/tfVheMUZHoSbw08zSEHCkYd8E2tUtolqqaQgqqioNNvj5gH4Nt8qti1",
+	"EBOqFIS0kit7NO5oDM5JbUxkeq6lGut+MiIH5oZxape2YxrZL3x9rTuJosYOOyOIotkX+y6xX3J0Xyo8",
+	"uePWGDEYBzMFZDWgTWRMiPdUKtBhBwymjLmiVMXHImXFTPbhOjhI84dWMe/mC/QWV0X3/s+nAiNil3Sl",
+	"E6oH1hm7jFjBofRsgwpUZsEqOnRITa7titRgyF44umo4Vb6VqkWPol1oCFwrWl/bCQp0qcMO8LlYJM+w",
+	"9RJn05XP0XltKYMLEkj3EC3mc/thRSGhN3l4Kfg8GMA5+q2EoGQtv2cx+AQNZk1SsB+zu9ayDpFVFXAe",
+	"lZh12Hs3QDikBBvVKCaQAPjx7OiIVgTgcmV/5D0xsOyJM3LvWK+v1SCT/aK3KGL+wU9KyJT2QN2PJG7n",
+	"hZ4wbWUONHg9sYMYsAzorubPC8+s2pb1i+bsyfemnRBc8P1qIjCVZfEHz0WY6/u7yHXbwSaasbtFaU/Q",
+	"M6++1iruucuuPULiAI5raHlThDBeLWuwKGnLUwckaLWkIiWRgG8P2mZnQXkFcBNXmDZ3drGwM2Fv8CQJ",
+	"qKlK+s1G/x+G+xBZx/qzlgX3VKP0CKsvDRtqq7nI8w3CwHPBVxeDEoy+NbtMfG8BdH1bqUTiDxEmGZ9D",
+	"w/WXsxNTq6BgZ+5uWOOwT91p78n9z7E7HjDINJXLgV+fikxA/om46oqc92MekDdUZ+VL3r1jZQNFG081",
+	"PeHnbRUjWMrGYyQq8nCJ6xkt/1Wj8Pu8BchWDLMNsPugvM79yO7wWMEucxd7kls21jfQzWkc6Vsxcmfs",
+	"FHaSqCdlRypSeFgHTZpL5ckSpyrVSqDfBu6iNOzn88+foPDd6jxEw9jGSCFm4O0dBMOdqlTkLBNDnmEw",
+	"7Xy8S9WDT7/ZT3tJ2fUoTcl3wXTOTs8+Hx6dn9u/6s7hPmllowcaiZHfw1xXJW1DgbK//3uyHY8SK5dv",
+	"2bCT+MXyAvLQhZy4JiF5Zrs+3SoF1aaEL3JhZ5uOue8zv/UjNnj6429CV7MKCU0kIzG3n3fYl7qiBLNB",
+	"ONvCbktKSFA7AmshsJy+HoPY55eKGhPJPVOasLGoD6XUUbfvVZ5S17CEcUAS5VIBlGLPeVUTALuFjFR7",
+	"IsqL35mf4g1rm38QUYE+aZ17aFWj1NTIoZTXpOxaTIq19jI4t8FqkbH83lwM5Iq8oNqjlE+oVED/LIGP",
+	"zQiAwVxfyxX2YodHwJjXg+aqgc7bk/cf5Xdi6t9wWUj5oMYFt98+WrCGaTytsC5FmFVP4NwCoyu+vCjk",
+	"B0e+bBJPDYWVQfzaQOU8FdAvFokclMzN+O1YpkoOR4WrDbXiERBzXelitCR+O4dRu4jKS8KTPNeNjvUp",
+	"CZMnpJtxEywV6CXSoK0rVLj0z5dUip5TrWfiiGwcgZhKGfaFI41aKVxNVaNczZtlBcMtrNR82pISGelT",
+	"kxNAAwEq0SBTRd75+mKiJ5SNbE4XnHF1LaD6p0bNV8kC+d4wN6JAMgiTbVAwPS1axERP6CDlLkJyIsey",
+	"2LCU1Af6lGTkwsPAmzIWBbbCGylmcf8/LiM6W9JmA1dA4giwSrCgfVBWqAADWIK7JHYfOBALWRDpVoed",
+	"wU3gaFp+F+k+wVRCry62M7pEkdKsn0nr4ishUjyQ5qyvJ/N4qgjuvNFqRp2JQ6Ttai5Cg0l6jAxK4VeI",
+	"+jhlTrBUK/bkkmMilZkIgENpazjI9axsN6Dsoss5nBz/esR0DrmHT5+ODi+OP32IlhHhOX+eyxuH0WEd",
+	"E6GQnZtZTxeXWecAvM4yra898ECY5rCmKdfTKyT9bkgjol9wjO9nN7p/mSOP+putlO/bbJtp235GgHLE",
+	"CYt8DjpmqujCZZL64h/4yXFL7dJFzvvXJmFXssh5IZCRjw3sapmkBEkxlAHkKRRTm7AYkrpP0U6V5ySI",
+	"LsizotJ3c6lGeprboB/B5THPt90tOUl+BDiWmu6EOcleAWMmoDENfOn2r1xQZ4d/ujSFzueXSlJ6RA9A",
+	"k2CnBj5rnOkEglJQIHeK02Efoa6TKskB6wAKP0d6pjqsveLrUsm0rTS4LpZbD6gCTfaZ5psQgQSTyshU",
+	"PLTBhnIBVWgvAC2iv66RoplYSNSR1lyLefs2D8Ar7cdDY26ugX2H6rusKqEV9rxMThf6WhmdiQ7r/a0H",
+	"9ts4PxIhDPTALUlZjZzQJTIHLAL7Reh77taYr1vN/S/2de8b56xX5FPR28PiM5gvzEoqt3lBS8ZkepVJ",
+	"MyJUhA7rQV2/+1lQbweoqSNuOuwIsfZyl9wk4P1961bjGb/ITFDC1gDUZCd9Oob4IIqqlU9ruGWvbo3T",
+	"dC543h/90x+VeWFZZeu0K/4YLh4pyjWK9Dpbpf2JS8/f6OsNVkKR0JexiLUNNigc6xxKOzXsL6kW0JrW",
+	"nxaw57mtrMyGCNgky/AGYVOhAhQxVa/mLNcFVk3JogZBEp7IHcAYfCmoLy+idutYqVRkUzuDifNysqHU",
+	"u7+/fRyR4D4GDFT5ng37KCA6nh39+vmXhz/kwqUonadrMV9PH8wLcpmWdESEzpm16FdCKO+1FiwTkGEF",
+	"NKAlXN+10gmcXlc3cfz+5Aj45kxlVwBFAZYKfOTSve4neql/F0msLemrmH2Sncez/MZJ4o0IRXFd2c/k",
+	"jVhD8Bsj+mUif+AQS4/THhUramHUswKBmEniPcKwneYWET+RN2R9H6oK6N8Se8d0VEVqubdj68pra0/S",
+	"BZGwENKKhn7WPQLRBmnc6YZ1b87RoH7rnW615XpZyNva5HTuQrmHWP/3ouAyaw9zH6HhiSyHpz13QVCe",
+	"1FcB4UjvL+5tinjJ8R3ovC+em0JP7tn5Pcy0odoy/7LPgMtGYSrCxsv5tQlUgh19en/0nlJNg6mhYjPI",
+	"SAHwnk8TBXWTPrgkrH07nfAIx90hsgGWp8G5C/uVgPqMEB7rlzt3JRdOOXEQfmXsVd6DxmsSbCl3JEfC",
+	"ahj4MYAB3+Z317YRV3AD24mq7SdhOVurI/6jXcjzQk8Cdbt/RxyektrHrFH7shEnvF3FE5Slh3bBL3jo",
+	"gAdZy5WNe9gc0167XGmjaU9MgWxi/bFU/WyainTB9Q5utxT77bwyyocAgHuyTkcwEyu5HuHMPYrLXFu6",
+	"mlRWvm2TTdw9sGDinneOz8EJFiUjBDAeOEs6EbnUqb9mwmXK/tDDsRwUp/DtkUp7f0wgxeKIyamNtnBU",
+	"rZ4e5VJpBd1jHfapBIx1KCAddohlIdBLBAC2HlzejwUG2NyeFrzSpUJwoqP3q6ZY8PGhpG28Ha3ysCZD",
+	"G1zz2O2wMEPW8FYn6W7CLb4XQqXPoWv8nkX8dFqYKtOAwO506jFCNzHgVuyPeD4UCWwpV3O2zQrN3nkg",
+	"YupsByHcfkvYyYiyLKlZ6VIRhAl6+IlvDq81fVv3JFxYklobnl6cHR+chC7JErk9gvkLRekCpnIzngnc",
+	"Gx5p1qvMfWzV8TGBEjMvD/ZlHl6PcMWcPN1ZgSZ8au4/p+4NNOpE6mPXEhjBwSUHPcGUVkFkKce9AKdB",
+	"HXbKp6atxSNmxr3X7rQicXuV9eA9TumKqmJHIJ60hU/Y6cGX84161A1CCXNz37Yd1/6eZfOA5ghqcIBn",
+	"FtyFxIHOWgUPfRdoSoctc9+RAxYOg6zQZcwpEUQTfyegi8qXqQKQIb8WClFJAzseOxoN5XDPs1l6h2SE",
+	"D74S0LkPqiVm8VMfO33/dkmapRZn6E5iu6wk9aDlWKVeVYDXPUPIFywdSF0FgRUvKFJ85lhiPLNBPAak",
+	"ss9bBn7rnYwHcWKMLcxRayosmDzNuLqQIt8vlamSXN9rKw8gPINYaUCd4/5fib8JV3M5gdPjwAFg1twL",
+	"XFV93OdxxblVhvxV1xXsvupCSUHCdrol12s9MZ6EKXU9gMLPaCYcZ5my0xtfzfYsOIEbPnwWnDw0v6nR",
+	"TOM0IywsCxOw8Vx4uep3z4WHogJNZvfdnokd1mIwEP2iBuUFdWDYLdfXhgrVAcIeMhq040vjAFKfweZs",
+	"RFFk1DkNjq0Hpwz8X57ZJZhXqF99KwI91IZ65EmINOSKXQqQgy1+ZDc2BwNmb42PepQ+S3y/cxLgVlVC",
+	"kEezaTS9Jgd5GsDCAYYSZryi+DwrmMwXjgzzfr3jr0668QwHQJqw/BcLifewODeg1gYP+A/VA5Y/EkuT",
+	"ngAKBzSVw+/0EIligSsP6FWhHgoNCR0RVZnzwAwB4TS+/Td6b5H2OuzY6qNj8Z5xiX1oUJNdcui4DIs0",
+	"l2qq/M+tZtFyuGjRf+dVU+eB9q0YJp7jXS4c/edGSq18x9uj5FCWat25n+UHPtuhB3tVu5VqeSm5Z+X6",
+	"QGVSohQ8QW3PEBj6hqMRTyl9vU+6wjytpC9IQBrAodYpm+n82oWxTi2J0a0s5LVhYlIlvqdAFo5A4ZZ4",
+	"KFrTC+uYl6qx0ubzxc1goAWPJYuffNGkeSypPAok8pkJ+lVXFU/wwVpjTPLSlkSY9iqKL5NaHEnxZjyY",
+	"/ALPf4hQ8l+h0snO1vJQDVbsMQI1eHDtMHpBEFHiYmK4HK+oFDQyXkH5hk8E16RPGjbIhUArtu+I1wNU",
+	"d3tHNuapQBDKsn+ppJS4FmJiiAYSfW/ouSAM089fPx2dwWsv+tH2um96pkQehZq072kXdfMxITylwY2F",
+	"GfC5R0KCeTSQninOR1xq7h7zlaK2MSTcUqjmyEiinPSR2EKjFR0jA1SPcxxjELlwq8XDZfx8NtIQ8ild",
+	"QAfrpBDEV6puZIE54rlYMbJz6Lpxidx+QIkMXv2h5fBEIByfE44UJ9qt4br2bHNIu8utIUZFYdSzIq7u",
+	"nWUrKRvTGo3kahaSPxmZrIvEQwvmL9jrD0sTow1dJoi5MKJ47hjiNyCMOktLAnoboxuIHyBIL9qEFbdc",
+	"zmDfptOyTKprVmjWH2ltHMi9v3tZZ1mKKsYTJG4r2bszOyPoU9GkPKqAuTfBHlwk7Nc2rtMPLWofsZCR",
+	"dp7IAiwVvmkxeoE24zlYC9HMYX4uqBrGr661EgqtjDO/ZM7IbSOLTK6YlZSAhHzPlaUngOKF569pzmeK",
+	"6fxSES0DgLnAS1l1UoJOC5FNvCfVDc9k+s3eu5f4VI/x8L54mf36m/g+AZKqDvs6kpmoF5f52DBpyDaV",
+	"Die8CRYr2+g7lgM6gDk9xindTAoIb44PAnq/B84BndhdK6YjP2upqODDU+vfi2ZUZN8+BTYpV7CPdkmk",
+	"sDyh4E+L0dZfk63vz3NeiOdAwLG1t2VFf6uiBwOdD3XN8kY14SOXmfG2zwp6D4y2M089OOt3VPvUgzHS",
+	"03y/8iPrxNOQyccs20apDx35Dy+VgXgdxdvz9lujnbDZSEAeOQiprkSm1RDOIbiaQ3cr8iFB3RjiQcAI",
+	"EOjVWBOPsRg81VyqV1YD7EffporfcJnxq0w0FbQPdVExzPcv6kd2KI+S6HQvdiLV9SddyH40pj8eMKPH",
+	"AmYaqjNG0tBiJG7JpXHnDzM+v391ODAILlPuyAYc5KbdYFWlAN+0WRUO2CzXaljuCUjq5juOSCKHoijl",
+	"lmS7Js2FHIs9ttvdLq16PxepUIXkmel12BfKWlwqHmQjy/7qpkOCiNCi6dqMrB6Wg34yFvlkc2b4RA/L",
+	"UIH2+9vI2Tjs6lw4lz8ELsdi0ymYZV7fPfl39lale9cHn6gRH61M+khT7qcLU1yZzFwMpSlE3qy3h7ng",
+	"RfUsQitfogyZYAAQzyldaJ0fjA2TJh/vwGu7Gy1WvJUuvoAdBT6Nevk06E3hAtvb54+CStComOdyaF2l",
+	"6WTT3pJ9EDwmciy2qopaH0elz/s6FUt9IzrcttcmRPJDDr3x+GfugMvV6EIdvc7HzwzbfuUBHJVGjx73",
+	"GXtDY33vvHBljwcFQgZCOmUicvbSNyDiqTII5R4zWit0qTjb3XnHevZ1v8HrirQX9A3SbwEEUirWOxNF",
+	"Pn8OxLV2Nzmg7csuGJC5EXMNOWWlO+Yq95HKVldctI35Y2ewSId2jf7VfDH7Uq0+GE21NGwkiK+v5onB",
+	"rG7YE/uIJlAwg4i1ILOLScl1tG6VoASxDyBp43pVwDRDu0ksgYOwlQ7pioqNTjAN7pWhks3hnrsZgpRL",
+	"1RjSW/mG6o3VonWAeYvH6l/8WVUQorsta8zn5Ob6MRZa7xP8FriuFKe7vGqDxmw6gHG3h2c9VgyDVVqN",
+	"/GWVnF2xgS1oIR65p7h99V0JVVEP2GuWyqGVPEfuafzuA2aj3H/2We9G5HIwP1Cp81BcfI8QcSnU6Nn3",
+	"Cg09xuzO3DfsfYn3tPA2C5E/WyvwRwxFcLpwf9ljcoAqmJS5SmP1wWh8dTg28C+xwl7EXnVfXqrV9qLz",
+	"ze5Ej+nRte9FF06WaCt6qK3HeXmkVyC4UqR+AzSFmLDt2+gY6sBzrtLnmw0uPLYlzB8m15xH03OTuRCA",
+	"XCqIQAInMcG8OPTTJy4rQdpY1tjCQ4CPJcvqu5S9S2+fujsHxSi4+aW60TKwGai5ObEU2N3eK+yiQ1vu",
+	"h/bSYKsLs0jQDlRofY22hAY+FlzNRjITSSSgiijgr3XLtSFNhOfI/v/w2KpV63bW1DqqIn5BpXotysah",
+	"NvVqTmcz87FQBZvkui+M0bkPPBzn4jPDKOUA8+K+NiLLoLmIcFlE6i4zvjPu5/PPny6VlU8QeIxvlGZX",
+	"gudW3K3vuecghVORs955kcuJeG5niBfTXPTswFwNpFVrkXfYcYF9oqJ/bfX1hjQn5zMgHbtUJaRA+Q7W",
+	"uZZqaKO1XBQJ4gXQhQgiTACuCy/DYUeD2shSKXVmfUMb3DFxI7A0yG6zcJKe6+lwRA70bMQL4Yao85Qi",
+	"wZGewad6UAAfk0MGxxYnPE6fT0RYUamESEUKe7Y/tQfbOFQ6F2mnao1MOYUzB43gP7OjHUtj4AgXzZRd",
+	"Vq3te+GKeIG4VAZDAqwWtU90FKzWGyByho7d5xnYGrvC1dmG5dJqIIfTvMmn7gt5I07dQ4/snC6WD0a8",
+	"UPcLWmJ4vT3WK/7jctrtvuxPlfzuInT4RCQ32/TdSHxnP308OHx+/tPBzqvXdtYvt4oOyNAWXtxLmLHr",
+	"xDPWu9nu0QviW7l3941nKMRl51ldmLfqZq4BsPY/tt+8fvNy52V395Ud7KudV2/429fvxBvRF1ci5S93",
+	"+GDAX+/00z5/OeCvtvs8fSPevOFd8er1YPDq5eu02xdvxXb3bfr2Kq12ue12371e7HP7a5ud/9OLP60R",
+	"PFSX8KFDl8rTQaomcQoLTDWqxAo+hqBUwn//9v4iamcdM0Vp5n/wjSBk0xFovbmKlzxsboiTy4Sai865",
+	"cTyLENMDurLTXj0tjEwx52SuRRzq7SccwgZz6PSEWOVrdl+E2LWS1huh7ARNcn0lgvmnkdSm/wVIRTPP",
+	"sN2GDLFl8bwo608pOLJmm1iHgFQIcptCDSXWJkBDuVbRyT8TPJV2qBsl+vAPiSwBJIlQXOzuhtXHr7ov",
+	"H+bpByXqrMDJHdi4/P5Fwo9iqUxINRSmeDEWqeQv0puWoOaTdiHNwO4Zzm8KGVmrIND7ZcAOv8AiPogA",
+	"I1ChxzCQ9zebctHf3+TWU7zi/euHNuL4agfuwTWZINdnvyTr4taWikLaK0A2du9RQHEwZ2IwNTzaentG",
+	"mcL7OepD+ToHB8NK6e+J/8y7EfbjakBxds7sY5Dp01EzihTkKBBmfBfWp3U1DWI9yfi8JX7A9C0HyiXr",
+	"jlMnHyHOlSjVsLX6D6TP3nmabcw9c8N68C/gCO2Bx9drkvdTO7RNlUfZB/xb5v9JZP4A5AiODF3IVmh2",
+	"fnZ+C3nHjrcWkcc9PoA0RZz/lE0c4pfDhkTscnbgmnUdRqqz9mDenUoYl+eF3tLd7ks2hjwx6HOG2Ogi",
+	"wFZt1Ap6gX8rxr8VwyqGF7q764aHEI6fIQKAI+RcrTb28GwvFkrg487t3f4tpREpfWwrCsULt5KQqVpq",
+	"P0FMKr4u+AZQlYFg0B7emc2kSvWsw44xq1Umr0ozCIWwvtxb55hVLDCMbxK9L36Y/5a/JyV/3litJYJj",
+	"0QoBRKdIV2IkHYygpmNO8Ew9KzhIFs8y6upLdYd90kgliXCAIm3IjBxD1WYx32Rs7p/RcGaII7+nBcQ5",
+	"c3WGC5TgmvExOw5PJTBDHq7JC654Ni9k37TyaSJJ4ATqAAuR3/AsYTpLa4yZelqwIZ+YPWsDchFknScT",
+	"oahlDXPK2AvX7bCv9LveINdj4BK8VL1C98q2NWz06LAftA1GcsFmMsW7aeJ3c2OCKpIvF4cd5irGXm5j",
+	"lwidnWAVikrZy9ev3Wcpn+9dqjGc1YOe0UhKQqbCFe/bcSWRahepJtM4UMgHURz4CV6SHP8Kcwawf0Op",
+	"9l2DS/BsNK3IvdYEnmYHXwFPG+h8zIutva2UF+J5IccQXy6ipjUMRqg0wRorqUxhVdROiEMv32dKz1YZ",
+	"VqHvYVA/6RnmTTF3BzIpAXc35fNVRuEEpTKWVsRDt3jH7pe/bxbL3AtLUw2PfWmzEfvRWqf8I2ktnt3R",
+	"erWZlYlsp3JEkiw8D6MDckQDCETLn8IRTIAYG5HdNKEhHpwe34pNkSi6l8NLHE5zo/MNg9lP5C9ibl+n",
+	"hdmsDgKyldBJFgznRKrrpsfQZS/gGnrAPUuRHV8zMIUDfQjFx30EmAKNPa0liSdYI17W6CqN243IjNhn",
+	"M4Fc3FB1yM0Iqp7AOyhq7oNDpATCKiyGuhKATwzUVX+AbpOBzq9kmgrV+2MEgA3KYFDwNuSlokA8Dow2",
+	"PDomh/je1NAJU+qJVjdjmkCoog2yOBTGlROtuGQtWqalGCc2MjAVosgAFL4ELgEGPAAtITjFhFqVtlnv",
+	"Wsy/IaNl2sO6J7tdatVhYP7Kxn9pZTUfZ8KYTgO1YyBlG7U9jczxZLAfYY0doeKSNb4LIslY+HocKFPR",
+	"06Kt1vTaOrBspE0hUkL7UXRQGJTEXQEuE0d4yAF2OYhsEGBGOsAH6GyoFHFg+UU+pvZQOo1OwPvyEfZV",
+	"rmfQGa7HAvHFoMQFnFN7/29IFJZ/MzwTxBWGDy4L5CCc67NJbuXwDz+eHR0l7OjTxdHZ6dnx+dEfrU8c",
+	"UtmX/KR6MBBUxVIhRaKSiyriMpya7jmYTVk4tKqJzgueYS1Kz798pe60fN2gwsWb69z6guiI0qknN4Sa",
+	"HeXwAHNB5/aHbqU3Y7prT3kUG15/0wblDiR5M8pNyhXX7x+0vibBbCuuCHQUxWY9DfWW3IO0SXWjZV8Y",
+	"RK4cC44ETq7yw5WxApooA5xrV8X6zJDkohaYS1VogpHEQ4NA9EklQwCMkLjG8YrgAiXMSLIFrvgOxbrQ",
+	"QHq/mqZcqsCO1DRlqVac4txuVCfwGY+pEfSWT1IfPk+cfcerSNZW1A1Em2wMvL5GYIrRXiaM+26hsEoP",
+	"sjAznYf+HsUfpEHRdBuNkYDjN+i3VB8UWdHTjKukRkpg44baO2xynWMB0QdqmYcN2RmbBpqCtgWfGj5c",
+	"xpgLLo+vmcVea4dsfSWgqsxnV2E8FIYb66py5F6kktrpxBqjamFty/p/gdFtfvnxOQ36jB7f4yzxzCGB",
+	"YLscxa8490tW2Aaq5sUy2B632RlhjJVtu8rzCYa5CWC/QtUwMGnCQvoYWDwzLBU3dg/0tR5TM7LRnBEs",
+	"5QW3W1DvH1AZJ/tij11ubV9uJZfKPsD+ZW/TwQFebiVuCMdpwq6lSqnZ4/deh31RHgAdWyd2X/k+3D9M",
+	"lY18gopj5IqbSSP+6KhWMuit8VDN0HAjjZ1S+91e8FKu56n3G8DUHBS9DjuHiuheMNy0h/XXsGdSRsBO",
+	"Ed7jUoU9v7E9E8F5bJC4KZgJnj1SFy7PsoMUqs2bKV5qwuU3BpxJBy62GY0jKWvKCFhRcW02gYJBPB9R",
+	"LwSgBOG8dwLFbB7K5ZjPE5RsU8KZlAmmqpQ6dYEzEdajd+7AESwJb+hSXqry3NVOgDU47hYJS0U/s7qQ",
+	"BBxFNrJDDYrCW8FvNyzepzx3R2VPUrwzeSPqsi0eU7YdMgEMZVXZpsV/SsLt5HFBjMtMiJPiy3Lj0Hkg",
+	"vvsk1PEkWkSi3+Mz/1VFul2S/b75GFJLM7+m2N4/OP8RopBM7BItk9d9gBzIC9mXEwDKh2oEMxH82rhc",
+	"HtMzxFvssAMkzAChHVmhJaBBsN0g8lVe8v3wICLknEPIf/LTwLGTBcj7Xuj7UPruUoX3xrwiqWN4T7wb",
+	"6Rwe5Aqe7tVROdlPXA2tOlkPfxWNOlLp/0xtIh7v/N7VKpC4sqwjWVPd7DKy6WSJnhU808MXk1yn0/4S",
+	"cjt3kWfIhdHUyc153h/JG8dvzsfaGuaRGDPy7nsICGv3DVCD7Q475UPE+pmzASAUq/RSubp43He3u13W",
+	"7XbLMWAhkMxE8FEu2JWA5G8ui0KoKCKcNMWpe9slpRhA65tJ6GPJ5g7J1j2vqbqgfL/V6wv8T37MeLTm",
+	"AbZZ/6YYmAF3oM6Z+F6IXPHsOLWhU8GlImDCQnwPSnJyMeSAm8L63Ih9JsaTYo6HAVnW9DJ/a2DgG0+H",
+	"dRK+W7HwHaIAPqnDdxKPttN3txJP+QSedLv5EH5SqkFpIeA3LWfwJ3CY5XvN8Rbsag4bYa8URYxXppMU",
+	"ACIkFo72CS9CFvvQFC7RNhBaJHC5R+h+/VNgFwPiSEMMEPahxJyJ3FUDKbK0QmcDqNSfc6CbgooAyFs6",
+	"2k087ypGYl6e4GIfOuTryVmlAXSmEyMg7KIdXaoboQqdzzuZnvXsGwYfpQL7eoKTKyVmzBS6f836uTZG",
+	"0NnxmOfXkCK5VPxK34gOO4QCW6hIsNs3Zur684QZTbRAflJkyTDmLiuT/Vd6OhxZr2WIEDIUw1BvGh0R",
+	"VuvXYG6o/80KJM2pSUJbzstnLbJ6xszuF5g50qxNYS/h3R8HPpberN1eVEhwS2AfiYlB1A5wKFBvNuSl",
+	"O8PQVkjhx1BKWtRMNLsSSwsrAGacvIGe3ZYGPDOolaaqds6l6O1VjE6fq+AcGhiwrDrABmfVx+5sUyg8",
+	"Nwm7sm6ygwjjKb8KWjsNvwZPGXx5sBT7LJ8qiCndiZxjwMT7ITNNhx3AyIAeJGa9bNDq3saTOex2d1kP",
+	"T+SnypoS955wqI8fRlMxOAuhDm12A2zkAnEenlufh5dSmoslwpk0+LK18aPnCBPPCq1XWyEH9z3H4DHK",
+	"p/VBFI+/Wg+ySE2HHsvW506VOs7imLnqt/Sw8P6IyUJA215BJpZDLXhvGu5KdlPPMrufQsScc2U4aPse",
+	"I9xSwI7KhQsvmM4T3NuBrsDQfplcKmV3V+bCDE/kB2AwfCxSjHUQ9mFuvwk39ozn1p7R20GmYK76eGbk",
+	"ME0gP9JhZ2Sk+KWy15AR8k6XYtBq02EwB06GTYNPAw6PlRjApRrzOfofr9hH+cM+G2uHcrq7/bITK3wH",
+	"hRhjPQNX7FW3C9NuPPoQuRM2LiSoWDxewSnhhvXg+g6CvCgEcqG/wAchaJcoAt1c9Z1gbSoPAXe3D4o5",
+	"F8nW9+dj/v351bywKv5qZ3fn7dvuZvMTfkBnwli1jliAn/SMja2VKmNHUUrwU/Av6Bw5iO2XORqwx94b",
+	"UGqJIgXnilnmkUVdcTEwOLNBLswI3GZ2sIireqlKFmfEZerR8XrJFVF2jMAV39wb9ABSG9hfkDdnPBG5",
+	"0cpD63nuMrv9/GEXcBnDguRY51OsvAdGuGEA1E9i5p/wVADiIqin+44HrgKAi7ICh9VQeHVvPXYhEHxd",
+	"IbAWUivxDDPJMRIH11rRDiVHyqFE1pzI+5Dr6QRtcipzYd1o+gnljekvK9ch97vLNcIG2K9A0cnUN8lT",
+	"M33uLkcHmLa+TJoiLpkn0hSHbuRLknKQCfOjpGJ+aQie3qrYWIyvIJ3elNSylx6nDZktnvJqZmt7522y",
+	"NZbK/32bPNeTSnDRVLcluNwEP+kE14gXzdmtfilPfjdxHzWnt9zpJF7ZQVHqYAVJzweMI21KUEXoQsPy",
+	"Tbq8obCSHr8p/wTv/jilIvRm7cK0IW/DSkEbadrQWjw3hrg0LNrPF2gcm52LH60ozDTyrO2Xhbo2FPBS",
+	"MeESiSqtb/Ob6BcOBxohRIpprlynvPSZTQdnh177WBjDh+JSSUW/m0yB5LvQiEwJkQkJHlsuvle6GPkn",
+	"grsway4Ffg+TsFm5rTzjCUuvP/Wa6UcS5Op+vbIkuzxcY8+99DCpzhfmizt54k+77TijuY5QTja7cz2e",
+	"oWlOdLQuy10zHeFavrDqfM8lEb79PteZ6FmjafW8w37WWFlTzW4CHJ7ORMLkwB8+SIM9k8uMkLU9l8qH",
+	"NTMs0nQG7OtIQ7uvUHbQ9CQ9JqF0la15gMQU+HtOPEFd3bGndQ7hpOMl613Zr8gQWkONLKXMjKYFg66L",
+	"WhUSmO6q2sWMpZ2lB9nc7YMeyTp+hEluLqxGx+dR7CLykdIY1jKLLzLBb+67Ii4u/pkYFL0OOxH8Jlqq",
+	"tg9Z51Awse8dCjjp3aLyeamWC6h96sO4n/CkJyeiX0e6MpEPLahHSMYDzzYjOVlPSOl3LXu4NigygMSj",
+	"c8zxobGDeB0/nxadtsj7Iz3mnxo4ofIubQEuTWriOlAR4V0P2G+45f0zhbre+Xhm3Hs9gBtCkUkLYlCA",
+	"DLSHibYetDX2go7HHmSyei7OMZ4sKiFqjLLLjC5NPBYO/n/PeiHWcwWEffJB3gvEVPW3NQWfl7VQrslp",
+	"zgyXAOK4WOSpJ0IZx5lV+PPhmQKP5FLxDGso2nWK5mhJUusAwFRMwccTRjkGzKpx9wYJE9/72dTIG7EP",
+	"DCdQvYUZKMfMZS1cK/ANzH5TRZcZfutuj7ff/m24PR4Ndq7M37cH16/Hb292f/suqimx17srwPQ80Duh",
+	"EGzupVazfhu2aQUJUrtFQ1mrQnI9bEVqo506EzxtCpKK21qmpO3gB04xybhDCNGz/93D40QXJEh3pshG",
+	"gueGyaLDyu3Ubp1joexdRQrV4dgYl8QCAzwFCtMxjGczgCwrPcKiQ6vUoWKfHkKfRavM4QhqWow0kYTx",
+	"Irxo71K50KuHVx2XZ0y1nosw+ElYbzyFsjSds55V0fSbnhY9Os7iyj1zNpr7tnPMD1wqOjfcb+TVrHBo",
+	"Om6zcncymZ6xMZCQHUemEMpsrZUtZvpS0VYGDwe3qpF6rGJsN+fgOi18rCyVe/4SC/AIKh/1er/aD1FV",
+	"GvV+mXPx4h/0r+P2YrLg9YkIklR/JE2hcyi26OUi5X0s36w4ArIgNyCmqPhEOKS9VItKCuCTAgvV8V5l",
+	"Pwib5boAgrKRNsUzqEjra/o3V8TPIJEnzlon8lt8gAgeTXszk33ygvy3+hp/1tMchlie2+FgR5reBOt1",
+	"q8QH+7QNw8czytJgGUrDxuxm+4f5PZ60PdA+u0TDEuZe7qnoGgpC6Vrdzw673P1xFpG2Y170R20ZkVKt",
+	"RErN1zHX2yqVvaBJpRbaBUvEE2cEpCFhjh44H6WyeOhd4xQmZ6Vd4zFkulKb/FTE2q5Tm1A3bh86tcst",
+	"Xlzx+06Ve6p+K2HSlEjtntCydHesTU8ILsv5hGrOxp4RFkqYqbrQus1Agg4zYf91qX7TUu1V3LcGhZka",
+	"qPcPdxpe7jWuvAnHA60LV/NetXfxUv2kTWFCoCBrde2rLbYIVjQa51pq1cF6yZ5r9ZIFy+QAOEeueLQb",
+	"6weuqsm7TRHI4qvYxz7iCeNHP1MH/aKh6/yrgwlJgT3oaajh+Qgw4kDsEShtnfSl00UbdmxKGVFqUXOm",
+	"qpAZ2TIrfyjAL13ccxcNulRtKsQ2oEGXyqmQHX1Mhz5OAw/w30r0ZJXoRHgdAlOvsUP0Nppkw+ix40Hf",
+	"RN7kalqAHmDtH2qBAZgXw/4Pe9+b3EaO5XkVhGI3XFWRoiWXq2dKio0JWpZtdaksjSSPe2LYa4JMUEQp",
+	"CXASSdHsckXMHfYO832vsEeZk2y8P0AiyUySskVR7vGHrrYkEokEHh7e39+vp4qpAnNrakPM6ZC8B+4C",
+	"u1aFa4wQEMMe8XoaTExoUw0bbPCKW/veUp75ooxY1AYfvBV56XdkM2fPD//t4H3O7QVbGGIQIrVT85nn",
+	"rtAj5SFhN3CJgVpwwhrsVouvNL6/ymBdSVTFU/K0KiS01ihOksydpY65t8O04rKLoWDvYC9Sbb5/q7oz",
+	"d0V/eogbjx/17dB9zqHTmTL9UJ5BmMMI2PBZZ0/T2nGesTnfVn767yKNHV5nWeJH+h7Xr7VUG6M8vNE2",
+	"B7c63Uz+2o5GKu+rp76NdyncSej1nYM7wbCodcp3ChLQagMZhX/QOk0N4YEeHLIcuTaZ6xFV18QYodED",
+	"POpX1rPA0196DiZ1ByGhUmxG5XeisGPRo27dR3Q+WDKX1HiUkhQOBn9pWTsDMbWFZjdfXzYxuogwftNJ",
+	"v+CWTLiEhzZLHbvRyOqgjeE+uLHUCFBgLPoJU21cS5z4e7vomC78q40IbhGZ9hMn+pnt3yTEZBYAMZhq",
+	"G2uzpnImJIN8MMkQg+6pj7JfZNg5Kuyk6NuROuiYjtnFjiXeUAa25ppRhSMTvAcf2YCkbdSBOH778vgl",
+	"pyzh9bS5fqHTE0yP8lK3ptYw0Ic0VB/UMSKkRXhRGC81IEUzW7y8Vi1xeXx1dXr80oPZwS5glZF24rx9",
+	"8rIFb/DWwuT9FMPLUA6rp8B0XXihePqE3s+TQUvNT5+/guD/I1V0S04AbdxkMNB9rUzxAfFI4LUx+foW",
+	"pOIvIlcjiWVQXe5wNpZkRjsxyJVar0de2LxjmGU4Bjdoit6XmCYugAw0NyewRtgU4cpke5EO/2bL9Vwi",
+	"Tk/+5XhDpYxeH9XbdqBVqFKgPwdQHemkJffu6p4E/uSC2k7QWMDkI8JkN9y9r1URi8dm76QV+7ThHWrs",
+	"SFixPfdtS5G53tPpBrxjKhUEvRgc10JkSrqCuEhJex/BuHzdDyY5usdwZYTPxgp2nE0c/OPE9HMFOhu/",
+	"3RIvdOoY9RkxRnEALEkM3VYlWEMxtYLR0hHCynPjxWmdQmMuR7gbTdhT2j8RfHOYiubUJQLsd6Up9KXR",
+	"Y3Wp+t2AjT2yt8qJcLn2sKBhJM0s+NZe2nqasbfc0E7Rpy4sIldMsQi66A/Li6Cn0w+FtR8yO8W6IG1o",
+	"Qk68FX1YDwbH9oN/IITJ8o5Em8D/EhNgNEPB2PoexrVj/BcIlQs1V41mP89kX73Q6cZoJ9LtoEMh4y28",
+	"V4OqQM1m+K4HEb0/T/5Omh0nKiTM5/OU+lOCwrxnHXBundO9TDHiY2TLwUwJrIHMk0IMVZZ6M4X6llri",
+	"iPA5G3GaFlG0bYV9BRfEm2ilJCMNYq2Bgs9rvIEe3lI4ar89Oj49PX65DaFCJPbyOhJ2MFhbuNZn4To/",
+	"fvvy5O1rNrElswfHBjl3MBLOAX2MPB2wJEB8XPjaxAVAMMzxT0Cp21R1TJxc9M4QPehaMYOlr2H/cc+T",
+	"Y5Q3hi+oBO/eZimVeQXkhZwKV5BGzvKt4BQj6dupEczNeegJOoqBzUdPnBgQ1O/5afvq1dnFrx9eHR9/",
+	"OD+6EmNYRBNcvcIWMktEDmZ42ULcR0axawu+k6XWPD90vFY9Rfxi4LrUkHFVmMpEICoL5lpMVJZa5fAW",
+	"auOqIqMDbLRKCXfDt5oWeqQSNvTAiUiYczxVozGFSjxfCuaYkJm4P3GFHan8EAPaKTte4HzS6/mi2bKD",
+	"MGfuf5jQJ0EBEvFJHMGXPwmunhGfxHt4508d82l3d7fyP/gaXJOfRJd2C30ua3pW5oj2/El0L/EPzEkB",
+	"wkTotnBF4sfA14LPkRS4YyN7GQNFEy5e/JQaBw5+Xe/BiU/iL168cyWkg2Um8LJUvMXfacOwlMSjyUq0",
+	"N/PA2PGzR/qjSj8w/KNWDp+MwFkI9oQGmhvKvIpcCZ+KPDw4VoMB8kiXSJLxU/yp+8AYU/B9By7xdDjj",
+	"oXBzQ/oBWVV4hOcwQumbwk81zumnGEQTrZIKK1jzWAsOLU8oSFTTWD/jBge391MEteknUp1UCbWHI/y0",
+	"9yO/Sx3r16dyiRs4v2CUjnlp4be5GquIB5VVlhRGFVOb3wiV5zaPaMhIwWFh3kftigORWXsTgiH+0D1x",
+	"PvbG8RIGGffBJXphZFPDIj0DAk8a/l2edQ+p4ZwiLt0TOOa2ANnY/UXNus2hgA0z+G2Vum8VZ18l5LSN",
+	"YIAC6UHITbT660Jh61/3VE33tFSKuxlHZleRHhFzD92P3ikLc/BHIvGpxjnmM2u4IE8KeB7dGeDF9RT2",
+	"gSlyZVod897mjH9Mj0QwbuYODjodnS6b4J+Y67IYKp0TlxKalV/O4AcXHJziQqNVRe3Co7Ae4Df69Wg+",
+	"OWdhoTG6vZnzU33IVk7R3Hs2nCXY+22cIW5kR9ELoLTB7gtTv/MxWsEBeFW5LXI1tjmCyytTnijQ+AVM",
+	"jw2TQ84L1BkqiIMYI+bmKhhX4gQPVMeQGenBftEbqzEmp9IUjtAkQ10tzegAL6lptCy0bhkWT9DZqhH3",
+	"16o4olXZPBNh9UENskZ7c4ihmRL52EyybJEWdO5dtxRRbJBKERKR6wmnN+2WZ1/BultIvVLeteTbTnM7",
+	"HjMyaoRVF30M7VBQjCV4eX2m9mWY1VddOOBfYym2Gyzto64WWJkNrTjld82JUrzUDxF1YtaB2mICAkGz",
+	"bB5iunbgPeuzwYDshhGMdTYYcBDa+sygEcqk4FQHRoIymoyx67pU2h1SZpER452ijmEIMexTDQ54Xzq1",
+	"DOqLlmNjKF80/FYu//BuSw7EVgJjhIUrq+J8d0VKUbKnv8O3m9Nql+Q+E+WADNe0mNpJltIdH9xqY6fY",
+	"kT8xN8ZOTYjSBA42ypzjSTmg66tLJi8S05Pkdww6kdzhzEJ9khL6Q2b7N5iZiAIxGfIPo/GO1jN+zbuW",
+	"xxG1CA6wEPFpdQw6S3AnUWCPo23MCupfOCM+fgwN18Lkqv5NdByWFu5cRX6/KSsowBiyPizRXMBDC9LQ",
+	"HumK/H4BGeYaPykfZDC3igFP3YixsLgHDXOeOJXvPv+H/f2axs6HbOX024d7WV8zGag32M2DnUqYVop6",
+	"grUTU5sXwy2YWzjv9RTDGgIKXybMAjOja8Dv81gWw2ibywL2GNi8bqNP2+/eHr15trdTs69LVRWYbE9/",
+	"96L/x90TRZf+1DSni3xQoAz/MphIWViHJxYRXDhvaewUXa9uOiFdEKdfk+UJ1Y75LpgTu/CC3e9DWjaY",
+	"GWyrMj2fv+GVooBrDwP+UufrmQMdcwd7QARzQN0qI/SAhbspe/Uyt+MHMgfgUd9MgriPO7fj+XNPEAok",
+	"BGsbB8Rjs9TFoo8ssPnJPLdTQvcmTehBlWr9JmLWWqu+lZ+3kepWnEZc29r8fMyuVTXBY7mh42kGSgJv",
+	"3Tzk3fyVFQfj7i9zeWlNv26f1/qTdhcFsLrSjvPlLioHphjcEyewImlq83puI1z1nU1v69It3V5tneWX",
+	"32BlXbSDTweTbKDvu6ymTbn8anr/1bvTVyenp8cvD4UU5+2Lq5P26em/frg4fvUOi46tURH5Iitx8cIW",
+	"Q0TIojxHl+abqbRddFvipcWah6Jj1iq/4ew0TywKnfiCi6mkrD1WMWgjBpOsFvf0Fc6iQU73/37ktNaU",
+	"eGsLHwT1SwnrNpTEWnzbJL4rJJHW/Z4l8bW+VQ75rRkJTRAtLfmp3N4Gu5+IYpjbyfVwLl+AdSARkucT",
+	"F5Fmln3HcqSoOKFjvLqrFNHU17vMnwEM70UHoq/iup5MDQo2/zumO57k/SG4XF5egwNg+zdc5u+RVw5E",
+	"LjU64qU9f21tytTGsn8D4xIDGDboyYyPAX6iY8ZcJ3fYnESPiMaoBEClVADAwUmfOSRsS64TpYdQqajM",
+	"r9U811d46/s5x+tkRpeUOdRpggt8SqkJNgGPAE8IzswfW9U3UZCZ1ncbCggOtRhZo2You6u0DWikW62m",
+	"jdbKUUAEtQMEKRJtkcqZZ92wA/Hu6qjeUvFDb9JY8c9o2Bd2zPHkXWfS9DfkX3LKv9Z2eU8HP5VuiNk7",
+	"DmmgOVxHNxXtzlj2bwiQr2pQLjJe0gc3ynjJj2hY6d9sbzNLS0h42ly7ZYSX4f39cl7l0ri+xQz+F1uH",
+	"lX3YTLX1e45/DqULVJfOioHMqVpyZG9VWp+RosDS0dmv56fHV3A35uJV+wSNyX5Zg70Aft9qqKBulKX9",
+	"B5QlXz29qeLpSKqa1ehkvIZolVJSjrkCNd4O0Mzi7Pmhx8xDks41oOMvyud81Wnz8B7Lggjloj7mQMIK",
+	"JYWhhDzeNi9L0V7WixKpnHEmZ3Cd707yrDm8KJy+NioVb04vxbuL00T0mF6ZgUX8oGi4g43rbcWhneQL",
+	"uiUq2iu/qZ24OG6//NfaGz+8zDlP993F6c5DCFB4Xt7IUvTu4nQr91MbngxbgEkLdAD8WoKH1CQKX3hh",
+	"zctPwSrrvsGr/nmiJpj1+c32DudFpXAqG8x5W3eUMnE1tSJXJtUeFaJjwOw04FNiYb14vrfXXGBxFd57",
+	"Q2A1fvwHcUHKt1l2cf7zu+N327o2saaysl+xxK9xh3rG02Z/RBJgeip6uZJYWpBbO3JCm342SVV6SADJ",
+	"AgsefRBCE29gBLDTgB1y6Z+/Tm4l0LP6tEExG6umlAFG+9fNrPA0ruA7X11igCe/7Fb3K/eY73Q/x+Yb",
+	"3ZXC4uU6yE9zKVz0/gSWeatKrJCyktJzIWhzqyleZFCmqbIHeeMyOUMSAYltYCpH7CdwIK5znSZCdsxU",
+	"9bSRuXBjJW9UnmC9863i3LYb2yLT18MiJM55XmV5XqNm5RfdFPQejb6VLLV/s+Wim+BCbkbLBsmr1bFn",
+	"Yy4V9xtQI3uLCnV5TqqZisfDz3mJJQKeOusvlojNapYVW/OwaGxL1QRFJ5Zu1eeSsNSjvi8D8fQkyk9c",
+	"c2Wr3+YAMUBVtdSdABfrEyf6ciz7upgJ7Tqm8M02LdH2bTd2IEg1JVRxiEFnjQwLSArjqspmMk4lE0Rg",
+	"KZ+qZZJBrhh4nq1TSu9wjAdRSluBlF9P8rcIJ79cZzHf/udprafe0nP3Db0r+0NCGggkp4FvLEEfIxVd",
+	"4i4ay1yZgniLxH/9x/8RL7z1SX83TGkU8l4cH5ekQbv0fX+tpd1DuuU7Rjp22uO7HhtqvDGgnZ/eE1eS",
+	"oHt4YA+Tij32c7d4WLf4Pr9Aa7ns04DbBHy05QDAS3SH9qqBGZoqdnnSMTDbyMubM30OsQGAkCoJ4Z9A",
+	"jsmo93TvUpgJ8c1OCqdTJfbBpe5ixHyJkfIiCM6GoE38+Ns0VJZGz2AVE9GbsRNEq/iYNANaM1VXLlIO",
+	"5QauoR2e9jPr7h2eG/O8mWciH3lT/ZBXNHYpg41OSXXqOG0+kzBb5mbGIuGpdB0D53Hto1gn+DBqVe43",
+	"JH7hIfjIWpSdN3aKeEnUOEYv/Kiupcwy2+UXSaC699KMiEyvSniSzIc9ZFhY30tdCaO5AgugF8SQ4KMO",
+	"8bbqGAoP8uMRCzt8kBerhcXMXTGwWWanHmxlfw/U8I97vmR7peB2jL9Ejk1an5WqIw4yaaNzce/qlCbW",
+	"0L5gGC77cYkxMR1/lmkVUNaH0qS7mZ2q/N7r3RYlAp9T+pbw7GbCNjgGT9yCBMOXsHKnhaOBNHcM/hMz",
+	"HDioL39B+PlQAIdtBThYVAr3vPSBPNGQqQQMkwW4qmajppagFqb2RppNwazB0NvBWSvXqBkuo5SAx+qi",
+	"4P6w3ERnKAI3X/cUoVQ+wCnC51RP0aFgpKUnroGVtPEU4X/xEMG/as7QZHzPJ4i9AgK/WuMEXcAMv52g",
+	"R3uCcH++9ASNJoXaldl9l9e8td6aGiqZpyXO9kxMDDwTjXunslvlDqMIPFrzmUSYplzRlxcOEVJcwaQb",
+	"+UoXTPcq98eyrOgaB+PXSaHaWRaJ0aYcXn7Sg2Q7+VkXyoFsr/QucBMe03GA+ZexzM8+EOPcjuxGONw8",
+	"4XXAbSrFljq5wZ0dT3qZdgTlTy1xaOojDhLeGHRJIJAhWFllEbY/HdG4LX6ZVXxw1WjTehdLzH1zx/Nz",
+	"TrMK8d1SG2/mFNHztpXf+ju5bV6wnX+r1RQxp4UrqnV6dztnIRl63zfPJMtEP2Ome25qJtq2+WP3xIlM",
+	"yVu0p+aumDC7suaTjbEVZFPLrpzPtdjic4Vs2U0H6zJkBS/D6m4oN+PHf8Qp40d7lM4nBXcA+UPPiTcX",
+	"7dqdTlUcFW1MOpdBLmrqdyH/YXPB6DkjToMMCaZ7BofcpPW3x7KEdZ1DXpb7zFlOX3FNbfQmy/IC84VQ",
+	"W6y6uY80O5H1RGmycXVD7yvtvo64P/0ddCmjbFBl96LovwwhXVeq35BZQKNx3jzDj5BdVqIVkoi7wo4R",
+	"NgVReMi1Qby+jsETRbx/81dKbJfd6P7NHayy+avkiv/SMaEtjEZcpOD9RRNW0FqBX/hwg1W2+fOzxtlJ",
+	"+DUfkzK/GubIvBnvY5U+uqLBP+ccrFZ10TK+w9OwrGblCpFj1GCg+oVnsCoZ3uP3mHNC5ptMUVyTMjrV",
+	"4IT4epPPznjXVct0zFy5jP9+CUvlQdBzm6mDqOiAsXDx0ytrWx7AOymfsJVSl78T/ySUvFQNfNh8kJGx",
+	"ykd6oXz0zsZVuG2eyhTMkM/yXT77PDeGFqK38xAX+OJwf5XQT9bUnuCWeMWMed4uJC3L+1xzs617jpfc",
+	"gF4pHApcyCK+ozomXFKkCniAD4NJlkXqAOvUtMOO6mT9Eru6M9+GSaxz9X2LC8w33MDKzd1/Ac04LkO8",
+	"67ELefWnCCF63wE5nSkqNKlUlGhTWDwKY90vJjX1JGFWLZzVOtdamYRfO+pMPph0ohue5zGoPXyfzhQL",
+	"RE/hEuMHVRqAUWsDBDBnFvOLqE1kg+Wb4TEPEsReeLdVbY6PKqGDk4oslUhzL3pVcYPjOqfo91z14eIC",
+	"72VT99YFPGLFXVWpl2GAi9KPKrEqx5mcKeK98j3XKNdEAFp3Hgl7EMtwiHluvdxQS1zCV9f2kuDTtWfo",
+	"sch0Ei+rzT1P4GMSdVjDuEG2uZrmjmLuljKozy/lVx59mn+dr7+x+25hp9oW71q5udfwU5hRQ6C1y8V7",
+	"gdYq4jqoafgY2MXKPir4S0JBNnaPk0lbqR2kGtbBoIENwmcDeMKbF0X/pKbIPP2ZmaAp0lYyVouZKjbc",
+	"4bWyaeiJ85N8gDhmQfO790xzFy62k7QrCNxLYyrEX3iHnvAsuILoKmK0HzP7PisAf0+EAgEmlHL4XJd/",
+	"QwN2TDEbUw+kLg7ENRiR3KBQdkhSmSx1LHD2ED/imyU9JZHvk2QsdVltYqKn4RVO/HIVp9cbDy5k1sit",
+	"BAOCGjfiJo4U2cFg+KUOZsd8poeZzNeBxcAxmUXnmmPKOF08xRzaFG13U3J4htAzeOv+1bxxcsh8h7Am",
+	"rGKo+x+0xcpWUjocG7X98RHbzBDSOzaBVeHCkTcFcl9YcW09Gfc2Ok1PURFxVw7RBqxZY0zINstNH/7M",
+	"123w4Ess7XSn13zUNg5NcUmfe9iqsOv8m+Vd7kRcgQHwoRJIlInY7z3ldKq4CQ0hIm7UTOSWwnkJ/Z5S",
+	"XRi0GcJ9wD3rN2rWatIjHqx7IxqEUKm3ojvovWoEjN47zoMsrtUmJWY5wcoCeHopNQuqYiXCXbS5Gz3L",
+	"y8/xZpdziTHYvJRfagBG6/+0P5TF5jqZoiB5F/57QK2znskl5RZa6vQOtVJVNIyRMjCwShH3WIrxxA3L",
+	"kkOYf2tE3MERxRSbb4uxF2IWL4aWlZQs4g8dhIxdlz50QsEcrKrvmEpZPdpXPWkMMfVjMWoXbKpuoUcq",
+	"/YA4HYUi7Br/zOlwFjBsR3ImespD/x2K589+Ft1cFuoDcu6otNsxZPVeqCKf7bbBH+t63dofwqMzcBYy",
+	"O8Wm4Pp6LJOS5DDB8sa4W2XBT9gSfWt4ftN59lLyoDEokM96pfkefhlzTjxxAk9jhN8KPzapzgWEuHvt",
+	"PVmOK+eJXehX4PMgJfvM00+CXCP/QxR26OVWpn2JxoXMC9cSXfDcuh3jYsYsjLnmVIkMroSvAMD27x9D",
+	"cOK709MPb04vv8fgInYoClkIZ0dKpNoVEry+7+ADzU7IPGTdBvLqJUjdg6QetgmKt+xGY97VCixexOQ9",
+	"h4q3ymZYB3UTcR6CiRTY0EtKy7EGxV0msaaSGEta4uXdoDlptt8AOr9KgM5I9a7G6rxPsytCa9xEavmF",
+	"utYmCq8Z9bFAj2sA3/f1GUEjUzlfmQvJpCvKgFbUVO5DRqUuBzOMET+wIcQa5oHF4bCiS0y1Se20pqZK",
+	"Z2qR0Z/4uQQZaNXEsliVV36QZNhdsmAXx0dnFy9P3r7eDjhjmc6lFa7P5jYg0jYJ7GPJ4pZCyJI3L8ba",
+	"ifOLs6Pjy8uTt6+j+OyACi8wzgz2BkN7mKjUoVXmTzCR2zF3T9A+OmGMFuPeU7J3FMxq8vWusmgLWajd",
+	"GzW7d7M3nxgDm7wgW4elHvX9cUYpDlcZNa2PUl3gTMlE+EXNdrYSMrqqWlp4BHjGCUWPthAyulB48GL1",
+	"f6Nmd7EC3WCyu4nsVTuyCawdib7Mc82dW5gDGalUS1pKLp6SRgxlNohYXQYiVRkhbGFFMMuMYub8UJ7W",
+	"Mb3cTp3KCZcFMT4xxxXlVTD+QFmrJw49LO1KLO8/IZS3W5JrGUw2mmfh4R+mtsq/yyPKpyyT8lNFPilH",
+	"wyIeZpauFQJfwJFu8nFeKtkv9C1SC00c+MzV4NlQ3iJhkpD9vhozyJzORVlGK2aqCCjK9e7NFQUhv2KX",
+	"5gpjX6PecubCEX7iUTs0IAzNrgxxi1Yixrh3zfkaUg/O5/vwlBDPnDh5+y8nV8cvUaBGUmcOs+Pmhhzo",
+	"LgnUCSbpu0hp7hjMGDTSP4hUzkBRwd/RYmLN2TFqF0bjxHJcQOof6B8G9xM8MEEHg5NJIZyEck5PBV+D",
+	"oOFNilUELdE2gp7TMTjdnsqsucaWDMYWovoBjuv+LLoKPv0BRjTdlkCgb2nE2fu3xxcYpaVyBPqFw8oR",
+	"/k34FL5Rx3w3l3T/Hi4Ap/Jbz8tFzVLIGkYrgfkyJ5CKC2cRs3DVKXVa9VKoNwVzj6kveNRDR3KjV2s4",
+	"q746hM7sZtQ6HrZanU6rUqp1jIk2nb2qKg8pr6YmwSsux3ji6CojlS6p0TVW3Eg7V0UQVyz1WCySK8XM",
+	"+6J9fgKmFXJIzg6oyIaOhCgsIfHQu9dJPrEQlb9bEPDy6UhiijcSn5SYMA65jODbFdCG7+sp5ODDcwK+",
+	"8bth+b0Q2lI8K9MDyxytSSlzobuhUeN/SaQqiOpTUKifb1434VUzZnTQ7LTGkcxHeJtkcmN52AKb6aK4",
+	"juQNtlrxE0hh16jldaQWcYCkmVGyDm+M76oRrPrcAj66FKwLWMLN6WgY/g4Jt20cnTIIOaUb+oEPD7fl",
+	"TYmUj2cF0pLa5Qobxl9WoHBFn9joIpslvVmsth+c3hCJ+2WW0Zn1i7DIatioAt4zvpzsOWUKqhhsifNM",
+	"ku/GRqjMyX0pb6gnhPNQAtA3NM5GG7OJU2e21Se7jjhsoktv4ajBj0sPW7lnK/guA03V6nqgKrPTppZ4",
+	"DcKlLbJeFtEabIT3cm4/Ns98iWUC26G9XCJQD83g9VioL1fLV7OoeNrMzfHNLWtfDbOpiIhvVUXhcQJ2",
+	"VGqDFapg5f16/ryptDTmRN0E4gKO/jBVIWtQr26TQY7nF0sfMUCkcox2uS90WkMmp6o3tPZmt1CuIFzr",
+	"evKjgO4fLItEPNsDz2NkXbEYBVwMjB7JcTHJ1bs8c5u8j8rHLIte9ulT4t3FqdvMJvLCLqmliOcQ7dR7",
+	"+qLgHWkOR8KlgBBgnHP1gZV3F6fwqxs1LpgYJIPx8AY5EL0ZEimMVDG0vioafoFush2AVius2Be/6heY",
+	"OsEen7i0oWOYi7cl2t6EgnuplIZD0jpYlPmBue+7oqdmlqGSm3MvfvfqSFH3NyAjS6q+Em5dJmAaNN/T",
+	"DYvK8lrxSF6WiUvT2X76O0YLwELBcZYxMLOb/2xvT7AyDxgl+AeKWLP0cCSfCCdtyiw5oJ8yZyloQckl",
+	"uFB6NtUKu8L7Q/EcpKxjCnuNpYwJmDW68HW+bmjzguLAhqWpewjWOgh9gpPpnmpz0+UZcO2wr4sMbYoj",
+	"mzeC2x35tfiqMzb8FmsovDTs52NO3KzWnRybiI6EyFVf6VuVrlCld9plXlhOof517aP19Hf+1wlWAsF9",
+	"fHcrr/rwZN3PLzUOL0MMMQiEvwnmj3F8nQQX+VrfKiOIequMpU8lHO39n0KxsW+BpGxNq2NOuSQUYxTY",
+	"1cpPwyQPUm96BcNFcMiykjMiDU5m4g5E9411RTcR3SM6N7unylwXQ/4Nf6/LNqwsOkYXmO1yiej+otR4",
+	"tw33GXz86hj/m0udqZz/adxA5bvHhuwk+OW78XUuU/zC8cex6uOzz3P7cbb7X//xn/DDK5tPZZ5ST8Nf",
+	"dsOP9PeO6f5l90LJbPfknKbV/Rctuy2BBhX19F5bWhlHqQYC9Oy2sf9B/02Wb9Q9svZGq64orG2JC5Xq",
+	"HNERkeSZ8mKJMLboGCrwpisai4jLVBpmF/BKxoCS8R1o0ompyrID0VV5bvOu4CLzWUucGF8QjGChYpxj",
+	"Eh22J1eYrEs7RqZpDq4FuqSDieNmZKQu62pzKzOdftBgvncXvBKyUoJEHp29fXt8dFXX4ME50H24l+BU",
+	"+WupY3wwJ1diYlJs0J3VZ0vge3xWNtXbQaPTo7bT3RHPoJ6ohzEz8XijCGzHvLlU3GpevZ8w+fzFpk6c",
+	"NqxPIJ4gJRlp7aj0pcx3lOvjEA46qghtCezcYg0aGK7Hshh67GrtE5I0wLO9vcOy6Ina67ldw5tUS8Mw",
+	"VGq/zEjee0AjOb59qVFAOuGdgy2IEq3O+pZy0mz+YhJNOtFNKyueZ10q2aBovguKlTp3sUzh9fHV6o17",
+	"MXutim+7t2r3wFt9fXy1fBPBlLj3XXxz3H5J5dF8PzKABTo4a2zvG5jUt/1dY39hpZdvsMXXcve+x2fn",
+	"Vydnby/X2c4znsK3HV1jR3ldN+iINeMkf5lEnLevjt6sIw+UzfwmDWtIA67p58Q3v3Qvzy7XuojP4eHf",
+	"dnKdnTy7XHEVg6dz7/v4br1tnHzbxfV28d2KTSxy2Vf3vo1XF+2j43U28gof/20r19hKXNM7OcjL8abe",
+	"+w991dFwfotjk46tXs7xovgzc9HwJPQWUQOIU/1cbZ0F5u5BchaH8JaLorIMngohAdStMkXIMEonJF4D",
+	"ZZHiny/P3lK8+Bg+emxuVWbHysdPXAj1HmAs9FLlt7qvdvHDFDL1v3qpMn2r8llXfAcDp/zjEyd0mpSl",
+	"rdYw+YssCjUaF98nlYEv9bWRcEi64ruuG8pnP/3pf3VDNGeoPoo3v7aPdi/ftJ/99KcAvC+n+A6JuFEz",
+	"H7kkmEDYeYGFzMUkNyrF4DfVw3YM9Q7ZgbgspEllngq/rgei62NSGkPDIUKlR8oVcjSOf+nCpFsd0zFt",
+	"8ezjx4DjUYbVsRrMCVJGsDgqPRR5iAMjRGJLnBVDlU81sbbnikKimNX9R79m7iAqhh8UKu+Yn4RLxE9i",
+	"pE0iftyj/38mhvC7YSL298QQFxH+kQjM3v2///tsT/zPlmiL5/t7ItVO9jJu+/MSF1G5iYG+VRjj8oer",
+	"Y6Rwk36/REX0NYtUhowgR7C4ugBlN5I6a4lXcD7Da8BfUUKdkD0+ryQlbtL7TfULIfMcnqsZHNLmKUFZ",
+	"ToeaMDVmYijHY2UwWG5Y3kdy5r85IjgWvMv6qjlzzRu/oYjynE7bSkx5bg51OvVCXWu4eip4ayDc2lzz",
+	"WdrG/emnRQCmFZ1YrxIX782nfOK0Cv39RX7f7dS/YouWR9RiIS9P6tQXfMypRyr/TTjvEY5AnWpticuh",
+	"nWTIEzKQOmO92h+qdJKpgEghHXeOUaomlIP5VYtbOxh4gs9/TVckgnHx4vqJ7GxeTsOjGu5+v4CRpPoV",
+	"TydqS2aeRigQ7PYzdrq2cK5qk3oZhJfsWYmwszrL4FXxJ0rsTsZNFnqs3h7Gbltls5WW+UZ7jFZpFmr3",
+	"WlOvJI212o9vfUsjGE7+gyjv5jLudZf3PvuusFsK1MJAK8JZ5ZNDZ4U7KkQb+3TAIyuZB4N9UuFxCtai",
+	"zUBRp9GhtPbQkzZlYLqXds2AiD5NdbCW6HqF28X5ODDxptwmgocaO2ZvsP2LjJjyeYeiSx1cXfoINjWO",
+	"WO8wfP21Yt5FuCYwO+pvhPf+3I20cyoFa6qniqlSJiFAmFuVd0Uv1+baNXO1Pai9tJXmk7vqs7gPZQuH",
+	"b0l3SuJvd2SdRVKjLzGl0H4qpbGxDvGVzuCYCiPznLhtBRwOOCn+8sa0XGHFWDpihqoe0vpK5KqBoOuq",
+	"/xqvT5/kJz+BiHN3kh0NH/v3CVk2Ro7UzsEOfmQnWVNa0CF+C9/8449kyQTQk9Eu9HwtmwF9Zu0pzBlO",
+	"l/Tt5dMpAQIZS1ZgXYl2AhxdkJdMFipvnKE2GOwrJziw+UgWOwc7oCTQWwa5mo3pfXICbrrbjAKmJs+q",
+	"aTJY5PxZk/kKw2N+l5eFx8oz+nVXi0oTlNQTF73VPVoRTWqO78N7dhQRu89xHCzoQgmGSLCKvfTjEROS",
+	"zqPnqINLHZz00kqwhppIVBn1o28WQ6ZYJuiDaCHRUsHqSo6vlU1qxpbTsoNEuEl/SBWOFuNSsghhlyqk",
+	"aHAjxdVQzTqmEr8RFL7hoB1bRWAqwZw54rMI9O6dWzso7TIJcskDjVrizFCFP4OkTMYdU1jxbG9vj59C",
+	"fjLYbf4MHIouWFUesTpixoHbh0o7D2hQxpU4knG7HWH6Bmxr/GWrY445mpUrauD4cY/rwmCFkXAHrcAI",
+	"JnjOJ/cBGLQDfZSwkZ4XKXnp67EPX1s3iYL8IGYbP2u2zTCXn0Odbnxjp2IkzSw24fHGYX7JbQYP0Aeg",
+	"4408y8FOv5t5xpCBZHlugO4IVBUH13Vp1PhaZJR1ahpRmVPEdvvsOSG3Rac4Vx53Gw99zxZDbCLB08gN",
+	"AQSN3TEMcQGbeiDqEwY6dLmU00tqP7t7nqtbbSeu679hs5SYOzAxUBPZZ/eQ56hgsdA4mQkp3Fj2VUsg",
+	"+mFJJMQJAFItoL1LaCdSRD47UTTGpglPkff7kjZzuyHixRBDwFfcZoA4AleshKvvdmoK5YrNxITL69RD",
+	"ypd+Y4Zyl+kbhF+huwdk8YAPRyIye30N/5+rMRkFvjscFAVCJDrRTWUhibyhY5wcjTNVuWmf+H6vLrzl",
+	"gQA93BUyTZnwU+gUDzJ3XJSoM00UXOvePFfKFQ9y7cCDNt1b/HnBaQLhjTJf2wpRc7U+SIDw/m3z+eAG",
+	"9/zpb7bHJ4S+9LkgyHOcjV+U3j1vH/3Sfn188eHy+OiCarbRKSSPpfQKP+761yiV+c68QRI7jfP+YePR",
+	"vlBjCzbgSM6Q9Y8tQ3gZjMPNyN49EOPcXmNzjcH0D2ZperJ/kzAP32+2x9Y3A/wRpZwPKCGrLtLuEbfs",
+	"NLeg3/zLeFy//YZ2GZsXD9Lb/2fbQ+v34XtlsgxW8wLshXH9pSVvlBGpnZpD6mqljiVQp4VGfv374kgh",
+	"SQt2BpKkVLnbhf8QPB7lB5uyfrO9+Cza/EZRPRa8WnQmcyUzMCbg5nK2f6OK5qZ/8V71LvEzUZ8eWSBH",
+	"yhS5HkyukSyisH2bHaKasoOB7muZiX6mQwD7z/JWXuLIibic6kGRiF9skWmTiJcyL1CMX9uOmdr8JjTC",
+	"yVxRBX4/V6kyBQzKXD5d7O/pzrUMwiEaSZMm7LkyUrCLQSSlbxYG4/IArroFyqMEFRx2kzG04J/fX8G5",
+	"kcZjA/JFiFw1uZJEKN+TaAGKYMdSbJz5NHCJSJ2TI41AIGJ/72fxHXLBqPR7XIcff9rbE99xx9z3WA/y",
+	"ww8X1o5c64cfxOWkB1vUQ6jemCIqcEMlfBkTaxyB5yaB75Kx3ozK6jnw7VgZRxs5NYi42zFoYByCO43q",
+	"B1wKIr6E0YjQie9w3giVEroo9QHSJoJ1EXx1RHemw8oGxwWL5Xn5F//q7IjB27dZqoK2A+H2dnLExBs6",
+	"VacckyAXKIH9QJ3aWhyqsBaZoTqm/l1wFs7vKGbYqcUQJnlOcNVg78TTBM3u0c+7v4sO3g2dnQPRgWsm",
+	"Lzo7iejswNLAL+EDWOIDP+yLP8Qf3USMVH6tUjFWuXj2054YsYaXWdYxhHFNwYEk5osNF5+1o2T+yePc",
+	"prtjbRYfrtPyEx/+6z/+s7ODk6BuVQ8B65TBUFBuJ9cUZwk3Rhkeb5+f1JbK0Jr6zZ53RfZJq9cUZJY9",
+	"wXhZlXopzomBDr5fbhea5jJ3xiOzuTHR3GJntL8duJMRPpJahQA60t3wn8M73MvdUbkj3iiZe6+QjgAF",
+	"21B6QSaqlC28GdEVgewheYXDAoy3gTYy039Tj8J+I6aQdew3/z73bb91tSe7CxDluLM1ZOctcYFgIhRr",
+	"1QVC9FAezaR4M7kaMg2bd4znOW6Vf2Vume6hj/Pg1zWz0pCfgFvFFgLXDR5QKoZ4mjgaEpy0tmADsWPu",
+	"aCG+YqGosnfcv5UYxucH4hj/jW1FL9VLbUX/IbyfwTghvJ9aJpFmm7GWALPeZGS88JGctcRZFC4/KOka",
+	"0Djr+jAbfILBXTzhoGO+8iJIs/8A1qpiezYH+ciU0mkFnQbeM1MydR7CglhI5HVEVuYfha5SmW2fchh/",
+	"JpzUaRNqTIUfcmX2uC1Cza9HtPDWGc8iEepjP5s4fasOMVk1GhczQQooKvol9M/1U6nqI0Zxdg52Ru76",
+	"w97+aP8f//16fzQcPOu5v+0Pbv40+sfb5799hC+N5EdC0tg5+NPzNfKtIQIe1jEggSHvIDW6E1qpzfmF",
+	"4CD8tNc0f9zihvn/tIeLXBQqh2/+7+/+bX/357/+297uz3/9p0/7+P/4n0/P9va+/6f/UZOk3Sj8Tkml",
+	"uZwxwUt3nEe6/9sfbprVHJlfkuUMsHOPM7JzddF+e3l0tpZtUL7Kf9/oThXWcwMAwH78bxGenVLelt7b",
+	"5cc+L8oT0hLcMeYRUZYVCbed6PLHzwllCdbg5fHp8dVxHSIsfpLu0wdo11uyd7+o8QbUKD9XSF4C788t",
+	"6bdLdj7uSjPb9Z9k5fFxN5eF2qUL7mCH13inCX+kfh9qYUV4jg+DJbLFHXh9fLWJ5a9HDqlf/7sBgvDU",
+	"HwgFZIs7A8uyia1pxPyo351GKA+e6cPhd2xxL3gRNrEdm0HrqN/LBhAOHrRE3mgyVH54+sP6u9Y2Mxyi",
+	"Nu379yQcuKobEY1a6/cXpcYUj+aBovY1NFsPKjDE4Dyg347tnhhkTjH1YqcmwU/yNgiwv5MmxGLx3fP9",
+	"H0UX/vKhsPZDJvNr5aGHv+dkus2Duy8JrK2nhpr9DDSTWoj01jW2+DCwE5N2KZLq4eBiNADR9mmmJ04c",
+	"nV1cinGuBpm+HhaVRJB0XAOJpU0FFvc1y7iHJPkm4ncS8bPLjZgJtagmDbrrXbOV5hFKvm3qnTb13Ub2",
+	"tAHkpH5XG7BL/DX3QIAlW9wEXID734YVtUjkFSMZZF1cFQFpIqpIN7RTxtxMbX8youqkSZ7tHOw8RTOE",
+	"p72AAep8kr6vsI1I3zKwcV9iPdvU5jetMmr0RsmsGNaErcCl352Msd6OO+kyJDOWzk1tnlJ+tCwtcNGg",
+	"7UntkO+HFu6RPtWOJxFOAs1waKfcNZZaba7jAZk8aHFMWLixsuOMaG+x6ILCHfHIZSicqL+ioZH6a3Hc",
+	"U33ruampYF7nRKQIw3lOimgYT+Bb99ahtRfzFxguDyNX6IqnYA8iWXEYN6JEXxz6z7bH1frIfUfU9nbA",
+	"VZNO/427Gaj1h5suo4RJvAwRp0bDKhNssu8d9XvvVJbFe38kC5nZukHOTM9KIueHFVAIr5SI/lD1b+yk",
+	"cAlVKkxMQfUkiZAE00wvgRHGypPsaKTyvmqYb4U1bJxJk4QKCkR0RuusxMYdyxmcMn9ybI4pTwxXRc98",
+	"oVF2ax7pMyi+qKI/lNTQEbaak5/0Nly4UnmfoayT8PNM9rGtFof0shgoi0mALAo2ljm2BILdMK86/Jla",
+	"SrhoZoi4N/x4b6KiZUq0EKI3m09E8VA2D4OgxGLphh8JkW3g6E6lKXzta/li+K5Nh2M+oZ+IwmaB4pTi",
+	"xGBPR1UG0fngjP/i2FhnxIeLVcRIKTTebRnJ1qZUPqghlEnjc82b1qDOSJ2wYJlqvtzaUUkr4gku/Tew",
+	"3Snkq6PapfkPetVVKe7C4TMlZJbBPaFNqHLi5x8IScUz5XMS2CyLvxxNCpUIN7YFGffw/je6f3NIzdUc",
+	"Zf+xYyLazMqO/mpTNh4a172nnE7V4opEZylXEg/+2kqT92Jxe0qVVjfY1dSyACSiNxO3Vvexm/NWp8qS",
+	"OGB2Es8J6s6KPstqJffUmutduF3TqKbPUSq0onr40o9vMyblbbh1Vco9a5Wm+njYxSFDvfLikG0Cs/fd",
+	"pDdKlc31EdXOCE5dxK5DitFSpaEusCZp/nHeVlp86JHXJeLy4lKMVKqlnzX3gMCFxaoRK9mMsJMcvFeZ",
+	"DaInnZhrhfxCPi1QtxNgoKCu8uz3+YRrFTNZwOUXWQFwbtyiGdBOR3B+EcGp6QLkwZ440Z+4wo5Q/5I6",
+	"hvuFFLubOFBmc3JKw9MGuuVmDEhQlvnPLoyBtlaDNqJCGHrRxXebpLrufiHc91K2eE+IixMVP8jqARkn",
+	"idDGjbE10RV2nIhc3dobtfAw12gOzT0u4gdDFUzU1Fwyi5GFcEXrnCIVuiKK9Lyl55/4AWg90QzuWXuT",
+	"gJijRIxzjYhEuhgylBYa94tLj5u8avyhvFX4AN+SCpp5LCeObTFl0sWRHVXCcmB3xRPGckYG0VR5chIv",
+	"gQsD9xrtlViiBRp015k0/cWtTKUbouFWM8grfY1wGnhFwzV8IK5zOy2GibjVaoq3Dk4swWrjiVM1O4c2",
+	"Vs3gL2YFmVP4spMClXfKL9+bBQbc+VeWJp3qtNYDKdWSLyaCExzyk2zdc026b7/3LgVBFZCTBuoKjeyR",
+	"7A+1URVdPJ/J/OOvf/z/AAAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

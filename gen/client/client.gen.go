@@ -128,6 +128,37 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 	GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ImportCdnLogsWithBody Import a CDN's access log
+	//
+	// Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+	// `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+	// than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+	// are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/bandwidth/import-cdn-logs (the `ImportCdnLogs` operationId).
+	ImportCdnLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImportCdnLogs Import a CDN's access log
+	//
+	// Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+	// `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+	// than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+	// are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/bandwidth/import-cdn-logs (the `ImportCdnLogs` operationId).
+	ImportCdnLogs(ctx context.Context, body ImportCdnLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminBandwidth What went in and out
+	//
+	// Bytes by day and by tenant: what this platform's servers measured, and what a CDN in front of them delivered according to its imported logs.
+	//
+	// Corresponds with GET /v1/admin/bandwidth/overview (the `GetAdminBandwidth` operationId).
+	GetAdminBandwidth(ctx context.Context, params *GetAdminBandwidthParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAdminInvoices List invoices
 	//
 	// The invoices of all tenants, newest first. `status` is an InvoiceStatus.
@@ -142,6 +173,49 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
 	GetAdminBillingOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminDashboardGrowth New tenants per day
+	//
+	// One entry for each of the last 30 days, also for days without sign-ups. Reports go further back.
+	//
+	// Corresponds with GET /v1/admin/dashboard/growth (the `GetAdminDashboardGrowth` operationId).
+	GetAdminDashboardGrowth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminDashboardKpis The platform at a glance
+	//
+	// Figures of now, over all tenants. `monthlyRecurring` is empty until billing is wired.
+	//
+	// Corresponds with GET /v1/admin/dashboard/kpis (the `GetAdminDashboardKpis` operationId).
+	GetAdminDashboardKpis(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminPlanDistribution Tenants by plan
+	//
+	// Counts and percentages of all tenants that are not CANCELLED; a tier without tenants is there with 0.
+	//
+	// Corresponds with GET /v1/admin/dashboard/plan-distribution (the `GetAdminPlanDistribution` operationId).
+	GetAdminPlanDistribution(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminRecentActivity What was done last
+	//
+	// The latest audit entries over all tenants. The audit log itself has filters and pages.
+	//
+	// Corresponds with GET /v1/admin/dashboard/recent-activity (the `GetAdminRecentActivity` operationId).
+	GetAdminRecentActivity(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminRevenue What the platform earns
+	//
+	// A stub until billing is wired: until then `wired` is false and every list is empty. Afterwards: what subscriptions
+	// and platform fees brought in and what was refunded, month by month and by currency.
+	//
+	// Corresponds with GET /v1/admin/dashboard/revenue (the `GetAdminRevenue` operationId).
+	GetAdminRevenue(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminDevActivity How tenants' developers use the API
+	//
+	// Calls, errors and answer times of the API below `/v1/me`, by day, operation and tenant. Pages that the server serves and media are not counted.
+	//
+	// Corresponds with GET /v1/admin/dev-activity/overview (the `GetAdminDevActivity` operationId).
+	GetAdminDevActivity(ctx context.Context, params *GetAdminDevActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAdminPlans List plans
 	//
@@ -193,6 +267,20 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/admin/plans/{id}/deactivate (the `DeactivateAdminPlan` operationId).
 	DeactivateAdminPlan(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAdminTenantActivity What each tenant did
+	//
+	// Counts of the last 30 days, newest tenant first; tenants that did nothing are there with zeros.
+	//
+	// Corresponds with GET /v1/admin/platform-activity/by-tenant (the `ListAdminTenantActivity` operationId).
+	ListAdminTenantActivity(ctx context.Context, params *ListAdminTenantActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminPlatformActivity What is going on in each area
+	//
+	// Counts over all tenants: what goes on now, and what began in the last 24 hours, 7 days and 30 days.
+	//
+	// Corresponds with GET /v1/admin/platform-activity/overview (the `GetAdminPlatformActivity` operationId).
+	GetAdminPlatformActivity(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAdminRecordings List recordings
 	//
 	// The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
@@ -241,6 +329,34 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
 	UpdateAdminRecordingRetention(ctx context.Context, id ID, body UpdateAdminRecordingRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminPlanMixReport What each plan contributes
+	//
+	// For each tier its tenants by status, its share, what it brings in and what it is used for.
+	//
+	// Corresponds with GET /v1/admin/reports/plan-mix (the `GetAdminPlanMixReport` operationId).
+	GetAdminPlanMixReport(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminStreamActivityReport How much was broadcast and watched
+	//
+	// Broadcasts, minutes and peaks day by day over all tenants. A broadcast over midnight counts its minutes on both days.
+	//
+	// Corresponds with GET /v1/admin/reports/stream-activity (the `GetAdminStreamActivityReport` operationId).
+	GetAdminStreamActivityReport(ctx context.Context, params *GetAdminStreamActivityReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminTenantGrowthReport How the number of tenants changed
+	//
+	// Sign-ups, cancellations and suspensions day by day, also for days without any.
+	//
+	// Corresponds with GET /v1/admin/reports/tenant-growth (the `GetAdminTenantGrowthReport` operationId).
+	GetAdminTenantGrowthReport(ctx context.Context, params *GetAdminTenantGrowthReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminTopTenantsReport The tenants with the most viewing
+	//
+	// Ranked by minutes watched in the last 30 days; tenants without any are left out.
+	//
+	// Corresponds with GET /v1/admin/reports/top-tenants (the `GetAdminTopTenantsReport` operationId).
+	GetAdminTopTenantsReport(ctx context.Context, params *GetAdminTopTenantsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRoles List the roles and their scopes
 	//
@@ -2727,6 +2843,67 @@ func (c *Client) GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
+// ImportCdnLogsWithBody Import a CDN's access log
+//
+// Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+// `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+// than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+// are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/bandwidth/import-cdn-logs (the `ImportCdnLogs` operationId).
+func (c *Client) ImportCdnLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImportCdnLogsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImportCdnLogs Import a CDN's access log
+//
+// Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+// `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+// than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+// are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/bandwidth/import-cdn-logs (the `ImportCdnLogs` operationId).
+func (c *Client) ImportCdnLogs(ctx context.Context, body ImportCdnLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImportCdnLogsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminBandwidth What went in and out
+//
+// Bytes by day and by tenant: what this platform's servers measured, and what a CDN in front of them delivered according to its imported logs.
+//
+// Corresponds with GET /v1/admin/bandwidth/overview (the `GetAdminBandwidth` operationId).
+func (c *Client) GetAdminBandwidth(ctx context.Context, params *GetAdminBandwidthParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminBandwidthRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAdminInvoices List invoices
 //
 // The invoices of all tenants, newest first. `status` is an InvoiceStatus.
@@ -2752,6 +2929,109 @@ func (c *Client) ListAdminInvoices(ctx context.Context, params *ListAdminInvoice
 // Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
 func (c *Client) GetAdminBillingOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAdminBillingOverviewRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminDashboardGrowth New tenants per day
+//
+// One entry for each of the last 30 days, also for days without sign-ups. Reports go further back.
+//
+// Corresponds with GET /v1/admin/dashboard/growth (the `GetAdminDashboardGrowth` operationId).
+func (c *Client) GetAdminDashboardGrowth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminDashboardGrowthRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminDashboardKpis The platform at a glance
+//
+// Figures of now, over all tenants. `monthlyRecurring` is empty until billing is wired.
+//
+// Corresponds with GET /v1/admin/dashboard/kpis (the `GetAdminDashboardKpis` operationId).
+func (c *Client) GetAdminDashboardKpis(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminDashboardKpisRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminPlanDistribution Tenants by plan
+//
+// Counts and percentages of all tenants that are not CANCELLED; a tier without tenants is there with 0.
+//
+// Corresponds with GET /v1/admin/dashboard/plan-distribution (the `GetAdminPlanDistribution` operationId).
+func (c *Client) GetAdminPlanDistribution(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminPlanDistributionRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminRecentActivity What was done last
+//
+// The latest audit entries over all tenants. The audit log itself has filters and pages.
+//
+// Corresponds with GET /v1/admin/dashboard/recent-activity (the `GetAdminRecentActivity` operationId).
+func (c *Client) GetAdminRecentActivity(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminRecentActivityRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminRevenue What the platform earns
+//
+// A stub until billing is wired: until then `wired` is false and every list is empty. Afterwards: what subscriptions
+// and platform fees brought in and what was refunded, month by month and by currency.
+//
+// Corresponds with GET /v1/admin/dashboard/revenue (the `GetAdminRevenue` operationId).
+func (c *Client) GetAdminRevenue(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminRevenueRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminDevActivity How tenants' developers use the API
+//
+// Calls, errors and answer times of the API below `/v1/me`, by day, operation and tenant. Pages that the server serves and media are not counted.
+//
+// Corresponds with GET /v1/admin/dev-activity/overview (the `GetAdminDevActivity` operationId).
+func (c *Client) GetAdminDevActivity(ctx context.Context, params *GetAdminDevActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminDevActivityRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2872,6 +3152,40 @@ func (c *Client) DeactivateAdminPlan(ctx context.Context, id ID, reqEditors ...R
 	return c.Client.Do(req)
 }
 
+// ListAdminTenantActivity What each tenant did
+//
+// Counts of the last 30 days, newest tenant first; tenants that did nothing are there with zeros.
+//
+// Corresponds with GET /v1/admin/platform-activity/by-tenant (the `ListAdminTenantActivity` operationId).
+func (c *Client) ListAdminTenantActivity(ctx context.Context, params *ListAdminTenantActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminTenantActivityRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminPlatformActivity What is going on in each area
+//
+// Counts over all tenants: what goes on now, and what began in the last 24 hours, 7 days and 30 days.
+//
+// Corresponds with GET /v1/admin/platform-activity/overview (the `GetAdminPlatformActivity` operationId).
+func (c *Client) GetAdminPlatformActivity(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminPlatformActivityRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAdminRecordings List recordings
 //
 // The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
@@ -2961,6 +3275,74 @@ func (c *Client) UpdateAdminRecordingRetentionWithBody(ctx context.Context, id I
 // Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
 func (c *Client) UpdateAdminRecordingRetention(ctx context.Context, id ID, body UpdateAdminRecordingRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateAdminRecordingRetentionRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminPlanMixReport What each plan contributes
+//
+// For each tier its tenants by status, its share, what it brings in and what it is used for.
+//
+// Corresponds with GET /v1/admin/reports/plan-mix (the `GetAdminPlanMixReport` operationId).
+func (c *Client) GetAdminPlanMixReport(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminPlanMixReportRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminStreamActivityReport How much was broadcast and watched
+//
+// Broadcasts, minutes and peaks day by day over all tenants. A broadcast over midnight counts its minutes on both days.
+//
+// Corresponds with GET /v1/admin/reports/stream-activity (the `GetAdminStreamActivityReport` operationId).
+func (c *Client) GetAdminStreamActivityReport(ctx context.Context, params *GetAdminStreamActivityReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminStreamActivityReportRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminTenantGrowthReport How the number of tenants changed
+//
+// Sign-ups, cancellations and suspensions day by day, also for days without any.
+//
+// Corresponds with GET /v1/admin/reports/tenant-growth (the `GetAdminTenantGrowthReport` operationId).
+func (c *Client) GetAdminTenantGrowthReport(ctx context.Context, params *GetAdminTenantGrowthReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminTenantGrowthReportRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminTopTenantsReport The tenants with the most viewing
+//
+// Ranked by minutes watched in the last 30 days; tenants without any are left out.
+//
+// Corresponds with GET /v1/admin/reports/top-tenants (the `GetAdminTopTenantsReport` operationId).
+func (c *Client) GetAdminTopTenantsReport(ctx context.Context, params *GetAdminTopTenantsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminTopTenantsReportRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -8044,6 +8426,100 @@ func NewGetCurrentAdminRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewImportCdnLogsRequest calls the generic ImportCdnLogs builder with application/json body
+func NewImportCdnLogsRequest(server string, body ImportCdnLogsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewImportCdnLogsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewImportCdnLogsRequestWithBody constructs an http.Request for the ImportCdnLogs method, with any body, and a specified content type
+func NewImportCdnLogsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/bandwidth/import-cdn-logs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetAdminBandwidthRequest constructs an http.Request for the GetAdminBandwidth method
+func NewGetAdminBandwidthRequest(server string, params *GetAdminBandwidthParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/bandwidth/overview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Days != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "days", *params.Days, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAdminInvoicesRequest constructs an http.Request for the ListAdminInvoices method
 func NewListAdminInvoicesRequest(server string, params *ListAdminInvoicesParams) (*http.Request, error) {
 	var err error
@@ -8151,6 +8627,195 @@ func NewGetAdminBillingOverviewRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminDashboardGrowthRequest constructs an http.Request for the GetAdminDashboardGrowth method
+func NewGetAdminDashboardGrowthRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/dashboard/growth")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminDashboardKpisRequest constructs an http.Request for the GetAdminDashboardKpis method
+func NewGetAdminDashboardKpisRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/dashboard/kpis")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminPlanDistributionRequest constructs an http.Request for the GetAdminPlanDistribution method
+func NewGetAdminPlanDistributionRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/dashboard/plan-distribution")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminRecentActivityRequest constructs an http.Request for the GetAdminRecentActivity method
+func NewGetAdminRecentActivityRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/dashboard/recent-activity")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminRevenueRequest constructs an http.Request for the GetAdminRevenue method
+func NewGetAdminRevenueRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/dashboard/revenue")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminDevActivityRequest constructs an http.Request for the GetAdminDevActivity method
+func NewGetAdminDevActivityRequest(server string, params *GetAdminDevActivityParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/dev-activity/overview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Days != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "days", *params.Days, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -8376,6 +9041,99 @@ func NewDeactivateAdminPlanRequest(server string, id ID) (*http.Request, error) 
 	return req, nil
 }
 
+// NewListAdminTenantActivityRequest constructs an http.Request for the ListAdminTenantActivity method
+func NewListAdminTenantActivityRequest(server string, params *ListAdminTenantActivityParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/platform-activity/by-tenant")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminPlatformActivityRequest constructs an http.Request for the GetAdminPlatformActivity method
+func NewGetAdminPlatformActivityRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/platform-activity/overview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAdminRecordingsRequest constructs an http.Request for the ListAdminRecordings method
 func NewListAdminRecordingsRequest(server string, params *ListAdminRecordingsParams) (*http.Request, error) {
 	var err error
@@ -8556,6 +9314,195 @@ func NewUpdateAdminRecordingRetentionRequestWithBody(server string, id ID, conte
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetAdminPlanMixReportRequest constructs an http.Request for the GetAdminPlanMixReport method
+func NewGetAdminPlanMixReportRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/reports/plan-mix")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminStreamActivityReportRequest constructs an http.Request for the GetAdminStreamActivityReport method
+func NewGetAdminStreamActivityReportRequest(server string, params *GetAdminStreamActivityReportParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/reports/stream-activity")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Days != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "days", *params.Days, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminTenantGrowthReportRequest constructs an http.Request for the GetAdminTenantGrowthReport method
+func NewGetAdminTenantGrowthReportRequest(server string, params *GetAdminTenantGrowthReportParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/reports/tenant-growth")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Days != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "days", *params.Days, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminTopTenantsReportRequest constructs an http.Request for the GetAdminTopTenantsReport method
+func NewGetAdminTopTenantsReportRequest(server string, params *GetAdminTopTenantsReportParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/reports/top-tenants")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -16613,6 +17560,39 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 	GetCurrentAdminWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCurrentAdminResponse, error)
 
+	// ImportCdnLogsWithBodyWithResponse Import a CDN's access log
+	//
+	// Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+	// `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+	// than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+	// are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/bandwidth/import-cdn-logs (the `ImportCdnLogs` operationId).
+	ImportCdnLogsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportCdnLogsResponse, error)
+
+	// ImportCdnLogsWithResponse Import a CDN's access log
+	//
+	// Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+	// `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+	// than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+	// are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/bandwidth/import-cdn-logs (the `ImportCdnLogs` operationId).
+	ImportCdnLogsWithResponse(ctx context.Context, body ImportCdnLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportCdnLogsResponse, error)
+
+	// GetAdminBandwidthWithResponse What went in and out
+	//
+	// Bytes by day and by tenant: what this platform's servers measured, and what a CDN in front of them delivered according to its imported logs.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/bandwidth/overview (the `GetAdminBandwidth` operationId).
+	GetAdminBandwidthWithResponse(ctx context.Context, params *GetAdminBandwidthParams, reqEditors ...RequestEditorFn) (*GetAdminBandwidthResponse, error)
+
 	// ListAdminInvoicesWithResponse List invoices
 	//
 	// The invoices of all tenants, newest first. `status` is an InvoiceStatus.
@@ -16631,6 +17611,61 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
 	GetAdminBillingOverviewWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminBillingOverviewResponse, error)
+
+	// GetAdminDashboardGrowthWithResponse New tenants per day
+	//
+	// One entry for each of the last 30 days, also for days without sign-ups. Reports go further back.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/dashboard/growth (the `GetAdminDashboardGrowth` operationId).
+	GetAdminDashboardGrowthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminDashboardGrowthResponse, error)
+
+	// GetAdminDashboardKpisWithResponse The platform at a glance
+	//
+	// Figures of now, over all tenants. `monthlyRecurring` is empty until billing is wired.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/dashboard/kpis (the `GetAdminDashboardKpis` operationId).
+	GetAdminDashboardKpisWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminDashboardKpisResponse, error)
+
+	// GetAdminPlanDistributionWithResponse Tenants by plan
+	//
+	// Counts and percentages of all tenants that are not CANCELLED; a tier without tenants is there with 0.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/dashboard/plan-distribution (the `GetAdminPlanDistribution` operationId).
+	GetAdminPlanDistributionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminPlanDistributionResponse, error)
+
+	// GetAdminRecentActivityWithResponse What was done last
+	//
+	// The latest audit entries over all tenants. The audit log itself has filters and pages.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/dashboard/recent-activity (the `GetAdminRecentActivity` operationId).
+	GetAdminRecentActivityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminRecentActivityResponse, error)
+
+	// GetAdminRevenueWithResponse What the platform earns
+	//
+	// A stub until billing is wired: until then `wired` is false and every list is empty. Afterwards: what subscriptions
+	// and platform fees brought in and what was refunded, month by month and by currency.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/dashboard/revenue (the `GetAdminRevenue` operationId).
+	GetAdminRevenueWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminRevenueResponse, error)
+
+	// GetAdminDevActivityWithResponse How tenants' developers use the API
+	//
+	// Calls, errors and answer times of the API below `/v1/me`, by day, operation and tenant. Pages that the server serves and media are not counted.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/dev-activity/overview (the `GetAdminDevActivity` operationId).
+	GetAdminDevActivityWithResponse(ctx context.Context, params *GetAdminDevActivityParams, reqEditors ...RequestEditorFn) (*GetAdminDevActivityResponse, error)
 
 	// ListAdminPlansWithResponse List plans
 	//
@@ -16690,6 +17725,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/admin/plans/{id}/deactivate (the `DeactivateAdminPlan` operationId).
 	DeactivateAdminPlanWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeactivateAdminPlanResponse, error)
 
+	// ListAdminTenantActivityWithResponse What each tenant did
+	//
+	// Counts of the last 30 days, newest tenant first; tenants that did nothing are there with zeros.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/platform-activity/by-tenant (the `ListAdminTenantActivity` operationId).
+	ListAdminTenantActivityWithResponse(ctx context.Context, params *ListAdminTenantActivityParams, reqEditors ...RequestEditorFn) (*ListAdminTenantActivityResponse, error)
+
+	// GetAdminPlatformActivityWithResponse What is going on in each area
+	//
+	// Counts over all tenants: what goes on now, and what began in the last 24 hours, 7 days and 30 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/platform-activity/overview (the `GetAdminPlatformActivity` operationId).
+	GetAdminPlatformActivityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminPlatformActivityResponse, error)
+
 	// ListAdminRecordingsWithResponse List recordings
 	//
 	// The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
@@ -16740,6 +17793,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/admin/recordings/{id}/retention (the `UpdateAdminRecordingRetention` operationId).
 	UpdateAdminRecordingRetentionWithResponse(ctx context.Context, id ID, body UpdateAdminRecordingRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminRecordingRetentionResponse, error)
+
+	// GetAdminPlanMixReportWithResponse What each plan contributes
+	//
+	// For each tier its tenants by status, its share, what it brings in and what it is used for.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/reports/plan-mix (the `GetAdminPlanMixReport` operationId).
+	GetAdminPlanMixReportWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminPlanMixReportResponse, error)
+
+	// GetAdminStreamActivityReportWithResponse How much was broadcast and watched
+	//
+	// Broadcasts, minutes and peaks day by day over all tenants. A broadcast over midnight counts its minutes on both days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/reports/stream-activity (the `GetAdminStreamActivityReport` operationId).
+	GetAdminStreamActivityReportWithResponse(ctx context.Context, params *GetAdminStreamActivityReportParams, reqEditors ...RequestEditorFn) (*GetAdminStreamActivityReportResponse, error)
+
+	// GetAdminTenantGrowthReportWithResponse How the number of tenants changed
+	//
+	// Sign-ups, cancellations and suspensions day by day, also for days without any.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/reports/tenant-growth (the `GetAdminTenantGrowthReport` operationId).
+	GetAdminTenantGrowthReportWithResponse(ctx context.Context, params *GetAdminTenantGrowthReportParams, reqEditors ...RequestEditorFn) (*GetAdminTenantGrowthReportResponse, error)
+
+	// GetAdminTopTenantsReportWithResponse The tenants with the most viewing
+	//
+	// Ranked by minutes watched in the last 30 days; tenants without any are left out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/reports/top-tenants (the `GetAdminTopTenantsReport` operationId).
+	GetAdminTopTenantsReportWithResponse(ctx context.Context, params *GetAdminTopTenantsReportParams, reqEditors ...RequestEditorFn) (*GetAdminTopTenantsReportResponse, error)
 
 	// ListRolesWithResponse List the roles and their scopes
 	//
@@ -19486,6 +20575,102 @@ func (r GetCurrentAdminResponse) ContentType() string {
 	return ""
 }
 
+type ImportCdnLogsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CdnLogImportResult
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ImportCdnLogsResponse) GetJSON201() *CdnLogImportResult {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ImportCdnLogsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ImportCdnLogsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ImportCdnLogsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ImportCdnLogsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ImportCdnLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminBandwidthResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BandwidthOverview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminBandwidthResponse) GetJSON200() *BandwidthOverview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminBandwidthResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminBandwidthResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminBandwidthResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminBandwidthResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminBandwidthResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListAdminInvoicesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -19576,6 +20761,294 @@ func (r GetAdminBillingOverviewResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetAdminBillingOverviewResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminDashboardGrowthResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DashboardGrowth
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminDashboardGrowthResponse) GetJSON200() *DashboardGrowth {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminDashboardGrowthResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminDashboardGrowthResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminDashboardGrowthResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminDashboardGrowthResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminDashboardGrowthResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminDashboardKpisResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DashboardKpis
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminDashboardKpisResponse) GetJSON200() *DashboardKpis {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminDashboardKpisResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminDashboardKpisResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminDashboardKpisResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminDashboardKpisResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminDashboardKpisResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminPlanDistributionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlanDistribution
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminPlanDistributionResponse) GetJSON200() *PlanDistribution {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminPlanDistributionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminPlanDistributionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminPlanDistributionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminPlanDistributionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminPlanDistributionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminRecentActivityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecentActivity
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminRecentActivityResponse) GetJSON200() *RecentActivity {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminRecentActivityResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminRecentActivityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminRecentActivityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminRecentActivityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminRecentActivityResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminRevenueResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlatformRevenue
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminRevenueResponse) GetJSON200() *PlatformRevenue {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminRevenueResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminRevenueResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminRevenueResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminRevenueResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminRevenueResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminDevActivityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DevActivityOverview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminDevActivityResponse) GetJSON200() *DevActivityOverview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminDevActivityResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminDevActivityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminDevActivityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminDevActivityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminDevActivityResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19822,6 +21295,102 @@ func (r DeactivateAdminPlanResponse) ContentType() string {
 	return ""
 }
 
+type ListAdminTenantActivityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantActivityPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminTenantActivityResponse) GetJSON200() *TenantActivityPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminTenantActivityResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminTenantActivityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminTenantActivityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminTenantActivityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminTenantActivityResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminPlatformActivityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlatformActivityOverview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminPlatformActivityResponse) GetJSON200() *PlatformActivityOverview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminPlatformActivityResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminPlatformActivityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminPlatformActivityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminPlatformActivityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminPlatformActivityResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListAdminRecordingsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -19960,6 +21529,198 @@ func (r UpdateAdminRecordingRetentionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateAdminRecordingRetentionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminPlanMixReportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlanMixReport
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminPlanMixReportResponse) GetJSON200() *PlanMixReport {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminPlanMixReportResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminPlanMixReportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminPlanMixReportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminPlanMixReportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminPlanMixReportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminStreamActivityReportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StreamActivityReport
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminStreamActivityReportResponse) GetJSON200() *StreamActivityReport {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminStreamActivityReportResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminStreamActivityReportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminStreamActivityReportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminStreamActivityReportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminStreamActivityReportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminTenantGrowthReportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantGrowthReport
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminTenantGrowthReportResponse) GetJSON200() *TenantGrowthReport {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminTenantGrowthReportResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminTenantGrowthReportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminTenantGrowthReportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminTenantGrowthReportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminTenantGrowthReportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminTopTenantsReportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TopTenantsReport
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminTopTenantsReportResponse) GetJSON200() *TopTenantsReport {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminTopTenantsReportResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminTopTenantsReportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminTopTenantsReportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminTopTenantsReportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminTopTenantsReportResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -28488,6 +30249,57 @@ func (c *ClientWithResponses) GetCurrentAdminWithResponse(ctx context.Context, r
 	return ParseGetCurrentAdminResponse(rsp)
 }
 
+// ImportCdnLogsWithBodyWithResponse Import a CDN's access log
+//
+// Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+// `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+// than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+// are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/bandwidth/import-cdn-logs (the `ImportCdnLogs` operationId).
+func (c *ClientWithResponses) ImportCdnLogsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportCdnLogsResponse, error) {
+	rsp, err := c.ImportCdnLogsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImportCdnLogsResponse(rsp)
+}
+
+// ImportCdnLogsWithResponse Import a CDN's access log
+//
+// Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+// `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+// than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+// are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/bandwidth/import-cdn-logs (the `ImportCdnLogs` operationId).
+func (c *ClientWithResponses) ImportCdnLogsWithResponse(ctx context.Context, body ImportCdnLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportCdnLogsResponse, error) {
+	rsp, err := c.ImportCdnLogs(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImportCdnLogsResponse(rsp)
+}
+
+// GetAdminBandwidthWithResponse What went in and out
+//
+// Bytes by day and by tenant: what this platform's servers measured, and what a CDN in front of them delivered according to its imported logs.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/bandwidth/overview (the `GetAdminBandwidth` operationId).
+func (c *ClientWithResponses) GetAdminBandwidthWithResponse(ctx context.Context, params *GetAdminBandwidthParams, reqEditors ...RequestEditorFn) (*GetAdminBandwidthResponse, error) {
+	rsp, err := c.GetAdminBandwidth(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminBandwidthResponse(rsp)
+}
+
 // ListAdminInvoicesWithResponse List invoices
 //
 // The invoices of all tenants, newest first. `status` is an InvoiceStatus.
@@ -28517,6 +30329,97 @@ func (c *ClientWithResponses) GetAdminBillingOverviewWithResponse(ctx context.Co
 		return nil, err
 	}
 	return ParseGetAdminBillingOverviewResponse(rsp)
+}
+
+// GetAdminDashboardGrowthWithResponse New tenants per day
+//
+// One entry for each of the last 30 days, also for days without sign-ups. Reports go further back.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/dashboard/growth (the `GetAdminDashboardGrowth` operationId).
+func (c *ClientWithResponses) GetAdminDashboardGrowthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminDashboardGrowthResponse, error) {
+	rsp, err := c.GetAdminDashboardGrowth(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminDashboardGrowthResponse(rsp)
+}
+
+// GetAdminDashboardKpisWithResponse The platform at a glance
+//
+// Figures of now, over all tenants. `monthlyRecurring` is empty until billing is wired.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/dashboard/kpis (the `GetAdminDashboardKpis` operationId).
+func (c *ClientWithResponses) GetAdminDashboardKpisWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminDashboardKpisResponse, error) {
+	rsp, err := c.GetAdminDashboardKpis(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminDashboardKpisResponse(rsp)
+}
+
+// GetAdminPlanDistributionWithResponse Tenants by plan
+//
+// Counts and percentages of all tenants that are not CANCELLED; a tier without tenants is there with 0.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/dashboard/plan-distribution (the `GetAdminPlanDistribution` operationId).
+func (c *ClientWithResponses) GetAdminPlanDistributionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminPlanDistributionResponse, error) {
+	rsp, err := c.GetAdminPlanDistribution(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminPlanDistributionResponse(rsp)
+}
+
+// GetAdminRecentActivityWithResponse What was done last
+//
+// The latest audit entries over all tenants. The audit log itself has filters and pages.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/dashboard/recent-activity (the `GetAdminRecentActivity` operationId).
+func (c *ClientWithResponses) GetAdminRecentActivityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminRecentActivityResponse, error) {
+	rsp, err := c.GetAdminRecentActivity(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminRecentActivityResponse(rsp)
+}
+
+// GetAdminRevenueWithResponse What the platform earns
+//
+// A stub until billing is wired: until then `wired` is false and every list is empty. Afterwards: what subscriptions
+// and platform fees brought in and what was refunded, month by month and by currency.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/dashboard/revenue (the `GetAdminRevenue` operationId).
+func (c *ClientWithResponses) GetAdminRevenueWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminRevenueResponse, error) {
+	rsp, err := c.GetAdminRevenue(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminRevenueResponse(rsp)
+}
+
+// GetAdminDevActivityWithResponse How tenants' developers use the API
+//
+// Calls, errors and answer times of the API below `/v1/me`, by day, operation and tenant. Pages that the server serves and media are not counted.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/dev-activity/overview (the `GetAdminDevActivity` operationId).
+func (c *ClientWithResponses) GetAdminDevActivityWithResponse(ctx context.Context, params *GetAdminDevActivityParams, reqEditors ...RequestEditorFn) (*GetAdminDevActivityResponse, error) {
+	rsp, err := c.GetAdminDevActivity(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminDevActivityResponse(rsp)
 }
 
 // ListAdminPlansWithResponse List plans
@@ -28613,6 +30516,36 @@ func (c *ClientWithResponses) DeactivateAdminPlanWithResponse(ctx context.Contex
 	return ParseDeactivateAdminPlanResponse(rsp)
 }
 
+// ListAdminTenantActivityWithResponse What each tenant did
+//
+// Counts of the last 30 days, newest tenant first; tenants that did nothing are there with zeros.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/platform-activity/by-tenant (the `ListAdminTenantActivity` operationId).
+func (c *ClientWithResponses) ListAdminTenantActivityWithResponse(ctx context.Context, params *ListAdminTenantActivityParams, reqEditors ...RequestEditorFn) (*ListAdminTenantActivityResponse, error) {
+	rsp, err := c.ListAdminTenantActivity(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminTenantActivityResponse(rsp)
+}
+
+// GetAdminPlatformActivityWithResponse What is going on in each area
+//
+// Counts over all tenants: what goes on now, and what began in the last 24 hours, 7 days and 30 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/platform-activity/overview (the `GetAdminPlatformActivity` operationId).
+func (c *ClientWithResponses) GetAdminPlatformActivityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminPlatformActivityResponse, error) {
+	rsp, err := c.GetAdminPlatformActivity(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminPlatformActivityResponse(rsp)
+}
+
 // ListAdminRecordingsWithResponse List recordings
 //
 // The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
@@ -28692,6 +30625,66 @@ func (c *ClientWithResponses) UpdateAdminRecordingRetentionWithResponse(ctx cont
 		return nil, err
 	}
 	return ParseUpdateAdminRecordingRetentionResponse(rsp)
+}
+
+// GetAdminPlanMixReportWithResponse What each plan contributes
+//
+// For each tier its tenants by status, its share, what it brings in and what it is used for.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/reports/plan-mix (the `GetAdminPlanMixReport` operationId).
+func (c *ClientWithResponses) GetAdminPlanMixReportWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminPlanMixReportResponse, error) {
+	rsp, err := c.GetAdminPlanMixReport(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminPlanMixReportResponse(rsp)
+}
+
+// GetAdminStreamActivityReportWithResponse How much was broadcast and watched
+//
+// Broadcasts, minutes and peaks day by day over all tenants. A broadcast over midnight counts its minutes on both days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/reports/stream-activity (the `GetAdminStreamActivityReport` operationId).
+func (c *ClientWithResponses) GetAdminStreamActivityReportWithResponse(ctx context.Context, params *GetAdminStreamActivityReportParams, reqEditors ...RequestEditorFn) (*GetAdminStreamActivityReportResponse, error) {
+	rsp, err := c.GetAdminStreamActivityReport(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminStreamActivityReportResponse(rsp)
+}
+
+// GetAdminTenantGrowthReportWithResponse How the number of tenants changed
+//
+// Sign-ups, cancellations and suspensions day by day, also for days without any.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/reports/tenant-growth (the `GetAdminTenantGrowthReport` operationId).
+func (c *ClientWithResponses) GetAdminTenantGrowthReportWithResponse(ctx context.Context, params *GetAdminTenantGrowthReportParams, reqEditors ...RequestEditorFn) (*GetAdminTenantGrowthReportResponse, error) {
+	rsp, err := c.GetAdminTenantGrowthReport(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminTenantGrowthReportResponse(rsp)
+}
+
+// GetAdminTopTenantsReportWithResponse The tenants with the most viewing
+//
+// Ranked by minutes watched in the last 30 days; tenants without any are left out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/reports/top-tenants (the `GetAdminTopTenantsReport` operationId).
+func (c *ClientWithResponses) GetAdminTopTenantsReportWithResponse(ctx context.Context, params *GetAdminTopTenantsReportParams, reqEditors ...RequestEditorFn) (*GetAdminTopTenantsReportResponse, error) {
+	rsp, err := c.GetAdminTopTenantsReport(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminTopTenantsReportResponse(rsp)
 }
 
 // ListRolesWithResponse List the roles and their scopes
@@ -32869,6 +34862,72 @@ func ParseGetCurrentAdminResponse(rsp *http.Response) (*GetCurrentAdminResponse,
 	return response, nil
 }
 
+// ParseImportCdnLogsResponse parses an HTTP response from a ImportCdnLogsWithResponse call
+func ParseImportCdnLogsResponse(rsp *http.Response) (*ImportCdnLogsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ImportCdnLogsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CdnLogImportResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminBandwidthResponse parses an HTTP response from a GetAdminBandwidthWithResponse call
+func ParseGetAdminBandwidthResponse(rsp *http.Response) (*GetAdminBandwidthResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminBandwidthResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BandwidthOverview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListAdminInvoicesResponse parses an HTTP response from a ListAdminInvoicesWithResponse call
 func ParseListAdminInvoicesResponse(rsp *http.Response) (*ListAdminInvoicesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -32918,6 +34977,204 @@ func ParseGetAdminBillingOverviewResponse(rsp *http.Response) (*GetAdminBillingO
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest AdminBillingOverview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminDashboardGrowthResponse parses an HTTP response from a GetAdminDashboardGrowthWithResponse call
+func ParseGetAdminDashboardGrowthResponse(rsp *http.Response) (*GetAdminDashboardGrowthResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminDashboardGrowthResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DashboardGrowth
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminDashboardKpisResponse parses an HTTP response from a GetAdminDashboardKpisWithResponse call
+func ParseGetAdminDashboardKpisResponse(rsp *http.Response) (*GetAdminDashboardKpisResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminDashboardKpisResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DashboardKpis
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminPlanDistributionResponse parses an HTTP response from a GetAdminPlanDistributionWithResponse call
+func ParseGetAdminPlanDistributionResponse(rsp *http.Response) (*GetAdminPlanDistributionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminPlanDistributionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlanDistribution
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminRecentActivityResponse parses an HTTP response from a GetAdminRecentActivityWithResponse call
+func ParseGetAdminRecentActivityResponse(rsp *http.Response) (*GetAdminRecentActivityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminRecentActivityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecentActivity
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminRevenueResponse parses an HTTP response from a GetAdminRevenueWithResponse call
+func ParseGetAdminRevenueResponse(rsp *http.Response) (*GetAdminRevenueResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminRevenueResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlatformRevenue
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminDevActivityResponse parses an HTTP response from a GetAdminDevActivityWithResponse call
+func ParseGetAdminDevActivityResponse(rsp *http.Response) (*GetAdminDevActivityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminDevActivityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DevActivityOverview
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -33100,6 +35357,72 @@ func ParseDeactivateAdminPlanResponse(rsp *http.Response) (*DeactivateAdminPlanR
 	return response, nil
 }
 
+// ParseListAdminTenantActivityResponse parses an HTTP response from a ListAdminTenantActivityWithResponse call
+func ParseListAdminTenantActivityResponse(rsp *http.Response) (*ListAdminTenantActivityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminTenantActivityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantActivityPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminPlatformActivityResponse parses an HTTP response from a GetAdminPlatformActivityWithResponse call
+func ParseGetAdminPlatformActivityResponse(rsp *http.Response) (*GetAdminPlatformActivityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminPlatformActivityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlatformActivityOverview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListAdminRecordingsResponse parses an HTTP response from a ListAdminRecordingsWithResponse call
 func ParseListAdminRecordingsResponse(rsp *http.Response) (*ListAdminRecordingsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -33182,6 +35505,138 @@ func ParseUpdateAdminRecordingRetentionResponse(rsp *http.Response) (*UpdateAdmi
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest AdminRecording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminPlanMixReportResponse parses an HTTP response from a GetAdminPlanMixReportWithResponse call
+func ParseGetAdminPlanMixReportResponse(rsp *http.Response) (*GetAdminPlanMixReportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminPlanMixReportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlanMixReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminStreamActivityReportResponse parses an HTTP response from a GetAdminStreamActivityReportWithResponse call
+func ParseGetAdminStreamActivityReportResponse(rsp *http.Response) (*GetAdminStreamActivityReportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminStreamActivityReportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StreamActivityReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminTenantGrowthReportResponse parses an HTTP response from a GetAdminTenantGrowthReportWithResponse call
+func ParseGetAdminTenantGrowthReportResponse(rsp *http.Response) (*GetAdminTenantGrowthReportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminTenantGrowthReportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantGrowthReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminTopTenantsReportResponse parses an HTTP response from a GetAdminTopTenantsReportWithResponse call
+func ParseGetAdminTopTenantsReportResponse(rsp *http.Response) (*GetAdminTopTenantsReportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminTopTenantsReportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TopTenantsReport
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
