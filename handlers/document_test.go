@@ -134,7 +134,9 @@ func checkSchema(t *testing.T, where string, s *openapi3.Schema, named bool) {
 	inline := s.Type.Is(openapi3.TypeObject) && len(s.Properties) > 0
 	require.False(t, !named && inline, "%s: an object needs a name", where)
 	for name, p := range s.Properties {
-		require.Regexp(t, `^[a-z][A-Za-z0-9]*$|^(client|server)_id$`, name, where)
+		if where != "CloudPushServiceAccount" { // a file of the provider's, in its own spelling
+			require.Regexp(t, `^[a-z][A-Za-z0-9]*$|^(client|server)_id$`, name, where)
+		}
 		if p.Ref == "" {
 			checkSchema(t, where+"."+name, p.Value, false)
 		}

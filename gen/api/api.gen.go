@@ -778,6 +778,27 @@ func (e PromotionRole) Valid() bool {
 	}
 }
 
+// Defines values for PushPlatform.
+const (
+	PushPlatformAndroid PushPlatform = "android"
+	PushPlatformIos     PushPlatform = "ios"
+	PushPlatformWeb     PushPlatform = "web"
+)
+
+// Valid indicates whether the value is a known member of the PushPlatform enum.
+func (e PushPlatform) Valid() bool {
+	switch e {
+	case PushPlatformAndroid:
+		return true
+	case PushPlatformIos:
+		return true
+	case PushPlatformWeb:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RealtimeEncoding.
 const (
 	RealtimeEncodingJSON     RealtimeEncoding = "json"
@@ -949,6 +970,30 @@ func (e RenditionVideoCodec) Valid() bool {
 	case RenditionVideoCodecH264:
 		return true
 	case RenditionVideoCodecHEVC:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RestreamRouteStatus.
+const (
+	RestreamRouteStatusEnded   RestreamRouteStatus = "ended"
+	RestreamRouteStatusFailed  RestreamRouteStatus = "failed"
+	RestreamRouteStatusLive    RestreamRouteStatus = "live"
+	RestreamRouteStatusPending RestreamRouteStatus = "pending"
+)
+
+// Valid indicates whether the value is a known member of the RestreamRouteStatus enum.
+func (e RestreamRouteStatus) Valid() bool {
+	switch e {
+	case RestreamRouteStatusEnded:
+		return true
+	case RestreamRouteStatusFailed:
+		return true
+	case RestreamRouteStatusLive:
+		return true
+	case RestreamRouteStatusPending:
 		return true
 	default:
 		return false
@@ -2346,6 +2391,24 @@ type Auction struct {
 	WinningBidID nullable.Nullable[string] `json:"winningBidId"`
 }
 
+// AuctionBidData A bid became the top bid.
+type AuctionBidData struct {
+	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
+	AuctionID string `json:"auctionId"`
+
+	// Bid What somebody offered in an auction.
+	Bid Bid `json:"bid"`
+
+	// NewEndsAt The auction's endsAt after this bid.
+	NewEndsAt timestamp.Time `json:"newEndsAt"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+}
+
 // AuctionInput An auction that starts now.
 type AuctionInput struct {
 	// AntiSnipeSec A bid in the last so many seconds moves the end by as many; 0 to 3600.
@@ -2383,9 +2446,53 @@ type AuctionInput struct {
 // AuctionList Auctions, newest first.
 type AuctionList = []Auction
 
+// AuctionReserveNotMetData An auction ended without a winner.
+type AuctionReserveNotMetData struct {
+	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
+	AuctionID string `json:"auctionId"`
+
+	// EndedAt When bidding closed.
+	EndedAt timestamp.Time `json:"endedAt"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// ReservePriceCents Cents; null when there was none.
+	//
+	// Example: 2500
+	ReservePriceCents nullable.Nullable[int64] `json:"reservePriceCents"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// TopBidCents Cents; null when there was no bid.
+	//
+	// Example: 2400
+	TopBidCents nullable.Nullable[int64] `json:"topBidCents"`
+}
+
 // AuctionStatus LIVE: takes bids until endsAt. ENDED: over, with or without a winner. SETTLED: the winner has paid. CANCELLED:
 // called off before the first bid.
 type AuctionStatus string
+
+// AuctionWonData An auction ended with a winner, whose order awaits payment.
+type AuctionWonData struct {
+	// AmountCents The winning bid in cents.
+	//
+	// Example: 2600
+	AmountCents int64 `json:"amountCents"`
+
+	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
+	AuctionID string `json:"auctionId"`
+
+	// WinnerExternalID Your own id of the winner.
+	//
+	// Example: user-4711
+	WinnerExternalID string `json:"winnerExternalId"`
+
+	// WinnerName Example: Bo
+	WinnerName string `json:"winnerName"`
+}
 
 // AuditActorType user and api_key: somebody of a tenant. admin: somebody who runs the platform. system: the server itself.
 type AuditActorType string
@@ -3634,6 +3741,61 @@ type CheckoutInput struct {
 	SuccessURL string `json:"successUrl"`
 }
 
+// CloudPushInput How to reach Android devices and browsers. What is left out stays as it was; enabling needs a service account, now or from before.
+type CloudPushInput struct {
+	// CloudPushEnabled Whether Android devices and browsers are sent to; false keeps the service account.
+	//
+	// Example: true
+	CloudPushEnabled bool `json:"cloudPushEnabled"`
+
+	// CloudPushServiceAccount A service account's JSON as the provider's console exports it. Kept encrypted; keys that aren't named here are ignored.
+	CloudPushServiceAccount *CloudPushServiceAccount `json:"cloudPushServiceAccount,omitempty"`
+}
+
+// CloudPushServiceAccount A service account's JSON as the provider's console exports it. Kept encrypted; keys that aren't named here are ignored.
+type CloudPushServiceAccount struct {
+	// AuthProviderX509CertURL Example: https://www.provider.example/oauth2/v1/certs
+	AuthProviderX509CertURL *string `json:"auth_provider_x509_cert_url,omitempty"`
+
+	// AuthURI Example: https://accounts.provider.example/o/oauth2/auth
+	AuthURI *string `json:"auth_uri,omitempty"`
+
+	// ClientEmail Example: push@acme-shop.iam.example
+	ClientEmail *string `json:"client_email,omitempty"`
+
+	// ClientID Example: 104857600000000000000
+	ClientID *string `json:"client_id,omitempty"`
+
+	// ClientX509CertURL Example: https://www.provider.example/robot/v1/metadata/x509/push
+	ClientX509CertURL *string `json:"client_x509_cert_url,omitempty"`
+
+	// PrivateKey An RSA private key in PEM.
+	//
+	// Example: -----BEGIN PRIVATE KEY-----
+	// MIIEvQIB...
+	// -----END PRIVATE KEY-----
+	PrivateKey *string `json:"private_key,omitempty"`
+
+	// PrivateKeyID Example: 0a1b2c3d4e5f
+	PrivateKeyID *string `json:"private_key_id,omitempty"`
+
+	// ProjectID The provider's project.
+	//
+	// Example: acme-shop
+	ProjectID *string `json:"project_id,omitempty"`
+
+	// TokenURI Where access tokens are asked for; the provider's own address by default, and no other unless the server allows it.
+	//
+	// Example: https://oauth2.provider.example/token
+	TokenURI *string `json:"token_uri,omitempty"`
+
+	// Type Example: service_account
+	Type *string `json:"type,omitempty"`
+
+	// UniverseDomain Example: provider.example
+	UniverseDomain *string `json:"universe_domain,omitempty"`
+}
+
 // CodeNotice What to expect of the code; it tells nothing about the e-mail.
 type CodeNotice struct {
 	// Email As it is compared: in lower case.
@@ -3955,6 +4117,9 @@ type DiscountCheck struct {
 // Example: LAUNCH20
 type DiscountCode = string
 
+// DiscountCreatedData The code that was made.
+type DiscountCreatedData = Discount
+
 // DiscountDropInput A code for those who watch right now.
 type DiscountDropInput struct {
 	// Code 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
@@ -3976,6 +4141,37 @@ type DiscountDropInput struct {
 	//
 	// Example: 20
 	PercentOff int `json:"percentOff"`
+}
+
+// DiscountDroppedData A code that counts in one stream for a short time.
+type DiscountDroppedData struct {
+	// Code Example: LAUNCH20
+	Code string `json:"code"`
+
+	// DurationSec Seconds from startsAt to endsAt.
+	//
+	// Example: 120
+	DurationSec int `json:"durationSec"`
+
+	// EndsAt The first instant at which it no longer counts.
+	EndsAt timestamp.Time `json:"endsAt"`
+
+	// ID Example: disc_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// MaxRedemptions How often it can be used in all; null for no limit.
+	//
+	// Example: 50
+	MaxRedemptions nullable.Nullable[int] `json:"maxRedemptions"`
+
+	// PercentOff Percent off the subtotal.
+	//
+	// Example: 20
+	PercentOff int            `json:"percentOff"`
+	StartsAt   timestamp.Time `json:"startsAt"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
 }
 
 // DiscountInput A code to be made, with either percentOff or amountOffCents.
@@ -4290,6 +4486,57 @@ type InspectedTrack struct {
 // InspectedTrackKind Pictures or sound.
 type InspectedTrackKind string
 
+// InventoryDepletedData The last unit is gone. `inventory.low` isn't sent besides.
+type InventoryDepletedData struct {
+	// ExternalID Your own SKU.
+	//
+	// Example: MUG-BLUE
+	ExternalID string `json:"externalId"`
+
+	// Name Example: Blue mug
+	Name string `json:"name"`
+
+	// OrderID The order that took the units; null when the catalog was changed.
+	//
+	// Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
+	OrderID nullable.Nullable[string] `json:"orderId"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Stock Always 0.
+	//
+	// Example: 0
+	Stock int64 `json:"stock"`
+}
+
+// InventoryLowData The stock fell to lowStockAt or below, but not to 0.
+type InventoryLowData struct {
+	// ExternalID Your own SKU.
+	//
+	// Example: MUG-BLUE
+	ExternalID string `json:"externalId"`
+
+	// LowStockAt Example: 5
+	LowStockAt int64 `json:"lowStockAt"`
+
+	// Name Example: Blue mug
+	Name string `json:"name"`
+
+	// OrderID The order that took the units; null when the catalog was changed.
+	//
+	// Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
+	OrderID nullable.Nullable[string] `json:"orderId"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Stock Units left.
+	//
+	// Example: 4
+	Stock int64 `json:"stock"`
+}
+
 // InviteAcceptance What an invited user adds to the invitation.
 type InviteAcceptance struct {
 	// Name The person's name; absent to keep that of the invitation.
@@ -4313,6 +4560,41 @@ type InviteAcceptance struct {
 //
 // Example: PAID
 type InvoiceStatus string
+
+// IosPushInput How to reach iOS devices. What is left out stays as it was; enabling needs all of it, now or from before.
+type IosPushInput struct {
+	// IosPushBundleID The app's bundle id.
+	//
+	// Example: com.acme.shop
+	IosPushBundleID *string `json:"iosPushBundleId,omitempty"`
+
+	// IosPushEnabled Whether iOS devices are sent to; false keeps the key.
+	//
+	// Example: true
+	IosPushEnabled bool `json:"iosPushEnabled"`
+
+	// IosPushKeyID The id of the signing key.
+	//
+	// Example: F6G7H8I9J0
+	IosPushKeyID *string `json:"iosPushKeyId,omitempty"`
+
+	// IosPushPrivateKey The signing key: an EC P-256 private key in PEM, as in the .p8 file. Kept encrypted.
+	//
+	// Example: -----BEGIN PRIVATE KEY-----
+	// MIGTAgEA...
+	// -----END PRIVATE KEY-----
+	IosPushPrivateKey *string `json:"iosPushPrivateKey,omitempty"`
+
+	// IosPushProduction false, at first, for the provider's sandbox.
+	//
+	// Example: false
+	IosPushProduction *bool `json:"iosPushProduction,omitempty"`
+
+	// IosPushTeamID The developer team's id.
+	//
+	// Example: A1B2C3D4E5
+	IosPushTeamID *string `json:"iosPushTeamId,omitempty"`
+}
 
 // JobEventStatus running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
 type JobEventStatus string
@@ -4504,7 +4786,7 @@ type Order struct {
 	// Example: cs_test_a1b2c3
 	ProcessorCheckoutSessionID nullable.Nullable[string] `json:"processorCheckoutSessionId"`
 
-	// ProcessorPaymentIntentID Null until it is paid.
+	// ProcessorPaymentIntentID Null until it is paid and when there is nothing to pay.
 	//
 	// Example: pi_1a2b3c
 	ProcessorPaymentIntentID nullable.Nullable[string] `json:"processorPaymentIntentId"`
@@ -5155,6 +5437,9 @@ type Product struct {
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
+// ProductArchivedData The product that was archived.
+type ProductArchivedData = Product
+
 // ProductInput A product as your shop knows it. For a SKU that exists already, a field that is left out keeps its value; the
 // defaults named here are those of a new product.
 //
@@ -5235,6 +5520,9 @@ type ProductTimelineEntry struct {
 	TS float32 `json:"ts"`
 }
 
+// ProductUpsertedData The product as it is after being created or updated.
+type ProductUpsertedData = Product
+
 // PromotionInput Who goes on stage, and as what.
 type PromotionInput struct {
 	// Role guest: publishes audio and video. cohost: also the screen, and may mute, spotlight and kick.
@@ -5246,6 +5534,250 @@ type PromotionInput struct {
 
 // PromotionRole guest: publishes audio and video. cohost: also the screen, and may mute, spotlight and kick.
 type PromotionRole string
+
+// PurchaseCompletedData The processor confirmed a payment. May arrive more than once; tell repetitions by orderId.
+type PurchaseCompletedData struct {
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// CustomerEmail Example: bo@buyer.example
+	CustomerEmail string `json:"customerEmail"`
+
+	// CustomerExternalID Your own id of the buyer.
+	//
+	// Example: user-4711
+	CustomerExternalID string          `json:"customerExternalId"`
+	Items              []PurchasedItem `json:"items"`
+
+	// OrderID Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
+	OrderID string `json:"orderId"`
+
+	// ProcessorPaymentIntentID Null when there was nothing to pay.
+	//
+	// Example: pi_1a2b3c
+	ProcessorPaymentIntentID nullable.Nullable[string] `json:"processorPaymentIntentId"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// TotalCents What was paid in cents.
+	//
+	// Example: 3198
+	TotalCents int64 `json:"totalCents"`
+}
+
+// PurchaseRefundedData A part of what was paid, or all of it, was given back.
+type PurchaseRefundedData struct {
+	// AmountCents Cents given back this time.
+	//
+	// Example: 500
+	AmountCents int64 `json:"amountCents"`
+
+	// Currency An ISO 4217 currency code in lower case.
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// CustomerEmail Example: bo@buyer.example
+	CustomerEmail string `json:"customerEmail"`
+
+	// CustomerExternalID Your own id of the buyer.
+	//
+	// Example: user-4711
+	CustomerExternalID string `json:"customerExternalId"`
+
+	// OrderID Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
+	OrderID string `json:"orderId"`
+
+	// ProcessorPaymentIntentID Example: pi_1a2b3c
+	ProcessorPaymentIntentID string `json:"processorPaymentIntentId"`
+
+	// ProcessorRefundID The processor's id of this refund; tell repetitions by it.
+	//
+	// Example: re_1a2b3c
+	ProcessorRefundID string `json:"processorRefundId"`
+
+	// Reason As given with the refund; null without one, and when it was made at the processor.
+	//
+	// Example: Arrived broken
+	Reason nullable.Nullable[string] `json:"reason"`
+
+	// RefundedCents Cents given back in all.
+	//
+	// Example: 500
+	RefundedCents int64 `json:"refundedCents"`
+
+	// Status PENDING: awaits payment and holds its units. PAID: the processor confirmed the payment; the stock is lowered.
+	// FULFILLED: handed over. EXPIRED: not paid in time. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was
+	// given back.
+	Status OrderStatus `json:"status"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// TotalCents What was paid in cents.
+	//
+	// Example: 3198
+	TotalCents int64 `json:"totalCents"`
+}
+
+// PurchasedItem A line of what was bought.
+type PurchasedItem struct {
+	// Name The product's name when the order was made.
+	//
+	// Example: Blue mug
+	Name string `json:"name"`
+
+	// PriceCents The price of one unit in cents.
+	//
+	// Example: 1999
+	PriceCents int64 `json:"priceCents"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Quantity Units.
+	//
+	// Example: 2
+	Quantity int `json:"quantity"`
+}
+
+// PushCredentials What a project can push with; no secret is ever shown.
+type PushCredentials struct {
+	// CloudPushConfigured Whether there is a service account.
+	CloudPushConfigured bool `json:"cloudPushConfigured"`
+
+	// CloudPushEnabled Whether Android devices and browsers are sent to.
+	CloudPushEnabled bool `json:"cloudPushEnabled"`
+
+	// CloudPushProjectID The service account's project at the provider; null before it is set.
+	//
+	// Example: acme-shop
+	CloudPushProjectID nullable.Nullable[string] `json:"cloudPushProjectId"`
+
+	// IosPushBundleID The app's bundle id; null before it is set.
+	//
+	// Example: com.acme.shop
+	IosPushBundleID nullable.Nullable[string] `json:"iosPushBundleId"`
+
+	// IosPushConfigured Whether key and ids are complete.
+	IosPushConfigured bool `json:"iosPushConfigured"`
+
+	// IosPushEnabled Whether iOS devices are sent to.
+	IosPushEnabled bool `json:"iosPushEnabled"`
+
+	// IosPushProduction Whether the provider's production service is used; false for its sandbox.
+	IosPushProduction bool `json:"iosPushProduction"`
+}
+
+// PushData What your app finds beside the text; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` belong to the providers.
+//
+// Example: {"screen":"stream"}
+type PushData map[string]string
+
+// PushDevice An app on a person's device, or a browser, that takes pushes.
+type PushDevice struct {
+	// Active Whether it is sent to; false once it was removed or the provider called its token stale.
+	Active bool `json:"active"`
+
+	// AppVersion Example: 2.4.0
+	AppVersion nullable.Nullable[string] `json:"appVersion"`
+
+	// LastSeenAt When it was last registered.
+	LastSeenAt timestamp.Time `json:"lastSeenAt"`
+
+	// Locale Example: en-GB
+	Locale nullable.Nullable[string] `json:"locale"`
+
+	// Platform ios: sent through the iOS push provider. android, web: through the cloud push provider.
+	Platform PushPlatform `json:"platform"`
+
+	// ProjectID The project whose credentials reach it.
+	//
+	// Example: launch-2026
+	ProjectID string `json:"projectId"`
+
+	// Token What the provider calls the device.
+	//
+	// Example: 8f1c7be2a94d50637be1
+	Token string `json:"token"`
+
+	// UserID Your own id of the person.
+	//
+	// Example: user-4711
+	UserID string `json:"userId"`
+}
+
+// PushDeviceInput A device as its app knows it.
+type PushDeviceInput struct {
+	// AppVersion Example: 2.4.0
+	AppVersion nullable.Nullable[string] `json:"appVersion,omitempty"`
+
+	// Locale A language tag, as BCP 47 writes it.
+	//
+	// Example: en-GB
+	Locale nullable.Nullable[string] `json:"locale,omitempty"`
+
+	// Platform ios: sent through the iOS push provider. android, web: through the cloud push provider.
+	Platform PushPlatform `json:"platform"`
+
+	// ProjectID Your own name for what belongs together.
+	//
+	// Example: launch-2026
+	ProjectID string `json:"projectId"`
+
+	// Token From the provider's library, up to 1024 characters.
+	//
+	// Example: 8f1c7be2a94d50637be1
+	Token string `json:"token"`
+
+	// UserID Your own id of the person.
+	//
+	// Example: user-4711
+	UserID string `json:"userId"`
+}
+
+// PushNotice A message for the devices of some people.
+type PushNotice struct {
+	// Body Up to 2000 characters.
+	//
+	// Example: The launch has begun
+	Body string `json:"body"`
+
+	// Data What your app finds beside the text; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` belong to the providers.
+	//
+	// Example: {"screen":"stream"}
+	Data *PushData `json:"data,omitempty"`
+
+	// ProjectID Example: launch-2026
+	ProjectID string `json:"projectId"`
+
+	// Title Up to 200 characters.
+	//
+	// Example: We are live
+	Title string `json:"title"`
+
+	// UserIds 1 to 5000 people by your own ids; one that is named twice counts once.
+	UserIds []string `json:"userIds"`
+}
+
+// PushPlatform ios: sent through the iOS push provider. android, web: through the cloud push provider.
+type PushPlatform string
+
+// PushResult How a push went.
+type PushResult struct {
+	// Attempted Active devices of these people that the project has enabled credentials for.
+	//
+	// Example: 1
+	Attempted int `json:"attempted"`
+
+	// Delivered Devices whose push the provider took (2xx).
+	//
+	// Example: 1
+	Delivered int `json:"delivered"`
+}
 
 // Readiness The server's verdict on itself and on each part that it needs.
 type Readiness struct {
@@ -5632,6 +6164,166 @@ type RenditionInput struct {
 
 // RenditionVideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
 type RenditionVideoCodec string
+
+// RestreamAttached How many targets are attached.
+type RestreamAttached struct {
+	// Attached How many of the named targets are attached now, those that were before among them.
+	//
+	// Example: 1
+	Attached int `json:"attached"`
+}
+
+// RestreamAttachment The targets that a stream is to be forwarded to.
+type RestreamAttachment struct {
+	// TargetIds 1 to 8 targets; one that is named twice counts once.
+	TargetIds []string `json:"targetIds"`
+}
+
+// RestreamEndedData A target is no longer sent to, since the broadcast is over or the target was detached.
+type RestreamEndedData struct {
+	EndedAt timestamp.Time `json:"endedAt"`
+
+	// RouteID Example: rr_01m18qg1mhf2bsz1fk6m8v4jxe
+	RouteID   string         `json:"routeId"`
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// Target What a target is called.
+	Target RestreamRouteTarget `json:"target"`
+
+	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
+	TargetID string `json:"targetId"`
+}
+
+// RestreamFailedData A target rejected the stream, or couldn't be reached for 10 minutes.
+type RestreamFailedData struct {
+	EndedAt timestamp.Time `json:"endedAt"`
+
+	// ErrorMessage Why.
+	//
+	// Example: the server refused the stream key
+	ErrorMessage string `json:"errorMessage"`
+
+	// RouteID Example: rr_01m18qg1mhf2bsz1fk6m8v4jxe
+	RouteID string `json:"routeId"`
+
+	// StartedAt Null when the target never took the stream.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// Target What a target is called.
+	Target RestreamRouteTarget `json:"target"`
+
+	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
+	TargetID string `json:"targetId"`
+}
+
+// RestreamRoute The way of one broadcast of a stream to one target.
+type RestreamRoute struct {
+	// EndedAt Null while it is pending or live.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// ErrorMessage Why it failed; null unless it did.
+	ErrorMessage nullable.Nullable[string] `json:"errorMessage"`
+
+	// ID Example: rr_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// StartedAt When the target was first reached; null while it wasn't.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// Status pending: waits for the broadcast, or for the target to answer. live: the target takes the stream; also while a lost
+	// connection is made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the
+	// stream, or couldn't be reached for 10 minutes.
+	Status RestreamRouteStatus `json:"status"`
+
+	// Target What a target is called.
+	Target RestreamRouteTarget `json:"target"`
+
+	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
+	TargetID string `json:"targetId"`
+}
+
+// RestreamRouteList Routes, newest first.
+type RestreamRouteList = []RestreamRoute
+
+// RestreamRouteStatus pending: waits for the broadcast, or for the target to answer. live: the target takes the stream; also while a lost
+// connection is made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the
+// stream, or couldn't be reached for 10 minutes.
+type RestreamRouteStatus string
+
+// RestreamRouteTarget What a target is called.
+type RestreamRouteTarget struct {
+	// Name Example: Our channel
+	Name string `json:"name"`
+
+	// Platform Example: custom
+	Platform string `json:"platform"`
+}
+
+// RestreamStartedData A target takes the stream.
+type RestreamStartedData struct {
+	// RouteID Example: rr_01m18qg1mhf2bsz1fk6m8v4jxe
+	RouteID   string         `json:"routeId"`
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+
+	// Target What a target is called.
+	Target RestreamRouteTarget `json:"target"`
+
+	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
+	TargetID string `json:"targetId"`
+}
+
+// RestreamTarget A place on another platform to which streams can be forwarded.
+type RestreamTarget struct {
+	// Active Whether it can be attached; false once it is removed.
+	Active    bool           `json:"active"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// ID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Name Example: Our channel
+	Name string `json:"name"`
+
+	// Platform The platform's name; `custom` for any other RTMP or RTMPS server.
+	//
+	// Example: custom
+	Platform string `json:"platform"`
+
+	// RtmpURL Asterisks and the last 6 characters; the whole address is never shown again.
+	//
+	// Example: ************4f9q2x
+	RtmpURL string `json:"rtmpUrl"`
+}
+
+// RestreamTargetInput A target to be kept.
+type RestreamTargetInput struct {
+	// Name For people; up to 120 characters.
+	//
+	// Example: Our channel
+	Name string `json:"name"`
+
+	// Platform The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all.
+	//
+	// Example: custom
+	Platform string `json:"platform"`
+
+	// RtmpURL The whole rtmp or rtmps address, stream key included. Kept encrypted, never logged.
+	//
+	// Example: rtmps://live.platform.example/app/key-4f9q2x
+	RtmpURL *string `json:"rtmpUrl,omitempty"`
+}
+
+// RestreamTargetList Targets, newest first.
+type RestreamTargetList = []RestreamTarget
 
 // RestrictionInput Who is to be restricted, or no longer.
 type RestrictionInput struct {
@@ -7888,6 +8580,9 @@ type MessageID = string
 // ParticipantUserID defines model for ParticipantUserId.
 type ParticipantUserID = string
 
+// ProjectID Example: launch-2026
+type ProjectID = string
+
 // RecID defines model for RecId.
 type RecID = string
 
@@ -8248,6 +8943,24 @@ type ListRecordingsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListRestreamRoutesParams defines parameters for ListRestreamRoutes.
+type ListRestreamRoutesParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListRestreamTargetsParams defines parameters for ListRestreamTargets.
+type ListRestreamTargetsParams struct {
+	// Limit How many entries at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Opaque; from the `Link` header of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListSessionsParams defines parameters for ListSessions.
 type ListSessionsParams struct {
 	// Type Only sessions of this type.
@@ -8521,8 +9234,26 @@ type DropDiscountJSONRequestBody = DiscountDropInput
 // RefundOrderJSONRequestBody defines body for RefundOrder for application/json ContentType.
 type RefundOrderJSONRequestBody = RefundInput
 
+// RegisterPushDeviceJSONRequestBody defines body for RegisterPushDevice for application/json ContentType.
+type RegisterPushDeviceJSONRequestBody = PushDeviceInput
+
+// NotifyUsersJSONRequestBody defines body for NotifyUsers for application/json ContentType.
+type NotifyUsersJSONRequestBody = PushNotice
+
+// SetCloudPushCredentialsJSONRequestBody defines body for SetCloudPushCredentials for application/json ContentType.
+type SetCloudPushCredentialsJSONRequestBody = CloudPushInput
+
+// SetIosPushCredentialsJSONRequestBody defines body for SetIosPushCredentials for application/json ContentType.
+type SetIosPushCredentialsJSONRequestBody = IosPushInput
+
 // CreateTranscodeJSONRequestBody defines body for CreateTranscode for application/json ContentType.
 type CreateTranscodeJSONRequestBody = TranscodeInput
+
+// AttachRestreamTargetsJSONRequestBody defines body for AttachRestreamTargets for application/json ContentType.
+type AttachRestreamTargetsJSONRequestBody = RestreamAttachment
+
+// CreateRestreamTargetJSONRequestBody defines body for CreateRestreamTarget for application/json ContentType.
+type CreateRestreamTargetJSONRequestBody = RestreamTargetInput
 
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = SessionInput
@@ -9581,6 +10312,24 @@ type ServerInterface interface {
 	// CancelPackage Give up a package
 	// (POST /v1/me/packages/{id}/cancel)
 	CancelPackage(ctx echo.Context, id ID) error
+	// RegisterPushDevice Register a device
+	// (POST /v1/me/push/devices)
+	RegisterPushDevice(ctx echo.Context) error
+	// DeactivatePushDevice Stop pushing to a device
+	// (DELETE /v1/me/push/devices/{token})
+	DeactivatePushDevice(ctx echo.Context, token string) error
+	// NotifyUsers Push a message to people
+	// (POST /v1/me/push/notify)
+	NotifyUsers(ctx echo.Context) error
+	// GetPushCredentials Get a project's push credentials
+	// (GET /v1/me/push/projects/{projectId}/credentials)
+	GetPushCredentials(ctx echo.Context, projectID ProjectID) error
+	// SetCloudPushCredentials Set a project's web and Android push credentials
+	// (POST /v1/me/push/projects/{projectId}/credentials/cloud-push)
+	SetCloudPushCredentials(ctx echo.Context, projectID ProjectID) error
+	// SetIosPushCredentials Set a project's iOS push credentials
+	// (POST /v1/me/push/projects/{projectId}/credentials/ios-push)
+	SetIosPushCredentials(ctx echo.Context, projectID ProjectID) error
 	// ListRecordings List recordings
 	// (GET /v1/me/recordings)
 	ListRecordings(ctx echo.Context, params ListRecordingsParams) error
@@ -9590,6 +10339,24 @@ type ServerInterface interface {
 	// CreateTranscode Make renditions of a recording
 	// (POST /v1/me/recordings/{id}/transcode)
 	CreateTranscode(ctx echo.Context, id ID) error
+	// ListRestreamRoutes List a stream's restream routes
+	// (GET /v1/me/restream/streams/{streamId})
+	ListRestreamRoutes(ctx echo.Context, streamID StreamID, params ListRestreamRoutesParams) error
+	// AttachRestreamTargets Forward a stream to targets
+	// (POST /v1/me/restream/streams/{streamId})
+	AttachRestreamTargets(ctx echo.Context, streamID StreamID) error
+	// DetachRestreamTarget Stop forwarding a stream to a target
+	// (DELETE /v1/me/restream/streams/{streamId}/{targetId})
+	DetachRestreamTarget(ctx echo.Context, streamID StreamID, targetID string) error
+	// ListRestreamTargets List restream targets
+	// (GET /v1/me/restream/targets)
+	ListRestreamTargets(ctx echo.Context, params ListRestreamTargetsParams) error
+	// CreateRestreamTarget Add a restream target
+	// (POST /v1/me/restream/targets)
+	CreateRestreamTarget(ctx echo.Context) error
+	// DeleteRestreamTarget Remove a restream target
+	// (DELETE /v1/me/restream/targets/{id})
+	DeleteRestreamTarget(ctx echo.Context, id ID) error
 	// ListSessions List sessions
 	// (GET /v1/me/sessions)
 	ListSessions(ctx echo.Context, params ListSessionsParams) error
@@ -11954,6 +12721,88 @@ func (w *ServerInterfaceWrapper) CancelPackage(ctx echo.Context) error {
 	return err
 }
 
+// RegisterPushDevice converts echo context to params.
+func (w *ServerInterfaceWrapper) RegisterPushDevice(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RegisterPushDevice(ctx)
+	return err
+}
+
+// DeactivatePushDevice converts echo context to params.
+func (w *ServerInterfaceWrapper) DeactivatePushDevice(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "token" -------------
+	var token string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeactivatePushDevice(ctx, token)
+	return err
+}
+
+// NotifyUsers converts echo context to params.
+func (w *ServerInterfaceWrapper) NotifyUsers(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.NotifyUsers(ctx)
+	return err
+}
+
+// GetPushCredentials converts echo context to params.
+func (w *ServerInterfaceWrapper) GetPushCredentials(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "projectId" -------------
+	var projectID ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "projectId", ctx.Param("projectId"), &projectID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter projectId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetPushCredentials(ctx, projectID)
+	return err
+}
+
+// SetCloudPushCredentials converts echo context to params.
+func (w *ServerInterfaceWrapper) SetCloudPushCredentials(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "projectId" -------------
+	var projectID ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "projectId", ctx.Param("projectId"), &projectID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter projectId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SetCloudPushCredentials(ctx, projectID)
+	return err
+}
+
+// SetIosPushCredentials converts echo context to params.
+func (w *ServerInterfaceWrapper) SetIosPushCredentials(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "projectId" -------------
+	var projectID ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "projectId", ctx.Param("projectId"), &projectID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter projectId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SetIosPushCredentials(ctx, projectID)
+	return err
+}
+
 // ListRecordings converts echo context to params.
 func (w *ServerInterfaceWrapper) ListRecordings(ctx echo.Context) error {
 	var err error
@@ -12008,6 +12857,128 @@ func (w *ServerInterfaceWrapper) CreateTranscode(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.CreateTranscode(ctx, id)
+	return err
+}
+
+// ListRestreamRoutes converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRestreamRoutes(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "streamId" -------------
+	var streamID StreamID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "streamId", ctx.Param("streamId"), &streamID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter streamId: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRestreamRoutesParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRestreamRoutes(ctx, streamID, params)
+	return err
+}
+
+// AttachRestreamTargets converts echo context to params.
+func (w *ServerInterfaceWrapper) AttachRestreamTargets(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "streamId" -------------
+	var streamID StreamID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "streamId", ctx.Param("streamId"), &streamID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter streamId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AttachRestreamTargets(ctx, streamID)
+	return err
+}
+
+// DetachRestreamTarget converts echo context to params.
+func (w *ServerInterfaceWrapper) DetachRestreamTarget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "streamId" -------------
+	var streamID StreamID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "streamId", ctx.Param("streamId"), &streamID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter streamId: %s", err))
+	}
+
+	// ------------- Path parameter "targetId" -------------
+	var targetID string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "targetId", ctx.Param("targetId"), &targetID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter targetId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DetachRestreamTarget(ctx, streamID, targetID)
+	return err
+}
+
+// ListRestreamTargets converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRestreamTargets(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRestreamTargetsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRestreamTargets(ctx, params)
+	return err
+}
+
+// CreateRestreamTarget converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRestreamTarget(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRestreamTarget(ctx)
+	return err
+}
+
+// DeleteRestreamTarget converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRestreamTarget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRestreamTarget(ctx, id)
 	return err
 }
 
@@ -13598,9 +14569,21 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/me/overview", wrapper.GetOverview, options.OperationMiddlewares["getOverview"]...)
 	router.GET(options.BaseURL+"/v1/me/packages/:id", wrapper.GetPackage, options.OperationMiddlewares["getPackage"]...)
 	router.POST(options.BaseURL+"/v1/me/packages/:id/cancel", wrapper.CancelPackage, options.OperationMiddlewares["cancelPackage"]...)
+	router.POST(options.BaseURL+"/v1/me/push/devices", wrapper.RegisterPushDevice, options.OperationMiddlewares["registerPushDevice"]...)
+	router.DELETE(options.BaseURL+"/v1/me/push/devices/:token", wrapper.DeactivatePushDevice, options.OperationMiddlewares["deactivatePushDevice"]...)
+	router.POST(options.BaseURL+"/v1/me/push/notify", wrapper.NotifyUsers, options.OperationMiddlewares["notifyUsers"]...)
+	router.GET(options.BaseURL+"/v1/me/push/projects/:projectId/credentials", wrapper.GetPushCredentials, options.OperationMiddlewares["getPushCredentials"]...)
+	router.POST(options.BaseURL+"/v1/me/push/projects/:projectId/credentials/cloud-push", wrapper.SetCloudPushCredentials, options.OperationMiddlewares["setCloudPushCredentials"]...)
+	router.POST(options.BaseURL+"/v1/me/push/projects/:projectId/credentials/ios-push", wrapper.SetIosPushCredentials, options.OperationMiddlewares["setIosPushCredentials"]...)
 	router.GET(options.BaseURL+"/v1/me/recordings", wrapper.ListRecordings, options.OperationMiddlewares["listRecordings"]...)
 	router.GET(options.BaseURL+"/v1/me/recordings/:id/playback-url", wrapper.GetRecordingPlaybackURL, options.OperationMiddlewares["getRecordingPlaybackUrl"]...)
 	router.POST(options.BaseURL+"/v1/me/recordings/:id/transcode", wrapper.CreateTranscode, options.OperationMiddlewares["createTranscode"]...)
+	router.GET(options.BaseURL+"/v1/me/restream/streams/:streamId", wrapper.ListRestreamRoutes, options.OperationMiddlewares["listRestreamRoutes"]...)
+	router.POST(options.BaseURL+"/v1/me/restream/streams/:streamId", wrapper.AttachRestreamTargets, options.OperationMiddlewares["attachRestreamTargets"]...)
+	router.DELETE(options.BaseURL+"/v1/me/restream/streams/:streamId/:targetId", wrapper.DetachRestreamTarget, options.OperationMiddlewares["detachRestreamTarget"]...)
+	router.GET(options.BaseURL+"/v1/me/restream/targets", wrapper.ListRestreamTargets, options.OperationMiddlewares["listRestreamTargets"]...)
+	router.POST(options.BaseURL+"/v1/me/restream/targets", wrapper.CreateRestreamTarget, options.OperationMiddlewares["createRestreamTarget"]...)
+	router.DELETE(options.BaseURL+"/v1/me/restream/targets/:id", wrapper.DeleteRestreamTarget, options.OperationMiddlewares["deleteRestreamTarget"]...)
 	router.GET(options.BaseURL+"/v1/me/sessions", wrapper.ListSessions, options.OperationMiddlewares["listSessions"]...)
 	router.POST(options.BaseURL+"/v1/me/sessions", wrapper.CreateSession, options.OperationMiddlewares["createSession"]...)
 	router.GET(options.BaseURL+"/v1/me/sessions/:id", wrapper.GetSession, options.OperationMiddlewares["getSession"]...)
@@ -18588,6 +19571,242 @@ func (response CancelPackagedefaultApplicationProblemPlusJSONResponse) VisitCanc
 	return err
 }
 
+type RegisterPushDeviceRequestObject struct {
+	Body *RegisterPushDeviceJSONRequestBody
+}
+
+type RegisterPushDeviceResponseObject interface {
+	VisitRegisterPushDeviceResponse(w http.ResponseWriter) error
+}
+
+type RegisterPushDevice201JSONResponse PushDevice
+
+func (response RegisterPushDevice201JSONResponse) VisitRegisterPushDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RegisterPushDevicedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RegisterPushDevicedefaultApplicationProblemPlusJSONResponse) VisitRegisterPushDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeactivatePushDeviceRequestObject struct {
+	Token string `json:"token"`
+}
+
+type DeactivatePushDeviceResponseObject interface {
+	VisitDeactivatePushDeviceResponse(w http.ResponseWriter) error
+}
+
+type DeactivatePushDevice200JSONResponse PushDevice
+
+func (response DeactivatePushDevice200JSONResponse) VisitDeactivatePushDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeactivatePushDevicedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeactivatePushDevicedefaultApplicationProblemPlusJSONResponse) VisitDeactivatePushDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type NotifyUsersRequestObject struct {
+	Body *NotifyUsersJSONRequestBody
+}
+
+type NotifyUsersResponseObject interface {
+	VisitNotifyUsersResponse(w http.ResponseWriter) error
+}
+
+type NotifyUsers201JSONResponse PushResult
+
+func (response NotifyUsers201JSONResponse) VisitNotifyUsersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type NotifyUsersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response NotifyUsersdefaultApplicationProblemPlusJSONResponse) VisitNotifyUsersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPushCredentialsRequestObject struct {
+	ProjectID ProjectID `json:"projectId"`
+}
+
+type GetPushCredentialsResponseObject interface {
+	VisitGetPushCredentialsResponse(w http.ResponseWriter) error
+}
+
+type GetPushCredentials200JSONResponse PushCredentials
+
+func (response GetPushCredentials200JSONResponse) VisitGetPushCredentialsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPushCredentialsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPushCredentialsdefaultApplicationProblemPlusJSONResponse) VisitGetPushCredentialsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetCloudPushCredentialsRequestObject struct {
+	ProjectID ProjectID `json:"projectId"`
+	Body      *SetCloudPushCredentialsJSONRequestBody
+}
+
+type SetCloudPushCredentialsResponseObject interface {
+	VisitSetCloudPushCredentialsResponse(w http.ResponseWriter) error
+}
+
+type SetCloudPushCredentials201JSONResponse PushCredentials
+
+func (response SetCloudPushCredentials201JSONResponse) VisitSetCloudPushCredentialsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetCloudPushCredentialsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetCloudPushCredentialsdefaultApplicationProblemPlusJSONResponse) VisitSetCloudPushCredentialsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetIosPushCredentialsRequestObject struct {
+	ProjectID ProjectID `json:"projectId"`
+	Body      *SetIosPushCredentialsJSONRequestBody
+}
+
+type SetIosPushCredentialsResponseObject interface {
+	VisitSetIosPushCredentialsResponse(w http.ResponseWriter) error
+}
+
+type SetIosPushCredentials201JSONResponse PushCredentials
+
+func (response SetIosPushCredentials201JSONResponse) VisitSetIosPushCredentialsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetIosPushCredentialsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetIosPushCredentialsdefaultApplicationProblemPlusJSONResponse) VisitSetIosPushCredentialsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRecordingsRequestObject struct {
 	Params ListRecordingsParams
 }
@@ -18705,6 +19924,263 @@ type CreateTranscodedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateTranscodedefaultApplicationProblemPlusJSONResponse) VisitCreateTranscodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRestreamRoutesRequestObject struct {
+	StreamID StreamID `json:"streamId"`
+	Params   ListRestreamRoutesParams
+}
+
+type ListRestreamRoutesResponseObject interface {
+	VisitListRestreamRoutesResponse(w http.ResponseWriter) error
+}
+
+type ListRestreamRoutes200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRestreamRoutes200JSONResponse struct {
+	Body    RestreamRouteList
+	Headers ListRestreamRoutes200ResponseHeaders
+}
+
+func (response ListRestreamRoutes200JSONResponse) VisitListRestreamRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRestreamRoutesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListRestreamRoutesdefaultApplicationProblemPlusJSONResponse) VisitListRestreamRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AttachRestreamTargetsRequestObject struct {
+	StreamID StreamID `json:"streamId"`
+	Body     *AttachRestreamTargetsJSONRequestBody
+}
+
+type AttachRestreamTargetsResponseObject interface {
+	VisitAttachRestreamTargetsResponse(w http.ResponseWriter) error
+}
+
+type AttachRestreamTargets201JSONResponse RestreamAttached
+
+func (response AttachRestreamTargets201JSONResponse) VisitAttachRestreamTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AttachRestreamTargetsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AttachRestreamTargetsdefaultApplicationProblemPlusJSONResponse) VisitAttachRestreamTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DetachRestreamTargetRequestObject struct {
+	StreamID StreamID `json:"streamId"`
+	TargetID string   `json:"targetId"`
+}
+
+type DetachRestreamTargetResponseObject interface {
+	VisitDetachRestreamTargetResponse(w http.ResponseWriter) error
+}
+
+type DetachRestreamTarget200JSONResponse RestreamRoute
+
+func (response DetachRestreamTarget200JSONResponse) VisitDetachRestreamTargetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DetachRestreamTargetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DetachRestreamTargetdefaultApplicationProblemPlusJSONResponse) VisitDetachRestreamTargetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRestreamTargetsRequestObject struct {
+	Params ListRestreamTargetsParams
+}
+
+type ListRestreamTargetsResponseObject interface {
+	VisitListRestreamTargetsResponse(w http.ResponseWriter) error
+}
+
+type ListRestreamTargets200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRestreamTargets200JSONResponse struct {
+	Body    RestreamTargetList
+	Headers ListRestreamTargets200ResponseHeaders
+}
+
+func (response ListRestreamTargets200JSONResponse) VisitListRestreamTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRestreamTargetsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListRestreamTargetsdefaultApplicationProblemPlusJSONResponse) VisitListRestreamTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRestreamTargetRequestObject struct {
+	Body *CreateRestreamTargetJSONRequestBody
+}
+
+type CreateRestreamTargetResponseObject interface {
+	VisitCreateRestreamTargetResponse(w http.ResponseWriter) error
+}
+
+type CreateRestreamTarget201JSONResponse RestreamTarget
+
+func (response CreateRestreamTarget201JSONResponse) VisitCreateRestreamTargetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRestreamTargetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateRestreamTargetdefaultApplicationProblemPlusJSONResponse) VisitCreateRestreamTargetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRestreamTargetRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DeleteRestreamTargetResponseObject interface {
+	VisitDeleteRestreamTargetResponse(w http.ResponseWriter) error
+}
+
+type DeleteRestreamTarget200JSONResponse RestreamTarget
+
+func (response DeleteRestreamTarget200JSONResponse) VisitDeleteRestreamTargetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRestreamTargetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteRestreamTargetdefaultApplicationProblemPlusJSONResponse) VisitDeleteRestreamTargetResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -22146,6 +23622,24 @@ type StrictServerInterface interface {
 	// CancelPackage Give up a package
 	// (POST /v1/me/packages/{id}/cancel)
 	CancelPackage(ctx context.Context, request CancelPackageRequestObject) (CancelPackageResponseObject, error)
+	// RegisterPushDevice Register a device
+	// (POST /v1/me/push/devices)
+	RegisterPushDevice(ctx context.Context, request RegisterPushDeviceRequestObject) (RegisterPushDeviceResponseObject, error)
+	// DeactivatePushDevice Stop pushing to a device
+	// (DELETE /v1/me/push/devices/{token})
+	DeactivatePushDevice(ctx context.Context, request DeactivatePushDeviceRequestObject) (DeactivatePushDeviceResponseObject, error)
+	// NotifyUsers Push a message to people
+	// (POST /v1/me/push/notify)
+	NotifyUsers(ctx context.Context, request NotifyUsersRequestObject) (NotifyUsersResponseObject, error)
+	// GetPushCredentials Get a project's push credentials
+	// (GET /v1/me/push/projects/{projectId}/credentials)
+	GetPushCredentials(ctx context.Context, request GetPushCredentialsRequestObject) (GetPushCredentialsResponseObject, error)
+	// SetCloudPushCredentials Set a project's web and Android push credentials
+	// (POST /v1/me/push/projects/{projectId}/credentials/cloud-push)
+	SetCloudPushCredentials(ctx context.Context, request SetCloudPushCredentialsRequestObject) (SetCloudPushCredentialsResponseObject, error)
+	// SetIosPushCredentials Set a project's iOS push credentials
+	// (POST /v1/me/push/projects/{projectId}/credentials/ios-push)
+	SetIosPushCredentials(ctx context.Context, request SetIosPushCredentialsRequestObject) (SetIosPushCredentialsResponseObject, error)
 	// ListRecordings List recordings
 	// (GET /v1/me/recordings)
 	ListRecordings(ctx context.Context, request ListRecordingsRequestObject) (ListRecordingsResponseObject, error)
@@ -22155,6 +23649,24 @@ type StrictServerInterface interface {
 	// CreateTranscode Make renditions of a recording
 	// (POST /v1/me/recordings/{id}/transcode)
 	CreateTranscode(ctx context.Context, request CreateTranscodeRequestObject) (CreateTranscodeResponseObject, error)
+	// ListRestreamRoutes List a stream's restream routes
+	// (GET /v1/me/restream/streams/{streamId})
+	ListRestreamRoutes(ctx context.Context, request ListRestreamRoutesRequestObject) (ListRestreamRoutesResponseObject, error)
+	// AttachRestreamTargets Forward a stream to targets
+	// (POST /v1/me/restream/streams/{streamId})
+	AttachRestreamTargets(ctx context.Context, request AttachRestreamTargetsRequestObject) (AttachRestreamTargetsResponseObject, error)
+	// DetachRestreamTarget Stop forwarding a stream to a target
+	// (DELETE /v1/me/restream/streams/{streamId}/{targetId})
+	DetachRestreamTarget(ctx context.Context, request DetachRestreamTargetRequestObject) (DetachRestreamTargetResponseObject, error)
+	// ListRestreamTargets List restream targets
+	// (GET /v1/me/restream/targets)
+	ListRestreamTargets(ctx context.Context, request ListRestreamTargetsRequestObject) (ListRestreamTargetsResponseObject, error)
+	// CreateRestreamTarget Add a restream target
+	// (POST /v1/me/restream/targets)
+	CreateRestreamTarget(ctx context.Context, request CreateRestreamTargetRequestObject) (CreateRestreamTargetResponseObject, error)
+	// DeleteRestreamTarget Remove a restream target
+	// (DELETE /v1/me/restream/targets/{id})
+	DeleteRestreamTarget(ctx context.Context, request DeleteRestreamTargetRequestObject) (DeleteRestreamTargetResponseObject, error)
 	// ListSessions List sessions
 	// (GET /v1/me/sessions)
 	ListSessions(ctx context.Context, request ListSessionsRequestObject) (ListSessionsResponseObject, error)
@@ -26515,6 +28027,244 @@ func (sh *strictHandler) CancelPackage(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// RegisterPushDevice operation middleware
+func (sh *strictHandler) RegisterPushDevice(ctx echo.Context) error {
+	var request RegisterPushDeviceRequestObject
+
+	var body RegisterPushDeviceJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RegisterPushDevice(ctx.Request().Context(), request.(RegisterPushDeviceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RegisterPushDevice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RegisterPushDeviceResponseObject); ok {
+		return validResponse.VisitRegisterPushDeviceResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeactivatePushDevice operation middleware
+func (sh *strictHandler) DeactivatePushDevice(ctx echo.Context, token string) error {
+	var request DeactivatePushDeviceRequestObject
+
+	request.Token = token
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeactivatePushDevice(ctx.Request().Context(), request.(DeactivatePushDeviceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeactivatePushDevice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeactivatePushDeviceResponseObject); ok {
+		return validResponse.VisitDeactivatePushDeviceResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// NotifyUsers operation middleware
+func (sh *strictHandler) NotifyUsers(ctx echo.Context) error {
+	var request NotifyUsersRequestObject
+
+	var body NotifyUsersJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.NotifyUsers(ctx.Request().Context(), request.(NotifyUsersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "NotifyUsers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(NotifyUsersResponseObject); ok {
+		return validResponse.VisitNotifyUsersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetPushCredentials operation middleware
+func (sh *strictHandler) GetPushCredentials(ctx echo.Context, projectID ProjectID) error {
+	var request GetPushCredentialsRequestObject
+
+	request.ProjectID = projectID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPushCredentials(ctx.Request().Context(), request.(GetPushCredentialsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPushCredentials")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetPushCredentialsResponseObject); ok {
+		return validResponse.VisitGetPushCredentialsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SetCloudPushCredentials operation middleware
+func (sh *strictHandler) SetCloudPushCredentials(ctx echo.Context, projectID ProjectID) error {
+	var request SetCloudPushCredentialsRequestObject
+
+	request.ProjectID = projectID
+
+	var body SetCloudPushCredentialsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetCloudPushCredentials(ctx.Request().Context(), request.(SetCloudPushCredentialsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetCloudPushCredentials")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SetCloudPushCredentialsResponseObject); ok {
+		return validResponse.VisitSetCloudPushCredentialsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SetIosPushCredentials operation middleware
+func (sh *strictHandler) SetIosPushCredentials(ctx echo.Context, projectID ProjectID) error {
+	var request SetIosPushCredentialsRequestObject
+
+	request.ProjectID = projectID
+
+	var body SetIosPushCredentialsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetIosPushCredentials(ctx.Request().Context(), request.(SetIosPushCredentialsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetIosPushCredentials")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SetIosPushCredentialsResponseObject); ok {
+		return validResponse.VisitSetIosPushCredentialsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListRecordings operation middleware
 func (sh *strictHandler) ListRecordings(ctx echo.Context, params ListRecordingsParams) error {
 	var request ListRecordingsRequestObject
@@ -26610,6 +28360,202 @@ func (sh *strictHandler) CreateTranscode(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(CreateTranscodeResponseObject); ok {
 		return validResponse.VisitCreateTranscodeResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRestreamRoutes operation middleware
+func (sh *strictHandler) ListRestreamRoutes(ctx echo.Context, streamID StreamID, params ListRestreamRoutesParams) error {
+	var request ListRestreamRoutesRequestObject
+
+	request.StreamID = streamID
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRestreamRoutes(ctx.Request().Context(), request.(ListRestreamRoutesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRestreamRoutes")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRestreamRoutesResponseObject); ok {
+		return validResponse.VisitListRestreamRoutesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AttachRestreamTargets operation middleware
+func (sh *strictHandler) AttachRestreamTargets(ctx echo.Context, streamID StreamID) error {
+	var request AttachRestreamTargetsRequestObject
+
+	request.StreamID = streamID
+
+	var body AttachRestreamTargetsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AttachRestreamTargets(ctx.Request().Context(), request.(AttachRestreamTargetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AttachRestreamTargets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AttachRestreamTargetsResponseObject); ok {
+		return validResponse.VisitAttachRestreamTargetsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DetachRestreamTarget operation middleware
+func (sh *strictHandler) DetachRestreamTarget(ctx echo.Context, streamID StreamID, targetID string) error {
+	var request DetachRestreamTargetRequestObject
+
+	request.StreamID = streamID
+	request.TargetID = targetID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DetachRestreamTarget(ctx.Request().Context(), request.(DetachRestreamTargetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DetachRestreamTarget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DetachRestreamTargetResponseObject); ok {
+		return validResponse.VisitDetachRestreamTargetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRestreamTargets operation middleware
+func (sh *strictHandler) ListRestreamTargets(ctx echo.Context, params ListRestreamTargetsParams) error {
+	var request ListRestreamTargetsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRestreamTargets(ctx.Request().Context(), request.(ListRestreamTargetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRestreamTargets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRestreamTargetsResponseObject); ok {
+		return validResponse.VisitListRestreamTargetsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateRestreamTarget operation middleware
+func (sh *strictHandler) CreateRestreamTarget(ctx echo.Context) error {
+	var request CreateRestreamTargetRequestObject
+
+	var body CreateRestreamTargetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRestreamTarget(ctx.Request().Context(), request.(CreateRestreamTargetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRestreamTarget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRestreamTargetResponseObject); ok {
+		return validResponse.VisitCreateRestreamTargetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRestreamTarget operation middleware
+func (sh *strictHandler) DeleteRestreamTarget(ctx echo.Context, id ID) error {
+	var request DeleteRestreamTargetRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRestreamTarget(ctx.Request().Context(), request.(DeleteRestreamTargetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRestreamTarget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRestreamTargetResponseObject); ok {
+		return validResponse.VisitDeleteRestreamTargetResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -29141,1095 +31087,1190 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2Jchs5ui74KhjOnXB3TJomKcnWEifukSW5rCpZVmsp9+IaC8wESbSSACuBFM2qqIj7DvMO82D3SSbw",
-	"A8hEZiI3Sq6uvveciFNtMTcsP/79//5fByFfrjgjTIrB4a+DBcERSeCfF5Q9qP+NiAgTupKUs8Hh4P5z",
-	"OhrthP/zf/x/8A9yhBIS/8fnASNf5efBPVovaEyQXJCEICoQZlz9G63wnAwHwUCEC7LE6rVysyKDw4GQ",
-	"CWXzwW+//RYMVjjBSyLN94+jJWWneCOqg3jP12iJ2QZFeCPQFIcPAZI8whtEWRinEYnQnyhDd7cnfz5C",
-	"OyM03aCIzHAaywCFMV6uSIQkR2P1n53Xe0N0ySXCaL3gMUEsXU5Jcoh2RyM1Yqo++HNKks0gGDC8VINW",
-	"ny1MhnzFy1WsLu2MBsFgib9eEDaXi8HheBRUphrouV3QJZUNkyNMJpQIhCVaciEDNHFnclSZyXg06j2T",
-	"GMbgn8qk+1Su8JxUZ/JpQcMFbH2AZglfojH6k1wQO4M/H6GYr0mCQp4yKRAWaDxEx/AAWmEhFRkhwiJF",
-	"SGS5kpve01OvqpnduNfkbugvngmemR1aGQrvskUIswiRcMFJpGZMJVpjgVJBoq1mBwN78v7dEJyEi+oE",
-	"P7I4p0O5wBKFnElMGZILKpAkX2WA1lQueCpRQuY4gbmGWJC6Qf9cM1ocLklxvJNRw4AllqloGbAdpoCb",
-	"AyRWJJaw6AxICzOxJskR4ozoyUWcCPZCIvKVCtm49PqVNVMpTmNnUjuLW8Iwk+dRzTzWakxTEnM2F2pZ",
-	"zZqrZ+rGJe0b/SOThH0ZjZfj/Z/n4+ViNpmKX8azh9fL/cfdf36NiuN+vesb9wleyTQhvjHfLggK9eUI",
-	"JeTnlAj5QiAaZYNdYbnIxxpmrwoG6naakGhwKJOUuIN3CXiy3zCkW/5AWOOo0N31xQu1kg+EBUABseIy",
-	"K5xIxGeIKh4URQkRombE8OSTRytxzOdtzH+V8CgNZcb9uzNww3wGh3sj2E+6TJfqD/UXZfqvcTYyyiSZ",
-	"k0QPLU0ETzzEuMI/p+RI83C1bPdKN7hHWllQS6d+BLY9JTOe1J79UH+g34LVkVpCBE+TkDSRGG2mrerH",
-	"esrkp+7KpMOufCBC4HntiVvqy02rsMze0G8xrnAiaUhXmMk7QRLfCP7G0wTxNUM0snSQCpLUDCTVb3na",
-	"AbomYT1JhDyJKJs3rUYCz/dbiRuZELys+6yAq03fFPb5Pp/9Td0sVpwJApLuKuHTmCzVP5UUJgwIFa9W",
-	"MQ2xGs6rlb7j//6n4MAJ83f/t4TMBoeD//NVru6/0lfFK/te+KJvUYGTKy0tjhDjSiShECcJJRHiqTxC",
-	"9yGPyD0SShlfLzZDWDLzdtDkQ0kfiRJp72I8r67h+BBxJe8w3JexviEaHSKll9BH9SWmVBDO1QoTpo7L",
-	"P0CHGw1+qlCJEa9vaRxTNv/4SJJHStY+BRVLI1AFWuEN6GZ8DfxrlfAVSSTVa489TOFYKJJfLwhT9894",
-	"slR3DSIsyUtJQZupjCvELCRqUNXX3aTT7E+jbCndV2lX6lzRBIVpkhAmlbpJOZBaJtnHDhsZVdlIMAgX",
-	"acKuSBIasunybRJZTQnk5M4I7K1A/bjSb9JnngujP62V1bfCNFL8UY95SuaUMcrmxeEODxwuOC5wwXz4",
-	"WgVWo59hGpPoCm+W1lAtbYWUykAALSnkcUxCqUekH/RNozCe3bblW3ImF/Hmmqg9MNvXdKZOYKvCzfES",
-	"bBv1Cr7S6skWj52zR05D4pm4vaJnixOCPl6dXQaIP5IkSok+NdYoLkz5TduUzSu2GbJ+sn7UaoyI2qFb",
-	"U48mSA1ZnZ/CSCdtI1UUd7ug4oPapC3Gm5BZqqj9Ke8Q7glqe949btqSOcleJBOKY3HGlBi74dyn0cId",
-	"RQ5BGXpTJeudtpXbEJw8hap/c+XZPxSXLK+E5+hUP+uZtcsqS4egSmDmcOU0W6YJ3x5XuEqJSeZihU//",
-	"SUKZiRXzWQ8XQlMax2jGE4SNWHkh0CrGrCpQwoRgSaJjYMYdZYdZ/a67pJ6JUnLs4feXaRyD5EJUIipQ",
-	"uMDJnEQIp5IvsaQhjuNNrVRjaRzjqSIwrcJURhql5MTPqOFnJKRaJ8mVJqE2qkC0I+erlMnXuwMf5S64",
-	"kCQyW3GXxD7hDtKI8FWs9BWGBCEg4JWgp7LwzcFCypU4fPVqhTdD8+sry6Be7U66TJpGRVubssd6W9u7",
-	"wUbeeXVMfQ2tErUGShtCVB4hpveRxsRsJEZRgmelyd28ezkZTV6/HI26zURtSQNhdnq+cf9BRRAczXBS",
-	"VAvGb/bHnbZfq0BnrEYjn9FESESZkJgZTUCvD+Mo5mxOEnVKu6tt+nM3EieyRovUr+/30oSHRAieGCqu",
-	"My9WmkGh7H6wNLTHorjRlH35y3g9ITvJrtzrslMic6M1MRQzPuNzKwk736iBvWg2CBxRlhxZjCP3FcVJ",
-	"iHTafG7aZ5VOJZc4bqLB3G0p8dfCAA4ORt1YkMRfm75QpOz9joQtHZdgD79dZQ30ey7B/HTfdBwuCbqg",
-	"j16K7LBqEn/165Pdz266ivqKvkdOI/tEhcuDEJuSEC8J+vHj+alhixB4WlPtid6GkZWUG/AlGRYduI5W",
-	"Z6krRyPIPcWZ+C4TqENJhS1wGakjU4vcyGWFVtxnHNxZOI/E9HKgwNFM3K1q04b8EaCPzPgFFbMy4jRA",
-	"jKyJkJpJVzUjKsmy+I8m3lTQyH4Do/JcPzd2wgc4SfBGi6Z58UCM/QZFHvHJzRCvBg371eAwzKycJZbh",
-	"QsltHMewJooTzoki0rIl73ECFggR5hfY4JYTBdKDqd2qCz6nzKe2zhIiFgire7R3HPSk9YIv1dFSQjTK",
-	"ZFvJL6Ke6bRHVMgESw6LRr6uaEJEHw4g673733+6BWGjLPzjVC54Qn8Bf5jjoNZzUyOHKyJAjzimEdpH",
-	"C54mwKubT791/edDD8zka5f7Ksasxeek1NIp5w8BBB9WCQ2JWXqjUmhOK4bo1kbUuTpSMWYwZYLDBZKU",
-	"+HYGnGlehgkReSr11wkMoMTMC/xwynlMMFPzwnHM18ouaz2XavLH+d2/Bb+bxePO1pV87xSJELw0lvM0",
-	"4TgKsZCIPJJkg9aEPAw6qPVq7Xvq9RAN6LRiF/rO36zj2P3wVcL9WiQN66wt0B6BqNQRQGCJg/su3EoF",
-	"avHCWGFypf2326izRnSnTNLYqNSCx1F2vLVer8ilqDOuEh71VX21oJ6SBHwvnrGaM5p51sDmCpTZDAeI",
-	"J+AMlwuyUXMq+hNbfVbq0HahiFtq7k8ojuuzYZRq7Tod9EK5yojSu42RkhACVBDhjThCI1hdxhF8oiiL",
-	"dh0v7cGobU5bKHbaE3TVnYbVAzUknJnDWiMMMXshc/6GphsgIfWCCrG3UXsNNdVKaFALKSiKTOuF7qQK",
-	"h9azBgVdMd/4jJEU+HBgOX2VpL1nsreCp6iwXbtTbPFbqHYgRP+Aeh3M1+S54YT8Xiqc3gzpy9XRbggd",
-	"AllgNidHCE+F4rQzSuII0mA2CAvNsdSYkWIuoG9YetNnDNQLpsSieZNHu3iCIvBECe1EiPc8GULPK27d",
-	"fJiR2igpSaJW+/Pnm28ojY80TybrAgsvuRRGNVLaCavp/2vj2wnBwhdoeGekLk4jKlHM50coXSn62huN",
-	"wGWMQ0mS4qgGl2RtZhlTAQHCyWjyusu+NYi4U5BUHdakn8B6XunjHx66TOP40HE81skh2M9uGzrqLZ38",
-	"3OTa5kv4jMJMl8iyKhTzAJtHgC+dOrl/wDQ2Uxw+oLvri2cJd0QkJrLZ6bPGApnbSsJ/jQV7IZ8QwdBv",
-	"va45GTovQl3TrApOCZiYc/xIimOxKXtKYVR/JUQSBhqZ+Yhx43aIqmjj9YaE1RHpo6VIU5CQs0gEOmOQ",
-	"oCWNY6p/LKjX0k2YQQusBARfrcpuvf3J7nBv0ong8ng9JA80BJ5o7Hx7+10iSeLLV/u02JRm9+74/OLM",
-	"6xjsHdZJSNjX/CNzHL/ncdRojC9TIW12jSGMwkbMcCy8NnlCJKbsTu1p/Umh2UFR/IdKQeKZWQ7J0QMh",
-	"K0OF222EoL+Qtxvpi/UfxzGa0dhxdzVQIRXo+uz49G+Fme/t707Go92dyROVdPDFJjUsBVLpOBimcKL1",
-	"gUEjJBZ8LboHdbpFVDLG68RUnBQzJxgik56Of/2equP/AqcsXNSHCv5FIYfeNqPX1Kpzxudpd86yOD55",
-	"l6W6VGxZS/F0uUfZJaac37lSqyxEehteGZG0W1/ZCfoWJliuJfwB7bB85n8ED/s1j0mNZSb4kkx5tEHr",
-	"BUdJqo1HpTVJRfVoiTco4ofo5u7q7PrL8emH80tt9sgFZfMj9fvVx+tbpXVEwrmi3cU8eRBq5pKGD0SK",
-	"o8/s7fnFxfnld/77tVUnrNFeUFjhhqnOnBx+Zk62pTO0QTAwAxoEA/Op+jxMtSrfJZjVxc4xM8pTwmNi",
-	"VqJKuYlZ23Z6VTdCBipfkZ60fqOeGfxWJuwSfcBQsg/UUoN+mffgJnS+kLBjDhEcVcIUSNmlboYl2O6M",
-	"kGjoUopAC/xIFN0HGaEssPjM7uGFh4oI7mFjzQ8iXa14Iu8DZOmk7k5DCfdFUshvtmGQw3VCJcn+Mh/I",
-	"/javqacRnWHdaIdoFt5ghCjt+oFsqqQzjXn4QKIaHQl+1tq62o0HslF6SEJmqSARwjNJEoSVdReSCHTk",
-	"kq1Bn2ZqbGEa1arXZyxLw4dc18yFUkgVUiySJtuPeEFw3J4kqXf0vb7Xo0g3qjbeaS95RLp99YO60+vW",
-	"qVeDVglXp7c2bKEv5/aeIcc8raXoB4nhQy+N86N1TZUcY4yE8hNlEV97bTzH0Z/7xtZYkT0k2zBEWMgj",
-	"kthsbCYRXuNN4JiF5VS73Lmw38VRZITtGVOTaTBosvEJCJ3oBzsGGRu0dMh5sBRu0+F5UiL2J9gxnbR3",
-	"TWO56v7vpUAHg0dK1rVhr6sYb0hiXLBrUKm0sGJ8XUwu3m2hlz6auomSwAl39PP8THqIz3toirPLeFVQ",
-	"lAF12ntPDV0TwqkyEWKf6DIsAko41gVNZ61Dixw9ML5GeKrFF8K1ejv4YP2cKcZSKfyTUV6dBu8zta9q",
-	"CFCW1EkJUp85YzLZFJX9iU/XT6cxFQsdx8Rx/HE2OPxHl5NzlT34209BhYFwZF8sFM25wpZx0KAjTkSD",
-	"7ybfpNw4qEmq1abSZNR9fRoMIt8aiUytaVc99a0ZH2h7SMenK8fMfDF7i7tPhRUJDE21UPcPZOMjbaUl",
-	"SUPSVurk+6YoPkBLLExiyZbqmHZc/X6aGGciXTaJNWeyC6zNqmzWplSrlJNbJ+Tst9rc26W3VxMhCudD",
-	"Deh31UQrSt0D2fR1j2Ihd/3n84FsXggt3HdrA06707+8KYaXdDWX85f3m3di69WHET3z4ifkkT+0j8jc",
-	"9szhDvPWunDHp8Wm9P3hc2tTP5DN/+a+0OdwbOqz5CYdW5ZW4DiFA1BRjXJKLBOGyyLaxUa729LoRw9k",
-	"8y38lrn8+gP6LdWc/wgeS6ORddyqb7dNf8Q9MnP+Q2yT46JtdJJNOX+gbJ4n8nhi8VBYeSyv6muonLgk",
-	"YZHIitCbStBrA5T6e+2iTd8XK+FGJbiBk5SpZc8jhfqzMKbfVc3ZJhHZLFXzKmuXIyNfpanBhEhtSnog",
-	"CrifySrUttTe2kqvqm9gkiSP+hQ1LYyBYji3t8NBTWs0sBvKQuJaAFfHdzdZ+P6ZlP2Vyc7vmoCr7j9/",
-	"ei545wQxzgiyq+sAhcHsdUbrt8/kPkmF5Es/8ktzKreias2TCp5nxnUQam2NJ1N4XNTow1T0TObOBnDT",
-	"UpnYMQHdlHAnFMfZ0trHInD3iGrR4rcovawiBfzriwTVqpyxSNTyc9h8WDsQHjzRYCLu+c0AIhlnZPtD",
-	"/E2zB8yJN6zCUaozpldK5C5nbZtF8vJoj3wIPJK5ID0dnuk/pPUHob9r03m+g3boRpC/hY7oqj9/RE2x",
-	"EEH/A+iLWbWdR1dckURwVpOHANH/QqV2Djj45JROsjSOciedjnP5n2LB17OY88RiL3RRVnC03MLTBDWQ",
-	"TwE3eEIagq8QcEHKWQ9PTlZ4JraoNysoJTsUV7EXW2E43kgaepbiHZ2nCRGAWpRVdxWpbZbwZR3GR+4Q",
-	"XXHKpMac6pGz11WJzWZQUGPVJ0UNe1QmlLk3QDyOClyx20bbb16p7xR535vdvereS960TBrwElap0Yhq",
-	"pg/YDPhUURjqpWjc/HNnrWuj23qAYMIKoqFcNezY3e2Ji/+24GkyCAYR3vgTS4prV4MUYkivqHFXCXBJ",
-	"WSqJuPAW1X7QF2HIcZw5DnSihZ/5H+y1Yo7pl35S0sQXlCh9VMc9a0TN3njSGt3niYX+LlEy/F5CeCsK",
-	"sjftmQOPhLWDiV3r2y6oAKoRRAiLp1UyEc0Vnc6G49gdn+FJ/RDeICAs+ofRRV0usZDZlmCpMYbLdat9",
-	"Q+jZGPOPV8gkKFCqs4bZBue74T+pm7c82vjlFdhskPyiNPoExfSBFJnIlDIMSKjV07iiNbHEMCERYVIZ",
-	"DHDmM2cWXzPFAB5NzOfp+kcr7kDvcoD+8a4H3yIoktG43w9kE2g4zAJKtUHfhjkLROUQnTslrkqBYgjP",
-	"MS2D6Tx8iekj+bIrb9n++/HmZLR6nf49mfzw81/XB+LH6c7yDH8fvbnoEZg7l60huaY31oXdzr7iUCqV",
-	"EyNNwNtbhdWsr7c4fCAs8jtkyIx+9YsjXXf4QDbapUEFeqCgH1v9orrQg7bQ3paJSf1yWbulsWpEG2Ps",
-	"6mVwQkhW33MRLwphIzdO1BIXgqN/zlaprM0lADC4JY48ul/h2JbxL7X2l8o0cQpewX2TpSjksO7qPUPk",
-	"ZC9QAd/UDm7brEJdNd+0nm8sDaSpybbprlxaYqyWVmpoOltTOZ7U11Tm5FuAR+5SkNpqfajJauMjsKjW",
-	"Fn5EaH7DE3VDcXEtqBdGp2c/nl18vDq7Vjd1VmszAs212b1RC7nCStaTFygNlXn+4I0tdlO9tcDy2FfH",
-	"CcEAakzlxq/544TgF0IjGlO5GSJbnQ29Lgi0tBAGKPfK2N7qrZ7Er4TgDn7q7A2Wz0523/M0EQU++LoV",
-	"Jlg9uTOyRbiOgjcedXn0TeXJ3VErFAbj6wbXypwrNTpPBFPkB/S5wADnZ0t4SlWLT8JvgDXXAysupjvL",
-	"wmJ5yTIN/eE6RSApo8bCMXDX+jzNORG2cHNB5wtFtVMaRV6EHybpDaMr4k0WPlbPFYCPBTfOKp0JjJb8",
-	"kQgwA48lmgI0gLp+hEam+N/m2Tklyr79m9LonIUJWRImayIbbzdooTY0DRcas2iWJjpPmEa68pF8DQmJ",
-	"tOuYr9TveXijNIZu6HxTGtWo5tn719CfhmoPGDC+hGhUa0aOdMeZcj8j667uxEDe0qjkrKyykt8pGEma",
-	"/PU2ygvYEFBKBZBfRyDr1FJpWmmqEG331qV9y2bBWqmL4awpYyRRJoK6S20lFwTdhwsSPvBU3iXxvdqu",
-	"td434LzKavUkk6416+gSYspRjUrIQ/0mlhCwaZpgB96SmK/VuO0gKRP5echEsT+Ukvuy9zqeFbArKZu/",
-	"rcVthTxjooG6jeKgPW5wgPEGTUn9ee08iA4BMcNUn5Qr5t2VtYapf0ujOppTU9VOBs480LsX5z+eGfC2",
-	"vtTl08tXDmJPId2rtFU+/lsIRREbhSrICyecVZh5fu4MC23V7fWG1Cn3DGF9gymrBg+GrSVok2emZcoo",
-	"2FK22f5hReEGTd90a6eCZMtKYdTVNqWlg9DLz4yQZIWmRK4JYcBP4axoe7+rhMthTcz/NTeOaYGLyJyt",
-	"VOogUMpiIkSV44OCEBRwJbS94oObH7mr+Hq0u9/W3uYJbLW5U9XTuKyzM/qg625RWQ9BDZjWjds27Vt3",
-	"0IJnYc4NBLfFyH0j3YoVt/Ycc3nj09iieyYamJnflDQXtzYnjTngsycLQq2K7XL+49khkviBCH02dUKc",
-	"ZuxDdHZ5enZ6CMEznQiElImUAfNoVWmIbs5uby/UjTLTn8CGAm8+Ojm+PDm7UNc/sxDHMYkQn81MP68i",
-	"SRVLgdXgBsEABjEIBuYrg2CQvdEfm0kjKo9DyZPbja9IOhUGmgyv6JcHsjnMC+gdH/FQl1MdtlTXD5HY",
-	"CEmWh8Z3nTxCbqMg8cwNJ6lvKjmpv5gBvAYD/XT9PHTBlEe55iiiGs010GqBmhG0UQPNdIhsB0mckALi",
-	"WqT2MCGKCUd+bFdehy0LoEgQbuDw5YInySybSMWqxh+K1Z7UqUBqhQJ0fHWunaKJXv4jnRpqST4rk9DL",
-	"VnRl9Y/aY5dIWmvXcpJSj85kn+o0eMGPlKy9dWlODwGnKC0pGIdgPlUVPjWUHgaePnTPO25FFfq9nrGv",
-	"cfPgCZNeTxfU6FBbc07Z3FaNCkvGQw/1+Sva1ReentFWNTv7Wmd0qfNjcMMxMDWcC45wKPP2UkCpLzRo",
-	"QzdsqVVTrD5rvIaXBJiG4wGrO17jg8lwNJwM33Sr+umGbqb2c04fSSm2dGOi3CFfbaBEmERIrHgCkrbD",
-	"x2F29a389OR12AvS3irtLhLy8xM7RcjaBqy3WQJr1j4k5CwkCROlbciEzHZ2HjDonMflDLhCioVMRSMC",
-	"srPpHKFsY4HA3JXOWItljX4dKKKyPeWvAAwZ2CLk50n5KxQh/8uT+2xV9b84rS9j8gC7H1E1TBxfOeus",
-	"ac6X4wL4r2bTNJ3kpoLm1NA8aMpTB05FkDAhygLSflKNQqMUlYisdGJvxvaM/70y6LeYRWsaycUprgmU",
-	"RHjzQqDpRhJfiD9iNahy72wr2pPTS6XomHQI02ecLhUbIpEizaKpM3kzmoz3Dt68eb07mfROjKdsnhAh",
-	"asb0STdkg/JgYTpNZQ1UBRKEyVLHlJ3dyZvdvT1l9fQcSUwf6wD3LqCHpkHjLE5+dzTZn+y8fn0w6V8U",
-	"kFWO13z2yuJ/FuDIijk4T/q8tvZqvn7LNaxjxo2LX97b/sMmf6b+u4VN5jNkE24Ck5ekCMEUOiaclwY2",
-	"ecKS9M1Yqk8mKtC1S1yVbS+tR3lfgvzI/tTEDlpasgJyDdXWEk9lH8aQxbUVYwAneQ/usD8evd59c7Az",
-	"OZi8fr3fe0MiL3ax4nJKhGzyjh0R3phsxi2zQgt8tRBi2nntyQklrWwLklvs2XkhbNYVrGCGJKuW1Nv7",
-	"6WA0ejM+OJjs7b7Z7U/H3VJ7I/Bj9U3sfU5+vfMU/mU6vvgVzcko6wiTVVpCPPLe2TkDy2ZJ/z5TPgJ9",
-	"bz8K0ughGR21I5n48orzDshHBW98hDfPkllc4Eqk8FfGAcyxy1fYy3ho1AbLyGczkmhbDmdBC4/rBVqf",
-	"du77NnndMfplPnj+5LCpzhY4+ypJwnDcsWd7nmKQfzoVJHm5+2Y8rv/KpTe36Vg730AeW5C+Uj6Tt5PN",
-	"M8CPTGk/c99rkGU7ERR227O0hXVoC5S9pVFtBhyEFnU71BiHXpdfE919yh37NjxzcIAO9P93ocferv5v",
-	"QmXl3v8OiMv429Bgz3S6cppQD+rwUwQURZ+YpAUfYeimfcboZsYSMx06TE6DvzHbFi3WjGbXAIDoKfK1",
-	"GRdW7S1V8oovkgj5BY+nk3DHC1/na917Q1hk6/0FZ8pATPha6NzzhByhOecR4iwk7V18w1dtgyjtagqt",
-	"EfPFcDNgO+xizRm/XZi2bfqY2wpuky+QgLdeFKetAa/WOCmhNloEB+h6nM0Zh0uSTdrCrbq1TYMPHy9v",
-	"39ty1sPB1fVH6BkUql1tf9eriDNiIrYVMImGBsxw8M3uQXZbBrRqZinThAlUMVbbJpbRdJrQ4kmejHb3",
-	"3aP8/8Cb/vvhq1fPjWDQE0LAXeuOi6Vo3HoZ4cR7mvV12LbnWq5yMNYURufzChyCaDgsxSowk+aREWjV",
-	"D8dnkjCH77mwASZ4Zx/+29nxtTdSZz59xROvu6+G1+ZABkqKCMiIyHp6uljaC51KsDJJEcVT4udyC57I",
-	"l8rYjnRckCe6uyOciyOExYPJZGdkDVdMu8dlB7a3emU42CvgfQezffIm6sT7GrZNr10Nh8speAW3oRig",
-	"x8EnJH143kSd/JbDoF/1QqC1Mv/Uq+Ct/wJOUYYAz0bfsF51Af3MSWEoa4FFWSJY+B0j5KvLpx3utvNt",
-	"51ihtvuyhrk/BfWwmIbMs0IJxnVz+UYch1ZMzv5Ms4h81GeaRdgA71yTFJLfMhBh93PVieoQ/RpDG9ZO",
-	"09U7fNMpt/HWvbeG1xbeV1qdoEQUDZR5J7wBnjJhQtgNgFGE4b2sBgaqVCxLpL+UtOoLg1sD+2JIPjS6",
-	"JU2QYu4kz+/v5Nn4oF6o5+eLHtXDMd1mvibKhMwif3nnLqjd6OF+WhUxmRqgrN1tfCHMsh5lOjaOCYtw",
-	"olvGoT/d3Z782UnwKbfS7zi4XufQT4z1jcgNAXgpMCFYKcrHQtA5W1qL1h/SciKGZeuwtfSpABLi8Wh5",
-	"GB80sNIJRgnnS+Mwvh/fK/X8Hvb/PnOHKtNV6CwAxQPZI5W6ggFqzEwtmX5lALky8ARQ+prrWMAh2h2N",
-	"hujOfRN7ISGDICq8lnGdMVQ0BMa6GQOGyC60op6oX8KY8MFPegnc1XT8etX9OHskTF5z7m3CMDU3wbAL",
-	"3cGBGa4IIzWGaAVjjAhR76OZDTrVc34i5CHWTTiBe//P//H/IjsP5HVYrdTKyhvXxO06Jj/suiDJeVSk",
-	"UMcPBb3Cq+kGnasxS6PNv9d0osRJzAWp83SGMRdqrSKfNhHWPJn32VHkqsvr1W4XnUqtAW/z+sbB16iV",
-	"pRFIDt+3ehLPbMrE16W0yGIazTsPVwKYZi9IfnFQ5cXIvGmTlvTn8irBx3yLdIJjr8kS4jjOEssVVwGe",
-	"dITuM/cFlMFQCGfAL7rTfHaKwZzRTu84dhvPcKbDlx7PUl3zEaeWSOcvlkAdQZnSCSjb13YrhnxKxSrG",
-	"Gw9uWYTRxwc8g85dnV51J2yNkZuiiL11+1QrDY0lVziOf1D3lfuJbN8XhLL5WX398yedVIpSpmECiEbD",
-	"ABvZrnyAdveywggNoq7EF0gW2G2b/B9ypuFQomKPxC3ch0/irQ0NQFy8UDvjZ6IsIbFsby+jJ3kD90JU",
-	"zEdBXvZfDr87zF1/2pBYgTCrBO98s9Qfo0Ap/g4XdbzlOFpSGE53CwtYUtWm0jwpKLIcbPyaa4h7QyN6",
-	"w4NsEh1nROs//o4BDQgAr9GCp4nQmpqpK+qsnrdbE1d5SPgK7u8IAeY8lwGBkWyJO5AYPDFLvf6RY/SJ",
-	"TG94+EAkwlGUECEOQSyi+8/paLQT6gfh3+TVf5f8gbD/0Ffg3/qC+u/ktdoGcy0jSX39vuhlWQtx+OpV",
-	"TB/JsOBoEbPUq+uoD3nh5/KVQXBT8TNk8/1i+l1IP9Lv3/397Pr2LzffHwzJ5vsR+eux+nH9t79+P8Kf",
-	"Llfhd+/S6OT7g2E4iTsft4EdWLa4GcCZJoc2bz+cFsN4TrHE/Q4M6NjwmN8bAZUXBPxBlrsN7VdPSRhT",
-	"9o2/GpmPZF89U5zjeT/5kWUJpEplUZ9dpGyO0pVt8cHM7KuMoLGo7cbIOGAFFjaH6wK2ajPkAtm93h36",
-	"8bhKPY3fess8aLhwZlSk5y6ywL66vUCpuLZ1GqFG14UOQySOtQPn2RS5/9Ldfkfd7d9A/fovjWsbjas2",
-	"iMJN2uh6wZd+GMzSEarx4Gqm/kKg1UIpV9DGuoDhAzZAKZJYOIS9sYaKh7I1HQRGmJTLw7AnEaT1y086",
-	"3/W9HjWqxCoVCwejTqBEVzrZNW7q+1iqbW3JaHFpu9vykaMMtUouMKtdV30+eq6rJzcvOwfOkYDFr6dz",
-	"8F8+rwZxY5P2qEBTonZDl6xmWssP1Ofgh6jIIWIcSqoSDHErQiISDdEjjQg/RFMuF+B3BUPEnhOamCeE",
-	"G3HWQZZgAI96Q85qKMoQ6KA0ANiOV0ynoh4GRW81MqfZR47PsfFmBHVbPMXhwzUJCV3JulquFU+00JD4",
-	"gTAU8bWvL4kuGfQUe+BY5P0gbIGsKVg8hN+gTfKahkR72jMnB2Fdeo6W/XBmIHUTpmx+m7Xoq0tWgApc",
-	"HUWzxFnNnYnjouP4YDzZol9DGFPC5FmS8KQMvtX7XQ/El8NuKn5dkNVUlNJQdroAhIH51CMnrW+0+I/T",
-	"v6upqwCkyai9L+2dWf7CUvmJcCXTxJf2mNVN6o4hcC6o56xNvRCvOQqpun4IgFDkq4QzRRmaYkFe7yI6",
-	"Q/fq+lv4ExzM6lgV+c6vnwcLEsf88+Dw82DNkzj6PPjNm0mcvam+DRGkRRl+D4j0XyX6093tu5f7WRj0",
-	"8u7iz9bPlGjQAihZzcfdrVkRDMdfLwDAp8BF4aXqpsACJHg+MX7jPat663plOS8I9iMzv91ApDBAGP73",
-	"hUCPOE6VHHGj6dTJZdoASQyRIkZhAoyZhGOc0RBDZesyQCINF4oC7v/68oYkjzQkL0Em33eOxBsyjd7D",
-	"+H3R+HJwMGwt6e1YQ8117U856Xd8sD/cGw/HoxFUSFdDxkQueGlMVx9vbv0RRd0Dve4IqesBWpEkJEy+",
-	"1HUmJXX71eP41ZpMF5w/iFeGMl5tA9X7c0qSTV3cT/GAKVlQ44QF/kA5Q0ucPAQOozjSNG2APROijtrx",
-	"zcn5OfzROBH8H2PtTZz+x6Rblr1ZabOMdgY5reuTOCjwB/d0mtpm5zg1MEo/noslT8sztwV2sdzYQ9/m",
-	"UqN2ZBxVkHRgpoPuri986oIer4ftx2u88XDhuuaztFadLK4IZHqXMrr7ntCybmUnAaNo2LNroozcGpqe",
-	"EqBqnagBN+aD7iPsdLrPLvqBvs1q2mE7niT7+EO7oGuXRNYV+EE0w3dJzh8gf8rxbZbKGr2SiCidw9/r",
-	"lXHDwwxtau6QJ8Mp3dakEbQ6eWqFV077LwQydwVousngM55JxoiaJEz1/fe3t1dI31Dc/yJQJCNabBYr",
-	"d/vjymaQe81cztl5u02tB6U5KdfUFuDKCe+YqnzM0ELKlToLkCJro06BsW2MFKEGJ+QQhB+oY8DXc5dF",
-	"8etGykAQqy6pXUg8p2xejDmBxOyQ2uv4W/a3zX02y3xXsy5mJbTUfCBkJQx8tsjKj31WfT0zz3NLjFhC",
-	"C/wI8ErE5GkM0a2ttJyMRmpxNRgfLOcDWcmyXdah/nDr4rvi4LVeSWUGiWMRQkpSBK+26N100q47tyO+",
-	"+MOS15hFfHmk2B6k+D4wvjaKETN1OTqAdHd9gaapRAnBkYuZ5PQj30J/M4fOk9K+okXK31JjLB2ULl3x",
-	"TJg0NVUdmdgu7URb2WN+fBq1MLWwT1TA1Amt18GshPDmJGt+XNDBcibF9QXmhBSt1uHRNTqYsmCkGVtW",
-	"W7HPYLhWkyRPOJNKYze4QtX+NWoYpfDZahXTEITPq39qCKFmUjH5ivpVgZ29nw4SeS6JN7s0z7tNGZVZ",
-	"MyaD9Vhd5G8GGvpzimugzu7UwAI0hlYNIzQq4ce6WX/j0WjUL/HPBbXMhuBfRIljPr/ZME/4+0q/RdhK",
-	"4hS4cEyZaW+x4WmCxIKvGvCZSpOGUuK90chuhTjSCCePJDGdUXX6ulLGSVb5mgMBgOaUZc13OsxmFlqf",
-	"KTWIaOsQoT/QsnDXREC5mU/uYiQ2LAT8EY9mtBIkkY0i2y6TdpFSph9QHMT0xjtCGN38cGeOOHiszQJV",
-	"y1nb6SYbkXfKETvB4YLUFSG9P7891KkSBtvjhUChemCIPpzf3ByiGYGOUvYealFBhujm9vji7FCxRB5H",
-	"gP8Gzn24HA3R279dHasXKM0O3lgo1Ht/fjsIBuoTg2AAbxoEA/2IP4gSsQs+PwfQFh/aETMt0MwUMNQi",
-	"WpWjVHLG191RyPR3r/m6WkugT3c9qL/gaRKSmigeAzg/E7I5Ob08RDFfk+RliAVBMZES7KCIzhUnVIJh",
-	"sVktCMsq+3dHpYSpaE5eknRQKGT7B375y+jlwU/mf1/+9Oso2Dn47b+1B8n10AO9VjV0le1H3VkqGem6",
-	"y+Xak0w8rYFVWhDjjDJPZ5g99jXZ/N/s7I5GO5PRFnGTKNXSzjeCa6X/Sd1nJEJTogSyHUOeaZqf1dYu",
-	"J/bppk8BJ8gyGVGpmv7gYH+/A0oXoY+kKBjLAsn7ZMqwlAmdpvVj5DN0b6dxb4PjytArNow1YFcAYGvA",
-	"ow6N71nPrwScaPG0nU6zXYNKlaJMM3tnuQvbXJpmYOivnsyvfb1plMZYwKe04EhuSkypEuGpyTRVd1ID",
-	"qJFmxtr4BIUT8K88x6Z/qFGx8w6c05U8tozC76G2lb56jNDo8/zmI9oZv379clzkdKdnJSZ3/PLvP/06",
-	"8XG1ju4zt79eqxtt3Hr66kMCcEwML7u7vggsCDQNF77zYg0CmtgYMgY3TlwOIMT0kbwKd643f/3l+Osr",
-	"yiLydbjcSfdb6pxfDfojsmrxmuefmNuPoFZubdgBjYD4MlaZ6RegImrhYmNmGjE564jl6V64P5uE4+hg",
-	"hN9Md3bJ3uv+GDEdnX9Vz16mze8VOy2MunChHG8VyzzEkXn/GpjOAjNGvBnfAAykDnS4wM/TjdvnvzmX",
-	"0HUz0CklOC9QzWjUZNGZ/Q4zWOySg2eBWd++mF1yuPT62DQuZWN8IELgOfFlK17mLVqMp0ZzRlNPv50D",
-	"aUmUrXpi68KaiuDqmv8BtjCVMehGq1QsiLarsGeZlRLIyr5naAgopEaP9XUqekJyG/bldvTNfBUxXy95",
-	"RJp7j2CkFxOtsZqmW8e21Lsq3M4jR2hkNQX1QGGAfpXmOdqgmwzRrE1mnv7pUkJxymXK7NMm3ZB4LVTY",
-	"POHpCpKgGIkb22YuuJ+Ze3IJoTB5veBIzSBRqtKRUt85JAmYXXqWRM3n6oZpib93jmrD4cjWJbPQ1tqM",
-	"scqthlu0Q3xd3//2KTmgTmFx7bYJi8mg45d6fzIDUan7R1rh1nuI5hBHKLhgnpgh2FZd37V1p6H27zll",
-	"/jSOf3KD+Fm25LcqwUq7p9eqW3/fVEpHtlUGqAVDYMXCoUXulsZXOtR84dCQrQ5i6LVDEU1IKPUlW55i",
-	"fDH6tTnc2SAYwHuU1QRP+T0yeqQXBD8S/67F6pLonsv6B1r/miiFvrh1hMLodb7whL70Ac6wj+Fb0Ahs",
-	"mf4QvefC+IZCvoB/W77tjTVO1WNRc0xCf0UgsUilxVxuDzqYEZUd8Vtof4pW+6mvMZnJWq1P42blgmtL",
-	"Xc/vDLHrtk6oVEoltXnNeI03pjmTEw2vYtvVrid88E69wK+7Ed1rBQMIGE8zKCaTBGlAibab7L+OpbZk",
-	"DGU0ln0sq9nMqCYjh8Ia2h0M7BFoOPf6AH7P3RJL71E0bs1MedVBQ3M0vUntz3NC/v32p3W1L8hMNq61",
-	"jpEa+KXffcX/FUvXvmZe+fTBqoBlHC11QkyKQh9JZcRRg7zSAodydlzTjOyGL4nTFApbGcV127mIM2Jb",
-	"MC94nHW1s+VMRsNV5pe/AZpP9yhWisR0Bo4lBE0KaFhpE16XHznddKoq3YrSomeCvm6ARGiQFBneAqyx",
-	"WlyxvcQoZ28ve7dC7uHzyQnOen/y9lVOuesK1NmnOShurL9B44qkOmRhH2nIenTx/nEyJ7K+ix5Y21Rk",
-	"pJnBmJQ/VeYoW7SYctmMcWeY4QGpO/2izLlyqavs2WjJ9vFuVmUVDFFqM0aPBYWYvZCgUxGjvoHrboim",
-	"mJVvRIzQTAUjiIHvHBKytNUzRErwu099ZuoxuImzeDPM1vgQKVtpA+UlaqsXFd263jtV7IRpJqW1DaN7",
-	"OMvXZErl6+Vn7xDVyfinQBGNnmaJVNi3n9PLYylxuFgS5vVFzWhM0JQIGml9CFblSLFeIfGm0H7dI6d1",
-	"epK//ac6JksSUYzUqEquJydJaRXNyjbhm1YXSzVVCs8Ji/Cw8rbJ3l57iIH+krdiykvv9ifj/uG1Xsm3",
-	"/nzZMGLFjMHC3H6XhNkFtr5Pf+zUEErRqPWETC3p+QoSKw3wdSqx0imgaxALbV/2iMREan921xPikr3n",
-	"YOBULnjS17W6TristiGoUS30J1pQMrwlBjUGsX9B8he/J3HMc1bYRYYW1B9PMYm+DDHDo0zxsD4rX6xD",
-	"B5wYeSHMGhaH2NhI+tnUqoh2wL6A5DZ9a6FSQK3fM+pTYt5Tn1IUSznr4D2uApiaZ9WMyHIlN21nqCfa",
-	"pQW1rCMXyxRk1o5KB+Zz0Aqr1pvfqx3Ymxcs8se8I2jhWu/kqT8ztV4c+9K3dT2h9csML3iiQpcxowLT",
-	"yApLMoooxqAyMneWoDDwFsZ+ot9VZ7zbzVRnZQWw+s/G378RH//GHLmJ0T6PXUm+UUul52RCt/VM5381",
-	"1vItjm3LmTzVbKXLmXTY2bdynj2djup5c996134MuYUVtO3sVvz0LNoCJcfPjn2YnO7eW7VFx4+hMzAk",
-	"l+n2vjlySuTFjHPUoy0yKrLHW5ajNvshO8q6xGEb0XJnguRPECRu7Pv5zAMKaRdQVIGrKJkaUlU9XPU1",
-	"b5mMURRpHo9D3j7tOWHC/FbKnUluH9UnflRFp/PtXchCaE9b6Kwh1wgqm2WxNxqiMxwu0JxIoTYsFQtw",
-	"IOmyR7Wy3yrhYm/URwLmhwZITndP0slDJnnPSL2eAq9PWkuJDZjd88vAFtZQF/+w+WJb9dN1XRY1njBz",
-	"+QrLcFFzXHDu2YBceOEtEHwm6v8/npn8jcYtTfKGIuPlkZEK9hAwslbkbqj99yNvH/nUkknJs1mvDi2n",
-	"AD0ArubcWWGD+kpU5s55X+WKX5fIn+nq63k+neuZwin1phhAIaiVgcSGkntGh16quvoWkRAHprIpFtI9",
-	"umrCHtM6uiHhQ32zrswRsObJQwECEJA+ZphCpzG/f79Db8/NEnopKcZhkdJ1/FajrUH4QS2FVyFrwZeF",
-	"Qhv1ZmjBIbIP6EJbKk3sFWdlxzZZpZu1COMsUy5P+sYB/4CtR6fpBthDofPo79Ju1K5pKxR5c8fRTwaF",
-	"YsrT+UICssp6wZeFnqPldpPFjqPP1ukT1rJfo89Q95R6ri6fYSokX5LkbIlp4wQSDdUEEyixHP6fMA87",
-	"RHd0BF5bCh3tNo2jZ+dk9eEjhFFEBdTLvBAopksKHdiQfamtJJ5uKqLnCW2W7SdPeOSxE074UqmeUZaD",
-	"lpA5TgAuI8SidGAuju8uT95PRr2Tomvq0001/giK3EUAPWyohifSHerCzZG+ltWx4GWGK6BxXqOIRChd",
-	"9QCbMDgG5RzotppgCHfUcTgTDMmg+qhzdHtEQbpgHGzRhVZ7BYygOkL3v568Pzv54ePd7Zebs5ub84+X",
-	"X85Pf7tXo6cyqxuA5dZszYMj5j30coFZJ1yfrVp26u11dqLMFrzHs1d7W3VGLrmkYS0yN0fk64qEWWFV",
-	"yCMdMZckjkVWp4Sn3JiS5KUam0fw+znZsQViCs3BPAQQCK5hvMoHEkf4P90d8KJ682R5QWcttTz3grBI",
-	"Tf/eahQGRjKv3ykWM49q6pfVe44VvbV8T9+pv5iQWSoyOjUxOo1MVTuAnfZCPsvV3RWoDNFPBoyRUNYi",
-	"L/A1muHEbbRJBcJqzQSx2N0Vv2wyJ+KM4WncFK2yOhG0EHBLg6pOUc6mHCdR09vA2HRy+KSriyEsHoSG",
-	"A1FjFrDoCww9I3QhZ/Wb2cPHIciUWnYIr9RoDlAzbj9udWX7nkLvJ7hFl8SYyamRx5SVFA4chvLLGE+m",
-	"O2Hv+Fu+at7ZBOWd8pJHXm5X60kAyyjmc8ByVbK1gQM0nudWlWSFhVjzpGx98iRRbGrBE0HQFPjtxqM8",
-	"tPh7zQnKvuFdDiOqvZkv5zcf0e5k/CYT6MAxm3haKqIqFsZPv+74y8Ttx4+X/k5/xwxhuFRWLIbIPEoN",
-	"kK7uDezqEyWnNLzmxO+Uhp8L89gd7+17MS08RfnOAjaqLva+iqVsLwSFUTZtll6vbi1+s61zkYh1AThm",
-	"m0Cj2q0WeEok4A+DAdRdISvuYEEtm/j6vtoH6oIMtUSX88AyG9J4cTATk5io6PIIpSJS2rhpcT9Exya+",
-	"CIh+GiWvOxkfv/x7EyWfYrEA3vRdwtc+HIJLsjbiRqAIb2BgPg9lhDc1sVtIe9kZabBBytDd7UnR4Rog",
-	"ySNo8hbGadQj6UqP+VRvUL5/O57tmyW+FrW55qoFAEyQzE3xYDdnhuRefYrPwJI9srn1sApm5baIgcH4",
-	"4WOBXmrfMcs284cVrdkMC5+CQF7MY2zwo9qBR/I5dV+bGaYxiU5JTB9JQr3IIxqWEEXZPU63AO1bSleF",
-	"NZzs6t59FSS15jYC9JGYpkDC57/RV3QGL3TSyfCsoXddoetXp2+BueD7lL6Qv//i/MczxBN0fXby8fLy",
-	"7OT2/PK7nggi0OE73lwTxXnU0vdifoC1wshad6fw0Y05/jBkQecMZFVhU8zx7olulH/0LahifT9tmUqm",
-	"yPESPzxoGwFfEXZLwwfinbe+kG/Vx6uzS7VVV2eXp+Vd2muHeclis8IfBAD7C2wAAq4QnrW8WxaFfBdA",
-	"Jw0JU9OU4DiODVDMjMYkr1Ivzmj34M3e3v54Z39/v3dOcjaC2iOQ49Y4K3x9dnz6t+IW7rSCUMmccJuo",
-	"XtOSNq9OMsKHgK0ntAZxXD4D75CVfzaidXxye/7jWdEwHLcOU2MVeb71o75gv2a23L8pk/HuqBe6FWDJ",
-	"2BUqnHPP+bPLUeRh+dBLfLRE1IVdrxChh00Vz59HXHiFHHk8DiV9pHJzijf1HY4yQFCvuoJX9KTSSGfy",
-	"ZrT/9EY6ZcXQdOkzKRq7X79WCafnFxlZ/2A67ri4j80PaRjGrsPcKw2z/yChr53ok0QoOwmgJYa6EbXF",
-	"xYXc7XUusuEFOS1UGusU1qx0jGAHWgj04yNJ1Nnxe3PM616giDySWFGnUBY8iLbjq/O6AsYftm62dNCq",
-	"uugv3D5pI960kqJ7+Mq4zurgTknM1+j+1eP41ZLcW5J8IBsddlc86oXwtAHeH092n9YJ60r3K6kbGG45",
-	"zONhCdK3pTus32jyGMPaPKqaTp1NpRLXLNpLr/d+T4PJ4V6tJGwdkfkWd+CNxqZosDYIi1acZpQMn0rI",
-	"nApp4RS763XqgOKG1OXJCOW3ON8zPRCWXBnA6r9GavXb148rJ29F7W7ZleGJKeVMrSe5e4RCD2KvZ+96",
-	"laTLXJ5ndYp991pX5vc35f2ix26Ld6/KTDpwxUJ+uoonwbCaArXmO+KVYoDk04wr9mlhcBptbiCFlJOq",
-	"4OqBaFfqNSvXHNFSEAYySZWl/raaNPa/F5qXWh3Q2Avf/ofJGZsSprY2OylPyK6buHHqSenkBIOU0Z9T",
-	"Yi7LJCV+BKU6StOpAt7G5JkHdYkfAFYuxIlE4YLgFUkgPQXbJmOQrJrAT9b93h0DwsnXMjEwpT2BlyyO",
-	"ARcNqROuPUSQRCF0cxXOkNTg+NXAlR7Ex9msyX+P+MxkGaRTySWOMzgONdUXInMnBwjKuYUs3O1WEpqF",
-	"+Dib6UYyssChrDLUDkMQepM2dJB4jQVI5SOUkIiQJcTtEGab5syNZ6myZFEtcoVWRygTEuvAX5YRkUPB",
-	"6EQXBzGBcdvq9XlKLyMqwr5lT/jrFUlOTAZBU2tYExSxSTsYUvoRlcX5AGmWGwK07/gSf70mEVmuahSZ",
-	"fBilA6J7C7WOoUvbq2CQ06+nT4W+5jktCU8hfGxgq0PINskPRfEQOgfDge7tMrik8/qoI6IW5yhDKc5y",
-	"2kxvTYGujs9P27FIXRu6Dq9MZj0gtu2n35RixFm88eUZ2bNUKoUzuWSQArCu5j62piF1qZpSzKlAKxVG",
-	"G7jWveEaFRov7mjlJDqwJs21dFZ8QWJlvWDBWpa5Z4fxtc2rtHjIaM0TX9S+TZJcZuROJcDKabHiykbd",
-	"k1CglD0w00n7m4kGnP2dd0R3qnKpr1aySVjUcf7L5+LkTZynbm0ta/EsbG/WYpPoG014Q2jXZJYKHJtm",
-	"TFoGtfQm1/d1PDtmsRtp3UsFO7oapdyOJLC9SIDWFa9ORMgTpexrvdHqOyarqWdOaDXYPXp58OXlT7/u",
-	"BLujmqC3mcZpwle1RYNwXLUZYqtZ1liGC5TQ+UKpFWsfOk1Eum4jrKHTcqA5cy3nrbbRh5ujZsvLsDVL",
-	"nSCca6Tvv95tazLVrguo8xBojVhnKAT1gn9vVG5xNar2ufo2ikHlHNa4KtobJvlOjbtrTSelmbxyIO5A",
-	"+1hMHoijyCsRXzihhXlZkislSRdUynF1S2EF3EWdjH5rspRgm+32dDGctrOHPkH72LCXVeSVY9lWH5j/",
-	"60tw2xzkOiEFSZ/IaiRaNfWfnyeJsDZLos+xHVdPbd8VfE4uMh79W7CR9gE06/Oe5fiG2v0FDx9Elk2u",
-	"rSdlHMEDDVSq9baSQ6tfOmxYBLarck1/ua69CgPeFlQ78zZ5KnbLGpa3zXWuyL+Qlt1V7SDMhlYhPHSV",
-	"mwUGcFqRKmOeR2SIKNOc9hCJNdW98/hsNvzMGJdfgGBIFCBd1BUd2lwXS0mmJ5DmPYirrwoSfUlXh6h4",
-	"AnWxJPTVC7QqQdkcJSljlM0/sywFPHvBl+nmi3U3HJoScOt9WODsZajId4a6/P+LJqNDFPPwQdvmFqJV",
-	"XymCIJqVUnvIMrPLmX9W1WYwb9X48n+5Ix0EA3cA3vLK08fkBMfxFPvsNWX03lzfmK6FL9Q8VzyRFo5W",
-	"JzUok4bGxFZMxEQSv6uxjDTK2ZfoMelQb4NXq+KTsV6UMsxg1a8GYYQvZdfUwc5of7G3v9O/kitcRx1W",
-	"ac2TB0VQMx5HZaCJV6lIXsU8xPErkYhyBfrBa1/iII1JnaMvJgFKSIwVmSjCug/X0T1KWUyEUOeQx6ks",
-	"mQvDV3z6T/GKzSn7+mohl7FugfV1uFzt+sbTVlhW2pvxwWQ4Gk6G41GHnV3hBC+Lz/uKlTzVrmqpzca2",
-	"JNRbvl8loS9fJ99H++Pl7OEvq4sR/rs8+BRe707/8qYLbT0uuCj2Lxp8+WLEw4/q2pcv7a8py4KMXoO8",
-	"sQRsv09AQMlVUzRKe1GgEKpz9VOvakRPsUTfgk5vuYN3to+EZVDnOIqoGjCOr5xJ+VVyk3FO1PPZehTA",
-	"eyKyArBnlt/o6OylIZwxnZ9S03KTR9CrH5x+NpHXmyGuJ9IknfMZK4X60cSmW58ACJDfggEPwSxoRGJc",
-	"4NWKsD5NE7XoLterS8Kegu2lJ+e8vDD6QK9WLVE0wO+487PyFbq/GZiRoXFn6qqj/GeNslT+1YBc5WhV",
-	"Q9MeQzdRqP4ek5nMXpLBRQyNMMxq1p1R2F9yWW9/ISwq/G16YDm/OPmHLVcfqFJEai6uEr7kxWcXmEUJ",
-	"poIM4b/+S1CGUZzEisuYzhfS+Q3aSbzEsVOyP8ySIz3Tdq/x1apwbZoQrPW06gI612JeHLJIl0ucbIYJ",
-	"wQCiA0lblD3aLVd/2mwP+3dEwtjusfo72w2twDnj1j/Y6/nw7ddsS/as83T+E07ChW2+yhRl82SjlrXw",
-	"d0RWlgptXbkz/eynKLGrtUqTcKFYt9XOCj8mZJaaseJU4/tPqftXQkDYflEa6BIAz+2VNdAwgI4U1yD7",
-	"KV8F84NOavUqou8UL75K+DQmy3oohnXC2Vy7hzgjiCrpp9l4lcfCzx7j1mkkCrcE2gLBAt0DIxLD0b11",
-	"sCh+blo5EgTaCpGg41U7Cpr+dh7AoAzI2cGG0qYy0rehGCSkmuC4PWUGppW/18cX3/EkJNGNrHXpauPN",
-	"xrJs9x1r72PqyVupQ7d5Z1YHpxGVKObzowzfqx6KyVZ+hHy1AR8yiZBQtkVJJd7rgMlUaR4K4/QtS14j",
-	"5a+ZpXP2Ml01J0sXi0O6F91skQLMJY5r00+PnVx8q+KwDO4iwpsA6Ur7WBnRjBRaxRY9SuO9bbOFCxn0",
-	"hfH6lv89ZlG9vioI1D7Xgd3XtZL5tAXa3zfug/ae4Li2jbEueARF1FZTFSeaN9xtBqHKAZc8G6R+9g3t",
-	"HMqm5aa+6EZnCRqwGyzRkmAmTGhWLbWOesOZFd5Sgh/IxrdPeeRQmqKELEZqUyrLuczP0nDrTpDEdnIS",
-	"IV/pcXZyj92o232+MX3uutXY2By27qikasQeDNL2BWTIZA03LJ4lhRLJmBmZoQb5PmaNwszaeYmKzYmQ",
-	"x3UeJNseXFHTzfWNCRvrBiUbIuojh8VX6da1mxKo0KhbxKp+2PXer8x0VIPWrTS03wEJwiLAJ1QsBppg",
-	"Q2bpEDlANA9ko87Tvf7zHpSI+weyAdXiHlSJ+yF6py1QtTafGU4IeyFRTAHVDCcE0TnjCYm0g7DOo1Zd",
-	"cTWaQ8TZl1U6jalYBOrfKXP/WsVKQnD2RanVamzaG1fkk/kbfjcvXYnmscXBMcWAlLMjlJAVwabFTEIg",
-	"jYjYUlUM2eshnzNlqPiAnLb3/mlXl69TlKIxg4SoFlYDb/h6jGznHat+8ueUJBsr7M0eKTlvvh/pFvnA",
-	"FhSNQjt1yhla4qQE5dHf31a3RbkPdNgOc/Hv7ZWrZye14RK1OgZBsEjPwNMB+eI+BCweKhQXGHXli02N",
-	"+HdHO60ZDj7zxIl+WUamtEcbmOgQ0Wq2T86ZWEFp78dUevXBj4CSWcS7sAPSrXENOpYltxK0KJUJluSH",
-	"6cqjOf9AYz5Vp2IFrDzkTMdk2spN9/dKcVavnm8M7ztGZR02jYj5GhppkUSgJRWKUQnKwgw3DEchFhJN",
-	"yRyzJ1YedgE0Le2GhTOtL1Sw9rzpDGbMYSfxtdQcr12R04vhMdaBmwJjzU9MCYaqZxFwsR29/XJQoJnS",
-	"NnYgYX+XtvcXNyClLi6+vL+4OTTCQQzRp7O317cn2Q/W3aCX9YVACefLIbo+u7m9Pjv+cJgFDC1kxRAg",
-	"Eq5Pzy+/O7Soixnoi/V0vr9QZoz+9iAY6G8OgoF9LfzTvMXrk8nmeJt4NSR1SqW6ZJIccZLQRyKG6Eca",
-	"Ee5i42eUgdOI8hykVbegwxuduOw5yO8SJV/qU0lXNJRpAgBC6ts6/970v7QIsEy3clfjEAu+ZrZp5icy",
-	"vb49Qaag20SxF7gEcWGa1NTQsNvzsifTCRB+JAmeK7n9aHoGQDnVTE3Eh7g22WvnP8YFrYtcnDu75fmE",
-	"NTXk6pLX6/V+4kIqOUqdeuJGWgSOmldqDWWVcIggQzkJeSSxIid7MsSKxNAM+k/X707Q65398Z9LQajH",
-	"cDx8vTsajWde2BXfblxZqsl3owJt12Hx8nq+BQE/t+dDX0lc3MQ3k24v35aJw1m1PFzRk+JhjejGQHSc",
-	"EXOGekSDBMzpGkvy/hePygNXy4vcb+qpX45mG5ixlBkwio5ydE+DvfeUpWsa+dw6nj0eT/Z7brJfSOkj",
-	"WTxNZUk1g//qsWWEGGScs7RJDoOwi1ugkkZRl5NW44YIy8utIPrx/PTs4yAYHN+dnn+skTSPVJLjMCQr",
-	"iVkt+CdmyARqNLwfjrQdrvYbLmDbobhrzeWKJALgVbUGgzMM/wdCVqaf3szz/pz/fJfgkKALvWH96y8d",
-	"7MASNO8IsHkn+7VO9K4Ig65ZO/I6mh9IjSfhHq7d2zWoIkF+/2b5959H4cHjXyfTy92H231xsb6a/W28",
-	"uH49P93Bd+TtHv0L//HrD/JDX4O77KKCUbYgIZ6zR05DUocbenp9/O72EC3xBglJ4xiKdedkCGhGhwhr",
-	"pHgDTjfUhUno7vLk48XF2cnt+duLs8MMuq7QWV1D0pJoiH78eH56iKgQKbgfPrMlFRI/kCBDpqUC8bV1",
-	"6tgjAiMbBAM1kEEwUF8eBIPCpwfBQL1czTtff3NjZU+/51MIjtethEl2O0QY0pVMHtuUzFM2VAJ5nhAh",
-	"Dk0KieBohpNhlt8VHaJ7DmqvuNd+KqbkdUiGSEf44ME5fiQGx9HO0nxVn0/4BDC3PC7ZECD8gWyApakZ",
-	"NUDC4hVOJBitRiIAwIBbrb6kLJVkiN5ld4N6uMQPJNMFFSHYsArEOzyubq28NfW/7gDLlqsQamzfSEyb",
-	"NN3uQx0W/Aa+0ZqLnV85Hh68aXxlGaopX93CxwqTyRbNxwou+Jwyb8/lhIiFjjKYijOdKyUkZlFN0X6h",
-	"SUSfTJnuQYIGLvz9p9sMBOAY+vzQX0ASoQWYrwGCoiY0nuRwgN5C+i7BklrG63Y0N2ECM0ff8n8gEcXf",
-	"82kdA/rL3dnd2emh05zDcqIhur67vATL1secTj5+uLo4uz07DdC74/OLs1PYxJPjy5OzC/VCZUvpeJVu",
-	"oS14kdPqDyvbV39lEAyyVw6CgX6n+tG80cuMPhBJkrumBs3SJMxiyP6oEJTF92wIO6xiUHfgPqFbPa9I",
-	"QnnUocK4VbvtULSgptBOMHhOYDEMiXkmdK7Zl10SpXTmhcpGPhQV5156eYla9bDNWIJ8nb00mkpyHDcj",
-	"enAkVjghPpaglNX33Gbnd6gLkhCbEbo3BuIMTYlSCBYEJ94qod/qx3xNBHzO3+c+hYT2iHo8KpCA5Ref",
-	"S8w2biDdyE4Yns21V+fKxKlM1V9u2LbvDXzbtxOXZH1VqwmDnm6uqnOQCqfND4O855AvPVuk66Lk1XPi",
-	"c0PSw9UTtPafUxo+oEfKYyLRAidTnia9lXYv/HQ+0eIgfQv+MYN3v6DsobG50hyAPRw3PEDLAyCtKAHa",
-	"2+JtALZ/LkGaI9F7O258x3mUFQY1txYSRKarV+RVEb6+E1y9+XpbR6HistYyFgsclq9cTHAk3OVtaiSU",
-	"ENBhWhqQmBfFoNVkiQPKhMtQGVAKsV9TT3KkdWAMXergvoaWTYW2I+pTlM1f4Tmm7BmbDiVEpgnrPc8I",
-	"0GITRbYxwY+UzY8USWY6lI6U9Z3dt+qqkk8ycHfWS14VhLMG9A1YBPuA09DD15iqjP45noyeiB5Yfl/v",
-	"d0HGBfsgGgrBFzieWdeEbTwtOX+w4EBQJ7ukcUy9/UuG4xYjJ1s9b1dQE7WhAkU8TJemasANZguZw8ZW",
-	"PT8He42TO9hTUxuPRltMbTwe7rbMrQyBunWMscwvnTULDGW1YYlmW21XxUv7SeQr5TXdPrJyPN3xycBQ",
-	"mCZAHK38uLermIYw2HeE1NRhu0DxLwSaEXAmhJXq826NJkzudB3CjLls2xYKtObM0fY14leniKqtYfTy",
-	"zlujh5Z6J5ovmeqxIkSPRvnO1K6V6dFqMSnbx9Mf4qp/U47WLnUZRoqaw5oyRhJAmmZ25QOUMknjknBe",
-	"FMBbyglFnrZ27cvxhC529X3p6jvP1WEMGFPTVD3zB0gB99J311Yqzc3udBKjKS1rgr1pXcG2tp2YoZSt",
-	"sFo7IGJzv6FxpS8a56a5xypB25eXz9J4RpWAbSDy3jBq/TuB1nT6u9W6X97Iz7KSbtCq0FHTNO2rds6m",
-	"T5pzdtBsP86b5mamHtal25qWG2xlDC070iW21dDstPuor/Q4zpms6R9+mQ8iJ7ni51e0czstUBLBedKI",
-	"pJj3orXu+/7SqlsqOtCGTUVvQlnQKrsBw9qqM6OnFaNGpmgQ3kDfL9AqoaF2o1V5287BwX6nBWn6Vs5M",
-	"rSqyMk1+4IOHGYoGAvGaVWoVAfA7DsTU93UXpz70uIZz10DeNT0ey40gnR6RudJT3rCyhCqscJnQA7fL",
-	"liHNkrwJvDpdkDWudLWiokPb8LAiF3fVFnfNa9VT4JAeX4pivEbRAGkUIKwULOj3AT42i5VhM/r9Iewb",
-	"hldiwWVtaUmUhjYbTzND9R9aztl5G6cELdO5Hw+Yho2qsLpuC6RSZqNk5jv+4zUG0KEOVG1mUK4uVj/3",
-	"5As/p7imzgUy+sqBuRabJh9XUNyHwno5X60lED+YC1zaFsRF20Uesezy5Wq+hlboyzFvUPB1+1H1KySI",
-	"6Dj4YUknDjmb0WRJIref25Fxr/DwQck5UxI8/Mze3V28O7+A+IxpcMkfSTJEZ3+9Or9WvzIutSambGpF",
-	"sejq+Pr2/Pji4m9frs/e3V2enp0GyP7r0FR8WV1myZlpiKCTePVJ+sychuyFGJCZfR5oz8Y3CAZmTHCx",
-	"PARImTT/9MWF6ptcHFvUm8ZmY3PClPnsr9rfpuvYM/b6Gv/Ovb5aSyqBlYpbHvkKOvWZcnoMAHVBc73i",
-	"rN60NquKcSse5VWM2S21CJaPhKUkG1fTc9f6XmALeRf/Hjul2ydoKaVnF4AXHgoKpiRUksDXN+ugQ71q",
-	"B93P7SOVK3815armYs/GaJLg5Q39hTT0pcoxpYIsPwxKXt0uit27WJgkkEu+bu1PFUOqriVtX9VAa3p6",
-	"MFjrzgRnthFHQfrtdHxavMM09mbbnhUbfKizF1EBzXURxGy4ILnoYbqSCEtJlitp8nkqnS66+wPh9Dj6",
-	"msg8ot62WpcAdyDyrlqlJlvumS8dNc9CVlfHoaegwG19IvsKhw/eEP8x+ief6uVc6XsEwkgmmImQRwQC",
-	"/0xD1JjchgivAKNpFeMNyKOqE34LEPgk4Ym/uF8dCTVGnc5gvR6KOtdUdHPZWVqoBRvO7Wr1JSq0TN/e",
-	"fwJPdS/PNbvzTn/MowCVfSmrh3lPNdIkuflV4SVmdEaEFEdIHZWNWY8smaSzBmcmYmqhfA4WmyxXh9R4",
-	"ZHonQ16BIi+dAEMFxA/A2VUYVj2aZOdehmUlPSENcP+h13Ync6UzelPIbqGwyOJiKGaLzO113ehf14Iu",
-	"tFKwJ8voCRiTXcRmKTlKbbnlHRVopbAXstIzuQbc4RQ33WHlTg6nPbuFXc3Pj2VV7o4UGEwfS7t47n01",
-	"V8o8WKaxpI84oUrnVlw3pkKiPw2XO+n+n4fo9PjmPdxmDrG6sor+XC2fUjd6VX0zjJoY/3u+LkkE3V1U",
-	"SV+NdGwERzREZ48k2eS5wSuNbHaE7n/97d70erGFZGo0ebWQUNqdWXBPmoDDUBu4lxrOOqGSFPoNTblc",
-	"QD37BomFGrSy9wUBi+vkw/G7wme3Y9c1HXXGHTrqVJmHyb56HWzDSAI0gayd0XBQ4IYOM/Q7Cepo02Zf",
-	"N6Qpm/1Xm66lpydXpk68g97PpEZDOkL29GovUq6xFdITRqMnyLfiF7KE7b57/z2f5kKusP1bSDwTpASc",
-	"bUhNoyLDSyjWQPeTcN04eCm/vgcES2Ut/Amkli85LfPhOS2l1IGVhNWd+d5nUdBfSE1/ZJcUtFYhReH0",
-	"58rEzmiyO3ozft2/RXLaluIDuBszykySlB1QXc6XXqqh+kLCcPyqWfV7tcRCkgRkQ4csnxZ8Lv20npO7",
-	"sg3E0IkSMrZvJYdjZPwbEULHzb+BBudBZlQbjBto1m1ORDYYhpdEHKE555FR6e7TJD6z7v37IfqOSEiJ",
-	"tcYKJKqp9SNrUQnoKzI6fKVRehdcyMP90f7oFcjvV+F3kv31l+Ovw+GwRDVVRcwZgq/JMOTqa8hqyCLS",
-	"aT7bNlIsUl3h2+1EmKX8+kxdqLSD9HNjlgc6t872AYGavyU0P/WllrErDU9yEybEV+DgJkcLuMe8TCse",
-	"0VGu6mCB7lckWYqhvvHeV6hdLcyOqFAKYANOKBjGipiJ2y2LwRyxiaWWYiiEoRsMfStbbYIFZtG1Bs50",
-	"Vfva8eb31xou6wWNNWtcGEMvKvcx6mW2aATTxvIjIAPdWg68itTNTLLUoM1Qk3i+3VBiMpPtA4FiKHVr",
-	"tmGAQa7vAPSEp/Q/6qLRZGfmCu7vCEfmPJehkrnZDk4wnAjRNxousewzghu4P2uy2SkFqQ5Nr5k9CSey",
-	"bD5WPJcZzliFYdgNsdMrnKfSYXEIOSOkFo7nj8g5N4hDpFFv4aiJrLuikyDHZ3AL4OZJRaZTcMDR7Lzw",
-	"pb2W+acVAffQn3MO7fEPucSIZbiox0+V3JS8HplcfWGNPiiWGqJjSP5We4GmCcSnDWjFkpoAhAGVCtB9",
-	"eavuoQxDOG1A22VBRkZ1qBpbHarfmvf8yp5wbyqpCyWpJJGB1/Lkj6YR5Z0mIarzreX+jzQiXd5aLpiE",
-	"wdjHs0+2UP819/UWAKUngxUTGmEhQPBqXVkHL9dORgNsTUynQ/BjDFHIyy+xUtw8hTdomUoSfGYZTDRc",
-	"eKDhwxDNU+IZAtwAoxiaSl33FlNfXYz0Ah5YMNDDGQQDeHEWbqhx7JQYZGV9zBk+NB1MpO5+uyFyCOWM",
-	"UFdtGIT52wD6aO50WJBTIMUOQc8o/KxBug91IFsuEsWGeSrd0kaeSptXZrgK6LXFFciRrc1YMi5peOQg",
-	"GBhAcP9q6CqiE2AbPv0wK83KspZNU9HS6YcX9Itv+LN4bWFezOeIstaWBF06DgTO8PxHRs/xgrKHSy5p",
-	"LUKF5AYLwIVMOIJuiSSOMyK1mekLgshLNYLODRp0e0nTbAUnhpog06JbhwZPigB7uKAz0tx0L6sdogIM",
-	"raDOEb/zetQeFbSr7n67ad2viSBe40RJK0uAgW3hIGTi+PuW4BDLsCuKq/xf+BvPir9xFeOQRG9pTebu",
-	"lDpcAjDHbdNXo9vbAggAWPW2lZzSVigk9Xldp3nW0CXbfOqFsA2joOJOm+JTGkHjVuNZdCoi1AzA/Imx",
-	"JFva6hpgPx9ezUKy4zjmaz8aDpTrpuHCZuJB1XNWIJ5VjfepO/eUafeuKn+GKvKacu7GOu7CYjUodsXF",
-	"yXvIqxUkTCYbsGWhuTh890j/j5M4oYS9g8+r/1zSXr7wws4WHeEjj24fY6Zlb02k6dZCBZiuXCbNTCv7",
-	"Fs2uxPR6ZzQ9I/T/MWMpjlHImVTXAXWfRB7Y/+ZDBHOoI4ZTqp6apn6IZHV4Muj8hCCxSgh2QPjUq8UQ",
-	"nRTh8+1+OxD6JXPgmVL24PN+X3CJSCUliWl69+767Eyt/Nnl7dn11fX5zVkvgrxZ4KQDMUJ2drGws2fz",
-	"APBR6tfYmdZt4oU6WKKB92W0rowJRem6RSSBBFIPSAaaGpUr69RmfGYlhAT89Rjgz31pbBpg3eUIpk1t",
-	"Qh75AzQyL5QSFbv/9gPgwF8vumRUcoYwTdy5l/j2Fh++NgivOnzqQ9IiQlKGdYaTEUKmyUuhasxtuLzF",
-	"OEzm1wle4dCbzu06arJxmEY/ZelV7ptaDO92Gg+kHNZkInbJPZzsbdE71uQctiYjlvMQa0lir4Jj3Gkc",
-	"n5ryFPujWmZZJddEEqamdIq9Zw70soUFKImU5Zs9q/my6cxlznyO3ldKet153XP5y8qIJYDAZRKVk1rY",
-	"NC8Z+5fTe/Jq16mObX6gX8+UmPBrClbucY0PAIqD1sCxwUEDt5+xq0uMEYDTxEXWCtt9+Qd9UTNGKkX2",
-	"JchQNjzKhWHbGcFWFrOSx5PRcK8dekx96ROGBrEtI9Fu2BzWTTeVbRvH7miyM+4wEs7kIt5ckzBNLNJt",
-	"l0rlY+j9LZw2zB513FlCc74LWmjW3CfI22FFJKTLUpvmTukP+ZT6qoYy70/UNU/8xEzenygss35Cdmk8",
-	"6xwUaLFCEg1H4xo62NaYCKBUwZEA7VQpkD4b6t9Z0cu4Q4uu51PbmtU1rUJ2ZToeo6TuJHwE6v/DkHn+",
-	"ydfbJMJX6btuQeHb9WWmThPtKVeqp5u7qKhkEAxubo+vb8+uB8Hg6vrjIBjkROP39RqcC4suU1/NZONJ",
-	"c66EBWeKo+rT41RlZWD13uY1j6S2t5m5oBleRCOEmc2PdBj3ZFejHR7qZDgtYgJlsgdI8DgKDN6Nhk28",
-	"Oi+qAvttngusrN5Op1PdGVQiglryqA2xfT+7ntPjhOAM4KfVJnsebuQ778VdsitSQ66acBKCPYYKdBu4",
-	"OcwhucUQ3Zzd3Jx/vLw5hEpCouQiEQFakyllONF1TpC+pUcBlTa2gAidHF9c3Byi8eFY10IN0cn749tD",
-	"ZHqOiOFnlnU2uDm0jUMgcKI1MUeBHKKP16dn1zeHeuvKJWNDdHx3cqtHalyGIu/McHP4meWzclu7550a",
-	"ru5u3p/dHKJVKhZKdNOZKVAWtsqGREN0enZx/uPZ9bm60xSt2P7BFCbknG7zbXXAzSoCXuUFJCyrlXA7",
-	"O6jf9AwBgVvPxekCof6thzgIBvkoGhmEKVtrBq+EOxHBCRNadDla4bcTqs+gk8Er6iA0FOcZTxTZERbh",
-	"BOmb1em/uz0JEI+jrIQ3MHAAgM1n+pXmNmEnVmAW+oP6SJEVjD1Zs2t9fOsyrKYUcMx08AiaqSjC+6Qz",
-	"Z6TuOxSYOIMwvjGobClwzk7RaD2SQPMRn/qml7iGl0CF1O3G12S71EkFAqForA7ejo1GoSlZUBYNEdyo",
-	"wziTUSFWZc5R1hpF/beG3mEsDQh0WRfVEDKRrYnRgnxY7XKTL3lCZoDNlyMAHmbodRqb7+76woQmejTu",
-	"NsvZovHkS1+XmHnMoBrBllQcwb+Ek5GWd5W1nikWIWxgtw1gug77WGCz3dGuU5uGbC9WLFOd1l1QKrBc",
-	"KPnuZBs4OdK2zgMyQjWhP5KyK64mwVPx2lfhzvXG5ndSFpGvNemd5W6gkHUJ97RBRDo01VA7ksVc1V5r",
-	"X/6UQOC1lrLOWbkaQodiW15u6JZDo/RyVDd33r3eLSjVO6OOBRGNHZ3zKgZAxLh+d4IOdvfeIH3rVG2h",
-	"DGx7UACpUocAigPwUhjCEoRJpT3oa4SvYtK1d9qNxNOYBEgw/EC+hFiQI7AuIqJTuICGy32eufwy4ymL",
-	"aisyG7XGFUkQbM/G7V6d1d4USjQ7iYhC42xPcpjT4K0cPM9WDg6Q0MfYbbSNWRQo+ZuYWxYkXonAOIs4",
-	"ingFv0edfMYlql0hdWqI8OMkmVaCVCBzV9YXyzrsYz4vfjIhP2+RJJmKvn30dr2l6VTG7R35oIkdT0pp",
-	"EoNLLtG7ulWSXuF3D1kjh9MYs4d7DcgBQ3C2zoE3hc69pXSQ/PlWlmaYmZ6jU/VXau/n7uhPfgagEUNq",
-	"CqJuXVSRF5BExqTpJ6ZziZgM0HQj4Uiq/w2cJj+5mABGr2P0CV5D4/bi3H/9PKDR58Hh5wF5lF/GnwfB",
-	"Zxgt/GSBgYY2dpDVOH0e/ObKWLBONr4tK070moSErnzzJRq7wcVSyeSXnjwjEEeSkAMPqwFZXR4Y4JDQ",
-	"x1JWeSf1LHuyZseiNPQM/YYvSUngGieEUJOqM/PrFVIqrfTRaGBHCLIiXXQ+nIQL2+yimitpcqCOZQNi",
-	"EegDGrbIohMFICrEgq/VZD4P/vp/IT6bfR5kXNjmo2j1g5VlwGS3I6DR74R6WZi0L0gPuJFZnXrL7AY3",
-	"kjOyxgkJ0M7eCC1jr6Trglx588NdgHT5JsJLJVE26pLBUyoxpw933718e3F3NugAi7gFJBRd4jnxKvKF",
-	"ztp1i2Jry8KIDQvo0Mt0/nIap2T4z9W8U30DX99IHj74DIF7yhQH4MlmGPP1PfTecenRQCvNNP4L17JS",
-	"ezWR2mYSlzD59zqR6ZJIHGGJW+0DvW8f7O1Ok9BvhS72ZEAxA2KnXnxe21vAAEk6YigveIAxVZAkdWK/",
-	"wHGJTODuHliOsKE1KGWgi6vrR+jlOKOBje2/YBJRQAvWdTdJCinCQ6QfBy5tWi4hK+EEwHvpvBdogUVZ",
-	"uQBud/T7YRASF0PQ9GR1l8I5tyWwtQIYoFrEwtGy3suBhwgcgu+FO2BQ4PxG27Hlakp3AS4nFnwFLZOh",
-	"whC9A/P95oc7vS/kqzb444TgaBMgrA0BEz8VkBUOCd4PhKx0FcYjjlMC5XCfmbHxNNZfhLQrAtR0LjTU",
-	"oE6N1WMy7kO7wb86UmaQitI+FDixPt/uoXbPsD6IhoZ3R789XQFQx0QpemZ+Q3RDWKR/VSYwxKYxy9SC",
-	"bNEtpk5rKUZ/lWG94DHRXEizAe0jMyMMTIpRNxUhs6cPzP/1TZroqx5oam3TEe5s1p6btnekCyCdzWjV",
-	"EoopfKOnqQ2rav71UZb1rp0CCZnjBLp3V1PfHSIupz23dmWs1xWOGVKagJK2oBHYNv/dKaOzJtFWhl4m",
-	"lq5NNZoUkE9FRQNEjFAcLebrI7RXRwx7TaQOuVajLr3Tn0EPqdd9NT1N9uozUx0m5y72Xqc+nttoNg5n",
-	"sfR+cIAO9P930Xha2IkP3KKjuuGhZGw1TSOiHB2kXX1opoaX4/aKEY+i4Cx6g8CuqfA0NsiWqKvWSPZV",
-	"Y5aoU8nBSOM04PjKkY/+VmEGu3HDU7TGTi9aYHgyx/m1FD0ejSAldYgu8wajkNBsgm7DkujnMU+UTIxT",
-	"m/HrDmrssO3KUt7SJYkpIzUJZrkOlBV5rCgDt7Kt8vDkfTwb6K8Utb0oHZdRFvl9IfLWnnkG2k5L55Sy",
-	"l8wAYZkp1JDhkgMAdm2fuawhnJB4bioksfboedw+XSpi7TdtkXle4V0u3O4pHMuBD1vMDaNqnL6/1rS9",
-	"0tOWkuJYcAclolRHijxlpE6oz9Z9mkJQX7DvGno1ekGHbl0f9CNJIhpCwgmVgsQz+CB3E2BMEiR48oSv",
-	"FJKED92BDrOBAU67j+V0wyyCx5sBiwI7Nt9OlsbhDXK4oTq9YtXpR6lOiGlsfwShc/Ud6EvS0u7IJ+oI",
-	"m1PmtT1ouED6qokoJmAmqwMYmDYrNJYvqWmhlQBseyoFjfScaLnXXHb/FRdynpCbv1x4UxPqIjGf3KBL",
-	"kIHBUwFgXqZ/aLUPYX1T8zJXU1Y5nmLREhDZlniMOM5oyCx94O50DUHFki7Jsc6rqS0bXND5QonoqfbK",
-	"5O16wEOsE2483udlofVNrp9MRqPW3kxOzCQNe8qhKY0iklxWPGMnMVTmV22imirFT3VVkQHCsBaMYF2x",
-	"pGzkBTS6Q0uuzGIt9bdJ/HJ6NbgLWJhVNuSmTT21ug/bfJwNDv/RRl5YftDn40R7ZE61Zt/5sbOIbvHU",
-	"qa4c6PSYnZlRhq4o6/wIGFy3FLh3tyfeE5xAOlK3209NG4zThK86P+Scu7ZHTAXDjYbv7LRc5pEzFvV7",
-	"4E574fo84lQBPe3pHwAIYcuHtabT7/H3mEUAL6MxbLZ69EK3Wejz7I1Vlvo89CGVJDqO4z7PXFttewvK",
-	"cZ7lq1W/Z98mBIO7uw83qTwb8557cpMulzjZKE1po5/7KahNkVQqr84EzXoVHqF7xVDvbUSf6hJvuSDC",
-	"RESHBR7rnnqPOWab4+S5M1gnatUnyOTi6t3F8Y1uxtYgsTpWOuhU94+zWbVmzJ+03+4QMHkIzqs7iaUz",
-	"FvLIi5P/T8HZoVvrr5tWZs2MM01DWbmST9PZYW6UfyLTGx4+EIlEOoXrIY/RvRpaQmfpnLy0D927Zon6",
-	"pt4KuFZnl5iR60Kxev1RrPgDYbojD81ck56EMbMGvUyQ4ur5Ucph1r7mD2tFzs5q3AcQ0ZjSiCYk1K4R",
-	"lC0bVGJnK1oC3cje0arLZAMKnBk30YaRubV1lhCLXcBNvgOU1gH+Qt2iIhXKwAG5FEfaOYMNjQV5eaN2",
-	"VKjFsQhhhVYQJTdazxOTsubD4Wg2tZ33IG9CIJzFlqoYE1Fbg6pK+7u+zp5qKLFxWjmn9Y9MmUeKz0JO",
-	"aZExM4QzPMGSGdvBU11Qhjtm4dpndBauPysLvt005Vzh9E3YBAuXPAH7dqbIWzd70qFDx43HnEzjb+W4",
-	"S8gSU+Zlyk4kuxAprDSR6dHCK/9c0wr688+B1S7wCrJlj9C92gjI04AhGseHTuOyXhC8JLojm02kNDkm",
-	"nJEhChdYDo1jINB/kYiasP5nBj+Y6uZDhEXh/qGJXQfFX/Pni7+b14D4il6uKDtE1XM//MwgBvBS0vAh",
-	"vyEjp6Hmf/kVzTOHmarxMkr4Kr/saihDa8i+nNLo8DOrmiHFMhd39Bqhyy6O/ctMybhg1ZxsNgCMfxAM",
-	"YLROm0AYXt6T8KXG4rFZf6Y7gfMLUdaL87dJEXB+ceACW64alDX/xZUxHpzLC6vgDxOLdlm9ZHqsuZOw",
-	"ur3z21Kp7i9xHDu/ZY5wz7Tda6B7O9emVj229Oe/BrqzOyytGg8h36FG0VHCvb61/ScbVID+/lY8lmRP",
-	"Q/dbLImQaDIyeDWgSJC8utoiwrCoXMAY2Gf7xYiO1We2qbbVb/czJ7Mvfu+r3jYS5ZV2gNWcN8vjjASm",
-	"C0IG1vHkNkTWy+cFkNOxhUKzBand+I47t5JeldEf1LcaGizy/P3J7nBv0il/Iq/7hePcgqqc0/7WEMIt",
-	"jZny2T2hPRPt04DHb5UVg3reZIdSqWtNfK+8ctVqWHWfWdI+8dViwNFjdCREYsruFOE0OFDzBafCgoWg",
-	"6cbEb0qwIQ2+0/Z0vnr4/OM4Nj1gLD5LA9VTga7Pjk//Vsyy2N+djEe7O5MWFLb2LKKGvkiA8s8hH1JX",
-	"hcABRSOt9nevN+sWVXDdQ57+0R1bQz9PH6S6ejeDUFaoegvqmw1ku5r5ETzbiu5tI7iXaRLbLj9OKKOt",
-	"WO2RR6/C5Y//9NaqtZJpc2sCODb3MC7FeQW0x4JTjWuaFlgQdtPYH+untz1GvjxRp510FmbytjpwhZF7",
-	"Hqvs7v9n732U28iNvdFXQam+Kie5Y5qS5X9SnbqfVtZ6tSvbOpK8PslRrglxQBKrIcAMhqKZ1Fbdp7kP",
-	"dp/kK3Q3MJghZkhKoqTkpCq1scjhDAbobnQ3un+/OCmV2yGqpmWdOlEv03C2EI057UbAo1Yp1uURB9/7",
-	"RUyKMv9U3gsb59fH5TvUU+sjgMHefvNip7vzOgLKt151AI29dZZ+lIpnTTTF4CzuVXs7oTjCweFI1+tp",
-	"41mp7FV90SESpL2woJ86VzTcKMzBoUOabOFvmjzTYLDy77xpWXkRkK7yqisRPwRfzWmqUzDBmJf7Q4v+",
-	"z8YppdwyfVmT0afsJ172pr6AkrzdgOan3QeqGsk1WX7W3NtvtXHflowqqktrUFL538dL5fzXty2WK6OW",
-	"iAfnv2xv/CdaP28FKETDEsrA8XSNe46nAOB9oWEc6VoJN6DPrW6J6zrhX6v2rwQHUFriOyACVNiBlJ5h",
-	"Uzz1gi8HCIC67Q0ABMTXakWkgEdr7G/1le6tr/+shOlzh38xXxL8mGdmUUxAMtM1N4rz5pj6NrtDGR2v",
-	"eK6Xa/v6dWc941PVHz0nF2KpN3o7Ttl41LERG70kgFo1ILqnuGblIKXDDhyE0LyM2HNR5FJg5SRhPRaQ",
-	"3yqNSL1M1sUqYICKUZ0L6+5atypZmoNopxT7LWuc6nS2PrIoxXnt4CIWQiyxEgTmuQwEpBYnIBDItZgU",
-	"+4wXLBOcAMz1gPWCkKUHfnIvE0Oe/aSztLdoWfx3rQ1a46k1u9iNHgQpy4l77hM0/L00k6nb1Dn0mwMs",
-	"/BLM8FXyQ1houbmk0O9tUtAU93j0rj02FqnkdohXwoqAY/5kp2efD4/Oz+EaSpBiSTReN+Yp7il2aB1M",
-	"O+xRVA+IPR1KPu652OhSVXaihPUgWvC1KPN99trDKAWxvrU8VvoyORAuM+BT0TnWJoLbrzXAnB1d2IfK",
-	"wlyqkhN5qJWonv74KUD0QnpXAC47eP/nrWQLh4+gZfaeDb7bYKrSFh0DJHFJHH8Bd/psNK81TlTqSUHa",
-	"nIhvHeQ5dCNe5UCS8fuSUtSF+v+yv9BNqyySMsidcWi2KYcIXEM1ROdV2oPqPULbcVzmZsWduxY9XF7f",
-	"tvSq1jlo7dNCFiJMTXj7HRADVCdxFUKAiGINpSnylqN+K63PpxMWB6ZsIN35ghAGUJdiV2VqCHa7DGVr",
-	"rYl2Ddu6EyPEPH75HDlOpQltd70KcJEb4Daxl9SmOeXs8zUf6Lze/LFSn9tT4MuBk7pPjS8PC6Hm8bfv",
-	"jwVzqMHrvXy9EqMchW9IcyvXypFz5lh742d41iYS/o3f7q0xb+Cf++VqErEpv8hMXxFzH3NnbF0vmUZP",
-	"6wHCztuYLRjEbn4q+zaAq97csy2ASuhp3hfPasRQqxzQjQScXC9mxKQSXuMmOIDK3d/sRBMoi/gUb3a6",
-	"k5hkQ7fRoU4xzGqPgmkBfy1/4m6w8nJUu8XfrsCZRTJGM1QZcPhwXLQkkI5WIWzYGr0kBgII8TvNPcES",
-	"hIvNrHTqnJBNkZUWcSmEyng+hAqWkrMafTkoQcrs4l4qqDYq7whHv0NRVJ+CTkKrIhD6HYj00nWwMnVw",
-	"cOg2spc7XasomeA3wj/YXjUtFvXF768vd5b2Nq+qSSUr0esuprrpz3ASPFDRUoXzQ3wdrxW8nebtM65g",
-	"C6eW4IRt7+5Ce/X26+6iWvpB2K/DYezuJlvjaVbISSY+D4CGo1mF42BxzmACupBd2t/0VWSCQMQIMLA3",
-	"6SXMAIOMYT1rD6pE0s5EBPvDy51Kf/1/Hzz/C3/+9+7zd38t//nt+V//9L+egGUB2M0bkUNF2XYXtuXd",
-	"brfbrUwKoMWZqXTqJf8uIibJr9xuvdp0BYNFEtVqfn6tzI3X3a2fdsCDrfnrO693CW4UkoRQUNdhPx39",
-	"eoitlkSryFkxknnK4ATWrjn+RitIX+csFTeyLypQsPQ8e6uGOML+u7+kjddv2DldbsMoYiAC3NN2jDR6",
-	"+Vhf+I8AjJbJQeHOlP144tBoV/OV6JyJvVXn+y62DulvgfMPS7Xtzxa5n3nKb4OvsU6IsUp6wEz4eJVs",
-	"QAGkKnfiub5buzQNAJYnrhdtwNoTbseHKOUEJeHwYJCUsNCRgq4AMaZGMXL+me3ubL9JGulDERsoQlhZ",
-	"8KwhmkW2HlduaSgjATSKOcTitdbdnXfvuqvgTdVr2Uv0p2A0LVMaP9qq4rL6yQRsDtkf0fnxjNv3mENV",
-	"E88mI34lCtnnGa7FumDe8UOwAOc7vvhEus/SaY6cCwKxx6P0flC2+KMQ5hbw57RMt/glJEHXagwy0yv/",
-	"ous/cfGEEx9fv29SnZLyFaPyojNxyAue6WFMEY8gmw4E6Z43SSIFXRrRPp6Om5op7D3IsdIGTjIBwK3O",
-	"nLFaqal9jB35h7yBIx7D1WUjwRrYZ5jg6LADxYjxjvE+AgFx9v7o16OTz6dHZwlTPM/1zKdNmenrCe6r",
-	"K40aqSVahl1vTobJ9O8SW71zO4KG4lgAh4CGDrzBPrMrRVQMUKGPK1F4LizrVHTYr8dHX4/ODFIMYotI",
-	"by8XPO3tl5NhEJ8Cvr5Uvb1ZLgvRI8pBwmQrEVMTIkMgVgrshQJ0/n128P7j8Sc0nJ+/fvIP5llWTZDy",
-	"PphYGImfFHwu/MnH5Vd87L8gEg33nfvTfV0SY7grgk/cRf0R98+Ff/ubY7F3eXf3t/8lapb/Mf3pv9bj",
-	"scj7wn/v/i6HhwMuB0d/uwsmUzNyX8K/3RfXYu6HBf92XxDbhv/S/+0uoJVx37s/8euYs0jNoLFjulzr",
-	"MTWCIFQ5GwtRsOeAb+54UBLGHREK1NzFeVCwsrtv5WJx028kTPT9aJOQOREOA0VIQI/kgX2xQGJ5Lyi3",
-	"jXXY7kgGLrBvaPdez3V2+8LckY5jjoPnV/X6wBLb680+toHyLMMi5nK26x5wQ3V2/QTaaFB1N7/27uc/",
-	"fvEmoA/7/IgrJWpPsXq0Lt4tkFF+AXyeho4ITGPb1wW6G6KvbKIygq8XmYzqDnJDYUm5E2V8rjGAWqGh",
-	"+gQvBtg66J5pPKpU+kqncyh/sdLc1+AuxYOjxazgVyGuszlQkymkKImkvnOhChpXE5as4xeiPURCrQpn",
-	"ri8Gl14Pgnwpd5X/ZqWy/0BtD5d0nFJJpNdo3ABVDSL4ZRQ4NzAODUl21Aorul5JxD68EVAyMZ5Bg9uF",
-	"2/yQFsltCLSnsaCWS+aOj3e1DoFyiA3dyGVpSrQX1X5dVhi5hbsSNlI3FErdvablSNnrWuQ2fDiZYdfG",
-	"Exde39/1xWN6LWQixuiIgEYYIQyDBGyFE9kh5K8AUdzYLOCsNZSO2p3pDp0TBS/EikbhHK61i55z5cez",
-	"dKY5ox40xFqCc3TEmg/XYMQN7j7x2V+lTI6G6Yvj1u9EmHFZSDU803rcJjkubgBjZ39TNpOg+luPuSji",
-	"7xIrs6dKN4+vWNbD0AaalK5FxBZF5L5hkaqv6K273x0Wxby+ozmRaSrfr5vrdUr4W4BAFlbjh9C0E90t",
-	"Nj8uumVuG6AdObKHtm/0g1X216t5U1cPpfqeGfRzpDu2g0Jrn3ej0mxuruvllejrLFVlav1s3JiWY7eZ",
-	"cJO9gxdUTxCEwuD6U8M1aczLtaHKrCQRSK/ULBGmKTLXY5MgGZHdIPG4ZeU90o0EKUmspj1FeXmA1S6n",
-	"edkSH464irMlIT47Ns/SXjEDC9yHn2DyP6vQsHpj5s1baPVaQseafPEsWwFDzQFu2cVuAB86KIfODZUV",
-	"lE8tobo280xpoITmdjXOvt/Hjtz6GvdS9FyTmXAgLUJypOI92BeExRcKSQx+Z80ya3lXzWh14kr6E0As",
-	"tbr8OP5cvO+veY9vWyAvj1HaMxRHTmxThhXCBmEDqvJsTqUsSYS0d5eja4ZlPU4N7prMWJ6HqGcBHjFu",
-	"f6g4HJk2KiF3UnHxnSWpxnrLQ+/77XYI4pVIkHdPe+Iqmi8zDB7uBHlwr/HbvYRdtRhqSfgTegvrRUH3",
-	"F/LcLcBpMYdRqMgYfHsZ0D0zbAQHXEj+4Hqtat7rY7uOqTSTjM8XsXZ/EIqd80KvpJGrAKqXM+Mg1e9P",
-	"RacNiZw1yhJWd4U9Yns4dzQJy5zjGFppuxgxhC5iHKQp4vndywLCM9bxqP695OWS+9lrWfhG0iu/peqS",
-	"RHid46gDrG4sCSKoRm2PvepSQ2t4Lrbd7bqP/QEZQCHSh+Xp2D6WlkL2fbdbLUqs445WKtuiNYitx0eL",
-	"y1UeId1LudSSo5xgEHCKj8c6haYDnaQkCulCDe+cXQnIGAIpgoHzHppNPHYuZ9GwG8S+bD3yWfuFAhr7",
-	"EEXgrq5mMwkQnrV6EqCWUrJFB7SKebASF1Dj0YNfKig38HWYpSPqkIFwoK93G8dZ9TqDMb7erXZQrHw4",
-	"QdWHQMGa3NdhRXOGfpXHPXTGHsxcg/+46gTdZ06+6oiSEVpmpluAK3uYAqere9B6PubXYp/O7K7EUFJh",
-	"PpQdhAe+HpXRm2OslbBmwzqx3ma05bVOvGIvpob9OaU0ADalOmyYy3QPTkh5Jq9Fh5mJ4Nci37MzDJkK",
-	"+AAOWeGEq8OMTMUVz/cYYgTmQ4GxHx6xsithL+iUbDF4IR5WhnwxOaYf8HnQ7Av3DQ8mWl80Wm5IX94W",
-	"R8PVlUSC8xhEe7x2Dc4EIfs3LZ6kTy++98Wk+Embov3QFMCIgSIc2u7iyg8v2YbKLHIBkKZpAJhRdi88",
-	"0uFEMAXuFZa55oG32pr8Cn3z1RJgj3+exNUp0kOdA/NTZd7JGi+u/L1EFr9pqVpyJ3YDt+bD2nvMnFKV",
-	"7u3zKBORr1X7cArXP4WQZqUMUDACnwV6QrHQgqi5BSmTMV4k1tDIgFZk3ZOVqF7HDllCxbZWsRjldu6g",
-	"cS06qApdycaGhfED6oUjuIthiYsbqafm7DZCvAD1HdxrtfUJSWMeYoGeGawgh8gkH0uqicKDxBTOe62X",
-	"iO6th1QghxSdpELr6roW/VEzM0Sh6eb7VLFuXC+YKfjc3CJit5tHCTjlzrrYJ6zCsy55obGN0p8tAW39",
-	"PlVRIvvi3LCdzta60fg9VxCewOdJWEFonXfDpNonh14qZH8r+Hwl8JN4JPrlIaLP5ZVnBwGijOOIN46C",
-	"cr0wbvHK1sql85kELDSmB4MkiJUgTFohNmpS5ZVgsaFrJjiYRYCNShk0Uf4F/eX/o8CxV0WtRjzIR0Kt",
-	"Xkv5S2RDbwUmbSB+bWC/SAHUCoBLoL8NmJX3jeJ7K9ct3bo32OqGd90QTPXqsNNiXeHwnijp0uYB4tcu",
-	"CY3WRgRurfNO/VliKOZtwGUxDORyGm5RNOlntQV0aQEV2/oKWl9HMMrupO2rbBlhSsp1n8MjDHb/LI6+",
-	"smXYXasAeNwNZqv8ePbYQGeZnpkwAfoMu7Nxqgg6Br09s2JKq3zflpTWplFiF/by5jRXlFWw5XTKo6eF",
-	"yeonluW46752OxTN+HawmeKTzVvwlri/DvpYM5eh+WsP62vPjECW0/d7rsPPmoia+LFJrvv2fvay5eh9",
-	"BIPeC4y6R/FbBnW+iONXBT932gYKQWOC+VqKit5G09msjBXsW2nYQCqeJfiKQEbmwcYfCgf3Lo4xhLVu",
-	"wBvX8XvxXWsgqqE1q7zNZp3Xp2muNgIf/NQd3Vv4n7e0rKFjuZ6D2mKQq1zGEexg7DwM86PSuMZIf5hH",
-	"OD2uK+6JOQebLzz6tNgZWE+yr0fbEk26t2+tNW/uHjsQXOrUdz+UBe6Vx8c2dPrtHiUuKWVmHd0O3MLv",
-	"832uIHHYwWqEPazyLrvXq3cAIjvRz6SyW3/Brx22q87ZWBrqH3P7NA2CDtpdHSieWODd27ZooqVuodQz",
-	"XKaIjeGzY67eYjpZVIihUFbwV6x2d5jFtw6X0RlZrOwBUKyGJy3N0ZpyUlaUNPzBhfheRISs7a2rLxhh",
-	"yQFXK5zUcnht+lJnG2/1uhZLaRbX9R630nJ2V57TFguywmxcAGxw1E7P+JxJVehSvJ+ZBlbfFlKO1+A/",
-	"mZKUY2VujQc/1B1MG1zEkqec2MH3oGiT9S6n3e7LPv4Q/i1e/N8A//Yf+A38G7+w/915baePvvNhdooX",
-	"1OAUZ8ZY79Fa2xDy+IUZTOPoYtF1PFhEpuuwr9TJwTEpIg0iT2sVIDPvIaHxWAPqaAFMa2IwEH1PnyUN",
-	"svTiTStjF/OfR1cf+vKz/PnHvxydXfzn+c/vOmL+c1f814H9cPbn//q5y79+mvQ//DhND39+1+nvZMtP",
-	"pAuCuKaF8ufP7rC5nWokFPilaIRCOXe/gca6WicR2R8oGWWEWESQxH68hInMCH9Cf1xzcoKKi7UBp2+p",
-	"AfdQU3A3pD8aQNvyRev0yvI6TCVOsBwhgewi5fg6rlx3r15vyHPhKnaTskgqFX2ZCkR6AeJpOoa/VGXV",
-	"3h6Ce/mqaqlK39g/1nove6yYaXJ5EpfidFdU+ZuXVgpa9yXL2jyXu5zMr9SU+szQ2BOWafS+KufsdCYf",
-	"OQvEL5rP3FM5gNf3kCvrZEGpDfl3yFS4Wukl8GhuRFGZG0xX3B89QdG/7vaYRw+nAb7Hvb2smbBWnp64",
-	"A/Swe7D95wPvvo+0UULz3Hr7JQn/intlXQnYUclIZs0n/I5n+6z3j997LBOAcsqmSvGxSF3Bk1T3uNU2",
-	"bax343J4mK218iIcMtvPpxPm6q3v1hsTPeDL9GysU9Fy/jjgpmBjMb6ykz3mcwiIxGp5n39ZEGWMWvu5",
-	"nmFmYSmasqGJbkVtuBLFTAgFTsNYGMOHwoMX4wq4/iTKT++zLuWhYCOupu/Dxq2Xr7tLUPfr8WQw3uZU",
-	"lHN6mo1FCK6FdsMIOr1dFKEmbakYVEoa9jPBc1PNS67imdbzJ/fnqaKbFht8xvtIDpFrnvatPhU68XBw",
-	"wafkDWnFuMzplIpwHQGYn/jL7qXYqhGA4Uh5ZYUH+vH5dK3MBI3xDrgMgmeI39zq4cGk/oTXxtA91nY1",
-	"pBqKBsZdRCTpWwP1zPg8NLod+zZ6o/gCzjWcB+LvR04I+SUw7l/EPOpm5MW4eka0/e7lqxeUrFxsANSp",
-	"WG2ePtoro1ARJ9ABt2YDXhz7D/FU7xH6TynRL75KlepZ1DoG7H6lqlhzZ9xRHS0a5Yrt/slnHCHIPSd0",
-	"lwlrYmURBWvtxsm9VsUl9OOiGhe9AjJhM9QEpPadCiLOemHNQFUb7wY/sZwoGUXKESQ78ONfRFNmvCi1",
-	"J1AUu8d32PnI7q/IPwynPYEkwT4K1qvsa7ZfXwvYMXJd2O/2AwZfplWGGNowIy19n/JGfPu+83P6dns8",
-	"uP7PyUmX/6V497V/tnv1n2+27qPULNlCF7YBXvSUGJTpEKPojxqARZdvyFCPRM2NYBECcv9yaUL7VkXj",
-	"iGhaFI4jfB9vpZtgNdYoeIMhHvQLeSOL+Xvedr5SajmCalAZNNYbpzx25uj1L4Yw53WzwP7hIa/GY9u7",
-	"ywiJxlJNC2FOiH3E//L1brfzaglRMP32K75G5ecvt3dWuMFE8Gv7ZJzCalP562Ujtz/+FZNclR9uv93u",
-	"rkCovi5FQTnEuknDDnmy0HnoPwT8FstGRJj7ka0Kv2i//5v1POCSISEQr/Idy9FU5WNhxRdXsLosy9Xl",
-	"TEx03sbJ2ag166nKsQp44u0aV6Zvt7t0fVI+N23EIXa/Frw/slpsd+cvF4cJ01l6iwLIBXtSgUp4+frV",
-	"YkHkIG9AiM0FkWPlpoChQW+3WT0pV7MP1Qd8xC+hnyLLmAOLcE5+rEJm++3Oy9tYltYHU647/sR32zu7",
-	"r25li2KVHqaovyZH4uUFoXq5vaYFa3ice7mm57zeWW7vCh2J3mD6rFOy78pgwOmgbegW5UAghfCwmmG5",
-	"kxEh3Wu2JUcqPWtIggABEfgGVBvp/bhMDIoO867DN0wdpntAgy4GaGpSmapnBZ6pQFGG9fkclrr7KZuB",
-	"29FxBZx7tdB3VnbnlE18GILZWEymFcSBcMShb+MGWJZPxc9L3Iw0F2CWIyMEwsQzD7hyQegosh8IdcsS",
-	"THxT2Ggwo5rGijKThVk0TKp+Nk3F+hieyfqImg8Yf94hjnSivXyUpSbctpqQSPDvlIlY8DbopnUnP/Th",
-	"4054tRyQZqLZEPzkEy8R95sDr7QpVZAsQeJYElMkdvZ2cCBvhAuyO+zTFNPENghGRk77674JE0eu5Joe",
-	"1UDV62kOgwT+weEqorAe0+99EvsuEIquzBt6Kr+LzKzC0duUyHaNh1BSyiRwoH/4/Pk9AlZhWtt6X2dH",
-	"Px8dXhy9x4oE3+rsqcZxuTv3h2IZyJyvqK2SfJYrTMSSS598F/bgV93ovM5kGlOKyMJs77xdKXggCiZY",
-	"rirncCmhjn8Yn97EVxwoxDK1PtWyiebEndRhMaUGFSyIGm9MBPM1RVzDKN5V6+6HEHiR0rdtJ7yjAN9F",
-	"ANtft5ZTKt9od71DHF4ERebtEhg+cpmQNdT+fv7xx5PjT0d7dQsP+4D7zIz0NEs7YJv22FikkvudgJ1f",
-	"HJycHL2v+qDSMO/rAY3XjCPz0tW0uFRK12/iLNxeuUnxohDjCZg7ykyCEuRiMDUirRRoGasJlcoceq2t",
-	"ZMuOeSvZolFuJVvuUS1OZjMYJCpjG2f97R2vu4D6eVftKWH5rY/ZFztVoJbVbtLUEQX8z9tvEQKzxNl4",
-	"u1xl14cJ/EVMyoIFOivI97HC8kbkUCRKJ9JOe1ZAwQMJaFbgY2Umol/IuAvh6Z3g5GssuAH7SifQKLFN",
-	"20QD2RE37j7p6ukUzDr/JE2h84ZuEtDrkZ7m1fxRwjib2D2QuCe3u945XS+zFG6ntcxSBIPzWsx/zPmY",
-	"5mOlurtf6CfWmJpI0d1FySBPaU0OkSfgAykKGrk/k5XFSE8LBka+xXsr5UFPi0mUSgXEIBc8NcEpTQIS",
-	"UEviXUuFZzZ2/qVapLtre3+SRJF+hoFUJ/lVZI7dmVK+Rm0jjP3U/3Bxlr+OdHBYpfQsbEkijJtUC7PS",
-	"lBpfAbCUfpaKBX5Ptgo5JiyW1d7pAq5vkxoMARyFqhwLU/DxxOwvCcKWvl6R8/61aQ8cE5TANZO5XhYu",
-	"7COqovB2Gc9t4XPyW6GQ+PGG2umnu5T/urVZxXae8mEDb+6ED2Hqq9nPxSb/qgX1k7SGgSpHc6ZnCzjB",
-	"EfWhMbeTSdmrzuXfq1fuNGRLC561oEW6KeANhz3LTzzhbWjkwdDco1dZKTs3zc6Xy02rlI30jFqRIDRa",
-	"XKPb1auskwlT5O7FiDLzG1feMNIZWWbycaRWFdWu+c7kLld9PPuo9mzV8uhfT/O+uLUtPsefL1qwn3Ah",
-	"yJ6s+GZ34WWsVFs8cnXF8Z3Lm/BMsn6fQqg1+8TxPouAoAf9sWAnDZVK91MLsW6UG6RO/dtXXsCnVH3B",
-	"hC9rqFY7kEyTKoZS02xrfhHzM3Gj+7zJqZ4z7mtZxI2+jh3KNmX1IEagxiusiIFDCMzV2SC+YJkerlKw",
-	"+otAIGO3QVID60Dn03GkfnW9qsilOedfxPzcq0XNGB9eHP96tOcUG0uMfZRuX10WHXb2+eLAx/S4tCwX",
-	"UFiZMlnsV2rDyjIPdwMP2Hepzo5+/fyLvRNXgKCniD5b1sJ+HJcN8vHREO7DT1ui/QYka9wJbwv1U7qK",
-	"dYCfMvavIDKdfP767eTg4ujT4Z8XMJmC7/bYycnzn07OcZImPC8g1Nvpdpkd7LYVqZcufGJXYiQ9f/FY",
-	"5BzSNZ/eH5y932P+LkYMxwCSrAeMX+lpcal2S7y+7S4mH2o3TVh/JPjE7nCapSKTNyKvLkb1jdxzWxbi",
-	"NAwWIoTMfut0oRV5BC5lFaOi4/2+mCwj9+WGZaJoQzVeif68OkjosdnHoboyekh6kWOA3QIuoxSe40AJ",
-	"cdUSTKZX66IIyhvR+NJl4QRFq6yvp1nKrhCTx0Mflojht9tWb+8drev6RNJJY12I48myimEqFa4+b/vd",
-	"Tqfb2elsd7davahb+E5RnDu3hflB+90skF+/ps0mu/60RQyzi4+ne1boOOzicG4tXdl0wuzX5+U5Nft6",
-	"9MPZxeEeniyCtZ4ZkXfY+dn5HuAvT4dApHB+dl4R7vDY395zK9nCW1lDcHbeYgOW4J2V+8WIA5vDVEXO",
-	"+PtclaJ8nynahzsb/yc94m4WzSZX4vj9ydEeYctTxMlOwLlwf50dHX7+9Ono8OL404eFU4YhkFvQHlcv",
-	"uQDc3w47+vSevJBLtVAisu/8FsisDLmkNJ0h4GetRHVbswPeSrZOyNEIBreVbMGj4uI9vfKv3TQXF2fH",
-	"ByfwlhMuUzYQHDOJLlE44XO7UQdIuUUueQZF8h3mnDL72w47PTi/+Pb+y9EeEZ1o2RfundMpzpk0l6qv",
-	"swyPaeDl7Q+/nNvpUkJCmbx1TociZUrnqN1phx0efDo8gkMf7bayodZphx1/Ovz88fTk6OJoL9xkaNz2",
-	"eQD6rYYd9uXT6cHx+z1GA7DTbzfiobxBSJbKpLuZ2UpKH8+9IfzTjnkr2XID20q2yqFsJVv4MLswQVTk",
-	"brTCWkGwYdoSJ8FPMH1inVTeHzGMX2KeSVGvTN5dWquJYDi1iuSlldBSWQuXiaL6uKXnIxNuivfTWl5p",
-	"+Y+mpjbA7eVFfJSWKuHG3iz9jRV9ysL6ny09lJ4qqx7rTMNCv64davD4xK1kOV9+EoIFq6yCH0fUXgaI",
-	"MbE0GH79zKD3Hxcs7Vrqo3y4PwjFrrS+docF01TqzioMuanoS0Dyb7gx7orWcl+Mprmhesultx3J4Qh6",
-	"AZvua122VIw19gnNRJatdN8iS/M40B0wwTg4KFUI1YeevWJW64zCUyt4qbG+wR6yllery4p9fuX1ksrq",
-	"hBMalwQzEaqFnhATFRRaWz8OfpDePltBt7ptwsJ1DPT1ZA55IpEyM9E5lspuKl1xAdnjG1mIhm5WzxQY",
-	"gXsYcxlJiH9R8m9TgbsbzzJiHKQwDn3cfQAt5rlI/f6ciyHPUyjQ4qYWwQ1z3hf/OwQoCKMqHEb1+P7V",
-	"biyiihYLwLmjyA1EnfaSheb6SZAvFc/t0yi4g0/+d3WsH+xY2YlU6aa67r8YkUe5TdxE5E3cJnaxP0Jb",
-	"dcw4Akaha8LjWQYhHgr1/fTfOnFZsrBLaQHsQNdugrUifNSMT/IF3ELfi1ey27mAyAWTjtjAWj3Mf9w+",
-	"xM+4KU70UKqWaVyeJ1iIryoieEcRWzW9b39RJvfvBcHeibOqkDD5lHZ9SavTuU6rXqkW8XQmfnfbdGag",
-	"dJFt1n5rZ7phk7oAZK7MddiCgx/Zn+5iNVqshVX9mKXoT02hx6W1mGS8sKscxUHKh8Is7ScO9s8RN8w5",
-	"eykzwhoiptWV5ogKDUXWHLHaKMAy8Y7jW9goeedzJLXeCdIk40ur+E8zri5kWcI5XUHmFHGo3aM+1s+U",
-	"YOhJfYnXUzw7TNfT1oR6o7xopDKt9CS97LI0SlDFp+ApmvWir2qn4BrdssCPWi1cXfqTES8+EuJJNXgD",
-	"R6GVGyXShohnCDKGTf1VXI20vmblNdU+se31H2cnH1ZNtB0N2NXiiqCRnC8F62ZlrlJ3JCjvebsdEAoJ",
-	"Y22Y8HnQIgvZnfDl3y6NlNfVz8nUjGKrcDo1I6Z0IQcST06NK9KtlSq8211/PXwt5rqCm4vGBuawi1wz",
-	"7nCyA0tfKtbSzAHB6dX0cWeFfuxbGLtHrAiox7ANp/NkOb0lrehTvfvaTZ0zMzXbUVl9rwtJaQLDVfby",
-	"WTEZy03z8vovag3HaHhGhbVzawO820RG/F5Kwmo7xxOsBit8g761PLx2KLmZYjCclR+4Shu6ez77vfSZ",
-	"YVfzItaN1k+VZzkoDeV29/Xum3cvd97tvH69tn0Sw1wYs3jXd93um+1373Ze7b7ZXfumUjXc9eVud+ft",
-	"zsvXr9/trH3Ticj7Iub0fkZPtxe8Sg9c0Z6br55rO6eVT1AXAMJD9OWYZ81oZdvdZa076+5D/zRGsLKM",
-	"VVFJSlksV6ZZ7t+LIpqPOnCWp7RNvhRmhjqKIG2Y2OTORDFIYEqPcTQSzpIJVVjDuY8eDVyBkZDEno8R",
-	"vxF0qBYzdZAWbKryL+wDdrqUO6QnrRxsHthfHakin8eCzWsxb4AUoBd71WUHp8fMXpe44i2Qcmozt9Jc",
-	"9mLv09EjlWqBrRsbkd2sM+CJ/EVEB5sLu96tuAs06p2uq71NaBFgNGPPqHHHsqPCB8IruCEERU9QmEun",
-	"Gy5aeYw2iF8cYVThttwAaNnrE5qQGDbr04dcz4pRFLkIqnWQRM41y0Rhijz/xEWJY7P6EZoSs9jvdjYA",
-	"4+Ny/xdNeDvlcYJhrogqrfH9dlc6qmt8xIGDFPNohCmfJyVDCCqf0gXr66mqxw3b269ui/YTzHOyuGSR",
-	"2am9yTIRakPzAasKu1zoRTbjakcEah1In+2nA+hTV7LHhPOpatpaE7rzSCAzy7Tpk55tTHdCRJtlylMZ",
-	"ZQtoDV5yjMUm0fItSRxMZa70GdRtqXs5nUHYxf5STpZDdx3QV4sWNlzMAknjq2D4tNBjXkgbx87vAKSq",
-	"TSFSmqkorimqREC8ZL0768ZMrNIWi/x1Zu/Fiwmfe/hzqvkxL3Z3bsNbLdXNmudT5OjHnQU0j5PciiPA",
-	"AsoqMi3OMmdpzge1lzv/Earmnne7q73JhMv0LodR9veHIqqQ8DEWZxnNBrzWHbX95u12JFy7bVKIxCPI",
-	"Clk9bBtawgr+vQFnaMXBRbPmuLJBticYSThhgQpGZNwpm1+iMM/ebE9WTtzcb8fegi/8ZNIxY+jD0Yro",
-	"/YdNlI2bTNCc2jE0taN7gBroJvAVKosr0lzNALUVak7lDDVSgCBuX7M64ffGFzrTmfiQRw8LsVe23K/g",
-	"MHPM5yzVdz3HTLZMX0/EGn2k9vKl4ZM7Z8Z7N69iayEq7DauqNSKmjRYerWstrTDzr+cn0IpLNwDizKh",
-	"XDTT1qlLKDoH4gCAGrlUYRVuLhzMxz6b4dGPQaz8xaLQhopQPwJfFHrSUJgbzsTSMk+ngrcs8HzXXa3A",
-	"s17h+eo2lZpLz+98TLReaLpYrAmat0K15oINvG3dZbzosnyfOGvkgvQHNbtxK+RVHjhOg8uborqD4lTk",
-	"UqdHakmhQHgzBDn3NXgOPHwCd6qYPsIkiZQJUJnpsjYnPy37i6OwFi2fKruxlAXmOAisML+1t3sbv5xm",
-	"oX06FWU0vxfkoEMv+FSsHoBVHgPNJ7cvtDBrN2lZYc9vUDHaJuYHmWVSDY/d5bc51M1lXzT4jsgZYI04",
-	"JcLcuACIri/8SYDdzQv+vXrY+667/mnviv3Wiz0TzpQcqdS0x20BXTy2SdxWfmMecf300y9kZaIr7nA4",
-	"7KjcRWQ+iZiVirK3GbcGRtzm0qcEGPLSsVRA0ERR5v/0YqjMw/c29MhXYNJL4AxHtOfyHTIPgRrbg4Yn",
-	"WYDlt9coIINU/YAmIlKSvhjuq2d3QWzwyeyzJeia64xl6WNvQTYxNY3wCjYQMAkVpztYJvBseFE/qarC",
-	"LaxFPbG03C1c2sjUhu+wqBDrV8vBEVCMcwlK2IHFc6bza6KKoQVMnIfEi9Ivc8HhJgq7ecofoqx7QwXU",
-	"Fea8RymgflRUk3upFm069l9S1X3rGm45FnpaLCVxvBLMyExYlbAWwyrJiOiW/skY/lbHW1d65mn02EyI",
-	"a08OxeFAR0+LGo5sWJvyuru7Ehzk/fINmgkfr0IzWFhrXDwilTMNACgDq4vSIKYezK6RGxhRgqwLlGs1",
-	"DBrMPLRdyU7m2rmNizJreZQ8lzc8+1naV/rYkJ2ZKnEjVDZnUyUhP5PLG1GttEZyhj1C4uCKpeJGYn+M",
-	"VCF2f3UZdzvLwPn5zefBwIgiNrYf5qCbQPgCAL5wzDESHJYUcfesv4jvmNRHss+UGPJC3ojwMAoRWBbO",
-	"MCMnwbkcLB1WUcHD6ANJdM5VOcoaq4N19Ko8EADbk7TO4vOXsfH9Nh3H4JgvakICXZ/AUqFzlgk+KWhw",
-	"V3M2xh42jq2c9sHNQ1yn0qGOWFiucTmt7gWSBRmN6o2eNLWjVGoazYgqLWuditVSwfp6FsJAK6s1SsSr",
-	"UqvVe/fu1fb26503b96sX/24Ca6ch6fKWc6UQ73hqySpDsaYLIaf+a2SxtQ8WKA3xHJoinyzGlb9q53t",
-	"1Th97k6wswqh2LrBZc7VdWP3//a/Yok8vHGycqX8AklQlUOoShAUEa16gWkjkIA3OKapeqnMcQf5Zy85",
-	"QAe+SquSK+pZMSXjzrkahJamw3MIrlmS5K3s8oL69rKee6CKwhFH1ybnyvSj8FgH7Dd9hRvfmF8Lw3Kh",
-	"Uon9NtbUMd8sEYl8tSq4VBhet06Te/6h/8XtEmwiz3XenHyxr/LjwfHJ0XvXdGxN80xie/zSuHYgFQAf",
-	"NqZ6y5MK+yQ6g7x9VmkhXdhfM5pvROi+gOK2TJh9JsaTYk4jdxg171cXcLdyJQb3QmVCrsFCRFq4sALd",
-	"VT0DwqJ1rAhEy7Dtbhf7wisDC7yIVUr+Y21ddUOdi/6ahrpUgxYaUqiXtiFxEpTKI8DfoGB6IpRdhQxC",
-	"g5Wn/Mw9OTbZLSi1gYRyyGiJvMQt2zRY7UeRSv6zvrrnDtpwQcPMohO5JLBBlTUL0bvRaFS5sQJVXytp",
-	"smjIKriaH093F/A0P57u7oFDZBUSOF/8ONHuTjI+N2V6ONM8NY77nZf4crx/zYci7bCPp0cfvl2c7zHO",
-	"Cjseu9s6aMfK7RMsvrV/0MlHQNQu4c7Pisq9g3oHfBV6VryWwU1GYw4Jy3PsvlLfS9jRjcip09XaUfgN",
-	"z/ZZ7x+/92gn4orB1Tyfs4ynKZ4hfTzdRdN27/tRm8p7g+peiNBP3yZw4jfT7jATcsTsIMRD0QZef7v7",
-	"tpuwNzvdhO2+Reqzl6+7LJNKBOkJRGe8VNKwDM6YhQLcQzAyvLABKTH8Q3XKehYFF6oOnj+WDr9pO1Lp",
-	"06wDP+uroxvRRCY14LkTUHsxk5EFa9zOXRgO+Zx95uwCpiUGXGYoq1X+me4td8jq3f3h4fp75M/6KkZV",
-	"8fZWe2YmjMFUA0HnSMPkUOm8djizu+YeuZo9d2vr7HmEvGy6xNcsZyOagRggXjuJvZcT3LPibEfrMYjB",
-	"AXPILLMOndgqueJbMGuuy+7XHso2FzR6UxYtaXyz051UteflzlLGJCP/LhZbR1+/2t7pvnz1dv1u1Glz",
-	"HXrAMDSQitB6rbzE69BL2elAZYTi2YtWV/qFnYDOeLIbOkXTXNYtyu7bOzMLNgvhzpvlxMbrUg62iUuM",
-	"BQpXIUIuWCUMLZe+VeFX0/bZw6j3far0Bkg676i696CdK2rkuRwqkaInmeqZst7pPuCvUqzRm+aZx5Tq",
-	"ddgHUYC76aJkRLnNhRIzE20l2XvxItN9no20Kfbedt92X8C+/CL98Gnw8f2PRafTCRV28fA1eH4kv6GA",
-	"A8zR1UrrVppZS9QeV3hPRbqSn/Vr+ZN7txgbJyatWIbK5C5jIW3ij1zPmkieHX0vWpEof3KnSZlWQ4F+",
-	"puQZnVhnPNaPEe9TPEhTkTpG7aCR1NfwVbFhnJ/1bune3Ha8uzbS5dENz6Z4eFhAaITvvfy4t7a0jb10",
-	"Xwwfio+iiFXKnF+cHR18/Pbx+NOXi6PzPZ8xdYjZvx4ffT06W/yeMqpJiWvpTorY6cHZxfHh8enBp4vF",
-	"30l1qRYPLYLbBFlqg4DdZ++PP31YvBNRJqYddn7x+ezgw9G3H/4MF/jEs92RLlWJB8MKra/tgoRnGOzo",
-	"w9nR+bn78VX09ItdnB18Oj/8/P4oMlMDxKu/VN5VSTvs9Mv5T/aqSRvQUaUFoboSW8lWdeqhJ2FhYgk2",
-	"vDJFwJARzMhWshW+41aytfA29uYw4Ggq4FY1Vv8upfrXLqW676qoDRVC2Zdf3vVHmLzOBm2wCTAOWfEI",
-	"HYD4yo/b/+dlualPDjB4sT1uj33++unoDHldIbW4zw7efzz+FHzCrqYF0zMF59RYCt4X0O6w0KKyz94f",
-	"/Xp08vn06OxSebgUtzO5rjLXMZawPi94pocJ6+vxWOR9kaBpt49xgGL7tFsie2qNRdoOfivZgiFvJVv+",
-	"6d7QN5reRrqLT78eAyfWiGMvv8PkZXNRlBwOdvoyPWRSddj7I/gUqbTsF0oXYVqYbhk2wgU/iY7wV5H7",
-	"va2p/zKtRIcuv1dP78YOMF+zVA5lUfOYurtvd7ZfboW1af/Pf3efv/vrP17//r9uv4+sC6HdgDcNbxIT",
-	"d4KePMD9P26RHFU5ZNQJlG5+N2p+56B/jJaSVIusImBlLou7dLfLhZloZUQprw0/aaWrr92lMnw3mpbJ",
-	"fU9T1gBacmMdO4AMsC7s3Pp4SGycAmt04gjjvJdmOgxg7algwQNdS+NWB1npBw1i7W7TYondJQjK6bIn",
-	"7RvBLXwpP9y7eDRtsvQTFQ7HePf1dbSmb5mAWMuEK1N3WGajNf2VJcUFlfGWi7l0QoQ7I2nb+iHZDiU8",
-	"7hcxjvxzK5vcsB7tOs9l2qPeSkeab3dpNyM1myhuiuYZ6a/KO+fH8F/Pz0V+I/viudOoXvV5qcjWdan1",
-	"sIXL/VXXK8ItEYRq5jXiZCnxvaCvW/nsoAvUCQO2gVZ5wZU78botLMg80zxdSWyO1I3IqFHf2cYfdDpv",
-	"OvTKTcF22S/yB5fsQMn2abFbmPGaml9cnFKjevUROF/hRGHf5Azck+VDWPsYq2byG06zEDy/NCNOZ0tN",
-	"DMIMb67rwhLZmCqrEd2nypWuhiyhKUa9WGFHi4Pxv/e4tbfE46/vmxG1ic/zwlAmQqVSDfdgsUl5wBP1",
-	"r7tHQkA8J4yzne/f4Z9Sse1Xjha0w3JR5HO4F5rixCMul1p5qQAfAi/Y82Rf+6wHvy7rDCo/rHrlNORw",
-	"SWBh8elWv+HuUceXZuWIJCuanCZGSJ93dHXZ4A2D+CH+Q+lKFPpeEiepNNCQ19bQqDRWvJfQxzAW54Cs",
-	"tvU1HL7Tu/k+Vv+CrmSNdrOVxbSyhS4gwXFpgzxoHG2zi/a6aS6Cqn6wXGba7wtjOuxHeSPQzct4QZ3H",
-	"znLAPkCzen9FgW1uTLw/Nxc3Uk/NuejnolidwcXA9SVRjzTg+Bo5VMZu+I4I65ZlZHD3BnpWOVQ2Asdr",
-	"EqZVNveMUGAOqBIKpNxUJ13njubZBK/RCf2TczlUQG7Ys0t0LebOusBLIk4fjrTqwMxGRvS/fRz88p/v",
-	"8rcffvnz3/KL2W9fTt+/PT45/cux3jnhJ/x8dqH+ku/e/Pl7lx/9x9atC+hqtuIOdXT+IG/xpBwyFZ0w",
-	"pn1hRno2yHQs2xjbJfFUiPQ62BVr1qSmcM1CuU6irjZFDWdDB6qUDWxfzMVQmkLkseBrFQvlGac9z5XO",
-	"78NGLakXjx7HHihmF9OOABbVMwqzY8UmuU4RxJ5NcujqhuRTpvUE+pnoWrLiBHpUGgCXS7BKYk18AvWs",
-	"HrBY2RAjF0ZnSE0XL8ZYImLLyi2CIpS3ywTSTtAKchL3ity3d3SK/N7e7BS5S9pAzPDgsopjVsrxHcXW",
-	"97QyrfYfQHDvavCicg9tRajJ6ESvL34vbnbuQQKXiVuT74sQUntRX8q7DXsYOfJcYMVFr2pXe2Em1mNS",
-	"uWvafNAz0dfxpBfl0XO6AFLFVCkdI7PORSsMCzI3YN+F66d0sCTOz+6T4C0HmqJBxdrxfG4smE/IjgVj",
-	"r1DdLskslo9K8C1bLIubzCV1z079kOp4YS5N3Bc9Ip8f0Dn8q5XlK3bTB0VWunBO0mBqvZuqRiCK6fbz",
-	"7s5F9+Ved3ev+6rz+s3bv9yuzwgH2zInF8K0TIURqmnzhRRoln0ebO3998o26K9JgwjqHOcFGbdVxVV8",
-	"ZoB6wFVnh5zRVulcpkKaImE9PK/pkDT1woZosKCdmDFAP3eay2J+bgdNCd50LNWFvhYQZV0Jnov8R7cE",
-	"P3+9WOgYsFb8568XdkRGj8WVTudwhJ5PlalgKO0jJqCdU6wOsXs0XoJsDYjJiHooC6aEwKwqTCk29NvR",
-	"lMtv7ShxhQhTnLc57a5H+/jTh6Pzi2/nR4dnRxcd9hX6GCgBxvpaDeRwmkMdiHXrkSfTr433TaByc8D7",
-	"aD8yYWUbEsKBU6O0nQrYs+wo/ja1Bs2dobsIo9yPPFECvYyLAhbfp2dGfOfV6//oeXL3kfjOfvp4cPj8",
-	"/KeDnVevnXDkfMbsGJIwiqhOgBvdSPAUZpaG9/05DuO58eOIDJU6MfKNDfb04PCXgw9HZ8uH64aybMC+",
-	"GGcdET8Iq3ieGXesitgf0JxiJoJTwQh2yQQIITzTSqwkx1QCtLn5xNqaVebTDaV9PjEB5KeygZhlakD1",
-	"wEjYjdWRkHTYAdvtbjPD54ZdzeGYqtfXqehhb5oNd0uIDFnssd5U8WkxEqqQfQ6W7g9WdxOypJeKTKOe",
-	"5uaPCevBAn0jdpNewnrXYl7/k3hQephJW7pGZf32xlbJlzOtsE7lcNpXyq7BeiK/sHj7njwmjMiSMvs0",
-	"Z1cCD8w0U5rKqVYQ/N/B6g0iHccn8kaU5C+51ljUgCUQdmo9BC5oHrVrU3PTuXOlyfp3LtWl+tOfDkoB",
-	"so75n/7EevYjncu/wyd77AcYJbucdrsv+yBC8E8rlq4R3MoyKHoPYHt7VgB7LnTvsVwU01wZ9oftHSjo",
-	"tcKo80uFWWKvAOwPPXP9zbpN3/7///f/6/0RO+CC8g+R6RnrvbjZfjEWvQ47ato/aed0m+a+dZF1JuCZ",
-	"9jkeoHIkxmwoCsN2uy9Zb6DzK5mmQvVobjAcEMbOyoeji4SdfrH/Obg4/Amm+/3RydHFkUtz7XS7CTv9",
-	"fH5BHxi2092mOx3luc7hPtA7x+AAwWp0j08mGU3+i0murzIx/r9+s+GCy6GbwgYIZAkS8PZ5ih+NkRav",
-	"lyBbl/X5hCmO096lKshi8Mxo52n2/uv5GV7y/Di1q4IHHAzVqISIgobIOZPWQ6bz8yKHpF4Pxm16UPI8",
-	"kCJLO+yAUIculYsRShg9fx6QyWuBRZl2XNhSLL5b8Uj32G53l/WULr4N9FSlbvJt6G/+9CdQrknGJUDf",
-	"8Hk95me9TI5l4ejJprnReQ8rv4pRDu13dpn3qUfTY33aOAHm7VL1TqS6XpiPQJ7gwBBu+YdeLrL/uITT",
-	"o8ut3h877AB8tZI4C6qs9lgPInNrVCe4Qj1XMtVDFOse1E3hCbDMGfhDdp/kY1FAgZONxhAjRaoh9ZRy",
-	"RSkAO5XA7QHZXcxs0bz9yrMpiuxxirfRE/63qcuSGidX1uawSS4G8juuitF5YfcdSOpZW8ACdB17n7Mf",
-	"D9nLly/fERMM3OhSVQ792Rd1rfRMoXAAhglJpbXrLm52rXDsAKw9lCoBi9g2+yh/wJ2nkAVyOnizdXB6",
-	"vJVs3YjcoDXc7nQ7XegTnAjFJ3Jrb+tlp9uhwqERuO/WVoA3/cLTkEUBtFArKYdzNSds06RE8aZ9izqb",
-	"ZGFENkgcgVnAoDaQGSyf4nmuZ+Tiu3o7b6uOU7DmpvAMZpIAOtz6NwZU5SUvQPQuXI3l78liSUw2d+yU",
-	"0sDWlThbm1CQoXPmb478leR5yHTfE8c9s39SO5dvk08R/pfSBc+cumgNJgFe7KBf6PzCyhn+1soz7PR2",
-	"SPOJaIoGuP2d2yh5vbBr3H6mUgc4W4iNo9OE3SV9rB3sUY3zn3rBwGHUQDWEGuQu6rW8hdSq4TXoxwSn",
-	"eethB7Rk8AbX0rVBSDUEP5A8K7tY5bEJEgPHBm1dgWLeOuhbD5bo/YJ8yFiPsWIL+AG8ffHQb/AGnKW8",
-	"wAIZK5gY9NMv0RI1vQwBrMRexWdYti+63T34X6fb7f6l+nK73XXfLTyBwzGu+GqVHhakW1vydoAb0/hu",
-	"2zvPX26v9DarWBmosV7nYigO/v2vZRkFmOOdbtf1+rvsUeD+/EZn2eU7LSV/xHH9/nssRMXab88pCdcQ",
-	"1kP8zn6oL07REaskhcAih+mg/8a/9qw/tvVX+67GIWlvnQmeVluF7JbGh9aub6HLQISE9hHhLlWMXoAP",
-	"bQc50SZ6SIbepdvH7Wi8CJFVdxuNSdgNz2TK3qLjvU9pMHd+BN71DHwikRkB/Wu05z0j0g3r16ULcQ46",
-	"UnYHx5h0wo2Z6Tx1bsqU/ADxfMxlZp3sstSN/GU+cIfw8KnVjL1LZSPgnlQw6m/9XKTWIvHMUEBa20Kh",
-	"ZcC+8hamPIUpXPXUvQjZYTkAFLMyr1rkU/H7gnxv359829eCF4wJ+IkeDgma5h4EuyK7J3pYUsbCzNYE",
-	"F8opopKL/TBRD+tCZJn1HjDV6++P0msKmWXk0KKnO6OsJ88yPTMd9kljVAcw/UIQynVVGj6IAiH3ilIk",
-	"NmV87APwOEvnsfW5cLq4CcNTMzb+WZBolsaaGxSOFdfuynFov5Djic6L5/1UPc80Euw3GKE0NdT8uN1l",
-	"3W6X5XoG/j5EeTlXxnlTAK9ZcfNfWTc/YfxK31BEuLv90toS6zJbLwZMx9Wc9RBRxYVMZYCL/R8YAGnV",
-	"FwkzujQlMJQxMENirx/2MaPB4a5OqMPO7HU6S7FGRbHdrisDzyE+hDBawS49L0FOlZ5hdAbXY0DrQsUx",
-	"Sq8NhAkdB2fUBjvgJ5jpGJJ7QHZKgbL9BWZ1LpW98bWYFIkPOWSK6RwqUd8PKgEAF5ZwG3OhnhXQYao6",
-	"6H27/BnOYTBjMUt6DMM8TK3FMZsypnB3fNJDW9Pw2WfCWGWMaO1X9PH7VohcStKan805D7NcFqLuPeAw",
-	"GWeH7z89M6S0USfCa26zSusbkVspabTMiAiLMolAU469ai+IHt2xFeT7bRBcNroHFhuGbK3AINeqoDkc",
-	"BwWQvE/tutZyQJxJ+mFfz0RtOrxpSfN/qyj5PZ+bzbqjfoCf3Xw37Ap4pPbQDmkJy2QNoY0zpsUa0oSs",
-	"Qp4ptHmXtwaLLnJou/F2S9bDUpMe5glZhcKyIVlix3LshnArOfCVKrdIrvyzxknBrDWFS2GzrFu+BxZQ",
-	"u8D+2YuSiQLYJJdLbRxBMMO+fTVnjmypw3pjrYpRNj+zY7YxMcgj2DLskQRlcXSBlR5T4CoSYMesjwA3",
-	"Yn/gbC54ns0vFfJkkZPigrWZyAbF6I8J6+FlwXPtdzeEew9uxT7eE0fd55lQKc/dZ5QbiGzl3mTi5Hh7",
-	"tGkZqz/v6dk/l82d0EanZ2JVSUu5GQEP1YshcJg3SlqEPD1soyEvLsGDGQDmAQBJOpEycqieTyemwxCI",
-	"2bChZoNpDkHTFe9fN++Q790IkWR9k8tdf1TDSiME9IMu8ycxK1dZwOQurLBfyuY1vp7I5j3uRxRgCgWS",
-	"BVyBJqMSgvmSlIGtkXlDMFtd1l/smB5iUeFBT0p5L4KyKQZe5jDjWJu+9tJOMq6epzZ0l1dT19UeXedD",
-	"2jJUakWpL1TBhwteTdkDo3RR8tfuA9mMyMujZrpcGtc2ZzeEbvO6n2ZcvQ+HucGlX3hWk0IH1zy0CND8",
-	"Xc0ZoeSvvfK5sGv4HEpv4fEtPiwd7GH21uX2FxX9Iszw0qkgFOG6Y0Ck4SeawvhCn8GwDtyoNrjMtSc1",
-	"LPLjJMy/Vo4V7VZ5uyW+EWranIQ8YKaYXjXY4L0SIl6xHnwEdhsqnGElIVsOZ/1lKSk7GBQin/E8NRQu",
-	"V3xEzJ574zUQNtSGsgQfifkT1VwMpiq18TT6ksBZo4qRC8q919ri9J3RDGzWWsDLuEc9QT8v3C8Ez5VZ",
-	"Q5jEjTcRy+OKQ4Q3w7IYOvvAnjfw4snzOzg9rhUvJT4HWNYvQcIPj4XZKWL1eGBpLDuA/8PHACaZ33cg",
-	"yGj1IsRNYGGeZAIlGOLTDCF+0rPybCwV2LefQ12FW+UFMcvRi68Lmd3CzJJiFHtNwq60voZiLyzprCZR",
-	"CM9kFOOcBxSUljzKKQzhVrLwVJMc9pVWyXDA7D9GemNCc16VEfw0JiEv/iHT3xvFpFY2R206/uRVpu3O",
-	"5dZDLEeTBtvXe+AVAAmIuY5u/tfVheMUZHoSbw08zSEHCkYd8E2tUtolqqaQgqqioNNvj5gH4Nt8qti1",
-	"EBOqFIS0kit7NO5oDM5JbUxkeq6lGut+MiIH5oZxape2YxrZL3x9rTuJosYOOyOIotkX+y6xX3J0Xyo8",
-	"uePWGDEYBzMFZDWgTWRMiPdUKtBhBwymjLmiVMXHImXFTPbhOjhI84dWMe/mC/QWV0X3/s+nAiNil3Sl",
-	"E6oH1hm7jFjBofRsgwpUZsEqOnRITa7titRgyF44umo4Vb6VqkWPol1oCFwrWl/bCQp0qcMO8LlYJM+w",
-	"9RJn05XP0XltKYMLEkj3EC3mc/thRSGhN3l4Kfg8GMA5+q2EoGQtv2cx+AQNZk1SsB+zu9ayDpFVFXAe",
-	"lZh12Hs3QDikBBvVKCaQAPjx7OiIVgTgcmV/5D0xsOyJM3LvWK+v1SCT/aK3KGL+wU9KyJT2QN2PJG7n",
-	"hZ4wbWUONHg9sYMYsAzorubPC8+s2pb1i+bsyfemnRBc8P1qIjCVZfEHz0WY6/u7yHXbwSaasbtFaU/Q",
-	"M6++1iruucuuPULiAI5raHlThDBeLWuwKGnLUwckaLWkIiWRgG8P2mZnQXkFcBNXmDZ3drGwM2Fv8CQJ",
-	"qKlK+s1G/x+G+xBZx/qzlgX3VKP0CKsvDRtqq7nI8w3CwHPBVxeDEoy+NbtMfG8BdH1bqUTiDxEmGZ9D",
-	"w/WXsxNTq6BgZ+5uWOOwT91p78n9z7E7HjDINJXLgV+fikxA/om46oqc92MekDdUZ+VL3r1jZQNFG081",
-	"PeHnbRUjWMrGYyQq8nCJ6xkt/1Wj8Pu8BchWDLMNsPugvM79yO7wWMEucxd7kls21jfQzWkc6Vsxcmfs",
-	"FHaSqCdlRypSeFgHTZpL5ckSpyrVSqDfBu6iNOzn88+foPDd6jxEw9jGSCFm4O0dBMOdqlTkLBNDnmEw",
-	"7Xy8S9WDT7/ZT3tJ2fUoTcl3wXTOTs8+Hx6dn9u/6s7hPmllowcaiZHfw1xXJW1DgbK//3uyHY8SK5dv",
-	"2bCT+MXyAvLQhZy4JiF5Zrs+3SoF1aaEL3JhZ5uOue8zv/UjNnj6429CV7MKCU0kIzG3n3fYl7qiBLNB",
-	"ONvCbktKSFA7AmshsJy+HoPY55eKGhPJPVOasLGoD6XUUbfvVZ5S17CEcUAS5VIBlGLPeVUTALuFjFR7",
-	"IsqL35mf4g1rm38QUYE+aZ17aFWj1NTIoZTXpOxaTIq19jI4t8FqkbH83lwM5Iq8oNqjlE+oVED/LIGP",
-	"zQiAwVxfyxX2YodHwJjXg+aqgc7bk/cf5Xdi6t9wWUj5oMYFt98+WrCGaTytsC5FmFVP4NwCoyu+vCjk",
-	"B0e+bBJPDYWVQfzaQOU8FdAvFokclMzN+O1YpkoOR4WrDbXiERBzXelitCR+O4dRu4jKS8KTPNeNjvUp",
-	"CZMnpJtxEywV6CXSoK0rVLj0z5dUip5TrWfiiGwcgZhKGfaFI41aKVxNVaNczZtlBcMtrNR82pISGelT",
-	"kxNAAwEq0SBTRd75+mKiJ5SNbE4XnHF1LaD6p0bNV8kC+d4wN6JAMgiTbVAwPS1axERP6CDlLkJyIsey",
-	"2LCU1Af6lGTkwsPAmzIWBbbCGylmcf8/LiM6W9JmA1dA4giwSrCgfVBWqAADWIK7JHYfOBALWRDpVoed",
-	"wU3gaFp+F+k+wVRCry62M7pEkdKsn0nr4ishUjyQ5qyvJ/N4qgjuvNFqRp2JQ6Ttai5Cg0l6jAxK4VeI",
-	"+jhlTrBUK/bkkmMilZkIgENpazjI9axsN6Dsoss5nBz/esR0DrmHT5+ODi+OP32IlhHhOX+eyxuH0WEd",
-	"E6GQnZtZTxeXWecAvM4yra898ECY5rCmKdfTKyT9bkgjol9wjO9nN7p/mSOP+putlO/bbJtp235GgHLE",
-	"CYt8DjpmqujCZZL64h/4yXFL7dJFzvvXJmFXssh5IZCRjw3sapmkBEkxlAHkKRRTm7AYkrpP0U6V5ySI",
-	"LsizotJ3c6lGeprboB/B5THPt90tOUl+BDiWmu6EOcleAWMmoDENfOn2r1xQZ4d/ujSFzueXSlJ6RA9A",
-	"k2CnBj5rnOkEglJQIHeK02Efoa6TKskB6wAKP0d6pjqsveLrUsm0rTS4LpZbD6gCTfaZ5psQgQSTyshU",
-	"PLTBhnIBVWgvAC2iv66RoplYSNSR1lyLefs2D8Ar7cdDY26ugX2H6rusKqEV9rxMThf6WhmdiQ7r/a0H",
-	"9ts4PxIhDPTALUlZjZzQJTIHLAL7Reh77taYr1vN/S/2de8b56xX5FPR28PiM5gvzEoqt3lBS8ZkepVJ",
-	"MyJUhA7rQV2/+1lQbweoqSNuOuwIsfZyl9wk4P1961bjGb/ITFDC1gDUZCd9Oob4IIqqlU9ruGWvbo3T",
-	"dC543h/90x+VeWFZZeu0K/4YLh4pyjWK9Dpbpf2JS8/f6OsNVkKR0JexiLUNNigc6xxKOzXsL6kW0JrW",
-	"nxaw57mtrMyGCNgky/AGYVOhAhQxVa/mLNcFVk3JogZBEp7IHcAYfCmoLy+idutYqVRkUzuDifNysqHU",
-	"u7+/fRyR4D4GDFT5ng37KCA6nh39+vmXhz/kwqUonadrMV9PH8wLcpmWdESEzpm16FdCKO+1FiwTkGEF",
-	"NKAlXN+10gmcXlc3cfz+5Aj45kxlVwBFAZYKfOTSve4neql/F0msLemrmH2Sncez/MZJ4o0IRXFd2c/k",
-	"jVhD8Bsj+mUif+AQS4/THhUramHUswKBmEniPcKwneYWET+RN2R9H6oK6N8Se8d0VEVqubdj68pra0/S",
-	"BZGwENKKhn7WPQLRBmnc6YZ1b87RoH7rnW615XpZyNva5HTuQrmHWP/3ouAyaw9zH6HhiSyHpz13QVCe",
-	"1FcB4UjvL+5tinjJ8R3ovC+em0JP7tn5Pcy0odoy/7LPgMtGYSrCxsv5tQlUgh19en/0nlJNg6mhYjPI",
-	"SAHwnk8TBXWTPrgkrH07nfAIx90hsgGWp8G5C/uVgPqMEB7rlzt3JRdOOXEQfmXsVd6DxmsSbCl3JEfC",
-	"ahj4MYAB3+Z317YRV3AD24mq7SdhOVurI/6jXcjzQk8Cdbt/RxyektrHrFH7shEnvF3FE5Slh3bBL3jo",
-	"gAdZy5WNe9gc0167XGmjaU9MgWxi/bFU/WyainTB9Q5utxT77bwyyocAgHuyTkcwEyu5HuHMPYrLXFu6",
-	"mlRWvm2TTdw9sGDinneOz8EJFiUjBDAeOEs6EbnUqb9mwmXK/tDDsRwUp/DtkUp7f0wgxeKIyamNtnBU",
-	"rZ4e5VJpBd1jHfapBIx1KCAddohlIdBLBAC2HlzejwUG2NyeFrzSpUJwoqP3q6ZY8PGhpG28Ha3ysCZD",
-	"G1zz2O2wMEPW8FYn6W7CLb4XQqXPoWv8nkX8dFqYKtOAwO506jFCNzHgVuyPeD4UCWwpV3O2zQrN3nkg",
-	"YupsByHcfkvYyYiyLKlZ6VIRhAl6+IlvDq81fVv3JFxYklobnl6cHR+chC7JErk9gvkLRekCpnIzngnc",
-	"Gx5p1qvMfWzV8TGBEjMvD/ZlHl6PcMWcPN1ZgSZ8au4/p+4NNOpE6mPXEhjBwSUHPcGUVkFkKce9AKdB",
-	"HXbKp6atxSNmxr3X7rQicXuV9eA9TumKqmJHIJ60hU/Y6cGX84161A1CCXNz37Yd1/6eZfOA5ghqcIBn",
-	"FtyFxIHOWgUPfRdoSoctc9+RAxYOg6zQZcwpEUQTfyegi8qXqQKQIb8WClFJAzseOxoN5XDPs1l6h2SE",
-	"D74S0LkPqiVm8VMfO33/dkmapRZn6E5iu6wk9aDlWKVeVYDXPUPIFywdSF0FgRUvKFJ85lhiPLNBPAak",
-	"ss9bBn7rnYwHcWKMLcxRayosmDzNuLqQIt8vlamSXN9rKw8gPINYaUCd4/5fib8JV3M5gdPjwAFg1twL",
-	"XFV93OdxxblVhvxV1xXsvupCSUHCdrol12s9MZ6EKXU9gMLPaCYcZ5my0xtfzfYsOIEbPnwWnDw0v6nR",
-	"TOM0IywsCxOw8Vx4uep3z4WHogJNZvfdnokd1mIwEP2iBuUFdWDYLdfXhgrVAcIeMhq040vjAFKfweZs",
-	"RFFk1DkNjq0Hpwz8X57ZJZhXqF99KwI91IZ65EmINOSKXQqQgy1+ZDc2BwNmb42PepQ+S3y/cxLgVlVC",
-	"kEezaTS9Jgd5GsDCAYYSZryi+DwrmMwXjgzzfr3jr0668QwHQJqw/BcLifewODeg1gYP+A/VA5Y/EkuT",
-	"ngAKBzSVw+/0EIligSsP6FWhHgoNCR0RVZnzwAwB4TS+/Td6b5H2OuzY6qNj8Z5xiX1oUJNdcui4DIs0",
-	"l2qq/M+tZtFyuGjRf+dVU+eB9q0YJp7jXS4c/edGSq18x9uj5FCWat25n+UHPtuhB3tVu5VqeSm5Z+X6",
-	"QGVSohQ8QW3PEBj6hqMRTyl9vU+6wjytpC9IQBrAodYpm+n82oWxTi2J0a0s5LVhYlIlvqdAFo5A4ZZ4",
-	"KFrTC+uYl6qx0ubzxc1goAWPJYuffNGkeSypPAok8pkJ+lVXFU/wwVpjTPLSlkSY9iqKL5NaHEnxZjyY",
-	"/ALPf4hQ8l+h0snO1vJQDVbsMQI1eHDtMHpBEFHiYmK4HK+oFDQyXkH5hk8E16RPGjbIhUArtu+I1wNU",
-	"d3tHNuapQBDKsn+ppJS4FmJiiAYSfW/ouSAM089fPx2dwWsv+tH2um96pkQehZq072kXdfMxITylwY2F",
-	"GfC5R0KCeTSQninOR1xq7h7zlaK2MSTcUqjmyEiinPSR2EKjFR0jA1SPcxxjELlwq8XDZfx8NtIQ8ild",
-	"QAfrpBDEV6puZIE54rlYMbJz6Lpxidx+QIkMXv2h5fBEIByfE44UJ9qt4br2bHNIu8utIUZFYdSzIq7u",
-	"nWUrKRvTGo3kahaSPxmZrIvEQwvmL9jrD0sTow1dJoi5MKJ47hjiNyCMOktLAnoboxuIHyBIL9qEFbdc",
-	"zmDfptOyTKprVmjWH2ltHMi9v3tZZ1mKKsYTJG4r2bszOyPoU9GkPKqAuTfBHlwk7Nc2rtMPLWofsZCR",
-	"dp7IAiwVvmkxeoE24zlYC9HMYX4uqBrGr661EgqtjDO/ZM7IbSOLTK6YlZSAhHzPlaUngOKF569pzmeK",
-	"6fxSES0DgLnAS1l1UoJOC5FNvCfVDc9k+s3eu5f4VI/x8L54mf36m/g+AZKqDvs6kpmoF5f52DBpyDaV",
-	"Die8CRYr2+g7lgM6gDk9xindTAoIb44PAnq/B84BndhdK6YjP2upqODDU+vfi2ZUZN8+BTYpV7CPdkmk",
-	"sDyh4E+L0dZfk63vz3NeiOdAwLG1t2VFf6uiBwOdD3XN8kY14SOXmfG2zwp6D4y2M089OOt3VPvUgzHS",
-	"03y/8iPrxNOQyccs20apDx35Dy+VgXgdxdvz9lujnbDZSEAeOQiprkSm1RDOIbiaQ3cr8iFB3RjiQcAI",
-	"EOjVWBOPsRg81VyqV1YD7EffporfcJnxq0w0FbQPdVExzPcv6kd2KI+S6HQvdiLV9SddyH40pj8eMKPH",
-	"AmYaqjNG0tBiJG7JpXHnDzM+v391ODAILlPuyAYc5KbdYFWlAN+0WRUO2CzXaljuCUjq5juOSCKHoijl",
-	"lmS7Js2FHIs9ttvdLq16PxepUIXkmel12BfKWlwqHmQjy/7qpkOCiNCi6dqMrB6Wg34yFvlkc2b4RA/L",
-	"UIH2+9vI2Tjs6lw4lz8ELsdi0ymYZV7fPfl39lale9cHn6gRH61M+khT7qcLU1yZzFwMpSlE3qy3h7ng",
-	"RfUsQitfogyZYAAQzyldaJ0fjA2TJh/vwGu7Gy1WvJUuvoAdBT6Nevk06E3hAtvb54+CStComOdyaF2l",
-	"6WTT3pJ9EDwmciy2qopaH0elz/s6FUt9IzrcttcmRPJDDr3x+GfugMvV6EIdvc7HzwzbfuUBHJVGjx73",
-	"GXtDY33vvHBljwcFQgZCOmUicvbSNyDiqTII5R4zWit0qTjb3XnHevZ1v8HrirQX9A3SbwEEUirWOxNF",
-	"Pn8OxLV2Nzmg7csuGJC5EXMNOWWlO+Yq95HKVldctI35Y2ewSId2jf7VfDH7Uq0+GE21NGwkiK+v5onB",
-	"rG7YE/uIJlAwg4i1ILOLScl1tG6VoASxDyBp43pVwDRDu0ksgYOwlQ7pioqNTjAN7pWhks3hnrsZgpRL",
-	"1RjSW/mG6o3VonWAeYvH6l/8WVUQorsta8zn5Ob6MRZa7xP8FriuFKe7vGqDxmw6gHG3h2c9VgyDVVqN",
-	"/GWVnF2xgS1oIR65p7h99V0JVVEP2GuWyqGVPEfuafzuA2aj3H/2We9G5HIwP1Cp81BcfI8QcSnU6Nn3",
-	"Cg09xuzO3DfsfYn3tPA2C5E/WyvwRwxFcLpwf9ljcoAqmJS5SmP1wWh8dTg28C+xwl7EXnVfXqrV9qLz",
-	"ze5Ej+nRte9FF06WaCt6qK3HeXmkVyC4UqR+AzSFmLDt2+gY6sBzrtLnmw0uPLYlzB8m15xH03OTuRCA",
-	"XCqIQAInMcG8OPTTJy4rQdpY1tjCQ4CPJcvqu5S9S2+fujsHxSi4+aW60TKwGai5ObEU2N3eK+yiQ1vu",
-	"h/bSYKsLs0jQDlRofY22hAY+FlzNRjITSSSgiijgr3XLtSFNhOfI/v/w2KpV63bW1DqqIn5BpXotysah",
-	"NvVqTmcz87FQBZvkui+M0bkPPBzn4jPDKOUA8+K+NiLLoLmIcFlE6i4zvjPu5/PPny6VlU8QeIxvlGZX",
-	"gudW3K3vuecghVORs955kcuJeG5niBfTXPTswFwNpFVrkXfYcYF9oqJ/bfX1hjQn5zMgHbtUJaRA+Q7W",
-	"uZZqaKO1XBQJ4gXQhQgiTACuCy/DYUeD2shSKXVmfUMb3DFxI7A0yG6zcJKe6+lwRA70bMQL4Yao85Qi",
-	"wZGewad6UAAfk0MGxxYnPE6fT0RYUamESEUKe7Y/tQfbOFQ6F2mnao1MOYUzB43gP7OjHUtj4AgXzZRd",
-	"Vq3te+GKeIG4VAZDAqwWtU90FKzWGyByho7d5xnYGrvC1dmG5dJqIIfTvMmn7gt5I07dQ4/snC6WD0a8",
-	"UPcLWmJ4vT3WK/7jctrtvuxPlfzuInT4RCQ32/TdSHxnP308OHx+/tPBzqvXdtYvt4oOyNAWXtxLmLHr",
-	"xDPWu9nu0QviW7l3941nKMRl51ldmLfqZq4BsPY/tt+8fvNy52V395Ud7KudV2/429fvxBvRF1ci5S93",
-	"+GDAX+/00z5/OeCvtvs8fSPevOFd8er1YPDq5eu02xdvxXb3bfr2Kq12ue12371e7HP7a5ud/9OLP60R",
-	"PFSX8KFDl8rTQaomcQoLTDWqxAo+hqBUwn//9v4iamcdM0Vp5n/wjSBk0xFovbmKlzxsboiTy4Sai865",
-	"cTyLENMDurLTXj0tjEwx52SuRRzq7SccwgZz6PSEWOVrdl+E2LWS1huh7ARNcn0lgvmnkdSm/wVIRTPP",
-	"sN2GDLFl8bwo608pOLJmm1iHgFQIcptCDSXWJkBDuVbRyT8TPJV2qBsl+vAPiSwBJIlQXOzuhtXHr7ov",
-	"H+bpByXqrMDJHdi4/P5Fwo9iqUxINRSmeDEWqeQv0puWoOaTdiHNwO4Zzm8KGVmrIND7ZcAOv8AiPogA",
-	"I1ChxzCQ9zebctHf3+TWU7zi/euHNuL4agfuwTWZINdnvyTr4taWikLaK0A2du9RQHEwZ2IwNTzaentG",
-	"mcL7OepD+ToHB8NK6e+J/8y7EfbjakBxds7sY5Dp01EzihTkKBBmfBfWp3U1DWI9yfi8JX7A9C0HyiXr",
-	"jlMnHyHOlSjVsLX6D6TP3nmabcw9c8N68C/gCO2Bx9drkvdTO7RNlUfZB/xb5v9JZP4A5AiODF3IVmh2",
-	"fnZ+C3nHjrcWkcc9PoA0RZz/lE0c4pfDhkTscnbgmnUdRqqz9mDenUoYl+eF3tLd7ks2hjwx6HOG2Ogi",
-	"wFZt1Ap6gX8rxr8VwyqGF7q764aHEI6fIQKAI+RcrTb28GwvFkrg487t3f4tpREpfWwrCsULt5KQqVpq",
-	"P0FMKr4u+AZQlYFg0B7emc2kSvWsw44xq1Umr0ozCIWwvtxb55hVLDCMbxK9L36Y/5a/JyV/3litJYJj",
-	"0QoBRKdIV2IkHYygpmNO8Ew9KzhIFs8y6upLdYd90kgliXCAIm3IjBxD1WYx32Rs7p/RcGaII7+nBcQ5",
-	"c3WGC5TgmvExOw5PJTBDHq7JC654Ni9k37TyaSJJ4ATqAAuR3/AsYTpLa4yZelqwIZ+YPWsDchFknScT",
-	"oahlDXPK2AvX7bCv9LveINdj4BK8VL1C98q2NWz06LAftA1GcsFmMsW7aeJ3c2OCKpIvF4cd5irGXm5j",
-	"lwidnWAVikrZy9ev3Wcpn+9dqjGc1YOe0UhKQqbCFe/bcSWRahepJtM4UMgHURz4CV6SHP8Kcwawf0Op",
-	"9l2DS/BsNK3IvdYEnmYHXwFPG+h8zIutva2UF+J5IccQXy6ipjUMRqg0wRorqUxhVdROiEMv32dKz1YZ",
-	"VqHvYVA/6RnmTTF3BzIpAXc35fNVRuEEpTKWVsRDt3jH7pe/bxbL3AtLUw2PfWmzEfvRWqf8I2ktnt3R",
-	"erWZlYlsp3JEkiw8D6MDckQDCETLn8IRTIAYG5HdNKEhHpwe34pNkSi6l8NLHE5zo/MNg9lP5C9ibl+n",
-	"hdmsDgKyldBJFgznRKrrpsfQZS/gGnrAPUuRHV8zMIUDfQjFx30EmAKNPa0liSdYI17W6CqN243IjNhn",
-	"M4Fc3FB1yM0Iqp7AOyhq7oNDpATCKiyGuhKATwzUVX+AbpOBzq9kmgrV+2MEgA3KYFDwNuSlokA8Dow2",
-	"PDomh/je1NAJU+qJVjdjmkCoog2yOBTGlROtuGQtWqalGCc2MjAVosgAFL4ELgEGPAAtITjFhFqVtlnv",
-	"Wsy/IaNl2sO6J7tdatVhYP7Kxn9pZTUfZ8KYTgO1YyBlG7U9jczxZLAfYY0doeKSNb4LIslY+HocKFPR",
-	"06Kt1vTaOrBspE0hUkL7UXRQGJTEXQEuE0d4yAF2OYhsEGBGOsAH6GyoFHFg+UU+pvZQOo1OwPvyEfZV",
-	"rmfQGa7HAvHFoMQFnFN7/29IFJZ/MzwTxBWGDy4L5CCc67NJbuXwDz+eHR0l7OjTxdHZ6dnx+dEfrU8c",
-	"UtmX/KR6MBBUxVIhRaKSiyriMpya7jmYTVk4tKqJzgueYS1Kz798pe60fN2gwsWb69z6guiI0qknN4Sa",
-	"HeXwAHNB5/aHbqU3Y7prT3kUG15/0wblDiR5M8pNyhXX7x+0vibBbCuuCHQUxWY9DfWW3IO0SXWjZV8Y",
-	"RK4cC44ETq7yw5WxApooA5xrV8X6zJDkohaYS1VogpHEQ4NA9EklQwCMkLjG8YrgAiXMSLIFrvgOxbrQ",
-	"QHq/mqZcqsCO1DRlqVac4txuVCfwGY+pEfSWT1IfPk+cfcerSNZW1A1Em2wMvL5GYIrRXiaM+26hsEoP",
-	"sjAznYf+HsUfpEHRdBuNkYDjN+i3VB8UWdHTjKukRkpg44baO2xynWMB0QdqmYcN2RmbBpqCtgWfGj5c",
-	"xpgLLo+vmcVea4dsfSWgqsxnV2E8FIYb66py5F6kktrpxBqjamFty/p/gdFtfvnxOQ36jB7f4yzxzCGB",
-	"YLscxa8490tW2Aaq5sUy2B632RlhjJVtu8rzCYa5CWC/QtUwMGnCQvoYWDwzLBU3dg/0tR5TM7LRnBEs",
-	"5QW3W1DvH1AZJ/tij11ubV9uJZfKPsD+ZW/TwQFebiVuCMdpwq6lSqnZ4/deh31RHgAdWyd2X/k+3D9M",
-	"lY18gopj5IqbSSP+6KhWMuit8VDN0HAjjZ1S+91e8FKu56n3G8DUHBS9DjuHiuheMNy0h/XXsGdSRsBO",
-	"Ed7jUoU9v7E9E8F5bJC4KZgJnj1SFy7PsoMUqs2bKV5qwuU3BpxJBy62GY0jKWvKCFhRcW02gYJBPB9R",
-	"LwSgBOG8dwLFbB7K5ZjPE5RsU8KZlAmmqpQ6dYEzEdajd+7AESwJb+hSXqry3NVOgDU47hYJS0U/s7qQ",
-	"BBxFNrJDDYrCW8FvNyzepzx3R2VPUrwzeSPqsi0eU7YdMgEMZVXZpsV/SsLt5HFBjMtMiJPiy3Lj0Hkg",
-	"vvsk1PEkWkSi3+Mz/1VFul2S/b75GFJLM7+m2N4/OP8RopBM7BItk9d9gBzIC9mXEwDKh2oEMxH82rhc",
-	"HtMzxFvssAMkzAChHVmhJaBBsN0g8lVe8v3wICLknEPIf/LTwLGTBcj7Xuj7UPruUoX3xrwiqWN4T7wb",
-	"6Rwe5Aqe7tVROdlPXA2tOlkPfxWNOlLp/0xtIh7v/N7VKpC4sqwjWVPd7DKy6WSJnhU808MXk1yn0/4S",
-	"cjt3kWfIhdHUyc153h/JG8dvzsfaGuaRGDPy7nsICGv3DVCD7Q475UPE+pmzASAUq/RSubp43He3u13W",
-	"7XbLMWAhkMxE8FEu2JWA5G8ui0KoKCKcNMWpe9slpRhA65tJ6GPJ5g7J1j2vqbqgfL/V6wv8T37MeLTm",
-	"AbZZ/6YYmAF3oM6Z+F6IXPHsOLWhU8GlImDCQnwPSnJyMeSAm8L63Ih9JsaTYo6HAVnW9DJ/a2DgG0+H",
-	"dRK+W7HwHaIAPqnDdxKPttN3txJP+QSedLv5EH5SqkFpIeA3LWfwJ3CY5XvN8Rbsag4bYa8URYxXppMU",
-	"ACIkFo72CS9CFvvQFC7RNhBaJHC5R+h+/VNgFwPiSEMMEPahxJyJ3FUDKbK0QmcDqNSfc6CbgooAyFs6",
-	"2k087ypGYl6e4GIfOuTryVmlAXSmEyMg7KIdXaoboQqdzzuZnvXsGwYfpQL7eoKTKyVmzBS6f836uTZG",
-	"0NnxmOfXkCK5VPxK34gOO4QCW6hIsNs3Zur684QZTbRAflJkyTDmLiuT/Vd6OhxZr2WIEDIUw1BvGh0R",
-	"VuvXYG6o/80KJM2pSUJbzstnLbJ6xszuF5g50qxNYS/h3R8HPpberN1eVEhwS2AfiYlB1A5wKFBvNuSl",
-	"O8PQVkjhx1BKWtRMNLsSSwsrAGacvIGe3ZYGPDOolaaqds6l6O1VjE6fq+AcGhiwrDrABmfVx+5sUyg8",
-	"Nwm7sm6ygwjjKb8KWjsNvwZPGXx5sBT7LJ8qiCndiZxjwMT7ITNNhx3AyIAeJGa9bNDq3saTOex2d1kP",
-	"T+SnypoS955wqI8fRlMxOAuhDm12A2zkAnEenlufh5dSmoslwpk0+LK18aPnCBPPCq1XWyEH9z3H4DHK",
-	"p/VBFI+/Wg+ySE2HHsvW506VOs7imLnqt/Sw8P6IyUJA215BJpZDLXhvGu5KdlPPMrufQsScc2U4aPse",
-	"I9xSwI7KhQsvmM4T3NuBrsDQfplcKmV3V+bCDE/kB2AwfCxSjHUQ9mFuvwk39ozn1p7R20GmYK76eGbk",
-	"ME0gP9JhZ2Sk+KWy15AR8k6XYtBq02EwB06GTYNPAw6PlRjApRrzOfofr9hH+cM+G2uHcrq7/bITK3wH",
-	"hRhjPQNX7FW3C9NuPPoQuRM2LiSoWDxewSnhhvXg+g6CvCgEcqG/wAchaJcoAt1c9Z1gbSoPAXe3D4o5",
-	"F8nW9+dj/v351bywKv5qZ3fn7dvuZvMTfkBnwli1jliAn/SMja2VKmNHUUrwU/Av6Bw5iO2XORqwx94b",
-	"UGqJIgXnilnmkUVdcTEwOLNBLswI3GZ2sIireqlKFmfEZerR8XrJFVF2jMAV39wb9ABSG9hfkDdnPBG5",
-	"0cpD63nuMrv9/GEXcBnDguRY51OsvAdGuGEA1E9i5p/wVADiIqin+44HrgKAi7ICh9VQeHVvPXYhEHxd",
-	"IbAWUivxDDPJMRIH11rRDiVHyqFE1pzI+5Dr6QRtcipzYd1o+gnljekvK9ch97vLNcIG2K9A0cnUN8lT",
-	"M33uLkcHmLa+TJoiLpkn0hSHbuRLknKQCfOjpGJ+aQie3qrYWIyvIJ3elNSylx6nDZktnvJqZmt7522y",
-	"NZbK/32bPNeTSnDRVLcluNwEP+kE14gXzdmtfilPfjdxHzWnt9zpJF7ZQVHqYAVJzweMI21KUEXoQsPy",
-	"Tbq8obCSHr8p/wTv/jilIvRm7cK0IW/DSkEbadrQWjw3hrg0LNrPF2gcm52LH60ozDTyrO2Xhbo2FPBS",
-	"MeESiSqtb/Ob6BcOBxohRIpprlynvPSZTQdnh177WBjDh+JSSUW/m0yB5LvQiEwJkQkJHlsuvle6GPkn",
-	"grsway4Ffg+TsFm5rTzjCUuvP/Wa6UcS5Op+vbIkuzxcY8+99DCpzhfmizt54k+77TijuY5QTja7cz2e",
-	"oWlOdLQuy10zHeFavrDqfM8lEb79PteZ6FmjafW8w37WWFlTzW4CHJ7ORMLkwB8+SIM9k8uMkLU9l8qH",
-	"NTMs0nQG7OtIQ7uvUHbQ9CQ9JqF0la15gMQU+HtOPEFd3bGndQ7hpOMl613Zr8gQWkONLKXMjKYFg66L",
-	"WhUSmO6q2sWMpZ2lB9nc7YMeyTp+hEluLqxGx+dR7CLykdIY1jKLLzLBb+67Ii4u/pkYFL0OOxH8Jlqq",
-	"tg9Z51Awse8dCjjp3aLyeamWC6h96sO4n/CkJyeiX0e6MpEPLahHSMYDzzYjOVlPSOl3LXu4NigygMSj",
-	"c8zxobGDeB0/nxadtsj7Iz3mnxo4ofIubQEuTWriOlAR4V0P2G+45f0zhbre+Xhm3Hs9gBtCkUkLYlCA",
-	"DLSHibYetDX2go7HHmSyei7OMZ4sKiFqjLLLjC5NPBYO/n/PeiHWcwWEffJB3gvEVPW3NQWfl7VQrslp",
-	"zgyXAOK4WOSpJ0IZx5lV+PPhmQKP5FLxDGso2nWK5mhJUusAwFRMwccTRjkGzKpx9wYJE9/72dTIG7EP",
-	"DCdQvYUZKMfMZS1cK/ANzH5TRZcZfutuj7ff/m24PR4Ndq7M37cH16/Hb292f/suqimx17srwPQ80Duh",
-	"EGzupVazfhu2aQUJUrtFQ1mrQnI9bEVqo506EzxtCpKK21qmpO3gB04xybhDCNGz/93D40QXJEh3pshG",
-	"gueGyaLDyu3Ubp1joexdRQrV4dgYl8QCAzwFCtMxjGczgCwrPcKiQ6vUoWKfHkKfRavM4QhqWow0kYTx",
-	"Irxo71K50KuHVx2XZ0y1nosw+ElYbzyFsjSds55V0fSbnhY9Os7iyj1zNpr7tnPMD1wqOjfcb+TVrHBo",
-	"Om6zcncymZ6xMZCQHUemEMpsrZUtZvpS0VYGDwe3qpF6rGJsN+fgOi18rCyVe/4SC/AIKh/1er/aD1FV",
-	"GvV+mXPx4h/0r+P2YrLg9YkIklR/JE2hcyi26OUi5X0s36w4ArIgNyCmqPhEOKS9VItKCuCTAgvV8V5l",
-	"Pwib5boAgrKRNsUzqEjra/o3V8TPIJEnzlon8lt8gAgeTXszk33ygvy3+hp/1tMchlie2+FgR5reBOt1",
-	"q8QH+7QNw8czytJgGUrDxuxm+4f5PZ60PdA+u0TDEuZe7qnoGgpC6Vrdzw673P1xFpG2Y170R20ZkVKt",
-	"RErN1zHX2yqVvaBJpRbaBUvEE2cEpCFhjh44H6WyeOhd4xQmZ6Vd4zFkulKb/FTE2q5Tm1A3bh86tcst",
-	"Xlzx+06Ve6p+K2HSlEjtntCydHesTU8ILsv5hGrOxp4RFkqYqbrQus1Agg4zYf91qX7TUu1V3LcGhZka",
-	"qPcPdxpe7jWuvAnHA60LV/NetXfxUv2kTWFCoCBrde2rLbYIVjQa51pq1cF6yZ5r9ZIFy+QAOEeueLQb",
-	"6weuqsm7TRHI4qvYxz7iCeNHP1MH/aKh6/yrgwlJgT3oaajh+Qgw4kDsEShtnfSl00UbdmxKGVFqUXOm",
-	"qpAZ2TIrfyjAL13ccxcNulRtKsQ2oEGXyqmQHX1Mhz5OAw/w30r0ZJXoRHgdAlOvsUP0Nppkw+ix40Hf",
-	"RN7kalqAHmDtH2qBAZgXw/4Pe9+b3EaO5XkVhGI3XFWRoiWXq2dKio0JWpZtdaksjSSPe2LYa4JMUEQp",
-	"CXASSdHsckXMHfYO832vsEeZk2y8P0AiyUySskVR7vGHrrYkEokEHh7e39+vp4qpAnNrakPM6ZC8B+4C",
-	"u1aFa4wQEMMe8XoaTExoUw0bbPCKW/veUp75ooxY1AYfvBV56XdkM2fPD//t4H3O7QVbGGIQIrVT85nn",
-	"rtAj5SFhN3CJgVpwwhrsVouvNL6/ymBdSVTFU/K0KiS01ihOksydpY65t8O04rKLoWDvYC9Sbb5/q7oz",
-	"d0V/eogbjx/17dB9zqHTmTL9UJ5BmMMI2PBZZ0/T2nGesTnfVn767yKNHV5nWeJH+h7Xr7VUG6M8vNE2",
-	"B7c63Uz+2o5GKu+rp76NdyncSej1nYM7wbCodcp3ChLQagMZhX/QOk0N4YEeHLIcuTaZ6xFV18QYodED",
-	"POpX1rPA0196DiZ1ByGhUmxG5XeisGPRo27dR3Q+WDKX1HiUkhQOBn9pWTsDMbWFZjdfXzYxuogwftNJ",
-	"v+CWTLiEhzZLHbvRyOqgjeE+uLHUCFBgLPoJU21cS5z4e7vomC78q40IbhGZ9hMn+pnt3yTEZBYAMZhq",
-	"G2uzpnImJIN8MMkQg+6pj7JfZNg5Kuyk6NuROuiYjtnFjiXeUAa25ppRhSMTvAcf2YCkbdSBOH778vgl",
-	"pyzh9bS5fqHTE0yP8lK3ptYw0Ic0VB/UMSKkRXhRGC81IEUzW7y8Vi1xeXx1dXr80oPZwS5glZF24rx9",
-	"8rIFb/DWwuT9FMPLUA6rp8B0XXihePqE3s+TQUvNT5+/guD/I1V0S04AbdxkMNB9rUzxAfFI4LUx+foW",
-	"pOIvIlcjiWVQXe5wNpZkRjsxyJVar0de2LxjmGU4Bjdoit6XmCYugAw0NyewRtgU4cpke5EO/2bL9Vwi",
-	"Tk/+5XhDpYxeH9XbdqBVqFKgPwdQHemkJffu6p4E/uSC2k7QWMDkI8JkN9y9r1URi8dm76QV+7ThHWrs",
-	"SFixPfdtS5G53tPpBrxjKhUEvRgc10JkSrqCuEhJex/BuHzdDyY5usdwZYTPxgp2nE0c/OPE9HMFOhu/",
-	"3RIvdOoY9RkxRnEALEkM3VYlWEMxtYLR0hHCynPjxWmdQmMuR7gbTdhT2j8RfHOYiubUJQLsd6Up9KXR",
-	"Y3Wp+t2AjT2yt8qJcLn2sKBhJM0s+NZe2nqasbfc0E7Rpy4sIldMsQi66A/Li6Cn0w+FtR8yO8W6IG1o",
-	"Qk68FX1YDwbH9oN/IITJ8o5Em8D/EhNgNEPB2PoexrVj/BcIlQs1V41mP89kX73Q6cZoJ9LtoEMh4y28",
-	"V4OqQM1m+K4HEb0/T/5Omh0nKiTM5/OU+lOCwrxnHXBundO9TDHiY2TLwUwJrIHMk0IMVZZ6M4X6llri",
-	"iPA5G3GaFlG0bYV9BRfEm2ilJCMNYq2Bgs9rvIEe3lI4ar89Oj49PX65DaFCJPbyOhJ2MFhbuNZn4To/",
-	"fvvy5O1rNrElswfHBjl3MBLOAX2MPB2wJEB8XPjaxAVAMMzxT0Cp21R1TJxc9M4QPehaMYOlr2H/cc+T",
-	"Y5Q3hi+oBO/eZimVeQXkhZwKV5BGzvKt4BQj6dupEczNeegJOoqBzUdPnBgQ1O/5afvq1dnFrx9eHR9/",
-	"OD+6EmNYRBNcvcIWMktEDmZ42ULcR0axawu+k6XWPD90vFY9Rfxi4LrUkHFVmMpEICoL5lpMVJZa5fAW",
-	"auOqIqMDbLRKCXfDt5oWeqQSNvTAiUiYczxVozGFSjxfCuaYkJm4P3GFHan8EAPaKTte4HzS6/mi2bKD",
-	"MGfuf5jQJ0EBEvFJHMGXPwmunhGfxHt4508d82l3d7fyP/gaXJOfRJd2C30ua3pW5oj2/El0L/EPzEkB",
-	"wkTotnBF4sfA14LPkRS4YyN7GQNFEy5e/JQaBw5+Xe/BiU/iL168cyWkg2Um8LJUvMXfacOwlMSjyUq0",
-	"N/PA2PGzR/qjSj8w/KNWDp+MwFkI9oQGmhvKvIpcCZ+KPDw4VoMB8kiXSJLxU/yp+8AYU/B9By7xdDjj",
-	"oXBzQ/oBWVV4hOcwQumbwk81zumnGEQTrZIKK1jzWAsOLU8oSFTTWD/jBge391MEteknUp1UCbWHI/y0",
-	"9yO/Sx3r16dyiRs4v2CUjnlp4be5GquIB5VVlhRGFVOb3wiV5zaPaMhIwWFh3kftigORWXsTgiH+0D1x",
-	"PvbG8RIGGffBJXphZFPDIj0DAk8a/l2edQ+p4ZwiLt0TOOa2ANnY/UXNus2hgA0z+G2Vum8VZ18l5LSN",
-	"YIAC6UHITbT660Jh61/3VE33tFSKuxlHZleRHhFzD92P3ikLc/BHIvGpxjnmM2u4IE8KeB7dGeDF9RT2",
-	"gSlyZVod897mjH9Mj0QwbuYODjodnS6b4J+Y67IYKp0TlxKalV/O4AcXHJziQqNVRe3Co7Ae4Df69Wg+",
-	"OWdhoTG6vZnzU33IVk7R3Hs2nCXY+22cIW5kR9ELoLTB7gtTv/MxWsEBeFW5LXI1tjmCyytTnijQ+AVM",
-	"jw2TQ84L1BkqiIMYI+bmKhhX4gQPVMeQGenBftEbqzEmp9IUjtAkQ10tzegAL6lptCy0bhkWT9DZqhH3",
-	"16o4olXZPBNh9UENskZ7c4ihmRL52EyybJEWdO5dtxRRbJBKERKR6wmnN+2WZ1/BultIvVLeteTbTnM7",
-	"HjMyaoRVF30M7VBQjCV4eX2m9mWY1VddOOBfYym2Gyzto64WWJkNrTjld82JUrzUDxF1YtaB2mICAkGz",
-	"bB5iunbgPeuzwYDshhGMdTYYcBDa+sygEcqk4FQHRoIymoyx67pU2h1SZpER452ijmEIMexTDQ54Xzq1",
-	"DOqLlmNjKF80/FYu//BuSw7EVgJjhIUrq+J8d0VKUbKnv8O3m9Nql+Q+E+WADNe0mNpJltIdH9xqY6fY",
-	"kT8xN8ZOTYjSBA42ypzjSTmg66tLJi8S05Pkdww6kdzhzEJ9khL6Q2b7N5iZiAIxGfIPo/GO1jN+zbuW",
-	"xxG1CA6wEPFpdQw6S3AnUWCPo23MCupfOCM+fgwN18Lkqv5NdByWFu5cRX6/KSsowBiyPizRXMBDC9LQ",
-	"HumK/H4BGeYaPykfZDC3igFP3YixsLgHDXOeOJXvPv+H/f2axs6HbOX024d7WV8zGag32M2DnUqYVop6",
-	"grUTU5sXwy2YWzjv9RTDGgIKXybMAjOja8Dv81gWw2ibywL2GNi8bqNP2+/eHr15trdTs69LVRWYbE9/",
-	"96L/x90TRZf+1DSni3xQoAz/MphIWViHJxYRXDhvaewUXa9uOiFdEKdfk+UJ1Y75LpgTu/CC3e9DWjaY",
-	"GWyrMj2fv+GVooBrDwP+UufrmQMdcwd7QARzQN0qI/SAhbspe/Uyt+MHMgfgUd9MgriPO7fj+XNPEAok",
-	"BGsbB8Rjs9TFoo8ssPnJPLdTQvcmTehBlWr9JmLWWqu+lZ+3kepWnEZc29r8fMyuVTXBY7mh42kGSgJv",
-	"3Tzk3fyVFQfj7i9zeWlNv26f1/qTdhcFsLrSjvPlLioHphjcEyewImlq83puI1z1nU1v69It3V5tneWX",
-	"32BlXbSDTweTbKDvu6ymTbn8anr/1bvTVyenp8cvD4UU5+2Lq5P26em/frg4fvUOi46tURH5Iitx8cIW",
-	"Q0TIojxHl+abqbRddFvipcWah6Jj1iq/4ew0TywKnfiCi6mkrD1WMWgjBpOsFvf0Fc6iQU73/37ktNaU",
-	"eGsLHwT1SwnrNpTEWnzbJL4rJJHW/Z4l8bW+VQ75rRkJTRAtLfmp3N4Gu5+IYpjbyfVwLl+AdSARkucT",
-	"F5Fmln3HcqSoOKFjvLqrFNHU17vMnwEM70UHoq/iup5MDQo2/zumO57k/SG4XF5egwNg+zdc5u+RVw5E",
-	"LjU64qU9f21tytTGsn8D4xIDGDboyYyPAX6iY8ZcJ3fYnESPiMaoBEClVADAwUmfOSRsS64TpYdQqajM",
-	"r9U811d46/s5x+tkRpeUOdRpggt8SqkJNgGPAE8IzswfW9U3UZCZ1ncbCggOtRhZo2You6u0DWikW62m",
-	"jdbKUUAEtQMEKRJtkcqZZ92wA/Hu6qjeUvFDb9JY8c9o2Bd2zPHkXWfS9DfkX3LKv9Z2eU8HP5VuiNk7",
-	"DmmgOVxHNxXtzlj2bwiQr2pQLjJe0gc3ynjJj2hY6d9sbzNLS0h42ly7ZYSX4f39cl7l0ri+xQz+F1uH",
-	"lX3YTLX1e45/DqULVJfOioHMqVpyZG9VWp+RosDS0dmv56fHV3A35uJV+wSNyX5Zg70Aft9qqKBulKX9",
-	"B5QlXz29qeLpSKqa1ehkvIZolVJSjrkCNd4O0Mzi7Pmhx8xDks41oOMvyud81Wnz8B7Lggjloj7mQMIK",
-	"JYWhhDzeNi9L0V7WixKpnHEmZ3Cd707yrDm8KJy+NioVb04vxbuL00T0mF6ZgUX8oGi4g43rbcWhneQL",
-	"uiUq2iu/qZ24OG6//NfaGz+8zDlP993F6c5DCFB4Xt7IUvTu4nQr91MbngxbgEkLdAD8WoKH1CQKX3hh",
-	"zctPwSrrvsGr/nmiJpj1+c32DudFpXAqG8x5W3eUMnE1tSJXJtUeFaJjwOw04FNiYb14vrfXXGBxFd57",
-	"Q2A1fvwHcUHKt1l2cf7zu+N327o2saaysl+xxK9xh3rG02Z/RBJgeip6uZJYWpBbO3JCm342SVV6SADJ",
-	"AgsefRBCE29gBLDTgB1y6Z+/Tm4l0LP6tEExG6umlAFG+9fNrPA0ruA7X11igCe/7Fb3K/eY73Q/x+Yb",
-	"3ZXC4uU6yE9zKVz0/gSWeatKrJCyktJzIWhzqyleZFCmqbIHeeMyOUMSAYltYCpH7CdwIK5znSZCdsxU",
-	"9bSRuXBjJW9UnmC9863i3LYb2yLT18MiJM55XmV5XqNm5RfdFPQejb6VLLV/s+Wim+BCbkbLBsmr1bFn",
-	"Yy4V9xtQI3uLCnV5TqqZisfDz3mJJQKeOusvlojNapYVW/OwaGxL1QRFJ5Zu1eeSsNSjvi8D8fQkyk9c",
-	"c2Wr3+YAMUBVtdSdABfrEyf6ciz7upgJ7Tqm8M02LdH2bTd2IEg1JVRxiEFnjQwLSArjqspmMk4lE0Rg",
-	"KZ+qZZJBrhh4nq1TSu9wjAdRSluBlF9P8rcIJ79cZzHf/udprafe0nP3Db0r+0NCGggkp4FvLEEfIxVd",
-	"4i4ay1yZgniLxH/9x/8RL7z1SX83TGkU8l4cH5ekQbv0fX+tpd1DuuU7Rjp22uO7HhtqvDGgnZ/eE1eS",
-	"oHt4YA+Tij32c7d4WLf4Pr9Aa7ns04DbBHy05QDAS3SH9qqBGZoqdnnSMTDbyMubM30OsQGAkCoJ4Z9A",
-	"jsmo93TvUpgJ8c1OCqdTJfbBpe5ixHyJkfIiCM6GoE38+Ns0VJZGz2AVE9GbsRNEq/iYNANaM1VXLlIO",
-	"5QauoR2e9jPr7h2eG/O8mWciH3lT/ZBXNHYpg41OSXXqOG0+kzBb5mbGIuGpdB0D53Hto1gn+DBqVe43",
-	"JH7hIfjIWpSdN3aKeEnUOEYv/Kiupcwy2+UXSaC699KMiEyvSniSzIc9ZFhY30tdCaO5AgugF8SQ4KMO",
-	"8bbqGAoP8uMRCzt8kBerhcXMXTGwWWanHmxlfw/U8I97vmR7peB2jL9Ejk1an5WqIw4yaaNzce/qlCbW",
-	"0L5gGC77cYkxMR1/lmkVUNaH0qS7mZ2q/N7r3RYlAp9T+pbw7GbCNjgGT9yCBMOXsHKnhaOBNHcM/hMz",
-	"HDioL39B+PlQAIdtBThYVAr3vPSBPNGQqQQMkwW4qmajppagFqb2RppNwazB0NvBWSvXqBkuo5SAx+qi",
-	"4P6w3ERnKAI3X/cUoVQ+wCnC51RP0aFgpKUnroGVtPEU4X/xEMG/as7QZHzPJ4i9AgK/WuMEXcAMv52g",
-	"R3uCcH++9ASNJoXaldl9l9e8td6aGiqZpyXO9kxMDDwTjXunslvlDqMIPFrzmUSYplzRlxcOEVJcwaQb",
-	"+UoXTPcq98eyrOgaB+PXSaHaWRaJ0aYcXn7Sg2Q7+VkXyoFsr/QucBMe03GA+ZexzM8+EOPcjuxGONw8",
-	"4XXAbSrFljq5wZ0dT3qZdgTlTy1xaOojDhLeGHRJIJAhWFllEbY/HdG4LX6ZVXxw1WjTehdLzH1zx/Nz",
-	"TrMK8d1SG2/mFNHztpXf+ju5bV6wnX+r1RQxp4UrqnV6dztnIRl63zfPJMtEP2Ome25qJtq2+WP3xIlM",
-	"yVu0p+aumDC7suaTjbEVZFPLrpzPtdjic4Vs2U0H6zJkBS/D6m4oN+PHf8Qp40d7lM4nBXcA+UPPiTcX",
-	"7dqdTlUcFW1MOpdBLmrqdyH/YXPB6DkjToMMCaZ7BofcpPW3x7KEdZ1DXpb7zFlOX3FNbfQmy/IC84VQ",
-	"W6y6uY80O5H1RGmycXVD7yvtvo64P/0ddCmjbFBl96LovwwhXVeq35BZQKNx3jzDj5BdVqIVkoi7wo4R",
-	"NgVReMi1Qby+jsETRbx/81dKbJfd6P7NHayy+avkiv/SMaEtjEZcpOD9RRNW0FqBX/hwg1W2+fOzxtlJ",
-	"+DUfkzK/GubIvBnvY5U+uqLBP+ccrFZ10TK+w9OwrGblCpFj1GCg+oVnsCoZ3uP3mHNC5ptMUVyTMjrV",
-	"4IT4epPPznjXVct0zFy5jP9+CUvlQdBzm6mDqOiAsXDx0ytrWx7AOymfsJVSl78T/ySUvFQNfNh8kJGx",
-	"ykd6oXz0zsZVuG2eyhTMkM/yXT77PDeGFqK38xAX+OJwf5XQT9bUnuCWeMWMed4uJC3L+1xzs617jpfc",
-	"gF4pHApcyCK+ozomXFKkCniAD4NJlkXqAOvUtMOO6mT9Eru6M9+GSaxz9X2LC8w33MDKzd1/Ac04LkO8",
-	"67ELefWnCCF63wE5nSkqNKlUlGhTWDwKY90vJjX1JGFWLZzVOtdamYRfO+pMPph0ohue5zGoPXyfzhQL",
-	"RE/hEuMHVRqAUWsDBDBnFvOLqE1kg+Wb4TEPEsReeLdVbY6PKqGDk4oslUhzL3pVcYPjOqfo91z14eIC",
-	"72VT99YFPGLFXVWpl2GAi9KPKrEqx5mcKeK98j3XKNdEAFp3Hgl7EMtwiHluvdxQS1zCV9f2kuDTtWfo",
-	"sch0Ei+rzT1P4GMSdVjDuEG2uZrmjmLuljKozy/lVx59mn+dr7+x+25hp9oW71q5udfwU5hRQ6C1y8V7",
-	"gdYq4jqoafgY2MXKPir4S0JBNnaPk0lbqR2kGtbBoIENwmcDeMKbF0X/pKbIPP2ZmaAp0lYyVouZKjbc",
-	"4bWyaeiJ85N8gDhmQfO790xzFy62k7QrCNxLYyrEX3iHnvAsuILoKmK0HzP7PisAf0+EAgEmlHL4XJd/",
-	"QwN2TDEbUw+kLg7ENRiR3KBQdkhSmSx1LHD2ED/imyU9JZHvk2QsdVltYqKn4RVO/HIVp9cbDy5k1sit",
-	"BAOCGjfiJo4U2cFg+KUOZsd8poeZzNeBxcAxmUXnmmPKOF08xRzaFG13U3J4htAzeOv+1bxxcsh8h7Am",
-	"rGKo+x+0xcpWUjocG7X98RHbzBDSOzaBVeHCkTcFcl9YcW09Gfc2Ok1PURFxVw7RBqxZY0zINstNH/7M",
-	"123w4Ess7XSn13zUNg5NcUmfe9iqsOv8m+Vd7kRcgQHwoRJIlInY7z3ldKq4CQ0hIm7UTOSWwnkJ/Z5S",
-	"XRi0GcJ9wD3rN2rWatIjHqx7IxqEUKm3ojvovWoEjN47zoMsrtUmJWY5wcoCeHopNQuqYiXCXbS5Gz3L",
-	"y8/xZpdziTHYvJRfagBG6/+0P5TF5jqZoiB5F/57QK2znskl5RZa6vQOtVJVNIyRMjCwShH3WIrxxA3L",
-	"kkOYf2tE3MERxRSbb4uxF2IWL4aWlZQs4g8dhIxdlz50QsEcrKrvmEpZPdpXPWkMMfVjMWoXbKpuoUcq",
-	"/YA4HYUi7Br/zOlwFjBsR3ImespD/x2K589+Ft1cFuoDcu6otNsxZPVeqCKf7bbBH+t63dofwqMzcBYy",
-	"O8Wm4Pp6LJOS5DDB8sa4W2XBT9gSfWt4ftN59lLyoDEokM96pfkefhlzTjxxAk9jhN8KPzapzgWEuHvt",
-	"PVmOK+eJXehX4PMgJfvM00+CXCP/QxR26OVWpn2JxoXMC9cSXfDcuh3jYsYsjLnmVIkMroSvAMD27x9D",
-	"cOK709MPb04vv8fgInYoClkIZ0dKpNoVEry+7+ADzU7IPGTdBvLqJUjdg6QetgmKt+xGY97VCixexOQ9",
-	"h4q3ymZYB3UTcR6CiRTY0EtKy7EGxV0msaaSGEta4uXdoDlptt8AOr9KgM5I9a7G6rxPsytCa9xEavmF",
-	"utYmCq8Z9bFAj2sA3/f1GUEjUzlfmQvJpCvKgFbUVO5DRqUuBzOMET+wIcQa5oHF4bCiS0y1Se20pqZK",
-	"Z2qR0Z/4uQQZaNXEsliVV36QZNhdsmAXx0dnFy9P3r7eDjhjmc6lFa7P5jYg0jYJ7GPJ4pZCyJI3L8ba",
-	"ifOLs6Pjy8uTt6+j+OyACi8wzgz2BkN7mKjUoVXmTzCR2zF3T9A+OmGMFuPeU7J3FMxq8vWusmgLWajd",
-	"GzW7d7M3nxgDm7wgW4elHvX9cUYpDlcZNa2PUl3gTMlE+EXNdrYSMrqqWlp4BHjGCUWPthAyulB48GL1",
-	"f6Nmd7EC3WCyu4nsVTuyCawdib7Mc82dW5gDGalUS1pKLp6SRgxlNohYXQYiVRkhbGFFMMuMYub8UJ7W",
-	"Mb3cTp3KCZcFMT4xxxXlVTD+QFmrJw49LO1KLO8/IZS3W5JrGUw2mmfh4R+mtsq/yyPKpyyT8lNFPilH",
-	"wyIeZpauFQJfwJFu8nFeKtkv9C1SC00c+MzV4NlQ3iJhkpD9vhozyJzORVlGK2aqCCjK9e7NFQUhv2KX",
-	"5gpjX6PecubCEX7iUTs0IAzNrgxxi1Yixrh3zfkaUg/O5/vwlBDPnDh5+y8nV8cvUaBGUmcOs+Pmhhzo",
-	"LgnUCSbpu0hp7hjMGDTSP4hUzkBRwd/RYmLN2TFqF0bjxHJcQOof6B8G9xM8MEEHg5NJIZyEck5PBV+D",
-	"oOFNilUELdE2gp7TMTjdnsqsucaWDMYWovoBjuv+LLoKPv0BRjTdlkCgb2nE2fu3xxcYpaVyBPqFw8oR",
-	"/k34FL5Rx3w3l3T/Hi4Ap/Jbz8tFzVLIGkYrgfkyJ5CKC2cRs3DVKXVa9VKoNwVzj6kveNRDR3KjV2s4",
-	"q746hM7sZtQ6HrZanU6rUqp1jIk2nb2qKg8pr6YmwSsux3ji6CojlS6p0TVW3Eg7V0UQVyz1WCySK8XM",
-	"+6J9fgKmFXJIzg6oyIaOhCgsIfHQu9dJPrEQlb9bEPDy6UhiijcSn5SYMA65jODbFdCG7+sp5ODDcwK+",
-	"8bth+b0Q2lI8K9MDyxytSSlzobuhUeN/SaQqiOpTUKifb1434VUzZnTQ7LTGkcxHeJtkcmN52AKb6aK4",
-	"juQNtlrxE0hh16jldaQWcYCkmVGyDm+M76oRrPrcAj66FKwLWMLN6WgY/g4Jt20cnTIIOaUb+oEPD7fl",
-	"TYmUj2cF0pLa5Qobxl9WoHBFn9joIpslvVmsth+c3hCJ+2WW0Zn1i7DIatioAt4zvpzsOWUKqhhsifNM",
-	"ku/GRqjMyX0pb6gnhPNQAtA3NM5GG7OJU2e21Se7jjhsoktv4ajBj0sPW7lnK/guA03V6nqgKrPTppZ4",
-	"DcKlLbJeFtEabIT3cm4/Ns98iWUC26G9XCJQD83g9VioL1fLV7OoeNrMzfHNLWtfDbOpiIhvVUXhcQJ2",
-	"VGqDFapg5f16/ryptDTmRN0E4gKO/jBVIWtQr26TQY7nF0sfMUCkcox2uS90WkMmp6o3tPZmt1CuIFzr",
-	"evKjgO4fLItEPNsDz2NkXbEYBVwMjB7JcTHJ1bs8c5u8j8rHLIte9ulT4t3FqdvMJvLCLqmliOcQ7dR7",
-	"+qLgHWkOR8KlgBBgnHP1gZV3F6fwqxs1LpgYJIPx8AY5EL0ZEimMVDG0vioafoFush2AVius2Be/6heY",
-	"OsEen7i0oWOYi7cl2t6EgnuplIZD0jpYlPmBue+7oqdmlqGSm3MvfvfqSFH3NyAjS6q+Em5dJmAaNN/T",
-	"DYvK8lrxSF6WiUvT2X76O0YLwELBcZYxMLOb/2xvT7AyDxgl+AeKWLP0cCSfCCdtyiw5oJ8yZyloQckl",
-	"uFB6NtUKu8L7Q/EcpKxjCnuNpYwJmDW68HW+bmjzguLAhqWpewjWOgh9gpPpnmpz0+UZcO2wr4sMbYoj",
-	"mzeC2x35tfiqMzb8FmsovDTs52NO3KzWnRybiI6EyFVf6VuVrlCld9plXlhOof517aP19Hf+1wlWAsF9",
-	"fHcrr/rwZN3PLzUOL0MMMQiEvwnmj3F8nQQX+VrfKiOIequMpU8lHO39n0KxsW+BpGxNq2NOuSQUYxTY",
-	"1cpPwyQPUm96BcNFcMiykjMiDU5m4g5E9411RTcR3SM6N7unylwXQ/4Nf6/LNqwsOkYXmO1yiej+otR4",
-	"tw33GXz86hj/m0udqZz/adxA5bvHhuwk+OW78XUuU/zC8cex6uOzz3P7cbb7X//xn/DDK5tPZZ5ST8Nf",
-	"dsOP9PeO6f5l90LJbPfknKbV/Rctuy2BBhX19F5bWhlHqQYC9Oy2sf9B/02Wb9Q9svZGq64orG2JC5Xq",
-	"HNERkeSZ8mKJMLboGCrwpisai4jLVBpmF/BKxoCS8R1o0ompyrID0VV5bvOu4CLzWUucGF8QjGChYpxj",
-	"Eh22J1eYrEs7RqZpDq4FuqSDieNmZKQu62pzKzOdftBgvncXvBKyUoJEHp29fXt8dFXX4ME50H24l+BU",
-	"+WupY3wwJ1diYlJs0J3VZ0vge3xWNtXbQaPTo7bT3RHPoJ6ohzEz8XijCGzHvLlU3GpevZ8w+fzFpk6c",
-	"NqxPIJ4gJRlp7aj0pcx3lOvjEA46qghtCezcYg0aGK7Hshh67GrtE5I0wLO9vcOy6Ina67ldw5tUS8Mw",
-	"VGq/zEjee0AjOb59qVFAOuGdgy2IEq3O+pZy0mz+YhJNOtFNKyueZ10q2aBovguKlTp3sUzh9fHV6o17",
-	"MXutim+7t2r3wFt9fXy1fBPBlLj3XXxz3H5J5dF8PzKABTo4a2zvG5jUt/1dY39hpZdvsMXXcve+x2fn",
-	"Vydnby/X2c4znsK3HV1jR3ldN+iINeMkf5lEnLevjt6sIw+UzfwmDWtIA67p58Q3v3Qvzy7XuojP4eHf",
-	"dnKdnTy7XHEVg6dz7/v4br1tnHzbxfV28d2KTSxy2Vf3vo1XF+2j43U28gof/20r19hKXNM7OcjL8abe",
-	"+w991dFwfotjk46tXs7xovgzc9HwJPQWUQOIU/1cbZ0F5u5BchaH8JaLorIMngohAdStMkXIMEonJF4D",
-	"ZZHiny/P3lK8+Bg+emxuVWbHysdPXAj1HmAs9FLlt7qvdvHDFDL1v3qpMn2r8llXfAcDp/zjEyd0mpSl",
-	"rdYw+YssCjUaF98nlYEv9bWRcEi64ruuG8pnP/3pf3VDNGeoPoo3v7aPdi/ftJ/99KcAvC+n+A6JuFEz",
-	"H7kkmEDYeYGFzMUkNyrF4DfVw3YM9Q7ZgbgspEllngq/rgei62NSGkPDIUKlR8oVcjSOf+nCpFsd0zFt",
-	"8ezjx4DjUYbVsRrMCVJGsDgqPRR5iAMjRGJLnBVDlU81sbbnikKimNX9R79m7iAqhh8UKu+Yn4RLxE9i",
-	"pE0iftyj/38mhvC7YSL298QQFxH+kQjM3v2///tsT/zPlmiL5/t7ItVO9jJu+/MSF1G5iYG+VRjj8oer",
-	"Y6Rwk36/REX0NYtUhowgR7C4ugBlN5I6a4lXcD7Da8BfUUKdkD0+ryQlbtL7TfULIfMcnqsZHNLmKUFZ",
-	"ToeaMDVmYijHY2UwWG5Y3kdy5r85IjgWvMv6qjlzzRu/oYjynE7bSkx5bg51OvVCXWu4eip4ayDc2lzz",
-	"WdrG/emnRQCmFZ1YrxIX782nfOK0Cv39RX7f7dS/YouWR9RiIS9P6tQXfMypRyr/TTjvEY5AnWpticuh",
-	"nWTIEzKQOmO92h+qdJKpgEghHXeOUaomlIP5VYtbOxh4gs9/TVckgnHx4vqJ7GxeTsOjGu5+v4CRpPoV",
-	"TydqS2aeRigQ7PYzdrq2cK5qk3oZhJfsWYmwszrL4FXxJ0rsTsZNFnqs3h7Gbltls5WW+UZ7jFZpFmr3",
-	"WlOvJI212o9vfUsjGE7+gyjv5jLudZf3PvuusFsK1MJAK8JZ5ZNDZ4U7KkQb+3TAIyuZB4N9UuFxCtai",
-	"zUBRp9GhtPbQkzZlYLqXds2AiD5NdbCW6HqF28X5ODDxptwmgocaO2ZvsP2LjJjyeYeiSx1cXfoINjWO",
-	"WO8wfP21Yt5FuCYwO+pvhPf+3I20cyoFa6qniqlSJiFAmFuVd0Uv1+baNXO1Pai9tJXmk7vqs7gPZQuH",
-	"b0l3SuJvd2SdRVKjLzGl0H4qpbGxDvGVzuCYCiPznLhtBRwOOCn+8sa0XGHFWDpihqoe0vpK5KqBoOuq",
-	"/xqvT5/kJz+BiHN3kh0NH/v3CVk2Ro7UzsEOfmQnWVNa0CF+C9/8449kyQTQk9Eu9HwtmwF9Zu0pzBlO",
-	"l/Tt5dMpAQIZS1ZgXYl2AhxdkJdMFipvnKE2GOwrJziw+UgWOwc7oCTQWwa5mo3pfXICbrrbjAKmJs+q",
-	"aTJY5PxZk/kKw2N+l5eFx8oz+nVXi0oTlNQTF73VPVoRTWqO78N7dhQRu89xHCzoQgmGSLCKvfTjEROS",
-	"zqPnqINLHZz00kqwhppIVBn1o28WQ6ZYJuiDaCHRUsHqSo6vlU1qxpbTsoNEuEl/SBWOFuNSsghhlyqk",
-	"aHAjxdVQzTqmEr8RFL7hoB1bRWAqwZw54rMI9O6dWzso7TIJcskDjVrizFCFP4OkTMYdU1jxbG9vj59C",
-	"fjLYbf4MHIouWFUesTpixoHbh0o7D2hQxpU4knG7HWH6Bmxr/GWrY445mpUrauD4cY/rwmCFkXAHrcAI",
-	"JnjOJ/cBGLQDfZSwkZ4XKXnp67EPX1s3iYL8IGYbP2u2zTCXn0Odbnxjp2IkzSw24fHGYX7JbQYP0Aeg",
-	"4408y8FOv5t5xpCBZHlugO4IVBUH13Vp1PhaZJR1ahpRmVPEdvvsOSG3Rac4Vx53Gw99zxZDbCLB08gN",
-	"AQSN3TEMcQGbeiDqEwY6dLmU00tqP7t7nqtbbSeu679hs5SYOzAxUBPZZ/eQ56hgsdA4mQkp3Fj2VUsg",
-	"+mFJJMQJAFItoL1LaCdSRD47UTTGpglPkff7kjZzuyHixRBDwFfcZoA4AleshKvvdmoK5YrNxITL69RD",
-	"ypd+Y4Zyl+kbhF+huwdk8YAPRyIye30N/5+rMRkFvjscFAVCJDrRTWUhibyhY5wcjTNVuWmf+H6vLrzl",
-	"gQA93BUyTZnwU+gUDzJ3XJSoM00UXOvePFfKFQ9y7cCDNt1b/HnBaQLhjTJf2wpRc7U+SIDw/m3z+eAG",
-	"9/zpb7bHJ4S+9LkgyHOcjV+U3j1vH/3Sfn188eHy+OiCarbRKSSPpfQKP+761yiV+c68QRI7jfP+YePR",
-	"vlBjCzbgSM6Q9Y8tQ3gZjMPNyN49EOPcXmNzjcH0D2ZperJ/kzAP32+2x9Y3A/wRpZwPKCGrLtLuEbfs",
-	"NLeg3/zLeFy//YZ2GZsXD9Lb/2fbQ+v34XtlsgxW8wLshXH9pSVvlBGpnZpD6mqljiVQp4VGfv374kgh",
-	"SQt2BpKkVLnbhf8QPB7lB5uyfrO9+Cza/EZRPRa8WnQmcyUzMCbg5nK2f6OK5qZ/8V71LvEzUZ8eWSBH",
-	"yhS5HkyukSyisH2bHaKasoOB7muZiX6mQwD7z/JWXuLIibic6kGRiF9skWmTiJcyL1CMX9uOmdr8JjTC",
-	"yVxRBX4/V6kyBQzKXD5d7O/pzrUMwiEaSZMm7LkyUrCLQSSlbxYG4/IArroFyqMEFRx2kzG04J/fX8G5",
-	"kcZjA/JFiFw1uZJEKN+TaAGKYMdSbJz5NHCJSJ2TI41AIGJ/72fxHXLBqPR7XIcff9rbE99xx9z3WA/y",
-	"ww8X1o5c64cfxOWkB1vUQ6jemCIqcEMlfBkTaxyB5yaB75Kx3ozK6jnw7VgZRxs5NYi42zFoYByCO43q",
-	"B1wKIr6E0YjQie9w3giVEroo9QHSJoJ1EXx1RHemw8oGxwWL5Xn5F//q7IjB27dZqoK2A+H2dnLExBs6",
-	"VacckyAXKIH9QJ3aWhyqsBaZoTqm/l1wFs7vKGbYqcUQJnlOcNVg78TTBM3u0c+7v4sO3g2dnQPRgWsm",
-	"Lzo7iejswNLAL+EDWOIDP+yLP8Qf3USMVH6tUjFWuXj2054YsYaXWdYxhHFNwYEk5osNF5+1o2T+yePc",
-	"prtjbRYfrtPyEx/+6z/+s7ODk6BuVQ8B65TBUFBuJ9cUZwk3Rhkeb5+f1JbK0Jr6zZ53RfZJq9cUZJY9",
-	"wXhZlXopzomBDr5fbhea5jJ3xiOzuTHR3GJntL8duJMRPpJahQA60t3wn8M73MvdUbkj3iiZe6+QjgAF",
-	"21B6QSaqlC28GdEVgewheYXDAoy3gTYy039Tj8J+I6aQdew3/z73bb91tSe7CxDluLM1ZOctcYFgIhRr",
-	"1QVC9FAezaR4M7kaMg2bd4znOW6Vf2Vume6hj/Pg1zWz0pCfgFvFFgLXDR5QKoZ4mjgaEpy0tmADsWPu",
-	"aCG+YqGosnfcv5UYxucH4hj/jW1FL9VLbUX/IbyfwTghvJ9aJpFmm7GWALPeZGS88JGctcRZFC4/KOka",
-	"0Djr+jAbfILBXTzhoGO+8iJIs/8A1qpiezYH+ciU0mkFnQbeM1MydR7CglhI5HVEVuYfha5SmW2fchh/",
-	"JpzUaRNqTIUfcmX2uC1Cza9HtPDWGc8iEepjP5s4fasOMVk1GhczQQooKvol9M/1U6nqI0Zxdg52Ru76",
-	"w97+aP8f//16fzQcPOu5v+0Pbv40+sfb5799hC+N5EdC0tg5+NPzNfKtIQIe1jEggSHvIDW6E1qpzfmF",
-	"4CD8tNc0f9zihvn/tIeLXBQqh2/+7+/+bX/357/+297uz3/9p0/7+P/4n0/P9va+/6f/UZOk3Sj8Tkml",
-	"uZwxwUt3nEe6/9sfbprVHJlfkuUMsHOPM7JzddF+e3l0tpZtUL7Kf9/oThXWcwMAwH78bxGenVLelt7b",
-	"5cc+L8oT0hLcMeYRUZYVCbed6PLHzwllCdbg5fHp8dVxHSIsfpLu0wdo11uyd7+o8QbUKD9XSF4C788t",
-	"6bdLdj7uSjPb9Z9k5fFxN5eF2qUL7mCH13inCX+kfh9qYUV4jg+DJbLFHXh9fLWJ5a9HDqlf/7sBgvDU",
-	"HwgFZIs7A8uyia1pxPyo351GKA+e6cPhd2xxL3gRNrEdm0HrqN/LBhAOHrRE3mgyVH54+sP6u9Y2Mxyi",
-	"Nu379yQcuKobEY1a6/cXpcYUj+aBovY1NFsPKjDE4Dyg347tnhhkTjH1YqcmwU/yNgiwv5MmxGLx3fP9",
-	"H0UX/vKhsPZDJvNr5aGHv+dkus2Duy8JrK2nhpr9DDSTWoj01jW2+DCwE5N2KZLq4eBiNADR9mmmJ04c",
-	"nV1cinGuBpm+HhaVRJB0XAOJpU0FFvc1y7iHJPkm4ncS8bPLjZgJtagmDbrrXbOV5hFKvm3qnTb13Ub2",
-	"tAHkpH5XG7BL/DX3QIAlW9wEXID734YVtUjkFSMZZF1cFQFpIqpIN7RTxtxMbX8youqkSZ7tHOw8RTOE",
-	"p72AAep8kr6vsI1I3zKwcV9iPdvU5jetMmr0RsmsGNaErcCl352Msd6OO+kyJDOWzk1tnlJ+tCwtcNGg",
-	"7UntkO+HFu6RPtWOJxFOAs1waKfcNZZaba7jAZk8aHFMWLixsuOMaG+x6ILCHfHIZSicqL+ioZH6a3Hc",
-	"U33ruampYF7nRKQIw3lOimgYT+Bb99ahtRfzFxguDyNX6IqnYA8iWXEYN6JEXxz6z7bH1frIfUfU9nbA",
-	"VZNO/427Gaj1h5suo4RJvAwRp0bDKhNssu8d9XvvVJbFe38kC5nZukHOTM9KIueHFVAIr5SI/lD1b+yk",
-	"cAlVKkxMQfUkiZAE00wvgRHGypPsaKTyvmqYb4U1bJxJk4QKCkR0RuusxMYdyxmcMn9ybI4pTwxXRc98",
-	"oVF2ax7pMyi+qKI/lNTQEbaak5/0Nly4UnmfoayT8PNM9rGtFof0shgoi0mALAo2ljm2BILdMK86/Jla",
-	"SrhoZoi4N/x4b6KiZUq0EKI3m09E8VA2D4OgxGLphh8JkW3g6E6lKXzta/li+K5Nh2M+oZ+IwmaB4pTi",
-	"xGBPR1UG0fngjP/i2FhnxIeLVcRIKTTebRnJ1qZUPqghlEnjc82b1qDOSJ2wYJlqvtzaUUkr4gku/Tew",
-	"3Snkq6PapfkPetVVKe7C4TMlZJbBPaFNqHLi5x8IScUz5XMS2CyLvxxNCpUIN7YFGffw/je6f3NIzdUc",
-	"Zf+xYyLazMqO/mpTNh4a172nnE7V4opEZylXEg/+2kqT92Jxe0qVVjfY1dSyACSiNxO3Vvexm/NWp8qS",
-	"OGB2Es8J6s6KPstqJffUmutduF3TqKbPUSq0onr40o9vMyblbbh1Vco9a5Wm+njYxSFDvfLikG0Cs/fd",
-	"pDdKlc31EdXOCE5dxK5DitFSpaEusCZp/nHeVlp86JHXJeLy4lKMVKqlnzX3gMCFxaoRK9mMsJMcvFeZ",
-	"DaInnZhrhfxCPi1QtxNgoKCu8uz3+YRrFTNZwOUXWQFwbtyiGdBOR3B+EcGp6QLkwZ440Z+4wo5Q/5I6",
-	"hvuFFLubOFBmc3JKw9MGuuVmDEhQlvnPLoyBtlaDNqJCGHrRxXebpLrufiHc91K2eE+IixMVP8jqARkn",
-	"idDGjbE10RV2nIhc3dobtfAw12gOzT0u4gdDFUzU1Fwyi5GFcEXrnCIVuiKK9Lyl55/4AWg90QzuWXuT",
-	"gJijRIxzjYhEuhgylBYa94tLj5u8avyhvFX4AN+SCpp5LCeObTFl0sWRHVXCcmB3xRPGckYG0VR5chIv",
-	"gQsD9xrtlViiBRp015k0/cWtTKUbouFWM8grfY1wGnhFwzV8IK5zOy2GibjVaoq3Dk4swWrjiVM1O4c2",
-	"Vs3gL2YFmVP4spMClXfKL9+bBQbc+VeWJp3qtNYDKdWSLyaCExzyk2zdc026b7/3LgVBFZCTBuoKjeyR",
-	"7A+1URVdPJ/J/OOvf/z/AAAA//8=",
+	"7L2Lchs50i74Klju2fBMbJkmdbF1iT/OT0tyW92yrNGlPRf3WmAVSGJUBNgFlGh2R0ecd9h32Ac7T7KB",
+	"BFCFqkLdKLmn55x/Iv7+LbJYABKJzERevvx1EPLlijPCpBgc/TpYEByRBP55QdmD+v8REWFCV5JyNjga",
+	"3H9OR6Pd8H/+j/8P/kGOUULi//g8YOSr/Dy4R+sFjQmSC5IQRAXCjKt/oxWek+EgGIhwQZZYvVZuVmRw",
+	"NBAyoWw++O2334LBCid4SaQZfxItKTvFG1GdxHu+RkvMNijCG4GmOHwIkOQR3iDKwjiNSIT+RBm6uz35",
+	"8zHaHaHpBkVkhtNYBiiM8XJFIiQ5Gqv/7L7eH6JLLhFG6wWPCWLpckqSI7Q3GqkZUzXgzylJNoNgwPBS",
+	"TVoNW1gM+YqXq1h9tTsaBIMl/npB2FwuBkfjUVBZaqDXdkGXVDYsjjCZUCIQlmjJhQzQjruS48pKxqNR",
+	"75XEMAf/Una6L+UKz0l1JZ8WNFzA1gdolvAlGqM/yQWxK/jzMYr5miQo5CmTAmGBxkM0gR+gFRZSsREi",
+	"LFKMRJYruem9PPWqmtWNey3uhv7iWeCZ2aGV4fAuW4QwixAJF5xEasVUojUWKBUk2mp1MLEn798NwUm4",
+	"qC7wI4tzPpQLLFHImcSUIbmgAknyVQZoTeWCpxIlZI4TWGuIBamb9M81s8XhkhTnuzNqmLDEMhUtE7bT",
+	"FPBwgMSKxBKIzoC1MBNrkhwjzoheXMSJYC8kIl+pkI2k16+sWUpxGbs7tau4JQwzeR7VrGOt5jQlMWdz",
+	"ochqaK5+Uzcvad/on5kk7MtovBwf/DwfLxeznan4ZTx7eL08eNz759eoOO/Xe755n+CVTBPim/PtgqBQ",
+	"fx2hhPycEiFfCESjbLIrLBf5XMPsVcFAPU4TEg2OZJISd/IuA+8cNEzplj8Q1jgrdHd98UJR8oGwADgg",
+	"VlJmhROJ+AxRJYOiKCFC1MwYfvnk2Uoc83mb8F8lPEpDmUn/7gLcCJ/B0f4I9pMu06X6Q/1Fmf5rnM2M",
+	"MknmJNFTSxPBEw8zrvDPKTnWMlyR7V7ZBvdIGwuKdOpDENtTMuNJ7dkP9QD9CFbHagkRPE1C0sRitJm3",
+	"qoP11MlP3ZWdDrvygQiB57Unbqm/bqLCMntDP2Jc4UTSkK4wk3eCJL4Z/I2nCeJrhmhk+SAVJKmZSKrf",
+	"8rQDdJXwf5JQNs5GjYdmPNGMqX8QKMkvZELwUoASjsgjDYlAIU6SDaLyGKUrJWZf76FwgRMcKku0ZiWr",
+	"bBJNi8kFb4xTFi5e7ox2XneRstckrGf7kCcRZfOmHU/g9/12+wZIUzesJlzTmML+vs+wv6mHxYozQUCb",
+	"XyV8GpOl+qeyNAiDw4hXq5iGWE3n1Uo/8X//U3CQ9vm7/1tCZoOjwf/5Kr/SvNLfilf2vTCij6igrZQl",
+	"GkeIcaV2gS8oiRBP5TG6D3lE7pFQF471YjMEkpm3w20llPSRKLX9LsbzKg3HR4grnY7huUy8D9HoCCnb",
+	"iz6qkZgyszhXFCZMiYR/gJ06GvxU4RJjQrylcUzZ/OMjSR4pWfuMcCyN0SDQCm+A9fkaZPQq4SuSSKpp",
+	"jz2CbyLUsV4vCFPPz3iyVE8NIizJS0nBYqvMK8QsJGpS1dfdpNPsT2NQKvteWZDqqNIEhWmSECaVSU05",
+	"sFp2iMaOqBxVRWUwCBdpwq5IEhq26TI2iaw1CLbA7gjulIH6cKXfpOUaF8ZGXKub7QrTSOkAPecpmVPG",
+	"KJsXpzs8dCT9uCDp8+lrM1/NfoZpTKIrvFnay3hpK6RUlyCwBEMexySUekb6h75lFOaz10a+JWdyEW+u",
+	"idoDs31NZ+oEtircTJZwf1Ov4Cttgm3xs3P2yJU4ri7cfqNXixOCPl6dXQaIP5IkSok+NfbiX1jym7Yl",
+	"m1dsM2X9y/pZqzkiaqdur7M0QWrK6vwUZrrTNlPFcbcLKj6oTdpivgmZpYrbn/IO4Z6gtt+7x03f1k6y",
+	"F8mE4licMaXGbjj3We3wRFFCUIbeVNl6t41yG4KTp3D1b64++4eSkmVKeI5OdVjPql1RWToEVQYzhyvn",
+	"2TJP+Pa4IlVKQjJXK3yq7JlMrZhhPVIITWkcg22FjVp5IdAqxqyqUMKEYEmiCQjjjrrDUL/rLqnfRCmZ",
+	"eOT9ZRrHoLkQlYgKsOnmJEI4lXyJJQ1xHG9qtRpL4xhPFYNpE6Yy0yglJ35BDR8jIRWdJFeWhNqoAtOO",
+	"nFEpk6/3Bj7OXXAhSWS24i6JfcodtBHhq1jZKwwJQkDBK0VPZWHMwULKlTh69WqFN0Pz6SsroF7t7XRZ",
+	"NI2KZi1lj/X+BO8GG33ntTH1d2iVKBooawiMcqb3kcbEbCRGUYJnpcXdvAPj+uVo1G0laksaGLPT7xv3",
+	"H0wEwdEMJ0WzYPzmYNxp+7UJdMZqLPIZTYRElAmJmbEENH0YRzFnc5KoU9rdbNPD3UicyBorUr++30sT",
+	"HhIheGK4uO56sdICCmXPw01De2WKG03Zl7+M1ztkN9mT+112SmSuwiaBYuZn/IolZeebNYgXLQZBIsqS",
+	"s45x5L6iuAiRTpvPTfuq0qnkEsdNPJi7ZiX+WpjA4eGomwiS+GvTCEXOPujI2NJxe/bwTVZooN9zCddP",
+	"902TcEnQBX30cmQHqkn81W9Pdj+76Srqq/oeOY3sLypSHpTYlIR4SdCPH89PjViE4Nqaam/7NoKsZNyA",
+	"v8yI6MB1JjukrhyNIPeGZ+q7zKAOJxW2wBWkjk4tSiNXFFp1n0lwh3AejemVQIFjmbhb1WYN+aNcH5nx",
+	"fSphZdRpgBhZEyG1kK5aRlSSZfEfTbKpYJH9BpfKc/27sRMiwUmCN1o1zYsHYuy/UORRrfwa4rWgYb8a",
+	"nKLZLWeJZbhQehvHMdBEScI5UUxavsl7HJ0FRoT1BTaA50S69GRqt+qCzynzma2zhIgFwuoZHQEAO2m9",
+	"4Et1tJQSjTLdVvKLqN902iMqZIIlB6KRryuaENFHAsj6CMb3n24zf+YklQue0F/AH+Y44fXa1MzhGxGg",
+	"RxzTCB2gBU+1J7P59NvwRj71wCy+ltxXMWYtPidllk45fwggwLJKaEgM6Y1JoSWtGKJbmzXA1ZGKMYMl",
+	"ExwukKTEtzPgTPMKTMg6oFKPTmACJWFekIdTzmOCmVoXjmO+Vvey1nOpFj/Jn/4t+N1uPO5qXc33TrEI",
+	"OLi1OZJwHIVYSEQeSbJBa0IeBh3MekX7nnY9RDw6UexCP/mbdRy7A18l3G9F0rDutgXWIzCVOgIIbuLg",
+	"vgu3MoFavDBWmVxp/+025qxR3SmTNDYmteBxlB1vbdcrdinajKuER31NX62opyQB34tnruaMZp41uHMF",
+	"6toMB4gn4AyXC7JRayr6E1t9VurQduGIW2qeTyiO6zN+lGntOh00oVxjRNnd5pKSEAJcEOGNOEYjoC7j",
+	"CIYo6qI9x0t7OGpb0xaGnfYEXXXnYfWDGhbOrsPaIgwxeyFz+YamG2Ah9YIKs7dxew031WpoMAspGIpM",
+	"24XuogqH1kODgq2Yb3wmSApyOLCSvsrS3jPZ28BTXNhu3Smx+C1MO1Cif0C7DtZrcvlwQn4vE05vhvTl",
+	"I2k3hA6BLDCbk2OEp0JJ2hklcQSpPhuEhZZYas5ICRewNyy/6TMG5gVTatG8yWNdPMEQeKKGdgLE+54s",
+	"qOdVt240eqQ2SkqSKGp//nzzDbXxsZbJZF0Q4SWXwqhGSzthNf2/NrmdECx8gYZ3RuviNKISxXxuswD2",
+	"R6NSGkBOt0uyNquMqYAAYTWw79+3BhV3CpqqA036Kazn1T7+6aHLNI6PHMdjnR6C/ey2oaPe2skvTa5t",
+	"voTvUpjZEllWhRIecOcR4EunTn4jCI3NFIcP6O764lnCHRGJiWx2+qyxQOaxkvJfY8FeyCdEMPRbr2tO",
+	"hs6LUN9pUQWnBK6Yc/xIinOxaYnKYFR/JUQSBhaZGcS4cTtEVfTl9YaE1Rnpo6VYU5CQs0gEOiuSoCWN",
+	"Y6o/LJjX0k2YQQtIAOKrVdmtd7CzN9zf6cRwebwekgcaAk80dsbefpdIkvhy8j4tNqXVvZucX5x5HYO9",
+	"wzoJCfte/8gcx+95HDVexpepkDa7xjBGYSNmOBbeO3lCJKbsTu1p/Umh2UFR8odKQeKZIYfk6IGQleHC",
+	"7TZC0F/I2430xfoncYxmNHbcXQ1cSAW6Ppuc/q2w8v2DvZ3xaG9354lGOvhikxqRAumCHC6mcKL1gUEj",
+	"JBZ8LboHdbpFVDLB68RUnBQzJxgik56Of/2equP/ArLs6kMF/6KQQ+87o/eqVeeMz9PuHLI4PnlXpLpc",
+	"bEVL8XS5R9llplzeuVqrrER6X7wyJmm/fWUn6FtcwXIr4Q94D8tX/kfwsF/zmNTczARfkimPNmi94ChJ",
+	"9eVRWU1ScT1a4g2K+BG6ubs6u/4yOf1wfqmvPXJB2fxYfX718fpWWR2RcL7R7mKePAi1cknDByLF8Wf2",
+	"9vzi4vzyO//z+lYn7KW9YLDCA1OdOTn8zJxsS2dqg2BgJjQIBmao+jxMRZXvEszqYueYGeMp4TExlKhy",
+	"bmJo286v6kHIQOUr0pPXb9RvBr+VGbvEHzCVbIBabtAv8x7chM4XEnbMYYLjSphCJ2s7GZZwd2eEREOX",
+	"UwRa4Eei+D7IGGWBxWd2Dy88UkxwDxtrPhDpasUTeR8gyyd1TxpOuC+yQv6wDYMcrRMqSfaXGSD727ym",
+	"nkd0hnXjPUSL8IZLiLKuH8imyjrTmIcPJKqxkeBjba2r3XggG2WHJGSWChIhPJMkQVjd7kISgY1cumvQ",
+	"p101trga1ZrXZywrNYBc18yFUkgVUiKSJtvPeEFw3J4kqXf0vX7WY0g3mjbeZS95RLqN+kE96XXr1JtB",
+	"q/raidu8UiK/7xl2zNNain6QYlVDK02VHmOMhPITZRFfe+94jqM/942tsWJ7SLZhiLCQRySx2dhMIrzG",
+	"m8C5FpZT7XLnwkEXR5FRtmdMLabhQpPNT0DoRP+wY5CxwUqHnAfL4TYdniclZn/CPaaT9a55LDfd/70M",
+	"6GDwSMm6Nux1FeMNSYwLdg0mlVZWjK+LycV7LfzSx1I3URI44Y59XiwlKjGf99AUV5fJqqCoA+qs954W",
+	"umaEU3VFiH2qy4gIKOFYFyydtQ4tcvTA+BrhqVZfCNfa7eCD9UumGEtl8O+M8go8eJ+p71VTgLKkTkaQ",
+	"GuaMyWRTNPZ3fLZ+Oo2pWOg4Jo7jj7PB0T+6nJyr7Ie//RRUBAhH9sVC8ZyrbBkHCzriRDT4bvJNyi8H",
+	"NUm1+qq0M+pOn4YLkY9GIjNr2k1P/WgmB9p+pOPTlWNmRsze4u5TgSKB4akW7v6BbHysrawkaVjaap18",
+	"3xTHB2iJhUks2dIc046r388S40ykyya15ix2gfW1Klu1KdUq5eTWKTk7Vpt7u/T2aiJE4XyoCf2ulmjF",
+	"qHsgm77uUSzknv98PpDNC6GV+15twGlv+pc3xfCSruZy/vKOeSe2pj7M6JmJn5BH/tA+I/PYM4c7zFvr",
+	"wh2fFpvS+MPntqZ+IJv/zX2hz+HY1GfJTTq2Iq0gcQoHoGIa5ZxYZgxXRLSrjXa3pbGPHsjmW/gtc/31",
+	"B/RbqjX/ETyWxiLruFXfbpv+iHtkARH+CNvkuGgbnWRTzh8om+eJPJ5YPBRWTuRVfQ2VE5ckLBJZEXpT",
+	"CXptgFKP167a9HOxUm5Ughs4SZkiex4p1MPCnH5XM2ebRGRDqmYqa5cjI1+lqcGESG1KeiAKuMNkFWpb",
+	"Wm9tpVfVNzBJkkd9ipoIY6AYzu3jcFDTGgvshrKQuDeAq8ndTRa+fyZjf2Wy87sm4Krnz5+eC945QYwz",
+	"gix1HTA0WL3OaP32mdwnqZB86Ue3aU7lVlytZVLB88y4DkKt7eXJFB4XLfowFT2TubMJ3LRUJnZMQDcl",
+	"3AnFcUZa+7MI3D2iWrT4LUovq0gB//oiQUWVMxaJWnkOmw+0A+XBEw0m4p7fDASTcUa2P8TfNHvAnHgj",
+	"KhyjOhN6pUTucta2IZJXRnv0Q+DRzAXt6chM/yGtPwj9XZvO7ztYh24E+VvYiK7580e0FAsR9D+AvZhV",
+	"23lsxRVJBGc1eQgQ/S9Uauegik9O6SRL4yh30uk4l/8pFnw9izlPLPZCF2MFR8stPE1QA/kUcIMnpCH4",
+	"CgEXpJz18ORkhWcSi3qzglKyQ5GKvcQKw/FG0tBDind0niZEAGpRVt1V5LZZwpd1GB+5Q3TFKZMac6pH",
+	"zl5XIzZbQcGMVUOKGvGorlDm2QDxOCpIxW4bbce8UuMUZd+bvf3q3kveRCYN6glUarxENfMHbAYMVVSG",
+	"mhSNm3/u0Lo2uq0nCFdYQTRcrYYdu7s9cfHfFjxNBsEgwht/YkmRdjVIIYb1ihZ3lQGXlKWSiAtvUe0H",
+	"/SVMOY4zx4FOtPAL/8P9Vswx/dJPSpv4ghKlQXXcs0bV7I93WqP7PLHw5iVOhs9LCG9FRfamPXPgkbB2",
+	"MLFr/dgFFcA1gghh8bRKV0TzjU5nw3Hszs/IpH4IbxAQFv3D6KIul1jIbEuw1DjK5brVviH0bI754BU2",
+	"CQqc6tAw2+B8N/wndfOWRxu/voI7GyS/KIs+QTF9IEUhMqUMA9pr9TSuaE0sMUxIRJhUFwY485kzi6+Z",
+	"EgCPJubzdPujFXegdzlA/3jXg48IimU0tvkD2QQaDrOAxG0QxmHNAlE5ROdOiasyoBjCc0zLYDoPX2L6",
+	"SL7syVt28H68ORmtXqd/T3Z++Pmv60Px43R3eYa/j95c9AjMncvWkFzTG+vCbmdfcSiVyYmRZuDtb4XV",
+	"rK+3OHwgLPI7ZMiMfvWrI113+EA22qVBBXqgYB9b+6JK6EFbaG/LxKR+uazd0lg1oo257GoyOCEka++5",
+	"iBeFsJEbJ2qJC8HRP2erVNbmEgAY3BJHHtuvcGzL+Jfa+ktlmjgFr+C+yVIUcuh69Z4hcrIXqIAxtYPb",
+	"NuRQ35oxrecbSwNparJtuhuXlhmrpZUams7WVI536msqc/YtQEB3KUhtvX2oxerLR2CRuy38iNDyhifq",
+	"gSJxLagXRqdnP55dfLw6u1YPdTZrMwbNrdn9UQu7AiXr2QuMhso6f/DGFruZ3lphee5Xk4RgADWmcuO3",
+	"/HFC8AuhEY2p3AyRrc6Gfh4E2nYIA5R7Ze7e6q2exK+E4A5+6uwNVs7u7L3naSIKcvB1K0yw+uXuyBbh",
+	"OgbeeNTlp28qv9wbtUJhML5ucK3MuTKj80QwxX7AnwsMcH62hKdUtfgk/AaguZ5YkZjuKgvE8rJlGvrD",
+	"dYpBUkbNDcfAXevzNOdE2MLNBZ0vFNdOaRR5EX6YpDeMrog3WXiiflcAPhbcOKt0JjBa8kci4Bo4kWgK",
+	"0ADq+2M0MsX/Ns/OKVH27d+URucsTMiSMFkT2Xi7QQu1oWm40JhFszTRecI00pWP5GtISKRdx3ylPs/D",
+	"G6U5dEPnm9KoxjTP3r+GHjxUe8BA8CVEo1ozcqy76pR7Nll3dScB8pZGJWdlVZT8TsFI0uSvt1FewIaA",
+	"UiqA/DoGXadIpXmlqUK03VuX9i2bhdtKXQxnTRkjiboiqKfUVnJB0H24IOEDT+VdEt+r7VrrfQPJq26t",
+	"nmTStRYdXUJMOapRCXmo38ISAneaJtiBtyTmazVvO0nKRH4eMlXsD6Xkvuz9jmcF7pWUzd/W4rZCnjHR",
+	"QN3GcNAeNzjAeIOmpP68dp5Eh4CYEapPyhXz7spaw9S/pVEdz6mlaicDZx7o3YvzH88MeFtf7vLZ5SsH",
+	"saeQ7lXaKp/8LYSiiI1CFfSFE84qrDw/d0aEttr2ekPe0ugUS1ynhww8pyPefSnuYR62fYrkmGrh00E0",
+	"M7Kui2TeAvAJzOhFpiV1CjLcBM0SOkP9PpPweB52L9s7GeVr+W6qL4sZvRpYoe6exyw9TYU9OLNsWUmb",
+	"aWM6BI2CLc0c2y6vaOdAj0Pdyaxg5GRVUerbNvu1g/2Ti08hyQpNiVwTwkC1gtjUrp+uxk6OcGP+19wn",
+	"qQU5JPO7U6njgSmLiRBV5Q+nIChAjOirq6/zwMil4uvR3kFbN6cnHJLmlkFPU7jOzmiZr5ujZS0zNXZe",
+	"N8XbtG/d8SueRU83MNwWM/fNdCsx1dr8yZVaT9OQ7ploEGZ+r4L5cmvPgrkZ+lwL+qtrzbKXXH4gskax",
+	"5vJU9+rJsZi0dfwNNWxtATLcJ9SFlbI5CmMuyL9ES3Y48Sf5kXbt6DXubkh3ObDPY5xKvnrb3FOhbiXW",
+	"TsnXsrfVWvpbDNU9KK4j56KG41fXy1QZ20dI4gcitI7SOcLaTBuis8vTs9MjyCfQuZGIJ9XzgW7Obm8v",
+	"1IMyu1KCWwkCnOhkcnlydqG+/8xCHMckQnw2M20ci6K1iI6gJjcIBjCJQTAwowyCQfZGf7haL/kTZz0O",
+	"fLYaewcG8x1hXRZuchY9kgA6+DQoEXMpsNZVVVPsvO54r3s2oaPXefZVkoThuGPHxVwU5kOngiQv996M",
+	"x/WjVHMi3/JeZnRlskGB5oVx/PwfUTkJJU9uNz4QEbUGuG3iFf3yQDZHOcCME0Md6nLjoxb0mSESGyHJ",
+	"8sjEdpNHyP0XJJ656RZqTLUOPWIGgB4M9K9rmDorKPYoC44iqtHOAy261IqglSp4bobIdpHGCSkgkkbq",
+	"QCdEWaaRH/uc12GvA2gghOM5jFxgDUM2kYpVTbwQqz2pcxEoCgVocnWug4aJJv+xLp2wdkBWRqjJVuTN",
+	"/llt2GWS1trunKXUT9V1tnv1NrzgR0rW3rptp8eOU7SdFJyn4F6sOkTUVHo4QLUEft55K67Q7/XMXavS",
+	"+skTJr2RIKhhpRaTRYlTaTnQsPHQw31+g0uN8PSM76pbtq9pRZc6fxQ3HAODcbDgCIcyb78InPpCgxp1",
+	"w15cNeWyZY1JoaFtwpdOhKjueI0Pd4aj4c7wTbeq2G7on2o/5/SRlHIvbkwWWMhXG4DQIBESK56A+O8w",
+	"OKyuvtWtXrxOC4G08Eo7qIT8/MROSrK2CfttVuCRtdcKOQtJwkRpGzIls50fFAR0LuNyAVxhxUImv1EB",
+	"2dl0jlC2scBgLqUz0WJFY61mbk+JLwAnBxak43lS4gsgHf/y5HeLOvIvTnvPhDy0pYmomiaOrxw6a57z",
+	"5YACPrrZNM0nuf9ES2porjflqQM3JkiYEHXz0nFEjdKmDJWIrHThSyb2THy6Mum3mEVrGsnFKa5JJIjw",
+	"5oVA040kvhS4iNWgrr6z7ehPTi+VoWPSBQNtXNGlEkMkUqxZsurfjHbG+4dv3rze29npXThG2TwhQtTM",
+	"6ZNuWArwGcJ0YsyaqAskzEXF6Si2u7fzZm9///Ve75nE9LEOkPYCekwbtOry1XjnYGf39evDnf5Fcxmy",
+	"Ss2wVxYfuwDXWcxRfdLw+updM/ot17DHmTQujry//cAmv7R+3MIm8xmyCamBydtVjGCAABLOSxPbeQJJ",
+	"+mb01ifbFvjaZa7KtpfoUd6XID+yPzWJg5aW5YDsRvVtiaeyj2DI8r6UYIAgcg/pcDAevd57c7i7c7jz",
+	"+vVB7w2JvNj+SsopFbLJO1pFeGOy/besmijI1UIKxu5rT80EaRVbEPKzZ+eFsFnJQMEMaV2R1Nsb8XA0",
+	"ejM+PNzZ33uz15+Pu5W+RODc71v48pzyevcp8st0RPMbmjujrGNahkQA+Tr3zs4Z2FLL+veZ8RHoZ/tx",
+	"kEbXyvioHenLV3czAYG3XhB2XAhRRnjzLJU3BalECn9lEsAcu5zCXsFDozbYYj6bkUTf5XDmiOzpWDz5",
+	"A3gRdTZdTy9inoLX0Yuof3Dpzf2daOcb6GMLYlvK9/V2ensGeK4pjZ6SJ6AvZI6Xs+jSrJC2QIe2RJK3",
+	"NKrNEIfUG90uPMah1+XXxHef8minjVkfHqJD/X9d+LF3/PObcFkh+fugAHI2/jY82DPdvOwP78Edfo4A",
+	"0JATk9TnYwzd1NZcupm5iZkOVibnz9+4dIsWpMayawAI9oBg2IxEa/aWkC7EF0mE/ILH051w1wvv6mtt",
+	"f0NYZPFwBOQnTRO+Fro2KyHHaM55hDgLSXuX+/BV2yRKu5pC6+CcGG6FSIddrDnjtwvT1lQfc4twYvLp",
+	"EvDWi+KydTbWGiclVGOLcHSnSJetGYdLki3awpG7tb+DDx8vb99buIejwdX1R+ipF6pdbX/Xq4gzYqLY",
+	"FbCluyRusuDs7kH2dwZEblYp04QJVLmsti0s4+k0ocWTvDPaO3CP8v8Db/rvR69ePTfCT0+IHZfWHYml",
+	"eNx6GeHEe5rZdti25yJXOUPFAIfk6wochmg4LMUqaZP7ljFo1Q/HZ5IwR+65sDomeGd//LezybU3UmeG",
+	"vuKJ191XI2tzoB+lRQSkiWU9r91eEwudX7UymWLFU+KXcgueyJfqsh3puCBPdPdjOBfHCIsHU+nFyBq+",
+	"Me2Qlx3E3uqVkWCvQPYdzg7Im6iT7GvYNk27GgmXc/AKHkMxtOYAn5D09bsg6uS3HAb9qhcCrdX1T70K",
+	"3vovkBTlFhnZ7BvoVZfdkTkpDGctsChrBAtPZ5R8lXza4W47w3eOFep7X9ZQ/qegHjbasHlWSMg4ihI8",
+	"k404R62Y1f2FZhEZsM8yi7A63rUmqc4DsSD77nDVheoQ/RpDm/JOy9U7fNMp9//WfbZG1hbeV6JOUGKK",
+	"Bs68E94AT5kxIewGwGHCyF5WA5NYApMg0g+1UPWFwaOBfbHO7tG2JU2QEu4kr3/r5Nn4oF6o1+eLHtXD",
+	"Fd5mvibKhMwif3lnS6ht7OF+WhUxCxtaPbjb+EIYsh5nNjaOCYtwoluqoj/d3Z782cn2cn/cY3K9zqGf",
+	"GVcFwK+Vg+plGMDLgQnBylCeCEHnbGlvtP6QlhMxLN8OW0uDCyBaHo+WR/BBg0edYJRwvjQO4/vxvTLP",
+	"72H/7zN3qLq6Cp0FoGQge6RSV/hBDbaptdavDCBXBn4BnL7mOhZwhPZGoyG6c9/EXkjIIIgKr2VcZwwV",
+	"LwJj3awIQ2SXKXLvqE/CmPDBT5oELjUdv151P84eCZPXnHubFE3NQzBto6P40iaW8BVhpOYiWsHgJELU",
+	"+2hmg054B58IeYh1k2qQ3v/zf/y/yK4DeR1WK0VZeeNecbvOyd+WRJDkPCpyqOOHIsyb5toZraA023y8",
+	"phMlTiAhuUashzEXilaRz5oIa36Z96FT7KrhZ9RuF51KrQFv8/rGydeYlaUZSA7jWzuJZ3fKxNfFuyhi",
+	"Gq93HqkEbQy8TWSKkyoTI/Om7bTUhJSpBIP5iHSCY++VJcRxnFXbKKkCMukY3WfuCygTpRDOgE8C3aPX",
+	"nmK4zmindxy7jdk40+FLj2epMTde19rq/MUS6DEYUzoBZXvsEyWQT6lYxXjjwfWMMPr4gGfQ2bLTq+6E",
+	"rcF1UxSxF9eGstayO7VPP6jnyv22tu+bRdn8rB4f5JNOKkUp0zA6RKNFwR3ZUj5Ae/tZtZit8DOaBXbb",
+	"VkSFnGm4sKjYQ3gL9+GTZGtDgywXT9uu+Jk4S0gs29uv6UXewLMQFfNxkFf8l8PvjnDXQxsWKzBmleGd",
+	"MUv9owqc4u8AVSdbJtGSwnS637BAJFXvVFomBUWRg41fcw1xb8lzGWST6Dgj2v7xd9RpQMh5jRY8TYS2",
+	"1EyxZWfzvP02cZWHhK/g+Y4Qmc7vMqBMkpG4A4vBL2ap1z8yQZ/I9IaHD0QiHEUJEeII1CK6/5yORruh",
+	"/iH8m7z675I/EPYf+hv4t/5C/XfntdoG813Gkvr7+6KXZS3E0atXMX0kw4KjRcxSf0nPA/FC+TtBdgQP",
+	"FYchm+8X0+9C+pF+/+7vZ9e3f7n5/nBINt+PyF8n6sP13/76/Qh/ulyF371Lo5PvD4fhTtz5uA3sxDLi",
+	"ZgCgmh3avP1wWozgsWUs3Q8M2NjwM783AspwCPiDrHQb2lFPSRhT9o1Hjcwg2ahnSnI875AfWZZAqkwW",
+	"NewiZXOUrmwLLGZWXxUEjZW+N0bHgSiwsHJcV/WaO9uSxjHVurDAdq/3hn68ylLP/7feMg8aLpwVFfm5",
+	"iy6wr26v2izSts4i1Ojz0IGPxLF24DybIfdfttvvaLv9G5hf/2VxbWNx1QZRuEkbXS/40g8TXTpCNR5c",
+	"LdRfCLRaKONKLPhaFDDu4A5QiiQWDmFvLL7ioWxNB4EZJuXyMOxJBGkd+Unnu74Xsq44XaVi4WC4CpTo",
+	"SidL46a+yKWC/5aMFpe3u5GPHGeojnKBWS1d9fnoSVdPbl52DpwjAcSv53PwXz6vBXFjk/aoQFMCpfhY",
+	"S0sz6g/U5+CHqMgRYhxKqhIMcStCIhIN0SONCD9CUy4X4HeFi4g9JzQxvxBuxFkHWYIB/NQbclZTUReB",
+	"DkYDgNF51XQq6mHC9FYjc5p97PgcG29mULfFUxw+XJOQ0JWsq+Va8UQrDYkfCEMRX/v6dumSQU+xB45F",
+	"3i/JFsiagsUj+AzAl9Y0JNrTnjk5COvSk7vshzMTqVswZfPbrIVtXbICVODqKJplzmruTBwXHceH450t",
+	"+hmFMSVMniUJT8rglL3f9UB8Oeym4tcFIU9FKQ1ltwuAJlyfeuSk9Y0W/3H6WzZ13YE0GbX3pb0z5C+Q",
+	"ys+EK5kmvrTHrG5Sd9SCc0E9Z23qhUDPUbrV90cAmEi+SjhTlKEpFuT1HqIzdK++fwt/goNZHaui3Pn1",
+	"82BB4ph/Hhx9Hqx5EkefB795M4mzN9W36YO0KCPvoWPLV4n+dHf77uVBFga9vLv4s/UzJRrBAkpW83l3",
+	"a+YH0/HXCwAwOEhReKl6KLBoGZ4hxm+8Z1VvXa8s5wXB/s4FbzcQKQwQhv//QqBHHKdKj7jRdOrkMm2A",
+	"JYZIMaMwAcZMwzHOaIihsnUZIJGGC8UB9399eUOSRxqSl6CT7ztH4g2bRu9h/r5ofDk4GLaW9Hasoea6",
+	"9qec9Ds+PBjuj4fj0QgqpKshYyIXvDSnq483t/6IolKn9UdIfR+gFUlCwuRLXWdSMrdfPY5frcl0wfmD",
+	"eGU449U2UPY/pyTZ1MX9lAyYkgU1TliQD5QztMTJQ+AIimPN0wb4OiHqqE1uTs7P4Y/GheD/GGtv4vQ/",
+	"drpl2RtKGzLaFeS8rk/ioCAf3NNpapud49QgKP0gV5Y9rczcFu3KSmMPf5uvGq0j46iCpAOzHHR3feEz",
+	"F/R8PWI/XuONRwrXNWenteZkkSKQ6V3K6O57Qsu2lV0EzKJhz66JuuTW8LSB29SJGvBgPuk+yk6n++yh",
+	"H+jbrKYdtuNJuo8/tCu6dk1kXYEfRDOmoeT8AfKnHN9mqazRq4mIsjn8vdAZNzLM8KaWDnkynLJtTRpB",
+	"q5OnVnnlvP9CIPNUgKabDD7jmXSMqEnCVOO/v729QvqB4v4XgZQZ0WqzWLnbH3c9g6RtlnLOztttaj0o",
+	"zUm5prYAV054x1TlCUMLKVfqLECKrI06BeZuY7QINTghR6D8wBwDuZ67LIqjGy0DQay6pHYh8ZyyeTHm",
+	"BBqzQ2qv42852Db32ZD5roYuhhJaaz4QshKmvYTIyo99t/p6YZ7nlhi1hBb4EeCViMnTGKJbW2m5Mxop",
+	"4mqEUiDnA1nJ8r2sQ/3h1sV3xclru5LKDBLHIoSUtAhebdHb8KTddm5HfPGHJa8xi/jyWIk9SPF9YHxt",
+	"DCNm6nJ0AOnu+gJNU4kSgiMXMylf2zb2mzl0npT2FS1y/pYWY+mgdOkaa8KkqanqyNR2aSfayh7z49No",
+	"hSnCPtEAUye03gazGsKbk6zlccEGy4UU118wJ6RorQ6PrdHhKguXNHOX1bfYZ7i4VpMkTziTymI3uELV",
+	"/m5qGqXw2WoV0xCUz6t/agihZlYx+Yr6VYFdvZ8PEnkuiTe7NM+7TRmVWbNCA7xZJfI3Q1L+OcU1UGd3",
+	"amIBGkMroxEalUC13ay/8Wg06pf45yKMZlPwE1HimM9vNswT/r7SbxG2kjgFKRxTZto/bXiaILHgqwZ8",
+	"ptKioZR4fzSyWyGONcLJI0lM53Cdvq6McZJVvuZAAGA5ZVnznQ6zWYW2Z0oNlNo6KOkBWgh3TQSUm/n0",
+	"LkZiw0LAH/FYRitBEtmosi2ZtIuUMv0DJUFM79hjhNHND3fmiIPH2hCoWs7azjfZjLxLjtgJDhekrgjp",
+	"/fntkU6VMNgeLwQK1Q+G6MP5zc0RmhHouGifoRYVZIhubicXZ0dKJPI4Avw3cO7D19EQvf3b1US9QFl2",
+	"8MZCod7789tBMFBDDIIBvGkQDPRP/EGUiF3w+TmAtvjQjphpEWqWgKEW0ZocpZIzvu6OQqbHvebrai2B",
+	"Pt31TW8ET5OQ1ETxGMD5mZDNyenlEYr5miQvQywIiomUcA+K6FxJQqUYFpvVgrCssn9vVEqYiubkJUkH",
+	"hUK2f+CXv4xeHv5k/v/Ln34dBbuHv/239iC5nnqgaVXDV9l+1J2l0iVdd4Fee5KJpzWwSgtinFHm1xlm",
+	"j31Ntv43u3uj0e7OaIu4SZRqbeebwbWy/6TuwxWhKVEK2c4hzzTNz2prFzD766ahQBJkmYyoVE1/eHhw",
+	"0AGli9BHUlSMZYXk/WXKsJQJnab1c+QzdG+XcW+D4+qiV2yobsCuAMDWgEcdGd+zXl8JONE2GXA6sXcN",
+	"KlWKMs3qHXIXtrm0zMDwXz2bX/t6tymLsYBPacGR3JSYUiXCU5Npqu6kBlAjLYz15RMMTsC/8hyb/qFG",
+	"Jc47SE5X89gyCr+H2lb66jlCI+zzm49od/z69ctxUdKdnpWE3OTl33/6dccn1Tq6z9z+s61utHHr6asP",
+	"CcAxMbLs7voisCDQNFz4zou9ENDExpAxuHHicgAhpo/kVbh7vfnrL5OvryiLyNfhcjc9aKlzfjXoj8iq",
+	"1Wuef2IeP4ZaubURBzQC5stEZWZfgImolYuNmWnE5KxjpKe778FsJxxHhyP8Zrq7R/Zf98eI6ej8q3r2",
+	"Mmt+v9h+ZtRFCuV4q4DuakIcmfevQegsMGPEm/ENwEDqQIcLLJ+lW7TPf3MuoSt1oFNKcF6gmvGoyaIz",
+	"+x1msNglB88Cs759o7vkcGn62DQudcf4QITAc+LLVrzMW5gZT42WjJg+IWlxSdRd9cTWhTUVwdU1xwVs",
+	"YSpjsI1WqVgQfa/CHjIrI5CVfc/QMFdIjR7razPyhOQ27Mvt6Jv5KmK+XvKINDdkwkgTE+lmDm4d21Lv",
+	"qnDbMR2jkbUU1A8KE/SbNPrOtTVCJo3yDNGsjXSe/ulyQnHJZc50fWTutBpEQC1U2Dzh6QqSoBiJG9tK",
+	"L7hfmHtyCaEweb3gSK0gUabSsTLfOSQJmF16lkTN5+oWbZm/d45qw+HI6JLd0Nb6GmONWw23aKf4ur4/",
+	"/FNyQJ3C4tptExaTQccv9f5kF0Rl7h9rg1vvIZpDHKHggnlihmBbdX3X1taG27/nlPnTOP7JDeJn+Sa/",
+	"VQlW2j29Vj36+6ZSOrqtMkGtGAKrFo4scrc0vtKhlgtHhm11EEPTDkU0IaHUX9nyFOOL0a/N4c4GwQDe",
+	"o25N8Cu/R0bP9ILgR+LftVh9Jbrnsv6B6F8TpdBfbh2hMHadLzyhv/oAZ9gn8C1oBLZCf4jec2F8QyFf",
+	"wL+t3PbGGqfqZ1FzTEKPIpBYpNJiLrcHHcyMyo74Law/xav9zNeYzGSt1adxs3LFtaWt53eGWLqtEyqV",
+	"UUltXjNe443p1OVEw6vYdrX0hAHv1Av8thvRvVYwgIDxNINiMkmQBpRou8X+60RqS8ZQxmPZYFnNZsY1",
+	"GTsUaGh3MLBHoOHc6wP4PXdLLL1H0bg1M+NVBw3N0fQmtT/PCfn3259Wal+QmWyktY6RGvil353i/wrS",
+	"tdPMq58+WBOwjKOlTohJUeijqYw6atBXWuFQziY1zchu+JI4TaGw1VFc9yCMOCOB8YAteJy1OLTlTMbC",
+	"VdcvfwM0n+1RrBSJ6QwcSwiaFNAM0bs1P3K66VRVuhWnRc8Efd0AidCgKTK8BaCxIq7YXmOUs7eXvfuY",
+	"9vD55AxnvT95+yqn3HUF5uzTHBQ31t+gcUVSHbKwPxl26owqcTInsr6LHty2qchYM4MxKQ9VlihbtJhy",
+	"xYxxZ5jpAas7/aLMuXK5q+zZaMn28W5WhQqGKfU1Rs8FhZi9kGBTEWO+getuiKaYlR9EjNDMBCOIge8c",
+	"ErL0rWeIlOJ3f/WZqZ/BQ5zFm2FG4yOk7kobKC9RW72o2Nb13qliW1SzKG1tGNvDIV/TVSqnl1+8Q1Qn",
+	"k58CRTR62k2kIr79kl5OpMThYkmY1xc1ozFBUyJopO0hoMqxEr1C4o2B5crdwyU9rdOT/O0/1TFZkohi",
+	"pGZVcj05SUqraFa+E75pdbFUU6XwnLAIDytv29nfbw8x0F/yVkx56d3Bzrh/eK1X8q0/XzaMWDFjsLC2",
+	"3yVhdoGt79MfOzWMUrzUekKmlvV8BYm6jt2BZtWpxMqmgK5BLDSMhyISE6n92V1PiMv2noOBU7ngSV/X",
+	"6jrhstqGoMa00EO0oGR4SwxqLsR+guQvfk/imOeisIsOLZg/nmIS/TXEDI8zw8P6rHyxDh1wYuSFMDQs",
+	"TrGxrfizmVUR7YB9Aclt+tFCpYCi3zPaU2Le055SHEs56+A9rgKYmt+qFZHlSm7azlBPtEsLalnHLlYo",
+	"yKwdlQ7M56AV1qw3n1fb2DcTLPLHvCNo4Vrv5Kk/M7VeHPvSt3U9ofXLjCx4okGXCaOC0MgKSzKOKMag",
+	"MjZ3SFCYeItgP9Hvqru8281UZ2UFsPrPJt+/kRz/xhK5SdA+z72SfKOWSs8phG7rhc7/aqLlWxzbljN5",
+	"qsVKlzPpiLNv5Tx7Oh/Vy+a+9a79BHKLKGjb2a3k6Vm0BUqOXxz7MDndvbdmi44fQ2dgSC7T7X1z5JTI",
+	"ixnnmEdbZFRkP28hR232Q3aUdYnDNqrlzgTJn6BI3Nj3810PKKRdQFEFrqJkakhV9eOqr3nLZIyiSvN4",
+	"HPL2ac8JE+a/pdyZ5PZRfeJHVXU6Y+9BFkJ72kJnC7lGUdksi/3REJ3hcIHmRAq1YalYgANJlz0qyn6r",
+	"hIv9UR8NmB8aYDndPUknD5nkPaP1eiq8PmktJTFgds+vA1tEQ138w+aLbdVP13VZ1HjCzNdXWIaLmuOC",
+	"c88G5MILb4HgM3H///HM7G8sbmmSNxQbL4+NVrCHgJG1YnfD7b8fe/vYp5ZNSp7NenNoOQXoAXA1584K",
+	"G9RXqjJ3zvsqV/y2RP6brr6e57O5nimcUn8VAygERRlIbCi5Z3TopWqrbxEJcWAqm2Ih3aOrJuwxreMb",
+	"Ej7UN+vKHAFrnjwUIAAB6WOGKXQa8/v3O/T23Cyhl5ISHBYpXcdvNdoahB8UKbwGWQu+LBTaqDdDCw6R",
+	"DaALbak0sVeclR3bZJVut0WYZ5lzedI3DvgHbD06TTcgHgqdR3+XdqOWpq1Q5M0dRz8ZFIopT+cLCcgq",
+	"6wVfFnqOlttNFjuOPlunT6Blv0afoe4p9VxdPsNUSL4kydkS08YFJBqqCRZQEjn8P2Eddoru7Ai8thQ6",
+	"2muaR8/OyWrgY4RRRAXUy7wQKKZLCh3YkH2prSSebiqq5wltlu2QJzzy3BNO+FKZnlGWg5aQOU4ALiPE",
+	"onRgLiZ3lyfvd0a9k6Jr6tNNNf4IitxFAD1sqIYn0h3qws2x/i6rY8HLDFdA47xGEYlQuuoBNmFwDMo5",
+	"0G01wRDuqJNwJhiSQfVR5+j2iIJ0wTjYogut9goYRXWM7n89eX928sPHu9svN2c3N+cfL7+cn/52r2ZP",
+	"ZVY3AOTWYs2DI+Y99HKBWSdcn61adurtdXaiLBa8x7NXe9uTmKfRVSoWDc2spLIR1cVxwqKE0whF5DHr",
+	"JmvILobIiu+YzCAh14TUNdDSGotjRBieKsMDMIzVFVRomEaEQziwgS4iTnQRXl60XOn8pad8pl7XFAlp",
+	"mi+cJXOBOEYQGTFgSJoNChPr5LPL5mXAJydh1our8XjW/MzTkay47MbtrM6hbMyVlvhCoO9vPl4Cipw2",
+	"YB5pBPZEyJngMUHk64onYIIN0Q9kJRFhYbJZgfmbQ+0W+gFmcRA6Z9xfZpzKxRc72Jev+6PDLyFJ5Jda",
+	"fKH1ej20z2fHkKvX7Lx6HL9SPxa+A1g8acEAvFcfWbzRG2qcS1/U8fXjGoUGFqQ6uB1e/Xe7oTWm7hdi",
+	"db2DEJOKxX8qkfMScFAoXjravKy8HZ2022PYsuN7PNo72H/zelT4X5ucbnj/trua8CmXalOXROIIS/xK",
+	"vemVIsl2ZF4l9BFL8uWBbLxJK9c3E2SeURyt1MPV2YeiGnip/vf27LvzS3R1ff7j5PYM/XD2N/j0M/tw",
+	"fn72+Jfzt8Ph8DODz84uTz3PFad/MD7caTYoWhZT2cGRNuWjPbI/89hPXV4ORWdfaP39xooH82jJcWA5",
+	"tqf15psLOJPtwfRpfwOgAs+JIhb+cVmYKSvVAuBNN8i0ctdXDMZNlqnpLmcVAUmUnabh1fw2gRYAVQ62",
+	"kGRb8Ko0WWZuYxQQ2F+MJCoiC5S+rAIM+MZIGX0kiSBfIr7ElFWwqQqLab0sVEcoA4xrWC+Ht4pHsiQH",
+	"vfqNR+SSSxrWNhLhSk+RMKsDD3mkE/wkiWORlVXjKTeeb/JSjebxU/gvXhOLGxmae8QRYFZxjTpavj/g",
+	"CP+nazB6m5DwZHlBZy2lx/eCsEgt/946QAzqdV5uXMReGdXAraj3TJR53DKeflKPmJBZKjKz2qQUaSDN",
+	"2gnstuMO2EuoS4HKFP1swBgJZS1QFF+jGU7cvuAUDFFlcdpWI5UwcjInotWktC4c6HjkVjJX7UHOphwn",
+	"UdPbwDfulBxI13WkpJjQ6GVqzgKIvsDQ4krjTlTHzH5sDL/a2xu8UoNPAcSNHdy69ux7Cq0q4RFdwWsW",
+	"p2YeU/ZQlv6h/DLGO9PdsHe6UE4172qC8k552SNHB6gNfIAjN+ZzgJ5fU7lokACN57nVg7LCQqx5UnaW",
+	"8yRRYmrBE0HQFCT5plVX152gbAwvOYxnwWvznN98RHs74zeZ/wEkZpNMS0VUhe766dddP6qNHXyyrLmI",
+	"MIThq7IfZIjMT6nB/YdcxYL7o3SVgNec+GPo8HFhHXvj/QMvBJcHQ8ghYONVzj5XubvZL4LCLJs2S9NL",
+	"+PORCZPJBjzscC/Pts5tnKDxajDbBBqEd7XAUyKhXQL4a7v7j4o7WPAi7fja1Nsf1OVE1DJdLgPLYkjD",
+	"28JKTB2F4stjlIrIMeOGaGLSoQCAWIP6dmfjycu/N3HyKRYLkE3fJXztg026JGujbgSK8AYm5guoRnhT",
+	"k2oGWbq7I42NTBm6uz0pxocDJHkEPWnDOI165IjrOZ/qDcr3b9ezfbPE11E/d7RpBQALJHODddAt9iK5",
+	"157iM3C8H9tSQKCCodwWKTswfxgs0KT2HbNsM39Y0ZrNsGhvCPTFPMYG7rIdJy1fU3fazDCNSXRKYmWS",
+	"Uy9QmkZRRlH2jNPcSIfC0lWBhjt7utVwBfi1uesRfSSmh6HwhZv0N7rgCBr/Ze03oNVuoUlpp7HAu+kb",
+	"Sn+Rv//i/MczxBN0fXby8fLy7OT2/PK7noBnS87kIt5cEyV5FOl7CT+AhmNkrZtp+fjGHH+YsqBzBrqq",
+	"sCnmePcEY8wHfQumWN+hrVDJDDlekoeHbTPgK8JuafhAvOvWX+Rb9fHq7FJt1dXZ5Wl5l/bbUemyVDLh",
+	"z1mA+xfcAQhEbnjWoXdZVPJd8Cc1gl1ND6VJHBtcuxmNSQ6qU1zR3uGb/f2D8e7BwUHvEqpsBrVHIIfZ",
+	"cyh8fTY5/VtxC3dbMTNlzrhNXK95SV+vTjLGh/wyTyYQuNP5DIJZVv/ZBJzJye35j2fFi+G4dZoaWtEz",
+	"1o/6Czua2XL/puyM90a9wDgB+s5SqHDOPefPkqMow/Kpl+RoiakLu15hQo+YKp4/j7rwKjnyOAklfaRy",
+	"c4o39Q0ZM/xyr7mCV/Sk0vdv583o4Ol9/8qGoWkqbDJK975+rTJOzxEZWf9gGgS6MNXNP9JOv67T3C9N",
+	"s/8koQ2v6FPzIDspoCWGMle1xUVC7vU6F9n0gpwXKn0ACzQrHSPYgRYG/fhIEnV2akKQ+nUvUEQeSay4",
+	"U6gbPKi2ydV5Hd7CD1v3hjxsNV30CLdP2og3razoHr5yGwp1cKck5mt0r6Mk95YlH8hGZwkqGfXCuMaL",
+	"HZbGO3tPa9x5pdur1U0Mtxzm8bDUgaClmb3/0uS5DOvrUfXq1PmqVJKaxfvS6/3f88LkSK9WFraOyHyL",
+	"O8hGc6douG0QFq04zTgZhkrInApp0Z+723XqgOKGSqudEcofccYzLZuWXF2A1X+N1uq3rx9XTpqt2t2y",
+	"K8OTApMLtZ7s7lEKPZi9XrxrKklXuDwPdYptglsp8/tf5f2qx26Ld6/KQjpw1UJ+uoonwYiaArfmO+LV",
+	"YgA82AyD+mlhYKVtKQOFDNmq4uoBwFtqjS/XHNFSEAYKX9RN/W01x/1/L/BRRR2w2Atj/8OkuE8JU1ub",
+	"nZQnFAPsuGl1O6WTAzHXn1NivvZFSe2K/JwmavN5cg/qEj8ACm6IE4nCBcErkkA2LbY9UaG2JoGPrPu9",
+	"O2SVk15uYmDKegIvWRzrgLs64dpDBDmfQveC4wxJ3cunGrjSk/g4mzX57xGfmaTIdCq5xHGGHqaW+kJk",
+	"7uQAAfqMkIWnXeADQ4iPs5nueycLEsoaQ+2oSaE3x3Ric95AKx+jhESELCFuhzDbNCeaPgsoBItqgba0",
+	"OUKZkFgH/rIEzhy5Tuc6OQBPjNvO9M+DFBFREfat0sZfr0hyYhIemzrZm6CIzTHGUIGIqCyuB1iz3L+o",
+	"fceX+Os1ichyVWPI5NMoHRDdCrF1Dl26dAaDnH89bbX0d57TkvAUwsemy0YIybH5oSgeQudgOJ0Gukwu",
+	"6UwfdUQUcY6zpgpZCr5pBS7Q1eT8tB063b1D18Gryqxl1XZM3JwRzVm88aVF27NUqtw3qe+QArCulmq0",
+	"Zk13KfJWwqnAKxVBG7i3eyM1Kjxe3NHKSXRQ2JpL/636gjqQesWCtS5zzw7ja1sGYts3oDVPfFH7Nk1y",
+	"mbE7lYCCq9WKqxt1C2WBUvbA+Jp9U9WQpUfnSWsuiAj1QTs0KYs6yX/5XJK8SfLU0daKFg9he4sWW/PX",
+	"eIU3jHZNZqnAsekdqXVQ2fYoHRz9XMezY4jdyOteLtjVxbPl7mmBbZ0GvK5kdSJCnihjX9uN1t4xWU09",
+	"S1iqwe7Ry8MvL3/6dTfYG9UEve0yivA53fAeMnO1ivBwa1LzbMWgMP4LZ8jThK9qYRXgt/rmY+t911iG",
+	"C5TQ+UJZMmsffl9EunIObJvTlKk5WS4X57YVmpsWZwvwsb0JO3E/1y9w8HqvrQ1nu/mhjmCgjXCb21pr",
+	"a+yPyk1AR9VOoN/GFqkc/RrvSHtLSd9BdXet6XAqFlvVA9DkDGp216QoGSWvMT/FgicSQGvrOa6b6G7k",
+	"NQPxqhnM6mxIdwUZVGUrT//8Z7kUdPdePo/N/y2N7f3R78bfzxH1ce3Pb28pOlVnPhvR5dbKRjUdumaZ",
+	"nvcHCrQv1eR7ORd2dewKmrhAbHvqSrWbhavjuMpZIHbcnd4Z/dbkEQHZanmmi4NkO7/HpwWP9UWtu/fD",
+	"a69m8vXQ/K+vlN9Ge9ZJHEjuzqSYPqV+pfUkU7XNY9BHV46rqrIvBZ9TdY9H/xa6u30Czfd2Dzm+4S3+",
+	"gocPIqsa0V4SKoy6b+BSfT8rOa77pb2HRbztqtT0owjZb2HC2/b6yc30apynfJPyCKiNc2F/Ia24q/o7",
+	"MBvai9+Re4lZYOiZIdJwAe8ZIsq0pD1CYk11S28+mw0/M8blF2AYEgVIY01ERzanzXKSaVWqZQ/ialRB",
+	"oi/p6ggVT6DGcIF234E2biiboyRljLL5Z5aVemQv+DLdfLFuxSODTGW9jAucvQwV5c5QV5V90Wx0hGIe",
+	"PmgfnO0cob8pYrMbSqk9ZJl7xVl/BrZhWnGo+eX/cmc6CAbuBLyoL6ePyQmO4yn2+WWUfXhzfWNq4V6o",
+	"da7A5tWVFDp5iUQaXN1URsVEEn9IodwAgbMv0WPSAQYAr1bFX8aaKGX086r/3F/merg7OljsH+z2B5gI",
+	"11EHKq158qAYasbjqIx/9yoVyauYhzh+JRJRBsY6fO1LEKYxqbPdYxKghMRYsYlirPtwHd3bMkY8FTxO",
+	"ZcktMHzFp/8Ur9icsq+vFnIZ6868X4fL1Z5vPm14F6W9GR/uDEfDneF41GFnVzjBy+Lv24sms/C82diW",
+	"whkr96ss9OXrzvfRwXg5e/jL6mKE/y4PP4XXe9O/vOnCW48LLoptVQdfvhj18KP67suX9tdUKv0tvwZ5",
+	"vzvYfp+CACSIpqiz9pZCwWPnKsdeICmeoqi+ODPesibvah8Jyzow4SiiasI4vnIW5TfJTWUJUb/P6FHA",
+	"FI3ICnrQsPxBx2YvTeGM6Tw0/4mE3hx8pp37NmHfWwmiF9KknfMVK4P6kbQjSsAvAJnwt2DAQ7gWNALE",
+	"L/BqRVifXu5adZdvopKwp0AO68U5Ly/MPtDUqmWKBlRQd31Wv0JTaoN+ODRhC11dmH+swV/Lnxrs3RxE",
+	"d2i69unebtXPYzKT2UsyFLuhUYYZlJYzC/tJruvtJ4RFhb9Na17nEyfPuOXbB6oMkZovVwlf8uJvF5hF",
+	"CaaCDOG//q+g3Kq4iBWXMZ0vpPMZdLl7iWMHSWyYJUF7lu1+By4757tpQrC206oEdL6LeXHKIl0ucbIZ",
+	"JgQDtickZ1L2aLdc/WmzuuzfEQlju8fq72w3tAHnzFt/YL/Pp29HM4hOw3QliPmN/Qgn4YI+wkeUKc7m",
+	"yUaRtfB3RFaWCy3clbP87KMosdRapUm4UKLbWmeFDxMyS81ccarbjk2p+1dCQNl+URboEvow2W/WwMOA",
+	"hVikQfZRTgXzgU5e9xqi75Qsvkr4NCbLeoS4dcLZXLuHOCOIKu2nxXhVxsLHnsstVj+emQRNEkeBvoFg",
+	"ge5BEInh6N46WJQ8Nx3mCQJrhUiw8aqNzk3bbQ+OadZfxoGs1VdlpB9DMWhItcBxe2ocLCt/r08uvuNJ",
+	"SKIbWRtH0Zc3G7O2TUHtfR9TT35aHejmO0MdnEZUopjPjzPY4XqEWFvhFfLVBgI3JEICUIaKJsN+B6jY",
+	"En3MPH1kyWsh/bXxdM5epqvmoohiEVj34rotUv25xHFtmvnEqbmxJg7LUPgivAmQBgCL1SWaEUDAsMkW",
+	"RY/SeH/bqoBCpUxhvj7yv8csqrdXBQGMg7oeXHUdLj9tAUL+jdszvyc49pUJO/igYIjaqsniQkWGbdGM",
+	"jZvjwHo2SH3sm9o5wCPITX1xnc4GNhicWKIlwUyYFAxFah0egjMrvCVDP5CNb5/yDAFpio+y4K9NnS7X",
+	"LDxLH+A7QRLbYFaEfKXn2ck9dqMe9/nG9LnrVktnc1W7B8/VjD2B83YCMmSqAxqIZ1mhjNCj52qmGuT7",
+	"mPUvNrTzMhWbEyEndR4kbUtpp9HN9Y1JD9Ex1A0R9cHT4qtG8JNNCet01C1MXD/teu9XdnVUk9Yd/gwo",
+	"lCAsAth0JWLe395eIcggHyIHHxNgxAS613/egxFx/0A2YFrcgylxP0Tv9A1U0eYzMwh6MQWwZRc9DxyE",
+	"dR61KsXVbI4QZ19W6TSmYhGof6fM/WsVKw3B2RdlVqu5aW9cUU7mb/jdvHQlnscWntMU/VLOjlFCVgSb",
+	"zpcJgXRBYkvSMVSphHzO1EXFhy+7vfdPu7p8DWwVjxmAdkVYDbDja324nXesOuTPKUk2VtmbPVJ63owf",
+	"obvrCxNGVTz6c0qE+jVa4qQE2dPf31a3RbkPdNgOZ/Pv7ZWrFye14RJFHQNsXuRnkOmAcHMfAuYWFUoK",
+	"jLrKRcUOIIO02i9WwY92W9OKfNcTJ/plBZmyHm1gokNEq/l+cs7ECkr4P6bSaw9+BPD+Iq6NnRA0fXBB",
+	"+jwdD6hMsCQ/TFcey/kHGvOpOhUrEOUhZzom01ZWfrBfirN67Xxz8b5jVNZhUImYr6G/L0kEWlKhBJWg",
+	"LMzgjHEUYiHRlMwxe2KFcZc+C6XdsF0W6guS7H3eNCw212En56bUs7vdkNPE8FzWQZqCYM1PTAlurmex",
+	"v+mvYK7rduSgwDOlbezAwv7m0e8vbkBLXVx8eX9xc2SUgxiiT2dvr29Psg+su0GT9YVACefLIbo+u7m9",
+	"Ppt8OMoChhaaZghQKNen55ffHVkw+AzcyXo631+oa4weexAM9JiDYGBfC/80b/H6ZLI13iZeC0mdUqm+",
+	"MsnMOEnoIxFD9CONCHdbdmWcgdOI8rx3hO6MjTe6QMFzkN8lSr/Up4yvaCjTBIDC1Ni6zsa05beNKYC2",
+	"G437vOBrZnv5fyLT69sTZIAbTBR7gUtQNqZ3Zg0Pu634ewqdAOFHkuC50tuPppUZlE3O1EJ8yIo7++3y",
+	"x7igdTGb82S3PJ+wBitCfeX1er3fcaHTHKNO/eJGWqSdmldqC2WVcIggQ9kYeSSxYid7MsSKxLFirj9d",
+	"vztBr3cPxn8uBaEew/Hw9d5oNJ554ZV8u3FluSbfjQqEZQfi5XW7CwJ+bs9AX0lc3MQ3O91evq0Qh7Nq",
+	"ZbjiJyXDGpuuANNxRswZ6hENErCmayzJ+188Jg98WyZyv6Wnfj2abWAmUmYgKDrq0X3dg6qnLl3TyOfW",
+	"8ezxeOeg5yb7lZQ+ksXTVNZUM/ivnlvGiEEmOUub5AgIS9wClzSqupy1GjdEWFluFdGP56dnHwfBYHJ3",
+	"ev6xRtOY+MapCW/4M7MzqDw1c2WVzjkjQ3RfCJdYCxqSkHTLf+HrRtShrcnND3dFYfPh7ruXby/uzgad",
+	"evW/jVOClum8pR2Rp6Is76kkOX/I2yC5RXvaDSRxzHULMLWx83Kz9NYGR+1lPzo6VQ75qo/7tk6S3GdF",
+	"mBapo1ZLt+XM5BMN3N3NTD09fE55P6sbRrrg63oWhDehmVJMkqOYr2/UBxMJpdUk5usA2iuqK5Pkvpvc",
+	"8zNfPonCNu13gjn9L87djnPhdgBtT4q37m/Hu842tzIylWQShmQlMatFTccMmci3xkXGkXZsqh2CL3TG",
+	"Qg+wihVJBLTR0VdCnPVqfCBkpRnDuK2K78/357sEhwRdaA3YH7jCAV0utWAaQQ+mnYPaqGRXaGbXTzjy",
+	"Ru4eSI1r9h6+u7c0qEJof/9m+fefR+Hh4193ppd7D7cH4mJ9NfvbeHH9en66i+/I2336F/7j1x/kh74e",
+	"zLLP3/QoaISQPmePnIakDnD99Hry7vYILfEGCUnj2BzlIcBAHiGsOwIaVN+hruhGd5cnHy8uzk5uz99e",
+	"nB1lmL/gZLIlRxrLn0RD9OPH89MjRIVIwZ/7mS2pkPiBBBmkPxWIr62X3NocMLNBMFATGQQDNfIgGBSG",
+	"HgQD9XK17pz+5sGqhcJF125J9OON7Ty0TXMk7YeiHZsiUT2vtymLYlInlfFq9UKgKTxT6W8V8uUQsvg8",
+	"bTv299u94noCrQD6DlWaWzCZAFZr2yUzcE28US0770on6JwpEpffPXj3+rs37w/OD78vOeR3d7ou/Eo3",
+	"sviBNGQVmKGPlLw9O0FXL3f2X3sazgTAFlo/DlcHkN9bbrnUqynNd7eT+dnk92hKkxED9Jg3MqUdKQhn",
+	"iNYWv8jp0iIwi6b8q88BU8sAtw3QDBlqIJLasVZm/sn47c7J7une2X7P/S8X0xVPgU+Ufs+nkK9YJ0tN",
+	"/cERwpBBbkoLpmSesqGi0TwhQhyZrF7B0QwnwyzlPjpC9xw8keJehw4ZWsU4JEOkk67gh3P8SAyEvpWT",
+	"ZlQtV2AIuG/mqWINOVs/kA3cMtWKGrpx4BVOJLC5uaQDtpsLFLakLJVkiN5lT4PHbokfSOaeU6rEZrpA",
+	"Coon+0D705rKaDsgYudeHTW3b+Q5MZVT3ac6LIRyfLM1X3Z+5Xh4+KbxlWWU3Jy6hcEKi8mI5jsBF3xO",
+	"fW2b0SwhYqETPwzYh05fFxJD6bMPL63QTrhP8nL3vI0GO+77T7eZ/JpAR3j6C9iyaAERhQABngQa7+RI",
+	"7F4Msy75K7WmW06DLHPDrNFH/g8kovh7Pq0TQH+5O7s7Oz1y2jhbSTRE13eXlxBs8Amnk48fri7Obs9O",
+	"A/Rucn5xdgqbeDK5PDm7UC/kj4og6jNt/AhetNX0wINgYEYZBIPslYNgoN+pPjRv9AqjD0SS5M7GMquB",
+	"Cpu5mRAMCblVS8q0VmjIBFnFcGGC50BTA3gM5VEHcKdWh2OHOlK1hHaGwXMCxDAs5lnQuRZfliTqgp5j",
+	"RBn9UPRl9nKVlrhVT9vMJcjp7OXRVJJJ3AymyJFYYZ8tTL6q6+57bgsmO5RqS0iXEbqLMuIMTYky1hYE",
+	"J97C7d/q53xNBAzn5Z5lCjWGEfUEuSAn3q8+l5ht3NxGoztherb8UZ0r23xTo5/ksYb2vYGxfTtxSdZX",
+	"tXdpuOmbb9U5SIXTEJ5BKVrIvcAYUKour56zNRLkoV494d7/c0rDB/RIeUwkWuBkytOk97Xf2/knX2hx",
+	"kj6Cf8w6a11Q9tDYhn8OmIpOZgR09YJeIKLUS8ziZkFPsedSpHkTMG9v5u84j7Ja7eYm9ILIdPWKvCp2",
+	"DuvUKcyM3tZ7vkjWWsFiMZtzysUER8Ilb1PL+YSADdPSqtq8KAarJnOFxpQ9ZIB4KIV0PFPie6xtYIwY",
+	"WevnGpr7FxpUq6Eom7/Cc0zZM7anT4hME9Z7nRE06kgU28YEP1I2P1YsmdlQOnmp7+q+Vf/tfJGBu7Ne",
+	"9qqASzdg1QAR7A+cXooeOVlpvDDeGT0RuL38vt7vgiRY9kE0AGItcDyzThdsenJBIMDgsgJ0yZLGMfW2",
+	"jhyOWy45GfV8N/6J8Z5QgSIepktSauA9iKmQeceOqu/4cL9xcYf7amnj0WiLpY3Hw72WtZW7T2yd9lWW",
+	"lw7NAsNZbW0csq22VPHyfhL50FVMo8UMIWHK0/lCGgRA03+Vo5W/5cgqpiFM9h0hNdA4bo+uFwLNCDgT",
+	"wgogULcef6acrdZ1qr/O4erWnDnWvgZb7pTkZmElvLLz1tihoN5NDzw8tzl1Tl/iHB1VN1jKzC6wCqjI",
+	"2gG0z6c/unD/fojqN5oNzvwF5xk8pVrDmjJGEmjywyzlA5QySeOScl4UcDPLOd5T/p/TdFNoYdxODjvP",
+	"LrHZ3LOsxyk1GCTJy70347EX680iJdXBPpmrpgGi4Q9Qlefl765dLKNGREpdV2Kq/ZsQR1spWDAkPR4z",
+	"zFDKVljRDpjYPG94XNmLxrlpnrFG0PaIP7M0nlGlYBuYvDeCdWtguvoGW23kyWahjIisZbURJd26WkD0",
+	"V5Klr0JJUfApa84O2okRWqafVZ2U9IgucLajcm/jTKBlR7oktpzboPgiiZBfdEv7XrO+0vM4Z5L4WyFf",
+	"5pNwWE67HosQvKZJc6avnDwC2rnVMViR4F1pRLnXvRynOHyw/v3+6qxb+SAwjy0fbELG0ja9ASrWivxp",
+	"cNXBwKKJNWh3OAAv0CqBaKFX+O0eHh50IkjTWLm0tbbKyjRghQGPMuQzBPo3q64vNifrOBGDydBd3/rw",
+	"GhsOZgP/e7VbWTUXgB9zq6i8YWUVVqBwmdEDtwOyYc2SQgq8Rp8VgkWzqejxNkKuKOZdu8alea39CiLU",
+	"42xRktlYIqCuIDgL0sA44Sy+WY5h7MuSuWF4JRZc1pYDR2loKyi0tMQ5qGy3hCw4Jk22svreFrVD5qQ7",
+	"jv94jQEosgNXP1+S1c8prqlNhjyrcuSuR0ZVYR8K9HJGrWUQPwAffLUt8J6+OHn0tiuXqzm22uIvp9WA",
+	"2lrwOBJQ6wfZdjrV5qhkNIeczWiyJJHba/vY+F94+AB5KhrGZfiZvbu7eHd+AQGcBYbIAH8kyRCd/fXq",
+	"/Fp9yrjUelNduhXHoqvJ9e355OLib1+uz97dXZ6enQbI/uvIVOlbY2fJmWlWZxNe1En6zHIlWAwSmdXn",
+	"uTzZ/AbBwMwJvixPAcpczD99gaP6BoQTi1TY2Ah6Tpi6X/uRlrbpCP2MfZjHv3Mf5lYYDBCl4pZHPhAO",
+	"faac/m/AXdD4vLiqN62NhGPc2ivgKsbsltruAo+EpSSbV9PvrvWzIBZ+y2CFeuyUbm2ntZReXQBueigC",
+	"nZJQaQJfT+PDDhgjHWw/t8dvbvzVQIyYL3s2rZYEL2/oL6ShZ3COAxpkKagAU+J2uO/eYdBkiVzydWvv",
+	"4BjKqyxr+yo9W0sKg8Fad407s00SC9pvt+OvxTtMY2+F1Fmx+aI6exEVkFuEIKjDBclVD9PV31hKslxJ",
+	"k/BT6ULY3WEIp8ex10TmMvW2PL4EiCqRdzwuNUB2z3zpqHkIWaWOw09BQdr6VPYVDh+8OQAT9E8+1eRc",
+	"6WcEwkgmmImQRwQyA5iGFTTJDxFeAa7mKsYb0EdVL/0WDbqShCd+QCZ1JNQcdb6DdYso7lxT0c2nZ3mh",
+	"thFMfvFWI1Ghdfr2Dhb4VXdIFbM77/RgHgOo7GxZPcx7mpEmC85vCi8xozMipDhG6qhsDD2ybJPOFpxZ",
+	"iKlf93lgbDZdHbr2MdJV/5B4oNhLZ8hQAQEG8IYVplWPAN65z3zZSE9IQ1uG0Ht3J3NlM3pzzG6hGNxi",
+	"mSlhi8zjTkuUwkpe1wJltXKwJw3pCbjgXdRmKXtKbbmVHRU4zLAXGuYzuQbc6RQ33RHlTpKnPbuFXc3P",
+	"jxVV7o4UBEyfm3bx3Pvq5NX1YJnGkj7ihCqbW0ndmAqJ/jRc7qYHfx6i08nNe3jMHGL1zSr6c7XkXT3o",
+	"NfXNNBqS+IsaYUZjk62uu1MYxREN0dkjSTZ5+cFKo9Eeo/tff7s3fTht8b+aTV7hLZR1ZwjuySNwBGqD",
+	"9FLTgRzsQi/YKZcLwCDaILFQk4aWNQRuXCcfJu8Kw24nrmu6nY47dDutCg+TnvU62EaQBGgH0npGw0FB",
+	"GjrC0O8kqONNm57dkMds9l9tutaenmSaOvUOdj+TGsHyGNnTq71IucVWyF8YjZ6g34ojZBndfff+ez7N",
+	"lVxh+7fQeCaKCb1RIHeNigzjqohb00/DdZPgpQT8HrB5FVr4M0ytXJJZvqj+ndZS6sBKwurOfO+zKOgv",
+	"5O1GkhZW0FaFFIXTnxsTu6OdvdGb8euD3tkgaVsOEGClzSgzWVR2QnVJYZpUQzVCwnD8qtn0e7XEQpIE",
+	"dEOHNKAWTFX9a70ml7INzNCJEzKxbzWHc8n4N2KEjpt/Q+eMREF2qTa4hHGcn4hsMgwviThGc84jY9Ld",
+	"p0l8Zt3790P0HZGQM2svK5DJpuhH1qIS8VdsdPRKd1ZYcCGPDkYHo1egv1+F30n2118mX4fDYYlrqoaY",
+	"MwXPFZJBMr8uyIM0I50HtG2T+yLXFcZuZ8IsJ9h31YViXshPN9fyQCff2YaJgNOwxBs09eXoYnalIeVu",
+	"woT4KiDc7GkBz5iXacMjOs5NHSzQ/YokSzHUD953q+2KqFAGYAO2O1yMFTMTt7ScwRqxiaWWYiiEoRss",
+	"eZc7wQKz6FqDnbumfe188+drLy7rBY21aFyYi15U7jHb69qiUecb65OADXSHP/AqUjd1yXKDvoaazPTt",
+	"phKTmWyfCFRLqUezDYO+MfoJQLx6Sm/aLhZNdmau4PmOELLO7zIkWTcdwgmGEyF6Qwtg2WcGN/C8KR7q",
+	"mKNUh4DcLJ6EE1k2gxXPZYYNWxEYdkPs8grnqXRYHEbOGKlF4vkjcs4D4gjpTgVw1ETW5NLJoOMzeASw",
+	"jqVi0yk44Gh2XvjSfpf5pxUD97Cfcwnt8Q+5zIhluKjHvJfcVNUfm2R+YS99UE01RBPIDld7gaYJxKcN",
+	"0NiSmgCEAQIN0H15q+6hTgMqXyRfddMFrZXZWx2q35r3/MqecG+uqQv/rTSRgUT1JJimEeWdFiGq662V",
+	"/o80Il3eWq6ohMnYn2dDtnD/Nff1gwKjJ4OCFRoVK0Dwal16By/XTkbTjISYLvTgxxiikJdfYrW4+RXe",
+	"oGUqSfCZZa094IsHGj4M0TwlninAAzCLoSnldR8x+VXFSC9guAYDPZ1BMIAXZ+GGGsdOSUBW6GPO8JHp",
+	"OgcHnKANkUOod4TCayMgzN8GhFFLp6OCngItdgR2RuFj3VjlSAey5SJRYpin0q195Km0iWdGqoBdW6RA",
+	"3o3EzCWTkkZGDoKBaeLip4YuMzoBseGzD7ParSytWRBPQbUB5ukV3/Cn+drKvZjPEWWtbaS6dIkKnOn5",
+	"j4xe4wVlD5dc0loQHMkN3IiLynIMnexJHOdJgCZ1fUEQealm0Lmplm79bxrk4cRwE2RadOuq5UkRYA8X",
+	"dEaau5NnxUWAlMajoM4Rv/t61B4VtFR3x26i+zURxHs5UdrKMmBg224JmTj+viU4xDJ4nCKV/wvi51kh",
+	"fq5iHJLoLa1J7Z1SR0pAn5igkCibVUgAKL63//6UtsJXquF1IedZQ7NyM9QLYZt8QkmevopPaXSMIBgE",
+	"nkWnZEKtAK4/MZZky7u6boqUT6+GkGwSx3ztB9yCet40XNhMPCiLzirIs7LyPoXpnjru3mXnz1BmXlPv",
+	"3VjoXSBWg2FXJE5gi62AgoTJZAN3WcBdgnGP9f9zEieUsnd6Kug/l7SXL7yws0VH+Mhj28eYad1bE2m6",
+	"tVgCppOqSTPTxr5FIC4Jvd4ZTc/YrmnCWIpjFHIm1feAaUQiT6um5kMEa6hjhlOqfjVN/eBBALBl2x0l",
+	"BIlVQrADnKxeLYbopNjyyO630/aodB14ppQ9GN7vCy4xqaQkMY2K312fnSnKn13enl1fXZ/fnPViyJsF",
+	"TjowI2RnFys/ezZ8Ah+lfo1dad0mXqiDJRpkX8br6jKhOF239SaQQOpB0QAgzTyc8AJaOnkgFPDXCbSs",
+	"8aWx6aY4rkQgFNyXCXnkDyRCrFhrlGed9UZqVuehS0YlZwjTxF17SW5vMfC1QeXX4VMfWB8RkjKsM5yM",
+	"EjKN+QplZU7s7WCLeZjMrxO8wqE3ndt11GTzMM0Zy9qr3Ou+GN7tNB9IOazJROySe7izv0W/f5Nz2JqM",
+	"WM5DrGWJ/UrviU7z+NSUp9gfiTzLKrkmkjC1pFPsPXNgly0sgkmkbr7Zb7VcNt1UzZnPAUJLSa+7r3uS",
+	"v2yMWAYIXCFROamFTfOysZ+c3pNXS6c6sfmBfj1TasJvKVi9xzWAABgO2gLHBigN3H7mXl0SjICsJtRS",
+	"qy//oL/UgpFKkY0EGcpGRrk4bbsj2MpiVvJ4ZzTcb8cmUyN9wtDUv2Um2g2b477Bb1rnsTfa2R13mAln",
+	"chFvrkmYJrY7QZdS5slS2RDCBBtCb6LIuUNCc74LVmjWkDHIW5hGJKRLHPdPf8iX1Nc0lHlPya554idm",
+	"8f5EYZn1gLSk8dA5KPBihSUajsY1WfGkDlgJjCo4EmCdKgPSd4f6dzb0MunQYuv5zLZmc02bkF2FjudS",
+	"UncSPgL3/2HYPB/y9TaJ8FX+riMojF1fZmpsX8hZ5cr0dHMXFZcMgsHN7eT69ux6EAyurj8OgkHONH5f",
+	"rwHCsPAz9dVMNp4050pZcKYkqj49TlVW1mDI23DwkdT2ozVfaIEXQTG1zY90BPfOnoZDPNLJcFrFBOrK",
+	"HiDB4ygwgDgaV/HqvGgKHLR5LrC69XY6nerJoBIR1JpHbYjt1d71nE4SgjMEoNY72fNII995L+6SpUgN",
+	"u2rGSYinzYHuEHVzlLdREUN0c3Zzc/7x8uYIKgmJ0otEBGhNppThRNc5QfqWngVU2tgCInQyubi4OULj",
+	"o7GuhRqik/eT2yNk+sSJ4WeWdaO6ObLN3iBwoi0xx4Acoo/Xp2fXN0d668olY0M0uTu51TM1LkORd9O6",
+	"OfrM8lVB67dKd62ru5v3ZzdHaJWKhVLddGYKlIWtsiHREJ2eXZz/eHZ9rp40RSvKrKWPJKGwIOd0m7HV",
+	"ATdUBEDLC0hYVpRwu3Gpz/QKoWuKXovTuUv9W09xEAzyWTQKCFO21oxuCU8ighMmtOpyrMJvp1SfwSaD",
+	"V4iGjjHjHcV2hEU4Qfphdfrvbk8CxOMoK+ENDBwAgPeZHvP5nbCTKDCE/qAGKYqCsSdrdq2Pb12G1ZQC",
+	"0JkOHkEDPMV4n3TmjNSdbgITZxDGNwaVLR0g1EvyQ88k0HLEZ75pEtfIEqiQuoUvymspdb+DQCgaq4O3",
+	"a6NRaEoWlEVDBA/qMM7OqBCrMucoa2en/lvD7zCXBoi6rPN9CJnI9orRAo1Y7UyYkzwhMwDvyyECjzJ4",
+	"Ow3ed3d94WD4d8QrNuRssXhy0tclZk4YVCPYkopj+JdwMtIMPWjumWIRwgaX2/Rk0GEfi3y2N9pzatOQ",
+	"RbrHMtVp3QWjAsuF0u9OtoGTI23rPCAjVDP6Iym74moSPJWsfRXuXm9sfidlEflak95Z7uAOWZfwTBuG",
+	"pMNTDbUjWcxV7bX25U8JBF5rOeuclashdCi25eWGb/mKQL5tMaqbO+9e7xWM6t1Rx4KIhE9jHyhGqYoB",
+	"EDGu352gw739N0g/OlVbKAPb0h1QrNQhgOIAvBSGsQRhUlkP+jvCVzHp2u/2RuJpTAIkGH4gX0IsyDHc",
+	"LiKiU7iAh0shdcbllxlPWVRbkdloNa5IgmB7Noiq7dedLbPam0KJZicVAW2/LZk9yWFOU95y8DyjHBwg",
+	"oY+xNuxhUxSBA6V/E/PIgsQrERhnEUcRr+D3qJPPuES1FFKnhgg/kJJp/0wFMk9lvUytwz7m8+KQCfl5",
+	"iyTJVPTtfbznLU2nMm7vogyNh3lSSpMYXHKJ3tVRSXqV3z1kjRxNY8we7jUgB0zB2ToH/3RJcKm97cD5",
+	"fatIM8JMr9Gp+iu1ZHZ39Ce/ANCIITUFUbcuqsgLSCJjMm9pAzwaoOlGwpFU/z9wGjPmagIEvY7RJ3iN",
+	"pjwqQWz9+nlAo8+Do88D8ii/jD8Pgs8wW/jIAgMNbewgq3H6PPjN1bFwO9n4tqy40GsSErryrZdo7AYX",
+	"SyXTX3rxjEAcSUIOPFADsro8OMEhoY+lrPJO5ln2y5odi9LQM/UbviQlhWucEEItqu6a39DGR1rto9HA",
+	"bP8eB74PJ+HCdsOo5kqaHKiJbEAsAntAwxZZdCLdLkYs+Fot5vPgr/8X4rPZ50EmhcvAbSUdsLPXEdDo",
+	"d4LFLCzaF6QHYMmsTr1ldYMbyRlZ44QEaHd/hJaxV9N1bDsYIF2+ifBSaZSN+srgKYnuLQnp0yGh6BLP",
+	"ideQv3SbCdYRxdaWhREbFuCjl+n85TROyfCfq3mn+oZCd8WSgK80H0UFfrTdIjX+C9e6Uns1s36RZayT",
+	"Dmy6JBJHpkNl4/1A79sH+3jvdo/90cWeDChmQOzUi89rmw8YpElHDeUFDzCnCtSkTuwXOC6xCTzdA8ux",
+	"sRukssXV98fo5TjjgY1t0GASUcAK1nU3SQopwkOkfw5S2vRkQlbDCYD30nkv0GWPsnIB3N7o98Mg9DWo",
+	"dEnhnNsS2FoBDNDT0dIoHw8TOAzfC3dAc//EaCTb0hXH8cfZ4OgfnY7O4Lefgnrovjw3Mld7+cA1t8VJ",
+	"9msstHgVC75CD4zr0kb0DvwGNz/c6deTr9rTECcER5sAYX0DMYFbp7mg7qKnGOkRxymBOrzPzFwuNchg",
+	"hLQPBO4HXGiMQ52Tq+dk/JaWs3511NsgFSUGKKgALVhcaeIKDy0BzOHZG/32dMtDnU9lYZr1DdENYZH+",
+	"VN29ISiOWbYxGdEtmE9rDUh/W2W94DHR4k/LH+2cMzMMTG5TN9sku8gfmv/1zdboa5dobm0zTu5suqCb",
+	"L3isKy+dzWg1T4q5g6On2SurauL3cZZur70RCZnjJIJyqkrOvcPE5Xzr1o6z9UbKhCFlgig1D6YIwlGU",
+	"ENGDMzqbMG3172Vm6druo8ny+VS0cEC3QWfTmK+P0X4dM+w3sTokeY1Go3bMh2cwgOqNbs1PO/v1KbGO",
+	"kHOJvd+pR/E2JpUjWSy/Hx6iQ/1/XUytFnHiQ9XoaOd4OBlbE9eoKMf4abdbmrnh5bi9VMVjoThEb7AU",
+	"akpLzeVnS7jXzJDwpIqXuFPpwUgDROD4ytGP/iZmBjRyw1O0xk6fbRB4MrdSLEePRyPIhR2iy7x5MmRS",
+	"m2jfsKT6ecwTpRPj1KYau5MaO2K7QspbuiQxZaQms21StaBWlIE/25aXeBJOng1tWIraLpmOryoLOb8Q",
+	"edPRPPVtt6WnS9k9ZxC4zBIa2PBuJUgiv43Bim01mi6e0Q3vLBwpT5CxqK0Zu+QABF7bkC/rnCcknptK",
+	"Uaw9mx73V5fKYDumLbbPK93LBew9dXU5AGSL2mFWNbvhTKWy+vaKV1tS+/+z9y7KjeTWluivIBQTUbYn",
+	"RVEq1UuKEzNsidWlblWVjqTqOrbV0wSZIAkrCdCJpFj0iY64X3M/7H7JDewNIJFJ5IPUq+zxxMRxl5gP",
+	"JLCxsZ9r0URJDy2j1E9LAu20XsrT9r+ahthg0nORjqZUsRMbArWCUxO49eCgaU7R/pGuDJstmUnMIQgI",
+	"7h1DNyRJ2ZxlBiVzuML6i7O4iujvnlQxtYwuz8Xg4lR+O91vViauouowM3hfjpENuS+80NmSPiDPhc8k",
+	"cR+SiEbWBjgvDPh4gB2iHSlDmSjLLEU7JgXbhBxiVvCYFArsCF4ABKUnqHWMyFwaKoXwXu65FPvSn4+o",
+	"AKke5Vg4JAxhS2c1bERrtCQQvAz1JrQLrf/L6oQn2MThDVn9CJSeyvhpIG4KpqC+Kazqy5BbKasZRlX7",
+	"Yc+Kk7NQ7StFiYfK6zL2SDbWCIVKjYrIw06Gqel8fnBiHi707tpK/O9NzfOvqVDXJXZzJetrsXUOmioV",
+	"7PLjRlrrlHHcxBPjtHDOkrTOBtOKBcZljrAu2eeX+W5TNv8UHDA+3UtzQGChpicpi5nIOE1qOtRTqW+B",
+	"2DSUC2sddkyEJIqNUgaeFjjpahpsXR0lchHDy7Q5PlnUloO6ZCeF+hq9jHTkOKkCAWz78L4A8oDqJ/dE",
+	"nEoek5jdAemWVr7DVC6BrwEyTwziCw3vucDZqDp2SoN+odz05Xpdu06WJ87CxGaYVi2dQHQ0Y7tqKuet",
+	"aPyk0gP8YSHipDKtSOfzF4oM4RrC41ajGMkZhmY3HEmb9b5lK6yqj3ERbIlLeBXMgxvXmn++yte5aWnN",
+	"Q01sIZgR8OEg7QLi0ppb3LpzJLm2RSPI3amIoiIeym8VhPuFBGTxE0OTub7UoY8I7I0ouBeDwl2lME5r",
+	"Y3j/7QcsDrvvXof4Qdd1DCQI6XxusHSHTPGYmVKeb9kxWPuQ7jOrCc9SWJOrBWhA52qAkQXXBg/BLDTC",
+	"BhMpJwnrDLTnMJiMZp0BVCWgO+ivqSpFBy1EmjmJ2wcI9UyB/AVzJvpTpUDwDwVoLyis6NpYrRSZiibA",
+	"WteKl21XzWTrNTJZLmXSB2/KZvIO42L+TNg2JUjZa1NTT2hSsS3pfP4LS5XZOrniOOgcdloRqyZUZVeM",
+	"icokjBksNDqkbMJVxup4UwNZnhFNSjUhTOz++EMr7E3TNtIcCVFT24xirIa6o8IeDMh1M8pPYpJCB1fZ",
+	"HUnoQoymuwfdg9c77QGb8uYXf2WVSWhoqSu+5e14f/RmyA7ou8P4Vff1yzdDFnQIN0DnRClv7WxWBTHd",
+	"MkQO9skTPLfG/rwXJMtVX/xau2MrKxpwtjC6rGAPu3KGEM137Y7w1OTrw1b1WVZ+16xzKiYLOmEko1iv",
+	"/sPJBTl8g+wJ6zDSVui9Abx89Tx7wEkK+ARjYH2imdHMFcRVpU1QmsZa5LDKHfIewa4LJ3vChylNVy7v",
+	"3j04rEyUVuwYP3TfPVgbnZef/uv/ublRe7/+z//xyPvsPkBrdbtw3mg1VKET9mxzpCNIt1abHBMlZ6yy",
+	"dWIo41VV5cZBtwbpCfvltBDlzDqtaClapeKthVSW/AcS4HBpv/vqyo/+yhx74tq3tkjn4+IHPMR9VyiD",
+	"60SGKzTmUDDVMUK9mCIuLM7KllqLmloKaQgnXabhASTXb0h0oDIVPC4Bh9odHfar83YDELoqGb/wNGQJ",
+	"mVWqI2OCTVO5mGBYUPso4E5btdPRFqx2UaHh+KhwMVjopct9OFUJrdB4OxLMVWTR1PSSKejDCpMDoYPP",
+	"ROhMs33BgX2M7dDe5s2mTNnd67XCGZNH7zyGTknB8BmXwp37QbZ/bEAOjePUDABNKviWgumTSXlL/nDw",
+	"7dsfm15Tkov8nZE3DyFRuGQ05iLIEnPtNw3dsTTmI0AI4JliyRj8F+kjFhjUGmi9UCHsWja6bZ+ncwMD",
+	"Yu1Qoq5d+BZur2eYiezYaicIxxHsSvN7K3HG1j8/XiCCwUfV0KwIY4Glh0bCGU8SHsKIDQobExMugv4V",
+	"H00J/mpaQFOoa9Y6LTIpFp5kuxzhRbRjB3XQ4NqaaEEJst5efyFVNknZ1X+eB3vJq1rnvvpdcpFLLHAF",
+	"7EtcTDqhx9UEbcvVIHAEDqlq6GDbVnhMANPJkJn6yF/pCoFKtN/Xw8BHJc7rlE+mTGWAloq05xbYFXhO",
+	"pDU2a9OHeV3XQTeM0OF45QunGV2MNowUD3kcs/TTWivDSQJQ6uu1pBWwsl+rYGwjQmEuBKNoezERkym9",
+	"42JCMCaAzsM2SB0euX4xc+F9lRty3aK6eJNYtagPOpnS7CPujxOs9zHWWOvb+jHf4q5TltekNN1mv8yE",
+	"6i64aH0LFKpec9De7e74wGgK+BHtLj/lCgyz01TOW9/k7bumWwzk3BXyLbaaLnNL39UJtLzhCxZ5bXKL",
+	"B9t4v7t/BuT6LW/GkqzNbv+gTT/KFUPSka1uPUde/E3uvbJVXZvc9HGRsbiXJJvcc2mrFLeQHO9eOZ9v",
+	"du8PKaPQn7SJNlm7N5EbrsnVYjaj6UpbSiu879eoMqy3GCYGugeJU+QiOyYDrVAHtgWbIyY32uRgEnQK",
+	"Otbf9aHAl/k9BzugiKxRjWiQH1fvz3tXHw669SdWS2g6xCb7PB6vg3yGUdaaDXvTOO49utWx1BcjGQeJ",
+	"zf+mpDjywdlHCcfm8VvDum0sDe2VZHK4GB/lpSJf2fBKjm5ZRtRiCL+PZEIGemgpHy8mbNfeNPDdP/1O",
+	"XAr4Lej65SNHZM9q+1HNId4P8sVdS0cA4cPMwUYuSHH2wrTS8NUhtv6lFmdvNgYRhGKHPOYpG2E6irhp",
+	"A+hsN6OllKZ7RqMt4wYUeV9cJxvmzK0ExoVIwBQuCm2gRRVDKwDNalHhAho3ZuoYi9qpkbEox6PFAm89",
+	"OZbSqcDdX2o/2HDHLET95vAsm7AhLlUGxQIKqwugJ2+dFCBuqiXhcbnNdcNyjPXez9rPyjVteGTaPdJ6",
+	"FkCAiopZEOoI4EpubIuwYsEYbgmbZO9B2KQwjAa8u+6Tc4Mz9MGmyRKqqGVKxlq8odoGwWH99gfhQUM9",
+	"VsNDymaUi6BS9lqPCx2WRf9/s3qb/HV1MxgGDANVO6VzgDc6JgO9ENBYD0M0gQ/E3bBREDpjrngKCWix",
+	"TkYK1iGjKc06JjAQ4b9YzE0f9o2APxg46iNCVeH6jumMiIp/ze8v/t08Bo6veHfOxRFZ3/edGwG9U7sZ",
+	"H93mFzhx6qD+y39BndlxpsZunMp5/rNvoXSsI7s75PHRjVh3Q4q4hP7okVLJTo79l/kk07qiv8m2b8P4",
+	"d6IdGC2SA+bD23HO/i6Sp1iYFkMn7/2Fae/F+7fpQPH+4vG7NfxqaLHCP86N8+D9PLUGfie19ITrPyVo",
+	"/PsfYW17728zbbrv0iTx/uYaiAKf7f8Gtrf329Cax1b+wr+B7ewPC03jDvSJVxg6+nB3UKXVtaCxFMwd",
+	"j6Wzx1ozIazFjKmMHHQNwQgYEiyHw7YUHiIuI85G9t7Neut6+jXbwCNX1987lygcfcVlwyJjBBE1hSk2",
+	"LAvFy0hb79gVSmbM5hgzNsoXZPzCbE+BHd+U7njh3DU8DCd/kHAwMljU+W8PDjuvDlr1nedAzbCdG2hw",
+	"c9nfmvO1kmp/Vfq6972z8/6p+fwCWFtzqV7p3E3ZaPOSfr8ZMljwVMImruiLLM/cOnyxvs5M6SZ9qcVG",
+	"zYDTkbKMcvFFC05NADWfcK4suwP2DSiWjEs8DzWx0+Yeo2q+816SECD9dvURNVLPFbns907/XCzmf3t4",
+	"sN89fHnQQJvVjL5gFH4Vl9lMzjDnSTOza0kXzf72dVvtsgp+eGj7roIg5t3GeDJVAKWGUqoAUxpVs8O7",
+	"VXVxhMCyksHc4HbuLtJkQGZQKuilMprQRe9kvDea/fK3ILhoo5jWc8nDthnAuLTmVWQp01vY1bSCZb7U",
+	"IkPx7m23UQjYx2uocGmmIDe9fxj5+3Fd3Vk17W+H/IQoqpZNgH2cTENuoaIqeaXdyoBWCsHyhduVfmbz",
+	"zG9Vss9CpPPNidRO5ELbCKCw99/srZe5vGpRcbIGDFjZvOJm6T0XNLmqQNEEY/GoCMYLXdyWv4RbcF7t",
+	"z3KhrxqxDuRNtcfkIbDlXaSJaSM1bgYapNEO3lNlmXqD5f+gVcsKVXBA6AhGVsGUCCfB2xlNx8ROK2aH",
+	"YczN9tC6/VNlmBTQc8tvw5nptCq2sstUg3Gd1waYsnF/eZu/1AHPGGs37QCwv6DJXr0NVFSSTbA09zvb",
+	"tzq4t+3LC+6ligqP2r0YhhhxP28LMpJ7LQELzv1Yj9QO6Os01wLGRUPoGc/wtG0ollge+FgB4Rv0hQV6",
+	"H1G9t1gBzKAKtn1thLX47bkmvgeEe88/aIVcYseEAe9uRnQHvKtHQHQPr1VLaPdnQ2KvtZUeDIj9MudV",
+	"s8m/kC0JdswLtS4mIJnxhgfFVbVPvc3pkHvHLfN6bSplW/Q5m6k4u7dL+zg6usGBausQPZBf09pJ6ZCe",
+	"5XxZ5R57yrKUM4R4MeR8GcS3ciVShheyvgoooMygHz3krmvySKw6tJzaJsS+ZY2TL28Fz6JQQ7yZcxFy",
+	"IRq0hGFfbGJtKPkJyNxwy+bZMaEZSRg1jNNyTAaey4JddYOETWjyQSbxYF2zuN9qm9BmC612ET7cc1Ia",
+	"ASoflOX5lKv5wh7qFADCgce7geS5TXwICy0fLyj0e50UVPk9jm7piMxYzKkeIqJhLVOeZUx0yMXl55P+",
+	"1RVcYwKkiEuB1wEihd64emgdDDscGa8eKFY6Jvh4ZH2jG1E4iSIyAG/B1aKsjslrx3vj+fpa82jpS/iY",
+	"2ciAC0WnWJsIZr+UwEvVv9Yv5Zm6EaiPtes2kYIVsz9uCpBuznwrME31Tv+8E+3g8JFlSj+zwnYD4Ibq",
+	"PQbUz9zH0bDoHqtSS2mhnhSkzYp4Gdvj942QbL76uKx2WnkW5U7ukgJIoQf1sSqVRYRxPtZgFcvYivth",
+	"It3qjetaRHB5HdzjqxLiqtZPa1EIPzTh9HcNQEozg3tgY024ytKaVL+W1t3FnISZBJmF8lnLQv99wbAu",
+	"Ra/KQhme5NyVLUG66jWsQ3WlMf3fPmiqr1yYQRYpgHceblYBbtuT9SWlaY4p+XxLxzItt+e0wgelSi1l",
+	"GjgykBmriHNbRiNIU+ghkaliZAivWjX0CIV0OmbqPlV+PCyEWIW/fjRj5Hytm6rNx5crMfJROAgPu3Ju",
+	"lsImgMAO/HAOT+vEHAgRj3uLsVLSKouYy5+H84BO+Zkncqid3zlLic2xdZ1kKrkoOwgHb0O6YBx6+AUf",
+	"aQeu+HBHjw9bQi7SEXtRwulpk6CbMshcr0fEuHDtSWSOAyg8/c1BMICyTijw5qA7D0k2wCKeyBjdrHov",
+	"2CzgL/kt9gGtl6OIF/O228z4amTMzFBhwP7LcdEiTzpqhbDiaHSS6Akg+O9m7g2cu7/YREunTA0VpVb1",
+	"yhAJMJHQdAIVLCS1L0ZbDkqQEr24NwKqjfInQup3wrLiW9BIqN0Ihq4MRLpxHbRM9Xon9iB7edDVGyVh",
+	"9I65F+urFtn6fnHn68uDRkzotjsp0lb9TKpMG1sQ6jb/9CfBMcs0bjg3xNfhWsHtdt4xoQKOcAOlHJH9",
+	"w0NoZd1/3V3flm4Q+md/GIeH0c5skWR8nrDP4yBuUtUpZ9m9rMIEOhi9tH+Tw8AEgYgZhrfBfBARpe0+",
+	"qshA64NB8ZAwKsLvtD8o9n33dv9Cd//R3X33a/6fv+3++qf/8R1oFgAouWMpVJTtd+FYPux2u93CpEDH",
+	"vlpwu734P1hAJbmVOyxXm7ZQWEaiatXPL4W5cXt358MBWLAle/3g9aHhh4QgIRTUdciH/i8n2GqJRfSE",
+	"kmzK05hABlavOd4jBYSvU9vtWoj94vv0oyr8CIwT9LKMAil8daFvpnWdId+k5vJgT27Tg8yeM83Xgadi",
+	"LxhSZeQ0wwYSCndENmWzDTtm3cjCC+fPw6ySg80ON0MkspzEE8+TsYTAtf4uuT43eHN13/pb+/j7dKmn",
+	"WX1ssdTgX9Oq/naTPvX82+qmt18HroqPwKymIUC1OEE+mZ2rAYNi0zvkdMrc2mAlHauSz41jwalcZGwt",
+	"gptuTqf4BIHVcAIEpqVZReP7LvXnXuMt7ua1z8/uU9VuZ7SI2Wtf5Aa8SfARH/Qe8rkN4pWyvwGls0fC",
+	"C8WEI7lIYvEC4oEAd8RiOFD2u4aTVz2AMEHk6WN1v3QpI+xllG1yzKMOvmWrJxLYGjRrO61oEQOcQT7E",
+	"exSc/Vv4g8U7BQGq2wvwKeEzbElXFok016Ve8aw+iuD8gaHUSn1lsSl6+XNtDomJ3l4Jv2P3LDyt2zf6",
+	"hVjOUaxT4xmJsStn88LTB9wyX0u7RZ9RyI1nVI2tNLOTh6HR++yfdgUWnrDkpYrf3abhNZsEa+YeYrdU",
+	"VInon7avEPF3Y7BKZH0F1oZgttERWVLt11jfr1gMPy5aQZk0NYwd2HpHhd+gKjNX08dIloHCR0kiVXYj",
+	"RlII5tAoEAgcCHYJzO9R2BaL6owxv3wtdBzfiM3O40JexUzSTrRjQKVsi0tt/du6CFeBDufWKQJRVqNN",
+	"51L/eZGS0ZQKwYLksD6EnRdOBuDtxj1hOZbsM+rE229Sr7aMymIR4pL5ty387OZA3UJXyXAPC0ghhILF",
+	"2K4JSGsKbMjHRyhbuON82fswVlunO8BZbXBeK9CtN2/X4fdbmOh++zeQqzK/mnzNMRngzh6YpvsVNsaQ",
+	"y+uPF1rh6f+98sClmjVCtJNms3mYB1FlLOXqFuNEECnUWvp1IZuZFxqalvo8tA3I6Tmjej6WP3n/73D8",
+	"7u8H39qd3mV1lY/d46DNV71ZyCtRUfMD0BSUtOUFeC9Tgw/nuNsOqks3irKxecJxE9mxUfzDYjZ6E4Ei",
+	"73E723Ib28E7Ru6aCoErgGe3+KpKebzOa1qzGdBz6v91WA6R59MSLkbJQusdAr0ATIzS1Rz6gVE2EzmZ",
+	"lCsk4WlHe3vgZtjZc8yddD7fu2WrXSewTUXSfqq2FCJPL3/9a3b9619nH3/96/zi17+qq1//19He3l//",
+	"z97Njfr1f+7d3FwFcFOjHYC//SySFdrsTcd5PpfNWyFsuOJv97VcveMvZLryUQNVnQuNpuZyhnxJLsRX",
+	"f7qYuHmIivE9HCgJH2e2HcmNJ3ymDFetQGtnMmYpzWR6bMuyvH5mhB5HlA9920KVlTWN6TaUtptUp7Sp",
+	"LFNzOmtTSJZVWAyBiVn/1oegBHQWznBVIep3TCyqIAuAPgcKspSNaVi2GQL9KqE4vE+KVXzm2dVncniw",
+	"/yYi0H8eKHBBOu6NuH56UN1pO/UNzwcmM5A2p4T6ePDuXSt6ozIMSs6y442mZkrDauOzYKY7dq4nwE4m",
+	"0OFqKzFnsKNiFSE503xKhyzjI5rgWmygZXBxg+oFfvoohRas4OLDAnNB4gXU++rFn+nLA5geRq2+Z0y1",
+	"pULrQXGbyhmrtrkTzPaNMKXUYug+dPM3rjfH4OvLz42KU5J/YlBeZMJOaEYTOQltxD4UYqdgR0KFIfav",
+	"zeiKxIHdR+NZFQ6PfobJyUsFBgNJF6KAWdAepUC/Ro/8x5SK4AGGlU5NI0H4hBdYG9chPUF6F2fIEjNC",
+	"7m1KTvu/9M8/X/QvIyJomsqlq7glaiTnmDpoNepreF3NsMtJTZhM9y2h1bvSI6jAVQACVMACwgccE71S",
+	"FGtdANzFy8JmU7aCfHSH/HLW/9q/VGRK75hBFxocpYzGg+N8MhSGleDnGzE4AgtoQIaLzDzVnCv4ajxT",
+	"M20EQpENwGglCReTY9I7/Xj2CRXn56+f3Iu13VqIARmOIxiJmxR8L/yTzvKf6Mz9YBxf+5v9p/3Z1am7",
+	"K7y/2ItGU+reC//tHo44IfnT7b/dnbiz3M3mn+5nOZuxdMTc7/bf+fBwwPngzL/tBfOFmtof4b/tD7ds",
+	"5YYF/21/WLLhVMpb96P7t73ArIz93f4Tfw5F2gyOYMhfS6WcGQwhg849Yywju4QCXS7TCo5FhJIlG3JB",
+	"U2jXhtZINBQhvmncB+gUGxl/pnTo0zkdBfFXXGGCZ+cp7CNhtq4XBkkzl3j3KpSDtJubhy8qsyq2mh8u",
+	"0F+oz94RFSNmw5DbpQimUlWzYBStPtDE+noTNIAIaIo5o9Ga94gWcEV8pty8pCRsdTu/+ulX7784FTCC",
+	"cx7d7JKBy5TaMMDDxR3P2Jcq7oBr87WA1o41J3hHvI77kU0ZT/Fnaj2OQDEGGsgVPYn5SZTQlVw0hiXN",
+	"HjrHi5GD5baOdEzIoYxX0DmppXkkwVwKO0frwa+vjN0mK33wAsRJuGo6ZSIz46omoIOf7RnCFZLpWUgl",
+	"XHo59kptqQWNUa0Sd962PWkAKzTd9G5H4wEo5LIMSBhgXPSUQ0V9Nu4KG3CDf7Jj+CJkOKIJYKNd28MP",
+	"wzX2QDBnGvHagDm4YO3BZfIhVgBZtmF/cs2pduFy/ps65pv27ZCNZHn+y40atghQYeF10GBfKrhpvk7l",
+	"DA0R2BGKMUWgdteTOtwtnZbZ1dpMLzeoA/dLequMZqylUriCa/Wip1S48TTONCUGvgxh+qEFC2P0/hog",
+	"OUbl7LfpsDbDdH3Vm4PYLCnPuJhcSjmrkxzrN4Cy0/fkOES4/bXFnGXhbwmmnbFJ2sbnvFZKc4BGuWkR",
+	"0EUBua9YpOInOu3uTod1MS+faFZkqtLhZXW9CfpLDYb02mr84Kt2hScp4uYFaJPMteZEDpyh9Qf9uM35",
+	"Gor8XfuhvhcK7RyeF2IwkcfdTA0WVbfluDPaOo1b2aAGVh5MzbQfyj9k72EFlQMEvjBYaEN/TSrjcnWA",
+	"5K0kQgLWaLVEqCrPXM5UpN1rPCCxUr/1GWlH0r9j2s+Ws+9SXp5gtfNpblrikykVkyBX2pizJDalY+as",
+	"MNyRcAsG/5PYL0h3ysypN1/r1biOJfmiSdKCfsNyNejFrsCt7+VDd6zf+VsLBcuP8E5TNrMdPIaDigIm",
+	"Un7HHgQvo0w05Q2kRkj6IgzfeW1oXHwheYBCWn7fndGywpXbytbnsefCkHHVZ3zdAjl5DKFsGHGkCjuY",
+	"FcmYdsLGQS5RP5TSEAiprxVF04xn/ja4bzCjOQ5RjgI8o9/+VH74e0Pj7J3CUcHEt5qk6Os1u94PC5Tj",
+	"+SsBJ++BzsQ2O58n6DzcCy33Qf23B3G7Sj5Ug/vjWwubeUEP5/Lcz8GpUYdBlqFQ3Vzu0L1QZAoJLn3a",
+	"4l0B6/W5TceYq3lCV+s0bT8wQa5oJlvtSJmwDaJNl/ryB92iG5AMV5UltDeFHZWwP3dmEpqM4xDRVb0Y",
+	"EUS9JxSkKWD5PcgCwjs263P795LbJXezV7PwlfWH7kiFsqcqL7c6HdXDxngL18OEaW8+Iq+6BgvRz4vt",
+	"d7v2zy5BBiw65o95duwYUQkg+n7YLfazlymrCk3Rwfb12vTR+nLlKaQHKZdqSOV4g4AsPqZ1MmkSOjmL",
+	"ercL8A8rMmQQMZwsmMoU5HvMbGLaOZ9FRe6QNqk25bPxB+Vtt/s+AO19Tc22la71XN1lA3Rjvu77k+7b",
+	"gb6upr2/D5F5ODlhqg+hdD16qGRFdYS+zeueOmIPaq7Cfmw7QQ8Zky8aokYJNanpGs6jAYbAzdUD6FuY",
+	"0Vt2bHJ2QzbhBtMFyg78hK8j9HHqGGsltNowfUioM+riWuduY6+Hhl2ekiusyO+QScrjI8iQ0oTfsg5R",
+	"c0ZvWXqkZxhL9/UfIMkKGa4OUTxmQ5oeEaSXSScMfT9MsZIh0xfoB5nsAl6IyUrvK/WbIQkB7wOcSHiu",
+	"n5io/dBguaH5cdsyZVtXEnDOQ+ye4do1yAlC9G+RfZc2Pfs2YvPsg1RZfdIUeOz0hyhAbAtvfvjIOkI/",
+	"ljJgw4o9rOUc+OaZkhPeFNhPaDLNPWu1Nvjl2+btAmDPn0+iAsj/1PRqlDImCvNutPH6yj+IZ/E3yUVN",
+	"7EQf4Fp9aH2PkVNTpbt9HGXO0o1qHy7g+u/BpWkVAfJG4KJA35EvtCZqdkHyYIwTiQ12pMdIvWlmJbiv",
+	"Q0kWf2NrrZhNUz13gHkWHFSB6frRhoX+A+4LKYjK6CRIQ8nuuFyoy22EeI0l0ntWu/Xx+cafYoFeKKwg",
+	"B88knXFTE4WJxBjyvdpKRPPWofEagxSNpEzK4rpmo2k1qXAmzcOPTcW6sjBiKqMrtYXHrg+PnKvA5rrI",
+	"J6zC0yZ5JhGBz+WWxtrGPDZVlC8UvpocdHY29cYfuILwHP4e+RWE2nhXhItjY9Bzoe0/GHEr3OywJ/rl",
+	"KbzP5sqzngdGDqmQdCEUmUimSFU3WftAfW3l0tWSA40GkeNx5PlK4Ca18I2qtnIrRkXomvESs4jNXCiD",
+	"5gKOcw+a9P8qXsW2hIcF7JmnJjzcaPPnpDhOC8zr+F/qeOKw77iWO83g8FTQHT00AdxWplu882CMhxXf",
+	"+kgMh+0ZC9mmwuEsUbOXHp9bdOOS0GBthGfWWuvU5RJ9Ma/jvAjR5+XTsEXRpJvVGrz+NUJFbStIeRug",
+	"t7jXbm9zZPghKQtcCq9Q2P2zPvrCkaFPrQyY1R4xWuXGc0TGMknkUvkB0BfYnY1TZVDH0dpTLUNa+ffW",
+	"hLQem2Bs7SyvDnP5O7cO68crPENCDT9Y/Z1FOe57rm1HwBQ+Dh6n+OTxNXiN31/mCyqpS1/91bv1pXcG",
+	"2C7N70e2w48Cnm9B/Mg8lSP9PH1ZM/GLYdAceErdEcA0sWSuU8AUeTPtboMNYcYE89VIqLk+IfAdDZux",
+	"QJvGFRlzQZMIPxGg3RxP5VNRqN3HMHZIjJ2n2OMPYruW+Ld8bVb4msc1Xr9PdfUozHPfu6G7hf25pWb1",
+	"DcvNDNQahXxl83EVisdCwHnxUa5sY6RL5hmcHtsV950ZB49fePRpvTOwHGTfjPE7GHSvP1pL1twDdiDY",
+	"0KnrfsgL3AuvDx3o5t4jE7g0ITNt6Fq0UXPOj6iAwKEDDYUq77x7vfgEBAsdJVzooz+jt5YWTKZkxpXp",
+	"H7PntBnEOuCne3rdEX2FVRRVnNFUEUV5jNgYLjpm6y0W8/UNMWFCC37LandLd7e1u4zGyHplD4BiVbyp",
+	"MUar8klpKWl4wzX7lgWErO6rix8YIFgHU8uf1Hx4dfsFL6nnqnVW13opzfq6PuBRms9u6zmt0SAtZuMa",
+	"GOcqQcC5yGQu3i8QhWEjPufXYD+pnM+5NS3zkyd1x4sKE/ErG17J0S3LLBjhERRtksHNott9OcIb4b/Z",
+	"3v8C+Lf/wF/gv/EH/X8PXuvpM785NzvGC0pMPEvlwAp9trw9NV6E0cWC69hbR6brkK+mk4NiUIQrJC2U",
+	"wiP1A8ZxyHVCoSrg/rLxmI0yrHSCMK5C+LTbMi0uW/00Hf444p/5T+//0r+8/s+rn9512OqnLvuvnv7j",
+	"8s//9VOXfv00H/34fhGf/PSuMzpImjPSmWFHNAvl8s822VzPUu0LfCMaIRPW3A8LfKlOInA+mGCUYmyd",
+	"fAj78SLCEsVchv6sZOR4FRcbQ4duuQMeoKbgfkh/ZgB1yxes08vL6zCUOMdyhAiiiybG17HlukflekOa",
+	"MluxG+VFUjEb8Zgh0gtXeRr+RuRVe0cI7uWqqrnIbWP3Wm29HJFsKY3JE9kQp72iAFDVXCmozZckqbNc",
+	"7pOZb9WU+kKZsUckkWh9FfLsJicfyAXiD9U595iP4fMd5MomUVDThvz7JqxEdkRBmRsvWp6Pjtv+X/d4",
+	"TIPJ6WuHBf9CEV5SYZujrz/xGaz/84lP32c6KKF5brPz0gh/y7OyvAkI1M1iUFWrT7iPJsdk8N+/D0gC",
+	"hG6CLARSl5mCJy4e8KitOljvRwP8NEdr4UMoRLZ3F3Ni663v1xsTTPAlcjmTMavJP46pysiMzYZ6smd0",
+	"BQ4Raxf3+ZcFUUavdZTKJUYWGtGUlZnoWtSGIcuWjAkwGmZITuPAi3EFbH+SiU8fk66JQ8FBXAzf+41b",
+	"L193Gwhby/6kN97qUJQ1eqqVhQ+uhXpDMZO9XRehqt1SUKgmaDhKGE1VMS7ZxjItx08ezlJFM62SYSOT",
+	"HilOJiMHB+f91VhDUhDKU5OlMriOjqnBKIN7F1tVAjD0hdus8EI3vgIVFY7xHrgMjCaI31xr4cGkfsBr",
+	"Q+geG5saXEyYyiqpCJgYaQX1Qrk4NJodx9p7M/4F5DWsBeKeZ4wQY5fAuH9mq6CZkWazYo5o/93LV3sm",
+	"WLneAChj1m6ePuorg1AR59ABt2EDXhj7D/FUHxD6D9ikvnIRy2VQO+pDSL8McCrsVskJr6iwi2YpYUVG",
+	"6JIiBLmpFdSKkmkVy7MgWGsQoqQ9LqEbl6lxkS2QCauhJiC0b7cg4qxnwJRX2I2PTQF3ZQmiDPebE+kK",
+	"cyzLd4+3UfQZ3yFXQBqDNB+OHzKnyDXaK+9r1j8D4Ye2KjP92zGmYpc0jbV+TBBDG2akpu+T37Hfvh38",
+	"FL/dn41v/3N+3qV/yd59HV0eDv/zzc5DlJpFO2jCVsCLXiR0Bf3FmDrIRtMKYNHmA9nnygGNUOC4s0vj",
+	"67ciGkdgpwXhOPzvcVq6ClZjg4I3JFEeZfyOZ6tTWpdfyXc5gmqYMmisN45pKOfo9l8IYc7tzQz7hye0",
+	"6I/tHzZx2RteuXPDPuLufH3Y7byqxcxy937Fzyjc/nL/oMUD5oze6jfjFBabyl83jVzf/AsGuQo37r/d",
+	"b2Tw34KiIB9iWaVhh3xO2p3bDx6/RdOIDOZ+4KjCH+qf/2YzCzhnSPDEK//GfDRF+Vhb8fUVLC5L83a5",
+	"ZHOZVqEXL0bT6l2z2VY5Ex7zl17jwvQddhvXJ6YrVUccos9rRkdTvYv16fzl+iQiMom3KIBc0ycFqISX",
+	"r1+tF0SO0wqE2BTD8ci7GkOr/oQL1T4oV9IPxRd8xB+hnyJJHJmeNfJDFTL7bw9ebqNZal9sYt3hN77b",
+	"Pzh8tZUuClV6qKz8mWB0BYTq5f6GGqzidfbjqt7z+qBZ32UyRJenp08bJce2DAaMDnMMbVEOBFIILysp",
+	"lnspEbP3qnVJX8SXFUEQICAC28BSsFo7LmHjrEOc6fAbhg7jI21G699A1cQc2FghpwJFGdrms1jq9lay",
+	"BLOjYws4yyyxy7w7J2/iQxdM+2I8LiAO+CP2bRs7wLx8KpwvsTNSXYAZ4K+1zAO2XBA6ivQfmNiyBBO/",
+	"FA4ajKjGoaLMaG0WVc6EtymGZ7Q5ouYT+p/38COtaDePMt8Jz0k5u2ZtOJLXopHv2/BhI7xYDmhmoloR",
+	"fHCBlxCbcZryO6byLWg0QUToHUvpRNvhdyZFDnpwzO+YdbI75NMCw8TaCe7ChtF3j5QfOLIl1+ZVARqo",
+	"Rczlib6vOMO93kkbUYDbfx7OA6fFzzyRQ9jCwK6wXvF88DZ0LoxDz7rAvsfKZ70M7b0pAyyUwMO+saTo",
+	"vL45qIhJhHW4bTyEklLCldbIP37+fIqAVRjW1tbXZf+n/sl1/xQrElyrsz3bzHJ3Hg7F0pM5V1F7x2MW",
+	"WuEPB3U1wL7PHbMtl/jAD89787rkcWhTBBZm/+BtK+fBUDDBcvlD9iUUZcu+3clHYYYif0M0besLyato",
+	"TmymDospJWzBzFDjzZgIgJnQDZTifXddvWW29Q6sPQnvKcD3EcD6zy3FlPIvOtwsiUMzr8i8XgL9VzYJ",
+	"WUXt7+f378/PPvWPyhoezgH7NzWViyTugG46IjMWc+pOAnJ13Ts/758WbVCuiLP1gMZrSZF5abjIboSQ",
+	"5YdYDXeUH1I0y9hsDurORCZhE6RsvFAsLhRoKb0TCpU55rN2oh095p1ox4xyJ9qxr6oxMqvBIHEzYqgY",
+	"weXL+297w+s+oH7OVPuesPw2x+wLZRVMy2o3quqI6gL241uEwMxxNt42b9nNYQKBwtoWLJhcQXqMFZZ3",
+	"LIUiUZORtrunBQoeSED1Bj4Tas5GGQ+bEI7eCTJfM0YV6FeTgUaJrTomKsiOqLLPiduHUzDq/IGrTKYV",
+	"3SSwr6dykRbjRxGhZK7PQMM9ud91xulmkSX/OC1FlgIYnLds9T6lMzMfrerufja3aGWqAkV3kHyzJxyE",
+	"NSl4noAPJIzTSF1OlmdTucgIKPka6y2XB7nI5kEqFRCDlNFYeVmaCCSgFMS75QJzNnr+uVinu6v7fiOJ",
+	"LP4MAylO8qvAHNucUrpBbSOM/cLduD7LX6fSS1YJufRbkgzGTSyZajWlylUANNLPmmKB36OdjM8MFku7",
+	"b7qG6+ukBl0AS6HKZ0xldDZXxw1OWOPnZSkd3ap6xzFCCdwwmOtk4Vq/oigKb5t4bjMXk9/xhcSN19+d",
+	"brpz+S9rmza684JOKnhz53QCU1+Mfq43+Rc1qJukDRRUPppLuVzDCQ5sHzPmejIpfdUV/0fxyoOKaGlG",
+	"kxq0SDsFtCLZ05zxhK8xI/eGZl/dZqX03FQbXzY2LWIylUvTigSu0foabVevskkkTBhzL0SUmd7Z8oap",
+	"TIxmNjYOl6KwtUu2szGXizaeflV9tKrZ+5eLdMS21sVXePu6BvuAC2H0Scsvuw8vY6Ha4pmrK87uXd6E",
+	"OcnyczImNuwTx+esA4L2RjNGzisqlR6mFmJTL9cLnbqvL3yAC6m6gglX1lCsdjAybbaiLzXVuuZntrpk",
+	"d3JEq4zqFaGuloXdydtQUrYqqgc+gmm8wooYSEJgrE478RlJ5KRNwerPDIGM7QFpGljHMl3MAvWrm1VF",
+	"Nsacf2arK7ctSsr45Prsl/6R3dhYYuy8dP3pPOuQy8/XPefT49KSlEFhZUx4dlyoDcvLPOwDHGDfjbjs",
+	"//L5Z/0kKgBBTxj6bF5y+3Fc2snHV4O7D7fWePsVSNZ4Em4L9ZObimWAn9z3LyAynX/++tt577r/6eTP",
+	"a5hM3m9H5Px898P5FU7SnKYZuHoH3S7Rg93XIvXSuk9kyKbc8RfPWEohXPPptHd5ekTcUxSbzAAkWY4J",
+	"HcpFdiMOc7y+/S4GH0oPjchoyuhcn3CSxCzhdywtLkbxi+x7axbiwncWAoTM7ui0rpWxCGzIKkRFR0cj",
+	"Nm8i96WKJCyrQzVuRX9eHCT02BzjUG0ZPQS9jGGA3QI2ouTncaCEuKgJ5ovhpiiC/I5VfnReOGG8VTKS",
+	"iyQmQ8TkcdCHOWL4dsfq9tbRpqZPIJw0kxk7mzdVDJtS4eL79t8ddLqdg85+d6fWitrCdgri3NkjzA3a",
+	"nWae/Lo1rVbZ5betY5hdf7w40kJH4RSHvDW3ZdMR0T9f5Xlq8rX/w+X1yRFmFkFbLxVLO+Tq8uoI8JcX",
+	"EyBSuLq8Kgi3n/bXz9yJdvBRWhFcXtXogAa8s/y8mFJgc1iIQI5/REUuyg8Zon263Pg/aYq7WjSrTImz",
+	"0/P+kcGWNx4nOQfjwv7rsn/y+dOn/sn12acf17IMEyC3MGdcueQCcH87pP/p1FghN2KtROTY2i0QWZlQ",
+	"bsJ0ygA/S8GKx5oe8E60c24MDW9wO9EOvCos3ouh++yqubi+POudw1fOKY/JmFGMJNpA4Zyu9EHtIeVm",
+	"KacJFMl3iDXK9L0dctG7uv7t9Ev/yBCdSD5i9pvjBc4ZVzdiJJME0zTw8frGL1d6ugTjUCavjdMJi4mQ",
+	"Ke7uuENOep9O+pD0kfYom0gZd8jZp5PPHy/O+9f9I/+QMePW7wPQbzHpkC+fLnpnp0fEDEBPvz6IJ/wO",
+	"IVkKk25nZifKbTz7hfCfesw70Y4d2E60kw9lJ9rBl+mF8bwi+6AWawXOhqoLnHi3YPhEG6l0NCXov4Qs",
+	"k6xcmXzYWKuJYDiliuTGSmgutIZLWFZ8XWN+ZE5VdrooxZWab1qo0gD3m4v4TFgqhxt703iPFn0ThXW3",
+	"NSalF0Jvj02mYa1fVw/Ve31kVzKfLzcJ3oIVVsGNI6gvPcSYUBgMf36h0PoPC5a0LfVBPtwfmCBDKW9t",
+	"smARc9lpw5AbsxEHJP+KB+OpqDX39XSRKlNv2fjYKZ9MoRew6rnaZIvZTGKf0JIlSavnZkmchoHugAnG",
+	"wkGJjIkR9Oxly1JnFGat4KNm8g57yGo+rSwr+v2Fz4sKq+NPaFgS1JyJGnpCDFQY11rbcXBDvH20wjxq",
+	"24CF7RgYyfkK4kQsJmouUyyVfaxwxTVEj+94xiq6WR1TYADuYUZ5ICD+RfC/LxiebjRJDOOgcePQxj0G",
+	"0GKastidzymb0DSGAi2qSh7cJKUj9r99gALfq8JhFNP3rw5DHlWwWADyjixV4HXqS9aa6+devJTt6rcZ",
+	"5w7+8r+LY/1Rj5WccxE/Vtf9F8XSILeJnYi0ittEL/ZHaKsOKUfAKLRNeDRJwMVDoX6Y/lsrLg0L20gL",
+	"oAe6cROsFuF+NT7JFzALXS9ezm5nHSLrTFpiA631MP6xvYufUJWdywkXNdPYHCdY868KInhPEWsb3td3",
+	"5MH9B0Gwt+IsCiRMLqRdXtLidG7Sqpdvi3A4E3/bNpzpbbrAMat/1TNdcUhdAzJXYjtswcAPnE/30Ro1",
+	"2kJv/ZCmGC1UJme5tpgnNNOrHMRBSidMNfYTe+fnlCpijb2YKKYVEZFiKCmiQkORNUWsNuNgqXDH8RY6",
+	"it87jyQ2yyDNE9pYxX+RUHHN8xLORQuZE4ZD7QH3YzmnBEOPyku82cbTw7Q9bVWoN8KJRszjQk/Syy6J",
+	"gwRVdAGWotrM+yp2Cm7QLQv8qMXC1cZbpjT7aBBPis4bGAq13CiBNkTMIfAQNvVXNpxKeUvya4p9Yvub",
+	"v05PPqwaq0sN6NWiwkAjWVsK1k3LXKHuiJm453YnIBQShtow4e9eiyxEd/yPf9voKW+6P+cLNQ2twsVC",
+	"TYmQGR9zzJwqW6RbKlV4d7j5erhazE0FN2WVDcx+F7kk1OJke5o+31iNkQMDp1fajwct+rG3UHbPWBFQ",
+	"9mErsvNGczpNWthP5e5rO3VWzZR0R2H13V6IchXor7KTz4LKaFbNzfVfpjUcveGlKaxdaR3gzCajxB+k",
+	"JKx0cnyH1WCZa9DXmoeWkpKPUwyGs/IDFXFFd89nd5a+UGS4ykLdaKNYOJaDXFHud18fvnn38uDdwevX",
+	"G+snNkmZUutPfdftvtl/9+7g1eGbw40fykXFU18edg/eHrx8/frdwcYPnbN0xEJG72e0dAfepwzAFB3Y",
+	"+RrYtnOz8hHuBYDwYCM+o0k1Wtl+t6l1Z9Nz6J9GCRaWsSgqUS6L+cpUy/0py4LxqJ7VPLlucqUwS9yj",
+	"CNKGgU1qVRSBACZ3GEdTZjUZE5lWnMdo0cAV6Alx7PmY0jtmkmohVQdhwaoq/0y/4KBrYofmTa2dzZ6+",
+	"qy+ydBVyNm/ZqgJSwHzYqy7pXZwRfV1ki7dAyk2buZbmvBf72KQeTakW6LqZYsndJgOe859ZcLAp0+td",
+	"i7tgRn3QtbW3kVkEGM3MMWrcs+woc45wCzPEQNEbKMzG6YaLWo9RO/HrIwxuuB07ALPs5QmNjBhW76cf",
+	"U7nMpkHkIqjWQRI52ywThCly/BPXOY5N+xSaYMvQfQePAONjY//XVXg7eTpBEVtEFZf4frutUnWVr+hZ",
+	"SDGHRhjTVZQzhODmEzIjI7kQZb9hf//Vtmg/3jxH60sWmJ3SlzSJUB2aD2hVOOV8K7IaVzsgUJtA+ux/",
+	"P4A+5U32nHA+xZ220YQePBPITNNu+iSXj7Z3fESbps1TGGUNaA1ecobFJsHyLW44mPJY6Quo2xIPkp1B",
+	"2MVRIyfLib0O6KtZDRsuRoG4clUwdJHJGc249mNX9wBSlSpjsZmpIK4pbgmPeElbd9qMmetNm63z16mj",
+	"vb05XTn4c1Pzo/YOD7bhrebibsP8lDH0w8YCqsd5qsURYAF5EZkWZ5mSOKXj0sddvYequd1ut92XzCmP",
+	"75OM0vefsOCGhD9jcZaSZExL3VH7b97uB9y1bYNCRjy8qJDeh3VDi0hGv1XgDLUcXDBqjivrRXu8kfgT",
+	"5m3BgIzbzeaWyI+zV+uT1oGbh+3YW7OFv5twzAz6cKQw9P6TKsrGxwzQXOgxVLWjO4Aa6CZwFSrrK1Jd",
+	"zQC1FWJlyhlKpACe375hdcLvlR90KRP2YxpMFmKvbH5eQTJzRlcklvfNY0Y7aiTnbIM+Un15o/tk88z4",
+	"7OpVrC1EhdPGFpVqUeMKS6+aaks75OrL1QWUwsIzsCgTykUTqY26yHjnQBwAUCM3wq/CTZmF+TgmS0z9",
+	"KMTKXy8KragIdSNwRaHnFYW5/kw0lnnaLbhlgee7brsCz3KF56ttKjUb83fOJ9rMNV0v1oSd16Jac00H",
+	"blt3GS66zL8nzBq5Jv1ezW5YC7ktDxyn3uVVXl0vu2Apl3FfNBQK+A9DkHNXg2fBw+fwpILqM5gkgTIB",
+	"U2ba1ObkpuV4fRRao6ULoQ+WvMAcB4EV5ltbu9vY5WYW6qdTmIjmt8wY6NALvmDtHbDCa6D5ZPtCC7Vx",
+	"k5YW9vQON0bdxPzAk4SLyZm9fJukbspHrMJ2RM4ArcRNIMyOC4DoRsxlAvRpntFvxWTvu+7m2d6W/dbr",
+	"PRNWlfRFrOr9No8uHtsktpXfkEVczn66hSxMdMEc9ocdlLuAzEcBtVLY7HXKrYIRt7r0KQKGvHjGBRA0",
+	"GS/z//ZiqMTB91b0yBdg0nPgDEu0Z+MdPPWBGuudhu+yAMsdr0FABi5GHk1EoCR93d0XL+6D2OCC2ZcN",
+	"6JqbjKXxtVuQTSxUJbyCdgRUZIrTLSwTWDY0K2eqinALG1FPNJa7+UsbmFr/G9Y3xObVcpACCnEuQQk7",
+	"sHguZXprqGLMAkbWQqJZbpdZ5/AxCrtpTJ+irPuRCqgLzHnPUkD9rKgmD1ItWpX2b6jq3rqGm8+YXGSN",
+	"JI5DRhRPmN4SWmPoTTI1dEv/ZAx/7fHWhVw6Gj2yZOzWkUNRSOjIRVbCkfVrU153D1vBQT4s36Ca01kb",
+	"msFMa+PsGamczQCAMrC4KBVi6sDsKrmBESVIm0CpFBOvwcxB2+XsZLadW1kvsxRHSVN+R5OfuP6kjxXR",
+	"mYVgd0wkK7IQHOIzKb9jxUprJGc4MkgcVJCY3XHsj+HCx+4vLuNhpwmcn959Ho8Vy0Jj+2EFexMIXwDA",
+	"F9IcU0ZhSRF3T9uL+I1ReSTHRLAJzfgd85NRiMCylsMMZIJTPm4cVlbAwxgBSXRKRT7KEquDNvSKPBAA",
+	"2xPVzuLuy9D4/raYheCYr0tCAl2fwFIhU5IwOs/M4IYrMsMeNoqtnPrF1UPcpNKhjFiYr3E+rfYDojUZ",
+	"De4bOa9qRynUNKqpqbQsdSoWSwXL65kxBa2sWikZXpVSrd67d6/2918fvHnzZvPqx8fgynl6qpxmphzT",
+	"G94mSNWbYbAYbnNHpRlT9WCB3hDLoY3nm5Sw6l8d7Lfj9Lk/wU4bQrFNncuUitvK7v/9f8USefjiqHWl",
+	"/BpJUJFDqEgQFBCtcoFpJZCAUziqqnopj3F78WcnOUAH3qZVyRb1tAzJ2DxXhdCa6XAcghuWJDkt21xQ",
+	"X1/W8wBUUTji4NqkVKhREB6rR/4mh3jwzegtUyRlIubYb6NVHXHNEgHPV4qMcoHude002fefuDu2C7Cx",
+	"NJVpdfBFf8r73tl5/9Q2HWvVvOTYHt/o1465AODDylBvnqnQbzI5yO2jSmvhwtGG3nwlQvc1FLclTB0T",
+	"NptnKzNyi1Fz2l7A7crlGNxrlQmpBA0RaOHCCnRb9QwIi9qwMiBaiux3u9gXXhiYZ0W0KfkPtXWVFXXK",
+	"Rhsq6nwb1NCQQr20dokjr1QeAf7GGZFzJvQqJOAatJ7yS/vm0GTXoNR6EkohosXSHLfsscFqP7KY05/k",
+	"8IE7aP0F9SOLVuQiTwcV1sxH70alUeTG8rb6RkGTdUVWwNX8eHG4hqf58eLwCAwivSGB88WNE/XuPKEr",
+	"lYeHE0ljZbnfaY4vR0e3dMLiDvl40f/xt+urI0JJpsejT1sL7Vh4fITFt/ofJvPhEbVzePKLrPBsr94B",
+	"P8W8K1zLYCejMoaE5Tn6XCmfJaR/x1LT6ar1KNxDk2My+O/fB+YkooLA1TRdkYTGMeaQPl4comp78POo",
+	"bss7hWo/yKCfvo0g47eUNpkJMWLS8/FQpILP3+++7UbkzUE3Iodvkfrs5esuSbhgXngC0RlvBFckgRwz",
+	"E4B7CEqGZtohNQz/UJ2ymUbBhSqD58+4xW/aD1T6VO+Bn+Swf8eqyKTGNLUCqi8mPLBglce5dcMhnnNM",
+	"rF7AsMSY8gRltcg/093yhCw+3SUPNz8jf5LDEFXF263OzIQphaEGA53DFeETIdNScuZwwzOynT63a2v1",
+	"eYC8bNFga+azEYxAjBGv3Yi9kxM8s8JsR5sxiEGC2WeW2YROrE2seAtmzU3Z/epd2eqCRqfKgiWNbw66",
+	"8+LueXnQyJik+D/Yeuvo61f7B92Xr95u3o26qK5D9xiGxlwYtF4tL+E69Fx2OlAZIWiyV2tK7+kJ6Mzm",
+	"h75RtEh5WaMcvr03s2C1EB68aSY23pRysE5cQixQuAoBcsEiYWi+9LUbvt1uXz7N9n7ILf0IJJ333LoP",
+	"sDtb7sgrPhEsRksylkuhrdNjwF81vsZgkSYOU2rQIT+yDMxN6yUjym3KBFuqYCvJ0d5eIkc0mUqVHb3t",
+	"vu3uwbm8F//4afzx9H3W6XT8DbuefPXeH4hvCOAAs3S1XJuValnjtYc3vKMibWVn/ZLf8uAa49GJSQua",
+	"oTC5TSykVfyRm2kTTpP+t6wWifKDzSYlUkwY2pmcJiZjndBQP0a4T7EXxyy2jNpeI6mr4Stiw1g7613j",
+	"2VyX3t0Y6bJ/R5MFJg8zcI3wu5vTvaWlreyl+6LohH1kWahS5ur6st/7+NvHs09frvtXRy5iahGzfznr",
+	"f+1frv9uIqpRjmtpM0Xkond5fXZydtH7dL1+Hxc3Yj1p4T3Gi1IrBOy+PD379OP6kwxlYtwhV9efL3s/",
+	"9n/74c9wgQs86xPpRuR4MCST8lYviJ/DIP0fL/tXV/bmYTD7Ra4ve5+uTj6f9gMzNUa8+hvhTJW4Qy6+",
+	"XH3QV83rgI4KLQjFldiJdopTDz0JaxNrYMMLUwQMGd6M7EQ7/jfuRDtrX6MfDgMOhgK2qrH6dynVv3Yp",
+	"1UNXRT1SIZT++OauP4PJa3XQIzYBhiErnqEDED/5efv/nCxX9ckBBi+2xx2Rz18/9S+R1xVCi8ekd/rx",
+	"7JP3FzJcZEQuBeSpsRR8xKDdYa1F5Zic9n/pn3++6F/eCAeXYk8m21VmO8YiMqIZTeQkIiM5m7F0xCJU",
+	"7fo1FlDs2JyWyJ5aYpHWg9+JdmDIO9GOe7tT9JWqt5Lu4tMvZ8CJNaXYy28xecmKZTmHg56+RE4IFx1y",
+	"2oe/IpWW/kHIzA8Lm0f6jXDeLcER/sJSd7ZV9V/GBe/QxvfK4d1QAvM1ifmEZyWLqXv49mD/5Y5fm/Z/",
+	"/trdfffrf7/+/X9sf45sCqFdgTcNXxISdwM92cPzP6yRLFU5RNQNKN3qftT81kD/GCwlKRZZBcDKbBS3",
+	"8bRLmZpLoVgurxW31NLVl55SGL4dTc3knpopqwAtudOGHUAGaBN2pW08JDaOgTU6soRxzkpTHQKw9qZg",
+	"wQFdc2VXB1npxxVibR9To4ntJQjKaaMn9QfBFraUG+59LJo6WfpgCodDvPvyNljT1yQgWjPhypQNluV0",
+	"Q3ulobigMN58MRsnhNkcSd3RD8F2KOGxd4Q48q+0bFJFBubU2eXxwPRWWtJ8fUrbGSnpRHaXVc/IqC3v",
+	"nBvDf+1esfSOj9iu3VGD4vtilmxqUstJDZf7q67bCFsiCJXUa8DIEuxbZn6u5bODLlArDNgGWuQFFzbj",
+	"tS0syCqRNG4lNn1xxxLTqG914w8yXlUlvVKVkUPyM//BBjtQsl1YbAs1Xtrm19cXplG9+AqcL3+isG9y",
+	"CeZJ8xA2TmOVVH5FNgvB83M1YvdsvhM9N8Op67KwBA6mwmoEz6l8pYsui6+KcV+0ONHCYPynDrd2Szz+",
+	"8rkZ2DbheV4bypyJmIvJESy22TxgibrPPTJCYHhOCCUH377Bf3JB9l9ZWtAOSVmWruBZqIojh7ic78ob",
+	"AfgQeMGRI/s6JgO4O68zKNxYtMrNkP0lgYXFt+v9DU8PGr5mVvpGsoLBacMI6eKOti4brGEQP8R/yE2J",
+	"TD5I4CTmChry6hoahcSK9xz6GMZiDZB2R19F8t18m+tjdR9oS9bMadZaTAtH6BoSHOXayYPG0Tq9qK9b",
+	"pMyr6gfNpRajEVOqQ97zO4ZmXkIz03lsNQecA2ZWH64osM6MCffnpuyOy4W6YqOUZe0ZXBRcnxP1cAWG",
+	"r+ITofSBb4mwtiwjg6dX0LPyidAeOF4TESmSlWOEAnVgKqFAylVx0mVqaZ6V9xkd3z654hMB5IYDvUS3",
+	"bGW1C3wk4vThSIsGzHKq2Oi3j+Of//Nd+vbHn//89/R6+bcvF6dvz84v/nImD87pOb1aXou/pId3f/7W",
+	"pf3/2Nm6gK6kK+5RR+cSeeuZcohUdHyfdk9N5XKcyFC0MXRKYlbI7GvvVCxpk9KGqxbKTQJ1pSmqyA31",
+	"RC4b2L6YsglXGUtDzlcbDeUYpx3PlUwfQkc11IsH07E9QfRi6hHAojpGYXImyDyVMYLYk3kKXd0QfEqk",
+	"nEM/k7nWaHEDepQrABtL0JtEq/gI6lkdYLHQLkbKlEyQmi5cjNEgYk3lFl4RytsmgdQT1EJOwlaR/fWe",
+	"RpE726uNIntJHYgZJi6LOGa5HN9TbF1PK5Hi+AkE974KLyj30FaEOxmN6M3Fb+/u4AEksEncqmxfhJA6",
+	"CtpSzmw4Qs+RpgwrLgZFvTrwI7EOk8peU2eDXrKRDAe9TBw9NRdAqNhUSofIrFNWC8OCzA3Yd2H7KS0s",
+	"ibWzR0bwmoGmzKBC7XguNubNJ0THvLEXqG4bIov5qyL8yhrNYiezoe7Zbj+kOl6bSxW2RfvG5gd0Dvdp",
+	"efmKPvRhIwuZWSNpvNDWTXFHIIrp/m734Lr78qh7eNR91Xn95u1ftuszwsHWzMk1UzVToZioOnwhBJok",
+	"n8c7R39trYN+jSpEUKY4L8i4LQqm4gsF1AO2OtvnjNabzkYquMoiMsB8TcdI08BviAYN2gkpA7RzFynP",
+	"Vld60CbAG8+4uJa3DLysIaMpS9/bJfjp6/Vax4DW4j99vdYjUnLGhjJeQQo9XQhVwFA6RkxAPadYHaLP",
+	"aLwE2RoQkxH3Ic+IYAyjqjCl2NCvR5Mvv9ajhiuEqeyqzmi3Pdpnn37sX13/dtU/uexfd8hX6GMwATAy",
+	"kmLMJ4sU6kC0WY88mW5tnG0ClZtjOkL9kTAt2xAQ9owaIfVUwJmlR/H3hVZoNoduPYz8PHJECeZjrBew",
+	"/j0DNaUHr17/x8CRu0/ZN/LhY+9k9+pD7+DVayscKV0SPYbI9yKKE2BHN2U0hpk1w/u2i8PYVW4cgaGa",
+	"Toz00QZ70Tv5ufdj/7J5uHYoTQN2xTibiHjPr+J5oWxaFbE/oDlFzRk1BSPYJeMhhNBECtZKjk0J0OPN",
+	"J9bWtJlPO5T6+cQAkJvKCmKWhYKtB0pCH6yWhKRDeuSwu08UXSkyXEGaajCSMRtgb5p2d3OIDJ4dkcFC",
+	"0EU2ZSLjIwqa7g9670ZGk94IoxrlIlV/jMgAFug3w24yiMjglq3K/zQ8KAOMpDWuUV6//Wir5MqZWqxT",
+	"Ppz6ldJrsJnIry3esSOP8T2yKI8+rciQYcJMEiFNOVULwf8dtN440HF8zu9YTv6SSolFDVgCoafWQeDC",
+	"zjPt2qa56cqa0kb7d27EjfjTn3q5AGnD/E9/IgP9J5nyf8BfjsgPMEpys+h2X45AhOA/tVjaRnAty7DR",
+	"BwDbO9ACOLCu+4CkLFukQpE/7B9AQa8WRpneCIwSuw1A/jBQt79ps+m3/+//+X8Hf8QOOK/8gyVySQZ7",
+	"d/t7MzbokH7V+WlOTntoHmsTWSYM3qnf4wAqp2xGJixT5LD7kgzGMh3yOGZiYOYG3QGm9Kz82L+OyMUX",
+	"/X961ycfYLpP++f9674Ncx10uxG5+Hx1bf6gyEF33zypn6YyhedA7xyBBILe0QM6nydm8vfmqRwmbPY/",
+	"/6bdBRtDV5l2EIwmiMDapzH+aYa0eIMI2bq0zcdUdhYPbkRmNAZNlLSW5uC/di/xkt2zWK8KJjgIbqMc",
+	"IgoaIleEawvZ5M+zFIJ6Axi3GkDJ85izJO6QnkEduhHWR8hh9Fw+IOG3DIsy9biwpZh90+IRH5HD7iEZ",
+	"CJn9NpYLEdvJ166/+tOfYHPNE8oB+oauyj4/GSR8xjNLT7ZIlUwHWPmVTVNov9PLfGx6NB3Wp/YTYN5u",
+	"xOCci9u1+fDkCRKG8Mg/DFKW/McNZI9udgZ/7JAe2Go5cRZUWR2RAXjmWqnOcYUGtmRqgCjWA6ibwgww",
+	"TwnYQ/qcpDOWQYGT9sYQI4WLiekppcKEAPRUArcHRHcxsmXm7ReaLFBkz2J8jJzTvy9slFRZudI6h8xT",
+	"NubfcFWUTDN97kBQT+sC4qHr6Odcvj8hL1++fGeYYOBBN6KQ9CdfxK2QS4HCARgmRiq1Xrd+s22FIz3Q",
+	"9lCqBCxi++Qj/wFPnoxnyOng1Fbv4mwn2rljqUJtuN/pdrrQJzhngs75ztHOy063YwqHpmC+a10B1vSe",
+	"oyELAmjhrjQxnOHKYJtGOYq3ObdMZxPPFEvGkSUw8xjUxjyB5RM0TeXSmPi23s7pqrMYtLnKHIMZNwAd",
+	"dv0rHar8kj0QvWtbY/l7tF4Sk6wsOyVXcHRFVtdGxsmQKXEPR/5KY3nw+NgRx73Q/zTtXK5NPkb4XxMu",
+	"eGG3i5SgEuDDeqNMptdazvBeLc9w0ushreasyhug+j57UNJyYdesPqdSBjhb842D04TdJSOsHRyYGuc/",
+	"DbyBw6iBagh3kL1oUPMVXIqKzzA3GzjNrYft0ZLBF9xy2wbBxQTsQGNZ6cXK0yZIDBwatDYFslXtoLce",
+	"rKH38+IhMznDii3gB3D6xUG/wRdQEtMMC2S0YKLTb+5ETVT1MQZgJfQpLsKyf93tHsH/73S73b8UP+6w",
+	"u+m3+Rk4HGPLTyv0sCDdWsPXAW5M5bftH+y+3G/1NW20DNRYb3IxFAf//mteRgHq+KDbtb3+NnrkmT9/",
+	"M7ns/JsayR9xXL//HnJRsfbbcUrCNQbrIfxkN9S9CzTECkEh0Mh+OOiv+K8jbY/t/Kq/VVkk7Z1LRuNi",
+	"q5A+0uhE6/UdNBkMIaF+hX9KZdM9sKH1IOdSBZNkaF3ac1yPxomQ0er2oFERuaMJj8lbNLyPTRjM5o/A",
+	"ul6CTcQSxaB/zZx5Lwzphrbr4jU/Bw0pfYKjTzqnSi1lGlszZWHsALY7ozzRRnZe6mbsZTq2SXj4q94Z",
+	"RzdCe8ADLmDUv41SFmuNRBNlHNLSEQotA/qTdzDkyVRmq6ceRMhO8gGgmOVx1SxdsN/X5Hv/4eRbfxZ8",
+	"YEjAz+VkYqBpHkCwC7J7Lic5ZSzMbElwoZwiKLnYDxO0sK5ZkmjrAUO97vkovSrjSWIMWrR0lybqSZNE",
+	"LlWHfJLo1QFMP2MG5booDT+yDCH3slwkHkv56BdgOkumofW5tnvxMRRPSdm4d0GgmSutblA4Wq7d0HJo",
+	"7/HZXKbZ7igWu4lEgv0KJRTHyjQ/7ndJt9slqVyCvQ9eXkqFstYUwGsWzPxX2syPCB3KO+MRHu6/1LpE",
+	"m8zaigHVMVyRASKqWJcpd3Cx/wMdIClGLCJK5qoEhjIDZkjs9cM+ZlQ41NYJdcilvk4mMdaoCHLYtWXg",
+	"KfiH4EYLOKVXOcipkEv0zuB6dGitqzhD6dWOsEHHwRnVzg7YCWoxg+AekJ0aR1nfgVGdG6EffMvmWeRc",
+	"Dh5jOMeUqB97lQCAC2twG1MmXmTQYSo6aH3b+BnOoTdjIU16BsM8ibXGUY+lTOHp+Kan1qb+uy+Z0psx",
+	"sGu/oo0/0kJkQ5Ja/Tye8bBMecbK1gMOk1BycvrphTKbNmhEuJ1bvaXlHUu1lFRqZkSERZlEoCnLXnXk",
+	"eY82bQXxfu0E543unsaGIWstME6lyMwczrwCSDoy7bpac4CfafaH/jwV1OnwpTnN/1Ze8ildqcc1R90A",
+	"P9v5rjgVMKX21AZpDsukFaH2MxbZBtKErEKOKbT6lNcKy1xk0XbD7ZZkgKUmA4wTkgKFZUWwRI/lzA5h",
+	"KzlwlSpbBFf+Wf0kb9aq3CW/WdYu3xMLqF5g9+51yUQBrJLLRh1nIJjh3B6uiCVb6pDBTIpsmqwu9Zi1",
+	"TwzyCLoMeyRhs1i6wEKPKXAVMdBj2kaAB5E/ULJiNE1WNwJ5soyRYp21JUvG2fSPERngZd579W93Bvce",
+	"zIpjfCaOekQTJmKa2r+Z2EDgKHcqEyfH6aPHlrHy+74//WejuXNz0MklaytpMVVT4KHamwCHeaWkBcjT",
+	"/TYaY8VFmJgBYB4AkDQZKcUnYncxVx2CQMyKTCQZL1JwmoZ0dFt9Qp7aESLJ+mMud/lVFSuNENBPusyf",
+	"2DJfZQaTu7bCbimr1/h2zqvPuPcowMYViNZwBaqUig/ma6QMdA1PK5zZ4rL+rMf0FIsKL/quNu+1VzZF",
+	"wMqcJBRr0zde2nlCxW6sXXc+XNiu9uA6n5gjQ8RalEZMZHSyZtXkPTBCZjl/7TGQzbA0TzWby7mybXP6",
+	"QOhWr/tFQsWpP8xHXPq1d1VtaO+apxYBM3/DFTEo+RuvfMr0Gu5C6S28vsaGNYk9jN7a2P76Rr/2I7wm",
+	"KwhFuDYNiDT8hqYwvNCXMKyeHdUjLnPpTRWL/DwB86+FtKI+Krdb4jsmFtVByB5R2WJYoYOPcoh4QQbw",
+	"J9DbUOEMKwnRcsj156WkpDfOWLqkaayMu1ywETF67pTXmGlXG8oSnCfmMqopGy9ErP1ptCWBs0ZkU+uU",
+	"O6u1xui7NDPwuNoCPsa+6ju08/zzgtFUqA2Eid05FdHsV5wgvBmWxZjcB/a8gRVvLL/exVmpeClyMcC8",
+	"fgkCfpgWJheI1eOApbHsAP4HXwOYZO7cASej1opgd56G+S4DKN4Qv08X4oNc5rmxmGHffgp1FXaV18Qs",
+	"RSu+LGT6CFMNxSj6mogMpbyFYi8s6SwGUQyeyTTEOQ8oKDVxlAsYwlay8L0GOfQntYlwwOw/R3hjbua8",
+	"KCP415CE7P03j3+vFJNS2Zxp03GZVx7XG5c7T7EcVTtYf94TrwBIQMh0tPO/6V44i0Gm5+HWwIsUYqCg",
+	"1AHfVG9KvUTFEJJXVeR1+h0Z5gH4NV0IcsvY3FQKQljJlj0qmxqDPKn2idTAtlRj3U9iyIGpItS0S+sx",
+	"TfUPrr7WZqJMY4eeEUTRHLFjG9jPObpvBGbuqFZGBMZBVAZRDWgTmRnEe1Mq0CE9AlNGbFGqoDMWk2zJ",
+	"R3AdJNJc0ipk3XyB3uKi6D58fspTInpJW2WonnjP6GXECg4hl4+4gfIoWGEPnZgm1/qNVKHI9ixdNWSV",
+	"t9pqwVS0dQ2Ba0XKWz1B3l7qkB6+F4vkCbZe4mza8jmTr81lcE0CzTNYjfrcf1pRiMyXPL0UfB6PIY++",
+	"lRDkrOUPLAafoMGsSgqOQ3pXa9YJsqoCzqNgyw45tQOEJCXoqEoxgQDA+8t+36wIwOXy0dRZYqDZI6vk",
+	"3pHBSIpxwkfZYF3E3Iu/KyET0gF1P5O4XWVyTqSWOdjBm4kd+IC5Qzdc7WaOWbUu6heM2Rvb25yEYIIf",
+	"FwOBMc+LP2jK/FjfP1gq6xKbqMbu56V9h5Z58bPamOc2uvYMgQNI15jljRHCuF3UYF3SmkMHRtBKQUUT",
+	"RAK+PWibXXrlFcBNXGDaPDjEws6IvMFMElBT5fSblfY/DPcpoo7ldzU596ZG6RlWnysykXrnIs83CANN",
+	"GW0vBjkYfW102fC9edD1daUSkUsizBO6gobrL5fnqlRBQS7t07DG4dh0p50a8z/F7njAIJOmXA7s+pgl",
+	"DOJPhqsuS+koZAE5RXWZf+T9O1YeoWjjew1PuHlrowRz2XiOQEXqL3E5ouV+qhR+F7cA2QphtgF2H5TX",
+	"2Zv0CY8V7Dy1vqcxy2byDro5lSV9y6Y2x27cTiPqUd6RihQe2kDj6kY4ssSFiKVgaLeBucgV+enq8yco",
+	"fNd7HrxhbGM0LqZn7fW84S5EzFKSsAlN0Jm2Nt6NGMBff9N/HUR51yNXOd8FkSm5uPx80r+60v8qG4fH",
+	"ZldWWqABH/kU5rooaY/kKLvnnxrd8Sy+cv6VFSeJWywnIE9dyIlr4pNn1u+nrUJQdZtwL2V6tk2a+yHj",
+	"W++xwdOlvw26mt6Q0EQyZSv99w75Ut4o3mwYnG2mjyXBOGw7A9ZiwHJGcgZin94I05hozDMhDTaW6UPJ",
+	"96g99wpvKe+wiFBAEqVcAJTiwFpVcwC7hYhUfSDKid+lm+JH3m3uRYYK9Lvec0+91UxoampRyktSdsvm",
+	"2UZnGeRtsFpkxr9VFwPZIi+o9sjlEyoV0D6L4M9qCsBgtq9liL3YfgoY43rQXDWWaX3w/iP/Zpj6H7ks",
+	"JH9R5YLrX5/NWcMwnhRYl8JU2wycXWA0xZuLQn6w5MsqctRQWBlEbxVUzpsC+vUikV7O3Iy/zngs+GSa",
+	"2dpQLR4eMddQZtMG/+0KRm09KicJ32VeNzjW70mYHCHdkipvqWBfIg3apkKFS7/bUCl6ZWo9I0tkYwnE",
+	"REywLxxp1HLhqqoapWJVLSvobmGl5vctKYGRfm9yAmggQCXqRaqMdb65mMi5iUZWhwsuqbhlUP1TouYr",
+	"RIFcb5gdkScZBpNtnBG5yGrERM5NIuU+QnLOZzx7ZCkpD/R7kpFrBwOvcl8U2ArvOFuG7f+wjMikoc0G",
+	"roDAEWCVYEH7OK9QAQawCE9J7D6wIBY8M6RbHXIJD4HUNP/G4mMDUwm9utjOaANFQpJRwrWJLxiLMSFN",
+	"yUjOV+FQETz5UasZZcJOkLaruggNJuk5IiiZWyHTx8lTA0vVsifXGCZcqDkDOJS6hoNULvN2AxNdtDGH",
+	"87Nf+kSmEHv49Kl/cn326cdgGRHm+dOU31mMDm2YMIHs3ERburjMMgXgdZJIeeuAB/wwh1ZNqVwMkfS7",
+	"IoyIdsEZfp8+6P5lUh7lL2sV73vcNtO688wAyhlOWORzkCFVZS5sktS9/8a/nNXULl2ndHSrIjLkWUoz",
+	"hox8ZKxXS0U5SIoyEUAaQzG18oshTfcp6qk8T4LogjTJCn03N2IqF6l2+hFcHuN8+92ck+Q9wLGU9o4f",
+	"kxxkMGYDNCaBL13/K2Wms8O9natMpqsbwU14RI5hJ8FJDXzWONMROKWwgWwWp0M+Ql2nqSQHrAMo/JzK",
+	"peiQ+oqvG8HjutLgsljuPOEWqNLPZr4NIhAjXCges6dW2FAuIDLpBKBG9DdVUmYm1gJ1ZtfcslX9MQ/A",
+	"K/XpoRlVt8C+Y+q79FZCLex4mexeGEmhZMI6ZPD3AehvZe1IhDCQY7skeTVyZC7hKWAR6B982/OwxHxd",
+	"q+5/1p/70DhngyxdsMERFp/BfGFUUtjDC1oy5othwtXUoCJ0yADq+u1tXr0doKZOqeqQPmLtpTa4aYD3",
+	"j7VZjTl+liivhK0CqElP+mIG/kEQVStdlHDLXm2N03TFaDqa/tOnypywtDk69Yo/h4lnNsotivQmR6W+",
+	"xYbn7+TtI1ZCGaHPfRGtG7RTOJMplHZKOF9iyaA1bbTI4MyzR1keDWFwSObuDcKmQgUoYqoOVySVGVZN",
+	"8awEQeJn5HowBlcK6sqLTLt1qFQqcKhdwsQ5OXmk0Lt7vn6dIcF9Dhio/DsrzlFAdLzs//L556dPcuFS",
+	"5MbTLVttth/UnjGZGjoifONMa/QhY8JZrRlJGERYAQ2ogeu7VDqB02vrJs5Oz/vAN6cKpwJsFGCpwFc2",
+	"nnUfzEf9u0hiY0lvo/aN7Dyf5ldWEu+YL4qbyn7C79gGgl/p0TeJfM8ilp7FA1OsKJkSLzIEYjYS7xCG",
+	"9TTXiPg5vzPa96mqgP4tsfcMRxWkljo9tqm81vYkXRsSFoO0IqGf9ciAaIM0HnT9ujdraJh+64NuseW6",
+	"yeWtbXK6sq7cU6z/KcsoT+rd3GdoeDKaw9GeWycojcqrgHCkD+f3Vnm8xvAdy3TEdlUm5w9s/J4kUpna",
+	"MvexL4DLRmAoQvvL6a3ytgTpfzrtn5pQ03ihTLEZRKQAeM+Fiby6SedcGqx9PZ3wCsvdwZIxlqdB3oX8",
+	"YoD6FGMO65dacyVldnPiINzK6KucBY3XRNhSbkmOmN5hYMcABnyd3V06RmzBDRwnonSe+OVstYb4e72Q",
+	"V5mce9vt4Q1xeEusX7NB7cujGOH1WzxCWXpqE/ya+ga4F7Vsrdz95pj62uVCG019YApkE+uPuRgli5jF",
+	"a6a397hG7LerwiifAgDuuzU6vJloZXr4M/csJnNp6UpSWfi1Tjbx9MCCiQc+OT57GSwTjGDAeGA16Zyl",
+	"XMbumjnlMfnDAMfSyy7g176IB3+MIMRiiclNG21mqVodPcqNkAK6xzrkUw4Ya1FAOuQEy0KglwgAbB24",
+	"vBsLDLC6Pc37pBuB4ET907YhFny9L2mP3o5WeFmVovWuee52WJghrXiLk3Q/4WbfMibiXegaf2ARv1hk",
+	"qsg0wLA73fQYoZnocSuOpjSdsAiOlOGK7JNMkncOiNh0toMQ7r812MmIssxNs9KNMBAmaOFHrjm81PSt",
+	"zRN/YY3Uavf0+vKsd+6bJA1y24f580XpGqbycSwTeDa8Um1WmfvcW8f5BIItnTzoj3n6fYQrZuXp3hto",
+	"Thfq4WPqTkHjnoid75oDI1i4ZK8n2IRVEFnKci9ANqhDLuhC1bV4hNS4s9rtrojsWaUteIdT2nKr6BGw",
+	"71rDR+Si9+XqUS3qCqGEuXlo3Y5r/8Cy2TNzBDU4wDML5kJkQWf1BvdtF2hKhyPz2JIDZhaDLJO5z8kR",
+	"RBPvY9BF5cpUAciQ3jKBqKSeHg+lRn05PHJsls4gmeKLhww692FrsWU466On798mSbXU4gzdS2ybSlJ7",
+	"NWmVclUBXvcCIV+wdCC2FQRavKBI8YVliXHMBmEf0JR9bun4bZYZ9/zEEFuYpdYUWDB5kVBxzVl6nG+m",
+	"QnD9qK48wOAZhEoDyhz3/0r8TbiazQROzwMHgFFzJ3DF7WP/Ht44W0XIX3Vtwe6rLpQUROSgm3O9lgPj",
+	"kR9Sl2Mo/AxGwnGWTXT60VezPgpuwA2fPgpuLDR3qJmZxmlGWFjiB2DDsfB81e8fC/dFBZrMHro9Ezus",
+	"2XjMRlkJygvqwLBbbiSVKVQHCHuIaJgTnysLkPoCDmfFsiwxndNg2DpwSs/+pYleglWB+tW1IpiXalfP",
+	"WBIs9rliGwFysMXP6I3HgwHTj8ZXPUufJX7flRHg2q2EII/qsdH0qgzkhQcLBxhKGPEK4vO0UJl7lgzz",
+	"Ya3jr1a6MYcDIE1Y/ouFxEdYnOtRa4MF/IdiguWPhqVJzgGFA5rK4T45QaJY4MoDelWoh0JFYlJEReY8",
+	"UENAOI1f/5v5bhYPOuRM70fL4r2kHPvQoCY759CxERaubsRCuNv1zjLLYb1F95vbmjL1dl9LN/EKn3Jt",
+	"6T8fpdTKdbw9SwylcddduVl+4tyOebHbalttLSclD7y5fjRlUiwXPGbansExdA1HUxqb8PWx2SvE0Uq6",
+	"ggSkAZxIGZOlTG+tG2u3pWF0ywt5tZsYFYnvjSMLKVB4JCZFS/tCG+b51mh1+HyxM+jtgueSxU+uaFI9",
+	"l1T2PYl8obx+1bbiCTZYrY9prLQGD1NfZfzLqORHGn8z7Ex+gfc/hSv5r1DppGer2VWDFXsORw1eXEpG",
+	"rwkiSlxIDJvxinJBM8rLK99wgeCS9HFFxiljqMWOLfG6h+qun0hmNGYIQpn3L+WUEreMzZWhgUTbG3ou",
+	"DIbp56+f+pfw2et2tL7uN7kULA1CTerv1Iv6+D4hvKXCjIUZcLFHgwTzbCA9C5yPsNTc3+fLRe3RkHBz",
+	"oVohI4mw0mfEFhqtTBoZoHqs4RiCyIVHrSeX8e/LqQSXT8gMOljnGTN8peKOZxgjXrGWnp1F1w1L5P4T",
+	"SqT36U8th+cM4fiscMQ40XYNN9Vnj4e026wN0SvyvZ6WuLr3lq0ob0yrVJLtNCT9bmSyLBJPLZg/Y68/",
+	"LE2INrRJEFOmWLZrGeIfQRhlEucE9NpHV+A/gJOe1QkrHrmUwLltsmUJF7ckk2Q0lVJZkHv39LzOMhdV",
+	"9CeMuLXSd5d6RtCmMpPyrAJmvwR7cJGwX2q/Tj61qH3EQkZz8gQWoFH4Ftl0D3XGLmgLVs1hfsVMNYxb",
+	"Xa0lBGoZq36NOjNmm9HIxhTTkuKRkB/ZsvQIULww/xqndCmITG+EoWUAMBf4KL2dBDPZQmQTH3BxRxMe",
+	"/6afPYhcqEc5eF+8TP/8G/s2B5KqDvk65QkrF5c53zCqiDblBid8CRYra+87FAPqwZye4ZQ+TggIH44v",
+	"Anq/J44BnetTK7RHfpJcmIIPR63/IDujIPv6LXBI2YJ91EsshuXxBX+RTXd+jXa+7aY0Y7tAwLFztKNF",
+	"f6ewD8YynciS5g3uhI+UJ8rpPi3oA1DaVj0NINdvqfZND8ZULtLjwk3aiDdDNjZm3jZq+tCR//BGKPDX",
+	"Ubwdb79W2hFZThnEkT2XasgSKSaQh6BiBd2tyIcEdWOIBwEjQKBXpVU8+mLwVnUjXukdoP/020LQO8oT",
+	"OkxYVUH7RGYFxfzwot7XQ3mWQKf9sHMubj/JjI+CPv3ZmCg5YzDTUJ0x5cosRmSXnCubf1jS1cNvh55C",
+	"cJn8RFZgIFedBm03Bdim1VuhR5apFJP8TEBSN9dxZCRywrJcbo1sl6Q54zN2RA67+7lWH6UsZiLjNFGD",
+	"DvliohY3gnrRyLy/uipJEBBaVF2PI6sn+aC/G418/nhq+FxOclfBnPfbyNnM7+pcy8ufAJdj9tghmCar",
+	"74HsO/2o3LwbgU1UiY+WB324ys/TtSkuTGbKJlxlLK3etycpo1kxFyGFK1GGSDAAiKcmXKiNH/QNoyob",
+	"r+d2ux0tVrzlJj6DEwX+GrTyzaAfCxdYPz59FlSCyo15xSfaVFrMH9ta0i+C1wTSYm23qLZxRLw7kjFr",
+	"tI1McltfGxmSH2PQK4d/ZhNctkYX6uhlOnuhyP4rB+AoJFr0eM7oBypte6eZLXvsZQgZCOGUOUvJS9eA",
+	"iFllEMojoqQUaFJRcnjwjgz05/4Gn8vigdc3aO4FEEguyOCSZelqF4hr9WnSM8eXXjAgczPMNcYoy80x",
+	"W7mPVLayYKI9mj12CYt0otfoX80W0x9Va4OZqeaKTJnh6ytZYjCrj2yJfUQVyIhCxFqQ2fWg5Ca7ro1T",
+	"gtgHELSxvSqgmqHdJBTAQdhKi3Rlio3OMQzuNkMhmkMddzM4KTei0qXX8g3VG+28dYB5C/vqX1yuynPR",
+	"7ZE1oytj5roxZlIeG/gtMF2Nn27jqhU75rEdGPt4eNdz+TBYpVXJX1aI2WWPcASt+SMP5Le3P5VwK8ox",
+	"eU1iPtGSZ8k9lTt9QG3k588xGdyxlI9XPRFbC8X69wgRF0ONnv4uX9Gjz27VfcXZFzlLCx+z5vmTjRx/",
+	"xFAEowvPlyPCx7gFozxWqfR+UBI/HdIG7iNanEXkVffljWh3Fl097kn0nBZd/Vl0bWXJHEVPdfRYK8/s",
+	"KxBczmJ3AKqMzcn+NnsM98AuFfHu4zoXDtsS5g+Da9aiGdjJXHNAbgR4IJ6RGGFcHPrpIxuVMLsxr7GF",
+	"lwAfS5KUTyn9lMGx6e4cZ1Pv4TfiTnJPZ+DOTQ1LgT7t3YZdN2jz81Bf6h11fhQJ2oEyKW9Rl5iBzxgV",
+	"yylPWBRwqAIb8Jey5nqknQjv4aP/y32r2l13sOGuM1XEe6ZUr2azUahNHa5MbmY1YyIj81SOmFIydY6H",
+	"5Vx8oYgJOcC82J8VSxJoLjK4LCy2lynXGffT1edPN0LLJwg8+jdCkiGjqRZ3bXseWUjhmKVkcJWlfM52",
+	"9QzRbJGygR6YrYHU25qlHXKWYZ8oG93q/Xpndk5Kl0A6diNySIH8G7RxzcVEe2spyyLECzAXIoiwAXBd",
+	"+xgKJxrURuabUibaNtTOHWF3DEuD9DELmfRULiZTY0AvpzRjdogyjY0nOJVL+KscZ8DHZJHBscUJ0+mr",
+	"OfMrKgVjMYvhzHZZe9CNEyFTFneK2kjlU7i00Ajub3q0M64UpHBRTelllVJ/F66IE4gbodAlwGpR/UZL",
+	"waqtAUPO0NHnPAFdo1e4ONuwXFKM+WSRVtnUI8bv2IV9aV/P6Xr5YMAKtXeYJYbPOyKD7D9uFt3uy9FC",
+	"8G/WQ4e/sOhu3/w2Zd/Ih4+9k92rD72DV6/1rN/sZB2QoR28eBARpdeJJmRwtz8wH4hfZb/dNZ6hEOed",
+	"Z2Vh3imruQrA2v/Yf/P6zcuDl93DV3qwrw5evaFvX79jb9iIDVlMXx7Q8Zi+PhjFI/pyTF/tj2j8hr15",
+	"Q7vs1evx+NXL13F3xN6y/e7b+O0wLna5HXbfvV7vc/u1Ts//ae9PGzgPxSV8atel8HaQqnmYwgJDjSLS",
+	"go8uqCnhf3h9fx3Us5aZIlfzP7hGEKPTEWi9uorXWNhUGU4u5e9cNM6V5VkEnx7Qle3ulYtM8RhjTuqW",
+	"haHePuAQHjGGbt4QqnxNHooQu1TSeseEnqB5KofMm38zktL074FUVPMM62NIGbYsmmZ5/alxjrTaNqxD",
+	"QCoEsU0mJhxrE6ChXIrg5F8yGnM91Ecl+nAvCSwBBIlQXPTphtXHr7ovn+btvRx1luHkjrVf/vAi4UbR",
+	"KBNcTJjK9mYs5nQvvqtxaj5J69KM9Zlh7SafkbUIAn2cO+xwBxbxgQcYgAo9g4Gc3j2WiX56l2pLcUhH",
+	"t0+txPHTevbFJZkwps9xTtZFtS5lGddXgGwcPqCA4mAu2XihaLD19tJECh8m1YfydQUGhpbS3yP3N2dG",
+	"6D8XHYrLK6Jfg0yflpqRxSBHnjDjt5CRWVdVIdbzhK5q/AcM31KgXNLmuOnkM4hzOUo1HK3uD9xF7xzN",
+	"NsaeqSID+C/gCB2AxTeokvcLPbTHKo/SL/i3zP+TyHwP5AhShtZlyyS5urzaQt6x461G5PGM9yBNEec/",
+	"JnOL+GWxIRG7nPRss67FSLXaHtS73RLKxnmht/Sw+5LMIE4M+zlBbHTmYatW7grzAf/eGP/eGHpjOKG7",
+	"/95wEMLhHCIAOELMVe/GAeb2Qq4Evu5KP+3fUhqQ0ufWolC8sJWELESj/gQxKdi6YBtAVQaCQTt4Z7Lk",
+	"IpbLDjnDqFYevMrVIBTCunJvmWJUMUM3vkr0vrhh/lv+viv5c8pqIxGcsVoIIJNFGrIptzCC0qQ5wTJ1",
+	"rOAgWTRJTFdfLDvkk0QqSYQDZHFFZOQMqjaz1WP65u4dFTlDHPkDLSDOma0zXKMEl4TOyJmflcAIub8m",
+	"e1TQZJXxkarl00SSwDnUAWYsvaNJRGQSlxgz5SIjEzpXR1oHpMyLOs/nTJiWNYwpYy9ct0O+mvsG41TO",
+	"gEvwRgwyOcjb1rDRo0N+kNoZSRlZ8hifJg2/mx0TVJF8uT7pEFsx9nIfu0RM7gSrUERMXr5+bf8W09XR",
+	"jZhBrh72mRlJTsiU2eJ9Pa4oUO3CxXwRBgr5kWU9N8ENwfGvMGcA+zfh4tg2uHjvRtWK3GtV4Gl68AXw",
+	"tLFMZzTbOdqJacZ2Mz4D/3IdNa1iMEzEEdZYcaEyvUX1hFj08mMi5LLNsDL5AIP6IJcYN8XYHcgkB9zd",
+	"mK7ajMIKSmEstYiHdvHO7J2/Py6WuROWqhoe/dHqUfRHbZ3ye7NrMXdn1qtOrcx5PZUjkmRhPswkyBEN",
+	"wBMtl4UzMAFsplhyV4WG2Ls424pN0VB0N8NLnCxSJdNHBrOf85/ZSn9ODbNZGQRkJzKZLBjOORe3Va8x",
+	"l+3BNeYFDyxFenzVwBQW9MEXH/snwBSo7GnNSTxBG9G8RldIPG5YotgxWTLk4oaqQ6qmUPUE1kFWMh8s",
+	"IiUQVmEx1JABPjFQV/3h/2fvfZfbOJZ8wVepYOyG7BNNkJRlXx8yNm7QFGXxmJY4JDWaiYtZdQFdIMps",
+	"VGG6qglhbEfMO+w73O/7Cvso8yQblZlVXQ10N0CJICiPPhwfEWh0/cvMyr+/hGqTkS4GMsuESr9tAGCD",
+	"NBgkvA1pqUgQ24HRhqGb6BDXTQWdsKWh0epmRBMQVWOBLE6FceVJq5myliXTSowTZxmYWqPICBS+Ai6B",
+	"DngAWkJwigmVKh2w9FbMP2BHyyzFvCd3XWrVYyD+qsJ/6Wi1mOTCmF5La8eIyjYqe1o7x5PA3sIZ+4aK",
+	"K874cxBJJiLk40Caii5tV67prVNg2VgbKzJC+1EUKIxS4gaAy8QRHnKEVQ4iH0WYkR7wASobakkcmH5R",
+	"TKg8lKLRCWhfwcIeFHoGleF6IhBfDFJcQDl17/+AjcKKD4bngnqF4cBVghyYc0M2LRwdfvPq8vQ0Yadv",
+	"rk8vLy7Prk6/dTpx3Mq+6k+qRyNBWSy1pkiUclFHXIao6aGH2ZTWo1VNdWF5jrkoaVh8Le+0Wm6U4RLE",
+	"deF0QVREKerJDaFmN/bwAHFBcfsTf9KbEd0Lo2xFhi+utIW5I0reDHMTczXz909a3xJhdiVXRDyKZHM/",
+	"Dg2SPIC0SXWn5VAYRK6cCI4NnHzmh09jBTRRBjjXPov1mSHKRS4wfWU1wUhi0CAifWLJGAAjblzj+4rg",
+	"ASXMSJIFPvkOydpqaHq/Hqf0VSRHFjhlJVdc4N5ulCdwjG1yBK3ySfLD26mX7/gU0dqavIFok62G1/sG",
+	"mGKUlwnjoVooztIDL8xMF7G+R/YHcVCju43mSMDxG9Rb6gM1nOhFzlWy0JTA2Q0La9jkOTcZRD9TyTxc",
+	"yF7YtLQp6Drw0vCbVR1zQeUJObNYa+2RrQcCssqCdxXmQ2a4caoqx96LlFJbTp0wqifWdpz/O5jd5o8f",
+	"x2nhZ9T4tnPEM48EguVyZL/i3q84YWeomr1VsD3+sjPCGEfb7pTnUzRzE8B+haxh6KQJBxlsYPHMsEzc",
+	"uTsw5HqUZuysOSNYxi13V1D6O2TGyaE4ZP2dg/5O0lduAPeXe00PJ9jfSfwUzrKE3UqVUbHHn2mPvVMB",
+	"AB1LJ158H+pwvymVs3yijGPsFTeTRnzrW63kUFsToJqh4EYat6Xuu8NoUb7mKf0NYGqObdpjV5ARnUbT",
+	"zVLMv4Y7kzwCbovwHX0V1/w23ZkIzuOMxE3BTPB8S1W4PM+PM8g2b2/xskBc4WLAnfTgYpvhOKKyNo+A",
+	"IxVfZhMxGNjzDeyFAJRAnA/eQDGfx3Q54fMEKdtUcCaVg6lOpZ5dICbCUlpzD0KwRLyxStlXVdzVbYAT",
+	"OP4VCcvEMHe8kEQ9ipxlhxzUCG8Fv90weV/wwofKniR55/JOLNK22CZte2QCmMq6tE2H/5SI29PjEhlX",
+	"nhBPxf3q4tBFRL5HRNTNTrQGin6JY/5VSbqbksO9uQ2qpZ2/J9k+PDj/KaKQTN0RraLXI4AcKKwcyikA",
+	"5UM2gpkKfmu8L4/pGeIt9tgxNswAoh07oiWgQZDdQPL1vuRHcSAi7jmHkP+kp4FiJy3Q+2Gs+5D7rq/i",
+	"d6Nfkdgxfie+jXgOA7mCZ4eLqJzsNVc3jp2chr8OR52q7L8nN1Ef7+LB2SqiuCqtI7knu7ljZOV0BZ9Z",
+	"nuubvWmhs3K4ormdfyh0yIXZLDY358VwLO98f3M+0U4wj8WEkXafIiCsuzeADQ567ILfINbPnI0AoVhl",
+	"feXz4vHePdjfZ/v7+9UcMBFI5iL6qBBsIMD5W0hrhWpEhJPGXvjVrkjFgLa+uYQ6lnzukWz9eG3ZBdX6",
+	"1s8vCD95lfPGnAe4ZsNK0TCD3oG6YOKjFYXi+VnmTCfLpSJgQis+Rik5hbjhgJvChtyIIyYmUzvHYECe",
+	"ty3m31s68E3Km8UmfJ/Uhe8ECfBJBd+JPLqi7/4knnIEnni7PQg/rdigkhDwm44Y/DkEs0KtOb6CDeZw",
+	"EaYVKaK9Uk4zAIiQmDg6JLwIaY+gKFyibCC0SOjl3tDuN4wCtxg0jjTUAcINSp0zsXfVSIo8q7WzAVTq",
+	"twW0m4KMAPBb+rabGO+yYzGvIrhYhw7+elJWaQK9cmoEmF10o0t1J5TVxbyX61nqVhh9lAms64kiV0rM",
+	"mLF6eMuGhTZGUOx4wotbcJH0FR/oO9FjJ5BgCxkJ7vpGT91wnjCjqS1Q2BRZdRjzj1XO/oEub8ZOa7lB",
+	"CBmyYag2jUKE9fw12Buqf3MESXtqkliW82qs5a6eTWL3HewccdamsJfw7duBj6WVdcuLWhPcCthHomMQ",
+	"uQMUCuSbDWnpXjB0JVKEOVSU1igm2lWJlYkVADNO2kDqrqURzw1ypamznVcp0sOa0BlyFcWhoQOWYwe4",
+	"4Bz7uJuthMRzk7CBU5M9RBjP+CAq7TT8FjRl0OVBUhyxolRgU/qInO+Aie/DzjQ9dgwzg/YgTdLLGa1+",
+	"NaGZw4v9FyzFiHypnCjx64SgPn7Y6IrBXYh5aLMXYGsvEK/h+fN5fCqlvVhBnEmLLrswf9QcYeOZ1Xq9",
+	"E/Jw33M0Hhv7af0s7PZP61EOqS3osep8PitTx0scM1fDjhoWPhwzaQWU7VkSsRxywdMyvpXcpZ7n7j4F",
+	"i7ngynDg9kNGuKWAHVUIb14wXSR4t0O7AkP3ZdJXyt2uzJsZoZEfgMHwicjQ1kHYh7n7Jr7Yc144eUar",
+	"A0/BXA0xZuQxTcA/0mOXJKR4X7lnSAgFpUsxKLXpMdgDT8OmRacBhcdRDOBSTfgc9Y/v2a/ypyM20R7l",
+	"9MXBd72mxHdgiAnmM3DFvt/fh203AX2I1AlnFxJULIZXcEu4YSk830OQF4VALvQX6CAE7dKIQDdXQ09Y",
+	"m/JDwNvdQE3KRbLzcXfCP+4O5tax+PfPXzz/8cf9zfonwoQuhXFs3SABXusZmzgpVdmOoqLgp6BfUBw5",
+	"su1XKRpwxz4YUGqFIgVxxTwPyKI+uRg6OLNRIcwY1GZ2vIyr2ldVF2fEZUopvF71iqgqRuCJD34FKUBq",
+	"Q/cX7JszmYrCaBWg9ULvMnf9fPMCcBnjhOSmyqem9B6Y4YYBUN+IWRjhqQDENaCeHvk+cDUAXKQVCFZD",
+	"4tWD1djFQPCLDIG5kFqJZ+hJbmri4EsruqHkiDmUyNsdeT8XupyiTM5kIZwaTT8hvzH95eg67v3ufY1w",
+	"AQ5rUHQyC0XyVExf+MdRAaarL5fGNlPmuTT2xM98hVMOPGFhlpTMLw3B0zsWm4jJANzpbU4t9+hZ1uLZ",
+	"4hmve7YOnv+Y7EykCn9/ip/rSTm4aKu7HFx+g5+0g2vMbbt3a1jRU7hN/Eft7i0fncQne0hKPcwgSYPB",
+	"ONamAlWEKjRM36THWxIrafhN6Sf49u2kitDKuolpQ9qGo4Kupmk3TuL5OTRTw7L83EPh2K5cvHKkMNPY",
+	"Z+2oStR1pkCgiimX2KjS6Ta/iaH1ONAIIWLLQvlKeRk8mx7ODrX2iTCG34i+kop+Ny2hybfViEwJlgkR",
+	"HltNvgNtx2FEUBdm7anAL2ETNku3tTGeMPWGqNdMb4mQ6/f12pTs/XCtNfcywKR6XZgv3+RJiHa7eTb6",
+	"OmI62ezNtT1B0+7o6DyWz/V0xGe559j5gVMiQvl9oXOROqHp+LzH/qExs6bu3QQ4PJ2LhMlRCD5IgzWT",
+	"q4SQkz19FcyaGSZpegH2fqyh3FcoN2kaSU+IKH1maxEhMUX6nidPYFcf9nTKIUQ6vmPpwH1FgtAJauxS",
+	"ysy4tAyqLhaykEB019muSVi6XXqUy90NtCXp+CtscntiNSo+W5GL2I+U5nAvsbiXC3730BlxzeSfi5FN",
+	"e+xc8LvGVLUj8DrHhIl175DASWtrpM++Wk2gbtTHUT9hpCdHou/HuraRj02op9iMB8Y2Yzm9H5HS7zru",
+	"cG2QZACJRxfo40NhB/Y6fl7aXpfl/SsN80UDJ9TW0mXg0qYmvgIVEd71iP2GV96XZOoG5eOZ8et6BDWE",
+	"LJMOxKAIGegQHW0plDWmUcVjCp6s1Ns5JjSLSqg1RlVlRo8mAQsH/z91WojTXAFhn3SQlwIxVcNrjeXz",
+	"KhfKFznNmeESQByXkzz1VCjje2bZEB+eKdBI+ornmEPRzVO0RyucWscApmIsn0wZ+RjQq8b9ChImPg7z",
+	"0sg7cQQdTiB7Cz1QvjOXk3CdwDew+20ZXebmw/7B5ODHf785mIxHzwfmPw5Gtz9Mfrx78dtHUXeJ/fBi",
+	"DZieR1oTEsHmFrWe9NuwTLNESN0SDWmtDsn1uBmprXLqUvCszUiynyqZkq7AD0QxSbiDCZG6/x5iONEb",
+	"CdLHFNlY8MIwaXusuk7d1TkRyr1VZJAdjoVxSZNhgFGg2B3DeD4DyLJKI7Q9OqUeJfukCH3WmGUOIajS",
+	"jjU1CeM2fuiwr7zpleJTZ1WMaaHmIjZ+EpZOSkhL0wVLHYtmH3RpUwpnceXHnI3noewc/QN9RXHDo9a+",
+	"mrUemr63WXU7mVzP2ASakJ01bCGk2Topa2e6r+gqg8FBrWptPVYTtptTcD0XbstL5cdfIQG2wPKNWu97",
+	"9yGySivfr1Iu9n6nf511J5NFy6dGkMT6Y2msLiDZIi1ExoeYvllTBKQlNaCJUXFECNL21TKTAvikwER1",
+	"fFdVD8JmhbbQoGysjX0GGWlDTf/mivozSOwT56QT6S3BQASNpruYyY28RP+dusa/6rKAKVZxO5zsWNNK",
+	"MF+33vjgiK5h+HhGXhpMQ2m5mP1u/zR/wEjbI92zKzgsYX5xT4XXkBAq1ephbtjV6o+XiHQdczscd3lE",
+	"KrYSGRVfN6nejqncA20stVQuWCGeeCEgDRFzY8D5NJP2sW+NC9ictW6NbdB0LTf5qZC1O6cuom69PnTm",
+	"jlvsDfhDu8pDq35HYdJUSO2hoWWl7jiZnhBcltcJ1ZxNQkdYSGGm7EKnNkMTdNgJ96+++k1LdVhT31oY",
+	"pjSQ7x/fNLy6a3x6E84HShcG87Reu9hXr7WxJgYKclLXLW25RLDG0bjXUqse5kumvtRLWpbLEfQcGfDG",
+	"aqyfuKo77zbVQBaX4obdYoTx17BTx0PbUnX+3sOEZNA96Gmw4dUYMOKA7BEo7T7uS8+LzuzYFDMi1SLn",
+	"lMrKnGSZoz8k4O+83fM5HNRXXSzENsBBfeVZyM2+iYd+LSMN8CsTPVkmOheBh0DUa6wQ/RROcmb0xPdB",
+	"34TfZFBa4APM/UMuMADzYthA2Jlw6tZMB5/TEVoPVAV2I6xp9RBghz3s66kgMCFV3W2wwStu7XtL+M4X",
+	"lcei0fngtcgrfyKb4T3/+q+M9ym3lzvC4INgmZ6pT+Q7KyfCQ8Ju4BJzYsEwraBaLb7S6P6qnHVVoyqa",
+	"km+rgkSrlaAgyQIv9dWDMdOKyy6Ggr2Hvoi5+X5VTTx3jV89xo1HQ31luk9hOpkLNQzpGYg5DIANn8R7",
+	"EveO4ozt8bbq6b9EGDsspyvww32N65eaqg1eHjpoXTizOttM/FpPJqIYij1fxtsJdxJqfRfgTsAtqo3w",
+	"lYIItNrSjMIPtE5RQxjQg0NWb24M5npE1TUxRvDtAR71C6tZoOl38kHZxAgJpmITKr9hVk/ZAKt1nxB/",
+	"EGV25HhUlBQYg37UVc6AndpCsZvPLyuVtBHGb1YOLZVkukt4rPPMkBkNXR2kUlQHN+USAAqUBjthJpXp",
+	"sTN/b9u+St2/jgHBLWqm/cywYa6Htwl2MguAGNRqG3KzZnzOOIF8UJMhAt0TH/nQ5lA5ynRph3oiDvuq",
+	"r3ahYokOlICtKWdUwJsR3oNYNiBpK3HITt+8PH1JIUu3PKlufpLZGYRHaat7M60I6IMrzA/qKxbCIrQp",
+	"hJcakKKpWzy/ET12dXp9fX760oPZuVOALCNp2MXx2cueW8Eb7SbvpxgWgzGsgXCq69KC4ukjej9NBjQ1",
+	"P336CYD/T4RNq54AUplyNJJDKZT9AHgkbtkQfH3jqOJfWCEmHNKgUqpwVhppRho2KoRYr0ae6aKvqMtw",
+	"DG7Q5r2vME1MABloL04gibCphivl9jwdfmXdci5h52f/fLqhVEYvj5p1OydVMFNguABQHcmkjnt3dU0C",
+	"PbkkthNQFiD4CDDZLXfvz8LG5LHZO2nFOW34hForElYcz0PrUqiuD2S2AesYUwWdXAyGq2W54MZiL1KU",
+	"3ifuvXTdj8oCzGN3ZYRnYwE7zUvj/nGmhoVwMht+3WM/ycwQ6jNgjMILICUxVFtVYA12phmhpQOEle+N",
+	"F4d1rIRYDjO3ErGnpB/R2eZuKpJClwCwn3Jl5ZWSU3ElhmnAxp7oO2FYuFwHkNAw4WoebGtPbQNJ2Ftm",
+	"rGdgU1sNyBUzSIK2w3F1EQxk9sFq/SHXM8gLkgonZNgbNnT7QeDY/uUfEGGyuiNBJ/AfQgAMZ8gIW9/D",
+	"uPaV/wGicoHkapDsFzkfip9ktrG2E9l20KGg461bV4uoAMmm6K53JPpwlvy9JDtMlHE3n08T6nsIhfnA",
+	"MuBCGyMHuSDEx0iXczNFsAZUTywbizzzagrWLfXYCeJztuI0LaNo61r3FdgQr6JVlAxtEBsVFBiv9QZ6",
+	"fE3h5PjNyen5+enLbRAVILFX1xHTo9HaxLV+F66L0zcvz978TCo2p+7BsUJOFYyIc4CPoaXjNAlHPib8",
+	"rDQBEAxi/KUT6joTfRUHF70xhAPdCOpg6XPYv9v3zTGqG8MnVDrrXucZpnkF5IUCE1egjZymW8EIQtLX",
+	"M8WoN+eRb9BhR7qYPDNshFC/F+fH16/eXv764dXp6YeLk2s2dZuogqlnteV5wgqnhlclxEPoKHajne2k",
+	"sTTPvzreq4HA/mLOdGloxlXrVMZCo7KgrsWNyjItDCA7woTc7PYBtwQ4OvxUe2jxQTlHExJH4EhFKuw7",
+	"XGjHcEDQHMLRjMgQwsNXrVo5EQnpjM4eSah9eSYmU/S6+NYrEK6CJsfD0lg9ARbvqz8Yuk7YH+zEDfQH",
+	"o7wa9gd773bjj776Y3d3t/Y/9zN3gf7BUjxHsMa0GmheAA70Hyy9gi+oW4UjM8S9dZcnPOasMPcc0oc5",
+	"VXyQE4Q0IubFozSYdu7jZtuO/cH+xRN+IRg3btcQ1ixjb+AzqQiwEjtskngdzD1kdjz2RH4U2QcChpTC",
+	"wMgAqQUwUKC6mTEv6piW7qnI9nMMNxpBh+kKYzIexfPjB0Kfcr83zliejef0KiCEEJiAfiv0hhfuDZXV",
+	"6v5qMFv/iOE1QV+p9Qtrf9eSqUsTCtWqbe/6OxxwMIj/iEA4/UTqk6pA+OAN3+9/R2tp6gf2R7XFLd3A",
+	"3Fv66qV2nxZiKqIOqSTMOFPCznRxy0RR6CJqUIaiD1L2PkpjD1mu9W1wk3geema8V448KQQ/7t1OuGDo",
+	"swbpe8oRPMr+d0WeHmEpOvpi0jPHtdo62tj9RczTdifBhnv7bbWp36pufjVn1DbcBMJRD4Bxgj3Q5CRb",
+	"XxHAPLu9Siju5uSzXdUOCXv64M3pzbUwB88SiQ9CLvRE04pS9Thz4+Et7uy7gYAKMYFGTq+v3uuCkJFx",
+	"SIDppq7CQaaDOaYT+Iq6YNqxkAV2WQKF8/N7+x0xDlxsJdyUWEg8CfvhLEq/H+2c8zZsNPi9N8M/9UG2",
+	"wkUL62zhJXf22+AhKnEH0gtwtUEjDFO/Nxut6A54XbstCjHVBcDOC1VxlJP41k2PFJMjihg0KSqAkBhj",
+	"6RaOWEfuaobwwZCrvkIF08MAg53WoGbOuLIGcSZDxi3O6BAuqVm0LbhvOaRVIG81kPvPwp7grmy+R2F9",
+	"oBZaw7M5AqdNhYmsyjxfbhi6sNYt+RpbqJKFEOV6xOlVu+64rNPuloKyGJGtOnFnhZ5OCTM1QrGLHgM9",
+	"1AnGCta8OYb7Mszqi04p8MvoRH1zW/uk8whWxklr5vp9o6XoSfWviGo0m+BuITQBcFq6CN5ePfI299vR",
+	"CPWGiXvX29GI3NPaxwwVEypz5nboVVD5mcGr3RRku0cwLVJivFHUVwQuBhWswTQfciO6QMBwOzaG/4Wv",
+	"38rlH9bWwRBbcZkhSi6vk/P9BSn6z/Z+d79uD7hdofmMzQh4uKbZTJd5hnd8MKuVnkGtfqlulZ6p4HQJ",
+	"3dkwpg6ccojXV4oqL7SsR8rvKzAiqfaZiPosQ1yIXA9vIWYRgTzl0JkYlHfQnuFn3rQ8jZqOwAuaHDhg",
+	"LLk7CV1+5IejfqF+wTl26gencSOArhjeRuzQmdJzHdn9qsqtcMqQ9m6J9tQe3JCWwklji4eFalgoCcVI",
+	"kYKoK7hCZSv6wvIZtMy5NKLYffE/Dg4aSj4fs8jTHx+cZXM2ZWjKQWaeO6mEGk5htbA0bKYLO96CugXz",
+	"Xk8wrEGg7seIZqDmeA34c55yO46OuUptjyHPmw76/Pjdm5PXz/d3Gs61U1Q5lW3vd0/6f94/hHTluaY9",
+	"kOSdAiC10JRHmJEq5Q44FrBdKKKp9AxMrzQrURbEgdmkO9TaV98EdWLXLTD9NgRsg5pBuio17vM3vBDo",
+	"cB1AKIDLYj11oK/uoQ+woA6IO6GYHBFxt8W1XhZ6+kjqgBvqq0oQV3gXerrI9wiugESwtnKAHW46TSx8",
+	"ZKnPHy8KPUPcb5SEHm6p0W7CnltrZb7SeBvJe4VpxFmv7eND3K0uCZ7KDR1PMzQr8NrNY97NX1jaMJx+",
+	"l8mLe/pl27zac9p9BMDqHDyKpJsoURh9cM8Mg1ylmS6aux7Bru9s+lg7j3R7WXeaFr/BnLvoBPdGZT6S",
+	"D51wc4xR/nrg/9W781dn5+enL48YZxfHl9dnx+fn//rh8vTVO0hH1kpEbRlJiLOftB0DdhbGOVKcby6y",
+	"Y5v22EsN2RC2r9ZKzKHoNE0scp34VIwZN+BYhvwGqdiozBsRUV/BLFro9OCvQ6eNqsQbbb0T1G+l27cx",
+	"x37Gd23ku4IScd8fmBJ/lnfCQOdrwkhj2LAW7VQqfHOnnzA7LnR5M16IF0BaR4Tx+cxE7TSrimQ+EZic",
+	"0Fde3NXSa5ozYRZ5ANx7EUMMRZzxk4uRJfW/r9JpWQzHzuTy9BoMAD28pQIAj8lyyAouwRCv9PkbrTNq",
+	"esyHt+692BsMSvd4TmwAT/TVlDLojtqD6FELMkwBEBkmAJBz0kcOEfWSMkhxEEwi5cWNWOwCFlZ9Dz5O",
+	"2FCbKlUKubqvlth6rThpR9JDk1y4hEEqubAJGAU3QjBt/tyq9Ilczri92xBHjsXZRCsxB0peJXucfLqT",
+	"Ytaqu5wE5FA9AjAjdswyPvfdOfSIvbs+adZb/Ks3qbr4MVrOhcx04MObnKvhhqxNSgBo1GTeoxjIuBlD",
+	"LI8cHKAcN7Wlik5nyoe3CNxXVy+XO2PigxvtjElDtOz0b3qwma1FxDypbkxXY8ywfr+d1wVXZqghnv/Z",
+	"umLtHDaTlf2evKFjbkJLTKPZiBfY3mai70TWHJ9CN9PJ218vzk+v3U1ZsFfHZ6BaDqtc7SWQ/F5LpnUr",
+	"LR08Ii35LOtNJVlHVNUuRsvpGqQVUUlpxnuZuJND3LGWEhwIWFDTN62o1TrEKL1tyKdTJ2YRXUIadium",
+	"WHMKcRhcySErxI00VhSo8y+2K7WGYePDBJKbfhNDbLJ1JwqDdb3uL8xjcr+GztHt0ZpLGuyiNOOXsMRN",
+	"9R0PA2ynuKRaXwtx4gEntGOboU5HSc106c/BXSj+GDxdurm3EuTe70BOn9JEfDYWRcg6rzm+If52KxTV",
+	"tRo9EVDJnOsbw3SJ+KZYxzUURwsU663UBRqszNj28pKa557gMDzMM4+Tgildzw/crKa+FDAyt2KBujd1",
+	"k65NY1Jth8qurJ4CODdcHLqD2NYIi+FPnwVSoZSOXaGGOovCtvUgGTzcGSXrCIgB4Stt5WjeLogxcmQ1",
+	"SWCSgDhbksTGSVw9zYU3emNJikF6n8iX5+7LOwlO5TF3dAwb7RtWgxSGrxHo10n8XLBvXhzsV6l38u1V",
+	"eEuCPWz8V1Ai8C1Zy4EwjrAPdPAqDguRCeUsVtNXSPsZGqLOHC60te7WwabVUJZZSJERn/GQIo/T5ObW",
+	"9NgFrt9Xx5M0YRlkt/us11AK393Cep92M/EsKz4SREGoTIbMXfFxCPUrbjov9v/+A4M+0IG3q600kE+R",
+	"hO6RnN0KwKlP3XtS/MVA5FrdGKRj/8smOfAGCOadQffvpi43N8pQbONeW6OxtT9eSPsD4sDNHfsHYgpx",
+	"W6pvH1s2uZVUKLbuVJGoVl6ExLtm73f615nT5SuGaTWB31N4TmAOLqH4YRJ6BX5uxLAQ1gBGGEmJWpHa",
+	"jEOvZLwSF1N8FjJTyfnW2GTIWXulGZ9EE9/wXRUP1Zllu0FS6DD9cLOfYS/PWAKucVutsNguPKHsLN0u",
+	"q6hpb5jrMtt1z97fUozHbTMYf4HggMd9cXcWOSESJtSwmE+tY15Mc5emurlyrcQR9j11BKlslZihlU9Q",
+	"asrR7CsUsdMCdCUQtXG+pWKXV8deAF+c/uqzfIRCzgEmCCArC5NuA4R0m9hE7huoPvJDbc3uWJvPoO9P",
+	"nscayTMTU/6j64sLnDgTAzj8Y5UVWmZrcOZ9uUtq8zi8JW+gZ+etmG+Kr1Bz6atlfjo9YRe7z7//ocZy",
+	"3cxVdcKYSGOcudTMWGfaPA5b0UBfmeqzmQqMg3swUuXiWtHskBZOpR1HvtUD00qYNToeXlbjfNE1HWEd",
+	"XRku1aY+5SyXFT5zyHMp4mPzRBSdZTMpoQd8mvP5gA9vd8sib899A+EpMvb6/Iq9uzxP2ECXioASwKdN",
+	"LwVRdqO1L5dnY10WS67uqKK0+qU07PL0+OW/NqrJYTEXNN13l+c7j0FAYbyitbn2u8vzrYRLjt3I7ggg",
+	"oxai034v3fXRRgqfGT9ZpB9LHvSHxlz/p1KUkJL8mx4cLZKKNSIfLaQC3JPK2PVMs0KoTHow077SSkC9",
+	"PaI+uAu+vfrnOqx7QxjL/v2PEhGvVtMVx/mnd6fvthXFgYLf2nnFFL9GSAdwuAWf7NHluJBS35rtV+jS",
+	"VnWVmCJj2aDQPBtyY6PyST1ighe5RHg103bF4rCX8Nov/ZqN1tJ51WpE+3nK1ywupauZMD7xzDD/MK2r",
+	"Jmkp6fz+cvYeVRpTxwbqBocHtzcfjpnlBaYTVnaHtYhiMhe2x95CtQTYO7OqDrkGgwudhUPulxIfbV8F",
+	"Su+x173nP7xgdzITGm3C4xPGy0xiR9ApNwbjoKXCQE/WY9cwKe9kzqSxZTHA+RJmoPLV+7j/EX4trQcW",
+	"HT3Bcghvqoyl/iB6sBABZR677MxpRGBzRj/zjupZodEGrAW0DtmIyzxU6UEVHsEYpQtD4YNp4net5+dL",
+	"EAIEgZZrYw+pyao7JbyswtSlYVWHLHLaIzhWwn5I2MFzrJ/RAOek2Q/7zBzRHPuK0bMHAUircl2WwyH2",
+	"RMRJVXJKqMwcIibhwooEJdkdA7nQbDyogiOC6i1VgMBq/WHC1fwDHpOJMsuIObBKEnA+qtDBj4F43Rxg",
+	"O5CJjgCAGNypnmrtWCgIEfbViuoeaNkauJIIp/q65d0Ma5Ob7njcCs/NRMSb7B8k+ATHnAj16MZ1fQYi",
+	"64wr+OIXYmxQleh3m9IMiPEb9YJXKM2qqlhnk4TzapDLa2kEe7/jO1Z0Vz313XDwaehsV1pBbJY08hlV",
+	"k804SoNacZuHWqMWJrTFN04K9PpqIZjug5ZufGRrGHw5qF5VuhFjiIAtHthB14p7GiPryxyx81i6Rade",
+	"kWBZ3hZoD2Lr0XUa0yCn3X5o5SBp0lED+cnWGDyR86eG4QOveN7qUpk94caYUDGpEb9RmvkE8fV4lhXC",
+	"mFV6cyWL/wKKMy6mS3OmrfyyVeeFm7ldYV7hwScSAduP2jxFxQhS3bgdwtYJkYcfgJRQIXaHB+2JPWBQ",
+	"jKVAjAyJRa2+fe+SH5SWFXYyBZHt/mGi1AUVZgp1qN7l74ECI8cETraveJ5jpfQRAf6BrzaAOyyAPtU1",
+	"zQnPOlBKGiT25lQYHGQrAYKFdXayE2Kc+jNC+bON++M4y8CJUeOOtbUWYqaQUN6ppGASaaPm7YjUZ66i",
+	"pUSEDDI82qlYVQmQwLJo1FZaOrI/vv6wDj1Q4hKvkrO3QAyXMPS69PCZXlwjjOls9HQCiW3ujAeF4AAC",
+	"U2g9ccQyzMtMZEeU+wY5bN5lIAuA/o+apLXc5ld+/HWq4P1kQ4G301PairtBh1m3Bp6mce1+88WVcNPk",
+	"u7QHv3NPWX3wc2xXH0xFLJ4TAv20qw3R+rHh8Z2oHF2V03Y21gTofCexsk8BTSMGk6P7NOdz7RQADkDb",
+	"ooD+fWNu2E0hnZHXVzMxkIoXzEwFv3XKB4fxiI/NVNtc3oxtgDiheVVAaq3XNy10U+1T8e1bubD9yrpJ",
+	"N0EjeWejlNcoj99OCdTTH0AD7S0L1G70gKb+vXoqlAktRD3FQg5KYyg0pojNSpYVR/O4HTU7xQSmD3Ye",
+	"VfKJwUluh+P1DtK34HEaOvaLbccg9Mcc2sQg/iHiyLqL9ZlhQz7lQ2nnTJq+sh4WuceOPUCyHjEUTQli",
+	"w0FBsLQYGdATyg0PwgbribLUI4uL0NWaMuLhR2PBCxhPNwmld/CORxFKF7Dzawmlx6b8EHOGKtrtsEEz",
+	"PCISxqdJrT2v6ZmHbp/Oh2PsFuP3j1qI6JlKwN7NWNov9/e/G055IZSFfwv2X//5/7CfvPaJ3yv8Kg0I",
+	"BVS7zFGCpvh7f61l6RHe8n3FDWWwxHc9QB97ZUAaP71nBvi31uLdt7qGzL+FWzzsW3yfX4K2XCHqutvE",
+	"WD7vbuLeITukFw2IS1fXy5O+crOteRZqqs8RpCtiCAwaD0tsVI9KfVV0ocrJQBTMrUZmgh0wq90kSmU7",
+	"lJSfAuFsqD2Vf/82FZXu+LaemIQN5mQE4S4+JckA2kzdlIuEQ3WAa0iHvWGuzUOn+4CTguBL7FhMvKp+",
+	"RDsam5RBR0f4E+wN0M6TbrY+CsLVHEEzHD+uzYpNhO/eWqf7DZFfGASG7I7NQa0PLvhJXUs5oouLz6NA",
+	"8eAgOqeVCkQNrSgknyy6PXjYWN/1opZTZixAVS6RIYb8juC26ivMlaPhmTNuwoO0WT2AnUzZSKNDOMT5",
+	"rWbf7XtwzZWE21f+EjlFl98yYkADTZ+qrNW4eHBxihNrAZoFIATYu6dExqdw7p+kWnn1YW/MVbab65ko",
+	"HhyZbJkiYJzKtnRjJ9Ru5plh0JqM/s0VsIGjmAUKdj8CjKUevM1Rc1/BPzHiOUbtCcvqMkC+piJvSGCB",
+	"l9XKvYMNhGoItTYLU0+WWg62KzVNRHzupvaaq021ynSv3k4FRLVH7Y2NKgp4qiYKnA/RTcRDvyKDuLWs",
+	"y0VAlY/ARTBOnYuOfPzxmUHD5sX+dywd6WIgs0yotIOL4L/ARO5fDTxUTh+Yg8gqwAaGa3DQpZvhVw56",
+	"shwE5/O5HDQprdjl+UNDH73RXpsaC15k1PnIjsWclWoC2apjMTEivxPmKPLAgzafc0BDKQT+eImJ3O8z",
+	"N+m0x477ah3VHUARwzXXVSKwBmP8WlpxnOcRGW3K4KWRHiX1n8ZaA1EArAs4hKfEDm7+lS/zkxliWuiJ",
+	"tmIDTdoX0GxissWeG86cnZaDXJoxGAoIXg6qPnSsgxsDLwloRuu0rAou03NH9N4eLQaSetf2Nq13sfTV",
+	"J/PPBc4q+HcrabwhiA4Yb1vxrb/IbfMT6fl3UsygsIUZW8dQux+fhWDoQ988ZZ6zYS44GDyJT5/PtG8X",
+	"W23GM8Nywe9An1q4YsLsKjw+UsYWOKmv1r9yPlVji/mqrzoY6ypEBa/C7m4oNuPf/4RDxk+WlS5KS1jN",
+	"nukp8GaiU7sXV8Ve0dagc+XkwvYrJsQ/dMGoz9lEVOBAoK0Zy1XWfHt0BaybDPIq3WdBc/qCE3ijlXTF",
+	"BRYTobaYdfMQYXZfBxfCZNP6gT5U2H0dct/73cnSFfUZL4NL11TiN0QWMOlxQT2DR1Avq/rKIokbq6fQ",
+	"4Ar6paFpA51V+wo4Cghp6UqJ9bJbOby9h1a2eJVc0zd9FSC78Y2HCxdIj/0isavbWo5f93CLVrZ5/lmD",
+	"dxJa5lMS5tfjQs8WxDn2U2+U4J/CB6tFXbSN74AbunJWrqGQUoxGYgh9x6NMcmg+Xq1jwQhZbAdA4I/B",
+	"O9VihPh8k0+OeDdly/TVQrqM/33VQNCXBhQ6F4dR0gF1LYenV+a2PIJ1Uo2wlVSXv4h9ElJe6gq+O3xH",
+	"I1NRAHpSPX303spVuG32eObUkE+yXT6Zn1tdC9HqfF0mLNzdXzFmVSMH99grDUgFQS9EKUvn3HCzrcvH",
+	"HTegFwpHDDbSxndUX4VLCkUBveDDqMzzSBxAnpo00OwiWT/FrrHO101inavvq19gqXZlIhfNmYBwG6ch",
+	"3pftQlx9D4r6H9ohJ3OBiSa1jBKprAZWmMqhLRvyScKsKqiB9YPwa3ud0QbjhqVhvFNEKk09SpzMBRHE",
+	"QMAWw4MiCy2sGx0Ebs5E5pcRZsoG0zfDMI/ixF5a2yrMrycV0IFJRZpKJLmXraoY7WsdLvq9EEN3cTnr",
+	"ZVP31qUbYsVdVcuXoeZDlR1VdRWe5nwusiNEaEBKB7rGYvomfsQusZCGI5RdOzbUY1fup2tbSe7pRh56",
+	"KjSdxNuqCzYqC8C3eEKkDhXzEVpcezbNPcnctLbUifxPfxV4w8XlfPkoh/dzOzXiHTbSzYO6n8KMWhyt",
+	"KSXvOdUUQMCpyLyl4GOklzP7MOGvKiUHKEVUaWu5g5jDOho1yamqRuiKJrx5UvQjtXnm8Wuw2r2nrRCo",
+	"1SoB8FQ7j05WtaKhZ8ZP8hH8mNgQ4+Ejzam72M6ylGEbxqoRhPv8COu0TWUKgqkI3n6I7PuogPs+hgJL",
+	"3XMpfYIv7Cs7n2INpLSH7MYpkVSgUFVIYposVixQ9BAe8cWS+H1VJ4kVl+6BuIgJR4Mr3A2ndM3o9cqD",
+	"CZE1NCudAoGFG3ERB4KQudd3Gph99YkWZrKYBxY39co1GNfkU4bpAheTa5MdG3DY1tG3wFr3S/PKCcJh",
+	"4p6QiEF0MSctVpaSXkfdWDak+8MQ24wQ4hrbav5h4whzuwD8vBvt25Zso9L0HAQRVeUAdNC6OcYIxdCt",
+	"+tAzX7bCA4vorHT3kEJPWMfBKXbUuYejCqdOn3RXuSMQGDjAx4Jp6IivRMIGwsjMN9sBvNRbMWeFRnde",
+	"gp9jqAucNmN3H1DN+q2Y99rkCGJQbEiCINDVVmQHrquBwHDdcRxkea82STHNjm+YVEAwaqSaJVGxsvto",
+	"dLgb5eVuPt7sdnYog+1b+bkKYLT/e8Mxt5urZIqc5Kn77yGWznqgq4xKaLHSO+RK1dEwJkK5F4sMOtRz",
+	"aFZQpRy6+feoa1NV8+rVt2XfC2B3lXasSUhxGz90GCJ2KT50hs4cyKrvq1paPehXA64UeERTSEZF9E8r",
+	"JyL7ADgdViB2jR9zNp6H1k0TPmcD4duyHrEXz//O0oJb8SF3F57I0r5CrfdS2GK+e+zssdTL1uHYDZ07",
+	"YyHXMygKbs7HUhlSDmHIbqrPzZhbGmErEjMav42fPZU8qg/K0Wez0HzvPkQzJKA5AzdGvbXdn22ic6ld",
+	"woPWnnQ3WYgwQq0Gm0d8nMpiDvh25Dyd8KzmdqjgfxHqucdSZ7mlfWWcwTAbC4+iN3emoXuLMyV8BgCU",
+	"f38XnBPfnJ9/eH1+9S04F6FCkXELrUIB2Zk7q+8b90C7EbLYv2EDcfWqY8OjhB622SGi60YDwHxe7xER",
+	"ozPXW0Ss0hnWaUEDOA9BRZoWOiuHHgUUPAxT6QR3FcSacUIvZC/v16cGZ/u1W80X2a2mBqS/qnHNQ6pd",
+	"UeuSTYSWfxI3Upk6fD4Czbvf+/yMCE6/HhXLubGVQysqKvcuozqUOyF+QEGIVgCBTEXpkNHFZlJletaQ",
+	"UyVzEcsBBEbV0BuAoYJWDyyzVXHlRwmG3ScKdnl68vby5dmbn7fTqaQK5+ION0dzW9oztRHsU4niVkRI",
+	"lLdIxtKwi8u3J6dXV2dvfo78syNMvAA/s9M3CNpDRakOvSp+AoHcvrp/gPbJEWO0GQ8ekr0nYdaDr/el",
+	"RW25Fbu3Yv7gam9RKmjMuERbR5Uc9fVxKnSTVmLW7KW6hJmiivCLmO9sxWV0Xde0gAVoxgl6j7bgMroU",
+	"wHix+L8V8/togWZU7m4ienUc6QRaT9iQF4X0bV/c7TkRmeS4lZQ8xRUb83wUspTdBZuJHBG2ICOYaAZf",
+	"U4iQngY9bWZGFEehbQrGuKK4CvgfMGr1zBCCeNXY7gfoa2c6Yi2jcqNxFnr94+RW+bU8oXhKF5WfC7RJ",
+	"yRuGAZWYulYQvHUs3WbjvBTQrZ87Y6U0zmauO8+g3Y3SlvHhUEwJZE4WrEqjZXNhA4pys3lzjU7IL9ik",
+	"uQbf12Qgii6bZgJPPGmDxnY2NgB5UfcYX3c3M0DxYHy8D7iEmtaevfnns+vTl0BQEy5zA9FxdYsGdIoE",
+	"dQZB+pS6YiGYsZNI/4NlfO4ElfseNCaSnH0ldt3bQg+BKoHUD+gHc/eTGzABA4OCScGdBHSOozpbA/sk",
+	"qgyyCHrsWDEcp69gugORa3UDJRmELYT5A+TX/TtLhXv6g3ujSnsMgL65Ym/fvzm9BC8tpiPgBwYyR+iT",
+	"8BSsqK++WQi6f+suAGysEDqQPLNQqsJwJ6hxzvfudzCLUvE7LnM+yEUjzCHuekXUm+r5CKEvN9Rje3Kj",
+	"pbXwqs8OQZ7djFi3reD4uCuVWAefaBvv1UX5yv4I15SO8czgVYYinWOhayy4HQEtIIgLonpIFimEQJrs",
+	"seOLM6daGfCmHmKSDbIEsxqReHDtTZRfUCcA/9kSgVej59CB0t1IxCksVAZSKwP36xpoQ6NzFpsPLBD4",
+	"xu+G7nshlKVstCmDXdWQIdBcqG5olfif46kKpLrnBOqnq9dteNWEGR0kO+5xRPMR3iaq3JAe5qGoAgDV",
+	"MrlO+C2UWtEIKLAbxPI6VAs4QKHJDtwY39Q9WM2xBRi6IqxLt4Wbk9Hu9fcIuG2DdSon5Axv6EdmHirL",
+	"mwH+sZ+Vo5ZMdwts9/6uBIVrfGKjm6w6arNIbG9kO/kQkJYb9U3oMMrzHHnWb4LfyGP8JYmhRhHwnvDl",
+	"+MAIZTFjsMcuco62GymhvEDzpbqhniHOQwVA31I4Gx3MJrhObatOdh1y2ESV3hKruT87ma06s0bKiLjM",
+	"d/tenQ9Ub3O+qS1eo/v4VlrsY1aQjfagucv459799fPYG3I1FA+dXoD8byFbGdIEjGYjXmB9FSpYjZnO",
+	"SNcnb3+9OD911qIu2Kvjs/PTl0cM55k3O+iXL2l4uoOgHrud/cnxm5PT8201tP/ZaT/ldC36aieVKR/e",
+	"8puHhq37p1KU4KRwjNdRvhpmUyMRX6oKxGOw6aJUkKHqtLxfL160pZZe0Go2hbgAb3+crBBaSRf9/dO7",
+	"03fboj6aX0x92AEi41PQy32i0xo0ORODsda3u1YYi7jWzc2PArp/0CwS9nzfWR4TbeyyF3DZMXrCp7Ys",
+	"xLsiN5u8j6phuryXQ3yKvbs8N5s5RNrYjlyKeA7RSb3HHzI6kXZ3pLsUAAKMYq7esfLu8tx9dCumlhqD",
+	"5O59cIMcssEcGilMhB1rnxXtPgAzWY+cVLOaHbBf5U8QOoEanzi1oa/QGQMIY6RCuXupooYjlDqQlPmh",
+	"ENA6OGUDMdcEldwee/GnRxlmm8p9DDTSkfWVUOkyAtOA+p5tmFS6c8Ujeukilzbe3vsdvAVOQ4H3dLeB",
+	"BjP/+f4+I2EeMErgC/RYE/WQJx8bTuqMuuQ4+ZQbjU4LDC65C2WgMymgKnw4Zi8clfWV1TeQypg4tUZa",
+	"n+drxrqw6AdWRE3pkdPWBfQIdpNJz6W6TWkGlDvs8yJDmeJEF63gdid+L77oiA2tYg2Bl4XzfMqBm9Wy",
+	"k3wTEUuwQgyFvBPZClF6r1OmjaUQ6r+tzVp7v9O/ziATyN3H99fy6oMn6z7fqRxeBR9iIAh/EyyycXyd",
+	"BBP5Rt4JxbD1VuVLn3HH2gffh2RjXwKJ0ZpeX51TSij4KKCqlUaDIA+03vQCJmqQTW+ZcZhMaQ5Z+lob",
+	"myYsPUG+2T0X6saO6RP6XUo6LLd9JS025U5Y+osQ091jd5+5x69P4b8Fl7ko6J/KjESxe6pQT3Ifvpve",
+	"FDyDH5x+nIohjH1R6I/z3f/6z//t/njlO4+7P/5lN/yJ3/dV+i+7l4Lnu2cXOK30nyVPewwUKqzpvdG4",
+	"MwZDDQjomR5D/YP8D16tKD3R+laKlFmte+xSZLIAdERe+J12XK1tX2GCN17RkERchdIguoDd/CUWWmAF",
+	"GjdsJvL8kKWiKHSRMkoyn/fYmfIJwQAWGnqi64IVAoJ1WV+FrulOuI9KQ8XIrKEb+5JVglpKoMiTt2/e",
+	"nJ5cNxV4UAz0wN1Ljqv8tdRX3plTCFaqDAp0583REvc74pVN1Xbg23Go7VR3xDNobtRDmJnA3kAC21Fv",
+	"rgSVmtfvJwg+f7aqE4cNmwOIZ9CSDKV2lPpSxTuq/TEABx1lhPYYVG6RBA0drqfcjj12tfQBSXzB8/39",
+	"oyrpCcvrqVzDq1SdbhhMte9SkvcfUUmOb9/Qhd0bB1sgJdyd9TXlpF39hSAaNyzNajte5CmmbKA33wTB",
+	"ipW7kKbw8+n16oP7af7zZlvo/zVOz1mrP59edx+iUyUe/BRfnx6/xPRouh8JwAIMnDWO97Wb1NfzXeN8",
+	"3U53H7CGZZkHP+O3F9dnb99crXOcb2kKX090jROlfd2gIdaOk/x5FHFxfH3yeh16wGjmV2pYgxpgTz/F",
+	"v/m5Z/n2aq2L+MIN/vUk1znJt1crrmJn6Tz4Ob5b7xjLr6e43im+W3GItuBD8eDHeH15fHK6zkFew/Bf",
+	"j3KNo4Q9vZeB3I039d4/9EV7w2kVpyqbatnd40XQMwve8CTUFmEBiBHDQmy9C8z9neREDmGVy6TSBU8F",
+	"kADiTigbIozcMA7XQJWk+I+rt2/QX3zqHj1VdyLXU+H9Jya4eg/BF3olijs5FLvwMLpM/UcvRS7vRDFP",
+	"2TfuxRn9+cwwmSVVaqtW1PyFWysmU/ttUnvxlbxR3DFJyr5JzZg///6H/ysN3pyx+Mhe/3p8snv1+vj5",
+	"9z8E4H0+gzUk7FbMvecSYQLdyTNIZLZloUQGzm/Mh+0rrB3SI3Zlucp4kTG/r4cs9T4pCa7h4KGSE2Es",
+	"n0zjD02YdK+v+uqYPf/4MeB4VG51yAYzDIWR2xyRHbEi+IEBIrHH3tqxKGYSu7YXAl2iENX90e+ZOYyS",
+	"4UdWFH31PTMJ+55NpErYd/v4/8/Z2H02TtjBPhvDJrp/JAyid//f//t8n/2fPXbMXhzss0waPsip7M9T",
+	"XNTKjY3knQAfl2euvuLMlMNhhYrocxYxDRlAjtzmSuuE3YTLvMdeOf4My3DfAoUaxgfEr0glphz8JoaW",
+	"8aJw40oCh9RFhlCWs7FETI05G/PpVChwliui9wmf+19OEI4F7rKhaI9c08FvyKO8INO24lNemEOTTL0U",
+	"N9JdPTW8NUfcUt0QL23j/vTTQgDTmkxsFonL9+YecZwUob7fFg9dTv0rlGh5RC0i8opTZz7hY0E8Yvpv",
+	"QnGPwAJNorXHrsa6zKFPyIjLnOTqcCyyMhcBkYIbqhzDUE1IB/O7Fpd2EPAE8X9DVSSAcdHm+onsbJ5O",
+	"w1Atd7/fwIhS/Y5npdiSmicBCgSq/ZSerU2cq8qkXgbiRX2WA+yszHO3VPgLA7vltE1Dj8Xb4+htq3S2",
+	"SjPfaI3RKsmC5V5rypWkNVf76e1vpQQ7zn8U4d2exr3u9j5k3RVUSzmxMJICcVaJc5BXqKKCHUOdjrPI",
+	"qs6DQT+p9XEK2qLOnaDOIqbU+sg3bcqd6l7pNSNs9KnqL+ux1AvcFOZjnIo3ozIRYGqomL2F8i9UYqrx",
+	"jliKFVwpPgJFjROSOwRffyOo76K7JiA66m+E957vJtIYkTltaiDsTAiVICDMnShSNiikujHtvdoeVV/a",
+	"SvHJfeVZXIeyBebrqE5J/O0OXWehqdHnqFKgP1XU2JqH+Ermjk2Z4kWBvW2ZYw7HKf7yhrCc1WzKDXaG",
+	"qjNpcyZyXUGQTdl/rdenD/KjnYCNc3eSHeke+/cSNRvFJ2LncAce2UnWpBYwiN+4X/75Z9IxAbBkpAk1",
+	"X10zwGfWnsKC4nSFv+6eTgUQSFiyDPJKpGHO0HX0knMritYZSgXOvmqCI11MuN053HFCAqxlR1fzKa6n",
+	"QOCm+80oYGrSrNomA0nOnzSZL9A95k+5yz1W8eiXnS3KVRBSz0y0qgfUItrEHN2HD2woAnafIT9YkIXc",
+	"KSJBK/bUDyzGOPKj71HnLnVnpFdaglZYRCIqrx/+0o6pxTJCH0QbCZoKZFeSf60qUlO6mpYeJcyUwzFm",
+	"OGrwS3Eb3C51SNFgRrLrsZj3Vc1/w9B9Q0470oqcquTmTB6fZaB3b9zqUaWXcUeX9KJJj71VmOFPICnl",
+	"tK+sZs/39/dpFLSTnd7meeCIpU6r8ojVUWccd/tgauchvpRwJU54XG6HmL4B2xo+7PXVKXmzCoEFHN/t",
+	"U16Y22FouANaYAQTvGCTewcM6IHeS9janhda8uLPYxu+MW8SCPlR1DYaa75NN5efQ5NsfK1nbMLVPFbh",
+	"4cah/pLbdB6ADYDsDX2Wg55+P/WMIANR89xAuyMnqsi5LiulxuciA61j0YjIjcBut89fIHJbxMWF8Ljb",
+	"wPQDbcdQRALcSAUBCI3dVwRx4Q71kDUHDGSocqmmlzQ+u3tRiDupS5P6X+g8w84dEBho8OyTeUhzFG6z",
+	"QDmZM87MlA9FjwH6YdVIiAIAKFqc9K6gnVAQ+eiEbfVNI54infcVHuZ2XcTLLoaAr7hNB3EErlhzV9+P",
+	"a6wwdjM+4eo69ZDyld2YA93l8hbgV/DucbR4SMyRsFzf3Lj/L8QUlQJfHe4EBUAkGpZm3HJs3tBXhk+m",
+	"uajdtM98vVfqVnnInBxOGc8yavjJZAaMTBUXFepMWwuudW+ea2Hso1w7bqBN1xZ/mnMaQXijyNe2XNSU",
+	"re8ogHn7tp0/qMC92PtND4hD8EefCoK80LPxs8K7F8cnvxz/fHr54er05BJztsEoRIulsgo/7vplVMJ8",
+	"Z1EhiY3GRfuwlbUvxVQ7HXDC59D1jzRDtxjww81R3z1k00LfQHGNgvAPRGkGfHibUB++3/SAtG8C+MOW",
+	"ct6hBF11oe0e9padFdrJN78Yj+t30FIuowv7KLX9/9AD0H4fv1Ymz91uXjp9Ydp8afFboVimZ+oIq1qx",
+	"YsmJUyuhv/5D9UhBSgt6BjRJqfduZ/4hNzzQDxRl/aYHMS/q4lZgPpZbWsSTheC5UybczWX08FbY9qJ/",
+	"9l4MruCZqE4PNZAToWwhR+UNNIuweqjzIxBTejSSQ8lzNsxlcGD/g9/xK3hzwq5mcmQT9ou2uVQJe8kL",
+	"C2T8s+6rmS5uQyEcLwRm4A8LkQll3Uupl08K9T3pQsmgY6IJV1lClishBZsYRJL7YmGnXB66q26p5VEC",
+	"Ag6qyQha8B/vrx3fcOWxAekihF41heDYUH7AQQNkQY9F3zj104AtQnGOhjQAgbCD/b+zb6AXjMi+hX34",
+	"7vv9ffYNVcx9C/kgf/vbpdYT0/vb39hVOXBHNACo3rhFVOgNldBljF3jEDw3Cf0uCetNiby5B76eCmXw",
+	"IGcKEHf7ChSMI2dOg/hxJgU2vnRvw4ZOdIfTQYgM0UWxDhAP0WkXwVYHdGdkVlI4LoksL6pv/NLJEHOr",
+	"PyaqCtLOEbfXk6NOvKFSdUY+CTSBEnceIFN7y6+yWkNnqL5qXgvMwvgThQg7lhi6SV4gXLXTd+JpOsnu",
+	"0c/T31kf7ob+ziHru2umsP2dhPV33Na4D90DkOLj/jhgf7I/04RNRHEjMjYVBXv+/T6bkITned5XiHGN",
+	"zoEk7hcbLj6tJ8niyNNCZ7tTqZYHl1n1xIf/+s//3d+BSWC1qoeANUKBK6jQ5Q36WcKNUbnHjy/OGlNl",
+	"cE/9YS+aIgco1RsSMquaYLisKrkUx8ScDH7Y3i44zS5zxiOzmSm2uYXKaH87UCWjeyTTAgB0uLmlr8Ma",
+	"HuTuqN0RrwUvvFWILIDONqBeRxP1li10GNEVAd1DiloPC6e8jaTiufwP8ST0N+wUso7+5tfz0PpbKn2z",
+	"uwBRDifb0Oy8xy4BTAR9rdICRA/G0VQGN5NpaKahi77yfY571bfUWyY98n4e+LmkrjRoJ8BRkYZAeYOH",
+	"GIrBPk3kDQlG2jEjBbGv7qkhviKiqHfveHgtMbyfBoR3/DfWFT1Vd+qK/iG4n51ygng/jZ1E2nXGxgaY",
+	"zSoj4YVP+LzH3kbu8sOqXQMoZ6l3s7knCNzFNxw01K/cBmr2D0CuKpRnk5MPVSmZ1dBp3DpzwTPjISyw",
+	"Cwm/iZqV+aHAVKqi7TNy48+Z4TJrQ42p9YdcGT0+ZiHn1yNaeO2MZpEw8XGYl0beiSMIVk2mds5QAEVJ",
+	"v4j+uX4oVXwEL87O4c7E3HzYP5gc/PjvNweT8ej5wPzHwej2h8mPdy9+++h+NOEfEUlj5/CHF2vEW4MH",
+	"POxjQAKDvoNY6I5opbqgBTlG+H6/bf5wxC3z/34fNtlaUbhf/t/f/K+D3b//2//a3/37v/3PPw7g/+E/",
+	"fzzf3//2f/4fDUHajcLvVK00uzsmeOqO40gPf/u7m2Z1j8zPiXIG2Lmn6dm5vjx+c3Xydi3doFrKf1/v",
+	"Th3WcwMAwP79Xz08OxW9dd7b1WOf5uUJYQmqGPOIKF1JwseGpfT4BaIsuT14eXp+en3ahAgLT+J9+gjl",
+	"eh1n94uYbkCM0riM0xZ4e66j3i7Z+bjL1XzXP0nC4+Nuwa3YxQvucIf2eKcNf6T5HBphRWiOj4MlssUT",
+	"+Pn0ehPb34wc0rz/9wMEoak/EgrIFk/GbcsmjqYV86P5dFqhPGimj4ffscWzoE3YxHFsBq2j+SxbQDjo",
+	"pRXyRpui8re9v61/asdqDq9oDPv+lYgDdnUjpNGo/f4ixBT90fSiqHwN1NbDGgyxMx7AbodyT3AyZxB6",
+	"0TOVwJN0DMzp30kbYjH75sXBdyx133ywWn/IeXEjPPTwtxRM10Uw9zmCtQ3EWJKdAWpSD5DeUqXth5Eu",
+	"VZaiJ9XDwcVoAOzYh5meGXby9vKKTQsxyuXN2NYCQdxQDiSkNllI7muncQ9J8pXE70Xib682oiY0opq0",
+	"yK537VqaRyj5eqj3OtR3GznTFpCT5lNtwS7x19wjAZZs8RBgAx7+GFbkIqFVDM0gm/yqAEgTtYo0Yz0j",
+	"zM1MD8sJZieVRb5zuLMHaghNewkD1Pgg/VBAGZG8I2DjIYd8tpkubnuV1+i14LkdN7itnEm/W04h344q",
+	"6XJoZsyNmekiw/holVpgopcel42vfD/W7h4ZYu54EuEk4AzHekZVY5mW6iZ+ITUPWn6n27ip0NMc295C",
+	"0gW6O+I3V65wbP0VvRpafy2/91ze+d7UmDAvC2yk6F7ne1JEr/ENfJtWHUp7IX4B7vLw5lq74pnTB6FZ",
+	"cXhv1BJ9+dX/0APK1ofed9jaXo8oa9LI/6BqBiz9oaLLKGASb0PUU6NllxE22deO+rM3Is/jsz/hlue6",
+	"6SVv1UBzbM7vdkAAvFLChmMxvNWlNQlmKpTKYj5JwjjCNOMiwMNYG0lPJqIYipb51rqGTXOukpBBAYjO",
+	"oJ1V2LhTPndc5jlHFxDyBHdVNOZPEmi3YUgfQfFJFcMxx4KOcNQU/MTVUOJKbT1j3kThFzkfQlktvNLT",
+	"YmhZjASkgbAhzbHHAOyG+qq7r7GkhJJmxoB7Q8N7FRU0U2wLwQbzxUAUvUoX4SVAsZC64d8EyDaOdWdc",
+	"WZ/7Wi0M1trGHIsB/YRZnYcWp+gndvp0lGUQ8QdF/JffTfDlnt7wGNw+IntMc24dY5ja2wx10l8+htKM",
+	"nbYrR3TxYU/h6ZRQ5ik/K2GDuaOh38Qwnqb7dcNLIRWK+J+k2EQIsC905WyXqpKPIMSEymLRQ3TVInFR",
+	"4hHtq3pIX+tJ1fnE9+D0v4CKrBBSj9KrFh/00rWWfwavzwXjee6uMqlCIhaNf8g45vdU4ySOnjR8OCmt",
+	"SJiZaov2h1v/rRzeHmH9NwUCvuurqLNnjeh+1RnpN637PhBGZmJ5RyJ2LwQH2bS2XKezWD6eSuo2vex6",
+	"pokAgIDutBxCwemdzIRGcoAAKrAy0G9N5OaNzHWu1c2uUwCyKO3QYLS2Jh1JL4kvXOob3KIYiIzK6mp1",
+	"//Frl18ZUqqXX3mMePu+4PVWiKr+P+oGNHGCIWoAhLJbYzKktJA2tTicV+eWBz3x4o5dXV6xicgk97Om",
+	"MhV3p3qxIZ1Jz3RZOAOb56NopDN1I6AFko9cNJ2E06FAnPoG/UVJ6ZQkhiJFxfGNWdZUjrOJ418AmWq7",
+	"o+llzwwblsbqCUgkvDHcFYiyypTGydsFOsXX4wGabk3LUVCe+2eX3gHqYIs0wlwdXOjy2spMNl2BCE1f",
+	"0RadCbYLhbvJ0eoh6k8Jk8pMoXrSWD1NWCHu9K1YGsy0amwLw0UtzEAEY/dsyuoF50fQImSBzhRZI0Uc",
+	"r5P/sYUB7ido6gOtbxNH5kAR00ICaJK0Y0L7AvtjeevhkFe9f8zvBAzgq2adZJ7y0pC6KFS2/GaDybrk",
+	"e14xwpTPUWebCd8/xVPg0osHrSpVTNEMdM6bnKvh8lFm3IxBt2zSAuQNIH6AFuE0hUN2U+iZHSfsTooZ",
+	"3DowsQQSoksjGk4O1MCGl/80t6jxwWJLC8I7o8UP5qFJ7+KSucpmMms0kiqx5POdHAeHECoZIJQ27xEC",
+	"vNWDaApoRzpxBYrOhA/HUomaLF4Mtv75b3/+/wEAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

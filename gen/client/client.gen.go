@@ -1557,9 +1557,9 @@ type ClientInterface interface {
 	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
 	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
 	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+	// A total of 0 needs no payment, only the buyer's confirmation on the page.
 	//
-	// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-	// another stream is refused.
+	// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 	//
 	// | Status | Code | Message | When |
 	// |---|---|---|---|
@@ -1586,9 +1586,9 @@ type ClientInterface interface {
 	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
 	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
 	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+	// A total of 0 needs no payment, only the buyer's confirmation on the page.
 	//
-	// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-	// another stream is refused.
+	// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 	//
 	// | Status | Code | Message | When |
 	// |---|---|---|---|
@@ -1728,8 +1728,8 @@ type ClientInterface interface {
 	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
 	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 	//
-	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-	// 503 `processor_unavailable` when the processor can't be reached.
+	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+	// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1743,8 +1743,8 @@ type ClientInterface interface {
 	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
 	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 	//
-	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-	// 503 `processor_unavailable` when the processor can't be reached.
+	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+	// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1769,6 +1769,109 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/me/packages/{id}/cancel (the `CancelPackage` operationId).
 	CancelPackage(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RegisterPushDeviceWithBody Register a device
+	//
+	// To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+	// project and versions, and makes it active again.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
+	RegisterPushDeviceWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RegisterPushDevice Register a device
+	//
+	// To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+	// project and versions, and makes it active again.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
+	RegisterPushDevice(ctx context.Context, body RegisterPushDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeactivatePushDevice Stop pushing to a device
+	//
+	// Sets `active` to false wherever the tenant has this token, when somebody logs out for instance; registering it
+	// again makes it active. Doing it again changes nothing. 404 `not_found` for a token that the tenant never registered.
+	//
+	// Corresponds with DELETE /v1/me/push/devices/{token} (the `DeactivatePushDevice` operationId).
+	DeactivatePushDevice(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// NotifyUsersWithBody Push a message to people
+	//
+	// Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+	// provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+	// never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+	//
+	// 400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+	// providers take, and for a key in `data` that belongs to a provider.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/push/notify (the `NotifyUsers` operationId).
+	NotifyUsersWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// NotifyUsers Push a message to people
+	//
+	// Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+	// provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+	// never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+	//
+	// 400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+	// providers take, and for a key in `data` that belongs to a provider.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/push/notify (the `NotifyUsers` operationId).
+	NotifyUsers(ctx context.Context, body NotifyUsersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPushCredentials Get a project's push credentials
+	//
+	// What is enabled and complete, without secrets. A project that nothing was set for is answered with false and null throughout.
+	//
+	// Corresponds with GET /v1/me/push/projects/{projectId}/credentials (the `GetPushCredentials` operationId).
+	GetPushCredentials(ctx context.Context, projectID ProjectID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetCloudPushCredentialsWithBody Set a project's web and Android push credentials
+	//
+	// Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+	// for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/cloud-push (the `SetCloudPushCredentials` operationId).
+	SetCloudPushCredentialsWithBody(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetCloudPushCredentials Set a project's web and Android push credentials
+	//
+	// Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+	// for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/cloud-push (the `SetCloudPushCredentials` operationId).
+	SetCloudPushCredentials(ctx context.Context, projectID ProjectID, body SetCloudPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetIosPushCredentialsWithBody Set a project's iOS push credentials
+	//
+	// Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+	// key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
+	SetIosPushCredentialsWithBody(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetIosPushCredentials Set a project's iOS push credentials
+	//
+	// Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+	// key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
+	SetIosPushCredentials(ctx context.Context, projectID ProjectID, body SetIosPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRecordings List recordings
 	//
@@ -1803,6 +1906,95 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 	CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRestreamRoutes List a stream's restream routes
+	//
+	// The routes of the current broadcast and those of earlier ones.
+	//
+	// Corresponds with GET /v1/me/restream/streams/{streamId} (the `ListRestreamRoutes` operationId).
+	ListRestreamRoutes(ctx context.Context, streamID StreamID, params *ListRestreamRoutesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AttachRestreamTargetsWithBody Forward a stream to targets
+	//
+	// Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+	// broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+	//
+	// - The target takes the stream: live and `restream.started`.
+	// - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+	// - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+	//   after 10 minutes without success.
+	// - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+	//
+	// 400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+	// `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/restream/streams/{streamId} (the `AttachRestreamTargets` operationId).
+	AttachRestreamTargetsWithBody(ctx context.Context, streamID StreamID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AttachRestreamTargets Forward a stream to targets
+	//
+	// Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+	// broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+	//
+	// - The target takes the stream: live and `restream.started`.
+	// - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+	// - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+	//   after 10 minutes without success.
+	// - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+	//
+	// 400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+	// `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/restream/streams/{streamId} (the `AttachRestreamTargets` operationId).
+	AttachRestreamTargets(ctx context.Context, streamID StreamID, body AttachRestreamTargetsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DetachRestreamTarget Stop forwarding a stream to a target
+	//
+	// Ends the target's route: ended, and `restream.ended` if it was live. The stream and its other targets go on.
+	// Doing it again answers the ended route. 404 `not_found` when the target never was attached to this stream.
+	//
+	// Corresponds with DELETE /v1/me/restream/streams/{streamId}/{targetId} (the `DetachRestreamTarget` operationId).
+	DetachRestreamTarget(ctx context.Context, streamID StreamID, targetID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRestreamTargets List restream targets
+	//
+	// The targets that can be attached to streams, with masked addresses.
+	//
+	// Corresponds with GET /v1/me/restream/targets (the `ListRestreamTargets` operationId).
+	ListRestreamTargets(ctx context.Context, params *ListRestreamTargetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRestreamTargetWithBody Add a restream target
+	//
+	// Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+	// 400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+	// allows it; names are looked at again when the connection is made.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
+	CreateRestreamTargetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRestreamTarget Add a restream target
+	//
+	// Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+	// 400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+	// allows it; names are looked at again when the connection is made.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
+	CreateRestreamTarget(ctx context.Context, body CreateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteRestreamTarget Remove a restream target
+	//
+	// Ends its pending and live routes in every stream, and forgets its address. The streams and their other targets go on.
+	//
+	// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
+	DeleteRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSessions List sessions
 	//
@@ -5762,9 +5954,9 @@ func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...Request
 // until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
 // seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
 // the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+// A total of 0 needs no payment, only the buyer's confirmation on the page.
 //
-// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-// another stream is refused.
+// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 //
 // | Status | Code | Message | When |
 // |---|---|---|---|
@@ -5801,9 +5993,9 @@ func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string,
 // until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
 // seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
 // the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+// A total of 0 needs no payment, only the buyer's confirmation on the page.
 //
-// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-// another stream is refused.
+// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 //
 // | Status | Code | Message | When |
 // |---|---|---|---|
@@ -6073,8 +6265,8 @@ func (c *Client) FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEd
 // `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
 // possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 //
-// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-// 503 `processor_unavailable` when the processor can't be reached.
+// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6098,8 +6290,8 @@ func (c *Client) RefundOrderWithBody(ctx context.Context, id ID, contentType str
 // `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
 // possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 //
-// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-// 503 `processor_unavailable` when the processor can't be reached.
+// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6155,6 +6347,209 @@ func (c *Client) GetPackage(ctx context.Context, id ID, reqEditors ...RequestEdi
 // Corresponds with POST /v1/me/packages/{id}/cancel (the `CancelPackage` operationId).
 func (c *Client) CancelPackage(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCancelPackageRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RegisterPushDeviceWithBody Register a device
+//
+// To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+// project and versions, and makes it active again.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
+func (c *Client) RegisterPushDeviceWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRegisterPushDeviceRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RegisterPushDevice Register a device
+//
+// To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+// project and versions, and makes it active again.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
+func (c *Client) RegisterPushDevice(ctx context.Context, body RegisterPushDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRegisterPushDeviceRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeactivatePushDevice Stop pushing to a device
+//
+// Sets `active` to false wherever the tenant has this token, when somebody logs out for instance; registering it
+// again makes it active. Doing it again changes nothing. 404 `not_found` for a token that the tenant never registered.
+//
+// Corresponds with DELETE /v1/me/push/devices/{token} (the `DeactivatePushDevice` operationId).
+func (c *Client) DeactivatePushDevice(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeactivatePushDeviceRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// NotifyUsersWithBody Push a message to people
+//
+// Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+// provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+// never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+//
+// 400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+// providers take, and for a key in `data` that belongs to a provider.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/push/notify (the `NotifyUsers` operationId).
+func (c *Client) NotifyUsersWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewNotifyUsersRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// NotifyUsers Push a message to people
+//
+// Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+// provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+// never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+//
+// 400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+// providers take, and for a key in `data` that belongs to a provider.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/push/notify (the `NotifyUsers` operationId).
+func (c *Client) NotifyUsers(ctx context.Context, body NotifyUsersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewNotifyUsersRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPushCredentials Get a project's push credentials
+//
+// What is enabled and complete, without secrets. A project that nothing was set for is answered with false and null throughout.
+//
+// Corresponds with GET /v1/me/push/projects/{projectId}/credentials (the `GetPushCredentials` operationId).
+func (c *Client) GetPushCredentials(ctx context.Context, projectID ProjectID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPushCredentialsRequest(c.Server, projectID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetCloudPushCredentialsWithBody Set a project's web and Android push credentials
+//
+// Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+// for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/cloud-push (the `SetCloudPushCredentials` operationId).
+func (c *Client) SetCloudPushCredentialsWithBody(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetCloudPushCredentialsRequestWithBody(c.Server, projectID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetCloudPushCredentials Set a project's web and Android push credentials
+//
+// Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+// for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/cloud-push (the `SetCloudPushCredentials` operationId).
+func (c *Client) SetCloudPushCredentials(ctx context.Context, projectID ProjectID, body SetCloudPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetCloudPushCredentialsRequest(c.Server, projectID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetIosPushCredentialsWithBody Set a project's iOS push credentials
+//
+// Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+// key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
+func (c *Client) SetIosPushCredentialsWithBody(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetIosPushCredentialsRequestWithBody(c.Server, projectID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetIosPushCredentials Set a project's iOS push credentials
+//
+// Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+// key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
+func (c *Client) SetIosPushCredentials(ctx context.Context, projectID ProjectID, body SetIosPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetIosPushCredentialsRequest(c.Server, projectID, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6229,6 +6624,175 @@ func (c *Client) CreateTranscodeWithBody(ctx context.Context, id ID, contentType
 // Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 func (c *Client) CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateTranscodeRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRestreamRoutes List a stream's restream routes
+//
+// The routes of the current broadcast and those of earlier ones.
+//
+// Corresponds with GET /v1/me/restream/streams/{streamId} (the `ListRestreamRoutes` operationId).
+func (c *Client) ListRestreamRoutes(ctx context.Context, streamID StreamID, params *ListRestreamRoutesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRestreamRoutesRequest(c.Server, streamID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AttachRestreamTargetsWithBody Forward a stream to targets
+//
+// Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+// broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+//
+//   - The target takes the stream: live and `restream.started`.
+//   - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+//   - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+//     after 10 minutes without success.
+//   - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+//
+// 400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+// `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/restream/streams/{streamId} (the `AttachRestreamTargets` operationId).
+func (c *Client) AttachRestreamTargetsWithBody(ctx context.Context, streamID StreamID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAttachRestreamTargetsRequestWithBody(c.Server, streamID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AttachRestreamTargets Forward a stream to targets
+//
+// Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+// broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+//
+//   - The target takes the stream: live and `restream.started`.
+//   - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+//   - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+//     after 10 minutes without success.
+//   - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+//
+// 400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+// `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/restream/streams/{streamId} (the `AttachRestreamTargets` operationId).
+func (c *Client) AttachRestreamTargets(ctx context.Context, streamID StreamID, body AttachRestreamTargetsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAttachRestreamTargetsRequest(c.Server, streamID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DetachRestreamTarget Stop forwarding a stream to a target
+//
+// Ends the target's route: ended, and `restream.ended` if it was live. The stream and its other targets go on.
+// Doing it again answers the ended route. 404 `not_found` when the target never was attached to this stream.
+//
+// Corresponds with DELETE /v1/me/restream/streams/{streamId}/{targetId} (the `DetachRestreamTarget` operationId).
+func (c *Client) DetachRestreamTarget(ctx context.Context, streamID StreamID, targetID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDetachRestreamTargetRequest(c.Server, streamID, targetID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRestreamTargets List restream targets
+//
+// The targets that can be attached to streams, with masked addresses.
+//
+// Corresponds with GET /v1/me/restream/targets (the `ListRestreamTargets` operationId).
+func (c *Client) ListRestreamTargets(ctx context.Context, params *ListRestreamTargetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRestreamTargetsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRestreamTargetWithBody Add a restream target
+//
+// Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+// 400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+// allows it; names are looked at again when the connection is made.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
+func (c *Client) CreateRestreamTargetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRestreamTargetRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRestreamTarget Add a restream target
+//
+// Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+// 400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+// allows it; names are looked at again when the connection is made.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
+func (c *Client) CreateRestreamTarget(ctx context.Context, body CreateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRestreamTargetRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteRestreamTarget Remove a restream target
+//
+// Ends its pending and live routes in every stream, and forgets its address. The streams and their other targets go on.
+//
+// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
+func (c *Client) DeleteRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRestreamTargetRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -13982,6 +14546,248 @@ func NewCancelPackageRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewRegisterPushDeviceRequest calls the generic RegisterPushDevice builder with application/json body
+func NewRegisterPushDeviceRequest(server string, body RegisterPushDeviceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRegisterPushDeviceRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewRegisterPushDeviceRequestWithBody constructs an http.Request for the RegisterPushDevice method, with any body, and a specified content type
+func NewRegisterPushDeviceRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/push/devices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeactivatePushDeviceRequest constructs an http.Request for the DeactivatePushDevice method
+func NewDeactivatePushDeviceRequest(server string, token string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/push/devices/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewNotifyUsersRequest calls the generic NotifyUsers builder with application/json body
+func NewNotifyUsersRequest(server string, body NotifyUsersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewNotifyUsersRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewNotifyUsersRequestWithBody constructs an http.Request for the NotifyUsers method, with any body, and a specified content type
+func NewNotifyUsersRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/push/notify")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetPushCredentialsRequest constructs an http.Request for the GetPushCredentials method
+func NewGetPushCredentialsRequest(server string, projectID ProjectID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "projectId", projectID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/push/projects/%s/credentials", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetCloudPushCredentialsRequest calls the generic SetCloudPushCredentials builder with application/json body
+func NewSetCloudPushCredentialsRequest(server string, projectID ProjectID, body SetCloudPushCredentialsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetCloudPushCredentialsRequestWithBody(server, projectID, "application/json", bodyReader)
+}
+
+// NewSetCloudPushCredentialsRequestWithBody constructs an http.Request for the SetCloudPushCredentials method, with any body, and a specified content type
+func NewSetCloudPushCredentialsRequestWithBody(server string, projectID ProjectID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "projectId", projectID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/push/projects/%s/credentials/cloud-push", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSetIosPushCredentialsRequest calls the generic SetIosPushCredentials builder with application/json body
+func NewSetIosPushCredentialsRequest(server string, projectID ProjectID, body SetIosPushCredentialsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetIosPushCredentialsRequestWithBody(server, projectID, "application/json", bodyReader)
+}
+
+// NewSetIosPushCredentialsRequestWithBody constructs an http.Request for the SetIosPushCredentials method, with any body, and a specified content type
+func NewSetIosPushCredentialsRequestWithBody(server string, projectID ProjectID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "projectId", projectID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/push/projects/%s/credentials/ios-push", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListRecordingsRequest constructs an http.Request for the ListRecordings method
 func NewListRecordingsRequest(server string, params *ListRecordingsParams) (*http.Request, error) {
 	var err error
@@ -14125,6 +14931,307 @@ func NewCreateTranscodeRequestWithBody(server string, id ID, contentType string,
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListRestreamRoutesRequest constructs an http.Request for the ListRestreamRoutes method
+func NewListRestreamRoutesRequest(server string, streamID StreamID, params *ListRestreamRoutesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "streamId", streamID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/streams/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAttachRestreamTargetsRequest calls the generic AttachRestreamTargets builder with application/json body
+func NewAttachRestreamTargetsRequest(server string, streamID StreamID, body AttachRestreamTargetsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAttachRestreamTargetsRequestWithBody(server, streamID, "application/json", bodyReader)
+}
+
+// NewAttachRestreamTargetsRequestWithBody constructs an http.Request for the AttachRestreamTargets method, with any body, and a specified content type
+func NewAttachRestreamTargetsRequestWithBody(server string, streamID StreamID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "streamId", streamID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/streams/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDetachRestreamTargetRequest constructs an http.Request for the DetachRestreamTarget method
+func NewDetachRestreamTargetRequest(server string, streamID StreamID, targetID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "streamId", streamID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "targetId", targetID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/streams/%s/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListRestreamTargetsRequest constructs an http.Request for the ListRestreamTargets method
+func NewListRestreamTargetsRequest(server string, params *ListRestreamTargetsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/targets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateRestreamTargetRequest calls the generic CreateRestreamTarget builder with application/json body
+func NewCreateRestreamTargetRequest(server string, body CreateRestreamTargetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateRestreamTargetRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateRestreamTargetRequestWithBody constructs an http.Request for the CreateRestreamTarget method, with any body, and a specified content type
+func NewCreateRestreamTargetRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/targets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteRestreamTargetRequest constructs an http.Request for the DeleteRestreamTarget method
+func NewDeleteRestreamTargetRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/targets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -19109,9 +20216,9 @@ type ClientWithResponsesInterface interface {
 	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
 	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
 	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+	// A total of 0 needs no payment, only the buyer's confirmation on the page.
 	//
-	// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-	// another stream is refused.
+	// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 	//
 	// | Status | Code | Message | When |
 	// |---|---|---|---|
@@ -19138,9 +20245,9 @@ type ClientWithResponsesInterface interface {
 	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
 	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
 	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+	// A total of 0 needs no payment, only the buyer's confirmation on the page.
 	//
-	// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-	// another stream is refused.
+	// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 	//
 	// | Status | Code | Message | When |
 	// |---|---|---|---|
@@ -19292,8 +20399,8 @@ type ClientWithResponsesInterface interface {
 	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
 	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 	//
-	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-	// 503 `processor_unavailable` when the processor can't be reached.
+	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+	// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19307,8 +20414,8 @@ type ClientWithResponsesInterface interface {
 	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
 	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 	//
-	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-	// 503 `processor_unavailable` when the processor can't be reached.
+	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+	// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19339,6 +20446,113 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/packages/{id}/cancel (the `CancelPackage` operationId).
 	CancelPackageWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CancelPackageResponse, error)
+
+	// RegisterPushDeviceWithBodyWithResponse Register a device
+	//
+	// To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+	// project and versions, and makes it active again.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
+	RegisterPushDeviceWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterPushDeviceResponse, error)
+
+	// RegisterPushDeviceWithResponse Register a device
+	//
+	// To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+	// project and versions, and makes it active again.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
+	RegisterPushDeviceWithResponse(ctx context.Context, body RegisterPushDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterPushDeviceResponse, error)
+
+	// DeactivatePushDeviceWithResponse Stop pushing to a device
+	//
+	// Sets `active` to false wherever the tenant has this token, when somebody logs out for instance; registering it
+	// again makes it active. Doing it again changes nothing. 404 `not_found` for a token that the tenant never registered.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/push/devices/{token} (the `DeactivatePushDevice` operationId).
+	DeactivatePushDeviceWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*DeactivatePushDeviceResponse, error)
+
+	// NotifyUsersWithBodyWithResponse Push a message to people
+	//
+	// Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+	// provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+	// never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+	//
+	// 400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+	// providers take, and for a key in `data` that belongs to a provider.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/notify (the `NotifyUsers` operationId).
+	NotifyUsersWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*NotifyUsersResponse, error)
+
+	// NotifyUsersWithResponse Push a message to people
+	//
+	// Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+	// provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+	// never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+	//
+	// 400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+	// providers take, and for a key in `data` that belongs to a provider.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/notify (the `NotifyUsers` operationId).
+	NotifyUsersWithResponse(ctx context.Context, body NotifyUsersJSONRequestBody, reqEditors ...RequestEditorFn) (*NotifyUsersResponse, error)
+
+	// GetPushCredentialsWithResponse Get a project's push credentials
+	//
+	// What is enabled and complete, without secrets. A project that nothing was set for is answered with false and null throughout.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/push/projects/{projectId}/credentials (the `GetPushCredentials` operationId).
+	GetPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, reqEditors ...RequestEditorFn) (*GetPushCredentialsResponse, error)
+
+	// SetCloudPushCredentialsWithBodyWithResponse Set a project's web and Android push credentials
+	//
+	// Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+	// for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/cloud-push (the `SetCloudPushCredentials` operationId).
+	SetCloudPushCredentialsWithBodyWithResponse(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetCloudPushCredentialsResponse, error)
+
+	// SetCloudPushCredentialsWithResponse Set a project's web and Android push credentials
+	//
+	// Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+	// for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/cloud-push (the `SetCloudPushCredentials` operationId).
+	SetCloudPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, body SetCloudPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*SetCloudPushCredentialsResponse, error)
+
+	// SetIosPushCredentialsWithBodyWithResponse Set a project's iOS push credentials
+	//
+	// Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+	// key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
+	SetIosPushCredentialsWithBodyWithResponse(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetIosPushCredentialsResponse, error)
+
+	// SetIosPushCredentialsWithResponse Set a project's iOS push credentials
+	//
+	// Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+	// key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
+	SetIosPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, body SetIosPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*SetIosPushCredentialsResponse, error)
 
 	// ListRecordingsWithResponse List recordings
 	//
@@ -19377,6 +20591,103 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 	CreateTranscodeWithResponse(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTranscodeResponse, error)
+
+	// ListRestreamRoutesWithResponse List a stream's restream routes
+	//
+	// The routes of the current broadcast and those of earlier ones.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/restream/streams/{streamId} (the `ListRestreamRoutes` operationId).
+	ListRestreamRoutesWithResponse(ctx context.Context, streamID StreamID, params *ListRestreamRoutesParams, reqEditors ...RequestEditorFn) (*ListRestreamRoutesResponse, error)
+
+	// AttachRestreamTargetsWithBodyWithResponse Forward a stream to targets
+	//
+	// Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+	// broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+	//
+	// - The target takes the stream: live and `restream.started`.
+	// - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+	// - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+	//   after 10 minutes without success.
+	// - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+	//
+	// 400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+	// `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/restream/streams/{streamId} (the `AttachRestreamTargets` operationId).
+	AttachRestreamTargetsWithBodyWithResponse(ctx context.Context, streamID StreamID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AttachRestreamTargetsResponse, error)
+
+	// AttachRestreamTargetsWithResponse Forward a stream to targets
+	//
+	// Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+	// broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+	//
+	// - The target takes the stream: live and `restream.started`.
+	// - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+	// - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+	//   after 10 minutes without success.
+	// - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+	//
+	// 400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+	// `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/restream/streams/{streamId} (the `AttachRestreamTargets` operationId).
+	AttachRestreamTargetsWithResponse(ctx context.Context, streamID StreamID, body AttachRestreamTargetsJSONRequestBody, reqEditors ...RequestEditorFn) (*AttachRestreamTargetsResponse, error)
+
+	// DetachRestreamTargetWithResponse Stop forwarding a stream to a target
+	//
+	// Ends the target's route: ended, and `restream.ended` if it was live. The stream and its other targets go on.
+	// Doing it again answers the ended route. 404 `not_found` when the target never was attached to this stream.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/restream/streams/{streamId}/{targetId} (the `DetachRestreamTarget` operationId).
+	DetachRestreamTargetWithResponse(ctx context.Context, streamID StreamID, targetID string, reqEditors ...RequestEditorFn) (*DetachRestreamTargetResponse, error)
+
+	// ListRestreamTargetsWithResponse List restream targets
+	//
+	// The targets that can be attached to streams, with masked addresses.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/restream/targets (the `ListRestreamTargets` operationId).
+	ListRestreamTargetsWithResponse(ctx context.Context, params *ListRestreamTargetsParams, reqEditors ...RequestEditorFn) (*ListRestreamTargetsResponse, error)
+
+	// CreateRestreamTargetWithBodyWithResponse Add a restream target
+	//
+	// Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+	// 400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+	// allows it; names are looked at again when the connection is made.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
+	CreateRestreamTargetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRestreamTargetResponse, error)
+
+	// CreateRestreamTargetWithResponse Add a restream target
+	//
+	// Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+	// 400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+	// allows it; names are looked at again when the connection is made.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
+	CreateRestreamTargetWithResponse(ctx context.Context, body CreateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRestreamTargetResponse, error)
+
+	// DeleteRestreamTargetWithResponse Remove a restream target
+	//
+	// Ends its pending and live routes in every stream, and forgets its address. The streams and their other targets go on.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
+	DeleteRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteRestreamTargetResponse, error)
 
 	// ListSessionsWithResponse List sessions
 	//
@@ -26371,6 +27682,294 @@ func (r CancelPackageResponse) ContentType() string {
 	return ""
 }
 
+type RegisterPushDeviceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PushDevice
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RegisterPushDeviceResponse) GetJSON201() *PushDevice {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RegisterPushDeviceResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RegisterPushDeviceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RegisterPushDeviceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RegisterPushDeviceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RegisterPushDeviceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeactivatePushDeviceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PushDevice
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeactivatePushDeviceResponse) GetJSON200() *PushDevice {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeactivatePushDeviceResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeactivatePushDeviceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeactivatePushDeviceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeactivatePushDeviceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeactivatePushDeviceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type NotifyUsersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PushResult
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r NotifyUsersResponse) GetJSON201() *PushResult {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r NotifyUsersResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r NotifyUsersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r NotifyUsersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r NotifyUsersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r NotifyUsersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetPushCredentialsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PushCredentials
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPushCredentialsResponse) GetJSON200() *PushCredentials {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetPushCredentialsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPushCredentialsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPushCredentialsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPushCredentialsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPushCredentialsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SetCloudPushCredentialsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PushCredentials
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SetCloudPushCredentialsResponse) GetJSON201() *PushCredentials {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SetCloudPushCredentialsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetCloudPushCredentialsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetCloudPushCredentialsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetCloudPushCredentialsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetCloudPushCredentialsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SetIosPushCredentialsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PushCredentials
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SetIosPushCredentialsResponse) GetJSON201() *PushCredentials {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SetIosPushCredentialsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetIosPushCredentialsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetIosPushCredentialsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetIosPushCredentialsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetIosPushCredentialsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListRecordingsResponse200Headers the declared response headers of an HTTP 200 response for ListRecordings
 type ListRecordingsResponse200Headers struct {
 	Link *string
@@ -26516,6 +28115,308 @@ func (r CreateTranscodeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateTranscodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRestreamRoutesResponse200Headers the declared response headers of an HTTP 200 response for ListRestreamRoutes
+type ListRestreamRoutesResponse200Headers struct {
+	Link *string
+}
+
+type ListRestreamRoutesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestreamRouteList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRestreamRoutesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRestreamRoutesResponse) GetJSON200() *RestreamRouteList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRestreamRoutesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRestreamRoutesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRestreamRoutesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRestreamRoutesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRestreamRoutesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AttachRestreamTargetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RestreamAttached
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AttachRestreamTargetsResponse) GetJSON201() *RestreamAttached {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AttachRestreamTargetsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AttachRestreamTargetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AttachRestreamTargetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AttachRestreamTargetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AttachRestreamTargetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DetachRestreamTargetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestreamRoute
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DetachRestreamTargetResponse) GetJSON200() *RestreamRoute {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DetachRestreamTargetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DetachRestreamTargetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DetachRestreamTargetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DetachRestreamTargetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DetachRestreamTargetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRestreamTargetsResponse200Headers the declared response headers of an HTTP 200 response for ListRestreamTargets
+type ListRestreamTargetsResponse200Headers struct {
+	Link *string
+}
+
+type ListRestreamTargetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestreamTargetList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRestreamTargetsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRestreamTargetsResponse) GetJSON200() *RestreamTargetList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRestreamTargetsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRestreamTargetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRestreamTargetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRestreamTargetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRestreamTargetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateRestreamTargetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RestreamTarget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateRestreamTargetResponse) GetJSON201() *RestreamTarget {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateRestreamTargetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateRestreamTargetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateRestreamTargetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateRestreamTargetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateRestreamTargetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteRestreamTargetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestreamTarget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteRestreamTargetResponse) GetJSON200() *RestreamTarget {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteRestreamTargetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteRestreamTargetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteRestreamTargetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteRestreamTargetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteRestreamTargetResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -32692,9 +34593,9 @@ func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id 
 // until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
 // seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
 // the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+// A total of 0 needs no payment, only the buyer's confirmation on the page.
 //
-// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-// another stream is refused.
+// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 //
 // | Status | Code | Message | When |
 // |---|---|---|---|
@@ -32727,9 +34628,9 @@ func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Con
 // until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
 // seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
 // the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+// A total of 0 needs no payment, only the buyer's confirmation on the page.
 //
-// A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-// another stream is refused.
+// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 //
 // | Status | Code | Message | When |
 // |---|---|---|---|
@@ -32959,8 +34860,8 @@ func (c *ClientWithResponses) FulfilOrderWithResponse(ctx context.Context, id ID
 // `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
 // possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 //
-// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-// 503 `processor_unavailable` when the processor can't be reached.
+// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -32980,8 +34881,8 @@ func (c *ClientWithResponses) RefundOrderWithBodyWithResponse(ctx context.Contex
 // `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
 // possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 //
-// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-// 503 `processor_unavailable` when the processor can't be reached.
+// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -33035,6 +34936,173 @@ func (c *ClientWithResponses) CancelPackageWithResponse(ctx context.Context, id 
 		return nil, err
 	}
 	return ParseCancelPackageResponse(rsp)
+}
+
+// RegisterPushDeviceWithBodyWithResponse Register a device
+//
+// To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+// project and versions, and makes it active again.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
+func (c *ClientWithResponses) RegisterPushDeviceWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterPushDeviceResponse, error) {
+	rsp, err := c.RegisterPushDeviceWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRegisterPushDeviceResponse(rsp)
+}
+
+// RegisterPushDeviceWithResponse Register a device
+//
+// To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+// project and versions, and makes it active again.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
+func (c *ClientWithResponses) RegisterPushDeviceWithResponse(ctx context.Context, body RegisterPushDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterPushDeviceResponse, error) {
+	rsp, err := c.RegisterPushDevice(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRegisterPushDeviceResponse(rsp)
+}
+
+// DeactivatePushDeviceWithResponse Stop pushing to a device
+//
+// Sets `active` to false wherever the tenant has this token, when somebody logs out for instance; registering it
+// again makes it active. Doing it again changes nothing. 404 `not_found` for a token that the tenant never registered.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/push/devices/{token} (the `DeactivatePushDevice` operationId).
+func (c *ClientWithResponses) DeactivatePushDeviceWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*DeactivatePushDeviceResponse, error) {
+	rsp, err := c.DeactivatePushDevice(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeactivatePushDeviceResponse(rsp)
+}
+
+// NotifyUsersWithBodyWithResponse Push a message to people
+//
+// Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+// provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+// never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+//
+// 400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+// providers take, and for a key in `data` that belongs to a provider.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/notify (the `NotifyUsers` operationId).
+func (c *ClientWithResponses) NotifyUsersWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*NotifyUsersResponse, error) {
+	rsp, err := c.NotifyUsersWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseNotifyUsersResponse(rsp)
+}
+
+// NotifyUsersWithResponse Push a message to people
+//
+// Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+// provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+// never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+//
+// 400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+// providers take, and for a key in `data` that belongs to a provider.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/notify (the `NotifyUsers` operationId).
+func (c *ClientWithResponses) NotifyUsersWithResponse(ctx context.Context, body NotifyUsersJSONRequestBody, reqEditors ...RequestEditorFn) (*NotifyUsersResponse, error) {
+	rsp, err := c.NotifyUsers(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseNotifyUsersResponse(rsp)
+}
+
+// GetPushCredentialsWithResponse Get a project's push credentials
+//
+// What is enabled and complete, without secrets. A project that nothing was set for is answered with false and null throughout.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/push/projects/{projectId}/credentials (the `GetPushCredentials` operationId).
+func (c *ClientWithResponses) GetPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, reqEditors ...RequestEditorFn) (*GetPushCredentialsResponse, error) {
+	rsp, err := c.GetPushCredentials(ctx, projectID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPushCredentialsResponse(rsp)
+}
+
+// SetCloudPushCredentialsWithBodyWithResponse Set a project's web and Android push credentials
+//
+// Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+// for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/cloud-push (the `SetCloudPushCredentials` operationId).
+func (c *ClientWithResponses) SetCloudPushCredentialsWithBodyWithResponse(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetCloudPushCredentialsResponse, error) {
+	rsp, err := c.SetCloudPushCredentialsWithBody(ctx, projectID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetCloudPushCredentialsResponse(rsp)
+}
+
+// SetCloudPushCredentialsWithResponse Set a project's web and Android push credentials
+//
+// Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+// for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/cloud-push (the `SetCloudPushCredentials` operationId).
+func (c *ClientWithResponses) SetCloudPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, body SetCloudPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*SetCloudPushCredentialsResponse, error) {
+	rsp, err := c.SetCloudPushCredentials(ctx, projectID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetCloudPushCredentialsResponse(rsp)
+}
+
+// SetIosPushCredentialsWithBodyWithResponse Set a project's iOS push credentials
+//
+// Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+// key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
+func (c *ClientWithResponses) SetIosPushCredentialsWithBodyWithResponse(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetIosPushCredentialsResponse, error) {
+	rsp, err := c.SetIosPushCredentialsWithBody(ctx, projectID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetIosPushCredentialsResponse(rsp)
+}
+
+// SetIosPushCredentialsWithResponse Set a project's iOS push credentials
+//
+// Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+// key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
+func (c *ClientWithResponses) SetIosPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, body SetIosPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*SetIosPushCredentialsResponse, error) {
+	rsp, err := c.SetIosPushCredentials(ctx, projectID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetIosPushCredentialsResponse(rsp)
 }
 
 // ListRecordingsWithResponse List recordings
@@ -33097,6 +35165,151 @@ func (c *ClientWithResponses) CreateTranscodeWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseCreateTranscodeResponse(rsp)
+}
+
+// ListRestreamRoutesWithResponse List a stream's restream routes
+//
+// The routes of the current broadcast and those of earlier ones.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/restream/streams/{streamId} (the `ListRestreamRoutes` operationId).
+func (c *ClientWithResponses) ListRestreamRoutesWithResponse(ctx context.Context, streamID StreamID, params *ListRestreamRoutesParams, reqEditors ...RequestEditorFn) (*ListRestreamRoutesResponse, error) {
+	rsp, err := c.ListRestreamRoutes(ctx, streamID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRestreamRoutesResponse(rsp)
+}
+
+// AttachRestreamTargetsWithBodyWithResponse Forward a stream to targets
+//
+// Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+// broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+//
+//   - The target takes the stream: live and `restream.started`.
+//   - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+//   - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+//     after 10 minutes without success.
+//   - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+//
+// 400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+// `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/restream/streams/{streamId} (the `AttachRestreamTargets` operationId).
+func (c *ClientWithResponses) AttachRestreamTargetsWithBodyWithResponse(ctx context.Context, streamID StreamID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AttachRestreamTargetsResponse, error) {
+	rsp, err := c.AttachRestreamTargetsWithBody(ctx, streamID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAttachRestreamTargetsResponse(rsp)
+}
+
+// AttachRestreamTargetsWithResponse Forward a stream to targets
+//
+// Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+// broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+//
+//   - The target takes the stream: live and `restream.started`.
+//   - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+//   - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+//     after 10 minutes without success.
+//   - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+//
+// 400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+// `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/restream/streams/{streamId} (the `AttachRestreamTargets` operationId).
+func (c *ClientWithResponses) AttachRestreamTargetsWithResponse(ctx context.Context, streamID StreamID, body AttachRestreamTargetsJSONRequestBody, reqEditors ...RequestEditorFn) (*AttachRestreamTargetsResponse, error) {
+	rsp, err := c.AttachRestreamTargets(ctx, streamID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAttachRestreamTargetsResponse(rsp)
+}
+
+// DetachRestreamTargetWithResponse Stop forwarding a stream to a target
+//
+// Ends the target's route: ended, and `restream.ended` if it was live. The stream and its other targets go on.
+// Doing it again answers the ended route. 404 `not_found` when the target never was attached to this stream.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/restream/streams/{streamId}/{targetId} (the `DetachRestreamTarget` operationId).
+func (c *ClientWithResponses) DetachRestreamTargetWithResponse(ctx context.Context, streamID StreamID, targetID string, reqEditors ...RequestEditorFn) (*DetachRestreamTargetResponse, error) {
+	rsp, err := c.DetachRestreamTarget(ctx, streamID, targetID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDetachRestreamTargetResponse(rsp)
+}
+
+// ListRestreamTargetsWithResponse List restream targets
+//
+// The targets that can be attached to streams, with masked addresses.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/restream/targets (the `ListRestreamTargets` operationId).
+func (c *ClientWithResponses) ListRestreamTargetsWithResponse(ctx context.Context, params *ListRestreamTargetsParams, reqEditors ...RequestEditorFn) (*ListRestreamTargetsResponse, error) {
+	rsp, err := c.ListRestreamTargets(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRestreamTargetsResponse(rsp)
+}
+
+// CreateRestreamTargetWithBodyWithResponse Add a restream target
+//
+// Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+// 400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+// allows it; names are looked at again when the connection is made.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
+func (c *ClientWithResponses) CreateRestreamTargetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRestreamTargetResponse, error) {
+	rsp, err := c.CreateRestreamTargetWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRestreamTargetResponse(rsp)
+}
+
+// CreateRestreamTargetWithResponse Add a restream target
+//
+// Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+// 400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+// allows it; names are looked at again when the connection is made.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
+func (c *ClientWithResponses) CreateRestreamTargetWithResponse(ctx context.Context, body CreateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRestreamTargetResponse, error) {
+	rsp, err := c.CreateRestreamTarget(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRestreamTargetResponse(rsp)
+}
+
+// DeleteRestreamTargetWithResponse Remove a restream target
+//
+// Ends its pending and live routes in every stream, and forgets its address. The streams and their other targets go on.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
+func (c *ClientWithResponses) DeleteRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteRestreamTargetResponse, error) {
+	rsp, err := c.DeleteRestreamTarget(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteRestreamTargetResponse(rsp)
 }
 
 // ListSessionsWithResponse List sessions
@@ -38921,6 +41134,204 @@ func ParseCancelPackageResponse(rsp *http.Response) (*CancelPackageResponse, err
 	return response, nil
 }
 
+// ParseRegisterPushDeviceResponse parses an HTTP response from a RegisterPushDeviceWithResponse call
+func ParseRegisterPushDeviceResponse(rsp *http.Response) (*RegisterPushDeviceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RegisterPushDeviceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PushDevice
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeactivatePushDeviceResponse parses an HTTP response from a DeactivatePushDeviceWithResponse call
+func ParseDeactivatePushDeviceResponse(rsp *http.Response) (*DeactivatePushDeviceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeactivatePushDeviceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PushDevice
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseNotifyUsersResponse parses an HTTP response from a NotifyUsersWithResponse call
+func ParseNotifyUsersResponse(rsp *http.Response) (*NotifyUsersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &NotifyUsersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PushResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetPushCredentialsResponse parses an HTTP response from a GetPushCredentialsWithResponse call
+func ParseGetPushCredentialsResponse(rsp *http.Response) (*GetPushCredentialsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPushCredentialsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PushCredentials
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetCloudPushCredentialsResponse parses an HTTP response from a SetCloudPushCredentialsWithResponse call
+func ParseSetCloudPushCredentialsResponse(rsp *http.Response) (*SetCloudPushCredentialsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetCloudPushCredentialsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PushCredentials
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetIosPushCredentialsResponse parses an HTTP response from a SetIosPushCredentialsWithResponse call
+func ParseSetIosPushCredentialsResponse(rsp *http.Response) (*SetIosPushCredentialsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetIosPushCredentialsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PushCredentials
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListRecordingsResponse parses an HTTP response from a ListRecordingsWithResponse call
 func ParseListRecordingsResponse(rsp *http.Response) (*ListRecordingsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -39020,6 +41431,230 @@ func ParseCreateTranscodeResponse(rsp *http.Response) (*CreateTranscodeResponse,
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListRestreamRoutesResponse parses an HTTP response from a ListRestreamRoutesWithResponse call
+func ParseListRestreamRoutesResponse(rsp *http.Response) (*ListRestreamRoutesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRestreamRoutesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestreamRouteList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRestreamRoutesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAttachRestreamTargetsResponse parses an HTTP response from a AttachRestreamTargetsWithResponse call
+func ParseAttachRestreamTargetsResponse(rsp *http.Response) (*AttachRestreamTargetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AttachRestreamTargetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RestreamAttached
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDetachRestreamTargetResponse parses an HTTP response from a DetachRestreamTargetWithResponse call
+func ParseDetachRestreamTargetResponse(rsp *http.Response) (*DetachRestreamTargetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DetachRestreamTargetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestreamRoute
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListRestreamTargetsResponse parses an HTTP response from a ListRestreamTargetsWithResponse call
+func ParseListRestreamTargetsResponse(rsp *http.Response) (*ListRestreamTargetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRestreamTargetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestreamTargetList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRestreamTargetsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateRestreamTargetResponse parses an HTTP response from a CreateRestreamTargetWithResponse call
+func ParseCreateRestreamTargetResponse(rsp *http.Response) (*CreateRestreamTargetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateRestreamTargetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RestreamTarget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteRestreamTargetResponse parses an HTTP response from a DeleteRestreamTargetWithResponse call
+func ParseDeleteRestreamTargetResponse(rsp *http.Response) (*DeleteRestreamTargetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteRestreamTargetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestreamTarget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
