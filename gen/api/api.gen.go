@@ -106,6 +106,48 @@ func (e AnalyticsInterval) Valid() bool {
 	}
 }
 
+// Defines values for AnnouncementSeverity.
+const (
+	AnnouncementSeverityCRITICAL AnnouncementSeverity = "CRITICAL"
+	AnnouncementSeverityINFO     AnnouncementSeverity = "INFO"
+	AnnouncementSeverityWARNING  AnnouncementSeverity = "WARNING"
+)
+
+// Valid indicates whether the value is a known member of the AnnouncementSeverity enum.
+func (e AnnouncementSeverity) Valid() bool {
+	switch e {
+	case AnnouncementSeverityCRITICAL:
+		return true
+	case AnnouncementSeverityINFO:
+		return true
+	case AnnouncementSeverityWARNING:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AnnouncementStatus.
+const (
+	AnnouncementStatusARCHIVED  AnnouncementStatus = "ARCHIVED"
+	AnnouncementStatusDRAFT     AnnouncementStatus = "DRAFT"
+	AnnouncementStatusPUBLISHED AnnouncementStatus = "PUBLISHED"
+)
+
+// Valid indicates whether the value is a known member of the AnnouncementStatus enum.
+func (e AnnouncementStatus) Valid() bool {
+	switch e {
+	case AnnouncementStatusARCHIVED:
+		return true
+	case AnnouncementStatusDRAFT:
+		return true
+	case AnnouncementStatusPUBLISHED:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuctionStatus.
 const (
 	AuctionStatusCANCELLED AuctionStatus = "CANCELLED"
@@ -577,6 +619,30 @@ func (e MediaJobStatus) Valid() bool {
 	}
 }
 
+// Defines values for NodeRole.
+const (
+	NodeRoleAPI    NodeRole = "API"
+	NodeRoleINGEST NodeRole = "INGEST"
+	NodeRoleSFU    NodeRole = "SFU"
+	NodeRoleWORKER NodeRole = "WORKER"
+)
+
+// Valid indicates whether the value is a known member of the NodeRole enum.
+func (e NodeRole) Valid() bool {
+	switch e {
+	case NodeRoleAPI:
+		return true
+	case NodeRoleINGEST:
+		return true
+	case NodeRoleSFU:
+		return true
+	case NodeRoleWORKER:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for OrderStatus.
 const (
 	OrderStatusEXPIRED           OrderStatus = "EXPIRED"
@@ -994,6 +1060,27 @@ func (e RestreamRouteStatus) Valid() bool {
 	case RestreamRouteStatusLive:
 		return true
 	case RestreamRouteStatusPending:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RiskLevel.
+const (
+	RiskLevelHIGH   RiskLevel = "HIGH"
+	RiskLevelLOW    RiskLevel = "LOW"
+	RiskLevelMEDIUM RiskLevel = "MEDIUM"
+)
+
+// Valid indicates whether the value is a known member of the RiskLevel enum.
+func (e RiskLevel) Valid() bool {
+	switch e {
+	case RiskLevelHIGH:
+		return true
+	case RiskLevelLOW:
+		return true
+	case RiskLevelMEDIUM:
 		return true
 	default:
 		return false
@@ -1441,6 +1528,75 @@ func (e TenantStatus) Valid() bool {
 	}
 }
 
+// Defines values for TicketAuthorType.
+const (
+	TicketAuthorTypeADMIN  TicketAuthorType = "ADMIN"
+	TicketAuthorTypeSYSTEM TicketAuthorType = "SYSTEM"
+	TicketAuthorTypeTENANT TicketAuthorType = "TENANT"
+)
+
+// Valid indicates whether the value is a known member of the TicketAuthorType enum.
+func (e TicketAuthorType) Valid() bool {
+	switch e {
+	case TicketAuthorTypeADMIN:
+		return true
+	case TicketAuthorTypeSYSTEM:
+		return true
+	case TicketAuthorTypeTENANT:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TicketPriority.
+const (
+	TicketPriorityHIGH   TicketPriority = "HIGH"
+	TicketPriorityLOW    TicketPriority = "LOW"
+	TicketPriorityNORMAL TicketPriority = "NORMAL"
+	TicketPriorityURGENT TicketPriority = "URGENT"
+)
+
+// Valid indicates whether the value is a known member of the TicketPriority enum.
+func (e TicketPriority) Valid() bool {
+	switch e {
+	case TicketPriorityHIGH:
+		return true
+	case TicketPriorityLOW:
+		return true
+	case TicketPriorityNORMAL:
+		return true
+	case TicketPriorityURGENT:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TicketStatus.
+const (
+	TicketStatusCLOSED   TicketStatus = "CLOSED"
+	TicketStatusOPEN     TicketStatus = "OPEN"
+	TicketStatusPENDING  TicketStatus = "PENDING"
+	TicketStatusRESOLVED TicketStatus = "RESOLVED"
+)
+
+// Valid indicates whether the value is a known member of the TicketStatus enum.
+func (e TicketStatus) Valid() bool {
+	switch e {
+	case TicketStatusCLOSED:
+		return true
+	case TicketStatusOPEN:
+		return true
+	case TicketStatusPENDING:
+		return true
+	case TicketStatusRESOLVED:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TranscodeContainer.
 const (
 	TranscodeContainerMP4    TranscodeContainer = "MP4"
@@ -1534,6 +1690,30 @@ func (e UserStatus) Valid() bool {
 	case UserStatusDEACTIVATED:
 		return true
 	case UserStatusINVITED:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VerificationStatus.
+const (
+	VerificationStatusPENDING    VerificationStatus = "PENDING"
+	VerificationStatusREJECTED   VerificationStatus = "REJECTED"
+	VerificationStatusUNVERIFIED VerificationStatus = "UNVERIFIED"
+	VerificationStatusVERIFIED   VerificationStatus = "VERIFIED"
+)
+
+// Valid indicates whether the value is a known member of the VerificationStatus enum.
+func (e VerificationStatus) Valid() bool {
+	switch e {
+	case VerificationStatusPENDING:
+		return true
+	case VerificationStatusREJECTED:
+		return true
+	case VerificationStatusUNVERIFIED:
+		return true
+	case VerificationStatusVERIFIED:
 		return true
 	default:
 		return false
@@ -2262,6 +2442,135 @@ type AnalyticsPoint struct {
 	// Example: 340
 	Viewers int `json:"viewers"`
 }
+
+// Announcement News for tenants from those who run the platform.
+type Announcement struct {
+	// ArchivedAt When it became ARCHIVED; null before.
+	ArchivedAt nullable.Nullable[timestamp.Time] `json:"archivedAt"`
+
+	// Audience The plans whose tenants it is for; empty for all.
+	//
+	// Example: ["PRO","ENTERPRISE"]
+	Audience AnnouncementAudience `json:"audience"`
+
+	// Body Markdown without HTML.
+	//
+	// Example: Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
+	Body      string         `json:"body"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// CreatedBy The admin who wrote it.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	CreatedBy string `json:"createdBy"`
+
+	// ExpiresAt When it becomes ARCHIVED by itself; null for never.
+	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt"`
+
+	// ID Example: ann_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// PublishedAt When it was published; null while it is a draft.
+	PublishedAt nullable.Nullable[timestamp.Time] `json:"publishedAt"`
+
+	// SendMail Whether publishing it mails it as well.
+	//
+	// Example: false
+	SendMail bool `json:"sendMail"`
+
+	// Severity INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now.
+	Severity AnnouncementSeverity `json:"severity"`
+
+	// Status DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it no longer changes.
+	Status AnnouncementStatus `json:"status"`
+
+	// Title Example: Maintenance on Sunday
+	Title     string         `json:"title"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// AnnouncementAudience The plans whose tenants it is for; empty for all.
+//
+// Example: ["PRO","ENTERPRISE"]
+type AnnouncementAudience = []PlanTier
+
+// AnnouncementInput An announcement to be drafted.
+type AnnouncementInput struct {
+	// Audience The plans whose tenants it is for; empty for all.
+	//
+	// Example: ["PRO","ENTERPRISE"]
+	Audience *AnnouncementAudience `json:"audience,omitempty"`
+
+	// Body Markdown without HTML, up to 20 000 characters.
+	//
+	// Example: Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
+	Body string `json:"body"`
+
+	// ExpiresAt When it becomes ARCHIVED by itself; absent or null for never.
+	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt,omitempty"`
+
+	// SendMail Whether publishing it mails it to the OWNERs and ADMINs of its audience as well.
+	SendMail *bool `json:"sendMail,omitempty"`
+
+	// Severity INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now.
+	Severity *AnnouncementSeverity `json:"severity,omitempty"`
+
+	// Title Up to 200 characters.
+	//
+	// Example: Maintenance on Sunday
+	Title string `json:"title"`
+}
+
+// AnnouncementPage One page of announcements, newest first.
+type AnnouncementPage struct {
+	Items []Announcement `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many announcements there are.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// AnnouncementPatch What is to change; absent fields stay as they are.
+//
+// Example: {"title":"Maintenance on Monday"}
+type AnnouncementPatch struct {
+	// Audience The plans whose tenants it is for; empty for all.
+	//
+	// Example: ["PRO","ENTERPRISE"]
+	Audience *AnnouncementAudience `json:"audience,omitempty"`
+
+	// Body Markdown without HTML, up to 20 000 characters.
+	//
+	// Example: Ingest is restarted on **Monday at 03:00 UTC**. Encoders reconnect by themselves.
+	Body *string `json:"body,omitempty"`
+
+	// ExpiresAt When it becomes ARCHIVED by itself; null for never.
+	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt,omitempty"`
+
+	// SendMail Only while it is a draft: afterwards 409 `conflict`.
+	SendMail *bool `json:"sendMail,omitempty"`
+
+	// Severity INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now.
+	Severity *AnnouncementSeverity `json:"severity,omitempty"`
+
+	// Title Up to 200 characters.
+	//
+	// Example: Maintenance on Monday
+	Title *string `json:"title,omitempty"`
+}
+
+// AnnouncementSeverity INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now.
+type AnnouncementSeverity string
+
+// AnnouncementStatus DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it no longer changes.
+type AnnouncementStatus string
 
 // AnyBody Whatever the sender likes.
 type AnyBody = openapi_types.File
@@ -3876,6 +4185,169 @@ type CodeNotice struct {
 	ResendAfterSec int `json:"resendAfterSec"`
 }
 
+// ComplianceInput The record as it is to be; what is absent or null becomes null.
+type ComplianceInput struct {
+	// Country Where the tenant is established, ISO 3166-1.
+	//
+	// Example: DE
+	Country nullable.Nullable[string] `json:"country,omitempty"`
+
+	// DataRegion Where its data has to stay; the operator's own name for it.
+	//
+	// Example: eu-central
+	DataRegion nullable.Nullable[string] `json:"dataRegion,omitempty"`
+
+	// DpaSignedAt When the data processing agreement was signed; not in the future.
+	DpaSignedAt nullable.Nullable[timestamp.Time] `json:"dpaSignedAt,omitempty"`
+
+	// LegalHold Whether nothing of the tenant may be deleted, recordings included.
+	//
+	// Example: false
+	LegalHold bool `json:"legalHold"`
+
+	// NextReviewAt When somebody has to look again.
+	NextReviewAt nullable.Nullable[timestamp.Time] `json:"nextReviewAt,omitempty"`
+
+	// Notes For admins only; up to 5000 characters.
+	//
+	// Example: Register extract seen
+	Notes nullable.Nullable[string] `json:"notes,omitempty"`
+
+	// Reason For the audit log; up to 500 characters.
+	//
+	// Example: Yearly review
+	Reason *string `json:"reason,omitempty"`
+
+	// RiskLevel How closely the tenant is to be watched.
+	RiskLevel RiskLevel `json:"riskLevel"`
+
+	// TermsAcceptedAt Not in the future.
+	TermsAcceptedAt nullable.Nullable[timestamp.Time] `json:"termsAcceptedAt,omitempty"`
+
+	// TermsVersion The terms that the tenant has accepted.
+	//
+	// Example: 2026-01
+	TermsVersion nullable.Nullable[string] `json:"termsVersion,omitempty"`
+
+	// Verification UNVERIFIED: nothing is known. PENDING: being checked. VERIFIED: the tenant is who it says. REJECTED: it isn't, or can't prove it.
+	Verification VerificationStatus `json:"verification"`
+}
+
+// ComplianceOverview Where tenants stand with identity, contracts and reviews, a page of them at a time.
+type ComplianceOverview struct {
+	// At As of when.
+	At timestamp.Time `json:"at"`
+
+	// HighRisk Example: 2
+	HighRisk int `json:"highRisk"`
+
+	// Items One record for each tenant, newest tenant first.
+	Items []ComplianceRecord `json:"items"`
+
+	// OnLegalHold Example: 1
+	OnLegalHold int `json:"onLegalHold"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Pending Example: 6
+	Pending int `json:"pending"`
+
+	// Rejected Example: 1
+	Rejected int `json:"rejected"`
+
+	// ReviewsDue Tenants whose next review is due.
+	//
+	// Example: 4
+	ReviewsDue int `json:"reviewsDue"`
+
+	// Tenants Tenants, cancelled ones not counted.
+	//
+	// Example: 115
+	Tenants int `json:"tenants"`
+
+	// Total How many records there are.
+	//
+	// Example: 1
+	Total int `json:"total"`
+
+	// Unverified Example: 20
+	Unverified int `json:"unverified"`
+
+	// Verified Example: 88
+	Verified int `json:"verified"`
+
+	// WithoutDpa Tenants without a signed data processing agreement.
+	//
+	// Example: 27
+	WithoutDpa int `json:"withoutDpa"`
+}
+
+// ComplianceRecord Where one tenant stands. A tenant without an entry yet has UNVERIFIED, LOW and null.
+type ComplianceRecord struct {
+	// Country Where the tenant is established, ISO 3166-1.
+	//
+	// Example: DE
+	Country nullable.Nullable[string] `json:"country"`
+
+	// DataRegion Where its data has to stay; the operator's own name for it.
+	//
+	// Example: eu-central
+	DataRegion nullable.Nullable[string] `json:"dataRegion"`
+
+	// DpaSignedAt When the data processing agreement was signed; null when it wasn't.
+	DpaSignedAt nullable.Nullable[timestamp.Time] `json:"dpaSignedAt"`
+
+	// LegalHold Whether nothing of the tenant may be deleted, recordings included.
+	//
+	// Example: false
+	LegalHold bool `json:"legalHold"`
+
+	// NextReviewAt When somebody has to look again; null for never.
+	NextReviewAt nullable.Nullable[timestamp.Time] `json:"nextReviewAt"`
+
+	// Notes For admins only.
+	//
+	// Example: Register extract seen
+	Notes nullable.Nullable[string] `json:"notes"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// ReviewedAt When the record was written for the last time; null when never.
+	ReviewedAt nullable.Nullable[timestamp.Time] `json:"reviewedAt"`
+
+	// ReviewedBy The admin who wrote it.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	ReviewedBy nullable.Nullable[string] `json:"reviewedBy"`
+
+	// RiskLevel How closely the tenant is to be watched.
+	RiskLevel RiskLevel `json:"riskLevel"`
+
+	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
+	Status TenantStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName      string                            `json:"tenantName"`
+	TermsAcceptedAt nullable.Nullable[timestamp.Time] `json:"termsAcceptedAt"`
+
+	// TermsVersion The terms that the tenant has accepted.
+	//
+	// Example: 2026-01
+	TermsVersion nullable.Nullable[string] `json:"termsVersion"`
+
+	// Verification UNVERIFIED: nothing is known. PENDING: being checked. VERIFIED: the tenant is who it says. REJECTED: it isn't, or can't prove it.
+	Verification VerificationStatus `json:"verification"`
+}
+
 // ConnectStatus How far the tenant is as a seller.
 type ConnectStatus struct {
 	// ChargesEnabled Whether checkouts can be made.
@@ -4002,6 +4474,40 @@ type DashboardKpis struct {
 	//
 	// Example: 2140
 	Viewers int `json:"viewers"`
+}
+
+// DatabaseStats How full the database is.
+type DatabaseStats struct {
+	// At When it was measured.
+	At timestamp.Time `json:"at"`
+
+	// Connections Open connections, of all clients.
+	//
+	// Example: 14
+	Connections int `json:"connections"`
+
+	// MaxConnections How many the server allows.
+	//
+	// Example: 100
+	MaxConnections int `json:"maxConnections"`
+
+	// Migration The number of the last migration that ran.
+	//
+	// Example: 12
+	Migration int `json:"migration"`
+
+	// Tables The tables of the public schema, largest first.
+	Tables []TableStats `json:"tables"`
+
+	// TotalBytes The database on disk.
+	//
+	// Example: 734003200
+	TotalBytes int64 `json:"totalBytes"`
+
+	// Version PostgreSQL's version.
+	//
+	// Example: 17.5
+	Version string `json:"version"`
 }
 
 // DevActivityDay The calls of one day.
@@ -4743,6 +5249,9 @@ type NewPassword struct {
 	NewPassword string `json:"newPassword"`
 }
 
+// NodeRole What a server does. API: answers HTTP. INGEST: takes streams in. SFU: holds rooms. WORKER: runs jobs.
+type NodeRole string
+
 // OnboardingLink A hosted page on which the seller gives the processor what it asks for.
 type OnboardingLink struct {
 	ExpiresAt timestamp.Time `json:"expiresAt"`
@@ -5363,6 +5872,55 @@ type PlatformRevenue struct {
 	//
 	// Example: true
 	Wired bool `json:"wired"`
+}
+
+// PlatformSetting One setting, its value and its default.
+type PlatformSetting struct {
+	// DefaultValue Any JSON value but null; the setting's description says which ones it takes.
+	//
+	// Example: 45
+	DefaultValue SettingValue `json:"defaultValue"`
+
+	// Description What it does, and which values it takes.
+	//
+	// Example: How long a call rings, in seconds; 10 to 120.
+	Description string `json:"description"`
+
+	// Key Names a setting; dots separate its group.
+	//
+	// Example: calls.ringTimeoutSec
+	Key SettingKey `json:"key"`
+
+	// UpdatedAt When it was changed for the last time; null while it has its default.
+	UpdatedAt nullable.Nullable[timestamp.Time] `json:"updatedAt"`
+
+	// UpdatedBy The admin who changed it; null while it has its default.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	UpdatedBy nullable.Nullable[string] `json:"updatedBy"`
+
+	// Value Any JSON value but null; the setting's description says which ones it takes.
+	//
+	// Example: 45
+	Value SettingValue `json:"value"`
+}
+
+// PlatformSettingInput A setting's new value.
+type PlatformSettingInput struct {
+	// Reason For the audit log; up to 500 characters.
+	//
+	// Example: Callees asked for more time
+	Reason *string `json:"reason,omitempty"`
+
+	// Value Any JSON value but null; the setting's description says which ones it takes.
+	//
+	// Example: 45
+	Value SettingValue `json:"value"`
+}
+
+// PlatformSettings Settings by key, in alphabetical order.
+type PlatformSettings struct {
+	Items []PlatformSetting `json:"items"`
 }
 
 // PlaybackType LL_HLS: players stay 1 to 3 seconds behind. HLS: 10 to 20 seconds.
@@ -6416,6 +6974,9 @@ type RevenueMonth struct {
 	Subscriptions CurrencyAmounts `json:"subscriptions"`
 }
 
+// RiskLevel How closely the tenant is to be watched.
+type RiskLevel string
+
 // RoleCatalogue Every role and what it may do.
 type RoleCatalogue struct {
 	// Admin The roles of those who run the platform.
@@ -7107,6 +7668,16 @@ type SessionUpdatedData struct {
 	WaitingRoom bool        `json:"waitingRoom"`
 }
 
+// SettingKey Names a setting; dots separate its group.
+//
+// Example: calls.ringTimeoutSec
+type SettingKey = string
+
+// SettingValue Any JSON value but null; the setting's description says which ones it takes.
+//
+// Example: 45
+type SettingValue = interface{}
+
 // SfuToken The way into a stream's room.
 type SfuToken struct {
 	// ExpiresAt 6 hours from now.
@@ -7612,6 +8183,98 @@ type SuspensionInput struct {
 	Reason string `json:"reason"`
 }
 
+// SystemHealth The state of the platform's servers and of what they need.
+type SystemHealth struct {
+	// At When it was checked.
+	At timestamp.Time `json:"at"`
+
+	// Checks One entry for each part: database, cache, SFU, ingest, storage, queue, mail, payment processor and push providers.
+	Checks []ReadinessCheck `json:"checks"`
+
+	// Nodes The servers that have been seen in the last 24 hours, oldest first.
+	Nodes []SystemNode `json:"nodes"`
+
+	// StartedAt When the server that answers was started.
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// Status Whether it works.
+	Status CheckStatus `json:"status"`
+
+	// Version The version of the server that answers.
+	//
+	// Example: v1.0.0
+	Version string `json:"version"`
+}
+
+// SystemNode One running server.
+type SystemNode struct {
+	// ID Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// LiveStreams Streams that arrive there.
+	//
+	// Example: 18
+	LiveStreams int `json:"liveStreams"`
+
+	// Participants Participants in its rooms.
+	//
+	// Example: 48
+	Participants int        `json:"participants"`
+	Roles        []NodeRole `json:"roles"`
+
+	// SeenAt Its last sign of life; failing a minute later.
+	SeenAt    timestamp.Time `json:"seenAt"`
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// Status Whether it works.
+	Status CheckStatus `json:"status"`
+
+	// Version Example: v1.0.0
+	Version string `json:"version"`
+
+	// Viewers Players that it serves.
+	//
+	// Example: 2140
+	Viewers int `json:"viewers"`
+}
+
+// TableStats One table.
+type TableStats struct {
+	// DeadRows Rows that wait for a vacuum, estimated.
+	//
+	// Example: 310
+	DeadRows int64 `json:"deadRows"`
+
+	// IndexBytes Indexes on disk.
+	//
+	// Example: 31457280
+	IndexBytes int64 `json:"indexBytes"`
+
+	// LastAnalyzeAt By hand or by itself; null when never.
+	LastAnalyzeAt nullable.Nullable[timestamp.Time] `json:"lastAnalyzeAt"`
+
+	// LastVacuumAt By hand or by itself; null when never.
+	LastVacuumAt nullable.Nullable[timestamp.Time] `json:"lastVacuumAt"`
+
+	// Name Example: webhook_deliveries
+	Name string `json:"name"`
+
+	// Rows Rows, as PostgreSQL estimates them.
+	//
+	// Example: 120400
+	Rows int64 `json:"rows"`
+
+	// TableBytes Rows on disk, long values included.
+	//
+	// Example: 104857600
+	TableBytes int64 `json:"tableBytes"`
+
+	// TotalBytes Both together.
+	//
+	// Example: 136314880
+	TotalBytes int64 `json:"totalBytes"`
+}
+
 // TeamInvite Whom to invite.
 type TeamInvite struct {
 	// Email Unique over all users of the server; compared without regard to case.
@@ -8062,6 +8725,174 @@ type TenantUser struct {
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 }
 
+// Ticket What a tenant asked for help with.
+type Ticket struct {
+	// AssigneeID The admin who works on it.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	AssigneeID nullable.Nullable[string] `json:"assigneeId"`
+
+	// ClosedAt Since when it is CLOSED; null otherwise.
+	ClosedAt  nullable.Nullable[timestamp.Time] `json:"closedAt"`
+	CreatedAt timestamp.Time                    `json:"createdAt"`
+
+	// FirstReplyAt When an admin answered for the first time; null before.
+	FirstReplyAt nullable.Nullable[timestamp.Time] `json:"firstReplyAt"`
+
+	// ID Example: tick_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID            string         `json:"id"`
+	LastMessageAt timestamp.Time `json:"lastMessageAt"`
+
+	// MessageCount Messages, internal notes included.
+	//
+	// Example: 3
+	MessageCount int `json:"messageCount"`
+
+	// Number Counts up over all tenants; what people call it by, also in mails.
+	//
+	// Example: 1042
+	Number int `json:"number"`
+
+	// Priority How urgent it is.
+	Priority TicketPriority `json:"priority"`
+
+	// RequesterEmail Example: ada@acme.example
+	RequesterEmail string `json:"requesterEmail"`
+
+	// RequesterID The tenant's user who asked; null once the user was deleted.
+	//
+	// Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
+	RequesterID nullable.Nullable[string] `json:"requesterId"`
+
+	// RequesterName Example: Ada Okafor
+	RequesterName string `json:"requesterName"`
+
+	// ResolvedAt Since when it is RESOLVED or CLOSED; null otherwise.
+	ResolvedAt nullable.Nullable[timestamp.Time] `json:"resolvedAt"`
+
+	// Status OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
+	// opens it again. CLOSED: done, no more messages.
+	Status TicketStatus `json:"status"`
+
+	// Subject Example: Encoder is refused since this morning
+	Subject string `json:"subject"`
+
+	// Tags The operator's own words to sort by.
+	Tags []string `json:"tags"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string         `json:"tenantName"`
+	UpdatedAt  timestamp.Time `json:"updatedAt"`
+}
+
+// TicketAuthorType TENANT: the tenant's user. ADMIN: somebody who runs the platform. SYSTEM: the server itself.
+type TicketAuthorType string
+
+// TicketDetail A ticket with what was written about it.
+type TicketDetail struct {
+	// Messages The last 500 messages, oldest first, internal notes included.
+	Messages []TicketMessage `json:"messages"`
+
+	// Ticket What a tenant asked for help with.
+	Ticket Ticket `json:"ticket"`
+}
+
+// TicketMessage One message of a ticket.
+type TicketMessage struct {
+	// AuthorID The user or admin; null for the server itself.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	AuthorID nullable.Nullable[string] `json:"authorId"`
+
+	// AuthorName The user's name; the admin's e-mail address, which tenants don't see.
+	//
+	// Example: help@showfloor.example
+	AuthorName string `json:"authorName"`
+
+	// AuthorType TENANT: the tenant's user. ADMIN: somebody who runs the platform. SYSTEM: the server itself.
+	AuthorType TicketAuthorType `json:"authorType"`
+
+	// Body Plain text.
+	//
+	// Example: The key was rotated yesterday. The new one is in the stream's settings.
+	Body      string         `json:"body"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// ID Example: tmsg_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Internal Whether only admins see it.
+	//
+	// Example: false
+	Internal bool `json:"internal"`
+
+	// TicketID Example: tick_01m18qg1mhf2bsz1fk6m8v4jxe
+	TicketID string `json:"ticketId"`
+}
+
+// TicketPage One page of tickets, newest first.
+type TicketPage struct {
+	Items []Ticket `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many tickets match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// TicketPatch What is to change; absent fields stay as they are.
+//
+// Example: {"status":"RESOLVED"}
+type TicketPatch struct {
+	// AssigneeID The admin who works on it from now on; null for nobody.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	AssigneeID nullable.Nullable[string] `json:"assigneeId,omitempty"`
+
+	// Priority How urgent it is.
+	Priority *TicketPriority `json:"priority,omitempty"`
+
+	// Status OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
+	// opens it again. CLOSED: done, no more messages.
+	Status *TicketStatus `json:"status,omitempty"`
+
+	// Tags All tags that it is to have.
+	Tags []string `json:"tags,omitempty"`
+}
+
+// TicketPriority How urgent it is.
+type TicketPriority string
+
+// TicketReplyInput An answer to the tenant, or a note among admins.
+type TicketReplyInput struct {
+	// Body Plain text; up to 20 000 characters.
+	//
+	// Example: The key was rotated yesterday. The new one is in the stream's settings.
+	Body string `json:"body"`
+
+	// Internal Whether only admins are to see it; then nobody is mailed, and the status stays.
+	//
+	// Example: false
+	Internal *bool `json:"internal,omitempty"`
+
+	// Status OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
+	// opens it again. CLOSED: done, no more messages.
+	Status *TicketStatus `json:"status,omitempty"`
+}
+
+// TicketStatus OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
+// opens it again. CLOSED: done, no more messages.
+type TicketStatus string
+
 // TimingStats What is right or wrong with the timestamps that the encoder sends.
 type TimingStats struct {
 	// ArrivalJitterMs How unevenly units arrived in the last minute: the mean deviation in milliseconds.
@@ -8377,6 +9208,9 @@ type Verification struct {
 	Email string `json:"email"`
 }
 
+// VerificationStatus UNVERIFIED: nothing is known. PENDING: being checked. VERIFIED: the tenant is who it says. REJECTED: it isn't, or can't prove it.
+type VerificationStatus string
+
 // WebhookAttempt One attempt of a delivery.
 type WebhookAttempt struct {
 	At timestamp.Time `json:"at"`
@@ -8550,6 +9384,11 @@ type AdminPageSize = string
 // AdminSearch Example: acme
 type AdminSearch = string
 
+// AdminSettingKey Names a setting; dots separate its group.
+//
+// Example: calls.ringTimeoutSec
+type AdminSettingKey = SettingKey
+
 // AdminStatus Example:
 type AdminStatus = string
 
@@ -8589,8 +9428,20 @@ type RecID = string
 // StreamID defines model for StreamId.
 type StreamID = string
 
+// TenantID defines model for TenantId.
+type TenantID = string
+
 // ProblemResponse What went wrong, as RFC 9457 describes it, with a code for programs and a sentence for people.
 type ProblemResponse = Problem
+
+// ListAnnouncementsParams defines parameters for ListAnnouncements.
+type ListAnnouncementsParams struct {
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
 
 // ListAuditEntriesParams defines parameters for ListAuditEntries.
 type ListAuditEntriesParams struct {
@@ -8633,6 +9484,15 @@ type ListAdminInvoicesParams struct {
 	// TenantID Only what belongs to this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// GetAdminComplianceOverviewParams defines parameters for GetAdminComplianceOverview.
+type GetAdminComplianceOverviewParams struct {
 	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
@@ -8773,6 +9633,24 @@ type ListTenantsParams struct {
 
 	// Plan Only tenants on this PlanTier; one that doesn't exist: 400.
 	Plan *string `form:"plan,omitempty" json:"plan,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminTicketsParams defines parameters for ListAdminTickets.
+type ListAdminTicketsParams struct {
+	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Priority Only tickets with this TicketPriority; empty or absent for all. An unknown one is a 400.
+	Priority *string `form:"priority,omitempty" json:"priority,omitempty"`
+
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
 	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
@@ -9084,11 +9962,20 @@ type ReportTranscodeParams struct {
 	XTranscoderSignature string `json:"x-transcoder-signature"`
 }
 
+// CreateAnnouncementJSONRequestBody defines body for CreateAnnouncement for application/json ContentType.
+type CreateAnnouncementJSONRequestBody = AnnouncementInput
+
+// UpdateAnnouncementJSONRequestBody defines body for UpdateAnnouncement for application/json ContentType.
+type UpdateAnnouncementJSONRequestBody = AnnouncementPatch
+
 // LoginAdminJSONRequestBody defines body for LoginAdmin for application/json ContentType.
 type LoginAdminJSONRequestBody = Credentials
 
 // ImportCdnLogsJSONRequestBody defines body for ImportCdnLogs for application/json ContentType.
 type ImportCdnLogsJSONRequestBody = CdnLogImport
+
+// PutAdminComplianceRecordJSONRequestBody defines body for PutAdminComplianceRecord for application/json ContentType.
+type PutAdminComplianceRecordJSONRequestBody = ComplianceInput
 
 // UpdateAdminPlanJSONRequestBody defines body for UpdateAdminPlan for application/json ContentType.
 type UpdateAdminPlanJSONRequestBody = AdminPlanPatch
@@ -9099,6 +9986,9 @@ type DeleteAdminRecordingJSONRequestBody = RecordingDeletion
 // UpdateAdminRecordingRetentionJSONRequestBody defines body for UpdateAdminRecordingRetention for application/json ContentType.
 type UpdateAdminRecordingRetentionJSONRequestBody = RecordingRetentionInput
 
+// UpdateAdminSettingJSONRequestBody defines body for UpdateAdminSetting for application/json ContentType.
+type UpdateAdminSettingJSONRequestBody = PlatformSettingInput
+
 // RevokeStreamKeyJSONRequestBody defines body for RevokeStreamKey for application/json ContentType.
 type RevokeStreamKeyJSONRequestBody = StreamKeyRevocation
 
@@ -9108,11 +9998,20 @@ type ForceStopStreamJSONRequestBody = ForcedStopInput
 // ExtendSubscriptionTrialJSONRequestBody defines body for ExtendSubscriptionTrial for application/json ContentType.
 type ExtendSubscriptionTrialJSONRequestBody = TrialExtensionInput
 
+// UpdateAdminSystemSettingJSONRequestBody defines body for UpdateAdminSystemSetting for application/json ContentType.
+type UpdateAdminSystemSettingJSONRequestBody = PlatformSettingInput
+
 // ChangeTenantPlanJSONRequestBody defines body for ChangeTenantPlan for application/json ContentType.
 type ChangeTenantPlanJSONRequestBody = PlanChangeInput
 
 // SuspendTenantJSONRequestBody defines body for SuspendTenant for application/json ContentType.
 type SuspendTenantJSONRequestBody = SuspensionInput
+
+// UpdateAdminTicketJSONRequestBody defines body for UpdateAdminTicket for application/json ContentType.
+type UpdateAdminTicketJSONRequestBody = TicketPatch
+
+// ReplyToTicketJSONRequestBody defines body for ReplyToTicket for application/json ContentType.
+type ReplyToTicketJSONRequestBody = TicketReplyInput
 
 // AcceptInviteJSONRequestBody defines body for AcceptInvite for application/json ContentType.
 type AcceptInviteJSONRequestBody = InviteAcceptance
@@ -9946,6 +10845,24 @@ func (t *RealtimeData) UnmarshalJSON(b []byte) error {
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListAnnouncements List announcements
+	// (GET /v1/admin/announcements)
+	ListAnnouncements(ctx echo.Context, params ListAnnouncementsParams) error
+	// CreateAnnouncement Draft an announcement
+	// (POST /v1/admin/announcements)
+	CreateAnnouncement(ctx echo.Context) error
+	// DeleteAnnouncement Take an announcement away
+	// (DELETE /v1/admin/announcements/{id})
+	DeleteAnnouncement(ctx echo.Context, id ID) error
+	// GetAnnouncement One announcement
+	// (GET /v1/admin/announcements/{id})
+	GetAnnouncement(ctx echo.Context, id ID) error
+	// UpdateAnnouncement Change an announcement
+	// (PATCH /v1/admin/announcements/{id})
+	UpdateAnnouncement(ctx echo.Context, id ID) error
+	// PublishAnnouncement Publish an announcement
+	// (POST /v1/admin/announcements/{id}/publish)
+	PublishAnnouncement(ctx echo.Context, id ID) error
 	// ListAuditEntries Read the audit log
 	// (GET /v1/admin/audit)
 	ListAuditEntries(ctx echo.Context, params ListAuditEntriesParams) error
@@ -9967,6 +10884,12 @@ type ServerInterface interface {
 	// GetAdminBillingOverview What tenants pay and owe
 	// (GET /v1/admin/billing/overview)
 	GetAdminBillingOverview(ctx echo.Context) error
+	// GetAdminComplianceOverview Where tenants stand
+	// (GET /v1/admin/compliance/overview)
+	GetAdminComplianceOverview(ctx echo.Context, params GetAdminComplianceOverviewParams) error
+	// PutAdminComplianceRecord Write a tenant's record
+	// (PUT /v1/admin/compliance/{tenantId})
+	PutAdminComplianceRecord(ctx echo.Context, tenantID TenantID) error
 	// GetAdminDashboardGrowth New tenants per day
 	// (GET /v1/admin/dashboard/growth)
 	GetAdminDashboardGrowth(ctx echo.Context) error
@@ -10030,6 +10953,12 @@ type ServerInterface interface {
 	// ListRoles List the roles and their scopes
 	// (GET /v1/admin/roles)
 	ListRoles(ctx echo.Context) error
+	// ListAdminSettings List the platform's settings
+	// (GET /v1/admin/settings)
+	ListAdminSettings(ctx echo.Context) error
+	// UpdateAdminSetting Change one of the platform's settings
+	// (PUT /v1/admin/settings/{key})
+	UpdateAdminSetting(ctx echo.Context, key AdminSettingKey) error
 	// ListAdminStreamInspections How the streams on air are doing
 	// (GET /v1/admin/stream-inspector)
 	ListAdminStreamInspections(ctx echo.Context, params ListAdminStreamInspectionsParams) error
@@ -10069,6 +10998,18 @@ type ServerInterface interface {
 	// ResumeSubscription Resume a subscription
 	// (POST /v1/admin/subscriptions/{id}/resume)
 	ResumeSubscription(ctx echo.Context, id ID) error
+	// GetAdminDatabaseStats How full the database is
+	// (GET /v1/admin/system/database/stats)
+	GetAdminDatabaseStats(ctx echo.Context) error
+	// GetAdminSystemHealth How the servers are
+	// (GET /v1/admin/system/health)
+	GetAdminSystemHealth(ctx echo.Context) error
+	// ListAdminSystemSettings List the servers' settings
+	// (GET /v1/admin/system/settings)
+	ListAdminSystemSettings(ctx echo.Context) error
+	// UpdateAdminSystemSetting Change one of the servers' settings
+	// (PUT /v1/admin/system/settings/{key})
+	UpdateAdminSystemSetting(ctx echo.Context, key AdminSettingKey) error
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx echo.Context, params ListTenantsParams) error
@@ -10084,6 +11025,18 @@ type ServerInterface interface {
 	// UnsuspendTenant End a tenant's suspension
 	// (POST /v1/admin/tenants/{id}/unsuspend)
 	UnsuspendTenant(ctx echo.Context, id ID) error
+	// ListAdminTickets List tickets
+	// (GET /v1/admin/tickets)
+	ListAdminTickets(ctx echo.Context, params ListAdminTicketsParams) error
+	// GetAdminTicket One ticket with its messages
+	// (GET /v1/admin/tickets/{id})
+	GetAdminTicket(ctx echo.Context, id ID) error
+	// UpdateAdminTicket Change a ticket
+	// (PATCH /v1/admin/tickets/{id})
+	UpdateAdminTicket(ctx echo.Context, id ID) error
+	// ReplyToTicket Answer a ticket
+	// (POST /v1/admin/tickets/{id}/reply)
+	ReplyToTicket(ctx echo.Context, id ID) error
 	// ListUsers List users of all tenants
 	// (GET /v1/admin/users)
 	ListUsers(ctx echo.Context, params ListUsersParams) error
@@ -10589,6 +11542,104 @@ type ServerInterfaceWrapper struct {
 	Handler ServerInterface
 }
 
+// ListAnnouncements converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAnnouncements(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAnnouncementsParams
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAnnouncements(ctx, params)
+	return err
+}
+
+// CreateAnnouncement converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateAnnouncement(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateAnnouncement(ctx)
+	return err
+}
+
+// DeleteAnnouncement converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteAnnouncement(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteAnnouncement(ctx, id)
+	return err
+}
+
+// GetAnnouncement converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAnnouncement(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAnnouncement(ctx, id)
+	return err
+}
+
+// UpdateAnnouncement converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateAnnouncement(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateAnnouncement(ctx, id)
+	return err
+}
+
+// PublishAnnouncement converts echo context to params.
+func (w *ServerInterfaceWrapper) PublishAnnouncement(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PublishAnnouncement(ctx, id)
+	return err
+}
+
 // ListAuditEntries converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAuditEntries(ctx echo.Context) error {
 	var err error
@@ -10746,6 +11797,47 @@ func (w *ServerInterfaceWrapper) GetAdminBillingOverview(ctx echo.Context) error
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetAdminBillingOverview(ctx)
+	return err
+}
+
+// GetAdminComplianceOverview converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminComplianceOverview(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAdminComplianceOverviewParams
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminComplianceOverview(ctx, params)
+	return err
+}
+
+// PutAdminComplianceRecord converts echo context to params.
+func (w *ServerInterfaceWrapper) PutAdminComplianceRecord(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "tenantId" -------------
+	var tenantID TenantID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenantId", ctx.Param("tenantId"), &tenantID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PutAdminComplianceRecord(ctx, tenantID)
 	return err
 }
 
@@ -11078,6 +12170,31 @@ func (w *ServerInterfaceWrapper) ListRoles(ctx echo.Context) error {
 	return err
 }
 
+// ListAdminSettings converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminSettings(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminSettings(ctx)
+	return err
+}
+
+// UpdateAdminSetting converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateAdminSetting(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "key" -------------
+	var key AdminSettingKey
+
+	err = runtime.BindStyledParameterWithOptions("simple", "key", ctx.Param("key"), &key, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter key: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateAdminSetting(ctx, key)
+	return err
+}
+
 // ListAdminStreamInspections converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAdminStreamInspections(ctx echo.Context) error {
 	var err error
@@ -11380,6 +12497,49 @@ func (w *ServerInterfaceWrapper) ResumeSubscription(ctx echo.Context) error {
 	return err
 }
 
+// GetAdminDatabaseStats converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminDatabaseStats(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminDatabaseStats(ctx)
+	return err
+}
+
+// GetAdminSystemHealth converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminSystemHealth(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminSystemHealth(ctx)
+	return err
+}
+
+// ListAdminSystemSettings converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminSystemSettings(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminSystemSettings(ctx)
+	return err
+}
+
+// UpdateAdminSystemSetting converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateAdminSystemSetting(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "key" -------------
+	var key AdminSettingKey
+
+	err = runtime.BindStyledParameterWithOptions("simple", "key", ctx.Param("key"), &key, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter key: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateAdminSystemSetting(ctx, key)
+	return err
+}
+
 // ListTenants converts echo context to params.
 func (w *ServerInterfaceWrapper) ListTenants(ctx echo.Context) error {
 	var err error
@@ -11487,6 +12647,100 @@ func (w *ServerInterfaceWrapper) UnsuspendTenant(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UnsuspendTenant(ctx, id)
+	return err
+}
+
+// ListAdminTickets converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminTickets(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminTicketsParams
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "priority" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "priority", ctx.QueryParams(), &params.Priority, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter priority: %s", err))
+	}
+
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminTickets(ctx, params)
+	return err
+}
+
+// GetAdminTicket converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminTicket(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminTicket(ctx, id)
+	return err
+}
+
+// UpdateAdminTicket converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateAdminTicket(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateAdminTicket(ctx, id)
+	return err
+}
+
+// ReplyToTicket converts echo context to params.
+func (w *ServerInterfaceWrapper) ReplyToTicket(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReplyToTicket(ctx, id)
 	return err
 }
 
@@ -14447,6 +15701,12 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 		Handler: si,
 	}
 
+	router.GET(options.BaseURL+"/v1/admin/announcements", wrapper.ListAnnouncements, options.OperationMiddlewares["listAnnouncements"]...)
+	router.POST(options.BaseURL+"/v1/admin/announcements", wrapper.CreateAnnouncement, options.OperationMiddlewares["createAnnouncement"]...)
+	router.DELETE(options.BaseURL+"/v1/admin/announcements/:id", wrapper.DeleteAnnouncement, options.OperationMiddlewares["deleteAnnouncement"]...)
+	router.GET(options.BaseURL+"/v1/admin/announcements/:id", wrapper.GetAnnouncement, options.OperationMiddlewares["getAnnouncement"]...)
+	router.PATCH(options.BaseURL+"/v1/admin/announcements/:id", wrapper.UpdateAnnouncement, options.OperationMiddlewares["updateAnnouncement"]...)
+	router.POST(options.BaseURL+"/v1/admin/announcements/:id/publish", wrapper.PublishAnnouncement, options.OperationMiddlewares["publishAnnouncement"]...)
 	router.GET(options.BaseURL+"/v1/admin/audit", wrapper.ListAuditEntries, options.OperationMiddlewares["listAuditEntries"]...)
 	router.POST(options.BaseURL+"/v1/admin/auth/login", wrapper.LoginAdmin, options.OperationMiddlewares["loginAdmin"]...)
 	router.GET(options.BaseURL+"/v1/admin/auth/me", wrapper.GetCurrentAdmin, options.OperationMiddlewares["getCurrentAdmin"]...)
@@ -14454,6 +15714,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/bandwidth/overview", wrapper.GetAdminBandwidth, options.OperationMiddlewares["getAdminBandwidth"]...)
 	router.GET(options.BaseURL+"/v1/admin/billing/invoices", wrapper.ListAdminInvoices, options.OperationMiddlewares["listAdminInvoices"]...)
 	router.GET(options.BaseURL+"/v1/admin/billing/overview", wrapper.GetAdminBillingOverview, options.OperationMiddlewares["getAdminBillingOverview"]...)
+	router.GET(options.BaseURL+"/v1/admin/compliance/overview", wrapper.GetAdminComplianceOverview, options.OperationMiddlewares["getAdminComplianceOverview"]...)
+	router.PUT(options.BaseURL+"/v1/admin/compliance/:tenantId", wrapper.PutAdminComplianceRecord, options.OperationMiddlewares["putAdminComplianceRecord"]...)
 	router.GET(options.BaseURL+"/v1/admin/dashboard/growth", wrapper.GetAdminDashboardGrowth, options.OperationMiddlewares["getAdminDashboardGrowth"]...)
 	router.GET(options.BaseURL+"/v1/admin/dashboard/kpis", wrapper.GetAdminDashboardKpis, options.OperationMiddlewares["getAdminDashboardKpis"]...)
 	router.GET(options.BaseURL+"/v1/admin/dashboard/plan-distribution", wrapper.GetAdminPlanDistribution, options.OperationMiddlewares["getAdminPlanDistribution"]...)
@@ -14475,6 +15737,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/reports/tenant-growth", wrapper.GetAdminTenantGrowthReport, options.OperationMiddlewares["getAdminTenantGrowthReport"]...)
 	router.GET(options.BaseURL+"/v1/admin/reports/top-tenants", wrapper.GetAdminTopTenantsReport, options.OperationMiddlewares["getAdminTopTenantsReport"]...)
 	router.GET(options.BaseURL+"/v1/admin/roles", wrapper.ListRoles, options.OperationMiddlewares["listRoles"]...)
+	router.GET(options.BaseURL+"/v1/admin/settings", wrapper.ListAdminSettings, options.OperationMiddlewares["listAdminSettings"]...)
+	router.PUT(options.BaseURL+"/v1/admin/settings/:key", wrapper.UpdateAdminSetting, options.OperationMiddlewares["updateAdminSetting"]...)
 	router.GET(options.BaseURL+"/v1/admin/stream-inspector", wrapper.ListAdminStreamInspections, options.OperationMiddlewares["listAdminStreamInspections"]...)
 	router.GET(options.BaseURL+"/v1/admin/stream-inspector/:streamId", wrapper.GetAdminStreamInspection, options.OperationMiddlewares["getAdminStreamInspection"]...)
 	router.GET(options.BaseURL+"/v1/admin/stream-keys", wrapper.ListAdminStreamKeys, options.OperationMiddlewares["listAdminStreamKeys"]...)
@@ -14488,11 +15752,19 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/admin/subscriptions/:id/extend-trial", wrapper.ExtendSubscriptionTrial, options.OperationMiddlewares["extendSubscriptionTrial"]...)
 	router.POST(options.BaseURL+"/v1/admin/subscriptions/:id/pause", wrapper.PauseSubscription, options.OperationMiddlewares["pauseSubscription"]...)
 	router.POST(options.BaseURL+"/v1/admin/subscriptions/:id/resume", wrapper.ResumeSubscription, options.OperationMiddlewares["resumeSubscription"]...)
+	router.GET(options.BaseURL+"/v1/admin/system/database/stats", wrapper.GetAdminDatabaseStats, options.OperationMiddlewares["getAdminDatabaseStats"]...)
+	router.GET(options.BaseURL+"/v1/admin/system/health", wrapper.GetAdminSystemHealth, options.OperationMiddlewares["getAdminSystemHealth"]...)
+	router.GET(options.BaseURL+"/v1/admin/system/settings", wrapper.ListAdminSystemSettings, options.OperationMiddlewares["listAdminSystemSettings"]...)
+	router.PUT(options.BaseURL+"/v1/admin/system/settings/:key", wrapper.UpdateAdminSystemSetting, options.OperationMiddlewares["updateAdminSystemSetting"]...)
 	router.GET(options.BaseURL+"/v1/admin/tenants", wrapper.ListTenants, options.OperationMiddlewares["listTenants"]...)
 	router.GET(options.BaseURL+"/v1/admin/tenants/:id", wrapper.GetTenantDetail, options.OperationMiddlewares["getTenantDetail"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/tenants/:id/plan", wrapper.ChangeTenantPlan, options.OperationMiddlewares["changeTenantPlan"]...)
 	router.POST(options.BaseURL+"/v1/admin/tenants/:id/suspend", wrapper.SuspendTenant, options.OperationMiddlewares["suspendTenant"]...)
 	router.POST(options.BaseURL+"/v1/admin/tenants/:id/unsuspend", wrapper.UnsuspendTenant, options.OperationMiddlewares["unsuspendTenant"]...)
+	router.GET(options.BaseURL+"/v1/admin/tickets", wrapper.ListAdminTickets, options.OperationMiddlewares["listAdminTickets"]...)
+	router.GET(options.BaseURL+"/v1/admin/tickets/:id", wrapper.GetAdminTicket, options.OperationMiddlewares["getAdminTicket"]...)
+	router.PATCH(options.BaseURL+"/v1/admin/tickets/:id", wrapper.UpdateAdminTicket, options.OperationMiddlewares["updateAdminTicket"]...)
+	router.POST(options.BaseURL+"/v1/admin/tickets/:id/reply", wrapper.ReplyToTicket, options.OperationMiddlewares["replyToTicket"]...)
 	router.GET(options.BaseURL+"/v1/admin/users", wrapper.ListUsers, options.OperationMiddlewares["listUsers"]...)
 	router.DELETE(options.BaseURL+"/v1/admin/users/:id", wrapper.DeleteUser, options.OperationMiddlewares["deleteUser"]...)
 	router.POST(options.BaseURL+"/v1/admin/users/:id/activate", wrapper.ActivateUser, options.OperationMiddlewares["activateUser"]...)
@@ -14663,6 +15935,241 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
+
+type ListAnnouncementsRequestObject struct {
+	Params ListAnnouncementsParams
+}
+
+type ListAnnouncementsResponseObject interface {
+	VisitListAnnouncementsResponse(w http.ResponseWriter) error
+}
+
+type ListAnnouncements200JSONResponse AnnouncementPage
+
+func (response ListAnnouncements200JSONResponse) VisitListAnnouncementsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAnnouncementsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAnnouncementsdefaultApplicationProblemPlusJSONResponse) VisitListAnnouncementsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnnouncementRequestObject struct {
+	Body *CreateAnnouncementJSONRequestBody
+}
+
+type CreateAnnouncementResponseObject interface {
+	VisitCreateAnnouncementResponse(w http.ResponseWriter) error
+}
+
+type CreateAnnouncement201JSONResponse Announcement
+
+func (response CreateAnnouncement201JSONResponse) VisitCreateAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnnouncementdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateAnnouncementdefaultApplicationProblemPlusJSONResponse) VisitCreateAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAnnouncementRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DeleteAnnouncementResponseObject interface {
+	VisitDeleteAnnouncementResponse(w http.ResponseWriter) error
+}
+
+type DeleteAnnouncement200JSONResponse Announcement
+
+func (response DeleteAnnouncement200JSONResponse) VisitDeleteAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteAnnouncementdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteAnnouncementdefaultApplicationProblemPlusJSONResponse) VisitDeleteAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAnnouncementRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetAnnouncementResponseObject interface {
+	VisitGetAnnouncementResponse(w http.ResponseWriter) error
+}
+
+type GetAnnouncement200JSONResponse Announcement
+
+func (response GetAnnouncement200JSONResponse) VisitGetAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAnnouncementdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAnnouncementdefaultApplicationProblemPlusJSONResponse) VisitGetAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAnnouncementRequestObject struct {
+	ID   ID `json:"id"`
+	Body *UpdateAnnouncementJSONRequestBody
+}
+
+type UpdateAnnouncementResponseObject interface {
+	VisitUpdateAnnouncementResponse(w http.ResponseWriter) error
+}
+
+type UpdateAnnouncement200JSONResponse Announcement
+
+func (response UpdateAnnouncement200JSONResponse) VisitUpdateAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAnnouncementdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateAnnouncementdefaultApplicationProblemPlusJSONResponse) VisitUpdateAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PublishAnnouncementRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type PublishAnnouncementResponseObject interface {
+	VisitPublishAnnouncementResponse(w http.ResponseWriter) error
+}
+
+type PublishAnnouncement201JSONResponse Announcement
+
+func (response PublishAnnouncement201JSONResponse) VisitPublishAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PublishAnnouncementdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PublishAnnouncementdefaultApplicationProblemPlusJSONResponse) VisitPublishAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type ListAuditEntriesRequestObject struct {
 	Params ListAuditEntriesParams
@@ -14924,6 +16431,85 @@ type GetAdminBillingOverviewdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetAdminBillingOverviewdefaultApplicationProblemPlusJSONResponse) VisitGetAdminBillingOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminComplianceOverviewRequestObject struct {
+	Params GetAdminComplianceOverviewParams
+}
+
+type GetAdminComplianceOverviewResponseObject interface {
+	VisitGetAdminComplianceOverviewResponse(w http.ResponseWriter) error
+}
+
+type GetAdminComplianceOverview200JSONResponse ComplianceOverview
+
+func (response GetAdminComplianceOverview200JSONResponse) VisitGetAdminComplianceOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminComplianceOverviewdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminComplianceOverviewdefaultApplicationProblemPlusJSONResponse) VisitGetAdminComplianceOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutAdminComplianceRecordRequestObject struct {
+	TenantID TenantID `json:"tenantId"`
+	Body     *PutAdminComplianceRecordJSONRequestBody
+}
+
+type PutAdminComplianceRecordResponseObject interface {
+	VisitPutAdminComplianceRecordResponse(w http.ResponseWriter) error
+}
+
+type PutAdminComplianceRecord200JSONResponse ComplianceRecord
+
+func (response PutAdminComplianceRecord200JSONResponse) VisitPutAdminComplianceRecordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutAdminComplianceRecorddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutAdminComplianceRecorddefaultApplicationProblemPlusJSONResponse) VisitPutAdminComplianceRecordResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -15749,6 +17335,84 @@ func (response ListRolesdefaultApplicationProblemPlusJSONResponse) VisitListRole
 	return err
 }
 
+type ListAdminSettingsRequestObject struct {
+}
+
+type ListAdminSettingsResponseObject interface {
+	VisitListAdminSettingsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminSettings200JSONResponse PlatformSettings
+
+func (response ListAdminSettings200JSONResponse) VisitListAdminSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSettingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminSettingsdefaultApplicationProblemPlusJSONResponse) VisitListAdminSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminSettingRequestObject struct {
+	Key  AdminSettingKey `json:"key"`
+	Body *UpdateAdminSettingJSONRequestBody
+}
+
+type UpdateAdminSettingResponseObject interface {
+	VisitUpdateAdminSettingResponse(w http.ResponseWriter) error
+}
+
+type UpdateAdminSetting200JSONResponse PlatformSetting
+
+func (response UpdateAdminSetting200JSONResponse) VisitUpdateAdminSettingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminSettingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateAdminSettingdefaultApplicationProblemPlusJSONResponse) VisitUpdateAdminSettingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAdminStreamInspectionsRequestObject struct {
 	Params ListAdminStreamInspectionsParams
 }
@@ -16259,6 +17923,160 @@ func (response ResumeSubscriptiondefaultApplicationProblemPlusJSONResponse) Visi
 	return err
 }
 
+type GetAdminDatabaseStatsRequestObject struct {
+}
+
+type GetAdminDatabaseStatsResponseObject interface {
+	VisitGetAdminDatabaseStatsResponse(w http.ResponseWriter) error
+}
+
+type GetAdminDatabaseStats200JSONResponse DatabaseStats
+
+func (response GetAdminDatabaseStats200JSONResponse) VisitGetAdminDatabaseStatsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminDatabaseStatsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminDatabaseStatsdefaultApplicationProblemPlusJSONResponse) VisitGetAdminDatabaseStatsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminSystemHealthRequestObject struct {
+}
+
+type GetAdminSystemHealthResponseObject interface {
+	VisitGetAdminSystemHealthResponse(w http.ResponseWriter) error
+}
+
+type GetAdminSystemHealth200JSONResponse SystemHealth
+
+func (response GetAdminSystemHealth200JSONResponse) VisitGetAdminSystemHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminSystemHealthdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminSystemHealthdefaultApplicationProblemPlusJSONResponse) VisitGetAdminSystemHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSystemSettingsRequestObject struct {
+}
+
+type ListAdminSystemSettingsResponseObject interface {
+	VisitListAdminSystemSettingsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminSystemSettings200JSONResponse PlatformSettings
+
+func (response ListAdminSystemSettings200JSONResponse) VisitListAdminSystemSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSystemSettingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminSystemSettingsdefaultApplicationProblemPlusJSONResponse) VisitListAdminSystemSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminSystemSettingRequestObject struct {
+	Key  AdminSettingKey `json:"key"`
+	Body *UpdateAdminSystemSettingJSONRequestBody
+}
+
+type UpdateAdminSystemSettingResponseObject interface {
+	VisitUpdateAdminSystemSettingResponse(w http.ResponseWriter) error
+}
+
+type UpdateAdminSystemSetting200JSONResponse PlatformSetting
+
+func (response UpdateAdminSystemSetting200JSONResponse) VisitUpdateAdminSystemSettingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminSystemSettingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateAdminSystemSettingdefaultApplicationProblemPlusJSONResponse) VisitUpdateAdminSystemSettingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListTenantsRequestObject struct {
 	Params ListTenantsParams
 }
@@ -16445,6 +18263,164 @@ type UnsuspendTenantdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UnsuspendTenantdefaultApplicationProblemPlusJSONResponse) VisitUnsuspendTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminTicketsRequestObject struct {
+	Params ListAdminTicketsParams
+}
+
+type ListAdminTicketsResponseObject interface {
+	VisitListAdminTicketsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminTickets200JSONResponse TicketPage
+
+func (response ListAdminTickets200JSONResponse) VisitListAdminTicketsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminTicketsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminTicketsdefaultApplicationProblemPlusJSONResponse) VisitListAdminTicketsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTicketRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetAdminTicketResponseObject interface {
+	VisitGetAdminTicketResponse(w http.ResponseWriter) error
+}
+
+type GetAdminTicket200JSONResponse TicketDetail
+
+func (response GetAdminTicket200JSONResponse) VisitGetAdminTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTicketdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminTicketdefaultApplicationProblemPlusJSONResponse) VisitGetAdminTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminTicketRequestObject struct {
+	ID   ID `json:"id"`
+	Body *UpdateAdminTicketJSONRequestBody
+}
+
+type UpdateAdminTicketResponseObject interface {
+	VisitUpdateAdminTicketResponse(w http.ResponseWriter) error
+}
+
+type UpdateAdminTicket200JSONResponse TicketDetail
+
+func (response UpdateAdminTicket200JSONResponse) VisitUpdateAdminTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateAdminTicketdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateAdminTicketdefaultApplicationProblemPlusJSONResponse) VisitUpdateAdminTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplyToTicketRequestObject struct {
+	ID   ID `json:"id"`
+	Body *ReplyToTicketJSONRequestBody
+}
+
+type ReplyToTicketResponseObject interface {
+	VisitReplyToTicketResponse(w http.ResponseWriter) error
+}
+
+type ReplyToTicket201JSONResponse TicketDetail
+
+func (response ReplyToTicket201JSONResponse) VisitReplyToTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplyToTicketdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReplyToTicketdefaultApplicationProblemPlusJSONResponse) VisitReplyToTicketResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -23256,6 +25232,24 @@ func (response CaptureTracedefaultApplicationProblemPlusJSONResponse) VisitCaptu
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListAnnouncements List announcements
+	// (GET /v1/admin/announcements)
+	ListAnnouncements(ctx context.Context, request ListAnnouncementsRequestObject) (ListAnnouncementsResponseObject, error)
+	// CreateAnnouncement Draft an announcement
+	// (POST /v1/admin/announcements)
+	CreateAnnouncement(ctx context.Context, request CreateAnnouncementRequestObject) (CreateAnnouncementResponseObject, error)
+	// DeleteAnnouncement Take an announcement away
+	// (DELETE /v1/admin/announcements/{id})
+	DeleteAnnouncement(ctx context.Context, request DeleteAnnouncementRequestObject) (DeleteAnnouncementResponseObject, error)
+	// GetAnnouncement One announcement
+	// (GET /v1/admin/announcements/{id})
+	GetAnnouncement(ctx context.Context, request GetAnnouncementRequestObject) (GetAnnouncementResponseObject, error)
+	// UpdateAnnouncement Change an announcement
+	// (PATCH /v1/admin/announcements/{id})
+	UpdateAnnouncement(ctx context.Context, request UpdateAnnouncementRequestObject) (UpdateAnnouncementResponseObject, error)
+	// PublishAnnouncement Publish an announcement
+	// (POST /v1/admin/announcements/{id}/publish)
+	PublishAnnouncement(ctx context.Context, request PublishAnnouncementRequestObject) (PublishAnnouncementResponseObject, error)
 	// ListAuditEntries Read the audit log
 	// (GET /v1/admin/audit)
 	ListAuditEntries(ctx context.Context, request ListAuditEntriesRequestObject) (ListAuditEntriesResponseObject, error)
@@ -23277,6 +25271,12 @@ type StrictServerInterface interface {
 	// GetAdminBillingOverview What tenants pay and owe
 	// (GET /v1/admin/billing/overview)
 	GetAdminBillingOverview(ctx context.Context, request GetAdminBillingOverviewRequestObject) (GetAdminBillingOverviewResponseObject, error)
+	// GetAdminComplianceOverview Where tenants stand
+	// (GET /v1/admin/compliance/overview)
+	GetAdminComplianceOverview(ctx context.Context, request GetAdminComplianceOverviewRequestObject) (GetAdminComplianceOverviewResponseObject, error)
+	// PutAdminComplianceRecord Write a tenant's record
+	// (PUT /v1/admin/compliance/{tenantId})
+	PutAdminComplianceRecord(ctx context.Context, request PutAdminComplianceRecordRequestObject) (PutAdminComplianceRecordResponseObject, error)
 	// GetAdminDashboardGrowth New tenants per day
 	// (GET /v1/admin/dashboard/growth)
 	GetAdminDashboardGrowth(ctx context.Context, request GetAdminDashboardGrowthRequestObject) (GetAdminDashboardGrowthResponseObject, error)
@@ -23340,6 +25340,12 @@ type StrictServerInterface interface {
 	// ListRoles List the roles and their scopes
 	// (GET /v1/admin/roles)
 	ListRoles(ctx context.Context, request ListRolesRequestObject) (ListRolesResponseObject, error)
+	// ListAdminSettings List the platform's settings
+	// (GET /v1/admin/settings)
+	ListAdminSettings(ctx context.Context, request ListAdminSettingsRequestObject) (ListAdminSettingsResponseObject, error)
+	// UpdateAdminSetting Change one of the platform's settings
+	// (PUT /v1/admin/settings/{key})
+	UpdateAdminSetting(ctx context.Context, request UpdateAdminSettingRequestObject) (UpdateAdminSettingResponseObject, error)
 	// ListAdminStreamInspections How the streams on air are doing
 	// (GET /v1/admin/stream-inspector)
 	ListAdminStreamInspections(ctx context.Context, request ListAdminStreamInspectionsRequestObject) (ListAdminStreamInspectionsResponseObject, error)
@@ -23379,6 +25385,18 @@ type StrictServerInterface interface {
 	// ResumeSubscription Resume a subscription
 	// (POST /v1/admin/subscriptions/{id}/resume)
 	ResumeSubscription(ctx context.Context, request ResumeSubscriptionRequestObject) (ResumeSubscriptionResponseObject, error)
+	// GetAdminDatabaseStats How full the database is
+	// (GET /v1/admin/system/database/stats)
+	GetAdminDatabaseStats(ctx context.Context, request GetAdminDatabaseStatsRequestObject) (GetAdminDatabaseStatsResponseObject, error)
+	// GetAdminSystemHealth How the servers are
+	// (GET /v1/admin/system/health)
+	GetAdminSystemHealth(ctx context.Context, request GetAdminSystemHealthRequestObject) (GetAdminSystemHealthResponseObject, error)
+	// ListAdminSystemSettings List the servers' settings
+	// (GET /v1/admin/system/settings)
+	ListAdminSystemSettings(ctx context.Context, request ListAdminSystemSettingsRequestObject) (ListAdminSystemSettingsResponseObject, error)
+	// UpdateAdminSystemSetting Change one of the servers' settings
+	// (PUT /v1/admin/system/settings/{key})
+	UpdateAdminSystemSetting(ctx context.Context, request UpdateAdminSystemSettingRequestObject) (UpdateAdminSystemSettingResponseObject, error)
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx context.Context, request ListTenantsRequestObject) (ListTenantsResponseObject, error)
@@ -23394,6 +25412,18 @@ type StrictServerInterface interface {
 	// UnsuspendTenant End a tenant's suspension
 	// (POST /v1/admin/tenants/{id}/unsuspend)
 	UnsuspendTenant(ctx context.Context, request UnsuspendTenantRequestObject) (UnsuspendTenantResponseObject, error)
+	// ListAdminTickets List tickets
+	// (GET /v1/admin/tickets)
+	ListAdminTickets(ctx context.Context, request ListAdminTicketsRequestObject) (ListAdminTicketsResponseObject, error)
+	// GetAdminTicket One ticket with its messages
+	// (GET /v1/admin/tickets/{id})
+	GetAdminTicket(ctx context.Context, request GetAdminTicketRequestObject) (GetAdminTicketResponseObject, error)
+	// UpdateAdminTicket Change a ticket
+	// (PATCH /v1/admin/tickets/{id})
+	UpdateAdminTicket(ctx context.Context, request UpdateAdminTicketRequestObject) (UpdateAdminTicketResponseObject, error)
+	// ReplyToTicket Answer a ticket
+	// (POST /v1/admin/tickets/{id}/reply)
+	ReplyToTicket(ctx context.Context, request ReplyToTicketRequestObject) (ReplyToTicketResponseObject, error)
 	// ListUsers List users of all tenants
 	// (GET /v1/admin/users)
 	ListUsers(ctx context.Context, request ListUsersRequestObject) (ListUsersResponseObject, error)
@@ -23906,6 +25936,200 @@ type strictHandler struct {
 	middlewares []StrictMiddlewareFunc
 }
 
+// ListAnnouncements operation middleware
+func (sh *strictHandler) ListAnnouncements(ctx echo.Context, params ListAnnouncementsParams) error {
+	var request ListAnnouncementsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAnnouncements(ctx.Request().Context(), request.(ListAnnouncementsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAnnouncements")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAnnouncementsResponseObject); ok {
+		return validResponse.VisitListAnnouncementsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateAnnouncement operation middleware
+func (sh *strictHandler) CreateAnnouncement(ctx echo.Context) error {
+	var request CreateAnnouncementRequestObject
+
+	var body CreateAnnouncementJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateAnnouncement(ctx.Request().Context(), request.(CreateAnnouncementRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateAnnouncement")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateAnnouncementResponseObject); ok {
+		return validResponse.VisitCreateAnnouncementResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteAnnouncement operation middleware
+func (sh *strictHandler) DeleteAnnouncement(ctx echo.Context, id ID) error {
+	var request DeleteAnnouncementRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteAnnouncement(ctx.Request().Context(), request.(DeleteAnnouncementRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteAnnouncement")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteAnnouncementResponseObject); ok {
+		return validResponse.VisitDeleteAnnouncementResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAnnouncement operation middleware
+func (sh *strictHandler) GetAnnouncement(ctx echo.Context, id ID) error {
+	var request GetAnnouncementRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAnnouncement(ctx.Request().Context(), request.(GetAnnouncementRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAnnouncement")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAnnouncementResponseObject); ok {
+		return validResponse.VisitGetAnnouncementResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateAnnouncement operation middleware
+func (sh *strictHandler) UpdateAnnouncement(ctx echo.Context, id ID) error {
+	var request UpdateAnnouncementRequestObject
+
+	request.ID = id
+
+	var body UpdateAnnouncementJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateAnnouncement(ctx.Request().Context(), request.(UpdateAnnouncementRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateAnnouncement")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateAnnouncementResponseObject); ok {
+		return validResponse.VisitUpdateAnnouncementResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PublishAnnouncement operation middleware
+func (sh *strictHandler) PublishAnnouncement(ctx echo.Context, id ID) error {
+	var request PublishAnnouncementRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PublishAnnouncement(ctx.Request().Context(), request.(PublishAnnouncementRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PublishAnnouncement")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PublishAnnouncementResponseObject); ok {
+		return validResponse.VisitPublishAnnouncementResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAuditEntries operation middleware
 func (sh *strictHandler) ListAuditEntries(ctx echo.Context, params ListAuditEntriesParams) error {
 	var request ListAuditEntriesRequestObject
@@ -24113,6 +26337,79 @@ func (sh *strictHandler) GetAdminBillingOverview(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetAdminBillingOverviewResponseObject); ok {
 		return validResponse.VisitGetAdminBillingOverviewResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminComplianceOverview operation middleware
+func (sh *strictHandler) GetAdminComplianceOverview(ctx echo.Context, params GetAdminComplianceOverviewParams) error {
+	var request GetAdminComplianceOverviewRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminComplianceOverview(ctx.Request().Context(), request.(GetAdminComplianceOverviewRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminComplianceOverview")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminComplianceOverviewResponseObject); ok {
+		return validResponse.VisitGetAdminComplianceOverviewResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PutAdminComplianceRecord operation middleware
+func (sh *strictHandler) PutAdminComplianceRecord(ctx echo.Context, tenantID TenantID) error {
+	var request PutAdminComplianceRecordRequestObject
+
+	request.TenantID = tenantID
+
+	var body PutAdminComplianceRecordJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutAdminComplianceRecord(ctx.Request().Context(), request.(PutAdminComplianceRecordRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutAdminComplianceRecord")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PutAdminComplianceRecordResponseObject); ok {
+		return validResponse.VisitPutAdminComplianceRecordResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -24697,6 +26994,77 @@ func (sh *strictHandler) ListRoles(ctx echo.Context) error {
 	return nil
 }
 
+// ListAdminSettings operation middleware
+func (sh *strictHandler) ListAdminSettings(ctx echo.Context) error {
+	var request ListAdminSettingsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminSettings(ctx.Request().Context(), request.(ListAdminSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminSettings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminSettingsResponseObject); ok {
+		return validResponse.VisitListAdminSettingsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateAdminSetting operation middleware
+func (sh *strictHandler) UpdateAdminSetting(ctx echo.Context, key AdminSettingKey) error {
+	var request UpdateAdminSettingRequestObject
+
+	request.Key = key
+
+	var body UpdateAdminSettingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateAdminSetting(ctx.Request().Context(), request.(UpdateAdminSettingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateAdminSetting")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateAdminSettingResponseObject); ok {
+		return validResponse.VisitUpdateAdminSettingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAdminStreamInspections operation middleware
 func (sh *strictHandler) ListAdminStreamInspections(ctx echo.Context, params ListAdminStreamInspectionsParams) error {
 	var request ListAdminStreamInspectionsRequestObject
@@ -25091,6 +27459,123 @@ func (sh *strictHandler) ResumeSubscription(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// GetAdminDatabaseStats operation middleware
+func (sh *strictHandler) GetAdminDatabaseStats(ctx echo.Context) error {
+	var request GetAdminDatabaseStatsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminDatabaseStats(ctx.Request().Context(), request.(GetAdminDatabaseStatsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminDatabaseStats")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminDatabaseStatsResponseObject); ok {
+		return validResponse.VisitGetAdminDatabaseStatsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminSystemHealth operation middleware
+func (sh *strictHandler) GetAdminSystemHealth(ctx echo.Context) error {
+	var request GetAdminSystemHealthRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminSystemHealth(ctx.Request().Context(), request.(GetAdminSystemHealthRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminSystemHealth")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminSystemHealthResponseObject); ok {
+		return validResponse.VisitGetAdminSystemHealthResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminSystemSettings operation middleware
+func (sh *strictHandler) ListAdminSystemSettings(ctx echo.Context) error {
+	var request ListAdminSystemSettingsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminSystemSettings(ctx.Request().Context(), request.(ListAdminSystemSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminSystemSettings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminSystemSettingsResponseObject); ok {
+		return validResponse.VisitListAdminSystemSettingsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateAdminSystemSetting operation middleware
+func (sh *strictHandler) UpdateAdminSystemSetting(ctx echo.Context, key AdminSettingKey) error {
+	var request UpdateAdminSystemSettingRequestObject
+
+	request.Key = key
+
+	var body UpdateAdminSystemSettingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateAdminSystemSetting(ctx.Request().Context(), request.(UpdateAdminSystemSettingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateAdminSystemSetting")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateAdminSystemSettingResponseObject); ok {
+		return validResponse.VisitUpdateAdminSystemSettingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListTenants operation middleware
 func (sh *strictHandler) ListTenants(ctx echo.Context, params ListTenantsParams) error {
 	var request ListTenantsRequestObject
@@ -25256,6 +27741,152 @@ func (sh *strictHandler) UnsuspendTenant(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(UnsuspendTenantResponseObject); ok {
 		return validResponse.VisitUnsuspendTenantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminTickets operation middleware
+func (sh *strictHandler) ListAdminTickets(ctx echo.Context, params ListAdminTicketsParams) error {
+	var request ListAdminTicketsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminTickets(ctx.Request().Context(), request.(ListAdminTicketsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminTickets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminTicketsResponseObject); ok {
+		return validResponse.VisitListAdminTicketsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminTicket operation middleware
+func (sh *strictHandler) GetAdminTicket(ctx echo.Context, id ID) error {
+	var request GetAdminTicketRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminTicket(ctx.Request().Context(), request.(GetAdminTicketRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminTicket")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminTicketResponseObject); ok {
+		return validResponse.VisitGetAdminTicketResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateAdminTicket operation middleware
+func (sh *strictHandler) UpdateAdminTicket(ctx echo.Context, id ID) error {
+	var request UpdateAdminTicketRequestObject
+
+	request.ID = id
+
+	var body UpdateAdminTicketJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateAdminTicket(ctx.Request().Context(), request.(UpdateAdminTicketRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateAdminTicket")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateAdminTicketResponseObject); ok {
+		return validResponse.VisitUpdateAdminTicketResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReplyToTicket operation middleware
+func (sh *strictHandler) ReplyToTicket(ctx echo.Context, id ID) error {
+	var request ReplyToTicketRequestObject
+
+	request.ID = id
+
+	var body ReplyToTicketJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplyToTicket(ctx.Request().Context(), request.(ReplyToTicketRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplyToTicket")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReplyToTicketResponseObject); ok {
+		return validResponse.VisitReplyToTicketResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -31087,1191 +33718,1293 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P2Lchs5kjeKvwr+/H8nvBOnTJO62LrExreyLLfVLcsaXdozO55jgVUgiVERYBdA0ZyJjvje4bzDebDv",
-	"SU4gE6hCFVEXUnJPz9mdiO21yGIBSCQyE3n55T96sZzNpWBCq97RP3pTRhOWwT8vuHgw/z9hKs74XHMp",
-	"eke9+y+LwWA3/t//6/+Bf7BjkrH037/0BPumv/TuyXLKU0b0lGWMcEWokObfZE4nrN+Leiqeshk1r9Wr",
-	"Oesd9ZTOuJj0fv3116g3pxmdMW3HP0lmXLyjK7U+iQ9ySWZUrEhCV4qMaPwQES0TuiJcxOkiYQn5Ny7I",
-	"3e3pH47J7oCMViRhY7pIdUTilM7mLCFakqH5z+7r/T65lJpQspzKlBGxmI1YdkT2BgMzY24G/GXBslUv",
-	"6gk6M5M2w5YWw77R2Tw1X+0OelFvRr9dMDHR097RcBCtLTXCtV3wGdcNi2NCZ5wpQjWZSaUjsuOv5Hht",
-	"JcPBYOOVpDCH8FJ2ui/lik7Y+ko+T3k8ha2PyDiTMzIk/6anzK3gD8cklUuWkVguhFaEKjLskxP4AZlT",
-	"pQ0bESYSw0hsNterjZdnXlWzuuFGi7vhfw8s8Mzu0NxyeJctIlQkhMVTyRKzYq7JkiqyUCzZanUwsSfv",
-	"3w2jWTxdX+AnkRZ8qKdUk1gKTbkgesoV0eybjsiS66lcaJKxCc1grTFVrG7Sv9TMlsYzVp7vzqBhwprq",
-	"hWqZsJumgocjouYs1UB0AaxFhVqy7JhIwXBxiWRKvNCEfeNKN5IeX1mzlPIydndqV3HLBBX6PKlZx9LM",
-	"acRSKSbKkNXS3Pymbl7avTE8M83E18FwNjz4ZTKcTcc7I/X34fjh9ezgce9v35LyvF/vheZ9Sud6kbHQ",
-	"nG+njMT4dUIy9suCKf1CEZ7kk51TPS3mGuevinrmcZ6xpHekswXzJ+8z8M5Bw5Ru5QMTjbMid9cXLwwl",
-	"H5iIgANSI2XmNNNEjgk3MihJMqZUzYzhl0+eraapnLQJ/3kmk0Wsc+nfXYBb4dM72h/AfvLZYmb+MH9x",
-	"gX8N85lxodmEZTi1RaZkFmDGOf1lwY5Rhhuy3Rvb4J6gsWBIZz4EsT1iY5nVnv0YB9iMYHWsljElF1nM",
-	"mliMN/PW+mAb6uSn7spOh135yJSik9oTN8Ovm6gwy9+wGTGuaKZ5zOdU6DvFstAM/iwXGZFLQXji+GCh",
-	"WFYzkQW+5WkH6CqTf2OxbpyNGY+MZYaMiT+IjORXOmN0pkAJJ+yRx0yRmGbZinB9TBZzI2Zf75F4SjMa",
-	"G0u0ZiXzfBJNiykEb0oXIp6+3BnsvO4iZa9ZXM/2scwSLiZNO57B7zfb7RsgTd2wSLimMZX7/SbD/moe",
-	"VnMpFANtfpXJUcpm5p/G0mACDiOdz1MeUzOdV3N84v/8m5Ig7Yt3/4+MjXtHvf//q+JK8wq/Va/ce2HE",
-	"EFFBWxlLNE2IkEbtAl9wlhC50MfkPpYJuyfKXDiW01UfSGbfDreVWPNHZtT2+5RO1mk4PCLS6HQKz+Xi",
-	"vU8GR8TYXvzRjCSMmSWloTATRiT8BezUQe+va1xiTYi3PE25mHx6ZNkjZ8uQEU61NRoUmdMVsL5cgoye",
-	"Z3LOMs2R9jQg+E6UOdbLKRPm+bHMZuapXkI1e6k5WGxr84qpiJmZ1Prrbhaj/E9rUBr73liQ5qjyjMSL",
-	"LGNCG5OaS2C1/BANPVE5WBeVUS+eLjJxxbLYsk2XsVnirEGwBXYHcKeMzIdzfBPKNamsjbg0N9s55YnR",
-	"ATjnEZtwIbiYlKfbP/Qk/bAk6Yvpo5lvZj+mPGXJFV3N3GW8shVam0sQWIKxTFMWa5wR/jC0jNJ89trI",
-	"N5NCT9PVNTN7YLev6UydwlbFq5MZ3N/MK+QcTbAtfnYuHqURx+sLd9/gamnGyKers8uIyEeWJQuGp8Zd",
-	"/EtLftO2ZPuKbaaMv6yftZkj4W7q7jrLM2KmbM5PaaY7bTM1HHc75eqj2aQt5pux8cJw+1PeofwT1PZ7",
-	"/7jhbe00f5HOOE3VmTBq7EbKkNUOT5QlBBfkzTpb77ZRbsVo9hSu/tXXZ38xUrJKicDRWR82sGpfVFYO",
-	"wTqD2cNV8GyVJ0J7vCZVKkKyUCtyZOyZXK3YYQNSiIx4moJtRa1aeaHIPKViXaHEGaOaJScgjDvqDkv9",
-	"rrtkfpMs2ElA3l8u0hQ0F+GacAU23YQlhC60nFHNY5qmq1qtJhZpSkeGwdCEWZtpsmCnYUENHxOlDZ20",
-	"NJaE2agS0w68UbnQr/d6Ic6dSqVZYrfiLktDyh20EZPz1NgrgijGQMEbRc91aczeVOu5Onr1ak5Xffvp",
-	"KyegXu3tdFk0T8pmLReP9f6E4AZbfRe0MfE7Ms8MDYw1BEa5wH3kKbMbSUmS0XFlcTfvwbh+ORh0W4nZ",
-	"kgbG7PT7xv0HE0FJMqZZ2SwYvjkYdtp+NIHORI1FPuaZ0oQLpamwlgDSR0iSSjFhmTml3c02HO5G00zX",
-	"WJH4+s1emsmYKSUzy8V114s5CiiSPw83DfTKlDeai69/HC532G62p/e77JTKXYVNAsXOz/oVK8ouNGsQ",
-	"LygGQSLqirNOSOK/orwItRg1n5v2VS1GWmqaNvFg4ZrV9FtpAoeHg24iSNNvTSOUOfugI2Nrz+25gW9y",
-	"jQb4nku4fvpvOolnjFzwxyBHdqCapt/C9mT3s7uYJ5uqvkfJE/eLNSkPSmzEYjpj5OdP5++sWITg2pKj",
-	"t30bQVYxbsBfZkV05DuTPVKvHY2o8Ibn6rvKoB4nlbbAF6SeTi1LI18UOnWfS3CPcAGNGZRAkWeZ+FvV",
-	"Zg2Fo1yfhPV9GmFl1WlEBFsypVFIr1tGXLNZ+R9Nsqlkkf0Kl8pz/N3QC5HQLKMrVE2T8oEYhi8URVSr",
-	"uIYELWjYrwanaH7LmVEdT43epmkKNDGScMIMk1Zv8gFHZ4kRYX2RC+B5kS6cTO1WXcgJFyGzdZwxNSXU",
-	"PIMRALCTllM5M0fLKNEk120Vv4j5Tac94kpnVEsgGvs25xlTm0gAXR/B+PHzbe7PPFnoqcz438Ef5jnh",
-	"cW1m5vCNisgjTXlCDshULtCT2Xz6XXijmHpkF19L7quUihafkzFLR1I+RBBgmWc8Zpb01qRASav65NZl",
-	"DUhzpFIqYMmMxlOiOQvtDDjTggITsg64xtEZTKAizEvycCRlyqgw66JpKpfmXtZ6Ls3iT4qnf41+sxuP",
-	"v1pf8703LAIObjRHMkmTmCpN2CPLVmTJ2EOvg1lvaL+hXQ8Rj04Uu8Anf3WOY3/gq0yGrUge1922wHoE",
-	"pjJHgMBNHNx38VYmUIsXximTK/TfbmPOWtW9EJqn1qRWMk3y4412vWGXss04z2SyqemLinrEMvC9BOZq",
-	"z2juWYM7V2SuzXCAZAbOcD1lK7Omsj+x1WdlDm0Xjrjl9vmM07Q+48eY1r7TAQnlGyPG7raXlIwx4IKE",
-	"rtQxGQB1hSQwRFkX7Xle2sNB25q2MOzQE3TVnYfND2pYOL8Oo0UYU/FCF/KNjFbAQuYFa8zexu013FSr",
-	"ocEs5GAoCrQL/UWVDm2ABiVbsdj4XJCU5HDkJP06SwfP5MYGnuHCduvOiMXvYdqBEv0d2nWwXpvLRzP2",
-	"W5lwuBk6lI+EbggMgUypmLBjQkfKSNoxZ2kCqT4rQhVKLDNnYoQL2BuO3/CMgXkhjFq0bwpYF08wBJ6o",
-	"ob0A8X4gC+p51a0fjR6YjdKaZYbaX77cfEdtfIwymS1LIrziUhjUaGkvrIb/a5PbGaMqFGh4b7UuXSRc",
-	"k1ROXBbA/mBQSQMo6HbJlnaVKVcQIFwP7If3rUHFvQNN1YEmmyms59U+4emRy0WaHnmOxzo9BPvZbUMH",
-	"G2unsDS5dvkSoUthbkvkWRVGeMCdR4EvnXv5jSA0ViMaP5C764tnCXckLGW62emzpIrYxyrKf0mVeKGf",
-	"EMHAt17XnAzMizDfoaiCUwJXzAl9ZOW5uLREYzCavzKmmQCLzA5i3bgdoip4eb1h8fqM8GgZ1lQsliJR",
-	"EWZFMjLjacrxw5J5rf2EGTKFBCA5n1fdegc7e/39nU4MV8TrIXmgIfDEU2/s7XeJZVkoJ+/zdFVZ3fuT",
-	"84uzoGNw47BOxuJNr39sQtMPMk0aL+OzhdIuu8YyRmkjxjRVwTt5xjTl4s7saf1J4flBMfKHa8XSsSWH",
-	"luSBsbnlwu02QvG/s7crHYr1n6QpGfPUc3c1cCFX5Prs5N2fSyvfP9jbGQ72dneeaKSDLzarESmQLijh",
-	"YgonGg8MGRA1lUvVPajTLaKSC14vpuKlmHnBEJ1t6PjH96w7/i8gy64+VPBPCjlsfGcMXrXqnPFF2p1H",
-	"Fs8n74tUn4udaCmfLv8o+8xUyDtfa1WVyMYXr5xJ2m9f+Qn6Hlewwkr4Hd7DipX/Hjzs1zJlNTczJWds",
-	"JJMVWU4lyRZ4eTRWkzZcT2Z0RRJ5RG7urs6uv568+3h+idcePeVicmw+v/p0fWusjkR536C7WGYPyqxc",
-	"8/iBaXX8Rbw9v7g4v/wh/Dze6pS7tJcMVnhghJmT/S/Cy7b0ptaLenZCvahnh6rPwzRU+SGjoi52ToU1",
-	"njKZMkuJdc7NLG3b+dU8CBmocs425PUb85ver1XGrvAHTCUfoJYb8GXBg5vxyVTDjnlMcLwWpsBkbS/D",
-	"Eu7ugrGk73OKIlP6yAzfRzmjTKn6Iu7hhUeGCe5hY+0HajGfy0zfR8TxSd2TlhPuy6xQPOzCIEfLjGuW",
-	"/2UHyP+2r6nnEcywbryHoAhvuIQY6/qBrdZZZ5TK+IElNTYSfIzWutmNB7YydkjGxgvFEkLHmmWEmttd",
-	"zBKwkSt3Df60q8YWV6Na8/pM5KUGkOuau1BKqUJGRPJs+xlPGU3bkyRxRz/gswFDutG0CS57JhPWbdSP",
-	"5smgW6feDJrX107cFpUSxX3PsmOR1lL2g5SrGlppavSYECzWn7lI5DJ4x/Mc/YVvbEkN20OyjSBMxDJh",
-	"mcvGFprQJV1F3rWwmmpXOBcOujiKrLI9E2YxDReafH4KQif4w45BxgYrHXIeHIe7dHiZVZj9CfeYTtY7",
-	"8lhhuv9rGdBR75GzZW3Y6yqlK5ZZF+wSTCpUVkIuy8nFey38somlbqMkcMI9+7xcSlRhvuChKa8ul1VR",
-	"WQfUWe8bWujICO/MFSENqS4rIqCEY1mydJYYWpTkQcgloSNUX4TW2u3ggw1LppRqY/DvDIoKPHifre81",
-	"U4CypE5GkBnmTOhsVTb2d0K2/mKUcjXFOCZN00/j3tFfupycq/yHv/41WhMgkrgXK8NzvrIVEizoRDLV",
-	"4LspNqm4HNQk1eJVaWfQnT4NF6IQjVRu1rSbnvhoLgfafoTx6bVjZkfM3+LvU4kikeWpFu7+ia1CrG2s",
-	"JG1Z2mmdYt8Mx0dkRpVNLNnSHEPH1W9niUmhFrMmteYtdkrxWpWv2pZqVXJy65ScG6vNvV15+3oiROl8",
-	"mAn9ppbomlH3wFabukep0nvh8/nAVi8UKve92oDT3uiPb8rhJazm8v4KjnmntqY+zOiZiZ+xR/nQPiP7",
-	"2DOHO+xb68Idn6eryvj957amfmKr/+K+0OdwbOJZ8pOOnUgrSZzSAVgzjQpOrDKGLyLa1Ua729LaRw9s",
-	"9T38loX++h36Lc2afw8eS2uRddyq77dNv8c9coAIv4dt8ly0jU6ykZQPXEyKRJ5ALB4KK0/0VX0NlReX",
-	"ZCJReRF6Uwl6bYASx2tXbfhcapQb1+AGzhbCkL2IFOKwMKff1MzZJhHZkqqZyuhyFOybtjWYEKldsA0Q",
-	"Bfxh8gq1La23ttKr9TcIzbJHPEVNhLFQDOfucTioixoL7IaLmPk3gKuTu5s8fP9Mxv7cZud3TcA1z58/",
-	"PRe8c4KYFIw46npgaLB6zGj9/pncpwul5SyMbtOcym24GmVSyfMsJAahlu7yZAuPyxZ9vFAbJnPnE7hp",
-	"qUzsmIBuS7gzTtOctO5nCbh71HrR4vcovVxHCvjnFwkaqpyJRNXKc9h8oB0oD5khmIh/fnMQTCEF2/4Q",
-	"f9fsAXvirajwjOpc6FUSuatZ25ZIQRkd0A9RQDOXtKcnM8OHtP4gbO7a9H7fwTr0I8jfw0b0zZ/fo6VY",
-	"iqD/DuzFvNouYCvOWaakqMlDgOh/qVK7AFV8ckonm1lHuZdOJ6X+DzWVy3EqZeawF7oYKzSZbeFpghrI",
-	"p4AbPCENIVQIOGXVrIcnJys8k1jEzYoqyQ5lKm4kVgRNV5rHAVK855NFxhSgFuXVXWVuG2dyVofxUThE",
-	"55ILjZhTG+TsdTVi8xWUzFgzpKoRj+YKZZ+NiEyTklTsttFuzCszTln2vdnbX997LZvIhKCeQKXGS1Qz",
-	"f8BmwFBlZYikaNz8c4/WtdFtnCBcYRVDuFqEHbu7PfXx36ZykfWiXkJX4cSSMu1qkEIs65Ut7nUGnHGx",
-	"0ExdBItqP+KXMOU0zR0HmGgRFv6H+62YY/jSz0abhIISlUEx7lmjavaHO63RfZk5ePMKJ8PnFYS3siJ7",
-	"05458MhEO5jYNT52wRVwjWJKOTytyhXRfoPpbDRN/flZmbQZwhsEhNXmYXRVl0usdL4lVCOOcrVuddMQ",
-	"ej7HYvA1NolKnOrRMN/gYjfCJ3X1ViarsL6COxskvxiLPiMpf2BlITLiggLa6/ppnPOaWGKcsYQJbS4M",
-	"cOZzZ5ZcCiMAHm3M5+n2RyvuwMblAJvHux5CRDAsg9jmD2wVIRxmCYnbIozDmhXhuk/OvRJXY0AJQieU",
-	"V8F0Hr6m/JF93dO34uDDcHU6mL9e/Ge289Mvf1oeqp9Hu7Mz+mPy5mKDwNy5bg3JNb2xLux29o3G2pic",
-	"lCADb38rXM/6ekvjByaSsEOGjfm3sDrCusMHtkKXBlfkgYN97OyLdUL32kJ7WyYmbZbL2i2NFRFt7GUX",
-	"yeCFkJy95yNelMJGfpyoJS4ER/9czBe6NpcAwOBmNAnYfqVjW8W/ROtvoReZV/AK7ps8RaGArjfv6RMv",
-	"e4ErGBMd3K4hh/nWjuk831RbSFObbdPduHTMuF5aidB0rqZyuFNfU1mwbwkCuktBauvtwywWLx+RQ+52",
-	"8CMK5Y3MzANl4jpQL0renf18dvHp6uzaPNTZrM0ZtLBm9wct7AqUrGcvMBrW1vlTMLbYzfRGhRW4X51k",
-	"jAKoMdersOVPM0ZfKEQ05nrVJ646G/p5MGjboSxQ7pW9e5u3BhK/MkY7+KnzNzg5u7P3QS4yVZKDr1th",
-	"gs0vdweuCNcz8IaDLj99s/bLvUErFIaQywbXykQaM7pIBDPsB/w5pQDn50p4KlWLT8JvAJrjxMrE9FdZ",
-	"IlaQLRdxOFxnGGQhuL3hWLhrPE8TyZQr3JzyydRw7YgnSRDhR2h+I/icBZOFT8zvSsDHSlpnFWYCk5l8",
-	"ZAqugSeajAAawHx/TAa2+N/l2XklyqH9G/HkXMQZmzGhayIbb1dkajZ0EU8Rs2i8yDBPmCdY+ci+xYwl",
-	"6DqWc/N5Ed6ozKEbOt+IJzWmef7+JfTg4egBA8GXMUS1FuwYu+pUezY5d3UnAfKWJxVn5boo+Y2CkazJ",
-	"X++ivIANAaVUAPl1DLrOkAp5palCtN1bt9i0bBZuK3UxnCUXgmXmimCeMlspFSP38ZTFD3Kh77L03mzX",
-	"EvcNJK+5tQaSSZcoOrqEmApUowry0GYLyxjcaZpgB96yVC7NvN0kuVDFechVcTiUUviy9zueFbhXcjF5",
-	"W4vbCnnGDIG6reGAHjc4wHRFRqz+vHaeRIeAmBWqT8oVC+7KEmHq3/KkjufMUtHJIEUAevfi/OczC962",
-	"KXeF7PK5h9hTSveqbFVI/pZCUcxFoUr6wgtnlVZenDsrQltte9yQtzx5RzWt00MWntMT76EU97gI2z5F",
-	"coxQ+HQQzYIt6yKZtwB8AjN6kWtJTEGGm6BdQmeo32cSHs/D7lV7J6d8Ld+N8LKY06uBFeruecLR01bY",
-	"gzPLlZW0mTa2Q9Ag2tLMce3yynYO9DjETmYlIyevijLfttmvHeyfQnwqzeZkxPSSMQGqFcQmun66GjsF",
-	"wo39X3OfpBbkkNzvzjXGAxciZUqtK384BVEJYgSvrqHOAwOfiq8Hewdt3ZyecEiaWwY9TeF6O4MyH5uj",
-	"5S0zETuvm+Jt2rfu+BXPoqcbGG6LmYdmupWYam3+5Eutp2lI/0w0CLOwV8F+ubVnwd4MQ64F/OoaWfZS",
-	"6o9M1yjWQp5ir54Ciwmt4++oYWsLkOE+YS6sXExInErF/ilassOJPy2OtG9HL2l3Q7rLgX0e41TL+dvm",
-	"ngp1K3F2SrGWva3WsrnFsL4H5XUUXNRw/Op6mRpj+4ho+sAU6ijMEUYzrU/OLt+dvTuCfALMjSQyWz8f",
-	"5Obs9vbCPKjzKyW4lSDASU5PLk/PLsz3X0RM05QlRI7Hto1jWbSW0RHM5HpRDybRi3p2lF7Uy98YDlfj",
-	"kj9LscGBz1fj7sBgvhOKZeE2ZzEgCaCDT4MSsZcCZ12ta4qd1x3vdc8mdHCdZ980ywRNO3ZcLERhMfRC",
-	"sezl3pvhsH6U9ZzIt3IjM3ptslGJ5qVxwvyfcH0Sa5ndrkIgImYNcNukc/71ga2OCoAZL4bax3Ljoxb0",
-	"mT5RK6XZ7MjGdrNHyP1XLB376RZmTLMOHDEHQI96+Osaps4LigPKQpKEI9p5hKLLrAhaqYLnpk9cF2ma",
-	"sRIiaWIOdMaMZZqEsc9lHfY6gAZCOF7CyCXWsGRTCzWviRdSsyd1LgJDoYicXJ1j0DBD8h9j6YSzA/Iy",
-	"QiRbmTc3z2qjPpO01nYXLGV+aq6z3au34QU/c7YM1m17PXa8ou2s5DwF9+K6Q8RMZQMHKErg55234Qp8",
-	"b2DuqErrJ8+EDkaCoIaVO0wWI06140DLxv0A94UNLjPC0zO+192ym5pWfIb5o7ThGFiMg6kkNNZF+0Xg",
-	"1BcIatQNe3HelMuWNyaFhraZnHkRorrjNTzc6Q/6O/033apiu6F/mv2c8EdWyb24sVlgsZyvAEKDJUTN",
-	"ZQbiv8PgsLr6Vre4eEwLgbTwtXZQGfvliZ2UdG0T9tu8wCNvrxVLEbNMqMo25EpmOz8oCOhCxhUCeI0V",
-	"S5n8VgXkZ9M7QvnGAoP5lM5FixONtZq5PSW+BJwcOZCO50mJL4F0/NOT3x3qyD857T0X8tCWJuFmmjS9",
-	"8uiMPBfKAQV8dLtpyCeF/wQlNTTXG8mFBzemWJwxc/PCOCKitBlDJWFzLHzJxZ6NT69N+i0VyZInevqO",
-	"1iQSJHT1QpHRSrNQClwialBX37t29KfvLo2hY9MFIzSu+MyIIZYY1qxY9W8GO8P9wzdvXu/t7GxcOMbF",
-	"JGNK1czpMzYsBfgMZTsx5k3UFVH2ouJ1FNvd23mzt7//em/jmaT8sQ6Q9gJ6TFu06urVeOdgZ/f168Od",
-	"zYvmcmSVmmGvHD52Ca6znKP6pOHx6l0z+q1E2ONcGpdH3t9+YJtfWj9uaZPlmLiE1Mjm7RpGsEAAmZSV",
-	"ie08gSSbZvTWJ9uW+NpnrrVtr9Cjui9RcWT/2iQOWlqWA7Ibx9uSXOhNBEOe92UEAwSRN5AOB8PB6703",
-	"h7s7hzuvXx9svCFJENvfSDmjQlZFR6uErmy2/5ZVEyW5WkrB2H0dqJlgrWILQn7u7LxQLisZKJgjrRuS",
-	"BnsjHg4Gb4aHhzv7e2/2NufjbqUvCTj3Ny18eU55vfsU+WU7ooUNzZ1B3jEtRyKAfJ17b+csbKlj/fvc",
-	"+Ijw2c04CNG1cj5qR/oK1d2cgMBbTpk4LoUoE7p6lsqbklRipb9yCWCPXUHhoODhSRtssRyPWYZ3OZo7",
-	"Ijd0LJ7+DryImE23oRexSMHr6EXEH1wGc39P0PkG+tiB2FbyfYOd3p4BnmvEk6fkCeCFzPNyll2aa6Qt",
-	"0aEtkeQtT2ozxCH1BtuFpzQOuvya+O5zEe10MevDQ3KI/9eFHzeOf34XLislfx+UQM6G34cHN0w3r/rD",
-	"N+COMEcAaMipTeoLMQY2tbWXbmFvYraDlc35Czcu3aIFqbXsGgCCAyAYLiPRmb0VpAv1VTOlv9LhaCfe",
-	"DcK7hlrb3zCRODwcBflJo0wuFdZmZeyYTKRMiBQxa+9yH79qm0RlVxfQOrgghl8h0mEXa8747dS2NcVj",
-	"7hBObD5dBt56VV42ZmMtaVZBNXYIR3eGdPmaaTxj+aIdHLlf+9v7+Ony9oODezjqXV1/gp56sdnV9ne9",
-	"SqRgNoq9BrZ0l6VNFpzbPcj+zoHI7Sr1IhOKrF1W2xaW8/Qi4+WTvDPYO/CP8v8Fb/qfR69ePTfCz4YQ",
-	"Oz6tOxLL8LjzMsKJDzSz7bBtz0WuaoaKBQ4p1hV5DNFwWMpV0jb3LWfQdT+cHGsmPLnnw+rY4J378Z/P",
-	"Tq6DkTo79JXMgu6+GllbAP0YLaIgTSzvee33mphiftXcZoqVT0lYyk1lpl+ay3aCcUGZYfdjOBfHhKoH",
-	"W+kl2BK+se2QZx3E3vyVlWCvQPYdjg/Ym6ST7GvYNqRdjYQrOHgOj5EUWnOAT0iH+l0wc/JbDgO+6oUi",
-	"S3P9M6+Ct/4TJEW1RUY++wZ61WV35E4Ky1lTqqoawcHTWSW/Tj50uLvO8J1jhXjvyxvK/zWqh422bJ4X",
-	"EgpJkoyOdSPOUStm9eZCs4wMuMkyy7A6wbVmC8wDcSD7/nDrC8UQ/ZJCm/JOy8UdvumU+3/rP1sja0vv",
-	"q1AnqjBFA2feqWCAp8qYEHYD4DBlZa+ogUmsgEkwHYZaWPeFwaORezFm96BtyTNihDsr6t86eTY+mhfi",
-	"+kLRo3q4wtvc18SF0nnkr+hsCbWNG7if5mXMwoZWD/42vlCWrMe5jU1TJhKaYUtV8m93t6d/8LK9/B9v",
-	"MLmNzmGYGeclwK+5h+plGSDIgRmjxlA+UYpPxMzdaMMhLS9iWL0dtpYGl0C0Ah6tgOCDBo+YYJRJObMO",
-	"4/vhvTHP72H/73N3qLm6KswCMDJQPHKNFX5Qg21rrfGVEeTKwC+A05cSYwFHZG8w6JM7/03ihYYMgqT0",
-	"WiExY6h8ERhisyIKkV1hyL1jPolTJnt/RRL41PT8euv7cfbIhL6WMtikaGQfgmlbHSVnLrFEzplgNRfR",
-	"NQxOplS9j2bc64R38JmxhxSbVIP0/t//6/8mbh0k6LCaG8rqG/+K23VO4bYkimXnSZlDPT8UE8E0185o",
-	"BZXZFuM1nSh1CgnJNWI9TqUytEpC1kRc88uiD51hV4SfMbtddiq1Brzt6xsnX2NWVmagJYzv7CSZ3ymz",
-	"UBfvsohpvN4FpBK0MQg2kSlPqkqM3Ju201ITUqUSDBYi0ilNg1eWmKZpXm1jpArIpGNyn7svoEyUQzgD",
-	"PomwR687xXCdQad3mvqN2aTA8GXAs9SYG4+1tpi/WAE9BmMKE1C2xz4xAvkdV/OUrgK4ngklnx7oGDpb",
-	"dnrVnXI1uH6KIg3i2nDRWnZn9ukn81y139b2fbO4mJzV44N8xqRSshAIo8MQLQruyI7yEdnbz6vFXIWf",
-	"1Syw264iKpYC4cKScg/hLdyHT5KtDQ2yfDxtt+Jn4iylqW5vv4aLvIFnISoW4qCg+K+G3z3hjkNbFisx",
-	"5jrDe2NW+keVOCXcAapOtpwkMw7T6X7DApG0fqdCmRSVRQ61fs0lxL21LGSQS6KTgqH9E+6o04CQ85pM",
-	"5SJTaKnZYsvO5nn7beKqCAlfwfMdITK93+VAmSwncQcWg1+MF0H/yAn5zEY3Mn5gmtAkyZhSR6AWyf2X",
-	"xWCwG+MP4d/s1f/U8oGJf8dv4N/4hfnvzmuzDfa7nCXx+/uyl2Wp1NGrVyl/ZP2So0WNF+GSngcWhPL3",
-	"guwEHioPw1Y/Tkc/xPwT//H9f55d3/7x5sfDPlv9OGB/OjEfLv/8px8H9PPlPP7h/SI5/fGwH++knY9b",
-	"z00sJ24OAIrs0Obth9NiBY8rY+l+YMDGhp+FvRFQhsPAH+SkW9+N+o7FKRffedTEDpKPemYkx/MO+Unk",
-	"CaTGZDHDThdiQhZz1wJL2NWvC4LGSt8bq+NAFDhYOYlVvfbONuNpylEXltju9V4/jFdZ6fn/NljmweOp",
-	"t6IyP3fRBe7V7VWbZdrWWYSIPg8d+FiaogPn2Qy5/7bdfkPb7V/A/Ppvi2sbi6s2iCJt2uhyKmdhmOjK",
-	"Earx4KJQf6HIfGqMKzWVS1XCuIM7QCWSWDqEG2PxlQ9lazoIzDCrlofRQCJI68hPOt/1vZCx4nS+UFMP",
-	"w1WRDCudHI2b+iJXCv5bMlp83u5GPnacozrqKRW1dMXzsSFdA7l5+TnwjgQQv57PwX/5vBbEjUva44qM",
-	"GJTiU5SWdtSfeMjBD1GRIyIklFRlFOJWjCUs6ZNHnjB5REZST8HvChcRd054Zn+h/IgzBlmiHvw0GHI2",
-	"UzEXgQ5GA4DRBdX0QtXDhOFWE3uaQ+z4HBtvZ1C3xSMaP1yzmPG5rqvlmssMlYamD0yQRC5DfbuwZDBQ",
-	"7EFTVfRLcgWytmDxCD4D8KUljxl62nMnBxNdenJX/XB2InUL5mJym7ewrUtWgApcjKI55lzPnUnTsuP4",
-	"cLizRT+jOOVM6LMsk1kVnHLjdz2wUA67rfj1QcgXqpKGstsFQBOuTxvkpG0aLf799Lds6roDaTJm7yt7",
-	"Z8lfIlWYCed6kYXSHvO6SeyoBeeCB87aKAiBXqB0m++PADCRfdNwprggI6rY6z3Cx+TefP8W/gQHszlW",
-	"Zbnzjy+9KUtT+aV39KW3lFmafOn9Gswkzt9U36YP0qKsvIeOLd80+be72/cvD/Iw6OXdxR+cnylDBAso",
-	"WS3m3a2ZH0wnXC8AwOAgReGl5qHIoWUEhhi+CZ5V3LqNspynjIY7F7xdQaQwIhT+/wtFHmm6MHrEj6Zz",
-	"L5dpBSzRJ4YZlQ0w5hpOSMFjCpWts4ioRTw1HHD/p5c3LHvkMXsJOvm+cyTesmnyAeYfisZXg4Nxa0lv",
-	"xxpqibU/1aTf4eFBf3/YHw4GUCG9HjJmeiorc7r6dHMbjigadVp/hMz3EZmzLGZCv8Q6k4q5/epx+GrJ",
-	"RlMpH9QryxmvtoGy/2XBslVd3M/IgBGbcuuEBfnApSAzmj1EnqA4Rp62wNcZM0ft5Ob0/Bz+aFwI/fch",
-	"ehNH/77TLcveUtqS0a2g4HU8ib2SfPBPp61t9o5Tg6AMg1w59nQyc1u0KyeNA/xtv2q0jqyjCpIO7HLI",
-	"3fVFyFzA+QbEfrqkq4AUrmvOzmvNyTJFINO7ktG96Qmt2lZuETCLhj27ZuaSW8PTFm4TEzXgwWLSmyg7",
-	"TPfZIz/xt3lNO2zHk3SffGhXdO2ayLkCP6pmTEMt5QPkT3m+zUpZY1ATMWNzhHuhC2llmOVNlA5FMpyx",
-	"bW0aQauTp1Z5Fbz/QhH7VERGqxw+45l0jKpJwjTjf7i9vSL4QHn/y0DKgqHaLFfubo67nkPSNks5b+fd",
-	"NrUelOakXFtbQNdOeMdU5RNBplrPzVmAFFkXdYrs3cZqEW5xQo5A+YE5BnK9cFmUR7daBoJYdUntStMJ",
-	"F5NyzAk0ZofUXs/fcrBt7rMl810NXSwlUGs+MDZXtr2EysuPQ7f6emFe5JZYtUSm9BHglZjN0+iTW1dp",
-	"uTMYGOIiQimQ84HNdfVe1qH+cOviu/Lk0a7kOofEcQghFS1C51v0Njxtt53bEV/CYclrKhI5OzZiD1J8",
-	"H4RcWsNI2LocDCDdXV+Q0UKTjNHEx0wq1raN/WYPXSClfc7LnL+lxVg5KF26xtow6cJWdeRqu7ITbWWP",
-	"xfFptMIMYZ9ogJkTWm+DOQ0RzElGeVyywQohJfEL4YUUndURsDU6XGXhkmbvsniLfYaL63qS5KkU2ljs",
-	"Fldovb+bmUYlfDafpzwG5fPqbwgh1MwqNl8RXxW51Yf5INPnmgWzS4u824XgOm9WaIE314n83ZCUf1nQ",
-	"GqizOzOxiAyhldGADCqg2n7W33AwGGyW+OcjjOZTCBNR01ROblYiEP6+wrcoV0m8ACmccmHbP63kIiNq",
-	"KucN+EyVRUMp8f5g4LZCHSPCySPLbOdwTF83xjjLK18LIACwnPKs+U6H2a4C7ZlKA6W2Dko4QAvhrpmC",
-	"crOQ3qVErUQM+CMBy2iuWKYbVbYjE7pIucAfGAlie8ceE0pufrqzRxw81pZA6+Ws7XyTzyi45ESc0njK",
-	"6oqQPpzfHmGqhMX2eKFIbH7QJx/Pb26OyJhBx0X3DHeoIH1yc3tycXZkRKJME8B/A+c+fJ30yds/X52Y",
-	"FxjLDt5YKtT7cH7bi3pmiF7Ugzf1oh7+JBxEScSFnJwDaEsI7UjYFqF2CRRqEZ3JUSk5k8vuKGQ47rVc",
-	"rtcS4Omub3qj5CKLWU0UTwCcnw3ZnL67PCKpXLLsZUwVIynTGu5BCZ8YSWgUw3Q1nzKRV/bvDSoJU8mE",
-	"vWSLXqmQ7S/05d8HLw//av//y7/+YxDtHv76P9qD5Dj1CGlVw1f5ftSdpcolHbtALwPJxKMaWKUps84o",
-	"++scs8e9Jl//m929wWB3Z7BF3CRZoLYLzeDa2H8a+3AlZMSMQnZzKDJNi7Pa2gXM/bppKJAEeSYjqVTT",
-	"Hx4eHHRA6WL8kZUVY1UhBX+5EFTrjI8W9XOUY3LvlnHvguPmolduqG7BrgDA1oJHHVnfM66vApzomgx4",
-	"ndi7BpXWijLt6j1yl7a5sszI8l89m1+HercZi7GET+nAkfyUmEolwlOTadbdSQ2gRiiM8fIJBifgXwWO",
-	"zeahRiPOO0hOX/O4Moqwh9pV+uIcoRH2+c0nsjt8/frlsCzp3p1VhNzJy//86z92QlKto/vM7z/b6kYb",
-	"tp6++pAAHBMry+6uLyIHAs3jaei8uAsBz1wMmYIbJ60GEFL+yF7Fu9erP/395NsrLhL2rT/bXRy01Dm/",
-	"6m2OyIrqtcg/sY8fQ63c0ooDngDz5aIyty/ARETl4mJmiJicd4wMdPc9GO/Ew+RwQN+MdvfY/uvNMWI6",
-	"Ov/WPXu5Nb9fbj8z6CKFCrxVQHe1IY7c+9cgdKZUCBbM+AZgIHOg4ynVz9ItOuS/OdfQlTrClBJaFKjm",
-	"PGqz6Ox+xzksdsXBM6Vi077RXXK4kD4ujcvcMT4ypeiEhbIVL4sWZtZTg5KR8ickLc6YuaueurqwpiK4",
-	"uua4gC3MdQq20XyhpgzvVTRAZmMEiqrvGRrmKo3osaE2I09IbqOh3I5NM19VKpczmbDmhkyUIDEJNnPw",
-	"69hmuKvKb8d0TAbOUjA/KE0wbNLgnWtrhEyeFBmieRvpIv3T54Tykquc6fvI/Gk1iIBaqLBJJhdzSIIS",
-	"LG1sKz2VYWEeyCWEwuTlVBKzgsyYSsfGfJeQJGB36VkSNZ+rW7Rj/o1zVBsOR06X/Ia2xGuMM24RbtFN",
-	"8XV9f/in5IB6hcW126YcJgPGL3F/8guiMfeP0eDGPSQTiCOUXDBPzBBsq67v2tracvuPkotwGsffpEX8",
-	"rN7ktyrBWnRPrzWP/raplJ5uW5sgKobIqYUjh9ytra+0j3LhyLItBjGQdiThGYs1fuXKU6wvBl9bwJ31",
-	"oh68x9ya4FdhjwzO9ILRRxbetdR8pbrnsv6O6F8TpcAvt45QWLsuFJ7Arz7CGQ4JfAcaQZ3Q75MPUlnf",
-	"UCyn8G8nt4OxxpH5WdIck8BRFFHThXaYy+1BBzujqiN+C+vP8Opm5mvKxrrW6kPcrEJxbWnrhZ0hjm7L",
-	"jGtjVHKX10yXdGU7dXnR8HVsu1p6binWzHqSTwt9Z4YOW30Mu7RQgA+TixzEyaZPWjij7cj0DKe6JWko",
-	"Z7N8sLxsM2ecnCOq9HD7GLmD0HD68Rj+KP1Cy+CBtM7N3ITF0KE9oMHU9uc5J/88xbftFrVS+4KNdSOt",
-	"MVJqQZh+c4r/M0jXTrOglvroDMEqmpY5JDZRYRN9ZZVSg9ZCtcOlOKlpSXYjZ8xrDUWdppLYiTCRgkXW",
-	"DzaVad7o0BU1WTvXXMLCbdBCFki5XiTlY3AvEWhVwHNc79YsydGqU23pVpyWPBMAdgMwQoPUz1EXgMaG",
-	"uGp76V/N4Z5t3M10A89PwXDOB1Q0sfKKXudg1D7NTXHjvA6ILrLAwIX7Sb9Tf1RNswnT9b304M7NVc6a",
-	"OZhJdaiqRNmi0ZQvZqxTw04PWN3rGmXPlc9dVf9GS85PcLPWqGCZEi8zOBcSU/FCg2XFrBEHDrw+GVFR",
-	"fZAIxnNDjBEBHnRIy8K7T58Yxe//6oswP4OHpEhX/ZzGR8TcmFZQZGK2erpmYdf7qMrNUe2i0NqwtodH",
-	"vqYLVUGvsHiH2E4uPxVJePK0+8ia+K6X9NeF8GwoXeYu+aRgaHAl5+q7WYhbIOBQHyuU6UaWKxt9KAnz",
-	"OundqrJzch67drNr+CQIZmN+tq7ft3SD1XXeey8zTNMxo2E0SDl/0/6g3iVmBZ43Dz9Zxst+rJFHv9n9",
-	"25c4DZLjxp6WBky4MS08X9D5HYRAKMPgvxAf4K0zzuQygQtPK0N00YBBoedy9HAHnOuRCkBjavLUD/3g",
-	"2u7rtsSEanpKSQs1M9EtSuIu4krxFBodORjuqQ1R/IuxU3d0HCGX+Z6RJWMPZsugqV9uK5bzMEox0deD",
-	"vYP2jJL/FnKjTpA+U6pPtKbxdMZEMOQz5ikjI6Z4gg4HOIHH5m6jNF1Z9MsiClu5CGMWcLjLtrFDZyzh",
-	"lJhpVXjQywWeJ+MqVd60RjLWM5LphImE9tfetrO/3x7J538vOh4WFe4HO8PNs1g2qnEJl6XEiSgn5pfW",
-	"9pvUpUypCzGGU5Qso5R9x4HMJMd6obp/hIvxENCxYsdc2qE5n4gt45GEpUxj2LirCeqzfcDypAs9ldmm",
-	"EcxlJvV6t5+auzsO0QJGFazkq/E7hwlSvPgDS1NZ3DW6XFJL/oVAzSZ+Dak5x/nN3oWGQikFmNch2Atl",
-	"aVgRszr7DfwWCe8AMQU55PhoqSDP0O8ZHRZqsqHDwnAsl6JDkHYdJ9z+1qyIzeZ61XaGNgSVdtjRdezi",
-	"hILOuz5i/luBDeX8ZvbzvLNDR4IlYTs3gU7p9bGU+jNTHyyxLw1j8kn3MisLnugxyYVRSWjk9Zs5R5RT",
-	"PXI290hQmniLYD/Fd9V5x91mmrMyh+41zybfv5Mc/84SuUnQPo/jln2nzoXPKYRu64XO/9dEy/c4ti1n",
-	"8h2KlS5n0hNn3ys69XQ+qpfNm8JKbCaQW0RB285uJU/Pki3A6MLiOAR97e+9M1swTQsa8EMON3bRLwDK",
-	"kiA0q2cebZG4mP+8hRy1SYb5UcZKwm1Uy53NRXuCIvFTzJ7vesAhu/E39MqUVVrApV90KX1ONM7wLeXO",
-	"1pA1+FnWVac39h4k+7VnB3a2kGsUVZQ7hPrkjMZTMmFamQ1bqClEaBBdwFD2e+U17g820YDFoQGWwyaF",
-	"mKNrc+St1ttQ4W2SPVoRA3b3wjqwRTTUJRi4tOyt2tb7LotwqMl9fUV1PK05LrTwbID/VgXr8J+J+/9/",
-	"z8z+1uLWNkfSsPHs2GoFdwgEWxp2t9z+27F3iH1q2aQSOqw3h2YjQPiBWG7hrHC5c0ZVFsHCbv52Y0sU",
-	"v+nq63k+m+uZ8hXqr2KAOGQoA/mDQS94Z693U6qBhwbdlGzQPX3J5hXUxmVY/FDfEzN3BCxl9lBC2gVA",
-	"rTHl0NAzHEDv0EJ7NYOWhUZwuIYkmCCFoKYQ3zekCBpkLTDuUM9q3gydrlQ+AOJZcG2Tm2iO7uFyQrvd",
-	"FmGeVc6V2aaJNr/DDt+jxQrEQ6nB92/S1dvRtLXjR3Nj788W7GkkF5OpBgCz5VTOSq29q12dy429n62h",
-	"NtBys37aMbZufK5m2vFCaTlj2dmM8sYFZIiICAuoiBz5H7AON0V/dgxeWwkd7TXNo+jG3+WWAAMfE0oS",
-	"rqAs9YUiKZ9xaHRK3EsdYMdotaZ6jKB9ufdmONy8UtUNeSqTwD3hVM6M6ZnkCdsZm9AMUKliqioH5uLk",
-	"7vL0w85g49qjGhgYC3ozACwZFUGrOI4ogNgINl4d43d5uSid5fA9CKeeJCwhi/kGmE4WLqhaatQGvQHh",
-	"jjoJZ4MhOSIu947uBlGQLlBCWzR7R6+AVVTH5P4fpx/OTn/6dHf79ebs5ub80+XX83e/3pvZc52X5wG5",
-	"UawF4DqDh15PqegEn7dVZ2zcXm8nqmIheDw36iJ/mspFcrVQ04b8IG1sRHNxPBFJJnlCEvaYN223ZFd9",
-	"4sR3ysZQ92JD6ohnuKTqmDBBR8bwgFYB5gqqEA2Z0BgObIRYHRkmVhTYIGsNNnHKZ+Z1TZGQpvnCWbIX",
-	"iGMCkRGLOYhsUJpYJ59dPi+L8XwS5y0vG49nzc8CjT/Ly27czvU5VI25yhJfKPLjzadLAGtFA+aRJ2BP",
-	"xFIomTLCvs1lBiZYn/zE5powEWerOZi/BaJ9qe1uHgfhEyHDaB4LPf3qBvv6bX9w+DVmmf5aC+O3XC77",
-	"7vn8GErzmp1Xj8NX5scqdADLJy3qgffqk0hXuKHWufTVHN8wfGBs0bfWB3fDm/9uNzRC139lTtd7QGwL",
-	"Nf0PI3JeAtwYpzNPm1eVt6eTdjcYtur4Hg72DvbfvB6U/tcmpxvev+2uZnIktdnUGdM0oZq+Mm96ZUiy",
-	"HZnnGX+kmn19YKtg0sr1zQmxzxiONurh6uxjWQ28NP97e/bD+SW5uj7/+eT2jPx09mf49Iv4eH5+9vjH",
-	"87f9fv+LgM/OLt8FnitP/2B4uNNsULQsZm0HB2jKJ3tsfxywn7q8HGq7v/L6+40TD/bRiuPAceyG1lto",
-	"LuBMdgczpP0tThk8p8otZ46rwsxYqQ5ndrQiNlEarxhC2jIO28TVKQKWGTsNUUzDNgEKgHUOdsifW/Cq",
-	"tllmfv8xENhfrSQqA/hUvlzH8QmNsRD8kWWKfU3kjHKxBgFZWkzrZWF9hGoyH6JnerxVPpIVORjUbzJh",
-	"l1LzuLZflzR6isU53EosE0zw0yxNVY5eQkfSer7ZSzNawE8RvnidOHjm2N4jjgAaUiK4d/X+QBP6H77B",
-	"GOz1JbPZBR+3IHzcKyYSs/x75wCxzSUKVI8yxNmgJpPUvOfEmMct4+GTOGLGxguVm9U2pQjxqmsnsNue",
-	"guwuoT4F1qYYZgMhWKxr8RghqR2jghb0iYMhaixO19FrLYycTZhqNSmdCwcaC/qAIev2oBQjSbOk6W3g",
-	"G/dq+rTvOjJSTCFIqJmzAqJPKXSS5DWlGvmPreFXe3uDVyLGIyDJucGda8+9p9QRGh5BoAy7ODPzlIuH",
-	"qvSP9dch3RntxhunCxVUC64mqu5UkD0KEJ7awAc4clM5gQ4vS66nDRKg8Ty3elDmVKmlzKrOcpllRkxN",
-	"ZaYYGYEkX7Xq6roTlI8RJIf1LARtnvObT2RvZ/gm9z+AxGySaQuVrCNk/vUfu2HwODf4yazmIiIIha+q",
-	"fpA+sT/ltr0O5CqW3B+VqwS85jQcQ4ePS+vYG+4fBJEuA1B9HgEbr3LuubW7m/siKs2yabOQXiqcj8yE",
-	"zlbgYYd7eb51fn8ihIWjYhUh1v18SkdMQ1ci8Nd29x+Vd7DkRdoZBCK77gd1ORG1TFfIwKoYQhR5WIkt",
-	"VDR8eUwWKvHMuD45selQgPOP2Pnd2fjk5X82cfI7qqYgm37I5DKETnjJllbdKJLQFUwsFFBN6Kom1Qyy",
-	"dHcH2IKAC3J3e1qOD0dEywRav8fpItkgRxzn/A43qNi/3cD2jTM5a3K0oQKABbKJhRTqFnvRMmhPyTE4",
-	"3o9drT1QwVJui5QdmD8MFiGpQ8cs38yf5rxmMxyoKgF9MUmpRZVuhyMt1tSdNmPKU5a8Y6kxyXkQjxSb",
-	"FZAkf8brIYihsMW8RMOdPezov4av3txckD8y2ypYhcJN+A1W9EJ/3bzLFXS0L/UC7zQWeDdDQ+EXxfsv",
-	"zn8+IzIj12enny4vz05vzy9/2BBXdCaFnqara2YkjyH9RsIPEFgFW2LPyhDf2OMPU1Z8IkBXlTbFHu8N",
-	"MY+LQd+CKbbp0E6o5IacrMjDw7YZyDkTtzx+YMF14xfFVn26Ors0W3V1dvmuukv77eCveSqZqi03jPEO",
-	"wCByI/NG+LOyku8C84xAsTWtCk/S1MLHjnnKCuy68or2Dt/s7x8Mdw8ODjYuocpnUHsECjRbj8LXZyfv",
-	"/lzewt3WQkJdMG4T1yMv4fXqNGd8yC8LZAKBO12OIZjl9J9LwDk5vT3/+ax8MRy2ThMRjANj/YxfuNHs",
-	"loc3ZWe4t1lFLCDMOgqVznng/DlylGVYMfWKHK0wdWnX15gwIKbK5y+gLoJKjj2exJo/cr16R1f1fY/z",
-	"EuSguULn/HStve7Om8HB09vrVg1D27vfZpTuffu2zjgbjijY8ifbh9fvBtH8I3T6dZ3mfmWam08Sut2r",
-	"TWoedCcFNKNQ5mq2uEzIvc0qxd30ooIX1trtlmhWOUawAy0M+umRZebs1IQg8XUvSMIeWWq4U5kbPKi2",
-	"k6vzOiyMn7ZuwXzYarrgCLdP2og3razoH75qtydzcEcslUtyj1GSe8eSD2yFWYJGRr2wrvFyI8Phzt7T",
-	"+mNfYRfTuonRlsM87Fca/QSHxnZGkNQRvDQFLsN4PVq/OnW+KlWkZvm+9Hr/t7wwedKrlYWdI7LY4g6y",
-	"0d4pGm4bTCRzyXNOhqEyNuFKuyYL3e06c0BpQ6XVzoAUj3jj2c6IM2kuwOa/Vmtttq+f5l6ardndqisj",
-	"kAJTCLUN2T2gFDZg9nrxjlTSvnB5HuqUu/G3Uua3v8qHVY/bluBeVYV05KuF4nSVT4IVNSVuLXYkqMUA",
-	"37cZbfzz1HZvcKUMHDJk1xXXBjj3Xs4xRDqWkvBKEAYKX8xN/e16jvt/LYxvQx2w2Etj/8WmuI+YMFub",
-	"n5QnFAPs+Gl1O5WTAzHXXxbMfh2KkroVhTlN1ebzFB7UGX0AsPmYZprEU0bnLINsWupaj0NtTQYfOfd7",
-	"d0xIL73cxsCM9QResjTFgLs54eghgpxPhS1XpSAaW+atB65wEp/G4yb/PZFjmxS5GGmpaZrDc5qlvlC5",
-	"OzkiAO+mdOlpH/jAEuLTeIztZXVJQjljqB2WMA7mmJ64nDfQysckYwljM4jbESpWzYmmzwIKIZJaJEs0",
-	"R7hQmmLgL0/gLKBhMdfJQ1AU0lgCz4cUkXAVb1qlTb9dsezUJjyG7wlyrJlwQRGXY0yhApFwXV4PsGa1",
-	"TWD7js/ot2uWsNm8xpApplE5INhxuHUOXZphR72CfwPdK/G7wGnJ5ALCx7aZVQzJscWhKB9C72B4DX26",
-	"TC7rTB9zRAxxjvPeRXkKPhaUcEWuTs7ftXco8e/QdSjmOu8MuR0TN2dES5GuQmnR7ixVKvdt6jukACzX",
-	"SzVas6a7FHkb4VTilTVBG/m3eys11ni8vKNrJ9GDOW0u/XfqC+pA6hULRV3mnx0AWcMyENcliSxlFora",
-	"t2mSy5zduQaweVQrvm4EoE2uyEI8CLkU31U15OnRRdKaDyLCQ9AOTcqiTvJfPpckb5I8dbR1oiVA2I1F",
-	"i6v5a7zCW0a7ZuOFoqlt0Yw6qGp7VA4OPtfx7FhiN/J6kAt2sXi22qQ0ch1KgdeNrM5ULDNj7KPd6Owd",
-	"m9W0YQnLerB78PLw68u//mM32hvUBL3dMsrwOd3wHnJzdR3h4dam5rmKQWX9F96Q7zI5r4VVgN/izcfV",
-	"+y6pjqck45OpsWSWIfy+hHXlHNi2NhzIPFmuEOcFJGSRFlfAQ9qbsBf38/0CB6/32rpdt5sf5ghGaIS7",
-	"3NZaW2N/UO21PVhvuP19bJG1o1/jHWnv3Bw6qG1AkT6LzesBaAoGtbtrU5SskkdQbTWVmQakz3qO6ya6",
-	"u2OOOp0N6a4gg9bZan2fnudS0N17+Tw2//c0tvcHvxl/P0fUx7c/v7+l6FWdhWxEn1vXNqrp0DXL9KIN",
-	"X4S+VJvv5V3YzbEraeISsd2pq9Rulq6Ow3XOArHj7/TO4NctAdbDDpLt/B6fpzLFi1p370fQXs3l66H9",
-	"36ZSfhvtWSdxILk7l2J4SsNK60mmapvHYBNdOVxXlZtS8DlV93DwL6G72yfQfG8PkOM73uIvZPyg8qoR",
-	"9JJwZdV9A5fi/aziuN4s7T0uN7RYl5phFCH3LUx425Z6hZm+Huep3qQCAmrlXdhfaCfu1v0dVPTdxe/I",
-	"v8RMKTSlUot4Cu/pEy5Q0h4RteQ6nrLE8GD/ixBSfwWGYUlEEGsiOXI5bY6TbEdwlD1EmlEVS74u5kek",
-	"fAIRw4Wa90do3HAxIdlCCC4mX0Re6pG/4Oto9dW5FY8sMpXzMk5p/jJSljt9rCr7imx0RFIZP6APzrVm",
-	"wm/KzU8spcweity94q0/B9uwva7M/Ip/+TPtRT1/AkHUl3eP2SlN0xEN+WWMfXhzfWNr4V6Ydc7B5sVK",
-	"CkxeYgmCq9vKqJSFOkjQvLWVh70iviaPWQcYADqfl3+ZIlGq6Ofr/vNwmevh7uBgun+wuznARLxMOlBp",
-	"KbMHw1BjmSZV/LtXC5W9SmVM01cqU1VgrMPXoQRhnrI62z1lEclYSg2bGMa6j5fJvStjpCMl04WuuAX6",
-	"r+Tob+qVmHDx7dVUz1JsgP+tP5vvhebThndR2Zvh4U5/0N/pDwcddnZOMzor/769aDIPz9uNbSmccXJ/",
-	"nYW+ftv5MTkYzsYPf5xfDOh/6sPP8fXe6I9vuvDW41Sqcvfy3tevVj38bL77+rX9NWuV/o5fo6KtLGx/",
-	"SEEAEkRT1Bm9pVDw2LnKcSOQlEBR1KY4M8GypuBqH5nIWxzSJOFmwjS98hYVNsltZQkzv8/pUcIUTdgc",
-	"mryJ4kHPZq9M4UxgHlr4RELzKzlG575L2A9WguBCmrRzsWJjUD+ydkQJ+AUgE/4a9WQM14JGgPgpnc+Z",
-	"hTTeJP+wehPVTDwFchgX5728NPsIqVXLFA2ooP76nH6Np1T3Lfph34YtsLqw+BjBX6ufWuzdAkS3b5vj",
-	"Yv/U9c9TNtb5S3IUu75VhjmUljcL90mh690nTCSlv20HfO8TL8+45dsHbgyRmi/nmZzJ8m+nVCQZ5Yr1",
-	"4b/hr6DcqryIudQpn0y19xm0kX1JUw9JrJ8nQQeW7X8HLjvvu1HGKNpp6wT0vktlecpqMZvRbNXPGAVs",
-	"T0jO5OLRbbn502V1ub8TFqduj83f+W6gAefNGz9w3xfTd6NZRKf+Yq6Y/Y37iGbxlD/CR1wYzpbZypC1",
-	"9HfC5o4LHdyVt/z8oyRz1JovsnhqRLezzkofZmy8sHOlC2wFN+L+XxkDZfvVWKAz6MjjvlkCDwMWYpkG",
-	"+UcFFewHmLweNETfG1l8lclRymb1CHHLTIoJuoekYIQb7YdifF3GwseByy01Px7bBE2WJhHeQKgi9yCI",
-	"VH9w7xwsRp5D7AqLEzM6YxpsPEFnFWUo6KwGYz7vL+NB1uJVmeBjJAUNaRY4bE+Ng2UV7w3Jxfcyi1ly",
-	"o2vjKHh5czFr13vb3fcpD+SnNbWiQiDhhGuSykmXPlSuwiuW8xUEblhCFKAMBbpTbdY5ys4zRJaiFjJc",
-	"G88n4uVi3lwUUS4C615ct0Wqv9Q0rU0zP/FqbpyJI3IUvoSuIoIAYKm5RAsGCBgu2aLsURrub1sVUKqU",
-	"Kc03RP4PVCT19qpigHFQ14OrroX05y1AyJ+jQVlDl+kPjKahMmEPHxQMUVc1WV6oyrEtmrFxCxzYwAaZ",
-	"j0NTOwd4BL2qL67DbGCLwUk1mTEqlE3BMKTG8BCcWRUsGfqJrUL7VGQIaFt8lAd/Xep0tWah1aHXpZH7",
-	"nWKZ6+CuYjnHeXZyj92Yx0O+MTx33WrpXK5q9+C5mXEgcN5OQEFsdUAD8RwrVBF6cK52qlGxj5bIOe2C",
-	"TCUmTOmTOg8S2lLoNLq5vrHpIRhDXTFVHzwtvwrbYa4qWKeDbmHi+mnXe7/yq6OZNHb4s6BQCro8agki",
-	"5sPt7RWBDPI+8fAxAUZMkXv88x6MiPsHtgLT4h5Mifs+eY83UEObL8Ii6KUcwJZ99DxwENZ51NYpbmZz",
-	"RKT4Ol+MUq6mkfn3Qvh/zVOjIaT4asxqMzf0xpXlZPGG38xLV+F56uA5bdEvl+KYZGzOqG0tnTFIF2Su",
-	"JJ1ClUosJ8JcVEL4stt7/9DVFeoQb3jMArQbwiLATqj14XbesfUhf1mwbOWUvd0jo+ft+Am5u76wYVTD",
-	"o78smDK/JjOaVSB7Nve31W1R4QPtt8PZ/Gt75erFSW24xFDHApuX+RlkOiDc3MeAucWVkQKDrnLRsAPI",
-	"IFT75Sr4wW5rWlHoeuJFv5wgM9ajC0x0iGg130/OhZpDCf+nhQ7ag58AvL+Ma+MmBE0ffJC+QMcDrjOq",
-	"2U+jecBy/omncmROxRxEeSwFxmTaysoP9itx1qCdby/ed4LrOgwqlcolNNCHtttcGUGluIhzOGOaxFRp",
-	"MmITKp5YYdylz0JlN1yXhfqCJHefJ9gwwV6HvZwbjG6ZsVU3Qw6JEbisgzQFwVqcmArc3IbF/ra/gr2u",
-	"u5GjEs9UtrEDC/9k6VzJUrq4AS11cfH1w8XNkVUOqk8+n729vj3NP3DuBiTrC0UyKWd9cn12c3t9dvLx",
-	"KA8YOmiaPkChXL87v/zhyIHB5+BOztP54cJcY3DsXtTDMXtRz70W/mnfEvTJ5Gu8zYIWkjml2nxlk5lp",
-	"lvFHpvrkZ54w6bfsyjmDLhIui94RsChz0KFAIXCQ32dGv9SnjM95rBcZAIWZsbHOBl+bN6YA2q4Q93kq",
-	"lyKyMuUzG13fnhIL3GCj2FNagbKxvTNreNjL6NlU6ESEPrKMTozefrStzKBscmwWEkJW3Nlvlz/WBY3F",
-	"bN6T3fJ84hqsCPNV0Ov1YceHTvOMOvOLG+2QdmpeiRbKPJMQQYayMfbIUsNO7mSoOUtTw1z/dv3+lLze",
-	"PRj+oRKEeoyH/dd7g8FwHIRXCu3GleOaYjfWICw7EK+o250y8HMHBvrG0vImvtnp9vJthTicVSfDDT8Z",
-	"GdbYdAWYTgpmz9AG0SAFa7qmmn34e8DkgW+rRN5s6YuwHs03MBcpYxAUHfXoPvag2lCXLnkScusE9ni4",
-	"c7DhJoeVFB7J8mmqaqox/BfnljNilEvOyiZ5AsIRt8QljaquYK3GDVFOljtF9PP5u7NPvah3cvfu/FON",
-	"prHxjXc2vBHOzM6h8szMjVU6kYL1yX0pXOIsaEhCwpb/KtSNqENbk5uf7srC5uPdDy/fXtyd9Tr16n+b",
-	"LhiZLSYt7YgCFWVFTyUt5UPRBskv2kM3kKapxBZgZmMn1WbprQ2O2st+MDpVDfmajzdtnaRlyIqwLVIH",
-	"rZZuy5kpJhr5u5ubejh8Qfkwq1tGupDLehaEN5GxUUxaklQub8wHJxpKq1kqlxG0VzRXJi1DN7nnZ75i",
-	"EqVt2u8Ec/rfnLsd58LtANqelG/d3493vW1uZWSu2Ukcs7mmohY1nQpiI9+Ii0wTdGyaHYIvMGNhA7CK",
-	"OcsUtNHBKyHNezU+MDZHxrBuq/L7i/35IaMxIxeoATcHrvBAlystmAbQg2nnoDYq2RWa2fcTDoKRuwdW",
-	"45q9h+/uHQ3WIbR/fDP7z18G8eHjn3ZGl3sPtwfqYnk1/vNwev168m6X3rG3+/yP8udvP+mPm3owqz5/",
-	"26OgEUL6XDxKHrM6wPV31yfvb4/IjK6I0jxN7VHuAwzkEaHYEdCi+vaxopvcXZ5+urg4O709f3txdpRj",
-	"/oKTyZUcIZY/S/rk50/n744IV2oB/twvYsaVpg8syiH9uSJy6bzkzuaAmfWinplIL+qZkXtRrzR0L+qZ",
-	"l5t1F/S3D65bKFJ17ZbEP924zkPbNEdCPxTv2BSJ47zeLkSSsjqpTOfzF4qM4Jm1/laxnPUhiy/QtmN/",
-	"v90rjhNoBdD3qNLcgskGsFrbLtmBa+KNZtlFVzrFJ8KQuPru3vvXP7z5cHB++GPFIb+703XhV9jI4ifW",
-	"kFVghz4y8vbslFy93Nl/HWg4EwFboH7szw8gv7facmmjpjQ/3J5Mzk5+i6Y0OTFAjwUjU+hIITRHtHb4",
-	"RV6XFkVFMpLfQg6YWga4bYBmyFEDiUbHWpX5T4Zvd0533+2d7W+4/9ViuvIpCInSH+UI8hXrZKmtPzgi",
-	"FDLIbWnBiE0Wom9oNMmYUkc2q1dJMqZZP0+5T47IvQRPpLrH0KEg85TGrE8w6Qp+OKGPzELoOzlpR0W5",
-	"AkPAfbNIFWvI2fqJreCWaVbU0I2Dzmmmgc3tJR2w3XygsBkXC8365H3+NHjsZvSB5e45o0pcpgukoASy",
-	"D9Cf1lRG2wERu/DqmLl9J8+JrZzqPtV+KZQTmq39svMrh/3DN42vrKLkFtQtDVZaTE600Am4kBMeattM",
-	"xhlTU0z8sGAfmL6uNIXS5xBeWqmd8CbJy93zNhrsuB8/3+by6wQ6wvO/gy1LphBRiAjgSZDhToHEHsQw",
-	"65K/Umu6FTTIMzfsGkPk/8gSTn+UozoB9Me7s7uzd0deG2cnifrk+u7yEoINIeF0+unj1cXZ7dm7iLw/",
-	"Ob84ewebeHpyeXp2YV4oHw1BzGdo/ChZttVw4F7Us6P0ol7+yl7Uw3eaD+0bg8LoI9Msu3OxzPVAhcvc",
-	"zBiFhNx1S8q2VmjIBJmncGGC50BTA3gMl0kHcKdWh2OHOlKzhHaGoRMGxLAsFljQOYovRxJzQS8woqx+",
-	"KPsyN3KVVrgVp23nEhV0DvLoQrOTtBlMURI1pyFbmH0z190P0hVMdijV1pAuo7CLMpGCjJgx1qaMZsHC",
-	"7V/r53zNFAwX5J7ZAmoMEx4IckFOfFh9zqhY+bmNVnfC9Fz5ozlXrvkmop8UsYb2vYGxQztxyZZXtXdp",
-	"uOnbb805WCivIbyAUrRYBoExoFRdXz1nayTIQ716wr3/lwWPH8gjlynTZEqzkVxkG1/7g51/ioWWJxki",
-	"+Ke8s9YFFw+NbfgngKnoZUZAVy/oBaIqvcQcbhb0FHsuRVo0AQv2Zv5ByiSv1W5uQq+YXsxfsVflzmGd",
-	"OoXZ0dt6z5fJWitYHGZzQbmU0UT55G1qOZ8xsGFaWlXbF6Vg1eSu0JSLhxwQjywgHc+W+B6jDUyJYEt8",
-	"rqG5f6lBtRmKi8krOqFcPGN7+ozpRSY2XmcCjToyw7Ypo49cTI4NS+Y2FCYvbbq679V/u1hk5O9skL3W",
-	"wKUbsGqACO4HXi/FgJxca7ww3Bk8Ebi9+r6N3wVJsOKjagDEmtJ07Jwu1PbkgkCAxWUF6JIZT1MebB3Z",
-	"H7ZccnLqhW78J9Z7whVJZLyYsUoD717KlS46dqz7jg/3Gxd3uG+WNhwMtljacNjfa1lbtfvE1mlfVXnp",
-	"0SyynNXWxiHfakeVIO9nSQhdxTZazBESRnIxmWqLAGj7r0oyD7ccmac8hsm+Z6wGGsfv0fVCkTEDZ0K8",
-	"BgjUrcefLWerdZ3i1wVc3VIKz9pHsOVOSW4OViIoO2+tHQrq3fbAoxOXU+f1JS7QUbHBUm52gVXAVd4O",
-	"oH0+m6MLb94P0fwG2eAsXHCew1OaNSy5ECyDJj/CUT4iC6F5WlHO0xJuZjXHeyT/Y7RYlVoYt5PDzbNL",
-	"bLbwLOM4lQaDLHu592Y4DGK9OaSkOtgne9W0QDTyAarygvzdtYtl0ohIiXUlttq/CXG0lYIlQzLgMaOC",
-	"LMScGtoBE9vnLY8be9E6N+0zzgjaHvFnvEjH3CjYBibfGMG6NTC9/gZXbRTIZuGCqbxltRUl3bpaQPRX",
-	"s1moQslQ8Clrzg/aqRVatp9VnZQMiC5wtpNqb+NcoOVHuiK2vNug+qqZ0l+xpf1Gs77CeZwLzcKtkC+L",
-	"SXgsh67HMgSvbdKc6ysvj4B3bnUMViR4VxpR7rGX44jGD86/v7k661Y+CMzjygebkLHQprdAxajInwZX",
-	"HfUcmliDdocD8ILMM4gWBoXf7uHhQSeCNI1VSFtnq8xtA1YY8ChHPiOgf/Pq+nJzso4TsZgM3fVtCK+x",
-	"4WA28H9Qu1VVcwn4sbCKqhtWVWElClcZPfI7IFvWrCikKGj0OSFYNpvKHm8r5Mpi3rdrfJrX2q8gQgPO",
-	"FiOZrSUC6gqCsyANrBPO4ZsVGMahLJkbQedqKnVtOXCyiF0FBUpLWoDKdkvIgmPSZCub711RO2RO+uOE",
-	"j9cQgCI7cPXzJVn9sqA1tcmQZ1WN3G2QUVXahxK9vFFrGSQMwAdfbQu8hxengN725fJ6ji1a/NW0GlBb",
-	"U5kmCmr9INsOU22OKkZzLMWYZzOW+L22j63/RcYPkKeCMC79L+L93cX78wsI4EwpRAbkI8v65OxPV+fX",
-	"5lMhNepNc+k2HEuuTq5vz08uLv789frs/d3lu7N3EXH/OrJV+s7YmUlhm9W5hBdzkr6IQgmWg0R29UUu",
-	"Tz6/XtSzc4Ivq1OAMhf7z1DgqL4B4YlDKmxsBD1hwtyvw0hL23SEfsY+zMPfuA9zKwwGiFJ1K5MQCAee",
-	"Ka//G3AXND4vr+pNayPhlLb2CrhKqbjlrrvAIxMLls+r6XfX+CyIhV9zWKENdgpb26GWwtVF4KaHItAR",
-	"i40mCPU0PuyAMdLB9vN7/BbGXw3EiP1yw6bVmtHZDf87a+gZXOCARnkKKsCU+B3uu3cYtFkil3LZ2js4",
-	"hfIqx9qhSs/WksKot8SucWeuSWJJ++12/LV6T3karJA6KzdfNGcv4QpyiwgEdaRiheoRWP1NtWazubYJ",
-	"P2tdCLs7DOH0ePaayl2mwZbHlwBRpYqOx5UGyP6Zrxy1ACHXqePxU1SStiGVfUXjh2AOwAn5mxwhOef4",
-	"jCKU6IwKFcuEQWaAQFhBm/yQ0Dngas5TugJ9tO6l36JBV5bJLAzIZI6EmSPmOzi3iOHOJVfdfHqOF2ob",
-	"wRQXbzMSV6jTt3ewwK+6Q6rY3XmPgwUMoKqzZf4w2dCMtFlwYVN4RgUfM6XVMTFHZWXpkWebdLbg7EJs",
-	"/XrIA+Oy6erQtY8JVv1D4oFhL8yQ4QoCDOANK02rHgG8c5/5qpGesYa2DHHw7s4mxmYM5pjdQjG4wzIz",
-	"wpbYx72WKKWVvK4Fymrl4EAa0hNwwbuozUr2lNlyJzvW4DDjjdAwn8k14E+nvOmeKPeSPN3ZLe1qcX6c",
-	"qPJ3pCRgNrlpl899qE7eXA9mi1TzR5pxY3MbqZtypcm/9We7i4M/9Mm7k5sP8Jg9xOabefKH9ZJ382DQ",
-	"1LfTaEjiL2uEMU9ttjp2p7CKI+mTs0eWrYrygzmi0R6T+3/8em/7cLrifzObosJbGevOEjyQR+AJ1Abp",
-	"ZaYDOdilXrAjqaeAQbQiamomDS1rGNy4Tj+evC8Nu524rul2OuzQ7XRdeNj0rNfRNoIkIjuQ1jPo90rS",
-	"0BOGYSdBHW+69OyGPGa7/2bTUXsGkmnq1DvY/UIjguUxcacXvUiFxVbKXxgMnqDfyiPkGd2b7v2PclQo",
-	"udL2b6HxbBQTeqNA7hpXOcZVGbdmMw3XTYJXEvA3gM1bo0U4w9TJJZ3ni+LvUEuZA6uZqDvzG59Fxf/O",
-	"3q40a2EFtCq0Kp3+wpjYHezsDd4MXx9snA2yaMsBAqy0MRc2i8pNqC4pDEnVNyNkgqavmk2/VzOqNMtA",
-	"N3RIA2rBVMVf45p8yjYwQydOyMW+0xzeJeNfiBE6bv4NnwiWRPml2uISpmlxIvLJCDpj6phMpEysSXe/",
-	"yNIz596/75MfmIacWXdZgUw2Qz+2VGsRf8NGR6+ws8JUKn10MDgYvAL9/Sr+QYs//f3kW7/fr3DNuiHm",
-	"TSFwhRSQzI8FeZBmhHlA2za5L3Ndaex2JsxzgkNXXSjmhfx0ey2PMPnONUwEnIYZXZFRKEeXiiuElLuJ",
-	"MxaqgPCzpxU8Y1+GhkdyXJg6VJH7Octmqo8P3ner7Uq4MgZgA7Y7XIwNMzO/tFzAGqmNpVZiKEyQG6pl",
-	"lzvBlIrkGsHOfdO+dr7F87UXl+WUpygap/ail1R7zG50bUHU+cb6JGAD7PAHXkXupy45bsBrqM1M324q",
-	"KRvr9olAtZR5NN8w6BuDTwDi1VN603axaPIzcwXPd4SQ9X6XI8n66RBeMJwptTG0ANWbzOAGnrfFQx1z",
-	"lOoQkJvFk/Iiy3aw8rnMsWHXBIbbELe80nmqHBaPkXNGapF44Yic94DKO+RhphHSgWce5gCRWeT3kS0S",
-	"oKLicXt05MwWDHU0nAvRHHAM+VxIdTytB7vX0pbTH9ssfuVue1BG1ScnkBZuNoGMMghMW4SxGbeRB4sA",
-	"GpH76h7dQ4EGlLxoOe+mBFpLsrc6Tb82b/aVO9rBJFMf99uoIIuFGsgsXSRcdlqEWl9vrdh/5Anr8tZq",
-	"KSVMxv08H7KF7a9lqBEUWDs5BqxCOKyIwKux5g5ejt5F24WE2fbz4MDok1hWX+LUt/0VXZHZQrPoi8h7",
-	"esAXDzx+6JPJggWmAA/ALPq2htd/xCZWlUO8AN4a9XA6vagHL87jDDUenYpkXKOPDS4d2XZzcJwZWTHd",
-	"h0JHqLi2wsL+bdEXUSwdlRQUqK8jMDBKH2NHlSOMYOtpZuSvXGi/6NFIF5txZsNdYNCWKVC0IbFzycWj",
-	"FY69qGe7t4SpgfVFpyA2QoZhXrSV5zMrFqiktog8GwU2wvm9rmQvlRPCRWv/qC7toSJveuEjg2u84OLh",
-	"Umpei36jpcUZ8eFYjqGFPUvTIvvP5qxPGWEvzQw6d9PCnv+2Mx7NLDdBikW3dlqB3ADxcMHHrLkteV5V",
-	"BBBpMonqPPC7rwft4UBHdX/sJrpfM8WCtxKjrRwDRq7fltKZ5+ibgScsx8UpU/m/sX2eFdvnKqUxS97y",
-	"mpzeEfekBDSIiUoZsnlpBKDhBxvvj3grbqUZHis4zxq6lNuhXijX3RNq8fAOPuLJMYEoELgUvVoJswK4",
-	"96RUsy0v6dgNqZheDSHFSZrKZRhpCwp5F/HUpeBBPXReOp7Xk29SkR4o4N643vwZ6strCr0bK7xLxGow",
-	"7MrEiVyVFVCQCZ2twHoHwCUY9xj/n5cxYZS910wB/5zxjZzgpZ0te8AHAds+pQJ1b02I6daBCNgWqja/",
-	"DI19Bz1cEXobpzI9Y5+mEyEWNCWxFNp8D2BGLAn0aGo+RLCGOmZ4x82vRoswahAga7k+Rxkjap4x6iEm",
-	"m1erPjkt9zpy++31O6pcB54pVw+GDzuBK0yqOctsh+L312dnhvJnl7dn11fX5zdnGzHkzZRmHZgR0rLL",
-	"JZ8bdnoC5yS+xq20bhMvzMFSDbIv53VzmTCcjv28GWSOBuAzAEGziCO8gF5OAewE+u0EetWE8tewG44v",
-	"ERgHv2XGHuUDS4goFxkV6WYbQzSb89AllVIKQnnmr70it7cY+NrC8WPcNITSx5TmgmJqk1VCtiNfqZ7M",
-	"C7odbDEPm/J1Suc0DuZx+x6afB62K2NVe1Wb3Jfjup3mA7mGNSmIXZIOd/a3aPRvkw1bsxCrCYi1LLG/",
-	"1nSi0zw+NyUobg5BnqeTXDPNhFnSOxo8c2CXTR10SWJuvvlvUS7bNqr2zBfIoJVs193XG5K/aow4Boh8",
-	"IbF2UkubFmTjMDmDJ6+WTnVi8yP/dmbURNhScHpPInIAGA5ogVOLkAZuP3uvrghGgFRTZqnrL/+IX6Jg",
-	"5FrlI0FqspVRPkDb7gC2spyOPNwZ9PfbQcnMSJ8pdPNvmQk6XQvAN/hN6zz2Bju7ww4zkUJP09U1ixeZ",
-	"a0vQpYb5ZGZsCGWjDHEwQ+TcI6E93yUrNO/EGBW9SxMW8xlNN897KJa0qWmoi2aSXRPET+3iwxnCOm/+",
-	"6EgToHNU4sU1lmg4GtdsLrM6RCUwquBIgHVqDMjQHepf2dDLpUOLrRcy25rNNTQhuwqdwKWk7iR8Au7/",
-	"3bB5MeTrbTLg1/m7jqAwdn19qbV9IVlVGtPTT1o0XNKLeje3J9e3Z9e9qHd1/akX9QqmCft6LQKGw52p",
-	"L2Ny8aSJNMpCCiNR8fR45Vh5Z6Fgp8FHVtuI1n6BAi+BKmqXGOkJ7p09xEE8wiw4VDGRubJHRMk0iSwS",
-	"DgIqXp2XTYGDNs8FNbfeTqfTPFkXHTQb4pq0dz2nJxmjOfRP653seaRR6LyXd8lRpIZdkXEyFuhvgK2h",
-	"bo6K/imqT27Obm7OP13eHEEJITN6kamILNmIC5phgRPkbeEsoMTGVQ6R05OLi5sjMjwaYhFUn5x+OLk9",
-	"IrZBnOp/EXkbqpsj1+UNAidoiXkGZJ98un53dn1zhFtXrRXrk5O701ucqXUZqqKN1s3RF1GsCnq+rbXV",
-	"urq7+XB2c0TmCzU1qpuPbWWycuU1LOmTd2cX5z+fXZ+bJ221ijFr+SPLOCzIO912bHPALRUByfICMpUN",
-	"Jfw2XOYzXCG0S8G1eC27zL9xir2oV8yiUUDYerVmWEt4kjCaCYWqy7MKv59SfQabDF6hGlrFDHcM2zGR",
-	"0Izgw+b0392eRkSmSV67G1kcAEDts83lizthJ1FgCf3RDFIWBcNAuuwSj29datWIA8IZBo+g851hvM+Y",
-	"MqOxxU1k4wzK+sagpKUDdnpFfuBMIpQjIfMNSVwjS6A06ha+qK6l0vYOAqFkaA7erotGkRGbcpH0CTyI",
-	"YZydQSlWZc9R3sfO/LeG32EuDdh0ecv7GFKQ3RWjBRNxvSVhQfKMjQG1r8AGPMpx7RC17+76wgPv7whU",
-	"bMnZYvEUpK/LyDwRUIbgaimO4V/KS0Wz9OCFZ0okhFpAbtuMAcM+DvJsb7DnFaURB3FP9QLzuUtGBdVT",
-	"o9+9bAMvOdoVeEAqKDL6I6u64moyO42sfRXvXq9cYicXCftWk9dZbd0O6ZbwTBt4pMdTDUUjeczV7DX6",
-	"8kcMAq+1nHUuqmUQGIptebnlWzlnkGhbjuoWzrvXeyWjenfQsRIik6M0hIZRKV8AKIzr96fkcG//DcFH",
-	"R2YLdeR6uQN8lTkEUBVAZ8oylmJCG+sBv2NynrKujW5vNB2lLCJK0Af2NaaKHcPtImFktMJQ4Bp8lZD6",
-	"61guRFJbitloNc5ZRmB7VoSb7ceWlnnRTak2s5OKgH7fjsyB5DCvG281eJ5TDg6QwmOMhj1siiFwZPRv",
-	"Zh+ZsnSuIusskiSRa8A95uQLqUkthcypYSqMoGT7PnNF7FN5E1PnsE/lpDxkxn7ZIjtyoTZterwXrEnn",
-	"Om1vnwwdh2VWSZPoXUpN3tdRSQeV3z1kjRyNUioe7hGJA6bgbZ0HfDpjtNLXtuf9vlWkWWGGa/TK/Sq9",
-	"mP0d/WtYACBUSE0l1K0PJ/ICksiELnrZAI9GZLTScCTN/4+8joyFmgBBjzH6jC7JSCYVbK1/fOnx5Evv",
-	"6EuPPeqvwy+96AvMFj5yiEB9FzvIi5u+9H71dSzcTlahLSsv9JrFjM9D62UI2uCDqOT6CxcvGMSRNCS/",
-	"AzUgqysAEBwz/lhJJ+9knuW/rNmxZBEHpn4jZ6yicK0TQplF1V3zG/r3aKd9EAbMNe7xcPtoFk9dG4z1",
-	"XEmbA3WiG6CKwB5AvCIHS4RZumoql2YxX3p/+j+IHI+/9HIpXEVsq+iAnb2OSEa/ER5madGhID0gSuYF",
-	"6i2r691oKdiSZiwiu/sDMkuDmq5jv8GIYN0moTOjUVbmKwukpLr3IuRPx4LiMzphQUP+0u8iWEcUV1QW",
-	"J6Jfwo2eLSYvR+mC9f82n3QqbCi1VawI+LWuo6TEj65NJAK/SNSV6NXMG0VWQU46sOmMaZrY1pSN9wPc",
-	"t4/u8Y37PG4OK/ZkJDGLXmdefF7bdcBCTHpqqKh0gDmtYUxiGr+iaYVN4OkNQBwb20AaW9x8f0xeDnMe",
-	"WLnODDYRBaxgLLjJFpAi3Cf4c5DSthkTcRpOAa4X5r1Aez0uqpVve4PfDnww1JnSJ4V3bisoayUUwEAr",
-	"S6t8AkzgMfxGgAPI/SdWI7lerjRNP417R3/pdHR6v/41qsfsK3IjC7VXDFxzWzzJf00Vilc1lXPyICTW",
-	"NJL34De4+ekOX8++oachzRhNVhGheAOxgVuvqyC2zzOM9EjTBYMCvC/CXi4RXTAh6AOB+4FUCG6IObk4",
-	"J+u3dJz1D0+99RaqwgAlFYCCxZcmvvBACWAPz97g16dbHuZ8GgvTrq9PbphI8FNz94agOBX5xuREdyg+",
-	"rTUgm9sqy6lMGYo/lD/onLMzjGxuUzfbJL/IH9r/bZqtsaldgtzaZpzcuXRBP1/wGEsuvc1oNU/KuYOD",
-	"p9kr8/XE7+M83R69ERmb0CyBcqq1nHuPiav51q2tZuuNlBNBjAli1DyYIoQmScbUBpzR2YRpK3yvMkvX",
-	"Ph9Nls/nsoUDug1amqZyeUz265hhv4nVIclrMBi0gz08gwFUb3QjP+3s16fEekLOJ/Z+p+bE25hUnmRx",
-	"/H54SA7x/7qYWi3iJASn0dHOCXAydSauVVGe8dNutzRzw8the6lKwELxiN5gKdTUlNrLz5Y4r7khEUgV",
-	"r3Cn0YMJIkPQ/5e9d1FuI7fWhV8FpTpVTnJaFCXLN6lS53Ak2daMLGtL8ngn0ewhyAZJRE2AaTRFM7um",
-	"6n+a/8H+J/kLawFodBN9IXVzsufUqZ2x2Bc0sLCwrt+XXHjnY5i9zKBFLuWcLKhHsA0KL8utFCvRu90u",
-	"1MJ2yHnOmgyV1Cbb1ykd/TKRqT4Tk7ktNfYHteup7ZWpvOZTlnDBKirbeqsW1IwLiGfb9pJAwcmDwQxn",
-	"qpIe04tVuZTzC5Wzjealby8byFzK4TkDvWU+oUYMv8wUS7PHMVip7UbD5hlkurM4pDIlxqK2ZuxUAgJ4",
-	"JROfo8xTGR2bTlGKkc1A+KtNZ7B9p+2yz1vcy53ra57V5QSQ7WaHUVWshjeUla9v7ni1LbU0UdKDySj1",
-	"05JAO62X8rT9r6YhNpj0nKfDCVXsyIZAreDUBG49HGiac7N/oktDY0umEnMIAoJ7h9ANSVI2Y5mBxxws",
-	"sf7iNK5i+LsnR0wtlctzUbc4ld9O95uVias4OswM3pdcZE3SCy90tqAPSHDhU0jchx2ika4BzguDOh6g",
-	"hWjHxlBmyDJL0Y5CwTYhhygVPAqFAi2CFwBB6QlqHSMyl4ZDIbyXey7FvvDnIypgqUc5CA4JY9fSaQ0N",
-	"0QofCQQvQ70J7ULr/7Y64Qk2cXhDVj8CpacyfhqIm4IpqG8Kq/oy1lbKaoZR1X7Ys+LkLFT7SlEioPK6",
-	"jD12jRUmoVKjIhKwk0FqOp8fnJGHC727NhL/e3Py/Hsq1FWJXV/J+lpslXymSgW7/LiR1jplHDcRxDgt",
-	"nNMjrdLAtKJ/cZkjrEv2iWW+25TNvwT5i8/z0hwQmKvJUcpiJjJOk5oO9VTqWyA2DeXCWocdEiGJYsOU",
-	"gacFTrqaBFtXh4mcx/AybY6P57XloC7ZSaG+Ri8jHToyqkAA2z78RABrQPWTeyJOJY9JzO6AbUsr30Eq",
-	"F0DUAJknBvGFhvdc4GxUHTulQb9Qbvpyva5dJ0sQZ/FhM0yrlk4gOpyybTWRs1b8fVLpAf4wF3FSmVak",
-	"s9kLRQZwDeFxq1EM5RRDs2uOpM1637IlVtXHuAi2xCW8CubBjWvNP1/l69y0tOahJrYQzAj4OJB2AXFp",
-	"zS1u3TmyW9uiESTtVERREQ/ktwqm/UICsviJoclcXerQRwT2RhTci0HhrlIYx7UxvP/2Axb73XevQ8Sg",
-	"qzoGEoR0NjMgugOmeMxMKc+37BCsfUj3mdWEZymsydUC1Kcz1cfIgmuDh2AWGmH9sZTjhHX62nPoj4fT",
-	"Th+qEtAd9NdUlaKDFiLNnMTtA4R6pkD+gjkT/alSIPiHArQXFFZ0baxWikxFE4Csa8XLNqtmsvUamSyX",
-	"MumDN2VTeYdxMX8mbJsSpOy1qaknNKnYlnQ2+5mlymydXHHsdfY7rRhVE6qyK8ZEZRLGDBYaHVI25ipj",
-	"dYSpgSzPkCalmhAmtj/80Ap007SNNEdC1MQ2oxiroe6osAcDktwM85OYpNDBVXZHEjoXw8n2Xnfv9VZ7",
-	"wKa8+cVfWWUSGlrqim95O9odvhmwPfpuP37Vff3yzYAFHcI1YDlRyls7m1VBTLcMkYN98gTPrbE/7wXJ",
-	"ctUXv9Tu2MqKBpwtjC4r2MOunCHE7127Izw1+Xq/VX2Wld8V65yK8ZyOGcko1qv/cHRB9t8gbcIqfrQV",
-	"em8AL189zx5wkgI+wQjonmhmNHMFY1VpE5SmsRY5rHKHvEeU68LJnvBBStOly7t39/YrE6UVO8YP3Xf3",
-	"Vkbn5af/9l83N2rnl//9vx55n90HaK1uF84arYYqdMKebY50zOjWapMjouSUVbZODGS8rKrc2OvWID1h",
-	"v5wWopxSpxUfRatUvLWQypL/QAIcLu13X1350V+Zo01c+dYW6Xxc/ICHuOsKZXCdyGCJxhwKpjpEqBdT",
-	"xIXFWdlCa1FTSyEN06TLNDyA5PoNiQ5UpoLAJeBQu6PDfnXebgBCVyXjF56GLCGzSnVgTLBJKudjDAtq",
-	"HwXcaat2OtqC1S4qNBwfFC4GC710uQ+nKqEVGm9HZrmKLJqaXDIFfVhhViB08JkInWm2Lziwj7Ed2tu8",
-	"2YQpu3u9Vjhj8uidx9ApKRg+o1K4czdI848NyKFxHJsBoEkF31IwfTIpb8kf9r59+2PTa0pykb8z8uYh",
-	"JAqXjMZcBOlhrv2moTuWxnwICAE8UywZgf8ifcQCg1oDrRcqhF3Lhrft83RuYMCoHUrUtQvfwu311DKR",
-	"HVvtBOE4gl1pfm8lztjq58dzRDD4pBqaFWEssPTQSDjlScJDGLFBYWNizEXQv+LDCcFfTQtoCnXNWqdF",
-	"JsXCk2ybI7yIduygDhpcWxMtKGHV2+svpMrGKbv6j7NgL3lV69xXv0sucokFroB2ySC7rzyuJmhbrgaB",
-	"I3BAVUMH26bCYwKYTobM1Ef+SlcIVKL9vh4GPipxXid8PGEqA7RU5Du3wK5AcCKtsVmbPszruva6YYQO",
-	"RyhfOM3ofLhmpHjA45il5yutDEcJQKmv1pJWwMp+rYKxjQiFuRCMou3FREwm9I6LMcGYADoPmyB1eKz6",
-	"xcyF91VuyHWL6uJNYtmiPuhoQrNPuD+OsN7HWGOtbzuJ+QZ3HbO8JqXpNvtlJlR3wUXrW6BQ9ZqD9m53",
-	"x0dGU8CPaHf5MVdgmB2nctb6Jm/fNd1iIOeukGix1XSZW05cnUDLG75gkdc6t3iwjfe7+ydArt/wZizJ",
-	"Wu/2j9r0o1wxZBvZ6NYzJMRf594rW9W1zk2f5hmLe0myzj2XtkpxA8nx7pWz2Xr3/pAyCv1J62iTlXsT",
-	"ueaaXM2nU5outaW0xPt+iSrDevNBYqB7kDhFzrND0tcKtW9bsDlicqNNDiZBp6Bj/V0fCnyZ33OwA4rI",
-	"GtWIBvlx9f6sd/Vxr1t/YrWEpkNsss+j0SrIZxhlrdmwN43j3qNbHUsnYijjIKP535UUBz44+zDh2Dx+",
-	"a+i2jaWhvZJMDuajg7xU5CsbXMnhLcuImg/g96FMSF8PLeWj+Zht25v6vvun34lLAb8FXb985IjsWW0/",
-	"qhnE+0G+uGvpCCB8mDlYywUpzl6YTxq+OkTTv9Di7M1GP4JQ7IDHPGVDTEcRN20Ane1mtJTSdM9otGXc",
-	"gCLvi+tkw5y5lcC4EAmYwEWhDTSvomYFoFktKlxA48ZUHWJROzUyFuV4tFjgrScnoSUmyper7Qdr7pi5",
-	"qN8cnmUTNsSlyqBYQGF1AfTkrZICxE21JDwut7muWY6x2vtZ+1m5pg2PTLtHWs8CCFBRMQtCHfNbyY1t",
-	"EVYsGMMtYZPsPQibFIbRgHfXfXJucIY+2DRZQhW1TMlIizdU2yA4rN/+IDxoqMdqeEjZlHIRVMpe63Gh",
-	"w7Lo/69Xb5O/rm4Gw4BhoGondAbwRoekrxcCGuthiCbwgbgbNgpCp8wVTyHzLNbJSME6ZDihWccEBiL8",
-	"F4u56cO+EfAHA0d9QKgqXN8xnRFR8a/5/cW/m8fA8RVvz7g4IKv7vnMjoHdqO+PD2/wCJ04d1H/5L6gz",
-	"O87U2I5TOct/9i2UjnVktwc8PrgRq25IEZfQHz1SKtnJsf8yn2RaV/Q32fZtGP9WtAWjRVbAfHhbztnf",
-	"RvIUC9NieOS9vzDtvXj/Nh0o3l88freGXw0tVvjHmXEevJ8n1sDvpJaXcPWnBI1//yOsbe/9bapN922a",
-	"JN7fXANR4LP938D29n4bWPPYyl/4N7Cd/WGhadyBPvEKQ0cf7g6qtLoWNJaCueOxdPZYayaEtZgxlZG9",
-	"riEYAUOC5XDYlsJDxGXE2cjeu15vXU+/ZhN45Or6e+cShaOvuGxYZIwgoqYwxYZlLXkk9dgVSmbM+hgz",
-	"NsoXZPzCbE+BFt+U7njh3BU8DCd/kHAwMljU+W/39juv9lr1nedAzbCdG/hvc9nfmOy1kmN/Wfq6973T",
-	"s5Nj8/kFsLbmUr3SuZuy4fol/X4zZLDgqYRNXNEXWZ65Vfhifd1aFKWhRs2A05GyjHLxRQtOTQA1n3Cu",
-	"LLsD9g0oloxKPA81sdPmHqNqovNekhBg+3b1ETVSzxW5POkd/6VYzP92f2+3u/9yr4E2qxl9wSj8Ki6z",
-	"qZxizpNmZteSLpr97eu22mUV/PDQ5l0FQcy7tfFkqgBKDaVUAaY0qqaFd6vq4giBZSX9mcHt3J6nSZ9M",
-	"oVTQS2U0oYveyXhnOP3570Fw0UYxrSeRh23Th3FpzavIQqa3sKtpBb18qUWG4t2bbqMQsI/XUOHSTEFS",
-	"ev8w8vfjqrqzatrfDvkJUVQt6wD7OJmG3EJFVfJSu5UBrRSC5Qu3K/3EZpnfqmSfhUjn6xOpHcm5thFA",
-	"Ye++2Vktc3nVouJkBRiwsnnFzdJ7LmhyVYGiCcbiQRGMF7q4LX8Jt+C82p/lQl81ZB3Im2qPyUNgy7tI",
-	"E9NGatwMNEijLbynyjL1Bsv/SauWFarggNARjKyCKRFOgrczmg6JnVbMDsOYm+2hVfunyjApoOeW34Yz",
-	"02lVbGWXqQbjOq8NMGXj/vI2f6kDnjHWbtoBYH9Bk516G6ioJJtgae53tm90cG/alxfcSxUVHrV7MQwx",
-	"4n7eFGQk91oCFpz7sR6pHdDXaa4FjIuG0DOe4WnbUCyxPPCxAsI36AsL9D6kem+xAphBFWz7yghr8dtz",
-	"TXwPCPeef9AKucCOCQPe3YzoDnhXj4DoHl6rltDuz4bEXmsrPRgQ+2XOq2aTfyFbEuyYF2pVTEAy4zUP",
-	"iqtqn3qT0yH3jlvm9dpUyrboczZTcXpvl/ZxdHSDA9XWIXogv6a1k9IhPcv5ssw99pRlKWcI8WLI+TKI",
-	"b+VKpAwvZH0VUECZQT96yF3X5JFYdWg5tU2IfcMaJ1/eCp5FoYZ4Peci5EI0aAnDvtjE2lDyE5C54ZbN",
-	"skNCM5Iwahin5Yj0PZcFu+r6CRvT5KNM4v6qZnG/1TahTeda7SJ8uOekNAJUPijL8zFXs7k91CkAhAOP",
-	"dwPJc5v4EBZaPl5Q6Lc6Kajyexzd0gGZsphTPUREw1qkPMuY6JCLy89HJ1dXcI0JkCIuBV4HiBR64+qh",
-	"dTDscGC8eqBY6Zjg44H1jW5E4SSKSB+8BVeLsjwkrx3vjefra82jpS/hI2YjAy4UnWJtIpj9UgIv1cm1",
-	"finP1I1Afaxdt7EUrJj9cVOAdHPmW4Fpqnf8l61oC4ePLFP6mRW2GwA3VO8xoH7mPo6GRfdYllpKC/Wk",
-	"IG1WxMvYHr+thWTz1cdltdPKsyh3chcUQAo9qI9lqSwijPOxAqtYxlbcDRPpVm9c1yKCy+vgHl+VEFe1",
-	"flqJQvihCae/awBSmhncAxtrzFWW1qT6tbRuz2ckzCTILJTPShb6H3OGdSl6VebK8CTnrmwJ0lWvYR2q",
-	"K43p//VBU33lwgyySAG8c3+9CnDbnqwvKU1zTMnnWzqSabk9pxU+KFVqIdPAkYHMWEWc2zIaQZpCD4lM",
-	"FSMDeNWyoUcopNMxU3de+fGwEGIZ/vrhlJGzlW6qNh9frsTIR+EgPOzKuVkKmwACO/DDOTytE3MgRDzu",
-	"LcZKSavMYy5/GswCOuUnnsiBdn5nLCU2x9Z1kqnkvOwg7L0N6YJR6OEXfKgduOLDHT0+bAk5T4fsRQmn",
-	"p02CbsIgc70aEePCtSeRGQ6g8PQ3e8EAyiqhwJu97iwk2QCLeCRjdLPqvWCzgD/nt9gHtF6OIl7M224z",
-	"46uRMTNDhQH7L8dFizzpqBXCiqPRSaIngOC/m7k3cO7+YhMtnTI1VJRa1StDJMBEQtMxVLCQ1L4YbTko",
-	"QUr04t4IqDbKnwip3zHLim9BI6F2Ixi6MhDpxnXQMtXrHdmD7OVeV2+UhNE75l6sr5pnq/vFna8v9xox",
-	"odvupEhb9VOpMm1sQajb/NOfBMcs07jh3BBfh2sFN9t5h4QKOMINlHJEdvf3oZV193V3dVu6Qeif/WHs",
-	"70db03mS8VnCPo+CuElVp5xl97IKE+hg9NL+XQ4CEwQiZhje+rN+RJS2+6gifa0P+sVDwqgIv9N+r9j3",
-	"3dv+K93+Z3f73S/5f/66/cuf/td3oFkAoOSOpVBRttuFY3m/2+12C5MCHftqzu324v9kAZXkVm6/XG3a",
-	"QmEZiapVPz8X5sbt3a2Pe2DBluz1vdf7hh8SgoRQUNchH09+PsJWSyyiJ5RkE57GBDKwes3xHikgfJ3a",
-	"btdC7Bffpx9V4UdgnKCXZRRI4asLfTOt6wz5JjWXB3tymx5k9pxpvg48FXvBkCojpxk2kFC4I7IJm67Z",
-	"MetGFl44fx6mlRxsdrgZIpHlJJ54nowkBK71d8nVucGbq/vW39rH36dLPc3qY4ulBv+aVvW36/Sp599W",
-	"N70ndeCq+AjMahoCVIsT5JPZuRowKDa9Q06nzK0NVtKxKvlcOxacynnGViK46fp0ik8QWA0nQGBamlU0",
-	"vu9Sf+413uJuXvn87D5V7XZGi5i99kVuwOsEH/FB7yGf2yBeKfs7UDp7JLxQTDiU8yQWLyAeCHBHLIYD",
-	"ZbdrOHnVAwgTRJ4+VfdLlzLCXkbZJsc86uBbtnwiga1Bs7bTihYxwBnkQ7xHwdnvwh8s3ikIUN1egE8J",
-	"n2ELurRIpLku9Ypn9VEE5w8MpVbqK4tN0cufaXNIjPX2Svgdu2fhad2+0S/Eco5inRrPSIxdOesXnj7g",
-	"lvla2i36jEJuPKNqbKWZnTwMjd5n/7QrsPCEJS9V/O42Da/ZJFgz9xC7paJKRP+0eYWIvxuDVSKrK7Ay",
-	"BLONDsiCar/G+n7FYvhR0QrKpKlh7MDWOyj8BlWZuZo+RLIMFD5KEqmyGzGUQjCHRoFA4ECwS2B+D8K2",
-	"WFRnjPnla6Hj+Easdx4X8ipmkraiLQMqZVtcauvfVkW4CnQ4t04RiLIabTqX+s/zlAwnVAgWJIf1Iey8",
-	"cDIAbzfuCcuxZJ9RJ95+k3q1ZVQWixCXzO+28LObA3ULXSXDPSwghRAKFmO7JiCtKbAhHx+hbOGO82Xv",
-	"w1htne4AZ7XBea1At16/XYffb2Gi++3fQK7K/GryNYekjzu7b5rul9gYQy6vP11ohaf/98oDl2rWCNFW",
-	"mk1nYR5ElbGUq1uME0GkUGvp14VsZl5oaFrq89A2IKfnjOr5WP7k/b/90bt/7H1rd3qX1VU+do+DNl/1",
-	"ZiGvREXND0BTUNKWF+C9TA0+nONu26su3SjKxvoJx3Vkx0bx94vZ6HUEirzH7WzLbWwH7wi5ayoErgCe",
-	"3eKrKuXxOq9pzaZAz6n/12E5RJ5PS7gYJnOtdwj0AjAxTJcz6AdG2UzkeFyukISnHezsgJthZ88xd9LZ",
-	"bOeWLbedwDYVSfup2lKIPL385W/Z9S9/m3765W+zi1/+pq5++T8HOzt/+6+dmxv1y//eubm5CuCmRlsA",
-	"f/tZJEu02ZuO83wum7dC2HDF3+5ruXrH34rpesfEvKqXHHhNoFJGWWfT0oAQaCQIBUh9tqLiM0+vPpP9",
-	"vd03EYHG4EDlAfIkr0XC0oOyO9tCbQgYMMqMfCYlOL69d+9a8c6U8Sly+hNvNOFlhSkNr+dnwUzb4kxP",
-	"gJ1M4CnVx3dOLUbFMkLWnNmEDljGhzTBtVhj+XFxq9f9kxR6ewQXHxaYCxLPoRBTL/5UXx4AWzDy/p4x",
-	"1ZajqgdVRyqnEtrkTrCn1gL7UfOB+9D137jatYCvLz83Kk5J/olBeZEJO6IZTeQ4tBFPoEI2hQMeSr+w",
-	"sWhKlyQO7D4aT6sAUvQzTLJUKtDkwKLvN5O3bx/Xr9Ej/5BSEdQsWILSNBLsa3+BRUsd0hOkd3GK9B1D",
-	"JEWm5Pjk55OzzxcnlxERNE3lwpVCEjWUM4zpthr1NbyuZtjlbBNMpvuW0Opd6RFUNLwDMyWAtOADDole",
-	"KYpFCIC64aXHsglbQqKwQ34+Pfl6cqnIhN4xA/vSP0gZjfuH+WQo9Pfh5xvRP4CjqU8G8yznp0euC/1q",
-	"hDTK9OkM1Q+Ab5QkXIwPSe/40+k5Ks7PX8/di7VBUXDODfkMjMRNCr4X/kmn+U906n4wHon9zf7T/uwK",
-	"iN0V3l/sRcMJde+F/3YPRwCH/On23+5O3FnuZvNP97OcTlk6ZO53++98eDjgfHDm3/aC2VxN7I/w3/aH",
-	"W7Z0w4L/tj8s2GAi5a370f3bXmBWxv5u/4k/h0IgBuAtZEinUk4NuIuBTZ4ylpFtQoHHlGkFxyJCyYIN",
-	"uKAp9NFCzxoa9BB4MnYdtPAMjaFZOvTpjA6DwBguY+wBiigs8Ge24BIGSTOXEfVKR4N8iOv7lZXhbltm",
-	"DRfoL9Rn75CKIbPxoc1itxOpqukJcnB9rfdAE+vrjTcHoakUg/nDFbOexrTacS53lSgJW93Or3761fsv",
-	"TgUM4ZxH/6f4Fr2P1vS8ubjjGftSBep+bb4WYLSxGADviFcBGbIJ4yn+DNqyIkuOZMYVzWL5SZTQpZw3",
-	"xovMHjrDi5Ec47aODUrIgYyX0NKmpXkowVwKR0JWoxJfGbtNlvrgBeyJcDlrykRmxlXNDAY/2zOEK2Q5",
-	"s1g3uPRy5NVAUovmoVplVLxte9SAImfanN2OxgNQyEUZKS5Ahecph4rCWdwVNhIC/2SH8EVIPUMTAK26",
-	"tocf+tH2QDBnGvH6MzlUi7dH/ciHWIEw2IaWx3UN2oXLiUnqKEna96k1spj5Lzdq2ELzhIXXYTZ9qSAN",
-	"+TqRUzREYEcoxhSBokpP6nC3dFqmvWpTcNy0g98vG6kymrGWSuEKrtWLnlLhxtM405QYXCnET4feGAye",
-	"+muArAWVs9+m9dUM0zW8ro8usqA842J8KeW0TnKs3wDKTt+TA8Tg9tcWc5aFvyWYD8TuVRs48XrczAEa",
-	"5aZFQBcF5L5ikYqf6LS7Ox1Wxbx8olmRqcpTltX1OrAcNeC+K6vxg6/aFZ6kCGgW4LMx15oTOXCG1h/0",
-	"ozbn62BZhdQTa28HuJLBzuF5hpyJvF3HFMdQdVsOCKKt07iVDZxb5cHUzMeg/EP2HlZQOUDgC4PFnPPX",
-	"BCavlUB4SNGtJEICCGS1RKgqz1xOVaTdazwgsYS69RlpR3Jyx7SfLaffpbw8wWrn09y0xEcTKsZBEqsR",
-	"Z0lsanrMWWFI/eAWLFhNYr9S2Ckzp958rVfjOpbkiyZJC14EC6KvF7sCULyXD93RMedvLVSSPsI7TT3D",
-	"ZrgFDsMHKCL5HXsQIIMyA5A3kBohORFhXMVrw6/hC8kDVDjy++6MlqWH3JYcPo89F8byqj7j6xbIyWMI",
-	"/sCII1XYWqpIxrQTNgqSPPqhlIZASH0RH5pmPPO3wX2DGc1xiHIU4Bn99qfyw98bfl3vFI4KJr7VJEVf",
-	"r9n1flgEE89fCTh5D3Qmttn5PEHn4V4wpg/qvz2I21XyoRrcH99aWM8LejiX534OTo06DNK/hAqacofu",
-	"hSITSHDp0xbvClivz206xlzNErpc5c/6gQlyRTPZakfKhK0RbbrUlz/oFl2D/VVfWiKUC2nvGuF2HK/+",
-	"3JlJaDKOQwxE9WJEEI6cUJCmgOX3IAsI71ivAen3JbdL7mavZuErC8PckQqVYVVebnU6qocdyxZHhQnT",
-	"d3pAXnUNSJ2fF9vtdu2fXYIM6E3MH/Ps2CG2i0P0fb9bbDQucwkVulWDfcW16aPV5cpTSCGtVsawaKwA",
-	"a0jleIOALD6mdTJpEjo5vXW3C335SzJgEDEcz5nKFOR7zGxi2jmfRUXukM+mNuWz9gfl/ZC7PjLofU3N",
-	"tiWI9STKZQN0bSLl+7Oh24G+ruYjvw/DdDg5YdqpoaY4eqhkRXWEvs3rnjpiD2quwn5sO0EPGZMvGqJG",
-	"CTWp6Roymj6GwM3VfSgon9JbdmhydgM25gZsA8oO/ISvY1px6hhrJbTaMA0iqDPq4lpnbmOvhoZdnpIr",
-	"LJXukHHK4wPIkNKE37IOUTNGb1l6oGcYa6r1HyDJChmuDlE8ZgOaHhDk/UjHDH0/TLGSAdMX6AeZ7AJe",
-	"iMlK7yv1myEJAe8DAD94rp+YqP3QYLmh+bF9hZStJAm44yGixXC1GmQBId43z75LK559G7JZ9lGqrD5N",
-	"CpRi+kMUgGeFtzt8ZB23GksZEBPFHuxtjkHyTOkIbwrsJzQZ4559Whvu8q3xdiGv588gUQE8bGpyNUwZ",
-	"E4V5N/p3deUfxJf4u+SiJlqij2ytMLSGx1ipqcvdPHIyY+la1Q4XcP334MS0ivl4I3Bxn+/I+1kRNbsg",
-	"efjFicQaO9IjB143lxLc16G0ir+xtVbMJqmeO4CfCg6qQDr8aMNCjwH3hRREZXQcZARkd1zO1eUmQrxC",
-	"2Oc9q936+NTPT7FALxTWjIMvkk65qYLC1GEMGV5tF6JB64BRjQmKZlEmZXFds+Gkmt81k+bhh6ZGXVlE",
-	"J5XRpdrAR9eHRw4bb7Nb5Bzr7rQRnkkEQ3PZpJG2Kg9N3eQLha8me52tdf3vB64ZPIO/R37NoDbXFeHi",
-	"0JjwXGiLD0bcCsI47Ht+eQp/s7nWrOfhQkPyI50LRcaSKSLFeo7b6pW1tUpXCw6MBkSORpHnHYFj1MIb",
-	"qtrKrcjtoE/GS8UiTG6h8JkLOM49lMj/URR3bbnnCjAgT809t9bmz/lJnBaY1VFx1FF2YQtoLY2VgUSp",
-	"YJ55aC6ujUy3eOvByOcqvvWRyObak8exdYXDWaJmLz0+zePaRaDBagjPrLXWqcse+mJeRz8QYjLLp2GD",
-	"Mkk3qzXQ6SvcdtpWkPI2wDRwr93e5sjwg1AWQxJeobDfZ3X0hSNDn1oZkFw9YnzKjeeAjGSSyIXyQ54v",
-	"FHhJOFUGABqtPdUyiJV/b00Q67G5nlbO8uowl79z62BXvFIz5Dbww9PfWZTjvufaZlw44ePgccpNHl+D",
-	"1/j9ZeqWkrr01V+9W196Z4B40Px+YHv6KECrFsSPzFI51M/TlzVzcBgyw76n1B0XRxNh4SobR5HC0O42",
-	"2BBmTDBfjdyGqxMC39GwGQsMVlyRERc0ifATAWXLUQY+FZvVfQxjB4rXeYo9/iC2a4kKyddmha95XOP1",
-	"+1RXj0IC9r0buhvYnxtqVt+wXM9ArVHIVzYDV6F4LBqXFx/lyrZCuvQdIOLlfXDfmXHw+KVG56u9gOUg",
-	"+3rky8Gge/3RWrLmHrDnwIZOXb9DXtJeeH3oQDf3HpjApQmZaUPXAj+ac35IBQQOHX4j1HXn/erFJyBu",
-	"4zDhQh/9Gb21DE0yJVOuTMeYPafNIFaxF93T647oK6ybqKLvpYooymNEw3DRMVthMZ+tbogxE1rwW9a3",
-	"W+axjd1lNEZWa3kA8K7iTY0xWpVPSktJwxuu2bcsIGR1X138wADXNZha/qTmw6vbL3hJPW2os7pWi2dW",
-	"1/UBj9J8dlvPaY0GaTEb10D+VYnHzEUmc/F+gbgLa1Hrvgb7SeXUuq0Zcp88qTuaV5iIX9ngSg5vWWZx",
-	"4Q6gTJP0b+bd7ssh3gj/zXb+T6Zn9M/4C/w3/qD/795rPX3mN+dmx3hBiRRloRxunE9ctqNG8zCeWHAd",
-	"ixlOuKhDvpreDYpBEa6QP04Kj18NyJ8h1wmlqQDBykYjNnQk+FwhUh8+tDB2tvxxMvgw5J/5j+//enJ5",
-	"/R9XP77rsOWPXfafPf3HxV/+88cu/Xo+G354P4+PfnzXGe4lzRnpzBDVmYVy+WebbK4nDPYFviLK9nUi",
-	"TVyNCWvuhwW+VCcROB9MMEoxtsoDgx14EWGJYi5Df1oycryKi7VRHDfcAQ9QU7BmHWuZ/xkHULd8wcq8",
-	"vKAOQ4kzLEeIILpoYnwdW6B7UK4wpCmzNbpRXiQVsyGPGWK7cJWn4W9EXqd3gHBero6ai9w2dq/V1ssB",
-	"yRbSmDyRDXHaKwqQVM21gdp8SZI6y+U+mflWbagvlBl7RBKJ1lchz25y8oFcIP5QnXOP+Qg+34GsrBMF",
-	"NY3Hv61DEGNHFJS50bzl+ehoxv99j8c0mJy+drDcLxThJRW2PhD2E5/B+j+f+PR9poMS2uXWOy+N8Lc8",
-	"K8ubgEDdLAZVtfqE+2hySPr//VufJMCtJchcIIuUKXji4gGP2qqD9X6MrE9ztBY+hEJke3s+I7bC+n7d",
-	"MMEEnz22qpfbB0TClVfM5N9WV63qewtbwoR9hgmjqSpGltrYFmUP+OFsDTxoK+HqM+kxTGQychBe3l/N",
-	"eSYFoTw1eQaDxedgz81y3rtcprJp/kQ4qYIXuvEVeF1wjPfopWc0Qczd2jMaJvUjXhtCZFj7sOBizFRW",
-	"ievNxFDGLNVOvIkk4sFxqO1vYyFCZNqeIe555hgxJwuM+ye2DB4UaTYtRvl33718tWPCTatNWzJm7ebp",
-	"k74y2N5/Bl1LazZNhfHaEAPzAeHagJrlKxexXAQzTh/lAhj0AFvAbpWcPYYKu2iWX1FkhC4owkabaq9D",
-	"0iVMxJCwDwFsdsMk622x5Ny4TJWCbIEmVw0PAMFZuwURGzsD2qnCbnxsPqUry7ZiiJScSFccqFm+e7yN",
-	"ov3+DrkCBgbEzHdkaznfpNFeeS+q/hnQ87VdkOnfDjGZtqBprPVjgrjHMCM1vXr8jv36be/H+O3udHT7",
-	"H7OzLv1r9u7r8HJ/8B9vth6iWCjaQiOkAhLyIqFL6AnF4G82nFSAQTYTtfrEE6ARCoRRdml8/VZEUAjs",
-	"tCCEgv89TktXQSGsUbKEjKTDjN/xbHlM6yLk+S5HIARTyIoVozENZY3c/guhgrm9mWHP55gWLerd/SZi",
-	"aEPSdGaIYtydr/e7nVe1OEfu3q/4GYXbX+7utXiA9vv1m3EKi43Ar5tGrm/+GcMUhRt33+420mFvACuf",
-	"D7Gs0rCrOWfAze0Hj5OgaUQGJz1wVOEP9c9/U//4alR7T7zyb8xHU5SPlRVfXcHisjRvl0s2k2kV4ux8",
-	"OKneNettlVPh0ejoNS5M3363cX1iulR1ZA/6vGZ0ONG7WJ/OX66PIiKTeIMSthV9Umhvf/n61WpJ2yit",
-	"QPVMmSEpT1UGQ4N+XNU+rFLSD8UXfMIfoSI+SRwzlTXyQzUOu2/3Xm6iWWpfbKKV4Te+293bf7WRLgrl",
-	"6lVW/kwwugJC9XJ3TQ1W8Tr7cVXveb3XrO8yGeKe0tOnjZJDW8gARoc5hjYo6AAphJeVFMu9lIjZe9W6",
-	"5ETEl4yqEDo+kMaAbWD5DK0dl7BR1iHOdPgVgz/xgTaj9W+gamIO1IYQFYe0urb5LP61vZUswOzo2BK8",
-	"MuXiIu+vyNuw0AXTvhiPC13i/oh928YOMC+ACUe8m/m7A2SQFi3eFnxBT4j+AxMbFtHhl8JBgzGxOFRW",
-	"F63MospppdbFXYzWR0F8Qv/zHn6kFe3mUeY74Tn5G1esDceYWDTyfRs+bIQXC7rMTFQrgo8u8BKiBk1T",
-	"fsdUvgWNJogIvWMpHWs7/M4kOUEPjvgds052h5yDlKET3IUNo+8eKj9wZItmzasC1D3zmMsjfV9xhnu9",
-	"ozaiALf/NJgFToufeCIHsIUBEX+1ZnXvbehcGIWedYGda5XPehnaexMG+BWBh31jSdF5fbNXEZMI63Db",
-	"OgZFgYQrrZE/fP58jCBDMo0VcgRcnvx4cnR9cow5Zdesas82s9ydh0Me9GTO1UTe8ZiFVvjjXl0Vp+9z",
-	"x2zDJd571Q3O64LHoU0RWJjdvbetnAdDmwPL5Q/Zl1CULft2Jx+FGYr8DdG0rS8kr6KmcIzoUA4nYQtm",
-	"hs5sykQAjoKuoRTvu+vqLbONd2DtSXhPAb6PANZ/bimmlH/RfnctF5ZmXplwvQT6r2wSsorqzc/v35+d",
-	"np8clDU8nAP2b2oi50ncAd10QKYs5tSdBOTqund2dnJctEG5Is7WA+qlBUW2nME8uxFClh9iNdxBfkjR",
-	"LGPTGag7E5mETZCy0VwZJm5bYqP0TijUVpjP2oq29Ji3oi0zyq1oy76qxsisBvDDzYihYgQEL++/zQ2v",
-	"+wCxOVPte8JfWx9nLZRVME2H3aiqp6ULeH1vEbYwR0p427xl14d2Az5Ym3I2uYL0EGvk7lgKZX74Z9do",
-	"1AK5DCSgegOfCjVDIvyaKL7JfE0ZVaBfDeVpFZE6rSOooco+J24fTsGo80euMplW9APAvp7IeVqMH0WE",
-	"kpk+Aw1f4G7XGafrRZb847QUWQrgJt6y5fuUTs18tKqc+sncopWpCpRNQfLNnnAZ0vbPIJ0A1e/oNFKX",
-	"k+XZRM4zAkq+xnrL5UHOs1mQ/gLEIGU09unzI5CAUhDvlgvM2ej552KVoqzu+40ksvgzDKQ4ya8Cc2xz",
-	"Suka1Wkw9gt34+osf51IL1kl5MJvKjEoJbFkqtWUKlcB0EgZaooFfou2Mj41aBrtvukarq+TGnQBLO0l",
-	"nzKV0elMHTY4YY2fl6V0eKvqHccIJXDNYK6ThWv9iqIovG3iJs1cTH7LFxI3Xn93uunO5b+sbdrozgs6",
-	"ruA6ndExTH0x+rnapl3UoG6S1lBQ+Wgu5WIF2zWwfcyY6wmA9FVX/J/FK/cqoqUZTWrw/uwU0IpkT3PG",
-	"E77GjNwbmn11m5XSc1NtfNnYtIjJRC5MMwm4RqtrtFm9yjqRMGHMvRC5YXpnyxsmMjGa2dg4XIrC1i7Z",
-	"zsZcLtp4+lX10apm71/O0yHbWBdf4e2rGuwjLoTRJy2/7D5ceoVqi2eurji9d3kT5iTLz8mYWLPTF5+z",
-	"CunYG04ZOauoVHqYWoh1vVwvdOq+vvABLqTqCiZcWUOx2sHItNmKvtRU65qf2PKS3ckhrTKql4S6WhZ2",
-	"J29DSdmqqB74CKZ1BitiIAmBsTrtxGckkWPrNb2q8ep+YghFaw9I04I4kul8WvSvXrXw9Vbb6upjzj+x",
-	"5ZXbFiVlfHR9+vPJgd3YSInsvHT96TzrkMvP1z3n0+PSkpRBYWVMeHZYqA3LyzzsAxzk2o24PPn580/6",
-	"SVQABpowlMe85PbjuLSTj68Gdx9urfH2K9CH8STcFKwlNxXLEC2571/A1Dn7/PXXs971yfnRX1ZQdbzf",
-	"DsjZ2fbHsyucpBlNM3D19rpdoge7q0XqpXWfyIBNuOOcnbKUQrjm/Lh3eXxA3FMUG08B5laOCB3IeXYj",
-	"9nPEtd0uBh9KD43IcMLoTJ9wksQs4XcsLS5G8Yvse2sW4sJ3FgIkuu7otK6VsQhsyCpEH0aHQzZrImSl",
-	"iiQsq8OlbUVZXRwkdEkc4lDNQYVBL2MYYL23jSj5eRwoIS5qgtl8sC4OHL9jlR+dF04Yb5UM5TyJyQBR",
-	"VRx4XY75vNmxurl1tK7pEwgnTWXGTmdNFcOmVLj4vt13e51uZ6+z292qtaI2sJ2CSGX2CHODdqeZJ79u",
-	"TatVdvltqyhU158uDrTQUTjFIW/Nbdl0RPTPV3memnw9+eHy+ugAM4ugrReKpR1ydXl1AAi68zGA319d",
-	"XhWE20/762duRVv4KK0ILq9qdEADYlV+XkwoIPDPRSDHP6QiF+WHDNE+XW78XzTFXS2aVabE6fHZyYFB",
-	"BzceJzkD48L+6/Lk6PP5+cnR9en5h5UswxgICcwZVy65AOTWDjk5PzZWyI1YKRE5tHYLRFbGlJswnTLQ",
-	"vVKw4rGmB7wVbZ0ZQ8Mb3Fa0Ba8Ki/d84D67ai6uL097Z/CVM8pjMmIUI4k2UDijS31Qe1inWcppAkXy",
-	"HWKNMn1vh1z0rq5/Pf5ycmDIKSQfMvvN8RznjKsbMZRJgmka+Hh945crPV2CcSiT18bpmMVEyBR3d9wh",
-	"R73zoxNI+kh7lI2ljDvk9Pzo86eLs5PrkwP/kDHj1u8D2GYx7pAv5xe90+MDYgagp18fxGN+h6AahUm3",
-	"M7MV5Tae/UL4Tz3mrWjLDmwr2sqHshVt4cv0wnhekX1Qi7UCZ0PVBU68WzB8oo1UOpwQ9F9ClklWrkze",
-	"b6zVRDiTUkVyYyU0F1rDJSwrvq4xPzKjKjuel+JKzTfNVWmAu81FfCYslQNGvWm8R4u+icK62xqT0nOh",
-	"t8c607DScamH6r0+siuZz5ebBG/BCqvgxhHUlx7mRygMhj+/UGj9hwVL2qboIIfpD0yQgZS3Nlkwj7ns",
-	"tGE1jdmQAxZ7xYPxVNSa+3oyT5Wpt2x87ISPJ9ALWPVcbbLFbCqxT2jBkqTVc7MkTsNQZcDlYQF9RMbE",
-	"EHr2skWpMwqzVvBRU3mHPWQ1n1aWFf3+wudFhdXxJzQsCWrGRA2lHAYqjGut7Ti4Id48WmEetWnAwnYM",
-	"DOVsCXEiFhM1kymWyj5WuOIaosd3PGMV3ayO3S3QsD+lPBAQ/yL4P+YMTzeaJIYlzrhxaOMeAuwsTVns",
-	"zueUjWkaQ4EWVSUPbpzSIfu/fou571XhMIrp+1f7IY8qWCwAeUeWKvA69SUr7dEzL17KtvXbjHMHf/m/",
-	"xbF+0GMlZ1zEj9U3/UWxNMhOYScirWKn0Iv9iUE1UEA5AsqcbcKjSQIuHgr1w/TfWnFpWNhGYHc90LWb",
-	"YLUIn1QjTHwBs9D14uWMZNYhss6khabXWg/jH5u7+AlV2Zkcc1Ezjc1xghX/qiCC9xSxtuF9fUce3H8Q",
-	"DHIrzqJAo+NC2uUlLU7nOq16+bYIhzPxt03Dmd6mCxyz+lc90xWH1DVgKyW2wxYM/MD5dB+tUaMt9NYP",
-	"aYrhXGVymmuLWUIzvcpBJJt0zFRjP7F3fk6oItbYi4liWhERKQaSIq4vFFlTRNsyDpYKdxxvoKP4vfNI",
-	"Yr0M0iyhjVX8FwkV1zwv4Zy3kDlhWLAecD+Wc0ow9Ki8xOttPD1M29NWhVsinGjEPC70JL3skjhIMUTn",
-	"YCmq9byvYqfgGt2ywGlZLFxtvGVCs09MKTpmxTtfgaFQy24RaEPEHAIPoQt/ZYOJlLckv6bYJ7a7/uv0",
-	"5MOqsbrUgF4tKgy4jbWlYN20zBXqjpiJe252AkIhYagNE/7utchCdMf/+LeNnvK6+3M2V5PQKlzM1YQI",
-	"mfERx8ypskW6pVKFd/vrr4erxVxXcFNW2cDsd5FLQi3Ssafp843VGDkwgGil/bjXoh97A2X3jBUBZR+2",
-	"IjtvNKfTpIX9VO6+tlNn1UxJdxRW3+2FKFeB/io7+SyojGbV3Fz/ZVrD0RtemMLapdYBzmwySvxBSsJK",
-	"J8d3WA2WuQZ9rXloKSn5OMVgOCs/UBFXdPd8dmfpC0UGyyzUjTaMhcOpzxXlbvf1/pt3L/fe7b1+vbZ+",
-	"YuOUKbX61Hfd7pvdd+/2Xu2/2V/7oVxUPPXlfnfv7d7L16/f7a390BlLhyxk9H5GS7fvfUofTNG+na++",
-	"bTs3Kx/hXgAIDzbkU5oUJaBbpCZs6kNf8xz6l1GChWUsikqUy2K+MtVyf8yyYDyqZzVPrptcKcwC9yiC",
-	"tGFgk1oVRSCAyR3G0YRZTcZEphXnIVo0cAV6Qhx7Pib0jpmkWkjVQViwqso/0y/Y65rYoXlTa2ezp+86",
-	"EVm6DDmbt2xZASlgPuxVl/QuTom+LrLFWyDlps1cS3Pei31oUo+mVAt03VSx5G6dAc/4Tyw42JTp9a7F",
-	"XTCj3uva2tvILAKMZuo4Ee5ZdpQ5R7iFGWLAxA2YYeN0w0Wtx6id+NURBjfclh2AWfbyhEZGDKv304dU",
-	"LrJJELkIqnWQBsw2ywRhihyDwHWOY9M+hSbYInTf3iPA+NjY/3UV3k6eTlDEFlHFJcbWbqtUXeUrehZS",
-	"zKERxnQZ5RwPuPmEzMhQzkXZb9jdfbUp2o83z9HqkgVmp/QlTSJUh+YDWhVOOd+KrEZGDgjUOpA+u98P",
-	"oE95kz0nnE9xp601oXvPBDLTtJvO5eLR9o6PaNO0eQqjrAGtwUtOsdgkWL7FDYtOHit9AXVb4kGyMwi7",
-	"OGxk1Tiy1wEBMavhM8UoEFeuCobOMzmlGdd+7PIeQKpSZSw2MxXENcUt4VHnaOtOmzEzvWmzVQYydbCz",
-	"M6NLB2Btan7Uzv7eJszDXNytmZ8yhn7YWED1OEu1OAIsIC8i0+IsUxKndFT6uKv3UDW33e22+5IZ5fF9",
-	"klH6/iMW3JDwZyzOUpKMaKk7avfN292Au7ZpUMiIhxcV0vuwbmgRyei3CpyhloMLRs1xZb1ojzcSf8K8",
-	"LRiQcbvZ3BL5cfZqfdI6cPOwHXsrtvB3E46ZQh+OFIagfVxFuveYAZoLPYaqdnQHUAPdBK5CZXVFqqsZ",
-	"oLZCLE05QwnW3fPb16xO+K3ygy5lwj6kwWQh9srm5xUkM6d0SWJ53zxmtKWGcsbW6CPVlze6TzbPjM+u",
-	"XsXaQlQ4bWxRqRY1rrD0qqm2tEOuvlxdQCksPAOLMqFcNJHaqIuMdw7sBQA1ciP8KtyUWZiPQ7LA1I8C",
-	"8OhAUWhFRagbgSsKPasozPVnorHM027BDQs833XbFXiWKzxfbVKp2Zi/cz7Req7parEm7LwW1ZorOnDT",
-	"ustw0WX+PWHevxXp92p2w1rIbXlgqfQur/LqetkFS7mMT0RDoYD/MAQ5dzV4Fjx8Bk8qqD6DSRIoEzBl",
-	"pk1tTm5aDldHoTVaOhf6YMkLzHEQWGG+sbW7iV1uZqF+OoWJaH7LjIEOveBz1t4BK7wGmk82L7RQazdp",
-	"aWFP73Bj1E3MDzxJuBif2ss3SeqmfMgqbEfkDNBK3ATC7LgAiG7IXCZAn+YZ/VZM9r7rrp/tbdlvvdoz",
-	"YVXJiYhVvd/mEX5jm8Sm8huyiMvZT7eQhYkumMP+sINyF5D5KKBWCpu9TrlVcJpWlz5FwHEWT7kAih3j",
-	"Zf5PL4ZKHHxvRY98ASY9B86wVGk23sFTH6ix3mn4Lguw3PEaBGTgYujRRARK0lfdffHiPogNLph92YCu",
-	"uc5YGl+7AdnEXFXCK2hHQEWmON3CMoFlQ7NypqoIt7AW9URjuZu/tIGp9b9hdUOsXy0HKaAQ5xKUsAMP",
-	"40Kmt4YqxixgZC0kmuV2mXUOH6Owm8b0Kcq6H6mAusB99iwF1M+KavIg1aJVaf+Gqu6Na7g9lLBK2kyE",
-	"X9FnSyrF2OvccZhhOe2T7ZNV1nwvOahpyu9o8iPPMpZ+qnB754LdMZEsyVxwcHxTfseKJayIen9gIA6o",
-	"IDG749h4wIUPil6s2tzvNKGe07vPo5FiWWhsPywB/gmYNAAZFeLHE0Yh84iAZvogxm+MyiM5JIKNqXYh",
-	"/Sg/QlusJIcCKbaUjxqHlRWABobAn5pSkY+yBJevT9AiwD7goUS1s7j9MjS+v8+nIZzb65KQQDudZdVP",
-	"GJ1lZnCDJZlicxDFHjn94uohrpNCLkPB5WucT6v9gGhFRoP7Rs6q6vwLxWJqYkrYSi1gxRqs8npmTEGP",
-	"IMmkJawoFUG9e/dqd/f13ps3b9YvK3sMEpKn5yBppiAxTbdtvP/eFKNwcJtjkDRjqh4s8MZhnalxKZIS",
-	"CPirvd12ZCn3Zy5pw9S0rtWeUnFb2Va9++9YewxfHLUuQV5hXymSsxSZVwKiVa7cq+zQdgpHVZWF5MFD",
-	"L7DnJAeYctv0gNhqiZa+rk0gVAitmQ5HzrZmrYfTss2VyvX1Eg/AwYMjDq5NSoUaBnGHeuTvcoAH35Te",
-	"MkVSJmKOjQxa1RFXhR5wKaTIKBfot9ROk33/kbtjs8gFS1OZVnu1+lPe907PTo5tN6dWzQuOfceNDsOI",
-	"C0CUq4yh5SFg/SaT3NncXV+JwwzXdJMqoY+voWooYeqQsOksW5qRW/CP4/YCblcuBzdeSfmmEjREoDcG",
-	"S3ttOSlA12nDyqATKbLb7WLDbWFgnhXRppY61C9TVtQpG66pqPNtUMPvCIWo2iGPvBpkRE4bZUjQPuJQ",
-	"psTb40lf2jeHJrsG/tOTUAqhApbmgFCPjQL6icWc/igHD9ya6C+oH7KxIhd5OqiwZj4sMiqNIumQt9XX",
-	"8kZXFVkBsPDTxf4KUOGni/0DMIj0hgQyDTdO1LuzhC5VHndLJI2VJdWmOXAXHd7SMYs75NPFyYdfr68O",
-	"CCWZHo8+bS1mXuHxEVY16n+YkLLHgM3hyS+ywrO9RDJ+inlXOElsJ6MSiAPrHvS5Uj5L6vnx8SSigsDV",
-	"NF2ShMYxBuc/Xeyjanvw86huyzuFaj/IwEq+jSCVspA2SwTBN9LzgSakgs/f7b7tRuTNXjci+2+RU+rl",
-	"6y5JuGBeeAJh724EV8gtT5gAQDlQMjTTDqmhToe0/3oaBReqjEo+5RYYZzdQQlG9B36Ug5M7VsXSM6Kp",
-	"FVB9MeGBBas8zq0bDvGcQ2L1AoYlRpQnKKtFYo/uhidk8ekuK7P+GfmjHIQ4AN5udGYmTCkMNRhMEq4I",
-	"HwuZlqLe+2ueke30uV1bq88DrFDzBlszn41gBGKEQNhG7J2c4JkVppFZj5oJMnc+Zcc6PE1tSA83oCxc",
-	"lzat3pWtrhRzqixYK/Zmrzsr7p6Xe41UNIr/k6325L1+tbvXffnq7fptfvPqAl+PumXEhYFB1fISLvDN",
-	"ZacDKWdBk51aU3pHT0BnOtv3jaJ5yssaZf/tvSnbqoVw700zY+y6XG514hKi18FVCLC2FZkY86Wv3fDt",
-	"dvviabb3Q27pR2A/vOfWfYDd2XJHXvGxYDFakrFcCG2dHgKwpfE1+vM0cWA9/Q75wDIwN62XjPChKRNs",
-	"oYI1+gc7O4kc0mQiVXbwtvu2uwPn8k784Xz06fh91ul0/A27mtXy3h+IbwggV7I8oFyblWpR47WHN7zj",
-	"eGxlZ/2c3/LgGuPRGR8LmqEwuU30jlXEfOtpE06Tk29ZLcSfo4tPpBgztDM5hWLcTEL4MEBjHGwA68Ux",
-	"iy1Vsdeh54qjiqAb1s5613g2V0ELvjeNPmtBCJ7c0WSOycMMXCP87gB+YL1PXdmk9EXRMfvEslAJwtX1",
-	"5Unv06+fTs+/XJ9cHbiIqYUi/vn05OvJ5ervJqIa5YCBNlNELnqX16dHpxe98+vV+7i4EatJC+8xXpRa",
-	"IRLy5fHp+YfVJxkuurhDrq4/X/Y+nPz6w1/gAhd41ifSjciBNkgm5a1eED+HQU4+XJ5cXdmbB8HsF7m+",
-	"7J1fHX0+PgnM1AiBwG+EM1XiDrn4cvVRXzWrQ5Ap1HYXV2Ir2ipOPRR7r0yswWMuTBFQD3gzshVt+d+4",
-	"FW2tfI1+OAw4GArYqHjl9xqVf+8alYcuN3mkChP98c3tVAbs1OqgR+yuCmMBPENrFX7y8zZWOVmuakAC",
-	"cFPsOzogn7+en1wiYSaEFg9J7/jT6bn3FzKYZ0QuBOSpscZ2yKCOfKX2/5Acn/x8cvb54uTyRjgcCnsy",
-	"2XYd24oTkSHNaCLHERnK6ZSlQxahatevsUhNh+a0RFrKEj2vHvxWtAVD3oq23Nudoq9UvZU8Auc/nwLZ",
-	"0IRik7QFOyVLluXg+Hr6EjkmXHTI8Qn8FTmK9A9CZn5Y2DzS7zDybgmO8GeWurOtqrEtLniHNr5XDu+G",
-	"EpivSczHPCtZTN39t3u7L7f83rf/+lt3+90v//36t/+1+TmyLjZxBZAvfElI3A2mXw/P/7BGshzQEFE3",
-	"aF/L+3GeWwP9U7CUpFhkFUCBslHcxtMuZWomhWK5vFbcUssDXnpKYfh2NDWTe2ymrAIN4k4bdtCLrU3Y",
-	"pbbxkDE2BjreyDJxOStNdQjghZuCBYcgzJVdHaT7HlWItX1MjSa2lyDaoY2e1B8EG9hSbrj3sWjqZEl/",
-	"kHZdQoTm8jZY09ckIFoz4cqUDZbFZE17paG4oDDefDEbJ4TZHEnd0Q/BdijhsXeEyMevtGxSRfrm1Nnm",
-	"cd80rVk2cn1K2xkp6UR2l1XPyLAtoZcbw39uX7H0jg/Ztt1R/eL7Ypasa1LLcQ1J9quu2wgbQrOU1GvA",
-	"yBLsW2Z+riUKg/Y6KwzYX1ckXBY247Up3sIykTRuJTYn4o4lpgPa6sYfZLysSnqlKiP75Cf+gw12oGS7",
-	"sNgGary0za+vL0wHcPEVOF/+RGFD2gLMk+YhrJ3GKqn8imwWopLnasTu2Xwnem6GU9dlYQkcTIXVCJ5T",
-	"+UoXXRZfFeO+aHGihVHOjx0g6IZA5+VzM7BtwvO8MpQZEzEX4wNYbLN5wBJ1n3tghMAQSBBK9r59g//k",
-	"guy+chz4JGVZuoRnoSqOHJRtvitvBDTe4wUHjkXpkPTh7rzOoHBj0So3Q/aXBBYW3673Nzw9aPiaWTkx",
-	"khUMThuqPRd3tHXZYA2D+GFjfW5KZPJBAicxV9DpVNcpJiRWvOeYsjAWa4C0O/oqku/m21yDoPtAW7Jm",
-	"TrPWYlo4QlcgtijXTh505NXpRX3dPGVeVT9oLjUfDplSHfKe3zE08xKamZZOqzngHDCz+nBFgXVmTLjx",
-	"MWV3XM7VFRumLGtPjaHg+pwBhSswfBUfC6UPfMswtGEZGTy9gveSj4X2wPGaiEiRLB3VDqgDUwkFUq6K",
-	"ky5Ty5+rvM/o+PbJFR8LYI3r6yW6ZUurXeAjEQANR1o0YBYTxYa/fhr99B/v0rcffvrLP9Lrxd+/XBy/",
-	"PT27+Oup3DujZ/RqcS3+mu7f/eVbl578eWvjArqSrrhHHZ1L5K1myiFS0fF92h01kYtRIkPRxtApiVkh",
-	"s6+9U7GkTUobrloo1wnUlaaoIjfUE7lsILlGysZcZSwNOV9tNJSj8nUEQjJ9CB3VUC8eTMf2BNGLqUcA",
-	"i+qoWsmpILNUxogOTmYptMtC8CmRcgb9TOZao8UNmkyuAGwsQW8SreIjqGd1SLBCuxgpUzJBzq9wMUaD",
-	"iDWVW3hFKG+bBFJPUAs5CVtF9td7GkXubK82iuwldehQmLgsAkTlcnxPscXct5ALIsXhEwjufRVeUO6h",
-	"rQh3MhrR64vfzt3eA0hgk7hV2b6IzXMQtKWc2XCAniNNGVZc9It6te9HYh3Yj72mzga9ZEMZDnqZOHpq",
-	"LoBQsamUDrEEp6wW3wIh8bHvwvZTWrwHa2cPjeA1I/iYQYXa8VxszJtPiI55Yy9wiDZEFvNXRfiVNZrF",
-	"TmZD3bPdfsghuzKXKmyLnhibH2AP3Kfl5Sv60IeNLGRmjaTRXFs3xR2B8JC729296+7Lg+7+QfdV5/Wb",
-	"t3/drM8IB1szJ9dM1UyFYqLq8IUQaJJ8Hm0d/K21DvolqhBBmeK8IJWxKJiKLxRgutvqbJ+MV286G6ng",
-	"KotIH/M1HSNNfb8hGjRoJ6QM0M6dpzxbXulBmwBvPOXiWt4y8LIGjKYsfW+X4Mev1ysdA1qL//j1Wo9I",
-	"ySkbyHgJKfR0LlQBnOYQwdb0nGJ1iD6j8RKEwUewO9yHPCOCMYyqwpTCZoPR5Muv9aghYWAqu6oz2m2P",
-	"9un5h5Or61+vTo4uT6475Cv0MZgAGBlKMeLjeQp1INqsRwJCtzbONoHKzREdov5ImJZtCAh7Ro2Qeirg",
-	"zNKj+MdcKzSbQ7ceRn4eOQR68zHWC1j9nr6a0L1Xr//cd6zZE/aNfPzUO9q++tjbe/XaCkdKF0SPIfK9",
-	"iOIE2NFNGI1hZs3wvm3jMLaVG0dgqKYTI320wV70jn7qfTi5bB6uHUrTgF0xzjoi3vOreF4om1ZF9ENo",
-	"TlEzRk3BCHbJ5NcTmkjBWsmxKQF6vPnE2po282mHUj+fGAByU1nBeDFXsPVASeiD1bI7dEiP7Hd3iaJL",
-	"RQZLSFP1hzJmfexN0+5uDpHBswPSnws6zyZMZHxIQdP9Qe/dyGjSG2FUo5yn6o8R6cMC/WpoI/oR6d+y",
-	"ZfmfhmCij5G0xjXK67cfbZVcOVOLdcqHU79Seg3WE/mVxTt0rBy+Rxbl0aclGTBMmEkipCmnaiH4v4HW",
-	"GwU6js/4HctZNVIpsagBSyD01DpsUdh5pl3bNDddWVPaaP/OjbgRf/pTLxcgbZj/6U+kr/8kU/5P+MsB",
-	"+QFGSW7m3e7LIYgQ/KcWS9sIrmUZNnof8FD7WgD71nXvk5Rl81Qo8ofdPSjo1cIo0xuBUWK3Acgf+ur2",
-	"V202/fr//T//b/+P2AHnlX+wRC5If+dud2fK+h1yUnV+mpPTHpqH2kSWCYN36vc45L8Jm5IxyxTZ774k",
-	"/ZFMBzyOmeh3yF/kPMUimheAlUlnM1xnDET7Cs2Avv7htfu2xYQPJ6gE9TfgPvRvMUuiVxDWDbpNwaJh",
-	"i/yLzNkPvrseqlkxdFKY0mv14eQ6Ihdf9P/pXR99hIcdn5ydXJ/Y4NtetxuRi89X1+YPiux1d82TTtJU",
-	"pvAc6OgjkNbQeqZPZ7PEiMTOLJWDhE3/99+1E2Mj+yrTbovRTxH4IDTGP02RBa0fITmTtkSZyk7j/o3I",
-	"jB6jiZLW/u3/5/YlXrJ9GmtZwbQLwc2NvZQjSMHPk2xJuLbbTVY/SyHU2Idxqz4UYo84S+IO6QnCYyJH",
-	"N8J6LjlqmstSJPyWYakozDNES9g3LbTxAdnv7pO+kNmvIzkXoA/1lJ1xlak//QlEYZZQDoA8dFmORJB+",
-	"wqc8s2xU81TJtI/1aNkkhaZAvaKHpnPUQTtq7wXm7Ub0z7i4XZkPT8ohjQmP/EM/ZcmfbyCndbPV/2OH",
-	"9MCCzHmSoPbrgPQhXqBV/QxXqG8LufoIWtyHai7MS/OUgJWmJZdOWQZlV9pHROQWLsam05UKE5jQUwlU",
-	"DhBzxnibmbefaTJHkT2N8TFyRv8xt7FbZeVKa0IyS9mIf8NVUTLN9GkIoUatoYiH+aOfc/n+iLx8+fKd",
-	"If6AB92IQikC+SJuhd7FIByArGKkUp821pu3DXqkB2cQFFABadQu+cR/wPMw4xlC+Dtl2rs43Yq27liq",
-	"UEfvdrqdLnQvzpigM751sPWy0+2YcqYJOBVag4GNv+NYp8YhUx13pYksDZYGyjLKQZvNaWr6rXimWDKK",
-	"LF+VR5g14gksn6BpKhfG8bBVgE7fnMZwxqjMEVZxAxti17/Szcsv2QHRu7aVn79Fq4U6ydKSEXIFOjay",
-	"J0BkXB+ZEvdwpCs09hCPDx1P2Av9T9Nk5pr3Y0R7NUGMF3a7SAkqAT6sN8xkeq3lDO/V8gz2hx7Scsaq",
-	"fBSq77PHNy2Xm03rMz0FWPdQbCo4TdjzMsSKxr6pvP5T3xs4jBqYZXAH2Yv6NV/Bpaj4DHOzQU/ceNge",
-	"CxV8wS23zRlcjME6NfaeXqw8mYM8sKFBawMlW9YOeuPBGjY3L0ozlVOsIwM4eKdfHCAdfAElMc2wbEcL",
-	"JoYizJ2oiao+xsC+hD7FxX12r7vdA/j/nW63+9fix+131/02Py+IY2z5aYXOGmTXavg6QLOp/Lbdve2X",
-	"u62+po2WgcrvdS6GkuXffsmLO0Ad73W7FoHAxrQ88+fvJsOef1Mj1x+O67ffQo4zVqQ7CkG4xiBQhJ/s",
-	"hrpzgYZYIVQFGtkPUv0N/3Wg7bGtX/S3KgucvHXJaFxsYNJHGh1rvb6FJoPhn9Ov8E+pbLIDlr0e5Eyq",
-	"YOoOrUt7juvROBEyWt0ZthG5owmPyVs0mQ9NcM5mtcDmX4BNxBLFoKvOnHkvjLmt7bp4xftCQ0qf4Ogp",
-	"z6hSC5nG1kyZGzuAbU8pT7TpnxfgGXuZjmxpAPxV74yDG6H98j4XMOpfhymLtUaiiTJucukIhUYG/clb",
-	"GIhlKrM1XQ8iZEf5AFDM8mhvls7Zbyvyvftw8q0/Cz4wJOBncjw2gDkPINgF2T2T45whFGa2JLhQ5BGU",
-	"XOzSCVpY1yxJtPWAAWj3fJRelfEkMQYtWroLE4ulSSIXqkPOJfqagMrOmAE1LkrDB5YhEGCWi8RjKR/9",
-	"AkyyyTS0Ptd2Lz6G4ikpG/cuCH9zpdUNCkfLtRtYyuQdPp3JNNsexmI7kcinXqGE4liZlszdLul2uySV",
-	"C7D3wctLqVDWmgLQz4KZ/0qb+RGhA3lnPML93Zdal2iTWVsxoDoGS9JHnBfrMuUOLnaloAMkxZBFRMlc",
-	"lcBQpkAEiB2I2F2NCofa6qUOudTXySTGyhlB9ru2OD0F/xDcaAGn9DKHXhVygd4ZXO8CB8j/itKrHWGD",
-	"2YMzqp0dsBPUfAohR+C2NI6yvgNjTTdCP/iWzbLIuRw8xiCTKZw/9OoTAK3WoEmmTLzIoO9VdND6tlE9",
-	"nENvxkKa9BSGeRRrjaMeS5nC0/FNT61N/XdfMqU3Y2DXfkUbf6iFyAZKtfp5PONhkfKMla0HHCah5Oj4",
-	"/IUymzZoRLidW72l5R1LtZRUambEqUWZRPgrS1Z04HmPNpkGWQjtBOft957GhiFrLTBKJUbfIPKXl2XS",
-	"oWki1poD/EyzP/TnqaBOhy/NWd038pKP6VI9rjnqBvjZznfFqYCJvqc2SHOwKK0ItZ8xz9aQJiSRccSQ",
-	"1ae8VljmohVC+FLcDgtg+hgnJAXGwopgiR7LqR3CRnLg6mc2CK78q/pJ3qxVuUt+C69dvicWUL3A7t2r",
-	"kokCWCWXjTrOAEPDuT1YEsut0yH9qRTZJFle6jFrnxjkEXQZdm7CZrHscIXOV6CmYaDHtI0ADyJ/oGTJ",
-	"aJosbwTSIhkjxTprC5aMsskfI9LHy7z36t/uDBo/mBWH+Ewc9ZAmTMQ0tX8zsYHAUe5UJk6O00ePLWPl",
-	"931/+s9Gc2fmoJML1lbSYqomQDu0MwbK6kpJC3Bl+809xoqLMDEDcEEAa2nyZIqPxfZ8pjoE4aEVGUsy",
-	"mqfgNA3o8Lb6hDy2I0RO7cdc7vKrKlYagamfdJnP2SJfZQaTu7LCbimr1/h2xqvPuPcowMYViFbQDqqU",
-	"ig8xbKQMdA1PK5zZ4rL+pMf0FIsKL/quNu+1V8xFwMocJxQr5tde2llCxXasXXc+mNte++A6H5kjQ8Ra",
-	"lIZMZHS8YtXknTlCZjld6aHW9ZyleQLcXM6VbebTB0K3et0vEiqO/WE+4tKvvKtqQ3vXPLUImPkbLInB",
-	"7l975VOm13AbCoLh9TU2rEnsYfTWxvZXN/q1H+E1WUEoDbZpQGRdN6x04YW+hGH17KgecZlLb6pY5OcJ",
-	"mH8tpBX1UbnZEt8xMa8OQvaIyuaDCh18kAPXC9KHP4HehrprWEmIlkOuPy9wJb1RxtIFTWNl3OWCjYjR",
-	"c6e8Rky72lCW4Dwxl1FN2WguYu1Poy0JTDoim1in3FmtNUbfpZmBx9UW8DH2Vd+hneefF4ymQq0hTOzO",
-	"qYhmv+IIQdewLMbkPrATD6x4Y/n1Lk5LJVWRiwHmVVUQ8MO0MLlABCEHd41lB/A/+BpASnPnDjgZtVYE",
-	"u/M0zHcZQPGG+H26EB/lIs+NxQzRBFKoq7CrvCJmKVrxZSHTR5hqKEbR10RkIOUtFHthoWkxiGJQViYh",
-	"inHAZqmJo1zAEDaShe81yKE/qU2EA2b/OcIbMzPnRRnBv4YkZOe/efxbpZiUyuZM85DLvPK43rjceorl",
-	"qNrB+vOeeAVAAkKmo53/dffCaQwyPQs3LF6kEAMFpQ6oq3pT6iUqhpC8qiKv//DA8CHAr+lckFvGZqZS",
-	"EMJKtuxR2dQY5Em1T6T6ttEb634SwwVLFaGmiVuPaaJ/cFW/NhNl2k30jCC255Ad2sB+Tsl8IzBzR7Uy",
-	"IjAOojKIakDzytTg8JtSgQ7pEZgyYotSBZ2ymGQLPoTrIJHmklYh6+YLdDwXRffh81OeEtFL2ipD9cR7",
-	"Ri8jVnAIuXjEDZRHwQp76Mi03tZvpApFtmPZiSGrvNFWC6airWsIDDBS3uoJ8vZSh/TwvVi6T7AhFGfT",
-	"ls+ZfG0ugysSaJ7BatTn7tOKQmS+5Oml4PNoBHn0jYQgJ6l+YDE4h7a3Kik4DOldrVnHyPUK6JOCLTrk",
-	"2A4QkpSgoyrFBAIA7y9PTsyKAIgvH06cJQaaPbJK7h3pD6UYJXyY9VdFzL34uxIyIR18+DOJ21UmZ0Rq",
-	"mYMdvJ7YgQ+YO3SD5Xbm+F7ron7BmL2xvc1JCCb4YTEQGPO8+IOmzI/1/ZOlsi6xiWrsfl7ad2iZFz+r",
-	"jXluo2vPEDiAdI1Z3hiBldtFDVYlrTl0YAStFFQ0QSRgAYRm3oVXXgGMyQX+z719LOyMyBvMJAFhVk4K",
-	"Wmn/w3CfIupYfleTc29qlJ5h9bkiY6l3LrKPgzDQlNH2YpBD5NdGlw0LnQeoX1cqEbkkwiyhS2gD/3J5",
-	"pkoVFOTSPg1rHA5Nd9qxMf9T7NkHZDRpyuXAro9ZwiD+ZBj0spQOQxaQU1SX+Ufev2PlEYo2vtfwhJu3",
-	"Nkowl43nCFSk/hKXI1rup0rhd3ELkK0QkhwgCkJ5nb1Jn/BYwc5T63sas2wq76DHVFkqumxic+zG7TSi",
-	"HuV9skgsog00rm6Eo3Cci1gKhnYbmItckR+vPp9D4bve8+ANYxujcTE9a6/nDXcuYpaShI1pgs60tfFu",
-	"RB/++qv+az/Kux65ylk4iEzJxeXno5OrK/2vsnF4aHZlpQUa8JGPYa6LkvZIjrJ7/rHRHc/iK+dfWXGS",
-	"uMVyAvLUhZy4Jj6lZ/1+2igEVbcJd1KmZ9ukuR8yvvUeGzxd+ttgvukNCU0kE7bUf++QL+WN4s2GQf9m",
-	"+lgSjMO2MxAyBsJnKKcg9umNMI2JxjwT0iB2mT6UfI/ac6/wlvIOiwgFfFPKBQA89q1VNQMIXohI1Qei",
-	"nPhduil+5N3mXmQISr/rPffUW82EpiYWO70kZbdslq11lkHeBqtFpvxbdTGQLfKCao9cPqFSAe2zCP6s",
-	"JgBXZvtaBtiL7aeAMa4HzVUjmdYH7z/xb1gg9thlIfmLKhdc//pszhqG8aTAuhSm2mbg7AKjKd5cFPKD",
-	"pYRWkSOswsogequgct4U0K8WifRyPmn8dcpjwceTzNaGavHw6MIGMps0+G9XMGrrUTlJ+C7zusGxfk/C",
-	"5GjyFlR5SwX7EsnZ1hUqXPrthkrRK1PrGVl6HUtrJmKCfeFI7pYLV1XVKBXLallBdwsrNb9vSQmM9HuT",
-	"E0ADAYJTL1JlrPP1xUTOTDSyOlxwScUtg+qfEmFgIQrkesPsiDzJMEhxo4zIeVYjJnJmEin3EZIzPuXZ",
-	"I0tJeaDfk4xcO3B6lfuiwKF4x9kibP+HZUQmDW02cAUEjgCrBAvaR3mFCkAqRXhKYveBBbHgmaEC65BL",
-	"eAikpvk3Fh8a8Ezo1cV2RhsoEpIME65NfMFYjAlpSoZytgyHiuDJj1rNKBN2hGRi1UVoMEnPEUHJ3AqZ",
-	"Pk6eGrCslj25xjDhQs0YwKHUNRykcpG3G5jooo05nJ3+fEJkCrGH8/OTo+vT8w/BMiLM86cpv7MYHdow",
-	"YQI5w4m2dHGZZQpw8CSR8tYBD/hhDq2aUjkfIBV5RRgR7YJT/D590P3bpDzKX9Yq3ve4baZ155mBuTNM",
-	"tcgyIUOqylzYJKk7/41/Oa2pXbpO6fBWRWTAs5RmDHkCyUivlopykBRlIoA0hmJq5RdDmu5T1FN5ngQx",
-	"D2mSFfpubsREzlPt9CPkPcb5drs5U8p7gGMp7R0/JtnPYMwGaEwCi7v+V8pMZ4d7O1eZTJc3gpvwiBzB",
-	"ToKTGli2caYjcEphA9ksTod8grpOU0kOWAdQ+DmRC9Eh9RVfN4LHdaXBZbHcesItUKWfzXwbRCBGuFA8",
-	"Zk+tsKFcQGTSCUCN6K+rpMxMrATqzK65Zcv6Yx6AV+rTQ1OqboETyNR36a2EWtixRdm9MJRCyYR1SP8f",
-	"fdDfytqRCGEgR3ZJ8mrkyFzCU8Ai0D/4tud+iY+7Vt3/pD/3oXHO+lk6Z/0DLD6D+cKopLCHF7RkzOaD",
-	"hKuJQUXokD7U9dvbvHo7wJCcUNUhJ4i1l9rgpqEDONRmNeb4WaK8ErYKoCY96fMp+AdBVK10XsIte7Ux",
-	"TtMVo+lw8i+fKnPC0ubo1Cv+HCae2Si3KNLrHJX6Fhuev5O3j1gJZYQ+90W0btBO4VSmUNop4XyJJYPW",
-	"tOE8gzPPHmV5NITBIZm7NwjmChWgiPQ6WJJUZlg1xbMSBImfkevBGFwpqCsvMu3WoVKpwKF2CRPn5OSR",
-	"Qu/u+fp1hpr3OWCg8u+sOEcB0fHy5OfPPz19kguXIjeebtlyvf2gdozJ1NAR4RtnWqMPGBPOas1IwiDC",
-	"CmhADQzkpdIJnF5bN3F6fHYC4MOqcCrARgHuDHxl41n30XzU70USa0t6G7VvZOf5NL+yknjHfFFcV/YT",
-	"fsfWEPxKj75J5HsWsfQ07ptiRcmUeJEhELOReIcwrKe5RsTP+J3Rvk9VBfS7xN4zHFWQWur02LryWtuT",
-	"dG2oYQzSioR+1gMDog3SuNf1696soWH6rfe6xZbrJpe3tsnpyrpyT7H+xyyjPKl3c5+h4cloDkfGbp2g",
-	"NCqvAsKRPpzfW+XxGsN3JNMh21aZnD2w8XuUSGVqy9zHvgCGHYGhCO0vp7fK2xLk5Pz45NiEmkZzZYrN",
-	"ICIFwHsuTOTVTTrn0mDt6+mEV1hGEZaMsDwN8i7kZwPUpxhzWL/Umisps5sTB+FWRl/lLGi8JsKWcku9",
-	"xPQOAzsGMODr7O7SMWILbuA4EaXzxC9nqzXE3+uFvMrkzNtuD2+Iw1ti/Zo1al8exQiv3+IRytJTm+DX",
-	"1DfAvahla+XuN8fU1y4X2mjqA1Mgm1h/zMUwmccsXjG9vcc1Yr9dFUb5FABw363R4c1EK9PDn7lnMZlL",
-	"S1eSysKvdbKJpwcWTDzwyfHZy2CZYAQDxgOrSWcs5TJ218woj8kf+jiWXnYBv56IuP/HCEIsli7dtNFm",
-	"lkDW0aPcCCmge6xDznPAWIsC0iFHWBYCvUQAYOvA5d1YYIDV7WneJ90IBCc6OW4bYsHX+5L26O1ohZdV",
-	"KVrvmuduh4UZ0oq3OEn3E272LWMi3oau8QcW8Yt5popMAwy7002PEZqJHuPjcELTMYvgSBksyS7JJHnn",
-	"gIhNZzsI4e5bg52MKMvcNCvdCANhghZ+5JrDS03f2jzxF9ZIrXZPry9Pe2e+SdIgtycwf74oXcNUPo5l",
-	"As+GV6r1KnOfe+s4n0CwhZMH/TFPv49wxaw83XsDzehcPXxM3Slo3BOx811zYAQLl+z1BJuwCiJLWe4F",
-	"yAZ1yAWdq7oWj5Aad1a73RWRPau0Be9wSltuFT0C9l1r+Ihc9L5cPapFXSGUMDcPrdtx7R9YNntmjpDp",
-	"bi4UmguRBZ3VG9y3XaApHY7MQ8uPl1kMskzmPidHEE28j0EXlStTBSBDessEopJ6ejyUGvXl8MBxbDqD",
-	"ZIIvHjDo3IetxRbhrI+evt9NkmqpxRm6l9g2laT2atIq5aoCvO4FQr5g6UBsKwi0eBneR8MS45gNwj6g",
-	"Kfvc0PFbLzPu+YkhtjBL+CmwYPIioeKas/Qw30yF4PpBXXmAwTMIlQaUmff/nfibcDWbCZyeBw4Ao+ZO",
-	"4Irbx/49vHE2ipC/6tqC3VddKCmIyF43Z6AtB8YjP6QuR1D4GYyE4yyb6PSjr2Z9FNyAGz59FNxYaO5Q",
-	"MzON04ywsMQPwIZj4fmq3z8W7osKNJk9dHsmdliz0YgNsxKUF9SBYbfcUCpTqA4Q9hDRMCc+VxYg9QUc",
-	"zoplWWI6p8GwdeCUnv1LE70EywL1q2tFMC/Vrp6xJFjsc8U2AuRgi5/RG48HA6Yfja96lj5L/L4rI8C1",
-	"WwlBHtVjo+lVGchzDxYOMJQw4hXE52mhMncsGebDWsdfrXRjDgdAmrD8FwuJD7A41yP8Bgv4D8UEyx8N",
-	"S5OcAQoHNJXDfXKMRLHAlQf0qlAPhYrEpIiKzHmghoAGG7/+V/PdLO53yKnej5ZbfEE59qFBTXbOoWMj",
-	"LFzdiLlwt+udZZbDeovuN7c1ZertvpZu4hU+5drSfz5KqZXreHuWGErjrrtys/zEuR3zYrfVNtpaTkoe",
-	"eHN9MGVSLBc8ZtqewTF0DUcTGpvw9aGlcXe0kq4gAWkAx1LGZCHTW+vG2m1pGN3yQl7tJkZFOn7jyEIK",
-	"FB6JSdHSvtCGeb41Wh0+X+wMervguWTx3BVNqueSyhNPIl8or1+1rXiCDVbrYxorrcHD1FcZ/zIq+ZHG",
-	"3ww7k1/g/U/hSv47VDrp2Wp21WDFnsNRgxeXktErgogSFxLDZryiXNCM8vLKN1wguCR9XJFRyhhqsUNL",
-	"vO6huusnkimNGYJQ5v1LOaXELWMzZWgg0faGnguDYfr56/nJJXz2qh2tr/tVLgRLg1CT+jv1oj6+Twhv",
-	"qTBjYQZc7NEgwTwbSM8c5yMsNff3+XJRezQk3FyolshIIqz0GbGFRiuTRgaoHms4hiBy4VGryWX8+2Ii",
-	"weUTMoMO1lnGDF+puOMZxoiXrKVnZ9F1wxK5+4QS6X36U8vhGUM4PiscMU60XcN19dnjIe02a0P0inyv",
-	"pyWu7r1lK8ob0yqVZDsNSb8bmSyLxFML5k/Y6w9LE6INbRLElCmWbVuG+EcQRpnEOQG99tEV+A/gpGd1",
-	"wopHLiVwbptsWcLFLckkGU6kVBbk3j09r7PMRRX9CSNurfTdpZ4RtKnMpDyrgNkvwR5cJOyX2q+TTy1q",
-	"n7CQ0Zw8gQVoFL55NtlBnbEN2oJVc5hfMVMN41ZXawmBWsaqX6POjNlmNLIxxbSkeCTkB7YsPQIUL8y/",
-	"xildCCLTG2FoGQDMBT5KbyfBTLYQ2cT7XNzRhMe/6mf3IxfqUQ7eFy/TP//Kvs2ApKpDvk54wsrFZc43",
-	"jCqiTbnBCV+Cxcra+w7FgHowp6c4pY8TAsKH44uA3u+JY0Bn+tQK7ZEfJRem4MNR6z/IzijIvn4LHFK2",
-	"YB/1EotheXzBn2eTrV+irW/bKc3YNhBwbB1sadHfKuyDkUzHsqR5gzvhE+WJcrpPC3oflLZVT33I9Vuq",
-	"fdODMZHz9LBwkzbizZCNjZm3jZo+dOQ/vBEK/HUUb8fbr5V2RBYTBnFkz6UasESKMeQhqFhCdyvyIUHd",
-	"GOJBwAgQ6FVpFY++GLxV3YhXegfoP/06F/SO8oQOElZV0D6WWUExP7yon+ihPEug037YGRe35zLjw6BP",
-	"fzoiSk4ZzDRUZ0y4MosR2SXnyuYfFnT58NuhpxBcJj+RFRjIVadB200Btmn1VuiRRSrFOD8TkNTNdRwZ",
-	"iRyzLJdbI9slac74lB2Q/e5urtWHKYuZyDhNVL9DvpioxY2gXjQy76+uShIEhBZV1+PI6lE+6O9GI589",
-	"nho+k+PcVTDn/SZyNvW7Olfy8kfA5Zg9dgimyep7IPtOPyo374ZgE1Xio+VBH67y83RliguTmbIxVxlL",
-	"q/ftUcpoVsxFSOFKlCESDADiqQkXauMHfcOoysbrud1uR4sVb7mJz+BEgb8GrXwz6MfCBdaPT58FlaBy",
-	"Y17xsTaV5rPHtpb0i+A1gbRY2y2qbRwRbw9lzBptI5Pc1tdGhuTHGPTK4Z/ZBJet0YU6eplOXyiy+8oB",
-	"OAqJFj2eM/qBStveaWbLHnsZQgZCOGXGUvLSNSBiVhmE8oAoKQWaVJTs770jff25v8Lnsrjv9Q2aewEE",
-	"kgvSv2RZutwG4lp9mvTM8aUXDMjcDHONMcpyc8xW7iOVrSyYaI9mj13CIh3pNfp3s8X0R9XaYGaquSIT",
-	"Zvj6SpYYzOojW2KfUAUyohCxFmR2NSi5zq5r45Qg9gEEbWyvCqhmaDcJBXAQttIiXZliozMMg7vNUIjm",
-	"UMfdDE7Kjah06bV8Q/VGO28dYN7CvvoXl6vyXHR7ZE3p0pi5boyZlIcGfgtMV+On27hqxY55bAfGPh7e",
-	"9Vw+DFZpVfKXFWJ22SMcQSv+yAP57e1PJdyKckRek5iPteRZck/lTh9QG/n5c0j6dyzlo2VPxNZCsf49",
-	"QsTFUKOnv8tX9OizW3VfcfZFztLCx6x4/mQtxx8xFMHowvPlgPARbsEoj1UqvR+UxE+HtIH7iBZnEXnV",
-	"fXkj2p1FV497Ej2nRVd/Fl1bWTJH0VMdPdbKM/sKBJez2B2AKmMzsrvJHsM9sE1FvP24zoXDtoT5w+Ca",
-	"tWj6djJXHJAbAR6IZyRGGBeHfvrIRiXMbsxrbOElwMeSJOVTSj+lf2i6O0fZxHv4jbiT3NMZuHNTw1Kg",
-	"T3u3YVcN2vw81Jd6R50fRYJ2oEzKW9QlZuBTRsViwhMWBRyqwAb8uay5Hmknwnv48H+4b1W76/bW3HWm",
-	"injHlOrVbDYKtamDpcnNLKdMZGSWyiFTSqbO8bCciy8UMSEHmBf7s2JJAs1FBpeFxfYy5Trjfrz6fH4j",
-	"tHyCwKN/IyQZMJpqcde254GFFI5ZSvpXWcpnbFvPEM3mKevrgdkaSL2tWdohpxn2ibLhrd6vd2bnpHQB",
-	"pGM3IocUyL9BG9dcjLW3lrIsQrwAcyGCCBsA15WPoXCiQW1kvillom1D7dwRdsewNEgfs5BJT+V8PDEG",
-	"9GJCM2aHKNPYeIITuYC/ylEGfEwWGRxbnDCdvpwxv6JSMBazGM5sl7UH3TgWMmVxp6iNVD6FCwuN4P6m",
-	"RzvlSkEKF9WUXlYp9XfhijiBuBEKXQKsFtVvtBSs2how5Awdfc4T0DV6hYuzDcslxYiP52mVTT1k/I5d",
-	"2Jee6DldLR8MWKH2DrPE8HkHpJ/9+Wbe7b4czgX/Zj10+AuL7nbNbxP2jXz81DvavvrY23v1Ws/6zVbW",
-	"ARnawov7EVF6nWhC+ne7ffOB+FX2213jGQpx3nlWFuatspqrAKz98+6b129e7r3s7r/Sg3219+oNffv6",
-	"HXvDhmzAYvpyj45G9PXeMB7SlyP6andI4zfszRvaZa9ej0avXr6Ou0P2lu1238ZvB3Gxy22/++71ap/b",
-	"L3V6/k87f1rDeSgu4VO7LoW3g1TNwhQWGGoUkRZ8dEFNCf/D6/vroJ61zBS5mv/BNYIYnY5A69VVvMbC",
-	"pspwcil/56JxrizPIvj0gK5sd6+cZ4rHGHNStywM9fYRh/CIMXTzhlDla/JQhNilktY7JvQEzVI5YN78",
-	"m5GUpn8HpKKaZ1gfQ8qwZdE0y+tPjXOk1bZhHQJSIYhtMjHmWJsADeVSBCf/ktGY66E+KtGHe0lgCSBI",
-	"hOKiTzesPn7Vffk0b+/lqLMMJ3ek/fKHFwk3ikaZ4GLMVLYzZTGnO/FdjVNzLq1LM9JnhrWbfEbWIgj0",
-	"Ye6wwx1YxAceYAAq9BQGcnz3WCb68V2qLcUBHd4+tRLHT+vZF5dkwpg+hzlZF9W6lGVcXwGysf+AAoqD",
-	"uWSjuaLB1ttLEyl8mFQfytcVGBhaSn+L3N+cGaH/XHQoLq+Ifg0yfVpqRhaDHHnCjN9ChmZdVYVYzxK6",
-	"rPEfMHxLgXJJm+Omk88gzuUo1XC0uj9wF71zNNsYe6aK9OG/gCO0DxZfv0reL/TQHqs8Sr/gd5n/F5H5",
-	"HsgRpAyty5ZJcnV5tYG8Y8dbjcjjGe9BmiLOf0xmFvHLYkMidjnp2WZdi5FqtT2od7sllI3zQm/pfvcl",
-	"mUKcGPZzgtjozMNWrdwV5gN+3xi/bwy9MZzQ3X9vOAjhcA4RABwh5qp3Yx9zeyFXAl93pZ/2u5QGpPS5",
-	"tSgUL2wkIXPRqD9BTAq2LtgGUJWBYNAO3pksuIjlokNOMaqVB69yNQiFsK7cW6YYVczQja8SvS9umL/L",
-	"33clf05ZrSWCU1YLAWSySAM24RZGUJo0J1imjhUcJIsmienqi2WHnEukkkQ4QBZXREZOoWozWz6mb+7e",
-	"UZEzxJE/0ALinNk6wxVKcEnolJz6WQmMkPtrskMFTZYZH6paPk0kCZxBHWDG0juaREQmcYkxU84zMqYz",
-	"daB1QMq8qPNsxoRpWcOYMvbCdTvkq7mvP0rlFLgEb0Q/k/28bQ0bPTrkB6mdkZSRBY/xadLwu9kxQRXJ",
-	"l+ujDrEVYy93sUvE5E6wCkXE5OXr1/ZvMV0e3Igp5Ophn5mR5IRMmS3e1+OKAtUuXMzmYaCQDyzruQlu",
-	"CI5/hTkD2L8xF4e2wcV7N6pW5F6rAk/Tgy+Ap41kOqXZ1sFWTDO2nfEp+JerqGkVg2EijrDGiguV6S2q",
-	"J8Silx8SIRdthpXJBxjUR7nAuCnG7kAmOeDuxnTZZhRWUApjqUU8tIt3au/87XGxzJ2wVNXw6I9Wj6I/",
-	"auuU35tdi7k7s151amXG66kckSQL82EmQY5oAJ5ouSycgQlgU8WSuyo0xN7F6UZsioaiuxle4mieKpk+",
-	"Mpj9jP/ElvpzapjNyiAgW5HJZMFwzri4rXqNuWwHrjEveGAp0uOrBqawoA+++Ng/AaZAZU9rTuIJ2ojm",
-	"NbpC4nHDEsUOyYIhFzdUHVI1gaonsA6ykvlgESmBsAqLoQYM8ImBuuoP0G0ykumAxzH7/9l73+W2kWRf",
-	"8FUqFLvh7gmIktzuvj1SbNyQZdnWtGzrSPLxnLicNYpAkUQLrOKgCqI53R1x3mHf4X7fV9hHOU+yUZlZ",
-	"hQIJgJQtinIff5geiwRR/zKz8u8vZfx9AwAbpMEg4W1IS0WC2A6MNgzdRIe4birohC31jVY3I5qAqBoL",
-	"ZHEqjEtHWs2UtSyZVmKcWMtA1xpFBqDwFXAJdMAD0BKCU4yoVOmAxTdi/hE7WqYx5j3Z61LJHgPxVxX+",
-	"Z5ZWi0kutO61tHYMqGyjsqe1czwJ7C2csWuouOKMvwSRZCJ8Pg6kqajSdOWa3lgFlo2VNiIltB9JgcIg",
-	"JW4AuEwc4SGHWOUg8mGAGekAH6CyoZbEgekXxYTKQykaHYH25S3sQaFmUBmuJgLxxSDFBZRT+/6P2Cis",
-	"+Kh5LqhXGA5cJciBOZewaWHp8LuXl6enETt9e316eXF5dnX6vdWJw1b2VX9SNRwKymKpNUWilIs64jJE",
-	"TQ8dzGZmHFrVVBWG55iLEvvF1/JOq+UGGS5eXBdWF0RFlKKeXBNqdmMPDxAXFLc/cSe9GdG9MMpWZPji",
-	"SluYO6DkzTA3MVczfz9X6oYIsyu5IuBRJJu7caiX5B6kLZO3KkuERuTKieDYwMllfrg0VkATZYBz7bJY",
-	"n2iiXOQC3ZdGEYwkBg0C0ieWDAEwwsY1rq8IHlDEdEaywCXfIVkbBU3v1+OUvgzkyAKnrOSKC9zbjfIE",
-	"jrFNjqBVPkp+eDd18h2fIlpbkzcQbbLV8PrQAFOM8jJi3FcLhVl64IWZqSLU98j+IA5qdLfRHAk4foN6",
-	"S32ghhO9yLmMFpoSWLthYQ2bPOcmg+gVlczDheyETUubgq4DLzUfreqYCyqPz5nFWmuHbD0QkFXmvasw",
-	"HzLDtVVVOfZepJTacmqFUT2xtuP838PsNn/8OE4LP6PGt50jnjkkECyXI/sV937FCVtDVe+tgu1xl50W",
-	"Wlvatqc8n6KZGwH2K2QNQydNOEhvA4snmqXi1t6BPtej1GNrzWnBUm64vYLi3yAzLkvEIevvHPR3or60",
-	"A9i/7Gt6OMH+TuSmcJZG7CaTKRV7/BH32HvpAdCxdOLZj74O97tSWssnyDjGXnGzTIvvXauVHGprPFQz",
-	"FNxk2m6p/e4wWJSreYp/BZiaYxP32BVkRMfBdNMY86/hziSPgN0ifEdfhjW/TXcmgvNYI3FTMBM831IV",
-	"Ls/z4xSyzdtbvCwQl78YcCcduNhmOI6orM0jYEnFldkEDAb2fAN7IQAlEOe9N1DM5yFdTvg8QsrWFZxJ",
-	"5WCqU6ljF4iJsJjW3IMQLBFvqFL2ZRV3tRtgBY57RcRSkeSWF6KgR5G17JCDGuGt4LcbJu8LXrhQ2aMk",
-	"7zy7FYu0LbZJ2w6ZAKayLm3T4T8m4nb0uETGlSfEUXG/ujhUEZDvERF1sxOtgaJf4Jh/VpLupmR/b26D",
-	"amnn70i29w/Of4ooJFN7RKvo9QggBwqTJdkUgPIhG0FPBb/RzpfH1AzxFnvsGBtmANGOLdES0CDIbiD5",
-	"el/yozAQEfacQ8h/0tNAscsM0PthqPuQ+64vw3ejX5HYMXwnvo14DgO5gqeHi6ic7DWXI8tOVsNfh6NO",
-	"Zfrfk5uoj3dx72wVUFyV1hHdkd3sMbJyuoLPDM/VaG9aqLRMVjS3cw/5Drkwm8Xm5rxIxtmt62/OJ8oK",
-	"5rGYMNLuYwSEtfcGsMFBj13wEWL9zNkQEIpl2pcuLx7v3YP9fba/v1/NAROBslwEHxWCDQQ4f4vMGCEb",
-	"EeEybS7calekYkBb3zyDOpZ87pBs3Xht2QXV+tbPL/A/eZnzxpwHuGb9StEwg96BqmDikxGF5PlZak0n",
-	"wzNJwIRGfApScgox4oCbwhKuxRETk6mZYzAgz9sW88+WDnyTcrTYhO+zuvCdIAE+quA7kUdX9N2dxGOO",
-	"wBNvtwfhpxUbVBICftMRgz+HYJavNcdXsMEcLsK4IkW0V8ppCgARGSaOJoQXkZkjKArPUDYQWiT0cm9o",
-	"9+tHgVsMGkdq6gBhB6XOmdi7apiJPK21swFU6ncFtJuCjADwW7q2mxjvMmMxryK4WIcO/npSVmkCvXKq",
-	"BZhddKNn8lZIo4p5L1ez2K4w+CgVWNcTRK6kmDFtVHLDkkJpLSh2POHFDbhI+pIP1K3osRNIsIWMBHt9",
-	"o6cumUdMK2oL5DclqzqMuccqZ/9AlaOx1VpGCCFDNgzVplGIsJ6/BntD9W+WIGlPdRTKcl6NtdzVs0ns",
-	"voedI87aFPYSvn078LG0sm55UWuCWwH7ZOgYRO4AhQL5ZkNauhMMXYkUfg4VpTWKiXZVYmViBcCMkzYQ",
-	"22tpyHONXKnrbOdUiviwJnQSLoM4NHTAsuwAF5xlH3uzlZB4riM2sGqygwjjKR8EpZ2a34CmDLo8SIoj",
-	"VpQSbEoXkXMdMPF92Jmmx45hZtAepEl6WaPVrcY3c3i2/4zFGJEvpRUlbp0Q1McPG10xuAshD232Amzt",
-	"BeI0PHc+D0+ltBcriDNq0WUX5o+aI2w8M0qtd0IO7nuOxmNjP61Xwmz/tB7kkNqCHqvO54sydZzE0XOZ",
-	"dNSw8GTMMiOgbM+QiOWQCx6X4a1kL/U8t/cpWMwFl5oDtx8ywi0F7KhCOPOCqSLCux3aFWi6L6O+lPZ2",
-	"Zc7M8I38AAyGT0SKtg7CPsztN+HFnvPCyjNaHXgK5jLBmJHDNAH/SI9dkpDifWmfISHklS7JoNSmx2AP",
-	"HA3rFp0GFB5LMYBLNeFz1D9+ZG+y50dsohzK6bODH3pNie/AEBPMZ+CS/bi/D9uuPfoQqRPWLiSoWAyv",
-	"4JZwzWJ4vocgLxKBXOgv0EEI2qURgW4uE0dYm/JDwNvtQE3KRbTzaXfCP+0O5say+I9Pnz39+ef9zfon",
-	"/IQuhbZs3SABXqsZm1gpVdmOoqLgx6BfUBw5sO1XKRpwx94bUGqFIgVxxTz3yKIuuRg6OLNhIfQY1GZ2",
-	"vIyr2pdVF2fEZYopvF71iqgqRuCJj24FMUBqQ/cX7JszmYpCK+mh9XzvMnv9fPcMcBnDhOSmyqem9B6Y",
-	"4YYBUN+KmR/hsQDENaCeHrk+cDUAXKQVCFZD4tW91diFQPCLDIG5kEqKJ+hJbmri4EoruqHkiDmkyNsd",
-	"ea8KVU5RJqdZIawaTT8hvzH9Zek67P3ufI1wASY1KLos9UXyVExfuMdRAaarL8+0aabM80ybEzfzFU45",
-	"8IT5WVIyf6YJnt6y2ERMBuBOb3Nq2UfP0hbPFk953bN18PTnaGeSSf/35/i5HpWDi7a6y8HlNvhRO7jG",
-	"3LR7t5KKnvxt4j5qd2+56CQ+2UNS6mEGSewNxrHSFagiVKFh+iY93pJYScNvSj/Bt28nVYRW1k1MG9I2",
-	"LBV0NU0bWYnn5tBMDcvycw+FY7ty8dKSwkxhn7WjKlHXmgKeKqY8w0aVVrf5VSTG4UAjhIgpC+kq5TPv",
-	"2XRwdqi1T4TWfCT6MpP0u2kJTb6NQmRKsEyI8Nhq8h0oM/Yjgrowa08FfgGbsFm6rY3xiKnXR71makuE",
-	"XL+v16Zk54drrbnPPEyq04X58k0e+Wi3nWejryOkk83eXNsTNO2Ojs5j+VJPR3iWe5ad7zklwpffFyoX",
-	"sRWals977G8KM2vq3k2Aw1O5iFg29MGHTGPN5CohZGVPX3qzZoZJmk6AfRgrKPcV0k6aRlITIkqX2VoE",
-	"SEyBvufIE9jVhT2tcgiRjh9YPLBfkSC0ghq7lDI9Lg2DqouFLCQQ3XW2axKWdpce5HK3A21JOr6BTW5P",
-	"rEbFZytyEfuR0hzuJBb3csFv7zsjrpn8czE0cY+dC37bmKp2BF7nkDCx7h0SOGltjfTZl6sJ1I76MOon",
-	"jPToSPTDWNU28qEJ9RSb8cDYepxN70ak9LuOO1xpJBlA4lEF+vhQ2IG9jp+Xptdleb+hYb5q4ITaWroM",
-	"XNrUyFWgIsK7GrJf8cr7mkxdr3w80W5dD6CGkGXSgRgUIAMdoqMthrLGOKh4jMGTFTs7R/tmURG1xqiq",
-	"zOjRyGPh4P/HVguxmisg7JMO8kIgpqp/rTZ8XuVCuSKnOdM8AxDH5SRPNRVSu55ZxseHZxI0kr7kOeZQ",
-	"dPMU7dEKp9YxgKlowydTRj4G9Kpxt4KIiU9JXursVhxBhxPI3kIPlOvMZSVcJ/AN7H5bRpcefdw/mBz8",
-	"/M/RwWQ8fDrQ/zoY3vw0+fn22a+fRN0l9tOzNWB6HmhNSASbW9R60m/DMs0QIXVLNKS1OiTXw2aktsqp",
-	"S8HTNiPJfK5kiroCPxDFJOEOJkRs/3uI4URnJGQupsjGgheaZabHquvUXp0TIe1bRQrZ4VgYFzUZBhgF",
-	"Ct0xjOczgCyrNELTo1PqUbJPjNBnjVnmEIIqzVhRkzBuwocO+9KZXjE+dVbFmBZqLkLjJ2LxpIS0NFWw",
-	"2LJo+lGVJqZwFpduzNl47svO0T/QlxQ3PGrtq1nroel6m1W3k87VjE2gCdlZwxZCmq2Vsmam+pKuMhgc",
-	"1KrW1mM1Ybs5Bddx4ba8VG78FRJgCyzfqPV+sB8iq7Ty/SrlYu83+tdZdzJZsHxqBEmsP860UQUkW8SF",
-	"SHmC6Zs1RSAzpAY0MSqOCEHavlxmUgCfFJioju+q6kHYrFAGGpSNlTZPICMtUfRvLqk/Q4Z94qx0Ir3F",
-	"G4ig0XQXM9mRl+i/U9f4D1UWMMUqboeTHStaCebr1hsfHNE1DB/PyEuDaSgtF7Pb7efze4y0PdA9u4LD",
-	"IuYW91h4DQmhUq3u54Zdrf44iUjXMTfJuMsjUrGVSKn4ukn1tkxlH2hjqaVywQrxxAmBTBMxNwacT9PM",
-	"PPStcQGbs9atsQ2aruUmPxaytufURdSt14dK7XGLvQG/b1e5b9VvKSzTFVK7b2hZqTtWpkcEl+V0Qjln",
-	"E98RFlKYKbvQqs3QBB12wv6rL39VmTysqW8tDFNqyPcPbxpe3TUuvQnnA6ULg3lcr13sy9dKGx0CBVmp",
-	"a5e2XCJY42jc60zJHuZLxq7UKzMsz4bQc2TAG6uxnnNZd95t1Dl5SSuyo28x0PjGb9hxYlqKzz84tJAU",
-	"mgg9Dm68GgNUHFA/4qXdxYvpWNJaH5viSSReZKBSmiwnkWbJEOn4B2f+fAkj9WUXJ7ENMFJfOk6ys29i",
-	"pTdloAh+46XHzkvnwrMSCH6F9aKfw1DWqJ64ruib8KIMSgPsgJmAyAwaQF80GwgzE1b5minvgTpCW4Jq",
-	"wkbC6FZ/Afbbwy6fEsIUmaw7ETZ44a19iwnXB6PyXzS6IpxOeeVOZKMs6Eb5xn+fc5fZk/SOCZaqmfxM",
-	"9jPZRDic2A1caVY6aKYklLCFFxzdZpUHr+peRVNyvVaQdpUUFDlZYKm+vDeeWnH1hfiwd1AiMWHfraqJ",
-	"9a7xqwe8/2jEb7z3ObyX5UImPnUD8YgBzOGzWDDDvaMYZHssrnr6TxHi9svpCgpxV//6taZxgweIDloV",
-	"1uRONxPbVpOJKBKx50p8O6FQfB3wAhQKuEyVFq6KEEFYWxpVuIHWKXjwAzrgyOrNjYFeh7a6Jv4Ivt1D",
-	"p35l9Qw0/U4+KJsYIcI0bULs18yoKRtgJe8j4g+izI78j4qSPGPQj7pKHbCLmy+Ec7lnpcxMgP+blomh",
-	"ck17F49VnmqyraHjQyYl1chNeQbgBVKB1TDLpO6xM3d9m76M7b+OAd0taLT9RLMkV8lNhF3OPFgGteGG",
-	"vK0ZnzNOACDUgIgA+cQnnpgcqkqZKk2iJuKwL/tyF6qZ6EAJ9JrySQW8GaE/iGU9yrYUh+z07YvTFxTO",
-	"tMvL5Oh5lp5B6JS2ujdTkkBAuMTcob5kPmRCm0JYqh5FmjrJ85HosavT6+vz0xcO6M6eAmQgZZpdHJ+9",
-	"6NkVvFV28m6KfjEY3xoIq8EuLSicPiL702RAYXPTp59AY4CJMHHVLyCTuhwOsyQT0nwErBK7bAjMvrVU",
-	"8XdWiAmHFKmYqp+lQprJNBsWQqxXP89U0ZfUgTgEPmjz7Fd4J9oDELQXLpBE2FQzlnJ7fg+3sm45F7Hz",
-	"s38/3VCao5NHzbqdlSqYRZAsgFcHMqnj3l1dr0BPLontCJQFCEwChHbL3ftKmJA8NnsnrTinDZ9Qa7XC",
-	"iuO5b10K1fVBlm7ASMY0QisXvf1qWC64NtinFKX3iX0vXffDsgAr2V4Z/tlQwE7zUtt/nMmkEFZmw697",
-	"7HmWakKEBvxReAGkK/pKrArIwcwUIyR1gLdyffPCkI/JIM7D9E2GuFSZG9Ga6HYqGYU1AXw/5tJkVzKb",
-	"iiuRxB43e6JuhWb+ch1AssOEy7k3sR21DTLC5dJjNQPT2ihAtZhBgrRJxtVFMMjSj0apj7maQc5QJnFC",
-	"mr1lid0PAs52L/+I6JPVHQk6gfsQgmM4Q0a4+w7itS/dDxCxCyRXg2S/yHkinmfpxlpSpNtBjoJuuHZd",
-	"LaICJJuku96S6P1Z8neS7DBRxu18Pk+o7yFM5j3LgAuldTbIBaFBBrqcnSkCOaB6YthY5KlTU7CmqcdO",
-	"ELuzFcNpGWFb1TqzwIY4Fa2iZGiR2KigwHitN9DDawonx29PTs/PT19sg6gApb26jpgaDtcmrvU7dF2c",
-	"vn1x9vYVqdicOguHCjlVNyIGAj6Glo7VJCz5aP+zUnuwMIj/l1aoq1T0ZRhxdMYQDjQS1N3S5bf/sO8a",
-	"Z1Q3hku2tNa9ylNMAfOoDAUmtUCLOUW3ghaEsq9mklHfziPXvMMMVTF5otkQYYAvzo+vX767fPPx5enp",
-	"x4uTaza1myi9qWeU4XnECquGV+XFCXQbGylrOyks23OvDvdqILD3mDVdGhp11bqYMd/EzKtrYROzVAkN",
-	"qI8wITu7fcA0AY72P1UOdnxQztGExBE4UpH0+w4X2jEcEDSOsDQjUoT3cBWtJpuIiHRGa49E1No8FZMp",
-	"el1cWxYIXkED5KTURk2Axfvyd4auE/Y7O7ED/c4o54b9zj7Y3fi9L3/f3d2t/c/+zF6gv7MYzxGsMSUH",
-	"iheAEf07i6/gC+pkYckMMXHt5QmPWSvMPof0oU8lH+QEL41oeuEoDaad/bjZtmO/s787wi8E49ruGkKe",
-	"pewtfJZJArPE7pskXgdzB6cdjj3JPon0I4FGZkLDyAC3BRBRoLrpMS/qeJf2qcD2sww3HEL36Qp/MhzF",
-	"8eNHQqayv9fWWJ6N5/QqIAQfn4BeLPSGZ/YNldVq/2owW38PoTdBX6n1Emt/15KpSxPylaxt7/orHLA3",
-	"iH8PADrdROqTqgD64A0/7v9Aa2nqFfZ7tcUtncLsW/ryhbKfFmIqgu6pJMw4k8LMVHHDRFGoImhehqIP",
-	"0vk+ZdocslypG+8mcTz0RDuvHHlSCJrcuZ1wwdCDDVL7pCV4lP3vizw+wjJ19MXEZ5ZrlbG0sfuLmMft",
-	"ToIN9/3basO/VZ3+as6obbgJhKUeAOoEe6DJSba+IoA5eHuVUNzNyWe7qlUS9vvBm9OZa34OjiUiF4tc",
-	"6JemJKXxcWbHw1vc2ncDAdVjAo2cXl9+UAWhJuOQAOFNHYe9TAdzTEXwFXXINGORFdiBCRTOL+/7d8Q4",
-	"cLHJ4KbEIuOJ3w9rUbr9aOecd36jwe+9Gf6pD7IVLlpYZwsv2bPfBg9R+TuQnoey9Rqhn/qd2WhF58Dr",
-	"2m1RiKkqAJJeyIqjrMQ3dnqkmBxRxKBJUQH0xBBnt7DEOrRXM4QPEi77EhVMBxEMdlqDmjnj0mjEoPTZ",
-	"uDijQ7ikZsG24L7lkF2BvNVA7q+EOcFd2Xz/wvpALbSGZ3METpsKL1mWeb7cTHRhrVvyNbZQJfMhyvWI",
-	"06l23XFZq90tBWUxIlt16U4LNZ0SnmqAcBc8BnqoFYwV5HlzDPeFn9VXnVLgltGJCGe39lHnEayMk9bM",
-	"9btGS9GT6l4R1G82QeFCaAKgtlThvb1q6Gzud8Mh6g0T+653wyG5p5WLGUomZGrNbd/HoPIzg1e7Kch2",
-	"h2BaoMQ4o6gvCXgMqlu9aZ5wLboAwnA7NoYNhq/fyuXv19bBEFtxmSGCLq+T890FKfrP9n6zv24PuF2h",
-	"+YyNCri/ptlMlXmKd7w3q6WaQR1/KW+kmknvdPGd2zCmDpxyiNdXjCovtLNHyu9LMCKpLpqI+ixFzIhc",
-	"JTcQswgAoHLoWgzKO2jP8DNnWp4GDUngBU0OHDCW7J2ELj/yw1EvUbfgHLv4g9O4EVxXJDcBO3Sm9FwH",
-	"dr+sciusMqScW6I9tQc3pKWoUpvifmEcFspFMVIkIeoKrtCsFZlh+Qxa5lxqUew++x8HBw3loA9ZAOqO",
-	"D86yOZvSN+wgM8+eVETNqLCSONNspgoz3oK6BfNeTzCsQaD2x4h0IOd4DbhznnIzDo65SnQP4dCbDvr8",
-	"+P3bk9dP93cazrVTVFmVbe83R/p/3D2EdOW4pj2Q5JwCILXQlEcIkirlDjgWcF8ooinVDEyvOC1RFoSB",
-	"2ag71NqX33l1YtcuMP7eB2y9mkG6KjX1cze8EOhwHUAogGfFeupAX95BH2BeHRC3QrJsSMTdFtd6Uajp",
-	"A6kDdqhvKkFY/V2o6SLfI/ACEsHaygF2v+k0sfCRpR6AvCjUDDHBURI6KKZGuwn7ca2V+UrjbSTvFaYR",
-	"Zr22jw9xt7okeCw3dDhN38jAaTcPeTd/ZWnDcPpdJi/u6ddt8yrHaXcRAKtz8CiSroNEYfTBPdEMcpVm",
-	"qmjuiAS7vrPpY+080u1l3Sla/AZz7oIT3BuW+TC774SbY4zy1wP/L9+fvzw7Pz99ccQ4uzi+vD47Pj//",
-	"j4+Xpy/fQzqykiJo2UhCnD1XZgy4WhjniHG+uUiPTdxjLxRkQ5i+XCsxh6LTNLHAdeJSMWZcg2MZ8hsy",
-	"yYZl3oiW+hJm0UKnB38eOm1UJd4q45ygbivtvo059jq+bSPfFZSI+37PlPgquxUaumITfhrDZrZop1Lh",
-	"mz39iJlxocrReCFeAGkdAf7nEx202qzqk/lEYHJCXzpxV0uvac6EWeQBcO8FDJGIMOMnF0ND6n9fxtOy",
-	"SMbW5HL06g0AldxQAYDDazlkBc/AEK/0+ZFSKTVE5smNfS/2DYPSPZ4TG8ATfTmlDLqj9iB60J4MUwBE",
-	"igkA5Jx0kUNExKQMUhwEk0h5MRKLHcL8qu/AxxFLlK5SpZCr+3KJrdeKk3YkPTTJhUsYpJIL92/g4Aje",
-	"tPljq9IncDnj9m5DHFkWZxMlxRwoeZXssfLpNhOzVt3lxKOKqiEAHbFjlvK569yhhuz99Umz3uJevUnV",
-	"xY3Rci5kpgMfjnIukw1Zm5QA0KjJfEAxkHI9hlgeOThAOW5qWRWczpQnNwjqV1cvl7tm4oMb7ZpJQ7Ts",
-	"9K9qsJmtRTS9TI50V9NMv363ndcFlzpREM//Yl2xdg6bycr+QN7QMde+XaZWbMgLbH0zUbcibY5PoZvp",
-	"5N2bi/PTa3tTFuzl8RmolkmVq70EoN9rybRupaWDB6Qll2W9qSTrgKraxWg5XYO0Aiop9XgvFbdZgjvW",
-	"UoIDAQtqCKcktWGHGKWzDfl0asUsgkxkmt2IKdacQhwGV3LICjHKtBEF6vyLrUyNZtgUMYLkpl9Fgg24",
-	"bkWhsa7X/oV5TPbX0FW6PVpzSYNdlHr8Apa4qZ7kfoDtFJdU62shTjzgiHZsM9RpKamZLt052AvFHYOj",
-	"Szv3VoLc+w3I6XMajM/GovBZ5zXHN8TfboSkulatJgIqmXM10kyViH2KdVyJOFqgWGelLtBgZca2l5fU",
-	"PPcEh+EgoHmYFEzpem7gZjX1hYCRuREL1L2pm3RtGsvkdqjsyqgpAHfDxaE6iG2NsBj+9IknFUrp2BUy",
-	"UWkQtq0HyeDhzihZR0AMCF8qkw3n7YIYI0dGkQQmCYizJUmsrcRV01w4ozeUpBikd4l8eW6/vM3AqTzm",
-	"lo5ho10za5DC8DWCAFuJnwv23bOD/Sr1Lnt35d8SYX8b9xWUCHxP1rInjCPsEe29ikkhUiGtxar7Emk/",
-	"RUPUmsOFMsbeOtjQGsoyi0ykxGfcp8jjNLm+0T12get31fEkTVgK2e0u69WXwne3t96n3Ywcy4pPBFHg",
-	"K5Mhc1d8SqB+xU7n2f5ff2LQI9rzdrWVGvIpIt9ZkrMbARj2sX1PjL8YiFzJkUY6dr9skgNvgWDea3T/",
-	"bupys6MkYhv32hpNr93xQtofEAdu7tg9EFKI3VJ189Cyya6kQri1p4pEtfIiJN7Ve7/Rv86sLl8xTKsJ",
-	"/IHCcwJzcAnTD5PQK2B0LZJCGA1QYSQlakVqMw59lPFKXEzxWchMJedbYwMia+2VenwSTHzDd1U4VGeW",
-	"7QZJocP0w81+gn0+Qwm4xm21wmK7cISys3S7rKKmvSRXZbprn727pRiO22Yw/gLBAYf7Yu8sckJETMik",
-	"mE+NZV5Mc890dXPlSooj7IlqCVKaKjFDSZeg1JSj2ZcoYqcF6EogasN8S8kur46dAL44feOyfIREzgEm",
-	"8CArC5Nug4e0m9hE7huoPnJDbc3uWJvPoCdQnocayRMdUv6D64sLnDgTAzj8Y5kWKkvX4My7clem9MPw",
-	"VjaCfp43Yr4pvkLNpS+X+en0hF3sPv3xpxrLdTNX1SVjkmltzaVmxjpT+mHYigb6xlRfzFRgHNyBkSoX",
-	"14pGiLRwKu04cm0gmJJCr9EN8bIa56uu6fDr6MpwqTb1MWe5rPCZQ55LER6bI6LgLJtJCT3g05zPBzy5",
-	"2S2LvD33DYSnSNnr8yv2/vI8YgNVSgJKAJ82vRRE2UgpVy7PxqosllzdQUVp9ctMs8vT4xf/0agm+8Vc",
-	"0HTfX57vPAQB+fGK1sbb7y/PtxIuObYj2yOAjFqITru9tNdHGyl8YfxkkX4MedDvG4H930pRQkryr2pw",
-	"tEgqRot8uJAKcEcqY9czxQoh08yBmfalkgLq7RH1wV7w7dU/137dm7ls/fsfJCJeraYrjvNv70/fbyuK",
-	"AwW/tfMKKX6NkA7AcQs+2aPLcSGlvjXbr1ClqeoqMUXGsEGheJpwbYLySTVkghd5hvBquu2KxWEv4bVf",
-	"+zUbrKXzqlWI9vOYr1lcSlejYXziiWbuYVpXTdJS0vnd5ewdqjSmlg3kCIcHtzdPxszwAtMJK7vDGEQx",
-	"mQvTY++gWgLsnVlVh1yDwYWuwz73S4pPpi89pffY697Tn56x2ywVCm3C4xPGyzTDbqFTrjXGQUuJgZ60",
-	"x65hUs7JnGbalMUA50uYgdJV7+P+B/i1tB5YdPAEyyG8KVMWu4PowUIElHnssjOrEYHNGfzMOapnhUIb",
-	"sBbQOmRDnuW+Sg+q8AjGKF4YCh+MI7drPTdfghAgCLRcaXNIDVjtKeFl5aeeaVZ1zyKnPYJjReyniB08",
-	"xfoZBXBOiv20z/QRzbEvGT174IG0KtdlmSTYLxEnVckpIVN9iJiECysSlGR3DORCs3GgCpYIqrdUAQKj",
-	"1McJl/OPeEw6yCwj5sAqScD5qEIHP3vitXOA7UAmOgIAYnCnOqo1YyEhRNiXK6p7oJ2r50oinOrrlncz",
-	"rE1uuuNxKxw3ExFvLPENR8ExJ0I+uHFdn4FIO+MKrviFGBtUJfrdpjQDYvxGveAlSrOqKtbaJP68GuTy",
-	"WhrB3m/4jhWdV09dbxx8GrrelUYQm0WNfEbVZDOO0qBW3Oag1qiTCW3xyEqBXl8uBNNd0NKOj2wNgy8H",
-	"1atKN2IM4bHFPTuoWnFPY2R9mSN2Hkq36NQrIizL2wLtQWw9uE5DGuS02/etHERNOqonv6w1Bk/k/Llh",
-	"eM8rjre6VGZHuCEmVEhqxG+UZj5BfD2epoXQepXeXMniP4HijIvp0pxpK79u1XnhZm5XmFd48IlEwPaj",
-	"bk9BMUImR3aHsHVC4OEHICVUiO3hQetiBxgUYikQI0NiUatv37nkB6VhhZlMQWTbf+ggdUH6mUIdqnP5",
-	"O6DAwDGBk+1LnudYKX1EgH/gq/XgDgugT3VNc8LTDpSSBom9ORUGB9lKgGBhnZ3shBin7oxQ/mzj/jhO",
-	"U3Bi1Lhjba2FmMknlHcqKZhE2qh5WyJ1matoKREhgwwPdipUVTwkcFY0aist3dofXn9Yhx4ocYlXydlb",
-	"IIZLGHpdevhCL64WWnc2ejqBxDZ7xoNCcACBKZSaWGJJ8jIV6RHlvkEOm3MZZAVA/wdN0lpu8ys3/jpV",
-	"8G6yvsDb6iltxd2gw6xbA0/TuLa/+epKuGnyXdqD27nHrD64ObarD7oiFscJnn7a1YZg/dgF+VZUjq7K",
-	"aTsbKwJ0vs2wsk8CTSMGk6X7OOdzZRUADkDbooD+fWOu2ajIrJHXlzMxyCQvmJ4KfmOVDw7jER/rqTJ5",
-	"NhobD3FC86qA1Fqvb1rohu5tevtWLmy3sm7SjdBI3tko5TXK43dTAvV0B9BAe8sCtRs9oKmbr5oKqX0n",
-	"UUexkIPSGAoNKWKzkmXF0TxsR81OMYHpg51HFX1mcJKbZLzeQboWPFZDx7ax7RiE7ph9mxjEP0QcWXux",
-	"PtEs4VOeZGbOMt2XxsEi99ixA0hWQ4aiKUJsOCgIzgxGBtSEcsO9sMF6ojR2yOLC97imjHj40VjwAsZT",
-	"TULpPbzjQYTSBez8WkLpoSnfx5yhinY7bNAMj4iE8XlSa89pevq+m6nzZIzdYtz+UQsRNZMR2Lspi/vl",
-	"/v4PyZQXQhr4t2D/9Z//D3vutE/8XuJXsUcooNpljhI0xt+7ay2Nj/CW70uuKYMlvOsB+tgpA5l203ui",
-	"gX9rDd9dx2vI/Fu4xf2+hff5JWjLFaKuvU204fPulu4dsiNzogFx6ep6edSXdrY1z0JN9TmCdEUMgUHj",
-	"4Qzb1qNSXxVdyHIyEAWzq8lSwQ6YUXYSpTQdSspzTzgbak/l3r9NRaU7vq0mOmKDORlBuIuPSTKANlM3",
-	"5QLhUB3gGtJhL8mVvu90H3BSEHyJGYuJU9WPaEdDk9Lr6Ah/gr0B2nnSztZFQbicI2iG5ce1WbGJ8O1b",
-	"63S/IfLzg8CQ3bE5qPXBBT+qaylHdHHxZRQo7h1E57RSgaihFYXko0W3B/cb67pe1HLKtAGoyiUyxJDf",
-	"EdxWfYm5cjQ8s8aNf5A2qwewkzEbKnQI+zi/UeyHfQeuuZJw+9JdIqfo8ltGDGig6VOZthoX9y5OcWIt",
-	"QLMAhAB795jI+BTO/bNUK6c+7I25THdzNRPFvSOTLVMEjFPZlnbsiNrNPNEMWpPRv7kENrAUs0DB9keA",
-	"sdSDt1lq7kv4J0Y8x6g9YVldCsjXVOQNCSzwslq5t7eBUA2h1mZ+6tFSy8F2paaJiM/t1F5zualWmfbV",
-	"26mAqPaovbFRRQGP1USB8yG6CXjoDTKIXcu6XARU+QBcBOPUuejIxR+faDRsnu3/wOKhKgZZmgoZd3AR",
-	"/BeYyP6rgYfK6T1zEFkF2MBwDQ66tDP8xkGPloPgfL6UgyalEbs8v2/oo7fKaVNjwYuUOh+ZsZizUk4g",
-	"W3UsJlrkt0IfBR540OZzDmgohcAfLzGR/X1qJx332HFfrqO6Ayiiv+a6SgTWYIw3pRHHeR6Q0aYMXhrp",
-	"QVL/aaw1EAXAuoBDeEzsYOdf+TI/myGmhZooIzbQpH0BzSYkW+y5Yc3ZaTnIMz0GQwHBy0HVh451cGPg",
-	"JQHNaK2WVcFlOu4I3tujxUBS79repvUulr78bP65wFl5/24ljTcE0QHjbSu+9Se5bZ6Tnn+biRkUtjBt",
-	"6hhqd+MzHwy975unzHOW5IKDwRO59PlUuXax1WY80SwX/Bb0qYUrxs+uwuMjZWyBk/py/SvnczW2kK/6",
-	"soOxrnxU8Mrv7oZiM+79jzhk/GhZ6aI0hNXsmJ4Cbzo4tTtxVegVbQ06V04ubL+iffxDFYz6nE1EBQ4E",
-	"2po2XKbNt0dXwLrJIK/SfRY0p684gTdYSVdcIDyfqIa2TX7urMDDoNbtBXWvTNTESqft5uncR2DeVc75",
-	"wNq0TgL3Fahfh0H2frPSd0VFxwvvBNaVwPaxCEyTXFDo4BHU5KpOtMgU2qgptMSCDmtoDEEv1r6sjn3p",
-	"Ego1uZssubmDHrd4+VzTN33pQb7xjYcLV06P/ZJhH7i1XMX24RY9bvMctwa3RbTMxyT+r8eFmi1cANiB",
-	"vVHmfw4frBaOwTa+B27oynK5htJLMRyKBDqVB7nn0K68WseC2bLYQIDgIr0/q8VscRkqnx0jb8qv6cuF",
-	"BBv3+6rloCsmKFQuDoM0BepzDk+vzIZ5AHumGmEryTF/EovGJ8nUTQJ7+JZGpqIAvKV6wumd1TF/2+zx",
-	"1Coun2XtfDY/tzojgtW5Sk5YuL2/QpSrRg7usZcKsA28JolSls654WZbl487bkAnFI4YbKQJ76i+9JcU",
-	"igJ6wcdhmeeBOIDMtkxDe4xo/aS8xspgO4l1rr5vnoSlapdJtmgAeUzcMHHxrmznI/F7AANw3y68LBeY",
-	"mlLLQcmkUcAK0ywxZUMGip9VBU6wfth+bT81Wm1cs9iPd4rYprHDlctyQQQxELDF8KBIfdPrRpeCnTOR",
-	"+WWAsrLBhE8/zIO4vZfWtgol7FGFgGBSgaYSSO5lqyrEB1uHi34rRGIvLmu9bOreurRDrLirahk21K6o",
-	"sqOqPsTTnM9FeoSYDkjpQNdYft/Ej9hXFhJ3hDRrR5N67Mr+dG0ryT7dyEOPhaajcFtVwYZlAYgYj4jU",
-	"ocY+wJdrz7+5I5nr1iY8gcfqzwKIuLicrx8X8W5up0aExEa6uVf3k59Ri2s2pnQ/q5oCbDiVpbeUiAzV",
-	"ci4gpghWxecAvogqbS3bELNeh8MmOVVVFV3RhDdPim6kNl8+fg1Wu/O0FQK1WikA0GrnwcmqVmb0RLtJ",
-	"PoAfE1to3H9sOrYX21kaM2zcWLWOsJ8fYWW3rkxBMBUhPgC5AC6OYL8PwcNi+1xMn+AL+9LMp1g1mZlD",
-	"NrJKJJU0VDWVmFiLNQ4Ub4RHXHklfl9VVmKNpn0gLHvC0eAKt8NJVTN6nfKgfSwOzUqrQGCpR1j2gbBl",
-	"9vWdBmZffqaFGS1mjoVtwHIFxjX5lGG6wMXk2mTHGhy2dbwusNbd0pxyggCauCckYhCPzEqLlcWn10H/",
-	"lg3p/jDENmOKuMY2lADYOELpLgBxb6Rco5Nt1KaegyCiOh4AG1o3KxnBG7pVH3rm61Z4YBGdtfEOhOgR",
-	"6zg4xY7KeH9U/tTpk+66eIQOAwf4WDAFPfSliNhA6Cx17XkAYfVGzFmh0J0X4ecY6gKnzdjeB1TlfiPm",
-	"vTY5gqgVG5IgCI21FdmB62ogMFx3GAdZ3qtNUkyz4xsm5TGPGqlmSVSs7FcaHO5Gebmbjze7nR3KYPtW",
-	"fqkCGOz/XjLmZnO1T4GTPLb/PcRiWweNlVLRLdaG++yqOn7GREj7YpFCT3sO7Q2qJEU7/x71eaqqZJ36",
-	"tux7AbSv0owVCSluwocOfcQuxofO0JkDefh9WUvEB/1qwKUEj2gM6auIF2qyiUg/ArKHEYh248acjee+",
-	"2dOEz9lAuEauR+zZ07+yuOBGfMzthSfSuC9R670UppjvHlt7LHayNRnboXNrLORqBmXEzRlcMkXKIdTZ",
-	"TXXGGXNDI2xFYgbjt/Gzo5IH9UFZ+mwWmh/sh2iGePxn4MagG7f9s010LjVYuNdqle62DAGqqFFg84hP",
-	"06yYAyIeOU8nPK25HSrAYASH7rHYWm5xX2prMMzGwuHuza1paN9iTQmXAQAF4z9458R35+cfX59ffQ/O",
-	"RahpZNxAc1HAgubW6vvOPtBuhCx2fNhAXL3q8fAgoYdt9pToutEAYp/Xu0qEeM71phKrdIZ1mtYAMoRX",
-	"kaaFSsvE4YaCh2GaWcFdBbFmnPAO2Yu7dbbB2X7rb/NV9repQe+vanVzn2pX0OxkE6Hl52KUSV0H3Edo",
-	"evt7l58RAPDXo2I516ZyaAVl6M5lVAd/J4wQKCFREkCTqYwdMrrYLJOpmjXkVGW5COUAQqkq6CbAUEGr",
-	"B5bZqrjygwTD7hIFuzw9eXf54uztq+30NqnCubjDzdHcloZObQT7WKK4FRES5S2ScabZxeW7k9Orq7O3",
-	"rwL/7BATL8DPbPUNAgORQapDr4qfQCC3L+8eoH10xBhsxr2HZO9ImPXg611pURluxO6NmN+72luUElo5",
-	"LtHWUSVHXUWd9P2npZg1e6kuYaaoIvwi5jtbcRld1zUtYAGacYTeoy24jC4FMF4o/m/E/C5aoB6Wu5uI",
-	"Xh0HOoFSE5bwoshcoxh7e05EmnHcSkqe4pKNeT70Wcr2gk1FjphckBFMNIOvKYRPT4MuODMtiiPfaAVj",
-	"XEFcBfwPGLV6oglzvGqF9xN0wtMdsZZhudE4C73+YXKr3FoeUTyli8rPBdqk5A3DgEpIXSsI3liWbrNx",
-	"Xgjo78+tsVJqazPXnWfQIEcqw3iSiCnB0tXrgubCeNzlZvPmGp2QX7FJcw2+r8lAFF02zQSeeNQGjels",
-	"hQDyou4xvu5uf4DiQbt4H3AJtbk9e/vvZ9enL4CgJjzLNUTH5Q0a0DES1BkE6WPqo4Xwx1Yi/Q+W8rkV",
-	"VPZ70JhIcval2LVv810HqgRSN6AbzN5PdsAIDAwKJnl3EtA5jmptDeysKFPIIuixY8lwnL6E6Q5EruQI",
-	"SjIIjQjzB8iv+1cWC/v0R/tGGfcYQINzyd59eHt6CV5aTEfADzRkjtAn/ilYUV9+txB0/95eANiKwfcs",
-	"eWKgVIXhTlCrnR/t72AWpeS3PMv5IBeNwIi46xVRb6pLJIS+7FAP7ckNltbCqy47BHl2M2LdtMLp465U",
-	"Yh18om28VxflKzsqXFM6xhONVxmKdI6lsaHgtgS0gDkuiOohWaQQAmmyx44vzqxqpcGbeohJNsgSzCjE",
-	"7sG1N1F+Qb0D3GdLBF6NnkPPSnsjEacwXxlIzQ/sr2swD43OWWxXsEDgG78buu8FX5ay0TYOZlULB09z",
-	"vrqhVeJ/iafKk+qeFaifr163IVwTyrSX7LjHAc0HCJ2ockN6mAOv8pBVy+Q64TdQakUjoMBuEMvrUC0g",
-	"B/m2PHBjfFf3YDXHFmDoirAu7RZuTkbb198h4LYN1qmckDO8oR+YeagsbwaIyW5WllpS1S2w7fu7EhSu",
-	"8YmNbrLsqM0isb2R7eQJYDM36pvQk5TnOfKs2wS3kcf4SxJDjSLgAyHS8YEW0mDGYI9d5BxtN1JCeYHm",
-	"S3VDPUFkiAqyvqVwNjiYTXCd3Fad7DrksIkqvSVWs392Mlt1Zo2UEXCZ6w++Oh+o3hh9U1u8Rr/yrTTl",
-	"x6wgE+xBc1/yL7376+exl3CZiPtOL0D+N5CtDGkCWrEhL7C+ChWsxkxnpOuTd28uzk+ttagK9vL47Pz0",
-	"xRHDeebNDvrlSxqe7iCoh26Af3L89uT0fFst8F9Z7aecrkVf7aQy5ckNH9030N2/laIEJ4VlvI7yVT+b",
-	"Gom4UlUgHo1tGjMJGapWy3tz8awttfSCVrMpxAV4+8NkhdBKuujv396fvt8W9dH8QurDnhEpn4Je7hKd",
-	"1qDJmRiMlbrZNUIbRMJubpfk+wF4zSJiT/et5TFR2ix7AZcdoyd8aspCvC9yvcn7qBqmy3uZ4FPs/eW5",
-	"3swh0sZ25FKEcwhO6gP+kNGJtLsj7aUAoGEUc3WOlfeX5/ajGzE11Eokt++DG+SQDebQemEizFi5rGj7",
-	"AZjJamilmlHsgL3JnkPoBGp8wtSGvkRnDGCSkQpl76WKGo5Q6kBS5sdCQLPhmA3EXBG4cnvsxZ0eZZht",
-	"KvfR00hH1ldEpcsITAPqe7phUunOFQ/opYtc2nh77zfwFlgNBd7T3TgazPyn+/uMhLnHKIEv0GNN1EOe",
-	"fGxRqVLqq2PlU64VOi0wuGQvlIFKMwFV4cmYPbNU1pdGjSCVMbJqTWZcnq8eq8KgH1gSNcVHVlsX0FXY",
-	"TiY+z+RNTDOg3GGXF+nLFCeqaIXDO3F78VVHbGgVawi81J/nYw7crJad5JsIWIIVIhHZrUhXiNI7nTJt",
-	"LIVQ/7E2a+39Rv86g0wgex/fXcurDx6t+3yncnjlfYieINxNsMjG4XXiTeRRdiskw2ZdlS99xi1rH/zo",
-	"k41dCSRGa3p9eU4poeCjgKpWGg2CPNCs0wmYoKU2vWXGYTKlPmTxa6VNHLH4BPlm91zIkRnTJ/S7mHRY",
-	"bvoyM9jGO2LxL0JMd4/tfWYfvz6F/xY8y0VB/5R6KIrdU4l6kv3w/XRU8BR+cPppKhIY+6JQn+a7//Wf",
-	"/9v+8dL1Krd//H3X/4nf92X8991LwfPdswucVvzvGY97DBQqrOkdKdwZjaEGhACNj6H+IfsXr1YUnyh1",
-	"k4mYGaV67FKkWQHoiLxwO225Wpm+xARvvKIhibgKpUF0Afv/Z1hogRVoXLOZyPNDFouiUEXMKMl83mNn",
-	"0iUEA7yo76KuClYICNalfen7rFvhPiw1FSOzhv7tS1YJaimeIk/evX17enLdVOBBMdADey9ZrnLXUl86",
-	"Z04hWClTKNCdN0dL7O+IVzZV24Fvx6G2U90RzqC5tQ9hZgJ7AwlsR725ElRqXr+fIPj8xapOGDZsDiCe",
-	"QRMzlNpB6ksV76j2RwOAdJAR2mNQuUUS1PfEnnIzdmjXmQtI4gue7u8fVUlPWF5P5RpOpep0w2CqfZeS",
-	"vP+ASnJ4+/q+7c442AIp4e6srylH7eovBNG4ZnFa2/EijzFlA7352gtWrNyFNIVXp9erD+75/NVmm+7/",
-	"OU7PWquvTq+7D9GqEvd+iq9Pj19gejTdjwRgAQbOGsf72k7q2/mucb52p7sPWMGy9L2f8buL67N3b6/W",
-	"Oc53NIVvJ7rGidK+btAQa8dJ/jKKuDi+Pnm9Dj1gNPMbNaxBDbCnn+Pf/NKzfHe11kV8YQf/dpLrnOS7",
-	"qxVXsbV07v0c3693jOW3U1zvFN+vOERT8ETc+zFeXx6fnK5zkNcw/LejXOMoYU/vZCB34019cA991d5w",
-	"WsWpTKcq6+4KI+iZBW945GuLsABEi6QQRn91TnIiB7/KZVLpgqcCSABxK6TxEUauGYdroEpS/NvVu7fo",
-	"Lz61j57KW5GrqXD+E+1dvYfgC70SxW2WiF14GF2m7qMXIs9uRTGP2Xf2xSn9+USzLI2q1FYlqfkLN0ZM",
-	"pub7qPbiq2wkuWWSmH0X6zF/+uNP/1fsvTlj8Ym9fnN8snv1+vjpjz954H0+gzVE7EbMnecSYQLtyTNI",
-	"ZDZlIUUKzm/Mh+1LrB1SQ3ZluEx5kTK3r4csdj6pDFzD3kOVTYQ2fDINP9R+0r2+7Mtj9vTTJ4/jUbnV",
-	"IRtMMxRGdnNEesQK7wcGiMQee2fGophl2Oe9EOgShajuz27P9GGQDD80oujLH5mO2I9sksmI/bCP//+U",
-	"je1n44gd7LMxbKL9R8Qgevf//b9P99n/2WPH7NnBPkszzQc5lf05iguav7FhdivAx+WYqy8502WSVKiI",
-	"LmcR05AB5MhubmassJvwLO+xl9CVyS3DfgsUqhkfEL8ilehy8KtIDONFYcfNCBwSOz5hLQ1iaszZmE+n",
-	"QoKzXBK9T/jc/XKCcCxwlyWiPXJNB78hj/KCTNuKT3lhDk0y9VKMMnv11PDWLHFnckS8tI37000LAUxr",
-	"MrFZJC7fm3vEcZnw9f2muO9y6jdQouUQtYjIK06duYSPBfGI6b8RxT08CzSJ1h67Gqsyhz4hQ57lJFeT",
-	"sUjLXHhECq6pcgxDNT4dzO1aWNpBwBPE/w1VkQDGRZvrJrKzeTr1Q7Xc/W4DA0p1O56WYktqXgZQIFDt",
-	"J9VsbeJcVSb1whMv6rMcYGezPLdLhb8wsFtO2zT0ULw9jN62SmerNPON1hitkixY7rWmXIlac7Uf3/5W",
-	"SrDl/AcR3u1p3Otu733WXUG1lBULw0wgzipxDvIKVVSwY6jTsRZZ1XnQ6ye1Pk5eW1S5FdRpwJRKHbmm",
-	"TblV3Su9ZoitQWX9ZT0WO4Ebw3y0VfFmVCYCTA0VszdQ/oVKTDXeEYuxgivGR6CocUJyh+DrR4L6Ltpr",
-	"AqKj7kb44PhukmktUqtNDYSZCSEjBIS5FUXMBkUmR7q9V9uD6ktbKT65qzwL61C2wHwd1SmRu92hTy00",
-	"NfoSVQr0p4oaW/MQX2a5ZVMmeVFgN1xmmcNyiru8ISxnFJtyjZ2h6kzanIlcVxCypuy/1uvTBfnRTsBW",
-	"uzvRTmYf+2eJmo3kE7FzuAOP7ERrUgsYxG/tL//4I+qYAFgymfY1X10zwGfWnsKC4nSFv+6eTgUQSFiy",
-	"DPJKMs2soWvpJedGFK0zzCQ4+6oJDlUx4WbncMcKCbCWLV3Np7ieAoGb7jYjj6lJs2qbDCQ5f9ZkvkL3",
-	"mDvlLvdYxaNfd7Yol15IPdHBqu5Ri2gTc3Qf3rOhCNh9mvxgXhZyq4h4rdhRP7AY48iPrkedvdStkV5p",
-	"CUpiEYmovH74SzOmFssIfRBsJGgqkF1J/rWqSE2qalpqGDFdJmPMcFTgl+LGu13qkKLejGTXYzHvy5r/",
-	"ptaw22lFVlWycyaPzzLQuzNu1bDSy7ilS3rRpMfeSczwJ5CUctqXRrGn+/v7NArayVZvczxwxGKrVTnE",
-	"6qAzjr19MLXzEF9KuBInPCy3Q0xfj20NH/b68pS8WYXAAo4f9ikvzO4wNNwBLTCACV6wyZ0DBvRA5yVs",
-	"bc8LLXnx56EN35g3CYT8IGobjTXfppvLzaFJNr5WMzbhch6q8HDjUH/JbToPwAZA9oY+y15Pv5t6RpCB",
-	"qHluoN2RFVXkXM8qpcblIgOtY9GIyLXAbrdPnyFyW8DFhXC428D0A2XGUEQC3EgFAQiN3ZcEcWEP9ZA1",
-	"BwwyX+VSTS9qfHb3ohC3mSp17H6h8hQ7d0BgoMGzT+YhzVHYzQLlZM4401OeiB4D9MOqkRAFAFC0WOld",
-	"QTuhIHLRCdPqm0Y8RTrvKzzM7bqIl10MHl9xmw7iAFyx5q6+G9cYoc1mfMLVdeog5Su7MQe6y7MbgF/B",
-	"u8fS4iExR8RyNRrZ/y/EFJUCVx1uBQVAJGoWp9xwbN7Ql5pPprmo3bRPXL1XbFd5yKwcjhlPU2r4ybIU",
-	"GJkqLirUmbYWXOvePNdCmwe5duxAm64t/jznNILwBpGvbbmoKVvfUgBz9m07f1CBe7H3qxoQh+CPPhcE",
-	"eaFn4xeFdy+OT345fnV6+fHq9OQSc7bBKESLpbIKP+26ZVTCfGdRIQmNxkX7sJW1L8VUWR1wwufQ9Y80",
-	"Q7sY8MPNUd89ZNNCjaC4RkL4B6I0A57cRNSH71c1IO2bAP6wpZxzKEFXXWi7h71lZ4Wy8s0txuH6HbSU",
-	"y6jCPEht/9/UALTfh6+VyXO7m5dWX5g2X1r8RkiWqpk8wqpWrFiy4tRk0F//vnqkIKV5PQOapNR7tzP3",
-	"kB0e6AeKsn5Vg5AXVXEjMB/LLi3gyULw3CoT9ubSKrkRpr3on30Qgyt4JqjTQw3kREhTZMNyBM0ijEpU",
-	"fgRiSg2HWZLxnCV55h3Yf+O3/AreHLGrWTY0EftFmTyTEXvBCwNk/Er15UwVN74QjhcCM/CTQqRCGvtS",
-	"6uUTQ31PvFAyaJlowmUakeVKSME6BJHkrljYKpeH9qpbankUgYCDajKCFvzbh2vLN1w6bEC6CKFXTSE4",
-	"NpQfcNAAmddj0TdO/TRgi1CcoyENQCDsYP+v7DvoBSPS72Effvhxf599RxVz30M+yF/+cqnURPf+8hd2",
-	"VQ7sEQ0AqjdsEeV7Q0V0GWPXOATPjXy/S8J6kyJv7oGvpkJqPMiZBMTdvgQF48ia0yB+rEmBjS/t27Ch",
-	"E93hdBAiRXRRrAPEQ7TahbfVAd0ZmZUUjksiy4vqG7d0MsTs6o+Jqry0s8Tt9OSgE6+vVJ2RTwJNoMie",
-	"B8jU3vKrjFLQGaovm9cCs9DuRCHCjiWGdpIXCFdt9Z1wmlayO/Tz+DfWh7uhv3PI+vaaKUx/J2L9Hbs1",
-	"9kP7AKT42D8O2B/sjzhiE1GMRMqmomBPf9xnE5LwPM/7EjGu0TkQhf1i/cWn1CRaHHlaqHR3msnlwbO0",
-	"euLjf/3n/+7vwCSwWtVBwGohwRVUqHKEfhZ/Y1Tu8eOLs8ZUGdxTd9iLpsgBSvWGhMyqJhguq0ouhTEx",
-	"K4Pvt7cLTrPLnHHIbHqKbW6hMtrdDlTJaB9JlQAAHa5v6Gu/hnu5O2p3xGvBC2cVIgugsw2o19JEvWUL",
-	"HUZwRUD3kKLWw8Iqb8NM8jz7l3gU+ht2CllHf3PruW/9Lc5cszsPUQ4n29DsvMcuAUwEfa2ZAYgejKPJ",
-	"FG4m3dBMQxV96foc96pvqbdMfOT8PPDzjLrSoJ0AR0UaAuUNHmIoBvs0kTfEG2nHjBTEvryjhviSiKLe",
-	"veP+tUT/fhoQ3vHfWFd0VN2pK7qH4H62ygni/TR2EmnXGRsbYDarjIQXPuHzHnsXuMsPq3YNoJzFzs1m",
-	"nyBwF9dwUFO/cuOp2T0AuapQnk1OPlSlsrSGTmPXmQueagdhgV1I+ChoVuaGAlOpirbPyI0/Z5pnaRtq",
-	"TK0/5Mro8THzOb8O0cJpZzSLiIlPSV7q7FYcQbBqMjVzhgIoSPpF9M/1Q6niE3hxdg53Jnr0cf9gcvDz",
-	"P0cHk/Hw6UD/62B489Pk59tnv36yP5rwT4iksXP407M14q3eA+730SOBQd9BLHRHtFJV0IIsI/y43zZ/",
-	"OOKW+f+4D5tsjCjsL//v7/7Xwe5f//G/9nf/+o//+fsB/D/85/en+/vf/8//oyFIu1H4naqVZnfHBEfd",
-	"YRzp/m9/e9Os7pH5JVFODzv3OD0715fHb69O3q2lG1RL+e/r3anDem4AANi9/5uHZ6eit857u3rs87w8",
-	"PixBFWMOEaUrSfhYs5gev0CUJbsHL07PT69PmxBh4Um8Tx+gXK/j7H4R0w2IURqXcdoCZ8911NtFO592",
-	"uZzvuidJeHzaLbgRu3jBHe7QHu+04Y80n0MjrAjN8WGwRLZ4Aq9Orzex/c3IIc37fzdAEJr6A6GAbPFk",
-	"7LZs4mhaMT+aT6cVyoNm+nD4HVs8C9qETRzHZtA6ms+yBYSDXlohb7QpKn/Z+8v6p3Ys5/CKxrDvn4k4",
-	"YFc3QhqN2u8vQkzRH00vCsrXQG09rMEQW+MB7HYo9wQncwqhFzWTETxJx8Cs/h21IRaz754d/MBi+81H",
-	"o9THnBcj4aCHv6dguiq8uc8RrG0gxhnZGaAm9QDpLZbKfByqUqYxelIdHFyIBsCOXZjpiWYn7y6v2LQQ",
-	"wzwbjU0tEMQ15UBCapOB5L52GneQJN9I/E4k/u5qI2pCI6pJi+x6366lOYSSb4d6p0N9v5EzbQE5aT7V",
-	"FuwSd809EGDJFg8BNuD+j2FFLhJaxdAMssmvCoA0QatIPVYzwtxMVVJOMDupLPKdw509UENo2ksYoNoF",
-	"6RMBZUTZLQEbJxzy2WaquOlVXqPXgudm3OC2sib9bjmFfDuqpMuhmTHXeqaKFOOjVWqBDl56XDa+8sNY",
-	"2XskwdzxKMBJwBmO1YyqxlKVyVH4QmoetPxOu3FToaY5tr2FpAt0d4Rvrlzh2PoreDW0/lp+73l263pT",
-	"Y8J8VmAjRfs615MieI1r4Nu0al/aC/ELcJf7N9faFc+sPgjNiv17g5boy6/+mxpQtj70vsPW9mpIWZM6",
-	"+xdVM2DpDxVdBgGTcBuCnhotu4ywya521J29Fnkenv0JNzxXTS95JweKY3N+uwMC4JUiloxFcqNKoyPM",
-	"VCilwXySiHGEacZFgIexNpKaTESRiJb51rqGTXMuI59BAYjOoJ1V2LhTPrdc5jhHFRDyBHdVMObzDGi3",
-	"YUgXQXFJFcmYY0GHP2oKfuJqKHGltp4xb6Lwi5wnUFYLr3S06FsWIwEpIGxIc+wxALuhvur2aywpoaSZ",
-	"MeDe0PBORQXNFNtCsMF8MRBFr1KFfwlQLKRuuDcBso1l3RmXxuW+VguDtbYxx2JAP2JG5b7FKfqJrT4d",
-	"ZBkE/EER/+V3E3y5ozc8BruPyB7TnBvLGLr2Nk2d9JePodRjq+1mQ7r4sKfwdEoo85SfFbHB3NLQryIJ",
-	"p2l/3fBSSIUi/icpNhEC7AtVOdszWclHEGJCpqHoIbpqkbgo8Yj2ZT2kr9Sk6nzienC6X0BFlg+pB+lV",
-	"iw866VrLP4PX54LxPLdXWSZ9IhaNf8g45vdU40SWnhR8OCmNiJieKoP2h13/TZbcHGH9NwUCfujLoLNn",
-	"jejeqJT0m9Z9HwidpWJ5RwJ2LwQH2bS2XKezWD6eSuo2vex6pogAgIBuVZZAweltlgqF5AABVGBloN+a",
-	"yM0bmetcydGuVQDSIO1QY7S2Jh1JLwkvXOob3KIYiJTK6mp1/+Frl1/pU6qXX3mMePuu4PVGiKr+P+gG",
-	"NLGCIWgAhLJbYTJkZiBtanE4p84tD3rixB27urxiE5Fm3M2aylTsnerERmZNeqbKwhrYPB8GI53JkYAW",
-	"SC5y0XQSVocCceoa9BclpVOSGAoUFcs3ellTOU4nln8BZKrtjqaXPdEsKbVRE5BIeGPYKxBllS61lbcL",
-	"dIqvxwPU3ZqWpaA8d88uvQPUwRZphLk6uNDltZVp1nQFIjR9RVt0JtguFO4mS6uHqD9FLJN6CtWT2qhp",
-	"xApxq27E0mC6VWNbGC5oYQYiGLtnU1YvOD+8FpEV6EzJaqSI43XyP7YwwP0ETX2g1E1kyRwoYlpkAJqU",
-	"mTGhfYH9sbz1cMir3j/mtwIGcFWzVjJPealJXRQyXX6zxmRd8j2vGGHK56izzYTrn+IocOnFg1aVKqRo",
-	"BjrnKOcyWT7KlOsx6JZNWkA2AsQP0CKspnDIRoWamXHEbjMxg1sHJhZBQnSpRcPJgRrY8PLnc4MaHyy2",
-	"NCC8U1r8YO6b9C4umct0lqWNRlIllly+k+VgH0IlA4TS5h1CgLN6EE0B7UgrrkDRmfBknElRk8WLwdY/",
-	"/vHH/x8AAP//",
+	"7L2Lchs5ljb4KljuH+HpWZoidbFlKSb+oSW5rCpZVutS7p5xrwVmgiRaSSArgRTN6qiI/x32HfbB/ifZ",
+	"wAGQicxE3ijZVb0zHTE1FplM3A7O/XznH4OAr2LOCJNicPSPwZLgkCTwzwvKHtT/D4kIEhpLytngaHD/",
+	"OR2P94L//b/+X/gHOUYJif7t84CRr/Lz4B6tlzQiSC5JQhAVCDOu/o1ivCCjwXAggiVZYfVauYnJ4Ggg",
+	"ZELZYvDbb78NBzFO8IpIM/40XFF2ijeiOon3fI1WmG1QiDcCzXDwMESSh3iDKAuiNCQh+hfK0N3tyZ+O",
+	"0d4YzTYoJHOcRnKIggivYhIiydFE/Wfv1cEIXXKJMFoveUQQS1czkhyh/fFYzZiqAX9JSbIZDAcMr9Sk",
+	"1bCFxZCveBVH6qu98WA4WOGvF4Qt5HJwNBkPK0sd6rVd0BWVDYsjTCaUCIQlWnEhh2jXXclxZSWT8bj3",
+	"SiKYg38pu92XcoUXpLqST0saLOHoh2ie8BWaoH+RS2JX8KdjFPE1SVDAUyYFwgJNRmgKP0AxFlKRESIs",
+	"VIREVrHc9F6eelXN6ia9FndDf/Us8MycUGwovMsRIcxCRIIlJ6FaMZVojQVKBQm3Wh1M7Mnnd0NwEiyr",
+	"C/zIopwO5RJLFHAmMWVILqlAknyVQ7SmcslTiRKywAmsNcCC1E36l5rZ4mBFivPdHTdNWErKFj+RTXXS",
+	"t0uChP7+hUAPZJNNJcZymc/kgahpJeSXlCYkHBzJJCXu3P5HQuaDo8H/uZOzyB39rdhxxs/nJLFMRcsm",
+	"2q0T8PAQiZhEEgiBAbljJtYkOUacEb3hISeCvZCIfKVCNpKDfmXN9ha3dm+3dmdvCcNMnoc161irOc1I",
+	"xNlCqKM2dKB+Uzcvad/on5kk7Mt4spoc/rKYrJbz3Zn4dTJ/eLU6fNz/+9ewOO9X+755n+BYpgnxzVnR",
+	"QqC/DpE6aiLkC4FoWEMTQfaqJspwL9XuYcOUbvkDYY2zQnfXFy/UTj4QNgQKiBTni3EiEZ8jqvhiGCZE",
+	"iJoZwy+fPFuJI75oE0hxwsM0kJlE6i5UDEMcHB2M4TzpKl2pP9RflOm/JtnMKJNkQRI9tTQRPPEQY4x/",
+	"Scmxlitq2+6VvnKPtAKjtk59CKJkRuY8qeVHgR6g34bVkVpCBE+TgDSRGG2mrepgPfWEp57KbodT+UCE",
+	"wIvaG7fSXzftwip7Q7/NuMKJpAGNMZN3giS+GfyVpwnia4ZoaOkgFSSpmUiq3/K0C3SV8L+TQDbORo2H",
+	"5jzRhKl/MFScX8iE4JUAxSAkjzQgAgU4STaIymOUxorNvtpHwRInOFDacc1K4mwSTYvJGW+EUxYsX+6O",
+	"d1914bLXJKgn+4AnoZa3tSeewO/7nfYNbE3dsHrjmsYU9vf9hq2XgWpYLc+ahnUkXvdhf1MPi5gzQUCJ",
+	"uEr4LCIr9U+ldBEGPADHcUQDrKazE+sn/q+/Cw5CppvqYt8LI/rOEoSkUsqjEDGupD2QIyUh4qk8RvcB",
+	"D8k9Esr2Wi83I9gy83Yw3AJJH4nSFt5FeFHdw8kR4kqVwPBcJlVGaHyElBpKH9VITGmcnKsdJkxxov8E",
+	"lX08+FuFOI3m8pZGEWWLj48keaRk7bNHsDSnJ1CMN3Dj+BpEQ5zwmCSS6r3HHn47FYqbrJeEqefnPFmp",
+	"pwYhluSlpKC8VuYVYBYQNanq627SWfan0a2VqaOUacUhaIKCNEkIk8q6oBxILbu7E4dDj6scejgIlmnC",
+	"rkgSGLLpMjYJrRIKKsjeGMzrofow1m/S7JQLo5qulZEfYxoq0aPnPCMLyhhli+J0R28cATMpCJh8+tri",
+	"UbOfYxqR8ApvVtYvUToKKZU9CApowKOIBFLPSP/Qt4zCfPbbtm/FmVxGm2uizsAcX9OdOoGjCjbTFZiy",
+	"6hU81prfFj87Z49cSYHqwu03erU4Iejj1dnlEPFHkoQp0bfG+kAKS37dtmTzim2mrH9ZP2s1R0Tt1K1l",
+	"TxOkpqzuT2Gmu20zVRR3u6TigzqkLeabkHmqqP0p7xDuDWo1Fp2HtZF4kr1IJhRH4owp6XnDuc9YgCeK",
+	"HIIy9LpK1nttO7chOHkKVf/myrP/VFyyvBOeq1Md1rNql1WWLkGVwMzlymm2TBO+M65wlRKTzMUKnyk1",
+	"KhMrZlgPF0IzGkWg0uFcKYgjzKoCJUgIliScAjPuKDvM7nc9JfWbMCVTD7+/TKMIJBeiElEBquSChAin",
+	"kq+wpAGOok2tVGNpFOGZIjCtwlRmGqbkxM+o4WMkpNonyZUmoQ6qQLRjZ1TK5Kv9gY9yl1xIEpqjuEsi",
+	"n3AHaUR4HCl9hSFBCAh4JeipLIw5WEoZi6OdnRhvRubTHcugdvZ3uyyahkVtmrLHejeG94CNvPPqmPo7",
+	"FCdqD5Q2BLYA0+dII2IOEqMwwfPS4m7egU7/cjzuthJ1JA2E2en3jecPKoLgaI6ToloweX046XT8WgU6",
+	"YzUa+ZwmQiLKhMTMaAJ6fxhHEWcLkqhb2l1t08PdSJzIGi1Sv77fSxMeECF4Yqi4zryINYNC2fNgaWhn",
+	"UPGgKfvy58l6l+wl+/Kgy0mJzEPZxFDM/Iw7syTsfLMG9qLZIHBEWfIRMo7cVxQXIdJZ871pX1U6k1zi",
+	"qIkGcy+1xF8LE3jzZtyNBUn8tWmEImUfdiRs6ViaPVyilT3Q77kE89N90zRYEXRBH70U2WHXJP7q1ye7",
+	"3900DvuKvkdOQ/uLCpcHITYjAV4R9PPH81PDFiHOuKY68LANIyspN+CmMyx66Fr0zlZXrsYwd8Jn4rtM",
+	"oA4lFY7AZaSOTC1yI5cVWnGfcXBn4zwS08uBho5m4h5VmzbkD/h9ZMblqpiVEadDxMiaCKmZdFUzopKs",
+	"iv9o4k0Fjew3MCrP9e8mTrQIJwneaNG0KF6Iid+gyAN8uRni1aDhvBp8sZmVs8IyWCq5jaMI9kRxwgVR",
+	"RFq25D3+1QIhwvqGNpbpBP30ZGqP6oIvKPOprfOEiCXC6hkdeAA9ab3kK3W1lBANM9lW8ouo33Q6Iypk",
+	"giWHTSNfY5oQ0YcDyPrAyY+fbjM36jSVS57QX8Ef5vj+9drUzOEbMUSPOKIhOkRLnmoHavPtt1GVfOpD",
+	"s/ja7b6KMGvxOSm1dMb5wxDiOnFCA2K23qgUmtOKEbq1CRRcXakIM1gywcESSUp8JwPONC/DhAQMKvXo",
+	"BCZQYuYFfjjjPCKYqXXhKOJrZZe13ku1+Gn+9G/D72bxuKt1Jd87RSLgV9fqSMJxGGAhEXkkyQatCXkY",
+	"dFDr1d731Osh0NJpxy70k79Zx7E78FXC/VokDeqsLdAegajUFUBgiYP7LthKBWrxwlhhcqX9t9uos0Z0",
+	"p0zSyKjUgkdhdr21Xq/IpagzxgkP+6q+WlDPSAK+F89czR3NPGtgcw2V2QwXiCfgDJdLslFrKvoTW31W",
+	"6tJ2oYhbap5PKI7qk5+Uau06HfRGucqI0ruNkZIQAlQQ4o04RmPYXcYRDFGURfuOl/bNuG1NWyh22hN0",
+	"1Z2G1Q9qSDgzh7VGGGD2Qub8Dc02QELqBRVib6P2GmqqldCgFlJQFJnWC91FFS6tZw8KumJ+8BkjKfDh",
+	"oeX0VZL23sneCp6iwnbtTrHFb6HagRD9A+p1sF6T1ogT8r1UOH0Y0peapd0QOgSyxGxBjhGeCcVp55RE",
+	"IWQYbRAWmmOpOSPFXEDfsPSm7xioF0yJRfMmj3bxBEXgiRLaiUsfeBLCnlfcukHwsTooKUmidvvz55tv",
+	"KI2PNU8m6wILL7kUxjVS2gmr6f+18e2EYOELNLwzUhenIZUo4gubfHAwHpeyD/J9uyRrs8qICggQVvMJ",
+	"/OfWIOJOQVJ12JN+Aut5pY9/eugyjaIjx/FYJ4fgPLsd6Li3dPJzk2ubpuEzCjNdIkvmUMwDbB4BvnTq",
+	"pHoC09jMcPCA7q4vniXcEZKIyGanzxoLZB4rCf81FuyFfEIEQ7/1uuZm6LwI9Z1mVXBLwMRc4EdSnIvN",
+	"hlQKo/orIZIw0MjMIMaN2yGqoo3XGxJUZ6SvliJNQQLOQjHUyZgErWgUUf1hQb2Wbp4OWkLeEY/jslvv",
+	"cHd/dLDbieDyeD0kDzQEnmjkjL39KZEk8aUCflpuSqt7Nz2/OPM6BnuHdRIS9DX/yAJH73kUNhrjq1RI",
+	"m11jCKNwEHMcCa9NnhCJKbtTZ1p/U2h2URT/oVKQaG62Q3L0QEhsqHC7gxD0V/J2I32x/mkUoTmNHHdX",
+	"AxVSga7Ppqd/Laz84HB/dzLe39t9opIOvtikhqVAliIHwxRutL4waIzEkq9F96BOt4hKxnidmIqT2eYE",
+	"Q2TS0/Gv31N1/F9Acl99qOB3Cjn0thm9pladMz7P9nO2xfHJuyzVpWLLWoq3y73KLjHl/M6VWmUh0tvw",
+	"yoik3frKbtC3MMFyLeEPaIflK/8jeNiveURqLDPBV2TGww1aLzlKUm08Kq1JKqpHK7xBIT9CN3dXZ9df",
+	"pqcfzi+12SOXlC2O1edXH69vldYRCucb7S7myYNQK5c0eCBSHH9mb88vLs4vf/A/r606YY32gsIKD8x0",
+	"5uToM3OyLZ2pDYYDM6HBcGCGqs/DVLvyQ4JZXewcM6M8JTwiZieqlJuYvW2nV/UgZKDymPSk9Rv1m8Fv",
+	"ZcIu0QdMJRuglhr0y7wXN6GLpYQTc4jguBKm0DniToYl2O6MkHDkUopAS/xIFN0PM0JZYvGZ3cMLjxQR",
+	"3MPBmg9EGsc8kfdDZOmk7klDCfdFUsgftmGQo3VCJcn+MgNkf5vX1NOITuxutEM0C28wQpR2baq7iqQz",
+	"i3jwQMIaHQk+1tq6Oo0HslF6SELmqSAhwnNJEoSVdReQEHTkkq1Bn2ZqbGEa1arXZyyrcIBc18yFUkgV",
+	"UiySJtvPeElw1J4kqU/0vX7Wo0g3qjbeZa94SLqN+kE96XXr1KtBcX3Jxm1eoJHbe4Yc87SWoh+kWEzR",
+	"uqdKjjFGAvmJspCvvTae4+jPfWNrrMgekm0YIizgIUlsNjaTCK/xZuiYheVUu9y5cNjFUWSE7RlTi2kw",
+	"aLL5CQid6B92DDI2aOmQ82Ap3KbD86RE7E+wYzpp75rGctX9n0uBHg4eKVnXhr2uIrwhiXHBrkGl0sKK",
+	"8XUxuXi/hV76aOomSgI33NHPixVMJeLzXpri6jJeNSzKgDrtvaeGrgnhVJkIkU90GRYBJRzrgqaz1qFF",
+	"jh4YXyM80+IL4Vq9HXywfs4UYakU/t1xXvgH7zNlxWoKUJbUSQlSw5wxmWyKyv6uT9dPZxEVSx3HxFH0",
+	"cT44+s8uN+cq++FvfxtWGAhH9sVC0ZwrbBkHDTrkRDT4bvJDyo2DmqRabSrtjrvvT4NB5Nsjkak17aqn",
+	"fjTjA20/0vHpyjUzI2Zvcc+psCNDQ1Mt1O2tqJ+CliQNSVupk5+bovghWmFhEku2VMe04+r7aWKciXTV",
+	"JNacxS6xNquyVZtSrVJObp2Qs2O1ubdLb68mQhTuh5rQd9VEK0rdA9n0dY9iIff99/OBbF4ILdz3awNO",
+	"+7M/vy6Gl3Q1l/OXd8w7sfXuw4yeefMT8sgf2mdkHnvmcId5a12449NyUxp/9Nza1E9k81/cF/ocjk19",
+	"l9ykY8vSChyncAEqqlFOiWXCcFlEu9hod1sa/eiBbL6F3zKXX39Av6Va8x/BY2k0so5H9e2O6Y94RhaH",
+	"4Y9wTI6LttFJNuP8gbJFnsjjicVDYeVUXtXXUDlxScJCkRWhN5Wg1wYo9Xjtok0/FynhRiW4gZOUqW3P",
+	"I4V6WJjTd1VztklENlvVvMva5cjIV2lqMCFSm5IeiALuMFmF2pbaW1vpVfUNTJLkUd+ipo0xUAzn9nG4",
+	"qGmNBnZDWUBcC+BqeneThe+fSdmPTXZ+1wRc9fz503PBOyeIcUaQ3V0HFw5WrzNav30m90kqJF/5QXWa",
+	"U7llBotS8DwzroNQa2s8mcLjokYfpKJnMnc2gZuWysSOCeimhDuhOMq21v4sBHePqBYtfovSyypSwO9f",
+	"JKh25YyFopafw+HD3oHw4IkGE3Hvb4YHyjgj21/ib5o9YG68YRWOUp0xvVIidzlr22ySl0d75MPQI5kL",
+	"0tPhmf5LWn8R+rs2nd930A7dCPK30BFd9eePqCkWIuh/AH0xq7bz6IoxSQRnNXkIEP0vVGrnWI5PTukk",
+	"K+Mod9LpOJf/LpZ8PY84Tyz2QhdlBYerLTxNUAP5FHCDJ6Qh+AoBl6Sc9fDkZIVnYov6sIalZIfiLvZi",
+	"KwxHG0kDz1a8o4s0IQJQi7LqriK1zRO+qsP4yB2iMadMasypHjl7XZXYbAUFNVYNKWrYozKhzLNDxKOw",
+	"wBW7HbQd80qNU+R9r/cPqmcvedM2aSxR2KVGI6qZPuAwYKiiMNRb0Xj4585e10a39QTBhBVEo+Rq2LG7",
+	"2xMX/23J02QwHIR4408sKe5dDVKIIb2ixl0lwBVlqSTiwltU+0F/CVOOosxxoBMt/Mz/zUEr5ph+6Scl",
+	"TXxBidKgOu5ZI2oOJrut0X2eWKT3EiXD5yWEt6Ige92eOfBIWDuY2LV+7IIKoBpBhLB4WiUT0Xyj09lw",
+	"FLnzMzypH8IbBIRF/zC6qMslFjI7Eiw1fHO5brVvCD2bYz54hUyGBUp19jA74Pw0/DeV8ZQFZOUFCrwk",
+	"a51sYivYDdwuF8QqFAV9whPINoCOHcA8ptcn789/zgz/HLZ3O8mN05ASFrRLb2cHpvY3vw0HMx56QqEf",
+	"cPIQ8jXL7MT3tx8uisbhOVsoxg+hTJN3oFjDv/7rTcpCvFHkMd47Go8Ve/vXfx2hMx1i1JU3kN9gioZW",
+	"gkSPxIdWsJ1XS//kbQ1kuslUWHK0TrgkFbSh/gpYAfeh9uj5iojs7CvlCrrK6kmhtoomyXp7cWxcsHMA",
+	"sRmra8tsJcLCD7im7EN32dDDQ2mFREqhA0cSFmhNoqib+1aozaZy0+fa3NjfdHZ0FH6dOzqojEq+iQ9Y",
+	"cUemrGJ1ifQV+naVBTABc/edvXC8ARlbcQ6kSCEl1JCcAbpXsJ8q7eFQfl8XlCmvdQKxYdkZVNmxbqKh",
+	"vV0lcvjPwdX1x8FwcHZ5e3Z9dX1+c6Zm0klldb2mrqFe1VXddZyzOPWB7DKEnacMaCBcHF9qyXfk8UNT",
+	"DLs7RuOGethvwfyLPTHGXQqTn8h6TSW54r3PxISLzMvgzhsm1IuZmTLHj58uz661Pmhy4m23BHO8Ltd7",
+	"fi6XcapSMpMhkXr6qONn5b4nLSdchity+VYbC2n377lX8Ln9e66++Qd07RWW/n0BHwpH9EyYD+60/2Gp",
+	"tkyEHzgQ4W//xNxVL+GfhLt+G57qadVTUT6PdFblGiehQPvjN+g+4Gwe0UDe/7H5pCHRbfhk40W7cdaX",
+	"iaXB+eW7j4OyXFIfHqEF56FN5B6hT9Pry/PLH46g3E/HOld4o8uzjOrCGRmhk+vz2/OT6YX74BIL55ks",
+	"3974uswUzACD4cC+osb1VVGnq6Aa19N3t7b1gltRNUJXd28vzm/en50eFUWoIETAA5aKfT8fghCm0sG8",
+	"MAWH7npg9MFwkA01GA7sW2uWtHnr5R+KCUIwGapyCAtJgiL6QIrezRllOPEaCtOY1iQ5BwkJCZMUR9oZ",
+	"mWXZKG4lSPJoqPTpgZFWQMTeRm3/RNyHut5puv/cA9kM9WkXOpOZLnCwZk0b5w72lliqrcILTMsovw9f",
+	"IvpIvuzLW3b4frI5Gcev0v9Idn/65S/rN+Ln2d7qDP8Yvr7okTF8LltzhZveWJcPfPYVB6BlYqQ9a9vz",
+	"52o52lscPBAW+jNFyJx+9WsmGhDpgWx0rgUV6IFC4M4GPqobPWjLOd5S5PQrsu1WX6uhdk0UXm+Dk9tq",
+	"A1GuUV3IZ3UTWFsSVuHq15meusgBOPIKh56gVIPYP9d3ZJ7KNHG0MsgryWon8lZ+6j0j5JRVUAFj6sw7",
+	"2zRVfWvGtCl5WJpeK6YMqHvUyxJjFfNJY+ZbsKfJbr1Qzsm30BKri8rUGhZVi9VR0aHtZGZxUYXmNzxR",
+	"DxQ316KNY3R69vPZxcers2v1UOd4W0aguR1yMG4hV9jJevKCaEZlnT95k567mUxaYHkCv9OEYOi2lGkw",
+	"ZYsOJwS/ELrVEpWbEbImBPRcJdBaVZgOPlfGia/e6nPkE9zBFZS9wfLZ3f33PE1EgQ++au1fpH65N7bo",
+	"YE7kaTLu8tPXlV/uj1sxOhlfNxiGC6700LxCTZEf0KfS4xhHFlukBKf0JGBJ2HM9seJmuqssbJaXLNPA",
+	"n0esCCRl1IReTR8ufZ8WnAjralnSxVJR7YyGoRd6mEl6w2hMvFXMU/W7QkcmwU0WjS5RRiv+SATEp6dg",
+	"nmEB3x+jsUEltAWADnaa7/xmNDxnQQJKcE3K5dsNWqoDTYOlBlOep4kuYKahhmQiXwNCQp3TxmP1eZ53",
+	"WZpDt7YBMxrWxAyz96+hTzLVqTnA+BKi220xYp22pb7aNo+uEwN5S8OSq6XKSr5TljRpSiS06efgwACM",
+	"F8AiPwZZp7ZK00oTdFV78Cfti+cFYdS65NI1ZYwkykRQTw2N6/0+WJLggafyLonu1XGt9bkB540xDT1V",
+	"rmvNOrrkvuZwyyVI5H4LSwjYNE14iG9JxNfattOTpEzk9yETxf4cz9wTd9DxroBLh7LF29qGMlAATXQH",
+	"MaM46FQguMB4g2ak/r52nkSXAJZmqk8qYvOeylr3z3tLwzqaU0vV2Q+ceeKMF+c/nxlU+b7U5dPLYwdK",
+	"uFCHVjoqH/8t5MgSmx5bkBdOZK2w8vzeGRbaqtvrA3lLw1MscZ0cMqkGDnv3BZWCPJ/8KZxjpplPB9bM",
+	"yLouxRpC83pGLzIpqWujwRI0S+jcg+iZmMfzkHtZ38l2vpbuZtpYzPargRQaQoz6AQP9B1k21v/WptoY",
+	"F+F4uKWao74mLCzpOZKjvVe6s3tBycngWtS3bfprB/0nZ59CkhjNiFwTwkC0AtvUrp+uyk4OvWv+19w3",
+	"ugXSNEsIpFInKqcsIkJUhT/cgmEB+1Sbrr6WiGN3F1+N9w/buls/4ZI0t1B+msB1TkbzfN0s3hDk0ID6",
+	"dxO8TefWHVjzWeR0A8FtMXPfTLdiU63NsF2u9TQJ6d6JBmbm9yqYL7f2LBjL0Oda0F9da5K95PIDkTWC",
+	"NeenuolwDhKtteNvKGFrkdHAnlAGK2ULFERckN9FSna48Sf5lXb16DXurkh3ubDPo5xKHr9tbvZYtxKr",
+	"p+Rr2d9qLf01huoZFNeRU1HD9asLqill+whJ/ECEllG6eFmraSN0dnkKQbNHsA2pXCKeVO8Hujm7vb1Q",
+	"D8rMpAS3EmReo5Pp5cnZhfr+MwtwFJEQ8fnc5McWWWsRtlFNDnK6TiHcZkYZDAfZG/2RN73kT5z1uPDZ",
+	"aqwNDOo7whqvzhRTejgBtBZuECLGKLDaVVVS7L7qaNc9G9PR6zz7KknCcOSz0v7K0wSChnl1bM4K86FT",
+	"QZKX+68nk/pRqsWab3kvNboy2WFhzwvj+Ok/pHIaSJ7cbnzopmoNYG3imH55IJujHPnWiaGOdMj4qAUW",
+	"d4TERkiyOjKx3eQRQAkEieZuLFmNqdahR8w6sw0H+tc1RJ0hnXmEBUch1W3Yhpp1qRVBrjt4bkbozEKt",
+	"JaTQKiVUFzohSjMN/U3ZeF1TOOhmAHUCHEYukIbZNpGKuCZeiNWZ1LkI1A4N0fTqXAcNE739xxrTweoB",
+	"Gb6R3ranZntjl0haQedyklI/VeZsd1g5eMHPlKy9gHJO818HTS4pOE/BvVh1iKip9HCAag78vPNWVKHf",
+	"65m7FqX1kydMeiNBAK5FLVisYqfSUqAh45GH+vwKlxrh6aXoVbdsX9WKrnRhK264BnlJAw4g2GUyGRTt",
+	"vdBoy92aQsRNRXaK9SrdGzxLimk4EaK66zV5szsaj3ZHr7vBdXVrS6LOc0EfSSn34saUpwU83gC2JwmR",
+	"iHkC7L/D4LC6ui22i9dpIVCvXqkcScgvT2zx7CIgeAIpuuGK7fsdcBaQhInSMbg1Slv4QYFB5zwuZ8AV",
+	"UixADBgRkN1N5wplBwsE5u50xlosa6yVzO25vIWOTkOLHvo8ubwF9NDfPXXXwqH+zvX4GZOHfrkhVdPE",
+	"0ZWzz5rmfMWpkMRrDk3TSe4/0ZwakjlnPHVw0AUJEqIsLx1H1NV5SlEJSawROTK2Z+LTlUm/xSxc01Au",
+	"T3FNIkGINy8Emm0k8aXAhaymHcw7XS9I0MnppVJ0TB3jUCtXdKXYEAkVaZa0+tfj3cnBm9evX+3v7vZG",
+	"tKFskRAhauYEopbYzGCl6cU4kTSgMdTLCGOoOK3O9/Z3X+8fHLza7z2TiD7Wdcq5oI8ka6NVNo13D3f3",
+	"Xr16s9sfzSeDfK0Z9so27ir0ESkWzz5peG1614x+y3U/powbF0c+2H5gU/haP27hkPkc2UrZoSkoVoRg",
+	"EAoTzksT233ClvQtNa6vAi7QtUtclWMv7Uf5XIb5lf1bEzv4+EiSR8PLfCaMsiKotpZ4KvswhizvSzEG",
+	"YUq9unKHw8n41f7rN3u7b3ZfvTrsfSCht+mg4nJKhGzyVtsh3hgYgi3hHAp8tZCCsffKA+ZAWtkWhPzs",
+	"3XkhbFYy7GDWAk5tqWklXlTs34zHrydv3uwe7L/e70/H3TA5QnDu90XkeE5+vfcU/mWqJv2K5u44q6rM",
+	"IBIhX+feOTnTT8WS/n2mfAz1s/0oSMN+Z3TUDkHuAwSZAsNbLwk7LoQoQ50p+WRIkAJXIoW/Mg5grl2+",
+	"w17GQ8O2fkp8PieJtuVw5ojs6Vg8+QN4EXU2XU8vYp6C19GLqH9w6c39nWrnG8jjrBakmO/LB98GN3xG",
+	"w6fkCWiDzPFyFl2ala0t7ENbIslbGtZmiEPqDWSIxxEOvC6/Jrr7lEc7bcz6zRv0Rv9fF3rsHf/8JlRW",
+	"SP4+LKCvT74NDfZMNy/7w3tQh58iAM30xCT1+QhjyYXSVLTRzYwlZlprm5w/pVa01BR07DmpNbuGzkUe",
+	"dE6bkWjV3hIEp/giiZBf8GS2G+x54RWSyAfLw0IL1CsgP2mW8LXQtVkJOdbVcpwFxTDmYCllLI52dmK8",
+	"sRBwO8FO2yRKp6pm5G6GWyHS4RRr7rhFUTDX3EKvmny6BLz1orhsp6ayVG+rwRzv1NZla8bBimSLtn3S",
+	"XFCywYePl7fvLQ7lkQFmEGmgTrX9XTshZ6Ray+tMpV6Ds6cH2d9ZhzSzSpkmTKCKsdq2sIym04SW6zf3",
+	"D92r/H/Dm/7n0c7Oc0MP98T+dfe642YpGrdeRrjxmnC675Q+tufarnKGikE0zdc1dAii4bIU4dtseawl",
+	"0Kofjs8lYQ7fc/F+TfDO/vivZ9Nrb6TODH3FE6+7r4bX5gjEtmpVIMoeOQ2IKDTBXOr8qthkihVviZ/L",
+	"LXkiXypjO9RxQZ4Avpe+F8cIiwdT6cXIGr4B47EC/+Vle/GO4WA7wPvezA/J67AT72s4Nr13NRwup+AY",
+	"HkMR9AwFn5D0NeIk6ua3XAb9qhcCrZX5p14Fb/0dOEW5d2c2+4b9qsvuyJwUhrKWWJQlgsXNN0K+un3a",
+	"4X6uSbF7rFDbffZn1Xih08/KkHlWSMi4LvZvBGBubabVn2kWWxb0WWYR79e71iTVeSC2+587XHWhOkS/",
+	"xooxd1uuPuGbTrn/t+6zNby28L7S7gxLRNFAmXfCG+ApEyaE3QwAjua9rKZ/Qwnlkkg/BmTVFwaPDu2L",
+	"dXaP1i1pghRzJ3n9WyfPxgf1Qr0+X/Sovo/CbeZrokzILPLnwA8odb+H+ykuNlNo6EHpHuMLYbb1ONOx",
+	"cURYiBO04kwu0b/c3Z78ycn2cn/cY3K97qGfGOMCEnnswI0bAvBSYEKwUpSnQtAFW1mL1h/SciKGZeuw",
+	"tTS4AAHk8Wh5GF+6mmnyw+CrNw7j+8m9Us/v4fzvM3eoMl2FzgJQPJA9Uqkr/KAG29Ra61cOIVcGfgGU",
+	"vuY6FnCE9sfjEbpz38ReSMggCAuvZVxnDBUNgYnuoowhssvUdu+qT4KI8MHf9Ba4u+n49arncfZImLzm",
+	"3Ns9eWYegmkbGcVXNrGEx4SRGkO00hyECFHvo5kPOuEdfCLkIdoASwLu/b//1/+D7DqQ12EVq52VN66J",
+	"23VO/n6pgiTnYZFCHT8UYd40185oBaXZ5uM13ShxAgnJNWw9iLhQexX6tImg5pd5g3xFrhoXV5120anU",
+	"GvA2r2+cfI1aWZqB5DC+1ZN4ZlMmHmAFXGQxjeadhytBf0Vvd9vipMqbkXnTdltqQsq7BIP5NukER16T",
+	"JcAAaKurbRRXAZ50jO4z9wWUiVIIZ8AnQ/gju8VgzmindxS5HeM50+FLj2epMTde19rq/MVSN6ZnQd9V",
+	"DPmUijjCG0/DkRCjjw94zpOur7oTtgbXTVHEXlwbylrL7tQ5/aSeKzcC376hN2WLsxZYMMxQyjSMDtEw",
+	"1mAj250fov2DrFrMVvgZyQKnbSuiAs40jnmoHadrKnp0kBLPxlsbOne7oLh2xc9EWUJi2d4XXi/yBp6F",
+	"qJiPgrzsvxx+d5i7HtqQWIEwqwTvjFlqbF2gFH9r6jreMg1XFKbT3cICllS1qTRPGhZZDjZ+zTXEvSXP",
+	"eZBNouNMA3/XtPptQMh5hZY8TQyCuCm27Kyed0ChzUPCV/B8x94dzu+yDh4k2+IOJAa/mKde/8gUfSKz",
+	"Gx48EIlwGCZEiCMQi+j+czoe7wX6h/BvsvM/JX8g7N/0N/Bv/YX67+4rdQzmu4wk9ff3RS/LWoijnZ2I",
+	"PpJRwdEi5qm/pOeBeHsMOkF2BA8VhyGbH5ezHwL6kf747j/Orm//fPPjmxHZ/Dgmf5mqD9d//cuPY/zp",
+	"Mg5+eJeGJz++GQW7UefrNrATyzY360yiyaHN2w+3xTAeW8bS/cKAjg0/83sjoAyHgD/IcreRHfWUBBFl",
+	"33jU0AySjXqmOMfzDvmRZQmkSmVRwy5TtkBpbHtzM7P6KiNorPS9MTIOWIGFleO6qtfYbCsaRVTLwgLZ",
+	"vdof+RtpaPstqwl86y3zoMHSWVGRnrvIAvvq9qrN4t7WaYS6LR4AzZIo0g6cZ1Pk/lt3+4662z+B+vXf",
+	"Gtc2GldtEIWbtNH1kq/8/atKV6jGg6uZ+guB4qVSrsSSr0UB4w5sgFIksXAJe2PxFS9lazoIzDApl4dh",
+	"TyJI68hPut/eVAf1tak4jVOxdDBcBUp0pZPd4+IKijyiVPDfktHi0na37SPHGaqjXGJWu6/6fvTcV09u",
+	"XnYPnCsBm19P5+C/fF4N4sYm7VGBZgRK8bHmlmbUn6jPwQ9RkSPEOJRUJRjiVoSEJByhRxoSfoRmXC7B",
+	"7wqGiL0nNDG/KEAP6yDLcAA/9Yac1VSUIdBBaQAwOq+YTkU9TJg+amRus48cn+PgzQzqjniGg4drEhAa",
+	"y7parpgnWmhI/EAYCvna11Bclwx6ij1wJPJGzrZA1hQsHsFnAL60pgHRnvbMyUFKel5BEmV45GU/nJlI",
+	"3YIpW+hQnd8xqJMVoAJXR9EscVZzZ6Ko6Dh+M9ndotFyEFHC5FmS8KQMTtn7XQ/El8NuKn7d7mipKKWh",
+	"7HUB0ATzqUdOWt9o8e/Y0rjcOqOhHTCkyaizL52d2f7CVvmJMJZp4kt7zOomdatvuBfUc9f8LRRylG71",
+	"/REAJpKvEu4UZWiGBXm1j+gc3avv38Kf4GBW16rId/7xebAkUcQ/D44+D9Y8icLPg9+8mcTZm+r7T0Fa",
+	"lOH30Er2q0T/cnf77uVhFga9vLv4k/UzJRrBAkpW83l3a1MF0/HXCwAwOHBReKl6aGjRMjxDTF5776o+",
+	"ul5ZzkuC/S0V324gUjhEGP7/C4EecZQqOeJG06mTy7QBkhghRYzCBBgzCcc4owGGytbVEIk0WCoKuP/L",
+	"yxuSPNKAvASZfN85Em/INHwP8/dF48vBwaC1pLdjDTXXtT/lpN/Jm8PRwWQ0GY+hQroaMiZyyUtzuvp4",
+	"c+uPKMpl0xVS3w9RTJKAMPlS15mU1O2dx8nOmsyWnD+IHUMZO9tA2f+SkmRTF/dTPGBGltQ4YYE/UM7Q",
+	"CicPQ4dRHGuaNsDXCVFXbXpzcn4OfzQuBP/bRHsTZ/+22y3L3uy02Ua7gpzWs15pDn9wb6epbXauUwOj",
+	"9INcWfK0PHNbtCvLjT30bb5q1I6MowqSDsxy0N31hU9d0PP1sP1ojTceLuzXduy186mTxR2BTO9SRnff",
+	"G1rWrewiYBYNZ3ZNlJFbQ9MGblMnasCD+aT7CDud7rOPfqJvs5p2OI4nyT7+0C7o2iWRdQV+EM2YhpLz",
+	"B8ifcnybpbJGryQiSufw7e9GXXzNwwxtau6QJ8Mp3dakEbQ6eWqFV077LwQyTw3RbJPBZzyTjBE1SZhq",
+	"/Pe3t1dIP1A8/yKQMiNabBYrd/vjrmeQtM1czjl5e0ytF6U5KdfUFuDKDe+YqjxlaCllrO4CpMjaqNPQ",
+	"2DZGilCDE3IEwg/UMeDrucuiOLqRMhDEqktqFxIvKFsUY04gMTuk9jr+lsNtc5/NNt/V7IvZCS01HwiJ",
+	"hWkvIbLyY59VX8/M89wSI5Z026eAgyoPHTbRra203B2P1eZqhFLYzgcSy7Jd1qH+cOviu1JjZ9Arqcwg",
+	"cSxCSEmK4LinmqctolbduR3xxR+WvMYs5KtjxfYgxfeB8bVRjJipy9EBpLvrCzRLJUoIDl3MpHxt2+hv",
+	"5tJ5UtpjWqT8LTXG0kXp0rLWhElTU9WRie3SSbSVPebXp1ELUxv7RAVM3dB6HcxKCG9OsubHBR0sZ1Jc",
+	"f8GckKLVOjy6RgdTFow0Y8tqK/YZDNdqkuQJZ1Jp7AZXqNp4Xk2jFD6L44gGIHx2/q4hhJpJxeQr6lcN",
+	"7er9dJDIc0m82aV53m3KqEbRgEIYDbxZ3eRvhqT8S4proM7u1MSGaAKtjKCZZG3W30R3e+yR+OcijGZT",
+	"8G+ixBFf3GyYJ/x9pd9iu//FKXDhiDLT/mnD0wSJJY8b8Jl87RQPxmN7FOJYI5w8kgRHOVaBUMo4ySpf",
+	"cyAA0JyyrPlubZ/NXoA+U2qg1NZBSQ/QsnHXREC5mU/uYiQ2LAD8EY9mFAuSyEaRbbdJu0gp0z9QHMR0",
+	"4j5GGN38dGeuOHiszQZVy1nb6SabkXfJITvBwZLUFSG9P7890qkSBtvjhUCB+sEIfTi/uTlCcyKDJQnt",
+	"M9SigozQze304uxIsUQehYD/Bs59+Docobd/vZqqFyjNDt5YKNR7f347GA7UEIPhAN40GA70T/xBlJBd",
+	"8MU5gLb40I4YEZpx6yVgqEW0Kkep5Iyvu6OQ6XGv+bpaS6Bvd33TG8HTxNdKHaJ4DOD8TMjm5PTyCEV8",
+	"TZKXARYERURKsINCuoCWmSxEy028JCyr7N8flxKmwgV5SdJBoZDtP/HLX8cv3/zN/P+Xf/vHeLj35rf/",
+	"0R4k11Mf6r2qoavsPOruUslIBzRDvvYkE89qYJWWxDijzK8zzB77mmz9r/f2x+O93fEWcZMw1dLON4Nr",
+	"pf9J3YcrRDOiBLKdQ55pmt/V1i5g9tdNQwEnyDIZUama/s2bw8MOKF2EPpKiYCwLJO8vU4alTOgsrZ8j",
+	"n6N7u4x7GxxXht6MRJwtQPAwbsGuAMDWgEcdGd+zXl8JONE2GbCYvj2CSpWiTLN6Z7sLx1xa5tDQXz2Z",
+	"X/t6tymNsYBPacGR3JSYUiXCU5Npqu6kBlAjzYxZ1tRe4195rk3/UKNi5x04pyt5bBmF30NtK331HBEV",
+	"Q3R+8xHtTV69ejkpcrrTsxKTm778j7/9Y9fH1Tq6z9z+s61utEnr7asPCcA1Mbzs7vpiaEGgabD03Rdr",
+	"ENDExpAxuHGicgAhoo9kJ9i73vzl1+nXHcpC8nW02ksPW+qcdwb9EVm1eM3zT8zjx1ArtzbsgIZAfBmr",
+	"zPQLUBG1cLExM42YnHWM9HT3PZzvBpPwzRi/nu3tk4NX/TFiOjr/qp69TJs/KLafGXfhQjneKqC7mhBH",
+	"5v1rYDpLzBjxZnwDMJDp0C+fpVu0z39zLqEr9VCnlOC8QDWjUZNFZ847yGCxSw6eJWZ9+0Z3yeHS+2PT",
+	"uJSN8YEIgRfEl614mbcwM54azRkxfULS4oooW/XE1oU1FcHVNccFbGEqI9CN4lQsibarsGeblRLIyr5n",
+	"aJgrpEaP9bUZeUJyG/bldvTNfBURX694SJobMmGkNxPpZg5uHdtKn6pw2zEdo7HVFNQPChP0qzTa5toa",
+	"IZOGeYZo1kY6T/90KaG45DJluj4yd1oNLKAWKmyR8DSGJChGosa20kvuZ+aeXEIoTF4vOVIrSJSqdKzU",
+	"dw5JAuaUniVR87m6RVvi752j2nA5sn3JLLS1NmOscqvhFu0UX9X3h39KDqhTWFx7bMJiMuj4pT6fzEBU",
+	"6v6xVrj1GaIFxBEKLpgnZgi2Vdd3bW1tqP1HTpk/jePv3CB+li35rUqw0u7pterR75tK6ci2ygS1YBha",
+	"sXBkkbul8ZWONF84MmSrgxh671BIExJI/ZUtTzG+GP3aHO5sMBzAe5TVBL/ye2T0TC8IfiT+U4vUV6J7",
+	"LusfaP9rohT6y60jFEav84Un9Fcf4A77GL4FjcCW6Y/Qey6MbyjgS/i35dveWONM/SxsjknoUQQSy1Ra",
+	"zOX2oIOZUdkRv4X2p2i1n/oakbms1fo0blYuuLbU9fzOELtv64RKpVRSm9eM13hjOnU50fAqtl3tfm7J",
+	"1tR6wo+pvFND+7U+oru0YIAP42kG4mTSJw2c0Xbb9Ay3uiVpKCOzbLCsbDMjnIwiyvthz3FoL0LD7dfX",
+	"8EfuFlp6L6RxbmYqrA4dmgvqTW1/nnvy+wm+bY+odbcvyFw27rWOlBoQpu++47/H1rXvmVdKfbCKYBlN",
+	"S10Sk6jQR14ZodQgtbTYoZxNa1qS3fAVcVpDYSupuO5EGHJGhsYPtuRR1ujQFjUZPVcZYf42aD4NpFgv",
+	"EtE5uJcQtCqgGa53a5bkbNOptnQrSgufCQC7ARihgetnqAuwx2pzxfbcv5zDverdzbSH5ycnOOsDyptY",
+	"OUWvMSi1T3NT3Fivg0YXSXXgwv5k1Kk/qsTJgsj6Xnpgc1ORkWYGZlIeqsxRtmg05bIZ49Qw0wNSd7pG",
+	"mXvlUlfZv9GS8+M9rMouGKLUxoyeCwoweyFBsyJGiQMH3gjNMCs/iBihmSJGEAMPOqRladtnhJTgd3/1",
+	"mamfwUOcRZtRtsdHSFlMGygyUUe9rGjY9T6qYnNUsyitbRjdw9m+JoMq3y8/e4fYTsY/BQpp+DR7pMK+",
+	"6zn9dc48G0qXqU0+yQkaXMmZ+G5m4gYI2NfHSvN0xcuFiT4UmHkd924V2dl2Htt2sxV8Eg1mo35Wle9b",
+	"usHqOu+944lO01Gj6WiQsP6mg3G9S8wwPGcebrKMk/1Yw4++m/3tcpwGznFjbksDJtwc554v6PwOTMCX",
+	"YfBfiA601RkkfB2CwdNKEF0koJfp2Rw9fQLW9YgZoDE1eeonbnBt71VbYkI5PaUghZqJ6FZz4i7sStAI",
+	"Gh1ZGO6lCVH8k5FTd3QcxtfZmaE1IQ/qyKCpX6YrFvMwCjHRV+P9w/aMkv9mcrNOkD5LLKdS4mC5Iswb",
+	"8pnTiKAZETTUDge4gcfKthESbwz6ZR6FLRnCOgvY32Vb6aErElKM1LRKNOjkAsfhvLwrr1sjGdWMZLwg",
+	"LMSjytt2Dw7aI/n017zjYV7hfrg76Z/F0qvGxV+WEoSsmJhfWNt3qUtZYhti9KcoGUIp+o49mUmW9Hx1",
+	"/xouxkFA1xU7ymiH5nwsMISHQhIRqcPGXVVQl+w9midO5ZInfSOY64TLarefGttdD9ECRuWt5KvxO/s3",
+	"JH/xexJFPLc1uhipBf+Cp2ZTfw2pOceZZW9DQ76UAp3XwcgLYfawxGZl8h38FiHtADEFOeT60UJBntq/",
+	"Z3RYiEVPh4WiWMpZhyBtFSfc/FatiKxiuWm7Qz1BpS12dB25WKYgs66POv8tx4ayfjPzedbZoeOGhX49",
+	"N4RO6fWxlPo7Ux8sMS/1Y/Jx+zLDC57oMcmYUYFpZPWbGUUUUz0yMne2oDDxFsZ+ot9V5x23h6nuSgzd",
+	"a56Nv38jPv6NOXITo30exy35Rp0Ln5MJ3dYznf+/sZZvcW1b7uSpZitd7qTDzr5VdOrpdFTPm/vCSvRj",
+	"yC2soO1kt+KnZ+EWYHR+duyDvnbP3qotOk0LGvBDDrfuop8DlIVeaFZHPdoicTH7ect21CYZZldZVxJu",
+	"I1ruTC7aEwSJm2L2fOYBhezG7+iVKYo0j0s/71L6nGicfivlztSQNfhZqqLTGXsfkv3aswM7a8g1gmqY",
+	"OYRG6AwHS7QgUqgDS8USIjQaXUDt7LfKazwY95GA+aUBktNNCnWOrsmRN1Kvp8Drkz1aYgPm9PwysIU1",
+	"1CUY2LTsrdrWuy4Lf6jJfn2FZbCsuS4492yA/1Z46/Cfifr/j2cmf6NxS5Mjqch4dWykgr0EjKwVuRtq",
+	"/37k7SOfWjIphQ7r1aHVDBB+IJabOyts7pwSlXmwsJu/XekS+W+6+nqeT+d6pnyFelMMEIfUzkD+oNcL",
+	"3tnr3ZRq4KBBNyUbdE9fMnkFtXEZEjzU98TMHAFrnjwUkHYBUGuOKTT09AfQO7TQ3qygZaFiHLYhiU6Q",
+	"0qCmEN9XW+FVyFpg3KGeVb0ZOl2JbACNZ0GlSW7CGbqHzQntZi3CPMuUy5O+iTZ/wA7fs3QD7KHQ4Pu7",
+	"dPW2e9ra8aO5sfcnA/Y04+liKQHAbL3kq0Jr73JX52Jj72drqA172a+fdqBbNz5XM+0gFZKvSHK2wrRx",
+	"AYlGRIQFlFgO/3dYh52iOzsCry2Fjvab5pF34+9iJcDAxwijkAooS30hUERXFBqdIvtSC9gx21REj2K0",
+	"L/dfTyb9K1XtkCc89NgJJ3ylVM8wS9hOyAIngEoVYFG6MBfTu8uT97vj3rVHNTAwBvRmDFgyYgit4qhG",
+	"AdSNYIPNsf4uKxfFqwy+R8OphyEJURr3wHQycEHlUqM26A0Id9RxOBMMyRBxqXN1e0RBukAJbdHsXXsF",
+	"jKA6Rvf/OHl/dvLTx7vbLzdnNzfnHy+/nJ/+dq9mT2VWngfbrdmaB67Te+nlErNO8HlbdcbWx+ucRJkt",
+	"eK9nry7yJxFPw6tULBvyg6TSEZXhOGVhwmmIQvKYNW032y5GyLLviMyh7sWE1DWe4RqLY0QYninFA1oF",
+	"KBNUaDRkhAO4sEON1ZHoxIocG6TSYFNP+Uy9rikS0jRfuEvGgDhGEBkxmIOaDAoT6+Szy+ZlMJ6nQdby",
+	"svF61vzM0/izuOzG46zOoazMlZb4QqAfbz5eAlirVmAeaQj6RMCZ4BFB5GvME1DBRugnEktEWJBsYlB/",
+	"c0T7QtvdLA5CF4z70TxSufxiB/vy9WD85ktAEvmlFsZvvV6P7PPZNeTqNbs7j5Md9WPhu4DFmzYcgPfq",
+	"I4s2+kCNc+mLur5++MDAoG9VB7fDq/9uN7SGrv9CrKx3gNhSsfx3xXJeAtwYxStHmpeFtyOT9noMW3Z8",
+	"T8b7hwevX40L/2vj0w3v3/ZUEz7jUh3qikgcYol31Jt21JZst81xQh+xJF8eyMabtHJ9M0XmGUXRSjxc",
+	"nX0oioGX6n9vz344v0RX1+c/T2/P0E9nf4VPP7MP5+dnj38+fzsajT4z+Ozs8tTzXHH6h5M3u80KRcti",
+	"Kic41qp8uE8O5h79qcvLobb7C623byx7MI+WHAeWYntqb765gDPZXkyf9Dc4ZfCcKLacOS4zM6WlWpzZ",
+	"2QaZRGltYjBuyjhME1crCEii9DSNYurXCTQDqFKwRf7cglalyTJz+48Bw/5iOFERwKf0ZRXHxzdGyugj",
+	"SQT5EvIVpqwCAVlYTKuxUB2hnMyn0TMd2ipeyRIf9Mo3HpJLLmlQ26+LKzlFggxuJeChTvCTJIpEhl6C",
+	"Z9x4vslLNZrHT+E3vKYWnjkwdsQRQENyDe5dth9wiP/dVRi9vb54srqg8xaEj3tBWKiWf28dIKa5RI7q",
+	"UYQ4G9dkkqr3TJV63DKeflKPmJB5KjK12qQUabzq2gnstacgWyPU3YHKFP1ksIojqhTbGrVV90oKeOLg",
+	"aUME7jiDlDYeO57YnsfaCFB/+FI/W1G3DLoUFYgIqfRcsVS704jAVc6k6YzIhSW+JgtvmeAnk8IqkHoK",
+	"SgMlB11cM0PdmZxbZpghdJR5G0lfBoTJBEdlv32HxLAwxjd0wRry0tRUYILGVQaXcpEQAq5FABeCFxwD",
+	"spWpwpynMn1KY+qILHD0nkcNNoNlELafmD7VFd6gGbFh92EOLyYQZUGUhl0zrRj5Kq/JIyXr2p0RtiWb",
+	"ObqI84cc0mu7hTPuhbh7xxOEwxWFLvXRxkkdr4/qKLoTig2Qr1I9gAQpy7iD8bgLkTRltRcQz7uktP+V",
+	"4CTaoAT2tktue0LFwwV51BBhTQbadfYgdLNKVmIaBCSuSbq8fD5qhbF+Jonw3nOAvlJP5MCJhlih57GZ",
+	"YnGTdse7r16OJ1tc6EeS0LnJYW/bsJ+dZy1wYYnzF17nnoV7R5s5/8dHpfKQdS1Phs0QivMx7exDFKC5",
+	"5GaobFogXu0T0EQjhpDFYMPOZIUgQqpOqxsK5RScduslYd3DEUu6WCoCKwOgtSCg+r2LGk0TpJ7i6OCz",
+	"0duQFTcaEukZbM42/Rre7vEklp2HnF24vNZFYm4DflyQ8i/8T93QX4tP7vpfSJhi1IUnX7UX3CiCIz3n",
+	"bujoNPXVhxhy1FhxSgwYsoNk3VJa2H7bSIa4a4cZ5n2PEWekAA9ZrCGbHLSOxSWOGptrQN1RnvXaBr2t",
+	"DA/NAEobvNtaCOX9WTuWr3H1n8a44WBMOAAbxaNeOylCXL7uVXUHKJb29Jz15HTqEF9howqrKF4wh40U",
+	"iHCYeZBjjfGWXRt7qs0s1tz2GgbrtOUEHitGaGo/yDaTIaVDbtCGaLl0d/nz2fX5u/Oz0yG6+PhJ292/",
+	"p8r9++vW31eZzko/tBXHXsj/suq0AxDxxDqYbup1Nz26dbC+jVw1Q2ihHqM2KFJZJ1RKwrICKCgdUjvx",
+	"jIVDdk5va7rJwa41FqGtmmOK7TPYSv3PQZCbfqJFSo7Z/Tu20vVaLH88c+R72x91LYUzYGnTW7jBTrHy",
+	"qSAxisy6tGfVs3BZaImZWaZSuL+Fi+OX3YyRQNY2KgG0h6QkPLEOxdpW95X6imRBRGus1eY2CYCTcZB0",
+	"q0ybsxnHSdj0NkgadcCupJtThbB4ELp7jpqzAK61xCwkoenQXB0z+7GJiNamNcArdfMTaLFgB7c5b/Y9",
+	"FsxIA7DLrAOmWZyaeUTZQzksEsgvE7w72wt619Hlu+ZdzbB8Ul7yyNGpazOCIcMx4iCKQY9rcI03Orpb",
+	"U4tiLMTaKJhOGhxPEhJItOSJIGgGHtFNaxCrzrWcjeHdDpNy4w0GKi1yf3fyOkvMgVBCk7M/FWG1dczf",
+	"/rHn9+Hawaermgg9Qxi+KicIjZD5KTV9p0EWF/KCSr4KeM2Jv7gEPi4an5ODQ28LGE8PC2cDGx0I9rlK",
+	"UoP9YliYZdNh6f2q8X5oYyNzfmRH5zbu1v0SMNsMdRPIeIlnREK7bkhk7O4WKZ5gwSmy63OK2B/UFQvV",
+	"El3OA8tsSLdXhJUYBC9Fl8coFaET3xyhqakThAaYuqlkdzKevvyPJko+xWIJvOmHhK99bTsuyTpzx4VK",
+	"9d+o/1cl1BBvamowQQfdG+venJShu9uTYuHEEEmuXu2aD50OUc/5VB9Qfn57nuObJ3zVZI5qAQALJAuD",
+	"td3NCyh5kzfx2DqUYRfMzm1Rywbzh8GGeqt91yw7zJ9iWnMYttuQ9o8uImzarX0bD+kc04iEpySiShnz",
+	"NurRXTyVOWmeMXnoJMsRT+PCHu7uA7iSqDQebPQiqbff6PxA4cvD1t9oqDscRU77d/XLwlivOo0FaX++",
+	"ofQX+fsvzn8+QzxB12cnHy8vz05uzy9/6NlwZ8WZXEaba6I4j/GXdmd+Qhvj69sWv6SesnGwlQ7FXO+e",
+	"zcDyQd+CKtZ3aMtUMkWOl/jhm7YZ8JiwWxo8EO+69Rf5UX28OrtUR3V1dnlaPqWDdud4VmMpanG4Am0D",
+	"EEhpVoqDCWcUhXyX/mfaJ/PW3x5rGkWmr9KcRiRv6lBc0f6b1wcHh5O9w8PD3thCuVeo7gq4jqNsh6/P",
+	"pqd/LR7h3riHQ72rZX+SET4UXnpK5CDPlM8hy1vm/n+Y5fTk9vzns2LGxKTd/w2tvTxj/ay/sKPZCJb3",
+	"UHYn++OnOK2de+65f3Y7ijwsn3qJj5aIunDqFSL0sKni/fOIC7+Qk3iGBbRVqzOTU03f4FdVz3ohwdqa",
+	"0a0IFmmvZnTm9vplzMeYMOQ8MbTnrROnSryzNYq0wl9PmobLQjyVTLgSDmFLj1717SLBstZxlHctzqRB",
+	"9gt9sRPMegoGqczgGg1Gf2fHi9NZRAOk7/gQRWBG942R3qpXanpqbelioi9v6zt2ZkTHGQqpePD36ezN",
+	"UR/rvHdXXMhFQm7+fPFCIPNU0SqYvB4dtGqYwCgec3dXvsoiYVdIz6WQ7Oi8N5c8TgNJH6ncKJ3dj+MF",
+	"ypdB1fQaGjimJ+qhYvTx9fiw/5bqm3eWJNzHlqemGaUFSdj/+rXK8nuOyMj6J7IR/ULT+vZ2neZBaZr9",
+	"JykkTqToA+MjO6mOKwzIjeqIixu53w/81E5vmNNC6SxLe1YSgHACLQRan6ECVTX6dS9QSB5JpKhToFRo",
+	"S3J6dV4H72yPvnSAV+dODQYYPpXOc29ajQ49wu2TDuJ1Kym6l6/ki4KLOyMRX6N7nfh/b0nygWx04bvS",
+	"Ll6YbO/CyIeT3f3xky7wFUkCL3ConhhuucyTUal3vXdoLet0pHnTzY2lHRtVp0dn4VTimkVPx6uD7+nq",
+	"cLhXKwnbEEJ+xB14o/EGNPgJCAtjTjNKhqESE40t3ZmDDsafFls1gnx3jPJHnPF08jRacSGH8F8jtfqd",
+	"68fYQY5Qp1t2QnqqOnOm1pPcPUKhB7HXs3e9S9JlLs+zO2oZlC0022rfme/vhPOLHnss3rMqM+mhKxby",
+	"21W8CYbVFKg1PxGvFIOWdc0NND8tTUNii85DAfShKrh6tG51YDQgRrnmiJbqCgDLCbMQva3CtvzXalup",
+	"dgds7cLY/2lQW2aEqaPNbsoT8G123Urx3dLNgTKiX1JivvYV/tgV+SlN1Jao5rGPFX6A/qkBTiQKlgTH",
+	"JAGACIxifTMgbzeBj2zgrHubIwcxxUSvlfYE/u0oOrZuAFNBDDAGUP8D5pnksT/krCfxcT5virwhPjd1",
+	"/ukMzKWs45Ra6guRBYKGCDqWCFl42k3JMRvxcT6H7oOkmNhllaH2TjuBFzZhKjKfBg7JMUpISMgKIu4I",
+	"s00zdsKz4ByzsLY5k1ZHKBMS65B9hkmQdzvT5btuzhdXmsDzgR+HVAR9gUfx1yuSnJgafr+dwOeSMBvO",
+	"tLAZGED1EJXF9QBpltNv2098hb9ek5Cs4gY/kJ5G6YJA/DRqnUNDNUghUdvSr8c/ob/z3JaEp5D4Ibm+",
+	"NYD3kF+K4iV0LkYh6bh9cknn/VFXRG3OcdaOP0OV0RhJVKCr6flpe9Nt14aua8wpAfR6eyJuBvngLNr4",
+	"kD7sXSqB0Ro0F0jeWVfRh1qBQLrglirmVKCVCqMduta94RoVGi+eaOUmOp27mtFsrfgCaKN6wYK1LHPv",
+	"DvQN0chGtvE/WvPEl2/TJkku3aReCaJSXRRXNkLvKCpQyh4YX7NvKhoyxI+8DtvFxaY+tOImYVHH+S+f",
+	"i5M3cZ66vbWsxbOxvVmLLYNrNOENoV2TeSowJKM+4kjLoLLuUS62guc63h2z2Y207qWCPY0HiSKi9Eox",
+	"RCFdUCmGaLmJl8TExRWvTkTAE6Xsa73R6julyoGOqEzVNJXxyzdfXv7tH3vD/XFNuopdRhERvhuEcaau",
+	"VkGLb021uQXBE8Z/4Qx5mvC4FikYfqstHwthucYyWKKELpZKk1n7iiRC0pVy4NjaWhtl9d85O8+7HOWV",
+	"3nnHI2MJO4EZ1y9w+Gq/Q3CoRf1QV3ColXAL11CraxyUvBLmf8UpfBtdpHL1a7wjk1bvtO+itvU+ckks",
+	"rsdUzwnUnK5JLjRCXveJFEueyJrCR0tx3Vh39zZaVmYDggPwoCpZVc/peYyC7t7L59H5v6WyfTD+bvT9",
+	"HFEfV//89pqiA6Tm0xFdaq0cVNOla+bpGvpdCYOh9qWaTE3HYFfXriCJC5ttb10JjrBgOk6qlAVsxz3p",
+	"3fFvW/YM9TtItvN7fFrySBtq3b0fXn01469vzP/6cvltpGcdxwG8koyL6VvqF1pPUlXbPAZ9ZOWkKir7",
+	"7uBziu7J+J9CdrdPoNlu92zHN7TiL3jwIDIgJO0locKI+wYq1fZZyXHdr2AlKPZornJNPzC+/RYmLLbs",
+	"ypyr6dU4T9mS8jCojWOwv5CW3VX9HZiNrOF3VC55YxyJNFjCe0aIMs1pj5BYUxksSahocPSZMS6/AMGQ",
+	"cIg0fHJ4ZLNRLSUNtY6keQ/ialRBwi9pfISKN1DDkuMA6qBhlZQtUJIyRtniM8uKtLIXfJltvli34pFp",
+	"tmC9jEucvQwV+c5IA6V90WR0hCIePGgfHGYaQk1/U+znbXZKnSHL3CvO+jP86FAnEar55f9yZzoYDtwJ",
+	"eIHMTx+TExxFM+zzyyj98Ob6xiS1vVDrjEHn1TVQOu2QhLpfqAH7ioivKTIObFqbAyfOvoSPSQdkWxzH",
+	"xV9GelPKDT2r/nM/cuObvfHh8uBwrz9mcrAOO+zSmicPiqDmPArLLV12UpHsRDzA0Y5IRBli5s0rX2o/",
+	"jUid7h6RIUpIhBWZKMK6D9bhvUXmwzPBo1SW3AKjHT77u9hhC8q+7izlKtpR27nzdbSK933zaYNwLp3N",
+	"5M3uaDzaHU3GHU42xgleFX/fjgOYhefNwbaUvFm+XyWhL193fwwPJ6v5w5/jizH+D/nmU3C9P/vz6y60",
+	"9bjkmi/n7/zyxYiHn9V3X760v6YCXmvpNZu0OX6fgABw46aoMzUIbqa3cifgvl64355yxr7Q6d6CRO9q",
+	"HwmTmRcqDKmaMI6unEX5VXJTE0bU77P9KLTJCklMoLds/qCjs5emcMZ0Hpr/RgKEAp9r574ttfHWcOmF",
+	"NEnnfMVKoX4k7SDJ8Auo0f5tOOABmAWNPU+XOI4J65N4/TxF+uVTf9RJG069uTN7XTpeTxQNja7c9Vn5",
+	"GiyxHJmGPiMTttB1wfnHup9Z+VMDxJH3hRvpZjOjv3PKfJ9HZC6zl2SNWUZGGGbdIZxZ2E9yWW8/ISws",
+	"/J3GYek3ToVAy7cPVCkiNV/GCV/x4m+XmIUJpoKM4L/+r6BQsriImMuILpbS+WyVShK+xJHTHGOUlS94",
+	"lu1+By4757tZQrDW06ob6HwX8eKURbpa4WQzSgiGdlWQnEnZoz1y9afN6rJ/hySI7Bmrv7PT0AqcM2/9",
+	"gf0+n74dzTQpGKWxIOY39iOcBEv6CB9RpiibJxu1rYW/QxJbKrQdHJzlZx+Fid2tOE2CpWLdVjsrfJiQ",
+	"eWrmilOgy9GMun8lBITtF6WBrqDJvP1mrcEeSGUPso/yXTAf6LITryL6TvHiq4TPIrKqb3qyTjhbaPcQ",
+	"ZwRRJf00G6/yWPjYY9xi9eO5SdAkUTjUFggW6B4YkRiN762DRfFziF3psuIEr4gEHY/hVUkYMryqaZua",
+	"tUx3urBpUxnpx1AEElItcNKeGgfLyt/r44vveBKQ8EbWxlG08WZj1gJCdiyz9zH15Kc9Kw6lrc0MeLyB",
+	"wA0JkQDgfA8oZUsOVml/zDx925JXMftRLeiCvUzj5qKIYvlm97LYLVL9ucRRbZr51KmWsyoOyxrLhHjz",
+	"fOB29VUBhRq3wnx92/8es7BeXxUE0Em01lrdd50d5/nlFn01t2pl583W86+T4MhX4O+0vAJF1NY7Fxfa",
+	"DTzJbW3mOSD1sW9q5wbbs74sVmcDm7ZSWKIVwUyYFAy11To8BHdWeEuGfiIb3znlGQLSFB9lwV+bOl2u",
+	"WWhHp+JRq2f6TpDkWj2n7mDAYz3PTu6xG/W4zzem7123Klibq9o9eK5m7Amct28gQ6Y6oGHzLCl4kZ5M",
+	"VarOudbnaDY52zsvUbEFEXJa50HSupR2Gt1c35j0EB1D3RBRHzwtvmoMP9mU2neNu4WJ66dd7/3KTEc1",
+	"6RUJKbbVnYKwEFDyFIt5f3t7hSCDfISclk/QGUOge/3nPSgR9w9kA6rFPagS9yP0Tlugam8+M9MUJqLQ",
+	"P9BtCAMOwjqPWnXH1WyOEGdfoGZTLIfq3ylz/4ojJSE4+6LUajU37Y0r8sn8Dd/NS1eieWw7TuV1kcco",
+	"ITHBGSgxpAsSCyaBE43St2DKUPG1TNve+6ddXdXtJkzRmOk5qjZWQ2Pp/hml+tCtvGPVIX9JSbIpVOYK",
+	"cJab8UN0d31hwqiKRn9JiYAq4RVOSmBb/f1tdUeU+0BH7UBU/9xeuXp2UhsuUbtjenUW6Rl4OmBT3QfQ",
+	"RoIKxQXGXfmiIgfgQVrsF/ErxnutaUU+88SJfllGprRHG5joENFqtk/OmYgBfONjKr364EfoR1tEpLIT",
+	"gj7Gbt8ZTxNfKhMsyU+z2KM5/0QjPlO3IgZWHnCmYzJtgBCHB6U4q1fPN4b3HaOyDj1ORHyNEoJDkgi0",
+	"okIxKkFZkHXow2GAhUQzsijV8/ev2+zSOrh0GrZxcH1BkrXnke4BbMxhJ+dGR7fU2KKbIqc3w2OsAzcF",
+	"xupUxpdqmvvBdJiWwcZctyMPCzRTOsYOJPyT2edSltLFDUipi4sv7y9ujoxwECP06ezt9e1J9oF1N+ht",
+	"fSFQwvlqhK7Pbm6vz6YfjrKAoQWVGgGI0fXp+eUPRw4yraFY4+l8f6HMGD32YDjQYw6GA/ta+Kd5i9cn",
+	"k63xNvFqSOqWSvWVSWbGSUIfiRihn2lIuHWvA/heloqfhpTn7ZBhUeqiQ4GC5yK/S5R8qU8Zj2kg0wQg",
+	"/tTYus5GvzbrtQx7u9GtDJd8zYaGp3wis+vbE2QgV0wUe4lLIFQGVbmGhp2Mnr5MZ4jwI0nwQsntR+Kg",
+	"CM/VQnzNgnYP2vmPcUHrYjbnyW55PkENVoT6yuv1er/rgh66AC0hCW6kxciqeaXWUOKEQwQZysbII4kU",
+	"OdmbIWISRYq4/uX63Ql6tXc4+VMpCPUYTEav9sfjydwLjOY7jStLNflpVLoyddi8vG53ScDP7RnoK4mK",
+	"h/h6t9vLt2XicFctD1f0pHhYI6o1EB1nxNyhHtEgAWu6xpK8/9Wj8sC35U3ut/TUL0ezA8xYyhwYRUc5",
+	"erA/3gIDYU1Dn1vHc8aT3cOeh+wXUvpKFm9TWVLN4b96bhkhDjPOWTokh0HYzS1QSaOoy0mr8UCE5eVW",
+	"EP18fnr2cTAcTO9Ozz/WSBoT3zg14Q1/ZnYGcqlmrrTSBWdkhO4L4RKrQUMS0owIGvqcDKRLp+6bn+6K",
+	"zObD3Q8v317cnXkxGyqI42+jlKBVumjpsO+pKLOiSyLJ+UPe2d8t2tNuIIkjvtCd5paYLcrg4a09+9vL",
+	"fnR0qhzyVR/3zOkWkvu0iGm0xhuhDZ5GTbflzuQTHbqnm6l6evh85/2kbgjpgq/rSRDehOZKMEGrhPWN",
+	"+mAKbfIAl2WIZqkEk0lynyX3/MSXT6JwTAedAIr/m3K3o1ywDqCTd7kv0beiXeeYWwmZSqJB9DGrbQSK",
+	"GTKRb41ojkPt2FQnBF/ojIUeYBUxSQR0htcmockFlRzahmvCMG6r4vvz8/khwQFBF1oC9geucODSi7Ob",
+	"jNU0JruHtVHJrqDqrp9w7I3cPZAa1+w9fHefgfhVwO9/fL36j1/GwZvHv+zOLvcfbg/Fxfpq/tfJ8vrV",
+	"4nQP35G3B/TP/OevP8kPfT2YZZ+/abvbCP5+zh45DUhdq4TT6+m72yPoVCMkjSJzlUcA4HqE8BqDzaPx",
+	"uEe6ohvdXZ58vLg4O7k9f3txdpShdYOTyZYc6fa0JByhnz+enx4hKkQK/tzPbEWFxA9kmHXNoQLxtfWS",
+	"W50DZjYYDtREBsOBGnkwHBSGHgwH6uVq3fn+mwerGgoXV6lY1sQvAaqM6zxgRD/e2Gb62/T7134o2rHP",
+	"P9XzepuyMCJ1XBnH8QuBZvAMomGZ6lcjyOLzdKI+OGj3iusJtLa+cHZFm+KaLxwjMLCBPWinnglgZROs",
+	"s7fNwDXxRrVsmsXDBV0wtcXldw/evfrh9fvD8zc/lhzye7tdF36lezP/RBqyCszQR4rfnp2gq5e7B688",
+	"PdSHQBZaPo7iQ8jvHaGfSCwRYUGyqfaGaemz/sPtdHE2/R591rPNADnmjUxpRwrCGRa9xS9yGo8LzMIZ",
+	"/9qtrZUZ87YBmiFDDURSO9bKxD+dvN092TvdPzvoef7lYrriLfCx0h/5DPIV63ipqT84QhgyyE1pwYws",
+	"UjZSe7RIiBBHJqtXcDTHyShLuQ+P0D0HT6S416FDhuIIB2SEdNIV/HCBH4lpfmH5pBlV8xUYAuzNPFWs",
+	"IWfrJ7IBK7MJIBgnCMc4kUDmxkgHbDcXKGxFWSrJCL3LngaP3Qo/kMw9p0SJzXSBFBRP9oH2pzWV0XbA",
+	"ss+9Ompu38hzYiqnuk91VAjl+GZrvuz8ysnozevGV5Zha/PdLQxWWEy2ab4bcMEXlPkKQOcJEUud+GHA",
+	"PnT6uu6Y6MdL00UwW4Cnds/baNDjfvx0m/GvaSqXPKG/aiDmJUQUhgjwJNBkN++h4MUw65K/Uqu65XuQ",
+	"ZW6YNfq2/wMJKf6Rz+oY0J/vzu7OTo+QVtp0gobmRCN0fXd5CcEGH3M6+fjh6uLs9ux0iN5Nzy/OTuEQ",
+	"T6aXJ2cX6oX8UW2I+kwrP4IXdTU98GA4MKMMhoPslYPhQL9TfWje6GVGH4gkyZ2NZVYDFTZzMyEYEnKr",
+	"mpRpitKQCRJHYDDBcyCpATyG8rADuFOrw7FDHalaQjvB4AWBzTAk5lnQuWZfdkuUgZ5jRBn5UPRl9nKV",
+	"lqhVT9vMZZjvs5dGU0mmUTOYIkcixj5dmHxV5u57bgsmO5RqS0iXERItOBGIMzQjSllbEpx4C7d/q5/z",
+	"NREwnJd6VinUGIbUE+SCnPgGXHkX+l/LTpieLX9U98qkDhn0kzzW0H42MLbvJC7J+qrWlgZL33yr7kEq",
+	"SB7UY1CKFnAvMAaUqsur52xqBnmoV0+w+39JafCAHimPoP9uMuNp0tvs9/bsyhdanKR3w3lIrnlU66qx",
+	"2WchV3bl9Or8yKTW6Ry0ETq//OHs5vbIJNgJk2JN2QjdvLs7QksehTqyrMzSj9c/nV0foSRlAv2dz4Sr",
+	"E06vzgfDgX7dYDi4eXc3GA70L7ys92PWze+CMp+HF64YCU3f+EJOB3QShP5DotS/0CJ+QR/D51IB8saD",
+	"d4knS+cHzsOsyjwnkKWUsTja2Ynxxta67Qgi03iH7BS7FXbqTmhGd+W3jyCK21rLEi3adL5zEcGhcLcX",
+	"zyVJ1jgJhS+vH7Qv73bkLzcvikAfy5y4EWUPGZQfSiGR0BQnH2vtHSNG1vo5WcW6s/vqFhHuqKEoW+xA",
+	"92FXoU4T6stWc8Ct4H3/82hnZ+BNMpFpwnqvM4TmQIki24jgR8oWx4okM+1Pp131Xd2zratS/WAXOXRP",
+	"1kteFVjsBpQd2AT7A+20B/RpD4evtIyY7I6fCDlffl/vd0H6LvsgGqC8ljiaW3eR5asQwjCIsgC6sqJR",
+	"RH2pGXujSYt5lu2ez1cxNX4fKlDIg7TSP38QUSHzLkFVr/ebg8bFvTlQS5uMx1ssbTIZ7besrdw3Y+uE",
+	"tTK/dPZsaCirrQFFdtR2V7y0n4Q+XBgjaDNshxlPF0tpsAuhcFipErG/WUocmRbI7wipAfVx+wK+EGhO",
+	"wA0SVKCMuvUVNYV4tU5f/XUOtLfmbjN3DRPdKT3PAmJ4eeet0aBBvJu+m3hhswENFEER11U3dcsURtAK",
+	"qMgaGbTPpz8ucv8erOo3mgzO/KXyGbCmWsOaMqZ7M2Fmd36IUiZpVBLOywLiZzk7fcb/fZZuSOKU1Ldv",
+	"h51nl6hy7hPX45SampLk5f7rycSLUmcxnuoAq4yRbCB0+APUE3rpu2vn3LARS1NXxBicgias1NYdLCiS",
+	"Hl8fZihlMVZ7B0Rsnjc0rvRF45Y1z1glaHusonkazakSsE/pRV8GPmkNqVffYOukPHk4lOXNwSwr6daP",
+	"A+LWkqx8tVVqB5+y5uyinRimZXro1XFJD+uCMAEq91PPGFp2pUtsy7FjxRdJhPyCJ7PdYK/XrK/0PM6Z",
+	"JP7265f5JByS007TIniwaQyfySsnA4J2bq8OWiT4hRrx+XX/2BkOHmxkor8461b4CMRjCx+bML20Tm8g",
+	"lrUgfxrQ9nBgcdAapDtcgBcoTiDO6WV+e2/eHHbakKaxcm5rdZXYNH2GAY8yzDYE8jfDBSi2Ves4EYMm",
+	"0V3e+pAmGy5mA/17pVtZNBcgK3OtqHxgZRFW2OEyoQ/druuGNEsCaehV+iwTLKpNRV+9YXJFNu/qNe6e",
+	"1+qvwEI9zhbFmY0mAuIKwsrADYz7cO323jTcq5rfc8NwLJZc1hYyh2lgaz80t8Q5HG63VDK4Jk26svre",
+	"luNDzqc7jv96TQDisgNVP1962C8prqmqhgyxcsyxRy5Y4RwK++WMWksgfuhA+GpbyEBtOHnktsuXq9nB",
+	"WuMvJwSB2NJuSfUp5AnqJKGjktIccDanyYqEbn//Y+N/4cEDZNhoAJrRZ/bu7uLd+QWEnpYYYhr8kSQj",
+	"dPaXq/Nr9SnjUstNZXQrikVX0+vb8+nFxV+/XJ+9u7s8PTsdIvuvI4MvYJWdFWemzZ5N1VE36TPLhWAx",
+	"vGVWn2chZfMbDAdmTvBleQpQoGP+6fW71rZOnFqMxcbm8wvClH3tx4japgv9M/Z+n3zn3u+tAB7ASsUt",
+	"D33wIfpOOZ3rgLokr+C+v25tXh7h1i4HVxFmt9T2RXgkLCXZvJp+d62fBbbwWwaI1OOkdFM+LaX06obg",
+	"pofy1RkJlCTw9VF/0wEdpYPu5/YVz5W/GnAU82XffsgEr27or6ShT3mOYDrMkmcBYMUGNvv1RjT5LZd8",
+	"3dqvPILCMEvavhrV1mLI4WCt+92d2faOBem31/HX4h2mkbe266zYNlLdvZAKyIpCENThguSih+m6dSwl",
+	"WcXSpCpV+id2dxjC7XH0NZG5TL1t1i8BXEvkXdZLTdfdO1+6ap6NrO6OQ0/DArf1iewrHDx4sxem6O98",
+	"prcz1s8IhJFMMBMBDwnkNDANiGjSNkIcAyJoHOENyKOql36L1mJJwhM/lJS6EmqOOlPDukUUda6p6ObT",
+	"s7RQ28ImN7zVSFRomb69gwV+1R0MxpzOOz2YRwEqO1vih0VPNdLk7/lV4RVmdE6EFMdIXZWN2Y8sT6az",
+	"BmcWYirvfR4YmwdYhwt+jDReAaRMKPLSuT1UQIABvGGFadVjl7dxmww+r6ykJ6ShoUTgtd3JQumM3uy4",
+	"Wyhjtyhsitki87jTzKWwkle1EF+tFOxJoHoConkXsVnK+1JHbnlHBcgz6IXj+UyuAXc6xUN3WLmTnmrv",
+	"buFU8/tjWZV7IgUG08fSLt57X4W/Mg9WaSTpI06o0rkV142okOhfRqu99PBPI3Q6vXkPj5lLrL6Jwz9V",
+	"i/XVg15V30yjofygKBHmNDJ59rqvhhEc4QidPZJkkxdOxBpH9xjd/+O3e9NB1MIWqNnktelCaXdmwz15",
+	"BA5DbeBeajqQPV7oYjvjcgnoSRsklmrS0GyHgMV18mH6rjDsduy6pk/rpEOf1irzMIllr4bbMJIh2oWE",
+	"pPFoUOCGDjP0OwnqaNMmljdkYJvzV4eupacnmaZOvIPez6TG3jxG9vZqL1KusRXyF8bjJ8i34ghZLnrf",
+	"s/+Rz3IhVzj+LSSeiWJCVxfIuqMiQ+cqIu70k3DdOHipdKAH4F9lL/y5sZYvySzTVf9OSyl1YSVhdXe+",
+	"910U9FfydiNJCylorUKKwu3PlYm98e7++PXk1WHvbJC0LQcI8uzmlJksKjuhuqQwvVUjNULCcLTTrPrt",
+	"rLCQJAHZ0CENqAUNVv9ar8nd2QZi6EQJGdu3ksMxMv6JCKHj4d/QBSPhMDOqDaJiFOU3IpsMwysijtGC",
+	"89CodPdpEp1Z9/79CP1AJGT7WmMFMtnU/pG1qET8FRkd7eieEEsu5NHh+HC8A/J7J/hBsr/8Ov06Go1K",
+	"VFNVxJwpeExIBmUIupQQ0ox0HtC27fmLVFcYu50Is2xmn6kLZciQWW/M8qFOvrOtHgFhYoU3aObLLsbs",
+	"SoPh3QQJ8dVuuHnfAp4xL9OKR3icqzpYoPuYJCsx0g/ed6tKC6lQCmADKj0YxoqYiVsUz2CN2MRSSzEU",
+	"wtANlryLTbDELLzWMO2ual873/z5WsNlvaSRZo1LY+iF5e64vcwWjZffWFkFZKB7E4JXkbqpS5YatBlq",
+	"cuq3m0pE5rJ9IlDnpR7NDgw63ugnAKvrKV11u2g02Z25guc7gt86v8swcN10CCcYToToDYqAZZ8Z3MDz",
+	"puypY45SHXZzM3sSTmTZDFa8lxmqbYVh2AOxyyvcp9JlcQg5I6QWjuePyDkPiKy3n8400vtAEwctAfFk",
+	"6HbAzROghvnj5urwlSl16qg456zZ4xhyqRDLYFkP0y+5AQI4Nln8wlp7UAA2QlNIC1eHgGYJBKYNNtqK",
+	"msiDwS4dovvyGd1DaQkU60gedxMCrcXkW92m35oP+8pebW+SqYtYrkSQQXH1ZJamIeWdFiGq661l+480",
+	"JF3eWi4ChcnYn2dDtpC9v6wFtJ0MvVZoIK8hglfrakF4ufYumv4pxDTOBwfGCAW8/BIrvs2v8AatUkmG",
+	"n1nWjQS+eKDBwwgtUuKZAjwAsxiZ6mP3EZNYVQzxAuzscKCnMxgO4MVZnKHGo1PijJX9McGlI9MoD64z",
+	"QRsiR1CiCbXihlmYvw1upGZLRwUBBeLrCBSMwse6F8yRjmDLZaL4L0+lW66puIvJODPhLlBoizuQN1Ax",
+	"c8nYo2GOg+HA9J3x74aujDoBtuFTDLNysyyfWRBPDbjBEuoV2PDn99piw4gvEGWtna+6NLYaOtPzXxm9",
+	"xgvKHi65pLW4PZIbhBQXSOYYmu+TKMqz/0zO+pIg8lLNoHMfsKkw6YWBaQgG1AQpFt0agXlyA9jDBZ2T",
+	"5obqWVURgLvxcFjngd97NW4PB9pdd8du2vdrIojXKlHSyhLg0HYKEzJxHH0r8IRliD7FXf5vVKJnRSW6",
+	"inBAwre0Jqd3Rh0uAa1thoUM2aw0AnD8TdFsGUG6FXFTDa9rT88a+quboV4I25cUavG0DT6j4TGCKBC4",
+	"FJ1aCbUCsHsiLMmWRrru45RPr2Yj2TSK+NqPEQYlyGmwtCl4UMmdFb1nlfB9auk9pee9K+WfoTK+pkS9",
+	"sTa9sFkNil1xc4a2ygp2kDCZbEB7B6goGPdY/z8nY0IJe6cNhP5zRXs5wQsnW/SAjz26fYSZlr01IaZb",
+	"C39gmr+a/DKt7FvQ5BLT653K9IwdpqaMpThCAWdSfQ8wTCT0dJdqvkSwhjpiOKXqV7PUj3cEmGC2Q1NC",
+	"kIgTgh2sZ/VqMUInxS5N9rydTk0lc+CZcvVgeL8TuESkkpLE9FZ+d312pnb+7PL27Prq+vzmrBdB3ixx",
+	"0oEYIS27WPLZs0cVOCf1a+xK6w7xQl0s0cD7MlpXxoSidN2JnEDmqAf4A7A/8zjCC+hC5UF9wF+n0GXH",
+	"l7+m+/i4HIFQ8Fsm5JE/kBCxYpFRnm7WG1xa3YcuqZScIUwTd+0lvr3FwNemkYCOm/rwBYmQlGGd2mSE",
+	"kOklWKgnc4Juh1vMw6R8neAYB948btdDk83D9JMsS69ye/5iXLfTfCDXsCYFsUvS4e5B3278K/zVJBu2",
+	"ZiGWExBrSeKg0i6j0zw+NSUo9gdPz9JJrokkTC3pFHvvHOhlSwu6EirLN/ut5sumAay58zmmaSnbde9V",
+	"z+0vKyOWAIYuk6jc1MKhecnYv53em1e7T3Vs8wP9eqbEhF9TsHKPa+QAUBy0Bo4Nthu4/YxdXWKMAAYn",
+	"1FKrL/+gv9SMkUqRjQSpyYZHudBye2M4ymI68mR3PDpoh1NTI33CMlj6FNnCTLTTNYeqg9+0zmN/vLs3",
+	"6TATzuQy2lyTIP3/2PsX5TZyLF0UfhUEY//h7t5pmpLlmxQTe1gSbatKltWiXJ7uUk0RZIIkWkmAnUhK",
+	"ZndUxP8058HOk5zAWgASmUReSEm2u/fsOGe6LOYFCSwsrOv3pZZQoU0Pc3+hbQhlsgyTYIXIqTeFZn8X",
+	"rFDHIRnlrKsxm/AFTbave8g/aVvTMMtpMNsWiB+bjw9XCGeOttJOTWCeo4IsbohEzda4ZEuZVmFBgVEF",
+	"WwKsU21Ahnyof2VDz2mHBlsvZLbVm2toQrZVOgGnpGonfATp/27EPH/ly10q4Dflu2pC4d3V/aXG9oVi",
+	"ValNT79oUUtJJ+oMr/qXV4PLTtS5uPzYiTq50IRjvQYBw+LOVLcx2XzSTOrDQgqtUXH3eO1YjhMpyJF4",
+	"yyopdM0PqPBi6KK2hZGe4t4/QATHQ6yCwyMm0i57RJRM4sgg4SAU5MVp0RR43RS5oNrrbbU79ZVV2UG9",
+	"IJZevu0+7aeMOuifRp/sYbRRaL8XV8nOSIW4ouCkLMDMgKRWw8Oc+UV1yXAwHJ5+PB8eQgsh0+ciUxG5",
+	"Y2MuaIoNTlC3haOAFhvbOUSO+2dnw0Oyd7iHTVBdcvy+f3VIDLWd6l4LR6A1PLT8dJA4QUvMMyC75OPl",
+	"yeByeIhLV+4V65L+p+MrHKkJGaqcAGx4eC3yrwK2ug1CsItPw/eD4SFZrtRcH918ajqTlW2vYXGXnAzO",
+	"Tn8eXJ7qK023ijZr+S1LOXyQt7vNu/UGN7MIGJxnUKmsZ8InENN/wy8Eohf8Fo9sTP83DrETdfJR1CoI",
+	"069WD8gJVxJGU6Hw6PKswsc7VB/AJoNHqBqSm719LXZMxDQleLHe/Z+ujiMik9j17kYGBwDwBg0tfu4T",
+	"tlIFZqI/6JcUVcFeoFz2DrdvVWnVmAPCGSaPgLNPC95nLJnJkJwnMnkGZWJj0NLSAvW9pD9wJBHqkZD5",
+	"hlNcp0uGWKsX1sAKf0Qu8VuarJgrRTRF4JsSZtlG9dWNDNP4fLz291I1efgwzAD/0eYz+GSO44J0HQA/",
+	"lvjZbGKNImU0FFv4SbUjYjNQvSBG8Q1bt/yKn9h6oyMkUFRlcAdMItQBKIHEexG1Oysvc6rKE75bpZUZ",
+	"2A8VLiuNF8A2Kt3QeNZiLH4SdHFPwprb7WWmzBvGtNePz4mKoliULn+d/KlpsVUqEgR9u1ueKEiXwiBC",
+	"cJMPGOQ/1pYX8/G0FjLFSFRzpP8h5huf0GLSgk3W+AsZr8kNW8OmpMlyTscs4xOaEEfoWcqtWY3e1hsr",
+	"6LmidvcbNcIuGb6k4guhufQKfih/XYnyFEpJyJ5e0OdW9ZAxm3MRdwlciGpov1fI9htLxHGY6v9bYTHA",
+	"WGrQPam1zybQxGGDNA2ospt0tPmhlbIp4J7m6KqHDhkUcU8/XZ55xC0tQerNdDYsaj71VTXtfQGNXLYb",
+	"7Qj+S3nFvGY+eB7bFzGhhozBEPHgQWNBIw96B15bL7H0JjRbYUdMwS2j2Vx7SF69ltdeYlvkoJgeTYVb",
+	"Vk5mVNTGa2v12eT55dqWxnMRsy8VlfElccaCdbimCX7Xk6matjtXtaLXGrOhYwalK5WSdSrKjWRYzNLw",
+	"cCO3csmgVaFYF5OnP14eFMISz3ste8lSOU5CeEKlBjAAE7p8e0zeHLx4RfDSMZgfJnRCEQBQbwLoq6IL",
+	"ZQRLMZFp/wt/Y3KZsLYk58NMH5wRUYLesN8mVLEjiM/ETGtPKKbYAAAUMvttKlcirmxmr/W7lywlsDxr",
+	"wvXyI52xa1ssdLe30sRv9f12mgPltR4T++bJamYONpDCbYyhEVgUPcGR9mBSc8mcJUsVmXC7JLHcgD7T",
+	"O1/IjFTOkN41TIUx6AznP1fEXOUIrG3KM5Gz4itT9vcd6stXalvC+4MgqgfPkmbqfGCbl2mp0KxzLjPy",
+	"tmqWsuDhN4K6u8NxQsXNCLGMYAje0nnQ0QtGS5zmHe/+RpVmlBl+o9cwXeLh91f017ACQLClil7SKx+Q",
+	"6QmU4Yos5zEDGY3IeJ3BltT/G3lsvPkxAYoeq5xSekfGMi6hE/7zusPj687hdYfdZr/tXXeiaxgt/Mli",
+	"qnVt9tW1h153fvfPWIjvrENLVvzQSzZhfBn6XoawNz4MlTu/8OMFg0x8Bu1DMBtQFxuweSeM35Yaclo5",
+	"uO7OihWLV5PA0IdywUoHrgnjKv1RVYHSGu62zJ4+CKRoSds85FOaTuaWAmmz2txUkfazGrA3sAcQ8c0C",
+	"u2Gfg5rLO/0x153/+v8ROZ1ed5wWLmNels6A/YOWWHBfCVG41r/XHhBg8jqIj4av6wwzKdgdTVlEnr/o",
+	"kUUSPOlacs1GBDvfCV3oE2WtfzJQdKo9Dy2/P5oeX9AZCxry5z6DbNWk2LbcSSy6BeT9xWr2dKx90r8t",
+	"Z61awwqUuiUFv8E4TQryaCmCETpL4lmJeSFHElyGiWohpguW0djQEtf6B7huH+zlW3P8bg/MeG8sRoP/",
+	"qR98Wsk4Y0B6vWMo7xWDMW2g9GIjlKJJSUzg6i1gcGspgLUtrn8/Ik/3nAysLSuPKeUDKxhbFtMVNFl0",
+	"Cd4OWtoQ8RF7wilARsTKQaBW5aLcO3zQ+3rwrSFW4mJAye3bEk5lAUc1QGNsDp+AEHgCvxVkC0p/35xI",
+	"lsebJsnHaefwl1Zbp/P7r1E16mleXZ4fe/mLKwNk9m6qUL2quVySGyGxK5y8hbjB8KdP+Hj2BSMNScpo",
+	"vI4IRQ/ElL54jLJInepC1NDCfC2Mc4n4rDHBGAj4B1IhPCx2NeCYTObHStY/veOts1IlASgcAahYfG3i",
+	"Kw/UAGbzHPR+v7/lofentjBtDJYMmYjxr9r3hrIiKtzCuEm3OGiNXXTb2yp3c5kwVH+ofzC9YUYYmerQ",
+	"draJc+TfmP+3bb3btnYJSmuTcfLJxmL9YOwRNq17i9FonhRjsr372SvLzdaZI9ewhNGIlM1oGkND6kbX",
+	"kifE5Y6VRprxaiOlL4g2QfQxD6YIoXGcMrWFZLQ2YZqgQ8rC0pYpqc7y+Vy0cOBsAzrrRN4dkRdVwvCi",
+	"TtShTLbX6zXD5TyAAVRtdKM87b+ozjd4Ss6f7BetiOl3Mak8zWLl/c0b8gb//zamVoM6CQEStbRzApJM",
+	"rYlrjijP+Gm2W+ql4elec7NfwELxJr3GUqjoyjfOz45I2c6QCDTblKRTn4MxYuvQ5MI7H8PMlQZvdy1X",
+	"5I4CiToWIoPCy3IrxUr0Xq8H3QRdcp4z5kMviqmX6JaOfpnIVJ+JJiu9oF/8Qe15antjKq/4giVcsIra",
+	"4P6mBbXkAuLZtkEvULL3YEDtmaqkRvZiVa5o54nKmabz4uHnDXRY5fCcAS80n1Ajhp+WiqXZ4xis1Pbz",
+	"YvshspxaJGeZEmNRWzN2IYFDoZKF1dGlqozOTK89xchmIPzVBlvBvtPilOQgIWXsjy3P6nICyOKBwKgq",
+	"VsMbysbXN2MGWFACmijpAQ2VEAlIAJDAS3laBAEDKRBMeq7SyZwqdmxDoFZwagK3HpI+tf50l3yga0Nh",
+	"bhLocyoguHcE/eQkZUuWGYDh8RoT06dxFbvrPVm2asmwvhX51ZZJd7MycRXLkZnB+9IzbUkb5IXO7ugD",
+	"UgT5JDz34ddpJLyB88LwNgSIddrx2ZQ5Bs1StCOhsTAOIVIaj4SmQCzjBUBqqimMyFwaFprwXu67FPud",
+	"Px9RgY0iymHESBj9my5qiNw2GJ0geBnq7moXWv+31QlfYROHN2T1I1B6KuOngbgpmIL6prCqL6MVpqxm",
+	"GFW1XX0rTs5Cta8UJQo/D6fB4yfa4GIrtXrDyRWTcWqwIx6c0wwqs5KdxP/erGb/ngp1U2K3V7K+Ftuk",
+	"76pSwS4/bqS1ThnHTRRbTgvnBHObRFqtCLRc5gg7O3xqru82ZfMvQZ/lM2U1BwRWan6cspiJjNOkBuMj",
+	"lfoWiE1Dw4XWYUdESKLYJGXgaYGTrubB5v9JIlcxvEyb47NVbUG9S3ZSqK/Ry0gnjs4vEMC2Dx8I4F2p",
+	"fnJfxKnkMYnZLfAVauU7TuUdUN1A5olBfKHhPRc4G1XHTmnQT5Sbvlyva9fJUmxahO0M06rlMuvJgj1V",
+	"c7lsxYAqlR7gDysRJ5VpRbpcPlFkDNcQHrcaxUQuMDS75UjarPcNW2ObQYyLYEtcwqtgHty41vzjMF/n",
+	"pqU1DzWxhYp2hBxJ1y4gLq25xa07V2SlWGyLRpD2WBFFRTyWX0IDKCcgi58YmszNpQ59RGBvRMG9GBTu",
+	"KoVxUhvD+6cfsDjovXkZolbe1DGQIKTLpYEhHzPFY2ZKeb5kR2Dtm84PTBGn2GWmBVoL0Igu1QgjCw5I",
+	"BIJZaISNZlLOEtYdac9hNJssuiOoSkB30F9TVYoOWpBJcxK3DxDqmQL5C+ZM9KdKgfBJCvCyUFjRtbFa",
+	"KTIVTUBToRUv262aydZrZLJcyqQP3pQt5C3GxfyZsI2ekLLXpqae0KRiW9Ll8meWKrN1csWx3z3otuKk",
+	"TqjKhoyJpkYaaJxJ2YyrjNVRTgeyPBOalGpCmHj67odWsMWmraA5EqLmtgXBWA11R4U9GJAmbJKfxCSF",
+	"HtiyO5LQlZjMn+739l922kPe5e2D/soqk9DQUld8y+vp3uTVmO3TNwfxi97L56/GLOgQbgFsjFLe2tms",
+	"CmK6ZYgccJ4neG6N/XkvSJarvvi1dsdWVjTgbBHTFqX3sCtn2NyWDTvCU5MvD1rVZ1n53bDOqZit6IyR",
+	"jGK9+g/HF+TgFRLPbCLwW6H3BvD8xbfZA05SwCeYAmEezYxmruD8K22C0jTWYi9W7pC3yBNQONkTPk5p",
+	"unZ5997+QWWitGLH+KH73v7G6Lz89C//fX2tnv36v//XI++z+0BV1u3CZaPVUIXv2rft5a410lptckqU",
+	"XLDK1omxjNdVlRv7vZo2Ouw41kKUk5K1YvRplYq3FlJZ8h9IgMOl/e6rKz/6M3PEsxvf2iKdj4sf8BD3",
+	"XKEMrhMZr9GYQ8FURwiWZYq4sDgru9Na1NRSSMPV6zINDyC5ftOfg+WqoMAKONTu6LBfnbcbgNBVyfiF",
+	"pyFL2NZSHRoTbJ7K1QzDgtpHAXfaqp2utmC1iwqQDYeFi8FCL13uA1JLAJPA25GbsyKLpuaXTEEfVphX",
+	"DR18JkJnmkVWCOxjBJTwNm82Z8ruXq8Vzpg8eucxdEoKhs+0FO7cCwVjDIRDaBwnZgBoUsG3FEyfTMob",
+	"8of9L1/+2PSaklzk74y8eQiJwiWjMRdBgq0rv2nolqUxnwDGCs8US6bgv0gf88XgfkHrhQqhf7PJTfs8",
+	"nRvYsb4vlKhrF76F2+vJuSI7ttoJwnEEu9L83kqcsQD2wAoxYD6ohmZFGAssPTQSLniS8BDKdlDYmJhx",
+	"EfSv+GRO8FfTAppCXbPWaZFJsfAke8oRoEk7dlAHDa6tiRaU2D7s9RdSZbOUDf98FkTjqGqd++x3yUUu",
+	"scAVENcZboyNx9UEbcvVIHAEjqlq6GDbVXhMANPJkJn6yF/pCoFKtN/Xx8BHJVL2nM/mTGWANy2nUDdr",
+	"gjdAESWtsVmbPszruvZ7YYwjfGb52KeryZaR4jGPY5aeb7QyHCdARrFZS1oBzP25Cgg8IhTmQjCKthcT",
+	"MZnTWy5mBGMCPNsV68hNQjlz4X2VG3Ldorp4k1i3qA86ntPsA+6PY6z3MdZY69sGMd/hrhOW16Q03Wa/",
+	"zITqLrhofQsUql5x0N7t7njPaAoIPO0uP+EKDLOTVC5b3+Ttu6ZbDGjnEKlqW02XuWXg6gRa3vAJi7y2",
+	"ucUDvr3f3T8B98eON2NJ1na3v9emH+WKIV/TTreeyTtt4Gxz79BWdW1z04dVxuJ+kmxzz6WtUtxBcrx7",
+	"5XK53b0/pIxCf9I22mTj3kRuuSbD1WJB07W2lNZ4369RZVhvNU4M+BlST8lVdkRGWqGObAs2R1YDtMnB",
+	"JOgWdKy/60OBL/N7DnZAEVmjGtEgP67envWH7/d79SdWS3BPRHf8OJ1uwiSHcSqbDXvTOO49utWxNBAT",
+	"GQehtP6mpDj06S0mCcfm8RuFc2csDe2VZHK8mh7mpSKf2XgoJzcsI2o1ht8nMiEjPbSUT1cz9tTeNPLd",
+	"P/1OXAr4Lej65SNHbORq+1EtId4P8sVdS0cA4cPMwVYuSHH2woz88NUBQUzutDh7szFCsLIxj3nKJpiO",
+	"Im7agHzAzWgppeme0WjLuAFF3hfXyYY5cyuhxSESMIeLQhtoVUVuDVDdWlS4gMaNhTrConZqZCzKEb2x",
+	"wFtPTkJLXL7PN9sPttwxK1G/OTzLJmyIS5VBsYDC6gLoyduEfoqbakl4XG5z3bIcY7P3s/azck0bHpl2",
+	"j7SeBRCgomIWhDruzJIb2yKsWDCGW8Im2XsQNikMowHvrvvk3OAMfbBpsoQqapmSqRZvqLZBeG2//UF4",
+	"0FCP1fCQsgXlIqiUvdbjQodl0f/frt4mf13dDIYBw0DVzukS4I2OyEgvBDTWwxBN4ANxN2wUhC6YK55C",
+	"7m6sk5GCdclkTrOuCQxE+C8Wc9OHfS3gDwbQ/5AgIKG7vms6I6LiX/P7i383j4HjK3665OKQbO777rWA",
+	"3qmnGZ/c5Bc4ceqi/st/QZ3ZdabG0ziVy/xn30LpWkf26ZjHh9di0w0pIrv6o0dSOjs59l/mk0zriv4m",
+	"274N4+9EHRgt8qrmw+s4Z/8p0k9ZmBaFRqr3F6a9F+/fpgPF+4vHkNnwqyEWDP+4NM6D9/PcGvjd1DK7",
+	"bv6UoPHvf4S17b2/LbTp/pQmifc310AU+Gz/N7C9vd/G1jy28hf+DWxnf1hoGnehT7zC0NGHuwN7rq4F",
+	"jaVg7nisgB0ModVmTGVkv2fQG8GQYDmhgCVBEnEZszuy927XW9fXr9kFYL66/t65ROHoKy4bFhkjDLMp",
+	"TLFhWUu/Sz1+mpIZsz3GjI3yBTkTMdvj4cBFtnTHC+du4GE4+YOEg5HBos5/vX/QfbHfqu88h7qH7dzA",
+	"IJ7L/s4groDbFhLgdenr3vZPzwYn5vMLYG3NpXqlczdlk+1L+v1myGDBUwndvaIvsjxzmwDw+rqtSJ5D",
+	"jZoBpyNlGeXikxacmgBqPuFcWX4c7BtQLJmWmHL4PdB7Ff8H+2GdhXj3+klCpjxheX1EjdRzRS4H/ZO/",
+	"FIv5Xx/s7/UOnu83EA82oy8YhV/FBrmQC8x50szsWtJDs7993Va7rIIfHtq9qyCIebc1nkwVQKkh5SvA",
+	"lEaAnWmWbrRKk4EF6Ry5VXVxhMCyktHS4HY+XaXJiCygVNBLZTShi97K+Nlk8fPfguCizSDT3oArts0I",
+	"xqU1ryJ3Mr2BXU0FsEyg84oxBsBcLbXIULx7120UAvbxGipcmglRUgvfUjyM/P24qe6smva3Q35CFFXL",
+	"NsA+TqYht1BRlbzWbmVAK7WHov6JLTO/Vck+C7kidkCplittI4DC3nv1bLPM5UWLipMNYMDK5hU3S2+5",
+	"oMmwAkUTjMXDIhgvdHFbBihuwXm1P8uFvmrCupA31R6Th8CWd5Empo3UuBlokEYdvKfKMvUGy/9Ba7Dv",
+	"xwwoccHIKpgS4SR4O6PpiNhpxewwjLnZHtq0f6oMkwJ6bvltODPdVsVWdplqMK7z2gBTNu4vb/OXOuAZ",
+	"Y+2mXaBGETR5Vm8DFZVkEyzN/c72nQ7uXfvygnuposKjdi+GIUbcz7uCjOReS8CCcz/WI7UD+jrNtYBx",
+	"0RB6xjM8bRsKqkaeAaM1IHyDvrBA7xOq9xYrgBlUwbZvjLAWvz3XxPeAcO/7B62Qd9gxYcC7mxHdAe/q",
+	"ERDdw2vVEtr9myGx19pKDwbEfpkzU9rkX8iWBDvmidoUE5DMeMuDYljtU+9yOuTeccu8XptK2RZ9zmYq",
+	"Tu/t0j6Ojm5woNo6RA/k17R2Urqkb1mz1rnHnrIs5QwhXgy9aQbxrVyJlOGFrK8CCigz6EcPueuaPBKr",
+	"DhEWyIXYd6xx8uWt4FkUaoi3cy5CLkSDljD8tU2sDSU/AZkbbtgyOyI0IwmjhrNfTsnIc1mwq26UsBlN",
+	"3sskHm1qFvdbbRPaYqXVLsKHe05KI0Dlg1LonHC1XNlDnQJAOEvbkOc0x4ew0PLxgkK/10lBld/jCOsO",
+	"yYLFnOohIhrWXcqzjIkuubj8eDwYDuEaEyBFXAq8DhAp9MbVQ+ti2OHQePVAsdI1wcdD6xtdi8JJFJER",
+	"eAuuFmV9RF463hvP19eaR0tfwqfMRgZcKDrF2kQw+6UEZr/BlX4pz9S1QH2sXbeZFKyY/XFTgISd5luB",
+	"q69/8pdO1MHhI0+ffmaF7QbADdV7DMjzuY+jYdE91qWW0kI9KUibFfEytsfvWyHZfPZxWe208izKndw7",
+	"CiCFHtTHulQWEcb52IBVLGMr7oWpyKs3rmsRweV1cI8vSoirWj9tRCH80ITT3zUAKQ2bO7yxZlxlaU2q",
+	"X0vr09WShLlYmYXy2chC/33FsC5Fr8pKGab53JUtQbrqNaxDdaUx/U8fNNVXLswgixTAOw+2qwC37cn6",
+	"ktI0x5R8vKFTmZbbc1rhg1Kl7mQaODIsQd/rSiU+kWkKPSQyVYyM4VXrhh6hkE7HTN155cfDQoh1+Osn",
+	"C0bONrqp2nx8uRIjH4WD8LAr52YpbAII7MAP5/C0TsyBEPG4txgrJa2yirn8abwM6JSfeCLH2vldspTY",
+	"HFvPSaaSq7KDsP86pAumoYdf8Il24IoPh9PSGo9KrtIJe1LC6WmToJszyFxvRsS4cO1JZIkDKDz91X4w",
+	"gLJJKPBqv7cMSTbAIh7LGN2sei/YLODP+S32Aa2Xo4gX87rXzJltZMzMUGHA/stx0SJPOmqFsOJodJLo",
+	"CSD472buDZy7v9hES6dMDZmvVvXKEAkwkdB0BhUsJLUvRlsOSpASvbjXAqqN8idC6nfGsuJb0Eio3QiG",
+	"rgxEunEdtEz1+8f2IHu+39MbJWH0lrkX66tW2eZ+cefr8/1GTOi2OynSVv1CqkwbWxDqNv/0J8ExyzRu",
+	"ODfEl+Fawd123hGhAo5wA6Uckb2DA2hl3XvZ29yWbhD6Z38YBwdRZ7FKMr5M2MdpEDep6pSz7F5WYQId",
+	"jF7av8lxYIJAxAzD22g5iojSdh9VZKT1wah4SBgV4Xfa7xf7vvtP/0qf/qP39M2v+X/+9vTXP/2v70Cz",
+	"AEDJLUuhomyvB8fyQa/X6xUmBTr21Yrb7cX/wQIqya3cQbnatIXCMhJVq35+LsyN27ud9/tgwZbs9f2X",
+	"B4YfEoKEUFDXJe8HPx9jqyUW0RNKsjlPYwIZWL3meI8UEL5ObbdrIfaL79OPqvAjME7QzzI6mYc6WF2h",
+	"b6Z1nSHfpObyYE9u04PMnjPN14GnYi8YUmXkRO0GEgp3RDZniy07Zt3Iwgvnz8OikoPNDjdDJLKcxBPP",
+	"k6mEwLX+Lrk5N3hzdd/6a/v4+3Spp1l9bLHU4F/Tqv56mz71/NvqpndQB66Kj8CspiFAtThBPpmdqwGD",
+	"YtNb5HTK3NpgJR2rks+tY8GpXGVsI4Kbbk+n+BUCq+EECExLs4rG913qz73CW9zNG5+f3aeq3c5oEbPX",
+	"vsgNeJvgIz7oLeRzG8QrZX8DUnyPhBeKCSdylcTiCcQDAe7IcFrv9Qwnr3oAYYLI04fqfulSRtjLKNvk",
+	"mEcdjHTjX0Nga9Cs7bSiRQxwBvkQ71Fw9j/CHyzeKQhQ3V6ATwmfYXd0bZFIc13qFc/qowjOHxhKrdRX",
+	"Fpuil7/U5pCY6e2V8Ft2z8LTun2jX4jlHMU6NZ6RGLtyti88fcAt87m0W/QZhdx4RtXYSjM7eRgavc/+",
+	"aVdg4QlLXqr43W0aXrNJsGbuIXZLRZWI/mn3ChF/NwarRDZXYGMIZhsdkjuq/Rrr+xWL4adFKyiTpoax",
+	"C1vvsPAbVGXmavoIyTJQ+ChJpMquxUQKwRwaBQKBA8Eugfk9DNtiUZ0x5pevhY7ja7HdeVzIq5hJ6kQd",
+	"AyplW1xq6982RbgKdDi3ThGIshptOpf6j6uUTOZUCBYkh/Uh7LxwMgBvN+4Jy7Fkn1En3n6TerVlVBaL",
+	"EJfM/9jC39wcqFvoKhnuYwEphFCwGNs1AWlNgQ35+AhlC3ecL3sfxmrrdAc4qw3OawW69fbtOvx+CxPd",
+	"b/8GclXmV5OvOSIj3Nkj03S/xsYYcnn14UIrPP2/Qw9cqlkjRJ00WyzDPIgqYylXNxgngkih1tIvC9nM",
+	"vNDQtNTnoW1ATs8Z1fOx/Mn7fwfTN3/f/9Lu9C6rq3zsHgdtvurNQl6JipofgKagpC0vwFuZGnw4x922",
+	"X126UZSN7ROO28iOjeIfFLPR2wgUeYvb2Zbb2A7eKXLXVAhcATy7xVdVyuNVXtOaLYCeU/+vw3KIPJ+W",
+	"cDFJVlrvEOgFYGKSrpfQD4yymcjZrFwhCU87fPYM3Aw7e465ky6Xz27Y+qkT2KYiaT9VWwqRp5e//pJd",
+	"/frL4sOvvywvfv1FDX/9P4fPnv3y38+ur9Wv//vZ9fUwgJsadQD+9qNI1mizNx3n+Vw2b4Ww4Yq/3ddy",
+	"9Y6/DdP1lolVVS858JpApYyyzqalASHQSBAKkPpsRcVnng4/koP9vVcRgcbgQOUB8iRvRcLSh7I720Jt",
+	"CBgwyox8JiU4vv03b1rxzpTxKXL6E2804WWFKQ2v50fBTNviUk+AnUzgKdXHd04tRsU6Qtac5ZyOWcYn",
+	"NMG12GL5cXGr1/2DFHp7BBcfFpgLEq+gEFMv/kJfHgBbMPL+ljHVlqOqD1VHKqcS2uVOsKe2AvtRq7H7",
+	"0O3fuNm1gK8vPzcqTkn+iUF54ermjN2yJJxtgV71ZG14CwQVXumFV71vPaizj587UefD4OT004dO1Hl/",
+	"+u592GuSCTumGU3kLLT9B1CXm4JZAQVn2M60oGsSB/Y8jRdVsCz6GSZFKxWcH8Dd77ewt29a16/RI3+X",
+	"UhHUZzhDTSPBbvonWCrVJX1B+henSBoyQSpmSk4GPw/OPl4MLiMiaJrKO1eASdRELjGS3GrUV/C6mmGX",
+	"c1wwme5bQjIz1COoaLMHPkyAhsEHHBG9UhRLHwDrw0vKZXO2hvRkl/x8Ovg8uFRkTm+ZAZsZHaaMxqOj",
+	"fDIURhng52sxOoQDcUTGqyxnxc8lFYGUMm0TQM0FoColCRezI9I/+XB6jur64+dz92JtxhRCAobyBkbi",
+	"JgXfC/+ki/wnunA/GD/I/mb/aX92ZcvuCu8v9qLJnLr3wn+7hyNsRP50+293J+4sd7P5p/tZLhYsnTD3",
+	"u/13PjwccD448297wXKl5vZH+G/7ww1bu2HBf9sf7th4LuWN+9H9215gVsb+bv+JP4dUiIGVC5nvqZQL",
+	"AyljwJoXjGXkKaHAnsq0WmURoeSOjbmgKXTvQqccuhEQ7jLWJDQOTYx5WzI16JJOgnAcLk/twZgobCtg",
+	"tswTBkkzl4f1ClaDLIzbe7OVQXZb3A0X6C/UJ/6EigmzUandIsZzqapJEXJIf633QBPr640PCQGxFFMI",
+	"kw1ngsa02l0v97IoCVvdzq9++vDtJ6cCJmBdoNdVfIveR1v6+1zc8ox9qoKSvzJfC+DdWIKAd8SbMBDZ",
+	"nPEUfwZtWZGbRwrliha1/CRK6FquGqNUZg+d4cVIyXFTx0El5FjGa2ik09I8kWCkheMvm7GQz4zdJGt9",
+	"8ALiRbiINmUiM+Oq5iODn+0ZwhVyq1mEHVx6OfUqL6nFEFGt8jjetj1uwK4zzdVuR+MBKORdGZ8uQMDn",
+	"KYeKcl3cFTb+Av9kR/BFSHhDE4DKurKHH3rv9kAwZxrxukI51Ki3xxrJh1iBa9iGDMj1KtqFy+lQ6ohQ",
+	"2nfHNXKn+S83atgCAoWF1yFFfaqgKvk8lws0RGBHKMYUgVJOT+pwt3RbJttqE3/cNKHfLweqMpqxlkph",
+	"CNfqRU+pcONpnGlKDJoVorZDRw6GbP01QK6Eytlv03BrhunabLfHNLmjPONidinlok5yrN8Ayk7fk8PS",
+	"4PbXFnOWhb8lmIXEnlkbrvE668wBGuWmRUAXBeS+YpGKn+i0uzsdNsW8fKJZkanKjpbV9TZgIDWQwhur",
+	"8YOv2hWepAijFmDRMdeaEzlwhtYf9NM25+t4XYUPFGtvBxiawc7heV6eibxJyJTkUHVTDkOirdO4lQ2I",
+	"XOXB1MwCofxD9h5WUDks4QuDRbrz1wQmr5VAePjUrSRCAvRktUSoKs9cLlSk3Ws8ILFwu/UZaUcyuGXa",
+	"z5aL71JevsJq59PctMTHcypmQeqsKWdJbCqJzFlhqAThFgw+JYWYk1NmTr35Wq/GdSzJF02SFmwMFrpf",
+	"L3YFjHk/H7ojgc7fWqhffYR3miqK3dASHHIQEFPyW/Yg8All3iFvIDVCMhBhNMcrw+rhC8kD1FXy++6M",
+	"lgWP3BY6fht7LowgVn3G1y2Qk8cQ6IIRR6qwoVWRjGknbBqklvRDKQ2BkPrSQTTNeOZvg/sGM5rjEOUo",
+	"wDf027+WH/7WsPp6p3BUMPGtJin6es2u98Pipnj+SsDJe6Azsc3O5wk6D/cCT31Q/+1B3K6SD9Xg/vjW",
+	"wnZe0MO5PPdzcGrUYZB0JlRGlTt0TxSZQ4JLn7Z4V8B6/damY8zVMqHrTdauH5ggQ5rJVjtSJmyLaNOl",
+	"vvxBt+gWnLP60hKNXUh71wi3Y5b1585MQpNxHOI9qhcjgiDohII0BSy/B1lAeMd2bU//s+R2yd3s1Sx8",
+	"ZTmaO1Ih7V7l5Vano/rYJ23RW5gw3a6H5EXPQOP5ebG9Xs/+2SXIgFTF/DHPjh1hkzpE3w96xfbmMoNR",
+	"oUc22M1cmz7aXK48hRTSamXkjMa6s4ZUjjcIyOJjWieTJqGTk2r3eoAGsCZjBhHD2YqpTEG+x8wmpp3z",
+	"WVTkFll0alM+W39Q3oW55+OR3tfUbFv4WE/dXDZAt6Zvvj8Hux3oy2oW9PvwWoeTE6aJGyqZo4dKVlRH",
+	"6Nu87mtH7EHNVdiPbSfoIWPyRUPUKKEmNV1DgTPCELi5egRl7At6w45Mzm7MZtxAfEDZgZ/wdfwuTh1j",
+	"rYRWG6YtBXVGXVzrzG3szdCwy1NyhQXaXTJLeXwIGVKa8BvWJWrJ6A1LD/UMYyW3/gMkWSHD1SWKx2xM",
+	"00OCbCPpjKHvhylWMmb6Av0gk13ACzFZ6X2lfjMkIeB9ABsIz/UTE7UfGixyND+2r5CylSQBdzxE7xiu",
+	"VoMsIMT7Vtl3acWzLxO2zN5LldWnSYHITH+IAsiu8HaHj6xjdGMpAzqk2APbzZFPvlE6wpsC+wlNxrhn",
+	"n9aGu3xrvF3I69tnkKgA9jc1H05SxkRh3o3+3Vz5B/El/ia5qImW6CNbKwyt4TFWaqqBd4+cLFm6VbXD",
+	"BVz/PTgxrWI+3ghc3Oc78n42RM0uSB5+cSKxxY70KIm3zaUE93UoreJvbK0Vs3mq5w5Ar4KDKlAdP9qw",
+	"0GPAfSEFURmdBXkI2S2XK3W5ixBv0AR6z2q3Pj7h9NdYoCcKa8bBF0kX3FRBYeowhgyvtgvRoHVwrMYE",
+	"RbMok7K4rtlkXs0qm0nz8CNTo64sjpTK6Frt4KPrwyMHq7fZLXKOdXfaCM8kQrC5bNJUW5VHpm7yicJX",
+	"k/1uZ1v/+4FrBs/g75FfM6jNdUW4ODImPBfa4oMRtwJODvuen76Gv9lca9b30Kgh+ZGuhCIzyRSRYjvH",
+	"bfPK2lql4R2HTgwip9PI847AMWrhDVVt5VaUetCd46ViEZy3UPjMBRznHjbl/1XEem0Z7wrgI1+b8W6r",
+	"zZ+zojgtsKwjAKkjCsPG01ryLAPEUsF389AMYDuZbnHnwSjvKr71kSju2lPWsW2Fw1miZi89Prnk1kWg",
+	"wWoIz6y11qnLHvpiXkd6EOJPy6dhhzJJN6s1gO0bjHraVpDyJsBvcK/d3ubI8INQFrkSXqGw32dz9IUj",
+	"Q59aGVBrPWJ8yo3nkExlksg75Yc8nyjwknCqDOw0WnuqZRAr/96aINZjM0xtnOXVYS5/59aBvXilZsio",
+	"4Ienv7Mox33Ptd0YeMLHweOUmzy+Bq/x+8uEMSV16au/ere+9M4A3aH5/dD29FEAdC2IH1mmcqKfpy9r",
+	"Zv4wFIojT6k7BpAmmsRNDpAicaLdbbAhzJhgvhoZFTcnBL6jYTMWeLO4IlMuaBLhJwK2lyMq/FocWvcx",
+	"jB0UX/dr7PEHsV1LBEy+Nit8zeMar9+nunoU6rHv3dDdwf7cUbP6huV2BmqNQh7aDFyF4rEYYF58lCvb",
+	"CunSd4DDl/fBfWfGweOXGp1v9gKWg+zbUT4Hg+71R2vJmnvAngMbOnX9DnlJe+H1oQPd3HtoApcmZKYN",
+	"XQs3ac75CRUQOHSokVDXnferF5+AaJGThAt99Gf0xvJCyZQsuFJFvBIziE3ER/f0uiN6iHUTVaTBVBFF",
+	"eYxoGC46ZissVsvNDTFjQgt+y/p2y3e2s7uMxshmLQ/A7FW8qTFGq/JJaSlpeMMV+5IFhKzuq4sfGGDY",
+	"BlPLn9R8eHX7BS+pJyt1Vtdm8czmuj7gUZrPbus5rdEgLWbjCijHKlGguchkLt5PEHdhK0Lfl2A/qZzQ",
+	"tzUv71dP6k5XFSbiZzYeyskNyywa3SGUaZLR9arXez7BG+G/2bP/k+kZ/Q/8Bf4bf9D/d/+lnj7zm3Oz",
+	"Y7ygRMVypxxanU+X9kxNV2EUs+A6FjOccFGXfDa9GxSDIlwha50UHqsbUE5DrhNKUwH4lU2nbOKo97lC",
+	"fEB8aGHsbP3jfPxuwj/yH9/+dXB59efhj2+6bP1jj/1XX//x7i//9WOPfj5fTt69XcXHP77pTvaT5ox0",
+	"ZujxzEK5/LNNNtfTFPsCXxFl+zyXJq7GhDX3wwJfqpMInA8mGKUY22SfwQ68iLBEMZehPy0ZOV7FxdbY",
+	"kTvugAeoKdiyjrXMOo0DqFu+YGVeXlCHocQlliNEEF00Mb6uLdA9LFcY0pTZGt0oL5KK2YTHDLFduMrT",
+	"8Ncir9M7RDgvV0fNRW4bu9dq6+WQZHfSmDyRDXHaKwqQVM21gdp8SZI6y+U+mflWbahPlBl7RBKJ1lch",
+	"z25y8oFcIP5QnXOP+RQ+34GsbBMFNY3Hv29DS2NHFJa5TH/TT2xdRcOlj0a45ojEMtPbfUm1NQJYRLNU",
+	"ohno4abSJFFdvVxXfMHkKkPXzd81xXz1f/9Cn/7D49r69U9/+KX768Yf/xgm4DIf8DNNQjh8fbEmPw4/",
+	"npNb/TvgrGmb68gcA3DrE21vu5tsNIxP5kQKBkFzOBsKX3nwQr96umppWzhi+H9f0yINJvavHJD6E0V4",
+	"Sf1vD13+le0X/Z9f2XL5RkYGtBpuZ2sY4W9pZ5Q3AYGaYwxI66MH7qPJERn98/cRSYANTZCVQN4vUyzG",
+	"xQOaKVVGyf04dL+OWVL4EApZgaerJbHV6ffrJAomR+2RX73cPpgUrrxiJne5uWpV31vYEiZkNkkYTVUx",
+	"KtfGLitHDx7OTkMjpZJgIJMeJ0gmIwd/5v3V2AJSEMpTk6MxOIYOqN4s571LjSoBBwbCSRW80I2vwMSD",
+	"Y7wHDgGjCaIk19o3MKnv8doQmsXWhwUXM6aySiR2JiYyZukT5aKweHAc6RPfWNcQ1bdniHueOUbMyQLj",
+	"/omtgwdFmi2KGZK9N89fPDOhus2GNxmzdvP0QV8ZhEY4g46vLRvOwlh3iB/6gFB3QKbzmYtY3gWzde/l",
+	"HXAeAi6D3So53w8VdtEsI6bICL2jCPRtKuWOSI8wEYPdFgIn7YVp8dvi8LlxmQoP2QKJrxpaAQLbdgsi",
+	"mnkGRGGF3fjYDFhDy49jqK+cSFccqFm+e7yNcsezeZcMgTMDWQ4cPV7OEGq0V97Hq38GvgNtF2T6tyNM",
+	"RN7RNNb6MUHMaJiRmj5Hfst++7L/Y/x6bzG9+fPyrEf/mr35PLk8GP/5VechCq2iDhohFXCaFwldQz8t",
+	"Bs6zybwCSLOZWtenCgGNUKD4skvj67ci+kRgpwXhJ/zvcVq6CkZii3Iv5JCdZPyWZ+sTWpddyHc5gkiY",
+	"ImCsto1pKOPm9l8IUc3tzQz7ZWe0aFHvHTRReRtarTND7ePufHnQ676oxYhy937Gzyjc/nxvv8UDloze",
+	"6DfjFBabqF82jVzf/DOGeAo37r3eayQw34EIIB9iWaVhR3jOWZzbDx6LRNOIDMZ84KjCH+qf/6r+8dU8",
+	"BJ545d+Yj6YoHxsrvrmCxWVp3i6XbCnTKrTe1WRevWu22yqnwiM+0mtcjG70GtcnpmtVR8+hz2tGJ3O9",
+	"i/Xp/OnqOCIyiXco/9vQJwVogOcvX2yWA07TCkTUlBla+VRlMDToZVbtwyol/VB8wQf8EboJksRxiVkj",
+	"P1Qfsvd6//kumqX2xSbSG37jm739gxc76aJQnYPKyp8JRldAqJ7vbanBKl5nP67qPS/3m/VdJkNsYXr6",
+	"tFFyZItAwOgwx9AOxTAghfCykmK5lxIxe69alwxEfMmoCjELAM0P2AaWgdLacQmbZl3iTIffMPgTH2oz",
+	"Wv8GqibmQEYJGQUoSdA2n8UOt7eSOzA7urZ8sUySeZf3puQtbOiCaV+Mx4UOe3/Evm1jB5gXD4WzBc2M",
+	"6wH6Tou0b4vloJ9G/4GJHQsQ8UvhoMGYWBwqSYw2ZlHlRGDbYlZG2yNIfkX/8x5+pBXt5lHmO+FbMm5u",
+	"WBuO47Jo5Ps2fNgILxbDmZmoVgTvXeAlROaapvyWqXwLGk0QEXrLUjrTdvitSRCDHpzyW2ad7C45BylD",
+	"J7gHG0bfPVF+4MgWHJtXBWiPVjGXx/q+4gz3+8dtRAFu/2m8DJwWP/FEjmELA5vAZr3v/uvQuTANPesC",
+	"u/4qn/U8tPfmDLA/Ag/7wpKi8/pqvyImEdbhtu0OCioJV1ojv/v48QQBmmQaK+RXuBz8ODi+GpxgPt41",
+	"+tqzzSx39+FQGz2Zc/WktzxmoRV+v19XAev73DHbcYn3X/SC83rH49CmCCzM3v7rVs6DoRyC5fKH7Eso",
+	"ypZ9u5OPwgxF/oZo2tYXklfRejgOeygllLAFM0NAt2AiAOVBt1CK99119ZbZzjuw9iS8pwDfRwDrP7cU",
+	"U8q/6KC3lQtLM6/Eul4C/Vc2CVlF5evHt2/PTs8Hh2UND+eA/Zuay1USd0E3HZIFizl1JwEZXvXPzgYn",
+	"RRuUK+JsPaCtuqPINDReZddCyPJDrIY7zA8pmmVssQR1ZyKTsAlSNl0pw51uy5OU3gmFuhTzWZ2oo8fc",
+	"iTpmlJ2oY19VY2RWgx/iZsRQMYKpl/ff7obXfUDsnKn2PWHXbY9RF8oqmIbNXlTVD9QDrMPXCPmYo0y8",
+	"bt6y28PiAYOvTTmbXEF6hPWFtyyFEkn8s2vSaoH6BhJQvYFPhVqyScbDJoSjM4LM14JRBfrVkNRWUd/T",
+	"OnIfquxz4vbhFIw6v+cqk2lFLwXs67lcpcX4UUQoWeoz0HAt7vWccbpdZMk/TkuRpQDm5A1bv03pwsxH",
+	"q6qzn8wtWpmqQMkZJN/sCQdhTQqeJ6DjCOM0UpeT5dlcrjICSr7GesvlQa6yZZA6BMQgZTRWXpYmAgko",
+	"BfFuuMCcjZ5/Ljbp3eq+30giiz/CQIqT/CIwxzanlG5R2Qdjv3A3bs7y57n0klVC3vkNOQbhJZZMtZpS",
+	"5SoAGulWTbHA71En4wuDRNLum67g+jqpQRfAUobyBVMZXSzVUYMT1vh5WUonN6recYxQArcM5jpZuNKv",
+	"KIrC6yZe18zF5Du+kLjx+rvTTXcu/2Vt00Z3XtBZBU/sks5g6ovRz80W96IGdZO0hYLKR3Mp7zZwcQPb",
+	"x4y5njxJXzXk/yheuV8RLc1oUoOVaKeAViR7mjOe8DVm5N7Q7KvbrJSem2rjy8amRUzm8s404oBrtLlG",
+	"u9WrbBMJE8bcCxFDpre2vGEuE6OZjY3DpShs7ZLtbMzloo2nX1UfrWr2/uUqnbCddfEQb9/UYO9xIYw+",
+	"afll9+EhLFRbfOPqitN7lzdhTrL8nIyJLbuk8TmbcJj9yYKRs4pKpYephdjWy/VCp+7rCx/gQqquYMKV",
+	"NRSrHYxMm63oS021rvmJrS/ZrZzQKqN6TairZWG38iaUlK2K6oGPYNqOsCIGkhAYq9NOfEYSObNe04sa",
+	"r+4nhjC+9oA07ZtTma4WRf/qRQtfb7MlsT7m/BNbD922KCnj46vTnweHdmMjnbTz0vWn86xLLj9e9Z1P",
+	"bwj7UwaFlTHh2VGhNiwv87APcHB11+Jy8PPHn/STqAD8OGHoonnJ7cdxaScfXw3uPtxa4+1XIDfjSbgr",
+	"0E1uKpbhbXLfv4BHdPbx829n/avB+fFfNhCJvN8OydnZ0/dnQ5ykJU0zcPX2ez2iB7unReq5dZ/ImM25",
+	"4+tdsJRCuOb8pH95ckjcUxSbLQAiWE4JHctVdi0OcrS6vR4GH0oPjchkzuhSn3CSxCzhtywtLkbxi+x7",
+	"axbiwncWAgTE7ui0rpWxCGzIKkS9RicTtmwis6WKJCyrw/RtRfddHCR0SRzhUM1BhUEvYxhgvbeNKPl5",
+	"HCghLmqC5Wq8LYYev2WVH50XThhvlUzkKonJGBFpHPBfjpe927G6u3W0rekTCCctZMZOl00Vw6ZUuPi+",
+	"vTf73V53v7vX69RaUTvYTkGUN3uEuUG708yTX7em1Sq7/LZNBK+rDxeHWugonOKQt+a2bDoi+udhnqcm",
+	"nwc/XF4dH2JmEbT1nWJplwwvh4eAPryaAXHA8HJYEG4/7a+f2Yk6+CitCC6HNTqgAe0rPy/mFNgLViKQ",
+	"459QkYvyQ4Zov15u/F80xV0tmlWmxOnJ2eDQIKsbj5OcgXFh/3U5OP54fj44vjo9f7eRZZgBmYM548ol",
+	"F4B62yWD8xNjhVyLjRKRI2u3QGRlRrkJ0ykDeywFKx5resCdqHNmDA1vcJ2oA68Ki/dq7D67ai6uLk/7",
+	"Z/CVS8pjMmUUI4k2ULika31QezixWcppAkXyXWKNMn1vl1z0h1e/nXwaHBpiD8knzH5zvMI54+paTGSS",
+	"YJoGPl7f+Gmop0swDmXy2jidsZgImeLujrvkuH9+PICkj7RH2UzKuEtOz48/frg4G1wNDv1Dxoxbvw8g",
+	"r8WsSz6dX/RPTw6JGYCefn0Qz/gtApIUJt3OTCfKbTz7hfCfesydqGMH1ok6+VA6UQdfphfG84rsg1qs",
+	"FTgbqi5w4t2C4RNtpNLJnKD/ErJMsnJl8kFjrSZCwZQqkhsrobnQGi5hWfF1jfmRJVXZyaoUV2q+aaVK",
+	"A9xrLuIzYakcbOtV4z1a9E0U1t3WmJReCb09tpmGjY5LPVTv9ZFdyXy+3CR4C1ZYBTeOoL708FJCYTD8",
+	"+YlC6z8sWNI2lAf5X39ggoylvLHJglXMZbcNI2zMJhxw7CsejKei1txX81WqTL1l42PnfDaHXsCq52qT",
+	"LWYLiX1CdyxJWj03S+I0DPMGPCgWDElkTEygZy+7K3VGYdYKPmohb7GHrObTyrKi31/4vKiwOv6EhiVB",
+	"LZmooePDQIVxrbUdBzfEu0crzKN2DVjYjoGJXK4hTsRiopYyxVLZRwtXrFXGKkvkNrIry4Rm2qJy7YJY",
+	"7AAVw5hMXRPBQnPYlDSdzNnkZpucKdzQrvheb/ZDEtOMjqliEZnQyZxFZPj2U0SwfSgiKpMpnbGI/H3F",
+	"ViwiC8qTyJ2+BvtTYux8uVJz/adbHpfZ/urs4ktGYy6YUsd66M0JQO3GqDoX0MQW5/SWkTFjgij9f/yq",
+	"7f0DRE7YtekApOPcWPJNRIQ1MWfnOfu+K2LDK1MKDfe2X/52UWeY6TzobMoMwnNqaxCMqAdGWtywt3vd",
+	"XrfXwgswMVhI3NkRFGtbjSzbJa/eqOfBoACQOKyAEsNzIkspt5Jvs0NYIKnrgyg0PGE0JhCM2XvdbALl",
+	"6OGBmHqJjkK7rqmUixIsSeNbUpmw9glIPesWosDfBIEtwJgIyf+p7d1UfAYSlvApOwI0WfCdCHY/kIRm",
+	"NVz3D4UffZ990yz/NsmgGlIiUHyW3pYgZfb3tsyG8NhPdODC+vssKbSQ3Lr2kYKglXBYcRVD2/CKjhNT",
+	"whLchhkgUm82RzAaX8q7wE2XiFZPscPbRDZv6WS1WkSEqYwvaDmb+VxLXi13RMiNidmXCuzeU/0bxIBJ",
+	"zNVN6V0HL15BAfCWL9TS3hc0Wf8jGEr9YY2M6TIlY2htZsm0UIrCbtk9wBb023+GSfwGL9+MeN2x8VzK",
+	"m99MrJ9jZcYmaEqVgESEKnIhVTZL2fDPZ04uwAlZlIqLewe97ZcL5LZCPkBEjXBEiEwAOFJVXTm9g9cv",
+	"Xr3cZRDaP6wYxA9Sm9nB3sHnL5/vHbzeWkZDhYRmEaJ8wxamprCPCuMtiVxZ/oOqBAo3bnnGKoBkHCl1",
+	"ACtLm6cBBi3B/75iGFiiSWLIrQsGzRGwZdCUxS40lrIZTWPojaCqlDyZpXTC/tNHd/K3BQ6jWDn74qBm",
+	"SwRK/liqIOGjL9lAJlp6pQrsqX6byavAX/6zONZ3eqzkjIv4sSCLPimWBkn17ESkVaR6erE/MCjED8Ql",
+	"ABzb4l/QJIHsCvqTDwN9Y8WlYWEb+aj0QLfGn9EiPKgGd/sEEVkHg5ETKdtchM3jWEYtMWHGa7zfAXEm",
+	"Z1zUTOMOir4ggvcUsba2mr4jN9UehDrJirMosH86I6u8pMXp3AYlI98W4UoC/G3XSgJv0wUiXPpXPdMV",
+	"8aErgIRNLLgNxNYDoaH7aI0abaG3fkhTTFYqk4tcW9iATBCAM50x1Qjl44Wu5lQRG2eNiWJaEREpxpIi",
+	"HQn0N1IECTa5DRUG+9lBR/F7l3CJ7Yq3lgltbKC9SKi44nn31KqFzAlD3vuA+7FczgVDj8pLvN3G08O0",
+	"cBJVkIHCiUbM40Jg6XmPxEFmVLqCIK3aLvFRBOnYAqgGYFaLPWONt8xp9oEpRWeseOcLMBS2tFk9k35z",
+	"EtHsJ/k1RYiGvR3dKsiZ1FXl6NWiwuBKWlsK1k3L3AO6OtDDE3KF4e8eOg0kVv2Pf92YpNp2fy5Xah5a",
+	"hYuVmhMhMz7lWLSobH9cyXF5c7D9erg2qG0FN2WV2EE+gJMk1BK0eJo+31iNkS6D41zaj/stoJB2UHbf",
+	"sBi3nD6qKIw1mtNp0sJ+KgMf2amzaqakOwqr7/ZClKtAf5WdfBZURrNqbm69MKhMmIjK0zAxj53ZZJT4",
+	"g3RjlE6O77ARI3PYWFrz0HII+lH6MHBWfqAirmis/+jO0ieKjNdZCAhiEgsX/cgV5V7v5cGrN8/33+y/",
+	"fLm1fmKzlCm1+dQ3vd6rvTdv9l8cvDrYIZhY8dTnB7391/vPX758s7/1Q5csnbCQ0fsRLd2R9ykjMEVH",
+	"dr5GFvHJrHyEewHQ89iEL2hSClAVGdWbIKC2PIf+ZZRgYRmLohLlspivTLXcn7AsGI/qW82T6yZXhX6H",
+	"exTxkbGmgFoVRaB2gDt40TmzmoyJTCtORK7HK9AT4thuDblQrGcLqTrIyFc12Gb6Bfs9k7Y3b2rtbPb1",
+	"XQORpeuQs3nD1hWpXPNhL3qkf3FK9HWR7ZsAKTcITwaF3wRcj0zVn+mSwDiwYsntNgNe8p9YcLAp0+td",
+	"C3lmRr3fs21vkVkEGM3CUbnds+I/c45wCzPEcCAZHPHG6YaLWo9RO/GbIwxuuI4dgFn28oRGRgyr99O7",
+	"VN5l8yBoKBTKI3ux7VMPIoQ64rOrHEKyffWaYHeh+/YfAUHTlt1cVUFd5pU8itj+BfPJ7T8ITu7KV/Qt",
+	"mq8DAo/pOsqp6XDzCZmRiVyJst+wt/diV6BNb56jzSULzE7pS5pEqA5IE7QqnHK+FVlN6BIQqG3QNPe+",
+	"HyzN8ib7lkiaxZ221YTufyN8x6bddC7vHm3v+GCSTZunMMoavEi85BTrvIOdE9yQf+ax0ifQMiEeJDuD",
+	"iOeTRjLAY3ud3iwrVsktabmKuXIF6HSVyQXNuPZj1/fgMJAqY7GZqSClAG4Jj/FTW3dQM6c3bbZJnKwO",
+	"nz1b0rXjjjHl9urZwX6bEZWjxlzcbpmfMoZ+2FhA9bhMtTgCIjcvkkLgLFMSp3Ra+rjhW2hYedrrtfuS",
+	"JeXxfZJR+v5jFtyQ8Gfsi1CSTGkpf7736vVewF3bNShkxMOLCul9WDe0iGT0S0UxQcvBBaPmuLJetMcb",
+	"iT9h3hYMyLjdbG6J/Dh7tT5pHbh5WLCMDVv4uwnHLKAFXgrk7aOzKq7wxwzQXOgxVCFBOWxIaOR1xeGb",
+	"K1JdzQC1FWJtyhlKjEqe375ldcLvlR90KRP2Lg0mCxGmJj+vIJm5oGsSy/vmMaOOmsjlFhWUQ315o/tk",
+	"88z47OpVrO0Bg9PG9nNpUeMKux6a2rq6ZPhpeAFdaPAM7IeCTq1EaqMuMt45EIdB4fu18BvgUmYR9o6I",
+	"qfhSUNUX6MeqaMZyI3D9WGcVPXH+TDR2WNktuGNv1Zteu96qcnPVi12apBrzd84n2s413eyTgp3XolFq",
+	"Qwfu2vIU7nfKvydMV74h/V67XFgLuS0P5Pre5VVeXT+7YCmX8UA0FAr4D0N+Idf+Ynl7lvCkguozcICB",
+	"MgHT4dWEMOCm5WhzFFqjpSuhD5a8txMHgc2dO1u7u9jlZhbqp1OYiOaXzBjoAMO0Yls0v/ivgb7v3Qst",
+	"1Nb4CFrY01vcGHUT8wNPEi5mp/byXZK6KZ+wCtsR6bq0EjeBMDsuwICeMJcJ0Kd5Rr8Uk71vdihQbQl1",
+	"tNmubFXJQMSq3m/DpBXXHjN2KO8qvyGLuJz9dAtZmOiCOewPOyh3AZmPAmqlsNnrlJvjxW9b+gTF0ZBT",
+	"AHZL42X+314Mlbc9VMBTlRp2LGadZXi28Q6e+hjp9U7Dd1mA5Y7XIBYaFxOPoS3QDbrp7osn9wFLc8Hs",
+	"ywZg+23G0vjaHXjeVqoS2Uw7AioyxekWERUsG5qVM1XFbpKtWN8ay938pQ1Mrf8Nmxti+2o5SAGF6E6h",
+	"hB3o4+9kemNYGs0CRtZCollul1nn8DEKu2lMv0ZZ9yMVUBdoh79JAfU3BRR8kGrRqrR/Q1X3zjXcfHLD",
+	"muIPBDLCsDPmLFkiTeam76kUnwnGqshZTeWA22gQkC1zPS/uCfQ5SaRqPC0w8Ht89nE4OLF9CdqCuOPq",
+	"HphfO2gACBpesmWyrnSiXMkFtjGbZcjTVl5N6H1ByzbsFj652UGxmBK7rUib8JaKE8vW7EXoIwiaECGz",
+	"mmOqIT1ekTPAQAxZLfMWLBN6OcLqF5cYSRItQuN1RGiipPZX9OZU5UY6P6oRjtOmXKamgrseRVtv0gt7",
+	"tVEbTGUsHex2hrj7qzarO+2gu0lvWtABfhePJXJHihYGpnZxOzefTC2ossxAz7c9bZiSyW1LVXA5GH48",
+	"+3lwou3nh1YLLQ1fWGLf8EUVXfjiQQ7/ZdlAFMel4IosZCoQl2fzOKOzChdcK3CaydTEm4B7Ceq6ZKol",
+	"vJCV9xN1M6ayYij8oBfa2C4zv9+rKhD6Vz6tXZaq6ti26+gbxHYfm3Up7sayyG/s9cg/aEuqs6yASydM",
+	"YVd4Z+X2BkN/lc1legU/bojV4Lx/fnVYzLevAD6xf/Lh9PyQKLlgQFag9Uq6EqrYDUWGfxleDT4c+kge",
+	"2OftwyviazpRBx7aiTp4VzjeDoOuKXSE371CR63S7lKeZfoEhoRSKDCx8BpRKkg/XvR6ZOHOryL5R81p",
+	"1i5bCKM2q11GpAltN2frNT91MxaOf47yj66WDjukYALV3A9Vv2biQ6WeWr6qDifsuE3RMDKa2lpFm/Ly",
+	"gNYlDuu8MoOoB+a6oTNr8z5Rtv3ZYK5G5G7OJ3OX2YmleJIRxUo5R21r/6eay7tpImVad5zTwnZsXl1v",
+	"+/4edfRWDMJ9cEEy9iXbRAa7Mfjchu6erEE/xXSNxb8GPlKfU9xnzwfgqSzjYqaCMGYPEWtbqNkuAXFB",
+	"k+rAIjD4bwQpmzMkKN2n9zWrg26ifXRh8aN84xSE1ayx962NZRBocjaXQcB1D10GYVTQd9idgp/7rcsh",
+	"zOJUl0NwlVdE5LgMnCUxoHWtCVXYaFRusPmns1c71ig22L739fQRS1lIrRo8nY20RVsq6hLBWnN51c6O",
+	"1m7We9je7muPks5yBCVcpTm9ZVva2Y14GHV29+/VEuVN0+YGWKUzwLLV4+4W4e47Uef84+UHqIx4f/ru",
+	"fSfqfLp8Nzi/qrHGwCitIhy04Q5LMG3DsRCb1eYSoQspZkYpb+qbpiMtpxYkvRpYx4c764r0hK0ICovn",
+	"Uh05X+icgtYbaY4rMEYcRZj2FSlPWBw5AGkUc1ANqt3ZtsvGKKk+WKRq/VZVKPTxYnB+WPAYIN0H3bZa",
+	"ZrrkYnB+4jCz84xg1/n5h8Vo2kxKmAsrdJaNDO68FnLJhIIWJwSKxgjBoTbbWESE1J63s2tViY/zYqB9",
+	"EzMiwM02WjXq4HMqtkjOm1ap4ZGQRqbkLtV7IccydSxqJnPhIYcrW1VR0uhpym9p8qP2eNIPFdVIK8Fu",
+	"mRaxleBQj5TyW1ZEFkAkvEND+kAFidktRzwYLnya+BLmX7eJB57efpxOFctCY/thDYRYi9VkDu1fEsp6",
+	"54xCQwhSvOmjGr8xKo/kiAg2oxm/LYSEkOxjo2Y/0PmQ8mnjsLIC9cIkkZMbkmqBs6PMXRetOLiNr+Wo",
+	"7cAQE9XO4tPnofH9bbUIMf9elYQEAIbHdHKjBSphdJmZwY3XKN/ZnCJqsH5x9RC36ewpk+Pla5xPq/2A",
+	"aENGg5pDLqvgVwo9vGpuDJ8SMlexNba8ntpLB0sqk8RgEZZivm/evNjbe7n/6tWr7bt9ce+oM1PAV4qB",
+	"44+2V7bI2Fdhe77ef9590bCvzEs/a1syVFtReq/56vAL3+ztH7xofKOFIW9TlNVfYHFkEVrUjKl6sFwQ",
+	"2/5vKj2SUnT+xf5er3mkjN78XIWGqc/+hVSZmxILubLR6fN6r/fQaBkpFTeVQPN7/46QEPDFUWtkiJJY",
+	"FzdXcWWDolVuqK7ErHcKR1V16+XZFK/e0kkOF7N20Dy2ia1lWMT6EhVCa6YDme20FbRdC57Tss0uen0b",
+	"W9uiyZpGMhxxcG1SKtQkCLrcJ3+TYzz4FvSGKZIyEXPEl4HApAMHCVR6SJFRLjCFWDtN9v3H7o7dglws",
+	"TWVaXWykP+Vt//QsnLVqdI6nXADHXmVpY16Zq99kau4fMM082TJgV0kGfQVZ8YSpI8IWy2xtRm7pUE7a",
+	"C7hduZzueSP0lErQEAEvExEXbJc/kPlpw8rwNSmy1+thBrUwMM+KaANxEYIxKivqlE22VNT5NqhwO7Qn",
+	"7KpBolLGJGHTjGhvSa9CAq7BFvj65s2hya4Bp/cklEK4iaU5RdZjZ20/sJjTH+X4gRHj/AUtJA6NyEWe",
+	"DiqsmU8UjUqjiI3tbfWtcn6biqxA4fjh4mCDuvHDxcEhGER6Q5IlS3MVi3p3mdC1ysshE0ljZQMSNKcy",
+	"o5MbOmNxl3y4GLz77Wp4SCjJ9Hj0aWtZBAuPj7DZXP/DVPo6F+VIv2lCxZOs8GzPX8dPMe8Ku+Z2Miqp",
+	"SbAdTZ8r5bOEDG5ZapDdtB6Fe2hyREb//H1kTiIqCFxN0zVJaBxjPOLDxQGqtgc/j+q2vFOo9oMM0eZr",
+	"CHtkd9IW70NNJOn7+L9Swefv9V73IvJqvxeRg9c9WI7nL3sk4YJ54QkkArwWXJEEeiqYAIo9UDI00w6p",
+	"ynJKsu00Ci5Umad9wS1V0F6rCKmdvB/leHAbxDp6L+/IlKZWQPXFJlRa8jKrjnPrhkM854hYvYBhiSmE",
+	"7AKxxB1PyOLTXbH89mfkj3KcH5M1VPitzsyEKYWhBgMVzRXhMyHTUm3RwZZnZDt9bte2ImBpHvJrg3iY",
+	"2QhGIKZIDW7E3skJnlkLGrMw7JH8aRwK4vzEEzkGBkgI7U2kiKGhYsGoWpWnbK8ZbzBepRCsG7JJoGoq",
+	"EHLae71/0H3RFLybMz6bh0i2+RdWcsxfFVr0ahsVAoi/dscHW3hf7feWxd3zHAfumnlDdgD/B9uESnv5",
+	"Ym+/9/zF6+3R11bVuAte9cKUC0MMq+UljLuQy07XZgqe1ZrSz/QEdBfLA98oWqW8rFEOXgdZQWL2EEK4",
+	"/+p5I5ZMBQhfQFr2gNyiTlzCPAErQAbA9zjxLIq/v/S1G77dbr/7Otv7Ibf0vbfxg2/dB9idLXfkkM8E",
+	"i9GSjOWd0NbpEeSJjK8xWqWJw1Afdck7zPU5LxkJVVMm2J0KQqccPnuWyAlN5lJlh697r3vP4Fx+Fr87",
+	"n344eZt1u11/w26WL3rvDyZQ53KVYs4dqkNNbqx1kyps+GMZo9i0srN+zm95cI1xfy2xjWYoTG5AUXiT",
+	"439o5G3mbbUJp8ngS1ZLevjeZpMSKWYM7UxOE1NGkNBQ4U0Yl6sfxyy2uXUPOM31rBaxkK2d9abxbK4i",
+	"W3xrqvO2IlUc3NJkhcnDDFwj/O4Ao2K9T12JHfVJ0Rn7wLJQN8Dw6nLQ//Dbh9PzT1eD4aGLmFpy5p9P",
+	"B58Hl5u/m4hqlDcR2EwRuehfXp0en170z6827+PiWmwmLbzH+JRXyA19eXJ6/m7zSehuapd5ePXxsv9u",
+	"8NsPf4ELXOBZn0jXIsc/JpmUN3pB/BwGGby7HAyH9uZxMPtFri7758PjjyeDwExNkRr9WjhTJe6Si0/D",
+	"9/qqZR2wdyGFXlyJTtQpTj1gcGxMrGGoLkxRJ+oUZqQTdfxv7ESdja/RD4cBB0MBO/UU/k/r4L936+BD",
+	"dwE+UuOf/vjm8k7DQVXqh3oM0KswROs3KPHET/62BZ5Olqv6MqECHuGgDsnHz+eDS8JcaPEI+yy8v5Dx",
+	"KiPyTljKXwPJYg1WH5LliJwMfh6cfbwYXF4LBw9sTyaLomQRkiIyoRlN5CwiE7lYsHTCIlTt+jUWQP/I",
+	"nJYkZTQuF0jpwXtdHO7tTtFXqt6qArHT859PrwYnhxBTETJzHFRkzbKug5fS05fIGeGiS04G8Nc+3KZ/",
+	"EDLzw8LmkT7wk3dLcIQ/s9SdbVV4Y3HBO7TxvXJ4N5TAfEliPuNZyWLqHbze33ve8YsL//uX3tM3v/7z",
+	"5e//a/dzZFvKuAp+NfiSkLj7U1W1qJ/Ofx5cnr491QskpAuh3wh5J7yKvzHTP1g+apLfU0Rl0Eczz4ii",
+	"a7Clfhwcw8pbWAYoNMU8wTKVt67i30hDPpZCaZ/3R/vIoGQYZpk+mjthBWxsIUwgGM6JdRUxdzubwfoj",
+	"H4KVM8WasgAXgQ1at2jZVEspFMtXsuKWyjow06nmP6UwfDuakCyZyT0xU1aBSXyr7ViJFMR3dK1NWglY",
+	"xfFScof7AFWOuBCqS4Aw3tRnOB47ruzqMKAknVbsYvuYmoPHXoKcOzZYVH/u7WA6uuHex4CrkyX9QcAz",
+	"6oparDBrNyNYwtgkIHrr4cqU7bO7+ZbmWUMtRWG8+WI2TgizKaE6SwdyC1CxZO8IdVAMGSAukJE5ZJ/y",
+	"eGSg0+iCoS+RJE5WS0cAu82qZ2RS7RRUjOG/ng5Zessn7KndUaPi+2KWbOtByFltw6TbCDsChJfUa8Cm",
+	"FOxLZn6u5bsHkDcrDIjyVqDfwrr/3YsMlnSdSBq3EpuBuGWJweG0uvGHYJfDlcOGOCA/8R9sbAcl20UB",
+	"d1DjpW1+dXVh+wYKr8D58icKYdHuwBprHsLWWbuSyq9I3iE3Zq5G7J7Nd2Lk0/0bdV0WlsDBVFiN4DmV",
+	"r3TRQ/NVMe6LFidamGvzxNFS7Ui3WT43A9smPM8bQ1kyEXMxO4TFNpsHDG/3uV77BZyzlOx/+QL/yQXZ",
+	"e0HsyUBSlqVreNbUNawgoVq+K68FwL/iBYdI9UlWyyMygrvzsorCjUUnxAzZXxJYWHy73t/w9DprbmAk",
+	"K9zMhH2/xcaSJ6b+AcQPG3ZyUyKTDxInirkCvK06vDLbwJIzm8FYrAHS7uirqDUw3+Zg6twH2go9c5q1",
+	"FtPCEbpB9EC59mkB3qNOL+rrVinzmhhAc6nVZMKU6pK3/JahmZfQzAALWs0B54CZ1YergawzY8Lweym7",
+	"5XKlhmySsqw9QbOC63Mebq7A8FV8JpQ+8AFsefeqOXh6eOr1K7RvhtdE2KxmSp9tsx8UfoGUq+Kky5Sk",
+	"bJnQifkBH9L17ZMhnwmarVI2Ar+Qra12gY9EGg4cadGAuZsrNvntw/SnP79JX7/76S9/T6/u/vbp4uT1",
+	"6dnFX0/l/hk9o8O7K/HX9OD2L196dPAfnZ3rBUu64h5lgy5vuVkYAIGZru/CP3MgAu2ij5gEM/vaOxVL",
+	"2qS04aqFcpu4ZGmKqhtEnWwgxXPKZlxlLA05X200lLS6ybVLy/QhdFRDeXww+9wXRC+mHgEsqj0/uuRU",
+	"kGUqY+SoJMsUQBsh1pZIuYT2LXOt0eIWJ8gpABtLwC7QmEVQvuv4yIR2MQxKjDKn0NYi1lRd4tXcvG4S",
+	"SD1BLeQkbBXZX+9pFLmzvdoospe0bcq3NAW5HN9TbIvt9Y8vuPdVeEG5hy4q3MloRG8vfs9u9x9AApvE",
+	"rcr2RYT4w6At5cyGQ/QcacqwwGRU1KsjP9ToIOftNXU26CWbyHDQy6QNUnMBRMZNYXgA1kimrBZlGYlZ",
+	"sc3Eto9a1GFrZ0+M4DV3kptBhboPXWzMm0+Ijnljz0tC9xsji/mrIvzKGs1iJ7OhzNtuP+wN35hLFbZF",
+	"B8bmB/Bd92l5tY4+9BEnQ2bWSJqutHVT3BFIUrT3tLd/1Xt+2Ds47L3ovnz1+q+7tVXhYGvm5IqpmqlQ",
+	"TFQdvhACTZKP087hL6110K+VOAcpzguoVCkKpuITBcyithj90IPK1JvORiq4yiIywvRU10jTyO//Bg3a",
+	"DSkDtHNXKc/WQz1oE+CNF1xcyRsGXtaY0ZSlb+0S/Pj5aqNBQmvxHz9f6RHV46EdIeUHIvXpY1+f0SqH",
+	"lyJIueJQRQRjGFWFKYXNBqPJl1/rUUMFzFQ2rDPabUv66fm7wfDqt+Hg+HJw1SWfoW3DBMDIRIopn61S",
+	"KHvRZr3e/JA4Np2N1jaBQtUpnaD+SJiWbQgIe0ZNDgjD9Sj+vtIKzZYMWA8jP48cD6r5GOsFbH7PSM3p",
+	"/ouX/zFyqBdz9oW8/9A/fjp8399/8dIKR0rviB5D5HsRxQmwo5szGsPMmuF9eYrDeKrcOAJDNY0n6aMN",
+	"9qJ//FP/3eCyebh2KE0DdrVH24h43y9aAkAUyCIjBw/04qglo6Y+BpuC8usJTaRgreTYVDw93nxiKVGb",
+	"+bRDqZ9PDAC5qazgXTZocqAk9MFqOYa7pE8OenuQvSTjNaSpRhMZsxG24ml3N0cE4dkhGa0EXWVzJjI+",
+	"oaDp/iAAvAQ16bUwqlGuUvXHiIxggX4z5MWjiIxu2Lr8T0NzPMJIWuMa5eXqj7ZKrnqrxTrlw6lfKb0G",
+	"24n8xuIdOW5o3yOL8ujTmowZJswkEdJUj7UQ/N9B600DDdZn/Jbl3M6plFjDgRUfemodwxXsPNOdbnq5",
+	"htaUNtq/ey2uxZ/+1M8FSBvmf/oTGSGMIP8H/OWQ/ACjJNerXu/5BEQI/lOLpe1717IMG30ErFwjLYAj",
+	"67qPSMqyVSoU+cPePtQva2GU6bXAKLHbAOQPI3Xzmzabfvt/////z+iP2PDnVbuwRN6R0bPbvWcLNuqS",
+	"QdX5aU5Oe2geaRNZJgzeCbhPln9mzhZkxjJFDnrPyWgq0zGPYyZGXfIXuUqxZugJIOjS5RLXGQPRvkIz",
+	"1GN/eOm+DWEgQQnqb8B96N9ilkSvIKwbNNeCRcPu8i8yZz/47nqoZsXQSWFKr9W7wVVELj7p/9O/On4P",
+	"DzsZnA2uBjb4tt/rReTi4/DK/EGR/d6eedIgTWUKz4EGRgJpDa1nRnS5TIxIPFumcpywxf/+m3ZibGRf",
+	"ZdptMfopAh+Exvgng5g0AvZxLQaAc3saj65FZvSYxdeGC/7r6SVe8vQ01rKCaReCmxtbR6eQgl8l2Zpw",
+	"bbebrH6WQqhxBONWI6g7BzS8LukLwmMip9fCei55lYjLUiT8hmFlLMwzREvYFy208SE56B2QkZDZb1O5",
+	"EqAP9ZSdcZWpP/0JRGEJuGPgOpcjEWSU8AXPUOGNJqtUyXSE5XfZPIUeSL2iR6ZR1hEMae8F5u1ajM64",
+	"uNmYD0/KIY0Jj/zDKGXJf1xDTuu6M/pjl/TBgszZ+qHU7ZCMIF6gVf0SV2hk69ZGSJ03guI1zEvzlICV",
+	"piWXLlgGVWbaR0SgGi5mprGXChOY0FM5Qbh1qky8zczbzzRZociexvgYuaR/X9nYrbJypTUhWaZsyr/g",
+	"qhjEaowfaw1FPIgj/ZzLt8fk+fPnbwz9NDzoWhRKEcgnAQVFFioRWjhA5PRpY715249I+nAGQb3YnN4y",
+	"skc+8B/wPMx4hkSyTpn2L047UeeWpQp19F631+1Bs+aSCbrkncPO826va6q35uBUaA0GNv4zKoRciQlb",
+	"2JDQLGSyn6R0mqmIGGJDQ+9C08kckLqkCKUHnRo5jeHoUFm/8DIw/8y6Vrpv+SXPQKQuEJK4/cVQE6ld",
+	"PivH8JX7vZ5tcbZepKdw/mZyWug7NsWi/K/C4f3+e1RT+1qY8i6WzpiO9/CL3MifXaAmLPiKMHW+l/gL",
+	"/utQK8TOr/rTleXPglUoDsCihR/+0ukbPgj/11+1lS5D3vk5gv6NV5kHYQtnHnYyobvrJAY04oi51iar",
+	"fZdUGbrkg16vS/qrmJsATFF+jiHS7891DmFu6xUefDlNh3cxnpGlK/b7hjztPcoAQrKk/WdDLf1osnOX",
+	"8oyVhQe0AMIZFlahXn5+j6rUzbN/8vh3FKyEZUE0HfhO5CVYyFsPVvEoPzbvqCdmZMwmUh9Q/cvj96c/",
+	"D06sPaydmRROMAWKlSowjQjPQDLt5Zi1zLQHRJXBJK0WyhMY+IZQfgVFUyUY/gTn02NnT7t7Rml/beG5",
+	"ojesLDuE3tF1CwUUPJNK5pEJEpOVOWl5YLnesex7XauvfA5AKfA2u3jbw/o0hkN3GU5b9b0NCzYb5K6U",
+	"2ZD5RoW+sQk78iuzsZ7dYqbarbmxh82R8kZ7CGKa8Ek22hSIT5Ay/sqHCqbyWh0q31B3WO1HhLz72rri",
+	"2KQyH/akeWZkTn/BbsIctINOtbOxijnTp4w1gbykaW4OGePnCF2NkWIi/kB5MgI7CPpVMHMDLSsQNuH+",
+	"s8FnnbHsWgBJFGyEyMTwxYR1yUVOO57d8Um+rczuqdotqRlZXLlxwPUobh3zsnp9uvfN5DciF59+ODsd",
+	"vh+cfG3pNTNzT/HVK1Xpj2G0xGT8xxabO8op3S38tk9aEkHVWR4hMJg94FYLmqbyzgiTbUYLOHB6VAOR",
+	"pZzt6L9d2QZE7cOVfaRkjYFmSFWuFEsjG5mLTEpKpsQ9nMQ8jmycmsdHjtLuif6nwTpxGHIxckGb5PIT",
+	"G8aQEjeD/rD+JEO+C3MvTRKMC+shrZesKndE9X02rErLXU/tKQd8pI08kxqcJoRemGBj3cg0AP9p5A0c",
+	"Rj1mMy6MujEXjWq+gktR8RnmZsOtuvOwrUKCWeWK3HCLEcDFDLIGJg6vFysvskNbLjRoJjJkvKoe9M6D",
+	"ZSjnXvZ8IRfY33OoZc3FfRwuuuER0DaFM2UwRWzuxAhR1ccY9NHQp7h8/N5Vr3cI/1+31+v9tZEqreHb",
+	"/HpNHGPLTysAPNCMxHTd8HUAqlr5bXv7T5/vtfqaf9UokdYwVeGhvgsOmYX5yu7AJaNxEUdj87SCA2nj",
+	"lMrmzyDjAkZV0D7qm6i/ja/q0TgRMlrdJRwicksTHpPXmMo4MjaorTaEXMwdxKpZohiAu5gz74lJg1wL",
+	"ffiVs2IY4O6SvslgLqlSdzKNbfjYeo2GT2vGsrwxyuQx6NSWbMNf9c44vBYHvT0y4gJG/dskZbHWSDRR",
+	"QZsJ++n1Jz+Sm3GcD+CrR630Z8EHhgT8TM5mBrf1AQS7GNKUs5zMFma2JLhQfB+UXASLCFpYVyxJtPWA",
+	"hUHu+Si9KuNJYhINmIG4MzUyNEnkneqSc4k5QHCgGItZOBqBePRZLhKPpXz0C7D4UaaV5rO+6DEUTzkS",
+	"VGBy4kqrGxSOlms3piIG6KRnfLGUafZ0EouniURqpAolFMfKIAPtITVPKu8gDwNhxJQKZa0p4J4opF9e",
+	"kA/8h4jQsbw1IceDvedal2iT2faKa0N0hHCjNpWVJx4RHAETU9pXi4iSuSqBoei3jRkC4SDIFyocartK",
+	"uuRSXyeTGDsaBDno2abhFPJ2kN4UcEqvcwYQ7YVC1gyudwldSOEtUHq96ArOqHYRwU5QqwWUgsR0HTnS",
+	"bhGbGoBroR98w5ZZzvjDYwzjmIbmI69uHEhTDKlBysSTDOCX8iAOHhE4h96MhTTpKQzzONYaRz2WMoWn",
+	"45u+tjb1333JlN6MgV37GW38iRYiW8Ci1c9XdnhxmISS45PzJ8ps2qAR4XZu9ZaWtyzVUlKpmZEuBWUS",
+	"UZjXRjIPPe/RFjlCdZh2gnMUOE9jw5C1FpimEqsioCIjb5ejE4NlpTUH+Jlmf+jPU+EIs/6gH9yH7uQl",
+	"n9C1elxz1A3wo53vilMBCzC/tkGaYxZDoCQmcpVtIU0cKpKecXEr+YRV57X1B9qLLBVNGIuIjLAxYYT1",
+	"G+QU78JSmIpgiR7LqR3CTnLg+hp2CK78q/pJ3qy1yabb5fsWiXSeL25JMlEAq+SyUccZfiI4t8drMjG0",
+	"RV0yWkiRzZP1pR6z9olHiDpDMwM/BJvloj+8+u3k06AAwKTIRC6Au09vKQIPIn+gZM1omqyvxTKFkDG+",
+	"2DprdyyZZvM/RmSEl3nv1b/dGlI4MCuO8Jk46glNmIhpav9mYgOBo9ypTJwcp48eW8bK7/v+9J+N5i7N",
+	"QSfvWFtJA9h1TsWENQvbsbFLS2BseXO1kBk57p8fD87OBiem4ion6oU6LSxPrjkQj92AvAX+96j/CXxa",
+	"hSzZpfjqwgQw4GZZVUYhgluUo1xgakTpnxY+8Pftc2j52fRr1Al2Pl36jdgoUFDFZ3qsjaPCEGTrLpUZ",
+	"ACWhLae9iE9Ce0YJm9GEzGWSuzUFdASDrMQyFkfXQjAODj5mEVii3SX4FxVrrAPPSYrgmdpd5VNtAOpJ",
+	"PcrBlayL9YaMYAi/6ctHOQgYGSdycqOuhR2Ve+UhMWF1KKL2y0RJzCYcOhtMLhAwyQrekjdXJpYL21O7",
+	"jl1y0Du4FjU1EiaqH8zulbftJbzksVwt95otKq4eYwebr6zYvzjRX9u9+qz/6ATjiQXi3WILx1TNx5Km",
+	"8bNZKu8Q3Tp4FHx0Vc1Q+Q7ZwOkGiVyEqWjAMAeuHVPNrvhMPF0tVZcgZ50iM0mmqxR3GJ3cVB8PJ3aE",
+	"73CAj7jY5VdVVdgBW95X1dPn7C4/8xlM7sYiu6WsXuObJa/2eN6iOWMCQ9HGqV9lYvq8Z8bmAMuTpxWh",
+	"zeKy/qTH9DUWFV70XZlyVz6hNMQcZglFXIutl3aZUPE05ipL+XhlAUDrjDp9GCyRA4fONnzcChPvSCsb",
+	"ztK8TcVczpWF3NJHT6963S8SKk78YT7i0m+8q2pDe9d8bREw8zdeE0MouvXKp0yv4VNo2zdM+pURDVPm",
+	"gbk8m+nd3OhXfr7Pmj9zqlxRCAgPUI9XLvQlDKtvR/WIy1x6U8Uif5v06edCkYk+Kndb4lsmVtUpqT5R",
+	"2WpcoYMPc0NVkBH8CfQ2oCPASkLuFDpy8jZ00teG4h1NY2WCp4WIAeZSnfKaMqbIGJqHXFzuLi8xnq5E",
+	"zOLIRBaA3ltkcxuidTGMmhDApZmBx9UW8DH2Vd+h1++fF4ymQm0hTOzWqYgWjj8yQWDzmsmEI14WxHSM",
+	"5de/OC01PkYuI5T3PkL6B90JcoGw5o6DD4vQ4H/wNUDf4M4dCDnVWhHs1tMw32U43Rvi9xlQei/v8kqJ",
+	"mCHmZwpVdnaVN8QsRSu+LGT6CFMNpYn6moiMpbyBlkxsBy+G1A0W8txCsbjaxZQhgnJNVP0ChvBv00Bm",
+	"P6lNvBtm/1sEu5dmzosygn8NSYjr7nnI7g07U52vsRxVO1h/3jfo1wiajnb+H7Y/4yKFjBgodaCC0ptS",
+	"L1ExoeDVmHoF74eGpBV+TVeC3DC2NHFiSDLY5mRlCyWgakb7RGpk4RixCjTB3tJyGBAica4330bMDCiM",
+	"npG8ccSkec0lc6ptGqjjoFoZERgH9nsZiJmFIQc1hWNd0icwZcS2jgu6YLEpsN/sWwxYN6bJpCC6j9Bh",
+	"kiuRb9Fe0mbPfK2ekjwnEuwqqd9IFYrsGZhVFLsUH7B7xLqGQEst5U2peaRL+vheBNggCNuGs1nZ3bEh",
+	"geYZrEZ97n1dUYjMl3x9Kfg4nUJV1U5CELNHEgPTTF0hBUchvas160wSY3sDI2SXnNgBtmkC0ovx9nIw",
+	"MCsCzGJ8MneWGGj2qF0nnXvxdyVkQjpOw28kbsNMLonUMofZna3EDnzA3KEbr5+aloamVG4oZm9sb3MS",
+	"ggl+VAwExjzPmdGU+bG+f7BU1pW5oBq7n5f2HVrmxc9qY57b6No3CBxAusYsb8zj9lGDTUnbtWbABJFm",
+	"EgktIcPgokRjNqPCwj6AbO4fYJl/RF5hJglY/Hsm91Jj/8Nwv0bUsfyuJufeVKx+g9XniswkZLthjkEY",
+	"aMpoezHIeTtro8tY+ks8ls+6wrnIJRGWCV0DWOOnyzNVqqcjl/ZpWPF2ZDCkToz5nyKyJvAXSFM8DXY9",
+	"ZPK5FHhyQiX3JGQBOUV1mX/k/fsXH6GE73sNT7h5a6MEc9n4FoGK1F/ickTL/VQp/I2oJFfA+5EXXmCJ",
+	"CR65lKfW9zRm2ULeQks4pFWYOjKdc1m6tm6nEfXIL+igCoCm5lxdC+SLGzOyErEUDO02MBe5Ij8OP55D",
+	"G5Te8+ANI9iYcTH9lm9vuKtyqYy18a6FX70S5SArXOXUwESm5OLy4/FgONT/KhuHR2ZXVlqgAR/ZAKkU",
+	"JO2RHGX3/BOjO76Jr5x/ZW2tCbTFGgH56nA/sCYG3duuSM1+2ikEVbcJn6VMz7ZJcz9kfOstwrC59Ldh",
+	"ZtAbEloK52yt/x6oKfNmw6skI7aOzAA9G6BtRCISMr0Wpk3dmGdCGlx905WY71F77hXeUt5hEaHAQkS5",
+	"ABqWIpgWRqTqA1FO/C7dFD/ybnMv+iYVXlvuuW8EeDK3DIclKbthy2yrswzyNlgtsuBfqouBbJEXVHvk",
+	"8gmVCmifRfBnNQdSAdvlOEbERD8FjHE9aLWdyrQ+eP+Bf8ECsccuC8lfVLng+tdv5qxhGE8KrEthqm0G",
+	"zi4wmuLNRSE/pJLGE6q0cW5Z9LEyiN4o6KMy7VSbRSJ9MrY3468LHgs+m2e2U0CLh2PmF2Qss3mD/zaE",
+	"UVuPyknCd5nXDY71exImYLJYTeZQg5EvFexLffaxeFuhwqV/2lApOjS1npHl/DaAwdAcCuXMwOvtCVdV",
+	"1SgV62pZQXcLKzW/b0kJjPR7kxPA7F0txiz1IlXGOt9eTOTSRCOrwwWXVNwwqP6xGsLIZCEK5DqF7Yg8",
+	"yTB8DtOMyFVWIyZyaRIp9xGSM77g2SNLSXmg35OMXM1ZYQ1giRZSZdC2Hbb/wzIik4amS7gCAkcIHUsN",
+	"lIytUAHgcwNuhr1oFtKIZ9AqH8suuYSHQGqaf2HxkaG4AeQGbG63gSIhySTh2sQXjMWYkKZkIpfrcKgI",
+	"nvyo1YwyYcc0o4mcVRehwSR9iwhK5lbIdPXz1EDat0RoUCzLagOJVh25QrdlyhQz9gRLpqb0gNHcJj0E",
+	"U0PQBYuIWi2x5dzwn2L1WbpQkQfZsXYoDorPxLVYLSOvQMCVNsgpVAK46GVhWFPGusQO1jaSjxnAQnBl",
+	"1Zhaq4wtiP3qIy1vN2x9LfASsIkACj0ICmNDk0M7aV8hnu3eVSF69lO+lfQV2vfdtBRFD2e9SvSe/fOG",
+	"rXfoU/v/2Pvb5TZyJG8UvxWE4v8Pd0+UKMlv0y3FxhNsWW5rWra1kjzejYdzTJAFkmgVAU4BFM3p7oi9",
+	"h3MPz/dzC+dS9kpOIDOBQpFVRUoWRbnXH6ZHJouFt8xEvv4yPgro1VFXrvZGZ2lAKAW1BgyhEZ845acc",
+	"xD+fWvSHeciPG55NBeF81AVoCxkMT3fUcoFXG7pWkINOPbHeS04+g1KKVcI4DRtlZuK0Ui2Mh+OIcEI6",
+	"CjrBYFAYHPHSwrMrnAu0exvyKCyQ8FbcCQtzWMFFjwFLNepR9gW8hfamVGYiAPOwqY4s17OiioyCRt6V",
+	"fHb69xOmc3Apv3t3cnx1+u7nyuxQTN/Kc3njgfjcJSAUdNhpsdc6pxxknWNdaKb1dUAXi73XTlTnetrL",
+	"REN0CM29U1yfs1/+NJHsxZWtFcbZLJZMk5lCPYYgu0Xm2OJbV2mg9OAqSt37DT85bUhJvcp5/9okrCdt",
+	"zq0w0AOKDdxpObUgavoBgR1CqDZxjjtBzKD6WYS/seEUz2ypnLKjRnqaO7GM/YYxfHOwX7Spfw2Yiwu8",
+	"E4eauhbmTF1e9NROppBVmQsq2AujS2N1jhoJvIgKisEAc9OgnU7A1wgM5IPzLfYW0vVJMQNAM8jnH0E1",
+	"cnMib0fJtKniY5Esdx6QBWqlNu43wX4KJpWRqXhoTQiywJTVgQAaSP+2Qop2Yin+QlxzLebN1hugKzZH",
+	"/cfcXIv0MKTtOlZCKay0LzMhXuhrZXQmWqz7zy7I76BXI06ZHvgjKYpMEnpE5gA45r6IXQrPnVKV875b",
+	"7Upx/4tb7n2DGXedCtI9xJxi2C8MNil/eUGlXYGC7267FutCuZb/WZRGDQ28Rty02Ak2Osp9zIp6MR85",
+	"gwdTt0RmoszkGjRWt+nTMbh9KqFz8+kCOPGLO4OxXgqe90dffQZEIJZ1rk534tuwnYhRrpGkb3NVup/4",
+	"qOuNvt5ggisRfWHeONnAFabeHzl5AfeLMzSgCezUwp3nr7LCyS3gkiy8VthJDxL7sc1eb85ybTEZVtpK",
+	"5AxMtCjZUVHWKGEqrQmJfwEbF+hkQ/ZPeL8bDt+wFazXYp019yjAtl+c/P39Lw+fu4BHUShP12J+O34w",
+	"e6QyrSh0i5UzJ9F7QqigtVqWCQicAeTnYnCtEWGO4fb6dLjTV2cn0PnRlG4FYBRoXI5Drrzr3tCivuW+",
+	"3ZrS1xH7RDvbk/zGU+KNiEnxtrSfyRtxC8KvtehXkXzbtyU4TbuUg06uKOiCSRQf2ju6bW4g8TN5Q9L3",
+	"oZI7v1HsF/p5S1TLgxy7Lb02lppeUV9+glPUAFNwSB1MgRqf7sfpzF7RIBiNp/tlJI1VJm9j7eqlN+Ue",
+	"4vxfCctl1mzmbqGOlSQHNREvjKA8WTwF7Dlwf3ZvncVLiu9A532xa6ye3LPye5xpQynDYbFPjDN8Fboi",
+	"nL2cX5uIJdjJu1cnr8jVNJgayiEGjxSgawc3UZQOH4xLanTsthOGMBHAHTY31FPbYn8nNG4jRGjowb26",
+	"kgvPnDiJcDLuqaBB4zMJIoV0iaaE4zDQY6ABb5PevXCN+DxKuE7Uwn0SZyk3KuKv3UFeWj2J2O3+FXEY",
+	"JXXDbKdNaCRPGlk8QVraTsNHf8CR13Jt4R7XPDaXpJSqI5sdU0CbFM1S/WyainRJ9Y5etxLg+bI0y4dA",
+	"eX60Ske0E2upHvHObUVlXji6BaosfdtEm3h7YB7cPd8c76MIFjkjBLQ185J0InKp0/DMhMuUfdfFubTt",
+	"OXx7otLu9wm4WLA4JKAjAFpUCRu1o7SCouAWe1d0hfDgTi12jNl+ENWE6HXoIBXmAhOsrzqOltRRiDl3",
+	"8mpdFwsOH1PaxquMS4PVCdromW2jHMAOOcFb3qQvI27x2QqV7kLGzD2T+PnUmnI7MYGZOVQ6imoifIy9",
+	"1Pojng9FAldKb84OmNXsx9BthLJ6gAgPfqAGKdhKRVINakdR/gNq+EnA/FjA8nDqSXywUZ7F1cVp+yxW",
+	"SVbQ7QnsX0xKV7CVm9FM4N0wpLldwcW2WSfYBErMAj24xTw8H+GJeXr6Ygaa8Km5f596ENDIE2mwXQu8",
+	"G98TJYJ6ILdK3KY/FxANarFzPjVNlXtVYjxo7Z4rEn9XOQ0+NCNYt7Gs26lHLeETdt7+cLlRjbqGKGFv",
+	"7lu249nfM222aY8gByefKoPqQuI7SzgGj3UXwBqBK/PIMX2pub/Vhc0pERsZfyegODZUHwA+Lb8WCsGm",
+	"427HFaHRmA4Jt0AaFhSSEQ7cEwDIAqwlZtVRH7d931SSeqrFHfoysoV8tL2UW97jRuw5e60Bg9BYOeZW",
+	"pJCE1i+gkI38FyYUYNUbYBP60slpL5N9hvvcYgRwAS1TIBPkXBs7zMXlv589gR4KVhor+5H3JXMSGN8Z",
+	"+ps506MJHRtXcwmL2Sg6djzQo8OlHEwz7LDgj5fJtTMSkS4wuaoerWQk+uRd80Ngnnef90f05+XrDwmT",
+	"7razCTNW53xI3/xzKqYioXbrWGU7h26+k1z3hTHg/U2JiMyooya5vpFpUcAA2VTeXeeMr7E21DEP/dJx",
+	"cjlJQygDtXoIyexOgmET1af7+1hGBYXGRo8FCDbI6xpw6bjvsOTNoA/xeWcB9t1eICBn6ja6xbC/HHWw",
+	"wMmxF2G6OmtO4IIDeIP7v8nkrXicGgq+EXkq+9uqrPIHyHNxO+Jdu1iiXH9wyHIBKBL9kUinmc9R3NVT",
+	"axKWyYEoYHyhM27Ccm4FQh6aFvOoMUZYoo7QLh4EXG5FmjgyyCGrAkETsywhC4iPNSa0j5ucY7DCb4UN",
+	"UcALz/DJrVOvy7TyQNUN2oOKEGU4FUyqKEe1gPfhEDDgub1jtUNHlcsd2KarHTpqodyB3bHaIabxbzUP",
+	"j7Pm4a5st6rCtd2QzrOYzRr69yjsKp4ymfrMVWfWQM3jE9+CPLTNrRavVEV6x4DD7TIyo/jEonc6K3C7",
+	"wUEmDTvPuLqSIj8qjLhSUsdhU1oqwSNWpaSW01Gf7t85H/XR4gzWBU3aW0YXxMsrEFyZb/zn1Yxzp8yM",
+	"F/u+/vfFPqSyJuzpvo8SJksJGUmcykG2XaXRhbtMWREbP83m7AvqlfDw2RfkGQzOFNpp3GbsMsPiwH91",
+	"DkZx6l+egxGTCmDW3DfaEwK2icFA9O0CMjgYgXhb9LWhunfojwqRNPI0SeP7rTwBp5C7RDICYgOHatAx",
+	"Ir8rz9wRzLFfsLPeKAEClSUc1Ok05MESaanz3yq8XbziSG5sDlXcvRqH2orOgeu7JAJuZCXsGWE2Dc5f",
+	"55idRijzAMmMkdZKuN81ROYetYS8Z6/sR0/dqL4niwo+1thn8qbIzBMqZd+VE3u+R1+a1RMA9QSMOvid",
+	"HkpnZnpzs31+Cnn4KEgoNQllPaHroxh6vv/M54F+onWLtNtip44fRW8EStSMU7NPqAUsGrT7yJ40HTVV",
+	"4eeOs+g4fJQifBdYU+cR960ZnrjEtyBlbirFPwDobCV2t5LrLsMuP7BiTwMHVrsTawUquWfm+pnS80VB",
+	"eIJQ1CAgEfBLRtw3az0iXgHCjqrEcvdDmWVsqHXKZjq/9uETz5ZjPmc9ERWQcSU82LJnGQqgQOodvBKT",
+	"8Rb4winmBWusdfl88DsYccG2aPFdKNYx26LKk4gin5gI/mpt8pT9a2Gbc9zomcbstsVEtiv4zcoUtisa",
+	"/kuT16qMQ5o1+XakoTmd51K7jT6izP6lesYWaxcZ1c6QXFXQOKE31liPb05/flO2IJ89vbMF+WeoE6Bz",
+	"WAfSHs9wK0ZnoMwFPqLPq/mo2eg8VVbkimfUTByiHt6XzcbCGOh4+SVJ/ri1Oxs/vBUWJjyzDQsTBi4s",
+	"TL+nDad4v92rjsnF7BFMvWhImBufMEs1XKsGzQaonvZ3tbtaBzrL9KxImSTwQquZnkCo5Pjs/eXJK1pC",
+	"R8HtjAYhKYQYRxlz6XRLggVmPYGQwBcnl+/P/n7yqpSjwLgxcqiEgNlhHSrsdCH7mj3REd1tIKeM5MUW",
+	"mkutT+0P5XUm/LHaDlPWn8StxdZeLibZ/L6bTJXIEqqkIRcfYRh6c4pth+Qx3Etp2PnJOwB856FNLJuq",
+	"TBhTKBoQNAEemUkjjjrK129zClnzWCCA88OTuecGJyT8h8AIMhbRGKMUys2T0AIBHQFaxy1EkyDBp5TA",
+	"WeLT9Qu5J9n8Sj8AP8FI2zHy1meqUlYmSfOHZy5Mgbg1c4F/szF+Qx7QFdEb99QTjz9YjtFQLKdaw/4A",
+	"4z9EmObPoJW63VodBoET24Y+CgMvmGBLhIgUV0WGq1uLFIRGjoGoJC/I5wXqk4YNckHx9SPo11y4Ejzp",
+	"sjFPBfaLKwR90f39WogJXgqSGsMBjg61G3z/8d3JBSx72UftnvukZ0rklV3h3DrdoW4+3gKj1Agy2IGQ",
+	"T0pNG7bWT2OK+1FNNV8eTylIbWNNKwuimgP5SOWpj8gWUiYpgwO6aninbFU3S3jVcl4Ifu504RGHzwFs",
+	"dgJdoACW60ZazPudizWjJr4RZjVFHjwgRUZLf2g6PBPYOcsTR4ob7c/wtvJsc00xV0tDjDjEEYU1W2B+",
+	"MW0lBdhYrZBcT0LyR0OTiyTx0IT5C8Jyw9Hoqb01IebCCLs74cbMdJ5ugBh1ljL/eoh/GXAiQADMNhEr",
+	"Xrkc7CxfAZFJdc2sZv2R1sb3ow5vL2rnC1KlxEskt7Xk3YXbEdSpaFO2SmB+JYirCJsBrSKtfmhSe4up",
+	"f3TzVBzASuKb2tEeyoxdkBYo/CpJ59Ib3OF0nZRQKGW8+CVxRmobSWRSxRylUBWDo6ZD74VMoOEO5mCm",
+	"OZ8ppvOOog7q0HcBFuXYSQlyjGC+Y1eqG57J9JN7dzcJYVQTOnHiY+7rT+LzxNmk3Rb7OJKZWCwYDnGX",
+	"pCaSWyicsBIEoBhqXZlY3oY9PcUt3YzpjS/Hgbjqi4c2vc/crVXFI3/TUlERX6aHQ+iTcS+cUaJ9Nwpc",
+	"Uh6EhXs3pTuemPCndrTzj2Tn827OrdiFxPGdwx1H+jslPhjofKgXJG8lJ7zlMjNB9jlC74LQ9uKpC/Vb",
+	"hmQmudxHepoflX7klHiaMumYBRQgObUA51Z0lAF7Hck75CM7oV10CohMKqy7gBwf3z8AKiVADlMONMwA",
+	"ezIaJ+LRFkNnV0e9cBzgPvo0VfyGy4z3MlEHUjLUtiSY75/UT9xUtuJf8gs7k+r6nbayX2nTnw6giAV2",
+	"GiruRtLQYST+yKXxuT0zPr9/dmgbBAwvbmQDCnLdbbAuU4BuWs8KbTbLtRoWdwJoCEWAiShyKGxBt0Tb",
+	"C9Rs5Vgcsuf7B4VU7+ciFcpKnplui30gr0VH8SjSX2Bm1iXgVDWrgEVthlaPi0k/Gol8tjkxfKaHhalA",
+	"9/1d6GwcI/UtBSSPp3kuSCvbsN+uSeu7J/3OvapQ7/qgE9W2MiqcPtIU9+nSFpc2MxdDaazI6/n2OBfc",
+	"lvN8tAqwE+AJhl6/ObkLnfKDtmFSp+O1A7f72WIVc6HiC7hR4NNKLZ8mvakWnu71+VaQZmsZ81IOnao0",
+	"nWxaW3IDwTAVKWfrsij0Nkp3+zoVK3UjShx1zyZUjEQKvQk9LXzymMddAGwU7Ohx8CL0WlMaNXq8Z9wL",
+	"qa7Pl7K3qdgT3CkTkbNn+0WVqkqJKA+Z0VqhSsXZ86c/sq5b7idYrki7ERYc/Rb6tUnFuhfC5vPdtruu",
+	"3G3iIzhQ9zqWmOdWKGWFOubRWLAFky6paBvTxy7gkI7dGf3ZdDG3qEYdjLZaGjYSWUpbXtLEYFc3rIm9",
+	"RREooF/X7nQCNLvslLwN161jlCCeLThtfLkYiGahiv5OJQcOdpjz3Qsokf8M3eCBGUrenCJ+DkZKR9Wa",
+	"9I6+ITN6PWsdWndU2+ofQqwqMtH9lQVd0UDNDXO0Wh9RSwVQXclO937VGo7ZtAHjXw9jbcuGwbyOOv2m",
+	"7LOzG7iCluyRe7Lb17+VkBX1gL1kqRxKgtMYaeyiLgpJXdw/R6x7I3I5mLdV6jUUb99j248U6l/cumJB",
+	"jza7F/c1d18SNC18zZLlz25l+GNfHFC68H45ZHKALJgUvkpIdTEalw5hg7CINe4i9mL/WUetdxddbvYm",
+	"2qZG13wXXXlaoqvooa4er+URXwHhSpGGC9BYMWEHd+Ex5IFdrtLdzRoXoV8R7B8617xG0/WbuWSAdBRY",
+	"IJGSmKBfHDBSE++VIG4s6tdgEMidzbLFW8q9pXtEiH0DO4pe3lE3WkYyg1ImqaG4u+0Dwy4rtMV96B6N",
+	"rrrYiwQQT1bra5QlNPGx4Go2kplIKgyqCgb8+6Lk2hAnwjiy/z/ctmrkuqe35Dqq0NujMpgGZuNQ99Wb",
+	"14D6eMMj6pdILgfYF/+1EVkGhfuEtS1S/5gJaGd/u3z/rqMcfQLBo32jNOsJnjtyd7rnoW8Tl4qcdS9t",
+	"Lidi1+0Qt9NcdN3EfH2RY2uRt9ipRew/0b92/HpDnJPzGXNjRZAacc9HOVRSDQnZJUEMWHoQG8NRU66l",
+	"xXC40aDuqGBKxAdyxh0TNwJTg9w1C5H0XE+HI1KgZyNuhZ+izlOyBEd6Bp/qgcUcaer2eOThGziz84mI",
+	"q5WUEKlI4c4OUXuQjUOlc5G2ytLIFFs483C34TPI0ZbGQAgXxZQ7Vq3duvBEAkF0lEGTACux3Ig+7dRp",
+	"A9RHveXueQayxp1webfhuLRCqK0anbov5I0494OeuD1dTh+s0EL9L+iIYXmHrGv/rTPd33/Wnyr52Vvo",
+	"8IlIbg7ou5H4zN68bR/vXr5pP33x0u16Z8e2gIZ28OFuwow7J56x7s1Blxbo0YHICPKlOUjERW3OIjHv",
+	"LIq5miZk/3bw15d/ffb02f7zF26yL56++Cv/4eWP4q+iL3oi5c+e8sGAv3zaT/v82YC/OOjz9K/ir3/l",
+	"++LFy8HgxbOX6X5f/CAO9n9If+il5fqf5/s/vlyuAPpHk5z/y95fbmE8lI/woU2X0uhAVZPqbvPoalSJ",
+	"I3w0Qak89v7l/VWlnPVN5Asx/1MosiaZvgLfzaOjcQO1gL4pJw2ByrnxGfBg00PHPM+9emqNTNHnZK5F",
+	"dWXP5iHO6sHN2pm8ERuIQMgbodwGTXLdi0HLaCYL278HVLEKZA8Q7yY8tzHwEhhHTmwTDGMBtCTUUGJu",
+	"AoCEalW5+ReCp9JNdaM9+cMgFUcATiIkF6gbgtN4sf/sYUZvF53EBG7uwNnl908SYRYraQKhEvfGIpV8",
+	"L71pMGreaW/SDNyd4fWm0FHEqxyhsd9RYbDDLzCJDyzAivZPpzCRVzebUtFf3eROU+zx/vVDC3FcWtsP",
+	"vEATpPocYWkahrBzMRFWuieANp7fI4HiZC7EYGp4ZcXIBXkK7yfUh/R1CQqGo9I/kvBZUCPcx2WD4uKS",
+	"uWEgvxu2w9GYSIGOImLGtbA+naupIetJxucN9gPhyrIbaKPT8u1vqPi66DwIV2v4QAbvnXs9AgOA75kb",
+	"1oW/uhA8AY2vW0fv525qm0qPcgN8o/mvhObbQEcQMvQmm9Xs8uLyDvSOaBINJF8A6RbkDVf6xHdx8P1+",
+	"sB8la3sgHN/3KiDyOfHuWcJ4Py/U7D3ff8bG4CcGfs6w36WI+mXVcgUt4BtjfGMMxxiB6L6cN0JbuOoY",
+	"IjTlAZ+r48YuxvaqTAkc7tK97RuVVlDptqUoJC/ciUKmaqX8BDIp6bqgG0BWBtZBh5Z9bCZVqmctdope",
+	"rcJ5VYhBSIQN6d46R6+iRTO+jvQ+hGl+o79HRX9BWN2KBMeiGTYIo0g9MZK+ul9TmBM0UwTD8EiIPMuo",
+	"qi/VLfZOM9PXE3RWg8+10jg/haxNO9+kbR7GqIkZ4szv6QBxz3ye4cJBfRxpxsfsNI5KoIc8PpM9rng2",
+	"t7JfX3oOEDtaKgupVwB5cMOzhOksjdoV+ojbkE/MoZMBuYi8zpOJUFSyRu0bICa332If6XfdQa7HXQRL",
+	"6FrdLcrWsNCjxX7SzhjJBZvJFN+m2WykoTMGzgmySD5cHbeYzxh7doBVIhQ7wSwUlbJnL1/6z1I+P+yo",
+	"McTqgc9oJkWTfeuT9928kopsF6km02qAhp+FbYcNXuEc/wh7Bq1chlId+QKXaGyCvwf8qTp4KTf5ErTU",
+	"QOdjbncOd1Juxa6VY7Avl/GkaiYjVJpgjpVUxjoWdRviO1IeMaVn60zL6nuY1Bs9Q78p+u6AJiX0Ukv5",
+	"fJ1ZeEIpzaWxi40/vFP/yz82258yEEtdDo9btNmI/GjMU35NXIuxOzqvJrEykbvXYl4vVS7EDXUrShkF",
+	"yBENICKtEIUjmAAxNiK7qUMab5+f/uJGvG1h+hkEZ9eAlzie5kbnG25QOpG/iLlbTh0FIAByCQRkJ6FI",
+	"FkznTKrrumHosT14hga4Zypy86sHpvCgDzH5+I8AU6C2ptUZ8JJQTgJUMQU38boRmRFHbCYAJAKzDrkZ",
+	"QdYTaAd2QX3waO8jfiMoGaonoOecYlqx76DaZKDznkxTobrfV4AbQxoMEt6GtFQkiO20RoShq+gQ100F",
+	"nbCleBFfi/lmRBMQVXULBZgK48qTVjVlLUumlRgnzjKIGtgWWqj7pAAumTnSA9ASgh9KqFTpgHWvxfxT",
+	"joKui3lP7rrUqsVA/BWF/9LRaj7OhDFVZRPuDRGVbVT21MkdWsc2zhg3YOUZfwkiyViEfBxIU9HYa6Yu",
+	"1/TaKbBspKGtC6L9KAoURilxPcBl4gi9PsAqB5ENIjx2D/gAlQ2lJA5Mv8jHVB5K0egEtK9gYfdyPYPK",
+	"cIAng2aCHdVRoJy6939CXMj8k+GZIGhIHLhIkKN+cpPc0eF3ry9OThJ28u7q5OL84vTy5HunE+u4hWaA",
+	"sdWDgaAsllKje0q5KHfRg6jpoYewlzZ0s9O55RnmonTD4kt5p8VyowyXIK5zpwuiIkpRT26oE2JlX2YQ",
+	"FxS3P/YnvRnRvTDKVmT44kprmDui5M0wNzFXNX//pPU1EWZTckXEo0g2t+PQIMkDALJUN1r2hUkI/pNj",
+	"U36f+eHTWAGpn71HLD/MYn1iiHKRC0xHWU0Q7Rg0iEifWDIGwIibkfte0XhACTOSZIFPvkOytpqZkZ6t",
+	"xynQ2s/LkQVOWckV57i3G+UJHGObHEGrfJT88H7i5Ts+RbS2Jm8g4GWt4fWxogUIysuE8VAtFGfpgRdm",
+	"pvNY3yP7gzio0t1GcyTc7Q3qLeWBKk70POMqWWg06+yGhTVs8pyrDKKfqWQeLmQvbGpazzYd+NTwYb1z",
+	"FavGQOUJObNYa+27xvQEZJUF7yrMh8xwaLvJU6mGAcp/OnHCqJxY23D+H2B2mz9+HKeGn1Hj284RzzwS",
+	"CJbLkf2Ke7/ihJ2havZWwfb4y84IYxxtu1OeT9DMTaCvAmQNOwrL4SCDDSyeGJaKG3cHhlyPqRk5a85g",
+	"C1p3BXV/g8w42ReHrLNz0NlJOsoN4P7lXtPCCXZ2Ej+F0zRh11KlVOzxR7fFPqjQXAhLJ54XrVu/I6ze",
+	"IuO4AOr93rfPzqC2JrRBgYIbadyWuu8Oo0X5mqfurwBT07bdFruEjOhuNN20i/nXcGeSR8BtEb6jo+Ka",
+	"36o7E8F5nJG4KZgJnm2pCpdnWTuFbPP6tt0LxBUuBtxJDy62GY4jKqvzCDhS8WU2EYOBPV/BXghACcR5",
+	"z1Bs2FmioMsxnydI2aaAMykcTGUq9ewCMRHWpTW3qOEtEG+sUnZUEXd1G+AEjn9FwlLRzxwvJFHfeWfZ",
+	"IQdVwlvBbzdM3uc896GyR0nembwRi7QttknbAVu6jwezFm3T4T8m4vb0uETGhSfEU3GnuDh0HpHvERF1",
+	"tROtgqJf4Zh/VpJupuRwb26Damnnb0m299/46gRRSCbuiFbR6xFADuRW9uUEmlBBNoKZCH5tvC+P6Rni",
+	"LbZYG5vRAdGOHNES0CDIbiB5xKryeJlHcSBCDwoXG7bTIj0NFDtpgd4PY92H3HcdFb8b/YrEjvE78W3E",
+	"cxjIFTw9XETlZG+4Gjp2chr+Ohx1otL/mdyEEBVxV757YquI4oq0juSW7OaOkU0nK/jM8kwP9ya5Tqf9",
+	"FY2j/UPefsTZlIOQCeN5fyRvsB7bRG33QycOBIR19wawwUGLnXNqfzNnA0AohlYZlBeP9+7B/j7b398v",
+	"5oCJQDIT0Ue5YD0Bzt9cWitUJSKcNPbcr3ZFKsaBs3AzCXUs2dwj2frx6rILivWtn18QfvI645U5D3DN",
+	"hpWiYQZ9uXXOxGdsP3KaOtPJcqkImNCKz1FKTi6GHHBTWJ8b4TuZ+f5lNYv5Z01/svF0uNjg+k4dro+R",
+	"AB9V8J3Ioyn67k/iMUfgibfrg/CTgg0KCQG/aYjBn0EwK9Sa4ytYbw4XYbcgRbRXptDtyUA41MlJwouQ",
+	"9giKwiW1MUO0yCGXagn7vKPaYRS4xaApu6EOEG5Q6kqPfWEHUmRpqVUkoFK/z6GVK2QEgN/St7THeJcd",
+	"iXkRwcU6dPDXk7JKE2hNJ0aA2UU3ulQ3Qlmdz1uZnnXdCqOPUoF1PVHkSokZM1b3r1k/18YIih2PeX4N",
+	"LpKO4j19I1rsGBJsISPBXd/oqevPE2Y0tdwMmyKL7r3+scLZ39PT4chpLUOEkCn6GmolWhQiLOevwd5Q",
+	"/ZsjSNpTk8SynBdjLXfMr2775XaOOGtT2Ev49u3Ax9LKmuVFqd9XAewj0TGI3AEKBfLNhrR0LxiaEinC",
+	"HApKqxQT9arEysQKgBknbaDrrqUBzwxypSmznVcpuoclodPnKopDQ3dZxw5wwTn2cTfbFBLPTcJ6Tk32",
+	"EGE85b2otNPwa9CUQZcHSXHE8qkCm9JH5Hx3eXwfdqZpsTbMDNqDVEkvZ7T61YRmDgudGpOwTgjq44eV",
+	"rhjchZiHNnsB1vYC8RqeP5+Hp1LaixXEmdTosgvzR80RNp5Zrdc7IQ/3TQ0X6xpsbv+0HuSQ6oIeq87n",
+	"izJ1vMQxc9VvqGHh/RGTVkDZniURyyEXvDuNbyV3qWeZu0/BYs65Mhy4/ZARbilgR+XCmxdM5wne7dTw",
+	"F+/LpKOUu12ZNzNCk2wAg+FjkaKtg7APc/dNfLFnPHfyjFYHnoK56mPMyGOagH+kxS5ISPGOcs+QEApK",
+	"l2JQatNisAeehk2NTgMKj6MYwKUa8znqHy/YW/nTERtrj3L6/OBZqyrxHRhijPkMXLEX+/uw7SagD5E6",
+	"4exCgorF8ApuCTesC8+3EORFIZAL/Qt0EIJ2qUSgm6u+J6xN+SHg7W6gKuUi2fm8O+afd3tz61j8xdPn",
+	"T3/4YX+z/okwoQthHFtXSIA3esbGTkoVtqMoKPgx6BcUR45s+1WKBtyx9waUWqBIQVwxywKyqE8uHnEA",
+	"982FGYHazNrLuKq+tWeBTdel8HrRK6KoGIEnPvkVdLGbLrRtgb4544nIjVYBWi/0LnPXz3fPAZcxTkiu",
+	"qnyqSu+BGW4YAPWdmIURHgtAXAXq6ZHvA1cCwEVagWA1JF7dW41dDARf3YRXK/EEPclVTRx8aUUzlBwx",
+	"hxJZvSPv51xPJyiTU5kLp0bTT8hvTP9ydI3l7oSBQ75GuAD7JSg6mYYieSqmz/3jqADT1ZdJY6sp80wa",
+	"e+xnvsIpB56wMEtK5peG4Okdi43FuAfu9Dqnlnv0NK3xbPGUlz1bB09/SHbGUoV/38XP9agcXLTVTQ4u",
+	"v8GP2sE14rbeu9Uv6CncJv6jeveWj07iky0kpRZmkHSDwTjSpgBVhCo0TN+kx2sSK2n4Tekn+PbtpIrQ",
+	"ypqJaUPahqOCpqZpQyfx/ByqqWFZfu6hcKxXLl47Uphp7LN2VCTqOlMgUMWES2xU6XSbX0XfehxohBCx",
+	"01xF3fbJs+nh7FBrp/7VHSUV/W4yNSMsewVkSrBMiPDYavLtaTsKI4K6MKtPBX4Fm7BZui2N8YipN0S9",
+	"ZnpLhFy+r9emZO+Hq625lwEm1evCfPkmT0K0282z0tcR08lmb67tCZp6R0fjsXyppyM+yz3HzvecEhHK",
+	"73Odia4Tmo7PW+xvGjNryt5NgMPTmUiYHITggzRYM7lKCDnZ01HBrJlhkqYXYB9HGsp9hXKTppH0mIjS",
+	"Z7bmERJTpO958gR29WFPpxxCpOMZ6/bcVyQInaDGLqXMjKaWQdXFQhYSiO4y21UJS7dLD3K5u4G2JB3f",
+	"wibXJ1aj4rMVuYj9SGkOtxKLe5ngN/edEVdN/pkY2G6LnQl+U5mqdgRe55gwse4dEjhpbZX02VGrCdSN",
+	"+jDqJ4z06Ej040iXNvKhCfUEm/HA2GYkJ7cjUvpdwx2uDZIMIPHoHH18KOzAXsfPp7bVZHm/pWG+auCE",
+	"0lqaDFza1MRXoCLCux6wX/HK+5pM3aB8PDF+XQ+ghpBl0oAYFCEDHaKjrQtljd2o4rELnqyut3NMaBaV",
+	"UGuMosqMHk0CFg7+f9dpIU5zBYR90kFeCcRUDa81ls+LXChf5DRnhksAcVxO8tQToYzvmWVDfHimQCPp",
+	"KJ5hDkUzT9EerXBqtQFMxVg+njDyMaBXjfsVJEx87mdTI2/EEXQ4gewt9ED5zlxOwjUC38Du12V0meGn",
+	"/YPxwQ//HB6MR4OnPfOvg8H1y/EPN89//SzKLrGXz9eA6XmgNSERbG5R60m/Dcs0S4TULNGQ1sqQXA+b",
+	"kVorpy4ET+uMJHtXyZQ0BX4giknCHUyIrvvvIYYTvZEgfUyRjQTPDZO2xYrr1F2dY6HcW0UK2eFYGJdU",
+	"GQYYBYrdMYxnM4AsKzRC26JTalGyTxehzyqzzCEENbUjTU3CuI0fOuwob3p18anTIsa0UHMRGz8J646n",
+	"kJamc9Z1LJp+0lPbpXAWV37M2Wgeys7RP9BRFDc8qu2rWeqh6XubFbeTyfSMjaEJ2WnFFkKarZOydqY7",
+	"iq4yGBzUqtrWYyVhuzkF13PhtrxUfvwVEmALLF+p9X50HyKr1PL9KuVi7zf667Q5mSxaPjWCJNYfSWN1",
+	"DskW3VykvI/pmyVFQFpSA6oYFUeEIG1HLTMpgE8KTFTHdxX1IGyWawsNykba2CeQkdbX9DdX1J9BYp84",
+	"J51IbwkGImg0zcVMbuQl+m/UNf5TT3OYYhG3w8mONK0E83XLjQ+O6BqGj2fkpcE0lJqL2e/2T/N7jLQ9",
+	"0D27gsMS5hf3WHgNCaFQre7nhl2t/niJSNcxt/1Rk0ekYCuRUvF1lertmMo9UMdSS+WCBeKJFwLSEDFX",
+	"BpxPUmkf+tY4h81Z69bYBk2XcpMfC1m7c2oi6trrQ6fuuMVej9+3qzy06ncUJk2B1B4aWhbqjpPpCcFl",
+	"eZ1Qzdk4dISFFGbKLnRqMzRBh51wf3XUr1qqw5L6VsMwUwP5/vFNw4u7xqc34XygdKE375ZrFzvqjTbW",
+	"xEBBTuq6pS2XCJY4GvdaatXCfMmuL/WSlmVyAD1HeryyGusnrsrOu406Jy9oRW70LQYa34YNa/dtTfH5",
+	"R48WkkITocfBjZcjgIoD6ke8tNt4MT1LOutjUzyJxIsMNFVWZiTSHBkiHT/z5s+XMFJHNXES2wAjdZTn",
+	"JDf7KlZ6O40UwW+89Nh56UwEVgLBr7Fe9C4M5Yzqse+KvgkvSm9qgR0wExCZwQDoi2E9YWfCKV8zHTxQ",
+	"R2hLUE3YUFhT6y/AfnvY5VNBmEKqshNhgxfe2reY8H0wCv9FpSvC65SX/kQ2yoJ+lG/8d5e7zJ1kcEyw",
+	"VM/UHdnPyrHwOLEbuNKcdDBMKyhhiy84us0KD17RvYqm5HutIO1qJShyssBSHXVvPLXi6ovxYW+hRGLC",
+	"vl9VFetd4VcPeP/RiN947y68JzOh+iF1A/GIAczhTiwoce8oBlkfiyue/lOEuMNymoJC3Ne/fq1p3OAB",
+	"ooPWuTO5083EtvV4LPK+2PMlvo1QKKEOeAEKBVym2ghfRYggrDWNKvxA6xQ8hAE9cGTx5spAr0dbXRN/",
+	"BN8eoFO/snoGmn4jH0yrGCHBNG1C7DfM6gnrYSXvI+IPosyG/I+CkgJj0I+aSh2wi1sohPO5Z1MlbYT/",
+	"m077lso13V080llqyLaGjg9SKaqRm3AJ4AVKg9Uwk8q02Km/vm1Hdd1fbUB3ixptPzGsn+n+dYJdzgJY",
+	"BrXhhrytGZ8zTgAg1ICIAPnEZ963GVSVMj21fT0Whx3VUbtQzUQHSqDXlE8q4M0I/UEsG1C2lThkJ+9e",
+	"nbyicKZbnlTDn2R6CqFT2urWTCsCAeEKc4c6ioWQCW0KYakGFGnqJM+HosUuT66uzk5eeaA7dwqQgSQN",
+	"O2+fvmq5FbzTbvJ+imExGN/qCafBLi0onj4i+9NkQGHz06efQGOAsbDdol+AVGY6GMi+FMp+AqwSt2wI",
+	"zL5zVPEfLBdjDilSXap+VhppRho2yIVYr36e6byjqANxDHxQ59kv8E5MACCoL1wgibCpZizT7fk9/Mqa",
+	"5VzCzk7/frKhNEcvj6p1OydVMIugvwBeHcmkhnt3db0CPbkkthNQFiAwCRDaNXfvz8LG5LHZO2nFOW34",
+	"hGqrFVYcz33rUqiu92S6ASMZ0widXAz2q2WZ4MZin1KU3sfuvXTdD6Y5WMnuygjPxgJ2kk2N++NU9XPh",
+	"ZDb8usV+kqkhRGjAH4UXQLpiqMQqgBzsTDNCUgd4K983Lw75WAlxHmauJeJSST+iM9HdVCSFNQF8v8uV",
+	"lZdKTsSl6HcDbvZY3wjDwuXag2SHMVfzYGJ7autJwuUyIz0D09pqQLWYQYK07Y+Ki6An009W60+ZnkHO",
+	"kFQ4IcPesb7bDwLO9i//hOiTxR0JOoH/EIJjOENGuPse4rWj/A8QsQskV4VkP894X/wk0421pEi3gxwF",
+	"3XDdumpEBUg2RXe9I9H7s+RvJdlhooy7+dxNqO8hTOY9y4BzbYzsZYLQICNdzs0UgRxQPbFsJLLUqylY",
+	"09Rix4jdWYvhtIywrUudWWBDvIpWUDK0SKxUUGC82hvo4TWF4/a745Ozs5NX2yAqQGkvriOmB4O1iWv9",
+	"Dl3nJ+9enb77mVRsTp2FY4WcqhsRAwEfQ0vHaRKOfEz42dQEsDCI/0+dUNep6Kg44uiNIRxoKKi7pc9v",
+	"f7bvG2cUN4ZPtnTWvc5STAELqAw5JrVAizlNt4IRhLKvZ4pR384j37zDDnQ+fmLYAGGAz8/aV6/fX7z9",
+	"9Prk5NP58RWbuE1UwdSz2vIsYblTw4vy4j50GxtqZztpLNvzr473qiew95gzXSoadZW6mLHQxCyoa3ET",
+	"s1QLA6iPMCE3u33ANAGODj/VHna8N52jCYkjcKQiFfYdLrQ2HBA0jnA0I1KE9/AVrVaORUI6o7NHEmpt",
+	"norxBL0uvi0LBK+gAXJ/aqweA4t31O8MXSfsd3bsBvqdUc4N+519dLvxe0f9vru7W/qf+5m7QH9nXTxH",
+	"sMa06mmeA0b076x7CV9QJwtHZoiJ6y5PeMxZYe45pA9zongvI3hpRNOLR6kw7dzH1bYd+539hyf8XDBu",
+	"3K4h5FnK3sFnUhGYJXbfJPHam3s47Xjssfws0k8EGimFgZEBbgsgokB1MyOel/Eu3VOR7ecYbjCA7tMF",
+	"/mQ8iufHT4RM5X5vnLE8G83pVUAIIT4BvVjoDc/dGwqr1f2rwmz9PYbeBH2l1Eus/l1Lpi5NKFSy1r3r",
+	"RzjgYBD/HgF0+omUJ1UA9MEbXuw/o7VU9Qr7vdjimk5h7i0d9Uq7T3MxEVH3VBJmnClhZzq/ZiLPdR41",
+	"L0PRB+l8n6WxhyzT+jq4STwPPTHeK0eeFIIm924nXDD0YIPUPuUIHmX/hzzrHmGZOvpiuqeOa7V1tLH7",
+	"i5h3650EG+77t9WGf6s6/ZWcUdtwEwhHPQDUCfZAlZNsfUUAc/D2CqG4m5HPdlWrJOz3gzenN9fCHDxL",
+	"JD4WudAvTStK4+PMjYe3uLPvegKqxwQaOa2O+qhzQk3GIQHCmzoOB5kO5phO4CvqkGlHQubYgQkUzi/v",
+	"+3fEOHCxlXBTYpHxOOyHsyj9ftRzzvuw0eD33gz/lAfZChctrLOGl9zZb4OHqPwdSC9A2QaNMEz91my0",
+	"onPgVem2yMVE5wBJL1TBUU7iWzc9UkyOKGJQpagAemKMs5s7Yh24qxnCB32uOgoVTA8RDHZahZo548oa",
+	"xKAM2bg4o0O4pGbRtuC+ZZBdgbxVQe4/C3uMu7L5/oXlgWpoDc/mCJw2BV6ymmbZcjPRhbVuyddYQ5Us",
+	"hCjXI06v2jXHZZ12txSUxYhs0aU7zfVkQniqEcJd9BjooU4wFpDn1THcV2FWX3VKgV9GIyKc29pHnUew",
+	"Mk5aMtdvGy1FT6p/RVS/WQWFC6EJgNrSefD26oG3ud8PBqg3jN273g8G5J7WPmaomFCpM7dDH4PCzwxe",
+	"7aog2y2CaZES442ijiLgMahuDaZ5nxvRBBCG27ExbDB8/VYu/7C2BobYissMEXR5mZxvL0jRf7b3m/t1",
+	"fcDtEs1nbFTAwzXNZnqapXjHB7Na6RnU8U/VtdIzFZwuoXMbxtSBUw7x+uqiygvt7JHyOwqMSKqLJqI+",
+	"TREzItP9a4hZRABQGXQtBuUdtGf4mTctT6KGJPCCKgcOGEvuTkKXH/nhqJeoX3CGXfzBaVwJriv61xE7",
+	"NKb0XEV2vypyK5wypL1boj61BzekpqjS2Px+YRwWykUxUqQg6gquUFmLzLB8BjVznhqR7z7/68FBRTno",
+	"QxaA+uODs6zOpgwNO8jMcyeVUDMqrCSWhs10bkdbULdg3usJhjUI1P0YkQ7UHK8Bf84TbkfRMReJ7jEc",
+	"etVBn7U/vDt+83R/p+JcG0WVU9n2fvOk/8ftQ0iXnmvqA0neKQBSC015hCApUu6AYwH3hSKaSs/A9Oqm",
+	"U5QFcWA2aQ61dtR3QZ3YdQvsfh8CtkHNIF2Vmvr5G14IdLj2IBTAZb6eOtBRt9AHWFAHxI1QTA6IuOvi",
+	"Wq9yPXkgdcAN9U0liKu/cz1Z5HsEXkAiWFs5wO43jSYWPrLUA5DnuZ4hJjhKQg/FVGk3YT+utTJfabyN",
+	"5L3CNOKs1/rxIe5WlgSP5YaOpxkaGXjt5iHv5q8sbRhOv8nkxT39um1e7TntNgJgdQ4eRdJNlCiMPrgn",
+	"hkGu0kzn1R2RYNd3Nn2sjUe6vaw7TYvfYM5ddIJ7g2k2kPedcNPGKH858P/6w9nr07Ozk1dHjLPz9sXV",
+	"afvs7D8/XZy8/gDpyFqJqGUjCXH2k7YjwNXCOEcX55uJtG27LfZKQzaE7ai1EnMoOk0Ti1wnPhVjxg04",
+	"liG/QSo2mGaVaKmvYRY1dHrw56HTSlXinbbeCeq30u3biGOv45s68l1Bibjv90yJP8sbYaArNuGnMWxm",
+	"i3YqFb6500+YHeV6OhwtxAsgrSPC/3xiolabRX0yHwtMTugoL+5K6TXVmTCLPADuvYgh+iLO+MnEwJL6",
+	"31HdyTTvj5zJ5ek1GAC6f00FAB6v5ZDlXIIhXujzQ61TaojM+9fuvdg3DEr3eEZsAE901IQy6I7qg+hR",
+	"ezJMARApJgCQc9JHDhERkzJIcRBMIuX5UCx2CAurvgUfJ6yvTZEqhVzdUUtsvVactCHpoUouXMAghVy4",
+	"fwMHRwimzR9blT6Ryxm3dxviyLE4G2sl5kDJq2SPk083UsxqdZfjgCqqBwB0xNos5XPfuUMP2Ier42q9",
+	"xb96k6qLH6PmXMhMBz4cZlz1N2RtUgJApSbzEcVAys0IYnnk4ADluKplVXQ6E96/RlC/snq53DUTH9xo",
+	"10waomanf9W9zWwtoulJNTRNTTPD+v12XuVcmb6GeP4X64qlc9hMVvZH8oaOuAntMo1mA55j65uxvhFp",
+	"dXwK3UzH79+en51cuZsyZ6/bp6Ba9otc7SUA/VZNpnUtLR08IC35LOtNJVlHVFUvRqeTNUgropKpGe2l",
+	"4kb2ccdqSnAgYEEN4bSiNuwQo/S2IZ9MnJhFkAlp2LWYYM0pxGFwJYcsF0NprMhR519sZWoNw6aICSQ3",
+	"/Sr62IDrRuQG63rdvzCPyf0aukrXR2suaLDzqRm9giVuqid5GGA7xSXF+mqIEw84oR3bDHU6SqqmS38O",
+	"7kLxx+Dp0s29liD3fgNyukuD8dlI5CHrvOT4hvjbtVBU12r0WEAlc6aHhukpYp9iHVdfHC1QrLdSF2iw",
+	"MGPry0tKnnuCw/AQ0DxOCqZ0PT9wtZr6SsDI3IoF6t7UTbo2jUm1HSq7tHoCwN1wcegGYlsjLIY/fRJI",
+	"hVI6doXq6zQK25aDZPBwY5SsISAGhK+0lYN5vSDGyJHVJIFJAuJsSRIbJ3H1JBPe6I0lKQbpfSJflrkv",
+	"byQ4lUfc0TFstG9mDVIYvkYQYCfxM8G+e36wX6TeyfeX4S0J9rfxX0GJwPdkLQfCOMIe0cGr2M9FKpSz",
+	"WE1HIe2naIg6czjX1rpbBxtaQ1lmLkVKfMZDijxOk5tr02LnuH5fHU/ShKWQ3e6zXkMpfHN7633azcSz",
+	"rPhMEAWhMhkyd8XnPtSvuOk83//xJYMe0YG3i600kE+RhM6SnF0LwLDvuvd08Rc9kWk1NEjH/pdVcuAd",
+	"EMwHg+7fTV1ubpS+2Ma9tkbTa3+8kPYHxIGbO/IPxBTitlRfP7RscispEG7dqSJRrbwIiXfN3m/016nT",
+	"5QuGqTWBP1J4TmAOLmH6YRJ6AYxuRD8X1gBUGEmJUpHajEMfZbwSF1N8FjJTyflW2YDIWXtTMzqOJr7h",
+	"uyoeqjHLdoOk0GD64WY/wT6fsQRc47ZaYbGde0LZWbpdVlHTXj/T03TXPXt7SzEet85g/AWCAx73xd1Z",
+	"5IRImFD9fD6xjnkxzV2a4ubKtBJH2BPVEaSyRWKGVj5BqSpHs6NQxE5y0JVA1Mb5lopdXLa9AD4/eeuz",
+	"fIRCzgEmCCArC5Oug4d0m1hF7huoPvJDbc3uWJvPoCdQlsUayRMTU/6D64sLnDgTPTj8tkpzLdM1OPO2",
+	"3CW1eRjekkPo53kt5pviK9RcOmqZn06O2fnu0xcvSyzXzFxFl4yxNMaZS9WMdarNw7AVDfSNqb6YqcA4",
+	"uAUjFS6uFY0QaeFU2nHk20AwrYRZoxviRTHOV13TEdbRlOFSbOpjznJZ4TOHPJc8PjZPRNFZVpMSesAn",
+	"GZ/3eP96d5pn9blvIDxFyt6cXbIPF2cJ6+mpIqAE8GnTS0GUDbX25fJspKf5kqs7qigtfikNuzhpv/rP",
+	"SjU5LOacpvvh4mznIQgojJfXNt7+cHG2lXBJ243sjgAyaiE67ffSXR91pPCF8ZNF+rHkQb9vBPZ/n4op",
+	"pCT/qntHi6RijcgGC6kAt6QydjXTLBcqlR7MtKO0ElBvj6gP7oKvr/65CuvezGUb3v8gEfFiNU1xnH//",
+	"cPJhW1EcKPgtnVdM8WuEdACOW/DxHl2OCyn1tdl+uZ7aoq4SU2Qs6+Wap31ubFQ+qQdM8DyTCK9m6q5Y",
+	"HPYCXvu1X7PRWhqvWo1oP4/5msWlNDUaxieeGOYfpnWVJC0lnd9ezt6iSmPi2EANcXhwe/P+iFmeYzph",
+	"YXdYiygmc2Fb7D1US4C9MyvqkEswuNB1OOR+KfHZdlSg9BZ703r68jm7kanQaBO2jxmfphK7hU64MRgH",
+	"nSoM9KQtdgWT8k7mVBo7zXs4X8IMVL56H/c/wq+l9cCioydYBuFNlbKuP4gWLERAmccuO3UaEdic0c+8",
+	"o3qWa7QBSwGtQzbgMgtVelCFRzBG3YWh8MFu4net5edLEAIEgZZpYw+pAas7JbyswtSlYUX3LHLaIzhW",
+	"wl4m7OAp1s9ogHPS7OU+M0c0x45i9OxBANIqXJfTfh/7JeKkCjklVGoOEZNwYUWCkuzaQC40Gw+q4Iig",
+	"eEsRILBafxpzNf+Ex2SizDJiDqySBJyPInTwQyBeNwfYDmSiIwAgBneqp1o7EgpChB21oroH2rkGriTC",
+	"Kb6ueTfD2uSqOx63wnMzEfHGEt9wFBxzLNSDG9flGYi0Ma7gi1+IsUFVot9tSjMgxq/UC16jNCuqYp1N",
+	"Es6rQi6vpRHs/YbvWNF59cT3xsGnoevd1Apis6SSz6iabMZRGpSK2zzUGnUyoS0eOinQ6qiFYLoPWrrx",
+	"ka1h8OWgelHpRowhArZ4YAddKu6pjKwvc8TOQ+kWjXpFgmV5W6A9iK1H12lMg5x2+76Vg6RKRw3kJ2tj",
+	"8ETOdw3DB17xvNWkMnvCjTGhYlIjfqM08zHi6/E0zYUxq/TmQhb/CRRnXEyT5kxb+XWrzgs3c73CvMKD",
+	"TyQCth91e4qKEaQauh3C1gmRhx+AlFAhdocHrYs9YFCMpUCMDIlFtb5975LvTS3L7XgCItv9YaLUBRVm",
+	"CnWo3uXvgQIjxwROtqN4lmGl9BEB/oGvNoA7LIA+lTXNMU8bUEoqJPbmVBgcZCsBgoV1NrITYpz6M0L5",
+	"s437o52m4MQoccfaWgsxU0gob1RSMIm0UvN2ROozV9FSIkIGGR7tVKyqBEhgmVdqKzXd2h9ef1iHHihx",
+	"iRfJ2VsghgsYel16+EIvrhHGNDZ6OobENnfGvVxwAIHJtR47Yuln01SkR5T7Bjls3mUgc4D+j5qk1dzm",
+	"l378darg/WRDgbfTU+qKu0GHWbcGnqZx5X7z1ZVw0+SbtAe/c49ZffBzrFcfTEEsnhMC/dSrDdH6sQvy",
+	"jSgcXYXTdjbSBOh8I7GyTwFNIwaTo/tuxufaKQAcgLZFDv37RtywYS6dkddRM9GTiufMTAS/dsoHh/GI",
+	"j81E20wORzZAnNC8CiC12uubFrqhe5vevpUL26+smXQTNJJ3Nkp5lfL4/YRAPf0BVNDeskBtRg+o6uar",
+	"J0KZ0EnUUyzkoFSGQmOK2KxkWXE0D9tRs1FMYPpg41EldwxOctsfrXeQvgWP09CxbWw9BqE/5tAmBvEP",
+	"EUfWXaxPDOvzCe9LO2fSdJT1sMgt1vYAyXrAUDQliA0HBcHSYmRAjyk3PAgbrCdKux5ZXIQe15QRDz8a",
+	"CZ7DeLpKKH2AdzyIUDqHnV9LKD005YeYM1TRbocNquERkTDuJrX2vKZn7ruZOu+PsFuM3z9qIaJnKgF7",
+	"N2XdznR//1l/wnOhLPwt2H//1//NfvLaJ36v8KtuQCig2mWOErSLv/fXWto9wlu+o7ihDJb4rgfoY68M",
+	"SOOn98QA/5YavvuO15D5t3CLh32L7/ML0JYLRF13mxjL580t3Rtkh/SiAXHpynp50lFutiXPQkn1OYJ0",
+	"RQyBQeNhiW3rUakvii7UdNwTOXOrkalgB8xqN4mpsg1Kyk+BcDbUnsq/f5uKSnN8W49NwnpzMoJwFx+T",
+	"ZABtpmzKRcKhOMA1pMNeP9PmvtN9wElB8CV2JMZeVT+iHY1NyqCjI/wJ9gao50k3Wx8F4WqOoBmOH9dm",
+	"xSrCd28t0/2GyC8MAkM2x+ag1gcX/KiupQzRxcWXUaC4dxCdk0IFooZWFJJPFt0ePGys73pRyikzFqAq",
+	"l8gQQ35HcFt1FObK0fDMGTfhQdqsFsBOdtlAo0M4xPmtZs/2PbjmSsLtKH+JnKDLbxkxoIKmT1Raa1zc",
+	"uzjFidUAzQIQAuzdYyLjEzj3O6lWXn3YG3GV7mZ6JvJ7RyZbpggYp7At3dgJtZt5Yhi0JqO/uQI2cBSz",
+	"QMHuR4Cx1IK3OWruKPgTI54j1J6wrC4F5Gsq8oYEFnhZqdw72ECohlBrszD1ZKnlYL1SU0XEZ25qb7ja",
+	"VKtM9+rtVEAUe1Tf2KiggMdqosD5EN1EPPQWGcStZV0uAqp8AC6CccpcdOTjj08MGjbP95+x7kDnPZmm",
+	"QnUbuAj+C0zk/qrgoenknjmIrAJsYLgGB124GX7joEfLQXA+X8pB46kVuzy7b+ijd9prUyPB85Q6H9mR",
+	"mLOpGkO26kiMjchuhDmKPPCgzWcc0FBygT9eYiL3+9RNutti7Y5aR3UHUMRwzTWVCKzBGG+nVrSzLCKj",
+	"TRm8NNKDpP7TWGsgCoB1AYfwmNjBzb/wZd6ZISa5HmsrNtCkfQHNJiZb7LnhzNnJtJdJMwJDAcHLQdWH",
+	"jnVwY+AlAc1onZZVwGV67oje26LFQFLv2t6m9S6Wjroz/5zjrIJ/t5DGG4LogPG2Fd/6k9w2P5GefyPF",
+	"DApbmLFlDLXb8VkIht73zTPNMtbPBAeDJ/Hp86n27WKLzXhiWCb4DehTC1dMmF2Bx0fK2AInddT6V85d",
+	"NbaYrzqqgbEuQ1TwMuzuhmIz/v2POGT8aFnpfGoJq9kzPQXeTHRqt+Kq2CtaG3QunFzYfsWE+IfOGfU5",
+	"G4sCHAi0NWO5Sqtvj6aAdZVBXqT7LGhOX3ECb7SSprhAfD5JCW2b/Nwyx8Og1u05da/s67GTTtvN07mP",
+	"wLyvnAuBtUmZBO4rUL8Og+z95qTvioqOV8EJbAqBHWIRmCa5oNDBI6jJFZ1okSmM1RNoiQUd1tAYgl6s",
+	"HVUc+9IlFGty17J/fQs9bvHyuaJvOiqAfOMbDxeunBb7RWIfuLVcxe7hGj1u8xy3BrcltMzHJP6vRrme",
+	"LVwA2IG9UubfhQ9WC8doGz8ANzRluVxB6aUYDEQfOpVHuefQrrxYx4LZsthAgOAigz+rxmzxGSp3jpFX",
+	"5dd01EKCjf990XLQFxPkOhOHUZoC9TmHp1dmwzyAPVOMsJXkmD+JRROSZMomgTt8RyMTkQPeUjnh9Nbq",
+	"WLht9njqFJc7WTt35udaZ0S0Ol/JCQt391eMclXJwS32WgO2QdAkUcrSOVfcbOvyccMN6IXCEYONtPEd",
+	"1VHhkkJRQC/4NJhmWSQOILNNGmiPkayflFdZGewmsc7V982TsFTtMpaLBlDAxI0TF2/LdiESvwcwAPft",
+	"wpOZwNSUUg6KVFYDK0xk304rMlDCrApwgvXD9mv7qdFq44Z1w3gniG3a9bhyMhNEED0BWwwPijQ0va50",
+	"Kbg5E5lfRCgrG0z4DMM8iNt7aW2rUMIeVQgIJhVpKpHkXraqYnywdbjot1z03cXlrJdN3VsXbogVd1Up",
+	"w4baFRV2VNGHeJLxuUiPENMBKR3oGsvvq/gR+8pC4o5Qdu1oUotdup+ubSW5pyt56LHQdBJvq87ZYJoD",
+	"IsYjInWosY/w5erzb25J5qa2CU/ksfqzACIuLufrx0W8ndupEiGxkm7u1f0UZlTjmu1Sup9TTQE2nMrS",
+	"a0pEBno5FxBTBIvicwBfRJW2lG2IWa+DQZWcKqqKLmnCmydFP1KdLx+/Bqvde9pygVqtEgBotfPgZFUq",
+	"M3pi/CQfwI+JLTTuPzbddRfbadpl2LixaB3hPj/Cym5TmIJgKkJ8AHIBfBzBfR+Dh3Xdc136BF/YUXY+",
+	"wapJaQ/Z0CmRVNJQ1FRiYi3WOFC8ER7x5ZX4fVFZiTWa7oG47AlHgyvcDad0yej1yoMJsTg0K50CgaUe",
+	"cdkHwpa51zcamB11RwszWcwci9uAZRqMa/Ipw3SBi8m1ydoGHLZlvC6w1v3SvHKCAJq4JyRiEI/MSYuV",
+	"xadXUf+WDen+MMQ2Y4q4xjqUANg4QunOAXFvqH2jk23Upp6BIKI6HgAbWjcrGcEbmlUfeubrVnhgEY21",
+	"8R6E6BHrODjFhsr4cFTh1OmT5rp4hA4DB/hIMA099JVIWE8Ymfr2PICwei3mLNfozkvwcwx1gdNm5O4D",
+	"qnK/FvNWnRxB1IoNSRCExtqK7MB1VRAYrjuOgyzv1SYpptrxDZMKmEeVVLMkKlb2K40Od6O83MzHm93O",
+	"BmWwfiu/VAGM9n+vP+J2c7VPkZO86/57iMW2HhorpaJbrA0P2VVl/IyxUO7FIoWe9hzaGxRJim7+Lerz",
+	"VFTJevVt2fcCaF9TO9IkpLiNHzoMEbsuPnSKzhzIw++oUiI+6Fc9rhR4RLuQvop4oVaORfoJkD2sQLQb",
+	"P+ZsNA/NnsZ8znrCN3I9Ys+f/si6ObfiU+YuPJF2Owq13gth8/lu29ljXS9b+yM3dOaMhUzPoIy4OoNL",
+	"pUg5hDq7qc44I25phK1IzGj8On72VPKgPihHn9VC86P7EM2QgP8M3Bh143b/rBOdSw0W7rVapbktQ4Qq",
+	"ajXYPOLzROZzQMQj5+mYpyW3QwEYjODQLdZ1llu3o4wzGGYj4XH35s40dG9xpoTPAICC8WfBOfHd2dmn",
+	"N2eX34NzEWoaGbfQXBSwoLmz+r5zD9QbIYsdHzYQVy96PDxI6GGbPSWabjSA2OflrhIxnnO5qcQqnWGd",
+	"pjWADBFUpEmu02nf44aCh2EineAuglgzTniH7NXtOtvgbL/1t/kq+9uUoPdXtbq5T7UranayidDyT2Io",
+	"lSkD7iM0vfu9z8+IAPjLUbGMG1s4tKIydO8yKoO/E0YIlJBoBaDJVMYOGV1sJlWqZxU5VTITsRxAKFUN",
+	"3QQYKmjlwDJbFVd+kGDYbaJgFyfH7y9enb77eTu9TYpwLu5wdTS3pqFTHcE+lihuQYREeYtkLA07v3h/",
+	"fHJ5efru58g/O8DEC/AzO32DwEBUlOrQKuInEMjtqNsHaB8dMUabce8h2VsSZjn4elta1JZbsXst5veu",
+	"9uZTBa0cl2jrqJCjvqJOhf7TSsyqvVQXMFNUEX4R852tuIyuypoWsADNOEHv0RZcRhcCGC8W/9difhst",
+	"0Aymu5uIXrUjnUDrMevzPJe+UYy7PccilRy3kpKnuGIjng1ClrK7YFORISYXZAQTzeBrchHS06ALzsyI",
+	"/Cg0WsEYVxRXAf8DRq2eGMIcL1rhvYROeKYh1jKYbjTOQq9/mNwqv5ZHFE9povIzgTYpecMwoBJT1wqC",
+	"t46l62ycVwL6+3NnrEyNs5nLzjNokKO0ZbzfFxOCpSvXBc2FDbjL1ebNFTohv2KT5gp8X+OeyJtsmjE8",
+	"8agNGtvYCgHkRdljfNXc/gDFg/HxPuASanN7+u7vp1cnr4CgxlxmBqLj6hoN6C4S1CkE6bvURwvhj51E",
+	"+itL+dwJKvc9aEwkOTtK7Lq3ha4DRQKpH9AP5u4nN2ACBgYFk4I7CegcR3W2BnZWVClkEbRYWzEcp6Ng",
+	"uj2RaTWEkgxCI8L8AfLr/si6wj39yb1RdVsMoMG5Yu8/vju5AC8tpiPgBwYyR+iT8BSsqKO+Wwi6f+8u",
+	"AGzFEHqWPLFQqsJwJ6jVzgv3O5jFVPEbLjPey0QlMCLuekHUm+oSCaEvN9RDe3KjpdXwqs8OQZ7djFi3",
+	"tXD6uCuFWAefaB3vlUX5yo4KV5SO8cTgVYYinWNpbCy4HQEtYI4LonpIFsmFQJpssfb5qVOtDHhTDzHJ",
+	"BlmCWY3YPbj2KsrPqXeA/2yJwIvRM+hZ6W4k4hQWKgOp+YH7dQnmodI5i+0KFgh843dD870QylI22sbB",
+	"rmrhEGguVDfUSvwv8VQFUt1zAvXu6nUdwjWhTAfJjnsc0XyE0IkqN6SHefCqAFm1TK5jfg2lVjQCCuwK",
+	"sbwO1QJyUGjLAzfGd2UPVnVsAYYuCOvCbeHmZLR7/S0CbttgncIJOcMb+oGZh8ryZoCY7GflqCXVzQLb",
+	"vb8pQeEKn9joJquG2iwS2xvZTt4HbOZKfRN6kvIsQ571m+A3so2/JDFUKQI+EiId7xmhLGYMtth5xtF2",
+	"IyWU52i+FDfUE0SGKCDrawpno4PZBNepbdXJrkMOm6jSW2I1989GZivOrJIyIi7z/cFX5wOVG6NvaovX",
+	"6Fe+lab8mBVkoz2o7kv+pXd/+Tz2+lz1xX2nFyD/W8hWhjQBo9mA51hfhQpWZaYz0vXx+7fnZyfOWtQ5",
+	"e90+PTt5dcRwnlm1g375koanGwjqoRvgH7ffHZ+cbasF/s9O+5lO1qKvelKZ8P41H9430N2/T8UUnBSO",
+	"8RrKV8NsSiTiS1WBeAy2aZQKMlSdlvf2/Hldauk5rWZTiAvw9ofJCqGVNNHfv384+bAt6qP5xdSHPSNS",
+	"PgG93Cc6rUGTM9EbaX29a4WxiIRd3S4p9AMImkXCnu47y2OsjV32Ai47Ro/5xE5z8SHPzCbvo2KYJu9l",
+	"H59iHy7OzGYOkTa2IZcinkN0Uh/xh4xOpN4d6S4FAA2jmKt3rHy4OHMfXYuJpVYimXsf3CCHrDeH1gtj",
+	"YUfaZ0W7D8BM1gMn1axmB+yt/AlCJ1DjE6c2dBQ6YwCTjFQody8V1HCEUgeSMj/lApoNd1lPzDWBK9fH",
+	"XvzpUYbZpnIfA400ZH0lVLqMwDSgvqcbJpXmXPGIXprIpY63934Db4HTUOA9zY2jwcx/ur/PSJgHjBL4",
+	"Aj3WRD3kyccWlTqlvjpOPmVGo9MCg0vuQunpVAqoCu+P2HNHZR1l9RBSGROn1kjr83zNSOcW/cCKqKl7",
+	"5LR1AV2F3WS6Z1Jdd2kGlDvs8yJDmeJY57VweMd+L77qiA2tYg2Bl4bzfMyBm9Wyk3wTEUuwXPSFvBHp",
+	"ClF6q1OmjaUQ6j/WZq293+ivU8gEcvfx7bW88uDJus83KoeXwYcYCMLfBItsHF8nwUQeyhuhGDbrKnzp",
+	"M+5Y++BFSDb2JZAYrWl11BmlhIKPAqpaaTQI8kCzTi9gopba9JYZh8lMzSHrvtHGdhPWPUa+2T0TamhH",
+	"9An9rks6LLcdJS228U5Y9xchJrttd5+5x69O4L85l5nI6U9lBiLfPVGoJ7kPP0yGOU/hByefJ6IPY5/n",
+	"+vN897//6/+4f7z2vcrdP/5jN/wTv++o7n/sXgie7Z6e47S6f5e822KgUGFN71DjzhgMNSAEaLcN9Q/y",
+	"X7xYUfdY62spusxq3WIXIpU5oCPy3O+042ptOwoTvPGKhiTiIpQG0QXs/y+x0AIr0LhhM5Flh6wr8lzn",
+	"XUZJ5vMWO1U+IRjgRUMXdZ2zXECwLu2o0GfdCffB1FAxMqvo375klaCWEijy+P27dyfHV1UFHhQDPXD3",
+	"kuMqfy11lHfm5IJNVQoFuvPqaIn7HfHKpmo78O041HaqO+IZVLf2IcxMYG8gge2oN5eCSs3L9xMEn79Y",
+	"1YnDhtUBxFNoYoZSO0p9KeIdxf4YAJCOMkJbDCq3SIKGntgTbkce7Vr6gCS+4On+/lGR9ITl9VSu4VWq",
+	"RjcMpto3Kcn7D6gkx7dv6NvujYMtkBLuzvqaclKv/kIQjRvWTUs7nmddTNlAb74JghUrdyFN4eeTq9UH",
+	"99P858023f9znJ6zVn8+uWo+RKdK3Pspvjlpv8L0aLofCcACDJw1jveNm9S3813jfN1ONx+whmWZez/j",
+	"9+dXp+/fXa5znO9pCt9OdI0TpX3doCFWj5P8ZRRx3r46frMOPWA08xs1rEENsKd38W9+6Vm+v1zrIj53",
+	"g387yXVO8v3liqvYWTr3fo4f1jvG6bdTXO8UP6w4RJvzvrj3Y7y6aB+frHOQVzD8t6Nc4yhhT29lIDfj",
+	"TX30D33V3nBaxYlKJ1o2d4UR9MyCNzwJtUVYAGJEPxfWfHVOciKHsMplUmmCpwJIAHEjlA0RRm4Yh2ug",
+	"SFL82+X7d+gvPnGPnqgbkemJ8P4TE1y9h+ALvRT5jeyLXXgYXab+o1cikzcin3fZd+7FKf3ziWEyTYrU",
+	"Vq2o+Qu3Vown9vuk9OJLOVTcMUmXfdc1I/70xct/6wZvzkh8Zm/eto93L9+0n754GYD3+QzWkLBrMfee",
+	"S4QJdCfPIJHZTnMlUnB+Yz5sR2HtkB6wS8tVyvOU+X09ZF3vk5LgGg4eKjkWxvLxJP7QhEm3Oqqj2uzp",
+	"588Bx6Nwq0M2mGEojNzmiPSI5cEPDBCJLfbejkQ+k9jnPRfoEoWo7g9+z8xhlAw/sCLvqBfMJOwFG0uV",
+	"sGf7+P9P2ch9NkrYwT4bwSa6PxIG0bv/9/95us/+/y3WZs8P9lkqDe9lVPbnKS5q/sYG8kaAj8szV0dx",
+	"Zqb9foGK6HMWMQ0ZQI7c5krrhN2Yy6zFXkNXJr8M9y1QqGG8R/yKVGKmvV9F3zKe525cSeCQ2PEJa2kQ",
+	"U2PORnwyEQqc5Yrofczn/pdjhGOBu6wv6iPXdPAb8igvyLSt+JQX5lAlUy/EULqrp4S35ohbqiHx0jbu",
+	"Tz8tBDAtycRqkbh8b+4Rx0kR6vttft/l1G+hRMsjahGRF5w68wkfC+IR038TinsEFqgSrS12OdLTDPqE",
+	"DLjMSK72RyKdZiIgUnBDlWMYqgnpYH7X4tIOAp4g/q+oigQwLtpcP5GdzdNpGKrm7vcbGFGq3/F0Krak",
+	"5kmAAoFqP6VnaxPnqjKpV4F4UZ/lADsrs8wtFf6Fgd3ppE5Dj8Xbw+htq3S2QjPfaI3RKsmC5V5rypWk",
+	"Nlf78e1voQQ7zn8Q4V2fxr3u9t5n3RVUSzmxMJACcVaJc5BXqKKCtaFOx1lkRefBoJ+U+jgFbVFnTlCn",
+	"EVNqfeSbNmVOdS/0mgG2BlXll7VY1wvcLszHOBVvRmUiwNRQMXsN5V+oxBTjHbEuVnB18REoahyT3CH4",
+	"+qGgvovumoDoqL8RPnq+G0tjROq0qZ6wMyFUgoAwNyLvsl4u1dDU92p7UH1pK8Unt5VncR3KFpivoTol",
+	"8bc79KmFpkZfokqB/lRQY20e4muZOTZliuc5dsNljjkcp/jLG8JyVrMJN9gZqsyk1ZnIZQVBVmX/1V6f",
+	"PsiPdgK22t1JdqR77J9T1GwUH4udwx14ZCdZk1rAIH7nfvnHH0nDBMCSkSbUfDXNAJ9ZewoLitMl/rp5",
+	"OgVAIGHJMsgrkYY5Q9fRS8atyGtnKBU4+4oJDnQ+5nbncMcJCbCWHV3NJ7ieHIGbbjejgKlJs6qbDCQ5",
+	"32kyX6F7zJ9yk3us4NGvO1uUqyCknphoVfeoRdSJOboP79lQBOw+Q36wIAu5U0SCVuypH1iMceRH36PO",
+	"XerOSC+0BK2wiEQUXj/8pR1Ri2WEPog2EjQVyK4k/1pRpKZ0MS09SJiZ9keY4ajBL8VtcLuUIUWDGcmu",
+	"RmLeUSX/Talht9eKnKrk5kwen2Wgd2/c6kGhl3FHl/SicYu9V5jhTyAp00lHWc2e7u/v0yhoJzu9zfPA",
+	"Ees6rcojVkedcdztg6mdh/hSwpU45nG5HWL6Bmxr+LDVUSfkzcoFFnA826e8MLfD0HAHtMAIJnjBJvcO",
+	"GNADvZewtj0vtOTFn8c2fGXeJBDyg6htNNZ8m24uP4cq2fhGz9iYq3mswsONQ/0lt+k8ABsA2Rv6LAc9",
+	"/XbqGUEGoua5gXZHTlSRc10WSo3PRQZax6IRkRmB3W6fPkfktoiLc+Fxt4Hpe9qOoIgEuJEKAhAau6MI",
+	"4sId6iGrDhjIUOVSTC+pfHb3PBc3Uk9N1/9CZyl27oDAQIVnn8xDmqNwmwXKyZxxZia8L1oM0A+LRkIU",
+	"AEDR4qR3Ae2EgshHJ2ytbxrxFOm8L/Ewt+siXnYxBHzFbTqII3DFkrv6dlxjhbGb8QkX16mHlC/sxgzo",
+	"LpPXAL+Cd4+jxUNijoRlejh0/5+LCSoFvjrcCQqASDSsm3LLsXlDRxk+nmSidNM+8fVeXbfKQ+bkcJfx",
+	"NKWGn0ymwMhUcVGgztS14Fr35rkSxj7IteMG2nRt8d2c0wjCG0W+tuWipmx9RwHM27f1/EEF7vner7pH",
+	"HII/uisI8kLPxi8K7563j39p/3xy8eny5PgCc7bBKESLpbAKP+/6ZRTCfGdRIYmNxkX7sJa1L8REOx1w",
+	"zOfQ9Y80Q7cY8MPNUd89ZJNcD6G4RkH4B6I0Pd6/TqgP36+6R9o3AfxhSznvUIKuutB2D3vLznLt5Jtf",
+	"jMf1O6gpl9G5fZDa/r/pHmi/D18rk2VuNy+cvjCpvrT4tVAs1TN1hFWtWLHkxKmV0F//vnqkIKUFPQOa",
+	"pJR7tzP/kBse6AeKsn7VvZgXdX4tMB/LLS3iyVzwzCkT7uYyun8tbH3RP/soepfwTFSnhxrIsVA2l4Pp",
+	"EJpFWN3X2RGIKT0YyL7kGetnMjiw/8Zv+CW8OWGXMzmwCftF20yqhL3iuQUy/ll31Ezn16EQjucCM/D7",
+	"uUiFsu6l1MunC/U93YWSQcdEY67ShCxXQgo2MYgk98XCTrk8dFfdUsujBAQcVJMRtODfPl45vuHKYwPS",
+	"RQi9anLBsaF8j4MGyIIei75x6qcBW4TiHA1pAAJhB/s/su+gF4xIv4d9ePZif599RxVz30M+yF/+cqH1",
+	"2LT+8hd2Oe25I+oBVG/cIir0hkroMsaucQiem4R+l4T1pkRW3QNfT4QyeJAzBYi7HQUKxpEzp0H8OJMC",
+	"G1+6t2FDJ7rD6SBEiuiiWAeIh+i0i2CrA7ozMispHBdElufFN37pZIi51beJqoK0c8Tt9eSoE2+oVJ2R",
+	"TwJNoMSdB8jU1vKrrNbQGaqjqtcCszD+RCHCjiWGbpLnCFft9J14mk6ye/Tz7m+sA3dDZ+eQddw1k9vO",
+	"TsI6O25r3IfuAUjxcf84YH+wP7oJG4t8KFI2ETl7+mKfjUnC8yzrKMS4RudAEveLDRef1uNkceRJrtPd",
+	"iVTLg8u0eOLTf//X/+nswCSwWtVDwBqhwBWU6+kQ/Szhxijc4+3z08pUGdxTf9iLpsgBSvWKhMyiJhgu",
+	"q0IuxTExJ4Pvt7cLTrPJnPHIbGaCbW6hMtrfDlTJ6B5JtQAAHW6u6euwhnu5O0p3xBvBc28VIgugsw2o",
+	"19FEuWULHUZ0RUD3kLzUw8IpbwOpeCb/JR6F/oadQtbR3/x67lt/60rf7C5AlMPJVjQ7b7ELABNBX6u0",
+	"ANGDcTSVws1kKppp6LyjfJ/jVvEt9ZbpHnk/D/xcUlcatBPgqEhDoLzBQwzFYJ8m8oYEI63NSEHsqFtq",
+	"iK+JKMrdO+5fSwzvpwHhHf+DdUVP1Y26on8I7mennCDeT2UnkXqdsbIBZrXKSHjhYz5vsfeRu/ywaNcA",
+	"ylnXu9ncEwTu4hsOGupXbgM1+wcgVxXKs8nJh6qUTEvoNG6dmeCp8RAW2IWED6NmZX4oMJWKaPuM3Phz",
+	"ZrhM61BjSv0hV0aP2yzk/HpEC6+d0SwSJj73s6mRN+IIglXjiZ0zFEBR0i+if64fShWfwYuzc7gzNsNP",
+	"+wfjgx/+OTwYjwZPe+ZfB4Prl+Mfbp7/+tn9aMw/I5LGzuHL52vEW4MHPOxjQAKDvoNY6I5opTqnBTlG",
+	"eLFfN3844pr5v9iHTbZW5O6X/9d3//tg98d//O/93R//8b9+P4D/h//8/nR///v/9f+rCNJuFH6naKXZ",
+	"3DHBU3ccR7r/29/dNKt7ZH5JlDPAzj1Oz87VRfvd5fH7tXSDYin/c707ZVjPDQAA+/d/8/DsFPTWeG8X",
+	"j93NyxPCElQx5hFRmpKE24Z16fFzRFlye/Dq5Ozk6qQKERaexPv0Acr1Gs7uFzHZgBilcRmnLfD2XEO9",
+	"XbLzeZer+a5/koTH592cW7GLF9zhDu3xTh3+SPU5VMKK0BwfBktkiyfw88nVJra/Gjmkev9vBwhCU38g",
+	"FJAtnozblk0cTS3mR/Xp1EJ50EwfDr9ji2dBm7CJ49gMWkf1WdaAcNBLC+SNOkXlL3t/Wf/U2moOr6gM",
+	"+/6ZiAN2dSOkUan9/iLEBP3R9KKofA3U1sMSDLEzHsBuh3JPcDKnEHrRM5XAk3QMzOnfSR1iMfvu+cEz",
+	"1nXffLJaf8p4PhQeevh7CqbrPJj7HMHaemIkyc4ANakFSG9dpe2ngZ6qtIueVA8HF6MBsLYPMz0x7Pj9",
+	"xSWb5GKQyeHIlgJB3FAOJKQ2WUjuq6dxD0nyjcRvReLvLzeiJlSimtTIrg/1WppHKPl2qLc61A8bOdMa",
+	"kJPqU63BLvHX3AMBlmzxEGAD7v8YVuQioVUMzSCr/KoASBO1ijQjPSPMzVT3p2PMTprm2c7hzh6oITTt",
+	"JQxQ44P0fQFlRPKGgI37HPLZZjq/bhVeozeCZ3ZU4bZyJv3udAL5dlRJl0EzY27MTOcpxkeL1AITvbQ9",
+	"rXzlx5F290gfc8eTCCcBZzjSM6oaS7VUw/iF1Dxo+Z1u4yZCTzJsewtJF+juiN9cuMKx9Vf0amj9tfze",
+	"M3nje1NjwrzMsZGie53vSRG9xjfwrVp1KO2F+AW4y8ObS+2KZ04fhGbF4b1RS/TlV/9N9yhbH3rfYWt7",
+	"PaCsSSP/RdUMWPpDRZdRwCTehqinRs0uI2yyrx31Z29ElsVnf8wtz3TVS96rnubYnN/tgAB4pYT1R6J/",
+	"rafWJJipMFUW80kSxhGmGRcBHsbSSHo8Fnlf1My31DVsknGVhAwKQHQG7azAxp3wueMyzzk6h5AnuKui",
+	"MX+SQLsVQ/oIik+q6I84FnSEo6bgJ66GEldK6xnxKgo/z3gfymrhlZ4WQ8tiJCANhA1pji0GYDfUV919",
+	"jSUllDQzAtwbGt6rqKCZYlsI1psvBqLoVToPLwGKhdQN/yZAtnGsO+PK+tzXYmGw1jrmWAzoJ8zqLLQ4",
+	"RT+x06ejLIOIPyjiv/xugi/39IbH4PYR2WOScesYw5TeZqiT/vIxTM3IabtyQBcf9hSeTAhlnvKzEtab",
+	"Oxr6VfTjabpfV7wUUqGI/0mKjYUA+0IXznapCvkIQkyoNBY9RFc1EhclHtG+Kof0tR4XnU98D07/C6jI",
+	"CiH1KL1q8UEvXUv5Z/D6TDCeZe4qkyokYtH4h4xjfk8xTuLoScOH46kVCTMTbdH+cOu/lv3rI6z/pkDA",
+	"s46KOnuWiO6tTkm/qd33njAyFcs7ErF7LjjIprXlOp3F8vEUUrfqZVczTQQABHSjZR8KTm9kKjSSAwRQ",
+	"gZWBfksiN6tkrjOthrtOAUijtEOD0dqSdCS9JL5wqW9wjWIgUiqrK9X9x69dfmVIqV5+ZRvx9n3B67UQ",
+	"Rf1/1A1o7ARD1AAIZbfGZEhpIW1qcTivzi0PeuzFHbu8uGRjkUruZ01lKu5O9WJDOpOe6WnuDGyeDaKR",
+	"TtVQQAskH7moOgmnQ4E49Q368ymlU5IYihQVxzdmWVNpp2PHvwAyVXdH08ueGNafGqvHIJHwxnBXIMoq",
+	"MzVO3i7QKb4eD9A0a1qOgrLMP7v0DlAHa6QR5urgQpfXNk1l1RWI0PQFbdGZYLtQuJscrR6i/pQwqcwE",
+	"qieN1ZOE5eJGX4ulwUytxrYwXNTCDEQwds+mrF5wfgQtQuboTJElUsTxGvkfWxjgfoKm3tP6OnFkDhQx",
+	"ySWAJkk7IrQvsD+Wtx4OedX7R/xGwAC+atZJ5gmfGlIXhUqX32wwWZd8zytGmPA56mwz4funeApcenGv",
+	"VqWKKZqBzjnMuOovH2XKzQh0yyotQA4B8QO0CKcpHLJhrmd2lLAbKWZw68DEEkiInhpRcXKgBla8/Ke5",
+	"RY0PFju1ILxTWnxvHpr0Li6Zq3Qm00ojCSxBCy1JSPtCmUTwc8JaR0KESkrNjYMHMBdQtbl8eHNjxXjV",
+	"qfl8zpHIJvDSZekgnfpVtRPvxIxa5dQIBa6Unqq+cEp21QtO4X6y8wS8oznvO4MgF+6MkCozMeQZFR4G",
+	"03N5nL4eTzLpyKRR5vtkMiceQ3yarDuqSfDwC96kRKgKNNLdXQBa5Jj3R1KJ0kW3GMn+4x9//H8BAAD/",
+	"/w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

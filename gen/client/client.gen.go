@@ -92,6 +92,71 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
+	// ListAnnouncements List announcements
+	//
+	// Drafts, published and archived ones, newest first.
+	//
+	// Corresponds with GET /v1/admin/announcements (the `ListAnnouncements` operationId).
+	ListAnnouncements(ctx context.Context, params *ListAnnouncementsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAnnouncementWithBody Draft an announcement
+	//
+	// Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/announcements (the `CreateAnnouncement` operationId).
+	CreateAnnouncementWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAnnouncement Draft an announcement
+	//
+	// Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/announcements (the `CreateAnnouncement` operationId).
+	CreateAnnouncement(ctx context.Context, body CreateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteAnnouncement Take an announcement away
+	//
+	// A draft is removed for good; one that was published becomes ARCHIVED, since its readers may ask for it. An ARCHIVED one stays as it is. Audited.
+	//
+	// Corresponds with DELETE /v1/admin/announcements/{id} (the `DeleteAnnouncement` operationId).
+	DeleteAnnouncement(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAnnouncement One announcement
+	//
+	// 404 `not_found` for an unknown id.
+	//
+	// Corresponds with GET /v1/admin/announcements/{id} (the `GetAnnouncement` operationId).
+	GetAnnouncement(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAnnouncementWithBody Change an announcement
+	//
+	// A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
+	UpdateAnnouncementWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAnnouncement Change an announcement
+	//
+	// A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
+	UpdateAnnouncement(ctx context.Context, id ID, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublishAnnouncement Publish an announcement
+	//
+	// Its audience sees it from now on until it expires; with `sendMail` the OWNERs and ADMINs of its audience also get
+	// it by mail, each once. Publishing twice changes nothing. Audited. An ARCHIVED or expired one is a 409 `conflict`.
+	//
+	// Corresponds with POST /v1/admin/announcements/{id}/publish (the `PublishAnnouncement` operationId).
+	PublishAnnouncement(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAuditEntries Read the audit log
 	//
 	// Every change by admins, tenants and the server itself, latest first. The filters narrow each other.
@@ -173,6 +238,37 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
 	GetAdminBillingOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminComplianceOverview Where tenants stand
+	//
+	// Counts over all tenants that are not CANCELLED, and a page of their records.
+	//
+	// Corresponds with GET /v1/admin/compliance/overview (the `GetAdminComplianceOverview` operationId).
+	GetAdminComplianceOverview(ctx context.Context, params *GetAdminComplianceOverviewParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutAdminComplianceRecordWithBody Write a tenant's record
+	//
+	// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+	// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+	// `not_found` for an unknown tenant.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
+	PutAdminComplianceRecordWithBody(ctx context.Context, tenantID TenantID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutAdminComplianceRecord Write a tenant's record
+	//
+	// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+	// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+	// `not_found` for an unknown tenant.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
+	PutAdminComplianceRecord(ctx context.Context, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAdminDashboardGrowth New tenants per day
 	//
@@ -365,6 +461,37 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/admin/roles (the `ListRoles` operationId).
 	ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAdminSettings List the platform's settings
+	//
+	// How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
+	// up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
+	// is in both lists.
+	//
+	// Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
+	ListAdminSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminSettingWithBody Change one of the platform's settings
+	//
+	// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+	// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+	// says which ones it does.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
+	UpdateAdminSettingWithBody(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminSetting Change one of the platform's settings
+	//
+	// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+	// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+	// says which ones it does.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
+	UpdateAdminSetting(ctx context.Context, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAdminStreamInspections How the streams on air are doing
 	//
 	// One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
@@ -506,6 +633,51 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/admin/subscriptions/{id}/resume (the `ResumeSubscription` operationId).
 	ResumeSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetAdminDatabaseStats How full the database is
+	//
+	// Estimated row counts and sizes of each table in the public schema. Counts come from PostgreSQL's statistics, so that large tables aren't read.
+	//
+	// Corresponds with GET /v1/admin/system/database/stats (the `GetAdminDatabaseStats` operationId).
+	GetAdminDatabaseStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminSystemHealth How the servers are
+	//
+	// Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push
+	// providers, each for 2 seconds at most, and lists the servers that belong together. Answers 200 also when something
+	// is failing: `status` is failing when any check or node is. Results are at most 5 seconds old.
+	//
+	// Corresponds with GET /v1/admin/system/health (the `GetAdminSystemHealth` operationId).
+	GetAdminSystemHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminSystemSettings List the servers' settings
+	//
+	// How the servers behave: retry schedules, time-outs, lifetimes of tokens, rate limits. What is set when a server is started, secrets above all, isn't among them.
+	//
+	// Corresponds with GET /v1/admin/system/settings (the `ListAdminSystemSettings` operationId).
+	ListAdminSystemSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminSystemSettingWithBody Change one of the servers' settings
+	//
+	// Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+	// with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+	// take a 400 that says which ones it does.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
+	UpdateAdminSystemSettingWithBody(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminSystemSetting Change one of the servers' settings
+	//
+	// Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+	// with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+	// take a 400 that says which ones it does.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
+	UpdateAdminSystemSetting(ctx context.Context, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListTenants List tenants
 	//
 	// All tenants, newest first. `q` looks in the tenant's name and id and in its users' e-mail addresses.
@@ -566,6 +738,62 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/admin/tenants/{id}/unsuspend (the `UnsuspendTenant` operationId).
 	UnsuspendTenant(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminTickets List tickets
+	//
+	// The tickets of all tenants, newest first. `status` is a TicketStatus.
+	//
+	// Corresponds with GET /v1/admin/tickets (the `ListAdminTickets` operationId).
+	ListAdminTickets(ctx context.Context, params *ListAdminTicketsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminTicket One ticket with its messages
+	//
+	// Internal notes are among the messages. 404 `not_found` for an unknown id.
+	//
+	// Corresponds with GET /v1/admin/tickets/{id} (the `GetAdminTicket` operationId).
+	GetAdminTicket(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminTicketWithBody Change a ticket
+	//
+	// Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+	// again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
+	UpdateAdminTicketWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAdminTicket Change a ticket
+	//
+	// Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+	// again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
+	UpdateAdminTicket(ctx context.Context, id ID, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplyToTicketWithBody Answer a ticket
+	//
+	// The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+	// whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+	// changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/tickets/{id}/reply (the `ReplyToTicket` operationId).
+	ReplyToTicketWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplyToTicket Answer a ticket
+	//
+	// The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+	// whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+	// changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/tickets/{id}/reply (the `ReplyToTicket` operationId).
+	ReplyToTicket(ctx context.Context, id ID, body ReplyToTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUsers List users of all tenants
 	//
@@ -2959,6 +3187,151 @@ type ClientInterface interface {
 	CaptureTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
+// ListAnnouncements List announcements
+//
+// Drafts, published and archived ones, newest first.
+//
+// Corresponds with GET /v1/admin/announcements (the `ListAnnouncements` operationId).
+func (c *Client) ListAnnouncements(ctx context.Context, params *ListAnnouncementsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAnnouncementsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAnnouncementWithBody Draft an announcement
+//
+// Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/announcements (the `CreateAnnouncement` operationId).
+func (c *Client) CreateAnnouncementWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAnnouncementRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAnnouncement Draft an announcement
+//
+// Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/announcements (the `CreateAnnouncement` operationId).
+func (c *Client) CreateAnnouncement(ctx context.Context, body CreateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAnnouncementRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteAnnouncement Take an announcement away
+//
+// A draft is removed for good; one that was published becomes ARCHIVED, since its readers may ask for it. An ARCHIVED one stays as it is. Audited.
+//
+// Corresponds with DELETE /v1/admin/announcements/{id} (the `DeleteAnnouncement` operationId).
+func (c *Client) DeleteAnnouncement(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteAnnouncementRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAnnouncement One announcement
+//
+// 404 `not_found` for an unknown id.
+//
+// Corresponds with GET /v1/admin/announcements/{id} (the `GetAnnouncement` operationId).
+func (c *Client) GetAnnouncement(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAnnouncementRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAnnouncementWithBody Change an announcement
+//
+// A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
+func (c *Client) UpdateAnnouncementWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAnnouncementRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAnnouncement Change an announcement
+//
+// A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
+func (c *Client) UpdateAnnouncement(ctx context.Context, id ID, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAnnouncementRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublishAnnouncement Publish an announcement
+//
+// Its audience sees it from now on until it expires; with `sendMail` the OWNERs and ADMINs of its audience also get
+// it by mail, each once. Publishing twice changes nothing. Audited. An ARCHIVED or expired one is a 409 `conflict`.
+//
+// Corresponds with POST /v1/admin/announcements/{id}/publish (the `PublishAnnouncement` operationId).
+func (c *Client) PublishAnnouncement(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublishAnnouncementRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAuditEntries Read the audit log
 //
 // Every change by admins, tenants and the server itself, latest first. The filters narrow each other.
@@ -3121,6 +3494,67 @@ func (c *Client) ListAdminInvoices(ctx context.Context, params *ListAdminInvoice
 // Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
 func (c *Client) GetAdminBillingOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAdminBillingOverviewRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminComplianceOverview Where tenants stand
+//
+// Counts over all tenants that are not CANCELLED, and a page of their records.
+//
+// Corresponds with GET /v1/admin/compliance/overview (the `GetAdminComplianceOverview` operationId).
+func (c *Client) GetAdminComplianceOverview(ctx context.Context, params *GetAdminComplianceOverviewParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminComplianceOverviewRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutAdminComplianceRecordWithBody Write a tenant's record
+//
+// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+// `not_found` for an unknown tenant.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
+func (c *Client) PutAdminComplianceRecordWithBody(ctx context.Context, tenantID TenantID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutAdminComplianceRecordRequestWithBody(c.Server, tenantID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutAdminComplianceRecord Write a tenant's record
+//
+// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+// `not_found` for an unknown tenant.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
+func (c *Client) PutAdminComplianceRecord(ctx context.Context, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutAdminComplianceRecordRequest(c.Server, tenantID, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3562,6 +3996,67 @@ func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
+// ListAdminSettings List the platform's settings
+//
+// How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
+// up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
+// is in both lists.
+//
+// Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
+func (c *Client) ListAdminSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminSettingsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminSettingWithBody Change one of the platform's settings
+//
+// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+// says which ones it does.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
+func (c *Client) UpdateAdminSettingWithBody(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminSettingRequestWithBody(c.Server, key, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminSetting Change one of the platform's settings
+//
+// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+// says which ones it does.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
+func (c *Client) UpdateAdminSetting(ctx context.Context, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminSettingRequest(c.Server, key, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAdminStreamInspections How the streams on air are doing
 //
 // One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
@@ -3863,6 +4358,101 @@ func (c *Client) ResumeSubscription(ctx context.Context, id ID, reqEditors ...Re
 	return c.Client.Do(req)
 }
 
+// GetAdminDatabaseStats How full the database is
+//
+// Estimated row counts and sizes of each table in the public schema. Counts come from PostgreSQL's statistics, so that large tables aren't read.
+//
+// Corresponds with GET /v1/admin/system/database/stats (the `GetAdminDatabaseStats` operationId).
+func (c *Client) GetAdminDatabaseStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminDatabaseStatsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminSystemHealth How the servers are
+//
+// Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push
+// providers, each for 2 seconds at most, and lists the servers that belong together. Answers 200 also when something
+// is failing: `status` is failing when any check or node is. Results are at most 5 seconds old.
+//
+// Corresponds with GET /v1/admin/system/health (the `GetAdminSystemHealth` operationId).
+func (c *Client) GetAdminSystemHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminSystemHealthRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminSystemSettings List the servers' settings
+//
+// How the servers behave: retry schedules, time-outs, lifetimes of tokens, rate limits. What is set when a server is started, secrets above all, isn't among them.
+//
+// Corresponds with GET /v1/admin/system/settings (the `ListAdminSystemSettings` operationId).
+func (c *Client) ListAdminSystemSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminSystemSettingsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminSystemSettingWithBody Change one of the servers' settings
+//
+// Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+// with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+// take a 400 that says which ones it does.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
+func (c *Client) UpdateAdminSystemSettingWithBody(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminSystemSettingRequestWithBody(c.Server, key, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminSystemSetting Change one of the servers' settings
+//
+// Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+// with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+// take a 400 that says which ones it does.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
+func (c *Client) UpdateAdminSystemSetting(ctx context.Context, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminSystemSettingRequest(c.Server, key, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListTenants List tenants
 //
 // All tenants, newest first. `q` looks in the tenant's name and id and in its users' e-mail addresses.
@@ -3984,6 +4574,122 @@ func (c *Client) SuspendTenant(ctx context.Context, id ID, body SuspendTenantJSO
 // Corresponds with POST /v1/admin/tenants/{id}/unsuspend (the `UnsuspendTenant` operationId).
 func (c *Client) UnsuspendTenant(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnsuspendTenantRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminTickets List tickets
+//
+// The tickets of all tenants, newest first. `status` is a TicketStatus.
+//
+// Corresponds with GET /v1/admin/tickets (the `ListAdminTickets` operationId).
+func (c *Client) ListAdminTickets(ctx context.Context, params *ListAdminTicketsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminTicketsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminTicket One ticket with its messages
+//
+// Internal notes are among the messages. 404 `not_found` for an unknown id.
+//
+// Corresponds with GET /v1/admin/tickets/{id} (the `GetAdminTicket` operationId).
+func (c *Client) GetAdminTicket(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminTicketRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminTicketWithBody Change a ticket
+//
+// Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+// again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
+func (c *Client) UpdateAdminTicketWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminTicketRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAdminTicket Change a ticket
+//
+// Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+// again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
+func (c *Client) UpdateAdminTicket(ctx context.Context, id ID, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminTicketRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplyToTicketWithBody Answer a ticket
+//
+// The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+// whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+// changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/tickets/{id}/reply (the `ReplyToTicket` operationId).
+func (c *Client) ReplyToTicketWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplyToTicketRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplyToTicket Answer a ticket
+//
+// The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+// whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+// changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/tickets/{id}/reply (the `ReplyToTicket` operationId).
+func (c *Client) ReplyToTicket(ctx context.Context, id ID, body ReplyToTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplyToTicketRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8785,6 +9491,261 @@ func (c *Client) CaptureTrace(ctx context.Context, token CaptureToken, reqEditor
 	return c.Client.Do(req)
 }
 
+// NewListAnnouncementsRequest constructs an http.Request for the ListAnnouncements method
+func NewListAnnouncementsRequest(server string, params *ListAnnouncementsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/announcements")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateAnnouncementRequest calls the generic CreateAnnouncement builder with application/json body
+func NewCreateAnnouncementRequest(server string, body CreateAnnouncementJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateAnnouncementRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateAnnouncementRequestWithBody constructs an http.Request for the CreateAnnouncement method, with any body, and a specified content type
+func NewCreateAnnouncementRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/announcements")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteAnnouncementRequest constructs an http.Request for the DeleteAnnouncement method
+func NewDeleteAnnouncementRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/announcements/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAnnouncementRequest constructs an http.Request for the GetAnnouncement method
+func NewGetAnnouncementRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/announcements/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateAnnouncementRequest calls the generic UpdateAnnouncement builder with application/json body
+func NewUpdateAnnouncementRequest(server string, id ID, body UpdateAnnouncementJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateAnnouncementRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateAnnouncementRequestWithBody constructs an http.Request for the UpdateAnnouncement method, with any body, and a specified content type
+func NewUpdateAnnouncementRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/announcements/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPublishAnnouncementRequest constructs an http.Request for the PublishAnnouncement method
+func NewPublishAnnouncementRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/announcements/%s/publish", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAuditEntriesRequest constructs an http.Request for the ListAuditEntries method
 func NewListAuditEntriesRequest(server string, params *ListAuditEntriesParams) (*http.Request, error) {
 	var err error
@@ -9197,6 +10158,119 @@ func NewGetAdminBillingOverviewRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewGetAdminComplianceOverviewRequest constructs an http.Request for the GetAdminComplianceOverview method
+func NewGetAdminComplianceOverviewRequest(server string, params *GetAdminComplianceOverviewParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/compliance/overview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutAdminComplianceRecordRequest calls the generic PutAdminComplianceRecord builder with application/json body
+func NewPutAdminComplianceRecordRequest(server string, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutAdminComplianceRecordRequestWithBody(server, tenantID, "application/json", bodyReader)
+}
+
+// NewPutAdminComplianceRecordRequestWithBody constructs an http.Request for the PutAdminComplianceRecord method, with any body, and a specified content type
+func NewPutAdminComplianceRecordRequestWithBody(server string, tenantID TenantID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tenantId", tenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/compliance/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -10098,6 +11172,80 @@ func NewListRolesRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListAdminSettingsRequest constructs an http.Request for the ListAdminSettings method
+func NewListAdminSettingsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/settings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateAdminSettingRequest calls the generic UpdateAdminSetting builder with application/json body
+func NewUpdateAdminSettingRequest(server string, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateAdminSettingRequestWithBody(server, key, "application/json", bodyReader)
+}
+
+// NewUpdateAdminSettingRequestWithBody constructs an http.Request for the UpdateAdminSetting method, with any body, and a specified content type
+func NewUpdateAdminSettingRequestWithBody(server string, key AdminSettingKey, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "key", key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/settings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListAdminStreamInspectionsRequest constructs an http.Request for the ListAdminStreamInspections method
 func NewListAdminStreamInspectionsRequest(server string, params *ListAdminStreamInspectionsParams) (*http.Request, error) {
 	var err error
@@ -10823,6 +11971,134 @@ func NewResumeSubscriptionRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetAdminDatabaseStatsRequest constructs an http.Request for the GetAdminDatabaseStats method
+func NewGetAdminDatabaseStatsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/system/database/stats")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminSystemHealthRequest constructs an http.Request for the GetAdminSystemHealth method
+func NewGetAdminSystemHealthRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/system/health")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminSystemSettingsRequest constructs an http.Request for the ListAdminSystemSettings method
+func NewListAdminSystemSettingsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/system/settings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateAdminSystemSettingRequest calls the generic UpdateAdminSystemSetting builder with application/json body
+func NewUpdateAdminSystemSettingRequest(server string, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateAdminSystemSettingRequestWithBody(server, key, "application/json", bodyReader)
+}
+
+// NewUpdateAdminSystemSettingRequestWithBody constructs an http.Request for the UpdateAdminSystemSetting method, with any body, and a specified content type
+func NewUpdateAdminSystemSettingRequestWithBody(server string, key AdminSettingKey, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "key", key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/system/settings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListTenantsRequest constructs an http.Request for the ListTenants method
 func NewListTenantsRequest(server string, params *ListTenantsParams) (*http.Request, error) {
 	var err error
@@ -11083,6 +12359,236 @@ func NewUnsuspendTenantRequest(server string, id ID) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListAdminTicketsRequest constructs an http.Request for the ListAdminTickets method
+func NewListAdminTicketsRequest(server string, params *ListAdminTicketsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/tickets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Priority != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "priority", *params.Priority, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminTicketRequest constructs an http.Request for the GetAdminTicket method
+func NewGetAdminTicketRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/tickets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateAdminTicketRequest calls the generic UpdateAdminTicket builder with application/json body
+func NewUpdateAdminTicketRequest(server string, id ID, body UpdateAdminTicketJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateAdminTicketRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateAdminTicketRequestWithBody constructs an http.Request for the UpdateAdminTicket method, with any body, and a specified content type
+func NewUpdateAdminTicketRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/tickets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReplyToTicketRequest calls the generic ReplyToTicket builder with application/json body
+func NewReplyToTicketRequest(server string, id ID, body ReplyToTicketJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplyToTicketRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewReplyToTicketRequestWithBody constructs an http.Request for the ReplyToTicket method, with any body, and a specified content type
+func NewReplyToTicketRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/tickets/%s/reply", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -18627,6 +20133,79 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// ListAnnouncementsWithResponse List announcements
+	//
+	// Drafts, published and archived ones, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/announcements (the `ListAnnouncements` operationId).
+	ListAnnouncementsWithResponse(ctx context.Context, params *ListAnnouncementsParams, reqEditors ...RequestEditorFn) (*ListAnnouncementsResponse, error)
+
+	// CreateAnnouncementWithBodyWithResponse Draft an announcement
+	//
+	// Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/announcements (the `CreateAnnouncement` operationId).
+	CreateAnnouncementWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAnnouncementResponse, error)
+
+	// CreateAnnouncementWithResponse Draft an announcement
+	//
+	// Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/announcements (the `CreateAnnouncement` operationId).
+	CreateAnnouncementWithResponse(ctx context.Context, body CreateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAnnouncementResponse, error)
+
+	// DeleteAnnouncementWithResponse Take an announcement away
+	//
+	// A draft is removed for good; one that was published becomes ARCHIVED, since its readers may ask for it. An ARCHIVED one stays as it is. Audited.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/announcements/{id} (the `DeleteAnnouncement` operationId).
+	DeleteAnnouncementWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteAnnouncementResponse, error)
+
+	// GetAnnouncementWithResponse One announcement
+	//
+	// 404 `not_found` for an unknown id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/announcements/{id} (the `GetAnnouncement` operationId).
+	GetAnnouncementWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAnnouncementResponse, error)
+
+	// UpdateAnnouncementWithBodyWithResponse Change an announcement
+	//
+	// A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
+	UpdateAnnouncementWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error)
+
+	// UpdateAnnouncementWithResponse Change an announcement
+	//
+	// A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
+	UpdateAnnouncementWithResponse(ctx context.Context, id ID, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error)
+
+	// PublishAnnouncementWithResponse Publish an announcement
+	//
+	// Its audience sees it from now on until it expires; with `sendMail` the OWNERs and ADMINs of its audience also get
+	// it by mail, each once. Publishing twice changes nothing. Audited. An ARCHIVED or expired one is a 409 `conflict`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/announcements/{id}/publish (the `PublishAnnouncement` operationId).
+	PublishAnnouncementWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*PublishAnnouncementResponse, error)
+
 	// ListAuditEntriesWithResponse Read the audit log
 	//
 	// Every change by admins, tenants and the server itself, latest first. The filters narrow each other.
@@ -18718,6 +20297,39 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
 	GetAdminBillingOverviewWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminBillingOverviewResponse, error)
+
+	// GetAdminComplianceOverviewWithResponse Where tenants stand
+	//
+	// Counts over all tenants that are not CANCELLED, and a page of their records.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/compliance/overview (the `GetAdminComplianceOverview` operationId).
+	GetAdminComplianceOverviewWithResponse(ctx context.Context, params *GetAdminComplianceOverviewParams, reqEditors ...RequestEditorFn) (*GetAdminComplianceOverviewResponse, error)
+
+	// PutAdminComplianceRecordWithBodyWithResponse Write a tenant's record
+	//
+	// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+	// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+	// `not_found` for an unknown tenant.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
+	PutAdminComplianceRecordWithBodyWithResponse(ctx context.Context, tenantID TenantID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error)
+
+	// PutAdminComplianceRecordWithResponse Write a tenant's record
+	//
+	// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+	// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+	// `not_found` for an unknown tenant.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
+	PutAdminComplianceRecordWithResponse(ctx context.Context, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error)
 
 	// GetAdminDashboardGrowthWithResponse New tenants per day
 	//
@@ -18946,6 +20558,39 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/admin/roles (the `ListRoles` operationId).
 	ListRolesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRolesResponse, error)
 
+	// ListAdminSettingsWithResponse List the platform's settings
+	//
+	// How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
+	// up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
+	// is in both lists.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
+	ListAdminSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAdminSettingsResponse, error)
+
+	// UpdateAdminSettingWithBodyWithResponse Change one of the platform's settings
+	//
+	// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+	// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+	// says which ones it does.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
+	UpdateAdminSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error)
+
+	// UpdateAdminSettingWithResponse Change one of the platform's settings
+	//
+	// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+	// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+	// says which ones it does.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
+	UpdateAdminSettingWithResponse(ctx context.Context, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error)
+
 	// ListAdminStreamInspectionsWithResponse How the streams on air are doing
 	//
 	// One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
@@ -19107,6 +20752,57 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/admin/subscriptions/{id}/resume (the `ResumeSubscription` operationId).
 	ResumeSubscriptionWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ResumeSubscriptionResponse, error)
 
+	// GetAdminDatabaseStatsWithResponse How full the database is
+	//
+	// Estimated row counts and sizes of each table in the public schema. Counts come from PostgreSQL's statistics, so that large tables aren't read.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/system/database/stats (the `GetAdminDatabaseStats` operationId).
+	GetAdminDatabaseStatsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminDatabaseStatsResponse, error)
+
+	// GetAdminSystemHealthWithResponse How the servers are
+	//
+	// Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push
+	// providers, each for 2 seconds at most, and lists the servers that belong together. Answers 200 also when something
+	// is failing: `status` is failing when any check or node is. Results are at most 5 seconds old.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/system/health (the `GetAdminSystemHealth` operationId).
+	GetAdminSystemHealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminSystemHealthResponse, error)
+
+	// ListAdminSystemSettingsWithResponse List the servers' settings
+	//
+	// How the servers behave: retry schedules, time-outs, lifetimes of tokens, rate limits. What is set when a server is started, secrets above all, isn't among them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/system/settings (the `ListAdminSystemSettings` operationId).
+	ListAdminSystemSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAdminSystemSettingsResponse, error)
+
+	// UpdateAdminSystemSettingWithBodyWithResponse Change one of the servers' settings
+	//
+	// Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+	// with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+	// take a 400 that says which ones it does.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
+	UpdateAdminSystemSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error)
+
+	// UpdateAdminSystemSettingWithResponse Change one of the servers' settings
+	//
+	// Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+	// with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+	// take a 400 that says which ones it does.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
+	UpdateAdminSystemSettingWithResponse(ctx context.Context, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error)
+
 	// ListTenantsWithResponse List tenants
 	//
 	// All tenants, newest first. `q` looks in the tenant's name and id and in its users' e-mail addresses.
@@ -19173,6 +20869,66 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/admin/tenants/{id}/unsuspend (the `UnsuspendTenant` operationId).
 	UnsuspendTenantWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*UnsuspendTenantResponse, error)
+
+	// ListAdminTicketsWithResponse List tickets
+	//
+	// The tickets of all tenants, newest first. `status` is a TicketStatus.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/tickets (the `ListAdminTickets` operationId).
+	ListAdminTicketsWithResponse(ctx context.Context, params *ListAdminTicketsParams, reqEditors ...RequestEditorFn) (*ListAdminTicketsResponse, error)
+
+	// GetAdminTicketWithResponse One ticket with its messages
+	//
+	// Internal notes are among the messages. 404 `not_found` for an unknown id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/tickets/{id} (the `GetAdminTicket` operationId).
+	GetAdminTicketWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAdminTicketResponse, error)
+
+	// UpdateAdminTicketWithBodyWithResponse Change a ticket
+	//
+	// Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+	// again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
+	UpdateAdminTicketWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error)
+
+	// UpdateAdminTicketWithResponse Change a ticket
+	//
+	// Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+	// again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
+	UpdateAdminTicketWithResponse(ctx context.Context, id ID, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error)
+
+	// ReplyToTicketWithBodyWithResponse Answer a ticket
+	//
+	// The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+	// whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+	// changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/tickets/{id}/reply (the `ReplyToTicket` operationId).
+	ReplyToTicketWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplyToTicketResponse, error)
+
+	// ReplyToTicketWithResponse Answer a ticket
+	//
+	// The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+	// whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+	// changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/tickets/{id}/reply (the `ReplyToTicket` operationId).
+	ReplyToTicketWithResponse(ctx context.Context, id ID, body ReplyToTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplyToTicketResponse, error)
 
 	// ListUsersWithResponse List users of all tenants
 	//
@@ -21742,6 +23498,294 @@ type ClientWithResponsesInterface interface {
 	CaptureTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureTraceResponse, error)
 }
 
+type ListAnnouncementsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AnnouncementPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAnnouncementsResponse) GetJSON200() *AnnouncementPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAnnouncementsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAnnouncementsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAnnouncementsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAnnouncementsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAnnouncementsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateAnnouncementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Announcement
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateAnnouncementResponse) GetJSON201() *Announcement {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateAnnouncementResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateAnnouncementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateAnnouncementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateAnnouncementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateAnnouncementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteAnnouncementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Announcement
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteAnnouncementResponse) GetJSON200() *Announcement {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteAnnouncementResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteAnnouncementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteAnnouncementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteAnnouncementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteAnnouncementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAnnouncementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Announcement
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAnnouncementResponse) GetJSON200() *Announcement {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAnnouncementResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAnnouncementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAnnouncementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAnnouncementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAnnouncementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateAnnouncementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Announcement
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateAnnouncementResponse) GetJSON200() *Announcement {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateAnnouncementResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateAnnouncementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateAnnouncementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateAnnouncementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateAnnouncementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PublishAnnouncementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Announcement
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PublishAnnouncementResponse) GetJSON201() *Announcement {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PublishAnnouncementResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PublishAnnouncementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublishAnnouncementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublishAnnouncementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublishAnnouncementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListAuditEntriesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -22072,6 +24116,102 @@ func (r GetAdminBillingOverviewResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetAdminBillingOverviewResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminComplianceOverviewResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ComplianceOverview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminComplianceOverviewResponse) GetJSON200() *ComplianceOverview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminComplianceOverviewResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminComplianceOverviewResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminComplianceOverviewResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminComplianceOverviewResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminComplianceOverviewResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PutAdminComplianceRecordResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ComplianceRecord
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutAdminComplianceRecordResponse) GetJSON200() *ComplianceRecord {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutAdminComplianceRecordResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutAdminComplianceRecordResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutAdminComplianceRecordResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutAdminComplianceRecordResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutAdminComplianceRecordResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -23086,6 +25226,102 @@ func (r ListRolesResponse) ContentType() string {
 	return ""
 }
 
+type ListAdminSettingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlatformSettings
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminSettingsResponse) GetJSON200() *PlatformSettings {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminSettingsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminSettingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminSettingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminSettingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminSettingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateAdminSettingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlatformSetting
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateAdminSettingResponse) GetJSON200() *PlatformSetting {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateAdminSettingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateAdminSettingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateAdminSettingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateAdminSettingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateAdminSettingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListAdminStreamInspectionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -23710,6 +25946,198 @@ func (r ResumeSubscriptionResponse) ContentType() string {
 	return ""
 }
 
+type GetAdminDatabaseStatsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DatabaseStats
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminDatabaseStatsResponse) GetJSON200() *DatabaseStats {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminDatabaseStatsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminDatabaseStatsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminDatabaseStatsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminDatabaseStatsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminDatabaseStatsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminSystemHealthResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SystemHealth
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminSystemHealthResponse) GetJSON200() *SystemHealth {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminSystemHealthResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminSystemHealthResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminSystemHealthResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminSystemHealthResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminSystemHealthResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminSystemSettingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlatformSettings
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminSystemSettingsResponse) GetJSON200() *PlatformSettings {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminSystemSettingsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminSystemSettingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminSystemSettingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminSystemSettingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminSystemSettingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateAdminSystemSettingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlatformSetting
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateAdminSystemSettingResponse) GetJSON200() *PlatformSetting {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateAdminSystemSettingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateAdminSystemSettingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateAdminSystemSettingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateAdminSystemSettingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateAdminSystemSettingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListTenantsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -23944,6 +26372,198 @@ func (r UnsuspendTenantResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UnsuspendTenantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminTicketsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TicketPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminTicketsResponse) GetJSON200() *TicketPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminTicketsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminTicketsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminTicketsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminTicketsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminTicketsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminTicketResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TicketDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminTicketResponse) GetJSON200() *TicketDetail {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminTicketResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminTicketResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminTicketResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminTicketResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminTicketResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateAdminTicketResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TicketDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateAdminTicketResponse) GetJSON200() *TicketDetail {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateAdminTicketResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateAdminTicketResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateAdminTicketResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateAdminTicketResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateAdminTicketResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReplyToTicketResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TicketDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ReplyToTicketResponse) GetJSON201() *TicketDetail {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReplyToTicketResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplyToTicketResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplyToTicketResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplyToTicketResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplyToTicketResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -32086,6 +34706,127 @@ func (r CaptureTraceResponse) ContentType() string {
 	return ""
 }
 
+// ListAnnouncementsWithResponse List announcements
+//
+// Drafts, published and archived ones, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/announcements (the `ListAnnouncements` operationId).
+func (c *ClientWithResponses) ListAnnouncementsWithResponse(ctx context.Context, params *ListAnnouncementsParams, reqEditors ...RequestEditorFn) (*ListAnnouncementsResponse, error) {
+	rsp, err := c.ListAnnouncements(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAnnouncementsResponse(rsp)
+}
+
+// CreateAnnouncementWithBodyWithResponse Draft an announcement
+//
+// Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/announcements (the `CreateAnnouncement` operationId).
+func (c *ClientWithResponses) CreateAnnouncementWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAnnouncementResponse, error) {
+	rsp, err := c.CreateAnnouncementWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAnnouncementResponse(rsp)
+}
+
+// CreateAnnouncementWithResponse Draft an announcement
+//
+// Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/announcements (the `CreateAnnouncement` operationId).
+func (c *ClientWithResponses) CreateAnnouncementWithResponse(ctx context.Context, body CreateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAnnouncementResponse, error) {
+	rsp, err := c.CreateAnnouncement(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAnnouncementResponse(rsp)
+}
+
+// DeleteAnnouncementWithResponse Take an announcement away
+//
+// A draft is removed for good; one that was published becomes ARCHIVED, since its readers may ask for it. An ARCHIVED one stays as it is. Audited.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/announcements/{id} (the `DeleteAnnouncement` operationId).
+func (c *ClientWithResponses) DeleteAnnouncementWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteAnnouncementResponse, error) {
+	rsp, err := c.DeleteAnnouncement(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteAnnouncementResponse(rsp)
+}
+
+// GetAnnouncementWithResponse One announcement
+//
+// 404 `not_found` for an unknown id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/announcements/{id} (the `GetAnnouncement` operationId).
+func (c *ClientWithResponses) GetAnnouncementWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAnnouncementResponse, error) {
+	rsp, err := c.GetAnnouncement(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAnnouncementResponse(rsp)
+}
+
+// UpdateAnnouncementWithBodyWithResponse Change an announcement
+//
+// A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
+func (c *ClientWithResponses) UpdateAnnouncementWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error) {
+	rsp, err := c.UpdateAnnouncementWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAnnouncementResponse(rsp)
+}
+
+// UpdateAnnouncementWithResponse Change an announcement
+//
+// A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
+func (c *ClientWithResponses) UpdateAnnouncementWithResponse(ctx context.Context, id ID, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error) {
+	rsp, err := c.UpdateAnnouncement(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAnnouncementResponse(rsp)
+}
+
+// PublishAnnouncementWithResponse Publish an announcement
+//
+// Its audience sees it from now on until it expires; with `sendMail` the OWNERs and ADMINs of its audience also get
+// it by mail, each once. Publishing twice changes nothing. Audited. An ARCHIVED or expired one is a 409 `conflict`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/announcements/{id}/publish (the `PublishAnnouncement` operationId).
+func (c *ClientWithResponses) PublishAnnouncementWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*PublishAnnouncementResponse, error) {
+	rsp, err := c.PublishAnnouncement(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublishAnnouncementResponse(rsp)
+}
+
 // ListAuditEntriesWithResponse Read the audit log
 //
 // Every change by admins, tenants and the server itself, latest first. The filters narrow each other.
@@ -32230,6 +34971,57 @@ func (c *ClientWithResponses) GetAdminBillingOverviewWithResponse(ctx context.Co
 		return nil, err
 	}
 	return ParseGetAdminBillingOverviewResponse(rsp)
+}
+
+// GetAdminComplianceOverviewWithResponse Where tenants stand
+//
+// Counts over all tenants that are not CANCELLED, and a page of their records.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/compliance/overview (the `GetAdminComplianceOverview` operationId).
+func (c *ClientWithResponses) GetAdminComplianceOverviewWithResponse(ctx context.Context, params *GetAdminComplianceOverviewParams, reqEditors ...RequestEditorFn) (*GetAdminComplianceOverviewResponse, error) {
+	rsp, err := c.GetAdminComplianceOverview(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminComplianceOverviewResponse(rsp)
+}
+
+// PutAdminComplianceRecordWithBodyWithResponse Write a tenant's record
+//
+// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+// `not_found` for an unknown tenant.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
+func (c *ClientWithResponses) PutAdminComplianceRecordWithBodyWithResponse(ctx context.Context, tenantID TenantID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error) {
+	rsp, err := c.PutAdminComplianceRecordWithBody(ctx, tenantID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutAdminComplianceRecordResponse(rsp)
+}
+
+// PutAdminComplianceRecordWithResponse Write a tenant's record
+//
+// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+// `not_found` for an unknown tenant.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
+func (c *ClientWithResponses) PutAdminComplianceRecordWithResponse(ctx context.Context, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error) {
+	rsp, err := c.PutAdminComplianceRecord(ctx, tenantID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutAdminComplianceRecordResponse(rsp)
 }
 
 // GetAdminDashboardGrowthWithResponse New tenants per day
@@ -32603,6 +35395,57 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 	return ParseListRolesResponse(rsp)
 }
 
+// ListAdminSettingsWithResponse List the platform's settings
+//
+// How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
+// up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
+// is in both lists.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
+func (c *ClientWithResponses) ListAdminSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAdminSettingsResponse, error) {
+	rsp, err := c.ListAdminSettings(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminSettingsResponse(rsp)
+}
+
+// UpdateAdminSettingWithBodyWithResponse Change one of the platform's settings
+//
+// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+// says which ones it does.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
+func (c *ClientWithResponses) UpdateAdminSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error) {
+	rsp, err := c.UpdateAdminSettingWithBody(ctx, key, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminSettingResponse(rsp)
+}
+
+// UpdateAdminSettingWithResponse Change one of the platform's settings
+//
+// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+// says which ones it does.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
+func (c *ClientWithResponses) UpdateAdminSettingWithResponse(ctx context.Context, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error) {
+	rsp, err := c.UpdateAdminSetting(ctx, key, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminSettingResponse(rsp)
+}
+
 // ListAdminStreamInspectionsWithResponse How the streams on air are doing
 //
 // One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
@@ -32860,6 +35703,87 @@ func (c *ClientWithResponses) ResumeSubscriptionWithResponse(ctx context.Context
 	return ParseResumeSubscriptionResponse(rsp)
 }
 
+// GetAdminDatabaseStatsWithResponse How full the database is
+//
+// Estimated row counts and sizes of each table in the public schema. Counts come from PostgreSQL's statistics, so that large tables aren't read.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/system/database/stats (the `GetAdminDatabaseStats` operationId).
+func (c *ClientWithResponses) GetAdminDatabaseStatsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminDatabaseStatsResponse, error) {
+	rsp, err := c.GetAdminDatabaseStats(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminDatabaseStatsResponse(rsp)
+}
+
+// GetAdminSystemHealthWithResponse How the servers are
+//
+// Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push
+// providers, each for 2 seconds at most, and lists the servers that belong together. Answers 200 also when something
+// is failing: `status` is failing when any check or node is. Results are at most 5 seconds old.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/system/health (the `GetAdminSystemHealth` operationId).
+func (c *ClientWithResponses) GetAdminSystemHealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminSystemHealthResponse, error) {
+	rsp, err := c.GetAdminSystemHealth(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminSystemHealthResponse(rsp)
+}
+
+// ListAdminSystemSettingsWithResponse List the servers' settings
+//
+// How the servers behave: retry schedules, time-outs, lifetimes of tokens, rate limits. What is set when a server is started, secrets above all, isn't among them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/system/settings (the `ListAdminSystemSettings` operationId).
+func (c *ClientWithResponses) ListAdminSystemSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAdminSystemSettingsResponse, error) {
+	rsp, err := c.ListAdminSystemSettings(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminSystemSettingsResponse(rsp)
+}
+
+// UpdateAdminSystemSettingWithBodyWithResponse Change one of the servers' settings
+//
+// Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+// with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+// take a 400 that says which ones it does.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
+func (c *ClientWithResponses) UpdateAdminSystemSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error) {
+	rsp, err := c.UpdateAdminSystemSettingWithBody(ctx, key, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminSystemSettingResponse(rsp)
+}
+
+// UpdateAdminSystemSettingWithResponse Change one of the servers' settings
+//
+// Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+// with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+// take a 400 that says which ones it does.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
+func (c *ClientWithResponses) UpdateAdminSystemSettingWithResponse(ctx context.Context, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error) {
+	rsp, err := c.UpdateAdminSystemSetting(ctx, key, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminSystemSettingResponse(rsp)
+}
+
 // ListTenantsWithResponse List tenants
 //
 // All tenants, newest first. `q` looks in the tenant's name and id and in its users' e-mail addresses.
@@ -32967,6 +35891,102 @@ func (c *ClientWithResponses) UnsuspendTenantWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseUnsuspendTenantResponse(rsp)
+}
+
+// ListAdminTicketsWithResponse List tickets
+//
+// The tickets of all tenants, newest first. `status` is a TicketStatus.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/tickets (the `ListAdminTickets` operationId).
+func (c *ClientWithResponses) ListAdminTicketsWithResponse(ctx context.Context, params *ListAdminTicketsParams, reqEditors ...RequestEditorFn) (*ListAdminTicketsResponse, error) {
+	rsp, err := c.ListAdminTickets(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminTicketsResponse(rsp)
+}
+
+// GetAdminTicketWithResponse One ticket with its messages
+//
+// Internal notes are among the messages. 404 `not_found` for an unknown id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/tickets/{id} (the `GetAdminTicket` operationId).
+func (c *ClientWithResponses) GetAdminTicketWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetAdminTicketResponse, error) {
+	rsp, err := c.GetAdminTicket(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminTicketResponse(rsp)
+}
+
+// UpdateAdminTicketWithBodyWithResponse Change a ticket
+//
+// Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+// again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
+func (c *ClientWithResponses) UpdateAdminTicketWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error) {
+	rsp, err := c.UpdateAdminTicketWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminTicketResponse(rsp)
+}
+
+// UpdateAdminTicketWithResponse Change a ticket
+//
+// Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+// again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
+func (c *ClientWithResponses) UpdateAdminTicketWithResponse(ctx context.Context, id ID, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error) {
+	rsp, err := c.UpdateAdminTicket(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAdminTicketResponse(rsp)
+}
+
+// ReplyToTicketWithBodyWithResponse Answer a ticket
+//
+// The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+// whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+// changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/tickets/{id}/reply (the `ReplyToTicket` operationId).
+func (c *ClientWithResponses) ReplyToTicketWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplyToTicketResponse, error) {
+	rsp, err := c.ReplyToTicketWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplyToTicketResponse(rsp)
+}
+
+// ReplyToTicketWithResponse Answer a ticket
+//
+// The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+// whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+// changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/tickets/{id}/reply (the `ReplyToTicket` operationId).
+func (c *ClientWithResponses) ReplyToTicketWithResponse(ctx context.Context, id ID, body ReplyToTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplyToTicketResponse, error) {
+	rsp, err := c.ReplyToTicket(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplyToTicketResponse(rsp)
 }
 
 // ListUsersWithResponse List users of all tenants
@@ -36976,6 +39996,204 @@ func (c *ClientWithResponses) CaptureTraceWithResponse(ctx context.Context, toke
 	return ParseCaptureTraceResponse(rsp)
 }
 
+// ParseListAnnouncementsResponse parses an HTTP response from a ListAnnouncementsWithResponse call
+func ParseListAnnouncementsResponse(rsp *http.Response) (*ListAnnouncementsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAnnouncementsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AnnouncementPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateAnnouncementResponse parses an HTTP response from a CreateAnnouncementWithResponse call
+func ParseCreateAnnouncementResponse(rsp *http.Response) (*CreateAnnouncementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateAnnouncementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Announcement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteAnnouncementResponse parses an HTTP response from a DeleteAnnouncementWithResponse call
+func ParseDeleteAnnouncementResponse(rsp *http.Response) (*DeleteAnnouncementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteAnnouncementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Announcement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAnnouncementResponse parses an HTTP response from a GetAnnouncementWithResponse call
+func ParseGetAnnouncementResponse(rsp *http.Response) (*GetAnnouncementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAnnouncementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Announcement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateAnnouncementResponse parses an HTTP response from a UpdateAnnouncementWithResponse call
+func ParseUpdateAnnouncementResponse(rsp *http.Response) (*UpdateAnnouncementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateAnnouncementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Announcement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePublishAnnouncementResponse parses an HTTP response from a PublishAnnouncementWithResponse call
+func ParsePublishAnnouncementResponse(rsp *http.Response) (*PublishAnnouncementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublishAnnouncementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Announcement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListAuditEntriesResponse parses an HTTP response from a ListAuditEntriesWithResponse call
 func ParseListAuditEntriesResponse(rsp *http.Response) (*ListAuditEntriesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -37190,6 +40408,72 @@ func ParseGetAdminBillingOverviewResponse(rsp *http.Response) (*GetAdminBillingO
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest AdminBillingOverview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminComplianceOverviewResponse parses an HTTP response from a GetAdminComplianceOverviewWithResponse call
+func ParseGetAdminComplianceOverviewResponse(rsp *http.Response) (*GetAdminComplianceOverviewResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminComplianceOverviewResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ComplianceOverview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePutAdminComplianceRecordResponse parses an HTTP response from a PutAdminComplianceRecordWithResponse call
+func ParsePutAdminComplianceRecordResponse(rsp *http.Response) (*PutAdminComplianceRecordResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutAdminComplianceRecordResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ComplianceRecord
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -37900,6 +41184,72 @@ func ParseListRolesResponse(rsp *http.Response) (*ListRolesResponse, error) {
 	return response, nil
 }
 
+// ParseListAdminSettingsResponse parses an HTTP response from a ListAdminSettingsWithResponse call
+func ParseListAdminSettingsResponse(rsp *http.Response) (*ListAdminSettingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminSettingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlatformSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateAdminSettingResponse parses an HTTP response from a UpdateAdminSettingWithResponse call
+func ParseUpdateAdminSettingResponse(rsp *http.Response) (*UpdateAdminSettingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateAdminSettingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlatformSetting
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListAdminStreamInspectionsResponse parses an HTTP response from a ListAdminStreamInspectionsWithResponse call
 func ParseListAdminStreamInspectionsResponse(rsp *http.Response) (*ListAdminStreamInspectionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -38329,6 +41679,138 @@ func ParseResumeSubscriptionResponse(rsp *http.Response) (*ResumeSubscriptionRes
 	return response, nil
 }
 
+// ParseGetAdminDatabaseStatsResponse parses an HTTP response from a GetAdminDatabaseStatsWithResponse call
+func ParseGetAdminDatabaseStatsResponse(rsp *http.Response) (*GetAdminDatabaseStatsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminDatabaseStatsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DatabaseStats
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminSystemHealthResponse parses an HTTP response from a GetAdminSystemHealthWithResponse call
+func ParseGetAdminSystemHealthResponse(rsp *http.Response) (*GetAdminSystemHealthResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminSystemHealthResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SystemHealth
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminSystemSettingsResponse parses an HTTP response from a ListAdminSystemSettingsWithResponse call
+func ParseListAdminSystemSettingsResponse(rsp *http.Response) (*ListAdminSystemSettingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminSystemSettingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlatformSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateAdminSystemSettingResponse parses an HTTP response from a UpdateAdminSystemSettingWithResponse call
+func ParseUpdateAdminSystemSettingResponse(rsp *http.Response) (*UpdateAdminSystemSettingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateAdminSystemSettingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlatformSetting
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListTenantsResponse parses an HTTP response from a ListTenantsWithResponse call
 func ParseListTenantsResponse(rsp *http.Response) (*ListTenantsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -38477,6 +41959,138 @@ func ParseUnsuspendTenantResponse(rsp *http.Response) (*UnsuspendTenantResponse,
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest TenantSummary
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminTicketsResponse parses an HTTP response from a ListAdminTicketsWithResponse call
+func ParseListAdminTicketsResponse(rsp *http.Response) (*ListAdminTicketsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminTicketsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TicketPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminTicketResponse parses an HTTP response from a GetAdminTicketWithResponse call
+func ParseGetAdminTicketResponse(rsp *http.Response) (*GetAdminTicketResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminTicketResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TicketDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateAdminTicketResponse parses an HTTP response from a UpdateAdminTicketWithResponse call
+func ParseUpdateAdminTicketResponse(rsp *http.Response) (*UpdateAdminTicketResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateAdminTicketResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TicketDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReplyToTicketResponse parses an HTTP response from a ReplyToTicketWithResponse call
+func ParseReplyToTicketResponse(rsp *http.Response) (*ReplyToTicketResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplyToTicketResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TicketDetail
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
