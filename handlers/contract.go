@@ -55,7 +55,7 @@ func newContract() (*contract, error) {
 			c.operations[method+" "+echoRoute(path)] = &operation{
 				route:    &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
 				security: security,
-				hasBody:  op.RequestBody != nil && op.RequestBody.Value.Content.Get(echo.MIMEApplicationJSON) != nil,
+				hasBody:  op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
 			}
 		}
 	}

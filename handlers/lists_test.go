@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/account"
 	"showfloor/internal/apitest"
 	"showfloor/internal/event"
 	"showfloor/internal/postgres"
@@ -29,13 +30,14 @@ func TestListsPage(t *testing.T) {
 		emit(t, s, owner.TenantID, "str_subject")
 		if i > 0 {
 			owner.Webhook(t, fmt.Sprintf("http://127.0.0.1:1/%d", i), "stream.ended")
+			owner.Colleague(t, account.Viewer)
 		}
 	}
 	other.Stream(t, nil)
 	other.Webhook(t, "http://127.0.0.1:1/")
 
 	lists := map[string]string{
-		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks",
+		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks", "listTeam": "/v1/me/team",
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
 	}
 	unbuilt := unbuiltOperations()
