@@ -1087,6 +1087,39 @@ func (e RiskLevel) Valid() bool {
 	}
 }
 
+// Defines values for SchedulerRunStatus.
+const (
+	SchedulerRunStatusCANCELED  SchedulerRunStatus = "CANCELED"
+	SchedulerRunStatusCOMPLETED SchedulerRunStatus = "COMPLETED"
+	SchedulerRunStatusFAILED    SchedulerRunStatus = "FAILED"
+	SchedulerRunStatusQUEUED    SchedulerRunStatus = "QUEUED"
+	SchedulerRunStatusRETRYING  SchedulerRunStatus = "RETRYING"
+	SchedulerRunStatusRUNNING   SchedulerRunStatus = "RUNNING"
+	SchedulerRunStatusSCHEDULED SchedulerRunStatus = "SCHEDULED"
+)
+
+// Valid indicates whether the value is a known member of the SchedulerRunStatus enum.
+func (e SchedulerRunStatus) Valid() bool {
+	switch e {
+	case SchedulerRunStatusCANCELED:
+		return true
+	case SchedulerRunStatusCOMPLETED:
+		return true
+	case SchedulerRunStatusFAILED:
+		return true
+	case SchedulerRunStatusQUEUED:
+		return true
+	case SchedulerRunStatusRETRYING:
+		return true
+	case SchedulerRunStatusRUNNING:
+		return true
+	case SchedulerRunStatusSCHEDULED:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Scope.
 const (
 	ScopeAccountRead     Scope = "account:read"
@@ -2368,6 +2401,83 @@ type AdminSubscriptionPage struct {
 	PageSize int `json:"pageSize"`
 
 	// Total How many subscriptions match on all pages together.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// AdminWebhookDeliveryPage One page of an endpoint's deliveries, newest first.
+type AdminWebhookDeliveryPage struct {
+	Items []WebhookDelivery `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many deliveries the endpoint has.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// AdminWebhookEndpoint A tenant's endpoint as admins see it, without its secret.
+type AdminWebhookEndpoint struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Deliveries Deliveries of the last 24 hours.
+	//
+	// Example: 61
+	Deliveries int `json:"deliveries"`
+
+	// DisabledReason Why no more deliveries are made.
+	DisabledReason nullable.Nullable[string] `json:"disabledReason"`
+
+	// Events The events that are delivered; empty for all.
+	Events []EventName `json:"events"`
+
+	// FailedDeliveries Those of them that are retrying or failed.
+	//
+	// Example: 1
+	FailedDeliveries int `json:"failedDeliveries"`
+
+	// FailingSince The first failure since the last success. Five days later the endpoint is disabled.
+	FailingSince nullable.Nullable[timestamp.Time] `json:"failingSince"`
+
+	// ID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// LastSuccessAt When something was delivered for the last time; null when never.
+	LastSuccessAt nullable.Nullable[timestamp.Time] `json:"lastSuccessAt"`
+
+	// Status active: deliveries are made. disabled: none are, for `disabledReason`.
+	Status WebhookEndpointStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string         `json:"tenantName"`
+	UpdatedAt  timestamp.Time `json:"updatedAt"`
+
+	// URL An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+	//
+	// Example: https://hooks.acme.example/showfloor?key=***
+	URL MaskedURL `json:"url"`
+}
+
+// AdminWebhookEndpointPage One page of endpoints, newest first.
+type AdminWebhookEndpointPage struct {
+	Items []AdminWebhookEndpoint `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many endpoints match on all pages together.
 	//
 	// Example: 1
 	Total int `json:"total"`
@@ -4510,6 +4620,24 @@ type DatabaseStats struct {
 	Version string `json:"version"`
 }
 
+// DeliveryStatusCounts The deliveries that were made for events of the last 24 hours, by status.
+type DeliveryStatusCounts struct {
+	// Delivered Example: 5090
+	Delivered int `json:"delivered"`
+
+	// Failed Example: 2
+	Failed int `json:"failed"`
+
+	// Pending Example: 2
+	Pending int `json:"pending"`
+
+	// Retrying Example: 26
+	Retrying int `json:"retrying"`
+
+	// Total Example: 5120
+	Total int `json:"total"`
+}
+
 // DevActivityDay The calls of one day.
 type DevActivityDay struct {
 	// APICalls Example: 27080
@@ -4854,6 +4982,39 @@ type EventEnvelope struct {
 // EventName What happened.
 type EventName string
 
+// FailingEndpoint An endpoint that is in trouble.
+type FailingEndpoint struct {
+	// EndpointID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxe
+	EndpointID string `json:"endpointId"`
+
+	// FailedAttempts In the last 24 hours.
+	//
+	// Example: 31
+	FailedAttempts int `json:"failedAttempts"`
+
+	// LastError Why the last attempt failed.
+	//
+	// Example: the endpoint answered 500
+	LastError nullable.Nullable[string] `json:"lastError"`
+
+	// LastSuccessAt When something was delivered for the last time; null when never.
+	LastSuccessAt nullable.Nullable[timestamp.Time] `json:"lastSuccessAt"`
+
+	// Status active: deliveries are made. disabled: none are, for `disabledReason`.
+	Status WebhookEndpointStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+
+	// URL An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+	//
+	// Example: https://hooks.acme.example/showfloor?key=***
+	URL MaskedURL `json:"url"`
+}
+
 // FieldProblem What is wrong with one input field.
 type FieldProblem struct {
 	// Field Path of the field, such as `events.0` in the body, or the parameter's name.
@@ -4863,6 +5024,149 @@ type FieldProblem struct {
 
 	// Message Example: minimum string length is 1
 	Message string `json:"message"`
+}
+
+// FirstPartyApp An application of those who run the platform. It is a tenant on the ENTERPRISE plan that is never billed.
+type FirstPartyApp struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// CreatedBy The admin who made it.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	CreatedBy string `json:"createdBy"`
+
+	// Description Example: Our own studio in the browser
+	Description nullable.Nullable[string] `json:"description"`
+
+	// ID The tenant's id.
+	//
+	// Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	ID string `json:"id"`
+
+	// KeyCount API keys that are neither revoked nor expired.
+	//
+	// Example: 2
+	KeyCount int `json:"keyCount"`
+
+	// LastUsedAt When one of its keys was used for the last time; null when never.
+	LastUsedAt nullable.Nullable[timestamp.Time] `json:"lastUsedAt"`
+
+	// Name Example: Showfloor Studio
+	Name string `json:"name"`
+
+	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
+	Status    TenantStatus   `json:"status"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// FirstPartyAppCreation A new app and its first API key.
+type FirstPartyAppCreation struct {
+	// APIKey A credential of a tenant's own servers.
+	APIKey APIKey `json:"apiKey"`
+
+	// App An application of those who run the platform. It is a tenant on the ENTERPRISE plan that is never billed.
+	App FirstPartyApp `json:"app"`
+}
+
+// FirstPartyAppDetail An app with what an admin wants to know about it at first.
+type FirstPartyAppDetail struct {
+	// App An application of those who run the platform. It is a tenant on the ENTERPRISE plan that is never billed.
+	App FirstPartyApp `json:"app"`
+
+	// Keys The newest 50 API keys, revoked and expired ones included; never the keys themselves.
+	Keys []APIKey `json:"keys"`
+
+	// RecentSessions The newest 20 sessions and calls.
+	RecentSessions []Session `json:"recentSessions"`
+
+	// Stats What an app has and did. Counts without a time are of now.
+	Stats FirstPartyAppStats `json:"stats"`
+
+	// Webhooks The newest 50 webhook endpoints, without their secrets.
+	Webhooks []AdminWebhookEndpoint `json:"webhooks"`
+}
+
+// FirstPartyAppInput An app to be made, with its first API key.
+type FirstPartyAppInput struct {
+	// Description Up to 500 characters.
+	//
+	// Example: Our own studio in the browser
+	Description *string `json:"description,omitempty"`
+
+	// KeyName The name of its first API key.
+	KeyName *string `json:"keyName,omitempty"`
+
+	// KeyScopes What that key may do; absent for all that a DEVELOPER may.
+	KeyScopes []Scope `json:"keyScopes,omitempty"`
+
+	// Name Also the tenant's name; up to 120 characters.
+	//
+	// Example: Showfloor Studio
+	Name string `json:"name"`
+}
+
+// FirstPartyAppPage One page of first-party apps, newest first.
+type FirstPartyAppPage struct {
+	Items []FirstPartyApp `json:"items"`
+
+	// Page Example: 1
+	Page int `json:"page"`
+
+	// PageSize Example: 20
+	PageSize int `json:"pageSize"`
+
+	// Total How many apps there are.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// FirstPartyAppStats What an app has and did. Counts without a time are of now.
+type FirstPartyAppStats struct {
+	// APICalls In the last 30 days.
+	//
+	// Example: 81240
+	APICalls int64 `json:"apiCalls"`
+
+	// LiveSessions Example: 2
+	LiveSessions int `json:"liveSessions"`
+
+	// LiveStreams Streams that are LIVE or RECONNECTING.
+	//
+	// Example: 1
+	LiveStreams int `json:"liveStreams"`
+
+	// MinutesLive Minutes of all streams on air together in the last 30 days.
+	//
+	// Example: 1823.5
+	MinutesLive float32 `json:"minutesLive"`
+
+	// MinutesWatched Minutes of all viewers together in the last 30 days.
+	//
+	// Example: 91245.5
+	MinutesWatched float32 `json:"minutesWatched"`
+
+	// ParticipantMinutes Minutes in sessions and calls in the last 30 days.
+	//
+	// Example: 5210.5
+	ParticipantMinutes float32 `json:"participantMinutes"`
+
+	// Recordings Stream recordings that are READY.
+	//
+	// Example: 31
+	Recordings int `json:"recordings"`
+
+	// Sessions Sessions and calls, ended ones included.
+	//
+	// Example: 204
+	Sessions int `json:"sessions"`
+
+	// Streams Example: 12
+	Streams int `json:"streams"`
+
+	// Users Example: 1
+	Users int `json:"users"`
 }
 
 // ForcedStopInput Why a stream is taken off the air.
@@ -4914,6 +5218,22 @@ type Identity struct {
 
 	// User Null when the call was made with an API key.
 	User nullable.Nullable[User] `json:"user"`
+}
+
+// Impersonation A tenant token that an admin acts with.
+type Impersonation struct {
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// ImpersonatorID The admin in `act`.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	ImpersonatorID string `json:"impersonatorId"`
+
+	// Tenant A customer of the platform.
+	Tenant Tenant `json:"tenant"`
+
+	// Token A tenant JWT, valid 30 minutes. Its claim `act` names the admin.
+	Token string `json:"token"`
 }
 
 // IngestAck The answer that SRS takes for a yes.
@@ -5202,6 +5522,11 @@ type Login struct {
 	User User `json:"user"`
 }
 
+// MaskedURL An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+//
+// Example: https://hooks.acme.example/showfloor?key=***
+type MaskedURL = string
+
 // MediaJobStatus QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
 type MediaJobStatus string
 
@@ -5300,6 +5625,96 @@ type OperationActivity struct {
 
 	// ServerErrors Example: 0
 	ServerErrors int64 `json:"serverErrors"`
+}
+
+// OperationsDeliveries The latest webhook deliveries of all tenants.
+type OperationsDeliveries struct {
+	// Items Newest first.
+	Items []OperationsDelivery `json:"items"`
+}
+
+// OperationsDelivery One delivery, without what it carries.
+type OperationsDelivery struct {
+	// Attempts How many attempts were made.
+	//
+	// Example: 1
+	Attempts    int                               `json:"attempts"`
+	CreatedAt   timestamp.Time                    `json:"createdAt"`
+	DeliveredAt nullable.Nullable[timestamp.Time] `json:"deliveredAt"`
+
+	// DurationMs How long the last attempt took, in milliseconds.
+	//
+	// Example: 84
+	DurationMs nullable.Nullable[int] `json:"durationMs"`
+
+	// EndpointID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxd
+	EndpointID string `json:"endpointId"`
+
+	// Error Why the last attempt failed.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// Event What happened.
+	Event EventName `json:"event"`
+
+	// EventID Example: evt_01m18qg1mhf2bsz1fk6m8v4jxc
+	EventID string `json:"eventId"`
+
+	// ID Example: del_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// NextAttemptAt When the next attempt is due; null when none is.
+	NextAttemptAt nullable.Nullable[timestamp.Time] `json:"nextAttemptAt"`
+
+	// ResponseStatus HTTP status of the last attempt; null when there was no answer.
+	//
+	// Example: 200
+	ResponseStatus nullable.Nullable[int] `json:"responseStatus"`
+
+	// Status pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is
+	// due. failed: given up; `retry` makes another attempt.
+	Status WebhookDeliveryStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
+
+	// URL An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+	//
+	// Example: https://hooks.acme.example/showfloor?key=***
+	URL MaskedURL `json:"url"`
+}
+
+// OperationsUsage What the tenants that use most used in this month.
+type OperationsUsage struct {
+	// From The first instant of the calendar month, in UTC.
+	From timestamp.Time `json:"from"`
+
+	// Items The most EGRESS_BYTES first.
+	Items []OperationsUsageRow `json:"items"`
+
+	// To As of when.
+	To timestamp.Time `json:"to"`
+}
+
+// OperationsUsageRow One tenant's readings.
+type OperationsUsageRow struct {
+	// Meters One entry for each meter, in the order of their enumeration.
+	Meters []MeterUsage `json:"meters"`
+
+	// Plan What the tenant has booked.
+	Plan PlanTier `json:"plan"`
+
+	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
+	// publishing are refused; webhooks wait.
+	Status TenantStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+
+	// TenantName Example: Acme Live
+	TenantName string `json:"tenantName"`
 }
 
 // Order What a customer bought or is about to pay.
@@ -6984,6 +7399,72 @@ type RoleCatalogue struct {
 
 	// Tenant The roles of tenants' users. An API key acts as a DEVELOPER, narrowed by its scopes.
 	Tenant []TenantRoleGrant `json:"tenant"`
+}
+
+// SchedulerRun One background job, with its last attempt. Kept 24 hours once it is COMPLETED or CANCELED, 7 days once it is FAILED.
+type SchedulerRun struct {
+	// Attempt Which attempt was the last; 0 before the first.
+	//
+	// Example: 1
+	Attempt   int            `json:"attempt"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// DurationMs How long it took, in milliseconds; null while it isn't over.
+	//
+	// Example: 12
+	DurationMs nullable.Nullable[int64] `json:"durationMs"`
+
+	// Error Why the last attempt failed.
+	Error nullable.Nullable[string] `json:"error"`
+
+	// FinishedAt When it was over for good; null before.
+	FinishedAt nullable.Nullable[timestamp.Time] `json:"finishedAt"`
+
+	// ID The job's number in its queue.
+	//
+	// Example: 40812
+	ID string `json:"id"`
+
+	// Kind What it does.
+	//
+	// Example: webhook_deliver
+	Kind string `json:"kind"`
+
+	// MaxAttempts Example: 25
+	MaxAttempts int `json:"maxAttempts"`
+
+	// Node The server that made the last attempt.
+	//
+	// Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
+	Node nullable.Nullable[string] `json:"node"`
+
+	// Periodic Whether the clock started it.
+	//
+	// Example: false
+	Periodic bool `json:"periodic"`
+
+	// Queue Example: default
+	Queue string `json:"queue"`
+
+	// ScheduledAt When it was or is due.
+	ScheduledAt timestamp.Time `json:"scheduledAt"`
+
+	// StartedAt When the last attempt began; null before the first.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// Status SCHEDULED: due later. QUEUED: due. RUNNING: at work. RETRYING: failed, another attempt is due. COMPLETED: done.
+	// CANCELED: given up because nothing could be done any more. FAILED: every attempt failed.
+	Status SchedulerRunStatus `json:"status"`
+}
+
+// SchedulerRunStatus SCHEDULED: due later. QUEUED: due. RUNNING: at work. RETRYING: failed, another attempt is due. COMPLETED: done.
+// CANCELED: given up because nothing could be done any more. FAILED: every attempt failed.
+type SchedulerRunStatus string
+
+// SchedulerRuns The latest runs of background jobs.
+type SchedulerRuns struct {
+	// Items Newest first.
+	Items []SchedulerRun `json:"items"`
 }
 
 // Scope One right in a tenant; operations name those that they need. VIEWERs have every `:read`; DEVELOPERs also every
@@ -9363,6 +9844,42 @@ type WebhookRecoveryInput struct {
 	Since timestamp.Time `json:"since"`
 }
 
+// WebhookSummary How webhook deliveries are doing over all tenants.
+type WebhookSummary struct {
+	// ActiveEndpoints Example: 64
+	ActiveEndpoints int `json:"activeEndpoints"`
+
+	// At As of when.
+	At timestamp.Time `json:"at"`
+
+	// Deliveries The deliveries that were made for events of the last 24 hours, by status.
+	Deliveries DeliveryStatusCounts `json:"deliveries"`
+
+	// DisabledEndpoints Example: 3
+	DisabledEndpoints int `json:"disabledEndpoints"`
+
+	// Failing The 20 endpoints with the most failed attempts in the last 24 hours, most first.
+	Failing []FailingEndpoint `json:"failing"`
+
+	// MedianMs How long half of those attempts took at most, in milliseconds.
+	//
+	// Example: 84
+	MedianMs nullable.Nullable[float32] `json:"medianMs"`
+
+	// OldestDueAt Since when the oldest attempt that should have been made waits; null when none does.
+	OldestDueAt nullable.Nullable[timestamp.Time] `json:"oldestDueAt"`
+
+	// P95Ms How long 95 of 100 of those attempts took at most, in milliseconds.
+	//
+	// Example: 610
+	P95Ms nullable.Nullable[float32] `json:"p95Ms"`
+
+	// SuccessPercent Attempts of the last 24 hours that were answered with a 2xx, in percent with one decimal; null when there was none.
+	//
+	// Example: 99.4
+	SuccessPercent nullable.Nullable[float32] `json:"successPercent"`
+}
+
 // WebhookTest What to send.
 type WebhookTest struct {
 	// Event Whether or not it is on the endpoint's list. Absent: the first one of the list, `stream.started` when it is empty.
@@ -9371,6 +9888,9 @@ type WebhookTest struct {
 
 // AdminDays Example: 30
 type AdminDays = string
+
+// AdminKeyID defines model for AdminKeyId.
+type AdminKeyID = string
 
 // AdminLimit Example: 20
 type AdminLimit = string
@@ -9504,6 +10024,39 @@ type GetAdminComplianceOverviewParams struct {
 type GetAdminDevActivityParams struct {
 	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
 	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
+}
+
+// ListFirstPartyAppsParams defines parameters for ListFirstPartyApps.
+type ListFirstPartyAppsParams struct {
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminSchedulerRunsParams defines parameters for ListAdminSchedulerRuns.
+type ListAdminSchedulerRunsParams struct {
+	// Kind Only jobs of this kind, such as `webhook_deliver`; empty or absent for all. An unknown one gives none.
+	Kind *string `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Limit How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400.
+	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetAdminUsageParams defines parameters for GetAdminUsage.
+type GetAdminUsageParams struct {
+	// Limit How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400.
+	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListAdminRecentDeliveriesParams defines parameters for ListAdminRecentDeliveries.
+type ListAdminRecentDeliveriesParams struct {
+	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Limit How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400.
+	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListAdminPlansParams defines parameters for ListAdminPlans.
@@ -9667,6 +10220,27 @@ type ListUsersParams struct {
 	// TenantID Only what belongs to this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminWebhookEndpointsParams defines parameters for ListAdminWebhookEndpoints.
+type ListAdminWebhookEndpointsParams struct {
+	// TenantID Only what belongs to this tenant.
+	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListAdminWebhookDeliveriesParams defines parameters for ListAdminWebhookDeliveries.
+type ListAdminWebhookDeliveriesParams struct {
 	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
@@ -9976,6 +10550,12 @@ type ImportCdnLogsJSONRequestBody = CdnLogImport
 
 // PutAdminComplianceRecordJSONRequestBody defines body for PutAdminComplianceRecord for application/json ContentType.
 type PutAdminComplianceRecordJSONRequestBody = ComplianceInput
+
+// CreateFirstPartyAppJSONRequestBody defines body for CreateFirstPartyApp for application/json ContentType.
+type CreateFirstPartyAppJSONRequestBody = FirstPartyAppInput
+
+// CreateFirstPartyAppKeyJSONRequestBody defines body for CreateFirstPartyAppKey for application/json ContentType.
+type CreateFirstPartyAppKeyJSONRequestBody = APIKeyInput
 
 // UpdateAdminPlanJSONRequestBody defines body for UpdateAdminPlan for application/json ContentType.
 type UpdateAdminPlanJSONRequestBody = AdminPlanPatch
@@ -10908,6 +11488,33 @@ type ServerInterface interface {
 	// GetAdminDevActivity How tenants' developers use the API
 	// (GET /v1/admin/dev-activity/overview)
 	GetAdminDevActivity(ctx echo.Context, params GetAdminDevActivityParams) error
+	// ListFirstPartyApps List first-party apps
+	// (GET /v1/admin/first-party-apps)
+	ListFirstPartyApps(ctx echo.Context, params ListFirstPartyAppsParams) error
+	// CreateFirstPartyApp Make a first-party app
+	// (POST /v1/admin/first-party-apps)
+	CreateFirstPartyApp(ctx echo.Context) error
+	// GetFirstPartyApp One app with its figures, keys, webhooks and sessions
+	// (GET /v1/admin/first-party-apps/{id})
+	GetFirstPartyApp(ctx echo.Context, id ID) error
+	// ImpersonateFirstPartyApp Act as an app
+	// (POST /v1/admin/first-party-apps/{id}/impersonate)
+	ImpersonateFirstPartyApp(ctx echo.Context, id ID) error
+	// CreateFirstPartyAppKey Mint another API key
+	// (POST /v1/admin/first-party-apps/{id}/keys)
+	CreateFirstPartyAppKey(ctx echo.Context, id ID) error
+	// RevokeFirstPartyAppKey Revoke an app's API key
+	// (DELETE /v1/admin/first-party-apps/{id}/keys/{keyId})
+	RevokeFirstPartyAppKey(ctx echo.Context, id ID, keyID AdminKeyID) error
+	// ListAdminSchedulerRuns The latest background jobs
+	// (GET /v1/admin/operations/scheduler-runs)
+	ListAdminSchedulerRuns(ctx echo.Context, params ListAdminSchedulerRunsParams) error
+	// GetAdminUsage What tenants used this month
+	// (GET /v1/admin/operations/usage)
+	GetAdminUsage(ctx echo.Context, params GetAdminUsageParams) error
+	// ListAdminRecentDeliveries The latest webhook deliveries
+	// (GET /v1/admin/operations/webhook-deliveries)
+	ListAdminRecentDeliveries(ctx echo.Context, params ListAdminRecentDeliveriesParams) error
 	// ListAdminPlans List plans
 	// (GET /v1/admin/plans)
 	ListAdminPlans(ctx echo.Context, params ListAdminPlansParams) error
@@ -11052,6 +11659,18 @@ type ServerInterface interface {
 	// ResetUserPassword Make a user choose a new password
 	// (POST /v1/admin/users/{id}/reset-password)
 	ResetUserPassword(ctx echo.Context, id ID) error
+	// RetryAdminWebhookDelivery Deliver again now
+	// (POST /v1/admin/webhooks/deliveries/{id}/retry)
+	RetryAdminWebhookDelivery(ctx echo.Context, id ID) error
+	// ListAdminWebhookEndpoints List webhook endpoints
+	// (GET /v1/admin/webhooks/endpoints)
+	ListAdminWebhookEndpoints(ctx echo.Context, params ListAdminWebhookEndpointsParams) error
+	// ListAdminWebhookDeliveries List an endpoint's deliveries
+	// (GET /v1/admin/webhooks/endpoints/{id}/deliveries)
+	ListAdminWebhookDeliveries(ctx echo.Context, id ID, params ListAdminWebhookDeliveriesParams) error
+	// GetAdminWebhookSummary How deliveries are doing
+	// (GET /v1/admin/webhooks/summary)
+	GetAdminWebhookSummary(ctx echo.Context) error
 	// AcceptInvite Join a team with a mailed link
 	// (POST /v1/auth/accept-invite)
 	AcceptInvite(ctx echo.Context) error
@@ -11901,6 +12520,180 @@ func (w *ServerInterfaceWrapper) GetAdminDevActivity(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetAdminDevActivity(ctx, params)
+	return err
+}
+
+// ListFirstPartyApps converts echo context to params.
+func (w *ServerInterfaceWrapper) ListFirstPartyApps(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListFirstPartyAppsParams
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListFirstPartyApps(ctx, params)
+	return err
+}
+
+// CreateFirstPartyApp converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateFirstPartyApp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateFirstPartyApp(ctx)
+	return err
+}
+
+// GetFirstPartyApp converts echo context to params.
+func (w *ServerInterfaceWrapper) GetFirstPartyApp(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetFirstPartyApp(ctx, id)
+	return err
+}
+
+// ImpersonateFirstPartyApp converts echo context to params.
+func (w *ServerInterfaceWrapper) ImpersonateFirstPartyApp(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ImpersonateFirstPartyApp(ctx, id)
+	return err
+}
+
+// CreateFirstPartyAppKey converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateFirstPartyAppKey(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateFirstPartyAppKey(ctx, id)
+	return err
+}
+
+// RevokeFirstPartyAppKey converts echo context to params.
+func (w *ServerInterfaceWrapper) RevokeFirstPartyAppKey(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "keyId" -------------
+	var keyID AdminKeyID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "keyId", ctx.Param("keyId"), &keyID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter keyId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RevokeFirstPartyAppKey(ctx, id, keyID)
+	return err
+}
+
+// ListAdminSchedulerRuns converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminSchedulerRuns(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminSchedulerRunsParams
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", ctx.QueryParams(), &params.Kind, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter kind: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminSchedulerRuns(ctx, params)
+	return err
+}
+
+// GetAdminUsage converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminUsage(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAdminUsageParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminUsage(ctx, params)
+	return err
+}
+
+// ListAdminRecentDeliveries converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminRecentDeliveries(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminRecentDeliveriesParams
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminRecentDeliveries(ctx, params)
 	return err
 }
 
@@ -12844,6 +13637,95 @@ func (w *ServerInterfaceWrapper) ResetUserPassword(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ResetUserPassword(ctx, id)
+	return err
+}
+
+// RetryAdminWebhookDelivery converts echo context to params.
+func (w *ServerInterfaceWrapper) RetryAdminWebhookDelivery(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RetryAdminWebhookDelivery(ctx, id)
+	return err
+}
+
+// ListAdminWebhookEndpoints converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminWebhookEndpoints(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminWebhookEndpointsParams
+	// ------------- Optional query parameter "tenantId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenantId", ctx.QueryParams(), &params.TenantID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminWebhookEndpoints(ctx, params)
+	return err
+}
+
+// ListAdminWebhookDeliveries converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminWebhookDeliveries(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAdminWebhookDeliveriesParams
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", ctx.QueryParams(), &params.Page, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter page: %s", err))
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", ctx.QueryParams(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pageSize: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminWebhookDeliveries(ctx, id, params)
+	return err
+}
+
+// GetAdminWebhookSummary converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminWebhookSummary(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminWebhookSummary(ctx)
 	return err
 }
 
@@ -15722,6 +16604,15 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/dashboard/recent-activity", wrapper.GetAdminRecentActivity, options.OperationMiddlewares["getAdminRecentActivity"]...)
 	router.GET(options.BaseURL+"/v1/admin/dashboard/revenue", wrapper.GetAdminRevenue, options.OperationMiddlewares["getAdminRevenue"]...)
 	router.GET(options.BaseURL+"/v1/admin/dev-activity/overview", wrapper.GetAdminDevActivity, options.OperationMiddlewares["getAdminDevActivity"]...)
+	router.GET(options.BaseURL+"/v1/admin/first-party-apps", wrapper.ListFirstPartyApps, options.OperationMiddlewares["listFirstPartyApps"]...)
+	router.POST(options.BaseURL+"/v1/admin/first-party-apps", wrapper.CreateFirstPartyApp, options.OperationMiddlewares["createFirstPartyApp"]...)
+	router.GET(options.BaseURL+"/v1/admin/first-party-apps/:id", wrapper.GetFirstPartyApp, options.OperationMiddlewares["getFirstPartyApp"]...)
+	router.POST(options.BaseURL+"/v1/admin/first-party-apps/:id/impersonate", wrapper.ImpersonateFirstPartyApp, options.OperationMiddlewares["impersonateFirstPartyApp"]...)
+	router.POST(options.BaseURL+"/v1/admin/first-party-apps/:id/keys", wrapper.CreateFirstPartyAppKey, options.OperationMiddlewares["createFirstPartyAppKey"]...)
+	router.DELETE(options.BaseURL+"/v1/admin/first-party-apps/:id/keys/:keyId", wrapper.RevokeFirstPartyAppKey, options.OperationMiddlewares["revokeFirstPartyAppKey"]...)
+	router.GET(options.BaseURL+"/v1/admin/operations/scheduler-runs", wrapper.ListAdminSchedulerRuns, options.OperationMiddlewares["listAdminSchedulerRuns"]...)
+	router.GET(options.BaseURL+"/v1/admin/operations/usage", wrapper.GetAdminUsage, options.OperationMiddlewares["getAdminUsage"]...)
+	router.GET(options.BaseURL+"/v1/admin/operations/webhook-deliveries", wrapper.ListAdminRecentDeliveries, options.OperationMiddlewares["listAdminRecentDeliveries"]...)
 	router.GET(options.BaseURL+"/v1/admin/plans", wrapper.ListAdminPlans, options.OperationMiddlewares["listAdminPlans"]...)
 	router.GET(options.BaseURL+"/v1/admin/plans/:id", wrapper.GetAdminPlan, options.OperationMiddlewares["getAdminPlan"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/plans/:id", wrapper.UpdateAdminPlan, options.OperationMiddlewares["updateAdminPlan"]...)
@@ -15770,6 +16661,10 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/admin/users/:id/activate", wrapper.ActivateUser, options.OperationMiddlewares["activateUser"]...)
 	router.POST(options.BaseURL+"/v1/admin/users/:id/deactivate", wrapper.DeactivateUser, options.OperationMiddlewares["deactivateUser"]...)
 	router.POST(options.BaseURL+"/v1/admin/users/:id/reset-password", wrapper.ResetUserPassword, options.OperationMiddlewares["resetUserPassword"]...)
+	router.POST(options.BaseURL+"/v1/admin/webhooks/deliveries/:id/retry", wrapper.RetryAdminWebhookDelivery, options.OperationMiddlewares["retryAdminWebhookDelivery"]...)
+	router.GET(options.BaseURL+"/v1/admin/webhooks/endpoints", wrapper.ListAdminWebhookEndpoints, options.OperationMiddlewares["listAdminWebhookEndpoints"]...)
+	router.GET(options.BaseURL+"/v1/admin/webhooks/endpoints/:id/deliveries", wrapper.ListAdminWebhookDeliveries, options.OperationMiddlewares["listAdminWebhookDeliveries"]...)
+	router.GET(options.BaseURL+"/v1/admin/webhooks/summary", wrapper.GetAdminWebhookSummary, options.OperationMiddlewares["getAdminWebhookSummary"]...)
 	router.POST(options.BaseURL+"/v1/auth/accept-invite", wrapper.AcceptInvite, options.OperationMiddlewares["acceptInvite"]...)
 	router.POST(options.BaseURL+"/v1/auth/forgot-password", wrapper.ForgotPassword, options.OperationMiddlewares["forgotPassword"]...)
 	router.POST(options.BaseURL+"/v1/auth/login", wrapper.Login, options.OperationMiddlewares["login"]...)
@@ -16739,6 +17634,359 @@ type GetAdminDevActivitydefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetAdminDevActivitydefaultApplicationProblemPlusJSONResponse) VisitGetAdminDevActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFirstPartyAppsRequestObject struct {
+	Params ListFirstPartyAppsParams
+}
+
+type ListFirstPartyAppsResponseObject interface {
+	VisitListFirstPartyAppsResponse(w http.ResponseWriter) error
+}
+
+type ListFirstPartyApps200JSONResponse FirstPartyAppPage
+
+func (response ListFirstPartyApps200JSONResponse) VisitListFirstPartyAppsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFirstPartyAppsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListFirstPartyAppsdefaultApplicationProblemPlusJSONResponse) VisitListFirstPartyAppsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateFirstPartyAppRequestObject struct {
+	Body *CreateFirstPartyAppJSONRequestBody
+}
+
+type CreateFirstPartyAppResponseObject interface {
+	VisitCreateFirstPartyAppResponse(w http.ResponseWriter) error
+}
+
+type CreateFirstPartyApp201JSONResponse FirstPartyAppCreation
+
+func (response CreateFirstPartyApp201JSONResponse) VisitCreateFirstPartyAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateFirstPartyAppdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateFirstPartyAppdefaultApplicationProblemPlusJSONResponse) VisitCreateFirstPartyAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFirstPartyAppRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetFirstPartyAppResponseObject interface {
+	VisitGetFirstPartyAppResponse(w http.ResponseWriter) error
+}
+
+type GetFirstPartyApp200JSONResponse FirstPartyAppDetail
+
+func (response GetFirstPartyApp200JSONResponse) VisitGetFirstPartyAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFirstPartyAppdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetFirstPartyAppdefaultApplicationProblemPlusJSONResponse) VisitGetFirstPartyAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImpersonateFirstPartyAppRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type ImpersonateFirstPartyAppResponseObject interface {
+	VisitImpersonateFirstPartyAppResponse(w http.ResponseWriter) error
+}
+
+type ImpersonateFirstPartyApp201JSONResponse Impersonation
+
+func (response ImpersonateFirstPartyApp201JSONResponse) VisitImpersonateFirstPartyAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImpersonateFirstPartyAppdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ImpersonateFirstPartyAppdefaultApplicationProblemPlusJSONResponse) VisitImpersonateFirstPartyAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateFirstPartyAppKeyRequestObject struct {
+	ID   ID `json:"id"`
+	Body *CreateFirstPartyAppKeyJSONRequestBody
+}
+
+type CreateFirstPartyAppKeyResponseObject interface {
+	VisitCreateFirstPartyAppKeyResponse(w http.ResponseWriter) error
+}
+
+type CreateFirstPartyAppKey201JSONResponse APIKey
+
+func (response CreateFirstPartyAppKey201JSONResponse) VisitCreateFirstPartyAppKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateFirstPartyAppKeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateFirstPartyAppKeydefaultApplicationProblemPlusJSONResponse) VisitCreateFirstPartyAppKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeFirstPartyAppKeyRequestObject struct {
+	ID    ID         `json:"id"`
+	KeyID AdminKeyID `json:"keyId"`
+}
+
+type RevokeFirstPartyAppKeyResponseObject interface {
+	VisitRevokeFirstPartyAppKeyResponse(w http.ResponseWriter) error
+}
+
+type RevokeFirstPartyAppKey200JSONResponse APIKey
+
+func (response RevokeFirstPartyAppKey200JSONResponse) VisitRevokeFirstPartyAppKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeFirstPartyAppKeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RevokeFirstPartyAppKeydefaultApplicationProblemPlusJSONResponse) VisitRevokeFirstPartyAppKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSchedulerRunsRequestObject struct {
+	Params ListAdminSchedulerRunsParams
+}
+
+type ListAdminSchedulerRunsResponseObject interface {
+	VisitListAdminSchedulerRunsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminSchedulerRuns200JSONResponse SchedulerRuns
+
+func (response ListAdminSchedulerRuns200JSONResponse) VisitListAdminSchedulerRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSchedulerRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminSchedulerRunsdefaultApplicationProblemPlusJSONResponse) VisitListAdminSchedulerRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminUsageRequestObject struct {
+	Params GetAdminUsageParams
+}
+
+type GetAdminUsageResponseObject interface {
+	VisitGetAdminUsageResponse(w http.ResponseWriter) error
+}
+
+type GetAdminUsage200JSONResponse OperationsUsage
+
+func (response GetAdminUsage200JSONResponse) VisitGetAdminUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminUsagedefaultApplicationProblemPlusJSONResponse) VisitGetAdminUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminRecentDeliveriesRequestObject struct {
+	Params ListAdminRecentDeliveriesParams
+}
+
+type ListAdminRecentDeliveriesResponseObject interface {
+	VisitListAdminRecentDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type ListAdminRecentDeliveries200JSONResponse OperationsDeliveries
+
+func (response ListAdminRecentDeliveries200JSONResponse) VisitListAdminRecentDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminRecentDeliveriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminRecentDeliveriesdefaultApplicationProblemPlusJSONResponse) VisitListAdminRecentDeliveriesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -18616,6 +19864,162 @@ type ResetUserPassworddefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ResetUserPassworddefaultApplicationProblemPlusJSONResponse) VisitResetUserPasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryAdminWebhookDeliveryRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type RetryAdminWebhookDeliveryResponseObject interface {
+	VisitRetryAdminWebhookDeliveryResponse(w http.ResponseWriter) error
+}
+
+type RetryAdminWebhookDelivery201JSONResponse WebhookDelivery
+
+func (response RetryAdminWebhookDelivery201JSONResponse) VisitRetryAdminWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryAdminWebhookDeliverydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RetryAdminWebhookDeliverydefaultApplicationProblemPlusJSONResponse) VisitRetryAdminWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminWebhookEndpointsRequestObject struct {
+	Params ListAdminWebhookEndpointsParams
+}
+
+type ListAdminWebhookEndpointsResponseObject interface {
+	VisitListAdminWebhookEndpointsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminWebhookEndpoints200JSONResponse AdminWebhookEndpointPage
+
+func (response ListAdminWebhookEndpoints200JSONResponse) VisitListAdminWebhookEndpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminWebhookEndpointsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminWebhookEndpointsdefaultApplicationProblemPlusJSONResponse) VisitListAdminWebhookEndpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminWebhookDeliveriesRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListAdminWebhookDeliveriesParams
+}
+
+type ListAdminWebhookDeliveriesResponseObject interface {
+	VisitListAdminWebhookDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type ListAdminWebhookDeliveries200JSONResponse AdminWebhookDeliveryPage
+
+func (response ListAdminWebhookDeliveries200JSONResponse) VisitListAdminWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminWebhookDeliveriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminWebhookDeliveriesdefaultApplicationProblemPlusJSONResponse) VisitListAdminWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminWebhookSummaryRequestObject struct {
+}
+
+type GetAdminWebhookSummaryResponseObject interface {
+	VisitGetAdminWebhookSummaryResponse(w http.ResponseWriter) error
+}
+
+type GetAdminWebhookSummary200JSONResponse WebhookSummary
+
+func (response GetAdminWebhookSummary200JSONResponse) VisitGetAdminWebhookSummaryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminWebhookSummarydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminWebhookSummarydefaultApplicationProblemPlusJSONResponse) VisitGetAdminWebhookSummaryResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -25295,6 +26699,33 @@ type StrictServerInterface interface {
 	// GetAdminDevActivity How tenants' developers use the API
 	// (GET /v1/admin/dev-activity/overview)
 	GetAdminDevActivity(ctx context.Context, request GetAdminDevActivityRequestObject) (GetAdminDevActivityResponseObject, error)
+	// ListFirstPartyApps List first-party apps
+	// (GET /v1/admin/first-party-apps)
+	ListFirstPartyApps(ctx context.Context, request ListFirstPartyAppsRequestObject) (ListFirstPartyAppsResponseObject, error)
+	// CreateFirstPartyApp Make a first-party app
+	// (POST /v1/admin/first-party-apps)
+	CreateFirstPartyApp(ctx context.Context, request CreateFirstPartyAppRequestObject) (CreateFirstPartyAppResponseObject, error)
+	// GetFirstPartyApp One app with its figures, keys, webhooks and sessions
+	// (GET /v1/admin/first-party-apps/{id})
+	GetFirstPartyApp(ctx context.Context, request GetFirstPartyAppRequestObject) (GetFirstPartyAppResponseObject, error)
+	// ImpersonateFirstPartyApp Act as an app
+	// (POST /v1/admin/first-party-apps/{id}/impersonate)
+	ImpersonateFirstPartyApp(ctx context.Context, request ImpersonateFirstPartyAppRequestObject) (ImpersonateFirstPartyAppResponseObject, error)
+	// CreateFirstPartyAppKey Mint another API key
+	// (POST /v1/admin/first-party-apps/{id}/keys)
+	CreateFirstPartyAppKey(ctx context.Context, request CreateFirstPartyAppKeyRequestObject) (CreateFirstPartyAppKeyResponseObject, error)
+	// RevokeFirstPartyAppKey Revoke an app's API key
+	// (DELETE /v1/admin/first-party-apps/{id}/keys/{keyId})
+	RevokeFirstPartyAppKey(ctx context.Context, request RevokeFirstPartyAppKeyRequestObject) (RevokeFirstPartyAppKeyResponseObject, error)
+	// ListAdminSchedulerRuns The latest background jobs
+	// (GET /v1/admin/operations/scheduler-runs)
+	ListAdminSchedulerRuns(ctx context.Context, request ListAdminSchedulerRunsRequestObject) (ListAdminSchedulerRunsResponseObject, error)
+	// GetAdminUsage What tenants used this month
+	// (GET /v1/admin/operations/usage)
+	GetAdminUsage(ctx context.Context, request GetAdminUsageRequestObject) (GetAdminUsageResponseObject, error)
+	// ListAdminRecentDeliveries The latest webhook deliveries
+	// (GET /v1/admin/operations/webhook-deliveries)
+	ListAdminRecentDeliveries(ctx context.Context, request ListAdminRecentDeliveriesRequestObject) (ListAdminRecentDeliveriesResponseObject, error)
 	// ListAdminPlans List plans
 	// (GET /v1/admin/plans)
 	ListAdminPlans(ctx context.Context, request ListAdminPlansRequestObject) (ListAdminPlansResponseObject, error)
@@ -25439,6 +26870,18 @@ type StrictServerInterface interface {
 	// ResetUserPassword Make a user choose a new password
 	// (POST /v1/admin/users/{id}/reset-password)
 	ResetUserPassword(ctx context.Context, request ResetUserPasswordRequestObject) (ResetUserPasswordResponseObject, error)
+	// RetryAdminWebhookDelivery Deliver again now
+	// (POST /v1/admin/webhooks/deliveries/{id}/retry)
+	RetryAdminWebhookDelivery(ctx context.Context, request RetryAdminWebhookDeliveryRequestObject) (RetryAdminWebhookDeliveryResponseObject, error)
+	// ListAdminWebhookEndpoints List webhook endpoints
+	// (GET /v1/admin/webhooks/endpoints)
+	ListAdminWebhookEndpoints(ctx context.Context, request ListAdminWebhookEndpointsRequestObject) (ListAdminWebhookEndpointsResponseObject, error)
+	// ListAdminWebhookDeliveries List an endpoint's deliveries
+	// (GET /v1/admin/webhooks/endpoints/{id}/deliveries)
+	ListAdminWebhookDeliveries(ctx context.Context, request ListAdminWebhookDeliveriesRequestObject) (ListAdminWebhookDeliveriesResponseObject, error)
+	// GetAdminWebhookSummary How deliveries are doing
+	// (GET /v1/admin/webhooks/summary)
+	GetAdminWebhookSummary(ctx context.Context, request GetAdminWebhookSummaryRequestObject) (GetAdminWebhookSummaryResponseObject, error)
 	// AcceptInvite Join a team with a mailed link
 	// (POST /v1/auth/accept-invite)
 	AcceptInvite(ctx context.Context, request AcceptInviteRequestObject) (AcceptInviteResponseObject, error)
@@ -26550,6 +27993,276 @@ func (sh *strictHandler) GetAdminDevActivity(ctx echo.Context, params GetAdminDe
 		return err
 	} else if validResponse, ok := response.(GetAdminDevActivityResponseObject); ok {
 		return validResponse.VisitGetAdminDevActivityResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListFirstPartyApps operation middleware
+func (sh *strictHandler) ListFirstPartyApps(ctx echo.Context, params ListFirstPartyAppsParams) error {
+	var request ListFirstPartyAppsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFirstPartyApps(ctx.Request().Context(), request.(ListFirstPartyAppsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFirstPartyApps")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListFirstPartyAppsResponseObject); ok {
+		return validResponse.VisitListFirstPartyAppsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateFirstPartyApp operation middleware
+func (sh *strictHandler) CreateFirstPartyApp(ctx echo.Context) error {
+	var request CreateFirstPartyAppRequestObject
+
+	var body CreateFirstPartyAppJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateFirstPartyApp(ctx.Request().Context(), request.(CreateFirstPartyAppRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateFirstPartyApp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateFirstPartyAppResponseObject); ok {
+		return validResponse.VisitCreateFirstPartyAppResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetFirstPartyApp operation middleware
+func (sh *strictHandler) GetFirstPartyApp(ctx echo.Context, id ID) error {
+	var request GetFirstPartyAppRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetFirstPartyApp(ctx.Request().Context(), request.(GetFirstPartyAppRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetFirstPartyApp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetFirstPartyAppResponseObject); ok {
+		return validResponse.VisitGetFirstPartyAppResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ImpersonateFirstPartyApp operation middleware
+func (sh *strictHandler) ImpersonateFirstPartyApp(ctx echo.Context, id ID) error {
+	var request ImpersonateFirstPartyAppRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ImpersonateFirstPartyApp(ctx.Request().Context(), request.(ImpersonateFirstPartyAppRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ImpersonateFirstPartyApp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ImpersonateFirstPartyAppResponseObject); ok {
+		return validResponse.VisitImpersonateFirstPartyAppResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateFirstPartyAppKey operation middleware
+func (sh *strictHandler) CreateFirstPartyAppKey(ctx echo.Context, id ID) error {
+	var request CreateFirstPartyAppKeyRequestObject
+
+	request.ID = id
+
+	var body CreateFirstPartyAppKeyJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateFirstPartyAppKey(ctx.Request().Context(), request.(CreateFirstPartyAppKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateFirstPartyAppKey")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateFirstPartyAppKeyResponseObject); ok {
+		return validResponse.VisitCreateFirstPartyAppKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RevokeFirstPartyAppKey operation middleware
+func (sh *strictHandler) RevokeFirstPartyAppKey(ctx echo.Context, id ID, keyID AdminKeyID) error {
+	var request RevokeFirstPartyAppKeyRequestObject
+
+	request.ID = id
+	request.KeyID = keyID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokeFirstPartyAppKey(ctx.Request().Context(), request.(RevokeFirstPartyAppKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokeFirstPartyAppKey")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RevokeFirstPartyAppKeyResponseObject); ok {
+		return validResponse.VisitRevokeFirstPartyAppKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminSchedulerRuns operation middleware
+func (sh *strictHandler) ListAdminSchedulerRuns(ctx echo.Context, params ListAdminSchedulerRunsParams) error {
+	var request ListAdminSchedulerRunsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminSchedulerRuns(ctx.Request().Context(), request.(ListAdminSchedulerRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminSchedulerRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminSchedulerRunsResponseObject); ok {
+		return validResponse.VisitListAdminSchedulerRunsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminUsage operation middleware
+func (sh *strictHandler) GetAdminUsage(ctx echo.Context, params GetAdminUsageParams) error {
+	var request GetAdminUsageRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminUsage(ctx.Request().Context(), request.(GetAdminUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminUsage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminUsageResponseObject); ok {
+		return validResponse.VisitGetAdminUsageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminRecentDeliveries operation middleware
+func (sh *strictHandler) ListAdminRecentDeliveries(ctx echo.Context, params ListAdminRecentDeliveriesParams) error {
+	var request ListAdminRecentDeliveriesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminRecentDeliveries(ctx.Request().Context(), request.(ListAdminRecentDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminRecentDeliveries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminRecentDeliveriesResponseObject); ok {
+		return validResponse.VisitListAdminRecentDeliveriesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -28012,6 +29725,105 @@ func (sh *strictHandler) ResetUserPassword(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(ResetUserPasswordResponseObject); ok {
 		return validResponse.VisitResetUserPasswordResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RetryAdminWebhookDelivery operation middleware
+func (sh *strictHandler) RetryAdminWebhookDelivery(ctx echo.Context, id ID) error {
+	var request RetryAdminWebhookDeliveryRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RetryAdminWebhookDelivery(ctx.Request().Context(), request.(RetryAdminWebhookDeliveryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RetryAdminWebhookDelivery")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RetryAdminWebhookDeliveryResponseObject); ok {
+		return validResponse.VisitRetryAdminWebhookDeliveryResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminWebhookEndpoints operation middleware
+func (sh *strictHandler) ListAdminWebhookEndpoints(ctx echo.Context, params ListAdminWebhookEndpointsParams) error {
+	var request ListAdminWebhookEndpointsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminWebhookEndpoints(ctx.Request().Context(), request.(ListAdminWebhookEndpointsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminWebhookEndpoints")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminWebhookEndpointsResponseObject); ok {
+		return validResponse.VisitListAdminWebhookEndpointsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminWebhookDeliveries operation middleware
+func (sh *strictHandler) ListAdminWebhookDeliveries(ctx echo.Context, id ID, params ListAdminWebhookDeliveriesParams) error {
+	var request ListAdminWebhookDeliveriesRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminWebhookDeliveries(ctx.Request().Context(), request.(ListAdminWebhookDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminWebhookDeliveries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminWebhookDeliveriesResponseObject); ok {
+		return validResponse.VisitListAdminWebhookDeliveriesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminWebhookSummary operation middleware
+func (sh *strictHandler) GetAdminWebhookSummary(ctx echo.Context) error {
+	var request GetAdminWebhookSummaryRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminWebhookSummary(ctx.Request().Context(), request.(GetAdminWebhookSummaryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminWebhookSummary")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminWebhookSummaryResponseObject); ok {
+		return validResponse.VisitGetAdminWebhookSummaryResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -33718,1293 +35530,1362 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2Lchs5ljb4KljuH+HpWZoidbFlKSb+oSW5rCpZVutS7p5xrwVmgiRaSSArgRTN6qiI/x32HfbB/ifZ",
-	"wAGQicxE3ijZVb0zHTE1FplM3A7O/XznH4OAr2LOCJNicPSPwZLgkCTwzwvKHtT/D4kIEhpLytngaHD/",
-	"OR2P94L//b/+X/gHOUYJif7t84CRr/Lz4B6tlzQiSC5JQhAVCDOu/o1ivCCjwXAggiVZYfVauYnJ4Ggg",
-	"ZELZYvDbb78NBzFO8IpIM/40XFF2ijeiOon3fI1WmG1QiDcCzXDwMESSh3iDKAuiNCQh+hfK0N3tyZ+O",
-	"0d4YzTYoJHOcRnKIggivYhIiydFE/Wfv1cEIXXKJMFoveUQQS1czkhyh/fFYzZiqAX9JSbIZDAcMr9Sk",
-	"1bCFxZCveBVH6qu98WA4WOGvF4Qt5HJwNBkPK0sd6rVd0BWVDYsjTCaUCIQlWnEhh2jXXclxZSWT8bj3",
-	"SiKYg38pu92XcoUXpLqST0saLOHoh2ie8BWaoH+RS2JX8KdjFPE1SVDAUyYFwgJNRmgKP0AxFlKRESIs",
-	"VIREVrHc9F6eelXN6ia9FndDf/Us8MycUGwovMsRIcxCRIIlJ6FaMZVojQVKBQm3Wh1M7Mnnd0NwEiyr",
-	"C/zIopwO5RJLFHAmMWVILqlAknyVQ7SmcslTiRKywAmsNcCC1E36l5rZ4mBFivPdHTdNWErKFj+RTXXS",
-	"t0uChP7+hUAPZJNNJcZymc/kgahpJeSXlCYkHBzJJCXu3P5HQuaDo8H/uZOzyB39rdhxxs/nJLFMRcsm",
-	"2q0T8PAQiZhEEgiBAbljJtYkOUacEb3hISeCvZCIfKVCNpKDfmXN9ha3dm+3dmdvCcNMnoc161irOc1I",
-	"xNlCqKM2dKB+Uzcvad/on5kk7Mt4spoc/rKYrJbz3Zn4dTJ/eLU6fNz/+9ewOO9X+755n+BYpgnxzVnR",
-	"QqC/DpE6aiLkC4FoWEMTQfaqJspwL9XuYcOUbvkDYY2zQnfXFy/UTj4QNgQKiBTni3EiEZ8jqvhiGCZE",
-	"iJoZwy+fPFuJI75oE0hxwsM0kJlE6i5UDEMcHB2M4TzpKl2pP9RflOm/JtnMKJNkQRI9tTQRPPEQY4x/",
-	"Scmxlitq2+6VvnKPtAKjtk59CKJkRuY8qeVHgR6g34bVkVpCBE+TgDSRGG2mrepgPfWEp57KbodT+UCE",
-	"wIvaG7fSXzftwip7Q7/NuMKJpAGNMZN3giS+GfyVpwnia4ZoaOkgFSSpmUiq3/K0C3SV8L+TQDbORo2H",
-	"5jzRhKl/MFScX8iE4JUAxSAkjzQgAgU4STaIymOUxorNvtpHwRInOFDacc1K4mwSTYvJGW+EUxYsX+6O",
-	"d1914bLXJKgn+4AnoZa3tSeewO/7nfYNbE3dsHrjmsYU9vf9hq2XgWpYLc+ahnUkXvdhf1MPi5gzQUCJ",
-	"uEr4LCIr9U+ldBEGPADHcUQDrKazE+sn/q+/Cw5CppvqYt8LI/rOEoSkUsqjEDGupD2QIyUh4qk8RvcB",
-	"D8k9Esr2Wi83I9gy83Yw3AJJH4nSFt5FeFHdw8kR4kqVwPBcJlVGaHyElBpKH9VITGmcnKsdJkxxov8E",
-	"lX08+FuFOI3m8pZGEWWLj48keaRk7bNHsDSnJ1CMN3Dj+BpEQ5zwmCSS6r3HHn47FYqbrJeEqefnPFmp",
-	"pwYhluSlpKC8VuYVYBYQNanq627SWfan0a2VqaOUacUhaIKCNEkIk8q6oBxILbu7E4dDj6scejgIlmnC",
-	"rkgSGLLpMjYJrRIKKsjeGMzrofow1m/S7JQLo5qulZEfYxoq0aPnPCMLyhhli+J0R28cATMpCJh8+tri",
-	"UbOfYxqR8ApvVtYvUToKKZU9CApowKOIBFLPSP/Qt4zCfPbbtm/FmVxGm2uizsAcX9OdOoGjCjbTFZiy",
-	"6hU81prfFj87Z49cSYHqwu03erU4Iejj1dnlEPFHkoQp0bfG+kAKS37dtmTzim2mrH9ZP2s1R0Tt1K1l",
-	"TxOkpqzuT2Gmu20zVRR3u6TigzqkLeabkHmqqP0p7xDuDWo1Fp2HtZF4kr1IJhRH4owp6XnDuc9YgCeK",
-	"HIIy9LpK1nttO7chOHkKVf/myrP/VFyyvBOeq1Md1rNql1WWLkGVwMzlymm2TBO+M65wlRKTzMUKnyk1",
-	"KhMrZlgPF0IzGkWg0uFcKYgjzKoCJUgIliScAjPuKDvM7nc9JfWbMCVTD7+/TKMIJBeiElEBquSChAin",
-	"kq+wpAGOok2tVGNpFOGZIjCtwlRmGqbkxM+o4WMkpNonyZUmoQ6qQLRjZ1TK5Kv9gY9yl1xIEpqjuEsi",
-	"n3AHaUR4HCl9hSFBCAh4JeipLIw5WEoZi6OdnRhvRubTHcugdvZ3uyyahkVtmrLHejeG94CNvPPqmPo7",
-	"FCdqD5Q2BLYA0+dII2IOEqMwwfPS4m7egU7/cjzuthJ1JA2E2en3jecPKoLgaI6ToloweX046XT8WgU6",
-	"YzUa+ZwmQiLKhMTMaAJ6fxhHEWcLkqhb2l1t08PdSJzIGi1Sv77fSxMeECF4Yqi4zryINYNC2fNgaWhn",
-	"UPGgKfvy58l6l+wl+/Kgy0mJzEPZxFDM/Iw7syTsfLMG9qLZIHBEWfIRMo7cVxQXIdJZ871pX1U6k1zi",
-	"qIkGcy+1xF8LE3jzZtyNBUn8tWmEImUfdiRs6ViaPVyilT3Q77kE89N90zRYEXRBH70U2WHXJP7q1ye7",
-	"3900DvuKvkdOQ/uLCpcHITYjAV4R9PPH81PDFiHOuKY68LANIyspN+CmMyx66Fr0zlZXrsYwd8Jn4rtM",
-	"oA4lFY7AZaSOTC1yI5cVWnGfcXBn4zwS08uBho5m4h5VmzbkD/h9ZMblqpiVEadDxMiaCKmZdFUzopKs",
-	"iv9o4k0Fjew3MCrP9e8mTrQIJwneaNG0KF6Iid+gyAN8uRni1aDhvBp8sZmVs8IyWCq5jaMI9kRxwgVR",
-	"RFq25D3+1QIhwvqGNpbpBP30ZGqP6oIvKPOprfOEiCXC6hkdeAA9ab3kK3W1lBANM9lW8ouo33Q6Iypk",
-	"giWHTSNfY5oQ0YcDyPrAyY+fbjM36jSVS57QX8Ef5vj+9drUzOEbMUSPOKIhOkRLnmoHavPtt1GVfOpD",
-	"s/ja7b6KMGvxOSm1dMb5wxDiOnFCA2K23qgUmtOKEbq1CRRcXakIM1gywcESSUp8JwPONC/DhAQMKvXo",
-	"BCZQYuYFfjjjPCKYqXXhKOJrZZe13ku1+Gn+9G/D72bxuKt1Jd87RSLgV9fqSMJxGGAhEXkkyQatCXkY",
-	"dFDr1d731Osh0NJpxy70k79Zx7E78FXC/VokDeqsLdAegajUFUBgiYP7LthKBWrxwlhhcqX9t9uos0Z0",
-	"p0zSyKjUgkdhdr21Xq/IpagzxgkP+6q+WlDPSAK+F89czR3NPGtgcw2V2QwXiCfgDJdLslFrKvoTW31W",
-	"6tJ2oYhbap5PKI7qk5+Uau06HfRGucqI0ruNkZIQAlQQ4o04RmPYXcYRDFGURfuOl/bNuG1NWyh22hN0",
-	"1Z2G1Q9qSDgzh7VGGGD2Qub8Dc02QELqBRVib6P2GmqqldCgFlJQFJnWC91FFS6tZw8KumJ+8BkjKfDh",
-	"oeX0VZL23sneCp6iwnbtTrHFb6HagRD9A+p1sF6T1ogT8r1UOH0Y0peapd0QOgSyxGxBjhGeCcVp55RE",
-	"IWQYbRAWmmOpOSPFXEDfsPSm7xioF0yJRfMmj3bxBEXgiRLaiUsfeBLCnlfcukHwsTooKUmidvvz55tv",
-	"KI2PNU8m6wILL7kUxjVS2gmr6f+18e2EYOELNLwzUhenIZUo4gubfHAwHpeyD/J9uyRrs8qICggQVvMJ",
-	"/OfWIOJOQVJ12JN+Aut5pY9/eugyjaIjx/FYJ4fgPLsd6Li3dPJzk2ubpuEzCjNdIkvmUMwDbB4BvnTq",
-	"pHoC09jMcPCA7q4vniXcEZKIyGanzxoLZB4rCf81FuyFfEIEQ7/1uuZm6LwI9Z1mVXBLwMRc4EdSnIvN",
-	"hlQKo/orIZIw0MjMIMaN2yGqoo3XGxJUZ6SvliJNQQLOQjHUyZgErWgUUf1hQb2Wbp4OWkLeEY/jslvv",
-	"cHd/dLDbieDyeD0kDzQEnmjkjL39KZEk8aUCflpuSqt7Nz2/OPM6BnuHdRIS9DX/yAJH73kUNhrjq1RI",
-	"m11jCKNwEHMcCa9NnhCJKbtTZ1p/U2h2URT/oVKQaG62Q3L0QEhsqHC7gxD0V/J2I32x/mkUoTmNHHdX",
-	"AxVSga7Ppqd/Laz84HB/dzLe39t9opIOvtikhqVAliIHwxRutL4waIzEkq9F96BOt4hKxnidmIqT2eYE",
-	"Q2TS0/Gv31N1/F9Acl99qOB3Cjn0thm9pladMz7P9nO2xfHJuyzVpWLLWoq3y73KLjHl/M6VWmUh0tvw",
-	"yoik3frKbtC3MMFyLeEPaIflK/8jeNiveURqLDPBV2TGww1aLzlKUm08Kq1JKqpHK7xBIT9CN3dXZ9df",
-	"pqcfzi+12SOXlC2O1edXH69vldYRCucb7S7myYNQK5c0eCBSHH9mb88vLs4vf/A/r606YY32gsIKD8x0",
-	"5uToM3OyLZ2pDYYDM6HBcGCGqs/DVLvyQ4JZXewcM6M8JTwiZieqlJuYvW2nV/UgZKDymPSk9Rv1m8Fv",
-	"ZcIu0QdMJRuglhr0y7wXN6GLpYQTc4jguBKm0DniToYl2O6MkHDkUopAS/xIFN0PM0JZYvGZ3cMLjxQR",
-	"3MPBmg9EGsc8kfdDZOmk7klDCfdFUsgftmGQo3VCJcn+MgNkf5vX1NOITuxutEM0C28wQpR2baq7iqQz",
-	"i3jwQMIaHQk+1tq6Oo0HslF6SELmqSAhwnNJEoSVdReQEHTkkq1Bn2ZqbGEa1arXZyyrcIBc18yFUkgV",
-	"UiySJtvPeElw1J4kqU/0vX7Wo0g3qjbeZa94SLqN+kE96XXr1KtBcX3Jxm1eoJHbe4Yc87SWoh+kWEzR",
-	"uqdKjjFGAvmJspCvvTae4+jPfWNrrMgekm0YIizgIUlsNjaTCK/xZuiYheVUu9y5cNjFUWSE7RlTi2kw",
-	"aLL5CQid6B92DDI2aOmQ82Ap3KbD86RE7E+wYzpp75rGctX9n0uBHg4eKVnXhr2uIrwhiXHBrkGl0sKK",
-	"8XUxuXi/hV76aOomSgI33NHPixVMJeLzXpri6jJeNSzKgDrtvaeGrgnhVJkIkU90GRYBJRzrgqaz1qFF",
-	"jh4YXyM80+IL4Vq9HXywfs4UYakU/t1xXvgH7zNlxWoKUJbUSQlSw5wxmWyKyv6uT9dPZxEVSx3HxFH0",
-	"cT44+s8uN+cq++FvfxtWGAhH9sVC0ZwrbBkHDTrkRDT4bvJDyo2DmqRabSrtjrvvT4NB5Nsjkak17aqn",
-	"fjTjA20/0vHpyjUzI2Zvcc+psCNDQ1Mt1O2tqJ+CliQNSVupk5+bovghWmFhEku2VMe04+r7aWKciXTV",
-	"JNacxS6xNquyVZtSrVJObp2Qs2O1ubdLb68mQhTuh5rQd9VEK0rdA9n0dY9iIff99/OBbF4ILdz3awNO",
-	"+7M/vy6Gl3Q1l/OXd8w7sfXuw4yeefMT8sgf2mdkHnvmcId5a12449NyUxp/9Nza1E9k81/cF/ocjk19",
-	"l9ykY8vSChyncAEqqlFOiWXCcFlEu9hod1sa/eiBbL6F3zKXX39Av6Va8x/BY2k0so5H9e2O6Y94RhaH",
-	"4Y9wTI6LttFJNuP8gbJFnsjjicVDYeVUXtXXUDlxScJCkRWhN5Wg1wYo9Xjtok0/FynhRiW4gZOUqW3P",
-	"I4V6WJjTd1VztklENlvVvMva5cjIV2lqMCFSm5IeiALuMFmF2pbaW1vpVfUNTJLkUd+ipo0xUAzn9nG4",
-	"qGmNBnZDWUBcC+BqeneThe+fSdmPTXZ+1wRc9fz503PBOyeIcUaQ3V0HFw5WrzNav30m90kqJF/5QXWa",
-	"U7llBotS8DwzroNQa2s8mcLjokYfpKJnMnc2gZuWysSOCeimhDuhOMq21v4sBHePqBYtfovSyypSwO9f",
-	"JKh25YyFopafw+HD3oHw4IkGE3Hvb4YHyjgj21/ib5o9YG68YRWOUp0xvVIidzlr22ySl0d75MPQI5kL",
-	"0tPhmf5LWn8R+rs2nd930A7dCPK30BFd9eePqCkWIuh/AH0xq7bz6IoxSQRnNXkIEP0vVGrnWI5PTukk",
-	"K+Mod9LpOJf/LpZ8PY84Tyz2QhdlBYerLTxNUAP5FHCDJ6Qh+AoBl6Sc9fDkZIVnYov6sIalZIfiLvZi",
-	"KwxHG0kDz1a8o4s0IQJQi7LqriK1zRO+qsP4yB2iMadMasypHjl7XZXYbAUFNVYNKWrYozKhzLNDxKOw",
-	"wBW7HbQd80qNU+R9r/cPqmcvedM2aSxR2KVGI6qZPuAwYKiiMNRb0Xj4585e10a39QTBhBVEo+Rq2LG7",
-	"2xMX/23J02QwHIR4408sKe5dDVKIIb2ixl0lwBVlqSTiwltU+0F/CVOOosxxoBMt/Mz/zUEr5ph+6Scl",
-	"TXxBidKgOu5ZI2oOJrut0X2eWKT3EiXD5yWEt6Ige92eOfBIWDuY2LV+7IIKoBpBhLB4WiUT0Xyj09lw",
-	"FLnzMzypH8IbBIRF/zC6qMslFjI7Eiw1fHO5brVvCD2bYz54hUyGBUp19jA74Pw0/DeV8ZQFZOUFCrwk",
-	"a51sYivYDdwuF8QqFAV9whPINoCOHcA8ptcn789/zgz/HLZ3O8mN05ASFrRLb2cHpvY3vw0HMx56QqEf",
-	"cPIQ8jXL7MT3tx8uisbhOVsoxg+hTJN3oFjDv/7rTcpCvFHkMd47Go8Ve/vXfx2hMx1i1JU3kN9gioZW",
-	"gkSPxIdWsJ1XS//kbQ1kuslUWHK0TrgkFbSh/gpYAfeh9uj5iojs7CvlCrrK6kmhtoomyXp7cWxcsHMA",
-	"sRmra8tsJcLCD7im7EN32dDDQ2mFREqhA0cSFmhNoqib+1aozaZy0+fa3NjfdHZ0FH6dOzqojEq+iQ9Y",
-	"cUemrGJ1ifQV+naVBTABc/edvXC8ARlbcQ6kSCEl1JCcAbpXsJ8q7eFQfl8XlCmvdQKxYdkZVNmxbqKh",
-	"vV0lcvjPwdX1x8FwcHZ5e3Z9dX1+c6Zm0klldb2mrqFe1VXddZyzOPWB7DKEnacMaCBcHF9qyXfk8UNT",
-	"DLs7RuOGethvwfyLPTHGXQqTn8h6TSW54r3PxISLzMvgzhsm1IuZmTLHj58uz661Pmhy4m23BHO8Ltd7",
-	"fi6XcapSMpMhkXr6qONn5b4nLSdchity+VYbC2n377lX8Ln9e66++Qd07RWW/n0BHwpH9EyYD+60/2Gp",
-	"tkyEHzgQ4W//xNxVL+GfhLt+G57qadVTUT6PdFblGiehQPvjN+g+4Gwe0UDe/7H5pCHRbfhk40W7cdaX",
-	"iaXB+eW7j4OyXFIfHqEF56FN5B6hT9Pry/PLH46g3E/HOld4o8uzjOrCGRmhk+vz2/OT6YX74BIL55ks",
-	"3974uswUzACD4cC+osb1VVGnq6Aa19N3t7b1gltRNUJXd28vzm/en50eFUWoIETAA5aKfT8fghCm0sG8",
-	"MAWH7npg9MFwkA01GA7sW2uWtHnr5R+KCUIwGapyCAtJgiL6QIrezRllOPEaCtOY1iQ5BwkJCZMUR9oZ",
-	"mWXZKG4lSPJoqPTpgZFWQMTeRm3/RNyHut5puv/cA9kM9WkXOpOZLnCwZk0b5w72lliqrcILTMsovw9f",
-	"IvpIvuzLW3b4frI5Gcev0v9Idn/65S/rN+Ln2d7qDP8Yvr7okTF8LltzhZveWJcPfPYVB6BlYqQ9a9vz",
-	"52o52lscPBAW+jNFyJx+9WsmGhDpgWx0rgUV6IFC4M4GPqobPWjLOd5S5PQrsu1WX6uhdk0UXm+Dk9tq",
-	"A1GuUV3IZ3UTWFsSVuHq15meusgBOPIKh56gVIPYP9d3ZJ7KNHG0MsgryWon8lZ+6j0j5JRVUAFj6sw7",
-	"2zRVfWvGtCl5WJpeK6YMqHvUyxJjFfNJY+ZbsKfJbr1Qzsm30BKri8rUGhZVi9VR0aHtZGZxUYXmNzxR",
-	"DxQ316KNY3R69vPZxcers2v1UOd4W0aguR1yMG4hV9jJevKCaEZlnT95k567mUxaYHkCv9OEYOi2lGkw",
-	"ZYsOJwS/ELrVEpWbEbImBPRcJdBaVZgOPlfGia/e6nPkE9zBFZS9wfLZ3f33PE1EgQ++au1fpH65N7bo",
-	"YE7kaTLu8tPXlV/uj1sxOhlfNxiGC6700LxCTZEf0KfS4xhHFlukBKf0JGBJ2HM9seJmuqssbJaXLNPA",
-	"n0esCCRl1IReTR8ufZ8WnAjralnSxVJR7YyGoRd6mEl6w2hMvFXMU/W7QkcmwU0WjS5RRiv+SATEp6dg",
-	"nmEB3x+jsUEltAWADnaa7/xmNDxnQQJKcE3K5dsNWqoDTYOlBlOep4kuYKahhmQiXwNCQp3TxmP1eZ53",
-	"WZpDt7YBMxrWxAyz96+hTzLVqTnA+BKi220xYp22pb7aNo+uEwN5S8OSq6XKSr5TljRpSiS06efgwACM",
-	"F8AiPwZZp7ZK00oTdFV78Cfti+cFYdS65NI1ZYwkykRQTw2N6/0+WJLggafyLonu1XGt9bkB540xDT1V",
-	"rmvNOrrkvuZwyyVI5H4LSwjYNE14iG9JxNfattOTpEzk9yETxf4cz9wTd9DxroBLh7LF29qGMlAATXQH",
-	"MaM46FQguMB4g2ak/r52nkSXAJZmqk8qYvOeylr3z3tLwzqaU0vV2Q+ceeKMF+c/nxlU+b7U5dPLYwdK",
-	"uFCHVjoqH/8t5MgSmx5bkBdOZK2w8vzeGRbaqtvrA3lLw1MscZ0cMqkGDnv3BZWCPJ/8KZxjpplPB9bM",
-	"yLouxRpC83pGLzIpqWujwRI0S+jcg+iZmMfzkHtZ38l2vpbuZtpYzPargRQaQoz6AQP9B1k21v/WptoY",
-	"F+F4uKWao74mLCzpOZKjvVe6s3tBycngWtS3bfprB/0nZ59CkhjNiFwTwkC0AtvUrp+uyk4OvWv+19w3",
-	"ugXSNEsIpFInKqcsIkJUhT/cgmEB+1Sbrr6WiGN3F1+N9w/buls/4ZI0t1B+msB1TkbzfN0s3hDk0ID6",
-	"dxO8TefWHVjzWeR0A8FtMXPfTLdiU63NsF2u9TQJ6d6JBmbm9yqYL7f2LBjL0Oda0F9da5K95PIDkTWC",
-	"NeenuolwDhKtteNvKGFrkdHAnlAGK2ULFERckN9FSna48Sf5lXb16DXurkh3ubDPo5xKHr9tbvZYtxKr",
-	"p+Rr2d9qLf01huoZFNeRU1HD9asLqill+whJ/ECEllG6eFmraSN0dnkKQbNHsA2pXCKeVO8Hujm7vb1Q",
-	"D8rMpAS3EmReo5Pp5cnZhfr+MwtwFJEQ8fnc5McWWWsRtlFNDnK6TiHcZkYZDAfZG/2RN73kT5z1uPDZ",
-	"aqwNDOo7whqvzhRTejgBtBZuECLGKLDaVVVS7L7qaNc9G9PR6zz7KknCcOSz0v7K0wSChnl1bM4K86FT",
-	"QZKX+68nk/pRqsWab3kvNboy2WFhzwvj+Ok/pHIaSJ7cbnzopmoNYG3imH55IJujHPnWiaGOdMj4qAUW",
-	"d4TERkiyOjKx3eQRQAkEieZuLFmNqdahR8w6sw0H+tc1RJ0hnXmEBUch1W3Yhpp1qRVBrjt4bkbozEKt",
-	"JaTQKiVUFzohSjMN/U3ZeF1TOOhmAHUCHEYukIbZNpGKuCZeiNWZ1LkI1A4N0fTqXAcNE739xxrTweoB",
-	"Gb6R3ranZntjl0haQedyklI/VeZsd1g5eMHPlKy9gHJO818HTS4pOE/BvVh1iKip9HCAag78vPNWVKHf",
-	"65m7FqX1kydMeiNBAK5FLVisYqfSUqAh45GH+vwKlxrh6aXoVbdsX9WKrnRhK264BnlJAw4g2GUyGRTt",
-	"vdBoy92aQsRNRXaK9SrdGzxLimk4EaK66zV5szsaj3ZHr7vBdXVrS6LOc0EfSSn34saUpwU83gC2JwmR",
-	"iHkC7L/D4LC6ui22i9dpIVCvXqkcScgvT2zx7CIgeAIpuuGK7fsdcBaQhInSMbg1Slv4QYFB5zwuZ8AV",
-	"UixADBgRkN1N5wplBwsE5u50xlosa6yVzO25vIWOTkOLHvo8ubwF9NDfPXXXwqH+zvX4GZOHfrkhVdPE",
-	"0ZWzz5rmfMWpkMRrDk3TSe4/0ZwakjlnPHVw0AUJEqIsLx1H1NV5SlEJSawROTK2Z+LTlUm/xSxc01Au",
-	"T3FNIkGINy8Emm0k8aXAhaymHcw7XS9I0MnppVJ0TB3jUCtXdKXYEAkVaZa0+tfj3cnBm9evX+3v7vZG",
-	"tKFskRAhauYEopbYzGCl6cU4kTSgMdTLCGOoOK3O9/Z3X+8fHLza7z2TiD7Wdcq5oI8ka6NVNo13D3f3",
-	"Xr16s9sfzSeDfK0Z9so27ir0ESkWzz5peG1614x+y3U/powbF0c+2H5gU/haP27hkPkc2UrZoSkoVoRg",
-	"EAoTzksT233ClvQtNa6vAi7QtUtclWMv7Uf5XIb5lf1bEzv4+EiSR8PLfCaMsiKotpZ4KvswhizvSzEG",
-	"YUq9unKHw8n41f7rN3u7b3ZfvTrsfSCht+mg4nJKhGzyVtsh3hgYgi3hHAp8tZCCsffKA+ZAWtkWhPzs",
-	"3XkhbFYy7GDWAk5tqWklXlTs34zHrydv3uwe7L/e70/H3TA5QnDu90XkeE5+vfcU/mWqJv2K5u44q6rM",
-	"IBIhX+feOTnTT8WS/n2mfAz1s/0oSMN+Z3TUDkHuAwSZAsNbLwk7LoQoQ50p+WRIkAJXIoW/Mg5grl2+",
-	"w17GQ8O2fkp8PieJtuVw5ojs6Vg8+QN4EXU2XU8vYp6C19GLqH9w6c39nWrnG8jjrBakmO/LB98GN3xG",
-	"w6fkCWiDzPFyFl2ala0t7ENbIslbGtZmiEPqDWSIxxEOvC6/Jrr7lEc7bcz6zRv0Rv9fF3rsHf/8JlRW",
-	"SP4+LKCvT74NDfZMNy/7w3tQh58iAM30xCT1+QhjyYXSVLTRzYwlZlprm5w/pVa01BR07DmpNbuGzkUe",
-	"dE6bkWjV3hIEp/giiZBf8GS2G+x54RWSyAfLw0IL1CsgP2mW8LXQtVkJOdbVcpwFxTDmYCllLI52dmK8",
-	"sRBwO8FO2yRKp6pm5G6GWyHS4RRr7rhFUTDX3EKvmny6BLz1orhsp6ayVG+rwRzv1NZla8bBimSLtn3S",
-	"XFCywYePl7fvLQ7lkQFmEGmgTrX9XTshZ6Ray+tMpV6Ds6cH2d9ZhzSzSpkmTKCKsdq2sIym04SW6zf3",
-	"D92r/H/Dm/7n0c7Oc0MP98T+dfe642YpGrdeRrjxmnC675Q+tufarnKGikE0zdc1dAii4bIU4dtseawl",
-	"0Kofjs8lYQ7fc/F+TfDO/vivZ9Nrb6TODH3FE6+7r4bX5gjEtmpVIMoeOQ2IKDTBXOr8qthkihVviZ/L",
-	"LXkiXypjO9RxQZ4Avpe+F8cIiwdT6cXIGr4B47EC/+Vle/GO4WA7wPvezA/J67AT72s4Nr13NRwup+AY",
-	"HkMR9AwFn5D0NeIk6ua3XAb9qhcCrZX5p14Fb/0dOEW5d2c2+4b9qsvuyJwUhrKWWJQlgsXNN0K+un3a",
-	"4X6uSbF7rFDbffZn1Xih08/KkHlWSMi4LvZvBGBubabVn2kWWxb0WWYR79e71iTVeSC2+587XHWhOkS/",
-	"xooxd1uuPuGbTrn/t+6zNby28L7S7gxLRNFAmXfCG+ApEyaE3QwAjua9rKZ/Qwnlkkg/BmTVFwaPDu2L",
-	"dXaP1i1pghRzJ3n9WyfPxgf1Qr0+X/Sovo/CbeZrokzILPLnwA8odb+H+ykuNlNo6EHpHuMLYbb1ONOx",
-	"cURYiBO04kwu0b/c3Z78ycn2cn/cY3K97qGfGOMCEnnswI0bAvBSYEKwUpSnQtAFW1mL1h/SciKGZeuw",
-	"tTS4AAHk8Wh5GF+6mmnyw+CrNw7j+8m9Us/v4fzvM3eoMl2FzgJQPJA9Uqkr/KAG29Ra61cOIVcGfgGU",
-	"vuY6FnCE9sfjEbpz38ReSMggCAuvZVxnDBUNgYnuoowhssvUdu+qT4KI8MHf9Ba4u+n49arncfZImLzm",
-	"3Ns9eWYegmkbGcVXNrGEx4SRGkO00hyECFHvo5kPOuEdfCLkIdoASwLu/b//1/+D7DqQ12EVq52VN66J",
-	"23VO/n6pgiTnYZFCHT8UYd40185oBaXZ5uM13ShxAgnJNWw9iLhQexX6tImg5pd5g3xFrhoXV5120anU",
-	"GvA2r2+cfI1aWZqB5DC+1ZN4ZlMmHmAFXGQxjeadhytBf0Vvd9vipMqbkXnTdltqQsq7BIP5NukER16T",
-	"JcAAaKurbRRXAZ50jO4z9wWUiVIIZ8AnQ/gju8VgzmindxS5HeM50+FLj2epMTde19rq/MVSN6ZnQd9V",
-	"DPmUijjCG0/DkRCjjw94zpOur7oTtgbXTVHEXlwbylrL7tQ5/aSeKzcC376hN2WLsxZYMMxQyjSMDtEw",
-	"1mAj250fov2DrFrMVvgZyQKnbSuiAs40jnmoHadrKnp0kBLPxlsbOne7oLh2xc9EWUJi2d4XXi/yBp6F",
-	"qJiPgrzsvxx+d5i7HtqQWIEwqwTvjFlqbF2gFH9r6jreMg1XFKbT3cICllS1qTRPGhZZDjZ+zTXEvSXP",
-	"eZBNouNMA3/XtPptQMh5hZY8TQyCuCm27Kyed0ChzUPCV/B8x94dzu+yDh4k2+IOJAa/mKde/8gUfSKz",
-	"Gx48EIlwGCZEiCMQi+j+czoe7wX6h/BvsvM/JX8g7N/0N/Bv/YX67+4rdQzmu4wk9ff3RS/LWoijnZ2I",
-	"PpJRwdEi5qm/pOeBeHsMOkF2BA8VhyGbH5ezHwL6kf747j/Orm//fPPjmxHZ/Dgmf5mqD9d//cuPY/zp",
-	"Mg5+eJeGJz++GQW7UefrNrATyzY360yiyaHN2w+3xTAeW8bS/cKAjg0/83sjoAyHgD/IcreRHfWUBBFl",
-	"33jU0AySjXqmOMfzDvmRZQmkSmVRwy5TtkBpbHtzM7P6KiNorPS9MTIOWIGFleO6qtfYbCsaRVTLwgLZ",
-	"vdof+RtpaPstqwl86y3zoMHSWVGRnrvIAvvq9qrN4t7WaYS6LR4AzZIo0g6cZ1Pk/lt3+4662z+B+vXf",
-	"Gtc2GldtEIWbtNH1kq/8/atKV6jGg6uZ+guB4qVSrsSSr0UB4w5sgFIksXAJe2PxFS9lazoIzDApl4dh",
-	"TyJI68hPut/eVAf1tak4jVOxdDBcBUp0pZPd4+IKijyiVPDfktHi0na37SPHGaqjXGJWu6/6fvTcV09u",
-	"XnYPnCsBm19P5+C/fF4N4sYm7VGBZgRK8bHmlmbUn6jPwQ9RkSPEOJRUJRjiVoSEJByhRxoSfoRmXC7B",
-	"7wqGiL0nNDG/KEAP6yDLcAA/9Yac1VSUIdBBaQAwOq+YTkU9TJg+amRus48cn+PgzQzqjniGg4drEhAa",
-	"y7parpgnWmhI/EAYCvna11Bclwx6ij1wJPJGzrZA1hQsHsFnAL60pgHRnvbMyUFKel5BEmV45GU/nJlI",
-	"3YIpW+hQnd8xqJMVoAJXR9EscVZzZ6Ko6Dh+M9ndotFyEFHC5FmS8KQMTtn7XQ/El8NuKn7d7mipKKWh",
-	"7HUB0ATzqUdOWt9o8e/Y0rjcOqOhHTCkyaizL52d2f7CVvmJMJZp4kt7zOomdatvuBfUc9f8LRRylG71",
-	"/REAJpKvEu4UZWiGBXm1j+gc3avv38Kf4GBW16rId/7xebAkUcQ/D44+D9Y8icLPg9+8mcTZm+r7T0Fa",
-	"lOH30Er2q0T/cnf77uVhFga9vLv4k/UzJRrBAkpW83l3a1MF0/HXCwAwOHBReKl6aGjRMjxDTF5776o+",
-	"ul5ZzkuC/S0V324gUjhEGP7/C4EecZQqOeJG06mTy7QBkhghRYzCBBgzCcc4owGGytbVEIk0WCoKuP/L",
-	"yxuSPNKAvASZfN85Em/INHwP8/dF48vBwaC1pLdjDTXXtT/lpN/Jm8PRwWQ0GY+hQroaMiZyyUtzuvp4",
-	"c+uPKMpl0xVS3w9RTJKAMPlS15mU1O2dx8nOmsyWnD+IHUMZO9tA2f+SkmRTF/dTPGBGltQ4YYE/UM7Q",
-	"CicPQ4dRHGuaNsDXCVFXbXpzcn4OfzQuBP/bRHsTZ/+22y3L3uy02Ua7gpzWs15pDn9wb6epbXauUwOj",
-	"9INcWfK0PHNbtCvLjT30bb5q1I6MowqSDsxy0N31hU9d0PP1sP1ojTceLuzXduy186mTxR2BTO9SRnff",
-	"G1rWrewiYBYNZ3ZNlJFbQ9MGblMnasCD+aT7CDud7rOPfqJvs5p2OI4nyT7+0C7o2iWRdQV+EM2YhpLz",
-	"B8ifcnybpbJGryQiSufw7e9GXXzNwwxtau6QJ8Mp3dakEbQ6eWqFV077LwQyTw3RbJPBZzyTjBE1SZhq",
-	"/Pe3t1dIP1A8/yKQMiNabBYrd/vjrmeQtM1czjl5e0ytF6U5KdfUFuDKDe+YqjxlaCllrO4CpMjaqNPQ",
-	"2DZGilCDE3IEwg/UMeDrucuiOLqRMhDEqktqFxIvKFsUY04gMTuk9jr+lsNtc5/NNt/V7IvZCS01HwiJ",
-	"hWkvIbLyY59VX8/M89wSI5Z026eAgyoPHTbRra203B2P1eZqhFLYzgcSy7Jd1qH+cOviu1JjZ9Arqcwg",
-	"cSxCSEmK4LinmqctolbduR3xxR+WvMYs5KtjxfYgxfeB8bVRjJipy9EBpLvrCzRLJUoIDl3MpHxt2+hv",
-	"5tJ5UtpjWqT8LTXG0kXp0rLWhElTU9WRie3SSbSVPebXp1ELUxv7RAVM3dB6HcxKCG9OsubHBR0sZ1Jc",
-	"f8GckKLVOjy6RgdTFow0Y8tqK/YZDNdqkuQJZ1Jp7AZXqNp4Xk2jFD6L44gGIHx2/q4hhJpJxeQr6lcN",
-	"7er9dJDIc0m82aV53m3KqEbRgEIYDbxZ3eRvhqT8S4proM7u1MSGaAKtjKCZZG3W30R3e+yR+OcijGZT",
-	"8G+ixBFf3GyYJ/x9pd9iu//FKXDhiDLT/mnD0wSJJY8b8Jl87RQPxmN7FOJYI5w8kgRHOVaBUMo4ySpf",
-	"cyAA0JyyrPlubZ/NXoA+U2qg1NZBSQ/QsnHXREC5mU/uYiQ2LAD8EY9mFAuSyEaRbbdJu0gp0z9QHMR0",
-	"4j5GGN38dGeuOHiszQZVy1nb6SabkXfJITvBwZLUFSG9P7890qkSBtvjhUCB+sEIfTi/uTlCcyKDJQnt",
-	"M9SigozQze304uxIsUQehYD/Bs59+Docobd/vZqqFyjNDt5YKNR7f347GA7UEIPhAN40GA70T/xBlJBd",
-	"8MU5gLb40I4YEZpx6yVgqEW0Kkep5Iyvu6OQ6XGv+bpaS6Bvd33TG8HTxNdKHaJ4DOD8TMjm5PTyCEV8",
-	"TZKXARYERURKsINCuoCWmSxEy028JCyr7N8flxKmwgV5SdJBoZDtP/HLX8cv3/zN/P+Xf/vHeLj35rf/",
-	"0R4k11Mf6r2qoavsPOruUslIBzRDvvYkE89qYJWWxDijzK8zzB77mmz9r/f2x+O93fEWcZMw1dLON4Nr",
-	"pf9J3YcrRDOiBLKdQ55pmt/V1i5g9tdNQwEnyDIZUama/s2bw8MOKF2EPpKiYCwLJO8vU4alTOgsrZ8j",
-	"n6N7u4x7GxxXht6MRJwtQPAwbsGuAMDWgEcdGd+zXl8JONE2GbCYvj2CSpWiTLN6Z7sLx1xa5tDQXz2Z",
-	"X/t6tymNsYBPacGR3JSYUiXCU5Npqu6kBlAjzYxZ1tRe4195rk3/UKNi5x04pyt5bBmF30NtK331HBEV",
-	"Q3R+8xHtTV69ejkpcrrTsxKTm778j7/9Y9fH1Tq6z9z+s61utEnr7asPCcA1Mbzs7vpiaEGgabD03Rdr",
-	"ENDExpAxuHGicgAhoo9kJ9i73vzl1+nXHcpC8nW02ksPW+qcdwb9EVm1eM3zT8zjx1ArtzbsgIZAfBmr",
-	"zPQLUBG1cLExM42YnHWM9HT3PZzvBpPwzRi/nu3tk4NX/TFiOjr/qp69TJs/KLafGXfhQjneKqC7mhBH",
-	"5v1rYDpLzBjxZnwDMJDp0C+fpVu0z39zLqEr9VCnlOC8QDWjUZNFZ847yGCxSw6eJWZ9+0Z3yeHS+2PT",
-	"uJSN8YEIgRfEl614mbcwM54azRkxfULS4oooW/XE1oU1FcHVNccFbGEqI9CN4lQsibarsGeblRLIyr5n",
-	"aJgrpEaP9bUZeUJyG/bldvTNfBURX694SJobMmGkNxPpZg5uHdtKn6pw2zEdo7HVFNQPChP0qzTa5toa",
-	"IZOGeYZo1kY6T/90KaG45DJluj4yd1oNLKAWKmyR8DSGJChGosa20kvuZ+aeXEIoTF4vOVIrSJSqdKzU",
-	"dw5JAuaUniVR87m6RVvi752j2nA5sn3JLLS1NmOscqvhFu0UX9X3h39KDqhTWFx7bMJiMuj4pT6fzEBU",
-	"6v6xVrj1GaIFxBEKLpgnZgi2Vdd3bW1tqP1HTpk/jePv3CB+li35rUqw0u7pterR75tK6ci2ygS1YBha",
-	"sXBkkbul8ZWONF84MmSrgxh671BIExJI/ZUtTzG+GP3aHO5sMBzAe5TVBL/ye2T0TC8IfiT+U4vUV6J7",
-	"LusfaP9rohT6y60jFEav84Un9Fcf4A77GL4FjcCW6Y/Qey6MbyjgS/i35dveWONM/SxsjknoUQQSy1Ra",
-	"zOX2oIOZUdkRv4X2p2i1n/oakbms1fo0blYuuLbU9fzOELtv64RKpVRSm9eM13hjOnU50fAqtl3tfm7J",
-	"1tR6wo+pvFND+7U+oru0YIAP42kG4mTSJw2c0Xbb9Ay3uiVpKCOzbLCsbDMjnIwiyvthz3FoL0LD7dfX",
-	"8EfuFlp6L6RxbmYqrA4dmgvqTW1/nnvy+wm+bY+odbcvyFw27rWOlBoQpu++47/H1rXvmVdKfbCKYBlN",
-	"S10Sk6jQR14ZodQgtbTYoZxNa1qS3fAVcVpDYSupuO5EGHJGhsYPtuRR1ujQFjUZPVcZYf42aD4NpFgv",
-	"EtE5uJcQtCqgGa53a5bkbNOptnQrSgufCQC7ARihgetnqAuwx2pzxfbcv5zDverdzbSH5ycnOOsDyptY",
-	"OUWvMSi1T3NT3Fivg0YXSXXgwv5k1Kk/qsTJgsj6Xnpgc1ORkWYGZlIeqsxRtmg05bIZ49Qw0wNSd7pG",
-	"mXvlUlfZv9GS8+M9rMouGKLUxoyeCwoweyFBsyJGiQMH3gjNMCs/iBihmSJGEAMPOqRladtnhJTgd3/1",
-	"mamfwUOcRZtRtsdHSFlMGygyUUe9rGjY9T6qYnNUsyitbRjdw9m+JoMq3y8/e4fYTsY/BQpp+DR7pMK+",
-	"6zn9dc48G0qXqU0+yQkaXMmZ+G5m4gYI2NfHSvN0xcuFiT4UmHkd924V2dl2Htt2sxV8Eg1mo35Wle9b",
-	"usHqOu+944lO01Gj6WiQsP6mg3G9S8wwPGcebrKMk/1Yw4++m/3tcpwGznFjbksDJtwc554v6PwOTMCX",
-	"YfBfiA601RkkfB2CwdNKEF0koJfp2Rw9fQLW9YgZoDE1eeonbnBt71VbYkI5PaUghZqJ6FZz4i7sStAI",
-	"Gh1ZGO6lCVH8k5FTd3QcxtfZmaE1IQ/qyKCpX6YrFvMwCjHRV+P9w/aMkv9mcrNOkD5LLKdS4mC5Iswb",
-	"8pnTiKAZETTUDge4gcfKthESbwz6ZR6FLRnCOgvY32Vb6aErElKM1LRKNOjkAsfhvLwrr1sjGdWMZLwg",
-	"LMSjytt2Dw7aI/n017zjYV7hfrg76Z/F0qvGxV+WEoSsmJhfWNt3qUtZYhti9KcoGUIp+o49mUmW9Hx1",
-	"/xouxkFA1xU7ymiH5nwsMISHQhIRqcPGXVVQl+w9midO5ZInfSOY64TLarefGttdD9ECRuWt5KvxO/s3",
-	"JH/xexJFPLc1uhipBf+Cp2ZTfw2pOceZZW9DQ76UAp3XwcgLYfawxGZl8h38FiHtADEFOeT60UJBntq/",
-	"Z3RYiEVPh4WiWMpZhyBtFSfc/FatiKxiuWm7Qz1BpS12dB25WKYgs66POv8tx4ayfjPzedbZoeOGhX49",
-	"N4RO6fWxlPo7Ux8sMS/1Y/Jx+zLDC57oMcmYUYFpZPWbGUUUUz0yMne2oDDxFsZ+ot9V5x23h6nuSgzd",
-	"a56Nv38jPv6NOXITo30exy35Rp0Ln5MJ3dYznf+/sZZvcW1b7uSpZitd7qTDzr5VdOrpdFTPm/vCSvRj",
-	"yC2soO1kt+KnZ+EWYHR+duyDvnbP3qotOk0LGvBDDrfuop8DlIVeaFZHPdoicTH7ect21CYZZldZVxJu",
-	"I1ruTC7aEwSJm2L2fOYBhezG7+iVKYo0j0s/71L6nGicfivlztSQNfhZqqLTGXsfkv3aswM7a8g1gmqY",
-	"OYRG6AwHS7QgUqgDS8USIjQaXUDt7LfKazwY95GA+aUBktNNCnWOrsmRN1Kvp8Drkz1aYgPm9PwysIU1",
-	"1CUY2LTsrdrWuy4Lf6jJfn2FZbCsuS4492yA/1Z46/Cfifr/j2cmf6NxS5Mjqch4dWykgr0EjKwVuRtq",
-	"/37k7SOfWjIphQ7r1aHVDBB+IJabOyts7pwSlXmwsJu/XekS+W+6+nqeT+d6pnyFelMMEIfUzkD+oNcL",
-	"3tnr3ZRq4KBBNyUbdE9fMnkFtXEZEjzU98TMHAFrnjwUkHYBUGuOKTT09AfQO7TQ3qygZaFiHLYhiU6Q",
-	"0qCmEN9XW+FVyFpg3KGeVb0ZOl2JbACNZ0GlSW7CGbqHzQntZi3CPMuUy5O+iTZ/wA7fs3QD7KHQ4Pu7",
-	"dPW2e9ra8aO5sfcnA/Y04+liKQHAbL3kq0Jr73JX52Jj72drqA172a+fdqBbNz5XM+0gFZKvSHK2wrRx",
-	"AYlGRIQFlFgO/3dYh52iOzsCry2Fjvab5pF34+9iJcDAxwijkAooS30hUERXFBqdIvtSC9gx21REj2K0",
-	"L/dfTyb9K1XtkCc89NgJJ3ylVM8wS9hOyAIngEoVYFG6MBfTu8uT97vj3rVHNTAwBvRmDFgyYgit4qhG",
-	"AdSNYIPNsf4uKxfFqwy+R8OphyEJURr3wHQycEHlUqM26A0Id9RxOBMMyRBxqXN1e0RBukAJbdHsXXsF",
-	"jKA6Rvf/OHl/dvLTx7vbLzdnNzfnHy+/nJ/+dq9mT2VWngfbrdmaB67Te+nlErNO8HlbdcbWx+ucRJkt",
-	"eK9nry7yJxFPw6tULBvyg6TSEZXhOGVhwmmIQvKYNW032y5GyLLviMyh7sWE1DWe4RqLY0QYninFA1oF",
-	"KBNUaDRkhAO4sEON1ZHoxIocG6TSYFNP+Uy9rikS0jRfuEvGgDhGEBkxmIOaDAoT6+Szy+ZlMJ6nQdby",
-	"svF61vzM0/izuOzG46zOoazMlZb4QqAfbz5eAlirVmAeaQj6RMCZ4BFB5GvME1DBRugnEktEWJBsYlB/",
-	"c0T7QtvdLA5CF4z70TxSufxiB/vy9WD85ktAEvmlFsZvvV6P7PPZNeTqNbs7j5Md9WPhu4DFmzYcgPfq",
-	"I4s2+kCNc+mLur5++MDAoG9VB7fDq/9uN7SGrv9CrKx3gNhSsfx3xXJeAtwYxStHmpeFtyOT9noMW3Z8",
-	"T8b7hwevX40L/2vj0w3v3/ZUEz7jUh3qikgcYol31Jt21JZst81xQh+xJF8eyMabtHJ9M0XmGUXRSjxc",
-	"nX0oioGX6n9vz344v0RX1+c/T2/P0E9nf4VPP7MP5+dnj38+fzsajT4z+Ozs8tTzXHH6h5M3u80KRcti",
-	"Kic41qp8uE8O5h79qcvLobb7C623byx7MI+WHAeWYntqb765gDPZXkyf9Dc4ZfCcKLacOS4zM6WlWpzZ",
-	"2QaZRGltYjBuyjhME1crCEii9DSNYurXCTQDqFKwRf7cglalyTJz+48Bw/5iOFERwKf0ZRXHxzdGyugj",
-	"SQT5EvIVpqwCAVlYTKuxUB2hnMyn0TMd2ipeyRIf9Mo3HpJLLmlQ26+LKzlFggxuJeChTvCTJIpEhl6C",
-	"Z9x4vslLNZrHT+E3vKYWnjkwdsQRQENyDe5dth9wiP/dVRi9vb54srqg8xaEj3tBWKiWf28dIKa5RI7q",
-	"UYQ4G9dkkqr3TJV63DKeflKPmJB5KjK12qQUabzq2gnstacgWyPU3YHKFP1ksIojqhTbGrVV90oKeOLg",
-	"aUME7jiDlDYeO57YnsfaCFB/+FI/W1G3DLoUFYgIqfRcsVS704jAVc6k6YzIhSW+JgtvmeAnk8IqkHoK",
-	"SgMlB11cM0PdmZxbZpghdJR5G0lfBoTJBEdlv32HxLAwxjd0wRry0tRUYILGVQaXcpEQAq5FABeCFxwD",
-	"spWpwpynMn1KY+qILHD0nkcNNoNlELafmD7VFd6gGbFh92EOLyYQZUGUhl0zrRj5Kq/JIyXr2p0RtiWb",
-	"ObqI84cc0mu7hTPuhbh7xxOEwxWFLvXRxkkdr4/qKLoTig2Qr1I9gAQpy7iD8bgLkTRltRcQz7uktP+V",
-	"4CTaoAT2tktue0LFwwV51BBhTQbadfYgdLNKVmIaBCSuSbq8fD5qhbF+Jonw3nOAvlJP5MCJhlih57GZ",
-	"YnGTdse7r16OJ1tc6EeS0LnJYW/bsJ+dZy1wYYnzF17nnoV7R5s5/8dHpfKQdS1Phs0QivMx7exDFKC5",
-	"5GaobFogXu0T0EQjhpDFYMPOZIUgQqpOqxsK5RScduslYd3DEUu6WCoCKwOgtSCg+r2LGk0TpJ7i6OCz",
-	"0duQFTcaEukZbM42/Rre7vEklp2HnF24vNZFYm4DflyQ8i/8T93QX4tP7vpfSJhi1IUnX7UX3CiCIz3n",
-	"bujoNPXVhxhy1FhxSgwYsoNk3VJa2H7bSIa4a4cZ5n2PEWekAA9ZrCGbHLSOxSWOGptrQN1RnvXaBr2t",
-	"DA/NAEobvNtaCOX9WTuWr3H1n8a44WBMOAAbxaNeOylCXL7uVXUHKJb29Jz15HTqEF9howqrKF4wh40U",
-	"iHCYeZBjjfGWXRt7qs0s1tz2GgbrtOUEHitGaGo/yDaTIaVDbtCGaLl0d/nz2fX5u/Oz0yG6+PhJ292/",
-	"p8r9++vW31eZzko/tBXHXsj/suq0AxDxxDqYbup1Nz26dbC+jVw1Q2ihHqM2KFJZJ1RKwrICKCgdUjvx",
-	"jIVDdk5va7rJwa41FqGtmmOK7TPYSv3PQZCbfqJFSo7Z/Tu20vVaLH88c+R72x91LYUzYGnTW7jBTrHy",
-	"qSAxisy6tGfVs3BZaImZWaZSuL+Fi+OX3YyRQNY2KgG0h6QkPLEOxdpW95X6imRBRGus1eY2CYCTcZB0",
-	"q0ybsxnHSdj0NkgadcCupJtThbB4ELp7jpqzAK61xCwkoenQXB0z+7GJiNamNcArdfMTaLFgB7c5b/Y9",
-	"FsxIA7DLrAOmWZyaeUTZQzksEsgvE7w72wt619Hlu+ZdzbB8Ul7yyNGpazOCIcMx4iCKQY9rcI03Orpb",
-	"U4tiLMTaKJhOGhxPEhJItOSJIGgGHtFNaxCrzrWcjeHdDpNy4w0GKi1yf3fyOkvMgVBCk7M/FWG1dczf",
-	"/rHn9+Hawaermgg9Qxi+KicIjZD5KTV9p0EWF/KCSr4KeM2Jv7gEPi4an5ODQ28LGE8PC2cDGx0I9rlK",
-	"UoP9YliYZdNh6f2q8X5oYyNzfmRH5zbu1v0SMNsMdRPIeIlnREK7bkhk7O4WKZ5gwSmy63OK2B/UFQvV",
-	"El3OA8tsSLdXhJUYBC9Fl8coFaET3xyhqakThAaYuqlkdzKevvyPJko+xWIJvOmHhK99bTsuyTpzx4VK",
-	"9d+o/1cl1BBvamowQQfdG+venJShu9uTYuHEEEmuXu2aD50OUc/5VB9Qfn57nuObJ3zVZI5qAQALJAuD",
-	"td3NCyh5kzfx2DqUYRfMzm1Rywbzh8GGeqt91yw7zJ9iWnMYttuQ9o8uImzarX0bD+kc04iEpySiShnz",
-	"NurRXTyVOWmeMXnoJMsRT+PCHu7uA7iSqDQebPQiqbff6PxA4cvD1t9oqDscRU77d/XLwlivOo0FaX++",
-	"ofQX+fsvzn8+QzxB12cnHy8vz05uzy9/6NlwZ8WZXEaba6I4j/GXdmd+Qhvj69sWv6SesnGwlQ7FXO+e",
-	"zcDyQd+CKtZ3aMtUMkWOl/jhm7YZ8JiwWxo8EO+69Rf5UX28OrtUR3V1dnlaPqWDdud4VmMpanG4Am0D",
-	"EEhpVoqDCWcUhXyX/mfaJ/PW3x5rGkWmr9KcRiRv6lBc0f6b1wcHh5O9w8PD3thCuVeo7gq4jqNsh6/P",
-	"pqd/LR7h3riHQ72rZX+SET4UXnpK5CDPlM8hy1vm/n+Y5fTk9vzns2LGxKTd/w2tvTxj/ay/sKPZCJb3",
-	"UHYn++OnOK2de+65f3Y7ijwsn3qJj5aIunDqFSL0sKni/fOIC7+Qk3iGBbRVqzOTU03f4FdVz3ohwdqa",
-	"0a0IFmmvZnTm9vplzMeYMOQ8MbTnrROnSryzNYq0wl9PmobLQjyVTLgSDmFLj1717SLBstZxlHctzqRB",
-	"9gt9sRPMegoGqczgGg1Gf2fHi9NZRAOk7/gQRWBG942R3qpXanpqbelioi9v6zt2ZkTHGQqpePD36ezN",
-	"UR/rvHdXXMhFQm7+fPFCIPNU0SqYvB4dtGqYwCgec3dXvsoiYVdIz6WQ7Oi8N5c8TgNJH6ncKJ3dj+MF",
-	"ypdB1fQaGjimJ+qhYvTx9fiw/5bqm3eWJNzHlqemGaUFSdj/+rXK8nuOyMj6J7IR/ULT+vZ2neZBaZr9",
-	"JykkTqToA+MjO6mOKwzIjeqIixu53w/81E5vmNNC6SxLe1YSgHACLQRan6ECVTX6dS9QSB5JpKhToFRo",
-	"S3J6dV4H72yPvnSAV+dODQYYPpXOc29ajQ49wu2TDuJ1Kym6l6/ki4KLOyMRX6N7nfh/b0nygWx04bvS",
-	"Ll6YbO/CyIeT3f3xky7wFUkCL3ConhhuucyTUal3vXdoLet0pHnTzY2lHRtVp0dn4VTimkVPx6uD7+nq",
-	"cLhXKwnbEEJ+xB14o/EGNPgJCAtjTjNKhqESE40t3ZmDDsafFls1gnx3jPJHnPF08jRacSGH8F8jtfqd",
-	"68fYQY5Qp1t2QnqqOnOm1pPcPUKhB7HXs3e9S9JlLs+zO2oZlC0022rfme/vhPOLHnss3rMqM+mhKxby",
-	"21W8CYbVFKg1PxGvFIOWdc0NND8tTUNii85DAfShKrh6tG51YDQgRrnmiJbqCgDLCbMQva3CtvzXalup",
-	"dgds7cLY/2lQW2aEqaPNbsoT8G123Urx3dLNgTKiX1JivvYV/tgV+SlN1Jao5rGPFX6A/qkBTiQKlgTH",
-	"JAGACIxifTMgbzeBj2zgrHubIwcxxUSvlfYE/u0oOrZuAFNBDDAGUP8D5pnksT/krCfxcT5virwhPjd1",
-	"/ukMzKWs45Ra6guRBYKGCDqWCFl42k3JMRvxcT6H7oOkmNhllaH2TjuBFzZhKjKfBg7JMUpISMgKIu4I",
-	"s00zdsKz4ByzsLY5k1ZHKBMS65B9hkmQdzvT5btuzhdXmsDzgR+HVAR9gUfx1yuSnJgafr+dwOeSMBvO",
-	"tLAZGED1EJXF9QBpltNv2098hb9ek5Cs4gY/kJ5G6YJA/DRqnUNDNUghUdvSr8c/ob/z3JaEp5D4Ibm+",
-	"NYD3kF+K4iV0LkYh6bh9cknn/VFXRG3OcdaOP0OV0RhJVKCr6flpe9Nt14aua8wpAfR6eyJuBvngLNr4",
-	"kD7sXSqB0Ro0F0jeWVfRh1qBQLrglirmVKCVCqMduta94RoVGi+eaOUmOp27mtFsrfgCaKN6wYK1LHPv",
-	"DvQN0chGtvE/WvPEl2/TJkku3aReCaJSXRRXNkLvKCpQyh4YX7NvKhoyxI+8DtvFxaY+tOImYVHH+S+f",
-	"i5M3cZ66vbWsxbOxvVmLLYNrNOENoV2TeSowJKM+4kjLoLLuUS62guc63h2z2Y207qWCPY0HiSKi9Eox",
-	"RCFdUCmGaLmJl8TExRWvTkTAE6Xsa73R6julyoGOqEzVNJXxyzdfXv7tH3vD/XFNuopdRhERvhuEcaau",
-	"VkGLb021uQXBE8Z/4Qx5mvC4FikYfqstHwthucYyWKKELpZKk1n7iiRC0pVy4NjaWhtl9d85O8+7HOWV",
-	"3nnHI2MJO4EZ1y9w+Gq/Q3CoRf1QV3ColXAL11CraxyUvBLmf8UpfBtdpHL1a7wjk1bvtO+itvU+ckks",
-	"rsdUzwnUnK5JLjRCXveJFEueyJrCR0tx3Vh39zZaVmYDggPwoCpZVc/peYyC7t7L59H5v6WyfTD+bvT9",
-	"HFEfV//89pqiA6Tm0xFdaq0cVNOla+bpGvpdCYOh9qWaTE3HYFfXriCJC5ttb10JjrBgOk6qlAVsxz3p",
-	"3fFvW/YM9TtItvN7fFrySBtq3b0fXn01469vzP/6cvltpGcdxwG8koyL6VvqF1pPUlXbPAZ9ZOWkKir7",
-	"7uBziu7J+J9CdrdPoNlu92zHN7TiL3jwIDIgJO0locKI+wYq1fZZyXHdr2AlKPZornJNPzC+/RYmLLbs",
-	"ypyr6dU4T9mS8jCojWOwv5CW3VX9HZiNrOF3VC55YxyJNFjCe0aIMs1pj5BYUxksSahocPSZMS6/AMGQ",
-	"cIg0fHJ4ZLNRLSUNtY6keQ/ialRBwi9pfISKN1DDkuMA6qBhlZQtUJIyRtniM8uKtLIXfJltvli34pFp",
-	"tmC9jEucvQwV+c5IA6V90WR0hCIePGgfHGYaQk1/U+znbXZKnSHL3CvO+jP86FAnEar55f9yZzoYDtwJ",
-	"eIHMTx+TExxFM+zzyyj98Ob6xiS1vVDrjEHn1TVQOu2QhLpfqAH7ioivKTIObFqbAyfOvoSPSQdkWxzH",
-	"xV9GelPKDT2r/nM/cuObvfHh8uBwrz9mcrAOO+zSmicPiqDmPArLLV12UpHsRDzA0Y5IRBli5s0rX2o/",
-	"jUid7h6RIUpIhBWZKMK6D9bhvUXmwzPBo1SW3AKjHT77u9hhC8q+7izlKtpR27nzdbSK933zaYNwLp3N",
-	"5M3uaDzaHU3GHU42xgleFX/fjgOYhefNwbaUvFm+XyWhL193fwwPJ6v5w5/jizH+D/nmU3C9P/vz6y60",
-	"9bjkmi/n7/zyxYiHn9V3X760v6YCXmvpNZu0OX6fgABw46aoMzUIbqa3cifgvl64355yxr7Q6d6CRO9q",
-	"HwmTmRcqDKmaMI6unEX5VXJTE0bU77P9KLTJCklMoLds/qCjs5emcMZ0Hpr/RgKEAp9r574ttfHWcOmF",
-	"NEnnfMVKoX4k7SDJ8Auo0f5tOOABmAWNPU+XOI4J65N4/TxF+uVTf9RJG069uTN7XTpeTxQNja7c9Vn5",
-	"GiyxHJmGPiMTttB1wfnHup9Z+VMDxJH3hRvpZjOjv3PKfJ9HZC6zl2SNWUZGGGbdIZxZ2E9yWW8/ISws",
-	"/J3GYek3ToVAy7cPVCkiNV/GCV/x4m+XmIUJpoKM4L/+r6BQsriImMuILpbS+WyVShK+xJHTHGOUlS94",
-	"lu1+By4757tZQrDW06ob6HwX8eKURbpa4WQzSgiGdlWQnEnZoz1y9afN6rJ/hySI7Bmrv7PT0AqcM2/9",
-	"gf0+n74dzTQpGKWxIOY39iOcBEv6CB9RpiibJxu1rYW/QxJbKrQdHJzlZx+Fid2tOE2CpWLdVjsrfJiQ",
-	"eWrmilOgy9GMun8lBITtF6WBrqDJvP1mrcEeSGUPso/yXTAf6LITryL6TvHiq4TPIrKqb3qyTjhbaPcQ",
-	"ZwRRJf00G6/yWPjYY9xi9eO5SdAkUTjUFggW6B4YkRiN762DRfFziF3psuIEr4gEHY/hVUkYMryqaZua",
-	"tUx3urBpUxnpx1AEElItcNKeGgfLyt/r44vveBKQ8EbWxlG08WZj1gJCdiyz9zH15Kc9Kw6lrc0MeLyB",
-	"wA0JkQDgfA8oZUsOVml/zDx925JXMftRLeiCvUzj5qKIYvlm97LYLVL9ucRRbZr51KmWsyoOyxrLhHjz",
-	"fOB29VUBhRq3wnx92/8es7BeXxUE0Em01lrdd50d5/nlFn01t2pl583W86+T4MhX4O+0vAJF1NY7Fxfa",
-	"DTzJbW3mOSD1sW9q5wbbs74sVmcDm7ZSWKIVwUyYFAy11To8BHdWeEuGfiIb3znlGQLSFB9lwV+bOl2u",
-	"WWhHp+JRq2f6TpDkWj2n7mDAYz3PTu6xG/W4zzem7123Klibq9o9eK5m7Amct28gQ6Y6oGHzLCl4kZ5M",
-	"VarOudbnaDY52zsvUbEFEXJa50HSupR2Gt1c35j0EB1D3RBRHzwtvmoMP9mU2neNu4WJ66dd7/3KTEc1",
-	"6RUJKbbVnYKwEFDyFIt5f3t7hSCDfISclk/QGUOge/3nPSgR9w9kA6rFPagS9yP0Tlugam8+M9MUJqLQ",
-	"P9BtCAMOwjqPWnXH1WyOEGdfoGZTLIfq3ylz/4ojJSE4+6LUajU37Y0r8sn8Dd/NS1eieWw7TuV1kcco",
-	"ITHBGSgxpAsSCyaBE43St2DKUPG1TNve+6ddXdXtJkzRmOk5qjZWQ2Pp/hml+tCtvGPVIX9JSbIpVOYK",
-	"cJab8UN0d31hwqiKRn9JiYAq4RVOSmBb/f1tdUeU+0BH7UBU/9xeuXp2UhsuUbtjenUW6Rl4OmBT3QfQ",
-	"RoIKxQXGXfmiIgfgQVrsF/ErxnutaUU+88SJfllGprRHG5joENFqtk/OmYgBfONjKr364EfoR1tEpLIT",
-	"gj7Gbt8ZTxNfKhMsyU+z2KM5/0QjPlO3IgZWHnCmYzJtgBCHB6U4q1fPN4b3HaOyDj1ORHyNEoJDkgi0",
-	"okIxKkFZkHXow2GAhUQzsijV8/ev2+zSOrh0GrZxcH1BkrXnke4BbMxhJ+dGR7fU2KKbIqc3w2OsAzcF",
-	"xupUxpdqmvvBdJiWwcZctyMPCzRTOsYOJPyT2edSltLFDUipi4sv7y9ujoxwECP06ezt9e1J9oF1N+ht",
-	"fSFQwvlqhK7Pbm6vz6YfjrKAoQWVGgGI0fXp+eUPRw4yraFY4+l8f6HMGD32YDjQYw6GA/ta+Kd5i9cn",
-	"k63xNvFqSOqWSvWVSWbGSUIfiRihn2lIuHWvA/heloqfhpTn7ZBhUeqiQ4GC5yK/S5R8qU8Zj2kg0wQg",
-	"/tTYus5GvzbrtQx7u9GtDJd8zYaGp3wis+vbE2QgV0wUe4lLIFQGVbmGhp2Mnr5MZ4jwI0nwQsntR+Kg",
-	"CM/VQnzNgnYP2vmPcUHrYjbnyW55PkENVoT6yuv1er/rgh66AC0hCW6kxciqeaXWUOKEQwQZysbII4kU",
-	"OdmbIWISRYq4/uX63Ql6tXc4+VMpCPUYTEav9sfjydwLjOY7jStLNflpVLoyddi8vG53ScDP7RnoK4mK",
-	"h/h6t9vLt2XicFctD1f0pHhYI6o1EB1nxNyhHtEgAWu6xpK8/9Wj8sC35U3ut/TUL0ezA8xYyhwYRUc5",
-	"erA/3gIDYU1Dn1vHc8aT3cOeh+wXUvpKFm9TWVLN4b96bhkhDjPOWTokh0HYzS1QSaOoy0mr8UCE5eVW",
-	"EP18fnr2cTAcTO9Ozz/WSBoT3zg14Q1/ZnYGcqlmrrTSBWdkhO4L4RKrQUMS0owIGvqcDKRLp+6bn+6K",
-	"zObD3Q8v317cnXkxGyqI42+jlKBVumjpsO+pKLOiSyLJ+UPe2d8t2tNuIIkjvtCd5paYLcrg4a09+9vL",
-	"fnR0qhzyVR/3zOkWkvu0iGm0xhuhDZ5GTbflzuQTHbqnm6l6evh85/2kbgjpgq/rSRDehOZKMEGrhPWN",
-	"+mAKbfIAl2WIZqkEk0lynyX3/MSXT6JwTAedAIr/m3K3o1ywDqCTd7kv0beiXeeYWwmZSqJB9DGrbQSK",
-	"GTKRb41ojkPt2FQnBF/ojIUeYBUxSQR0htcmockFlRzahmvCMG6r4vvz8/khwQFBF1oC9geucODSi7Ob",
-	"jNU0JruHtVHJrqDqrp9w7I3cPZAa1+w9fHefgfhVwO9/fL36j1/GwZvHv+zOLvcfbg/Fxfpq/tfJ8vrV",
-	"4nQP35G3B/TP/OevP8kPfT2YZZ+/abvbCP5+zh45DUhdq4TT6+m72yPoVCMkjSJzlUcA4HqE8BqDzaPx",
-	"uEe6ohvdXZ58vLg4O7k9f3txdpShdYOTyZYc6fa0JByhnz+enx4hKkQK/tzPbEWFxA9kmHXNoQLxtfWS",
-	"W50DZjYYDtREBsOBGnkwHBSGHgwH6uVq3fn+mwerGgoXV6lY1sQvAaqM6zxgRD/e2Gb62/T7134o2rHP",
-	"P9XzepuyMCJ1XBnH8QuBZvAMomGZ6lcjyOLzdKI+OGj3iusJtLa+cHZFm+KaLxwjMLCBPWinnglgZROs",
-	"s7fNwDXxRrVsmsXDBV0wtcXldw/evfrh9fvD8zc/lhzye7tdF36lezP/RBqyCszQR4rfnp2gq5e7B688",
-	"PdSHQBZaPo7iQ8jvHaGfSCwRYUGyqfaGaemz/sPtdHE2/R591rPNADnmjUxpRwrCGRa9xS9yGo8LzMIZ",
-	"/9qtrZUZ87YBmiFDDURSO9bKxD+dvN092TvdPzvoef7lYrriLfCx0h/5DPIV63ipqT84QhgyyE1pwYws",
-	"UjZSe7RIiBBHJqtXcDTHyShLuQ+P0D0HT6S416FDhuIIB2SEdNIV/HCBH4lpfmH5pBlV8xUYAuzNPFWs",
-	"IWfrJ7IBK7MJIBgnCMc4kUDmxkgHbDcXKGxFWSrJCL3LngaP3Qo/kMw9p0SJzXSBFBRP9oH2pzWV0XbA",
-	"ss+9Ompu38hzYiqnuk91VAjl+GZrvuz8ysnozevGV5Zha/PdLQxWWEy2ab4bcMEXlPkKQOcJEUud+GHA",
-	"PnT6uu6Y6MdL00UwW4Cnds/baNDjfvx0m/GvaSqXPKG/aiDmJUQUhgjwJNBkN++h4MUw65K/Uqu65XuQ",
-	"ZW6YNfq2/wMJKf6Rz+oY0J/vzu7OTo+QVtp0gobmRCN0fXd5CcEGH3M6+fjh6uLs9ux0iN5Nzy/OTuEQ",
-	"T6aXJ2cX6oX8UW2I+kwrP4IXdTU98GA4MKMMhoPslYPhQL9TfWje6GVGH4gkyZ2NZVYDFTZzMyEYEnKr",
-	"mpRpitKQCRJHYDDBcyCpATyG8rADuFOrw7FDHalaQjvB4AWBzTAk5lnQuWZfdkuUgZ5jRBn5UPRl9nKV",
-	"lqhVT9vMZZjvs5dGU0mmUTOYIkcixj5dmHxV5u57bgsmO5RqS0iXERItOBGIMzQjSllbEpx4C7d/q5/z",
-	"NREwnJd6VinUGIbUE+SCnPgGXHkX+l/LTpieLX9U98qkDhn0kzzW0H42MLbvJC7J+qrWlgZL33yr7kEq",
-	"SB7UY1CKFnAvMAaUqsur52xqBnmoV0+w+39JafCAHimPoP9uMuNp0tvs9/bsyhdanKR3w3lIrnlU66qx",
-	"2WchV3bl9Or8yKTW6Ry0ETq//OHs5vbIJNgJk2JN2QjdvLs7QksehTqyrMzSj9c/nV0foSRlAv2dz4Sr",
-	"E06vzgfDgX7dYDi4eXc3GA70L7ys92PWze+CMp+HF64YCU3f+EJOB3QShP5DotS/0CJ+QR/D51IB8saD",
-	"d4knS+cHzsOsyjwnkKWUsTja2Ynxxta67Qgi03iH7BS7FXbqTmhGd+W3jyCK21rLEi3adL5zEcGhcLcX",
-	"zyVJ1jgJhS+vH7Qv73bkLzcvikAfy5y4EWUPGZQfSiGR0BQnH2vtHSNG1vo5WcW6s/vqFhHuqKEoW+xA",
-	"92FXoU4T6stWc8Ct4H3/82hnZ+BNMpFpwnqvM4TmQIki24jgR8oWx4okM+1Pp131Xd2zratS/WAXOXRP",
-	"1kteFVjsBpQd2AT7A+20B/RpD4evtIyY7I6fCDlffl/vd0H6LvsgGqC8ljiaW3eR5asQwjCIsgC6sqJR",
-	"RH2pGXujSYt5lu2ez1cxNX4fKlDIg7TSP38QUSHzLkFVr/ebg8bFvTlQS5uMx1ssbTIZ7besrdw3Y+uE",
-	"tTK/dPZsaCirrQFFdtR2V7y0n4Q+XBgjaDNshxlPF0tpsAuhcFipErG/WUocmRbI7wipAfVx+wK+EGhO",
-	"wA0SVKCMuvUVNYV4tU5f/XUOtLfmbjN3DRPdKT3PAmJ4eeet0aBBvJu+m3hhswENFEER11U3dcsURtAK",
-	"qMgaGbTPpz8ucv8erOo3mgzO/KXyGbCmWsOaMqZ7M2Fmd36IUiZpVBLOywLiZzk7fcb/fZZuSOKU1Ldv",
-	"h51nl6hy7hPX45SampLk5f7rycSLUmcxnuoAq4yRbCB0+APUE3rpu2vn3LARS1NXxBicgias1NYdLCiS",
-	"Hl8fZihlMVZ7B0Rsnjc0rvRF45Y1z1glaHusonkazakSsE/pRV8GPmkNqVffYOukPHk4lOXNwSwr6daP",
-	"A+LWkqx8tVVqB5+y5uyinRimZXro1XFJD+uCMAEq91PPGFp2pUtsy7FjxRdJhPyCJ7PdYK/XrK/0PM6Z",
-	"JP7265f5JByS007TIniwaQyfySsnA4J2bq8OWiT4hRrx+XX/2BkOHmxkor8461b4CMRjCx+bML20Tm8g",
-	"lrUgfxrQ9nBgcdAapDtcgBcoTiDO6WV+e2/eHHbakKaxcm5rdZXYNH2GAY8yzDYE8jfDBSi2Ves4EYMm",
-	"0V3e+pAmGy5mA/17pVtZNBcgK3OtqHxgZRFW2OEyoQ/druuGNEsCaehV+iwTLKpNRV+9YXJFNu/qNe6e",
-	"1+qvwEI9zhbFmY0mAuIKwsrADYz7cO323jTcq5rfc8NwLJZc1hYyh2lgaz80t8Q5HG63VDK4Jk26svre",
-	"luNDzqc7jv96TQDisgNVP1962C8prqmqhgyxcsyxRy5Y4RwK++WMWksgfuhA+GpbyEBtOHnktsuXq9nB",
-	"WuMvJwSB2NJuSfUp5AnqJKGjktIccDanyYqEbn//Y+N/4cEDZNhoAJrRZ/bu7uLd+QWEnpYYYhr8kSQj",
-	"dPaXq/Nr9SnjUstNZXQrikVX0+vb8+nFxV+/XJ+9u7s8PTsdIvuvI4MvYJWdFWemzZ5N1VE36TPLhWAx",
-	"vGVWn2chZfMbDAdmTvBleQpQoGP+6fW71rZOnFqMxcbm8wvClH3tx4japgv9M/Z+n3zn3u+tAB7ASsUt",
-	"D33wIfpOOZ3rgLokr+C+v25tXh7h1i4HVxFmt9T2RXgkLCXZvJp+d62fBbbwWwaI1OOkdFM+LaX06obg",
-	"pofy1RkJlCTw9VF/0wEdpYPu5/YVz5W/GnAU82XffsgEr27or6ShT3mOYDrMkmcBYMUGNvv1RjT5LZd8",
-	"3dqvPILCMEvavhrV1mLI4WCt+92d2faOBem31/HX4h2mkbe266zYNlLdvZAKyIpCENThguSih+m6dSwl",
-	"WcXSpCpV+id2dxjC7XH0NZG5TL1t1i8BXEvkXdZLTdfdO1+6ap6NrO6OQ0/DArf1iewrHDx4sxem6O98",
-	"prcz1s8IhJFMMBMBDwnkNDANiGjSNkIcAyJoHOENyKOql36L1mJJwhM/lJS6EmqOOlPDukUUda6p6ObT",
-	"s7RQ28ImN7zVSFRomb69gwV+1R0MxpzOOz2YRwEqO1vih0VPNdLk7/lV4RVmdE6EFMdIXZWN2Y8sT6az",
-	"BmcWYirvfR4YmwdYhwt+jDReAaRMKPLSuT1UQIABvGGFadVjl7dxmww+r6ykJ6ShoUTgtd3JQumM3uy4",
-	"Wyhjtyhsitki87jTzKWwkle1EF+tFOxJoHoConkXsVnK+1JHbnlHBcgz6IXj+UyuAXc6xUN3WLmTnmrv",
-	"buFU8/tjWZV7IgUG08fSLt57X4W/Mg9WaSTpI06o0rkV142okOhfRqu99PBPI3Q6vXkPj5lLrL6Jwz9V",
-	"i/XVg15V30yjofygKBHmNDJ59rqvhhEc4QidPZJkkxdOxBpH9xjd/+O3e9NB1MIWqNnktelCaXdmwz15",
-	"BA5DbeBeajqQPV7oYjvjcgnoSRsklmrS0GyHgMV18mH6rjDsduy6pk/rpEOf1irzMIllr4bbMJIh2oWE",
-	"pPFoUOCGDjP0OwnqaNMmljdkYJvzV4eupacnmaZOvIPez6TG3jxG9vZqL1KusRXyF8bjJ8i34ghZLnrf",
-	"s/+Rz3IhVzj+LSSeiWJCVxfIuqMiQ+cqIu70k3DdOHipdKAH4F9lL/y5sZYvySzTVf9OSyl1YSVhdXe+",
-	"910U9FfydiNJCylorUKKwu3PlYm98e7++PXk1WHvbJC0LQcI8uzmlJksKjuhuqQwvVUjNULCcLTTrPrt",
-	"rLCQJAHZ0CENqAUNVv9ar8nd2QZi6EQJGdu3ksMxMv6JCKHj4d/QBSPhMDOqDaJiFOU3IpsMwysijtGC",
-	"89CodPdpEp1Z9/79CP1AJGT7WmMFMtnU/pG1qET8FRkd7eieEEsu5NHh+HC8A/J7J/hBsr/8Ov06Go1K",
-	"VFNVxJwpeExIBmUIupQQ0ox0HtC27fmLVFcYu50Is2xmn6kLZciQWW/M8qFOvrOtHgFhYoU3aObLLsbs",
-	"SoPh3QQJ8dVuuHnfAp4xL9OKR3icqzpYoPuYJCsx0g/ed6tKC6lQCmADKj0YxoqYiVsUz2CN2MRSSzEU",
-	"wtANlryLTbDELLzWMO2ual873/z5WsNlvaSRZo1LY+iF5e64vcwWjZffWFkFZKB7E4JXkbqpS5YatBlq",
-	"cuq3m0pE5rJ9IlDnpR7NDgw63ugnAKvrKV11u2g02Z25guc7gt86v8swcN10CCcYToToDYqAZZ8Z3MDz",
-	"puypY45SHXZzM3sSTmTZDFa8lxmqbYVh2AOxyyvcp9JlcQg5I6QWjuePyDkPiKy3n8400vtAEwctAfFk",
-	"6HbAzROghvnj5urwlSl16qg456zZ4xhyqRDLYFkP0y+5AQI4Nln8wlp7UAA2QlNIC1eHgGYJBKYNNtqK",
-	"msiDwS4dovvyGd1DaQkU60gedxMCrcXkW92m35oP+8pebW+SqYtYrkSQQXH1ZJamIeWdFiGq661l+480",
-	"JF3eWi4ChcnYn2dDtpC9v6wFtJ0MvVZoIK8hglfrakF4ufYumv4pxDTOBwfGCAW8/BIrvs2v8AatUkmG",
-	"n1nWjQS+eKDBwwgtUuKZAjwAsxiZ6mP3EZNYVQzxAuzscKCnMxgO4MVZnKHGo1PijJX9McGlI9MoD64z",
-	"QRsiR1CiCbXihlmYvw1upGZLRwUBBeLrCBSMwse6F8yRjmDLZaL4L0+lW66puIvJODPhLlBoizuQN1Ax",
-	"c8nYo2GOg+HA9J3x74aujDoBtuFTDLNysyyfWRBPDbjBEuoV2PDn99piw4gvEGWtna+6NLYaOtPzXxm9",
-	"xgvKHi65pLW4PZIbhBQXSOYYmu+TKMqz/0zO+pIg8lLNoHMfsKkw6YWBaQgG1AQpFt0agXlyA9jDBZ2T",
-	"5obqWVURgLvxcFjngd97NW4PB9pdd8du2vdrIojXKlHSyhLg0HYKEzJxHH0r8IRliD7FXf5vVKJnRSW6",
-	"inBAwre0Jqd3Rh0uAa1thoUM2aw0AnD8TdFsGUG6FXFTDa9rT88a+quboV4I25cUavG0DT6j4TGCKBC4",
-	"FJ1aCbUCsHsiLMmWRrru45RPr2Yj2TSK+NqPEQYlyGmwtCl4UMmdFb1nlfB9auk9pee9K+WfoTK+pkS9",
-	"sTa9sFkNil1xc4a2ygp2kDCZbEB7B6goGPdY/z8nY0IJe6cNhP5zRXs5wQsnW/SAjz26fYSZlr01IaZb",
-	"C39gmr+a/DKt7FvQ5BLT653K9IwdpqaMpThCAWdSfQ8wTCT0dJdqvkSwhjpiOKXqV7PUj3cEmGC2Q1NC",
-	"kIgTgh2sZ/VqMUInxS5N9rydTk0lc+CZcvVgeL8TuESkkpLE9FZ+d312pnb+7PL27Prq+vzmrBdB3ixx",
-	"0oEYIS27WPLZs0cVOCf1a+xK6w7xQl0s0cD7MlpXxoSidN2JnEDmqAf4A7A/8zjCC+hC5UF9wF+n0GXH",
-	"l7+m+/i4HIFQ8Fsm5JE/kBCxYpFRnm7WG1xa3YcuqZScIUwTd+0lvr3FwNemkYCOm/rwBYmQlGGd2mSE",
-	"kOklWKgnc4Juh1vMw6R8neAYB948btdDk83D9JMsS69ye/5iXLfTfCDXsCYFsUvS4e5B3278K/zVJBu2",
-	"ZiGWExBrSeKg0i6j0zw+NSUo9gdPz9JJrokkTC3pFHvvHOhlSwu6EirLN/ut5sumAay58zmmaSnbde9V",
-	"z+0vKyOWAIYuk6jc1MKhecnYv53em1e7T3Vs8wP9eqbEhF9TsHKPa+QAUBy0Bo4Nthu4/YxdXWKMAAYn",
-	"1FKrL/+gv9SMkUqRjQSpyYZHudBye2M4ymI68mR3PDpoh1NTI33CMlj6FNnCTLTTNYeqg9+0zmN/vLs3",
-	"6TATzuQy2lyTIP3/2PsX5TZyLF0UfhUEY//h7t5pmpLlmxQTe1gSbatKltWiXJ7uUk0RZIIkWkmAnUhK",
-	"ZndUxP8058HOk5zAWgASmUReSEm2u/fsOGe6LOYFCSwsrOv3pZZQoU0Pc3+hbQhlsgyTYIXIqTeFZn8X",
-	"rFDHIRnlrKsxm/AFTbave8g/aVvTMMtpMNsWiB+bjw9XCGeOttJOTWCeo4IsbohEzda4ZEuZVmFBgVEF",
-	"WwKsU21Ahnyof2VDz2mHBlsvZLbVm2toQrZVOgGnpGonfATp/27EPH/ly10q4Dflu2pC4d3V/aXG9oVi",
-	"ValNT79oUUtJJ+oMr/qXV4PLTtS5uPzYiTq50IRjvQYBw+LOVLcx2XzSTOrDQgqtUXH3eO1YjhMpyJF4",
-	"yyopdM0PqPBi6KK2hZGe4t4/QATHQ6yCwyMm0i57RJRM4sgg4SAU5MVp0RR43RS5oNrrbbU79ZVV2UG9",
-	"IJZevu0+7aeMOuifRp/sYbRRaL8XV8nOSIW4ouCkLMDMgKRWw8Oc+UV1yXAwHJ5+PB8eQgsh0+ciUxG5",
-	"Y2MuaIoNTlC3haOAFhvbOUSO+2dnw0Oyd7iHTVBdcvy+f3VIDLWd6l4LR6A1PLT8dJA4QUvMMyC75OPl",
-	"yeByeIhLV+4V65L+p+MrHKkJGaqcAGx4eC3yrwK2ug1CsItPw/eD4SFZrtRcH918ajqTlW2vYXGXnAzO",
-	"Tn8eXJ7qK023ijZr+S1LOXyQt7vNu/UGN7MIGJxnUKmsZ8InENN/wy8Eohf8Fo9sTP83DrETdfJR1CoI",
-	"069WD8gJVxJGU6Hw6PKswsc7VB/AJoNHqBqSm719LXZMxDQleLHe/Z+ujiMik9j17kYGBwDwBg0tfu4T",
-	"tlIFZqI/6JcUVcFeoFz2DrdvVWnVmAPCGSaPgLNPC95nLJnJkJwnMnkGZWJj0NLSAvW9pD9wJBHqkZD5",
-	"hlNcp0uGWKsX1sAKf0Qu8VuarJgrRTRF4JsSZtlG9dWNDNP4fLz291I1efgwzAD/0eYz+GSO44J0HQA/",
-	"lvjZbGKNImU0FFv4SbUjYjNQvSBG8Q1bt/yKn9h6oyMkUFRlcAdMItQBKIHEexG1Oysvc6rKE75bpZUZ",
-	"2A8VLiuNF8A2Kt3QeNZiLH4SdHFPwprb7WWmzBvGtNePz4mKoliULn+d/KlpsVUqEgR9u1ueKEiXwiBC",
-	"cJMPGOQ/1pYX8/G0FjLFSFRzpP8h5huf0GLSgk3W+AsZr8kNW8OmpMlyTscs4xOaEEfoWcqtWY3e1hsr",
-	"6LmidvcbNcIuGb6k4guhufQKfih/XYnyFEpJyJ5e0OdW9ZAxm3MRdwlciGpov1fI9htLxHGY6v9bYTHA",
-	"WGrQPam1zybQxGGDNA2ospt0tPmhlbIp4J7m6KqHDhkUcU8/XZ55xC0tQerNdDYsaj71VTXtfQGNXLYb",
-	"7Qj+S3nFvGY+eB7bFzGhhozBEPHgQWNBIw96B15bL7H0JjRbYUdMwS2j2Vx7SF69ltdeYlvkoJgeTYVb",
-	"Vk5mVNTGa2v12eT55dqWxnMRsy8VlfElccaCdbimCX7Xk6matjtXtaLXGrOhYwalK5WSdSrKjWRYzNLw",
-	"cCO3csmgVaFYF5OnP14eFMISz3ste8lSOU5CeEKlBjAAE7p8e0zeHLx4RfDSMZgfJnRCEQBQbwLoq6IL",
-	"ZQRLMZFp/wt/Y3KZsLYk58NMH5wRUYLesN8mVLEjiM/ETGtPKKbYAAAUMvttKlcirmxmr/W7lywlsDxr",
-	"wvXyI52xa1ssdLe30sRv9f12mgPltR4T++bJamYONpDCbYyhEVgUPcGR9mBSc8mcJUsVmXC7JLHcgD7T",
-	"O1/IjFTOkN41TIUx6AznP1fEXOUIrG3KM5Gz4itT9vcd6stXalvC+4MgqgfPkmbqfGCbl2mp0KxzLjPy",
-	"tmqWsuDhN4K6u8NxQsXNCLGMYAje0nnQ0QtGS5zmHe/+RpVmlBl+o9cwXeLh91f017ACQLClil7SKx+Q",
-	"6QmU4Yos5zEDGY3IeJ3BltT/G3lsvPkxAYoeq5xSekfGMi6hE/7zusPj687hdYfdZr/tXXeiaxgt/Mli",
-	"qnVt9tW1h153fvfPWIjvrENLVvzQSzZhfBn6XoawNz4MlTu/8OMFg0x8Bu1DMBtQFxuweSeM35Yaclo5",
-	"uO7OihWLV5PA0IdywUoHrgnjKv1RVYHSGu62zJ4+CKRoSds85FOaTuaWAmmz2txUkfazGrA3sAcQ8c0C",
-	"u2Gfg5rLO/0x153/+v8ROZ1ed5wWLmNels6A/YOWWHBfCVG41r/XHhBg8jqIj4av6wwzKdgdTVlEnr/o",
-	"kUUSPOlacs1GBDvfCV3oE2WtfzJQdKo9Dy2/P5oeX9AZCxry5z6DbNWk2LbcSSy6BeT9xWr2dKx90r8t",
-	"Z61awwqUuiUFv8E4TQryaCmCETpL4lmJeSFHElyGiWohpguW0djQEtf6B7huH+zlW3P8bg/MeG8sRoP/",
-	"qR98Wsk4Y0B6vWMo7xWDMW2g9GIjlKJJSUzg6i1gcGspgLUtrn8/Ik/3nAysLSuPKeUDKxhbFtMVNFl0",
-	"Cd4OWtoQ8RF7wilARsTKQaBW5aLcO3zQ+3rwrSFW4mJAye3bEk5lAUc1QGNsDp+AEHgCvxVkC0p/35xI",
-	"lsebJsnHaefwl1Zbp/P7r1E16mleXZ4fe/mLKwNk9m6qUL2quVySGyGxK5y8hbjB8KdP+Hj2BSMNScpo",
-	"vI4IRQ/ElL54jLJInepC1NDCfC2Mc4n4rDHBGAj4B1IhPCx2NeCYTObHStY/veOts1IlASgcAahYfG3i",
-	"Kw/UAGbzHPR+v7/lofentjBtDJYMmYjxr9r3hrIiKtzCuEm3OGiNXXTb2yp3c5kwVH+ofzC9YUYYmerQ",
-	"draJc+TfmP+3bb3btnYJSmuTcfLJxmL9YOwRNq17i9FonhRjsr372SvLzdaZI9ewhNGIlM1oGkND6kbX",
-	"kifE5Y6VRprxaiOlL4g2QfQxD6YIoXGcMrWFZLQ2YZqgQ8rC0pYpqc7y+Vy0cOBsAzrrRN4dkRdVwvCi",
-	"TtShTLbX6zXD5TyAAVRtdKM87b+ozjd4Ss6f7BetiOl3Mak8zWLl/c0b8gb//zamVoM6CQEStbRzApJM",
-	"rYlrjijP+Gm2W+ql4elec7NfwELxJr3GUqjoyjfOz45I2c6QCDTblKRTn4MxYuvQ5MI7H8PMlQZvdy1X",
-	"5I4CiToWIoPCy3IrxUr0Xq8H3QRdcp4z5kMviqmX6JaOfpnIVJ+JJiu9oF/8Qe15antjKq/4giVcsIra",
-	"4P6mBbXkAuLZtkEvULL3YEDtmaqkRvZiVa5o54nKmabz4uHnDXRY5fCcAS80n1Ajhp+WiqXZ4xis1Pbz",
-	"YvshspxaJGeZEmNRWzN2IYFDoZKF1dGlqozOTK89xchmIPzVBlvBvtPilOQgIWXsjy3P6nICyOKBwKgq",
-	"VsMbysbXN2MGWFACmijpAQ2VEAlIAJDAS3laBAEDKRBMeq7SyZwqdmxDoFZwagK3HpI+tf50l3yga0Nh",
-	"bhLocyoguHcE/eQkZUuWGYDh8RoT06dxFbvrPVm2asmwvhX51ZZJd7MycRXLkZnB+9IzbUkb5IXO7ugD",
-	"UgT5JDz34ddpJLyB88LwNgSIddrx2ZQ5Bs1StCOhsTAOIVIaj4SmQCzjBUBqqimMyFwaFprwXu67FPud",
-	"Px9RgY0iymHESBj9my5qiNw2GJ0geBnq7moXWv+31QlfYROHN2T1I1B6KuOngbgpmIL6prCqL6MVpqxm",
-	"GFW1XX0rTs5Cta8UJQo/D6fB4yfa4GIrtXrDyRWTcWqwIx6c0wwqs5KdxP/erGb/ngp1U2K3V7K+Ftuk",
-	"76pSwS4/bqS1ThnHTRRbTgvnBHObRFqtCLRc5gg7O3xqru82ZfMvQZ/lM2U1BwRWan6cspiJjNOkBuMj",
-	"lfoWiE1Dw4XWYUdESKLYJGXgaYGTrubB5v9JIlcxvEyb47NVbUG9S3ZSqK/Ry0gnjs4vEMC2Dx8I4F2p",
-	"fnJfxKnkMYnZLfAVauU7TuUdUN1A5olBfKHhPRc4G1XHTmnQT5Sbvlyva9fJUmxahO0M06rlMuvJgj1V",
-	"c7lsxYAqlR7gDysRJ5VpRbpcPlFkDNcQHrcaxUQuMDS75UjarPcNW2ObQYyLYEtcwqtgHty41vzjMF/n",
-	"pqU1DzWxhYp2hBxJ1y4gLq25xa07V2SlWGyLRpD2WBFFRTyWX0IDKCcgi58YmszNpQ59RGBvRMG9GBTu",
-	"KoVxUhvD+6cfsDjovXkZolbe1DGQIKTLpYEhHzPFY2ZKeb5kR2Dtm84PTBGn2GWmBVoL0Igu1QgjCw5I",
-	"BIJZaISNZlLOEtYdac9hNJssuiOoSkB30F9TVYoOWpBJcxK3DxDqmQL5C+ZM9KdKgfBJCvCyUFjRtbFa",
-	"KTIVTUBToRUv262aydZrZLJcyqQP3pQt5C3GxfyZsI2ekLLXpqae0KRiW9Ll8meWKrN1csWx3z3otuKk",
-	"TqjKhoyJpkYaaJxJ2YyrjNVRTgeyPBOalGpCmHj67odWsMWmraA5EqLmtgXBWA11R4U9GJAmbJKfxCSF",
-	"HtiyO5LQlZjMn+739l922kPe5e2D/soqk9DQUld8y+vp3uTVmO3TNwfxi97L56/GLOgQbgFsjFLe2tms",
-	"CmK6ZYgccJ4neG6N/XkvSJarvvi1dsdWVjTgbBHTFqX3sCtn2NyWDTvCU5MvD1rVZ1n53bDOqZit6IyR",
-	"jGK9+g/HF+TgFRLPbCLwW6H3BvD8xbfZA05SwCeYAmEezYxmruD8K22C0jTWYi9W7pC3yBNQONkTPk5p",
-	"unZ5997+QWWitGLH+KH73v7G6Lz89C//fX2tnv36v//XI++z+0BV1u3CZaPVUIXv2rft5a410lptckqU",
-	"XLDK1omxjNdVlRv7vZo2Ouw41kKUk5K1YvRplYq3FlJZ8h9IgMOl/e6rKz/6M3PEsxvf2iKdj4sf8BD3",
-	"XKEMrhMZr9GYQ8FURwiWZYq4sDgru9Na1NRSSMPV6zINDyC5ftOfg+WqoMAKONTu6LBfnbcbgNBVyfiF",
-	"pyFL2NZSHRoTbJ7K1QzDgtpHAXfaqp2utmC1iwqQDYeFi8FCL13uA1JLAJPA25GbsyKLpuaXTEEfVphX",
-	"DR18JkJnmkVWCOxjBJTwNm82Z8ruXq8Vzpg8eucxdEoKhs+0FO7cCwVjDIRDaBwnZgBoUsG3FEyfTMob",
-	"8of9L1/+2PSaklzk74y8eQiJwiWjMRdBgq0rv2nolqUxnwDGCs8US6bgv0gf88XgfkHrhQqhf7PJTfs8",
-	"nRvYsb4vlKhrF76F2+vJuSI7ttoJwnEEu9L83kqcsQD2wAoxYD6ohmZFGAssPTQSLniS8BDKdlDYmJhx",
-	"EfSv+GRO8FfTAppCXbPWaZFJsfAke8oRoEk7dlAHDa6tiRaU2D7s9RdSZbOUDf98FkTjqGqd++x3yUUu",
-	"scAVENcZboyNx9UEbcvVIHAEjqlq6GDbVXhMANPJkJn6yF/pCoFKtN/Xx8BHJVL2nM/mTGWANy2nUDdr",
-	"gjdAESWtsVmbPszruvZ7YYwjfGb52KeryZaR4jGPY5aeb7QyHCdARrFZS1oBzP25Cgg8IhTmQjCKthcT",
-	"MZnTWy5mBGMCPNsV68hNQjlz4X2VG3Ldorp4k1i3qA86ntPsA+6PY6z3MdZY69sGMd/hrhOW16Q03Wa/",
-	"zITqLrhofQsUql5x0N7t7njPaAoIPO0uP+EKDLOTVC5b3+Ttu6ZbDGjnEKlqW02XuWXg6gRa3vAJi7y2",
-	"ucUDvr3f3T8B98eON2NJ1na3v9emH+WKIV/TTreeyTtt4Gxz79BWdW1z04dVxuJ+kmxzz6WtUtxBcrx7",
-	"5XK53b0/pIxCf9I22mTj3kRuuSbD1WJB07W2lNZ4369RZVhvNU4M+BlST8lVdkRGWqGObAs2R1YDtMnB",
-	"JOgWdKy/60OBL/N7DnZAEVmjGtEgP67envWH7/d79SdWS3BPRHf8OJ1uwiSHcSqbDXvTOO49utWxNBAT",
-	"GQehtP6mpDj06S0mCcfm8RuFc2csDe2VZHK8mh7mpSKf2XgoJzcsI2o1ht8nMiEjPbSUT1cz9tTeNPLd",
-	"P/1OXAr4Lej65SNHbORq+1EtId4P8sVdS0cA4cPMwVYuSHH2woz88NUBQUzutDh7szFCsLIxj3nKJpiO",
-	"Im7agHzAzWgppeme0WjLuAFF3hfXyYY5cyuhxSESMIeLQhtoVUVuDVDdWlS4gMaNhTrConZqZCzKEb2x",
-	"wFtPTkJLXL7PN9sPttwxK1G/OTzLJmyIS5VBsYDC6gLoyduEfoqbakl4XG5z3bIcY7P3s/azck0bHpl2",
-	"j7SeBRCgomIWhDruzJIb2yKsWDCGW8Im2XsQNikMowHvrvvk3OAMfbBpsoQqapmSqRZvqLZBeG2//UF4",
-	"0FCP1fCQsgXlIqiUvdbjQodl0f/frt4mf13dDIYBw0DVzukS4I2OyEgvBDTWwxBN4ANxN2wUhC6YK55C",
-	"7m6sk5GCdclkTrOuCQxE+C8Wc9OHfS3gDwbQ/5AgIKG7vms6I6LiX/P7i383j4HjK3665OKQbO777rWA",
-	"3qmnGZ/c5Bc4ceqi/st/QZ3ZdabG0ziVy/xn30LpWkf26ZjHh9di0w0pIrv6o0dSOjs59l/mk0zriv4m",
-	"274N4+9EHRgt8qrmw+s4Z/8p0k9ZmBaFRqr3F6a9F+/fpgPF+4vHkNnwqyEWDP+4NM6D9/PcGvjd1DK7",
-	"bv6UoPHvf4S17b2/LbTp/pQmifc310AU+Gz/N7C9vd/G1jy28hf+DWxnf1hoGnehT7zC0NGHuwN7rq4F",
-	"jaVg7nisgB0ModVmTGVkv2fQG8GQYDmhgCVBEnEZszuy927XW9fXr9kFYL66/t65ROHoKy4bFhkjDLMp",
-	"TLFhWUu/Sz1+mpIZsz3GjI3yBTkTMdvj4cBFtnTHC+du4GE4+YOEg5HBos5/vX/QfbHfqu88h7qH7dzA",
-	"IJ7L/s4groDbFhLgdenr3vZPzwYn5vMLYG3NpXqlczdlk+1L+v1myGDBUwndvaIvsjxzmwDw+rqtSJ5D",
-	"jZoBpyNlGeXikxacmgBqPuFcWX4c7BtQLJmWmHL4PdB7Ff8H+2GdhXj3+klCpjxheX1EjdRzRS4H/ZO/",
-	"FIv5Xx/s7/UOnu83EA82oy8YhV/FBrmQC8x50szsWtJDs7993Va7rIIfHtq9qyCIebc1nkwVQKkh5SvA",
-	"lEaAnWmWbrRKk4EF6Ry5VXVxhMCyktHS4HY+XaXJiCygVNBLZTShi97K+Nlk8fPfguCizSDT3oArts0I",
-	"xqU1ryJ3Mr2BXU0FsEyg84oxBsBcLbXIULx7120UAvbxGipcmglRUgvfUjyM/P24qe6smva3Q35CFFXL",
-	"NsA+TqYht1BRlbzWbmVAK7WHov6JLTO/Vck+C7kidkCplittI4DC3nv1bLPM5UWLipMNYMDK5hU3S2+5",
-	"oMmwAkUTjMXDIhgvdHFbBihuwXm1P8uFvmrCupA31R6Th8CWd5Empo3UuBlokEYdvKfKMvUGy/9Ba7Dv",
-	"xwwoccHIKpgS4SR4O6PpiNhpxewwjLnZHtq0f6oMkwJ6bvltODPdVsVWdplqMK7z2gBTNu4vb/OXOuAZ",
-	"Y+2mXaBGETR5Vm8DFZVkEyzN/c72nQ7uXfvygnuposKjdi+GIUbcz7uCjOReS8CCcz/WI7UD+jrNtYBx",
-	"0RB6xjM8bRsKqkaeAaM1IHyDvrBA7xOq9xYrgBlUwbZvjLAWvz3XxPeAcO/7B62Qd9gxYcC7mxHdAe/q",
-	"ERDdw2vVEtr9myGx19pKDwbEfpkzU9rkX8iWBDvmidoUE5DMeMuDYljtU+9yOuTeccu8XptK2RZ9zmYq",
-	"Tu/t0j6Ojm5woNo6RA/k17R2Urqkb1mz1rnHnrIs5QwhXgy9aQbxrVyJlOGFrK8CCigz6EcPueuaPBKr",
-	"DhEWyIXYd6xx8uWt4FkUaoi3cy5CLkSDljD8tU2sDSU/AZkbbtgyOyI0IwmjhrNfTsnIc1mwq26UsBlN",
-	"3sskHm1qFvdbbRPaYqXVLsKHe05KI0Dlg1LonHC1XNlDnQJAOEvbkOc0x4ew0PLxgkK/10lBld/jCOsO",
-	"yYLFnOohIhrWXcqzjIkuubj8eDwYDuEaEyBFXAq8DhAp9MbVQ+ti2OHQePVAsdI1wcdD6xtdi8JJFJER",
-	"eAuuFmV9RF463hvP19eaR0tfwqfMRgZcKDrF2kQw+6UEZr/BlX4pz9S1QH2sXbeZFKyY/XFTgISd5luB",
-	"q69/8pdO1MHhI0+ffmaF7QbADdV7DMjzuY+jYdE91qWW0kI9KUibFfEytsfvWyHZfPZxWe208izKndw7",
-	"CiCFHtTHulQWEcb52IBVLGMr7oWpyKs3rmsRweV1cI8vSoirWj9tRCH80ITT3zUAKQ2bO7yxZlxlaU2q",
-	"X0vr09WShLlYmYXy2chC/33FsC5Fr8pKGab53JUtQbrqNaxDdaUx/U8fNNVXLswgixTAOw+2qwC37cn6",
-	"ktI0x5R8vKFTmZbbc1rhg1Kl7mQaODIsQd/rSiU+kWkKPSQyVYyM4VXrhh6hkE7HTN155cfDQoh1+Osn",
-	"C0bONrqp2nx8uRIjH4WD8LAr52YpbAII7MAP5/C0TsyBEPG4txgrJa2yirn8abwM6JSfeCLH2vldspTY",
-	"HFvPSaaSq7KDsP86pAumoYdf8Il24IoPh9PSGo9KrtIJe1LC6WmToJszyFxvRsS4cO1JZIkDKDz91X4w",
-	"gLJJKPBqv7cMSTbAIh7LGN2sei/YLODP+S32Aa2Xo4gX87rXzJltZMzMUGHA/stx0SJPOmqFsOJodJLo",
-	"CSD472buDZy7v9hES6dMDZmvVvXKEAkwkdB0BhUsJLUvRlsOSpASvbjXAqqN8idC6nfGsuJb0Eio3QiG",
-	"rgxEunEdtEz1+8f2IHu+39MbJWH0lrkX66tW2eZ+cefr8/1GTOi2OynSVv1CqkwbWxDqNv/0J8ExyzRu",
-	"ODfEl+Fawd123hGhAo5wA6Uckb2DA2hl3XvZ29yWbhD6Z38YBwdRZ7FKMr5M2MdpEDep6pSz7F5WYQId",
-	"jF7av8lxYIJAxAzD22g5iojSdh9VZKT1wah4SBgV4Xfa7xf7vvtP/0qf/qP39M2v+X/+9vTXP/2v70Cz",
-	"AEDJLUuhomyvB8fyQa/X6xUmBTr21Yrb7cX/wQIqya3cQbnatIXCMhJVq35+LsyN27ud9/tgwZbs9f2X",
-	"B4YfEoKEUFDXJe8HPx9jqyUW0RNKsjlPYwIZWL3meI8UEL5ObbdrIfaL79OPqvAjME7QzzI6mYc6WF2h",
-	"b6Z1nSHfpObyYE9u04PMnjPN14GnYi8YUmXkRO0GEgp3RDZniy07Zt3Iwgvnz8OikoPNDjdDJLKcxBPP",
-	"k6mEwLX+Lrk5N3hzdd/6a/v4+3Spp1l9bLHU4F/Tqv56mz71/NvqpndQB66Kj8CspiFAtThBPpmdqwGD",
-	"YtNb5HTK3NpgJR2rks+tY8GpXGVsI4Kbbk+n+BUCq+EECExLs4rG913qz73CW9zNG5+f3aeq3c5oEbPX",
-	"vsgNeJvgIz7oLeRzG8QrZX8DUnyPhBeKCSdylcTiCcQDAe7IcFrv9Qwnr3oAYYLI04fqfulSRtjLKNvk",
-	"mEcdjHTjX0Nga9Cs7bSiRQxwBvkQ71Fw9j/CHyzeKQhQ3V6ATwmfYXd0bZFIc13qFc/qowjOHxhKrdRX",
-	"Fpuil7/U5pCY6e2V8Ft2z8LTun2jX4jlHMU6NZ6RGLtyti88fcAt87m0W/QZhdx4RtXYSjM7eRgavc/+",
-	"aVdg4QlLXqr43W0aXrNJsGbuIXZLRZWI/mn3ChF/NwarRDZXYGMIZhsdkjuq/Rrr+xWL4adFKyiTpoax",
-	"C1vvsPAbVGXmavoIyTJQ+ChJpMquxUQKwRwaBQKBA8Eugfk9DNtiUZ0x5pevhY7ja7HdeVzIq5hJ6kQd",
-	"AyplW1xq6982RbgKdDi3ThGIshptOpf6j6uUTOZUCBYkh/Uh7LxwMgBvN+4Jy7Fkn1En3n6TerVlVBaL",
-	"EJfM/9jC39wcqFvoKhnuYwEphFCwGNs1AWlNgQ35+AhlC3ecL3sfxmrrdAc4qw3OawW69fbtOvx+CxPd",
-	"b/8GclXmV5OvOSIj3Nkj03S/xsYYcnn14UIrPP2/Qw9cqlkjRJ00WyzDPIgqYylXNxgngkih1tIvC9nM",
-	"vNDQtNTnoW1ATs8Z1fOx/Mn7fwfTN3/f/9Lu9C6rq3zsHgdtvurNQl6JipofgKagpC0vwFuZGnw4x922",
-	"X126UZSN7ROO28iOjeIfFLPR2wgUeYvb2Zbb2A7eKXLXVAhcATy7xVdVyuNVXtOaLYCeU/+vw3KIPJ+W",
-	"cDFJVlrvEOgFYGKSrpfQD4yymcjZrFwhCU87fPYM3Aw7e465ky6Xz27Y+qkT2KYiaT9VWwqRp5e//pJd",
-	"/frL4sOvvywvfv1FDX/9P4fPnv3y38+ur9Wv//vZ9fUwgJsadQD+9qNI1mizNx3n+Vw2b4Ww4Yq/3ddy",
-	"9Y6/DdP1lolVVS858JpApYyyzqalASHQSBAKkPpsRcVnng4/koP9vVcRgcbgQOUB8iRvRcLSh7I720Jt",
-	"CBgwyox8JiU4vv03b1rxzpTxKXL6E2804WWFKQ2v50fBTNviUk+AnUzgKdXHd04tRsU6Qtac5ZyOWcYn",
-	"NMG12GL5cXGr1/2DFHp7BBcfFpgLEq+gEFMv/kJfHgBbMPL+ljHVlqOqD1VHKqcS2uVOsKe2AvtRq7H7",
-	"0O3fuNm1gK8vPzcqTkn+iUF54ermjN2yJJxtgV71ZG14CwQVXumFV71vPaizj587UefD4OT004dO1Hl/",
-	"+u592GuSCTumGU3kLLT9B1CXm4JZAQVn2M60oGsSB/Y8jRdVsCz6GSZFKxWcH8Dd77ewt29a16/RI3+X",
-	"UhHUZzhDTSPBbvonWCrVJX1B+henSBoyQSpmSk4GPw/OPl4MLiMiaJrKO1eASdRELjGS3GrUV/C6mmGX",
-	"c1wwme5bQjIz1COoaLMHPkyAhsEHHBG9UhRLHwDrw0vKZXO2hvRkl/x8Ovg8uFRkTm+ZAZsZHaaMxqOj",
-	"fDIURhng52sxOoQDcUTGqyxnxc8lFYGUMm0TQM0FoColCRezI9I/+XB6jur64+dz92JtxhRCAobyBkbi",
-	"JgXfC/+ki/wnunA/GD/I/mb/aX92ZcvuCu8v9qLJnLr3wn+7hyNsRP50+293J+4sd7P5p/tZLhYsnTD3",
-	"u/13PjwccD448297wXKl5vZH+G/7ww1bu2HBf9sf7th4LuWN+9H9215gVsb+bv+JP4dUiIGVC5nvqZQL",
-	"AyljwJoXjGXkKaHAnsq0WmURoeSOjbmgKXTvQqccuhEQ7jLWJDQOTYx5WzI16JJOgnAcLk/twZgobCtg",
-	"tswTBkkzl4f1ClaDLIzbe7OVQXZb3A0X6C/UJ/6EigmzUandIsZzqapJEXJIf633QBPr640PCQGxFFMI",
-	"kw1ngsa02l0v97IoCVvdzq9++vDtJ6cCJmBdoNdVfIveR1v6+1zc8ox9qoKSvzJfC+DdWIKAd8SbMBDZ",
-	"nPEUfwZtWZGbRwrliha1/CRK6FquGqNUZg+d4cVIyXFTx0El5FjGa2ik09I8kWCkheMvm7GQz4zdJGt9",
-	"8ALiRbiINmUiM+Oq5iODn+0ZwhVyq1mEHVx6OfUqL6nFEFGt8jjetj1uwK4zzdVuR+MBKORdGZ8uQMDn",
-	"KYeKcl3cFTb+Av9kR/BFSHhDE4DKurKHH3rv9kAwZxrxukI51Ki3xxrJh1iBa9iGDMj1KtqFy+lQ6ohQ",
-	"2nfHNXKn+S83atgCAoWF1yFFfaqgKvk8lws0RGBHKMYUgVJOT+pwt3RbJttqE3/cNKHfLweqMpqxlkph",
-	"CNfqRU+pcONpnGlKDJoVorZDRw6GbP01QK6Eytlv03BrhunabLfHNLmjPONidinlok5yrN8Ayk7fk8PS",
-	"4PbXFnOWhb8lmIXEnlkbrvE668wBGuWmRUAXBeS+YpGKn+i0uzsdNsW8fKJZkanKjpbV9TZgIDWQwhur",
-	"8YOv2hWepAijFmDRMdeaEzlwhtYf9NM25+t4XYUPFGtvBxiawc7heV6eibxJyJTkUHVTDkOirdO4lQ2I",
-	"XOXB1MwCofxD9h5WUDks4QuDRbrz1wQmr5VAePjUrSRCAvRktUSoKs9cLlSk3Ws8ILFwu/UZaUcyuGXa",
-	"z5aL71JevsJq59PctMTHcypmQeqsKWdJbCqJzFlhqAThFgw+JYWYk1NmTr35Wq/GdSzJF02SFmwMFrpf",
-	"L3YFjHk/H7ojgc7fWqhffYR3miqK3dASHHIQEFPyW/Yg8All3iFvIDVCMhBhNMcrw+rhC8kD1FXy++6M",
-	"lgWP3BY6fht7LowgVn3G1y2Qk8cQ6IIRR6qwoVWRjGknbBqklvRDKQ2BkPrSQTTNeOZvg/sGM5rjEOUo",
-	"wDf027+WH/7WsPp6p3BUMPGtJin6es2u98Pipnj+SsDJe6Azsc3O5wk6D/cCT31Q/+1B3K6SD9Xg/vjW",
-	"wnZe0MO5PPdzcGrUYZB0JlRGlTt0TxSZQ4JLn7Z4V8B6/damY8zVMqHrTdauH5ggQ5rJVjtSJmyLaNOl",
-	"vvxBt+gWnLP60hKNXUh71wi3Y5b1585MQpNxHOI9qhcjgiDohII0BSy/B1lAeMd2bU//s+R2yd3s1Sx8",
-	"ZTmaO1Ih7V7l5Vano/rYJ23RW5gw3a6H5EXPQOP5ebG9Xs/+2SXIgFTF/DHPjh1hkzpE3w96xfbmMoNR",
-	"oUc22M1cmz7aXK48hRTSamXkjMa6s4ZUjjcIyOJjWieTJqGTk2r3eoAGsCZjBhHD2YqpTEG+x8wmpp3z",
-	"WVTkFll0alM+W39Q3oW55+OR3tfUbFv4WE/dXDZAt6Zvvj8Hux3oy2oW9PvwWoeTE6aJGyqZo4dKVlRH",
-	"6Nu87mtH7EHNVdiPbSfoIWPyRUPUKKEmNV1DgTPCELi5egRl7At6w45Mzm7MZtxAfEDZgZ/wdfwuTh1j",
-	"rYRWG6YtBXVGXVzrzG3szdCwy1NyhQXaXTJLeXwIGVKa8BvWJWrJ6A1LD/UMYyW3/gMkWSHD1SWKx2xM",
-	"00OCbCPpjKHvhylWMmb6Av0gk13ACzFZ6X2lfjMkIeB9ABsIz/UTE7UfGixyND+2r5CylSQBdzxE7xiu",
-	"VoMsIMT7Vtl3acWzLxO2zN5LldWnSYHITH+IAsiu8HaHj6xjdGMpAzqk2APbzZFPvlE6wpsC+wlNxrhn",
-	"n9aGu3xrvF3I69tnkKgA9jc1H05SxkRh3o3+3Vz5B/El/ia5qImW6CNbKwyt4TFWaqqBd4+cLFm6VbXD",
-	"BVz/PTgxrWI+3ghc3Oc78n42RM0uSB5+cSKxxY70KIm3zaUE93UoreJvbK0Vs3mq5w5Ar4KDKlAdP9qw",
-	"0GPAfSEFURmdBXkI2S2XK3W5ixBv0AR6z2q3Pj7h9NdYoCcKa8bBF0kX3FRBYeowhgyvtgvRoHVwrMYE",
-	"RbMok7K4rtlkXs0qm0nz8CNTo64sjpTK6Frt4KPrwyMHq7fZLXKOdXfaCM8kQrC5bNJUW5VHpm7yicJX",
-	"k/1uZ1v/+4FrBs/g75FfM6jNdUW4ODImPBfa4oMRtwJODvuen76Gv9lca9b30Kgh+ZGuhCIzyRSRYjvH",
-	"bfPK2lql4R2HTgwip9PI847AMWrhDVVt5VaUetCd46ViEZy3UPjMBRznHjbl/1XEem0Z7wrgI1+b8W6r",
-	"zZ+zojgtsKwjAKkjCsPG01ryLAPEUsF389AMYDuZbnHnwSjvKr71kSju2lPWsW2Fw1miZi89Prnk1kWg",
-	"wWoIz6y11qnLHvpiXkd6EOJPy6dhhzJJN6s1gO0bjHraVpDyJsBvcK/d3ubI8INQFrkSXqGw32dz9IUj",
-	"Q59aGVBrPWJ8yo3nkExlksg75Yc8nyjwknCqDOw0WnuqZRAr/96aINZjM0xtnOXVYS5/59aBvXilZsio",
-	"4Ienv7Mox33Ptd0YeMLHweOUmzy+Bq/x+8uEMSV16au/ere+9M4A3aH5/dD29FEAdC2IH1mmcqKfpy9r",
-	"Zv4wFIojT6k7BpAmmsRNDpAicaLdbbAhzJhgvhoZFTcnBL6jYTMWeLO4IlMuaBLhJwK2lyMq/FocWvcx",
-	"jB0UX/dr7PEHsV1LBEy+Nit8zeMar9+nunoU6rHv3dDdwf7cUbP6huV2BmqNQh7aDFyF4rEYYF58lCvb",
-	"CunSd4DDl/fBfWfGweOXGp1v9gKWg+zbUT4Hg+71R2vJmnvAngMbOnX9DnlJe+H1oQPd3HtoApcmZKYN",
-	"XQs3ac75CRUQOHSokVDXnferF5+AaJGThAt99Gf0xvJCyZQsuFJFvBIziE3ER/f0uiN6iHUTVaTBVBFF",
-	"eYxoGC46ZissVsvNDTFjQgt+y/p2y3e2s7uMxshmLQ/A7FW8qTFGq/JJaSlpeMMV+5IFhKzuqys+0G6A",
-	"TcZtML38Sc6HW7d/8JJ68lJnhW0W02yu8wMerflst57jGo3SYjaugIKsEhWai0zm4v4EcRi2Ivh9CfaU",
-	"ygl+W/P0fvUk73RVYTJ+ZuOhnNywzKLTHULZJhldr3q95xO8Ef6bPfs/mZ7R/8Bf4L/xB/1/91/q6TO/",
-	"Obc7xgtK1Cx3yqHX+fRpz9R0FUY1C65jMeMJF3XJZ9PLQTFIwhWy2EnhsbwBBTXkPqFUFYBg2XTKJo6K",
-	"nyvEC8SHFsbO1j/Ox+8m/CP/8e1fB5dXfx7++KbL1j/22H/19R/v/vJfP/bo5/Pl5N3bVXz845vuZD9p",
-	"zlBnhi7PLJTLR9vkcz1tsS/wFVG3z3Np4mxMWPM/LPCluonAeWGCU4qxTTYa7MiLCEsUcxn705LR41Vg",
-	"bI0lueMOeIAagy3rWsss1DiAuuULVurlBXYYWlxieUIE0UYT8+vagt3DcsUhTZmt2Y3yoqmYTXjMEOuF",
-	"qzwtfy3yur1DhPdyddVc5Laye622Zg5JdieNCRTZkKe9ogBR1VwrqM2ZJKmzZO6TqW/VlvpEmbFHJJFo",
-	"jRXy7iZHH8gN4g/VOfiYT+HzHejKNlFR04j8+zY0NXZEYZnL9Df9xNZVtFz6aIRrjkgsM73dl1RbI4BN",
-	"NEslmoUejipNEtXVy3XFF0yuMnTl/F1TzF//9y/06T887q1f//SHX7q/bvzxj2FCLvMBP9MkhMvXF2vy",
-	"4/DjObnVvwPumrbBjswxALc+0fa3u8lGx/hkTqRgEESHs6HwlQcv9Kunq5a2hSOK//c1LdJgov/KAas/",
-	"UYSX1P/2UOZf2X7R//mVLZdvZGRA6+F2toYR/pZ2RnkTEKhBxgC1PnrgPpockdE/fx+RBNjRBFkJ5AEz",
-	"xWNcPKCZUmWU3I9T9+uYJYUPoZAleLpaElutfr/OomCy1B751cvtg0vhyitmcpmbq1b1vYUtYUJok4TR",
-	"VBWjdG3ssrKz/XB2GhoplYQDmfQ4QjIZOTg076/GFpCCUJ6anI3BNXTA9WY57116VAlAMBBOquCFbnwF",
-	"Zh4c4z1wCRhNEDW51r6BSX2P14bQLbY+LLiYMZVVIrMzMZExS58oF5XFg+NIn/jGuoYovz1D3PPMMWJO",
-	"Fhj3T2wdPCjSbFHMmOy9ef7imQndbTbAyZi1m6cP+sogVMIZdIBt2YAWxr5DPNEHhL4Dcp3PXMTyLpi9",
-	"ey/vgAMRcBrsVsn5f6iwi2YZMkVG6B1F4G9TOXdEeoSJGOy2EFhpL0yT3xaXz43LVHzIFsh81VALEOi2",
-	"WxDRzTMgDivsxsdmxBpavhxDheVEuuJAzfLd422UO57Nu2QIHBrIeuDo8nLGUKO98r5e/TPwH2i7INO/",
-	"HWFi8o6msdaPCWJIw4zU9D3yW/bbl/0f49d7i+nNn5dnPfrX7M3nyeXB+M+vOg9ReBV10AipgNe8SOga",
-	"+msxkJ5N5hXAms1Uuz51CGiEAuWXXRpfvxXRKAI7LQhH4X+P09JVsBJblH8hp+wk47c8W5/QumxDvssR",
-	"VMIUBWP1bUxDGTi3/0IIa25vZtg/O6NFi3rvoIna29BsnRmqH3fny4Ne90UtZpS79zN+RuH253v7LR6w",
-	"ZPRGvxmnsNhU/bJp5PrmnzHEU7hx7/VeI6H5DsQA+RDLKg07xHMO49x+8FglmkZkMOcDRxX+UP/8V/WP",
-	"r+Yl8MQr/8Z8NEX52FjxzRUsLkvzdrlkS5lWofeuJvPqXbPdVjkVHhGSXuNidKPXuD4xXas6ug59XjM6",
-	"metdrE/nT1fHEZFJvEM54IY+KUAFPH/5YrM8cJpWIKSmzNDMpyqDoUFvs2ofVinph+ILPuCP0F2QJI5b",
-	"zBr5oXqRvdf7z3fRLLUvNpHe8Bvf7O0fvNhJF4XqHlRW/kwwugJC9XxvSw1W8Tr7cVXvebnfrO8yGWIP",
-	"09OnjZIjWxQCRoc5hnYojgEphJeVFMu9lIjZe9W6ZCDiS0ZViGkAaH/ANrCMlNaOS9g06xJnOvyGwZ/4",
-	"UJvR+jdQNTEHckrIKECJgrb5LJa4vZXcgdnRteWMZdLMu7xXJW9pQxdM+2I8LnTc+yP2bRs7wLyYKJwt",
-	"aGZgD9B5WuR9WzwH/TX6D0zsWJCIXwoHDcbE4lCJYrQxiyonBtsWwzLaHlHyK/qf9/AjrWg3jzLfCd+S",
-	"gXPD2nCcl0Uj37fhw0Z4sTjOzES1InjvAi8hctc05bdM5VvQaIKI0FuW0pm2w29Nghj04JTfMutkd8k5",
-	"SBk6wT3YMPruifIDR7YA2bwqQIO0irk81vcVZ7jfP24jCnD7T+Nl4LT4iSdyDFsY2AU263/3X4fOhWno",
-	"WRfYBVj5rOehvTdngAUSeNgXlhSd11f7FTGJsA63bXhQYEm40hr53cePJwjYJNNYId/C5eDHwfHV4ATz",
-	"8a7x155tZrm7D4fi6Mmcqy+95TELrfD7/bqKWN/njtmOS7z/ohec1zsehzZFYGH29l+3ch4MBREslz9k",
-	"X0JRtuzbnXwUZijyN0TTtr6QvIrmw3HaQ2mhhC2YGUK6BRMBaA+6hVK8766rt8x23oG1J+E9Bfg+Alj/",
-	"uaWYUv5FB72tXFiaeSXX9RLov7JJyCoqYT++fXt2ej44LGt4OAfs39RcrpK4C7rpkCxYzKk7Ccjwqn92",
-	"Njgp2qBcEWfrAY3VHUXmofEquxZClh9iNdxhfkjRLGOLJag7E5mETZCy6UoZLnVbnqT0TijUpZjP6kQd",
-	"PeZO1DGj7EQd+6oaI7MaDBE3I4aKEVy9vP92N7zuA2rnTLXvCctue8y6UFbBNHD2oqr+oB5gH75GCMgc",
-	"deJ185bdHiYPGH1tytnkCtIjrC+8ZSmUSOKfXdNWCxQ4kIDqDXwq1JJNMh42IRy9EWS+Fowq0K+GtLaK",
-	"Cp/Wkf1QZZ8Ttw+nYNT5PVeZTCt6K2Bfz+UqLcaPIkLJUp+Bhntxr+eM0+0iS/5xWoosBTAob9j6bUoX",
-	"Zj5aVZ39ZG7RylQFSs4g+WZPOAhrUvA8AS1HGKeRupwsz+ZylRFQ8i1qyqOOXGXLIJUIiEHKaKy8LE0E",
-	"ElAK4t1wgTkbPf9cbNK91X2/kUQWf4SBFCf5RWCObU4p3aKyD8Z+4W7cnOXPc+klq4S88xt0DOJLLJlq",
-	"NaXKVQA00q+aYoHfo07GFwaZpN03XcH1dVKDLoClEOULpjK6WKqjBies8fOylE5uVL3jGKEEbhnMdbJw",
-	"pV9RFIXXTTyvmYvJd3whceP1d6eb7lz+y9qmje68oLMK3tglncHUF6Ofmy3vRQ3qJmkLBZWP5lLebeDk",
-	"BraPGXM9mZK+asj/UbxyvyJamtGkBjvRTgGtSPY0Zzzha8zIvaHZV7dZKT031caXjU2LmMzlnWnMAddo",
-	"c412q1fZJhImjLkXIopMb215w1wmRjMbG4dLUdjaJdvZmMtFG0+/qj5a1ez9y1U6YTvr4iHevqnB3uNC",
-	"GH3S8svuw0tYqLb4xtUVp/cub8KcZPk5GRNbdk3jczbhMfuTBSNnFZVKD1MLsa2X64VO3dcXPsCFVF3B",
-	"hCtrKFY7GJk2W9GXmmpd8xNbX7JbOaFVRvWaUFfLwm7lTSgpWxXVAx/BtB1hRQwkITBWp534jCRyZr2m",
-	"FzVe3U8MYX3tAWnaOacyXS2K/tWLFr7eZktifcz5J7Yeum1RUsbHV6c/Dw7txkZ6aeel60/nWZdcfrzq",
-	"O5/eEPinDAorY8Kzo0JtWF7mYR/g4OuuxeXg548/6SdRAXhywtBH85Lbj+PSTj6+Gtx9uLXG269AcsaT",
-	"cFfgm9xULMPd5L5/AZ/o7OPn3876V4Pz479sIBR5vx2Ss7On78+GOElLmmbg6u33ekQPdk+L1HPrPpEx",
-	"m3PH37tgKYVwzflJ//LkkLinKDZbAGSwnBI6lqvsWhzk6HV7PQw+lB4akcmc0aU+4SSJWcJvWVpcjOIX",
-	"2ffWLMSF7ywECInd0WldK2MR2JBViIqNTiZs2URuSxVJWFaH8duK/rs4SOiSOMKhmoMKg17GMMB6bxtR",
-	"8vM4UEJc1ATL1XhbTD1+yyo/Oi+cMN4qmchVEpMxItQ4IMAcP3u3Y3V362hb0ycQTlrIjJ0umyqGTalw",
-	"8X17b/a7ve5+d6/XqbWidrCdgqhv9ghzg3anmSe/bk2rVXb5bZuIXlcfLg610FE4xSFvzW3ZdET0z8M8",
-	"T00+D364vDo+xMwiaOs7xdIuGV4ODwGNeDUDIoHh5bAg3H7aXz+zE3XwUVoRXA5rdEAD+ld+XswpsBms",
-	"RCDHP6EiF+WHDNF+vdz4v2iKu1o0q0yJ05OzwaFBWjceJzkD48L+63Jw/PH8fHB8dXr+biPLMANyB3PG",
-	"lUsuAAW3SwbnJ8YKuRYbJSJH1m6ByMqMchOmUwYGWQpWPNb0gDtR58wYGt7gOlEHXhUW79XYfXbVXFxd",
-	"nvbP4CuXlMdkyihGEm2gcEnX+qD2cGOzlNMEiuS7xBpl+t4uuegPr347+TQ4NEQfkk+Y/eZ4hXPG1bWY",
-	"yCTBNA18vL7x01BPl2AcyuS1cTpjMREyxd0dd8lx//x4AEkfaY+ymZRxl5yeH3/8cHE2uBoc+oeMGbd+",
-	"H0Bgi1mXfDq/6J+eHBIzAD39+iCe8VsEKClMup2ZTpTbePYL4T/1mDtRxw6sE3XyoXSiDr5ML4znFdkH",
-	"tVgrcDZUXeDEuwXDJ9pIpZM5Qf8lZJlk5crkg8ZaTYSGKVUkN1ZCc6E1XMKy4usa8yNLqrKTVSmu1HzT",
-	"SpUGuNdcxGfCUjn41qvGe7Tomyisu60xKb0SentsMw0bHZd6qN7rI7uS+Xy5SfAWrLAKbhxBfenhpYTC",
-	"YPjzE4XWf1iwpG0oD/LB/sAEGUt5Y5MFq5jLbhuG2JhNOODaVzwYT0Wtua/mq1SZesvGx875bA69gFXP",
-	"1SZbzBYS+4TuWJK0em6WxGkY9g14USw4ksiYmEDPXnZX6ozCrBV81ELeYg9ZzaeVZUW/v/B5UWF1/AkN",
-	"S4JaMlFDz4eBCuNaazsOboh3j1aYR+0asLAdAxO5XEOciMVELWWKpbKPFq5Yq4xVlshtZFeWCc20ReXa",
-	"BbHYASqGMZm6JoKF5rApaTqZs8nNNjlTuKFd8b3e7IckphkdU8UiMqGTOYvI8O2niGD7UERUJlM6YxH5",
-	"+4qtWEQWlCeRO30NFqjE2Plypeb6T7c8LrP/1dnFl4zGXDCljvXQmxOA2o1RdS6giS3O6S0jY8YEUfr/",
-	"+FXb+weInLBr0wFIx7mx5JuICWtizs5z9n1XxIpXphQa7m2//O2izjDTedDZlBmE59TWIBhRD4y0uGFv",
-	"97q9bq+FF2BisJC4syMo1rYaWbZLXr1Rz4NBASB1WAFFhudEllJuJd9mh7BAUtcHUWh4wmhMIBiz97rZ",
-	"BMrRxAMx9RI9hXZdUykXJViSxrekMmHtE5B61i1Egb8JAluAMRGS/1Pbu6n4DCQs4VN2BOiy4DsR7H4g",
-	"Cc1quO8fCk/6PvumWf5tkkE1pESg+Cy9LUHK7O9tmQ3hsZ/owIX191lSaCG5de0jBUEr4bLiKoa24RUd",
-	"J6aEJbgNM0Co3myOYDS+lHeBmy4RvZ5ih7eJbN7SyWq1iAhTGV/QcjbzuZa8Wi6JkBsTsy8VWL6n+jeI",
-	"AZOYq5vSuw5evIIC4C1fqKW9L2iy/kcwlPrDGhnUZUrG0NrMkmmhFIXdsnuALei3/wyT+A1evhnxumPj",
-	"uZQ3v5lYP8fKjE3QlCoBiQhV5EKqbJay4Z/PnFyAE7IoFRf3DnrbLxfIbYV8gIga4YgQmQBwpKq6cnoH",
-	"r1+8ernLILR/WDGIH6Q2s4O9g89fPt87eL21jIYKCc0iRPmGLUxNYR8VxlsSubL8B1UJFG7c8oxVAMk4",
-	"kuoAVpY2TwOMWoL/fcUwsESTxJBdFwyaI2DPoCmLXWgsZTOaxtAbQVUpeTJL6YT9p4/u5G8LHEaxcvbF",
-	"Qc2WCJT8sVRBwkdfsoFMtPRKFdhT/TaTV4G//GdxrO/0WMkZF/FjQRZ9UiwNkuzZiUirSPb0Yn9gUIgf",
-	"iEsAWLbFv6BJAtkV9CcfBvrGikvDwjbyU+mBbo0/o0V4UA3u9gkisg4GIydWtrkIm8exDFtiwozXeL8D",
-	"4kzOuKiZxh0UfUEE7ylibW01fUduqj0IlZIVZ1FgA3VGVnlJi9O5DUpGvi3ClQT4266VBN6mC0S49K96",
-	"piviQ1cACZtYcBuIrQdCQ/fRGjXaQm/9kKaYrFQmF7m2sAGZIABnOmOqEcrHC13NqSI2zhoTxbQiIlKM",
-	"JUV6EuhvpAgSbHIbKgz2s4OO4vcu4RLbFW8tE9rYQHuRUHHF8+6pVQuZE4bM9wH3Y7mcC4YelZd4u42n",
-	"h2nhJKogA4UTjZjHhcDS8x6Jg0ypdAVBWrVd4qMI0rEFUA3ArBZ7xhpvmdPsA1OKzljxzhdgKGxps3om",
-	"/eYkotlP8muKEA17O7pVkDOpq8rRq0WFwZW0thSsm5a5B3R1oIcn5ArD3z10Gkis+h//ujFJte3+XK7U",
-	"PLQKFys1J0JmfMqxaFHZ/riS4/LmYPv1cG1Q2wpuyiqxg3wAJ0moJWzxNH2+sRojXQbHubQf91tAIe2g",
-	"7L5hMW45fVRRGGs0p9Okhf1UBj6yU2fVTEl3FFbf7YUoV4H+Kjv5LKiMZtXc3HphUJkwEZWnYWIeO7PJ",
-	"KPEH6cYonRzfYSNG5rCxtOah5RD0o/Rh4Kz8QEVc0Vj/0Z2lTxQZr7MQEMQkFi76kSvKvd7Lg1dvnu+/",
-	"2X/5cmv9xGYpU2rzqW96vVd7b97svzh4dbBDMLHiqc8Pevuv95+/fPlmf+uHLlk6YSGj9yNauiPvU0Zg",
-	"io7sfI0s4pNZ+Qj3AqDnsQlf0KQUoCoyrDdBQG15Dv3LKMHCMhZFJcplMV+Zark/YVkwHtW3mifXTa4K",
-	"/Q73KOIjY00BtSqKQO0Ad/Cic2Y1GROZVpyIXI9XoCfEsd0acqFYzxZSdZCRr2qwzfQL9nsmbW/e1NrZ",
-	"7Ou7BiJL1yFn84atK1K55sNe9Ej/4pTo6yLbNwFSbhCeDAq/Cbgemao/0yWBcWDFktttBrzkP7HgYFOm",
-	"17sW8syMer9n294iswgwmoWjdrtnxX/mHOEWZojhQDI44o3TDRe1HqN24jdHGNxwHTsAs+zlCY2MGFbv",
-	"p3epvMvmQdBQKJRHNmPbpx5ECHVEaFc5hGT76jXB7kL37T8CgqYtu7mqgrrMK3kUsf0L5pPbfxCc3JWv",
-	"6Fs0XwcEHtN1lFPV4eYTMiMTuRJlv2Fv78WuQJvePEebSxaYndKXNIlQHZAmaFU45XwrsprQJSBQ26Bp",
-	"7n0/WJrlTfYtkTSLO22rCd3/RviOTbvpXN492t7xwSSbNk9hlDV4kXjJKdZ5BzsnuCEDzWOlT6BlQjxI",
-	"dgYRzyeNZIDH9jq9WVaskmvSchdz5QrQ6SqTC5px7ceu78FhIFXGYjNTQUoB3BIeA6i27qBmTm/abJNI",
-	"WR0+e7aka8cdY8rt1bOD/TYjKkeNubjdMj9lDP2wsYDqcZlqcQREbl4khcBZpiRO6bT0ccO30LDytNdr",
-	"9yVLyuP7JKP0/ccsuCHhz9gXoSSZ0lL+fO/V672Au7ZrUMiIhxcV0vuwbmgRyeiXimKCloMLRs1xZb1o",
-	"jzcSf8K8LRiQcbvZ3BL5cfZqfdI6cPOwYBkbtvB3E45ZQAu8FMjbR2dV3OGPGaC50GOoQoJy2JDQyOuK",
-	"wzdXpLqaAWorxNqUM5QYlTy/fcvqhN8rP+hSJuxdGkwWIkxNfl5BMnNB1ySW981jRh01kcstKiiH+vJG",
-	"98nmmfHZ1atY2wMGp43t59KixhV2PTS1dXXJ8NPwArrQ4BnYDwWdWonURl1kvHMgDoPC92vhN8ClzCLs",
-	"HRFT8aWgqi/Qj1XRjOVG4Pqxzip64vyZaOywsltwx96qN712vVXl5qoXuzRJNebvnE+0nWu62ScFO69F",
-	"o9SGDty15Snc75R/T5i+fEP6vXa5sBZyWx7I9r3Lq7y6fnbBUi7jgWgoFPAfhvxCrv3F8vYs4UkF1Wfg",
-	"AANlAqbDqwlhwE3L0eYotEZLV0IfLHlvJw4Cmzt3tnZ3scvNLNRPpzARzS+ZMdABhmnFtmh+8V8Dfd+7",
-	"F1qorfERtLCnt7gx6ibmB54kXMxO7eW7JHVTPmEVtiPSdWklbgJhdlyAAT1hLhOgT/OMfikme9/sUKDa",
-	"Eupos13ZqpKBiFW934ZJK649ZuxQ3lV+QxZxOfvpFrIw0QVz2B92UO4CMh8F1Ephs9cpN8eL37b0CYqj",
-	"IacA7JbGy/y/vRgqb3uogKcqNexYzDrL8GzjHTz1MdLrnYbvsgDLHa9BLDQuJh5DW6AbdNPdF0/uA5bm",
-	"gtmXDcD224yl8bU78LytVCWymXYEVGSK0y0iKlg2NCtnqordJFuxvjWWu/lLG5ha/xs2N8T21XKQAgrR",
-	"nUIJO9DH38n0xrA0mgWMrIVEs9wus87hYxR205h+jbLuRyqgLtAOf5MC6m8KKPgg1aJVaf+Gqu6da7j5",
-	"5IY1xR8IZIRhZ8xZskSazE3fUyk+E4xVkbOaygG30SAgW+Z6XtwT6HOSSNV4WmDg9/js43BwYvsStAVx",
-	"x9U9ML920AAQNLxky2Rd6US5kgtsYzbLkKetvJrQ+4KWbdgtfHKzg2IxJXZbkTbhLRUnlq3Zi9BHEDQh",
-	"QmY1x1RDerwiZ4CBGLJa5i1YJvRyhNUvLjGSJFqExuuI0ERJ7a/ozanKjXR+VCMcp025TE0Fdz2Ktt6k",
-	"F/ZqozaYylg62O0McfdXbVZ32kF3k960oAP8Lh5L5I4ULQxM7eJ2bj6ZWlBlmYGeb3vaMCWT25aq4HIw",
-	"/Hj28+BE288PrRZaGr6wxL7hiyq68MWDHP7LsoEojkvBFVnIVCAuz+ZxRmcVLrhW4DSTqYk3AfcS1HXJ",
-	"VEt4ISvvJ+pmTGXFUPhBL7SxXWZ+v1dVIPSvfFq7LFXVsW3X0TeI7T4261LcjWWR39jrkX/QllRnWQGX",
-	"TpjCrvDOyu0Nhv4qm8v0Cn7cEKvBef/86rCYb18BfGL/5MPp+SFRcsGArEDrlXQlVLEbigz/MrwafDj0",
-	"kTywz9uHV8TXdKIOPLQTdfCucLwdBl1T6Ai/e4WOWqXdpTzL9AkMCaVQYGLhNaJUkH686PXIwp1fRfKP",
-	"mtOsXbYQRm1Wu4xIE9puztZrfupmLBz/HOUfXS0ddkjBBKq5H6p+zcSHSj21fFUdTthxm6JhZDS1tYo2",
-	"5eUBrUsc1nllBlEPzHVDZ9bmfaJs+7PBXI3I3ZxP5i6zE0vxJCOKlXKO2tb+TzWXd9NEyrTuOKeF7di8",
-	"ut72/T3q6K0YhPvggmTsS7aJDHZj8LkN3T1Zg36K6RqLfw18pD6nuM+eD8BTWcbFTAVhzB4i1rZQs10C",
-	"4oIm1YFFYPDfCFI2Z0hQuk/va1YH3UT76MLiR/nGKQirWWPvWxvLINDkbC6DgOseugzCqKDvsDsFP/db",
-	"l0OYxakuh+Aqr4jIcRk4S2JA61oTqrDRqNxg809nr3asUWywfe/r6SOWspBaNXg6G2mLtlTUJYK15vKq",
-	"nR2t3az3sL3d1x4lneUISrhKc3rLtrSzG/Ew6uzu36slypumzQ2wSmeAZavH3S3C3XeizvnHyw9QGfH+",
-	"9N37TtT5dPlucH5VY42BUVpFOGjDHZZg2oZjITarzSVCF1LMjFLe1DdNR1pOLUh6NbCOD3fWFekJWxEU",
-	"Fs+lOnK+0DkFrTfSHFdgjDiKMO0rUp6wOHIA0ijmoBpUu7Ntl41RUn2wSNX6rapQ6OPF4Pyw4DFAug+6",
-	"bbXMdMnF4PzEYWbnGcGu8/MPi9G0mZQwF1boLBsZ3Hkt5JIJBS1OCBSNEYJDbbaxiAipPW9n16oSH+fF",
-	"QPsmZkSAm220atTB51RskZw3rVLDIyGNTMldqvdCjmXqWNRM5sJDDle2qqKk0dOU39LkR+3xpB8qqpFW",
-	"gt0yLWIrwaEeKeW3rIgsgEh4h4b0gQoSs1uOeDBc+DTxJcy/bhMPPL39OJ0qloXG9sMaCLEWq8kc2r8k",
-	"lPXOGYWGEKR400c1fmNUHskREWxGM35bCAkh2cdGzX6g8yHl08ZhZQXqhUkiJzck1QJnR5m7LlpxcBtf",
-	"y1HbgSEmqp3Fp89D4/vbahFi/r0qCQkADI/p5EYLVMLoMjODG69RvrM5RdRg/eLqIW7T2VMmx8vXOJ9W",
-	"+wHRhowGNYdcVsGvFHp41dwYPiVkrmJrbHk9tZcOllQmicEiLMV837x5sbf3cv/Vq1fbd/vi3lFnpoCv",
-	"FAPHH22vbJGxr8L2fL3/vPuiYV+Zl37WtmSotqL0XvPV4Re+2ds/eNH4RgtD3qYoq7/A4sgitKgZU/Vg",
-	"uSC2/d9UeiSl6PyL/b1e80gZvfm5Cg1Tn/0LqTI3JRZyZaPT5/Ve76HRMlIqbiqB5vf+HSEh4Iuj1sgQ",
-	"JbEubq7iygZFq9xQXYlZ7xSOqurWy7MpXr2lkxwuZu2geWwTW8uwiPUlKoTWTAcy22kraLsWPKdlm130",
-	"+ja2tkWTNY1kOOLg2qRUqEkQdLlP/ibHePAt6A1TJGUi5ogvA4FJBw4SqPSQIqNcYAqxdprs+4/dHbsF",
-	"uViayrS62Eh/ytv+6Vk4a9XoHE+5AI69ytLGvDJXv8nU3D9gmnmyZcCukgz6CrLiCVNHhC2W2dqM3NKh",
-	"nLQXcLtyOd3zRugplaAhAl4mIi7YLn8g89OGleFrUmSv18MMamFgnhXRBuIiBGNUVtQpm2ypqPNtUOF2",
-	"aE/YVYNEpYxJwqYZ0d6SXoUEXIMt8PXNm0OTXQNO70kohXATS3OKrMfO2n5gMac/yvEDI8b5C1pIHBqR",
-	"izwdVFgznygalUYRG9vb6lvl/DYVWYHC8cPFwQZ144eLg0MwiPSGJEuW5ioW9e4yoWuVl0MmksbKBiRo",
-	"TmVGJzd0xuIu+XAxePfb1fCQUJLp8ejT1rIIFh4fYbO5/oep9HUuypF+04SKJ1nh2Z6/jp9i3hV2ze1k",
-	"VFKTYDuaPlfKZwkZ3LLUILtpPQr30OSIjP75+8icRFQQuJqma5LQOMZ4xIeLA1RtD34e1W15p1DtBxmi",
-	"zdcQ9sjupC3eh5pI0vfxf6WCz9/rve5F5NV+LyIHr3uwHM9f9kjCBfPCE0gEeC24Ign0VDABFHugZGim",
-	"HVKV5ZRk22kUXKgyT/uCW6qgvVYRUjt5P8rx4DaIdfRe3pEpTa2A6otNqLTkZVYd59YNh3jOEbF6AcMS",
-	"UwjZBWKJO56Qxae7Yvntz8gf5Tg/Jmuo8FudmQlTCkMNBiqaK8JnQqal2qKDLc/Idvrcrm1FwNI85NcG",
-	"8TCzEYxATJEa3Ii9kxM8sxY0ZmHYI/nTOBTE+YkncgwMkBDam0gRQ0PFglG1Kk/ZXjPeYLxKIVg3ZJNA",
-	"1VQg5LT3ev+g+6IpeDdnfDYPkWzzL6zkmL8qtOjVNioEEH/tjg+28L7a7y2Lu+c5Dtw184bsAP4PtgmV",
-	"9vLF3n7v+YvX26OvrapxF7zqhSkXhhhWy0sYdyGXna7NFDyrNaWf6QnoLpYHvlG0SnlZoxy8DrKCxOwh",
-	"hHD/1fNGLJkKEL6AtOwBuUWduIR5AlaADIDvceJZFH9/6Ws3fLvdfvd1tvdDbul7b+MH37oPsDtb7sgh",
-	"nwkWoyUZyzuhrdMjyBMZX2O0ShOHoT7qkneY63NeMhKqpkywOxWETjl89iyRE5rMpcoOX/de957Bufws",
-	"fnc+/XDyNut2u/6G3Sxf9N4fTKDO5SrFnDtUh5rcWOsmVdjwxzJGsWllZ/2c3/LgGuP+WmIbzVCY3ICi",
-	"8CbH/9DI28zbahNOk8GXrJb08L3NJiVSzBjamZwmpowgoaHCmzAuVz+OWWxz6x5wmutZLWIhWzvrTePZ",
-	"XEW2+NZU521Fqji4pckKk4cZuEb43QFGxXqfuhI76pOiM/aBZaFugOHV5aD/4bcPp+efrgbDQxcxteTM",
-	"P58OPg8uN383EdUobyKwmSJy0b+8Oj0+veifX23ex8W12ExaeI/xKa+QG/ry5PT83eaT0N3ULvPw6uNl",
-	"/93gtx/+Ahe4wLM+ka5Fjn9MMilv9IL4OQwyeHc5GA7tzeNg9otcXfbPh8cfTwaBmZoiNfq1cKZK3CUX",
-	"n4bv9VXLOmDvQgq9uBKdqFOcesDg2JhYw1BdmKJO1CnMSCfq+N/YiTobX6MfDgMOhgJ26in8n9bBf+/W",
-	"wYfuAnykxj/98c3lnYaDqtQP9RigV2GI1m9Q4omf/G0LPJ0sV/VlQgU8wkEdko+fzweXhLnQ4hH2WXh/",
-	"IeNVRuSdsJS/BpLFGqw+JMsRORn8PDj7eDG4vBYOHtieTBZFySIkRWRCM5rIWUQmcrFg6YRFqNr1ayyA",
-	"/pE5LUnKaFwukNKD97o43Nudoq9UvVUFYqfnP59eDU4OIaYiZOY4qMiaZV0HL6WnL5EzwkWXnAzgr324",
-	"Tf8gZOaHhc0jfeAn75bgCH9mqTvbqvDG4oJ3aON75fBuKIH5ksR8xrOSxdQ7eL2/97zjFxf+9y+9p29+",
-	"/efL3//X7ufItpRxFfxq8CUhcfenqmpRP53/PLg8fXuqF0hIF0K/EfJOeBV/Y6Z/sHzUJL+niMqgj2ae",
-	"EUXXYEv9ODiGlbewDFBoinmCZSpvXcW/kYZ8LIXSPu+P9pFByTDMMn00d8IK2NhCmEAwnBPrKmLudjaD",
-	"9Uc+BCtnijVlAS4CG7Ru0bKpllIolq9kxS2VdWCmU81/SmH4djQhWTKTe2KmrAKT+FbbsRIpiO/oWpu0",
-	"ErCK46XkDvcBqhxxIVSXAGG8qc9wPHZc2dVhQEk6rdjF9jE1B4+9BDl3bLCo/tzbwXR0w72PAVcnS/qD",
-	"gGfUFbVYYdZuRrCEsUlA9NbDlSnbZ3fzLc2zhlqKwnjzxWycEGZTQnWWDuQWoGLJ3hHqoBgyQFwgI3PI",
-	"PuXxyECn0QVDXyJJnKyWjgB2m1XPyKTaKagYw389HbL0lk/YU7ujRsX3xSzZ1oOQs9qGSbcRdgQIL6nX",
-	"gE0p2JfM/FzLdw8gb1YYEOWtQL+Fdf+7Fxks6TqRNG4lNgNxyxKDw2l14w/BLocrhw1xQH7iP9jYDkq2",
-	"iwLuoMZL2/zq6sL2DRRegfPlTxTCot2BNdY8hK2zdiWVX5G8Q27MXI3YPZvvxMin+zfquiwsgYOpsBrB",
-	"cypf6aKH5qti3BctTrQw1+aJo6XakW6zfG4Gtk14njeGsmQi5mJ2CIttNg8Y3u5zvfYLOGcp2f/yBf6T",
-	"C7L3gtiTgaQsS9fwrKlrWEFCtXxXXguAf8ULDpHqk6yWR2QEd+dlFYUbi06IGbK/JLCw+Ha9v+Hpddbc",
-	"wEhWuJkJ+36LjSVPTP0DiB827OSmRCYfJE4UcwV4W3V4ZbaBJWc2g7FYA6Td0VdRa2C+zcHUuQ+0FXrm",
-	"NGstpoUjdIPogXLt0wK8R51e1NetUuY1MYDmUqvJhCnVJW/5LUMzL6GZARa0mgPOATOrD1cDWWfGhOH3",
-	"UnbL5UoN2SRlWXuCZgXX5zzcXIHhq/hMKH3gA9jy7lVz8PTw1OtXaN8Mr4mwWc2UPttmPyj8AilXxUmX",
-	"KUnZMqET8wM+pOvbJ0M+EzRbpWwEfiFbW+0CH4k0HDjSogFzN1ds8tuH6U9/fpO+fvfTX/6eXt397dPF",
-	"yevTs4u/nsr9M3pGh3dX4q/pwe1fvvTo4D86O9cLlnTFPcoGXd5yszAAAjNd34V/5kAE2kUfMQlm9rV3",
-	"Kpa0SWnDVQvlNnHJ0hRVN4g62UCK55TNuMpYGnK+2mgoaXWTa5eW6UPoqIby+GD2uS+IXkw9AlhUe350",
-	"yakgy1TGyFFJlimANkKsLZFyCe1b5lqjxS1OkFMANpaAXaAxi6B81/GRCe1iGJQYZU6hrUWsqbrEq7l5",
-	"3SSQeoJayEnYKrK/3tMocmd7tVFkL2nblG9pCnI5vqfYFtvrH19w76vwgnIPXVS4k9GI3l78nt3uP4AE",
-	"Nolble2LCPGHQVvKmQ2H6DnSlGGByaioV0d+qNFBzttr6mzQSzaR4aCXSRuk5gKIjJvC8ACskUxZLcoy",
-	"ErNim4ltH7Wow9bOnhjBa+4kN4MKdR+62Jg3nxAd88ael4TuN0YW81dF+JU1msVOZkOZt91+2Bu+MZcq",
-	"bIsOjM0P4Lvu0/JqHX3oI06GzKyRNF1p66a4I5CkaO9pb/+q9/ywd3DYe9F9+er1X3drq8LB1szJFVM1",
-	"U6GYqDp8IQSaJB+nncNfWuugXytxDlKcF1CpUhRMxScKmEVtMfqhB5WpN52NVHCVRWSE6amukaaR3/8N",
-	"GrQbUgZo565Snq2HetAmwBsvuLiSNwy8rDGjKUvf2iX48fPVRoOE1uI/fr7SI6rHQztCyg9E6tPHvj6j",
-	"VQ4vRZByxaGKCMYwqgpTCpsNRpMvv9ajhgqYqWxYZ7TblvTT83eD4dVvw8Hx5eCqSz5D24YJgJGJFFM+",
-	"W6VQ9qLNer35IXFsOhutbQKFqlM6Qf2RMC3bEBD2jJocEIbrUfx9pRWaLRmwHkZ+HjkeVPMx1gvY/J6R",
-	"mtP9Fy//Y+RQL+bsC3n/oX/8dPi+v//ipRWOlN4RPYbI9yKKE2BHN2c0hpk1w/vyFIfxVLlxBIZqGk/S",
-	"RxvsRf/4p/67wWXzcO1Qmgbsao+2EfG+X7QEgCiQRUYOHujFUUtGTX0MNgXl1xOaSMFaybGpeHq8+cRS",
-	"ojbzaYdSP58YAHJTWcG7bNDkQEnog9VyDHdJnxz09iB7ScZrSFONJjJmI2zF0+5ujgjCs0MyWgm6yuZM",
-	"ZHxCQdP9QQB4CWrSa2FUo1yl6o8RGcEC/WbIi0cRGd2wdfmfhuZ4hJG0xjXKy9UfbZVc9VaLdcqHU79S",
-	"eg22E/mNxTty3NC+Rxbl0ac1GTNMmEkipKkeayH4v4PWmwYarM/4Lcu5nVMpsYYDKz701DqGK9h5pjvd",
-	"9HINrSlttH/3WlyLP/2pnwuQNsz/9CcyQhhB/g/4yyH5AUZJrle93vMJiBD8pxZL2/euZRk2+ghYuUZa",
-	"AEfWdR+RlGWrVCjyh719qF/WwijTa4FRYrcByB9G6uY3bTb99v/+//+f0R+x4c+rdmGJvCOjZ7d7zxZs",
-	"1CWDqvPTnJz20DzSJrJMGLwTcJ8s/8ycLciMZYoc9J6T0VSmYx7HTIy65C9ylWLN0BNA0KXLJa4zBqJ9",
-	"hWaox/7w0n0bwkCCEtTfgPvQv8UsiV5BWDdorgWLht3lX2TOfvDd9VDNiqGTwpReq3eDq4hcfNL/p391",
-	"/B4edjI4G1wNbPBtv9eLyMXH4ZX5gyL7vT3zpEGayhSeAw2MBNIaWs+M6HKZGJF4tkzlOGGL//037cTY",
-	"yL7KtNti9FMEPgiN8U8GMWkE7ONaDADn9jQeXYvM6DGLrw0X/NfTS7zk6WmsZQXTLgQ3N7aOTiEFv0qy",
-	"NeHabjdZ/SyFUOMIxq1GUHcOaHhd0heEx0ROr4X1XPIqEZelSPgNw8pYmGeIlrAvWmjjQ3LQOyAjIbPf",
-	"pnIlQB/qKTvjKlN/+hOIwhJwx8B1LkciyCjhC56hwhtNVqmS6QjL77J5Cj2QekWPTKOsIxjS3gvM27UY",
-	"nXFxszEfnpRDGhMe+YdRypL/uIac1nVn9Mcu6YMFmbP1Q6nbIRlBvECr+iWu0MjWrY2QOm8ExWuYl+Yp",
-	"AStNSy5dsAyqzLSPiEA1XMxMYy8VJjChp3KCcOtUmXibmbefabJCkT2N8TFySf++srFbZeVKa0KyTNmU",
-	"f8FVMYjVGD/WGop4EEf6OZdvj8nz58/fGPppeNC1KJQikE8CCoosVCK0cIDI6dPGevO2H5H04QyCerE5",
-	"vWVkj3zgP+B5mPEMiWSdMu1fnHaizi1LFerovW6v24NmzSUTdMk7h53n3V7XVG/NwanQGgxs/GdUCLkS",
-	"E7awIaFZyGQ/Sek0UxExxIaG3oWmkzkgdUkRSg86NXIaw9Ghsn7hZWD+mXWtdN/yS56BSF0gJHH7i6Em",
-	"Urt8Vo7hK/d7PdvibL1IT+H8zeS00HdsikX5X4XD+/33qKb2tTDlXSydMR3v4Re5kT+7QE1Y8BVh6nwv",
-	"8Rf816FWiJ1f9acry58Fq1AcgEULP/yl0zd8EP6vv2orXYa883ME/RuvMg/CFs487GRCd9dJDGjEEXOt",
-	"TVb7LqkydMkHvV6X9FcxNwGYovwcQ6Tfn+scwtzWKzz4cpoO72I8I0tX7PcNedp7lAGEZEn7z4Za+tFk",
-	"5y7lGSsLD2gBhDMsrEK9/PweVambZ//k8e8oWAnLgmg68J3IS7CQtx6s4lF+bN5RT8zImE2kPqD6l8fv",
-	"T38enFh7WDszKZxgChQrVWAaEZ6BZNrLMWuZaQ+IKoNJWi2UJzDwDaH8CoqmSjD8Cc6nx86edveM0v7a",
-	"wnNFb1hZdgi9o+sWCih4JpXMIxMkJitz0vLAcr1j2fe6Vl/5HIBS4G128baH9WkMh+4ynLbqexsWbDbI",
-	"XSmzIfONCn1jE3bkV2ZjPbvFTLVbc2MPmyPljfYQxDThk2y0KRCfIGX8lQ8VTOW1OlS+oe6w2o8Iefe1",
-	"dcWxSWU+7EnzzMic/oLdhDloB51qZ2MVc6ZPGWsCeUnT3Bwyxs8RuhojxUT8gfJkBHYQ9Ktg5gZaViBs",
-	"wv1ng886Y9m1AJIo2AiRieGLCeuSi5x2PLvjk3xbmd1TtVtSM7K4cuOA61HcOuZl9fp075vJb0QuPv1w",
-	"djp8Pzj52tJrZuae4qtXqtIfw2iJyfiPLTZ3lFO6W/htn7QkgqqzPEJgMHvArRY0TeWdESbbjBZw4PSo",
-	"BiJLOdvRf7uyDYjahyv7SMkaA82QqlwplkY2MheZlJRMiXs4iXkc2Tg1j48cpd0T/U+DdeIw5GLkgjbJ",
-	"5Sc2jCElbgb9Yf1JhnwX5l6aJBgX1kNaL1lV7ojq+2xYlZa7ntpTDvhIG3kmNThNCL0wwca6kWkA/tPI",
-	"GziMesxmXBh1Yy4a1XwFl6LiM8zNhlt152FbhQSzyhW54RYjgIsZZA1MHF4vVl5kh7ZcaNBMZMh4VT3o",
-	"nQfLUM697PlCLrC/51DLmov7OFx0wyOgbQpnymCK2NyJEaKqjzHoo6FPcfn4vate7xD+v26v1/trI1Va",
-	"w7f59Zo4xpafVgB4oBmJ6brh6wBUtfLb9vafPt9r9TX/qlEirWGqwkN9FxwyC/OV3YFLRuMijsbmaQUH",
-	"0sYplc2fQcYFjKqgfdQ3UX8bX9WjcSJktLpLOETkliY8Jq8xlXFkbFBbbQi5mDuIVbNEMQB3MWfeE5MG",
-	"uRb68CtnxTDA3SV9k8FcUqXuZBrb8LH1Gg2f1oxleWOUyWPQqS3Zhr/qnXF4LQ56e2TEBYz6t0nKYq2R",
-	"aKKCNhP20+tPfiQ34zgfwFePWunPgg8MCfiZnM0MbusDCHYxpClnOZktzGxJcKH4Pii5CBYRtLCuWJJo",
-	"6wELg9zzUXpVxpPEJBowA3FnamRoksg71SXnEnOA4EAxFrNwNALx6LNcJB5L+egXYPGjTCvNZ33RYyie",
-	"ciSowOTElVY3KBwt125MRQzQSc/4YinT7OkkFk8TidRIFUoojpVBBtpDap5U3kEeBsKIKRXKWlPAPVFI",
-	"v7wgH/gPEaFjeWtCjgd7z7Uu0Saz7RXXhugI4UZtKitPPCI4AiamtK8WESVzVQJD0W8bMwTCQZAvVDjU",
-	"dpV0yaW+TiYxdjQIctCzTcMp5O0gvSnglF7nDCDaC4WsGVzvErqQwlug9HrRFZxR7SKCnaBWCygFiek6",
-	"cqTdIjY1ANdCP/iGLbOc8YfHGMYxDc1HXt04kKYYUoOUiScZwC/lQRw8InAOvRkLadJTGOZxrDWOeixl",
-	"Ck/HN31tbeq/+5IpvRkDu/Yz2vgTLUS2gEWrn6/s8OIwCSXHJ+dPlNm0QSPC7dzqLS1vWaqlpFIzI10K",
-	"yiSiMK+NZB563qMtcoTqMO0E5yhwnsaGIWstME0lVkVARUbeLkcnBstKaw7wM83+0J+nwhFm/UE/uA/d",
-	"yUs+oWv1uOaoG+BHO98VpwIWYH5tgzTHLIZASUzkKttCmjhUJD3j4lbyCavOa+sPtBdZKpowFhEZYWPC",
-	"COs3yCnehaUwFcESPZZTO4Sd5MD1NewQXPlX9ZO8WWuTTbfL9y0S6Txf3JJkogBWyWWjjjP8RHBuj9dk",
-	"YmiLumS0kCKbJ+tLPWbtE48QdYZmBn4INstFf3j128mnQQGASZGJXAB3n95SBB5E/kDJmtE0WV+LZQoh",
-	"Y3yxddbuWDLN5n+MyAgv896rf7s1pHBgVhzhM3HUE5owEdPU/s3EBgJHuVOZODlOHz22jJXf9/3pPxvN",
-	"XZqDTt6xtpIGsOuciglrFrZjY5eWwNjy5mohM3LcPz8enJ0NTkzFVU7UC3VaWJ5ccyAeuwF5C/zvUf8T",
-	"+LQKWbJL8dWFCWDAzbKqjEIEtyhHucDUiNI/LXzg79vn0PKz6deoE+x8uvQbsVGgoIrP9FgbR4UhyNZd",
-	"KjMASkJbTnsRn4T2jBI2owmZyyR3awroCAZZiWUsjq6FYBwcfMwisES7S/AvKtZYB56TFMEztbvKp9oA",
-	"1JN6lIMrWRfrDRnBEH7Tl49yEDAyTuTkRl0LOyr3ykNiwupQRO2XiZKYTTh0NphcIGCSFbwlb65MLBe2",
-	"p3Ydu+Sgd3AtamokTFQ/mN0rb9tLeMljuVruNVtUXD3GDjZfWbF/caK/tnv1Wf/RCcYTC8S7xRaOqZqP",
-	"JU3jZ7NU3iG6dfAo+OiqmqHyHbKB0w0SuQhT0YBhDlw7pppd8Zl4ulqqLkHOOkVmkkxXKe4wOrmpPh5O",
-	"7Ajf4QAfcbHLr6qqsAO2vK+qp8/ZXX7mM5jcjUV2S1m9xjdLXu3xvEVzxgSGoo1Tv8rE9HnPjM0BlidP",
-	"K0KbxWX9SY/paywqvOi7MuWufEJpiDnMEoq4Flsv7TKh4mnMVZby8coCgNYZdfowWCIHDp1t+LgVJt6R",
-	"VjacpXmbirmcKwu5pY+eXvW6XyRUnPjDfMSl33hX1Yb2rvnaImDmb7wmhlB065VPmV7Dp9C2b5j0KyMa",
-	"pswDc3k207u50a/8fJ81f+ZUuaIQEB6gHq9c6EsYVt+O6hGXufSmikX+NunTz4UiE31U7rbEt0ysqlNS",
-	"faKy1bhCBx/mhqogI/gT6G1AR4CVhNwpdOTkbeikrw3FO5rGygRPCxEDzKU65TVlTJExNA+5uNxdXmI8",
-	"XYmYxZGJLAC9t8jmNkTrYhg1IYBLMwOPqy3gY+yrvkOv3z8vGE2F2kKY2K1TES0cf2SCwOY1kwlHvCyI",
-	"6RjLr39xWmp8jFxGKO99hPQPuhPkAmHNHQcfFqHB/+BrgL7BnTsQcqq1Ititp2G+y3C6N8TvM6D0Xt7l",
-	"lRIxQ8zPFKrs7CpviFmKVnxZyPQRphpKE/U1ERlLeQMtmdgOXgypGyzkuYVicbWLKUME5Zqo+gUM4d+m",
-	"gcx+Upt4N8z+twh2L82cF2UE/xqSENfd85DdG3amOl9jOap2sP68b9CvETQd7fw/bH/GRQoZMVDqQAWl",
-	"N6VeomJCwasx9QreDw1JK/yargS5YWxp4sSQZLDNycoWSkDVjPaJ1MjCMWIVaIK9peUwIETiXG++jZgZ",
-	"UBg9I3njiEnzmkvmVNs0UMdBtTIiMA7s9zIQMwtDDmoKx7qkT2DKiG0dF3TBYlNgv9m3GLBuTJNJQXQf",
-	"ocMkVyLfor2kzZ75Wj0leU4k2FVSv5EqFNkzMKsodik+YPeIdQ2BllrKm1LzSJf08b0IsEEQtg1ns7K7",
-	"Y0MCzTNYjfrc+7qiEJkv+fpS8HE6haqqnYQgZo8kBqaZukIKjkJ6V2vWmSTG9gZGyC45sQNs0wSkF+Pt",
-	"5WBgVgSYxfhk7iwx0OxRu0469+LvSsiEdJyG30jchplcEqllDrM7W4kd+IC5QzdePzUtDU2p3FDM3tje",
-	"5iQEE/yoGAiMeZ4zoynzY33/YKmsK3NBNXY/L+07tMyLn9XGPLfRtW8QOIB0jVnemMftowabkrZrzYAJ",
-	"Is0kElpChsFFicZsRoWFfQDZ3D/AMv+IvMJMErD490zupcb+h+F+jahj+V1Nzr2pWP0Gq88VmUnIdsMc",
-	"gzDQlNH2YpDzdtZGl7H0l3gsn3WFc5FLIiwTugawxk+XZ6pUT0cu7dOw4u3IYEidGPM/RWRN4C+Qpnga",
-	"7HrI5HMp8OSESu5JyAJyiuoy/8j79y8+Qgnf9xqecPPWRgnmsvEtAhWpv8TliJb7qVL4G1FJroD3Iy+8",
-	"wBITPHIpT63vacyyhbyFlnBIqzB1ZDrnsnRt3U4j6pFf0EEVAE3NuboWyBc3ZmQlYikY2m1gLnJFfhx+",
-	"PIc2KL3nwRtGsDHjYvot395wV+VSGWvjXQu/eiXKQVa4yqmBiUzJxeXH48FwqP9VNg6PzK6stEADPrIB",
-	"UilI2iM5yu75J0Z3fBNfOf/K2loTaIs1AvLV4X5gTQy6t12Rmv20UwiqbhM+S5mebZPmfsj41luEYXPp",
-	"b8PMoDcktBTO2Vr/PVBT5s2GV0lGbB2ZAXo2QNuIRCRkei1Mm7oxz4Q0uPqmKzHfo/bcK7ylvMMiQoGF",
-	"iHIBNCxFMC2MSNUHopz4XbopfuTd5l70TSq8ttxz3wjwZG4ZDktSdsOW2VZnGeRtsFpkwb9UFwPZIi+o",
-	"9sjlEyoV0D6L4M9qDqQCtstxjIiJfgoY43rQajuVaX3w/gP/ggVij10Wkr+ocsH1r9/MWcMwnhRYl8JU",
-	"2wycXWA0xZuLQn5IJY0nVGnj3LLoY2UQvVHQR2XaqTaLRPpkbG/GXxc8Fnw2z2yngBYPx8wvyFhm8wb/",
-	"bQijth6Vk4TvMq8bHOv3JEzAZLGazKEGI18q2Jf67GPxtkKFS/+0oVJ0aGo9I8v5bQCDoTkUypmB19sT",
-	"rqqqUSrW1bKC7hZWan7fkhIY6fcmJ4DZu1qMWepFqox1vr2YyKWJRlaHCy6puGFQ/WM1hJHJQhTIdQrb",
-	"EXmSYfgcphmRq6xGTOTSJFLuIyRnfMGzR5aS8kC/Jxm5mrPCGsASLaTKoG07bP+HZUQmDU2XcAUEjhA6",
-	"lhooGVuhAsDnBtwMe9EspBHPoFU+ll1yCQ+B1DT/wuIjQ3EDyA3Y3G4DRUKSScK1iS8YizEhTclELtfh",
-	"UBE8+VGrGWXCjmlGEzmrLkKDSfoWEZTMrZDp6uepgbRvidCgWJbVBhKtOnKFbsuUKWbsCZZMTekBo7lN",
-	"egimhqALFhG1WmLLueE/xeqzdKEiD7Jj7VAcFJ+Ja7FaRl6BgCttkFOoBHDRy8Kwpox1iR2sbSQfM4CF",
-	"4MqqMbVWGVsQ+9VHWt5u2Ppa4CVgEwEUehAUxoYmh3bSvkI8272rQvTsp3wr6Su077tpKYoeznqV6D37",
-	"5w37/9j72+U2ciRvFL8VhOL/D3dPlCjJb9MtxcYTbFlua1q2tZI83o2Hc0yQBZJoFQFOARTN6e6IvYdz",
-	"D8/3cwvnUvZKTiAzgUKRVUVKFkW51x+mRyaLhbfMRL7+cn6HOrX4KKBXR1252hudpQGhFNQaMIRGfOKU",
-	"n3IQ/3xq0R/mIT9ueDYVhPNRF6AtZDA83VHLBV5t6FpBDjr1xHovOfkMSilWCeM0bJSZidNKtTAejiPC",
-	"Ceko6ASDQWFwxEsLz65wLtDubcijsEDCW3EnLMxhBRc9BizVqEfZF/AW2ptSmYkAzMOmOrJcz4oqMgoa",
-	"eVfy2enfT5jOwaX87t3J8dXpu58rs0MxfSvP5Y0H4nOXgFDQYafFXuuccpB1jnWhmdbXAV0s9l47UZ3r",
-	"aS8TDdEhNPdOcX3OfvnTRLIXV7ZWGGezWDJNZgr1GILsFplji29dpYHSg6sode83/OS0ISX1Kuf9a5Ow",
-	"nrQ5t8JADyg2cKfl1IKo6QcEdgih2sQ57gQxg+pnEf7GhlM8s6Vyyo4a6WnuxDL2G8bwzcF+0ab+NWAu",
-	"LvBOHGrqWpgzdXnRUzuZQlZlLqhgL4wujdU5aiTwIiooBgPMTYN2OgFfIzCQD8632FtI1yfFDADNIJ9/",
-	"BNXIzYm8HSXTpoqPRbLceUAWqJXauN8E+ymYVEam4qE1IcgCU1YHAmgg/dsKKdqJpfgLcc21mDdbb4Cu",
-	"2Bz1H3NzLdLDkLbrWAmlsNK+zIR4oa+V0Zlose4/uyC/g16NOGV64I+kKDJJ6BGZA+CY+yJ2KTx3SlXO",
-	"+261K8X9L2659w1m3HUqSPcQc4phvzDYpPzlBZV2BQq+u+1arAvlWv5nURo1NPAacdNiJ9joKPcxK+rF",
-	"fOQMHkzdEpmJMpNr0Fjdpk/H4PaphM7NpwvgxC/uDMZ6KXjeH331GRCBWNa5Ot2Jb8N2Ika5RpK+zVXp",
-	"fuKjrjf6eoMJrkT0hXnjZANXmHp/5OQF3C/O0IAmsFMLd56/ygont4BLsvBaYSc9SOzHNnu9Ocu1xWRY",
-	"aSuRMzDRomRHRVmjhKm0JiT+BWxcoJMN2T/h/W44fMNWsF6LddbcowDbfnHy9/e/PHzuAh5FoTxdi/nt",
-	"+MHskcq0otAtVs6cRO8JoYLWalkmIHAGkJ+LwbVGhDmG2+vT4U5fnZ1A50dTuhWAUaBxOQ658q57Q4v6",
-	"lvt2a0pfR+wT7WxP8htPiTciJsXb0n4mb8QtCL/Wol9F8m3fluA07VIOOrmioAsmUXxo7+i2uYHEz+QN",
-	"Sd+HSu78RrFf6OctUS0Pcuy29NpYanpFffkJTlEDTMEhdTAFany6H6cze0WDYDSe7peRNFaZvI21q5fe",
-	"lHuI838lLJdZs5m7hTpWkhzURLwwgvJk8RSw58D92b11Fi8pvgOd98WusXpyz8rvcaYNpQyHxT4xzvBV",
-	"6Ipw9nJ+bSKWYCfvXp28IlfTYGoohxg8UoCuHdxEUTp8MC6p0bHbThjCRAB32NxQT22L/Z3QuI0QoaEH",
-	"9+pKLjxz4iTCybinggaNzySIFNIlmhKOw0CPgQa8TXr3wjXi8yjhOlEL90mcpdyoiL92B3lp9SRit/tX",
-	"xGGU1A2znTahkTxpZPEEaWk7DR/9AUdey7WFe1zz2FySUqqObHZMAW1SNEv1s2kq0iXVO3rdSoDny9Is",
-	"HwLl+dEqHdFOrKV6xDu3FZV54egWqLL0bRNt4u2BeXD3fHO8jyJY5IwQ0NbMS9KJyKVOwzMTLlP2XRfn",
-	"0rbn8O2JSrvfJ+BiweKQgI4AaFElbNSO0gqKglvsXdEVwoM7tdgxZvtBVBOi16GDVJgLTLC+6jhaUkch",
-	"5tzJq3VdLDh8TGkbrzIuDVYnaKNnto1yADvkBG95k76MuMVnK1S6Cxkz90zi51Nryu3EBGbmUOkoqonw",
-	"MfZS6494PhQJXCm9OTtgVrMfQ7cRyuoBIjz4gRqkYCsVSTWoHUX5D6jhJwHzYwHLw6kn8cFGeRZXF6ft",
-	"s1glWUG3J7B/MSldwVZuRjOBd8OQ5nYFF9tmnWATKDEL9OAW8/B8hCfm6emLGWjCp+b+fepBQCNPpMF2",
-	"LfBufE+UCOqB3Cpxm/5cQDSoxc751DRV7lWJ8aC1e65I/F3lNPjQjGDdxrJupx61hE/YefvD5UY16hqi",
-	"hL25b9mOZ3/PtNmmPYIcnHyqDKoLie8s4Rg81l0AawSuzCPH9KXm/lYXNqdEbGT8nYDi2FB9APi0/Foo",
-	"BJuOux1XhEZjOiTcAmlYUEhGOHBPACALsJaYVUd93PZ9U0nqqRZ36MvIFvLR9lJueY8bsefstQYMQmPl",
-	"mFuRQhJav4BCNvJfmFCAVW+ATehLJ6e9TPYZ7nOLEcAFtEyBTJBzbewwF5f/fvYEeihYaazsR96XzElg",
-	"fGfob+ZMjyZ0bFzNJSxmo+jY8UCPDpdyMM2ww4I/XibXzkhEusDkqnq0kpHok3fND4F53n3eH9Gfl68/",
-	"JEy6284mzFid8yF988+pmIqE2q1jle0cuvlOct0XxoD3NyUiMqOOmuT6RqZFAQNkU3l3nTO+xtpQxzz0",
-	"S8fJ5SQNoQzU6iEkszsJhk1Un+7vYxkVFBobPRYg2CCva8Cl477DkjeDPsTnnQXYd3uBgJyp2+gWw/5y",
-	"1MECJ8dehOnqrDmBCw7gDe7/JpO34nFqKPhG5Knsb6uyyh8gz8XtiHftYoly/cEhywWgSPRHIp1mPkdx",
-	"V0+tSVgmB6KA8YXOuAnLuRUIeWhazKPGGGGJOkK7eBBwuRVp4sggh6wKBE3MsoQsID7WmNA+bnKOwQq/",
-	"FTZEAS88wye3Tr0u08oDVTdoDypClOFUMKmiHNUC3odDwIDn9o7VDh1VLndgm6526KiFcgd2x2qHmMa/",
-	"1Tw8zpqHu7LdqgrXdkM6z2I2a+jfo7CreMpk6jNXnVkDNY9PfAvy0Da3WrxSFekdAw63y8iM4hOL3ums",
-	"wO0GB5k07Dzj6kqK/Kgw4kpJHYdNaakEj1iVklpOR326f+d81EeLM1gXNGlvGV0QL69AcGW+8Z9XM86d",
-	"MjNe7Pv63xf7kMqasKf7PkqYLCVkJHEqB9l2lUYX7jJlRWz8NJuzL6hXwsNnX5BnMDhTaKdxm7HLDIsD",
-	"/9U5GMWpf3kORkwqgFlz32hPCNgmBgPRtwvI4GAE4m3R14bq3qE/KkTSyNMkje+38gScQu4SyQiIDRyq",
-	"QceI/K48c0cwx37BznqjBAhUlnBQp9OQB0ukpc5/q/B28YojubE5VHH3ahxqKzoHru+SCLiRlbBnhNk0",
-	"OH+dY3YaocwDJDNGWivhftcQmXvUEvKevbIfPXWj+p4sKvhYY5/JmyIzT6iUfVdO7PkefWlWTwDUEzDq",
-	"4Hd6KJ2Z6c3N9vkp5OGjIKHUJJT1hK6PYuj5/jOfB/qJ1i3SboudOn4UvREoUTNOzT6hFrBo0O4je9J0",
-	"1FSFnzvOouPwUYrwXWBNnUfct2Z44hLfgpS5qRT/AKCzldjdSq67DLv8wIo9DRxY7U6sFajknpnrZ0rP",
-	"FwXhCUJRg4BEwC8Zcd+s9Yh4BQg7qhLL3Q9llrGh1imb6fzah088W475nPVEVEDGlfBgy55lKIACqXfw",
-	"SkzGW+ALp5gXrLHW5fPB72DEBduixXehWMdsiypPIop8YiL4q7XJU/avhW3OcaNnGrPbFhPZruA3K1PY",
-	"rmj4L01eqzIOadbk25GG5nSeS+02+ogy+5fqGVusXWRUO0NyVUHjhN5YYz2+Of35TdmCfPb0zhbkn6FO",
-	"gM5hHUh7PMOtGJ2BMhf4iD6v5qNmo/NUWZErnlEzcYh6eF82GwtjoOPllyT549bubPzwVliY8Mw2LEwY",
-	"uLAw/Z42nOL9dq86JhezRzD1oiFhbnzCLNVwrRo0G6B62t/V7mod6CzTsyJlksALrWZ6AqGS47P3lyev",
-	"aAkdBbczGoSkEGIcZcyl0y0JFpj1BEICX5xcvj/7+8mrUo4C48bIoRICZod1qLDThexr9kRHdLeBnDKS",
-	"F1toLrU+tT+U15nwx2o7TFl/ErcWW3u5mGTz+24yVSJLqJKGXHyEYejNKbYdksdwL6Vh5yfvAPCdhzax",
-	"bKoyYUyhaEDQBHhkJo046ihfv80pZM1jgQDOD0/mnhuckPAfAiPIWERjjFIoN09CCwR0BGgdtxBNggSf",
-	"UgJniU/XL+SeZPMr/QD8BCNtx8hbn6lKWZkkzR+euTAF4tbMBf7NxvgNeUBXRG/cU088/mA5RkOxnGoN",
-	"+wOM/xBhmj+DVup2a3UYBE5sG/ooDLxggi0RIlJcFRmubi1SEBo5BqKSvCCfF6hPGjbIBcXXj6Bfc+FK",
-	"8KTLxjwV2C+uEPRF9/drISZ4KUhqDAc4OtRu8P3HdycXsOxlH7V77pOeKZFXdoVz63SHuvl4C4xSI8hg",
-	"B0I+KTVt2Fo/jSnuRzXVfHk8pSC1jTWtLIhqDuQjlac+IltImaQMDuiq4Z2yVd0s4VXLeSH4udOFRxw+",
-	"B7DZCXSBAliuG2kx73cu1oya+EaY1RR58IAUGS39oenwTGDnLE8cKW60P8PbyrPNNcVcLQ0x4hBHFNZs",
-	"gfnFtJUUYGO1QnI9CckfDU0uksRDE+YvCMsNR6On9taEmAsj7O6EGzPTeboBYtRZyvzrIf5lwIkAATDb",
-	"RKx45XKws3wFRCbVNbOa9UdaG9+POry9qJ0vSJUSL5Hc1pJ3F25HUKeiTdkqgfmVIK4ibAa0irT6oUnt",
-	"Lab+0c1TcQAriW9qR3soM3ZBWqDwqySdS29wh9N1UkKhlPHil8QZqW0kkUkVc5RCVQyOmg69FzKBhjuY",
-	"g5nmfKaYzjuKOqhD3wVYlGMnJcgxgvmOXalueCbTT+7d3SSEUU3oxImPua8/ic8TZ5N2W+zjSGZisWA4",
-	"xF2SmkhuoXDCShCAYqh1ZWJ5G/b0FLd0M6Y3vhwH4qovHtr0PnO3VhWP/E1LRUV8mR4OoU/GvXBGifbd",
-	"KHBJeRAW7t2U7nhiwp/a0c4/kp3Puzm3YhcSx3cOdxzp75T4YKDzoV6QvJWc8JbLzATZ5wi9C0Lbi6cu",
-	"1G8Zkpnkch/paX5U+pFT4mnKpGMWUIDk1AKcW9FRBux1JO+Qj+yEdtEpIDKpsO4Ccnx8/wColAA5TDnQ",
-	"MAPsyWiciEdbDJ1dHfXCcYD76NNU8RsuM97LRB1IyVDbkmC+f1I/cVPZin/JL+xMqut32sp+pU1/OoAi",
-	"FthpqLgbSUOHkfgjl8bn9sz4/P7ZoW0QMLy4kQ0oyHW3wbpMAbppPSu02SzXaljcCaAhFAEmosihsAXd",
-	"Em0vULOVY3HInu8fFFK9n4tUKCt5Zrot9oG8Fh3Fo0h/gZlZl4BT1awCFrUZWj0uJv1oJPLZ5sTwmR4W",
-	"pgLd93ehs3GM1LcUkDye5rkgrWzDfrsmre+e9Dv3qkK964NOVNvKqHD6SFPcp0tbXNrMXAylsSKv59vj",
-	"XHBbzvPRKsBOgCcYev3m5C50yg/ahkmdjtcO3O5ni1XMhYov4EaBTyu1fJr0plp4utfnW0GarWXMSzl0",
-	"qtJ0smltyQ0Ew1SknK3LotDbKN3t61Ss1I0ocdQ9m1AxEin0JvS08MljHncBsFGwo8fBi9BrTWnU6PGe",
-	"cS+kuj5fyt6mYk9wp0xEzp7tF1WqKiWiPGRGa4UqFWfPn/7Ium65n2C5Iu1GWHD0W+jXJhXrXgibz3fb",
-	"7rpyt4mP4EDd61hinluhlBXqmEdjwRZMuqSibUwfu4BDOnZn9GfTxdyiGnUw2mpp2EhkKW15SRODXd2w",
-	"JvYWRaCAfl270wnQ7LJT8jZct45Rgni24LTx5WIgmoUq+juVHDjYYc53L6BE/jN0gwdmKHlzivg5GCkd",
-	"VWvSO/qGzOj1rHVo3VFtq38IsarIRPdXFnRFAzU3zNFqfUQtFUB1JTvd+1VrOGbTBox/PYy1LRsG8zrq",
-	"9Juyz85u4ApaskfuyW5f/1ZCVtQD9pKlcigJTmOksYu6KCR1cf8cse6NyOVg3lap11C8fY9tP1Kof3Hr",
-	"igU92uxe3NfcfUnQtPA1S5Y/u5Xhj31xQOnC++WQyQGyYFL4KiHVxWhcOoQNwiLWuIvYi/1nHbXeXXS5",
-	"2Ztomxpd81105WmJrqKHunq8lkd8BYQrRRouQGPFhB3chceQB3a5Snc3a1yEfkWwf+hc8xpN12/mkgHS",
-	"UWCBREpign5xwEhNvFeCuLGoX4NBIHc2yxZvKfeW7hEh9g3sKHp5R91oGckMSpmkhuLutg8Mu6zQFveh",
-	"ezS66mIvEkA8Wa2vUZbQxMeCq9lIZiKpMKgqGPDvi5JrQ5wI48j+/3DbqpHrnt6S66hCb4/KYBqYjUPd",
-	"V29eA+rjDY+oXyK5HGBf/NdGZBkU7hPWtkj9Yyagnf3t8v27jnL0CQSP9o3SrCd47sjd6Z6Hvk1cKnLW",
-	"vbS5nIhdt0PcTnPRdRPz9UWOrUXeYqcWsf9E/9rx6w1xTs5nzI0VQWrEPR/lUEk1JGSXBDFg6UFsDEdN",
-	"uZYWw+FGg7qjgikRH8gZd0zcCEwNctcsRNJzPR2OSIGejbgVfoo6T8kSHOkZfKoHFnOkqdvjkYdv4MzO",
-	"JyKuVlJCpCKFOztE7UE2DpXORdoqSyNTbOHMw92GzyBHWxoDIVwUU+5YtXbrwhMJBNFRBk0CrMRyI/q0",
-	"U6cNUB/1lrvnGcgad8Ll3Ybj0gqhtmp06r6QN+LcD3ri9nQ5fbBCC/W/oCOG5R2yrv23znR//1l/quRn",
-	"b6HDJyK5OaDvRuIze/O2fbx7+ab99MVLt+udHdsCGtrBh7sJM+6ceMa6NwddWqBHByIjyJfmIBEXtTmL",
-	"xLyzKOZqmpD928FfX/712dNn+89fuMm+ePrir/yHlz+Kv4q+6ImUP3vKBwP+8mk/7fNnA/7ioM/Tv4q/",
-	"/pXvixcvB4MXz16m+33xgzjY/yH9oZeW63+e7//4crkC6B9Ncv4ve3+5hfFQPsKHNl1KowNVTaq7zaOr",
-	"USWO8NEEpfLY+5f3V5Vy1jeRL8T8T6HImmT6Cnw3j47GDdQC+qacNAQq58ZnwINNDx3zPPfqqTUyRZ+T",
-	"uRbVlT2bhzirBzdrZ/JGbCACIW+Echs0yXUvBi2jmSxs/x5QxSqQPUC8m/DcxsBLYBw5sU0wjAXQklBD",
-	"ibkJABKqVeXmXwieSjfVjfbkD4NUHAE4iZBcoG4ITuPF/rOHGb1ddBITuLkDZ5ffP0mEWaykCYRK3BuL",
-	"VPK99KbBqHmnvUkzcHeG15tCRxGvcoTGfkeFwQ6/wCQ+sAAr2j+dwkRe3WxKRX91kztNscf71w8txHFp",
-	"bT/wAk2Q6nOEpWkYws7FRFjpngDaeH6PBIqTuRCDqeGVFSMX5Cm8n1Af0tclKBiOSv9IwmdBjXAflw2K",
-	"i0vmhoH8btgOR2MiBTqKiBnXwvp0rqaGrCcZnzfYD4Qry26gjU7Lt7+h4uui8yBcreEDGbx37vUIDAC+",
-	"Z25YF/7qQvAENL5uHb2fu6ltKj3KDfCN5r8Smm8DHUHI0JtsVrPLi8s70DuiSTSQfAGkW5A3XOkT38XB",
-	"9/vBfpSs7YFwfN+rgMjnxLtnCeP9vFCz93z/GRuDnxj4OcN+lyLql1XLFbSAb4zxjTEcYwSi+3LeCG3h",
-	"qmOI0JQHfK6OG7sY26syJXC4S/e2b1RaQaXblqKQvHAnCpmqlfITyKSk64JuAFkZWAcdWvaxmVSpnrXY",
-	"KXq1CudVIQYhETake+scvYoWzfg60vsQpvmN/h4V/QVhdSsSHItm2CCMIvXESPrqfk1hTtBMEQzDIyHy",
-	"LKOqvlS32DvNTF9P0FkNPtdK4/wUsjbtfJO2eRijJmaIM7+nA8Q983mGCwf1caQZH7PTOCqBHvL4TPa4",
-	"4tncyn596TlA7GipLKReAeTBDc8SprM0alfoI25DPjGHTgbkIvI6TyZCUckatW+AmNx+i32k33UHuR53",
-	"ESyha3W3KFvDQo8W+0k7YyQXbCZTfJtms5GGzhg4J8gi+XB13GI+Y+zZAVaJUOwEs1BUyp69fOk/S/n8",
-	"sKPGEKsHPqOZFE32rU/ed/NKKrJdpJpMqwEafha2HTZ4hXP8I+wZtHIZSnXkC1yisQn+HvCn6uCl3ORL",
-	"0FIDnY+53TncSbkVu1aOwb5cxpOqmYxQaYI5VlIZ61jUbYjvSHnElJ6tMy2r72FSb/QM/abouwOalNBL",
-	"LeXzdWbhCaU0l8YuNv7wTv0v/9hsf8pALHU5PG7RZiPyozFP+TVxLcbu6LyaxMpE7l6Leb1UuRA31K0o",
-	"ZRQgRzSAiLRCFI5gAsTYiOymDmm8fX76ixvxtoXpZxCcXQNe4niaG51vuEHpRP4i5m45dRSAAMglEJCd",
-	"hCJZMJ0zqa7rhqHH9uAZGuCeqcjNrx6YwoM+xOTjPwJMgdqaVmfAS0I5CVDFFNzE60ZkRhyxmQCQCMw6",
-	"5GYEWU+gHdgF9cGjvY/4jaBkqJ6AnnOKacW+g2qTgc57Mk2F6n5fAW4MaTBIeBvSUpEgttMaEYauokNc",
-	"NxV0wpbiRXwt5psRTUBU1S0UYCqMK09a1ZS1LJlWYpw4yyBqYFtooe6TArhk5kgPQEsIfiihUqUD1r0W",
-	"8085Crou5j2561KrFgPxVxT+S0er+TgTxlSVTbg3RFS2UdlTJ3doHds4Y9yAlWf8JYgkYxHycSBNRWOv",
-	"mbpc02unwLKRhrYuiPajKFAYpcT1AJeJI/T6AKscRDaI8Ng94ANUNpSSODD9Ih9TeShFoxPQvoKF3cv1",
-	"DCrDAZ4Mmgl2VEeBcure/wlxIfNPhmeCoCFx4CJBjvrJTXJHh9+9vjg5SdjJu6uTi/OL08uT751OrOMW",
-	"mgHGVg8GgrJYSo3uKeWi3EUPoqaHHsJe2tDNTueWZ5iL0g2LL+WdFsuNMlyCuM6dLoiKKEU9uaFOiJV9",
-	"mUFcUNz+2J/0ZkT3wihbkeGLK61h7oiSN8PcxFzV/P2T1tdEmE3JFRGPItncjkODJA8AyFLdaNkXJiH4",
-	"T45N+X3mh09jBaR+9h6x/DCL9YkhykUuMB1lNUG0Y9AgIn1iyRgAI25G7ntF4wElzEiSBT75DsnaamZG",
-	"erYep0BrPy9HFjhlJVec495ulCdwjG1yBK3yUfLD+4mX7/gU0dqavIGAl7WG18eKFiAoLxPGQ7VQnKUH",
-	"XpiZzmN9j+wP4qBKdxvNkXC3N6i3lAeqONHzjKtkodGssxsW1rDJc64yiH6mknm4kL2wqWk923TgU8OH",
-	"9c5VrBoDlSfkzGKtte8a0xOQVRa8qzAfMsOh7SZPpRoGKP/pxAmjcmJtw/l/gNlt/vhxnBp+Ro1vO0c8",
-	"80ggWC5H9ivu/YoTdoaq2VsF2+MvOyOMcbTtTnk+QTM3gb4KkDXsKCyHgww2sHhiWCpu3B0Ycj2mZuSs",
-	"OYMtaN0V1P0NMuNkXxyyzs5BZyfpKDeA+5d7TQsn2NlJ/BRO04RdS5VSsccf3Rb7oEJzISydeF60bv2O",
-	"sHqLjOMCqPd73z47g9qa0AYFCm6kcVvqvjuMFuVrnrq/AkxN23Zb7BIyorvRdNMu5l/DnUkeAbdF+I6O",
-	"imt+q+5MBOdxRuKmYCZ4tqUqXJ5l7RSyzevbdi8QV7gYcCc9uNhmOI6orM4j4EjFl9lEDAb2fAV7IQAl",
-	"EOc9Q7FhZ4mCLsd8niBlmwLOpHAwlanUswvERFiX1tyihrdAvLFK2VFF3NVtgBM4/hUJS0U/c7yQRH3n",
-	"nWWHHFQJbwW/3TB5n/Pch8oeJXln8kYs0rbYJm0HbOk+HsxatE2H/5iI29PjEhkXnhBPxZ3i4tB5RL5H",
-	"RNTVTrQKin6FY/5ZSbqZksO9uQ2qpZ2/Jdnef+OrE0QhmbgjWkWvRwA5kFvZlxNoQgXZCGYi+LXxvjym",
-	"Z4i32GJtbEYHRDtyREtAgyC7geQRq8rjZR7FgQg9KFxs2E6L9DRQ7KQFej+MdR9y33VU/G70KxI7xu/E",
-	"txHPYSBX8PRwEZWTveFq6NjJafjrcNSJSv9nchNCVMRd+e6JrSKKK9I6kluymztGNp2s4DPLMz3cm+Q6",
-	"nfZXNI72D3n7EWdTDkImjOf9kbzBemwTtd0PnTgQENbdG8AGBy12zqn9zZwNAKEYWmVQXjzeuwf7+2x/",
-	"f7+YAyYCyUxEH+WC9QQ4f3NprVCViHDS2HO/2hWpGAfOws0k1LFkc49k68eryy4o1rd+fkH4yeuMV+Y8",
-	"wDUbVoqGGfTl1jkTn7H9yGnqTCfLpSJgQis+Ryk5uRhywE1hfW6E72Tm+5fVLOafNf3JxtPhYoPrO3W4",
-	"PkYCfFTBdyKPpui7P4nHHIEn3q4Pwk8KNigkBPymIQZ/BsGsUGuOr2C9OVyE3YIU0V6ZQrcnA+FQJycJ",
-	"L0LaIygKl9TGDNEih1yqJezzjmqHUeAWg6bshjpAuEGpKz32hR1IkaWlVpGASv0+h1aukBEAfkvf0h7j",
-	"XXYk5kUEF+vQwV9PyipNoDWdGAFmF93oUt0IZXU+b2V61nUrjD5KBdb1RJErJWbMWN2/Zv1cGyModjzm",
-	"+TW4SDqK9/SNaLFjSLCFjAR3faOnrj9PmNHUcjNsiiy69/rHCmd/T0+HI6e1DBFCpuhrqJVoUYiwnL8G",
-	"e0P1b44gaU9NEstyXoy13DG/uu2X2znirE1hL+HbtwMfSytrlhelfl8FsI9ExyByBygUyDcb0tK9YGhK",
-	"pAhzKCitUkzUqxIrEysAZpy0ga67lgY8M8iVpsx2XqXoHpaETp+rKA4N3WUdO8AF59jH3WxTSDw3Ces5",
-	"NdlDhPGU96LSTsOvQVMGXR4kxRHLpwpsSh+R893l8X3YmabF2jAzaA9SJb2c0epXE5o5LHRqTMI6IaiP",
-	"H1a6YnAXYh7a7AVY2wvEa3j+fB6eSmkvVhBnUqPLLswfNUfYeGa1Xu+EPNw3NVysa7C5/dN6kEOqC3qs",
-	"Op8vytTxEsfMVb+hhoX3R0xaAWV7lkQsh1zw7jS+ldylnmXuPgWLOefKcOD2Q0a4pYAdlQtvXjCdJ3i3",
-	"U8NfvC+TjlLudmXezAhNsgEMho9FirYOwj7M3TfxxZ7x3MkzWh14CuaqjzEjj2kC/pEWuyAhxTvKPUNC",
-	"KChdikGpTYvBHngaNjU6DSg8jmIAl2rM56h/vGBv5U9HbKw9yunzg2etqsR3YIgx5jNwxV7s78O2m4A+",
-	"ROqEswsJKhbDK7gl3LAuPN9CkBeFQC70L9BBCNqlEoFurvqesDblh4C3u4GqlItk5/PumH/e7c2tY/EX",
-	"T58//eGH/c36J8KELoRxbF0hAd7oGRs7KVXYjqKg4MegX1AcObLtVykacMfeG1BqgSIFccUsC8iiPrl4",
-	"xAHcNxdmBGozay/jqvrWngU2XZfC60WviKJiBJ745FfQxW660LYF+uaMJyI3WgVovdC7zF0/3z0HXMY4",
-	"Ibmq8qkqvQdmuGEA1HdiFkZ4LABxFainR74PXAkAF2kFgtWQeHVvNXYxEHx1E16txBP0JFc1cfClFc1Q",
-	"csQcSmT1jryfcz2doExOZS6cGk0/Ib8x/cvRNZa7EwYO+RrhAuyXoOhkGorkqZg+94+jAkxXXyaNrabM",
-	"M2nssZ/5CqcceMLCLCmZXxqCp3csNhbjHrjT65xa7tHTtMazxVNe9mwdPP0h2RlLFf59Fz/Xo3Jw0VY3",
-	"Obj8Bj9qB9eI23rvVr+gp3Cb+I/q3Vs+OolPtpCUWphB0g0G40ibAlQRqtAwfZMer0mspOE3pZ/g27eT",
-	"KkIrayamDWkbjgqamqYNncTzc6imhmX5uYfCsV65eO1IYaaxz9pRkajrTIFAFRMusVGl021+FX3rcaAR",
-	"QsROcxV12yfPpoezQ62d+ld3lFT0u8nUjLDsFZApwTIhwmOryben7SiMCOrCrD4V+BVswmbptjTGI6be",
-	"EPWa6S0Rcvm+XpuSvR+utuZeBphUrwvz5Zs8CdFuN89KX0dMJ5u9ubYnaOodHY3H8qWejvgs9xw733NK",
-	"RCi/z3Umuk5oOj5vsb9pzKwpezcBDk9nImFyEIIP0mDN5Coh5GRPRwWzZoZJml6AfRxpKPcVyk2aRtJj",
-	"Ikqf2ZpHSEyRvufJE9jVhz2dcgiRjmes23NfkSB0ghq7lDIzmloGVRcLWUggustsVyUs3S49yOXuBtqS",
-	"dHwLm1yfWI2Kz1bkIvYjpTncSizuZYLf3HdGXDX5Z2Jguy12JvhNZaraEXidY8LEundI4KS1VdJnR60m",
-	"UDfqw6ifMNKjI9GPI13ayIcm1BNsxgNjm5Gc3I5I6XcNd7g2SDKAxKNz9PGhsAN7HT+f2laT5f2Whvmq",
-	"gRNKa2kycGlTE1+BigjvesB+xSvvazJ1g/LxxPh1PYAaQpZJA2JQhAx0iI62LpQ1dqOKxy54srrezjGh",
-	"WVRCrTGKKjN6NAlYOPj/XaeFOM0VEPZJB3klEFM1vNZYPi9yoXyR05wZLgHEcTnJU0+EMr5nlg3x4ZkC",
-	"jaSjeIY5FM08RXu0wqnVBjAVY/l4wsjHgF417leQMPG5n02NvBFH0OEEsrfQA+U7czkJ1wh8A7tfl9Fl",
-	"hp/2D8YHP/xzeDAeDZ72zL8OBtcvxz/cPP/1syi7xF4+XwOm54HWhESwuUWtJ/02LNMsEVKzRENaK0Ny",
-	"PWxGaq2cuhA8rTOS7F0lU9IU+IEoJgl3MCG67r+HGE70RoL0MUU2Ejw3TNoWK65Td3WOhXJvFSlkh2Nh",
-	"XFJlGGAUKHbHMJ7NALKs0Ahti06pRck+XYQ+q8wyhxDU1I40NQnjNn7osKO86dXFp06LGNNCzUVs/CSs",
-	"O55CWprOWdexaPpJT22Xwllc+TFno3koO0f/QEdR3PCotq9mqYem721W3E4m0zM2hiZkpxVbCGm2Tsra",
-	"me4ouspgcFCraluPlYTt5hRcz4Xb8lL58VdIgC2wfKXW+9F9iKxSy/erlIu93+iv0+Zksmj51AiSWH8k",
-	"jdU5JFt0c5HyPqZvlhQBaUkNqGJUHBGCtB21zKQAPikwUR3fVdSDsFmuLTQoG2ljn0BGWl/T31xRfwaJ",
-	"feKcdCK9JRiIoNE0FzO5kZfov1HX+E89zWGKRdwOJzvStBLM1y03Pjiiaxg+npGXBtNQai5mv9s/ze8x",
-	"0vZA9+wKDkuYX9xj4TUkhEK1up8bdrX64yUiXcfc9kdNHpGCrURKxddVqrdjKvdAHUstlQsWiCdeCEhD",
-	"xFwZcD5JpX3oW+McNmetW2MbNF3KTX4sZO3OqYmoa68PnbrjFns9ft+u8tCq31GYNAVSe2hoWag7TqYn",
-	"BJfldUI1Z+PQERZSmCm70KnN0AQddsL91VG/aqkOS+pbDcNMDeT7xzcNL+4an96E84HShd68W65d7Kg3",
-	"2lgTAwU5qeuWtlwiWOJo3GupVQvzJbu+1EtalskB9Bzp8cpqrJ+4KjvvNuqcvKAVudG3GGh8Gzas3bc1",
-	"xecfPVpICk2EHgc3Xo4AKg6oH/HSbuPF9CzprI9N8SQSLzLQVFmZkUhzZIh0/MybP1/CSB3VxElsA4zU",
-	"UZ6T3OyrWOntNFIEv/HSY+elMxFYCQS/xnrRuzCUM6rHviv6JrwovakFdsBMQGQGA6AvhvWEnQmnfM10",
-	"8EAdoS1BNWFDYU2tvwD77WGXTwVhCqnKToQNXnhr32LC98Eo/BeVrgivU176E9koC/pRvvHfXe4yd5LB",
-	"McFSPVN3ZD8rx8LjxG7gSnPSwTCtoIQtvuDoNis8eEX3KpqS77WCtKuVoMjJAkt11L3x1IqrL8aHvYUS",
-	"iQn7flVVrHeFXz3g/UcjfuO9u/CezITqh9QNxCMGMIc7saDEvaMYZH0srnj6TxHiDstpCgpxX//6taZx",
-	"gweIDlrnzuRONxPb1uOxyPtiz5f4NkKhhDrgBSgUcJlqI3wVIYKw1jSq8AOtU/AQBvTAkcWbKwO9Hm11",
-	"TfwRfHuATv3K6hlo+o18MK1ihATTtAmx3zCrJ6yHlbyPiD+IMhvyPwpKCoxBP2oqdcAubqEQzueeTZW0",
-	"Ef5vOu1bKtd0d/FIZ6kh2xo6PkilqEZuwiWAFygNVsNMKtNip/76th3VdX+1Ad0tarT9xLB+pvvXCXY5",
-	"C2AZ1IYb8rZmfM44AYBQAyIC5BOfed9mUFXK9NT29VgcdlRH7UI1Ex0ogV5TPqmANyP0B7FsQNlW4pCd",
-	"vHt18orCmW55Ug1/kukphE5pq1szrQgEhCvMHeooFkImtCmEpRpQpKmTPB+KFrs8ubo6O3nlge7cKUAG",
-	"kjTsvH36quVW8E67yfsphsVgfKsnnAa7tKB4+ojsT5MBhc1Pn34CjQHGwnaLfgFSmelgIPtSKPsJsErc",
-	"siEw+85RxX+wXIw5pEh1qfpZaaQZadggF2K9+nmm846iDsQx8EGdZ7/AOzEBgKC+cIEkwqaasUy35/fw",
-	"K2uWcwk7O/37yYbSHL08qtbtnFTBLIL+Anh1JJMa7t3V9Qr05JLYTkBZgMAkQGjX3L0/CxuTx2bvpBXn",
-	"tOETqq1WWHE8961Lobrek+kGjGRMI3RyMdivlmWCG4t9SlF6H7v30nU/mOZgJbsrIzwbC9hJNjXuj1PV",
-	"z4WT2fDrFvtJpoYQoQF/FF4A6YqhEqsAcrAzzQhJHeCtfN+8OORjJcR5mLmWiEsl/YjORHdTkRTWBPD9",
-	"LldWXio5EZei3w242WN9IwwLl2sPkh3GXM2Die2prScJl8uM9AxMa6sB1WIGCdK2Pyougp5MP1mtP2V6",
-	"BjlDUuGEDHvH+m4/CDjbv/wTok8WdyToBP5DCI7hDBnh7nuI147yP0DELpBcFZL9PON98ZNMN9aSIt0O",
-	"chR0w3XrqhEVINkU3fWORO/Pkr+VZIeJMu7mczehvocwmfcsA861MbKXCUKDjHQ5N1MEckD1xLKRyFKv",
-	"pmBNU4sdI3ZnLYbTMsK2LnVmgQ3xKlpBydAisVJBgfFqb6CH1xSO2++OT87OTl5tg6gApb24jpgeDNYm",
-	"rvU7dJ2fvHt1+u5nUrE5dRaOFXKqbkQMBHwMLR2nSTjyMeFnUxPAwiD+P3VCXaeio+KIozeGcKChoO6W",
-	"Pr/92b5vnFHcGD7Z0ln3OksxBSygMuSY1AIt5jTdCkYQyr6eKUZ9O4988w470Pn4iWEDhAE+P2tfvX5/",
-	"8fbT65OTT+fHV2ziNlEFU89qy7OE5U4NL8qL+9BtbKid7aSxbM+/Ot6rnsDeY850qWjUVepixkITs6Cu",
-	"xU3MUi0MoD7ChNzs9gHTBDg6/FR72PHedI4mJI7AkYpU2He40NpwQNA4wtGMSBHew1e0WjkWCemMzh5J",
-	"qLV5KsYT9Lr4tiwQvIIGyP2psXoMLN5RvzN0nbDf2bEb6HdGOTfsd/bR7cbvHfX77u5u6X/uZ+4C/Z11",
-	"8RzBGtOqp3kOGNG/s+4lfEGdLByZISauuzzhMWeFueeQPsyJ4r2M4KURTS8epcK0cx9X23bsd/YfnvBz",
-	"wbhxu4aQZyl7B59JRWCW2H2TxGtv7uG047HH8rNIPxFopBQGRga4LYCIAtXNjHhexrt0T0W2n2O4wQC6",
-	"Txf4k/Eonh8/ETKV+71xxvJsNKdXASGE+AT0YqE3PHdvKKxW968Ks/X3GHoT9JVSL7H6dy2ZujShUMla",
-	"964f4YCDQfx7BNDpJ1KeVAHQB294sf+M1lLVK+z3YotrOoW5t3TUK+0+zcVERN1TSZhxpoSd6fyaiTzX",
-	"edS8DEUfpPN9lsYeskzr6+Am8Tz0xHivHHlSCJrcu51wwdCDDVL7lCN4lP0f8qx7hGXq6Ivpnjqu1dbR",
-	"xu4vYt6tdxJsuO/fVhv+rer0V3JGbcNNIBz1AFAn2ANVTrL1FQHMwdsrhOJuRj7bVa2SsN8P3pzeXAtz",
-	"8CyR+FjkQr80rSiNjzM3Ht7izr7rCageE2jktDrqo84JNRmHBAhv6jgcZDqYYzqBr6hDph0JmWMHJlA4",
-	"v7zv3xHjwMVWwk2JRcbjsB/OovT7Uc8578NGg997M/xTHmQrXLSwzhpecme/DR6i8ncgvQBlGzTCMPVb",
-	"s9GKzoFXpdsiFxOdAyS9UAVHOYlv3fRIMTmiiEGVogLoiTHObu6IdeCuZggf9LnqKFQwPUQw2GkVauaM",
-	"K2sQgzJk4+KMDuGSmkXbgvuWQXYF8lYFuf8s7DHuyub7F5YHqqE1PJsjcNoUeMlqmmXLzUQX1rolX2MN",
-	"VbIQolyPOL1q1xyXddrdUlAWI7JFl+4015MJ4alGCHfRY6CHOsFYQJ5Xx3BfhVl91SkFfhmNiHBuax91",
-	"HsHKOGnJXL9ttBQ9qf4VUf1mFRQuhCYAakvnwdurB97mfj8YoN4wdu96PxiQe1r7mKFiQqXO3A59DAo/",
-	"M3i1q4JstwimRUqMN4o6ioDHoLo1mOZ9bkQTQBhux8awwfD1W7n8w9oaGGIrLjNE0OVlcr69IEX/2d5v",
-	"7tf1AbdLNJ+xUQEP1zSb6WmW4h0fzGqlZ1DHP1XXSs9UcLqEzm0YUwdOOcTrq4sqL7SzR8rvKDAiqS6a",
-	"iPo0RcyITPevIWYRAUBl0LUYlHfQnuFn3rQ8iRqSwAuqHDhgLLk7CV1+5IejXqJ+wRl28QencSW4ruhf",
-	"R+zQmNJzFdn9qsitcMqQ9m6J+tQe3JCaokpj8/uFcVgoF8VIkYKoK7hCZS0yw/IZ1Mx5akS++/yvBwcV",
-	"5aAPWQDqjw/OsjqbMjTsIDPPnVRCzaiwklgaNtO5HW1B3YJ5rycY1iBQ92NEOlBzvAb8OU+4HUXHXCS6",
-	"x3DoVQd91v7w7vjN0/2dinNtFFVOZdv7zZP+H7cPIV16rqkPJHmnAEgtNOURgqRIuQOOBdwXimgqPQPT",
-	"q5tOURbEgdmkOdTaUd8FdWLXLbD7fQjYBjWDdFVq6udveCHQ4dqDUACX+XrqQEfdQh9gQR0QN0IxOSDi",
-	"rotrvcr15IHUATfUN5Ugrv7O9WSR7xF4AYlgbeUAu980mlj4yFIPQJ7neoaY4CgJPRRTpd2E/bjWynyl",
-	"8TaS9wrTiLNe68eHuFtZEjyWGzqeZmhk4LWbh7ybv7K0YTj9JpMX9/Trtnm157TbCIDVOXgUSTdRojD6",
-	"4J4YBrlKM51Xd0SCXd/Z9LE2Hun2su40LX6DOXfRCe4NptlA3nfCTRuj/OXA/+sPZ69Pz85OXh0xzs7b",
-	"F1en7bOz//x0cfL6A6QjayWilo0kxNlP2o4AVwvjHF2cbybStu222CsN2RC2o9ZKzKHoNE0scp34VIwZ",
-	"N+BYhvwGqdhgmlWipb6GWdTQ6cGfh04rVYl32nonqN9Kt28jjr2Ob+rIdwUl4r7fMyX+LG+Ega7YhJ/G",
-	"sJkt2qlU+OZOP2F2lOvpcLQQL4C0jgj/84mJWm0W9cl8LDA5oaO8uCul11RnwizyALj3IoboizjjJxMD",
-	"S+p/R3Un07w/ciaXp9dgAOj+NRUAeLyWQ5ZzCYZ4oc8PtU6pITLvX7v3Yt8wKN3jGbEBPNFRE8qgO6oP",
-	"okftyTAFQKSYAEDOSR85RERMyiDFQTCJlOdDsdghLKz6FnycsL42RaoUcnVHLbH1WnHShqSHKrlwAYMU",
-	"cuH+DRwcIZg2f2xV+kQuZ9zebYgjx+JsrJWYAyWvkj1OPt1IMavVXY4DqqgeANARa7OUz33nDj1gH66O",
-	"q/UW/+pNqi5+jJpzITMd+HCYcdXfkLVJCQCVmsxHFAMpNyOI5ZGDA5TjqpZV0elMeP8aQf3K6uVy10x8",
-	"cKNdM2mImp3+Vfc2s7WIpifV0DQ1zQzr99t5lXNl+hri+V+sK5bOYTNZ2R/JGzriJrTLNJoNeI6tb8b6",
-	"RqTV8Sl0Mx2/f3t+dnLlbsqcvW6fgmrZL3K1lwD0WzWZ1rW0dPCAtOSzrDeVZB1RVb0YnU7WIK2ISqZm",
-	"tJeKG9nHHaspwYGABTWE04rasEOM0tuGfDJxYhZBJqRh12KCNacQh8GVHLJcDKWxIkedf7GVqTUMmyIm",
-	"kNz0q+hjA64bkRus63X/wjwm92voKl0frbmgwc6nZvQKlripnuRhgO0UlxTrqyFOPOCEdmwz1OkoqZou",
-	"/Tm4C8Ufg6dLN/dagtz7DcjpLg3GZyORh6zzkuMb4m/XQlFdq9FjAZXMmR4apqeIfYp1XH1xtECx3kpd",
-	"oMHCjK0vLyl57gkOw0NA8zgpmNL1/MDVauorASNzKxaoe1M36do0JtV2qOzS6gkAd8PFoRuIbY2wGP70",
-	"SSAVSunYFaqv0yhsWw6SwcONUbKGgBgQvtJWDub1ghgjR1aTBCYJiLMlSWycxNWTTHijN5akGKT3iXxZ",
-	"5r68keBUHnFHx7DRvpk1SGH4GkGAncTPBPvu+cF+kXon31+GtyTY38Z/BSUC35O1HAjjCHtEB69iPxep",
-	"UM5iNR2FtJ+iIerM4Vxb624dbGgNZZm5FCnxGQ8p8jhNbq5Ni53j+n11PEkTlkJ2u896DaXwze2t92k3",
-	"E8+y4jNBFITKZMjcFZ/7UL/ipvN8/8eXDHpEB94uttJAPkUSOktydi0Aw77r3tPFX/REptXQIB37X1bJ",
-	"gXdAMB8Mun83dbm5UfpiG/faGk2v/fFC2h8QB27uyD8QU4jbUn390LLJraRAuHWnikS18iIk3jV7v9Ff",
-	"p06XLxim1gT+SOE5gTm4hOmHSegFMLoR/VxYA1BhJCVKRWozDn2U8UpcTPFZyEwl51tlAyJn7U3N6Dia",
-	"+IbvqnioxizbDZJCg+mHm/0E+3zGEnCN22qFxXbuCWVn6XZZRU17/UxP01337O0txXjcOoPxFwgOeNwX",
-	"d2eREyJhQvXz+cQ65sU0d2mKmyvTShxhT1RHkMoWiRla+QSlqhzNjkIRO8lBVwJRG+dbKnZx2fYC+Pzk",
-	"rc/yEQo5B5gggKwsTLoOHtJtYhW5b6D6yA+1NbtjbT6DnkBZFmskT0xM+Q+uLy5w4kz04PDbKs21TNfg",
-	"zNtyl9TmYXhLDqGf57WYb4qvUHPpqGV+Ojlm57tPX7wssVwzcxVdMsbSGGcuVTPWqTYPw1Y00Dem+mKm",
-	"AuPgFoxUuLhWNEKkhVNpx5FvA8G0EmaNbogXxThfdU1HWEdThkuxqY85y2WFzxzyXPL42DwRRWdZTUro",
-	"AZ9kfN7j/evdaZ7V576B8BQpe3N2yT5cnCWsp6eKgBLAp00vBVE21NqXy7ORnuZLru6oorT4pTTs4qT9",
-	"6j8r1eSwmHOa7oeLs52HIKAwXl7bePvDxdlWwiVtN7I7Asiohei030t3fdSRwhfGTxbpx5IH/b4R2P99",
-	"KqaQkvyr7h0tkoo1IhsspALcksrY1UyzXKhUejDTjtJKQL09oj64C76++ucqrHszl214/4NExIvVNMVx",
-	"/v3DyYdtRXGg4Ld0XjHFrxHSAThuwcd7dDkupNTXZvvlemqLukpMkbGsl2ue9rmxUfmkHjDB80wivJqp",
-	"u2Jx2At47dd+zUZrabxqNaL9POZrFpfS1GgYn3himH+Y1lWStJR0fns5e4sqjYljAzXE4cHtzfsjZnmO",
-	"6YSF3WEtopjMhW2x91AtAfbOrKhDLsHgQtfhkPulxGfbUYHSW+xN6+nL5+xGpkKjTdg+ZnyaSuwWOuHG",
-	"YBx0qjDQk7bYFUzKO5lTaew07+F8CTNQ+ep93P8Iv5bWA4uOnmAZhDdVyrr+IFqwEAFlHrvs1GlEYHNG",
-	"P/OO6lmu0QYsBbQO2YDLLFTpQRUewRh1F4bCB7uJ37WWny9BCBAEWqaNPaQGrO6U8LIKU5eGFd2zyGmP",
-	"4FgJe5mwg6dYP6MBzkmzl/vMHNEcO4rRswcBSKtwXU77feyXiJMq5JRQqTlETMKFFQlKsmsDudBsPKiC",
-	"I4LiLUWAwGr9aczV/BMek4kyy4g5sEoScD6K0MEPgXjdHGA7kImOAIAY3Kmeau1IKAgRdtSK6h5o5xq4",
-	"kgin+Lrm3Qxrk6vueNwKz81ExBtLfMNRcMyxUA9uXJdnINLGuIIvfiHGBlWJfrcpzYAYv1IveI3SrKiK",
-	"dTZJOK8KubyWRrD3G75jRefVE98bB5+GrndTK4jNkko+o2qyGUdpUCpu81Br1MmEtnjopECroxaC6T5o",
-	"6cZHtobBl4PqRaUbMYYI2OKBHXSpuKcysr7METsPpVs06hUJluVtgfYgth5dpzENctrt+1YOkiodNZCf",
-	"rI3BEznfNQwfeMXzVpPK7Ak3xoSKSY34jdLMx4ivx9M0F8as0psLWfwnUJxxMU2aM23l1606L9zM9Qrz",
-	"Cg8+kQjYftTtKSpGkGrodghbJ0QefgBSQoXYHR60LvaAQTGWAjEyJBbV+va9S743tSy34wmIbPeHiVIX",
-	"VJgp1KF6l78HCowcEzjZjuJZhpXSRwT4B77aAO6wAPpU1jTHPG1AKamQ2JtTYXCQrQQIFtbZyE6IcerP",
-	"COXPNu6PdpqCE6PEHWtrLcRMIaG8UUnBJNJKzdsRqc9cRUuJCBlkeLRTsaoSIIFlXqmt1HRrf3j9YR16",
-	"oMQlXiRnb4EYLmDodenhC724RhjT2OjpGBLb3Bn3csEBBCbXeuyIpZ9NU5EeUe4b5LB5l4HMAfo/apJW",
-	"c5tf+vHXqYL3kw0F3k5PqSvuBh1m3Rp4msaV+81XV8JNk2/SHvzOPWb1wc+xXn0wBbF4Tgj0U682ROvH",
-	"Lsg3onB0FU7b2UgToPONxMo+BTSNGEyO7rsZn2unAHAA2hY59O8bccOGuXRGXkfNRE8qnjMzEfzaKR8c",
-	"xiM+NhNtMzkc2QBxQvMqgNRqr29a6IbubXr7Vi5sv7Jm0k3QSN7ZKOVVyuP3EwL19AdQQXvLArUZPaCq",
-	"m6+eCGVCJ1FPsZCDUhkKjSlis5JlxdE8bEfNRjGB6YONR5XcMTjJbX+03kH6FjxOQ8e2sfUYhP6YQ5sY",
-	"xD9EHFl3sT4xrM8nvC/tnEnTUdbDIrdY2wMk6wFD0ZQgNhwUBEuLkQE9ptzwIGywnijtemRxEXpcU0Y8",
-	"/GgkeA7j6Sqh9AHe8SBC6Rx2fi2h9NCUH2LOUEW7HTaohkdEwrib1Nrzmp6572bqvD/CbjF+/6iFiJ6p",
-	"BOzdlHU70/39Z/0Jz4Wy8Ldg//1f/zf7yWuf+L3Cr7oBoYBqlzlK0C7+3l9rafcIb/mO4oYyWOK7HqCP",
-	"vTIgjZ/eEwP8W2r47jteQ+bfwi0e9i2+zy9AWy4Qdd1tYiyfN7d0b5Ad0osGxKUr6+VJR7nZljwLJdXn",
-	"CNIVMQQGjYcltq1Hpb4oulDTcU/kzK1GpoIdMKvdJKbKNigpPwXC2VB7Kv/+bSoqzfFtPTYJ683JCMJd",
-	"fEySAbSZsikXCYfiANeQDnv9TJv7TvcBJwXBl9iRGHtV/Yh2NDYpg46O8CfYG6CeJ91sfRSEqzmCZjh+",
-	"XJsVqwjfvbVM9xsivzAIDNkcm4NaH1zwo7qWMkQXF19GgeLeQXROChWIGlpRSD5ZdHvwsLG+60Upp8xY",
-	"gKpcIkMM+R3BbdVRmCtHwzNn3IQHabNaADvZZQONDuEQ57eaPdv34JorCbej/CVygi6/ZcSACpo+UWmt",
-	"cXHv4hQnVgM0C0AIsHePiYxP4NzvpFp59WFvxFW6m+mZyO8dmWyZImCcwrZ0YyfUbuaJYdCajP7mCtjA",
-	"UcwCBbsfAcZSC97mqLmj4E+MeI5Qe8KyuhSQr6nIGxJY4GWlcu9gA6EaQq3NwtSTpZaD9UpNFRGfuam9",
-	"4WpTrTLdq7dTAVHsUX1jo4ICHquJAudDdBPx0FtkELeWdbkIqPIBuAjGKXPRkY8/PjFo2Dzff8a6A533",
-	"ZJoK1W3gIvgvMJH7q4KHppN75iCyCrCB4RocdOFm+I2DHi0Hwfl8KQeNp1bs8uy+oY/eaa9NjQTPU+p8",
-	"ZEdizqZqDNmqIzE2IrsR5ijywIM2n3FAQ8kF/niJidzvUzfpbou1O2od1R1AEcM111QisAZjvJ1a0c6y",
-	"iIw2ZfDSSA+S+k9jrYEoANYFHMJjYgc3/8KXeWeGmOR6rK3YQJP2BTSbmGyx54YzZyfTXibNCAwFBC8H",
-	"VR861sGNgZcENKN1WlYBl+m5I3pvixYDSb1re5vWu1g66s78c46zCv7dQhpvCKIDxttWfOtPctv8RHr+",
-	"jRQzKGxhxpYx1G7HZyEYet83zzTLWD8THAyexKfPp9q3iy0244lhmeA3oE8tXDFhdgUeHyljC5zUUetf",
-	"OXfV2GK+6qgGxroMUcHLsLsbis349z/ikPGjZaXzqSWsZs/0FHgz0andiqtir2ht0LlwcmH7FRPiHzpn",
-	"1OdsLApwINDWjOUqrb49mgLWVQZ5ke6zoDl9xQm80Uqa4gLx+SQltG3yc8scD4Nat+fUvbKvx046bTdP",
-	"5z4C875yLgTWJmUSuK9A/ToMsvebk74rKjpeBSewKQR2iEVgmuSCQgePoCZXdKJFpjBWT6AlFnRYQ2MI",
-	"erF2VHHsS5dQrMldy/71LfS4xcvnir7pqADyjW88XLhyWuwXiX3g1nIVu4dr9LjNc9wa3JbQMh+T+L8a",
-	"5Xq2cAFgB/ZKmX8XPlgtHKNt/ADc0JTlcgWll2IwEH3oVB7lnkO78mIdC2bLYgMBgosM/qwas8VnqNw5",
-	"Rl6VX9NRCwk2/vdFy0FfTJDrTBxGaQrU5xyeXpkN8wD2TDHCVpJj/iQWTUiSKZsE7vAdjUxEDnhL5YTT",
-	"W6tj4bbZ46lTXO5k7dyZn2udEdHqfCUnLNzdXzHKVSUHt9hrDdgGQZNEKUvnXHGzrcvHDTegFwpHDDbS",
-	"xndUR4VLCkUBveDTYJplkTiAzDZpoD1Gsn5SXmVlsJvEOlffN0/CUrXLWC4aQAETN05cvC3bhUj8HsAA",
-	"3LcLT2YCU1NKOShSWQ2sMJF9O63IQAmzKsAJ1g/br+2nRquNG9YN450gtmnX48rJTBBB9ARsMTwo0tD0",
-	"utKl4OZMZH4RoaxsMOEzDPMgbu+lta1CCXtUISCYVKSpRJJ72aqK8cHW4aLfctF3F5ezXjZ1b124IVbc",
-	"VaUMG2pXVNhRRR/iScbnIj1CTAekdKBrLL+v4kfsKwuJO0LZtaNJLXbpfrq2leSeruShx0LTSbytOmeD",
-	"aQ6IGI+I1KHGPsKXq8+/uSWZm9omPJHH6s8CiLi4nK8fF/F2bqdKhMRKurlX91OYUY1rtkvpfk41Bdhw",
-	"KkuvKREZ6OVcQEwRLIrPAXwRVdpStiFmvQ4GVXKqqCq6pAlvnhT9SHW+fPwarHbvacsFarVKAKDVzoOT",
-	"VanM6Inxk3wAPya20Lj/2HTXXWynaZdh48aidYT7/Agru01hCoKpCPEByAXwcQT3fQwe1nXPdekTfGFH",
-	"2fkEqyalPWRDp0RSSUNRU4mJtVjjQPFGeMSXV+L3RWUl1mi6B+KyJxwNrnA3nNIlo9crDybE4tCsdAoE",
-	"lnrEZR8IW+Ze32hgdtQdLcxkMXMsbgOWaTCuyacM0wUuJtcmaxtw2JbxusBa90vzygkCaOKekIhBPDIn",
-	"LVYWn15F/Vs2pPvDENuMKeIa61ACYOMIpTsHxL2h9o1OtlGbegaCiOp4AGxo3axkBG9oVn3oma9b4YFF",
-	"NNbGexCiR6zj4BQbKuPDUYVTp0+a6+IROgwc4CPBNPTQVyJhPWFk6tvzAMLqtZizXKM7L8HPMdQFTpuR",
-	"uw+oyv1azFt1cgRRKzYkQRAaayuyA9dVQWC47jgOsrxXm6SYasc3TCpgHlVSzZKoWNmvNDrcjfJyMx9v",
-	"djsblMH6rfxSBTDa/73+iNvN1T5FTvKu++8hFtt6aKyUim6xNjxkV5XxM8ZCuReLFHrac2hvUCQpuvm3",
-	"qM9TUSXr1bdl3wugfU3tSJOQ4jZ+6DBE7Lr40Ck6cyAPv6NKifigX/W4UuAR7UL6KuKFWjkW6SdA9rAC",
-	"0W78mLPRPDR7GvM56wnfyPWIPX/6I+vm3IpPmbvwRNrtKNR6L4TN57ttZ491vWztj9zQmTMWMj2DMuLq",
-	"DC6VIuUQ6uymOuOMuKURtiIxo/Hr+NlTyYP6oBx9VgvNj+5DNEMC/jNwY9SN2/2zTnQuNVi412qV5rYM",
-	"Eaqo1WDziM8Tmc8BEY+cp2OeltwOBWAwgkO3WNdZbt2OMs5gmI2Ex92bO9PQvcWZEj4DAArGnwXnxHdn",
-	"Z5/enF1+D85FqGlk3EJzUcCC5s7q+849UG+ELHZ82EBcvejx8CChh232lGi60QBin5e7SsR4zuWmEqt0",
-	"hnWa1gAyRFCRJrlOp32PGwoehol0grsIYs044R2yV7frbIOz/dbf5qvsb1OC3l/V6uY+1a6o2ckmQss/",
-	"iaFUpgy4j9D07vc+PyMC4C9HxTJubOHQisrQvcuoDP5OGCFQQqIVgCZTGTtkdLGZVKmeVeRUyUzEcgCh",
-	"VDV0E2CooJUDy2xVXPlBgmG3iYJdnBy/v3h1+u7n7fQ2KcK5uMPV0dyahk51BPtYorgFERLlLZKxNOz8",
-	"4v3xyeXl6bufI//sABMvwM/s9A0CA1FRqkOriJ9AILejbh+gfXTEGG3GvYdkb0mY5eDrbWlRW27F7rWY",
-	"37vam08VtHJcoq2jQo76ijoV+k8rMav2Ul3ATFFF+EXMd7biMroqa1rAAjTjBL1HW3AZXQhgvFj8X4v5",
-	"bbRAM5jubiJ61Y50Aq3HrM/zXPpGMe72HItUctxKSp7iio14NghZyu6CTUWGmFyQEUw0g6/JRUhPgy44",
-	"MyPyo9BoBWNcUVwF/A8YtXpiCHO8aIX3EjrhmYZYy2C60TgLvf5hcqv8Wh5RPKWJys8E2qTkDcOASkxd",
-	"KwjeOpaus3FeCejvz52xMjXOZi47z6BBjtKW8X5fTAiWrlwXNBc24C5XmzdX6IT8ik2aK/B9jXsib7Jp",
-	"xvDEozZobGMrBJAXZY/xVXP7AxQPxsf7gEuoze3pu7+fXp28AoIac5kZiI6razSgu0hQpxCk71IfLYQ/",
-	"dhLpryzlcyeo3PegMZHk7Cix694Wug4UCaR+QD+Yu5/cgAkYGBRMCu4koHMc1dka2FlRpZBF0GJtxXCc",
-	"joLp9kSm1RBKMgiNCPMHyK/7I+sK9/Qn90bVbTGABueKvf/47uQCvLSYjoAfGMgcoU/CU7CijvpuIej+",
-	"vbsAsBVD6FnyxEKpCsOdoFY7L9zvYBZTxW+4zHgvE5XAiLjrBVFvqkskhL7cUA/tyY2WVsOrPjsEeXYz",
-	"Yt3WwunjrhRiHXyidbxXFuUrOypcUTrGE4NXGYp0jqWxseB2BLSAOS6I6iFZJBcCabLF2uenTrUy4E09",
-	"xCQbZAlmNWL34NqrKD+n3gH+syUCL0bPoGelu5GIU1ioDKTmB+7XJZiHSucstitYIPCN3w3N90IoS9lo",
-	"Gwe7qoVDoLlQ3VAr8b/EUxVIdc8J1Lur13UI14QyHSQ77nFE8xFCJ6rckB7mwasCZNUyuY75NZRa0Qgo",
-	"sCvE8jpUC8hBoS0P3BjflT1Y1bEFGLogrAu3hZuT0e71twi4bYN1CifkDG/oB2YeKsubAWKyn5WjllQ3",
-	"C2z3/qYEhSt8YqObrBpqs0hsb2Q7eR+wmSv1TehJyrMMedZvgt/INv6SxFClCPhIiHS8Z4SymDHYYucZ",
-	"R9uNlFCeo/lS3FBPEBmigKyvKZyNDmYTXKe2VSe7DjlsokpvidXcPxuZrTizSsqIuMz3B1+dD1RujL6p",
-	"LV6jX/lWmvJjVpCN9qC6L/mX3v3l89jrc9UX951egPxvIVsZ0gSMZgOeY30VKliVmc5I18fv356fnThr",
-	"Uefsdfv07OTVEcN5ZtUO+uVLGp5uIKiHboB/3H53fHK2rRb4PzvtZzpZi77qSWXC+9d8eN9Ad/8+FVNw",
-	"UjjGayhfDbMpkYgvVQXiMdimUSrIUHVa3tvz53Wppee0mk0hLsDbHyYrhFbSRH///uHkw7aoj+YXUx/2",
-	"jEj5BPRyn+i0Bk3ORG+k9fWuFcYiEnZ1u6TQDyBoFgl7uu8sj7E2dtkLuOwYPeYTO83Fhzwzm7yPimGa",
-	"vJd9fIp9uDgzmzlE2tiGXIp4DtFJfcQfMjqRenekuxQANIxirt6x8uHizH10LSaWWolk7n1wgxyy3hxa",
-	"L4yFHWmfFe0+ADNZD5xUs5odsLfyJwidQI1PnNrQUeiMAUwyUqHcvVRQwxFKHUjK/JQLaDbcZT0x1wSu",
-	"XB978adHGWabyn0MNNKQ9ZVQ6TIC04D6nm6YVJpzxSN6aSKXOt7e+w28BU5Dgfc0N44GM//p/j4jYR4w",
-	"SuAL9FgT9ZAnH1tU6pT66jj5lBmNTgsMLrkLpadTKaAqvD9izx2VdZTVQ0hlTJxaI63P8zUjnVv0Ayui",
-	"pu6R09YFdBV2k+meSXXdpRlQ7rDPiwxlimOd18LhHfu9+KojNrSKNQReGs7zMQduVstO8k1ELMFy0Rfy",
-	"RqQrROmtTpk2lkKo/1ibtfZ+o79OIRPI3ce31/LKgyfrPt+oHF4GH2IgCH8TLLJxfJ0EE3kob4Ri2Kyr",
-	"8KXPuGPtgxch2diXQGK0ptVRZ5QSCj4KqGql0SDIA806vYCJWmrTW2YcJjM1h6z7RhvbTVj3GPlm90yo",
-	"oR3RJ/S7Lumw3HaUtNjGO2HdX4SY7LbdfeYevzqB/+ZcZiKnP5UZiHz3RKGe5D78MBnmPIUfnHyeiD6M",
-	"fZ7rz/Pd//6v/+P+8dr3Knf/+I/d8E/8vqO6/7F7IXi2e3qO0+r+XfJui4FChTW9Q407YzDUgBCg3TbU",
-	"P8h/8WJF3WOtr6XoMqt1i12IVOaAjshzv9OOq7XtKEzwxisakoiLUBpEF7D/v8RCC6xA44bNRJYdsq7I",
-	"c513GSWZz1vsVPmEYIAXDV3Udc5yAcG6tKNCn3Un3AdTQ8XIrKJ/+5JVglpKoMjj9+/enRxfVRV4UAz0",
-	"wN1Ljqv8tdRR3pmTCzZVKRTozqujJe53xCubqu3At+NQ26nuiGdQ3dqHMDOBvYEEtqPeXAoqNS/fTxB8",
-	"/mJVJw4bVgcQT6GJGUrtKPWliHcU+2MAQDrKCG0xqNwiCRp6Yk+4HXm0a+kDkviCp/v7R0XSE5bXU7mG",
-	"V6ka3TCYat+kJO8/oJIc376hb7s3DrZASrg762vKSb36C0E0blg3Le14nnUxZQO9+SYIVqzchTSFn0+u",
-	"Vh/cT/OfN9t0/89xes5a/fnkqvkQnSpx76f45qT9CtOj6X4kAAswcNY43jduUt/Od43zdTvdfMAalmXu",
-	"/Yzfn1+dvn93uc5xvqcpfDvRNU6U9nWDhlg9TvKXUcR5++r4zTr0gNHMb9SwBjXAnt7Fv/mlZ/n+cq2L",
-	"+NwN/u0k1znJ95crrmJn6dz7OX5Y7xin305xvVP8sOIQbc774t6P8eqifXyyzkFewfDfjnKNo4Q9vZWB",
-	"3Iw39dE/9FV7w2kVJyqdaNncFUbQMwve8CTUFmEBiBH9XFjz1TnJiRzCKpdJpQmeCiABxI1QNkQYuWEc",
-	"roEiSfFvl+/fob/4xD16om5EpifC+09McPUegi/0UuQ3si924WF0mfqPXolM3oh83mXfuRen9M8nhsk0",
-	"KVJbtaLmL9xaMZ7Y75PSiy/lUHHHJF32XdeM+NMXL/+tG7w5I/GZvXnbPt69fNN++uJlAN7nM1hDwq7F",
-	"3HsuESbQnTyDRGY7zZVIwfmN+bAdhbVDesAuLVcpz1Pm9/WQdb1PSoJrOHio5FgYy8eT+EMTJt3qqI5q",
-	"s6efPwccj8KtDtlghqEwcpsj0iOWBz8wQCS22Hs7EvlMYp/3XKBLFKK6P/g9M4dRMvzAiryjXjCTsBds",
-	"LFXCnu3j/z9lI/fZKGEH+2wEm+j+SBhE7/7f/+fpPvv/t1ibPT/YZ6k0vJdR2Z+nuKj5GxvIGwE+Ls9c",
-	"HcWZmfb7BSqiz1nENGQAOXKbK60TdmMusxZ7DV2Z/DLct0ChhvEe8StSiZn2fhV9y3ieu3ElgUNixyes",
-	"pUFMjTkb8clEKHCWK6L3MZ/7X44RjgXusr6oj1zTwW/Io7wg07biU16YQ5VMvRBD6a6eEt6aI26phsRL",
-	"27g//bQQwLQkE6tF4vK9uUccJ0Wo77f5fZdTv4USLY+oRURecOrMJ3wsiEdM/00o7hFYoEq0ttjlSE8z",
-	"6BMy4DIjudofiXSaiYBIwQ1VjmGoJqSD+V2LSzsIeIL4v6IqEsC4aHP9RHY2T6dhqJq7329gRKl+x9Op",
-	"2JKaJwEKBKr9lJ6tTZyryqReBeJFfZYD7KzMMrdU+BcGdqeTOg09Fm8Po7et0tkKzXyjNUarJAuWe60p",
-	"V5LaXO3Ht7+FEuw4/0GEd30a97rbe591V1At5cTCQArEWSXOQV6higrWhjodZ5EVnQeDflLq4xS0RZ05",
-	"QZ1GTKn1kW/alDnVvdBrBtgaVJVf1mJdL3C7MB/jVLwZlYkAU0PF7DWUf6ESU4x3xLpYwdXFR6CocUxy",
-	"h+Drh4L6LrprAqKj/kb46PluLI0RqdOmesLOhFAJAsLciLzLerlUQ1Pfq+1B9aWtFJ/cVp7FdShbYL6G",
-	"6pTE3+7QpxaaGn2JKgX6U0GNtXmIr2Xm2JQpnufYDZc55nCc4i9vCMtZzSbcYGeoMpNWZyKXFQRZlf1X",
-	"e336ID/aCdhqdyfZke6xf05Rs1F8LHYOd+CRnWRNagGD+J375R9/JA0TAEtGmlDz1TQDfGbtKSwoTpf4",
-	"6+bpFACBhCXLIK9EGuYMXUcvGbcir52hVODsKyY40PmY253DHSckwFp2dDWf4HpyBG663YwCpibNqm4y",
-	"kOR8p8l8he4xf8pN7rGCR7/ubFGugpB6YqJV3aMWUSfm6D68Z0MRsPsM+cGCLOROEQlasad+YDHGkR99",
-	"jzp3qTsjvdAStMIiElF4/fCXdkQtlhH6INpI0FQgu5L8a0WRmtLFtPQgYWbaH2GGowa/FLfB7VKGFA1m",
-	"JLsaiXlHlfw3pYbdXityqpKbM3l8loHevXGrB4Vexh1d0ovGLfZeYYY/gaRMJx1lNXu6v79Po6Cd7PQ2",
-	"zwNHrOu0Ko9YHXXGcbcPpnYe4ksJV+KYx+V2iOkbsK3hw1ZHnZA3KxdYwPFsn/LC3A5Dwx3QAiOY4AWb",
-	"3DtgQA/0XsLa9rzQkhd/HtvwlXmTQMgPorbRWPNturn8HKpk4xs9Y2Ou5rEKDzcO9ZfcpvMAbABkb+iz",
-	"HPT026lnBBmImucG2h05UUXOdVkoNT4XGWgdi0ZEZgR2u336HJHbIi7OhcfdBqbvaTuCIhLgRioIQGjs",
-	"jiKIC3eoh6w6YCBDlUsxvaTy2d3zXNxIPTVd/wudpdi5AwIDFZ59Mg9pjsJtFignc8aZmfC+aDFAPywa",
-	"CVEAAEWLk94FtBMKIh+dsLW+acRTpPO+xMPcrot42cUQ8BW36SCOwBVL7urbcY0Vxm7GJ1xcpx5SvrAb",
-	"M6C7TF4D/ArePY4WD4k5Epbp4dD9fy4mqBT46nAnKAAi0bBuyi3H5g0dZfh4konSTfvE13t13SoPmZPD",
-	"XcbTlBp+MpkCI1PFRYE6U9eCa92b50oY+yDXjhto07XFd3NOIwhvFPnalouasvUdBTBv39bzBxW453u/",
-	"6h5xCP7oriDICz0bvyi8e94+/qX988nFp8uT4wvM2QajEC2Wwir8vOuXUQjznUWFJDYaF+3DWta+EBPt",
-	"dMAxn0PXP9IM3WLADzdHffeQTXI9hOIaBeEfiNL0eP86oT58v+oead8E8Ict5bxDCbrqQts97C07y7WT",
-	"b34xHtfvoKZcRuf2QWr7/6Z7oP0+fK1MlrndvHD6wqT60uLXQrFUz9QRVrVixZITp1ZCf/376pGClBb0",
-	"DGiSUu7dzvxDbnigHyjK+lX3Yl7U+bXAfCy3tIgnc8Ezp0y4m8vo/rWw9UX/7KPoXcIzUZ0eaiDHQtlc",
-	"DqZDaBZhdV9nRyCm9GAg+5JnrJ/J4MD+G7/hl/DmhF3O5MAm7BdtM6kS9ornFsj4Z91RM51fh0I4ngvM",
-	"wO/nIhXKupdSL58u1Pd0F0oGHRONuUoTslwJKdjEIJLcFws75fLQXXVLLY8SEHBQTUbQgn/7eOX4hiuP",
-	"DUgXIfSqyQXHhvI9DhogC3os+sapnwZsEYpzNKQBCIQd7P/IvoNeMCL9Hvbh2Yv9ffYdVcx9D/kgf/nL",
-	"hdZj0/rLX9jltOeOqAdQvXGLqNAbKqHLGLvGIXhuEvpdEtabEll1D3w9EcrgQc4UIO52FCgYR86cBvHj",
-	"TApsfOnehg2d6A6ngxApootiHSAeotMugq0O6M7IrKRwXBBZnhff+KWTIeZW3yaqCtLOEbfXk6NOvKFS",
-	"dUY+CTSBEnceIFNby6+yWkNnqI6qXgvMwvgThQg7lhi6SZ4jXLXTd+JpOsnu0c+7v7EO3A2dnUPWcddM",
-	"bjs7CevsuK1xH7oHIMXH/eOA/cH+6CZsLPKhSNlE5Ozpi302JgnPs6yjEOManQNJ3C82XHxaj5PFkSe5",
-	"TncnUi0PLtPiiU///V//p7MDk8BqVQ8Ba4QCV1Cup0P0s4Qbo3CPt89PK1NlcE/9YS+aIgco1SsSMoua",
-	"YLisCrkUx8ScDL7f3i44zSZzxiOzmQm2uYXKaH87UCWjeyTVAgB0uLmmr8Ma7uXuKN0RbwTPvVWILIDO",
-	"NqBeRxPlli10GNEVAd1D8lIPC6e8DaTimfyXeBT6G3YKWUd/8+u5b/2tK32zuwBRDidb0ey8xS4ATAR9",
-	"rdICRA/G0VQKN5OpaKah847yfY5bxbfUW6Z75P088HNJXWnQToCjIg2B8gYPMRSDfZrIGxKMtDYjBbGj",
-	"bqkhviaiKHfvuH8tMbyfBoR3/A/WFT1VN+qK/iG4n51ygng/lZ1E6nXGygaY1Soj4YWP+bzF3kfu8sOi",
-	"XQMoZ13vZnNPELiLbzhoqF+5DdTsH4BcVSjPJicfqlIyLaHTuHVmgqfGQ1hgFxI+jJqV+aHAVCqi7TNy",
-	"48+Z4TKtQ40p9YdcGT1us5Dz6xEtvHZGs0iY+NzPpkbeiCMIVo0nds5QAEVJv4j+uX4oVXwGL87O4c7Y",
-	"DD/tH4wPfvjn8GA8GjztmX8dDK5fjn+4ef7rZ/ejMf+MSBo7hy+frxFvDR7wsI8BCQz6DmKhO6KV6pwW",
-	"5BjhxX7d/OGIa+b/Yh822VqRu1/+X9/974PdH//xv/d3f/zH//r9AP4f/vP70/397//X/68iSLtR+J2i",
-	"lWZzxwRP3XEc6f5vf3fTrO6R+SVRzgA79zg9O1cX7XeXx+/X0g2KpfzP9e6UYT03AADs3//Nw7NT0Fvj",
-	"vV08djcvTwhLUMWYR0RpShJuG9alx88RZcntwauTs5OrkypEWHgS79MHKNdrOLtfxGQDYpTGZZy2wNtz",
-	"DfV2yc7nXa7mu/5JEh6fd3NuxS5ecIc7tMc7dfgj1edQCStCc3wYLJEtnsDPJ1eb2P5q5JDq/b8dIAhN",
-	"/YFQQLZ4Mm5bNnE0tZgf1adTC+VBM304/I4tngVtwiaOYzNoHdVnWQPCQS8tkDfqFJW/7P1l/VNrqzm8",
-	"ojLs+2ciDtjVjZBGpfb7ixAT9EfTi6LyNVBbD0swxM54ALsdyj3ByZxC6EXPVAJP0jEwp38ndYjF7Lvn",
-	"B89Y133zyWr9KeP5UHjo4e8pmK7zYO5zBGvriZEkOwPUpBYgvXWVtp8GeqrSLnpSPRxcjAbA2j7M9MSw",
-	"4/cXl2ySi0EmhyNbCgRxQzmQkNpkIbmvnsY9JMk3Er8Vib+/3IiaUIlqUiO7PtRraR6h5Nuh3upQP2zk",
-	"TGtATqpPtQa7xF9zDwRYssVDgA24/2NYkYuEVjE0g6zyqwIgTdQq0oz0jDA3U92fjjE7aZpnO4c7e6CG",
-	"0LSXMECND9L3BZQRyRsCNu5zyGeb6fy6VXiN3gie2VGF28qZ9LvTCeTbUSVdBs2MuTEznacYHy1SC0z0",
-	"0va08pUfR9rdI33MHU8inASc4UjPqGos1VIN4xdS86Dld7qNmwg9ybDtLSRdoLsjfnPhCsfWX9GrofXX",
-	"8nvP5I3vTY0J8zLHRorudb4nRfQa38C3atWhtBfiF+AuD28utSueOX0QmhWH90Yt0Zdf/Tfdo2x96H2H",
-	"re31gLImjfwXVTNg6Q8VXUYBk3gbop4aNbuMsMm+dtSfvRFZFp/9Mbc801Uvea96mmNzfrcDAuCVEtYf",
-	"if61nlqTYKbCVFnMJ0kYR5hmXAR4GEsj6fFY5H1RM99S17BJxlUSMigA0Rm0swIbd8Lnjss85+gcQp7g",
-	"rorG/EkC7VYM6SMoPqmiP+JY0BGOmoKfuBpKXCmtZ8SrKPw8430oq4VXeloMLYuRgDQQNqQ5thiA3VBf",
-	"dfc1lpRQ0swIcG9oeK+igmaKbSFYb74YiKJX6Ty8BCgWUjf8mwDZxrHujCvrc1+LhcFa65hjMaCfMKuz",
-	"0OIU/cROn46yDCL+oIj/8rsJvtzTGx6D20dkj0nGrWMMU3qboU76y8cwNSOn7coBXXzYU3gyIZR5ys9K",
-	"WG/uaOhX0Y+n6X5d8VJIhSL+Jyk2FgLsC10426Uq5CMIMaHSWPQQXdVIXJR4RPuqHNLXelx0PvE9OP0v",
-	"oCIrhNSj9KrFB710LeWfweszwXiWuatMqpCIReMfMo75PcU4iaMnDR+Op1YkzEy0RfvDrf9a9q+PsP6b",
-	"AgHPOirq7Fkiurc6Jf2mdt97wshULO9IxO654CCb1pbrdBbLx1NI3aqXXc00EQAQ0I2WfSg4vZGp0EgO",
-	"EEAFVgb6LYncrJK5zrQa7joFII3SDg1Ga0vSkfSS+MKlvsE1ioFIqayuVPcfv3b5lSGlevmVbcTb9wWv",
-	"10IU9f9RN6CxEwxRAyCU3RqTIaWFtKnF4bw6tzzosRd37PLiko1FKrmfNZWpuDvViw3pTHqmp7kzsHk2",
-	"iEY6VUMBLZB85KLqJJwOBeLUN+jPp5ROSWIoUlQc35hlTaWdjh3/AshU3R1NL3tiWH9qrB6DRMIbw12B",
-	"KKvM1Dh5u0Cn+Ho8QNOsaTkKyjL/7NI7QB2skUaYq4MLXV7bNJVVVyBC0xe0RWeC7ULhbnK0eoj6U8Kk",
-	"MhOonjRWTxKWixt9LZYGM7Ua28JwUQszEMHYPZuyesH5EbQImaMzRZZIEcdr5H9sYYD7CZp6T+vrxJE5",
-	"UMQklwCaJO2I0L7A/ljeejjkVe8f8RsBA/iqWSeZJ3xqSF0UKl1+s8FkXfI9rxhhwueos82E75/iKXDp",
-	"xb1alSqmaAY65zDjqr98lCk3I9Atq7QAOQTED9AinKZwyIa5ntlRwm6kmMGtAxNLICF6akTFyYEaWPHy",
-	"n+YWNT5Y7NSC8E5p8b15aNK7uGSu0plMK40ksAQttCQh7QtlEsHPCWsdCREqKTU3Dh7AXEDV5vLhzY0V",
-	"41Wn5vM5RyKbwEuXpYN06lfVTrwTM2qVUyMUuFJ6qvrCKdlVLziF+8nOE/CO5rzvDIJcuDNCqszEkGdU",
-	"eBhMz+Vx+no8yaQjk0aZ75PJnHgM8Wmy7qgmwcMveJMSoSrQSHd3AWiRY94fSSVKF91iJPuPf/zx/wUA",
-	"AP//",
+	"7L2Nctw4sib6Krh1N8LnzC2XqvRj6ydOnJGlclttWdbopz0947kWioSqMGIBbAJUuWaiI/Yd7jvcB9sn",
+	"2UACIEES/CvJ7p49ZyL2bFtFEkAikZnIny//OQj4MuaMMCkGh/8cLAgOSQL/eU7Zg/r/QyKChMaScjY4",
+	"HNx9TsfjneB//c//H/6DHKGERP/xecDIV/l5cIdWCxoRJBckIYgKhBlX/41iPCejwXAgggVZYvVZuY7J",
+	"4HAgZELZfPDrr78OBzFO8JJIM/5xuKTsFK9FdRLv+AotMVujEK8FmuHgYYgkD/EaURZEaUhC9G+Uodub",
+	"k38/QjtjNFujkNzjNJJDFER4GZMQSY4m6v/svNoboQsuEUarBY8IYulyRpJDtDseqxlTNeAvKUnWg+GA",
+	"4aWatBq2sBjyFS/jSP20Mx4MB0v89ZywuVwMDifjYWWpQ72292R9FlYXd7Mg6PjyDD2Q9QuBaJhNIsZy",
+	"kc/hAd4eDhLyS0oTEg4OZZKSJgqbYc/pksoGmhImE0oEwhItuZBDtO0S8KhCwMl43JuAEczBT8Ht7hS8",
+	"xHNSXcmnBQ0WwHFDdJ/wJZqgf5MLYlfw70co4iuSoICnTAqEBZqM0DG8gGIspOJeRFio+JcsY7nuvTz1",
+	"qZrVTXot7pr+w7PAqdmh2BysLluEMAsRCRachGrFVKIVFigVJNxodTCxJ+/fNcFJsKgu8COLcj6UCyxR",
+	"wJnElCG5oAJJ8lUO0YrKBU8lSsgcJ7DWAAtSN+lfamaLgyUpznd73DRhKSmbvydr/7kV+vcXQp3e+oPb",
+	"eGz/R0LuB4eD/3srl8xb+lex5Yyfz0limYoWIlrSCXh4iERMIgmMwIDdMRMrkhwhzogmeMiJYC8kIl+p",
+	"kI3soD9ZQ94iaXe2ayl7Qxhm0icPYR0rNacZiTibC7XVhg/UO3XzkvaL/plJwr6MJ8vJ/i/zyXJxvz0T",
+	"/5jcP7xa7j/u/v1rWJz3q13fvE9wLNOE1MnwQP8cIrXVRMgmYR5kn2riDPdQbe83TOmGPxDWOCt0e3X+",
+	"QlHygbAhcECkJF+ME4n4PaJKLoZhQoSomTG8+eTZShzxeZtCihMepoHMNFJ3pWIE4uBwbwz7SZfpUv1D",
+	"/Ysy/a9JNjPKJJmTRE8tTQRPPMwY419ScqT1iiLbnTKT7pC2mxTp1B9BlczIPU9q5VGgB+hHsDpWS4jg",
+	"aRKQJhajfY2FnnbCU3dlu8OufCBC4HntiVvqn5uosMy+0I8YlziRNKAxZvJWkMQ3g595miC+YoiGlg9S",
+	"QZKaiaT6K087QJcJ/zsJZONs1HjonieaMfULQyX5hUwIXgowDELySAMiUICTZI2oPEJprMTsq10ULHCC",
+	"A2WU16wkzibRtJhc8EY4ZcHi5fZ4+1UXKXtFgnq2D3gSan1bu+MJvN9vt6+BNHXDasI1jSns+/2GrdeB",
+	"alitz5qGdTRe92F/VQ+LmDNBwIi4TPgsIkv1n8roIgxkAI7jiAZYTWcr1k/8P38XHJRMN9PFfhdG9O0l",
+	"KElllEchYlxpe2BHSkLEU3mE7gIekjsk1JVvtViPgGTm63BfDCR9JMpaeBvheZWGk0PElSmB4blMq4zQ",
+	"+BApM5Q+qpGYsjg5VxQmTEmiv4LJPh78rcKcxnJ5Q6OIsvnHR5I8UrLy3UewNLsnUIzXcOL4ClRDnPCY",
+	"JJJq2mOPvD0WSpqsFoSp5+95slRPDUIsyUtJwXitzCvALCBqUtXPXaez7J/GtlZXHWVMKwlBExSkSUKY",
+	"VLcLyoHVsrM7cST0uCqhh4NgkSbskiSBYZsuY5PQGqFgguyM4VY/VH+M9Ze0OOXCmKYrkigVS0OlevSc",
+	"Z2ROGaNsXpzu6MBRMJOCgsmnr288avb3mEYkvMTrpXWHlLZCSnUfBAM04FFEAqlnpF/0LaMwn9028i05",
+	"k4tofUXUHpjtazpTJ7BVwfp4CVdZ9Qkea8tvg9fO2CNXWqC6cPuLXi1OCPp4Ob0YIv5IkjAl+tRY10th",
+	"ya/blmw+scmU9Zv1s1ZzRNRO3d7saYLUlNX5Kcx0u22miuNuFlR8UJu0wXwTcp8qbn/KN4R7glovi87D",
+	"+pJ4kn1IJhRHYsqU9rzm3HdZgCeKEoIy9LrK1jttlFsTnDyFq3919dlflZQsU8JzdKrDelbtisrSIagy",
+	"mDlcOc+WecK3xxWpUhKSuVrhM2VGZWrFDOuRQmhGowhMOpwbBXGEWVWhBAnBkoTHIIw76g5D/a67pN4J",
+	"U3LskfcXaRSB5kJUIirAlJyTEOFU8iWWNMBRtK7VaiyNIjxTDKZNmMpMw5Sc+AU1/BkJqegkubIk1EYV",
+	"mHbsjEqZfLU78HHuggtJQrMVt0nkU+6gjQiPI2WvMCQIAQWvFD2VhTEHCyljcbi1FeP1yPx1ywqord3t",
+	"LoumYdGapuyx3o3h3WCj77w2pv4NxYmigbKG4C7A9D7SiJiNxChM8H1pcddvwaZ/OR53W4nakgbG7PR+",
+	"4/6DiSA4usdJ0SyYvN6fdNp+bQJNWY1Ffk8TIRFlQmJmLAFNH8ZRxNmcJOqUdjfb9HDXEieyxorUn+/3",
+	"0YQHRAieGC6uu17EWkCh7Hm4aWhnUHGjKfvyp8lqm+wku3Kvy06JzEPZJFDM/Iw7s6TsfLMG8aLFIEhE",
+	"WfIRMo7cTxQXIdJZ87lpX1U6k1ziqIkHcy+1xF8LEzg4GHcTQRJ/bRqhyNn7HRlbOjfNHi7RCg30dy7g",
+	"+ul+6ThYEnROH70c2YFqEn/125Pdz24ah31V3yOnoX2jIuVBic1IgJcE/fTx7NSIRQhvrqgOPGwiyErG",
+	"DbjpjIgeujd6h9SVozHMnfCZ+i4zqMNJhS1wBamjU4vSyBWFVt1nEtwhnEdjeiXQ0LFM3K1qs4b8Ab+P",
+	"zLhclbAy6nSIGFkRIbWQrlpGVJJl8T+aZFPBIvsVLpVn+r2JEy3CSYLXWjXNiwdi4r9Q5AG+/BritaBh",
+	"vxp8sdktZ4llsFB6G0cR0ERJwjlRTFq+yXv8qwVGhPUNbSzTCfrpydRu1TmfU+YzW+8TIhYIq2d04AHs",
+	"pNWCL9XRUko0zHRbyS+i3um0R1TIBEsORCNfY5oQ0UcCyPrAyY+fbjI36nEqFzyh/wB/mOP712tTM4df",
+	"xBA94oiGaB8teKodqM2n30ZV8qkPzeJryX0ZYdbic1Jm6YzzhyHEdeKEBsSQ3pgUWtKKEbqxeRtcHakI",
+	"M1gywcECSUp8OwPONK/AhLwPKvXoBCZQEuYFeTjjPCKYqXXhKOIrdS9rPZdq8cf5078Ov9uNx12tq/ne",
+	"KhYBv7o2RxKOwwALicgjSdZoRcjDoINZr2jf066HQEsnip3rJ3+1jmN34MuE+61IGtTdtsB6BKZSRwDB",
+	"TRzcd8FGJlCLF8Yqk0vtv93EnDWqO2WSRsakFjwKs+Ot7XrFLkWbMU542Nf01Yp6RhLwvXjmas5o5lmD",
+	"O9dQXZvhAPEEnOFyQdZqTUV/YqvPSh3aLhxxQ83zCcVRfc6VMq1dp4MmlGuMKLvbXFISQoALQrwWR2gM",
+	"1GUcwRBFXbTreGkPxm1r2sCw056gy+48rF6oYeHsOqwtwgCzFzKXb2i2BhZSH6gwexu313BTrYYGs5CC",
+	"oci0XeguqnBoPTQo2Ir5xmeCpCCHh1bSV1naeyZ7G3iKC9utOyUWv4VpB0r0d2jXwXpNNiVOyPcy4fRm",
+	"SF9qlnZD6BDIArM5OUJ4JpSkvackCiHDaI2w0BJLzRkp4QL2huU3fcbAvGBKLZoveayLJxgCT9TQTlx6",
+	"z5MQ9rzq1g2Cj9VGSUkSRe3Pn6+/oTY+0jKZrAoivORSGNdoaSespv/XJrcTgoUv0PDWaF2chlSiiM9t",
+	"8sHeeFzKPsjpdkFWZpURFRAgrOYT+PetQcWdgqbqQJN+Cut5tY9/eugijaJDx/FYp4dgP7tt6Li3dvJL",
+	"kyubpuG7FGa2RJbMoYQH3HkE+NKpk+oJQmM9w8EDur06f5ZwR0giIpudPisskHmspPxXWLAX8gkRDP3V",
+	"q5qTofMi1G9aVMEpgSvmHD+S4lxsNqQyGNW/EiIJA4vMDGLcuB2iKvryek2C6oz00VKsKUjAWSiGOhmT",
+	"oCWNIqr/WDCvpZungxaQd8TjuOzW29/eHe1td2K4PF4PyQMNgScaOWNvvkskSXypgJ8W69Lq3h6fnU+9",
+	"jsHeYZ2EBH2vf2SOo3c8Chsv48tUSJtdYxijsBH3OBLeO3lCJKbsVu1p/Umh2UFR8odKQaJ7Qw7J0QMh",
+	"seHCzTZC0H+QN2vpi/UfRxG6p5Hj7mrgQirQ1fT49OfCyvf2d7cn492d7Sca6eCLTWpECmQpcriYwonW",
+	"BwaNkVjwlege1OkWUckErxNTcTLbnGCITHo6/vV3qo7/c0juqw8V/EYhh953Ru9Vq84Zn2f7OWRxfPKu",
+	"SHW52IqW4ulyj7LLTLm8c7VWWYn0vnhlTNJ++8pO0Le4guVWwu/wHpav/PfgYb/iEam5mQm+JDMertFq",
+	"wVGS6sujspqk4nq0xGsU8kN0fXs5vfpyfPrh7EJfe+SCsvmR+vvlx6sbZXWEwvlFu4t58iDUyiUNHogU",
+	"R5/Zm7Pz87OLH/zP61udsJf2gsEKD8x05uToM3OyLZ2pDYYDM6HBcGCGqs/DVFT5IcGsLnaOmTGeEh4R",
+	"Q4kq5yaGtu38qh6EDFQek568fq3eGfxaZuwSf8BUsgFquUF/zHtwEzpfSNgxhwmOKmEKnSPuZFjC3Z0R",
+	"Eo5cThFogR+J4vthxigLLD6zO/jgoWKCO9hY8weRxjFP5N0QWT6pe9Jwwl2RFfKHbRjkcJVQSbJ/mQGy",
+	"f5vP1POITuxuvIdoEd5wCVHWtanuKrLOLOLBAwlrbCT4s7bW1W48kLWyQxJynwoSInwvSYKwut0FJAQb",
+	"uXTXoE+7amxwNao1r6csq3CAXNfMhVJIFVIikiabz3hBcNSeJKl39J1+1mNIN5o23mUveUi6jfpBPel1",
+	"69SbQXF9ycZNXqCR3/cMO+ZpLUU/SLGYopWmSo8xRgL5ibKQr7x3PMfRn/vGVlixPSTbMERYwEOS2Gxs",
+	"JhFe4fXQuRaWU+1y58J+F0eRUbZTphbTcKHJ5icgdKJf7BhkbLDSIefBcrhNh+dJidmfcI/pZL1rHstN",
+	"938tA3o4eKRkVRv2uozwmiTGBbsCk0orK8ZXxeTi3RZ+6WOpmygJnHDHPi9WMJWYz3toiqvLZNWwqAPq",
+	"rPeeFrpmhFN1RYh8qsuICCjhWBUsnZUOLXL0wPgK4ZlWXwjX2u3gg/VLpghLZfBvj/PCP/ieKStWU4Cy",
+	"pE5GkBpmymSyLhr72z5bP51FVCx0HBNH0cf7weFfu5ycy+zFX/82rAgQjuyHheI5V9kyDhZ0yIlo8N3k",
+	"m5RfDmqSavVVaXvcnT4NFyIfjURm1rSbnvrRTA60vaTj05VjZkbMvuLuU4EiQ8NTLdztrag/BitJGpa2",
+	"WiffN8XxQ7TEwiSWbGiOacfV97PEOBPpskmtOYtdYH2tylZtSrVKObl1Ss6O1ebeLn29mghROB9qQt/V",
+	"Eq0YdQ9k3dc9ioXc9Z9PDbQCyn23NuC0O/vT62J4SVdzOf/yjnkrNqY+zOiZiZ+QR/7QPiPz2DOHO8xX",
+	"68Idnxbr0vij57am3pP1f3Ff6HM4NvVZcpOOrUgrSJzCAaiYRjknlhnDFRHtaqPdbWnsowey/hZ+y1x/",
+	"/Q79lmrNvwePpbHIOm7Vt9um3+MeWRyG38M2OS7aRifZjPMHyuZ5Io8nFg+Flcfysr6GyolLEhaKrAi9",
+	"qQS9NkCpx2tXbfq5SCk3KsENnKRMkT2PFOphYU7f1czZJBHZkKqZytrlyMhXaWowIVKbkh6IAu4wWYXa",
+	"htZbW+lV9QtMkuRRn6ImwhgohjP7OBzUtMYCu6YsIO4N4PL49joL3z+TsR+b7PyuCbjq+bOn54J3ThDj",
+	"jCBLXQcXDlavM1q/fSb3SSokX/pBdZpTuWUGi1LwPDOug1Are3kyhcdFiz5IRc9k7mwC1y2ViR0T0E0J",
+	"d0JxlJHWvhaCu0dUixa/RellFSngty8SVFSZslDUynPYfKAdKA+eaDAR9/xmMKSMM7L5If6m2QPmxBtR",
+	"4RjVmdArJXKXs7YNkbwy2qMfhh7NXNCejsz0H9L6g9Dftem838E6dCPI38JGdM2f36OlWIig/w7sxU9k",
+	"tuD84ZRE9JEkHa5i4NkKY07Bigz1e/S5qzVL0/o9bmW+dIs2C0RBCyy+8+ZNzdCN9n42v+awuCBBQuRz",
+	"5eUaAnnytHPiuWHo7d28zDIj4KtWzKqQCoj0NLmlGEdLnhB323BC0BKH3dI7yWO9LaZ/ywvAzBhKkwH6",
+	"sDYToqhz9GCqPgja5dcqp2s0mtMG6t5AHogm7DKfVkJksoY7X2LwrvpBg6l3KJuD1d0Ep6GeSxOCBJjn",
+	"2eaKNFAqZ4Te0keicb8jLElSPD7qWmO2c3N1X76vrBYb+Jqv9XxrrRfBlyS3UrM9/6bO327GYEku/OsG",
+	"oNOk9cL4AWJHt0nUz2ZLAdfAHGo30bMoSkpMXxBqnpNYZpze1lRp59rVsT0338KYKquX36ESzpb/e7Cl",
+	"MuQCjx6OSSI4q8nphEzKAupNjov9ZDVMlibpwClN4Fz+USz46j7iPLE4Vl0cPzhcbiBJAU/iKUBRT0jp",
+	"9IEqLEg5g/TJiZ/PdMXUmzUsJY4WqdhLqDAcrSUNPKR4S+dpouyvR6WCTaV8kdvuE76sw0vLg8tabwN+",
+	"Z4/6h64OwWwFBZcgnPkayUiSzB82RDwKC0Kx20bbMS+rcu/17l517yVvIpPGZQcqNTqkm/kDNgOGKjoW",
+	"NCkaN//MoXVtpqCeIIQDhLaPqYZwvb05cbF0lYGuFCFe+5N0i7SrMRMN6xW9l1UGXFKWSiLOvQAlH/SP",
+	"MOUoyoIwOmnVL/wP9lrxW/VHPylt4kvwKA2qc8hqVM3eZLs1U5IntllPiZPh7yW03KIie92ehflIWDsw",
+	"65V+7JwK4BpBhLDYpCV3u/lFlwbgKHLnZ2RSP7RcSK4T/VMSRV1dlpDZlmCpW2GUMUD6piNmc8wHr7DJ",
+	"sMCpDg2zDc53w39SGU9ZQJZe0OULstKJuxYNyLQuUJc8Y1AU7AlPUqABx+4AjHZ8dfLu7KcsiJK3QNhM",
+	"c+M0pMTcF5tFbk6BY/vOr8PBjIeetLIPOHkI+Yplrot3Nx/Oi472MzZXgh/SwkwOpxINf/jDdcpCvFbs",
+	"Md45HI+VePvDH0ZoqtO1dBUz5IqaAuylINEj8SE/bRYh1K+8qWk/Y7I+FxytEi5JBbmxvwFWwNCq3Xq+",
+	"JCLb+0rpp65Yf9LNtWJJst4RMZtj1TkZqxn3dMMbOGHhB1xTQqsbpenhoUxVImXQQVAOC7QiUdQtFC4U",
+	"salc9zk21/adzn6Cwtu5k4DKqHSv/4CVdGSYBVAUoo/Qt6vShAmYs+/QwrmmZ2LF2ZAih5QQ2HIB6B7B",
+	"fqa0R0L544YA+bLSxVhGZGewrx6XYEbnvw4urz4OhoPpxc306vLq7HqqZtLJZHUj0O4lvWqruus4Y3Hq",
+	"cxszhJ2nDAAzHBxfmu53lPFDAyyyPUbjBmyRbyH8i/3Fxl1AXp4oeg0qj5K9zySEi8LL9PAxQqiXMDOQ",
+	"ER8/XUyvtD1o6gtt5ymzva7Ue34pl0mqUmK4YZF6/qiTZ+Ueci07XIZ+dOVWmwjpEmnLn35u955rb/4O",
+	"3XqFpX9f8KzCFj0TfpY77X9ari0z4QcOTPjrv7B01Uv4F5Gu30ametoeVozPQ12hssJJKNDu+ADdBZzd",
+	"RzSQd79vOWlYdBM52XjQrp31ZWppcHbx9uOgrJfUHw/RnPPQFsWN0Kfjq4uzix8OnYjcEq91qbsxXTgj",
+	"I3RydXZzdnJ87j64wMJ5JqtdNL4uMwUzwGA4sJ+ocX1VzOlq4Pvq+O2NbWPlhuFH6PL2zfnZ9bvp6WFR",
+	"hQpCBDxgudj3+hCUMJUOfpgBb3DXA6MPhoNsqMFwYL9as6T1G6/8UEIQEvOgwpmwkCQoog+k6N2cUYYT",
+	"70XhOKY1BWNBQkLCJMWRdkZmGQxKWgmSPBoufXpgpBVcuveltn9R00NdH1rdy/eBrId6twtdXk1HXViz",
+	"5o0zB8dULBSp8BzTcseEhy8RfSRfduUN2383WZ+M41fpX5Lt97/8eXUgfprtLKf4x/D1eY/qqzPZWnfV",
+	"9MW62qrpVxyAlYmR9qxtLp+rpf1vcPBAWOjPuiX39KvfMtHgkg9krTMrqEAPFAJ3NvBRJfSgrX5rQ5XT",
+	"D7CkG1aJbltgMho1GZw6IRuIci/VhdogtxiopfgHjn7d1VMXjIJEtrk5xZPeoPbP9Bm5T2WaOFYZ5Ohm",
+	"dah5W2T1nRFySlSpgDF1FYPte69+NWPa8gYsTd86U1LdPeplmbGKn6n7D1ngzMl2vVLO2bfQXrSLydQa",
+	"FlWL1VHRoe0KazHmhZY3PFEPFIlrO7dgdDr9aXr+8XJ6pR7qHG/LGDS/h+yNW9gVKFnPXhDNqKzzvbeA",
+	"rNuVSSssT+D3OCEYOldmFkz5RocTgl8I3baSyvUI2SsE9K8n0KZemG6Il8aJr77qc+QT3MEVlH3Bytnt",
+	"3Xc8TURBDrbn1ak3d8YWadWJPE3GXV59XXlzd9yKd874quFiOOfKDs2r/RX7AX8qO45xZHHaStCUTwLp",
+	"BprriRWJ6a6yQCwvW6aBvyZLMUjKqAm9mp6m+jzNORHW1bKg84Xi2hkNQ28bBybpNaMx8SLCHKv3Ct0t",
+	"BTcZyRruBS35I4EsUXEM1zMs4PcjNDYIzxZMwcGh9e3fjIZnLEjACK4pX3mzRgu1oWmw0I0p7tNEg8HQ",
+	"UMNbkq8BIaGuD+Cx+ntew1KaQ7cWTDMa1sQMs++vFjRYwL3eRhIToluXMmKdtvoyV6lJ6CRA3tCw5Gqp",
+	"ipLvVHFGmooybCkfODAALw/6uhyBrlOk0rzSBAPaHvxJ+2KjQhi1rlBnRRkjiboiqKeGxvV+FyxI8MBT",
+	"eZtEd2q7VnrfQPLGmIYexJCVFh1d6ojy1hWl9hL9FpYQuNM0YUu/IRFf6budniRlIj8PmSr218vknri9",
+	"jmcFXDqUzd/UNucDMBmiu7Eaw0GnAsEBxms0I/XntfMkugSwtFB9EiCAd1dWuhfxGxrW8Zxaqs5+4MwT",
+	"Zzw/+2lqOvT05S6fXR47bRkKNf2lrfLJ30K9EbGlRgV94UTWCivPz50Roa22vd6QNzQ8xRLX6SGTauCI",
+	"d19QKchr854iOWZa+HQQzYys6srVIDSvZ/Qi05IaZwZugmYJnfs5PpPweB52L9s7GeVr+W6mL4sZvRpY",
+	"oSHEqB8wMMqQZWP9b22mjXERjocbmjmm4qBk50iOdl6NxxUjJ4O+U7+22a8d7J9cfApJYjQjckUIA9UK",
+	"YlO7froaO3kbA/M/Z4beOE0jPHyWEEilTlROWUSEqCp/OAXDAo68vrr62kuPXSq+Gu8WIQQnNbXFmx0S",
+	"txPH7jMrXGdntMwfAisZhhyaBkndFG/TvnUHKX8WPd3AcBvM3DfTjcRU806WpNbTNKR7JhqEmd+rYH7c",
+	"2LNgboY+14L+6Uqz7AWXH4isUay5PIUaaqfhhraOv6GGrUWZhfuEurBSNkdBxAX5TbRkhxN/kh9p145e",
+	"4e6GdJcD+zzGqeTxm+bG2XUrsXZKvpbdjdbS32Ko7kFxHTkXNRy/uqCaMrYPkcQPRGgdpYFgtJk2QtOL",
+	"UwiaPcLdkMoF4kn1fKDr6c3NuXpQZldKcCtB5jU6Ob44mZ6r3z+zAEcRCRG/vzf5sUXRWoTAVpODnK5T",
+	"CLeZUQbDQfZFf+RNL/kTZz0OfLYaewcG8x1hjf1rgCk8kmDJ00ZrxVwKrHVV1RTbrzre655N6Oh1Tr9K",
+	"kjAc+W5pP/M0gaBhjjSSi8J86FSQ5OXu68mkfpRqoeMb3suMrkx2WKB5YRw//4dUHgeSJzdrH1K8WgPc",
+	"NnFMvzyQ9WHeRcCJoY50yPiwpcXACIm1kGR5aGK7ySMAPAkS3buxZDWmWoceMetyOxzot2uYOkON9SgL",
+	"jkKqW9oOtehSK4Jcd/DcjNDUwtYmpNB2LlQHOiHKMg39DW55XYNdKN2FOgEOIxdYw5BNpCKuiRditSd1",
+	"LgJFoSE6vjzTQcNEk/9I42NZOyArF9Zke2q2N3aZpBXAN2cp9aq6znaH6IUP/ETJygvOa9oSl5B5k4Lz",
+	"FNyLVYeImkoPB6iWwM87b8UV+rueuWtVWj95wqQ3EgRApdQC7ytxKi0HGjYeebjPb3CpEZ5exl11y/Y1",
+	"rehSF7bihmOQlzTgAIJdJpNB8d4L3bmiW4OtuKnIToleZXuDZ0kJDSdCVHe8Jgfbo/Foe/S6G/RptxZv",
+	"aj/n9JGUci+uTXlawOM14KSTEImYJyD+OwwOq6sjsV28TgsB7J9K5UhCfmne3NZJuOgBnkCKbl4nzREK",
+	"OAtIwkRpG9wapQ38oCCgcxmXC+AKKxZK/40KyM6mc4SyjQUGcymdiRYrGms1c3sub6E75tAisT9PLm8B",
+	"if13UJGvdfRvXI+fCXmlF8KQqmni6NKhs+Y5X3EqJPGaTdN8kvtPtKSGZM4ZTx3wHA2cI45MHFFX52kw",
+	"mFijm2Viz8SnK5N+g1m4oqFcnOKaRIIQr18INFtL4kuBC1lNa723ul6QoJPTC2XomDrGoTau6FKJIRIq",
+	"1ixZ9a/H25O9g9evX+1ub/dGB6RsnhAhauYEqpbYzGBl6cU4kTSgMdTLCHNRyflksrO7/Xp3b+/Vbu+Z",
+	"RPSxruvgOX0kWUvS8tV4e39759Wrg+3+yIgZfH7NsJe2CWqhJ1uxePZJw+urd83oN1z3tsykcXHkvc0H",
+	"NoWv9eMWNpnfI1spOzQFxYoRDNpzwnlpYttPIEnfUuP6KuACX7vMVdn2Ej3K+zLMj+zfmsTBx0eSPBpZ",
+	"5rvCqFsE1bclnso+giHL+1KCQZhSr67SYX8yfrX7+mBn+2D71av93hsSehs4KymnVIgukIPskBCvDQzB",
+	"hnAOBblaSMHYeeUBcyCtYgtCfvbsvBA2KxkomLXTVSSlLIjScjujg/H49eTgYHtv9/Vufz7uhskRgnO/",
+	"LyLHc8rrnafIL1M16Tc0t8dZVWUGNw35OnfOzpnedJb17zLjY6if7cdBuoVKxkft7Vx8gCDHIPBWC8KO",
+	"CiHKUGdKPhkSpCCVSOFfmQQwxy6nsFfw0LCtNyW/vwesMxA71hHZ07F48jvwIupsup5exDwFr6MXUb9w",
+	"4c39PdbON9DHWS1IMd+XD75ND5YZDZ+SJ6AvZI6Xs+jSrJC2QIe2RJI3NKzNEIfUG8gQjyMceF1+TXz3",
+	"KY922pj1wQE60P+vCz/2jn9+Ey4rJH/vFzrZTL4ND/ZMNy/7w3twh58jABn+xCT1+RhjwYWyVPSlm5mb",
+	"mO5uYHP+lFnRUlPQsX+3tuwaukB6kM5tRqI1e0tw5uKLJEJ+wZPZdrDTgIdYhuVhoW16ICA/aZbwldC1",
+	"WQk50tVynAXFMOZgIWUsDre2Yry2EHBbwVbbJEq7qnEUc2K4FSIddrHmjFsUBXPMLYy9yadLwFsvist2",
+	"aipL9bYaGPtWkS5bMw6WJFu07TnrgpINPny8uHlnMb0PDTCDgTBt/9ZWyBmp1vI6U6m34OzuQfZ31m3W",
+	"rFKmCROoclltW1jG02lCy/Wbu/vuUf5/4Uv/ebi19dxtHHr2UXBp3ZFY3OLN2hOvGac7pfS2PRe5yhkq",
+	"Bh0+X9fQYYiGw1KEb7PlsZZBq344fi8Jc+Se2zvBBO/syz9Pj6+8kToz9CVPvO6+Glmbd3OwVasCUfbI",
+	"aUBEoaH4QudXxSZTrHhK/FJuwRP5Ul22Qx0X5Ange+lzcYSweDCVXoys4Be4PFbgv7xiL94yEmwLZN/B",
+	"/T55HXaSfQ3bpmlXI+FyDo7hMRRB/3XwCUlfU3OiTn7LYdCfeiHQSl3/1Kfgq7+BpCj3Qc9m30CvuuyO",
+	"zElhOGuBRVkj2B5ERslXyacd7meaFbvHCvW9z75WjRc6vUENm2eFhIzrYv/GZhatjUn7C81i+6c+yyz2",
+	"TvCuNUl1HojtpOwOV12oDtGvsBLM3Zard/i6U+7/jftsjawtfK9EnWGJKRo481Z4AzxlxoSwmwHA0bKX",
+	"1fTCKqFcEunHgKz6wuDRof2wzu7RtiVNkBLuJK9/6+TZ+KA+qNfnix7V96TK4d4pEzKL/DnwA8rc7+F+",
+	"iouNqRr6ebvb+EIYsh5lNjaOCAtxgpacyQX6t9ubk393sr3cl3tMrtc59DNjXOjqEjutWwwDeDkwIVgZ",
+	"ysdC0Dlb2hutP6TlRAzLt8PW0uACBJDHo+URfOlyptkPg6/eOIzvJnfKPL+D/b/L3KHq6ip0FoCSgeyR",
+	"Sl3hBzXYptZaf3IIuTLwBnD6iutYwCHaHY9H6Nb9EnshIYMgLHyWcZ0xVLwITOAaGmKI7DJF7m31lyAi",
+	"fPA3TQKXmo5fr7of0KHhivt8scdoZh6CaRsdxZc2sYTHhJGai2il0RoRot5Hcz/ohHfwiZCHaA0iCaT3",
+	"//qf/x+y60Beh1WsKCuv3Stu1zn5cfwFSc7CIoc6fijCvGmundEKSrPNx2s6UeIEEpJrxHoQcaFoFfqs",
+	"iaDmzSwIDuyqcXHVbhedSq0Bb/P5xsnXmJWlGUgO41s7iWd3ysQDrICLIqbxeueRStCrOmWtkyoTI/Om",
+	"bbfUhJSpBIP5iHSCI++VJcAAaKurbZRUAZl0hO4y9wWUieo2OPCXIfwjO8VwndFO7yhSlNXKFmL7EL70",
+	"eJYac+N1ra3OXyx1tnwW9F0lkE+piCO89jTrCDH6+IDvedL1U7fC1uC6KYrYi2tDWWvZndqn9+o57SdR",
+	"21f+egQNmF9uj7dfdUqTomw+bYEFwwylTMPoEA1jDXdkS/kh2t3LqsVshZ/RLLDbtiIq4EzjmIfacbqi",
+	"okc3TvFsstUgsLWB4toVPxNnCYlla46pEcnX8CxExXwc5BX/5fC7I9z10IbFCoxZZXhnTJfHypziUrG5",
+	"EkHx7HG4pDCd7jcsEEnVO5WWScOiyMHGr7mCuLfkuQyySXScaeBvaH3TCyHnle6vpS01U2zZ2TzvgEKb",
+	"h4Qv4fmOvTuc97IOHiQjcQcWgzfuU69/5Bh9IrNrHjwQiXAYJkSIQ1CL6O5zOh7vBPpF+G+y9Z+SPxD2",
+	"H/oX+G/9g/q/26/UNpjfMpbUv98VvSwrIQ63tiL6SEYFR4u4T/0lPQ/E26/ZCbIjeKg4DFn/uJj9ENCP",
+	"9Me3f5le3fzp+seDEVn/OCZ/PlZ/XP385x/H+NNFHPzwNg1PfjwYBdtR5+M2sBPLiJt1JtHs0Obth9Ni",
+	"BI8tY+l+YMDGhtf83ggowyHgD7LSbWRHPSVBRNk3HjU0g2SjTpXkeN4hP7IsgVSZLGrYRcrmKI2NdsLM",
+	"rL4qCBorfa+NjgNRYGHluK7qNXe2JY0iqnVhsSPf7sjfSEPf37KawDfeMg8aLJwVFfm5iy6wn26v2izS",
+	"ts4i1C2GAWiWRJF24DybIfffttt3tN3+Bcyv/7a4NrG4aoMo3KSNrhZ86e9fVTpCNR5cLdRfCBQvlHEl",
+	"FnwlChh3cAcoRRILh7A3Fl/xULamg8AMk3J5GPYkgrSO/KTz7U11UD+bitM4FQsHw1WgRFc6WRoXV1CU",
+	"EaWC/5aMFpe3u5GPHGWojnKBWS1d9fnoSVdPbl52DpwjAcSv53PwXz6vBXFtk/aoQDMCpfhYS0sz6nvq",
+	"c/BDVOQQMQ4lVQmGuBUhIQlH6JGGhB+iGZcL8LvCRcSeE5qYNwrQwzrIMhzAq96Qs5qKugh0MBoAjM6r",
+	"plNRDxOmtxqZ0+xjx+fYeDODui2e4eDhigSExrKulivmiVYaEj8QhkK+8qRWmpJBT7EHjqAvlNY9tkDW",
+	"FCwewt8AfGlFA6I97fdOE94CPQqaKMMjL/vhzETqFkzZXIfq/I5BnawAFbg6imaZs5o7E0VFx/HBZHvc",
+	"P7c4iChhcpokPCmDU/b+1gPx5bCbil+3O1oqSmkoO10ANOH61CMnrW+0+DdsB1xunVHTpteEzvTel/bO",
+	"kL9AKj8TxjJNfGmPWd0kFtm5oJ6z5m+hkKN0q98PATCRfJVwpihDMyzIq11E79Gd+v0N/BMczOpYFeXO",
+	"Pz8PFiSK+OfB4efBiidR+HnwqzeTOPtSff8pSIsy8h5ayX6V6N9ub96+3M/CoBe35/9u/UyJRrCAktV8",
+	"3t3aVMF0/PUCAAwOUhQ+qh4aWrQMzxCT196zqreuV5bzgmB/S8U3a4gUDhGG//+FQI84SpUecaPp1Mll",
+	"WgNLjJBiRmECjJmGY5zRAENl63KIRBosFAfc/fnlNUkeaUBegk6+6xyJN2wavoP5+6Lx5eBg0FrS27GG",
+	"muvan3LS7+Rgf7Q3GU3GY6iQroaMiVzw0pwuP17f+COKctF0hNTvQxSTJCBMvtR1JiVze+txsrXSLanF",
+	"luGMrU2g7H9JSbKui/spGTAjC2qcsCAfKGdoiZOHoSMojjRP5931GUfH1ydnZ/CPxoXg/5hob+LsP7a7",
+	"ZdkbShsy2hXkvJ71SnPkg3s6TW2zc5waBKUf5Mqyp5WZm6JdWWns4W/zU6N1ZBxVkHRgloNur8595oKe",
+	"r0fsRyu89khhv7Vjj53PnCxSBDK9SxndfU9o2bayi4BZNOzZFVGX3BqeNnCbOlEDHswn3UfZ6XSfXfSe",
+	"vslq2mE7nqT7+EO7omvXRNYV+EE0YxpKzh8gf8rxbZbKGr2aiCibw0fftTr4WoYZ3tTSIU+GU7atSSNo",
+	"dfLUKq+c918IZJ4aotk6g894Jh0japIw1fjvbm4ukX6guP9FIGVGtNosVu72x13PIGmbpZyz83abWg9K",
+	"c1KuqS3AlRPeMVX5mKGFlLE6C5Aia6NOQ3O3MVqEGpyQQ1B+YI6BXM9dFsXRjZaBIFZdUruQeE7ZvBhz",
+	"Ao3ZIbXX8bfsb5r7bMh8W0MXQwmtNR8IiYVpLyGy8mPfrb5emOe5JUYt6bZPAQdTHjpsohtbabk9Hivi",
+	"aoRSIOcDiWX5Xtah/nDj4rtSY2ewK6nMIHEsQkhJi+C4p5mnb0SttnM74os/LHmFWciXR0rsQYrvA+Mr",
+	"YxgxU5ejA0i3V+dolkqUEBy6mEn52jax38yh86S0x7TI+RtajKWD0qVlrQmTpqaqI1PbpZ1oK3vMj0+j",
+	"FaYI+0QDTJ3QehvMaghvTrKWxwUbLBdSXP/AnJCitTo8tkaHqyxc0sxdVt9in+HiWk2SPOFMKovd4ApV",
+	"G8+raZTCZ3Ec0QCUz9bfNYRQM6uYfEX9qaFdvZ8PEnkmiTe7NM+7TRnVKBpQCKOBN6tE/mZIyr+kuAbq",
+	"7FZNbIgm0MoImknWZv1NdLfHHol/LsJoNgU/ESWO+Px6zTzh70v9Fdv9L05BCkeUmfZPa54mSCx43IDP",
+	"5GunuDce260QRxrh5JEkOMqxCoQyxklW+ZoDAYDllGXNd2v7bGgB9kypgVJbByU9QAvhroiAcjOf3sVI",
+	"rFkA+CMeyygWJJGNKtuSSbtIKdMvKAliOnEfIYyu39+aIw4ea0OgajlrO99kM/IuOWQnOFiQuiKkd2c3",
+	"hzpVwmB7vBAoUC+M0Iez6+tDdE9ksCChfYZaVJARur45Pp8eKpHIoxDw38C5Dz+HI/Tm58tj9QFl2cEX",
+	"C4V6785uBsOBGmIwHMCXBsOBfsUfRAnZOZ+fAWiLD+2IEaEFt14ChlpEa3KUSs74qjsKmR73iq+qtQT6",
+	"dNc3vRE8TXyt1CGKxwDOz4RsTk4vDlHEVyR5GWBBUESkhHtQSOfQMpOFaLGOF4Rllf2741LCVDgnL0k6",
+	"KBSy/RW//Mf45cHfzP//8m//HA93Dn79H+1Bcj31oaZVDV9l+1F3lkqXdEAz5CtPMvGsBlZpQYwzyryd",
+	"YfbYz2Trf72zOx7vbI83iJuEqdZ2vhlcKftP6j5cIZoRpZDtHPJM0/ystnYBs283DQWSIMtkRKVq+oOD",
+	"/f0OKF2EPpKiYiwrJO+bKcNSJnSW1s+R36M7u4w7GxxXF70ZiTibg+Jh3IJdAYCtAY86NL5nvb4ScKJt",
+	"MmAxfXsElSpFmWb1DrkL21xa5tDwXz2bX/l6tymLsYBPacGR3JSYUiXCU5Npqu6kBlAjLYxZ1tRe4195",
+	"jk3/UKMS5x0kp6t5bBmF30NtK331HBEVQ3R2/RHtTF69ejkpSrrTaUnIHb/8y9/+ue2Tah3dZ27/2VY3",
+	"2qT19NWHBOCYGFl2e3U+tCDQNFj4zou9ENDExpAxuHGicgAhoo9kK9i5Wv/5H8dftygLydfRcifdb6lz",
+	"3hr0R2TV6jXPPzGPH0Gt3MqIAxoC82WiMrMvwETUysXGzDRictYx0tPdd/9+O5iEB2P8erazS/Ze9ceI",
+	"6ej8q3r2Mmt+r9h+ZtxFCuV4q4DuakIcmfevQegsMGPEm/ENwECmQ798lm7RPv/NmYSu1EOdUoLzAtWM",
+	"R00WndnvIIPFLjl4Fpj17RvdJYdL08emcak7xgciBJ4TX7biRd7CzHhqtGTE9AlJi0ui7qonti6sqQiu",
+	"rjkuYAtTGYFtFKdiQfS9CnvIrIxAVvY9Q8NcITV6rK/NyBOS27Avt6Nv5quI+GrJQ9LckAkjTUykmzm4",
+	"dWxLvavCbcd0hMbWUlAvFCboN2n0nWtjhEwa5hmiWRvpPP3T5YTiksuc6frI3Gk1iIBaqLB5wtMYkqAY",
+	"iRrbSi+4X5h7cgmhMHm14EitIFGm0pEy3zkkCZhdepZEzefqFm2Zv3eOasPhyOiS3dBW+hpjjVsNt2in",
+	"+Kq+P/xTckCdwuLabRMWk0HHL/X+ZBdEZe4faYNb7yGaQxyh4IJ5YoZgW3V919bWhtt/5JT50zj+zg3i",
+	"Z/kmv1EJVto9vVY9+n1TKR3dVpmgVgxDqxYOLXK3NL7SkZYLh4ZtdRBD0w6FNCGB1D/Z8hTji9GfzeHO",
+	"BsMBfEfdmuAtv0dGz/Sc4Efi37VI/SS657L+juhfE6XQP24coTB2nS88oX/6AGfYJ/AtaAS2Qn+E3nFh",
+	"fEMBX8B/W7ntjTXO1Gthc0xCjyKQWKTSYi63Bx3MjMqO+A2sP8Wr/czXiNzLWqtP42blimtDW8/vDLF0",
+	"WyVUKqOS2rxmvMJr06nLiYZXse1q6bmhWFPrCT+m8lYN7bf6iO7SggE+jKcZiJNJnzRwRpuR6RlOdUvS",
+	"UMZm2WBZ2WbGOBlHlOlh93FoD0LD6dfH8EfuFlp6D6RxbmYmrA4dmgPqTW1/nnPy2ym+Tbeoldrn5F42",
+	"0lpHSg0I03en+G9BunaaebXUB2sIltG01CExiQp99JVRSg1aS6sdytlxTUuya74kTmsobDUV150IQ87I",
+	"0PjBFjzKGh3aoiZj56pLmL8Nms8CKdaLRPQe3EsIWhXQDNe7NUtytu5UW7oRp4XPBIDdAIzQIPUz1AWg",
+	"sSKu2Fz6l3O4l727mfbw/OQMZ31AeRMrp+g1BqP2aW6Ka+t10OgiqQ5c2FdGnfqjSpzMiazvpQd3bioy",
+	"1szATMpDlSXKBo2mXDFjnBpmesDqTtcoc65c7ir7N1pyfrybVaGCYUp9mdFzQQFmLyRYVsQYceDAG6EZ",
+	"ZuUHESM0M8QIYuBBh7QsffcZIaX43bc+M/UaPMRZtB5lND5E6sa0hiITtdWLioVd76MqNkc1i9LWhrE9",
+	"HPI1XahyevnFO8R2MvkpUEjDp91HKuK7XtJf5cKzoXSZ2uSTnKHBlZyp72YhboCAfX2stExXslyY6ENB",
+	"mNdJ71aVnZHzyLabreCTaDAb9VpVv2/oBqvrvPeWJzpNR42mo0HC+pv2xvUuMSPwnHm4yTJO9mONPPpu",
+	"929X4jRIjmtzWhow4e5x7vmCzu8gBHwZBv+F+EDfOoOEr0K48LQyRBcN6BV6NkdP74B1PWIGaExNnvqJ",
+	"G1zbedWWmFBOTylooWYmutGSuIu4EjSCRkcWhnthQhT/YuzUHR2H8VW2Z2hFyIPaMmjql9mKxTyMQkz0",
+	"1Xh3vz2j5L+F3KwTpM8Cy2MpcbBYEuYN+dzTiKAZETTUDgc4gUfqbiMkXhv0yzwKW7oI6yxgf5dtZYcu",
+	"SUgxUtMq8aCTCxyH92WqvG6NZFQzkvGcsBCPKl/b3ttrj+TTf+QdD/MK9/3tSf8sll41Lv6ylCBkxcT8",
+	"wtq+S13KAtsQoz9FyTBK0XfsyUyyrOer+9dwMQ4Cuq7YUZd2aM7HAsN4KCQRkTps3NUEddneY3niVC54",
+	"0jeCuUq4rHb7qbm76yFawKi8lXw1fmc/QfIPvyNRxPO7RpdLasG/4KnZ1D9Das5RdrO3oSFfSoHO62Dk",
+	"hTA0LIlZmXwHv0VIO0BMQQ65frRQkKfo94wOCzHv6bBQHEs56xCkreKEm3fVisgyluu2M9QTVNpiR9ex",
+	"ixUKMuv6qPPfcmwo6zczf886O3QkWOi3c0PolF4fS6k/M/XBEvNRPyYftx8zsuCJHpNMGBWERla/mXFE",
+	"MdUjY3OHBIWJtwj2E/2tOu+43Ux1VmLoXvNs8v0byfFvLJGbBO3zOG7JN+pc+JxC6KZe6PyfJlq+xbFt",
+	"OZOnWqx0OZOOOPtW0amn81G9bO4LK9FPILeIgrad3UieTsMNwOj84tgHfe3uvTVbdJoWNOCHHG7dRT8H",
+	"KAu90KyOebRB4mL2egs5apMMs6OsKwk3US23JhftCYrETTF7vusBhezG7+iVKao0j0s/71L6nGic/lvK",
+	"rakha/CzVFWnM/YuJPu1Zwd2tpBrFNUwcwiN0BQHCzQnUqgNS8UCIjQaXUBR9lvlNe6N+2jA/NAAy+km",
+	"hTpH1+TIG63XU+H1yR4tiQGze34d2CIa6hIMbFr2Rm3rXZeFP9Rkf77EMljUHBecezbAfyu8dfjPxP3/",
+	"1zOzv7G4pcmRVGy8PDJawR4CRlaK3Q23fz/29rFPLZuUQof15tByBgg/EMvNnRU2d06pyjxY2M3frmyJ",
+	"/J2uvp7ns7meKV+h/ioGiEOKMpA/6PWCd/Z6N6UaOGjQTckG3dOXTF5BbVyGBA/1PTEzR8CKJw8FpF0A",
+	"1LrHFBp6+gPoHVpor5fQslAJDtuQRCdIaVBTiO8rUngNshYYd6hnVV+GTlciG0DjWVBpkptwhu5hc0K7",
+	"3RZhnmXO5UnfRJvfYYfvWboG8VBo8P1dunpbmrZ2/Ghu7P3JgD3NeDpfSAAwWy34stDau9zVudjY+9ka",
+	"agMt+/XTDnTrxudqph2kQvIlSaZLTBsXkGhERFhASeTwP8I67BTd2RH4bCl0tNs0j7wbf5dbAgx8hDAK",
+	"qYCy1BcCRXRJodEpsh+1gB2zdUX1KEH7cvf1ZNK/UtUOecJDzz3hhC+V6RlmCdsJmeMEUKkCLEoH5vz4",
+	"9uLk3fa4d+1RDQyMAb0ZA5aMGEKrOKpRAHUj2GB9pH/LykXxMoPv0XDqYUhClMY9MJ0MXFC51KgNegPC",
+	"HXUSzgRDMkRc6hzdHlGQLlBCGzR7114Bo6iO0N0/T95NT95/vL35cj29vj77ePHl7PTXOzV7KrPyPCC3",
+	"FmseuE7voZcLzDrB523UGVtvr7MTZbHgPZ69usifRDwNL1OxaMgPkspGVBfHYxYmnIYoJI9Z03ZDdjFC",
+	"VnxH5B7qXkxIXeMZrrA4QoThmTI8oFWAuoIKjYaMcAAHdqixOhKdWJFjg1QabOopT9XnmiIhTfOFs2Qu",
+	"EEcIIiMGc1CzQWFinXx22bwMxvNxkLW8bDyeNa95Gn8Wl924ndU5lI250hJfCPTj9ccLAGvVBswjDcGe",
+	"CDgTPCKIfI15AibYCL0nsUSEBck6BvM3R7QvtN3N4iB0zrgfzSOViy92sC9f98YHXwKSyC+1MH6r1Wpk",
+	"n8+OIVef2d56nGypl4XvABZP2nAA3quPLFrrDTXOpS/q+PrhAwODvlUd3A6v/u9mQ2vo+i/E6noHiC0V",
+	"iz8qkfMS4MYoXjravKy8HZ2002PYsuN7Mt7d33v9alz4X5ucbvj+prua8BmXalOXROIQS7ylvrSlSLIZ",
+	"meOEPmJJvjyQtTdp5er6GJlnFEcr9XA5/VBUAy/V/95Mfzi7QJdXZz8d30zR++nP8NfP7MPZ2fTxT2dv",
+	"RqPRZwZ/m16cep4rTn9/crDdbFC0LKayg2Ntyoe7ZO/eYz91+TjUdn+h9fcbKx7MoyXHgeXYntabby7g",
+	"TLYH06f9DU4ZPCeKLWeOysJMWakWZ3a2RiZRWl8xGDdlHKaJq1UEJFF2mkYx9dsEWgBUOdgif27Aq9Jk",
+	"mbn9x0BgfzGSqAjgU/qxiuPjGyNl9JEkgnwJ+RJTVoGALCym9bJQHaGczKfRMx3eKh7Jkhz06jcekgsu",
+	"aVDbr4srPUWCDG4l4KFO8JMkikSGXoJn3Hi+yUs1msdP4b94HVt45sDcIw4BGpJrcO/y/QGH+I+uwejt",
+	"9cWT5Tm9b0H4uBOEhWr5d9YBYppL5KgeRYizcU0mqfrOsTKPW8bTT+oRE3KfisysNilFGq+6dgI77SnI",
+	"9hLqUqAyRT8bLOOIKsO2xmzVvZICnjh42hCBO8ogpY3Hjie257G+BKh/+FI/W1G3DLoUFYgIqexcsVDU",
+	"aUTgKmfSdEbkwhJfkbm3TPCTSWEVSD0FpYGSgy2uhaHuTM6tMMwQOsqyjaQvA8JkgqOy375DYlgY42s6",
+	"Zw15aWoqMEHjKoNDOU8IAdcigAvBB44A2cpUYd6nMn1KY+qIzHH0jkcNdwYrIGw/Mb2rS7xGM2LD7sMc",
+	"XkwgyoIoDbtmWjHyVV6RR0pWtZQRtiWb2bqI84cc0muzhTPuhbh7yxOEwyWFLvXR2kkdr4/qKL4TSgyQ",
+	"r1I9gAQp67i98bgLkzRltRcQz7uktP9McBKtUQK07ZLbnlDxcE4eNURY0wXtKnsQulklS3EcBCSuSbq8",
+	"eD5uhbF+IonwnnOAvlJP5MCJhlmh57GZYpFI2+PtVy/Hkw0O9CNJ6L3JYW8j2E/Osxa4sCT5C59z98I9",
+	"o82S/+OjMnnIqlYmAzGEknxMO/sQBWguuR6qOy0wr/YJaKYRQ8hisGFnskQQIVW71Q2F8hicdqsFYd3D",
+	"EQs6XygGKwOgtSCg+r2LGk0TtJ6S6OCz0WTIihsNi/QMNmdEv4KvezyJZechZ+eurHWRmNuAH+ek/Ib/",
+	"qWv6j+KT2/4PEqYEdeHJV+0FN4rhSM+5Gz46TX31IYYdNVacUgOG7SBZt5QWtts2kmHu2mGGed9jxBkp",
+	"wEMWa8gme61jcYmjxuYaUHeUZ722QW+ri4cWACUCb7cWQnlfa8fyNa7+0xg3bIwJB2BjeNRbJ0WIy9e9",
+	"qu4AxdLunrOenE8d5isQqrCK4gFzxEiBCYeZBznWGG/ZsbG72ixizWmvEbBOW06QsWKEju0fMmIypGzI",
+	"NVoTrZduL36aXp29PZueDtH5x0/63v1bmty/vW39fY3prPRD3+LYC/lf1px2ACKeWAfTzbzuZke3Dta3",
+	"kasWCC3cY8wGxSqrhEpJWFYABaVDihLPWDhk5/SmppscUK2xCG3ZHFNsn8FG5n8Ogtz0ilYpOWb3b9hK",
+	"13tj+f1dR773/aOupXAGLG16CzfcU6x+KmiMorAu0ay6F64ILQkzK1QK57dwcPy6mzESyNpGJYD2kJSU",
+	"J9ahWNvqvlJfkcyJaI212twmAXAyDpJuVWhzNuM4CZu+BkmjDtiVdHOqEBYPQnfPUXMWILUWmIUkNB2a",
+	"q2NmL5uIaG1aA3xSNz+BFgt2cJvzZr9jwYw0ALvMOmCaxamZR5Q9lMMigfwywduznaB3HV1ONe9qhuWd",
+	"8rJHjk5dmxEMGY4RB1UMdlyDa7zR0d2aWhRjIVbGwHTS4HiSkECiBU8EQTPwiK5bg1h1ruVsDC85TMqN",
+	"NxiorMjd7cnrLDEHQglNzv5UhNXWMX/7547fh2sHP17WROgZwvBTOUFohMyr1PSdBl1cyAsq+SrgMyf+",
+	"4hL4c/HyOdnb97aA8fSwcAjY6ECwz1WSGuwPw8IsmzZL06vG+6EvG5nzI9s6t3G37peA2Xqom0DGCzwj",
+	"Etp1QyJjd7dIcQcLTpFtn1PEvlBXLFTLdLkMLIsh3V4RVmIQvBRfHqFUhE58c4SOTZ0gNMDUTSW7s/Hx",
+	"y780cfIpFguQTT8kfOVr23FBVpk7LlSm/1r9f1VGDfG6pgYTbNCdse7NSRm6vTkpFk4MkeTq0+71odMm",
+	"6jmf6g3K92/Hs333CV82XUe1AoAFkrnB2u7mBZS8yZt4ZB3KQAVDuQ1q2WD+MNhQk9p3zLLNfB/Tms2w",
+	"3Ya0f3QeYdNu7dt4SO8xjUh4SiKqjDFvox7dxVNdJ80zJg+dZDniaVyg4fYugCuJSuPBRi+S+vq1zg8U",
+	"vjxs/YuGusNR5LR/V28WxnrVaSxI+/MNpX/Iv39+9tMU8QRdTU8+XlxMT27OLn7o2XBnyZlcROsroiSP",
+	"8Zd2F35CX8ZXNy1+ST1l42ArbYo53j2bgeWDvgFTrO/QVqhkhhwvycODthnwmLAbGjwQ77r1D/lWfbyc",
+	"XqitupxenJZ3aa/dOZ7VWIpaHK5A3wEIpDQrw8GEM4pKvkv/M+2TeeNvj3UcRaav0j2NSN7Uobii3YPX",
+	"e3v7k539/f3e2EK5V6juCLiOo4zCV9Pj05+LW7gz7uFQ73qzP8kYHwovPSVykGfK7yHLW+b+f5jl8cnN",
+	"2U/TYsbEpN3/Da29PGP9pH+wo9kIlndTtie746c4rZ1z7jl/lhxFGZZPvSRHS0xd2PUKE3rEVPH8edSF",
+	"X8lJPMMC2qrVXZNTzd/gV1XPeiHB2prRLQkWaa9mdOb0+nXMx5gw5DwxtPutE6dKsrM1irTEX0+ahstC",
+	"PJVMuBIOYUuPXvXrPMGy1nGUdy3OtEH2hj7YCWY9FYNU1+AaC0b/ZseL01lEA6TP+BBFcI3uGyO9UZ/U",
+	"/NTa0sVEX97Ud+zMmI4zFFLx4O/T2VuiPtZ57y65kPOEXP/p/IVA5qnirWDyerTXamGCoHjM3V35KouM",
+	"XWE9l0OyrfOeXH2w1wUR7Cehzxpc4lBHZMgjYVIUOM4ahVB4ljezK11R9FdLEci98UGr6NaCqV+c3xe7",
+	"3m5XmzJZV9561TnMm69qst1PT+hPuKHMnFzOvDJa+Df48TiQ9JHKtbqU+YHawLo2sKnemySO6Yl6qEiD",
+	"1+P9/mdGi9ZpknCf3j023UYtCsbu169Vnd5zREZW78la9Ms90OK56zT3StPsP0khcSJFH5wm2eluACcU",
+	"wxYXCbnbD93WTm+Y80JpL0s0K1k4sAMtDFqfggRlU/pzL1BIHkmkuFOgVGhXwfHlWR1+t9360gZenjlF",
+	"NiDLKq0FD1rPuB7h5kkb8bqVFd3DV3I2wsGdkYiv0J2u7LizLPlA1hrZQJmPL0w6f2Hk/cn27vhJB/iS",
+	"JIEXGVZPDLcc5slo24HundTg9mpjRqcSrLv5KbXnqurV6mx9lKRm0ZX1au97+rIc6dXKwjZGlG9xB9lo",
+	"3D0NjiDCwpjTjJNhqMSE20tnZq/D7V7bJTVmxvYY5Y844+nseLTkQg7h/xqt1W9fP8YONIja3bKX2VO2",
+	"mwu1nuzuUQo9mL1evGsqSVe4PA911DIom2ux1U6Z7+9l9aseuy3evSoL6aGrFvLTVTwJRtQUuDXfEa8W",
+	"g56EzR1SPy1Mx2kLv0QB1aOquHr05nVwUiAIveKIlgpHAKwLsxC9qeLy/NfqS6qoA86Uwth/NbA8M8LU",
+	"1mYn5QkARtsuFMB26eRAndgvKTE/+yq77Ir8nCZqa5Dz4NYSP0CD3AAnEgULgmOSwEUMo1ifDEjMTuBP",
+	"NjLavY+VA4lj0hOU9QQBjCg6sn4eUyIOOBVQ4AX3b8ljf06BnsTH+/um0Cri9wbIIZ3B/ShrKaaW+kJk",
+	"kb4hgpY0QhaednOuDCE+3t9De0lSzNyzxlB7K6XAi4txLDKnFQ7JEUpISMgSUioQZutmcIxnAbJmYW33",
+	"LW2OUCYk1jkZGehE3s5O12e7SX1cWQLPh24dUhH0RZbFXy9JcmJAGvz3BH4vCbPxaouLggE1EVFZXA+w",
+	"Zjm/un3Hl/jrFQnJMm5w9OlplA4IBMij1jk0lPsUvBmWfz0OKP2b57QkPIXMHsn1qQFAj/xQFA+hczAK",
+	"WeXtk0s600cdEUWcI5tQn8MGaRAsKtDl8dlpe1d19w5d13lVAqr55kzcjOLCWbT2QbnYs1RCGzZwPZCd",
+	"tarCS7UivXQBplXCqcArFUE7dG/3RmpUeLy4o5WT6LRma4YrtuoLsKvqFQvWusw9O9AYRkNXadRKKtCK",
+	"J76EqjZNcuFmbUtQleqguLoRmoNRgVL2wPiKfVPVkEG65IX2LvA59cFRNymLOsl/8VySvEny1NHWihYP",
+	"YXuLFlvn2HiFN4x2Re5TgSHb+BFHWgeVbY9yNR081/HsGGI38rqXC3Y04CeKiLIrxRCFdE6lGKLFOl4Q",
+	"k/igZHUiAp4oY1/bjdbeKZWGdITdquYhjV8efHn5t3/uDHfHNflIdhlFyP9uGNWZuVpFpb4xcAIW5VAY",
+	"/4Uz5GnC41ooaHhX33wsRukKy2CBEjpfKEtm5auCCUlXzoFta+tdlRX45+I8b2OVl/LnLa3MTdiJvLl+",
+	"gf1Xux2ify3mhzqCQ22EWzyOWltjr+SVMP8rTuHb2CKVo1/jHZm0eqd9B7WtuZXLYnE9aH7OoGZ3Tfao",
+	"UfK6EahY8ETWVLZajusmurv3SbM6GyA6QAZV2aq6T89zKejuvXwem/9bGtt74+/G388R9XHtz29vKTpI",
+	"eT4b0eXWykY1Hbpmma6x/ZUyGGpfqknFdS7s6tgVNHGB2PbUlfAmC1fHSZWzQOy4O709/nXDprB+B8lm",
+	"fo9PCx7pi1p374fXXs3k64H5X18pv4n2rJM4AEiTSTF9Sv1K60mmapvHoI+unFRVZV8KPqfqnoz/JXR3",
+	"+wSa7+0ecnzDW/w5Dx5EhnSlvSRUGHXfwKX6flZyXPerSAqKTbirUtPf+cD+ChMWG7bdzs30apynfJPy",
+	"CKi1c2F/Ia24q/o7MBvZi99huaaRcSTSYAHfGSHKtKQ9RGJFZbAgoeLB0WfGuPwCDEPCIdL42OGhTTe2",
+	"nDTUNpKWPYirUQUJv6TxISqeQI07jwModIdVUjZHScoYZfPPLKvCyz7wZbb+Yt2Kh6abhvUyLnD2MVSU",
+	"OyONhPdFs9EhinjwoH1wmGmMPP1LsWG7oZTaQ5a5V5z1ZwDhoc4SVfPL/8ud6WA4cCfgRao/fUxOcBTN",
+	"sM8vo+zD66trk7X4Qq0zBptXF7npvFIS6oawBs0tIr6u1ziweYsOXjz7Ej4mHaCLcRwX34w0UcodW6v+",
+	"cz8058HOeH+xt7/THxQ7WIUdqLTiyYNiqHseheWePVupSLYiHuBoSySijCF08MpXu0EjUme7R2SIEhJh",
+	"xSaKse6CVXhnoRfxTPAolSW3wGiLz/4utticsq9bC7mMthQ5t76OlvGubz5tGN2lvZkcbI/Go+3RZNxh",
+	"Z2Oc4GXx/Xagxyw8bza2pabRyv0qC335uv1juD9Z3j/8KT4f47/Ig0/B1e7sT6+78Nbjgmu5nH/zyxej",
+	"Hn5Sv3350v6ZCjqx5dds0mb7fQoC0Kubos7UQPSZ5tmdkBl7Abt76lX7YuN7K069q30kTGZeqDCkasI4",
+	"unQW5TfJTdEf5Kpm9Cj0QQtJTKB5cP6gY7OXpjBlOg/NfyIBI4Pfa+e+zZ71FunphTRp53zFyqB+JO0o",
+	"2PAGFOH/OhzwAK4FjU1tFziOCeuTWf88KAzlXX/USRsOoIAze40NUM8UDZ3M3PVZ/RossByZjk0jE7bQ",
+	"hd/5n3XDuvJfDdJK3vhvpLsJjf7OKfP9PSL3MvtI1nlnZJRh1v7DmYX9S67r7V8ICwv/TuOw9I5TAtLy",
+	"6wNVhkjNj3HCl7z47gKzMMFUkBH8X/9PUAlbXETMZUTnC+n8bZlKEr7EkdP9ZJTVp3iW7f4GLjvnt1lC",
+	"sLbTqgR0fot4ccoiXS5xsh4lBEM/MkjOpOzRbrn6p83qsv8OSRDZPVb/znZDG3DOvPUf7O/59O1opgvF",
+	"KI0FMe/YP+EkWNBH+BNlirN5slZkLfw7JLHlQtuiw1l+9qcwsdSK0yRYKNFtrbPCHxNyn5q54hT4cjSj",
+	"7r8SAsr2i7JAl0Q6v6w0mgep0CD7U04F84dKynouWN7qdkpTk3XoLey2KYmmhR24ZWXC01nkMTntw2VZ",
+	"tVr0dEXqSR9Lqa4Pntv7WVtN7E5rsq96FxLY/Nes7PNYTwLpKRWVMeguS6AsK3EPQOfbQaiwkNe64UUj",
+	"BpRGEzG9ZHVRwjeFOOoGFWRS+Czv/E4wgwxOf9PEP0Do9zaJqiox595hLdCOaSJl4XZKjOqyVXmHfcr0",
+	"rbKGLhM+i8iyvq/UKuGKA6hcQESEKvtTG1LVIwh/9riXsHr53qRIkygcah8AFuhOlxSNxnfWxaksKoge",
+	"a+SGBC+JhFsWw8uSOcrwsqYztW7xWGxMrA8k0o+hCGxUtcBJe3IqLCv/rp+YiZCXOJHrY317reKSxHFk",
+	"QJE0MWw4M0lN/zaDEDBCZ9pwtX4TY6hOL26mV5dXZ9dT9SjLhKJGMpnRKPK2eu6fU2ZeaYcZg2qH3ihj",
+	"1XCYO4S7Zx9NZqeQaUh5xiG6GU33ZDQf5pYirKdfUX9R8UDWJzWZmoXUfY05o0McCXnkD5DskljnVk9Q",
+	"BSzkrWiw9U0Fu7r0wBRs+tU3Fd6sIi+vF3x1H3GeoGvYwsHGIr+MDmcM3o1bVIPNYwSISz9HvGY7W6C3",
+	"ezzcNCh3Sq0CApIsvDWlx9B9FccxJIboS2siJDLM5C3ae09asYSO9VO5c63p4aIsq5SrxrFO0lcfbF3p",
+	"KZH+jhAgELVegVQvzKxg0QUPHEB6TMsJCpHqzNldpkDfFcHe1hRdGMf63tiSXAyz86q2xJxXDRBsgXOO",
+	"jBBWJ8scebIUJHrU3QU7OefzLWpuAZ2QgDBZD6niLGJ7bFuzOQArnSdkhuhQPGMBATpvQVbyvaotSyru",
+	"xapcpDTMHFYaTkOQICGyB7UVr5XsyJ79ifVB0Is3HOUsqLJRrUelHuBKnZRKuLyDbCgpVl8v6qbuAG3q",
+	"t7VbwANZ584aE0cfnDEqKY6Qbl7j2XS8zHRXZX2961oeyPo64DGpg+4D3fxA1oCuG/JCrQ0gkOjQx+n0",
+	"p+n5x8vplXqu+wlSI7efaH8l0HEkuBM9MxawrbKZbNfvm0fr9qRbidNZXcP2Av9eGpu7Wrhp+wPAdr6M",
+	"1fOKpz1hzCL/ZkTuRO2KkG9B23920Pw2zHe15O6A7zVtLfuAkntkbg2ApZYxADrLQhTScIQ0TISD8K7s",
+	"KjBj+b0/7bK+hPmsBbEKipR71yiXocV6gpI9I1BYK2YMZakk4txbZvVB/2hRaYQZnjOEaZKV17Wjfu1v",
+	"74z2WupNzUQ+YQi2t87FwA91n8TBZHt3r3UWjvvZDFg/E8iurYDEtc1jb3sybp3Gs0Fl7XQAmuiOgDdE",
+	"4EctWpilVJzddqSJjLt7wP9kmFxdWdtT0pj33q3CWYkcwKqEZ1UAsHIqgN2TU2FfLyd5BSFPAhJey9o8",
+	"c53cYmt6BJQ0sCwfClNP/e6zNmKyMifg8RoS20mIBHSO9dhZ/ZS3maePLDmMpx/Wmc7ZyzRuBo0p4hd2",
+	"F8EbQKEoPVcLw3HswMXZEDDLOquHeP183V3qUVMKIG+F+frI/w6zsD6eLwjAc+uofpXuunrY86aGJXAO",
+	"hgYFGYJBrcx59Wap5321Zny/L5uZ+XjXSXDkQ7i9yfHJwd9pAT+LC+3mH4JKsxrcevMF39TOTHOrelxI",
+	"jZYAVdXgp1gSzIQpUdPOC2qLUUSdd8a3T3kFlTTgTFlxjIWWKGO6tLdn4FFr5u6tIMmVek6dwexm1O86",
+	"U8GI0FgSnVx4Vs10Ly5SM/YUFrUTkLk3xxriWVbwtjowsIyZuwsiMkDkjHZeplrGJBGc1br4jF8fNtbY",
+	"Fdb7Be3VagDkwfPUS2TSbCY8qatm1eNShu5wIO+e6svvywq62W89jX78dDNEUKqn7Dyj/0foTAoURJgu",
+	"9azhaqwTemE5o1ZxZZsM50Qd5pteIpt3j9mcCHlcl0Wp47F6b6+vrk2JpK4jWhNRX0BU/NQYXjEvNJVF",
+	"d00y1tOuzwDN0qfUpJckpNhCWArCQnDLKjXy7ubmEoGfa4TAUtCGE7T/FuhO//MOwnh3D2QNwb07CObd",
+	"jdBbnYWlaPOZmc73ERXK5HG73kOSbF1WaZXiajaHiLMvAEwpFkP13ylz/xVHygrg7IuQPFZz0xmpRZbP",
+	"v/DdMlVLci1j5Rz88QglJCY467wIJfPEXoZwolsRzRkVBBDsyzG5zTNgaewnN2GKx6BnV4IUYXX/D90k",
+	"vASCuVGGaHXIX1KSrAvwowISxs34Ibq9Ond8o7+kRECwdYmTUkeR/jmndVuU5wGP2rtt/GtnptaLk9qS",
+	"AUUdSMcq8zPobYiY3AXQK5sKJQXGXeWiYgeQQTniaA7SPd5pLa31JQg4FSBWkKkbgk3O71DV0ZwhcMZE",
+	"DAjjH1Pptfk/MoJWuNh2w04oIviRuM31q5SaUZlgSd7PYs/t6D2N+EydihhEecCZrktoQ73e3yvVGnnv",
+	"cib57JbRWg+jiPgKJQSHJBFoSYUSVIKygNiYAg4DLCSakXkJtLi/X/CBsrDNAintxnv1Sq0rXjdGN1sh",
+	"cTInuTs+qzvVFR5qbNHNWNfE8KTLgDQFwerA/5ZwPfthzAJFsni3HXlY4JnSNnZg4feGziV39/k1aKnz",
+	"8y/vzq8PjXIQI/Rp+ubq5iT7g/XhabK+ECjhfDlCV9Prm6vp8YfDrGgmz4u5mp58vDo9u/jh0Gm/ZzjW",
+	"ZPu+O1dXVT32YDjQYw6GA/tZ+E/zFW9eYrbGm8RrIalTKtVPBtADJwl9VCbpTzQk3KaYQ7ZHBkcD4TNF",
+	"E4C7gUWpgw4gPZ6D/DZR+qUeNiWmgUwT6GOkxtZYU/qzGktHLiA9iKxhHmLBV2xoZMonMru6Ockcu7qS",
+	"a4FLnTZM68gaHnaqWvsKnSHCjyTBc6W3bcAcnLj3aiEGRqHo69xrlz8mDVsDujlPdqt1DWrwktVP3ryz",
+	"d9tuZycXhT4kwbW0jUBqPqktlDjhUEUF0GnkkUSKnezJEDGJIsVc/3b19gS92tmf/HvpXvYYTEavdsfj",
+	"yb03g9W3G5eWa/LdKMqUEplriJe7zxcEcr09A30lUXETX293+/imQhzOqpXhkKzDqGxs3QlMxxkxZ6hH",
+	"RYSANV1hSd79w2PywK9lIvdbeurXo9kGZiLlHgRFRz26tzveAAd4RUOf686zx5Pt/Z6b7FdS+kgWT1NZ",
+	"U93D/9VzyxhxmEnO0iY5AsISt8AljaouZ63GDRFWlltF9NPZ6fTjYDg4vj09+1ijaUyO/6lJ8fejk2Sd",
+	"vNTMlVU654yM0F2hZMBa0JC7MCOChj4nA/kqScJw1Ijyef3+tihsPtz+8PLN+e100Cnl702UErRM576n",
+	"QTvVoqpZ1SWR5PwB+Bk2y81Q1K4+iSOus9LVxs7LmfE8CZ/Y59ZUaJQTydWfe/rDhOQ+K+I4WuG10Bee",
+	"Rku35czkEx26u5uZenr4nPJ+VjeMdM5X9SwIX0L3SjFBP+jVtfrDsQR4URLx1RDNUglXJsl9N7nnZ758",
+	"EsUODJ26MP43527GuXA7QBG5L7qYdr8d7zrb3MrIVBLdKRizgNQnu5jqL922FYfasal2CH7QVXs9AJu1",
+	"tzi7EpoUMsnRAyGxZgzjtip+P9+fHxIcEHSuNWB/8GanJ2xxdpOxThbbr408d+0c6/oJx97orNeRr8hz",
+	"B7/dZX1jKh1+f3y9/Msv4+Dg8c/bs4vdh5t9cb66vP95srh6NT/dwbfkzR79E//p63v5oa8Hs8bt39jh",
+	"9ow9chqQun7Qp1fHb28OIWFQSBpF5iiPoEvdIcIrDHce3XR0pFFN0e3Fycfz8+nJzdmb8+lh1pIUnEwW",
+	"dot81SbHCP308ez0EFEhUvDnfmZLKiR+IEMlX6EkiwrEV9ZLbm0OmNlgOFATGQwHauTBcFAYejAcqI+r",
+	"def0Nw9WLRQuLlOxqIlRQ7sOrrEwEP14jULySAN1Fba1Q0pKIJ5KJKTSdhkC5hEiDM8itQ5GiLouaz8U",
+	"lWqBK6VSANlD43148gL1vN6kLIxIbVwrjl8ININnKnUeAV+OoJJdLHhc4qm9vXavuJ5Aa39vhyr6Kq7l",
+	"whGCCzaIB2GTxgsTrLtvm4FrYspq2TTLeRB0zhSJy98evH31w+t3+2cHP5Yc8jvbXRd+mdBHZY2ThswR",
+	"M/ShkrfTE3T5cnvvFYr1i9rBytDl9MMQ2ELrx1G8DxgXI/SexBIRFiTragP8l+p/b6Y/nF2gy6uzn45v",
+	"puj99Gf462f24eyHm+P59Hg0Gn1m8LfpxannueLK9ycHLWsfDlYJleQji9YGzd0hBugxb2RKO1Ky4oVh",
+	"Vn8TJ/yR6gCKwCyc8a8+B0wtA9w0wBNnnXOQ1I61MvMfT95sn+yc7k73eu5/OSW1eAp8ovRHPoOa/TpZ",
+	"ajB4DhEGFBUDrzMj85SNFI3mCRHi0CBbCI7ucTLKYGfCQ3THwRMp7nTokKE4wgEZmYJZeHGOH4np8G3l",
+	"pBlVyxUYAu6bebl0Q93ye7KGW2ZTF0ScIBzjRCeWm0s69Ddx0xZ1LHuE3mZPg8duiR9I5p5TqsRmM0Ga",
+	"kSfDRPvTmqAkO9SW5V4dNbdv5Dkx6GHdpzoqhHJq8ll7fXIyOnjd+MlyjUdO3cJghcVkRPOdgHM+p94E",
+	"h/uEiIXJAdGA1xrCRUgM8J++niEbpIA8U0KGEiw/frrJ5NdxKhc8of/Q9awLiCjYRI3Jdl4U7+3j0SVH",
+	"qVPGhsnOMWv0kT+vuG4CGHBC1+jSmIagldTxM377RxylOjPaRJcTx70Otcx/+MMf7obWG2dSEWNl/eja",
+	"JJ36XxTFCyljcbi1pXMpXGydLWGrOP7zgaz/4w9/+IOPmh9ISPGPfFYnX/90O72dnh4ibZPq/BMtaEfo",
+	"6vbiAmIpPtl78vHD5fn0Zno6RG+Pz86np0CHk+OLk+m5+iB/VPut/qZtO8GLpqgeeDAcmFEGw0H2ycFw",
+	"oL+p/mi+6JW1H4gkya2orSuxpeEJwYC5UTUUTfZ0Q6ILlFKb52DLAR+e8rBD/4ZWf2oHqEi1hPbzgOcE",
+	"iGFOUFhbYmFJkjJlTNs2EEb9FV21vTzBpcOop23mMszp7D2CqSTHUXO/JI5EjH2mPvmqbvPvuMVE7IDG",
+	"KiEbSEg05wTKKGZE2aILghMvNuuv9XO+IgKG83LPMgUYwZB6YngAe9NQCuS2b9amAUzPIhyqc2Uyo0yl",
+	"TR5Kad8bGNu3ExdkdVnrKgBHhvlVnYNUkDxmyQBtLuBe7GtAo5Xul/u7F3wd8S6f4Nb4JaXBA3qkPCIS",
+	"LXAy42nS26tRTvIoLbQ4SS/BeUiueFTribLJdSFX1+bjy7NDkzmoU+xG6Ozih+n1zaHJH7SlQZSN0PXb",
+	"20O04FGoA+fq1v3x6v306hAlKRPo73wmXJP3+PJsMBzozw2Gg+u3t4PhQL/hFb0f2YxjKMg4p8znwIYj",
+	"RkJT21dIWSFRRBI0pzZjxeR428ZhSqeKh+ezcHg2Va+a/4HzMAOSrWreGK9zlUtkGm+RLRwE8ssEb892",
+	"gtbMn+LornniY4giWWtFom0omVMuIjgULnnxvSTJCieh8JWmgHHpJUf+cfOhCMzNzEcdUfaQw0WkkCdp",
+	"at6P9OUEA0QBPNdg0RRtGQJZ9Ft4jilz7wtpQn3JeE7/Cvjefx5ubQ28OTQyTVjvdYYAj5Eoto0IfqRs",
+	"fqRYMjNudVZZ39U927oqBTx2kUN3Z73sVel82QCkD0SwL+iYBK7BkKl0hZ5sj5/YVbZamtbzW5CdzD6I",
+	"hm4dCxzdW2+YlasQoTFN4wBXfUmjiPoyT3ZGk5bbZ0Y9nyvm2Li1qEAhD9KlQZl0Ez+FzEvjqk79g73G",
+	"xR3sqaVNxuMNljaZjHZb1lZujb1xPl5ZXjo0GxrOausxnW21pUoj74vTrIl9XTRdEiEzTAmn570pezWX",
+	"t4aC9FI+8CZg3JX5rltr1r0l4Z1osfZfoCxgaY6mYTV0gBNFEY+/qRYXL69zN4/UtCtuLZbdALIqQ6dr",
+	"eKk1dmobXTQeuwo2nzp1zadtf7fLTXAT/EIvIhXZCFiwlTr9EWnhjfJyyKOsX0/QqbsMiXqGshn5Kg1M",
+	"XqNrUz2XkUbJ7bQIjwUAeGJzgKyEiJgzURtZdFLas2Cps1uldIKEgNJm3CiAUon4uGNThu54i1aW/J+A",
+	"t0ibcBYLYIwadNFCFluednDCcA7AWGS0yoYXRIw9qEUQMVeQNUv2Gr9Y5tgqtA5Xl3lok2t7JoFdsuTM",
+	"V2job3NfbR5lWDTAEWEhTvTnhqYnf4/uUX6lqsaDKU9/uJpeX3958/PN9HpjHQvUuuKrDrgwzR3Pn6HB",
+	"eRe9nc3Xn4BuIYGM59Ojp8FDJ/yvEyaTNdx2IHYPj2Y9hnQ2k95bmiDC0qUFsu5Kdsdv2woeFke4tcvj",
+	"ZYTZDe0jscpwgb+hoPJWFldlDtDBkSpm/7xconao1qWUNSqZ8XS+kKYRp8bRkxzF2AsimGGTviWkpkPV",
+	"jYNR+kKgewLxzKDSl2vcKf/OoErXZm/on/OukSvOHI+87nneyW6x3V28XoIb4ysGR5ZOyYnx3Gp901ej",
+	"2KR4enF6dvFD5hoF/xcVmZnbPp8NAFlNv69WEAT7HLyj2WDq7/uQdYlVa1hRxvSZx8xSfohSJmlUckMt",
+	"Cu1ry2WmM/7HWbomidMfop0cdp5d0kPz5BY9TmH0VJDk5e7rycR7QbANy+q6rxmtafpB8QcAf/Hy9/64",
+	"G4eHjY1hNXyBuXU1Nf5tN8xdl6nHssUMpSzGinbAxOZ5w+OcBcTkV5hnXEjazezc+zS6Bzjip9zGymZ/",
+	"a25sH8MiooyI3IBJepgUkIAqydIHhKEo+JQ1ZwftxAgtg5BUJyU9ogvyfWzOSPa9TKBlR7oktpyIjfgi",
+	"iZBf8GS2Hez0mvWlnscZk9nFz8P0ehIOy+nsh2InbJ3lmOsrJ5WZ5q75Djcu3e6g5tjr9vdz+kgYmuHg",
+	"waYY9Vdn3cwSYJ7cKqlvUKe916ZfuFbkT+saPxzYpn4N2h0OwAsUJ5Cw6BV+OwcH+50I0jRWLm2trRLj",
+	"dT7gYdaAEIH+zZpcFDHXOk7kWZCiGw5mA/97tVtZNRf6r+ZWUXnDyiqsQOEyozsmg2NSFhTS0Gv0DTOc",
+	"SddsKibdGCFXFPN9oLBzEeoJKyrJbCwRUFeQHwrSwPgTbZvBvJW4L1H/muFYLLisRZ0K08AWcSOLA2t7",
+	"O3erCYFj0mQrq98tdhoUb7nj+I/XBPq1duDq56vz+CXFNRBYUOpRTh7sUdRR2IcCvZxRaxnE3wcTftq0",
+	"/6W+OHn0tiuXq2V+2uIvZ/aD2tIBePVXKPjR2f6HJaM54OyeJktiLwzw+pGJNPLgAVLldTel0Wf29vb8",
+	"7dk5JFktsAaCfCTJCE3/fHl2pf7KuNR6U13YFceiy+Orm7Pj8/Ofv1xN395enE5Ph8j+16EBg7PGzpIz",
+	"skYG3RiS2dRJ+sxyJVhM5DKrz8sJsvkNhgMzJ/ixPAWotDf/6c0weCTJIyWrBvAnuM/OI2yC98VTPieM",
+	"JLlkf6q/pgon24bTmSOCWuC67iGOZwagbUVbBFEqbnjow3rUZ8pctZWIBe6SPCyZXpPXbcP0deYk5JGw",
+	"lGTzanrvSj8LYqEnoqqzNKOl9OqGEO7S7VNIYHDH5YIsi5i2HaAsN3BJibrtP85BgEtZe20TkQQvLVZ1",
+	"SZQLQBS5dzzDw6wKrh5odq9tRJOofuFzVP5kkthNUDUChAfL2j6wmVZUkwxe3yL2FyPTOx3fFqb3WHXK",
+	"2XfzsxdSAeUNCNKXuCC56mEagKqhSVc/lJayC7AORdchehOkrnvmS0fNQ8gqdRx+GhakrU9lX+LgwRuP",
+	"OEZ/5zNNzlg/A52NEsxEwEMCPmymu3uaBOUQx9DeNo7wGvTRc/Q0agmKqjnqnGTrFlHcuaKim0/P8kJd",
+	"d3Pn4q1GokLr9M0dLPBWd+ROsztv9WAeA6jsbIkf5j3NSFOIUxPHwYzeEyHFEVJHZW3okWWEd7bgzEIM",
+	"hJbPA2MLeuqa3NtWLZAcrNhLZ7FT8b/Z+xflNnIsXRR+FQRj/+Hu3mmaoiRfqJjYQ0u0rbIsq0XZ7u5S",
+	"TRFkQiRKyQQ7kZTM6qiI/2nOg50nOYG1ACQyE3khJbuqZ8+Oc6bLYl6QwMLCun4flNJANCw3rGoi/iZt",
+	"YyGti0Z6wmZbpsAlmy+BS8SHVQN4VIbQTClboi9H7PRyPcLzSjzmRgn2tAp8Y66/QoeDWnKjO0rpnNmW",
+	"2ZxHCQ24w8kvuqPKnT4zs3dzq5rtnywtnK1ITsFs42nn970Pqku5B8t1lPI7mnBlcyutG3GZkj91l/vr",
+	"l3/ukpPh+B1cpjex+mUV/rmMuqUu9Jr6ehg1fcT5E+GGR7phFllv9MERdsnojiWbrAN6haTQR2Tyr98m",
+	"UJ0qicEfU6PJQKaksu70hHuypY5CrdFeajjQBpqjiZmKdAEwqBsiF8CPEatXgcd1/GH4Jvfa3dS1k0IF",
+	"rWPS1wX9B+g2/1wz/bNuUy0qD91C8TzYRZEEpA+l971uJ6cNHWXoDxJUyabpEK1ppdTrrxYdT09P2XjV",
+	"8Q52f5wijeURMbsXo0iZxZar1PVyGbU93/JvsE2l2679D2KaHXK55d/hxNNZTBqb/hIuLcxuHjpzuxOu",
+	"nQYv9ABvgc5emgt/F5jRS6nt6cL78JRSGzZlcdWe33ovSv4re71JWYMoWP4+d/dnxsR+r3/Qe7H3/OXW",
+	"dc/rpmp36Ci54bHuFzADqmp/wKnqqjckMY2e1Zt+z5ZUpiyBs6FFwXtDUQzebYlt7czWCEMrSbBq35wc",
+	"jpPxbyQILRd/zOcxC4OMpQfh7w17mSsECJR+ROZChNqkm6yTaGTC+5MuectS6Gszzgr0bKj5Y/eylPFX",
+	"YjR49iwSMxothEwHL3sve8/g/H42e5vGf/t1+LXb7RakxlfKN6rOYg9j6CdGTBAoXMsKHncpxcpLXe7d",
+	"zUJo+/Z8ri7gCUEPqXbLA2wzQaLfewpQcUu6IVNfHx2NLxDVejxLmK8J2+1wlHCNfhgaHuFRZupQSSYr",
+	"lixlFy+ctIOXCLlUBuC5F+oITlNwjJUwl0tj1fdBGLmQQ2ExGVOofGv0CRY0Di8p1x2uzePNrq90XO4X",
+	"PELVuNCOXijuH+C2/CJ4XMO8C+BfEjRwIlMCUUXuli4ZaUA3VHeP7jaUiN2kzQOBEmJ1qV0wNSG62g9A",
+	"d3ceAEhYs+K0e+YCrm/JVOLcZwlL3HIIJxnOpNwa3Yym24xgDNdr/IKWNUpVRDv16kk6mWX9svy+tBQk",
+	"JYVhFsR8Xm4/FTaLI8hWkBo0nj8j51wgq4pIM9gzIhIDggP851kBVJBdrreOWOqm/paGc6aaPYEhVwpp",
+	"OltUM96nQiN6HeluGGm8PYA66BLkaFaLQKYJJKY1yPGS68yDJiEIyKS4RhNoooa29FSs2h0CjahQO+2m",
+	"3+oX+8JsbW+RqUsvpY4gTcfgqSwFAtI2HyHL31up9u94yNo8tYjmotlQ8Xb7ygax9zdwg7VjaSgkIvIG",
+	"BB6NuBjwcIwuLkUI0XNJmA1gdMlMFB9ijm99F92Q5TplwXUsVyKN+HyB1uQtn912yXzNPEOAC2AUXQ0j",
+	"5F6iC6vyKV7gjwg6OJxO0IEH2zxDRUSnoBlL86OTSwPwwZBqbcnIhqVdACMB0CetLPS/NQA8qqVB7oCC",
+	"42sABkbuz2oi1LWQwU4XidK/Yp26wCRKu+iKM53uAoM2PwP6p07Q0WOx6lErx07QwXdVzAZiAByD2vAZ",
+	"hhZYwdYzS+YBc9KgoFslNvz1vQZWIxJzwuMiqxP9T7eBufFIYrpQKRuef8vgN57x+PZcpLwSgDMVGurQ",
+	"RYQ8IjwlKYuirPpP16wvGGFP1Qg8YR//xw+lLi9UelAZxiBNUGJBZlSybacj6KgRnvEbP8xWvjeQx7eI",
+	"0izCoCoCv/+815wONLPuvrtu3i+ZZF6vRJ1WRgADOHk07UIW6FtCJMxCc+Zn+X/gRR8VXvQiojMWvuYV",
+	"Nb1T7mgJ4CENchWytjUCCLm8RMxT3gidr16PKCujOPR63U4XxhMJLxumiDqBPviUh0cEskAQUnR6JdQX",
+	"gN8T0ZTt6KRPucZX0cOrmMh4GEXi3g/2C/3I69nClOBBR42Fd7KYT9ugRnlAlrbGhHoEDKgKMKZaFKbc",
+	"ZNUYdvnJCQyeAMygr2/sCP/HqZhQh73D54b/XPKtguC5lW3sIVOX49lbkWK6MkBfms5f15ehsW/YTwpK",
+	"b+tSpkekAx7G8ZpGZCbiVP0OeKos9FAB128i+IYqYTjh6q7p2g9cCuC+hk43YUSuEkYd0hb1aNklx3lK",
+	"XbPeDq1uET3gcWr14PWtmhtTzpTHmYgleXM5GqmZH51fjS4vLk/Ho60EcrygSQthRDr+HLjJloTCEJzE",
+	"x5gvrVrEM7WxZI3us7KunAkl6WpDA5wXz7FXGYg7APHP8ghPgDLY011Kvw6BEtVXv4akq65GYBzilgm7",
+	"E7csJHG+ySgrN9uaJUbthzallJpM3/n2gt7e4cWXmhEM86Y+oHAmU44ssJZDG2/J95M5SbeXO4xDl3wd",
+	"0xWdeeu43QiNHQfeVDq98gnAXiGv22o8n6S38Rj+3KbosH+Y5+9r9VJdbNhYhVgsQKwUicMS712rcXyp",
+	"K1DcngXJlpNcspTF6pNOqHfPgV22MAgsofJ8M0p9LGRkkIjWez4jJyhUu+4/33L6i8aIEYDAVRKlnZpb",
+	"NK8Y+6fTu/Mq56lKbX7gX0fqmPBbCubcE4iRBYYDWuBUgzRD2E/71QXFiAzF0ApeevgH/BEVI0+lfROU",
+	"Jmsd5WJE7/dgKfPlyHv9XvewGRdZvekLTWcLnyGbGwkGXTPMabincRwHvf7+XouRiDhdRJtLNlsnhhmt",
+	"TQ/zcKlsCKmzDDNvhcipM4UGusm1Qi3hv6aFFQB5NONLGm1f95B90ramoR7iNgXix/rj/RXC5oHZ1Hjm",
+	"OcjJYkkkarbGJVuJpAr1FIwq2BJgnSoD0g8T9e9r6Fnt0GDr+cy2enMNTci2SsfjlFTthI8g/X8YMc9e",
+	"+XyXCviyfFdNKLy7CQMHi1WFMj3dokUlJZ2gM74aXl6NLjtB5+LyYyfoZELjj/VqBAyDsFjdxmTySXOh",
+	"DgsBHPu4e5x2LEtu6iU7v2NX2aQWZMaF9wmhi9oURjqKu3+AUOwDrILDIyZQLntApIjCQGM+Iqb7xWne",
+	"FHjZFLmgyutttTvVlY8JMTNMGLUgl40+2eNoI99+z6+SmZEKcUXBSZiHYg3ZaceDjMJRdsl4NB6ffjwf",
+	"D6CFkKlzkcmA3LMpj2mCDU5Qt4WjgBYb0zlEjodnZ+MB2RvsYRNUlxy/G14NiOaolt3r2DLhjgeGaBoS",
+	"J2iJOQZkl3y8PBldjge4dMVesS4Zfjq+wpHqkKHMmHzHg+s4+yqgnS4x+158Gr8bjQdktZYLdXTzG92Z",
+	"LE17DQu75GR0dvp5dHmqriyjN+ZTOvrdaoPrWQS0+TOoVFYz4TIBq7/hFwJjI36Lwxqs/huH2Ak62Shq",
+	"FYTuV6uHnocrCaNJLPHocqzCb3eoPoJNBo+QNWyVe/0CMJjUwGABEVFoe3cDjQMAyNpwcrk+YStVoCf6",
+	"g3pJAd7LUy57j9u3qrRqygHLF5NHQL6tBO8LlsykyLIZ6DyD1LExaGlpQd9U0B84kgD1iM98wymu0yVj",
+	"rNXza2CJPwYgU8BeYUsRdRF4WcL0D5/V1U3zrl+O1/5WqCb3H4YpIJ2bfAafLQyrBk8R4rxAtGwSaxRU",
+	"GIFiCzepdkRMBqrnJRu5ZZuWX/GebUodIZ6iKo07oBOhFkAJJN6JqN0beVlQWZzw3Sqt9MBeV7isNFzy",
+	"GMrKzNB42mIsbhJ0+UDmybvtZaZIAMyU14/PCfKimJcud53cqWmxVSoSBEOzW55ISJfCIHzA6o8Y5D9W",
+	"lhdz8bSWIsFIVHOk/zHmG5/QYtK8Tdb4C5luyC3bwKak0WpBpyzlMxoRy8xfgaDc1hvL6bkieOPuCMkX",
+	"urn0Cn4oft3Z2c/QG2UJ2VO6IXtqQfeN6iFTtuBx2CVwIaqhfi+X7deWCD6sE0CXVIXFAGOpwbGnxj6b",
+	"QROHCdI08CcUwsC6swsPrYTdABZoxiMwsBj4iPD/6fLMYWBsyTalp7NhUbOpr6ppH8bQyGW60Y7gv6RT",
+	"zKvng2ex/TgkVLOqaUZNPGgMPPpB78Bp6yWGp5Cma+yIybllNF0oD8mp13LaS0yLHBTTo6kAmK1tauOV",
+	"tfpstn+5MaXxPA7Z14rK+II4Y8E6XNNENOHIVE3bna1aUWuN2dApg9KVSsk6jYuNZFjM0vBwLbdixaBV",
+	"IV8Xk6U/nh/kwhL7vZa9ZImYRj48oUIDGIAJXb45Jq8ODl8QvHQK5ocOnVAEAFSbAPqq6FJqwZIsTpX/",
+	"hb8xsYp8JfxeqL9xqg7OgMiY3rKfZ1SyI4jPhExpTyimKAEAxiL9+Uas42qE71q/e8USAsuzIVwtP7nh",
+	"LApt22Kuu72VJn6j7jfT7Cmv1V6l/2TVMwcbSOI2xtAILIqa4EB5MIm+ZMGilQx0uF2QUJSgz9TOj0VK",
+	"KmdI7Rom/Rh0sGlh1vVVJixhU56RmOdfmbB/7lBfvq7wjxyY70J87sCL6sHTiDU+SX0E0NblR34uUvKm",
+	"apZS7+E3gbq7wTSi8e0EsYxgCM7SOSQpS0bjwjud+5vhcFGZ4Tc6DdMzxCgzYuWu6E9+BYBgSxW9pFcu",
+	"INMTKMON04yQGGQ0INNNCltS/a8l8ssdE6DoscopofdkKsICOuG/rjs8vO4MrgHofu+6E1zDaOFPBlOt",
+	"a7Kvtj30uvObe8ZCfGfjW7L8h16yGeMr3/cyhL1xYajs+YUfHzPIxKfQPgSzAXWxHpt3xvhdoSGnlYNr",
+	"76xYsXA98wx9LJascODqMK5UH1UVKK0hYU7N6YNAioZ92UE+pclsYbhMy9Xmuop0mNaAvYE9gIhvBtgN",
+	"+xzkQtyrj7nu/O3/R8TNzXXHauEi5mXhDOgftMSC+06IwrX+vfKAAJPXQnw0fF1nnIqY3dOEBWT/sEeW",
+	"kfeka4MKPH7/KSDY+U7oUp0oG/WThqIrKKcPn94+fX32adSGaWIHND2+pHPmNeTPC9wN3kkxbbmzMM6z",
+	"gS7X86dT5ZP+spq3ag0T9+NUzG59jsCEx0oDiGTTjcT9BKiVXXnUqHQ3CJ0l8KzEvBBRy8yiAifhYSsx",
+	"XbKUhjSljf4BrtsHc/lviCSYX5rHBWZ8MBajxv9UDz6t5FbUIL3OMZT1isGYSii92AglaVQQE7h6Cxhc",
+	"WNAKgEewxdXvR+TpnpWBjeGf1KV8YAVjy2KyhiaLLsHbQUtrRm1iTjgJyIhYOZjyKEIu3VI28nvBtzIX",
+	"fjXGJrp8QMnu2wJOZQ5HVU1ibmuZ/E/HIwSOwG8F2YLSP9Qn0oneMDSKPt50Bj+22jqd334KqlFPs+ry",
+	"7NjLXlwZIDN3U4nqVS7EitzGArvCyRuIG4zff8LHs68YaYgSRsNNQCh6ILr0RUJDD/Tm3DK2klmIGlqY",
+	"r2PtXCI+a0gwBgL+gZAID4tdDTgmnfkxkvUv53jrrGVBAHJHACoWV5u4ygM1gN48B73fHm55qP2pLEwT",
+	"gyVjFof4V+V7Q1kRje3C2Ek3OGiNXXTb2yr3CxExVH+ofzC9oUcY6OrQdraJdeRf6f+3bb3btnYJSmuT",
+	"cfLJxGLdYOwRNq07i9FonuRjsr2H2SurcuvMkW1YwmhEwuY0CaEhtdS15AhxsWMlY5m8vh5vZ6QMY6JM",
+	"EHXMgyliaNHbS0ZrE6YJOqQoLG05Qessny95CwfONqk0WiTuj8hhlTAc1ok6lMn2er1muJxHMICqjW6U",
+	"p/5hdb7BUXLuZB/2WkjMTiaVo1mMvL96RV7h/9/G1GpQJz5AopZ2jkeSqTFx9RHlGD/Ndku9NDzda272",
+	"81gozqTXWAoVXfna+dkRKdsaEp5mm4J0qnMwRGwdGl0456Ofo13j7W7Emtwrp94UIoPCSzMrxUj0Xq8H",
+	"3QRdci4s8Bv0ouh6iW7h6BeRSNSZqLPSS/rVHZTL+FWayiu+ZBGPWUVt8LBsQa14DPFs06DnKdl7NKD2",
+	"1JuGw2RUFquyRTtPIG2V5Ofn1X4D8WsxPKfBC/Un1Ijhp5VkSfptDFZq+nmx/RD5/A2Ss0iItqiNGbsU",
+	"wKFQRa4tEPtTKHVA57rXnmJk0xP+aoOtYN5pcEoykJAi9seWZ3UxAWTwQGBUFavhDKX09c2YAQaUgEZS",
+	"OEBDBUQC4gEkcFKeBkFAQwp4k57rZLagkh2bEKgRnJrArYOkT40/3SUfqHJWE37HdAJ9QWMI7h1BPzlJ",
+	"2IqlGmB4usHE9KmP5foxWLZqybB+L/KrLZPuemXCKpYjPYMPpWfakjaoRHv6SBRBLgnPQ/h1Gglv4LzQ",
+	"vA0eYp12fDZFNm29FO1IaAyMg4+UxiGhyRHLOAGQmmoKLTKXmoXGv5eHNsV+785HkGOjCDIYMeJH/6bL",
+	"GiK3EqMTBC993V3tQuv/bXXCd9jE/g1Z/QiUnsr4qSduCqagusmv6otohQmrGUZVbdfQiJO1UM0r4wKF",
+	"n4PT4PATlbjYCq3ecHKFZJpo7IhH5zSDyqxoJ/F/MKvZf0+FWpbY7ZWsq8XK9F1VKtjmx7W01injsIli",
+	"y2rhjGCuTKTVikDLZo6ws8Ol5vrDpmz+LeizXKas5oDAWi6OExayOOU0qsH4SIS6BWLT0HChdNgRiQWR",
+	"bJYw8LTASZcLb/P/LBLrEF6mzPH5urag3iY7KdTXqGWkM0vn5wlgm4ePYuBdqX7yMA4TwUMSsjvgK1TK",
+	"d5qIe6C6gcwTg/hCw3sucDaqjp3CoJ9IO32ZXleuk6HYNAjbKaZVi2XWsyV7Khdi1YoBVUg1wNfrOIwq",
+	"04p0tXoiyRSuITxsNYqZWGJodsuRtFnvW7bBNoMQF8GUuPhXQT+4ca35x3G2zk1Lqx+qYwsV7QgZkq5Z",
+	"QFxafYtddy6BM98UjSDtsSSSxuFUfPUNoJiAzH+ibzLLS+37CM/eCLx70SvcVQrjpDaG9y83YHHQe/Xc",
+	"R61c1jGQIKSrlYYhnzLJQ6ZLeb6mR2Dt684PTBEn2GWmBFoJ0ISu5AQjCxZIBIJZaIRN5kLMI9adKM9h",
+	"Mp8tuxOoSkB30F1TWYgOGpBJfRK3DxCqmQL58+ZM1KeKGOGTJOBlobCia2O0UqArmoCmQiletls1k6nX",
+	"SEWxlEkdvAlbijuMi7kzYRo9IWWvTE01oVHFtqSr1WeWSL11MsXR7x50W3FSR1SmY8bipkYaaJxJ2JzL",
+	"lNVRTnuyPDMaFWpCWPz07etWsMW6raA5EiIXpgVBWw11R4U5GJAmbJadxCSBHtiiOxLRdTxbPO33+s87",
+	"7SHvsvZBd2WlTmgoqcu/5eXN3uzFlPXpq4PwsPd8/8WUeR3CLYCNUcpbO5tVQUy7DIEFznMEz66xO+85",
+	"ybLVFz/V7tjKigacLaLbotQetuUM5W3ZsCMcNfn8oFV9lpHfknVO4/mazhlJKdarvz6+IAcvkHimjMBv",
+	"hN4ZwP7h77MHrKSAT3ADhHk01Zq5gvOvsAkK01iLvVi5Q94gT0DuZI/4NKHJxubde/2DykRpxY5xQ/e9",
+	"fml0Tn76x/+6vpbPfvrf/+sb77OHQFXW7cJVo9VQhe86NO3ltjXSWG3ihkixZJWtE1MRbqoqN/q9mjY6",
+	"7DhWQpSRkrVi9GmVijcWUlHyH0mA/aX99qsrP/oLs8SzpW9tkc7Hxfd4iHu2UAbXiUw3aMyhYMojBMvS",
+	"RVxYnJXeKy2qaymE5uq1mYZHkFy36c/CclVQYHkcant0mK/O2g1A6Kpk/MLRkAVsayEH2gRbJGI9x7Cg",
+	"8lHAnTZqp6ssWOWiAmTDIHcxWOiFy11AagFgEng7cnNWZNHk4pJJ6MPy86qhg89i35lmkBU8+xgBJZzN",
+	"my6YNLvXaYXTJo/aeQydkpzhc1MId+75gjEawsE3jhM9ADSp4Ftypk8qxC35U//r1z83vaYgF9k7A2ce",
+	"fKJwyWjIYy/B1pXbNHTHkpDPAGOFp5JFN+C/CBfzReN+QeuF9KF/s9lt+zydHdixus+XqGsXvoXb68m5",
+	"AjO22gnCcXi70tzeSpwxD/bAGjFgPsiGZkUYCyw9NBIueRRxH8q2V9hYPOex17/iswXBX3ULaAJ1zUqn",
+	"BTrFwqP0KUeAJuXYQR00uLY6WlBg+zDXXwiZzhM2/uuZF42jqnXui9slF9jEApdAXKe5MUqPqwnaFqtB",
+	"4AicUtnQwbar8OgAppUhPfWBu9IVAhUpv2+IgY9KpOwFny+YTAFvWtxA3awO3gBFlDDGZm36MKvr6vf8",
+	"GEf4zOKxT9ezLSPFUx6GLDkvtTIcR0BGUa4lrQDm/lIFBB4QCnMRM4q2F4tDsqB3PJ4TjAnwdFesIzsJ",
+	"xcyF81V2yHWLauNN8aZFfdDxgqYfcH8cY72PtsZa3zYK+Q53nbCsJqXpNvNlOlR3wePWt0Ch6hUH7d3u",
+	"jneMJoDA0+7yEy7BMDtJxKr1Tc6+a7pFg3aOkaq21XTpW0a2TqDlDZ+wyGubWxzg24fd/R64P3a8GUuy",
+	"trv9nTL9KJcM+Zp2uvVM3CsDZ5t7x6aqa5ubPqxTFg6jaJt7Lk2V4g6S49wrVqvt7n2dMAr9Sdtok9K9",
+	"kdhyTcbr5ZImG2UpbfC+n4LKsN56GmnwM6SeEuv0iEyUQp2YFmyOrAZok4NJ0M3pWHfX+wJf+vcM7IAi",
+	"skY1okF2XL05G47f9Xv1J1ZLcE9Ed/x4c1OGSfbjVDYb9rpx3Hl0q2NpFM9E6IXS+kWKeODSW8wijs3j",
+	"txLnTlsayitJxXR9M8hKRb6w6VjMbllK5HoKv89ERCZqaAm/Wc/ZU3PTxHX/1DtxKeA3r+uXjRyxkavt",
+	"R7mCeD/IF7ctHR6EDz0HW7kg+dnzM/LDV3sEMbpX4uzMxgTByqY85AmbYTqK2GkD8gE7o4WUpn1Goy1j",
+	"BxQ4X1wnG/rMrYQWh0jAAi7ybaB1Fbk1QHUrUeExNG4s5REWtVMtY0GG6I0F3mpyIlrg8t0vtx9suWPW",
+	"cf3mcCwbvyEuZArFAhKrC6Anrwz9FDbVkvCw2Oa6ZTlGufez9rMyTesfmXKPlJ4FEKC8Yo4JtdyZBTe2",
+	"RVgxZwy3hE0y9yBskh9GA95d98mZwen7YN1kCVXUIiE3Sryh2gbhtd32h9iBhvpWDQ8JW1Iee5Wy03qc",
+	"67DM+//b1dtkr6ubQT9gGKjaBV0BvNERmaiFgMZ6GKIOfCDuhomC0CWzxVPI3Y11MiJmXTJb0LSrAwMB",
+	"/ouFXPdhX8fwBw3oPyAISGiv7+rOiCD/1+z+/N/1Y+D4Cp+ueDwg5X3fvY6hd+ppyme32QVWnLqo/7Jf",
+	"UGd2ranxNEzEKvvZtVC6xpF9OuXh4DouuyF5ZFd39EhKZybH/Et/km5dUd9k2rdh/J2gA6NFXtVseB3r",
+	"7D9F+ikD0yLRSHX+wpT34vxbd6A4f3EYMht+1cSC/h9X2nlwfl4YA7+bGGbX8k8RGv/uRxjb3vnbUpnu",
+	"T2kUOX+zDUSez3Z/A9vb+W1qzGMjf/7fwHZ2h4WmcRf6xCsMHXW4W7Dn6lrQUMTMHo8VsIM+tNqUyZT0",
+	"exq9EQwJlhEKGBKkOCxidgfm3u1664bqNbsAzFfX31uXyB99xWXDImOEYdaFKSYsa+h3qcNPUzBjtseY",
+	"MVE+L2ciZnscHLjAlO444dwSHoaVP0g4aBnM6/yX/YPuYb9V33kGdQ/buYFBPJP9nUFcAbfNJ8Cbwte9",
+	"GZ6ejU705+fA2ppL9QrnbsJm25f0u82Q3oKnArp7RV9kcebKAPDquq1Inn2Nmh6nI2Ep5fEnJTg1AdRs",
+	"wrk0/DjYNyBZdFNgyuEPQO+V/Ff2epP6ePeGUURueMSy+ogaqeeSXI6GJ3/PF/O/POjv9Q72+w3Eg83o",
+	"C1rhV7FBLsUSc5401buW9NDsb1+31S6r4IaHdu8q8GLebY0nUwVQqkn5cjClAWBn6qWbrJNoZEA6J3ZV",
+	"bRzBs6xkstK4nU/XSTQhSygVdFIZTeiidyJ8Nlt+/sULLtoMMu0MuGLbTGBcSvNKci+SW9jVNAaWCXRe",
+	"McYAmKuFFhmKd++6jXzAPk5DhU0zIUpq7lvyh5G7H8vqzqhpdztkJ0RetWwD7GNlGnILFVXJG+VWerRS",
+	"eyjq92yVuq1K5lnIFbEDSrVYKxsBFPbei2flMpfDFhUnJWDAyuYVO0tveEyjcQWKJhiLgzwYL3RxGwYo",
+	"bsB5lT/LY3XVjHUhb6o8JgeBLesijXQbqXYz0CANOnhPlWXqDJb/Smuw76cMKHHByMqZEv4keDuj6YiY",
+	"acXsMIy52R4q2z9VhkkOPbf4NpyZbqtiK7NMNRjXWW2ALht3l7f5Sy3wjLZ2ky5Qo8Q0elZvA+WVZBMs",
+	"zcPO9p0O7l378rx7qaLCo3Yv+iFG7M+7goxkXovHgrM/1iO1A/o6zbSAdtEQesYxPE0bCqpGngKjNSB8",
+	"g74wQO8zqvYWy4EZVMG2l0ZYi9+eaeIHQLgP3YM2FvfYMaHBu5sR3QHv6hsguvvXqiW0+++GxF5rKz0a",
+	"EPtlxkxpkn8+WxLsmCeyLCYgmeGWB8W42qfe5XTIvOOWeb02lbIt+pz1VJw+2KX9Njq6wYFq6xA9kl/T",
+	"2knpkqFhzdpkHnvC0oQzhHjR9KYpxLcyJVKEFzK+CiigVKMfPeaua/JIjDpEWCAbYt+xxsmVt5xnkash",
+	"3s658LkQDVpC89c2sTYU/ARkbrhlq/SI0JREjGrOfnFDJo7Lgl11k4jNafROROGkrFnsb7VNaMu1UrsI",
+	"H+44KY0AlY9KoXPC5WptDnUKAOEsaUOe0xwfwkLLbxcU+q1OCqr8HktYNyBLFnKqhohoWPcJT1MWd8nF",
+	"5cfj0XgM1+gAKeJS4HWASKE2rhpaF8MOA+3VA8VKVwcfB8Y3uo5zJ1FAJuAt2FqUzRF5bnlvHF9faR4l",
+	"fRG/YSYyYEPRCdYmgtkvBDD7ja7US3kqr2PUx8p1m4uY5bM/dgqQsFN/K3D1DU/+3gk6OHzk6VPPrLDd",
+	"ALiheo8BeT53cTQMusem0FKaqycFaTMiXsT2+G0rJJsvLi6rmVaeBpmTe08BpNCB+tgUyiL8OB8lWMUi",
+	"tuKen4q8euPaFhFcXgv3eFhAXFX6qRSFcEMTVn/XAKQ0bG7/xppzmSY1qX4lrU/XK+LnYmUGyqeUhf7n",
+	"mmFdilqVtdRM85krW4B0VWtYh+pKQ/qfLmiqq1yYRhbJgXcebFcBbtqT1SWFaQ4p+XhLb0RSbM9phQ9K",
+	"pbwXiefIMAR9LyuV+EwkCfSQiEQyMoVXbRp6hHw6HTN155UfDwsRb/xfP1syclbqpmrz8cVKjGwUFsLD",
+	"rJydJb8JEGMHvj+Hp3RiBoSIx73BWClolXXIxfvpyqNT3vNITJXzu2IJMTm2npVMKdZFB6H/0qcLbnwP",
+	"v+Az5cDlHw6npTEepVgnM/akgNPTJkG3YJC5LkfEeGzbk8gKB5B7+ou+N4BSJhR40e+tfJINsIjHIkQ3",
+	"q94L1gv4ObvFPKD1cuTxYl72mjmztYzpGcoN2H05LlrgSEetEFYcjVYSHQEE/13PvYZzdxebKOkUiSbz",
+	"VapeaiIBFkc0mUMFC0nMi9GWgxKkSC3udQzVRtkTIfU7Z2n+LWgk1G4ETVcGIt24DkqmhsNjc5Dt93tq",
+	"o0SM3jH7YnXVOi3vF3u+7vcbMaHb7qRAWfVLIVNlbEGoW//TnQTLLNO44ewQn/trBXfbeUeExnCEayjl",
+	"gOwdHEAr697zXnlb2kGon91hHBwEneU6SvkqYh9vvLhJVaecYfcyChPoYNTS/iKmngkCEdMMb5PVJCBS",
+	"2X1UkonSB5P8IaFVhNtp38/3fQ+f/oM+/bX39NVP2X/+/PSnv/yvP4BmAYCSO5ZARdleD47lg16v18tN",
+	"CnTsyzU324v/yjwqya7cQbHatIXC0hJVq34+5+bG7t3Ouz5YsAV7vf/8QPNDQpAQCuq65N3o8zG2WmIR",
+	"PaEkXfAkJJCBVWuO94gYwteJ6XbNxX7xfepRFX4ExgmGaUpnC18Hqy30TZWu0+SbVF/u7cltepDec7r5",
+	"2vNU7AVDqoyMqF1DQuGOSBdsuWXHrB2Zf+HceVhWcrCZ4aaIRJaReOJ5ciMgcK2+S5TnBm+u7lt/aR7/",
+	"kC71JK2PLRYa/Gta1V9u06eefVvd9I7qwFXxEZjV1ASoBifIJbOzNWBQbHqHnE6pXRuspGNV8rl1LDgR",
+	"65SVIrjJ9nSK3yGw6k+AwLQ0q2h836X63Cu8xd5c+vz0IVXtZkbzmL3mRXbA2wQf8UFvIJ/bIF4J+wVI",
+	"8R0SXigmnIl1FMZPIB4IcEea03qvpzl55SMIE0SePlT3Sxcywk5G2STHHOpgpBv/HgJbg2ZtphUtYoAz",
+	"yIb4gIKz/xF+b/FOToDq9gJ8iv8Mu6cbg0Sa6VKneFYdRXD+wFBqpb6y2BS9/JUyh+K52l4Rv2MPLDyt",
+	"2zfqhVjOka9T4ykJsStn+8LTR9wyXwq7RZ1RyI2nVY2pNDOTh6HRh+yfdgUWjrBkpYp/uE3DazYJ1sw9",
+	"xm6pqBJRP+1eIeLuRm+VSHkFSkPQ22hA7qnya4zvly+Gv8lbQanQNYxd2HqD3G9QlZmp6SMky0DhoyQS",
+	"Mr2OZyKOmUWjQCBwINglML8Dvy0W1Bljbvma7zi+jrc7j3N5FT1JnaCjQaVMi0tt/VtZhKtAhzPrFIEo",
+	"q9GmM6n/uE7IbEHjmHnJYV0IOyecDMDbjXvCcCyZZ9SJt9ukXm0ZFcXCxyXzP7bw724O1C10lQwPsYAU",
+	"QihYjG2bgJSmwIZ8fIQ0hTvWl30IY7Vxuj2c1RrntQLdevt2Hf6whQketn89uSr9q87XHJEJ7uyJbrrf",
+	"YGMMubz6cKEUnvrfsQMu1awRgk6SLld+HkSZsoTLW4wTQaRQaennuWxmVmioW+qz0DYgp2eM6tlY/uL8",
+	"v4ObV//sf213ehfVVTZ2h4M2W/VmIa9ERc0OQF1Q0pYX4I1IND6c5W7rV5du5GVj+4TjNrJjovgH+Wz0",
+	"NgJF3uB2NuU2poP3BrlrKgQuB57d4qsq5fEqq2lNl0DPqf7XYjkEjk9LeDyL1krvEOgFYPEs2aygHxhl",
+	"MxLzebFCEp42ePYM3Awze5a5k65Wz27Z5qkV2KYiaTdVWwiRJ5c//Zhe/fTj8sNPP64ufvpRjn/6P4Nn",
+	"z378r2fX1/Kn//3s+nrswU0NOgB/+zGONmizNx3n2Vw2bwW/4Yq/PdRydY6/kul6x+J1VS858JpApYw0",
+	"zqahASHQSOALkLpsRflnno4/koP+3ouAQGOwp/IAeZK3ImEZQtmdaaHWBAwYZUY+kwIcX//Vq1a8M0V8",
+	"ioz+xBmNf1lhSv3r+TFmum1xpSbATCbwlKrjO6MWo/EmQNac1YJOWcpnNMK12GL5cXGr1/2DiNX28C4+",
+	"LDCPSbiGQky1+Et1uQdsQcv7G8ZkW46qIVQdyYxKaJc7wZ7aCuxHrqf2Q7d/Y7lrAV9ffG6Qn5LsE73y",
+	"wuXtGbtjkT/bAr3q0UbzFsQ0dkovnOp940GdffzSCTofRiennz50gs6707fv/F6TiNgxTWkk5r7tP4K6",
+	"3ATMCig4w3amJd2Q0LPnabisgmVRz9ApWiHh/ADufreFvX3TunqNGvnbhMZefYYz1DQS7KZ/gqVSXTKM",
+	"yfDiFElDZkjFTMnJ6PPo7OPF6DIgMU0ScW8LMImciRVGkluN+gpeVzPsYo4LJtN+i09mxmrZ1xFLLtcV",
+	"lTpTOrudJ1Ae8IuYBlnHCZiQGmxWH879A6hglq5hf/zxwwVULqpj/nh4fjw6G50E5AUJMVtpL8RKx0pc",
+	"3yqMU/0zqDpj2R6RnlHdmDtPCiBDe02FDA8ACKgFfOWpH+m1GPFDwmZRNP73Ht4V3dC1766q0xLXGGK8",
+	"4TGXi5p4p6bIgBSdMjPnQuTpfXYPb1ZBMUGRhOHB5gBkTP65ZuuCrXDQe7nX963oLY/DKhyylISCFZyA",
+	"ezZdCHH7s25H6PjzqUOc3Hyitn/YVLAaa+i6KsxmTBBDZK64jvlRqgfV+8LNbAss4SLks3omolkkZrdE",
+	"hyqKTA8QAPD5+rBAecfbFEz4jmGtv5rlLoEC+DXbqrm/MYKf2y5TNqdxnrIqp36+ZfDeVeQVvZHgeYNM",
+	"O6FynG5nSS2AeCcvrVoC81OeD7U7OiCnDrMe9HqX3vMN5V6w43ejk09Q0R+uEe4m6ZK/fhp90n/qkstP",
+	"5+fQMEBTaOrvksvR1eXf4U+o0QIb9zJLp2UjO60GgL/TvY7NkTXQlenrFTQ/ryWz7dYQnIbOEWXbKtd7",
+	"qfSZbT1AwLWCUs2Fq+1XdYIOfksn6OjvgGYAHH8n6NgBqv/WQ8vaBHwGmjur9aBBCA9+UzjyZWv8ofNd",
+	"XMucBZKrOHGrr7aFEBory6oCPgh4vgHyDg2jI6K+jWJJJ2CYOcVG6YJtoOyqSz6fjr6MLiVZ0Dum13Qy",
+	"SBgNJ0eZkScxewI/X8eTATj6EzJdp/qput4JX40AkSmjS6wlBbTIKOLx/IgMTz6cnqMb+vHLuX0xjaK8",
+	"7GgqPxiJNfbwvfBPusx+okv7g47vmt/MP83Pth3LXuH8xVw0W1D7Xvhv+3CEw8qebv5t70SPwd6s/2l/",
+	"FsslS2bM/m7+nQ0PB5wNTv/bXLBay4X5Ef7b/HDLNnZY8N/mB3162x/tv80FemXM7+af+LN35+FX+8KS",
+	"iRBLDZWnSSiWjKXkKaHACs+Uu8gCQsk9m/KYJoBKAggAGB6FNJ6OkkFD9EyH7QohFLqiMy/MmK2/c+DZ",
+	"JLZLMtO+AoOkqa0vcxpxHslmriweMEc3XKC+UJ3hMxrPmMm27XaYLoSsJnvKqIqUPwceprpex8Yh0Zdg",
+	"acSsFCSlIe20NE2HSkGorW7mVz19/OaTVQEziJpgNDn/FrWPtsxj8PiOp+xTFUXOlf5aICXB0kq8IyzD",
+	"W6ULxhP8GbRlRc3hFPqaKlrvMw87ohuxbsy+6T10hhcj1dhtHbdmLKYi3ABAgJLmmYDgkz+vVM7xfGHs",
+	"NtqQVUQBycvfHJSwONXjquZZhZ/NGcIlcsYa5EBcenHjdJRQg40mW/lbzrY9bsDk1aAxdkfjARiL+yLu",
+	"rodY2FEOFW1IuCtMXgn+yY7gi5DIj0YAAXplDj+0u8yBoM804qBdcOi9a4+hlg2xAq+5DcmhxWAwC5fR",
+	"vNURvLXv+m/khHVfrtWwATr0C69FwPxUQcH2ZSGWaIjAjpCMSQItKo7U4W7ptvRDat0hrsF1HlbbpRwT",
+	"1lIpjOFategJje14GmeaEo3SiWw00GmMgSh3DZADqnL22wCJ6GFa+JDtsdruKU95PL8UYlknOSYeCspO",
+	"3ZPB7eH2p+FSfWbYhuA3zLBATBrKQQzQB2iQmRYeXeSR+4pFyn+i1e72dCiLefFEMyJTVfVVVNfbgJzV",
+	"UCWUVuO1q9olnqQID+thB9TX6hPZc4bWH/Q3bc7X6aYK9zBU3o5Inki0c3hWb8jirPlZh5WovC2mV9HW",
+	"adzKGhy38mBqZreS7iH7ACuomG5xhcEg+LprApPXSiAc3o1WEiEAUrtaImRVxkEsZUCmG31AYkyz9Rlp",
+	"RjK6Y3EKO+2PKC/fYbWzaW5a4uMFjedeStAbzqJQV0jrs0JTJMMtmFSLcrk0q8ysenO1Xo3rWJAvGkUt",
+	"WKYMJZFa7Ap6lmE2dCp143X21lxfzjd4p64O3Q0FyiIiAuE2v2OPAgtV5FN0BlIjJKPYj1J9pdnKXCF5",
+	"hH4R/tCd0bKRg5sGjt/HnvMjo1af8XULZOXRByalxZFKBOqQJGXKCbvxUma7oZSGQEh9SwSaZjx1t8FD",
+	"gxnNcYhiFOB39Nu/lx/+BgJjOZc7yJn4RpPkfb1m1/tx8eAcf8Xj5D3Smdhm5/MInYcHgcI/qv/2KG5X",
+	"wYdqcH9ca2E7L+jxXJ6HOTg16tBLpucrD88cuieSLKBwR522eJfHev29TceQy1VEN2U20tcsJmOailY7",
+	"UkRsi2jTpbr8UbfoFlz66tICPa9Pe9cIt2XMd+dOT0KTcezjc6wXI4LkLoSCNHksv0dZQHjHdu3c/7Pk",
+	"Zsnt7NUsfGWZvT1SoZywysutTkcNEf/FoNKxWKN4DMhhT0P+unmxvV7P/NkmyIAsTv8xy44dIfgORN8P",
+	"ennYliIzYw77w4vSUps+Ki9XlkLyabUiIlhjPX1DKscZBKTxMa2TCp3QMW0D6kMB5WhDpgwihvM1k6mE",
+	"fI+eTUw7Z7MoyR2yA9amfLb+oFyuv/dopmbbho5+DRZn2QDNo8K3aeqoTj3YpYpN18U9ouobQ9Rwp+BA",
+	"nx9UjjNvdRbgPNzGhdbJCQ1Oowu0HilZUR2hb/O67x2xBzVXYT+2naDHjMnnDVGthJrUdA213wRD4Prq",
+	"CbTnLektO9I5uymbcw1dBmUHbsLX8tZZdYy1Ekpt6HZb1Bl1ca0zu7HLoWGbp+QSG8+6ZJ7wcAAZUhrx",
+	"W9YlcsXoLUsGaoaxQ039AZKskOHqEslDNqXJgCCLWjJn6PthipVMmbpAPUhnF/BCTFY6X6neDEkIeB/A",
+	"IcNz3cRE7Yd6mzf0j+0rv00liccd99FW+6vwIQsI8b51+oe04tnXGVul74RM69OkQNCqPkQCFKl/u8NH",
+	"1jHVsoQBzWPo1B9niG6/UzrCmQLzCU3GuGOf1oa7XGu8Xcjr988g0RhYbeViPEsYi3PzXllB/Ci+xC+C",
+	"xzXREnVkK4WhNDzGSnWX0+6RkxVLtqp2uIDr/whOTKuYjzMCG/f5A3k/JVEzC5KFX6xIbLEj3wMb6k65",
+	"FO++9qVV3I2NXTCJmjsA8/QO6kKzsH7bYaHHgPtCxESmdO7lV2Z3XKzl5S5CXKI/dp7Vbn0+Yf7/uy3Q",
+	"E4m9cOCLJEuuq6AwdRhChlfZhWjQWph5bYKiWZQKkV/XdLaoZstPhX74ke69kwYfU6Z0I3fw0dXhkZHw",
+	"mOwWOce6O2WEpwKhZW026UZZlUe6bvKJxFeTfrezrf/9yDWDZ/D3wK0ZVOa6JDw+0iY8j5XFByNuRQjh",
+	"9z0/fQ9/s7nWbOiwbEDyAyr+54JJIuLtHLfylbW1SuN7Dh2mRNzcBI53BI5RC2+oaiu3ogqGrmMnFYuk",
+	"A7nCZx7Dce5gbv9fRRjclsk3B6r2vZl8t9r8Gdub1QKrOmKzOgJUBNSoJQXVAHMVPH6PzWy6k+kWdh6N",
+	"yrfiW78RdW97Kl62rXBYS1TvpW9Pmr11Eai3GsIxa411arOHrpjXkTn5eGGzadihTNLOag0RTYkpWNkK",
+	"Qtx6eJsetNvbHBluEMogcsMrJPb7lEefOzLUqZVCK983jE/Z8QzIjYgicS/dkOcTCV4STpWm00BrT7YM",
+	"YmXfWxPE+tbMmaWzvDrM5e7cOhA7p9QMmaLc8PQfLMrx0HNtN2ZB/3HwbcpNvr0Gr/H7i0R4BXXpqr96",
+	"t77wTg+Ns/59YHr6KADV58SPrBIxU89TlzUzmmlq6Imj1C2zWRP9c5nbLE8IbXYbbAg9JpivRqbo8oTA",
+	"dzRsxhwfKJfkhsc0CvATAbPUok18L27QhxjGfCt4jD+E7VoglnS1We5rvq3x+sdUV9+EUvWPbujuYH/u",
+	"qFldw3I7A7VGIY9NBq5C8RhsUyc+yqVphbTpO8AXzvrg/mDGwbcvNTov9wIWg+zN5J+NQff6o7VgzT1i",
+	"z4EJndp+h6ykPfd634Gu7x3owKUOmSlD18Bo63N+RmMIHFo0bKjrzvrV809AFOxZxGN19Kf01vBdioQs",
+	"uZR5HDY9iDKStX163RE9xrqJivgw5FApDxENw0bHTIXFelXeEHMWK8FvWd9ueFx3dpfRGCnX8gB8cMWb",
+	"GmO0MpuUlpKGN1yxr6lHyOq+uuIDzQYocTaj6eVOcjbcuv2Dl9STslsrrFxMU17nRzxas9luPcc1GqXF",
+	"bFwBtWol2wWPU5GJ+xPEYfC051QzdT/XMHcQDNSN9C255L93kvdmXWEyfmHTsZjdstSg7g6gbJNMrte9",
+	"3v4Mb4T/Zs/+T6pm9D/wF/hv/EH93/5zNX36N+t2h3hBgXLuXlpUXpcW9pm8WfvRWr3rmM94wkVdYlDZ",
+	"KAZJuER2XhE77LVKDa8g9wmlqgBwz25u2CzFWicI60qEo70t8r+zzQ+L6dsZ/8h/ePOP0eXVX8c/vOqy",
+	"zQ899reh+uP93//2Q49+OV/N3r5Zh8c/vOrO+lFzhjrVNMB6oWw+2iSfMylsEviKqNuXhdBxNhYb898v",
+	"8IW6Cc95oYNTkrEyyx525AWERZLZjP1pwehxKjC2xsjecQc8Qo3BlnWthRXWA6hbPm+lXlZgh6HFFZYn",
+	"BBBt1DG/rinYHRQrDmnCTM1ukBVNhWzGQ4ZYL1xmafnrOKvbGyBsqa2r5nFmK9vXKmtmQNJ7oU2gwIQ8",
+	"zRU5iKrmWkFlzkRRnSXzkEx9q7bUJ1KPPSAAXAigQ07eXefoPblB/KE6Bx/yG/h8C7qyTVRUNyL/tg39",
+	"nhmRX+ZS9U3v2aaKblQdjXDNEQlFqrb7iiprBLCJ5olAs9DBh6dRJLtqua74kol1iq6cu2vy+ev/+pE+",
+	"/dXhFP3pL3/6sftT6Y9/9hON6g/4TCMf3vAw3pAfxh/PyZ36HXDXlA12pI8BuPWJsr/tTSY6xmcLImIG",
+	"QXQ4G3JfeXCoXn2zbmlbgFT/9zYtEm+i/8oSxjyRhBfU//YULd/ZflH/+Z0tl9/JyIDWw+1sDS38Le2M",
+	"4iYgUIOMAWp19MB9NDoik3/9NiERsL7GZB0jv6kuHuPxI5opVUbJMKTk4y29gWzoH9QsyX0IhSzB0/WK",
+	"mGr1h3UWeZOl5sivXm4XXApXXjKdyyyvWtX35raEDqHNIkYTmY/StbHLis7249lpaKRUEimlwuE+S0Vg",
+	"4dCcv2pbQMSE8kTnbDSuoQUS1sv54NKjSgCCUWylCl5ox5fDH8cxPgCXgNEI2SBq7RuY1Hd4rQ/dYuvD",
+	"gsdzJtNKxhkWz0TIkifSRmXx4DhSJ762riHKb84Q+zx9jOiTBcb9nm28B0WSLvMZk71X+4fPdOiu3ACn",
+	"Qb2b5+mDutILlXAGHWBbNqD5se8QT/QRoe+ANPALj0Nx783eWVx86myVjNeQxmbRDPN3nBJ6T5HQxELn",
+	"9wiLQ7DbfGClXoiO9rh8dly64kO0QOarhlqAQLfZgsjakgIham43fnOwcMMDqCk+rUhXHKhptnucjXLP",
+	"00WXjIEbDNmcLA1wxoSutVfW16t+Bl4nZRek6rcjTEze0yRU+jHaZPQSNX2P/I79/LX/Q/hyb3lz+9fV",
+	"WY/+I331ZXZ5MP3ri85jFF4FHTRCKuA1LyK6gf5aDKSns0UFsGavkRLIpURbapD1jMrULI2r3/JoFJ6d",
+	"5oWjcL/HaukqWIktyr+QK3+W8juebk5oXbYh2+UIKqGLgrH6NqS+DJzdfz6ENbs3U+yfndO8Rb130MT0",
+	"oelDzzSFob3z+UGve1iLGWXv/YKfkbt9f6/f4gErRm/Vm3EK803Vz5tGrm7+jCGe3I17L/d6TffuQHiU",
+	"DbGo0rBDXGvoxLUfcsQl9SPSXDqeowp/qH/+i/rHV/MtOeKVfWM2mrx8lFa8vIL5ZWneLpdsJZIq9N71",
+	"bFG9a7bbKqexQ/Co1jgf3eg1rk9IN7KOhkyd14zOFmoXq9P509VxQEQU7lAOWNInOaiA/eeH5fLAm6QC",
+	"IdXl4IChQW+zbB9WKeiH/As+4I/QXRBFljPVGPm+epG9l/39XTRL7Yt1pNf/xld7/YPDnXSRr+5BpsXP",
+	"BKPLI1T7e1tqsIrXmY+res/zfrO+S4WPFVVNnzJKjkxRCBgd+hjaoTgGpBBeVlAsD1Iieu9V65JRHF4y",
+	"Kn1MA0BnCLaBYdo2dlzEbtIusabDzxj8CQfKjFa/gaoJOZBuQ0YBShSUzWewxM2t5B7Mjq4pZyySgd9n",
+	"vSpZSxu6YMoX42Gu494dsWvbmAFmxUT+bIGZkepyRA9NuUHeN8Vz0F+j/sDiHQsS8UvhoMGYWOgrUQxK",
+	"sygzwtNtMSyD7RElv6P/+QA/0oh28yiznfB7MouXrA3L5Z038l0b3m+E54vj9ExUK4J3NvDiI61PEn7H",
+	"ZLYFtSYICL1jCZ0rO/xOJ4hBD97wO2ac7C45BylDJ7gHG0bdPZNu4MgUIOtXebj81iEXx+q+/AwPh8dt",
+	"RAFufz9deU6L9zwSU9jCwC5Qrv/tv/SdCze+Z11gF2Dls/Z9e2/BAAvE87CvLMo7ry/6FTEJvw43bXhQ",
+	"YKmZAd9+/HiCgE0iCSXyLVyOfhgdX41OMB9vG3/N2aaXu/t4KI6OzNn60jseMt8Kv+vXVcS6PnfIdlzi",
+	"/mHPO6/3PPRtCs/C7PVftnIeNAURLJc7ZFdCUbbM26185GYocDdE07a+ELyK5sPkWrC0UMAWTDXR7pLF",
+	"qY9Us71SfOiuq7fMdt6BtSfhAwX4IQJY/7mFmFL2RQe9rVxYmjol1/US6L6yScgqKmE/vnlzdno+GhQ1",
+	"PJwD5m9yIdZR2AXdNCBLFnJqTwIyvhqeARmea4NySaytBzRW9xSZh6br9DqORfEhRsMNytyLqTCRSdgE",
+	"CbtZSxbmypOk2gm5uhT9WZ2go8bcCTp6lEC5h6+qMTKrwRBxM2KoGMHVi/tvd8PrIaB21lT7I2HZbY9Z",
+	"58sq6AbOXlDVH9QD7MOXCAGZoU68bN6y28PkARmySTnrXEFyhPWFdyyBEkn8s23aaoECBxJQvYFPY7li",
+	"s5T7TQhLbwSZryWjEvSrJuNHia06JqpZVfVzwvbhFIw6v+MyFcmmio1SOWBineTjRwGhZKXOQM29uNez",
+	"xul2kSX3OC1EljwYlLds8yahSz0frarO3utblDKVnpIzSL6ZEw7CmhQ8T0DLibXTSG1OlqcLsU4JKPkW",
+	"NeVBR6zTlZdKBMQgYTSUTpYmAAkoBPFueYw5GzX/PC7TvdV9v5ZEFn6EgeQn+dAzxyanlGxR2Qdjv7A3",
+	"lmf5y0I4yapY3LsNOhrxxXA4N06ptBUAjbTyuljgt6CT8qVGJmn3TVdwfZ3UoAtgKET5ksmULld59nCP",
+	"E9b4eWlCZ7ey3nEMUAK3DOZaWbhSr8iLwssm/vrUxuQ7rpDY8bq70053Jv9FbdNGd17QeQVv7IrOYerz",
+	"0c9yy3sFVe4WCiobzaW4b+TEVaf3PB+T2fNz+c3ZmP+av7JfES1NaVSDnWimgFYke5oznvA1euTO0Myr",
+	"26yUmptq48vEpuOQLMS9bswB16i8RrvVq2wTCWtH3r4QkdbM2sbhIs5t7YLtrM3lR6d3l2KdzNjOuniM",
+	"t5c12DtcCK1PWn7ZQ3gJc9UWv3N1xemDy5swJ1l8TsriLbum8TlleMzhbMnIWUWl0uPUQmzr5TqhU/v1",
+	"uQ+wIVVbMGHLGvLVDlqmMxZ7KzXVuuY921yyOzGjVUb1hlBby8LuxK0vKVsV1QMfQbcdYUUMJCEwVqec",
+	"+JREYm68psMar+49Q1hfc0Dqds4bkayXef/qsIWvV25JrI85v2ebKq7+4fHV6efRwGxspJe2Xrr6dJ52",
+	"yeXHq6H16XFpScKgsDIkPD3K1YZlZR7mARa+7jq+HH3++F49icaAJxdr+mhecPtxXMrJx1eDuw+31nj7",
+	"FUjOeBLuCnyTmYpFuJvM98/hE519/PLz2fBqdH789xJCkfPbgJydPX13NsZJWtEkBVev3+sRNdg9JVL7",
+	"xn0iU7bglr93yRIK4Zrzk+HlyYDYp0g2XwJksLghdCrW6XV8kKHX7fUw+FB4aEBmC0ZX6oQTJGQRv2NJ",
+	"fjHyX2TeW7MQF66z4CEktkenca20RWBCVj4qNjqbsVUTuS2VJGJpHcZvK/rv/CChS+IIh6oPKgx6acMA",
+	"671NRMnN40AJcV4TrNbTbTH1+B2r/OiscEJ7q2Qm1lFIpohQY4EAM/zs3Y7V3a2jbU0fTzhpKVJ2umqq",
+	"GNalwvn37b3qd3vdfnev16m1onawnbyob+YIs4O2p5kjv3ZNq1V28W1lRK+rDxcDJXQUTnHIW3NTNh0Q",
+	"9fM4y1OTL6PXl1fHA8wsgra+lyzpkvHleABoxOs5EAmML8c54XbT/uqZnaCDj1KK4HJcowMa0L+y82JB",
+	"gc1gHXty/DMaZ6L8mCHa75cb/zdNcVeLZpUpcXpyNhpopHXtcZIzMC7Mvy5Hxx/Pz0fHV6fnb0tZhjmQ",
+	"O+gzrlhyASi4XTI6P9FWyHVcKhE5MnYLRFbmlOswndQwyCJm+WNNDbgTdM60oeEMrhN04FV+8V5P7WdX",
+	"zcXV5enwDL5yRXlIbhjFSKIJFK7oRh3UDm5smnAaQZF8lxijTN3bJRfD8dXPJ59GA030IfiMmW8O1zhn",
+	"XF7HMxFFmKaBj1c3fhqr6YoZhzJ5ZZzOWUhikeDuDrvkeHh+PIKkjzBH2VyIsEtOz48/frg4G12NBu4h",
+	"o8et3gcQ2PG8Sz6dXwxPTwZED0BNvzqI5/wOAUpyk25mphNkNp75QvhPNeZO0DED6wSdbCidoIMvUwvj",
+	"eEXmQS3WCpwNWRc4cW7B8IkyUulsQdB/8VkmabEy+aCxVhOhYQoVyY2V0DxWGi5iaf51jfmRFZXpyboQ",
+	"V2q+aS0LA9xrLuLTYakMfOtF4z1K9HUU1t7WmJRex2p7bDMNpY5LNVTn9YFZyWy+7CQ4C5ZbBTsOr750",
+	"8FJ8YTD8+YlE698vWMI0lHv5YF+zmEyFuDXJgnXIRbcNQ2zIZhxw7SsejKei0txXi3Uidb1l42MXfL6A",
+	"XsCq5yqTLWRLgX1C9yyKWj03jcLED/sGvCgGHClOWTyDnr30vtAZhVkr+KiluMMesppPK8qKen/u84Lc",
+	"6rgT6pcEuWJxDT0fBiq0a63sOLgh3D1aoR+1a8DCdAzMxGoDcSIWErkSCZbKfrNwxUamrLJErpRdWUU0",
+	"VRaVbRfEYgeoGMZk6obEzDeHTUnT2YLNbrfJmcIN7Yrv1WYfkJCmdEolC8iMzhYsIOM3nwKC7UMBkalI",
+	"6JwF5J9rtmYBWVIeBfb01VigAmPnq7VcqD/d8bDI/ldnF18yGvKYSXmsht6cAFRujKxzAXVscUHvGJky",
+	"FhOp/o9btd0/QOSEXZsOQDrOtSXfRExYE3O2nrPruyJWvNSl0HBv++VvF3WGmc6CzrrMwD+npgZBi7pn",
+	"pPkNe7fX7XV7LbwAHYOFxJ0ZQb62VcuyWfLqjXruDQoAqcMaKDIcJ7KQciv4NjuEBaK6PohcwxNGYzzB",
+	"mL2XzSZQhibuiakX6CmU65oIsSzAkjS+JRERa5+AVLNuIArcTeDZAozFPvk/Nb2bks9BwiJ+w44AXRZ8",
+	"J4LdDySiaQ33/WPhST9k3zTLv0kyyIaUCBSfJXcFSJn+3pbZEB66iQ5cWHefRbkWkjvbPpITtAIuK66i",
+	"bxte0WmkS1i82zAFhOpycwSj4aW499x0iej1FDu8dWTzjs7W62VAmEz5khazmftK8mq5JHxuTMi+VmD5",
+	"nqrfIAZMQi5vC+86OHwBBcBbvlBJ+zCm0eZXbyj19QYZ1EVCptDazKKbXCkKu2MPAFtQb/8Mk/g7vLwc",
+	"8bpn04UQtz/rWD/HyowyaEqVgASESnIhZDpP2PivZ1YuwAlZFoqLewe97ZcL5LZCPkBEtXAEiEwAOFJV",
+	"XTm9g5eHL57vMgjlH1YM4rVQZra3d3D/+f7ewcutZdRXSKgXIcg2bG5qcvsoN96CyBXl36tKoHDjjqes",
+	"AkjGklR7sLKUeeph1Ir5P9cMA0s0ijTZdc6gOQL2DJqw0IbGEjanSQi9EVQWkifzhM7Yf7roTu62wGHk",
+	"K2cPD2q2hKfkjyUSEj7qkhIy0copVWBP1dt0XgX+8p/5sb5VYyVnPA6/FWTRJ8kSL8memYikimRPLfYH",
+	"BoX4nrgEgGUb/AsaRZBdQX/ycaBvjLg0LGwjP5Ua6Nb4M0qER9Xgbp8gImthMDJiZZOLMHkcw7AVz5j2",
+	"Gh92QJyJOY9rpnEHRZ8TwQeKWFtbTd2RmWqPQqVkxDnOsYFaI6u4pPnp3AYlI9sW/koC/G3XSgJn03ki",
+	"XOpXNdMV8aErgISNDLgNxNY9oaGHaI0abaG2vk9TzNYyFctMW5iAjBeAM5kz2Qjl44SuFlQSE2cNiWRK",
+	"ERERTwVFehLob6QIEqxzG9IP9rODjuIPLuGKtyveWkW0sYH2IqLxFc+6p9YtZC7WZL6PuB+L5Vww9KC4",
+	"xNttPDVMAydRBRkYW9EIeZgLLO33SOhlSqVrCNLK7RIfeZCOLYBqAGY13zPWeMuCph+YlHTO8ncegqGw",
+	"pc3qmPTlSUSzn2TX5CEa9nZ0qyBnUleVo1aLxhpX0thSsG5K5h7R1YEeHp8rDH930Gkgsep+/MvGJNW2",
+	"+3O1lgvfKlys5YLEIuU3HIsWpemPKzgurw62Xw/bBrWt4CasEjvIBXAShBrCFkfTZxurMdKlcZwL+7Hf",
+	"AgppB2X3OxbjFtNHFYWxWnNaTZrbT0XgIzN1Rs0UdEdu9e1eCDIV6K6ylc+cymhWzc2tFxqVCRNRWRom",
+	"5KE1m7QSf5RujMLJ8QdsxEgtNpbSPLQYgv4mfRg4K69pHFY01n+0Z+kTSaab1AcEMQtjG/3IFOVe7/nB",
+	"i1f7/Vf958+31k9snjApy0991eu92Hv1qn948OJgh2BixVP3D3r9l/39589f9bd+6IolM+Yzej+ipTtx",
+	"PmUCpujEzNfEID7plQ9wLwB6HpvxJY0KAao8w3oTBNSW59C/jRLMLWNeVIJMFrOVqZb7E5Z641FDo3ky",
+	"3WSr0O9xjyI+MtYUUKOiCNQOcAsvumBGk7E4VYoTkevxCvSEOLZbQy4U69l8qg4y8lUNtql6Qb+n0/b6",
+	"Ta2dzaG6axSnycbnbN6yTUUqV3/YYY8ML06Jui4wfRMg5RrhSaPw64Drka76010SGAeWLLrbZsAr/p55",
+	"B5swtd61kGd61P2eaXsL9CLAaJaW2u2BFf+pdYRbmCGaA0njiDdON1zUeozKiS+P0LvhOmYAetmLExpo",
+	"MazeT28TcZ8uvKChUCiPbMamT92LEGqJ0K4yCMn21Wsxu/fd1/8GCJqm7OaqCuoyq+SRxPQv6E9u/0Fw",
+	"cle+YmjQfC0QeEg3QUZVh5svFimZiXVc9Bv29g53Bdp05jkoL5lndgpf0iRCdUCaoFXhlHOtyGpCF49A",
+	"bYOmuffHwdIsbrLfE0kzv9O2mtD+74Tv2LSbzsX9N9s7Lphk0+bJjbIGLxIvOcU6b2/nBNdkoFms9Am0",
+	"TMSPkp1BxPNZIxngsblObZY1q+SaNNzFXNoCdLpOxZKmXPmxmwdwGAiZslDPlJdSALeEwwCqrDuomVOb",
+	"Ni0TKcvBs2crurHcMbrcXj476LcZUTFqzOO7LfNT2tD3GwuoHleJEkdA5OZ5UgicZUrChN4UPm78BhpW",
+	"nvZ67b5kRXn4kGSUuv+YeTck/Bn7IqQgN7SQP9978XLP467tGhTS4uFEhdQ+rBtaQFL6taKYoOXgvFFz",
+	"XFkn2uOMxJ0wZwt6ZNxsNrtEbpy9Wp+0Dtw8LlhGyRb+w4RjltACL2Lk7aPzKu7wbxmguVBjqEKCstiQ",
+	"0Mhri8PLK1JdzQC1FfFGlzMUGJUcv33L6oTfKj/oUkTsbeJNFiJMTXZeQTJzSTckFA/NYwYdOROrLSoo",
+	"x+ryRvfJ5Jnx2dWrWNsDBqeN6edSosYldj00tXV1yfjT+AK60OAZ2A8FnVqRUEZdoL1zIA6Dwvfr2G2A",
+	"S5hB2DsiuuJLQlWfpx+rohnLjsD2Y51V9MS5M9HYYWW24I69Va967Xqris1Vh7s0STXm76xPtJ1rWu6T",
+	"gp3XolGqpAN3bXny9ztl3+OnLy9Jv9Mu59dCdssD2b5zeZVXN0wvWMJFOIobCgXchyG/kG1/Mbw9K3hS",
+	"TvVpOEBPmYDu8GpCGLDTclQehdJoyTpWB0vW24mDwObOna3dXexyPQv10xnriObXVBvoAMO0Zls0v7iv",
+	"gb7v3Qst5Nb4CErYkzvcGHUT85pHEY/np+byXZK6CZ+xCtsR6bqUEteBMDMuwICeMZsJUKd5Sr/mk72v",
+	"dihQbQl1VG5XNqpkFIey3m/DpBVXHjN2KO8qvz6LuJj9tAuZm+icOewO2yt3HpkPPGolt9nrlJvlxW9b",
+	"+gTF0ZBTAHZL7WX+314MlbU9VMBTFRp2DGadYXg28Q6euBjp9U7DH7IAyx6vXiw0Hs8chjZPN2jZ3Y+f",
+	"PAQszQazLxuA7bcZS+Nrd+B5W8tKZDPlCMhAF6cbRFSwbGhazFTlu0m2Yn1rLHdzl9Yzte43lDfE9tVy",
+	"kALy0Z1CCTvQx9+L5FazNOoFDIyFRNPMLjPO4bco7KYh/R5l3d+ogDpHO/y7FFD/roCCj1ItWpX2b6jq",
+	"3rmGm89uWVP8gUBGGHbGgkUrpMks+55S8nnMWBU5q64csBsNArJFruflA4E+Z5GQjacFBn6Pzz6ORyem",
+	"L0FZEPdcPgDzawcNAEHDS7aKNpVOlC25wDZmvQxZ2sqpCX0oaFnJbuGz2x0Uiy6x24q0CW+pOLFMzV6A",
+	"PkJMIxKLtOaYakiPV+QMMBBD1qusBUuHXo6w+sUmRqJIidB0ExAaSaH8FbU5ZbGRzo1q+OO0CReJruCu",
+	"R9FWm/TCXK3VBpMpS0a7nSH2/qrNak876G5SmxZ0gNvFY4jckaKFgamd387NJ1MLqiw90PNtTxsmRXTX",
+	"UhVcjsYfzz6PTpT9/NhqoaXhC0vsGr6oonNfPMrgvwwbiOS4FFySpUhixOUpH2d0XuGCKwVOU5HoeBNw",
+	"L0Fdl0iUhOey8m6ibs5kmg+FH/R8G9tm5vu9qgKhf+fT2mapqo5ts46uQWz2sV6X/G4sinxprwfuQVtQ",
+	"nUUFXDhhcrvCOSu3NxiG63Qhkiv4sSRWo/Ph+dUgn29fA3zi8OTD6fmASLFkQFag9EqyjmW+G4qM/z6+",
+	"Gn0YuEge2OftwiviazpBBx7aCTp4lz/eDoOuKXSE351CR6XS7hOepuoEhoSSLzCxdBpRKkg/Dns9srTn",
+	"V578o+Y0a5cthFHr1S4i0vi2m7X1mp9ajoXjn4Pso6ulwwzJm0DV90PVr554X6mnkq+qwwk7bhM0jLSm",
+	"NlZRWV4e0brEYZ1XZhDVwGw3dGps3ifStD9rzNWA3C/4bGEzO6GIn6REskLOUdna/ykX4v4mEiKpO85p",
+	"bjs2r66zfX8LOmoreuE+eExS9jUtI4PdanxuTXdPNqCfQrrB4l8NH6nOKe6y5wPwVJryeC69MGaPEWtb",
+	"yvkuAfGYRtWBRWDwLwUpmzMkKN2nDzWrvW6ieXRu8YNs4+SEVa+x862NZRBocjaXQcB1j10GoVXQH7A7",
+	"BT/39y6H0ItTXQ7BZVYRkeEycBaFgNa1IVRio1GxweZf1l7tGKNYY/s+1NNHLOVYKNXg6GykLdpSURcI",
+	"1prLq3Z2tHaz3v329lB5lHSeISjhKi3oHdvSzm7Ew6izu3+rlihnmsobYJ3MActWjbubh7vvBJ3zj5cf",
+	"oDLi3enbd52g8+ny7ej8qsYaA6O0inDQhDsMwbQJx0JsVplLhC5FPNdKuaxvmo60jFqQ9GpgHR/vrMvT",
+	"E7YiKMyfS3XkfL5zClpvhD6uwBixFGHKV6Q8YmFgAaRRzEE1yHZn2y4bo6D6YJGq9VtVodDHi9H5IOcx",
+	"QLoPum2VzHTJxej8xGJmZxnBrvXzB/lo2lwImAsjdIaNDO68jsWKxRJanBAoGiMEA2W2sYDEQnne1q6V",
+	"BT7Oi5HyTfSIADdba9Wgg8+p2CIZb1qlhkdCGpGQ+0TthQzL1LKo6cyFgxwuTVVFQaMnCb+j0Q/K40k+",
+	"VFQjrWN2x5SIrWMO9UgJv2N5ZAFEwhto0gcak5DdccSD4bFLE1/A/Os28cDTu483N5KlvrG93gAh1nI9",
+	"W0D7l4Cy3gWj0BCCFG/qqMZvDIojOSIxm9OU3+VCQkj2UarZ93Q+JPymcVhpjnphFonZLUmUwJlRZq6L",
+	"UhzcxNcy1HZgiAlqZ/Hpvm98v6yXPubfq4KQAMDwlM5ulUBFjK5SPbjpBuU7XVBEDVYvrh7iNp09RXK8",
+	"bI2zaTUfEJRk1Ks5xKoKfiXXwysX2vApIHPlW2OL66m8dLCkUkE0FmEh5vvq1eHe3vP+ixcvtu/2xb0j",
+	"z3QBXyEGjj+aXtk8Y1+F7fmyv989bNhX+qVflC3pq60ovFd/tf+Fr/b6B4eNbzQw5G2KsoZLLI7MQ4vq",
+	"MVUPlsfEtP/rSo+oEJ0/7O/1mkfK6O3nKjRMdfYvhUztlBjIlVKnz8u93mOjZSQ0vq0Emt/77wgJAV8c",
+	"tEaGKIh1fnPlV9YrWsWG6krMeqtwZFW3XpZNceotreTweN4Omsc0sbUMixhfokJo9XQgs52ygrZrwbNa",
+	"ttlFr29ja1s0WdNIhiP2rk1CYznzgi4PyS9iigffkt4ySRIWhxzxZSAwacFBPJUeIk4pjzGFWDtN5v3H",
+	"9o7dglwsSURSXWykPuXN8PTMn7VqdI5veAwce5WljVllrnqTrrl/xDTzbMuAXSUZ9BVkxSMmjwhbrtKN",
+	"HrmhQzlpL+Bm5TK651LoKRGgITxeJiIumC5/IPNThpXma5Jkr9fDDGpuYI4V0QbiwgdjVFTUCZttqaiz",
+	"bVDhdihP2FaDBIWMScRuUqK8JbUKEbgGW+Dr6zf7JrsGnN6RUArhJpZkFFnfOmv7gYWc/iCmj4wY5y5o",
+	"LnGoRS5wdFBuzVyiaFQaeWxsZ6tvlfMrK7IcheOHi4MSdeOHi4MBGERqQ5IVSzIVi3p3FdGNzMohI0FD",
+	"aQISNKMyo7NbOmdhl3y4GL39+Wo8IJSkajzqtDUsgrnHB9hsrv6hK32ti3Kk3jSj8ZM092zHX8dP0e/y",
+	"u+ZmMiqpSbAdTZ0rxbOEjO5YopHdlB6Fe2h0RCb/+m2iTyIaE7iaJhsS0TDEeMSHiwNUbY9+HtVteatQ",
+	"zQdpos2XEPZI74Up3oeaSDJ08X+FhM/f673sBeRFvxeQg5c9WI795z0S8Zg54QkkAryOuSQR9FSwGCj2",
+	"QMnQVDmkMs0oybbTKLhQRZ72JTdUQXutIqRm8n4Q09GdF+vonbgnNzQxAqou1qHSgpdZdZwbNxziOUfE",
+	"6AUMS9xAyM4TS9zxhMw/3RbLb39G/iCm2TFZQ4Xf6syMmJQYatBQ0VwSPo9FUqgtOtjyjGynz83aVgQs",
+	"9UN+ahAPPRveCMQNUoNrsbdygmfWkobMD3sk3k99QZz3PBJTYICE0N5MxCE0VCwZlevilO014w2G6wSC",
+	"dWM281RNeUJOey/7B93DpuDdgvH5wkeyzb+ygmP+IteiV9uo4EH8NTve28L7ot9b5XfPPg7cNvP67AD+",
+	"KytDpT0/3Ov39g9fbo++tq7GXXCqF254rIlhlbz4cRcy2emaTMGzWlP6mZqA7nJ14BpF64QXNcrBSy8r",
+	"SMgeQwj7L/YbsWQqQPg80rIH5BZ14uLnCVgDMgC+x4pnXvzdpa/d8O12+/332d6PuaUfvI0ffes+wu5s",
+	"uSPHfB6zEC3JUNzHyjo9gjyR9jUm6ySyGOqTLnmLuT7rJSOhasJidi+90CmDZ88iMaPRQsh08LL3svcM",
+	"zuVn4dvzmw8nb9Jut+tu2HL5ovN+bwJ1IdYJ5tyhOlTnxlo3qcKGPxYhik0rO+tzdsuja4yHa4ltNENu",
+	"cj2Kwpkc90MDZzNvq004jUZf01rSw3cmmxSJeM7QzuQ00mUEEfUV3vhxuYZhyEKTW3eA02zPah4L2dhZ",
+	"rxrP5iqyxTe6Om8rUsXRHY3WmDxMwTXC7/YwKtb71JXYUZ8knbMPLPV1A4yvLkfDDz9/OD3/dDUaD2zE",
+	"1JAzfz4dfRldln/XEdUgayIwmSJyMby8Oj0+vRieX5Xv4/F1XE5aOI9xKa+QG/ry5PT8bflJ6G4ql3l8",
+	"9fFy+Hb08+u/wwU28KxOpOs4wz8mqRC3akHcHAYZvb0cjcfm5qk3+0WuLofn4+OPJyPPTN0gNfp1bE2V",
+	"sEsuPo3fqatWdcDeuRR6fiU6QSc/9YDBUZpYzVCdm6JO0MnNSCfouN/YCTqlr1EPhwF7QwE79RT+T+vg",
+	"f+/WwcfuAvxGjX/q45vLOzUHVaEf6luAXvkhWn+HEk/85N+3wNPKclVfJlTAIxzUgHz8cj66JMyGFo+w",
+	"z8L5C5muUyLuY0P5qyFZjMHqQrIckZPR59HZx4vR5XVs4YHNyWRQlAxCUkBmNKWRmAdkJpZLlsxYgKpd",
+	"vcYA6B/p05IkjIbFAik1eKeLw77dKvpK1VtVIHZ6/vn0anQygJhKLFLLQUU2LO1aeCk1fZGYEx53yckI",
+	"/jqE29QPsUjdsLB+pAv85NziHeFnltizrQpvLMx5hya+Vwzv+hKYz0nI5zwtWEy9g5f9vf2OW1z4Xz/2",
+	"nr766V/Pf/tfu58j21LGVfCrwZf4xN2dqqpF/XT+eXR5+uZULVAsbAj9Nhb3sVPxN2XqB8NHTbJ78qgM",
+	"6mjmKZF0A7bUD6NjWHkDywCFppgnWCXizlb8a2nIxpIr7XP+aB7plQzNLDNEc8evgLUthAkEzTmxqSLm",
+	"bmczGH/kg7dyJl9T5uEiMEHrFi2bciViybKVrLilsg5Md6q5T8kN34zGJ0t6ck/0lFVgEt8pO1YgBfE9",
+	"3SiTVgBWcbgS3OI+QJUjLoTsEiCM1/UZlseOS7M6DChJbyp2sXlMzcFjLkHOHRMsqj/3djAd7XAfYsDV",
+	"yZL6IOAZtUUtRpiVm+EtYWwSELX1cGWK9tn9YkvzrKGWIjfebDEbJ4SZlFCdpQO5BahYMnf4OijGDBAX",
+	"yEQfsk95ONHQaXTJ0JeIIiurhSOA3aXVMzKrdgoqxvC3p2OW3PEZe2p21CT/vpBF23oQYl7bMGk3wo4A",
+	"4QX16rEpY/Y11T/X8t0DyJsRBkR5y9FvYd3/7kUGK7qJBA1bic0ovmORxuE0uvG1t8vhymJDHJD3/LWJ",
+	"7aBk2yjgDmq8sM2vri5M30DuFThf7kQhLNo9WGPNQ9g6a1dQ+RXJO+TGzNSI2bPZTgxcun+trovC4jmY",
+	"cqvhPaeylc57aK4qxn3R4kTzc22eWFqqHek2i+emZ9v457k0lBWLQx7PB7DYevOA4W0/12m/gHOWkv7X",
+	"r/CfPCZ7h8ScDCRhabKBZ93YhhUkVMt25XUM8K94wQCpPsl6dUQmcHdWVpG7Me+E6CG7SwILi29X+xue",
+	"XmfNjbRk+ZuZsO8331jyRNc/gPhhw05mSqTiUeJEIZeAt1WHV2YaWDJmMxiLMUDaHX0VtQb62yxMnf1A",
+	"U6GnT7PWYpo7QktED5QrnxbgPer0orpunTCniQE0l1zPZkzKLnnD7xiaeRFNNbCg0RxwDuhZfbwayDoz",
+	"xg+/l7A7LtZyzGYJS9sTNEu4PuPh5hIMX8nnsVQHPoAt7141B0/3T716hfLN8JoAm9V06bNp9oPCL5By",
+	"mZ90kZCErSI60z/gQ7qufTLm85im64RNwC9kG6Nd4CORhgNHmjdg7heSzX7+cPP+r6+Sl2/f//2fydX9",
+	"L58uTl6enl3841T0z+gZHd9fxf9IDu7+/rVHR//R2blesKArHlA2aPOW5cIACMx0XRf+mQURaBd9xCSY",
+	"3tfOqVjQJoUNVy2U28QlC1NU3SBqZQMpnhM25zJlic/5aqOhhNFNtl1aJI+hoxrK473Z52FM1GKqEcCi",
+	"mvOjS05jskpEiByVZJUAaCPE2iIhVtC+pa/VWtzgBFkFYGIJ2AUasgDKdy0fWaxcDI0SI/UptLWINVWX",
+	"ODU3L5sEUk1QCznxW0Xm1wcaRfZsrzaKzCVtm/INTUEmxw8U23x7/bcX3IcqPK/cQxcV7mQ0orcXv2d3",
+	"/UeQwCZxq7J9ESF+4LWlrNkwQM+RJgwLTCZ5vTpxQ40Wct5cU2eDXrKZ8Ae9dNog0RdAZFwXhntgjUTC",
+	"alGWkZgV20xM+6hBHTZ29kwLXnMnuR6Ur/vQxsac+YTomDP2rCS03xhZzF4V4FfWaBYzmQ1l3mb7YW94",
+	"aS6l3xYdaZsfwHftp2XVOurQR5wMkRoj6WatrJv8jkCSor2nvf5Vb3/QOxj0DrvPX7z8x25tVTjYmjmp",
+	"BPhWC3VfIkxHk18oq6+YQqyirrAaO1/R1cjITdPHaDMrMsLXqba8G3xsG1XNRvV/SSM6pTap/Fq/38vC",
+	"foVmQvRQsyCy21TYP4BqMBnoS7c6A9/ggNwzsB7VD4o+6iPDCxrdoDMsJMvGDGUoNIVR1re6vywIRIVn",
+	"ktUuYiTxxE+8VgAS11FHG7VWO10uxDoKkaF2ylgMKh20niyFBEPBHhIUfHVYO3evDrGtovegCXxebEpu",
+	"nEHtHV9UMT0PzSDcYKCRPIMxkDBf6AeGqomKS+zPVYHEmBUoIboHdS0BDd/nS0EVNZJvb+c0RmmSnM1g",
+	"FjYvitl+r9G6V0zWHECSxVUuD6jVKPp40xn82Nry+6kSXSbB0wgMWRHnHPQnEvicTQvQwAEoVktpRIIr",
+	"sZxgUUBXn+ETF3UD7NauzwTD6MI64elmrAatD41wyeMrccsgtjVlNGHJG7PtfvhyVWpLU1r0hy9XakT1",
+	"KJRHSLSE+KjK2VKekcxA/QgSXVksp5gx3GIwpWDiwGiyQ0ZZr5qAncl0XBcqMUAgp+dvR+Orn8ej48vR",
+	"VZd8gWY5nXYgMxHf8Pk6gWLDONqAyQXlOlr1G48Q2gNu6AyttogpiwK3XOZKZjBcXI3in2tlRppCLRPX",
+	"yXS9ZZ/WH2NiL+XvmcgF7R8+/4+JxRpasK/k3Yfh8dPxu2H/8LkRjoTeEzWGwI3d5CfAjG7BaAgzq4f3",
+	"9SkO46m04/AMVbf7Jd9ssBfD4/fDt6PL5uGaoTQN2FZ8biPiQ7dUFGCooHYHmc+gA1KuGNVVidiKmV1P",
+	"aKQ1a6Mc6zrTbzefWMDZZj7NUOrnE01PO5UVbPcawxOUhHJnDLN7lwzJQW8PakbIdAPFAZOZCNkEG6C5",
+	"dHGYeDogk3VM1+mCxSmfUdB0f4oBMgo16XWsVaM6IP8ckAks0M+aMn4SkMkt2xT/qcnlJ5i/aFyjrEno",
+	"m62SrZltsU7ZcOpXSq3BdiJfWrwjy8jvxsGCLOa/IVOGZQqCxELX7LYQ/N9A6914YC3O+B3LGPUTIbBy",
+	"Duvs1NRaXkHYeRoTRHfQjk0AQ2v/7nV8Hf/lL8NMgLiIu3/5C5kgeCv/Ff4yIK9hlOR63evtz0CE4D+V",
+	"WBoHQckybPQJcCFOlABOTMB0QhKWrpNYkj/t9dFa+7MS0esYDTS7AcifJvL2Z2Xs/Pz//v//n8mfsc3a",
+	"qTFkkbgnk2d3e8+WbNIlo6rzU5+c5tA8IhTpLdU7AW3PsH4t2JLMWSrJQW+fTG5EMuVhyOJJl/xdrBOs",
+	"1HwCuOV0tcJ1xvSfq9A04eOfnttvQ/BdUILqG3AfurfoJVErCOsGkAZg0bD77Iv02Q8RUzVUvWLoDzKp",
+	"1urt6CogF5/U/xleHb+Dh52MzkZXI5Py6Pd6Abn4OL7Sf5Ck39vTTxoliUjgOdA2TiCZrPTMhK5WkRaJ",
+	"Z6tETCO2/N+/SBFPjFEtU2Wnav0UQOSHhvgnjVM3CeCLJhpd/DScXMep1mOG1QAu+NvTS7zk6WmoZAWT",
+	"3QQ3Nzbs30Dh0zpKN4THq3Wqa6nSBBI8Exi3nEC3D2CQdskwJjwk4uY6NvGirDbPOggRv2XYjwDzDDFq",
+	"9lUJbTggB70DMolF+vONWMegD9WUnXGZyr/8BURhBWiP4JYW479kEvElT1HhTWbrRIpkgkXP6SKBznO1",
+	"okcansDSui1FwmDeruPJGY9vS/PhSDkUj8Aj/zRJWPQf11BJcN2Z/LlLhmBBKnMYpRYKjAdkAg65UvUr",
+	"XKGJqRaeIGHpBEqGsRqIJwSsNCW5dMlSqO1V/hXCg/F4ruEUaKzDwWoqZ0hyQaXOcuh5+0yjNYrsaYiP",
+	"ESv6z7XJmEkjV0oTklXCbvhX7RcjTwBm7ZSGIg6wnHrO5Ztjsr+//0qT/sODruOcX0o+xVDGaQBqoXEO",
+	"RE6dNiaOZLrAyRDOIKjSBXd8j3zgr/E8THmK9N1WmQ4vTjtB544lEnX0XrfX7UFAYMViuuKdQWe/2+vq",
+	"mtkFOBVKg4GN/4zGsVjHM7Y0gfi5z2Q/SehNKgOi6WQ1qRZNZgvARxSxryjDqpHTEI4OmQ5zLwPzT69r",
+	"pfuWXfIMROoCgeDbXwyV6MrlM3IMX9nv9QywhPEiHYXzi64kQN+xKXzkfhUO77ffgpqOg9yUdzEkp3FG",
+	"/C+yI392gZow5yvC1Lle4o/4r4FSiJ2f1KdLE9SEVcgPwHA0DH7sDDULj/vrT8pKFz7v/ByhVqfr1AEO",
+	"hzMP+0fR3bUSAxpxwmxDqdG+Kyo1Sf1Br9clw3XIddg7Lz/HkF915zojjjBVYo++nBpXIx87SZM1+60k",
+	"T3vfZAA+WVL+syb0/2ayc5/wlBWFB7QAgsjmVqFefn4LqtTNs3/x8DcUrIilXgwz+E5kg1mKOwfM9ig7",
+	"Nu+pI2ZkymZCHVDDy+N3p59HJ8YeVs5MAieYBMVKJZhGhKcgmeZyrBVJlQdEpUaCrhbKExh4SSi/g6Kp",
+	"Egx3grPpMbOn3D2ttL+38FzRW1aUHULv6aaFAvKeSQXzSKfmyFqftNyzXG9Z+kddq+98DkADxja7eNvD",
+	"+jSEQ3flLxYYOhsWbDaoGJB6Q2YbFbp1Z+zI7YdZ6jQQIlWbrVnaw/pIeaU8hPgm4rN0UhaIT1Co850P",
+	"FSygaHWo/I66w2g/Eov7760rjnUByeOeNM+0zKkv2E2YvXbQqXI21iFn6pQxJpBTqpKZQ9r4OUJXYyJZ",
+	"HH6gPJqAHQRdgpgvh0ZBCJtw99ngs85Zeh0DNR9shEDH8OMZ65IL/D7oebzns2xb6d1TtVsSPbKwcuOA",
+	"65HfOvpl9fp073eT34BcfHp9djp+Nzr53tKrZ+aB4qtWqtIfw2iJrrOaGkaEwEbcLOmBSxUVQK1vFiHQ",
+	"SGngVsc0ScS9FibTAuxx4NSoRnGqc4E7+G9Xpu1b+XBFHynaYKAZCkTWkiWBicwFOiUlEmIfTkIeBiZO",
+	"zcMjSyT6RP1TI0xZ5M4QGfh1Sc8TE8YQAjeD+rDhLEWWIX0vjSKMC6shbVasKndE1X0mrEqLvabtiV5c",
+	"fKOsfsU7TQh4M8N25omGXfjLxBk4jHrK5jzW6kZfNKn5Ci7iis/QN2tG652HbRQSzCqX5JYbZBYezyFr",
+	"oOPwarGy0ma05XyDZnGKPIPVg955sAzl3KlZWooldlUOlKzZuI9lo9DsLcqmsKYMpoj1nRghqvoYjfns",
+	"+xRbBbV31esN4P/r9nq9fzQSVDZ8m1slj2Ns+Wk5WB2akpBuGr4OoKwrv22v/3R/r9XX/LtGiZSGqQoP",
+	"DW1wSC/Md3YHLhkN8+hF5dMKDqTSKZUunkHGBYwqr3001FF/E19Vo7EipLW6TTgE5I5GPCQvMZVxpG1Q",
+	"U+MNuZh7iFWzSDKA1NJn3hOdBrmO1eFXzIphgLtLhjqDuaJS3oskNOFj4zVqFsM5S7N2VJ3HoDemUQb+",
+	"qnbG4Do+6O2RCY9h1D/PEhYqjUQj6bWZEMVEffI3cjOOswF896iV+iz4QJ+An4n5XKNlP4Jg50OaYp5R",
+	"iMPMFgQX6pW8kosQPV4L64pFkbIesDDIPh+lV6Y8inSiATMQ97pGhkaRuJddci4wBwgOFGMh80cjkAUk",
+	"zUTiWykf9QIsORdJpfmsLvoWiqcYCcrx53Gp1A0KR8u1m9I4BMC6Z3y5Ekn6dBbGTyOBhHQVSigMpcZj",
+	"20NCtETcQx4GwogJjaWxpoDxJ5d+OSQf+OuA0Km40yHHg719pUuUyWwQOpQhOkGQZ5PKyhKPCEmDiSnl",
+	"qwX/H3tvt9xGjqyLvgrCESfcvaJEyX89M1LsC7UktzWttrUkebx2BFeYIAsk0SoCXAVQNFfPROx3OO9w",
+	"7s8rnEfZT3ICmQkUiqwqUrKKlHv7YqZlslj4y0zk75fM6EKUwFTcaH2B8GMIrYgCh/tavg67cs/pLMU6",
+	"MsVeH3iohhzidhDeVHBLL4q+S84KhagZPB8CuhDCmyD1Rt4V3FFnIoKeYGYTSAVJ+cJbF/ALzAHoKvfi",
+	"WzG1RZ81maIbh2AkjqJqHWhVRa1kcqGeWwC9K5w4eEXgHkY7ViVJz2GaJ6mTOKYtYQpvx5G2LU3jsa+E",
+	"ccxYwbWfUMcfOCLyCSxO/GzZ4MVpMs5OTt8/N8S0lUpE4Nx6ltZ3IndUUiuZsUkV0iRi3y+IMg8j69En",
+	"OUJ2mDOCC+zNSGLDlJ0UGOYasyIgI6MoUuYDQhB0kgPsTOIPtzxT7WF2C/o5LPRBVvIpX5h21dEwwQ9+",
+	"v2tuBUzA3LZCWiDFg6MkZXpm70FNEjKS9qW603Ig6uPaboH+Id8ArBoBjvWwHKyH+RvsHH+FqTA1zhI3",
+	"l3M/hQfRQagme4Bz5Vu1k6Jd2ySa7o9vF4F0WRzuEmUiAdbR5VoZR13h4N7uL9iAmsV1WG+ilR1niys3",
+	"Z2cT9xDri1sCfQNmuTy+vvl8+vGsBHtn2EBPoGOqYykGL2I/cLYQPM8WXTXNwWWMA3tjbS6yoR3/mLAe",
+	"PhaN6767o1acoFYc4Ttx1gOeCZXy3H9GvoGKqzyITNycII/aprHl8Z6e/PPe3ClddHouNqU0aHYhuRqI",
+	"9cR2QnrpUv1aAWmhtGUnx+9Pzi4uzk4p46pojw55Wpie3HAhnoQJRQf858j/qVhaDS35o9g6MUHzBTpW",
+	"Yzl4cMt0VBBMAyn94UFb/3X/GFpxN/1n8qyy3vQqhr9AgoIsPkK2IENFILThPNcW4OlQl3NWxEflLKNM",
+	"jHjGxjorzJoSJg3h2Qkr0qSrlJBg4GMUQWTOXIJ/cbXAPPCiNRy805mrcugUQLepR0Vhmjex/sZ6MIXP",
+	"7vFeAb3I+pke3Jqu8rMKQx4ycqtDEnWcJgoFYlDZQLFAQIIsWUvRXpEvF9jTmY4d9vrgdVc15EiQV78y",
+	"urfMtlcwSFumVhjmHhlXbXAwrbKGf3Gjt21efXIfBsJ47uHP78HCKTfjvuZ5uj/K9Rx7ClReBR9CVjNk",
+	"vkM0cLjSujPBUDR0joAOZ5TNbuRI7c2mpsOwU6hhI82Gsxw5jA9u66+HUz/DX3CCLR728lB1GXbQo3Sr",
+	"cvq9mBd3voDNXTnkcJT1Z3w7lfUWz1tUZ8gxlKxWrdeomHG3SdI5QPOUeY1rs3ysv7o5beNQYaAnpcrd",
+	"xG38wecwyjiiCd37aKcZV3upNDaX/ZmHXW5S6txlQGXHfLRi49aoeEdO2EiRF2Uq9Lg0vj7ZXT0H9ed+",
+	"mXF1Gk+zxaNfGauOoaNntk0CtH/9BaM2zvc++Vy4M9yDgm0YvsGjQWkeGMvzkd5VRr+J431e/RlzE5JC",
+	"gHgc2dQf9BVM69jPqsVjXhqp5pB3Ez79VEoycVflw474TqhZfUjqmBk769fI4MNCUVWsBx+B3AZMGjhJ",
+	"iJ1CRU5Rhs6OnaI453lqyHla8hhgLDUIr6EQhvWheCj45eZFivFwplKRJuRZ6C/oD3LRBh9Ggwvginag",
+	"XWkBi/FDPUGrP74vBM+VuQcxibsgIjYw/LH/DhavUSQcUQrBp0Oa3/Hl+VLhYxIiQkXtI4R/0Jxgl9hM",
+	"InQ+xSQ0+A8OA5AR4d4Bl1OjFiHuIgnzJN3p0RSfpkPpnZ4XmRKpQKTlHLLs/CmvkFmOWvwykYFDfG/K",
+	"c7vY49Nps3c9isNQFavf4Y0qxt66ry7dUMfT6Z+nZKy0rI1qxqbTnXi4o7OGOaxG6N2H9UViJwR1ypX3",
+	"T5N7g4SLU4dQ1zx7f3N2dXl1fn0W1E7sUwMt5UMina/UXo3cg0LjbiwQYaiqImpIqBQa64yajqJLCTEP",
+	"Qk60L3R2OrHHUp5OnUoEvV+m3GP6uMnlYsTzlFndVQNuRLJp3jTuSIkAWnKqlMbYSSVbaQYnVD9bm34y",
+	"nYazhoxfOKNtO1t+gzKlZbqvI/tGuRjK2+oV9VAe3degPDkiJAahSnX13K5Ox9NauQAKisk5lJ2vlpNX",
+	"3q6rVLgNeXcqLJdZAxnsohZqOi0aotANvdwJChNfqE1UgyC8f2nJejLalxOE7+BYJ/mI9Su/AdRe8DsH",
+	"JA1pKBfz1UFoeEidtZ5bxCN293faYeeWGnX5pIrgqcQuXROnKuJPc2eddVWR+klVwIOMywnr8YHtQXtF",
+	"6DSLuZ8c5TO+wUDCGDgmqfoBUerw6BI2UyklafLplBrtYjZW8JbjuNywXrGnOj9Pe7AQoVL3/hxKEQgT",
+	"g2YKvR2oMSng2oSB3Hfkwwce7qrwr5hdX/kk/M/h615NcpM/6zUc+niiuhizQURD9uO2JfLxAIrRuPo6",
+	"QbzvmPmRWeemAHZ/iL6xvh7+iJYdOLKgqyaa2kTp+FUs2qp1BJCj3ZTOE75SNfnuUKuQqtApSYX9SlLe",
+	"/+NWLM6b6+dp0XEGfVyYCCIREthLuFvsyv21URUhvB0gLVYgblbga1aIEoapJsq28j7WkwftwrYJBPeC",
+	"uN1dnM008hAtY0MD2LHuik5SFGjAXqazTOR7+UzV2/4fvLuZsi/Lxj51n6PeSuCdzHOddxiheP+u++BU",
+	"RKwr1ILNWM9VQ6bdtZ/Y1UxVeAoqiqB+1/1yKVrCzGwwjjuTfaZU0J4HnNe5b57goeedHPcBdSf53ZwL",
+	"9NaqSig3VE0t1NKw5YKon14/uCDqQk6kbdenUd7/Gh5zW76D+BtFRPp8cDvKnTiCiaxwV0Hmy3I4YoCZ",
+	"oX69tWadD5eV4asr24vjrS/NUr4c8Qe67OEcWV8Y6TRd8qrKHH0nUg2yWdoUooEW8A/znG2Baj6EjcV5",
+	"1mmeHlN9d1l4VEYGhZIKUhQeQDy+4WEZhL1ZgsZF3aK63UcS3FLUhs0sJSyzys5mh6yHoOoEE+fbgfXA",
+	"JwGkhnPXuWGZ1oCY0yCCMUZ3GsNFt5/0vFUijdZWF2YOT+xOzq32KbgHtTqxYtYgD7hnEtbX+hYQFxHt",
+	"tfKKH/v+FoGKc4FtaRvo6BKm8KfBh/NL2sTRD7u/C0//lPa8TCb4aRWFNHs3HwjO5Hfq2TaOo46D3fJ2",
+	"4IKszAzx+/+48EuXORS8QMw2lzwDpnRHVK4XiCAkIrPxkFoywLf5TLFbIaZeJXEv9tijxtdBQlEsVwNh",
+	"er7Hne9CAdCRy1m+kGgboHdDxEgVEaOAC1VyOLIxN12FZZrcCSMG80A4N0KQhz6QhT3sbFjUr7yHxeno",
+	"KVm+q7CEFd46wpAqkW4LTpVCiOwCPWoTntkWZFRR8lAJGtXMSDWCbB+yJh7fue4zvwZcwXW5hA3VYcc4",
+	"LuJnM+zHgbtZ63ZZoUB6h2gQny+2SwoJrWT7VPBhOISi6QcRQSpaIgPCSq2hgqMquesk60gzSq2BWEuH",
+	"nfoJbuKdc4fx9ursjE5EK4IF95oYSPZkM6C8MPCTIrIiHrMrcru2esq0ozks3rgX2UFiTJGv1V/sEWLR",
+	"ukqtqpR80r3pJgQV/Kic55vKoiSG5yJO5f1vkeumKlYUY1+XhPUENfPysjZRz3foh4CgJx1vKtPNkwJX",
+	"Ke2hJYGUIzrSAlrwQAFBSALtixFXNU3Z/oKFIu5ZIthG/R+mu42k4uWx1uXuESDFDk5fGjbCNoOwx0AM",
+	"PBd8czLAqiGpRs0Je4jswYqnG+viI8dTxhfQi+nj1cWK9+nKvw19O0fUIuKU1P8cU2GgKbwmbBTQ6yGw",
+	"JbXCmxPSvQZVGlDsgfKL/Hp4whacVU/VPRH2bRMhWNDGLhwVeXzEywmr4ata4l8LOn7Db0s1qFhBilcu",
+	"l7m3PUktm+g7QHyFqglhjggYz+YLb3YSqSdxvSY3mK8oTVeFfJqZSrUSqLeBuigN+/v1h/eAcuZ4Hqxh",
+	"DLSSiVmKxRbTnS1Xwnodr6vi4tSkyFSQhnpRnb//hemcXV59ODm7vnb/WlYOj4grazXQChuZcNJLlNaS",
+	"oRzef0qyYye2crHKxlJSQL0kAtk6mj+cCbVM9ifSwE9fn9m2xIT7uXC7TVVsj+nfeotdVkJ1G0VsHUMC",
+	"YuBYLNznFSXj0W5EheLMl4lTH0fqXoyNBpTOu4pQaEk9U5qalRPoYMGj/t4rjbLMYQnjEIvhUn1UVmbl",
+	"3CD0SDU7ogL5XYUtbpnbwkA7KeC+J8/tCM987BvcLlHZrZjae91lUJaBxaAT+aW+1tfXcEOCfUGfUIiI",
+	"+lkCH5sxdGr3IIZ9bIgUV3ihXw8ziKpCgLHz/jf5Beu/2676LAaqPXD37c6MNXTjaYVlp8JsWmDjDxhV",
+	"8fU1nz/nmqcDbpxyHmfqYg/MlC88WtpqDegx6/sf47cTmSo5GlsPBOTIw79TK9bXdrzGfruGWXuLKlDC",
+	"kyzbqpzrUyKmd3rOJrPBGLKhiqMCvnR3n0jvS1R49HtrgCCuCcohcZbXQGQZ9QOEHGxINIUs+Ii46kAh",
+	"uFrU0wqaWwjE8LQppWKmT41OoCUfNPuOPFWknd+fTPSUvJH17oIrrm4FFPd6CUE0WfICBSDQOC2KKIPa",
+	"NQ8t0zPbQCZ6SoGUryGSLSSKrEz0KdFIfWranRTzav2/mkZ0tgZTEZ4AxxF2huOEFO8LUKGyj3qXINSc",
+	"71ggfS1Jh13BSyA0Lb+I9AiTrywAMyN2rXcUKc0GmXQqvhIixYA0ZwM9XVS7iuDNrYIV6EyccMszPaqv",
+	"MYdN2oUHxYYTItBemVPH2g0BmI2wttGR6MVRqGOf5sKZYMbDTGDqgeCFTnoIqobiE5EwM5sioixCB1Nx",
+	"eT4xSYTIvQggzUaOVFfNpkmUIBBSG/QQMgGC97I0raEQHeYn63Fi+wJQn6XxYswsjBUT5ld95OjtViy6",
+	"Ch8BnQhK+Sox30N+st+0Lfizw1g1pOeXsivqK6Hzhm0pkx7ueh3pQfnDA2Do4qOAWoA6NLp3ULvjnX1O",
+	"rQFDaMynTvkpB/EvZxb9YR7R+45nM0Ew3nUB2kIGw9NdtYrfhvUVUSUoecmr6isSxmnYCHgBp5VqYTza",
+	"dgQD3lXQ6B2DwuCIlxaeXeNcoN1ryaOwRMI7cScszWENFz2FVmnUZ/8reQvtTanMVEBLoyaYuFzPC5A4",
+	"Chp5V/LF+T/OmM7Bpfz+/dnJzfn7XyqzQzF9K8+hZAJYyl0CQkED/Q57q/MoAXk+1iEJOTQJ8kM6UZ3r",
+	"WT8TTSUiMM1zXB9V8f45ItnLK9sojNMuVHyTmYL0Ah4FCKnkgqW6SgOlB9dR6v4f+Ml5U8F9zge3JmF9",
+	"aXNuqbybDd1pObUg6ukNgR1qQGliCBtCkEf1swh/Azio4JktoSV21VjPcieWIWOfwjcvDlhoCv4WWiot",
+	"8U4caupZmDNl5+uZnc4gqzIXVI0URpfG6hw1EngR4YWCAeamQTudgK8RGMgH5zvsN0DjIcUM+pUAXA+U",
+	"W7HmRN6ukmkToNMyWT7bIgvUSm3cb+rqJZhURqZi25oQZIEpqwMBNJD+fYUU7cRK/IW4xhdC11pv0Dyp",
+	"Oeo/4eZWpIchbZeqTKVyujGVRBMvDLQyOhMd1vuvHsjvoFdjGxI99EdSYEgl9IjMoZ8IwIJELoXXTqnK",
+	"+cCtdq24/9Ut97F7FfacCtI7xJxi2C+CjfGXFwDpFU1u3W3XYT1AY/M/i9KolbvKxtx02Fl1leGRM3gw",
+	"dUtkJspMrikxdJs+m4i6MkM3+3Jt4ZsHlxZeC54Pxt98BkQglk2uTnfiu7CdiFFukaTvc1ViyThGXe/0",
+	"bYsJrkT0hXnjZANXmHp/5OQF3C/O0HBkPJhZuPP8VVY4uQVckoXXio0EAJUoMe8q99L+guXacsIKqQTG",
+	"xkSLkh0VZY0SJNWGyE1Yox3opCX7J7zfDTfgm2cwvGiJHxrL5a/O/vHh1+3nLvhy+Ygh7scPZp9UpjWF",
+	"brFy5iR6XwgVtFbLMgGBM+jotRxca2wgw3B7fTrc+enFGRWOx7cCMMpcYMUcl/nau+4dLep77tu9KX0T",
+	"sU+0szvJbzwl3omYFO9L+5m8E/cg/FqLfh3JH3twmvO0Rzno5IoCVDKieKc0gdbjtrmBxC/kHUnfbSV3",
+	"fqfYr/TzlqiWBzl2X3q9P5DeIRoYSI0vD+J0Zq9oUK30y4MyUPY6k7exdvXam3LbOP9mHD3cux3UsZLk",
+	"CGh63gjKk+VTwJbCj2f31lm8pPgOdT4Qe8bq6SMrvyeZNpQyHBb73DjDV6ErwtnL+a2JWIKdvT89OyVX",
+	"03BmKIcYPFLQPDO4iaJ0+GBcQqNPzISGIUzUvwayjiGczv5BGCNGiNCvm3t1JReeOXES4WTcU0GDxmcS",
+	"BALvEU0hyhjAkQnVrHcvXSM+jxKuE7V0n8RZyo2K+Ft3kNdWTyN2awE+1Y2SumF2A2UWyZNGFk+Qlrat",
+	"gt/wWAGPvJYbC/e45rG5JKVUHdnsmEJwPIxmITROuqJ6R69b27/xujTLbeCZPFmlI9qJjVSPeOd2ojIv",
+	"Hd0SVZa+baJNvD0wD+6Rb44PUQSLnBEAQBok6VTkUqfhmSmXKfuhh3M5tpfw7ZlKez8m4GIh0GqPjmA9",
+	"gmnA5esqraAouMPeF02ffe+GDjvBbD+IakL0moLS0VxggvVVx9GSugpbypydbgyODcPHlNZ6lXFpsDpB",
+	"Gz2za5QD2CEneMub9HXELb5YodI9yJh5ZBK/nFkTtA/fic+NQ6WjqCbCx4jwPhjzfCQSuFL6C/aCWc3+",
+	"FpqJU1YPEOGLv1L/c+yULqkGtaso/wE1/CRgfixheTj1JD7YKM/i5ur8+CJWSdbQ7RnsX0xKN7CV7Wgm",
+	"8G4Y0tyv4GLXrBNsAiXmgR7cYrbPR3hinp6+moGmfGYe36ceBDTyRBps1wLvJgACFlAP5FbBfkAoqnIB",
+	"0aAOu+Qz01S5VyXGg9buuSLxd5XT4EOv4Q1Zxc1APGkJn7DL44/XrWrUNUQJe/PYsh3P/pFp85j2CHJw",
+	"8pkyqC4kvnG0Y/BYdwGsEbgyjxzTh8ydOTdOvoviJjDF7wQUx4bqA8DY5rdCYS/JGEi7IjQa0yHhFkjD",
+	"gkIyxoH7AgBZgLXEvDrq47bvu0pST7W4Q19HtpCPtp9yy/vciH1nrzVgEBorJ9yKFJLQBkWnQyP/GxMK",
+	"sOoNsAl96eSsn8kBw33uMAK4gI7okAlyqY0d5eL63y+eQ4tkK42Vg8j7kjkJjO8ET6NTE5zp0dT8Eldz",
+	"DYtptfllPNCTazs1nGXYQNkfL5MbZyQiXWByVT1ayVgMyLvmh8A87wEfjOnP67cfEybdbWcTZqzO+Yi+",
+	"+a+ZmImETbjMKDucLyZCWTbN9UAYA97flIjIjLtqmus7mRYFDJBN5d11zviaaDeI+xH6pePkcpKGUAZq",
+	"9QiS2Z0EM+Cpe3lwgGVUUGhs9ESAYIO8riGXjvsOS94M+hCfdxbgwO0FAnKmbqM7zLFn5htU4+TYmzBd",
+	"nTUncMEBvMP9bzN5Kx6nhoLvRJ7Kwa4qq/wB8lzcj3g3LpYo1x8cMkDjZR5vnXIU9/TMmoRlciiKLn1u",
+	"FSZhObcCIQ8NIamDi9YSdfgsRgkCLoeeKkYMcsiqQNDELEt8z6GJxoT2SZNzDFb4vbAhCnjhGT6/d+p1",
+	"mVa2VN2gPagIUYZTwaSKclQLeB8OAQOe2wdWO0QNePDxtqsdumqp3IE9sNohpvHvNQ9Ps+bhoWy3rsL1",
+	"uCGdZzmbNTS98j2nmEx95qpE/Hg3Q7HnNA1f2iZqYg9URfrAgMP9MjKj+ERFkwxfMaqpUcFlxtWNFPlR",
+	"YcSVkjoOm9JSCR6xKiW1nI768uDB+ahPFmewLmhyvGN0Qby8AsGV+cZ/Xs04D8rMeHPg63/fHFCLvZcH",
+	"PkqYrCRkJHEqB9l2lUYX7jJlRbR+ms3ZF9QKefvZF+QZDM4U2mncZmwiz+LAf3UORnHqX5+DEZMKYNY8",
+	"NtoTAraJ4VAM7BIyOBiBeFsMtKG6d+l0YYikkadJGt9O/Tk4hdwlkhEQGzao9e+K/K48c0cAVQ9Y7xD1",
+	"huU0qNNpyIMl0qXmWM14u3jFkdxoD1XcvRqH2onOgeu7JgJuZCXsGWHaBuevc8zOIpR5gGTGSGsl3O8G",
+	"InOfmvU9slf2k6duVN+TZQUfa+wzeVdk5gmVsh/KiT0/oi/N6imAegJGHfxOj6QzM725eXx5Dnn4vjMN",
+	"pCahrPfd5qjDXGWTQnbu+NH3Vp1zibA2UAuIfUtEWkT2pOmqmYqbbC41yo1aI3rW1HnEfRuGJ67xLUiZ",
+	"baX4BwCdncTu1nLdddjlLSv2NHBgtQexVqCSR2auXyg9XxSEJ3wHOwC+9fglY56SdXtEvAKEHVWJ5e6H",
+	"MsvYSOuUzXV+68Mnni0nfMH6Iiog40p4sGXPMhRAgdQ7eCUm41U0kF7pGtp8+Xz0Oxhxwa5o8X0o1jG7",
+	"osqziCKfmwj+amPylINbYZtz3OiZxuy25US2G/jN2hS2Gxr+a5PXqoxDmjX5dqShOV3mUruN3rxr4rqC",
+	"xim9scZ6fHf+y7uyBfnq5YMtyD9DnQCdwyaQ9niGOzE6A2Uu8RF9Xs1HzUbnubIiVzxjSluCjwq+bDYR",
+	"xvDRVyb549Y+a/3w1liY8MwuLEwYuLAw/Z42nOLjdq86IRezRzD1oiFhbnzCLNVwrRo0G6B62t/V7mod",
+	"6izT8yJlksALrWZ6CqGSk4sP12entISugtsZDUJSCDGOMoHuiR4WmPUFQgJfnV1/uPjH2Wm52Tc3Ro6U",
+	"gGbgVIcaOstvAuob0V0LOWUkL3bQXGpzat+W15nwx2o7TFl/EvcWW/u5mGaLFtrQF2QJVdK26EzfX1Bs",
+	"OySP4V5Kwy7P3gPgO1hZc56nhs1UJowpFA0ImgCPzKURR13l67c5hax5LBDA+eHJ3HODExL+Q2AEGYto",
+	"jFEK5eZJaIGAjgCt45aiSZDgU0rgLPHp5oXc02xxo7fATzDSboy8zZmqlJVJ0nz7zIUpEPdmLvBvNsZv",
+	"yAO6Jnrjnnru8QfLMRqK5VRr2B9h/G2Eaf4MWqnbrfVhEDixXeijMPCSCbZCiEhxVWS4vrVIQWjkGIhK",
+	"8oJ8XqI+adgwFxRfP2LHl+eRK8GTLpvwVGC/uELQYxgl0yNARMVLQVJjOMDRoXaDHz69P7uCZa/6qN1z",
+	"n/VcibyyK5xbpzvU9uMtMEqNIIMdCPmk1LRhZ/00Zrgf1VTz9fGUgtRaa1pZENUCyEcqT31EtpAySRkc",
+	"0FXDO2WrulnCq1bzQvBzpwuPOXwOYLNT6AIFsFx30mLe70JsGDXxjTCrKfLFFikyWvq26fBCYOcsTxwp",
+	"brQ/w/vKs/aaYq6XhhhxiCMKG7bA/GraSgqwsVohuZmE5E+GJpdJYtuE+SvCcsPR6Jm9NyHmwgi7N+XG",
+	"zHWetkCMOkuZfz3Evww4ESAAZpuIFa9cDnaWr4DIpLplVrPBWGvj+1GHtxe18wWpUuIlkttG8u7K7Qjq",
+	"VLQpOyUwvxLEVYTNgFaRVm+b1H7D1D+6eSoOYDPi86GWfQpISlF0rsof24r/DdIYfGSZWysmU1tQ2HzM",
+	"LRjekOaO81k8L7xg2PMt5GT2/mPvWuR3ciD2TunhXoddj/UsS5m0XTUM+e4+wzj09QScK3e3R6Z2mRSL",
+	"RlhCpQhv6jQvbIeXMg3OsVQa3s9EmsC/remqQrssgjmV9rnNF3Asn/AA/AraJO/loWqFKH4ftfPzR5XO",
+	"xA50TgnOGMi9VXq+QteehGtJ2x9gc3gqPLVhN1BqKoDZ5Q2xKdr1szCJ/7OBnZa2Y5PwTTiZXRjMREXF",
+	"JL6C/ry26SVtLT2+X8URn/JFpjmm2xI7GmybWTTlM4KAm9cGf/yU1tPtaTHbPwuSeJXc3YQOi4PbBSHy",
+	"4tSem2guTfT49aZ4IOIwm8Z+2ol3yWPlTvD3BNkKLgx3MVMJWdzo3eN1Yy+d5UZutcFKOkmfYdEi4SyN",
+	"9OTKEAuiaMCbrxBXMzveR+txD+xGNIMrVbhrH3oJer67LRXam94QJ8OWTptsc3LKOZuB6lmd1nfoRVIC",
+	"rRdR2KU5nyum867KxTTjA+zABeqtM6yUoBAZVr70pLrjmUw/u3f3kpBQZ0JPdnzMff1ZfJnKHHLzPo1l",
+	"JpahY4LSltTk9BWuR1gJQpGNtK7U8o5hT89xS9sJwuDLcSCuBmLbQZgLPZKVFdx/11IRnEOmRyPomPYo",
+	"LFGiejcKuCs8HB/3AWt3PDHtz+z42X8mz77s5dyKPSghfHb4zJH+sxIfDHU+0ks2eI0xIzMTrGBH6D0w",
+	"372h2oNKfkO2Dd2/Tr4dlX7kjAqaMnkbC1BokqXQ8UB0lYHIDZJ3sIKc+V70jIqc61iBC9nevpMU1MyC",
+	"RU7VcDAD7M5tnLGPXnkMe3bVG8cB7qPPM8XvuMycrVMHVzfStmSiPz6pn7mp7CTS6Bd2IdXte23loFJV",
+	"OB9COTPsNGAvjKWhw0j8kUvjs7znfPH47HBssHVM4Zsx4Cqt8wtsyhTgpaxnhWM2z7UaFXcCKKmRtokU",
+	"ORK2oFui7SVqdmrDIXt98KKQ6oNcpEJZyTPT67CPFL/qKh7lfBbo6XWp2FVty2BR7dDqSTHpJyORL9oT",
+	"wxd6VDiN6b5/CJ1NYszmFW3vZJbngvxzLUdwm/x/j6TYuVcVet0AdKLappZF+E+a4j5d2eLSZuZiJI0V",
+	"eT3fnuSC23LGt1YBgAxyAqwhzDI3A6f8YJQgqdPxjgO3+9kink3h7BVwo8Cnlf5emnRbzdzd6/Od9Byo",
+	"ZcxrOXKq0mzatrbkBoJhKooPNmVR6HKZ7g10KtbqRuTodc8mVJZOCr0J3c18GYFH4AKUPOzt9uJN6Lqr",
+	"0L9K94x7ISE8eFCjY4L9gMDaVOTs1UGBV6JSIspDZrRWqFJx9vrl31jPLfczLFekvQgVmH4LnXulYj3w",
+	"2O4du+vK3SY+lwcQUCYSKx4KpaxQxzwuHzbj1CUVrTV97AoO6cSd0Z9NF3OLatTBaKulYWORpbTlJU0M",
+	"drVlTew3FIECOrfuzaZAs6vh6ftw3SZGCXY2gPCdd62AaBaq6PRZCuVhr2Hfx4pKOi8wISIwQymuV2RS",
+	"gpHSVbUmvaNvqJHbzFqHJm7VtvrHkLUUmej+yoL+uKDmhjlarY/IQQ+qK9npPsJewzFtGzD+9TDWrmwY",
+	"zPCt02/K0VvbwhW0Yo88kt2++a2ErKiH7CeWypEkYLUxwMX42wfERnH/HLHencjlcHGsUq+hePseG8Cl",
+	"UAnt1hULerTZvbivufuSoGnha1Ysf3Yvwx87JILShffLIZNDZMGkiFpD0rPRuHRIIAmL2OAuYm8OXnXV",
+	"ZnfRdbs30S41uua76MbTEl1F27p6vJZHfAWEK0UaLkBjxZS9eAiPIQ/scZXutWtchM6VsH/oXPMaTc9v",
+	"5ooB0lVggURKYoIZEoCWn3ivBHFjgWQAg0AVVZYt31LuLb0jwm4e2nH08q660zKSGVQ8I0djS7d9YNhV",
+	"hba4D92j0VUXe5EA7NNqfYuyhCY+EVzNxzITSYVBVcGA/1iWXC1xIowjB/+H21aNXPfynlxHWA0+CtfA",
+	"bBwQAPqLGnhHb3hEnbPJ5QD74r82IssAwom6rojUP2YC7u3frz+87ypHn0DwaN8ozfqC547cne556BsG",
+	"pyJnvWuby6nYczvE7SwXPTcxX2nu2FrkHXZuEQVaDG4FRf+gzwqfMzdWBK4Wd/+WIyXViLIwEuwGQA9i",
+	"i2Bqz7qyGA43GlSgF0yJSJHOuGPiTmAaj7tmIacy17PRuCpTSecpWYJjPYdP9dBitRz1/T7yQF6c2cVU",
+	"xHXrSohUpHBnh/xNkI0jpXPMSoqkkSm2cO4bH4TPoFpPGgPJfCim3LFq7daFJxIIoqsMmgRYk+9G9AVI",
+	"ThtAQyDtuHuegaxxJ1zebTgurTDaWaNTD4S8E5d+0DO3p6tZBBVaqP8FHTEs75D17P/ozg4OXg1mSn7x",
+	"Fjp8IpK7F/TdWHxh7347Ptm7fnf88s1Pbte7z2wHaOgZPtxLmHHnxDPWu3vRowV6nEgygnyRNhJxUaW9",
+	"TMzPlsVcTTva//HiLz/95dXLVwev37jJvnn55i/8rz/9TfxFDERfpPzVSz4c8p9eDtIBfzXkb14MePoX",
+	"8Ze/8APx5qfh8M2rn9KDgfireHHw1/Sv/bRcCf764G8/rdaC/2eTnP+3/X+7h/FQPsJtmy6l0YGqprZS",
+	"40JXo4J0PDRBCSjl8eX9TaWczcVU56UcoZ8D3A7J9DVIvx4nlxtAhfDt2WkIVM6Nr4UEmx56J3vu1TNr",
+	"ZIo+J3Mrqmu82we7rYe5Pc7knWghAiHvhHIbNM11P4avpZksbf8+UMU6uGXAPp7y3MYQnGAcObFNgNwF",
+	"5KZQI4m5CQAXr1Xl5l8Jnko31Tb3vxik4gjASYTkAhXkcBpvDl5tZ/TjoqeswM0dOrv88UkizGItTSBo",
+	"9v5EpJLvp3cNRs177U2aobszvN4Uest5lSO0eD4qDHb4BZZzgAVY0Qj0HCZyeteWin56lztNsc8Ht9sW",
+	"4ri0Yz/wEk2Q6nOEIAUYws7FVFjpngDaeP2IBIqTuRLDmeGVtcNX5Cl8nFAf0tc1KBiOSv+VhM+CGuE+",
+	"LhsUV9fMDQOVfrAdjsZECnQUETOuhQ3oXE0NWU8zvmiwH6jDALuDhood3wiRYHiKHtRwtYYPZPDeudcj",
+	"RBT4nrlhPfirB8ET0Ph6dfR+6abWVnqUG+A7zX8jNH8MdAQhQ2+yWc2ur64fQO+IK9ZA8kVLhYK84Uqf",
+	"+n5evvMjdiZnxx4S0XdADdjMTrx7ljDezwvoDa8PXrEJ+ImBnzPsfC6izqm1XEEL+M4Y3xnDMUYguq/n",
+	"jdAguDqGCO0ZwefquLGHsb0qUwKHu3Zv+06lFVS6aykKyQsPopCZWis/gUxKui7oBpCVgVUpoXkzm0uV",
+	"6nmHnaNXq3BeFWKQquso3RvL65S2aMbXkd7HMM3v9Pek6C8Iq3uRYCn9rxYmuS/G0uM8aQpzgmaKsGge",
+	"E5tnGeE7pLrD3mtmBnqKzmrwuVYa5+eQtWlbrSIJY9TEDHHmj3SAuGc+z3DpoD6NNeMTdh5HJdBDHp/J",
+	"Plc8W1g5qK9XgyopqJGdQh6gFfkdzxKms7SicnLEp+bQyYBcRF7n6VQoAi+gChqIyR102Cf6XW+Y60kP",
+	"YbN6VveKyiEs9Oiwn7UzRnLB5jLFt2k2H2vokYZzgiySjzcnHeYzxl69wCoRip1gFopK2auffvKfpXxx",
+	"2FUTiNUDn9FMQvdIbX3yvptXUpHtItV0Vg3V9Yuwx2GD1zjHP8GeQVO/kVRHvsAlGpsaIQESaR3QqJt8",
+	"CWR0qPMJt88On6Xcij0rJ2BfriKL1kxGqDTBHCupjHUs6jbE9yY/YkrPN5mW1Y8wqXd6jn5T9N0BTUro",
+	"qpvyxSaz8IRSmktjNaE/vHP/y3+1W70YiKUuh+cxa2XL8qMxT/ktcS3G7ui8msTKVO7dikW9VLkSd9S3",
+	"MmUUIEdcqIi0QhSOAKPExIjsrq7nzPHl+a9uxPvWRV5AcHaDKtaTWW503nL56lT+KhZuOXUUgK0wSnBw",
+	"zxKKZMF0LqS6rRuGHtuHZ2iAR6YiN7/6QlcP/xWTj/8ISlpr0U2cAS8J7y40raDgJl43IjPiiM0FwIVh",
+	"1iE3Y8h6Au3ALqkPvu/PmN8JSobqC+g+rJhW7AeoNhnqvC/TVKjejxVtLiANBgmvJS0VCWI3TbJh6Co6",
+	"xHWnEYgEXsS3YtGOaAKiqm6mBVNhXHnSqqasVcm0Fu3OWQamWGGhhbpPCgi7uSM9gK8jIMqESpVesN6t",
+	"WHzOUdD1MO/JXZdadRiIvwICSjpazSeZMKaqbMK9IaKyVmVPndyhdezijHED1p7x1xTET0TIx4E0FY1d",
+	"BxuhbthYQ4M/hBBQFCiMUuL6gNDJsQnPEKscRDaMOvN46C+obCglcWD6RT6h8lCKRiegfQULu5/rOWAE",
+	"AVAttJXuqq4C5dS9/zOCROSfDc8E4UTgwEWCHHUWnuaODn94e3V2lrCz9zdnV5dX59dnPzqdWMfN1END",
+	"Az0cCspi+VtXlcB1ZLbcTxmipoe+mZG0oa+xzi3PMBelFxZfyjstlhtluARxnTtdEBVRinpyQz2xqxRy",
+	"FBcUtz/xJ92O6F4aZScyfHmlNcwdUXI7zE3MVc3fP2t9S4TZlFwR8SiSzf04NEjy0ApDqjstB8IkBATP",
+	"FViQPvPDp7FCzyb2AVGdMYv1uSHKRS4wXWU1NevBoEFE+sSSJfwpMurQHs6NZV7oJMxIkgU++Q7J2mpm",
+	"xnq+GadAk2cvR5Y4ZS1XXOLetsoTOMYuOYJW+ST54cPUy3d8imhtQ95ARLVaw+tTRTM4lJeAOERRrzhL",
+	"D7wwc53H+h7ZH8RBle42miN1YGlRbykPVHGilxlXSfk6ArthaQ1tnnOVQfQLlczDheyFTTzLDQ98Zvio",
+	"3rmKVWOg8oScWay19v0D+wKyyoJ3FeZDZjg0YOepVKPQ1Gk2dcKonFjbcP4fYXbtHz+OU8PPqPHt5ojn",
+	"HgkEy+XIfsW9X3PCzlA1++tge/xlZ4QxjrbdKS+maOYm0GELsoYdheVwkMEGFgA2defuwJDrMTNjZ80Z",
+	"wVJuubuCen9AZpwciEPWffai+yzpKjeA+5d7TQcn2H2W+Cmcpwm7lSqlYo9/9TrsowptJrF04nXRxP8H",
+	"6tpQZBwXLRt+xPvMjQNJyb4hHhTcSOO21H13GC3K1zz1fgeYmmPb67BryIjuRdNNe5h/DXcmeQTcFuE7",
+	"uiqu+a26MxGcxxmJbcFM8GxHVbg8y45TyDbXqimQERFXuBhwJz3MbDscR1RW5xFwpOLLbCIGA3u+gr0Q",
+	"ihyI85EhUbHHWEGXE75IkLJNAWdSOJjKVOrZBWIirEdr7kAIlog3Vim7qoi7ug1wAse/ImGpGGSOFxIq",
+	"HoRsLp0TB1XCW8FvWybvS577UNmTJO9M3oll2ha7pO3QZWSAB7MRbdPhPyXi9vS4QsaFJ8RTcbe4OHQe",
+	"ke8REXW1E62Cok9xzD8rSTdTcrg3d0G1tPP3JNvHb4F6higkU3dE6+j1CCAHcisHcgrtSCEbwUwFvzXe",
+	"l8f0HJG3O+wY2xID0Y4d0RLQIMhuIHnEqvLI6UdxIEIPCxcbNlYlPQ0UO2mB3g9j3Yfcd10Vvxv9isSO",
+	"8TvxbcRzGMgVPD1cxmdn77gaOXZyGv4mHHWm0v8zuQkhKuL+zI/EVhHFFWkdyT3ZzR0jm03X8JnlmR7t",
+	"T3Odzga2uQWVf8jbjzibZexsng/G8g7rsU3RtHISerJhawB3bwAbvOiwS06NEBdsCL0qoGka5cXjvfvi",
+	"4IAdHBwUc8BEIJmJ6KNcsL4A528urRWqEhFOGnvpV7smFeOFs3AzCXUs2cL3NPDj1WUXFOvbPL8g/ORt",
+	"xitzHuCaDStFw8yN56hPfMFGdOepM50sl4qACa34EqXk5GLEATeFDbgRvqet72Rbs5j/qulUO5mNyuWJ",
+	"Lw8OHtKp9gQJ8EkF34k8mqLv/iSecgSeeLs+CD8t2KCQEPCbhhj8BQSzQq05voL1F3AR9gpSRHtlBn0/",
+	"DYRDnZwkvAhpj6AoXFJDW0SLBPT/5S44XXUcRoFbTHyRxhrqBeYGlZQ9Ag6uoRRZWmoaDv1JPuTQ1B8y",
+	"AsBvifCUKcW77Fgsiggu1qGDv56UVZpAZzY1AswuutGluhPK6nzRyfS851YYfZQKrOuJIldKzJmxenDL",
+	"Brk2RlDseMLzW3CRdBXv6zvRYSeQYAsZCe76Rk/dYJEwo6n5etgUqQoQNnqscPb39Ww0dlrLCCFkig7X",
+	"WokOhQjL+WuwN1T/5giS9tQksSznxVgwHZ9DAYdT3QDW7RxxVlvYS/j23cDH0sqa5UWp82sB7CPRMYjc",
+	"AQoF8k1LWroXDE2JFGEOBaVViol6VWJtYgXAjJM20HPX0pBnBrnSlNnOqxS9w5LQGXAVxaH7gk1njh3g",
+	"gnPs4262GSSem4T1nZrsIcJ4yvtRaafht6Apgy4PkuKI5TMFNqWPyKHG4d+HPQo77BhmBo3iqqSXM1r9",
+	"akJbr6W2DUlYJwT18cNKVwzuQsxD7V6AtV3hvIbnz2f7VEp7sYY4kxpddmn+qDnCxjOr9WYn5OG+qfV2",
+	"Xav13Z/WVg6pLuix7ny+KlPHSxyzUIOGGhY+GDNpBZTtWRKxHHLBe7P4VnKXepa5+xQs5pwrw4HbDxnh",
+	"lgJ2VC68ecF0nuDdDu0KDN2XSVcpd7syb2bQjZ0LAIPhE5GirYOwDwv3TXyxZzx38oxWB56ChRpgzMhj",
+	"moB/pMOuSEjxrnLPkBAKSpdiUGrTYbAHnoZNjU4DCo+jGMClmvAF6h9v2G/y5yM20R7l9PWLV52qxHdg",
+	"iAnmM3DF3hwcwLabgD5E6oSzCwkqFsMruCXcsB4830GQF4VALvQv0EEI2qUSgW6hBp6w2vJDwNvdQFXK",
+	"RfLsy96Ef9nrL6xj8TcvX7/8618P2vVPhAldCePYukICvNNzNnFSqrAdRUHBT0G/oDhyZNuvUzTgjn00",
+	"oNQCRQriilkWkEV9cvGYA7hvLswY1GZ2vIqr6pu8F9h0PQqvF70iiooReOKzX0EPILU5dm4ZayYnU5Eb",
+	"rQK0Xuhi666fH14DLmOckFxV+VSV3gMzbBkA9b2YhxGeCkBcBerpke8IXALARVqBYDUkXj1ajV0MBL/M",
+	"EJgLqZV4jp7kqiYOvrSiGUqOmEOJrN6R90uuZ1OUyanMhVOj6SfkN6Z/ObrGcnfCwCFfI1yAgxIUnUxD",
+	"kTwV0+f+cVSA6erLpLHVlHkhjT3xM1/jlANPWJglJfNLQ/D0jsUmYtIHd3qdU8s9ep7WeLZ4ysuerRcv",
+	"/5o8m0gV/v0QP9eTcnDRVjc5uPwGP2kH15jbeu/WoKCncJv4j+rdWz46iU92kJQ6mEHSCwbjWJsCVBGq",
+	"0DB9kx6vSayk4dvST/Dtu0kVoZU1E1NL2oajgqb2uSMn8fwcqqlhVX7uo3CsVy7eOlKYa+y4e1Qk6jpT",
+	"IFDFlEtsWe50m9/FwHocaIQQsbNc+Up5GTybHs4OtfaJMIaPRFdJRb+bzswYy14BmRIsEyI8tp58+9qO",
+	"w4igLszrU4FPYRPapdvSGE+YekPUa653RMjl+3pjSvZ+uNqaexlgUr0uzFdv8iREu908K30dMZ20e3Pt",
+	"TtDUOzoaj+VrPR3xWe47dn7klIhQfp/rTPSc0HR83mF/15hZU/ZuAhyezkTC5DAEH6TBmsl1QsjJnq4K",
+	"Zs0ckzS9APs01lDuK5SbNI2kJ0SUPrM1j5CYIn3Pkyewa9HDWRqIdLxivb77igShE9TYr56Z8cwyqLpY",
+	"ykIC0V1muyph6XZpK5e7G2hH0vE32OT6xGpUfHYiF7EfKc3hXmJxPxP87rEz4qrJPxND2+uwC8HvKlPV",
+	"jsDrHBMm1r1DAietrZI+u2o9gbpRt6N+wkhPjkQ/jXVpI7dNqGfYjAfGNmM5vR+R0u8a7nBtkGQAiUfn",
+	"6ONDYQf2On4+q2kFXtq+bxw4obSWJgOXNjXxFaiI8K6H7He88r4lUzcoH8+NX9cW1BCyTBoQgyJkoEN0",
+	"tPWgrLEXVTz2wJPV83aOCc2iEmqNUVSZ0aNJwMLB//acFuI0V0DYJx3kVCCmanitsXxR5EL5IqcFM1wC",
+	"iONqkqeeCmV8zywb4sNzBRpJV/EMcyiaeYr2aI1T6xibqVs+mTLyMaBXjfsVJEx8GWQzI+/EEXQ4gewt",
+	"9ED5zlxOwjUC38Du12V0mdHngxeTF3/9r9GLyXj4sm/++8Xw9qfJX+9e//5FlF1iP73eAKZnS2tCImhv",
+	"UZtJv5ZlmiVCapZoSGtlSK7tZqTWyqkrwdM6I8k+VDIlTYEfiGKScAcTouf+/xDDid5IkD6myMaC54ZJ",
+	"22HFdequzolQ7q0ihexwLIxLqgwDjALF7hjGszlAlhUaoe3QKXUo2aeH0GeVWeYQgprZsaYmYdzGDx12",
+	"lTe9evjUeRFjWqq5iI2fhPUmM0hL0znrORZNP+uZ7VE4iys/5ny8CGXn6B/oKoobHtX21Sz10PS9zYrb",
+	"yWR6zibQhOy8YgshzdZJWTvXXUVXGQwOalVt67GSsG1PwfVcuCsvlR9/jQTYActXar2f3IfIKrV8v065",
+	"2P+D/jpvTiaLlk+NIIn1x9JYnUOyRS8XKR9g+mZJEZCW1IAqRsURIUjbVatMCuCTAhPV8V1FPQib59pC",
+	"g7KxNvY5ZKQNNP3NFfVnkNgnzkkn0luCgQgaTXMxkxt5hf4bdY3/qWc5TLGI2+Fkx5pWgvm65cYHR3QN",
+	"w8dz8tJgGkrNxex3++fFI0batnTPruGwhPnFPRVeQ0IoVKvHuWHXqz9eItJ1zO1g3OQRKdhKpFR8XaV6",
+	"O6ZyD9Sx1Eq5YIF44oWANETMlQHns1Tabd8al7A5G90au6DpUm7yUyFrd05NRF17fejUHbfY7/PHdpWH",
+	"Vv2OwqQpkNpDQ8tC3XEyPSG4LK8TqgWbhI6wkMJM2YVObYYm6LAT7q+u+l1LdVhS32oYZmYg3z++aXhx",
+	"1/j0JpwPlC70F71y7WJXvdPGmhgoyEldt7TVEsESR+NeS606mC/Z86Ve0rJMDqHnSJ9XVmP9zFXZedeq",
+	"c/KKVuRG32Gg8bewYccDW1N8/smjhaTQROhpcOP1GKDigPoRL+0+XkzPks76aIsnkXiRgWbKyoxEmiND",
+	"pONX3vz5GkbqqiZOYi0wUld5TnKzr2Kl32aRIvidl546L12IwEog+DXWiz6EoZxRPfFd0dvwovRnFtgB",
+	"MwGRGQyAvhjWF3YunPI118EDdYS2BNWEjYQ1tf4C7LeHXT4VhCmkKjsRWrzwNr7FhO+DUfgvKl0RXqe8",
+	"9ifSKgv6Ub7z30PuMneSwTHBUj1XD2Q/KyfC48S2cKU56WCYVlDCFl9wdJsVHryiexVNyfdaQdrVSlDk",
+	"ZImluurReGrN1Rfjw95DicSEfb+qKta7wa+2eP/RiN957yG8JzOhBiF1A/GIAczhQSwoce8oBlkfiyue",
+	"/lOEuMNymoJC3Ne/fqtp3OABooPWuTO503Zi23oyEflA7PsS30YolFAHvASFAi5TbYSvIkQQ1ppGFX6g",
+	"TQoewoAeOLJ4c2Wg16Otbog/gm8P0KnfWD0DTb+RD2ZVjJBgmjYh9htm9ZT1sZL3CfEHUWZD/kdBSYEx",
+	"6EdNpQ7YxS0Uwvncs5mSNsL/TWcDS+Wa7i4e6yw1ZFtDxwepFNXITbkE8AKlwWqYS2U67Nxf37areu6v",
+	"Y0B3ixptPzdskOnBbYJdzgJYBrXhhrytOV8wTgAg1ICIAPnEFz6wGVSVMj2zAz0Rh13VVXtQzUQHSqDX",
+	"lE8q4M0I/UEsG1C2lThkZ+9Pz04pnOmWJ9XoZ5meQ+iUtroz14pAQLjC3KGuYiFkQptCWKoBRZo6yfOR",
+	"6LDrs5ubi7NTD3TnTgEykKRhl8fnpx23gvfaTd5PMSwG41t94TTYlQXF00dkf5oMKGx++vQTaAwwEbZX",
+	"9AuQysyGQzmQQtnPgFXilg2B2feOKv6D5WLCIUWqR9XPSiPNSMOGuRCb1c8znXcVdSCOgQ/qPPsF3okJ",
+	"AAT1hQskEdpqxjLbnd/Dr6xZziXs4vwfZy2lOXp5VK3bOamCWQSDJfDqSCY13Lvr6xXoyRWxnYCyAIFJ",
+	"gNCuuXt/ETYmj3bvpDXn1PIJ1VYrrDmex9alUF3vy7QFIxnTCJ1cDParZZngxmKfUpTeJ+69dN0PZzlY",
+	"ye7KCM/GAnaazYz741wNcuFkNvy6w36WqSFEaMAfhRdAumKoxCqAHOxcM0JSB3gr3zcvDvlYCXEeZm4l",
+	"4lJJP6Iz0d1UJIU1AXy/x5WV10pOxbUY9AJu9kTfCcPC5dqHZIcJV4tgYntq60vC5TJjPQfT2mpAtZhD",
+	"grQdjIuLoC/Tz1brz5meQ86QVDghw96zgdsPAs72L/+M6JPFHQk6gf8QgmM4Q0a4+x7itav8DxCxCyRX",
+	"hWS/zPhA/CzT1lpSpLtBjoJuuG5dNaICJJuiu96R6ONZ8veS7DBRxt18HibU9xEm85FlwKU2RvYzQWiQ",
+	"kS7nZopADqieWDYWWerVFKxp6rATxO6sxXBaRdjWpc4ssCFeRSsoGVokViooMF7tDbR9TeHk+P3J2cXF",
+	"2ekuiApQ2ovriOnhcGPi2rxD1+XZ+9Pz97+Qis2ps3CskFN1I2Ig4GNo6ThNwpGPCT+bmQAWBvH/mRPq",
+	"OhVdFUccvTGEA40Edbf0+e2vDnzjjOLG8MmWzrrXWYopYAGVIcekFmgxp+lWMIJQ9vVcMerbeeSbd9ih",
+	"zifPDRsiDPDlxfHN2w9Xv31+e3b2+fLkhk3dJqpg6llteZaw3KnhRXnxALqNjbSznTSW7flXx3vVF9h7",
+	"zJkuFY26Sl3MWGhiFtS1uIlZqoUB1EeYkJvdAWCaAEeHn2oPO96fLdCExBE4UpEK+w4X2jEcEDSOcDQj",
+	"UoT38BWtVk5EQjqjs0cSam2eiskUvS6+LQsEr6AB8mBmrJ4Ai3fVPxm6Ttg/2Ykb6J+Mcm7YP9kntxv/",
+	"7Kp/7u3tlf7nfuYu0H+yHp4jWGNa9TXPASP6n6x3DV9QJwtHZoiJ6y5PeMxZYe45pA9zpng/I3hpRNOL",
+	"R6kw7dzH1bYd+yf7D0/4uWDcuF1DyLOUvYfPpCIwS+y+SeK1v/Bw2vHYE/lFpJ8JNFIKAyMD3BZARIHq",
+	"ZsY8L+Nduqci288x3HAI3acL/Ml4FM+PnwmZyv3eOGN5Pl7Qq4AQQnwCerHQG167NxRWq/tXhdn6zxh6",
+	"E/SVUi+x+netmLo0oVDJWveuv8EBB4P4nxFAp59IeVIFQB+84c3BK1pLVa+wfxZbXNMpzL2lq061+zQX",
+	"UxF1TyVhxpkSdq7zWybyXOdR8zIUfZDO90Uae8gyrW+Dm8Tz0HPjvXLkSSFocu92wgVDDzZI7VOO4FH2",
+	"f8yz3hGWqaMvpnfuuFZbRxt7v4pFr95J0HLfv502/FvX6a/kjNqFm0A46gGgTrAHqpxkmysCmIO3XwjF",
+	"vYx8tutaJWG/H7w5vbkW5uBZIvGxyKV+aVpRGh9nbjy8xZ191xdQPSbQyOl01SedE2oyDgkQ3tRxOMh0",
+	"MMd0Al9Rh0w7FjLHDkygcH59378jxoGLrYSbEouMJ2E/nEXp96Oecz6EjQa/dzv8Ux5kJ1y0tM4aXnJn",
+	"vwseovJ3IL0AZRs0wjD1e7PRms6BN6XbIhdTnQMkvVAFRzmJb930SDE5oohBlaIC6Ikxzm7uiHXormYI",
+	"Hwy46ipUMD1EMNhpFWrmnCtrEIMyZOPijA7hkppH24L7lkF2BfJWBbn/IuwJ7kr7/QvLA9XQGp7NETht",
+	"CrxkNcuy1WaiS2vdka+xhipZCFFuRpxetWuOyzrtbiUoixHZokt3muvplPBUI4S76DHQQ51gLCDPq2O4",
+	"p2FW33RKgV9GIyKc29onnUewNk5aMtfvGy1FT6p/RVS/WQWFC6EJgNrSefD26qG3uT8Mh6g3TNy7PgyH",
+	"5J7WPmaomFCpM7dDH4PCzwxe7aog2z2CaZES442iriLgMahuDab5gBvRBBCG29EaNhi+fieXf1hbA0Ps",
+	"xGWGCLq8TM73F6ToP9v/w/26PuB2jeYzNirg4Zpmcz3LUrzjg1mt9Bzq+GfqVum5Ck6X0LkNY+rAKYd4",
+	"ffVQ5YV29kj5XQVGJNVFE1Gfp4gZkenBLcQsIgCoDLoWg/IO2jP8zJuWZ1FDEnhBlQMHjCV3J6HLj/xw",
+	"1EvULzjDLv7gNK4E1xWD24gdGlN6biK7XxW5FU4Z0t4tUZ/agxtSU1RpbP64MA5L5aIYKVIQdQVXqKxF",
+	"Zlg9g5o5z4zI917/5cWLinLQbRaA+uODs6zOpgwNO8jMcyeVUDMqrCSWhs11bsc7ULdg3psJhg0I1P0Y",
+	"kQ7UAq8Bf85TbsfRMReJ7jEcetVBXxx/fH/y7uXBs4pzbRRVTmXb/8OT/r/uH0K69lxTH0jyTgGQWmjK",
+	"IwRJkXIHHAu4LxTRVHoOplcvnaEsiAOzSXOotat+COrEnltg78cQsA1qBumq1NTP3/BCoMO1D6EALvPN",
+	"1IGuuoc+wII6IO6EYnJIxF0X1zrN9XRL6oAb6rtKEFd/53q6zPcIvIBEsLFygN1vGk0sfGSlByDPcz1H",
+	"THCUhB6KqdJuwn5cG2W+0nit5L3CNOKs1/rxIe5WlgRP5YaOpxkaGXjtZpt38zeWNgyn32Ty4p5+2zav",
+	"9px2HwGwPgePIukmShRGH9xzwyBXaa7z6o5IsOvP2j7WxiPdXdadpsW3mHMXneD+cJYN5WMn3BxjlL8c",
+	"+H/78eLt+cXF2ekR4+zy+Orm/Pji4n9+vjp7+xHSkbUSUctGEuLsZ23HgKuFcY4ezjcT6bHtddiphmwI",
+	"21UbJeZQdJomFrlOfCrGnBtwLEN+g1RsOMsq0VLfwixq6PTFn4dOK1WJ99p6J6jfSrdvY469ju/qyHcN",
+	"JeK+PzIl/iLvhIGu2ISfxrCZLdqpVPjmTj9hdpzr2Wi8FC+AtI4I//O5iVptFvXJfCIwOaGrvLgrpddU",
+	"Z8Is8wC49yKGGIg44ycTQ0vqf1f1prN8MHYml6fXYADowS0VAHi8lkOWcwmGeKHPj7ROqSEyH9y692Lf",
+	"MCjd4xmxATzRVVPKoDuqD6JH7ckwBUCkmABAzkkfOURETMogxUEwiZTnI7HcISys+h58nLCBNkWqFHJ1",
+	"V62w9UZx0oakhyq5cAWDFHLh8Q0cHCGYNv/aqfSJXM64vbsQR47F2UQrsQBKXid7nHy6k2Jeq7ucBFRR",
+	"PQSgI3bMUr7wnTv0kH28OanWW/yr21Rd/Bg150JmOvDhKONq0JK1SQkAlZrMJxQDKTdjiOWRgwOU46qW",
+	"VdHpTPngFkH9yurlatdMfLDVrpk0RM1O/6777WwtoulJNTJNTTPD+v123uRcmYGGeP5X64qlc2gnK/sT",
+	"eUPH3IR2mUazIc+x9c1E34m0Oj6FbqaTD79dXpzduJsyZ2+Pz0G1HBS52isA+p2aTOtaWnqxRVryWdZt",
+	"JVlHVFUvRmfTDUgropKZGe+n4k4OcMdqSnAgYEEN4bSiNuwQo/S2IZ9OnZhFkAlp2K2YYs0pxGFwJYcs",
+	"FyNprMhR519uZWoNw6aICSQ3/S4G2IDrTuQG63rdvzCPyf0aukrXR2uuaLDLmRmfwhLb6kkeBthNcUmx",
+	"vhrixANOaMfaoU5HSdV06c/BXSj+GDxdurnXEuT+H0BOD2kwPh+LPGSdlxzfEH+7FYrqWo2eCKhkzvTI",
+	"MD1D7FOs4xqIoyWK9VbqEg0WZmx9eUnJc09wGB4CmsdJwZSu5weuVlNPBYzMrVii7rZu0o1pTKrdUNm1",
+	"1VMA7oaLQzcQ2wZhMfzp80AqlNKxJ9RAp1HYthwkg4cbo2QNATEgfKWtHC7qBTFGjqwmCUwSEGdLktg4",
+	"iaunmfBGbyxJMUjvE/myzH15J8GpPOaOjmGjfTNrkMLwNYIAO4mfCfbD6xcHReqd/HAd3pJgfxv/FZQI",
+	"/EjWciCMI+wRHbyKg1ykQjmL1XQV0n6Khqgzh3Ntrbt1sKE1lGXmUqTEZzykyOM0ubk1HXaJ6/fV8SRN",
+	"WArZ7T7rNZTCN7e3PqDdTDzLii8EURAqkyFzV3wZQP2Km87rg7/9xKBHdODtYisN5FMkobMkZ7cCMOx7",
+	"7j09/EVfZFqNDNKx/2WVHHgPBPPRoPu3rcvNjTIQu7jXNmh67Y8X0v6AOHBzx/6BmELclurbbcsmt5IC",
+	"4dadKhLV2ouQeNfs/0F/nTtdvmCYWhP4E4XnBObgEqYfJqEXwOhGDHJhDUCFkZQoFanNOfRRxitxOcVn",
+	"KTOVnG+VDYictTcz45No4i3fVfFQjVm2LZJCg+mHm/0c+3zGEnCD22qNxXbpCeXZyu2yjpr2B5mepXvu",
+	"2ftbivG4dQbjrxAc8Lgv7s4iJ0TChBrki6l1zItp7tIUN1emlTjCnqiOIJUtEjO08glKVTmaXYUidpqD",
+	"rgSiNs63VOzq+tgL4Muz33yWj1DIOcAEAWRladJ18JBuE6vIvYXqIz/UzuyOjfkMegJlWayRPDcx5W9d",
+	"X1zixLnow+EfqzTXMt2AM+/LXVKb7fCWHEE/z1uxaIuvUHPpqlV+Ojthl3sv3/xUYrlm5iq6ZEykMc5c",
+	"qmasc222w1Y00Hem+mqmAuPgHoxUuLjWNEKkhVNpx5FvA8G0EmaDbohXxTjfdE1HWEdThkuxqU85y2WN",
+	"zxzyXPL42DwRRWdZTUroAZ9mfNHng9u9WZ7V576B8BQpe3dxzT5eXSSsr2eKgBLAp00vBVE20tqXy7Ox",
+	"nuUrru6oorT4pTTs6uz49H9WqslhMZc03Y9XF8+2QUBhvLy28fbHq4udhEuO3cjuCCCjFqLTfi/d9VFH",
+	"Cl8ZP1mmH0se9MdGYP/3mZhBSvLvun+0TCrWiGy4lApwTypjN3PNcqFS6cFMu0orAfX2iPrgLvj66p+b",
+	"sO52Ltvw/q1ExIvVNMVx/v3j2cddRXGg4Ld0XjHFbxDSAThuwSf7dDkupdTXZvvlemaLukpMkbGsn2ue",
+	"DrixUfmkHjLB80wivJqpu2Jx2Ct47bd+zUZrabxqNaL9POVrFpfS1GgYn3humH+Y1lWStJR0fn85e48q",
+	"jaljAzXC4cHtzQdjZnmO6YSF3WEtopgshO2wD1AtAfbOvKhDLsHgQtfhkPulxBfbVYHSO+xd5+VPr9md",
+	"TIVGm/D4hPFZKrFb6JQbg3HQmcJAT9phNzAp72ROpbGzvI/zJcxA5av3cf8j/FpaDyw6eoJlEN5UKev5",
+	"g+jAQgSUeeyxc6cRgc0Z/cw7que5RhuwFNA6ZEMus1ClB1V4BGPUWxoKH+wlftc6fr4EIUAQaJk29pAa",
+	"sLpTwssqTF0aVnTPIqc9gmMl7KeEvXiJ9TMa4Jw0++mAmSOaY1cxevZFANIqXJezwQD7JeKkCjklVGoO",
+	"EZNwaUWCkuyOgVxoNh5UwRFB8ZYiQGC1/jzhavEZj8lEmWXEHFglCTgfRejgr4F43RxgO5CJjgCAGNyp",
+	"nmrtWCgIEXbVmuoeaOcauJIIp/i65t0Ma5Or7njcCs/NRMStJb7hKDjmRKitG9flGYi0Ma7gi1+IsUFV",
+	"ot+1pRkQ41fqBW9RmhVVsc4mCedVIZc30gj2/8B3rOm8euZ74+DT0PVuZgWxWVLJZ1RNNucoDUrFbR5q",
+	"jTqZ0BaPnBTodNVSMN0HLd34yNYw+GpQvah0I8YQAVs8sIMuFfdURtZXOeLZtnSLRr0iwbK8HdAexNaj",
+	"6zSmQU67/djKQVKlowbyk7UxeCLnh4bhA6943mpSmT3hxphQMakRv1Ga+QTx9Xia5sKYdXpzIYv/BIoz",
+	"LqZJc6at/LZV56WbuV5hXuPBJxIB24+6PUXFCFKN3A5h64TIww9ASqgQu8OD1sUeMCjGUiBGhsSiWt++",
+	"d8n3Z5bldjIFke3+MFHqggozhTpU7/L3QIGRYwIn21U8y7BS+ogA/8BXG8AdlkCfyprmhKcNKCUVErs9",
+	"FQYH2UmAYGmdjeyEGKf+jFD+7OL+OE5TcGKUuGNjrYWYKSSUNyopmERaqXk7IvWZq2gpESGDDI92KlZV",
+	"AiSwzCu1lZpu7dvXHzahB0pc4kVy9g6I4QqG3pQevtKLa4QxjY2eTiCxzZ1xPxccQGByrSeOWAbZLBXp",
+	"EeW+QQ6bdxnIHKD/oyZpNbf5tR9/kyp4P9lQ4O30lLribtBhNq2Bp2ncuN98cyXcNPkm7cHv3FNWH/wc",
+	"69UHUxCL54RAP/VqQ7R+7IJ8JwpHV+G0nY81ATrfSazsU0DTiMHk6L6X8YV2CgAHoG2RQ/++MTdslEtn",
+	"5HXVXPSl4jkzU8FvnfLBYTziYzPVNpOjsQ0QJzSvAkit9vqmhbZ0b9Pbd3Jh+5U1k26CRvKzVimvUh5/",
+	"mBKopz+ACtpbFajN6AFV3Xz1VCgTOol6ioUclMpQaEwR7UqWNUez3Y6ajWIC0wcbjyp5YHCS28F4s4P0",
+	"LXicho5tY+sxCP0xhzYxiH+IOLLuYn1u2IBP+UDaBZOmq6yHRe6wYw+QrIcMRVOC2HBQECwtRgb0hHLD",
+	"g7DBeqK055HFRehxTRnx8KOx4DmMp6uE0kd4x1aE0iXs/EZCaduUH2LOUEW7GzaohkdEwniY1Nr3mp55",
+	"7GbqfDDGbjF+/6iFiJ6rBOzdlPW6s4ODV4Mpz4Wy8Ldg//t//d/sZ6994vcKv+oFhAKqXeYoQXv4e3+t",
+	"pb0jvOW7ihvKYInveoA+9sqANH56zw3wb6nhu+94DZl/S7d42Lf4Pr8CbblA1HW3ibF80dzSvUF2SC8a",
+	"EJeurJcnXeVmW/IslFSfI0hXxBAYNB6W2LYelfqi6ELNJn2RM7camQr2glntJjFTtkFJ+TkQTkvtqfz7",
+	"d6moNMe39cQkrL8gIwh38SlJBtBmyqZcJByKA9xAOuwPMm0eO90HnBQEX2LHYuJV9SPa0dikDDo6wp9g",
+	"b4B6nnSz9VEQrhYImuH4cWNWrCJ899Yy3bdEfmEQGLI5Nge1PrjgJ3UtZYguLr6OAsWjg+icFSoQNbSi",
+	"kHyy7PbgYWN914tSTpmxAFW5QoYY8juC26qrMFeOhmfOuAkP0mZ1AHayx4YaHcIhzm81e3XgwTXXEm5X",
+	"+UvkDF1+q4gBFTR9ptJa4+LRxSlOrAZoFoAQYO+eEhmfwbk/SLXy6sP+mKt0L9NzkT86MtkqRcA4hW3p",
+	"xk6o3cxzw6A1Gf3NFbCBo5glCnY/AoylDrzNUXNXwZ8Y8Ryj9oRldSkgX1ORNySwwMtK5d7BBkI1hFqb",
+	"haknKy0H65WaKiK+cFN7x1VbrTLdq3dTAVHsUX1jo4ICnqqJAudDdBPx0G/IIG4tm3IRUOUWuAjGKXPR",
+	"kY8/Pjdo2Lw+eMV6Q533ZZoK1WvgIvh/YCL3VwUPzaaPzEFkFWADww046MrN8DsHPVkOgvP5Wg6azKzY",
+	"49ljQx+9116bGguep9T5yI7Fgs3UBLJVx2JiRHYnzFHkgQdtPuOAhpIL/PEKE7nfp27SvQ477qpNVHcA",
+	"RQzXXFOJwAaM8dvMiuMsi8ioLYOXRtpK6j+NtQGiAFgXcAhPiR3c/Atf5oMZYprribaihSbtS2g2Mdli",
+	"zw1nzk5n/UyaMRgKCF4Oqj50rIMbAy8JaEbrtKwCLtNzR/TeDi0Gkno39jZtdrF01YP55xJnFfy7hTRu",
+	"CaIDxttVfOtPctv8THr+nRRzKGxhxpYx1O7HZyEY+tg3zyzL2CATHAyexKfPp9q3iy0247lhmeB3oE8t",
+	"XTFhdgUeHyljS5zUVZtfOQ/V2GK+6qoGxroOUcHrsLstxWb8+59wyPjJstLlzBJWs2d6CryZ6NTuxVWx",
+	"V7Q26Fw4ubD9ignxD50z6nM2EQU4EGhrxnKVVt8eTQHrKoO8SPdZ0py+4QTeaCVNcYH4fJIS2jb5uWWO",
+	"h0Gt23PqXjnQEyeddpun8xiBeV85FwJr0zIJPFagfhMG2f/DSd81FR2nwQlsCoEdYhGYJrmk0MEjqMkV",
+	"nWiRKYzVU2iJBR3W0BiCXqxdVRz7yiUUa3K3cnB7Dz1u+fK5oW+6KoB84xsPl66cDvtVYh+4jVzF7uEa",
+	"Pa59jtuA2xJa5lMS/zfjXM+XLgDswF4p8x/CB+uFY7SNH4EbmrJcbqD0UgyHYgCdyqPcc2hXXqxjyWxZ",
+	"biBAcJHBn1VjtvgMlQfHyKvya7pqKcHG/75oOeiLCXKdicMoTYH6nMPTa7NhtmDPFCPsJDnmT2LRhCSZ",
+	"skngDt/RyFTkgLdUTji9tzoWbpt9njrF5UHWzoP5udYZEa3OV3LCwt39FaNcVXJwh73VgG0QNEmUsnTO",
+	"FTfbpnzccAN6oXDEYCNtfEd1VbikUBTQCz4PZ1kWiQPIbJMG2mMkmyflVVYGu0lscvV99ySsVLtM5LIB",
+	"FDBx48TF+7JdiMTvAwzAY7vwZCYwNaWUgyKV1cAKUzmws4oMlDCrApxg87D9xn5qtNq4Yb0w3hlim/Y8",
+	"rpzMBBFEX8AWw4MiDU2vK10Kbs5E5lcRykqLCZ9hmK24vVfWtg4l7EmFgGBSkaYSSe5VqyrGB9uEi/7I",
+	"xcBdXM56aeveunJDrLmrShk21K6osKOKPsTTjC9EeoSYDkjpQNdYfl/Fj9hXFhJ3hLIbR5M67Nr9dGMr",
+	"yT1dyUNPhaaTeFt1zoazHBAxnhCpQ419hC9Xn39zTzI3tU14Io/VnwUQcXk53z4u4v3cTpUIiZV086ju",
+	"pzCjGtdsj9L9nGoKsOFUll5TIjLUq7mAmCJYFJ8D+CKqtKVsQ8x6HQ6r5FRRVXRNE26fFP1Idb58/Bqs",
+	"du9pywVqtUoAoNWzrZNVqczoufGT3IIfE1toPH5suucutvO0x7BxY9E6wn1+hJXdpjAFwVSE+ADkAvg4",
+	"gvs+Bg/rued69Am+sKvsYopVk9IespFTIqmkoaipxMRarHGgeCM84ssr8fuishJrNN0DcdkTjgZXuBtO",
+	"6ZLR65UHE2JxaFY6BQJLPeKyD4Qtc69vNDC76oEWZrKcORa3Acs0GNfkU4bpAheTa5MdG3DYlvG6wFr3",
+	"S/PKCQJo4p6QiEE8Mict1haf3kT9W1rS/WGIXcYUcY11KAGwcYTSnQPi3kj7Rie7qE29AEFEdTwANrRp",
+	"VjKCNzSrPvTMt63wwCIaa+M9CNET1nFwig2V8eGowqnTJ8118QgdBg7wsWAaeugrkbC+MDL17XkAYfVW",
+	"LFiu0Z2X4OcY6gKnzdjdB1TlfisWnTo5gqgVLUkQhMbaiezAdVUQGK47joOs7lWbFFPt+IZJBcyjSqpZ",
+	"ERVr+5VGh9sqLzfzcbvb2aAM1m/l1yqA0f7vD8bctlf7FDnJe+7/D7HY1kNjpVR0i7XhIbuqjJ8xEcq9",
+	"WKTQ055De4MiSdHNv0N9nooqWa++rfpeAO1rZseahBS38UOHIWLXw4fO0ZkDefhdVUrEB/2qz5UCj2gP",
+	"0lcRL9TKiUg/A7KHFYh248ecjxeh2dOEL1hf+EauR+z1y7+xXs6t+Jy5C0+kva5CrfdK2Hyxd+zssZ6X",
+	"rYOxGzpzxkKm51BGXJ3BpVKkHEKdbaszzphbGmEnEjMav46fPZVs1Qfl6LNaaH5yH6IZEvCfgRujbtzu",
+	"n3Wic6XBwqNWqzS3ZYhQRa0Gm0d8mcp8AYh45Dyd8LTkdigAgxEcusN6znLrdZVxBsN8LDzu3sKZhu4t",
+	"zpTwGQBQMP4qOCd+uLj4/O7i+kdwLkJNI+MWmosCFjR3Vt8P7oF6I2S540MLcfWix8NWQg+77CnRdKMB",
+	"xD4vd5WI8ZzLTSXW6QybNK0BZIigIk1znc4GHjcUPAxT6QR3EcSac8I7ZKf362yDs/3e3+ab7G9Tgt5f",
+	"1+rmMdWuqNlJG6Hln8VIKlMG3Edoevd7n58RAfCXo2IZN7ZwaEVl6N5lVAZ/J4wQKCHRCkCTqYwdMrrY",
+	"XKpUzytyqmQmYjmAUKoaugkwVNDKgWW2Lq68lWDYfaJgV2cnH65Oz9//spveJkU4F3e4Oppb09CpjmCf",
+	"ShS3IEKivGUyloZdXn04Obu+Pn//S+SfHWLiBfiZnb5BYCAqSnXoFPETCOR21f0DtE+OGKPNePSQ7D0J",
+	"sxx8vS8tasut2LsVi0dXe/OZglaOK7R1VMhRX1GnQv9pJebVXqormCmqCL+KxbOduIxuypoWsADNOEHv",
+	"0Q5cRlcCGC8W/7dicR8t0Axne21Er44jnUDrCRvwPJe+UYy7PScilRy3kpKnuGJjng1DlrK7YFORISYX",
+	"ZAQTzeBrchHS06ALztyI/Cg0WsEYVxRXAf8DRq2eG8IcL1rh/QSd8ExDrGU4azXOQq/fTm6VX8sTiqc0",
+	"UfmFQJuUvGEYUImpaw3BW8fSdTbOqYD+/twZKzPjbOay8wwa5ChtGR8MxJRg6cp1QQthA+5ytXlzg07I",
+	"b9ikuQHf16Qv8iabZgJPPGmDxja2QgB5UfYY3zS3P0DxYHy8D7iE2tyev//H+c3ZKRDUhMvMQHRc3aIB",
+	"3UOCOocgfY/6aCH8sZNIf2EpXzhB5b4HjYkkZ1eJPfe20HWgSCD1A/rB3P3kBkzAwKBgUnAnAZ3jqM7W",
+	"wM6KKoUsgg47VgzH6SqYbl9kWo2gJIPQiDB/gPy6f2M94Z7+7N6oeh0G0OBcsQ+f3p9dgZcW0xHwAwOZ",
+	"I/RJeApW1FU/LAXdf3QXALZiCD1LnlsoVWG4E9Rq5437HcxipvgdlxnvZ6ISGBF3vSDqtrpEQujLDbVt",
+	"T260tBpe9dkhyLPtiHVbC6ePu1KIdfCJ1vFeWZSv7ahwQ+kYzw1eZSjSOZbGxoLbEdAS5rggqodkkVwI",
+	"pMkOO748d6qVAW/qISbZIEswqxG7B9deRfk59Q7wn60QeDF6Bj0r3Y1EnMJCZSA1P3C/LsE8VDpnsV3B",
+	"EoG3fjc03wuhLKXVNg52XQuHQHOhuqFW4n+NpyqQ6r4TqA9Xr+sQrgllOkh23OOI5iOETlS5IT3Mg1cF",
+	"yKpVcp3wWyi1ohFQYFeI5U2oFpCDQlseuDF+KHuwqmMLMHRBWFduC9uT0e719wi47YJ1CifkHG/oLTMP",
+	"leXNATHZz8pRS6qbBbZ7f1OCwg0+0eomq4baLBLbrWwnHwA2c6W+CT1JeZYhz/pN8Bt5jL8kMVQpAj4R",
+	"Ih3vG6EsZgx22GXG0XYjJZTnaL4UN9RzRIYoIOtrCmejg2mD69Su6mQ3IYc2qvRWWM39s5HZijOrpIyI",
+	"y3x/8PX5QOXG6G1t8Qb9ynfSlB+zgmy0B9V9yb/27i+fx/6Aq4F47PQC5H8L2cqQJmA0G/Ic66tQwarM",
+	"dEa6Pvnw2+XFmbMWdc7eHp9fnJ0eMZxnVu2gX72k4ekGgtp2A/yT4/cnZxe7aoH/i9N+ZtON6KueVKZ8",
+	"cMtHjw109+8zMQMnhWO8hvLVMJsSifhSVSAeg20apYIMVafl/Xb5ui619JJW0xbiArx9O1khtJIm+vv3",
+	"j2cfd0V9NL+Y+rBnRMqnoJf7RKcNaHIu+mOtb/esMBaRsKvbJYV+AEGzSNjLA2d5TLSxq17AVcfoCZ/a",
+	"WS4+5plp8z4qhmnyXg7wKfbx6sK0c4i0sQ25FPEcopP6hD9kdCL17kh3KQBoGMVcvWPl49WF++hWTC21",
+	"Esnc++AGOWT9BbRemAg71j4r2n0AZrIeOqlmNXvBfpM/Q+gEanzi1IauQmcMYJKRCuXupYIajlDqQFLm",
+	"51xAs+Ee64uFJnDl+tiLPz3KMGsr9zHQSEPWV0KlywhMA+p72jKpNOeKR/TSRC51vL3/B3gLnIYC72lu",
+	"HA1m/suDA0bCPGCUwBfosSbqIU8+tqjUKfXVcfIpMxqdFhhcchdKX6dSQFX4YMxeOyrrKqtHkMqYOLVG",
+	"Wp/na8Y6t+gHVkRNvSOnrQvoKuwm07uQ6rZHM6DcYZ8XGcoUJzqvhcM78XvxTUdsaBUbCLw0nOdTDtys",
+	"l53km4hYguViIOSdSNeI0nudMm0shVD/c2PW2v+D/jqHTCB3H99fyysPnmz6fKNyeB18iIEg/E2wzMbx",
+	"dRJM5JG8E4phs67Clz7njrVfvAnJxr4EEqM1na66oJRQ8FFAVSuNBkEeaNbpBUzUUpveMucwmZk5ZL13",
+	"2thewnonyDd7F0KN7Jg+od/1SIfltqukxTbeCev9KsR079jdZ+7xmzP4/5zLTOT0pzJDke+dKdST3Icf",
+	"p6Ocp/CDsy9TMYCxL3P9ZbH3v//X/+P+8db3Knf/+I+98E/8vqt6/7F3JXi2d36J0+r9Q/Jeh4FChTW9",
+	"I407YzDUgBCgvWOof5D/zYsV9U60vpWix6zWHXYlUpkDOiLP/U47rta2qzDBG69oSCIuQmkQXcD+/xIL",
+	"LbACjRs2F1l2yHoiz3XeY5Rkvuiwc+UTggFeNHRR1znLBQTr0q4KfdadcB/ODBUjs4r+7StWCWopgSJP",
+	"Prx/f3ZyU1XgQTHQF+5eclzlr6Wu8s6cXLCZSqFAd1EdLXG/I15pq7YD345D7aa6I55BdWsfwswE9gYS",
+	"2I16cy2o1Lx8P0Hw+atVnThsWB1APIcmZii1o9SXIt5R7I8BAOkoI7TDoHKLJGjoiT3lduzRrqUPSOIL",
+	"Xh4cHBVJT1heT+UaXqVqdMNgqn2TknywRSU5vn1D33ZvHOyAlHB3NteUk3r1F4Jo3LBeWtrxPOthygZ6",
+	"800QrFi5C2kKv5zdrD+4nxe/tNt0/89xes5a/eXspvkQnSrx6Kf47uz4FNOj6X4kAAswcDY43nduUt/P",
+	"d4PzdTvdfMAalmUe/Yw/XN6cf3h/vclxfqApfD/RDU6U9rVFQ6weJ/nrKOLy+Obk3Sb0gNHM79SwATXA",
+	"nj7Ev/m1Z/nheqOL+NIN/v0kNznJD9drrmJn6Tz6OX7c7Bhn309xs1P8uOYQbc4H4tGP8ebq+ORsk4O8",
+	"geG/H+UGRwl7ei8DuRlv6pN/6Jv2htMqzlQ61bK5K4ygZ5a84UmoLcICECMGubDmm3OSEzmEVa6SShM8",
+	"FUACiDuhbIgwcsM4XANFkuLfrz+8R3/xmXv0TN2JTE+F95+Y4Oo9BF/otcjv5EDswcPoMvUfnYpM3ol8",
+	"0WM/uBen9M/nhsk0KVJbtaLmL9xaMZnaH5PSi6/lSHHHJD32Q8+M+cs3P/2PXvDmjMUX9u6345O963fH",
+	"L9/8FID3+RzWkLBbsfCeS4QJdCfPIJHZznIlUnB+Yz5sV2HtkB6ya8tVyvOU+X09ZD3vk5LgGg4eKjkR",
+	"xvLJNP7QhEl3uqqrjtnLL18CjkfhVodsMMNQGLnNEekRy4MfGCASO+yDHYt8LrHPey7QJQpR3b/6PTOH",
+	"UTL80Iq8q94wk7A3bCJVwl4d4H9fsrH7bJywFwdsDJvo/kgYRO/+v//35QH7vzrsmL1+ccBSaXg/o7I/",
+	"T3FR8zc2lHcCfFyeubqKMzMbDApURJ+ziGnIAHLkNldaJ+wmXGYd9ha6MvlluG+BQg3jfeJXpBIz6/8u",
+	"BpbxPHfjSgKHxI5PWEuDmBoLNubTqVDgLFdE7xO+8L+cIBwL3GUDUR+5poNvyaO8JNN24lNemkOVTL0S",
+	"I+munhLemiNuqUbES7u4P/20EMC0JBOrReLqvblPHCdFqO+3+WOXU/8GJVoeUYuIvODUuU/4WBKPmP6b",
+	"UNwjsECVaO2w67GeZdAnZMhlRnJ1MBbpLBMBkYIbqhzDUE1IB/O7Fpd2EPAE8X9FVSSAcdHm+ok8a59O",
+	"w1A1d7/fwIhS/Y6nM7EjNU8CFAhU+yk935g415VJnQbiRX2WA+yszDK3VPgXBnZn0zoNPRZv29Hb1uls",
+	"hWbeao3ROsmC5V4bypWkNlf76e1voQQ7zt+K8K5P4950ex+z7gqqpZxYGEqBOKvEOcgrVFHBjqFOx1lk",
+	"RefBoJ+U+jgFbVFnTlCnEVNqfeSbNmVOdS/0miG2BlXll3VYzwvcHszHOBVvTmUiwNRQMXsL5V+oxBTj",
+	"HbEeVnD18BEoapyQ3CH4+pGgvovumoDoqL8RPnm+m0hjROq0qb6wcyFUgoAwdyLvsX4u1cjU92rbqr60",
+	"k+KT+8qzuA5lB8zXUJ2S+Nsd+tRCU6OvUaVAfyqosTYP8a3MHJsyxfMcu+EyxxyOU/zlDWE5q9mUG+wM",
+	"VWbS6kzksoIgq7L/aq9PH+RHOwFb7T5Lnkn32H/NULNRfCKeHT6DR54lG1ILGMTv3S//9a+kYQJgyUgT",
+	"ar6aZoDPbDyFJcXpGn/dPJ0CIJCwZBnklUjDnKHr6CXjVuS1M5QKnH3FBIc6n3D77PCZExJgLTu6Wkxx",
+	"PTkCN91vRgFTk2ZVNxlIcn7QZL5B95g/5Sb3WMGj33a2KFdBSD030aoeUYuoE3N0Hz6yoQjYfYb8YEEW",
+	"cqeIBK3YUz+wGOPIj75HnbvUnZFeaAlaYRGJKLx++Es7phbLCH0QbSRoKpBdSf61okhN6WJaepgwMxuM",
+	"McNRg1+K2+B2KUOKBjOS3YzFoqtK/ptSw26vFTlVyc2ZPD6rQO/euNXDQi/jji7pRZMO+6Aww59AUmbT",
+	"rrKavTw4OKBR0E52epvngSPWc1qVR6yOOuO42wdTOw/xpYQrccLjcjvE9A3Y1vBhp6vOyJuVCyzgeHVA",
+	"eWFuh6HhDmiBEUzwkk3uHTCgB3ovYW17XmjJiz+PbfjKvEkg5K2obTTWYpduLj+HKtn4Ts/ZhKtFrMLD",
+	"jUP9JXfpPAAbANkb+iwHPf1+6hlBBqLm2UK7IyeqyLkuC6XG5yIDrWPRiMiMwG63L18jclvExbnwuNvA",
+	"9H1tx1BEAtxIBQEIjd1VBHHhDvWQVQcMZKhyKaaXVD67d5mLO6lnpud/obMUO3dAYKDCs0/mIc1RuM0C",
+	"5WTBODNTPhAdBuiHRSMhCgCgaHHSu4B2QkHkoxO21jeNeIp03td4mLt1Ea+6GAK+4i4dxBG4YsldfT+u",
+	"scLYdnzCxXXqIeULuzEDusvkLcCv4N3jaPGQmCNhmR6N3H9zMUWlwFeHO0EBEImG9VJuOTZv6CrDJ9NM",
+	"lG7a577eq+dWecicHO4xnqbU8JPJFBiZKi4K1Jm6Flyb3jw3wtitXDtuoLZrix/mnEYQ3ijytSsXNWXr",
+	"Owpg3r6t5w8qcM/3f9d94hD80UNBkJd6Nn5VePfy+OTX41/Orj5fn51cYc42GIVosRRW4Zc9v4xCmD9b",
+	"Vkhio3HZPqxl7Ssx1U4HnPAFdP0jzdAtBvxwC9R3D9k01yMorlEQ/oEoTZ8PbhPqw/e77pP2TQB/2FLO",
+	"O5Sgqy603cPesvNcO/nmF+Nx/V7UlMvo3G6ltv/vug/a7/ZrZbLM7eaV0xem1ZcWvxWKpXqujrCqFSuW",
+	"nDi1EvrrP1aPFKS0oGdAk5Ry73bmH3LDA/1AUdbvuh/zos5vBeZjuaVFPJkLnjllwt1cRg9uha0v+mef",
+	"RP8anonq9FADORHK5nI4G0GzCKsHOjsCMaWHQzmQPGODTAYH9t/5Hb+GNyfsei6HNmG/aptJlbBTnlsg",
+	"4190V811fhsK4XguMAN/kItUKOteSr18elDf01sqGXRMNOEqTchyJaRgE4NIcl8s7JTLQ3fVrbQ8SkDA",
+	"QTUZQQv+/dON4xuuPDYgXYTQqyYXHBvK9zlogCzosegbp34asEUoztGQBiAQ9uLgb+wH6AUj0h9hH169",
+	"OThgP1DF3I+QD/Jv/3al9cR0/u3f2PWs746oD1C9cYuo0BsqocsYu8YheG4S+l0S1psSWXUPfD0VyuBB",
+	"zhUg7nYVKBhHzpwG8eNMCmx86d6GDZ3oDqeDECmii2IdIB6i0y6CrQ7ozsispHBcEVleFt/4pZMh5lZ/",
+	"TFQVpJ0jbq8nR514Q6XqnHwSaAIl7jxApnb+f/aud8lt24i/CkbTmfwZ6nJy7Ewif8gortu4cXMenz39",
+	"ELkniMSJsEiAJUjp5MYzfZo+WJ+kg90FCYqg7tye7jKxv7QTH7UgsYvdxf75bZ9UpTVMhpqr8LfAWxjH",
+	"UciwY4uhfckXCFdt/R3/Na1md+jni3+yOdiG+WjK5tbMlNV8FLH5yG6N/Uf7AJT42P+YsPfs/SJiuShX",
+	"ImGFKNmDR6csJw3Ps2yuEOMagwORPy+2MXxa59H+ykWpk3EhVX9xmbRPXPznX/+ej+AlsFvVQcAaoSAU",
+	"VOp6hXGWxmK04fHZi2fBUhncU8fs/avIBLV6oCCz7QkGY9XqJT8nZnXw7c52wdc8dJ1xyGymwDG30Bnt",
+	"rAN1MtpHEi0AQIebNf25+YZbsR0dG/Gj4KW7FeIRwGAbSK+Vie7IFmKGZyJgekjZmWFhnbdLqXgm34nf",
+	"hP+Gk0Ju4r+577lt/20h3bC7BqIcOBsYdn7CXgKYCMZaZQUQPZhHUwlYJhMYpqHLuXJzjk/av9JsmcVj",
+	"F+eBn0uaSoP3BGAVeQhUNzjFVAzOaaJoSHNJmzFyEOfqAz3EP5FQdKd33L6X2NCnBYHGR+wrOqk+6Cu6",
+	"h8A+W+cE8X6Ck0SGfcbgAMywy0h44TnfnbAzL1w+bcc1gHO2cGE2+wSBu7iBg4bmlVeNNLsHoFYV2rMp",
+	"yIeulEw66DT2OzPBE+MgLHAKCV95w8rcUnBVarPtWwrj75jhMhlCjenMh7w2ezxjTc2vQ7Rw3hm9RcTE",
+	"VZzVRm7EY0hW5UW1Y6iAvKJfRP+8eSpVXEEUZzQd5WZ1cTrJJ9/+YzXJ08sHS/Nucrn+Jv928/Dtlf1R",
+	"zq8QSWM0/ebhDfKtTQS82ccGCQzmDmKjO6KV6pI+yB6ER6dD7w8sHnj/R6ewyVUlSvvLv3/+y2T83Ztf",
+	"Tsffvfn+1wn8P/zPrw9OT7/4/g+BJO1R4XfaUZqHJyY46fbzSLdv/a2luX5G5v+T5Wxg536bkZ1XL2c/",
+	"nz85u5Fv0H7Kxxvd6cJ6HgEA2NH/FOEZtfJ20G63j/1vUZ4mLUEdYw4R5VCR8MywBT3+AlGW7B788enz",
+	"p6+ehhBh4Um0p3fQrneAdz+J4ghqlNZlnLbA3ecO9NtFo6sxV7uxe5KUx9W45JUYo4GbjmiPR0P4I2E+",
+	"BGFF6B3vBkvkHjnw56evjrH9YeSQ8P5/GCAIvfodoYDcI2fsthyDNYOYH2HuDEJ50JveHX7HPfKCNuEY",
+	"7DgOWkeYlwMgHES0Rd4YclS+/OrLm3NtpnZAIpj2/T0JB+zqUUQj6P3+JESB8Wgi5LWvgds67cAQ28sD",
+	"3Nuh3ROCzAmkXvRWRfAksYFZ/zsaQixmnz+cfM0W9i8XldYXGS9XwkEPf0HJdF02132OYG1LkUq6Z4Cb",
+	"dAJIbwulq4tLXatkgZFUBwfnowGwmUszfWbYk7OX56woxWUmV2nVSQRxQzWQUNpUQXHfsIw7SJJPIv5B",
+	"In52fhQ3IYhqMqC7Xg97aQ6h5BNTP4ipr4/C0wGQkzBXB7BLnJm7I8CSe2QCbMDts+GaWiS8FcMwyFBc",
+	"FQBpvFGRJtVbwtxMdFznWJ1Ul9loOvoK3BB67R4GqHFJ+lhAG5HcELBxzKGebavL9UkbNfpR8KxKA2Er",
+	"e6Uf1wXU21EnXQbDjLkxW10mmB9tSwuMR3RWB0n+LdXWjsRYOx55OAn4hqneUtdYoqVa+QRpeFCfpt24",
+	"Qugiw7G3UHSB4Q6fchsKx9FfHmkY/dWn+1xu3GxqLJiXJQ5StOTcTAqPjBvgG/rqprUX8hcQLm8od8YV",
+	"b60/CMOKG7reSPQ+6b/oJVXrw+w7HG2vL6lq0sh31M2ArT/UdOklTPxt8GZqDOwywia73lHHeyOyzOf9",
+	"E17xTIeInKml5jic3+6AAHiliMWpiNe6rkyElQq1qrCeJGIcYZrxIyDC2FlJ57koYzHwvp2pYUXGVdRU",
+	"UACiM3hnLTZuwXf2lLmTo0tIeUK4ylvzBwmyG1jSZVBcUUWccmzoaFhNyU/8Gipc6XxPykMS/iLjMbTV",
+	"Akkni83IYhQgDYINZY4nDMBuaK66/TO2lFDRTAq4N7S8c1HBM8WxEGy5209EESldNkRAYqF0w1ECZBt7",
+	"dLdcVa72tf0w+Nahw7Gf0I9YpbNmxCnGia0/7VUZeOeDMv592gRf7uQN2WD3EY9HkfHKHgzToWZokn6f",
+	"DbVJrbcrL8nw4UzhoiCUearPithyZ2XorYj917S/DhCFUig6/6TFciHgfqHbYLtUrX4EJSZU4qsekqsB",
+	"jYsaj2RfdVP6Wuft5BM3g9P9AjqympS6V161/6DTrp36MyCfCcazzJoyqZpCLFp/yjjW97TrRFaeNPxj",
+	"XlciYqbQFd4/7PevZbx+jP3flAj4eq68yZ4dofurTsi/Gdz3pTAyEf0d8Y57KTjophvrdeJFnz2t1g0R",
+	"e7XVJAAgQBstY2g43chEaBQHSKDCUQb57ajcLHi4nmu1GlsHIPHKDg1mazvakfwS3+DS3OABx0Ak1FbX",
+	"6fv3yfZJNiXVfZIzxNt3Da9rIdr+f28aUG4VgzcACHW3xmJIWUHZ1P5yzp3rL/rEqTt2/vKc5SKR3L01",
+	"talYm+rUhrRXeqbr0l6weXbprfRMrQSMQHKZixAnrA8F6tQN6C9rKqckNeQ5KvbcmL6nMktye34BZGrI",
+	"RhOxzwyLa1PpHDQSWgxrAlFXmdpYfbsnp0geGWgOe1pWgrLMPdujAe7ggDbCWh380P631YkMmUCEpm9l",
+	"i3iC40LBNllZnaL/FDGpTAHdk6bSRcRKsdFr0VvMDHpse8t5I8xABeP0bKrqheBH40XIEoMpsiOKuN7B",
+	"848jDHA/wVNfar2OrJiDRBSlBNAkWaWE9gX3j/7WA5Ovo5/yjYAFXNes1cwFrw25i0IlfcoGi3Up9nzN",
+	"CgXfoc+2FW5+ipPAHuHloEvlSzQDn3OVcRX3WZlwk4JvGfIC5AoQP8CLsJ7ClK1Kva3SiG2k2ILVgReL",
+	"oCC6NiLAOXADA8R/2FXo8cHH1hUo74Q+frlrhvTufzJXyVYmwUsS3AQrGElC3hfqJIKfE1VlRYhQSWm4",
+	"cRMBLAV0bfaZtzOVyK/jmqvnTEVWANG+dpDW/QrtxM9iS6NyBpQCV0rXKhbWyQ4ReAb2qdpFEB0teWwv",
+	"BKWwPEKpzMSKZ9R42Fw9++vEOi8yacXk+pPdA5WEhVqb1iO+HbZhr7H4yTOIIAM8Xq9KXauEvdVLE9Fp",
+	"AOwcBSajt0ZbgXy9krfG24vFmGnDywY7xNqZ5Y5xSzvAlaIwB22jK7qzZqTJ49MtmHo3HEyFu3ojpAcG",
+	"M6zNBG8753EqVWdLexn/92/e/zcAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -313,6 +313,98 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/admin/dev-activity/overview (the `GetAdminDevActivity` operationId).
 	GetAdminDevActivity(ctx context.Context, params *GetAdminDevActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListFirstPartyApps List first-party apps
+	//
+	// The platform's own applications, newest first.
+	//
+	// Corresponds with GET /v1/admin/first-party-apps (the `ListFirstPartyApps` operationId).
+	ListFirstPartyApps(ctx context.Context, params *ListFirstPartyAppsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateFirstPartyAppWithBody Make a first-party app
+	//
+	// Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+	// answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+	// case, is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/first-party-apps (the `CreateFirstPartyApp` operationId).
+	CreateFirstPartyAppWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateFirstPartyApp Make a first-party app
+	//
+	// Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+	// answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+	// case, is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/first-party-apps (the `CreateFirstPartyApp` operationId).
+	CreateFirstPartyApp(ctx context.Context, body CreateFirstPartyAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetFirstPartyApp One app with its figures, keys, webhooks and sessions
+	//
+	// The lists are bounded. A tenant that isn't a first-party app is a 404 `not_found` like an id that never existed.
+	//
+	// Corresponds with GET /v1/admin/first-party-apps/{id} (the `GetFirstPartyApp` operationId).
+	GetFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImpersonateFirstPartyApp Act as an app
+	//
+	// Mints a tenant JWT that is valid 30 minutes and can't be renewed. It may do what a tenant's ADMIN may, and carries
+	// the admin in the claim `act`: minting it is audited, and so is each change made with it, under the app's name and
+	// with the admin as `impersonatorId`. It ends early when the admin is no longer one or the app is suspended. A
+	// suspended app is a 403 `tenant_suspended`.
+	//
+	// Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
+	ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateFirstPartyAppKeyWithBody Mint another API key
+	//
+	// The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/first-party-apps/{id}/keys (the `CreateFirstPartyAppKey` operationId).
+	CreateFirstPartyAppKeyWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateFirstPartyAppKey Mint another API key
+	//
+	// The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/first-party-apps/{id}/keys (the `CreateFirstPartyAppKey` operationId).
+	CreateFirstPartyAppKey(ctx context.Context, id ID, body CreateFirstPartyAppKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeFirstPartyAppKey Revoke an app's API key
+	//
+	// The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+	//
+	// Corresponds with DELETE /v1/admin/first-party-apps/{id}/keys/{keyId} (the `RevokeFirstPartyAppKey` operationId).
+	RevokeFirstPartyAppKey(ctx context.Context, id ID, keyID AdminKeyID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminSchedulerRuns The latest background jobs
+	//
+	// Over all servers, newest first, with status and error. What a job was given isn't shown.
+	//
+	// Corresponds with GET /v1/admin/operations/scheduler-runs (the `ListAdminSchedulerRuns` operationId).
+	ListAdminSchedulerRuns(ctx context.Context, params *ListAdminSchedulerRunsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminUsage What tenants used this month
+	//
+	// The tenants with the most bytes sent to viewers in this calendar month, with every meter beside what their plan includes.
+	//
+	// Corresponds with GET /v1/admin/operations/usage (the `GetAdminUsage` operationId).
+	GetAdminUsage(ctx context.Context, params *GetAdminUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminRecentDeliveries The latest webhook deliveries
+	//
+	// Over all tenants and endpoints, newest first, without payloads. `status` is a WebhookDeliveryStatus: `failed` and `retrying` are what operators look for.
+	//
+	// Corresponds with GET /v1/admin/operations/webhook-deliveries (the `ListAdminRecentDeliveries` operationId).
+	ListAdminRecentDeliveries(ctx context.Context, params *ListAdminRecentDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAdminPlans List plans
 	//
 	// Every plan, bookable or not, newest first, with how many tenants are on it.
@@ -829,6 +921,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/admin/users/{id}/reset-password (the `ResetUserPassword` operationId).
 	ResetUserPassword(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryAdminWebhookDelivery Deliver again now
+	//
+	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it
+	// fail, the schedule goes on as before. Audited. 409 `conflict` when its endpoint was removed or is disabled, or its
+	// tenant is suspended.
+	//
+	// Corresponds with POST /v1/admin/webhooks/deliveries/{id}/retry (the `RetryAdminWebhookDelivery` operationId).
+	RetryAdminWebhookDelivery(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminWebhookEndpoints List webhook endpoints
+	//
+	// The endpoints of all tenants, newest first, without their secrets.
+	//
+	// Corresponds with GET /v1/admin/webhooks/endpoints (the `ListAdminWebhookEndpoints` operationId).
+	ListAdminWebhookEndpoints(ctx context.Context, params *ListAdminWebhookEndpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminWebhookDeliveries List an endpoint's deliveries
+	//
+	// Newest first, with payload and attempts, as its tenant sees them. 404 `not_found` for an unknown endpoint.
+	//
+	// Corresponds with GET /v1/admin/webhooks/endpoints/{id}/deliveries (the `ListAdminWebhookDeliveries` operationId).
+	ListAdminWebhookDeliveries(ctx context.Context, id ID, params *ListAdminWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminWebhookSummary How deliveries are doing
+	//
+	// Counts, answer times and the endpoints that fail most, of the last 24 hours and over all tenants.
+	//
+	// Corresponds with GET /v1/admin/webhooks/summary (the `GetAdminWebhookSummary` operationId).
+	GetAdminWebhookSummary(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AcceptInviteWithBody Join a team with a mailed link
 	//
@@ -3668,6 +3790,208 @@ func (c *Client) GetAdminDevActivity(ctx context.Context, params *GetAdminDevAct
 	return c.Client.Do(req)
 }
 
+// ListFirstPartyApps List first-party apps
+//
+// The platform's own applications, newest first.
+//
+// Corresponds with GET /v1/admin/first-party-apps (the `ListFirstPartyApps` operationId).
+func (c *Client) ListFirstPartyApps(ctx context.Context, params *ListFirstPartyAppsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListFirstPartyAppsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateFirstPartyAppWithBody Make a first-party app
+//
+// Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+// answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+// case, is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/first-party-apps (the `CreateFirstPartyApp` operationId).
+func (c *Client) CreateFirstPartyAppWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateFirstPartyAppRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateFirstPartyApp Make a first-party app
+//
+// Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+// answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+// case, is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/first-party-apps (the `CreateFirstPartyApp` operationId).
+func (c *Client) CreateFirstPartyApp(ctx context.Context, body CreateFirstPartyAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateFirstPartyAppRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetFirstPartyApp One app with its figures, keys, webhooks and sessions
+//
+// The lists are bounded. A tenant that isn't a first-party app is a 404 `not_found` like an id that never existed.
+//
+// Corresponds with GET /v1/admin/first-party-apps/{id} (the `GetFirstPartyApp` operationId).
+func (c *Client) GetFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetFirstPartyAppRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImpersonateFirstPartyApp Act as an app
+//
+// Mints a tenant JWT that is valid 30 minutes and can't be renewed. It may do what a tenant's ADMIN may, and carries
+// the admin in the claim `act`: minting it is audited, and so is each change made with it, under the app's name and
+// with the admin as `impersonatorId`. It ends early when the admin is no longer one or the app is suspended. A
+// suspended app is a 403 `tenant_suspended`.
+//
+// Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
+func (c *Client) ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImpersonateFirstPartyAppRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateFirstPartyAppKeyWithBody Mint another API key
+//
+// The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/first-party-apps/{id}/keys (the `CreateFirstPartyAppKey` operationId).
+func (c *Client) CreateFirstPartyAppKeyWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateFirstPartyAppKeyRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateFirstPartyAppKey Mint another API key
+//
+// The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/first-party-apps/{id}/keys (the `CreateFirstPartyAppKey` operationId).
+func (c *Client) CreateFirstPartyAppKey(ctx context.Context, id ID, body CreateFirstPartyAppKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateFirstPartyAppKeyRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeFirstPartyAppKey Revoke an app's API key
+//
+// The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+//
+// Corresponds with DELETE /v1/admin/first-party-apps/{id}/keys/{keyId} (the `RevokeFirstPartyAppKey` operationId).
+func (c *Client) RevokeFirstPartyAppKey(ctx context.Context, id ID, keyID AdminKeyID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeFirstPartyAppKeyRequest(c.Server, id, keyID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminSchedulerRuns The latest background jobs
+//
+// Over all servers, newest first, with status and error. What a job was given isn't shown.
+//
+// Corresponds with GET /v1/admin/operations/scheduler-runs (the `ListAdminSchedulerRuns` operationId).
+func (c *Client) ListAdminSchedulerRuns(ctx context.Context, params *ListAdminSchedulerRunsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminSchedulerRunsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminUsage What tenants used this month
+//
+// The tenants with the most bytes sent to viewers in this calendar month, with every meter beside what their plan includes.
+//
+// Corresponds with GET /v1/admin/operations/usage (the `GetAdminUsage` operationId).
+func (c *Client) GetAdminUsage(ctx context.Context, params *GetAdminUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminUsageRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminRecentDeliveries The latest webhook deliveries
+//
+// Over all tenants and endpoints, newest first, without payloads. `status` is a WebhookDeliveryStatus: `failed` and `retrying` are what operators look for.
+//
+// Corresponds with GET /v1/admin/operations/webhook-deliveries (the `ListAdminRecentDeliveries` operationId).
+func (c *Client) ListAdminRecentDeliveries(ctx context.Context, params *ListAdminRecentDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminRecentDeliveriesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAdminPlans List plans
 //
 // Every plan, bookable or not, newest first, with how many tenants are on it.
@@ -4775,6 +5099,76 @@ func (c *Client) DeactivateUser(ctx context.Context, id ID, reqEditors ...Reques
 // Corresponds with POST /v1/admin/users/{id}/reset-password (the `ResetUserPassword` operationId).
 func (c *Client) ResetUserPassword(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResetUserPasswordRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryAdminWebhookDelivery Deliver again now
+//
+// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it
+// fail, the schedule goes on as before. Audited. 409 `conflict` when its endpoint was removed or is disabled, or its
+// tenant is suspended.
+//
+// Corresponds with POST /v1/admin/webhooks/deliveries/{id}/retry (the `RetryAdminWebhookDelivery` operationId).
+func (c *Client) RetryAdminWebhookDelivery(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryAdminWebhookDeliveryRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminWebhookEndpoints List webhook endpoints
+//
+// The endpoints of all tenants, newest first, without their secrets.
+//
+// Corresponds with GET /v1/admin/webhooks/endpoints (the `ListAdminWebhookEndpoints` operationId).
+func (c *Client) ListAdminWebhookEndpoints(ctx context.Context, params *ListAdminWebhookEndpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminWebhookEndpointsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminWebhookDeliveries List an endpoint's deliveries
+//
+// Newest first, with payload and attempts, as its tenant sees them. 404 `not_found` for an unknown endpoint.
+//
+// Corresponds with GET /v1/admin/webhooks/endpoints/{id}/deliveries (the `ListAdminWebhookDeliveries` operationId).
+func (c *Client) ListAdminWebhookDeliveries(ctx context.Context, id ID, params *ListAdminWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminWebhookDeliveriesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminWebhookSummary How deliveries are doing
+//
+// Counts, answer times and the endpoints that fail most, of the last 24 hours and over all tenants.
+//
+// Corresponds with GET /v1/admin/webhooks/summary (the `GetAdminWebhookSummary` operationId).
+func (c *Client) GetAdminWebhookSummary(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminWebhookSummaryRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -10464,6 +10858,454 @@ func NewGetAdminDevActivityRequest(server string, params *GetAdminDevActivityPar
 	return req, nil
 }
 
+// NewListFirstPartyAppsRequest constructs an http.Request for the ListFirstPartyApps method
+func NewListFirstPartyAppsRequest(server string, params *ListFirstPartyAppsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/first-party-apps")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateFirstPartyAppRequest calls the generic CreateFirstPartyApp builder with application/json body
+func NewCreateFirstPartyAppRequest(server string, body CreateFirstPartyAppJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateFirstPartyAppRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateFirstPartyAppRequestWithBody constructs an http.Request for the CreateFirstPartyApp method, with any body, and a specified content type
+func NewCreateFirstPartyAppRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/first-party-apps")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetFirstPartyAppRequest constructs an http.Request for the GetFirstPartyApp method
+func NewGetFirstPartyAppRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/first-party-apps/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewImpersonateFirstPartyAppRequest constructs an http.Request for the ImpersonateFirstPartyApp method
+func NewImpersonateFirstPartyAppRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/first-party-apps/%s/impersonate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateFirstPartyAppKeyRequest calls the generic CreateFirstPartyAppKey builder with application/json body
+func NewCreateFirstPartyAppKeyRequest(server string, id ID, body CreateFirstPartyAppKeyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateFirstPartyAppKeyRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateFirstPartyAppKeyRequestWithBody constructs an http.Request for the CreateFirstPartyAppKey method, with any body, and a specified content type
+func NewCreateFirstPartyAppKeyRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/first-party-apps/%s/keys", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRevokeFirstPartyAppKeyRequest constructs an http.Request for the RevokeFirstPartyAppKey method
+func NewRevokeFirstPartyAppKeyRequest(server string, id ID, keyID AdminKeyID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "keyId", keyID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/first-party-apps/%s/keys/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminSchedulerRunsRequest constructs an http.Request for the ListAdminSchedulerRuns method
+func NewListAdminSchedulerRunsRequest(server string, params *ListAdminSchedulerRunsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/operations/scheduler-runs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminUsageRequest constructs an http.Request for the GetAdminUsage method
+func NewGetAdminUsageRequest(server string, params *GetAdminUsageParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/operations/usage")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminRecentDeliveriesRequest constructs an http.Request for the ListAdminRecentDeliveries method
+func NewListAdminRecentDeliveriesRequest(server string, params *ListAdminRecentDeliveriesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/operations/webhook-deliveries")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAdminPlansRequest constructs an http.Request for the ListAdminPlans method
 func NewListAdminPlansRequest(server string, params *ListAdminPlansParams) (*http.Request, error) {
 	var err error
@@ -12812,6 +13654,218 @@ func NewResetUserPasswordRequest(server string, id ID) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRetryAdminWebhookDeliveryRequest constructs an http.Request for the RetryAdminWebhookDelivery method
+func NewRetryAdminWebhookDeliveryRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/webhooks/deliveries/%s/retry", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminWebhookEndpointsRequest constructs an http.Request for the ListAdminWebhookEndpoints method
+func NewListAdminWebhookEndpointsRequest(server string, params *ListAdminWebhookEndpointsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/webhooks/endpoints")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminWebhookDeliveriesRequest constructs an http.Request for the ListAdminWebhookDeliveries method
+func NewListAdminWebhookDeliveriesRequest(server string, id ID, params *ListAdminWebhookDeliveriesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/webhooks/endpoints/%s/deliveries", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAdminWebhookSummaryRequest constructs an http.Request for the GetAdminWebhookSummary method
+func NewGetAdminWebhookSummaryRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/webhooks/summary")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -20386,6 +21440,112 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/admin/dev-activity/overview (the `GetAdminDevActivity` operationId).
 	GetAdminDevActivityWithResponse(ctx context.Context, params *GetAdminDevActivityParams, reqEditors ...RequestEditorFn) (*GetAdminDevActivityResponse, error)
 
+	// ListFirstPartyAppsWithResponse List first-party apps
+	//
+	// The platform's own applications, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/first-party-apps (the `ListFirstPartyApps` operationId).
+	ListFirstPartyAppsWithResponse(ctx context.Context, params *ListFirstPartyAppsParams, reqEditors ...RequestEditorFn) (*ListFirstPartyAppsResponse, error)
+
+	// CreateFirstPartyAppWithBodyWithResponse Make a first-party app
+	//
+	// Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+	// answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+	// case, is a 409 `conflict`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/first-party-apps (the `CreateFirstPartyApp` operationId).
+	CreateFirstPartyAppWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateFirstPartyAppResponse, error)
+
+	// CreateFirstPartyAppWithResponse Make a first-party app
+	//
+	// Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+	// answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+	// case, is a 409 `conflict`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/first-party-apps (the `CreateFirstPartyApp` operationId).
+	CreateFirstPartyAppWithResponse(ctx context.Context, body CreateFirstPartyAppJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateFirstPartyAppResponse, error)
+
+	// GetFirstPartyAppWithResponse One app with its figures, keys, webhooks and sessions
+	//
+	// The lists are bounded. A tenant that isn't a first-party app is a 404 `not_found` like an id that never existed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/first-party-apps/{id} (the `GetFirstPartyApp` operationId).
+	GetFirstPartyAppWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetFirstPartyAppResponse, error)
+
+	// ImpersonateFirstPartyAppWithResponse Act as an app
+	//
+	// Mints a tenant JWT that is valid 30 minutes and can't be renewed. It may do what a tenant's ADMIN may, and carries
+	// the admin in the claim `act`: minting it is audited, and so is each change made with it, under the app's name and
+	// with the admin as `impersonatorId`. It ends early when the admin is no longer one or the app is suspended. A
+	// suspended app is a 403 `tenant_suspended`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
+	ImpersonateFirstPartyAppWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ImpersonateFirstPartyAppResponse, error)
+
+	// CreateFirstPartyAppKeyWithBodyWithResponse Mint another API key
+	//
+	// The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/first-party-apps/{id}/keys (the `CreateFirstPartyAppKey` operationId).
+	CreateFirstPartyAppKeyWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateFirstPartyAppKeyResponse, error)
+
+	// CreateFirstPartyAppKeyWithResponse Mint another API key
+	//
+	// The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/first-party-apps/{id}/keys (the `CreateFirstPartyAppKey` operationId).
+	CreateFirstPartyAppKeyWithResponse(ctx context.Context, id ID, body CreateFirstPartyAppKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateFirstPartyAppKeyResponse, error)
+
+	// RevokeFirstPartyAppKeyWithResponse Revoke an app's API key
+	//
+	// The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/first-party-apps/{id}/keys/{keyId} (the `RevokeFirstPartyAppKey` operationId).
+	RevokeFirstPartyAppKeyWithResponse(ctx context.Context, id ID, keyID AdminKeyID, reqEditors ...RequestEditorFn) (*RevokeFirstPartyAppKeyResponse, error)
+
+	// ListAdminSchedulerRunsWithResponse The latest background jobs
+	//
+	// Over all servers, newest first, with status and error. What a job was given isn't shown.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/operations/scheduler-runs (the `ListAdminSchedulerRuns` operationId).
+	ListAdminSchedulerRunsWithResponse(ctx context.Context, params *ListAdminSchedulerRunsParams, reqEditors ...RequestEditorFn) (*ListAdminSchedulerRunsResponse, error)
+
+	// GetAdminUsageWithResponse What tenants used this month
+	//
+	// The tenants with the most bytes sent to viewers in this calendar month, with every meter beside what their plan includes.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/operations/usage (the `GetAdminUsage` operationId).
+	GetAdminUsageWithResponse(ctx context.Context, params *GetAdminUsageParams, reqEditors ...RequestEditorFn) (*GetAdminUsageResponse, error)
+
+	// ListAdminRecentDeliveriesWithResponse The latest webhook deliveries
+	//
+	// Over all tenants and endpoints, newest first, without payloads. `status` is a WebhookDeliveryStatus: `failed` and `retrying` are what operators look for.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/operations/webhook-deliveries (the `ListAdminRecentDeliveries` operationId).
+	ListAdminRecentDeliveriesWithResponse(ctx context.Context, params *ListAdminRecentDeliveriesParams, reqEditors ...RequestEditorFn) (*ListAdminRecentDeliveriesResponse, error)
+
 	// ListAdminPlansWithResponse List plans
 	//
 	// Every plan, bookable or not, newest first, with how many tenants are on it.
@@ -20974,6 +22134,44 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/admin/users/{id}/reset-password (the `ResetUserPassword` operationId).
 	ResetUserPasswordWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ResetUserPasswordResponse, error)
+
+	// RetryAdminWebhookDeliveryWithResponse Deliver again now
+	//
+	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it
+	// fail, the schedule goes on as before. Audited. 409 `conflict` when its endpoint was removed or is disabled, or its
+	// tenant is suspended.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/webhooks/deliveries/{id}/retry (the `RetryAdminWebhookDelivery` operationId).
+	RetryAdminWebhookDeliveryWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*RetryAdminWebhookDeliveryResponse, error)
+
+	// ListAdminWebhookEndpointsWithResponse List webhook endpoints
+	//
+	// The endpoints of all tenants, newest first, without their secrets.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/webhooks/endpoints (the `ListAdminWebhookEndpoints` operationId).
+	ListAdminWebhookEndpointsWithResponse(ctx context.Context, params *ListAdminWebhookEndpointsParams, reqEditors ...RequestEditorFn) (*ListAdminWebhookEndpointsResponse, error)
+
+	// ListAdminWebhookDeliveriesWithResponse List an endpoint's deliveries
+	//
+	// Newest first, with payload and attempts, as its tenant sees them. 404 `not_found` for an unknown endpoint.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/webhooks/endpoints/{id}/deliveries (the `ListAdminWebhookDeliveries` operationId).
+	ListAdminWebhookDeliveriesWithResponse(ctx context.Context, id ID, params *ListAdminWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*ListAdminWebhookDeliveriesResponse, error)
+
+	// GetAdminWebhookSummaryWithResponse How deliveries are doing
+	//
+	// Counts, answer times and the endpoints that fail most, of the last 24 hours and over all tenants.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/webhooks/summary (the `GetAdminWebhookSummary` operationId).
+	GetAdminWebhookSummaryWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminWebhookSummaryResponse, error)
 
 	// AcceptInviteWithBodyWithResponse Join a team with a mailed link
 	//
@@ -24506,6 +25704,438 @@ func (r GetAdminDevActivityResponse) ContentType() string {
 	return ""
 }
 
+type ListFirstPartyAppsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FirstPartyAppPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListFirstPartyAppsResponse) GetJSON200() *FirstPartyAppPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListFirstPartyAppsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListFirstPartyAppsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListFirstPartyAppsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListFirstPartyAppsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListFirstPartyAppsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateFirstPartyAppResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *FirstPartyAppCreation
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateFirstPartyAppResponse) GetJSON201() *FirstPartyAppCreation {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateFirstPartyAppResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateFirstPartyAppResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateFirstPartyAppResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateFirstPartyAppResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateFirstPartyAppResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetFirstPartyAppResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FirstPartyAppDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetFirstPartyAppResponse) GetJSON200() *FirstPartyAppDetail {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetFirstPartyAppResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetFirstPartyAppResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetFirstPartyAppResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetFirstPartyAppResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetFirstPartyAppResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ImpersonateFirstPartyAppResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Impersonation
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ImpersonateFirstPartyAppResponse) GetJSON201() *Impersonation {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ImpersonateFirstPartyAppResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ImpersonateFirstPartyAppResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ImpersonateFirstPartyAppResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ImpersonateFirstPartyAppResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ImpersonateFirstPartyAppResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateFirstPartyAppKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *APIKey
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateFirstPartyAppKeyResponse) GetJSON201() *APIKey {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateFirstPartyAppKeyResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateFirstPartyAppKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateFirstPartyAppKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateFirstPartyAppKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateFirstPartyAppKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RevokeFirstPartyAppKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *APIKey
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevokeFirstPartyAppKeyResponse) GetJSON200() *APIKey {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RevokeFirstPartyAppKeyResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeFirstPartyAppKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeFirstPartyAppKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeFirstPartyAppKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeFirstPartyAppKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminSchedulerRunsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SchedulerRuns
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminSchedulerRunsResponse) GetJSON200() *SchedulerRuns {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminSchedulerRunsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminSchedulerRunsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminSchedulerRunsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminSchedulerRunsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminSchedulerRunsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OperationsUsage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminUsageResponse) GetJSON200() *OperationsUsage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminUsageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminRecentDeliveriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OperationsDeliveries
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminRecentDeliveriesResponse) GetJSON200() *OperationsDeliveries {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminRecentDeliveriesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminRecentDeliveriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminRecentDeliveriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminRecentDeliveriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminRecentDeliveriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListAdminPlansResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -26804,6 +28434,198 @@ func (r ResetUserPasswordResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ResetUserPasswordResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RetryAdminWebhookDeliveryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *WebhookDelivery
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RetryAdminWebhookDeliveryResponse) GetJSON201() *WebhookDelivery {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RetryAdminWebhookDeliveryResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryAdminWebhookDeliveryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryAdminWebhookDeliveryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryAdminWebhookDeliveryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryAdminWebhookDeliveryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminWebhookEndpointsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminWebhookEndpointPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminWebhookEndpointsResponse) GetJSON200() *AdminWebhookEndpointPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminWebhookEndpointsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminWebhookEndpointsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminWebhookEndpointsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminWebhookEndpointsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminWebhookEndpointsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminWebhookDeliveriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AdminWebhookDeliveryPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminWebhookDeliveriesResponse) GetJSON200() *AdminWebhookDeliveryPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminWebhookDeliveriesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminWebhookDeliveriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminWebhookDeliveriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminWebhookDeliveriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminWebhookDeliveriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminWebhookSummaryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookSummary
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminWebhookSummaryResponse) GetJSON200() *WebhookSummary {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminWebhookSummaryResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminWebhookSummaryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminWebhookSummaryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminWebhookSummaryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminWebhookSummaryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -35115,6 +36937,178 @@ func (c *ClientWithResponses) GetAdminDevActivityWithResponse(ctx context.Contex
 	return ParseGetAdminDevActivityResponse(rsp)
 }
 
+// ListFirstPartyAppsWithResponse List first-party apps
+//
+// The platform's own applications, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/first-party-apps (the `ListFirstPartyApps` operationId).
+func (c *ClientWithResponses) ListFirstPartyAppsWithResponse(ctx context.Context, params *ListFirstPartyAppsParams, reqEditors ...RequestEditorFn) (*ListFirstPartyAppsResponse, error) {
+	rsp, err := c.ListFirstPartyApps(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListFirstPartyAppsResponse(rsp)
+}
+
+// CreateFirstPartyAppWithBodyWithResponse Make a first-party app
+//
+// Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+// answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+// case, is a 409 `conflict`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/first-party-apps (the `CreateFirstPartyApp` operationId).
+func (c *ClientWithResponses) CreateFirstPartyAppWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateFirstPartyAppResponse, error) {
+	rsp, err := c.CreateFirstPartyAppWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateFirstPartyAppResponse(rsp)
+}
+
+// CreateFirstPartyAppWithResponse Make a first-party app
+//
+// Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+// answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+// case, is a 409 `conflict`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/first-party-apps (the `CreateFirstPartyApp` operationId).
+func (c *ClientWithResponses) CreateFirstPartyAppWithResponse(ctx context.Context, body CreateFirstPartyAppJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateFirstPartyAppResponse, error) {
+	rsp, err := c.CreateFirstPartyApp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateFirstPartyAppResponse(rsp)
+}
+
+// GetFirstPartyAppWithResponse One app with its figures, keys, webhooks and sessions
+//
+// The lists are bounded. A tenant that isn't a first-party app is a 404 `not_found` like an id that never existed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/first-party-apps/{id} (the `GetFirstPartyApp` operationId).
+func (c *ClientWithResponses) GetFirstPartyAppWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetFirstPartyAppResponse, error) {
+	rsp, err := c.GetFirstPartyApp(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetFirstPartyAppResponse(rsp)
+}
+
+// ImpersonateFirstPartyAppWithResponse Act as an app
+//
+// Mints a tenant JWT that is valid 30 minutes and can't be renewed. It may do what a tenant's ADMIN may, and carries
+// the admin in the claim `act`: minting it is audited, and so is each change made with it, under the app's name and
+// with the admin as `impersonatorId`. It ends early when the admin is no longer one or the app is suspended. A
+// suspended app is a 403 `tenant_suspended`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
+func (c *ClientWithResponses) ImpersonateFirstPartyAppWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ImpersonateFirstPartyAppResponse, error) {
+	rsp, err := c.ImpersonateFirstPartyApp(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImpersonateFirstPartyAppResponse(rsp)
+}
+
+// CreateFirstPartyAppKeyWithBodyWithResponse Mint another API key
+//
+// The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/first-party-apps/{id}/keys (the `CreateFirstPartyAppKey` operationId).
+func (c *ClientWithResponses) CreateFirstPartyAppKeyWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateFirstPartyAppKeyResponse, error) {
+	rsp, err := c.CreateFirstPartyAppKeyWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateFirstPartyAppKeyResponse(rsp)
+}
+
+// CreateFirstPartyAppKeyWithResponse Mint another API key
+//
+// The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/first-party-apps/{id}/keys (the `CreateFirstPartyAppKey` operationId).
+func (c *ClientWithResponses) CreateFirstPartyAppKeyWithResponse(ctx context.Context, id ID, body CreateFirstPartyAppKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateFirstPartyAppKeyResponse, error) {
+	rsp, err := c.CreateFirstPartyAppKey(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateFirstPartyAppKeyResponse(rsp)
+}
+
+// RevokeFirstPartyAppKeyWithResponse Revoke an app's API key
+//
+// The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/first-party-apps/{id}/keys/{keyId} (the `RevokeFirstPartyAppKey` operationId).
+func (c *ClientWithResponses) RevokeFirstPartyAppKeyWithResponse(ctx context.Context, id ID, keyID AdminKeyID, reqEditors ...RequestEditorFn) (*RevokeFirstPartyAppKeyResponse, error) {
+	rsp, err := c.RevokeFirstPartyAppKey(ctx, id, keyID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeFirstPartyAppKeyResponse(rsp)
+}
+
+// ListAdminSchedulerRunsWithResponse The latest background jobs
+//
+// Over all servers, newest first, with status and error. What a job was given isn't shown.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/operations/scheduler-runs (the `ListAdminSchedulerRuns` operationId).
+func (c *ClientWithResponses) ListAdminSchedulerRunsWithResponse(ctx context.Context, params *ListAdminSchedulerRunsParams, reqEditors ...RequestEditorFn) (*ListAdminSchedulerRunsResponse, error) {
+	rsp, err := c.ListAdminSchedulerRuns(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminSchedulerRunsResponse(rsp)
+}
+
+// GetAdminUsageWithResponse What tenants used this month
+//
+// The tenants with the most bytes sent to viewers in this calendar month, with every meter beside what their plan includes.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/operations/usage (the `GetAdminUsage` operationId).
+func (c *ClientWithResponses) GetAdminUsageWithResponse(ctx context.Context, params *GetAdminUsageParams, reqEditors ...RequestEditorFn) (*GetAdminUsageResponse, error) {
+	rsp, err := c.GetAdminUsage(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminUsageResponse(rsp)
+}
+
+// ListAdminRecentDeliveriesWithResponse The latest webhook deliveries
+//
+// Over all tenants and endpoints, newest first, without payloads. `status` is a WebhookDeliveryStatus: `failed` and `retrying` are what operators look for.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/operations/webhook-deliveries (the `ListAdminRecentDeliveries` operationId).
+func (c *ClientWithResponses) ListAdminRecentDeliveriesWithResponse(ctx context.Context, params *ListAdminRecentDeliveriesParams, reqEditors ...RequestEditorFn) (*ListAdminRecentDeliveriesResponse, error) {
+	rsp, err := c.ListAdminRecentDeliveries(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminRecentDeliveriesResponse(rsp)
+}
+
 // ListAdminPlansWithResponse List plans
 //
 // Every plan, bookable or not, newest first, with how many tenants are on it.
@@ -36062,6 +38056,68 @@ func (c *ClientWithResponses) ResetUserPasswordWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseResetUserPasswordResponse(rsp)
+}
+
+// RetryAdminWebhookDeliveryWithResponse Deliver again now
+//
+// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it
+// fail, the schedule goes on as before. Audited. 409 `conflict` when its endpoint was removed or is disabled, or its
+// tenant is suspended.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/webhooks/deliveries/{id}/retry (the `RetryAdminWebhookDelivery` operationId).
+func (c *ClientWithResponses) RetryAdminWebhookDeliveryWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*RetryAdminWebhookDeliveryResponse, error) {
+	rsp, err := c.RetryAdminWebhookDelivery(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryAdminWebhookDeliveryResponse(rsp)
+}
+
+// ListAdminWebhookEndpointsWithResponse List webhook endpoints
+//
+// The endpoints of all tenants, newest first, without their secrets.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/webhooks/endpoints (the `ListAdminWebhookEndpoints` operationId).
+func (c *ClientWithResponses) ListAdminWebhookEndpointsWithResponse(ctx context.Context, params *ListAdminWebhookEndpointsParams, reqEditors ...RequestEditorFn) (*ListAdminWebhookEndpointsResponse, error) {
+	rsp, err := c.ListAdminWebhookEndpoints(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminWebhookEndpointsResponse(rsp)
+}
+
+// ListAdminWebhookDeliveriesWithResponse List an endpoint's deliveries
+//
+// Newest first, with payload and attempts, as its tenant sees them. 404 `not_found` for an unknown endpoint.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/webhooks/endpoints/{id}/deliveries (the `ListAdminWebhookDeliveries` operationId).
+func (c *ClientWithResponses) ListAdminWebhookDeliveriesWithResponse(ctx context.Context, id ID, params *ListAdminWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*ListAdminWebhookDeliveriesResponse, error) {
+	rsp, err := c.ListAdminWebhookDeliveries(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminWebhookDeliveriesResponse(rsp)
+}
+
+// GetAdminWebhookSummaryWithResponse How deliveries are doing
+//
+// Counts, answer times and the endpoints that fail most, of the last 24 hours and over all tenants.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/webhooks/summary (the `GetAdminWebhookSummary` operationId).
+func (c *ClientWithResponses) GetAdminWebhookSummaryWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminWebhookSummaryResponse, error) {
+	rsp, err := c.GetAdminWebhookSummary(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminWebhookSummaryResponse(rsp)
 }
 
 // AcceptInviteWithBodyWithResponse Join a team with a mailed link
@@ -40689,6 +42745,303 @@ func ParseGetAdminDevActivityResponse(rsp *http.Response) (*GetAdminDevActivityR
 	return response, nil
 }
 
+// ParseListFirstPartyAppsResponse parses an HTTP response from a ListFirstPartyAppsWithResponse call
+func ParseListFirstPartyAppsResponse(rsp *http.Response) (*ListFirstPartyAppsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListFirstPartyAppsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FirstPartyAppPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateFirstPartyAppResponse parses an HTTP response from a CreateFirstPartyAppWithResponse call
+func ParseCreateFirstPartyAppResponse(rsp *http.Response) (*CreateFirstPartyAppResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateFirstPartyAppResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest FirstPartyAppCreation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetFirstPartyAppResponse parses an HTTP response from a GetFirstPartyAppWithResponse call
+func ParseGetFirstPartyAppResponse(rsp *http.Response) (*GetFirstPartyAppResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetFirstPartyAppResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FirstPartyAppDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseImpersonateFirstPartyAppResponse parses an HTTP response from a ImpersonateFirstPartyAppWithResponse call
+func ParseImpersonateFirstPartyAppResponse(rsp *http.Response) (*ImpersonateFirstPartyAppResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ImpersonateFirstPartyAppResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Impersonation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateFirstPartyAppKeyResponse parses an HTTP response from a CreateFirstPartyAppKeyWithResponse call
+func ParseCreateFirstPartyAppKeyResponse(rsp *http.Response) (*CreateFirstPartyAppKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateFirstPartyAppKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest APIKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRevokeFirstPartyAppKeyResponse parses an HTTP response from a RevokeFirstPartyAppKeyWithResponse call
+func ParseRevokeFirstPartyAppKeyResponse(rsp *http.Response) (*RevokeFirstPartyAppKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeFirstPartyAppKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest APIKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminSchedulerRunsResponse parses an HTTP response from a ListAdminSchedulerRunsWithResponse call
+func ParseListAdminSchedulerRunsResponse(rsp *http.Response) (*ListAdminSchedulerRunsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminSchedulerRunsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SchedulerRuns
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminUsageResponse parses an HTTP response from a GetAdminUsageWithResponse call
+func ParseGetAdminUsageResponse(rsp *http.Response) (*GetAdminUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OperationsUsage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminRecentDeliveriesResponse parses an HTTP response from a ListAdminRecentDeliveriesWithResponse call
+func ParseListAdminRecentDeliveriesResponse(rsp *http.Response) (*ListAdminRecentDeliveriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminRecentDeliveriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OperationsDeliveries
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListAdminPlansResponse parses an HTTP response from a ListAdminPlansWithResponse call
 func ParseListAdminPlansResponse(rsp *http.Response) (*ListAdminPlansResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -42260,6 +44613,138 @@ func ParseResetUserPasswordResponse(rsp *http.Response) (*ResetUserPasswordRespo
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRetryAdminWebhookDeliveryResponse parses an HTTP response from a RetryAdminWebhookDeliveryWithResponse call
+func ParseRetryAdminWebhookDeliveryResponse(rsp *http.Response) (*RetryAdminWebhookDeliveryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryAdminWebhookDeliveryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest WebhookDelivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminWebhookEndpointsResponse parses an HTTP response from a ListAdminWebhookEndpointsWithResponse call
+func ParseListAdminWebhookEndpointsResponse(rsp *http.Response) (*ListAdminWebhookEndpointsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminWebhookEndpointsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminWebhookEndpointPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminWebhookDeliveriesResponse parses an HTTP response from a ListAdminWebhookDeliveriesWithResponse call
+func ParseListAdminWebhookDeliveriesResponse(rsp *http.Response) (*ListAdminWebhookDeliveriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminWebhookDeliveriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AdminWebhookDeliveryPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminWebhookSummaryResponse parses an HTTP response from a GetAdminWebhookSummaryWithResponse call
+func ParseGetAdminWebhookSummaryResponse(rsp *http.Response) (*GetAdminWebhookSummaryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminWebhookSummaryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookSummary
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
