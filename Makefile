@@ -53,7 +53,7 @@ setup-test: ## install the system packages that `make test` needs (root; else sa
 
 .PHONY: generate
 generate: .cache/bin/oapi-codegen .cache/bin/sqlc ## write gen/ from openapi/, schema/ and queries/
-	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml
+	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml
 	@mkdir -p gen/api gen/client
 	@.cache/bin/oapi-codegen -config oapi-codegen.yaml gen/openapi.yaml
 	@.cache/bin/oapi-codegen -config oapi-codegen.client.yaml gen/openapi.yaml
@@ -81,7 +81,7 @@ lint: setup lint-document .cache/bin/golangci-lint ## run the linters: .golangci
 .PHONY: lint-document
 lint-document: tools/node_modules/.package-lock.json
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
-		tools/node_modules/.bin/redocly lint --config redocly.yaml gen/openapi.yaml
+		tools/node_modules/.bin/redocly lint --config redocly.yaml
 
 .PHONY: bench
 bench: build sample ## run the benchmarks, each against a baseline in the same run

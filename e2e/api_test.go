@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/legacy"
@@ -20,13 +21,19 @@ import (
 	"showfloor/gen/client"
 )
 
-// contract finds operations of the API document.
-var contract = sync.OnceValues(func() (routers.Router, error) {
+// document is the API document, and what finds its operations.
+type document struct {
+	spec   *openapi3.T
+	router routers.Router
+}
+
+var contract = sync.OnceValues(func() (document, error) {
 	doc, err := api.GetSpec()
 	if err != nil {
-		return nil, err
+		return document{}, err
 	}
-	return legacy.NewRouter(doc)
+	router, err := legacy.NewRouter(doc)
+	return document{doc, router}, err
 })
 
 // checked is a transport that holds each answer against the API document.
@@ -43,13 +50,13 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	router, err := contract()
+	doc, err := contract()
 	if err != nil {
 		return nil, err
 	}
 	bare := r.Clone(r.Context())
 	bare.URL.Scheme, bare.URL.Host, bare.Host = "", "", ""
-	route, params, err := router.FindRoute(bare)
+	route, params, err := doc.router.FindRoute(bare)
 	if err != nil {
 		c.t.Errorf("%s %s is not in the API document: %v", r.Method, r.URL.Path, err)
 		return resp, nil

@@ -18,12 +18,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/timestamp"
 )
 
-// arrival is one attempt that reached the sink.
+// arrival is one attempt that reached the sink, with its envelope.
 type arrival struct {
 	delivery string
-	api.EventEnvelope
+
+	Event      api.EventName
+	TenantID   string
+	OccurredAt timestamp.Time
+	Data       map[string]any
 }
 
 // sink is a tenant's server: an endpoint that takes webhooks, checks both
@@ -61,8 +66,9 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 		return // the server was killed while it sent
 	}
 	s.verify(r.Header, body)
+	assert.NoError(s.t, isEvent(body))
 	a := arrival{delivery: r.Header.Get("X-Service-Delivery")}
-	if assert.NoError(s.t, json.Unmarshal(body, &a.EventEnvelope)) {
+	if assert.NoError(s.t, json.Unmarshal(body, &a)) {
 		assert.Equal(s.t, string(a.Event), r.Header.Get("X-Service-Event"))
 	}
 	s.mu.Lock()
@@ -72,6 +78,19 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 		s.hold(a)
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// isEvent holds the body of a delivery against the API document.
+func isEvent(body []byte) error {
+	c, err := contract()
+	if err != nil {
+		return err
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return err
+	}
+	return c.spec.Components.Schemas["Event"].Value.VisitJSON(value)
 }
 
 // verify checks our signature and that of Standard Webhooks.

@@ -1,4 +1,4 @@
-// Package gen embeds the bundled API document. Everything else below is
+// Package gen embeds the bundled API documents. Everything else below is
 // generated.
 package gen
 
@@ -8,3 +8,8 @@ import _ "embed"
 //
 //go:embed openapi.yaml
 var Document []byte
+
+// Webhooks is the OpenAPI 3.1 document of the events that are sent, in YAML.
+//
+//go:embed openapi-webhooks.yaml
+var Webhooks []byte

@@ -82,7 +82,7 @@ func TestAnalyticsCountWhatHappened(t *testing.T) {
 	owner := s.Register(t)
 	happen := func(name, subject string, data map[string]any) {
 		require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-			return s.Events.Emit(t.Context(), tx, event.Event{TenantID: owner.TenantID, Name: name, Subject: subject, Data: data})
+			return s.Events.Emit(t.Context(), tx, event.Event{TenantID: owner.TenantID, Name: name, Subject: subject, Data: apitest.EventData(t, name, data)})
 		}))
 	}
 	paid := func(order string, cents int, currency string) {

@@ -7,10 +7,12 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
+
+	"showfloor/gen"
 )
 
-// addDocument serves the API document in both notations, for people and for
-// generators of clients on any origin.
+// addDocument serves the API document in both notations, and its companion for
+// the events, for people and for generators of clients on any origin.
 func addDocument(e *echo.Echo, document []byte) error {
 	asJSON, err := toJSON(document)
 	if err != nil {
@@ -25,6 +27,7 @@ func addDocument(e *echo.Echo, document []byte) error {
 		}
 	}
 	e.GET("/openapi.yaml", serve("application/yaml", document))
+	e.GET("/openapi-webhooks.yaml", serve("application/yaml", gen.Webhooks))
 	e.GET("/openapi.json", serve(echo.MIMEApplicationJSON, asJSON))
 	return nil
 }

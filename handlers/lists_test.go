@@ -95,7 +95,8 @@ func emit(t *testing.T, s *apitest.Server, tenantID, subject string) {
 	t.Helper()
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
 		return s.Events.Emit(t.Context(), tx, event.Event{
-			TenantID: tenantID, Name: "stream.started", Subject: subject, Data: map[string]any{"streamId": subject},
+			TenantID: tenantID, Name: "stream.started", Subject: subject,
+			Data: apitest.EventData(t, "stream.started", map[string]any{"streamId": subject}),
 		})
 	}))
 }

@@ -271,5 +271,6 @@ func TestTheDocumentIsServedInBothNotations(t *testing.T) {
 	require.Equal(t, gen.Document, asYAML.Body)
 	doc, err := apitest.Document(t).MarshalJSON()
 	require.NoError(t, err)
+	require.Equal(t, gen.Webhooks, anyone.Call(t, "GET", "/openapi-webhooks.yaml", nil).Is(t, 200).Body)
 	require.JSONEq(t, string(doc), string(asJSON.Body), "both say the same, operationIds included")
 }

@@ -106,9 +106,11 @@ func TestDeliveriesShowWhatIsSent(t *testing.T) {
 	due, err := d.NextAttemptAt.Get()
 	require.NoError(t, err)
 	require.WithinDuration(t, s.Clock.Now(), due.Time, 0)
-	require.Equal(t, owner.TenantID, d.Payload.TenantID)
-	require.Equal(t, api.EventName("stream.started"), d.Payload.Event)
-	require.Equal(t, "str_1", d.Payload.Data["streamId"])
+	payload, err := d.Payload.AsStreamStartedEvent()
+	require.NoError(t, err)
+	require.Equal(t, owner.TenantID, payload.TenantID)
+	require.EqualValues(t, "stream.started", payload.Event)
+	require.Equal(t, "str_1", payload.Data.StreamID)
 	for name, null := range map[string]bool{
 		"responseStatus": d.ResponseStatus.IsNull(), "responseBody": d.ResponseBody.IsNull(), "durationMs": d.DurationMs.IsNull(),
 		"error": d.Error.IsNull(), "deliveredAt": d.DeliveredAt.IsNull(),

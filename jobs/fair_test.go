@@ -34,7 +34,7 @@ func TestOneTenantDoesNotHoldUpTheOthers(t *testing.T) {
 		for i := range subjects * each {
 			subject := fmt.Sprint("str_", i%subjects)
 			err := s.Events.Emit(t.Context(), tx, event.Event{
-				TenantID: slow.TenantID, Name: "stream.started", Subject: subject, Data: map[string]any{"n": i / subjects, "subject": subject},
+				TenantID: slow.TenantID, Name: "stream.started", Subject: subject, Data: numbered(t, "stream.started", subject, i/subjects),
 			})
 			if err != nil {
 				return err

@@ -30,8 +30,14 @@ func impatient() []time.Duration {
 func emit(t *testing.T, s *apitest.Server, tenantID, name, subject string, n int) {
 	t.Helper()
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-		return s.Events.Emit(t.Context(), tx, event.Event{TenantID: tenantID, Name: name, Subject: subject, Data: map[string]any{"n": n, "subject": subject}})
+		return s.Events.Emit(t.Context(), tx, event.Event{TenantID: tenantID, Name: name, Subject: subject, Data: numbered(t, name, subject, n)})
 	}))
+}
+
+// numbered is an event's data with a number to know it by.
+func numbered(t *testing.T, name, subject string, n int) map[string]any {
+	t.Helper()
+	return apitest.EventData(t, name, map[string]any{"n": n, "subject": subject})
 }
 
 // content is what emit put into a delivery.
@@ -191,7 +197,7 @@ func TestOrderHoldsUnderConcurrentWriters(t *testing.T) {
 					committed = append(committed, n)
 					mu.Unlock()
 					return s.Events.Emit(t.Context(), tx, event.Event{
-						TenantID: owner.TenantID, Name: "stream.started", Subject: subject, Data: map[string]any{"n": n, "subject": subject},
+						TenantID: owner.TenantID, Name: "stream.started", Subject: subject, Data: numbered(t, "stream.started", subject, n),
 					})
 				})
 				if err != nil {

@@ -96,11 +96,14 @@ func (r *demoReceiver) find(name api.EventName, streamID string) (demoEvent, boo
 		if !signed(e.body, r.key, e.signature) {
 			return e, false, errors.New("a webhook came with a wrong X-Service-Signature: something between the server and here changed it")
 		}
-		var envelope api.EventEnvelope
+		var envelope struct {
+			Event api.EventName
+			Data  struct{ StreamID string }
+		}
 		if err := json.Unmarshal(e.body, &envelope); err != nil {
 			return e, false, fmt.Errorf("read a webhook: %w", err)
 		}
-		if envelope.Event == name && envelope.Data["streamId"] == streamID {
+		if envelope.Event == name && envelope.Data.StreamID == streamID {
 			return e, true, nil
 		}
 	}

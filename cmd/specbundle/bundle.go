@@ -13,39 +13,51 @@ import (
 )
 
 // bundle loads the document at root with every file that it refers to and
-// returns it as one YAML document. A component is named by the last token of
+// returns it as one YAML document, and beside it the one of the webhooks, which
+// is empty when there are no events. A component is named by the last token of
 // the reference that led to it ("schemas/streams.yaml#/Stream" is Stream).
-func bundle(ctx context.Context, root string) ([]byte, error) {
+func bundle(ctx context.Context, root string) (document, webhooks []byte, err error) {
 	loader := openapi3.NewLoader()
 	loader.Context = ctx
 	loader.IsExternalRefsAllowed = true
 
 	doc, err := loader.LoadFromFile(root)
 	if err != nil {
-		return nil, fmt.Errorf("load %s: %w", root, err)
+		return nil, nil, fmt.Errorf("load %s: %w", root, err)
 	}
 
 	if doc.Components != nil && len(doc.Components.Responses) > 0 {
 		// The library would replace each by a reference to itself.
-		return nil, fmt.Errorf("%s must not list components.responses: let the paths reference the file that holds them", root)
+		return nil, nil, fmt.Errorf("%s must not list components.responses: let the paths reference the file that holds them", root)
 	}
 
 	names := newComponentNames()
 	doc.InternalizeRefs(ctx, names.resolve)
 	if err := names.err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
-	out, err := encode(doc)
+	whole, err := tree(doc)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
-	if err := checkStandsAlone(ctx, out); err != nil {
-		return nil, err
+	document, err = encode(whole)
+	if err != nil {
+		return nil, nil, err
 	}
 
-	return out, nil
+	if err := checkStandsAlone(ctx, document); err != nil {
+		return nil, nil, err
+	}
+
+	hooks, err := webhooksOf(whole)
+	if err != nil || hooks == nil {
+		return document, nil, err
+	}
+
+	webhooks, err = encode(hooks)
+	return document, webhooks, err
 }
 
 // checkStandsAlone reads the bundle back the way an SDK generator does: no

@@ -128,11 +128,12 @@ components:
           maximum: 1000000
 `
 	root := write(t, spec())
-	got, err := bundle(t.Context(), root)
+	got, webhooks, err := bundle(t.Context(), root)
 	require.NoError(t, err)
+	require.Empty(t, webhooks, "there are no events")
 	require.Equal(t, want, string(got))
 
-	again, err := bundle(t.Context(), root)
+	again, _, err := bundle(t.Context(), root)
 	require.NoError(t, err)
 	require.Equal(t, string(got), string(again))
 }
@@ -171,7 +172,7 @@ func TestBundleRefuses(t *testing.T) {
 
 			files := maps.Clone(spec())
 			files[c.file] += c.addition
-			_, err := bundle(t.Context(), write(t, files))
+			_, _, err := bundle(t.Context(), write(t, files))
 			require.ErrorContains(t, err, c.says)
 		})
 	}
@@ -182,17 +183,18 @@ func TestEqualBundleIsNotWritten(t *testing.T) {
 
 	root := write(t, spec())
 	out := filepath.Join(t.TempDir(), "gen", "openapi.yaml")
-	require.NoError(t, run(t.Context(), []string{root, out}))
+	hooks := filepath.Join(t.TempDir(), "openapi-webhooks.yaml")
+	require.NoError(t, run(t.Context(), []string{root, out, hooks}))
 
 	old := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	require.NoError(t, os.Chtimes(out, old, old))
-	require.NoError(t, run(t.Context(), []string{root, out}))
+	require.NoError(t, run(t.Context(), []string{root, out, hooks}))
 	info, err := os.Stat(out)
 	require.NoError(t, err)
 	require.True(t, info.ModTime().Equal(old))
 
 	require.NoError(t, os.WriteFile(out, []byte("edited by hand"), fileMode))
-	require.NoError(t, run(t.Context(), []string{root, out}))
+	require.NoError(t, run(t.Context(), []string{root, out, hooks}))
 	content, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Contains(t, string(content), "createThing")

@@ -28,7 +28,7 @@ func keyOrder() map[string]int {
 		get put post delete options head patch
 		parameters requestBody responses headers content schema
 		allOf oneOf anyOf discriminator items properties additionalProperties example examples
-		components`)
+		webhooks components`)
 
 	order := make(map[string]int, len(words))
 	for i, word := range words {
@@ -42,7 +42,7 @@ func keyOrder() map[string]int {
 // (paths, components, properties); they are sorted and nothing else.
 func namedByAuthor() map[string]bool {
 	set := map[string]bool{}
-	for word := range strings.FieldsSeq(`paths schemas parameters responses requestBodies headers examples
+	for word := range strings.FieldsSeq(`paths webhooks schemas parameters responses requestBodies headers examples
 		securitySchemes links callbacks properties content mapping scopes variables`) {
 		set[word] = true
 	}
@@ -50,8 +50,8 @@ func namedByAuthor() map[string]bool {
 	return set
 }
 
-// encode writes a document as YAML. Equal documents give equal bytes.
-func encode(doc json.Marshaler) ([]byte, error) {
+// tree is a document as plain values.
+func tree(doc json.Marshaler) (map[string]any, error) {
 	raw, err := doc.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("marshal: %w", err)
@@ -60,18 +60,23 @@ func encode(doc json.Marshaler) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber() // int64 limits must not pass through a float
 
-	var value any
+	var value map[string]any
 	if err := decoder.Decode(&value); err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
 
-	tree := yamlTree{order: keyOrder(), named: namedByAuthor()}
+	return value, nil
+}
+
+// encode writes a document as YAML. Equal documents give equal bytes.
+func encode(value map[string]any) ([]byte, error) {
+	nodes := yamlTree{order: keyOrder(), named: namedByAuthor()}
 
 	var out bytes.Buffer
 	out.WriteString(header)
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(indent)
-	if err := encoder.Encode(tree.node(value, false)); err != nil {
+	if err := encoder.Encode(nodes.node(value, false)); err != nil {
 		return nil, fmt.Errorf("encode YAML: %w", err)
 	}
 	if err := encoder.Close(); err != nil {

@@ -1,10 +1,11 @@
 // Command specbundle joins the hand-written OpenAPI files into one document.
 //
-//	specbundle openapi/openapi.yaml gen/openapi.yaml
+//	specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml
 //
-// The output stands alone (every reference is local), is validated together
-// with its examples, and is written only when its bytes change, so that make
-// does not regenerate code for nothing.
+// The first output stands alone (every reference is local) and is validated
+// together with its examples. The second is made from it: the events as the
+// webhooks of OpenAPI 3.1. Both are written only when their bytes change, so
+// that make does not regenerate code for nothing.
 package main
 
 import (
@@ -29,16 +30,16 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) != 2 {
-		return errors.New("usage: specbundle <root openapi file> <output file>")
+	if len(args) != 3 {
+		return errors.New("usage: specbundle <root openapi file> <document> <document of the webhooks>")
 	}
 
-	out, err := bundle(ctx, args[0])
+	document, webhooks, err := bundle(ctx, args[0])
 	if err != nil {
 		return err
 	}
 
-	return writeIfChanged(args[1], out)
+	return errors.Join(writeIfChanged(args[1], document), writeIfChanged(args[2], webhooks))
 }
 
 // writeIfChanged leaves an equal file untouched, modification time included.

@@ -148,6 +148,36 @@ func (e AnnouncementStatus) Valid() bool {
 	}
 }
 
+// Defines values for AuctionBidEventEvent.
+const (
+	AuctionBidEventEventAuctionBid AuctionBidEventEvent = "auction.bid"
+)
+
+// Valid indicates whether the value is a known member of the AuctionBidEventEvent enum.
+func (e AuctionBidEventEvent) Valid() bool {
+	switch e {
+	case AuctionBidEventEventAuctionBid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AuctionReserveNotMetEventEvent.
+const (
+	AuctionReserveNotMetEventEventAuctionReserveNotMet AuctionReserveNotMetEventEvent = "auction.reserve_not_met"
+)
+
+// Valid indicates whether the value is a known member of the AuctionReserveNotMetEventEvent enum.
+func (e AuctionReserveNotMetEventEvent) Valid() bool {
+	switch e {
+	case AuctionReserveNotMetEventEventAuctionReserveNotMet:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuctionStatus.
 const (
 	AuctionStatusCANCELLED AuctionStatus = "CANCELLED"
@@ -166,6 +196,21 @@ func (e AuctionStatus) Valid() bool {
 	case AuctionStatusLIVE:
 		return true
 	case AuctionStatusSETTLED:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AuctionWonEventEvent.
+const (
+	AuctionWonEventEventAuctionWon AuctionWonEventEvent = "auction.won"
+)
+
+// Valid indicates whether the value is a known member of the AuctionWonEventEvent enum.
+func (e AuctionWonEventEvent) Valid() bool {
+	switch e {
+	case AuctionWonEventEventAuctionWon:
 		return true
 	default:
 		return false
@@ -208,6 +253,66 @@ func (e BillingInterval) Valid() bool {
 	case BillingIntervalMONTH:
 		return true
 	case BillingIntervalYEAR:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CallAnsweredEventEvent.
+const (
+	CallAnsweredEventEventCallAnswered CallAnsweredEventEvent = "call.answered"
+)
+
+// Valid indicates whether the value is a known member of the CallAnsweredEventEvent enum.
+func (e CallAnsweredEventEvent) Valid() bool {
+	switch e {
+	case CallAnsweredEventEventCallAnswered:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CallDeclinedEventEvent.
+const (
+	CallDeclinedEventEventCallDeclined CallDeclinedEventEvent = "call.declined"
+)
+
+// Valid indicates whether the value is a known member of the CallDeclinedEventEvent enum.
+func (e CallDeclinedEventEvent) Valid() bool {
+	switch e {
+	case CallDeclinedEventEventCallDeclined:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CallEndedEventEvent.
+const (
+	CallEndedEventEventCallEnded CallEndedEventEvent = "call.ended"
+)
+
+// Valid indicates whether the value is a known member of the CallEndedEventEvent enum.
+func (e CallEndedEventEvent) Valid() bool {
+	switch e {
+	case CallEndedEventEventCallEnded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CallInvitedEventEvent.
+const (
+	CallInvitedEventEventCallInvited CallInvitedEventEvent = "call.invited"
+)
+
+// Valid indicates whether the value is a known member of the CallInvitedEventEvent enum.
+func (e CallInvitedEventEvent) Valid() bool {
+	switch e {
+	case CallInvitedEventEventCallInvited:
 		return true
 	default:
 		return false
@@ -280,6 +385,36 @@ func (e ChannelKind) Valid() bool {
 	}
 }
 
+// Defines values for ChannelMemberJoinedEventEvent.
+const (
+	ChannelMemberJoinedEventEventChannelMemberJoined ChannelMemberJoinedEventEvent = "channel.member.joined"
+)
+
+// Valid indicates whether the value is a known member of the ChannelMemberJoinedEventEvent enum.
+func (e ChannelMemberJoinedEventEvent) Valid() bool {
+	switch e {
+	case ChannelMemberJoinedEventEventChannelMemberJoined:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChannelMemberLeftEventEvent.
+const (
+	ChannelMemberLeftEventEventChannelMemberLeft ChannelMemberLeftEventEvent = "channel.member.left"
+)
+
+// Valid indicates whether the value is a known member of the ChannelMemberLeftEventEvent enum.
+func (e ChannelMemberLeftEventEvent) Valid() bool {
+	switch e {
+	case ChannelMemberLeftEventEventChannelMemberLeft:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ChannelModerationKind.
 const (
 	ChannelModerationKindBan      ChannelModerationKind = "ban"
@@ -304,6 +439,66 @@ func (e ChannelModerationKind) Valid() bool {
 	}
 }
 
+// Defines values for ChatMessageCreatedEventEvent.
+const (
+	ChatMessageCreatedEventEventChatMessageCreated ChatMessageCreatedEventEvent = "chat.message.created"
+)
+
+// Valid indicates whether the value is a known member of the ChatMessageCreatedEventEvent enum.
+func (e ChatMessageCreatedEventEvent) Valid() bool {
+	switch e {
+	case ChatMessageCreatedEventEventChatMessageCreated:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatMessageDeletedEventEvent.
+const (
+	ChatMessageDeletedEventEventChatMessageDeleted ChatMessageDeletedEventEvent = "chat.message.deleted"
+)
+
+// Valid indicates whether the value is a known member of the ChatMessageDeletedEventEvent enum.
+func (e ChatMessageDeletedEventEvent) Valid() bool {
+	switch e {
+	case ChatMessageDeletedEventEventChatMessageDeleted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatMessageEditedEventEvent.
+const (
+	ChatMessageEditedEventEventChatMessageEdited ChatMessageEditedEventEvent = "chat.message.edited"
+)
+
+// Valid indicates whether the value is a known member of the ChatMessageEditedEventEvent enum.
+func (e ChatMessageEditedEventEvent) Valid() bool {
+	switch e {
+	case ChatMessageEditedEventEventChatMessageEdited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatModerationActionEventEvent.
+const (
+	ChatModerationActionEventEventChatModerationAction ChatModerationActionEventEvent = "chat.moderation.action"
+)
+
+// Valid indicates whether the value is a known member of the ChatModerationActionEventEvent enum.
+func (e ChatModerationActionEventEvent) Valid() bool {
+	switch e {
+	case ChatModerationActionEventEventChatModerationAction:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckStatus.
 const (
 	CheckStatusFailing CheckStatus = "failing"
@@ -316,6 +511,36 @@ func (e CheckStatus) Valid() bool {
 	case CheckStatusFailing:
 		return true
 	case CheckStatusOk:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiscountCreatedEventEvent.
+const (
+	DiscountCreatedEventEventDiscountCreated DiscountCreatedEventEvent = "discount.created"
+)
+
+// Valid indicates whether the value is a known member of the DiscountCreatedEventEvent enum.
+func (e DiscountCreatedEventEvent) Valid() bool {
+	switch e {
+	case DiscountCreatedEventEventDiscountCreated:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiscountDroppedEventEvent.
+const (
+	DiscountDroppedEventEventDiscountDropped DiscountDroppedEventEvent = "discount.dropped"
+)
+
+// Valid indicates whether the value is a known member of the DiscountDroppedEventEvent enum.
+func (e DiscountDroppedEventEvent) Valid() bool {
+	switch e {
+	case DiscountDroppedEventEventDiscountDropped:
 		return true
 	default:
 		return false
@@ -535,6 +760,36 @@ func (e InspectedTrackKind) Valid() bool {
 	case InspectedTrackKindAUDIO:
 		return true
 	case InspectedTrackKindVIDEO:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InventoryDepletedEventEvent.
+const (
+	InventoryDepletedEventEventInventoryDepleted InventoryDepletedEventEvent = "inventory.depleted"
+)
+
+// Valid indicates whether the value is a known member of the InventoryDepletedEventEvent enum.
+func (e InventoryDepletedEventEvent) Valid() bool {
+	switch e {
+	case InventoryDepletedEventEventInventoryDepleted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InventoryLowEventEvent.
+const (
+	InventoryLowEventEventInventoryLow InventoryLowEventEvent = "inventory.low"
+)
+
+// Valid indicates whether the value is a known member of the InventoryLowEventEvent enum.
+func (e InventoryLowEventEvent) Valid() bool {
+	switch e {
+	case InventoryLowEventEventInventoryLow:
 		return true
 	default:
 		return false
@@ -826,6 +1081,36 @@ func (e PlaybackType) Valid() bool {
 	}
 }
 
+// Defines values for ProductArchivedEventEvent.
+const (
+	ProductArchivedEventEventProductArchived ProductArchivedEventEvent = "product.archived"
+)
+
+// Valid indicates whether the value is a known member of the ProductArchivedEventEvent enum.
+func (e ProductArchivedEventEvent) Valid() bool {
+	switch e {
+	case ProductArchivedEventEventProductArchived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProductUpsertedEventEvent.
+const (
+	ProductUpsertedEventEventProductUpserted ProductUpsertedEventEvent = "product.upserted"
+)
+
+// Valid indicates whether the value is a known member of the ProductUpsertedEventEvent enum.
+func (e ProductUpsertedEventEvent) Valid() bool {
+	switch e {
+	case ProductUpsertedEventEventProductUpserted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PromotionRole.
 const (
 	PromotionRoleCohost PromotionRole = "cohost"
@@ -838,6 +1123,36 @@ func (e PromotionRole) Valid() bool {
 	case PromotionRoleCohost:
 		return true
 	case PromotionRoleGuest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PurchaseCompletedEventEvent.
+const (
+	PurchaseCompletedEventEventPurchaseCompleted PurchaseCompletedEventEvent = "purchase.completed"
+)
+
+// Valid indicates whether the value is a known member of the PurchaseCompletedEventEvent enum.
+func (e PurchaseCompletedEventEvent) Valid() bool {
+	switch e {
+	case PurchaseCompletedEventEventPurchaseCompleted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PurchaseRefundedEventEvent.
+const (
+	PurchaseRefundedEventEventPurchaseRefunded PurchaseRefundedEventEvent = "purchase.refunded"
+)
+
+// Valid indicates whether the value is a known member of the PurchaseRefundedEventEvent enum.
+func (e PurchaseRefundedEventEvent) Valid() bool {
+	switch e {
+	case PurchaseRefundedEventEventPurchaseRefunded:
 		return true
 	default:
 		return false
@@ -997,6 +1312,21 @@ func (e RecordingPlaybackType) Valid() bool {
 	}
 }
 
+// Defines values for RecordingReadyEventEvent.
+const (
+	RecordingReadyEventEventRecordingReady RecordingReadyEventEvent = "recording.ready"
+)
+
+// Valid indicates whether the value is a known member of the RecordingReadyEventEvent enum.
+func (e RecordingReadyEventEvent) Valid() bool {
+	switch e {
+	case RecordingReadyEventEventRecordingReady:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RecordingStatus.
 const (
 	RecordingStatusDELETED    RecordingStatus = "DELETED"
@@ -1042,6 +1372,36 @@ func (e RenditionVideoCodec) Valid() bool {
 	}
 }
 
+// Defines values for RestreamEndedEventEvent.
+const (
+	RestreamEndedEventEventRestreamEnded RestreamEndedEventEvent = "restream.ended"
+)
+
+// Valid indicates whether the value is a known member of the RestreamEndedEventEvent enum.
+func (e RestreamEndedEventEvent) Valid() bool {
+	switch e {
+	case RestreamEndedEventEventRestreamEnded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RestreamFailedEventEvent.
+const (
+	RestreamFailedEventEventRestreamFailed RestreamFailedEventEvent = "restream.failed"
+)
+
+// Valid indicates whether the value is a known member of the RestreamFailedEventEvent enum.
+func (e RestreamFailedEventEvent) Valid() bool {
+	switch e {
+	case RestreamFailedEventEventRestreamFailed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RestreamRouteStatus.
 const (
 	RestreamRouteStatusEnded   RestreamRouteStatus = "ended"
@@ -1060,6 +1420,21 @@ func (e RestreamRouteStatus) Valid() bool {
 	case RestreamRouteStatusLive:
 		return true
 	case RestreamRouteStatusPending:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RestreamStartedEventEvent.
+const (
+	RestreamStartedEventEventRestreamStarted RestreamStartedEventEvent = "restream.started"
+)
+
+// Valid indicates whether the value is a known member of the RestreamStartedEventEvent enum.
+func (e RestreamStartedEventEvent) Valid() bool {
+	switch e {
+	case RestreamStartedEventEventRestreamStarted:
 		return true
 	default:
 		return false
@@ -1210,6 +1585,36 @@ func (e Scope) Valid() bool {
 	}
 }
 
+// Defines values for SessionBreakoutsClosedEventEvent.
+const (
+	SessionBreakoutsClosedEventEventSessionBreakoutsClosed SessionBreakoutsClosedEventEvent = "session.breakouts.closed"
+)
+
+// Valid indicates whether the value is a known member of the SessionBreakoutsClosedEventEvent enum.
+func (e SessionBreakoutsClosedEventEvent) Valid() bool {
+	switch e {
+	case SessionBreakoutsClosedEventEventSessionBreakoutsClosed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionBreakoutsCreatedEventEvent.
+const (
+	SessionBreakoutsCreatedEventEventSessionBreakoutsCreated SessionBreakoutsCreatedEventEvent = "session.breakouts.created"
+)
+
+// Valid indicates whether the value is a known member of the SessionBreakoutsCreatedEventEvent enum.
+func (e SessionBreakoutsCreatedEventEvent) Valid() bool {
+	switch e {
+	case SessionBreakoutsCreatedEventEventSessionBreakoutsCreated:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SessionChange.
 const (
 	SessionChangeLayout      SessionChange = "layout"
@@ -1225,6 +1630,66 @@ func (e SessionChange) Valid() bool {
 	case SessionChangeLocked:
 		return true
 	case SessionChangeWaitingRoom:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionCreatedEventEvent.
+const (
+	SessionCreatedEventEventSessionCreated SessionCreatedEventEvent = "session.created"
+)
+
+// Valid indicates whether the value is a known member of the SessionCreatedEventEvent enum.
+func (e SessionCreatedEventEvent) Valid() bool {
+	switch e {
+	case SessionCreatedEventEventSessionCreated:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionEndedEventEvent.
+const (
+	SessionEndedEventEventSessionEnded SessionEndedEventEvent = "session.ended"
+)
+
+// Valid indicates whether the value is a known member of the SessionEndedEventEvent enum.
+func (e SessionEndedEventEvent) Valid() bool {
+	switch e {
+	case SessionEndedEventEventSessionEnded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionHandraiseLoweredEventEvent.
+const (
+	SessionHandraiseLoweredEventEventSessionHandraiseLowered SessionHandraiseLoweredEventEvent = "session.handraise.lowered"
+)
+
+// Valid indicates whether the value is a known member of the SessionHandraiseLoweredEventEvent enum.
+func (e SessionHandraiseLoweredEventEvent) Valid() bool {
+	switch e {
+	case SessionHandraiseLoweredEventEventSessionHandraiseLowered:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionHandraiseRaisedEventEvent.
+const (
+	SessionHandraiseRaisedEventEventSessionHandraiseRaised SessionHandraiseRaisedEventEvent = "session.handraise.raised"
+)
+
+// Valid indicates whether the value is a known member of the SessionHandraiseRaisedEventEvent enum.
+func (e SessionHandraiseRaisedEventEvent) Valid() bool {
+	switch e {
+	case SessionHandraiseRaisedEventEventSessionHandraiseRaised:
 		return true
 	default:
 		return false
@@ -1276,6 +1741,66 @@ func (e SessionLayout) Valid() bool {
 	}
 }
 
+// Defines values for SessionMutedAllEventEvent.
+const (
+	SessionMutedAllEventEventSessionMutedAll SessionMutedAllEventEvent = "session.muted-all"
+)
+
+// Valid indicates whether the value is a known member of the SessionMutedAllEventEvent enum.
+func (e SessionMutedAllEventEvent) Valid() bool {
+	switch e {
+	case SessionMutedAllEventEventSessionMutedAll:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionParticipantKickedEventEvent.
+const (
+	SessionParticipantKickedEventEventSessionParticipantKicked SessionParticipantKickedEventEvent = "session.participant.kicked"
+)
+
+// Valid indicates whether the value is a known member of the SessionParticipantKickedEventEvent enum.
+func (e SessionParticipantKickedEventEvent) Valid() bool {
+	switch e {
+	case SessionParticipantKickedEventEventSessionParticipantKicked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionParticipantPromotedEventEvent.
+const (
+	SessionParticipantPromotedEventEventSessionParticipantPromoted SessionParticipantPromotedEventEvent = "session.participant.promoted"
+)
+
+// Valid indicates whether the value is a known member of the SessionParticipantPromotedEventEvent enum.
+func (e SessionParticipantPromotedEventEvent) Valid() bool {
+	switch e {
+	case SessionParticipantPromotedEventEventSessionParticipantPromoted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionParticipantUpdatedEventEvent.
+const (
+	SessionParticipantUpdatedEventEventSessionParticipantUpdated SessionParticipantUpdatedEventEvent = "session.participant.updated"
+)
+
+// Valid indicates whether the value is a known member of the SessionParticipantUpdatedEventEvent enum.
+func (e SessionParticipantUpdatedEventEvent) Valid() bool {
+	switch e {
+	case SessionParticipantUpdatedEventEventSessionParticipantUpdated:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SessionRecordingLayout.
 const (
 	SessionRecordingLayoutComposite SessionRecordingLayout = "composite"
@@ -1294,6 +1819,21 @@ func (e SessionRecordingLayout) Valid() bool {
 	case SessionRecordingLayoutSidebar:
 		return true
 	case SessionRecordingLayoutSpeaker:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionRecordingStartedEventEvent.
+const (
+	SessionRecordingStartedEventEventSessionRecordingStarted SessionRecordingStartedEventEvent = "session.recording.started"
+)
+
+// Valid indicates whether the value is a known member of the SessionRecordingStartedEventEvent enum.
+func (e SessionRecordingStartedEventEvent) Valid() bool {
+	switch e {
+	case SessionRecordingStartedEventEventSessionRecordingStarted:
 		return true
 	default:
 		return false
@@ -1324,6 +1864,51 @@ func (e SessionRecordingState) Valid() bool {
 	}
 }
 
+// Defines values for SessionRecordingStoppedEventEvent.
+const (
+	SessionRecordingStoppedEventEventSessionRecordingStopped SessionRecordingStoppedEventEvent = "session.recording.stopped"
+)
+
+// Valid indicates whether the value is a known member of the SessionRecordingStoppedEventEvent enum.
+func (e SessionRecordingStoppedEventEvent) Valid() bool {
+	switch e {
+	case SessionRecordingStoppedEventEventSessionRecordingStopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionSpotlightEventEvent.
+const (
+	SessionSpotlightEventEventSessionSpotlight SessionSpotlightEventEvent = "session.spotlight"
+)
+
+// Valid indicates whether the value is a known member of the SessionSpotlightEventEvent enum.
+func (e SessionSpotlightEventEvent) Valid() bool {
+	switch e {
+	case SessionSpotlightEventEventSessionSpotlight:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionStartedEventEvent.
+const (
+	SessionStartedEventEventSessionStarted SessionStartedEventEvent = "session.started"
+)
+
+// Valid indicates whether the value is a known member of the SessionStartedEventEvent enum.
+func (e SessionStartedEventEvent) Valid() bool {
+	switch e {
+	case SessionStartedEventEventSessionStarted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SessionState.
 const (
 	SessionStateCancelled SessionState = "cancelled"
@@ -1342,6 +1927,21 @@ func (e SessionState) Valid() bool {
 	case SessionStateLive:
 		return true
 	case SessionStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionSummaryReadyEventEvent.
+const (
+	SessionSummaryReadyEventEventSessionSummaryReady SessionSummaryReadyEventEvent = "session.summary.ready"
+)
+
+// Valid indicates whether the value is a known member of the SessionSummaryReadyEventEvent enum.
+func (e SessionSummaryReadyEventEvent) Valid() bool {
+	switch e {
+	case SessionSummaryReadyEventEventSessionSummaryReady:
 		return true
 	default:
 		return false
@@ -1372,6 +1972,21 @@ func (e SessionType) Valid() bool {
 	}
 }
 
+// Defines values for SessionUpdatedEventEvent.
+const (
+	SessionUpdatedEventEventSessionUpdated SessionUpdatedEventEvent = "session.updated"
+)
+
+// Valid indicates whether the value is a known member of the SessionUpdatedEventEvent enum.
+func (e SessionUpdatedEventEvent) Valid() bool {
+	switch e {
+	case SessionUpdatedEventEventSessionUpdated:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StreamEndReason.
 const (
 	StreamEndReasonDisconnected     StreamEndReason = "disconnected"
@@ -1387,6 +2002,21 @@ func (e StreamEndReason) Valid() bool {
 	case StreamEndReasonReconnectExpired:
 		return true
 	case StreamEndReasonStopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamEndedEventEvent.
+const (
+	StreamEndedEventEventStreamEnded StreamEndedEventEvent = "stream.ended"
+)
+
+// Valid indicates whether the value is a known member of the StreamEndedEventEvent enum.
+func (e StreamEndedEventEvent) Valid() bool {
+	switch e {
+	case StreamEndedEventEventStreamEnded:
 		return true
 	default:
 		return false
@@ -1471,6 +2101,21 @@ func (e StreamPublisherSource) Valid() bool {
 	case StreamPublisherSourceSRS:
 		return true
 	case StreamPublisherSourceWEBRTC:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamStartedEventEvent.
+const (
+	StreamStartedEventEventStreamStarted StreamStartedEventEvent = "stream.started"
+)
+
+// Valid indicates whether the value is a known member of the StreamStartedEventEvent enum.
+func (e StreamStartedEventEvent) Valid() bool {
+	switch e {
+	case StreamStartedEventEventStreamStarted:
 		return true
 	default:
 		return false
@@ -2828,6 +3473,22 @@ type AuctionBidData struct {
 	StreamID string `json:"streamId"`
 }
 
+// AuctionBidEvent A bid became the top bid.
+type AuctionBidEvent struct {
+	// Data A bid became the top bid.
+	Data  AuctionBidData       `json:"data"`
+	Event AuctionBidEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// AuctionBidEventEvent defines model for AuctionBidEvent.Event.
+type AuctionBidEventEvent string
+
 // AuctionInput An auction that starts now.
 type AuctionInput struct {
 	// AntiSnipeSec A bid in the last so many seconds moves the end by as many; 0 to 3600.
@@ -2890,6 +3551,22 @@ type AuctionReserveNotMetData struct {
 	TopBidCents nullable.Nullable[int64] `json:"topBidCents"`
 }
 
+// AuctionReserveNotMetEvent An auction ended without a winner.
+type AuctionReserveNotMetEvent struct {
+	// Data An auction ended without a winner.
+	Data  AuctionReserveNotMetData       `json:"data"`
+	Event AuctionReserveNotMetEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// AuctionReserveNotMetEventEvent defines model for AuctionReserveNotMetEvent.Event.
+type AuctionReserveNotMetEventEvent string
+
 // AuctionStatus LIVE: takes bids until endsAt. ENDED: over, with or without a winner. SETTLED: the winner has paid. CANCELLED:
 // called off before the first bid.
 type AuctionStatus string
@@ -2912,6 +3589,22 @@ type AuctionWonData struct {
 	// WinnerName Example: Bo
 	WinnerName string `json:"winnerName"`
 }
+
+// AuctionWonEvent An auction ended with a winner.
+type AuctionWonEvent struct {
+	// Data An auction ended with a winner, whose order awaits payment.
+	Data  AuctionWonData       `json:"data"`
+	Event AuctionWonEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// AuctionWonEventEvent defines model for AuctionWonEvent.Event.
+type AuctionWonEventEvent string
 
 // AuditActorType user and api_key: somebody of a tenant. admin: somebody who runs the platform. system: the server itself.
 type AuditActorType string
@@ -3314,8 +4007,40 @@ type CallAdmission struct {
 // CallAnsweredData The callee has answered.
 type CallAnsweredData = CallEventData
 
+// CallAnsweredEvent The callee took the call.
+type CallAnsweredEvent struct {
+	// Data The callee has answered.
+	Data  CallAnsweredData       `json:"data"`
+	Event CallAnsweredEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// CallAnsweredEventEvent defines model for CallAnsweredEvent.Event.
+type CallAnsweredEventEvent string
+
 // CallDeclinedData The callee has declined.
 type CallDeclinedData = CallEventData
+
+// CallDeclinedEvent The callee declined before an answer.
+type CallDeclinedEvent struct {
+	// Data The callee has declined.
+	Data  CallDeclinedData       `json:"data"`
+	Event CallDeclinedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// CallDeclinedEventEvent defines model for CallDeclinedEvent.Event.
+type CallDeclinedEventEvent string
 
 // CallEndedData One of the two has hung up after an answer.
 type CallEndedData struct {
@@ -3359,6 +4084,22 @@ type CallEndedData struct {
 	// ToUserID Example: ben
 	ToUserID string `json:"toUserId"`
 }
+
+// CallEndedEvent Either side hung up after the answer.
+type CallEndedEvent struct {
+	// Data One of the two has hung up after an answer.
+	Data  CallEndedData       `json:"data"`
+	Event CallEndedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// CallEndedEventEvent defines model for CallEndedEvent.Event.
+type CallEndedEventEvent string
 
 // CallEventData A call as events tell of it.
 type CallEventData struct {
@@ -3421,6 +4162,22 @@ type CallInput struct {
 
 // CallInvitedData Somebody is being called.
 type CallInvitedData = CallEventData
+
+// CallInvitedEvent A user is being called.
+type CallInvitedEvent struct {
+	// Data Somebody is being called.
+	Data  CallInvitedData       `json:"data"`
+	Event CallInvitedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// CallInvitedEventEvent defines model for CallInvitedEvent.Event.
+type CallInvitedEventEvent string
 
 // CallKind voice: no camera is needed. video: both are asked for their cameras.
 type CallKind string
@@ -3831,6 +4588,22 @@ type ChannelMemberJoinedData struct {
 	UserID string `json:"userId"`
 }
 
+// ChannelMemberJoinedEvent A user became a member of a channel.
+type ChannelMemberJoinedEvent struct {
+	// Data A user became a member of a channel.
+	Data  ChannelMemberJoinedData       `json:"data"`
+	Event ChannelMemberJoinedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// ChannelMemberJoinedEventEvent defines model for ChannelMemberJoinedEvent.Event.
+type ChannelMemberJoinedEventEvent string
+
 // ChannelMemberLeftData A user is no longer a member of a channel.
 type ChannelMemberLeftData struct {
 	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -3841,6 +4614,22 @@ type ChannelMemberLeftData struct {
 	// Example: ben
 	UserID string `json:"userId"`
 }
+
+// ChannelMemberLeftEvent A user is no longer a member of a channel.
+type ChannelMemberLeftEvent struct {
+	// Data A user is no longer a member of a channel.
+	Data  ChannelMemberLeftData       `json:"data"`
+	Event ChannelMemberLeftEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// ChannelMemberLeftEventEvent defines model for ChannelMemberLeftEvent.Event.
+type ChannelMemberLeftEventEvent string
 
 // ChannelMemberList Members, in the order of joining.
 type ChannelMemberList = []ChannelMember
@@ -4046,6 +4835,22 @@ type ChatMessageCreatedData struct {
 	ParentID *string `json:"parentId,omitempty"`
 }
 
+// ChatMessageCreatedEvent A message was posted in a channel.
+type ChatMessageCreatedEvent struct {
+	// Data A message was posted.
+	Data  ChatMessageCreatedData       `json:"data"`
+	Event ChatMessageCreatedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// ChatMessageCreatedEventEvent defines model for ChatMessageCreatedEvent.Event.
+type ChatMessageCreatedEventEvent string
+
 // ChatMessageDeletedData A message was deleted.
 type ChatMessageDeletedData struct {
 	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -4064,6 +4869,22 @@ type ChatMessageDeletedData struct {
 	// Example: ada
 	RedactedBy string `json:"redactedBy"`
 }
+
+// ChatMessageDeletedEvent A message was deleted; its body is gone.
+type ChatMessageDeletedEvent struct {
+	// Data A message was deleted.
+	Data  ChatMessageDeletedData       `json:"data"`
+	Event ChatMessageDeletedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// ChatMessageDeletedEventEvent defines model for ChatMessageDeletedEvent.Event.
+type ChatMessageDeletedEventEvent string
 
 // ChatMessageEditedData A message was edited; its fields are those after the edit.
 type ChatMessageEditedData struct {
@@ -4095,6 +4916,22 @@ type ChatMessageEditedData struct {
 	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
 	ParentID *string `json:"parentId,omitempty"`
 }
+
+// ChatMessageEditedEvent A message was edited.
+type ChatMessageEditedEvent struct {
+	// Data A message was edited; its fields are those after the edit.
+	Data  ChatMessageEditedData       `json:"data"`
+	Event ChatMessageEditedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// ChatMessageEditedEventEvent defines model for ChatMessageEditedEvent.Event.
+type ChatMessageEditedEventEvent string
 
 // ChatMessageInput A message to be posted.
 type ChatMessageInput struct {
@@ -4163,6 +5000,22 @@ type ChatModerationActionData struct {
 	// Example: ben
 	Target *string `json:"target,omitempty"`
 }
+
+// ChatModerationActionEvent A moderator restricted who may write in a channel, or how often.
+type ChatModerationActionEvent struct {
+	// Data A member's or a channel's writing was restricted.
+	Data  ChatModerationActionData       `json:"data"`
+	Event ChatModerationActionEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// ChatModerationActionEventEvent defines model for ChatModerationActionEvent.Event.
+type ChatModerationActionEventEvent string
 
 // CheckStatus Whether it works.
 type CheckStatus string
@@ -4816,6 +5669,22 @@ type DiscountCode = string
 // DiscountCreatedData The code that was made.
 type DiscountCreatedData = Discount
 
+// DiscountCreatedEvent A discount code was made.
+type DiscountCreatedEvent struct {
+	// Data The code that was made.
+	Data  DiscountCreatedData       `json:"data"`
+	Event DiscountCreatedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// DiscountCreatedEventEvent defines model for DiscountCreatedEvent.Event.
+type DiscountCreatedEventEvent string
+
 // DiscountDropInput A code for those who watch right now.
 type DiscountDropInput struct {
 	// Code 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
@@ -4869,6 +5738,22 @@ type DiscountDroppedData struct {
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 }
+
+// DiscountDroppedEvent A code for a short time was dropped in a stream.
+type DiscountDroppedEvent struct {
+	// Data A code that counts in one stream for a short time.
+	Data  DiscountDroppedData       `json:"data"`
+	Event DiscountDroppedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// DiscountDroppedEventEvent defines model for DiscountDroppedEvent.Event.
+type DiscountDroppedEventEvent string
 
 // DiscountInput A code to be made, with either percentOff or amountOffCents.
 //
@@ -4961,22 +5846,10 @@ type EmailInput struct {
 	Email string `json:"email"`
 }
 
-// EventData What the event is about; its fields depend on the event.
-type EventData map[string]interface{}
-
-// EventEnvelope The body of every delivery.
-type EventEnvelope struct {
-	// Data What the event is about; its fields depend on the event.
-	Data EventData `json:"data"`
-
-	// Event What happened.
-	Event EventName `json:"event"`
-
-	// OccurredAt When it happened.
-	OccurredAt timestamp.Time `json:"occurredAt"`
-
-	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
-	TenantID string `json:"tenantId"`
+// Event The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
+// those that you don't know.
+type Event struct {
+	union json.RawMessage
 }
 
 // EventName What happened.
@@ -5398,6 +6271,22 @@ type InventoryDepletedData struct {
 	Stock int64 `json:"stock"`
 }
 
+// InventoryDepletedEvent A product's last unit is gone.
+type InventoryDepletedEvent struct {
+	// Data The last unit is gone. `inventory.low` isn't sent besides.
+	Data  InventoryDepletedData       `json:"data"`
+	Event InventoryDepletedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// InventoryDepletedEventEvent defines model for InventoryDepletedEvent.Event.
+type InventoryDepletedEventEvent string
+
 // InventoryLowData The stock fell to lowStockAt or below, but not to 0.
 type InventoryLowData struct {
 	// ExternalID Your own SKU.
@@ -5424,6 +6313,22 @@ type InventoryLowData struct {
 	// Example: 4
 	Stock int64 `json:"stock"`
 }
+
+// InventoryLowEvent A product's stock fell to its lowStockAt or below.
+type InventoryLowEvent struct {
+	// Data The stock fell to lowStockAt or below, but not to 0.
+	Data  InventoryLowData       `json:"data"`
+	Event InventoryLowEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// InventoryLowEventEvent defines model for InventoryLowEvent.Event.
+type InventoryLowEventEvent string
 
 // InviteAcceptance What an invited user adds to the invitation.
 type InviteAcceptance struct {
@@ -6475,6 +7380,22 @@ type Product struct {
 // ProductArchivedData The product that was archived.
 type ProductArchivedData = Product
 
+// ProductArchivedEvent A product was archived.
+type ProductArchivedEvent struct {
+	// Data The product that was archived.
+	Data  ProductArchivedData       `json:"data"`
+	Event ProductArchivedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// ProductArchivedEventEvent defines model for ProductArchivedEvent.Event.
+type ProductArchivedEventEvent string
+
 // ProductInput A product as your shop knows it. For a SKU that exists already, a field that is left out keeps its value; the
 // defaults named here are those of a new product.
 //
@@ -6558,6 +7479,22 @@ type ProductTimelineEntry struct {
 // ProductUpsertedData The product as it is after being created or updated.
 type ProductUpsertedData = Product
 
+// ProductUpsertedEvent A product was created or updated.
+type ProductUpsertedEvent struct {
+	// Data The product as it is after being created or updated.
+	Data  ProductUpsertedData       `json:"data"`
+	Event ProductUpsertedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// ProductUpsertedEventEvent defines model for ProductUpsertedEvent.Event.
+type ProductUpsertedEventEvent string
+
 // PromotionInput Who goes on stage, and as what.
 type PromotionInput struct {
 	// Role guest: publishes audio and video. cohost: also the screen, and may mute, spotlight and kick.
@@ -6602,6 +7539,22 @@ type PurchaseCompletedData struct {
 	// Example: 3198
 	TotalCents int64 `json:"totalCents"`
 }
+
+// PurchaseCompletedEvent The processor confirmed a payment.
+type PurchaseCompletedEvent struct {
+	// Data The processor confirmed a payment. May arrive more than once; tell repetitions by orderId.
+	Data  PurchaseCompletedData       `json:"data"`
+	Event PurchaseCompletedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// PurchaseCompletedEventEvent defines model for PurchaseCompletedEvent.Event.
+type PurchaseCompletedEventEvent string
 
 // PurchaseRefundedData A part of what was paid, or all of it, was given back.
 type PurchaseRefundedData struct {
@@ -6657,6 +7610,22 @@ type PurchaseRefundedData struct {
 	// Example: 3198
 	TotalCents int64 `json:"totalCents"`
 }
+
+// PurchaseRefundedEvent A payment was given back, in part or whole.
+type PurchaseRefundedEvent struct {
+	// Data A part of what was paid, or all of it, was given back.
+	Data  PurchaseRefundedData       `json:"data"`
+	Event PurchaseRefundedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// PurchaseRefundedEventEvent defines model for PurchaseRefundedEvent.Event.
+type PurchaseRefundedEventEvent string
 
 // PurchasedItem A line of what was bought.
 type PurchasedItem struct {
@@ -7077,6 +8046,22 @@ type RecordingReadyData struct {
 	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
 }
 
+// RecordingReadyEvent A stream's recording can be played.
+type RecordingReadyEvent struct {
+	// Data A stream's recording can be played.
+	Data  RecordingReadyData       `json:"data"`
+	Event RecordingReadyEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// RecordingReadyEventEvent defines model for RecordingReadyEvent.Event.
+type RecordingReadyEventEvent string
+
 // RecordingRetentionInput How long a recording is to be kept; at least one of `retainUntil` and `legalHold`.
 type RecordingRetentionInput struct {
 	// LegalHold Whether it must not be deleted.
@@ -7232,6 +8217,22 @@ type RestreamEndedData struct {
 	TargetID string `json:"targetId"`
 }
 
+// RestreamEndedEvent A target is no longer sent to.
+type RestreamEndedEvent struct {
+	// Data A target is no longer sent to, since the broadcast is over or the target was detached.
+	Data  RestreamEndedData       `json:"data"`
+	Event RestreamEndedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// RestreamEndedEventEvent defines model for RestreamEndedEvent.Event.
+type RestreamEndedEventEvent string
+
 // RestreamFailedData A target rejected the stream, or couldn't be reached for 10 minutes.
 type RestreamFailedData struct {
 	EndedAt timestamp.Time `json:"endedAt"`
@@ -7256,6 +8257,22 @@ type RestreamFailedData struct {
 	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
 	TargetID string `json:"targetId"`
 }
+
+// RestreamFailedEvent A target rejected the stream or could not be reached.
+type RestreamFailedEvent struct {
+	// Data A target rejected the stream, or couldn't be reached for 10 minutes.
+	Data  RestreamFailedData       `json:"data"`
+	Event RestreamFailedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// RestreamFailedEventEvent defines model for RestreamFailedEvent.Event.
+type RestreamFailedEventEvent string
 
 // RestreamRoute The way of one broadcast of a stream to one target.
 type RestreamRoute struct {
@@ -7315,6 +8332,22 @@ type RestreamStartedData struct {
 	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
 	TargetID string `json:"targetId"`
 }
+
+// RestreamStartedEvent A target takes the stream.
+type RestreamStartedEvent struct {
+	// Data A target takes the stream.
+	Data  RestreamStartedData       `json:"data"`
+	Event RestreamStartedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// RestreamStartedEventEvent defines model for RestreamStartedEvent.Event.
+type RestreamStartedEventEvent string
 
 // RestreamTarget A place on another platform to which streams can be forwarded.
 type RestreamTarget struct {
@@ -7562,6 +8595,22 @@ type SessionBreakoutsClosedData struct {
 	SessionID string `json:"sessionId"`
 }
 
+// SessionBreakoutsClosedEvent All breakout rooms of a session ended.
+type SessionBreakoutsClosedEvent struct {
+	// Data Breakout rooms were closed.
+	Data  SessionBreakoutsClosedData       `json:"data"`
+	Event SessionBreakoutsClosedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionBreakoutsClosedEventEvent defines model for SessionBreakoutsClosedEvent.Event.
+type SessionBreakoutsClosedEventEvent string
+
 // SessionBreakoutsCreatedData Breakout rooms were opened.
 type SessionBreakoutsCreatedData struct {
 	// Breakouts The rooms, by their number.
@@ -7576,11 +8625,43 @@ type SessionBreakoutsCreatedData struct {
 	SessionID string `json:"sessionId"`
 }
 
+// SessionBreakoutsCreatedEvent A session was split into breakout rooms.
+type SessionBreakoutsCreatedEvent struct {
+	// Data Breakout rooms were opened.
+	Data  SessionBreakoutsCreatedData       `json:"data"`
+	Event SessionBreakoutsCreatedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionBreakoutsCreatedEventEvent defines model for SessionBreakoutsCreatedEvent.Event.
+type SessionBreakoutsCreatedEventEvent string
+
 // SessionChange A field of a session whose change is told.
 type SessionChange string
 
 // SessionCreatedData A session was made.
 type SessionCreatedData = SessionEventData
+
+// SessionCreatedEvent A session was made.
+type SessionCreatedEvent struct {
+	// Data A session was made.
+	Data  SessionCreatedData       `json:"data"`
+	Event SessionCreatedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionCreatedEventEvent defines model for SessionCreatedEvent.Event.
+type SessionCreatedEventEvent string
 
 // SessionEndedData A session is over.
 type SessionEndedData struct {
@@ -7628,6 +8709,22 @@ type SessionEndedData struct {
 	Type        SessionType `json:"type"`
 	WaitingRoom bool        `json:"waitingRoom"`
 }
+
+// SessionEndedEvent A session is over.
+type SessionEndedEvent struct {
+	// Data A session is over.
+	Data  SessionEndedData       `json:"data"`
+	Event SessionEndedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionEndedEventEvent defines model for SessionEndedEvent.Event.
+type SessionEndedEventEvent string
 
 // SessionEnding The end of a session.
 type SessionEnding struct {
@@ -7708,6 +8805,22 @@ type SessionHandraiseLoweredData struct {
 	UserID string `json:"userId"`
 }
 
+// SessionHandraiseLoweredEvent A raised hand was lowered.
+type SessionHandraiseLoweredEvent struct {
+	// Data A participant's hand was lowered.
+	Data  SessionHandraiseLoweredData       `json:"data"`
+	Event SessionHandraiseLoweredEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionHandraiseLoweredEventEvent defines model for SessionHandraiseLoweredEvent.Event.
+type SessionHandraiseLoweredEventEvent string
+
 // SessionHandraiseRaisedData A participant raised a hand.
 type SessionHandraiseRaisedData struct {
 	// DisplayName Example: Ben Sato
@@ -7726,6 +8839,22 @@ type SessionHandraiseRaisedData struct {
 	// Example: ben
 	UserID string `json:"userId"`
 }
+
+// SessionHandraiseRaisedEvent A participant asks for a turn.
+type SessionHandraiseRaisedEvent struct {
+	// Data A participant raised a hand.
+	Data  SessionHandraiseRaisedData       `json:"data"`
+	Event SessionHandraiseRaisedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionHandraiseRaisedEventEvent defines model for SessionHandraiseRaisedEvent.Event.
+type SessionHandraiseRaisedEventEvent string
 
 // SessionInput A session to be opened.
 type SessionInput struct {
@@ -7796,6 +8925,22 @@ type SessionMutedAllData struct {
 	SessionID string `json:"sessionId"`
 }
 
+// SessionMutedAllEvent Everybody in a session was muted.
+type SessionMutedAllEvent struct {
+	// Data Everybody was muted.
+	Data  SessionMutedAllData       `json:"data"`
+	Event SessionMutedAllEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionMutedAllEventEvent defines model for SessionMutedAllEvent.Event.
+type SessionMutedAllEventEvent string
+
 // SessionParticipantEventData A participant as events tell of it.
 type SessionParticipantEventData struct {
 	// By The moderator's user id; null when your own server asked.
@@ -7834,6 +8979,22 @@ type SessionParticipantEventData struct {
 
 // SessionParticipantKickedData A participant was thrown out.
 type SessionParticipantKickedData = SessionParticipantEventData
+
+// SessionParticipantKickedEvent A participant was sent away.
+type SessionParticipantKickedEvent struct {
+	// Data A participant was thrown out.
+	Data  SessionParticipantKickedData       `json:"data"`
+	Event SessionParticipantKickedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionParticipantKickedEventEvent defines model for SessionParticipantKickedEvent.Event.
+type SessionParticipantKickedEventEvent string
 
 // SessionParticipantPromotedData A viewer came on stage.
 type SessionParticipantPromotedData struct {
@@ -7875,8 +9036,40 @@ type SessionParticipantPromotedData struct {
 	UserID string `json:"userId"`
 }
 
+// SessionParticipantPromotedEvent Somebody of the audience became a guest or co-host.
+type SessionParticipantPromotedEvent struct {
+	// Data A viewer came on stage.
+	Data  SessionParticipantPromotedData       `json:"data"`
+	Event SessionParticipantPromotedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionParticipantPromotedEventEvent defines model for SessionParticipantPromotedEvent.Event.
+type SessionParticipantPromotedEventEvent string
+
 // SessionParticipantUpdatedData A participant's role or permissions changed, by admission from the waiting room too.
 type SessionParticipantUpdatedData = SessionParticipantEventData
+
+// SessionParticipantUpdatedEvent A participant's role or permissions changed.
+type SessionParticipantUpdatedEvent struct {
+	// Data A participant's role or permissions changed, by admission from the waiting room too.
+	Data  SessionParticipantUpdatedData       `json:"data"`
+	Event SessionParticipantUpdatedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionParticipantUpdatedEventEvent defines model for SessionParticipantUpdatedEvent.Event.
+type SessionParticipantUpdatedEventEvent string
 
 // SessionPatch What is to change; what is absent stays.
 type SessionPatch struct {
@@ -7977,6 +9170,22 @@ type SessionRecordingStartedData struct {
 	State SessionRecordingState `json:"state"`
 }
 
+// SessionRecordingStartedEvent The composite recording of a session began.
+type SessionRecordingStartedEvent struct {
+	// Data A session is being recorded.
+	Data  SessionRecordingStartedData       `json:"data"`
+	Event SessionRecordingStartedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionRecordingStartedEventEvent defines model for SessionRecordingStartedEvent.Event.
+type SessionRecordingStartedEventEvent string
+
 // SessionRecordingState recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
 type SessionRecordingState string
 
@@ -8015,6 +9224,22 @@ type SessionRecordingStoppedData struct {
 	StoppedAt timestamp.Time        `json:"stoppedAt"`
 }
 
+// SessionRecordingStoppedEvent The recording of a session was finalized.
+type SessionRecordingStoppedEvent struct {
+	// Data A session's recording is final, ready or failed.
+	Data  SessionRecordingStoppedData       `json:"data"`
+	Event SessionRecordingStoppedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionRecordingStoppedEventEvent defines model for SessionRecordingStoppedEvent.Event.
+type SessionRecordingStoppedEventEvent string
+
 // SessionSpotlightData Another participant is in the spotlight, or nobody.
 type SessionSpotlightData struct {
 	// By The moderator's user id; null when your own server asked.
@@ -8031,8 +9256,40 @@ type SessionSpotlightData struct {
 	UserID nullable.Nullable[string] `json:"userId"`
 }
 
+// SessionSpotlightEvent Somebody else is in the spotlight of a session, or nobody any more.
+type SessionSpotlightEvent struct {
+	// Data Another participant is in the spotlight, or nobody.
+	Data  SessionSpotlightData       `json:"data"`
+	Event SessionSpotlightEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionSpotlightEventEvent defines model for SessionSpotlightEvent.Event.
+type SessionSpotlightEventEvent string
+
 // SessionStartedData A waiting session went live.
 type SessionStartedData = SessionEventData
+
+// SessionStartedEvent A waiting session went live.
+type SessionStartedEvent struct {
+	// Data A waiting session went live.
+	Data  SessionStartedData       `json:"data"`
+	Event SessionStartedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionStartedEventEvent defines model for SessionStartedEvent.Event.
+type SessionStartedEventEvent string
 
 // SessionState waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
 type SessionState string
@@ -8059,6 +9316,22 @@ type SessionSummaryReadyData struct {
 	// Summary A summary's parts.
 	Summary SummaryText `json:"summary"`
 }
+
+// SessionSummaryReadyEvent The summary of a session was written.
+type SessionSummaryReadyEvent struct {
+	// Data A session's summary is written.
+	Data  SessionSummaryReadyData       `json:"data"`
+	Event SessionSummaryReadyEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionSummaryReadyEventEvent defines model for SessionSummaryReadyEvent.Event.
+type SessionSummaryReadyEventEvent string
 
 // SessionToken The way into a session's room.
 type SessionToken struct {
@@ -8148,6 +9421,22 @@ type SessionUpdatedData struct {
 	Type        SessionType `json:"type"`
 	WaitingRoom bool        `json:"waitingRoom"`
 }
+
+// SessionUpdatedEvent A session's layout, lock or waiting room changed.
+type SessionUpdatedEvent struct {
+	// Data A session's layout, lock or waiting room changed.
+	Data  SessionUpdatedData       `json:"data"`
+	Event SessionUpdatedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// SessionUpdatedEventEvent defines model for SessionUpdatedEvent.Event.
+type SessionUpdatedEventEvent string
 
 // SettingKey Names a setting; dots separate its group.
 //
@@ -8365,6 +9654,22 @@ type StreamEndedData struct {
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 }
+
+// StreamEndedEvent A broadcast is over, and its playlist has its end.
+type StreamEndedEvent struct {
+	// Data A broadcast is over, and its playlist has its end.
+	Data  StreamEndedData       `json:"data"`
+	Event StreamEndedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// StreamEndedEventEvent defines model for StreamEndedEvent.Event.
+type StreamEndedEventEvent string
 
 // StreamHealth What arrives from the encoder, averaged over the last five seconds. Numbers are 0 and codecs null while nothing arrives.
 type StreamHealth struct {
@@ -8605,6 +9910,22 @@ type StreamStartedData struct {
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 }
+
+// StreamStartedEvent A publisher connected, and the playlist can be played.
+type StreamStartedEvent struct {
+	// Data A broadcast has begun, and its playlist can be played.
+	Data  StreamStartedData       `json:"data"`
+	Event StreamStartedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// StreamStartedEventEvent defines model for StreamStartedEvent.Event.
+type StreamStartedEventEvent string
 
 // StreamStatus IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
 // broadcast is over; publishing again starts a new one.
@@ -9739,8 +11060,9 @@ type WebhookDelivery struct {
 	// NextAttemptAt When the next attempt is due; null when none is.
 	NextAttemptAt nullable.Nullable[timestamp.Time] `json:"nextAttemptAt"`
 
-	// Payload The body of every delivery.
-	Payload EventEnvelope `json:"payload"`
+	// Payload The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
+	// those that you don't know.
+	Payload Event `json:"payload"`
 
 	// ResponseBody The first 4 KiB of the last answer.
 	ResponseBody nullable.Nullable[string] `json:"responseBody"`
@@ -10814,6 +12136,1583 @@ type FinalizeRecordingJSONRequestBody = RecordingFinalization
 
 // ReportTranscodeJSONRequestBody defines body for ReportTranscode for application/json ContentType.
 type ReportTranscodeJSONRequestBody = TranscodeJobEvent
+
+// AsChatMessageCreatedEvent returns the union data inside the Event as a ChatMessageCreatedEvent
+func (t Event) AsChatMessageCreatedEvent() (ChatMessageCreatedEvent, error) {
+	var body ChatMessageCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageCreatedEvent overwrites any union data inside the Event as the provided ChatMessageCreatedEvent
+func (t *Event) FromChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageCreatedEvent performs a merge with any union data inside the Event, using the provided ChatMessageCreatedEvent
+func (t *Event) MergeChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatMessageEditedEvent returns the union data inside the Event as a ChatMessageEditedEvent
+func (t Event) AsChatMessageEditedEvent() (ChatMessageEditedEvent, error) {
+	var body ChatMessageEditedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageEditedEvent overwrites any union data inside the Event as the provided ChatMessageEditedEvent
+func (t *Event) FromChatMessageEditedEvent(v ChatMessageEditedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageEditedEvent performs a merge with any union data inside the Event, using the provided ChatMessageEditedEvent
+func (t *Event) MergeChatMessageEditedEvent(v ChatMessageEditedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatMessageDeletedEvent returns the union data inside the Event as a ChatMessageDeletedEvent
+func (t Event) AsChatMessageDeletedEvent() (ChatMessageDeletedEvent, error) {
+	var body ChatMessageDeletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageDeletedEvent overwrites any union data inside the Event as the provided ChatMessageDeletedEvent
+func (t *Event) FromChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageDeletedEvent performs a merge with any union data inside the Event, using the provided ChatMessageDeletedEvent
+func (t *Event) MergeChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChannelMemberJoinedEvent returns the union data inside the Event as a ChannelMemberJoinedEvent
+func (t Event) AsChannelMemberJoinedEvent() (ChannelMemberJoinedEvent, error) {
+	var body ChannelMemberJoinedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChannelMemberJoinedEvent overwrites any union data inside the Event as the provided ChannelMemberJoinedEvent
+func (t *Event) FromChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
+	t.union = b
+	return err
+}
+
+// MergeChannelMemberJoinedEvent performs a merge with any union data inside the Event, using the provided ChannelMemberJoinedEvent
+func (t *Event) MergeChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChannelMemberLeftEvent returns the union data inside the Event as a ChannelMemberLeftEvent
+func (t Event) AsChannelMemberLeftEvent() (ChannelMemberLeftEvent, error) {
+	var body ChannelMemberLeftEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChannelMemberLeftEvent overwrites any union data inside the Event as the provided ChannelMemberLeftEvent
+func (t *Event) FromChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
+	t.union = b
+	return err
+}
+
+// MergeChannelMemberLeftEvent performs a merge with any union data inside the Event, using the provided ChannelMemberLeftEvent
+func (t *Event) MergeChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatModerationActionEvent returns the union data inside the Event as a ChatModerationActionEvent
+func (t Event) AsChatModerationActionEvent() (ChatModerationActionEvent, error) {
+	var body ChatModerationActionEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatModerationActionEvent overwrites any union data inside the Event as the provided ChatModerationActionEvent
+func (t *Event) FromChatModerationActionEvent(v ChatModerationActionEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatModerationActionEvent performs a merge with any union data inside the Event, using the provided ChatModerationActionEvent
+func (t *Event) MergeChatModerationActionEvent(v ChatModerationActionEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionCreatedEvent returns the union data inside the Event as a SessionCreatedEvent
+func (t Event) AsSessionCreatedEvent() (SessionCreatedEvent, error) {
+	var body SessionCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionCreatedEvent overwrites any union data inside the Event as the provided SessionCreatedEvent
+func (t *Event) FromSessionCreatedEvent(v SessionCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionCreatedEvent performs a merge with any union data inside the Event, using the provided SessionCreatedEvent
+func (t *Event) MergeSessionCreatedEvent(v SessionCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionStartedEvent returns the union data inside the Event as a SessionStartedEvent
+func (t Event) AsSessionStartedEvent() (SessionStartedEvent, error) {
+	var body SessionStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionStartedEvent overwrites any union data inside the Event as the provided SessionStartedEvent
+func (t *Event) FromSessionStartedEvent(v SessionStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionStartedEvent performs a merge with any union data inside the Event, using the provided SessionStartedEvent
+func (t *Event) MergeSessionStartedEvent(v SessionStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionEndedEvent returns the union data inside the Event as a SessionEndedEvent
+func (t Event) AsSessionEndedEvent() (SessionEndedEvent, error) {
+	var body SessionEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionEndedEvent overwrites any union data inside the Event as the provided SessionEndedEvent
+func (t *Event) FromSessionEndedEvent(v SessionEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionEndedEvent performs a merge with any union data inside the Event, using the provided SessionEndedEvent
+func (t *Event) MergeSessionEndedEvent(v SessionEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionUpdatedEvent returns the union data inside the Event as a SessionUpdatedEvent
+func (t Event) AsSessionUpdatedEvent() (SessionUpdatedEvent, error) {
+	var body SessionUpdatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionUpdatedEvent overwrites any union data inside the Event as the provided SessionUpdatedEvent
+func (t *Event) FromSessionUpdatedEvent(v SessionUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionUpdatedEvent performs a merge with any union data inside the Event, using the provided SessionUpdatedEvent
+func (t *Event) MergeSessionUpdatedEvent(v SessionUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantUpdatedEvent returns the union data inside the Event as a SessionParticipantUpdatedEvent
+func (t Event) AsSessionParticipantUpdatedEvent() (SessionParticipantUpdatedEvent, error) {
+	var body SessionParticipantUpdatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantUpdatedEvent overwrites any union data inside the Event as the provided SessionParticipantUpdatedEvent
+func (t *Event) FromSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantUpdatedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantUpdatedEvent
+func (t *Event) MergeSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantKickedEvent returns the union data inside the Event as a SessionParticipantKickedEvent
+func (t Event) AsSessionParticipantKickedEvent() (SessionParticipantKickedEvent, error) {
+	var body SessionParticipantKickedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantKickedEvent overwrites any union data inside the Event as the provided SessionParticipantKickedEvent
+func (t *Event) FromSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantKickedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantKickedEvent
+func (t *Event) MergeSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantPromotedEvent returns the union data inside the Event as a SessionParticipantPromotedEvent
+func (t Event) AsSessionParticipantPromotedEvent() (SessionParticipantPromotedEvent, error) {
+	var body SessionParticipantPromotedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantPromotedEvent overwrites any union data inside the Event as the provided SessionParticipantPromotedEvent
+func (t *Event) FromSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantPromotedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantPromotedEvent
+func (t *Event) MergeSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionHandraiseRaisedEvent returns the union data inside the Event as a SessionHandraiseRaisedEvent
+func (t Event) AsSessionHandraiseRaisedEvent() (SessionHandraiseRaisedEvent, error) {
+	var body SessionHandraiseRaisedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionHandraiseRaisedEvent overwrites any union data inside the Event as the provided SessionHandraiseRaisedEvent
+func (t *Event) FromSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionHandraiseRaisedEvent performs a merge with any union data inside the Event, using the provided SessionHandraiseRaisedEvent
+func (t *Event) MergeSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionHandraiseLoweredEvent returns the union data inside the Event as a SessionHandraiseLoweredEvent
+func (t Event) AsSessionHandraiseLoweredEvent() (SessionHandraiseLoweredEvent, error) {
+	var body SessionHandraiseLoweredEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionHandraiseLoweredEvent overwrites any union data inside the Event as the provided SessionHandraiseLoweredEvent
+func (t *Event) FromSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionHandraiseLoweredEvent performs a merge with any union data inside the Event, using the provided SessionHandraiseLoweredEvent
+func (t *Event) MergeSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionSpotlightEvent returns the union data inside the Event as a SessionSpotlightEvent
+func (t Event) AsSessionSpotlightEvent() (SessionSpotlightEvent, error) {
+	var body SessionSpotlightEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionSpotlightEvent overwrites any union data inside the Event as the provided SessionSpotlightEvent
+func (t *Event) FromSessionSpotlightEvent(v SessionSpotlightEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionSpotlightEvent performs a merge with any union data inside the Event, using the provided SessionSpotlightEvent
+func (t *Event) MergeSessionSpotlightEvent(v SessionSpotlightEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionMutedAllEvent returns the union data inside the Event as a SessionMutedAllEvent
+func (t Event) AsSessionMutedAllEvent() (SessionMutedAllEvent, error) {
+	var body SessionMutedAllEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionMutedAllEvent overwrites any union data inside the Event as the provided SessionMutedAllEvent
+func (t *Event) FromSessionMutedAllEvent(v SessionMutedAllEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionMutedAllEvent performs a merge with any union data inside the Event, using the provided SessionMutedAllEvent
+func (t *Event) MergeSessionMutedAllEvent(v SessionMutedAllEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionRecordingStartedEvent returns the union data inside the Event as a SessionRecordingStartedEvent
+func (t Event) AsSessionRecordingStartedEvent() (SessionRecordingStartedEvent, error) {
+	var body SessionRecordingStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionRecordingStartedEvent overwrites any union data inside the Event as the provided SessionRecordingStartedEvent
+func (t *Event) FromSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionRecordingStartedEvent performs a merge with any union data inside the Event, using the provided SessionRecordingStartedEvent
+func (t *Event) MergeSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionRecordingStoppedEvent returns the union data inside the Event as a SessionRecordingStoppedEvent
+func (t Event) AsSessionRecordingStoppedEvent() (SessionRecordingStoppedEvent, error) {
+	var body SessionRecordingStoppedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionRecordingStoppedEvent overwrites any union data inside the Event as the provided SessionRecordingStoppedEvent
+func (t *Event) FromSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionRecordingStoppedEvent performs a merge with any union data inside the Event, using the provided SessionRecordingStoppedEvent
+func (t *Event) MergeSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionBreakoutsCreatedEvent returns the union data inside the Event as a SessionBreakoutsCreatedEvent
+func (t Event) AsSessionBreakoutsCreatedEvent() (SessionBreakoutsCreatedEvent, error) {
+	var body SessionBreakoutsCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionBreakoutsCreatedEvent overwrites any union data inside the Event as the provided SessionBreakoutsCreatedEvent
+func (t *Event) FromSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionBreakoutsCreatedEvent performs a merge with any union data inside the Event, using the provided SessionBreakoutsCreatedEvent
+func (t *Event) MergeSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionBreakoutsClosedEvent returns the union data inside the Event as a SessionBreakoutsClosedEvent
+func (t Event) AsSessionBreakoutsClosedEvent() (SessionBreakoutsClosedEvent, error) {
+	var body SessionBreakoutsClosedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionBreakoutsClosedEvent overwrites any union data inside the Event as the provided SessionBreakoutsClosedEvent
+func (t *Event) FromSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionBreakoutsClosedEvent performs a merge with any union data inside the Event, using the provided SessionBreakoutsClosedEvent
+func (t *Event) MergeSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionSummaryReadyEvent returns the union data inside the Event as a SessionSummaryReadyEvent
+func (t Event) AsSessionSummaryReadyEvent() (SessionSummaryReadyEvent, error) {
+	var body SessionSummaryReadyEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionSummaryReadyEvent overwrites any union data inside the Event as the provided SessionSummaryReadyEvent
+func (t *Event) FromSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionSummaryReadyEvent performs a merge with any union data inside the Event, using the provided SessionSummaryReadyEvent
+func (t *Event) MergeSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallInvitedEvent returns the union data inside the Event as a CallInvitedEvent
+func (t Event) AsCallInvitedEvent() (CallInvitedEvent, error) {
+	var body CallInvitedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallInvitedEvent overwrites any union data inside the Event as the provided CallInvitedEvent
+func (t *Event) FromCallInvitedEvent(v CallInvitedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallInvitedEvent performs a merge with any union data inside the Event, using the provided CallInvitedEvent
+func (t *Event) MergeCallInvitedEvent(v CallInvitedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallAnsweredEvent returns the union data inside the Event as a CallAnsweredEvent
+func (t Event) AsCallAnsweredEvent() (CallAnsweredEvent, error) {
+	var body CallAnsweredEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallAnsweredEvent overwrites any union data inside the Event as the provided CallAnsweredEvent
+func (t *Event) FromCallAnsweredEvent(v CallAnsweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallAnsweredEvent performs a merge with any union data inside the Event, using the provided CallAnsweredEvent
+func (t *Event) MergeCallAnsweredEvent(v CallAnsweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallDeclinedEvent returns the union data inside the Event as a CallDeclinedEvent
+func (t Event) AsCallDeclinedEvent() (CallDeclinedEvent, error) {
+	var body CallDeclinedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallDeclinedEvent overwrites any union data inside the Event as the provided CallDeclinedEvent
+func (t *Event) FromCallDeclinedEvent(v CallDeclinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallDeclinedEvent performs a merge with any union data inside the Event, using the provided CallDeclinedEvent
+func (t *Event) MergeCallDeclinedEvent(v CallDeclinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallEndedEvent returns the union data inside the Event as a CallEndedEvent
+func (t Event) AsCallEndedEvent() (CallEndedEvent, error) {
+	var body CallEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallEndedEvent overwrites any union data inside the Event as the provided CallEndedEvent
+func (t *Event) FromCallEndedEvent(v CallEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallEndedEvent performs a merge with any union data inside the Event, using the provided CallEndedEvent
+func (t *Event) MergeCallEndedEvent(v CallEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsStreamStartedEvent returns the union data inside the Event as a StreamStartedEvent
+func (t Event) AsStreamStartedEvent() (StreamStartedEvent, error) {
+	var body StreamStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromStreamStartedEvent overwrites any union data inside the Event as the provided StreamStartedEvent
+func (t *Event) FromStreamStartedEvent(v StreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeStreamStartedEvent performs a merge with any union data inside the Event, using the provided StreamStartedEvent
+func (t *Event) MergeStreamStartedEvent(v StreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsStreamEndedEvent returns the union data inside the Event as a StreamEndedEvent
+func (t Event) AsStreamEndedEvent() (StreamEndedEvent, error) {
+	var body StreamEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromStreamEndedEvent overwrites any union data inside the Event as the provided StreamEndedEvent
+func (t *Event) FromStreamEndedEvent(v StreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeStreamEndedEvent performs a merge with any union data inside the Event, using the provided StreamEndedEvent
+func (t *Event) MergeStreamEndedEvent(v StreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRecordingReadyEvent returns the union data inside the Event as a RecordingReadyEvent
+func (t Event) AsRecordingReadyEvent() (RecordingReadyEvent, error) {
+	var body RecordingReadyEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRecordingReadyEvent overwrites any union data inside the Event as the provided RecordingReadyEvent
+func (t *Event) FromRecordingReadyEvent(v RecordingReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
+	t.union = b
+	return err
+}
+
+// MergeRecordingReadyEvent performs a merge with any union data inside the Event, using the provided RecordingReadyEvent
+func (t *Event) MergeRecordingReadyEvent(v RecordingReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsProductUpsertedEvent returns the union data inside the Event as a ProductUpsertedEvent
+func (t Event) AsProductUpsertedEvent() (ProductUpsertedEvent, error) {
+	var body ProductUpsertedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromProductUpsertedEvent overwrites any union data inside the Event as the provided ProductUpsertedEvent
+func (t *Event) FromProductUpsertedEvent(v ProductUpsertedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
+	t.union = b
+	return err
+}
+
+// MergeProductUpsertedEvent performs a merge with any union data inside the Event, using the provided ProductUpsertedEvent
+func (t *Event) MergeProductUpsertedEvent(v ProductUpsertedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsProductArchivedEvent returns the union data inside the Event as a ProductArchivedEvent
+func (t Event) AsProductArchivedEvent() (ProductArchivedEvent, error) {
+	var body ProductArchivedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromProductArchivedEvent overwrites any union data inside the Event as the provided ProductArchivedEvent
+func (t *Event) FromProductArchivedEvent(v ProductArchivedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
+	t.union = b
+	return err
+}
+
+// MergeProductArchivedEvent performs a merge with any union data inside the Event, using the provided ProductArchivedEvent
+func (t *Event) MergeProductArchivedEvent(v ProductArchivedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsInventoryLowEvent returns the union data inside the Event as a InventoryLowEvent
+func (t Event) AsInventoryLowEvent() (InventoryLowEvent, error) {
+	var body InventoryLowEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInventoryLowEvent overwrites any union data inside the Event as the provided InventoryLowEvent
+func (t *Event) FromInventoryLowEvent(v InventoryLowEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
+	t.union = b
+	return err
+}
+
+// MergeInventoryLowEvent performs a merge with any union data inside the Event, using the provided InventoryLowEvent
+func (t *Event) MergeInventoryLowEvent(v InventoryLowEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsInventoryDepletedEvent returns the union data inside the Event as a InventoryDepletedEvent
+func (t Event) AsInventoryDepletedEvent() (InventoryDepletedEvent, error) {
+	var body InventoryDepletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInventoryDepletedEvent overwrites any union data inside the Event as the provided InventoryDepletedEvent
+func (t *Event) FromInventoryDepletedEvent(v InventoryDepletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
+	t.union = b
+	return err
+}
+
+// MergeInventoryDepletedEvent performs a merge with any union data inside the Event, using the provided InventoryDepletedEvent
+func (t *Event) MergeInventoryDepletedEvent(v InventoryDepletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsDiscountCreatedEvent returns the union data inside the Event as a DiscountCreatedEvent
+func (t Event) AsDiscountCreatedEvent() (DiscountCreatedEvent, error) {
+	var body DiscountCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDiscountCreatedEvent overwrites any union data inside the Event as the provided DiscountCreatedEvent
+func (t *Event) FromDiscountCreatedEvent(v DiscountCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeDiscountCreatedEvent performs a merge with any union data inside the Event, using the provided DiscountCreatedEvent
+func (t *Event) MergeDiscountCreatedEvent(v DiscountCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsDiscountDroppedEvent returns the union data inside the Event as a DiscountDroppedEvent
+func (t Event) AsDiscountDroppedEvent() (DiscountDroppedEvent, error) {
+	var body DiscountDroppedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDiscountDroppedEvent overwrites any union data inside the Event as the provided DiscountDroppedEvent
+func (t *Event) FromDiscountDroppedEvent(v DiscountDroppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
+	t.union = b
+	return err
+}
+
+// MergeDiscountDroppedEvent performs a merge with any union data inside the Event, using the provided DiscountDroppedEvent
+func (t *Event) MergeDiscountDroppedEvent(v DiscountDroppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseCompletedEvent returns the union data inside the Event as a PurchaseCompletedEvent
+func (t Event) AsPurchaseCompletedEvent() (PurchaseCompletedEvent, error) {
+	var body PurchaseCompletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseCompletedEvent overwrites any union data inside the Event as the provided PurchaseCompletedEvent
+func (t *Event) FromPurchaseCompletedEvent(v PurchaseCompletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseCompletedEvent performs a merge with any union data inside the Event, using the provided PurchaseCompletedEvent
+func (t *Event) MergePurchaseCompletedEvent(v PurchaseCompletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseRefundedEvent returns the union data inside the Event as a PurchaseRefundedEvent
+func (t Event) AsPurchaseRefundedEvent() (PurchaseRefundedEvent, error) {
+	var body PurchaseRefundedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseRefundedEvent overwrites any union data inside the Event as the provided PurchaseRefundedEvent
+func (t *Event) FromPurchaseRefundedEvent(v PurchaseRefundedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseRefundedEvent performs a merge with any union data inside the Event, using the provided PurchaseRefundedEvent
+func (t *Event) MergePurchaseRefundedEvent(v PurchaseRefundedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionBidEvent returns the union data inside the Event as a AuctionBidEvent
+func (t Event) AsAuctionBidEvent() (AuctionBidEvent, error) {
+	var body AuctionBidEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionBidEvent overwrites any union data inside the Event as the provided AuctionBidEvent
+func (t *Event) FromAuctionBidEvent(v AuctionBidEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionBidEvent performs a merge with any union data inside the Event, using the provided AuctionBidEvent
+func (t *Event) MergeAuctionBidEvent(v AuctionBidEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionReserveNotMetEvent returns the union data inside the Event as a AuctionReserveNotMetEvent
+func (t Event) AsAuctionReserveNotMetEvent() (AuctionReserveNotMetEvent, error) {
+	var body AuctionReserveNotMetEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionReserveNotMetEvent overwrites any union data inside the Event as the provided AuctionReserveNotMetEvent
+func (t *Event) FromAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionReserveNotMetEvent performs a merge with any union data inside the Event, using the provided AuctionReserveNotMetEvent
+func (t *Event) MergeAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionWonEvent returns the union data inside the Event as a AuctionWonEvent
+func (t Event) AsAuctionWonEvent() (AuctionWonEvent, error) {
+	var body AuctionWonEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionWonEvent overwrites any union data inside the Event as the provided AuctionWonEvent
+func (t *Event) FromAuctionWonEvent(v AuctionWonEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionWonEvent performs a merge with any union data inside the Event, using the provided AuctionWonEvent
+func (t *Event) MergeAuctionWonEvent(v AuctionWonEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamStartedEvent returns the union data inside the Event as a RestreamStartedEvent
+func (t Event) AsRestreamStartedEvent() (RestreamStartedEvent, error) {
+	var body RestreamStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamStartedEvent overwrites any union data inside the Event as the provided RestreamStartedEvent
+func (t *Event) FromRestreamStartedEvent(v RestreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamStartedEvent performs a merge with any union data inside the Event, using the provided RestreamStartedEvent
+func (t *Event) MergeRestreamStartedEvent(v RestreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamEndedEvent returns the union data inside the Event as a RestreamEndedEvent
+func (t Event) AsRestreamEndedEvent() (RestreamEndedEvent, error) {
+	var body RestreamEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamEndedEvent overwrites any union data inside the Event as the provided RestreamEndedEvent
+func (t *Event) FromRestreamEndedEvent(v RestreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamEndedEvent performs a merge with any union data inside the Event, using the provided RestreamEndedEvent
+func (t *Event) MergeRestreamEndedEvent(v RestreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamFailedEvent returns the union data inside the Event as a RestreamFailedEvent
+func (t Event) AsRestreamFailedEvent() (RestreamFailedEvent, error) {
+	var body RestreamFailedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamFailedEvent overwrites any union data inside the Event as the provided RestreamFailedEvent
+func (t *Event) FromRestreamFailedEvent(v RestreamFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamFailedEvent performs a merge with any union data inside the Event, using the provided RestreamFailedEvent
+func (t *Event) MergeRestreamFailedEvent(v RestreamFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t Event) Discriminator() (string, error) {
+	var discriminator struct {
+		Discriminator string `json:"event"`
+	}
+	err := json.Unmarshal(t.union, &discriminator)
+	return discriminator.Discriminator, err
+}
+
+func (t Event) ValueByDiscriminator() (interface{}, error) {
+	discriminator, err := t.Discriminator()
+	if err != nil {
+		return nil, err
+	}
+	switch discriminator {
+	case "auction.bid":
+		return t.AsAuctionBidEvent()
+	case "auction.reserve_not_met":
+		return t.AsAuctionReserveNotMetEvent()
+	case "auction.won":
+		return t.AsAuctionWonEvent()
+	case "call.answered":
+		return t.AsCallAnsweredEvent()
+	case "call.declined":
+		return t.AsCallDeclinedEvent()
+	case "call.ended":
+		return t.AsCallEndedEvent()
+	case "call.invited":
+		return t.AsCallInvitedEvent()
+	case "channel.member.joined":
+		return t.AsChannelMemberJoinedEvent()
+	case "channel.member.left":
+		return t.AsChannelMemberLeftEvent()
+	case "chat.message.created":
+		return t.AsChatMessageCreatedEvent()
+	case "chat.message.deleted":
+		return t.AsChatMessageDeletedEvent()
+	case "chat.message.edited":
+		return t.AsChatMessageEditedEvent()
+	case "chat.moderation.action":
+		return t.AsChatModerationActionEvent()
+	case "discount.created":
+		return t.AsDiscountCreatedEvent()
+	case "discount.dropped":
+		return t.AsDiscountDroppedEvent()
+	case "inventory.depleted":
+		return t.AsInventoryDepletedEvent()
+	case "inventory.low":
+		return t.AsInventoryLowEvent()
+	case "product.archived":
+		return t.AsProductArchivedEvent()
+	case "product.upserted":
+		return t.AsProductUpsertedEvent()
+	case "purchase.completed":
+		return t.AsPurchaseCompletedEvent()
+	case "purchase.refunded":
+		return t.AsPurchaseRefundedEvent()
+	case "recording.ready":
+		return t.AsRecordingReadyEvent()
+	case "restream.ended":
+		return t.AsRestreamEndedEvent()
+	case "restream.failed":
+		return t.AsRestreamFailedEvent()
+	case "restream.started":
+		return t.AsRestreamStartedEvent()
+	case "session.breakouts.closed":
+		return t.AsSessionBreakoutsClosedEvent()
+	case "session.breakouts.created":
+		return t.AsSessionBreakoutsCreatedEvent()
+	case "session.created":
+		return t.AsSessionCreatedEvent()
+	case "session.ended":
+		return t.AsSessionEndedEvent()
+	case "session.handraise.lowered":
+		return t.AsSessionHandraiseLoweredEvent()
+	case "session.handraise.raised":
+		return t.AsSessionHandraiseRaisedEvent()
+	case "session.muted-all":
+		return t.AsSessionMutedAllEvent()
+	case "session.participant.kicked":
+		return t.AsSessionParticipantKickedEvent()
+	case "session.participant.promoted":
+		return t.AsSessionParticipantPromotedEvent()
+	case "session.participant.updated":
+		return t.AsSessionParticipantUpdatedEvent()
+	case "session.recording.started":
+		return t.AsSessionRecordingStartedEvent()
+	case "session.recording.stopped":
+		return t.AsSessionRecordingStoppedEvent()
+	case "session.spotlight":
+		return t.AsSessionSpotlightEvent()
+	case "session.started":
+		return t.AsSessionStartedEvent()
+	case "session.summary.ready":
+		return t.AsSessionSummaryReadyEvent()
+	case "session.updated":
+		return t.AsSessionUpdatedEvent()
+	case "stream.ended":
+		return t.AsStreamEndedEvent()
+	case "stream.started":
+		return t.AsStreamStartedEvent()
+	default:
+		return nil, errors.New("unknown discriminator value: " + discriminator)
+	}
+}
+
+func (t Event) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *Event) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
 
 // AsChatMessageCreatedData returns the union data inside the RealtimeData as a ChatMessageCreatedData
 func (t RealtimeData) AsChatMessageCreatedData() (ChatMessageCreatedData, error) {
@@ -35530,1362 +38429,1405 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2Nctw4sib6Krh1N8LnzC2XqvRj6ydOnJGlclttWdbopz0947kWioSqMGIBbAJUuWaiI/Yd7jvcB9sn",
-	"2UACIEES/CvJ7p49ZyL2bFtFEkAikZnIny//OQj4MuaMMCkGh/8cLAgOSQL/eU7Zg/r/QyKChMaScjY4",
-	"HNx9TsfjneB//c//H/6DHKGERP/xecDIV/l5cIdWCxoRJBckIYgKhBlX/41iPCejwXAgggVZYvVZuY7J",
-	"4HAgZELZfPDrr78OBzFO8JJIM/5xuKTsFK9FdRLv+AotMVujEK8FmuHgYYgkD/EaURZEaUhC9G+Uodub",
-	"k38/QjtjNFujkNzjNJJDFER4GZMQSY4m6v/svNoboQsuEUarBY8IYulyRpJDtDseqxlTNeAvKUnWg+GA",
-	"4aWatBq2sBjyFS/jSP20Mx4MB0v89ZywuVwMDifjYWWpQ72292R9FlYXd7Mg6PjyDD2Q9QuBaJhNIsZy",
-	"kc/hAd4eDhLyS0oTEg4OZZKSJgqbYc/pksoGmhImE0oEwhItuZBDtO0S8KhCwMl43JuAEczBT8Ht7hS8",
-	"xHNSXcmnBQ0WwHFDdJ/wJZqgf5MLYlfw70co4iuSoICnTAqEBZqM0DG8gGIspOJeRFio+JcsY7nuvTz1",
-	"qZrVTXot7pr+w7PAqdmh2BysLluEMAsRCRachGrFVKIVFigVJNxodTCxJ+/fNcFJsKgu8COLcj6UCyxR",
-	"wJnElCG5oAJJ8lUO0YrKBU8lSsgcJ7DWAAtSN+lfamaLgyUpznd73DRhKSmbvydr/7kV+vcXQp3e+oPb",
-	"eGz/R0LuB4eD/3srl8xb+lex5Yyfz0limYoWIlrSCXh4iERMIgmMwIDdMRMrkhwhzogmeMiJYC8kIl+p",
-	"kI3soD9ZQ94iaXe2ayl7Qxhm0icPYR0rNacZiTibC7XVhg/UO3XzkvaL/plJwr6MJ8vJ/i/zyXJxvz0T",
-	"/5jcP7xa7j/u/v1rWJz3q13fvE9wLNOE1MnwQP8cIrXVRMgmYR5kn2riDPdQbe83TOmGPxDWOCt0e3X+",
-	"QlHygbAhcECkJF+ME4n4PaJKLoZhQoSomTG8+eTZShzxeZtCihMepoHMNFJ3pWIE4uBwbwz7SZfpUv1D",
-	"/Ysy/a9JNjPKJJmTRE8tTQRPPMwY419ScqT1iiLbnTKT7pC2mxTp1B9BlczIPU9q5VGgB+hHsDpWS4jg",
-	"aRKQJhajfY2FnnbCU3dlu8OufCBC4HntiVvqn5uosMy+0I8YlziRNKAxZvJWkMQ3g595miC+YoiGlg9S",
-	"QZKaiaT6K087QJcJ/zsJZONs1HjonieaMfULQyX5hUwIXgowDELySAMiUICTZI2oPEJprMTsq10ULHCC",
-	"A2WU16wkzibRtJhc8EY4ZcHi5fZ4+1UXKXtFgnq2D3gSan1bu+MJvN9vt6+BNHXDasI1jSns+/2GrdeB",
-	"alitz5qGdTRe92F/VQ+LmDNBwIi4TPgsIkv1n8roIgxkAI7jiAZYTWcr1k/8P38XHJRMN9PFfhdG9O0l",
-	"KElllEchYlxpe2BHSkLEU3mE7gIekjsk1JVvtViPgGTm63BfDCR9JMpaeBvheZWGk0PElSmB4blMq4zQ",
-	"+BApM5Q+qpGYsjg5VxQmTEmiv4LJPh78rcKcxnJ5Q6OIsvnHR5I8UrLy3UewNLsnUIzXcOL4ClRDnPCY",
-	"JJJq2mOPvD0WSpqsFoSp5+95slRPDUIsyUtJwXitzCvALCBqUtXPXaez7J/GtlZXHWVMKwlBExSkSUKY",
-	"VLcLyoHVsrM7cST0uCqhh4NgkSbskiSBYZsuY5PQGqFgguyM4VY/VH+M9Ze0OOXCmKYrkigVS0OlevSc",
-	"Z2ROGaNsXpzu6MBRMJOCgsmnr288avb3mEYkvMTrpXWHlLZCSnUfBAM04FFEAqlnpF/0LaMwn9028i05",
-	"k4tofUXUHpjtazpTJ7BVwfp4CVdZ9Qkea8tvg9fO2CNXWqC6cPuLXi1OCPp4Ob0YIv5IkjAl+tRY10th",
-	"ya/blmw+scmU9Zv1s1ZzRNRO3d7saYLUlNX5Kcx0u22miuNuFlR8UJu0wXwTcp8qbn/KN4R7glovi87D",
-	"+pJ4kn1IJhRHYsqU9rzm3HdZgCeKEoIy9LrK1jttlFsTnDyFq3919dlflZQsU8JzdKrDelbtisrSIagy",
-	"mDlcOc+WecK3xxWpUhKSuVrhM2VGZWrFDOuRQmhGowhMOpwbBXGEWVWhBAnBkoTHIIw76g5D/a67pN4J",
-	"U3LskfcXaRSB5kJUIirAlJyTEOFU8iWWNMBRtK7VaiyNIjxTDKZNmMpMw5Sc+AU1/BkJqegkubIk1EYV",
-	"mHbsjEqZfLU78HHuggtJQrMVt0nkU+6gjQiPI2WvMCQIAQWvFD2VhTEHCyljcbi1FeP1yPx1ywqord3t",
-	"LoumYdGapuyx3o3h3WCj77w2pv4NxYmigbKG4C7A9D7SiJiNxChM8H1pcddvwaZ/OR53W4nakgbG7PR+",
-	"4/6DiSA4usdJ0SyYvN6fdNp+bQJNWY1Ffk8TIRFlQmJmLAFNH8ZRxNmcJOqUdjfb9HDXEieyxorUn+/3",
-	"0YQHRAieGC6uu17EWkCh7Hm4aWhnUHGjKfvyp8lqm+wku3Kvy06JzEPZJFDM/Iw7s6TsfLMG8aLFIEhE",
-	"WfIRMo7cTxQXIdJZ87lpX1U6k1ziqIkHcy+1xF8LEzg4GHcTQRJ/bRqhyNn7HRlbOjfNHi7RCg30dy7g",
-	"+ul+6ThYEnROH70c2YFqEn/125Pdz24ah31V3yOnoX2jIuVBic1IgJcE/fTx7NSIRQhvrqgOPGwiyErG",
-	"DbjpjIgeujd6h9SVozHMnfCZ+i4zqMNJhS1wBamjU4vSyBWFVt1nEtwhnEdjeiXQ0LFM3K1qs4b8Ab+P",
-	"zLhclbAy6nSIGFkRIbWQrlpGVJJl8T+aZFPBIvsVLpVn+r2JEy3CSYLXWjXNiwdi4r9Q5AG+/BritaBh",
-	"vxp8sdktZ4llsFB6G0cR0ERJwjlRTFq+yXv8qwVGhPUNbSzTCfrpydRu1TmfU+YzW+8TIhYIq2d04AHs",
-	"pNWCL9XRUko0zHRbyS+i3um0R1TIBEsORCNfY5oQ0UcCyPrAyY+fbjI36nEqFzyh/wB/mOP712tTM4df",
-	"xBA94oiGaB8teKodqM2n30ZV8qkPzeJryX0ZYdbic1Jm6YzzhyHEdeKEBsSQ3pgUWtKKEbqxeRtcHakI",
-	"M1gywcECSUp8OwPONK/AhLwPKvXoBCZQEuYFeTjjPCKYqXXhKOIrdS9rPZdq8cf5078Ov9uNx12tq/ne",
-	"KhYBv7o2RxKOwwALicgjSdZoRcjDoINZr2jf066HQEsnip3rJ3+1jmN34MuE+61IGtTdtsB6BKZSRwDB",
-	"TRzcd8FGJlCLF8Yqk0vtv93EnDWqO2WSRsakFjwKs+Ot7XrFLkWbMU542Nf01Yp6RhLwvXjmas5o5lmD",
-	"O9dQXZvhAPEEnOFyQdZqTUV/YqvPSh3aLhxxQ83zCcVRfc6VMq1dp4MmlGuMKLvbXFISQoALQrwWR2gM",
-	"1GUcwRBFXbTreGkPxm1r2sCw056gy+48rF6oYeHsOqwtwgCzFzKXb2i2BhZSH6gwexu313BTrYYGs5CC",
-	"oci0XeguqnBoPTQo2Ir5xmeCpCCHh1bSV1naeyZ7G3iKC9utOyUWv4VpB0r0d2jXwXpNNiVOyPcy4fRm",
-	"SF9qlnZD6BDIArM5OUJ4JpSkvackCiHDaI2w0BJLzRkp4QL2huU3fcbAvGBKLZoveayLJxgCT9TQTlx6",
-	"z5MQ9rzq1g2Cj9VGSUkSRe3Pn6+/oTY+0jKZrAoivORSGNdoaSespv/XJrcTgoUv0PDWaF2chlSiiM9t",
-	"8sHeeFzKPsjpdkFWZpURFRAgrOYT+PetQcWdgqbqQJN+Cut5tY9/eugijaJDx/FYp4dgP7tt6Li3dvJL",
-	"kyubpuG7FGa2RJbMoYQH3HkE+NKpk+oJQmM9w8EDur06f5ZwR0giIpudPisskHmspPxXWLAX8gkRDP3V",
-	"q5qTofMi1G9aVMEpgSvmHD+S4lxsNqQyGNW/EiIJA4vMDGLcuB2iKvryek2C6oz00VKsKUjAWSiGOhmT",
-	"oCWNIqr/WDCvpZungxaQd8TjuOzW29/eHe1td2K4PF4PyQMNgScaOWNvvkskSXypgJ8W69Lq3h6fnU+9",
-	"jsHeYZ2EBH2vf2SOo3c8Chsv48tUSJtdYxijsBH3OBLeO3lCJKbsVu1p/Umh2UFR8odKQaJ7Qw7J0QMh",
-	"seHCzTZC0H+QN2vpi/UfRxG6p5Hj7mrgQirQ1fT49OfCyvf2d7cn492d7Sca6eCLTWpECmQpcriYwonW",
-	"BwaNkVjwlege1OkWUckErxNTcTLbnGCITHo6/vV3qo7/c0juqw8V/EYhh953Ru9Vq84Zn2f7OWRxfPKu",
-	"SHW52IqW4ulyj7LLTLm8c7VWWYn0vnhlTNJ++8pO0Le4guVWwu/wHpav/PfgYb/iEam5mQm+JDMertFq",
-	"wVGS6sujspqk4nq0xGsU8kN0fXs5vfpyfPrh7EJfe+SCsvmR+vvlx6sbZXWEwvlFu4t58iDUyiUNHogU",
-	"R5/Zm7Pz87OLH/zP61udsJf2gsEKD8x05uToM3OyLZ2pDYYDM6HBcGCGqs/DVFT5IcGsLnaOmTGeEh4R",
-	"Q4kq5yaGtu38qh6EDFQek568fq3eGfxaZuwSf8BUsgFquUF/zHtwEzpfSNgxhwmOKmEKnSPuZFjC3Z0R",
-	"Eo5cThFogR+J4vthxigLLD6zO/jgoWKCO9hY8weRxjFP5N0QWT6pe9Jwwl2RFfKHbRjkcJVQSbJ/mQGy",
-	"f5vP1POITuxuvIdoEd5wCVHWtanuKrLOLOLBAwlrbCT4s7bW1W48kLWyQxJynwoSInwvSYKwut0FJAQb",
-	"uXTXoE+7amxwNao1r6csq3CAXNfMhVJIFVIikiabz3hBcNSeJKl39J1+1mNIN5o23mUveUi6jfpBPel1",
-	"69SbQXF9ycZNXqCR3/cMO+ZpLUU/SLGYopWmSo8xRgL5ibKQr7x3PMfRn/vGVlixPSTbMERYwEOS2Gxs",
-	"JhFe4fXQuRaWU+1y58J+F0eRUbZTphbTcKHJ5icgdKJf7BhkbLDSIefBcrhNh+dJidmfcI/pZL1rHstN",
-	"938tA3o4eKRkVRv2uozwmiTGBbsCk0orK8ZXxeTi3RZ+6WOpmygJnHDHPi9WMJWYz3toiqvLZNWwqAPq",
-	"rPeeFrpmhFN1RYh8qsuICCjhWBUsnZUOLXL0wPgK4ZlWXwjX2u3gg/VLpghLZfBvj/PCP/ieKStWU4Cy",
-	"pE5GkBpmymSyLhr72z5bP51FVCx0HBNH0cf7weFfu5ycy+zFX/82rAgQjuyHheI5V9kyDhZ0yIlo8N3k",
-	"m5RfDmqSavVVaXvcnT4NFyIfjURm1rSbnvrRTA60vaTj05VjZkbMvuLuU4EiQ8NTLdztrag/BitJGpa2",
-	"WiffN8XxQ7TEwiSWbGiOacfV97PEOBPpskmtOYtdYH2tylZtSrVKObl1Ss6O1ebeLn29mghROB9qQt/V",
-	"Eq0YdQ9k3dc9ioXc9Z9PDbQCyn23NuC0O/vT62J4SVdzOf/yjnkrNqY+zOiZiZ+QR/7QPiPz2DOHO8xX",
-	"68Idnxbr0vij57am3pP1f3Ff6HM4NvVZcpOOrUgrSJzCAaiYRjknlhnDFRHtaqPdbWnsowey/hZ+y1x/",
-	"/Q79lmrNvwePpbHIOm7Vt9um3+MeWRyG38M2OS7aRifZjPMHyuZ5Io8nFg+Flcfysr6GyolLEhaKrAi9",
-	"qQS9NkCpx2tXbfq5SCk3KsENnKRMkT2PFOphYU7f1czZJBHZkKqZytrlyMhXaWowIVKbkh6IAu4wWYXa",
-	"htZbW+lV9QtMkuRRn6ImwhgohjP7OBzUtMYCu6YsIO4N4PL49joL3z+TsR+b7PyuCbjq+bOn54J3ThDj",
-	"jCBLXQcXDlavM1q/fSb3SSokX/pBdZpTuWUGi1LwPDOug1Are3kyhcdFiz5IRc9k7mwC1y2ViR0T0E0J",
-	"d0JxlJHWvhaCu0dUixa/RellFSngty8SVFSZslDUynPYfKAdKA+eaDAR9/xmMKSMM7L5If6m2QPmxBtR",
-	"4RjVmdArJXKXs7YNkbwy2qMfhh7NXNCejsz0H9L6g9Dftem838E6dCPI38JGdM2f36OlWIig/w7sxU9k",
-	"tuD84ZRE9JEkHa5i4NkKY07Bigz1e/S5qzVL0/o9bmW+dIs2C0RBCyy+8+ZNzdCN9n42v+awuCBBQuRz",
-	"5eUaAnnytHPiuWHo7d28zDIj4KtWzKqQCoj0NLmlGEdLnhB323BC0BKH3dI7yWO9LaZ/ywvAzBhKkwH6",
-	"sDYToqhz9GCqPgja5dcqp2s0mtMG6t5AHogm7DKfVkJksoY7X2LwrvpBg6l3KJuD1d0Ep6GeSxOCBJjn",
-	"2eaKNFAqZ4Te0keicb8jLElSPD7qWmO2c3N1X76vrBYb+Jqv9XxrrRfBlyS3UrM9/6bO327GYEku/OsG",
-	"oNOk9cL4AWJHt0nUz2ZLAdfAHGo30bMoSkpMXxBqnpNYZpze1lRp59rVsT0338KYKquX36ESzpb/e7Cl",
-	"MuQCjx6OSSI4q8nphEzKAupNjov9ZDVMlibpwClN4Fz+USz46j7iPLE4Vl0cPzhcbiBJAU/iKUBRT0jp",
-	"9IEqLEg5g/TJiZ/PdMXUmzUsJY4WqdhLqDAcrSUNPKR4S+dpouyvR6WCTaV8kdvuE76sw0vLg8tabwN+",
-	"Z4/6h64OwWwFBZcgnPkayUiSzB82RDwKC0Kx20bbMS+rcu/17l517yVvIpPGZQcqNTqkm/kDNgOGKjoW",
-	"NCkaN//MoXVtpqCeIIQDhLaPqYZwvb05cbF0lYGuFCFe+5N0i7SrMRMN6xW9l1UGXFKWSiLOvQAlH/SP",
-	"MOUoyoIwOmnVL/wP9lrxW/VHPylt4kvwKA2qc8hqVM3eZLs1U5IntllPiZPh7yW03KIie92ehflIWDsw",
-	"65V+7JwK4BpBhLDYpCV3u/lFlwbgKHLnZ2RSP7RcSK4T/VMSRV1dlpDZlmCpW2GUMUD6piNmc8wHr7DJ",
-	"sMCpDg2zDc53w39SGU9ZQJZe0OULstKJuxYNyLQuUJc8Y1AU7AlPUqABx+4AjHZ8dfLu7KcsiJK3QNhM",
-	"c+M0pMTcF5tFbk6BY/vOr8PBjIeetLIPOHkI+Yplrot3Nx/Oi472MzZXgh/SwkwOpxINf/jDdcpCvFbs",
-	"Md45HI+VePvDH0ZoqtO1dBUz5IqaAuylINEj8SE/bRYh1K+8qWk/Y7I+FxytEi5JBbmxvwFWwNCq3Xq+",
-	"JCLb+0rpp65Yf9LNtWJJst4RMZtj1TkZqxn3dMMbOGHhB1xTQqsbpenhoUxVImXQQVAOC7QiUdQtFC4U",
-	"salc9zk21/adzn6Cwtu5k4DKqHSv/4CVdGSYBVAUoo/Qt6vShAmYs+/QwrmmZ2LF2ZAih5QQ2HIB6B7B",
-	"fqa0R0L544YA+bLSxVhGZGewrx6XYEbnvw4urz4OhoPpxc306vLq7HqqZtLJZHUj0O4lvWqruus4Y3Hq",
-	"cxszhJ2nDAAzHBxfmu53lPFDAyyyPUbjBmyRbyH8i/3Fxl1AXp4oeg0qj5K9zySEi8LL9PAxQqiXMDOQ",
-	"ER8/XUyvtD1o6gtt5ymzva7Ue34pl0mqUmK4YZF6/qiTZ+Ueci07XIZ+dOVWmwjpEmnLn35u955rb/4O",
-	"3XqFpX9f8KzCFj0TfpY77X9ari0z4QcOTPjrv7B01Uv4F5Gu30ametoeVozPQ12hssJJKNDu+ADdBZzd",
-	"RzSQd79vOWlYdBM52XjQrp31ZWppcHbx9uOgrJfUHw/RnPPQFsWN0Kfjq4uzix8OnYjcEq91qbsxXTgj",
-	"I3RydXZzdnJ87j64wMJ5JqtdNL4uMwUzwGA4sJ+ocX1VzOlq4Pvq+O2NbWPlhuFH6PL2zfnZ9bvp6WFR",
-	"hQpCBDxgudj3+hCUMJUOfpgBb3DXA6MPhoNsqMFwYL9as6T1G6/8UEIQEvOgwpmwkCQoog+k6N2cUYYT",
-	"70XhOKY1BWNBQkLCJMWRdkZmGQxKWgmSPBoufXpgpBVcuveltn9R00NdH1rdy/eBrId6twtdXk1HXViz",
-	"5o0zB8dULBSp8BzTcseEhy8RfSRfduUN2383WZ+M41fpX5Lt97/8eXUgfprtLKf4x/D1eY/qqzPZWnfV",
-	"9MW62qrpVxyAlYmR9qxtLp+rpf1vcPBAWOjPuiX39KvfMtHgkg9krTMrqEAPFAJ3NvBRJfSgrX5rQ5XT",
-	"D7CkG1aJbltgMho1GZw6IRuIci/VhdogtxiopfgHjn7d1VMXjIJEtrk5xZPeoPbP9Bm5T2WaOFYZ5Ohm",
-	"dah5W2T1nRFySlSpgDF1FYPte69+NWPa8gYsTd86U1LdPeplmbGKn6n7D1ngzMl2vVLO2bfQXrSLydQa",
-	"FlWL1VHRoe0KazHmhZY3PFEPFIlrO7dgdDr9aXr+8XJ6pR7qHG/LGDS/h+yNW9gVKFnPXhDNqKzzvbeA",
-	"rNuVSSssT+D3OCEYOldmFkz5RocTgl8I3baSyvUI2SsE9K8n0KZemG6Il8aJr77qc+QT3MEVlH3Bytnt",
-	"3Xc8TURBDrbn1ak3d8YWadWJPE3GXV59XXlzd9yKd874quFiOOfKDs2r/RX7AX8qO45xZHHaStCUTwLp",
-	"BprriRWJ6a6yQCwvW6aBvyZLMUjKqAm9mp6m+jzNORHW1bKg84Xi2hkNQ28bBybpNaMx8SLCHKv3Ct0t",
-	"BTcZyRruBS35I4EsUXEM1zMs4PcjNDYIzxZMwcGh9e3fjIZnLEjACK4pX3mzRgu1oWmw0I0p7tNEg8HQ",
-	"UMNbkq8BIaGuD+Cx+ntew1KaQ7cWTDMa1sQMs++vFjRYwL3eRhIToluXMmKdtvoyV6lJ6CRA3tCw5Gqp",
-	"ipLvVHFGmooybCkfODAALw/6uhyBrlOk0rzSBAPaHvxJ+2KjQhi1rlBnRRkjiboiqKeGxvV+FyxI8MBT",
-	"eZtEd2q7VnrfQPLGmIYexJCVFh1d6ojy1hWl9hL9FpYQuNM0YUu/IRFf6budniRlIj8PmSr218vknri9",
-	"jmcFXDqUzd/UNucDMBmiu7Eaw0GnAsEBxms0I/XntfMkugSwtFB9EiCAd1dWuhfxGxrW8Zxaqs5+4MwT",
-	"Zzw/+2lqOvT05S6fXR47bRkKNf2lrfLJ30K9EbGlRgV94UTWCivPz50Roa22vd6QNzQ8xRLX6SGTauCI",
-	"d19QKchr854iOWZa+HQQzYys6srVIDSvZ/Qi05IaZwZugmYJnfs5PpPweB52L9s7GeVr+W6mL4sZvRpY",
-	"oSHEqB8wMMqQZWP9b22mjXERjocbmjmm4qBk50iOdl6NxxUjJ4O+U7+22a8d7J9cfApJYjQjckUIA9UK",
-	"YlO7froaO3kbA/M/Z4beOE0jPHyWEEilTlROWUSEqCp/OAXDAo68vrr62kuPXSq+Gu8WIQQnNbXFmx0S",
-	"txPH7jMrXGdntMwfAisZhhyaBkndFG/TvnUHKX8WPd3AcBvM3DfTjcRU806WpNbTNKR7JhqEmd+rYH7c",
-	"2LNgboY+14L+6Uqz7AWXH4isUay5PIUaaqfhhraOv6GGrUWZhfuEurBSNkdBxAX5TbRkhxN/kh9p145e",
-	"4e6GdJcD+zzGqeTxm+bG2XUrsXZKvpbdjdbS32Ko7kFxHTkXNRy/uqCaMrYPkcQPRGgdpYFgtJk2QtOL",
-	"UwiaPcLdkMoF4kn1fKDr6c3NuXpQZldKcCtB5jU6Ob44mZ6r3z+zAEcRCRG/vzf5sUXRWoTAVpODnK5T",
-	"CLeZUQbDQfZFf+RNL/kTZz0OfLYaewcG8x1hjf1rgCk8kmDJ00ZrxVwKrHVV1RTbrzre655N6Oh1Tr9K",
-	"kjAc+W5pP/M0gaBhjjSSi8J86FSQ5OXu68mkfpRqoeMb3suMrkx2WKB5YRw//4dUHgeSJzdrH1K8WgPc",
-	"NnFMvzyQ9WHeRcCJoY50yPiwpcXACIm1kGR5aGK7ySMAPAkS3buxZDWmWoceMetyOxzot2uYOkON9SgL",
-	"jkKqW9oOtehSK4Jcd/DcjNDUwtYmpNB2LlQHOiHKMg39DW55XYNdKN2FOgEOIxdYw5BNpCKuiRditSd1",
-	"LgJFoSE6vjzTQcNEk/9I42NZOyArF9Zke2q2N3aZpBXAN2cp9aq6znaH6IUP/ETJygvOa9oSl5B5k4Lz",
-	"FNyLVYeImkoPB6iWwM87b8UV+rueuWtVWj95wqQ3EgRApdQC7ytxKi0HGjYeebjPb3CpEZ5exl11y/Y1",
-	"rehSF7bihmOQlzTgAIJdJpNB8d4L3bmiW4OtuKnIToleZXuDZ0kJDSdCVHe8Jgfbo/Foe/S6G/RptxZv",
-	"aj/n9JGUci+uTXlawOM14KSTEImYJyD+OwwOq6sjsV28TgsB7J9K5UhCfmne3NZJuOgBnkCKbl4nzREK",
-	"OAtIwkRpG9wapQ38oCCgcxmXC+AKKxZK/40KyM6mc4SyjQUGcymdiRYrGms1c3sub6E75tAisT9PLm8B",
-	"if13UJGvdfRvXI+fCXmlF8KQqmni6NKhs+Y5X3EqJPGaTdN8kvtPtKSGZM4ZTx3wHA2cI45MHFFX52kw",
-	"mFijm2Viz8SnK5N+g1m4oqFcnOKaRIIQr18INFtL4kuBC1lNa723ul6QoJPTC2XomDrGoTau6FKJIRIq",
-	"1ixZ9a/H25O9g9evX+1ub/dGB6RsnhAhauYEqpbYzGBl6cU4kTSgMdTLCHNRyflksrO7/Xp3b+/Vbu+Z",
-	"RPSxruvgOX0kWUvS8tV4e39759Wrg+3+yIgZfH7NsJe2CWqhJ1uxePZJw+urd83oN1z3tsykcXHkvc0H",
-	"NoWv9eMWNpnfI1spOzQFxYoRDNpzwnlpYttPIEnfUuP6KuACX7vMVdn2Ej3K+zLMj+zfmsTBx0eSPBpZ",
-	"5rvCqFsE1bclnso+giHL+1KCQZhSr67SYX8yfrX7+mBn+2D71av93hsSehs4KymnVIgukIPskBCvDQzB",
-	"hnAOBblaSMHYeeUBcyCtYgtCfvbsvBA2KxkomLXTVSSlLIjScjujg/H49eTgYHtv9/Vufz7uhskRgnO/",
-	"LyLHc8rrnafIL1M16Tc0t8dZVWUGNw35OnfOzpnedJb17zLjY6if7cdBuoVKxkft7Vx8gCDHIPBWC8KO",
-	"CiHKUGdKPhkSpCCVSOFfmQQwxy6nsFfw0LCtNyW/vwesMxA71hHZ07F48jvwIupsup5exDwFr6MXUb9w",
-	"4c39PdbON9DHWS1IMd+XD75ND5YZDZ+SJ6AvZI6Xs+jSrJC2QIe2RJI3NKzNEIfUG8gQjyMceF1+TXz3",
-	"KY922pj1wQE60P+vCz/2jn9+Ey4rJH/vFzrZTL4ND/ZMNy/7w3twh58jABn+xCT1+RhjwYWyVPSlm5mb",
-	"mO5uYHP+lFnRUlPQsX+3tuwaukB6kM5tRqI1e0tw5uKLJEJ+wZPZdrDTgIdYhuVhoW16ICA/aZbwldC1",
-	"WQk50tVynAXFMOZgIWUsDre2Yry2EHBbwVbbJEq7qnEUc2K4FSIddrHmjFsUBXPMLYy9yadLwFsvist2",
-	"aipL9bYaGPtWkS5bMw6WJFu07TnrgpINPny8uHlnMb0PDTCDgTBt/9ZWyBmp1vI6U6m34OzuQfZ31m3W",
-	"rFKmCROoclltW1jG02lCy/Wbu/vuUf5/4Uv/ebi19dxtHHr2UXBp3ZFY3OLN2hOvGac7pfS2PRe5yhkq",
-	"Bh0+X9fQYYiGw1KEb7PlsZZBq344fi8Jc+Se2zvBBO/syz9Pj6+8kToz9CVPvO6+Glmbd3OwVasCUfbI",
-	"aUBEoaH4QudXxSZTrHhK/FJuwRP5Ul22Qx0X5Ange+lzcYSweDCVXoys4Be4PFbgv7xiL94yEmwLZN/B",
-	"/T55HXaSfQ3bpmlXI+FyDo7hMRRB/3XwCUlfU3OiTn7LYdCfeiHQSl3/1Kfgq7+BpCj3Qc9m30CvuuyO",
-	"zElhOGuBRVkj2B5ERslXyacd7meaFbvHCvW9z75WjRc6vUENm2eFhIzrYv/GZhatjUn7C81i+6c+yyz2",
-	"TvCuNUl1HojtpOwOV12oDtGvsBLM3Zard/i6U+7/jftsjawtfK9EnWGJKRo481Z4AzxlxoSwmwHA0bKX",
-	"1fTCKqFcEunHgKz6wuDRof2wzu7RtiVNkBLuJK9/6+TZ+KA+qNfnix7V96TK4d4pEzKL/DnwA8rc7+F+",
-	"iouNqRr6ebvb+EIYsh5lNjaOCAtxgpacyQX6t9ubk393sr3cl3tMrtc59DNjXOjqEjutWwwDeDkwIVgZ",
-	"ysdC0Dlb2hutP6TlRAzLt8PW0uACBJDHo+URfOlyptkPg6/eOIzvJnfKPL+D/b/L3KHq6ip0FoCSgeyR",
-	"Sl3hBzXYptZaf3IIuTLwBnD6iutYwCHaHY9H6Nb9EnshIYMgLHyWcZ0xVLwITOAaGmKI7DJF7m31lyAi",
-	"fPA3TQKXmo5fr7of0KHhivt8scdoZh6CaRsdxZc2sYTHhJGai2il0RoRot5Hcz/ohHfwiZCHaA0iCaT3",
-	"//qf/x+y60Beh1WsKCuv3Stu1zn5cfwFSc7CIoc6fijCvGmundEKSrPNx2s6UeIEEpJrxHoQcaFoFfqs",
-	"iaDmzSwIDuyqcXHVbhedSq0Bb/P5xsnXmJWlGUgO41s7iWd3ysQDrICLIqbxeueRStCrOmWtkyoTI/Om",
-	"bbfUhJSpBIP5iHSCI++VJcAAaKurbZRUAZl0hO4y9wWUieo2OPCXIfwjO8VwndFO7yhSlNXKFmL7EL70",
-	"eJYac+N1ra3OXyx1tnwW9F0lkE+piCO89jTrCDH6+IDvedL1U7fC1uC6KYrYi2tDWWvZndqn9+o57SdR",
-	"21f+egQNmF9uj7dfdUqTomw+bYEFwwylTMPoEA1jDXdkS/kh2t3LqsVshZ/RLLDbtiIq4EzjmIfacbqi",
-	"okc3TvFsstUgsLWB4toVPxNnCYlla46pEcnX8CxExXwc5BX/5fC7I9z10IbFCoxZZXhnTJfHypziUrG5",
-	"EkHx7HG4pDCd7jcsEEnVO5WWScOiyMHGr7mCuLfkuQyySXScaeBvaH3TCyHnle6vpS01U2zZ2TzvgEKb",
-	"h4Qv4fmOvTuc97IOHiQjcQcWgzfuU69/5Bh9IrNrHjwQiXAYJkSIQ1CL6O5zOh7vBPpF+G+y9Z+SPxD2",
-	"H/oX+G/9g/q/26/UNpjfMpbUv98VvSwrIQ63tiL6SEYFR4u4T/0lPQ/E26/ZCbIjeKg4DFn/uJj9ENCP",
-	"9Me3f5le3fzp+seDEVn/OCZ/PlZ/XP385x/H+NNFHPzwNg1PfjwYBdtR5+M2sBPLiJt1JtHs0Obth9Ni",
-	"BI8tY+l+YMDGhtf83ggowyHgD7LSbWRHPSVBRNk3HjU0g2SjTpXkeN4hP7IsgVSZLGrYRcrmKI2NdsLM",
-	"rL4qCBorfa+NjgNRYGHluK7qNXe2JY0iqnVhsSPf7sjfSEPf37KawDfeMg8aLJwVFfm5iy6wn26v2izS",
-	"ts4i1C2GAWiWRJF24DybIfffttt3tN3+Bcyv/7a4NrG4aoMo3KSNrhZ86e9fVTpCNR5cLdRfCBQvlHEl",
-	"FnwlChh3cAcoRRILh7A3Fl/xULamg8AMk3J5GPYkgrSO/KTz7U11UD+bitM4FQsHw1WgRFc6WRoXV1CU",
-	"EaWC/5aMFpe3u5GPHGWojnKBWS1d9fnoSVdPbl52DpwjAcSv53PwXz6vBXFtk/aoQDMCpfhYS0sz6nvq",
-	"c/BDVOQQMQ4lVQmGuBUhIQlH6JGGhB+iGZcL8LvCRcSeE5qYNwrQwzrIMhzAq96Qs5qKugh0MBoAjM6r",
-	"plNRDxOmtxqZ0+xjx+fYeDODui2e4eDhigSExrKulivmiVYaEj8QhkK+8qRWmpJBT7EHjqAvlNY9tkDW",
-	"FCwewt8AfGlFA6I97fdOE94CPQqaKMMjL/vhzETqFkzZXIfq/I5BnawAFbg6imaZs5o7E0VFx/HBZHvc",
-	"P7c4iChhcpokPCmDU/b+1gPx5bCbil+3O1oqSmkoO10ANOH61CMnrW+0+DdsB1xunVHTpteEzvTel/bO",
-	"kL9AKj8TxjJNfGmPWd0kFtm5oJ6z5m+hkKN0q98PATCRfJVwpihDMyzIq11E79Gd+v0N/BMczOpYFeXO",
-	"Pz8PFiSK+OfB4efBiidR+HnwqzeTOPtSff8pSIsy8h5ayX6V6N9ub96+3M/CoBe35/9u/UyJRrCAktV8",
-	"3t3aVMF0/PUCAAwOUhQ+qh4aWrQMzxCT196zqreuV5bzgmB/S8U3a4gUDhGG//+FQI84SpUecaPp1Mll",
-	"WgNLjJBiRmECjJmGY5zRAENl63KIRBosFAfc/fnlNUkeaUBegk6+6xyJN2wavoP5+6Lx5eBg0FrS27GG",
-	"muvan3LS7+Rgf7Q3GU3GY6iQroaMiVzw0pwuP17f+COKctF0hNTvQxSTJCBMvtR1JiVze+txsrXSLanF",
-	"luGMrU2g7H9JSbKui/spGTAjC2qcsCAfKGdoiZOHoSMojjRP5931GUfH1ydnZ/CPxoXg/5hob+LsP7a7",
-	"ZdkbShsy2hXkvJ71SnPkg3s6TW2zc5waBKUf5Mqyp5WZm6JdWWns4W/zU6N1ZBxVkHRgloNur8595oKe",
-	"r0fsRyu89khhv7Vjj53PnCxSBDK9SxndfU9o2bayi4BZNOzZFVGX3BqeNnCbOlEDHswn3UfZ6XSfXfSe",
-	"vslq2mE7nqT7+EO7omvXRNYV+EE0YxpKzh8gf8rxbZbKGr2aiCibw0fftTr4WoYZ3tTSIU+GU7atSSNo",
-	"dfLUKq+c918IZJ4aotk6g894Jh0japIw1fjvbm4ukX6guP9FIGVGtNosVu72x13PIGmbpZyz83abWg9K",
-	"c1KuqS3AlRPeMVX5mKGFlLE6C5Aia6NOQ3O3MVqEGpyQQ1B+YI6BXM9dFsXRjZaBIFZdUruQeE7ZvBhz",
-	"Ao3ZIbXX8bfsb5r7bMh8W0MXQwmtNR8IiYVpLyGy8mPfrb5emOe5JUYt6bZPAQdTHjpsohtbabk9Hivi",
-	"aoRSIOcDiWX5Xtah/nDj4rtSY2ewK6nMIHEsQkhJi+C4p5mnb0SttnM74os/LHmFWciXR0rsQYrvA+Mr",
-	"YxgxU5ejA0i3V+dolkqUEBy6mEn52jax38yh86S0x7TI+RtajKWD0qVlrQmTpqaqI1PbpZ1oK3vMj0+j",
-	"FaYI+0QDTJ3QehvMaghvTrKWxwUbLBdSXP/AnJCitTo8tkaHqyxc0sxdVt9in+HiWk2SPOFMKovd4ApV",
-	"G8+raZTCZ3Ec0QCUz9bfNYRQM6uYfEX9qaFdvZ8PEnkmiTe7NM+7TRnVKBpQCKOBN6tE/mZIyr+kuAbq",
-	"7FZNbIgm0MoImknWZv1NdLfHHol/LsJoNgU/ESWO+Px6zTzh70v9Fdv9L05BCkeUmfZPa54mSCx43IDP",
-	"5GunuDce260QRxrh5JEkOMqxCoQyxklW+ZoDAYDllGXNd2v7bGgB9kypgVJbByU9QAvhroiAcjOf3sVI",
-	"rFkA+CMeyygWJJGNKtuSSbtIKdMvKAliOnEfIYyu39+aIw4ea0OgajlrO99kM/IuOWQnOFiQuiKkd2c3",
-	"hzpVwmB7vBAoUC+M0Iez6+tDdE9ksCChfYZaVJARur45Pp8eKpHIoxDw38C5Dz+HI/Tm58tj9QFl2cEX",
-	"C4V6785uBsOBGmIwHMCXBsOBfsUfRAnZOZ+fAWiLD+2IEaEFt14ChlpEa3KUSs74qjsKmR73iq+qtQT6",
-	"dNc3vRE8TXyt1CGKxwDOz4RsTk4vDlHEVyR5GWBBUESkhHtQSOfQMpOFaLGOF4Rllf2741LCVDgnL0k6",
-	"KBSy/RW//Mf45cHfzP//8m//HA93Dn79H+1Bcj31oaZVDV9l+1F3lkqXdEAz5CtPMvGsBlZpQYwzyryd",
-	"YfbYz2Trf72zOx7vbI83iJuEqdZ2vhlcKftP6j5cIZoRpZDtHPJM0/ystnYBs283DQWSIMtkRKVq+oOD",
-	"/f0OKF2EPpKiYiwrJO+bKcNSJnSW1s+R36M7u4w7GxxXF70ZiTibg+Jh3IJdAYCtAY86NL5nvb4ScKJt",
-	"MmAxfXsElSpFmWb1DrkL21xa5tDwXz2bX/l6tymLsYBPacGR3JSYUiXCU5Npqu6kBlAjLYxZ1tRe4195",
-	"jk3/UKMS5x0kp6t5bBmF30NtK331HBEVQ3R2/RHtTF69ejkpSrrTaUnIHb/8y9/+ue2Tah3dZ27/2VY3",
-	"2qT19NWHBOCYGFl2e3U+tCDQNFj4zou9ENDExpAxuHGicgAhoo9kK9i5Wv/5H8dftygLydfRcifdb6lz",
-	"3hr0R2TV6jXPPzGPH0Gt3MqIAxoC82WiMrMvwETUysXGzDRictYx0tPdd/9+O5iEB2P8erazS/Ze9ceI",
-	"6ej8q3r2Mmt+r9h+ZtxFCuV4q4DuakIcmfevQegsMGPEm/ENwECmQ798lm7RPv/NmYSu1EOdUoLzAtWM",
-	"R00WndnvIIPFLjl4Fpj17RvdJYdL08emcak7xgciBJ4TX7biRd7CzHhqtGTE9AlJi0ui7qonti6sqQiu",
-	"rjkuYAtTGYFtFKdiQfS9CnvIrIxAVvY9Q8NcITV6rK/NyBOS27Avt6Nv5quI+GrJQ9LckAkjTUykmzm4",
-	"dWxLvavCbcd0hMbWUlAvFCboN2n0nWtjhEwa5hmiWRvpPP3T5YTiksuc6frI3Gk1iIBaqLB5wtMYkqAY",
-	"iRrbSi+4X5h7cgmhMHm14EitIFGm0pEy3zkkCZhdepZEzefqFm2Zv3eOasPhyOiS3dBW+hpjjVsNt2in",
-	"+Kq+P/xTckCdwuLabRMWk0HHL/X+ZBdEZe4faYNb7yGaQxyh4IJ5YoZgW3V919bWhtt/5JT50zj+zg3i",
-	"Z/kmv1EJVto9vVY9+n1TKR3dVpmgVgxDqxYOLXK3NL7SkZYLh4ZtdRBD0w6FNCGB1D/Z8hTji9GfzeHO",
-	"BsMBfEfdmuAtv0dGz/Sc4Efi37VI/SS657L+juhfE6XQP24coTB2nS88oX/6AGfYJ/AtaAS2Qn+E3nFh",
-	"fEMBX8B/W7ntjTXO1Gthc0xCjyKQWKTSYi63Bx3MjMqO+A2sP8Wr/czXiNzLWqtP42blimtDW8/vDLF0",
-	"WyVUKqOS2rxmvMJr06nLiYZXse1q6bmhWFPrCT+m8lYN7bf6iO7SggE+jKcZiJNJnzRwRpuR6RlOdUvS",
-	"UMZm2WBZ2WbGOBlHlOlh93FoD0LD6dfH8EfuFlp6D6RxbmYmrA4dmgPqTW1/nnPy2ym+Tbeoldrn5F42",
-	"0lpHSg0I03en+G9BunaaebXUB2sIltG01CExiQp99JVRSg1aS6sdytlxTUuya74kTmsobDUV150IQ87I",
-	"0PjBFjzKGh3aoiZj56pLmL8Nms8CKdaLRPQe3EsIWhXQDNe7NUtytu5UW7oRp4XPBIDdAIzQIPUz1AWg",
-	"sSKu2Fz6l3O4l727mfbw/OQMZ31AeRMrp+g1BqP2aW6Ka+t10OgiqQ5c2FdGnfqjSpzMiazvpQd3bioy",
-	"1szATMpDlSXKBo2mXDFjnBpmesDqTtcoc65c7ir7N1pyfrybVaGCYUp9mdFzQQFmLyRYVsQYceDAG6EZ",
-	"ZuUHESM0M8QIYuBBh7QsffcZIaX43bc+M/UaPMRZtB5lND5E6sa0hiITtdWLioVd76MqNkc1i9LWhrE9",
-	"HPI1XahyevnFO8R2MvkpUEjDp91HKuK7XtJf5cKzoXSZ2uSTnKHBlZyp72YhboCAfX2stExXslyY6ENB",
-	"mNdJ71aVnZHzyLabreCTaDAb9VpVv2/oBqvrvPeWJzpNR42mo0HC+pv2xvUuMSPwnHm4yTJO9mONPPpu",
-	"929X4jRIjmtzWhow4e5x7vmCzu8gBHwZBv+F+EDfOoOEr0K48LQyRBcN6BV6NkdP74B1PWIGaExNnvqJ",
-	"G1zbedWWmFBOTylooWYmutGSuIu4EjSCRkcWhnthQhT/YuzUHR2H8VW2Z2hFyIPaMmjql9mKxTyMQkz0",
-	"1Xh3vz2j5L+F3KwTpM8Cy2MpcbBYEuYN+dzTiKAZETTUDgc4gUfqbiMkXhv0yzwKW7oI6yxgf5dtZYcu",
-	"SUgxUtMq8aCTCxyH92WqvG6NZFQzkvGcsBCPKl/b3ttrj+TTf+QdD/MK9/3tSf8sll41Lv6ylCBkxcT8",
-	"wtq+S13KAtsQoz9FyTBK0XfsyUyyrOer+9dwMQ4Cuq7YUZd2aM7HAsN4KCQRkTps3NUEddneY3niVC54",
-	"0jeCuUq4rHb7qbm76yFawKi8lXw1fmc/QfIPvyNRxPO7RpdLasG/4KnZ1D9Das5RdrO3oSFfSoHO62Dk",
-	"hTA0LIlZmXwHv0VIO0BMQQ65frRQkKfo94wOCzHv6bBQHEs56xCkreKEm3fVisgyluu2M9QTVNpiR9ex",
-	"ixUKMuv6qPPfcmwo6zczf886O3QkWOi3c0PolF4fS6k/M/XBEvNRPyYftx8zsuCJHpNMGBWERla/mXFE",
-	"MdUjY3OHBIWJtwj2E/2tOu+43Ux1VmLoXvNs8v0byfFvLJGbBO3zOG7JN+pc+JxC6KZe6PyfJlq+xbFt",
-	"OZOnWqx0OZOOOPtW0amn81G9bO4LK9FPILeIgrad3UieTsMNwOj84tgHfe3uvTVbdJoWNOCHHG7dRT8H",
-	"KAu90KyOebRB4mL2egs5apMMs6OsKwk3US23JhftCYrETTF7vusBhezG7+iVKao0j0s/71L6nGic/lvK",
-	"rakha/CzVFWnM/YuJPu1Zwd2tpBrFNUwcwiN0BQHCzQnUqgNS8UCIjQaXUBR9lvlNe6N+2jA/NAAy+km",
-	"hTpH1+TIG63XU+H1yR4tiQGze34d2CIa6hIMbFr2Rm3rXZeFP9Rkf77EMljUHBecezbAfyu8dfjPxP3/",
-	"1zOzv7G4pcmRVGy8PDJawR4CRlaK3Q23fz/29rFPLZuUQof15tByBgg/EMvNnRU2d06pyjxY2M3frmyJ",
-	"/J2uvp7ns7meKV+h/ioGiEOKMpA/6PWCd/Z6N6UaOGjQTckG3dOXTF5BbVyGBA/1PTEzR8CKJw8FpF0A",
-	"1LrHFBp6+gPoHVpor5fQslAJDtuQRCdIaVBTiO8rUngNshYYd6hnVV+GTlciG0DjWVBpkptwhu5hc0K7",
-	"3RZhnmXO5UnfRJvfYYfvWboG8VBo8P1dunpbmrZ2/Ghu7P3JgD3NeDpfSAAwWy34stDau9zVudjY+9ka",
-	"agMt+/XTDnTrxudqph2kQvIlSaZLTBsXkGhERFhASeTwP8I67BTd2RH4bCl0tNs0j7wbf5dbAgx8hDAK",
-	"qYCy1BcCRXRJodEpsh+1gB2zdUX1KEH7cvf1ZNK/UtUOecJDzz3hhC+V6RlmCdsJmeMEUKkCLEoH5vz4",
-	"9uLk3fa4d+1RDQyMAb0ZA5aMGEKrOKpRAHUj2GB9pH/LykXxMoPv0XDqYUhClMY9MJ0MXFC51KgNegPC",
-	"HXUSzgRDMkRc6hzdHlGQLlBCGzR7114Bo6iO0N0/T95NT95/vL35cj29vj77ePHl7PTXOzV7KrPyPCC3",
-	"FmseuE7voZcLzDrB523UGVtvr7MTZbHgPZ69usifRDwNL1OxaMgPkspGVBfHYxYmnIYoJI9Z03ZDdjFC",
-	"VnxH5B7qXkxIXeMZrrA4QoThmTI8oFWAuoIKjYaMcAAHdqixOhKdWJFjg1QabOopT9XnmiIhTfOFs2Qu",
-	"EEcIIiMGc1CzQWFinXx22bwMxvNxkLW8bDyeNa95Gn8Wl924ndU5lI250hJfCPTj9ccLAGvVBswjDcGe",
-	"CDgTPCKIfI15AibYCL0nsUSEBck6BvM3R7QvtN3N4iB0zrgfzSOViy92sC9f98YHXwKSyC+1MH6r1Wpk",
-	"n8+OIVef2d56nGypl4XvABZP2nAA3quPLFrrDTXOpS/q+PrhAwODvlUd3A6v/u9mQ2vo+i/E6noHiC0V",
-	"iz8qkfMS4MYoXjravKy8HZ2002PYsuN7Mt7d33v9alz4X5ucbvj+prua8BmXalOXROIQS7ylvrSlSLIZ",
-	"meOEPmJJvjyQtTdp5er6GJlnFEcr9XA5/VBUAy/V/95Mfzi7QJdXZz8d30zR++nP8NfP7MPZ2fTxT2dv",
-	"RqPRZwZ/m16cep4rTn9/crDdbFC0LKayg2Ntyoe7ZO/eYz91+TjUdn+h9fcbKx7MoyXHgeXYntabby7g",
-	"TLYH06f9DU4ZPCeKLWeOysJMWakWZ3a2RiZRWl8xGDdlHKaJq1UEJFF2mkYx9dsEWgBUOdgif27Aq9Jk",
-	"mbn9x0BgfzGSqAjgU/qxiuPjGyNl9JEkgnwJ+RJTVoGALCym9bJQHaGczKfRMx3eKh7Jkhz06jcekgsu",
-	"aVDbr4srPUWCDG4l4KFO8JMkikSGXoJn3Hi+yUs1msdP4b94HVt45sDcIw4BGpJrcO/y/QGH+I+uwejt",
-	"9cWT5Tm9b0H4uBOEhWr5d9YBYppL5KgeRYizcU0mqfrOsTKPW8bTT+oRE3KfisysNilFGq+6dgI77SnI",
-	"9hLqUqAyRT8bLOOIKsO2xmzVvZICnjh42hCBO8ogpY3Hjie257G+BKh/+FI/W1G3DLoUFYgIqexcsVDU",
-	"aUTgKmfSdEbkwhJfkbm3TPCTSWEVSD0FpYGSgy2uhaHuTM6tMMwQOsqyjaQvA8JkgqOy375DYlgY42s6",
-	"Zw15aWoqMEHjKoNDOU8IAdcigAvBB44A2cpUYd6nMn1KY+qIzHH0jkcNdwYrIGw/Mb2rS7xGM2LD7sMc",
-	"XkwgyoIoDbtmWjHyVV6RR0pWtZQRtiWb2bqI84cc0muzhTPuhbh7yxOEwyWFLvXR2kkdr4/qKL4TSgyQ",
-	"r1I9gAQp67i98bgLkzRltRcQz7uktP9McBKtUQK07ZLbnlDxcE4eNURY0wXtKnsQulklS3EcBCSuSbq8",
-	"eD5uhbF+IonwnnOAvlJP5MCJhlmh57GZYpFI2+PtVy/Hkw0O9CNJ6L3JYW8j2E/Osxa4sCT5C59z98I9",
-	"o82S/+OjMnnIqlYmAzGEknxMO/sQBWguuR6qOy0wr/YJaKYRQ8hisGFnskQQIVW71Q2F8hicdqsFYd3D",
-	"EQs6XygGKwOgtSCg+r2LGk0TtJ6S6OCz0WTIihsNi/QMNmdEv4KvezyJZechZ+eurHWRmNuAH+ek/Ib/",
-	"qWv6j+KT2/4PEqYEdeHJV+0FN4rhSM+5Gz46TX31IYYdNVacUgOG7SBZt5QWtts2kmHu2mGGed9jxBkp",
-	"wEMWa8gme61jcYmjxuYaUHeUZ722QW+ri4cWACUCb7cWQnlfa8fyNa7+0xg3bIwJB2BjeNRbJ0WIy9e9",
-	"qu4AxdLunrOenE8d5isQqrCK4gFzxEiBCYeZBznWGG/ZsbG72ixizWmvEbBOW06QsWKEju0fMmIypGzI",
-	"NVoTrZduL36aXp29PZueDtH5x0/63v1bmty/vW39fY3prPRD3+LYC/lf1px2ACKeWAfTzbzuZke3Dta3",
-	"kasWCC3cY8wGxSqrhEpJWFYABaVDihLPWDhk5/SmppscUK2xCG3ZHFNsn8FG5n8Ogtz0ilYpOWb3b9hK",
-	"13tj+f1dR773/aOupXAGLG16CzfcU6x+KmiMorAu0ay6F64ILQkzK1QK57dwcPy6mzESyNpGJYD2kJSU",
-	"J9ahWNvqvlJfkcyJaI212twmAXAyDpJuVWhzNuM4CZu+BkmjDtiVdHOqEBYPQnfPUXMWILUWmIUkNB2a",
-	"q2NmL5uIaG1aA3xSNz+BFgt2cJvzZr9jwYw0ALvMOmCaxamZR5Q9lMMigfwywduznaB3HV1ONe9qhuWd",
-	"8rJHjk5dmxEMGY4RB1UMdlyDa7zR0d2aWhRjIVbGwHTS4HiSkECiBU8EQTPwiK5bg1h1ruVsDC85TMqN",
-	"NxiorMjd7cnrLDEHQglNzv5UhNXWMX/7547fh2sHP17WROgZwvBTOUFohMyr1PSdBl1cyAsq+SrgMyf+",
-	"4hL4c/HyOdnb97aA8fSwcAjY6ECwz1WSGuwPw8IsmzZL06vG+6EvG5nzI9s6t3G37peA2Xqom0DGCzwj",
-	"Etp1QyJjd7dIcQcLTpFtn1PEvlBXLFTLdLkMLIsh3V4RVmIQvBRfHqFUhE58c4SOTZ0gNMDUTSW7s/Hx",
-	"y780cfIpFguQTT8kfOVr23FBVpk7LlSm/1r9f1VGDfG6pgYTbNCdse7NSRm6vTkpFk4MkeTq0+71odMm",
-	"6jmf6g3K92/Hs333CV82XUe1AoAFkrnB2u7mBZS8yZt4ZB3KQAVDuQ1q2WD+MNhQk9p3zLLNfB/Tms2w",
-	"3Ya0f3QeYdNu7dt4SO8xjUh4SiKqjDFvox7dxVNdJ80zJg+dZDniaVyg4fYugCuJSuPBRi+S+vq1zg8U",
-	"vjxs/YuGusNR5LR/V28WxnrVaSxI+/MNpX/Iv39+9tMU8QRdTU8+XlxMT27OLn7o2XBnyZlcROsroiSP",
-	"8Zd2F35CX8ZXNy1+ST1l42ArbYo53j2bgeWDvgFTrO/QVqhkhhwvycODthnwmLAbGjwQ77r1D/lWfbyc",
-	"XqitupxenJZ3aa/dOZ7VWIpaHK5A3wEIpDQrw8GEM4pKvkv/M+2TeeNvj3UcRaav0j2NSN7Uobii3YPX",
-	"e3v7k539/f3e2EK5V6juCLiOo4zCV9Pj05+LW7gz7uFQ73qzP8kYHwovPSVykGfK7yHLW+b+f5jl8cnN",
-	"2U/TYsbEpN3/Da29PGP9pH+wo9kIlndTtie746c4rZ1z7jl/lhxFGZZPvSRHS0xd2PUKE3rEVPH8edSF",
-	"X8lJPMMC2qrVXZNTzd/gV1XPeiHB2prRLQkWaa9mdOb0+nXMx5gw5DwxtPutE6dKsrM1irTEX0+ahstC",
-	"PJVMuBIOYUuPXvXrPMGy1nGUdy3OtEH2hj7YCWY9FYNU1+AaC0b/ZseL01lEA6TP+BBFcI3uGyO9UZ/U",
-	"/NTa0sVEX97Ud+zMmI4zFFLx4O/T2VuiPtZ57y65kPOEXP/p/IVA5qnirWDyerTXamGCoHjM3V35KouM",
-	"XWE9l0OyrfOeXH2w1wUR7Cehzxpc4lBHZMgjYVIUOM4ahVB4ljezK11R9FdLEci98UGr6NaCqV+c3xe7",
-	"3m5XmzJZV9561TnMm69qst1PT+hPuKHMnFzOvDJa+Df48TiQ9JHKtbqU+YHawLo2sKnemySO6Yl6qEiD",
-	"1+P9/mdGi9ZpknCf3j023UYtCsbu169Vnd5zREZW78la9Ms90OK56zT3StPsP0khcSJFH5wm2eluACcU",
-	"wxYXCbnbD93WTm+Y80JpL0s0K1k4sAMtDFqfggRlU/pzL1BIHkmkuFOgVGhXwfHlWR1+t9360gZenjlF",
-	"NiDLKq0FD1rPuB7h5kkb8bqVFd3DV3I2wsGdkYiv0J2u7LizLPlA1hrZQJmPL0w6f2Hk/cn27vhJB/iS",
-	"JIEXGVZPDLcc5slo24HundTg9mpjRqcSrLv5KbXnqurV6mx9lKRm0ZX1au97+rIc6dXKwjZGlG9xB9lo",
-	"3D0NjiDCwpjTjJNhqMSE20tnZq/D7V7bJTVmxvYY5Y844+nseLTkQg7h/xqt1W9fP8YONIja3bKX2VO2",
-	"mwu1nuzuUQo9mL1evGsqSVe4PA911DIom2ux1U6Z7+9l9aseuy3evSoL6aGrFvLTVTwJRtQUuDXfEa8W",
-	"g56EzR1SPy1Mx2kLv0QB1aOquHr05nVwUiAIveKIlgpHAKwLsxC9qeLy/NfqS6qoA86Uwth/NbA8M8LU",
-	"1mYn5QkARtsuFMB26eRAndgvKTE/+yq77Ir8nCZqa5Dz4NYSP0CD3AAnEgULgmOSwEUMo1ifDEjMTuBP",
-	"NjLavY+VA4lj0hOU9QQBjCg6sn4eUyIOOBVQ4AX3b8ljf06BnsTH+/um0Cri9wbIIZ3B/ShrKaaW+kJk",
-	"kb4hgpY0QhaednOuDCE+3t9De0lSzNyzxlB7K6XAi4txLDKnFQ7JEUpISMgSUioQZutmcIxnAbJmYW33",
-	"LW2OUCYk1jkZGehE3s5O12e7SX1cWQLPh24dUhH0RZbFXy9JcmJAGvz3BH4vCbPxaouLggE1EVFZXA+w",
-	"Zjm/un3Hl/jrFQnJMm5w9OlplA4IBMij1jk0lPsUvBmWfz0OKP2b57QkPIXMHsn1qQFAj/xQFA+hczAK",
-	"WeXtk0s600cdEUWcI5tQn8MGaRAsKtDl8dlpe1d19w5d13lVAqr55kzcjOLCWbT2QbnYs1RCGzZwPZCd",
-	"tarCS7UivXQBplXCqcArFUE7dG/3RmpUeLy4o5WT6LRma4YrtuoLsKvqFQvWusw9O9AYRkNXadRKKtCK",
-	"J76EqjZNcuFmbUtQleqguLoRmoNRgVL2wPiKfVPVkEG65IX2LvA59cFRNymLOsl/8VySvEny1NHWihYP",
-	"YXuLFlvn2HiFN4x2Re5TgSHb+BFHWgeVbY9yNR081/HsGGI38rqXC3Y04CeKiLIrxRCFdE6lGKLFOl4Q",
-	"k/igZHUiAp4oY1/bjdbeKZWGdITdquYhjV8efHn5t3/uDHfHNflIdhlFyP9uGNWZuVpFpb4xcAIW5VAY",
-	"/4Uz5GnC41ooaHhX33wsRukKy2CBEjpfKEtm5auCCUlXzoFta+tdlRX45+I8b2OVl/LnLa3MTdiJvLl+",
-	"gf1Xux2ify3mhzqCQ22EWzyOWltjr+SVMP8rTuHb2CKVo1/jHZm0eqd9B7WtuZXLYnE9aH7OoGZ3Tfao",
-	"UfK6EahY8ETWVLZajusmurv3SbM6GyA6QAZV2aq6T89zKejuvXwem/9bGtt74+/G388R9XHtz29vKTpI",
-	"eT4b0eXWykY1Hbpmma6x/ZUyGGpfqknFdS7s6tgVNHGB2PbUlfAmC1fHSZWzQOy4O709/nXDprB+B8lm",
-	"fo9PCx7pi1p374fXXs3k64H5X18pv4n2rJM4AEiTSTF9Sv1K60mmapvHoI+unFRVZV8KPqfqnoz/JXR3",
-	"+wSa7+0ecnzDW/w5Dx5EhnSlvSRUGHXfwKX6flZyXPerSAqKTbirUtPf+cD+ChMWG7bdzs30apynfJPy",
-	"CKi1c2F/Ia24q/o7MBvZi99huaaRcSTSYAHfGSHKtKQ9RGJFZbAgoeLB0WfGuPwCDEPCIdL42OGhTTe2",
-	"nDTUNpKWPYirUQUJv6TxISqeQI07jwModIdVUjZHScoYZfPPLKvCyz7wZbb+Yt2Kh6abhvUyLnD2MVSU",
-	"OyONhPdFs9EhinjwoH1wmGmMPP1LsWG7oZTaQ5a5V5z1ZwDhoc4SVfPL/8ud6WA4cCfgRao/fUxOcBTN",
-	"sM8vo+zD66trk7X4Qq0zBptXF7npvFIS6oawBs0tIr6u1ziweYsOXjz7Ej4mHaCLcRwX34w0UcodW6v+",
-	"cz8058HOeH+xt7/THxQ7WIUdqLTiyYNiqHseheWePVupSLYiHuBoSySijCF08MpXu0EjUme7R2SIEhJh",
-	"xSaKse6CVXhnoRfxTPAolSW3wGiLz/4utticsq9bC7mMthQ5t76OlvGubz5tGN2lvZkcbI/Go+3RZNxh",
-	"Z2Oc4GXx/Xagxyw8bza2pabRyv0qC335uv1juD9Z3j/8KT4f47/Ig0/B1e7sT6+78Nbjgmu5nH/zyxej",
-	"Hn5Sv3350v6ZCjqx5dds0mb7fQoC0Kubos7UQPSZ5tmdkBl7Abt76lX7YuN7K069q30kTGZeqDCkasI4",
-	"unQW5TfJTdEf5Kpm9Cj0QQtJTKB5cP6gY7OXpjBlOg/NfyIBI4Pfa+e+zZ71FunphTRp53zFyqB+JO0o",
-	"2PAGFOH/OhzwAK4FjU1tFziOCeuTWf88KAzlXX/USRsOoIAze40NUM8UDZ3M3PVZ/RossByZjk0jE7bQ",
-	"hd/5n3XDuvJfDdJK3vhvpLsJjf7OKfP9PSL3MvtI1nlnZJRh1v7DmYX9S67r7V8ICwv/TuOw9I5TAtLy",
-	"6wNVhkjNj3HCl7z47gKzMMFUkBH8X/9PUAlbXETMZUTnC+n8bZlKEr7EkdP9ZJTVp3iW7f4GLjvnt1lC",
-	"sLbTqgR0fot4ccoiXS5xsh4lBEM/MkjOpOzRbrn6p83qsv8OSRDZPVb/znZDG3DOvPUf7O/59O1opgvF",
-	"KI0FMe/YP+EkWNBH+BNlirN5slZkLfw7JLHlQtuiw1l+9qcwsdSK0yRYKNFtrbPCHxNyn5q54hT4cjSj",
-	"7r8SAsr2i7JAl0Q6v6w0mgep0CD7U04F84dKynouWN7qdkpTk3XoLey2KYmmhR24ZWXC01nkMTntw2VZ",
-	"tVr0dEXqSR9Lqa4Pntv7WVtN7E5rsq96FxLY/Nes7PNYTwLpKRWVMeguS6AsK3EPQOfbQaiwkNe64UUj",
-	"BpRGEzG9ZHVRwjeFOOoGFWRS+Czv/E4wgwxOf9PEP0Do9zaJqiox595hLdCOaSJl4XZKjOqyVXmHfcr0",
-	"rbKGLhM+i8iyvq/UKuGKA6hcQESEKvtTG1LVIwh/9riXsHr53qRIkygcah8AFuhOlxSNxnfWxaksKoge",
-	"a+SGBC+JhFsWw8uSOcrwsqYztW7xWGxMrA8k0o+hCGxUtcBJe3IqLCv/rp+YiZCXOJHrY317reKSxHFk",
-	"QJE0MWw4M0lN/zaDEDBCZ9pwtX4TY6hOL26mV5dXZ9dT9SjLhKJGMpnRKPK2eu6fU2ZeaYcZg2qH3ihj",
-	"1XCYO4S7Zx9NZqeQaUh5xiG6GU33ZDQf5pYirKdfUX9R8UDWJzWZmoXUfY05o0McCXnkD5DskljnVk9Q",
-	"BSzkrWiw9U0Fu7r0wBRs+tU3Fd6sIi+vF3x1H3GeoGvYwsHGIr+MDmcM3o1bVIPNYwSISz9HvGY7W6C3",
-	"ezzcNCh3Sq0CApIsvDWlx9B9FccxJIboS2siJDLM5C3ae09asYSO9VO5c63p4aIsq5SrxrFO0lcfbF3p",
-	"KZH+jhAgELVegVQvzKxg0QUPHEB6TMsJCpHqzNldpkDfFcHe1hRdGMf63tiSXAyz86q2xJxXDRBsgXOO",
-	"jBBWJ8scebIUJHrU3QU7OefzLWpuAZ2QgDBZD6niLGJ7bFuzOQArnSdkhuhQPGMBATpvQVbyvaotSyru",
-	"xapcpDTMHFYaTkOQICGyB7UVr5XsyJ79ifVB0Is3HOUsqLJRrUelHuBKnZRKuLyDbCgpVl8v6qbuAG3q",
-	"t7VbwANZ584aE0cfnDEqKY6Qbl7j2XS8zHRXZX2961oeyPo64DGpg+4D3fxA1oCuG/JCrQ0gkOjQx+n0",
-	"p+n5x8vplXqu+wlSI7efaH8l0HEkuBM9MxawrbKZbNfvm0fr9qRbidNZXcP2Av9eGpu7Wrhp+wPAdr6M",
-	"1fOKpz1hzCL/ZkTuRO2KkG9B23920Pw2zHe15O6A7zVtLfuAkntkbg2ApZYxADrLQhTScIQ0TISD8K7s",
-	"KjBj+b0/7bK+hPmsBbEKipR71yiXocV6gpI9I1BYK2YMZakk4txbZvVB/2hRaYQZnjOEaZKV17Wjfu1v",
-	"74z2WupNzUQ+YQi2t87FwA91n8TBZHt3r3UWjvvZDFg/E8iurYDEtc1jb3sybp3Gs0Fl7XQAmuiOgDdE",
-	"4EctWpilVJzddqSJjLt7wP9kmFxdWdtT0pj33q3CWYkcwKqEZ1UAsHIqgN2TU2FfLyd5BSFPAhJey9o8",
-	"c53cYmt6BJQ0sCwfClNP/e6zNmKyMifg8RoS20mIBHSO9dhZ/ZS3maePLDmMpx/Wmc7ZyzRuBo0p4hd2",
-	"F8EbQKEoPVcLw3HswMXZEDDLOquHeP183V3qUVMKIG+F+frI/w6zsD6eLwjAc+uofpXuunrY86aGJXAO",
-	"hgYFGYJBrcx59Wap5321Zny/L5uZ+XjXSXDkQ7i9yfHJwd9pAT+LC+3mH4JKsxrcevMF39TOTHOrelxI",
-	"jZYAVdXgp1gSzIQpUdPOC2qLUUSdd8a3T3kFlTTgTFlxjIWWKGO6tLdn4FFr5u6tIMmVek6dwexm1O86",
-	"U8GI0FgSnVx4Vs10Ly5SM/YUFrUTkLk3xxriWVbwtjowsIyZuwsiMkDkjHZeplrGJBGc1br4jF8fNtbY",
-	"Fdb7Be3VagDkwfPUS2TSbCY8qatm1eNShu5wIO+e6svvywq62W89jX78dDNEUKqn7Dyj/0foTAoURJgu",
-	"9azhaqwTemE5o1ZxZZsM50Qd5pteIpt3j9mcCHlcl0Wp47F6b6+vrk2JpK4jWhNRX0BU/NQYXjEvNJVF",
-	"d00y1tOuzwDN0qfUpJckpNhCWArCQnDLKjXy7ubmEoGfa4TAUtCGE7T/FuhO//MOwnh3D2QNwb07CObd",
-	"jdBbnYWlaPOZmc73ERXK5HG73kOSbF1WaZXiajaHiLMvAEwpFkP13ylz/xVHygrg7IuQPFZz0xmpRZbP",
-	"v/DdMlVLci1j5Rz88QglJCY467wIJfPEXoZwolsRzRkVBBDsyzG5zTNgaewnN2GKx6BnV4IUYXX/D90k",
-	"vASCuVGGaHXIX1KSrAvwowISxs34Ibq9Ond8o7+kRECwdYmTUkeR/jmndVuU5wGP2rtt/GtnptaLk9qS",
-	"AUUdSMcq8zPobYiY3AXQK5sKJQXGXeWiYgeQQTniaA7SPd5pLa31JQg4FSBWkKkbgk3O71DV0ZwhcMZE",
-	"DAjjH1Pptfk/MoJWuNh2w04oIviRuM31q5SaUZlgSd7PYs/t6D2N+EydihhEecCZrktoQ73e3yvVGnnv",
-	"cib57JbRWg+jiPgKJQSHJBFoSYUSVIKygNiYAg4DLCSakXkJtLi/X/CBsrDNAintxnv1Sq0rXjdGN1sh",
-	"cTInuTs+qzvVFR5qbNHNWNfE8KTLgDQFwerA/5ZwPfthzAJFsni3HXlY4JnSNnZg4feGziV39/k1aKnz",
-	"8y/vzq8PjXIQI/Rp+ubq5iT7g/XhabK+ECjhfDlCV9Prm6vp8YfDrGgmz4u5mp58vDo9u/jh0Gm/ZzjW",
-	"ZPu+O1dXVT32YDjQYw6GA/tZ+E/zFW9eYrbGm8RrIalTKtVPBtADJwl9VCbpTzQk3KaYQ7ZHBkcD4TNF",
-	"E4C7gUWpgw4gPZ6D/DZR+qUeNiWmgUwT6GOkxtZYU/qzGktHLiA9iKxhHmLBV2xoZMonMru6Ockcu7qS",
-	"a4FLnTZM68gaHnaqWvsKnSHCjyTBc6W3bcAcnLj3aiEGRqHo69xrlz8mDVsDujlPdqt1DWrwktVP3ryz",
-	"d9tuZycXhT4kwbW0jUBqPqktlDjhUEUF0GnkkUSKnezJEDGJIsVc/3b19gS92tmf/HvpXvYYTEavdsfj",
-	"yb03g9W3G5eWa/LdKMqUEplriJe7zxcEcr09A30lUXETX293+/imQhzOqpXhkKzDqGxs3QlMxxkxZ6hH",
-	"RYSANV1hSd79w2PywK9lIvdbeurXo9kGZiLlHgRFRz26tzveAAd4RUOf686zx5Pt/Z6b7FdS+kgWT1NZ",
-	"U93D/9VzyxhxmEnO0iY5AsISt8AljaouZ63GDRFWlltF9NPZ6fTjYDg4vj09+1ijaUyO/6lJ8fejk2Sd",
-	"vNTMlVU654yM0F2hZMBa0JC7MCOChj4nA/kqScJw1Ijyef3+tihsPtz+8PLN+e100Cnl702UErRM576n",
-	"QTvVoqpZ1SWR5PwB+Bk2y81Q1K4+iSOus9LVxs7LmfE8CZ/Y59ZUaJQTydWfe/rDhOQ+K+I4WuG10Bee",
-	"Rku35czkEx26u5uZenr4nPJ+VjeMdM5X9SwIX0L3SjFBP+jVtfrDsQR4URLx1RDNUglXJsl9N7nnZ758",
-	"EsUODJ26MP43527GuXA7QBG5L7qYdr8d7zrb3MrIVBLdKRizgNQnu5jqL922FYfasal2CH7QVXs9AJu1",
-	"tzi7EpoUMsnRAyGxZgzjtip+P9+fHxIcEHSuNWB/8GanJ2xxdpOxThbbr408d+0c6/oJx97orNeRr8hz",
-	"B7/dZX1jKh1+f3y9/Msv4+Dg8c/bs4vdh5t9cb66vP95srh6NT/dwbfkzR79E//p63v5oa8Hs8bt39jh",
-	"9ow9chqQun7Qp1fHb28OIWFQSBpF5iiPoEvdIcIrDHce3XR0pFFN0e3Fycfz8+nJzdmb8+lh1pIUnEwW",
-	"dot81SbHCP308ez0EFEhUvDnfmZLKiR+IEMlX6EkiwrEV9ZLbm0OmNlgOFATGQwHauTBcFAYejAcqI+r",
-	"def0Nw9WLRQuLlOxqIlRQ7sOrrEwEP14jULySAN1Fba1Q0pKIJ5KJKTSdhkC5hEiDM8itQ5GiLouaz8U",
-	"lWqBK6VSANlD43148gL1vN6kLIxIbVwrjl8ININnKnUeAV+OoJJdLHhc4qm9vXavuJ5Aa39vhyr6Kq7l",
-	"whGCCzaIB2GTxgsTrLtvm4FrYspq2TTLeRB0zhSJy98evH31w+t3+2cHP5Yc8jvbXRd+mdBHZY2ThswR",
-	"M/ShkrfTE3T5cnvvFYr1i9rBytDl9MMQ2ELrx1G8DxgXI/SexBIRFiTragP8l+p/b6Y/nF2gy6uzn45v",
-	"puj99Gf462f24eyHm+P59Hg0Gn1m8LfpxannueLK9ycHLWsfDlYJleQji9YGzd0hBugxb2RKO1Ky4oVh",
-	"Vn8TJ/yR6gCKwCyc8a8+B0wtA9w0wBNnnXOQ1I61MvMfT95sn+yc7k73eu5/OSW1eAp8ovRHPoOa/TpZ",
-	"ajB4DhEGFBUDrzMj85SNFI3mCRHi0CBbCI7ucTLKYGfCQ3THwRMp7nTokKE4wgEZmYJZeHGOH4np8G3l",
-	"pBlVyxUYAu6bebl0Q93ye7KGW2ZTF0ScIBzjRCeWm0s69Ddx0xZ1LHuE3mZPg8duiR9I5p5TqsRmM0Ga",
-	"kSfDRPvTmqAkO9SW5V4dNbdv5Dkx6GHdpzoqhHJq8ll7fXIyOnjd+MlyjUdO3cJghcVkRPOdgHM+p94E",
-	"h/uEiIXJAdGA1xrCRUgM8J++niEbpIA8U0KGEiw/frrJ5NdxKhc8of/Q9awLiCjYRI3Jdl4U7+3j0SVH",
-	"qVPGhsnOMWv0kT+vuG4CGHBC1+jSmIagldTxM377RxylOjPaRJcTx70Otcx/+MMf7obWG2dSEWNl/eja",
-	"JJ36XxTFCyljcbi1pXMpXGydLWGrOP7zgaz/4w9/+IOPmh9ISPGPfFYnX/90O72dnh4ibZPq/BMtaEfo",
-	"6vbiAmIpPtl78vHD5fn0Zno6RG+Pz86np0CHk+OLk+m5+iB/VPut/qZtO8GLpqgeeDAcmFEGw0H2ycFw",
-	"oL+p/mi+6JW1H4gkya2orSuxpeEJwYC5UTUUTfZ0Q6ILlFKb52DLAR+e8rBD/4ZWf2oHqEi1hPbzgOcE",
-	"iGFOUFhbYmFJkjJlTNs2EEb9FV21vTzBpcOop23mMszp7D2CqSTHUXO/JI5EjH2mPvmqbvPvuMVE7IDG",
-	"KiEbSEg05wTKKGZE2aILghMvNuuv9XO+IgKG83LPMgUYwZB6YngAe9NQCuS2b9amAUzPIhyqc2Uyo0yl",
-	"TR5Kad8bGNu3ExdkdVnrKgBHhvlVnYNUkDxmyQBtLuBe7GtAo5Xul/u7F3wd8S6f4Nb4JaXBA3qkPCIS",
-	"LXAy42nS26tRTvIoLbQ4SS/BeUiueFTribLJdSFX1+bjy7NDkzmoU+xG6Ozih+n1zaHJH7SlQZSN0PXb",
-	"20O04FGoA+fq1v3x6v306hAlKRPo73wmXJP3+PJsMBzozw2Gg+u3t4PhQL/hFb0f2YxjKMg4p8znwIYj",
-	"RkJT21dIWSFRRBI0pzZjxeR428ZhSqeKh+ezcHg2Va+a/4HzMAOSrWreGK9zlUtkGm+RLRwE8ssEb892",
-	"gtbMn+LornniY4giWWtFom0omVMuIjgULnnxvSTJCieh8JWmgHHpJUf+cfOhCMzNzEcdUfaQw0WkkCdp",
-	"at6P9OUEA0QBPNdg0RRtGQJZ9Ft4jilz7wtpQn3JeE7/Cvjefx5ubQ28OTQyTVjvdYYAj5Eoto0IfqRs",
-	"fqRYMjNudVZZ39U927oqBTx2kUN3Z73sVel82QCkD0SwL+iYBK7BkKl0hZ5sj5/YVbZamtbzW5CdzD6I",
-	"hm4dCxzdW2+YlasQoTFN4wBXfUmjiPoyT3ZGk5bbZ0Y9nyvm2Li1qEAhD9KlQZl0Ez+FzEvjqk79g73G",
-	"xR3sqaVNxuMNljaZjHZb1lZujb1xPl5ZXjo0GxrOausxnW21pUoj74vTrIl9XTRdEiEzTAmn570pezWX",
-	"t4aC9FI+8CZg3JX5rltr1r0l4Z1osfZfoCxgaY6mYTV0gBNFEY+/qRYXL69zN4/UtCtuLZbdALIqQ6dr",
-	"eKk1dmobXTQeuwo2nzp1zadtf7fLTXAT/EIvIhXZCFiwlTr9EWnhjfJyyKOsX0/QqbsMiXqGshn5Kg1M",
-	"XqNrUz2XkUbJ7bQIjwUAeGJzgKyEiJgzURtZdFLas2Cps1uldIKEgNJm3CiAUon4uGNThu54i1aW/J+A",
-	"t0ibcBYLYIwadNFCFluednDCcA7AWGS0yoYXRIw9qEUQMVeQNUv2Gr9Y5tgqtA5Xl3lok2t7JoFdsuTM",
-	"V2job3NfbR5lWDTAEWEhTvTnhqYnf4/uUX6lqsaDKU9/uJpeX3958/PN9HpjHQvUuuKrDrgwzR3Pn6HB",
-	"eRe9nc3Xn4BuIYGM59Ojp8FDJ/yvEyaTNdx2IHYPj2Y9hnQ2k95bmiDC0qUFsu5Kdsdv2woeFke4tcvj",
-	"ZYTZDe0jscpwgb+hoPJWFldlDtDBkSpm/7xconao1qWUNSqZ8XS+kKYRp8bRkxzF2AsimGGTviWkpkPV",
-	"jYNR+kKgewLxzKDSl2vcKf/OoErXZm/on/OukSvOHI+87nneyW6x3V28XoIb4ysGR5ZOyYnx3Gp901ej",
-	"2KR4enF6dvFD5hoF/xcVmZnbPp8NAFlNv69WEAT7HLyj2WDq7/uQdYlVa1hRxvSZx8xSfohSJmlUckMt",
-	"Cu1ry2WmM/7HWbomidMfop0cdp5d0kPz5BY9TmH0VJDk5e7rycR7QbANy+q6rxmtafpB8QcAf/Hy9/64",
-	"G4eHjY1hNXyBuXU1Nf5tN8xdl6nHssUMpSzGinbAxOZ5w+OcBcTkV5hnXEjazezc+zS6Bzjip9zGymZ/",
-	"a25sH8MiooyI3IBJepgUkIAqydIHhKEo+JQ1ZwftxAgtg5BUJyU9ogvyfWzOSPa9TKBlR7oktpyIjfgi",
-	"iZBf8GS2Hez0mvWlnscZk9nFz8P0ehIOy+nsh2InbJ3lmOsrJ5WZ5q75Djcu3e6g5tjr9vdz+kgYmuHg",
-	"waYY9Vdn3cwSYJ7cKqlvUKe916ZfuFbkT+saPxzYpn4N2h0OwAsUJ5Cw6BV+OwcH+50I0jRWLm2trRLj",
-	"dT7gYdaAEIH+zZpcFDHXOk7kWZCiGw5mA/97tVtZNRf6r+ZWUXnDyiqsQOEyozsmg2NSFhTS0Gv0DTOc",
-	"SddsKibdGCFXFPN9oLBzEeoJKyrJbCwRUFeQHwrSwPgTbZvBvJW4L1H/muFYLLisRZ0K08AWcSOLA2t7",
-	"O3erCYFj0mQrq98tdhoUb7nj+I/XBPq1duDq56vz+CXFNRBYUOpRTh7sUdRR2IcCvZxRaxnE3wcTftq0",
-	"/6W+OHn0tiuXq2V+2uIvZ/aD2tIBePVXKPjR2f6HJaM54OyeJktiLwzw+pGJNPLgAVLldTel0Wf29vb8",
-	"7dk5JFktsAaCfCTJCE3/fHl2pf7KuNR6U13YFceiy+Orm7Pj8/Ofv1xN395enE5Ph8j+16EBg7PGzpIz",
-	"skYG3RiS2dRJ+sxyJVhM5DKrz8sJsvkNhgMzJ/ixPAWotDf/6c0weCTJIyWrBvAnuM/OI2yC98VTPieM",
-	"JLlkf6q/pgon24bTmSOCWuC67iGOZwagbUVbBFEqbnjow3rUZ8pctZWIBe6SPCyZXpPXbcP0deYk5JGw",
-	"lGTzanrvSj8LYqEnoqqzNKOl9OqGEO7S7VNIYHDH5YIsi5i2HaAsN3BJibrtP85BgEtZe20TkQQvLVZ1",
-	"SZQLQBS5dzzDw6wKrh5odq9tRJOofuFzVP5kkthNUDUChAfL2j6wmVZUkwxe3yL2FyPTOx3fFqb3WHXK",
-	"2XfzsxdSAeUNCNKXuCC56mEagKqhSVc/lJayC7AORdchehOkrnvmS0fNQ8gqdRx+GhakrU9lX+LgwRuP",
-	"OEZ/5zNNzlg/A52NEsxEwEMCPmymu3uaBOUQx9DeNo7wGvTRc/Q0agmKqjnqnGTrFlHcuaKim0/P8kJd",
-	"d3Pn4q1GokLr9M0dLPBWd+ROsztv9WAeA6jsbIkf5j3NSFOIUxPHwYzeEyHFEVJHZW3okWWEd7bgzEIM",
-	"hJbPA2MLeuqa3NtWLZAcrNhLZ7FT8b/Z+xflNnIsXRR+FQRj/+Hu3mmaoiRfqJjYQ0u0rbIsq0XZ7u5S",
-	"TRFkQiRKyQQ7kZTM6qiI/2nOg50nOYG1ACQyE3khJbuqZ8+Oc6bLYl6QwMLCun4flNJANCw3rGoi/iZt",
-	"YyGti0Z6wmZbpsAlmy+BS8SHVQN4VIbQTClboi9H7PRyPcLzSjzmRgn2tAp8Y66/QoeDWnKjO0rpnNmW",
-	"2ZxHCQ24w8kvuqPKnT4zs3dzq5rtnywtnK1ITsFs42nn970Pqku5B8t1lPI7mnBlcyutG3GZkj91l/vr",
-	"l3/ukpPh+B1cpjex+mUV/rmMuqUu9Jr6ehg1fcT5E+GGR7phFllv9MERdsnojiWbrAN6haTQR2Tyr98m",
-	"UJ0qicEfU6PJQKaksu70hHuypY5CrdFeajjQBpqjiZmKdAEwqBsiF8CPEatXgcd1/GH4Jvfa3dS1k0IF",
-	"rWPS1wX9B+g2/1wz/bNuUy0qD91C8TzYRZEEpA+l971uJ6cNHWXoDxJUyabpEK1ppdTrrxYdT09P2XjV",
-	"8Q52f5wijeURMbsXo0iZxZar1PVyGbU93/JvsE2l2679D2KaHXK55d/hxNNZTBqb/hIuLcxuHjpzuxOu",
-	"nQYv9ABvgc5emgt/F5jRS6nt6cL78JRSGzZlcdWe33ovSv4re71JWYMoWP4+d/dnxsR+r3/Qe7H3/OXW",
-	"dc/rpmp36Ci54bHuFzADqmp/wKnqqjckMY2e1Zt+z5ZUpiyBs6FFwXtDUQzebYlt7czWCEMrSbBq35wc",
-	"jpPxbyQILRd/zOcxC4OMpQfh7w17mSsECJR+ROZChNqkm6yTaGTC+5MuectS6Gszzgr0bKj5Y/eylPFX",
-	"YjR49iwSMxothEwHL3sve8/g/H42e5vGf/t1+LXb7RakxlfKN6rOYg9j6CdGTBAoXMsKHncpxcpLXe7d",
-	"zUJo+/Z8ri7gCUEPqXbLA2wzQaLfewpQcUu6IVNfHx2NLxDVejxLmK8J2+1wlHCNfhgaHuFRZupQSSYr",
-	"lixlFy+ctIOXCLlUBuC5F+oITlNwjJUwl0tj1fdBGLmQQ2ExGVOofGv0CRY0Di8p1x2uzePNrq90XO4X",
-	"PELVuNCOXijuH+C2/CJ4XMO8C+BfEjRwIlMCUUXuli4ZaUA3VHeP7jaUiN2kzQOBEmJ1qV0wNSG62g9A",
-	"d3ceAEhYs+K0e+YCrm/JVOLcZwlL3HIIJxnOpNwa3Yym24xgDNdr/IKWNUpVRDv16kk6mWX9svy+tBQk",
-	"JYVhFsR8Xm4/FTaLI8hWkBo0nj8j51wgq4pIM9gzIhIDggP851kBVJBdrreOWOqm/paGc6aaPYEhVwpp",
-	"OltUM96nQiN6HeluGGm8PYA66BLkaFaLQKYJJKY1yPGS68yDJiEIyKS4RhNoooa29FSs2h0CjahQO+2m",
-	"3+oX+8JsbW+RqUsvpY4gTcfgqSwFAtI2HyHL31up9u94yNo8tYjmotlQ8Xb7ygax9zdwg7VjaSgkIvIG",
-	"BB6NuBjwcIwuLkUI0XNJmA1gdMlMFB9ijm99F92Q5TplwXUsVyKN+HyB1uQtn912yXzNPEOAC2AUXQ0j",
-	"5F6iC6vyKV7gjwg6OJxO0IEH2zxDRUSnoBlL86OTSwPwwZBqbcnIhqVdACMB0CetLPS/NQA8qqVB7oCC",
-	"42sABkbuz2oi1LWQwU4XidK/Yp26wCRKu+iKM53uAoM2PwP6p07Q0WOx6lErx07QwXdVzAZiAByD2vAZ",
-	"hhZYwdYzS+YBc9KgoFslNvz1vQZWIxJzwuMiqxP9T7eBufFIYrpQKRuef8vgN57x+PZcpLwSgDMVGurQ",
-	"RYQ8IjwlKYuirPpP16wvGGFP1Qg8YR//xw+lLi9UelAZxiBNUGJBZlSybacj6KgRnvEbP8xWvjeQx7eI",
-	"0izCoCoCv/+815wONLPuvrtu3i+ZZF6vRJ1WRgADOHk07UIW6FtCJMxCc+Zn+X/gRR8VXvQiojMWvuYV",
-	"Nb1T7mgJ4CENchWytjUCCLm8RMxT3gidr16PKCujOPR63U4XxhMJLxumiDqBPviUh0cEskAQUnR6JdQX",
-	"gN8T0ZTt6KRPucZX0cOrmMh4GEXi3g/2C/3I69nClOBBR42Fd7KYT9ugRnlAlrbGhHoEDKgKMKZaFKbc",
-	"ZNUYdvnJCQyeAMygr2/sCP/HqZhQh73D54b/XPKtguC5lW3sIVOX49lbkWK6MkBfms5f15ehsW/YTwpK",
-	"b+tSpkekAx7G8ZpGZCbiVP0OeKos9FAB128i+IYqYTjh6q7p2g9cCuC+hk43YUSuEkYd0hb1aNklx3lK",
-	"XbPeDq1uET3gcWr14PWtmhtTzpTHmYgleXM5GqmZH51fjS4vLk/Ho60EcrygSQthRDr+HLjJloTCEJzE",
-	"x5gvrVrEM7WxZI3us7KunAkl6WpDA5wXz7FXGYg7APHP8ghPgDLY011Kvw6BEtVXv4akq65GYBzilgm7",
-	"E7csJHG+ySgrN9uaJUbthzallJpM3/n2gt7e4cWXmhEM86Y+oHAmU44ssJZDG2/J95M5SbeXO4xDl3wd",
-	"0xWdeeu43QiNHQfeVDq98gnAXiGv22o8n6S38Rj+3KbosH+Y5+9r9VJdbNhYhVgsQKwUicMS712rcXyp",
-	"K1DcngXJlpNcspTF6pNOqHfPgV22MAgsofJ8M0p9LGRkkIjWez4jJyhUu+4/33L6i8aIEYDAVRKlnZpb",
-	"NK8Y+6fTu/Mq56lKbX7gX0fqmPBbCubcE4iRBYYDWuBUgzRD2E/71QXFiAzF0ApeevgH/BEVI0+lfROU",
-	"Jmsd5WJE7/dgKfPlyHv9XvewGRdZvekLTWcLnyGbGwkGXTPMabincRwHvf7+XouRiDhdRJtLNlsnhhmt",
-	"TQ/zcKlsCKmzDDNvhcipM4UGusm1Qi3hv6aFFQB5NONLGm1f95B90ramoR7iNgXix/rj/RXC5oHZ1Hjm",
-	"OcjJYkkkarbGJVuJpAr1FIwq2BJgnSoD0g8T9e9r6Fnt0GDr+cy2enMNTci2SsfjlFTthI8g/X8YMc9e",
-	"+XyXCviyfFdNKLy7CQMHi1WFMj3dokUlJZ2gM74aXl6NLjtB5+LyYyfoZELjj/VqBAyDsFjdxmTySXOh",
-	"DgsBHPu4e5x2LEtu6iU7v2NX2aQWZMaF9wmhi9oURjqKu3+AUOwDrILDIyZQLntApIjCQGM+Iqb7xWne",
-	"FHjZFLmgyutttTvVlY8JMTNMGLUgl40+2eNoI99+z6+SmZEKcUXBSZiHYg3ZaceDjMJRdsl4NB6ffjwf",
-	"D6CFkKlzkcmA3LMpj2mCDU5Qt4WjgBYb0zlEjodnZ+MB2RvsYRNUlxy/G14NiOaolt3r2DLhjgeGaBoS",
-	"J2iJOQZkl3y8PBldjge4dMVesS4Zfjq+wpHqkKHMmHzHg+s4+yqgnS4x+158Gr8bjQdktZYLdXTzG92Z",
-	"LE17DQu75GR0dvp5dHmqriyjN+ZTOvrdaoPrWQS0+TOoVFYz4TIBq7/hFwJjI36Lwxqs/huH2Ak62Shq",
-	"FYTuV6uHnocrCaNJLPHocqzCb3eoPoJNBo+QNWyVe/0CMJjUwGABEVFoe3cDjQMAyNpwcrk+YStVoCf6",
-	"g3pJAd7LUy57j9u3qrRqygHLF5NHQL6tBO8LlsykyLIZ6DyD1LExaGlpQd9U0B84kgD1iM98wymu0yVj",
-	"rNXza2CJPwYgU8BeYUsRdRF4WcL0D5/V1U3zrl+O1/5WqCb3H4YpIJ2bfAafLQyrBk8R4rxAtGwSaxRU",
-	"GIFiCzepdkRMBqrnJRu5ZZuWX/GebUodIZ6iKo07oBOhFkAJJN6JqN0beVlQWZzw3Sqt9MBeV7isNFzy",
-	"GMrKzNB42mIsbhJ0+UDmybvtZaZIAMyU14/PCfKimJcud53cqWmxVSoSBEOzW55ISJfCIHzA6o8Y5D9W",
-	"lhdz8bSWIsFIVHOk/zHmG5/QYtK8Tdb4C5luyC3bwKak0WpBpyzlMxoRy8xfgaDc1hvL6bkieOPuCMkX",
-	"urn0Cn4oft3Z2c/QG2UJ2VO6IXtqQfeN6iFTtuBx2CVwIaqhfi+X7deWCD6sE0CXVIXFAGOpwbGnxj6b",
-	"QROHCdI08CcUwsC6swsPrYTdABZoxiMwsBj4iPD/6fLMYWBsyTalp7NhUbOpr6ppH8bQyGW60Y7gv6RT",
-	"zKvng2ex/TgkVLOqaUZNPGgMPPpB78Bp6yWGp5Cma+yIybllNF0oD8mp13LaS0yLHBTTo6kAmK1tauOV",
-	"tfpstn+5MaXxPA7Z14rK+II4Y8E6XNNENOHIVE3bna1aUWuN2dApg9KVSsk6jYuNZFjM0vBwLbdixaBV",
-	"IV8Xk6U/nh/kwhL7vZa9ZImYRj48oUIDGIAJXb45Jq8ODl8QvHQK5ocOnVAEAFSbAPqq6FJqwZIsTpX/",
-	"hb8xsYp8JfxeqL9xqg7OgMiY3rKfZ1SyI4jPhExpTyimKAEAxiL9+Uas42qE71q/e8USAsuzIVwtP7nh",
-	"LApt22Kuu72VJn6j7jfT7Cmv1V6l/2TVMwcbSOI2xtAILIqa4EB5MIm+ZMGilQx0uF2QUJSgz9TOj0VK",
-	"KmdI7Rom/Rh0sGlh1vVVJixhU56RmOdfmbB/7lBfvq7wjxyY70J87sCL6sHTiDU+SX0E0NblR34uUvKm",
-	"apZS7+E3gbq7wTSi8e0EsYxgCM7SOSQpS0bjwjud+5vhcFGZ4Tc6DdMzxCgzYuWu6E9+BYBgSxW9pFcu",
-	"INMTKMON04yQGGQ0INNNCltS/a8l8ssdE6DoscopofdkKsICOuG/rjs8vO4MrgHofu+6E1zDaOFPBlOt",
-	"a7Kvtj30uvObe8ZCfGfjW7L8h16yGeMr3/cyhL1xYajs+YUfHzPIxKfQPgSzAXWxHpt3xvhdoSGnlYNr",
-	"76xYsXA98wx9LJascODqMK5UH1UVKK0hYU7N6YNAioZ92UE+pclsYbhMy9Xmuop0mNaAvYE9gIhvBtgN",
-	"+xzkQtyrj7nu/O3/R8TNzXXHauEi5mXhDOgftMSC+06IwrX+vfKAAJPXQnw0fF1nnIqY3dOEBWT/sEeW",
-	"kfeka4MKPH7/KSDY+U7oUp0oG/WThqIrKKcPn94+fX32adSGaWIHND2+pHPmNeTPC9wN3kkxbbmzMM6z",
-	"gS7X86dT5ZP+spq3ag0T9+NUzG59jsCEx0oDiGTTjcT9BKiVXXnUqHQ3CJ0l8KzEvBBRy8yiAifhYSsx",
-	"XbKUhjSljf4BrtsHc/lviCSYX5rHBWZ8MBajxv9UDz6t5FbUIL3OMZT1isGYSii92AglaVQQE7h6Cxhc",
-	"WNAKgEewxdXvR+TpnpWBjeGf1KV8YAVjy2KyhiaLLsHbQUtrRm1iTjgJyIhYOZjyKEIu3VI28nvBtzIX",
-	"fjXGJrp8QMnu2wJOZQ5HVU1ibmuZ/E/HIwSOwG8F2YLSP9Qn0oneMDSKPt50Bj+22jqd334KqlFPs+ry",
-	"7NjLXlwZIDN3U4nqVS7EitzGArvCyRuIG4zff8LHs68YaYgSRsNNQCh6ILr0RUJDD/Tm3DK2klmIGlqY",
-	"r2PtXCI+a0gwBgL+gZAID4tdDTgmnfkxkvUv53jrrGVBAHJHACoWV5u4ygM1gN48B73fHm55qP2pLEwT",
-	"gyVjFof4V+V7Q1kRje3C2Ek3OGiNXXTb2yr3CxExVH+ofzC9oUcY6OrQdraJdeRf6f+3bb3btnYJSmuT",
-	"cfLJxGLdYOwRNq07i9FonuRjsr2H2SurcuvMkW1YwmhEwuY0CaEhtdS15AhxsWMlY5m8vh5vZ6QMY6JM",
-	"EHXMgyliaNHbS0ZrE6YJOqQoLG05Qessny95CwfONqk0WiTuj8hhlTAc1ok6lMn2er1muJxHMICqjW6U",
-	"p/5hdb7BUXLuZB/2WkjMTiaVo1mMvL96RV7h/9/G1GpQJz5AopZ2jkeSqTFx9RHlGD/Ndku9NDzda272",
-	"81gozqTXWAoVXfna+dkRKdsaEp5mm4J0qnMwRGwdGl0456Ofo13j7W7Emtwrp94UIoPCSzMrxUj0Xq8H",
-	"3QRdci4s8Bv0ouh6iW7h6BeRSNSZqLPSS/rVHZTL+FWayiu+ZBGPWUVt8LBsQa14DPFs06DnKdl7NKD2",
-	"1JuGw2RUFquyRTtPIG2V5Ofn1X4D8WsxPKfBC/Un1Ijhp5VkSfptDFZq+nmx/RD5/A2Ss0iItqiNGbsU",
-	"wKFQRa4tEPtTKHVA57rXnmJk0xP+aoOtYN5pcEoykJAi9seWZ3UxAWTwQGBUFavhDKX09c2YAQaUgEZS",
-	"OEBDBUQC4gEkcFKeBkFAQwp4k57rZLagkh2bEKgRnJrArYOkT40/3SUfqHJWE37HdAJ9QWMI7h1BPzlJ",
-	"2IqlGmB4usHE9KmP5foxWLZqybB+L/KrLZPuemXCKpYjPYMPpWfakjaoRHv6SBRBLgnPQ/h1Gglv4LzQ",
-	"vA0eYp12fDZFNm29FO1IaAyMg4+UxiGhyRHLOAGQmmoKLTKXmoXGv5eHNsV+785HkGOjCDIYMeJH/6bL",
-	"GiK3EqMTBC993V3tQuv/bXXCd9jE/g1Z/QiUnsr4qSduCqagusmv6otohQmrGUZVbdfQiJO1UM0r4wKF",
-	"n4PT4PATlbjYCq3ecHKFZJpo7IhH5zSDyqxoJ/F/MKvZf0+FWpbY7ZWsq8XK9F1VKtjmx7W01injsIli",
-	"y2rhjGCuTKTVikDLZo6ws8Ol5vrDpmz+LeizXKas5oDAWi6OExayOOU0qsH4SIS6BWLT0HChdNgRiQWR",
-	"bJYw8LTASZcLb/P/LBLrEF6mzPH5urag3iY7KdTXqGWkM0vn5wlgm4ePYuBdqX7yMA4TwUMSsjvgK1TK",
-	"d5qIe6C6gcwTg/hCw3sucDaqjp3CoJ9IO32ZXleuk6HYNAjbKaZVi2XWsyV7Khdi1YoBVUg1wNfrOIwq",
-	"04p0tXoiyRSuITxsNYqZWGJodsuRtFnvW7bBNoMQF8GUuPhXQT+4ca35x3G2zk1Lqx+qYwsV7QgZkq5Z",
-	"QFxafYtddy6BM98UjSDtsSSSxuFUfPUNoJiAzH+ibzLLS+37CM/eCLx70SvcVQrjpDaG9y83YHHQe/Xc",
-	"R61c1jGQIKSrlYYhnzLJQ6ZLeb6mR2Dt684PTBEn2GWmBFoJ0ISu5AQjCxZIBIJZaIRN5kLMI9adKM9h",
-	"Mp8tuxOoSkB30F1TWYgOGpBJfRK3DxCqmQL58+ZM1KeKGOGTJOBlobCia2O0UqArmoCmQiletls1k6nX",
-	"SEWxlEkdvAlbijuMi7kzYRo9IWWvTE01oVHFtqSr1WeWSL11MsXR7x50W3FSR1SmY8bipkYaaJxJ2JzL",
-	"lNVRTnuyPDMaFWpCWPz07etWsMW6raA5EiIXpgVBWw11R4U5GJAmbJadxCSBHtiiOxLRdTxbPO33+s87",
-	"7SHvsvZBd2WlTmgoqcu/5eXN3uzFlPXpq4PwsPd8/8WUeR3CLYCNUcpbO5tVQUy7DIEFznMEz66xO+85",
-	"ybLVFz/V7tjKigacLaLbotQetuUM5W3ZsCMcNfn8oFV9lpHfknVO4/mazhlJKdarvz6+IAcvkHimjMBv",
-	"hN4ZwP7h77MHrKSAT3ADhHk01Zq5gvOvsAkK01iLvVi5Q94gT0DuZI/4NKHJxubde/2DykRpxY5xQ/e9",
-	"fml0Tn76x/+6vpbPfvrf/+sb77OHQFXW7cJVo9VQhe86NO3ltjXSWG3ihkixZJWtE1MRbqoqN/q9mjY6",
-	"7DhWQpSRkrVi9GmVijcWUlHyH0mA/aX99qsrP/oLs8SzpW9tkc7Hxfd4iHu2UAbXiUw3aMyhYMojBMvS",
-	"RVxYnJXeKy2qaymE5uq1mYZHkFy36c/CclVQYHkcant0mK/O2g1A6Kpk/MLRkAVsayEH2gRbJGI9x7Cg",
-	"8lHAnTZqp6ssWOWiAmTDIHcxWOiFy11AagFgEng7cnNWZNHk4pJJ6MPy86qhg89i35lmkBU8+xgBJZzN",
-	"my6YNLvXaYXTJo/aeQydkpzhc1MId+75gjEawsE3jhM9ADSp4Ftypk8qxC35U//r1z83vaYgF9k7A2ce",
-	"fKJwyWjIYy/B1pXbNHTHkpDPAGOFp5JFN+C/CBfzReN+QeuF9KF/s9lt+zydHdixus+XqGsXvoXb68m5",
-	"AjO22gnCcXi70tzeSpwxD/bAGjFgPsiGZkUYCyw9NBIueRRxH8q2V9hYPOex17/iswXBX3ULaAJ1zUqn",
-	"BTrFwqP0KUeAJuXYQR00uLY6WlBg+zDXXwiZzhM2/uuZF42jqnXui9slF9jEApdAXKe5MUqPqwnaFqtB",
-	"4AicUtnQwbar8OgAppUhPfWBu9IVAhUpv2+IgY9KpOwFny+YTAFvWtxA3awO3gBFlDDGZm36MKvr6vf8",
-	"GEf4zOKxT9ezLSPFUx6GLDkvtTIcR0BGUa4lrQDm/lIFBB4QCnMRM4q2F4tDsqB3PJ4TjAnwdFesIzsJ",
-	"xcyF81V2yHWLauNN8aZFfdDxgqYfcH8cY72PtsZa3zYK+Q53nbCsJqXpNvNlOlR3wePWt0Ch6hUH7d3u",
-	"jneMJoDA0+7yEy7BMDtJxKr1Tc6+a7pFg3aOkaq21XTpW0a2TqDlDZ+wyGubWxzg24fd/R64P3a8GUuy",
-	"trv9nTL9KJcM+Zp2uvVM3CsDZ5t7x6aqa5ubPqxTFg6jaJt7Lk2V4g6S49wrVqvt7n2dMAr9Sdtok9K9",
-	"kdhyTcbr5ZImG2UpbfC+n4LKsN56GmnwM6SeEuv0iEyUQp2YFmyOrAZok4NJ0M3pWHfX+wJf+vcM7IAi",
-	"skY1okF2XL05G47f9Xv1J1ZLcE9Ed/x4c1OGSfbjVDYb9rpx3Hl0q2NpFM9E6IXS+kWKeODSW8wijs3j",
-	"txLnTlsayitJxXR9M8hKRb6w6VjMbllK5HoKv89ERCZqaAm/Wc/ZU3PTxHX/1DtxKeA3r+uXjRyxkavt",
-	"R7mCeD/IF7ctHR6EDz0HW7kg+dnzM/LDV3sEMbpX4uzMxgTByqY85AmbYTqK2GkD8gE7o4WUpn1Goy1j",
-	"BxQ4X1wnG/rMrYQWh0jAAi7ybaB1Fbk1QHUrUeExNG4s5REWtVMtY0GG6I0F3mpyIlrg8t0vtx9suWPW",
-	"cf3mcCwbvyEuZArFAhKrC6Anrwz9FDbVkvCw2Oa6ZTlGufez9rMyTesfmXKPlJ4FEKC8Yo4JtdyZBTe2",
-	"RVgxZwy3hE0y9yBskh9GA95d98mZwen7YN1kCVXUIiE3Sryh2gbhtd32h9iBhvpWDQ8JW1Iee5Wy03qc",
-	"67DM+//b1dtkr6ubQT9gGKjaBV0BvNERmaiFgMZ6GKIOfCDuhomC0CWzxVPI3Y11MiJmXTJb0LSrAwMB",
-	"/ouFXPdhX8fwBw3oPyAISGiv7+rOiCD/1+z+/N/1Y+D4Cp+ueDwg5X3fvY6hd+ppyme32QVWnLqo/7Jf",
-	"UGd2ranxNEzEKvvZtVC6xpF9OuXh4DouuyF5ZFd39EhKZybH/Et/km5dUd9k2rdh/J2gA6NFXtVseB3r",
-	"7D9F+ikD0yLRSHX+wpT34vxbd6A4f3EYMht+1cSC/h9X2nlwfl4YA7+bGGbX8k8RGv/uRxjb3vnbUpnu",
-	"T2kUOX+zDUSez3Z/A9vb+W1qzGMjf/7fwHZ2h4WmcRf6xCsMHXW4W7Dn6lrQUMTMHo8VsIM+tNqUyZT0",
-	"exq9EQwJlhEKGBKkOCxidgfm3u1664bqNbsAzFfX31uXyB99xWXDImOEYdaFKSYsa+h3qcNPUzBjtseY",
-	"MVE+L2ciZnscHLjAlO444dwSHoaVP0g4aBnM6/yX/YPuYb9V33kGdQ/buYFBPJP9nUFcAbfNJ8Cbwte9",
-	"GZ6ejU705+fA2ppL9QrnbsJm25f0u82Q3oKnArp7RV9kcebKAPDquq1Inn2Nmh6nI2Ep5fEnJTg1AdRs",
-	"wrk0/DjYNyBZdFNgyuEPQO+V/Ff2epP6ePeGUURueMSy+ogaqeeSXI6GJ3/PF/O/POjv9Q72+w3Eg83o",
-	"C1rhV7FBLsUSc5401buW9NDsb1+31S6r4IaHdu8q8GLebY0nUwVQqkn5cjClAWBn6qWbrJNoZEA6J3ZV",
-	"bRzBs6xkstK4nU/XSTQhSygVdFIZTeiidyJ8Nlt+/sULLtoMMu0MuGLbTGBcSvNKci+SW9jVNAaWCXRe",
-	"McYAmKuFFhmKd++6jXzAPk5DhU0zIUpq7lvyh5G7H8vqzqhpdztkJ0RetWwD7GNlGnILFVXJG+VWerRS",
-	"eyjq92yVuq1K5lnIFbEDSrVYKxsBFPbei2flMpfDFhUnJWDAyuYVO0tveEyjcQWKJhiLgzwYL3RxGwYo",
-	"bsB5lT/LY3XVjHUhb6o8JgeBLesijXQbqXYz0CANOnhPlWXqDJb/Smuw76cMKHHByMqZEv4keDuj6YiY",
-	"acXsMIy52R4q2z9VhkkOPbf4NpyZbqtiK7NMNRjXWW2ALht3l7f5Sy3wjLZ2ky5Qo8Q0elZvA+WVZBMs",
-	"zcPO9p0O7l378rx7qaLCo3Yv+iFG7M+7goxkXovHgrM/1iO1A/o6zbSAdtEQesYxPE0bCqpGngKjNSB8",
-	"g74wQO8zqvYWy4EZVMG2l0ZYi9+eaeIHQLgP3YM2FvfYMaHBu5sR3QHv6hsguvvXqiW0+++GxF5rKz0a",
-	"EPtlxkxpkn8+WxLsmCeyLCYgmeGWB8W42qfe5XTIvOOWeb02lbIt+pz1VJw+2KX9Njq6wYFq6xA9kl/T",
-	"2knpkqFhzdpkHnvC0oQzhHjR9KYpxLcyJVKEFzK+CiigVKMfPeaua/JIjDpEWCAbYt+xxsmVt5xnkash",
-	"3s658LkQDVpC89c2sTYU/ARkbrhlq/SI0JREjGrOfnFDJo7Lgl11k4jNafROROGkrFnsb7VNaMu1UrsI",
-	"H+44KY0AlY9KoXPC5WptDnUKAOEsaUOe0xwfwkLLbxcU+q1OCqr8HktYNyBLFnKqhohoWPcJT1MWd8nF",
-	"5cfj0XgM1+gAKeJS4HWASKE2rhpaF8MOA+3VA8VKVwcfB8Y3uo5zJ1FAJuAt2FqUzRF5bnlvHF9faR4l",
-	"fRG/YSYyYEPRCdYmgtkvBDD7ja7US3kqr2PUx8p1m4uY5bM/dgqQsFN/K3D1DU/+3gk6OHzk6VPPrLDd",
-	"ALiheo8BeT53cTQMusem0FKaqycFaTMiXsT2+G0rJJsvLi6rmVaeBpmTe08BpNCB+tgUyiL8OB8lWMUi",
-	"tuKen4q8euPaFhFcXgv3eFhAXFX6qRSFcEMTVn/XAKQ0bG7/xppzmSY1qX4lrU/XK+LnYmUGyqeUhf7n",
-	"mmFdilqVtdRM85krW4B0VWtYh+pKQ/qfLmiqq1yYRhbJgXcebFcBbtqT1SWFaQ4p+XhLb0RSbM9phQ9K",
-	"pbwXiefIMAR9LyuV+EwkCfSQiEQyMoVXbRp6hHw6HTN155UfDwsRb/xfP1syclbqpmrz8cVKjGwUFsLD",
-	"rJydJb8JEGMHvj+Hp3RiBoSIx73BWClolXXIxfvpyqNT3vNITJXzu2IJMTm2npVMKdZFB6H/0qcLbnwP",
-	"v+Az5cDlHw6npTEepVgnM/akgNPTJkG3YJC5LkfEeGzbk8gKB5B7+ou+N4BSJhR40e+tfJINsIjHIkQ3",
-	"q94L1gv4ObvFPKD1cuTxYl72mjmztYzpGcoN2H05LlrgSEetEFYcjVYSHQEE/13PvYZzdxebKOkUiSbz",
-	"VapeaiIBFkc0mUMFC0nMi9GWgxKkSC3udQzVRtkTIfU7Z2n+LWgk1G4ETVcGIt24DkqmhsNjc5Dt93tq",
-	"o0SM3jH7YnXVOi3vF3u+7vcbMaHb7qRAWfVLIVNlbEGoW//TnQTLLNO44ewQn/trBXfbeUeExnCEayjl",
-	"gOwdHEAr697zXnlb2kGon91hHBwEneU6SvkqYh9vvLhJVaecYfcyChPoYNTS/iKmngkCEdMMb5PVJCBS",
-	"2X1UkonSB5P8IaFVhNtp38/3fQ+f/oM+/bX39NVP2X/+/PSnv/yvP4BmAYCSO5ZARdleD47lg16v18tN",
-	"CnTsyzU324v/yjwqya7cQbHatIXC0hJVq34+5+bG7t3Ouz5YsAV7vf/8QPNDQpAQCuq65N3o8zG2WmIR",
-	"PaEkXfAkJJCBVWuO94gYwteJ6XbNxX7xfepRFX4ExgmGaUpnC18Hqy30TZWu0+SbVF/u7cltepDec7r5",
-	"2vNU7AVDqoyMqF1DQuGOSBdsuWXHrB2Zf+HceVhWcrCZ4aaIRJaReOJ5ciMgcK2+S5TnBm+u7lt/aR7/",
-	"kC71JK2PLRYa/Gta1V9u06eefVvd9I7qwFXxEZjV1ASoBifIJbOzNWBQbHqHnE6pXRuspGNV8rl1LDgR",
-	"65SVIrjJ9nSK3yGw6k+AwLQ0q2h836X63Cu8xd5c+vz0IVXtZkbzmL3mRXbA2wQf8UFvIJ/bIF4J+wVI",
-	"8R0SXigmnIl1FMZPIB4IcEea03qvpzl55SMIE0SePlT3Sxcywk5G2STHHOpgpBv/HgJbg2ZtphUtYoAz",
-	"yIb4gIKz/xF+b/FOToDq9gJ8iv8Mu6cbg0Sa6VKneFYdRXD+wFBqpb6y2BS9/JUyh+K52l4Rv2MPLDyt",
-	"2zfqhVjOka9T4ykJsStn+8LTR9wyXwq7RZ1RyI2nVY2pNDOTh6HRh+yfdgUWjrBkpYp/uE3DazYJ1sw9",
-	"xm6pqBJRP+1eIeLuRm+VSHkFSkPQ22hA7qnya4zvly+Gv8lbQanQNYxd2HqD3G9QlZmp6SMky0DhoyQS",
-	"Mr2OZyKOmUWjQCBwINglML8Dvy0W1Bljbvma7zi+jrc7j3N5FT1JnaCjQaVMi0tt/VtZhKtAhzPrFIEo",
-	"q9GmM6n/uE7IbEHjmHnJYV0IOyecDMDbjXvCcCyZZ9SJt9ukXm0ZFcXCxyXzP7bw724O1C10lQwPsYAU",
-	"QihYjG2bgJSmwIZ8fIQ0hTvWl30IY7Vxuj2c1RrntQLdevt2Hf6whQketn89uSr9q87XHJEJ7uyJbrrf",
-	"YGMMubz6cKEUnvrfsQMu1awRgk6SLld+HkSZsoTLW4wTQaRQaennuWxmVmioW+qz0DYgp2eM6tlY/uL8",
-	"v4ObV//sf213ehfVVTZ2h4M2W/VmIa9ERc0OQF1Q0pYX4I1IND6c5W7rV5du5GVj+4TjNrJjovgH+Wz0",
-	"NgJF3uB2NuU2poP3BrlrKgQuB57d4qsq5fEqq2lNl0DPqf7XYjkEjk9LeDyL1krvEOgFYPEs2aygHxhl",
-	"MxLzebFCEp42ePYM3Awze5a5k65Wz27Z5qkV2KYiaTdVWwiRJ5c//Zhe/fTj8sNPP64ufvpRjn/6P4Nn",
-	"z378r2fX1/Kn//3s+nrswU0NOgB/+zGONmizNx3n2Vw2bwW/4Yq/PdRydY6/kul6x+J1VS858JpApYw0",
-	"zqahASHQSOALkLpsRflnno4/koP+3ouAQGOwp/IAeZK3ImEZQtmdaaHWBAwYZUY+kwIcX//Vq1a8M0V8",
-	"ioz+xBmNf1lhSv3r+TFmum1xpSbATCbwlKrjO6MWo/EmQNac1YJOWcpnNMK12GL5cXGr1/2DiNX28C4+",
-	"LDCPSbiGQky1+Et1uQdsQcv7G8ZkW46qIVQdyYxKaJc7wZ7aCuxHrqf2Q7d/Y7lrAV9ffG6Qn5LsE73y",
-	"wuXtGbtjkT/bAr3q0UbzFsQ0dkovnOp940GdffzSCTofRiennz50gs6707fv/F6TiNgxTWkk5r7tP4K6",
-	"3ATMCig4w3amJd2Q0LPnabisgmVRz9ApWiHh/ADufreFvX3TunqNGvnbhMZefYYz1DQS7KZ/gqVSXTKM",
-	"yfDiFElDZkjFTMnJ6PPo7OPF6DIgMU0ScW8LMImciRVGkluN+gpeVzPsYo4LJtN+i09mxmrZ1xFLLtcV",
-	"lTpTOrudJ1Ae8IuYBlnHCZiQGmxWH879A6hglq5hf/zxwwVULqpj/nh4fjw6G50E5AUJMVtpL8RKx0pc",
-	"3yqMU/0zqDpj2R6RnlHdmDtPCiBDe02FDA8ACKgFfOWpH+m1GPFDwmZRNP73Ht4V3dC1766q0xLXGGK8",
-	"4TGXi5p4p6bIgBSdMjPnQuTpfXYPb1ZBMUGRhOHB5gBkTP65ZuuCrXDQe7nX963oLY/DKhyylISCFZyA",
-	"ezZdCHH7s25H6PjzqUOc3Hyitn/YVLAaa+i6KsxmTBBDZK64jvlRqgfV+8LNbAss4SLks3omolkkZrdE",
-	"hyqKTA8QAPD5+rBAecfbFEz4jmGtv5rlLoEC+DXbqrm/MYKf2y5TNqdxnrIqp36+ZfDeVeQVvZHgeYNM",
-	"O6FynG5nSS2AeCcvrVoC81OeD7U7OiCnDrMe9HqX3vMN5V6w43ejk09Q0R+uEe4m6ZK/fhp90n/qkstP",
-	"5+fQMEBTaOrvksvR1eXf4U+o0QIb9zJLp2UjO60GgL/TvY7NkTXQlenrFTQ/ryWz7dYQnIbOEWXbKtd7",
-	"qfSZbT1AwLWCUs2Fq+1XdYIOfksn6OjvgGYAHH8n6NgBqv/WQ8vaBHwGmjur9aBBCA9+UzjyZWv8ofNd",
-	"XMucBZKrOHGrr7aFEBory6oCPgh4vgHyDg2jI6K+jWJJJ2CYOcVG6YJtoOyqSz6fjr6MLiVZ0Dum13Qy",
-	"SBgNJ0eZkScxewI/X8eTATj6EzJdp/qput4JX40AkSmjS6wlBbTIKOLx/IgMTz6cnqMb+vHLuX0xjaK8",
-	"7GgqPxiJNfbwvfBPusx+okv7g47vmt/MP83Pth3LXuH8xVw0W1D7Xvhv+3CEw8qebv5t70SPwd6s/2l/",
-	"FsslS2bM/m7+nQ0PB5wNTv/bXLBay4X5Ef7b/HDLNnZY8N/mB3162x/tv80FemXM7+af+LN35+FX+8KS",
-	"iRBLDZWnSSiWjKXkKaHACs+Uu8gCQsk9m/KYJoBKAggAGB6FNJ6OkkFD9EyH7QohFLqiMy/MmK2/c+DZ",
-	"JLZLMtO+AoOkqa0vcxpxHslmriweMEc3XKC+UJ3hMxrPmMm27XaYLoSsJnvKqIqUPwceprpex8Yh0Zdg",
-	"acSsFCSlIe20NE2HSkGorW7mVz19/OaTVQEziJpgNDn/FrWPtsxj8PiOp+xTFUXOlf5aICXB0kq8IyzD",
-	"W6ULxhP8GbRlRc3hFPqaKlrvMw87ohuxbsy+6T10hhcj1dhtHbdmLKYi3ABAgJLmmYDgkz+vVM7xfGHs",
-	"NtqQVUQBycvfHJSwONXjquZZhZ/NGcIlcsYa5EBcenHjdJRQg40mW/lbzrY9bsDk1aAxdkfjARiL+yLu",
-	"rodY2FEOFW1IuCtMXgn+yY7gi5DIj0YAAXplDj+0u8yBoM804qBdcOi9a4+hlg2xAq+5DcmhxWAwC5fR",
-	"vNURvLXv+m/khHVfrtWwATr0C69FwPxUQcH2ZSGWaIjAjpCMSQItKo7U4W7ptvRDat0hrsF1HlbbpRwT",
-	"1lIpjOFategJje14GmeaEo3SiWw00GmMgSh3DZADqnL22wCJ6GFa+JDtsdruKU95PL8UYlknOSYeCspO",
-	"3ZPB7eH2p+FSfWbYhuA3zLBATBrKQQzQB2iQmRYeXeSR+4pFyn+i1e72dCiLefFEMyJTVfVVVNfbgJzV",
-	"UCWUVuO1q9olnqQID+thB9TX6hPZc4bWH/Q3bc7X6aYK9zBU3o5Inki0c3hWb8jirPlZh5WovC2mV9HW",
-	"adzKGhy38mBqZreS7iH7ACuomG5xhcEg+LprApPXSiAc3o1WEiEAUrtaImRVxkEsZUCmG31AYkyz9Rlp",
-	"RjK6Y3EKO+2PKC/fYbWzaW5a4uMFjedeStAbzqJQV0jrs0JTJMMtmFSLcrk0q8ysenO1Xo3rWJAvGkUt",
-	"WKYMJZFa7Ap6lmE2dCp143X21lxfzjd4p64O3Q0FyiIiAuE2v2OPAgtV5FN0BlIjJKPYj1J9pdnKXCF5",
-	"hH4R/tCd0bKRg5sGjt/HnvMjo1af8XULZOXRByalxZFKBOqQJGXKCbvxUma7oZSGQEh9SwSaZjx1t8FD",
-	"gxnNcYhiFOB39Nu/lx/+BgJjOZc7yJn4RpPkfb1m1/tx8eAcf8Xj5D3Smdhm5/MInYcHgcI/qv/2KG5X",
-	"wYdqcH9ca2E7L+jxXJ6HOTg16tBLpucrD88cuieSLKBwR522eJfHev29TceQy1VEN2U20tcsJmOailY7",
-	"UkRsi2jTpbr8UbfoFlz66tICPa9Pe9cIt2XMd+dOT0KTcezjc6wXI4LkLoSCNHksv0dZQHjHdu3c/7Pk",
-	"Zsnt7NUsfGWZvT1SoZywysutTkcNEf/FoNKxWKN4DMhhT0P+unmxvV7P/NkmyIAsTv8xy44dIfgORN8P",
-	"ennYliIzYw77w4vSUps+Ki9XlkLyabUiIlhjPX1DKscZBKTxMa2TCp3QMW0D6kMB5WhDpgwihvM1k6mE",
-	"fI+eTUw7Z7MoyR2yA9amfLb+oFyuv/dopmbbho5+DRZn2QDNo8K3aeqoTj3YpYpN18U9ouobQ9Rwp+BA",
-	"nx9UjjNvdRbgPNzGhdbJCQ1Oowu0HilZUR2hb/O67x2xBzVXYT+2naDHjMnnDVGthJrUdA213wRD4Prq",
-	"CbTnLektO9I5uymbcw1dBmUHbsLX8tZZdYy1Ekpt6HZb1Bl1ca0zu7HLoWGbp+QSG8+6ZJ7wcAAZUhrx",
-	"W9YlcsXoLUsGaoaxQ039AZKskOHqEslDNqXJgCCLWjJn6PthipVMmbpAPUhnF/BCTFY6X6neDEkIeB/A",
-	"IcNz3cRE7Yd6mzf0j+0rv00liccd99FW+6vwIQsI8b51+oe04tnXGVul74RM69OkQNCqPkQCFKl/u8NH",
-	"1jHVsoQBzWPo1B9niG6/UzrCmQLzCU3GuGOf1oa7XGu8Xcjr988g0RhYbeViPEsYi3PzXllB/Ci+xC+C",
-	"xzXREnVkK4WhNDzGSnWX0+6RkxVLtqp2uIDr/whOTKuYjzMCG/f5A3k/JVEzC5KFX6xIbLEj3wMb6k65",
-	"FO++9qVV3I2NXTCJmjsA8/QO6kKzsH7bYaHHgPtCxESmdO7lV2Z3XKzl5S5CXKI/dp7Vbn0+Yf7/uy3Q",
-	"E4m9cOCLJEuuq6AwdRhChlfZhWjQWph5bYKiWZQKkV/XdLaoZstPhX74ke69kwYfU6Z0I3fw0dXhkZHw",
-	"mOwWOce6O2WEpwKhZW026UZZlUe6bvKJxFeTfrezrf/9yDWDZ/D3wK0ZVOa6JDw+0iY8j5XFByNuRQjh",
-	"9z0/fQ9/s7nWbOiwbEDyAyr+54JJIuLtHLfylbW1SuN7Dh2mRNzcBI53BI5RC2+oaiu3ogqGrmMnFYuk",
-	"A7nCZx7Dce5gbv9fRRjclsk3B6r2vZl8t9r8Gdub1QKrOmKzOgJUBNSoJQXVAHMVPH6PzWy6k+kWdh6N",
-	"yrfiW78RdW97Kl62rXBYS1TvpW9Pmr11Eai3GsIxa411arOHrpjXkTn5eGGzadihTNLOag0RTYkpWNkK",
-	"Qtx6eJsetNvbHBluEMogcsMrJPb7lEefOzLUqZVCK983jE/Z8QzIjYgicS/dkOcTCV4STpWm00BrT7YM",
-	"YmXfWxPE+tbMmaWzvDrM5e7cOhA7p9QMmaLc8PQfLMrx0HNtN2ZB/3HwbcpNvr0Gr/H7i0R4BXXpqr96",
-	"t77wTg+Ns/59YHr6KADV58SPrBIxU89TlzUzmmlq6Imj1C2zWRP9c5nbLE8IbXYbbAg9JpivRqbo8oTA",
-	"dzRsxhwfKJfkhsc0CvATAbPUok18L27QhxjGfCt4jD+E7VoglnS1We5rvq3x+sdUV9+EUvWPbujuYH/u",
-	"qFldw3I7A7VGIY9NBq5C8RhsUyc+yqVphbTpO8AXzvrg/mDGwbcvNTov9wIWg+zN5J+NQff6o7VgzT1i",
-	"z4EJndp+h6ykPfd634Gu7x3owKUOmSlD18Bo63N+RmMIHFo0bKjrzvrV809AFOxZxGN19Kf01vBdioQs",
-	"uZR5HDY9iDKStX163RE9xrqJivgw5FApDxENw0bHTIXFelXeEHMWK8FvWd9ueFx3dpfRGCnX8gB8cMWb",
-	"GmO0MpuUlpKGN1yxr6lHyOq+uuIDzQYocTaj6eVOcjbcuv2Dl9STslsrrFxMU17nRzxas9luPcc1GqXF",
-	"bFwBtWol2wWPU5GJ+xPEYfC051QzdT/XMHcQDNSN9C255L93kvdmXWEyfmHTsZjdstSg7g6gbJNMrte9",
-	"3v4Mb4T/Zs/+T6pm9D/wF/hv/EH93/5zNX36N+t2h3hBgXLuXlpUXpcW9pm8WfvRWr3rmM94wkVdYlDZ",
-	"KAZJuER2XhE77LVKDa8g9wmlqgBwz25u2CzFWicI60qEo70t8r+zzQ+L6dsZ/8h/ePOP0eXVX8c/vOqy",
-	"zQ899reh+uP93//2Q49+OV/N3r5Zh8c/vOrO+lFzhjrVNMB6oWw+2iSfMylsEviKqNuXhdBxNhYb898v",
-	"8IW6Cc95oYNTkrEyyx525AWERZLZjP1pwehxKjC2xsjecQc8Qo3BlnWthRXWA6hbPm+lXlZgh6HFFZYn",
-	"BBBt1DG/rinYHRQrDmnCTM1ukBVNhWzGQ4ZYL1xmafnrOKvbGyBsqa2r5nFmK9vXKmtmQNJ7oU2gwIQ8",
-	"zRU5iKrmWkFlzkRRnSXzkEx9q7bUJ1KPPSAAXAigQ07eXefoPblB/KE6Bx/yG/h8C7qyTVRUNyL/tg39",
-	"nhmRX+ZS9U3v2aaKblQdjXDNEQlFqrb7iiprBLCJ5olAs9DBh6dRJLtqua74kol1iq6cu2vy+ev/+pE+",
-	"/dXhFP3pL3/6sftT6Y9/9hON6g/4TCMf3vAw3pAfxh/PyZ36HXDXlA12pI8BuPWJsr/tTSY6xmcLImIG",
-	"QXQ4G3JfeXCoXn2zbmlbgFT/9zYtEm+i/8oSxjyRhBfU//YULd/ZflH/+Z0tl9/JyIDWw+1sDS38Le2M",
-	"4iYgUIOMAWp19MB9NDoik3/9NiERsL7GZB0jv6kuHuPxI5opVUbJMKTk4y29gWzoH9QsyX0IhSzB0/WK",
-	"mGr1h3UWeZOl5sivXm4XXApXXjKdyyyvWtX35raEDqHNIkYTmY/StbHLis7249lpaKRUEimlwuE+S0Vg",
-	"4dCcv2pbQMSE8kTnbDSuoQUS1sv54NKjSgCCUWylCl5ox5fDH8cxPgCXgNEI2SBq7RuY1Hd4rQ/dYuvD",
-	"gsdzJtNKxhkWz0TIkifSRmXx4DhSJ762riHKb84Q+zx9jOiTBcb9nm28B0WSLvMZk71X+4fPdOiu3ACn",
-	"Qb2b5+mDutILlXAGHWBbNqD5se8QT/QRoe+ANPALj0Nx783eWVx86myVjNeQxmbRDPN3nBJ6T5HQxELn",
-	"9wiLQ7DbfGClXoiO9rh8dly64kO0QOarhlqAQLfZgsjakgIham43fnOwcMMDqCk+rUhXHKhptnucjXLP",
-	"00WXjIEbDNmcLA1wxoSutVfW16t+Bl4nZRek6rcjTEze0yRU+jHaZPQSNX2P/I79/LX/Q/hyb3lz+9fV",
-	"WY/+I331ZXZ5MP3ri85jFF4FHTRCKuA1LyK6gf5aDKSns0UFsGavkRLIpURbapD1jMrULI2r3/JoFJ6d",
-	"5oWjcL/HaukqWIktyr+QK3+W8juebk5oXbYh2+UIKqGLgrH6NqS+DJzdfz6ENbs3U+yfndO8Rb130MT0",
-	"oelDzzSFob3z+UGve1iLGWXv/YKfkbt9f6/f4gErRm/Vm3EK803Vz5tGrm7+jCGe3I17L/d6TffuQHiU",
-	"DbGo0rBDXGvoxLUfcsQl9SPSXDqeowp/qH/+i/rHV/MtOeKVfWM2mrx8lFa8vIL5ZWneLpdsJZIq9N71",
-	"bFG9a7bbKqexQ/Co1jgf3eg1rk9IN7KOhkyd14zOFmoXq9P509VxQEQU7lAOWNInOaiA/eeH5fLAm6QC",
-	"IdXl4IChQW+zbB9WKeiH/As+4I/QXRBFljPVGPm+epG9l/39XTRL7Yt1pNf/xld7/YPDnXSRr+5BpsXP",
-	"BKPLI1T7e1tqsIrXmY+res/zfrO+S4WPFVVNnzJKjkxRCBgd+hjaoTgGpBBeVlAsD1Iieu9V65JRHF4y",
-	"Kn1MA0BnCLaBYdo2dlzEbtIusabDzxj8CQfKjFa/gaoJOZBuQ0YBShSUzWewxM2t5B7Mjq4pZyySgd9n",
-	"vSpZSxu6YMoX42Gu494dsWvbmAFmxUT+bIGZkepyRA9NuUHeN8Vz0F+j/sDiHQsS8UvhoMGYWOgrUQxK",
-	"sygzwtNtMSyD7RElv6P/+QA/0oh28yiznfB7MouXrA3L5Z038l0b3m+E54vj9ExUK4J3NvDiI61PEn7H",
-	"ZLYFtSYICL1jCZ0rO/xOJ4hBD97wO2ac7C45BylDJ7gHG0bdPZNu4MgUIOtXebj81iEXx+q+/AwPh8dt",
-	"RAFufz9deU6L9zwSU9jCwC5Qrv/tv/SdCze+Z11gF2Dls/Z9e2/BAAvE87CvLMo7ry/6FTEJvw43bXhQ",
-	"YKmZAd9+/HiCgE0iCSXyLVyOfhgdX41OMB9vG3/N2aaXu/t4KI6OzNn60jseMt8Kv+vXVcS6PnfIdlzi",
-	"/mHPO6/3PPRtCs/C7PVftnIeNAURLJc7ZFdCUbbM26185GYocDdE07a+ELyK5sPkWrC0UMAWTDXR7pLF",
-	"qY9Us71SfOiuq7fMdt6BtSfhAwX4IQJY/7mFmFL2RQe9rVxYmjol1/US6L6yScgqKmE/vnlzdno+GhQ1",
-	"PJwD5m9yIdZR2AXdNCBLFnJqTwIyvhqeARmea4NySaytBzRW9xSZh6br9DqORfEhRsMNytyLqTCRSdgE",
-	"CbtZSxbmypOk2gm5uhT9WZ2go8bcCTp6lEC5h6+qMTKrwRBxM2KoGMHVi/tvd8PrIaB21lT7I2HZbY9Z",
-	"58sq6AbOXlDVH9QD7MOXCAGZoU68bN6y28PkARmySTnrXEFyhPWFdyyBEkn8s23aaoECBxJQvYFPY7li",
-	"s5T7TQhLbwSZryWjEvSrJuNHia06JqpZVfVzwvbhFIw6v+MyFcmmio1SOWBineTjRwGhZKXOQM29uNez",
-	"xul2kSX3OC1EljwYlLds8yahSz0frarO3utblDKVnpIzSL6ZEw7CmhQ8T0DLibXTSG1OlqcLsU4JKPkW",
-	"NeVBR6zTlZdKBMQgYTSUTpYmAAkoBPFueYw5GzX/PC7TvdV9v5ZEFn6EgeQn+dAzxyanlGxR2Qdjv7A3",
-	"lmf5y0I4yapY3LsNOhrxxXA4N06ptBUAjbTyuljgt6CT8qVGJmn3TVdwfZ3UoAtgKET5ksmULld59nCP",
-	"E9b4eWlCZ7ey3nEMUAK3DOZaWbhSr8iLwssm/vrUxuQ7rpDY8bq70053Jv9FbdNGd17QeQVv7IrOYerz",
-	"0c9yy3sFVe4WCiobzaW4b+TEVaf3PB+T2fNz+c3ZmP+av7JfES1NaVSDnWimgFYke5oznvA1euTO0Myr",
-	"26yUmptq48vEpuOQLMS9bswB16i8RrvVq2wTCWtH3r4QkdbM2sbhIs5t7YLtrM3lR6d3l2KdzNjOuniM",
-	"t5c12DtcCK1PWn7ZQ3gJc9UWv3N1xemDy5swJ1l8TsriLbum8TlleMzhbMnIWUWl0uPUQmzr5TqhU/v1",
-	"uQ+wIVVbMGHLGvLVDlqmMxZ7KzXVuuY921yyOzGjVUb1hlBby8LuxK0vKVsV1QMfQbcdYUUMJCEwVqec",
-	"+JREYm68psMar+49Q1hfc0Dqds4bkayXef/qsIWvV25JrI85v2ebKq7+4fHV6efRwGxspJe2Xrr6dJ52",
-	"yeXHq6H16XFpScKgsDIkPD3K1YZlZR7mARa+7jq+HH3++F49icaAJxdr+mhecPtxXMrJx1eDuw+31nj7",
-	"FUjOeBLuCnyTmYpFuJvM98/hE519/PLz2fBqdH789xJCkfPbgJydPX13NsZJWtEkBVev3+sRNdg9JVL7",
-	"xn0iU7bglr93yRIK4Zrzk+HlyYDYp0g2XwJksLghdCrW6XV8kKHX7fUw+FB4aEBmC0ZX6oQTJGQRv2NJ",
-	"fjHyX2TeW7MQF66z4CEktkenca20RWBCVj4qNjqbsVUTuS2VJGJpHcZvK/rv/CChS+IIh6oPKgx6acMA",
-	"671NRMnN40AJcV4TrNbTbTH1+B2r/OiscEJ7q2Qm1lFIpohQY4EAM/zs3Y7V3a2jbU0fTzhpKVJ2umqq",
-	"GNalwvn37b3qd3vdfnev16m1onawnbyob+YIs4O2p5kjv3ZNq1V28W1lRK+rDxcDJXQUTnHIW3NTNh0Q",
-	"9fM4y1OTL6PXl1fHA8wsgra+lyzpkvHleABoxOs5EAmML8c54XbT/uqZnaCDj1KK4HJcowMa0L+y82JB",
-	"gc1gHXty/DMaZ6L8mCHa75cb/zdNcVeLZpUpcXpyNhpopHXtcZIzMC7Mvy5Hxx/Pz0fHV6fnb0tZhjmQ",
-	"O+gzrlhyASi4XTI6P9FWyHVcKhE5MnYLRFbmlOswndQwyCJm+WNNDbgTdM60oeEMrhN04FV+8V5P7WdX",
-	"zcXV5enwDL5yRXlIbhjFSKIJFK7oRh3UDm5smnAaQZF8lxijTN3bJRfD8dXPJ59GA030IfiMmW8O1zhn",
-	"XF7HMxFFmKaBj1c3fhqr6YoZhzJ5ZZzOWUhikeDuDrvkeHh+PIKkjzBH2VyIsEtOz48/frg4G12NBu4h",
-	"o8et3gcQ2PG8Sz6dXwxPTwZED0BNvzqI5/wOAUpyk25mphNkNp75QvhPNeZO0DED6wSdbCidoIMvUwvj",
-	"eEXmQS3WCpwNWRc4cW7B8IkyUulsQdB/8VkmabEy+aCxVhOhYQoVyY2V0DxWGi5iaf51jfmRFZXpyboQ",
-	"V2q+aS0LA9xrLuLTYakMfOtF4z1K9HUU1t7WmJRex2p7bDMNpY5LNVTn9YFZyWy+7CQ4C5ZbBTsOr750",
-	"8FJ8YTD8+YlE698vWMI0lHv5YF+zmEyFuDXJgnXIRbcNQ2zIZhxw7SsejKei0txXi3Uidb1l42MXfL6A",
-	"XsCq5yqTLWRLgX1C9yyKWj03jcLED/sGvCgGHClOWTyDnr30vtAZhVkr+KiluMMesppPK8qKen/u84Lc",
-	"6rgT6pcEuWJxDT0fBiq0a63sOLgh3D1aoR+1a8DCdAzMxGoDcSIWErkSCZbKfrNwxUamrLJErpRdWUU0",
-	"VRaVbRfEYgeoGMZk6obEzDeHTUnT2YLNbrfJmcIN7Yrv1WYfkJCmdEolC8iMzhYsIOM3nwKC7UMBkalI",
-	"6JwF5J9rtmYBWVIeBfb01VigAmPnq7VcqD/d8bDI/ldnF18yGvKYSXmsht6cAFRujKxzAXVscUHvGJky",
-	"FhOp/o9btd0/QOSEXZsOQDrOtSXfRExYE3O2nrPruyJWvNSl0HBv++VvF3WGmc6CzrrMwD+npgZBi7pn",
-	"pPkNe7fX7XV7LbwAHYOFxJ0ZQb62VcuyWfLqjXruDQoAqcMaKDIcJ7KQciv4NjuEBaK6PohcwxNGYzzB",
-	"mL2XzSZQhibuiakX6CmU65oIsSzAkjS+JRERa5+AVLNuIArcTeDZAozFPvk/Nb2bks9BwiJ+w44AXRZ8",
-	"J4LdDySiaQ33/WPhST9k3zTLv0kyyIaUCBSfJXcFSJn+3pbZEB66iQ5cWHefRbkWkjvbPpITtAIuK66i",
-	"bxte0WmkS1i82zAFhOpycwSj4aW499x0iej1FDu8dWTzjs7W62VAmEz5khazmftK8mq5JHxuTMi+VmD5",
-	"nqrfIAZMQi5vC+86OHwBBcBbvlBJ+zCm0eZXbyj19QYZ1EVCptDazKKbXCkKu2MPAFtQb/8Mk/g7vLwc",
-	"8bpn04UQtz/rWD/HyowyaEqVgASESnIhZDpP2PivZ1YuwAlZFoqLewe97ZcL5LZCPkBEtXAEiEwAOFJV",
-	"XTm9g5eHL57vMgjlH1YM4rVQZra3d3D/+f7ewcutZdRXSKgXIcg2bG5qcvsoN96CyBXl36tKoHDjjqes",
-	"AkjGklR7sLKUeeph1Ir5P9cMA0s0ijTZdc6gOQL2DJqw0IbGEjanSQi9EVQWkifzhM7Yf7roTu62wGHk",
-	"K2cPD2q2hKfkjyUSEj7qkhIy0copVWBP1dt0XgX+8p/5sb5VYyVnPA6/FWTRJ8kSL8memYikimRPLfYH",
-	"BoX4nrgEgGUb/AsaRZBdQX/ycaBvjLg0LGwjP5Ua6Nb4M0qER9Xgbp8gImthMDJiZZOLMHkcw7AVz5j2",
-	"Gh92QJyJOY9rpnEHRZ8TwQeKWFtbTd2RmWqPQqVkxDnOsYFaI6u4pPnp3AYlI9sW/koC/G3XSgJn03ki",
-	"XOpXNdMV8aErgISNDLgNxNY9oaGHaI0abaG2vk9TzNYyFctMW5iAjBeAM5kz2Qjl44SuFlQSE2cNiWRK",
-	"ERERTwVFehLob6QIEqxzG9IP9rODjuIPLuGKtyveWkW0sYH2IqLxFc+6p9YtZC7WZL6PuB+L5Vww9KC4",
-	"xNttPDVMAydRBRkYW9EIeZgLLO33SOhlSqVrCNLK7RIfeZCOLYBqAGY13zPWeMuCph+YlHTO8ncegqGw",
-	"pc3qmPTlSUSzn2TX5CEa9nZ0qyBnUleVo1aLxhpX0thSsG5K5h7R1YEeHp8rDH930Gkgsep+/MvGJNW2",
-	"+3O1lgvfKlys5YLEIuU3HIsWpemPKzgurw62Xw/bBrWt4CasEjvIBXAShBrCFkfTZxurMdKlcZwL+7Hf",
-	"AgppB2X3OxbjFtNHFYWxWnNaTZrbT0XgIzN1Rs0UdEdu9e1eCDIV6K6ylc+cymhWzc2tFxqVCRNRWRom",
-	"5KE1m7QSf5RujMLJ8QdsxEgtNpbSPLQYgv4mfRg4K69pHFY01n+0Z+kTSaab1AcEMQtjG/3IFOVe7/nB",
-	"i1f7/Vf958+31k9snjApy0991eu92Hv1qn948OJgh2BixVP3D3r9l/39589f9bd+6IolM+Yzej+ipTtx",
-	"PmUCpujEzNfEID7plQ9wLwB6HpvxJY0KAao8w3oTBNSW59C/jRLMLWNeVIJMFrOVqZb7E5Z641FDo3ky",
-	"3WSr0O9xjyI+MtYUUKOiCNQOcAsvumBGk7E4VYoTkevxCvSEOLZbQy4U69l8qg4y8lUNtql6Qb+n0/b6",
-	"Ta2dzaG6axSnycbnbN6yTUUqV3/YYY8ML06Jui4wfRMg5RrhSaPw64Drka76010SGAeWLLrbZsAr/p55",
-	"B5swtd61kGd61P2eaXsL9CLAaJaW2u2BFf+pdYRbmCGaA0njiDdON1zUeozKiS+P0LvhOmYAetmLExpo",
-	"MazeT28TcZ8uvKChUCiPbMamT92LEGqJ0K4yCMn21Wsxu/fd1/8GCJqm7OaqCuoyq+SRxPQv6E9u/0Fw",
-	"cle+YmjQfC0QeEg3QUZVh5svFimZiXVc9Bv29g53Bdp05jkoL5lndgpf0iRCdUCaoFXhlHOtyGpCF49A",
-	"bYOmuffHwdIsbrLfE0kzv9O2mtD+74Tv2LSbzsX9N9s7Lphk0+bJjbIGLxIvOcU6b2/nBNdkoFms9Am0",
-	"TMSPkp1BxPNZIxngsblObZY1q+SaNNzFXNoCdLpOxZKmXPmxmwdwGAiZslDPlJdSALeEwwCqrDuomVOb",
-	"Ni0TKcvBs2crurHcMbrcXj476LcZUTFqzOO7LfNT2tD3GwuoHleJEkdA5OZ5UgicZUrChN4UPm78BhpW",
-	"nvZ67b5kRXn4kGSUuv+YeTck/Bn7IqQgN7SQP9978XLP467tGhTS4uFEhdQ+rBtaQFL6taKYoOXgvFFz",
-	"XFkn2uOMxJ0wZwt6ZNxsNrtEbpy9Wp+0Dtw8LlhGyRb+w4RjltACL2Lk7aPzKu7wbxmguVBjqEKCstiQ",
-	"0Mhri8PLK1JdzQC1FfFGlzMUGJUcv33L6oTfKj/oUkTsbeJNFiJMTXZeQTJzSTckFA/NYwYdOROrLSoo",
-	"x+ryRvfJ5Jnx2dWrWNsDBqeN6edSosYldj00tXV1yfjT+AK60OAZ2A8FnVqRUEZdoL1zIA6Dwvfr2G2A",
-	"S5hB2DsiuuJLQlWfpx+rohnLjsD2Y51V9MS5M9HYYWW24I69Va967Xqris1Vh7s0STXm76xPtJ1rWu6T",
-	"gp3XolGqpAN3bXny9ztl3+OnLy9Jv9Mu59dCdssD2b5zeZVXN0wvWMJFOIobCgXchyG/kG1/Mbw9K3hS",
-	"TvVpOEBPmYDu8GpCGLDTclQehdJoyTpWB0vW24mDwObOna3dXexyPQv10xnriObXVBvoAMO0Zls0v7iv",
-	"gb7v3Qst5Nb4CErYkzvcGHUT85pHEY/np+byXZK6CZ+xCtsR6bqUEteBMDMuwICeMZsJUKd5Sr/mk72v",
-	"dihQbQl1VG5XNqpkFIey3m/DpBVXHjN2KO8qvz6LuJj9tAuZm+icOewO2yt3HpkPPGolt9nrlJvlxW9b",
-	"+gTF0ZBTAHZL7WX+314MlbU9VMBTFRp2DGadYXg28Q6euBjp9U7DH7IAyx6vXiw0Hs8chjZPN2jZ3Y+f",
-	"PAQszQazLxuA7bcZS+Nrd+B5W8tKZDPlCMhAF6cbRFSwbGhazFTlu0m2Yn1rLHdzl9Yzte43lDfE9tVy",
-	"kALy0Z1CCTvQx9+L5FazNOoFDIyFRNPMLjPO4bco7KYh/R5l3d+ogDpHO/y7FFD/roCCj1ItWpX2b6jq",
-	"3rmGm89uWVP8gUBGGHbGgkUrpMks+55S8nnMWBU5q64csBsNArJFruflA4E+Z5GQjacFBn6Pzz6ORyem",
-	"L0FZEPdcPgDzawcNAEHDS7aKNpVOlC25wDZmvQxZ2sqpCX0oaFnJbuGz2x0Uiy6x24q0CW+pOLFMzV6A",
-	"PkJMIxKLtOaYakiPV+QMMBBD1qusBUuHXo6w+sUmRqJIidB0ExAaSaH8FbU5ZbGRzo1q+OO0CReJruCu",
-	"R9FWm/TCXK3VBpMpS0a7nSH2/qrNak876G5SmxZ0gNvFY4jckaKFgamd387NJ1MLqiw90PNtTxsmRXTX",
-	"UhVcjsYfzz6PTpT9/NhqoaXhC0vsGr6oonNfPMrgvwwbiOS4FFySpUhixOUpH2d0XuGCKwVOU5HoeBNw",
-	"L0Fdl0iUhOey8m6ibs5kmg+FH/R8G9tm5vu9qgKhf+fT2mapqo5ts46uQWz2sV6X/G4sinxprwfuQVtQ",
-	"nUUFXDhhcrvCOSu3NxiG63Qhkiv4sSRWo/Ph+dUgn29fA3zi8OTD6fmASLFkQFag9EqyjmW+G4qM/z6+",
-	"Gn0YuEge2OftwiviazpBBx7aCTp4lz/eDoOuKXSE351CR6XS7hOepuoEhoSSLzCxdBpRKkg/Dns9srTn",
-	"V578o+Y0a5cthFHr1S4i0vi2m7X1mp9ajoXjn4Pso6ulwwzJm0DV90PVr554X6mnkq+qwwk7bhM0jLSm",
-	"NlZRWV4e0brEYZ1XZhDVwGw3dGps3ifStD9rzNWA3C/4bGEzO6GIn6REskLOUdna/ykX4v4mEiKpO85p",
-	"bjs2r66zfX8LOmoreuE+eExS9jUtI4PdanxuTXdPNqCfQrrB4l8NH6nOKe6y5wPwVJryeC69MGaPEWtb",
-	"yvkuAfGYRtWBRWDwLwUpmzMkKN2nDzWrvW6ieXRu8YNs4+SEVa+x862NZRBocjaXQcB1j10GoVXQH7A7",
-	"BT/39y6H0ItTXQ7BZVYRkeEycBaFgNa1IVRio1GxweZf1l7tGKNYY/s+1NNHLOVYKNXg6GykLdpSURcI",
-	"1prLq3Z2tHaz3v329lB5lHSeISjhKi3oHdvSzm7Ew6izu3+rlihnmsobYJ3MActWjbubh7vvBJ3zj5cf",
-	"oDLi3enbd52g8+ny7ej8qsYaA6O0inDQhDsMwbQJx0JsVplLhC5FPNdKuaxvmo60jFqQ9GpgHR/vrMvT",
-	"E7YiKMyfS3XkfL5zClpvhD6uwBixFGHKV6Q8YmFgAaRRzEE1yHZn2y4bo6D6YJGq9VtVodDHi9H5IOcx",
-	"QLoPum2VzHTJxej8xGJmZxnBrvXzB/lo2lwImAsjdIaNDO68jsWKxRJanBAoGiMEA2W2sYDEQnne1q6V",
-	"BT7Oi5HyTfSIADdba9Wgg8+p2CIZb1qlhkdCGpGQ+0TthQzL1LKo6cyFgxwuTVVFQaMnCb+j0Q/K40k+",
-	"VFQjrWN2x5SIrWMO9UgJv2N5ZAFEwhto0gcak5DdccSD4bFLE1/A/Os28cDTu483N5KlvrG93gAh1nI9",
-	"W0D7l4Cy3gWj0BCCFG/qqMZvDIojOSIxm9OU3+VCQkj2UarZ93Q+JPymcVhpjnphFonZLUmUwJlRZq6L",
-	"UhzcxNcy1HZgiAlqZ/Hpvm98v6yXPubfq4KQAMDwlM5ulUBFjK5SPbjpBuU7XVBEDVYvrh7iNp09RXK8",
-	"bI2zaTUfEJRk1Ks5xKoKfiXXwysX2vApIHPlW2OL66m8dLCkUkE0FmEh5vvq1eHe3vP+ixcvtu/2xb0j",
-	"z3QBXyEGjj+aXtk8Y1+F7fmyv989bNhX+qVflC3pq60ovFd/tf+Fr/b6B4eNbzQw5G2KsoZLLI7MQ4vq",
-	"MVUPlsfEtP/rSo+oEJ0/7O/1mkfK6O3nKjRMdfYvhUztlBjIlVKnz8u93mOjZSQ0vq0Emt/77wgJAV8c",
-	"tEaGKIh1fnPlV9YrWsWG6krMeqtwZFW3XpZNceotreTweN4Omsc0sbUMixhfokJo9XQgs52ygrZrwbNa",
-	"ttlFr29ja1s0WdNIhiP2rk1CYznzgi4PyS9iigffkt4ySRIWhxzxZSAwacFBPJUeIk4pjzGFWDtN5v3H",
-	"9o7dglwsSURSXWykPuXN8PTMn7VqdI5veAwce5WljVllrnqTrrl/xDTzbMuAXSUZ9BVkxSMmjwhbrtKN",
-	"HrmhQzlpL+Bm5TK651LoKRGgITxeJiIumC5/IPNThpXma5Jkr9fDDGpuYI4V0QbiwgdjVFTUCZttqaiz",
-	"bVDhdihP2FaDBIWMScRuUqK8JbUKEbgGW+Dr6zf7JrsGnN6RUArhJpZkFFnfOmv7gYWc/iCmj4wY5y5o",
-	"LnGoRS5wdFBuzVyiaFQaeWxsZ6tvlfMrK7IcheOHi4MSdeOHi4MBGERqQ5IVSzIVi3p3FdGNzMohI0FD",
-	"aQISNKMyo7NbOmdhl3y4GL39+Wo8IJSkajzqtDUsgrnHB9hsrv6hK32ti3Kk3jSj8ZM092zHX8dP0e/y",
-	"u+ZmMiqpSbAdTZ0rxbOEjO5YopHdlB6Fe2h0RCb/+m2iTyIaE7iaJhsS0TDEeMSHiwNUbY9+HtVteatQ",
-	"zQdpos2XEPZI74Up3oeaSDJ08X+FhM/f673sBeRFvxeQg5c9WI795z0S8Zg54QkkAryOuSQR9FSwGCj2",
-	"QMnQVDmkMs0oybbTKLhQRZ72JTdUQXutIqRm8n4Q09GdF+vonbgnNzQxAqou1qHSgpdZdZwbNxziOUfE",
-	"6AUMS9xAyM4TS9zxhMw/3RbLb39G/iCm2TFZQ4Xf6syMmJQYatBQ0VwSPo9FUqgtOtjyjGynz83aVgQs",
-	"9UN+ahAPPRveCMQNUoNrsbdygmfWkobMD3sk3k99QZz3PBJTYICE0N5MxCE0VCwZlevilO014w2G6wSC",
-	"dWM281RNeUJOey/7B93DpuDdgvH5wkeyzb+ygmP+IteiV9uo4EH8NTve28L7ot9b5XfPPg7cNvP67AD+",
-	"KytDpT0/3Ov39g9fbo++tq7GXXCqF254rIlhlbz4cRcy2emaTMGzWlP6mZqA7nJ14BpF64QXNcrBSy8r",
-	"SMgeQwj7L/YbsWQqQPg80rIH5BZ14uLnCVgDMgC+x4pnXvzdpa/d8O12+/332d6PuaUfvI0ffes+wu5s",
-	"uSPHfB6zEC3JUNzHyjo9gjyR9jUm6ySyGOqTLnmLuT7rJSOhasJidi+90CmDZ88iMaPRQsh08LL3svcM",
-	"zuVn4dvzmw8nb9Jut+tu2HL5ovN+bwJ1IdYJ5tyhOlTnxlo3qcKGPxYhik0rO+tzdsuja4yHa4ltNENu",
-	"cj2Kwpkc90MDZzNvq004jUZf01rSw3cmmxSJeM7QzuQ00mUEEfUV3vhxuYZhyEKTW3eA02zPah4L2dhZ",
-	"rxrP5iqyxTe6Om8rUsXRHY3WmDxMwTXC7/YwKtb71JXYUZ8knbMPLPV1A4yvLkfDDz9/OD3/dDUaD2zE",
-	"1JAzfz4dfRldln/XEdUgayIwmSJyMby8Oj0+vRieX5Xv4/F1XE5aOI9xKa+QG/ry5PT8bflJ6G4ql3l8",
-	"9fFy+Hb08+u/wwU28KxOpOs4wz8mqRC3akHcHAYZvb0cjcfm5qk3+0WuLofn4+OPJyPPTN0gNfp1bE2V",
-	"sEsuPo3fqatWdcDeuRR6fiU6QSc/9YDBUZpYzVCdm6JO0MnNSCfouN/YCTqlr1EPhwF7QwE79RT+T+vg",
-	"f+/WwcfuAvxGjX/q45vLOzUHVaEf6luAXvkhWn+HEk/85N+3wNPKclVfJlTAIxzUgHz8cj66JMyGFo+w",
-	"z8L5C5muUyLuY0P5qyFZjMHqQrIckZPR59HZx4vR5XVs4YHNyWRQlAxCUkBmNKWRmAdkJpZLlsxYgKpd",
-	"vcYA6B/p05IkjIbFAik1eKeLw77dKvpK1VtVIHZ6/vn0anQygJhKLFLLQUU2LO1aeCk1fZGYEx53yckI",
-	"/jqE29QPsUjdsLB+pAv85NziHeFnltizrQpvLMx5hya+Vwzv+hKYz0nI5zwtWEy9g5f9vf2OW1z4Xz/2",
-	"nr766V/Pf/tfu58j21LGVfCrwZf4xN2dqqpF/XT+eXR5+uZULVAsbAj9Nhb3sVPxN2XqB8NHTbJ78qgM",
-	"6mjmKZF0A7bUD6NjWHkDywCFppgnWCXizlb8a2nIxpIr7XP+aB7plQzNLDNEc8evgLUthAkEzTmxqSLm",
-	"bmczGH/kg7dyJl9T5uEiMEHrFi2bciViybKVrLilsg5Md6q5T8kN34zGJ0t6ck/0lFVgEt8pO1YgBfE9",
-	"3SiTVgBWcbgS3OI+QJUjLoTsEiCM1/UZlseOS7M6DChJbyp2sXlMzcFjLkHOHRMsqj/3djAd7XAfYsDV",
-	"yZL6IOAZtUUtRpiVm+EtYWwSELX1cGWK9tn9YkvzrKGWIjfebDEbJ4SZlFCdpQO5BahYMnf4OijGDBAX",
-	"yEQfsk95ONHQaXTJ0JeIIiurhSOA3aXVMzKrdgoqxvC3p2OW3PEZe2p21CT/vpBF23oQYl7bMGk3wo4A",
-	"4QX16rEpY/Y11T/X8t0DyJsRBkR5y9FvYd3/7kUGK7qJBA1bic0ovmORxuE0uvG1t8vhymJDHJD3/LWJ",
-	"7aBk2yjgDmq8sM2vri5M30DuFThf7kQhLNo9WGPNQ9g6a1dQ+RXJO+TGzNSI2bPZTgxcun+trovC4jmY",
-	"cqvhPaeylc57aK4qxn3R4kTzc22eWFqqHek2i+emZ9v457k0lBWLQx7PB7DYevOA4W0/12m/gHOWkv7X",
-	"r/CfPCZ7h8ScDCRhabKBZ93YhhUkVMt25XUM8K94wQCpPsl6dUQmcHdWVpG7Me+E6CG7SwILi29X+xue",
-	"XmfNjbRk+ZuZsO8331jyRNc/gPhhw05mSqTiUeJEIZeAt1WHV2YaWDJmMxiLMUDaHX0VtQb62yxMnf1A",
-	"U6GnT7PWYpo7QktED5QrnxbgPer0orpunTCniQE0l1zPZkzKLnnD7xiaeRFNNbCg0RxwDuhZfbwayDoz",
-	"xg+/l7A7LtZyzGYJS9sTNEu4PuPh5hIMX8nnsVQHPoAt7141B0/3T716hfLN8JoAm9V06bNp9oPCL5By",
-	"mZ90kZCErSI60z/gQ7qufTLm85im64RNwC9kG6Nd4CORhgNHmjdg7heSzX7+cPP+r6+Sl2/f//2fydX9",
-	"L58uTl6enl3841T0z+gZHd9fxf9IDu7+/rVHR//R2blesKArHlA2aPOW5cIACMx0XRf+mQURaBd9xCSY",
-	"3tfOqVjQJoUNVy2U28QlC1NU3SBqZQMpnhM25zJlic/5aqOhhNFNtl1aJI+hoxrK473Z52FM1GKqEcCi",
-	"mvOjS05jskpEiByVZJUAaCPE2iIhVtC+pa/VWtzgBFkFYGIJ2AUasgDKdy0fWaxcDI0SI/UptLWINVWX",
-	"ODU3L5sEUk1QCznxW0Xm1wcaRfZsrzaKzCVtm/INTUEmxw8U23x7/bcX3IcqPK/cQxcV7mQ0orcXv2d3",
-	"/UeQwCZxq7J9ESF+4LWlrNkwQM+RJgwLTCZ5vTpxQ40Wct5cU2eDXrKZ8Ae9dNog0RdAZFwXhntgjUTC",
-	"alGWkZgV20xM+6hBHTZ29kwLXnMnuR6Ur/vQxsac+YTomDP2rCS03xhZzF4V4FfWaBYzmQ1l3mb7YW94",
-	"aS6l3xYdaZsfwHftp2XVOurQR5wMkRoj6WatrJv8jkCSor2nvf5Vb3/QOxj0DrvPX7z8x25tVTjYmjmp",
-	"BPhWC3VfIkxHk18oq6+YQqyirrAaO1/R1cjITdPHaDMrMsLXqba8G3xsG1XNRvV/SSM6pTap/Fq/38vC",
-	"foVmQvRQsyCy21TYP4BqMBnoS7c6A9/ggNwzsB7VD4o+6iPDCxrdoDMsJMvGDGUoNIVR1re6vywIRIVn",
-	"ktUuYiTxxE+8VgAS11FHG7VWO10uxDoKkaF2ylgMKh20niyFBEPBHhIUfHVYO3evDrGtovegCXxebEpu",
-	"nEHtHV9UMT0PzSDcYKCRPIMxkDBf6AeGqomKS+zPVYHEmBUoIboHdS0BDd/nS0EVNZJvb+c0RmmSnM1g",
-	"FjYvitl+r9G6V0zWHECSxVUuD6jVKPp40xn82Nry+6kSXSbB0wgMWRHnHPQnEvicTQvQwAEoVktpRIIr",
-	"sZxgUUBXn+ETF3UD7NauzwTD6MI64elmrAatD41wyeMrccsgtjVlNGHJG7PtfvhyVWpLU1r0hy9XakT1",
-	"KJRHSLSE+KjK2VKekcxA/QgSXVksp5gx3GIwpWDiwGiyQ0ZZr5qAncl0XBcqMUAgp+dvR+Orn8ej48vR",
-	"VZd8gWY5nXYgMxHf8Pk6gWLDONqAyQXlOlr1G48Q2gNu6AyttogpiwK3XOZKZjBcXI3in2tlRppCLRPX",
-	"yXS9ZZ/WH2NiL+XvmcgF7R8+/4+JxRpasK/k3Yfh8dPxu2H/8LkRjoTeEzWGwI3d5CfAjG7BaAgzq4f3",
-	"9SkO46m04/AMVbf7Jd9ssBfD4/fDt6PL5uGaoTQN2FZ8biPiQ7dUFGCooHYHmc+gA1KuGNVVidiKmV1P",
-	"aKQ1a6Mc6zrTbzefWMDZZj7NUOrnE01PO5UVbPcawxOUhHJnDLN7lwzJQW8PakbIdAPFAZOZCNkEG6C5",
-	"dHGYeDogk3VM1+mCxSmfUdB0f4oBMgo16XWsVaM6IP8ckAks0M+aMn4SkMkt2xT/qcnlJ5i/aFyjrEno",
-	"m62SrZltsU7ZcOpXSq3BdiJfWrwjy8jvxsGCLOa/IVOGZQqCxELX7LYQ/N9A6914YC3O+B3LGPUTIbBy",
-	"Duvs1NRaXkHYeRoTRHfQjk0AQ2v/7nV8Hf/lL8NMgLiIu3/5C5kgeCv/Ff4yIK9hlOR63evtz0CE4D+V",
-	"WBoHQckybPQJcCFOlABOTMB0QhKWrpNYkj/t9dFa+7MS0esYDTS7AcifJvL2Z2Xs/Pz//v//n8mfsc3a",
-	"qTFkkbgnk2d3e8+WbNIlo6rzU5+c5tA8IhTpLdU7AW3PsH4t2JLMWSrJQW+fTG5EMuVhyOJJl/xdrBOs",
-	"1HwCuOV0tcJ1xvSfq9A04eOfnttvQ/BdUILqG3AfurfoJVErCOsGkAZg0bD77Iv02Q8RUzVUvWLoDzKp",
-	"1urt6CogF5/U/xleHb+Dh52MzkZXI5Py6Pd6Abn4OL7Sf5Ck39vTTxoliUjgOdA2TiCZrPTMhK5WkRaJ",
-	"Z6tETCO2/N+/SBFPjFEtU2Wnav0UQOSHhvgnjVM3CeCLJhpd/DScXMep1mOG1QAu+NvTS7zk6WmoZAWT",
-	"3QQ3Nzbs30Dh0zpKN4THq3Wqa6nSBBI8Exi3nEC3D2CQdskwJjwk4uY6NvGirDbPOggRv2XYjwDzDDFq",
-	"9lUJbTggB70DMolF+vONWMegD9WUnXGZyr/8BURhBWiP4JYW479kEvElT1HhTWbrRIpkgkXP6SKBznO1",
-	"okcansDSui1FwmDeruPJGY9vS/PhSDkUj8Aj/zRJWPQf11BJcN2Z/LlLhmBBKnMYpRYKjAdkAg65UvUr",
-	"XKGJqRaeIGHpBEqGsRqIJwSsNCW5dMlSqO1V/hXCg/F4ruEUaKzDwWoqZ0hyQaXOcuh5+0yjNYrsaYiP",
-	"ESv6z7XJmEkjV0oTklXCbvhX7RcjTwBm7ZSGIg6wnHrO5Ztjsr+//0qT/sODruOcX0o+xVDGaQBqoXEO",
-	"RE6dNiaOZLrAyRDOIKjSBXd8j3zgr/E8THmK9N1WmQ4vTjtB544lEnX0XrfX7UFAYMViuuKdQWe/2+vq",
-	"mtkFOBVKg4GN/4zGsVjHM7Y0gfi5z2Q/SehNKgOi6WQ1qRZNZgvARxSxryjDqpHTEI4OmQ5zLwPzT69r",
-	"pfuWXfIMROoCgeDbXwyV6MrlM3IMX9nv9QywhPEiHYXzi64kQN+xKXzkfhUO77ffgpqOg9yUdzEkp3FG",
-	"/C+yI392gZow5yvC1Lle4o/4r4FSiJ2f1KdLE9SEVcgPwHA0DH7sDDULj/vrT8pKFz7v/ByhVqfr1AEO",
-	"hzMP+0fR3bUSAxpxwmxDqdG+Kyo1Sf1Br9clw3XIddg7Lz/HkF915zojjjBVYo++nBpXIx87SZM1+60k",
-	"T3vfZAA+WVL+syb0/2ayc5/wlBWFB7QAgsjmVqFefn4LqtTNs3/x8DcUrIilXgwz+E5kg1mKOwfM9ig7",
-	"Nu+pI2ZkymZCHVDDy+N3p59HJ8YeVs5MAieYBMVKJZhGhKcgmeZyrBVJlQdEpUaCrhbKExh4SSi/g6Kp",
-	"Egx3grPpMbOn3D2ttL+38FzRW1aUHULv6aaFAvKeSQXzSKfmyFqftNyzXG9Z+kddq+98DkADxja7eNvD",
-	"+jSEQ3flLxYYOhsWbDaoGJB6Q2YbFbp1Z+zI7YdZ6jQQIlWbrVnaw/pIeaU8hPgm4rN0UhaIT1Co850P",
-	"FSygaHWo/I66w2g/Eov7760rjnUByeOeNM+0zKkv2E2YvXbQqXI21iFn6pQxJpBTqpKZQ9r4OUJXYyJZ",
-	"HH6gPJqAHQRdgpgvh0ZBCJtw99ngs85Zeh0DNR9shEDH8OMZ65IL/D7oebzns2xb6d1TtVsSPbKwcuOA",
-	"65HfOvpl9fp073eT34BcfHp9djp+Nzr53tKrZ+aB4qtWqtIfw2iJrrOaGkaEwEbcLOmBSxUVQK1vFiHQ",
-	"SGngVsc0ScS9FibTAuxx4NSoRnGqc4E7+G9Xpu1b+XBFHynaYKAZCkTWkiWBicwFOiUlEmIfTkIeBiZO",
-	"zcMjSyT6RP1TI0xZ5M4QGfh1Sc8TE8YQAjeD+rDhLEWWIX0vjSKMC6shbVasKndE1X0mrEqLvabtiV5c",
-	"fKOsfsU7TQh4M8N25omGXfjLxBk4jHrK5jzW6kZfNKn5Ci7iis/QN2tG652HbRQSzCqX5JYbZBYezyFr",
-	"oOPwarGy0ma05XyDZnGKPIPVg955sAzl3KlZWooldlUOlKzZuI9lo9DsLcqmsKYMpoj1nRghqvoYjfns",
-	"+xRbBbV31esN4P/r9nq9fzQSVDZ8m1slj2Ns+Wk5WB2akpBuGr4OoKwrv22v/3R/r9XX/LtGiZSGqQoP",
-	"DW1wSC/Md3YHLhkN8+hF5dMKDqTSKZUunkHGBYwqr3001FF/E19Vo7EipLW6TTgE5I5GPCQvMZVxpG1Q",
-	"U+MNuZh7iFWzSDKA1NJn3hOdBrmO1eFXzIphgLtLhjqDuaJS3oskNOFj4zVqFsM5S7N2VJ3HoDemUQb+",
-	"qnbG4Do+6O2RCY9h1D/PEhYqjUQj6bWZEMVEffI3cjOOswF896iV+iz4QJ+An4n5XKNlP4Jg50OaYp5R",
-	"iMPMFgQX6pW8kosQPV4L64pFkbIesDDIPh+lV6Y8inSiATMQ97pGhkaRuJddci4wBwgOFGMh80cjkAUk",
-	"zUTiWykf9QIsORdJpfmsLvoWiqcYCcrx53Gp1A0KR8u1m9I4BMC6Z3y5Ekn6dBbGTyOBhHQVSigMpcZj",
-	"20NCtETcQx4GwogJjaWxpoDxJ5d+OSQf+OuA0Km40yHHg719pUuUyWwQOpQhOkGQZ5PKyhKPCEmDiSnl",
-	"qwX/H3tvt9xGjqyLvgrCESfcvaJEyX89M1LsC7UktzWttrUkebx2BFeYIAsk0SoCXAVQNFfPROx3OO9w",
-	"7s8rnEfZT3ICmQkUiqwqUrKKlHv7YqZlslj4y0zk75fM6EKUwFTcaH2B8GMIrYgCh/tavg67cs/pLMU6",
-	"MsVeH3iohhzidhDeVHBLL4q+S84KhagZPB8CuhDCmyD1Rt4V3FFnIoKeYGYTSAVJ+cJbF/ALzAHoKvfi",
-	"WzG1RZ81maIbh2AkjqJqHWhVRa1kcqGeWwC9K5w4eEXgHkY7ViVJz2GaJ6mTOKYtYQpvx5G2LU3jsa+E",
-	"ccxYwbWfUMcfOCLyCSxO/GzZ4MVpMs5OTt8/N8S0lUpE4Nx6ltZ3IndUUiuZsUkV0iRi3y+IMg8j69En",
-	"OUJ2mDOCC+zNSGLDlJ0UGOYasyIgI6MoUuYDQhB0kgPsTOIPtzxT7WF2C/o5LPRBVvIpX5h21dEwwQ9+",
-	"v2tuBUzA3LZCWiDFg6MkZXpm70FNEjKS9qW603Ig6uPaboH+Id8ArBoBjvWwHKyH+RvsHH+FqTA1zhI3",
-	"l3M/hQfRQagme4Bz5Vu1k6Jd2ySa7o9vF4F0WRzuEmUiAdbR5VoZR13h4N7uL9iAmsV1WG+ilR1niys3",
-	"Z2cT9xDri1sCfQNmuTy+vvl8+vGsBHtn2EBPoGOqYykGL2I/cLYQPM8WXTXNwWWMA3tjbS6yoR3/mLAe",
-	"PhaN6767o1acoFYc4Ttx1gOeCZXy3H9GvoGKqzyITNycII/aprHl8Z6e/PPe3ClddHouNqU0aHYhuRqI",
-	"9cR2QnrpUv1aAWmhtGUnx+9Pzi4uzk4p46pojw55Wpie3HAhnoQJRQf858j/qVhaDS35o9g6MUHzBTpW",
-	"Yzl4cMt0VBBMAyn94UFb/3X/GFpxN/1n8qyy3vQqhr9AgoIsPkK2IENFILThPNcW4OlQl3NWxEflLKNM",
-	"jHjGxjorzJoSJg3h2Qkr0qSrlJBg4GMUQWTOXIJ/cbXAPPCiNRy805mrcugUQLepR0Vhmjex/sZ6MIXP",
-	"7vFeAb3I+pke3Jqu8rMKQx4ycqtDEnWcJgoFYlDZQLFAQIIsWUvRXpEvF9jTmY4d9vrgdVc15EiQV78y",
-	"urfMtlcwSFumVhjmHhlXbXAwrbKGf3Gjt21efXIfBsJ47uHP78HCKTfjvuZ5uj/K9Rx7ClReBR9CVjNk",
-	"vkM0cLjSujPBUDR0joAOZ5TNbuRI7c2mpsOwU6hhI82Gsxw5jA9u66+HUz/DX3CCLR728lB1GXbQo3Sr",
-	"cvq9mBd3voDNXTnkcJT1Z3w7lfUWz1tUZ8gxlKxWrdeomHG3SdI5QPOUeY1rs3ysv7o5beNQYaAnpcrd",
-	"xG38wecwyjiiCd37aKcZV3upNDaX/ZmHXW5S6txlQGXHfLRi49aoeEdO2EiRF2Uq9Lg0vj7ZXT0H9ed+",
-	"mXF1Gk+zxaNfGauOoaNntk0CtH/9BaM2zvc++Vy4M9yDgm0YvsGjQWkeGMvzkd5VRr+J431e/RlzE5JC",
-	"gHgc2dQf9BVM69jPqsVjXhqp5pB3Ez79VEoycVflw474TqhZfUjqmBk769fI4MNCUVWsBx+B3AZMGjhJ",
-	"iJ1CRU5Rhs6OnaI453lqyHla8hhgLDUIr6EQhvWheCj45eZFivFwplKRJuRZ6C/oD3LRBh9Ggwvginag",
-	"XWkBi/FDPUGrP74vBM+VuQcxibsgIjYw/LH/DhavUSQcUQrBp0Oa3/Hl+VLhYxIiQkXtI4R/0Jxgl9hM",
-	"InQ+xSQ0+A8OA5AR4d4Bl1OjFiHuIgnzJN3p0RSfpkPpnZ4XmRKpQKTlHLLs/CmvkFmOWvwykYFDfG/K",
-	"c7vY49Nps3c9isNQFavf4Y0qxt66ry7dUMfT6Z+nZKy0rI1qxqbTnXi4o7OGOaxG6N2H9UViJwR1ypX3",
-	"T5N7g4SLU4dQ1zx7f3N2dXl1fn0W1E7sUwMt5UMina/UXo3cg0LjbiwQYaiqImpIqBQa64yajqJLCTEP",
-	"Qk60L3R2OrHHUp5OnUoEvV+m3GP6uMnlYsTzlFndVQNuRLJp3jTuSIkAWnKqlMbYSSVbaQYnVD9bm34y",
-	"nYazhoxfOKNtO1t+gzKlZbqvI/tGuRjK2+oV9VAe3degPDkiJAahSnX13K5Ox9NauQAKisk5lJ2vlpNX",
-	"3q6rVLgNeXcqLJdZAxnsohZqOi0aotANvdwJChNfqE1UgyC8f2nJejLalxOE7+BYJ/mI9Su/AdRe8DsH",
-	"JA1pKBfz1UFoeEidtZ5bxCN293faYeeWGnX5pIrgqcQuXROnKuJPc2eddVWR+klVwIOMywnr8YHtQXtF",
-	"6DSLuZ8c5TO+wUDCGDgmqfoBUerw6BI2UyklafLplBrtYjZW8JbjuNywXrGnOj9Pe7AQoVL3/hxKEQgT",
-	"g2YKvR2oMSng2oSB3Hfkwwce7qrwr5hdX/kk/M/h615NcpM/6zUc+niiuhizQURD9uO2JfLxAIrRuPo6",
-	"QbzvmPmRWeemAHZ/iL6xvh7+iJYdOLKgqyaa2kTp+FUs2qp1BJCj3ZTOE75SNfnuUKuQqtApSYX9SlLe",
-	"/+NWLM6b6+dp0XEGfVyYCCIREthLuFvsyv21URUhvB0gLVYgblbga1aIEoapJsq28j7WkwftwrYJBPeC",
-	"uN1dnM008hAtY0MD2LHuik5SFGjAXqazTOR7+UzV2/4fvLuZsi/Lxj51n6PeSuCdzHOddxiheP+u++BU",
-	"RKwr1ILNWM9VQ6bdtZ/Y1UxVeAoqiqB+1/1yKVrCzGwwjjuTfaZU0J4HnNe5b57goeedHPcBdSf53ZwL",
-	"9NaqSig3VE0t1NKw5YKon14/uCDqQk6kbdenUd7/Gh5zW76D+BtFRPp8cDvKnTiCiaxwV0Hmy3I4YoCZ",
-	"oX69tWadD5eV4asr24vjrS/NUr4c8Qe67OEcWV8Y6TRd8qrKHH0nUg2yWdoUooEW8A/znG2Baj6EjcV5",
-	"1mmeHlN9d1l4VEYGhZIKUhQeQDy+4WEZhL1ZgsZF3aK63UcS3FLUhs0sJSyzys5mh6yHoOoEE+fbgfXA",
-	"JwGkhnPXuWGZ1oCY0yCCMUZ3GsNFt5/0vFUijdZWF2YOT+xOzq32KbgHtTqxYtYgD7hnEtbX+hYQFxHt",
-	"tfKKH/v+FoGKc4FtaRvo6BKm8KfBh/NL2sTRD7u/C0//lPa8TCb4aRWFNHs3HwjO5Hfq2TaOo46D3fJ2",
-	"4IKszAzx+/+48EuXORS8QMw2lzwDpnRHVK4XiCAkIrPxkFoywLf5TLFbIaZeJXEv9tijxtdBQlEsVwNh",
-	"er7Hne9CAdCRy1m+kGgboHdDxEgVEaOAC1VyOLIxN12FZZrcCSMG80A4N0KQhz6QhT3sbFjUr7yHxeno",
-	"KVm+q7CEFd46wpAqkW4LTpVCiOwCPWoTntkWZFRR8lAJGtXMSDWCbB+yJh7fue4zvwZcwXW5hA3VYcc4",
-	"LuJnM+zHgbtZ63ZZoUB6h2gQny+2SwoJrWT7VPBhOISi6QcRQSpaIgPCSq2hgqMquesk60gzSq2BWEuH",
-	"nfoJbuKdc4fx9ursjE5EK4IF95oYSPZkM6C8MPCTIrIiHrMrcru2esq0ozks3rgX2UFiTJGv1V/sEWLR",
-	"ukqtqpR80r3pJgQV/Kic55vKoiSG5yJO5f1vkeumKlYUY1+XhPUENfPysjZRz3foh4CgJx1vKtPNkwJX",
-	"Ke2hJYGUIzrSAlrwQAFBSALtixFXNU3Z/oKFIu5ZIthG/R+mu42k4uWx1uXuESDFDk5fGjbCNoOwx0AM",
-	"PBd8czLAqiGpRs0Je4jswYqnG+viI8dTxhfQi+nj1cWK9+nKvw19O0fUIuKU1P8cU2GgKbwmbBTQ6yGw",
-	"JbXCmxPSvQZVGlDsgfKL/Hp4whacVU/VPRH2bRMhWNDGLhwVeXzEywmr4ata4l8LOn7Db0s1qFhBilcu",
-	"l7m3PUktm+g7QHyFqglhjggYz+YLb3YSqSdxvSY3mK8oTVeFfJqZSrUSqLeBuigN+/v1h/eAcuZ4Hqxh",
-	"DLSSiVmKxRbTnS1Xwnodr6vi4tSkyFSQhnpRnb//hemcXV59ODm7vnb/WlYOj4grazXQChuZcNJLlNaS",
-	"oRzef0qyYye2crHKxlJSQL0kAtk6mj+cCbVM9ifSwE9fn9m2xIT7uXC7TVVsj+nfeotdVkJ1G0VsHUMC",
-	"YuBYLNznFSXj0W5EheLMl4lTH0fqXoyNBpTOu4pQaEk9U5qalRPoYMGj/t4rjbLMYQnjEIvhUn1UVmbl",
-	"3CD0SDU7ogL5XYUtbpnbwkA7KeC+J8/tCM987BvcLlHZrZjae91lUJaBxaAT+aW+1tfXcEOCfUGfUIiI",
-	"+lkCH5sxdGr3IIZ9bIgUV3ihXw8ziKpCgLHz/jf5Beu/2676LAaqPXD37c6MNXTjaYVlp8JsWmDjDxhV",
-	"8fU1nz/nmqcDbpxyHmfqYg/MlC88WtpqDegx6/sf47cTmSo5GlsPBOTIw79TK9bXdrzGfruGWXuLKlDC",
-	"kyzbqpzrUyKmd3rOJrPBGLKhiqMCvnR3n0jvS1R49HtrgCCuCcohcZbXQGQZ9QOEHGxINIUs+Ii46kAh",
-	"uFrU0wqaWwjE8LQppWKmT41OoCUfNPuOPFWknd+fTPSUvJH17oIrrm4FFPd6CUE0WfICBSDQOC2KKIPa",
-	"NQ8t0zPbQCZ6SoGUryGSLSSKrEz0KdFIfWranRTzav2/mkZ0tgZTEZ4AxxF2huOEFO8LUKGyj3qXINSc",
-	"71ggfS1Jh13BSyA0Lb+I9AiTrywAMyN2rXcUKc0GmXQqvhIixYA0ZwM9XVS7iuDNrYIV6EyccMszPaqv",
-	"MYdN2oUHxYYTItBemVPH2g0BmI2wttGR6MVRqGOf5sKZYMbDTGDqgeCFTnoIqobiE5EwM5sioixCB1Nx",
-	"eT4xSYTIvQggzUaOVFfNpkmUIBBSG/QQMgGC97I0raEQHeYn63Fi+wJQn6XxYswsjBUT5ld95OjtViy6",
-	"Ch8BnQhK+Sox30N+st+0Lfizw1g1pOeXsivqK6Hzhm0pkx7ueh3pQfnDA2Do4qOAWoA6NLp3ULvjnX1O",
-	"rQFDaMynTvkpB/EvZxb9YR7R+45nM0Ew3nUB2kIGw9NdtYrfhvUVUSUoecmr6isSxmnYCHgBp5VqYTza",
-	"dgQD3lXQ6B2DwuCIlxaeXeNcoN1ryaOwRMI7cScszWENFz2FVmnUZ/8reQvtTanMVEBLoyaYuFzPC5A4",
-	"Chp5V/LF+T/OmM7Bpfz+/dnJzfn7XyqzQzF9K8+hZAJYyl0CQkED/Q57q/MoAXk+1iEJOTQJ8kM6UZ3r",
-	"WT8TTSUiMM1zXB9V8f45ItnLK9sojNMuVHyTmYL0Ah4FCKnkgqW6SgOlB9dR6v4f+Ml5U8F9zge3JmF9",
-	"aXNuqbybDd1pObUg6ukNgR1qQGliCBtCkEf1swh/Azio4JktoSV21VjPcieWIWOfwjcvDlhoCv4WWiot",
-	"8U4caupZmDNl5+uZnc4gqzIXVI0URpfG6hw1EngR4YWCAeamQTudgK8RGMgH5zvsN0DjIcUM+pUAXA+U",
-	"W7HmRN6ukmkToNMyWT7bIgvUSm3cb+rqJZhURqZi25oQZIEpqwMBNJD+fYUU7cRK/IW4xhdC11pv0Dyp",
-	"Oeo/4eZWpIchbZeqTKVyujGVRBMvDLQyOhMd1vuvHsjvoFdjGxI99EdSYEgl9IjMoZ8IwIJELoXXTqnK",
-	"+cCtdq24/9Ut97F7FfacCtI7xJxi2C+CjfGXFwDpFU1u3W3XYT1AY/M/i9KolbvKxtx02Fl1leGRM3gw",
-	"dUtkJspMrikxdJs+m4i6MkM3+3Jt4ZsHlxZeC54Pxt98BkQglk2uTnfiu7CdiFFukaTvc1ViyThGXe/0",
-	"bYsJrkT0hXnjZANXmHp/5OQF3C/O0HBkPJhZuPP8VVY4uQVckoXXio0EAJUoMe8q99L+guXacsIKqQTG",
-	"xkSLkh0VZY0SJNWGyE1Yox3opCX7J7zfDTfgm2cwvGiJHxrL5a/O/vHh1+3nLvhy+Ygh7scPZp9UpjWF",
-	"brFy5iR6XwgVtFbLMgGBM+jotRxca2wgw3B7fTrc+enFGRWOx7cCMMpcYMUcl/nau+4dLep77tu9KX0T",
-	"sU+0szvJbzwl3omYFO9L+5m8E/cg/FqLfh3JH3twmvO0Rzno5IoCVDKieKc0gdbjtrmBxC/kHUnfbSV3",
-	"fqfYr/TzlqiWBzl2X3q9P5DeIRoYSI0vD+J0Zq9oUK30y4MyUPY6k7exdvXam3LbOP9mHD3cux3UsZLk",
-	"CGh63gjKk+VTwJbCj2f31lm8pPgOdT4Qe8bq6SMrvyeZNpQyHBb73DjDV6ErwtnL+a2JWIKdvT89OyVX",
-	"03BmKIcYPFLQPDO4iaJ0+GBcQqNPzISGIUzUvwayjiGczv5BGCNGiNCvm3t1JReeOXES4WTcU0GDxmcS",
-	"BALvEU0hyhjAkQnVrHcvXSM+jxKuE7V0n8RZyo2K+Ft3kNdWTyN2awE+1Y2SumF2A2UWyZNGFk+Qlrat",
-	"gt/wWAGPvJYbC/e45rG5JKVUHdnsmEJwPIxmITROuqJ6R69b27/xujTLbeCZPFmlI9qJjVSPeOd2ojIv",
-	"Hd0SVZa+baJNvD0wD+6Rb44PUQSLnBEAQBok6VTkUqfhmSmXKfuhh3M5tpfw7ZlKez8m4GIh0GqPjmA9",
-	"gmnA5esqraAouMPeF02ffe+GDjvBbD+IakL0moLS0VxggvVVx9GSugpbypydbgyODcPHlNZ6lXFpsDpB",
-	"Gz2za5QD2CEneMub9HXELb5YodI9yJh5ZBK/nFkTtA/fic+NQ6WjqCbCx4jwPhjzfCQSuFL6C/aCWc3+",
-	"FpqJU1YPEOGLv1L/c+yULqkGtaso/wE1/CRgfixheTj1JD7YKM/i5ur8+CJWSdbQ7RnsX0xKN7CV7Wgm",
-	"8G4Y0tyv4GLXrBNsAiXmgR7cYrbPR3hinp6+moGmfGYe36ceBDTyRBps1wLvJgACFlAP5FbBfkAoqnIB",
-	"0aAOu+Qz01S5VyXGg9buuSLxd5XT4EOv4Q1Zxc1APGkJn7DL44/XrWrUNUQJe/PYsh3P/pFp85j2CHJw",
-	"8pkyqC4kvnG0Y/BYdwGsEbgyjxzTh8ydOTdOvoviJjDF7wQUx4bqA8DY5rdCYS/JGEi7IjQa0yHhFkjD",
-	"gkIyxoH7AgBZgLXEvDrq47bvu0pST7W4Q19HtpCPtp9yy/vciH1nrzVgEBorJ9yKFJLQBkWnQyP/GxMK",
-	"sOoNsAl96eSsn8kBw33uMAK4gI7okAlyqY0d5eL63y+eQ4tkK42Vg8j7kjkJjO8ET6NTE5zp0dT8Eldz",
-	"DYtptfllPNCTazs1nGXYQNkfL5MbZyQiXWByVT1ayVgMyLvmh8A87wEfjOnP67cfEybdbWcTZqzO+Yi+",
-	"+a+ZmImETbjMKDucLyZCWTbN9UAYA97flIjIjLtqmus7mRYFDJBN5d11zviaaDeI+xH6pePkcpKGUAZq",
-	"9QiS2Z0EM+Cpe3lwgGVUUGhs9ESAYIO8riGXjvsOS94M+hCfdxbgwO0FAnKmbqM7zLFn5htU4+TYmzBd",
-	"nTUncMEBvMP9bzN5Kx6nhoLvRJ7Kwa4qq/wB8lzcj3g3LpYo1x8cMkDjZR5vnXIU9/TMmoRlciiKLn1u",
-	"FSZhObcCIQ8NIamDi9YSdfgsRgkCLoeeKkYMcsiqQNDELEt8z6GJxoT2SZNzDFb4vbAhCnjhGT6/d+p1",
-	"mVa2VN2gPagIUYZTwaSKclQLeB8OAQOe2wdWO0QNePDxtqsdumqp3IE9sNohpvHvNQ9Ps+bhoWy3rsL1",
-	"uCGdZzmbNTS98j2nmEx95qpE/Hg3Q7HnNA1f2iZqYg9URfrAgMP9MjKj+ERFkwxfMaqpUcFlxtWNFPlR",
-	"YcSVkjoOm9JSCR6xKiW1nI768uDB+ahPFmewLmhyvGN0Qby8AsGV+cZ/Xs04D8rMeHPg63/fHFCLvZcH",
-	"PkqYrCRkJHEqB9l2lUYX7jJlRbR+ms3ZF9QKefvZF+QZDM4U2mncZmwiz+LAf3UORnHqX5+DEZMKYNY8",
-	"NtoTAraJ4VAM7BIyOBiBeFsMtKG6d+l0YYikkadJGt9O/Tk4hdwlkhEQGzao9e+K/K48c0cAVQ9Y7xD1",
-	"huU0qNNpyIMl0qXmWM14u3jFkdxoD1XcvRqH2onOgeu7JgJuZCXsGWHaBuevc8zOIpR5gGTGSGsl3O8G",
-	"InOfmvU9slf2k6duVN+TZQUfa+wzeVdk5gmVsh/KiT0/oi/N6imAegJGHfxOj6QzM725eXx5Dnn4vjMN",
-	"pCahrPfd5qjDXGWTQnbu+NH3Vp1zibA2UAuIfUtEWkT2pOmqmYqbbC41yo1aI3rW1HnEfRuGJ67xLUiZ",
-	"baX4BwCdncTu1nLdddjlLSv2NHBgtQexVqCSR2auXyg9XxSEJ3wHOwC+9fglY56SdXtEvAKEHVWJ5e6H",
-	"MsvYSOuUzXV+68Mnni0nfMH6Iiog40p4sGXPMhRAgdQ7eCUm41U0kF7pGtp8+Xz0Oxhxwa5o8X0o1jG7",
-	"osqziCKfmwj+amPylINbYZtz3OiZxuy25US2G/jN2hS2Gxr+a5PXqoxDmjX5dqShOV3mUruN3rxr4rqC",
-	"xim9scZ6fHf+y7uyBfnq5YMtyD9DnQCdwyaQ9niGOzE6A2Uu8RF9Xs1HzUbnubIiVzxjSluCjwq+bDYR",
-	"xvDRVyb549Y+a/3w1liY8MwuLEwYuLAw/Z42nOLjdq86IRezRzD1oiFhbnzCLNVwrRo0G6B62t/V7mod",
-	"6izT8yJlksALrWZ6CqGSk4sP12entISugtsZDUJSCDGOMoHuiR4WmPUFQgJfnV1/uPjH2Wm52Tc3Ro6U",
-	"gGbgVIcaOstvAuob0V0LOWUkL3bQXGpzat+W15nwx2o7TFl/EvcWW/u5mGaLFtrQF2QJVdK26EzfX1Bs",
-	"OySP4V5Kwy7P3gPgO1hZc56nhs1UJowpFA0ImgCPzKURR13l67c5hax5LBDA+eHJ3HODExL+Q2AEGYto",
-	"jFEK5eZJaIGAjgCt45aiSZDgU0rgLPHp5oXc02xxo7fATzDSboy8zZmqlJVJ0nz7zIUpEPdmLvBvNsZv",
-	"yAO6Jnrjnnru8QfLMRqK5VRr2B9h/G2Eaf4MWqnbrfVhEDixXeijMPCSCbZCiEhxVWS4vrVIQWjkGIhK",
-	"8oJ8XqI+adgwFxRfP2LHl+eRK8GTLpvwVGC/uELQYxgl0yNARMVLQVJjOMDRoXaDHz69P7uCZa/6qN1z",
-	"n/VcibyyK5xbpzvU9uMtMEqNIIMdCPmk1LRhZ/00Zrgf1VTz9fGUgtRaa1pZENUCyEcqT31EtpAySRkc",
-	"0FXDO2WrulnCq1bzQvBzpwuPOXwOYLNT6AIFsFx30mLe70JsGDXxjTCrKfLFFikyWvq26fBCYOcsTxwp",
-	"brQ/w/vKs/aaYq6XhhhxiCMKG7bA/GraSgqwsVohuZmE5E+GJpdJYtuE+SvCcsPR6Jm9NyHmwgi7N+XG",
-	"zHWetkCMOkuZfz3Evww4ESAAZpuIFa9cDnaWr4DIpLplVrPBWGvj+1GHtxe18wWpUuIlkttG8u7K7Qjq",
-	"VLQpOyUwvxLEVYTNgFaRVm+b1H7D1D+6eSoOYDPi86GWfQpISlF0rsof24r/DdIYfGSZWysmU1tQ2HzM",
-	"LRjekOaO81k8L7xg2PMt5GT2/mPvWuR3ciD2TunhXoddj/UsS5m0XTUM+e4+wzj09QScK3e3R6Z2mRSL",
-	"RlhCpQhv6jQvbIeXMg3OsVQa3s9EmsC/remqQrssgjmV9rnNF3Asn/AA/AraJO/loWqFKH4ftfPzR5XO",
-	"xA50TgnOGMi9VXq+QteehGtJ2x9gc3gqPLVhN1BqKoDZ5Q2xKdr1szCJ/7OBnZa2Y5PwTTiZXRjMREXF",
-	"JL6C/ry26SVtLT2+X8URn/JFpjmm2xI7GmybWTTlM4KAm9cGf/yU1tPtaTHbPwuSeJXc3YQOi4PbBSHy",
-	"4tSem2guTfT49aZ4IOIwm8Z+2ol3yWPlTvD3BNkKLgx3MVMJWdzo3eN1Yy+d5UZutcFKOkmfYdEi4SyN",
-	"9OTKEAuiaMCbrxBXMzveR+txD+xGNIMrVbhrH3oJer67LRXam94QJ8OWTptsc3LKOZuB6lmd1nfoRVIC",
-	"rRdR2KU5nyum867KxTTjA+zABeqtM6yUoBAZVr70pLrjmUw/u3f3kpBQZ0JPdnzMff1ZfJnKHHLzPo1l",
-	"JpahY4LSltTk9BWuR1gJQpGNtK7U8o5hT89xS9sJwuDLcSCuBmLbQZgLPZKVFdx/11IRnEOmRyPomPYo",
-	"LFGiejcKuCs8HB/3AWt3PDHtz+z42X8mz77s5dyKPSghfHb4zJH+sxIfDHU+0ks2eI0xIzMTrGBH6D0w",
-	"372h2oNKfkO2Dd2/Tr4dlX7kjAqaMnkbC1BokqXQ8UB0lYHIDZJ3sIKc+V70jIqc61iBC9nevpMU1MyC",
-	"RU7VcDAD7M5tnLGPXnkMe3bVG8cB7qPPM8XvuMycrVMHVzfStmSiPz6pn7mp7CTS6Bd2IdXte23loFJV",
-	"OB9COTPsNGAvjKWhw0j8kUvjs7znfPH47HBssHVM4Zsx4Cqt8wtsyhTgpaxnhWM2z7UaFXcCKKmRtokU",
-	"ORK2oFui7SVqdmrDIXt98KKQ6oNcpEJZyTPT67CPFL/qKh7lfBbo6XWp2FVty2BR7dDqSTHpJyORL9oT",
-	"wxd6VDiN6b5/CJ1NYszmFW3vZJbngvxzLUdwm/x/j6TYuVcVet0AdKLappZF+E+a4j5d2eLSZuZiJI0V",
-	"eT3fnuSC23LGt1YBgAxyAqwhzDI3A6f8YJQgqdPxjgO3+9kink3h7BVwo8Cnlf5emnRbzdzd6/Od9Byo",
-	"ZcxrOXKq0mzatrbkBoJhKooPNmVR6HKZ7g10KtbqRuTodc8mVJZOCr0J3c18GYFH4AKUPOzt9uJN6Lqr",
-	"0L9K94x7ISE8eFCjY4L9gMDaVOTs1UGBV6JSIspDZrRWqFJx9vrl31jPLfczLFekvQgVmH4LnXulYj3w",
-	"2O4du+vK3SY+lwcQUCYSKx4KpaxQxzwuHzbj1CUVrTV97AoO6cSd0Z9NF3OLatTBaKulYWORpbTlJU0M",
-	"drVlTew3FIECOrfuzaZAs6vh6ftw3SZGCXY2gPCdd62AaBaq6PRZCuVhr2Hfx4pKOi8wISIwQymuV2RS",
-	"gpHSVbUmvaNvqJHbzFqHJm7VtvrHkLUUmej+yoL+uKDmhjlarY/IQQ+qK9npPsJewzFtGzD+9TDWrmwY",
-	"zPCt02/K0VvbwhW0Yo88kt2++a2ErKiH7CeWypEkYLUxwMX42wfERnH/HLHencjlcHGsUq+hePseG8Cl",
-	"UAnt1hULerTZvbivufuSoGnha1Ysf3Yvwx87JILShffLIZNDZMGkiFpD0rPRuHRIIAmL2OAuYm8OXnXV",
-	"ZnfRdbs30S41uua76MbTEl1F27p6vJZHfAWEK0UaLkBjxZS9eAiPIQ/scZXutWtchM6VsH/oXPMaTc9v",
-	"5ooB0lVggURKYoIZEoCWn3ivBHFjgWQAg0AVVZYt31LuLb0jwm4e2nH08q660zKSGVQ8I0djS7d9YNhV",
-	"hba4D92j0VUXe5EA7NNqfYuyhCY+EVzNxzITSYVBVcGA/1iWXC1xIowjB/+H21aNXPfynlxHWA0+CtfA",
-	"bBwQAPqLGnhHb3hEnbPJ5QD74r82IssAwom6rojUP2YC7u3frz+87ypHn0DwaN8ozfqC547cne556BsG",
-	"pyJnvWuby6nYczvE7SwXPTcxX2nu2FrkHXZuEQVaDG4FRf+gzwqfMzdWBK4Wd/+WIyXViLIwEuwGQA9i",
-	"i2Bqz7qyGA43GlSgF0yJSJHOuGPiTmAaj7tmIacy17PRuCpTSecpWYJjPYdP9dBitRz1/T7yQF6c2cVU",
-	"xHXrSohUpHBnh/xNkI0jpXPMSoqkkSm2cO4bH4TPoFpPGgPJfCim3LFq7daFJxIIoqsMmgRYk+9G9AVI",
-	"ThtAQyDtuHuegaxxJ1zebTgurTDaWaNTD4S8E5d+0DO3p6tZBBVaqP8FHTEs75D17P/ozg4OXg1mSn7x",
-	"Fjp8IpK7F/TdWHxh7347Ptm7fnf88s1Pbte7z2wHaOgZPtxLmHHnxDPWu3vRowV6nEgygnyRNhJxUaW9",
-	"TMzPlsVcTTva//HiLz/95dXLVwev37jJvnn55i/8rz/9TfxFDERfpPzVSz4c8p9eDtIBfzXkb14MePoX",
-	"8Ze/8APx5qfh8M2rn9KDgfireHHw1/Sv/bRcCf764G8/rdaC/2eTnP+3/X+7h/FQPsJtmy6l0YGqprZS",
-	"40JXo4J0PDRBCSjl8eX9TaWczcVU56UcoZ8D3A7J9DVIvx4nlxtAhfDt2WkIVM6Nr4UEmx56J3vu1TNr",
-	"ZIo+J3Mrqmu82we7rYe5Pc7knWghAiHvhHIbNM11P4avpZksbf8+UMU6uGXAPp7y3MYQnGAcObFNgNwF",
-	"5KZQI4m5CQAXr1Xl5l8Jnko31Tb3vxik4gjASYTkAhXkcBpvDl5tZ/TjoqeswM0dOrv88UkizGItTSBo",
-	"9v5EpJLvp3cNRs177U2aobszvN4Uest5lSO0eD4qDHb4BZZzgAVY0Qj0HCZyeteWin56lztNsc8Ht9sW",
-	"4ri0Yz/wEk2Q6nOEIAUYws7FVFjpngDaeP2IBIqTuRLDmeGVtcNX5Cl8nFAf0tc1KBiOSv+VhM+CGuE+",
-	"LhsUV9fMDQOVfrAdjsZECnQUETOuhQ3oXE0NWU8zvmiwH6jDALuDhood3wiRYHiKHtRwtYYPZPDeudcj",
-	"RBT4nrlhPfirB8ET0Ph6dfR+6abWVnqUG+A7zX8jNH8MdAQhQ2+yWc2ur64fQO+IK9ZA8kVLhYK84Uqf",
-	"+n5evvMjdiZnxx4S0XdADdjMTrx7ljDezwvoDa8PXrEJ+ImBnzPsfC6izqm1XEEL+M4Y3xnDMUYguq/n",
-	"jdAguDqGCO0ZwefquLGHsb0qUwKHu3Zv+06lFVS6aykKyQsPopCZWis/gUxKui7oBpCVgVUpoXkzm0uV",
-	"6nmHnaNXq3BeFWKQquso3RvL65S2aMbXkd7HMM3v9Pek6C8Iq3uRYCn9rxYmuS/G0uM8aQpzgmaKsGge",
-	"E5tnGeE7pLrD3mtmBnqKzmrwuVYa5+eQtWlbrSIJY9TEDHHmj3SAuGc+z3DpoD6NNeMTdh5HJdBDHp/J",
-	"Plc8W1g5qK9XgyopqJGdQh6gFfkdzxKms7SicnLEp+bQyYBcRF7n6VQoAi+gChqIyR102Cf6XW+Y60kP",
-	"YbN6VveKyiEs9Oiwn7UzRnLB5jLFt2k2H2vokYZzgiySjzcnHeYzxl69wCoRip1gFopK2auffvKfpXxx",
-	"2FUTiNUDn9FMQvdIbX3yvptXUpHtItV0Vg3V9Yuwx2GD1zjHP8GeQVO/kVRHvsAlGpsaIQESaR3QqJt8",
-	"CWR0qPMJt88On6Xcij0rJ2BfriKL1kxGqDTBHCupjHUs6jbE9yY/YkrPN5mW1Y8wqXd6jn5T9N0BTUro",
-	"qpvyxSaz8IRSmktjNaE/vHP/y3+1W70YiKUuh+cxa2XL8qMxT/ktcS3G7ui8msTKVO7dikW9VLkSd9S3",
-	"MmUUIEdcqIi0QhSOAKPExIjsrq7nzPHl+a9uxPvWRV5AcHaDKtaTWW503nL56lT+KhZuOXUUgK0wSnBw",
-	"zxKKZMF0LqS6rRuGHtuHZ2iAR6YiN7/6QlcP/xWTj/8ISlpr0U2cAS8J7y40raDgJl43IjPiiM0FwIVh",
-	"1iE3Y8h6Au3ALqkPvu/PmN8JSobqC+g+rJhW7AeoNhnqvC/TVKjejxVtLiANBgmvJS0VCWI3TbJh6Co6",
-	"xHWnEYgEXsS3YtGOaAKiqm6mBVNhXHnSqqasVcm0Fu3OWQamWGGhhbpPCgi7uSM9gK8jIMqESpVesN6t",
-	"WHzOUdD1MO/JXZdadRiIvwICSjpazSeZMKaqbMK9IaKyVmVPndyhdezijHED1p7x1xTET0TIx4E0FY1d",
-	"BxuhbthYQ4M/hBBQFCiMUuL6gNDJsQnPEKscRDaMOvN46C+obCglcWD6RT6h8lCKRiegfQULu5/rOWAE",
-	"AVAttJXuqq4C5dS9/zOCROSfDc8E4UTgwEWCHHUWnuaODn94e3V2lrCz9zdnV5dX59dnPzqdWMfN1END",
-	"Az0cCspi+VtXlcB1ZLbcTxmipoe+mZG0oa+xzi3PMBelFxZfyjstlhtluARxnTtdEBVRinpyQz2xqxRy",
-	"FBcUtz/xJ92O6F4aZScyfHmlNcwdUXI7zE3MVc3fP2t9S4TZlFwR8SiSzf04NEjy0ApDqjstB8IkBATP",
-	"FViQPvPDp7FCzyb2AVGdMYv1uSHKRS4wXWU1NevBoEFE+sSSJfwpMurQHs6NZV7oJMxIkgU++Q7J2mpm",
-	"xnq+GadAk2cvR5Y4ZS1XXOLetsoTOMYuOYJW+ST54cPUy3d8imhtQ95ARLVaw+tTRTM4lJeAOERRrzhL",
-	"D7wwc53H+h7ZH8RBle42miN1YGlRbykPVHGilxlXSfk6ArthaQ1tnnOVQfQLlczDheyFTTzLDQ98Zvio",
-	"3rmKVWOg8oScWay19v0D+wKyyoJ3FeZDZjg0YOepVKPQ1Gk2dcKonFjbcP4fYXbtHz+OU8PPqPHt5ojn",
-	"HgkEy+XIfsW9X3PCzlA1++tge/xlZ4QxjrbdKS+maOYm0GELsoYdheVwkMEGFgA2defuwJDrMTNjZ80Z",
-	"wVJuubuCen9AZpwciEPWffai+yzpKjeA+5d7TQcn2H2W+Cmcpwm7lSqlYo9/9TrsowptJrF04nXRxP8H",
-	"6tpQZBwXLRt+xPvMjQNJyb4hHhTcSOO21H13GC3K1zz1fgeYmmPb67BryIjuRdNNe5h/DXcmeQTcFuE7",
-	"uiqu+a26MxGcxxmJbcFM8GxHVbg8y45TyDbXqimQERFXuBhwJz3MbDscR1RW5xFwpOLLbCIGA3u+gr0Q",
-	"ihyI85EhUbHHWEGXE75IkLJNAWdSOJjKVOrZBWIirEdr7kAIlog3Vim7qoi7ug1wAse/ImGpGGSOFxIq",
-	"HoRsLp0TB1XCW8FvWybvS577UNmTJO9M3oll2ha7pO3QZWSAB7MRbdPhPyXi9vS4QsaFJ8RTcbe4OHQe",
-	"ke8REXW1E62Cok9xzD8rSTdTcrg3d0G1tPP3JNvHb4F6higkU3dE6+j1CCAHcisHcgrtSCEbwUwFvzXe",
-	"l8f0HJG3O+wY2xID0Y4d0RLQIMhuIHnEqvLI6UdxIEIPCxcbNlYlPQ0UO2mB3g9j3Yfcd10Vvxv9isSO",
-	"8TvxbcRzGMgVPD1cxmdn77gaOXZyGv4mHHWm0v8zuQkhKuL+zI/EVhHFFWkdyT3ZzR0jm03X8JnlmR7t",
-	"T3Odzga2uQWVf8jbjzibZexsng/G8g7rsU3RtHISerJhawB3bwAbvOiwS06NEBdsCL0qoGka5cXjvfvi",
-	"4IAdHBwUc8BEIJmJ6KNcsL4A528urRWqEhFOGnvpV7smFeOFs3AzCXUs2cL3NPDj1WUXFOvbPL8g/ORt",
-	"xitzHuCaDStFw8yN56hPfMFGdOepM50sl4qACa34EqXk5GLEATeFDbgRvqet72Rbs5j/qulUO5mNyuWJ",
-	"Lw8OHtKp9gQJ8EkF34k8mqLv/iSecgSeeLs+CD8t2KCQEPCbhhj8BQSzQq05voL1F3AR9gpSRHtlBn0/",
-	"DYRDnZwkvAhpj6AoXFJDW0SLBPT/5S44XXUcRoFbTHyRxhrqBeYGlZQ9Ag6uoRRZWmoaDv1JPuTQ1B8y",
-	"AsBvifCUKcW77Fgsiggu1qGDv56UVZpAZzY1AswuutGluhPK6nzRyfS851YYfZQKrOuJIldKzJmxenDL",
-	"Brk2RlDseMLzW3CRdBXv6zvRYSeQYAsZCe76Rk/dYJEwo6n5etgUqQoQNnqscPb39Ww0dlrLCCFkig7X",
-	"WokOhQjL+WuwN1T/5giS9tQksSznxVgwHZ9DAYdT3QDW7RxxVlvYS/j23cDH0sqa5UWp82sB7CPRMYjc",
-	"AQoF8k1LWroXDE2JFGEOBaVViol6VWJtYgXAjJM20HPX0pBnBrnSlNnOqxS9w5LQGXAVxaH7gk1njh3g",
-	"gnPs4262GSSem4T1nZrsIcJ4yvtRaafht6Apgy4PkuKI5TMFNqWPyKHG4d+HPQo77BhmBo3iqqSXM1r9",
-	"akJbr6W2DUlYJwT18cNKVwzuQsxD7V6AtV3hvIbnz2f7VEp7sYY4kxpddmn+qDnCxjOr9WYn5OG+qfV2",
-	"Xav13Z/WVg6pLuix7ny+KlPHSxyzUIOGGhY+GDNpBZTtWRKxHHLBe7P4VnKXepa5+xQs5pwrw4HbDxnh",
-	"lgJ2VC68ecF0nuDdDu0KDN2XSVcpd7syb2bQjZ0LAIPhE5GirYOwDwv3TXyxZzx38oxWB56ChRpgzMhj",
-	"moB/pMOuSEjxrnLPkBAKSpdiUGrTYbAHnoZNjU4DCo+jGMClmvAF6h9v2G/y5yM20R7l9PWLV52qxHdg",
-	"iAnmM3DF3hwcwLabgD5E6oSzCwkqFsMruCXcsB4830GQF4VALvQv0EEI2qUSgW6hBp6w2vJDwNvdQFXK",
-	"RfLsy96Ef9nrL6xj8TcvX7/8618P2vVPhAldCePYukICvNNzNnFSqrAdRUHBT0G/oDhyZNuvUzTgjn00",
-	"oNQCRQriilkWkEV9cvGYA7hvLswY1GZ2vIqr6pu8F9h0PQqvF70iiooReOKzX0EPILU5dm4ZayYnU5Eb",
-	"rQK0Xuhi666fH14DLmOckFxV+VSV3gMzbBkA9b2YhxGeCkBcBerpke8IXALARVqBYDUkXj1ajV0MBL/M",
-	"EJgLqZV4jp7kqiYOvrSiGUqOmEOJrN6R90uuZ1OUyanMhVOj6SfkN6Z/ObrGcnfCwCFfI1yAgxIUnUxD",
-	"kTwV0+f+cVSA6erLpLHVlHkhjT3xM1/jlANPWJglJfNLQ/D0jsUmYtIHd3qdU8s9ep7WeLZ4ysuerRcv",
-	"/5o8m0gV/v0QP9eTcnDRVjc5uPwGP2kH15jbeu/WoKCncJv4j+rdWz46iU92kJQ6mEHSCwbjWJsCVBGq",
-	"0DB9kx6vSayk4dvST/Dtu0kVoZU1E1NL2oajgqb2uSMn8fwcqqlhVX7uo3CsVy7eOlKYa+y4e1Qk6jpT",
-	"IFDFlEtsWe50m9/FwHocaIQQsbNc+Up5GTybHs4OtfaJMIaPRFdJRb+bzswYy14BmRIsEyI8tp58+9qO",
-	"w4igLszrU4FPYRPapdvSGE+YekPUa653RMjl+3pjSvZ+uNqaexlgUr0uzFdv8iREu908K30dMZ20e3Pt",
-	"TtDUOzoaj+VrPR3xWe47dn7klIhQfp/rTPSc0HR83mF/15hZU/ZuAhyezkTC5DAEH6TBmsl1QsjJnq4K",
-	"Zs0ckzS9APs01lDuK5SbNI2kJ0SUPrM1j5CYIn3Pkyewa9HDWRqIdLxivb77igShE9TYr56Z8cwyqLpY",
-	"ykIC0V1muyph6XZpK5e7G2hH0vE32OT6xGpUfHYiF7EfKc3hXmJxPxP87rEz4qrJPxND2+uwC8HvKlPV",
-	"jsDrHBMm1r1DAietrZI+u2o9gbpRt6N+wkhPjkQ/jXVpI7dNqGfYjAfGNmM5vR+R0u8a7nBtkGQAiUfn",
-	"6ONDYQf2On4+q2kFXtq+bxw4obSWJgOXNjXxFaiI8K6H7He88r4lUzcoH8+NX9cW1BCyTBoQgyJkoEN0",
-	"tPWgrLEXVTz2wJPV83aOCc2iEmqNUVSZ0aNJwMLB//acFuI0V0DYJx3kVCCmanitsXxR5EL5IqcFM1wC",
-	"iONqkqeeCmV8zywb4sNzBRpJV/EMcyiaeYr2aI1T6xibqVs+mTLyMaBXjfsVJEx8GWQzI+/EEXQ4gewt",
-	"9ED5zlxOwjUC38Du12V0mdHngxeTF3/9r9GLyXj4sm/++8Xw9qfJX+9e//5FlF1iP73eAKZnS2tCImhv",
-	"UZtJv5ZlmiVCapZoSGtlSK7tZqTWyqkrwdM6I8k+VDIlTYEfiGKScAcTouf+/xDDid5IkD6myMaC54ZJ",
-	"22HFdequzolQ7q0ihexwLIxLqgwDjALF7hjGszlAlhUaoe3QKXUo2aeH0GeVWeYQgprZsaYmYdzGDx12",
-	"lTe9evjUeRFjWqq5iI2fhPUmM0hL0znrORZNP+uZ7VE4iys/5ny8CGXn6B/oKoobHtX21Sz10PS9zYrb",
-	"yWR6zibQhOy8YgshzdZJWTvXXUVXGQwOalVt67GSsG1PwfVcuCsvlR9/jQTYActXar2f3IfIKrV8v065",
-	"2P+D/jpvTiaLlk+NIIn1x9JYnUOyRS8XKR9g+mZJEZCW1IAqRsURIUjbVatMCuCTAhPV8V1FPQib59pC",
-	"g7KxNvY5ZKQNNP3NFfVnkNgnzkkn0luCgQgaTXMxkxt5hf4bdY3/qWc5TLGI2+Fkx5pWgvm65cYHR3QN",
-	"w8dz8tJgGkrNxex3++fFI0batnTPruGwhPnFPRVeQ0IoVKvHuWHXqz9eItJ1zO1g3OQRKdhKpFR8XaV6",
-	"O6ZyD9Sx1Eq5YIF44oWANETMlQHns1Tabd8al7A5G90au6DpUm7yUyFrd05NRF17fejUHbfY7/PHdpWH",
-	"Vv2OwqQpkNpDQ8tC3XEyPSG4LK8TqgWbhI6wkMJM2YVObYYm6LAT7q+u+l1LdVhS32oYZmYg3z++aXhx",
-	"1/j0JpwPlC70F71y7WJXvdPGmhgoyEldt7TVEsESR+NeS606mC/Z86Ve0rJMDqHnSJ9XVmP9zFXZedeq",
-	"c/KKVuRG32Gg8bewYccDW1N8/smjhaTQROhpcOP1GKDigPoRL+0+XkzPks76aIsnkXiRgWbKyoxEmiND",
-	"pONX3vz5GkbqqiZOYi0wUld5TnKzr2Kl32aRIvidl546L12IwEog+DXWiz6EoZxRPfFd0dvwovRnFtgB",
-	"MwGRGQyAvhjWF3YunPI118EDdYS2BNWEjYQ1tf4C7LeHXT4VhCmkKjsRWrzwNr7FhO+DUfgvKl0RXqe8",
-	"9ifSKgv6Ub7z30PuMneSwTHBUj1XD2Q/KyfC48S2cKU56WCYVlDCFl9wdJsVHryiexVNyfdaQdrVSlDk",
-	"ZImluurReGrN1Rfjw95DicSEfb+qKta7wa+2eP/RiN957yG8JzOhBiF1A/GIAczhQSwoce8oBlkfiyue",
-	"/lOEuMNymoJC3Ne/fqtp3OABooPWuTO503Zi23oyEflA7PsS30YolFAHvASFAi5TbYSvIkQQ1ppGFX6g",
-	"TQoewoAeOLJ4c2Wg16Otbog/gm8P0KnfWD0DTb+RD2ZVjJBgmjYh9htm9ZT1sZL3CfEHUWZD/kdBSYEx",
-	"6EdNpQ7YxS0Uwvncs5mSNsL/TWcDS+Wa7i4e6yw1ZFtDxwepFNXITbkE8AKlwWqYS2U67Nxf37areu6v",
-	"Y0B3ixptPzdskOnBbYJdzgJYBrXhhrytOV8wTgAg1ICIAPnEFz6wGVSVMj2zAz0Rh13VVXtQzUQHSqDX",
-	"lE8q4M0I/UEsG1C2lThkZ+9Pz04pnOmWJ9XoZ5meQ+iUtroz14pAQLjC3KGuYiFkQptCWKoBRZo6yfOR",
-	"6LDrs5ubi7NTD3TnTgEykKRhl8fnpx23gvfaTd5PMSwG41t94TTYlQXF00dkf5oMKGx++vQTaAwwEbZX",
-	"9AuQysyGQzmQQtnPgFXilg2B2feOKv6D5WLCIUWqR9XPSiPNSMOGuRCb1c8znXcVdSCOgQ/qPPsF3okJ",
-	"AAT1hQskEdpqxjLbnd/Dr6xZziXs4vwfZy2lOXp5VK3bOamCWQSDJfDqSCY13Lvr6xXoyRWxnYCyAIFJ",
-	"gNCuuXt/ETYmj3bvpDXn1PIJ1VYrrDmex9alUF3vy7QFIxnTCJ1cDParZZngxmKfUpTeJ+69dN0PZzlY",
-	"ye7KCM/GAnaazYz741wNcuFkNvy6w36WqSFEaMAfhRdAumKoxCqAHOxcM0JSB3gr3zcvDvlYCXEeZm4l",
-	"4lJJP6Iz0d1UJIU1AXy/x5WV10pOxbUY9AJu9kTfCcPC5dqHZIcJV4tgYntq60vC5TJjPQfT2mpAtZhD",
-	"grQdjIuLoC/Tz1brz5meQ86QVDghw96zgdsPAs72L/+M6JPFHQk6gf8QgmM4Q0a4+x7itav8DxCxCyRX",
-	"hWS/zPhA/CzT1lpSpLtBjoJuuG5dNaICJJuiu96R6ONZ8veS7DBRxt18HibU9xEm85FlwKU2RvYzQWiQ",
-	"kS7nZopADqieWDYWWerVFKxp6rATxO6sxXBaRdjWpc4ssCFeRSsoGVokViooMF7tDbR9TeHk+P3J2cXF",
-	"2ekuiApQ2ovriOnhcGPi2rxD1+XZ+9Pz97+Qis2ps3CskFN1I2Ig4GNo6ThNwpGPCT+bmQAWBvH/mRPq",
-	"OhVdFUccvTGEA40Edbf0+e2vDnzjjOLG8MmWzrrXWYopYAGVIcekFmgxp+lWMIJQ9vVcMerbeeSbd9ih",
-	"zifPDRsiDPDlxfHN2w9Xv31+e3b2+fLkhk3dJqpg6llteZaw3KnhRXnxALqNjbSznTSW7flXx3vVF9h7",
-	"zJkuFY26Sl3MWGhiFtS1uIlZqoUB1EeYkJvdAWCaAEeHn2oPO96fLdCExBE4UpEK+w4X2jEcEDSOcDQj",
-	"UoT38BWtVk5EQjqjs0cSam2eiskUvS6+LQsEr6AB8mBmrJ4Ai3fVPxm6Ttg/2Ykb6J+Mcm7YP9kntxv/",
-	"7Kp/7u3tlf7nfuYu0H+yHp4jWGNa9TXPASP6n6x3DV9QJwtHZoiJ6y5PeMxZYe45pA9zpng/I3hpRNOL",
-	"R6kw7dzH1bYd+yf7D0/4uWDcuF1DyLOUvYfPpCIwS+y+SeK1v/Bw2vHYE/lFpJ8JNFIKAyMD3BZARIHq",
-	"ZsY8L+Nduqci288x3HAI3acL/Ml4FM+PnwmZyv3eOGN5Pl7Qq4AQQnwCerHQG167NxRWq/tXhdn6zxh6",
-	"E/SVUi+x+netmLo0oVDJWveuv8EBB4P4nxFAp59IeVIFQB+84c3BK1pLVa+wfxZbXNMpzL2lq061+zQX",
-	"UxF1TyVhxpkSdq7zWybyXOdR8zIUfZDO90Uae8gyrW+Dm8Tz0HPjvXLkSSFocu92wgVDDzZI7VOO4FH2",
-	"f8yz3hGWqaMvpnfuuFZbRxt7v4pFr95J0HLfv502/FvX6a/kjNqFm0A46gGgTrAHqpxkmysCmIO3XwjF",
-	"vYx8tutaJWG/H7w5vbkW5uBZIvGxyKV+aVpRGh9nbjy8xZ191xdQPSbQyOl01SedE2oyDgkQ3tRxOMh0",
-	"MMd0Al9Rh0w7FjLHDkygcH59378jxoGLrYSbEouMJ2E/nEXp96Oecz6EjQa/dzv8Ux5kJ1y0tM4aXnJn",
-	"vwseovJ3IL0AZRs0wjD1e7PRms6BN6XbIhdTnQMkvVAFRzmJb930SDE5oohBlaIC6Ikxzm7uiHXormYI",
-	"Hwy46ipUMD1EMNhpFWrmnCtrEIMyZOPijA7hkppH24L7lkF2BfJWBbn/IuwJ7kr7/QvLA9XQGp7NETht",
-	"CrxkNcuy1WaiS2vdka+xhipZCFFuRpxetWuOyzrtbiUoixHZokt3muvplPBUI4S76DHQQ51gLCDPq2O4",
-	"p2FW33RKgV9GIyKc29onnUewNk5aMtfvGy1FT6p/RVS/WQWFC6EJgNrSefD26qG3uT8Mh6g3TNy7PgyH",
-	"5J7WPmaomFCpM7dDH4PCzwxe7aog2z2CaZES442iriLgMahuDab5gBvRBBCG29EaNhi+fieXf1hbA0Ps",
-	"xGWGCLq8TM73F6ToP9v/w/26PuB2jeYzNirg4Zpmcz3LUrzjg1mt9Bzq+GfqVum5Ck6X0LkNY+rAKYd4",
-	"ffVQ5YV29kj5XQVGJNVFE1Gfp4gZkenBLcQsIgCoDLoWg/IO2jP8zJuWZ1FDEnhBlQMHjCV3J6HLj/xw",
-	"1EvULzjDLv7gNK4E1xWD24gdGlN6biK7XxW5FU4Z0t4tUZ/agxtSU1RpbP64MA5L5aIYKVIQdQVXqKxF",
-	"Zlg9g5o5z4zI917/5cWLinLQbRaA+uODs6zOpgwNO8jMcyeVUDMqrCSWhs11bsc7ULdg3psJhg0I1P0Y",
-	"kQ7UAq8Bf85TbsfRMReJ7jEcetVBXxx/fH/y7uXBs4pzbRRVTmXb/8OT/r/uH0K69lxTH0jyTgGQWmjK",
-	"IwRJkXIHHAu4LxTRVHoOplcvnaEsiAOzSXOotat+COrEnltg78cQsA1qBumq1NTP3/BCoMO1D6EALvPN",
-	"1IGuuoc+wII6IO6EYnJIxF0X1zrN9XRL6oAb6rtKEFd/53q6zPcIvIBEsLFygN1vGk0sfGSlByDPcz1H",
-	"THCUhB6KqdJuwn5cG2W+0nit5L3CNOKs1/rxIe5WlgRP5YaOpxkaGXjtZpt38zeWNgyn32Ty4p5+2zav",
-	"9px2HwGwPgePIukmShRGH9xzwyBXaa7z6o5IsOvP2j7WxiPdXdadpsW3mHMXneD+cJYN5WMn3BxjlL8c",
-	"+H/78eLt+cXF2ekR4+zy+Orm/Pji4n9+vjp7+xHSkbUSUctGEuLsZ23HgKuFcY4ezjcT6bHtddiphmwI",
-	"21UbJeZQdJomFrlOfCrGnBtwLEN+g1RsOMsq0VLfwixq6PTFn4dOK1WJ99p6J6jfSrdvY469ju/qyHcN",
-	"JeK+PzIl/iLvhIGu2ISfxrCZLdqpVPjmTj9hdpzr2Wi8FC+AtI4I//O5iVptFvXJfCIwOaGrvLgrpddU",
-	"Z8Is8wC49yKGGIg44ycTQ0vqf1f1prN8MHYml6fXYADowS0VAHi8lkOWcwmGeKHPj7ROqSEyH9y692Lf",
-	"MCjd4xmxATzRVVPKoDuqD6JH7ckwBUCkmABAzkkfOURETMogxUEwiZTnI7HcISys+h58nLCBNkWqFHJ1",
-	"V62w9UZx0oakhyq5cAWDFHLh8Q0cHCGYNv/aqfSJXM64vbsQR47F2UQrsQBKXid7nHy6k2Jeq7ucBFRR",
-	"PQSgI3bMUr7wnTv0kH28OanWW/yr21Rd/Bg150JmOvDhKONq0JK1SQkAlZrMJxQDKTdjiOWRgwOU46qW",
-	"VdHpTPngFkH9yurlatdMfLDVrpk0RM1O/6777WwtoulJNTJNTTPD+v123uRcmYGGeP5X64qlc2gnK/sT",
-	"eUPH3IR2mUazIc+x9c1E34m0Oj6FbqaTD79dXpzduJsyZ2+Pz0G1HBS52isA+p2aTOtaWnqxRVryWdZt",
-	"JVlHVFUvRmfTDUgropKZGe+n4k4OcMdqSnAgYEEN4bSiNuwQo/S2IZ9OnZhFkAlp2K2YYs0pxGFwJYcs",
-	"FyNprMhR519uZWoNw6aICSQ3/S4G2IDrTuQG63rdvzCPyf0aukrXR2uuaLDLmRmfwhLb6kkeBthNcUmx",
-	"vhrixANOaMfaoU5HSdV06c/BXSj+GDxdurnXEuT+H0BOD2kwPh+LPGSdlxzfEH+7FYrqWo2eCKhkzvTI",
-	"MD1D7FOs4xqIoyWK9VbqEg0WZmx9eUnJc09wGB4CmsdJwZSu5weuVlNPBYzMrVii7rZu0o1pTKrdUNm1",
-	"1VMA7oaLQzcQ2wZhMfzp80AqlNKxJ9RAp1HYthwkg4cbo2QNATEgfKWtHC7qBTFGjqwmCUwSEGdLktg4",
-	"iaunmfBGbyxJMUjvE/myzH15J8GpPOaOjmGjfTNrkMLwNYIAO4mfCfbD6xcHReqd/HAd3pJgfxv/FZQI",
-	"/EjWciCMI+wRHbyKg1ykQjmL1XQV0n6Khqgzh3Ntrbt1sKE1lGXmUqTEZzykyOM0ubk1HXaJ6/fV8SRN",
-	"WArZ7T7rNZTCN7e3PqDdTDzLii8EURAqkyFzV3wZQP2Km87rg7/9xKBHdODtYisN5FMkobMkZ7cCMOx7",
-	"7j09/EVfZFqNDNKx/2WVHHgPBPPRoPu3rcvNjTIQu7jXNmh67Y8X0v6AOHBzx/6BmELclurbbcsmt5IC",
-	"4dadKhLV2ouQeNfs/0F/nTtdvmCYWhP4E4XnBObgEqYfJqEXwOhGDHJhDUCFkZQoFanNOfRRxitxOcVn",
-	"KTOVnG+VDYictTcz45No4i3fVfFQjVm2LZJCg+mHm/0c+3zGEnCD22qNxXbpCeXZyu2yjpr2B5mepXvu",
-	"2ftbivG4dQbjrxAc8Lgv7s4iJ0TChBrki6l1zItp7tIUN1emlTjCnqiOIJUtEjO08glKVTmaXYUidpqD",
-	"rgSiNs63VOzq+tgL4Muz33yWj1DIOcAEAWRladJ18JBuE6vIvYXqIz/UzuyOjfkMegJlWayRPDcx5W9d",
-	"X1zixLnow+EfqzTXMt2AM+/LXVKb7fCWHEE/z1uxaIuvUHPpqlV+Ojthl3sv3/xUYrlm5iq6ZEykMc5c",
-	"qmasc222w1Y00Hem+mqmAuPgHoxUuLjWNEKkhVNpx5FvA8G0EmaDbohXxTjfdE1HWEdThkuxqU85y2WN",
-	"zxzyXPL42DwRRWdZTUroAZ9mfNHng9u9WZ7V576B8BQpe3dxzT5eXSSsr2eKgBLAp00vBVE20tqXy7Ox",
-	"nuUrru6oorT4pTTs6uz49H9WqslhMZc03Y9XF8+2QUBhvLy28fbHq4udhEuO3cjuCCCjFqLTfi/d9VFH",
-	"Cl8ZP1mmH0se9MdGYP/3mZhBSvLvun+0TCrWiGy4lApwTypjN3PNcqFS6cFMu0orAfX2iPrgLvj66p+b",
-	"sO52Ltvw/q1ExIvVNMVx/v3j2cddRXGg4Ld0XjHFbxDSAThuwSf7dDkupdTXZvvlemaLukpMkbGsn2ue",
-	"DrixUfmkHjLB80wivJqpu2Jx2Ct47bd+zUZrabxqNaL9POVrFpfS1GgYn3humH+Y1lWStJR0fn85e48q",
-	"jaljAzXC4cHtzQdjZnmO6YSF3WEtopgshO2wD1AtAfbOvKhDLsHgQtfhkPulxBfbVYHSO+xd5+VPr9md",
-	"TIVGm/D4hPFZKrFb6JQbg3HQmcJAT9phNzAp72ROpbGzvI/zJcxA5av3cf8j/FpaDyw6eoJlEN5UKev5",
-	"g+jAQgSUeeyxc6cRgc0Z/cw7que5RhuwFNA6ZEMus1ClB1V4BGPUWxoKH+wlftc6fr4EIUAQaJk29pAa",
-	"sLpTwssqTF0aVnTPIqc9gmMl7KeEvXiJ9TMa4Jw0++mAmSOaY1cxevZFANIqXJezwQD7JeKkCjklVGoO",
-	"EZNwaUWCkuyOgVxoNh5UwRFB8ZYiQGC1/jzhavEZj8lEmWXEHFglCTgfRejgr4F43RxgO5CJjgCAGNyp",
-	"nmrtWCgIEXbVmuoeaOcauJIIp/i65t0Ma5Or7njcCs/NRMStJb7hKDjmRKitG9flGYi0Ma7gi1+IsUFV",
-	"ot+1pRkQ41fqBW9RmhVVsc4mCedVIZc30gj2/8B3rOm8euZ74+DT0PVuZgWxWVLJZ1RNNucoDUrFbR5q",
-	"jTqZ0BaPnBTodNVSMN0HLd34yNYw+GpQvah0I8YQAVs8sIMuFfdURtZXOeLZtnSLRr0iwbK8HdAexNaj",
-	"6zSmQU67/djKQVKlowbyk7UxeCLnh4bhA6943mpSmT3hxphQMakRv1Ga+QTx9Xia5sKYdXpzIYv/BIoz",
-	"LqZJc6at/LZV56WbuV5hXuPBJxIB24+6PUXFCFKN3A5h64TIww9ASqgQu8OD1sUeMCjGUiBGhsSiWt++",
-	"d8n3Z5bldjIFke3+MFHqggozhTpU7/L3QIGRYwIn21U8y7BS+ogA/8BXG8AdlkCfyprmhKcNKCUVErs9",
-	"FQYH2UmAYGmdjeyEGKf+jFD+7OL+OE5TcGKUuGNjrYWYKSSUNyopmERaqXk7IvWZq2gpESGDDI92KlZV",
-	"AiSwzCu1lZpu7dvXHzahB0pc4kVy9g6I4QqG3pQevtKLa4QxjY2eTiCxzZ1xPxccQGByrSeOWAbZLBXp",
-	"EeW+QQ6bdxnIHKD/oyZpNbf5tR9/kyp4P9lQ4O30lLribtBhNq2Bp2ncuN98cyXcNPkm7cHv3FNWH/wc",
-	"69UHUxCL54RAP/VqQ7R+7IJ8JwpHV+G0nY81ATrfSazsU0DTiMHk6L6X8YV2CgAHoG2RQ/++MTdslEtn",
-	"5HXVXPSl4jkzU8FvnfLBYTziYzPVNpOjsQ0QJzSvAkit9vqmhbZ0b9Pbd3Jh+5U1k26CRvKzVimvUh5/",
-	"mBKopz+ACtpbFajN6AFV3Xz1VCgTOol6ioUclMpQaEwR7UqWNUez3Y6ajWIC0wcbjyp5YHCS28F4s4P0",
-	"LXicho5tY+sxCP0xhzYxiH+IOLLuYn1u2IBP+UDaBZOmq6yHRe6wYw+QrIcMRVOC2HBQECwtRgb0hHLD",
-	"g7DBeqK055HFRehxTRnx8KOx4DmMp6uE0kd4x1aE0iXs/EZCaduUH2LOUEW7GzaohkdEwniY1Nr3mp55",
-	"7GbqfDDGbjF+/6iFiJ6rBOzdlPW6s4ODV4Mpz4Wy8Ldg//t//d/sZ6994vcKv+oFhAKqXeYoQXv4e3+t",
-	"pb0jvOW7ihvKYInveoA+9sqANH56zw3wb6nhu+94DZl/S7d42Lf4Pr8CbblA1HW3ibF80dzSvUF2SC8a",
-	"EJeurJcnXeVmW/IslFSfI0hXxBAYNB6W2LYelfqi6ELNJn2RM7camQr2glntJjFTtkFJ+TkQTkvtqfz7",
-	"d6moNMe39cQkrL8gIwh38SlJBtBmyqZcJByKA9xAOuwPMm0eO90HnBQEX2LHYuJV9SPa0dikDDo6wp9g",
-	"b4B6nnSz9VEQrhYImuH4cWNWrCJ899Yy3bdEfmEQGLI5Nge1PrjgJ3UtZYguLr6OAsWjg+icFSoQNbSi",
-	"kHyy7PbgYWN914tSTpmxAFW5QoYY8juC26qrMFeOhmfOuAkP0mZ1AHayx4YaHcIhzm81e3XgwTXXEm5X",
-	"+UvkDF1+q4gBFTR9ptJa4+LRxSlOrAZoFoAQYO+eEhmfwbk/SLXy6sP+mKt0L9NzkT86MtkqRcA4hW3p",
-	"xk6o3cxzw6A1Gf3NFbCBo5glCnY/AoylDrzNUXNXwZ8Y8Ryj9oRldSkgX1ORNySwwMtK5d7BBkI1hFqb",
-	"haknKy0H65WaKiK+cFN7x1VbrTLdq3dTAVHsUX1jo4ICnqqJAudDdBPx0G/IIG4tm3IRUOUWuAjGKXPR",
-	"kY8/Pjdo2Lw+eMV6Q533ZZoK1WvgIvh/YCL3VwUPzaaPzEFkFWADww046MrN8DsHPVkOgvP5Wg6azKzY",
-	"49ljQx+9116bGguep9T5yI7Fgs3UBLJVx2JiRHYnzFHkgQdtPuOAhpIL/PEKE7nfp27SvQ477qpNVHcA",
-	"RQzXXFOJwAaM8dvMiuMsi8ioLYOXRtpK6j+NtQGiAFgXcAhPiR3c/Atf5oMZYprribaihSbtS2g2Mdli",
-	"zw1nzk5n/UyaMRgKCF4Oqj50rIMbAy8JaEbrtKwCLtNzR/TeDi0Gkno39jZtdrF01YP55xJnFfy7hTRu",
-	"CaIDxttVfOtPctv8THr+nRRzKGxhxpYx1O7HZyEY+tg3zyzL2CATHAyexKfPp9q3iy0247lhmeB3oE8t",
-	"XTFhdgUeHyljS5zUVZtfOQ/V2GK+6qoGxroOUcHrsLstxWb8+59wyPjJstLlzBJWs2d6CryZ6NTuxVWx",
-	"V7Q26Fw4ubD9ignxD50z6nM2EQU4EGhrxnKVVt8eTQHrKoO8SPdZ0py+4QTeaCVNcYH4fJIS2jb5uWWO",
-	"h0Gt23PqXjnQEyeddpun8xiBeV85FwJr0zIJPFagfhMG2f/DSd81FR2nwQlsCoEdYhGYJrmk0MEjqMkV",
-	"nWiRKYzVU2iJBR3W0BiCXqxdVRz7yiUUa3K3cnB7Dz1u+fK5oW+6KoB84xsPl66cDvtVYh+4jVzF7uEa",
-	"Pa59jtuA2xJa5lMS/zfjXM+XLgDswF4p8x/CB+uFY7SNH4EbmrJcbqD0UgyHYgCdyqPcc2hXXqxjyWxZ",
-	"biBAcJHBn1VjtvgMlQfHyKvya7pqKcHG/75oOeiLCXKdicMoTYH6nMPTa7NhtmDPFCPsJDnmT2LRhCSZ",
-	"skngDt/RyFTkgLdUTji9tzoWbpt9njrF5UHWzoP5udYZEa3OV3LCwt39FaNcVXJwh73VgG0QNEmUsnTO",
-	"FTfbpnzccAN6oXDEYCNtfEd1VbikUBTQCz4PZ1kWiQPIbJMG2mMkmyflVVYGu0lscvV99ySsVLtM5LIB",
-	"FDBx48TF+7JdiMTvAwzAY7vwZCYwNaWUgyKV1cAKUzmws4oMlDCrApxg87D9xn5qtNq4Yb0w3hlim/Y8",
-	"rpzMBBFEX8AWw4MiDU2vK10Kbs5E5lcRykqLCZ9hmK24vVfWtg4l7EmFgGBSkaYSSe5VqyrGB9uEi/7I",
-	"xcBdXM56aeveunJDrLmrShk21K6osKOKPsTTjC9EeoSYDkjpQNdYfl/Fj9hXFhJ3hLIbR5M67Nr9dGMr",
-	"yT1dyUNPhaaTeFt1zoazHBAxnhCpQ419hC9Xn39zTzI3tU14Io/VnwUQcXk53z4u4v3cTpUIiZV086ju",
-	"pzCjGtdsj9L9nGoKsOFUll5TIjLUq7mAmCJYFJ8D+CKqtKVsQ8x6HQ6r5FRRVXRNE26fFP1Idb58/Bqs",
-	"du9pywVqtUoAoNWzrZNVqczoufGT3IIfE1toPH5suucutvO0x7BxY9E6wn1+hJXdpjAFwVSE+ADkAvg4",
-	"gvs+Bg/rued69Am+sKvsYopVk9IespFTIqmkoaipxMRarHGgeCM84ssr8fuishJrNN0DcdkTjgZXuBtO",
-	"6ZLR65UHE2JxaFY6BQJLPeKyD4Qtc69vNDC76oEWZrKcORa3Acs0GNfkU4bpAheTa5MdG3DYlvG6wFr3",
-	"S/PKCQJo4p6QiEE8Mict1haf3kT9W1rS/WGIXcYUcY11KAGwcYTSnQPi3kj7Rie7qE29AEFEdTwANrRp",
-	"VjKCNzSrPvTMt63wwCIaa+M9CNET1nFwig2V8eGowqnTJ8118QgdBg7wsWAaeugrkbC+MDL17XkAYfVW",
-	"LFiu0Z2X4OcY6gKnzdjdB1TlfisWnTo5gqgVLUkQhMbaiezAdVUQGK47joOs7lWbFFPt+IZJBcyjSqpZ",
-	"ERVr+5VGh9sqLzfzcbvb2aAM1m/l1yqA0f7vD8bctlf7FDnJe+7/D7HY1kNjpVR0i7XhIbuqjJ8xEcq9",
-	"WKTQ055De4MiSdHNv0N9nooqWa++rfpeAO1rZseahBS38UOHIWLXw4fO0ZkDefhdVUrEB/2qz5UCj2gP",
-	"0lcRL9TKiUg/A7KHFYh248ecjxeh2dOEL1hf+EauR+z1y7+xXs6t+Jy5C0+kva5CrfdK2Hyxd+zssZ6X",
-	"rYOxGzpzxkKm51BGXJ3BpVKkHEKdbaszzphbGmEnEjMav46fPZVs1Qfl6LNaaH5yH6IZEvCfgRujbtzu",
-	"n3Wic6XBwqNWqzS3ZYhQRa0Gm0d8mcp8AYh45Dyd8LTkdigAgxEcusN6znLrdZVxBsN8LDzu3sKZhu4t",
-	"zpTwGQBQMP4qOCd+uLj4/O7i+kdwLkJNI+MWmosCFjR3Vt8P7oF6I2S540MLcfWix8NWQg+77CnRdKMB",
-	"xD4vd5WI8ZzLTSXW6QybNK0BZIigIk1znc4GHjcUPAxT6QR3EcSac8I7ZKf362yDs/3e3+ab7G9Tgt5f",
-	"1+rmMdWuqNlJG6Hln8VIKlMG3Edoevd7n58RAfCXo2IZN7ZwaEVl6N5lVAZ/J4wQKCHRCkCTqYwdMrrY",
-	"XKpUzytyqmQmYjmAUKoaugkwVNDKgWW2Lq68lWDYfaJgV2cnH65Oz9//spveJkU4F3e4Oppb09CpjmCf",
-	"ShS3IEKivGUyloZdXn04Obu+Pn//S+SfHWLiBfiZnb5BYCAqSnXoFPETCOR21f0DtE+OGKPNePSQ7D0J",
-	"sxx8vS8tasut2LsVi0dXe/OZglaOK7R1VMhRX1GnQv9pJebVXqormCmqCL+KxbOduIxuypoWsADNOEHv",
-	"0Q5cRlcCGC8W/7dicR8t0Axne21Er44jnUDrCRvwPJe+UYy7PScilRy3kpKnuGJjng1DlrK7YFORISYX",
-	"ZAQTzeBrchHS06ALztyI/Cg0WsEYVxRXAf8DRq2eG8IcL1rh/QSd8ExDrGU4azXOQq/fTm6VX8sTiqc0",
-	"UfmFQJuUvGEYUImpaw3BW8fSdTbOqYD+/twZKzPjbOay8wwa5ChtGR8MxJRg6cp1QQthA+5ytXlzg07I",
-	"b9ikuQHf16Qv8iabZgJPPGmDxja2QgB5UfYY3zS3P0DxYHy8D7iE2tyev//H+c3ZKRDUhMvMQHRc3aIB",
-	"3UOCOocgfY/6aCH8sZNIf2EpXzhB5b4HjYkkZ1eJPfe20HWgSCD1A/rB3P3kBkzAwKBgUnAnAZ3jqM7W",
-	"wM6KKoUsgg47VgzH6SqYbl9kWo2gJIPQiDB/gPy6f2M94Z7+7N6oeh0G0OBcsQ+f3p9dgZcW0xHwAwOZ",
-	"I/RJeApW1FU/LAXdf3QXALZiCD1LnlsoVWG4E9Rq5437HcxipvgdlxnvZ6ISGBF3vSDqtrpEQujLDbVt",
-	"T260tBpe9dkhyLPtiHVbC6ePu1KIdfCJ1vFeWZSv7ahwQ+kYzw1eZSjSOZbGxoLbEdAS5rggqodkkVwI",
-	"pMkOO748d6qVAW/qISbZIEswqxG7B9deRfk59Q7wn60QeDF6Bj0r3Y1EnMJCZSA1P3C/LsE8VDpnsV3B",
-	"EoG3fjc03wuhLKXVNg52XQuHQHOhuqFW4n+NpyqQ6r4TqA9Xr+sQrgllOkh23OOI5iOETlS5IT3Mg1cF",
-	"yKpVcp3wWyi1ohFQYFeI5U2oFpCDQlseuDF+KHuwqmMLMHRBWFduC9uT0e719wi47YJ1CifkHG/oLTMP",
-	"leXNATHZz8pRS6qbBbZ7f1OCwg0+0eomq4baLBLbrWwnHwA2c6W+CT1JeZYhz/pN8Bt5jL8kMVQpAj4R",
-	"Ih3vG6EsZgx22GXG0XYjJZTnaL4UN9RzRIYoIOtrCmejg2mD69Su6mQ3IYc2qvRWWM39s5HZijOrpIyI",
-	"y3x/8PX5QOXG6G1t8Qb9ynfSlB+zgmy0B9V9yb/27i+fx/6Aq4F47PQC5H8L2cqQJmA0G/Ic66tQwarM",
-	"dEa6Pvnw2+XFmbMWdc7eHp9fnJ0eMZxnVu2gX72k4ekGgtp2A/yT4/cnZxe7aoH/i9N+ZtON6KueVKZ8",
-	"cMtHjw109+8zMQMnhWO8hvLVMJsSifhSVSAeg20apYIMVafl/Xb5ui619JJW0xbiArx9O1khtJIm+vv3",
-	"j2cfd0V9NL+Y+rBnRMqnoJf7RKcNaHIu+mOtb/esMBaRsKvbJYV+AEGzSNjLA2d5TLSxq17AVcfoCZ/a",
-	"WS4+5plp8z4qhmnyXg7wKfbx6sK0c4i0sQ25FPEcopP6hD9kdCL17kh3KQBoGMVcvWPl49WF++hWTC21",
-	"Esnc++AGOWT9BbRemAg71j4r2n0AZrIeOqlmNXvBfpM/Q+gEanzi1IauQmcMYJKRCuXupYIajlDqQFLm",
-	"51xAs+Ee64uFJnDl+tiLPz3KMGsr9zHQSEPWV0KlywhMA+p72jKpNOeKR/TSRC51vL3/B3gLnIYC72lu",
-	"HA1m/suDA0bCPGCUwBfosSbqIU8+tqjUKfXVcfIpMxqdFhhcchdKX6dSQFX4YMxeOyrrKqtHkMqYOLVG",
-	"Wp/na8Y6t+gHVkRNvSOnrQvoKuwm07uQ6rZHM6DcYZ8XGcoUJzqvhcM78XvxTUdsaBUbCLw0nOdTDtys",
-	"l53km4hYguViIOSdSNeI0nudMm0shVD/c2PW2v+D/jqHTCB3H99fyysPnmz6fKNyeB18iIEg/E2wzMbx",
-	"dRJM5JG8E4phs67Clz7njrVfvAnJxr4EEqM1na66oJRQ8FFAVSuNBkEeaNbpBUzUUpveMucwmZk5ZL13",
-	"2thewnonyDd7F0KN7Jg+od/1SIfltqukxTbeCev9KsR079jdZ+7xmzP4/5zLTOT0pzJDke+dKdST3Icf",
-	"p6Ocp/CDsy9TMYCxL3P9ZbH3v//X/+P+8db3Knf/+I+98E/8vqt6/7F3JXi2d36J0+r9Q/Jeh4FChTW9",
-	"I407YzDUgBCgvWOof5D/zYsV9U60vpWix6zWHXYlUpkDOiLP/U47rta2qzDBG69oSCIuQmkQXcD+/xIL",
-	"LbACjRs2F1l2yHoiz3XeY5Rkvuiwc+UTggFeNHRR1znLBQTr0q4KfdadcB/ODBUjs4r+7StWCWopgSJP",
-	"Prx/f3ZyU1XgQTHQF+5eclzlr6Wu8s6cXLCZSqFAd1EdLXG/I15pq7YD345D7aa6I55BdWsfwswE9gYS",
-	"2I16cy2o1Lx8P0Hw+atVnThsWB1APIcmZii1o9SXIt5R7I8BAOkoI7TDoHKLJGjoiT3lduzRrqUPSOIL",
-	"Xh4cHBVJT1heT+UaXqVqdMNgqn2TknywRSU5vn1D33ZvHOyAlHB3NteUk3r1F4Jo3LBeWtrxPOthygZ6",
-	"800QrFi5C2kKv5zdrD+4nxe/tNt0/89xes5a/eXspvkQnSrx6Kf47uz4FNOj6X4kAAswcDY43nduUt/P",
-	"d4PzdTvdfMAalmUe/Yw/XN6cf3h/vclxfqApfD/RDU6U9rVFQ6weJ/nrKOLy+Obk3Sb0gNHM79SwATXA",
-	"nj7Ev/m1Z/nheqOL+NIN/v0kNznJD9drrmJn6Tz6OX7c7Bhn309xs1P8uOYQbc4H4tGP8ebq+ORsk4O8",
-	"geG/H+UGRwl7ei8DuRlv6pN/6Jv2htMqzlQ61bK5K4ygZ5a84UmoLcICECMGubDmm3OSEzmEVa6SShM8",
-	"FUACiDuhbIgwcsM4XANFkuLfrz+8R3/xmXv0TN2JTE+F95+Y4Oo9BF/otcjv5EDswcPoMvUfnYpM3ol8",
-	"0WM/uBen9M/nhsk0KVJbtaLmL9xaMZnaH5PSi6/lSHHHJD32Q8+M+cs3P/2PXvDmjMUX9u6345O963fH",
-	"L9/8FID3+RzWkLBbsfCeS4QJdCfPIJHZznIlUnB+Yz5sV2HtkB6ya8tVyvOU+X09ZD3vk5LgGg4eKjkR",
-	"xvLJNP7QhEl3uqqrjtnLL18CjkfhVodsMMNQGLnNEekRy4MfGCASO+yDHYt8LrHPey7QJQpR3b/6PTOH",
-	"UTL80Iq8q94wk7A3bCJVwl4d4H9fsrH7bJywFwdsDJvo/kgYRO/+v//35QH7vzrsmL1+ccBSaXg/o7I/",
-	"T3FR8zc2lHcCfFyeubqKMzMbDApURJ+ziGnIAHLkNldaJ+wmXGYd9ha6MvlluG+BQg3jfeJXpBIz6/8u",
-	"BpbxPHfjSgKHxI5PWEuDmBoLNubTqVDgLFdE7xO+8L+cIBwL3GUDUR+5poNvyaO8JNN24lNemkOVTL0S",
-	"I+munhLemiNuqUbES7u4P/20EMC0JBOrReLqvblPHCdFqO+3+WOXU/8GJVoeUYuIvODUuU/4WBKPmP6b",
-	"UNwjsECVaO2w67GeZdAnZMhlRnJ1MBbpLBMBkYIbqhzDUE1IB/O7Fpd2EPAE8X9FVSSAcdHm+ok8a59O",
-	"w1A1d7/fwIhS/Y6nM7EjNU8CFAhU+yk935g415VJnQbiRX2WA+yszDK3VPgXBnZn0zoNPRZv29Hb1uls",
-	"hWbeao3ROsmC5V4bypWkNlf76e1voQQ7zt+K8K5P4950ex+z7gqqpZxYGEqBOKvEOcgrVFHBjqFOx1lk",
-	"RefBoJ+U+jgFbVFnTlCnEVNqfeSbNmVOdS/0miG2BlXll3VYzwvcHszHOBVvTmUiwNRQMXsL5V+oxBTj",
-	"HbEeVnD18BEoapyQ3CH4+pGgvovumoDoqL8RPnm+m0hjROq0qb6wcyFUgoAwdyLvsX4u1cjU92rbqr60",
-	"k+KT+8qzuA5lB8zXUJ2S+Nsd+tRCU6OvUaVAfyqosTYP8a3MHJsyxfMcu+EyxxyOU/zlDWE5q9mUG+wM",
-	"VWbS6kzksoIgq7L/aq9PH+RHOwFb7T5Lnkn32H/NULNRfCKeHT6DR54lG1ILGMTv3S//9a+kYQJgyUgT",
-	"ar6aZoDPbDyFJcXpGn/dPJ0CIJCwZBnklUjDnKHr6CXjVuS1M5QKnH3FBIc6n3D77PCZExJgLTu6Wkxx",
-	"PTkCN91vRgFTk2ZVNxlIcn7QZL5B95g/5Sb3WMGj33a2KFdBSD030aoeUYuoE3N0Hz6yoQjYfYb8YEEW",
-	"cqeIBK3YUz+wGOPIj75HnbvUnZFeaAlaYRGJKLx++Es7phbLCH0QbSRoKpBdSf61okhN6WJaepgwMxuM",
-	"McNRg1+K2+B2KUOKBjOS3YzFoqtK/ptSw26vFTlVyc2ZPD6rQO/euNXDQi/jji7pRZMO+6Aww59AUmbT",
-	"rrKavTw4OKBR0E52epvngSPWc1qVR6yOOuO42wdTOw/xpYQrccLjcjvE9A3Y1vBhp6vOyJuVCyzgeHVA",
-	"eWFuh6HhDmiBEUzwkk3uHTCgB3ovYW17XmjJiz+PbfjKvEkg5K2obTTWYpduLj+HKtn4Ts/ZhKtFrMLD",
-	"jUP9JXfpPAAbANkb+iwHPf1+6hlBBqLm2UK7IyeqyLkuC6XG5yIDrWPRiMiMwG63L18jclvExbnwuNvA",
-	"9H1tx1BEAtxIBQEIjd1VBHHhDvWQVQcMZKhyKaaXVD67d5mLO6lnpud/obMUO3dAYKDCs0/mIc1RuM0C",
-	"5WTBODNTPhAdBuiHRSMhCgCgaHHSu4B2QkHkoxO21jeNeIp03td4mLt1Ea+6GAK+4i4dxBG4YsldfT+u",
-	"scLYdnzCxXXqIeULuzEDusvkLcCv4N3jaPGQmCNhmR6N3H9zMUWlwFeHO0EBEImG9VJuOTZv6CrDJ9NM",
-	"lG7a577eq+dWecicHO4xnqbU8JPJFBiZKi4K1Jm6Flyb3jw3wtitXDtuoLZrix/mnEYQ3ijytSsXNWXr",
-	"Owpg3r6t5w8qcM/3f9d94hD80UNBkJd6Nn5VePfy+OTX41/Orj5fn51cYc42GIVosRRW4Zc9v4xCmD9b",
-	"Vkhio3HZPqxl7Ssx1U4HnPAFdP0jzdAtBvxwC9R3D9k01yMorlEQ/oEoTZ8PbhPqw/e77pP2TQB/2FLO",
-	"O5Sgqy603cPesvNcO/nmF+Nx/V7UlMvo3G6ltv/vug/a7/ZrZbLM7eaV0xem1ZcWvxWKpXqujrCqFSuW",
-	"nDi1EvrrP1aPFKS0oGdAk5Ry73bmH3LDA/1AUdbvuh/zos5vBeZjuaVFPJkLnjllwt1cRg9uha0v+mef",
-	"RP8anonq9FADORHK5nI4G0GzCKsHOjsCMaWHQzmQPGODTAYH9t/5Hb+GNyfsei6HNmG/aptJlbBTnlsg",
-	"4190V811fhsK4XguMAN/kItUKOteSr18elDf01sqGXRMNOEqTchyJaRgE4NIcl8s7JTLQ3fVrbQ8SkDA",
-	"QTUZQQv+/dON4xuuPDYgXYTQqyYXHBvK9zlogCzosegbp34asEUoztGQBiAQ9uLgb+wH6AUj0h9hH169",
-	"OThgP1DF3I+QD/Jv/3al9cR0/u3f2PWs746oD1C9cYuo0BsqocsYu8YheG4S+l0S1psSWXUPfD0VyuBB",
-	"zhUg7nYVKBhHzpwG8eNMCmx86d6GDZ3oDqeDECmii2IdIB6i0y6CrQ7ozsispHBcEVleFt/4pZMh5lZ/",
-	"TFQVpJ0jbq8nR514Q6XqnHwSaAIl7jxApnb+f/aud8lt24i/CkbTmfwZ6nJy7Ewif8gortu4cXMenz39",
-	"ELkniMSJsEiAJUjp5MYzfZo+WJ+kg90FCYqg7tye7jKxv7QTH7UgsYvdxf75bZ9UpTVMhpqr8LfAWxjH",
-	"UciwY4uhfckXCFdt/R3/Na1md+jni3+yOdiG+WjK5tbMlNV8FLH5yG6N/Uf7AJT42P+YsPfs/SJiuShX",
-	"ImGFKNmDR6csJw3Ps2yuEOMagwORPy+2MXxa59H+ykWpk3EhVX9xmbRPXPznX/+ej+AlsFvVQcAaoSAU",
-	"VOp6hXGWxmK04fHZi2fBUhncU8fs/avIBLV6oCCz7QkGY9XqJT8nZnXw7c52wdc8dJ1xyGymwDG30Bnt",
-	"rAN1MtpHEi0AQIebNf25+YZbsR0dG/Gj4KW7FeIRwGAbSK+Vie7IFmKGZyJgekjZmWFhnbdLqXgm34nf",
-	"hP+Gk0Ju4r+577lt/20h3bC7BqIcOBsYdn7CXgKYCMZaZQUQPZhHUwlYJhMYpqHLuXJzjk/av9JsmcVj",
-	"F+eBn0uaSoP3BGAVeQhUNzjFVAzOaaJoSHNJmzFyEOfqAz3EP5FQdKd33L6X2NCnBYHGR+wrOqk+6Cu6",
-	"h8A+W+cE8X6Ck0SGfcbgAMywy0h44TnfnbAzL1w+bcc1gHO2cGE2+wSBu7iBg4bmlVeNNLsHoFYV2rMp",
-	"yIeulEw66DT2OzPBE+MgLHAKCV95w8rcUnBVarPtWwrj75jhMhlCjenMh7w2ezxjTc2vQ7Rw3hm9RcTE",
-	"VZzVRm7EY0hW5UW1Y6iAvKJfRP+8eSpVXEEUZzQd5WZ1cTrJJ9/+YzXJ08sHS/Nucrn+Jv928/Dtlf1R",
-	"zq8QSWM0/ebhDfKtTQS82ccGCQzmDmKjO6KV6pI+yB6ER6dD7w8sHnj/R6ewyVUlSvvLv3/+y2T83Ztf",
-	"Tsffvfn+1wn8P/zPrw9OT7/4/g+BJO1R4XfaUZqHJyY46fbzSLdv/a2luX5G5v+T5Wxg536bkZ1XL2c/",
-	"nz85u5Fv0H7Kxxvd6cJ6HgEA2NH/FOEZtfJ20G63j/1vUZ4mLUEdYw4R5VCR8MywBT3+AlGW7B788enz",
-	"p6+ehhBh4Um0p3fQrneAdz+J4ghqlNZlnLbA3ecO9NtFo6sxV7uxe5KUx9W45JUYo4GbjmiPR0P4I2E+",
-	"BGFF6B3vBkvkHjnw56evjrH9YeSQ8P5/GCAIvfodoYDcI2fsthyDNYOYH2HuDEJ50JveHX7HPfKCNuEY",
-	"7DgOWkeYlwMgHES0Rd4YclS+/OrLm3NtpnZAIpj2/T0JB+zqUUQj6P3+JESB8Wgi5LWvgds67cAQ28sD",
-	"3Nuh3ROCzAmkXvRWRfAksYFZ/zsaQixmnz+cfM0W9i8XldYXGS9XwkEPf0HJdF02132OYG1LkUq6Z4Cb",
-	"dAJIbwulq4tLXatkgZFUBwfnowGwmUszfWbYk7OX56woxWUmV2nVSQRxQzWQUNpUQXHfsIw7SJJPIv5B",
-	"In52fhQ3IYhqMqC7Xg97aQ6h5BNTP4ipr4/C0wGQkzBXB7BLnJm7I8CSe2QCbMDts+GaWiS8FcMwyFBc",
-	"FQBpvFGRJtVbwtxMdFznWJ1Ul9loOvoK3BB67R4GqHFJ+lhAG5HcELBxzKGebavL9UkbNfpR8KxKA2Er",
-	"e6Uf1wXU21EnXQbDjLkxW10mmB9tSwuMR3RWB0n+LdXWjsRYOx55OAn4hqneUtdYoqVa+QRpeFCfpt24",
-	"Qugiw7G3UHSB4Q6fchsKx9FfHmkY/dWn+1xu3GxqLJiXJQ5StOTcTAqPjBvgG/rqprUX8hcQLm8od8YV",
-	"b60/CMOKG7reSPQ+6b/oJVXrw+w7HG2vL6lq0sh31M2ArT/UdOklTPxt8GZqDOwywia73lHHeyOyzOf9",
-	"E17xTIeInKml5jic3+6AAHiliMWpiNe6rkyElQq1qrCeJGIcYZrxIyDC2FlJ57koYzHwvp2pYUXGVdRU",
-	"UACiM3hnLTZuwXf2lLmTo0tIeUK4ylvzBwmyG1jSZVBcUUWccmzoaFhNyU/8Gipc6XxPykMS/iLjMbTV",
-	"Akkni83IYhQgDYINZY4nDMBuaK66/TO2lFDRTAq4N7S8c1HBM8WxEGy5209EESldNkRAYqF0w1ECZBt7",
-	"dLdcVa72tf0w+Nahw7Gf0I9YpbNmxCnGia0/7VUZeOeDMv592gRf7uQN2WD3EY9HkfHKHgzToWZokn6f",
-	"DbVJrbcrL8nw4UzhoiCUearPithyZ2XorYj917S/DhCFUig6/6TFciHgfqHbYLtUrX4EJSZU4qsekqsB",
-	"jYsaj2RfdVP6Wuft5BM3g9P9AjqympS6V161/6DTrp36MyCfCcazzJoyqZpCLFp/yjjW97TrRFaeNPxj",
-	"XlciYqbQFd4/7PevZbx+jP3flAj4eq68yZ4dofurTsi/Gdz3pTAyEf0d8Y57KTjophvrdeJFnz2t1g0R",
-	"e7XVJAAgQBstY2g43chEaBQHSKDCUQb57ajcLHi4nmu1GlsHIPHKDg1mazvakfwS3+DS3OABx0Ak1FbX",
-	"6fv3yfZJNiXVfZIzxNt3Da9rIdr+f28aUG4VgzcACHW3xmJIWUHZ1P5yzp3rL/rEqTt2/vKc5SKR3L01",
-	"talYm+rUhrRXeqbr0l6weXbprfRMrQSMQHKZixAnrA8F6tQN6C9rKqckNeQ5KvbcmL6nMktye34BZGrI",
-	"RhOxzwyLa1PpHDQSWgxrAlFXmdpYfbsnp0geGWgOe1pWgrLMPdujAe7ggDbCWh380P631YkMmUCEpm9l",
-	"i3iC40LBNllZnaL/FDGpTAHdk6bSRcRKsdFr0VvMDHpse8t5I8xABeP0bKrqheBH40XIEoMpsiOKuN7B",
-	"848jDHA/wVNfar2OrJiDRBSlBNAkWaWE9gX3j/7WA5Ovo5/yjYAFXNes1cwFrw25i0IlfcoGi3Up9nzN",
-	"CgXfoc+2FW5+ipPAHuHloEvlSzQDn3OVcRX3WZlwk4JvGfIC5AoQP8CLsJ7ClK1Kva3SiG2k2ILVgReL",
-	"oCC6NiLAOXADA8R/2FXo8cHH1hUo74Q+frlrhvTufzJXyVYmwUsS3AQrGElC3hfqJIKfE1VlRYhQSWm4",
-	"cRMBLAV0bfaZtzOVyK/jmqvnTEVWANG+dpDW/QrtxM9iS6NyBpQCV0rXKhbWyQ4ReAb2qdpFEB0teWwv",
-	"BKWwPEKpzMSKZ9R42Fw9++vEOi8yacXk+pPdA5WEhVqb1iO+HbZhr7H4yTOIIAM8Xq9KXauEvdVLE9Fp",
-	"AOwcBSajt0ZbgXy9krfG24vFmGnDywY7xNqZ5Y5xSzvAlaIwB22jK7qzZqTJ49MtmHo3HEyFu3ojpAcG",
-	"M6zNBG8753EqVWdLexn/92/e/zcAAP//",
+	"7P2Lchs5ljaKvgoOzx/hmT40RVKSLUsxMSNLdFllWVbrUp6edh8LzIRItJJAFoAUze6oiP8d9jvsB/uf",
+	"ZAcWgLwib5RcXb2rK2J6qsRMJLCwsLCu3/r7IOCrmDPClBwc/n2wJDgkAv71nLIH/f9DIgNBY0U5GxwO",
+	"7r4k4/Fu8H/+9/8N/0KOkCDRf3wZMPJNfRncofWSRgSpJREEUYkw4/rfUYwXZDQYDmSwJCush1WbmAwO",
+	"B1IJyhaDX375ZTiIscArouz3j8MVZad4I6uTeM/XaIXZBoV4I9EcBw9DpHiIN4iyIEpCEqJ/owzd3pz8",
+	"+xHaHaP5BoXkHieRGqIgwquYhEhxNNH/s/tqf4QuuEIYrZc8IoglqzkRh2hvPNYzpvqDPydEbAbDAcMr",
+	"PWn92cJiyDe8iiP90+54MBys8LdzwhZqOTicjIeVpQ7N2j6QzVlYXdzNkqDjyzP0QDYvJKJhOokYq2U2",
+	"hwd4ezgQ5OeEChIODpVISBOF7WfP6YqqBpoSpgQlEmGFVlyqIZrmCXhUIeBkPO5NwAjm4KfgtDsFL/GC",
+	"VFfyeUmDJXDcEN0LvkIT9G9qSdwK/v0IRXxNBAp4wpREWKLJCB3DCyjGUmnuRYSFmn/JKlab3svTQ9Ws",
+	"btJrcdf0b54FzuwOxfZgddkihFmISLDkJNQrpgqtsUSJJOFWq4OJPXn/rgkWwbK6wE8syvhQLbFCAWcK",
+	"U4bUkkqkyDc1RGuqljxRSJAFFrDWAEtSN+mfa2aLgxUpznc6bpqwUpQtPpCN/9xK8/sLqU9v/cFtPLb/",
+	"S5D7weHg/7uTSeYd86vcyX0/m5PCKpEtRHSkk/DwEMmYRAoYgQG7YybXRBwhzogheMiJZC8UIt+oVI3s",
+	"YIasIW+RtLvTWsreEIaZ8slDWMdaz2lOIs4WUm+15QP9Tt28lBvRPzNF2NfxZDU5+HkxWS3vp3P5t8n9",
+	"w6vVwePeX7+FxXm/2vPN+wTHKhGkToYH5ucQ6a0mUjUJ8yAdqokz8odqetAwpRv+QFjjrNDt1fkLTckH",
+	"wobAAZGWfDEWCvF7RLVcDENBpKyZMbz55NkqHPFF24UUCx4mgUpvpO6XihWIg8P9MewnXSUr/R/6vygz",
+	"/zVJZ0aZIgsizNQSIbnwMGOMf07IkblXNNnutJp0h4zepEmn/whXyZzcc1ErjwLzgX4Eq2M1QSRPRECa",
+	"WIz2VRZ66glP3ZVph135SKTEi9oTtzI/N1FhlY7QjxiXWCga0BgzdSuJ8M3gTzwRiK8ZoqHjg0QSUTOR",
+	"xIzytAN0KfhfSaAaZ6O/h+65MIxpXhhqyS+VIHglQTEIySMNiEQBFmKDqDpCSazF7Ks9FCyxwIFWymtW",
+	"EqeTaFpMJngjnLBg+XI6nr7qImWvSFDP9gEXoblva3dcwPv9dvsaSFP3WUO4pm9K936/z9bfgfqz5j5r",
+	"+mzuxuv+2V/0wzLmTBJQIi4Fn0dkpf9VK12EgQzAcRzRAOvp7MTmif/fXyWHS6ab6uLGhS/69hIuSa2U",
+	"RyFiXN/2wI6UhIgn6gjdBTwkd0hqk2+93IyAZHZ0sBcDRR+J1hbeRXhRpeHkEHGtSmB4Lr1VRmh8iLQa",
+	"Sh/1l5jWODnXFCZMS6I/g8o+HvylwpxWc3lLo4iyxadHIh4pWfvsEazs7kkU4w2cOL6GqyEWPCZCUUN7",
+	"7JG3x1JLk/WSMP38PRcr/dQgxIq8VBSU18q8AswCoidVHe46maf/aXVrbepoZVpLCCpQkAhBmNLWBeXA",
+	"aunZneQk9LgqoYeDYJkIdklEYNmmy7dJ6JRQUEF2x2DVD/UfYzOSEadcWtV0TYS+Ymmorx4z5zlZUMYo",
+	"WxSnO3qTu2AmhQsmm76xePTs7zGNSHiJNyvnDilthVLaHgQFNOBRRAJlZmRe9C2jMJ+9NvKtOFPLaHNF",
+	"9B7Y7Ws6UyewVcHmeAWmrB6Cx0bz2+K1M/bI9S1QXbj7xawWC4I+Xc4uhog/EhEmxJwa53opLPl125Lt",
+	"ENtM2bxZP2s9R0Td1J1lTwXSU9bnpzDTadtMNcfdLKn8qDdpi/kKcp9obn/KGDJ/glqNxdzDxkg8SQdS",
+	"guJIzpi+Pa859xkL8ERRQlCGXlfZereNchuCxVO4+pf8ffZnLSXLlPAcnepnPavOi8rSIagymD1cGc+W",
+	"ecK3xxWpUhKS2bXC51qNSq8V+1mPFEJzGkWg0uFMKYgjzKoXSiAIViQ8BmHc8e6w1O+6S/qdMCHHHnl/",
+	"kUQR3FyIKkQlqJILEiKcKL7CigY4ija1txpLogjPNYMZFaYy0zAhJ35BDX9GUmk6Ka41Cb1RBaYd575K",
+	"mXq1N/Bx7pJLRUK7Fbci8l3ucBsRHkdaX2FIEgIXvL7oqSp8c7BUKpaHOzsx3ozsX3ecgNrZm3ZZNA2L",
+	"2jRlj/VuDO8G2/vOq2Oa31AsNA20NgS2ADP7SCNiNxKjUOD70uKu34FO/3I87rYSvSUNjNnp/cb9BxVB",
+	"cnSPRVEtmLw+mHTafqMCzViNRn5PhVSIMqkws5qAoQ/jKOJsQYQ+pd3VNvO5a4WFqtEizfD9BhU8IFJy",
+	"Ybm4zryIjYBC6fNgaRhnUHGjKfv6x8l6SnbFntrvslMy9VA2CRQ7P+vOLF12vlmDeDFiECSiKvkIGUf5",
+	"IYqLkMm8+dy0ryqZK65w1MSDmZda4W+FCbx5M+4mghT+1vSFImcfdGRslbM0e7hEKzQw41yA+Zkf6ThY",
+	"EXROH70c2YFqCn/z65Pdz24Sh32vvkdOQ/dGRcrDJTYnAV4R9NOns1MrFiG8uaYm8LCNICspN+CmsyJ6",
+	"mLfoc6SuHI1h5oRPr+8yg+Y4qbAFeUGau1OL0igvCt11n0rwHOE8N6ZXAg1zmkl+q9q0IX/A7xOzLlct",
+	"rOx1OkSMrIlURkhXNSOqyKr4L02yqaCR/QJG5Zl5b5KLFmEh8MZcTYvigZj4DYoswJeZIV4NGvarwReb",
+	"WjkrrIKlvrdxFAFNtCRcEM2kZUve418tMCKsb+himbmgn5lM7Vad8wVlPrX1XhC5RFg/YwIPoCetl3yl",
+	"j5a+RMP0biv5RfQ7nfaISiWw4kA08i2mgsg+EkDVB05+/HyTulGPE7Xkgv4N/GE5379Zm545/CKH6BFH",
+	"NEQHaMkT40BtPv0uqpJNfWgXX0vuywizFp+TVkvnnD8MIa4TCxoQS3qrUhhJK0foxuVtcH2kIsxgyQQH",
+	"S6Qo8e0MONO8AhPyPqgyXycwgZIwL8jDOecRwUyvC0cRX2u7rPVc6sUfZ0//MvzVLJ78avM33zvNIuBX",
+	"N+qI4DgMsFSIPBKxQWtCHgYd1HpN+556PQRaOlHs3Dz5i3Mc5z98Kbhfi6RBnbUF2iMwlT4CCCxxcN8F",
+	"W6lALV4Yd5lcGv/tNuqsvboTpmhkVWrJozA93kav1+xS1BljwcO+qq+5qOdEgO/FM1d7RlPPGthcQ202",
+	"wwHiApzhakk2ek1Ff2Krz0of2i4ccUPt84LiqD7nSqvWeaeDIVReGdF6tzVSBCHABSHeyCM0BuoyjuAT",
+	"xbtoL+elfTNuW9MWip3xBF1252H9Qg0Lp+aw0QgDzF6oTL6h+QZYSA9QYfY2bq/hptobGtRCCooiM3ph",
+	"flGFQ+uhQUFXzDY+FSQFOTx0kr7K0t4z2VvB01zYrt1psfg9VDu4RH+Deh2s12ZTYkF+LRXObIbypWYZ",
+	"N4QJgSwxW5AjhOdSS9p7SqIQMow2CEsjsfSckRYuoG84fjNnDNQLpq9FO5JHu3iCIvDEGzoXl973JIQ9",
+	"73WbD4KP9UYpRYSm9pcv19/xNj4yMpmsCyK85FIY19zSubCa+adNbguCpS/Q8M7eujgJqUIRX7jkg/3x",
+	"uJR9kNHtgqztKiMqIUBYzSfw71vDFXcKN1UHmvS7sJ739vFPD10kUXSYczzW3UOwn902dNz7dvJLkyuX",
+	"puEzClNdIk3m0MIDbB4JvnSaS/UEobGZ4+AB3V6dP0u4IyQRUc1OnzWWyD5WuvzXWLIX6gkRDDPqVc3J",
+	"MHkR+jcjquCUgIm5wI+kOBeXDakVRv1fgijCQCOzH7Fu3A5RFWO8XpOgOiNztDRrShJwFsqhScYkaEWj",
+	"iJo/FtRrlc/TQUvIO+JxXHbrHUz3RvvTTgyXxesheaAh8ESj3Le33yUihC8V8PNyU1rdu+Oz85nXMdg7",
+	"rCNI0Nf8IwscvedR2GiMrxKpXHaNZYzCRtzjSHptckEUpuxW72n9SaHpQdHyhypJontLDsXRAyGx5cLt",
+	"NkLSv5G3G+WL9R9HEbqnUc7d1cCFVKKr2fHpnwor3z/Ym07Ge7vTJyrp4IsVNSIFshQ5GKZwos2BQWMk",
+	"l3wtuwd1ukVUUsGbi6nkMttywRAlejr+zThVx/85JPfVhwr+QSGH3jaj19Sqc8Zn2X45suR88nmRmudi",
+	"J1qKpyt/lPPMlMm7/K1VvkR6G14pk7RbX+kJ+h4mWKYl/AbtsGzlvwUP+xWPSI1lJvmKzHm4QeslRyIx",
+	"xqPWmpTmerTCGxTyQ3R9ezm7+np8+vHswpg9aknZ4kj//fLT1Y3WOkKZ+8W4i7l4kHrligYPRMmjL+zt",
+	"2fn52cUP/ueNVSed0V5QWOGBucmcHH1huWzL3NQGw4Gd0GA4sJ+qz8PUVPlBYFYXO8fMKk+CR8RSosq5",
+	"wtK2nV/1g5CBymPSk9ev9TuDX8qMXeIPmEr6gVpuMIN5D66gi6WCHcsxwVElTGFyxHMZlmC7M0LCUZ5T",
+	"JFriR6L5fpgyyhLLL+wOBjzUTHAHG2v/IJM45kLdDZHjk7onLSfcFVkhe9iFQQ7XgiqS/pf9QPrfdph6",
+	"HjGJ3Y12iBHhDUaI1q5tdVeRdeYRDx5IWKMjwZ+Ntq5344FstB4iyH0iSYjwvSICYW3dBSQEHblka9Cn",
+	"mRpbmEa16vWMpRUOkOuaulAKqUJaRFKx/YyXBEftSZJmR9+bZz2KdKNq4132ioek21c/6ie9bp16NSiu",
+	"L9m4yQo0MnvPsmOW1lL0gxSLKVppqu8xxkigPlMW8rXXxss5+jPf2BprtodkG4YIC3hIhMvGZgrhNd4M",
+	"c2ZhOdUucy4cdHEU2ct2xvRiGgyadH4SQifmxY5BxgYtHXIeHIe7dHguSsz+BDumk/ZueCxT3f+5FOjh",
+	"4JGSdW3Y6zLCGyKsC3YNKpW5rBhfF5OL91r4pY+mbqMkcMJz+nmxgqnEfN5DU1xdKquGxTugTnvvqaEb",
+	"RjjVJkLku7qsiIASjnVB01mb0CJHD4yvEZ6b6wvhWr0dfLB+yRRhpRX+6Tgr/IPxbFmxngKUJXVSgvRn",
+	"ZkyJTVHZn/p0/WQeUbk0cUwcRZ/uB4d/7nJyLtMXf/nLsCJAOHIDS81z+cuWcdCgQ05kg+8m26TMOKhJ",
+	"qjWm0nTcnT4NBpGPRjJVa9pVT/NoKgfaXjLx6coxs19MR8nvU4EiQ8tTLdztrag/Bi1JWZZ2t062b5rj",
+	"h2iFpU0s2VIdM46rX08T40wmq6ZrLbfYJTZmVbpqW6pVysmtu+Tct9rc26XRq4kQhfOhJ/SraqIVpe6B",
+	"bPq6R7FUe/7zaYBW4HLfqw047c3/+LoYXjLVXLn/8n7zVm5NfZjRMxNfkEf+0D4j+9gzhzvsqHXhjs/L",
+	"Ten7o+fWpj6Qze/cF/ocjk1zlvJJx06kFSRO4QBUVKOME8uMkRcR7ddGu9vS6kcPZPM9/JbZ/fUb9Fvq",
+	"Nf8WPJZWI+u4Vd9vm36Le+RwGH4L25Rz0TY6yeacP1C2yBJ5PLF4KKw8Vpf1NVS5uCRhoUyL0JtK0GsD",
+	"lOZ77VebeS7SlxtV4AYWCdNkzyKF5rMwp19VzdkmEdmSqpnKxuXIyDdlazAhUpuQHogC+c+kFWpbam9t",
+	"pVfVEZgi4tGcoibCWCiGM/c4HNSkRgO7piwgeQvg8vj2Og3fP5OyH9vs/K4JuPr5s6fngndOEOOMIEfd",
+	"HC4crN5ktH7/TO6TRCq+8oPqNKdyqxQWpeB5ZtwEodbOeLKFx0WNPkhkz2TudALXLZWJHRPQbQm3oDhK",
+	"SeteC8HdI6tFi9+j9LKKFPCPLxLUVJmxUNbKc9h8oB1cHlwYMJH8+U1hSBlnZPtD/F2zB+yJt6Iip1Sn",
+	"Qq+UyF3O2rZE8spoz/0w9NzMhdszJzP9h7T+IPR3bebe76Ad5iPI30NHzKs/v0VNsRBB/w3oi5/JfMn5",
+	"wymJ6CMRHUwx8GyFMaegRYbmPfrc1Zqlaf0WtzJbukObBaKgJZa/8ubN7Kcb9f10fs1hcUkCQdRz5eVa",
+	"AnnytDPi5cPQ072szDIl4KtWzKqQSoj0NLmlGEcrLkh+27AgaIXDbumd5LFeFzO/ZQVg9hv6JgP0YaMm",
+	"RFHn6MFMDwi3yy9VTjdoNKcN1L2BPBBD2FU2LUGU2IDNJyzeVT9oMP0OZQvQupvgNPRziSBIgnqebq5M",
+	"An3ljNA7+kgM7neEFRHF46PNGrud21/3ZXtlvdzC13xt5lurvUi+IpmWmu75d3X+dlMGS3LhnzcAnYhW",
+	"g/EjxI5uRdRPZ0sA18Ae6nyiZ1GUlJi+INQ8J7HMOL21qdLOtV/H7tx8D2WqfL38Bi/hdPm/BV0qRS7w",
+	"3MMxEZKzmpxOyKQsoN5kuNhPvobJyiYd5EoTOFf/JZd8fR9xLhyOVRfHDw5XW0hSwJN4ClDUE1I6faAK",
+	"S1LOIH1y4uczmZhms4alxNEiFXsJFYajjaKBhxTv6CIRWv961FewrZQvctu94Ks6vLQsuGzubcDv7FH/",
+	"0NUhmK6g4BKEM18jGYlI/WFDxKOwIBS7bbT75mVV7r3e26/uveJNZDK47EClRod0M3/AZsCnio4FQ4rG",
+	"zT/L0bo2U9BMEMIB0ujH1EC43t6c5LF0tYKuL0K88SfpFmlXoyZa1it6L6sMuKIsUUSeewFKPpofYcpR",
+	"lAZhTNKqX/i/2W/FbzWDfta3iS/Bo/RRk0NWc9XsT6atmZJcuGY9JU6Gv5fQcosX2ev2LMxHwtqBWa/M",
+	"Y+dUAtdIIqXDJi252+0vpjQAR1F+flYm9UPLheQ62T8lUdbVZUmVbglWphVGGQOkbzpiOsfs4xU2GRY4",
+	"NUfDdIOz3fCfVMYTFpCVF3T5gqxN4q5DA7KtC7SRZxWKgj7hSQq04NgdgNGOr07en/2UBlGyFgjb3dw4",
+	"CSmx9mKzyM0ocOze+WU4mPPQk1b2EYuHkK9Z6rp4f/PxvOhoP2MLLfghLczmcGrR8Ic/XCcsxBvNHuPd",
+	"w/FYi7c//GGEZiZdy1QxQ66oLcBeSRI9Eh/y03YRQvPK25r2Mzbrc8nRWnBFKsiN/RWwAoZW7dbzFZHp",
+	"3ldKP03F+pMs14omyXpHxFyOVedkrGbc0y0tcMLCj7imhNY0SjOfhzJVhbRCB0E5LNGaRFG3ULjUxKZq",
+	"0+fYXLt3OvsJCm9nTgKqopJd/xFr6cgwC6AoxByh71elCROwZz9Hi5yZnoqV3IYUOaSEwJYJwPwR7KdK",
+	"eySUP24IkC9rU4xlRXYK++pxCaZ0/vPg8urTYDiYXdzMri6vzq5neiadVNZ8BDpvpFd11fw6zlic+NzG",
+	"DOHcUxaAGQ6OL033V5TxQwssMh2jcQO2yPcQ/sX+YuMuIC9PFL0WlUfL3mcSwkXhZXv4WCHUS5hZyIhP",
+	"ny9mV0YftPWFrvOU3d681Ht+KZdKqlJiuGWRev6ok2flHnItO1yGfszLrTYR0iXSlj393O69vL75G3Tr",
+	"FZb+64JnFbbomfCz8tP+u+PaMhN+5MCEv/wTS1ezhH8S6fp9ZKqn7WFF+Tw0FSprLEKJ9sZv0F3A2X1E",
+	"A3X325aTlkW3kZONB+06t770WhqcXbz7NCjfS/qPh2jBeeiK4kbo8/HVxdnFD4e5iNwKb0ypu1VdOCMj",
+	"dHJ1dnN2cnyef3CJZe6ZtHbR+rrsFOwHBsOBG6LG9VVRp6uB76vjdzeujVU+DD9Cl7dvz8+u389OD4tX",
+	"qCREwgOOi32vD+ESpiqHH2bBG/Lrga8PhoP0U4PhwI1as6TNW6/80EIQEvOgwpmwkAgU0QdS9G7OKcPC",
+	"aygcx7SmYCwQJCRMURwZZ2SawaCllSTi0XLp0wMjreDSvY3a/kVND3V9aE0v3weyGZrdLnR5tR11Yc2G",
+	"N85yOKZyqUmFF5iWOyY8fI3oI/m6p27YwfvJ5mQcv0r+R0w//Pzf6zfyp/nuaoZ/DF+f96i+OlOtdVdN",
+	"I9bVVs2+4QC0TIyMZ217+Vwt7X+LgwfCQn/WLbmn3/yaiQGXfCAbk1lBJXqgELhzgY8qoQdt9VtbXjn9",
+	"AEu6YZWYtgU2o9GQIVcn5AJReaO6UBuULwZqKf6Bo19nepqCUZDILjeneNIbrv0zc0buE5WInFYGObpp",
+	"HWrWFlmPM0K5ElUq4ZumisH1vde/2m+68gasbN86W1LdPerlmLGKn2n6DzngzMm0/lLO2LfQXrSLytQa",
+	"FtWLNVHRoesK6zDmpZE3XOgHisR1nVswOp39NDv/dDm70g91jrelDJrZIfvjFnYFStazF0QzKuv84C0g",
+	"62YymQvLE/g9FgRD58pUgylbdFgQ/EKatpVUbUbImRDQv55Am3ppuyFeWie+HtXnyCe4gysoHcHJ2ene",
+	"e54IWZCD7Xl1+s3dsUNazUWeJuMur76uvLk3bsU7Z3zdYBguuNZDs2p/zX7An1qPYxw5nLYSNOWTQLqB",
+	"5mZiRWLmV1kglpctk8Bfk6UZJGHUhl5tT1NznhacSOdqWdLFUnPtnIaht40DU/Sa0Zh4EWGO9XuF7paS",
+	"24xkA/eCVvyRQJaoPAbzDEv4/QiNLcKzA1PI4dD69m9OwzMWCFCCa8pX3m7QUm9oEixNY4r7RBgwGBoa",
+	"eEvyLSAkNPUBPNZ/z2pYSnPo1oJpTsOamGE6/npJgyXY9S6SKIhpXcqIc9oaY65Sk9BJgLylYcnVUhUl",
+	"v1LFGWkqynClfODAALw86OtyBHedJpXhlSYY0PbgT9IXGxXCqHWFOmvKGBHaRNBPDa3r/S5YkuCBJ+pW",
+	"RHd6u9Zm30DyxpiGHsSQtREdXeqIstYVpfYS/RYmCNg0TdjSb0nE18a2M5OkTGbnIb2K/fUymSduv+NZ",
+	"AZcOZYu3tc35AEyGmG6sVnEwqUBwgPEGzUn9ee08iS4BLCNUnwQI4N2VtelF/JaGdTynl2qyHzjzxBnP",
+	"z36a2Q49fbnLp5fHubYMhZr+0lb55G+h3oi4UqPCfZGLrBVWnp07K0JbdXuzIW9peIoVrruHbKpBTrz7",
+	"gkpBVpv3FMkxN8Kng2hmZF1XrgaheTOjF+ktaXBmwBK0S+jcz/GZhMfzsHtZ30kpX8t3c2MspvRqZgWo",
+	"ZngKL4SWlzqIAsd5rmIDKOPAKM0jIz17n7OLB3BQGvMLljiOCSM9dvt5cu5Le2TWVkhvz81+aCjWsCsN",
+	"gV/zgAW3htwn5xVtUzit43Y83FL5tHUgJe1TcbT7ajyuqJ4pIKH+tc2q6KCVZpeaVCRGc6LWhDBQeOAy",
+	"Mw65ripo1lzC/pOboTd61gjan6ZpUmXSxxMWESmrKhnIpmEB3d84FHxNv8d5Kr4a7xWBHSc1Fd/bia58",
+	"f5S9Z1aDcjtjbuIhsJJlyKFtW9VNHWrat+7Q8c+iPTUw3BYz9810q8ujeSdLcuppekv+TDQIM7+vx/64",
+	"tb/H2us+h4/56cqw7AVXH4mqUXcyeQqV7bk2KMZm+Y56Ty32L1xlcxpCI4Ug4pL8Q3SXDif+JDvSeetm",
+	"jbubN10O7POYDIrHb5vbmdetxCk92Vr2tlpLfz2uugfFdWRc1HD8CuegTtfrfxB6KH3Vk9ik/tlFf2Vc",
+	"fV0R9XtXBesi1dqCPUQKPxBpVAyDrmRsnxGaXZxCJPoRHC5ULREX1V1F17Obm3P9oEr9NOCrhXIGdHJ8",
+	"cTI7179/YQGOIhIifn9vk86LN2MRV15PDhIlTyGGbb8yGA7SEf3hbLPkz5z1kNfpapxjCWxihA2gtkV7",
+	"8QjyFU8alU1raTvluHrRT191dJY8251h1jn7pohgOPK5Pv7EEwGR+Ay+JzvA2acTScTLvdeTSf1XqtXD",
+	"b3kv27Qy2WGB5oXvNPD/Z876CK3nkViOA5vk1Jqz37FsCqk6DhQXNxtfawzNX+BewzH9+kA2h1nblFzS",
+	"yMjkyBy29FQZIbmRiqwObTKLeAREO0mi+3zyjP6m5jHzxbSt93Bg3q4ROClMtmevOAqp6eE9NFqBXhEU",
+	"94CreoRmDqdbkEKfzVALW0G00Rf6O3rzuo7igFUAhVEcvlw4tpZsMpFxTYIE1ntS5xPVFBqi48szkyUh",
+	"DPmPDCCgOwspPoIh21PLW3CeSVoRyzOW0q/eqz6Y5DDAT5SsvWjktg97CYpcFKJFEE/pBEiOe0SAzG35",
+	"vOvQXGLG9azFaK3dF0OY8obGAbmZuk4k+ipUjkMtm4883Om3dfQXno5rUY1T9bVq6MpU+uOGY5LVeOEA",
+	"ov82tUvz5gvTyqdbx8G4qepYy2Ft9oJ7VQuVXMi87vhN3kxH49F09LobFnS3npd6Pxf0kZSS0a5tvW7A",
+	"4w00jiAhkjEXcHV3+Disro7EbvEmTw7A0CqldIL83Ly5rZPI35meyLLp5qnskQo4C4hgsrQN+aLNLQJD",
+	"IMAzGZgJ6AorFm5he0WkZzN3hNKNBQbLUzoVNU501t7c7cUNhXbBQ9ea4nmKGwqtKX4DECXmDv8HA5Sk",
+	"Ql/fE2FI9TRxdJmjs+E5X7U+VDXYTTN8krkujaSG7PY5T3JoYgZJTB7ZxApTrmzQsWID95iKPZuwU5n0",
+	"W8zCNQ3V8hTXZFaFePNCovlGEV9OcMhqeo2+MwXUBJ2cXmhFyBZ2D43yRVdaDJFQs2bJIns9nk7237x+",
+	"/WpvOu0Nl0rZQhApa+YEVy9xpRJaE4yxUDSgMRQQSmtkZnwy2d2bvt7b33+113smEX2sa8N6Th9J2qO5",
+	"7JWaHkx3X716M+0PFZv2E6n57KXrCl1oUllEE3jS543Xq+brN9w0+02lcfHL+9t/2CIB1H+3sMn8Hjno",
+	"gKFFWNCMYOHvBeeliU2fQJK+2Av1sAgFvs4zV2XbS/Qo78swO7J/aRIHnx6JeLSyzGfiaCuDGmuKJ6qP",
+	"YEgTYbVgkLb2tat0OJiMX+29frM7fTN99eqg94aE3o72WsrpK8RUDEO6XIg3FpdlS3ybglwt5KTtvvKg",
+	"25BWsQU5EO7svJCuTAMomPYX1ySlLIiScn+3N+Px68mbN9P9vdd7/fm4G0hRCHG1vhBFzymvd58iv2wZ",
+	"uV/RnI7TMvMUfx8SGO9yO2ebdTrWv0uVj6F5th8HmZ5SKR+197fyISQdg8BbLwk7KmQHhCZ1/MkYSQWp",
+	"RAr/lUoAe+wyCnsFDw3bmvXy+3sAfwSx49yGPZ3CJ78BD7BJL+7pAc5ykjt6gM0LF95iiGPjnIP7OC2O",
+	"KxZA8MH3aUo1p+FTEqeMQZbzUBfd0RXSFujQlln3loa1JTOQiwglM3GEA69LsInvPmeJBi5d5M0b9Mb8",
+	"Xxd+7J168F24rFANc1Bo7TX5PjzYs/6mHMvowR1+joBWGSc2y9nHGEsutaZijG5mLTHT7sUlQWu1oqXI",
+	"qtthsppdQ1tcT+sHl6Lt1N5Sfwf5VRGpvuLJfBrsNgDElnHKWOi6wEhI2JwLvpamWFWQI1M+zFlQzCAY",
+	"LJWK5eHOTow3DhNzJ9hpm0RpVw2wbEaMfMlch12sOeMOVsYec9fXwyYYC/Dmy+Kyc0XmJQAC0yngVpMu",
+	"XTMOViRdtGvCnUdpHHz8dHHz3jU5OLRINRbTuX2snZAzUgU3yE2lXoNzuwflMGn7bbtKlQgmUcVYbVtY",
+	"ytOJoOWC9r2D/FH+/8NI/3m4s/PcfW16NpbJ07ojsbgD4HYn3jBOd0qZbXsucpWTw2y7jGxdwxxDNByW",
+	"Ip6lwwtwDFr1w/F7RVhO7uWbydjgnnv5T7PjK28kz376kguvu69G1mbtbVwZv0SUPXIaEAujaIr0oSCK",
+	"Qu8YjyPLL+WWXKiX2tgOTdyQCwA8NOfiCGH5YEtfGVnDL2A8VvAQvWIv3rESbAdk35v7A/I67CT7GrbN",
+	"0K5GwmUcHMNjKCI4NAfbtkwv0kQQffJbDoMZ6oVEa23+6aFg1H+ApChRKpt9A73qMnNSJ4XlrCWW5RvB",
+	"NWWzl3yVfMbhfmZYsXvs0Nh97rVq/DDXLNmyeVpZzbhBP2ns7tMaS+wvNIv98Poss9hMxrtWkZgcHtda",
+	"Pv+56kJNCH+NtWDutlyzw9ediqFu8s/WyNrCeCXqDEtM0cCZt9Ib4CkzJoTdLCKYkb2spjlgCfaXKD8o",
+	"btUXBo8O3cAmM8vollQgLdxJVhDcybPxUQ9o1ueLHtU36cv6X1AmVRr5y+GxaHW/h/spLnbqK0l//Wen",
+	"Ree38YW0ZD1KdWwcERZigVacqSX6t9ubk3/PZerlX+4xuV7n0M+McaHNVZzrZWUZwMuBgmCtKB9LSRds",
+	"5Sxaf0grFzEsW4etWAkFTDSPR8sj+JLV3LAfBl+9dRjfTe60en4H+3+XukO16SpNFoCWgeyRKlPyDKAU",
+	"FnzCDDmEXBp4Azh9zU0s4BDtjccjdJsfib1QkEEQFoZl3GQUFQ2BCZihIYbILiSbTfVfgojwwV8MCfLU",
+	"zPn1qvsBOXRX3OeLPUZz+xBM295RfOUSTTikqvkN0UrnSSJlvY/mftAJAOYzIQ/RBkQSSO//87//L+TW",
+	"gbwOq1hTVl3nTdyuc/I3NpFEnIVFDs35oQjzpuh1hm8pzTb7XtOJkidQC1Aj1oOIS02r0KdNBDVvpkFw",
+	"YFcDFK53u+hUag142+EbJ1+jVpZmoDh83+lJPLUphQdpBhdFTKN555FK0Lw/Ya2TKhMj9aZNW8qxylSC",
+	"j/mIdIIjr8kSYED4NoVuWqqATDpCd6n7AurmTV8w+MsQ/iM9xWDOGKd3FGnKmssWYvsQvvR4lhrLUgz4",
+	"gMlvLLX6fRY4ci2QT6mMI7zxdC8KMfr0gO+56DrUrXSgBPkURuwF+qKstQ5Z79MH/Zzxk+jtK48eQUf6",
+	"l9Px9FWnNCnKFrMWnETMUMIMrhgxuP5gIzvKD9Heflqo6Uqe7c0Cu+2KEQPOTGOH0DhO11T2aE8sn022",
+	"WkjKNpRwt+Jn4iypsGrNQbUi+RqehaiYj4O84r8cfs8Jd/Npy2IFxqwyfO6beR4rc0qeis1FQJpnj8MV",
+	"hel0t7BAJFVtKiOThkWRg61fcw1xb8UzGeSS6DgznRCgF1gvyLBXpuGg0dRsnXNn9bwDLHcWEr6E5zs2",
+	"M8q9l7Y0IimJO7AYvHGfeP0jx+gzmV/z4IEohMNQECkP4VpEd1+S8Xg3MC/Cv5Od/1T8gbD/ML/Av5sf",
+	"9P9OX+ltsL+lLGl+vyt6WdZSHu7sRPSRjAqOFnmf+KvpHoi3gX0uyI7goeJnyObH5fyHgH6iP777n9nV",
+	"zR+vf3wzIpsfx+S/j/Uf13/67x/H+PNFHPzwLglPfnwzCqZR5+M2cBNLiZu2ajLs0Obth9NiBY8rQep+",
+	"YEDHNnUjXm8ElFAR8Ac56TYqf7Wm1iX3uuL8wRmO0XZVLpVl+upcYHg3z99tpYsm1SkJIsq+M0eE9iOj",
+	"8lfbOcK96grzMLP8tT13FJZcyx3uw79r7pjp2/d5WeMTS5Owtdqv2WOZsAVKYqvhNe1wE1DFtdUT4Tp1",
+	"WLXcgFJYv8eKRhE1+mSxze/eyN+dy/hA0pL2t95SKhoscysq3gld9Ck3dDvoQLolNedmRsFzI2lISkTN",
+	"8Hu3PzcZM9QeGljK7/vEpKxfZ/RimTZtJlFkfNTPZqv+yzz9Fc3TfwIL819G5TZGZW2cmNvM+PWSr/w9",
+	"S0tHqCZIZZSbFxLFS20/yiVfywKuMbg5SskShUPYG3+5eChbM95ghqJcIYs9uW6tX37S+fZmc+mfLSBC",
+	"nMhlDrdfImGKOR2NiysoyogSnFBL0l6et7uRjxylSN5qiVktXc356ElXT/pxeg5yRwKIX8/nEKJ5XgXv",
+	"2uUlU4nmBIB+sJGWxa/WQvOZWFP55W21lvwaa/UWG6v6XWsuH6gvtAzx+EPEOBTzCgwZE4SEJByhRxoS",
+	"fojmXC0h4gcuMCe+qLBvFLqAmPD+cACvesmtp3KJheqgagMutFd7SmQ9Yq85gcgKWZ+UeI7zaGdQR+w5",
+	"Dh6uSEBorOqqiGMuzF2u8ANhKORrT1K/LVb3lBniCFq0Gv500A22dP4Q/gbYl2saEBPjTe0EUrKOCgpC",
+	"2hqoHAGyE6lbMGULkyTiD0mZNDnAhjD5G3XHHu7fwqF5M5mO+1e1BBElTM2E4KKME997rAfiq56yWBT5",
+	"RsWJLCVA7nbBsgePVo9s6L55Ss8jitw4HuMhWBFkuxO3dLHL5FZusKFL2jB7X9o7S/4CqfxMGKtE+BLu",
+	"04p9LNNzQT1nzd/NLGuYo38/BOxy8k3BmaIMzbEkr/YQvUd3+ve38J8Q2tTHqih3/v5lsCRRxL8MDr8M",
+	"1lxE4ZfBL94alnSk+lawkJBrr2HGYU7o325v3r08SBNwLm7P/91FOIRxrwFYQjbvbh1jYTr+SjXo0QNS",
+	"FAbVDw2dK8/ziclr71k1W9ervmZJsL+7+dsN5KgMEYb//0KiRxwl+h7J53HRXBbtBlhihDQzSpvakt5w",
+	"jDMaYMBUWA2RTIKl5oC7/355TcQjDchLUHPuOueAWTYN38P8fXlg5bSUoBVMoiN6BzdVp+Vyk8mbg9H+",
+	"ZDQZjwGbo5qsRNSSl+Z0+en6xp/LopZNR0j/PkQxEQFh6qWpcCxZQTuPk501mS85f5A7ljN2tukq9XNC",
+	"xKYu40TLgDlZUhv+A/lAOUMrLB6GOUFxZHja9qARRB+14+uTszP4j8aF4P+YmDjW/D+m3eq7LKUtGd0K",
+	"Ml5P2xbn5EP+dFpUjdxxahCUfmRTx55OZm4LceqksYe/7U+N2pF170K6m10Our0696kLZr4esR+t8cYj",
+	"hf3ajjt2PnWySBGoMSrVEvU9oWXdyi0CZtGwZ1ckjnAdT1u0c5MiCA9mk+5z2ZlE0z30gb5N0VRgO550",
+	"9/GH9ouu/SZyDvSPshnIWnH+AJm7uYhAqaDeexMRrXP46LvRB9/IMMubRjpkadhat7UJbK2+t9rLK+P9",
+	"FxLZp4ZovkmBm57pjpE16f/6++9vbi6ReaC4/8WeJoyYa7OIGdG/BVLaHaJZyuV23m1T60FpLgexVW24",
+	"csI7FskcM7RUKtZnAYozXL7D0No29hahFqHqEC4/UMdArmeepOLX7S0D6RN15VRS4QVli2K2A9yYHYpK",
+	"cm6wg22rbiyZb2voYilhbs0HQmJpO73JFPjCZ9XXC/Msq9FeS6YDa8BBlYdm9+jG1fhPx2NNXANLD+R8",
+	"ILEq22UdKt+3LvsuTt7olVSlYGwOm6p0i+C4p5pnLKJW3bkda8yfEHOFWchXR1rsQXHJA+NrqxgxWxFq",
+	"wq63V+donigkCA7z6H3Z2rbR3+yh8xRTxbTI+VtqjKWD0kFBcwk6ia0nTK/t0k60Fdxnx6dRC9OEfaIC",
+	"pk9ovQ7mbghvNYyRxwUdLBNS3PzAcoF4p3V4dI0OpiwYadaWNVbsMxiu1fT8E86U1tgtol2F6WAapahm",
+	"HEc0gMtn568GvK6ZVWymvBlq6Fbv5wOhzhTx1jVkFR8Jowa/CUowDdp6lcjfrX3GzwmuAdm81RMbogl0",
+	"FYW+7rX55hPTeL1HynkeVj6dgp+ICkd8cb1hnqSRSzOKa8QdJyCFI8psJ9YNTwSSSx43IAP6Opvvj8du",
+	"K+SRwdZ6JAJHGUqO1Mo4STEXMgga0JzSeq1Oh9muwugzpV6mbc1MzQdaCHdFJBQ6++5djOSGBYB85dGM",
+	"YkmEaryyHZmMi5Qy84KWIEmsr6nwCGF0/eHWHnHwWFsCVYEU2vkmnZF3ySE7wcGS1JW/vj+7OTQJRhZV",
+	"6oVEgX5hhD6eXV8fonuigiUJ3TPU4VGN0PXN8fnsUItEHoWAPArOffg5HKG3f7o81gNozQ5GLJSIvz+7",
+	"GQwH+hOD4QBGGgwH5hV/ECVk53xxBnBhPpw9RqQR3GYJGKrgncpRKnbm6+74l+a7V3xdrWIzp7u+/6Tk",
+	"iQhITXCVAZCsDdmcnF4cooiviXgZYElQRJQCOyikC+hez0K03MRLwlJMmb1xKVU3XJCXJBkUSqj/jF/+",
+	"bfzyzV/s/3/5l7+Ph7tvfvlf7bkLZupDQ6savkr3o+4slYx0wNHla08Zy7wG0G9JrDPKvp2ixblh0vW/",
+	"3t0bj3en4y3iJmFibjvfDK60/qdMS9wQzYm+kN0cshqH7Ky2NuR1bzd9CiRBmkOPSjgub94cHHTAhyT0",
+	"kRQvxvKF5H0zYVgpQedJ/Rz5Pbpzy7hzOQva0JuTiLMFXDyMO5hFgFa3sIWH1vds1leC7HWdpRzafI+g",
+	"UgUOwK4+R+7CNpeWObT8V8/mV742ylpjLCAjO1i+fKZSqQbuqTlOVXdSA5yeEcbG+ASFE5AXPcemf6hR",
+	"i/MOkjN/87gCPr+H2mFMmDkiKofo7PoT2p28evVyUpR0p7OSkDt++T9/+fvUJ9U6us8yh08HN9qk9fTV",
+	"hwTgmFhZdnt1PnTtCWiw9J0XZxBQ4WLIGNw4UTmAENFHshPsXm3++2/H33YoC8m30Wo3OWhB2NgZ9McC",
+	"N9drlhZkHz+CKu21FQc0BOZLRWWqX4CKaC4XFzMzWP5p83a8wLRUhXJwPw0m4Zsxfj3f3SP7r/qjk3V0",
+	"/lU9e6k2v1/sOTjuIoUypG/AFbchjtT71yB0lpgx4q01Akg6faCDJfb5k57Hf3OmFdE1G5qUEpxBI6Q8",
+	"apMb7X4HacOGkoNniVlPD0+n1DpDH5ddp22Mj0RKvCC+jKaLrJuw9dQYyYjpE3JJV0TbqieuIrmp/Doz",
+	"yj2o9lRFoBvFiVwSY1dhD5m1EsjKvufBWxw8SGVwy3295Z6Qc4h9uR19E5JlxNcrHpLmLpwYGWIi0wIq",
+	"X0G9Mrsq8z04j9DYaQr6hcIE/SqNsbm2xmamYZa46yABclm5eU4oLrnMmXkfWX5aDSKgFqRyIXgSQxIU",
+	"I5E19Vc49NTdL7lfmHtSPCFNcb3kSK9AaFXpSKvvHJIE7C49S/6s/0C84wLFhMcRObJGzmQ6BngxHGhz",
+	"qJ75e6cONxyOlC6phbY2ZoxTbg3Qr5viq73aGT4lNTcHaVG7bdKhAZn4pdmf1EDU6v6RUbjNHqIFxBEK",
+	"LpgnZgi24br43IQN3P4jp8yfxvFXbrGmy5b8VsW/SfesZ/3or5tKmbvbKhM0F8PQXQuHrmeEsr7SkZEL",
+	"h5ZtTRDD0A6FVJBAmZ9cUZf1xZhhM6DNwXAA42irCd7ye2TMTM8JfiT+XYv0T7J7LutviP41UQrz49YR",
+	"CqvX+cIT5qePcIbrU8gZwk7oj9B7Lq1vKOBL+Hcnt72xxrl+LWyOSbhEdblMlEP7bw862BmVHfFbaH+a",
+	"V/uprxG5V7Van0FszC6uLXU9vzPE0W0tqNJKJXV5zXiNN7a/Zy4aXkVVraXnlmJNryf8lKhb/Wm/1kdM",
+	"fzAMwJU8SeEDbfqkBdLbjkzPcKpbkoZSNks/lgIGpIyTckSZHm4fh+4gNJx+cwx/5Pkycu+BtM7NVIU1",
+	"oUN7QL2p7c9zTv5xF9+2W9SR2s0lNP3I3amepmbDvXU19kNWnhiW+/0W2OQpd07uVeNBMWFui934qx+X",
+	"fwTfd6JZa8VYb6L1Zvp06zqwvBat/2J4oJpXP/zoTLAygqqWFTZFqI+maNXBBn3RKHyUs+OaNrXXfEVy",
+	"7UCx0xG56RweckaG1gO95FHamNxVeVoL84Gymta4Pt2/WKkV0Xtw7CJoT0XTXi6t+cnzTadi+63ERPhM",
+	"TU8awLAa9K0UaQtorIkrt9e7ytUTKx5+P59rxnDO+5o1Ls2hAMRgTj7NQXjt/H0GUS4xIUP3SkPWcb7T",
+	"ExYLour7K4O3i8qUNVMAu/KnytfBFs1F83eEdSfa6QGr5zqF2nOV566yZ7El2867WRUqWKY0bgQzFxRg",
+	"9kKBTUOs+QSu8xGaY1Z+EDFCUxOIIAaxK0iINF6HEdIqd/6tL0y/Bg9xFm1GKY0PEXkkYgPlXXqrlxXb",
+	"tt47PPrCcs4Muyij51utP0e+JldGRi+/eIeoaio/JQpp+DRPQEV810v6q0x4NmA5UJf2lTE0BHFSNaJZ",
+	"iNvmD77epUama1kubdyvIMzrpHervpWS88gkkuEqJp0BMNSvVZWzLR3Qdd2W33FhEuT010wcVjpP7/64",
+	"3hltBV5uHvk0tZxGUyOPfjXPV17iNEiOa3taGnCA73Hmc0YrvDFCwJfb8zviA+PvCQRfh+BqaGWILjeg",
+	"V+i57FizA87pjxkgcDbFyCb5sPbuq7aUoHJiWOEWamaiGyOJu4grSSNobularyxtcPCfjJ26o7kxvk73",
+	"DK0JedBbBo2cU12xmAFVyEZ4Nd47aM/l+peQm3eCoFtidawUDparGmP8nkYEzQmA0GF3Ao+0bSMV3ljE",
+	"8yz/oeTFMPn3kH7v1UNXJKQY6WmVeDCXhR+H92WqvG6NIVZrAfCCsBCPKqNN9/fbc2jo37Iu1xm2xMF0",
+	"0j9/rFd1mb8gLAhZsSSmsLZfpSJsiV1w358caBmlGLXx5AQ61vMhbhj8rFzXG1Mrp412aMjMAst4KCQR",
+	"Uca70lUFzbO9R/PEiVpy0Td3YC24qnZ4rLHdzSda0Pm8NbQ1ER8/QbKB35Mo4pmt0cVILfgXPNXS5mdI",
+	"ijtKLXsXlPUl85iMKkZeSEvDkphV4lfwW4S0A+YeVG+YRwulsJp+z+iwkIueDgvNsZSzDukR1d4w9l29",
+	"IrKK1abtDPVsJOL6hdSxixMKKu30bTJPM7A85zezf0+7eXUkWOjXc0N9ozdEMevPTH2Y0g7qx5DlbjAr",
+	"C57oMUmFUUFopJXTKUcUk6xSNs+RoDDxFsF+YsaqC224zdRnJYaOhc8m37+THP/OErlJ0D6P45Z8p27V",
+	"zymEbuqFzv/bRMv3OLbdzmRt6Kx6KFs0sI4hM59MqImZqZGdxMiu6vccNHN0OzXXQRdZmruGvldI+Onn",
+	"v/5O7QvE0+8ibRHhbSdyq3vQ7l2nM2dnewTuFYfXtrCS5kknL89BrSfPTuNfJ29BZuEWmLg1As/TZCi/",
+	"+c5YMGnJJApNKYGCKoMcIGfoRYjPGSVbJOqnr3ciRydeNkM+mXFzG9DKt+aT/2LbBaktfkgVHYNwsI3i",
+	"fWtz5J+gZudT35/PeUKh6uJX9FkXFX5PwBOSFCSSZUzhp4G3+304t7a2vcELXTUsct/egyKE9qqFzv6D",
+	"GjV+mLrLR2iGgyVaECX1hiVyCfFrg3qkKfu96i32x33sg+zQAMuZtv2mdsjW7lmboKc50KeqpSQi7O75",
+	"LYQW0VCXfuXKxXgUbhWUTx26/kC8+/kSq2BZc1xw5veF6Jb04gM9E/f/f56Z/a0/QtnaDc3GqyN7e7tD",
+	"wMhas7vl9l+PvX3sU8smpcSKeqNjNQfkQch0yVy5Lqdf6wBZKkW3aKTW2LN3unrCn8+yeaZsrnpHFSAh",
+	"aspAXYM3Rtg5JtiUiJVrHtKUitU9M9dmXc278029kphmUea2GkonXSZEwekASThLhwr/BH3Sx9f1KmX6",
+	"9Aib/KLfr1ZJgoc6CKScC3zNxUOhuwOAuN5jGunp+FPHSPDA/Xrq0nifYrzREhfF+lJw7VdNarAB0ofM",
+	"Ns3mXqOopaMTYKjokaGvt0w/YDDU9N5xZ4UV65C67SPMs7yNXPRNMS20i/JWowdESi4K2BKBpa2LnJXA",
+	"BeRXRaT6iifzabDbgKdYTsOwBJonGxD9c8HX0tilJTifNNgc400aZw522j7siR8PC92gHE1b+5va9ddm",
+	"0BiA0TlPFksFoLnrJV+5duwOUsWtD5qzgwm+xiL0ZSpAFzAvwuln/2gubmFoiVQimKzWuWUwlvl4fYCF",
+	"6hCpz8GVwDD/ebjjhS0JEqn4iojZCtPGBQiDwg0LKF0n/L9gHW6K+dkRGLaUNLHXNI8UB6+TBQgfPkIY",
+	"hVQCFMoLiSK6ogrFRCA3qAOJm28qaoW+RF/uvZ5M+qOjuE+e8NBjA57wlTYrwrRIUJAFFoCEGmBZOjDn",
+	"x7cXJ++n49717jXQgxZocQz4hXIIjfGpQZ4Gsc+CzZH5LYUowasUMtK08AlDEqIk7oEjaiEqy+XtbXBv",
+	"EOivk3A2DSDtwkBzR7dH/L8LfKVMAPyuz0E2njl7UR2hu7+fvJ+dfPh0e/P1enZ9ffbp4uvZ6S93evZU",
+	"pZAQQG4j1jwQ8d5Dr5aYdYJs7nbsvcCPuZ0oiwXv8SwQbJiTgl6RHPEkvEzksiEzVmn9HwdLdMxCwWmI",
+	"QvJIA3s1W7LLEXLiOyL3UGttk8kMhvYayyNEGJ5rxQPaU0mEAVqRBgThAA7s0ODDCZNSmOHRlcS6m/JM",
+	"D9eUA9A0XzhL1jg8QpATYHGuDRsUJtYp6pHOy/YVOTbvth7Pmtcqin952Y3bWZ1DWZkrLfGFRD9ef7qA",
+	"BgFGgXmkIegTAWeSRwSRbzEXoIKN0AcSK0RYIDYxmDZZFyUsCHuhAGwkRGkGAF0w7keQS9Tyq/vY12/7",
+	"4zdfAyLU11ro6PV6PXLPp8eQ62GmO4+THf2y9B3A4kkbDsCm+cSijdlQ6zj8qo+vH7I6sIiv1Y+7z+v/",
+	"3e7Tpl3SV+Lu+hz4byKX/6VFzkuAuKV4lbvNy5d37k7a7fHZcuhwMt472H/9alz4p01ON4y/7a4KPudK",
+	"b+qKKKxNoR090o4myXZkjgV9xIp8fSAbb7rm1fUxss9ojtbXw+XsY/EaeKn/eTv74ewCXV6d/XR8M0Mf",
+	"Zn+Cv35hH8/OZo9/PHs7Go2+MPjb7OLU81xx+geTN9NmhaJlMZUdHBtVPtwj+/ce/anL4IAn9JXW2zdO",
+	"PNhHS04hx7E9tTffXCBQ4A6m7/a32LjwnCy2OTwqCzOtpbreBvMNsiVCxsRg3BYwJiwyvQ+IxQbWeppB",
+	"zvfrBEYAVDnYoc1vwavK5lfnWxGDwP5qJVERNLL0YxU70veNhNFHIiT5GvIVpqwCO15YTKuxUP1COY3d",
+	"ILbneKt4JEty0Hu/8ZBccEWD2ta9XN9TJEgh/gIemtR2RaJIpoh5eM5tVIO81F/z+Cn8htexawkSWDvi",
+	"EODIuWkoU7YfcIj/K68wetv+crE6p/ctqHJ3krBQL//OOUBsQ7MMSa4IqzuuqaHQ4xxr9bjle+ZJ80VB",
+	"7hOZqtU2mdb0SKmdwG578Y0zQvMUqEzRzwarOKJasa1RW01/zoCLXA8XiK4epW1MrDeWC1uPa40A/R++",
+	"oodWpFeLaEolIlJpPVcuNXUaUV/LOaSdUWCxwldk4S2Q/2yLNyTST0FRvOKgixthqJeFFXfCMEWFK8s2",
+	"krwMCFMCR+WYTIeU6DDG13TBGpyweiowQesqg0O5EISAaxEALWGAI0BTtfgD94lKxBMgfSKywNF7HjXY",
+	"DE5AuB62ZldXeIPmxKUCDTNIW4koC6Ik7JpjzMg3dUUeKVnXUka67sx26yLOHzIY2e0WzrgXVvkdFwiH",
+	"K8oklC/niqbqI3aa76QWA+Sb0g8gScp33P543IVJmuq5Cl12uhRz/YlgEW2QANp2qeoSVD6ck0cDS9tk",
+	"oF2lD0IYQKzkcRCQuKbc4OL5uBW+9RMR0nvOAW5VP5GBdVtm1XyD7RSLRJqOp69ejidbHOhHIui9rd5q",
+	"I9hPuWcdWHZJ8heGy+9F/ow2S/5Pj1rlIetamQzEkFryMePsQxTgYNVmqG1aYF7jEzBMI4eQoeJSCsgK",
+	"QfRb71Y35PNjcNqtl4R1D0cs6WKpGawMutuCuu/3LhoEd7j1tEQHn40hQ1rWb1mkZyJBSvQrGN3jSSw7",
+	"Dzk7z8vafPePNrDxBSm/4X/qmv6t+OTUPyBhWlAXnnzVXmqqGY70nLvlo9PEVxlp2dHgE+trwLIdlKmU",
+	"Emv32r5kmbv2M0Nk3H4RCRFnpABJXqyenuy3fosrHDU2dIOK26zeo63dizY8jAAoEXjaWgLsfa29f4R1",
+	"9Z/GuGFjbDgAW8WjXjspwqq/7lVvjrNwrxzk1pPxaY75CoQqrKJ4wHJipMCEw9SDHBtc4fTYuF1tFrH2",
+	"tNcI2FwreJCxcoSO3R9SYjKkdcgN2hBzL91e/DS7Ont3NjsdovNPn43d/Y9Uuf/xuvWvq0ynRY/GimMv",
+	"1O9Wnc5BIz2xArSbet1Nj279GLTab8PKjDC7oflbqYV7rNqgWWUtqFKEpaW/UDSrKfGMJbNuTm9rOhgD",
+	"1RrLr1fNMcX2GWyl/meNN5peMVdK1ifmeXKH3DieWsZgRdC5gdjyWxFFi+W3Z4782vZHLuEqR9RcMxM4",
+	"ZMMmO8XdT4UboyisSzSr7kVehJaEmRMqhfNbODj+u5sxEqja5niAcyRKlyc2odgo8sFpaXt7QWRrrNXl",
+	"NkkAUst1b6gKbc7mHIuwaTRICM7BPKp8ThXC8kGajo16zhKk1hKzECoj/d9MX7YR0dq0BhjSNNyDtl7u",
+	"4y7nzY3jYPxM0x+Vdl23i9Mzjyh7KIdFAvV1gqfz3aB3BXlGNe9qhuWd8rJH1hGlNtsbslcjDlcx6HEN",
+	"rvFGR3dralGMpVxbBTOXBseFIIFCSy4kQXPwiG5ag1h1ruX0G15y2JQbbzBQa5F708nrNDEHQglNzv5E",
+	"htV2hX/5+67fh+s+fryqidAzhOGncoLQCNlXKZE2gR1CVLm8oJKvAoY58RcOwZ+Lxudk/8DbdtDTNy1H",
+	"wEYHgnuuktTgfhgWZtm0WYZeNd4PY2ykzo9069I0JWOkQin5Zmgaj8dLPCeKBjgySazd3SLFHSw4RaY+",
+	"p4h7oa4QrJbpMhlYFkOmpTesxGJXar48QokMc/HNETq2FfLQdN00Mu/Oxscv/6eJk0+xXIJs+kHwta9V",
+	"3AVZp+64UKv+G/3/fFnjmxr0AdBBd8emHzxl6PbmpFgUM0SK66Hz5kOnTTRzPjUblO3frmf77gVfNZmj",
+	"5gKABZKF7e/SMbmcN3kTj5xDGahgKbdFPSnMHz42NKT2HbN0Mz/EtGYzXIdL4x9dRNi2+P0+HtJ7TCMS",
+	"npKIamXM2xzSdI7X5qR9xuahkzRHPIkLNJzuAaygrDS7bvQi6dGvTX6g9OVhm18MyCuOoiwhCuk3C996",
+	"1elbkPbn+5T5IRv//OynGeICXc1OPl1czE5uzi5+6NnkccWZWkabK6Ilj/WXdhd+0hjj65sWv6SZsnWw",
+	"lTbFHu+eDWizj74FVazvp51QSRU5XpKHb9pmwGPCbmjwQLzrNj9kW/Xpcnaht+pydnFa3qX9dud4Wj8r",
+	"axEoA2MDEEhp1oqDDWcUL/kuPXeNT+atvyXrcRTZXp73NCJZI7HiivbevN7fP5jsHhwc9EbVy7xCdUcg",
+	"7zhKKXw1Oz79U3ELd8c9HOpdLfuTlPGhqNZT/gh5pvwesrxV5v+HWR6f3Jz9NCtmTEza/d/QTtbzrZ/M",
+	"D+5rLoLl3ZTpZG/8FKd17px7zp8jR1GGZVMvydESUxd2vcKEHjFVPH+e68J/ySk8xxJa+daZyYnhb/Cr",
+	"6me9YJhtDZBXBMukVwNke3r9d8ynmDCUe2Lo9tskTpVkZ2sUaYW/nTR9Lg3xVDLhSgi8eXbyBnxWdCGw",
+	"qnUcscR1Aklvg/QNc7AFZj0vBqXN4BoNxvzmvhcn84gGyJzxIYrAjO4bI73RQxp+am0jaKMvb+u7xKdM",
+	"xxkKqXzw94bvLVEf67x3l1yqhSDXfzx/IZF9qmgVTF6P9ls1TBAUj5m7K1tlkbErrJfnkHTrvCfXHOxN",
+	"QQT7SejTBlc4NBEZqLyUBY5zSiEUnmUNlEsmihm1FIHcH79pFd1GMPWL8/ti19P2a1OJTeWtV53DvNmq",
+	"JtN+94QZIh/KzMiVm1dKC/8GPx4Hij5StdFGmR+iFLRrCxjutSRxTE/0Q0UavB4f9D8zRrTOhOC+e/fY",
+	"drh3CCd7375V7/SeX2Rk/YFsZL/cAyOeu05zvzTN/pOUCgsl+yAUqk62AZxQDFtcJOReP1x3N71hxgul",
+	"vSzRrKThwA60MGh9ChKUTZnhXqCQPJJIc6dEiTSuguPLs7rOFW7rSxt4eZYrsgFZVmln/ab1jJsv3Dxp",
+	"I163smL+8JWcjXBw5yTia3RnKjvuHEs+kI1BrdDq4wubzl/48sFkujd+0gG+JCLwAiCYieGWwzwZTXOg",
+	"9ZMaxHqjzJhUgk03P6XxXFW9Wp21j5LULLqyXu3/mr6snPRqZWEXI8q2uINstO6eBkcQYWHMacrJ8Clh",
+	"w+2lM7Pfwbo3ekmNmjEdo+yR3PdMdjxacamG8L/21uq3r5/iHDyG3t2yl9lTtpsJtZ7s7rkUejB7vXg3",
+	"VFJ54fI81NHLoGxhxFY7ZX59L6v/6nHb4t2rspAe5q+F7HQVT4IVNQVuzXbEe4tBH+zmrvyfl3zlwN8B",
+	"WosCqkf14vK3vwdDi6oIHFBxIpdEFjBwIAi95oiWCkcAiA2zEL2tYi79vnrha+qAM6Xw7T9byKU5Afyb",
+	"9KQ8AZxqmocCmJZODtSJ/ZwQ+7OvssutyM9psrYGOQturfADkaBuCIWCJcExEWCIYRSbkwGJ2QL+5CKj",
+	"3Ts45iBxbHqC1p4ggBFFR87PY0vEAacCCrzA/lY89ucUmEl8ur9vCq0ifm+BHJI52EdpM0291BcyjfQN",
+	"ETRjk6rwdD7nyhLi0/09tDQnxcw9pwy1NxEMvLgYxzJ1WuGQHCFBQkJWFmyabZrBMZ6lhQMLa/tOGnWE",
+	"MqmwyclIQSeyhrKmPjuf1Me1JvB8fR1CKoO+mOr42yURJxakwW8nAISWi1c7XBQMiJiIquJ6gDXL+dXt",
+	"O77C365ISFZxg6PPTKN0QCBAHrXOoaHcp+DNcPzrcUCZ3zynRfAEMnsUN6cGAD2yQ1E8hLmDUcgqb5+c",
+	"6EwffUQ0cY5cQn0GG2RAsKhEl8dnp2VdqtmGruv2r6Cfx/ZM3Iziwlm08UG5uLNUwtm3cD2QnbWuwku1",
+	"Ir10gfbWwqnAKxVBO8xb91ZqVHi8uKOVk5hrStoM1O+uL8Cuqr9YsLnL8mcHWqIZ6CqDSEolWnPhS6hq",
+	"u0ku8lnbCq5KfVDydyMg8lGJEvbA+Jp916shhXTJCu3zLT+orxFD02VRJ/kvnkuSN0meOto60eIhbG/R",
+	"4uocG014y2hX5D6RGLKNH3Fk7qCy7lGupoPnOp4dS+xGXvdywa4Bc0UR0XqlHKKQLqiSQ7TcxEtiEx+0",
+	"rBYy4EIr+0ZvdPpOqTSkI+xWNQ9p/PLN15d/+fvucG9ck4/kllFsdtMNJz5VV6vI8DcWTsChHErrv6h+",
+	"shZm00GTmXGyIbbBz/Qt0wed6b75u+/d4Qh2Knhci8UOG2PMUwcSvMYqWCJBF0utbq59pUrmvHTaLf1s",
+	"W2vNFIUhu3OzLpsZ3kLWcdO6K3Lh0bzz5uDVXocQbYuOqOXk0FhKDjSlViHcL7mO7D/FKXwfhbEin2tc",
+	"WJPWEIJPmrb13syzWFzfGyaTInZ3bYqv1cRMn3K55ELVlB87jut2v3Zv4+oUK8BRgYuiylbVfXoey627",
+	"WHkew+x7WkT741+Nv58jNJc3Er6/Op+DM/Qp8nlurWxUh0NXe/mmoj1/tkyLH/Omgbg203vanZw//413",
+	"sv3y7/5Obr6PTWMUrSoNTbDC5rrnPGJ6WwuqbuGgOIlZAnQt+GYmVakAV0b+lE7HvzS5HOFedOe9iwdy",
+	"O8fi5yWPjCeku3vRaxCmd+Mb+0/fG3obzafutgDEp/QGMhLWr3A8yRZsc8n10XMmVTWnLwWfU+2ajP8p",
+	"9K72CTQ7xjzk+I5usnMePMgUSs64Iam0t0QDlxoHSCky1K/kD05Xk9T0t405zRuZMoV+6ZlRkNrB1UBq",
+	"2VXhEVCbnEfshXLirupQxGzkPCuH5aJhxpFMgiWMM0KUGUl7iOSaqmBJQs2Doy+McfUVGIaEQ2QA6MND",
+	"l8/vOGlo9FsjexDXX5Uk/JrEh6h4Ak3TDhwAkgSskrIFEgljlC2+sLTMNR3g63zz1fntD20rIufGX+J0",
+	"MFSUOyMDNfnVsNEhinjwYJzcmBkQSquGAFioUxsspfQestR/mVt/isAfmjRsPb/s3/Iz1Rd0bgJe/eP0",
+	"UZzgKJpjn+NT6/bXV9c2LfiFXmcMOpWpIjWJ2ySE4gAHlxgRRfwxO14Cn+Tsa/goOmCD4zguvhkZohSK",
+	"T/d9ASo/9u2b3fHBcv9gtz/qfLAOO1BpzcWDZqh7HoXlhmc7iRQ7EQ9wtCOFLIN0vXnlK46iEamzuyIy",
+	"RIJEWLOJZqy7YB3eOWxTPJc8SlTJ7zba4fO/yh22oOzbzlKtoh1Nzp1vo1W855tPGwh+aW8mb6aj8Wg6",
+	"mow77GyMBV4V329HUk3zX+zGthQNO7lfZaGv36Y/hgeT1f3DH+PzMf4f9eZzcLU3/+PrLrz1uORGLmdj",
+	"fv1qr4ef9G9fv7YPU4H/dvyaTtpuv++CAHj4prQOajEweaI6Q5/26pzgKQjv23zCW9LtXa3f4tPHAJBf",
+	"+D3CaF2sEtwcoTuwWu6QxBtp3RImH1za/vkj9FHfITZXHLMQrfR/2z6gK7yBHIFDi27+hRmXIUjADU9Q",
+	"yPXVpyW2keLa6BN0RRlWXBjujGObqI0TkIKjueZb/418bB55S62FO0xfEgSY/qu+CVZEtQxwZZ6+4Ooj",
+	"UeWh1kC5ptc/uy5SwwHkhrossqYkLZd+XHgxJEFEWfOLp/aZwouEhc1vzfQDhVcoe4QupA0vnZlH0tds",
+	"d23TUW30V944Vdt+DJ79kRdmXBwnIveq0yjn5F7lxqh24O7c59Y7iusm3LlJsXcU29u1a8PY4hiVZl49",
+	"+oS5kSqxjW6xksrrzg3Tza3jXqdM/wsXm1FI4kZ6nrknT+2D1SEivm59+5yv3Yu2JcwIi2BJH+u/fGme",
+	"O7aPlV9PYkmEan391j6Wvp6IYKllvlPr6gewT564BytDCHKfNJ1oN8KVfc4NkNYGjgTB4aYWv8k9dqWf",
+	"yl62+nWjMLmyT82K37Wvuoqe5nffwVOVl53G3vL2tXnMve4ah80FwcYMgS5ptcPYMsu37vETeLphtOZj",
+	"VBmueJzceN1GqXm5cUPsq4X9cC8uMQsFppKMANmidZD37vlzXricquPB/3Ye7gqeLo+2ShQJX+Ioahnm",
+	"o37uOIrK7+eqZEcPVBuLLQNdZi98gOebRowFX3HVZ8xL+0bTqEkc4l6D3poXymNmJ73l1NgR0yNfc3ry",
+	"4zXK/ep4BfnvxpMxVxFdLFXLONfuucoAnZZVsxqZrFZYbJqloBvCPFsQhW6cbrtV3qIOUvS6KkO7CcHr",
+	"qgjM3O8bg4NnQw8AK0Y65HfU6Ue/DHt2v+/9WkGR6vCeX6Ps9WKmRHaap1fJanvTJ807vlPa2U7v5Nio",
+	"4xsFju34Tp1M6v96Xvb2f7soZTu+772J+r5buBS77mdRvnV8q3jjdXzJL+L7v5yT5x1f9is/vV/OKWJd",
+	"qVuR3a2HumzWdnmhaKt3eaNopHd5o88h9t0BXV7p8Q2fidD2jtcw6vhS0Rhre6lq/XV+o2httr3mNZK7",
+	"vlQwjVvp4DcKu75WtATb3ir7zTo+73GTdXzzc9er02vkdX2pF39XTdFf/uIcpxfe6j1AA81nlxQ7sZec",
+	"UX6/UI3Pqc655neW1bqLqvZmVaEum5VVbbfZcmm0v1pMqQZLsslo9ZkVPjOyyTxqMnWazP4GB0OdvVFy",
+	"sJadwmVfb8GFW7EDSvZE1cfjcVx5XGFlt5rXU+dxHnocgl5Xl895NSy48Ot980VXu8chVPFNVT1OvmDt",
+	"O9PTf2ZL373ooq4u3oQoKKSdKsGTeeQJy7qHy5li62XPVEsz6WOlyCr2ZTOdtQEz7rYiTuh3oYran4qQ",
+	"Do/NJJCZUjFgBb0AHYHS0vh96Hza3gkBS3Vtui43NiIwkNaQcuiQcb4rzn43vHpbR+545zcCXG+bxTZN",
+	"/CPUH92KqBoszLh3WIv2nkCD7BTzvcSoebYq77AvCvmOkii8FHwekVXNfUolWguuOYCqJWR8UxYnykQU",
+	"q0cQ/uxJwcLKRSrNm0OTJ4OlDWnK0fjOpQHOebiBEiYDHyzwiijIRGB4VQrZMuzPGLX3d3Hr7IFE5jEU",
+	"QRxXL3DSjpAAy8rG9RNTSKUN4c2xyfCogmPHcWSR+Q0xXLmGSMzKHUztCJ2ZYLfLLeLm99nFzezq8urs",
+	"eqYfZalQNHDacxpFvobVWxQ221fae10A5E7vVhfVdP/8J/J79snCC0iVhJSnHGI6oneviPY1ftCE9TTN",
+	"7y8qHsjmpAYuoIAfY4DPTRqwII/8ASouhUsA64nsi6W6lQ2Z1hZGlSpppuBqgL+r8GYVeXm95Ov7iHOB",
+	"rmELB1uL/HKLEqvwdmdrX7K/FSB5+uXEa7qzBXrnj0e+Fjc/pVYBARarF9jwGDGy1rIC0jf0/pmCFMtM",
+	"XuS4D6QV0P7YPJUloDU9XJRlFczEODZIMXrA1pWeEuVvSwwC0dwrUG+MmRMsBnWHQyKK7XtMoRInTQgt",
+	"U6DvimBva5B/bPLp/tiRXA7T86q3xJ5X06XOobcfWSGsT5Y98mQlSfRIZOcE1myLMpyTfQ8qkCABYaoe",
+	"1zu3iOkYyQrKd+cJ2U90QHByqLSdtyDFHV3XYmMV92JdRsoapkldBtNZkkAQ1YPamtdKemQb7b0HwSze",
+	"clRuQZWNaj0q9V0W9EmplJR0kA2li7WE9tzaorbt+m1tWftANpmzxtaaDM4YVRRHyHRQ92w6XqV3V2V9",
+	"vcGVHsjmOuAxqesfA3fzA9lAdlzIC4BPAINt0oNPZz/Nzj9dzq70c91PkP5y+4n2w1EdR5LnMsytBuyg",
+	"nibT+n3z3Lo96VbidJhgK/9eWp27ih7omtTCdr6M9fOapz2p/kX+TYncidoVId/S8vXZO7e2NR7VS+7e",
+	"dbSssGzRGdMjc2u6KBkZA53PWIhCGo6QwSrOtRmF6kOtxvJ7f1l5PY7mWUvbBEDK7A2UWe5v0bMzxjN2",
+	"q2gFLqcsUUSee7G+PpofHTS6tJ/nDGEqUoy39tYTB9Pd0X4L6KGdyGcMBSmtc7EY+N0n8WYy3dtvnUXO",
+	"/Ww/WD8TQA+odCppm8f+dDJuncaz9WvY7YB23L0NyxCBH7WoYZbK1fba4Y5T7u6BQZ82hujK2h5cPTnI",
+	"vl7uqSCzLgqlpgqFLgo5GMr8yamwr5eTvIKQi4CE16oWR8MUgDlgKQm4OiytGcTUAyKZoeRUm6jCS0lI",
+	"FYr4wl3ZTaqWkzkBjzcA3EFCJGMulPToWf0ubztPH1myXlL+3oJ0wV4mcTNyebGJTncRvAUet77narGg",
+	"j3M9S2zzMcJC53YM8eb5WozXQ3cXOo0U5usj/3vMwvqaF0mgR6St7KjQ3UBYet402Li5g2GQqYegUGt1",
+	"Xr9Z5L55Fbj0oC+b2fl410lw5GuzdpM1yQR/p+s6VVxoN/8QwJ3VNE+1I/imdgbtJdWmvjmRgewFaE/w",
+	"U6wIZtLipBnnBXVgO7LOO+PbpwzGS9kOASm8ksM3LgOLt/cI5lFrdfutJOJKP6fPYGoZ9TNnKkDFBtC4",
+	"kwvPXTPdEa70jD3oVu0EZHnLsYZ4jhW8/XZtb6DU3QURGSBySjsvU61iIiRntS4+69eHjbV6hfN+4cDq",
+	"3J4AJ3ieeolMms6EizpIRfNdytAdDtTdU335fVkBaNBAox8/3wwR4MVpPc/e/yN0piQKIkxXZtZgGpui",
+	"d1jOqFVcme8Oc0QdZpteIpt3j9mCSHVcV2ls4rFmb6+vri1On8Fy2RBZD5BUHGoMr9gXmrA5uxbim2nX",
+	"V0l/do079aRXJKTY9VGShIXgltXXyPubm0sEfq4RAk3BKE4PZKNl5p35zzsI4909kA0E9+4gmHc3Qu9M",
+	"OaKmzReGBWEvFIqo1CqPVq9NcWJoShDrKq+rFNezOUScfYXuSHI51P+esPx/xZHWAjj7KhWP9dxM1XaR",
+	"5bMRfrVq7pJcS1k560B0hASJCbZFnYIAbitxxhAWph/+glFJoI1qOSa3fZU4jf3kJkzzmL6euECasKYJ",
+	"dRgKIku67XZV1NVP/pwQsSn0wJIAqmC/H6Lbq/Ocb/TnhEgItq6wKLW17l+XXbdFWa38qL3l8z939Xa9",
+	"OKmF1dDUgXSsMj/DvQ0RkzvNRneISi0Fxl3lomYHkEFZ26usU+R4txU60JcgkENJcYJMWwgOwKID8klz",
+	"hsAZkzG0ufyUKK/O/4kRtMbF3s9uQhHBj5aKGbsVKTWnSmBFPsxjj3X0gUZ8rk9FDKI84Mxgd7S1XjzY",
+	"L+HxeG05m3x2y2ith1FGfI0EwSEREq2o1IJKUhYQF1PAYYClQnOyKHXO6+8XfKAsbNNASrvxQb9S64rX",
+	"7OZy2pDCYkEyd3yKq2dQUPS3ZTdl3RDDky4D0hQEa64HXam5VL9GZ0CRNN7tvjws8ExpGzuw8AdL55K7",
+	"+/wabqnz86/vz68P7eUgR+jz7O3VzUn6B+fDM2R9IZHgfDVCV7Prm6vZ8cfDFFgmy4u5mp18ujo9u/jB",
+	"QO9YzBaRz/Z9f65NVfPtwXBgvjkYDtyw8K92FG9eYrrGG+HVkPQpVfoniyqNhaCPWiX9iYaEO6wFyPZI",
+	"MdEhfKZpApjrsCh90AEp3nOQ3wl9v9Rjd8c0UImAZvr626bhgRnWALqrJaQHkQ3MQy75mg2tTPlM5lc3",
+	"J6lj16AdLXGp3fM9jiSp5eEc8ltfoTNE+JEIvND3tguYgxP3Xi/EwsQWfZ377fLHpmGbriK5J7vhwQU1",
+	"Tfv0T968s/dTEEKeVqghCa6V60ZdM6TRUGLBAWkI+neQRxJpdnInQ8YkijRz/dvVuxP0avdg8u8lu+wx",
+	"mIxe7Y3Hk3tvBqtvNy4d12S7UZQpJTLXEC9zny+JKSGtfugbiYqb+HrabfBthTicVSfDIVmHUVWbHJUy",
+	"HWfEnqEeeJQS1nSFFXn/N4/KA7+Widxv6Yn/Hk03MBUp9yAoOt6j+3vjLZrRrWnoc9159ngyPei5yf5L",
+	"yhzJ4mkq31T38L9mbikjDlPJWdqknIBwxC1wSeNVl7FW44ZIJ8vdRfTT2ens02A4OL49PftUc9OUqp78",
+	"6Ms3jlv1zLVWuuCMjNBdoWTAadCQuzAnkoY+JwP5pohgOGpsNXX94bYobD7e/vDy7fntbNAp5e9tlBC0",
+	"Sha+p+F2qm3t4a4uhRTnD8DPsFn5DEXj6lM44iYrXW/sopwZz0XY7LVq779gKjTKieT6zz39YVJxnxZx",
+	"HK3xRhqDp1HTbTkz2USH+d1NVT3z+Yzyflb3Vt95fHL2ay+khyG3gh/2HwEfALGnIOb3CkGcr6+sFxmw",
+	"8+heKxKKo4ivr/UfjhX0JCMRXw/RPFFg4irus7yfX1hkkyi2be7A9v+SNNtKGrDmUETuiy7Bve8na3Lb",
+	"3FHwpIXCjTKnyNGwqipXP1EOuSPVLIIivv49Sx+qyHEQkFhhFpD6jDJbYglhTIRDEz3Qxwp+MKWxPVpz",
+	"mpBM6nexeZqKowdCYnOarW+4OH5Gsh8EDgg6N2pm/zadWMo1Fx6ZMhmbjMyD2vSOgAtBAoWWXEiC5vCp",
+	"TYszfuxNgfBGyzR57uC3O0eDiLKS0/vH16v/+XkcvHn87+n8Yu/h5kCery/v/zRZXr1anO7iW/J2n/6R",
+	"//Ttg/rYN0xQE1tLKVbDR5wG5DqN7pcwoa+O390cQlauVDSKrPwdoU+Xs4tDhNcYHAt4syJMjUz/OnR7",
+	"cfLp/Hx2cnP29nx26H41nlzXu4N8M3r9CP306ez0EFEpEwiafGErKhV+IEN9KULdI5WIr10oyokBmNlg",
+	"ONATGQwH+suD4aDw6cFwoAfX687obx+smgFcXiZyWZMIAo3ZuQFlRvTTNQrJIw2IHCFXoKdFO+KJQlJp",
+	"lTLtdXaECMPzSK+DERJK5+ylSi9wrSUmQEwb4GlP8q2Z19uEhRGpDR7H8QuJ5vBMpZgq4KsRQKrKJY9L",
+	"PLW/3x56MhOY6VX4chXTDgUZVYy/y8iFIwReLBAP0lVmFCZY59SyH65J3NDLpmlikaQLpklcHnvw7tUP",
+	"r98fnL35sRT12p12XfiloI/a5CUN6Vn204da3s5O0OXL6f4rFJsXTRSDocvZxyGwhVFqRvEBgC2P0AcS",
+	"K0RYIDZxOQdq8FL/83b2w9kFurw6++n4ZoY+zP4Ef/3CPp79cHO8mB2PRqMvDP42uzj1PFdc+cHkTcva",
+	"h4O1oIp8YtHG9u3NEQPUAG/413gr0wqhYVrkFgv+SE2UUmIWzvk3n5ezlgFuGhpRhuSRRPq4IGW812Xm",
+	"P568nZ7snu7N9nvufznvu3gKfKL0Rz4H9alOllow+EOEAc7b4rzPySJhI02jhSBSHlqIZcnRPRajFP88",
+	"PER3HNz98s7E5xmKIxyQka1KhxcX+JGgJM47QOxXjVyBT4BTJ8MkaAAH+EA24MqpyVnXQvEeC4RjLEz1",
+	"hvWEQSf7fG6wSRgZoXfp0+AWX+EHkvrA9VXiUgYhl8+TxmWc1k39qDoUcGauUz237+SetG0suk91VIiX",
+	"1iSN9xpyMnrzunHIciFVRt3CxwqLSYnmOwHnfEG9WUT3gsilTbQyrU0NlrhUGHqI+brDb5Fn9UxZT1qw",
+	"/Pj5JpVfx4lackH/ZorGlxC2c9lQk2mGPOHt2N4lEbBTWpRNgbNr9JE/gzVoQvHI5YegS6sawq2kj58N",
+	"jj3iKDHlBzaFQ+RiWAAY8Ic//OFu6FzeNt831tqPKQA09TVFUbxUKpaHOzsmYSkP8r4jXanUfz6QzX/8",
+	"4Q9/8FHzIwkp/pHP6+TrH29nt7PTQ2R0UpPkZQTtCF3dXlxAwNIne08+fbw8n93MTofo3fHZ+ewU6HBy",
+	"fHEyO9cD8ke93/pvRreTvKiKmg8PhgP7lcFwkA45GA7MmPqPdkSvrP1IFBG3srZ4y+EvCIIB2KaqKNoS",
+	"hYZsMsArsM9J07UsJoLysEOn7tagRYeeRXoJ7ecBLwgQw56gsLaOyZEkYVqZdg2/7fVXjIf0CreUDqOZ",
+	"tp3LMKOz9wgmihxHjS0UFEcyxj5Vn3zT1vx77przdGgLpiDlTiq04ARqleZE66JLgoW3Sdgv9XO+IhI+",
+	"5+WeVQL9bELqCZQDtlRDvV0uB96qBjA912pHnyubfmjL2bJ4ZfveJKpmJy7I+rLWVQCODPurPgeJJFli",
+	"AIO2JwH3NtCEtmgqP3J/90I1fNM013a3xs8JDR7QI+URUWiJxZwnordXo5xJVVpocZJegvOQXPGo1hPl",
+	"MlhDrs3m48uzQ5uea/JYR+js4ofZ9c2hTdJ19XeUjdD1u9tDtORRaLJTtNX96erD7OoQiYRJ9Fc+l3mV",
+	"9/jybDAcmOEGw8H1u9vBcGDe8IreT2zOMVQ9nVPmixLBESOhLaAt5IWRKCICLahLC7OFFNDZ3LRvx/Lh",
+	"+TQcnk7Ve83/wHmYdjSr3rwx3mRXLlFJvEN2cBCorxM8ne8Grd7K4tfz6omPIYpkrRWJWiAUKRcRHMo8",
+	"efG9ImKNRSh99V+gXHrJkQ1uB4pA3UwDCxFlDxkmSwLJyBZY4sgYJxhwQOC5Bo2mqMsQKFXZwQtMWd5e",
+	"SAT1ZbzmOpXDeP95uLMz8CaqqUSw3usMAYNGaLaNCH6kbHGkWTJVbk3qZt/VPdu6KlVybpHD/M562SvO",
+	"oU4/eouHsm68QAT3ggkk4RqgJlc6ne9evLdFyobJ3QUcsGr9Z8+xoASAfZQNLb+XOLp33jAnVyGspm9v",
+	"LhU0+FzRKKK+9K7d0aTF+kyp53PFHFu3FpUo5EECzuACL0VUqqz+tOrUf7PfuLg3+3ppk/F4i6VNJqO9",
+	"lrWZm8mzVU/UHPM0G1rOKjFG6eO5rXZUaeR9eWrwAH1IIzZlRRGpyl2saFZbbo23BtSHUtL9Nl0hK/Pd",
+	"tAJDeHEXOtFi4zegXAOvDLLG3dABFpoiHn9TLfhkBiZhHzGK7QqHpB8kwRa4cCkEZMNLrQFv1y278dhV",
+	"ADD1qWs+bQd7XSzBbUBCvbBvZCv0zlbqpEHnJqbOUJDdG+XlkEf1/7D3Lspt3Fq68KugWPOXz8xp0xQt",
+	"2bJUU2cYibYVy7K2KNv74kwEskESUbPB3WhKZnbl3f/CWgAa3Y2+UXKSmeRUndmx2Bc0sLCwrt9X/T2z",
+	"VhT1LOpYfxCzr6nGoqwNbarr7NQovb3JY9AByqTcHYUuYXItYlmZWXT6Rmyy1FmtQg1IgoTrsdAHQAGH",
+	"YdCSHbg9qKnRJf8bQE15HZhpDvEUkU1NUYKRaQeMj2Yop3lBKy14TsWYjZpH6nMVWb1mr4iL2cCWiUBC",
+	"+YFy5pVZgFa9sUtWIvZ1884TsapiQk1kSngsUwD/nJv+ZhaHNMHHgSr8eH3SPi1Qcaiq98GQx2+uxpPJ",
+	"j9/97Xo82fmMhdm6EvctwJdS4TXmxBx2XtvvKgK1qjmFZwetzm07Xn+Xh8Hd0pFPzzkNETrpv53FabIF",
+	"bwdy93CpJbvHEjRcW54QFm9WBi2+7bQ7cdtGhL51ROOm511GNL7mXTRWEZPzN1RU3vb9ss6BeXC0il4/",
+	"r5SoFaoMKVnG7KnYLJZQfmboaUkqyJp6kTotAPBrxk6YF8bk2gECfiLJnEE+c8a0pdypVthCt1dWb+DP",
+	"qL3UMXcvYiciT5WBmrayWwzNuDdKcK1jxRDIwpKcNV2YU18TPGe7gktyOb44Pbt4Y0OjEP/i0pq5zePZ",
+	"AfUYAo+zRijVE3Md3INiMPYTEF+YmVTfcM/jGPc8jc3MB2QTpzwqhKEAhk2dqXBvsZd7Kv5rutmyxCEq",
+	"bp4OM842Nb1ZcQu+J/f2jWTJ0/2Xe3teB8EQsvhl256aQLQPjrSYz/3yfThoJ+H2ld4+YcQI0V6XrlLP",
+	"vuV89PHi5O2wFWB+LmTqsWxpTDbxmqq5AyHW12sZF/FMUzQTfY2L+7ybnTvfRHPA/H6IN1Y0+xsLmrsY",
+	"FhGPmcwMmKSDSQFVwylb+dBm1Aw+5JvtRjvRSkvDkFVpSY/qgnofUzNin2cVmt3SBbXlZGzkjymT6Y90",
+	"bzqcPe806kscx1mcWsfPI/Q4CEfksPrBOjXY3Q5Vjtl55dSf8yw038LjQk6Rim0Pf4ZMRUymdHZrSoy6",
+	"H2ftzBIQnswqwXzOWVgVvcZqSX2Q52dBpknXIvzNFGC/ak532ABPyDqBgkWv8nv+6tVhqwmpe1embY2t",
+	"sqbb7IVHxIyVwPlrmWTywIYtB/IocOw1G7NG/r2nW/FodsTAtYqKC1Y8wnIzXBR0x2RwTMrcgRR4jb7A",
+	"grm6ZlO+6EYrubya74I3n6lQT1pRaWZticBxBfWhoA10PPFedysYRC1/of4kpmu5FGkltJvu3ABIZwO2",
+	"rOQhv83qGnlgm9TZyup3A1AIDWnue/zba+/Vq1etpPrxmnP+uaEVOHPQn1MsHuzQiZNbh9x8OW+tFJBz",
+	"Ln1IJOonDzpz+7Pbd267erncS4sWf7GyH44tTMCrv0KXFlb7HxWM5pmI5zxZMeMwwO3HOtMoZrdQKo+U",
+	"Zf0v8euP56/PzqHIakkRbfWOJX0y/uvl2ZX6ayxSPDeVw64kllyOrq7PRufnf/vxavz648Xp+DQg5r+O",
+	"NOKiMXZWImZboiHEoZhN7aQvcXYI5gu59Ndn7QR2fL2gp8cEPxaHAHAW+j+9FQZ3LLnj7L4GYQ382UVE",
+	"dfI+v8sXLGZJptkfGq8pYzY3geFmsLsGHbJ9iuORUZ4bIU1BlcprEfoAVXFPaVdbqViQrlSEBdNr72XT",
+	"a7oGcxJ2x+INs+OqZ16Ea0EtdIQtdj5Nn1L4dQGku5CjiM00uH+6ZKs8cHQLvNgdQlKyavlHGdJ2oWqv",
+	"aSApoysDCF9Q5RJge+ZOZDiwXXDVaM4HTW/UheoXvkDlJ13ErpOqEcCoGNH2ITo1QgdZDgtDi5HPTD9v",
+	"ebfUBH/lIdvnZnsv5BLaGwiULwnJsqMnRpS3Gia8blBIxRBgFVS1M+l1uNXuni9sNc9ElmfHkacgp219",
+	"R/Ylnd168xEj8pOY4nSu8RqgD0toLGciZBDDjkMOQW8M7YV0nSpZWUd0C+fRYxCHNSRF1RixJtmERZR0",
+	"3nPZLqZnZMF3FF3kHW/1Ji7xTN89wAJ3tYfH1avzGl/mMYCKwZb17aKjGakbcSryODTmcyZTeUzUVtnq",
+	"+bAV4a0tOP0hGqfOF4ExDT1lM44lM7C7EN0PioOVeGEVO5dQSgPRsNyw3Hpv2/Vh/lWrbSxufNFIT9is",
+	"YwpcssUKCHt8gFAA+mZYA5WyJfpyJCgo1yO8qAQ9b5RgT6vANybULHQ4qCU3uqOUzpl1zOY8SmjAHU5+",
+	"0R1V7vSZmb2bW9Vs/2Rp4WxFcgqmi6ed3/c+PDzlHqw2UcrvaMKVza20bsRlSv5Pf/V8c/jvfXI6mryF",
+	"y/QmVr+sw38vQ9upC72mvh5GTR9x/kSY80g3zCK1lD44wj4Z37Fkm3VAwyNodExu/vXLDVSnSmJA/tRo",
+	"MiQ3qaw7PeGebKmjUGu0lxoOtIHmuJimIl0C1vCWyCWQ0MTqVeBxnbwfvc69djd17aRQQeuY9HVB/wGE",
+	"1D83TP+s21SLykO3ULwIdlEkARlC6f2g38tpQ0cZ+oMEVbJpOkRrWin1+qtFx9PTUzZedbyD3R+nyBV7",
+	"TMzuxShSZrHlKnW9hGFtz7f8G2xTade1/15Ms0Mut/w7nHg6i0lj01/CpcWyzuPTdjvh2mnwQg9wBwqE",
+	"0lz4u8CMXkptTxfeh6eU2rApi6v2fOe9KPnP7LttyhpEwZJkurs/MyaeD4b7g5d7Lw471z1vmqrdoaNk",
+	"zmPdL2AGVNX+gFPVV29IYho9qzf9nq2oTFkCZ0OLgveGohi827JH25mtEYZWkmDVvjk5HCfjf5AgtFz8",
+	"CV/ELAwyKizkmDAUga4QIBvBMVkIEWqT7maTRGMT3r/pkzcshb4246xAz4aaP3YvSxl/JUZHz55FYkaj",
+	"pZDp0eHgcPAMzu9nszdp/NefR1/7/X5BanylfOPqLPYohn5ixASBwrWs4HGXUqy81OXe3SyEtm/P5+oC",
+	"nhD0kGq3PMA2E2TTvqeAx7iiWzL19dHR+BKh4yezhPmasN0ORwnX6Ieh4REeZ6YOleRmzZKV7OOFN+3g",
+	"JUIulQF44YU6gtMUHGMlzOXSWPV9EEYu5FBYTCYUKt8afYIljcMrynWHa/N4s+srHZf7JY9QNS61oxeK",
+	"+we4LT8JHtfgaAFimwQNnMiUQFSRu6VLRhrQDdXdo7sNJWLztHkgUEKsLrULpiZEV/sBsvXOAwAJa1ac",
+	"ds9cwvUt6YCc+ywrkFsO4STDmZSdIelo2mUEE7he4xe0rFGqYrOqV0/SySzrl+X3peX5KSkMsyDm83L7",
+	"qbBZHEG2gtSg8fwZOecCWVVEmsGeEZEYEBwhmVsAFWSX660jVrqpv6XhnKlmT2DIlUKazpYV6o2Dk4eI",
+	"Xse6G0Yabw+gDvoEidDVIpBpAolpjSS+4jrzoJk+AnJTXKMbaKKGtvRUrNsdAo2oUDvtpl/qF/vSbG1v",
+	"kanL4aaOIM154qksBZbfNh8hy99bqfbveMjaPLWI5qIph/F2+8oGsfc3cIO1Y7leJMJeBwQejbgY8HCM",
+	"Lq5ECNFzSZgNYPTJTBQfYo5vfRfdktUmZcGXWK5FGvHFEq3JWz677ZPFhnmGABfAKPoaRsi9RBdW5VO8",
+	"QNIS9HA4vaAHD7Z5hoqITkEzluZHJ5eOwAdDPsMVI1uW9gGMBECftLLQ/9YsC6iWjnIHFBxfR2Bg5P6s",
+	"JkJdCxnsdJko/Ss2qQtMorSLrjjT6S4waPMzoH/qBT09FqsetXLsBT18V8VsIAbACagNL1SoAVaw9cyS",
+	"ecCcNJJrp8SGv77XwGpEYkF4XKROo//lNjA3I3LqQqVseP4tg994zuPbC5HySgDOVGioQxcR8pjwlKQs",
+	"irLqP12zvmSEPVUj8IR9/B8/krq8UOlBZRiDNEGJBZlRybpOR9BTIzzncz/MVr43kMe3iDwtwqAqAv/8",
+	"xaA5HWhm3X133bxfMcm8Xok6rYwABnDyaG6TLNC3gkiYhebMz/Kf8KKPCi96GdEZC7/jFTW9U+5oCSD7",
+	"DXIVsrY1AljvvGznU97IT6Fejygr4zj0et1OF8YTCS8bpYg6gT74lIfHBLJAEFJ0eiXUF4DfE9GU7eik",
+	"T7nGV9HDq5jIeBRF4t4P9gv9yJvZ0pTgQUeNhXeymE9dUKM8IEudMaEeAQOqAoypFoUpN1k1hl1+cgKD",
+	"JwAz6OsbO8b/cSom1GHvkCbiP1e8UxA8t7KNPWTqcjx7K1JM1wboCwdp6svQ2DcUQwWl17mU6RE5t0dx",
+	"vKERmYk4Vb8DnioLPXzb9ZsIvqFKGE65umu68QOXAriv4axOGJHrhFGHGUk9WvbJSZ632qy3w11dRA94",
+	"nFo9eH2r5saUM+VxJmJFXl+Nx2rmxxfX46vLq7PJuJNATpY0aSGMUJadBzfpyNoNwUl8jPnSqkU8VxtL",
+	"1ug+K+vKmVCSrjY0wHnxHEWcgbgD5oUsj/AEeLk93aX06wh4h331a8hs7GoExiFumbA7cctCEuebjLJy",
+	"s85UTGo/tCmlFDGhPHG/vaC3d3jxlabdw7ypDyicyZQj1bIlqsdb8v1kTtLtcIdx6JKvE7qmM28dtxuh",
+	"sePAm0qnVz4BOCjkdVuNB2oNK0oQ2xQdDg/yJJmtXqqLDRurEIsFiJUicVAil2w1js91BYrdqcZsOckV",
+	"S1msPumUevcc2GVLg8ASKs/X3ot6OWSQiNZ7PiMnKFS7Pn/RcfqLxogRgMBVEqWdmls0rxj7p9O78yrn",
+	"qUptvudfx+qY8FsK5twTiJEFhgNa4FSDNEPYT/vVBcWINODQCl56+Hv8ERUjT6V9E5Qmax3lYkQ/H8BS",
+	"5suR94aD/kEzLrJ602eazpY+QzY3Egy6ZpjTcE/jOPYHw+d7LUYi4nQZba/YbJMY+sE2PcyjlbIhpM4y",
+	"zLwVImfOFBroJtcKnRnrRHMvC4A8mvEVjbrXPWSf1NU01EPsUiB+oj/eXyFsHphNjWeeg5wslkSiZmtc",
+	"sbVIqlBPwaiCLQHWqTIg/TBR/3MNPasdGmw9n9lWb66hCdlW6Xickqqd8AGk/3cj5tkrX+xSAV+W76oJ",
+	"hXc3YeBgsapQpqdbtKikpBf0Jtejq+vxVS/oXV596AW9TGj8sV6NgGEQFqvbmEw+aSHUYSFipVFx9zjt",
+	"WJZBuLyD1AvYdTapBZlx4X1C6KI2hZGO4h7uIxT7EVbB4RETKJc9IFJEYaAxHxHT/fIsbwocNkUuqPJ6",
+	"W+1OdeVjQsyMEkYtyGWjT/Y42si33/OrZGakQlxRcBLm4cVDCujJUcaTKvtkMp5Mzj5cTI6ghZCpc5HJ",
+	"gNyzKY9pgg1OULeFo4AWG9M5RE5G5+eTI7J3tIdNUH1y8nZ0fUQ0Ebzsf4kt3fTkyLC5Q+IELTHHgOyT",
+	"D1en46vJES5dsVesT0YfT65xpDpkKDO67MnRlzj7KuB2L9FnX36cvB1Pjsh6I5fq6OZz3ZksTXsNC/vk",
+	"dHx+9ml8daauLKM35lM6+t1qg+tZBLT5c6hUVjPh0m2rv+EXAi0qfotDza3+G4fYC3rZKGoVhO5Xq4ee",
+	"hysJo0ks8ehyrMJvd6g+gk0Gj5A1lLB7wwIwmNTAYAERUWh7dwONAwDI2nByuT5hK1WgJ/q9ekkB3stT",
+	"LnuP27eqtGrKAcsXk0fAcK8E7zOWzKRIZRvoPIPUsTFoaWlB31TQHziSAPWIz3zDKa7TJROs1fNrYIk/",
+	"BiBTwF5hSxF1EbiHkRB/+KSubpp3/XK89pdCNbn/MEwB6dzkM/hsaVg1eIoQ5wU2c5NYo6DCCBRbuEm1",
+	"Y2IyUAMv2cgt27b8indsW+oI8bMkOoybFkAJJN6JqN0beVlSWZzw3Sqt9MC+q3BZabjiMZSVmaHxtMVY",
+	"3CTo6oF0oXfdZabIss2U14/PCfKimJcud53cqWmxVSoSBCOzW55ISJfCIHzA6o8Y5D9Rlhdz8bRWIsFI",
+	"VHOk/zHmG5/QYtK8Tdb4C5luyS3bwqak0XpJpyzlMxqhoVCDoNzWG8vpuSJ44+4IyZe6ufQafih+3fn5",
+	"j9AbtY7oFqpdU7ole2pBnxvVQ6ZsyeOwT+BCVEPDQS7bry0RfFgvgC6pCosBxlKDY0+NfTaDJg4TpGng",
+	"TyiEgXVnFx5aCZsDFmjGI3BkMfAR4f/j1bnDwNiSbUpPZ8OiZlNfVdM+iqGRy3SjHcN/SaeYV88Hz2L7",
+	"cUioZlXTjJp40Bh49P3BvtPWSwxPIU032BGTc8toulQeklOv5bSXmBY5KKZHUwEwW9vUxitr9dns+dXW",
+	"lMbzOGRfKyrjC+KMBetwTRPRhCNTNW13tmpFrTVmQ6cMSlcqJessLjaSYTFLw8O13AogGC7WxWTpjxf7",
+	"ubDE80HLXrJETCMfnlChAQzAhK5en5BX+wcvCV46BfNDh04oAgCqTQB9VXQltWBJFqfK/8LfmFhHvhJ+",
+	"L9TfJFUHZ0BkTG/ZjzMq2THEZ0KmtCcUU5QAAGOR/jgXm7ga4bvW716zhMDybAlXy0/mnEWhbVvMdbe3",
+	"0sSv1f1mmj3ltdqr9J+seuZgA0ncxhgagUVRExwoDybRlyxZtJaBDrcLEooS9Jna+bFISeUMqV3DpB+D",
+	"DjYtzLq+yoQlbMozEov8KxP2zx3qyzcV/pED812Iz+17UT14GrHGJ6mPANq6/MgvREpeV81S6j38bqDu",
+	"7mga0fj2BrGMYAjO0jkkKStG48I7nfub4XBRmeE3Og3TM8QoM2LlrugPfgWAYEsVvaTXLiDTEyjDjdOM",
+	"kBhkNCDTbQpbUv2vJfLLHROg6LHKKaH3ZCrCAjrhv770ePild/QFgO73vvSCLzBa+JPBVOub7KttD/3S",
+	"+8U9YyG+s/UtWf5Dr9iM8bXvexnC3rgwVPb8wo+PGWTiU2gfgtmAuliPzTtj/K7QkNPKwbV3VqxYuJl5",
+	"hj4RK1Y4cHUYV6qPqgqU1pAwp+b0QSBFw77sIJ/SZLY0XKblanNdRTpKa8DewB5AxDcD7IZ9DnIp7tXH",
+	"fOn99f8jYj7/0rNauIh5WTgDhvstseB+JUThWv9eeUCAyWshPhq+rjdJRczuacIC8vxgQFaR96Rrgwo8",
+	"efcxINj5TuhKnShb9ZOGoisop/cf3zz97vzjuA3TxA5oenxFF8xryF8UuBu8k2LacmdhnGcDXW0WT6fK",
+	"J/1pvWjVGibuJ6mY3focgRseKw0gkm0/Evc3QK3syqNGpZsjdJbAsxLzQkQtM4sKnIQHrcR0xVIa0pQ2",
+	"+ge4bu/N5b8gkmB+aR4XmPHBWIwa/1M9+KySW1GD9DrHUNYrBmMqofRiI5SkUUFM4OoOMLiwoBUAj2CL",
+	"q9+PydM9KwNbwz+pS/nACsaWxWQDTRZ9greDltaM2sSccBKQEbFyMOVRhFy6pWzkrwXfylz41Rib6PIB",
+	"JbtvCziVORxVNYm5rWXyPz2PEDgC3wmyBaV/pE+kU71haBR9mPeO/tFq6/R++SGoRj3NqsuzY6/84gpD",
+	"amSfkn9AKZDcfqPnPtUlGjIBFP3GvnmbN4giZrBUtaHbJV2D/9khnvEovBHFxg7NJeNQQTijD3DuamSj",
+	"MoZploZKPAHlUqzJbSywcZ+8htDO5N1HlAD2FYNBUcJouA0IRSdRVydJ6LmC9qlbxtYyyyJAl/mXWPv/",
+	"CKEbEgxTgQsnJCL4YuOJXjxMzpkp/JdjgfQ2srBHc6c06n5X4bv6HZW01m/7g18ebhwqFaqcABMmJxMW",
+	"h/jXVOjKLxpb0beTbqDqGhsdu5uT90sRMTyh8IjADJQeYaALeNuZjzbW8kr/v64liV1NR5TWJvvxowmX",
+	"u/HyY8QVcBaj0YLMh80HDzMp1+XupmPbU4YBo4QtaBJCz3CpscwR4mJTUUYE+uXLpJsdOYqJshKVJQbW",
+	"omGuby8Zra3MJnSXorC0pW2tM04/541QMD+k0miRuD8mB1XCcFAn6lDJPBgMmhGNHsFGrfaLUJ6GB9Up",
+	"IUfJuZN9MGghMTtZvY5mMfL+6hV5hf+/jTXcoE58mFEtTVGPJFPjhegjyrFPm03Leml4utfcj+kxIp1J",
+	"rzmwK4ATtH+6I5i5tfU8/VAF6VTnYIjwRzS6dM5HP42+hkTeig25p3Fqa8VB4aWZIWkkem8wgIaPPrkQ",
+	"FpsP2oV0SUu/cPSLSCTqTNSFAyv61R2US8pWmsprvmIRj1lF+faobOSueQwpB9ND6amqfDQs/dSbKcV8",
+	"YRZOtHVVTyCzmOTn59XzBm7eYgRV40vqT6gRw49ryZL02/gU1LRcY4folIE3qMG2RUK009P3DKeVp+F7",
+	"1AN8jtxU1PkcG33hH9nnWAngJKkiqxeIpSuU7qYLjV1BMVPgCSe3wSox7zS4PxnoThFLp6NhVUyoGnwd",
+	"GFXt5/tRQJoxOAzIB42kcIC7CggfxAPw4ZQQGEQODdHhLSLYJLMllezEpBTMLq9JhDjMFNTEp/rkPd0S",
+	"miT8jumClCWNIVh+DPgMJGFrlmrA7ukWCz3OfKzxj8FaV0su91uRyXUsYtErE1axhukZfCjdWUcarhKN",
+	"8CNRbrmkVg/hq2okkILDXfOgeIiq2vFDFdnp9VK0I3UysCg+kieH1ClH1OQEFGuqk4qbuU1a07ubdzsk",
+	"vbrEe0zqK7NM5h/3oNRTcaWZuPz6d2TLjO5dGQ5yjDxBBqVI/AwIdFVDZllitYMEjq/DtV168X+tHv8V",
+	"FK9fiVY/AqWnMofkyR2Br6Vu8h/PRcTWhNUMo6q+dWTEybqA5pVxgcbUwapxONpKfJQFuAuwNkIyTTR+",
+	"zqPzOkJ1arST+D+Y2fF/5yFYltjuB6OrxcoUhlXHpq0R0tLaRhlX+5g6K5tXuFCgiIo6wRjZww7S3JlQ",
+	"e46aSfjDH6NhE0GkPT8zetQyDWQr+kdb94B9iS6x5O+24OB/BPmjy/PYHCvdyOVJwkIWp5xGNQhViVC3",
+	"QNoO2gXV6XNMYkEkmyUMglAQv5RLL3TNLBKbEF6mzOXFprYdzJbqUKgOVctIZ5aM1pPbMw8fx8AaVv3k",
+	"URwmgockZHfAtquOzWki7oGoDeomGIReG95zibNRZTAUBv1E2unLTuQ7HjJDEG34IVIsCio2Cc1W7Klc",
+	"inUr/m4h1QC/28RhVFkUQ9frJ5JM4RrCw1ajmIkVZq06jqTNet+yLTbJhbgIxq3xr4J+cONa8w+TbJ2b",
+	"llY/VAcqK5rpMhx4s4C4tPoWu+5cko1koSl5RNJ+SSSNw6n46htAsXwm/4m+ySwvte8jPHsj8O5Fr3BX",
+	"KYzT2vTGv9zw4P7g1QuPcHh0DNRO0PVak2hMmeQh04WoX9Nj8NN03yIWOCXYI60EWgnQDV3LG4zjWRgs",
+	"iPOj+XyzEGIRsf6NMi5uFrNV/wZq6jD44q6pLCRODESytqHa507UTIH8edPJ6lNFjOB/EtAeUVjRKTVa",
+	"KdD1uECypBQv260W11QbpqJYiKsO3oStxB3G+d2ZMDAFUHCmnAQ1oVHFtqTr9SeWSL11MsUx7O/3B62K",
+	"J6lMJ4zFTW2g0PaZsAWXqWn/aUk1K2Y0KlQ0svjpm+9age7rprhm41MuTQOdthrqjgpzMCDJ5Sw7iUkC",
+	"CA5FRzKim3i2fDocDF/02gO2Zs3v7spKnetVUpd/y+F8b/Zyyob01X54MHjx/OWUeV35DrD8KOWtwwRV",
+	"KQO7DIGFfXUEz66xO+85ybK1gz/U7tjKYi+cLaKbetUetpVe5W3ZsCMcNfliv1V1sZHfknVO48WGLhhJ",
+	"KXZbfXdySfZfIm1amT/GCL0zgOcHv80esJICPsEcHD+aas1cwVhb2ASFaaxFDq7cIa+R5SZ3skd8mtBk",
+	"a0uSBsP9yhqSih3jJsoGw9LonNKdf/z3ly/y2Q//99++8T57CNBy3S5cN1oNVejkIwOOYhv7jdUm5kSK",
+	"Fats/JuKcFtV1DYc1DSBI16GEqKMUrMVH1278IO2kIqS/0gC7G9Ms19d+dGfmaVNL31ri0onXHyPh7hn",
+	"awhxnch0i8YcCqY8RqhHXd+KdavpvdKiusxMaKZ5m9d7BMl1W9YtqGQFgaPHobZHh/nqrFkOhK5Kxi8d",
+	"DVlgZhDySJtgy0RsFhjQVT4KuNNG7fSVBatcVAAcOspdDBZ64XKXTkEAFBLejszSFTlrubxiErqI/ayg",
+	"6OB7E1kWF8izjxEOydm86ZJJs3udRm5t8qidx9ApyRk+80Kges8XjNEARL5xnOoBoEkF35IzfVIhbsn/",
+	"GX79+u9NrynIRfbOwJkHnyhcMRry2EsPee22vN6xJOQzQAjjqWTRHPwX4SKWadRKaByUPu4KNrttnxW3",
+	"AztR9/nS4u0C73B7PbVkYMZWO0E4Dm9PtYsMgDPmCQdvEMHsvWxotYexwNJDlHnFo4j7OCK8wsbiBY+9",
+	"/hWfLQn+qgEMEujKUTot0MkxHqVPOcILKscOunjAtdXRggJXlbn+Ush0kbDJX869WFJVjd+f3R7vwKaE",
+	"uATaVc3sVHpcTdC2WCgHR+CUyob+612FRwcwrQzpqQ/cla4QqEj5fSMMfFTyPCz5YslkCmwJYg4tBTp4",
+	"AwSHwhibtYnfrOR1OPAj9OEzi8c+3cw6RoqnPAxZclFqxDuJgEqpXGZfQSvxuYrGIiAU5iJmFG0vFodk",
+	"Se94vCAYE+Dprkh9dhKKOSfnq+yQ6xbVxpvibYvSyZMlTd/j/jjB+kVtjbW+bRzyHe46ZW7VRqMehi/T",
+	"obpLHre+BWr4rzlo73Z3vGU0Afy4dpefcgmG2Wki1q1vcvZd0y0acnqCROutpkvfMnayea1u+IhFq11u",
+	"cWDbH3b3O2Cu2vFmLIDsdvtbZfpRLhmyDe5067m4VwZOl3snpoayy03vNykLR1HU5Z4rU8C9g+Q494r1",
+	"utu93yWMQndtF21SujcSHddkslmtaLJVltIW7/shqAzrbaaRhu5E4kSxSY/JjVKoNwZAhCMnD9rkYBL0",
+	"czrW3fW+wJf+PYPqoYgLVY3Hkx1Xr89Hk7fDQf2J1RKaGrGJP8znZZB/P8pys2GvYU+cR7c6lsbxTIRe",
+	"IMifpIiPXHKmWcQR+uRW4txpS0N5JamYbuZHWZHPZzadiNktS4ncTOH3mYjIjRpawuebBXtqbrpx3T/1",
+	"TlwK+M3r+mUjR2T/avtRriHeD/LFbbebB59Kz0EnFyQ/e7942fXhqz2CGN0rcXZm4wahNqc85AmbYTqK",
+	"2GkD6hw7o4WUpn1Goy1jBxQ4X1wnG/rMrSTGgEjAEi7ybaBNXOGcA9GEEhUeQ0/bSh5jvw/VMhZkfBTY",
+	"+6ImJ6IFJvrn5c6sjjtmE9dvDsey8RviQqZQLCCxugD6PsrAhWFTLQkPiyANHcsxysgFtZ+VaVr/yJR7",
+	"pPQsQNjlFXNMqGV+7l7VlDOGW4L+mXsQ9M8PAlVZE1Q2OH0frPvPoWdBJGSuxBuqbZAcwu0Mix1gw2/V",
+	"C5awFeWxVyk7wBm55vO8/9+t3iZ7Xd0M+uEuQdWawrFjcqMWAmBhYIg68IGoUSYKQlfMFk9Bj4iukxEx",
+	"65PZkqZ9HRgI8F8s5BpF5EsMf9B0NEcE4XTt9X3d6RXk/5rdn/+7fgwcX+HTNY+PSHnf97/E0Fb6NOWz",
+	"2+wCK0591H/ZL6gz+9bUeBomYp397FoofePIPp3y8OhLXHZD8rjk7uiRUtVMjvmX/iTd1ae+yYCPwPh7",
+	"QQ9Gi6zg2fB61tl/iuSJBmRMopHq/IVBhWH2b91R5/zF4Xdu+FXT4vp/XGvnwfl5aQz8fmJ4ycs/RWj8",
+	"ux9hbHvnbytluj+lUeT8zfZWej7b/Q1sb+e3qTGPjfz5fwPb2R0WmsZ9gNCoMHTU4W6pCqqreEMRM3s8",
+	"VoDm+rDWUyZTMhxo7GEwJFhGh2Mo/OKwyDgRmHu7tR2P1Gt2oUep7naxLpE/+orLhuXhSCKgC1NMWNaQ",
+	"x1OHXa1gxnRHSDNRPi/jL2Z7HBTTwJTuOOHcEpqTlT9IOGgZzOv8w+F+/2DYCpIjI2qB7eyLtV1k+N+Z",
+	"7O8MQQ6ooz4B3ha+7vXo7Hx8qj8/BzXaXKpXOHcTNuvejOH2iXsLngrcJBUt48WZK9OXqOv0lHZp2c/3",
+	"sHucjoSllMcfleDUBFCzCefSsLthx4dk0bzA88YfgD0v+c/su23qY40dRRGZ84hl9RE1Us8luRqPTv+W",
+	"b8M43B/uDfafDxtoc5uBabTCr+IyXokV5jxpqnctGaDZ375uq11WwQ0P7d4P4kVs7YyGVgWvrSllcyDb",
+	"ASA/66W72STR2EBM39hVtXEEz7KSm7VGnX66SaIbsoJSQSeV0YSNfSfCZ7PVp5+80NjNFAnOgCu2zQ2M",
+	"S2leSe5Fcgu7msbAkYTOK8YYADG80NxE8e5dt5EPls5phbFpJsT4zn1L/jBy92NZ3Rk17W6H7ITIq5Yu",
+	"sHRWpiG3UFGVvFVupUcrtSdSeMfWqdtkZp6FTEc7cCyIDTTxKIW99/JZuczloEXFSQnWtrLtyM7Sax7T",
+	"aFKBAQ3G4lEeSh4wEwx/ITfQ8sqf5bG6asb6kDdVHpODH5r1bEe6aVu7GWiQBj28p8oydQbLf6Y1zC1T",
+	"BoTuYGTlTAl/Eryd0XRMzLRidhjG3GwPle2fKsMkh/1efBvOTL9VsZVZphqGhqw2QJeNu8vb/KUWk0tb",
+	"u0kfiL1iGj2rt4HySrIJsethZ/tOB/euHZXevVRR4VG7F/3oS/bnXfGXMq/FY8HZH+t5RoA7hGZaQLto",
+	"iMrlGJ6mDQVVI08lYXEI/BSgLwxNyYyqvcVy0CFVpCOlEdayj2Sa+AEEJCP3oI3FPXZMaOqJZj4SgAL8",
+	"Bnwk/rVqSUzym/GI1NpKj0YjcpXxKpvkn8+WBDvmiSyLCUhm2PGgmFT71LucDpl33DKv16ZStkWHup6K",
+	"swe7tN9GRzc4UG0dokfya1o7KX0yMpyP28xjT1iacIaASpqcO4X4VqZEishrxlcBBZRqYLjH3HVNHolR",
+	"h4iYZkPsO9Y4ufKW8yxyNcTdnAufC9GsJSp77XdQE62yUSUV5euwz6zW6ljtH6G//qrElN/ED1Xw6ZAj",
+	"6pat02NCUxIxKpG4U8zJjeNeYgfkTcQWNHorovCmvLz2t9qGwdVGHZFIVOI4lI04y49K1nfK5XpjDDAK",
+	"VCQsaUPT1xzLw6LYbxfA+6VOCqp8VEuNe0RWLORUDRFBHe8TnqYs7pPLqw8n48kErtHBbER/wesA90Vt",
+	"bDW0PoaIjnQEBsjc+jpQfGT82C9xTh0E5AY8O1s3tD0mLyzDnhOXUaeEkr6Iz5mJ4ti0QYJ1pOCiCQEc",
+	"wuNr9VKeyi8xnp3KzV6ImOUzdXYKkBpcfyuwAo9O/9YLejh8ZARWz6ywswEepXqPrTazJdCEO+gjiKGz",
+	"LbT/5mp/QdqMiBcRdH7phBf12YUXN9PK0yALSNxTwNp1AHW2hRIWP5pOCR24CBHsLXKv27i2nQeX16IW",
+	"HxSAw5V+KkWM3DCSPWtrYIgaNrd/Yy24TJOasgwlrU83a+JnfWcGMKtUMfDPDcMaIrUqG4CJyLUkFJDJ",
+	"1RrWgZPTkP6Xi/3tKhem8XtyGNT73ar1TSu5uqQwzSElH27pXCTFVqpWMNdUynuReI4MQwV8WKnEZyJJ",
+	"oN9HJJKRKbxq29DPNag80S8qPx4WIt76v362YuS81PnW5uOLVTPZKCzcilk5O0t+EyBGtAR/vlXpxAzP",
+	"F497g4dT0CqbkIt307VHp7zjkZjyVAITocmHDqxkSrEpOnPDQ58umPsefslnytnOPxxOS2PoS7FJZuxJ",
+	"AQ2rTTJ1yaDKoBy95LFtJSNrHEDu6S+H3mBXmbro5XCw9kk2AMaeiBBd4nqTVy/gp+wW84DWy5HH9jkc",
+	"DBrLjbSM6RnKDdh9OS5a4EhHrRBWHI1WEh0BhFiLnnvNSuIuNlHSKRKEvgNVLzVlEYsjmiyg2ogk5sVo",
+	"y0G5WKQW90sMlWHZEyFNv2Bp/i1oJNRuBE2MCiLduA5KpkajE3OQPR8O1EaJGL1j9sXqqk1a3i/2fH0+",
+	"bKQ2aLuTAmXVr4RMlbEFaQn9T3cSLIdd44azQ3zhr+vcbecdExrDEa4ZAQKyt78Pbcd7LwblbWkHoX52",
+	"h7G/H/RWmyjl64h9mHsxrqpOOcMjahQmEM+ppf1JTD0TBCKmuWRv1jcBkcruo5LcKH1wkz8ktIpwURGG",
+	"+R790dO/06c/D56++iH7zx+f/vAf//Y70CwAJnPHEqj+2xvAsbw/GAwGuUkBdAW54WZ78Z+ZRyXZldsv",
+	"Vga3UFhaomrVz6fc3Ni923s7BAu2YK8PX+xrJmoI6ELxY5+8HX86wbZYbHgglKRLnoQEsuVqzfEeEUOq",
+	"ITGdybk4Pb5PParCj8DwyShN6Wzp6za2Rdmp0nWa5pvqy739000P0ntON8p7nop9e8j4hI6C8rM0fBfu",
+	"iHTJVh27m+3I/AvnzsOqEhbZDDdF1LiMLhzPk7mAJIP6LlGeG7y5GmPg0Dz+IYgCSVofBy6AMdTAChx2",
+	"wRTIvq1uesd1EMb4CMxAa6p1g+nk0ubaej0oDL5D9sjUrg1WPbIq+ewct0/EJmWlaHvSnbj5VwiC+wOF",
+	"MC3NKhrfd6U+9xpvsTeXPj99SAeCmdE8mrl5kR1wl0CxI12VceIa8do1RFwUan+EWJePsj80AKuZrNdQ",
+	"H9GgAhKmblNKDxi71H1QnDsTmyiMn0DMFuDDWAiH/t6ArHi8SZl8hA0P0cH31fgDhQoLp0LDJJuzUZNb",
+	"tv2VlEoNF4OZVvRaAB4kG+IDCjj/VFDeYricADXvhSaF5dkMdi+YBIbeDA/TY87WrFVkNcVffyRNBoLo",
+	"txLv6dbgMmfWitNKoIw9sPBghWt1VmXpPcbR1srhiBdKICJ+xx5Yhl+n9dQLceXzVbs8JSH2KHYvw39E",
+	"hfe5oOuUFYg813pvmLpbM3mYfHiI9mtXbuYIS1a4/btTebxGxWEF8QN1HXxDRc2c+mn3ejl3N3pr5sor",
+	"UBqC3kZH5J7yVNroSr41aJ73M1KhK7r7sPWOcr9BjXqmsI+RqAuFj5JIyPRLPBNxzCw2DxJaLCiP+wTm",
+	"98jv7QR17o5bzOs7P77E3aypXOZST1Iv6GmIPdPwV1sNXBbhKgj2zEBHWN5q7P1M6j9sEjJb0jhmUa8B",
+	"0NNJ2ACBROOeMGSc5hl14u1CdlQf5UWx8PHY/elt/ubGXIuFbjLamle6i2WWB4SpMc1Md+of3Tar0jQj",
+	"bHqAUDI2ENnGVaXPEUQGHyFNFZmN6e2ES64fYoKPRXBybrHJKxgZureY8odtn+BhWtaTs9e/6rz1MblB",
+	"/XujgWK22MxJrq7fX6pjSf3vxAFEbNbbQS9JV2s/rblMWcLlLcbLIWOiztIXuaqOrDhew8BkKT5g+9DH",
+	"cm4s/+H8v/35q38Ov7azsYqHSjZ2i9ztrnqzkFcieWdmii6sa8tl81okGtPUUjEPq0vY8rLRvfCii+yY",
+	"bOZ+viqni0CR17idTdmhQZ2YI1NehcDlCB9afFWlPF5nfRjpCtj21f9a/KHAiRsRHs+ijdI7BPrXWDxL",
+	"tmvAsEDZjMRiUazqh6cdPXsGzqCZPUvET9frZ7ds+9QKbFNjj1uyUkgVJlc//CO9/uEfq/c//GN9+cM/",
+	"5OSH/3f07Nk//vvZly/yh//77MuXiQfrO+gBZPuHONqiZ9VkdGVz2bwV/O4F/vZQ/8IxUkoOxh2LN1X4",
+	"J8CiBhWD0oQEDOkYgeY3X/TZ5UbMP/Ns8oHsD/deBgTALDwVWBsZdqV8G0GpuIH90KRBmG1D4rAChOzw",
+	"1atWLHdFTKWMbM0ZjX9ZYUr96/khZrrVfq0mwEwmj/XxnZHP0ngbIEffekmnLOUzGuFadFh+XNzqdX8v",
+	"YrU9vIsPC8xjEm6geUAt/kpd7gEI0vL+mjHZlhFzBNWXMiMu3OVOsBg7AdTJzdR+aPc3ljvt8PXF5wb5",
+	"Kck+0SsvXN6eszsW+bPOgK8SbTXXjjIps4yt03FmrOnzD597Qe/9+PTs4/te0Ht79uat37cVETuhKY3E",
+	"wrf9x9BLkoBZAYW32IK7olsSevY8DVdVUGLqGbpURUg4P0iyiXOwK+2BVtRr1MjfJDT26jOcoaaRIALM",
+	"EywZ7ZNRTEaXZ0h0NVMqRBJKTsefxucfLsdXAYlpkoh7W4hO5EysMVvTatTX8LqaYRdz/TCZ9lt8MjNR",
+	"y76JWHK1qahYnNLZ7SKBMqmfxDTIuiTBhNQA6fpwHu5D1410DfuTD+8voYJbHfMno4uT8fn4NCAvSYhV",
+	"G/ZCrPiuxKKvwuXWP4OqM5btMRkY1Y01REkBGG+vqaDrAaA2tSDlPPWjkxfjshxqwkXR+N97OJJHA9KM",
+	"u6pOG3djIHjOYy6X9X61WiIoVVBm5kKIPCXd7kHoKvhAKBbTRWxqwpXU/nPDNgVbYX9wuDf0regtj8Mq",
+	"7MyUhIIVnIB7Nl0KcfujbqHr+etKRji5+YKV4UFT4X6s4VareAawUAbip8V1zI9SPajeF25mCGIJFyGf",
+	"1bPnzSIxuyU6GFNkJ4IAgM/XhwXKO96mcMx3DGv91Sx3CTQCbVgnQJrGPEtuu0zZgsZ5msWc+vmWKRZX",
+	"kVf084PnDTLtJDRwup0ltaQXvby0agnMT3k+IeLogJw6zHBT6l16zzeU+5dP3o5PP0JnU7hBiLakT/7y",
+	"cfxR/6lPrj5eXEDjFE0BiKZPrsbXV3+DP6FGC2zcyyydlo3stDoCzLj+l9gcWUe6Q2ezBsCOjWQWIgST",
+	"0FOGMHPK9V4pfWZbsBAktKBUc0kF+1W9oIff0gt6+jugKQrH3wt6doDqv/XQsnYpn4Hmzmo90B1SWswL",
+	"R75sjZl3sYtrmbNAcpV3bhVqV9i7ibKsKiDv+GKZIkwrGkbHRH0bxdJ2wN10ii7TJdtC+WmffDobfx5f",
+	"SbKkd0yv6c1Rwmh4c5wZeRJzXPDzl/jmCBz9GzLdpPqpuu4TX42gximjK6ypB4TjKOLx4piMTt+fXaAb",
+	"+uHzhX0xjaK87Gj6WRiJNfbwvfBPusp+oiv7g47vmt/MP83Pti3VXuH8xVw0W1L7Xvhv+3CEcMyebv5t",
+	"70SPwd6s/2l/FqsVS2bM/m7+nQ0PB5wNTv/bXLDeyKX5Ef7b/HDLtnZY8N/mB3162x/tv80FemXM7+af",
+	"+LN35+FX+8KSiRArDe+qiZNWjKXkKaFkJuI5U+4iCwgl92zKY5oAkhag1mB4FJKtWRkMhWShJ4RC13Tm",
+	"hca0dcgOpKjEFn9m2vhgkDS1dbZOQ+Ij2cyVJR7m6IYLgCieQipixkxOdLfDdClkNUFhRq+n/DnwMNX1",
+	"OjYO6dgEC1hmpSApDWmvpWk6UgpCbXUzv+rpk9cfrQqYQdQEo8n5t6h91DGPweM7nrKPVbRu1/prgUgL",
+	"S8zxjrAMyZguGU/wZ9CWFbXXU+jvrICLyTzsiG7FpjFHqvfQOV6M9Ji3dXzQsZiKcAugNkqaZwKCT/68",
+	"UjnH85mx22hL1hEF9El/k2TC4lSPq5obHH42ZwiXyHNu0G5x6cXc6ayjBs9TtvK3nG170oAjr4HO7I7G",
+	"AzAW90WseA8ZvqMcKtoxcVeYvBL8kx3DFyH5LI0AtvraHH5od5kDQZ9pxEFo4tCD3B73MxtiBcdAG2Je",
+	"ixtkFi6jJq0jJW2PVNPIY+6+XKthA87rF16L2vyxgjb081Ks0BCBHSEZkwRa9Rypw93Sb+mH1LpDXAPC",
+	"PawCTzkmrKVSmMC1atETGtvxNM40JRpZGhnUAHEBA1HuGiBvYeXstwG/0sO0kFfd8UXvKU95vLgSYlUn",
+	"OSYeCspO3ZNBxOL2p+FKfWbYhpQ+zPCrTBrKQbnRB2iQmRYeXeSR+4pFyn+i1e72dCiLefFEMyJTVZtX",
+	"VNddgDlr6H1Kq/Gdq9olnqQIae5htNXX6hPZc4bWH/TzNufrdFuF1Rsqb0ckTyTaOTyrCmVxBgKhw0pU",
+	"3hbTq2jrNG5lDeheeTA1MzJK95B9gBVUTLe4wmBQ5901gclrLxBVZVBRlD/wNVeG0TBWu3QviarlnSpX",
+	"RlWC7f9RK6TqOL9a7WxhP9+/s2VV5kisZECmW23oYGy6ta1jRgICBxrz97jvf4Vdm01z+62KS1wNoKZ3",
+	"pXI05TriqXK3RWEDP9JuzTHMtdqumjfjD75fT5Y0Xni55eecRWFevSIx9AxuwUx3lEtwWwvD2hyuKVIT",
+	"zykoCxpFLehKDbelmoEKnr+8DCIqTOmtreTXjyjTQVTbSuifcllgLP028qCbHnaDerWw50oylHP2KNiv",
+	"RdJ0ZyBNE9UowtWf216C69uR82RNf0qvlx/oWvNEu1r1ETqL+UPtgpYtv9y0+v42UQk/J0W1p1q3QFZJ",
+	"1GwaKhF2T5KURZFaNJ7WJwQawvn17ZcYYOCpu1kfGpJvjqYXY9m/YfT514omv4b0Ts4MDXKBKqPe8xHL",
+	"5gDy4yJxO1E3T6jykTyCNjufRxgCexAd16NGIR8leFiIBDYE8VxfqVss7/ECdw8L09WoQy+Nua/JKQtL",
+	"PpFkCeWnygTCuzy++2/tOIdcriO6vSjpke9YTCY0Fa12pIhYh5zJlbr8UbfopiId8TczT/k0a36mvNq7",
+	"Rrg3Jijszp2ehKbQQFGOKu1SJNNsIUEd7NMKLv5qU7VM4PkHN1vtDF7B8rTQAmYhKSylZ/keZf/BO7ph",
+	"a/25Y82OtbPXfuErt6278hklP0k3Sfw4W9cRvHY7V7Py/sE3bmWvprVooSelKsReXdM0QjBVA/HOYg2J",
+	"eUQOBnrx3eKqvcHA/NlWWQFLvv5jVmJ1jEi2UMKxP8hjoOYgUPcKQJpeyNPaGqTydsvqkHxGRRFeu7Ep",
+	"s6EeyBkEpKuwNigVuirI9J6qDwXI4C2ZMkg7LzZMphKKhvRsYu1iNouS3HF2rwtcKj23zh+UKxgdPJqn",
+	"17YreFhDbFH2//J0eG06g6vrV+xSxaZ19x7pBI0faEhjcaAv9ivHmXf6CtiYbvdr6woXjfSqq/wfqeKl",
+	"usyjzet+7bIPUHMV7lvbCXrMwo68H6iVUJOa9lPrQQvMDQb/9dU3gPGworfsWBd+TdmCaxxwqF11qwYt",
+	"Yb9Vx1hwq9SGRtZBnVGXhzm3G7tcX2CL3bhE9II+WSQ8PIIyOxrxW9Yncs3oLUuO1AwjzIH6A1TqQZlU",
+	"n0gesilNjgjSxycLhqEXrNMjU6YuUA/SJSp4IVa8OV+p3gyVLPA+4IGC57rVLbUf6u0A1j+2bx805cie",
+	"aJj+6f1GOeZR5Lelx7aUDHJMm/R36USzrzO2Tt8KmdbX2qkNoJO9NKna7vCRNaWVUAuwZDQJnSa2DB79",
+	"N6ppcabAfEKTL2xWvsKYzpYe+iZyuUa/HHSwp3NSV2dIw6ue0ij6o1vQjjdYmxvIe0Bt8gO/fdEYjS83",
+	"04jL5WSWMBbn5r2yafBRPPefBI9rQsvKwFLqXZ3HmFjSwAa7h5nXLOlU4HwJ1/8eQgatAuTOCGyQ/HcU",
+	"ayiJmlmQLFZtRaJJfzqf+o7PbnesBvDua19hgLuxsfE9UXMHPCY1g2oVKoEzkSmNcY+05zsrdv+k1Gl4",
+	"Zxz9W7jlT1Wf7f5ErET6rUULfXTUbSImMqULTy3ROmF3XGzk1S6KqDBFuWd1m4oKgZ6IFQNrRWsSugm5",
+	"cjIM1T7FaAXCfz5VluBjyXlujdpK+lrf9Kes2zn5iHX5v5oWfSIRowbCO8mK6+4krB4MoWJXudpo9loa",
+	"TO3Vo6eZCtGv/Zg22rd+HI8lpe7sthVS3Snxp4ymsyqgK4RTwrU61lBH0tAyyZRu5Q7RbGW4Zzz9ZmXI",
+	"BbY5Lim8ExjNbNnTnEaRPNZtqk8kvpoM+72ukepHbtE8h78HbovmTAA7f3ysg108ljxkMOJWPMT+KO3H",
+	"XyMy29zaN3LInaFKBwAWFoJJIuJuIc7ylbWtYZN7DoBeRMzngRNHhBBii7hhlfRbauMKaAX7uW7NIHLd",
+	"5vrMeQyulEP1WNgVu8MveUthcWXVazXekq8G1iL66wir8zlqm2ka5uZK2UYazAYIpuy1OaYBCDrec0Q6",
+	"7M4ywGYdXbxOm98KRqYFlMM1pbNbPyItUPWykLw9nwCBW8RlGgAolMYvRf5+fdQqNQoo83nWBWCbz2/s",
+	"ZZquj549i8SMRsqwOzocHA6e3Ynw2Wz16ae//jz62u/3n/E4ZF/7q+ebw2/W0OLFn5T8Z/bdNmXS3y2G",
+	"jNlZ4qb+Ww8O94d7g/3nD8cE2wkpvX2FXI4QHQMRuJcayvjsRtg9wtK559ZbtuuEFExkwJa5uWKe10Lu",
+	"cmcQSG75WzYNO3Sl2lmt4T/PqxO0TyIhbssa92G7vc2R4aZrDBEkvEIivEp59LkjQ51aKSAnfcNMjh3P",
+	"EZmLKBL30k0OPpEQocKp0izOaO3Jlume7Htr0j3ZjPmJQiwOz45gvqWzvDoh5O7cOmYHp3NjysAjchK5",
+	"v7MI80PPNbufzrocsf7j4NvURX97DV4Tc3Wnx6MuXfVXH1Ityl6F+2w44WFbVVigiMz3IO/ZuxPqfOfs",
+	"8Pqj01H4Zaj0uXbCjgwkFgW+25w6IetEzNTz1GX6+Aw0VLe6EPAv1ZGsVEAfjaYjcuMc0jfIF5wjCcLa",
+	"LgPnlwq4JCA3cGbfEKnc53tNeWjJRoz2BKHSYwL5p+G2ng6oPCHwHQ3K9YnMH+VzHtMowE8EYiYL1tq9",
+	"R3C3lsCHODq8E7rs78IXoQAQr2YJtoJ7OuW+5ts6I7/P46eLX9Paifm9Oy47+BM7npSuo9DN4WinkOHp",
+	"NQdsxbGK9IIxjfjPDwxOe3Vh2+MV7vijH68TU0lWcYwYoicn08ulwYWzZWhAiZeBgv3OTPdv3/JwUQZG",
+	"K5YfNIyyTTlCveFrV7Ipu8kiyXyLWIi+2q/JoIkfslXzgla3R+uLG/9IezPvPT8iQoTJQFqNnPW6l15f",
+	"mX+sechD5KSlo/Sne+S0EZe+Uq/Nkc7m6TwSjxfSEK5qZ2lGY8imWd5U6MrPMHPzT0C+1FnEY+U/pfSW",
+	"xQD7rZTFikuZ54LRgyhzntqn1/k5Eyy7r0iaQrkR5WGusjSwBfqbdVkIFyxW501LdAL9pN1jyOjRlVtB",
+	"gMKw4k2NiUuZTUpLdYA3XLOvqUcT1H11xQcaCSwyhWr/1Z3kbLh1AoyXXKn7m13Zci9GeZ0f0T/JZrv1",
+	"HNcc5B1no8awNtNQMqsrJ6WLBi6uSK0axov7uP5/cGV8LW5ZXM1qD8hw1A3MCOEht2Vf1zxh0jdfLzRR",
+	"EuQ3NRRzu/n61WuG55uKqMlnNp2I2S1LDW/jEfRskpsvm8Hg+QxvhP9mz/5fqmb0P/EX+G/8Qf3f4Qs1",
+	"ffo3m0kI8YKbAsWOtLyOdLZiltNRzjd+vj/vOuYLXuGiPjG8PhTzPlwCXSgR2rgG30UdolitB32qQG/M",
+	"5nM2S7HRCTLVEgkNbwsnQY9tv19O38z4B/7967+Pr67/Mvn+VZ9tvx+wv47UH+//9tfvB/TzxXr25vUm",
+	"PPn+VX82jJoLnvEb7ULZ8mZTy5xJYZPAVyQSPy+FTh2y2ETA/AJfKMP3nPY63yYZOzaFUbZxESHKAnRr",
+	"TAH4WcFTdAr6O7Os7rgDHqFkvWNTa2GF9QDqls/bppd112G2dI3V7gEkUHUas2+6dY+K7YY0YaZhN8g6",
+	"pkI24yFDtgAuswrhL3HWtHeExHe2qZrHjm9qXqts0SOS3gttwAYmi2uuyJGcNDcKKmO0ojNIT9JDakpb",
+	"4fQ9kXrsAQHqK6CtcCpEK6s49Q/VZYUhn8PnW9j+LolejZr5CwTvTat0A7OOGVGNzDVVtT50UjoYOm3r",
+	"Wf+sYU3VxL9jHndGKW0JRg1cc0xCkSpFvabKCwBekkUi0B1zuKFpFMm+GuU1XzGxSTEO7eq7fDHlf/+D",
+	"Pv35h3+Mnv6dPv158PTVD//xf/7R/6H0x3//j3/reXcyDO4TjXxco6N4S76ffLggd+p34FxSvs+xPsDh",
+	"1ifK77U3mdQeny2JiBlUdMCpnvvK/QP16vmmpVUI+uh/t1GYeKtOwaExX88LB7dMk65O269rear//JVt",
+	"zt/IPATAtm5Wohb+lhZicRMQ6B/G7LoyGuA+Gh2Tm3/9ckMiBmzbZBPHdMVC04HE40c0MKvMyVFIyYdb",
+	"OofSvN+pQZn7EAolDk83a2JABh4GCOOt3DPGWvVyu8QyuPKS6cK68qpVfW9uS+iM0SxiNJH5fEYbi7oY",
+	"5Ho8CxvNS9/gIzpjAFaUCBrOqFTbOrBUSM5ftRUnYkJ5ogtONKeZJRHVy/ngOvhK2NZxbKUKXmjHl+Me",
+	"xjE+AM2V0QiZ4GvtNpjUt3itDxO482HB4wWTqfe8QBzjmQhZ8kTaJCQeHMfqxNd+EZQomDPEPk8fI/pk",
+	"gXG/Y1vvQZGkq3y5x96r5wfPdMi8jFukCX2b5+m9utILMHsOwD0dcYP8vFfIJfiItFdxzGbpZx6H4t5b",
+	"emQ5samzVZRrIE3VjV40nbEwLcmB08ZxTAaExSHYbT6iQi+wcXtOLjsuXX4sWrByVQPUQkLMbEEw12No",
+	"Qc3vxm9OFAwLbSiCDfGn1yX4bITDLES2Ue55uuyTyVKdVvdLEenmM0eSuCRae2VwbOrnWwYnRiJS9dsx",
+	"VlXd0yRU+jHaZtTyNXBV/I79+HX4fXi4t5rf/mV9PqB/T199nl3tT//ysvcYXQBBD42QCmq9y4huARYN",
+	"E1jpbFlBqueRP1+DgcZkWmmCZcPNnC2Nq9/yGL6eneYF8XW/x2rpKjDeDr0IMMTRLOV3PN2e0rosX7bL",
+	"EUhVd6hhK1jowxrI9p+PlcfuzRRhz3SJb1azuN/E8r/i8SZl8lxpaFevvtgf9A9q6Q/svZ/xM3K3P98b",
+	"tnjAmtFb9WacwjwW3oumkaubP2FwLnfj3uHeoOleWHPZrWbODrGo0hDYT2voxLUfsjENm0aEgQwfZxL+",
+	"UP/8l/WPL+bxzNcHrnhl35iNJi8fpRUvr2B+WZq3yxVbi6SKuXMzW1bvmm5b5Qw1L+pptcb56MagcX1C",
+	"upX+jk8Wp8kWzmtGZ0u1i9Xp/PH6JCAiCnfoTSnpkxzC4/MXB+VelXlSwY7o8u/D0ACSTrYPqxT0Q/4F",
+	"7/FHSN1GETEYl8bI9xW77h0On++iWWpfrGP0/je+2hvuH+yki3xlfjItfiYYXR6her7XUYNVvM58XNV7",
+	"Xgyb9V0qPN4bTJ8ySo5N+RwYHfoY2qGyF6QQXlZQLA9SInrvVeuScRxeMSp9LOMhl9o20G0O1o6L2Dzt",
+	"E2s6/IjBn/BImdHqN1A1IQ/jJynmgqA0SNl8hkfY3Eruwezom16Mo4Lre581TmewGeiCKV+MhzmgRHfE",
+	"rm1jBphVQvvzPGZGqnspspFp3pLAsm6byn9o9lZ/YPGO3RT4pXDQYEws9PVXBKVZlITHs2gTsu50TEF3",
+	"Hp5f0f98gB9pRLt5lNlO2LUxQD3l7IGRiJK1oR9aNPJdG95vhOcr+/VM1CqCmmTcw+W+TTausP+8qTi4",
+	"5o9OvOWGv/wOE00SfsdkpjS17g4IvWMJXSjP6U4XY8DJNed3zIRF+uQC9AKGLQaw1OrumXRDfabfTb+q",
+	"vOZ0E3Jxou7LT9todNJm88Lt76Zrz/n+jkdiCsIHXPDldrPhoe8kn/uedYkgIpXPeu7TlksGdemeh31l",
+	"UT7c8HJYEUXyn7oGxQP6eQiX6gx98+HDKSKjiySUyI5/Nf5+fHI9PsXaF4sbZKwRvdz9x2MrcmTOtjPd",
+	"8ZD5VvjtsK4By42ShGzHJR4eDLzzes9D36bwLMze8LCVuwdtVXq53CG7EoqyZd5u5SM3Q4G7IZq29aXg",
+	"cYVrZ7JjWIQtYAuiebsSKxZ7sOhoh2Psobuu3pbeeQfW2i4PFOCHCGD95xaigNkX7Q86BR1o6nT41Uug",
+	"+8omIavoGfjw+vX52cX4qKjh4Rwwf5NLsYnCPuimI7JiIaf2JCCT69H5+fg07zVwSax1TkRC6D3lKYDj",
+	"bdIvcSyKDzEa7ig7pGiastUa1J2OJcMmSNh8I1mYKwWUaifkasD0Z/WCnhpzL+jpUfaCnnlVjVtQzTqC",
+	"mxGD+37m3N1N5YewR1jj+vdEGtGdHMKXB9L4L4Ogqh19ACQjh8i1koHWHTZv2e58FO/YOisS0Nmd5Bhr",
+	"ee9YAuXI+GeLEdCCbgEkoHoDn8VyzWY4gsq8i85VrhiVoF/FHI4JbUNXHBN+kxmg2vE5HcxmzBO85TIV",
+	"SUXzJ+zrpdgk+YhfQChZqzMQCwXI3sAap91ige5xWogFeshebtn2dUJXej5aVXi+07coZSo95Z2QLjUn",
+	"HASiKfhMAJIbazef2iw6T5dikxJQ8i26b4Ke2KTrjS9sC2KQMBpKJ68WgAQUwq63PMYsm5p/HluajVbT",
+	"rCWRhR9gIPlJPvDMsckCJh2qaGHsl/bG8ix/XgonvRiLe7eDWLevhgK9lMYplbZmo25Qo3DFY13eoVxE",
+	"vtLAhu2+6Rqur5MadAF0wldtMZnS1VoeNzhhjZ+XJnR2K+sdxwAlsGP43crCtXpFXhQOG0qGtY2ji7Ez",
+	"IbHjdXenne5M/ovapo3uvKQL5k9MrOkCpj4fry4jZuU1qJ2kDgoqG82VuC8RUnm2jx5zZnZ7w+N0wSb8",
+	"5/yVw4r4dkqjGpISMwW0Ij3XnKOGr9Ejd4ZmXt1mpdTcVBtfJpsQh2Qp7nULI7hG5TXarcKoS+wy1uae",
+	"Z0fjgQynwFJEWjNrG4eLOLe1C7azNpfzNp56VX18sdn7F5tkxnbWxRO8vazB3uJCaH3S8svaxCpa1cf8",
+	"xvUwZw8uSHuciKN5TpnZZDRbMXJeUVv2ONUrXb1cJ9jthESdD7BBcFviYgtR8vUpWqb1VnSlplrXvGPb",
+	"K3YnZrTKqN4SaquP2J249aXRq6J64CPoFj+sYYLweWzpBVISiYXxmg5qvLp3DPmzzAGpG9/nItms8v7V",
+	"QQtfr9y8XZ8leMe2E7stCsr45Prs0/jIbGwJnHzWS1efztM+ufpwPbI+PS4tSRiUwoaEp8e5ar6sMMc8",
+	"wKJff4mvxp8+vFNPojHAUccIXKDeknP7cVzKycdXg7sPt9Z4+xWUaXgS7oqbmZmKRbTMzPfPwZuef/j8",
+	"4/noenxx8rcSwKnz2xE5P3/69nyCk7SmSQqu3nAwIGqwe0qknhv3iUzZkusS4xldsYRCuObidHR1ekTs",
+	"UyRbrIDtScwJnYpN+iXez8Cv9wYYfCg8NCCzJaNrdcIJErKI37Ekvxj5LzLvrVmIS9dZ8CE3mqPTuFba",
+	"IjAhK+HpAqCzGVun9Ski4OlmaR09UwVmdt0goa/lGIeqDyoMemnDACv0TUTJzeNA0XdeE6w3066Q3PyO",
+	"VX50VuqivVUyE5soJFMERLQ44hlR3W7H6u7WUVfTxxNOWomUna2barx1cXf+fXuvhv1Bf9jfG/Rqragd",
+	"bCcvaLQ5wuyg7WnmyK9d02qVXXxbGRD4+v3lkRI6Cqc4VBpwU+geEPXzJKssIJ/H311dnxxhZhG09b1k",
+	"SZ9MriZHQCS1WQBj5+RqkhNut1BDPbMX9PBRShFcTWp0QAN4cHZeLCnQhm5iT3Z6RuNMlB8zRPvrVTP8",
+	"Dy1KqBbNJmApGwTIEgdZf0zblW1fedCIOIVx0z884JTr8ZSLRU/Px0ea4FBHC8g5GIbmX1fjkw8XF+OT",
+	"67OLN6UM0QIYcPUSFwucgAClT8YXp9qC/BKXClOOjdRAVGxBuQ6xSs2AI2KWN0nUgHtB71wbic7gekEP",
+	"XuVXTZup/eyqubi+Ohudw1euKQ/JnFGMApsg75pulZHlUIakCacRtKT0iTGo1b19cjmaXP94+nF8pNmQ",
+	"BZ8x883hBueMyy/xTEQRptjg49WNHydqumLGoSlFORYLFpJYJKiZwz45GV2cjCFhJ4wZshAi7JOzi5MP",
+	"7y/Px9fjI9dA0ONW7wOOqXjRJx8vLkdnp0dED0BNvzKiFvwOYbhyk25mphdk9rn5QvhPNeZe0DMD6wW9",
+	"bCi9oIcvUwvjeLTmQS3WChxFWRf0cm7B0JdyMOhsSdD39FmVabEPYL+xMhoB0Ar1/419BzxWOixiaf51",
+	"jbmtNZXp6aYQE2y+aSMLA9xrLpnVIcUMp/dl4z1K9HUE3d7WWFCwidX26DINpf5mNVTn9YFZyWy+7CQ4",
+	"C5ZbBTsOr750UMF8IUz8+YlEz80vWMIAbzih5TyozVSIW5Po2YRc9L0HScHxDNmMA0NcxYPRolGa+3q5",
+	"SaSubm587JIvltB5W/VcZW6HbCWwK++eRVGr56ZRmPgRooGO2EAAximQNYqEpPeFPkTMOMJHrcQddmzW",
+	"fFpRVtT7c58X5FbHnVC/JMg1iy05flWQSYdFlA0ON4S7R5r0o3YNNpn+nJlYbyHGx0Ii1yLBwvRvFmra",
+	"ypRVljeWMmPriKbKjrLNuVioAvX5mAjfkpj55rAp4T1bstltF0MNbmjX6qI2+xFRRtaUShaQGZ0tWUAm",
+	"rz8GBJv1AiJTkdAFC8g/N2zDArKiPArs6atpAwTmPdYbuVR/uuOhXsZWQakrRkMeMylP1NCbk7fKBZV1",
+	"7ruOCy/pHSNTxmIi1f9xeySG+4hTsmuLD0jHhfbCcskyz3hr8gU26uHGHZAmTOrGA7i3/fK3yxjATGcJ",
+	"A10i4p9TUz+iRd0z0vyGvdvrD/qDFh6cjp9D0tWMIF9JrmXZLHn1Rr3wBnSAz28D7IhOAKCQLi14NDuE",
+	"dKK6rqNceyFG0jyBtL3DZhMoI5Ly5EMKzIQ8RdiSAghQ41sSEbH2yWM16wYQxN0Eni3AWOyT/zPTKS35",
+	"AiQs4nN2DEQU4DsR7DUiEU1Z0mkT7MKp8JB90yz/JkEkG9JZUDiY3BUAnIZ7HTNZPHSTVLiw7j6Lcg1b",
+	"d7ZZKydoBQoHXEXfNrym00iXH3m3YQpkNuXACKPhlbj33HSFxGUU8RR0VPqOzjabVUCYTPmKFjPRz5Xk",
+	"1dII+tyYkH2toP04U79B/J6EXN4W3rV/8BKKtzu+UEn7KKbR9mdvGPy7LVmC5ZCQKQAJsGieKyNid+wB",
+	"0Cbq7Z9gEn+Dl5ejlfdsuhTi9kedp+FYVVOGKKoSkIBQSS6FTBcJm/zl3MoFOCGrQmH4YH/QfblAbivk",
+	"A0RUC0eAOCCA2lbVAzfYPzx4+WKXQSj/sGIQ3wllZns7dZ+/eL63f9hZRn1FoHoRgmzD5qYmt49y4y2I",
+	"XFH+vaoEim7ueMoqYJtSQTj87kGmU+aph0w55v/cMAws0SgCSCqZN2iOgYGNJiy0obGELWgSQl8LlYXE",
+	"1yKhM/ZfLpaauy1wGPmq54P9mi3hKddkiYRknbqkhAO2dspM2FP1Np0Tg7/8V36sb9RYyTmPw28FEPZR",
+	"sgQNgWKAV08EPKRqsd8zaKLwxCWAicWgzdAogswY+pOPAzRlxKVhYRupidVAO6M9KREeV0MpfoSIrAWd",
+	"geuhMMRkG0wOzpArxzOmvcaHHRDnYsHjmmncQdHnRPCBItbWVlN3ZKbao7DoGnG2OjHKVQIVlzQ/nV0w",
+	"abJt4a8Cwd92rQJxNp0nwqV+VTNdER8CLi1A4YBuE4ite0JDD9EaNdpCbX2fpphtZCpWmbYwARkvUHGy",
+	"YLIROMsJXS2pJCbOGhLJlCIiIp4KioRi0JtKEUxd5zakH1prBx3FH1x+F3crvFtHtLFd/TKi8TXPOt82",
+	"LWROTeUj78diKR4MPSgucbeNp4ZpwFuqADpjKxohD3OBpecDEtKttxEZgrSyW+IjD4nTARYKQI3z/X6N",
+	"tyxp+p5JSRcsf+cBGAodbVbHpC9PIpr9JLsmD4iyt6NbBTmTurS3Wi0aaxRXY0vBuimZe0RXB/qvfK4w",
+	"/N3BgoLEqvvxh41Jqq77c72RS98qXG7kksQi5XOOBafS9DYWHJdX+93Xw7awdRXchFUidblwaYJQwwbo",
+	"aPpsYzVGujSeemE/DlsAj+2g7H7DQupi+qiiqFlrTqtJc/upCDNmps6omYLuyK2+3QtBpgLdVbbymVMZ",
+	"zaq5uW1GY6BhIipLw4Q8tGaTVuKP0klTODl+h000qUWiU5qHFkPQ36SHBmflOxqHFaAIH+xZ+kSS6Tb1",
+	"gXjMwthGPzJFuTd4sf/y1fPhq+GLF531E1skTMryU18NBi/3Xr0aHuy/3N8hmFjx1Of7g+Hh8PmLF6+G",
+	"nR+6ZsnMW5v2AS3dG+dTbsAUvTHzdWPw1fTKB7gXAKuSzfiKRoUAldunPGhCPOh6Dv2PUYK5ZcyLSpDJ",
+	"YrYy1XJ/ylJvPGpkNE+mm2wHwT3uUUQjx5oCalQUgdoBbsF8l8xoMhanSnEiTwRegZ4Qx1Z5yIViPZtP",
+	"1UFGvqo5OlUvGA502l6/qbWzOVJ3jeM02fqczVu2rUjl6g87GJDR5RlR1wWm5wWkXOOpac4LHXA91lV/",
+	"usMF48CSRXddBrzm75h3sAlT610LMKhHPRyYlsVALwKMZmV5gx/YrZFaR7iFGaKZ/jRqf+N0w0Wtx6ic",
+	"+PIIvRuuZwagl704oYEWw+r99CYR9+nSC9ELTQ4AP2QxBrx4vJbu8zoDbG1fvRaze999w2+AV2vKbq6r",
+	"gGWzSh5JTO+J/uT2HwQnd+UrRgY728Luh3QbZISsuPlikZKZ2MRFv2Fv72BXWFtnnoPyknlmp/AlTSJU",
+	"B1sLWhVOOdeKrCa+8ghUF+zavd8Pcm1xk/2WuLX5ndZpQoe/EZpq0266EPffbO+40K1Nmyc3yhp0Vrzk",
+	"DOu8vV0vXDPNZ7HSJ9DuEj9Kdgb5BWaNlLcn5jq1WTasklH5XkeBuLQF6HSTihVNufJjtw9gDBEyZaGe",
+	"KS+BB24Jh+daWXdQM6c2bYEeZpmma3n07Nmabi1Tky63l8/2h21GVIwa8/iuY35KG/p+YwHV4zpR4gj4",
+	"9zxPwYKzTEmY0Hnh4yavodno6WDQ7kvWlIcPSUap+0+Yd0PCn7EvQgoyp4X8+d7Lwz2Pu7ZrUEiLhxMV",
+	"UvuwbmgBSenXimKCloPzRs1xZZ1ojzMSd8KcLeiRcbPZ7BK5cfZqfdI6cPO4QCclW/h3E45ZAXyBiJHf",
+	"lC5YBQ76twzQXKoxVKF4WVxPaMK2xeHlFamuZoDainiryxkK/GWO396xOuGXyg+6EhF7k3iThQgxlJ1X",
+	"kMxc0S0JxUPzmEFPzsS6QwXlRF3e6D6ZPDM+u3oVa3vA4LQx/VxK1LjEroemtq4+mXycXEIXGjwD+6Gg",
+	"UysSyqgLtHcONH1Q+P4ldhvgEmbQEY+JrviSUNXn6ceqaMayI7D9WOcVPXHuTDR2WJktuGNv1atBu96q",
+	"YnPVwS5NUo35O+sTdXNNy31SsPNaNEqVdOCuLU/+fqfse9x5rJF+p13Or4Xslhf3ca67rsqrG6WXLOEi",
+	"HMcNhQLuw5DNy7a/GJasNTwpp/o0lKOnTEB3eDWhQ9hpOS6PQmm0ZBOrgyXr7cRBYHPnztbuLna5noX6",
+	"6Yx1RPNrqg10gNDasA7NL+5roJd690IL2RnbQgl7cocbo25ivuNRxOPFmbl8l6RuwmeswnZEcjylxHUg",
+	"zIwL8LtnzGYC1Gme0q/5ZO+rHQpUW8JUlduVjSoZx6Gs99swacWVx4wdyrvKr88iLmY/7ULmJjpnDrvD",
+	"9sqdR+YDj1rJbfY65YaGa4fSJyiOhpwCcMlqL/OPXgyVtT1UQIsVGnYM3qAhfTfxDp64+Pb1TsPvsgDL",
+	"Hq9eHDsezxw+RE83aNndj588BOjOBrOvGkgJuoyl8bU7sCpuZCUqnXIEZKCL0w2aLVg2NC1mqvLdJJ04",
+	"FhvL3dyl9Uyt+w3lDdG9Wg5SQD7oFChhJ/dLQe5Fcqs5UfUCBsZComlmlxnn8FsUdtOQ/hpl3d+ogDpH",
+	"8v2bFFD/pmCQj1ItWpX2b6jq3rmGm89uWVP8gUBGGHbGkkVrJKUt+55S8kXMWBUVsq4csBsNArJFZvXV",
+	"A0FaZ5GQjacFBn5Pzj9MxqemL0FZEPdcPgCvbQcNAEHDK7aOtpVOlC25wDZmvQxZ2sqpCX0o4FzJbuGz",
+	"2x0Uiy6x60SRhrdUnFimZi9AHyGmEYlFWnNMNaTHK3IGGIghm3XWgqVDL8dY/WITI1GkRGi6DQiNpFD+",
+	"itqcsthI50Y1/HHahItEV3DXI6CrTXpprtZqg8mUJePdzhB7f9VmtacddDepTQs6wO3iUTKIv1JJQgam",
+	"dn47N59MLYjp9EAvup42TIrorqUquBpPPpx/Gp8q+/mx1UJLwxeW2DV8UUXnvnicwX8ZJhfJcSm4JCuR",
+	"xIjLUz7O6KLCBVcKnKYi0fEm4M2Cui6RKAnPZeXdRN2CyTQfCt8f+Da2zcwPB1UFQv+TT2ubpao6ts06",
+	"ugax2cd6XfK7sSjypb0euAdtQXUWFXDhhMntCues7G4wjDbpUiTX8GNJrMYXo4vro3y+fQPQl6PT92cX",
+	"R0SKFQOiCaVXkk0s891QZPK3yfX4/ZGL5IF93i40Jr6mF/Tgob2gh3f54+0w6JpCR/jdKXRUKu0+4Wmq",
+	"TmBIKPkCEyunEaWCsOVgMCAre37liVtqTrN22UIYtV7tIiKNb7tZW6/5qeVYOP45yD66WjrMkLwJVH0/",
+	"VP3qifeVeir5qjqcsOM2QcNIa2pjFZXl5RGtSxzWRWUGUQ3MdkOnxuZ9Ik37s8bLDcj9ks+WNrMTivhJ",
+	"SiQr5ByVrf1fcinu55EQSd1xTnPbsXl1ne37S9BTW9EL98FjkrKvaRkZ7FZjqycihaDBFvRTSLdY/Kvh",
+	"I9U5pauUsM4UgKfSlMcL6YUxe4xY20oudgmIxzSqDiyKONqWg5TNGRKU7rOHmtVeN9E8Orf4QbZxcsKq",
+	"19j51sYyCDQ5m8sg4LrHLoPQKuh32J2Cn/tbl0Poxakuh+Ayq4jIcBk4i0JA69oSKrHRqNhg8y9rr/aM",
+	"UaxxmR/q6SMOdiyUanB0NlJOdVTUBXK85vKqnR2t3ax3v709Uh4lXWQISrhKS3rHOtrZjXgYdXb3L9US",
+	"5UxTeQNskgVg2apx9/NUBb2gd/Hh6j1URrw9e/O2F/Q+Xr0ZX1zXWGNglFaRRZpwh6FzN+FYiM0qc4nQ",
+	"lYgXWimX9U3TkZbRQpJBDazj4511eWrJVuSS+XOpjljRd05B643QxxUYI5beTfmKlEcuRjiKOagG2e5s",
+	"22VjFFQfLFK1fqsqFPpwOb44ynkMkO6DblslM31yOb44tZjZWUawb/38o3w0bSEEzIUROsMkB3d+icWa",
+	"xRJanBAoGiMER8psYwGJhfK8rV0rC1yql2Plm+gRAW621qpBD59TsUUyzrtKDY9kQiIh94naCxmWqWXA",
+	"05kLBzlcmqqKgkZPEn5Ho++Vx5O8r6hG2sTsjikR28Qc6pESfsfyyAKIhHekCTtoTEJ2xxEPhsdkxaOI",
+	"O+yUGeZff9jQx0fvPsznkqW+sX23BTKz1Wa2hPYvAWW9S0ahIQTp+dRRjd8YFEdyTGK2oCm/y4WEkKil",
+	"VLPv6XxI+LxxWGmONmMWidktSZTAmVFmrotSHNzE1zLUdmD3CWpn8elz3/h+2qx8rM3XBSEBgOEpnd0q",
+	"gYoYXad6cNMtyne6pIgarF5cPcQunT1FYsNsjbNpNR8QlGTUqznEugp+JdfDK5fa8Ckgc+VbY4vrqbx0",
+	"sKRSQTQWYSHm++rVwd7ei+HLly+7d/vi3pHnuoCvEAPHH02vbJ5tscL2PBw+7x807Cv90s/KlvTVVhTe",
+	"q7/a/8JXe8P9g8Y3GhjyNkVZoxUWR+ahRfWYqgfLY2La/3WlR1SIzh8M9wbNI2X09lMVGqY6+1dCpnZK",
+	"DORKqdPncG/w2GgZCY1vK4Hm9/43QkLAFwetkSEKYp3fXPmV9YpWsaG6ErPeKhxZ1a2XZVOceksrOTxe",
+	"tIPmMU1sLcMixpeoEFo9HchKqKygbi14Vss2u+j1bWxtiyZrGslwxN61SWgsZ17Q5RH5SUzx4FvRWyZJ",
+	"wuKQI74MBCYtOIin0kPEKeUxphBrp8m8/8TesVuQiyWJSKqLjdSnvB6dnfuzVo3O8ZzHwI9YWdqYVeaq",
+	"N+ma+0dMM886BuwqibyvISseMXlM2GqdbvXIDR3KaXsBNyuXUXWXQk+JAA3h8TIRccF0+QMRozKsNNeW",
+	"JHuDAWZQcwNzrIg2EBc+GKOiok7YrKOizrZBhduhPGFbDRIUMiYRm6dEeUtqFSJwDTrg6+s3+ya7Bpze",
+	"kVAK4SaWZPRm3zpr+56FnH4vpo+MGOcuaC5xqEUucHRQbs1ckm9UGnlsbGerd8r5lRVZjn7z/eV+iXbz",
+	"/eX+ERhEakOSNUsyFYt6dx3RrczKISNBQ2kCEjQjK6OzW7pgYZ+8vxy/+fF6ckQoSdV41GlrGCBzjw+w",
+	"2Vz9Q1f6WhflWL1pRuMnae7Zjr+On6Lf5XfNzWRUUpNgO5o6V4pnCRnfsUQjuyk9CvfQ6Jjc/OuXG30S",
+	"0ZjA1TTZkoiGIcYj3l/uo2p79POobstbhWo+SJOkHkLYI70XpngfaiLJyMX/FRI+f29wOAjIy+EgIPuH",
+	"A1iO5y8GJOIxc8ITSOL4JeaSRNBTwWKgRwQlQ1PlkMo0oyTrplFwoYoc+ytuqIL2WkVIzeR9L6YVPHxv",
+	"xT2Z08QIqLpYh0oLXmbVcW7ccIjnHBOjFzAsMYeQnSeWuOMJmX+6LZbvfkZ+L6bZMZmb4h3OzIhJiaEG",
+	"DRXNJeGLWCSF2qL9jmdkO31u1rYiYKkf8kODeOjZ8EYg5kjrrsXeygmeWSsaMj/skXg39QVx3vFITIG9",
+	"E0J7MxGH0FCxYlRuilO214w3GG4SCNZN2MxTNeUJOe0dDvf7B03BuyXji6WPIJ1/ZQXH/GWuRa+2UcGD",
+	"+Gt2vLeF9+VwsM7vnuc4cNvM67MD+M+sDJX24mBvOHh+cNgdfW1TjbvgVC/MeaxJfZW8+HEXMtnpm0zB",
+	"s1pT+pmagP5qve8aRZuEFzXK/qGXFSRkjyGEw5fPG7FkKkD4PNKyB+QWdeLi5wnYADIAvseKZ1783aWv",
+	"3fDtdvv9r7O9H3NLP3gbP/rWfYTd2XJHTvgiZiFakqG4j5V1egx5Iu1r3GySyGKo3/TJG8z1WS8ZCVUT",
+	"FrN76YVOOXr2LBIzGi2FTI8OB4eDZ3AuPwvfXMzfn75O+/2+u2HL5YvO+70J1KXYJJhzh+pQnRtr3aQK",
+	"G/5EhCg2reysT9ktj64xHq4lumiG3OR6FIUzOe6HBs5m7qpNOI3GX9Na0sO3JpsUiXjB0M7kNNJlBBH1",
+	"Fd74cblGYchCk1t3gNNsz2oeC9nYWa8az+YqssXXujqvE6ni+I5GG0wepuAa4Xd7GBXrfepK7KiPki7Y",
+	"e5b6ugEm11fj0fsf359dfLweT45sxNSQM386G38eX5V/1xHVIGsiMJkicjm6uj47ObscXVyX7+Pxl7ic",
+	"tHAe41JeITf01enZxZvyk9DdVC7z5PrD1ejN+Mfv/gYX2MCzOpG+xBn+MUmFuFUL4uYwyPjN1XgyMTdP",
+	"vdkvcn01upicfDgde2ZqjrT2X2JrqoR9cvlx8lZdta4D9s6l0PMr0Qt6+akHDI7SxGqG6twU9YJebkZ6",
+	"Qc/9xl7QK32NejgM2BsK2Kmn8M/Wwf/drYOP3QX4jRr/1Mc3l3dqDqpCP9S3AL3yQ7T+BiWe+Mm/bYGn",
+	"leWqvkyogEc4qCPy4fPF+IowG1o8xj4L5y9kukmJuI8N5a+GZDEGqwvJckxOx5/G5x8ux1dfYgsPbE4m",
+	"g6JkEJICMqMpjcQiIDOxWrFkxgJU7eo1BkD/WJ+WJGE0LBZIqcE7XRz27VbRV6reqgKxs4tPZ9fj0yOI",
+	"qcQitRxUZMvSvoWXUtMXiQXhcZ+cjuGvI7hN/RCL1A0L60e6wE/OLd4RfmKJPduq8MbCnHdo4nvF8K4v",
+	"gfmChHzB04LFNNg/HO4977nFhf/9j8HTVz/868Uv/7b7OdKVMq6CXw2+xCfu7lRVLerHi0/jq7PXZ2qB",
+	"YmFD6LexuI+dir8pUz8YPmqS3ZNHZVBHM0+JpFuwpb4fn8DKG1gGKDTFPME6EXe24l9LQzaWXGmf80fz",
+	"SK9kaGaZEZo7fgWsbSFMIGjOiW0VMXc7m8H4I++9lTP5mjIPF4EJWrdo2ZRrEUuWrWTFLZV1YLpTzX1K",
+	"bvhmND5Z0pN7qqesApP4TtmxAimI7+lWmbQCsIrDteAW9wGqHHEhZJ8AYbyuz7A8dlya1WFASTqv2MXm",
+	"MTUHj7kEOXdMsKj+3NvBdLTDfYgBVydL6oOAZ9QWtRhhVm6Gt4SxSUDU1sOVKdpn98uO5llDLUVuvNli",
+	"Nk4IMymhOksHcgtQsWTu8HVQTBggLpAbfcg+5eGNhk6jK4a+RBRZWS0cAewurZ6RWbVTUDGGvz6dsOSO",
+	"z9hTs6Nu8u8LWdTVgxCL2oZJuxF2BAgvqFePTRmzr6n+uZbvHkDejDAgyluOfgvr/ncvMljTbSRo2Eps",
+	"XM36nbe74dpiQuyTd/w7E9NBibbRvx3Ud2F7X19fmn6B3CtwntwJQji0e7DCmofQOVtXUPUVSTvkxMzU",
+	"h9mr2Q4MXJp/raaLQuI5kHKr4T2fshXOe2auCsb90OIk83Nsnlo6qh1pNovnpWe7+Oe5NJQ1i0MeL45g",
+	"sfWmAYPbfq7TdgHnKyXDr1/hP3lM9g6IORFIwtJkC8+a20YVJFLLduOXGGBf8YIjpPgkm/UxuYG7s3KK",
+	"3I1550MP2V0SWFh8u9rX8PQ6K26sJcvfxIT9vvmGkie67gHEDxt1MhMiFY8SHwq5BJytOpwy07iSMZrB",
+	"WIzh0e7Iq6gx0N9m4ensB5rKPH2KtRbT3NFZInigXPmyAOtRpxfVdZuEOc0LoLnkZjZjUvbJa37H0LyL",
+	"aKoBBY3mAP2vZ/Xxah/rzBc/7F7C7rjYyAmbJSxtT8ws4fqMf5tLMHglX8RSHfQAsrx7tRw83T/16hXK",
+	"J8NrAmxS0yXPpskPCr5AymV+0kVCEraO6Ez/gA/pu3bJhC9imm4SdgP+INsa7QIfifQbONK84XK/lGz2",
+	"4/v5u7+8Sg7fvPvbP5Pr+58+Xp4enp1f/v1MDM/pOZ3cX8d/T/bv/vZ1QMf/2du5TrCgKx5QLmjzleWC",
+	"AAjI9F3X/ZkFD2gXdcTkl97XzqlY0CaFDVctlF3ikYUpqm4MtbKB1M4JW3CZssTndLXRUMLoJtsmLZLH",
+	"0FENZfHerPMoJmox1QhgUc350SdnMVknIkRuSrJOAKwRYmyREGto29LXai1u8IGsAjAxBOz+DFkAZbuW",
+	"hyxWroVGh5H6FOosYk1VJU6tzWGTQKoJaiEnfqvI/PpAo8ie7dVGkbmkbTO+oSfI5PiBYptvq//2gvtQ",
+	"heeVe+iewp2MRnR38Xt2N3wECWwStyrbF5Hhj7y2lDUbjtBjpAnDwpKbvF69cUOMFmreXFNng16xmfAH",
+	"u3S6INEXQERcF4R74IxEwmrRlZGQFdtLTNuoQRs2dvZMC15zB7kelK/r0MbEnPmEqJgz9qwUdNgYUcxe",
+	"FeBX1mgWM5kN5d1m+2FPeGkupd8WHWubH0B37adlVTrq0Ed8DJEaI2m+UdZNfkcgOdHe08HwevD8aLB/",
+	"NDjov3h5+Pfd2qlwsDVzUgnsrRbqvkSUjia/UFZfMXVYRVlhNXa+kquRiZumj9FeVmSCr1NteTf4xDao",
+	"mo3q/5JGVEptUvm1/nCQhfsKTYTooWbBY7eZcLgPVWAy0Jd2OgNf44DcM7AezQ+KPeojwksazdEZFpJl",
+	"Y4byE5rCKOtb3A8LAlHhmWQ1ixhBPPUTrhUAxHW00Uar1U6XS7GJQmSmnTIWg0oHrSdLocBQsIcEA18d",
+	"1M7dqwNspxg8aAJfFJuRG2dQe8eXVQzPIzMINxhoJM9gCyTMF/qBoWqC4hLrc1UgMWYFKoj+fl0rQMP3",
+	"+VJPRY3k29s5jVGaJGczmIXNi2K232u07jWTNQeQZHGVywNqNYo+zHtH/2ht+f1QiSqT4GkEhqyIcw76",
+	"Ewk8zqb158gBJlZLaUSCK7G8wWKAvj7Db1y0DbBb+z4TDKMLm4Sn24katD40whWPr8Utg9jWlNGEJa/N",
+	"tvv+83WpHU1p0e8/X6sR1aNPHiPBEuKiKmdLeUYyA/MjSHBlMZxixnCLwZSCiQOjyQ4ZZb1q4nUm00ld",
+	"qMQAgJxdvBlPrn+cjE+uxtd98hma5HS6gcxEPOeLTQJFhnG0BZMLynS06jceIbQFzOkMrbaIKYsCt1zm",
+	"SmbwW1yN4p8bZUaaAi0T18l0vWWd1h9jYi/l77mRSzo8ePGfNxZjaMm+kv+fvbdfbuNW8oZvBeV/nJyX",
+	"oiR/5CRSPX8wkhxrI9taST4++z485QE5IIloCHAHoGhukqrnHt57eC5sr+QtdDcwGHJmSMkiqWRTtZtj",
+	"kcPBV3ejP3/99l3nZO/6befF6+88ceR8xtwcWrHvprwBfnYjwVPYWZrelz2cxp4J86iYKpX55Rub7GXn",
+	"5OfOT2dXq6frp7JqwiHT8z4k3olTRAF+CnJ2sOMZVD6aieCUjYglmMXzjGckWVfSMeWXbm4/MXFznf30",
+	"U2neT1Q9w1bWdLkn7E4QEs6c8R3d26zDXh0cQq4I680hKSDp61QkWPgsTYy/JO0RS6aKT+1IKCv7HCTd",
+	"NwqgolCSdhWJRndBfttiCRzQZ2oVn7RYcivmi39SU/kE4xcrz6goDtrYKYVc2TXOqZhO80m5M7gfyS8d",
+	"3nHoxB/7wVqFz3/OegLTEzRTmnJ11yD830HqDSrgLC7knSg66edaY8Yc5te5rQ39BIHzCAuEKmevvQOD",
+	"pH+7q7rqb3/rFAQktWr/7W8sQdBW+V/wyRH7EWbJutODg5d9ICH4pyNLbyA4WgZGT6AHYuIIMPEO04Tl",
+	"wk5zZdg3hy9QW/vWkWhXoYIWGIB9k5jbz07Z+fzf/+f/Jt9ieXWUWygyPWPJ/t3h/lgkbXZWd3/Szekv",
+	"zWPGsa2lGxNQ9ny3r5EYs6Gwhr06eMmSgc57Mk2FStrsP/Q0xwzN54BXzicTPGcM/8UCjRo9fvNdWBuC",
+	"7oIQdGtAPox/QkfiThDODaAMQKMRs2JFdPeDx9RNlU4M7UFh3Fn9dHbTYpcf3X86Nydv4WWnZxdnN2c+",
+	"5PHi4KDFLj9c39AHhr04OKQ3neW5zuE9UC7OIJjs5EzCJ5OMSGJ/kuteJsb/zy9Gq8Qr1cY6PZXkUws8",
+	"PzzFjwifLmnBihJCFT9Pk66yJMd8NwN44J97V/jI3nnqaAWD3QyZGwv1B5DwNM3snEk1mVrKobI5BHgS",
+	"mLdJoMoHsEfbrKOYTJkedJX3FxU5ecFAyOStwDoE2GfwUYsvjmjTI/bq4BVLlLafB3qqQB66LbuQxpq/",
+	"/Q1IYQIoj2CWLvp/WZLJsbQo8JL+NDc6TzDZ2Y5yqDh3J3pMsAShndtY5wL2rauSC6lul/YjonJIGoFX",
+	"fpPkIvtfXcgk6D5Lvm2zDmiQTh1GqoXE4iOWgEHuRP0ETyjxWcIJNipNIFUYs4BkzkBLc5TLx8JCTq+z",
+	"rxAWTKohwShwRe5gt5V9bG7BDUU5aN/+wbMpkux5iq/RE/6fUx8xM56unCRkk1wM5Beyi7E/AEbtnIRi",
+	"EaCce8/VmxP28uXLH6jZP7yoq0p2KfuoIH3TA9NCwRyQnLttvB/JV3+zDtxBkJ0L5vgheyd/9CwDfjUi",
+	"AF+k4h1TwXVyxBJ4ECKFuJV4rQE57Dt25xO558V1e87HWcJQ2PfweMewhaqrPkyEcgLyZfuQpbo/HQtl",
+	"0a07FAp7KoCMz0VfODvR0ExPIAwAW75/d0hRAVAseErwGE6pb7OzLxPRt4AvivsDtMzu4MTcm4WajmHT",
+	"SILgMtwzGCRAVcFKix3Nwz3TuTx/1nrmpoTX12H7oH0AvhJc/7OjZy/bB21KIx6BveWEO5g/+1wpPVV9",
+	"MfYximGVNXOa84E1LUYddqnPGM/7I4CM1KoqXyVI2PMUblVjO6XBQDMmkq+1bItH9oHbLhEbf/2HITnf",
+	"WcOexWGVLw4OPNaGN7AjWfwLJVmgWb3KsxavCqf3+++thiKM0pa30VtJ0CvVA4WZ71/iJVEyo2HrYgP6",
+	"f+NfR+6uePYvt3Tj/b1wCuUJ+LYVR//7WYcaE8Xf/ssZMLrKcfEe0Wd7UxthqYM6gCW16AkIFAOXRSJC",
+	"ja2/mCbcUN/+VwcHbdaZppIiAmX6OYHQc7zXRS8Nn0D36MdJUCNlt5LNp+L3JXo63MgEqmjpZiRY6hhy",
+	"g7Qzy6UVi8QDUgBxdUun0Ew/v7fqxM3+rzL9HQkrE7YS1g3WiQ1yxvouwvc9LjSKGY/IjPVEX7u7u3N1",
+	"8vb8H2en3lRwdl4Ol7uBO4cb0BqZtECZ/nFMo7HOOOSGwLHrifIUJr5ElFsQNHWEEW9wsT1+95wlTEJ7",
+	"28Rzw2/FIu0wPuPzNQRQ5Z20oDlS1JJNSQmRFcf1k7BP9ay2fA9ATcp9uPi+l/V5CpfupDqPohMxLKiz",
+	"pDYhQxaMCgXMfXEclwiNKUKG4N2eNZd4mK6UH5zxpAaZ7NtkmSA+Qg7Tli8VzC1Z61LZoezw0o8pPdu2",
+	"rDih3JrHvWn2iebcCh5GzJV60Lmzw6apFO6W8SpQlMVTqEOk/ByjFZYYodJ3XGYJ6EFQOImpBFA7CTaB",
+	"jN8N5vxQ2K6CboXACC0Kb6i+aLNLXB+Ugc5kv2Ar4p46bslpZmkt44DpUWYdGqxZnh7ujH5b7PLjjxfn",
+	"12/PTrdNvbQzX0m+7qRq7TF0JFEKWs83iWgFZ2ToAxF3z2pBGnThPCHwOPA4KJ7nekbE5KuiKww4N6sz",
+	"ZSlM+gD77cZXwjsbbtFGyubog4fcmakRecs7LVsUrdM5Cy9nqUxb3oUv0+PQW/W5+5NAtwKYaQq0rSjb",
+	"6bn38GiNzOAW1ulbbLxEv+VZhi5zN6X5RNSF1bj7nfc488Xy2/V738SQT0VqT+U2IQZQHyu8E0Ki+FsS",
+	"TRxm3RNDqUjc0ENJwyqkVjXLoB9Tk+8HT9sLJNhVadit9GA1Ug0hoEIhCndYRdY36nJVkxbKYuvF+kk/",
+	"eLIC6TxK5xrrMRaaHjlaCy6x0KCDGto4nSKoMhg9p1+i86xuMQSDXbWUkCB2eHNwcAT/1z44OPh/V/bs",
+	"XLG2uIAA57jm0kpIQ9yylM9XrA7QvWvXdvhi7+XhWqv5o3qJnISpcw91gnOIDmbL5sCV4GkZ0Gn5toIL",
+	"aemWsqN9CEaBUlWpH3UoIOJdz242gYRIqodYTIvd8Uym7HuM8hyTDurT3yFMNQM3vsiMAJQxuvOeU4So",
+	"q9zltxgwRN9/m3UouDvhxsx0nnrPurcaqbHjUNiiQpdCPHzga4jgU8cZR1316uCQJVLBrD/3c5E6icQz",
+	"U6kzIbCLW/KGzIyTYgJb91q5ZcECqwj8Qg+HBCD+CIRddmnqYdFVHXZ2gXAhlauSchG1qFLDuhFZ5rQH",
+	"zJkK70fqNVZmGcVg0E0/o/QhnmV6ZtrsvcbwKBhQQqSi2huBjVFsQRKbEj5uAMzG13mt+uwe2oTgWfQE",
+	"lVoKSuPEDRLHmmfX4yoFDL99OZ7o3O71U7WXaezRVyOE0tQQRN0h9ojL9QyiLeBGzLkyXpuCJkilyNRr",
+	"9k7+2GK8p+/I5fjq8KWTJU5l9qAlThFNEPfaR/mKmCyi9GDMztlqLWZ0IUpgKm60HgW7EG0SBQ73ZY5t",
+	"duWe01mKJXaKvTrw6BU5hDQh8qvglp4XraicFQoBRXg+xLox/EVBpsK7gjvqTETQE8x0DMGslM+9dQG/",
+	"wPSIrnIvvhUTW7Sekym6cQhZ4zgqZILuXdRdJxfquQUcwMKJg1cE7mG0Y1WS9BymeZI6iWM2JUzh7TjS",
+	"tqVpPPaVMI4ZK7j2E+r4fUdEPrfHiZ8tG7w4TcbZyen754aYtlKJCJxbz9L6TuSOSmolM/btQprEdgBz",
+	"osyjyHr0+Z+QOOeM4AKONJLYMGUnBQa5xoQRiAkX9du8T6CKTnKAnUn84ZZnqj3MbkE/hoU+yEo+5XOz",
+	"WXU0TPCD3++aWwFzU7etkBbg+eAoSZme2ntQk4RkrX2p7rTsi/q4tlugf8j3RKsGxWMJVsolmNrCzvFX",
+	"mCVU4yxxczn3U3gQHYRCuwc4V/6odlK0a+tE0/3x7SKQLovDXaBMJMA6ulwp46hRHtzbvTnrU/+8NkvG",
+	"WtlRNr9yc3Y2cYLwZ9wSDh4wy2Xn+ubz6cezEhKgYX09hiayjqUYvIh9w9lc8Dybd9UkB5cxDuyNtZnI",
+	"Bnb0bYsl+Fg0rvvujrqTglpxjO/EWfd5JlTKc/8Z+QYqrvIgMnFzgjzaNI0tjvf05J/35k7ootMzsS6l",
+	"Qf8PyVVfrCa2E9JLF0r7CrQPpS076bw/Obu4ODulZLSiYzzkXWHmdsOFeBImFB3wnyP/p2JpNbTkj2Lr",
+	"xAT9KOhYjeXgwS3TUUEwDaT0q8ex/f3+MbTibvpX61llKe5VjAyCBAXZeQT6QYaKQLTHWa4tIPahLues",
+	"iI/KWUaZGPKMjXRWmDUluB6C+BNWpK2uUkKCgY9RBJE5cwn+4mqOuYRFtzx4pzNX5cApgG5Tj4uaPW9i",
+	"/cASmMJn93hSoFGyXqb7t6ar/KzCkEeM3OqQXx5n0ELtHBR9UCwQwDFL1lK0V+TLBfZ0pmObvTp41VUN",
+	"ORLk1a+M7i2y7RUMsilTKwxzj4yrTXAwrbKGf3Gjt21efXIfBsJ47hHh78HCKTejnuZ5uj/M9QzbLFRe",
+	"BR9CwjcUBUA0cLDUzbSFoWhopgFN3yjR38ih2ptOTJth81TDhpoNpjlyGO/f1l8Pp36GP+EEN3jYi0PV",
+	"ZdhB29atyun3Ylbc+QI2d+mQw1HWn/HtRNZbPG9QnSHHUGu5oL9GxYwbcJLOAZqnzGtcm+Vj/dnNaRuH",
+	"CgM9KVXuJqpGZeBzGGYcgZbufbSTjKu9VBqby97UI1E3KXXuMqCKbD5csnFrVLxjJ2ykyIsKHnoc0+xz",
+	"Cs0e1J/7ZcbVaTzNDR790lh1DB09s20SoP3rzRl1tr73yefCneEe1LLD8A0eDUrzwFiej/QuM/pNHO/z",
+	"6s+Im5AUAsTjyKb+oK9gWh0/qw0e88JINYe8m/Dpp1KSibsqH3bEd0JN60NSHWbstFcjg48KRVWxBD4C",
+	"uQ1wPXCSEDuFYqWiQp91nKI443lqyHla8hhgLDUIr4EQhvWgrir45WZFivFgqlKRtsiz0JvTP8hFG3wY",
+	"DS6AK9qBzUoLWIwf6gla/fF9IXiuzD2ISdwFEbGG4Y8tibCujyLhCOAIPh3S/DqX5ws1oa0QESrKQiH8",
+	"g+YEu8T+GqEZLCahwf/gMICmEe4dcDk1ahHiLpIwT9KdHk3xaTqU3upZkSmRijuRub2GLDt/yktklqMW",
+	"v0hk4BDfm/Dczvf4ZNLsXY/iMFTg63d4rYqxN+6rSzdUZzL585SMlZa1Vs3YZLITD3d01jCH5Qi9+7C+",
+	"SOyEUGC58v5pcm+QcHHqEOqaZ+9vzq4ur86vz4Laia17oMt+SKTzRezLkXtQaNyNBSIMVVUEVAmVQiOd",
+	"UR9WdCkhHETIifY14E4n9jDTk4lTiaAdzoR7uCM3uVwMeZ4yq7uqz41orZs3jTtSIoANOVVKY+ykkq00",
+	"gxMqLa5NP5lMwllDxi+c0badLe+gTGmR7uvIvlEuhvK2ekU9VI73NChPjgiJQaiIXz23y9PxtFYugII6",
+	"ew4V+cuV9pW36zIVbkPenQrLZdZABruohZpMih4xdEMvNsfCxBfqnNUgCO9fWrKajPblGJFNONZJPmL9",
+	"yjtAIQx+5wAyIg3lYr48CD0gqdnYc4tQze7+Ttvs3FLvMp9UETyV2LhszKkmv89zZ511VZH6SVXA/YzL",
+	"MUt43ybQcRKa72LuJ0f5jG8wkDAGjkmqfkAAPzy6FpuqlJI0+WRCvYcxGyt4y3FcblhS7KnOz9MEFiJU",
+	"6t6fQykCwYXQTKHtBfVqBcifMJD7jnz4wMNdFf6K2fWlT8L/HL5OapKb/Fmv4NDHE9XFmA0iGrIfty2R",
+	"O32LIA1fJ4j3HTM/MuvcFJj3D9E3VtfDH9OyA0cWdNVEU+soHT+L+aZqHQH/aTel8wQ9VU2+O9QqpCp0",
+	"SlJhv5KU93+9FfPz5vp5WnScQR8XJoJIhAT2EiQZu3L/WquKEN4OkBZL6D9LyD5LRAnDVBPlpvI+VpMH",
+	"7cK2CQT3grjdXZzNNPIQLWNNA9ix7pJOUhRowF6m00zke/lU1dv+H7y7mbIvy8Y+NeSjtlPgncxznbcZ",
+	"AZz/onvgVEQYMNSCzUjPVEOm3bWf2NVUVXgKKoqgftG9cilai5lpfxQ3a/tMqaCJx+LXue8r4VH5nRz3",
+	"AXUn+d2cC2DbqkooN1RNLdTCsOWCqO9ePbgg6kKOpd2sT6O8/zU85rZ8B/E3ioj0eP92mDtxBBNZ4q6C",
+	"zBflcMQAU0MtjGvNOh8uKyN7V3Zcx1tfmoV8OeIPdNnDObKeMNJpuuRVlTn6TqTqZ9O0KUQDXfEf5jnb",
+	"AtV8CBuL86zTPD3c/O6y8KiMDAolFaQoPIB4fA/IMj59swSNi7pFdSeUVnBLUYc6s5CwzCqbvh2xBPHm",
+	"CUHPd0pLwCcBpIZz17lhmdaAmNMggjFGdxojaW8+6XmrRBqtrS7MHJ7YnZxbbuFwD2p1YsWsQB5wz7RY",
+	"T+tbAKNEINzKK37kW38EKs4FduptoKNLmMKfBh/OL2kdRz/s/i48/RPa8zKZ4KdVFNLs3XwgOJPfqWfb",
+	"OI46DnbL24ELsjIzxO//48IvXeZQ8AIx21zyDJjSHVG5XiCCkIjMxiPqVgHf5lPFboWYeJXEvdjDshpf",
+	"BwlFsVz1hUl8+z/foAOgIxezfCHRNqASh4iRKiJGAReq5HBkI266Css0OSBnwjwQzo3A9aFFZmEPOxsW",
+	"9SvvYXE6ekqW7zIsYYW3jjCkSqS7AadKIUR2gR61Ds9sCzKqKHmoBI1qZqQaQbYPWROP71z3mV99ruC6",
+	"XMCGarMOjovQ4gxbleBu1rpdliiQ3iEaxOfhdkmhRSvZPhV8GAygaPpBRJCKDZEBYaXWUMFxldx1knWo",
+	"GaXWQKylzU79BNfxzrnDeHN1dkYnohUhpntNDCR7az2gvDDwkyKyIh6zK3K7tnrCtKM5LN64F9lBYkyR",
+	"r9Wb7xFi0apKraqUfNK96SYEFfy4nOebyqIkhuciTuX9L5HrpipWFGNfl4T1BDXz8rLWUc936IeAoCcd",
+	"byrT9ZMClyntoSWBlCM61AK6E0EBQUgC7YkhVzX96v6OhSLuWSLYRv0fpruNpOLFsVbl7hEgxQ5OXxo2",
+	"xA6MsMdADDwXfH0ywKohqYbNCXuI7MGKpxvr4iPHU8bn0Kbq49XFkvfpyr8NfTvH1D3jlNT/HFNhoF++",
+	"JmwU0OshsCW1wpsT0r36VRpQ7IHyi/x6eMINOKueqnsi7Ns6QrCgjV04KvL4iBcTVsNXtcS/EnT8ht+W",
+	"alCxghSvXC5zb3uSWjbWd4D4ClUTwhwTMJ7N597sJFJvxfWa3GC+ojRdFfJppirVSqDeBuqiNOzfrj+8",
+	"B5Qzx/NgDWOglUzMUiy2mO50sRLW63hdFRentopMBWmoTdf5+5+Yztnl1YeTs+tr99eicnhMXFmrgVbY",
+	"yISTXqK0DRnK4f2nJDt2YisXq2wsJQXUSyKQraP5w5lQN2l/Ig389PWZbQtMuJ8Lt9tUxfaY/q032IAm",
+	"VLdRxNYxJCAGjsTcfV5RMh7tRlQoznyZOLW4pMbO2GhA6byrCIWW1DOlqY87gQ4WPOrvvdIoixzWYhxi",
+	"MVyqj8rKrJwbhB6pZkdUIL+rsMUb5rYw0E4KuO/JczvCMx/53r8LVHYrJvZedxmUZWAx6Fh+qa/19TXc",
+	"kGBf0CcUIqJ+1oKPzQia2HsQwx72ioorvNCvhxlEVSHA2Hn/Tn7B+u9NV30WA9UeuPt2Z8YauvG0wrJT",
+	"YdYtsPEHjKr46prPH3PN0z43TjmPM3WxPWjK5x4tbbkGtMN6/sf47VimSg5H1gMBOfLw79SK9bQdrbDf",
+	"rmHW3qIKlPAky7Yq5/qUiOmtnrHxtD+CbKjiqIAv3d0n0vsSFR793gogiGuCcmg5y6svsoxaJUIONiSa",
+	"QhZ8RFx1oBBczetpBc0tBGJ42pRSMdOnRifQrRD6oEeeKtLO708mekLeyHp3wRVXtwKKe72EIJoseYEC",
+	"EGicFkWUQZ2sB5bpqW0gEz2hQMrXEMkWEkWWJvqUaKQ+Ne1Oilm1/l9NIzpbgakIT4DjCDvDcUKK9wWo",
+	"UNlHvUsQas53LJC+lqTNruAlEJqWX0R6jMlXFoCZEbvWO4qUZv1MOhVfCZFiQJqzvp7Mq11F8OaNghXo",
+	"TJxwyzM9rK8xh03ahQfFhhMi0F6ZUzPfNQGYjbC20ZHoxVGoY5/kwplgxsNMYOqB4IVOegSqhuJj0WJm",
+	"OkFEWYQOpuLyfGxaESL3PIA0GzlUXTWdtKIEgZDaoAeQCRC8l6VpDYRoMz9ZjxPbE4D6LI0XY2ZurBgz",
+	"v+pjR2+3Yt5V+AjoRFDKV4n5HvKT/aZtwZ8dxqohPb+UXVFfCZ03bEuZ9HDX60gPyh8eAEMXHwXUAtSh",
+	"0b2F2h3v7HNqDRhCIz5xyk85iH85tegP84je0NWVYLzrArSFDIanu2oZvw3rK6JKUPKSV9VXtBinYSPg",
+	"BZxWqoXxaNsRDHhXQQ98DAqDI15aeHaFc4F2b0MehQUS3ok7YWEOK7joKbRKg3rEwdfyFtqbUpmJgJZG",
+	"TTBxuZ4VIHEUNPKu5Ivzf5wxnYNL+f37s5Ob8/c/VWaHYvpWnkPJBLCUuwSE6uvU0f8bnUcJyLORDknI",
+	"oUmQH9KJ6lxPe5loKhGBaZ7j+qiK988RyV5c2VphnM1CxTeZKUgv4FGAkEouWKqrNFB6cBWl7v+Kn5w3",
+	"FdznvH9rWqwnbc4tlXezgTstpxZE7c4hsEMNKE0MYUMI8tQ5PIS/ARxU8MyW0BK7aqSnuRPLkLFP4ZvD",
+	"Axb6pb+BlkoLvBOHmhILc6bsfD21kylkVeaCqpHC6NJYnaNGAi8ivFAwwNw0aKdb4GsEBvLB+TZ7B2g8",
+	"pJhBvxKA64FyK9acyNtVMm0CdFoky2dbZIFaqY37TV29BJPKyFRsWxOCLDBldSCABtK/r5CinViKvxDX",
+	"+ELoWusNmic1R/3H3NyK9Cik7VKVqVRON6aSaOKFvlZGZ6LNkv9MQH4HvRrbkOiBP5ICQ6pFj8gc+okA",
+	"LEjkUnjllKqc991qV4r7n91yH7tXYeJUkOQIc4phvwg2xl9eAKRXNLl1t12bJYDG5n8WpVErd5WNuGmz",
+	"s+oqw2Nn8GDqlshMlJlcU2LoNn06FnVlhm725drC1w8uLbwWPO+P/vAZEIFY1rk63YnvwnYiRrlFkr7P",
+	"VYkl4xh1vdO3G0xwJaIvzBsnG7jC1PtjJy/gfnGGhiPj/tTCneevssLJLeCSLLxWbCgAqESJWVe5l/bm",
+	"LNeWE1ZIJTA2JlqU7Kgoa5QgqdZEbsIa7UAnG7J/wvvdcH2+fgbD4Yb4obFc/ursHx9+3n7ugi+Xjxji",
+	"fvxg9kllWlHoFitnTqL3hFBBa7UsExA4g45ei8G1xgYyDLfXp8Odn16cUeF4fCsAo8wEVsxxma+8697S",
+	"ov7Kfbs3pa8j9ol2dif5jafEOxGT4n1pP5N34h6EX2vRryL5jgenOU8TykEnVxSgkhHFO6UJtB63zQ0k",
+	"fiHvSPpuK7nzL4r9Sj9viWp5kGP3pdf7A+kdoYGB1PjiIE5n9ooG1Uq/OCgDZa8yeRtrV6+9KbeN82/G",
+	"0cO920EdK0mOgKbnjaC8tXgK2FL48ezeOouXFN+Bzvtiz1g9eWTl9yTThlKGw2KfG2f4KnRFOHs5vzUR",
+	"S7Cz96dnp+RqGkwN5RCDRwqaZwY3UZQOH4xLaPSJmdAwhIn610DWMYTT2T8IY8QIEfp1c6+u5MIzJ04i",
+	"nIx7KmjQ+EwLgcAToilEGQM4MqGa9e6Fa8TnUcJ1ohbukzhLuVERf+MO8trqScRuG4BPdaOkbpjdQJlF",
+	"8qSRxVtIS9tWwW94rIBHXsu1hXtc89hcklKqjmx2TCE4HkazEBonXVK9o9et7N94XZrlNvBMnqzSEe3E",
+	"WqpHvHM7UZkXjm6BKkvfNtEm3h6YB/fIN8eHKIJFzggAIA2SdCJyqdPwzITLlH2T4Fw69hK+PVNp8m0L",
+	"XCwEWu3REaxHMA24fF2lFRQFt9n7oumz793QZieY7QdRTYheU1A6mgtMsL7qOFpSV2FLmbPTtcGxYfiY",
+	"0jZeZVwarE7QRs/sGuUAdsgJ3vImfR1xiy9WqHQPMmYemcQvp9YE7cN34nPjUOkoqonwMSK890c8H4oW",
+	"XCm9OTtkVrMfQjNxyuoBIjz8nvqfY6d0STWoXUX5D6jhtwLmxwKWh1NP4oON8ixurs47F7FKsoJuz2D/",
+	"YlK6ga3cjGYC74Yhzf0KLnbNOsEmUGIW6MEtZvt8hCfm6emrGWjCp+bxfepBQCNPpMF2LfBuAiBgAfVA",
+	"bhXsB4SiKhcQDWqzSz41TZV7VWI8aO2eK1r+rnIafOg1vCaruBmIJy3hW+yy8/F6oxp1DVHC3jy2bMez",
+	"f2Ta7NAeQQ5OPlUG1YWWbxztGDzWXQBrBK7MY8f0IXNnxo2T76K4CUzxOwHFsaH6ADC2+a1Q2EsyBtKu",
+	"CI3GdEi4BdKwoJCMcOCeAEAWYC0xq476uO37SyWpp1rcoa8jW8hH20+55T1uxL6z1xowCI2VY25FCklo",
+	"/aLToZH/hQkFWPUG2IS+dHLay2Sf4T63GQFcQEd0yAS51MYOc3H97xfPoUWylcbKfuR9yZwExneCp9Gp",
+	"Cc70aGp+iau5hsVstPllPNCTazs1mGbYQNkfL5NrZyQiXWByVT1ayUj0ybvmh8A87z7vj+if128+tph0",
+	"t51tMWN1zof0zX9OxVS02JjLjLLD+XwslGWTXPeFMeD9TYmIzKirJrm+k2lRwADZVN5d54yvsXaDuB+h",
+	"XzpOLidpCGWgVg8hmd1JMAOeuhcHB1hGBYXGRo8FCDbI6xpw6bjvqOTNoA/xeWcB9t1eICBn6ja6zRx7",
+	"Zr5BNU6OvQ7T1VlzAhccwFvc/00mb8Xj1FDwnchT2d9VZZU/QJ6L+xHv2sUS5fqDIwZovMzjrVOO4p6e",
+	"WtNimRyIokufW4VpsZxbgZCHhpDUwUVriTp8FqMEAZdDTxUj+jlkVSBoYpa1fM+hscaE9nGTcwxW+Fdh",
+	"QxTwwjN8fu/U6zKtbKm6QXtQEaIMp4JJFeWoFvA+HAIGPLcPrHaIGvDg45uuduiqhXIH9sBqh5jG/6p5",
+	"eJo1Dw9lu1UVrp2GdJ7FbNbQ9Mr3nGIy9ZmrEvHj3QzFntM0fGmbqIk9UBXpAwMO98vIjOITFU0yfMWo",
+	"pkYFlxlXN1Lkx4URV0rqOGpKSyV4xKqU1HI66ouDB+ejPlmcwbqgSWfH6IJ4eQWCK/ON/7yacR6UmfH6",
+	"wNf/vj6gFnsvDnyUsLWUkNGKUznItqs0unCXKSti46fZnH1BrZC3n31BnsHgTKGdxm3GJvIsDvxX52AU",
+	"p/71ORgxqQBmzWOjPSFgmxgMRN8uIIODEYi3RV8bqnuXTheGSBp5mqTx7dSfg1PIXSIZAbFhg1r/rsjv",
+	"yjN3BFD1gPUOUW9YToM6nYY8WCJdaI7VjLeLVxzJjc2hirtX41A70TlwfddEwI2shD0jzKbB+escs9MI",
+	"ZR4gmTHSWgn3u4bI3KdmfY/slf3kqRvV99aigo819pm8KzLzhErZN+XEnm/Rl2b1BEA9AaMOfqeH0pmZ",
+	"3tzsXJ5DHr7vTAOpSSjrfbc56jBX2aSQnTt+9L1VZ1wirA3UAmLfEpEWkT1pumqq4iabC41yo9aInjV1",
+	"HnHfmuGJa3wLUuamUvwDgM5OYncrue467PKWFXsaOLDag1grUMkjM9dPlJ4vCsITvoMdAN96/JIRT8m6",
+	"PSZeAcKOqsRy90OZZWyodcpmOr/14RPPlmM+Zz0RFZBxJTzYsmcZCqBA6h28EpPxKhpIL3UNbb58Pvod",
+	"jLhgV7T4PhTrmF1R5VlEkc9NBH+1NnnK/q2wzTlu9ExjdttiItsN/GZlCtsNDf+1yWtVxiHNmnw70tCc",
+	"LnOp3Uav3zVxVUHjhN5YYz2+Pf/pbdmCfPniwRbkn6FOgM5hHUh7PMOdGJ2BMhf4iD6v5qNmo/NcWZEr",
+	"njGlLcFHBV82Gwtj+PArk/xxa59t/PBWWJjwzC4sTBi4sDD9njac4uN2rzohF7NHMPWiocXc+IRZquFa",
+	"NWg2QPW0v6vd1TrQWaZnRcokgRdazfQEQiUnFx+uz05pCV0FtzMahKQQYhxlDN0TPSww6wmEBL46u/5w",
+	"8Y+z03Kzb26MHCoBzcCpDjV0ll8H1Deiuw3klJG82EFzqfWpfVteZ8Ifq+0wZf1J3Fts7ediks030Ia+",
+	"IEuokrZFZ/renGLbIXkM91Iadnn2HgDfwcqa8Tw1bKoyYUyhaEDQBHhkJo047ipfv80pZM1jgQDOD0/m",
+	"nhuckPAfAiPIWERjjFIoN09CCwR0BGgdtxBNggSfUgJniU/XL+SeZPMbvQV+gpF2Y+Stz1SlrEyS5ttn",
+	"LkyBuDdzgX+zMX5DHtAV0Rv31HOPP1iO0VAsp1rD/gjjbyNM82fQSt1urQ6DwIntQh+FgRdMsCVCRIqr",
+	"IsPVrUUKQiPHQFSSF+TzAvVJwwa5oPj6MetcnkeuBE+6bMxTgf3iCkGPYZRMDwERFS8FSY3hAEeH2g1+",
+	"+PT+7AqWveyjds991jMl8squcG6d7lA3H2+BUWoEGexAyCelpg0766cxxf2oppqvj6cUpLaxppUFUc2B",
+	"fKTy1EdkCymTlMEBXTW8U7aqmyW8ajkvBD93uvCIw+cANjuBLlAAy3UnLeb9zsWaURPfCLOaIg+3SJHR",
+	"0rdNhxcCO2d54khxo/0Z3leeba4p5mppiBGHOKKwZgvMr6atVgE2Visk15OQ/MnQ5CJJbJswf0ZYbjga",
+	"PbX3JsRcGGH3JtyYmc7TDRCjzlLmXw/xLwNOBAiA2SZixSuXg53lKyAyqW6Z1aw/0tr4ftTh7UXtfEGq",
+	"lHiJ5LaWvLtyO4I6FW3KTgnMrwRxFWEzoFWk1dsmtXeY+kc3T8UBrEd8PtSyTwFJKYrOVfljW/HvII3B",
+	"R5a5tWI8sQWFzUbcguENae44n/nzwguGPd9CTmbyz71rkd/Jvtg7pYeTNrse6WmWMmm7ahDy3X2Gcejr",
+	"CThX7m6PTO0yKRaNsIRKEd7UaV7YDi9lGpxjqTS8l4m0BX9b01WFdlkEcyrtc5vP4Vg+4QH4FWySvBeH",
+	"qhWi+H3Uzs8fVToVO9A5JThjIPdW6dkSXXsSriVtf4DN4anw1JrdQKmpAGaXN8SmaNfPwiT+ZwM7LWzH",
+	"OuGbcDK7MJiJiopJfAX9eW3TS9paeny/jCM+4fNMc0y3JXY02DazaMpnBAE3rwz++CmtptvTYrZ/FiTx",
+	"Krm7Dh0WB7cLQuTFqT030Vya6PHrTfFAxGE2jf20W94lj5U7wd8TZCu4MNzFTCVkcaN3j9eNvXQWG7nV",
+	"BivpJH2GxQYJZ2GkJ1eGWBBFA958hbia2tE+Wo97YDeiGVypwl370EvQ891tqdDe9IY4GbZ02mSbk1PO",
+	"2QxUz+q0viMvklrQehGFXZrzmWI676pcTDLexw5coN46w0oJCpFh5Usi1R3PZPrZvTtphYQ6E3qy42Pu",
+	"68/iy0TmkJv3aSQzsQgdE5S2Vk1OX+F6hJUgFNlQ60otrwN7eo5bupkgDL4cB+KqL7YdhLnQQ1lZwf1v",
+	"WiqCc8j0cAgd0x6FJUpU70YBd4WH4+M+YO2OJ6b9qR09+1fr2Ze9nFuxByWEz46eOdJ/VuKDgc6HesEG",
+	"rzFmZGaCFewIPQHz3RuqCVTyG7Jt6P518u249CNnVNCUydtYgEKTLIWOB6KrDERukLyDFeTM96JnVORc",
+	"xwpcyPb2naSgZhYscqqGgxlgd27jjH30ymPYs6teOw5wH32eKn7HZeZsnTq4uqG2JRP98Un9zE1lJ5FG",
+	"v7ALqW7fayv7larC+QDKmWGnAXthJA0dRssfuTQ+y3vG54/PDh2DrWMK34wBV2mdX2BdpgAvZT0rdNgs",
+	"12pY3AmgpEbaJlLkUNiCbom2F6jZqQ1H7NXBYSHV+7lIhbKSZyZps48Uv+oqHuV8FujpdanYVW3LYFGb",
+	"odWTYtJPRiJfbE4MX+hh4TSm+/4hdDaOMZuXtL2TaZ4L8s9tOILb5P97JMXOvarQ6/qgE9U2tSzCf9IU",
+	"9+nSFpc2MxdDaazI6/n2JBfcljO+tQoAZJATYA1hlrkZOOUHowStOh2vE7jdzxbxbApnr4AbBT6t9PfS",
+	"pDfVzN29Pt9Jz4FaxryWQ6cqTSeb1pbcQDBMRfHBuiwKXS7Tvb5OxUrdiBy97tkWlaWTQm9CdzNfRuAR",
+	"uAAlD3u7Hb4OXXcV+lfpnnEvJIQHD2rUIdgPCKxNRM5eHhR4JSolojxiRmuFKhVnr178wBK33M+wXJEm",
+	"ESow/RY690rFEvDY7nXcdeVuE5/LAwgoY4kVD4VSVqhjHpcPm3Hqkoq2MX3sCg7pxJ3Rn00Xc4tq1MFo",
+	"q6VhI5GltOUlTQx2dcOa2DsUgQI6t+5NJ0Czy+Hp+3DdOkYJdjaA8J13rYBoFqro9FkK5WGvYd/Hiko6",
+	"LzAhIjBDKa5XZFKCkdJVtSa9o2+okVvPWocmbtW2+seQtRSZ6P7Kgv64oOaGOVqtj8lBD6or2ek+wl7D",
+	"MZs2YPzrYaxd2TCY4Vun35Sjt3YDV9CSPfJIdvv6txKyoh6w71gqh5KA1UYAF+NvHxAbxf1zzJI7kcvB",
+	"vKNSr6F4+x4bwKVQCe3WFQt6tNm9uK+5+1pB08LXLFn+7F6GP3ZIBKUL75cjJgfIgq0iag1Jz0bj0iGB",
+	"JCxijbuIvT542VXr3UXXm72JdqnRNd9FN56W6Cra1tXjtTziKyBcKdJwARorJuzwITyGPLDHVbq3WeMi",
+	"dK6E/UPnmtdoEr+ZSwZIV4EFEimJLcyQALT8lvdKEDcWSAYwCFRRZdniLeXekhwTdvPAjqKXd9WdlpHM",
+	"oOIZORxZuu0Dwy4rtMV96B6NrrrYiwRgn1brW5QlNPGx4Go2kploVRhUFQz4j0XJtSFOhHFk/3+4bdXI",
+	"dS/uyXWE1eCjcA3MxgEBoDevgXf0hkfUOZtcDrAv/msjsgwgnKjrikj9Yybg3v7b9Yf3XeXoEwge7Rul",
+	"WU/w3JG70z2PfMPgVOQsuba5nIg9t0PcTnORuIn5SnPH1iJvs3OLKNCifyso+gd9VviMubEicLW4+7cc",
+	"KqmGlIXRwm4A9CC2CKb2rEuL4XCjQQV6wZSIFOmMOybuBKbxuGsWcipzPR2OqjKVdJ6SJTjSM/hUDyxW",
+	"y1Hf72MP5MWZnU9EXLeuhEhFCnd2yN8E2ThUOsespEgamWILZ77xQfgMqvWkMZDMh2LKHavWbl14IoEg",
+	"usqgSYA1+W5EX4DktAE0BNK2u+cZyBp3wuXdhuPSCqOdNTp1X8g7cekHPXN7upxFUKGF+l/QEcPyjlhi",
+	"/1d3enDwsj9V8ou30OET0bo7pO9G4gt7+65zsnf9tvPi9Xdu17vPbBto6Bk+nLSYcefEM5bcHSa0QI8T",
+	"SUaQL9JGIi6qtBeJ+dmimKtpR/u/Dv/+3d9fvnh58Oq1m+zrF6//zr//7gfxd9EXPZHyly/4YMC/e9FP",
+	"+/zlgL8+7PP07+Lvf+cH4vV3g8Hrl9+lB33xvTg8+D79vpeWK8FfHfzw3XIt+L+a5Pzf9v92D+OhfITb",
+	"Nl1KowNVTWylxoWuRgXpeGiCElDK48v7m0o5m4uJzks5Qj8GuB2S6SuQfj1OLjeACuHbs9MQqJwbXwsJ",
+	"Nj30Tvbcq6fWyBR9TuZWVNd4bx7sth7mtpPJO7GBCIS8E8pt0CTXvRi+lmaysP37QBWr4JYB+3jCcxtD",
+	"cIJx5MQ2AXIXkJtCDSXmJgBcvFaVm38leCrdVDe5/8UgFUcATiIkF6ggh9N4ffByO6N3ip6yAjd34Ozy",
+	"xyeJMIuVNIGg2ftjkUq+n941GDXvtTdpBu7O8HpT6C3nVY7Q4vm4MNjhF1jOARZgRSPQc5jI6d2mVPTT",
+	"u9xpij3ev922EMeldfzACzRBqs8xghRgCDsXE2GlewJo49UjEihO5koMpoZX1g5fkafwcUJ9SF/XoGA4",
+	"Kv29FT4LaoT7uGxQXF0zNwxU+sF2OBoTKdBRRMy4FtanczU1ZD3J+LzBfqAOA+wOGiq2fSNEguEpelDD",
+	"1Ro+kMF7516PEFHge+aGJfCvBIInoPEldfR+6aa2qfQoN8BfNP8HofkO0BGEDL3JZjW7vrp+AL0jrlgD",
+	"yRctFQryhit94vt5+c6P2JmcdTwkou+AGrCZnXj3LGG8nxfQG14dvGRj8BMDP2fY+VxEnVNruYIW8Bdj",
+	"/MUYjjEC0X09b4QGwdUxRGjPCD5Xx40JxvaqTAkc7tq97S8qraDSXUtRSF54EIVM1Ur5CWRS0nVBN4Cs",
+	"DKxKCc2b2UyqVM/a7By9WoXzqhCDVF1H6d5YXqe0RTO+jvQ+hmn+RX9Piv6CsLoXCZbS/2phkntiJD3O",
+	"k6YwJ2imCIvmMbF5lhG+Q6rb7L1mpq8n6KwGn2ulcX4OWZt2o1UkYYyamCHO/JEOEPfM5xkuHNSnkWZ8",
+	"zM7jqAR6yOMz2eeKZ3Mr+/X1alAlBTWyE8gDtCK/41mL6SytqJwc8ok5cjIgF5HXeTIRisALqIIGYnIH",
+	"bfaJfpcMcj1OEDYrsTopKoew0KPNftTOGMkFm8kU36bZbKShRxrOCbJIPt6ctJnPGHt5iFUiFDvBLBSV",
+	"spfffec/S/n8qKvGEKsHPqOZhO6R2vrkfTevVkW2i1STaTVU10/CdsIGr3COf4I9g6Z+Q6mOfYFLNDY1",
+	"QgIk0jqgUTf5EsjoQOdjbp8dPUu5FXtWjsG+XEYWrZmMUGkLc6ykMtaxqNsQ35v8mCk9W2daVj/CpN7q",
+	"GfpN0XcHNCmhq27K5+vMwhNKaS6N1YT+8M79L3/fbPViIJa6HJ7HrJUty4/GPOU3xLUYu6PzahIrE7l3",
+	"K+b1UuVK3FHfypRRgBxxoSLSClE4AowSYyOyu7qeM53L85/diPeti7yA4OwaVawn09zofMPlqxP5s5i7",
+	"5dRRALbCKMHBPWtRJAumcyHVbd0w9Ng+PEMDPDIVufnVF7p6+K+YfPxHUNJai27iDHhJeHehaQUFN/G6",
+	"EZkRx2wmAC4Msw65GUHWE2gHdkF98H1/RvxOUDJUT0D3YcW0Yt9AtclA5z2ZpkIl31a0uYA0GCS8DWmp",
+	"SBC7aZINQ1fRIa47jUAk8CK+FfPNiCYgqupmWjAVxpUnrWrKWpZMK9HunGVgihUWWqj7pICwmznSA/g6",
+	"AqJsUanSIUtuxfxzjoIuwbwnd11q1WYg/goIKOloNR9nwpiqsgn3hojKNip76uQOrWMXZ4wbsPKMv6Yg",
+	"fixCPg6kqWjsOtgIdcNGGhr8IYSAokBhlBLXA4ROjk14BljlILJB1JnHQ39BZUMpiQPTL/IxlYdSNLoF",
+	"2lewsHu5ngFGEADVQlvpruoqUE7d+z8jSET+2fBMEE4EDlwkyFFn4Unu6PCbN1dnZy129v7m7Ory6vz6",
+	"7FunE+u4mXpoaKAHA0FZLD90VQlcR2aL/ZQhanrkmxlJG/oa69zyDHNRkrD4Ut5psdwowyWI69zpgqiI",
+	"UtSTG+qJXaWQo7iguP2JP+nNiO6FUXYiwxdXWsPcESVvhrmJuar5+0etb4kwm5IrIh5FsrkfhwZJHlph",
+	"SHWnZV+YFgHBcwUWpM/88Gms0LOJfUBUZ8xifW6IcpELTFdZTc16MGgQkT6xZAl/iow6tIdzY5kXOi1m",
+	"JMkCn3yHZG01MyM9W49ToMmzlyMLnLKSKy5xbzfKEzjGLjmCVvkk+eHDxMt3fIpobU3eQES1WsPrU0Uz",
+	"OJSXgDhEUa84Sw+8MDOdx/oe2R/EQZXuNpojdWDZoN5SHqjiRC8zrlrl6wjshoU1bPKcqwyin6hkHi5k",
+	"L2ziWa554FPDh/XOVawaA5Un5MxirbXvH9gTkFUWvKswHzLDoQE7T6UahqZO04kTRuXE2obz/wiz2/zx",
+	"4zg1/Iwa326OeOaRQLBcjuxX3PsVJ+wMVbO/CrbHX3ZGGONo253yfIJmbgs6bEHWsKOwHA4y2MACwKbu",
+	"3B0Ycj2mZuSsOSNYyi13V1DyK2TGyb44Yt1nh91nra5yA7i/3GvaOMHus5afwnnaYrdSpVTs8XvSZh9V",
+	"aDOJpROviib+31DXhiLjuGjZ8C3eZ24cSEr2DfGg4EYat6Xuu6NoUb7mKfkFYGo6Nmmza8iITqLppgnm",
+	"X8OdSR4Bt0X4jq6Ka36r7kwE53FG4qZgJni2oypcnmWdFLLNtWoKZETEFS4G3EkPM7sZjiMqq/MIOFLx",
+	"ZTYRg4E9X8FeCEUOxPnIkKjYY6ygyzGft5CyTQFnUjiYylTq2QViIiyhNbchBEvEG6uUXVXEXd0GOIHj",
+	"X9FiqehnjhdaVDwI2Vw6Jw6qhLeC326YvC957kNlT5K8M3knFmlb7JK2Q5eRPh7MWrRNh/+UiNvT4xIZ",
+	"F54QT8Xd4uLQeUS+x0TU1U60Coo+xTH/rCTdTMnh3twF1dLO35NsH78F6hmikEzcEa2i12OAHMit7MsJ",
+	"tCOFbAQzEfzWeF8e0zNE3m6zDrYlBqIdOaIloEGQ3UDyiFXlkdOP40CEHhQuNmysSnoaKHbSAr0fxboP",
+	"ue+6Kn43+hWJHeN34tuI5zCQK3h6tIjPzt5yNXTs5DT8dTjqTKX/M7kJISri/syPxFYRxRVpHa17sps7",
+	"RjadrOAzyzM93J/kOp32bXMLKv+Qtx9xNovY2Tzvj+Qd1mObomnlOPRkw9YA7t4ANjhss0tOjRDnbAC9",
+	"KqBpGuXF4717eHDADg4OijlgIpDMRPRRLlhPgPM3l9YKVYkIJ4299KtdkYpx6CzcTEIdSzb3PQ38eHXZ",
+	"BcX61s8vCD95k/HKnAe4ZsNK0TBz4znqE1+wEd156kwny6UiYEIrvkQpObkYcsBNYX1uhO9p6zvZ1izm",
+	"P2s61Y6nw3J54ouDg4d0qj1BAnxSwXcij6bouz+JpxyBJ96uD8JPCjYoJAT8piEGfwHBrFBrjq9gvTlc",
+	"hElBimivTKHvp4FwqJOThBch7TEUhUtqaItokYD+v9gFp6s6YRS4xcQXaayhXmBuUEnZI+DgGkiRpaWm",
+	"4dCf5EMOTf0hIwD8lghPmVK8y47EvIjgYh06+OtJWaUJtKcTI8DsohtdqjuhrM7n7UzPErfC6KNUYF1P",
+	"FLlSYsaM1f1b1s+1MYJix2Oe34KLpKt4T9+JNjuBBFvISHDXN3rq+vMWM5qar4dNkaoAYaPHCmd/T0+H",
+	"I6e1DBFCpuhwrZVoU4iwnL8Ge0P1b44gaU9NK5blvBgLpuNzKOBwqhvAup0jztoU9hK+fTfwsbSyZnlR",
+	"6vxaAPtIdAwid4BCgXyzIS3dC4amRIowh4LSKsVEvSqxMrECYMZJG0jctTTgmUGuNGW28ypFclQSOn2u",
+	"ojh0T7DJ1LEDXHCOfdzNNoXEc9NiPacme4gwnvJeVNpp+C1oyqDLg6Q4ZvlUgU3pI3Kocfj3YY/CNuvA",
+	"zKBRXJX0ckarX01o67XQtqEV1glBffyw0hWDuxDz0GYvwNqucF7D8+ezfSqlvVhBnK0aXXZh/qg5wsYz",
+	"q/V6J+Thvqn1dl2r9d2f1lYOqS7osep8vipTx0scM1f9hhoW3h8xaQWU7VkSsRxywZNpfCu5Sz3L3H0K",
+	"FnPOleHA7UeMcEsBOyoX3rxgOm/h3Q7tCgzdl62uUu52Zd7MoBs7FwAGw8ciRVsHYR/m7pv4Ys947uQZ",
+	"rQ48BXPVx5iRxzQB/0ibXZGQ4l3lniEhFJQuxaDUps1gDzwNmxqdBhQeRzGASzXmc9Q/XrN38sdjNtYe",
+	"5fTV4ct2VeI7MMQY8xm4Yq8PDmDbTUAfInXC2YUEFYvhFdwSblgCz7cR5EUhkAv9BToIQbtUItDNVd8T",
+	"1qb8EPB2N1CVctF69mVvzL/s9ebWsfjrF69efP/9wWb9E2FCV8I4tq6QAG/1jI2dlCpsR1FQ8FPQLyiO",
+	"HNn2qxQNuGMfDSi1QJGCuGKWBWRRn1w84gDumwszArWZdZZxVX2T9wKbLqHwetEroqgYgSc++xUkAKnN",
+	"sXPLSDM5nojcaBWg9UIXW3f9fPMKcBnjhOSqyqeq9B6Y4YYBUN+LWRjhqQDEVaCeHvuOwCUAXKQVCFZD",
+	"4tWj1djFQPCLDIG5kFqJ5+hJrmri4EsrmqHkiDmUyOodeT/lejpBmZzKXDg1mn5CfmP6y9E1lrsTBg75",
+	"GuEC7Jeg6GQaiuSpmD73j6MCTFdfJo2tpswLaeyJn/kKpxx4wsIsKZlfGoKndyw2FuMeuNPrnFru0fO0",
+	"xrPFU172bB2++L71bCxV+Pshfq4n5eCirW5ycPkNftIOrhG39d6tfkFP4TbxH9W7t3x0Ep9sIym1MYMk",
+	"CQbjSJsCVBGq0DB9kx6vSayk4Teln+Dbd5MqQitrJqYNaRuOCpra5w6dxPNzqKaGZfm5j8KxXrl440hh",
+	"prHj7nGRqOtMgUAVEy6xZbnTbX4RfetxoBFCxE5z5SvlZfBsejg71NrHwhg+FF0lFf1uMjUjLHsFZEqw",
+	"TIjw2Gry7Wk7CiOCujCrTwU+hU3YLN2WxnjC1BuiXjO9I0Iu39drU7L3w9XW3MsAk+p1Yb58k7dCtNvN",
+	"s9LXEdPJZm+u3QmaekdH47F8racjPst9x86PnBIRyu9znYnECU3H5232bxoza8reTYDD05loMTkIwQdp",
+	"sGZylRBysqerglkzwyRNL8A+jTSU+wrlJk0j6TERpc9szSMkpkjf8+QJ7Fr0cJYGIh0vWdJzX5EgdIIa",
+	"+9UzM5paBlUXC1lIILrLbFclLN0ubeVydwPtSDq+g02uT6xGxWcnchH7kdIc7iUW9zPB7x47I66a/DMx",
+	"sEmbXQh+V5mqdgxe55gwse4dEjhpbZX02VWrCdSNuh31E0Z6ciT6aaRLG7ltQj3DZjwwthnJyf2IlH7X",
+	"cIdrgyQDSDw6Rx8fCjuw1/HzaU0r8NL2/cGBE0praTJwaVNbvgIVEd71gP2CV94fydQNysdz49e1BTWE",
+	"LJMGxKAIGegIHW0JlDUmUcVjAp6sxNs5JjSLalFrjKLKjB5tBSwc/N/EaSFOcwWEfdJBTgViqobXGsvn",
+	"RS6UL3KaM8MlgDguJ3nqiVDG98yyIT48U6CRdBXPMIeimadoj1Y4tTrYTN3y8YSRjwG9atyvoMXEl342",
+	"NfJOHEOHE8jeQg+U78zlJFwj8A3sfl1Glxl+PjgcH37/n8PD8Wjwomf+63Bw+934+7tXv3wRZZfYd6/W",
+	"gOnZ0pqQCDa3qPWk34ZlmiVCapZoSGtlSK7tZqTWyqkrwdM6I8k+VDK1mgI/EMUk4Q4mROL+e4ThRG8k",
+	"SB9TZCPBc8OkbbPiOnVX51go91aRQnY4Fsa1qgwDjALF7hjGsxlAlhUaoW3TKbUp2SdB6LPKLHMIQU3t",
+	"SFOTMG7jh466ypteCT51XsSYFmouYuOnxZLxFNLSdM4Sx6LpZz21CYWzuPJjzkbzUHaO/oGuorjhcW1f",
+	"zVIPTd/brLidTKZnbAxNyM4rthDSbJ2UtTPdVXSVweCgVtW2HisJ280puJ4Ld+Wl8uOvkAA7YPlKrfeT",
+	"+xBZpZbvVykX+7/Sv86bk8mi5VMjSGL9kTRW55BskeQi5X1M3ywpAtKSGlDFqDgiBGm7aplJAXxSYKI6",
+	"vquoB2GzXFtoUDbSxj6HjLS+pn9zRf0ZJPaJc9KJ9JZgIIJG01zM5EZeov9GXeM/9DSHKRZxO5zsSNNK",
+	"MF+33PjgmK5h+HhGXhpMQ6m5mP1u/zh/xEjblu7ZFRzWYn5xT4XXkBAK1epxbtjV6o+XiHQdc9sfNXlE",
+	"CrYSKRVfV6nejqncA3UstVQuWCCeeCEgDRFzZcD5LJV227fGJWzOWrfGLmi6lJv8VMjanVMTUddeHzp1",
+	"xy32e/yxXeWhVb+jMGkKpPbQ0LJQd5xMbxFcltcJ1ZyNQ0dYSGGm7EKnNkMTdNgJ96+u+kVLdVRS32oY",
+	"Zmog3z++aXhx1/j0JpwPlC705km5drGr3mpjTQwU5KSuW9pyiWCJo3GvpVZtzJdMfKmXtCyTA+g50uOV",
+	"1Vg/clV23m3UOXlFK3Kj7zDQ+C5sWKdva4rPP3m0kBSaCD0NbrweAVQcUD/ipd3Hi+lZ0lkfm+JJJF5k",
+	"oKmyMiOR5sgQ6filN3++hpG6qomT2AYYqas8J7nZV7HSu2mkCP7FS0+dly5EYCUQ/BrrRR/CUM6oHvuu",
+	"6JvwovSmFtgBMwGRGQyAvhjWE3YmnPI108EDdYy2BNWEDYU1tf4C7LeHXT4VhCmkKjsRNnjhrX2LCd8H",
+	"o/BfVLoivE557U9koyzoR/mL/x5yl7mTDI4JluqZeiD7WTkWHid2A1eakw6GaQUlbPEFR7dZ4cErulfR",
+	"lHyvFaRdrQRFThZYqqsejadWXH0xPuw9lEhM2PerqmK9G/xqi/cfjfgX7z2E92QmVD+kbiAeMYA5PIgF",
+	"Je4dxSDrY3HF03+KEHdYTlNQiPv61z9qGjd4gOigde5M7nQzsW09Hou8L/Z9iW8jFEqoA16AQgGXqTbC",
+	"VxEiCGtNowo/0DoFD2FADxxZvLky0OvRVtfEH8G3B+jUP1g9A02/kQ+mVYzQwjRtQuw3zOoJ62El7xPi",
+	"D6LMhvyPgpICY9CPmkodsItbKITzuWdTJW2E/5tO+5bKNd1dPNJZasi2ho4PUimqkZtwCeAFSoPVMJPK",
+	"tNm5v75tVyXuXx1Ad4sabT83rJ/p/m0Lu5wFsAxqww15WzM+Z5wAQKgBEQHyiS+8bzOoKmV6avt6LI66",
+	"qqv2oJqJDpRArymfVMCbEfqDWDagbCtxxM7en56dUjjTLU+q4Y8yPYfQKW11e6YVgYBwhblDXcVCyIQ2",
+	"hbBUA4o0dZLnQ9Fm12c3Nxdnpx7ozp0CZCBJwy4756dtt4L32k3eTzEsBuNbPeE02KUFxdNHZH+aDChs",
+	"fvr0E2gMMBY2KfoFSGWmg4HsS6HsZ8AqccuGwOx7RxX/ZLkYc0iRSqj6WWmkGWnYIBdivfp5pvOuog7E",
+	"MfBBnWe/wDsxAYCgvnCBJMKmmrFMd+f38CtrlnMtdnH+j7MNpTl6eVSt2zmpglkE/QXw6kgmNdy7q+sV",
+	"6Mklsd0CZQECkwChXXP3/iRsTB6bvZNWnNOGT6i2WmHF8Ty2LoXqek+mGzCSMY3QycVgv1qWCW4s9ilF",
+	"6X3i3kvX/WCag5XsrozwbCxgJ9nUuH+cq34unMyGX7fZjzI1hAgN+KPwAkhXDJVYBZCDnWlGSOoAb+X7",
+	"5sUhHyshzsPMrURcKulHdCa6m4qksCaA7ydcWXmt5ERci34ScLPH+k4YFi7XHiQ7jLmaBxPbU1tPEi6X",
+	"GekZmNZWA6rFDBKkbX9UXAQ9mX62Wn/O9AxyhqTCCRn2nvXdfhBwtn/5Z0SfLO5I0An8hxAcwxkywt33",
+	"EK9d5X+AiF0guSok+2XG++JHmW6sJUW6G+Qo6Ibr1lUjKkCyKbrrHYk+niV/L8kOE2XczedhQn0fYTIf",
+	"WQZcamNkLxOEBhnpcm6mCOSA6ollI5GlXk3BmqY2O0HszloMp2WEbV3qzAIb4lW0gpKhRWKlggLj1d5A",
+	"29cUTjrvT84uLs5Od0FUgNJeXEdMDwZrE9f6Hbouz96fnr//iVRsTp2FY4WcqhsRAwEfQ0vHaRKOfEz4",
+	"2dQEsDCI/0+dUNep6Ko44uiNIRxoKKi7pc9vf3ngG2cUN4ZPtnTWvc5STAELqAw5JrVAizlNt4IRhLKv",
+	"Z4pR385j37zDDnQ+fm7YAGGALy86N28+XL37/Obs7PPlyQ2buE1UwdSz2vKsxXKnhhflxX3oNjbUznbS",
+	"WLbnXx3vVU9g7zFnulQ06ip1MWOhiVlQ1+ImZqkWBlAfYUJudgeAaQIcHX6qPex4bzpHExJH4EhFKuw7",
+	"XGgdOCBoHOFoRqQI7+ErWq0cixbpjM4eaVFr81SMJ+h18W1ZIHgFDZD7U2P1GFi8q35j6Dphv7ETN9Bv",
+	"jHJu2G/sk9uN37rqt729vdL/u5+5C/Q3luA5gjWmVU/zHDCif2PJNXxBnSwcmSEmrrs84TFnhbnnkD7M",
+	"meK9jOClEU0vHqXCtHMfV9t27Df2T0/4uWDcuF1DyLOUvYfPpCIwS+y+SeK1N/dw2vHYY/lFpJ8JNFIK",
+	"AyMD3BZARIHqZkY8L+Nduqci288x3GAA3acL/Ml4FM+PnwmZyv3eOGN5NprTq4AQQnwCerHQG165NxRW",
+	"q/urwmz9LYbeBH2l1Eus/l1Lpi5NKFSy1r3rBzjgYBD/FgF0+omUJ1UA9MEbXh+8pLVU9Qr7rdjimk5h",
+	"7i1ddardp7mYiKh7KgkzzpSwM53fMpHnOo+al6Hog3S+L9LYI5ZpfRvcJJ6HnhvvlSNPCkGTe7cTLhh6",
+	"sEFqn3IEj7L/Y54lx1imjr6Y5NxxrbaONvZ+FvOk3kmw4b5/O234t6rTX8kZtQs3gXDUA0CdYA9UOcnW",
+	"VwQwB2+/EIp7GflsV7VKwn4/eHN6cy3MwbNEy8ciF/qlaUVpfJy58fAWd/ZdT0D1mEAjp91Vn3ROqMk4",
+	"JEB4U8fhINPBHNMt+Io6ZNqRkDl2YAKF8+v7/h0zDlxsJdyUWGQ8DvvhLEq/H/Wc8yFsNPi9N8M/5UF2",
+	"wkUL66zhJXf2u+AhKn8H0gtQtkEjDFO/Nxut6Bx4U7otcjHROUDSC1VwlJP41k2PFJNjihhUKSqAnhjj",
+	"7OaOWAfuaobwQZ+rrkIF00MEg51WoWbOuLIGMShDNi7O6AguqVm0LbhvGWRXIG9VkPtPwp7grmy+f2F5",
+	"oBpaw7M5BqdNgZesplm23Ex0Ya078jXWUCULIcr1iNOrds1xWafdLQVlMSJbdOlOcz2ZEJ5qhHAXPQZ6",
+	"qBOMBeR5dQz3NMzqD51S4JfRiAjntvZJ5xGsjJOWzPX7RkvRk+pfEdVvVkHhQmgCoLZ0Hry9euBt7g+D",
+	"AeoNY/euD4MBuae1jxkqJlTqzO3Qx6DwM4NXuyrIdo9gWqTEeKOoqwh4DKpbg2ne50Y0AYThdmwMGwxf",
+	"v5PLP6ytgSF24jJDBF1eJuf7C1L0n+3/6n5dH3C7RvMZGxXwcE2zmZ5mKd7xwaxWegZ1/FN1q/RMBadL",
+	"6NyGMXXglCO8vhJUeaGdPVJ+V4ERSXXRRNTnKWJGZLp/CzGLCAAqg67FoLyD9gw/86blWdSQBF5Q5cAB",
+	"Y8ndSejyIz8c9RL1C86wiz84jSvBdUX/NmKHxpSem8juV0VuhVOGtHdL1Kf24IbUFFUamz8ujMNCuShG",
+	"ihREXcEVKmuRGZbPoGbOUyPyvVd/PzysKAfdZgGoPz44y+psytCwg8w8d1ItakaFlcTSsJnO7WgH6hbM",
+	"ez3BsAaBuh8j0oGa4zXgz3nC7Sg65iLRPYZDrzroi87H9ydvXxw8qzjXRlHlVLb9Xz3p/37/ENK155r6",
+	"QJJ3CoDUQlMeIUiKlDvgWMB9oYim0jMwvZJ0irIgDsy2mkOtXfVNUCf23AKTb0PANqgZpKtSUz9/wwuB",
+	"DtcehAK4zNdTB7rqHvoAC+qAuBOKyQERd11c6zTXky2pA26ov1SCuPo715NFvkfgBSSCtZUD7H7TaGLh",
+	"I0s9AHme6xligqMk9FBMlXYT9uNaK/OVxttI3itMI856rR8f4m5lSfBUbuh4mqGRgddutnk3/8HShuH0",
+	"m0xe3NM/ts2rPafdRwCszsGjSLqJEoXRB/fcMMhVmum8uiMS7PqzTR9r45HuLutO0+I3mHMXneD+YJoN",
+	"5GMn3HQwyl8O/L/5ePHm/OLi7PSYcXbZubo571xc/Mfnq7M3HyEdWSsRtWwkIc5+1HYEuFoY50hwvplI",
+	"OzZps1MN2RC2q9ZKzKHoNE0scp34VIwZN+BYhvwGqdhgmlWipb6BWdTQ6eGfh04rVYn32nonqN9Kt28j",
+	"jr2O7+rIdwUl4r4/MiX+JO+Ega7YhJ/GsJkt2qlU+OZOv8XsKNfT4WghXgBpHRH+53MTtdos6pP5WGBy",
+	"Qld5cVdKr6nOhFnkAXDvRQzRF3HGTyYGltT/rkom07w/ciaXp9dgAOj+LRUAeLyWI5ZzCYZ4oc8PtU6p",
+	"ITLv37r3Yt8wKN3jGbEBPNFVE8qgO64PokftyTAFQKSYAEDOSR85RERMyiDFQTCJlOdDsdghLKz6Hnzc",
+	"Yn1tilQp5OquWmLrteKkDUkPVXLhCgYp5MLjGzg4QjBtft+p9Ilczri9uxBHjsXZWCsxB0peJXucfLqT",
+	"Ylaru5wEVFE9AKAj1mEpn/vOHXrAPt6cVOst/tWbVF38GDXnQmY68OEw46q/IWuTEgAqNZlPKAZSbkYQ",
+	"yyMHByjHVS2rotOZ8P4tgvqV1cvlrpn44Ea7ZtIQNTv9i+5tZmsRTU+qoWlqmhnW77fzJufK9DXE879a",
+	"Vyydw2aysj+RN3TETWiXaTQb8Bxb34z1nUir41PoZjr58O7y4uzG3ZQ5e9M5B9WyX+RqLwHot2syrWtp",
+	"6XCLtOSzrDeVZB1RVb0YnU7WIK2ISqZmtJ+KO9nHHaspwYGABTWE04rasEOM0tuGfDJxYhZBJqRht2KC",
+	"NacQh8GVHLFcDKWxIkedf7GVqTUMmyK2ILnpF9HHBlx3IjdY1+v+wjwm92voKl0frbmiwS6nZnQKS9xU",
+	"T/IwwG6KS4r11RAnHnCLdmwz1OkoqZou/Tm4C8Ufg6dLN/dagtz/FcjpIQ3GZyORh6zzkuMb4m+3QlFd",
+	"q9FjAZXMmR4apqeIfYp1XH1xvECx3kpdoMHCjK0vLyl57gkOw0NA8zgpmNL1/MDVauqpgJG5FQvUvamb",
+	"dG0ak2o3VHZt9QSAu+Hi0A3EtkZYDH/6PJAKpXTsCdXXaRS2LQfJ4OHGKFlDQAwIX2krB/N6QYyRI6tJ",
+	"ApMExNmSJDZO4upJJrzRG0tSDNL7RL4sc1/eSXAqj7ijY9ho38wapDB8jSDATuJngn3z6vCgSL2TH67D",
+	"W1rY38Z/BSUC35K1HAjjGHtEB69iPxepUM5iNV2FtJ+iIerM4Vxb624dbGgNZZm5FCnxGQ8p8jhNbm5N",
+	"m13i+n11PEkTlkJ2u896DaXwze2tD2g3W55lxReCKAiVyZC5K770oX7FTefVwQ/fMegRHXi72EoD+RSt",
+	"0FmSs1sBGPaJe0+Cv+iJTKuhQTr2v6ySA++BYD4adP9u6nJzo/TFLu61NZpe++OFtD8gDtzckX8gphC3",
+	"pfp227LJraRAuHWnikS18iIk3jX7v9K/zp0uXzBMrQn8icJzAnNwCdMPk9ALYHQj+rmwBqDCSEqUitRm",
+	"HPoo45W4mOKzkJlKzrfKBkTO2pua0Uk08Q3fVfFQjVm2GySFBtMPN/s59vmMJeAat9UKi+3SE8qzpdtl",
+	"FTXt9zM9Tffcs/e3FONx6wzGnyE44HFf3J1FTogWE6qfzyfWMS+muUtT3FyZVuIYe6I6glS2SMzQyico",
+	"VeVodhWK2EkOuhKI2jjfUrGr644XwJdn73yWj1DIOcAEAWRlYdJ18JBuE6vIfQPVR36ondkda/MZ9ATK",
+	"slgjeW5iyt+6vrjAiTPRg8PvqDTXMl2DM+/LXVKb7fCWHEI/z1sx3xRfoebSVcv8dHbCLvdevP6uxHLN",
+	"zFV0yRhLY5y5VM1Y59psh61ooL+Y6quZCoyDezBS4eJa0QiRFk6lHce+DQTTSpg1uiFeFeP8oWs6wjqa",
+	"MlyKTX3KWS4rfOaQ55LHx+aJKDrLalJCD/gk4/Me79/uTfOsPvcNhKdI2duLa/bx6qLFenqqCCgBfNr0",
+	"UhBlQ619uTwb6Wm+5OqOKkqLX0rDrs46p/9RqSaHxVzSdD9eXTzbBgGF8fLaxtsfry52Ei7puJHdEUBG",
+	"LUSn/V6666OOFL4yfrJIP5Y86I+NwP7vUzGFlORfdO94kVSsEdlgIRXgnlTGbmaa5UKl0oOZdpVWAurt",
+	"EfXBXfD11T83Yd2buWzD+7cSES9W0xTH+fePZx93FcWBgt/SecUUv0ZIB+C4BR/v0+W4kFJfm+2X66kt",
+	"6ioxRcayXq552ufGRuWTesAEzzOJ8Gqm7orFYa/gtX/0azZaS+NVqxHt5ylfs7iUpkbD+MRzw/zDtK6S",
+	"pKWk8/vL2XtUaUwcG6ghDg9ub94fMctzTCcs7A5rEcVkLmybfYBqCbB3ZkUdcgkGF7oOh9wvJb7YrgqU",
+	"3mZv2y++e8XuZCo02oSdE8anqcRuoRNuDMZBpwoDPWmb3cCkvJM5lcZO8x7OlzADla/ex/2P8GtpPbDo",
+	"6AmWQXhTpSzxB9GGhQgo89hj504jApsz+pl3VM9yjTZgKaB1xAZcZqFKD6rwCMYoWRgKH0xaftfafr4E",
+	"IUAQaJk29ogasLpTwssqTF0aVnTPIqc9gmO12HctdvgC62c0wDlp9t0BM8c0x65i9OxhANIqXJfTfh/7",
+	"JeKkCjklVGqOEJNwYUWCkuw6QC40Gw+q4IigeEsRILBafx5zNf+Mx2SizDJiDqySBJyPInTwfSBeNwfY",
+	"DmSiYwAgBneqp1o7EgpChF21oroH2rkGriTCKb6ueTfD2uSqOx63wnMzEfHGEt9wFBxzLNTWjevyDETa",
+	"GFfwxS/E2KAq0e82pRkQ41fqBW9QmhVVsc4mCedVIZfX0gj2f8V3rOi8euZ74+DT0PVuagWxWauSz6ia",
+	"bMZRGpSK2zzUGnUyoS0eOinQ7qqFYLoPWrrxka1h8OWgelHpRowhArZ4YAddKu6pjKwvc8SzbekWjXpF",
+	"C8vydkB7EFuPrtOYBjnt9mMrB60qHTWQn6yNwRM5PzQMH3jF81aTyuwJN8aEikmN+I3SzMeIr8fTNBfG",
+	"rNKbC1n8J1CccTFNmjNt5R9bdV64mesV5hUefCIRsP2o21NUjCDV0O0Qtk6IPPwApIQKsTs8aF3sAYNi",
+	"LAViZEgsqvXte5d8b2pZbscTENnuHyZKXVBhplCH6l3+HigwckzgZLuKZxlWSh8T4B/4agO4wwLoU1nT",
+	"HPO0AaWkQmJvToXBQXYSIFhYZyM7IcapPyOUP7u4PzppCk6MEnesrbUQM4WE8kYlBZNIKzVvR6Q+cxUt",
+	"JSJkkOHRTsWqSoAElnmltlLTrX37+sM69ECJS7xIzt4BMVzB0OvSw1d6cY0wprHR0wkktrkz7uWCAwhM",
+	"rvXYEUs/m6YiPabcN8hh8y4DmQP0f9QkreY2v/bjr1MF7ycbCrydnlJX3A06zLo18DSNG/ebP1wJN02+",
+	"SXvwO/eU1Qc/x3r1wRTE4jkh0E+92hCtH7sg34nC0VU4bWcjTYDOdxIr+xTQNGIwObpPMj7XTgHgALQt",
+	"cujfN+KGDXPpjLyumomeVDxnZiL4rVM+OIxHfGwm2mZyOLIB4oTmVQCp1V7ftNAN3dv09p1c2H5lzaTb",
+	"QiP52UYpr1Ief5gQqKc/gAraWxaozegBVd189UQoEzqJeoqFHJTKUGhMEZuVLCuOZrsdNRvFBKYPNh5V",
+	"64HBSW77o/UO0rfgcRo6to2txyD0xxzaxCD+IeLIuov1uWF9PuF9aedMmq6yHha5zToeIFkPGIqmFmLD",
+	"QUGwtBgZ0GPKDQ/CBuuJ0sQji4vQ45oy4uFHI8FzGE9XCaWP8I6tCKVL2Pm1hNK2KT/EnKGKdjdsUA2P",
+	"iITxMKm17zU989jN1Hl/hN1i/P5RCxE9Uy2wd1OWdKcHBy/7E54LZeHfgv33//n/2I9e+8TvFX6VBIQC",
+	"ql3mKEET/L2/1tLkGG/5ruKGMljiux6gj70yII2f3nMD/Ftq+O47XkPm38ItHvYtvs+vQFsuEHXdbWIs",
+	"nze3dG+QHdKLBsSlK+vlra5ysy15FkqqzzGkK2IIDBoPS2xbj0p9UXShpuOeyJlbjUwFO2RWu0lMlW1Q",
+	"Un4MhLOh9lT+/btUVJrj23psWqw3JyMId/EpSQbQZsqmXCQcigNcQzrs9zNtHjvdB5wUBF9iR2LsVfVj",
+	"2tHYpAw6OsKfYG+Aep50s/VREK7mCJrh+HFtVqwifPfWMt1viPzCIDBkc2wOan1wwU/qWsoQXVx8HQWK",
+	"RwfROStUIGpoRSH51qLbg4eN9V0vSjllxgJU5RIZYsjvGG6rrsJcORqeOeMmPEib1QbYyYQNNDqEQ5zf",
+	"avbywINrriTcrvKXyBm6/JYRAypo+kyltcbFo4tTnFgN0CwAIcDePSUyPoNzf5Bq5dWH/RFX6V6mZyJ/",
+	"dGSyZYqAcQrb0o3donYzzw2D1mT0b66ADRzFLFCw+xFgLLXhbY6auwr+iRHPEWpPWFaXAvI1FXlDAgu8",
+	"rFTuHWwgVEOotVmYemup5WC9UlNFxBduam+52lSrTPfq3VRAFHtU39iooICnaqLA+RDdRDz0DhnErWVd",
+	"LgKq3AIXwThlLjr28cfnBg2bVwcvWTLQeU+mqVBJAxfBf4GJ3L8qeGg6eWQOIqsAGxiuwUFXboZ/cdCT",
+	"5SA4n6/loPHUij2ePTb00XvttamR4HlKnY/sSMzZVI0hW3UkxkZkd8IcRx540OYzDmgoucAfLzGR+33q",
+	"Jp20Waer1lHdARQxXHNNJQJrMMa7qRWdLIvIaFMGL420ldR/GmsNRAGwLuAQnhI7uPkXvswHM8Qk12Nt",
+	"xQaatC+g2cRkiz03nDk7mfYyaUZgKCB4Oaj60LEObgy8JKAZrdOyCrhMzx3Re9u0GEjqXdvbtN7F0lUP",
+	"5p9LnFXw7xbSeEMQHTDeruJbf5Lb5kfS8++kmEFhCzO2jKF2Pz4LwdDHvnmmWcb6meBg8LR8+nyqfbvY",
+	"YjOeG5YJfgf61MIVE2ZX4PGRMrbASV21/pXzUI0t5quuamCs6xAVvA67u6HYjH//Ew4ZP1lWupxawmr2",
+	"TE+BNxOd2r24KvaK1gadCycXtl8xIf6hc0Z9zsaiAAcCbc1YrtLq26MpYF1lkBfpPgua0x84gTdaSVNc",
+	"ID6fVgltm/zcMsfDoNbtOXWv7Ouxk067zdN5jMC8r5wLgbVJmQQeK1C/DoPs/+qk74qKjtPgBDaFwA6x",
+	"CEyTXFDo4BHU5IpOtMgUxuoJtMSCDmtoDEEv1q4qjn3pEoo1uVvZv72HHrd4+dzQN10VQL7xjUcLV06b",
+	"/SyxD9xarmL3cI0et3mOW4PbWrTMpyT+b0a5ni1cANiBvVLmP4QPVgvHaBs/Ajc0ZbncQOmlGAxEHzqV",
+	"R7nn0K68WMeC2bLYQIDgIoM/q8Zs8RkqD46RV+XXdNVCgo3/fdFy0BcT5DoTR1GaAvU5h6dXZsNswZ4p",
+	"RthJcsyfxKIJSTJlk8AdvqORicgBb6mccHpvdSzcNvs8dYrLg6ydB/NzrTMiWp2v5ISFu/srRrmq5OA2",
+	"e6MB2yBokihl6ZwrbrZ1+bjhBvRC4ZjBRtr4juqqcEmhKKAXfB5MsywSB5DZJg20x2itn5RXWRnsJrHO",
+	"1feXJ2Gp2mUsFw2ggIkbJy7el+1CJH4fYAAe24UnM4GpKaUcFKmsBlaYyL6dVmSghFkV4ATrh+3X9lOj",
+	"1cYNS8J4Z4htmnhcOZkJIoiegC2GB0Uaml5XuhTcnInMryKUlQ0mfIZhtuL2XlrbKpSwJxUCgklFmkok",
+	"uZetqhgfbB0u+jUXfXdxOetlU/fWlRtixV1VyrChdkWFHVX0IZ5kfC7SY8R0QEoHusby+yp+xL6ykLgj",
+	"lF07mtRm1+6na1tJ7ulKHnoqNN2Kt1XnbDDNARHjCZE61NhH+HL1+Tf3JHNT24Qn8lj9WQARF5fzx8dF",
+	"vJ/bqRIhsZJuHtX9FGZU45pNKN3PqaYAG05l6TUlIgO9nAuIKYJF8TmAL6JKW8o2xKzXwaBKThVVRdc0",
+	"4c2Toh+pzpePX4PV7j1tuUCtVgkAtHq2dbIqlRk9N36SW/BjYguNx49NJ+5iO08Tho0bi9YR7vNjrOw2",
+	"hSkIpiLEByAXwMcR3PcxeFjinkvoE3xhV9n5BKsmpT1iQ6dEUklDUVOJibVY40DxRnjEl1fi90VlJdZo",
+	"ugfisiccDa5wN5zSJaPXKw8mxOLQrHQKBJZ6xGUfCFvmXt9oYHbVAy3M1mLmWNwGLNNgXJNPGaYLXEyu",
+	"TdYx4LAt43WBte6X5pUTBNDEPSERg3hkTlqsLD69ifq3bEj3hyF2GVPENdahBMDGEUp3Doh7Q+0bneyi",
+	"NvUCBBHV8QDY0LpZyQje0Kz60DN/bIUHFtFYG+9BiJ6wjoNTbKiMD0cVTp0+aa6LR+gwcICPBNPQQ1+J",
+	"FusJI1PfngcQVm/FnOUa3Xkt/BxDXeC0Gbn7gKrcb8W8XSdHELViQxIEobF2IjtwXRUEhuuO4yDLe7VJ",
+	"iql2fMOkAuZRJdUsiYqV/Uqjw90oLzfz8Wa3s0EZrN/Kr1UAo/3f74+43VztU+QkT9x/j7DY1kNjpVR0",
+	"i7XhIbuqjJ8xFsq9WKTQ055De4MiSdHNv019nooqWa++LfteAO1rakeahBS38UNHIWKX4EPn6MyBPPyu",
+	"KiXig37V40qBRzSB9FXEC7VyLNLPgOxhBaLd+DFno3lo9jTmc9YTvpHrMXv14geW5NyKz5m78ESadBVq",
+	"vVfC5vO9jrPHEi9b+yM3dOaMhUzPoIy4OoNLpUg5hDq7qc44I25phJ1IzGj8On72VLJVH5Sjz2qh+cl9",
+	"iGZIwH8Gboy6cbs/60TnUoOFR61WaW7LEKGKWg02j/gykfkcEPHIeTrmacntUAAGIzh0myXOcku6yjiD",
+	"YTYSHndv7kxD9xZnSvgMACgYfxmcE99cXHx+e3H9LTgXoaaRcQvNRQELmjur7xv3QL0RstjxYQNx9aLH",
+	"w1ZCD7vsKdF0owHEPi93lYjxnMtNJVbpDOs0rQFkiKAiTXKdTvseNxQ8DBPpBHcRxJpxwjtkp/frbIOz",
+	"/au/zR+yv00Jen9Vq5vHVLuiZiebCC3/KIZSmTLgPkLTu9/7/IwIgL8cFcu4sYVDKypD9y6jMvg7YYRA",
+	"CYlWAJpMZeyQ0cVmUqV6VpFTJTMRywGEUtXQTYChglYOLLNVceWtBMPuEwW7Ojv5cHV6/v6n3fQ2KcK5",
+	"uMPV0dyahk51BPtUorgFERLlLZKxNOzy6sPJ2fX1+fufIv/sABMvwM/s9A0CA1FRqkO7iJ9AILer7h+g",
+	"fXLEGG3Go4dk70mY5eDrfWlRW27F3q2YP7ram08VtHJcoq3jQo76ijoV+k8rMav2Ul3BTFFF+FnMn+3E",
+	"ZXRT1rSABWjGLfQe7cBldCWA8WLxfyvm99ECzWC6t4noVSfSCbQesz7Pc+kbxbjbcyxSyXErKXmKKzbi",
+	"2SBkKbsLNhUZYnJBRjDRDL4mFyE9DbrgzIzIj0OjFYxxRXEV8D9g1Oq5IczxohXed9AJzzTEWgbTjcZZ",
+	"6PXbya3ya3lC8ZQmKr8QaJOSNwwDKjF1rSB461i6zsY5FdDfnztjZWqczVx2nkGDHKUt4/2+mBAsXbku",
+	"aC5swF2uNm9u0An5BzZpbsD3Ne6JvMmmGcMTT9qgsY2tEEBelD3GN83tD1A8GB/vAy6hNrfn7/9xfnN2",
+	"CgQ15jIzEB1Xt2hAJ0hQ5xCkT6iPFsIfO4n0d5byuRNU7nvQmEhydpXYc28LXQeKBFI/oB/M3U9uwBYY",
+	"GBRMCu4koHMc1dka2FlRpZBF0GYdxXCcroLp9kSm1RBKMgiNCPMHyK/7A0uEe/qze6NK2gygwbliHz69",
+	"P7sCLy2mI+AHBjJH6JPwFKyoq75ZCLp/6y4AbMUQepY8t1CqwnAnqNXOa/c7mMVU8TsuM97LRCUwIu56",
+	"QdSb6hIJoS831LY9udHSanjVZ4cgz25GrNtaOH3clUKsg0+0jvfKonxlR4UbSsd4bvAqQ5HOsTQ2FtyO",
+	"gBYwxwVRPSSL5EIgTbZZ5/LcqVYGvKlHmGSDLMGsRuweXHsV5efUO8B/tkTgxegZ9Kx0NxJxCguVgdT8",
+	"wP26BPNQ6ZzFdgULBL7xu6H5XghlKRtt42BXtXAINBeqG2ol/td4qgKp7juB+nD1ug7hmlCmg2THPY5o",
+	"PkLoRJUb0sM8eFWArFom1zG/hVIrGgEFdoVYXodqATkotOWBG+ObsgerOrYAQxeEdeW2cHMy2r3+HgG3",
+	"XbBO4YSc4Q29ZeahsrwZICb7WTlqSXWzwHbvb0pQuMEnNrrJqqE2i8T2RraT9wGbuVLfhJ6kPMuQZ/0m",
+	"+I3s4C9JDFWKgE+ESMd7RiiLGYNtdplxtN1ICeU5mi/FDfUckSEKyPqawtnoYDbBdWpXdbLrkMMmqvSW",
+	"WM392chsxZlVUkbEZb4/+Op8oHJj9E1t8Rr9ynfSlB+zgmy0B9V9yb/27i+fx36fq7547PQC5H8L2cqQ",
+	"JmA0G/Ac66tQwarMdEa6Pvnw7vLizFmLOmdvOucXZ6fHDOeZVTvoly9peLqBoLbdAP+k8/7k7GJXLfB/",
+	"ctrPdLIWfdWTyoT3b/nwsYHu/n0qpuCkcIzXUL4aZlMiEV+qCsRjsE2jVJCh6rS8d5ev6lJLL2k1m0Jc",
+	"gLdvJyuEVtJEf//+8ezjrqiP5hdTH/aMSPkE9HKf6LQGTc5Eb6T17Z4VxiISdnW7pNAPIGgWLfbiwFke",
+	"Y23sshdw2TF6wid2mouPeWY2eR8VwzR5L/v4FPt4dWE2c4i0sQ25FPEcopP6hD9kdCL17kh3KQBoGMVc",
+	"vWPl49WF++hWTCy1Esnc++AGOWK9ObReGAs70j4r2n0AZrIeOKlmNTtk7+SPEDqBGp84taGr0BkDmGSk",
+	"Qrl7qaCGY5Q6kJT5ORfQbDhhPTHXBK5cH3vxp0cZZpvKfQw00pD11aLSZQSmAfU93TCpNOeKR/TSRC51",
+	"vL3/K3gLnIYC72luHA1m/ouDA0bCPGCUwBfosSbqIU8+tqjUKfXVcfIpMxqdFhhcchdKT6dSQFV4f8Re",
+	"OSrrKquHkMrYcmqNtD7P14x0btEPrIiakmOnrQvoKuwmk1xIdZvQDCh32OdFhjLFsc5r4fBO/F78oSM2",
+	"tIo1BF4azvMpB25Wy07yTUQswXLRF/JOpCtE6b1OmTaWQqj/Wpu19n+lf51DJpC7j++v5ZUHb637fKNy",
+	"eB18iIEg/E2wyMbxdRJM5KG8E4phs67Clz7jjrUPX4dkY18CidGadlddUEoo+CigqpVGgyAPNOv0AiZq",
+	"qU1vmXGYzNQcseStNjZpseQE+WbvQqihHdEn9LuEdFhuu0pabOPdYsnPQkz2Ou4+c4/fnMF/cy4zkdM/",
+	"lRmIfO9MoZ7kPvw4GeY8hR+cfZmIPox9mesv873//j//1/3xxvcqd3/8cy/8id93VfLPvSvBs73zS5xW",
+	"8g/JkzYDhQpreocad8ZgqAEhQJMO1D/I/+LFipITrW+lSJjVus2uRCpzQEfkud9px9XadhUmeOMVDUnE",
+	"RSgNogvY/19ioQVWoHHDZiLLjlgi8lznCaMk83mbnSufEAzwoqGLus5ZLiBYl3ZV6LPuhPtgaqgYmVX0",
+	"b///2bve5TZuJP8qKNZdxXaNFEq2UwlVV1uMrPhPEkslyuUPy5wJckAS1gwwOxiKYm5ddU9z3+8V7lHu",
+	"Sbb6DzBDcoaibVFKdvVls7aHGAy60d1odP9+a6cSilKCRh6fvn17cnxR1+DBd6AH4JdgV3m31Dc+mZMr",
+	"MTMxNugu6m9L4He8V3bV20Gj06vup7ujOoN6ah/GzMTtjSpwP+FNT3Gr+bJ/wsvnrw51qteG9ReIr5HE",
+	"jKx2pfSlvO8o18chgHSlInRfYOcWW9DAiZ3JYurRrrW/kKQBDtvto7LoidrruV3Dh1Qb0zBUar8pSG7f",
+	"YZBc9b6Bt90fDu5BlWh1to+Uo+bwFy/RpBODeGnF82RAJRuUzXfBsFLnLpYpvDy5uFlwPy5e7pZ0/59D",
+	"enBafXlysVmIEErcuhRfnXRfUHk0+0cGsMADzhbifQWTepDvFvKFld4sYIuf5W5dxqdnF69P3/a2Eecp",
+	"T+FBoltIlNd1hwexZpzkr9OIs+7F8att9IFuMx+0YQttwDX9kvzm18rytLeVIz6Dlz9IchtJnvZucMVw",
+	"0rl1Ob7bToyzByluJ8V3NwixyOVI3boYL867xyfbCPICX/8gyi1EiWv6WQfkzXhT7/1Df+psOH/FiYkz",
+	"qzezwih+ZiUbHoXeImoAcWqUq8L96ZLkrA7hK9dVZRM8FUICqCtlinDDKJ2Q6AbKIsU3vdO3lC8enMCz",
+	"A585cSHJ28EsaE/lV3qk9ugpTJb6v3qhEn2l8sVAPIIhY/7jN07oOCqLWq1h2hdZFCrNisfR0sA9PTES",
+	"tsdAPBq4qTx8/t1/hNmIqboWr37tHu/1XnUPn38XIPflHGcfiUu18DlLAggEmQssYS5muVExpr2pErZv",
+	"qGvIjkWvkCaWeSz8inbEwGejNCaFQ25Kp8oVMs2qf+nCpPf7pm+64vD6OiB4lAl1rANzgswQLI6Kj0Qe",
+	"MsAIjrgvToupyueaGN5zRclQvM/93q+Z61TK4MeFyvvmuXCReC5SbSLxtE3/PRRT+LtpJA7aYoqLCP8n",
+	"Enhv93//e9gW/74vuuLZQVvE2slhwg1/XtcqtG9irK8UZrf8tuobKdxsNCrxEH21IhUgI7wRLK4uwMyl",
+	"Uif74ifkY/KfAf+KuumEHPJOJS1xs+FHNSqEzHN4r2ZYSOJ6oi4aQtNYiKnMMmUwTW5Y01O58L9MCYgF",
+	"vdhINd9Zs+B3lEtesWb3kk1emUOdNT1XEw1OZwlpDZRbmwnvpfvwnH5aBF26ZA3rjeG6x/yWd5xWobO/",
+	"yG+7kfpXbM7yWFqs5OVOnftSjxXzSIW/Ed94hC1QZ1r3RW9qZwkyhIylTtiujqYqniUqYFFIxz1jdEkT",
+	"CsH8qlWbOhhygvd/TT8kwnDx4vqJtHavp+FVDV7fL2BFU/2KxzN1TwGeRhAQ7PMzdr61ct7UIPUiKC9F",
+	"shIBZ3WSwKfin+hKd5Y1xeZV83Y3EdtN0VoZk++0u+gmy0KNXlvalaixSvuPt75l+As7/06Md3MB97bL",
+	"e5sdV9gnBWZhrBUhrPLOob3CvRSiix06cBYrOQdDfLLE4BSiRZuAoY4rm9LaI0/XlEDQXsY1YyIFNcuD",
+	"7YuBN7gDnI+DEG/ODSK4qbFX9hIbvyiIKd93JAbUuzWgR7CdMWW7w8D1E8WMi+Am8F7Ue4T3ft+l2jkV",
+	"QzQ1VMVcKRMRFMyVygdimGszcc0sbXcaL91L28nn2rNqB8o9bL4NfSmR9+7IUIt0Rl8TSmH8VGpjYwXi",
+	"TzqBbSqMzHPiwRWwOWCneOeNF3KFFZl0xAm1vEnra5CXAwRdV/fX6D799T6dE4hktxW1NDz2txlFNkam",
+	"qtVp4SOtaEttwQPxW/jlp0/RhgngSUa70O21aQb0zNZTWAmcevTrzdMpoQEZRVZgRYl2Ag66oC+JLFTe",
+	"OENtMM1XTnBs81QWrU4LjASelkGvFhl9T06QTZ83o4CmybNqmgyWN3/RZP6EiTEv5U2JsXKP/rnrRKUJ",
+	"RuobV/mqW4wimswc+8NbPigiap/jPFiwhRICkRAVe+3HLSYk7UfPTgdOHQ7pZZRgDbWPqDLfR78spkyu",
+	"TKAHlYXESAXrKjm/VranGVtOy44j4WajKdU2WsxLySKkXZbBRMMxUlxM1aJvlvI3S1TdPiqCUAnmzBmf",
+	"dYh3f7i14zIuk6CXPFC6L04N1fYzPMos65vCisN2u81voXMyxG1+DxyJAURVHqu6wokD3oeKOjs0KCNK",
+	"HMtqox2h+QZUa/zL/b454WxWrqh142mbK8JghZFqB6PACkDwypncJ2AwDvRZwkZiXiTjpZ9Xz/C1FZOo",
+	"yHcStvG7FveZ5vJzqLONr+xcpNIsqiE8ehxmlrzP5AGeAWh7I8NyiNM/LzxjsECKPHdAdASmipPrugxq",
+	"fBUy6jq1i6jEKeK5PXxGmG2VXZwrj7iNm35oiym2j+Bu5FYAAsXuGwa3AKF2RP2FgQ79LeX0otpn985y",
+	"daXtzA38L2wSE2cHXgzUZPb5eMhzVLBYGJwshBQukyO1LxD3sKQQ4gsAMi1gvUtQJzJE/naiaMxNE5Ii",
+	"y7tHwrzfFPF6iiEgK95ngrgCq7iUrv68XVMoV+wmJ1y6Uw8mX54bE9S7RF8i8Ar5HtDFDm+OSCR2MoH/",
+	"5iqjoMD3hYOhQHBEJwaxLCTRNvSNk2mWqCVP+43v9BrAV3YE2OGBkHHMVJ9Cx7iRudeixJtpIt/a1vNc",
+	"KFfciduBF+26q/jLktMEv1u5+bqvFDXX6YMGCH++bd4f3Nqef/vRDnmH0I++FP54ha3xq653z7rHP3df",
+	"npx/6J0cn1O1Nh4K6cRSngqv9/xnlMa8tRqQVA+Nq+fDxq19rjILMWAqF8j3x5EhfAzm4RYU73ZEltsJ",
+	"ttUYvP7BW5qhHF1GzMD30Q45+mZoPyKT8wkl5NNFwj1ilZ3nFuyb/xiP6HfQ0Chj8+JOuvrf2CFGv3ff",
+	"JZMksJrnEC9k9U5LXiojYjs3R9TPSr1KYE4Ljcz6t8WOQpoW4gykR1lmbRf+IXg96g+2Y320w+petPml",
+	"okos+LTKnsyVTCCYAM/l7OhSFc3t/uK9GvbwmUqHHkUgx8oUuR7PJkgTUdiRTY7QTNnxWI+0TMQo0SGB",
+	"/UZeyR6OHIneXI+LSPxsi0SbSLyQeYFq/NL2zdzml6EFTuaKau9HuYqVKWBQZvEZYGfPYKVZEDZRKk0c",
+	"8cmVMYJdFT5S+jZhCC474OrWyI4iNHDYR8aggm/eX8C+kcajArIjRJaaXEmikh9KjABFiGMpN85MGrhE",
+	"ZM7pII0QIOKg/YN4hCwwKn6M6/D0ebstHnGv3GOsB3ny5Nza1O0/eSJ6syGIaIggvVVyqMAKFbEzJr44",
+	"gs2NAtMlo7wZldSz39tMGUeCnBvE2u0bDDCO4DiN5geOFER5CaMRlRP7cBaEiglXlDoASYgQXYSzOuI6",
+	"02blgOOc1fKs/Bf/6XwQg6/vslYFawfK7ePkCgdv6FGdc06CjkARyANt6v76UIW1yAnVN/XfgrNwXqJ4",
+	"w07NhTDJMwKqhninOk2w7B73fPBfoo++od/qiD64mbzotyLRb8HSwF/CA1jiA384EJ/Ep0EkUpVPVCwy",
+	"lYvD522RsoWXSdI3hG5NyYGoyhQbHJ+1abT65iy38V6mzfrLdVw+8eH///t/+i2cBPWpevBXpwymgnI7",
+	"m1CeJXiMMj3ePXtdWypDa+qFvXoUOSCrXlOKWXYDo7Mq7VL1Tgxs8O2yutA0Nx1nPCaby4jgFnuivXfg",
+	"HkZ4JLYKoXOku+R/Dt9wK75jyUe8UjL3p0LaApRsQ+0FnVgma2FhVFwE8obkS+wVELyNtZGJ/l39IeI3",
+	"4gjZJn7z33Pb8dtAe5q7AE6Okq2hOd8X5wgjQrlWXSA4D92jmRg9k6uh0bB533iG4/3yX5lVZnDk8zz4",
+	"c818NHROQFFxhMB1gx26iiGGJs6GhENaV3CA2DefGSH+xEqxzNtx+1FiGJ9fiGP8C8eKXqs3xor+IfTP",
+	"EJwQ0k8th0hzzFhLfVkfMjJSeCoX++K0ki7vlEQNGJwNfJoNnmBYF0816JipvAja7B/AWlVszOYkH4VS",
+	"Ol7CpYHvTJSMnQevIP4ROanQlPlX4VGpvG2fcxp/IZzUcRNezBIz5I23x10Ran49loWPzngWkVDXo2Tm",
+	"9JU6wsuqNCsWggxQpeiXcD+3v0pV15jFaXVaqZt8aB+kB9//bXKQTseHQ/f7wfjyu/T7q2cfr+FHqbwm",
+	"DI1W57tnW9y3hgx4WMeAAYaMg9TiTjilNucPgo3wvN00fxRxw/yft3GRi0Ll8Mv/fPTXg70ffvtre++H",
+	"3/7y9wP8L/7P3w/b7cd/+beaS9qdAu+UJJqbuRK8dlfvkW7f+4OnuZkd82tuOQPg3B8zs3Nx3n3bOz7d",
+	"KjYoP+VfN7uzDOi5A+hfP/5DhqdV6ttGv10+9mVZnnAtwb1iHgtlU5Fw14kBP35G+EqwBi9Ofjm5OKnD",
+	"gsUnyZ/eQaPeBtn9rLIdmFF+r5C8BP48t6HTLmpd70mz2PNPsvG43stlofbIwXVavMatJuSRejnUAorw",
+	"HO8GReQeJfDy5GIXy1+PGVK//p8HBcJTvyP8j3uUDCzLLkTTiPZRL51GEA+e6d0hd9yjLHgRdiGO3eB0",
+	"1MuyAX6DBy0xN5oClSffPtleal2zwCFqr33/mZQDV3UnqlEb/f6sVEb5aB6o0r6GYWtnCYAYDg94bsd2",
+	"T0wyx3j1YucmwidZDALi76gJq1g8enbwVAzgXz4U1n5IZD5RHnT4MV+m2zwc9yXBtA3VVPM5A8OkfcR4",
+	"GxhbfBjbmYkHlEn1QHBVHADR9ddM3zhxfHreE1muxomeTIuliyDpuAYSS5sKLO5r1nEPRvKg4p+l4qe9",
+	"nYQJtXgmDbbrXXOU5rFJHoT6WUJ9txOZNsCb1Eu1AbXEu7k7giq5RyHgAty+GG6oRaJTMdJA1uVVEYqm",
+	"QhLppnbOaJuxHc1Sqk6a5Umr0/oWwxCe9hr6p/OX9COFbUT6iiGNRxLr2eY2v9wvs0avlEyKaU3aCo70",
+	"e7MM6+24ky5BGmPp3NzmMd2PlqUFrjJod1Y75PupBT8yotrxqIKTQDOc2jl3jcVWm0l1QKYNWh8TFi5T",
+	"NkuI8BaLLijdUR25TIUT6VdlaCT9Wh/3F33lWampYF7nRKEIw3k2isownrq37qtDay/eX2C6PIy8RFQ8",
+	"h3gQaYrDuBUy9PWh39ghV+sj6x2R2tsxV006/Tt3M1DrDzddVi5MqstQYdNoWGUCTPa9o172TiVJVfbH",
+	"spCJrRvk1AytJFp+WAGFwEqRGE3V6NLOChdRpcLMFFRPEglJAM30EZhhXHqTTVOVj1TDfJf4wrJEmihU",
+	"UCCWM0ZnJSpuJhewy/zOsTleeWK6qvLOHzXqbs0r/Q2KL6oYTSU1dARR8+UnfQ0Xrix9z1TWafhZIkfY",
+	"VotDel0MZMWkQBYVG8sc9wXC3DCjOvwztZRw0cwUEW/49T5ExciUCCHEcLF6EcVD2TwMghqLpRt+JES2",
+	"ga07l6bwta/lh+G3Nm2O1Qv9SBQ2CeSmlCeGeLpSZVDZH3zjvz42A5d7fSMxwDrS9sgSWcDGcEujOebQ",
+	"XxfDzE0h2tVjdnzEJpxljC/P9VmRGC5Ahz6qUXWa8OuaQbEUivc/W7FUKTxf2DLZrk1pH9GIKRNXTQ/r",
+	"VYPFJYvHum+Wr/StTUvOE8++6X+BHVnhSr1SXrX6oLeuS/VnOHyihEwScGXahEIsfn9HSKrvKd8TgT5Z",
+	"/Mt0VqhIuMwWdP6A77/Uo8sj6v/mi4CnfVPh9FxSul9tzPFN47oPldOxWl+RynbPlUTbtLVdZ1msi6e0",
+	"unWDXcwtKwAq0JXVI2w4vdKxsqQOeIGKWxn1d8nkJrWb6xdrJnsQAMSVskNHt7VL1pHjkqrDZcbghsBA",
+	"xdxWt9T3Xx12fchQUr0+ZJeQ9n3D66VSZf9/hQcoBcNQof4h222pGFIXWDa1+jofzq2/9NibO9E774lU",
+	"xVr6WXObCvhUbzY0HOmFneVwwJbJuPKm12aikPzI31zUSQJiKDSnnpo/n3E5JZuhSqAC+8atRyrdOIX9",
+	"iyBTTT6aB/vGidHMFTZFi0QeA1wg2So3c2BvV/SUhicBus2RFmhQkvhn18bAcLDBGlGtDn3o+rfNYl3n",
+	"AgmUvtQtlgkRhaJvAl3tUPwUCW1cht2TrrBZJHJ1ZS/V2stcY8S28roKeRmaYOLN5qpeTH6EKELnlEzR",
+	"S6pI79u4/4m8gNYTI/WhtZcRqDlqRJZrBE3SxZTRvvD8sb70KOSbxp/KK4Uv8F2zYJkzOXMcLioTr4/s",
+	"qFiXc883vCGTC4rZ5sozp3gNXBt42BhSVTVaYMw5SaQZrYsylm6KsWVdFKAniPiBUQRECh0xye28mEbi",
+	"Sqs5eh2cWIQF0TOnaiSHYWDN4D8uCor48GNnBRrvmD9+uAj0vKufLE0813HtIQlPggWSkXD0RTaJ4edU",
+	"UYAKMR4p0xqHDGCusGtzXXgLV6j0Jqn5es6pSjIcdN06aAi/6lbirZozSU6DUZDG2JkZKQiy6wZ4jf6p",
+	"WESYHc3lCA4EuQIZkVYmaiITbjwMR8/194xsmiUa1OTmnb0GJ4kvKn3a2uDzZh/2joqfKg4RdUCOLie5",
+	"nZlYfLRDF/FuQOwcgy5j7R1lBfLNRh6cdyUX4zpBlgE7BPzMcCEkjF0jlSxzG32jL7oDNxLu8fkUzL0b",
+	"HqbCH70J0oOSGeAzMdpO5WiqzdKSrt34f/rt0z8CAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -3018,7 +3018,7 @@ type ClientInterface interface {
 
 	// CreateWebhookWithBody Register a webhook endpoint
 	//
-	// Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+	// Each event is sent as a POST with the JSON body `Event` and these headers:
 	// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
 	// `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
@@ -3035,7 +3035,7 @@ type ClientInterface interface {
 
 	// CreateWebhook Register a webhook endpoint
 	//
-	// Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+	// Each event is sent as a POST with the JSON body `Event` and these headers:
 	// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
 	// `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
@@ -9305,7 +9305,7 @@ func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, r
 
 // CreateWebhookWithBody Register a webhook endpoint
 //
-// Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+// Each event is sent as a POST with the JSON body `Event` and these headers:
 // `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
 // `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
@@ -9332,7 +9332,7 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 
 // CreateWebhook Register a webhook endpoint
 //
-// Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+// Each event is sent as a POST with the JSON body `Event` and these headers:
 // `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
 // `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
@@ -24381,7 +24381,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithBodyWithResponse Register a webhook endpoint
 	//
-	// Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+	// Each event is sent as a POST with the JSON body `Event` and these headers:
 	// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
 	// `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
@@ -24398,7 +24398,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithResponse Register a webhook endpoint
 	//
-	// Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+	// Each event is sent as a POST with the JSON body `Event` and these headers:
 	// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
 	// `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
@@ -41564,7 +41564,7 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, para
 
 // CreateWebhookWithBodyWithResponse Register a webhook endpoint
 //
-// Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+// Each event is sent as a POST with the JSON body `Event` and these headers:
 // `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
 // `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
@@ -41587,7 +41587,7 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 
 // CreateWebhookWithResponse Register a webhook endpoint
 //
-// Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+// Each event is sent as a POST with the JSON body `Event` and these headers:
 // `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
 // `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.

@@ -22,15 +22,22 @@ import (
 	"showfloor/gen/api"
 )
 
-// document is the API document with a router over it, read once per process.
+// contract is the API document with a router over it.
+type contract struct {
+	spec   *openapi3.T
+	router routers.Router
+}
+
+// document is read once per process.
 //
 //nolint:gochecknoglobals // it takes long to read and never changes
-var document = sync.OnceValues(func() (routers.Router, error) {
+var document = sync.OnceValues(func() (contract, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
 	if err != nil {
-		return nil, fmt.Errorf("read the embedded API document: %w", err)
+		return contract{}, fmt.Errorf("read the embedded API document: %w", err)
 	}
-	return legacy.NewRouter(doc)
+	router, err := legacy.NewRouter(doc)
+	return contract{doc, router}, err
 })
 
 // instant is how the API writes points in time.
@@ -47,7 +54,7 @@ func Document(t testing.TB) *openapi3.T {
 // checked fails the test for each response that the document doesn't have.
 func checked(t testing.TB, next http.Handler) http.Handler {
 	t.Helper()
-	router, err := document()
+	d, err := document()
 	must(t, err)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		record := &recorder{ResponseWriter: w, status: http.StatusOK}
@@ -55,7 +62,7 @@ func checked(t testing.TB, next http.Handler) http.Handler {
 			if p := recover(); p != nil {
 				panic(p) // the connection was dropped on purpose
 			}
-			if err := check(router, r, record); err != nil {
+			if err := check(d.router, r, record); err != nil {
 				t.Errorf("%s %s answered %d %s\n%v", r.Method, r.URL.Path, record.status, record.body.Bytes(), err)
 			}
 		}()

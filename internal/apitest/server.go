@@ -166,6 +166,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	s.Accounts = account.New(account.Config{Pool: s.Pool, Keys: s.Keys, Log: o.Log, Now: now})
 	s.Console = console.New(console.Config{Pool: s.Pool, Accounts: s.Accounts, Keys: s.Keys, Log: o.Log, Now: now})
 	s.Events = event.NewLog(s.Inserter, now)
+	s.Events.CheckWith(eventCheck(t))
 	s.Analytics = analytics.New(s.Pool, now)
 	s.Webhooks = webhook.New(webhook.Config{
 		Pool: s.Pool, Box: s.Box, Events: s.Events, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,

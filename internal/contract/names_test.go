@@ -129,8 +129,18 @@ func TestSchemasLeaveGeneratorsTheirNames(t *testing.T) {
 // space with those of types.
 func constants(t *testing.T, doc *openapi3.T, made map[string]string) {
 	t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
-		for _, value := range doc.Components.Schemas[name].Value.Enum {
+	enums := map[string][]any{}
+	for name, s := range doc.Components.Schemas {
+		enums[name] = s.Value.Enum
+		for property, p := range s.Value.Properties {
+			if p.Ref == "" && len(p.Value.Enum) > 0 { // its type is named by where it is
+				enums[name+property] = p.Value.Enum
+				made[plain(name+property)] = "a property of " + name
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(enums)) {
+		for _, value := range enums[name] {
 			constant := plain(fmt.Sprint(name, value))
 			by, isMade := made[constant]
 			require.False(t, isMade, "the value %v of %s gets a name that %s has", value, name, by)

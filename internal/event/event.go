@@ -91,12 +91,19 @@ type Inserter interface {
 
 // Log writes events.
 type Log struct {
-	jobs Inserter
-	now  func() time.Time
+	jobs  Inserter
+	now   func() time.Time
+	check func(payload []byte) error
 }
 
 // NewLog makes a Log on a clock.
-func NewLog(jobs Inserter, now func() time.Time) *Log { return &Log{jobs: jobs, now: now} }
+func NewLog(jobs Inserter, now func() time.Time) *Log {
+	return &Log{jobs: jobs, now: now, check: func([]byte) error { return nil }}
+}
+
+// CheckWith makes Emit refuse the events whose envelope this refuses. Tests hold
+// every event against the API document so; call it before the first Emit.
+func (l *Log) CheckWith(check func(payload []byte) error) { l.check = check }
 
 // Emit writes the event, one delivery for each of the tenant's endpoints that
 // wants it, and the jobs.
@@ -105,6 +112,9 @@ func (l *Log) Emit(ctx context.Context, tx pgx.Tx, e Event) error {
 	payload, err := json.Marshal(envelope{e.Name, e.TenantID, timestamp.Format(now), e.Data})
 	if err != nil {
 		return fmt.Errorf("encode event %s: %w", e.Name, err)
+	}
+	if err := l.check(payload); err != nil {
+		return fmt.Errorf("check event %s: %w", e.Name, err)
 	}
 	eventID := id.New(id.Event)
 	err = q.CreateEvent(ctx, db.CreateEventParams{

@@ -53,7 +53,7 @@ func TestDeliveryIsSignedTwice(t *testing.T) {
 	require.Len(t, envelope, 4)
 	require.Equal(t, "stream.started", envelope["event"])
 	require.Equal(t, r.owner.TenantID, envelope["tenantId"])
-	require.Equal(t, map[string]any{"streamId": "str_1"}, envelope["data"])
+	require.Equal(t, apitest.EventData(t, "stream.started", map[string]any{"streamId": "str_1"}), envelope["data"])
 	require.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`, envelope["occurredAt"])
 }
 

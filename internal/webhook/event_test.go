@@ -31,7 +31,7 @@ func TestEventIsPartOfTheCallersTransaction(t *testing.T) {
 	require.NoError(t, r.Pool.QueryRow(t.Context(), count).Scan(&jobsBefore))
 	err := postgres.InTx(t.Context(), r.Pool, func(tx pgx.Tx) error {
 		for range 3 {
-			e := event.Event{TenantID: r.owner.TenantID, Name: "stream.started", Subject: id.New(id.Stream), Data: 1}
+			e := event.Event{TenantID: r.owner.TenantID, Name: "stream.started", Subject: id.New(id.Stream), Data: apitest.EventData(t, "stream.started", nil)}
 			require.NoError(t, r.Events.Emit(t.Context(), tx, e))
 		}
 		return changedMind

@@ -32,7 +32,9 @@ func (r *rig) emit(t *testing.T, name, subject string) []string {
 	t.Helper()
 	before := r.deliveries(t)
 	require.NoError(t, postgres.InTx(t.Context(), r.Pool, func(tx pgx.Tx) error {
-		return r.Events.Emit(t.Context(), tx, event.Event{TenantID: r.owner.TenantID, Name: name, Subject: subject, Data: map[string]any{"streamId": subject}})
+		return r.Events.Emit(t.Context(), tx, event.Event{
+			TenantID: r.owner.TenantID, Name: name, Subject: subject, Data: apitest.EventData(t, name, map[string]any{"streamId": subject}),
+		})
 	}))
 	return r.deliveries(t)[len(before):]
 }

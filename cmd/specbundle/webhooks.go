@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// unionName is the schema whose discriminator names every event.
+const unionName = "Event"
+
+// webhooksOf makes the companion of a bundle: an OpenAPI 3.1 document whose
+// webhooks are the events, since 3.0 has no place for requests that the server
+// sends. It holds the schemas that the events need and nothing else; nil for a
+// bundle without events.
+func webhooksOf(bundle map[string]any) (map[string]any, error) {
+	schemas := at(bundle, "components", "schemas")
+	if at(schemas, unionName) == nil {
+		return nil, nil
+	}
+	mapping := at(schemas, unionName, "discriminator", "mapping")
+	if len(mapping) == 0 {
+		return nil, errors.New("the schema Event has no discriminator mapping")
+	}
+	hooks, needed := map[string]any{}, map[string]any{}
+	for event, ref := range mapping {
+		reference, _ := ref.(string)
+		name := strings.TrimPrefix(reference, schemaPath)
+		if at(schemas, name) == nil {
+			return nil, fmt.Errorf("the event %s has no schema %s", event, name)
+		}
+		collect(schemas, name, needed)
+		hooks[event] = map[string]any{"post": delivery(event, name, at(schemas, name)[description])}
+	}
+	info := maps.Clone(at(bundle, "info"))
+	info["title"], info[description] = fmt.Sprint(info["title"], ": webhooks"), companionText
+	return map[string]any{
+		"openapi": "3.1.0", "info": info, "webhooks": hooks,
+		"tags": []any{map[string]any{"name": hookTag, description: "One per event, sent to the endpoints that want it."}},
+		"components": map[string]any{
+			"schemas":    modern(needed),
+			"parameters": hookHeaders(),
+		},
+	}, nil
+}
+
+const (
+	schemaPath    = "#/components/schemas/"
+	description   = "description" // the keyword
+	hookTag       = "Webhooks"
+	companionText = `What the server sends to the webhook endpoints of tenants. The API with which they are registered is in openapi.yaml.
+
+Every delivery is a POST. Verify one of its signatures over the raw body before you parse it. An answer of 2xx within 15 seconds
+counts as delivered, 410 disables the endpoint, and everything else is tried again later. A delivery may come more than once.`
+)
+
+// collect adds a schema and all that it refers to.
+func collect(schemas map[string]any, name string, into map[string]any) {
+	if _, known := into[name]; known || schemas[name] == nil {
+		return
+	}
+	into[name] = schemas[name]
+	for _, other := range references(schemas[name]) {
+		collect(schemas, other, into)
+	}
+}
+
+// references lists the schemas that a value refers to, by name.
+func references(value any) (names []string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, entry := range v {
+			if text, isText := entry.(string); isText && key == "$ref" {
+				names = append(names, strings.TrimPrefix(text, schemaPath))
+			}
+			names = append(names, references(entry)...)
+		}
+	case []any:
+		for _, entry := range v {
+			names = append(names, references(entry)...)
+		}
+	}
+	return names
+}
+
+// delivery is the operation that a receiver of the event carries out.
+func delivery(event, schema string, summary any) map[string]any {
+	var headers []any
+	for _, name := range slices.Sorted(maps.Keys(hookHeaders())) {
+		headers = append(headers, map[string]any{"$ref": "#/components/parameters/" + name})
+	}
+	text := strings.TrimSuffix(fmt.Sprint(summary), ".")
+	return map[string]any{
+		"operationId": "on" + strings.TrimSuffix(schema, "Event"), "tags": []any{hookTag}, "summary": text, "security": []any{},
+		description:  "Sent as `" + event + "`.",
+		"parameters": headers,
+		"requestBody": map[string]any{
+			"required": true,
+			"content":  map[string]any{"application/json": map[string]any{"schema": map[string]any{"$ref": schemaPath + schema}}},
+		},
+		"responses": map[string]any{
+			"2XX":     map[string]any{description: "Delivered."},
+			"410":     map[string]any{description: "Nobody wants these any more: the endpoint is disabled."},
+			"default": map[string]any{description: "Not delivered; it is tried again."},
+		},
+	}
+}
+
+// hookHeaders are the headers of every delivery, by component.
+func hookHeaders() map[string]any {
+	header := func(name, text, example string) map[string]any {
+		return map[string]any{
+			"name": name, "in": "header", "required": true, description: text,
+			"schema": map[string]any{"type": "string"}, "example": example,
+		}
+	}
+	return map[string]any{
+		"ServiceEvent": header("X-Service-Event", "The event's name.", "stream.started"),
+		"ServiceDelivery": header("X-Service-Delivery",
+			"The delivery's id, the same on every attempt: remember it to notice repeats.", "del_01m18qg1mhf2bsz1fk6m8v4jxe"),
+		"ServiceSignature": header("X-Service-Signature",
+			"`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret as it was shown.",
+			"sha256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
+		"WebhookId": header("webhook-id",
+			"The event's id, the same for all endpoints; Standard Webhooks.", "evt_01m18qg1mhf2bsz1fk6m8v4jxc"),
+		"WebhookTimestamp": header("webhook-timestamp",
+			"When this attempt was made, in seconds since 1970; Standard Webhooks.", "1795238659"),
+		"WebhookSignature": header("webhook-signature",
+			"One or more signatures over id, timestamp and raw body, separated by spaces; Standard Webhooks.",
+			"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
+	}
+}
+
+// modern writes schemas of OpenAPI 3.0 in the JSON Schema of 3.1.
+func modern(schemas map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, schema := range schemas {
+		out[name] = modernSchema(schema)
+	}
+	return out
+}
+
+func modernSchema(value any) any {
+	old, isObject := value.(map[string]any)
+	if !isObject {
+		return value
+	}
+	out := map[string]any{}
+	for key, entry := range old {
+		switch key {
+		case "properties":
+			properties, _ := entry.(map[string]any)
+			out[key] = modern(properties)
+		case "items", "additionalProperties", "not":
+			out[key] = modernSchema(entry)
+		case "allOf", "oneOf", "anyOf":
+			var parts []any
+			for _, part := range entry.([]any) { //nolint:forcetypeassert,errcheck // the bundle was validated
+				parts = append(parts, modernSchema(part))
+			}
+			out[key] = parts
+		case "example":
+			out["examples"] = []any{entry}
+		default:
+			out[key] = entry
+		}
+	}
+	return orNull(out)
+}
+
+// orNull replaces nullable, which 3.1 doesn't have, by the type null.
+func orNull(schema map[string]any) map[string]any {
+	nullable := schema["nullable"] == true
+	delete(schema, "nullable")
+	if !nullable {
+		return schema
+	}
+	if values, isEnum := schema["enum"].([]any); isEnum {
+		schema["enum"] = append(slices.Clone(values), nil)
+	}
+	if schema["allOf"] == nil {
+		schema["type"] = []any{schema["type"], "null"}
+		return schema
+	}
+	// What describes it stays outside, for null too.
+	out := map[string]any{}
+	for _, key := range []string{description, "examples"} {
+		if schema[key] != nil {
+			out[key] = schema[key]
+			delete(schema, key)
+		}
+	}
+	out["anyOf"] = []any{schema, map[string]any{"type": "null"}}
+	return out
+}
+
+// at follows keys through objects; nil when one is missing.
+func at(object map[string]any, keys ...string) map[string]any {
+	for _, key := range keys {
+		object, _ = object[key].(map[string]any)
+	}
+	return object
+}

@@ -1,0 +1,47 @@
+/**
+ * Client of the Showfloor API. Paths, bodies, results and problems are typed
+ * from the API document; see https://openapi-ts.dev/openapi-fetch for the calls.
+ *
+ *     const api = createShowfloor({ baseUrl: 'https://live.example.com', token: process.env.SHOWFLOOR_KEY });
+ *     const { data, error } = await api.POST('/v1/me/streams', { body: { name: 'Launch' } });
+ *     if (error) throw new Error(`${error.code}: ${error.message}`);
+ *     console.log(data.streamKey);
+ */
+import createClient, { type Client } from 'openapi-fetch';
+
+import type { Event, paths } from './gen/api.js';
+
+export type * from './gen/api.js';
+
+/** All operations, by method and path. */
+export type Showfloor = Client<paths>;
+
+export interface ShowfloorOptions {
+  /** Where the server is, without `/v1`: https://live.example.com. */
+  baseUrl: string;
+  /** An API key or a token of a login, or a function that gives the present one; absent for public operations. */
+  token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
+  /** Instead of the global fetch, for retries, logs or a proxy. */
+  fetch?: (request: Request) => Promise<Response>;
+}
+
+/** Makes a client. It opens no connection by itself and throws only when the network does: problems are `error`. */
+export function createShowfloor(options: ShowfloorOptions): Showfloor {
+  const client = createClient<paths>({
+    baseUrl: options.baseUrl,
+    ...(options.fetch && { fetch: options.fetch }),
+  });
+  client.use({
+    async onRequest({ request }) {
+      const token = typeof options.token === 'function' ? await options.token() : options.token;
+      if (token !== undefined) {
+        request.headers.set('Authorization', `Bearer ${token}`);
+      }
+      return request;
+    },
+  });
+  return client;
+}
+
+/** The body of a webhook delivery of this event: `EventOf<'stream.started'>`. */
+export type EventOf<Name extends Event['event']> = Extract<Event, { event: Name }>;
