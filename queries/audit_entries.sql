@@ -6,3 +6,30 @@ VALUES (@id, @at, @actor_type, @actor_id, @impersonator_id, @tenant_id, @action,
 SELECT * FROM audit_entries
 WHERE tenant_id = @tenant_id::text AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
 ORDER BY id DESC LIMIT @max_rows;
+
+-- name: CountPlatformAudit :one
+-- @sqlc-vet-disable tenant
+-- For those who run the platform.
+SELECT count(*) FROM audit_entries
+WHERE (sqlc.narg('tenant_id')::text IS NULL OR tenant_id = sqlc.narg('tenant_id'))
+  AND (sqlc.narg('actor')::text IS NULL OR actor_id = sqlc.narg('actor') OR impersonator_id = sqlc.narg('actor'))
+  AND (sqlc.narg('actor_type')::text IS NULL OR actor_type = sqlc.narg('actor_type'))
+  AND (sqlc.narg('action')::text IS NULL OR action = sqlc.narg('action'))
+  AND (sqlc.narg('action_like')::text IS NULL OR action LIKE sqlc.narg('action_like'))
+  AND (sqlc.narg('entity')::text IS NULL OR entity = sqlc.narg('entity') OR entity_id = sqlc.narg('entity'))
+  AND (sqlc.narg('from_at')::timestamptz IS NULL OR at >= sqlc.narg('from_at'))
+  AND (sqlc.narg('to_at')::timestamptz IS NULL OR at < sqlc.narg('to_at'));
+
+-- name: ListPlatformAudit :many
+-- @sqlc-vet-disable tenant
+-- For those who run the platform.
+SELECT * FROM audit_entries
+WHERE (sqlc.narg('tenant_id')::text IS NULL OR tenant_id = sqlc.narg('tenant_id'))
+  AND (sqlc.narg('actor')::text IS NULL OR actor_id = sqlc.narg('actor') OR impersonator_id = sqlc.narg('actor'))
+  AND (sqlc.narg('actor_type')::text IS NULL OR actor_type = sqlc.narg('actor_type'))
+  AND (sqlc.narg('action')::text IS NULL OR action = sqlc.narg('action'))
+  AND (sqlc.narg('action_like')::text IS NULL OR action LIKE sqlc.narg('action_like'))
+  AND (sqlc.narg('entity')::text IS NULL OR entity = sqlc.narg('entity') OR entity_id = sqlc.narg('entity'))
+  AND (sqlc.narg('from_at')::timestamptz IS NULL OR at >= sqlc.narg('from_at'))
+  AND (sqlc.narg('to_at')::timestamptz IS NULL OR at < sqlc.narg('to_at'))
+ORDER BY at DESC, id DESC LIMIT @max_rows OFFSET @skip::bigint;

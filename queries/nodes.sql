@@ -3,6 +3,11 @@
 -- Nodes serve all tenants.
 INSERT INTO nodes (id, seen_at) VALUES (@id, @now) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at;
 
+-- name: Notify :exec
+-- @sqlc-vet-disable tenant
+-- Tells all processes that listen, when the transaction commits.
+SELECT pg_notify(@channel::text, @payload::text);
+
 -- name: ListStrandedPublishers :many
 -- @sqlc-vet-disable tenant
 -- Connections of processes that nobody has heard of for a while.

@@ -24,6 +24,23 @@ SELECT sqlc.embed(s), t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = @key_hash FOR UPDATE OF s;
 
+-- name: ShareTenantByKey :exec
+-- @sqlc-vet-disable tenant
+-- The key is what names the tenant.
+SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s WHERE s.key_hash = @key_hash) FOR SHARE;
+
+-- name: LockTenantStreams :many
+-- All that is on air, or about to be.
+SELECT * FROM streams
+WHERE tenant_id = @tenant_id AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
+ORDER BY id FOR UPDATE;
+
+-- name: GetStreamFate :one
+-- @sqlc-vet-disable tenant
+-- The media plane knows streams by id alone.
+SELECT s.status, s.publisher_id, t.status AS tenant_status
+FROM streams s JOIN tenants t ON t.id = s.tenant_id WHERE s.id = @id;
+
 -- name: GetStreamByKey :one
 -- @sqlc-vet-disable tenant
 -- The key is what names the tenant.

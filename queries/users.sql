@@ -42,3 +42,28 @@ WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: DeleteUser :exec
 DELETE FROM users WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: CountPlatformUsers :one
+-- @sqlc-vet-disable tenant
+-- For those who run the platform.
+SELECT count(*) FROM users u
+WHERE (sqlc.narg('q')::text IS NULL OR u.email ILIKE sqlc.narg('q') OR u.name ILIKE sqlc.narg('q') OR u.id ILIKE sqlc.narg('q'))
+  AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'));
+
+-- name: ListPlatformUsers :many
+-- @sqlc-vet-disable tenant
+-- For those who run the platform.
+SELECT sqlc.embed(u), t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id
+WHERE (sqlc.narg('q')::text IS NULL OR u.email ILIKE sqlc.narg('q') OR u.name ILIKE sqlc.narg('q') OR u.id ILIKE sqlc.narg('q'))
+  AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'))
+ORDER BY u.created_at DESC, u.id DESC LIMIT @max_rows OFFSET @skip::bigint;
+
+-- name: GetPlatformUser :one
+-- @sqlc-vet-disable tenant
+-- For those who run the platform.
+SELECT sqlc.embed(u), t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = @id;
+
+-- name: SetUserStatus :exec
+-- Ends the user's tokens, those from before a deactivation, too.
+UPDATE users SET status = @status, token_version = token_version + 1, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id;

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +22,7 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/onair"
+	"showfloor/internal/postgres"
 	"showfloor/internal/secret"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
@@ -140,7 +142,6 @@ func (s *server) openAreas(ctx context.Context) error {
 		return err
 	}
 	s.accounts = account.New(account.Config{Pool: s.pool, Keys: s.keys, Log: s.log})
-	s.console = console.New(console.Config{Pool: s.pool, Accounts: s.accounts, Keys: s.keys, Log: s.log})
 	s.analytics = analytics.New(s.pool, time.Now)
 	events := event.NewLog(s.inserter, time.Now)
 	s.webhooks = webhook.New(webhook.Config{
@@ -163,6 +164,9 @@ func (s *server) openAreas(ctx context.Context) error {
 		PlaybackKey: s.box.Derive("playback"), PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL,
 	})
 	s.reports.Connect(s.streams, s.hub)
+	s.console = console.New(console.Config{
+		Pool: s.pool, Accounts: s.accounts, Streams: s.streams, Stoppers: []console.Stopper{s.streams}, Keys: s.keys, Log: s.log,
+	})
 	s.onStop("media", func(context.Context) error {
 		s.hub.Close()
 		s.reports.Close()
@@ -192,15 +196,16 @@ func (s *server) recoverNode(ctx context.Context) error {
 	if err := s.streams.RecoverNode(ctx); err != nil {
 		return err
 	}
+	listener := &postgres.Listener{
+		Pool: s.pool, Channel: stream.StopsChannel, Connected: s.reports.Missed, Heard: s.reports.Stopped, Log: s.log,
+	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.reports.Watch(watching)
-	}()
+	var work sync.WaitGroup
+	work.Go(func() { s.reports.Watch(watching) })
+	work.Go(func() { listener.Run(watching) })
 	s.onStop("heartbeat", func(context.Context) error {
 		stop()
-		<-done
+		work.Wait()
 		return nil
 	})
 	return nil

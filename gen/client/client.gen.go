@@ -896,7 +896,7 @@ type ClientInterface interface {
 
 	// DeleteUser Delete a user
 	//
-	// The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `last_owner`.
+	// The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `conflict`.
 	//
 	// Corresponds with DELETE /v1/admin/users/{id} (the `DeleteUser` operationId).
 	DeleteUser(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -910,7 +910,7 @@ type ClientInterface interface {
 
 	// DeactivateUser Keep a user out
 	//
-	// The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet is a 409 `conflict`, the last active OWNER of a tenant a 409 `last_owner`.
+	// The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet, and the last active OWNER of a tenant, are a 409 `conflict`.
 	//
 	// Corresponds with POST /v1/admin/users/{id}/deactivate (the `DeactivateUser` operationId).
 	DeactivateUser(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5043,7 +5043,7 @@ func (c *Client) ListUsers(ctx context.Context, params *ListUsersParams, reqEdit
 
 // DeleteUser Delete a user
 //
-// The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `last_owner`.
+// The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `conflict`.
 //
 // Corresponds with DELETE /v1/admin/users/{id} (the `DeleteUser` operationId).
 func (c *Client) DeleteUser(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5077,7 +5077,7 @@ func (c *Client) ActivateUser(ctx context.Context, id ID, reqEditors ...RequestE
 
 // DeactivateUser Keep a user out
 //
-// The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet is a 409 `conflict`, the last active OWNER of a tenant a 409 `last_owner`.
+// The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet, and the last active OWNER of a tenant, are a 409 `conflict`.
 //
 // Corresponds with POST /v1/admin/users/{id}/deactivate (the `DeactivateUser` operationId).
 func (c *Client) DeactivateUser(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -22101,7 +22101,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteUserWithResponse Delete a user
 	//
-	// The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `last_owner`.
+	// The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `conflict`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -22119,7 +22119,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeactivateUserWithResponse Keep a user out
 	//
-	// The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet is a 409 `conflict`, the last active OWNER of a tenant a 409 `last_owner`.
+	// The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet, and the last active OWNER of a tenant, are a 409 `conflict`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -38000,7 +38000,7 @@ func (c *ClientWithResponses) ListUsersWithResponse(ctx context.Context, params 
 
 // DeleteUserWithResponse Delete a user
 //
-// The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `last_owner`.
+// The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `conflict`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -38030,7 +38030,7 @@ func (c *ClientWithResponses) ActivateUserWithResponse(ctx context.Context, id I
 
 // DeactivateUserWithResponse Keep a user out
 //
-// The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet is a 409 `conflict`, the last active OWNER of a tenant a 409 `last_owner`.
+// The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet, and the last active OWNER of a tenant, are a 409 `conflict`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

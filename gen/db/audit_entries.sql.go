@@ -11,6 +11,47 @@ import (
 	"time"
 )
 
+const countPlatformAudit = `-- name: CountPlatformAudit :one
+SELECT count(*) FROM audit_entries
+WHERE ($1::text IS NULL OR tenant_id = $1)
+  AND ($2::text IS NULL OR actor_id = $2 OR impersonator_id = $2)
+  AND ($3::text IS NULL OR actor_type = $3)
+  AND ($4::text IS NULL OR action = $4)
+  AND ($5::text IS NULL OR action LIKE $5)
+  AND ($6::text IS NULL OR entity = $6 OR entity_id = $6)
+  AND ($7::timestamptz IS NULL OR at >= $7)
+  AND ($8::timestamptz IS NULL OR at < $8)
+`
+
+type CountPlatformAuditParams struct {
+	TenantID   *string
+	Actor      *string
+	ActorType  *string
+	Action     *string
+	ActionLike *string
+	Entity     *string
+	FromAt     *time.Time
+	ToAt       *time.Time
+}
+
+// @sqlc-vet-disable tenant
+// For those who run the platform.
+func (q *Queries) CountPlatformAudit(ctx context.Context, arg CountPlatformAuditParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countPlatformAudit,
+		arg.TenantID,
+		arg.Actor,
+		arg.ActorType,
+		arg.Action,
+		arg.ActionLike,
+		arg.Entity,
+		arg.FromAt,
+		arg.ToAt,
+	)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const createAuditEntry = `-- name: CreateAuditEntry :exec
 INSERT INTO audit_entries (id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -67,6 +108,80 @@ type ListAuditEntriesParams struct {
 
 func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesParams) ([]AuditEntry, error) {
 	rows, err := q.db.Query(ctx, listAuditEntries, arg.TenantID, arg.Cursor, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditEntry{}
+	for rows.Next() {
+		var i AuditEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.ActorType,
+			&i.ActorID,
+			&i.ImpersonatorID,
+			&i.TenantID,
+			&i.Action,
+			&i.Entity,
+			&i.EntityID,
+			&i.Reason,
+			&i.IP,
+			&i.RequestID,
+			&i.Before,
+			&i.After,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPlatformAudit = `-- name: ListPlatformAudit :many
+SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries
+WHERE ($1::text IS NULL OR tenant_id = $1)
+  AND ($2::text IS NULL OR actor_id = $2 OR impersonator_id = $2)
+  AND ($3::text IS NULL OR actor_type = $3)
+  AND ($4::text IS NULL OR action = $4)
+  AND ($5::text IS NULL OR action LIKE $5)
+  AND ($6::text IS NULL OR entity = $6 OR entity_id = $6)
+  AND ($7::timestamptz IS NULL OR at >= $7)
+  AND ($8::timestamptz IS NULL OR at < $8)
+ORDER BY at DESC, id DESC LIMIT $10 OFFSET $9::bigint
+`
+
+type ListPlatformAuditParams struct {
+	TenantID   *string
+	Actor      *string
+	ActorType  *string
+	Action     *string
+	ActionLike *string
+	Entity     *string
+	FromAt     *time.Time
+	ToAt       *time.Time
+	Skip       int64
+	MaxRows    int32
+}
+
+// @sqlc-vet-disable tenant
+// For those who run the platform.
+func (q *Queries) ListPlatformAudit(ctx context.Context, arg ListPlatformAuditParams) ([]AuditEntry, error) {
+	rows, err := q.db.Query(ctx, listPlatformAudit,
+		arg.TenantID,
+		arg.Actor,
+		arg.ActorType,
+		arg.Action,
+		arg.ActionLike,
+		arg.Entity,
+		arg.FromAt,
+		arg.ToAt,
+		arg.Skip,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

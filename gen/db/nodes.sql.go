@@ -101,6 +101,22 @@ func (q *Queries) ListStrandedPublishers(ctx context.Context, arg ListStrandedPu
 	return items, nil
 }
 
+const notify = `-- name: Notify :exec
+SELECT pg_notify($1::text, $2::text)
+`
+
+type NotifyParams struct {
+	Channel string
+	Payload string
+}
+
+// @sqlc-vet-disable tenant
+// Tells all processes that listen, when the transaction commits.
+func (q *Queries) Notify(ctx context.Context, arg NotifyParams) error {
+	_, err := q.db.Exec(ctx, notify, arg.Channel, arg.Payload)
+	return err
+}
+
 const touchNode = `-- name: TouchNode :exec
 INSERT INTO nodes (id, seen_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 `

@@ -139,6 +139,26 @@ func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, e
 	return i, err
 }
 
+const getStreamFate = `-- name: GetStreamFate :one
+SELECT s.status, s.publisher_id, t.status AS tenant_status
+FROM streams s JOIN tenants t ON t.id = s.tenant_id WHERE s.id = $1
+`
+
+type GetStreamFateRow struct {
+	Status       string
+	PublisherID  *string
+	TenantStatus string
+}
+
+// @sqlc-vet-disable tenant
+// The media plane knows streams by id alone.
+func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRow, error) {
+	row := q.db.QueryRow(ctx, getStreamFate, id)
+	var i GetStreamFateRow
+	err := row.Scan(&i.Status, &i.PublisherID, &i.TenantStatus)
+	return i, err
+}
+
 const getStreamForPlayback = `-- name: GetStreamForPlayback :one
 SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams WHERE id = $1
 `
@@ -301,6 +321,52 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 	return i, err
 }
 
+const lockTenantStreams = `-- name: LockTenantStreams :many
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams
+WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
+ORDER BY id FOR UPDATE
+`
+
+// All that is on air, or about to be.
+func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Stream, error) {
+	rows, err := q.db.Query(ctx, lockTenantStreams, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Stream{}
+	for rows.Next() {
+		var i Stream
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Name,
+			&i.Mode,
+			&i.Status,
+			&i.KeyHash,
+			&i.KeyLast4,
+			&i.ProjectID,
+			&i.ReconnectWindowSec,
+			&i.RecordingEnabled,
+			&i.PublisherID,
+			&i.StartedAt,
+			&i.EndedAt,
+			&i.ReconnectUntil,
+			&i.BlockedUntil,
+			&i.RejectedReason,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const rotateStreamKey = `-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
 WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at
@@ -443,4 +509,15 @@ func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) 
 		&i.UpdatedAt,
 	)
 	return i, err
+}
+
+const shareTenantByKey = `-- name: ShareTenantByKey :exec
+SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s WHERE s.key_hash = $1) FOR SHARE
+`
+
+// @sqlc-vet-disable tenant
+// The key is what names the tenant.
+func (q *Queries) ShareTenantByKey(ctx context.Context, keyHash []byte) error {
+	_, err := q.db.Exec(ctx, shareTenantByKey, keyHash)
+	return err
 }

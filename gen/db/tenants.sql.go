@@ -10,6 +10,29 @@ import (
 	"time"
 )
 
+const countTenants = `-- name: CountTenants :one
+SELECT count(*) FROM tenants t
+WHERE ($1::text IS NULL OR t.name ILIKE $1 OR t.id ILIKE $1
+       OR EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
+  AND ($2::text IS NULL OR t.status = $2)
+  AND ($3::text IS NULL OR t.plan = $3)
+`
+
+type CountTenantsParams struct {
+	Q      *string
+	Status *string
+	Plan   *string
+}
+
+// @sqlc-vet-disable tenant
+// For those who run the platform.
+func (q *Queries) CountTenants(ctx context.Context, arg CountTenantsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countTenants, arg.Q, arg.Status, arg.Plan)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const createTenant = `-- name: CreateTenant :one
 INSERT INTO tenants (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
 `
@@ -64,12 +87,113 @@ func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
 	return i, err
 }
 
-const lockTenant = `-- name: LockTenant :one
-SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1 FOR UPDATE
+const getTenantSummary = `-- name: GetTenantSummary :one
+SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
+    (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
+FROM tenants t WHERE t.id = $1
 `
+
+type GetTenantSummaryRow struct {
+	Tenant      Tenant
+	Users       int64
+	LiveStreams int64
+}
 
 // @sqlc-vet-disable tenant
 // The id is the tenant.
+func (q *Queries) GetTenantSummary(ctx context.Context, id string) (GetTenantSummaryRow, error) {
+	row := q.db.QueryRow(ctx, getTenantSummary, id)
+	var i GetTenantSummaryRow
+	err := row.Scan(
+		&i.Tenant.ID,
+		&i.Tenant.Name,
+		&i.Tenant.Status,
+		&i.Tenant.Plan,
+		&i.Tenant.ChargesEnabled,
+		&i.Tenant.CreatedAt,
+		&i.Tenant.UpdatedAt,
+		&i.Tenant.SuspendedAt,
+		&i.Tenant.SuspensionReason,
+		&i.Tenant.StatusBeforeSuspension,
+		&i.Users,
+		&i.LiveStreams,
+	)
+	return i, err
+}
+
+const listTenants = `-- name: ListTenants :many
+SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
+    (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
+FROM tenants t
+WHERE ($1::text IS NULL OR t.name ILIKE $1 OR t.id ILIKE $1
+       OR EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
+  AND ($2::text IS NULL OR t.status = $2)
+  AND ($3::text IS NULL OR t.plan = $3)
+ORDER BY t.created_at DESC, t.id DESC LIMIT $5 OFFSET $4::bigint
+`
+
+type ListTenantsParams struct {
+	Q       *string
+	Status  *string
+	Plan    *string
+	Skip    int64
+	MaxRows int32
+}
+
+type ListTenantsRow struct {
+	Tenant      Tenant
+	Users       int64
+	LiveStreams int64
+}
+
+// @sqlc-vet-disable tenant
+// For those who run the platform.
+func (q *Queries) ListTenants(ctx context.Context, arg ListTenantsParams) ([]ListTenantsRow, error) {
+	rows, err := q.db.Query(ctx, listTenants,
+		arg.Q,
+		arg.Status,
+		arg.Plan,
+		arg.Skip,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListTenantsRow{}
+	for rows.Next() {
+		var i ListTenantsRow
+		if err := rows.Scan(
+			&i.Tenant.ID,
+			&i.Tenant.Name,
+			&i.Tenant.Status,
+			&i.Tenant.Plan,
+			&i.Tenant.ChargesEnabled,
+			&i.Tenant.CreatedAt,
+			&i.Tenant.UpdatedAt,
+			&i.Tenant.SuspendedAt,
+			&i.Tenant.SuspensionReason,
+			&i.Tenant.StatusBeforeSuspension,
+			&i.Users,
+			&i.LiveStreams,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lockTenant = `-- name: LockTenant :one
+SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1 FOR NO KEY UPDATE
+`
+
+// @sqlc-vet-disable tenant
+// The id is the tenant. Rows that refer to it can be written meanwhile, or who
+// holds one of its rows already would wait for us, and we for them.
 func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
 	row := q.db.QueryRow(ctx, lockTenant, id)
 	var i Tenant
@@ -86,6 +210,23 @@ func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
 		&i.StatusBeforeSuspension,
 	)
 	return i, err
+}
+
+const setTenantPlan = `-- name: SetTenantPlan :exec
+UPDATE tenants SET plan = $1, updated_at = $2 WHERE id = $3
+`
+
+type SetTenantPlanParams struct {
+	Plan string
+	Now  time.Time
+	ID   string
+}
+
+// @sqlc-vet-disable tenant
+// The id is the tenant.
+func (q *Queries) SetTenantPlan(ctx context.Context, arg SetTenantPlanParams) error {
+	_, err := q.db.Exec(ctx, setTenantPlan, arg.Plan, arg.Now, arg.ID)
+	return err
 }
 
 const setTenantStatus = `-- name: SetTenantStatus :one
@@ -116,6 +257,42 @@ func (q *Queries) SetTenantStatus(ctx context.Context, arg SetTenantStatusParams
 		&i.StatusBeforeSuspension,
 	)
 	return i, err
+}
+
+const suspendTenant = `-- name: SuspendTenant :exec
+UPDATE tenants SET status_before_suspension = status, status = 'SUSPENDED', suspended_at = $1::timestamptz, suspension_reason = $2, updated_at = $1::timestamptz
+WHERE id = $3
+`
+
+type SuspendTenantParams struct {
+	Now    time.Time
+	Reason *string
+	ID     string
+}
+
+// @sqlc-vet-disable tenant
+// The id is the tenant.
+func (q *Queries) SuspendTenant(ctx context.Context, arg SuspendTenantParams) error {
+	_, err := q.db.Exec(ctx, suspendTenant, arg.Now, arg.Reason, arg.ID)
+	return err
+}
+
+const unsuspendTenant = `-- name: UnsuspendTenant :exec
+UPDATE tenants SET status = $1, status_before_suspension = NULL, suspended_at = NULL, suspension_reason = NULL, updated_at = $2
+WHERE id = $3
+`
+
+type UnsuspendTenantParams struct {
+	Status string
+	Now    time.Time
+	ID     string
+}
+
+// @sqlc-vet-disable tenant
+// The id is the tenant.
+func (q *Queries) UnsuspendTenant(ctx context.Context, arg UnsuspendTenantParams) error {
+	_, err := q.db.Exec(ctx, unsuspendTenant, arg.Status, arg.Now, arg.ID)
+	return err
 }
 
 const updateTenant = `-- name: UpdateTenant :one

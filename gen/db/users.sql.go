@@ -21,6 +21,26 @@ func (q *Queries) CountActiveOwners(ctx context.Context, tenantID string) (int64
 	return count, err
 }
 
+const countPlatformUsers = `-- name: CountPlatformUsers :one
+SELECT count(*) FROM users u
+WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
+  AND ($2::text IS NULL OR u.tenant_id = $2)
+`
+
+type CountPlatformUsersParams struct {
+	Q        *string
+	TenantID *string
+}
+
+// @sqlc-vet-disable tenant
+// For those who run the platform.
+func (q *Queries) CountPlatformUsers(ctx context.Context, arg CountPlatformUsersParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countPlatformUsers, arg.Q, arg.TenantID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const createUser = `-- name: CreateUser :one
 INSERT INTO users (id, tenant_id, email, name, password_hash, role, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
@@ -75,6 +95,37 @@ type DeleteUserParams struct {
 func (q *Queries) DeleteUser(ctx context.Context, arg DeleteUserParams) error {
 	_, err := q.db.Exec(ctx, deleteUser, arg.TenantID, arg.ID)
 	return err
+}
+
+const getPlatformUser = `-- name: GetPlatformUser :one
+SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = $1
+`
+
+type GetPlatformUserRow struct {
+	User       User
+	TenantName string
+}
+
+// @sqlc-vet-disable tenant
+// For those who run the platform.
+func (q *Queries) GetPlatformUser(ctx context.Context, id string) (GetPlatformUserRow, error) {
+	row := q.db.QueryRow(ctx, getPlatformUser, id)
+	var i GetPlatformUserRow
+	err := row.Scan(
+		&i.User.ID,
+		&i.User.TenantID,
+		&i.User.Email,
+		&i.User.Name,
+		&i.User.PasswordHash,
+		&i.User.Role,
+		&i.User.Status,
+		&i.User.TokenVersion,
+		&i.User.LastLoginAt,
+		&i.User.CreatedAt,
+		&i.User.UpdatedAt,
+		&i.TenantName,
+	)
+	return i, err
 }
 
 const getUser = `-- name: GetUser :one
@@ -159,6 +210,65 @@ func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams
 		&i.TenantStatus,
 	)
 	return i, err
+}
+
+const listPlatformUsers = `-- name: ListPlatformUsers :many
+SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id
+WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
+  AND ($2::text IS NULL OR u.tenant_id = $2)
+ORDER BY u.created_at DESC, u.id DESC LIMIT $4 OFFSET $3::bigint
+`
+
+type ListPlatformUsersParams struct {
+	Q        *string
+	TenantID *string
+	Skip     int64
+	MaxRows  int32
+}
+
+type ListPlatformUsersRow struct {
+	User       User
+	TenantName string
+}
+
+// @sqlc-vet-disable tenant
+// For those who run the platform.
+func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersParams) ([]ListPlatformUsersRow, error) {
+	rows, err := q.db.Query(ctx, listPlatformUsers,
+		arg.Q,
+		arg.TenantID,
+		arg.Skip,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListPlatformUsersRow{}
+	for rows.Next() {
+		var i ListPlatformUsersRow
+		if err := rows.Scan(
+			&i.User.ID,
+			&i.User.TenantID,
+			&i.User.Email,
+			&i.User.Name,
+			&i.User.PasswordHash,
+			&i.User.Role,
+			&i.User.Status,
+			&i.User.TokenVersion,
+			&i.User.LastLoginAt,
+			&i.User.CreatedAt,
+			&i.User.UpdatedAt,
+			&i.TenantName,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listUsers = `-- name: ListUsers :many
@@ -334,4 +444,27 @@ func (q *Queries) SetUserRole(ctx context.Context, arg SetUserRoleParams) (User,
 		&i.UpdatedAt,
 	)
 	return i, err
+}
+
+const setUserStatus = `-- name: SetUserStatus :exec
+UPDATE users SET status = $1, token_version = token_version + 1, updated_at = $2
+WHERE tenant_id = $3 AND id = $4
+`
+
+type SetUserStatusParams struct {
+	Status   string
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// Ends the user's tokens, those from before a deactivation, too.
+func (q *Queries) SetUserStatus(ctx context.Context, arg SetUserStatusParams) error {
+	_, err := q.db.Exec(ctx, setUserStatus,
+		arg.Status,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	return err
 }

@@ -59,6 +59,10 @@ func (c *callerCache) put(hash [sha256.Size]byte, caller Caller, generation uint
 	c.entries[hash] = cachedCaller{caller, c.now().Add(c.life)}
 }
 
+// ForgetCallers lets this process look anew who a token or key stands for, after
+// another area has changed somebody's rights.
+func (s *Service) ForgetCallers() { s.cache.clear() }
+
 // clear forgets everybody, after a change that may end somebody's rights.
 func (c *callerCache) clear() {
 	c.mu.Lock()

@@ -49,7 +49,7 @@ func (s *Service) ChangePassword(ctx context.Context, c Caller, current, next st
 			return fmt.Errorf("get tenant: %w", err)
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "user.change_password", Entity: "user", EntityID: c.UserID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "user.change_password", Entity: entityUser, EntityID: c.UserID,
 		})
 	})
 	s.cache.clear()

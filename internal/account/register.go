@@ -18,9 +18,14 @@ import (
 
 // Statuses of tenants and users that rules depend on.
 const (
+	TenantTrial     = "TRIAL"
+	TenantActive    = "ACTIVE"
+	TenantPastDue   = "PAST_DUE"
 	TenantSuspended = "SUSPENDED"
 	TenantCancelled = "CANCELLED"
+	userInvited     = "INVITED"
 	userActive      = "ACTIVE"
+	userDeactivated = "DEACTIVATED"
 )
 
 // Login is a fresh token and whom it stands for.

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ import (
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/onair"
+	"showfloor/internal/postgres"
 	"showfloor/internal/secret"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
@@ -57,6 +59,9 @@ type Options struct {
 	// Pool is the database; nil for one that is shared by the tests of this
 	// process, or for one of its own when Jobs is set.
 	Pool *pgxpool.Pool
+	// Listens is set for a server that hears what other servers on its database
+	// have stopped.
+	Listens bool
 	// Node names the process; a fresh name by default.
 	Node string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
@@ -164,7 +169,6 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	s.Keys, err = signing.New(t.Context(), signing.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
 	must(t, err)
 	s.Accounts = account.New(account.Config{Pool: s.Pool, Keys: s.Keys, Log: o.Log, Now: now})
-	s.Console = console.New(console.Config{Pool: s.Pool, Accounts: s.Accounts, Keys: s.Keys, Log: o.Log, Now: now})
 	s.Events = event.NewLog(s.Inserter, now)
 	s.Events.CheckWith(eventCheck(t))
 	s.Analytics = analytics.New(s.Pool, now)
@@ -185,11 +189,45 @@ func (s *Server) openPlayback(t testing.TB, o Options, now func() time.Time) htt
 		Pool: s.Pool, Events: s.Events, Jobs: s.Inserter, Engine: onair.Engine{Hub: s.Hub}, Node: s.Node,
 		PlaybackKey: s.Box.Derive("playback"), PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", Now: now,
 	})
+	s.Console = console.New(console.Config{
+		Pool: s.Pool, Accounts: s.Accounts, Streams: s.Streams, Stoppers: []console.Stopper{s.Streams}, Keys: s.Keys, Log: o.Log, Now: now,
+	})
 	t.Cleanup(func() {
 		s.Hub.Close()
 		playlist.Close()
 	})
+	if o.Listens {
+		s.listenForStops(t, o.Log)
+	}
 	return playlist
+}
+
+// listenForStops returns when the server listens.
+func (s *Server) listenForStops(t testing.TB, log *slog.Logger) {
+	t.Helper()
+	reports := onair.NewReports(t.Context(), log)
+	reports.Connect(s.Streams, s.Hub)
+	connected := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(connected) })
+	listener := &postgres.Listener{
+		Pool: s.Pool, Channel: stream.StopsChannel, Heard: reports.Stopped, Log: log,
+		Connected: func(ctx context.Context) {
+			reports.Missed(ctx)
+			tell()
+		},
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var work sync.WaitGroup
+	work.Go(func() { listener.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		work.Wait()
+		reports.Close()
+	})
+	select {
+	case <-connected:
+	case <-t.Context().Done():
+	}
 }
 
 // startJobs starts the workers, which the test's end stops.

@@ -21,6 +21,11 @@ type Actor struct {
 	IP, RequestID string
 }
 
+// IsActorType tells whether text is a type of actor.
+func IsActorType(text string) bool {
+	return text == "user" || text == "api_key" || text == "admin" || text == "system"
+}
+
 // System is the actor of changes that nobody asked for, such as a broadcast
 // that ends.
 func System(component string) Actor { return Actor{Type: "system", ID: component} }

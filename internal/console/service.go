@@ -3,13 +3,16 @@
 package console
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/account"
 	"showfloor/internal/signing"
+	"showfloor/internal/stream"
 )
 
 // Service holds the use cases. What an exported method changes, it changes in
@@ -17,6 +20,8 @@ import (
 type Service struct {
 	pool     *pgxpool.Pool
 	accounts *account.Service
+	streams  *stream.Service
+	stoppers []Stopper
 	keys     *signing.Keys
 	now      func() time.Time
 	log      *slog.Logger
@@ -27,6 +32,10 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// Accounts hashes passwords, together with those of tenants' users.
 	Accounts *account.Service
+	Streams  *stream.Service
+	// Stoppers are the areas in which something of a suspended tenant's may be
+	// going on.
+	Stoppers []Stopper
 	// Keys sign and verify admins' tokens.
 	Keys *signing.Keys
 	Log  *slog.Logger
@@ -39,5 +48,12 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{pool: c.Pool, accounts: c.Accounts, keys: c.Keys, now: c.Now, log: c.Log}
+	return &Service{
+		pool: c.Pool, accounts: c.Accounts, streams: c.Streams, stoppers: c.Stoppers, keys: c.Keys, now: c.Now, log: c.Log,
+	}
+}
+
+// Stopper ends, in the caller's transaction, what a tenant has going on.
+type Stopper interface {
+	StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error
 }

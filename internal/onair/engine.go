@@ -25,3 +25,6 @@ func (e Engine) Media(streamID string) (stream.Media, bool) {
 
 // Seal implements stream.Engine.
 func (e Engine) Seal(streamID string) { e.Hub.Stop(streamID, hub.ErrStopped) }
+
+// Withdraw implements stream.Engine.
+func (e Engine) Withdraw(streamID string) { e.Hub.Stop(streamID, hub.ErrWithdrawn) }

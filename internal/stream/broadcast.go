@@ -2,17 +2,13 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
-	"showfloor/internal/audit"
 	"showfloor/internal/event"
-	"showfloor/internal/postgres"
-	"showfloor/internal/problem"
 	"showfloor/internal/timestamp"
 )
 
@@ -21,6 +17,7 @@ const (
 	endDisconnected     = "disconnected"
 	endReconnectExpired = "reconnect_expired"
 	endStopped          = "stopped"
+	endSuspended        = "tenant_suspended"
 )
 
 // startedData is the data of stream.started.
@@ -78,49 +75,6 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, next db.Stream, reason str
 
 func startedOf(row db.Stream) startedData {
 	return startedData{row.ID, row.Name, row.Mode, row.ProjectID, timestamp.From(*row.StartedAt)}
-}
-
-// ForceStop sends the publisher away, ends the broadcast and refuses the key
-// for a while, so that the encoder's automatic reconnect fails. A stream that
-// is neither on air nor being published is a conflict.
-func (s *Service) ForceStop(ctx context.Context, actor audit.Actor, streamID, reason string) error {
-	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.config.Now()
-		row, err := q.LockStream(ctx, streamID)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return problem.Missing("stream")
-		}
-		if err != nil {
-			return fmt.Errorf("lock stream: %w", err)
-		}
-		if !onAir(row) && row.PublisherID == nil {
-			return problem.Conflicting("the stream is not live")
-		}
-		err = q.EndPublishers(ctx, db.EndPublishersParams{TenantID: row.TenantID, StreamID: row.ID, Now: &now})
-		if err != nil {
-			return fmt.Errorf("end publishers: %w", err)
-		}
-		err = audit.Write(ctx, q, now, audit.Entry{
-			Actor: actor, TenantID: row.TenantID, Action: "stream.force_stop", Entity: "stream", EntityID: row.ID,
-			Reason: reason, Before: map[string]any{"status": row.Status},
-		})
-		if err != nil {
-			return err
-		}
-		wasOnAir := onAir(row)
-		row.PublisherID, row.BlockedUntil = nil, new(now.Add(blockedFor))
-		if wasOnAir {
-			err = s.end(ctx, tx, ended(row, now), endStopped)
-		} else {
-			err = s.save(ctx, q, row)
-		}
-		if err != nil {
-			return err
-		}
-		// Last, as in ExpireReconnect.
-		s.config.Engine.Seal(row.ID)
-		return nil
-	})
 }
 
 // save writes a state of the stream that the rules have made.

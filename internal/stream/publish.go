@@ -53,6 +53,10 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 	var g Grant
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
+		// First, as in a suspension: it sees this publisher, or this sees that.
+		if err := q.ShareTenantByKey(ctx, hashKey(a.Key)); err != nil {
+			return fmt.Errorf("lock tenant: %w", err)
+		}
 		found, err := q.LockStreamByKey(ctx, hashKey(a.Key))
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errUnknownKey()

@@ -19,6 +19,8 @@ type Engine interface {
 	// returns when the last part is written, a matter of milliseconds, and may
 	// be called at any time.
 	Seal(streamID string)
+	// Withdraw is Seal, and then nobody can watch what was on air any more.
+	Withdraw(streamID string)
 }
 
 // Config of a Service.

@@ -9,6 +9,7 @@ package hls
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -132,7 +133,27 @@ func (s *Server) Open(stream *hub.Stream) {
 			s.config.Log.Error("HLS stream ended early", "stream", stream.StreamID, "error", err)
 		}
 		m.viewers.close()
+		if errors.Is(stream.Reason(), hub.ErrWithdrawn) {
+			s.forget(stream.StreamID)
+		}
 	})
+}
+
+// forget takes the playlists and media of a stream's broadcasts away that have
+// ended.
+func (s *Server) forget(streamID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.muxers[streamID] = slices.DeleteFunc(s.muxers[streamID], func(m *muxer) bool {
+		if m.ended.Load() == 0 {
+			return false
+		}
+		m.window.release()
+		return true
+	})
+	if len(s.muxers[streamID]) == 0 {
+		delete(s.muxers, streamID)
+	}
 }
 
 // Close ends all playlists and returns when all goroutines have; idempotent.

@@ -432,3 +432,27 @@ func TestCloseAnswersEverybody(t *testing.T) {
 		t.Errorf("%d muxers", n)
 	}
 }
+
+func TestAWithdrawnStreamIsGoneAtOnce(t *testing.T) {
+	s := newStudio(t, Config{})
+	for _, id := range []string{"p", "q"} { // a broadcast that ended a moment ago goes as well
+		p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, id)
+		write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+		s.waitPlayable("a/" + id)
+		if id == "p" {
+			p.Close()
+		}
+	}
+	media := s.media("a")
+	base, _, _ := strings.Cut(media, "live.m3u8")
+	s.get(base + "init0.mp4")
+	s.hub.Stop("a", hub.ErrWithdrawn)
+	for _, path := range []string{"/live/token-a/index.m3u8", media, base + "init0.mp4", base + "part2.mp4"} {
+		if a := s.do("GET", path); a.status != 404 {
+			t.Errorf("%s answered %d", path, a.status)
+		}
+	}
+	if st := s.hls.Stats(); st.Muxers != 0 || st.MediaBytes != 0 {
+		t.Errorf("%+v", st)
+	}
+}

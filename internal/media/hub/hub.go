@@ -125,17 +125,20 @@ func (h *Hub) Publishers() map[string]string {
 }
 
 // Drop sends one publisher away, and seals the stream if it is still that
-// publisher's; otherwise nothing happens.
+// publisher's; otherwise nothing happens. Without a publisher it seals a stream
+// that waits for one.
 func (h *Hub) Drop(id, publisherID string, reason error) {
 	s, ok := h.Stream(id)
 	if !ok {
 		return
 	}
-	p, done := s.shut(reason, func(p *Publisher) bool { return p != nil && p.ID == publisherID })
+	p, done := s.shut(reason, func(p *Publisher) bool { return p.id() == publisherID })
 	if !done {
 		return
 	}
-	p.kick(reason)
+	if p != nil {
+		p.kick(reason)
+	}
 	s.outputs.Wait()
 }
 

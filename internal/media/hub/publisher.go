@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -12,6 +13,8 @@ var (
 	ErrReplaced = errors.New("another publisher took over the stream")
 	// ErrStopped: the stream was stopped by its owner or an administrator.
 	ErrStopped = errors.New("the stream was stopped")
+	// ErrWithdrawn: and nobody may see it any more.
+	ErrWithdrawn = fmt.Errorf("%w and withdrawn", ErrStopped)
 	// ErrClosed: the server is shutting down.
 	ErrClosed = errors.New("the server is shutting down")
 )
@@ -28,6 +31,14 @@ type Publisher struct {
 	kicked     sync.Once
 	firstEpoch uint32
 	playable   bool // guarded by stream.mu
+}
+
+// id is "" for no publisher.
+func (p *Publisher) id() string {
+	if p == nil {
+		return ""
+	}
+	return p.ID
 }
 
 // Write passes a unit on to all readers. The unit belongs to the hub

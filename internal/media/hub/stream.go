@@ -42,6 +42,20 @@ type Stream struct {
 	hasVideo bool // written under mu; read by push, which runs under mu
 }
 
+// Reason tells why the stream was sealed; nil while it isn't.
+func (s *Stream) Reason() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reason
+}
+
+// PublisherID names who publishes; "" while the stream waits for somebody.
+func (s *Stream) PublisherID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.publisher.id()
+}
+
 // Subscribe gives an output a place in the stream, from the next unit on.
 func (s *Stream) Subscribe() *Reader {
 	r := &Reader{stream: s, wake: make(chan struct{}, 1)}

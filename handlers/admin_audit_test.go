@@ -1,0 +1,97 @@
+package handlers_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/apitest"
+	"showfloor/internal/audit"
+	"showfloor/internal/console"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/postgres"
+)
+
+func TestAuditFilters(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	root := s.Admin(t, console.Support)
+	day := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i, e := range []audit.Entry{
+		{Actor: audit.Actor{Type: "user", ID: "user_1"}, TenantID: "ten_1", Action: "stream.create", Entity: "stream", EntityID: "str_1"},
+		{Actor: audit.Actor{Type: "api_key", ID: "key_1"}, TenantID: "ten_1", Action: "stream.rotate_key", Entity: "stream", EntityID: "str_1"},
+		{Actor: audit.Actor{Type: "user", ID: "user_2"}, TenantID: "ten_2", Action: "streams.other", Entity: "user", EntityID: "user_1"},
+		{Actor: audit.System("keys"), Action: "signing_key.rotate", Entity: "signing_key", EntityID: "jwk_1"},
+	} {
+		require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
+			return audit.Write(t.Context(), db.New(tx), day.AddDate(0, 0, i), e)
+		}))
+	}
+	_, err := s.Pool.Exec(t.Context(), "ALTER TABLE audit_entries DISABLE RULE audit_entries_no_update")
+	require.NoError(t, err)
+	_, err = s.Pool.Exec(t.Context(), "UPDATE audit_entries SET impersonator_id = 'adm_x' WHERE actor_id = 'user_2'")
+	require.NoError(t, err)
+
+	before := "&to=" + url.QueryEscape(day.AddDate(0, 0, 5).Format(time.RFC3339)) // without what the test itself has done
+	for query, want := range map[string]string{
+		"":                               "signing_key.rotate streams.other stream.rotate_key stream.create",
+		"tenantId=ten_1":                 "stream.rotate_key stream.create",
+		"actor=user_1":                   "stream.create",
+		"actor=adm_x":                    "streams.other",
+		"actor=user":                     "streams.other stream.create",
+		"actor=system":                   "signing_key.rotate",
+		"action=stream.create":           "stream.create",
+		"action=stream.*":                "stream.rotate_key stream.create",
+		"action=signing_key.*":           "signing_key.rotate",
+		"action=stream_create":           "",
+		"entity=stream":                  "stream.rotate_key stream.create",
+		"entity=user_1":                  "streams.other",
+		"from=2026-03-02":                "signing_key.rotate streams.other stream.rotate_key",
+		"from=2026-03-02T12:00:00Z":      "signing_key.rotate streams.other stream.rotate_key",
+		"from=2026-03-02T12:00:00.001Z":  "signing_key.rotate streams.other",
+		"from=2026-03-02T14:00:00+02:00": "signing_key.rotate streams.other stream.rotate_key",
+		"entity=stream&actor=key_1&tenantId=ten_1&action=stream.*&from=2026-01-01": "stream.rotate_key",
+		"entity=stream&tenantId=ten_2":                                             "",
+	} {
+		require.Equal(t, want, actions(t, root, query+before), query)
+	}
+	require.Equal(t, "stream.rotate_key stream.create", actions(t, root, "to=2026-03-02"), "the whole day")
+	require.Equal(t, "stream.create", actions(t, root, "to=2026-03-02T12:00:00Z"), "that moment is too late")
+	for query, field := range map[string]string{"from=yesterday": "from", "to=2026-02-30": "to", "to=1772366400": "to"} {
+		p := root.Call(t, "GET", "/v1/admin/audit?"+query, nil).Problem(t, 400, "invalid_input")
+		require.Equal(t, []string{field}, fieldsOf(p), query)
+	}
+}
+
+// actions names what a query of the audit log finds, latest first.
+func actions(t *testing.T, admin *apitest.Caller, query string) string {
+	t.Helper()
+	var page api.AuditPage
+	admin.Call(t, "GET", "/v1/admin/audit?"+query, nil).Into(t, 200, &page)
+	require.Len(t, page.Items, page.Total)
+	names := make([]string, len(page.Items))
+	for i, e := range page.Items {
+		names[i] = e.Action
+	}
+	return strings.Join(names, " ")
+}
+
+func TestAuditEntriesAreNeverChanged(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	for _, statement := range []string{
+		"UPDATE audit_entries SET action = 'nothing' WHERE tenant_id = $1", "DELETE FROM audit_entries WHERE tenant_id = $1",
+	} {
+		_, err := s.Pool.Exec(t.Context(), statement, owner.TenantID)
+		require.NoError(t, err)
+	}
+	root := s.Admin(t, console.SuperAdmin)
+	require.Equal(t, "tenant.register", actions(t, root, "tenantId="+owner.TenantID))
+}

@@ -1,0 +1,79 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/internal/console"
+	"showfloor/internal/timestamp"
+)
+
+// ListTenants lists the platform's customers.
+func (s *Server) ListTenants(ctx context.Context, r api.ListTenantsRequestObject) (api.ListTenantsResponseObject, error) {
+	page, err := pageOf(r.Params.Page, r.Params.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	filter := console.TenantFilter{Q: given(r.Params.Q), Status: given(r.Params.Status), Plan: given(r.Params.Plan)}
+	rows, total, err := s.console.ListTenants(ctx, filter, page)
+	if err != nil {
+		return nil, err
+	}
+	return api.ListTenants200JSONResponse{
+		Items: each(rows, toTenantSummary), Page: page.Number, PageSize: page.Size, Total: int(total),
+	}, nil
+}
+
+// GetTenantDetail shows one of them.
+func (s *Server) GetTenantDetail(ctx context.Context, r api.GetTenantDetailRequestObject) (api.GetTenantDetailResponseObject, error) {
+	d, err := s.console.GetTenantDetail(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := api.GetTenantDetail200JSONResponse{
+		Tenant: toTenantSummary(d.Tenant), Users: each(d.Users, toUser), Keys: each(d.Keys, toAPIKey),
+		RecentStreams: each(d.Streams, toStream),
+	}
+	out.Audit, err = toAuditEntries(d.Audit)
+	return out, err
+}
+
+// SuspendTenant locks one out.
+func (s *Server) SuspendTenant(ctx context.Context, r api.SuspendTenantRequestObject) (api.SuspendTenantResponseObject, error) {
+	tenant, err := s.console.SuspendTenant(ctx, adminFrom(ctx), r.ID, r.Body.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return api.SuspendTenant201JSONResponse(toTenantSummary(tenant)), nil
+}
+
+// UnsuspendTenant lets it in again.
+func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantRequestObject) (api.UnsuspendTenantResponseObject, error) {
+	tenant, err := s.console.UnsuspendTenant(ctx, adminFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.UnsuspendTenant201JSONResponse(toTenantSummary(tenant)), nil
+}
+
+// ChangeTenantPlan puts it on another plan.
+func (s *Server) ChangeTenantPlan(ctx context.Context, r api.ChangeTenantPlanRequestObject) (api.ChangeTenantPlanResponseObject, error) {
+	reason := ""
+	if r.Body.Reason != nil {
+		reason = *r.Body.Reason
+	}
+	tenant, err := s.console.ChangeTenantPlan(ctx, adminFrom(ctx), r.ID, string(r.Body.Plan), reason)
+	if err != nil {
+		return nil, err
+	}
+	return api.ChangeTenantPlan200JSONResponse(toTenantSummary(tenant)), nil
+}
+
+func toTenantSummary(t console.Tenant) api.TenantSummary {
+	return api.TenantSummary{
+		ID: t.ID, Name: t.Name, Status: api.TenantStatus(t.Status), Plan: api.PlanTier(t.Plan), ChargesEnabled: t.ChargesEnabled,
+		SuspendedAt: timeOrNull(t.SuspendedAt), SuspensionReason: orNull(t.SuspensionReason),
+		UserCount: int(t.Users), LiveStreamCount: int(t.LiveStreams),
+		CreatedAt: timestamp.From(t.CreatedAt), UpdatedAt: timestamp.From(t.UpdatedAt),
+	}
+}

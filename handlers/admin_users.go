@@ -1,0 +1,60 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/internal/account"
+	"showfloor/internal/console"
+	"showfloor/internal/timestamp"
+)
+
+// ListUsers lists the users of all tenants.
+func (s *Server) ListUsers(ctx context.Context, r api.ListUsersRequestObject) (api.ListUsersResponseObject, error) {
+	page, err := pageOf(r.Params.Page, r.Params.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	rows, total, err := s.console.ListUsers(ctx, console.UserFilter{Q: given(r.Params.Q), TenantID: given(r.Params.TenantID)}, page)
+	if err != nil {
+		return nil, err
+	}
+	return api.ListUsers200JSONResponse{
+		Items: each(rows, toTenantUser), Page: page.Number, PageSize: page.Size, Total: int(total),
+	}, nil
+}
+
+// ActivateUser lets a user in again.
+func (s *Server) ActivateUser(ctx context.Context, r api.ActivateUserRequestObject) (api.ActivateUserResponseObject, error) {
+	user, err := s.accounts.ActivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.ActivateUser201JSONResponse(toTenantUser(user)), nil
+}
+
+// DeactivateUser keeps a user out.
+func (s *Server) DeactivateUser(ctx context.Context, r api.DeactivateUserRequestObject) (api.DeactivateUserResponseObject, error) {
+	user, err := s.accounts.DeactivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.DeactivateUser201JSONResponse(toTenantUser(user)), nil
+}
+
+// DeleteUser removes a user.
+func (s *Server) DeleteUser(ctx context.Context, r api.DeleteUserRequestObject) (api.DeleteUserResponseObject, error) {
+	user, err := s.accounts.DeleteUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.DeleteUser200JSONResponse(toTenantUser(user)), nil
+}
+
+func toTenantUser(u account.PlatformUser) api.TenantUser {
+	return api.TenantUser{
+		ID: u.ID, TenantID: u.TenantID, TenantName: u.TenantName, Email: u.Email, Name: u.Name,
+		Role: api.UserRole(u.Role), Status: api.UserStatus(u.Status), LastLoginAt: timeOrNull(u.LastLoginAt),
+		CreatedAt: timestamp.From(u.CreatedAt), UpdatedAt: timestamp.From(u.UpdatedAt),
+	}
+}

@@ -1,0 +1,154 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// entityUser is what the audit log calls a user.
+const entityUser = "user"
+
+// PlatformUser is a user with the name of the tenant.
+type PlatformUser struct {
+	db.User
+	TenantName string
+}
+
+// ActivateUser lets a deactivated user in again, for somebody who runs the
+// platform. An active user stays so.
+func (s *Service) ActivateUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
+	return s.changeUser(ctx, userID, func(q *db.Queries, u db.User) error {
+		if u.Status == userActive {
+			return nil
+		}
+		if u.Status == userInvited {
+			return errInvited()
+		}
+		return s.setUserStatus(ctx, q, actor, u, userActive, "user.activate")
+	})
+}
+
+// DeactivateUser keeps a user out and ends the user's tokens, for somebody who
+// runs the platform. A deactivated user stays so.
+func (s *Service) DeactivateUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
+	return s.changeUser(ctx, userID, func(q *db.Queries, u db.User) error {
+		if u.Status == userDeactivated {
+			return nil
+		}
+		if u.Status == userInvited {
+			return errInvited()
+		}
+		if err := s.checkLeaves(ctx, q, u); err != nil {
+			return err
+		}
+		return s.setUserStatus(ctx, q, actor, u, userDeactivated, "user.deactivate")
+	})
+}
+
+// DeleteUser removes a user, whose tokens end with it, for somebody who runs the
+// platform; API keys that the user made are the tenant's and go on.
+func (s *Service) DeleteUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
+	var gone PlatformUser
+	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		var err error
+		if gone, err = lockPlatformUser(ctx, q, userID); err != nil {
+			return err
+		}
+		if err := s.checkLeaves(ctx, q, gone.User); err != nil {
+			return err
+		}
+		if err := q.DeleteUser(ctx, db.DeleteUserParams{TenantID: gone.TenantID, ID: userID}); err != nil {
+			return fmt.Errorf("delete user: %w", err)
+		}
+		return audit.Write(ctx, q, s.now(), audit.Entry{
+			Actor: actor, TenantID: gone.TenantID, Action: "user.delete", Entity: entityUser, EntityID: userID,
+			Before: map[string]any{"email": gone.Email, "role": gone.Role, "status": gone.Status},
+		})
+	})
+	s.cache.clear()
+	return gone, err
+}
+
+// checkLeaves refuses to take the last owner away.
+func (s *Service) checkLeaves(ctx context.Context, q *db.Queries, u db.User) error {
+	owners, err := q.CountActiveOwners(ctx, u.TenantID)
+	if err != nil {
+		return fmt.Errorf("count owners: %w", err)
+	}
+	return checkOwnersLeft(Role(u.Role), u.Status, "", owners)
+}
+
+func (s *Service) setUserStatus(ctx context.Context, q *db.Queries, actor audit.Actor, u db.User, status, action string) error {
+	now := s.now()
+	err := q.SetUserStatus(ctx, db.SetUserStatusParams{TenantID: u.TenantID, ID: u.ID, Status: status, Now: now})
+	if err != nil {
+		return fmt.Errorf("set user status: %w", err)
+	}
+	return audit.Write(ctx, q, now, audit.Entry{
+		Actor: actor, TenantID: u.TenantID, Action: action, Entity: entityUser, EntityID: u.ID,
+		Before: map[string]any{"status": u.Status}, After: map[string]any{"status": status},
+	})
+}
+
+// changeUser runs change on the locked user and returns the user as it is then.
+func (s *Service) changeUser(ctx context.Context, userID string, change func(q *db.Queries, u db.User) error) (PlatformUser, error) {
+	var after PlatformUser
+	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		before, err := lockPlatformUser(ctx, q, userID)
+		if err != nil {
+			return err
+		}
+		if err := change(q, before.User); err != nil {
+			return err
+		}
+		after, err = getPlatformUser(ctx, q, userID)
+		return err
+	})
+	s.cache.clear()
+	return after, err
+}
+
+// lockPlatformUser locks the user's tenant, so that two owners can't be taken
+// away at once, and the user.
+func lockPlatformUser(ctx context.Context, q *db.Queries, userID string) (PlatformUser, error) {
+	found, err := getPlatformUser(ctx, q, userID)
+	if err != nil {
+		return found, err
+	}
+	if _, err := q.LockTenant(ctx, found.TenantID); err != nil {
+		return found, fmt.Errorf("lock tenant: %w", err)
+	}
+	found.User, err = q.LockUser(ctx, db.LockUserParams{TenantID: found.TenantID, ID: userID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return found, problem.Missing("user") // deleted meanwhile
+	}
+	if err != nil {
+		return found, fmt.Errorf("lock user: %w", err)
+	}
+	return found, nil
+}
+
+func getPlatformUser(ctx context.Context, q *db.Queries, userID string) (PlatformUser, error) {
+	row, err := q.GetPlatformUser(ctx, userID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return PlatformUser{}, problem.Missing("user")
+	}
+	if err != nil {
+		return PlatformUser{}, fmt.Errorf("get user: %w", err)
+	}
+	return PlatformUser{row.User, row.TenantName}, nil
+}
+
+func errInvited() error {
+	return problem.Conflicting("this user has not accepted the invitation yet")
+}

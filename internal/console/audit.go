@@ -1,0 +1,56 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+)
+
+// AuditFilter narrows the audit log; nil is no filter.
+type AuditFilter struct {
+	TenantID *string
+	// Actor is the id of who acted, or in whose name; or a type of actor.
+	Actor *string
+	// Action is the whole name, or its beginning with .* at the end.
+	Action *string
+	// Entity is a kind of thing, or the id of one.
+	Entity *string
+	// From is the first moment, To the first one that is too late.
+	From, To *time.Time
+}
+
+// ListAuditEntries is a page of the audit entries that match, latest first, and
+// how many match in all.
+func (s *Service) ListAuditEntries(ctx context.Context, f AuditFilter, p Page) (rows []db.AuditEntry, total int64, err error) {
+	params := db.ListPlatformAuditParams{
+		TenantID: f.TenantID, Entity: f.Entity, FromAt: f.From, ToAt: f.To, MaxRows: int32(p.Size), Skip: p.offset(),
+	}
+	if f.Actor != nil && audit.IsActorType(*f.Actor) {
+		params.ActorType = f.Actor
+	} else {
+		params.Actor = f.Actor
+	}
+	if f.Action != nil {
+		if prefix, ok := strings.CutSuffix(*f.Action, "*"); ok {
+			params.ActionLike = new(escape(prefix) + "%")
+		} else {
+			params.Action = f.Action
+		}
+	}
+	q := db.New(s.pool)
+	total, err = q.CountPlatformAudit(ctx, db.CountPlatformAuditParams{
+		TenantID: params.TenantID, Actor: params.Actor, ActorType: params.ActorType, Action: params.Action,
+		ActionLike: params.ActionLike, Entity: params.Entity, FromAt: params.FromAt, ToAt: params.ToAt,
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("count audit entries: %w", err)
+	}
+	if rows, err = q.ListPlatformAudit(ctx, params); err != nil {
+		return nil, 0, fmt.Errorf("list audit entries: %w", err)
+	}
+	return rows, total, nil
+}

@@ -1,0 +1,39 @@
+package console
+
+import (
+	"slices"
+	"strings"
+
+	"showfloor/internal/problem"
+)
+
+// Page is a part of an admin list.
+type Page struct {
+	// Number counts from 1, Size from 1 to 100.
+	Number, Size int
+}
+
+// offset is how many entries come before the page.
+func (p Page) offset() int64 { return int64(p.Number-1) * int64(p.Size) }
+
+// within refuses a filter that isn't one of the values; nil for no filter.
+func within(field string, value *string, allowed ...string) error {
+	if value != nil && !slices.Contains(allowed, *value) {
+		return problem.BadField(field, "must be one of %s", strings.Join(allowed, ", "))
+	}
+	return nil
+}
+
+// containing is the pattern for ILIKE that finds a text anywhere; nil for no
+// filter.
+func containing(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	return new("%" + escape(*text) + "%")
+}
+
+// escape takes the meaning from what LIKE has a meaning for.
+func escape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
+}

@@ -1,0 +1,116 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// SuspendTenant locks a tenant out and ends what it has going on.
+func (s *Service) SuspendTenant(ctx context.Context, c Caller, tenantID, reason string) (Tenant, error) {
+	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
+		if err := maySuspend(before.Status); err != nil {
+			return err
+		}
+		q, now := db.New(tx), s.now()
+		if err := q.SuspendTenant(ctx, db.SuspendTenantParams{ID: tenantID, Reason: &reason, Now: now}); err != nil {
+			return fmt.Errorf("suspend tenant: %w", err)
+		}
+		err := audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: tenantID, Action: "tenant.suspend", Entity: "tenant", EntityID: tenantID, Reason: reason,
+			Before: map[string]any{"status": before.Status}, After: map[string]any{"status": account.TenantSuspended},
+		})
+		if err != nil {
+			return err
+		}
+		for _, stopper := range s.stoppers {
+			if err := stopper.StopTenant(ctx, tx, tenantID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// UnsuspendTenant gives a suspended tenant the status back that it had before.
+func (s *Service) UnsuspendTenant(ctx context.Context, c Caller, tenantID string) (Tenant, error) {
+	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
+		if before.Status != account.TenantSuspended {
+			return problem.Conflicting("this tenant is not suspended")
+		}
+		q, now, status := db.New(tx), s.now(), account.TenantActive
+		if before.StatusBeforeSuspension != nil {
+			status = *before.StatusBeforeSuspension
+		}
+		if err := q.UnsuspendTenant(ctx, db.UnsuspendTenantParams{ID: tenantID, Status: status, Now: now}); err != nil {
+			return fmt.Errorf("unsuspend tenant: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: tenantID, Action: "tenant.unsuspend", Entity: "tenant", EntityID: tenantID,
+			Before: map[string]any{"status": before.Status, "reason": before.SuspensionReason}, After: map[string]any{"status": status},
+		})
+	})
+}
+
+// ChangeTenantPlan puts a tenant on another plan at once; the one that it has
+// changes nothing.
+func (s *Service) ChangeTenantPlan(ctx context.Context, c Caller, tenantID, plan, reason string) (Tenant, error) {
+	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
+		if before.Status == account.TenantCancelled {
+			return problem.Conflicting("this tenant is cancelled")
+		}
+		if before.Plan == plan {
+			return nil
+		}
+		q, now := db.New(tx), s.now()
+		if err := q.SetTenantPlan(ctx, db.SetTenantPlanParams{ID: tenantID, Plan: plan, Now: now}); err != nil {
+			return fmt.Errorf("set tenant plan: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: tenantID, Action: "tenant.change_plan", Entity: "tenant", EntityID: tenantID, Reason: reason,
+			Before: map[string]any{"plan": before.Plan}, After: map[string]any{"plan": plan},
+		})
+	})
+}
+
+// changeTenant runs change on the locked tenant and returns it as it is then.
+func (s *Service) changeTenant(ctx context.Context, tenantID string, change func(tx pgx.Tx, before db.Tenant) error) (Tenant, error) {
+	var after Tenant
+	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		before, err := q.LockTenant(ctx, tenantID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("tenant")
+		}
+		if err != nil {
+			return fmt.Errorf("lock tenant: %w", err)
+		}
+		if err := change(tx, before); err != nil {
+			return err
+		}
+		after, err = getTenant(ctx, q, tenantID)
+		return err
+	})
+	s.accounts.ForgetCallers()
+	return after, err
+}
+
+// maySuspend tells whether a tenant in this status can be suspended.
+func maySuspend(status string) error {
+	switch status {
+	case account.TenantSuspended:
+		return problem.Conflicting("this tenant is suspended already")
+	case account.TenantCancelled:
+		return problem.Conflicting("this tenant is cancelled")
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,101 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/problem"
+	"showfloor/internal/stream"
+)
+
+// How much of a tenant's detail is shown at first.
+const (
+	detailUsers   = 50
+	detailKeys    = 50
+	detailStreams = 20
+	detailAudit   = 20
+)
+
+// Tenant is a tenant with its counts.
+type Tenant struct {
+	db.Tenant
+	Users, LiveStreams int64
+}
+
+// TenantFilter narrows the list of tenants; nil is no filter.
+type TenantFilter struct {
+	// Q is looked for in names, ids and users' e-mail addresses.
+	Q            *string
+	Status, Plan *string
+}
+
+// TenantDetail is a tenant with the newest of what belongs to it.
+type TenantDetail struct {
+	Tenant  Tenant
+	Users   []db.User
+	Keys    []db.APIKey
+	Streams []stream.View
+	Audit   []db.AuditEntry
+}
+
+// ListTenants is a page of all tenants that match, newest first, and how many
+// match in all.
+func (s *Service) ListTenants(ctx context.Context, f TenantFilter, p Page) (list []Tenant, total int64, err error) {
+	if err := within("status", f.Status, account.TenantStatuses()...); err != nil {
+		return nil, 0, err
+	}
+	if err := within("plan", f.Plan, account.Plans()...); err != nil {
+		return nil, 0, err
+	}
+	q, pattern := db.New(s.pool), containing(f.Q)
+	total, err = q.CountTenants(ctx, db.CountTenantsParams{Q: pattern, Status: f.Status, Plan: f.Plan})
+	if err != nil {
+		return nil, 0, fmt.Errorf("count tenants: %w", err)
+	}
+	rows, err := q.ListTenants(ctx, db.ListTenantsParams{
+		Q: pattern, Status: f.Status, Plan: f.Plan, MaxRows: int32(p.Size), Skip: p.offset(),
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list tenants: %w", err)
+	}
+	for _, row := range rows {
+		list = append(list, Tenant{row.Tenant, row.Users, row.LiveStreams})
+	}
+	return list, total, nil
+}
+
+// GetTenantDetail shows a tenant.
+func (s *Service) GetTenantDetail(ctx context.Context, tenantID string) (d TenantDetail, err error) {
+	if d.Tenant, err = getTenant(ctx, db.New(s.pool), tenantID); err != nil {
+		return d, err
+	}
+	as := account.Caller{TenantID: tenantID}
+	if d.Users, err = s.accounts.ListTeam(ctx, as, nil, detailUsers); err != nil {
+		return d, err
+	}
+	if d.Keys, err = s.accounts.ListAPIKeys(ctx, as, nil, detailKeys); err != nil {
+		return d, err
+	}
+	if d.Streams, err = s.streams.ListStreams(ctx, as, nil, detailStreams); err != nil {
+		return d, err
+	}
+	d.Audit, _, err = s.ListAuditEntries(ctx, AuditFilter{TenantID: &tenantID}, Page{Number: 1, Size: detailAudit})
+	return d, err
+}
+
+// getTenant reads a tenant with its counts.
+func getTenant(ctx context.Context, q *db.Queries, tenantID string) (Tenant, error) {
+	row, err := q.GetTenantSummary(ctx, tenantID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Tenant{}, problem.Missing("tenant")
+	}
+	if err != nil {
+		return Tenant{}, fmt.Errorf("get tenant: %w", err)
+	}
+	return Tenant{row.Tenant, row.Users, row.LiveStreams}, nil
+}

@@ -1,0 +1,126 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// StopsChannel is where the database tells all nodes, at the commit, the id of a
+// stream that was stopped from outside: one of them may hold its connection.
+const StopsChannel = "showfloor_stream_stops"
+
+// ForceStop sends the publisher away, ends the broadcast and refuses the key
+// for a while, so that the encoder's automatic reconnect fails. A stream that
+// is neither on air nor being published is a conflict.
+func (s *Service) ForceStop(ctx context.Context, actor audit.Actor, streamID, reason string) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		row, err := q.LockStream(ctx, streamID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("stream")
+		}
+		if err != nil {
+			return fmt.Errorf("lock stream: %w", err)
+		}
+		if !onAir(row) && row.PublisherID == nil {
+			return problem.Conflicting("the stream is not live")
+		}
+		err = audit.Write(ctx, q, now, audit.Entry{
+			Actor: actor, TenantID: row.TenantID, Action: "stream.force_stop", Entity: "stream", EntityID: row.ID,
+			Reason: reason, Before: map[string]any{"status": row.Status},
+		})
+		if err != nil {
+			return err
+		}
+		row.BlockedUntil = new(now.Add(blockedFor))
+		if err := s.halt(ctx, tx, row, endStopped); err != nil {
+			return err
+		}
+		// Last, as in ExpireReconnect.
+		s.config.Engine.Seal(row.ID)
+		return nil
+	})
+}
+
+// StopTenant ends, in the caller's transaction, all that the tenant has on air,
+// and takes it off the screens. The caller holds a lock on the tenant and lets
+// no new publisher in.
+func (s *Service) StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error {
+	rows, err := db.New(tx).LockTenantStreams(ctx, tenantID)
+	if err != nil {
+		return fmt.Errorf("lock the tenant's streams: %w", err)
+	}
+	for _, row := range rows {
+		if err := s.halt(ctx, tx, row, endSuspended); err != nil {
+			return err
+		}
+	}
+	for _, row := range rows {
+		s.config.Engine.Withdraw(row.ID)
+	}
+	return nil
+}
+
+// halt ends the broadcast and all connections of a locked stream, and tells the
+// node that holds them.
+func (s *Service) halt(ctx context.Context, tx pgx.Tx, row db.Stream, reason string) error {
+	q, now := db.New(tx), s.config.Now()
+	if err := q.EndPublishers(ctx, db.EndPublishersParams{TenantID: row.TenantID, StreamID: row.ID, Now: &now}); err != nil {
+		return fmt.Errorf("end publishers: %w", err)
+	}
+	if err := q.Notify(ctx, db.NotifyParams{Channel: StopsChannel, Payload: row.ID}); err != nil {
+		return fmt.Errorf("tell the nodes: %w", err)
+	}
+	if onAir(row) {
+		return s.end(ctx, tx, ended(row, now), reason)
+	}
+	row.PublisherID = nil
+	return s.save(ctx, q, row)
+}
+
+// Fate is what becomes of a stream that a node has on air.
+type Fate int
+
+const (
+	// Stays means that it goes on, or that what happens to it is told in another way.
+	Stays Fate = iota
+	// Stopped means that it was ended from outside.
+	Stopped
+	// Withdrawn means that nobody may see it any more.
+	Withdrawn
+)
+
+// GetFate tells what the database knows of a stream that this node has on air,
+// or holds for an encoder to come back.
+func (s *Service) GetFate(ctx context.Context, streamID string) (Fate, error) {
+	row, err := db.New(s.config.Pool).GetStreamFate(ctx, streamID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Withdrawn, nil
+	}
+	if err != nil {
+		return Stays, fmt.Errorf("get stream fate: %w", err)
+	}
+	return fate(row.Status, row.PublisherID, row.TenantStatus), nil
+}
+
+// fate: a stream with a publisher, be it another than the node's, is in the
+// middle of a take-over, and one that is LIVE without is about to be reported on.
+func fate(status string, publisherID *string, tenantStatus string) Fate {
+	switch {
+	case account.CheckTenant(tenantStatus) != nil:
+		return Withdrawn
+	case publisherID == nil && status != Live && status != Reconnecting:
+		return Stopped
+	default:
+		return Stays
+	}
+}
