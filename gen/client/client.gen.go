@@ -249,7 +249,7 @@ type ClientInterface interface {
 	// PutAdminComplianceRecordWithBody Write a tenant's record
 	//
 	// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
 	// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
 	// `not_found` for an unknown tenant.
 	//
@@ -261,7 +261,7 @@ type ClientInterface interface {
 	// PutAdminComplianceRecord Write a tenant's record
 	//
 	// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
 	// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
 	// `not_found` for an unknown tenant.
 	//
@@ -479,8 +479,8 @@ type ClientInterface interface {
 	// DeleteAdminRecordingWithBody Delete a recording
 	//
 	// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-	// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+	// one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -490,8 +490,8 @@ type ClientInterface interface {
 	// DeleteAdminRecording Delete a recording
 	//
 	// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-	// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+	// one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1018,6 +1018,8 @@ type ClientInterface interface {
 
 	// GetCurrentUser The user that is logged in
 	//
+	// Tells whether a user's token still counts, and whose it is. `getIdentity` does the same for API keys too.
+	//
 	// Corresponds with GET /v1/auth/me (the `GetCurrentUser` operationId).
 	GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -1140,8 +1142,8 @@ type ClientInterface interface {
 	// with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
 	//
 	// An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
-	// is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
-	// sends again, and nothing has changed. 503 while no signing secret is configured.
+	// is accepted and ignored. 400 `invalid_signature` when the signature is wrong or too old, `invalid_input` when
+	// there is none: the processor sends again, and nothing has changed. 503 while no signing secret is configured.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1371,9 +1373,9 @@ type ClientInterface interface {
 	// InviteCallWithBody Call somebody
 	//
 	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-	// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-	// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-	// are the same.
+	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+	// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+	// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1383,9 +1385,9 @@ type ClientInterface interface {
 	// InviteCall Call somebody
 	//
 	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-	// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-	// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-	// are the same.
+	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+	// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+	// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1814,6 +1816,8 @@ type ClientInterface interface {
 
 	// ListChannelModeration List what moderators did
 	//
+	// Every timeout, ban, mute and slow mode of the channel, and their ends. The id may be that of a stream or session.
+	//
 	// Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
 	ListChannelModeration(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2110,6 +2114,8 @@ type ClientInterface interface {
 
 	// GetPackage Get a package
 	//
+	// The job as of its worker's last report. Each call signs the manifests' URLs anew.
+	//
 	// Corresponds with GET /v1/me/packages/{id} (the `GetPackage` operationId).
 	GetPackage(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2240,7 +2246,7 @@ type ClientInterface interface {
 	// CreateTranscodeWithBody Make renditions of a recording
 	//
 	// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-	// one name are a 400.
+	// one name are a 400 `invalid_input`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2250,7 +2256,7 @@ type ClientInterface interface {
 	// CreateTranscode Make renditions of a recording
 	//
 	// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-	// one name are a 400.
+	// one name are a 400 `invalid_input`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2407,7 +2413,8 @@ type ClientInterface interface {
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
 	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-	// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+	// and unless the session is live; 400 `invalid_input` for a user in two rooms and
+	// for a number outside 1 to `count`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2419,7 +2426,8 @@ type ClientInterface interface {
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
 	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-	// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+	// and unless the session is live; 400 `invalid_input` for a user in two rooms and
+	// for a number outside 1 to `count`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2630,6 +2638,8 @@ type ClientInterface interface {
 
 	// ListSessionRecordings List a session's recordings
 	//
+	// All of them, those that failed among them. Each call signs the playback URLs anew.
+	//
 	// Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
 	ListSessionRecordings(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2647,7 +2657,8 @@ type ClientInterface interface {
 	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
 	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
 	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-	// kicked. Asking again for the same user is harmless; the token before stays good.
+	// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+	// back within 30 seconds goes on as the same participant.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2660,7 +2671,8 @@ type ClientInterface interface {
 	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
 	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
 	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-	// kicked. Asking again for the same user is harmless; the token before stays good.
+	// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+	// back within 30 seconds goes on as the same participant.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2669,12 +2681,16 @@ type ClientInterface interface {
 
 	// ListStreams List streams
 	//
+	// All streams of the tenant, on air or not. Stream keys are masked.
+	//
 	// Corresponds with GET /v1/me/streams (the `ListStreams` operationId).
 	ListStreams(ctx context.Context, params *ListStreamsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateStreamWithBody Create a stream
 	//
-	// The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+	// An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+	// stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+	// go on.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2683,7 +2699,9 @@ type ClientInterface interface {
 
 	// CreateStream Create a stream
 	//
-	// The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+	// An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+	// stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+	// go on.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2691,6 +2709,8 @@ type ClientInterface interface {
 	CreateStream(ctx context.Context, body CreateStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetStream Get a stream
+	//
+	// The stream with its health and viewers as of now. The stream key is masked.
 	//
 	// Corresponds with GET /v1/me/streams/{id} (the `GetStream` operationId).
 	GetStream(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2772,7 +2792,8 @@ type ClientInterface interface {
 	// CreateSfuTokenWithBody Let somebody into a stream's room
 	//
 	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-	// browser; without `role` the token is a viewer's. It is good for 6 hours.
+	// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+	// within 30 seconds goes on as the same participant.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2782,7 +2803,8 @@ type ClientInterface interface {
 	// CreateSfuToken Let somebody into a stream's room
 	//
 	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-	// browser; without `role` the token is a viewer's. It is good for 6 hours.
+	// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+	// within 30 seconds goes on as the same participant.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2851,6 +2873,8 @@ type ClientInterface interface {
 
 	// GetTenant The caller's tenant
 	//
+	// Its name, plan and status, and whether it can take charges as a seller.
+	//
 	// Corresponds with GET /v1/me/tenant (the `GetTenant` operationId).
 	GetTenant(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2873,6 +2897,8 @@ type ClientInterface interface {
 	UpdateTenant(ctx context.Context, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTranscode Get a transcode
+	//
+	// The job as of its worker's last report. Each call signs the files' URLs anew.
 	//
 	// Corresponds with GET /v1/me/transcodes/{id} (the `GetTranscode` operationId).
 	GetTranscode(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2912,7 +2938,7 @@ type ClientInterface interface {
 	// CreateCaptureURL Create a capture URL
 	//
 	// Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-	// deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+	// deleted. A tenant has 20 at most; 409 `conflict` beyond that.
 	//
 	// Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
 	CreateCaptureURL(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3013,6 +3039,8 @@ type ClientInterface interface {
 
 	// ListWebhooks List webhook endpoints
 	//
+	// All endpoints of the tenant, disabled ones among them.
+	//
 	// Corresponds with GET /v1/me/webhooks (the `ListWebhooks` operationId).
 	ListWebhooks(ctx context.Context, params *ListWebhooksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -3027,6 +3055,8 @@ type ClientInterface interface {
 	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 	// order in which they happened. An event may arrive more than once.
+	//
+	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3045,6 +3075,8 @@ type ClientInterface interface {
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 	// order in which they happened. An event may arrive more than once.
 	//
+	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/me/webhooks (the `CreateWebhook` operationId).
@@ -3052,7 +3084,7 @@ type ClientInterface interface {
 
 	// RetryWebhookDelivery Deliver again now
 	//
-	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
+	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 `conflict` when its endpoint was removed or is disabled.
 	//
 	// Corresponds with POST /v1/me/webhooks/deliveries/{id}/retry (the `RetryWebhookDelivery` operationId).
 	RetryWebhookDelivery(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3065,6 +3097,8 @@ type ClientInterface interface {
 	DeleteWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetWebhook Get a webhook endpoint
+	//
+	// The endpoint and whether it takes deliveries.
 	//
 	// Corresponds with GET /v1/me/webhooks/{id} (the `GetWebhook` operationId).
 	GetWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3646,7 +3680,7 @@ func (c *Client) GetAdminComplianceOverview(ctx context.Context, params *GetAdmi
 // PutAdminComplianceRecordWithBody Write a tenant's record
 //
 // Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
 // nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
 // `not_found` for an unknown tenant.
 //
@@ -3668,7 +3702,7 @@ func (c *Client) PutAdminComplianceRecordWithBody(ctx context.Context, tenantID 
 // PutAdminComplianceRecord Write a tenant's record
 //
 // Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
 // nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
 // `not_found` for an unknown tenant.
 //
@@ -4156,8 +4190,8 @@ func (c *Client) ListAdminRecordings(ctx context.Context, params *ListAdminRecor
 // DeleteAdminRecordingWithBody Delete a recording
 //
 // Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+// one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4177,8 +4211,8 @@ func (c *Client) DeleteAdminRecordingWithBody(ctx context.Context, id ID, conten
 // DeleteAdminRecording Delete a recording
 //
 // Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+// one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5305,6 +5339,8 @@ func (c *Client) Login(ctx context.Context, body LoginJSONRequestBody, reqEditor
 
 // GetCurrentUser The user that is logged in
 //
+// Tells whether a user's token still counts, and whose it is. `getIdentity` does the same for API keys too.
+//
 // Corresponds with GET /v1/auth/me (the `GetCurrentUser` operationId).
 func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCurrentUserRequest(c.Server)
@@ -5537,8 +5573,8 @@ func (c *Client) VerifyAndRegister(ctx context.Context, body VerifyAndRegisterJS
 // with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
 //
 // An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
-// is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
-// sends again, and nothing has changed. 503 while no signing secret is configured.
+// is accepted and ignored. 400 `invalid_signature` when the signature is wrong or too old, `invalid_input` when
+// there is none: the processor sends again, and nothing has changed. 503 while no signing secret is configured.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6018,9 +6054,9 @@ func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEdito
 // InviteCallWithBody Call somebody
 //
 // Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-// are the same.
+// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6040,9 +6076,9 @@ func (c *Client) InviteCallWithBody(ctx context.Context, contentType string, bod
 // InviteCall Call somebody
 //
 // Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-// are the same.
+// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6881,6 +6917,8 @@ func (c *Client) TimeoutChannelMember(ctx context.Context, id ID, body TimeoutCh
 
 // ListChannelModeration List what moderators did
 //
+// Every timeout, ban, mute and slow mode of the channel, and their ends. The id may be that of a stream or session.
+//
 // Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
 func (c *Client) ListChannelModeration(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListChannelModerationRequest(c.Server, id, params)
@@ -7427,6 +7465,8 @@ func (c *Client) GetOverview(ctx context.Context, reqEditors ...RequestEditorFn)
 
 // GetPackage Get a package
 //
+// The job as of its worker's last report. Each call signs the manifests' URLs anew.
+//
 // Corresponds with GET /v1/me/packages/{id} (the `GetPackage` operationId).
 func (c *Client) GetPackage(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetPackageRequest(c.Server, id)
@@ -7697,7 +7737,7 @@ func (c *Client) GetRecordingPlaybackURL(ctx context.Context, id ID, reqEditors 
 // CreateTranscodeWithBody Make renditions of a recording
 //
 // Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-// one name are a 400.
+// one name are a 400 `invalid_input`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7717,7 +7757,7 @@ func (c *Client) CreateTranscodeWithBody(ctx context.Context, id ID, contentType
 // CreateTranscode Make renditions of a recording
 //
 // Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-// one name are a 400.
+// one name are a 400 `invalid_input`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8024,7 +8064,8 @@ func (c *Client) UpdateSession(ctx context.Context, id ID, body UpdateSessionJSO
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 // assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
 // Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+// and unless the session is live; 400 `invalid_input` for a user in two rooms and
+// for a number outside 1 to `count`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8046,7 +8087,8 @@ func (c *Client) CreateBreakoutsWithBody(ctx context.Context, id ID, contentType
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 // assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
 // Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+// and unless the session is live; 400 `invalid_input` for a user in two rooms and
+// for a number outside 1 to `count`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8467,6 +8509,8 @@ func (c *Client) StopSessionRecording(ctx context.Context, id ID, recID RecID, r
 
 // ListSessionRecordings List a session's recordings
 //
+// All of them, those that failed among them. Each call signs the playback URLs anew.
+//
 // Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
 func (c *Client) ListSessionRecordings(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListSessionRecordingsRequest(c.Server, id, params)
@@ -8504,7 +8548,8 @@ func (c *Client) GetSessionSummary(ctx context.Context, id ID, reqEditors ...Req
 // type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
 // token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
 // room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-// kicked. Asking again for the same user is harmless; the token before stays good.
+// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+// back within 30 seconds goes on as the same participant.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8527,7 +8572,8 @@ func (c *Client) CreateSessionTokenWithBody(ctx context.Context, id ID, contentT
 // type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
 // token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
 // room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-// kicked. Asking again for the same user is harmless; the token before stays good.
+// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+// back within 30 seconds goes on as the same participant.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8546,6 +8592,8 @@ func (c *Client) CreateSessionToken(ctx context.Context, id ID, body CreateSessi
 
 // ListStreams List streams
 //
+// All streams of the tenant, on air or not. Stream keys are masked.
+//
 // Corresponds with GET /v1/me/streams (the `ListStreams` operationId).
 func (c *Client) ListStreams(ctx context.Context, params *ListStreamsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListStreamsRequest(c.Server, params)
@@ -8561,7 +8609,9 @@ func (c *Client) ListStreams(ctx context.Context, params *ListStreamsParams, req
 
 // CreateStreamWithBody Create a stream
 //
-// The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+// An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+// stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+// go on.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8580,7 +8630,9 @@ func (c *Client) CreateStreamWithBody(ctx context.Context, contentType string, b
 
 // CreateStream Create a stream
 //
-// The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+// An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+// stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+// go on.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8598,6 +8650,8 @@ func (c *Client) CreateStream(ctx context.Context, body CreateStreamJSONRequestB
 }
 
 // GetStream Get a stream
+//
+// The stream with its health and viewers as of now. The stream key is masked.
 //
 // Corresponds with GET /v1/me/streams/{id} (the `GetStream` operationId).
 func (c *Client) GetStream(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8769,7 +8823,8 @@ func (c *Client) RotateStreamKey(ctx context.Context, id ID, reqEditors ...Reque
 // CreateSfuTokenWithBody Let somebody into a stream's room
 //
 // A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-// browser; without `role` the token is a viewer's. It is good for 6 hours.
+// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+// within 30 seconds goes on as the same participant.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8789,7 +8844,8 @@ func (c *Client) CreateSfuTokenWithBody(ctx context.Context, id ID, contentType 
 // CreateSfuToken Let somebody into a stream's room
 //
 // A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-// browser; without `role` the token is a viewer's. It is good for 6 hours.
+// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+// within 30 seconds goes on as the same participant.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8928,6 +8984,8 @@ func (c *Client) ChangeTeamMemberRole(ctx context.Context, id ID, body ChangeTea
 
 // GetTenant The caller's tenant
 //
+// Its name, plan and status, and whether it can take charges as a seller.
+//
 // Corresponds with GET /v1/me/tenant (the `GetTenant` operationId).
 func (c *Client) GetTenant(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTenantRequest(c.Server)
@@ -8980,6 +9038,8 @@ func (c *Client) UpdateTenant(ctx context.Context, body UpdateTenantJSONRequestB
 }
 
 // GetTranscode Get a transcode
+//
+// The job as of its worker's last report. Each call signs the files' URLs anew.
 //
 // Corresponds with GET /v1/me/transcodes/{id} (the `GetTranscode` operationId).
 func (c *Client) GetTranscode(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9069,7 +9129,7 @@ func (c *Client) ListCaptureUrls(ctx context.Context, reqEditors ...RequestEdito
 // CreateCaptureURL Create a capture URL
 //
 // Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-// deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+// deleted. A tenant has 20 at most; 409 `conflict` beyond that.
 //
 // Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
 func (c *Client) CreateCaptureURL(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9290,6 +9350,8 @@ func (c *Client) DeleteCaptureURLByTrace(ctx context.Context, token CaptureToken
 
 // ListWebhooks List webhook endpoints
 //
+// All endpoints of the tenant, disabled ones among them.
+//
 // Corresponds with GET /v1/me/webhooks (the `ListWebhooks` operationId).
 func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListWebhooksRequest(c.Server, params)
@@ -9314,6 +9376,8 @@ func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, r
 // 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 // order in which they happened. An event may arrive more than once.
+//
+// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9342,6 +9406,8 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 // order in which they happened. An event may arrive more than once.
 //
+// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/me/webhooks (the `CreateWebhook` operationId).
@@ -9359,7 +9425,7 @@ func (c *Client) CreateWebhook(ctx context.Context, body CreateWebhookJSONReques
 
 // RetryWebhookDelivery Deliver again now
 //
-// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
+// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 `conflict` when its endpoint was removed or is disabled.
 //
 // Corresponds with POST /v1/me/webhooks/deliveries/{id}/retry (the `RetryWebhookDelivery` operationId).
 func (c *Client) RetryWebhookDelivery(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9392,6 +9458,8 @@ func (c *Client) DeleteWebhook(ctx context.Context, id ID, reqEditors ...Request
 }
 
 // GetWebhook Get a webhook endpoint
+//
+// The endpoint and whether it takes deliveries.
 //
 // Corresponds with GET /v1/me/webhooks/{id} (the `GetWebhook` operationId).
 func (c *Client) GetWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -21364,7 +21432,7 @@ type ClientWithResponsesInterface interface {
 	// PutAdminComplianceRecordWithBodyWithResponse Write a tenant's record
 	//
 	// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
 	// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
 	// `not_found` for an unknown tenant.
 	//
@@ -21376,7 +21444,7 @@ type ClientWithResponsesInterface interface {
 	// PutAdminComplianceRecordWithResponse Write a tenant's record
 	//
 	// Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+	// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
 	// nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
 	// `not_found` for an unknown tenant.
 	//
@@ -21634,8 +21702,8 @@ type ClientWithResponsesInterface interface {
 	// DeleteAdminRecordingWithBodyWithResponse Delete a recording
 	//
 	// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-	// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+	// one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -21645,8 +21713,8 @@ type ClientWithResponsesInterface interface {
 	// DeleteAdminRecordingWithResponse Delete a recording
 	//
 	// Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-	// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+	// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+	// one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22239,6 +22307,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetCurrentUserWithResponse The user that is logged in
 	//
+	// Tells whether a user's token still counts, and whose it is. `getIdentity` does the same for API keys too.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/auth/me (the `GetCurrentUser` operationId).
@@ -22363,8 +22433,8 @@ type ClientWithResponsesInterface interface {
 	// with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
 	//
 	// An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
-	// is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
-	// sends again, and nothing has changed. 503 while no signing secret is configured.
+	// is accepted and ignored. 400 `invalid_signature` when the signature is wrong or too old, `invalid_input` when
+	// there is none: the processor sends again, and nothing has changed. 503 while no signing secret is configured.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22610,9 +22680,9 @@ type ClientWithResponsesInterface interface {
 	// InviteCallWithBodyWithResponse Call somebody
 	//
 	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-	// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-	// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-	// are the same.
+	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+	// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+	// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22622,9 +22692,9 @@ type ClientWithResponsesInterface interface {
 	// InviteCallWithResponse Call somebody
 	//
 	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-	// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-	// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-	// are the same.
+	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+	// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+	// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23069,6 +23139,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListChannelModerationWithResponse List what moderators did
 	//
+	// Every timeout, ban, mute and slow mode of the channel, and their ends. The id may be that of a stream or session.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
@@ -23387,6 +23459,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetPackageWithResponse Get a package
 	//
+	// The job as of its worker's last report. Each call signs the manifests' URLs anew.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/packages/{id} (the `GetPackage` operationId).
@@ -23529,7 +23603,7 @@ type ClientWithResponsesInterface interface {
 	// CreateTranscodeWithBodyWithResponse Make renditions of a recording
 	//
 	// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-	// one name are a 400.
+	// one name are a 400 `invalid_input`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23539,7 +23613,7 @@ type ClientWithResponsesInterface interface {
 	// CreateTranscodeWithResponse Make renditions of a recording
 	//
 	// Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-	// one name are a 400.
+	// one name are a 400 `invalid_input`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23708,7 +23782,8 @@ type ClientWithResponsesInterface interface {
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
 	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-	// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+	// and unless the session is live; 400 `invalid_input` for a user in two rooms and
+	// for a number outside 1 to `count`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23720,7 +23795,8 @@ type ClientWithResponsesInterface interface {
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
 	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-	// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+	// and unless the session is live; 400 `invalid_input` for a user in two rooms and
+	// for a number outside 1 to `count`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23943,6 +24019,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListSessionRecordingsWithResponse List a session's recordings
 	//
+	// All of them, those that failed among them. Each call signs the playback URLs anew.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
@@ -23964,7 +24042,8 @@ type ClientWithResponsesInterface interface {
 	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
 	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
 	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-	// kicked. Asking again for the same user is harmless; the token before stays good.
+	// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+	// back within 30 seconds goes on as the same participant.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23977,7 +24056,8 @@ type ClientWithResponsesInterface interface {
 	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
 	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
 	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-	// kicked. Asking again for the same user is harmless; the token before stays good.
+	// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+	// back within 30 seconds goes on as the same participant.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23986,6 +24066,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListStreamsWithResponse List streams
 	//
+	// All streams of the tenant, on air or not. Stream keys are masked.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/streams (the `ListStreams` operationId).
@@ -23993,7 +24075,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateStreamWithBodyWithResponse Create a stream
 	//
-	// The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+	// An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+	// stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+	// go on.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24002,7 +24086,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateStreamWithResponse Create a stream
 	//
-	// The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+	// An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+	// stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+	// go on.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24010,6 +24096,8 @@ type ClientWithResponsesInterface interface {
 	CreateStreamWithResponse(ctx context.Context, body CreateStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateStreamResponse, error)
 
 	// GetStreamWithResponse Get a stream
+	//
+	// The stream with its health and viewers as of now. The stream key is masked.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24101,7 +24189,8 @@ type ClientWithResponsesInterface interface {
 	// CreateSfuTokenWithBodyWithResponse Let somebody into a stream's room
 	//
 	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-	// browser; without `role` the token is a viewer's. It is good for 6 hours.
+	// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+	// within 30 seconds goes on as the same participant.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24111,7 +24200,8 @@ type ClientWithResponsesInterface interface {
 	// CreateSfuTokenWithResponse Let somebody into a stream's room
 	//
 	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-	// browser; without `role` the token is a viewer's. It is good for 6 hours.
+	// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+	// within 30 seconds goes on as the same participant.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24184,6 +24274,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetTenantWithResponse The caller's tenant
 	//
+	// Its name, plan and status, and whether it can take charges as a seller.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/tenant (the `GetTenant` operationId).
@@ -24208,6 +24300,8 @@ type ClientWithResponsesInterface interface {
 	UpdateTenantWithResponse(ctx context.Context, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateTenantResponse, error)
 
 	// GetTranscodeWithResponse Get a transcode
+	//
+	// The job as of its worker's last report. Each call signs the files' URLs anew.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24253,7 +24347,7 @@ type ClientWithResponsesInterface interface {
 	// CreateCaptureURLWithResponse Create a capture URL
 	//
 	// Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-	// deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+	// deleted. A tenant has 20 at most; 409 `conflict` beyond that.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24374,6 +24468,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListWebhooksWithResponse List webhook endpoints
 	//
+	// All endpoints of the tenant, disabled ones among them.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/webhooks (the `ListWebhooks` operationId).
@@ -24390,6 +24486,8 @@ type ClientWithResponsesInterface interface {
 	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 	// order in which they happened. An event may arrive more than once.
+	//
+	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24408,6 +24506,8 @@ type ClientWithResponsesInterface interface {
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 	// order in which they happened. An event may arrive more than once.
 	//
+	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/me/webhooks (the `CreateWebhook` operationId).
@@ -24415,7 +24515,7 @@ type ClientWithResponsesInterface interface {
 
 	// RetryWebhookDeliveryWithResponse Deliver again now
 	//
-	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
+	// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 `conflict` when its endpoint was removed or is disabled.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24432,6 +24532,8 @@ type ClientWithResponsesInterface interface {
 	DeleteWebhookWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
 
 	// GetWebhookWithResponse Get a webhook endpoint
+	//
+	// The endpoint and whether it takes deliveries.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -36813,7 +36915,7 @@ func (c *ClientWithResponses) GetAdminComplianceOverviewWithResponse(ctx context
 // PutAdminComplianceRecordWithBodyWithResponse Write a tenant's record
 //
 // Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
 // nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
 // `not_found` for an unknown tenant.
 //
@@ -36831,7 +36933,7 @@ func (c *ClientWithResponses) PutAdminComplianceRecordWithBodyWithResponse(ctx c
 // PutAdminComplianceRecordWithResponse Write a tenant's record
 //
 // Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `legal_hold`. REJECTED blocks
+// neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
 // nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
 // `not_found` for an unknown tenant.
 //
@@ -37251,8 +37353,8 @@ func (c *ClientWithResponses) ListAdminRecordingsWithResponse(ctx context.Contex
 // DeleteAdminRecordingWithBodyWithResponse Delete a recording
 //
 // Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+// one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -37268,8 +37370,8 @@ func (c *ClientWithResponses) DeleteAdminRecordingWithBodyWithResponse(ctx conte
 // DeleteAdminRecordingWithResponse Delete a recording
 //
 // Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-// `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+// can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+// one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38222,6 +38324,8 @@ func (c *ClientWithResponses) LoginWithResponse(ctx context.Context, body LoginJ
 
 // GetCurrentUserWithResponse The user that is logged in
 //
+// Tells whether a user's token still counts, and whose it is. `getIdentity` does the same for API keys too.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/auth/me (the `GetCurrentUser` operationId).
@@ -38412,8 +38516,8 @@ func (c *ClientWithResponses) VerifyAndRegisterWithResponse(ctx context.Context,
 // with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
 //
 // An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
-// is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
-// sends again, and nothing has changed. 503 while no signing secret is configured.
+// is accepted and ignored. 400 `invalid_signature` when the signature is wrong or too old, `invalid_input` when
+// there is none: the processor sends again, and nothing has changed. 503 while no signing secret is configured.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38809,9 +38913,9 @@ func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, r
 // InviteCallWithBodyWithResponse Call somebody
 //
 // Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-// are the same.
+// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38827,9 +38931,9 @@ func (c *ClientWithResponses) InviteCallWithBodyWithResponse(ctx context.Context
 // InviteCallWithResponse Call somebody
 //
 // Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-// type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-// call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-// are the same.
+// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39520,6 +39624,8 @@ func (c *ClientWithResponses) TimeoutChannelMemberWithResponse(ctx context.Conte
 
 // ListChannelModerationWithResponse List what moderators did
 //
+// Every timeout, ban, mute and slow mode of the channel, and their ends. The id may be that of a stream or session.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
@@ -39988,6 +40094,8 @@ func (c *ClientWithResponses) GetOverviewWithResponse(ctx context.Context, reqEd
 
 // GetPackageWithResponse Get a package
 //
+// The job as of its worker's last report. Each call signs the manifests' URLs anew.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/me/packages/{id} (the `GetPackage` operationId).
@@ -40214,7 +40322,7 @@ func (c *ClientWithResponses) GetRecordingPlaybackURLWithResponse(ctx context.Co
 // CreateTranscodeWithBodyWithResponse Make renditions of a recording
 //
 // Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-// one name are a 400.
+// one name are a 400 `invalid_input`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40230,7 +40338,7 @@ func (c *ClientWithResponses) CreateTranscodeWithBodyWithResponse(ctx context.Co
 // CreateTranscodeWithResponse Make renditions of a recording
 //
 // Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-// one name are a 400.
+// one name are a 400 `invalid_input`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40489,7 +40597,8 @@ func (c *ClientWithResponses) UpdateSessionWithResponse(ctx context.Context, id 
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 // assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
 // Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+// and unless the session is live; 400 `invalid_input` for a user in two rooms and
+// for a number outside 1 to `count`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40507,7 +40616,8 @@ func (c *ClientWithResponses) CreateBreakoutsWithBodyWithResponse(ctx context.Co
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 // assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
 // Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-// and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+// and unless the session is live; 400 `invalid_input` for a user in two rooms and
+// for a number outside 1 to `count`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40856,6 +40966,8 @@ func (c *ClientWithResponses) StopSessionRecordingWithResponse(ctx context.Conte
 
 // ListSessionRecordingsWithResponse List a session's recordings
 //
+// All of them, those that failed among them. Each call signs the playback URLs anew.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
@@ -40889,7 +41001,8 @@ func (c *ClientWithResponses) GetSessionSummaryWithResponse(ctx context.Context,
 // type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
 // token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
 // room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-// kicked. Asking again for the same user is harmless; the token before stays good.
+// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+// back within 30 seconds goes on as the same participant.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40908,7 +41021,8 @@ func (c *ClientWithResponses) CreateSessionTokenWithBodyWithResponse(ctx context
 // type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
 // token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
 // room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-// kicked. Asking again for the same user is harmless; the token before stays good.
+// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+// back within 30 seconds goes on as the same participant.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40923,6 +41037,8 @@ func (c *ClientWithResponses) CreateSessionTokenWithResponse(ctx context.Context
 
 // ListStreamsWithResponse List streams
 //
+// All streams of the tenant, on air or not. Stream keys are masked.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/me/streams (the `ListStreams` operationId).
@@ -40936,7 +41052,9 @@ func (c *ClientWithResponses) ListStreamsWithResponse(ctx context.Context, param
 
 // CreateStreamWithBodyWithResponse Create a stream
 //
-// The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+// An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+// stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+// go on.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40951,7 +41069,9 @@ func (c *ClientWithResponses) CreateStreamWithBodyWithResponse(ctx context.Conte
 
 // CreateStreamWithResponse Create a stream
 //
-// The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+// An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+// stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+// go on.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40965,6 +41085,8 @@ func (c *ClientWithResponses) CreateStreamWithResponse(ctx context.Context, body
 }
 
 // GetStreamWithResponse Get a stream
+//
+// The stream with its health and viewers as of now. The stream key is masked.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41110,7 +41232,8 @@ func (c *ClientWithResponses) RotateStreamKeyWithResponse(ctx context.Context, i
 // CreateSfuTokenWithBodyWithResponse Let somebody into a stream's room
 //
 // A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-// browser; without `role` the token is a viewer's. It is good for 6 hours.
+// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+// within 30 seconds goes on as the same participant.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41126,7 +41249,8 @@ func (c *ClientWithResponses) CreateSfuTokenWithBodyWithResponse(ctx context.Con
 // CreateSfuTokenWithResponse Let somebody into a stream's room
 //
 // A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-// browser; without `role` the token is a viewer's. It is good for 6 hours.
+// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+// within 30 seconds goes on as the same participant.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41241,6 +41365,8 @@ func (c *ClientWithResponses) ChangeTeamMemberRoleWithResponse(ctx context.Conte
 
 // GetTenantWithResponse The caller's tenant
 //
+// Its name, plan and status, and whether it can take charges as a seller.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/me/tenant (the `GetTenant` operationId).
@@ -41283,6 +41409,8 @@ func (c *ClientWithResponses) UpdateTenantWithResponse(ctx context.Context, body
 }
 
 // GetTranscodeWithResponse Get a transcode
+//
+// The job as of its worker's last report. Each call signs the files' URLs anew.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41358,7 +41486,7 @@ func (c *ClientWithResponses) ListCaptureUrlsWithResponse(ctx context.Context, r
 // CreateCaptureURLWithResponse Create a capture URL
 //
 // Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-// deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+// deleted. A tenant has 20 at most; 409 `conflict` beyond that.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41551,6 +41679,8 @@ func (c *ClientWithResponses) DeleteCaptureURLByTraceWithResponse(ctx context.Co
 
 // ListWebhooksWithResponse List webhook endpoints
 //
+// All endpoints of the tenant, disabled ones among them.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/me/webhooks (the `ListWebhooks` operationId).
@@ -41573,6 +41703,8 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, para
 // 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 // order in which they happened. An event may arrive more than once.
+//
+// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41597,6 +41729,8 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 // order in which they happened. An event may arrive more than once.
 //
+// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/me/webhooks (the `CreateWebhook` operationId).
@@ -41610,7 +41744,7 @@ func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, bod
 
 // RetryWebhookDeliveryWithResponse Deliver again now
 //
-// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
+// Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 `conflict` when its endpoint was removed or is disabled.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41639,6 +41773,8 @@ func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, id 
 }
 
 // GetWebhookWithResponse Get a webhook endpoint
+//
+// The endpoint and whether it takes deliveries.
 //
 // Returns a wrapper object for the known response body format(s).
 //
