@@ -93,6 +93,9 @@ func TestWrongSettings(t *testing.T) {
 		{name: "ADMIN_EMAIL", value: "nobody"},
 		{name: "ADMIN_PASSWORD", value: "S3cret"},
 		{name: "WEBHOOK_RETRY_SCHEDULE", value: "5s,soon"},
+		{name: "RATE_LIMIT_CALLER", value: "100 per second"},
+		{name: "RATE_LIMIT_AUTH", value: "10"},
+		{name: "TRUSTED_PROXIES", value: "my-proxy"},
 		{name: "DATABSE_URL", value: "postgres://user:" + secret + "@db/x"},
 		{name: "WEBHOOK_SCHEDULE", value: "5s"},
 	} {

@@ -8,11 +8,10 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
 	"showfloor/internal/account"
@@ -33,6 +32,7 @@ const (
 type authenticator struct {
 	accounts      *account.Service
 	console       *console.Service
+	limits        *limits
 	ingestSecret  string
 	trustLoopback bool
 }
@@ -46,88 +46,133 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 			if op == nil || len(op.security) == 0 {
 				return next(e)
 			}
-			var refusal error
-			for _, alternative := range op.security {
-				for scheme, scopes := range alternative {
-					ctx, err := a.check(e.Request(), scheme, scopes)
-					if err == nil {
-						e.SetRequest(e.Request().WithContext(ctx))
-						return next(e)
-					}
-					refusal = err
+			credential, standing := "", account.Strange
+			if op.bearer {
+				credential, _ = bearerOf(e.Request()) // the alternatives refuse none
+			}
+			if credential != "" {
+				standing = a.accounts.Standing(credential)
+				if err := a.limits.mayGuess(e, credential, standing); err != nil {
+					return err
 				}
+			}
+			found, refusal := a.try(e, op.security)
+			if refusal == nil {
+				return next(e)
+			}
+			if _, ok := problem.As(refusal); ok && !found && credential != "" {
+				a.limits.guessed(e, credential, standing)
 			}
 			return refusal
 		}
 	}
 }
 
-// check tries one scheme and returns the context with whom it found.
-func (a authenticator) check(r *http.Request, scheme string, scopes []string) (context.Context, error) {
+// try goes through the alternatives. It tells whether anybody was found, also
+// when that one may not do this.
+func (a authenticator) try(e echo.Context, security openapi3.SecurityRequirements) (found bool, refusal error) {
+	for _, alternative := range security {
+		for scheme, scopes := range alternative {
+			ctx, err := a.check(e, scheme, scopes)
+			if ctx != nil {
+				found = true
+				e.SetRequest(e.Request().WithContext(ctx))
+			}
+			if err == nil {
+				return true, nil
+			}
+			refusal = err
+		}
+	}
+	return found, refusal
+}
+
+// check tries one scheme and returns the context with whom it found, nil for
+// nobody, and why that one may not do this.
+func (a authenticator) check(e echo.Context, scheme string, scopes []string) (context.Context, error) {
+	r := e.Request()
 	switch scheme {
 	case tenantToken, userToken:
-		return a.bearer(r, scheme, scopes)
+		return a.bearer(e, scheme, scopes)
 	case adminToken:
-		return a.admin(r, scopes)
+		return a.admin(e, scopes)
 	case ingestSecret:
-		return r.Context(), a.secret(r)
+		return unnamed(r, a.secret(r))
 	case ingestSignature:
-		return r.Context(), a.signature(r)
+		return unnamed(r, a.signature(r))
 	default:
 		// Schemes of operations that aren't built yet.
 		return nil, problem.New(problem.Unauthenticated, "unauthenticated", "this operation can't be called yet: nothing issues its credential")
 	}
 }
 
-func (a authenticator) bearer(r *http.Request, scheme string, scopes []string) (context.Context, error) {
-	token, err := bearerOf(r)
+// unnamed is a caller who has shown a secret and has no name.
+func unnamed(r *http.Request, refusal error) (context.Context, error) {
+	if refusal != nil {
+		return nil, refusal
+	}
+	return r.Context(), nil
+}
+
+func (a authenticator) bearer(e echo.Context, scheme string, scopes []string) (context.Context, error) {
+	ctx := e.Request().Context()
+	token, err := bearerOf(e.Request())
 	if err != nil {
 		return nil, err
 	}
-	caller, err := a.accounts.Authenticate(r.Context(), token)
+	caller, err := a.accounts.Authenticate(ctx, token)
 	if err != nil {
 		return nil, err
+	}
+	origin := originFrom(ctx)
+	caller.IP, caller.RequestID = origin.IP, origin.RequestID
+	ctx = context.WithValue(ctx, callerKey, caller)
+	if err := a.limits.takeCaller(e, caller.UserID+caller.APIKeyID); err != nil {
+		return ctx, err
 	}
 	if scheme == userToken && caller.UserID == "" {
-		return nil, problem.New(problem.Unauthenticated, "unauthenticated", "this operation needs a user's token, not an API key")
+		return ctx, problem.New(problem.Unauthenticated, "unauthenticated", "this operation needs a user's token, not an API key")
 	}
 	for _, scope := range scopes {
 		if !caller.May(account.Scope(scope)) {
-			return nil, problem.New(problem.Forbidden, "forbidden", "this needs the scope %s, which your role or key doesn't have", scope)
+			return ctx, problem.New(problem.Forbidden, "forbidden", "this needs the scope %s, which your role or key doesn't have", scope)
 		}
 	}
-	origin := originFrom(r.Context())
-	caller.IP, caller.RequestID = origin.IP, origin.RequestID
-	return context.WithValue(r.Context(), callerKey, caller), nil
+	return ctx, nil
 }
 
 // admin is bearer for those who run the platform.
-func (a authenticator) admin(r *http.Request, scopes []string) (context.Context, error) {
-	token, err := bearerOf(r)
+func (a authenticator) admin(e echo.Context, scopes []string) (context.Context, error) {
+	ctx := e.Request().Context()
+	token, err := bearerOf(e.Request())
 	if err != nil {
 		return nil, err
 	}
-	caller, err := a.console.Authenticate(r.Context(), token)
+	caller, err := a.console.Authenticate(ctx, token)
 	if err != nil {
 		return nil, err
+	}
+	origin := originFrom(ctx)
+	caller.IP, caller.RequestID = origin.IP, origin.RequestID
+	ctx = context.WithValue(ctx, adminKey, caller)
+	if err := a.limits.takeCaller(e, caller.AdminID); err != nil {
+		return ctx, err
 	}
 	for _, scope := range scopes {
 		if !caller.May(console.Scope(scope)) {
-			return nil, problem.New(problem.Forbidden, "forbidden", "this needs the scope %s, which your role doesn't have", scope)
+			return ctx, problem.New(problem.Forbidden, "forbidden", "this needs the scope %s, which your role doesn't have", scope)
 		}
 	}
-	origin := originFrom(r.Context())
-	caller.IP, caller.RequestID = origin.IP, origin.RequestID
-	return context.WithValue(r.Context(), adminKey, caller), nil
+	return ctx, nil
 }
 
 // bearerOf is the token or key in the request's header.
 func bearerOf(r *http.Request) (string, error) {
 	kind, token, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
-	if !strings.EqualFold(kind, "Bearer") || token == "" {
+	if token = strings.TrimSpace(token); !strings.EqualFold(kind, "Bearer") || token == "" {
 		return "", problem.New(problem.Unauthenticated, "unauthenticated", "send a token or API key as Authorization: Bearer <token>")
 	}
-	return strings.TrimSpace(token), nil
+	return token, nil
 }
 
 func (a authenticator) secret(r *http.Request) error {
@@ -161,25 +206,4 @@ func (a authenticator) signature(r *http.Request) error {
 		return nil
 	}
 	return problem.New(problem.Unauthenticated, "unauthenticated", "the ingest secret or signature is missing or wrong")
-}
-
-// fromLoopback tells whether the caller is on this machine. A reverse proxy on
-// this machine speaks for others: what it forwards doesn't count.
-func fromLoopback(r *http.Request) bool {
-	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
-		if r.Header.Get(h) != "" {
-			return false
-		}
-	}
-	addr, err := netip.ParseAddr(peerIP(r))
-	return err == nil && addr.Unmap().IsLoopback()
-}
-
-// peerIP is the address of the other end of the connection.
-func peerIP(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

@@ -29,6 +29,10 @@ type operation struct {
 	// as they came.
 	hasBody bool
 	unbuilt bool
+	// bearer: a token or key in the Authorization header lets callers in.
+	bearer bool
+	// class says which limit it has.
+	class class
 }
 
 func newContract() (*contract, error) {
@@ -52,10 +56,17 @@ func newContract() (*contract, error) {
 			// given a copy of the operation that asks for nothing.
 			open := *op
 			open.Security = openapi3.NewSecurityRequirements()
+			bearer := takesBearer(security, doc.Components.SecuritySchemes)
+			class, err := classOf(op, len(security) == 0, bearer)
+			if err != nil {
+				return nil, fmt.Errorf("the embedded API document: %w", err)
+			}
 			c.operations[method+" "+echoRoute(path)] = &operation{
 				route:    &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
 				security: security,
 				hasBody:  op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
+				bearer:   bearer,
+				class:    class,
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Server) run(ctx context.Context, check Check) api.ReadinessCheck {
 	start := time.Now()
 	err := check.Run(ctx)
 	c := api.ReadinessCheck{
-		Name: check.Name, Engine: check.Engine, Status: api.CheckStatusOk, DurationMs: int(time.Since(start).Milliseconds()),
+		Name: check.Name, Engine: check.Engine(), Status: api.CheckStatusOk, DurationMs: int(time.Since(start).Milliseconds()),
 	}
 	if err != nil {
 		s.log.WarnContext(ctx, "readiness check failed", "check", check.Name, "error", err)

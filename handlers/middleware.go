@@ -27,17 +27,19 @@ const (
 	targetKey
 )
 
-// withRequestID names the request; the caller's own header isn't believed,
-// since it ends up in logs.
-func withRequestID(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		requestID := id.New(id.Request)
-		c.Response().Header().Set(echo.HeaderXRequestID, requestID)
-		ctx := context.WithValue(c.Request().Context(), requestIDKey, requestID)
-		ctx = context.WithValue(ctx, originKey, account.Origin{IP: peerIP(c.Request()), RequestID: requestID})
-		ctx = context.WithValue(ctx, targetKey, c.Request().URL)
-		c.SetRequest(c.Request().WithContext(ctx))
-		return next(c)
+// withRequestID names the request, and notes where it comes from; the caller's
+// own header isn't believed, since it ends up in logs.
+func withRequestID(trusted proxies) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			requestID := id.New(id.Request)
+			c.Response().Header().Set(echo.HeaderXRequestID, requestID)
+			ctx := context.WithValue(c.Request().Context(), requestIDKey, requestID)
+			ctx = context.WithValue(ctx, originKey, account.Origin{IP: trusted.clientIP(c.Request()), RequestID: requestID})
+			ctx = context.WithValue(ctx, targetKey, c.Request().URL)
+			c.SetRequest(c.Request().WithContext(ctx))
+			return next(c)
+		}
 	}
 }
 

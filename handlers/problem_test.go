@@ -252,7 +252,7 @@ func TestHealth(t *testing.T) {
 	require.Len(t, r.Checks, 2)
 
 	broken := apitest.New(t, apitest.Options{Checks: []handlers.Check{{
-		Name: "files", Engine: "a folder", Run: func(context.Context) error { return errors.New("/secret/path is full") },
+		Name: "files", Engine: func() string { return "a folder" }, Run: func(context.Context) error { return errors.New("/secret/path is full") },
 	}}})
 	resp := broken.With(t, "").Call(t, "GET", "/v1/health/ready", nil)
 	resp.Into(t, 503, &r)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -46,6 +47,10 @@ type Config struct {
 	// no IngestSecret, send ingest callbacks. It must be off where a proxy on this
 	// machine speaks for others.
 	TrustLoopback bool
+	// Limits says how often callers may come; nothing is limited by default.
+	Limits Limits
+	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
 	// Metrics is served at /metrics.
 	Metrics http.Handler
 	Log     *slog.Logger
@@ -56,8 +61,8 @@ type Config struct {
 // Check asks one part whether it works.
 type Check struct {
 	Name string
-	// Engine says what the part runs on.
-	Engine string
+	// Engine says what the part runs on, once Run has asked it.
+	Engine func() string
 	Run    func(ctx context.Context) error
 }
 
@@ -91,19 +96,22 @@ func New(c Config) (*echo.Echo, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits := newLimits(c.Limits)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = problems{c.Log}.handle
 	e.Use(
-		withRequestID,
+		withRequestID(c.TrustedProxies),
 		observe(c.Log, c.Observe),
 		recoverPanic,
 		limitBody,
+		contract.limitOpen(limits),
 		contract.authenticate(authenticator{
-			accounts: c.Accounts, console: c.Console, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
+			accounts: c.Accounts, console: c.Console, limits: limits, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
 		}),
 		contract.refuseUnbuilt,
 		contract.validate,
+		contract.limitEmail(limits),
 	)
 	contract.markUnbuilt(Unbuilt())
 	api.RegisterHandlers(e, api.NewStrictHandler(server, nil))

@@ -20,10 +20,16 @@ func (s *server) checks() []handlers.Check {
 		ingest:   func(context.Context) error { return serving(s.rtmp.Addr()) },
 		playback: func(context.Context) error { return serving(s.http) },
 	}
+	limiter := s.config.limits.Limiter
+	asked[limits] = limiter.Check
 	var checks []handlers.Check
 	for _, e := range s.engines {
 		if run, ok := asked[e.part]; ok {
-			checks = append(checks, handlers.Check{Name: e.part, Engine: e.engine, Run: run})
+			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run}
+			if e.part == limits {
+				check.Engine = limiter.Engine // it changes while Redis is away
+			}
+			checks = append(checks, check)
 		}
 	}
 	return checks

@@ -48,6 +48,8 @@ type config struct {
 
 	WebhookRetrySchedule string `env:"WEBHOOK_RETRY_SCHEDULE"`
 
+	LimitSettings
+
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset.
 	retries []time.Duration
 	key     []byte
@@ -83,11 +85,12 @@ func (c *config) check() error {
 		link("PUBLIC_URL", c.PublicURL, "http", "https"),
 		optionalLink("INGEST_URL", c.IngestURL, "rtmp", "rtmps"),
 		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
-		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss"),
+		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss", "unix"),
 		optionalLink("STORAGE_URL", c.StorageURL, "file", "s3"),
 		optionalLink("SMTP_URL", c.SMTPURL, "smtp", "smtps"),
 		c.checkTLS(),
 		c.readSchedule(),
+		c.readLimits(),
 		c.checkAdmin(),
 		c.checkMasterKey(),
 	} {
@@ -146,7 +149,7 @@ func (c *config) checkAdmin() error {
 // have yet.
 func (c *config) unused() []string {
 	var names []string
-	for name, value := range map[string]string{"REDIS_URL": c.RedisURL, "STORAGE_URL": c.StorageURL, "SMTP_URL": c.SMTPURL} {
+	for name, value := range map[string]string{"STORAGE_URL": c.StorageURL, "SMTP_URL": c.SMTPURL} {
 		if value != "" {
 			names = append(names, name)
 		}
@@ -236,7 +239,8 @@ func link(name, value string, schemes ...string) error {
 	u, err := url.Parse(value)
 	if err == nil {
 		for _, scheme := range schemes {
-			if u.Scheme == scheme && (u.Host != "" || scheme == "file" && u.Path != "" || scheme == "postgres" || scheme == "postgresql") {
+			local := scheme == "file" || scheme == "unix"
+			if u.Scheme == scheme && (u.Host != "" || local && u.Path != "" || scheme == "postgres" || scheme == "postgresql") {
 				return nil
 			}
 		}

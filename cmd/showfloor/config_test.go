@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/handlers"
+	"showfloor/internal/ratelimit"
 	"showfloor/internal/secret"
 	"showfloor/internal/webhook"
 )
@@ -23,6 +26,14 @@ func TestDefaults(t *testing.T) {
 		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
 		RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
 		AdminEmail: "admin@localhost", retries: webhook.DefaultSchedule(),
+		LimitSettings: LimitSettings{
+			Caller: "100/s:200", Public: "10/s:20", Auth: "10/min", Email: "5/min", Capture: "50/s:200", Guesses: "1/s:20",
+			limits: handlers.Limits{
+				Caller: ratelimit.Rate{Events: 100, Per: time.Second, Burst: 200}, Public: ratelimit.Rate{Events: 10, Per: time.Second, Burst: 20},
+				Auth: ratelimit.Rate{Events: 10, Per: time.Minute, Burst: 10}, Email: ratelimit.Rate{Events: 5, Per: time.Minute, Burst: 5},
+				Capture: ratelimit.Rate{Events: 50, Per: time.Second, Burst: 200}, Guesses: ratelimit.Rate{Events: 1, Per: time.Second, Burst: 20},
+			},
+		},
 	}, c)
 	require.Empty(t, c.unused())
 	require.NoError(t, c.checkServing())
@@ -60,6 +71,13 @@ func TestGoodSettings(t *testing.T) {
 			t.Helper()
 			require.Equal(t, []string{"development", ":8080"}, []string{c.AppEnv, c.HTTPAddr}, "empty is as good as unset")
 		}},
+		{[]string{"RATE_LIMIT_CALLER=7/min:9", "RATE_LIMIT_EMAIL=off", "TRUSTED_PROXIES=10.0.0.0/8, 2001:db8::1"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, ratelimit.Rate{Events: 7, Per: time.Minute, Burst: 9}, c.limits.Caller)
+			require.False(t, c.limits.Email.Limits())
+			require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")}, c.proxies)
+		}},
+		{[]string{"REDIS_URL=unix:///run/redis.sock"}, nil},
 		{[]string{"DATABASE_URL=postgres:///showfloor?host=/run/postgresql"}, nil},
 		{[]string{"ADMIN_PASSWORD=ääääääääää"}, nil},
 		{[]string{"MASTER_KEY=" + key, "APP_ENV=production"}, func(t *testing.T, c config) {
@@ -71,7 +89,7 @@ func TestGoodSettings(t *testing.T) {
 		}},
 		{[]string{"SMTP_URL=smtp://mail", "REDIS_URL=rediss://r", "STORAGE_URL=file:///data"}, func(t *testing.T, c config) {
 			t.Helper()
-			require.Equal(t, []string{"REDIS_URL", "SMTP_URL", "STORAGE_URL"}, c.unused())
+			require.Equal(t, []string{"SMTP_URL", "STORAGE_URL"}, c.unused())
 		}},
 	} {
 		t.Run(strings.Join(tt.environ, " "), func(t *testing.T) {
@@ -109,7 +127,11 @@ func TestMalformedSettings(t *testing.T) {
 		{"INGEST_URL", "https://live", "INGEST_URL: not a URL that begins with rtmp:// or rtmps://"},
 		{"DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL: not a URL that begins with postgres:// or postgresql://"},
 		{"DATABASE_URL", "postgres://u:hunter2@h:x/d", "DATABASE_URL: not a URL that begins with postgres:// or postgresql://"},
-		{"REDIS_URL", "hunter2", "REDIS_URL: not a URL that begins with redis:// or rediss://"},
+		{"REDIS_URL", "hunter2", "REDIS_URL: not a URL that begins with redis:// or rediss:// or unix://"},
+		{"RATE_LIMIT_CALLER", "fast", `RATE_LIMIT_CALLER: "fast" is not a rate; write 100/s:200 for 100 a second and 200 at once, with s, min or h, or off`},
+		{"RATE_LIMIT_GUESSES", "1/h:99", `RATE_LIMIT_GUESSES: "1/h:99": a bucket that is empty would take longer than 24h0m0s to fill`},
+		{"TRUSTED_PROXIES", "10.0.0.0/33", `TRUSTED_PROXIES: "10.0.0.0/33" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
+		{"TRUSTED_PROXIES", "proxy", `TRUSTED_PROXIES: "proxy" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
 		{"STORAGE_URL", "s3://", "STORAGE_URL: not a URL that begins with file:// or s3://"},
 		{"SMTP_URL", "smtp:hunter2", "SMTP_URL: not a URL that begins with smtp:// or smtps://"},
 		{"MASTER_KEY", "hunter2", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},

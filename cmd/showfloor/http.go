@@ -28,6 +28,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 		Console: s.console,
 		Checks:  s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths, Document: gen.Document,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
+		Limits: s.config.limits, TrustedProxies: s.config.proxies,
 		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,
 	})
 	if err != nil {

@@ -72,6 +72,7 @@ const (
 	files    = "files"
 	ingest   = "ingest"
 	playback = "playback"
+	limits   = "limits"
 )
 
 // start brings everything up and prints the banner; on an error it has stopped
@@ -89,6 +90,9 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 		return nil, err
 	}
 	if err := s.openAreas(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.openLimiter(); err != nil {
 		return nil, err
 	}
 	for _, setting := range c.unused() {

@@ -11,8 +11,8 @@ import (
 // else: a name that begins so and is not a setting is a mistake.
 func families() []string {
 	return []string{
-		"ADMIN", "APP", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PUBLIC", "REDIS", "RTMP", "RTMPS",
-		"SMTP", "STORAGE", "WEBHOOK",
+		"ADMIN", "APP", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PUBLIC", "RATE", "REDIS", "RTMP",
+		"RTMPS", "SMTP", "STORAGE", "TRUSTED", "WEBHOOK",
 	}
 }
 
@@ -60,7 +60,7 @@ func injected(name, value string) bool {
 // settingNames reads the names from the struct that holds the settings.
 func settingNames() []string {
 	var names []string
-	for field := range reflect.TypeFor[config]().Fields() {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[config]()) {
 		if name, ok := field.Tag.Lookup("env"); ok {
 			names = append(names, name)
 		}

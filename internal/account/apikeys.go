@@ -15,15 +15,10 @@ import (
 	"showfloor/internal/id"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
-	"showfloor/internal/secret"
 )
 
-const (
-	// keyLength is the number of random base62 characters of a key: 190 bits.
-	keyLength = 32
-	// lastUsedGrain is how exact lastUsedAt is, to spare writes.
-	lastUsedGrain = time.Minute
-)
+// lastUsedGrain is how exact lastUsedAt is, to spare writes.
+const lastUsedGrain = time.Minute
 
 // APIKeyInput describes a key to be made.
 type APIKeyInput struct {
@@ -54,7 +49,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (r
 	if in.ExpiresAt != nil && !in.ExpiresAt.After(now) {
 		return row, "", problem.BadField("expiresAt", "must be in the future")
 	}
-	key = KeyPrefix + secret.Text(keyLength)
+	key = s.newKey()
 	hash := sha256.Sum256([]byte(key))
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)

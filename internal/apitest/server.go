@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -70,6 +71,10 @@ type Options struct {
 	Schedule []time.Duration
 	// Production refuses deliveries to private addresses.
 	Production bool
+	// Limits says how often callers may come; nothing is limited by default.
+	Limits handlers.Limits
+	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
 	// Checks of readiness, besides those of the database and the queue.
 	Checks []handlers.Check
 	// Pages serves PagePaths.
@@ -122,12 +127,12 @@ func New(t testing.TB, o Options) *Server {
 		Console:  s.Console,
 		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Analytics: s.Analytics,
 		Checks: append([]handlers.Check{
-			{Name: "database", Engine: "PostgreSQL", Run: s.Pool.Ping},
-			{Name: "queue", Engine: "River", Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
+			{Name: "database", Engine: func() string { return "PostgreSQL" }, Run: s.Pool.Ping},
+			{Name: "queue", Engine: func() string { return "River" }, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
 		}, o.Checks...),
 		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, Document: gen.Document, TrustLoopback: !o.Production, Observe: o.Observe,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret,
-		Metrics: http.NotFoundHandler(), Log: o.Log,
+		Limits: o.Limits, TrustedProxies: o.TrustedProxies, Metrics: http.NotFoundHandler(), Log: o.Log,
 	})
 	must(t, err)
 	s.Handler = checked(t, router)

@@ -4,6 +4,16 @@ import "crypto/rand"
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
+// Base62 writes n characters of the alphabet that sum decides, one per byte of
+// it: for check characters, not for anything that must be even to the last bit.
+func Base62(sum []byte, n int) []byte {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = base62[int(sum[i])%len(base62)]
+	}
+	return out
+}
+
 // Text makes n random base62 characters (5.95 bits each).
 func Text(n int) string {
 	out := make([]byte, 0, n)

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"showfloor/handlers"
+	"showfloor/internal/ratelimit"
+)
+
+// LimitSettings are those of rate limits, part of config; exported since the
+// library that reads config sees no other part.
+type LimitSettings struct {
+	Caller  string `env:"RATE_LIMIT_CALLER"  envDefault:"100/s:200"`
+	Public  string `env:"RATE_LIMIT_PUBLIC"  envDefault:"10/s:20"`
+	Auth    string `env:"RATE_LIMIT_AUTH"    envDefault:"10/min"`
+	Email   string `env:"RATE_LIMIT_EMAIL"   envDefault:"5/min"`
+	Capture string `env:"RATE_LIMIT_CAPTURE" envDefault:"50/s:200"`
+	Guesses string `env:"RATE_LIMIT_GUESSES" envDefault:"1/s:20"`
+
+	TrustedProxies string `env:"TRUSTED_PROXIES"`
+
+	// limits and proxies are the above, read.
+	limits  handlers.Limits
+	proxies []netip.Prefix
+}
+
+// readLimits checks the rates and the proxies.
+func (s *LimitSettings) readLimits() error {
+	for _, setting := range []struct {
+		name, text string
+		rate       *ratelimit.Rate
+	}{
+		{"CALLER", s.Caller, &s.limits.Caller}, {"PUBLIC", s.Public, &s.limits.Public}, {"AUTH", s.Auth, &s.limits.Auth},
+		{"EMAIL", s.Email, &s.limits.Email}, {"CAPTURE", s.Capture, &s.limits.Capture}, {"GUESSES", s.Guesses, &s.limits.Guesses},
+	} {
+		var err error
+		if *setting.rate, err = ratelimit.ParseRate(setting.text); err != nil {
+			return fmt.Errorf("RATE_LIMIT_%s: %w", setting.name, err)
+		}
+	}
+	var err error
+	s.proxies, err = readProxies(s.TrustedProxies)
+	return err
+}
+
+// readProxies reads TRUSTED_PROXIES: addresses and networks with commas between.
+func readProxies(text string) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		network, err := netip.ParsePrefix(part)
+		if err != nil {
+			at, err := netip.ParseAddr(part)
+			if err != nil {
+				return nil, fmt.Errorf("TRUSTED_PROXIES: %q is no address or network; write 10.0.0.0/8,2001:db8::1 or the like", part)
+			}
+			network = netip.PrefixFrom(at, at.BitLen())
+		}
+		list = append(list, network)
+	}
+	return list, nil
+}
+
+// openLimiter counts requests in Redis or, without REDIS_URL, in memory.
+func (s *server) openLimiter() error {
+	var shared *ratelimit.Redis
+	if s.config.RedisURL != "" {
+		var err error
+		if shared, err = ratelimit.NewRedis(s.config.RedisURL, ratelimit.Timeout); err != nil {
+			return fmt.Errorf("REDIS_URL: %w", err)
+		}
+		s.onStop("rate limits", func(context.Context) error { return shared.Close() })
+	}
+	l := ratelimit.New(ratelimit.NewMemory(time.Now), shared, s.log)
+	_ = l.Check(context.Background()) // so that the banner says whether Redis answers
+	s.config.limits.Limiter = l
+	s.engines = append(s.engines, engineNote{limits, l.Engine()})
+	return nil
+}

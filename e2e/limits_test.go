@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/redistest"
+)
+
+// attempt tries to log in and returns the status.
+func attempt(t testing.TB, s *server) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/auth/login",
+		strings.NewReader(`{"email":"nobody@example.test","password":"wrong password"}`))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp.StatusCode
+}
+
+// TestServersShareTheirLimits: two servers on one Redis count together, and go
+// on by themselves when it is gone.
+func TestServersShareTheirLimits(t *testing.T) {
+	t.Parallel()
+	redis := redistest.New(t)
+	limited := set("RATE_LIMIT_EMAIL", "1/h:3")
+	one := serve(t, onTestDatabase, set("REDIS_URL", redis.URL), limited)
+	two := serve(t, onTestDatabase, set("REDIS_URL", redis.URL), limited)
+	require.Contains(t, one.said(), "Redis at REDIS_URL")
+	for _, s := range []*server{one, two, one} {
+		require.Equal(t, http.StatusUnauthorized, attempt(t, s))
+	}
+	for _, s := range []*server{one, two} {
+		require.Equal(t, http.StatusTooManyRequests, attempt(t, s))
+	}
+	redis.Stop(t)
+	for range 3 {
+		require.Equal(t, http.StatusUnauthorized, attempt(t, two))
+	}
+	require.Equal(t, http.StatusTooManyRequests, attempt(t, two))
+	require.Equal(t, 1, strings.Count(two.said(), "Redis doesn't answer"))
+
+	alone := serve(t, onTestDatabase, set("REDIS_URL", redis.URL))
+	require.Contains(t, alone.said(), "memory, since Redis at REDIS_URL doesn't answer")
+	require.Equal(t, http.StatusUnauthorized, attempt(t, alone))
+}

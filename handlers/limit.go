@@ -1,0 +1,244 @@
+package handlers
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+
+	"showfloor/internal/account"
+	"showfloor/internal/problem"
+	"showfloor/internal/ratelimit"
+)
+
+// Limits says how often callers may come. A zero Rate limits nothing.
+type Limits struct {
+	// Limiter counts; it may be nil when all rates are zero.
+	Limiter *ratelimit.Limiter
+	// Caller is per user or API key; Public and Auth are per address, for
+	// operations without a bearer and for those that try passwords and codes;
+	// Email is per e-mail address that one of the latter names, whether a user
+	// has it or not; Capture is per token in the path.
+	Caller, Public, Auth, Email, Capture ratelimit.Rate
+	// Guesses is per address that sends credentials which aren't ours, and per
+	// credential of ours that isn't good any more.
+	Guesses ratelimit.Rate
+}
+
+// class says which limit an operation has: x-rate-limit in the document.
+type class string
+
+const (
+	classCaller  class = "caller"
+	classPublic  class = "public"
+	classAuth    class = "auth"
+	classCapture class = "capture"
+	classNone    class = "none"
+)
+
+// classOf reads an operation's class. Without x-rate-limit it follows from who
+// may call: everybody, or those with a bearer token; what only machines of our
+// own call, with a secret, has no limit. Each caller with a bearer is limited
+// also where another class adds to it.
+func classOf(op *openapi3.Operation, open, bearer bool) (class, error) {
+	if stated, ok := op.Extensions["x-rate-limit"]; ok {
+		switch c := class(fmt.Sprint(stated)); c {
+		case classAuth, classPublic, classCapture, classNone:
+			return c, nil
+		default:
+			return "", fmt.Errorf("%s: x-rate-limit can't be %q", op.OperationID, c)
+		}
+	}
+	switch {
+	case open:
+		return classPublic, nil
+	case bearer:
+		return classCaller, nil
+	default:
+		return classNone, nil
+	}
+}
+
+// takesBearer tells whether one of the alternatives is a token or key in the
+// Authorization header.
+func takesBearer(security openapi3.SecurityRequirements, schemes openapi3.SecuritySchemes) bool {
+	for _, alternative := range security {
+		for name := range alternative {
+			if scheme := schemes[name]; scheme != nil && scheme.Value.Scheme == "bearer" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// limits applies Limits to requests.
+type limits struct {
+	limiter                                       *ratelimit.Limiter
+	caller, public, auth, email, capture, guesses ratelimit.Policy
+}
+
+func newLimits(l Limits) *limits {
+	return &limits{
+		limiter: l.Limiter,
+		caller:  ratelimit.Policy{Name: "caller", Rate: l.Caller},
+		public:  ratelimit.Policy{Name: "public", Rate: l.Public},
+		auth:    ratelimit.Policy{Name: "auth", Rate: l.Auth},
+		email:   ratelimit.Policy{Name: "email", Rate: l.Email},
+		capture: ratelimit.Policy{Name: "capture", Rate: l.Capture},
+		guesses: ratelimit.Policy{Name: "guesses", Rate: l.Guesses},
+	}
+}
+
+// limitOpen counts calls of the operations that need no bearer.
+func (c *contract) limitOpen(l *limits) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(e echo.Context) error {
+			op := c.find(e)
+			if op == nil {
+				return next(e)
+			}
+			var err error
+			switch op.class {
+			case classPublic:
+				err = l.take(e, l.public, callersNetwork(e), "requests from this address")
+			case classAuth:
+				err = l.take(e, l.auth, callersNetwork(e), "attempts from this address")
+			case classCapture:
+				err = l.take(e, l.capture, digest(strings.Join(e.ParamValues(), "/")), "requests to this address")
+			}
+			if err != nil {
+				return err
+			}
+			return next(e)
+		}
+	}
+}
+
+// limitEmail counts attempts on an e-mail address. It runs after the validation,
+// so that it sees the very value that the handler will.
+func (c *contract) limitEmail(l *limits) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(e echo.Context) error {
+			if op := c.find(e); op == nil || op.class != classAuth {
+				return next(e)
+			}
+			if email := emailIn(e.Request()); email != "" {
+				subject := digest(account.CanonicalEmail(email))
+				if err := l.take(e, l.email, subject, "attempts for this e-mail address"); err != nil {
+					return err
+				}
+			}
+			return next(e)
+		}
+	}
+}
+
+// emailIn is the e-mail address that a validated body names; "" for none.
+func emailIn(r *http.Request) string {
+	read, ok := r.Body.(interface{ ValidatedValue() any })
+	if !ok {
+		return ""
+	}
+	body, _ := read.ValidatedValue().(map[string]any)
+	email, _ := body["email"].(string)
+	return email
+}
+
+// mayGuess refuses a credential before it costs a query, when too many like it
+// were bad. Garbage counts against the address that it comes from. What carries
+// our own signature counts against itself alone, so that garbage doesn't lock
+// out those who share the address; and somebody who is known is let through.
+func (l *limits) mayGuess(e echo.Context, credential string, standing account.Standing) error {
+	if !l.guesses.Limits() || standing == account.Known {
+		return nil
+	}
+	r := l.limiter.Peek(e.Request().Context(), l.guesses, guesser(e, credential, standing))
+	if r.Allowed {
+		return nil
+	}
+	showLimit(e, l.guesses, r)
+	return problem.Limited(r.RetryAfter, "too many requests with credentials that are not valid; check yours, then try again in %s",
+		inSeconds(r.RetryAfter))
+}
+
+// guessed counts a bad credential.
+func (l *limits) guessed(e echo.Context, credential string, standing account.Standing) {
+	if l.guesses.Limits() {
+		showLimit(e, l.guesses, l.limiter.Take(e.Request().Context(), l.guesses, guesser(e, credential, standing)))
+	}
+}
+
+func guesser(e echo.Context, credential string, standing account.Standing) string {
+	if standing == account.Strange {
+		return callersNetwork(e)
+	}
+	return digest(credential)
+}
+
+// take counts an event and shows the bucket in the answer's headers. what names
+// the events in the refusal.
+func (l *limits) take(e echo.Context, p ratelimit.Policy, subject, what string) error {
+	if !p.Limits() {
+		return nil
+	}
+	r := l.limiter.Take(e.Request().Context(), p, subject)
+	showLimit(e, p, r)
+	if r.Allowed {
+		return nil
+	}
+	return problem.Limited(r.RetryAfter, "too many %s: %d %s are allowed, and up to %d at once; try again in %s",
+		what, p.Events, map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour"}[p.Per],
+		p.Burst, inSeconds(r.RetryAfter))
+}
+
+// takeCaller counts a call of whoever makes it, by an id that is unique among
+// all kinds of callers.
+func (l *limits) takeCaller(e echo.Context, id string) error {
+	return l.take(e, l.caller, id, "requests")
+}
+
+func inSeconds(d time.Duration) string {
+	if n := ratelimit.Seconds(d); n != 1 {
+		return strconv.Itoa(n) + " seconds"
+	}
+	return "1 second"
+}
+
+// The fields of draft-ietf-httpapi-ratelimit-headers: what is allowed (q events
+// in each w seconds) and what is left of it (r events, all of them in t seconds).
+const (
+	rateLimitHeader       = "RateLimit"
+	rateLimitPolicyHeader = "RateLimit-Policy"
+)
+
+// showLimit adds a bucket to the answer's headers; some answers show two.
+func showLimit(e echo.Context, p ratelimit.Policy, r ratelimit.Result) {
+	h := e.Response().Header()
+	appendField(h, rateLimitPolicyHeader, fmt.Sprintf(`"%s";q=%d;w=%d`, p.Name, p.Burst, ratelimit.Seconds(p.Window())))
+	appendField(h, rateLimitHeader, fmt.Sprintf(`"%s";r=%d;t=%d`, p.Name, r.Remaining, ratelimit.Seconds(r.Full)))
+}
+
+// appendField adds an item to a header that is a list, in one line.
+func appendField(h http.Header, name, item string) {
+	// As the draft spells it, not as Go would (Ratelimit).
+	if before := h[name]; len(before) > 0 {
+		item = before[0] + ", " + item
+	}
+	h[name] = []string{item}
+}
+
+func callersNetwork(e echo.Context) string { return network(originFrom(e.Request().Context()).IP) }
+
+// digest makes a subject of bounded length that shows nobody's address or token.
+func digest(subject string) string {
+	sum := sha256.Sum256([]byte(subject))
+	const enough = 16
+	return hex.EncodeToString(sum[:enough])
+}

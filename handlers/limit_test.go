@@ -1,0 +1,280 @@
+package handlers_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/handlers"
+	"showfloor/internal/apitest"
+	"showfloor/internal/ratelimit"
+	"showfloor/internal/redistest"
+)
+
+// hourly rates don't fill while a test runs.
+func hourly(burst int) ratelimit.Rate {
+	return ratelimit.Rate{Events: 1, Per: time.Hour, Burst: burst}
+}
+
+func inMemory() *ratelimit.Limiter {
+	return ratelimit.New(ratelimit.NewMemory(time.Now), nil, slog.New(slog.DiscardHandler))
+}
+
+// onBothEngines runs a test with limits that are counted in memory, and with
+// limits that are counted in Redis.
+func onBothEngines(t *testing.T, limits handlers.Limits, test func(t *testing.T, s *apitest.Server)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		limits := limits
+		limits.Limiter = inMemory()
+		test(t, apitest.New(t, apitest.Options{Limits: limits, TrustedProxies: loopback()}))
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		shared, err := ratelimit.NewRedis(redistest.New(t).URL, time.Minute)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, shared.Close()) })
+		limits := limits
+		limits.Limiter = ratelimit.New(ratelimit.NewMemory(time.Now), shared, slog.New(slog.DiscardHandler))
+		test(t, apitest.New(t, apitest.Options{Limits: limits, TrustedProxies: loopback()}))
+	})
+}
+
+func loopback() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
+
+// behind makes a call that a proxy forwards from this address.
+func behind(t *testing.T, c *apitest.Caller, s *apitest.Server, ip, method, path, body string) apitest.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("X-Forwarded-For", ip)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return c.Do(t, r)
+}
+
+// limited wants a 429 that says how long to wait.
+func limited(t *testing.T, r apitest.Response, policy string) api.Problem {
+	t.Helper()
+	p := r.Problem(t, http.StatusTooManyRequests, "rate_limited")
+	after, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	require.NoError(t, err)
+	require.Positive(t, after)
+	require.LessOrEqual(t, after, 3600)
+	require.Contains(t, r.Header.Get("RateLimit"), `"`+policy+`";r=0;t=`)
+	require.Contains(t, p.Message, "try again in "+strconv.Itoa(after)+" second")
+	return p
+}
+
+func TestEachCallerHasALimit(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Caller: hourly(4)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner := s.Register(t)
+		key := owner.Key(t) // the owner's first call
+		require.Equal(t, `"caller";q=4;w=14400`, owner.Call(t, "GET", "/v1/me", nil).Is(t, 200).Header.Get("RateLimit-Policy"))
+		r := owner.Call(t, "GET", "/v1/me/streams/none", nil).Is(t, 404)
+		require.Regexp(t, `^"caller";r=1;t=108\d\d$`, r.Header.Get("RateLimit"), "every answer has it")
+		owner.Call(t, "POST", "/v1/me/streams", "{").Is(t, 400)
+		p := limited(t, owner.Call(t, "GET", "/v1/me", nil), "caller")
+		require.Contains(t, p.Message, "too many requests: 1 an hour are allowed, and up to 4 at once")
+
+		// A key is a caller of its own; a refusal for a missing scope counts too.
+		for range 4 {
+			key.Call(t, "GET", "/v1/me/streams", nil).Problem(t, 403, "forbidden")
+		}
+		limited(t, key.Call(t, "GET", "/v1/me", nil), "caller")
+		limited(t, key.Call(t, "GET", "/v1/auth/me", nil), "caller")
+		s.Register(t).Call(t, "GET", "/v1/me", nil).Is(t, 200)
+	})
+}
+
+func TestPublicOperationsAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Auth: hourly(2), Email: hourly(100)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		anyone := s.With(t, "")
+		login := `{"email":"nobody@example.test","password":"wrong password"}`
+		for i, ip := range []string{"203.0.113.1", "203.0.113.2", "2001:db8:1:2::1", "2001:db8:1:3::1"} {
+			other := []string{"1.2.3.4, 203.0.113.1", "203.0.113.2", "2001:db8:1:2::ffff", "2001:db8:1:3:4:5:6:7"}[i]
+			r := behind(t, anyone, s, ip, "POST", "/v1/auth/login", login).Is(t, 401)
+			require.Equal(t, `"auth";q=2;w=7200, "email";q=100;w=360000`, r.Header.Get("RateLimit-Policy"))
+			require.Regexp(t, `^"auth";r=1;t=\d+, "email";r=\d+;t=\d+$`, r.Header.Get("RateLimit"))
+			behind(t, anyone, s, other, "POST", "/v1/auth/login", "{").Is(t, 400)
+			p := limited(t, behind(t, anyone, s, ip, "POST", "/v1/auth/login", login), "auth")
+			require.Contains(t, p.Message, "attempts from this address")
+		}
+		behind(t, anyone, s, "203.0.113.1", "GET", "/v1/health", "").Is(t, 200)
+	})
+}
+
+// TestEMailAddressesAreLimited: whichever way it is written, from wherever, and
+// whether or not there is such a user.
+func TestEMailAddressesAreLimited(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Email: hourly(4)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner := s.Register(t) // the first attempt with this e-mail
+		anyone := s.With(t, "")
+		attempt := func(i int, email string) apitest.Response {
+			t.Helper()
+			return behind(t, anyone, s, "203.0.113."+strconv.Itoa(i), "POST", "/v1/auth/login", `{"email":"`+email+`","password":"wrong password"}`)
+		}
+		for i, email := range []string{owner.Email, strings.ToUpper(owner.Email), strings.Replace(owner.Email, "e", "E", 1)} {
+			attempt(i, email).Problem(t, 401, "invalid_credentials")
+		}
+		p := limited(t, attempt(9, owner.Email), "email")
+		require.Contains(t, p.Message, "attempts for this e-mail address")
+		r := attempt(9, `x","email":"`+owner.Email)
+		limited(t, r, "email") // the last of two is what the handler would get
+
+		for i := range 4 {
+			attempt(i, "nobody@example.test").Problem(t, 401, "invalid_credentials")
+		}
+		unknown := limited(t, attempt(9, "nobody@example.test"), "email")
+		seconds := regexp.MustCompile(`in \d+ seconds`)
+		require.Equal(t, seconds.ReplaceAllString(p.Message, ""), seconds.ReplaceAllString(unknown.Message, ""), "the answer doesn't tell who exists")
+		attempt(9, "somebody@example.test").Is(t, 401)
+	})
+}
+
+// TestGarbageIsTurnedAway: an address that sends made-up credentials is slowed
+// down, and those behind the same address who have good ones are not.
+func TestGarbageIsTurnedAway(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Guesses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner := s.Register(t)
+		key := owner.Key(t, "account:read")
+		fresh := owner.Key(t, "account:read") // never used before the garbage comes
+		garbage := s.With(t, "sk_live_"+strings.Repeat("x", 32))
+		call := func(c *apitest.Caller, ip string) apitest.Response {
+			t.Helper()
+			return behind(t, c, s, ip, "GET", "/v1/me", "")
+		}
+		call(key, "203.0.113.1").Is(t, 200)
+		for i := range 5 {
+			r := call(garbage, "203.0.113.1")
+			r.Problem(t, 401, "unauthenticated")
+			require.Contains(t, r.Header.Get("RateLimit"), `"guesses";r=`+strconv.Itoa(4-i))
+		}
+		for _, token := range []string{garbage.Token, "another", "sk_live_short", owner.Token + "x", "eyJhbGciOiJub25lIn0.e30."} {
+			limited(t, call(s.With(t, token), "203.0.113.1"), "guesses")
+		}
+		call(garbage, "203.0.113.2").Is(t, 401)
+		call(s.With(t, ""), "203.0.113.1").Problem(t, 401, "unauthenticated") // nobody guesses with nothing
+		for _, good := range []*apitest.Caller{owner, key, fresh, owner.Colleague(t, "VIEWER")} {
+			call(good, "203.0.113.1").Is(t, 200)
+		}
+	})
+}
+
+// TestACredentialThatEndedIsCountedByItself: a client that goes on with a
+// revoked key costs no query per call, and bars no other.
+func TestACredentialThatEndedIsCountedByItself(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Guesses: hourly(3)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner := s.Register(t)
+		key, other := owner.Key(t, "account:read"), owner.Key(t, "account:read")
+		var keys []api.APIKey
+		owner.Call(t, "GET", "/v1/me/api-keys", nil).Into(t, 200, &keys)
+		for _, k := range keys {
+			owner.Call(t, "DELETE", "/v1/me/api-keys/"+k.ID, nil).Is(t, 200)
+		}
+		for range 3 {
+			key.Call(t, "GET", "/v1/me", nil).Problem(t, 401, "key_revoked")
+		}
+		limited(t, key.Call(t, "GET", "/v1/me", nil), "guesses")
+		other.Call(t, "GET", "/v1/me", nil).Problem(t, 401, "key_revoked")
+		owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+		s.With(t, "garbage").Call(t, "GET", "/v1/me", nil).Is(t, 401)
+	})
+}
+
+// TestWithoutRedisLimitsGoOn kills Redis under a server that is called.
+func TestWithoutRedisLimitsGoOn(t *testing.T) {
+	t.Parallel()
+	redis := redistest.New(t)
+	shared, err := ratelimit.NewRedis(redis.URL, time.Minute)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, shared.Close()) })
+	limiter := ratelimit.New(ratelimit.NewMemory(time.Now), shared, slog.New(slog.DiscardHandler))
+	s := apitest.New(t, apitest.Options{
+		Limits: handlers.Limits{Limiter: limiter, Caller: hourly(100)},
+		Checks: []handlers.Check{{Name: "limits", Engine: limiter.Engine, Run: limiter.Check}},
+	})
+	owner := s.Register(t)
+	engine := func() string {
+		var r api.Readiness
+		s.With(t, "").Call(t, "GET", "/v1/health/ready", nil).Into(t, 200, &r)
+		return r.Checks[len(r.Checks)-1].Engine
+	}
+	require.Equal(t, "Redis at REDIS_URL", engine())
+	owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+	redis.Stop(t)
+	var allowed atomic.Int64
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			for range 20 {
+				if r := owner.Call(t, "GET", "/v1/me", nil); r.Status == http.StatusOK {
+					allowed.Add(1)
+				} else if r.Status != http.StatusTooManyRequests {
+					t.Errorf("answered %d", r.Status)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, int64(100), allowed.Load(), "memory limits, from a full bucket")
+	apitest.Until(t, "readiness to tell of it", func() bool { return strings.HasPrefix(engine(), "memory") })
+	redis.Start(t)
+	apitest.Until(t, "Redis to be used again", func() bool { return engine() == "Redis at REDIS_URL" })
+	owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+}
+
+func TestTheAuditLogHasTheAddressBehindTheProxy(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{TrustedProxies: loopback()})
+	owner := s.Register(t)
+	behind(t, owner, s, "203.0.113.77", "POST", "/v1/me/streams", `{"name":"x"}`).Is(t, 201)
+	var ip string
+	require.NoError(t, s.Pool.QueryRow(t.Context(),
+		"SELECT ip FROM audit_entries WHERE tenant_id = $1 AND entity = 'stream'", owner.TenantID).Scan(&ip))
+	require.Equal(t, "203.0.113.77", ip)
+}
+
+// TestLimitClasses: what the document says of limits makes sense.
+func TestLimitClasses(t *testing.T) {
+	t.Parallel()
+	unlimited := map[string]bool{}
+	for _, op := range operations(t) {
+		stated, _ := op.spec.Extensions["x-rate-limit"].(string)
+		switch {
+		case stated == "none":
+			unlimited[op.id] = true
+			for _, scheme := range []string{"tenantToken", "userToken", "adminToken", "participantToken"} {
+				for _, alternative := range *op.spec.Security {
+					require.NotContains(t, alternative, scheme, "%s: callers have a limit", op.id)
+				}
+			}
+		case strings.HasPrefix(op.path, "/v1/auth/") && op.method == http.MethodPost:
+			require.Equal(t, "auth", stated, op.id)
+		}
+	}
+	require.True(t, unlimited["getHealth"])
+	require.True(t, unlimited["ingestPublish"])
+}

@@ -1,0 +1,84 @@
+package handlers
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// proxies are the addresses whose X-Forwarded-For is believed.
+type proxies []netip.Prefix
+
+// clientIP is who asks: the other end of the connection or, when that is one of
+// our proxies, the last hop before them that X-Forwarded-For names. What stands
+// further left anybody may have written.
+func (p proxies) clientIP(r *http.Request) string {
+	peer := peerIP(r)
+	at, ok := parseHop(peer)
+	if !ok || !p.trust(at) {
+		return peer
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		before, ok := parseHop(strings.TrimSpace(hop))
+		if !ok {
+			break
+		}
+		at = before
+		if !p.trust(at) {
+			break
+		}
+	}
+	return at.String()
+}
+
+func (p proxies) trust(at netip.Addr) bool {
+	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(at) })
+}
+
+// parseHop reads an address, which some proxies write with its port.
+func parseHop(text string) (netip.Addr, bool) {
+	at, err := netip.ParseAddr(text)
+	if err != nil {
+		withPort, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return netip.Addr{}, false
+		}
+		at = withPort.Addr()
+	}
+	return at.Unmap().WithZone(""), true
+}
+
+// network is what one customer of a provider has at least: an IPv4 address, or
+// a /64 of IPv6, in which everybody chooses addresses at will.
+func network(ip string) string {
+	at, ok := parseHop(ip)
+	if !ok || at.Is4() {
+		return ip
+	}
+	const customer = 64
+	return netip.PrefixFrom(at, customer).Masked().String()
+}
+
+// fromLoopback tells whether the caller is on this machine. A reverse proxy on
+// this machine speaks for others: what it forwards doesn't count.
+func fromLoopback(r *http.Request) bool {
+	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
+		if r.Header.Get(h) != "" {
+			return false
+		}
+	}
+	addr, err := netip.ParseAddr(peerIP(r))
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// peerIP is the address of the other end of the connection.
+func peerIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

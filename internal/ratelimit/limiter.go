@@ -1,0 +1,100 @@
+package ratelimit
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// retryRedis is how long a Redis that didn't answer is left alone; then one
+// request tries it.
+const retryRedis = time.Second
+
+// Limiter counts in Redis when there is one, and in memory while it doesn't
+// answer: limits then hold for each process by itself, and requests go on.
+type Limiter struct {
+	memory *Memory
+	redis  *Redis // nil for none
+	log    *slog.Logger
+	// down is set while Redis doesn't answer; tryAt is when somebody may ask it
+	// again, in Unix nanoseconds.
+	down  atomic.Bool
+	tryAt atomic.Int64
+}
+
+// New makes a limiter over memory and, unless it is nil, Redis.
+func New(memory *Memory, redis *Redis, log *slog.Logger) *Limiter {
+	return &Limiter{memory: memory, redis: redis, log: log}
+}
+
+// Take counts an event of the subject, when the policy allows it. A policy
+// without a rate allows everything.
+func (l *Limiter) Take(ctx context.Context, p Policy, subject string) Result {
+	if ask, probe := l.mayAsk(); ask {
+		if r, err := l.redis.Take(ctx, p, subject); l.heard(ctx, err, probe) {
+			return r
+		}
+	}
+	return l.memory.Take(p, subject)
+}
+
+// Peek tells what Take would, and counts nothing.
+func (l *Limiter) Peek(ctx context.Context, p Policy, subject string) Result {
+	if ask, probe := l.mayAsk(); ask {
+		if r, err := l.redis.Peek(ctx, p, subject); l.heard(ctx, err, probe) {
+			return r
+		}
+	}
+	return l.memory.Peek(p, subject)
+}
+
+// Engine says where counting happens at the moment.
+func (l *Limiter) Engine() string {
+	switch {
+	case l.redis == nil:
+		return "memory"
+	case l.down.Load():
+		return "memory, since Redis at REDIS_URL doesn't answer"
+	default:
+		return "Redis at REDIS_URL"
+	}
+}
+
+// Check asks Redis, so that Engine is up to date also when nobody calls. It
+// never fails: without Redis the limits go on in memory.
+func (l *Limiter) Check(ctx context.Context) error {
+	if l.redis != nil {
+		l.heard(ctx, l.redis.Ping(ctx), true)
+	}
+	return nil
+}
+
+// mayAsk tells whether Redis is to be asked: always while it answers, else by
+// one caller per pause, the probe.
+func (l *Limiter) mayAsk() (ask, probe bool) {
+	if l.redis == nil {
+		return false, false
+	}
+	if !l.down.Load() {
+		return true, false
+	}
+	due, now := l.tryAt.Load(), time.Now()
+	won := now.UnixNano() >= due && l.tryAt.CompareAndSwap(due, now.Add(retryRedis).UnixNano())
+	return won, won
+}
+
+// heard notes whether Redis answered, and says so when that has changed. Only a
+// probe can end an outage: an answer to an older question proves nothing.
+func (l *Limiter) heard(ctx context.Context, err error, probe bool) bool {
+	switch {
+	case err != nil:
+		l.tryAt.Store(time.Now().Add(retryRedis).UnixNano())
+		if !l.down.Swap(true) {
+			l.log.WarnContext(ctx, "Redis doesn't answer: rate limits hold for this process alone", "error", err)
+		}
+	case probe && l.down.Swap(false):
+		l.log.InfoContext(ctx, "Redis answers again: rate limits are shared")
+	}
+	return err == nil
+}

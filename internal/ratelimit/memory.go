@@ -1,0 +1,123 @@
+package ratelimit
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+const (
+	// shards of a table: as many requests may count at the same time.
+	shards = 32
+	// shardSize bounds a shard; a table has 65,536 buckets, about 8 MiB.
+	shardSize = 2048
+	// looked is how many buckets are looked at for each that is added, to drop
+	// those that are idle.
+	looked = 3
+	// sampled is from how many buckets the one is chosen that has to go.
+	sampled = 8
+)
+
+// Memory keeps buckets in this process. A bucket that is full again is dropped;
+// however many subjects there are, memory stays bounded.
+type Memory struct {
+	now  func() time.Time
+	seed maphash.Seed
+
+	mu     sync.RWMutex
+	tables map[string]*table // by policy, which are few
+}
+
+type table [shards]shard
+
+type shard struct {
+	mu sync.Mutex
+	// fullAt is when each bucket will be full, in Unix nanoseconds.
+	fullAt map[string]int64
+}
+
+// NewMemory makes an empty store; now is the clock.
+func NewMemory(now func() time.Time) *Memory {
+	return &Memory{now: now, seed: maphash.MakeSeed(), tables: map[string]*table{}}
+}
+
+// Take counts an event of the subject, when the policy allows it.
+func (m *Memory) Take(p Policy, subject string) Result { return m.judge(p, subject, true) }
+
+// Peek tells what Take would, and counts nothing.
+func (m *Memory) Peek(p Policy, subject string) Result { return m.judge(p, subject, false) }
+
+func (m *Memory) judge(p Policy, subject string, count bool) Result {
+	s := &m.table(p.Name)[maphash.String(m.seed, subject)%shards]
+	now := m.now().UnixNano()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fullAt, known := s.fullAt[subject]
+	after, result := judge(p.Rate, fullAt, now)
+	if !count || !result.Allowed {
+		return result
+	}
+	if !known {
+		s.makeRoom(now)
+	}
+	s.fullAt[subject] = after
+	return result
+}
+
+// makeRoom drops idle buckets that it comes across. In a shard without room the
+// one of a few that will be full soonest goes: a bucket that somebody has
+// emptied stays, so that nobody regains an allowance by making up subjects.
+func (s *shard) makeRoom(now int64) {
+	if s.fullAt == nil {
+		s.fullAt = map[string]int64{}
+	}
+	full := len(s.fullAt) >= shardSize
+	look := looked
+	if full {
+		look = sampled
+	}
+	soonest, at := "", int64(0)
+	for subject, fullAt := range s.fullAt { // in no order: a sample
+		if fullAt <= now {
+			delete(s.fullAt, subject)
+			full = false
+		} else if soonest == "" || fullAt < at {
+			soonest, at = subject, fullAt
+		}
+		if look--; look == 0 {
+			break
+		}
+	}
+	if full {
+		delete(s.fullAt, soonest)
+	}
+}
+
+func (m *Memory) table(policy string) *table {
+	m.mu.RLock()
+	t := m.tables[policy]
+	m.mu.RUnlock()
+	if t != nil {
+		return t
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tables[policy] == nil {
+		m.tables[policy] = &table{}
+	}
+	return m.tables[policy]
+}
+
+// buckets counts those that are kept.
+func (m *Memory) buckets() (n int) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, t := range m.tables {
+		for i := range t {
+			t[i].mu.Lock()
+			n += len(t[i].fullAt)
+			t[i].mu.Unlock()
+		}
+	}
+	return n
+}

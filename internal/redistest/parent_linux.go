@@ -1,0 +1,6 @@
+package redistest
+
+import "syscall"
+
+// endWithParent ends the server also when the tests are killed.
+func endWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
