@@ -53,7 +53,7 @@ setup-test: ## install the system packages that `make test` needs (root; else sa
 
 .PHONY: generate
 generate: .cache/bin/oapi-codegen .cache/bin/sqlc ## write gen/ from openapi/, schema/ and queries/
-	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml
+	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml gen/samples.json
 	@mkdir -p gen/api gen/client
 	@.cache/bin/oapi-codegen -config oapi-codegen.yaml gen/openapi.yaml
 	@.cache/bin/oapi-codegen -config oapi-codegen.client.yaml gen/openapi.yaml

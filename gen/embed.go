@@ -1,5 +1,5 @@
-// Package gen embeds the bundled API documents. Everything else below is
-// generated.
+// Package gen embeds the bundled API documents and samples of events. Everything
+// else below is generated.
 package gen
 
 import _ "embed"
@@ -13,3 +13,9 @@ var Document []byte
 //
 //go:embed openapi-webhooks.yaml
 var Webhooks []byte
+
+// Samples has a value of each event's data, made of the document's examples, by
+// the event's name.
+//
+//go:embed samples.json
+var Samples []byte

@@ -183,18 +183,18 @@ func TestEqualBundleIsNotWritten(t *testing.T) {
 
 	root := write(t, spec())
 	out := filepath.Join(t.TempDir(), "gen", "openapi.yaml")
-	hooks := filepath.Join(t.TempDir(), "openapi-webhooks.yaml")
-	require.NoError(t, run(t.Context(), []string{root, out, hooks}))
+	hooks, samples := filepath.Join(t.TempDir(), "openapi-webhooks.yaml"), filepath.Join(t.TempDir(), "samples.json")
+	require.NoError(t, run(t.Context(), []string{root, out, hooks, samples}))
 
 	old := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	require.NoError(t, os.Chtimes(out, old, old))
-	require.NoError(t, run(t.Context(), []string{root, out, hooks}))
+	require.NoError(t, run(t.Context(), []string{root, out, hooks, samples}))
 	info, err := os.Stat(out)
 	require.NoError(t, err)
 	require.True(t, info.ModTime().Equal(old))
 
 	require.NoError(t, os.WriteFile(out, []byte("edited by hand"), fileMode))
-	require.NoError(t, run(t.Context(), []string{root, out, hooks}))
+	require.NoError(t, run(t.Context(), []string{root, out, hooks, samples}))
 	content, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Contains(t, string(content), "createThing")

@@ -1,11 +1,11 @@
 // Command specbundle joins the hand-written OpenAPI files into one document.
 //
-//	specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml
+//	specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml gen/samples.json
 //
 // The first output stands alone (every reference is local) and is validated
-// together with its examples. The second is made from it: the events as the
-// webhooks of OpenAPI 3.1. Both are written only when their bytes change, so
-// that make does not regenerate code for nothing.
+// together with its examples. The others are made from it: the events as the
+// webhooks of OpenAPI 3.1, and a sample of each one's data. All are written only
+// when their bytes change, so that make does not regenerate code for nothing.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) != 3 {
-		return errors.New("usage: specbundle <root openapi file> <document> <document of the webhooks>")
+	if len(args) != 4 {
+		return errors.New("usage: specbundle <root openapi file> <document> <document of the webhooks> <samples of events>")
 	}
 
 	document, webhooks, err := bundle(ctx, args[0])
@@ -39,7 +39,12 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 
-	return errors.Join(writeIfChanged(args[1], document), writeIfChanged(args[2], webhooks))
+	events, err := samples(document)
+	if err != nil {
+		return err
+	}
+
+	return errors.Join(writeIfChanged(args[1], document), writeIfChanged(args[2], webhooks), writeIfChanged(args[3], events))
 }
 
 // writeIfChanged leaves an equal file untouched, modification time included.
