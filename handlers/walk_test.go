@@ -37,7 +37,8 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 		"getStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID,
 		"changeTeamMemberRole": member.UserID, "removeTeamMember": member.UserID,
 		"revokeApiKey":  key.ID,
-		"deleteWebhook": hook.ID, "listWebhookDeliveries": hook.ID,
+		"deleteWebhook": hook.ID, "listWebhookDeliveries": hook.ID, "getWebhook": hook.ID, "updateWebhook": hook.ID,
+		"rotateWebhookSecret": hook.ID, "testWebhook": hook.ID, "recoverWebhook": hook.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 	before := snapshot(t, s, victim.TenantID)

@@ -29,17 +29,71 @@ func (s *Server) ListWebhooks(ctx context.Context, r api.ListWebhooksRequestObje
 
 // CreateWebhook registers an endpoint and shows its secret, once.
 func (s *Server) CreateWebhook(ctx context.Context, r api.CreateWebhookRequestObject) (api.CreateWebhookResponseObject, error) {
-	in := webhook.EndpointInput{URL: r.Body.URL}
-	for _, e := range r.Body.Events {
-		in.Events = append(in.Events, string(e))
-	}
+	in := webhook.EndpointInput{URL: r.Body.URL, Events: names(r.Body.Events)}
 	row, secret, err := s.webhooks.CreateWebhook(ctx, callerFrom(ctx), in)
 	if err != nil {
 		return nil, err
 	}
-	out := toWebhookEndpoint(row)
-	out.Secret = &secret
-	return api.CreateWebhook201JSONResponse(out), nil
+	return api.CreateWebhook201JSONResponse(withSecret(row, secret)), nil
+}
+
+// GetWebhook shows an endpoint.
+func (s *Server) GetWebhook(ctx context.Context, r api.GetWebhookRequestObject) (api.GetWebhookResponseObject, error) {
+	row, err := s.webhooks.GetWebhook(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetWebhook200JSONResponse(toWebhookEndpoint(row)), nil
+}
+
+// UpdateWebhook changes, disables or enables an endpoint.
+func (s *Server) UpdateWebhook(ctx context.Context, r api.UpdateWebhookRequestObject) (api.UpdateWebhookResponseObject, error) {
+	patch := webhook.EndpointPatch{URL: r.Body.URL, Status: (*string)(r.Body.Status)}
+	if r.Body.Events != nil {
+		patch.Events = names(r.Body.Events)
+	}
+	row, err := s.webhooks.UpdateWebhook(ctx, callerFrom(ctx), r.ID, patch)
+	if err != nil {
+		return nil, err
+	}
+	return api.UpdateWebhook200JSONResponse(toWebhookEndpoint(row)), nil
+}
+
+// RotateWebhookSecret replaces the signing secret and shows the new one, once.
+func (s *Server) RotateWebhookSecret(
+	ctx context.Context, r api.RotateWebhookSecretRequestObject,
+) (api.RotateWebhookSecretResponseObject, error) {
+	row, secret, err := s.webhooks.RotateWebhookSecret(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.RotateWebhookSecret201JSONResponse(withSecret(row, secret)), nil
+}
+
+// TestWebhook sends a test event.
+func (s *Server) TestWebhook(ctx context.Context, r api.TestWebhookRequestObject) (api.TestWebhookResponseObject, error) {
+	var name *string
+	if r.Body != nil {
+		name = (*string)(r.Body.Event)
+	}
+	row, err := s.webhooks.TestWebhook(ctx, callerFrom(ctx), r.ID, name)
+	if err != nil {
+		return nil, err
+	}
+	d, err := toWebhookDelivery(row)
+	if err != nil {
+		return nil, err
+	}
+	return api.TestWebhook201JSONResponse(d), nil
+}
+
+// RecoverWebhook delivers what failed or was missed.
+func (s *Server) RecoverWebhook(ctx context.Context, r api.RecoverWebhookRequestObject) (api.RecoverWebhookResponseObject, error) {
+	done, err := s.webhooks.RecoverWebhook(ctx, callerFrom(ctx), r.ID, r.Body.Since.Time)
+	if err != nil {
+		return nil, err
+	}
+	return api.RecoverWebhook201JSONResponse{Recovered: done.Recovered, More: done.More}, nil
 }
 
 // DeleteWebhook removes an endpoint.
@@ -60,7 +114,11 @@ func (s *Server) ListWebhookDeliveries(
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.webhooks.ListWebhookDeliveries(ctx, callerFrom(ctx), r.ID, cursor, size+1)
+	filter := webhook.DeliveryFilter{
+		Event: (*string)(r.Params.Event), Status: (*string)(r.Params.Status),
+		Since: instant(r.Params.Since), Until: instant(r.Params.Until),
+	}
+	rows, err := s.webhooks.ListWebhookDeliveries(ctx, callerFrom(ctx), r.ID, filter, cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +150,30 @@ func (s *Server) RetryWebhookDelivery(
 func toWebhookEndpoint(w db.WebhookEndpoint) api.WebhookEndpoint {
 	out := api.WebhookEndpoint{
 		ID: w.ID, URL: w.URL, Events: make([]api.EventName, len(w.Events)), Status: api.WebhookEndpointStatus(w.Status),
-		DisabledReason: orNull(w.DisabledReason), CreatedAt: timestamp.From(w.CreatedAt), UpdatedAt: timestamp.From(w.UpdatedAt),
+		DisabledReason: orNull(w.DisabledReason), FailingSince: timeOrNull(w.FailingSince),
+		PreviousSecretExpiresAt: timeOrNull(w.PreviousSecretUntil),
+		CreatedAt:               timestamp.From(w.CreatedAt), UpdatedAt: timestamp.From(w.UpdatedAt),
 	}
 	for i, e := range w.Events {
 		out.Events[i] = api.EventName(e)
 	}
 	return out
+}
+
+// withSecret is an endpoint in the one answer that shows its secret.
+func withSecret(w db.WebhookEndpoint, secret string) api.WebhookEndpoint {
+	out := toWebhookEndpoint(w)
+	out.Secret = &secret
+	return out
+}
+
+// names are events as the area knows them.
+func names(events []api.EventName) []string {
+	list := make([]string, len(events))
+	for i, e := range events {
+		list[i] = string(e)
+	}
+	return list
 }
 
 func toWebhookDelivery(d webhook.Delivery) (api.WebhookDelivery, error) {

@@ -24,10 +24,11 @@ import (
 // defaultWorkers is how many jobs run at a time, deliveries apart.
 const defaultWorkers = 16
 
-// How often old rows, what dead nodes left on air and old signing keys are looked for.
+// How often old rows, what dead nodes left on air, late deliveries and old signing keys are looked for.
 const (
 	retentionEvery = time.Hour
 	strandedEvery  = 30 * time.Second
+	overdueEvery   = 5 * time.Minute
 	rotationEvery  = time.Hour
 )
 
@@ -65,6 +66,7 @@ func (c Config) River() *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &deliver{webhooks: c.Webhooks})
 	river.AddWorker(workers, &redeliver{webhooks: c.Webhooks})
+	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Streams})
 	river.AddWorker(workers, &endStranded{streams: c.Streams})
 	river.AddWorker(workers, &rotateKeys{keys: c.Keys})
@@ -81,6 +83,7 @@ func (c Config) River() *river.Config {
 		PeriodicJobs: []*river.PeriodicJob{
 			every(retentionEvery, RetentionArgs{}),
 			every(strandedEvery, EndStrandedArgs{}),
+			every(overdueEvery, EnqueueOverdueArgs{}),
 			every(rotationEvery, RotateKeysArgs{}),
 		},
 		FetchCooldown:     10 * time.Millisecond,

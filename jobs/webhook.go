@@ -10,8 +10,19 @@ import (
 	"showfloor/internal/webhook"
 )
 
-// deliveryTimeout is above an attempt's own limit.
-const deliveryTimeout = 30 * time.Second
+const (
+	// deliveryTimeout is above an attempt's own limit and the time for which one
+	// job goes on with the deliveries behind.
+	deliveryTimeout = 45 * time.Second
+	// patience is the longest pause after a failure of ours. An endpoint's failure
+	// is none: that is recorded, and the job put off.
+	patience = time.Minute
+)
+
+// soon is when a job runs again that failed n times for reasons of ours.
+func soon(n int) time.Time {
+	return time.Now().Add(min(time.Duration(n*n)*time.Second, patience))
+}
 
 // deliver takes a delivery to its end, snoozing between attempts.
 type deliver struct {
@@ -19,8 +30,11 @@ type deliver struct {
 	webhooks *webhook.Service
 }
 
-// Timeout bounds one attempt.
+// Timeout bounds the attempts of one run.
 func (*deliver) Timeout(*river.Job[event.DeliverArgs]) time.Duration { return deliveryTimeout }
+
+// NextRetry is soon, however often the job has failed.
+func (*deliver) NextRetry(job *river.Job[event.DeliverArgs]) time.Time { return soon(job.Attempt) }
 
 // Work makes the attempt that is due.
 func (w *deliver) Work(ctx context.Context, job *river.Job[event.DeliverArgs]) error {
@@ -36,7 +50,26 @@ type redeliver struct {
 // Timeout bounds the attempt.
 func (*redeliver) Timeout(*river.Job[event.RedeliverArgs]) time.Duration { return deliveryTimeout }
 
+// NextRetry is soon, however often the job has failed.
+func (*redeliver) NextRetry(job *river.Job[event.RedeliverArgs]) time.Time { return soon(job.Attempt) }
+
 // Work makes the attempt.
 func (w *redeliver) Work(ctx context.Context, job *river.Job[event.RedeliverArgs]) error {
 	return until(w.webhooks.Redeliver(ctx, job.Args.DeliveryID))
+}
+
+// EnqueueOverdueArgs is the periodic job that looks for deliveries without one.
+type EnqueueOverdueArgs struct{}
+
+// Kind names the job.
+func (EnqueueOverdueArgs) Kind() string { return "webhook_enqueue_overdue" }
+
+type enqueueOverdue struct {
+	river.WorkerDefaults[EnqueueOverdueArgs]
+	webhooks *webhook.Service
+}
+
+// Work gives them jobs.
+func (w *enqueueOverdue) Work(ctx context.Context, _ *river.Job[EnqueueOverdueArgs]) error {
+	return outcome(w.webhooks.EnqueueOverdue(ctx))
 }

@@ -1,6 +1,6 @@
 -- name: CreateEvent :exec
-INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
-VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at);
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id)
+VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at, @endpoint_id);
 
 -- name: ListEvents :many
 SELECT * FROM events WHERE tenant_id = @tenant_id ORDER BY id;

@@ -15,7 +15,12 @@ VALUES (@id, @tenant_id, @endpoint_id, @event_id, @subject, @now, @now);
 -- name: ListWebhookDeliveries :many
 SELECT sqlc.embed(d), e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.tenant_id = @tenant_id AND d.endpoint_id = @endpoint_id
+  AND (sqlc.narg('event')::text IS NULL OR e.event = sqlc.narg('event')::text)
+  AND (sqlc.narg('since')::timestamptz IS NULL OR d.created_at >= sqlc.narg('since')::timestamptz)
+  AND (sqlc.narg('until')::timestamptz IS NULL OR d.created_at < sqlc.narg('until')::timestamptz)
   AND (sqlc.narg('cursor')::text IS NULL OR d.id < sqlc.narg('cursor')::text)
+  -- As the tenant sees it: while an attempt that somebody asked for is due, the status is retrying.
+  AND (sqlc.narg('status')::text IS NULL OR CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = sqlc.narg('status')::text)
 ORDER BY d.id DESC LIMIT @max_rows;
 
 -- name: LockWebhookDelivery :one
@@ -26,8 +31,8 @@ WHERE d.tenant_id = @tenant_id AND d.id = @id FOR UPDATE OF d;
 -- name: ListDeliveriesForAttempt :many
 -- @sqlc-vet-disable tenant
 -- The jobs know their deliveries alone.
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, e.event, e.payload,
-    w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, d.next_id, e.event, e.payload,
+    w.url, w.secret, w.previous_secret, w.previous_secret_until, w.failing_since, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tenant_id
@@ -35,25 +40,31 @@ WHERE d.id = ANY (@ids::text[]);
 
 -- name: RecordAttempt :one
 -- Guarded by the number of tries, so that of two workers one records. The log keeps the last 50 attempts, here
--- and below: manual retries have no end, and each writes the whole row.
-UPDATE webhook_deliveries SET status = @status, attempts = attempts + 1, tries = tries + 1, next_attempt_at = @next_attempt_at,
+-- and below: manual retries have no end, and each writes the whole row. Returns the delivery that waits for this one;
+-- unless the same worker goes on with it (hold), it is somebody else's from now on.
+WITH before AS (
+    SELECT b.id, b.next_id FROM webhook_deliveries b
+    WHERE b.tenant_id = @tenant_id AND b.id = @id AND b.tries = @tries AND b.status IN ('pending', 'retrying') FOR UPDATE
+)
+UPDATE webhook_deliveries d SET status = @status, attempts = d.attempts + 1, tries = d.tries + 1, next_attempt_at = @next_attempt_at,
     response_status = @response_status, response_body = @response_body, duration_ms = @duration_ms, error = @error,
-    log = CASE WHEN jsonb_array_length(log) >= 50 THEN log - 0 ELSE log END || @entry::jsonb, delivered_at = coalesce(@delivered_at, delivered_at)
-WHERE tenant_id = @tenant_id AND id = @id AND tries = @tries AND status IN ('pending', 'retrying') RETURNING next_id;
+    log = CASE WHEN jsonb_array_length(d.log) >= 50 THEN d.log - 0 ELSE d.log END || @entry::jsonb,
+    delivered_at = coalesce(@delivered_at, d.delivered_at), next_id = CASE WHEN @hold::boolean THEN d.next_id END
+FROM before WHERE d.tenant_id = @tenant_id AND d.id = before.id RETURNING before.next_id;
 
 -- name: RecordLoneAttempts :many
--- RecordAttempt for many deliveries that nothing waits for; returns those it has recorded. It waits for no
--- lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
+-- RecordAttempt for many deliveries that nothing waits for, or what waits the same worker goes on with (hold);
+-- returns those it has recorded. It waits for no lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
 -- have one element per delivery and know no NULL; 0 and '' stand for it.
 WITH made AS (
     SELECT unnest(@id::text[]) AS id, unnest(@tenant_id::text[]) AS tenant_id, unnest(@tries::integer[]) AS tries,
         unnest(@status::text[]) AS status, unnest(@next_attempt_at::timestamptz[]) AS next_attempt_at,
         unnest(@response_status::integer[]) AS response_status, unnest(@response_body::text[]) AS response_body,
         unnest(@duration_ms::integer[]) AS duration_ms, unnest(@error::text[]) AS error, unnest(@entry::text[]) AS entry,
-        unnest(@delivered_at::timestamptz[]) AS delivered_at
+        unnest(@delivered_at::timestamptz[]) AS delivered_at, unnest(@hold::boolean[]) AS hold
 ), free AS (
     SELECT d.id FROM webhook_deliveries d JOIN made m ON m.id = d.id
-    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND d.next_id IS NULL FOR UPDATE OF d SKIP LOCKED
+    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND (d.next_id IS NULL OR m.hold) FOR UPDATE OF d SKIP LOCKED
 )
 UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tries = d.tries + 1,
     next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
@@ -62,12 +73,46 @@ UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tr
     log = CASE WHEN jsonb_array_length(d.log) >= 50 THEN d.log - 0 ELSE d.log END || m.entry::jsonb,
     delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
 FROM made m JOIN free f ON f.id = m.id
-WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.next_id IS NULL
-RETURNING d.id;
+WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND (d.next_id IS NULL OR m.hold)
+RETURNING d.id, d.next_id;
 
 -- name: GiveUpDelivery :one
-UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, error = @error
-WHERE tenant_id = @tenant_id AND id = @id AND status IN ('pending', 'retrying') RETURNING next_id;
+-- Returns the delivery that waits for this one, as RecordAttempt does.
+WITH before AS (
+    SELECT b.id, b.next_id FROM webhook_deliveries b
+    WHERE b.tenant_id = @tenant_id AND b.id = @id AND b.status IN ('pending', 'retrying') FOR UPDATE
+)
+UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL, error = @error, next_id = CASE WHEN @hold::boolean THEN d.next_id END
+FROM before WHERE d.tenant_id = @tenant_id AND d.id = before.id RETURNING before.next_id;
+
+-- name: ListOverdueDeliveries :many
+-- @sqlc-vet-disable tenant
+-- Those that should have been tried before a time and wait for no other delivery, whether they have a job or not.
+-- The worker that delivered the one in front at most that long ago may be on its way to them.
+SELECT d.id FROM webhook_deliveries d
+WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < @before::timestamptz AND d.id > @after
+  AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > @before::timestamptz))
+ORDER BY d.id LIMIT @max_rows;
+
+-- name: ListRecoverable :many
+-- What an endpoint has not got of the events after one: deliveries that failed, and events without a delivery
+-- (delivery_id is empty), in the order of the events.
+SELECT e.id AS event_id, e.subject, coalesce(d.id, '')::text AS delivery_id
+FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = @endpoint_id
+WHERE e.tenant_id = @tenant_id AND e.id > @after AND e.occurred_at >= @since
+  AND (d.status = 'failed' OR d.id IS NULL AND e.endpoint_id IS NULL AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[])))
+ORDER BY e.id LIMIT @max_rows;
+
+-- name: RestartDeliveries :exec
+-- Failed deliveries have their first attempt ahead again; next_id is '' for the last one of a subject.
+UPDATE webhook_deliveries d SET status = 'pending', tries = 0, next_attempt_at = @now::timestamptz, retry_at = NULL, next_id = nullif(m.next_id, '')
+FROM (SELECT unnest(@ids::text[]) AS id, unnest(@next_ids::text[]) AS next_id) m
+WHERE d.tenant_id = @tenant_id AND d.id = m.id AND d.status = 'failed';
+
+-- name: CreateMissedDeliveries :exec
+INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at, next_id)
+SELECT unnest(@ids::text[]), @tenant_id, @endpoint_id, unnest(@event_ids::text[]), unnest(@subjects::text[]), @now::timestamptz, @now::timestamptz,
+    nullif(unnest(@next_ids::text[]), '');
 
 -- name: RequestRetry :exec
 UPDATE webhook_deliveries SET retry_at = @now WHERE tenant_id = @tenant_id AND id = @id;

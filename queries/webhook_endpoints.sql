@@ -21,5 +21,26 @@ UPDATE webhook_endpoints SET deleted_at = @now, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: DisableWebhookEndpoint :execrows
+-- With failing_before only if it fails since then still: a success may have come meanwhile.
 UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = @disabled_reason, updated_at = @now
-WHERE tenant_id = @tenant_id AND id = @id AND status = 'active' AND deleted_at IS NULL;
+WHERE tenant_id = @tenant_id AND id = @id AND status = 'active' AND deleted_at IS NULL
+  AND (sqlc.narg('failing_before')::timestamptz IS NULL OR failing_since <= sqlc.narg('failing_before')::timestamptz);
+
+-- name: LockWebhookEndpoint :one
+-- Leaves the row free for deliveries that refer to it.
+SELECT * FROM webhook_endpoints WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL FOR NO KEY UPDATE;
+
+-- name: UpdateWebhookEndpoint :one
+UPDATE webhook_endpoints SET url = @url, events = @events::text[], status = @status, disabled_reason = @disabled_reason,
+    failing_since = @failing_since, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: RotateWebhookSecret :one
+UPDATE webhook_endpoints SET previous_secret = secret, previous_secret_until = @previous_until::timestamptz, secret = @secret, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL RETURNING *;
+
+-- name: NoteWebhookFailure :exec
+UPDATE webhook_endpoints SET failing_since = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id AND failing_since IS NULL;
+
+-- name: NoteWebhookSuccess :exec
+UPDATE webhook_endpoints SET failing_since = NULL WHERE tenant_id = @tenant_id AND id = @id AND failing_since IS NOT NULL;

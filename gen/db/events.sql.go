@@ -11,8 +11,8 @@ import (
 )
 
 const createEvent = `-- name: CreateEvent :exec
-INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 `
 
 type CreateEventParams struct {
@@ -22,6 +22,7 @@ type CreateEventParams struct {
 	Subject    string
 	Payload    []byte
 	OccurredAt time.Time
+	EndpointID *string
 }
 
 func (q *Queries) CreateEvent(ctx context.Context, arg CreateEventParams) error {
@@ -32,6 +33,7 @@ func (q *Queries) CreateEvent(ctx context.Context, arg CreateEventParams) error 
 		arg.Subject,
 		arg.Payload,
 		arg.OccurredAt,
+		arg.EndpointID,
 	)
 	return err
 }
@@ -59,7 +61,7 @@ func (q *Queries) DeleteEventsBefore(ctx context.Context, arg DeleteEventsBefore
 }
 
 const listEvents = `-- name: ListEvents :many
-SELECT id, tenant_id, event, subject, payload, occurred_at FROM events WHERE tenant_id = $1 ORDER BY id
+SELECT id, tenant_id, event, subject, payload, occurred_at, endpoint_id FROM events WHERE tenant_id = $1 ORDER BY id
 `
 
 func (q *Queries) ListEvents(ctx context.Context, tenantID string) ([]Event, error) {
@@ -78,6 +80,7 @@ func (q *Queries) ListEvents(ctx context.Context, tenantID string) ([]Event, err
 			&i.Subject,
 			&i.Payload,
 			&i.OccurredAt,
+			&i.EndpointID,
 		); err != nil {
 			return nil, err
 		}

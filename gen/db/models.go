@@ -59,6 +59,7 @@ type Event struct {
 	Subject    string
 	Payload    []byte
 	OccurredAt time.Time
+	EndpointID *string
 }
 
 type Publisher struct {
@@ -151,14 +152,17 @@ type WebhookDelivery struct {
 }
 
 type WebhookEndpoint struct {
-	ID             string
-	TenantID       string
-	URL            string
-	Events         []string
-	Secret         []byte
-	Status         string
-	DisabledReason *string
-	DeletedAt      *time.Time
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	ID                  string
+	TenantID            string
+	URL                 string
+	Events              []string
+	Secret              []byte
+	Status              string
+	DisabledReason      *string
+	DeletedAt           *time.Time
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
+	PreviousSecret      []byte
+	PreviousSecretUntil *time.Time
+	FailingSince        *time.Time
 }

@@ -11,6 +11,35 @@ import (
 	"time"
 )
 
+const createMissedDeliveries = `-- name: CreateMissedDeliveries :exec
+INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at, next_id)
+SELECT unnest($1::text[]), $2, $3, unnest($4::text[]), unnest($5::text[]), $6::timestamptz, $6::timestamptz,
+    nullif(unnest($7::text[]), '')
+`
+
+type CreateMissedDeliveriesParams struct {
+	Ids        []string
+	TenantID   string
+	EndpointID string
+	EventIds   []string
+	Subjects   []string
+	Now        time.Time
+	NextIds    []string
+}
+
+func (q *Queries) CreateMissedDeliveries(ctx context.Context, arg CreateMissedDeliveriesParams) error {
+	_, err := q.db.Exec(ctx, createMissedDeliveries,
+		arg.Ids,
+		arg.TenantID,
+		arg.EndpointID,
+		arg.EventIds,
+		arg.Subjects,
+		arg.Now,
+		arg.NextIds,
+	)
+	return err
+}
+
 const createWebhookDelivery = `-- name: CreateWebhookDelivery :exec
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $6)
@@ -73,18 +102,29 @@ func (q *Queries) DropRetry(ctx context.Context, arg DropRetryParams) error {
 }
 
 const giveUpDelivery = `-- name: GiveUpDelivery :one
-UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, error = $1
-WHERE tenant_id = $2 AND id = $3 AND status IN ('pending', 'retrying') RETURNING next_id
+WITH before AS (
+    SELECT b.id, b.next_id FROM webhook_deliveries b
+    WHERE b.tenant_id = $3 AND b.id = $4 AND b.status IN ('pending', 'retrying') FOR UPDATE
+)
+UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL, error = $1, next_id = CASE WHEN $2::boolean THEN d.next_id END
+FROM before WHERE d.tenant_id = $3 AND d.id = before.id RETURNING before.next_id
 `
 
 type GiveUpDeliveryParams struct {
 	Error    *string
+	Hold     bool
 	TenantID string
 	ID       string
 }
 
+// Returns the delivery that waits for this one, as RecordAttempt does.
 func (q *Queries) GiveUpDelivery(ctx context.Context, arg GiveUpDeliveryParams) (*string, error) {
-	row := q.db.QueryRow(ctx, giveUpDelivery, arg.Error, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, giveUpDelivery,
+		arg.Error,
+		arg.Hold,
+		arg.TenantID,
+		arg.ID,
+	)
 	var next_id *string
 	err := row.Scan(&next_id)
 	return next_id, err
@@ -121,8 +161,8 @@ func (q *Queries) LinkToTail(ctx context.Context, arg LinkToTailParams) (string,
 }
 
 const listDeliveriesForAttempt = `-- name: ListDeliveriesForAttempt :many
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, e.event, e.payload,
-    w.url, w.secret, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, d.next_id, e.event, e.payload,
+    w.url, w.secret, w.previous_secret, w.previous_secret_until, w.failing_since, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tenant_id
@@ -130,21 +170,25 @@ WHERE d.id = ANY ($1::text[])
 `
 
 type ListDeliveriesForAttemptRow struct {
-	ID              string
-	TenantID        string
-	EndpointID      string
-	EventID         string
-	Status          string
-	Tries           int32
-	NextAttemptAt   *time.Time
-	RetryAt         *time.Time
-	Event           string
-	Payload         []byte
-	URL             string
-	Secret          []byte
-	EndpointStatus  string
-	EndpointDeleted bool
-	TenantStatus    string
+	ID                  string
+	TenantID            string
+	EndpointID          string
+	EventID             string
+	Status              string
+	Tries               int32
+	NextAttemptAt       *time.Time
+	RetryAt             *time.Time
+	NextID              *string
+	Event               string
+	Payload             []byte
+	URL                 string
+	Secret              []byte
+	PreviousSecret      []byte
+	PreviousSecretUntil *time.Time
+	FailingSince        *time.Time
+	EndpointStatus      string
+	EndpointDeleted     bool
+	TenantStatus        string
 }
 
 // @sqlc-vet-disable tenant
@@ -167,10 +211,14 @@ func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([
 			&i.Tries,
 			&i.NextAttemptAt,
 			&i.RetryAt,
+			&i.NextID,
 			&i.Event,
 			&i.Payload,
 			&i.URL,
 			&i.Secret,
+			&i.PreviousSecret,
+			&i.PreviousSecretUntil,
+			&i.FailingSince,
 			&i.EndpointStatus,
 			&i.EndpointDeleted,
 			&i.TenantStatus,
@@ -185,17 +233,114 @@ func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([
 	return items, nil
 }
 
+const listOverdueDeliveries = `-- name: ListOverdueDeliveries :many
+SELECT d.id FROM webhook_deliveries d
+WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < $1::timestamptz AND d.id > $2
+  AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > $1::timestamptz))
+ORDER BY d.id LIMIT $3
+`
+
+type ListOverdueDeliveriesParams struct {
+	Before  time.Time
+	After   string
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// Those that should have been tried before a time and wait for no other delivery, whether they have a job or not.
+// The worker that delivered the one in front at most that long ago may be on its way to them.
+func (q *Queries) ListOverdueDeliveries(ctx context.Context, arg ListOverdueDeliveriesParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, listOverdueDeliveries, arg.Before, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRecoverable = `-- name: ListRecoverable :many
+SELECT e.id AS event_id, e.subject, coalesce(d.id, '')::text AS delivery_id
+FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = $1
+WHERE e.tenant_id = $2 AND e.id > $3 AND e.occurred_at >= $4
+  AND (d.status = 'failed' OR d.id IS NULL AND e.endpoint_id IS NULL AND (cardinality($5::text[]) = 0 OR e.event = ANY ($5::text[])))
+ORDER BY e.id LIMIT $6
+`
+
+type ListRecoverableParams struct {
+	EndpointID string
+	TenantID   string
+	After      string
+	Since      time.Time
+	Events     []string
+	MaxRows    int32
+}
+
+type ListRecoverableRow struct {
+	EventID    string
+	Subject    string
+	DeliveryID string
+}
+
+// What an endpoint has not got of the events after one: deliveries that failed, and events without a delivery
+// (delivery_id is empty), in the order of the events.
+func (q *Queries) ListRecoverable(ctx context.Context, arg ListRecoverableParams) ([]ListRecoverableRow, error) {
+	rows, err := q.db.Query(ctx, listRecoverable,
+		arg.EndpointID,
+		arg.TenantID,
+		arg.After,
+		arg.Since,
+		arg.Events,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListRecoverableRow{}
+	for rows.Next() {
+		var i ListRecoverableRow
+		if err := rows.Scan(&i.EventID, &i.Subject, &i.DeliveryID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listWebhookDeliveries = `-- name: ListWebhookDeliveries :many
 SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.tenant_id = $1 AND d.endpoint_id = $2
-  AND ($3::text IS NULL OR d.id < $3::text)
-ORDER BY d.id DESC LIMIT $4
+  AND ($3::text IS NULL OR e.event = $3::text)
+  AND ($4::timestamptz IS NULL OR d.created_at >= $4::timestamptz)
+  AND ($5::timestamptz IS NULL OR d.created_at < $5::timestamptz)
+  AND ($6::text IS NULL OR d.id < $6::text)
+  -- As the tenant sees it: while an attempt that somebody asked for is due, the status is retrying.
+  AND ($7::text IS NULL OR CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = $7::text)
+ORDER BY d.id DESC LIMIT $8
 `
 
 type ListWebhookDeliveriesParams struct {
 	TenantID   string
 	EndpointID string
+	Event      *string
+	Since      *time.Time
+	Until      *time.Time
 	Cursor     *string
+	Status     *string
 	MaxRows    int32
 }
 
@@ -209,7 +354,11 @@ func (q *Queries) ListWebhookDeliveries(ctx context.Context, arg ListWebhookDeli
 	rows, err := q.db.Query(ctx, listWebhookDeliveries,
 		arg.TenantID,
 		arg.EndpointID,
+		arg.Event,
+		arg.Since,
+		arg.Until,
 		arg.Cursor,
+		arg.Status,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -301,10 +450,15 @@ func (q *Queries) LockWebhookDelivery(ctx context.Context, arg LockWebhookDelive
 }
 
 const recordAttempt = `-- name: RecordAttempt :one
-UPDATE webhook_deliveries SET status = $1, attempts = attempts + 1, tries = tries + 1, next_attempt_at = $2,
+WITH before AS (
+    SELECT b.id, b.next_id FROM webhook_deliveries b
+    WHERE b.tenant_id = $10 AND b.id = $11 AND b.tries = $12 AND b.status IN ('pending', 'retrying') FOR UPDATE
+)
+UPDATE webhook_deliveries d SET status = $1, attempts = d.attempts + 1, tries = d.tries + 1, next_attempt_at = $2,
     response_status = $3, response_body = $4, duration_ms = $5, error = $6,
-    log = CASE WHEN jsonb_array_length(log) >= 50 THEN log - 0 ELSE log END || $7::jsonb, delivered_at = coalesce($8, delivered_at)
-WHERE tenant_id = $9 AND id = $10 AND tries = $11 AND status IN ('pending', 'retrying') RETURNING next_id
+    log = CASE WHEN jsonb_array_length(d.log) >= 50 THEN d.log - 0 ELSE d.log END || $7::jsonb,
+    delivered_at = coalesce($8, d.delivered_at), next_id = CASE WHEN $9::boolean THEN d.next_id END
+FROM before WHERE d.tenant_id = $10 AND d.id = before.id RETURNING before.next_id
 `
 
 type RecordAttemptParams struct {
@@ -316,13 +470,15 @@ type RecordAttemptParams struct {
 	Error          *string
 	Entry          json.RawMessage
 	DeliveredAt    *time.Time
+	Hold           bool
 	TenantID       string
 	ID             string
 	Tries          int32
 }
 
 // Guarded by the number of tries, so that of two workers one records. The log keeps the last 50 attempts, here
-// and below: manual retries have no end, and each writes the whole row.
+// and below: manual retries have no end, and each writes the whole row. Returns the delivery that waits for this one;
+// unless the same worker goes on with it (hold), it is somebody else's from now on.
 func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*string, error) {
 	row := q.db.QueryRow(ctx, recordAttempt,
 		arg.Status,
@@ -333,6 +489,7 @@ func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*
 		arg.Error,
 		arg.Entry,
 		arg.DeliveredAt,
+		arg.Hold,
 		arg.TenantID,
 		arg.ID,
 		arg.Tries,
@@ -348,10 +505,10 @@ WITH made AS (
         unnest($4::text[]) AS status, unnest($5::timestamptz[]) AS next_attempt_at,
         unnest($6::integer[]) AS response_status, unnest($7::text[]) AS response_body,
         unnest($8::integer[]) AS duration_ms, unnest($9::text[]) AS error, unnest($10::text[]) AS entry,
-        unnest($11::timestamptz[]) AS delivered_at
+        unnest($11::timestamptz[]) AS delivered_at, unnest($12::boolean[]) AS hold
 ), free AS (
     SELECT d.id FROM webhook_deliveries d JOIN made m ON m.id = d.id
-    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND d.next_id IS NULL FOR UPDATE OF d SKIP LOCKED
+    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND (d.next_id IS NULL OR m.hold) FOR UPDATE OF d SKIP LOCKED
 )
 UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tries = d.tries + 1,
     next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
@@ -360,8 +517,8 @@ UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tr
     log = CASE WHEN jsonb_array_length(d.log) >= 50 THEN d.log - 0 ELSE d.log END || m.entry::jsonb,
     delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
 FROM made m JOIN free f ON f.id = m.id
-WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.next_id IS NULL
-RETURNING d.id
+WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND (d.next_id IS NULL OR m.hold)
+RETURNING d.id, d.next_id
 `
 
 type RecordLoneAttemptsParams struct {
@@ -376,12 +533,18 @@ type RecordLoneAttemptsParams struct {
 	Error          []string
 	Entry          []string
 	DeliveredAt    []time.Time
+	Hold           []bool
 }
 
-// RecordAttempt for many deliveries that nothing waits for; returns those it has recorded. It waits for no
-// lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
+type RecordLoneAttemptsRow struct {
+	ID     string
+	NextID *string
+}
+
+// RecordAttempt for many deliveries that nothing waits for, or what waits the same worker goes on with (hold);
+// returns those it has recorded. It waits for no lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
 // have one element per delivery and know no NULL; 0 and ” stand for it.
-func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttemptsParams) ([]string, error) {
+func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttemptsParams) ([]RecordLoneAttemptsRow, error) {
 	rows, err := q.db.Query(ctx, recordLoneAttempts,
 		arg.ID,
 		arg.TenantID,
@@ -394,18 +557,19 @@ func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttempts
 		arg.Error,
 		arg.Entry,
 		arg.DeliveredAt,
+		arg.Hold,
 	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []string{}
+	items := []RecordLoneAttemptsRow{}
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var i RecordLoneAttemptsRow
+		if err := rows.Scan(&i.ID, &i.NextID); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -462,5 +626,29 @@ type RequestRetryParams struct {
 
 func (q *Queries) RequestRetry(ctx context.Context, arg RequestRetryParams) error {
 	_, err := q.db.Exec(ctx, requestRetry, arg.Now, arg.TenantID, arg.ID)
+	return err
+}
+
+const restartDeliveries = `-- name: RestartDeliveries :exec
+UPDATE webhook_deliveries d SET status = 'pending', tries = 0, next_attempt_at = $1::timestamptz, retry_at = NULL, next_id = nullif(m.next_id, '')
+FROM (SELECT unnest($3::text[]) AS id, unnest($4::text[]) AS next_id) m
+WHERE d.tenant_id = $2 AND d.id = m.id AND d.status = 'failed'
+`
+
+type RestartDeliveriesParams struct {
+	Now      time.Time
+	TenantID string
+	Ids      []string
+	NextIds  []string
+}
+
+// Failed deliveries have their first attempt ahead again; next_id is ” for the last one of a subject.
+func (q *Queries) RestartDeliveries(ctx context.Context, arg RestartDeliveriesParams) error {
+	_, err := q.db.Exec(ctx, restartDeliveries,
+		arg.Now,
+		arg.TenantID,
+		arg.Ids,
+		arg.NextIds,
+	)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 
 const createWebhookEndpoint = `-- name: CreateWebhookEndpoint :one
 INSERT INTO webhook_endpoints (id, tenant_id, url, events, secret, created_at, updated_at)
-VALUES ($1, $2, $3, $4::text[], $5, $6, $6) RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at
+VALUES ($1, $2, $3, $4::text[], $5, $6, $6) RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since
 `
 
 type CreateWebhookEndpointParams struct {
@@ -45,13 +45,16 @@ func (q *Queries) CreateWebhookEndpoint(ctx context.Context, arg CreateWebhookEn
 		&i.DeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PreviousSecret,
+		&i.PreviousSecretUntil,
+		&i.FailingSince,
 	)
 	return i, err
 }
 
 const deleteWebhookEndpoint = `-- name: DeleteWebhookEndpoint :one
 UPDATE webhook_endpoints SET deleted_at = $1, updated_at = $1
-WHERE tenant_id = $2 AND id = $3 AND deleted_at IS NULL RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at
+WHERE tenant_id = $2 AND id = $3 AND deleted_at IS NULL RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since
 `
 
 type DeleteWebhookEndpointParams struct {
@@ -74,6 +77,9 @@ func (q *Queries) DeleteWebhookEndpoint(ctx context.Context, arg DeleteWebhookEn
 		&i.DeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PreviousSecret,
+		&i.PreviousSecretUntil,
+		&i.FailingSince,
 	)
 	return i, err
 }
@@ -81,6 +87,7 @@ func (q *Queries) DeleteWebhookEndpoint(ctx context.Context, arg DeleteWebhookEn
 const disableWebhookEndpoint = `-- name: DisableWebhookEndpoint :execrows
 UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = $1, updated_at = $2
 WHERE tenant_id = $3 AND id = $4 AND status = 'active' AND deleted_at IS NULL
+  AND ($5::timestamptz IS NULL OR failing_since <= $5::timestamptz)
 `
 
 type DisableWebhookEndpointParams struct {
@@ -88,14 +95,17 @@ type DisableWebhookEndpointParams struct {
 	Now            time.Time
 	TenantID       string
 	ID             string
+	FailingBefore  *time.Time
 }
 
+// With failing_before only if it fails since then still: a success may have come meanwhile.
 func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhookEndpointParams) (int64, error) {
 	result, err := q.db.Exec(ctx, disableWebhookEndpoint,
 		arg.DisabledReason,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,
+		arg.FailingBefore,
 	)
 	if err != nil {
 		return 0, err
@@ -104,7 +114,7 @@ func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhook
 }
 
 const getWebhookEndpoint = `-- name: GetWebhookEndpoint :one
-SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL
+SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL
 `
 
 type GetWebhookEndpointParams struct {
@@ -126,6 +136,9 @@ func (q *Queries) GetWebhookEndpoint(ctx context.Context, arg GetWebhookEndpoint
 		&i.DeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PreviousSecret,
+		&i.PreviousSecretUntil,
+		&i.FailingSince,
 	)
 	return i, err
 }
@@ -163,7 +176,7 @@ func (q *Queries) ListEndpointsForEvent(ctx context.Context, arg ListEndpointsFo
 }
 
 const listWebhookEndpoints = `-- name: ListWebhookEndpoints :many
-SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at FROM webhook_endpoints
+SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since FROM webhook_endpoints
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -194,6 +207,9 @@ func (q *Queries) ListWebhookEndpoints(ctx context.Context, arg ListWebhookEndpo
 			&i.DeletedAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.PreviousSecret,
+			&i.PreviousSecretUntil,
+			&i.FailingSince,
 		); err != nil {
 			return nil, err
 		}
@@ -203,4 +219,151 @@ func (q *Queries) ListWebhookEndpoints(ctx context.Context, arg ListWebhookEndpo
 		return nil, err
 	}
 	return items, nil
+}
+
+const lockWebhookEndpoint = `-- name: LockWebhookEndpoint :one
+SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE
+`
+
+type LockWebhookEndpointParams struct {
+	TenantID string
+	ID       string
+}
+
+// Leaves the row free for deliveries that refer to it.
+func (q *Queries) LockWebhookEndpoint(ctx context.Context, arg LockWebhookEndpointParams) (WebhookEndpoint, error) {
+	row := q.db.QueryRow(ctx, lockWebhookEndpoint, arg.TenantID, arg.ID)
+	var i WebhookEndpoint
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.URL,
+		&i.Events,
+		&i.Secret,
+		&i.Status,
+		&i.DisabledReason,
+		&i.DeletedAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.PreviousSecret,
+		&i.PreviousSecretUntil,
+		&i.FailingSince,
+	)
+	return i, err
+}
+
+const noteWebhookFailure = `-- name: NoteWebhookFailure :exec
+UPDATE webhook_endpoints SET failing_since = $1::timestamptz WHERE tenant_id = $2 AND id = $3 AND failing_since IS NULL
+`
+
+type NoteWebhookFailureParams struct {
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) NoteWebhookFailure(ctx context.Context, arg NoteWebhookFailureParams) error {
+	_, err := q.db.Exec(ctx, noteWebhookFailure, arg.Now, arg.TenantID, arg.ID)
+	return err
+}
+
+const noteWebhookSuccess = `-- name: NoteWebhookSuccess :exec
+UPDATE webhook_endpoints SET failing_since = NULL WHERE tenant_id = $1 AND id = $2 AND failing_since IS NOT NULL
+`
+
+type NoteWebhookSuccessParams struct {
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) NoteWebhookSuccess(ctx context.Context, arg NoteWebhookSuccessParams) error {
+	_, err := q.db.Exec(ctx, noteWebhookSuccess, arg.TenantID, arg.ID)
+	return err
+}
+
+const rotateWebhookSecret = `-- name: RotateWebhookSecret :one
+UPDATE webhook_endpoints SET previous_secret = secret, previous_secret_until = $1::timestamptz, secret = $2, updated_at = $3
+WHERE tenant_id = $4 AND id = $5 AND deleted_at IS NULL RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since
+`
+
+type RotateWebhookSecretParams struct {
+	PreviousUntil time.Time
+	Secret        []byte
+	Now           time.Time
+	TenantID      string
+	ID            string
+}
+
+func (q *Queries) RotateWebhookSecret(ctx context.Context, arg RotateWebhookSecretParams) (WebhookEndpoint, error) {
+	row := q.db.QueryRow(ctx, rotateWebhookSecret,
+		arg.PreviousUntil,
+		arg.Secret,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	var i WebhookEndpoint
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.URL,
+		&i.Events,
+		&i.Secret,
+		&i.Status,
+		&i.DisabledReason,
+		&i.DeletedAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.PreviousSecret,
+		&i.PreviousSecretUntil,
+		&i.FailingSince,
+	)
+	return i, err
+}
+
+const updateWebhookEndpoint = `-- name: UpdateWebhookEndpoint :one
+UPDATE webhook_endpoints SET url = $1, events = $2::text[], status = $3, disabled_reason = $4,
+    failing_since = $5, updated_at = $6
+WHERE tenant_id = $7 AND id = $8 AND deleted_at IS NULL RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since
+`
+
+type UpdateWebhookEndpointParams struct {
+	URL            string
+	Events         []string
+	Status         string
+	DisabledReason *string
+	FailingSince   *time.Time
+	Now            time.Time
+	TenantID       string
+	ID             string
+}
+
+func (q *Queries) UpdateWebhookEndpoint(ctx context.Context, arg UpdateWebhookEndpointParams) (WebhookEndpoint, error) {
+	row := q.db.QueryRow(ctx, updateWebhookEndpoint,
+		arg.URL,
+		arg.Events,
+		arg.Status,
+		arg.DisabledReason,
+		arg.FailingSince,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	var i WebhookEndpoint
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.URL,
+		&i.Events,
+		&i.Secret,
+		&i.Status,
+		&i.DisabledReason,
+		&i.DeletedAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.PreviousSecret,
+		&i.PreviousSecretUntil,
+		&i.FailingSince,
+	)
+	return i, err
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,11 +55,15 @@ type DeliverArgs struct {
 // Kind names the job.
 func (DeliverArgs) Kind() string { return "webhook_deliver" }
 
+// maxFailures is how often a job may fail for reasons of ours, such as a silent
+// database: as good as always. The attempts of a delivery are counted elsewhere.
+const maxFailures = math.MaxInt16
+
 // InsertOpts keeps a delivery from having two jobs that both wait for its next
 // attempt.
 func (DeliverArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{
-		Queue: Queue,
+		Queue: Queue, MaxAttempts: maxFailures,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
 			rivertype.JobStateRunning, rivertype.JobStateScheduled,
@@ -78,7 +83,9 @@ type RedeliverArgs struct {
 func (RedeliverArgs) Kind() string { return "webhook_redeliver" }
 
 // InsertOpts puts it beside the other deliveries.
-func (RedeliverArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: Queue} }
+func (RedeliverArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: Queue, MaxAttempts: maxFailures}
+}
 
 // Queue is the queue of deliveries, apart from all else, so that slow endpoints
 // hold nothing up.
@@ -109,19 +116,9 @@ func (l *Log) CheckWith(check func(payload []byte) error) { l.check = check }
 // wants it, and the jobs.
 func (l *Log) Emit(ctx context.Context, tx pgx.Tx, e Event) error {
 	q, now := db.New(tx), l.now()
-	payload, err := json.Marshal(envelope{e.Name, e.TenantID, timestamp.Format(now), e.Data})
-	if err != nil {
-		return fmt.Errorf("encode event %s: %w", e.Name, err)
-	}
-	if err := l.check(payload); err != nil {
-		return fmt.Errorf("check event %s: %w", e.Name, err)
-	}
 	eventID := id.New(id.Event)
-	err = q.CreateEvent(ctx, db.CreateEventParams{
-		ID: eventID, TenantID: e.TenantID, Event: e.Name, Subject: e.Subject, Payload: payload, OccurredAt: now,
-	})
-	if err != nil {
-		return fmt.Errorf("create event %s: %w", e.Name, err)
+	if err := l.create(ctx, q, now, eventID, e, nil); err != nil {
+		return err
 	}
 	endpoints, err := q.ListEndpointsForEvent(ctx, db.ListEndpointsForEventParams{TenantID: e.TenantID, Event: e.Name})
 	if err != nil {
@@ -143,9 +140,62 @@ func (l *Log) Emit(ctx context.Context, tx pgx.Tx, e Event) error {
 	return l.insert(ctx, tx, jobs)
 }
 
-// EnqueueDelivery adds the job of a delivery whose turn has come.
-func (l *Log) EnqueueDelivery(ctx context.Context, tx pgx.Tx, deliveryID string) error {
-	return l.insert(ctx, tx, []river.InsertManyParams{{Args: DeliverArgs{DeliveryID: deliveryID}}})
+// EmitTest writes a test event for one endpoint alone, whether it wants such
+// events or not, with its delivery and job. It returns the delivery's id.
+func (l *Log) EmitTest(ctx context.Context, tx pgx.Tx, tenantID, endpointID, name string) (deliveryID string, err error) {
+	data, err := Sample(name)
+	if err != nil {
+		return "", err
+	}
+	q, now := db.New(tx), l.now()
+	eventID := id.New(id.Event)
+	// A subject of its own: it waits for nothing, and nothing for it.
+	e := Event{TenantID: tenantID, Name: name, Subject: eventID, Data: data}
+	if err := l.create(ctx, q, now, eventID, e, &endpointID); err != nil {
+		return "", err
+	}
+	d := db.CreateWebhookDeliveryParams{
+		ID: id.New(id.Delivery), TenantID: tenantID, EndpointID: endpointID, EventID: eventID, Subject: eventID, Now: &now,
+	}
+	if err := q.CreateWebhookDelivery(ctx, d); err != nil {
+		return "", fmt.Errorf("create delivery: %w", err)
+	}
+	return d.ID, l.EnqueueDelivery(ctx, tx, d.ID)
+}
+
+// create writes the event; only is the one endpoint that it is for, nil for all.
+func (l *Log) create(ctx context.Context, q *db.Queries, now time.Time, eventID string, e Event, only *string) error {
+	payload, err := json.Marshal(envelope{e.Name, e.TenantID, timestamp.Format(now), e.Data})
+	if err != nil {
+		return fmt.Errorf("encode event %s: %w", e.Name, err)
+	}
+	if err := l.check(payload); err != nil {
+		return fmt.Errorf("check event %s: %w", e.Name, err)
+	}
+	err = q.CreateEvent(ctx, db.CreateEventParams{
+		ID: eventID, TenantID: e.TenantID, Event: e.Name, Subject: e.Subject, Payload: payload, OccurredAt: now, EndpointID: only,
+	})
+	if err != nil {
+		return fmt.Errorf("create event %s: %w", e.Name, err)
+	}
+	return nil
+}
+
+// EnqueueDelivery adds the jobs of deliveries whose turn has come; one that has
+// a job already gets no second one.
+func (l *Log) EnqueueDelivery(ctx context.Context, tx pgx.Tx, deliveryIDs ...string) error {
+	jobs := make([]river.InsertManyParams, len(deliveryIDs))
+	for i, deliveryID := range deliveryIDs {
+		jobs[i].Args = DeliverArgs{DeliveryID: deliveryID}
+	}
+	return l.insert(ctx, tx, jobs)
+}
+
+// EnqueueDeliveryAt adds the job of a delivery whose next attempt is due later.
+func (l *Log) EnqueueDeliveryAt(ctx context.Context, tx pgx.Tx, deliveryID string, at time.Time) error {
+	opts := DeliverArgs{}.InsertOpts()
+	opts.ScheduledAt = at
+	return l.insert(ctx, tx, []river.InsertManyParams{{Args: DeliverArgs{DeliveryID: deliveryID}, InsertOpts: &opts}})
 }
 
 // EnqueueRetry adds the job of a manual retry.
@@ -167,15 +217,26 @@ func (l *Log) insert(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyPara
 // that still waits for its first attempt; whoever records that attempt starts
 // the job.
 func enqueueBehind(ctx context.Context, q *db.Queries, d db.CreateWebhookDeliveryParams) (waits bool, err error) {
-	_, err = q.LinkToTail(ctx, db.LinkToTailParams{TenantID: d.TenantID, EndpointID: d.EndpointID, Subject: d.Subject, NextID: d.ID})
-	switch {
-	case err == nil:
-		waits = true
-	case !errors.Is(err, pgx.ErrNoRows):
-		return false, fmt.Errorf("link delivery: %w", err)
+	waits, err = LinkToTail(ctx, q, d.TenantID, d.EndpointID, d.Subject, d.ID)
+	if err != nil {
+		return false, err
 	}
 	if err := q.CreateWebhookDelivery(ctx, d); err != nil {
 		return false, fmt.Errorf("create delivery: %w", err)
 	}
 	return waits, nil
+}
+
+// LinkToTail makes a delivery that is about to be written wait for the first
+// attempt of the last one of its endpoint and subject. It tells whether there is
+// such a one; if not, the delivery needs a job.
+func LinkToTail(ctx context.Context, q *db.Queries, tenantID, endpointID, subject, deliveryID string) (waits bool, err error) {
+	_, err = q.LinkToTail(ctx, db.LinkToTailParams{TenantID: tenantID, EndpointID: endpointID, Subject: subject, NextID: deliveryID})
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, nil
+	}
+	return false, fmt.Errorf("link delivery: %w", err)
 }

@@ -189,7 +189,7 @@ func TestGoneDisablesTheEndpoint(t *testing.T) {
 	r.owner.Call(t, "POST", "/v1/me/webhooks/deliveries/"+first+"/retry", nil).Problem(t, 409, "conflict")
 }
 
-func TestRemovedEndpointGivesUpAndReleasesTheNext(t *testing.T) {
+func TestRemovedEndpointGivesUpAllThatWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
 	sink := apitest.NewSink(t, nil)
@@ -199,9 +199,8 @@ func TestRemovedEndpointGivesUpAndReleasesTheNext(t *testing.T) {
 		chain = append(chain, r.emit(t, "stream.started", "str_1")...)
 	}
 	r.owner.Call(t, "DELETE", "/v1/me/webhooks/"+hook.ID, nil).Is(t, 200)
-	for i, d := range chain {
-		require.Equal(t, 1, r.jobs(t, d), "delivery %d", i)
-		require.True(t, r.deliver(t, d).IsZero())
+	require.True(t, r.deliver(t, chain[0]).IsZero())
+	for _, d := range chain {
 		var status, why string
 		require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT status, error FROM webhook_deliveries WHERE id = $1", d).Scan(&status, &why))
 		require.Equal(t, "failed", status)
@@ -369,7 +368,7 @@ func TestOneEndpointDoesNotHoldTheOtherBack(t *testing.T) {
 	firstBad, firstGood := of(r.emit(t, "stream.started", "str_1"))
 	secondBad, secondGood := of(r.emit(t, "stream.ended", "str_1"))
 	r.deliver(t, firstGood)
-	require.Equal(t, 1, r.jobs(t, secondGood))
+	require.Equal(t, api.WebhookDeliveryStatusDelivered, r.shown(t, goodHook, secondGood).Status, "the same worker goes on")
 	require.Zero(t, r.jobs(t, secondBad))
 	r.deliver(t, firstBad)
 	require.Equal(t, 1, r.jobs(t, secondBad), "a failed first attempt is a first attempt")

@@ -2,14 +2,11 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
+	"time"
 
 	"showfloor/gen/db"
 	"showfloor/internal/account"
-	"showfloor/internal/problem"
 )
 
 // The states of a delivery, and that of an endpoint which takes any.
@@ -36,19 +33,24 @@ func newDelivery(d db.WebhookDelivery, name string, payload []byte) Delivery {
 	return Delivery{d, name, payload}
 }
 
+// DeliveryFilter narrows a list of deliveries; nil fields let all through.
+type DeliveryFilter struct {
+	// Event and Status are names of the API's EventName and WebhookDeliveryStatus.
+	Event, Status *string
+	// Since is the first time of creation that is listed, Until the first that isn't.
+	Since, Until *time.Time
+}
+
 // ListWebhookDeliveries pages through an endpoint's deliveries, newest first.
 func (s *Service) ListWebhookDeliveries(
-	ctx context.Context, c account.Caller, endpointID string, cursor *string, limit int,
+	ctx context.Context, c account.Caller, endpointID string, f DeliveryFilter, cursor *string, limit int,
 ) ([]Delivery, error) {
-	q := db.New(s.config.Pool)
-	if _, err := q.GetWebhookEndpoint(ctx, db.GetWebhookEndpointParams{TenantID: c.TenantID, ID: endpointID}); err != nil {
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, problem.Missing("webhook endpoint")
-		}
-		return nil, fmt.Errorf("get webhook endpoint: %w", err)
+	if _, err := s.GetWebhook(ctx, c, endpointID); err != nil {
+		return nil, err
 	}
-	rows, err := q.ListWebhookDeliveries(ctx, db.ListWebhookDeliveriesParams{
+	rows, err := db.New(s.config.Pool).ListWebhookDeliveries(ctx, db.ListWebhookDeliveriesParams{
 		TenantID: c.TenantID, EndpointID: endpointID, Cursor: cursor, MaxRows: int32(limit),
+		Event: f.Event, Status: f.Status, Since: f.Since, Until: f.Until,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)

@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
@@ -18,6 +16,9 @@ import (
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
+
+// endpointEntity is what the audit log calls an endpoint.
+const endpointEntity = "webhook"
 
 // EndpointInput describes an endpoint to be registered.
 type EndpointInput struct {
@@ -37,6 +38,23 @@ func (s *Service) ListWebhooks(ctx context.Context, c account.Caller, cursor *st
 	return rows, nil
 }
 
+// GetWebhook returns one endpoint.
+func (s *Service) GetWebhook(ctx context.Context, c account.Caller, endpointID string) (db.WebhookEndpoint, error) {
+	row, err := db.New(s.config.Pool).GetWebhookEndpoint(ctx, db.GetWebhookEndpointParams{TenantID: c.TenantID, ID: endpointID})
+	return row, found(err)
+}
+
+// found tells a missing endpoint from a query that failed.
+func found(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return problem.Missing("webhook endpoint")
+	}
+	return fmt.Errorf("get webhook endpoint: %w", err)
+}
+
 // CreateWebhook registers an endpoint and returns its signing secret, which is
 // shown this once and kept encrypted.
 func (s *Service) CreateWebhook(
@@ -45,26 +63,20 @@ func (s *Service) CreateWebhook(
 	if err := checkURL(in.URL); err != nil {
 		return row, "", err
 	}
-	random := make([]byte, secretBytes)
-	rand.Read(random) // never fails
-	secret = secretPrefix + base64.StdEncoding.EncodeToString(random)
+	secret = newSecret()
 	endpointID := id.New(id.Webhook)
-	events := slices.Compact(slices.Sorted(slices.Values(in.Events)))
-	if events == nil {
-		events = []string{}
-	}
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
 		var err error
 		row, err = q.CreateWebhookEndpoint(ctx, db.CreateWebhookEndpointParams{
-			ID: endpointID, TenantID: c.TenantID, URL: in.URL, Events: events,
+			ID: endpointID, TenantID: c.TenantID, URL: in.URL, Events: eventList(in.Events),
 			Secret: s.config.Box.Seal([]byte(secret), sealContext(endpointID)), Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create webhook endpoint: %w", err)
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.create", Entity: "webhook", EntityID: endpointID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.create", Entity: endpointEntity, EntityID: endpointID,
 			After: map[string]any{"url": row.URL, "events": row.Events},
 		})
 	})
@@ -86,11 +98,19 @@ func (s *Service) DeleteWebhook(ctx context.Context, c account.Caller, endpointI
 			return fmt.Errorf("delete webhook endpoint: %w", err)
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.delete", Entity: "webhook", EntityID: endpointID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.delete", Entity: endpointEntity, EntityID: endpointID,
 			Before: map[string]any{"url": row.URL, "events": row.Events},
 		})
 	})
 	return row, err
+}
+
+// eventList is a list of events as it is kept: each once, in order.
+func eventList(events []string) []string {
+	if len(events) == 0 {
+		return []string{} // not nil, which the database takes for NULL
+	}
+	return slices.Compact(slices.Sorted(slices.Values(events)))
 }
 
 // checkURL refuses what could never be delivered to. Where the name leads is

@@ -26,10 +26,17 @@ func (s *Service) loadDeliveries(ctx context.Context, ids []string) ([]*db.ListD
 	return out, nil
 }
 
-// recordLoneAttempts writes attempts down, in one commit. It tells for each
-// whether it did: not for a delivery that another one waits for, that somebody
-// holds, or whose attempt another worker has recorded.
-func (s *Service) recordLoneAttempts(ctx context.Context, attempts []db.RecordAttemptParams) ([]bool, error) {
+// recorded tells whether an attempt was written down, and which delivery the
+// worker goes on with.
+type recorded struct {
+	done bool
+	next string
+}
+
+// recordLoneAttempts writes attempts down, in one commit, except those of
+// deliveries that another one waits for unless the worker goes on with that,
+// that somebody has locked, or whose attempt another worker has recorded.
+func (s *Service) recordLoneAttempts(ctx context.Context, attempts []db.RecordAttemptParams) ([]recorded, error) {
 	var p db.RecordLoneAttemptsParams
 	for _, a := range attempts {
 		p.ID = append(p.ID, a.ID)
@@ -43,18 +50,19 @@ func (s *Service) recordLoneAttempts(ctx context.Context, attempts []db.RecordAt
 		p.Error = append(p.Error, orZero(a.Error))
 		p.Entry = append(p.Entry, string(a.Entry))
 		p.DeliveredAt = append(p.DeliveredAt, orZero(a.DeliveredAt))
+		p.Hold = append(p.Hold, a.Hold)
 	}
-	ids, err := db.New(s.config.Pool).RecordLoneAttempts(ctx, p)
+	rows, err := db.New(s.config.Pool).RecordLoneAttempts(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("record attempts: %w", err)
 	}
-	recorded := make(map[string]bool, len(ids))
-	for _, deliveryID := range ids {
-		recorded[deliveryID] = true
+	byID := make(map[string]recorded, len(rows))
+	for _, r := range rows {
+		byID[r.ID] = recorded{done: true, next: orZero(r.NextID)}
 	}
-	out := make([]bool, len(attempts))
+	out := make([]recorded, len(attempts))
 	for i, a := range attempts {
-		out[i] = recorded[a.ID]
+		out[i] = byID[a.ID]
 	}
 	return out, nil
 }

@@ -100,9 +100,6 @@ func (s *Service) recordRetry(ctx context.Context, d db.ListDeliveriesForAttempt
 		if err := q.RecordRetry(ctx, p); err != nil {
 			return fmt.Errorf("record retry: %w", err)
 		}
-		if o.gone {
-			return s.disable(ctx, q, d, goneReason)
-		}
-		return nil
+		return s.noteHealth(ctx, tx, d, o, now)
 	})
 }

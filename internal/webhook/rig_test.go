@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/account"
 	"showfloor/internal/apitest"
 	"showfloor/internal/event"
 	"showfloor/internal/postgres"
@@ -46,6 +47,11 @@ func (r *rig) deliveries(t *testing.T) []string {
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	return ids
+}
+
+// caller is the owner as the areas know him.
+func (r *rig) caller() account.Caller {
+	return account.Caller{TenantID: r.owner.TenantID, UserID: r.owner.UserID, Role: account.Owner, Scopes: account.Owner.Scopes()}
 }
 
 // deliver takes a delivery one step on.

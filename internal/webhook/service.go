@@ -37,7 +37,7 @@ type Service struct {
 	client     *http.Client
 	limit      *limiter
 	load       batcher[string, *db.ListDeliveriesForAttemptRow]
-	recordLone batcher[db.RecordAttemptParams, bool]
+	recordLone batcher[db.RecordAttemptParams, recorded]
 }
 
 // New makes the service.

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -18,30 +19,54 @@ const secretPrefix = "whsec_"
 // secretBytes is the entropy of a secret.
 const secretBytes = 32
 
+// newSecret makes a signing secret, in the form that the tenant is shown.
+func newSecret() string {
+	random := make([]byte, secretBytes)
+	rand.Read(random) // never fails
+	return secretPrefix + base64.StdEncoding.EncodeToString(random)
+}
+
 // message is what one attempt sends.
 type message struct {
 	DeliveryID, EventID, Event string
 	Secret                     string
-	Body                       []byte
+	// Previous is the secret before, while it signs as well; else empty.
+	Previous string
+	Body     []byte
 }
 
 // sign sets the headers of an attempt: ours, keyed with the secret as the
 // tenant sees it, and those of Standard Webhooks, keyed with the decoded bytes.
+// Ours holds one signature, so the previous secret's has a header of its own;
+// Standard Webhooks lists several in one.
 func sign(h http.Header, m message, now time.Time) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Service-Event", m.Event)
 	h.Set("X-Service-Delivery", m.DeliveryID)
-	h.Set("X-Service-Signature", "sha256="+hex.EncodeToString(mac([]byte(m.Secret), m.Body)))
+	h.Set("X-Service-Signature", signature(m.Secret, m.Body))
 
 	seconds := strconv.FormatInt(now.Unix(), 10)
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Secret, secretPrefix))
-	if err != nil {
-		key = []byte(m.Secret) // not a secret that we made; still worth a signature
-	}
 	signed := append([]byte(m.EventID+"."+seconds+"."), m.Body...)
+	standard := standardSignature(m.Secret, signed)
+	if m.Previous != "" {
+		h.Set("X-Service-Signature-Previous", signature(m.Previous, m.Body))
+		standard += " " + standardSignature(m.Previous, signed)
+	}
 	h.Set("Webhook-Id", m.EventID)
 	h.Set("Webhook-Timestamp", seconds)
-	h.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac(key, signed)))
+	h.Set("Webhook-Signature", standard)
+}
+
+func signature(secret string, body []byte) string {
+	return "sha256=" + hex.EncodeToString(mac([]byte(secret), body))
+}
+
+func standardSignature(secret string, signed []byte) string {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
+	if err != nil {
+		key = []byte(secret) // not a secret that we made; still worth a signature
+	}
+	return "v1," + base64.StdEncoding.EncodeToString(mac(key, signed))
 }
 
 func mac(key, data []byte) []byte {

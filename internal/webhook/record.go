@@ -1,0 +1,141 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/postgres"
+	"showfloor/internal/timestamp"
+)
+
+// record writes the attempt down and, after the first one, sees to the delivery
+// that waits behind: a worker goes on with it if this one arrived and hold is
+// set, otherwise it gets a job. So does the delivery itself when it has another
+// attempt ahead and isn't the one whose job runs (own).
+func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, o outcome, own, hold bool) (turn, error) {
+	now := s.config.Now()
+	p, again, err := recording(d, o, now, s.config.Schedule)
+	if err != nil {
+		return turn{}, err
+	}
+	p.Hold = hold && o.failure == ""
+	if (own || again.IsZero()) && !changesHealth(d, o, now) {
+		if r, err := s.recordLone.do(ctx, p); err != nil || r.done {
+			return turn{again: again, next: r.next}, err
+		}
+	}
+	var t turn
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		t = turn{}
+		if own {
+			t.again = again
+		}
+		q := db.New(tx)
+		next, err := q.RecordAttempt(ctx, p)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil // another worker has recorded this attempt, and goes on
+		}
+		if err != nil {
+			return fmt.Errorf("record attempt: %w", err)
+		}
+		if err := s.noteHealth(ctx, tx, d, o, now); err != nil {
+			return err
+		}
+		if !own && !again.IsZero() {
+			if err := s.config.Events.EnqueueDeliveryAt(ctx, tx, d.ID, again); err != nil {
+				return err
+			}
+		}
+		t.next, err = s.release(ctx, tx, next, d.Tries, p.Hold)
+		return err
+	})
+	return t, err
+}
+
+// release starts the delivery behind one that has had its first attempt, or
+// returns it to the worker that goes on with it.
+func (s *Service) release(ctx context.Context, tx pgx.Tx, next *string, triesBefore int32, hold bool) (held string, err error) {
+	switch {
+	case next == nil || triesBefore > 0:
+		return "", nil
+	case hold:
+		return *next, nil
+	}
+	return "", s.config.Events.EnqueueDelivery(ctx, tx, *next)
+}
+
+func (s *Service) giveUp(ctx context.Context, d db.ListDeliveriesForAttemptRow, why string, hold bool) (turn, error) {
+	var t turn
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		t = turn{}
+		next, err := db.New(tx).GiveUpDelivery(ctx, db.GiveUpDeliveryParams{TenantID: d.TenantID, ID: d.ID, Error: &why, Hold: hold})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("give up delivery: %w", err)
+		}
+		t.next, err = s.release(ctx, tx, next, d.Tries, hold)
+		return err
+	})
+	return t, err
+}
+
+// logEntry is one attempt in a delivery's log.
+type logEntry struct {
+	At             string  `json:"at"`
+	ResponseStatus *int32  `json:"responseStatus"`
+	DurationMs     int64   `json:"durationMs"`
+	Error          *string `json:"error"`
+}
+
+// recording decides what becomes of a delivery after an attempt.
+func recording(
+	d db.ListDeliveriesForAttemptRow, o outcome, now time.Time, schedule []time.Duration,
+) (p db.RecordAttemptParams, again time.Time, err error) {
+	p = db.RecordAttemptParams{
+		TenantID: d.TenantID, ID: d.ID, Tries: d.Tries,
+		ResponseStatus: o.status, ResponseBody: o.body, DurationMs: new(int32(o.took.Milliseconds())),
+	}
+	switch {
+	case o.failure == "":
+		p.Status, p.DeliveredAt = statusDelivered, &now
+	case o.gone || int(d.Tries) >= len(schedule):
+		p.Status, p.Error = statusFailed, &o.failure
+	default:
+		again = now.Add(pause(d.ID, int(d.Tries), schedule))
+		p.Status, p.Error, p.NextAttemptAt = statusRetrying, &o.failure, &again
+	}
+	p.Entry, err = entry(o, now)
+	return p, again, err
+}
+
+// entry is the attempt in the delivery's log.
+func entry(o outcome, now time.Time) (json.RawMessage, error) {
+	e := logEntry{At: timestamp.Format(now), ResponseStatus: o.status, DurationMs: o.took.Milliseconds()}
+	if o.failure != "" {
+		e.Error = &o.failure
+	}
+	b, err := json.Marshal([]logEntry{e})
+	if err != nil {
+		return nil, fmt.Errorf("encode log entry: %w", err)
+	}
+	return b, nil
+}
+
+// pause is the time between an attempt and the next, spread by ±20 % so that
+// an endpoint that was down isn't hit by everything at once. It is the same
+// whenever it is asked.
+func pause(deliveryID string, tries int, schedule []time.Duration) time.Duration {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s/%d", deliveryID, tries)
+	spread := 0.8 + 0.4*float64(h.Sum32()%1000)/999
+	return time.Duration(float64(schedule[tries]) * spread)
+}

@@ -1,0 +1,152 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/event"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// previousSecretLife is how long a replaced secret signs beside its successor.
+const previousSecretLife = 24 * time.Hour
+
+// EndpointPatch is what is to change about an endpoint; nil leaves a field as it is.
+type EndpointPatch struct {
+	URL *string
+	// Events is empty, not nil, for all.
+	Events []string
+	// Status is active or disabled.
+	Status *string
+}
+
+// apply changes the row as the patch says. A new address and a fresh start both
+// leave the failures before behind.
+func (p EndpointPatch) apply(row db.WebhookEndpoint) db.WebhookEndpoint {
+	if p.URL != nil && *p.URL != row.URL {
+		row.URL, row.FailingSince = *p.URL, nil
+	}
+	if p.Events != nil {
+		row.Events = eventList(p.Events)
+	}
+	if p.Status != nil && *p.Status != row.Status {
+		row.Status, row.DisabledReason, row.FailingSince = *p.Status, nil, nil
+		if row.Status != endpointActive {
+			row.DisabledReason = new(disabledReason)
+		}
+	}
+	return row
+}
+
+// UpdateWebhook changes an endpoint.
+func (s *Service) UpdateWebhook(ctx context.Context, c account.Caller, endpointID string, p EndpointPatch) (db.WebhookEndpoint, error) {
+	var row db.WebhookEndpoint
+	if p.URL != nil {
+		if err := checkURL(*p.URL); err != nil {
+			return row, err
+		}
+	}
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		before, err := lockEndpoint(ctx, q, c, endpointID)
+		if err != nil {
+			return err
+		}
+		after := p.apply(before)
+		row, err = q.UpdateWebhookEndpoint(ctx, db.UpdateWebhookEndpointParams{
+			TenantID: c.TenantID, ID: endpointID, URL: after.URL, Events: after.Events, Status: after.Status,
+			DisabledReason: after.DisabledReason, FailingSince: after.FailingSince, Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("update webhook endpoint: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.update", Entity: endpointEntity, EntityID: endpointID,
+			Before: endpointView(before), After: endpointView(row),
+		})
+	})
+	return row, err
+}
+
+// endpointView is an endpoint in the audit log.
+func endpointView(w db.WebhookEndpoint) map[string]any {
+	return map[string]any{"url": w.URL, "events": w.Events, "status": w.Status}
+}
+
+// RotateWebhookSecret replaces the signing secret. The new one is shown this
+// once; the one before signs as well for 24 hours.
+func (s *Service) RotateWebhookSecret(
+	ctx context.Context, c account.Caller, endpointID string,
+) (row db.WebhookEndpoint, secret string, err error) {
+	secret = newSecret()
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		var err error
+		row, err = q.RotateWebhookSecret(ctx, db.RotateWebhookSecretParams{
+			TenantID: c.TenantID, ID: endpointID, Secret: s.config.Box.Seal([]byte(secret), sealContext(endpointID)),
+			PreviousUntil: now.Add(previousSecretLife), Now: now,
+		})
+		if err := found(err); err != nil {
+			return err
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.rotate_secret", Entity: endpointEntity, EntityID: endpointID,
+		})
+	})
+	return row, secret, err
+}
+
+// TestWebhook sends a test of an event to one endpoint: by default of the first
+// event of its list.
+func (s *Service) TestWebhook(ctx context.Context, c account.Caller, endpointID string, name *string) (Delivery, error) {
+	var d Delivery
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		endpoint, err := lockActive(ctx, q, c, endpointID)
+		if err != nil {
+			return err
+		}
+		sent := event.StreamStarted
+		switch {
+		case name != nil:
+			sent = *name
+		case len(endpoint.Events) > 0:
+			sent = endpoint.Events[0]
+		}
+		deliveryID, err := s.config.Events.EmitTest(ctx, tx, c.TenantID, endpointID, sent)
+		if err != nil {
+			return err
+		}
+		row, err := q.LockWebhookDelivery(ctx, db.LockWebhookDeliveryParams{TenantID: c.TenantID, ID: deliveryID})
+		if err != nil {
+			return fmt.Errorf("get delivery: %w", err)
+		}
+		d = newDelivery(row.WebhookDelivery, row.Event, row.Payload)
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.test", Entity: endpointEntity, EntityID: endpointID,
+			After: map[string]any{"event": sent, "deliveryId": deliveryID},
+		})
+	})
+	return d, err
+}
+
+func lockEndpoint(ctx context.Context, q *db.Queries, c account.Caller, endpointID string) (db.WebhookEndpoint, error) {
+	row, err := q.LockWebhookEndpoint(ctx, db.LockWebhookEndpointParams{TenantID: c.TenantID, ID: endpointID})
+	return row, found(err)
+}
+
+// lockActive wants an endpoint that deliveries are made to.
+func lockActive(ctx context.Context, q *db.Queries, c account.Caller, endpointID string) (db.WebhookEndpoint, error) {
+	row, err := lockEndpoint(ctx, q, c, endpointID)
+	if err == nil && row.Status != endpointActive {
+		err = problem.Conflicting("the endpoint is disabled; set its status to active first")
+	}
+	return row, err
+}
