@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,7 @@ type config struct {
 	LogLevel string `env:"LOG_LEVEL" envDefault:"info"`
 
 	HTTPAddr  string `env:"HTTP_ADDR" envDefault:":8080"`
-	PublicURL string `env:"PUBLIC_URL" envDefault:"http://localhost:8080"`
+	PublicURL string `env:"PUBLIC_URL"`
 	AdminAddr string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:6060"`
 
 	RTMPAddr      string `env:"RTMP_ADDR" envDefault:":1935"`
@@ -82,7 +83,7 @@ func (c *config) check() error {
 		address("ADMIN_ADDR", c.AdminAddr),
 		address("RTMP_ADDR", c.RTMPAddr),
 		optional(address)("RTMPS_ADDR", c.RTMPSAddr),
-		link("PUBLIC_URL", c.PublicURL, "http", "https"),
+		optionalLink("PUBLIC_URL", c.PublicURL, "http", "https"),
 		optionalLink("INGEST_URL", c.IngestURL, "rtmp", "rtmps"),
 		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
 		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss", "unix"),
@@ -97,6 +98,9 @@ func (c *config) check() error {
 		if err != nil {
 			return err
 		}
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = c.derivePublicURL()
 	}
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
 	if c.IngestURL == "" {
@@ -156,6 +160,15 @@ func (c *config) unused() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// derivePublicURL is the API as programs on this machine reach it.
+func (c *config) derivePublicURL() string {
+	host, port, _ := net.SplitHostPort(c.HTTPAddr) // checked before
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // deriveIngestURL is the built-in ingest as encoders reach it: the public

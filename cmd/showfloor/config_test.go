@@ -51,6 +51,15 @@ func TestGoodSettings(t *testing.T) {
 			require.Equal(t, "https://live.example", c.PublicURL)
 			require.Equal(t, "rtmp://live.example:2935/live", c.IngestURL)
 		}},
+		{[]string{"HTTP_ADDR=127.0.0.1:9000"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "http://localhost:9000", c.PublicURL)
+		}},
+		{[]string{"HTTP_ADDR=192.0.2.7:80"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "http://192.0.2.7:80", c.PublicURL)
+			require.Equal(t, "rtmp://192.0.2.7:1935/live", c.IngestURL)
+		}},
 		{[]string{"PUBLIC_URL=http://[::1]:8080"}, func(t *testing.T, c config) {
 			t.Helper()
 			require.Equal(t, "rtmp://[::1]:1935/live", c.IngestURL)
