@@ -41,9 +41,9 @@ setup: ## install the system packages that `make run` needs (root; else says whi
 ##@ Change it
 
 .PHONY: test
-test: setup-test build sample .cache/bin/gotestsum ## set up and run all tests
+test: setup-test build sample sdk .cache/bin/gotestsum ## set up and run all tests
 	@$(GO) build -o .cache/bin/testdb ./cmd/testdb
-	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 \
+	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 SHOWFLOOR_SDK=$(CURDIR)/sdk/typescript/dist \
 		.cache/bin/testdb -- .cache/bin/gotestsum --format pkgname-and-test-fails \
 		--raw-command -- scripts/test-json $(RACE)
 
@@ -51,14 +51,19 @@ test: setup-test build sample .cache/bin/gotestsum ## set up and run all tests
 setup-test: ## install the system packages that `make test` needs (root; else says which)
 	@scripts/setup test
 
+.PHONY: setup-generate
+setup-generate:
+	@scripts/setup generate
+
 .PHONY: generate
-generate: .cache/bin/oapi-codegen .cache/bin/sqlc ## write gen/ from openapi/, schema/ and queries/
+generate: setup-generate .cache/bin/oapi-codegen .cache/bin/sqlc sdk/typescript/node_modules/.package-lock.json ## write gen/ from openapi/, schema/ and queries/
 	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml gen/samples.json
 	@mkdir -p gen/api gen/client
 	@.cache/bin/oapi-codegen -config oapi-codegen.yaml gen/openapi.yaml
 	@.cache/bin/oapi-codegen -config oapi-codegen.client.yaml gen/openapi.yaml
 	@.cache/bin/sqlc generate
 	@scripts/remove-stale-queries
+	@cd sdk/typescript && npm run --silent types
 
 .PHONY: verify
 verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, format, layers or a query's tenant are not as they must be, or the API would break clients or its contract
@@ -73,15 +78,23 @@ verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, for
 	@echo "verify: all as it must be"
 
 .PHONY: lint
-lint: setup lint-document .cache/bin/golangci-lint ## run the linters: .golangci.yml for Go, redocly.yaml for the API document
+lint: setup-generate lint-document .cache/bin/golangci-lint ## run the linters: .golangci.yml for Go, redocly.yaml for the API document
 	@.cache/bin/golangci-lint run
 	@cd tools/specdiff && $(CURDIR)/.cache/bin/golangci-lint run --config $(CURDIR)/.golangci.yml
 
 # Without telemetry and without asking for a newer version: no network.
 .PHONY: lint-document
-lint-document: tools/node_modules/.package-lock.json
+lint-document: setup-generate tools/node_modules/.package-lock.json
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
 		tools/node_modules/.bin/redocly lint --config redocly.yaml
+
+.PHONY: sdk
+sdk: setup-generate sdk/typescript/dist/src/index.js ## compile the clients: TypeScript into sdk/typescript/dist, Go in gen/client
+	@$(GO) build ./gen/client ./sdk/go
+
+sdk/typescript/dist/src/index.js: sdk/typescript/node_modules/.package-lock.json $(wildcard gen/typescript/*.ts sdk/typescript/*.json sdk/typescript/src/*.ts sdk/typescript/test/*.ts)
+	@cd sdk/typescript && npm run --silent build
+	@touch $@
 
 .PHONY: bench
 bench: build sample ## run the benchmarks, each against a baseline in the same run
@@ -99,7 +112,7 @@ todo: ## list the operations that are not built yet
 
 .PHONY: clean
 clean: ## remove what was built; data/ stays
-	@rm -rf bin build .cache sample.mp4 web/node_modules tools/node_modules
+	@rm -rf bin build .cache sample.mp4 web/node_modules tools/node_modules sdk/typescript/node_modules sdk/typescript/dist
 	@find web/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: help
@@ -120,6 +133,11 @@ web/dist/index.html: web/build.mjs web/node_modules/.package-lock.json $(shell f
 web/node_modules/.package-lock.json: web/package-lock.json
 	@echo "fetching the scripts of the web pages"
 	@cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package-lock.json
+	@echo "fetching the generator and compiler of the TypeScript client"
+	@cd sdk/typescript && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 tools/node_modules/.package-lock.json: tools/package-lock.json

@@ -4,6 +4,85 @@
  */
 
 export interface paths {
+    "/v1/admin/announcements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List announcements
+         * @description Drafts, published and archived ones, newest first.
+         */
+        get: operations["listAnnouncements"];
+        put?: never;
+        /**
+         * Draft an announcement
+         * @description Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+         */
+        post: operations["createAnnouncement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/announcements/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * One announcement
+         * @description 404 `not_found` for an unknown id.
+         */
+        get: operations["getAnnouncement"];
+        put?: never;
+        post?: never;
+        /**
+         * Take an announcement away
+         * @description A draft is removed for good; one that was published becomes ARCHIVED, since its readers may ask for it. An ARCHIVED one stays as it is. Audited.
+         */
+        delete: operations["deleteAnnouncement"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an announcement
+         * @description A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+         */
+        patch: operations["updateAnnouncement"];
+        trace?: never;
+    };
+    "/v1/admin/announcements/{id}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish an announcement
+         * @description Its audience sees it from now on until it expires; with `sendMail` the OWNERs and ADMINs of its audience also get
+         *     it by mail, each once. Publishing twice changes nothing. Audited. An ARCHIVED or expired one is a 409 `conflict`.
+         */
+        post: operations["publishAnnouncement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/audit": {
         parameters: {
             query?: never;
@@ -66,6 +145,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/bandwidth/import-cdn-logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import a CDN's access log
+         * @description Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
+         *     `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
+         *     than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
+         *     are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+         */
+        post: operations["importCdnLogs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/bandwidth/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What went in and out
+         * @description Bytes by day and by tenant: what this platform's servers measured, and what a CDN in front of them delivered according to its imported logs.
+         */
+        get: operations["getAdminBandwidth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/billing/invoices": {
         parameters: {
             query?: never;
@@ -99,6 +221,356 @@ export interface paths {
          *     price counts with a twelfth), `yearlyRecurring` twelve times that; months are calendar months in UTC.
          */
         get: operations["getAdminBillingOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/compliance/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where tenants stand
+         * @description Counts over all tenants that are not CANCELLED, and a page of their records.
+         */
+        get: operations["getAdminComplianceOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/compliance/{tenantId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The tenant's id. */
+                tenantId: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Write a tenant's record
+         * @description Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
+         *     neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
+         *     nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+         *     `not_found` for an unknown tenant.
+         */
+        put: operations["putAdminComplianceRecord"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/dashboard/growth": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * New tenants per day
+         * @description One entry for each of the last 30 days, also for days without sign-ups. Reports go further back.
+         */
+        get: operations["getAdminDashboardGrowth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/dashboard/kpis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The platform at a glance
+         * @description Figures of now, over all tenants. `monthlyRecurring` is empty until billing is wired.
+         */
+        get: operations["getAdminDashboardKpis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/dashboard/plan-distribution": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tenants by plan
+         * @description Counts and percentages of all tenants that are not CANCELLED; a tier without tenants is there with 0.
+         */
+        get: operations["getAdminPlanDistribution"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/dashboard/recent-activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was done last
+         * @description The latest audit entries over all tenants. The audit log itself has filters and pages.
+         */
+        get: operations["getAdminRecentActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/dashboard/revenue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the platform earns
+         * @description A stub until billing is wired: until then `wired` is false and every list is empty. Afterwards: what subscriptions
+         *     and platform fees brought in and what was refunded, month by month and by currency.
+         */
+        get: operations["getAdminRevenue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/dev-activity/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How tenants' developers use the API
+         * @description Calls, errors and answer times of the API below `/v1/me`, by day, operation and tenant. Pages that the server serves and media are not counted.
+         */
+        get: operations["getAdminDevActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/first-party-apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List first-party apps
+         * @description The platform's own applications, newest first.
+         */
+        get: operations["listFirstPartyApps"];
+        put?: never;
+        /**
+         * Make a first-party app
+         * @description Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
+         *     answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
+         *     case, is a 409 `conflict`.
+         */
+        post: operations["createFirstPartyApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/first-party-apps/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * One app with its figures, keys, webhooks and sessions
+         * @description The lists are bounded. A tenant that isn't a first-party app is a 404 `not_found` like an id that never existed.
+         */
+        get: operations["getFirstPartyApp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/first-party-apps/{id}/impersonate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Act as an app
+         * @description Mints a tenant JWT that is valid 30 minutes and can't be renewed. It may do what a tenant's ADMIN may, and carries
+         *     the admin in the claim `act`: minting it is audited, and so is each change made with it, under the app's name and
+         *     with the admin as `impersonatorId`. It ends early when the admin is no longer one or the app is suspended. A
+         *     suspended app is a 403 `tenant_suspended`.
+         */
+        post: operations["impersonateFirstPartyApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/first-party-apps/{id}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mint another API key
+         * @description The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+         */
+        post: operations["createFirstPartyAppKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/first-party-apps/{id}/keys/{keyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The API key's id. */
+                keyId: components["parameters"]["AdminKeyId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an app's API key
+         * @description The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+         */
+        delete: operations["revokeFirstPartyAppKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/operations/scheduler-runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The latest background jobs
+         * @description Over all servers, newest first, with status and error. What a job was given isn't shown.
+         */
+        get: operations["listAdminSchedulerRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/operations/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What tenants used this month
+         * @description The tenants with the most bytes sent to viewers in this calendar month, with every meter beside what their plan includes.
+         */
+        get: operations["getAdminUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/operations/webhook-deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The latest webhook deliveries
+         * @description Over all tenants and endpoints, newest first, without payloads. `status` is a WebhookDeliveryStatus: `failed` and `retrying` are what operators look for.
+         */
+        get: operations["listAdminRecentDeliveries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -202,6 +674,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/platform-activity/by-tenant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What each tenant did
+         * @description Counts of the last 30 days, newest tenant first; tenants that did nothing are there with zeros.
+         */
+        get: operations["listAdminTenantActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/platform-activity/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is going on in each area
+         * @description Counts over all tenants: what goes on now, and what began in the last 24 hours, 7 days and 30 days.
+         */
+        get: operations["getAdminPlatformActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/recordings": {
         parameters: {
             query?: never;
@@ -238,8 +750,8 @@ export interface paths {
         /**
          * Delete a recording
          * @description Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-         *     can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold is a 409
-         *     `legal_hold`, one that is RECORDING or PROCESSING a 409 `conflict`; deleting twice changes nothing.
+         *     can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
+         *     one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
          */
         delete: operations["deleteAdminRecording"];
         options?: never;
@@ -271,6 +783,86 @@ export interface paths {
         patch: operations["updateAdminRecordingRetention"];
         trace?: never;
     };
+    "/v1/admin/reports/plan-mix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What each plan contributes
+         * @description For each tier its tenants by status, its share, what it brings in and what it is used for.
+         */
+        get: operations["getAdminPlanMixReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/reports/stream-activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much was broadcast and watched
+         * @description Broadcasts, minutes and peaks day by day over all tenants. A broadcast over midnight counts its minutes on both days.
+         */
+        get: operations["getAdminStreamActivityReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/reports/tenant-growth": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the number of tenants changed
+         * @description Sign-ups, cancellations and suspensions day by day, also for days without any.
+         */
+        get: operations["getAdminTenantGrowthReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/reports/top-tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The tenants with the most viewing
+         * @description Ranked by minutes watched in the last 30 days; tenants without any are left out.
+         */
+        get: operations["getAdminTopTenantsReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/roles": {
         parameters: {
             query?: never;
@@ -284,6 +876,53 @@ export interface paths {
          */
         get: operations["listRoles"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the platform's settings
+         * @description How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
+         *     up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
+         *     is in both lists.
+         */
+        get: operations["listAdminSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/settings/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The setting's key. */
+                key: components["parameters"]["AdminSettingKey"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change one of the platform's settings
+         * @description Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
+         *     before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+         *     says which ones it does.
+         */
+        put: operations["updateAdminSetting"];
         post?: never;
         delete?: never;
         options?: never;
@@ -587,6 +1226,93 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/system/database/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How full the database is
+         * @description Estimated row counts and sizes of each table in the public schema. Counts come from PostgreSQL's statistics, so that large tables aren't read.
+         */
+        get: operations["getAdminDatabaseStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/system/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the servers are
+         * @description Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push
+         *     providers, each for 2 seconds at most, and lists the servers that belong together. Answers 200 also when something
+         *     is failing: `status` is failing when any check or node is. Results are at most 5 seconds old.
+         */
+        get: operations["getAdminSystemHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/system/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the servers' settings
+         * @description How the servers behave: retry schedules, time-outs, lifetimes of tokens, rate limits. What is set when a server is started, secrets above all, isn't among them.
+         */
+        get: operations["listAdminSystemSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/system/settings/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The setting's key. */
+                key: components["parameters"]["AdminSettingKey"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change one of the servers' settings
+         * @description Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
+         *     with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
+         *     take a 400 that says which ones it does.
+         */
+        put: operations["updateAdminSystemSetting"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/tenants": {
         parameters: {
             query?: never;
@@ -701,6 +1427,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/tickets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List tickets
+         * @description The tickets of all tenants, newest first. `status` is a TicketStatus.
+         */
+        get: operations["listAdminTickets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/tickets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * One ticket with its messages
+         * @description Internal notes are among the messages. 404 `not_found` for an unknown id.
+         */
+        get: operations["getAdminTicket"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a ticket
+         * @description Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
+         *     again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+         */
+        patch: operations["updateAdminTicket"];
+        trace?: never;
+    };
+    "/v1/admin/tickets/{id}/reply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a ticket
+         * @description The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
+         *     whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
+         *     changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+         */
+        post: operations["replyToTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/users": {
         parameters: {
             query?: never;
@@ -736,7 +1535,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a user
-         * @description The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `last_owner`.
+         * @description The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `conflict`.
          */
         delete: operations["deleteUser"];
         options?: never;
@@ -781,7 +1580,7 @@ export interface paths {
         put?: never;
         /**
          * Keep a user out
-         * @description The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet is a 409 `conflict`, the last active OWNER of a tenant a 409 `last_owner`.
+         * @description The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet, and the last active OWNER of a tenant, are a 409 `conflict`.
          */
         post: operations["deactivateUser"];
         delete?: never;
@@ -807,6 +1606,94 @@ export interface paths {
          * @description The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent. A user who isn't active is a 409 `conflict`.
          */
         post: operations["resetUserPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/webhooks/deliveries/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver again now
+         * @description Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it
+         *     fail, the schedule goes on as before. Audited. 409 `conflict` when its endpoint was removed or is disabled, or its
+         *     tenant is suspended.
+         */
+        post: operations["retryAdminWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/webhooks/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook endpoints
+         * @description The endpoints of all tenants, newest first, without their secrets.
+         */
+        get: operations["listAdminWebhookEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/webhooks/endpoints/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List an endpoint's deliveries
+         * @description Newest first, with payload and attempts, as its tenant sees them. 404 `not_found` for an unknown endpoint.
+         */
+        get: operations["listAdminWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/webhooks/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How deliveries are doing
+         * @description Counts, answer times and the endpoints that fail most, of the last 24 hours and over all tenants.
+         */
+        get: operations["getAdminWebhookSummary"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -885,7 +1772,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The user that is logged in */
+        /**
+         * The user that is logged in
+         * @description Tells whether a user's token still counts, and whose it is. `getIdentity` does the same for API keys too.
+         */
         get: operations["getCurrentUser"];
         put?: never;
         post?: never;
@@ -1022,8 +1912,8 @@ export interface paths {
          *     with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
          *
          *     An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
-         *     is accepted and ignored. 400 `invalid_signature` when the signature is missing, wrong or too old: the processor
-         *     sends again, and nothing has changed. 503 while no signing secret is configured.
+         *     is accepted and ignored. 400 `invalid_signature` when the signature is wrong or too old, `invalid_input` when
+         *     there is none: the processor sends again, and nothing has changed. 503 while no signing secret is configured.
          */
         post: operations["receiveProcessorEvent"];
         delete?: never;
@@ -1362,9 +2252,9 @@ export interface paths {
         /**
          * Call somebody
          * @description Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-         *     type: "call.invite", sessionId, kind, from }`. Unanswered after 45 seconds (unless configured otherwise) the
-         *     call is cancelled, a missed call: the callee has no `joinedAt`. Sends `call.invited`. 400 when caller and callee
-         *     are the same.
+         *     type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
+         *     after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
+         *     Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
          */
         post: operations["inviteCall"];
         delete?: never;
@@ -1869,7 +2759,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** List what moderators did */
+        /**
+         * List what moderators did
+         * @description Every timeout, ban, mute and slow mode of the channel, and their ends. The id may be that of a stream or session.
+         */
         get: operations["listChannelModeration"];
         put?: never;
         post?: never;
@@ -2001,9 +2894,9 @@ export interface paths {
          *     until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
          *     seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
          *     the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
+         *     A total of 0 needs no payment, only the buyer's confirmation on the page.
          *
-         *     A code is checked here for its time, its stream, its redemptions and its limit per customer; a code that locks to
-         *     another stream is refused.
+         *     A code is checked here for its time, its stream, its redemptions and its limit per customer.
          *
          *     | Status | Code | Message | When |
          *     |---|---|---|---|
@@ -2231,8 +3124,8 @@ export interface paths {
          *     `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
          *     possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
          *
-         *     400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid or was refunded in full.
-         *     503 `processor_unavailable` when the processor can't be reached.
+         *     400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
+         *     refunded in full. 503 `processor_unavailable` when the processor can't be reached.
          */
         post: operations["refundOrder"];
         delete?: never;
@@ -2271,7 +3164,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a package */
+        /**
+         * Get a package
+         * @description The job as of its worker's last report. Each call signs the manifests' URLs anew.
+         */
         get: operations["getPackage"];
         put?: never;
         post?: never;
@@ -2298,6 +3194,147 @@ export interface paths {
          * @description What it has written so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
          */
         post: operations["cancelPackage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/push/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Register a device
+         * @description To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+         *     project and versions, and makes it active again.
+         */
+        post: operations["registerPushDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/push/devices/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The device's token, percent-encoded. */
+                token: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Stop pushing to a device
+         * @description Sets `active` to false wherever the tenant has this token, when somebody logs out for instance; registering it
+         *     again makes it active. Doing it again changes nothing. 404 `not_found` for a token that the tenant never registered.
+         */
+        delete: operations["deactivatePushDevice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/push/notify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Push a message to people
+         * @description Sends to every active device of these people in the project and answers when all providers have. Tokens that a
+         *     provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
+         *     never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+         *
+         *     400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
+         *     providers take, and for a key in `data` that belongs to a provider.
+         */
+        post: operations["notifyUsers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/push/projects/{projectId}/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                projectId: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a project's push credentials
+         * @description What is enabled and complete, without secrets. A project that nothing was set for is answered with false and null throughout.
+         */
+        get: operations["getPushCredentials"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/push/projects/{projectId}/credentials/cloud-push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                projectId: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set a project's web and Android push credentials
+         * @description Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
+         *     for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+         */
+        post: operations["setCloudPushCredentials"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/push/projects/{projectId}/credentials/ios-push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                projectId: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set a project's iOS push credentials
+         * @description Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
+         *     key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+         */
+        post: operations["setIosPushCredentials"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2362,10 +3399,122 @@ export interface paths {
         /**
          * Make renditions of a recording
          * @description Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-         *     one name are a 400.
+         *     one name are a 400 `invalid_input`.
          */
         post: operations["createTranscode"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/restream/streams/{streamId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The stream's id. */
+                streamId: components["parameters"]["StreamId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a stream's restream routes
+         * @description The routes of the current broadcast and those of earlier ones.
+         */
+        get: operations["listRestreamRoutes"];
+        put?: never;
+        /**
+         * Forward a stream to targets
+         * @description Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
+         *     broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+         *
+         *     - The target takes the stream: live and `restream.started`.
+         *     - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
+         *     - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
+         *       after 10 minutes without success.
+         *     - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+         *
+         *     400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
+         *     `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+         */
+        post: operations["attachRestreamTargets"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/restream/streams/{streamId}/{targetId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The stream's id. */
+                streamId: components["parameters"]["StreamId"];
+                /** @description The target's id. */
+                targetId: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Stop forwarding a stream to a target
+         * @description Ends the target's route: ended, and `restream.ended` if it was live. The stream and its other targets go on.
+         *     Doing it again answers the ended route. 404 `not_found` when the target never was attached to this stream.
+         */
+        delete: operations["detachRestreamTarget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/restream/targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List restream targets
+         * @description The targets that can be attached to streams, with masked addresses.
+         */
+        get: operations["listRestreamTargets"];
+        put?: never;
+        /**
+         * Add a restream target
+         * @description Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
+         *     400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
+         *     allows it; names are looked at again when the connection is made.
+         */
+        post: operations["createRestreamTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/restream/targets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a restream target
+         * @description Ends its pending and live routes in every stream, and forgets its address. The streams and their other targets go on.
+         */
+        delete: operations["deleteRestreamTarget"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2442,7 +3591,8 @@ export interface paths {
          * @description Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
          *     assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
          *     Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-         *     and unless the session is live; 400 for a user in two rooms and for a number outside 1 to `count`.
+         *     and unless the session is live; 400 `invalid_input` for a user in two rooms and
+         *     for a number outside 1 to `count`.
          */
         post: operations["createBreakouts"];
         delete?: never;
@@ -2768,7 +3918,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** List a session's recordings */
+        /**
+         * List a session's recordings
+         * @description All of them, those that failed among them. Each call signs the playback URLs anew.
+         */
         get: operations["listSessionRecordings"];
         put?: never;
         post?: never;
@@ -2820,7 +3973,8 @@ export interface paths {
          *     type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
          *     token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
          *     room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-         *     kicked. Asking again for the same user is harmless; the token before stays good.
+         *     kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
+         *     back within 30 seconds goes on as the same participant.
          */
         post: operations["createSessionToken"];
         delete?: never;
@@ -2836,12 +3990,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List streams */
+        /**
+         * List streams
+         * @description All streams of the tenant, on air or not. Stream keys are masked.
+         */
         get: operations["listStreams"];
         put?: never;
         /**
          * Create a stream
-         * @description The answer is the only one, besides that of a key rotation, that holds the whole stream key.
+         * @description An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
+         *     stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
+         *     go on.
          */
         post: operations["createStream"];
         delete?: never;
@@ -2860,7 +4019,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a stream */
+        /**
+         * Get a stream
+         * @description The stream with its health and viewers as of now. The stream key is masked.
+         */
         get: operations["getStream"];
         put?: never;
         post?: never;
@@ -3031,7 +4193,8 @@ export interface paths {
         /**
          * Let somebody into a stream's room
          * @description A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-         *     browser; without `role` the token is a viewer's. It is good for 6 hours.
+         *     browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+         *     within 30 seconds goes on as the same participant.
          */
         post: operations["createSfuToken"];
         delete?: never;
@@ -3123,7 +4286,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The caller's tenant */
+        /**
+         * The caller's tenant
+         * @description Its name, plan and status, and whether it can take charges as a seller.
+         */
         get: operations["getTenant"];
         put?: never;
         post?: never;
@@ -3147,7 +4313,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a transcode */
+        /**
+         * Get a transcode
+         * @description The job as of its worker's last report. Each call signs the files' URLs anew.
+         */
         get: operations["getTranscode"];
         put?: never;
         post?: never;
@@ -3219,7 +4388,7 @@ export interface paths {
         /**
          * Create a capture URL
          * @description Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-         *     deleted. A tenant has 20 at most; 409 `limit_reached` beyond that.
+         *     deleted. A tenant has 20 at most; 409 `conflict` beyond that.
          */
         post: operations["createCaptureUrl"];
         delete?: never;
@@ -3341,12 +4510,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List webhook endpoints */
+        /**
+         * List webhook endpoints
+         * @description All endpoints of the tenant, disabled ones among them.
+         */
         get: operations["listWebhooks"];
         put?: never;
         /**
          * Register a webhook endpoint
-         * @description Each event is sent as a POST with the JSON body EventEnvelope and these headers:
+         * @description Each event is sent as a POST with the JSON body `Event` and these headers:
          *     `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
          *     `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
          *     those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
@@ -3355,6 +4527,8 @@ export interface paths {
          *     5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
          *     a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
          *     order in which they happened. An event may arrive more than once.
+         *
+         *     400 `invalid_input` for an event that doesn't exist, with a list of those that do.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -3377,7 +4551,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver again now
-         * @description Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 when its endpoint was removed or is disabled.
+         * @description Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 `conflict` when its endpoint was removed or is disabled.
          */
         post: operations["retryWebhookDelivery"];
         delete?: never;
@@ -3396,7 +4570,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a webhook endpoint */
+        /**
+         * Get a webhook endpoint
+         * @description The endpoint and whether it takes deliveries.
+         */
         get: operations["getWebhook"];
         put?: never;
         post?: never;
@@ -4081,7 +5258,7 @@ export interface components {
              */
             reconnectWindowSec: number;
             /**
-             * @description Whether broadcasts are recorded.
+             * @description Whether each broadcast is recorded from its first key frame to its end.
              * @example true
              */
             recordingEnabled: boolean;
@@ -4263,6 +5440,71 @@ export interface components {
              */
             total: number;
         };
+        /** @description One page of an endpoint's deliveries, newest first. */
+        AdminWebhookDeliveryPage: {
+            items: components["schemas"]["WebhookDelivery"][];
+            /** @example 1 */
+            page: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description How many deliveries the endpoint has.
+             * @example 1
+             */
+            total: number;
+        };
+        /** @description A tenant's endpoint as admins see it, without its secret. */
+        AdminWebhookEndpoint: {
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description Deliveries of the last 24 hours.
+             * @example 61
+             */
+            deliveries: number;
+            /** @description Why no more deliveries are made. */
+            disabledReason: string | null;
+            /** @description The events that are delivered; empty for all. */
+            events: components["schemas"]["EventName"][];
+            /**
+             * @description Those of them that are retrying or failed.
+             * @example 1
+             */
+            failedDeliveries: number;
+            /**
+             * Format: date-time
+             * @description The first failure since the last success. Five days later the endpoint is disabled.
+             */
+            failingSince: string | null;
+            /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When something was delivered for the last time; null when never.
+             */
+            lastSuccessAt: string | null;
+            status: components["schemas"]["WebhookEndpointStatus"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
+            /** Format: date-time */
+            updatedAt: string;
+            url: components["schemas"]["MaskedUrl"];
+        };
+        /** @description One page of endpoints, newest first. */
+        AdminWebhookEndpointPage: {
+            items: components["schemas"]["AdminWebhookEndpoint"][];
+            /** @example 1 */
+            page: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description How many endpoints match on all pages together.
+             * @example 1
+             */
+            total: number;
+        };
         /** @description A person who runs the platform and belongs to no tenant. */
         Administrator: {
             /** Format: date-time */
@@ -4331,6 +5573,133 @@ export interface components {
              */
             viewers: number;
         };
+        /** @description News for tenants from those who run the platform. */
+        Announcement: {
+            /**
+             * Format: date-time
+             * @description When it became ARCHIVED; null before.
+             */
+            archivedAt: string | null;
+            audience: components["schemas"]["AnnouncementAudience"];
+            /**
+             * @description Markdown without HTML.
+             * @example Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
+             */
+            body: string;
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description The admin who wrote it.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            createdBy: string;
+            /**
+             * Format: date-time
+             * @description When it becomes ARCHIVED by itself; null for never.
+             */
+            expiresAt: string | null;
+            /** @example ann_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was published; null while it is a draft.
+             */
+            publishedAt: string | null;
+            /**
+             * @description Whether publishing it mails it as well.
+             * @example false
+             */
+            sendMail: boolean;
+            severity: components["schemas"]["AnnouncementSeverity"];
+            status: components["schemas"]["AnnouncementStatus"];
+            /** @example Maintenance on Sunday */
+            title: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /**
+         * @description The plans whose tenants it is for; empty for all.
+         * @example [
+         *       "PRO",
+         *       "ENTERPRISE"
+         *     ]
+         */
+        AnnouncementAudience: components["schemas"]["PlanTier"][];
+        /** @description An announcement to be drafted. */
+        AnnouncementInput: {
+            audience?: components["schemas"]["AnnouncementAudience"];
+            /**
+             * @description Markdown without HTML, up to 20 000 characters.
+             * @example Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
+             */
+            body: string;
+            /**
+             * Format: date-time
+             * @description When it becomes ARCHIVED by itself; absent or null for never.
+             */
+            expiresAt?: string | null;
+            /**
+             * @description Whether publishing it mails it to the OWNERs and ADMINs of its audience as well.
+             * @default false
+             */
+            sendMail?: boolean;
+            severity?: components["schemas"]["AnnouncementSeverity"];
+            /**
+             * @description Up to 200 characters.
+             * @example Maintenance on Sunday
+             */
+            title: string;
+        };
+        /** @description One page of announcements, newest first. */
+        AnnouncementPage: {
+            items: components["schemas"]["Announcement"][];
+            /** @example 1 */
+            page: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description How many announcements there are.
+             * @example 1
+             */
+            total: number;
+        };
+        /**
+         * @description What is to change; absent fields stay as they are.
+         * @example {
+         *       "title": "Maintenance on Monday"
+         *     }
+         */
+        AnnouncementPatch: {
+            audience?: components["schemas"]["AnnouncementAudience"];
+            /**
+             * @description Markdown without HTML, up to 20 000 characters.
+             * @example Ingest is restarted on **Monday at 03:00 UTC**. Encoders reconnect by themselves.
+             */
+            body?: string;
+            /**
+             * Format: date-time
+             * @description When it becomes ARCHIVED by itself; null for never.
+             */
+            expiresAt?: string | null;
+            /** @description Only while it is a draft: afterwards 409 `conflict`. */
+            sendMail?: boolean;
+            severity?: components["schemas"]["AnnouncementSeverity"];
+            /**
+             * @description Up to 200 characters.
+             * @example Maintenance on Monday
+             */
+            title?: string;
+        };
+        /**
+         * @description INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now. A new announcement that names none is INFO.
+         * @enum {string}
+         */
+        AnnouncementSeverity: "INFO" | "WARNING" | "CRITICAL";
+        /**
+         * @description DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it no longer changes.
+         * @enum {string}
+         */
+        AnnouncementStatus: "DRAFT" | "PUBLISHED" | "ARCHIVED";
         /**
          * Format: binary
          * @description Whatever the sender likes.
@@ -4387,6 +5756,21 @@ export interface components {
         };
         /** @description Keys, newest first. */
         ApiKeyList: components["schemas"]["ApiKey"][];
+        /** @description One area's activity. What is counted is said at PlatformArea. */
+        AreaActivity: {
+            area: components["schemas"]["PlatformArea"];
+            /** @example 61 */
+            last24Hours: number;
+            /** @example 1710 */
+            last30Days: number;
+            /** @example 402 */
+            last7Days: number;
+            /**
+             * @description How many go on now; null for what has no duration.
+             * @example 18
+             */
+            now: number | null;
+        };
         /** @description One unit of a product that goes to the highest bidder. */
         Auction: {
             /**
@@ -4434,6 +5818,37 @@ export interface components {
             /** @description The bid that won; null while it is LIVE and when nobody won. */
             winningBidId: string | null;
         };
+        /** @description A bid became the top bid. */
+        AuctionBidData: {
+            /** @example auc_01m18qg1mhf2bsz1fk6m8v4jxe */
+            auctionId: string;
+            bid: components["schemas"]["Bid"];
+            /**
+             * Format: date-time
+             * @description The auction's endsAt after this bid.
+             */
+            newEndsAt: string;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+        };
+        /** @description A bid became the top bid. */
+        AuctionBidEvent: {
+            data: components["schemas"]["AuctionBidData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "auction.bid";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description An auction that starts now. */
         AuctionInput: {
             /**
@@ -4472,12 +5887,88 @@ export interface components {
         };
         /** @description Auctions, newest first. */
         AuctionList: components["schemas"]["Auction"][];
+        /** @description An auction ended without a winner. */
+        AuctionReserveNotMetData: {
+            /** @example auc_01m18qg1mhf2bsz1fk6m8v4jxe */
+            auctionId: string;
+            /**
+             * Format: date-time
+             * @description When bidding closed.
+             */
+            endedAt: string;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            /**
+             * Format: int64
+             * @description Cents; null when there was none.
+             * @example 2500
+             */
+            reservePriceCents: number | null;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+            /**
+             * Format: int64
+             * @description Cents; null when there was no bid.
+             * @example 2400
+             */
+            topBidCents: number | null;
+        };
+        /** @description An auction ended without a winner. */
+        AuctionReserveNotMetEvent: {
+            data: components["schemas"]["AuctionReserveNotMetData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "auction.reserve_not_met";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /**
          * @description LIVE: takes bids until endsAt. ENDED: over, with or without a winner. SETTLED: the winner has paid. CANCELLED:
          *     called off before the first bid.
          * @enum {string}
          */
         AuctionStatus: "LIVE" | "ENDED" | "SETTLED" | "CANCELLED";
+        /** @description An auction ended with a winner, whose order awaits payment. */
+        AuctionWonData: {
+            /**
+             * Format: int64
+             * @description The winning bid in cents.
+             * @example 2600
+             */
+            amountCents: number;
+            /** @example auc_01m18qg1mhf2bsz1fk6m8v4jxe */
+            auctionId: string;
+            /**
+             * @description Your own id of the winner.
+             * @example user-4711
+             */
+            winnerExternalId: string;
+            /** @example Bo */
+            winnerName: string;
+        };
+        /** @description An auction ended with a winner. */
+        AuctionWonEvent: {
+            data: components["schemas"]["AuctionWonData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "auction.won";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /**
          * @description user and api_key: somebody of a tenant. admin: somebody who runs the platform. system: the server itself.
          * @enum {string}
@@ -4547,6 +6038,82 @@ export interface components {
         /** @description The fields of the entity that the change is about, without secrets; which those are depends on the action. */
         AuditView: {
             [key: string]: unknown;
+        };
+        /** @description One day's bytes. */
+        BandwidthDay: {
+            /**
+             * Format: int64
+             * @description From the CDN to viewers, from imported logs.
+             * @example 2702159776422
+             */
+            cdnBytes: number;
+            /**
+             * Format: int64
+             * @description What encoders and participants sent.
+             * @example 11342745564
+             */
+            ingressBytes: number;
+            /**
+             * Format: int64
+             * @description Live playback.
+             * @example 240282366920
+             */
+            liveBytes: number;
+            /**
+             * Format: int64
+             * @description Playback of recordings.
+             * @example 40282366920
+             */
+            recordingBytes: number;
+            /**
+             * Format: int64
+             * @description To other platforms.
+             * @example 5282366920
+             */
+            restreamBytes: number;
+            /**
+             * Format: int64
+             * @description To participants of sessions, calls and stream rooms.
+             * @example 20282366920
+             */
+            sessionBytes: number;
+            /** Format: date-time */
+            startsAt: string;
+        };
+        /** @description What went in and out. */
+        BandwidthOverview: {
+            /**
+             * Format: int64
+             * @description What the CDN sent to viewers, from imported logs.
+             * @example 81064793292668
+             */
+            cdnBytes: number;
+            /** @description One entry for each day in UTC, oldest first. */
+            days: components["schemas"]["BandwidthDay"][];
+            /**
+             * Format: int64
+             * @description What this platform's servers sent, to the CDN included.
+             * @example 9007199254740
+             */
+            egressBytes: number;
+            /**
+             * Format: date-time
+             * @description Where the first day begins.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description What encoders and participants sent.
+             * @example 340282366920
+             */
+            ingressBytes: number;
+            /** @description The 20 tenants with the most `egressBytes` and `cdnBytes` together, most first. */
+            tenants: components["schemas"]["TenantBandwidth"][];
+            /**
+             * Format: date-time
+             * @description As of when; in the last day.
+             */
+            to: string;
         };
         /** @description What somebody offered in an auction. */
         Bid: {
@@ -4775,8 +6342,40 @@ export interface components {
         } & components["schemas"]["Call"];
         /** @description The callee has answered. */
         CallAnsweredData: components["schemas"]["CallEventData"];
+        /** @description The callee took the call. */
+        CallAnsweredEvent: {
+            data: components["schemas"]["CallAnsweredData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.answered";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description The callee has declined. */
         CallDeclinedData: components["schemas"]["CallEventData"];
+        /** @description The callee declined before an answer. */
+        CallDeclinedEvent: {
+            data: components["schemas"]["CallDeclinedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.declined";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description One of the two has hung up after an answer. */
         CallEndedData: {
             /**
@@ -4790,6 +6389,22 @@ export interface components {
              */
             endedBy: string;
         } & components["schemas"]["CallEventData"];
+        /** @description Either side hung up after the answer. */
+        CallEndedEvent: {
+            data: components["schemas"]["CallEndedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.ended";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A call as events tell of it. */
         CallEventData: {
             /**
@@ -4846,13 +6461,29 @@ export interface components {
         };
         /** @description Somebody is being called. */
         CallInvitedData: components["schemas"]["CallEventData"];
+        /** @description A user is being called. */
+        CallInvitedEvent: {
+            data: components["schemas"]["CallInvitedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.invited";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /**
          * @description voice: no camera is needed. video: both are asked for their cameras.
          * @enum {string}
          */
         CallKind: "voice" | "video";
         /** @description Which of the two does it. */
-        CallParty: {
+        CallPartyInput: {
             /**
              * @description The caller or the callee.
              * @example ben
@@ -4866,6 +6497,31 @@ export interface components {
              * @example true
              */
             changed: boolean;
+        };
+        /** @description How often one tenant called. */
+        CallingTenant: {
+            /**
+             * Format: int64
+             * @example 91200
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @example 40
+             */
+            clientErrors: number;
+            /**
+             * @description API keys that were used.
+             * @example 3
+             */
+            keys: number;
+            /** Format: date-time */
+            lastCallAt: string;
+            plan: components["schemas"]["PlanTier"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
         };
         /** @description A request as it came in. */
         Capture: {
@@ -5009,7 +6665,7 @@ export interface components {
             quantity: number;
         };
         /** @description Products to be put in line with your shop. */
-        CatalogSync: {
+        CatalogSyncInput: {
             /** @description Up to 500 products; of several with the same externalId the last one counts. */
             items: components["schemas"]["ProductInput"][];
         };
@@ -5020,6 +6676,86 @@ export interface components {
              * @example 1
              */
             upserted: number;
+        };
+        /**
+         * @description HIT: from the CDN's cache. MISS: fetched from this server. STALE: an old copy was served. BYPASS: not cached.
+         * @enum {string}
+         */
+        CdnCacheStatus: "HIT" | "MISS" | "STALE" | "BYPASS";
+        /** @description Lines of a CDN's access log. */
+        CdnLogImportInput: {
+            rows: components["schemas"]["CdnLogRow"][];
+            /**
+             * @description Your name for the CDN: lower-case letters, digits and hyphens, up to 40.
+             * @example edge-eu
+             */
+            source: string;
+        };
+        /** @description What became of the rows. */
+        CdnLogImportResult: {
+            /**
+             * Format: int64
+             * @description The bytes of the imported rows.
+             * @example 7340032000
+             */
+            bytes: number;
+            /**
+             * @description Rows that had been imported before.
+             * @example 12
+             */
+            duplicates: number;
+            /**
+             * @description Rows that count from now on.
+             * @example 9988
+             */
+            imported: number;
+            /** @example 10000 */
+            received: number;
+            /**
+             * @description Rows of `imported` whose path belongs to no stream or recording: they count for the platform, for no tenant.
+             * @example 3
+             */
+            unattributed: number;
+        };
+        /** @description One request that the CDN answered. */
+        CdnLogRow: {
+            /**
+             * Format: date-time
+             * @description When it was answered.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description What was sent to the viewer.
+             * @example 734003
+             */
+            bytes: number;
+            cache?: components["schemas"]["CdnCacheStatus"];
+            /**
+             * @description Where the viewer is, ISO 3166-1.
+             * @example DE
+             */
+            country?: string;
+            /**
+             * @description How long the answer took, in milliseconds.
+             * @example 18
+             */
+            durationMs?: number;
+            /**
+             * @description The path of the URL, from which stream or recording and their tenant are told.
+             * @example /live/c3RyXzAx/index.m3u8
+             */
+            path: string;
+            /**
+             * @description The CDN's id of the request; a row whose id was imported from the same source before is not counted again.
+             * @example 8f2c1d90a7b34e56
+             */
+            requestId: string;
+            /**
+             * @description The HTTP status.
+             * @example 200
+             */
+            status: number;
         };
         /** @description A place to chat. */
         Channel: {
@@ -5077,7 +6813,7 @@ export interface components {
             userIds?: string[];
         };
         /** @description Who joins. */
-        ChannelJoin: {
+        ChannelJoinInput: {
             role?: components["schemas"]["ParticipantRole"];
             /**
              * @description Your own id of the user.
@@ -5091,7 +6827,7 @@ export interface components {
          */
         ChannelKind: "stream" | "session" | "group" | "direct";
         /** @description Who leaves. */
-        ChannelLeave: {
+        ChannelLeaveInput: {
             /**
              * @description Your own id of the user.
              * @example ben
@@ -5121,12 +6857,12 @@ export interface components {
              * @example false
              */
             muted: boolean;
+            role: components["schemas"]["ParticipantRole"];
             /**
              * Format: date-time
              * @description The end of a timeout; null without one.
              */
-            mutedUntil: string | null;
-            role: components["schemas"]["ParticipantRole"];
+            timedOutUntil: string | null;
             /**
              * @description Your own id of the user.
              * @example ben
@@ -5144,6 +6880,22 @@ export interface components {
              */
             userId: string;
         };
+        /** @description A user became a member of a channel. */
+        ChannelMemberJoinedEvent: {
+            data: components["schemas"]["ChannelMemberJoinedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "channel.member.joined";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A user is no longer a member of a channel. */
         ChannelMemberLeftData: {
             /** @example chan_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -5153,6 +6905,22 @@ export interface components {
              * @example ben
              */
             userId: string;
+        };
+        /** @description A user is no longer a member of a channel. */
+        ChannelMemberLeftEvent: {
+            data: components["schemas"]["ChannelMemberLeftData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "channel.member.left";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /** @description Members, in the order of joining. */
         ChannelMemberList: components["schemas"]["ChannelMember"][];
@@ -5195,6 +6963,70 @@ export interface components {
         ChannelModerationKind: "timeout" | "ban" | "mute" | "slowmode";
         /** @description What moderators did, newest first. */
         ChannelModerationList: components["schemas"]["ChannelModerationAction"][];
+        /** @description Who is to be restricted, or no longer. */
+        ChannelRestrictionInput: {
+            /**
+             * @description False lifts the restriction.
+             * @default true
+             */
+            active?: boolean;
+            /**
+             * @description Your own id of the moderator; with a participant token, its own user.
+             * @example ada
+             */
+            by: string;
+            /**
+             * @description For your own records; up to 500 characters.
+             * @example spam
+             */
+            reason?: string;
+            /**
+             * @description Your own id of the user.
+             * @example ben
+             */
+            target: string;
+        };
+        /** @description How fast members may write. */
+        ChannelSlowmodeInput: {
+            /**
+             * @description Your own id of the moderator; with a participant token, its own user.
+             * @example ada
+             */
+            by: string;
+            /**
+             * @description For your own records; up to 500 characters.
+             * @example it is crowded
+             */
+            reason?: string;
+            /**
+             * @description Seconds between two messages of one member, up to an hour; 0 for no wait.
+             * @example 10
+             */
+            slowmodeSec: number;
+        };
+        /** @description Who is to be silent, and for how long. */
+        ChannelTimeoutInput: {
+            /**
+             * @description Your own id of the moderator; with a participant token, its own user.
+             * @example ada
+             */
+            by: string;
+            /**
+             * @description Seconds from now, up to a week; 0 ends a timeout.
+             * @example 300
+             */
+            durationSec: number;
+            /**
+             * @description For your own records; up to 500 characters.
+             * @example spam
+             */
+            reason?: string;
+            /**
+             * @description Your own id of the user.
+             * @example ben
+             */
+            target: string;
+        };
         /** @description A file beside a message; it stays where it is. */
         ChatAttachment: {
             /**
@@ -5285,6 +7117,22 @@ export interface components {
              */
             parentId?: string;
         };
+        /** @description A message was posted in a channel. */
+        ChatMessageCreatedEvent: {
+            data: components["schemas"]["ChatMessageCreatedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "chat.message.created";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A message was deleted. */
         ChatMessageDeletedData: {
             /** @example chan_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -5302,11 +7150,43 @@ export interface components {
              */
             redactedBy: string;
         };
+        /** @description A message was deleted; its body is gone. */
+        ChatMessageDeletedEvent: {
+            data: components["schemas"]["ChatMessageDeletedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "chat.message.deleted";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A message was edited; its fields are those after the edit. */
         ChatMessageEditedData: {
             /** Format: date-time */
             editedAt: string;
         } & components["schemas"]["ChatMessageCreatedData"];
+        /** @description A message was edited. */
+        ChatMessageEditedEvent: {
+            data: components["schemas"]["ChatMessageEditedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "chat.message.edited";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A message to be posted. */
         ChatMessageInput: {
             /** @description Up to 10. */
@@ -5366,6 +7246,22 @@ export interface components {
              * @example ben
              */
             target?: string;
+        };
+        /** @description A moderator restricted who may write in a channel, or how often. */
+        ChatModerationActionEvent: {
+            data: components["schemas"]["ChatModerationActionData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "chat.moderation.action";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /**
          * @description Whether it works.
@@ -5430,6 +7326,51 @@ export interface components {
              */
             successUrl: string;
         };
+        /** @description How to reach Android devices and browsers. What is left out stays as it was; enabling needs a service account, now or from before. */
+        CloudPushInput: {
+            /**
+             * @description Whether Android devices and browsers are sent to; false keeps the service account.
+             * @example true
+             */
+            cloudPushEnabled: boolean;
+            cloudPushServiceAccount?: components["schemas"]["CloudPushServiceAccount"];
+        };
+        /** @description A service account's JSON as the provider's console exports it. Kept encrypted; keys that aren't named here are ignored. */
+        CloudPushServiceAccount: {
+            /** @example https://www.provider.example/oauth2/v1/certs */
+            auth_provider_x509_cert_url?: string;
+            /** @example https://accounts.provider.example/o/oauth2/auth */
+            auth_uri?: string;
+            /** @example push@acme-shop.iam.example */
+            client_email: string;
+            /** @example 104857600000000000000 */
+            client_id?: string;
+            /** @example https://www.provider.example/robot/v1/metadata/x509/push */
+            client_x509_cert_url?: string;
+            /**
+             * @description An RSA private key in PEM.
+             * @example -----BEGIN PRIVATE KEY-----
+             *     MIIEvQIB...
+             *     -----END PRIVATE KEY-----
+             */
+            private_key: string;
+            /** @example 0a1b2c3d4e5f */
+            private_key_id?: string;
+            /**
+             * @description The provider's project.
+             * @example acme-shop
+             */
+            project_id: string;
+            /**
+             * @description Where access tokens are asked for; the provider's own address by default, and no other unless the server allows it.
+             * @example https://oauth2.provider.example/token
+             */
+            token_uri?: string;
+            /** @example service_account */
+            type: string;
+            /** @example provider.example */
+            universe_domain?: string;
+        };
         /** @description What to expect of the code; it tells nothing about the e-mail. */
         CodeNotice: {
             /**
@@ -5447,6 +7388,160 @@ export interface components {
              * @example 30
              */
             resendAfterSec: number;
+        };
+        /** @description The record as it is to be; what is absent or null becomes null. */
+        ComplianceInput: {
+            /**
+             * @description Where the tenant is established, ISO 3166-1.
+             * @example DE
+             */
+            country?: string | null;
+            /**
+             * @description Where its data has to stay; the operator's own name for it.
+             * @example eu-central
+             */
+            dataRegion?: string | null;
+            /**
+             * Format: date-time
+             * @description When the data processing agreement was signed; not in the future.
+             */
+            dpaSignedAt?: string | null;
+            /**
+             * @description Whether nothing of the tenant may be deleted, recordings included.
+             * @example false
+             */
+            legalHold: boolean;
+            /**
+             * Format: date-time
+             * @description When somebody has to look again.
+             */
+            nextReviewAt?: string | null;
+            /**
+             * @description For admins only; up to 5000 characters.
+             * @example Register extract seen
+             */
+            notes?: string | null;
+            /**
+             * @description For the audit log; up to 500 characters.
+             * @example Yearly review
+             */
+            reason?: string;
+            riskLevel: components["schemas"]["RiskLevel"];
+            /**
+             * Format: date-time
+             * @description Not in the future.
+             */
+            termsAcceptedAt?: string | null;
+            /**
+             * @description The terms that the tenant has accepted.
+             * @example 2026-01
+             */
+            termsVersion?: string | null;
+            verification: components["schemas"]["VerificationStatus"];
+        };
+        /** @description Where tenants stand with identity, contracts and reviews, a page of them at a time. */
+        ComplianceOverview: {
+            /**
+             * Format: date-time
+             * @description As of when.
+             */
+            at: string;
+            /** @example 2 */
+            highRisk: number;
+            /** @description One record for each tenant, newest tenant first. */
+            items: components["schemas"]["ComplianceRecord"][];
+            /** @example 1 */
+            onLegalHold: number;
+            /** @example 1 */
+            page: number;
+            /** @example 20 */
+            pageSize: number;
+            /** @example 6 */
+            pending: number;
+            /** @example 1 */
+            rejected: number;
+            /**
+             * @description Tenants whose next review is due.
+             * @example 4
+             */
+            reviewsDue: number;
+            /**
+             * @description Tenants, cancelled ones not counted.
+             * @example 115
+             */
+            tenants: number;
+            /**
+             * @description How many records there are.
+             * @example 1
+             */
+            total: number;
+            /** @example 20 */
+            unverified: number;
+            /** @example 88 */
+            verified: number;
+            /**
+             * @description Tenants without a signed data processing agreement.
+             * @example 27
+             */
+            withoutDpa: number;
+        };
+        /** @description Where one tenant stands. A tenant without an entry yet has UNVERIFIED, LOW and null. */
+        ComplianceRecord: {
+            /**
+             * @description Where the tenant is established, ISO 3166-1.
+             * @example DE
+             */
+            country: string | null;
+            /**
+             * @description Where its data has to stay; the operator's own name for it.
+             * @example eu-central
+             */
+            dataRegion: string | null;
+            /**
+             * Format: date-time
+             * @description When the data processing agreement was signed; null when it wasn't.
+             */
+            dpaSignedAt: string | null;
+            /**
+             * @description Whether nothing of the tenant may be deleted, recordings included.
+             * @example false
+             */
+            legalHold: boolean;
+            /**
+             * Format: date-time
+             * @description When somebody has to look again; null for never.
+             */
+            nextReviewAt: string | null;
+            /**
+             * @description For admins only.
+             * @example Register extract seen
+             */
+            notes: string | null;
+            plan: components["schemas"]["PlanTier"];
+            /**
+             * Format: date-time
+             * @description When the record was written for the last time; null when never.
+             */
+            reviewedAt: string | null;
+            /**
+             * @description The admin who wrote it.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            reviewedBy: string | null;
+            riskLevel: components["schemas"]["RiskLevel"];
+            status: components["schemas"]["TenantStatus"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
+            /** Format: date-time */
+            termsAcceptedAt: string | null;
+            /**
+             * @description The terms that the tenant has accepted.
+             * @example 2026-01
+             */
+            termsVersion: string | null;
+            verification: components["schemas"]["VerificationStatus"];
         };
         /** @description How far the tenant is as a seller. */
         ConnectStatus: {
@@ -5489,6 +7584,220 @@ export interface components {
          * @example usd
          */
         CurrencyInput: string;
+        /** @description New tenants day by day. */
+        DashboardGrowth: {
+            /** @description The last 30 days in UTC, oldest first, today included. */
+            days: components["schemas"]["GrowthDay"][];
+            /**
+             * Format: date-time
+             * @description Where the first day begins.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description As of when; in the last day.
+             */
+            to: string;
+        };
+        /** @description The platform at a glance. */
+        DashboardKpis: {
+            /**
+             * Format: date-time
+             * @description As of when.
+             */
+            at: string;
+            /**
+             * @description Webhook deliveries that were given up in the last 24 hours.
+             * @example 2
+             */
+            failedDeliveries: number;
+            /**
+             * @description Sessions and calls that are live.
+             * @example 6
+             */
+            liveSessions: number;
+            /**
+             * @description Streams that are LIVE or RECONNECTING.
+             * @example 18
+             */
+            liveStreams: number;
+            monthlyRecurring: components["schemas"]["CurrencyAmounts"];
+            /**
+             * @description Tenants that signed up in the last 30 days.
+             * @example 12
+             */
+            newTenants: number;
+            /**
+             * @description Tenants that signed up in the 30 days before those.
+             * @example 9
+             */
+            newTenantsBefore: number;
+            /**
+             * @description Tickets that are OPEN or PENDING.
+             * @example 5
+             */
+            openTickets: number;
+            /**
+             * @description Who is connected to one of them.
+             * @example 48
+             */
+            participants: number;
+            /**
+             * Format: int64
+             * @description All their files together.
+             * @example 549755813888
+             */
+            recordingBytes: number;
+            /**
+             * @description Stream recordings that are READY.
+             * @example 930
+             */
+            recordings: number;
+            tenants: components["schemas"]["TenantStatusCounts"];
+            /**
+             * @description Users of all tenants who are ACTIVE.
+             * @example 310
+             */
+            users: number;
+            /**
+             * @description Viewers of all of them together.
+             * @example 2140
+             */
+            viewers: number;
+        };
+        /** @description How full the database is. */
+        DatabaseStats: {
+            /**
+             * Format: date-time
+             * @description When it was measured.
+             */
+            at: string;
+            /**
+             * @description Open connections, of all clients.
+             * @example 14
+             */
+            connections: number;
+            /**
+             * @description How many the server allows.
+             * @example 100
+             */
+            maxConnections: number;
+            /**
+             * @description The number of the last migration that ran.
+             * @example 12
+             */
+            migration: number;
+            /** @description The tables of the public schema, largest first. */
+            tables: components["schemas"]["TableStats"][];
+            /**
+             * Format: int64
+             * @description The database on disk.
+             * @example 734003200
+             */
+            totalBytes: number;
+            /**
+             * @description PostgreSQL's version.
+             * @example 17.5
+             */
+            version: string;
+        };
+        /** @description The deliveries that were made for events of the last 24 hours, by status. */
+        DeliveryStatusCounts: {
+            /** @example 5090 */
+            delivered: number;
+            /** @example 2 */
+            failed: number;
+            /** @example 2 */
+            pending: number;
+            /** @example 26 */
+            retrying: number;
+            /** @example 5120 */
+            total: number;
+        };
+        /** @description The calls of one day. */
+        DevActivityDay: {
+            /**
+             * Format: int64
+             * @example 27080
+             */
+            apiCalls: number;
+            /**
+             * Format: int64
+             * @description Answered with a 4xx.
+             * @example 310
+             */
+            clientErrors: number;
+            /** @example 1 */
+            newKeys: number;
+            /**
+             * Format: int64
+             * @description Answered with a 5xx.
+             * @example 0
+             */
+            serverErrors: number;
+            /** Format: date-time */
+            startsAt: string;
+            /**
+             * @description Tenants that made a call.
+             * @example 34
+             */
+            tenants: number;
+        };
+        /** @description How tenants' developers use the API. */
+        DevActivityOverview: {
+            /**
+             * @description API keys that were used.
+             * @example 96
+             */
+            activeKeys: number;
+            /**
+             * @description Tenants that made a call.
+             * @example 71
+             */
+            activeTenants: number;
+            /**
+             * Format: int64
+             * @description Calls below `/v1/me` with a key or a user's token.
+             * @example 812400
+             */
+            apiCalls: number;
+            /**
+             * @description Calls answered with a 4xx.
+             * @example 1.2
+             */
+            clientErrorPercent: number;
+            /** @description One entry for each day in UTC, oldest first. */
+            days: components["schemas"]["DevActivityDay"][];
+            /**
+             * Format: date-time
+             * @description Where the first day begins.
+             */
+            from: string;
+            /**
+             * @description API keys that were made.
+             * @example 8
+             */
+            newKeys: number;
+            /**
+             * @description Webhook endpoints that were registered.
+             * @example 5
+             */
+            newWebhooks: number;
+            /** @description The 20 operations that were called most, most calls first. */
+            operations: components["schemas"]["OperationActivity"][];
+            /**
+             * @description Calls answered with a 5xx.
+             * @example 0
+             */
+            serverErrorPercent: number;
+            /** @description The 20 tenants that called most, most calls first. */
+            tenants: components["schemas"]["CallingTenant"][];
+            /**
+             * Format: date-time
+             * @description As of when; in the last day.
+             */
+            to: string;
+        };
         /** @description Whom the channel is for. */
         DirectChannelInput: {
             /**
@@ -5594,6 +7903,24 @@ export interface components {
          * @example LAUNCH20
          */
         DiscountCode: string;
+        /** @description The code that was made. */
+        DiscountCreatedData: components["schemas"]["Discount"];
+        /** @description A discount code was made. */
+        DiscountCreatedEvent: {
+            data: components["schemas"]["DiscountCreatedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "discount.created";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A code for those who watch right now. */
         DiscountDropInput: {
             code: components["schemas"]["DiscountCode"];
@@ -5612,6 +7939,53 @@ export interface components {
              * @example 20
              */
             percentOff: number;
+        };
+        /** @description A code that counts in one stream for a short time. */
+        DiscountDroppedData: {
+            /** @example LAUNCH20 */
+            code: string;
+            /**
+             * @description Seconds from startsAt to endsAt.
+             * @example 120
+             */
+            durationSec: number;
+            /**
+             * Format: date-time
+             * @description The first instant at which it no longer counts.
+             */
+            endsAt: string;
+            /** @example disc_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description How often it can be used in all; null for no limit.
+             * @example 50
+             */
+            maxRedemptions: number | null;
+            /**
+             * @description Percent off the subtotal.
+             * @example 20
+             */
+            percentOff: number;
+            /** Format: date-time */
+            startsAt: string;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+        };
+        /** @description A code for a short time was dropped in a stream. */
+        DiscountDroppedEvent: {
+            data: components["schemas"]["DiscountDroppedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "discount.dropped";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /**
          * @description A code to be made, with either percentOff or amountOffCents.
@@ -5708,27 +8082,42 @@ export interface components {
              */
             email: string;
         };
-        /** @description What the event is about; its fields depend on the event. */
-        EventData: {
-            [key: string]: unknown;
-        };
-        /** @description The body of every delivery. */
-        EventEnvelope: {
-            data: components["schemas"]["EventData"];
-            event: components["schemas"]["EventName"];
-            /**
-             * Format: date-time
-             * @description When it happened.
-             */
-            occurredAt: string;
-            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
-            tenantId: string;
-        };
+        /**
+         * @description The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
+         *     those that you don't know.
+         */
+        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /**
          * @description What happened.
          * @enum {string}
          */
         EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.refunded" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
+        /** @description An endpoint that is in trouble. */
+        FailingEndpoint: {
+            /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
+            endpointId: string;
+            /**
+             * @description In the last 24 hours.
+             * @example 31
+             */
+            failedAttempts: number;
+            /**
+             * @description Why the last attempt failed.
+             * @example the endpoint answered 500
+             */
+            lastError: string | null;
+            /**
+             * Format: date-time
+             * @description When something was delivered for the last time; null when never.
+             */
+            lastSuccessAt: string | null;
+            status: components["schemas"]["WebhookEndpointStatus"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
+            url: components["schemas"]["MaskedUrl"];
+        };
         /** @description What is wrong with one input field. */
         FieldProblem: {
             /**
@@ -5739,6 +8128,132 @@ export interface components {
             /** @example minimum string length is 1 */
             message: string;
         };
+        /** @description An application of those who run the platform. It is a tenant on the ENTERPRISE plan that is never billed. */
+        FirstPartyApp: {
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description The admin who made it.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            createdBy: string;
+            /** @example Our own studio in the browser */
+            description: string | null;
+            /**
+             * @description The tenant's id.
+             * @example ten_01m18qg1mhf2bsz1fk6m8v4jxd
+             */
+            id: string;
+            /**
+             * @description API keys that are neither revoked nor expired.
+             * @example 2
+             */
+            keyCount: number;
+            /**
+             * Format: date-time
+             * @description When one of its keys was used for the last time; null when never.
+             */
+            lastUsedAt: string | null;
+            /** @example Showfloor Studio */
+            name: string;
+            status: components["schemas"]["TenantStatus"];
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /** @description A new app and its first API key. */
+        FirstPartyAppCreation: {
+            apiKey: components["schemas"]["ApiKey"];
+            app: components["schemas"]["FirstPartyApp"];
+        };
+        /** @description An app with what an admin wants to know about it at first. */
+        FirstPartyAppDetail: {
+            app: components["schemas"]["FirstPartyApp"];
+            /** @description The newest 50 API keys, revoked and expired ones included; never the keys themselves. */
+            keys: components["schemas"]["ApiKey"][];
+            /** @description The newest 20 sessions and calls. */
+            recentSessions: components["schemas"]["Session"][];
+            stats: components["schemas"]["FirstPartyAppStats"];
+            /** @description The newest 50 webhook endpoints, without their secrets. */
+            webhooks: components["schemas"]["AdminWebhookEndpoint"][];
+        };
+        /** @description An app to be made, with its first API key. */
+        FirstPartyAppInput: {
+            /**
+             * @description Up to 500 characters.
+             * @example Our own studio in the browser
+             */
+            description?: string;
+            /**
+             * @description The name of its first API key.
+             * @default Initial key
+             */
+            keyName?: string;
+            /** @description What that key may do; absent for all that a DEVELOPER may. */
+            keyScopes?: components["schemas"]["Scope"][];
+            /**
+             * @description Also the tenant's name; up to 120 characters.
+             * @example Showfloor Studio
+             */
+            name: string;
+        };
+        /** @description One page of first-party apps, newest first. */
+        FirstPartyAppPage: {
+            items: components["schemas"]["FirstPartyApp"][];
+            /** @example 1 */
+            page: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description How many apps there are.
+             * @example 1
+             */
+            total: number;
+        };
+        /** @description What an app has and did. Counts without a time are of now. */
+        FirstPartyAppStats: {
+            /**
+             * Format: int64
+             * @description In the last 30 days.
+             * @example 81240
+             */
+            apiCalls: number;
+            /** @example 2 */
+            liveSessions: number;
+            /**
+             * @description Streams that are LIVE or RECONNECTING.
+             * @example 1
+             */
+            liveStreams: number;
+            /**
+             * @description Minutes of all streams on air together in the last 30 days.
+             * @example 1823.5
+             */
+            minutesLive: number;
+            /**
+             * @description Minutes of all viewers together in the last 30 days.
+             * @example 91245.5
+             */
+            minutesWatched: number;
+            /**
+             * @description Minutes in sessions and calls in the last 30 days.
+             * @example 5210.5
+             */
+            participantMinutes: number;
+            /**
+             * @description Stream recordings that are READY.
+             * @example 31
+             */
+            recordings: number;
+            /**
+             * @description Sessions and calls, ended ones included.
+             * @example 204
+             */
+            sessions: number;
+            /** @example 12 */
+            streams: number;
+            /** @example 1 */
+            users: number;
+        };
         /** @description Why a stream is taken off the air. */
         ForcedStopInput: {
             /**
@@ -5746,6 +8261,18 @@ export interface components {
              * @example Streams copyrighted sports
              */
             reason: string;
+        };
+        /** @description The sign-ups of one day. */
+        GrowthDay: {
+            /** @example 2 */
+            newTenants: number;
+            /** Format: date-time */
+            startsAt: string;
+            /**
+             * @description All tenants at the end of the day, cancelled ones not counted.
+             * @example 115
+             */
+            totalTenants: number;
         };
         /** @description Whose hand it is. */
         HandInput: {
@@ -5768,6 +8295,19 @@ export interface components {
             tenant: components["schemas"]["Tenant"];
             /** @description Null when the call was made with an API key. */
             user: components["schemas"]["User"] | null;
+        };
+        /** @description A tenant token that an admin acts with. */
+        Impersonation: {
+            /** Format: date-time */
+            expiresAt: string;
+            /**
+             * @description The admin in `act`.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            impersonatorId: string;
+            tenant: components["schemas"]["Tenant"];
+            /** @description A tenant JWT, valid 30 minutes. Its claim `act` names the admin. */
+            token: string;
         };
         /** @description The answer that SRS takes for a yes. */
         IngestAck: {
@@ -5906,6 +8446,89 @@ export interface components {
          * @enum {string}
          */
         InspectedTrackKind: "VIDEO" | "AUDIO";
+        /** @description The last unit is gone. `inventory.low` isn't sent besides. */
+        InventoryDepletedData: {
+            /**
+             * @description Your own SKU.
+             * @example MUG-BLUE
+             */
+            externalId: string;
+            /** @example Blue mug */
+            name: string;
+            /**
+             * @description The order that took the units; null when the catalog was changed.
+             * @example ord_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            orderId: string | null;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            /**
+             * Format: int64
+             * @description Always 0.
+             * @example 0
+             */
+            stock: number;
+        };
+        /** @description A product's last unit is gone. */
+        InventoryDepletedEvent: {
+            data: components["schemas"]["InventoryDepletedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "inventory.depleted";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description The stock fell to lowStockAt or below, but not to 0. */
+        InventoryLowData: {
+            /**
+             * @description Your own SKU.
+             * @example MUG-BLUE
+             */
+            externalId: string;
+            /**
+             * Format: int64
+             * @example 5
+             */
+            lowStockAt: number;
+            /** @example Blue mug */
+            name: string;
+            /**
+             * @description The order that took the units; null when the catalog was changed.
+             * @example ord_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            orderId: string | null;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            /**
+             * Format: int64
+             * @description Units left.
+             * @example 4
+             */
+            stock: number;
+        };
+        /** @description A product's stock fell to its lowStockAt or below. */
+        InventoryLowEvent: {
+            data: components["schemas"]["InventoryLowData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "inventory.low";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description What an invited user adds to the invitation. */
         InviteAcceptance: {
             /**
@@ -5931,6 +8554,41 @@ export interface components {
          * @enum {string}
          */
         InvoiceStatus: "DRAFT" | "OPEN" | "PAID" | "UNCOLLECTIBLE" | "VOID";
+        /** @description How to reach iOS devices. What is left out stays as it was; enabling needs all of it, now or from before. */
+        IosPushInput: {
+            /**
+             * @description The app's bundle id.
+             * @example com.acme.shop
+             */
+            iosPushBundleId?: string;
+            /**
+             * @description Whether iOS devices are sent to; false keeps the key.
+             * @example true
+             */
+            iosPushEnabled: boolean;
+            /**
+             * @description The id of the signing key.
+             * @example F6G7H8I9J0
+             */
+            iosPushKeyId?: string;
+            /**
+             * @description The signing key: an EC P-256 private key in PEM, as in the .p8 file. Kept encrypted.
+             * @example -----BEGIN PRIVATE KEY-----
+             *     MIGTAgEA...
+             *     -----END PRIVATE KEY-----
+             */
+            iosPushPrivateKey?: string;
+            /**
+             * @description false, at first, for the provider's sandbox.
+             * @example false
+             */
+            iosPushProduction?: boolean;
+            /**
+             * @description The developer team's id.
+             * @example A1B2C3D4E5
+             */
+            iosPushTeamId?: string;
+        };
         /**
          * @description running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
          * @enum {string}
@@ -5968,6 +8626,11 @@ export interface components {
             token: string;
             user: components["schemas"]["User"];
         };
+        /**
+         * @description An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+         * @example https://hooks.acme.example/showfloor?key=***
+         */
+        MaskedUrl: string;
         /**
          * @description QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
          * @enum {string}
@@ -6015,6 +8678,11 @@ export interface components {
              */
             newPassword: string;
         };
+        /**
+         * @description What a server does. API: answers HTTP. INGEST: takes streams in. SFU: holds rooms. WORKER: runs jobs.
+         * @enum {string}
+         */
+        NodeRole: "API" | "INGEST" | "SFU" | "WORKER";
         /** @description A hosted page on which the seller gives the processor what it asks for. */
         OnboardingLink: {
             /** Format: date-time */
@@ -6039,6 +8707,112 @@ export interface components {
              * @example https://acme.example/selling
              */
             returnUrl: string;
+        };
+        /** @description How often one operation was called. */
+        OperationActivity: {
+            /**
+             * Format: int64
+             * @example 120400
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @example 12
+             */
+            clientErrors: number;
+            /**
+             * @description How long half of the answers took at most, in milliseconds.
+             * @example 3.1
+             */
+            medianMs: number;
+            /**
+             * @description As in this document.
+             * @example listStreams
+             */
+            operationId: string;
+            /**
+             * @description How long 95 of 100 answers took at most, in milliseconds.
+             * @example 11.4
+             */
+            p95Ms: number;
+            /**
+             * Format: int64
+             * @example 0
+             */
+            serverErrors: number;
+        };
+        /** @description The latest webhook deliveries of all tenants. */
+        OperationsDeliveries: {
+            /** @description Newest first. */
+            items: components["schemas"]["OperationsDelivery"][];
+        };
+        /** @description One delivery, without what it carries. */
+        OperationsDelivery: {
+            /**
+             * @description How many attempts were made.
+             * @example 1
+             */
+            attempts: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            deliveredAt: string | null;
+            /**
+             * @description How long the last attempt took, in milliseconds.
+             * @example 84
+             */
+            durationMs: number | null;
+            /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxd */
+            endpointId: string;
+            /** @description Why the last attempt failed. */
+            error: string | null;
+            event: components["schemas"]["EventName"];
+            /** @example evt_01m18qg1mhf2bsz1fk6m8v4jxc */
+            eventId: string;
+            /** @example del_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the next attempt is due; null when none is.
+             */
+            nextAttemptAt: string | null;
+            /**
+             * @description HTTP status of the last attempt; null when there was no answer.
+             * @example 200
+             */
+            responseStatus: number | null;
+            status: components["schemas"]["WebhookDeliveryStatus"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
+            url: components["schemas"]["MaskedUrl"];
+        };
+        /** @description What the tenants that use most used in this month. */
+        OperationsUsage: {
+            /**
+             * Format: date-time
+             * @description The first instant of the calendar month, in UTC.
+             */
+            from: string;
+            /** @description The most EGRESS_BYTES first. */
+            items: components["schemas"]["OperationsUsageRow"][];
+            /**
+             * Format: date-time
+             * @description As of when.
+             */
+            to: string;
+        };
+        /** @description One tenant's readings. */
+        OperationsUsageRow: {
+            /** @description One entry for each meter, in the order of their enumeration. */
+            meters: components["schemas"]["MeterUsage"][];
+            plan: components["schemas"]["PlanTier"];
+            status: components["schemas"]["TenantStatus"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
         };
         /** @description What a customer bought or is about to pay. */
         Order: {
@@ -6095,7 +8869,7 @@ export interface components {
              */
             processorCheckoutSessionId: string | null;
             /**
-             * @description Null until it is paid.
+             * @description Null until it is paid and when there is nothing to pay.
              * @example pi_1a2b3c
              */
             processorPaymentIntentId: string | null;
@@ -6352,7 +9126,7 @@ export interface components {
              */
             userId: string;
         };
-        /** @description Participants: raised hands first in the order of raising, then by their first coming, the invited last. */
+        /** @description Participants, in the order of their invitation or, for those without one, of their first coming. */
         ParticipantList: components["schemas"]["Participant"][];
         /** @description What is to change; what is absent stays. A new role brings its permissions with it, `canPublishScreen` comes on top. */
         ParticipantPatch: {
@@ -6438,14 +9212,17 @@ export interface components {
         };
         /** @description What a period includes, at most one entry for each meter; meters that are not listed are not limited. */
         PlanAllowances: components["schemas"]["PlanAllowance"][];
-        /** @description The plan that a tenant is to have. */
-        PlanChangeInput: {
-            plan: components["schemas"]["PlanTier"];
+        /** @description How tenants are spread over the plans. Cancelled ones are not counted. */
+        PlanDistribution: {
             /**
-             * @description For the audit log; up to 500 characters.
-             * @example Annual contract signed
+             * Format: date-time
+             * @description As of when.
              */
-            reason?: string;
+            at: string;
+            /** @description One entry for each tier, from FREE to ENTERPRISE. */
+            plans: components["schemas"]["PlanShare"][];
+            /** @example 115 */
+            total: number;
         };
         /** @description How much a tenant may have at one time; null for no limit but the server's own. */
         PlanLimits: {
@@ -6487,11 +9264,125 @@ export interface components {
              */
             recordingRetentionDays: number | null;
         };
+        /** @description The tenants on one plan and what they bring in. */
+        PlanMixEntry: {
+            /**
+             * @description Minutes that its tenants were on air in the last 30 days.
+             * @example 9120.5
+             */
+            minutesLive: number;
+            /**
+             * @description Minutes that their viewers watched in the last 30 days.
+             * @example 402310.5
+             */
+            minutesWatched: number;
+            monthlyRecurring: components["schemas"]["CurrencyAmounts"];
+            /**
+             * @description Its tenants of all that are not cancelled, with one decimal.
+             * @example 40
+             */
+            percent: number;
+            plan: components["schemas"]["PlanTier"];
+            tenants: components["schemas"]["TenantStatusCounts"];
+        };
+        /** @description What each plan contributes. */
+        PlanMixReport: {
+            /**
+             * Format: date-time
+             * @description As of when.
+             */
+            at: string;
+            /** @description One entry for each tier, from FREE to ENTERPRISE. */
+            plans: components["schemas"]["PlanMixEntry"][];
+        };
+        /** @description The tenants on one plan. */
+        PlanShare: {
+            /**
+             * @description Of all, with one decimal.
+             * @example 40
+             */
+            percent: number;
+            plan: components["schemas"]["PlanTier"];
+            /** @example 46 */
+            tenants: number;
+        };
         /**
          * @description What the tenant has booked.
          * @enum {string}
          */
         PlanTier: "FREE" | "STARTER" | "PRO" | "ENTERPRISE";
+        /** @description What is going on in each part of the platform. */
+        PlatformActivityOverview: {
+            /**
+             * @description Tenants that did anything in the last 24 hours: went on air, met, sold, called the API.
+             * @example 38
+             */
+            activeTenants: number;
+            /** @description One entry for each area, in the order of their enumeration. */
+            areas: components["schemas"]["AreaActivity"][];
+            /**
+             * Format: date-time
+             * @description As of when.
+             */
+            at: string;
+        };
+        /**
+         * @description STREAMS: broadcasts. SESSIONS: conferences, webinars and interactive livestreams. CALLS: 1:1 calls. CHAT: messages.
+         *     RECORDINGS: stream and session recordings. ORDERS: orders that were paid. AUCTIONS: auctions. RESTREAMS:
+         *     broadcasts to another platform. PUSHES: push notifications attempted. DELIVERIES: webhook deliveries.
+         * @enum {string}
+         */
+        PlatformArea: "STREAMS" | "SESSIONS" | "CALLS" | "CHAT" | "RECORDINGS" | "ORDERS" | "AUCTIONS" | "RESTREAMS" | "PUSHES" | "DELIVERIES";
+        /** @description What the platform earns from its tenants. */
+        PlatformRevenue: {
+            /**
+             * Format: date-time
+             * @description As of when.
+             */
+            at: string;
+            monthlyRecurring: components["schemas"]["CurrencyAmounts"];
+            /** @description The last 12 calendar months in UTC, oldest first, the current one included. */
+            months: components["schemas"]["RevenueMonth"][];
+            /**
+             * @description Whether billing is connected. While it isn't, the lists are empty.
+             * @example true
+             */
+            wired: boolean;
+        };
+        /** @description One setting, its value and its default. */
+        PlatformSetting: {
+            defaultValue: components["schemas"]["SettingValue"];
+            /**
+             * @description What it does, and which values it takes.
+             * @example How long a call rings, in seconds; 10 to 120.
+             */
+            description: string;
+            key: components["schemas"]["SettingKey"];
+            /**
+             * Format: date-time
+             * @description When it was changed for the last time; null while it has its default.
+             */
+            updatedAt: string | null;
+            /**
+             * @description The admin who changed it; null while it has its default.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            updatedBy: string | null;
+            value: components["schemas"]["SettingValue"];
+        };
+        /** @description A setting's new value. */
+        PlatformSettingInput: {
+            /**
+             * @description For the audit log; up to 500 characters.
+             * @example Callees asked for more time
+             */
+            reason?: string;
+            value: components["schemas"]["SettingValue"];
+        };
+        /** @description Settings by key, in alphabetical order. */
+        PlatformSettings: {
+            items: components["schemas"]["PlatformSetting"][];
+        };
         /**
          * @description LL_HLS: players stay 1 to 3 seconds behind. HLS: 10 to 20 seconds.
          * @enum {string}
@@ -6624,6 +9515,24 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /** @description The product that was archived. */
+        ProductArchivedData: components["schemas"]["Product"];
+        /** @description A product was archived. */
+        ProductArchivedEvent: {
+            data: components["schemas"]["ProductArchivedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "product.archived";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /**
          * @description A product as your shop knows it. For a SKU that exists already, a field that is left out keeps its value; the
          *     defaults named here are those of a new product.
@@ -6710,6 +9619,24 @@ export interface components {
              */
             ts: number;
         };
+        /** @description The product as it is after being created or updated. */
+        ProductUpsertedData: components["schemas"]["Product"];
+        /** @description A product was created or updated. */
+        ProductUpsertedEvent: {
+            data: components["schemas"]["ProductUpsertedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "product.upserted";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description Who goes on stage, and as what. */
         PromotionInput: {
             role: components["schemas"]["PromotionRole"];
@@ -6721,6 +9648,256 @@ export interface components {
          * @enum {string}
          */
         PromotionRole: "guest" | "cohost";
+        /** @description The processor confirmed a payment. May arrive more than once; tell repetitions by orderId. */
+        PurchaseCompletedData: {
+            currency: components["schemas"]["Currency"];
+            /** @example bo@buyer.example */
+            customerEmail: string;
+            /**
+             * @description Your own id of the buyer.
+             * @example user-4711
+             */
+            customerExternalId: string;
+            items: components["schemas"]["PurchasedItem"][];
+            /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
+            orderId: string;
+            /**
+             * @description Null when there was nothing to pay.
+             * @example pi_1a2b3c
+             */
+            processorPaymentIntentId: string | null;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+            /**
+             * Format: int64
+             * @description What was paid in cents.
+             * @example 3198
+             */
+            totalCents: number;
+        };
+        /** @description The processor confirmed a payment. */
+        PurchaseCompletedEvent: {
+            data: components["schemas"]["PurchaseCompletedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "purchase.completed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description A part of what was paid, or all of it, was given back. */
+        PurchaseRefundedData: {
+            /**
+             * Format: int64
+             * @description Cents given back this time.
+             * @example 500
+             */
+            amountCents: number;
+            currency: components["schemas"]["Currency"];
+            /** @example bo@buyer.example */
+            customerEmail: string;
+            /**
+             * @description Your own id of the buyer.
+             * @example user-4711
+             */
+            customerExternalId: string;
+            /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
+            orderId: string;
+            /** @example pi_1a2b3c */
+            processorPaymentIntentId: string;
+            /**
+             * @description The processor's id of this refund; tell repetitions by it.
+             * @example re_1a2b3c
+             */
+            processorRefundId: string;
+            /**
+             * @description As given with the refund; null without one, and when it was made at the processor.
+             * @example Arrived broken
+             */
+            reason: string | null;
+            /**
+             * Format: int64
+             * @description Cents given back in all.
+             * @example 500
+             */
+            refundedCents: number;
+            status: components["schemas"]["OrderStatus"];
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+            /**
+             * Format: int64
+             * @description What was paid in cents.
+             * @example 3198
+             */
+            totalCents: number;
+        };
+        /** @description A payment was given back, in part or whole. */
+        PurchaseRefundedEvent: {
+            data: components["schemas"]["PurchaseRefundedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "purchase.refunded";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description A line of what was bought. */
+        PurchasedItem: {
+            /**
+             * @description The product's name when the order was made.
+             * @example Blue mug
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description The price of one unit in cents.
+             * @example 1999
+             */
+            priceCents: number;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            /**
+             * @description Units.
+             * @example 2
+             */
+            quantity: number;
+        };
+        /** @description What a project can push with; no secret is ever shown. */
+        PushCredentials: {
+            /** @description Whether there is a service account. */
+            cloudPushConfigured: boolean;
+            /** @description Whether Android devices and browsers are sent to. */
+            cloudPushEnabled: boolean;
+            /**
+             * @description The service account's project at the provider; null before it is set.
+             * @example acme-shop
+             */
+            cloudPushProjectId: string | null;
+            /**
+             * @description The app's bundle id; null before it is set.
+             * @example com.acme.shop
+             */
+            iosPushBundleId: string | null;
+            /** @description Whether key and ids are complete. */
+            iosPushConfigured: boolean;
+            /** @description Whether iOS devices are sent to. */
+            iosPushEnabled: boolean;
+            /** @description Whether the provider's production service is used; false for its sandbox. */
+            iosPushProduction: boolean;
+        };
+        /**
+         * @description What your app finds beside the text; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` belong to the providers.
+         * @example {
+         *       "screen": "stream"
+         *     }
+         */
+        PushData: {
+            [key: string]: string;
+        };
+        /** @description An app on a person's device, or a browser, that takes pushes. */
+        PushDevice: {
+            /** @description Whether it is sent to; false once it was removed or the provider called its token stale. */
+            active: boolean;
+            /** @example 2.4.0 */
+            appVersion: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last registered.
+             */
+            lastSeenAt: string;
+            /** @example en-GB */
+            locale: string | null;
+            platform: components["schemas"]["PushPlatform"];
+            /**
+             * @description The project whose credentials reach it.
+             * @example launch-2026
+             */
+            projectId: string;
+            /**
+             * @description What the provider calls the device.
+             * @example 8f1c7be2a94d50637be1
+             */
+            token: string;
+            /**
+             * @description Your own id of the person.
+             * @example user-4711
+             */
+            userId: string;
+        };
+        /** @description A device as its app knows it. */
+        PushDeviceInput: {
+            /** @example 2.4.0 */
+            appVersion?: string | null;
+            /**
+             * @description A language tag, as BCP 47 writes it.
+             * @example en-GB
+             */
+            locale?: string | null;
+            platform: components["schemas"]["PushPlatform"];
+            /**
+             * @description Your own name for what belongs together.
+             * @example launch-2026
+             */
+            projectId: string;
+            /**
+             * @description From the provider's library, up to 1024 characters.
+             * @example 8f1c7be2a94d50637be1
+             */
+            token: string;
+            /**
+             * @description Your own id of the person.
+             * @example user-4711
+             */
+            userId: string;
+        };
+        /** @description A message for the devices of some people. */
+        PushNoticeInput: {
+            /**
+             * @description Up to 2000 characters.
+             * @example The launch has begun
+             */
+            body: string;
+            data?: components["schemas"]["PushData"];
+            /** @example launch-2026 */
+            projectId: string;
+            /**
+             * @description Up to 200 characters.
+             * @example We are live
+             */
+            title: string;
+            /** @description 1 to 5000 people by your own ids; one that is named twice counts once. */
+            userIds: string[];
+        };
+        /**
+         * @description ios: sent through the iOS push provider. android, web: through the cloud push provider.
+         * @enum {string}
+         */
+        PushPlatform: "ios" | "android" | "web";
+        /** @description How a push went. */
+        PushResult: {
+            /**
+             * @description Active devices of these people that the project has enabled credentials for.
+             * @example 1
+             */
+            attempted: number;
+            /**
+             * @description Devices whose push the provider took (2xx).
+             * @example 1
+             */
+            delivered: number;
+        };
         /** @description The server's verdict on itself and on each part that it needs. */
         Readiness: {
             checks: components["schemas"]["ReadinessCheck"][];
@@ -6825,6 +10002,11 @@ export interface components {
          * @enum {string}
          */
         RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
+        /** @description What was done last. */
+        RecentActivity: {
+            /** @description The latest 20 audit entries of all tenants and of the platform, latest first. */
+            items: components["schemas"]["AuditEntry"][];
+        };
         /** @description One recorded broadcast, or a part of one, of a stream. */
         Recording: {
             /** Format: date-time */
@@ -6878,7 +10060,7 @@ export interface components {
             urlExpiresAt: string | null;
         };
         /** @description Why a recording is deleted. */
-        RecordingDeletion: {
+        RecordingDeletionInput: {
             /**
              * @description Kept with the recording and in the audit log; up to 500 characters.
              * @example Court order 17/2026
@@ -6968,8 +10150,24 @@ export interface components {
              */
             urlExpiresAt: string;
         };
+        /** @description A stream's recording can be played. */
+        RecordingReadyEvent: {
+            data: components["schemas"]["RecordingReadyData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "recording.ready";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description How long a recording is to be kept; at least one of `retainUntil` and `legalHold`. */
-        RecordingRetentionInput: {
+        RecordingRetentionPatch: {
             /**
              * @description Whether it must not be deleted.
              * @example true
@@ -7102,36 +10300,197 @@ export interface components {
          * @enum {string}
          */
         RenditionVideoCodec: "H264" | "HEVC";
-        /** @description Who is to be restricted, or no longer. */
-        RestrictionInput: {
+        /** @description How many targets are attached. */
+        RestreamAttached: {
             /**
-             * @description False lifts the restriction.
-             * @default true
+             * @description How many of the named targets are attached now, those that were before among them.
+             * @example 1
              */
-            active?: boolean;
-            /**
-             * @description Your own id of the moderator; with a participant token, its own user.
-             * @example ada
-             */
-            by: string;
-            /**
-             * @description For your own records; up to 500 characters.
-             * @example spam
-             */
-            reason?: string;
-            /**
-             * @description Your own id of the user.
-             * @example ben
-             */
-            target: string;
+            attached: number;
         };
+        /** @description The targets that a stream is to be forwarded to. */
+        RestreamAttachmentInput: {
+            /** @description 1 to 8 targets; one that is named twice counts once. */
+            targetIds: string[];
+        };
+        /** @description A target is no longer sent to, since the broadcast is over or the target was detached. */
+        RestreamEndedData: {
+            /** Format: date-time */
+            endedAt: string;
+            /** @example rr_01m18qg1mhf2bsz1fk6m8v4jxe */
+            routeId: string;
+            /** Format: date-time */
+            startedAt: string;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+            target: components["schemas"]["RestreamRouteTarget"];
+            /** @example rt_01m18qg1mhf2bsz1fk6m8v4jxe */
+            targetId: string;
+        };
+        /** @description A target is no longer sent to. */
+        RestreamEndedEvent: {
+            data: components["schemas"]["RestreamEndedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "restream.ended";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description A target rejected the stream, or couldn't be reached for 10 minutes. */
+        RestreamFailedData: {
+            /** Format: date-time */
+            endedAt: string;
+            /**
+             * @description Why.
+             * @example the server refused the stream key
+             */
+            errorMessage: string;
+            /** @example rr_01m18qg1mhf2bsz1fk6m8v4jxe */
+            routeId: string;
+            /**
+             * Format: date-time
+             * @description Null when the target never took the stream.
+             */
+            startedAt: string | null;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+            target: components["schemas"]["RestreamRouteTarget"];
+            /** @example rt_01m18qg1mhf2bsz1fk6m8v4jxe */
+            targetId: string;
+        };
+        /** @description A target rejected the stream or could not be reached. */
+        RestreamFailedEvent: {
+            data: components["schemas"]["RestreamFailedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "restream.failed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description The way of one broadcast of a stream to one target. */
+        RestreamRoute: {
+            /**
+             * Format: date-time
+             * @description Null while it is pending or live.
+             */
+            endedAt: string | null;
+            /** @description Why it failed; null unless it did. */
+            errorMessage: string | null;
+            /** @example rr_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the target was first reached; null while it wasn't.
+             */
+            startedAt: string | null;
+            status: components["schemas"]["RestreamRouteStatus"];
+            target: components["schemas"]["RestreamRouteTarget"];
+            /** @example rt_01m18qg1mhf2bsz1fk6m8v4jxe */
+            targetId: string;
+        };
+        /** @description Routes, newest first. */
+        RestreamRouteList: components["schemas"]["RestreamRoute"][];
+        /**
+         * @description pending: waits for the broadcast, or for the target to answer. live: the target takes the stream; also while a lost
+         *     connection is made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the
+         *     stream, or couldn't be reached for 10 minutes.
+         * @enum {string}
+         */
+        RestreamRouteStatus: "pending" | "live" | "ended" | "failed";
+        /** @description What a target is called. */
+        RestreamRouteTarget: {
+            /** @example Our channel */
+            name: string;
+            /** @example custom */
+            platform: string;
+        };
+        /** @description A target takes the stream. */
+        RestreamStartedData: {
+            /** @example rr_01m18qg1mhf2bsz1fk6m8v4jxe */
+            routeId: string;
+            /** Format: date-time */
+            startedAt: string;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+            target: components["schemas"]["RestreamRouteTarget"];
+            /** @example rt_01m18qg1mhf2bsz1fk6m8v4jxe */
+            targetId: string;
+        };
+        /** @description A target takes the stream. */
+        RestreamStartedEvent: {
+            data: components["schemas"]["RestreamStartedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "restream.started";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description A place on another platform to which streams can be forwarded. */
+        RestreamTarget: {
+            /** @description Whether it can be attached; false once it is removed. */
+            active: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example rt_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /** @example Our channel */
+            name: string;
+            /**
+             * @description The platform's name; `custom` for any other RTMP or RTMPS server.
+             * @example custom
+             */
+            platform: string;
+            /**
+             * @description Asterisks and the last 6 characters; the whole address is never shown again.
+             * @example ************4f9q2x
+             */
+            rtmpUrl: string;
+        };
+        /** @description A target to be kept. */
+        RestreamTargetInput: {
+            /**
+             * @description For people; up to 120 characters.
+             * @example Our channel
+             */
+            name: string;
+            /**
+             * @description The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all.
+             * @example custom
+             */
+            platform: string;
+            /**
+             * Format: uri
+             * @description The whole rtmp or rtmps address, stream key included. Kept encrypted, never logged.
+             * @example rtmps://live.platform.example/app/key-4f9q2x
+             */
+            rtmpUrl: string;
+        };
+        /** @description Targets, newest first. */
+        RestreamTargetList: components["schemas"]["RestreamTarget"][];
         /** @description What paid orders of one currency came to. */
         Revenue: {
-            /**
-             * @description ISO 4217, lower case.
-             * @example usd
-             */
-            currency: string;
+            currency: components["schemas"]["Currency"];
             /**
              * Format: int64
              * @description After discounts and before refunds.
@@ -7141,12 +10500,94 @@ export interface components {
         };
         /** @description One entry per currency in which there was any, in alphabetical order. */
         RevenueList: components["schemas"]["Revenue"][];
+        /** @description What came in during one month. */
+        RevenueMonth: {
+            platformFees: components["schemas"]["CurrencyAmounts"];
+            refunds: components["schemas"]["CurrencyAmounts"];
+            /** Format: date-time */
+            startsAt: string;
+            subscriptions: components["schemas"]["CurrencyAmounts"];
+        };
+        /**
+         * @description How closely the tenant is to be watched.
+         * @enum {string}
+         */
+        RiskLevel: "LOW" | "MEDIUM" | "HIGH";
         /** @description Every role and what it may do. */
         RoleCatalogue: {
             /** @description The roles of those who run the platform. */
             admin: components["schemas"]["AdminRoleGrant"][];
             /** @description The roles of tenants' users. An API key acts as a DEVELOPER, narrowed by its scopes. */
             tenant: components["schemas"]["TenantRoleGrant"][];
+        };
+        /** @description One background job, with its last attempt. Kept 24 hours once it is COMPLETED or CANCELED, 7 days once it is FAILED. */
+        SchedulerRun: {
+            /**
+             * @description Which attempt was the last; 0 before the first.
+             * @example 1
+             */
+            attempt: number;
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds; null while it isn't over.
+             * @example 12
+             */
+            durationMs: number | null;
+            /** @description Why the last attempt failed. */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description When it was over for good; null before.
+             */
+            finishedAt: string | null;
+            /**
+             * @description The job's number in its queue.
+             * @example 40812
+             */
+            id: string;
+            /**
+             * @description What it does.
+             * @example webhook_deliver
+             */
+            kind: string;
+            /** @example 25 */
+            maxAttempts: number;
+            /**
+             * @description The server that made the last attempt.
+             * @example node_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            node: string | null;
+            /**
+             * @description Whether the clock started it.
+             * @example false
+             */
+            periodic: boolean;
+            /** @example default */
+            queue: string;
+            /**
+             * Format: date-time
+             * @description When it was or is due.
+             */
+            scheduledAt: string;
+            /**
+             * Format: date-time
+             * @description When the last attempt began; null before the first.
+             */
+            startedAt: string | null;
+            status: components["schemas"]["SchedulerRunStatus"];
+        };
+        /**
+         * @description SCHEDULED: due later. QUEUED: due. RUNNING: at work. RETRYING: failed, another attempt is due. COMPLETED: done.
+         *     CANCELED: given up because nothing could be done any more. FAILED: every attempt failed.
+         * @enum {string}
+         */
+        SchedulerRunStatus: "SCHEDULED" | "QUEUED" | "RUNNING" | "RETRYING" | "COMPLETED" | "CANCELED" | "FAILED";
+        /** @description The latest runs of background jobs. */
+        SchedulerRuns: {
+            /** @description Newest first. */
+            items: components["schemas"]["SchedulerRun"][];
         };
         /**
          * @description One right in a tenant; operations name those that they need. VIEWERs have every `:read`; DEVELOPERs also every
@@ -7157,7 +10598,7 @@ export interface components {
         /** @description A room where people meet - a conference, a webinar, an interactive livestream or a call. */
         Session: {
             /**
-             * @description How many participants may be in the room at once.
+             * @description How many participants may be in the room at once; 2 in a call.
              * @example 50
              */
             capacity: number;
@@ -7214,7 +10655,7 @@ export interface components {
             type: components["schemas"]["SessionType"];
             /** Format: date-time */
             updatedAt: string;
-            /** @description Whether those who come wait until they are admitted. */
+            /** @description Whether those who come wait until they are admitted; true in a call, where the callee's answer admits. */
             waitingRoom: boolean;
         };
         /** @description Breakout rooms were closed. */
@@ -7233,6 +10674,22 @@ export interface components {
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
             sessionId: string;
         };
+        /** @description All breakout rooms of a session ended. */
+        SessionBreakoutsClosedEvent: {
+            data: components["schemas"]["SessionBreakoutsClosedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.breakouts.closed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description Breakout rooms were opened. */
         SessionBreakoutsCreatedData: {
             /** @description The rooms, by their number. */
@@ -7245,6 +10702,22 @@ export interface components {
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
             sessionId: string;
         };
+        /** @description A session was split into breakout rooms. */
+        SessionBreakoutsCreatedEvent: {
+            data: components["schemas"]["SessionBreakoutsCreatedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.breakouts.created";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /**
          * @description A field of a session whose change is told.
          * @enum {string}
@@ -7252,6 +10725,22 @@ export interface components {
         SessionChange: "layout" | "locked" | "waitingRoom";
         /** @description A session was made. */
         SessionCreatedData: components["schemas"]["SessionEventData"];
+        /** @description A session was made. */
+        SessionCreatedEvent: {
+            data: components["schemas"]["SessionCreatedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.created";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A session is over. */
         SessionEndedData: {
             /**
@@ -7260,6 +10749,22 @@ export interface components {
              */
             durationSec: number;
         } & components["schemas"]["SessionEventData"];
+        /** @description A session is over. */
+        SessionEndedEvent: {
+            data: components["schemas"]["SessionEndedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.ended";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description The end of a session. */
         SessionEnding: {
             /** Format: date-time */
@@ -7324,6 +10829,22 @@ export interface components {
              */
             userId: string;
         };
+        /** @description A raised hand was lowered. */
+        SessionHandraiseLoweredEvent: {
+            data: components["schemas"]["SessionHandraiseLoweredData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.handraise.lowered";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A participant raised a hand. */
         SessionHandraiseRaisedData: {
             /** @example Ben Sato */
@@ -7338,6 +10859,22 @@ export interface components {
              * @example ben
              */
             userId: string;
+        };
+        /** @description A participant asks for a turn. */
+        SessionHandraiseRaisedEvent: {
+            data: components["schemas"]["SessionHandraiseRaisedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.handraise.raised";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /** @description A session to be opened. */
         SessionInput: {
@@ -7391,7 +10928,7 @@ export interface components {
          * @enum {string}
          */
         SessionLayout: "grid" | "speaker" | "sidebar" | "spotlight";
-        /** @description Sessions, newest first. */
+        /** @description Sessions. */
         SessionList: components["schemas"]["Session"][];
         /** @description Everybody was muted. */
         SessionMutedAllData: {
@@ -7409,6 +10946,22 @@ export interface components {
             muted: number;
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
             sessionId: string;
+        };
+        /** @description Everybody in a session was muted. */
+        SessionMutedAllEvent: {
+            data: components["schemas"]["SessionMutedAllData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.muted-all";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /** @description A participant as events tell of it. */
         SessionParticipantEventData: {
@@ -7439,12 +10992,60 @@ export interface components {
         };
         /** @description A participant was thrown out. */
         SessionParticipantKickedData: components["schemas"]["SessionParticipantEventData"];
+        /** @description A participant was sent away. */
+        SessionParticipantKickedEvent: {
+            data: components["schemas"]["SessionParticipantKickedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.participant.kicked";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A viewer came on stage. */
         SessionParticipantPromotedData: {
             previousRole: components["schemas"]["ParticipantRole"];
         } & components["schemas"]["SessionParticipantEventData"];
+        /** @description Somebody of the audience became a guest or co-host. */
+        SessionParticipantPromotedEvent: {
+            data: components["schemas"]["SessionParticipantPromotedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.participant.promoted";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A participant's role or permissions changed, by admission from the waiting room too. */
         SessionParticipantUpdatedData: components["schemas"]["SessionParticipantEventData"];
+        /** @description A participant's role or permissions changed. */
+        SessionParticipantUpdatedEvent: {
+            data: components["schemas"]["SessionParticipantUpdatedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.participant.updated";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description What is to change; what is absent stays. */
         SessionPatch: {
             /** @description At most as for a new session. Nobody has to leave when it falls; a call's stays 2. */
@@ -7532,6 +11133,22 @@ export interface components {
             startedAt: string;
             state: components["schemas"]["SessionRecordingState"];
         };
+        /** @description The composite recording of a session began. */
+        SessionRecordingStartedEvent: {
+            data: components["schemas"]["SessionRecordingStartedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.recording.started";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /**
          * @description recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
          * @enum {string}
@@ -7568,6 +11185,22 @@ export interface components {
             /** Format: date-time */
             stoppedAt: string;
         };
+        /** @description The recording of a session was finalized. */
+        SessionRecordingStoppedEvent: {
+            data: components["schemas"]["SessionRecordingStoppedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.recording.stopped";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description Another participant is in the spotlight, or nobody. */
         SessionSpotlightData: {
             /**
@@ -7583,8 +11216,40 @@ export interface components {
              */
             userId: string | null;
         };
+        /** @description Somebody else is in the spotlight of a session, or nobody any more. */
+        SessionSpotlightEvent: {
+            data: components["schemas"]["SessionSpotlightData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.spotlight";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A waiting session went live. */
         SessionStartedData: components["schemas"]["SessionEventData"];
+        /** @description A waiting session went live. */
+        SessionStartedEvent: {
+            data: components["schemas"]["SessionStartedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.started";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /**
          * @description waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
          * @enum {string}
@@ -7610,6 +11275,22 @@ export interface components {
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
             sessionId: string;
             summary: components["schemas"]["SummaryText"];
+        };
+        /** @description The summary of a session was written. */
+        SessionSummaryReadyEvent: {
+            data: components["schemas"]["SessionSummaryReadyData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.summary.ready";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /** @description The way into a session's room. */
         SessionToken: {
@@ -7656,6 +11337,32 @@ export interface components {
             /** @description What is different now. */
             changed: components["schemas"]["SessionChange"][];
         } & components["schemas"]["SessionEventData"];
+        /** @description A session's layout, lock or waiting room changed. */
+        SessionUpdatedEvent: {
+            data: components["schemas"]["SessionUpdatedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.updated";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /**
+         * @description Names a setting; dots separate its group.
+         * @example calls.ringTimeoutSec
+         */
+        SettingKey: string;
+        /**
+         * @description Any JSON value but null; the setting's description says which ones it takes.
+         * @example 45
+         */
+        SettingValue: unknown;
         /** @description The way into a stream's room. */
         SfuToken: {
             /**
@@ -7695,24 +11402,6 @@ export interface components {
              */
             userId?: string;
         };
-        /** @description How fast members may write. */
-        SlowmodeInput: {
-            /**
-             * @description Your own id of the moderator; with a participant token, its own user.
-             * @example ada
-             */
-            by: string;
-            /**
-             * @description For your own records; up to 500 characters.
-             * @example it is crowded
-             */
-            reason?: string;
-            /**
-             * @description Seconds between two messages of one member, up to an hour; 0 for no wait.
-             * @example 10
-             */
-            slowmodeSec: number;
-        };
         /** @description Whom everybody is to see large. */
         SpotlightInput: {
             /**
@@ -7751,7 +11440,7 @@ export interface components {
              * @example 0
              */
             reconnectWindowSec: number;
-            /** @description Whether broadcasts are to be recorded. */
+            /** @description Whether each broadcast is recorded from its first key frame to its end. */
             recordingEnabled: boolean;
             /**
              * Format: date-time
@@ -7771,6 +11460,74 @@ export interface components {
              * @example 0
              */
             viewerCount: number;
+        };
+        /** @description What was broadcast and watched on one day. */
+        StreamActivityDay: {
+            /**
+             * @description Broadcasts that began.
+             * @example 14
+             */
+            broadcasts: number;
+            /** @example 640.5 */
+            minutesLive: number;
+            /** @example 31240.5 */
+            minutesWatched: number;
+            /** @example 6 */
+            peakLiveStreams: number;
+            /** @example 1810 */
+            peakViewers: number;
+            /** Format: date-time */
+            startsAt: string;
+            /**
+             * @description Streams that were on air.
+             * @example 12
+             */
+            streams: number;
+            /**
+             * @description Tenants that were on air.
+             * @example 7
+             */
+            tenants: number;
+        };
+        /** @description How much was broadcast and watched. */
+        StreamActivityReport: {
+            /**
+             * @description In the whole time.
+             * @example 402
+             */
+            broadcasts: number;
+            /** @description One entry for each day in UTC, oldest first. */
+            days: components["schemas"]["StreamActivityDay"][];
+            /**
+             * Format: date-time
+             * @description Where the first day begins.
+             */
+            from: string;
+            /**
+             * @description Minutes of all streams on air together.
+             * @example 18230.5
+             */
+            minutesLive: number;
+            /**
+             * @description Minutes of all viewers together.
+             * @example 912450.5
+             */
+            minutesWatched: number;
+            /**
+             * @description The most streams on air at one time.
+             * @example 31
+             */
+            peakLiveStreams: number;
+            /**
+             * @description The most viewers at one time.
+             * @example 6210
+             */
+            peakViewers: number;
+            /**
+             * Format: date-time
+             * @description As of when; in the last day.
+             */
+            to: string;
         };
         /**
          * @description disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side.
@@ -7796,6 +11553,22 @@ export interface components {
             startedAt: string;
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
             streamId: string;
+        };
+        /** @description A broadcast is over, and its playlist has its end. */
+        StreamEndedEvent: {
+            data: components["schemas"]["StreamEndedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "stream.ended";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /** @description What arrives from the encoder, averaged over the last five seconds. Numbers are 0 and codecs null while nothing arrives. */
         StreamHealth: {
@@ -7869,15 +11642,18 @@ export interface components {
              * @example Launch
              */
             name: string;
-            /** @description Your own name for what belongs together; up to 64 characters. */
+            /**
+             * @description Your own name for what belongs together; up to 64 characters.
+             * @example launch-2026
+             */
             projectId?: string;
             /**
-             * @description Seconds, 0 to 1800.
+             * @description How long a broadcast waits for an encoder that went away, in seconds, 0 to 1800; 0 ends it at once. If the encoder is back in time, broadcast, recording and restreams go on and there is no `stream.ended`.
              * @default 0
              */
             reconnectWindowSec?: number;
             /**
-             * @description Kept for the recorder; this version records nothing.
+             * @description Whether each broadcast is recorded from its first key frame to its end. Kept, but not acted on by this version.
              * @default false
              */
             recordingEnabled?: boolean;
@@ -7947,7 +11723,7 @@ export interface components {
             viewerCount: number;
         };
         /** @description Why a key is revoked. */
-        StreamKeyRevocation: {
+        StreamKeyRevocationInput: {
             /**
              * @description Kept with the key and in the audit log; up to 500 characters.
              * @example Key was published in a forum
@@ -8015,6 +11791,22 @@ export interface components {
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
             streamId: string;
         };
+        /** @description A publisher connected, and the playlist can be played. */
+        StreamStartedEvent: {
+            data: components["schemas"]["StreamStartedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "stream.started";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /**
          * @description IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
          *     broadcast is over; publishing again starts a new one.
@@ -8067,6 +11859,105 @@ export interface components {
              */
             reason: string;
         };
+        /** @description The state of the platform's servers and of what they need. */
+        SystemHealth: {
+            /**
+             * Format: date-time
+             * @description When it was checked.
+             */
+            at: string;
+            /** @description One entry for each part: database, cache, SFU, ingest, storage, queue, mail, payment processor and push providers. */
+            checks: components["schemas"]["ReadinessCheck"][];
+            /** @description The servers that have been seen in the last 24 hours, oldest first. */
+            nodes: components["schemas"]["SystemNode"][];
+            /**
+             * Format: date-time
+             * @description When the server that answers was started.
+             */
+            startedAt: string;
+            status: components["schemas"]["CheckStatus"];
+            /**
+             * @description The version of the server that answers.
+             * @example v1.0.0
+             */
+            version: string;
+        };
+        /** @description One running server. */
+        SystemNode: {
+            /** @example node_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description Streams that arrive there.
+             * @example 18
+             */
+            liveStreams: number;
+            /**
+             * @description Participants in its rooms.
+             * @example 48
+             */
+            participants: number;
+            roles: components["schemas"]["NodeRole"][];
+            /**
+             * Format: date-time
+             * @description Its last sign of life; failing a minute later.
+             */
+            seenAt: string;
+            /** Format: date-time */
+            startedAt: string;
+            status: components["schemas"]["CheckStatus"];
+            /** @example v1.0.0 */
+            version: string;
+            /**
+             * @description Players that it serves.
+             * @example 2140
+             */
+            viewers: number;
+        };
+        /** @description One table. */
+        TableStats: {
+            /**
+             * Format: int64
+             * @description Rows that wait for a vacuum, estimated.
+             * @example 310
+             */
+            deadRows: number;
+            /**
+             * Format: int64
+             * @description Indexes on disk.
+             * @example 31457280
+             */
+            indexBytes: number;
+            /**
+             * Format: date-time
+             * @description By hand or by itself; null when never.
+             */
+            lastAnalyzeAt: string | null;
+            /**
+             * Format: date-time
+             * @description By hand or by itself; null when never.
+             */
+            lastVacuumAt: string | null;
+            /** @example webhook_deliveries */
+            name: string;
+            /**
+             * Format: int64
+             * @description Rows, as PostgreSQL estimates them.
+             * @example 120400
+             */
+            rows: number;
+            /**
+             * Format: int64
+             * @description Rows on disk, long values included.
+             * @example 104857600
+             */
+            tableBytes: number;
+            /**
+             * Format: int64
+             * @description Both together.
+             * @example 136314880
+             */
+            totalBytes: number;
+        };
         /** @description Whom to invite. */
         TeamInvite: {
             /**
@@ -8107,7 +11998,7 @@ export interface components {
         /** @description Members, newest first. */
         TeamMemberList: components["schemas"]["TeamMember"][];
         /** @description The role to be given. */
-        TeamRoleInput: {
+        TeamRolePatch: {
             role: components["schemas"]["UserRole"];
         };
         /** @description A customer of the platform. */
@@ -8125,6 +12016,98 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /** @description What one tenant did in the last 30 days. */
+        TenantActivity: {
+            /** @example 2 */
+            auctions: number;
+            /** @example 14 */
+            broadcasts: number;
+            /** @example 3 */
+            calls: number;
+            /**
+             * Format: int64
+             * @example 5120
+             */
+            chatMessages: number;
+            /**
+             * Format: int64
+             * @description Webhook deliveries.
+             * @example 610
+             */
+            deliveries: number;
+            /**
+             * Format: date-time
+             * @description When it did anything for the last time; null when never.
+             */
+            lastActiveAt: string | null;
+            /**
+             * @description Orders that were paid.
+             * @example 87
+             */
+            orders: number;
+            plan: components["schemas"]["PlanTier"];
+            /**
+             * Format: int64
+             * @description Push notifications attempted.
+             * @example 940
+             */
+            pushes: number;
+            /** @example 14 */
+            recordings: number;
+            /**
+             * @description Broadcasts to another platform.
+             * @example 28
+             */
+            restreams: number;
+            /** @example 22 */
+            sessions: number;
+            status: components["schemas"]["TenantStatus"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
+        };
+        /** @description One page of tenants with what they did, newest tenant first. */
+        TenantActivityPage: {
+            items: components["schemas"]["TenantActivity"][];
+            /** @example 1 */
+            page: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description How many tenants there are.
+             * @example 1
+             */
+            total: number;
+        };
+        /** @description One tenant's bytes. */
+        TenantBandwidth: {
+            /**
+             * Format: int64
+             * @example 8106479329266
+             */
+            cdnBytes: number;
+            /**
+             * Format: int64
+             * @example 900719925474
+             */
+            egressBytes: number;
+            /**
+             * Format: int64
+             * @example 34028236692
+             */
+            ingressBytes: number;
+            /**
+             * @description Of the `egressBytes` and `cdnBytes` of all tenants, with one decimal.
+             * @example 10
+             */
+            percent: number;
+            plan: components["schemas"]["PlanTier"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
+        };
         /** @description A tenant with what an admin wants to see of it at first. The lists are the newest entries; the lists of their own have the rest. */
         TenantDetail: {
             /** @description The latest 20 audit entries. */
@@ -8136,6 +12119,55 @@ export interface components {
             tenant: components["schemas"]["TenantSummary"];
             /** @description The newest 50 users. */
             users: components["schemas"]["User"][];
+        };
+        /** @description The changes of one day. */
+        TenantGrowthDay: {
+            /** @example 0 */
+            cancelledTenants: number;
+            /** @example 2 */
+            newTenants: number;
+            /** Format: date-time */
+            startsAt: string;
+            /**
+             * @description Suspensions on that day.
+             * @example 0
+             */
+            suspendedTenants: number;
+            /**
+             * @description At the end of the day, cancelled ones not counted.
+             * @example 115
+             */
+            totalTenants: number;
+        };
+        /** @description How the number of tenants changed. */
+        TenantGrowthReport: {
+            /**
+             * @description In the whole time.
+             * @example 1
+             */
+            cancelledTenants: number;
+            /** @description One entry for each day in UTC, oldest first. */
+            days: components["schemas"]["TenantGrowthDay"][];
+            /**
+             * Format: date-time
+             * @description Where the first day begins.
+             */
+            from: string;
+            /**
+             * @description In the whole time.
+             * @example 12
+             */
+            newTenants: number;
+            /**
+             * Format: date-time
+             * @description As of when; in the last day.
+             */
+            to: string;
+            /**
+             * @description Now, cancelled ones not counted.
+             * @example 115
+             */
+            totalTenants: number;
         };
         /** @description A bill for the tenant's plan. */
         TenantInvoice: {
@@ -8196,6 +12228,15 @@ export interface components {
              */
             name?: string;
         };
+        /** @description The plan that a tenant is to have. */
+        TenantPlanPatch: {
+            plan: components["schemas"]["PlanTier"];
+            /**
+             * @description For the audit log; up to 500 characters.
+             * @example Annual contract signed
+             */
+            reason?: string;
+        };
         /** @description What a tenant's role may do. */
         TenantRoleGrant: {
             role: components["schemas"]["UserRole"];
@@ -8207,6 +12248,21 @@ export interface components {
          * @enum {string}
          */
         TenantStatus: "TRIAL" | "ACTIVE" | "PAST_DUE" | "SUSPENDED" | "CANCELLED";
+        /** @description How many tenants are in each status. */
+        TenantStatusCounts: {
+            /** @example 90 */
+            active: number;
+            /** @example 5 */
+            cancelled: number;
+            /** @example 3 */
+            pastDue: number;
+            /** @example 2 */
+            suspended: number;
+            /** @example 120 */
+            total: number;
+            /** @example 20 */
+            trial: number;
+        };
         /** @description The tenant's own subscription. */
         TenantSubscription: {
             /**
@@ -8297,29 +12353,163 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
-        /** @description Who is to be silent, and for how long. */
-        TimeoutInput: {
+        /** @description What a tenant asked for help with. */
+        Ticket: {
             /**
-             * @description Your own id of the moderator; with a participant token, its own user.
-             * @example ada
+             * @description The admin who works on it.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
              */
-            by: string;
+            assigneeId: string | null;
             /**
-             * @description Seconds from now, up to a week; 0 ends a timeout.
-             * @example 300
+             * Format: date-time
+             * @description Since when it is CLOSED; null otherwise.
              */
-            durationSec: number;
+            closedAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
             /**
-             * @description For your own records; up to 500 characters.
-             * @example spam
+             * Format: date-time
+             * @description When an admin answered for the first time; null before.
              */
-            reason?: string;
+            firstReplyAt: string | null;
+            /** @example tick_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /** Format: date-time */
+            lastMessageAt: string;
             /**
-             * @description Your own id of the user.
-             * @example ben
+             * @description Messages, internal notes included.
+             * @example 3
              */
-            target: string;
+            messageCount: number;
+            /**
+             * @description Counts up over all tenants; what people call it by, also in mails.
+             * @example 1042
+             */
+            number: number;
+            priority: components["schemas"]["TicketPriority"];
+            /** @example ada@acme.example */
+            requesterEmail: string;
+            /**
+             * @description The tenant's user who asked; null once the user was deleted.
+             * @example user_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            requesterId: string | null;
+            /** @example Ada Okafor */
+            requesterName: string;
+            /**
+             * Format: date-time
+             * @description Since when it is RESOLVED or CLOSED; null otherwise.
+             */
+            resolvedAt: string | null;
+            status: components["schemas"]["TicketStatus"];
+            /** @example Encoder is refused since this morning */
+            subject: string;
+            /** @description The operator's own words to sort by. */
+            tags: string[];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
+            /** Format: date-time */
+            updatedAt: string;
         };
+        /**
+         * @description TENANT: the tenant's user. ADMIN: somebody who runs the platform. SYSTEM: the server itself.
+         * @enum {string}
+         */
+        TicketAuthorType: "TENANT" | "ADMIN" | "SYSTEM";
+        /** @description A ticket with what was written about it. */
+        TicketDetail: {
+            /** @description The last 500 messages, oldest first, internal notes included. */
+            messages: components["schemas"]["TicketMessage"][];
+            ticket: components["schemas"]["Ticket"];
+        };
+        /** @description One message of a ticket. */
+        TicketMessage: {
+            /**
+             * @description The user or admin; null for the server itself.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            authorId: string | null;
+            /**
+             * @description The user's name; the admin's e-mail address, which tenants don't see.
+             * @example help@showfloor.example
+             */
+            authorName: string;
+            authorType: components["schemas"]["TicketAuthorType"];
+            /**
+             * @description Plain text.
+             * @example The key was rotated yesterday. The new one is in the stream's settings.
+             */
+            body: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example tmsg_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description Whether only admins see it.
+             * @example false
+             */
+            internal: boolean;
+            /** @example tick_01m18qg1mhf2bsz1fk6m8v4jxe */
+            ticketId: string;
+        };
+        /** @description One page of tickets, newest first. */
+        TicketPage: {
+            items: components["schemas"]["Ticket"][];
+            /** @example 1 */
+            page: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description How many tickets match on all pages together.
+             * @example 1
+             */
+            total: number;
+        };
+        /**
+         * @description What is to change; absent fields stay as they are.
+         * @example {
+         *       "status": "RESOLVED"
+         *     }
+         */
+        TicketPatch: {
+            /**
+             * @description The admin who works on it from now on; null for nobody.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            assigneeId?: string | null;
+            priority?: components["schemas"]["TicketPriority"];
+            status?: components["schemas"]["TicketStatus"];
+            /** @description All tags that it is to have. */
+            tags?: string[];
+        };
+        /**
+         * @description How urgent it is.
+         * @enum {string}
+         */
+        TicketPriority: "LOW" | "NORMAL" | "HIGH" | "URGENT";
+        /** @description An answer to the tenant, or a note among admins. */
+        TicketReplyInput: {
+            /**
+             * @description Plain text; up to 20 000 characters.
+             * @example The key was rotated yesterday. The new one is in the stream's settings.
+             */
+            body: string;
+            /**
+             * @description Whether only admins are to see it; then nobody is mailed, and the status stays.
+             * @default false
+             * @example false
+             */
+            internal?: boolean;
+            status?: components["schemas"]["TicketStatus"];
+        };
+        /**
+         * @description OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
+         *     opens it again. CLOSED: done, no more messages.
+         * @enum {string}
+         */
+        TicketStatus: "OPEN" | "PENDING" | "RESOLVED" | "CLOSED";
         /** @description What is right or wrong with the timestamps that the encoder sends. */
         TimingStats: {
             /**
@@ -8342,6 +12532,56 @@ export interface components {
              * @example 0
              */
             jumps: number;
+        };
+        /** @description One tenant's share. */
+        TopTenant: {
+            /**
+             * Format: int64
+             * @description Bytes sent to viewers.
+             * @example 1099511627776
+             */
+            egressBytes: number;
+            /**
+             * @description Minutes of all streams on air together.
+             * @example 1823.5
+             */
+            minutesLive: number;
+            /**
+             * @description Minutes of all viewers together.
+             * @example 91245.5
+             */
+            minutesWatched: number;
+            paid: components["schemas"]["CurrencyAmounts"];
+            /**
+             * @description Minutes in sessions and calls.
+             * @example 5210.5
+             */
+            participantMinutes: number;
+            /**
+             * @description The most viewers at one time.
+             * @example 1810
+             */
+            peakViewers: number;
+            plan: components["schemas"]["PlanTier"];
+            /** @example 1 */
+            rank: number;
+            status: components["schemas"]["TenantStatus"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** @example Acme Live */
+            tenantName: string;
+        };
+        /** @description The tenants with the most viewing in the last 30 days. */
+        TopTenantsReport: {
+            /** Format: date-time */
+            from: string;
+            /** @description The most minutes watched first. */
+            items: components["schemas"]["TopTenant"][];
+            /**
+             * Format: date-time
+             * @description As of when.
+             */
+            to: string;
         };
         /** @description A job that makes renditions of a recording. */
         Transcode: {
@@ -8575,6 +12815,11 @@ export interface components {
              */
             email: string;
         };
+        /**
+         * @description UNVERIFIED: nothing is known. PENDING: being checked. VERIFIED: the tenant is who it says. REJECTED: it isn't, or can't prove it.
+         * @enum {string}
+         */
+        VerificationStatus: "UNVERIFIED" | "PENDING" | "VERIFIED" | "REJECTED";
         /** @description One attempt of a delivery. */
         WebhookAttempt: {
             /** Format: date-time */
@@ -8619,7 +12864,7 @@ export interface components {
              * @description When the next attempt is due; null when none is.
              */
             nextAttemptAt: string | null;
-            payload: components["schemas"]["EventEnvelope"];
+            payload: components["schemas"]["Event"];
             /** @description The first 4 KiB of the last answer. */
             responseBody: string | null;
             /** @description HTTP status of the last attempt; null when there was no answer. */
@@ -8651,7 +12896,7 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description Until when the secret before this one signs as well.
+             * @description Until when the secret before this one signs as well; null when there was none.
              */
             previousSecretExpiresAt: string | null;
             /**
@@ -8717,6 +12962,41 @@ export interface components {
              */
             since: string;
         };
+        /** @description How webhook deliveries are doing over all tenants. */
+        WebhookSummary: {
+            /** @example 64 */
+            activeEndpoints: number;
+            /**
+             * Format: date-time
+             * @description As of when.
+             */
+            at: string;
+            deliveries: components["schemas"]["DeliveryStatusCounts"];
+            /** @example 3 */
+            disabledEndpoints: number;
+            /** @description The 20 endpoints with the most failed attempts in the last 24 hours, most first. */
+            failing: components["schemas"]["FailingEndpoint"][];
+            /**
+             * @description How long half of those attempts took at most, in milliseconds.
+             * @example 84
+             */
+            medianMs: number | null;
+            /**
+             * Format: date-time
+             * @description Since when the oldest attempt that should have been made waits; null when none does.
+             */
+            oldestDueAt: string | null;
+            /**
+             * @description How long 95 of 100 of those attempts took at most, in milliseconds.
+             * @example 610
+             */
+            p95Ms: number | null;
+            /**
+             * @description Attempts of the last 24 hours that were answered with a 2xx, in percent with one decimal; null when there was none.
+             * @example 99.4
+             */
+            successPercent: number | null;
+        };
         /** @description What to send. */
         WebhookTest: {
             /** @description Whether or not it is on the endpoint's list. Absent: the first one of the list, `stream.started` when it is empty. */
@@ -8727,6 +13007,9 @@ export interface components {
         /** @description The request could not be carried out; `code` says why. */
         Problem: {
             headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -8735,12 +13018,20 @@ export interface components {
         };
     };
     parameters: {
+        /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+        AdminDays: string;
+        /** @description The API key's id. */
+        AdminKeyId: string;
+        /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+        AdminLimit: string;
         /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
         AdminPage: string;
         /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
         AdminPageSize: string;
         /** @description Only entries that contain this text, without regard to case. */
         AdminSearch: string;
+        /** @description The setting's key. */
+        AdminSettingKey: components["schemas"]["SettingKey"];
         /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
         AdminStatus: string;
         /** @description Only what belongs to this tenant. */
@@ -8761,15 +13052,28 @@ export interface components {
         MessageId: string;
         /** @description Your own id of the user. */
         ParticipantUserId: string;
+        /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+        ProjectId: string;
         /** @description The recording's id. */
         RecId: string;
         /** @description The stream's id. */
         StreamId: string;
+        /** @description The tenant's id. */
+        TenantId: string;
     };
     requestBodies: never;
     headers: {
         /** @description `<…>; rel="next"` while there is another page. */
         Link: string;
+        /**
+         * @description What is left of each limit that this operation has, as a list: the policy's name, `r` requests at once, all of
+         *     the policy's in `t` seconds. Successful answers have it too.
+         */
+        RateLimit: string;
+        /** @description The limits themselves, as a list: the policy's name, `q` requests at once, and as many more in each `w` seconds. */
+        RateLimitPolicy: string;
+        /** @description Whole seconds after which to try again; with every 429, and with some 409 and 503. */
+        RetryAfter: number;
     };
     pathItems: never;
 }
@@ -8793,22 +13097,41 @@ export type AdminStreamKeyPage = components['schemas']['AdminStreamKeyPage'];
 export type AdminStreamPage = components['schemas']['AdminStreamPage'];
 export type AdminSubscription = components['schemas']['AdminSubscription'];
 export type AdminSubscriptionPage = components['schemas']['AdminSubscriptionPage'];
+export type AdminWebhookDeliveryPage = components['schemas']['AdminWebhookDeliveryPage'];
+export type AdminWebhookEndpoint = components['schemas']['AdminWebhookEndpoint'];
+export type AdminWebhookEndpointPage = components['schemas']['AdminWebhookEndpointPage'];
 export type Administrator = components['schemas']['Administrator'];
 export type Analytics = components['schemas']['Analytics'];
 export type AnalyticsInterval = components['schemas']['AnalyticsInterval'];
 export type AnalyticsPoint = components['schemas']['AnalyticsPoint'];
+export type Announcement = components['schemas']['Announcement'];
+export type AnnouncementAudience = components['schemas']['AnnouncementAudience'];
+export type AnnouncementInput = components['schemas']['AnnouncementInput'];
+export type AnnouncementPage = components['schemas']['AnnouncementPage'];
+export type AnnouncementPatch = components['schemas']['AnnouncementPatch'];
+export type AnnouncementSeverity = components['schemas']['AnnouncementSeverity'];
+export type AnnouncementStatus = components['schemas']['AnnouncementStatus'];
 export type AnyBody = components['schemas']['AnyBody'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type ApiKeyInput = components['schemas']['ApiKeyInput'];
 export type ApiKeyList = components['schemas']['ApiKeyList'];
+export type AreaActivity = components['schemas']['AreaActivity'];
 export type Auction = components['schemas']['Auction'];
+export type AuctionBidData = components['schemas']['AuctionBidData'];
+export type AuctionBidEvent = components['schemas']['AuctionBidEvent'];
 export type AuctionInput = components['schemas']['AuctionInput'];
 export type AuctionList = components['schemas']['AuctionList'];
+export type AuctionReserveNotMetData = components['schemas']['AuctionReserveNotMetData'];
+export type AuctionReserveNotMetEvent = components['schemas']['AuctionReserveNotMetEvent'];
 export type AuctionStatus = components['schemas']['AuctionStatus'];
+export type AuctionWonData = components['schemas']['AuctionWonData'];
+export type AuctionWonEvent = components['schemas']['AuctionWonEvent'];
 export type AuditActorType = components['schemas']['AuditActorType'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
 export type AuditView = components['schemas']['AuditView'];
+export type BandwidthDay = components['schemas']['BandwidthDay'];
+export type BandwidthOverview = components['schemas']['BandwidthOverview'];
 export type Bid = components['schemas']['Bid'];
 export type BidInput = components['schemas']['BidInput'];
 export type BillingCheckout = components['schemas']['BillingCheckout'];
@@ -8825,14 +13148,19 @@ export type BreakoutsInput = components['schemas']['BreakoutsInput'];
 export type Call = components['schemas']['Call'];
 export type CallAdmission = components['schemas']['CallAdmission'];
 export type CallAnsweredData = components['schemas']['CallAnsweredData'];
+export type CallAnsweredEvent = components['schemas']['CallAnsweredEvent'];
 export type CallDeclinedData = components['schemas']['CallDeclinedData'];
+export type CallDeclinedEvent = components['schemas']['CallDeclinedEvent'];
 export type CallEndedData = components['schemas']['CallEndedData'];
+export type CallEndedEvent = components['schemas']['CallEndedEvent'];
 export type CallEventData = components['schemas']['CallEventData'];
 export type CallInput = components['schemas']['CallInput'];
 export type CallInvitedData = components['schemas']['CallInvitedData'];
+export type CallInvitedEvent = components['schemas']['CallInvitedEvent'];
 export type CallKind = components['schemas']['CallKind'];
-export type CallParty = components['schemas']['CallParty'];
+export type CallPartyInput = components['schemas']['CallPartyInput'];
 export type CallbackReceipt = components['schemas']['CallbackReceipt'];
+export type CallingTenant = components['schemas']['CallingTenant'];
 export type Capture = components['schemas']['Capture'];
 export type CaptureList = components['schemas']['CaptureList'];
 export type CaptureReceipt = components['schemas']['CaptureReceipt'];
@@ -8842,58 +13170,94 @@ export type CaptureUrl = components['schemas']['CaptureUrl'];
 export type CaptureUrlList = components['schemas']['CaptureUrlList'];
 export type CapturedHeader = components['schemas']['CapturedHeader'];
 export type CartItem = components['schemas']['CartItem'];
-export type CatalogSync = components['schemas']['CatalogSync'];
+export type CatalogSyncInput = components['schemas']['CatalogSyncInput'];
 export type CatalogSyncResult = components['schemas']['CatalogSyncResult'];
+export type CdnCacheStatus = components['schemas']['CdnCacheStatus'];
+export type CdnLogImportInput = components['schemas']['CdnLogImportInput'];
+export type CdnLogImportResult = components['schemas']['CdnLogImportResult'];
+export type CdnLogRow = components['schemas']['CdnLogRow'];
 export type Channel = components['schemas']['Channel'];
 export type ChannelInput = components['schemas']['ChannelInput'];
-export type ChannelJoin = components['schemas']['ChannelJoin'];
+export type ChannelJoinInput = components['schemas']['ChannelJoinInput'];
 export type ChannelKind = components['schemas']['ChannelKind'];
-export type ChannelLeave = components['schemas']['ChannelLeave'];
+export type ChannelLeaveInput = components['schemas']['ChannelLeaveInput'];
 export type ChannelList = components['schemas']['ChannelList'];
 export type ChannelMember = components['schemas']['ChannelMember'];
 export type ChannelMemberJoinedData = components['schemas']['ChannelMemberJoinedData'];
+export type ChannelMemberJoinedEvent = components['schemas']['ChannelMemberJoinedEvent'];
 export type ChannelMemberLeftData = components['schemas']['ChannelMemberLeftData'];
+export type ChannelMemberLeftEvent = components['schemas']['ChannelMemberLeftEvent'];
 export type ChannelMemberList = components['schemas']['ChannelMemberList'];
 export type ChannelModerationAction = components['schemas']['ChannelModerationAction'];
 export type ChannelModerationKind = components['schemas']['ChannelModerationKind'];
 export type ChannelModerationList = components['schemas']['ChannelModerationList'];
+export type ChannelRestrictionInput = components['schemas']['ChannelRestrictionInput'];
+export type ChannelSlowmodeInput = components['schemas']['ChannelSlowmodeInput'];
+export type ChannelTimeoutInput = components['schemas']['ChannelTimeoutInput'];
 export type ChatAttachment = components['schemas']['ChatAttachment'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type ChatMessageCreatedData = components['schemas']['ChatMessageCreatedData'];
+export type ChatMessageCreatedEvent = components['schemas']['ChatMessageCreatedEvent'];
 export type ChatMessageDeletedData = components['schemas']['ChatMessageDeletedData'];
+export type ChatMessageDeletedEvent = components['schemas']['ChatMessageDeletedEvent'];
 export type ChatMessageEditedData = components['schemas']['ChatMessageEditedData'];
+export type ChatMessageEditedEvent = components['schemas']['ChatMessageEditedEvent'];
 export type ChatMessageInput = components['schemas']['ChatMessageInput'];
 export type ChatMessageList = components['schemas']['ChatMessageList'];
 export type ChatMessagePatch = components['schemas']['ChatMessagePatch'];
 export type ChatModerationActionData = components['schemas']['ChatModerationActionData'];
+export type ChatModerationActionEvent = components['schemas']['ChatModerationActionEvent'];
 export type CheckStatus = components['schemas']['CheckStatus'];
 export type Checkout = components['schemas']['Checkout'];
 export type CheckoutInput = components['schemas']['CheckoutInput'];
+export type CloudPushInput = components['schemas']['CloudPushInput'];
+export type CloudPushServiceAccount = components['schemas']['CloudPushServiceAccount'];
 export type CodeNotice = components['schemas']['CodeNotice'];
+export type ComplianceInput = components['schemas']['ComplianceInput'];
+export type ComplianceOverview = components['schemas']['ComplianceOverview'];
+export type ComplianceRecord = components['schemas']['ComplianceRecord'];
 export type ConnectStatus = components['schemas']['ConnectStatus'];
 export type Credentials = components['schemas']['Credentials'];
 export type Currency = components['schemas']['Currency'];
 export type CurrencyAmount = components['schemas']['CurrencyAmount'];
 export type CurrencyAmounts = components['schemas']['CurrencyAmounts'];
 export type CurrencyInput = components['schemas']['CurrencyInput'];
+export type DashboardGrowth = components['schemas']['DashboardGrowth'];
+export type DashboardKpis = components['schemas']['DashboardKpis'];
+export type DatabaseStats = components['schemas']['DatabaseStats'];
+export type DeliveryStatusCounts = components['schemas']['DeliveryStatusCounts'];
+export type DevActivityDay = components['schemas']['DevActivityDay'];
+export type DevActivityOverview = components['schemas']['DevActivityOverview'];
 export type DirectChannelInput = components['schemas']['DirectChannelInput'];
 export type Discount = components['schemas']['Discount'];
 export type DiscountCheck = components['schemas']['DiscountCheck'];
 export type DiscountCode = components['schemas']['DiscountCode'];
+export type DiscountCreatedData = components['schemas']['DiscountCreatedData'];
+export type DiscountCreatedEvent = components['schemas']['DiscountCreatedEvent'];
 export type DiscountDropInput = components['schemas']['DiscountDropInput'];
+export type DiscountDroppedData = components['schemas']['DiscountDroppedData'];
+export type DiscountDroppedEvent = components['schemas']['DiscountDroppedEvent'];
 export type DiscountInput = components['schemas']['DiscountInput'];
 export type DiscountList = components['schemas']['DiscountList'];
 export type DiscountRefusal = components['schemas']['DiscountRefusal'];
 export type DvrCallback = components['schemas']['DvrCallback'];
 export type EmailInput = components['schemas']['EmailInput'];
-export type EventData = components['schemas']['EventData'];
-export type EventEnvelope = components['schemas']['EventEnvelope'];
+export type Event = components['schemas']['Event'];
 export type EventName = components['schemas']['EventName'];
+export type FailingEndpoint = components['schemas']['FailingEndpoint'];
 export type FieldProblem = components['schemas']['FieldProblem'];
+export type FirstPartyApp = components['schemas']['FirstPartyApp'];
+export type FirstPartyAppCreation = components['schemas']['FirstPartyAppCreation'];
+export type FirstPartyAppDetail = components['schemas']['FirstPartyAppDetail'];
+export type FirstPartyAppInput = components['schemas']['FirstPartyAppInput'];
+export type FirstPartyAppPage = components['schemas']['FirstPartyAppPage'];
+export type FirstPartyAppStats = components['schemas']['FirstPartyAppStats'];
 export type ForcedStopInput = components['schemas']['ForcedStopInput'];
+export type GrowthDay = components['schemas']['GrowthDay'];
 export type HandInput = components['schemas']['HandInput'];
 export type Health = components['schemas']['Health'];
 export type Identity = components['schemas']['Identity'];
+export type Impersonation = components['schemas']['Impersonation'];
 export type IngestAck = components['schemas']['IngestAck'];
 export type IngestCallback = components['schemas']['IngestCallback'];
 export type IngestRefusal = components['schemas']['IngestRefusal'];
@@ -8901,18 +13265,30 @@ export type InspectedOutput = components['schemas']['InspectedOutput'];
 export type InspectedOutputKind = components['schemas']['InspectedOutputKind'];
 export type InspectedTrack = components['schemas']['InspectedTrack'];
 export type InspectedTrackKind = components['schemas']['InspectedTrackKind'];
+export type InventoryDepletedData = components['schemas']['InventoryDepletedData'];
+export type InventoryDepletedEvent = components['schemas']['InventoryDepletedEvent'];
+export type InventoryLowData = components['schemas']['InventoryLowData'];
+export type InventoryLowEvent = components['schemas']['InventoryLowEvent'];
 export type InviteAcceptance = components['schemas']['InviteAcceptance'];
 export type InvoiceStatus = components['schemas']['InvoiceStatus'];
+export type IosPushInput = components['schemas']['IosPushInput'];
 export type JobEventStatus = components['schemas']['JobEventStatus'];
 export type KeyFrameStats = components['schemas']['KeyFrameStats'];
 export type Login = components['schemas']['Login'];
+export type MaskedUrl = components['schemas']['MaskedUrl'];
 export type MediaJobStatus = components['schemas']['MediaJobStatus'];
 export type MeterUsage = components['schemas']['MeterUsage'];
 export type MuteAllInput = components['schemas']['MuteAllInput'];
 export type MuteAllResult = components['schemas']['MuteAllResult'];
 export type NewPassword = components['schemas']['NewPassword'];
+export type NodeRole = components['schemas']['NodeRole'];
 export type OnboardingLink = components['schemas']['OnboardingLink'];
 export type OnboardingLinkInput = components['schemas']['OnboardingLinkInput'];
+export type OperationActivity = components['schemas']['OperationActivity'];
+export type OperationsDeliveries = components['schemas']['OperationsDeliveries'];
+export type OperationsDelivery = components['schemas']['OperationsDelivery'];
+export type OperationsUsage = components['schemas']['OperationsUsage'];
+export type OperationsUsageRow = components['schemas']['OperationsUsageRow'];
 export type Order = components['schemas']['Order'];
 export type OrderItem = components['schemas']['OrderItem'];
 export type OrderList = components['schemas']['OrderList'];
@@ -8936,9 +13312,18 @@ export type PasswordReset = components['schemas']['PasswordReset'];
 export type PlacedBid = components['schemas']['PlacedBid'];
 export type PlanAllowance = components['schemas']['PlanAllowance'];
 export type PlanAllowances = components['schemas']['PlanAllowances'];
-export type PlanChangeInput = components['schemas']['PlanChangeInput'];
+export type PlanDistribution = components['schemas']['PlanDistribution'];
 export type PlanLimits = components['schemas']['PlanLimits'];
+export type PlanMixEntry = components['schemas']['PlanMixEntry'];
+export type PlanMixReport = components['schemas']['PlanMixReport'];
+export type PlanShare = components['schemas']['PlanShare'];
 export type PlanTier = components['schemas']['PlanTier'];
+export type PlatformActivityOverview = components['schemas']['PlatformActivityOverview'];
+export type PlatformArea = components['schemas']['PlatformArea'];
+export type PlatformRevenue = components['schemas']['PlatformRevenue'];
+export type PlatformSetting = components['schemas']['PlatformSetting'];
+export type PlatformSettingInput = components['schemas']['PlatformSettingInput'];
+export type PlatformSettings = components['schemas']['PlatformSettings'];
 export type PlaybackType = components['schemas']['PlaybackType'];
 export type PlaybackUrl = components['schemas']['PlaybackUrl'];
 export type PlaybackUrlInput = components['schemas']['PlaybackUrlInput'];
@@ -8946,12 +13331,28 @@ export type Problem = components['schemas']['Problem'];
 export type ProcessorEvent = components['schemas']['ProcessorEvent'];
 export type ProcessorEventReceipt = components['schemas']['ProcessorEventReceipt'];
 export type Product = components['schemas']['Product'];
+export type ProductArchivedData = components['schemas']['ProductArchivedData'];
+export type ProductArchivedEvent = components['schemas']['ProductArchivedEvent'];
 export type ProductInput = components['schemas']['ProductInput'];
 export type ProductList = components['schemas']['ProductList'];
 export type ProductMetadata = components['schemas']['ProductMetadata'];
 export type ProductTimelineEntry = components['schemas']['ProductTimelineEntry'];
+export type ProductUpsertedData = components['schemas']['ProductUpsertedData'];
+export type ProductUpsertedEvent = components['schemas']['ProductUpsertedEvent'];
 export type PromotionInput = components['schemas']['PromotionInput'];
 export type PromotionRole = components['schemas']['PromotionRole'];
+export type PurchaseCompletedData = components['schemas']['PurchaseCompletedData'];
+export type PurchaseCompletedEvent = components['schemas']['PurchaseCompletedEvent'];
+export type PurchaseRefundedData = components['schemas']['PurchaseRefundedData'];
+export type PurchaseRefundedEvent = components['schemas']['PurchaseRefundedEvent'];
+export type PurchasedItem = components['schemas']['PurchasedItem'];
+export type PushCredentials = components['schemas']['PushCredentials'];
+export type PushData = components['schemas']['PushData'];
+export type PushDevice = components['schemas']['PushDevice'];
+export type PushDeviceInput = components['schemas']['PushDeviceInput'];
+export type PushNoticeInput = components['schemas']['PushNoticeInput'];
+export type PushPlatform = components['schemas']['PushPlatform'];
+export type PushResult = components['schemas']['PushResult'];
 export type Readiness = components['schemas']['Readiness'];
 export type ReadinessCheck = components['schemas']['ReadinessCheck'];
 export type RealtimeAuctionBid = components['schemas']['RealtimeAuctionBid'];
@@ -8964,69 +13365,110 @@ export type RealtimeProductPin = components['schemas']['RealtimeProductPin'];
 export type RealtimePublication = components['schemas']['RealtimePublication'];
 export type RealtimeStockTick = components['schemas']['RealtimeStockTick'];
 export type RealtimeType = components['schemas']['RealtimeType'];
+export type RecentActivity = components['schemas']['RecentActivity'];
 export type Recording = components['schemas']['Recording'];
-export type RecordingDeletion = components['schemas']['RecordingDeletion'];
+export type RecordingDeletionInput = components['schemas']['RecordingDeletionInput'];
 export type RecordingFinalStatus = components['schemas']['RecordingFinalStatus'];
 export type RecordingFinalization = components['schemas']['RecordingFinalization'];
 export type RecordingList = components['schemas']['RecordingList'];
 export type RecordingPlaybackType = components['schemas']['RecordingPlaybackType'];
 export type RecordingPlaybackUrl = components['schemas']['RecordingPlaybackUrl'];
 export type RecordingReadyData = components['schemas']['RecordingReadyData'];
-export type RecordingRetentionInput = components['schemas']['RecordingRetentionInput'];
+export type RecordingReadyEvent = components['schemas']['RecordingReadyEvent'];
+export type RecordingRetentionPatch = components['schemas']['RecordingRetentionPatch'];
 export type RecordingStatus = components['schemas']['RecordingStatus'];
 export type RefundInput = components['schemas']['RefundInput'];
 export type Registration = components['schemas']['Registration'];
 export type Rendition = components['schemas']['Rendition'];
 export type RenditionInput = components['schemas']['RenditionInput'];
 export type RenditionVideoCodec = components['schemas']['RenditionVideoCodec'];
-export type RestrictionInput = components['schemas']['RestrictionInput'];
+export type RestreamAttached = components['schemas']['RestreamAttached'];
+export type RestreamAttachmentInput = components['schemas']['RestreamAttachmentInput'];
+export type RestreamEndedData = components['schemas']['RestreamEndedData'];
+export type RestreamEndedEvent = components['schemas']['RestreamEndedEvent'];
+export type RestreamFailedData = components['schemas']['RestreamFailedData'];
+export type RestreamFailedEvent = components['schemas']['RestreamFailedEvent'];
+export type RestreamRoute = components['schemas']['RestreamRoute'];
+export type RestreamRouteList = components['schemas']['RestreamRouteList'];
+export type RestreamRouteStatus = components['schemas']['RestreamRouteStatus'];
+export type RestreamRouteTarget = components['schemas']['RestreamRouteTarget'];
+export type RestreamStartedData = components['schemas']['RestreamStartedData'];
+export type RestreamStartedEvent = components['schemas']['RestreamStartedEvent'];
+export type RestreamTarget = components['schemas']['RestreamTarget'];
+export type RestreamTargetInput = components['schemas']['RestreamTargetInput'];
+export type RestreamTargetList = components['schemas']['RestreamTargetList'];
 export type Revenue = components['schemas']['Revenue'];
 export type RevenueList = components['schemas']['RevenueList'];
+export type RevenueMonth = components['schemas']['RevenueMonth'];
+export type RiskLevel = components['schemas']['RiskLevel'];
 export type RoleCatalogue = components['schemas']['RoleCatalogue'];
+export type SchedulerRun = components['schemas']['SchedulerRun'];
+export type SchedulerRunStatus = components['schemas']['SchedulerRunStatus'];
+export type SchedulerRuns = components['schemas']['SchedulerRuns'];
 export type Scope = components['schemas']['Scope'];
 export type Session = components['schemas']['Session'];
 export type SessionBreakoutsClosedData = components['schemas']['SessionBreakoutsClosedData'];
+export type SessionBreakoutsClosedEvent = components['schemas']['SessionBreakoutsClosedEvent'];
 export type SessionBreakoutsCreatedData = components['schemas']['SessionBreakoutsCreatedData'];
+export type SessionBreakoutsCreatedEvent = components['schemas']['SessionBreakoutsCreatedEvent'];
 export type SessionChange = components['schemas']['SessionChange'];
 export type SessionCreatedData = components['schemas']['SessionCreatedData'];
+export type SessionCreatedEvent = components['schemas']['SessionCreatedEvent'];
 export type SessionEndedData = components['schemas']['SessionEndedData'];
+export type SessionEndedEvent = components['schemas']['SessionEndedEvent'];
 export type SessionEnding = components['schemas']['SessionEnding'];
 export type SessionEventData = components['schemas']['SessionEventData'];
 export type SessionHandraiseLoweredData = components['schemas']['SessionHandraiseLoweredData'];
+export type SessionHandraiseLoweredEvent = components['schemas']['SessionHandraiseLoweredEvent'];
 export type SessionHandraiseRaisedData = components['schemas']['SessionHandraiseRaisedData'];
+export type SessionHandraiseRaisedEvent = components['schemas']['SessionHandraiseRaisedEvent'];
 export type SessionInput = components['schemas']['SessionInput'];
 export type SessionInputType = components['schemas']['SessionInputType'];
 export type SessionLayout = components['schemas']['SessionLayout'];
 export type SessionList = components['schemas']['SessionList'];
 export type SessionMutedAllData = components['schemas']['SessionMutedAllData'];
+export type SessionMutedAllEvent = components['schemas']['SessionMutedAllEvent'];
 export type SessionParticipantEventData = components['schemas']['SessionParticipantEventData'];
 export type SessionParticipantKickedData = components['schemas']['SessionParticipantKickedData'];
+export type SessionParticipantKickedEvent = components['schemas']['SessionParticipantKickedEvent'];
 export type SessionParticipantPromotedData = components['schemas']['SessionParticipantPromotedData'];
+export type SessionParticipantPromotedEvent = components['schemas']['SessionParticipantPromotedEvent'];
 export type SessionParticipantUpdatedData = components['schemas']['SessionParticipantUpdatedData'];
+export type SessionParticipantUpdatedEvent = components['schemas']['SessionParticipantUpdatedEvent'];
 export type SessionPatch = components['schemas']['SessionPatch'];
 export type SessionRecording = components['schemas']['SessionRecording'];
 export type SessionRecordingInput = components['schemas']['SessionRecordingInput'];
 export type SessionRecordingLayout = components['schemas']['SessionRecordingLayout'];
 export type SessionRecordingList = components['schemas']['SessionRecordingList'];
 export type SessionRecordingStartedData = components['schemas']['SessionRecordingStartedData'];
+export type SessionRecordingStartedEvent = components['schemas']['SessionRecordingStartedEvent'];
 export type SessionRecordingState = components['schemas']['SessionRecordingState'];
 export type SessionRecordingStoppedData = components['schemas']['SessionRecordingStoppedData'];
+export type SessionRecordingStoppedEvent = components['schemas']['SessionRecordingStoppedEvent'];
 export type SessionSpotlightData = components['schemas']['SessionSpotlightData'];
+export type SessionSpotlightEvent = components['schemas']['SessionSpotlightEvent'];
 export type SessionStartedData = components['schemas']['SessionStartedData'];
+export type SessionStartedEvent = components['schemas']['SessionStartedEvent'];
 export type SessionState = components['schemas']['SessionState'];
 export type SessionSummary = components['schemas']['SessionSummary'];
 export type SessionSummaryReadyData = components['schemas']['SessionSummaryReadyData'];
+export type SessionSummaryReadyEvent = components['schemas']['SessionSummaryReadyEvent'];
 export type SessionToken = components['schemas']['SessionToken'];
 export type SessionTokenInput = components['schemas']['SessionTokenInput'];
 export type SessionType = components['schemas']['SessionType'];
 export type SessionUpdatedData = components['schemas']['SessionUpdatedData'];
+export type SessionUpdatedEvent = components['schemas']['SessionUpdatedEvent'];
+export type SettingKey = components['schemas']['SettingKey'];
+export type SettingValue = components['schemas']['SettingValue'];
 export type SfuToken = components['schemas']['SfuToken'];
 export type SfuTokenInput = components['schemas']['SfuTokenInput'];
-export type SlowmodeInput = components['schemas']['SlowmodeInput'];
 export type SpotlightInput = components['schemas']['SpotlightInput'];
 export type Stream = components['schemas']['Stream'];
+export type StreamActivityDay = components['schemas']['StreamActivityDay'];
+export type StreamActivityReport = components['schemas']['StreamActivityReport'];
 export type StreamEndReason = components['schemas']['StreamEndReason'];
 export type StreamEndedData = components['schemas']['StreamEndedData'];
+export type StreamEndedEvent = components['schemas']['StreamEndedEvent'];
 export type StreamHealth = components['schemas']['StreamHealth'];
 export type StreamHealthPoint = components['schemas']['StreamHealthPoint'];
 export type StreamHealthState = components['schemas']['StreamHealthState'];
@@ -9034,34 +13476,55 @@ export type StreamInput = components['schemas']['StreamInput'];
 export type StreamInspection = components['schemas']['StreamInspection'];
 export type StreamInspectionPage = components['schemas']['StreamInspectionPage'];
 export type StreamInspectionRow = components['schemas']['StreamInspectionRow'];
-export type StreamKeyRevocation = components['schemas']['StreamKeyRevocation'];
+export type StreamKeyRevocationInput = components['schemas']['StreamKeyRevocationInput'];
 export type StreamKeyStatus = components['schemas']['StreamKeyStatus'];
 export type StreamList = components['schemas']['StreamList'];
 export type StreamMode = components['schemas']['StreamMode'];
 export type StreamPublisher = components['schemas']['StreamPublisher'];
 export type StreamPublisherSource = components['schemas']['StreamPublisherSource'];
 export type StreamStartedData = components['schemas']['StreamStartedData'];
+export type StreamStartedEvent = components['schemas']['StreamStartedEvent'];
 export type StreamStatus = components['schemas']['StreamStatus'];
 export type SubscriptionStatus = components['schemas']['SubscriptionStatus'];
 export type SubscriptionStatusCounts = components['schemas']['SubscriptionStatusCounts'];
 export type SummaryText = components['schemas']['SummaryText'];
 export type SuspensionInput = components['schemas']['SuspensionInput'];
+export type SystemHealth = components['schemas']['SystemHealth'];
+export type SystemNode = components['schemas']['SystemNode'];
+export type TableStats = components['schemas']['TableStats'];
 export type TeamInvite = components['schemas']['TeamInvite'];
 export type TeamMember = components['schemas']['TeamMember'];
 export type TeamMemberList = components['schemas']['TeamMemberList'];
-export type TeamRoleInput = components['schemas']['TeamRoleInput'];
+export type TeamRolePatch = components['schemas']['TeamRolePatch'];
 export type Tenant = components['schemas']['Tenant'];
+export type TenantActivity = components['schemas']['TenantActivity'];
+export type TenantActivityPage = components['schemas']['TenantActivityPage'];
+export type TenantBandwidth = components['schemas']['TenantBandwidth'];
 export type TenantDetail = components['schemas']['TenantDetail'];
+export type TenantGrowthDay = components['schemas']['TenantGrowthDay'];
+export type TenantGrowthReport = components['schemas']['TenantGrowthReport'];
 export type TenantInvoice = components['schemas']['TenantInvoice'];
 export type TenantPage = components['schemas']['TenantPage'];
 export type TenantPatch = components['schemas']['TenantPatch'];
+export type TenantPlanPatch = components['schemas']['TenantPlanPatch'];
 export type TenantRoleGrant = components['schemas']['TenantRoleGrant'];
 export type TenantStatus = components['schemas']['TenantStatus'];
+export type TenantStatusCounts = components['schemas']['TenantStatusCounts'];
 export type TenantSubscription = components['schemas']['TenantSubscription'];
 export type TenantSummary = components['schemas']['TenantSummary'];
 export type TenantUser = components['schemas']['TenantUser'];
-export type TimeoutInput = components['schemas']['TimeoutInput'];
+export type Ticket = components['schemas']['Ticket'];
+export type TicketAuthorType = components['schemas']['TicketAuthorType'];
+export type TicketDetail = components['schemas']['TicketDetail'];
+export type TicketMessage = components['schemas']['TicketMessage'];
+export type TicketPage = components['schemas']['TicketPage'];
+export type TicketPatch = components['schemas']['TicketPatch'];
+export type TicketPriority = components['schemas']['TicketPriority'];
+export type TicketReplyInput = components['schemas']['TicketReplyInput'];
+export type TicketStatus = components['schemas']['TicketStatus'];
 export type TimingStats = components['schemas']['TimingStats'];
+export type TopTenant = components['schemas']['TopTenant'];
+export type TopTenantsReport = components['schemas']['TopTenantsReport'];
 export type Transcode = components['schemas']['Transcode'];
 export type TranscodeContainer = components['schemas']['TranscodeContainer'];
 export type TranscodeInput = components['schemas']['TranscodeInput'];
@@ -9075,6 +13538,7 @@ export type UserPage = components['schemas']['UserPage'];
 export type UserRole = components['schemas']['UserRole'];
 export type UserStatus = components['schemas']['UserStatus'];
 export type Verification = components['schemas']['Verification'];
+export type VerificationStatus = components['schemas']['VerificationStatus'];
 export type WebhookAttempt = components['schemas']['WebhookAttempt'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type WebhookDeliveryList = components['schemas']['WebhookDeliveryList'];
@@ -9086,11 +13550,16 @@ export type WebhookEndpointPatch = components['schemas']['WebhookEndpointPatch']
 export type WebhookEndpointStatus = components['schemas']['WebhookEndpointStatus'];
 export type WebhookRecovery = components['schemas']['WebhookRecovery'];
 export type WebhookRecoveryInput = components['schemas']['WebhookRecoveryInput'];
+export type WebhookSummary = components['schemas']['WebhookSummary'];
 export type WebhookTest = components['schemas']['WebhookTest'];
 export type ResponseProblem = components['responses']['Problem'];
+export type ParameterAdminDays = components['parameters']['AdminDays'];
+export type ParameterAdminKeyId = components['parameters']['AdminKeyId'];
+export type ParameterAdminLimit = components['parameters']['AdminLimit'];
 export type ParameterAdminPage = components['parameters']['AdminPage'];
 export type ParameterAdminPageSize = components['parameters']['AdminPageSize'];
 export type ParameterAdminSearch = components['parameters']['AdminSearch'];
+export type ParameterAdminSettingKey = components['parameters']['AdminSettingKey'];
 export type ParameterAdminStatus = components['parameters']['AdminStatus'];
 export type ParameterAdminTenantId = components['parameters']['AdminTenantId'];
 export type ParameterCaptureId = components['parameters']['CaptureId'];
@@ -9101,11 +13570,167 @@ export type ParameterId = components['parameters']['Id'];
 export type ParameterLimit = components['parameters']['Limit'];
 export type ParameterMessageId = components['parameters']['MessageId'];
 export type ParameterParticipantUserId = components['parameters']['ParticipantUserId'];
+export type ParameterProjectId = components['parameters']['ProjectId'];
 export type ParameterRecId = components['parameters']['RecId'];
 export type ParameterStreamId = components['parameters']['StreamId'];
+export type ParameterTenantId = components['parameters']['TenantId'];
 export type HeaderLink = components['headers']['Link'];
+export type HeaderRateLimit = components['headers']['RateLimit'];
+export type HeaderRateLimitPolicy = components['headers']['RateLimitPolicy'];
+export type HeaderRetryAfter = components['headers']['RetryAfter'];
 export type $defs = Record<string, never>;
 export interface operations {
+    listAnnouncements: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                page?: components["parameters"]["AdminPage"];
+                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                pageSize?: components["parameters"]["AdminPageSize"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of announcements. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnouncementPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createAnnouncement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnnouncementInput"];
+            };
+        };
+        responses: {
+            /** @description The draft. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Announcement"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAnnouncement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The announcement. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Announcement"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteAnnouncement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The announcement that was removed or archived. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Announcement"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateAnnouncement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnnouncementPatch"];
+            };
+        };
+        responses: {
+            /** @description The announcement as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Announcement"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    publishAnnouncement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The announcement, PUBLISHED. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Announcement"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listAuditEntries: {
         parameters: {
             query?: {
@@ -9190,6 +13815,55 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    importCdnLogs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CdnLogImportInput"];
+            };
+        };
+        responses: {
+            /** @description What became of the rows. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CdnLogImportResult"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminBandwidth: {
+        parameters: {
+            query?: {
+                /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+                days?: components["parameters"]["AdminDays"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BandwidthOverview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listAdminInvoices: {
         parameters: {
             query?: {
@@ -9236,6 +13910,418 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminBillingOverview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminComplianceOverview: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                page?: components["parameters"]["AdminPage"];
+                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                pageSize?: components["parameters"]["AdminPageSize"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The overview. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComplianceOverview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putAdminComplianceRecord: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The tenant's id. */
+                tenantId: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComplianceInput"];
+            };
+        };
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComplianceRecord"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminDashboardGrowth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The days. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashboardGrowth"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminDashboardKpis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashboardKpis"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminPlanDistribution: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The distribution. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanDistribution"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminRecentActivity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecentActivity"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminRevenue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformRevenue"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminDevActivity: {
+        parameters: {
+            query?: {
+                /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+                days?: components["parameters"]["AdminDays"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DevActivityOverview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listFirstPartyApps: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                page?: components["parameters"]["AdminPage"];
+                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                pageSize?: components["parameters"]["AdminPageSize"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of apps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstPartyAppPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createFirstPartyApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FirstPartyAppInput"];
+            };
+        };
+        responses: {
+            /** @description The app and its key, whole. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstPartyAppCreation"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getFirstPartyApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The app. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstPartyAppDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    impersonateFirstPartyApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Impersonation"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createFirstPartyAppKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApiKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The key, whole. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    revokeFirstPartyAppKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The API key's id. */
+                keyId: components["parameters"]["AdminKeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key, revoked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAdminSchedulerRuns: {
+        parameters: {
+            query?: {
+                /** @description Only jobs of this kind, such as `webhook_deliver`; empty or absent for all. An unknown one gives none. */
+                kind?: string;
+                /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+                limit?: components["parameters"]["AdminLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The jobs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerRuns"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminUsage: {
+        parameters: {
+            query?: {
+                /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+                limit?: components["parameters"]["AdminLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tenants. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationsUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAdminRecentDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                status?: components["parameters"]["AdminStatus"];
+                /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+                limit?: components["parameters"]["AdminLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deliveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationsDeliveries"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -9367,6 +14453,53 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listAdminTenantActivity: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                page?: components["parameters"]["AdminPage"];
+                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                pageSize?: components["parameters"]["AdminPageSize"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of tenants. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantActivityPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminPlatformActivity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformActivityOverview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listAdminRecordings: {
         parameters: {
             query?: {
@@ -9409,7 +14542,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RecordingDeletion"];
+                "application/json": components["schemas"]["RecordingDeletionInput"];
             };
         };
         responses: {
@@ -9437,7 +14570,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RecordingRetentionInput"];
+                "application/json": components["schemas"]["RecordingRetentionPatch"];
             };
         };
         responses: {
@@ -9448,6 +14581,99 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminRecording"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminPlanMixReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanMixReport"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminStreamActivityReport: {
+        parameters: {
+            query?: {
+                /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+                days?: components["parameters"]["AdminDays"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamActivityReport"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminTenantGrowthReport: {
+        parameters: {
+            query?: {
+                /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+                days?: components["parameters"]["AdminDays"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantGrowthReport"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminTopTenantsReport: {
+        parameters: {
+            query?: {
+                /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+                limit?: components["parameters"]["AdminLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TopTenantsReport"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -9469,6 +14695,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoleCatalogue"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAdminSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformSettings"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateAdminSetting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The setting's key. */
+                key: components["parameters"]["AdminSettingKey"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlatformSettingInput"];
+            };
+        };
+        responses: {
+            /** @description The setting as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformSetting"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -9568,7 +14843,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StreamKeyRevocation"];
+                "application/json": components["schemas"]["StreamKeyRevocationInput"];
             };
         };
         responses: {
@@ -9822,6 +15097,97 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getAdminDatabaseStats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatabaseStats"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminSystemHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The verdict. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SystemHealth"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAdminSystemSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformSettings"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateAdminSystemSetting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The setting's key. */
+                key: components["parameters"]["AdminSettingKey"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlatformSettingInput"];
+            };
+        };
+        responses: {
+            /** @description The setting as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformSetting"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listTenants: {
         parameters: {
             query?: {
@@ -9890,7 +15256,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PlanChangeInput"];
+                "application/json": components["schemas"]["TenantPlanPatch"];
             };
         };
         responses: {
@@ -9953,6 +15319,118 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TenantSummary"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAdminTickets: {
+        parameters: {
+            query?: {
+                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                status?: components["parameters"]["AdminStatus"];
+                /** @description Only tickets with this TicketPriority; empty or absent for all. An unknown one is a 400. */
+                priority?: string;
+                /** @description Only what belongs to this tenant. */
+                tenantId?: components["parameters"]["AdminTenantId"];
+                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                page?: components["parameters"]["AdminPage"];
+                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                pageSize?: components["parameters"]["AdminPageSize"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of tickets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ticket. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateAdminTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TicketPatch"];
+            };
+        };
+        responses: {
+            /** @description The ticket as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    replyToTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TicketReplyInput"];
+            };
+        };
+        responses: {
+            /** @description The ticket with its new message. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketDetail"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -10079,6 +15557,108 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TenantUser"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    retryAdminWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, with the attempt due. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAdminWebhookEndpoints: {
+        parameters: {
+            query?: {
+                /** @description Only what belongs to this tenant. */
+                tenantId?: components["parameters"]["AdminTenantId"];
+                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                page?: components["parameters"]["AdminPage"];
+                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                pageSize?: components["parameters"]["AdminPageSize"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of endpoints. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminWebhookEndpointPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAdminWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                page?: components["parameters"]["AdminPage"];
+                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                pageSize?: components["parameters"]["AdminPageSize"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of deliveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminWebhookDeliveryPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminWebhookSummary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSummary"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -10790,7 +16370,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CallParty"];
+                "application/json": components["schemas"]["CallPartyInput"];
             };
         };
         responses: {
@@ -10818,7 +16398,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CallParty"];
+                "application/json": components["schemas"]["CallPartyInput"];
             };
         };
         responses: {
@@ -10846,7 +16426,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CallParty"];
+                "application/json": components["schemas"]["CallPartyInput"];
             };
         };
         responses: {
@@ -10975,7 +16555,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CatalogSync"];
+                "application/json": components["schemas"]["CatalogSyncInput"];
             };
         };
         responses: {
@@ -11131,7 +16711,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChannelJoin"];
+                "application/json": components["schemas"]["ChannelJoinInput"];
             };
         };
         responses: {
@@ -11159,7 +16739,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChannelLeave"];
+                "application/json": components["schemas"]["ChannelLeaveInput"];
             };
         };
         responses: {
@@ -11335,7 +16915,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RestrictionInput"];
+                "application/json": components["schemas"]["ChannelRestrictionInput"];
             };
         };
         responses: {
@@ -11363,7 +16943,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RestrictionInput"];
+                "application/json": components["schemas"]["ChannelRestrictionInput"];
             };
         };
         responses: {
@@ -11391,7 +16971,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SlowmodeInput"];
+                "application/json": components["schemas"]["ChannelSlowmodeInput"];
             };
         };
         responses: {
@@ -11419,7 +16999,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TimeoutInput"];
+                "application/json": components["schemas"]["ChannelTimeoutInput"];
             };
         };
         responses: {
@@ -11953,6 +17533,160 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    registerPushDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushDeviceInput"];
+            };
+        };
+        responses: {
+            /** @description The device, active. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushDevice"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deactivatePushDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The device's token, percent-encoded. */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The device, inactive. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushDevice"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    notifyUsers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushNoticeInput"];
+            };
+        };
+        responses: {
+            /** @description How many devices were tried, and how many the providers took. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushResult"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPushCredentials: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                projectId: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The status. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushCredentials"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setCloudPushCredentials: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                projectId: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CloudPushInput"];
+            };
+        };
+        responses: {
+            /** @description The status of all the project's credentials. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushCredentials"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setIosPushCredentials: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                projectId: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IosPushInput"];
+            };
+        };
+        responses: {
+            /** @description The status of all the project's credentials. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushCredentials"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listRecordings: {
         parameters: {
             query?: {
@@ -12027,6 +17761,166 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Transcode"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRestreamRoutes: {
+        parameters: {
+            query?: {
+                /** @description How many entries at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Opaque; from the `Link` header of the page before. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description The stream's id. */
+                streamId: components["parameters"]["StreamId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The routes, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamRouteList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    attachRestreamTargets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The stream's id. */
+                streamId: components["parameters"]["StreamId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RestreamAttachmentInput"];
+            };
+        };
+        responses: {
+            /** @description How many of the targets are attached. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamAttached"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    detachRestreamTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The stream's id. */
+                streamId: components["parameters"]["StreamId"];
+                /** @description The target's id. */
+                targetId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The route, over. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamRoute"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRestreamTargets: {
+        parameters: {
+            query?: {
+                /** @description How many entries at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Opaque; from the `Link` header of the page before. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The targets, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamTargetList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createRestreamTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RestreamTargetInput"];
+            };
+        };
+        responses: {
+            /** @description The target, its address masked. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamTarget"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteRestreamTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The target that was removed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamTarget"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -12371,7 +18265,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The participants. */
+            /** @description The participants, in the order of their invitation or first coming. */
             200: {
                 headers: {
                     Link: components["headers"]["Link"];
@@ -12954,7 +18848,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TeamRoleInput"];
+                "application/json": components["schemas"]["TeamRolePatch"];
             };
         };
         responses: {

@@ -1,0 +1,69 @@
+// Package showfloor is the Go client of the Showfloor API. Its methods are
+// generated from the API document, one per operation, each as XWithResponse,
+// which reads the answer into typed fields:
+//
+//	c, err := showfloor.New("https://live.example.com", os.Getenv("SHOWFLOOR_KEY"))
+//	r, err := c.CreateStreamWithResponse(ctx, api.StreamInput{Name: "Launch"})
+//	if r.JSON201 == nil {
+//		return showfloor.AsError(r.ApplicationProblemJSONDefault)
+//	}
+//
+// Bodies and results are types of showfloor/gen/api.
+package showfloor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"showfloor/gen/api"
+	"showfloor/gen/client"
+	"showfloor/internal/timestamp"
+)
+
+// Client has a method for each operation.
+type Client = client.ClientWithResponses
+
+// Time is a point in time in bodies; make one with At.
+type Time = timestamp.Time
+
+// At converts for a body.
+func At(t time.Time) Time { return timestamp.From(t) }
+
+// Option changes how requests are made.
+type Option = client.ClientOption
+
+// WithHTTPClient is an Option: requests go through this instead of
+// http.DefaultClient, which has no time limit.
+func WithHTTPClient(c *http.Client) Option { return client.WithHTTPClient(c) }
+
+// New makes a client of the server at baseURL (without /v1). The token is an
+// API key or that of a login; empty for public operations.
+func New(baseURL, token string, options ...Option) (*Client, error) {
+	authorize := client.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		return nil
+	})
+	c, err := client.NewClientWithResponses(baseURL, append([]Option{authorize}, options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of %s: %w", baseURL, err)
+	}
+	return c, nil
+}
+
+// Error is a problem that the server answered with, as a Go error.
+type Error struct{ api.Problem }
+
+// Error is the code and the sentence.
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+// AsError makes an error of a problem; nil of none.
+func AsError(p *api.Problem) error {
+	if p == nil {
+		return nil
+	}
+	return &Error{*p}
+}

@@ -1,0 +1,55 @@
+/**
+ * Goes through the API of a running server with the client, as a customer would;
+ * ends with 1 and a message when something is not as it must be.
+ *
+ *     node dist/test/smoke.js <base URL> [<path of a GET operation that is not built>]
+ */
+import { createShowfloor, type EventOf, type Problem, type Stream } from '../src/index.js';
+
+declare const process: { argv: string[] }; // of Node, without its types
+
+function must(met: boolean, what: string): asserts met {
+  if (!met) throw new Error(what);
+}
+
+const [baseUrl, unbuilt] = process.argv.slice(2);
+must(baseUrl !== undefined, 'usage: smoke.js <base URL> [<path>]');
+
+const anyone = createShowfloor({ baseUrl });
+const { data: login, error: refused } = await anyone.POST('/v1/auth/register', {
+  body: { tenantName: 'Acme Live', name: 'Ada', email: `ada-${Date.now()}-ts@acme.example`, password: 'correct horse battery' },
+});
+must(login !== undefined, `register: ${refused?.message}`);
+
+const api = createShowfloor({ baseUrl, token: () => login.token });
+const { data: made, error: notMade } = await api.POST('/v1/me/streams', { body: { name: 'Launch' } });
+must(made !== undefined, `create a stream: ${notMade?.message}`);
+
+const { data: list = [] } = await api.GET('/v1/me/streams', { params: { query: { limit: 10 } } });
+const listed: Stream | undefined = list.find((s) => s.id === made.id);
+must(listed?.mode === 'LOW_LATENCY' && listed.status === 'IDLE', 'the stream is listed');
+
+const { error: missing, response } = await api.GET('/v1/me/streams/{id}', { params: { path: { id: 'str_none' } } });
+must(missing !== undefined && response.status === 404, 'a stream that is not there is a problem');
+const problem: Problem = missing;
+must(problem.code === 'not_found' && problem.status === 404 && problem.requestId !== '', `not_found, not ${problem.code}`);
+
+const { error: stranger } = await anyone.GET('/v1/me');
+must(stranger?.code === 'unauthenticated', 'without a token nobody gets in');
+
+if (unbuilt !== undefined) {
+  // Another path to the types: what is unbuilt today may not be tomorrow.
+  const { error: later } = await api.GET(unbuilt as '/v1/me');
+  must(later?.status === 501 && later.code === 'not_implemented', `${unbuilt} is not built, and says so`);
+}
+
+// What receivers of webhooks go by: the name decides what the data is.
+const started: EventOf<'stream.started'> = {
+  event: 'stream.started',
+  tenantId: login.tenant.id,
+  occurredAt: made.createdAt,
+  data: { streamId: made.id, name: made.name, mode: made.mode, projectId: null, startedAt: made.createdAt },
+};
+must(started.data.streamId === made.id, 'events are typed');
+
+console.log('all is well');
