@@ -1470,7 +1470,7 @@ type ClientInterface interface {
 	// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
 	// with.
 	//
-	// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+	// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
 	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
 	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 	//
@@ -1485,7 +1485,7 @@ type ClientInterface interface {
 	// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
 	// with.
 	//
-	// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+	// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
 	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
 	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 	//
@@ -6241,7 +6241,7 @@ func (c *Client) ListProducts(ctx context.Context, params *ListProductsParams, r
 // A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
 // with.
 //
-// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
 // above. Carts have one currency, so that a product in another currency can't be bought together with this one.
 // 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 //
@@ -6266,7 +6266,7 @@ func (c *Client) UpsertProductWithBody(ctx context.Context, contentType string, 
 // A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
 // with.
 //
-// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
 // above. Carts have one currency, so that a product in another currency can't be bought together with this one.
 // 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 //
@@ -22779,7 +22779,7 @@ type ClientWithResponsesInterface interface {
 	// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
 	// with.
 	//
-	// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+	// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
 	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
 	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 	//
@@ -22794,7 +22794,7 @@ type ClientWithResponsesInterface interface {
 	// A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
 	// with.
 	//
-	// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+	// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
 	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
 	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 	//
@@ -39066,7 +39066,7 @@ func (c *ClientWithResponses) ListProductsWithResponse(ctx context.Context, para
 // A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
 // with.
 //
-// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
 // above. Carts have one currency, so that a product in another currency can't be bought together with this one.
 // 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 //
@@ -39087,7 +39087,7 @@ func (c *ClientWithResponses) UpsertProductWithBodyWithResponse(ctx context.Cont
 // A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
 // with.
 //
-// Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
 // above. Carts have one currency, so that a product in another currency can't be bought together with this one.
 // 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 //

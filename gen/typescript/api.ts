@@ -2356,7 +2356,7 @@ export interface paths {
          *     A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
          *     with.
          *
-         *     Sends `product.upserted`, and `inventory.low` or `inventory.depleted` when the new stock crosses that mark from
+         *     Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
          *     above. Carts have one currency, so that a product in another currency can't be bought together with this one.
          *     400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
          */
@@ -8446,7 +8446,7 @@ export interface components {
          * @enum {string}
          */
         InspectedTrackKind: "VIDEO" | "AUDIO";
-        /** @description The last unit is gone. `inventory.low` isn't sent besides. */
+        /** @description The last unit is gone. When the same units also crossed lowStockAt, `inventory.low` is sent before it. */
         InventoryDepletedData: {
             /**
              * @description Your own SKU.
@@ -8485,7 +8485,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description The stock fell to lowStockAt or below, but not to 0. */
+        /** @description The stock crossed lowStockAt, from above to this number or below. */
         InventoryLowData: {
             /**
              * @description Your own SKU.
