@@ -29,7 +29,7 @@ type promised struct {
 	Type    string
 	In      []string
 	Max     *int
-	Default any
+	Pattern string
 	orNull  bool
 }
 
@@ -83,10 +83,8 @@ func (p promised) check(s *openapi3.Schema) (faults []string) {
 	if p.Max != nil && !isMax(s, *p.Max) {
 		faults = append(faults, "has another maximum")
 	}
-	if p.Default != nil {
-		if got, isNumber := s.Default.(float64); !isNumber || int(got) != p.Default {
-			faults = append(faults, "has another default")
-		}
+	if p.Pattern != "" && s.Pattern != p.Pattern {
+		faults = append(faults, "has the pattern "+s.Pattern)
 	}
 	return faults
 }
