@@ -12998,7 +12998,7 @@ export interface components {
             successPercent: number | null;
         };
         /** @description What to send. */
-        WebhookTest: {
+        WebhookTestInput: {
             /** @description Whether or not it is on the endpoint's list. Absent: the first one of the list, `stream.started` when it is empty. */
             event?: components["schemas"]["EventName"];
         };
@@ -13551,7 +13551,7 @@ export type WebhookEndpointStatus = components['schemas']['WebhookEndpointStatus
 export type WebhookRecovery = components['schemas']['WebhookRecovery'];
 export type WebhookRecoveryInput = components['schemas']['WebhookRecoveryInput'];
 export type WebhookSummary = components['schemas']['WebhookSummary'];
-export type WebhookTest = components['schemas']['WebhookTest'];
+export type WebhookTestInput = components['schemas']['WebhookTestInput'];
 export type ResponseProblem = components['responses']['Problem'];
 export type ParameterAdminDays = components['parameters']['AdminDays'];
 export type ParameterAdminKeyId = components['parameters']['AdminKeyId'];
@@ -19534,7 +19534,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["WebhookTest"];
+                "application/json": components["schemas"]["WebhookTestInput"];
             };
         };
         responses: {
