@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"showfloor/internal/event"
+	"showfloor/internal/mail"
 	"showfloor/internal/problem"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
@@ -38,6 +39,7 @@ type Config struct {
 	Keys     *signing.Keys
 	Streams  *stream.Service
 	Webhooks *webhook.Service
+	Mails    *mail.Service
 	// Node names this process. No other process may use the name.
 	Node string
 	Log  *slog.Logger
@@ -70,7 +72,8 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &expireReconnect{streams: c.Streams})
 	river.AddWorker(workers, &endStranded{streams: c.Streams})
 	river.AddWorker(workers, &rotateKeys{keys: c.Keys})
-	river.AddWorker(workers, &retention{streams: c.Streams, webhooks: c.Webhooks})
+	river.AddWorker(workers, &sendMail{mails: c.Mails})
+	river.AddWorker(workers, &retention{streams: c.Streams, webhooks: c.Webhooks, mails: c.Mails})
 
 	return &river.Config{
 		ID:      c.Node,
@@ -79,6 +82,7 @@ func (c Config) River() *river.Config {
 		Queues: map[string]river.QueueConfig{
 			river.QueueDefault: {MaxWorkers: defaultWorkers},
 			event.Queue:        {MaxWorkers: webhook.Workers},
+			mail.Queue:         {MaxWorkers: mail.Workers},
 		},
 		PeriodicJobs: []*river.PeriodicJob{
 			every(retentionEvery, RetentionArgs{}),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"showfloor/internal/mail"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 )
@@ -20,9 +21,10 @@ type retention struct {
 	river.WorkerDefaults[RetentionArgs]
 	streams  *stream.Service
 	webhooks *webhook.Service
+	mails    *mail.Service
 }
 
 // Work deletes in each area; one area's failure doesn't keep the others from it.
 func (w *retention) Work(ctx context.Context, _ *river.Job[RetentionArgs]) error {
-	return errors.Join(w.webhooks.DeleteOld(ctx), w.streams.DeleteOld(ctx))
+	return errors.Join(w.webhooks.DeleteOld(ctx), w.streams.DeleteOld(ctx), w.mails.DeleteOld(ctx))
 }

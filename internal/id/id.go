@@ -30,6 +30,7 @@ const (
 	Delivery   Prefix = "del"
 	Audit      Prefix = "aud"
 	Request    Prefix = "req"
+	Mail       Prefix = "mail"
 	Node       Prefix = "node"
 )
 

@@ -1,0 +1,85 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/problem"
+)
+
+// mailboxSize is how many mails the mailbox shows.
+const mailboxSize = 100
+
+// Kept is a mail in the development mailbox.
+type Kept struct {
+	ID, To, Kind, Subject, Text, HTML string
+	At                                time.Time
+}
+
+// ListMailbox is the last 100 mails, newest first. What isn't sent yet is among
+// them.
+func (s *Service) ListMailbox(ctx context.Context) ([]Kept, error) {
+	if !s.HasMailbox() {
+		return nil, problem.Missing("mailbox")
+	}
+	rows, err := db.New(s.config.Pool).ListUnsentMails(ctx, mailboxSize)
+	if err != nil {
+		return nil, fmt.Errorf("list mails: %w", err)
+	}
+	list := make([]Kept, len(rows))
+	for i, m := range rows {
+		if list[i], err = s.kept(m); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// GetMailboxMail is one of them.
+func (s *Service) GetMailboxMail(ctx context.Context, mailID string) (Kept, error) {
+	if !s.HasMailbox() {
+		return Kept{}, problem.Missing("mailbox")
+	}
+	m, err := db.New(s.config.Pool).GetUnsentMail(ctx, mailID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Kept{}, problem.Missing("mail")
+	}
+	if err != nil {
+		return Kept{}, fmt.Errorf("get mail: %w", err)
+	}
+	return s.kept(m)
+}
+
+func (s *Service) kept(m db.Mail) (Kept, error) {
+	c, err := s.open(m)
+	if err != nil {
+		return Kept{}, err
+	}
+	return Kept{ID: m.ID, To: m.Recipient, Kind: m.Kind, Subject: c.Subject, Text: c.Text, HTML: c.HTML, At: m.CreatedAt}, nil
+}
+
+// keepMails is how long mails are kept, sent or not.
+const keepMails = 30 * 24 * time.Hour
+
+// deleteBatch is how many rows one statement deletes.
+const deleteBatch = 5000
+
+// DeleteOld deletes old mails. What it has deleted when it fails stays deleted.
+func (s *Service) DeleteOld(ctx context.Context) error {
+	for {
+		n, err := db.New(s.config.Pool).DeleteMailsBefore(ctx, db.DeleteMailsBeforeParams{
+			Before: s.config.Now().Add(-keepMails), MaxRows: deleteBatch,
+		})
+		if err != nil {
+			return fmt.Errorf("delete old mails: %w", err)
+		}
+		if n < deleteBatch {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,187 @@
+// Package mail writes mails down in the transaction of what they tell of, and
+// sends them from the queue. Without an SMTP server, in development, a mailbox
+// on this machine shows them instead.
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	netmail "net/mail"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"showfloor/gen/db"
+	"showfloor/internal/id"
+	"showfloor/internal/problem"
+	"showfloor/internal/secret"
+)
+
+// Inserter is the part of a River client that adds jobs in a transaction.
+type Inserter interface {
+	InsertTx(ctx context.Context, tx pgx.Tx, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
+}
+
+// Config of a Service.
+type Config struct {
+	Pool *pgxpool.Pool
+	Box  *secret.Box
+	Jobs Inserter
+	// Server takes our mail; nil when there is none.
+	Server *Server
+	// From is the sender of every mail.
+	From *netmail.Address
+	// Mailbox keeps mails and shows them in the log when there is no Server: for
+	// development alone, since they hold codes and links.
+	Mailbox bool
+	// Observe hears what became of each attempt, for metrics; nil for none.
+	Observe func(outcome string)
+	Log     *slog.Logger
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction, its caller's where it takes one.
+type Service struct {
+	config Config
+	checks checked
+}
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Observe == nil {
+		c.Observe = func(string) {}
+	}
+	return &Service{config: c}
+}
+
+// HasMailbox tells whether mails stay here, for a developer to read.
+func (s *Service) HasMailbox() bool { return s.config.Server == nil && s.config.Mailbox }
+
+// Engine says where mail goes, for people.
+func (s *Service) Engine() string {
+	switch {
+	case s.config.Server != nil:
+		return "SMTP " + s.config.Server.address()
+	case s.HasMailbox():
+		return "development mailbox"
+	default:
+		return "none, SMTP_URL is not set"
+	}
+}
+
+// Require refuses what can't be done without mail when there is none.
+func (s *Service) Require() error {
+	if s.config.Server == nil && !s.config.Mailbox {
+		return problem.New(problem.Unavailable, "mail_unavailable", "this server can't send mail; ask whoever runs it to set SMTP_URL")
+	}
+	return nil
+}
+
+// SendArgs is the job that takes one mail to its end, attempt by attempt.
+type SendArgs struct {
+	MailID string `json:"mailId" river:"unique"`
+}
+
+// Kind names the job.
+func (SendArgs) Kind() string { return "mail_send" }
+
+// InsertOpts keeps a mail from having two jobs, and mails apart from all else:
+// a slow mail server holds nothing up.
+func (SendArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{
+		Queue: Queue,
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+			rivertype.JobStateRunning, rivertype.JobStateScheduled,
+		}},
+	}
+}
+
+// Queue is the queue of mails, Workers how many are sent at a time.
+const (
+	Queue   = "mail"
+	Workers = 4
+)
+
+// Post writes a mail and its job in the caller's transaction.
+func (s *Service) Post(ctx context.Context, tx pgx.Tx, l Letter) error {
+	if err := s.Require(); err != nil {
+		return err
+	}
+	to, err := netmail.ParseAddress(l.To)
+	if err != nil || to.Address != l.To {
+		return fmt.Errorf("post letter %s: the recipient is not an address", l.Kind)
+	}
+	written, err := l.render()
+	if err != nil {
+		return err
+	}
+	plain, err := json.Marshal(written)
+	if err != nil {
+		return fmt.Errorf("encode letter %s: %w", l.Kind, err)
+	}
+	p := db.CreateMailParams{
+		ID: id.New(id.Mail), Kind: l.Kind, Recipient: l.To, ExpiresAt: l.Until, Now: s.config.Now(),
+	}
+	if l.TenantID != "" {
+		p.TenantID = &l.TenantID
+	}
+	p.Content = s.config.Box.Seal(plain, sealContext(p.ID))
+	if err := db.New(tx).CreateMail(ctx, p); err != nil {
+		return fmt.Errorf("create mail: %w", err)
+	}
+	if _, err := s.config.Jobs.InsertTx(ctx, tx, SendArgs{MailID: p.ID}, nil); err != nil {
+		return fmt.Errorf("insert mail job: %w", err)
+	}
+	return nil
+}
+
+// sealContext binds a sealed content to its row.
+func sealContext(mailID string) string { return "mails/" + mailID }
+
+func (s *Service) open(m db.Mail) (content, error) {
+	var c content
+	plain, err := s.config.Box.Open(m.Content, sealContext(m.ID))
+	if err != nil {
+		return c, fmt.Errorf("open mail %s: %w", m.ID, err)
+	}
+	if err := json.Unmarshal(plain, &c); err != nil {
+		return c, fmt.Errorf("read mail %s: %w", m.ID, err)
+	}
+	return c, nil
+}
+
+// checkLife is how long the answer of a check stands: a login on a mail server
+// costs more than readiness, which anybody may ask for, is worth.
+const checkLife = 30 * time.Second
+
+// checked remembers the last answer.
+type checked struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+// Check tells whether the mail server can be logged in to.
+func (s *Service) Check(ctx context.Context) error {
+	if s.config.Server == nil {
+		return nil
+	}
+	s.checks.mu.Lock()
+	defer s.checks.mu.Unlock()
+	if now := s.config.Now(); s.checks.at.IsZero() || now.Sub(s.checks.at) >= checkLife {
+		s.checks.err, s.checks.at = s.config.Server.check(ctx), now
+	}
+	return s.checks.err
+}

@@ -1,0 +1,20 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/mail"
+)
+
+// sendMail takes a mail to its end, snoozing between attempts.
+type sendMail struct {
+	river.WorkerDefaults[mail.SendArgs]
+	mails *mail.Service
+}
+
+// Work makes the attempt that is due.
+func (w *sendMail) Work(ctx context.Context, job *river.Job[mail.SendArgs]) error {
+	return until(w.mails.Send(ctx, job.Args.MailID))
+}

@@ -1,0 +1,40 @@
+-- name: CreateMail :exec
+INSERT INTO mails (id, tenant_id, kind, recipient, content, expires_at, created_at)
+VALUES (@id, @tenant_id, @kind, @recipient, @content, @expires_at, @now);
+
+-- name: GetMail :one
+-- @sqlc-vet-disable tenant
+-- For the worker; the id is from its job.
+SELECT * FROM mails WHERE id = @id;
+
+-- name: RecordMailAttempt :exec
+-- @sqlc-vet-disable tenant
+-- As GetMail. What another worker has finished meanwhile stays.
+UPDATE mails SET tries = tries + 1, error = @error, next_attempt_at = @next_attempt_at
+WHERE id = @id AND status = 'pending';
+
+-- name: FinishMail :exec
+-- @sqlc-vet-disable tenant
+-- As GetMail.
+UPDATE mails SET status = @status, tries = tries + 1, error = @error, content = NULL, next_attempt_at = NULL, done_at = @now
+WHERE id = @id AND status = 'pending';
+
+-- name: KeepMail :execrows
+-- @sqlc-vet-disable tenant
+-- As GetMail; the development mailbox shows it.
+UPDATE mails SET status = 'kept', done_at = @now WHERE id = @id AND status = 'pending';
+
+-- name: ListUnsentMails :many
+-- @sqlc-vet-disable tenant
+-- The development mailbox is the developer's.
+SELECT * FROM mails WHERE content IS NOT NULL ORDER BY id DESC LIMIT @max_rows;
+
+-- name: GetUnsentMail :one
+-- @sqlc-vet-disable tenant
+-- As ListUnsentMails.
+SELECT * FROM mails WHERE id = @id AND content IS NOT NULL;
+
+-- name: DeleteMailsBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention is everybody's. The oldest ones, max_rows at most.
+DELETE FROM mails WHERE id = ANY (ARRAY(SELECT m.id FROM mails m WHERE m.created_at < @before ORDER BY m.created_at LIMIT @max_rows));
