@@ -43,7 +43,7 @@ func newContract() (*contract, error) {
 	c := &contract{operations: map[string]*operation{}, options: &openapi3filter.Options{
 		MultiError: true, KeepValidatedValue: true,
 		SchemaValidationOptions: []openapi3.SchemaValidationOption{
-			openapi3.WithStringFormatValidator("email", openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForEmail)),
+			openapi3.WithStringFormatValidator("email", openapi3.NewCallbackValidator(checkEmail)),
 		},
 	}}
 	for path, item := range doc.Paths.Map() {

@@ -49,8 +49,8 @@ func (s *Server) checkAll(ctx context.Context) api.Readiness {
 		wg.Go(func() { result.Checks[i] = s.run(ctx, check) })
 	}
 	wg.Wait()
-	for _, c := range result.Checks {
-		if c.Status != api.CheckStatusOk {
+	for i, c := range result.Checks {
+		if c.Status != api.CheckStatusOk && !s.checks[i].Deferred {
 			result.Status = api.CheckStatusFailing
 		}
 	}

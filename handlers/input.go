@@ -3,14 +3,17 @@ package handlers
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/mail"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -118,3 +121,15 @@ func storable(c echo.Context) {
 }
 
 func badInput(field, message string) error { return problem.BadField(field, "%s", message) }
+
+// checkEmail wants one bare address, of letters that can be seen: the usual
+// pattern for it lets spaces through, and characters that hide others.
+func checkEmail(text string) error {
+	const maxBytes = 254 // of an address in SMTP
+	parsed, err := mail.ParseAddress(text)
+	hidden := strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	if err != nil || parsed.Address != text || hidden || len(text) > maxBytes || strings.Contains(text, "@[") {
+		return errors.New("must be an e-mail address, such as ada@acme.example")
+	}
+	return nil
+}

@@ -16,6 +16,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
 	"showfloor/internal/console"
+	"showfloor/internal/mail"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
 )
@@ -30,6 +31,8 @@ type Config struct {
 	Streams   *stream.Service
 	Webhooks  *webhook.Service
 	Analytics *analytics.Service
+	// Mails shows its development mailbox, when it has one.
+	Mails *mail.Service
 	// Checks are what GET /v1/health/ready asks.
 	Checks []Check
 	// Live serves playlists and media below /live/.
@@ -63,7 +66,9 @@ type Check struct {
 	Name string
 	// Engine says what the part runs on, once Run has asked it.
 	Engine func() string
-	Run    func(ctx context.Context) error
+	// Deferred: its work waits in the queue while it fails, so the server stays ready.
+	Deferred bool
+	Run      func(ctx context.Context) error
 }
 
 // Server implements the generated interface. What it leaves out of the embedded
@@ -128,6 +133,7 @@ func New(c Config) (*echo.Echo, error) {
 		c.Metrics.ServeHTTP(ec.Response(), ec.Request())
 		return nil
 	})
+	mailbox{c.Mails}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
 	return e, nil
 }

@@ -3,8 +3,6 @@ package handlers
 import (
 	"context"
 
-	"github.com/oapi-codegen/nullable"
-
 	"showfloor/gen/api"
 	"showfloor/gen/db"
 	"showfloor/internal/account"
@@ -27,6 +25,17 @@ func (s *Server) ListTeam(ctx context.Context, r api.ListTeamRequestObject) (api
 	return api.ListTeam200JSONResponse{
 		Body: each(rows, toTeamMember), Headers: api.ListTeam200ResponseHeaders{Link: link},
 	}, nil
+}
+
+// InviteTeamMember invites somebody to the team.
+func (s *Server) InviteTeamMember(ctx context.Context, r api.InviteTeamMemberRequestObject) (api.InviteTeamMemberResponseObject, error) {
+	user, err := s.accounts.InviteTeamMember(ctx, callerFrom(ctx), account.Invite{
+		Email: r.Body.Email, Name: r.Body.Name, Role: account.Role(r.Body.Role),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return api.InviteTeamMember201JSONResponse(toTeamMember(user)), nil
 }
 
 // ChangeTeamMemberRole gives a member another role.
@@ -52,7 +61,7 @@ func (s *Server) RemoveTeamMember(ctx context.Context, r api.RemoveTeamMemberReq
 func toTeamMember(u db.User) api.TeamMember {
 	return api.TeamMember{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: api.UserRole(u.Role), Status: api.UserStatus(u.Status),
-		InviteExpiresAt: nullable.NewNullNullable[timestamp.Time](), LastLoginAt: timeOrNull(u.LastLoginAt),
+		InviteExpiresAt: timeOrNull(u.InviteExpiresAt), LastLoginAt: timeOrNull(u.LastLoginAt),
 		CreatedAt: timestamp.From(u.CreatedAt), UpdatedAt: timestamp.From(u.UpdatedAt),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"showfloor/internal/account"
 	"showfloor/internal/event"
 	"showfloor/internal/mail"
 	"showfloor/internal/problem"
@@ -37,6 +38,7 @@ const (
 type Config struct {
 	Pool     *pgxpool.Pool
 	Keys     *signing.Keys
+	Accounts *account.Service
 	Streams  *stream.Service
 	Webhooks *webhook.Service
 	Mails    *mail.Service
@@ -73,7 +75,9 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &endStranded{streams: c.Streams})
 	river.AddWorker(workers, &rotateKeys{keys: c.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Mails})
-	river.AddWorker(workers, &retention{streams: c.Streams, webhooks: c.Webhooks, mails: c.Mails})
+	river.AddWorker(workers, &mailCodeAgain{accounts: c.Accounts})
+	river.AddWorker(workers, &mailPasswordLink{accounts: c.Accounts})
+	river.AddWorker(workers, &retention{accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, mails: c.Mails})
 
 	return &river.Config{
 		ID:      c.Node,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"showfloor/internal/account"
 	"showfloor/internal/mail"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
@@ -19,6 +20,7 @@ func (RetentionArgs) Kind() string { return "retention" }
 
 type retention struct {
 	river.WorkerDefaults[RetentionArgs]
+	accounts *account.Service
 	streams  *stream.Service
 	webhooks *webhook.Service
 	mails    *mail.Service
@@ -26,5 +28,5 @@ type retention struct {
 
 // Work deletes in each area; one area's failure doesn't keep the others from it.
 func (w *retention) Work(ctx context.Context, _ *river.Job[RetentionArgs]) error {
-	return errors.Join(w.webhooks.DeleteOld(ctx), w.streams.DeleteOld(ctx), w.mails.DeleteOld(ctx))
+	return errors.Join(w.webhooks.DeleteOld(ctx), w.streams.DeleteOld(ctx), w.mails.DeleteOld(ctx), w.accounts.DeleteOld(ctx))
 }

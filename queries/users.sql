@@ -67,3 +67,18 @@ SELECT sqlc.embed(u), t.name AS tenant_name FROM users u JOIN tenants t ON t.id 
 -- Ends the user's tokens, those from before a deactivation, too.
 UPDATE users SET status = @status, token_version = token_version + 1, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: CreateInvitedUser :one
+-- Without a password nobody can log in.
+INSERT INTO users (id, tenant_id, email, name, password_hash, role, status, invite_expires_at, created_at, updated_at)
+VALUES (@id, @tenant_id, @email, @name, '', @role, 'INVITED', @invite_expires_at, @now, @now) RETURNING *;
+
+-- name: UpdateInvitedUser :one
+UPDATE users SET name = coalesce(sqlc.narg('name')::text, name), role = @role, invite_expires_at = @invite_expires_at, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND status = 'INVITED' RETURNING *;
+
+-- name: ActivateInvitedUser :one
+-- Takes the place of the log-in too.
+UPDATE users SET status = 'ACTIVE', name = coalesce(sqlc.narg('name')::text, name), password_hash = @password_hash,
+    invite_expires_at = NULL, last_login_at = @now, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND status = 'INVITED' RETURNING *;

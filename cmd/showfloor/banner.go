@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+
+	"showfloor/handlers"
 )
 
 // printBanner says where everything is.
@@ -18,6 +20,9 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	line("API", s.config.PublicURL+"/v1")
 	line("docs", s.config.PublicURL+"/docs")
 	line("player", s.config.PublicURL+"/player")
+	if s.mails.HasMailbox() {
+		line("mailbox", s.config.PublicURL+handlers.MailboxPath+" shows the mails that nobody sends")
+	}
 	line("ingest", s.config.IngestURL+"/<streamKey>")
 	if s.config.RTMPSAddr != "" {
 		_, port, _ := net.SplitHostPort(s.rtmp.TLSAddr().String())

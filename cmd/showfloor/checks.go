@@ -18,6 +18,7 @@ func (s *server) checks() []handlers.Check {
 		queue:    func(ctx context.Context) error { return jobs.Check(ctx, s.pool) },
 		files:    func(context.Context) error { return writable(s.config.DataDir) },
 		ingest:   func(context.Context) error { return serving(s.rtmp.Addr()) },
+		mailing:  s.mails.Check,
 		playback: func(context.Context) error { return serving(s.http) },
 	}
 	limiter := s.config.limits.Limiter
@@ -25,7 +26,7 @@ func (s *server) checks() []handlers.Check {
 	var checks []handlers.Check
 	for _, e := range s.engines {
 		if run, ok := asked[e.part]; ok {
-			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run}
+			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run, Deferred: e.part == mailing}
 			if e.part == limits {
 				check.Engine = limiter.Engine // it changes while Redis is away
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	netmail "net/mail"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"showfloor/internal/mail"
 	"showfloor/internal/secret"
 	"showfloor/internal/webhook"
 )
@@ -42,6 +44,7 @@ type config struct {
 	RedisURL    string `env:"REDIS_URL"`
 	StorageURL  string `env:"STORAGE_URL"`
 	SMTPURL     string `env:"SMTP_URL"`
+	MailFrom    string `env:"MAIL_FROM"`
 
 	MasterKey     string `env:"MASTER_KEY"`
 	AdminEmail    string `env:"ADMIN_EMAIL" envDefault:"admin@localhost"`
@@ -51,9 +54,12 @@ type config struct {
 
 	LimitSettings
 
-	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset.
+	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
+	// is SMTPURL, nil when unset; from is MailFrom.
 	retries []time.Duration
 	key     []byte
+	smtp    *mail.Server
+	from    *netmail.Address
 }
 
 // Values of APP_ENV.
@@ -88,7 +94,7 @@ func (c *config) check() error {
 		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
 		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss", "unix"),
 		optionalLink("STORAGE_URL", c.StorageURL, "file", "s3"),
-		optionalLink("SMTP_URL", c.SMTPURL, "smtp", "smtps"),
+		c.readMail(),
 		c.checkTLS(),
 		c.readSchedule(),
 		c.readLimits(),
@@ -123,6 +129,35 @@ func (c *config) checkTLS() error {
 	return nil
 }
 
+// readMail reads SMTP_URL and MAIL_FROM.
+func (c *config) readMail() error {
+	var err error
+	if c.SMTPURL != "" {
+		if c.smtp, err = mail.ParseURL(c.SMTPURL); err != nil {
+			return fmt.Errorf("SMTP_URL: %w", err)
+		}
+	}
+	host := c.publicHost()
+	if net.ParseIP(host) != nil {
+		host = "localhost"
+	}
+	c.from = &netmail.Address{Name: "Showfloor", Address: "no-reply@" + host}
+	if c.MailFrom != "" {
+		if c.from, err = netmail.ParseAddress(c.MailFrom); err != nil {
+			return fmt.Errorf("MAIL_FROM: %q is not a sender; write an address, or Name <address>", c.MailFrom)
+		}
+	}
+	return nil
+}
+
+// publicHost is the host of PUBLIC_URL.
+func (c *config) publicHost() string {
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Hostname() != "" {
+		return u.Hostname()
+	}
+	return "localhost"
+}
+
 func (c *config) readSchedule() error {
 	c.retries = webhook.DefaultSchedule()
 	if c.WebhookRetrySchedule == "" {
@@ -153,7 +188,7 @@ func (c *config) checkAdmin() error {
 // have yet.
 func (c *config) unused() []string {
 	var names []string
-	for name, value := range map[string]string{"STORAGE_URL": c.StorageURL, "SMTP_URL": c.SMTPURL} {
+	for name, value := range map[string]string{"STORAGE_URL": c.StorageURL} {
 		if value != "" {
 			names = append(names, name)
 		}
@@ -174,12 +209,8 @@ func (c *config) derivePublicURL() string {
 // deriveIngestURL is the built-in ingest as encoders reach it: the public
 // host with RTMP's port.
 func (c *config) deriveIngestURL() string {
-	host := "localhost"
-	if u, err := url.Parse(c.PublicURL); err == nil {
-		host = u.Hostname()
-	}
 	_, port, _ := net.SplitHostPort(c.RTMPAddr) // checked before
-	return "rtmp://" + net.JoinHostPort(host, port) + "/live"
+	return "rtmp://" + net.JoinHostPort(c.publicHost(), port) + "/live"
 }
 
 // checkMasterKey reads MASTER_KEY.

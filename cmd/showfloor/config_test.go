@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"net/mail"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ func TestDefaults(t *testing.T) {
 				Capture: ratelimit.Rate{Events: 50, Per: time.Second, Burst: 200}, Guesses: ratelimit.Rate{Events: 1, Per: time.Second, Burst: 20},
 			},
 		},
+		from: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"},
 	}, c)
 	require.Empty(t, c.unused())
 	require.NoError(t, c.checkServing())
@@ -50,6 +52,8 @@ func TestGoodSettings(t *testing.T) {
 			t.Helper()
 			require.Equal(t, "https://live.example", c.PublicURL)
 			require.Equal(t, "rtmp://live.example:2935/live", c.IngestURL)
+			require.Equal(t, "no-reply@live.example", c.from.Address)
+			require.Nil(t, c.smtp)
 		}},
 		{[]string{"HTTP_ADDR=127.0.0.1:9000"}, func(t *testing.T, c config) {
 			t.Helper()
@@ -63,6 +67,7 @@ func TestGoodSettings(t *testing.T) {
 		{[]string{"PUBLIC_URL=http://[::1]:8080"}, func(t *testing.T, c config) {
 			t.Helper()
 			require.Equal(t, "rtmp://[::1]:1935/live", c.IngestURL)
+			require.Equal(t, "no-reply@localhost", c.from.Address)
 		}},
 		{[]string{"INGEST_URL=rtmps://in.example/app/"}, func(t *testing.T, c config) {
 			t.Helper()
@@ -96,9 +101,14 @@ func TestGoodSettings(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, read, secret.KeySize)
 		}},
-		{[]string{"SMTP_URL=smtp://mail", "REDIS_URL=rediss://r", "STORAGE_URL=file:///data"}, func(t *testing.T, c config) {
+		{[]string{"SMTP_URL=smtp://user:hunter2@mail", "MAIL_FROM=Acme Live <live@acme.example>"}, func(t *testing.T, c config) {
 			t.Helper()
-			require.Equal(t, []string{"SMTP_URL", "STORAGE_URL"}, c.unused())
+			require.NotNil(t, c.smtp)
+			require.Equal(t, mail.Address{Name: "Acme Live", Address: "live@acme.example"}, *c.from)
+		}},
+		{[]string{"STORAGE_URL=file:///data"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, []string{"STORAGE_URL"}, c.unused())
 		}},
 	} {
 		t.Run(strings.Join(tt.environ, " "), func(t *testing.T) {
@@ -142,7 +152,10 @@ func TestMalformedSettings(t *testing.T) {
 		{"TRUSTED_PROXIES", "10.0.0.0/33", `TRUSTED_PROXIES: "10.0.0.0/33" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
 		{"TRUSTED_PROXIES", "proxy", `TRUSTED_PROXIES: "proxy" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
 		{"STORAGE_URL", "s3://", "STORAGE_URL: not a URL that begins with file:// or s3://"},
-		{"SMTP_URL", "smtp:hunter2", "SMTP_URL: not a URL that begins with smtp:// or smtps://"},
+		{"SMTP_URL", "smtp:hunter2", "SMTP_URL: not of the form smtp://user:password@host:port"},
+		{"SMTP_URL", "http://user:hunter2@mail", "SMTP_URL: not a URL that begins with smtp:// or smtps://"},
+		{"SMTP_URL", "smtp://mail?tls=hunter2", "SMTP_URL: has parameters that there are not; the only one is ?tls=off, with smtp://"},
+		{"MAIL_FROM", "root", `MAIL_FROM: "root" is not a sender; write an address, or Name <address>`},
 		{"MASTER_KEY", "hunter2", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},
 		{"MASTER_KEY", "aHVudGVyMg==", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},
 		{"ADMIN_EMAIL", "root", `ADMIN_EMAIL: "root" is not an e-mail address`},

@@ -24,7 +24,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 		paths = web.Paths()
 	}
 	router, err := handlers.New(handlers.Config{
-		Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Analytics: s.analytics,
+		Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Mails: s.mails, Analytics: s.analytics,
 		Console: s.console,
 		Checks:  s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths, Document: gen.Document,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,

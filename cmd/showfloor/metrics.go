@@ -20,6 +20,7 @@ type metrics struct {
 	registry   *prometheus.Registry
 	http       *prometheus.HistogramVec
 	deliveries *prometheus.HistogramVec
+	mails      *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -33,8 +34,11 @@ func newMetrics() *metrics {
 			Name: "showfloor_webhook_attempt_seconds", Help: "Time of webhook attempts, by outcome.",
 			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
 		}, []string{"outcome"}),
+		mails: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "showfloor_mail_attempts_total", Help: "Attempts to send mails, by outcome.",
+		}, []string{"outcome"}),
 	}
-	m.registry.MustRegister(m.http, m.deliveries,
+	m.registry.MustRegister(m.http, m.deliveries, m.mails,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -48,6 +52,9 @@ func (m *metrics) observeHTTP(method, route string, status int, took time.Durati
 func (m *metrics) observeDelivery(outcome string, took time.Duration) {
 	m.deliveries.WithLabelValues(outcome).Observe(took.Seconds())
 }
+
+// observeMail counts an attempt to send a mail.
+func (m *metrics) observeMail(outcome string) { m.mails.WithLabelValues(outcome).Inc() }
 
 // watch adds what is read when somebody looks.
 func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, ingest *rtmp.Server) {

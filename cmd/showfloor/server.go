@@ -18,6 +18,7 @@ import (
 	"showfloor/internal/analytics"
 	"showfloor/internal/console"
 	"showfloor/internal/event"
+	"showfloor/internal/mail"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
@@ -49,6 +50,7 @@ type server struct {
 	console   *console.Service
 	streams   *stream.Service
 	webhooks  *webhook.Service
+	mails     *mail.Service
 	analytics *analytics.Service
 	hub       *hub.Hub
 	playlist  *hls.Server
@@ -71,6 +73,7 @@ const (
 	queue    = "queue"
 	files    = "files"
 	ingest   = "ingest"
+	mailing  = "mail"
 	playback = "playback"
 	limits   = "limits"
 )
@@ -145,7 +148,11 @@ func (s *server) openAreas(ctx context.Context) error {
 	if s.keys, err = signing.New(ctx, signing.Config{Pool: s.pool, Box: s.box, Log: s.log}); err != nil {
 		return err
 	}
-	s.accounts = account.New(account.Config{Pool: s.pool, Keys: s.keys, Log: s.log})
+	s.openMail()
+	s.accounts = account.New(account.Config{
+		Pool: s.pool, Keys: s.keys, Mails: s.mails, Jobs: s.inserter, CodeKey: s.box.Derive("sign-up codes"),
+		PublicURL: s.config.PublicURL, Log: s.log,
+	})
 	s.analytics = analytics.New(s.pool, time.Now)
 	events := event.NewLog(s.inserter, time.Now)
 	s.webhooks = webhook.New(webhook.Config{
@@ -187,6 +194,18 @@ func (s *server) openAreas(ctx context.Context) error {
 	return nil
 }
 
+// openMail makes the mail service, and says so when it can't send any.
+func (s *server) openMail() {
+	s.mails = mail.New(mail.Config{
+		Pool: s.pool, Box: s.box, Jobs: s.inserter, Server: s.config.smtp, From: s.config.from,
+		Mailbox: s.config.AppEnv != production, Observe: s.metrics.observeMail, Log: s.log,
+	})
+	s.engines = append(s.engines, engineNote{mailing, s.mails.Engine()})
+	if err := s.mails.Require(); err != nil {
+		s.log.Warn("SMTP_URL is not set: sign-up codes, invitations and new passwords are refused with mail_unavailable")
+	}
+}
+
 // recoverNode puts right what the last process on this data folder left behind
 // when it was killed.
 func (s *server) recoverNode(ctx context.Context) error {
@@ -216,7 +235,9 @@ func (s *server) recoverNode(ctx context.Context) error {
 }
 
 func (s *server) startJobs(ctx context.Context) error {
-	client, err := jobs.New(jobs.Config{Pool: s.pool, Keys: s.keys, Streams: s.streams, Webhooks: s.webhooks, Node: s.node, Log: s.log})
+	client, err := jobs.New(jobs.Config{
+		Pool: s.pool, Keys: s.keys, Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Mails: s.mails, Node: s.node, Log: s.log,
+	})
 	if err != nil {
 		return err
 	}

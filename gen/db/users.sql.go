@@ -10,6 +10,47 @@ import (
 	"time"
 )
 
+const activateInvitedUser = `-- name: ActivateInvitedUser :one
+UPDATE users SET status = 'ACTIVE', name = coalesce($1::text, name), password_hash = $2,
+    invite_expires_at = NULL, last_login_at = $3, updated_at = $3
+WHERE tenant_id = $4 AND id = $5 AND status = 'INVITED' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
+`
+
+type ActivateInvitedUserParams struct {
+	Name         *string
+	PasswordHash string
+	Now          *time.Time
+	TenantID     string
+	ID           string
+}
+
+// Takes the place of the log-in too.
+func (q *Queries) ActivateInvitedUser(ctx context.Context, arg ActivateInvitedUserParams) (User, error) {
+	row := q.db.QueryRow(ctx, activateInvitedUser,
+		arg.Name,
+		arg.PasswordHash,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Email,
+		&i.Name,
+		&i.PasswordHash,
+		&i.Role,
+		&i.Status,
+		&i.TokenVersion,
+		&i.LastLoginAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.InviteExpiresAt,
+	)
+	return i, err
+}
+
 const countActiveOwners = `-- name: CountActiveOwners :one
 SELECT count(*) FROM users WHERE tenant_id = $1 AND role = 'OWNER' AND status = 'ACTIVE'
 `
@@ -41,9 +82,53 @@ func (q *Queries) CountPlatformUsers(ctx context.Context, arg CountPlatformUsers
 	return count, err
 }
 
+const createInvitedUser = `-- name: CreateInvitedUser :one
+INSERT INTO users (id, tenant_id, email, name, password_hash, role, status, invite_expires_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, '', $5, 'INVITED', $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
+`
+
+type CreateInvitedUserParams struct {
+	ID              string
+	TenantID        string
+	Email           string
+	Name            string
+	Role            string
+	InviteExpiresAt *time.Time
+	Now             time.Time
+}
+
+// Without a password nobody can log in.
+func (q *Queries) CreateInvitedUser(ctx context.Context, arg CreateInvitedUserParams) (User, error) {
+	row := q.db.QueryRow(ctx, createInvitedUser,
+		arg.ID,
+		arg.TenantID,
+		arg.Email,
+		arg.Name,
+		arg.Role,
+		arg.InviteExpiresAt,
+		arg.Now,
+	)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Email,
+		&i.Name,
+		&i.PasswordHash,
+		&i.Role,
+		&i.Status,
+		&i.TokenVersion,
+		&i.LastLoginAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.InviteExpiresAt,
+	)
+	return i, err
+}
+
 const createUser = `-- name: CreateUser :one
 INSERT INTO users (id, tenant_id, email, name, password_hash, role, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
 
 type CreateUserParams struct {
@@ -79,6 +164,7 @@ func (q *Queries) CreateUser(ctx context.Context, arg CreateUserParams) (User, e
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.InviteExpiresAt,
 	)
 	return i, err
 }
@@ -98,7 +184,7 @@ func (q *Queries) DeleteUser(ctx context.Context, arg DeleteUserParams) error {
 }
 
 const getPlatformUser = `-- name: GetPlatformUser :one
-SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = $1
+SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, u.invite_expires_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = $1
 `
 
 type GetPlatformUserRow struct {
@@ -123,13 +209,14 @@ func (q *Queries) GetPlatformUser(ctx context.Context, id string) (GetPlatformUs
 		&i.User.LastLoginAt,
 		&i.User.CreatedAt,
 		&i.User.UpdatedAt,
+		&i.User.InviteExpiresAt,
 		&i.TenantName,
 	)
 	return i, err
 }
 
 const getUser = `-- name: GetUser :one
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND id = $2
 `
 
 type GetUserParams struct {
@@ -152,12 +239,13 @@ func (q *Queries) GetUser(ctx context.Context, arg GetUserParams) (User, error) 
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.InviteExpiresAt,
 	)
 	return i, err
 }
 
 const getUserByEmail = `-- name: GetUserByEmail :one
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE email = $1
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE email = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -177,6 +265,7 @@ func (q *Queries) GetUserByEmail(ctx context.Context, email string) (User, error
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.InviteExpiresAt,
 	)
 	return i, err
 }
@@ -213,7 +302,7 @@ func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams
 }
 
 const listPlatformUsers = `-- name: ListPlatformUsers :many
-SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id
+SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, u.invite_expires_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id
 WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
   AND ($2::text IS NULL OR u.tenant_id = $2)
 ORDER BY u.created_at DESC, u.id DESC LIMIT $4 OFFSET $3::bigint
@@ -259,6 +348,7 @@ func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersPa
 			&i.User.LastLoginAt,
 			&i.User.CreatedAt,
 			&i.User.UpdatedAt,
+			&i.User.InviteExpiresAt,
 			&i.TenantName,
 		); err != nil {
 			return nil, err
@@ -272,7 +362,7 @@ func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersPa
 }
 
 const listUsers = `-- name: ListUsers :many
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users
 WHERE tenant_id = $1 AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -304,6 +394,7 @@ func (q *Queries) ListUsers(ctx context.Context, arg ListUsersParams) ([]User, e
 			&i.LastLoginAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.InviteExpiresAt,
 		); err != nil {
 			return nil, err
 		}
@@ -316,7 +407,7 @@ func (q *Queries) ListUsers(ctx context.Context, arg ListUsersParams) ([]User, e
 }
 
 const lockUser = `-- name: LockUser :one
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockUserParams struct {
@@ -339,12 +430,13 @@ func (q *Queries) LockUser(ctx context.Context, arg LockUserParams) (User, error
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.InviteExpiresAt,
 	)
 	return i, err
 }
 
 const recordLogin = `-- name: RecordLogin :one
-UPDATE users SET last_login_at = $1 WHERE tenant_id = $2 AND id = $3 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
+UPDATE users SET last_login_at = $1 WHERE tenant_id = $2 AND id = $3 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
 
 type RecordLoginParams struct {
@@ -368,13 +460,14 @@ func (q *Queries) RecordLogin(ctx context.Context, arg RecordLoginParams) (User,
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.InviteExpiresAt,
 	)
 	return i, err
 }
 
 const setUserPassword = `-- name: SetUserPassword :one
 UPDATE users SET password_hash = $1, token_version = token_version + 1, updated_at = $2
-WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
+WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
 
 type SetUserPasswordParams struct {
@@ -405,13 +498,14 @@ func (q *Queries) SetUserPassword(ctx context.Context, arg SetUserPasswordParams
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.InviteExpiresAt,
 	)
 	return i, err
 }
 
 const setUserRole = `-- name: SetUserRole :one
 UPDATE users SET role = $1, token_version = token_version + 1, updated_at = $2
-WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
+WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
 
 type SetUserRoleParams struct {
@@ -442,6 +536,7 @@ func (q *Queries) SetUserRole(ctx context.Context, arg SetUserRoleParams) (User,
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.InviteExpiresAt,
 	)
 	return i, err
 }
@@ -467,4 +562,45 @@ func (q *Queries) SetUserStatus(ctx context.Context, arg SetUserStatusParams) er
 		arg.ID,
 	)
 	return err
+}
+
+const updateInvitedUser = `-- name: UpdateInvitedUser :one
+UPDATE users SET name = coalesce($1::text, name), role = $2, invite_expires_at = $3, updated_at = $4
+WHERE tenant_id = $5 AND id = $6 AND status = 'INVITED' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
+`
+
+type UpdateInvitedUserParams struct {
+	Name            *string
+	Role            string
+	InviteExpiresAt *time.Time
+	Now             time.Time
+	TenantID        string
+	ID              string
+}
+
+func (q *Queries) UpdateInvitedUser(ctx context.Context, arg UpdateInvitedUserParams) (User, error) {
+	row := q.db.QueryRow(ctx, updateInvitedUser,
+		arg.Name,
+		arg.Role,
+		arg.InviteExpiresAt,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Email,
+		&i.Name,
+		&i.PasswordHash,
+		&i.Role,
+		&i.Status,
+		&i.TokenVersion,
+		&i.LastLoginAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.InviteExpiresAt,
+	)
+	return i, err
 }

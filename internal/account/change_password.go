@@ -41,9 +41,8 @@ func (s *Service) ChangePassword(ctx context.Context, c Caller, current, next st
 		if locked.PasswordHash != user.PasswordHash {
 			return problem.Conflicting("the password was changed at the same moment; log in with the new one")
 		}
-		l.User, err = q.SetUserPassword(ctx, db.SetUserPasswordParams{TenantID: c.TenantID, ID: c.UserID, PasswordHash: hash, Now: now})
-		if err != nil {
-			return fmt.Errorf("set password: %w", err)
+		if l.User, err = s.setPassword(ctx, tx, locked, hash); err != nil {
+			return err
 		}
 		if l.Tenant, err = q.GetTenant(ctx, c.TenantID); err != nil {
 			return fmt.Errorf("get tenant: %w", err)

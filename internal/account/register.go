@@ -42,6 +42,18 @@ type Registration struct{ TenantName, Name, Email, Password string }
 // Origin is where a request without a caller comes from, for the audit log.
 type Origin struct{ IP, RequestID string }
 
+// user is a user in the audit log who has shown who it is by this request.
+func (o Origin) user(userID string) audit.Actor {
+	return audit.Actor{Type: "user", ID: userID, IP: o.IP, RequestID: o.RequestID}
+}
+
+// stranger is somebody in the audit log who has not: component acts for them.
+func (o Origin) stranger(component string) audit.Actor {
+	a := audit.System(component)
+	a.IP, a.RequestID = o.IP, o.RequestID
+	return a
+}
+
 // Register creates a tenant with its first user, an OWNER, and logs that user
 // in. An e-mail that is taken is a conflict.
 func (s *Service) Register(ctx context.Context, r Registration, from Origin) (Login, error) {
@@ -51,36 +63,60 @@ func (s *Service) Register(ctx context.Context, r Registration, from Origin) (Lo
 	}
 	var l Login
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.now()
 		var err error
-		if l.Tenant, err = q.CreateTenant(ctx, db.CreateTenantParams{ID: id.New(id.Tenant), Name: r.TenantName, Now: now}); err != nil {
-			return fmt.Errorf("create tenant: %w", err)
-		}
-		l.User, err = q.CreateUser(ctx, db.CreateUserParams{
-			ID: id.New(id.User), TenantID: l.Tenant.ID, Email: CanonicalEmail(r.Email), Name: r.Name,
-			PasswordHash: hash, Role: string(Owner), Now: now,
-		})
-		if postgres.IsUnique(err, "users_email_key") {
-			return problem.New(problem.Conflict, "email_taken", "this e-mail address is taken; log in instead")
-		}
-		if err != nil {
-			return fmt.Errorf("create user: %w", err)
-		}
-		l.User, err = q.RecordLogin(ctx, db.RecordLoginParams{TenantID: l.Tenant.ID, ID: l.User.ID, Now: &now})
-		if err != nil {
-			return fmt.Errorf("record login: %w", err)
-		}
-		return audit.Write(ctx, q, now, audit.Entry{
-			Actor:    audit.Actor{Type: "user", ID: l.User.ID, IP: from.IP, RequestID: from.RequestID},
-			TenantID: l.Tenant.ID, Action: "tenant.register", Entity: "tenant", EntityID: l.Tenant.ID,
-			After: map[string]any{"name": l.Tenant.Name, "plan": l.Tenant.Plan},
-		})
+		l, err = s.createTenant(ctx, db.New(tx), founder{
+			tenantName: r.TenantName, name: r.Name, email: CanonicalEmail(r.Email), passwordHash: hash,
+		}, from)
+		return err
 	})
 	if err != nil {
 		return Login{}, err
 	}
 	l.Token, l.ExpiresAt, err = s.issueToken(ctx, l.User)
 	return l, err
+}
+
+// founder is who a tenant begins with.
+type founder struct {
+	tenantName, name, email, passwordHash string
+	// verified: the e-mail has shown that it is the founder's.
+	verified bool
+}
+
+// createTenant creates a tenant and its OWNER; the token is left to be issued
+// after the commit.
+func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, from Origin) (Login, error) {
+	var l Login
+	var err error
+	now := s.now()
+	if l.Tenant, err = q.CreateTenant(ctx, db.CreateTenantParams{ID: id.New(id.Tenant), Name: f.tenantName, Now: now}); err != nil {
+		return l, fmt.Errorf("create tenant: %w", err)
+	}
+	l.User, err = q.CreateUser(ctx, db.CreateUserParams{
+		ID: id.New(id.User), TenantID: l.Tenant.ID, Email: f.email, Name: f.name,
+		PasswordHash: f.passwordHash, Role: string(Owner), Now: now,
+	})
+	if postgres.IsUnique(err, emailIndex) {
+		return l, errEmailTaken("log in instead")
+	}
+	if err != nil {
+		return l, fmt.Errorf("create user: %w", err)
+	}
+	l.User, err = q.RecordLogin(ctx, db.RecordLoginParams{TenantID: l.Tenant.ID, ID: l.User.ID, Now: &now})
+	if err != nil {
+		return l, fmt.Errorf("record login: %w", err)
+	}
+	return l, audit.Write(ctx, q, now, audit.Entry{
+		Actor: from.user(l.User.ID), TenantID: l.Tenant.ID, Action: "tenant.register", Entity: "tenant", EntityID: l.Tenant.ID,
+		After: map[string]any{"name": l.Tenant.Name, "plan": l.Tenant.Plan, "emailVerified": f.verified},
+	})
+}
+
+// emailIndex keeps e-mails unique over all tenants.
+const emailIndex = "users_email_key"
+
+func errEmailTaken(advice string) error {
+	return problem.New(problem.Conflict, "email_taken", "this e-mail address is taken; %s", advice)
 }
 
 // Login checks a user's password. A wrong password and an unknown e-mail can't

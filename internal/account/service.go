@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/internal/mail"
 	"showfloor/internal/signing"
 )
 
@@ -23,12 +24,16 @@ const (
 // Service holds the use cases. What an exported method changes, it changes in
 // one transaction.
 type Service struct {
-	pool   *pgxpool.Pool
-	now    func() time.Time
-	log    *slog.Logger
-	keys   *signing.Keys
-	cache  *callerCache
-	hasher *hasher
+	pool      *pgxpool.Pool
+	now       func() time.Time
+	log       *slog.Logger
+	keys      *signing.Keys
+	mails     *mail.Service
+	jobs      mail.Inserter
+	codeKey   []byte
+	publicURL string
+	cache     *callerCache
+	hasher    *hasher
 }
 
 // Config of a Service.
@@ -36,7 +41,14 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// Keys sign and verify the tokens.
 	Keys *signing.Keys
-	Log  *slog.Logger
+	// Mails sends codes and links; Jobs adds what finds out whom to send them to.
+	Mails *mail.Service
+	Jobs  mail.Inserter
+	// CodeKey hashes what is too guessable for a hash without a key.
+	CodeKey []byte
+	// PublicURL begins the links in mails; without a slash at the end.
+	PublicURL string
+	Log       *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -48,6 +60,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		pool: c.Pool, keys: c.Keys, now: c.Now, log: c.Log,
+		mails: c.Mails, jobs: c.Jobs, codeKey: c.CodeKey, publicURL: c.PublicURL,
 		cache: newCallerCache(c.Now, cacheLife),
 		// Half of the cores at most hash passwords, the rest goes on serving.
 		hasher: newHasher(max(1, runtime.NumCPU()/2)),

@@ -34,6 +34,7 @@ import (
 	"showfloor/internal/dbtest"
 	"showfloor/internal/event"
 	"showfloor/internal/id"
+	"showfloor/internal/mail"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/onair"
@@ -69,12 +70,14 @@ type Options struct {
 	IngestSecret string
 	// Schedule is the pauses between attempts; the default schedule when nil.
 	Schedule []time.Duration
-	// Production refuses deliveries to private addresses.
+	// Production refuses deliveries to private addresses, and has no mailbox.
 	Production bool
 	// Limits says how often callers may come; nothing is limited by default.
 	Limits handlers.Limits
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// SMTP is where mail goes, as SMTP_URL; the mailbox by default.
+	SMTP string
 	// Checks of readiness, besides those of the database and the queue.
 	Checks []handlers.Check
 	// Pages serves PagePaths.
@@ -100,6 +103,7 @@ type Server struct {
 	Console   *console.Service
 	Streams   *stream.Service
 	Webhooks  *webhook.Service
+	Mails     *mail.Service
 	Analytics *analytics.Service
 	Events    *event.Log
 	Inserter  *river.Client[pgx.Tx]
@@ -125,7 +129,7 @@ func New(t testing.TB, o Options) *Server {
 	s.startJobs(t, o)
 	router, err := handlers.New(handlers.Config{
 		Console:  s.Console,
-		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Analytics: s.Analytics,
+		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Mails: s.Mails, Analytics: s.Analytics,
 		Checks: append([]handlers.Check{
 			{Name: "database", Engine: func() string { return "PostgreSQL" }, Run: s.Pool.Ping},
 			{Name: "queue", Engine: func() string { return "River" }, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
@@ -173,7 +177,11 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	must(t, err)
 	s.Keys, err = signing.New(t.Context(), signing.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
 	must(t, err)
-	s.Accounts = account.New(account.Config{Pool: s.Pool, Keys: s.Keys, Log: o.Log, Now: now})
+	s.openMail(t, o, now)
+	s.Accounts = account.New(account.Config{
+		Pool: s.Pool, Keys: s.Keys, Mails: s.Mails, Jobs: s.Inserter, CodeKey: s.Box.Derive("sign-up codes"),
+		PublicURL: publicURL, Log: o.Log, Now: now,
+	})
 	s.Events = event.NewLog(s.Inserter, now)
 	s.Events.CheckWith(eventCheck(t))
 	s.Analytics = analytics.New(s.Pool, now)
@@ -241,7 +249,9 @@ func (s *Server) startJobs(t testing.TB, o Options) {
 	if !o.Jobs {
 		return
 	}
-	client, err := jobs.New(jobs.Config{Pool: s.Pool, Keys: s.Keys, Streams: s.Streams, Webhooks: s.Webhooks, Node: s.Node, Log: o.Log})
+	client, err := jobs.New(jobs.Config{
+		Pool: s.Pool, Keys: s.Keys, Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Mails: s.Mails, Node: s.Node, Log: o.Log,
+	})
 	must(t, err)
 	must(t, client.Start(context.WithoutCancel(t.Context())))
 	t.Cleanup(func() {

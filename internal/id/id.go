@@ -31,6 +31,8 @@ const (
 	Audit      Prefix = "aud"
 	Request    Prefix = "req"
 	Mail       Prefix = "mail"
+	SignupForm Prefix = "form"
+	UserLink   Prefix = "link"
 	Node       Prefix = "node"
 )
 

@@ -109,7 +109,8 @@ func TestTheRulesCatchABreach(t *testing.T) {
 
 // testSupport names packages that only tests import and that may see all.
 func testSupport(name string) bool {
-	return name == "internal/apitest" || name == "internal/dbtest" || name == "internal/redistest" || name == "internal/browsertest"
+	return name == "internal/apitest" || name == "internal/dbtest" || name == "internal/redistest" || name == "internal/browsertest" ||
+		name == "internal/smtptest"
 }
 
 func matches(pattern, path string) bool {

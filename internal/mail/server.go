@@ -32,8 +32,8 @@ type Server struct {
 	port int
 	// user is empty where the server asks for none.
 	user, password string
-	implicitTLS bool
-	policy      gomail.TLSPolicy
+	implicitTLS    bool
+	policy         gomail.TLSPolicy
 	// roots are the authorities that are believed; nil for the system's.
 	roots *x509.CertPool
 }
@@ -173,10 +173,10 @@ func (s *Server) tlsConfig() *tls.Config {
 // row, so that a mail which is sent twice can be told for one.
 func compose(from *netmail.Address, to, id string, c content, now time.Time) *gomail.Msg {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	msg.FromMailAddress(from)
+	msg.FromMailAddress(&netmail.Address{Name: from.Name, Address: toASCIIDomain(from.Address)})
 	msg.ToMailAddress(&netmail.Address{Address: toASCIIDomain(to)})
 	msg.Subject(c.Subject)
-	_, host, _ := strings.Cut(from.Address, "@")
+	_, host, _ := strings.Cut(toASCIIDomain(from.Address), "@")
 	msg.SetMessageIDWithValue(id + "@" + host)
 	msg.SetDateWithValue(now)
 	// So that nobody's holiday notice answers.

@@ -2,6 +2,9 @@ package secret
 
 import "crypto/rand"
 
+// Digits makes n random decimal digits.
+func Digits(n int) string { return pick(n, "0123456789") }
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Base62 writes n characters of the alphabet that sum decides, one per byte of
@@ -15,16 +18,19 @@ func Base62(sum []byte, n int) []byte {
 }
 
 // Text makes n random base62 characters (5.95 bits each).
-func Text(n int) string {
+func Text(n int) string { return pick(n, base62) }
+
+func pick(n int, alphabet string) string {
 	out := make([]byte, 0, n)
 	buf := make([]byte, n)
+	// The largest multiple of the alphabet's length: without the cut its first
+	// characters would come up more often.
+	fair := 256 - 256%len(alphabet)
 	for len(out) < n {
 		rand.Read(buf) // never fails
 		for _, b := range buf {
-			// 248 is the largest multiple of 62 below 256: without the cut the
-			// first characters of the alphabet would come up more often.
-			if b < 248 && len(out) < n {
-				out = append(out, base62[b%62])
+			if int(b) < fair && len(out) < n {
+				out = append(out, alphabet[int(b)%len(alphabet)])
 			}
 		}
 	}

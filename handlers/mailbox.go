@@ -1,0 +1,86 @@
+package handlers
+
+import (
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"showfloor/internal/mail"
+	"showfloor/internal/timestamp"
+)
+
+// MailboxPath is where a developer reads the mails that nobody sends.
+const MailboxPath = "/mailbox"
+
+// letterPolicy lets a mail show itself inside the mailbox and do nothing else.
+const letterPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; " +
+	"sandbox allow-popups allow-popups-to-escape-sandbox"
+
+// mailbox serves the development mailbox: the page, the list that it loads, and
+// each mail as its readers see it. It is no part of the API. The mails hold codes
+// and links that count, so it is for callers on this machine alone.
+type mailbox struct {
+	mails *mail.Service
+}
+
+// mount adds its routes, if there is a mailbox.
+func (m mailbox) mount(e *echo.Echo, pages http.Handler) {
+	if m.mails == nil || !m.mails.HasMailbox() {
+		return
+	}
+	e.GET(MailboxPath, m.guard(echo.WrapHandler(pages)))
+	e.GET(MailboxPath+"/mails", m.guard(m.list))
+	e.GET(MailboxPath+"/mails/:id", m.guard(m.show))
+}
+
+// guard lets callers on this machine in who asked for this machine: not a page
+// elsewhere that made its own name lead here.
+func (mailbox) guard(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		host, _, err := net.SplitHostPort(c.Request().Host)
+		if err != nil {
+			host = c.Request().Host
+		}
+		if !fromLoopback(c.Request()) || host != "localhost" && net.ParseIP(strings.Trim(host, "[]")) == nil {
+			return echo.ErrNotFound
+		}
+		return next(c)
+	}
+}
+
+// keptMail is a mail in the list.
+type keptMail struct {
+	ID      string         `json:"id"`
+	To      string         `json:"to"`
+	Kind    string         `json:"kind"`
+	Subject string         `json:"subject"`
+	Text    string         `json:"text"`
+	At      timestamp.Time `json:"at"`
+}
+
+func (m mailbox) list(c echo.Context) error {
+	mails, err := m.mails.ListMailbox(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	return c.JSON(http.StatusOK, each(mails, func(k mail.Kept) keptMail {
+		return keptMail{ID: k.ID, To: k.To, Kind: k.Kind, Subject: k.Subject, Text: k.Text, At: timestamp.From(k.At)}
+	}))
+}
+
+func (m mailbox) show(c echo.Context) error {
+	kept, err := m.mails.GetMailboxMail(c.Request().Context(), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set(echo.HeaderCacheControl, "no-store")
+	h.Set(echo.HeaderContentSecurityPolicy, letterPolicy)
+	h.Set(echo.HeaderReferrerPolicy, "no-referrer")
+	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
+	// Its links must not open inside the frame that shows it.
+	return c.HTML(http.StatusOK, strings.Replace(kept.HTML, "<head>", `<head><base target="_blank">`, 1))
+}

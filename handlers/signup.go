@@ -1,0 +1,74 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"showfloor/gen/api"
+	"showfloor/internal/account"
+	"showfloor/internal/timestamp"
+)
+
+// SendCode holds a sign-up form and mails its code.
+func (s *Server) SendCode(ctx context.Context, r api.SendCodeRequestObject) (api.SendCodeResponseObject, error) {
+	email, err := s.accounts.SendCode(ctx, account.Registration{
+		TenantName: r.Body.TenantName, Name: r.Body.Name, Email: r.Body.Email, Password: r.Body.Password,
+	}, originFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.SendCode201JSONResponse(toCodeNotice(email)), nil
+}
+
+// VerifyAndRegister signs a tenant up with a code.
+func (s *Server) VerifyAndRegister(ctx context.Context, r api.VerifyAndRegisterRequestObject) (api.VerifyAndRegisterResponseObject, error) {
+	l, err := s.accounts.VerifyAndRegister(ctx, r.Body.Email, r.Body.Code, originFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.VerifyAndRegister201JSONResponse(toLogin(l)), nil
+}
+
+// ResendCode has a sign-up code mailed again.
+func (s *Server) ResendCode(ctx context.Context, r api.ResendCodeRequestObject) (api.ResendCodeResponseObject, error) {
+	email, err := s.accounts.ResendCode(ctx, r.Body.Email, originFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.ResendCode201JSONResponse(toCodeNotice(email)), nil
+}
+
+// ForgotPassword has a link mailed to set a new password.
+func (s *Server) ForgotPassword(ctx context.Context, r api.ForgotPasswordRequestObject) (api.ForgotPasswordResponseObject, error) {
+	email, err := s.accounts.ForgotPassword(ctx, r.Body.Email, originFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.ForgotPassword201JSONResponse{Email: email, LinkLifeSec: seconds(account.ResetLife)}, nil
+}
+
+// ResetPassword sets a new password with a mailed link.
+func (s *Server) ResetPassword(ctx context.Context, r api.ResetPasswordRequestObject) (api.ResetPasswordResponseObject, error) {
+	email, at, err := s.accounts.ResetPassword(ctx, r.Body.Token, r.Body.Password, originFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.ResetPassword201JSONResponse{Email: email, ChangedAt: timestamp.From(at)}, nil
+}
+
+// AcceptInvite lets an invited user in.
+func (s *Server) AcceptInvite(ctx context.Context, r api.AcceptInviteRequestObject) (api.AcceptInviteResponseObject, error) {
+	l, err := s.accounts.AcceptInvite(ctx, account.Acceptance{
+		Token: r.Body.Token, Password: r.Body.Password, Name: r.Body.Name,
+	}, originFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.AcceptInvite201JSONResponse(toLogin(l)), nil
+}
+
+func toCodeNotice(email string) api.CodeNotice {
+	return api.CodeNotice{Email: email, FormLifeSec: seconds(account.FormLife), ResendAfterSec: seconds(account.ResendPause)}
+}
+
+func seconds(d time.Duration) int { return int(d / time.Second) }

@@ -1,0 +1,84 @@
+package account
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/mail"
+)
+
+// noticeLife is how long a mail that only tells of something is worth sending.
+const noticeLife = 24 * time.Hour
+
+// codeLetter brings the code of a sign-up form.
+func codeLetter(form db.SignupForm, code string) mail.Letter {
+	return mail.Letter{
+		Kind: "signup_code", To: form.Email, Subject: "Your sign-up code", Until: form.ExpiresAt,
+		Opening: []string{fmt.Sprintf("Hello %s,", form.Name), "enter this code to finish signing up:"},
+		Code:    code,
+		Closing: []string{
+			"It is good for 15 minutes from when you filled in the form. Nobody of us will ever ask you for it.",
+			"If you didn't ask for a code, ignore this mail: without it no account is made.",
+		},
+	}
+}
+
+// takenLetter goes to somebody who signs up with an e-mail that has an account.
+func takenLetter(form db.SignupForm, publicURL string) mail.Letter {
+	return mail.Letter{
+		Kind: "signup_taken", To: form.Email, Subject: "You have an account already", Until: form.ExpiresAt,
+		Opening: []string{
+			"Hello,",
+			"somebody, probably you, has filled in the sign-up form with this e-mail address. It belongs to an account or an invitation " +
+				"already, so no new account is made, and there is no code.",
+			"If you forgot your password, set a new one. If you were invited, use the link of the invitation.",
+		},
+		Link:    &mail.Link{Label: "Set a new password", URL: publicURL + "/reset-password"},
+		Closing: []string{"If it wasn't you, there is nothing that you have to do."},
+	}
+}
+
+// inviteLetter brings an invitation.
+func inviteLetter(invited db.User, inviter string, tenant db.Tenant, link string, until time.Time) mail.Letter {
+	return mail.Letter{
+		TenantID: tenant.ID, Kind: "invite", To: invited.Email, Subject: fmt.Sprintf("%s invites you to join %s", inviter, tenant.Name), Until: until,
+		Opening: []string{
+			fmt.Sprintf("Hello %s,", invited.Name),
+			fmt.Sprintf("%s invites you to join the team of “%s” as %s. Choose a password to accept.", inviter, tenant.Name, strings.ToLower(invited.Role)),
+		},
+		Link:    &mail.Link{Label: "Accept the invitation", URL: link},
+		Closing: []string{"The link is good for 7 days and counts once. If you don't know who this is, ignore this mail."},
+	}
+}
+
+// resetLetter brings a link to set a new password.
+func resetLetter(user db.User, link string, until time.Time) mail.Letter {
+	return mail.Letter{
+		TenantID: user.TenantID, Kind: "password_reset", To: user.Email, Subject: "Set a new password", Until: until,
+		Opening: []string{fmt.Sprintf("Hello %s,", user.Name), "somebody, probably you, has asked for a new password for this account."},
+		Link:    &mail.Link{Label: "Set a new password", URL: link},
+		Closing: []string{"The link is good for an hour and counts once. If it wasn't you, ignore this mail: your password stays as it is."},
+	}
+}
+
+// changedLetter tells a user that the password was changed.
+func changedLetter(user db.User, at time.Time, publicURL string) mail.Letter {
+	return mail.Letter{
+		TenantID: user.TenantID, Kind: "password_changed", To: user.Email, Subject: "Your password was changed", Until: at.Add(noticeLife),
+		Opening: []string{
+			fmt.Sprintf("Hello %s,", user.Name),
+			fmt.Sprintf("the password of your account was changed on %s UTC, and everybody who was logged in with it was logged out.",
+				at.UTC().Format("2 January 2006 at 15:04")),
+			"If it was you, there is nothing that you have to do. If it wasn't, set a new one at once.",
+		},
+		Link: &mail.Link{Label: "Set a new password", URL: publicURL + "/reset-password"},
+	}
+}
+
+// pageLink is a page's address with the token that it needs.
+func (s *Service) pageLink(page, token string) string {
+	return s.publicURL + page + "?token=" + url.QueryEscape(token)
+}

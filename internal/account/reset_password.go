@@ -1,0 +1,135 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+	"showfloor/internal/mail"
+	"showfloor/internal/postgres"
+)
+
+// PasswordLinkArgs is the job that mails a link to set a new password, if the
+// e-mail is a user's. Whether it is, is found out there, so that the request's
+// time can't tell.
+type PasswordLinkArgs struct {
+	Email     string `json:"email"`
+	RequestID string `json:"requestId"`
+	IP        string `json:"ip"`
+}
+
+// Kind names the job.
+func (PasswordLinkArgs) Kind() string { return "password_mail_link" }
+
+// InsertOpts puts it beside the mails, which it makes.
+func (PasswordLinkArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: mail.Queue} }
+
+// ForgotPassword has a link mailed to set a new password, if the e-mail is a
+// user's. It returns the e-mail as it is compared.
+func (s *Service) ForgotPassword(ctx context.Context, email string, from Origin) (string, error) {
+	if err := s.mails.Require(); err != nil {
+		return "", err
+	}
+	email = CanonicalEmail(email)
+	return email, postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		args := PasswordLinkArgs{Email: email, RequestID: from.RequestID, IP: from.IP}
+		if _, err := s.jobs.InsertTx(ctx, tx, args, nil); err != nil {
+			return fmt.Errorf("insert password link job: %w", err)
+		}
+		return nil
+	})
+}
+
+// MailPasswordLink mails the link, to users who may log in or could if their
+// tenant weren't suspended. It may run twice: a request is answered once.
+func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) error {
+	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.now()
+		found, err := q.GetUserByEmail(ctx, a.Email)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("get user: %w", err)
+		}
+		user, err := q.LockUser(ctx, db.LockUserParams{TenantID: found.TenantID, ID: found.ID})
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && user.Status != userActive {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lock user: %w", err)
+		}
+		before, err := q.GetUserLink(ctx, db.GetUserLinkParams{TenantID: user.TenantID, UserID: user.ID, Purpose: purposeReset})
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("get user link: %w", err)
+		}
+		if err == nil && before.RequestID == a.RequestID {
+			return nil
+		}
+		token, err := s.putLink(ctx, q, user, purposeReset, a.RequestID, now.Add(ResetLife))
+		if err != nil {
+			return err
+		}
+		if err := s.mails.Post(ctx, tx, resetLetter(user, s.pageLink("/reset-password", token), now.Add(ResetLife))); err != nil {
+			return err
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: Origin{IP: a.IP, RequestID: a.RequestID}.stranger("password reset"), TenantID: user.TenantID,
+			Action: "user.forgot_password", Entity: "user", EntityID: user.ID,
+		})
+	})
+}
+
+// ResetPassword sets a new password on the strength of a mailed link, ends all
+// of the user's tokens and mails that it happened. It returns the user's e-mail
+// and when.
+func (s *Service) ResetPassword(ctx context.Context, token, password string, from Origin) (email string, at time.Time, err error) {
+	link, err := s.findLink(ctx, token, purposeReset, userActive)
+	if err != nil {
+		return "", at, err
+	}
+	hash, err := s.hasher.hash(ctx, password)
+	if err != nil {
+		return "", at, err
+	}
+	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		at = s.now()
+		user, err := s.useLink(ctx, q, link.UserLink, userActive)
+		if err != nil {
+			return err
+		}
+		email = user.Email
+		if _, err := s.setPassword(ctx, tx, user, hash); err != nil {
+			return err
+		}
+		return audit.Write(ctx, q, at, audit.Entry{
+			Actor: from.user(user.ID), TenantID: user.TenantID, Action: "user.reset_password", Entity: "user", EntityID: user.ID,
+		})
+	})
+	s.cache.clear()
+	return email, at, err
+}
+
+// setPassword sets a locked user's password, which ends the user's tokens and
+// mailed links, and mails that it happened.
+func (s *Service) setPassword(ctx context.Context, tx pgx.Tx, user db.User, hash string) (db.User, error) {
+	q, now := db.New(tx), s.now()
+	user, err := q.SetUserPassword(ctx, db.SetUserPasswordParams{TenantID: user.TenantID, ID: user.ID, PasswordHash: hash, Now: now})
+	if err != nil {
+		return user, fmt.Errorf("set password: %w", err)
+	}
+	if err := q.EndUserLink(ctx, db.EndUserLinkParams{TenantID: user.TenantID, UserID: user.ID, Purpose: purposeReset, Now: &now}); err != nil {
+		return user, fmt.Errorf("end user link: %w", err)
+	}
+	if s.mails.Require() != nil {
+		return user, nil // the change itself needs no mail
+	}
+	return user, s.mails.Post(ctx, tx, changedLetter(user, now, s.publicURL))
+}

@@ -1,0 +1,208 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen/db"
+	"showfloor/internal/audit"
+	"showfloor/internal/id"
+	"showfloor/internal/mail"
+	"showfloor/internal/postgres"
+	"showfloor/internal/secret"
+)
+
+// SendCode holds a sign-up form and mails its code. Whether the e-mail is taken
+// shows in the mail alone: the same is hashed, read and written either way. It
+// returns the e-mail as it is compared.
+func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (email string, err error) {
+	if err := s.mails.Require(); err != nil {
+		return "", err
+	}
+	hash, err := s.hasher.hash(ctx, r.Password)
+	if err != nil {
+		return "", err
+	}
+	email = CanonicalEmail(r.Email)
+	return email, postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.now()
+		tries, err := s.lockTries(ctx, q, email)
+		if err != nil {
+			return err
+		}
+		taken, err := isTaken(ctx, q, email)
+		if err != nil {
+			return err
+		}
+		form := db.SignupForm{
+			Email: email, ID: id.New(id.SignupForm), TenantName: r.TenantName, Name: r.Name, PasswordHash: hash, ExpiresAt: now.Add(FormLife),
+		}
+		code := secret.Digits(codeLength)
+		letter := codeLetter(form, code)
+		if form.CodeHash = hashCode(s.codeKey, form.ID, code); taken {
+			form.CodeHash, letter = nil, takenLetter(form, s.publicURL)
+		}
+		err = q.PutSignupForm(ctx, db.PutSignupFormParams{
+			Email: email, ID: form.ID, TenantName: form.TenantName, Name: form.Name, PasswordHash: hash,
+			CodeHash: form.CodeHash, ExpiresAt: form.ExpiresAt, Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("put sign-up form: %w", err)
+		}
+		tries.WrongCodes = 0
+		if err := setTries(ctx, q, tries); err != nil {
+			return err
+		}
+		return s.postCode(ctx, tx, form, letter, "signup.send_code", from)
+	})
+}
+
+// postCode mails what a form's owner is to know.
+func (s *Service) postCode(ctx context.Context, tx pgx.Tx, form db.SignupForm, l mail.Letter, action string, from Origin) error {
+	if err := s.mails.Post(ctx, tx, l); err != nil {
+		return err
+	}
+	return audit.Write(ctx, db.New(tx), s.now(), audit.Entry{
+		Actor: from.stranger("signup"), Action: action, Entity: "signup_form", EntityID: form.ID,
+	})
+}
+
+// VerifyAndRegister creates the tenant of a form whose code is right, and logs
+// its OWNER in. Wrong codes are counted for every e-mail, with a form or without.
+func (s *Service) VerifyAndRegister(ctx context.Context, email, code string, from Origin) (Login, error) {
+	var l Login
+	var refusal error
+	email = CanonicalEmail(email)
+	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		tries, err := s.lockTries(ctx, q, email)
+		if err != nil {
+			return err
+		}
+		form, err := q.LockSignupForm(ctx, email)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("lock sign-up form: %w", err)
+		}
+		right := equalHash(form.CodeHash, hashCode(s.codeKey, form.ID, code))
+		tries.WrongCodes, refusal = judgeCode(right, tries.WrongCodes, form.ExpiresAt, s.now())
+		if err := setTries(ctx, q, tries); err != nil || refusal != nil {
+			return err // what was counted commits
+		}
+		if err := q.DeleteSignupForm(ctx, email); err != nil {
+			return fmt.Errorf("delete sign-up form: %w", err)
+		}
+		l, err = s.createTenant(ctx, q, founder{
+			tenantName: form.TenantName, name: form.Name, email: email, passwordHash: form.PasswordHash, verified: true,
+		}, from)
+		return err
+	})
+	if err = errors.Join(err, refusal); err != nil {
+		return Login{}, err
+	}
+	l.Token, l.ExpiresAt, err = s.issueToken(ctx, l.User)
+	return l, err
+}
+
+// ResendCodeArgs is the job that mails a code again, if there is a form for it.
+// Whether there is, is found out there, so that the request's time can't tell.
+type ResendCodeArgs struct {
+	Email     string `json:"email"`
+	RequestID string `json:"requestId"`
+	IP        string `json:"ip"`
+}
+
+// Kind names the job.
+func (ResendCodeArgs) Kind() string { return "signup_resend_code" }
+
+// InsertOpts puts it beside the mails, which it makes.
+func (ResendCodeArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: mail.Queue} }
+
+// ResendCode has a form's code mailed again, at most once per 30 seconds and
+// e-mail, with a form or without. It returns the e-mail as it is compared.
+func (s *Service) ResendCode(ctx context.Context, email string, from Origin) (string, error) {
+	if err := s.mails.Require(); err != nil {
+		return "", err
+	}
+	email = CanonicalEmail(email)
+	return email, postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.now()
+		tries, err := s.lockTries(ctx, q, email)
+		if err != nil {
+			return err
+		}
+		if err := checkResend(tries.ResentAt, now); err != nil {
+			return err
+		}
+		tries.ResentAt = &now
+		if err := setTries(ctx, q, tries); err != nil {
+			return err
+		}
+		args := ResendCodeArgs{Email: email, RequestID: from.RequestID, IP: from.IP}
+		if _, err := s.jobs.InsertTx(ctx, tx, args, nil); err != nil {
+			return fmt.Errorf("insert resend job: %w", err)
+		}
+		return nil
+	})
+}
+
+// MailCodeAgain gives the form for this e-mail, if there is one that counts, a
+// new code and mails it. It may run twice: a request is answered once.
+func (s *Service) MailCodeAgain(ctx context.Context, a ResendCodeArgs) error {
+	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		tries, err := s.lockTries(ctx, q, a.Email)
+		if err != nil {
+			return err
+		}
+		form, err := q.LockSignupForm(ctx, a.Email)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lock sign-up form: %w", err)
+		}
+		answered := form.ResendID != nil && *form.ResendID == a.RequestID
+		if answered || tries.WrongCodes >= maxWrongCodes || !form.ExpiresAt.After(s.now()) {
+			return nil
+		}
+		letter := takenLetter(form, s.publicURL)
+		if form.CodeHash != nil {
+			code := secret.Digits(codeLength)
+			form.CodeHash, letter = hashCode(s.codeKey, form.ID, code), codeLetter(form, code)
+		}
+		if err := q.SetSignupCode(ctx, db.SetSignupCodeParams{Email: a.Email, CodeHash: form.CodeHash, ResendID: &a.RequestID}); err != nil {
+			return fmt.Errorf("set sign-up code: %w", err)
+		}
+		return s.postCode(ctx, tx, form, letter, "signup.resend_code", Origin{IP: a.IP, RequestID: a.RequestID})
+	})
+}
+
+// lockTries locks what is remembered of an e-mail; the first lock that anything
+// about a sign-up takes.
+func (s *Service) lockTries(ctx context.Context, q *db.Queries, email string) (db.SignupTry, error) {
+	tries, err := q.LockSignupTries(ctx, db.LockSignupTriesParams{EmailHash: hashEmail(s.codeKey, email), Now: s.now()})
+	if err != nil {
+		return tries, fmt.Errorf("lock sign-up tries: %w", err)
+	}
+	return tries, nil
+}
+
+func setTries(ctx context.Context, q *db.Queries, t db.SignupTry) error {
+	err := q.SetSignupTries(ctx, db.SetSignupTriesParams{EmailHash: t.EmailHash, WrongCodes: t.WrongCodes, ResentAt: t.ResentAt})
+	if err != nil {
+		return fmt.Errorf("set sign-up tries: %w", err)
+	}
+	return nil
+}
+
+func isTaken(ctx context.Context, q *db.Queries, email string) (bool, error) {
+	_, err := q.GetUserByEmail(ctx, email)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return false, fmt.Errorf("get user: %w", err)
+	}
+	return err == nil, nil
+}

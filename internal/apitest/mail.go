@@ -1,0 +1,115 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	netmail "net/mail"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/internal/account"
+	"showfloor/internal/mail"
+)
+
+// openMail makes the mail service: on an SMTP server, or with a mailbox.
+func (s *Server) openMail(t testing.TB, o Options, now func() time.Time) {
+	t.Helper()
+	c := mail.Config{
+		Pool: s.Pool, Box: s.Box, Jobs: s.Inserter, From: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},
+		Mailbox: !o.Production, Log: o.Log, Now: now,
+	}
+	if o.SMTP != "" {
+		var err error
+		c.Server, err = mail.ParseURL(o.SMTP)
+		must(t, err)
+	}
+	s.Mails = mail.New(c)
+}
+
+// MailsTo is the mails to an address that are in the server's mailbox, newest
+// first, whether a worker has seen to them or not.
+func (s *Server) MailsTo(t testing.TB, address string) []mail.Kept {
+	t.Helper()
+	rows, err := s.Pool.Query(t.Context(), "SELECT id FROM mails WHERE recipient = $1 ORDER BY id DESC", address)
+	must(t, err)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	must(t, err)
+	var list []mail.Kept
+	for _, mailID := range ids {
+		m, err := s.Mails.GetMailboxMail(t.Context(), mailID)
+		must(t, err)
+		list = append(list, m)
+	}
+	return list
+}
+
+// LastMail is the newest mail to an address.
+func (s *Server) LastMail(t testing.TB, address string) mail.Kept {
+	t.Helper()
+	list := s.MailsTo(t, address)
+	if len(list) == 0 {
+		t.Fatalf("no mail to %s", address)
+	}
+	return list[0]
+}
+
+// Code is the code in the text of a mail.
+func Code(t testing.TB, text string) string {
+	t.Helper()
+	return found(t, text, `(?m)^ {4}([0-9]{6})$`)
+}
+
+// LinkToken is the token of the link in the text of a mail.
+func LinkToken(t testing.TB, text string) string {
+	t.Helper()
+	return found(t, text, `(?m)^https?://\S+\?token=([0-9A-Za-z]{43})$`)
+}
+
+func found(t testing.TB, text, pattern string) string {
+	t.Helper()
+	match := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if match == nil {
+		t.Fatalf("the mail has no %s:\n%s", pattern, text)
+	}
+	return match[1]
+}
+
+// WorkMailJobs does what the workers do with the jobs that find out whom to
+// mail, for this address: all of them, each time again.
+func (s *Server) WorkMailJobs(t testing.TB, address string) {
+	t.Helper()
+	rows, err := s.Pool.Query(t.Context(), `SELECT kind, args FROM river_job
+		WHERE kind = ANY ($1) AND args->>'email' = $2 ORDER BY id`,
+		[]string{account.ResendCodeArgs{}.Kind(), account.PasswordLinkArgs{}.Kind()}, address)
+	must(t, err)
+	var works []func() error
+	for rows.Next() {
+		var kind string
+		var args json.RawMessage
+		must(t, rows.Scan(&kind, &args))
+		works = append(works, s.mailJob(kind, args, t))
+	}
+	must(t, rows.Err())
+	for _, work := range works {
+		must(t, work())
+	}
+}
+
+func (s *Server) mailJob(kind string, args json.RawMessage, t testing.TB) func() error {
+	t.Helper()
+	switch kind {
+	case account.ResendCodeArgs{}.Kind():
+		var a account.ResendCodeArgs
+		must(t, json.Unmarshal(args, &a))
+		return func() error { return s.Accounts.MailCodeAgain(t.Context(), a) }
+	case account.PasswordLinkArgs{}.Kind():
+		var a account.PasswordLinkArgs
+		must(t, json.Unmarshal(args, &a))
+		return func() error { return s.Accounts.MailPasswordLink(t.Context(), a) }
+	default:
+		return func() error { return fmt.Errorf("no such job: %s", kind) }
+	}
+}
