@@ -62,6 +62,21 @@ type Event struct {
 	EndpointID *string
 }
 
+type Mail struct {
+	ID            string
+	TenantID      *string
+	Kind          string
+	Recipient     string
+	Content       []byte
+	Status        string
+	Tries         int32
+	Error         *string
+	NextAttemptAt *time.Time
+	ExpiresAt     time.Time
+	CreatedAt     time.Time
+	DoneAt        *time.Time
+}
+
 type Publisher struct {
 	ID         string
 	TenantID   string
@@ -80,6 +95,25 @@ type SigningKey struct {
 	CreatedAt  time.Time
 	RetiredAt  *time.Time
 	RevokedAt  *time.Time
+}
+
+type SignupForm struct {
+	Email        string
+	ID           string
+	TenantName   string
+	Name         string
+	PasswordHash string
+	CodeHash     []byte
+	ResendID     *string
+	ExpiresAt    time.Time
+	CreatedAt    time.Time
+}
+
+type SignupTry struct {
+	EmailHash  []byte
+	WrongCodes int32
+	ResentAt   *time.Time
+	TouchedAt  time.Time
 }
 
 type Stream struct {
@@ -117,17 +151,30 @@ type Tenant struct {
 }
 
 type User struct {
-	ID           string
-	TenantID     string
-	Email        string
-	Name         string
-	PasswordHash string
-	Role         string
-	Status       string
-	TokenVersion int32
-	LastLoginAt  *time.Time
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	ID              string
+	TenantID        string
+	Email           string
+	Name            string
+	PasswordHash    string
+	Role            string
+	Status          string
+	TokenVersion    int32
+	LastLoginAt     *time.Time
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	InviteExpiresAt *time.Time
+}
+
+type UserLink struct {
+	ID        string
+	TenantID  string
+	UserID    string
+	Purpose   string
+	TokenHash []byte
+	RequestID string
+	ExpiresAt time.Time
+	UsedAt    *time.Time
+	CreatedAt time.Time
 }
 
 type WebhookDelivery struct {

@@ -54,7 +54,7 @@ func (s *Service) InviteTeamMember(ctx context.Context, c Caller, in Invite) (db
 			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.invite", Entity: "user", EntityID: invited.ID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.invite", Entity: entityUser, EntityID: invited.ID,
 			After: map[string]any{"email": invited.Email, "role": invited.Role},
 		})
 	})
@@ -145,7 +145,7 @@ func (s *Service) AcceptInvite(ctx context.Context, a Acceptance, from Origin) (
 			return fmt.Errorf("activate invited user: %w", err)
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: from.user(user.ID), TenantID: user.TenantID, Action: "team.accept_invite", Entity: "user", EntityID: user.ID,
+			Actor: from.user(user.ID), TenantID: user.TenantID, Action: "team.accept_invite", Entity: entityUser, EntityID: user.ID,
 			After: map[string]any{"email": l.User.Email, "role": l.User.Role},
 		})
 	})

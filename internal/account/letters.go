@@ -44,10 +44,12 @@ func takenLetter(form db.SignupForm, publicURL string) mail.Letter {
 // inviteLetter brings an invitation.
 func inviteLetter(invited db.User, inviter string, tenant db.Tenant, link string, until time.Time) mail.Letter {
 	return mail.Letter{
-		TenantID: tenant.ID, Kind: "invite", To: invited.Email, Subject: fmt.Sprintf("%s invites you to join %s", inviter, tenant.Name), Until: until,
+		TenantID: tenant.ID, Kind: "invite", To: invited.Email, Until: until,
+		Subject: fmt.Sprintf("%s invites you to join %s", inviter, tenant.Name),
 		Opening: []string{
 			fmt.Sprintf("Hello %s,", invited.Name),
-			fmt.Sprintf("%s invites you to join the team of “%s” as %s. Choose a password to accept.", inviter, tenant.Name, strings.ToLower(invited.Role)),
+			fmt.Sprintf("%s invites you to join the team of “%s” as %s. Choose a password to accept.",
+				inviter, tenant.Name, strings.ToLower(invited.Role)),
 		},
 		Link:    &mail.Link{Label: "Accept the invitation", URL: link},
 		Closing: []string{"The link is good for 7 days and counts once. If you don't know who this is, ignore this mail."},

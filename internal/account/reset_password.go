@@ -81,7 +81,7 @@ func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) erro
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
 			Actor: Origin{IP: a.IP, RequestID: a.RequestID}.stranger("password reset"), TenantID: user.TenantID,
-			Action: "user.forgot_password", Entity: "user", EntityID: user.ID,
+			Action: "user.forgot_password", Entity: entityUser, EntityID: user.ID,
 		})
 	})
 }
@@ -110,7 +110,7 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string, fro
 			return err
 		}
 		return audit.Write(ctx, q, at, audit.Entry{
-			Actor: from.user(user.ID), TenantID: user.TenantID, Action: "user.reset_password", Entity: "user", EntityID: user.ID,
+			Actor: from.user(user.ID), TenantID: user.TenantID, Action: "user.reset_password", Entity: entityUser, EntityID: user.ID,
 		})
 	})
 	s.cache.clear()
@@ -125,11 +125,12 @@ func (s *Service) setPassword(ctx context.Context, tx pgx.Tx, user db.User, hash
 	if err != nil {
 		return user, fmt.Errorf("set password: %w", err)
 	}
-	if err := q.EndUserLink(ctx, db.EndUserLinkParams{TenantID: user.TenantID, UserID: user.ID, Purpose: purposeReset, Now: &now}); err != nil {
+	err = q.EndUserLink(ctx, db.EndUserLinkParams{TenantID: user.TenantID, UserID: user.ID, Purpose: purposeReset, Now: &now})
+	if err != nil {
 		return user, fmt.Errorf("end user link: %w", err)
 	}
-	if s.mails.Require() != nil {
-		return user, nil // the change itself needs no mail
+	if !s.mails.Works() { // the change itself needs no mail
+		return user, nil
 	}
 	return user, s.mails.Post(ctx, tx, changedLetter(user, now, s.publicURL))
 }

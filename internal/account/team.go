@@ -39,7 +39,7 @@ func (s *Service) ChangeTeamMemberRole(ctx context.Context, c Caller, userID str
 			return fmt.Errorf("set user role: %w", err)
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.change_role", Entity: "user", EntityID: userID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.change_role", Entity: entityUser, EntityID: userID,
 			Before: map[string]any{"role": member.Role}, After: map[string]any{"role": row.Role},
 		})
 	})
@@ -61,7 +61,7 @@ func (s *Service) RemoveTeamMember(ctx context.Context, c Caller, userID string)
 			return fmt.Errorf("delete user: %w", err)
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.remove", Entity: "user", EntityID: userID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.remove", Entity: entityUser, EntityID: userID,
 			Before: map[string]any{"email": row.Email, "role": row.Role, "status": row.Status},
 		})
 	})

@@ -90,7 +90,7 @@ func (s *Server) WorkMailJobs(t testing.TB, address string) {
 		var kind string
 		var args json.RawMessage
 		must(t, rows.Scan(&kind, &args))
-		works = append(works, s.mailJob(kind, args, t))
+		works = append(works, s.mailJob(t, kind, args))
 	}
 	must(t, rows.Err())
 	for _, work := range works {
@@ -98,7 +98,7 @@ func (s *Server) WorkMailJobs(t testing.TB, address string) {
 	}
 }
 
-func (s *Server) mailJob(kind string, args json.RawMessage, t testing.TB) func() error {
+func (s *Server) mailJob(t testing.TB, kind string, args json.RawMessage) func() error {
 	t.Helper()
 	switch kind {
 	case account.ResendCodeArgs{}.Kind():

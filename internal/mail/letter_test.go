@@ -37,7 +37,7 @@ func TestNamesStayNames(t *testing.T) {
 		"\u202Egro.live":                "gro.live", // would be read from the right
 		"\x00\x1b[2Jx":                  "[2Jx",
 		"  Zoë  Ångström ":              "Zoë Ångström",
-		"李雷":                            "李雷",
+		"नमस्ते":                        "नमस्ते",
 	} {
 		c, err := Letter{Subject: name + " invites you", Opening: []string{"Hello " + name}, Closing: []string{name}}.render()
 		require.NoError(t, err)

@@ -80,9 +80,12 @@ func (s *Service) Engine() string {
 	}
 }
 
+// Works tells whether mails can be sent, or kept for a developer.
+func (s *Service) Works() bool { return s.config.Server != nil || s.config.Mailbox }
+
 // Require refuses what can't be done without mail when there is none.
 func (s *Service) Require() error {
-	if s.config.Server == nil && !s.config.Mailbox {
+	if !s.Works() {
 		return problem.New(problem.Unavailable, "mail_unavailable", "this server can't send mail; ask whoever runs it to set SMTP_URL")
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http/httptest"
 	"sync"
@@ -90,7 +90,7 @@ func (s *Sink) Start(t testing.TB) {
 	s.Addr = listener.Addr().String()
 	server := smtp.NewServer(smtp.BackendFunc(s.session))
 	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "sink.example.test", true, s.options.UTF8
-	server.ErrorLog = log.New(io.Discard, "", 0)
+	server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	config := &tls.Config{Certificates: []tls.Certificate{s.cert}, MinVersion: tls.VersionTLS12}
 	switch {
 	case s.options.TLS:
@@ -167,7 +167,7 @@ type session struct {
 	utf8     bool
 }
 
-func (s *Sink) session(conn *smtp.Conn) (smtp.Session, error) {
+func (s *Sink) session(conn *smtp.Conn) (smtp.Session, error) { //nolint:ireturn // smtp.BackendFunc
 	return &session{sink: s, conn: conn}, nil
 }
 
@@ -180,7 +180,7 @@ func (c *session) AuthMechanisms() []string {
 }
 
 // Auth implements smtp.AuthSession.
-func (c *session) Auth(string) (sasl.Server, error) {
+func (c *session) Auth(string) (sasl.Server, error) { //nolint:ireturn // smtp.AuthSession
 	return sasl.NewPlainServer(func(_, user, password string) error {
 		if user != c.sink.options.User || password != c.sink.options.Password {
 			return smtp.ErrAuthFailed
