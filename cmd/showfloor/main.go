@@ -20,6 +20,8 @@ var version = "dev"
 type commands struct {
 	Serve   serveCommand     `cmd:"" default:"1" help:"Run the server. Settings come from the environment: see docs/configuration.md."`
 	Migrate migrateCommand   `cmd:"" help:"Bring the database of DATABASE_URL up to date and exit."`
+	Admin   adminCommands    `cmd:"" help:"Make and remove those who run the platform, while the server runs or not."`
+	Keys    keyCommands      `cmd:"" help:"Replace and revoke the keys that sign tokens, while the server runs or not."`
 	Demo    demoCommand      `cmd:"" help:"Go through one broadcast against a running server, step by step."`
 	Receive receiveCommand   `cmd:"" help:"Print the webhooks that arrive and check their signatures, to try them out."`
 	Todo    todoCommand      `cmd:"" help:"List the operations that are not built yet."`
@@ -29,13 +31,14 @@ type commands struct {
 // environment is what a command may use of the process.
 type environment struct {
 	environ  []string
+	in       io.Reader
 	out, err io.Writer
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	code := run(ctx, os.Args[1:], environment{os.Environ(), os.Stdout, os.Stderr})
+	code := run(ctx, os.Args[1:], environment{os.Environ(), os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(code)
 }

@@ -826,7 +826,7 @@ type ClientInterface interface {
 
 	// UnsuspendTenant End a tenant's suspension
 	//
-	// Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent. A tenant that isn't suspended is a 409 `conflict`.
+	// Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent within a minute. A tenant that isn't suspended is a 409 `conflict`.
 	//
 	// Corresponds with POST /v1/admin/tenants/{id}/unsuspend (the `UnsuspendTenant` operationId).
 	UnsuspendTenant(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4927,7 +4927,7 @@ func (c *Client) SuspendTenant(ctx context.Context, id ID, body SuspendTenantJSO
 
 // UnsuspendTenant End a tenant's suspension
 //
-// Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent. A tenant that isn't suspended is a 409 `conflict`.
+// Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent within a minute. A tenant that isn't suspended is a 409 `conflict`.
 //
 // Corresponds with POST /v1/admin/tenants/{id}/unsuspend (the `UnsuspendTenant` operationId).
 func (c *Client) UnsuspendTenant(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -22091,7 +22091,7 @@ type ClientWithResponsesInterface interface {
 
 	// UnsuspendTenantWithResponse End a tenant's suspension
 	//
-	// Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent. A tenant that isn't suspended is a 409 `conflict`.
+	// Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent within a minute. A tenant that isn't suspended is a 409 `conflict`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -37976,7 +37976,7 @@ func (c *ClientWithResponses) SuspendTenantWithResponse(ctx context.Context, id 
 
 // UnsuspendTenantWithResponse End a tenant's suspension
 //
-// Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent. A tenant that isn't suspended is a 409 `conflict`.
+// Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent within a minute. A tenant that isn't suspended is a 409 `conflict`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

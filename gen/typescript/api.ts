@@ -1418,7 +1418,7 @@ export interface paths {
         put?: never;
         /**
          * End a tenant's suspension
-         * @description Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent. A tenant that isn't suspended is a 409 `conflict`.
+         * @description Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent within a minute. A tenant that isn't suspended is a 409 `conflict`.
          */
         post: operations["unsuspendTenant"];
         delete?: never;
@@ -11530,10 +11530,10 @@ export interface components {
             to: string;
         };
         /**
-         * @description disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side.
+         * @description disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side. tenant_suspended: its tenant was suspended.
          * @enum {string}
          */
-        StreamEndReason: "disconnected" | "reconnect_expired" | "stopped";
+        StreamEndReason: "disconnected" | "reconnect_expired" | "stopped" | "tenant_suspended";
         /** @description A broadcast is over, and its playlist has its end. */
         StreamEndedData: {
             /**

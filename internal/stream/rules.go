@@ -66,8 +66,12 @@ func left(s db.Stream, now time.Time) db.Stream {
 	return s
 }
 
-// ended closes the broadcast.
+// ended closes the broadcast. Another server may have put it on air, by a clock
+// that is ahead of ours: it can't end before it began.
 func ended(s db.Stream, now time.Time) db.Stream {
+	if s.StartedAt != nil && s.StartedAt.After(now) {
+		now = *s.StartedAt
+	}
 	s.Status, s.EndedAt, s.ReconnectUntil, s.PublisherID = Ended, &now, nil, nil
 	return s
 }

@@ -170,3 +170,32 @@ func FuzzCheckPlaybackToken(f *testing.F) {
 		}
 	})
 }
+
+func TestABroadcastDoesNotEndBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	s := ended(db.Stream{Status: Live, StartedAt: at(0)}, noon.Add(-time.Second))
+	require.Equal(t, noon, *s.EndedAt)
+}
+
+func TestFate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status, tenant string
+		publisher      *string
+		want           Fate
+	}{
+		"on air":             {Live, "ACTIVE", new("pub_1"), Stays},
+		"about to be on air": {Ended, "TRIAL", new("pub_1"), Stays},
+		"encoder left":       {Live, "ACTIVE", nil, Stays},
+		"waits":              {Reconnecting, "PAST_DUE", nil, Stays},
+		"stopped":            {Ended, "ACTIVE", nil, Stopped},
+		"stopped before air": {Idle, "ACTIVE", nil, Stopped},
+		"suspended":          {Ended, "SUSPENDED", nil, Withdrawn},
+		"slipped in":         {Live, "CANCELLED", new("pub_1"), Withdrawn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, fate(c.status, c.publisher, c.tenant))
+		})
+	}
+}

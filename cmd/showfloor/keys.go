@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"showfloor/gen/db"
+)
+
+// keyCommands are about the keys that sign tokens.
+type keyCommands struct {
+	List   listKeysCommand   `cmd:"" help:"List the keys that sign tokens."`
+	Rotate rotateKeysCommand `cmd:"" help:"Make a new key that signs from now on; tokens of the old one stay good until they expire."`
+	Revoke revokeKeyCommand  `cmd:"" help:"End a key and every token that it signed, because it may be known to others."`
+}
+
+type listKeysCommand struct{}
+
+// Run lists the keys, never what is secret of them.
+func (listKeysCommand) Run(ctx context.Context, e environment) error {
+	return operate(ctx, e, func(s *server) error {
+		keys, err := s.openKeys(ctx)
+		if err != nil {
+			return err
+		}
+		rows, err := keys.List(ctx)
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "KEY\tMADE\tSTATE")
+		signs := true
+		for _, row := range rows {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", row.ID, moment(&row.CreatedAt), stateOf(row, signs))
+			signs = signs && row.RetiredAt != nil
+		}
+		return w.Flush()
+	})
+}
+
+// stateOf says what a key does; signs is set while no newer one signs.
+func stateOf(row db.SigningKey, signs bool) string {
+	switch {
+	case row.RevokedAt != nil:
+		return "revoked " + moment(row.RevokedAt)
+	case row.RetiredAt != nil:
+		return "retired " + moment(row.RetiredAt)
+	case signs:
+		return "signs and verifies"
+	default:
+		return "verifies"
+	}
+}
+
+type rotateKeysCommand struct{}
+
+// Run makes a new key.
+func (rotateKeysCommand) Run(ctx context.Context, e environment) error {
+	return operate(ctx, e, func(s *server) error {
+		keys, err := s.openKeys(ctx)
+		if err != nil {
+			return err
+		}
+		made, err := keys.Rotate(ctx, operator())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.out, "%s signs from now on; tokens that were signed before stay good until they expire\n", made.ID)
+		return nil
+	})
+}
+
+type revokeKeyCommand struct {
+	Key    string `arg:"" help:"The key's id, as showfloor keys list shows it."`
+	Reason string `help:"For the audit log."`
+}
+
+// Run revokes the key.
+func (c revokeKeyCommand) Run(ctx context.Context, e environment) error {
+	return operate(ctx, e, func(s *server) error {
+		keys, err := s.openKeys(ctx)
+		if err != nil {
+			return err
+		}
+		successor, err := keys.Revoke(ctx, operator(), c.Key, c.Reason)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.out, "%s is revoked: whoever has a token of it must log in again\n", c.Key)
+		if successor != "" {
+			fmt.Fprintf(e.out, "%s signs from now on\n", successor)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/console"
+	"showfloor/internal/postgres"
+	"showfloor/internal/postgres/embedded"
+	"showfloor/internal/secret"
+	"showfloor/internal/signing"
+	"showfloor/schema"
+)
+
+// operator is who acts through commands, in the audit log.
+func operator() audit.Actor { return audit.System("cli") }
+
+// operate gives a command the database, whether the server runs or not, and
+// closes it after.
+func operate(ctx context.Context, e environment, run func(s *server) error) (err error) {
+	c, err := loadConfig(e.environ)
+	if err != nil {
+		return &usageError{err}
+	}
+	s := &server{config: c, log: newLogger(e.err, "warn"), failed: make(chan error, 8)}
+	defer func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		err = errors.Join(err, s.stop(stopping))
+	}()
+	if err := s.reachDatabase(ctx); err != nil {
+		return err
+	}
+	return run(s)
+}
+
+// reachDatabase connects to the server's database: at DATABASE_URL, to the
+// built-in one that the running server has started, or by starting that.
+func (s *server) reachDatabase(ctx context.Context) error {
+	url := s.config.DatabaseURL
+	if url == "" {
+		err := s.openDatabase(ctx)
+		if _, running := errors.AsType[*embedded.LockedError](err); !running {
+			return err
+		}
+		if url, err = embedded.Running(s.config.DataDir); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.pool, err = postgres.Open(ctx, url, postgres.Options{MaxConns: 2}); err != nil {
+		return err
+	}
+	s.onStop("database pool", func(context.Context) error { s.pool.Close(); return nil })
+	return postgres.CheckVersion(ctx, s.pool, schema.FS)
+}
+
+// openConsole is all that commands about admins need.
+func (s *server) openConsole() *console.Service {
+	accounts := account.New(account.Config{Pool: s.pool, Log: s.log})
+	return console.New(console.Config{Pool: s.pool, Accounts: accounts, Log: s.log})
+}
+
+// openKeys opens the signing keys. A command must not make a master key: the
+// server's own would not match it.
+func (s *server) openKeys(ctx context.Context) (*signing.Keys, error) {
+	if path := filepath.Join(s.config.DataDir, "master.key"); s.config.key == nil {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no master key in %s: set MASTER_KEY or DATA_DIR as they are set for the server", path)
+		}
+	}
+	key, err := s.config.masterKey()
+	if err != nil {
+		return nil, err
+	}
+	if s.box, err = secret.NewBox(key); err != nil {
+		return nil, err
+	}
+	return signing.New(ctx, signing.Config{Pool: s.pool, Box: s.box, Log: s.log})
+}
