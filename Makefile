@@ -59,11 +59,10 @@ setup-generate:
 generate: setup-generate .cache/bin/oapi-codegen .cache/bin/sqlc sdk/typescript/node_modules/.package-lock.json ## write gen/ from openapi/, schema/ and queries/
 	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml gen/samples.json
 	@mkdir -p gen/api gen/client
-	@.cache/bin/oapi-codegen -config oapi-codegen.yaml gen/openapi.yaml
-	@.cache/bin/oapi-codegen -config oapi-codegen.client.yaml gen/openapi.yaml
-	@.cache/bin/sqlc generate
-	@scripts/remove-stale-queries
-	@cd sdk/typescript && npm run --silent types
+	@scripts/together '.cache/bin/oapi-codegen -config oapi-codegen.yaml gen/openapi.yaml' \
+		'.cache/bin/oapi-codegen -config oapi-codegen.client.yaml gen/openapi.yaml' \
+		'cd sdk/typescript && npm run --silent types' \
+		'.cache/bin/sqlc generate && scripts/remove-stale-queries'
 
 .PHONY: verify
 verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, format, layers or a query's tenant are not as they must be, or the API would break clients or its contract

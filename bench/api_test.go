@@ -20,7 +20,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/gen"
 	"showfloor/handlers"
 	"showfloor/internal/account"
 	"showfloor/internal/media/hub"
@@ -80,7 +79,7 @@ func router(b *testing.B, a *areas) http.Handler {
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests", Help: "As the server counts."},
 		[]string{"method", "route", "status"})
 	e, err := handlers.New(handlers.Config{
-		Accounts: a.accounts, Streams: a.streams, Webhooks: a.webhooks, Log: quiet(), Document: gen.Document,
+		Accounts: a.accounts, Streams: a.streams, Webhooks: a.webhooks, Log: quiet(),
 		PublicURL: "http://localhost", Live: http.NotFoundHandler(), Pages: http.NotFoundHandler(), Metrics: http.NotFoundHandler(),
 		Observe: func(method, route string, status int, took time.Duration) {
 			requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -35,8 +36,14 @@ type operation struct {
 	class class
 }
 
+// spec is the API document, read once per process: that takes long, and nothing
+// changes it.
+//
+//nolint:gochecknoglobals // as above
+var spec = sync.OnceValues(api.GetSpec)
+
 func newContract() (*contract, error) {
-	doc, err := api.GetSpec()
+	doc, err := spec()
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded API document: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
@@ -13,8 +14,8 @@ import (
 
 // addDocument serves the API document in both notations, and its companion for
 // the events, for people and for generators of clients on any origin.
-func addDocument(e *echo.Echo, document []byte) error {
-	asJSON, err := toJSON(document)
+func addDocument(e *echo.Echo) error {
+	asJSON, err := documentJSON()
 	if err != nil {
 		return fmt.Errorf("read the API document: %w", err)
 	}
@@ -26,18 +27,20 @@ func addDocument(e *echo.Echo, document []byte) error {
 			return c.Blob(http.StatusOK, contentType, body)
 		}
 	}
-	e.GET("/openapi.yaml", serve("application/yaml", document))
+	e.GET("/openapi.yaml", serve("application/yaml", gen.Document))
 	e.GET("/openapi-webhooks.yaml", serve("application/yaml", gen.Webhooks))
 	e.GET("/openapi.json", serve(echo.MIMEApplicationJSON, asJSON))
 	return nil
 }
 
-// toJSON converts the document itself. The copy that the generated code embeds
-// won't do: its operationIds are in Go's spelling.
-func toJSON(document []byte) ([]byte, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+// documentJSON is the document itself, converted once per process. The copy that
+// the generated code embeds won't do: its operationIds are in Go's spelling.
+//
+//nolint:gochecknoglobals // as above
+var documentJSON = sync.OnceValues(func() ([]byte, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(doc)
-}
+})

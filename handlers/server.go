@@ -40,8 +40,6 @@ type Config struct {
 	// Pages serves the embedded pages for people, at PagePaths.
 	Pages     http.Handler
 	PagePaths []string
-	// Document is the bundled OpenAPI document in YAML.
-	Document []byte
 	// PublicURL is this server as clients see it, without a slash at the end.
 	PublicURL string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
@@ -120,7 +118,7 @@ func New(c Config) (*echo.Echo, error) {
 	)
 	contract.markUnbuilt(Unbuilt())
 	api.RegisterHandlers(e, api.NewStrictHandler(server, nil))
-	if err := addDocument(e, c.Document); err != nil {
+	if err := addDocument(e); err != nil {
 		return nil, err
 	}
 	for _, path := range c.PagePaths {

@@ -26,7 +26,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
-	"showfloor/gen"
 	"showfloor/handlers"
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
@@ -134,7 +133,7 @@ func New(t testing.TB, o Options) *Server {
 			{Name: "database", Engine: func() string { return "PostgreSQL" }, Run: s.Pool.Ping},
 			{Name: "queue", Engine: func() string { return "River" }, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
 		}, o.Checks...),
-		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, Document: gen.Document, TrustLoopback: !o.Production, Observe: o.Observe,
+		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, TrustLoopback: !o.Production, Observe: o.Observe,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret,
 		Limits: o.Limits, TrustedProxies: o.TrustedProxies, Metrics: http.NotFoundHandler(), Log: o.Log,
 	})
