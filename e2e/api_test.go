@@ -97,7 +97,7 @@ func signUp(t testing.TB, s *server) *tenant {
 		client.WithHTTPClient(&http.Client{Transport: checked{t}, Timeout: 30 * time.Second}), client.WithRequestEditorFn(credentials))
 	require.NoError(t, err)
 
-	login := created(a.RegisterWithResponse(t.Context(), api.Registration{TenantName: t.Name(), Name: "Ada", Email: a.email, Password: a.password}))(t)
+	login := created(a.RegisterWithResponse(t.Context(), api.RegistrationInput{TenantName: t.Name(), Name: "Ada", Email: a.email, Password: a.password}))(t)
 	a.id, a.token = login.Tenant.ID, login.Token
 	key := created(a.CreateAPIKeyWithResponse(t.Context(), api.APIKeyInput{Name: "e2e"}))(t)
 	require.NotNil(t, key.Key)

@@ -61,7 +61,7 @@ func adminClient(t testing.TB, s *server, email, password string) *client.Client
 			return nil
 		}))
 	require.NoError(t, err)
-	token = created(c.LoginAdminWithResponse(t.Context(), api.Credentials{Email: email, Password: password}))(t).Token
+	token = created(c.LoginAdminWithResponse(t.Context(), api.CredentialsInput{Email: email, Password: password}))(t).Token
 	return c
 }
 
@@ -70,7 +70,7 @@ func adminStatus(t testing.TB, s *server, email, password string) int {
 	t.Helper()
 	c, err := client.NewClientWithResponses(s.url)
 	require.NoError(t, err)
-	answer, err := c.LoginAdminWithResponse(t.Context(), api.Credentials{Email: email, Password: password})
+	answer, err := c.LoginAdminWithResponse(t.Context(), api.CredentialsInput{Email: email, Password: password})
 	require.NoError(t, err)
 	return answer.StatusCode()
 }
@@ -142,7 +142,7 @@ func TestKeyCommands(t *testing.T) {
 	tokenOf := func() string {
 		c, err := client.NewClientWithResponses(s.url)
 		require.NoError(t, err)
-		return created(c.LoginAdminWithResponse(t.Context(), api.Credentials{Email: "root@e2e.example", Password: root}))(t).Token
+		return created(c.LoginAdminWithResponse(t.Context(), api.CredentialsInput{Email: "root@e2e.example", Password: root}))(t).Token
 	}
 	status := func(token string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/admin/auth/me", http.NoBody)

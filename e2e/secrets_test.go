@@ -59,10 +59,10 @@ func TestNoSecretInLogs(t *testing.T) {
 // useWrongly sends credentials where they fail or don't belong.
 func useWrongly(t testing.TB, a *tenant) {
 	t.Helper()
-	login, err := a.LoginWithResponse(t.Context(), api.Credentials{Email: a.email, Password: a.password + "x"})
+	login, err := a.LoginWithResponse(t.Context(), api.CredentialsInput{Email: a.email, Password: a.password + "x"})
 	require.NoError(t, err)
 	require.Equal(t, http.StatusUnauthorized, login.StatusCode())
-	again, err := a.RegisterWithResponse(t.Context(), api.Registration{TenantName: "Again", Name: "Ada", Email: a.email, Password: a.password})
+	again, err := a.RegisterWithResponse(t.Context(), api.RegistrationInput{TenantName: "Again", Name: "Ada", Email: a.email, Password: a.password})
 	require.NoError(t, err)
 	require.Equal(t, http.StatusConflict, again.StatusCode())
 	for _, id := range []string{a.token, a.apiKey, a.password} {

@@ -64,7 +64,7 @@ func TestAnInvitationIsAccepted(t *testing.T) {
 	require.True(t, team[0].InviteExpiresAt.IsNull())
 
 	accept(t, s, token).Problem(t, 400, "invalid_link")
-	invite(t, owner, email, "ADMIN").Problem(t, 409, "email_taken")
+	invite(t, owner, email, "ADMIN").Problem(t, 409, "conflict")
 	for action, by := range map[string]string{"team.invite": owner.UserID, "team.accept_invite": l.User.ID} {
 		require.Equal(t, 1, count(t, s, "audit_entries WHERE tenant_id = $1 AND action = $2 AND actor_id = $3 AND entity_id = $4",
 			owner.TenantID, action, by, l.User.ID), action)
@@ -110,13 +110,13 @@ func TestWhoMayInviteWhom(t *testing.T) {
 	invite(t, admin, email, "ADMIN").Is(t, 201)
 	invite(t, owner, email, "OWNER").Is(t, 201)
 	invite(t, admin, email, "VIEWER").Problem(t, 403, "forbidden") // an owner's now
-	invite(t, other, email, "VIEWER").Problem(t, 409, "email_taken")
-	invite(t, owner, other.Email, "VIEWER").Problem(t, 409, "email_taken")
-	invite(t, owner, admin.Email, "VIEWER").Problem(t, 409, "email_taken")
+	invite(t, other, email, "VIEWER").Problem(t, 409, "conflict")
+	invite(t, owner, other.Email, "VIEWER").Problem(t, 409, "conflict")
+	invite(t, owner, admin.Email, "VIEWER").Problem(t, 409, "conflict")
 	require.Len(t, s.MailsTo(t, email), 2)
 	require.Empty(t, s.MailsTo(t, other.Email))
 	// Nor can somebody sign up with it.
-	s.With(t, "").Call(t, "POST", "/v1/auth/register", form(email)).Problem(t, 409, "email_taken")
+	s.With(t, "").Call(t, "POST", "/v1/auth/register", form(email)).Problem(t, 409, "conflict")
 }
 
 func TestALinkIsGoodForItsPurposeOnly(t *testing.T) {

@@ -240,7 +240,7 @@ func TestSomebodyElseIsQuicker(t *testing.T) {
 	code := sendCode(t, s, email)
 	s.With(t, "").Call(t, "POST", "/v1/auth/register", form(email)).Is(t, 201)
 	for range 2 {
-		verify(t, s, email, code).Problem(t, 409, "email_taken")
+		verify(t, s, email, code).Problem(t, 409, "conflict")
 	}
 	require.Equal(t, 1, count(t, s, "users WHERE email = $1", email))
 }

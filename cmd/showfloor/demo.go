@@ -124,7 +124,7 @@ func (d *demo) signUp(ctx context.Context) error {
 	}
 	name := strings.ToLower(rand.Text()[:8])
 	email := "demo-" + name + "@showfloor.example"
-	login, err := created(d.api.RegisterWithResponse(ctx, api.Registration{
+	login, err := created(d.api.RegisterWithResponse(ctx, api.RegistrationInput{
 		TenantName: "Demo " + name, Name: "Demo", Email: email, Password: rand.Text(),
 	}))
 	if err != nil {

@@ -1025,7 +1025,7 @@ type ClientInterface interface {
 
 	// RegisterWithBody Sign up a tenant
 	//
-	// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+	// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1034,7 +1034,7 @@ type ClientInterface interface {
 
 	// Register Sign up a tenant
 	//
-	// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+	// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1116,7 +1116,7 @@ type ClientInterface interface {
 	// Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
 	// in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
 	// voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-	// e-mail meanwhile, 409 `email_taken`.
+	// e-mail meanwhile, 409 `conflict`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1128,7 +1128,7 @@ type ClientInterface interface {
 	// Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
 	// in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
 	// voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-	// e-mail meanwhile, 409 `email_taken`.
+	// e-mail meanwhile, 409 `conflict`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2822,7 +2822,7 @@ type ClientInterface interface {
 	//
 	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-	// that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 	// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
@@ -2834,7 +2834,7 @@ type ClientInterface interface {
 	//
 	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-	// that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 	// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -5356,7 +5356,7 @@ func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditor
 
 // RegisterWithBody Sign up a tenant
 //
-// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5375,7 +5375,7 @@ func (c *Client) RegisterWithBody(ctx context.Context, contentType string, body 
 
 // Register Sign up a tenant
 //
-// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5527,7 +5527,7 @@ func (c *Client) SendCode(ctx context.Context, body SendCodeJSONRequestBody, req
 // Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
 // in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
 // voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-// e-mail meanwhile, 409 `email_taken`.
+// e-mail meanwhile, 409 `conflict`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5549,7 +5549,7 @@ func (c *Client) VerifyAndRegisterWithBody(ctx context.Context, contentType stri
 // Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
 // in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
 // voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-// e-mail meanwhile, 409 `email_taken`.
+// e-mail meanwhile, 409 `conflict`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8883,7 +8883,7 @@ func (c *Client) ListTeam(ctx context.Context, params *ListTeamParams, reqEditor
 //
 // Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 // e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-// that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 // (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
@@ -8905,7 +8905,7 @@ func (c *Client) InviteTeamMemberWithBody(ctx context.Context, contentType strin
 //
 // Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 // e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-// that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 // (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
@@ -22316,7 +22316,7 @@ type ClientWithResponsesInterface interface {
 
 	// RegisterWithBodyWithResponse Sign up a tenant
 	//
-	// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+	// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22325,7 +22325,7 @@ type ClientWithResponsesInterface interface {
 
 	// RegisterWithResponse Sign up a tenant
 	//
-	// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+	// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22407,7 +22407,7 @@ type ClientWithResponsesInterface interface {
 	// Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
 	// in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
 	// voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-	// e-mail meanwhile, 409 `email_taken`.
+	// e-mail meanwhile, 409 `conflict`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22419,7 +22419,7 @@ type ClientWithResponsesInterface interface {
 	// Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
 	// in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
 	// voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-	// e-mail meanwhile, 409 `email_taken`.
+	// e-mail meanwhile, 409 `conflict`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24221,7 +24221,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-	// that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 	// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -24233,7 +24233,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-	// that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 	// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -38339,7 +38339,7 @@ func (c *ClientWithResponses) GetCurrentUserWithResponse(ctx context.Context, re
 
 // RegisterWithBodyWithResponse Sign up a tenant
 //
-// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38354,7 +38354,7 @@ func (c *ClientWithResponses) RegisterWithBodyWithResponse(ctx context.Context, 
 
 // RegisterWithResponse Sign up a tenant
 //
-// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+// Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38478,7 +38478,7 @@ func (c *ClientWithResponses) SendCodeWithResponse(ctx context.Context, body Sen
 // Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
 // in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
 // voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-// e-mail meanwhile, 409 `email_taken`.
+// e-mail meanwhile, 409 `conflict`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38496,7 +38496,7 @@ func (c *ClientWithResponses) VerifyAndRegisterWithBodyWithResponse(ctx context.
 // Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
 // in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
 // voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-// e-mail meanwhile, 409 `email_taken`.
+// e-mail meanwhile, 409 `conflict`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41282,7 +41282,7 @@ func (c *ClientWithResponses) ListTeamWithResponse(ctx context.Context, params *
 //
 // Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 // e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-// that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 // (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -41300,7 +41300,7 @@ func (c *ClientWithResponses) InviteTeamMemberWithBodyWithResponse(ctx context.C
 //
 // Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 // e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-// that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 // (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

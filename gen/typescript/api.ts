@@ -1796,7 +1796,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up a tenant
-         * @description Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `email_taken`.
+         * @description Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
          */
         post: operations["register"];
         delete?: never;
@@ -1887,7 +1887,7 @@ export interface paths {
          * @description Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
          *     in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
          *     voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-         *     e-mail meanwhile, 409 `email_taken`.
+         *     e-mail meanwhile, 409 `conflict`.
          */
         post: operations["verifyAndRegister"];
         delete?: never;
@@ -4220,7 +4220,7 @@ export interface paths {
          * Invite somebody to the team
          * @description Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
          *     e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-         *     that belongs to anybody else is a 409 `email_taken`. Only an OWNER may invite OWNERs, or invite an OWNER again
+         *     that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
          *     (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
          */
         post: operations["inviteTeamMember"];
@@ -7556,7 +7556,7 @@ export interface components {
             processorAccountId: string | null;
         };
         /** @description What a user logs in with. */
-        Credentials: {
+        CredentialsInput: {
             /** @example ada@acme.example */
             email: string;
             /** @example correct horse battery */
@@ -8530,7 +8530,7 @@ export interface components {
             tenantId: string;
         };
         /** @description What an invited user adds to the invitation. */
-        InviteAcceptance: {
+        InviteAcceptanceInput: {
             /**
              * @description The person's name; absent to keep that of the invitation.
              * @example Grace Lind
@@ -8669,7 +8669,7 @@ export interface components {
             muted: number;
         };
         /** @description The password in use and the one to come. */
-        NewPassword: {
+        NewPasswordInput: {
             /** @example correct horse battery */
             currentPassword: string;
             /**
@@ -9179,7 +9179,7 @@ export interface components {
             linkLifeSec: number;
         };
         /** @description A new password, on the strength of a mailed link. */
-        PasswordReset: {
+        PasswordResetInput: {
             /**
              * @description 10 to 128 characters.
              * @example correct horse battery
@@ -10212,7 +10212,7 @@ export interface components {
             reason?: string;
         };
         /** @description The sign-up form. */
-        Registration: {
+        RegistrationInput: {
             /**
              * Format: email
              * @description Unique over all users of the server; compared without regard to case.
@@ -11959,7 +11959,7 @@ export interface components {
             totalBytes: number;
         };
         /** @description Whom to invite. */
-        TeamInvite: {
+        TeamInviteInput: {
             /**
              * Format: email
              * @description Unique over all users of the server; compared without regard to case.
@@ -12803,7 +12803,7 @@ export interface components {
          */
         UserStatus: "INVITED" | "ACTIVE" | "DEACTIVATED";
         /** @description The code that was mailed. */
-        Verification: {
+        VerificationInput: {
             /**
              * @description 6 digits.
              * @example 048213
@@ -13217,7 +13217,7 @@ export type ComplianceInput = components['schemas']['ComplianceInput'];
 export type ComplianceOverview = components['schemas']['ComplianceOverview'];
 export type ComplianceRecord = components['schemas']['ComplianceRecord'];
 export type ConnectStatus = components['schemas']['ConnectStatus'];
-export type Credentials = components['schemas']['Credentials'];
+export type CredentialsInput = components['schemas']['CredentialsInput'];
 export type Currency = components['schemas']['Currency'];
 export type CurrencyAmount = components['schemas']['CurrencyAmount'];
 export type CurrencyAmounts = components['schemas']['CurrencyAmounts'];
@@ -13269,7 +13269,7 @@ export type InventoryDepletedData = components['schemas']['InventoryDepletedData
 export type InventoryDepletedEvent = components['schemas']['InventoryDepletedEvent'];
 export type InventoryLowData = components['schemas']['InventoryLowData'];
 export type InventoryLowEvent = components['schemas']['InventoryLowEvent'];
-export type InviteAcceptance = components['schemas']['InviteAcceptance'];
+export type InviteAcceptanceInput = components['schemas']['InviteAcceptanceInput'];
 export type InvoiceStatus = components['schemas']['InvoiceStatus'];
 export type IosPushInput = components['schemas']['IosPushInput'];
 export type JobEventStatus = components['schemas']['JobEventStatus'];
@@ -13280,7 +13280,7 @@ export type MediaJobStatus = components['schemas']['MediaJobStatus'];
 export type MeterUsage = components['schemas']['MeterUsage'];
 export type MuteAllInput = components['schemas']['MuteAllInput'];
 export type MuteAllResult = components['schemas']['MuteAllResult'];
-export type NewPassword = components['schemas']['NewPassword'];
+export type NewPasswordInput = components['schemas']['NewPasswordInput'];
 export type NodeRole = components['schemas']['NodeRole'];
 export type OnboardingLink = components['schemas']['OnboardingLink'];
 export type OnboardingLinkInput = components['schemas']['OnboardingLinkInput'];
@@ -13308,7 +13308,7 @@ export type ParticipantRole = components['schemas']['ParticipantRole'];
 export type ParticipantState = components['schemas']['ParticipantState'];
 export type PasswordChange = components['schemas']['PasswordChange'];
 export type PasswordLinkNotice = components['schemas']['PasswordLinkNotice'];
-export type PasswordReset = components['schemas']['PasswordReset'];
+export type PasswordResetInput = components['schemas']['PasswordResetInput'];
 export type PlacedBid = components['schemas']['PlacedBid'];
 export type PlanAllowance = components['schemas']['PlanAllowance'];
 export type PlanAllowances = components['schemas']['PlanAllowances'];
@@ -13378,7 +13378,7 @@ export type RecordingReadyEvent = components['schemas']['RecordingReadyEvent'];
 export type RecordingRetentionPatch = components['schemas']['RecordingRetentionPatch'];
 export type RecordingStatus = components['schemas']['RecordingStatus'];
 export type RefundInput = components['schemas']['RefundInput'];
-export type Registration = components['schemas']['Registration'];
+export type RegistrationInput = components['schemas']['RegistrationInput'];
 export type Rendition = components['schemas']['Rendition'];
 export type RenditionInput = components['schemas']['RenditionInput'];
 export type RenditionVideoCodec = components['schemas']['RenditionVideoCodec'];
@@ -13492,7 +13492,7 @@ export type SuspensionInput = components['schemas']['SuspensionInput'];
 export type SystemHealth = components['schemas']['SystemHealth'];
 export type SystemNode = components['schemas']['SystemNode'];
 export type TableStats = components['schemas']['TableStats'];
-export type TeamInvite = components['schemas']['TeamInvite'];
+export type TeamInviteInput = components['schemas']['TeamInviteInput'];
 export type TeamMember = components['schemas']['TeamMember'];
 export type TeamMemberList = components['schemas']['TeamMemberList'];
 export type TeamRolePatch = components['schemas']['TeamRolePatch'];
@@ -13537,7 +13537,7 @@ export type User = components['schemas']['User'];
 export type UserPage = components['schemas']['UserPage'];
 export type UserRole = components['schemas']['UserRole'];
 export type UserStatus = components['schemas']['UserStatus'];
-export type Verification = components['schemas']['Verification'];
+export type VerificationInput = components['schemas']['VerificationInput'];
 export type VerificationStatus = components['schemas']['VerificationStatus'];
 export type WebhookAttempt = components['schemas']['WebhookAttempt'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
@@ -13778,7 +13778,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Credentials"];
+                "application/json": components["schemas"]["CredentialsInput"];
             };
         };
         responses: {
@@ -15673,7 +15673,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["InviteAcceptance"];
+                "application/json": components["schemas"]["InviteAcceptanceInput"];
             };
         };
         responses: {
@@ -15723,7 +15723,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Credentials"];
+                "application/json": components["schemas"]["CredentialsInput"];
             };
         };
         responses: {
@@ -15769,7 +15769,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Registration"];
+                "application/json": components["schemas"]["RegistrationInput"];
             };
         };
         responses: {
@@ -15819,7 +15819,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PasswordReset"];
+                "application/json": components["schemas"]["PasswordResetInput"];
             };
         };
         responses: {
@@ -15844,7 +15844,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Registration"];
+                "application/json": components["schemas"]["RegistrationInput"];
             };
         };
         responses: {
@@ -15869,7 +15869,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Verification"];
+                "application/json": components["schemas"]["VerificationInput"];
             };
         };
         responses: {
@@ -16580,7 +16580,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewPassword"];
+                "application/json": components["schemas"]["NewPasswordInput"];
             };
         };
         responses: {
@@ -18796,7 +18796,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TeamInvite"];
+                "application/json": components["schemas"]["TeamInviteInput"];
             };
         };
         responses: {

@@ -116,7 +116,7 @@ func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, fr
 const emailIndex = "users_email_key"
 
 func errEmailTaken(advice string) error {
-	return problem.New(problem.Conflict, "email_taken", "this e-mail address is taken; %s", advice)
+	return problem.Conflicting("this e-mail address is taken; %s", advice)
 }
 
 // Login checks a user's password. A wrong password and an unknown e-mail can't

@@ -141,7 +141,7 @@ func (s *Service) createAdmin(
 		ID: id.New(id.Admin), Email: account.CanonicalEmail(email), PasswordHash: hash, Role: string(role), Now: now,
 	})
 	if postgres.IsUnique(err, "admins_email_key") {
-		return admin, problem.New(problem.Conflict, "email_taken", "there is an admin with this e-mail address already")
+		return admin, problem.Conflicting("there is an admin with this e-mail address already")
 	}
 	if err != nil {
 		return admin, fmt.Errorf("create admin: %w", err)

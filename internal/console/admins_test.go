@@ -69,7 +69,7 @@ func TestAdminsAreMadeAndRemoved(t *testing.T) {
 	require.NoError(t, err)
 
 	_, _, err = s.Console.CreateAdmin(ctx, cli, "HELP@example.test", console.Billing, "")
-	require.True(t, problem.Is(err, "email_taken"), err)
+	require.True(t, problem.Is(err, "conflict"), err)
 	_, _, err = s.Console.CreateAdmin(ctx, cli, "king@example.test", "KING", "")
 	require.True(t, problem.Is(err, "invalid_input"), err)
 
