@@ -2609,7 +2609,7 @@ type ClientInterface interface {
 	// StartSessionRecordingWithBody Record a session from now on
 	//
 	// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-	// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+	// host's. 409 `conflict` unless the session is live, and while it is being recorded
 	// already.
 	//
 	// Takes any type of body and a specified content type.
@@ -2620,7 +2620,7 @@ type ClientInterface interface {
 	// StartSessionRecording Record a session from now on
 	//
 	// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-	// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+	// host's. 409 `conflict` unless the session is live, and while it is being recorded
 	// already.
 	//
 	// Takes a body of the `application/json` content type.
@@ -8450,7 +8450,7 @@ func (c *Client) AdmitSessionParticipant(ctx context.Context, id ID, userID Part
 // StartSessionRecordingWithBody Record a session from now on
 //
 // Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+// host's. 409 `conflict` unless the session is live, and while it is being recorded
 // already.
 //
 // Takes any type of body and a specified content type.
@@ -8471,7 +8471,7 @@ func (c *Client) StartSessionRecordingWithBody(ctx context.Context, id ID, conte
 // StartSessionRecording Record a session from now on
 //
 // Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+// host's. 409 `conflict` unless the session is live, and while it is being recorded
 // already.
 //
 // Takes a body of the `application/json` content type.
@@ -23988,7 +23988,7 @@ type ClientWithResponsesInterface interface {
 	// StartSessionRecordingWithBodyWithResponse Record a session from now on
 	//
 	// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-	// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+	// host's. 409 `conflict` unless the session is live, and while it is being recorded
 	// already.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -23999,7 +23999,7 @@ type ClientWithResponsesInterface interface {
 	// StartSessionRecordingWithResponse Record a session from now on
 	//
 	// Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-	// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+	// host's. 409 `conflict` unless the session is live, and while it is being recorded
 	// already.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -40917,7 +40917,7 @@ func (c *ClientWithResponses) AdmitSessionParticipantWithResponse(ctx context.Co
 // StartSessionRecordingWithBodyWithResponse Record a session from now on
 //
 // Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+// host's. 409 `conflict` unless the session is live, and while it is being recorded
 // already.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -40934,7 +40934,7 @@ func (c *ClientWithResponses) StartSessionRecordingWithBodyWithResponse(ctx cont
 // StartSessionRecordingWithResponse Record a session from now on
 //
 // Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-// host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+// host's. 409 `conflict` unless the session is live, and while it is being recorded
 // already.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

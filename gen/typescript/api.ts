@@ -3872,7 +3872,7 @@ export interface paths {
         /**
          * Record a session from now on
          * @description Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-         *     host's. 409 `conflict` unless the session is live and has `recordingEnabled`, and while it is being recorded
+         *     host's. 409 `conflict` unless the session is live, and while it is being recorded
          *     already.
          */
         post: operations["startSessionRecording"];
@@ -10640,7 +10640,7 @@ export interface components {
              * @example launch-2026
              */
             projectId: string | null;
-            /** @description Whether the session may be recorded. */
+            /** @description Tells clients to announce that the session is recorded; a recording begins when it is started. */
             recordingEnabled: boolean;
             /** @description Whom everybody sees large; null for nobody. */
             spotlightUserId: string | null;
@@ -10902,7 +10902,7 @@ export interface components {
              */
             projectId?: string;
             /**
-             * @description Whether the session may be recorded.
+             * @description Tells clients to announce that the session is recorded; a recording begins when it is started.
              * @default false
              */
             recordingEnabled?: boolean;
