@@ -63,6 +63,7 @@ generate: setup-generate .cache/bin/oapi-codegen .cache/bin/sqlc sdk/typescript/
 		'.cache/bin/oapi-codegen -config oapi-codegen.client.yaml gen/openapi.yaml' \
 		'cd sdk/typescript && npm run --silent types' \
 		'.cache/bin/sqlc generate && scripts/remove-stale-queries'
+	@$(GO) run ./cmd/accesstable gen/openapi.yaml gen/roles.md
 
 .PHONY: verify
 verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, format, layers or a query's tenant are not as they must be, or the API would break clients or its contract

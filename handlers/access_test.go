@@ -1,0 +1,89 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/access"
+	"showfloor/internal/account"
+	"showfloor/internal/apitest"
+)
+
+// TestTheServerLetsInWhomTheDocumentDoes calls every operation as everybody:
+// nobody, keys, each role of a tenant and each of the platform.
+func TestTheServerLetsInWhomTheDocumentDoes(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{IngestSecret: "the ingest secret"})
+	owner := s.Register(t)
+	rows := access.Rows(apitest.Document(t))
+	require.Len(t, rows, len(operations(t)))
+	for _, p := range access.Parties() {
+		caller := party(t, s, owner, p)
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, row := range rows {
+				got := verdict(t, row.Method, knock(t, caller, row))
+				require.Equal(t, access.Judge(row.Security, p), got, "%s %s (%s)", row.Method, row.Path, row.ID)
+			}
+		})
+	}
+}
+
+// party is a caller of that kind, who belongs to the owner's tenant or to none.
+func party(t *testing.T, s *apitest.Server, owner *apitest.Caller, p access.Party) *apitest.Caller {
+	t.Helper()
+	switch p.Kind {
+	case access.Key:
+		scopes := make([]account.Scope, len(p.Scopes))
+		for i, scope := range p.Scopes {
+			scopes[i] = account.Scope(scope)
+		}
+		return owner.Key(t, scopes...)
+	case access.User:
+		return owner.Colleague(t, p.Role)
+	case access.Admin:
+		return s.Admin(t, p.AdminRole)
+	case access.Nothing:
+	}
+	return s.With(t, "")
+}
+
+// knock asks to be let in and wants nothing more: the ids don't exist, and the
+// body isn't one.
+func knock(t *testing.T, c *apitest.Caller, row access.Row) apitest.Response {
+	t.Helper()
+	path := row.Path
+	for open := strings.IndexByte(path, '{'); open >= 0; open = strings.IndexByte(path, '{') {
+		path = path[:open] + "none" + path[open+strings.IndexByte(path[open:], '}')+1:]
+	}
+	if row.Method == http.MethodGet || row.Method == http.MethodHead || row.Method == http.MethodDelete {
+		return c.Call(t, row.Method, path, nil)
+	}
+	return c.Call(t, row.Method, path, "{")
+}
+
+// verdict tells what the door said. What an operation itself refuses, such as a
+// wrong password, has another code.
+func verdict(t *testing.T, method string, r apitest.Response) access.Verdict {
+	t.Helper()
+	switch {
+	case r.Status != http.StatusUnauthorized && r.Status != http.StatusForbidden:
+		return access.Allowed
+	case method == http.MethodHead: // without a body to say more
+		return map[int]access.Verdict{http.StatusUnauthorized: access.Unauthenticated, http.StatusForbidden: access.Forbidden}[r.Status]
+	}
+	var p api.Problem
+	r.Into(t, r.Status, &p)
+	switch p.Code {
+	case "unauthenticated":
+		return access.Unauthenticated
+	case "forbidden":
+		return access.Forbidden
+	default:
+		return access.Allowed
+	}
+}

@@ -1,0 +1,127 @@
+package access
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"showfloor/internal/account"
+	"showfloor/internal/console"
+)
+
+// Row is one operation of the document.
+type Row struct {
+	Tag, Method, Path, ID string
+	Security              openapi3.SecurityRequirements
+}
+
+// Rows lists the document's operations: by tag, in the document's order, then by
+// path and method.
+func Rows(doc *openapi3.T) []Row {
+	order := map[string]int{}
+	for i, tag := range doc.Tags {
+		order[tag.Name] = i
+	}
+	var rows []Row
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			row := Row{Method: method, Path: path, ID: op.OperationID, Security: doc.Security}
+			if len(op.Tags) > 0 {
+				row.Tag = op.Tags[0]
+			}
+			if op.Security != nil {
+				row.Security = *op.Security
+			}
+			rows = append(rows, row)
+		}
+	}
+	methods := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(
+			cmp.Compare(order[a.Tag], order[b.Tag]), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(slices.Index(methods, a.Method), slices.Index(methods, b.Method)), cmp.Compare(a.Method, b.Method),
+		)
+	})
+	return rows
+}
+
+// columns are the parties that have a column in the table. A key without scopes
+// has none: it is what the column "needs" leaves it.
+func columns() []Party {
+	return slices.DeleteFunc(Parties(), func(p Party) bool { return p.Kind == Key && len(p.Scopes) == 0 })
+}
+
+// Markdown is the table for people.
+func Markdown(doc *openapi3.T) []byte {
+	var b strings.Builder
+	b.WriteString(introduction)
+	b.WriteString("\n## Roles\n\n| Role | May |\n|---|---|\n")
+	for _, role := range account.Roles() {
+		fmt.Fprintf(&b, "| %s | %s |\n", role, code(texts(role.Scopes())))
+	}
+	for _, role := range console.Roles() {
+		fmt.Fprintf(&b, "| %s | %s |\n", role, code(texts(role.Scopes())))
+	}
+	tag := ""
+	for _, row := range Rows(doc) {
+		if row.Tag != tag {
+			tag = row.Tag
+			b.WriteString("\n## " + tag + "\n\n" + head())
+		}
+		fmt.Fprintf(&b, "| `%s` | %s `%s` | %s |", row.ID, row.Method, row.Path, needs(row.Security))
+		for _, p := range columns() {
+			b.WriteString(map[Verdict]string{Allowed: " ● |", Forbidden: " – |", Unauthenticated: "  |"}[Judge(row.Security, p)])
+		}
+		b.WriteString("\n")
+	}
+	return []byte(b.String())
+}
+
+const introduction = `# Who may call what
+
+Made from the API document and the roles by ` + "`make generate`" + `; the server is tested against it, operation by operation.
+
+● may call the operation. – is known, but lacks a scope: 403 ` + "`forbidden`" + `. An empty cell is no credential for it: 401
+` + "`unauthenticated`" + `. The column API key is about a key with all scopes; another one needs those in the column Needs.
+Whose resource an id names is looked at after that: another tenant's is a 404.
+`
+
+func head() string {
+	names, line := "| Operation | Path | Needs |", "|---|---|---|"
+	for _, p := range columns() {
+		name := p.Name
+		if p.Kind == Key {
+			name = "API key"
+		}
+		names += " " + name + " |"
+		line += "---|"
+	}
+	return names + "\n" + line + "\n"
+}
+
+// needs says what an operation asks for.
+func needs(security openapi3.SecurityRequirements) string {
+	var alternatives []string
+	for _, alternative := range security {
+		for _, scheme := range slices.Sorted(maps.Keys(alternative)) {
+			if scopes := alternative[scheme]; len(scopes) > 0 {
+				alternatives = append(alternatives, code(scopes))
+			} else {
+				alternatives = append(alternatives, scheme)
+			}
+		}
+	}
+	return strings.Join(alternatives, " or ")
+}
+
+func code(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return "`" + strings.Join(words, "`, `") + "`"
+}
