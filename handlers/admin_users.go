@@ -42,6 +42,15 @@ func (s *Server) DeactivateUser(ctx context.Context, r api.DeactivateUserRequest
 	return api.DeactivateUser201JSONResponse(toTenantUser(user)), nil
 }
 
+// ResetUserPassword makes a user choose another password.
+func (s *Server) ResetUserPassword(ctx context.Context, r api.ResetUserPasswordRequestObject) (api.ResetUserPasswordResponseObject, error) {
+	user, err := s.accounts.ResetUserPassword(ctx, adminFrom(ctx).Actor(), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.ResetUserPassword201JSONResponse(toTenantUser(user)), nil
+}
+
 // DeleteUser removes a user.
 func (s *Server) DeleteUser(ctx context.Context, r api.DeleteUserRequestObject) (api.DeleteUserResponseObject, error) {
 	user, err := s.accounts.DeleteUser(ctx, adminFrom(ctx).Actor(), r.ID)

@@ -120,3 +120,30 @@ func TestInvitedUsersAreOnlyDeleted(t *testing.T) {
 	root.Call(t, "POST", path+"/deactivate", nil).Problem(t, 409, "conflict")
 	root.Call(t, "DELETE", path, nil).Is(t, 200)
 }
+
+func TestAdminsVoidPasswords(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
+	dev := owner.Colleague(t, account.Developer)
+	owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+	path := "/v1/admin/users/" + owner.UserID
+	var u api.TenantUser
+	root.Call(t, "POST", path+"/reset-password", nil).Into(t, 201, &u)
+	require.Equal(t, api.UserStatusACTIVE, u.Status)
+	owner.Call(t, "GET", "/v1/me", nil).Problem(t, 401, "token_revoked")
+	logIn(t, s, owner.Email, apitest.Password).Problem(t, 401, "invalid_credentials")
+	logIn(t, s, owner.Email, "").Problem(t, 401, "invalid_credentials")
+
+	letter := s.LastMail(t, owner.Email)
+	require.Equal(t, "Set a new password", letter.Subject)
+	reset(t, s, apitest.LinkToken(t, letter.Text), "quick violet harbour").Is(t, 201)
+	logIn(t, s, owner.Email, "quick violet harbour").Is(t, 201)
+	require.Equal(t, 1, count(t, s, "audit_entries WHERE tenant_id = $1 AND action = 'user.void_password' AND actor_id = $2 AND entity_id = $3",
+		owner.TenantID, root.UserID, owner.UserID))
+
+	root.Call(t, "POST", "/v1/admin/users/"+dev.UserID+"/deactivate", nil).Is(t, 201)
+	root.Call(t, "POST", "/v1/admin/users/"+dev.UserID+"/reset-password", nil).Problem(t, 409, "conflict")
+	root.Call(t, "POST", "/v1/admin/users/user_none/reset-password", nil).Problem(t, 404, "not_found")
+	require.Empty(t, s.MailsTo(t, dev.Email))
+}

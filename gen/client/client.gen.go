@@ -917,7 +917,7 @@ type ClientInterface interface {
 
 	// ResetUserPassword Make a user choose a new password
 	//
-	// The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent. A user who isn't active is a 409 `conflict`.
+	// The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent, good for an hour; after that the user can ask for another one. 503 `mail_unavailable` where the server can't send mail. A user who isn't active is a 409 `conflict`.
 	//
 	// Corresponds with POST /v1/admin/users/{id}/reset-password (the `ResetUserPassword` operationId).
 	ResetUserPassword(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5128,7 +5128,7 @@ func (c *Client) DeactivateUser(ctx context.Context, id ID, reqEditors ...Reques
 
 // ResetUserPassword Make a user choose a new password
 //
-// The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent. A user who isn't active is a 409 `conflict`.
+// The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent, good for an hour; after that the user can ask for another one. 503 `mail_unavailable` where the server can't send mail. A user who isn't active is a 409 `conflict`.
 //
 // Corresponds with POST /v1/admin/users/{id}/reset-password (the `ResetUserPassword` operationId).
 func (c *Client) ResetUserPassword(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -22196,7 +22196,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResetUserPasswordWithResponse Make a user choose a new password
 	//
-	// The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent. A user who isn't active is a 409 `conflict`.
+	// The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent, good for an hour; after that the user can ask for another one. 503 `mail_unavailable` where the server can't send mail. A user who isn't active is a 409 `conflict`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -38147,7 +38147,7 @@ func (c *ClientWithResponses) DeactivateUserWithResponse(ctx context.Context, id
 
 // ResetUserPasswordWithResponse Make a user choose a new password
 //
-// The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent. A user who isn't active is a 409 `conflict`.
+// The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent, good for an hour; after that the user can ask for another one. 503 `mail_unavailable` where the server can't send mail. A user who isn't active is a 409 `conflict`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -1603,7 +1603,7 @@ export interface paths {
         put?: never;
         /**
          * Make a user choose a new password
-         * @description The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent. A user who isn't active is a 409 `conflict`.
+         * @description The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent, good for an hour; after that the user can ask for another one. 503 `mail_unavailable` where the server can't send mail. A user who isn't active is a 409 `conflict`.
          */
         post: operations["resetUserPassword"];
         delete?: never;

@@ -16,7 +16,7 @@ import (
 type Kind int
 
 const (
-	// Nothing: no credential at all.
+	// Nothing is no credential at all.
 	Nothing Kind = iota
 	// Key is an API key.
 	Key
@@ -66,11 +66,11 @@ func texts[S ~string](scopes []S) []string {
 type Verdict int
 
 const (
-	// Unauthenticated: this is no credential for the operation; 401.
+	// Unauthenticated means that this is no credential for the operation; 401.
 	Unauthenticated Verdict = iota
-	// Forbidden: the credential is one, but lacks a scope; 403.
+	// Forbidden means that the credential is one, but lacks a scope; 403.
 	Forbidden
-	// Allowed: come in; what follows is the operation's business.
+	// Allowed means to come in; what follows is the operation's business.
 	Allowed
 )
 

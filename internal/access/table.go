@@ -92,16 +92,15 @@ Whose resource an id names is looked at after that: another tenant's is a 404.
 `
 
 func head() string {
-	names, line := "| Operation | Path | Needs |", "|---|---|---|"
+	names := []string{"Operation", "Path", "Needs"}
 	for _, p := range columns() {
-		name := p.Name
 		if p.Kind == Key {
-			name = "API key"
+			names = append(names, "API key")
+		} else {
+			names = append(names, p.Name)
 		}
-		names += " " + name + " |"
-		line += "---|"
 	}
-	return names + "\n" + line + "\n"
+	return "| " + strings.Join(names, " | ") + " |\n|" + strings.Repeat("---|", len(names)) + "\n"
 }
 
 // needs says what an operation asks for.

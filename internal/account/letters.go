@@ -13,6 +13,9 @@ import (
 // noticeLife is how long a mail that only tells of something is worth sending.
 const noticeLife = 24 * time.Hour
 
+// linkLabel is what a link to set another password is called.
+const linkLabel = "Set a new password"
+
 // codeLetter brings the code of a sign-up form.
 func codeLetter(form db.SignupForm, code string) mail.Letter {
 	return mail.Letter{
@@ -36,7 +39,7 @@ func takenLetter(form db.SignupForm, publicURL string) mail.Letter {
 				"already, so no new account is made, and there is no code.",
 			"If you forgot your password, set a new one. If you were invited, use the link of the invitation.",
 		},
-		Link:    &mail.Link{Label: "Set a new password", URL: publicURL + "/reset-password"},
+		Link:    &mail.Link{Label: linkLabel, URL: publicURL + "/reset-password"},
 		Closing: []string{"If it wasn't you, there is nothing that you have to do."},
 	}
 }
@@ -59,10 +62,26 @@ func inviteLetter(invited db.User, inviter string, tenant db.Tenant, link string
 // resetLetter brings a link to set a new password.
 func resetLetter(user db.User, link string, until time.Time) mail.Letter {
 	return mail.Letter{
-		TenantID: user.TenantID, Kind: "password_reset", To: user.Email, Subject: "Set a new password", Until: until,
+		TenantID: user.TenantID, Kind: "password_reset", To: user.Email, Subject: linkLabel, Until: until,
 		Opening: []string{fmt.Sprintf("Hello %s,", user.Name), "somebody, probably you, has asked for a new password for this account."},
-		Link:    &mail.Link{Label: "Set a new password", URL: link},
+		Link:    &mail.Link{Label: linkLabel, URL: link},
 		Closing: []string{"The link is good for an hour and counts once. If it wasn't you, ignore this mail: your password stays as it is."},
+	}
+}
+
+// voidedLetter brings a link to set a new password to a user whose old one was
+// voided by those who run the platform.
+func voidedLetter(user db.User, link string, until time.Time) mail.Letter {
+	return mail.Letter{
+		TenantID: user.TenantID, Kind: "password_voided", To: user.Email, Subject: linkLabel, Until: until,
+		Opening: []string{
+			fmt.Sprintf("Hello %s,", user.Name),
+			"we have asked you to choose a new password: the old one doesn't work any more, and everybody who was logged in with it was logged out.",
+		},
+		Link: &mail.Link{Label: linkLabel, URL: link},
+		Closing: []string{
+			"The link is good for an hour and counts once. After that, ask for another one where you log in (“forgot password”).",
+		},
 	}
 }
 
@@ -76,7 +95,7 @@ func changedLetter(user db.User, at time.Time, publicURL string) mail.Letter {
 				at.UTC().Format("2 January 2006 at 15:04")),
 			"If it was you, there is nothing that you have to do. If it wasn't, set a new one at once.",
 		},
-		Link: &mail.Link{Label: "Set a new password", URL: publicURL + "/reset-password"},
+		Link: &mail.Link{Label: linkLabel, URL: publicURL + "/reset-password"},
 	}
 }
 

@@ -25,31 +25,31 @@ type PlatformUser struct {
 // ActivateUser lets a deactivated user in again, for somebody who runs the
 // platform. An active user stays so.
 func (s *Service) ActivateUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
-	return s.changeUser(ctx, userID, func(q *db.Queries, u db.User) error {
+	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.User) error {
 		if u.Status == userActive {
 			return nil
 		}
 		if u.Status == userInvited {
 			return errInvited()
 		}
-		return s.setUserStatus(ctx, q, actor, u, userActive, "user.activate")
+		return s.setUserStatus(ctx, db.New(tx), actor, u, userActive, "user.activate")
 	})
 }
 
 // DeactivateUser keeps a user out and ends the user's tokens, for somebody who
 // runs the platform. A deactivated user stays so.
 func (s *Service) DeactivateUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
-	return s.changeUser(ctx, userID, func(q *db.Queries, u db.User) error {
+	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.User) error {
 		if u.Status == userDeactivated {
 			return nil
 		}
 		if u.Status == userInvited {
 			return errInvited()
 		}
-		if err := s.checkLeaves(ctx, q, u); err != nil {
+		if err := s.checkLeaves(ctx, db.New(tx), u); err != nil {
 			return err
 		}
-		return s.setUserStatus(ctx, q, actor, u, userDeactivated, "user.deactivate")
+		return s.setUserStatus(ctx, db.New(tx), actor, u, userDeactivated, "user.deactivate")
 	})
 }
 
@@ -71,11 +71,40 @@ func (s *Service) DeleteUser(ctx context.Context, actor audit.Actor, userID stri
 		}
 		return audit.Write(ctx, q, s.now(), audit.Entry{
 			Actor: actor, TenantID: gone.TenantID, Action: "user.delete", Entity: entityUser, EntityID: userID,
-			Before: map[string]any{"email": gone.Email, "role": gone.Role, "status": gone.Status},
+			Before: userView(gone.User),
 		})
 	})
 	s.cache.clear()
 	return gone, err
+}
+
+// ResetUserPassword voids a user's password, ends the user's tokens and mails a
+// link to set a new one, for somebody who runs the platform.
+func (s *Service) ResetUserPassword(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
+	if err := s.mails.Require(); err != nil {
+		return PlatformUser{}, err
+	}
+	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.User) error {
+		if u.Status != userActive {
+			return problem.Conflicting("this user can't log in, with whatever password")
+		}
+		q, now := db.New(tx), s.now()
+		// No password has the empty hash.
+		_, err := q.SetUserPassword(ctx, db.SetUserPasswordParams{TenantID: u.TenantID, ID: u.ID, PasswordHash: "", Now: now})
+		if err != nil {
+			return fmt.Errorf("void password: %w", err)
+		}
+		token, err := s.putLink(ctx, q, u, purposeReset, actor.RequestID, now.Add(ResetLife))
+		if err != nil {
+			return err
+		}
+		if err := s.mails.Post(ctx, tx, voidedLetter(u, s.pageLink("/reset-password", token), now.Add(ResetLife))); err != nil {
+			return err
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: actor, TenantID: u.TenantID, Action: "user.void_password", Entity: entityUser, EntityID: u.ID,
+		})
+	})
 }
 
 // checkLeaves refuses to take the last owner away.
@@ -100,7 +129,7 @@ func (s *Service) setUserStatus(ctx context.Context, q *db.Queries, actor audit.
 }
 
 // changeUser runs change on the locked user and returns the user as it is then.
-func (s *Service) changeUser(ctx context.Context, userID string, change func(q *db.Queries, u db.User) error) (PlatformUser, error) {
+func (s *Service) changeUser(ctx context.Context, userID string, change func(tx pgx.Tx, u db.User) error) (PlatformUser, error) {
 	var after PlatformUser
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -108,7 +137,7 @@ func (s *Service) changeUser(ctx context.Context, userID string, change func(q *
 		if err != nil {
 			return err
 		}
-		if err := change(q, before.User); err != nil {
+		if err := change(tx, before.User); err != nil {
 			return err
 		}
 		after, err = getPlatformUser(ctx, q, userID)
@@ -147,6 +176,11 @@ func getPlatformUser(ctx context.Context, q *db.Queries, userID string) (Platfor
 		return PlatformUser{}, fmt.Errorf("get user: %w", err)
 	}
 	return PlatformUser{row.User, row.TenantName}, nil
+}
+
+// userView is a user in the audit log.
+func userView(u db.User) map[string]any {
+	return map[string]any{"email": u.Email, "role": u.Role, "status": u.Status}
 }
 
 func errInvited() error {

@@ -62,7 +62,7 @@ func (s *Service) RemoveTeamMember(ctx context.Context, c Caller, userID string)
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.remove", Entity: entityUser, EntityID: userID,
-			Before: map[string]any{"email": row.Email, "role": row.Role, "status": row.Status},
+			Before: userView(row),
 		})
 	})
 	s.cache.clear()
