@@ -17,7 +17,9 @@ FROM users u JOIN tenants t ON t.id = u.tenant_id
 WHERE u.tenant_id = @tenant_id AND u.id = @id;
 
 -- name: RecordLogin :one
-UPDATE users SET last_login_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+-- No row when the password or the role was changed, or the user deactivated or removed, meanwhile.
+UPDATE users SET last_login_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND token_version = @token_version AND status = 'ACTIVE' RETURNING *;
 
 -- name: ListUsers :many
 SELECT * FROM users

@@ -436,17 +436,25 @@ func (q *Queries) LockUser(ctx context.Context, arg LockUserParams) (User, error
 }
 
 const recordLogin = `-- name: RecordLogin :one
-UPDATE users SET last_login_at = $1 WHERE tenant_id = $2 AND id = $3 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
+UPDATE users SET last_login_at = $1
+WHERE tenant_id = $2 AND id = $3 AND token_version = $4 AND status = 'ACTIVE' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
 
 type RecordLoginParams struct {
-	Now      *time.Time
-	TenantID string
-	ID       string
+	Now          *time.Time
+	TenantID     string
+	ID           string
+	TokenVersion int32
 }
 
+// No row when the password or the role was changed, or the user deactivated or removed, meanwhile.
 func (q *Queries) RecordLogin(ctx context.Context, arg RecordLoginParams) (User, error) {
-	row := q.db.QueryRow(ctx, recordLogin, arg.Now, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, recordLogin,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+		arg.TokenVersion,
+	)
 	var i User
 	err := row.Scan(
 		&i.ID,

@@ -102,7 +102,9 @@ func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, fr
 	if err != nil {
 		return l, fmt.Errorf("create user: %w", err)
 	}
-	l.User, err = q.RecordLogin(ctx, db.RecordLoginParams{TenantID: l.Tenant.ID, ID: l.User.ID, Now: &now})
+	l.User, err = q.RecordLogin(ctx, db.RecordLoginParams{
+		TenantID: l.Tenant.ID, ID: l.User.ID, TokenVersion: l.User.TokenVersion, Now: &now,
+	})
 	if err != nil {
 		return l, fmt.Errorf("record login: %w", err)
 	}
@@ -132,7 +134,7 @@ func (s *Service) Login(ctx context.Context, email, password string) (Login, err
 		return Login{}, err
 	}
 	if !ok || user.Status != userActive {
-		return Login{}, problem.New(problem.Unauthenticated, "invalid_credentials", "e-mail or password is wrong")
+		return Login{}, errCredentials()
 	}
 	tenant, err := q.GetTenant(ctx, user.TenantID)
 	if err != nil {
@@ -142,13 +144,22 @@ func (s *Service) Login(ctx context.Context, email, password string) (Login, err
 		return Login{}, err
 	}
 	now := s.now()
-	user, err = q.RecordLogin(ctx, db.RecordLoginParams{TenantID: user.TenantID, ID: user.ID, Now: &now})
+	user, err = q.RecordLogin(ctx, db.RecordLoginParams{
+		TenantID: user.TenantID, ID: user.ID, TokenVersion: user.TokenVersion, Now: &now,
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Login{}, errCredentials() // they were right a moment ago
+	}
 	if err != nil {
 		return Login{}, fmt.Errorf("record login: %w", err)
 	}
 	l := Login{User: user, Tenant: tenant}
 	l.Token, l.ExpiresAt, err = s.issueToken(ctx, user)
 	return l, err
+}
+
+func errCredentials() error {
+	return problem.New(problem.Unauthenticated, "invalid_credentials", "e-mail or password is wrong")
 }
 
 // CanonicalEmail is the form in which addresses are kept and compared.
