@@ -79,7 +79,8 @@ func router(b *testing.B, a *areas) http.Handler {
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests", Help: "As the server counts."},
 		[]string{"method", "route", "status"})
 	e, err := handlers.New(handlers.Config{
-		Accounts: a.accounts, Streams: a.streams, Webhooks: a.webhooks, Log: quiet(),
+		Idempotency: a.idempotency,
+		Accounts:    a.accounts, Streams: a.streams, Webhooks: a.webhooks, Log: quiet(),
 		PublicURL: "http://localhost", Live: http.NotFoundHandler(), Pages: http.NotFoundHandler(), Metrics: http.NotFoundHandler(),
 		Observe: func(method, route string, status int, took time.Duration) {
 			requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())

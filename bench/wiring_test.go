@@ -18,6 +18,7 @@ import (
 
 	"showfloor/internal/account"
 	"showfloor/internal/event"
+	"showfloor/internal/idempotency"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
@@ -54,7 +55,10 @@ type areas struct {
 	streams  *stream.Service
 	webhooks *webhook.Service
 	owner    account.Login
-	caller   account.Caller
+
+	idempotency *idempotency.Service
+
+	caller account.Caller
 }
 
 // newAreas opens the services and registers a tenant. The engine asks h, which
@@ -70,6 +74,7 @@ func newAreas(b *testing.B, h *hub.Hub) *areas {
 	require.NoError(b, err)
 	a.accounts = account.New(account.Config{Pool: a.pool, Keys: keys, Log: quiet()})
 	a.events = event.NewLog(inserter, time.Now)
+	a.idempotency = idempotency.New(idempotency.Config{Pool: a.pool, Box: box, Log: quiet()})
 	a.webhooks = webhook.New(webhook.Config{
 		Pool: a.pool, Box: box, Events: a.events, Schedule: webhook.DefaultSchedule(), AllowPrivate: true,
 	})

@@ -34,6 +34,8 @@ type operation struct {
 	bearer bool
 	// class says which limit it has.
 	class class
+	// idempotent: it takes an Idempotency-Key.
+	idempotent bool
 }
 
 // spec is the API document, read once per process: that takes long, and nothing
@@ -74,6 +76,8 @@ func newContract() (*contract, error) {
 				hasBody:  op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
 				bearer:   bearer,
 				class:    class,
+
+				idempotent: idempotent(method, path, op, len(security) == 0),
 			}
 		}
 	}

@@ -23,6 +23,8 @@ type operation struct {
 	// query holds the query parameters, path the names of those in the path.
 	query      map[string]*openapi3.Parameter
 	pathParams []string
+	// header holds the names of its header parameters.
+	header []string
 }
 
 // operations lists the document's operations in a fixed order.
@@ -37,6 +39,8 @@ func operations(t *testing.T) []operation {
 				switch p.Value.In {
 				case openapi3.ParameterInQuery:
 					op.query[p.Value.Name] = p.Value
+				case openapi3.ParameterInHeader:
+					op.header = append(op.header, p.Value.Name)
 				case openapi3.ParameterInPath:
 					op.pathParams = append(op.pathParams, p.Value.Name)
 				}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -31,6 +32,8 @@ func status(k problem.Kind) int {
 		return http.StatusNotFound
 	case problem.Conflict:
 		return http.StatusConflict
+	case problem.Unprocessable:
+		return http.StatusUnprocessableEntity
 	case problem.RateLimited:
 		return http.StatusTooManyRequests
 	case problem.Unavailable:
@@ -51,7 +54,7 @@ func (p problems) handle(err error, c echo.Context) {
 		return // too late to say anything
 	}
 	ctx := c.Request().Context()
-	body := p.describe(err)
+	body := p.describe(ctx, err)
 	body.RequestID = requestIDFrom(ctx)
 	if body.Status >= http.StatusInternalServerError {
 		p.log.ErrorContext(ctx, "request failed", "error", err, "requestId", body.RequestID, "route", c.Path())
@@ -73,9 +76,20 @@ func (p problems) handle(err error, c echo.Context) {
 	}
 }
 
-func (p problems) describe(err error) api.Problem {
+// statusHungUp is the status of a request whose sender went away before the
+// answer. Nobody reads it but the log and the metrics: it isn't our fault.
+const statusHungUp = 499
+
+// hungUp tells whether the request failed because its sender went away.
+func hungUp(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
+}
+
+func (p problems) describe(ctx context.Context, err error) api.Problem {
 	var he *echo.HTTPError
 	switch known, ok := problem.As(err); {
+	case hungUp(ctx, err):
+		return plain(statusHungUp, "hung_up", "the request was given up")
 	case ok:
 		return describeKnown(known)
 	case isTooLarge(err):

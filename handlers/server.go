@@ -5,6 +5,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -16,6 +17,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
 	"showfloor/internal/console"
+	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
@@ -33,6 +35,8 @@ type Config struct {
 	Analytics *analytics.Service
 	// Mails shows its development mailbox, when it has one.
 	Mails *mail.Service
+	// Idempotency lets requests with an Idempotency-Key be carried out once.
+	Idempotency *idempotency.Service
 	// Checks are what GET /v1/health/ready asks.
 	Checks []Check
 	// Live serves playlists and media below /live/.
@@ -95,6 +99,9 @@ func New(c Config) (*echo.Echo, error) {
 		console: c.Console,
 		checks:  c.Checks, publicURL: c.PublicURL, log: c.Log,
 	}
+	if c.Idempotency == nil {
+		return nil, errors.New("handlers: no service that keeps idempotency keys")
+	}
 	contract, err := newContract()
 	if err != nil {
 		return nil, err
@@ -113,8 +120,10 @@ func New(c Config) (*echo.Echo, error) {
 			accounts: c.Accounts, console: c.Console, limits: limits, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
 		}),
 		contract.refuseUnbuilt,
+		contract.fingerprint,
 		contract.validate,
 		contract.limitEmail(limits),
+		contract.once(c.Idempotency, c.Log),
 	)
 	contract.markUnbuilt(Unbuilt())
 	api.RegisterHandlers(e, api.NewStrictHandler(server, nil))

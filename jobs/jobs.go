@@ -16,6 +16,7 @@ import (
 
 	"showfloor/internal/account"
 	"showfloor/internal/event"
+	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/problem"
 	"showfloor/internal/signing"
@@ -42,6 +43,8 @@ type Config struct {
 	Streams  *stream.Service
 	Webhooks *webhook.Service
 	Mails    *mail.Service
+	// Idempotency keeps the answers that are deleted after a day.
+	Idempotency *idempotency.Service
 	// Node names this process. No other process may use the name.
 	Node string
 	Log  *slog.Logger
@@ -77,7 +80,7 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &sendMail{mails: c.Mails})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Accounts})
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Accounts})
-	river.AddWorker(workers, &retention{accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, mails: c.Mails})
+	river.AddWorker(workers, &retention{accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, mails: c.Mails, idempotency: c.Idempotency})
 
 	return &river.Config{
 		ID:      c.Node,

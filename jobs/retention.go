@@ -7,6 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/account"
+	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/stream"
 	"showfloor/internal/webhook"
@@ -24,9 +25,12 @@ type retention struct {
 	streams  *stream.Service
 	webhooks *webhook.Service
 	mails    *mail.Service
+
+	idempotency *idempotency.Service
 }
 
 // Work deletes in each area; one area's failure doesn't keep the others from it.
 func (w *retention) Work(ctx context.Context, _ *river.Job[RetentionArgs]) error {
-	return errors.Join(w.webhooks.DeleteOld(ctx), w.streams.DeleteOld(ctx), w.mails.DeleteOld(ctx), w.accounts.DeleteOld(ctx))
+	return errors.Join(w.webhooks.DeleteOld(ctx), w.streams.DeleteOld(ctx), w.mails.DeleteOld(ctx), w.accounts.DeleteOld(ctx),
+		w.idempotency.DeleteOld(ctx))
 }

@@ -24,8 +24,8 @@ func (s *server) startHTTP(ctx context.Context) error {
 	}
 	router, err := handlers.New(handlers.Config{
 		Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Mails: s.mails, Analytics: s.analytics,
-		Console: s.console,
-		Checks:  s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths,
+		Console: s.console, Idempotency: s.idempotency,
+		Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
 		Limits: s.config.limits, TrustedProxies: s.config.proxies,
 		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,

@@ -18,6 +18,7 @@ import (
 	"showfloor/internal/analytics"
 	"showfloor/internal/console"
 	"showfloor/internal/event"
+	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
@@ -57,6 +58,8 @@ type server struct {
 	reports   *onair.Reports
 	rtmp      *rtmp.Server
 	http      net.Addr
+
+	idempotency *idempotency.Service
 }
 
 type closer struct {
@@ -160,6 +163,8 @@ func (s *server) openAreas(ctx context.Context) error {
 		AllowPrivate: s.config.AppEnv != production, Observe: s.metrics.observeDelivery,
 	})
 
+	s.idempotency = idempotency.New(idempotency.Config{Pool: s.pool, Box: s.box, Log: s.log})
+
 	rtmpTLS, err := s.config.rtmpTLS()
 	if err != nil {
 		return err
@@ -237,6 +242,7 @@ func (s *server) recoverNode(ctx context.Context) error {
 func (s *server) startJobs(ctx context.Context) error {
 	client, err := jobs.New(jobs.Config{
 		Pool: s.pool, Keys: s.keys, Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Mails: s.mails, Node: s.node, Log: s.log,
+		Idempotency: s.idempotency,
 	})
 	if err != nil {
 		return err

@@ -37,6 +37,8 @@ func bundle(ctx context.Context, root string) (document, webhooks []byte, err er
 		return nil, nil, err
 	}
 
+	addIdempotencyKey(doc)
+
 	whole, err := tree(doc)
 	if err != nil {
 		return nil, nil, err

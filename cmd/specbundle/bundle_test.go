@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 )
 
@@ -199,4 +200,42 @@ func TestEqualBundleIsNotWritten(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(content), "createThing")
 	require.Error(t, run(t.Context(), nil))
+}
+
+func TestPOSTsOfTenantsTakeAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+
+	operation := func(id, more string) string {
+		return "{operationId: " + id + ", " + more + "responses: {default: {$ref: \"components.yaml#/problem\"}}}"
+	}
+	files := spec()
+	files["openapi.yaml"] = `
+openapi: 3.0.3
+info: {title: Things, version: 1.0.0}
+security: [{token: []}]
+paths:
+  /v1/me/things: {post: ` + operation("create", "") + `, get: ` + operation("list", "") + `, put: ` + operation("replace", "") + `}
+  /v1/me/explicit: {post: ` + operation("explicit", "security: [{token: []}], ") + `}
+  /v1/me/open: {post: ` + operation("open", "security: [], ") + `}
+  /v1/me/repeated: {post: ` + operation("repeated", "x-idempotent: false, ") + `}
+  /v1/other: {post: ` + operation("other", "") + `}
+components:
+  securitySchemes: {token: {type: http, scheme: bearer}}
+  parameters: {IdempotencyKey: {$ref: "components.yaml#/Key"}}
+`
+	files["components.yaml"] += "Key: {name: Idempotency-Key, in: header, schema: {type: string}}\n"
+	document, _, err := bundle(t.Context(), write(t, files))
+	require.NoError(t, err)
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+
+	with := map[string]bool{}
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			with[op.OperationID] = len(op.Parameters) == 1 && op.Parameters[0].Value.Name == "Idempotency-Key"
+		}
+	}
+	require.Equal(t, map[string]bool{
+		"create": true, "explicit": true, "list": false, "replace": false, "open": false, "repeated": false, "other": false,
+	}, with)
 }

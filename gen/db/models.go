@@ -62,6 +62,19 @@ type Event struct {
 	EndpointID *string
 }
 
+type IdempotencyKey struct {
+	TenantID    string
+	Key         string
+	Fingerprint []byte
+	RunID       string
+	CreatedAt   time.Time
+	LeaseUntil  time.Time
+	CommittedAt *time.Time
+	Status      *int32
+	ContentType *string
+	Body        []byte
+}
+
 type Mail struct {
 	ID            string
 	TenantID      *string

@@ -13046,6 +13046,15 @@ export interface components {
         Cursor: string;
         /** @description The resource's id. */
         Id: string;
+        /**
+         * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+         *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+         *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+         *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+         *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+         *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+         */
+        IdempotencyKey: string;
         /** @description How many entries at most. */
         Limit: number;
         /** @description The message's id. */
@@ -13567,6 +13576,7 @@ export type ParameterCaptureToken = components['parameters']['CaptureToken'];
 export type ParameterCatalogLimit = components['parameters']['CatalogLimit'];
 export type ParameterCursor = components['parameters']['Cursor'];
 export type ParameterId = components['parameters']['Id'];
+export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
 export type ParameterLimit = components['parameters']['Limit'];
 export type ParameterMessageId = components['parameters']['MessageId'];
 export type ParameterParticipantUserId = components['parameters']['ParticipantUserId'];
@@ -16195,7 +16205,17 @@ export interface operations {
     createApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16244,7 +16264,17 @@ export interface operations {
     createBillingCheckout: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16269,7 +16299,17 @@ export interface operations {
     createBillingPortal: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16336,7 +16376,17 @@ export interface operations {
     inviteCall: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16361,7 +16411,17 @@ export interface operations {
     answerCall: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16389,7 +16449,17 @@ export interface operations {
     declineCall: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16417,7 +16487,17 @@ export interface operations {
     endCall: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16476,7 +16556,17 @@ export interface operations {
     upsertProduct: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16549,7 +16639,17 @@ export interface operations {
     syncCatalog: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16574,7 +16674,17 @@ export interface operations {
     changePassword: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16628,7 +16738,17 @@ export interface operations {
     createChannel: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16653,7 +16773,17 @@ export interface operations {
     createDirectChannel: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16702,7 +16832,17 @@ export interface operations {
     joinChannel: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16730,7 +16870,17 @@ export interface operations {
     leaveChannel: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16819,7 +16969,17 @@ export interface operations {
     sendChannelMessage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16906,7 +17066,17 @@ export interface operations {
     banChannelMember: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16934,7 +17104,17 @@ export interface operations {
     muteChannelMember: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16962,7 +17142,17 @@ export interface operations {
     setChannelSlowmode: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -16990,7 +17180,17 @@ export interface operations {
     timeoutChannelMember: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -17077,7 +17277,17 @@ export interface operations {
     createAuction: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -17126,7 +17336,17 @@ export interface operations {
     placeBid: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -17154,7 +17374,17 @@ export interface operations {
     cancelAuction: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -17178,7 +17408,17 @@ export interface operations {
     createCheckout: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -17203,7 +17443,17 @@ export interface operations {
     createOnboardingLink: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -17276,7 +17526,17 @@ export interface operations {
     createDiscount: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -17330,7 +17590,17 @@ export interface operations {
     dropDiscount: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The stream's id. */
                 streamId: components["parameters"]["StreamId"];
@@ -17415,7 +17685,17 @@ export interface operations {
     fulfilOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -17439,7 +17719,17 @@ export interface operations {
     refundOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -17512,7 +17802,17 @@ export interface operations {
     cancelPackage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -17536,7 +17836,17 @@ export interface operations {
     registerPushDevice: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -17585,7 +17895,17 @@ export interface operations {
     notifyUsers: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -17634,7 +17954,17 @@ export interface operations {
     setCloudPushCredentials: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
                 projectId: components["parameters"]["ProjectId"];
@@ -17662,7 +17992,17 @@ export interface operations {
     setIosPushCredentials: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
                 projectId: components["parameters"]["ProjectId"];
@@ -17741,7 +18081,17 @@ export interface operations {
     createTranscode: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -17799,7 +18149,17 @@ export interface operations {
     attachRestreamTargets: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The stream's id. */
                 streamId: components["parameters"]["StreamId"];
@@ -17880,7 +18240,17 @@ export interface operations {
     createRestreamTarget: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -17958,7 +18328,17 @@ export interface operations {
     createSession: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -18035,7 +18415,17 @@ export interface operations {
     createBreakouts: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18063,7 +18453,17 @@ export interface operations {
     closeBreakouts: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18087,7 +18487,17 @@ export interface operations {
     endSession: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18111,7 +18521,17 @@ export interface operations {
     lowerHand: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18139,7 +18559,17 @@ export interface operations {
     raiseHand: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18167,7 +18597,17 @@ export interface operations {
     muteAllParticipants: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18195,7 +18635,17 @@ export interface operations {
     promoteSessionParticipant: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18223,7 +18673,17 @@ export interface operations {
     setSessionSpotlight: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18337,7 +18797,17 @@ export interface operations {
     admitSessionParticipant: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18363,7 +18833,17 @@ export interface operations {
     startSessionRecording: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18391,7 +18871,17 @@ export interface operations {
     stopSessionRecording: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18471,7 +18961,17 @@ export interface operations {
     createSessionToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18526,7 +19026,17 @@ export interface operations {
     createStream: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -18575,7 +19085,17 @@ export interface operations {
     sendStreamMessage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18603,7 +19123,17 @@ export interface operations {
     createPlaybackUrl: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18661,7 +19191,17 @@ export interface operations {
     startRecording: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18685,7 +19225,17 @@ export interface operations {
     stopRecording: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18711,7 +19261,17 @@ export interface operations {
     rotateStreamKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18735,7 +19295,17 @@ export interface operations {
     createSfuToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18790,7 +19360,17 @@ export interface operations {
     inviteTeamMember: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -18937,7 +19517,17 @@ export interface operations {
     cancelTranscode: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18961,7 +19551,17 @@ export interface operations {
     createPackage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -19010,7 +19610,17 @@ export interface operations {
     createCaptureUrl: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -19061,7 +19671,17 @@ export interface operations {
     replayCapture: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The capture URL's token, the last part of its address. */
                 token: components["parameters"]["CaptureToken"];
@@ -19139,7 +19759,17 @@ export interface operations {
     deleteCaptureUrlByPost: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The capture URL's token, the last part of its address. */
                 token: components["parameters"]["CaptureToken"];
@@ -19310,7 +19940,17 @@ export interface operations {
     createWebhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -19335,7 +19975,17 @@ export interface operations {
     retryWebhookDelivery: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -19473,7 +20123,17 @@ export interface operations {
     recoverWebhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -19501,7 +20161,17 @@ export interface operations {
     rotateWebhookSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -19525,7 +20195,17 @@ export interface operations {
     testWebhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
+                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
+                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
+                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];

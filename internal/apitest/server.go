@@ -33,6 +33,7 @@ import (
 	"showfloor/internal/dbtest"
 	"showfloor/internal/event"
 	"showfloor/internal/id"
+	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
@@ -107,6 +108,8 @@ type Server struct {
 	Events    *event.Log
 	Inserter  *river.Client[pgx.Tx]
 	Hub       *hub.Hub
+	// Idempotency keeps what requests with an Idempotency-Key came to.
+	Idempotency *idempotency.Service
 	// Clock is what the areas go by; nil when Jobs is set.
 	Clock *Clock
 
@@ -135,7 +138,7 @@ func New(t testing.TB, o Options) *Server {
 		}, o.Checks...),
 		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, TrustLoopback: !o.Production, Observe: o.Observe,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret,
-		Limits: o.Limits, TrustedProxies: o.TrustedProxies, Metrics: http.NotFoundHandler(), Log: o.Log,
+		Idempotency: s.Idempotency, Limits: o.Limits, TrustedProxies: o.TrustedProxies, Metrics: http.NotFoundHandler(), Log: o.Log,
 	})
 	must(t, err)
 	s.Handler = checked(t, router)
@@ -184,6 +187,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	s.Events = event.NewLog(s.Inserter, now)
 	s.Events.CheckWith(eventCheck(t))
 	s.Analytics = analytics.New(s.Pool, now)
+	s.Idempotency = idempotency.New(idempotency.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
 	s.Webhooks = webhook.New(webhook.Config{
 		Pool: s.Pool, Box: s.Box, Events: s.Events, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
 	})
@@ -250,6 +254,7 @@ func (s *Server) startJobs(t testing.TB, o Options) {
 	}
 	client, err := jobs.New(jobs.Config{
 		Pool: s.Pool, Keys: s.Keys, Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Mails: s.Mails, Node: s.Node, Log: o.Log,
+		Idempotency: s.Idempotency,
 	})
 	must(t, err)
 	must(t, client.Start(context.WithoutCancel(t.Context())))

@@ -27,7 +27,7 @@ const (
 // After a serialization failure or a deadlock the whole of it runs again, up to
 // three times: so fn may run several times and must not do anything that a
 // rollback doesn't undo, such as a network call or appending to a variable
-// outside.
+// outside. A Hook in the context runs with it.
 func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
 	for retry := 1; ; retry++ {
 		err := runTx(ctx, pool, fn)
@@ -53,8 +53,17 @@ func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) er
 	if err := fn(tx); err != nil {
 		return err
 	}
+	hook, _ := ctx.Value(hookKey{}).(Hook)
+	if hook != nil {
+		if err := hook.BeforeCommit(ctx, tx); err != nil {
+			return err
+		}
+	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
+	}
+	if hook != nil {
+		hook.AfterCommit()
 	}
 	return nil
 }

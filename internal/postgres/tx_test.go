@@ -173,3 +173,41 @@ func TestSwallowedErrorIsAFailedCommit(t *testing.T) {
 		t.Errorf("%v, %d", err, cents(t, pool, 1))
 	}
 }
+
+// watcher is a hook that can refuse.
+type watcher struct {
+	refuse          error
+	before, commits int
+}
+
+func (w *watcher) BeforeCommit(ctx context.Context, tx pgx.Tx) error {
+	w.before++
+	if w.refuse != nil {
+		return w.refuse
+	}
+	return pay(ctx, tx, 2, 1)
+}
+
+func (w *watcher) AfterCommit() { w.commits++ }
+
+func TestAHookIsPartOfTheTransaction(t *testing.T) {
+	t.Parallel()
+	pool := accounts(t)
+	hook := &watcher{}
+	ctx := postgres.WithHook(t.Context(), hook)
+	work := func(tx pgx.Tx) error { return pay(ctx, tx, 1, 10) }
+	if err := postgres.InTx(ctx, pool, work); err != nil {
+		t.Fatal(err)
+	}
+	hook.refuse = errors.New("refused")
+	if err := postgres.InTx(ctx, pool, work); !errors.Is(err, hook.refuse) {
+		t.Fatal(err)
+	}
+	failure := errors.New("failed before the hook")
+	if err := postgres.InTx(ctx, pool, func(pgx.Tx) error { return failure }); !errors.Is(err, failure) {
+		t.Fatal(err)
+	}
+	if hook.before != 2 || hook.commits != 1 || cents(t, pool, 1) != 110 || cents(t, pool, 2) != 101 {
+		t.Fatal(hook.before, hook.commits, cents(t, pool, 1), cents(t, pool, 2))
+	}
+}

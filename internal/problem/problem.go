@@ -18,6 +18,7 @@ const (
 	Forbidden       Kind = "forbidden"       // 403
 	NotFound        Kind = "not_found"       // 404
 	Conflict        Kind = "conflict"        // 409
+	Unprocessable   Kind = "unprocessable"   // 422
 	RateLimited     Kind = "rate_limited"    // 429
 	Unavailable     Kind = "unavailable"     // 503
 	NotImplemented  Kind = "not_implemented" // 501

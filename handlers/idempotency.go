@@ -1,0 +1,160 @@
+package handlers
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+
+	"showfloor/internal/idempotency"
+	"showfloor/internal/postgres"
+)
+
+const (
+	idempotencyKeyHeader     = "Idempotency-Key"
+	idempotentReplayedHeader = "Idempotent-Replayed"
+	// longestKey is how many characters an Idempotency-Key may have.
+	longestKey = 255
+	// onceKey is where an echo.Context holds the fingerprint of a request.
+	onceKey = "idempotency fingerprint"
+)
+
+// idempotent tells whether an operation takes an Idempotency-Key: every POST of
+// tenants below /v1/me does, but for those that say x-idempotent: false.
+// cmd/specbundle writes the same rule into the document.
+func idempotent(method, path string, op *openapi3.Operation, open bool) bool {
+	return method == http.MethodPost && strings.HasPrefix(path, "/v1/me/") && !open && op.Extensions["x-idempotent"] != false
+}
+
+// fingerprint takes the measure of a request with an Idempotency-Key while its
+// body is as it came.
+func (c *contract) fingerprint(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(e echo.Context) error {
+		r := e.Request()
+		keys := r.Header[idempotencyKeyHeader]
+		if len(keys) == 0 {
+			return next(e)
+		}
+		op := c.find(e)
+		if op == nil || !op.idempotent {
+			return next(e)
+		}
+		if len(keys) > 1 || !goodKey(keys[0]) {
+			return badInput(idempotencyKeyHeader, fmt.Sprintf("must be one value of 1 to %d printable ASCII characters", longestKey))
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return fmt.Errorf("read body: %w", err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		e.Set(onceKey, measure(r.Method, r.URL.RequestURI(), r.Header.Get(echo.HeaderContentType), string(body)))
+		return next(e)
+	}
+}
+
+func goodKey(key string) bool {
+	return key != "" && len(key) <= longestKey && strings.IndexFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+}
+
+// measure hashes texts so that no two lists of them look the same.
+func measure(parts ...string) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// once carries a request with an Idempotency-Key out a single time, however
+// often it is sent. It comes last: what is refused before has not begun, and may
+// be put right and sent again under the same key.
+func (c *contract) once(s *idempotency.Service, log *slog.Logger) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(e echo.Context) error {
+			sum, ok := e.Get(onceKey).([sha256.Size]byte)
+			ctx := e.Request().Context()
+			tenantID := callerFrom(ctx).TenantID
+			if !ok || tenantID == "" {
+				return next(e)
+			}
+			run, answer, err := s.Begin(ctx, idempotency.Request{
+				TenantID: tenantID, Key: e.Request().Header.Get(idempotencyKeyHeader), Fingerprint: sum, RunID: requestIDFrom(ctx),
+			})
+			switch {
+			case err != nil:
+				return err
+			case answer != nil:
+				e.Response().Header().Set(idempotentReplayedHeader, "true")
+				return e.Blob(answer.Status, answer.ContentType, answer.Body)
+			default:
+				return carryOut(e, next, run, log)
+			}
+		}
+	}
+}
+
+// carryOut runs the handler and keeps its answer before it is sent, so that a
+// sender who has it and one who lost the connection read the same afterwards.
+func carryOut(e echo.Context, next echo.HandlerFunc, run *idempotency.Run, log *slog.Logger) error {
+	ctx := e.Request().Context()
+	e.SetRequest(e.Request().WithContext(postgres.WithHook(ctx, run)))
+	out := e.Response().Writer
+	held := &heldAnswer{ResponseWriter: out}
+	e.Response().Writer = held
+	defer func() {
+		e.Response().Writer = out
+		if err := run.Release(ctx); err != nil { // of a run that no Keep has ended, also by a panic
+			log.WarnContext(ctx, "idempotency key not released", "error", err, "requestId", requestIDFrom(ctx))
+		}
+	}()
+	if err := next(e); err != nil {
+		e.Error(err) // writes the answer
+	}
+	if held.status == 0 {
+		held.status = http.StatusOK // as net/http has it
+	}
+	if worthKeeping(held.status) {
+		err := run.Keep(ctx, idempotency.Answer{
+			Status: held.status, ContentType: e.Response().Header().Get(echo.HeaderContentType), Body: held.body.Bytes(),
+		})
+		if err != nil { // it is a good answer all the same
+			log.WarnContext(ctx, "answer not kept for its idempotency key", "error", err, "requestId", requestIDFrom(ctx))
+		}
+	}
+	out.WriteHeader(held.status)
+	_, err := out.Write(held.body.Bytes())
+	return err
+}
+
+// worthKeeping tells whether the answer would be the same another time: it is,
+// unless the caller or the server was not in a state to have it carried out.
+func worthKeeping(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, statusHungUp:
+		return false
+	default:
+		return status < http.StatusInternalServerError
+	}
+}
+
+// heldAnswer holds an answer back until it is kept.
+type heldAnswer struct {
+	http.ResponseWriter
+
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (h *heldAnswer) WriteHeader(status int) { h.status = status }
+
+// Write implements http.ResponseWriter.
+func (h *heldAnswer) Write(b []byte) (int, error) { return h.body.Write(b) }

@@ -1,0 +1,141 @@
+package idempotency
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/problem"
+)
+
+// Run is one attempt to carry out a request. It is the postgres.Hook of the
+// context in which that happens; Keep or Release ends it.
+type Run struct {
+	service *Service
+	request Request
+	// committed: a transaction that marks the key is committed, as far as this
+	// process knows. The database knows better.
+	committed atomic.Bool
+
+	mu    sync.Mutex
+	ended bool
+	renew *time.Timer
+}
+
+func (s *Service) newRun(ctx context.Context, r Request) *Run {
+	run := &Run{service: s, request: r}
+	ctx = context.WithoutCancel(ctx)
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	run.renew = time.AfterFunc(leaseTime/3, func() { run.stayAlive(ctx) })
+	return run
+}
+
+// stayAlive moves the lease on while the request is carried out.
+func (r *Run) stayAlive(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	s := r.service
+	err := db.New(s.config.Pool).RenewIdempotencyKey(ctx, db.RenewIdempotencyKeyParams{
+		TenantID: r.request.TenantID, Key: r.request.Key, RunID: r.request.RunID, LeaseUntil: s.config.Now().Add(leaseTime),
+	})
+	if err != nil {
+		s.config.Log.WarnContext(ctx, "lease of an idempotency key not renewed", "error", err, "requestId", r.request.RunID)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.renew.Reset(leaseTime / 3)
+	}
+}
+
+// end stops the renewal. It reports whether this call was the first.
+func (r *Run) end() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.ended
+	r.ended = true
+	r.renew.Stop()
+	return first
+}
+
+// BeforeCommit marks the key in the first transaction that the run commits.
+// A run that has lost its key, having stood still for longer than its lease,
+// can't commit: another one may have.
+func (r *Run) BeforeCommit(ctx context.Context, tx pgx.Tx) error {
+	if r.committed.Load() || r.over() {
+		return nil
+	}
+	now := r.service.config.Now()
+	marked, err := db.New(tx).CommitIdempotencyKey(ctx, db.CommitIdempotencyKeyParams{
+		TenantID: r.request.TenantID, Key: r.request.Key, RunID: r.request.RunID, Now: &now,
+	})
+	if err != nil {
+		return fmt.Errorf("mark idempotency key: %w", err)
+	}
+	if marked == 0 {
+		return problem.New(problem.Unavailable, "unavailable",
+			"this request stood still for so long that another one took its Idempotency-Key over")
+	}
+	return nil
+}
+
+// AfterCommit spares further transactions the mark.
+func (r *Run) AfterCommit() { r.committed.Store(true) }
+
+// over tells whether the run has ended: what it left behind in the background
+// is no part of the request any more.
+func (r *Run) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
+// Keep ends the run with its answer, which the key stands for from now on.
+func (r *Run) Keep(ctx context.Context, a Answer) error {
+	if !r.end() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	s, status := r.service, int32(a.Status)
+	err := db.New(s.config.Pool).AnswerIdempotencyKey(ctx, db.AnswerIdempotencyKeyParams{
+		TenantID: r.request.TenantID, Key: r.request.Key, RunID: r.request.RunID,
+		Status: &status, ContentType: &a.ContentType,
+		Body: s.config.Box.Seal(a.Body, sealContext(r.request.TenantID, r.request.Key, r.request.RunID)),
+	})
+	if err != nil {
+		return fmt.Errorf("keep answer: %w", err)
+	}
+	return nil
+}
+
+// Release ends the run without an answer that is worth keeping. The key is free
+// again, unless something was committed: then its answer is lost.
+func (r *Run) Release(ctx context.Context) error {
+	if !r.end() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	// A commit that is under way at this moment holds the row: the statement
+	// waits for it and then sees its mark.
+	q := db.New(r.service.config.Pool)
+	released, err := q.ReleaseIdempotencyKey(ctx, db.ReleaseIdempotencyKeyParams{
+		TenantID: r.request.TenantID, Key: r.request.Key, RunID: r.request.RunID,
+	})
+	if err == nil && released == 0 {
+		err = q.RenewIdempotencyKey(ctx, db.RenewIdempotencyKeyParams{
+			TenantID: r.request.TenantID, Key: r.request.Key, RunID: r.request.RunID, LeaseUntil: r.service.config.Now(),
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("release idempotency key: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,23 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Hook takes part in the transactions of whatever runs under its context.
+type Hook interface {
+	// BeforeCommit runs inside each transaction, as its last step. An error
+	// rolls the transaction back and comes out of InTx.
+	BeforeCommit(ctx context.Context, tx pgx.Tx) error
+	// AfterCommit hears that one is committed.
+	AfterCommit()
+}
+
+type hookKey struct{}
+
+// WithHook makes every InTx under the context run the hook.
+func WithHook(ctx context.Context, h Hook) context.Context {
+	return context.WithValue(ctx, hookKey{}, h)
+}
