@@ -2,6 +2,13 @@
 INSERT INTO mails (id, tenant_id, kind, recipient, content, expires_at, created_at)
 VALUES (@id, @tenant_id, @kind, @recipient, @content, @expires_at, @now);
 
+-- name: CountRecentMails :one
+-- Of one kind: those of a tenant, and those that any tenant has had sent to an address.
+SELECT count(*) FILTER (WHERE m.tenant_id = @tenant_id::text) AS of_tenant, count(*) FILTER (WHERE m.recipient = @recipient) AS to_recipient,
+    coalesce(min(m.created_at), @since::timestamptz)::timestamptz AS oldest
+FROM mails m
+WHERE m.kind = @kind AND m.created_at > @since::timestamptz AND (m.tenant_id = @tenant_id::text OR m.recipient = @recipient);
+
 -- name: GetMail :one
 -- @sqlc-vet-disable tenant
 -- For the worker; the id is from its job.

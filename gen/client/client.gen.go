@@ -2823,7 +2823,8 @@ type ClientInterface interface {
 	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
 	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-	// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2835,7 +2836,8 @@ type ClientInterface interface {
 	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
 	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-	// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8884,7 +8886,8 @@ func (c *Client) ListTeam(ctx context.Context, params *ListTeamParams, reqEditor
 // Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 // e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
 // that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8906,7 +8909,8 @@ func (c *Client) InviteTeamMemberWithBody(ctx context.Context, contentType strin
 // Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 // e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
 // that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -24222,7 +24226,8 @@ type ClientWithResponsesInterface interface {
 	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
 	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-	// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24234,7 +24239,8 @@ type ClientWithResponsesInterface interface {
 	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
 	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-	// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -41283,7 +41289,8 @@ func (c *ClientWithResponses) ListTeamWithResponse(ctx context.Context, params *
 // Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 // e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
 // that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41301,7 +41308,8 @@ func (c *ClientWithResponses) InviteTeamMemberWithBodyWithResponse(ctx context.C
 // Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
 // e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
 // that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-// (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

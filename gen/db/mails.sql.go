@@ -10,6 +10,39 @@ import (
 	"time"
 )
 
+const countRecentMails = `-- name: CountRecentMails :one
+SELECT count(*) FILTER (WHERE m.tenant_id = $1::text) AS of_tenant, count(*) FILTER (WHERE m.recipient = $2) AS to_recipient,
+    coalesce(min(m.created_at), $3::timestamptz)::timestamptz AS oldest
+FROM mails m
+WHERE m.kind = $4 AND m.created_at > $3::timestamptz AND (m.tenant_id = $1::text OR m.recipient = $2)
+`
+
+type CountRecentMailsParams struct {
+	TenantID  string
+	Recipient string
+	Since     time.Time
+	Kind      string
+}
+
+type CountRecentMailsRow struct {
+	OfTenant    int64
+	ToRecipient int64
+	Oldest      time.Time
+}
+
+// Of one kind: those of a tenant, and those that any tenant has had sent to an address.
+func (q *Queries) CountRecentMails(ctx context.Context, arg CountRecentMailsParams) (CountRecentMailsRow, error) {
+	row := q.db.QueryRow(ctx, countRecentMails,
+		arg.TenantID,
+		arg.Recipient,
+		arg.Since,
+		arg.Kind,
+	)
+	var i CountRecentMailsRow
+	err := row.Scan(&i.OfTenant, &i.ToRecipient, &i.Oldest)
+	return i, err
+}
+
 const createMail = `-- name: CreateMail :exec
 INSERT INTO mails (id, tenant_id, kind, recipient, content, expires_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)

@@ -4221,7 +4221,8 @@ export interface paths {
          * @description Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
          *     e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
          *     that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-         *     (403 `forbidden`). A server that can't send mail answers 503 `mail_unavailable`.
+         *     (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
+         *     whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
          */
         post: operations["inviteTeamMember"];
         delete?: never;

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,6 +13,7 @@ import (
 	"showfloor/internal/audit"
 	"showfloor/internal/id"
 	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
 )
 
 // Invite is whom to invite. Name is nil for the part of the e-mail before the @,
@@ -38,11 +40,15 @@ func (s *Service) InviteTeamMember(ctx context.Context, c Caller, in Invite) (db
 		if err != nil {
 			return fmt.Errorf("get inviter: %w", err)
 		}
-		tenant, err := q.GetTenant(ctx, c.TenantID)
+		// The lock makes invitations wait for each other: they are counted.
+		tenant, err := q.LockTenant(ctx, c.TenantID)
 		if err != nil {
-			return fmt.Errorf("get tenant: %w", err)
+			return fmt.Errorf("lock tenant: %w", err)
 		}
 		if invited, err = s.putInvited(ctx, q, c, in); err != nil {
+			return err
+		}
+		if err := s.limitInvites(ctx, tx, invited); err != nil {
 			return err
 		}
 		token, err := s.putLink(ctx, q, invited, purposeInvite, c.RequestID, *invited.InviteExpiresAt)
@@ -59,6 +65,29 @@ func (s *Service) InviteTeamMember(ctx context.Context, c Caller, in Invite) (db
 		})
 	})
 	return invited, err
+}
+
+// Anybody can make a tenant and write what they like into its name and theirs:
+// so many invitations are mailed per invitePeriod, and no more.
+const (
+	invitePeriod        = time.Hour
+	maxInvites          = 100
+	maxInvitesRecipient = 5
+)
+
+// limitInvites refuses an invitation when the tenant has sent too many, or too
+// many were sent to this address, be it by whom it may.
+func (s *Service) limitInvites(ctx context.Context, tx pgx.Tx, invited db.User) error {
+	now := s.now()
+	recent, err := s.mails.CountRecent(ctx, tx, inviteKind, invited.TenantID, invited.Email, now.Add(-invitePeriod))
+	if err != nil {
+		return err
+	}
+	if recent.OfTenant < maxInvites && recent.ToRecipient < maxInvitesRecipient {
+		return nil
+	}
+	return problem.Limited(recent.Oldest.Add(invitePeriod).Sub(now),
+		"too many invitations: a tenant may send %d an hour, and %d an hour can be sent to one address", maxInvites, maxInvitesRecipient)
 }
 
 // putInvited creates the invited user, or changes one who was invited before.

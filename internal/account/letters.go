@@ -44,10 +44,13 @@ func takenLetter(form db.SignupForm, publicURL string) mail.Letter {
 	}
 }
 
+// inviteKind is the kind of the mails that bring invitations.
+const inviteKind = "invite"
+
 // inviteLetter brings an invitation.
 func inviteLetter(invited db.User, inviter string, tenant db.Tenant, link string, until time.Time) mail.Letter {
 	return mail.Letter{
-		TenantID: tenant.ID, Kind: "invite", To: invited.Email, Until: until,
+		TenantID: tenant.ID, Kind: inviteKind, To: invited.Email, Until: until,
 		Subject: fmt.Sprintf("%s invites you to join %s", inviter, tenant.Name),
 		Opening: []string{
 			fmt.Sprintf("Hello %s,", invited.Name),

@@ -150,6 +150,27 @@ func (s *Service) Post(ctx context.Context, tx pgx.Tx, l Letter) error {
 	return nil
 }
 
+// Recent counts mails of one kind.
+type Recent struct {
+	// OfTenant are those of one tenant, ToRecipient those of all tenants to one
+	// address.
+	OfTenant, ToRecipient int64
+	// Oldest is when the first of them was written.
+	Oldest time.Time
+}
+
+// CountRecent counts, in the caller's transaction, what was posted since a time,
+// sent or not.
+func (s *Service) CountRecent(ctx context.Context, tx pgx.Tx, kind, tenantID, recipient string, since time.Time) (Recent, error) {
+	row, err := db.New(tx).CountRecentMails(ctx, db.CountRecentMailsParams{
+		Kind: kind, TenantID: tenantID, Recipient: recipient, Since: since,
+	})
+	if err != nil {
+		return Recent{}, fmt.Errorf("count recent mails: %w", err)
+	}
+	return Recent{row.OfTenant, row.ToRecipient, row.Oldest}, nil
+}
+
 // sealContext binds a sealed content to its row.
 func sealContext(mailID string) string { return "mails/" + mailID }
 
