@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"time"
 
 	"showfloor/gen/api"
 	"showfloor/internal/analytics"
@@ -39,14 +38,6 @@ func (s *Server) GetAnalytics(ctx context.Context, r api.GetAnalyticsRequestObje
 		From: timestamp.From(series.From), To: timestamp.From(series.To), Interval: api.AnalyticsInterval(series.Interval),
 		Points: each(series.Points, toAnalyticsPoint),
 	}, nil
-}
-
-// instant is a point in time that the caller may leave out.
-func instant(t *timestamp.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	return &t.Time
 }
 
 func toAnalyticsPoint(p analytics.Point) api.AnalyticsPoint {

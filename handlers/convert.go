@@ -83,3 +83,14 @@ func each[R, T any](rows []R, convert func(R) T) []T {
 	}
 	return list
 }
+
+// instant is a point in time that the caller may leave out.
+func instant(t *timestamp.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return &t.Time
+}
+
+// seconds is a span of time in the document's unit.
+func seconds(d time.Duration) int { return int(d / time.Second) }

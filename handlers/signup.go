@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"time"
 
 	"showfloor/gen/api"
 	"showfloor/internal/account"
@@ -70,5 +69,3 @@ func (s *Server) AcceptInvite(ctx context.Context, r api.AcceptInviteRequestObje
 func toCodeNotice(email string) api.CodeNotice {
 	return api.CodeNotice{Email: email, FormLifeSec: seconds(account.FormLife), ResendAfterSec: seconds(account.ResendPause)}
 }
-
-func seconds(d time.Duration) int { return int(d / time.Second) }

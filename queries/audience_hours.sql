@@ -49,4 +49,4 @@ SELECT coalesce(sum(greatest(n.now, n.before)), 0)::bigint FROM (
 -- name: DeleteAudienceBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention is everybody's.
-DELETE FROM audience_hours WHERE hour < @before;
+DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < @before LIMIT @max_rows));

@@ -18,4 +18,4 @@ UPDATE plays SET ended_at = @now WHERE tenant_id = @tenant_id AND stream_id = @s
 -- name: DeletePlaysBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention is everybody's.
-DELETE FROM plays WHERE ended_at < @before;
+DELETE FROM plays WHERE id = ANY (ARRAY(SELECT p.id FROM plays p WHERE p.ended_at < @before ORDER BY p.ended_at LIMIT @max_rows));

@@ -28,4 +28,5 @@ SELECT * FROM publishers WHERE node = @node AND source = 'rtmp' AND ended_at IS 
 -- name: DeletePublishersBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention is everybody's.
-DELETE FROM publishers WHERE ended_at < @before;
+DELETE FROM publishers WHERE id = ANY (ARRAY(
+    SELECT p.id FROM publishers p WHERE p.ended_at < @before ORDER BY p.ended_at LIMIT @max_rows));

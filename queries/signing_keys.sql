@@ -25,8 +25,3 @@ RETURNING k.id;
 -- @sqlc-vet-disable tenant
 -- One set of keys signs for all tenants.
 UPDATE signing_keys SET retired_at = @now, revoked_at = @now, private_key = '' WHERE id = @id;
-
--- name: LockName :exec
--- @sqlc-vet-disable tenant
--- Serialises what several processes on one database may begin at once.
-SELECT pg_advisory_xact_lock(hashtext(@name::text));

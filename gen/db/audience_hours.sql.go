@@ -43,13 +43,18 @@ func (q *Queries) CountViewers(ctx context.Context, arg CountViewersParams) (int
 }
 
 const deleteAudienceBefore = `-- name: DeleteAudienceBefore :execrows
-DELETE FROM audience_hours WHERE hour < $1
+DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < $1 LIMIT $2))
 `
+
+type DeleteAudienceBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
 
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
-func (q *Queries) DeleteAudienceBefore(ctx context.Context, before time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteAudienceBefore, before)
+func (q *Queries) DeleteAudienceBefore(ctx context.Context, arg DeleteAudienceBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteAudienceBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}

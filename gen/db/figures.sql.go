@@ -88,9 +88,8 @@ SELECT t.plan, t.status,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams,
     (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL) AS endpoints,
-    (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL AND (w.status = 'disabled'
-        OR (SELECT d.status FROM webhook_deliveries d WHERE d.endpoint_id = w.id AND d.attempts > 0
-            ORDER BY d.id DESC LIMIT 1) IN ('retrying', 'failed'))) AS failing
+    (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL
+        AND (w.status = 'disabled' OR w.failing_since IS NOT NULL)) AS failing
 FROM tenants t WHERE t.id = $1
 `
 

@@ -34,13 +34,18 @@ func (q *Queries) CreatePlay(ctx context.Context, arg CreatePlayParams) error {
 }
 
 const deletePlaysBefore = `-- name: DeletePlaysBefore :execrows
-DELETE FROM plays WHERE ended_at < $1
+DELETE FROM plays WHERE id = ANY (ARRAY(SELECT p.id FROM plays p WHERE p.ended_at < $1 ORDER BY p.ended_at LIMIT $2))
 `
+
+type DeletePlaysBeforeParams struct {
+	Before  *time.Time
+	MaxRows int32
+}
 
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
-func (q *Queries) DeletePlaysBefore(ctx context.Context, before *time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, deletePlaysBefore, before)
+func (q *Queries) DeletePlaysBefore(ctx context.Context, arg DeletePlaysBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deletePlaysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}

@@ -55,13 +55,19 @@ func (q *Queries) CreatePublisher(ctx context.Context, arg CreatePublisherParams
 }
 
 const deletePublishersBefore = `-- name: DeletePublishersBefore :execrows
-DELETE FROM publishers WHERE ended_at < $1
+DELETE FROM publishers WHERE id = ANY (ARRAY(
+    SELECT p.id FROM publishers p WHERE p.ended_at < $1 ORDER BY p.ended_at LIMIT $2))
 `
+
+type DeletePublishersBeforeParams struct {
+	Before  *time.Time
+	MaxRows int32
+}
 
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
-func (q *Queries) DeletePublishersBefore(ctx context.Context, before *time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, deletePublishersBefore, before)
+func (q *Queries) DeletePublishersBefore(ctx context.Context, arg DeletePublishersBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deletePublishersBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}

@@ -99,17 +99,6 @@ func (q *Queries) ListSigningKeys(ctx context.Context) ([]SigningKey, error) {
 	return items, nil
 }
 
-const lockName = `-- name: LockName :exec
-SELECT pg_advisory_xact_lock(hashtext($1::text))
-`
-
-// @sqlc-vet-disable tenant
-// Serialises what several processes on one database may begin at once.
-func (q *Queries) LockName(ctx context.Context, name string) error {
-	_, err := q.db.Exec(ctx, lockName, name)
-	return err
-}
-
 const retireSigningKeys = `-- name: RetireSigningKeys :many
 UPDATE signing_keys k SET retired_at = $1, private_key = ''
 WHERE k.retired_at IS NULL

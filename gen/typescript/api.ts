@@ -8979,7 +8979,7 @@ export interface components {
             /** @example 3 */
             webhookEndpoints: number;
             /**
-             * @description Endpoints that are disabled or whose newest finished attempt failed.
+             * @description Endpoints that are disabled or have failed since their last success.
              * @example 0
              */
             webhooksFailing: number;

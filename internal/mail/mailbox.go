@@ -62,24 +62,3 @@ func (s *Service) kept(m db.Mail) (Kept, error) {
 	}
 	return Kept{ID: m.ID, To: m.Recipient, Kind: m.Kind, Subject: c.Subject, Text: c.Text, HTML: c.HTML, At: m.CreatedAt}, nil
 }
-
-// keepMails is how long mails are kept, sent or not.
-const keepMails = 30 * 24 * time.Hour
-
-// deleteBatch is how many rows one statement deletes.
-const deleteBatch = 5000
-
-// DeleteOld deletes old mails. What it has deleted when it fails stays deleted.
-func (s *Service) DeleteOld(ctx context.Context) error {
-	for {
-		n, err := db.New(s.config.Pool).DeleteMailsBefore(ctx, db.DeleteMailsBeforeParams{
-			Before: s.config.Now().Add(-keepMails), MaxRows: deleteBatch,
-		})
-		if err != nil {
-			return fmt.Errorf("delete old mails: %w", err)
-		}
-		if n < deleteBatch {
-			return nil
-		}
-	}
-}

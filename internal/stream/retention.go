@@ -2,10 +2,11 @@ package stream
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"showfloor/gen/db"
+	"showfloor/internal/postgres"
 )
 
 // keepConnections is how long the rows of ended connections are kept: longer
@@ -15,15 +16,17 @@ const keepConnections = 30 * 24 * time.Hour
 // DeleteOld deletes the rows of connections that ended long ago, and of audiences
 // longer ago.
 func (s *Service) DeleteOld(ctx context.Context) error {
-	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepConnections)
-	if _, err := q.DeletePublishersBefore(ctx, &before); err != nil {
-		return fmt.Errorf("delete old publishers: %w", err)
-	}
-	if _, err := q.DeletePlaysBefore(ctx, &before); err != nil {
-		return fmt.Errorf("delete old plays: %w", err)
-	}
-	if _, err := q.DeleteAudienceBefore(ctx, s.config.Now().Add(-keepAudience)); err != nil {
-		return fmt.Errorf("delete old audience: %w", err)
-	}
-	return nil
+	q, now := db.New(s.config.Pool), s.config.Now()
+	ended := now.Add(-keepConnections)
+	return errors.Join(
+		postgres.DeleteInBatches("publishers", func(maxRows int32) (int64, error) {
+			return q.DeletePublishersBefore(ctx, db.DeletePublishersBeforeParams{Before: &ended, MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("plays", func(maxRows int32) (int64, error) {
+			return q.DeletePlaysBefore(ctx, db.DeletePlaysBeforeParams{Before: &ended, MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("audience", func(maxRows int32) (int64, error) {
+			return q.DeleteAudienceBefore(ctx, db.DeleteAudienceBeforeParams{Before: now.Add(-keepAudience), MaxRows: maxRows})
+		}),
+	)
 }

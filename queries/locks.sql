@@ -1,0 +1,4 @@
+-- name: LockName :exec
+-- @sqlc-vet-disable tenant
+-- Serialises what several processes on one database may begin at once.
+SELECT pg_advisory_xact_lock(hashtext(@name::text));
