@@ -12,6 +12,8 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/account"
 	"showfloor/internal/apitest"
+	"showfloor/internal/audit"
+	"showfloor/internal/dbtest"
 )
 
 // signer is the key that the server signs with, and its id.
@@ -151,7 +153,14 @@ func TestRoleChangeCountsForLiveTokens(t *testing.T) {
 
 func TestTwoServersOnOneDatabaseTrustEachOther(t *testing.T) {
 	t.Parallel()
-	first, second := apitest.New(t, apitest.Options{}), apitest.New(t, apitest.Options{})
+	pool := dbtest.New(t)
+	first, second := apitest.New(t, apitest.Options{Pool: pool}), apitest.New(t, apitest.Options{Pool: pool})
 	owner := first.Register(t)
+	second.With(t, owner.Token).Call(t, "GET", "/v1/me", nil).Is(t, 200)
+
+	_, err := second.Keys.Rotate(t.Context(), audit.System("test"))
+	require.NoError(t, err)
+	fresh := second.Register(t)
+	first.With(t, fresh.Token).Call(t, "GET", "/v1/me", nil).Is(t, 200) // signed with a key that it has never seen
 	second.With(t, owner.Token).Call(t, "GET", "/v1/me", nil).Is(t, 200)
 }

@@ -39,8 +39,11 @@ func CheckVersion(ctx context.Context, pool *pgxpool.Pool, schema fs.FS) error {
 // newestVersion is the number of the last file.
 func newestVersion(schema fs.FS) (int64, error) {
 	files, err := fs.Glob(schema, "*.sql")
-	if err != nil || len(files) == 0 {
-		return 0, fmt.Errorf("the schema has no files: %w", err)
+	if err != nil {
+		return 0, fmt.Errorf("read the schema: %w", err)
+	}
+	if len(files) == 0 {
+		return 0, errors.New("the schema has no files")
 	}
 	return goose.NumericComponent(files[len(files)-1])
 }
