@@ -88,6 +88,7 @@ func TestWrongSettings(t *testing.T) {
 		{name: "REDIS_URL", value: "http://:" + secret + "@redis"},
 		{name: "STORAGE_URL", value: "ftp://key:" + secret + "@files"},
 		{name: "SMTP_URL", value: "mail://user:" + secret + "@mail"},
+		{name: "MAIL_FROM", value: "nobody"},
 		{name: "MASTER_KEY", value: secret},
 		{name: "MASTER_KEY", value: "", others: []option{set("APP_ENV", "production")}},
 		{name: "ADMIN_EMAIL", value: "nobody"},

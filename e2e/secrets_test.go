@@ -13,15 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/smtptest"
 )
 
 // TestNoSecretInLogs uses every secret there is, rightly and wrongly, at the
 // most talkative level, and looks for them in all that was written down.
 func TestNoSecretInLogs(t *testing.T) {
 	t.Parallel()
-	ingest, admin := "ingest-"+rand.Text(), "admin-"+rand.Text()
+	ingest, admin, smtp := "ingest-"+rand.Text(), "admin-"+rand.Text(), "smtp-"+rand.Text()
 	master := base64.StdEncoding.EncodeToString([]byte(rand.Text() + rand.Text())[:32])
-	s := serve(t, set("LOG_LEVEL", "debug"), set("INGEST_SECRET", ingest), set("ADMIN_PASSWORD", admin), set("MASTER_KEY", master))
+	mails := smtptest.New(t, smtptest.Options{User: "showfloor", Password: smtp})
+	s := serve(t, set("LOG_LEVEL", "debug"), set("INGEST_SECRET", ingest), set("ADMIN_PASSWORD", admin), set("MASTER_KEY", master),
+		set("SMTP_URL", mails.URL()), set("RATE_LIMIT_AUTH", "off"), set("RATE_LIMIT_EMAIL", "off"))
 	a := signUp(t, s)
 	hooks := newSink(t, a, nil)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
@@ -40,6 +43,8 @@ func TestNoSecretInLogs(t *testing.T) {
 	callbacks(t, s, ingest, rotated.StreamKey)
 	encode(t, target(stream)).wait(t) // refused: the key is old
 
+	mailed := useMail(t, s, a, mails)
+
 	require.Zero(t, s.interrupt(t))
 	token, _, _ := strings.Cut(strings.TrimPrefix(playback.URL, s.url+"/live/"), "/")
 	require.Greater(t, len(token), 40)
@@ -47,13 +52,47 @@ func TestNoSecretInLogs(t *testing.T) {
 	written := s.said() + databaseLog(t, s)
 	for name, secret := range map[string]string{
 		"password": a.password, "token": a.token, "API key": a.apiKey, "stream key": stream.StreamKey, "new stream key": rotated.StreamKey,
-		"webhook secret": *hooks.endpoint.Secret, "playback token": token, "INGEST_SECRET": ingest, "ADMIN_PASSWORD": admin, "MASTER_KEY": master,
+		"webhook secret": *hooks.endpoint.Secret, "playback token": token, "INGEST_SECRET": ingest, "ADMIN_PASSWORD": admin, "MASTER_KEY": master, "SMTP password": smtp,
+		// A code is short, so its digits may be in the log by chance.
+		"sign-up code": `"` + mailed.code + `"`, "sign-up mail": "enter this code",
+		"invitation": mailed.invite, "reset link": mailed.reset, "new password": mailed.password,
 	} {
 		require.NotEmpty(t, secret, name)
 		if before, _, found := strings.Cut(written, secret); found {
 			t.Errorf("the %s is in the log, after: %s", name, lastLine(before))
 		}
 	}
+}
+
+// mailed is what was in mails, and the password that came of it.
+type mailed struct{ code, invite, reset, password string }
+
+// useMail has everything mailed that there is, and uses it rightly and wrongly.
+func useMail(t testing.TB, s *server, a *tenant, mails *smtptest.Sink) mailed {
+	t.Helper()
+	m := mailed{password: "pw-" + rand.Text()}
+	fresh, invited := "fresh-"+a.email, "invited-"+a.email
+	form := map[string]string{"tenantName": "Fresh", "name": "Ada", "email": fresh, "password": m.password}
+	made(t, s.url+"/v1/auth/send-code", "", form)
+	m.code = codeIn(t, mails.Wait(t, fresh, 1)[0].Text)
+	made(t, s.url+"/v1/me/team", a.token, map[string]string{"email": invited, "role": "VIEWER"})
+	_, m.invite, _ = strings.Cut(linkIn(t, mails.Wait(t, invited, 1)[0].Text), "token=")
+	made(t, s.url+"/v1/auth/forgot-password", "", map[string]string{"email": a.email})
+	reset := linkIn(t, mails.Wait(t, a.email, 1)[0].Text)
+	_, m.reset, _ = strings.Cut(reset, "token=")
+
+	code := map[string]string{"email": fresh, "code": m.code}
+	made(t, s.url+"/v1/auth/verify-and-register", "", code)
+	accept := map[string]string{"token": m.invite, "password": m.password}
+	made(t, s.url+"/v1/auth/accept-invite", "", accept)
+	set := map[string]string{"token": m.reset, "password": m.password}
+	made(t, s.url+"/v1/auth/reset-password", "", set)
+	get(t.Context(), t, reset) // the page, with the token in its address
+	for path, body := range map[string]map[string]string{"verify-and-register": code, "accept-invite": accept, "reset-password": set, "register": form} {
+		status, answer := call(t, http.MethodPost, s.url+"/v1/auth/"+path, "", body)
+		require.Contains(t, []int{http.StatusBadRequest, http.StatusConflict}, status, answer)
+	}
+	return m
 }
 
 // useWrongly sends credentials where they fail or don't belong.

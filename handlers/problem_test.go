@@ -260,6 +260,14 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, api.CheckStatusFailing, r.Checks[2].Status)
 	require.NotContains(t, string(resp.Body), "secret")
 	broken.With(t, "").Call(t, "GET", "/v1/health", nil).Is(t, 200)
+
+	// What can wait in the queue shows, and that is all.
+	waiting := apitest.New(t, apitest.Options{Checks: []handlers.Check{{
+		Name: "mail", Engine: func() string { return "SMTP" }, Deferred: true, Run: func(context.Context) error { return errors.New("away") },
+	}}})
+	waiting.With(t, "").Call(t, "GET", "/v1/health/ready", nil).Into(t, 200, &r)
+	require.Equal(t, api.CheckStatusOk, r.Status)
+	require.Equal(t, api.CheckStatusFailing, r.Checks[2].Status)
 }
 
 func TestTheDocumentIsServedInBothNotations(t *testing.T) {

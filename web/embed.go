@@ -1,6 +1,7 @@
 // Package web holds the pages that people open in a browser: the landing page,
-// the API reference and the player. They are embedded in the server and load
-// nothing from elsewhere.
+// the API reference, the player, the pages that mailed links lead to, and the
+// development mailbox. They are embedded in the server and load nothing from
+// elsewhere.
 //
 // `make web` fills dist; a server built without that step answers 404 on the
 // pages and is otherwise complete.
@@ -14,8 +15,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Files returns the built pages: index.html, docs.html and player.html, with
-// what they load in assets.
+// Files returns the built pages, such as index.html, with what they load in
+// assets.
 func Files() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {

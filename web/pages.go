@@ -18,8 +18,10 @@ import (
 // data come from this server, nothing runs inline, nobody else frames it.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
-// Pages serves the embedded pages: "/", "/docs", "/player", what they load
-// below "/assets/", and the icon that browsers ask for beside bare documents. All other paths are answered with 404.
+// Pages serves the embedded pages: "/", "/docs", "/player", those that mailed
+// links lead to, the development mailbox, what they load below "/assets/", and
+// the icon that browsers ask for beside bare documents. All other paths are
+// answered with 404.
 type Pages struct {
 	files map[string]page // by request path
 }
@@ -46,6 +48,9 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{"/docs", "docs.html", policy + "; img-src 'self' data:"},
 		// Streams come from any https host, and reach the element as blob:.
 		{"/player", "player.html", policy + "; connect-src 'self' https:; media-src 'self' https: blob:"},
+		{"/accept-invite", "accept-invite.html", policy},
+		{"/reset-password", "reset-password.html", policy},
+		{"/mailbox", "mailbox.html", policy},
 	} {
 		content, err := fs.ReadFile(files, p.name)
 		if err != nil {
@@ -57,9 +62,10 @@ func NewPages(files fs.FS) (*Pages, error) {
 	return pages, nil
 }
 
-// Paths returns the routes to mount, a trailing "*" standing for the rest.
+// Paths returns the routes to mount, a trailing "*" standing for the rest. The
+// mailbox is not among them: it is for some callers only.
 func Paths() []string {
-	return []string{"/", "/docs", "/player", "/assets/*", "/favicon.ico"}
+	return []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/assets/*", "/favicon.ico"}
 }
 
 // Built says whether the pages are there.

@@ -1159,7 +1159,8 @@ type ClientInterface interface {
 
 	// GetReadiness Readiness probe
 	//
-	// Checks each part that the server needs and says which engine it runs on.
+	// Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
+	// such as mail, shows as failing without making the server unready.
 	//
 	// Corresponds with GET /v1/health/ready (the `GetReadiness` operationId).
 	GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5612,7 +5613,8 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // GetReadiness Readiness probe
 //
-// Checks each part that the server needs and says which engine it runs on.
+// Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
+// such as mail, shows as failing without making the server unready.
 //
 // Corresponds with GET /v1/health/ready (the `GetReadiness` operationId).
 func (c *Client) GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -22456,7 +22458,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetReadinessWithResponse Readiness probe
 	//
-	// Checks each part that the server needs and says which engine it runs on.
+	// Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
+	// such as mail, shows as failing without making the server unready.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -38553,7 +38556,8 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 
 // GetReadinessWithResponse Readiness probe
 //
-// Checks each part that the server needs and says which engine it runs on.
+// Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
+// such as mail, shows as failing without making the server unready.
 //
 // Returns a wrapper object for the known response body format(s).
 //

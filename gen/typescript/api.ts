@@ -1951,7 +1951,8 @@ export interface paths {
         };
         /**
          * Readiness probe
-         * @description Checks each part that the server needs and says which engine it runs on.
+         * @description Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
+         *     such as mail, shows as failing without making the server unready.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -15954,7 +15955,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Everything works. */
+            /** @description Everything works that can't wait. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15963,7 +15964,7 @@ export interface operations {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description At least one part fails. */
+            /** @description At least one part fails that can't wait. */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -23,7 +23,7 @@ func codeLetter(form db.SignupForm, code string) mail.Letter {
 		Opening: []string{fmt.Sprintf("Hello %s,", form.Name), "enter this code to finish signing up:"},
 		Code:    code,
 		Closing: []string{
-			"It is good for 15 minutes from when you filled in the form. Nobody of us will ever ask you for it.",
+			"It is good for 15 minutes from when you filled in the form. We never ask you for it.",
 			"If you didn't ask for a code, ignore this mail: without it no account is made.",
 		},
 	}

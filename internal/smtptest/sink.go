@@ -45,6 +45,7 @@ type Sink struct {
 	cert    tls.Certificate
 	roots   *x509.CertPool
 	server  *smtp.Server
+	listen  net.Listener
 	served  chan struct{}
 
 	mu      sync.Mutex
@@ -98,7 +99,7 @@ func (s *Sink) Start(t testing.TB) {
 	case s.options.STARTTLS:
 		server.TLSConfig = config
 	}
-	s.server, s.served = server, make(chan struct{})
+	s.server, s.listen, s.served = server, listener, make(chan struct{})
 	go func() {
 		defer close(s.served)
 		if err := server.Serve(listener); err != nil {
@@ -109,7 +110,9 @@ func (s *Sink) Start(t testing.TB) {
 
 // Stop ends the server and every connection.
 func (s *Sink) Stop() {
-	_ = s.server.Close() // again at the test's end
+	// Both again at the test's end; and a server that has not begun to serve
+	// doesn't know its listener yet.
+	_, _ = s.server.Close(), s.listen.Close()
 	<-s.served
 }
 

@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/browsertest"
+	"showfloor/internal/smtptest"
+)
+
+// call makes a request with a JSON body, and a token if it isn't empty.
+func call(t testing.TB, method, url, token string, body any, header ...string) (status int, answer string) {
+	t.Helper()
+	raw, err := json.Marshal(body)
+	require.NoError(t, err)
+	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(raw))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(text)
+}
+
+// made wants 201.
+func made(t testing.TB, url, token string, body any) string {
+	t.Helper()
+	status, answer := call(t, http.MethodPost, url, token, body)
+	require.Equal(t, http.StatusCreated, status, answer)
+	return answer
+}
+
+// linkIn is the address of a page that a mail's text names.
+func linkIn(t testing.TB, text string) string {
+	t.Helper()
+	link := regexp.MustCompile(`(?m)^http\S+\?token=\S+$`).FindString(text)
+	require.NotEmpty(t, link, text)
+	return link
+}
+
+func codeIn(t testing.TB, text string) string {
+	t.Helper()
+	code := regexp.MustCompile(`(?m)^ {4}([0-9]{6})$`).FindStringSubmatch(text)
+	require.NotNil(t, code, text)
+	return code[1]
+}
+
+func says(text string) string {
+	return `!document.getElementById("said").hidden && document.getElementById("said").textContent.includes(` + quoted(text) + `)`
+}
+
+func quoted(text string) string {
+	raw, _ := json.Marshal(text) // a string always becomes JSON
+	return string(raw)
+}
+
+// fill types into the fields of the form that shows, and sends it.
+func fill(t testing.TB, id string, fields ...string) []chromedp.Action[chromedp.Void] {
+	t.Helper()
+	form := "#" + id + ":not([hidden])"
+	actions := []chromedp.Action[chromedp.Void]{chromedp.WaitVisible(chromedp.CSS(form))}
+	for i := 0; i < len(fields); i += 2 {
+		actions = append(actions, chromedp.SendKeys(chromedp.CSS(form+" input[name="+fields[i]+"]"), fields[i+1]))
+	}
+	return append(actions, chromedp.Click(chromedp.CSS(form+" button")))
+}
+
+// TestMailedLinksLeadToPages goes with a browser from the mails to being logged
+// in: an invitation, then a lost password.
+func TestMailedLinksLeadToPages(t *testing.T) {
+	t.Parallel()
+	sink := smtptest.New(t, smtptest.Options{})
+	s := serve(t, onTestDatabase, set("SMTP_URL", sink.URL()), set("MAIL_FROM", "Acme Live <live@acme.example>"), set("RATE_LIMIT_AUTH", "off"))
+	require.Contains(t, s.out.String(), "SMTP "+sink.Addr)
+	require.NotContains(t, s.out.String(), "/mailbox")
+	a := signUp(t, s)
+	grace := "grace-" + a.email
+	made(t, s.url+"/v1/me/team", a.token, map[string]string{"email": grace, "role": "DEVELOPER"})
+	invited := sink.Wait(t, grace, 1)[0]
+	require.Equal(t, "live@acme.example", invited.From)
+
+	tab := browsertest.New(t)
+	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, 1280, 800, false)
+	browsertest.Run(t, tab, chromedp.Navigate(linkIn(t, invited.Text)))
+	browsertest.Run(t, tab, chromedp.WaitVisible(chromedp.CSS("#accept")))
+	browsertest.Screenshot(t, tab, "accept-invite-light")
+	browsertest.Run(t, tab, fill(t, "accept", "name", "Grace Lind", "password", "quick violet harbour")...)
+	browsertest.WaitFor(t, tab, says("Welcome, Grace Lind. You have joined "+t.Name()+"; log in with "+grace))
+	browsertest.Screenshot(t, tab, "accept-invite-done")
+	credentials := map[string]string{"email": grace, "password": "quick violet harbour"}
+	made(t, s.url+"/v1/auth/login", "", credentials)
+	require.Empty(t, log.Outside(s.url))
+	require.Empty(t, log.Complaints())
+
+	// Again: the link counted once.
+	browsertest.Run(t, tab, chromedp.Reload())
+	browsertest.Run(t, tab, fill(t, "accept", "password", "another one entirely")...)
+	browsertest.WaitFor(t, tab, says("This link is wrong, was used, or was replaced"))
+
+	browsertest.Look(t, tab, 390, 844, true)
+	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/reset-password"))
+	browsertest.Run(t, tab, fill(t, "ask", "email", grace)...)
+	browsertest.WaitFor(t, tab, says("If "+grace+" has an account, a link is on its way. It is good for 60 minutes."))
+	reset := linkIn(t, sink.Wait(t, grace, 2)[1].Text)
+	browsertest.Run(t, tab, chromedp.Navigate(reset))
+	browsertest.Run(t, tab, chromedp.WaitVisible(chromedp.CSS("#set")))
+	browsertest.Screenshot(t, tab, "reset-password-phone-dark")
+	browsertest.Run(t, tab, fill(t, "set", "password", "another one entirely")...)
+	browsertest.WaitFor(t, tab, says("The password is set. Log in with "+grace))
+	require.Equal(t, "Your password was changed", sink.Wait(t, grace, 3)[2].Subject)
+	status, _ := call(t, http.MethodPost, s.url+"/v1/auth/login", "", credentials)
+	require.Equal(t, http.StatusUnauthorized, status)
+	credentials["password"] = "another one entirely"
+	made(t, s.url+"/v1/auth/login", "", credentials)
+
+	// A link that was used offers another one.
+	browsertest.Run(t, tab, chromedp.Navigate("about:blank"), chromedp.Navigate(reset))
+	browsertest.Run(t, tab, fill(t, "set", "password", "yet another one")...)
+	browsertest.WaitFor(t, tab, says("This link is wrong, was used")+` && !document.getElementById("ask").hidden`)
+	browsertest.Screenshot(t, tab, "reset-password-used")
+	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/accept-invite"))
+	browsertest.WaitFor(t, tab, says("this address is not complete"))
+}
+
+// TestMailbox signs up on a server without configuration: the code is where the
+// banner says.
+func TestMailbox(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase, set("RATE_LIMIT_AUTH", "off"))
+	require.Contains(t, s.out.String(), s.url+"/mailbox shows the mails that nobody sends")
+	require.Regexp(t, `(?m)^  mail +development mailbox$`, s.out.String())
+	form := map[string]string{"tenantName": "Acme <b>", "name": "Ada <b>", "email": "ada@acme.example", "password": "correct horse battery"}
+	made(t, s.url+"/v1/auth/send-code", "", form)
+
+	tab := browsertest.New(t)
+	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, 1280, 800, false)
+	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/mailbox"))
+	browsertest.WaitFor(t, tab, `document.getElementById("subject").textContent === "Your sign-up code"`)
+	browsertest.WaitFor(t, tab, `document.getElementById("text").textContent.includes("Hello Ada <b>,")`)
+	code := codeIn(t, browsertest.Value[string](t, tab, `document.getElementById("text").textContent`))
+	browsertest.Screenshot(t, tab, "mailbox-light")
+	until(t, "the mail is in the log", func() bool { return strings.Contains(s.err.String(), code) })
+	made(t, s.url+"/v1/auth/verify-and-register", "", map[string]string{"email": form["email"], "code": code})
+
+	form["email"] = "grace@acme.example"
+	made(t, s.url+"/v1/auth/send-code", "", form)
+	browsertest.WaitFor(t, tab, `document.querySelectorAll("#mails button").length === 2`)
+	browsertest.Look(t, tab, 390, 844, true)
+	browsertest.Screenshot(t, tab, "mailbox-phone-dark")
+	require.True(t, browsertest.Value[bool](t, tab, `document.documentElement.scrollWidth <= innerWidth`), "scrolls sideways")
+	require.Empty(t, log.Outside(s.url))
+	require.Empty(t, log.Complaints())
+
+	// It is for people at this machine.
+	for _, path := range []string{"/mailbox", "/mailbox/mails", "/mailbox/mails/mail_x"} {
+		for _, header := range [][]string{{"X-Forwarded-For", "203.0.113.7"}, {"Host", "evil.example"}} {
+			status, _ := call(t, http.MethodGet, s.url+path, "", nil, header...)
+			require.Equal(t, http.StatusNotFound, status, "%s %s", path, header)
+		}
+	}
+	status, _ := call(t, http.MethodGet, s.url+"/mailbox/mails/mail_x", "", nil)
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+// TestProductionWithoutMail has no mailbox, says so, and refuses.
+func TestProductionWithoutMail(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase, set("APP_ENV", "production"), set("MASTER_KEY", "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="))
+	require.Contains(t, s.err.String(), "SMTP_URL is not set: sign-up codes, invitations and new passwords are refused with mail_unavailable")
+	require.NotContains(t, s.out.String(), "/mailbox")
+	status, _ := call(t, http.MethodGet, s.url+"/mailbox/mails", "", nil)
+	require.Equal(t, http.StatusNotFound, status)
+	status, answer := call(t, http.MethodPost, s.url+"/v1/auth/forgot-password", "", map[string]string{"email": "ada@acme.example"})
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, answer, `"code":"mail_unavailable"`)
+}
+
+// TestMailServerThatIsAway: the server stays ready and sends later, even when it
+// was killed in between.
+func TestMailServerThatIsAway(t *testing.T) {
+	t.Parallel()
+	sink := smtptest.New(t, smtptest.Options{})
+	sink.Stop()
+	s := serve(t, onTestDatabase, set("SMTP_URL", sink.URL()))
+	made(t, s.url+"/v1/auth/send-code", "", map[string]string{
+		"tenantName": "Acme", "name": "Ada", "email": "ada@acme.example", "password": "correct horse battery",
+	})
+	status, answer := call(t, http.MethodGet, s.url+"/v1/health/ready", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	require.Regexp(t, `"engine":"SMTP [^"]*","message":"[^"]*","name":"mail","status":"failing"`, answer)
+	until(t, "the first attempt", func() bool { return strings.Contains(s.err.String(), "could not be sent") })
+	s.kill()
+	sink.Start(t)
+	s.start(t)
+	mail := sink.Wait(t, "ada@acme.example", 1)[0]
+	made(t, s.url+"/v1/auth/verify-and-register", "", map[string]string{"email": "ada@acme.example", "code": codeIn(t, mail.Text)})
+}
