@@ -89,7 +89,7 @@ func newPlant(b *testing.B) *plant {
 		URL: sink + "/hook", Events: []string{"stream.started"},
 	})
 	require.NoError(b, err)
-	queue, err := jobs.New(jobs.Config{Pool: p.pool, Streams: p.streams, Webhooks: p.webhooks, Idempotency: p.idempotency, Node: "node_bench", Log: quiet()})
+	queue, err := jobs.New(jobs.Config{Pool: p.pool, Streams: p.streams, Webhooks: p.webhooks, Tester: p.tester, Idempotency: p.idempotency, Node: "node_bench", Log: quiet()})
 	require.NoError(b, err)
 	require.NoError(b, queue.Start(context.WithoutCancel(b.Context())))
 	p.rtmp, err = rtmp.New(rtmp.Config{Addr: "127.0.0.1:0", Hub: h, Gate: reports, Log: quiet()})

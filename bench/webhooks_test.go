@@ -110,7 +110,7 @@ func (a *areas) insertNoops(b *testing.B, n int) {
 // queue is the server's queue with the no-op worker added.
 func (a *areas) queue(b *testing.B) *river.Client[pgx.Tx] {
 	b.Helper()
-	config := jobs.Config{Pool: a.pool, Streams: a.streams, Webhooks: a.webhooks, Idempotency: a.idempotency, Node: "node_bench", Log: quiet()}.River()
+	config := jobs.Config{Pool: a.pool, Streams: a.streams, Webhooks: a.webhooks, Tester: a.tester, Idempotency: a.idempotency, Node: "node_bench", Log: quiet()}.River()
 	river.AddWorker(config.Workers, noop{})
 	client, err := river.NewClient(riverpgxv5.New(a.pool), config)
 	require.NoError(b, err)

@@ -26,6 +26,7 @@ import (
 	"showfloor/internal/secret"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
+	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 	"showfloor/jobs"
 	"showfloor/schema"
@@ -54,6 +55,7 @@ type areas struct {
 	accounts *account.Service
 	streams  *stream.Service
 	webhooks *webhook.Service
+	tester   *tester.Service
 	owner    account.Login
 
 	idempotency *idempotency.Service
@@ -78,6 +80,7 @@ func newAreas(b *testing.B, h *hub.Hub) *areas {
 	a.webhooks = webhook.New(webhook.Config{
 		Pool: a.pool, Box: box, Events: a.events, Schedule: webhook.DefaultSchedule(), AllowPrivate: true,
 	})
+	a.tester = tester.New(tester.Config{Pool: a.pool})
 	a.streams = stream.New(stream.Config{
 		Pool: a.pool, Events: a.events, Jobs: inserter, Engine: onair.Engine{Hub: h}, Node: "node_bench",
 		PlaybackKey: box.Derive("playback"), PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live",

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"mime"
 	"net/http"
@@ -36,7 +37,16 @@ type operation struct {
 	class class
 	// idempotent: it takes an Idempotency-Key.
 	idempotent bool
+	// anything: whatever the request holds reaches the handler, as it came.
+	anything bool
 }
+
+// anyMethod stands for every method, and anyPath for every path behind a route:
+// what the router passes on to the handler of an operation that takes any request.
+const (
+	anyMethod = "*"
+	anyPath   = "/*"
+)
 
 // spec is the API document, read once per process: that takes long, and nothing
 // changes it.
@@ -70,14 +80,19 @@ func newContract() (*contract, error) {
 			if err != nil {
 				return nil, fmt.Errorf("the embedded API document: %w", err)
 			}
-			c.operations[method+" "+echoRoute(path)] = &operation{
-				route:    &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
-				security: security,
-				hasBody:  op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
-				bearer:   bearer,
-				class:    class,
-
+			o := &operation{
+				route:      &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
+				security:   security,
+				hasBody:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
+				bearer:     bearer,
+				class:      class,
 				idempotent: idempotent(method, path, op, len(security) == 0),
+				anything:   op.Extensions["x-any-request"] == true,
+			}
+			c.operations[method+" "+echoRoute(path)] = o
+			if o.anything {
+				c.operations[anyMethod+" "+echoRoute(path)] = o
+				c.operations[anyMethod+" "+echoRoute(path)+anyPath] = o
 			}
 		}
 	}
@@ -91,7 +106,10 @@ func echoRoute(path string) string {
 
 // find is the operation of the route that matched; nil for pages and media.
 func (c *contract) find(e echo.Context) *operation {
-	return c.operations[e.Request().Method+" "+e.Path()]
+	if op, ok := c.operations[e.Request().Method+" "+e.Path()]; ok {
+		return op
+	}
+	return c.operations[anyMethod+" "+e.Path()]
 }
 
 // validate checks parameters and body against the document. What it has checked
@@ -105,6 +123,10 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		storable(e)
 		r := e.Request()
+		if op.anything {
+			e.SetRequest(r.WithContext(context.WithValue(r.Context(), requestKey, r)))
+			return next(e)
+		}
 		if op.hasBody && r.ContentLength != 0 && !isJSON(r) {
 			return echo.NewHTTPError(http.StatusUnsupportedMediaType, "send the body as application/json")
 		}

@@ -62,17 +62,22 @@ func after(cursor *string, kind id.Prefix) (*string, error) {
 	return cursor, nil
 }
 
-// page cuts off the row that only tells of a next page, and links to that page:
-// the request's own address with another cursor.
+// page cuts off the row that only tells of a next page, and links to that page.
 func page[R any](ctx context.Context, s *Server, rows []R, size int, idOf func(R) string) (_ []R, link *string) {
 	if len(rows) <= size {
 		return rows, nil
 	}
 	rows = rows[:size]
+	return rows, s.nextPage(ctx, idOf(rows[size-1]))
+}
+
+// nextPage links to the page behind a row: the request's own address with
+// another cursor.
+func (s *Server) nextPage(ctx context.Context, last string) *string {
 	next := targetFrom(ctx)
 	query := next.Query()
-	query.Set("cursor", idOf(rows[size-1]))
-	return rows, new(fmt.Sprintf(`<%s%s?%s>; rel="next"`, s.publicURL, next.EscapedPath(), query.Encode()))
+	query.Set("cursor", last)
+	return new(fmt.Sprintf(`<%s%s?%s>; rel="next"`, s.publicURL, next.EscapedPath(), query.Encode()))
 }
 
 // each converts a list; an empty one stays an empty list, not null.

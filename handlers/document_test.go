@@ -206,11 +206,12 @@ func unbuiltOperations() map[string]bool {
 	return names
 }
 
-// at is the operation's path with every parameter replaced.
+// at is the operation's path with every parameter replaced, by one id for each
+// (a/b) or the same for all.
 func (o operation) at(id string) string {
-	path := o.path
-	for _, name := range o.pathParams {
-		path = strings.ReplaceAll(path, "{"+name+"}", id)
+	path, ids := o.path, strings.Split(id, "/")
+	for i, name := range o.pathParams {
+		path = strings.ReplaceAll(path, "{"+name+"}", ids[min(i, len(ids)-1)])
 	}
 	return path
 }

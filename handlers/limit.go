@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -111,7 +110,7 @@ func (c *contract) limitOpen(l *limits) echo.MiddlewareFunc {
 			case classAuth:
 				err = l.take(e, l.auth, callersNetwork(e), "attempts from this address")
 			case classCapture:
-				err = l.take(e, l.capture, digest(strings.Join(e.ParamValues(), "/")), "requests to this address")
+				err = l.take(e, l.capture, digest(captureToken(e.Request())), "requests to this address")
 			}
 			if err != nil {
 				return err

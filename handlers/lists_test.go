@@ -33,12 +33,17 @@ func TestListsPage(t *testing.T) {
 			owner.Colleague(t, account.Viewer)
 		}
 	}
+	captureURL := owner.CaptureURL(t)
+	for range n {
+		s.Send(t, captureURL, "POST", "", nil)
+	}
 	other.Stream(t, nil)
 	other.Webhook(t, "http://127.0.0.1:1/")
 
 	lists := map[string]string{
 		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks", "listTeam": "/v1/me/team",
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
+		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
 	unbuilt := unbuiltOperations()
 	for _, op := range operations(t) {

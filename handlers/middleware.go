@@ -25,6 +25,7 @@ const (
 	adminKey
 	originKey
 	targetKey
+	requestKey
 )
 
 // withRequestID names the request, and notes where it comes from; the caller's
@@ -49,6 +50,12 @@ func targetFrom(ctx context.Context) *url.URL {
 		return target
 	}
 	return &url.URL{}
+}
+
+// requestFrom is the whole request, for operations that take any.
+func requestFrom(ctx context.Context) *http.Request {
+	r, _ := ctx.Value(requestKey).(*http.Request)
+	return r
 }
 
 // requestIDFrom is the id that withRequestID gave.

@@ -20,6 +20,7 @@ import (
 	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/stream"
+	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 )
 
@@ -32,6 +33,7 @@ type Config struct {
 	Console   *console.Service
 	Streams   *stream.Service
 	Webhooks  *webhook.Service
+	Tester    *tester.Service
 	Analytics *analytics.Service
 	// Mails shows its development mailbox, when it has one.
 	Mails *mail.Service
@@ -82,6 +84,7 @@ type Server struct {
 	console   *console.Service
 	streams   *stream.Service
 	webhooks  *webhook.Service
+	tester    *tester.Service
 	analytics *analytics.Service
 	checks    []Check
 	ready     readiness
@@ -95,7 +98,7 @@ func New(c Config) (*echo.Echo, error) {
 		c.Observe = func(string, string, int, time.Duration) {}
 	}
 	server := &Server{
-		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, analytics: c.Analytics,
+		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, tester: c.Tester, analytics: c.Analytics,
 		console: c.Console,
 		checks:  c.Checks, publicURL: c.PublicURL, log: c.Log,
 	}
@@ -127,6 +130,7 @@ func New(c Config) (*echo.Echo, error) {
 	)
 	contract.markUnbuilt(Unbuilt())
 	api.RegisterHandlers(e, api.NewStrictHandler(server, nil))
+	server.addCaptures(e)
 	if err := addDocument(e); err != nil {
 		return nil, err
 	}

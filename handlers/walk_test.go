@@ -32,8 +32,15 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	var key api.APIKey
 	victim.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &key)
 
+	captureURL := victim.CaptureURL(t)
+	captured := captureURL.Token + "/" + s.Send(t, captureURL, "GET", "", nil)
+
 	// An operation with an id that is missing here fails the test below.
 	ids := map[string]string{
+		"listCaptures": captureURL.Token, "replayCapture": captured,
+		"deleteCaptureUrl": captureURL.Token, "deleteCaptureUrlByGet": captureURL.Token, "deleteCaptureUrlByPost": captureURL.Token,
+		"deleteCaptureUrlByPut": captureURL.Token, "deleteCaptureUrlByPatch": captureURL.Token, "deleteCaptureUrlByOptions": captureURL.Token,
+		"deleteCaptureUrlByHead": captureURL.Token, "deleteCaptureUrlByTrace": captureURL.Token,
 		"getStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID,
 		"changeTeamMemberRole": member.UserID, "removeTeamMember": member.UserID,
 		"revokeApiKey":  key.ID,
@@ -59,7 +66,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	require.Equal(t, len(ids), covered)
 	require.JSONEq(t, before, snapshot(t, s, victim.TenantID), "the calls left no trace")
 	for _, op := range operations(t) { // and the victim gets in everywhere
-		if id, ok := ids[op.id]; ok && op.id != "deleteWebhook" && op.id != "removeTeamMember" {
+		if id, ok := ids[op.id]; ok && !strings.HasPrefix(op.id, "delete") && op.id != "removeTeamMember" && op.id != "replayCapture" {
 			r := victim.Call(t, op.method, op.at(id), sampleBody(op))
 			require.Less(t, r.Status, 300, "%s: %s", op.id, r.Body)
 		}
@@ -86,7 +93,7 @@ func refused(t *testing.T, r apitest.Response, op operation, status int, code st
 func snapshot(t *testing.T, s *apitest.Server, tenantID string) string {
 	t.Helper()
 	var all []json.RawMessage
-	for _, table := range []string{"streams", "api_keys", "webhook_endpoints", "webhook_deliveries", "audit_entries"} {
+	for _, table := range []string{"streams", "api_keys", "webhook_endpoints", "webhook_deliveries", "capture_urls", "captures", "audit_entries"} {
 		var rows json.RawMessage
 		require.NoError(t, s.Pool.QueryRow(t.Context(),
 			"SELECT coalesce(json_agg(r ORDER BY r.id), '[]') FROM "+table+" r WHERE r.tenant_id = $1", tenantID).Scan(&rows))

@@ -21,6 +21,7 @@ import (
 	"showfloor/internal/problem"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
+	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 )
 
@@ -43,6 +44,7 @@ type Config struct {
 	Streams  *stream.Service
 	Webhooks *webhook.Service
 	Mails    *mail.Service
+	Tester   *tester.Service
 	// Idempotency keeps the answers that are deleted after a day.
 	Idempotency *idempotency.Service
 	// Node names this process. No other process may use the name.
@@ -80,7 +82,9 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &sendMail{mails: c.Mails})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Accounts})
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Accounts})
-	river.AddWorker(workers, &retention{accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, mails: c.Mails, idempotency: c.Idempotency})
+	river.AddWorker(workers, &retention{
+		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, mails: c.Mails, tester: c.Tester, idempotency: c.Idempotency,
+	})
 
 	return &river.Config{
 		ID:      c.Node,

@@ -10,6 +10,7 @@ import (
 	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/stream"
+	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 )
 
@@ -25,6 +26,7 @@ type retention struct {
 	streams  *stream.Service
 	webhooks *webhook.Service
 	mails    *mail.Service
+	tester   *tester.Service
 
 	idempotency *idempotency.Service
 }
@@ -32,5 +34,5 @@ type retention struct {
 // Work deletes in each area; one area's failure doesn't keep the others from it.
 func (w *retention) Work(ctx context.Context, _ *river.Job[RetentionArgs]) error {
 	return errors.Join(w.webhooks.DeleteOld(ctx), w.streams.DeleteOld(ctx), w.mails.DeleteOld(ctx), w.accounts.DeleteOld(ctx),
-		w.idempotency.DeleteOld(ctx))
+		w.tester.DeleteOld(ctx), w.idempotency.DeleteOld(ctx))
 }

@@ -28,6 +28,7 @@ import (
 	"showfloor/internal/secret"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
+	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 	"showfloor/jobs"
 )
@@ -52,6 +53,7 @@ type server struct {
 	streams   *stream.Service
 	webhooks  *webhook.Service
 	mails     *mail.Service
+	tester    *tester.Service
 	analytics *analytics.Service
 	hub       *hub.Hub
 	playlist  *hls.Server
@@ -162,6 +164,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		Pool: s.pool, Box: s.box, Events: events, Schedule: s.config.retries,
 		AllowPrivate: s.config.AppEnv != production, Observe: s.metrics.observeDelivery,
 	})
+	s.tester = tester.New(tester.Config{Pool: s.pool, AllowPrivate: s.config.AppEnv != production})
 
 	s.idempotency = idempotency.New(idempotency.Config{Pool: s.pool, Box: s.box, Log: s.log})
 
@@ -242,7 +245,7 @@ func (s *server) recoverNode(ctx context.Context) error {
 func (s *server) startJobs(ctx context.Context) error {
 	client, err := jobs.New(jobs.Config{
 		Pool: s.pool, Keys: s.keys, Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Mails: s.mails, Node: s.node, Log: s.log,
-		Idempotency: s.idempotency,
+		Tester: s.tester, Idempotency: s.idempotency,
 	})
 	if err != nil {
 		return err

@@ -2958,7 +2958,7 @@ type ClientInterface interface {
 	//
 	// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
 	// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
 	// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
 	// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
 	// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
@@ -2973,7 +2973,7 @@ type ClientInterface interface {
 	//
 	// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
 	// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
 	// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
 	// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
 	// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
@@ -9172,7 +9172,7 @@ func (c *Client) ListCaptures(ctx context.Context, token CaptureToken, params *L
 //
 // Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
 // Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
 // `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
 // followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
 // address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
@@ -9197,7 +9197,7 @@ func (c *Client) ReplayCaptureWithBody(ctx context.Context, token CaptureToken, 
 //
 // Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
 // Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
 // `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
 // followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
 // address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
@@ -24377,7 +24377,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
 	// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
 	// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
 	// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
 	// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
@@ -24392,7 +24392,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
 	// Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+	// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
 	// `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
 	// followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
 	// address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
@@ -41531,7 +41531,7 @@ func (c *ClientWithResponses) ListCapturesWithResponse(ctx context.Context, toke
 //
 // Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
 // Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
 // `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
 // followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
 // address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
@@ -41552,7 +41552,7 @@ func (c *ClientWithResponses) ReplayCaptureWithBodyWithResponse(ctx context.Cont
 //
 // Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
 // Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
+// it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
 // `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
 // followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
 // address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the

@@ -52,6 +52,30 @@ type AuditEntry struct {
 	After          json.RawMessage
 }
 
+type Capture struct {
+	CaptureURLID string
+	Slot         int32
+	ID           string
+	TenantID     string
+	Method       string
+	Path         string
+	Query        string
+	Headers      json.RawMessage
+	Body         []byte
+	IP           string
+	CapturedAt   time.Time
+}
+
+type CaptureURL struct {
+	ID             string
+	TenantID       string
+	Token          string
+	Captured       int64
+	LastCapturedAt *time.Time
+	DeletedAt      *time.Time
+	CreatedAt      time.Time
+}
+
 type Event struct {
 	ID         string
 	TenantID   string

@@ -42,6 +42,7 @@ import (
 	"showfloor/internal/secret"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
+	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 	"showfloor/jobs"
 )
@@ -104,6 +105,7 @@ type Server struct {
 	Streams   *stream.Service
 	Webhooks  *webhook.Service
 	Mails     *mail.Service
+	Tester    *tester.Service
 	Analytics *analytics.Service
 	Events    *event.Log
 	Inserter  *river.Client[pgx.Tx]
@@ -131,7 +133,7 @@ func New(t testing.TB, o Options) *Server {
 	s.startJobs(t, o)
 	router, err := handlers.New(handlers.Config{
 		Console:  s.Console,
-		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Mails: s.Mails, Analytics: s.Analytics,
+		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Mails: s.Mails, Tester: s.Tester, Analytics: s.Analytics,
 		Checks: append([]handlers.Check{
 			{Name: "database", Engine: func() string { return "PostgreSQL" }, Run: s.Pool.Ping},
 			{Name: "queue", Engine: func() string { return "River" }, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
@@ -191,6 +193,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	s.Webhooks = webhook.New(webhook.Config{
 		Pool: s.Pool, Box: s.Box, Events: s.Events, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
 	})
+	s.Tester = tester.New(tester.Config{Pool: s.Pool, AllowPrivate: !o.Production, Now: now})
 }
 
 // openPlayback makes the media plane and, over it, the streams.
@@ -254,7 +257,7 @@ func (s *Server) startJobs(t testing.TB, o Options) {
 	}
 	client, err := jobs.New(jobs.Config{
 		Pool: s.Pool, Keys: s.Keys, Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Mails: s.Mails, Node: s.Node, Log: o.Log,
-		Idempotency: s.Idempotency,
+		Tester: s.Tester, Idempotency: s.Idempotency,
 	})
 	must(t, err)
 	must(t, client.Start(context.WithoutCancel(t.Context())))

@@ -28,6 +28,8 @@ const (
 	Event      Prefix = "evt"
 	Webhook    Prefix = "wh"
 	Delivery   Prefix = "del"
+	CaptureURL Prefix = "cap"
+	Capture    Prefix = "creq"
 	Audit      Prefix = "aud"
 	Request    Prefix = "req"
 	Mail       Prefix = "mail"

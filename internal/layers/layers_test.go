@@ -39,7 +39,7 @@ func rules() []rule {
 		{packages: "schema", may: []string{}, why: "migrations stand alone"},
 		{packages: "web", may: []string{}, why: "pages stand alone"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
-		{packages: "internal/outbound", may: []string{}, why: "calling a stranger's address is the same for whoever does it"},
+		{packages: "internal/outbound", may: []string{"internal/problem"}, why: "calling a stranger's address is the same for whoever does it"},
 		{
 			packages: "internal/media/...", may: []string{"internal/media/..."},
 			why: "media reports through interfaces that it declares; it knows no tenant, route or SQL",
@@ -63,6 +63,10 @@ func rules() []rule {
 		{
 			packages: "internal/analytics", may: []string{"gen/db", "internal/account", "internal/problem"},
 			why: "it reads rows of all areas and knows none of their code",
+		},
+		{
+			packages: "internal/tester", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/media/..."},
+			why: "what strangers send to a capture URL concerns no other area",
 		},
 		{
 			packages: "internal/onair", may: []string{"internal/media/...", "internal/stream", "internal/problem"},

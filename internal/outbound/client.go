@@ -39,7 +39,7 @@ func NewClient(allowPrivate bool) *http.Client {
 	return &http.Client{
 		Timeout:       Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
+		Transport: noSwitching{&http.Transport{
 			DialContext:            dialer.DialContext,
 			ForceAttemptHTTP2:      true,
 			MaxIdleConns:           512,
@@ -48,8 +48,23 @@ func NewClient(allowPrivate bool) *http.Client {
 			TLSHandshakeTimeout:    connectTimeout,
 			DisableCompression:     true,
 			MaxResponseHeaderBytes: 64 << 10,
-		},
+		}},
 	}
+}
+
+// noSwitching ends the connection of an answer that switches protocols, which
+// nobody asked for: what follows isn't a body, and the client's timeout doesn't
+// cover it.
+type noSwitching struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t noSwitching) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body.Close()
+		resp.Body = http.NoBody
+	}
+	return resp, err
 }
 
 // globalIPv6 is all that the registries have given out of IPv6. The rest is

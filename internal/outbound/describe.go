@@ -26,8 +26,8 @@ func Describe(err error) string {
 		return "connection refused"
 	case errors.As(err, &dns):
 		return "the host name can't be resolved"
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return "the connection was closed before an answer came"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return "the connection was closed before an answer came whole"
 	case errors.As(err, &network) && network.Timeout():
 		return fmt.Sprintf("no connection within %d seconds", int(connectTimeout.Seconds()))
 	}

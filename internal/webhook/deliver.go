@@ -61,7 +61,7 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 // step takes one delivery a step on. own tells that it has the job that runs,
 // hold that the caller can go on with the one behind.
 func (s *Service) step(ctx context.Context, deliveryID string, own, hold bool) (turn, error) {
-	found, err := s.load.do(ctx, deliveryID)
+	found, err := s.load.Do(ctx, deliveryID)
 	if err != nil || found == nil { // older than what is kept
 		return turn{}, err
 	}

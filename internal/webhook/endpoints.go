@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +12,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/audit"
 	"showfloor/internal/id"
+	"showfloor/internal/outbound"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
@@ -60,7 +60,7 @@ func found(err error) error {
 func (s *Service) CreateWebhook(
 	ctx context.Context, c account.Caller, in EndpointInput,
 ) (row db.WebhookEndpoint, secret string, err error) {
-	if err := checkURL(in.URL); err != nil {
+	if err := outbound.CheckURL("url", in.URL); err != nil {
 		return row, "", err
 	}
 	secret = newSecret()
@@ -111,21 +111,6 @@ func eventList(events []string) []string {
 		return []string{} // not nil, which the database takes for NULL
 	}
 	return slices.Compact(slices.Sorted(slices.Values(events)))
-}
-
-// checkURL refuses what could never be delivered to. Where the name leads is
-// checked at each attempt, when it is resolved.
-func checkURL(raw string) error {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "":
-		return problem.BadField("url", "must be an absolute URL such as https://example.com/hook")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return problem.BadField("url", "must begin with http:// or https://")
-	case u.User != nil:
-		return problem.BadField("url", "must not hold a user name or password; verify the signature instead")
-	}
-	return nil
 }
 
 // sealContext binds an encrypted secret to its row.

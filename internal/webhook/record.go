@@ -27,7 +27,7 @@ func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 	}
 	p.Hold = hold && o.failure == ""
 	if (own || again.IsZero()) && !changesHealth(d, o, now) {
-		if r, err := s.recordLone.do(ctx, p); err != nil || r.done {
+		if r, err := s.recordLone.Do(ctx, p); err != nil || r.done {
 			return turn{again: again, next: r.next}, err
 		}
 	}

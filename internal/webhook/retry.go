@@ -60,7 +60,7 @@ func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, de
 // leaves the delivery as it was: its schedule goes on. It returns when to call
 // again, or the zero time when there is nothing left to do; it may run twice.
 func (s *Service) Redeliver(ctx context.Context, deliveryID string) (again time.Time, err error) {
-	found, err := s.load.do(ctx, deliveryID)
+	found, err := s.load.Do(ctx, deliveryID)
 	if err != nil || found == nil || found.RetryAt == nil {
 		return time.Time{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
+	"showfloor/internal/batch"
 	"showfloor/internal/event"
 	"showfloor/internal/outbound"
 	"showfloor/internal/secret"
@@ -36,9 +37,12 @@ type Service struct {
 	config     Config
 	client     *http.Client
 	limit      *limiter
-	load       batcher[string, *db.ListDeliveriesForAttemptRow]
-	recordLone batcher[db.RecordAttemptParams, recorded]
+	load       *batch.Batcher[string, *db.ListDeliveriesForAttemptRow]
+	recordLone *batch.Batcher[db.RecordAttemptParams, recorded]
 }
+
+// maxBatch is how many deliveries are loaded or recorded with one query.
+const maxBatch = 200
 
 // New makes the service.
 func New(c Config) *Service {
@@ -49,7 +53,7 @@ func New(c Config) *Service {
 		c.Observe = func(string, time.Duration) {}
 	}
 	s := &Service{config: c, client: outbound.NewClient(c.AllowPrivate), limit: newLimiter()}
-	s.load.query, s.recordLone.query = s.loadDeliveries, s.recordLoneAttempts
+	s.load, s.recordLone = batch.New(maxBatch, s.loadDeliveries), batch.New(maxBatch, s.recordLoneAttempts)
 	return s
 }
 

@@ -11,6 +11,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/audit"
 	"showfloor/internal/event"
+	"showfloor/internal/outbound"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
@@ -49,7 +50,7 @@ func (p EndpointPatch) apply(row db.WebhookEndpoint) db.WebhookEndpoint {
 func (s *Service) UpdateWebhook(ctx context.Context, c account.Caller, endpointID string, p EndpointPatch) (db.WebhookEndpoint, error) {
 	var row db.WebhookEndpoint
 	if p.URL != nil {
-		if err := checkURL(*p.URL); err != nil {
+		if err := outbound.CheckURL("url", *p.URL); err != nil {
 			return row, err
 		}
 	}

@@ -1,4 +1,4 @@
-package webhook
+package batch
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+const most = 200
 
 // heldQuery is a query that can be held back, and tells what it was asked.
 type heldQuery struct {
@@ -42,13 +44,13 @@ func (g *heldQuery) query(ctx context.Context, in []int) ([]int, error) {
 func held(t *testing.T, in ...int) (g *heldQuery, answers func() map[int]string) {
 	t.Helper()
 	g = &heldQuery{open: make(chan struct{}), asked: make(chan []int, 100)}
-	b := &batcher[int, int]{query: g.query}
+	b := New(most, g.query)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	got := map[int]string{}
 	ask := func(n int) {
 		wg.Go(func() {
-			out, err := b.do(t.Context(), n)
+			out, err := b.Do(t.Context(), n)
 			mu.Lock()
 			defer mu.Unlock()
 			got[n] = fmt.Sprint(out, err)
@@ -87,17 +89,17 @@ func TestOneBadQuestionFailsAlone(t *testing.T) {
 func TestWhoGivesUpDoesNotEndTheOthersQuery(t *testing.T) {
 	t.Parallel()
 	g := &heldQuery{open: make(chan struct{}), asked: make(chan []int, 100)}
-	b := &batcher[int, int]{query: g.query}
+	b := New(most, g.query)
 	impatient, giveUp := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := b.do(impatient, 1)
+		_, err := b.Do(impatient, 1)
 		left <- err
 	}()
 	<-g.asked
 	answer := make(chan int)
 	go func() {
-		out, _ := b.do(t.Context(), 2)
+		out, _ := b.Do(t.Context(), 2)
 		answer <- out
 	}()
 	giveUp()
@@ -108,13 +110,13 @@ func TestWhoGivesUpDoesNotEndTheOthersQuery(t *testing.T) {
 
 func TestBatchesAreBounded(t *testing.T) {
 	t.Parallel()
-	in := make([]int, maxBatch+1)
+	in := make([]int, most+1)
 	for i := range in {
 		in[i] = i + 1
 	}
 	g, answers := held(t, in...)
 	close(g.open)
-	require.Len(t, answers(), maxBatch+2)
-	require.Len(t, <-g.asked, maxBatch)
+	require.Len(t, answers(), most+2)
+	require.Len(t, <-g.asked, most)
 	require.Len(t, <-g.asked, 1)
 }

@@ -1,4 +1,5 @@
-package webhook
+// Package batch answers many callers with one query.
+package batch
 
 import (
 	"context"
@@ -6,20 +7,16 @@ import (
 	"time"
 )
 
-const (
-	// maxBatch bounds one query's work.
-	maxBatch = 200
-	// batchTimeout bounds one query, whoever waits for it.
-	batchTimeout = 10 * time.Second
-)
+// timeout bounds one query, whoever waits for it.
+const timeout = 10 * time.Second
 
-// batcher answers many callers with one query. Nobody waits for company: the
+// Batcher answers many callers with one query. Nobody waits for company: the
 // first caller's query runs at once, alone, and those who come meanwhile share
 // the next one. So one delivery is as fast as without it, and a thousand cost
 // the round trips and commits of a few.
-type batcher[In, Out any] struct {
-	// query answers all of in, in the same order.
+type Batcher[In, Out any] struct {
 	query func(ctx context.Context, in []In) ([]Out, error)
+	most  int
 
 	mu      sync.Mutex
 	running bool
@@ -34,10 +31,16 @@ type question[In, Out any] struct {
 	done chan struct{}
 }
 
-// do answers one question. A query may fail for all because of one of them, so
-// then each asks again by itself. When ctx ends do returns its error; the
+// New makes a Batcher on a query that answers all of in, in the same order; most
+// bounds how many that are.
+func New[In, Out any](most int, query func(ctx context.Context, in []In) ([]Out, error)) *Batcher[In, Out] {
+	return &Batcher[In, Out]{query: query, most: most}
+}
+
+// Do answers one question. A query may fail for all because of one of them, so
+// then each asks again by itself. When ctx ends Do returns its error; the
 // question is put to the database all the same.
-func (b *batcher[In, Out]) do(ctx context.Context, in In) (out Out, err error) {
+func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (out Out, err error) {
 	q := &question[In, Out]{in: in, done: make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, q)
@@ -64,10 +67,10 @@ func (b *batcher[In, Out]) do(ctx context.Context, in In) (out Out, err error) {
 }
 
 // run makes one query after the other until nobody waits.
-func (b *batcher[In, Out]) run(ctx context.Context) {
+func (b *Batcher[In, Out]) run(ctx context.Context) {
 	for {
 		b.mu.Lock()
-		n := min(len(b.waiting), maxBatch)
+		n := min(len(b.waiting), b.most)
 		batch := b.waiting[:n:n]
 		b.waiting = b.waiting[n:]
 		b.running = n > 0
@@ -79,8 +82,8 @@ func (b *batcher[In, Out]) run(ctx context.Context) {
 	}
 }
 
-func (b *batcher[In, Out]) answer(ctx context.Context, batch []*question[In, Out]) {
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+func (b *Batcher[In, Out]) answer(ctx context.Context, batch []*question[In, Out]) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	in := make([]In, len(batch))
 	for i, q := range batch {

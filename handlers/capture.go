@@ -1,0 +1,110 @@
+package handlers
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"showfloor/gen/api"
+	"showfloor/internal/tester"
+)
+
+// capturePath is where capture URLs live; the token follows.
+const capturePath = "/v1/webhooks/capture/"
+
+// addCaptures routes what the document has no words for: methods that the sender
+// has made up, and paths behind the token.
+func (s *Server) addCaptures(e *echo.Echo) {
+	capture := func(c echo.Context) error {
+		receipt, err := s.capture(c.Request().Context())
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, receipt)
+	}
+	// Nothing else is routed there but the document's own methods, so that all the
+	// rest is "not found".
+	e.RouteNotFound(capturePath+":token", capture)
+	e.RouteNotFound(capturePath+":token/*", capture)
+}
+
+// captureToken is the token in the path of a capture URL. The router loses it
+// for methods that it doesn't know.
+func captureToken(r *http.Request) string {
+	token, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, capturePath), "/")
+	return token
+}
+
+// capture keeps the request that ctx belongs to.
+func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
+	r := requestFrom(ctx)
+	body, err := io.ReadAll(r.Body)
+	switch {
+	case isTooLarge(err):
+		return api.CaptureReceipt{}, err
+	case err != nil: // the sender's doing: it ends early, or its chunks are none
+		return api.CaptureReceipt{}, badInput("body", "is not as its headers say")
+	}
+	token := captureToken(r)
+	if unstorable(token) {
+		token = "" // nobody's
+	}
+	captureID, err := s.tester.Capture(ctx, tester.Request{
+		Token: token, Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header, Body: body, IP: originFrom(ctx).IP,
+	})
+	if err != nil {
+		return api.CaptureReceipt{}, err
+	}
+	return api.CaptureReceipt{Captured: true, ID: captureID}, nil
+}
+
+// CaptureGet keeps a request.
+func (s *Server) CaptureGet(ctx context.Context, _ api.CaptureGetRequestObject) (api.CaptureGetResponseObject, error) {
+	receipt, err := s.capture(ctx)
+	return api.CaptureGet200JSONResponse(receipt), err
+}
+
+// CapturePut keeps a request.
+func (s *Server) CapturePut(ctx context.Context, _ api.CapturePutRequestObject) (api.CapturePutResponseObject, error) {
+	receipt, err := s.capture(ctx)
+	return api.CapturePut200JSONResponse(receipt), err
+}
+
+// CapturePost keeps a request.
+func (s *Server) CapturePost(ctx context.Context, _ api.CapturePostRequestObject) (api.CapturePostResponseObject, error) {
+	receipt, err := s.capture(ctx)
+	return api.CapturePost200JSONResponse(receipt), err
+}
+
+// CaptureDelete keeps a request.
+func (s *Server) CaptureDelete(ctx context.Context, _ api.CaptureDeleteRequestObject) (api.CaptureDeleteResponseObject, error) {
+	receipt, err := s.capture(ctx)
+	return api.CaptureDelete200JSONResponse(receipt), err
+}
+
+// CaptureOptions keeps a request.
+func (s *Server) CaptureOptions(ctx context.Context, _ api.CaptureOptionsRequestObject) (api.CaptureOptionsResponseObject, error) {
+	receipt, err := s.capture(ctx)
+	return api.CaptureOptions200JSONResponse(receipt), err
+}
+
+// CaptureHead keeps a request.
+func (s *Server) CaptureHead(ctx context.Context, _ api.CaptureHeadRequestObject) (api.CaptureHeadResponseObject, error) {
+	receipt, err := s.capture(ctx)
+	return api.CaptureHead200JSONResponse(receipt), err
+}
+
+// CapturePatch keeps a request.
+func (s *Server) CapturePatch(ctx context.Context, _ api.CapturePatchRequestObject) (api.CapturePatchResponseObject, error) {
+	receipt, err := s.capture(ctx)
+	return api.CapturePatch200JSONResponse(receipt), err
+}
+
+// CaptureTrace keeps a request.
+func (s *Server) CaptureTrace(ctx context.Context, _ api.CaptureTraceRequestObject) (api.CaptureTraceResponseObject, error) {
+	receipt, err := s.capture(ctx)
+	return api.CaptureTrace200JSONResponse(receipt), err
+}

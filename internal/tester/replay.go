@@ -1,0 +1,179 @@
+package tester
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/outbound"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+const (
+	// maxReplays is how many replays a tenant may have under way.
+	maxReplays = 10
+	// keptBody is how much of an answer is shown, in bytes.
+	keptBody = 4 << 10
+	// keptFailure is how long a failure's words may be, in bytes.
+	keptFailure = 500
+)
+
+// Replay is what became of a replayed request.
+type Replay struct {
+	// Status is nil when no answer came.
+	Status  *int
+	Headers []Header
+	Body    []byte
+	Took    time.Duration
+	// Failure is why no whole answer came; empty when one did.
+	Failure string
+}
+
+// ReplayCapture sends a captured request to a URL, once. A URL that can't be
+// reached is a result like any other; one that is out of bounds is refused.
+func (s *Service) ReplayCapture(ctx context.Context, c account.Caller, token, captureID, target string) (Replay, error) {
+	if err := outbound.CheckURL("url", target); err != nil {
+		return Replay{}, err
+	}
+	leave, ok := s.replays.enter(c.TenantID)
+	if !ok {
+		return Replay{}, problem.Limited(time.Second, "%d replays are under way; wait for one to end", maxReplays)
+	}
+	defer leave()
+	captured, err := s.startReplay(ctx, c, token, captureID, target)
+	if err != nil {
+		return Replay{}, err
+	}
+	req, err := newReplay(ctx, captured, target)
+	if err != nil {
+		return Replay{}, err
+	}
+	start := s.config.Now()
+	replay, err := s.send(req)
+	replay.Took = s.config.Now().Sub(start)
+	return replay, err
+}
+
+// startReplay looks the request up and notes that it is sent on.
+func (s *Service) startReplay(ctx context.Context, c account.Caller, token, captureID, target string) (Captured, error) {
+	var captured Captured
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		row, err := q.GetCapture(ctx, db.GetCaptureParams{TenantID: c.TenantID, Token: token, ID: captureID, Since: s.since()})
+		if err := found(err, "captured request"); err != nil {
+			return err
+		}
+		if row.Method == http.MethodConnect {
+			return problem.Conflicting("a CONNECT asks for a tunnel and can't be replayed")
+		}
+		if captured, err = newCaptured(row); err != nil {
+			return err
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "capture.replay", Entity: "capture", EntityID: captureID,
+			After: map[string]any{"url": target},
+		})
+	})
+	return captured, err
+}
+
+// newReplay is the captured request, addressed to the target.
+func newReplay(ctx context.Context, c Captured, target string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, c.Method, target, bytes.NewReader(c.Body))
+	if err != nil {
+		return nil, problem.BadField("url", "can't be called")
+	}
+	req.Header.Set("User-Agent", "") // none of ours where it had none
+	connection := map[string]bool{}
+	for _, h := range c.Headers {
+		if h.Name == "Connection" {
+			for name := range strings.SplitSeq(h.Value, ",") {
+				connection[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
+			}
+		}
+	}
+	for _, h := range c.Headers {
+		if connection[h.Name] || !travels(h.Name) {
+			continue
+		}
+		value, err := h.raw()
+		if err != nil {
+			return nil, err
+		}
+		if h.Name == "User-Agent" {
+			req.Header.Del(h.Name)
+		}
+		req.Header[h.Name] = append(req.Header[h.Name], value)
+	}
+	return req, nil
+}
+
+// travels tells whether a header belongs to the request itself, rather than to
+// the connection that it came on or to its way.
+func travels(name string) bool {
+	switch name {
+	case "Host", "Content-Length", "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
+		"Forwarded", "X-Real-Ip", "Via", "Http2-Settings":
+		return false
+	}
+	return !strings.HasPrefix(name, "Proxy-") && !strings.HasPrefix(name, "X-Forwarded-")
+}
+
+func (s *Service) send(req *http.Request) (Replay, error) {
+	replay := Replay{Headers: []Header{}}
+	resp, err := s.client.Do(req)
+	switch {
+	case errors.Is(err, outbound.ErrPrivate):
+		return replay, problem.BadField("url", "%s", outbound.ErrPrivate)
+	case err != nil && req.Context().Err() != nil:
+		return replay, fmt.Errorf("replay: %w", req.Context().Err()) // nobody waits any more
+	case err != nil:
+		replay.Failure = outbound.Text([]byte(outbound.Describe(err)), keptFailure)
+		return replay, nil
+	}
+	defer resp.Body.Close()
+	replay.Status, replay.Headers = &resp.StatusCode, headers(resp.Header)
+	replay.Body, err = io.ReadAll(io.LimitReader(resp.Body, keptBody))
+	if err != nil {
+		replay.Failure = outbound.Text([]byte(outbound.Describe(err)), keptFailure)
+	}
+	return replay, nil
+}
+
+// counter counts what each tenant has under way, and remembers nobody else.
+type counter struct {
+	mu   sync.Mutex
+	most int
+	n    map[string]int
+}
+
+func newCounter(most int) *counter { return &counter{most: most, n: map[string]int{}} }
+
+// enter counts one more, unless there are enough; the caller calls leave once.
+func (c *counter) enter(tenantID string) (leave func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n[tenantID] >= c.most {
+		return nil, false
+	}
+	c.n[tenantID]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.n[tenantID]--; c.n[tenantID] == 0 {
+			delete(c.n, tenantID)
+		}
+	}, true
+}

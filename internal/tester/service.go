@@ -1,0 +1,59 @@
+// Package tester keeps what is sent to addresses that tenants make for looking
+// at it, and sends it on.
+package tester
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/batch"
+	"showfloor/internal/outbound"
+)
+
+const (
+	// maxURLs is how many capture URLs a tenant may have.
+	maxURLs = 20
+	// tokenLength in characters, each of 5.95 bits: 190 bits in all.
+	tokenLength = 32
+	// ring is how many requests are kept of each URL, and keep for how long.
+	ring = 200
+	keep = 7 * 24 * time.Hour
+	// pageBytes is where a page of captures ends, by the length of its bodies.
+	pageBytes = 4 << 20
+	// writeBatch is how many captures share a commit: with bodies of 1 MiB each,
+	// still little memory.
+	writeBatch = 20
+	// deleteBatch is how many rows one statement deletes.
+	deleteBatch = 1000
+)
+
+// Config of a Service.
+type Config struct {
+	Pool *pgxpool.Pool
+	// AllowPrivate lets replays go to private and loopback addresses.
+	AllowPrivate bool
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction.
+type Service struct {
+	config  Config
+	client  *http.Client
+	write   *batch.Batcher[Request, string]
+	replays *counter
+}
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	s := &Service{config: c, client: outbound.NewClient(c.AllowPrivate), replays: newCounter(maxReplays)}
+	// Together, so that one busy URL costs a connection and not all of them.
+	s.write = batch.New(writeBatch, s.createCaptures)
+	return s
+}

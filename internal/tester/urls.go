@@ -1,0 +1,94 @@
+package tester
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/secret"
+)
+
+// urlEntity is what the audit log calls a capture URL.
+const urlEntity = "capture_url"
+
+// ListCaptureUrls lists the tenant's capture URLs, newest first.
+func (s *Service) ListCaptureUrls(ctx context.Context, c account.Caller) ([]db.CaptureURL, error) {
+	rows, err := db.New(s.config.Pool).ListCaptureUrls(ctx, c.TenantID)
+	if err != nil {
+		return nil, fmt.Errorf("list capture URLs: %w", err)
+	}
+	return rows, nil
+}
+
+// CreateCaptureURL makes a capture URL with a token that nobody guesses.
+func (s *Service) CreateCaptureURL(ctx context.Context, c account.Caller) (db.CaptureURL, error) {
+	var row db.CaptureURL
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		// One at a time, so that the count holds.
+		if _, err := q.LockTenant(ctx, c.TenantID); err != nil {
+			return fmt.Errorf("lock tenant: %w", err)
+		}
+		rows, err := q.ListCaptureUrls(ctx, c.TenantID)
+		if err != nil {
+			return fmt.Errorf("list capture URLs: %w", err)
+		}
+		if len(rows) >= maxURLs {
+			return problem.New(problem.Conflict, "limit_reached", "a tenant has %d capture URLs at most; delete one first", maxURLs)
+		}
+		row, err = q.CreateCaptureURL(ctx, db.CreateCaptureURLParams{
+			ID: id.New(id.CaptureURL), TenantID: c.TenantID, Token: secret.Text(tokenLength), Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("create capture URL: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "capture_url.create", Entity: urlEntity, EntityID: row.ID,
+		})
+	})
+	return row, err
+}
+
+// DeleteCaptureURL deletes a capture URL and what it has kept. Twice is once,
+// until the row goes as well.
+func (s *Service) DeleteCaptureURL(ctx context.Context, c account.Caller, token string) (db.CaptureURL, error) {
+	var row db.CaptureURL
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		var err error
+		row, err = q.LockCaptureURL(ctx, db.LockCaptureURLParams{TenantID: c.TenantID, Token: token})
+		if err != nil || row.DeletedAt != nil {
+			return found(err, "capture URL")
+		}
+		row, err = q.DeleteCaptureURL(ctx, db.DeleteCaptureURLParams{TenantID: c.TenantID, ID: row.ID, Now: &now})
+		if err != nil {
+			return fmt.Errorf("delete capture URL: %w", err)
+		}
+		if err := q.DeleteCapturesOf(ctx, db.DeleteCapturesOfParams{TenantID: c.TenantID, CaptureURLID: row.ID}); err != nil {
+			return fmt.Errorf("delete captures: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "capture_url.delete", Entity: urlEntity, EntityID: row.ID,
+		})
+	})
+	return row, err
+}
+
+// found tells what is missing from a query that failed.
+func found(err error, what string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return problem.Missing(what)
+	}
+	return fmt.Errorf("get %s: %w", what, err)
+}
