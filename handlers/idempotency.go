@@ -13,6 +13,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
+	"showfloor/internal/account"
 	"showfloor/internal/idempotency"
 	"showfloor/internal/postgres"
 )
@@ -73,6 +74,17 @@ func measure(parts ...string) (sum [sha256.Size]byte) {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
+// measureFor makes a request the user's, or that of the API keys with the same
+// scopes: an answer can hold what only who may do as much would have been given,
+// such as a fresh key or token.
+func measureFor(c account.Caller, request [sha256.Size]byte) [sha256.Size]byte {
+	parts := []string{string(request[:]), c.UserID}
+	for _, scope := range c.Scopes {
+		parts = append(parts, string(scope))
+	}
+	return measure(parts...)
+}
+
 // once carries a request with an Idempotency-Key out a single time, however
 // often it is sent. It comes last: what is refused before has not begun, and may
 // be put right and sent again under the same key.
@@ -81,12 +93,13 @@ func (c *contract) once(s *idempotency.Service, log *slog.Logger) echo.Middlewar
 		return func(e echo.Context) error {
 			sum, ok := e.Get(onceKey).([sha256.Size]byte)
 			ctx := e.Request().Context()
-			tenantID := callerFrom(ctx).TenantID
-			if !ok || tenantID == "" {
+			caller := callerFrom(ctx)
+			if !ok || caller.TenantID == "" {
 				return next(e)
 			}
 			run, answer, err := s.Begin(ctx, idempotency.Request{
-				TenantID: tenantID, Key: e.Request().Header.Get(idempotencyKeyHeader), Fingerprint: sum, RunID: requestIDFrom(ctx),
+				TenantID: caller.TenantID, Key: e.Request().Header.Get(idempotencyKeyHeader), Fingerprint: measureFor(caller, sum),
+				RunID: requestIDFrom(ctx),
 			})
 			switch {
 			case err != nil:

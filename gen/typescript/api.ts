@@ -13050,9 +13050,9 @@ export interface components {
         Id: string;
         /**
          * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-         *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-         *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-         *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+         *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+         *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+         *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
          *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
          *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
          */
@@ -16210,9 +16210,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16269,9 +16269,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16304,9 +16304,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16381,9 +16381,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16416,9 +16416,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16454,9 +16454,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16492,9 +16492,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16561,9 +16561,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16644,9 +16644,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16679,9 +16679,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16743,9 +16743,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16778,9 +16778,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16837,9 +16837,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16875,9 +16875,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -16974,9 +16974,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17071,9 +17071,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17109,9 +17109,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17147,9 +17147,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17185,9 +17185,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17282,9 +17282,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17341,9 +17341,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17379,9 +17379,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17413,9 +17413,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17448,9 +17448,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17531,9 +17531,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17595,9 +17595,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17690,9 +17690,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17724,9 +17724,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17807,9 +17807,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17841,9 +17841,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17900,9 +17900,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17959,9 +17959,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -17997,9 +17997,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18086,9 +18086,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18154,9 +18154,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18245,9 +18245,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18333,9 +18333,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18420,9 +18420,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18458,9 +18458,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18492,9 +18492,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18526,9 +18526,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18564,9 +18564,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18602,9 +18602,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18640,9 +18640,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18678,9 +18678,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18802,9 +18802,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18838,9 +18838,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18876,9 +18876,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -18966,9 +18966,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19031,9 +19031,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19090,9 +19090,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19128,9 +19128,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19196,9 +19196,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19230,9 +19230,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19266,9 +19266,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19300,9 +19300,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19365,9 +19365,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19522,9 +19522,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19556,9 +19556,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19615,9 +19615,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19676,9 +19676,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19764,9 +19764,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19945,9 +19945,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -19980,9 +19980,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -20128,9 +20128,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -20166,9 +20166,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
@@ -20200,9 +20200,9 @@ export interface operations {
             header?: {
                 /**
                  * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body is
-                 *     answered with the status and body of the first time and `Idempotent-Replayed: true`; with another request 422
-                 *     `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
+                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
+                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
+                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
                  *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
                  *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
                  */
