@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,12 +66,7 @@ func codeIn(t testing.TB, text string) string {
 }
 
 func says(text string) string {
-	return `!document.getElementById("said").hidden && document.getElementById("said").textContent.includes(` + quoted(text) + `)`
-}
-
-func quoted(text string) string {
-	raw, _ := json.Marshal(text) // a string always becomes JSON
-	return string(raw)
+	return `!document.getElementById("said").hidden && document.getElementById("said").textContent.includes(` + strconv.Quote(text) + `)`
 }
 
 // fill types into the fields of the form that shows, and sends it.
