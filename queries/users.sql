@@ -32,6 +32,9 @@ SELECT * FROM users WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 -- name: CountActiveOwners :one
 SELECT count(*) FROM users WHERE tenant_id = @tenant_id AND role = 'OWNER' AND status = 'ACTIVE';
 
+-- name: ListActiveOwners :many
+SELECT * FROM users WHERE tenant_id = @tenant_id AND role = 'OWNER' AND status = 'ACTIVE' ORDER BY id;
+
 -- name: SetUserRole :one
 -- Ends the user's tokens, which carry the old role.
 UPDATE users SET role = @role, token_version = token_version + 1, updated_at = @now

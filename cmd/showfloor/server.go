@@ -161,7 +161,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.analytics = analytics.New(s.pool, time.Now)
 	events := event.NewLog(s.inserter, time.Now)
 	s.webhooks = webhook.New(webhook.Config{
-		Pool: s.pool, Box: s.box, Events: events, Schedule: s.config.retries,
+		Pool: s.pool, Box: s.box, Events: events, Mails: s.mails, Schedule: s.config.retries,
 		AllowPrivate: s.config.AppEnv != production, Observe: s.metrics.observeDelivery,
 	})
 	s.tester = tester.New(tester.Config{Pool: s.pool, AllowPrivate: s.config.AppEnv != production})

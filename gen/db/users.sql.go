@@ -301,6 +301,43 @@ func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams
 	return i, err
 }
 
+const listActiveOwners = `-- name: ListActiveOwners :many
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND role = 'OWNER' AND status = 'ACTIVE' ORDER BY id
+`
+
+func (q *Queries) ListActiveOwners(ctx context.Context, tenantID string) ([]User, error) {
+	rows, err := q.db.Query(ctx, listActiveOwners, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []User{}
+	for rows.Next() {
+		var i User
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Email,
+			&i.Name,
+			&i.PasswordHash,
+			&i.Role,
+			&i.Status,
+			&i.TokenVersion,
+			&i.LastLoginAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.InviteExpiresAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listPlatformUsers = `-- name: ListPlatformUsers :many
 SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, u.invite_expires_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id
 WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)

@@ -191,7 +191,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
 	s.Analytics = analytics.New(s.Pool, now)
 	s.Idempotency = idempotency.New(idempotency.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
 	s.Webhooks = webhook.New(webhook.Config{
-		Pool: s.Pool, Box: s.Box, Events: s.Events, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
+		Pool: s.Pool, Box: s.Box, Events: s.Events, Mails: s.Mails, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
 	})
 	s.Tester = tester.New(tester.Config{Pool: s.Pool, AllowPrivate: !o.Production, Now: now})
 }

@@ -117,13 +117,19 @@ const (
 	Workers = 4
 )
 
+// Deliverable tells whether a mail can go to this address: not every text that
+// passes for one can.
+func Deliverable(address string) bool {
+	to, err := netmail.ParseAddress(address)
+	return err == nil && to.Address == address
+}
+
 // Post writes a mail and its job in the caller's transaction.
 func (s *Service) Post(ctx context.Context, tx pgx.Tx, l Letter) error {
 	if err := s.Require(); err != nil {
 		return err
 	}
-	to, err := netmail.ParseAddress(l.To)
-	if err != nil || to.Address != l.To {
+	if !Deliverable(l.To) {
 		return fmt.Errorf("post letter %s: the recipient is not an address", l.Kind)
 	}
 	written, err := l.render()

@@ -180,6 +180,7 @@ func TestGoneDisablesTheEndpoint(t *testing.T) {
 	require.Equal(t, "webhook.disable", entries[0].Action)
 	require.Equal(t, hook.ID, entries[0].EntityID)
 	require.Equal(t, "system", entries[0].ActorType)
+	require.Contains(t, r.LastMail(t, r.owner.Email).Text, "410 Gone")
 
 	require.Equal(t, 1, r.jobs(t, second))
 	require.True(t, r.deliver(t, second).IsZero())

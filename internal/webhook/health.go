@@ -3,12 +3,14 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
 	"showfloor/internal/audit"
+	"showfloor/internal/mail"
 )
 
 // maxFailing is how long an endpoint may fail without a success in between.
@@ -16,7 +18,7 @@ const maxFailing = 5 * 24 * time.Hour
 
 // Why an endpoint is disabled.
 const (
-	goneReason     = "answered 410 Gone"
+	goneReason     = "it answered 410 Gone"
 	failingReason  = "every attempt failed for five days"
 	disabledReason = "disabled by the tenant"
 )
@@ -65,8 +67,52 @@ func (s *Service) disable(
 	if n == 0 {
 		return nil
 	}
+	if err := s.tellOwners(ctx, tx, d, why); err != nil {
+		return err
+	}
 	return audit.Write(ctx, q, now, audit.Entry{
 		Actor: audit.System("webhooks"), TenantID: d.TenantID,
 		Action: "webhook.disable", Entity: endpointEntity, EntityID: d.EndpointID, Reason: why,
 	})
+}
+
+// noticeLife is how long the mail about a disabled endpoint is worth sending.
+const noticeLife = 3 * 24 * time.Hour
+
+// tellOwners mails those who answer for the tenant.
+func (s *Service) tellOwners(ctx context.Context, tx pgx.Tx, d db.ListDeliveriesForAttemptRow, why string) error {
+	if s.config.Mails == nil || !s.config.Mails.Works() {
+		return nil
+	}
+	owners, err := db.New(tx).ListActiveOwners(ctx, d.TenantID)
+	if err != nil {
+		return fmt.Errorf("list owners: %w", err)
+	}
+	for _, owner := range owners {
+		if !mail.Deliverable(owner.Email) {
+			continue // the endpoint is disabled all the same
+		}
+		if err := s.config.Mails.Post(ctx, tx, disabledLetter(owner, d, why, s.config.Now())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disabledLetter tells of an endpoint that gets nothing more. The query of its
+// address is left out: some hold keys.
+func disabledLetter(owner db.User, d db.ListDeliveriesForAttemptRow, why string, now time.Time) mail.Letter {
+	address, _, _ := strings.Cut(d.URL, "?")
+	return mail.Letter{
+		TenantID: owner.TenantID, Kind: "webhook_disabled", To: owner.Email, Until: now.Add(noticeLife),
+		Subject: "A webhook endpoint was disabled",
+		Opening: []string{
+			fmt.Sprintf("Hello %s,", owner.Name),
+			fmt.Sprintf("we deliver no more events to %s (%s): %s.", address, d.EndpointID, why),
+		},
+		Closing: []string{
+			"Once it works again, set the endpoint's status to active, and ask for the recovery of what it has missed: " +
+				"events are kept for 30 days. If nobody needs it any more, delete it.",
+		},
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
+	"showfloor/internal/account"
 	"showfloor/internal/apitest"
 )
 
@@ -33,7 +34,8 @@ func TestFiveDaysOfFailureDisableTheEndpoint(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	})
-	hook := r.owner.Webhook(t, sink.URL)
+	hook := r.owner.Webhook(t, sink.URL+"/in?key=hidden")
+	second, developer := r.owner.Colleague(t, account.Owner), r.owner.Colleague(t, account.Developer)
 	attempt := func() string {
 		d := r.emit(t, "stream.started", "str_1")[0]
 		r.deliver(t, d)
@@ -69,6 +71,14 @@ func TestFiveDaysOfFailureDisableTheEndpoint(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "webhook.disable", entries[0].Action)
 
+	for _, owner := range []*apitest.Caller{r.owner, second} {
+		mails := r.MailsTo(t, owner.Email)
+		require.Len(t, mails, 1)
+		require.Equal(t, "A webhook endpoint was disabled", mails[0].Subject)
+		require.Contains(t, mails[0].Text, sink.URL+"/in ("+hook.ID+"): every attempt failed for five days.")
+		require.NotContains(t, mails[0].Text, "hidden")
+	}
+	require.Empty(t, r.MailsTo(t, developer.Email))
 	require.Empty(t, r.emit(t, "stream.started", "str_1"))
 	var enabled api.WebhookEndpoint
 	r.owner.Call(t, "PATCH", "/v1/me/webhooks/"+hook.ID, map[string]any{"status": "active"}).Into(t, 200, &enabled)
@@ -77,6 +87,8 @@ func TestFiveDaysOfFailureDisableTheEndpoint(t *testing.T) {
 	require.True(t, enabled.FailingSince.IsNull(), "it starts afresh")
 	attempt()
 	require.Equal(t, api.WebhookEndpointStatusActive, r.endpoint(t, hook).Status)
+	r.setStatus(t, hook, "disabled")
+	require.Len(t, r.MailsTo(t, second.Email), 1, "who disables it knows")
 }
 
 // TestALateSuccessKeepsTheEndpoint: the worker that is about to disable it read

@@ -11,6 +11,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/batch"
 	"showfloor/internal/event"
+	"showfloor/internal/mail"
 	"showfloor/internal/outbound"
 	"showfloor/internal/secret"
 )
@@ -23,6 +24,8 @@ type Config struct {
 	// Schedule is the pause before each attempt after the first, so that there
 	// are len(Schedule)+1 attempts.
 	Schedule []time.Duration
+	// Mails tells owners of endpoints that are disabled; nil for nobody.
+	Mails *mail.Service
 	// AllowPrivate lets deliveries go to private and loopback addresses.
 	AllowPrivate bool
 	// Observe hears of each attempt, for metrics; nil for none.
