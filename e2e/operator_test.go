@@ -79,7 +79,7 @@ func adminStatus(t testing.TB, s *server, email, password string) int {
 // its own database, and while it is stopped.
 func TestAdminCommands(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	s := serve(t, set("RATE_LIMIT_EMAIL", "off"))
 	const help = "help@e2e.example"
 	password := shown(t, done(t, s, "", "admin", "create", "Help@e2e.example", "--role", "SUPPORT"))
 	me, err := adminClient(t, s, help, password).GetCurrentAdminWithResponse(t.Context())
@@ -137,7 +137,7 @@ func keyOf(t testing.TB, token string) string {
 // TestKeyCommands changes the keys that sign tokens beside a running server.
 func TestKeyCommands(t *testing.T) {
 	t.Parallel()
-	s := serve(t, onTestDatabase)
+	s := serve(t, onTestDatabase, set("RATE_LIMIT_AUTH", "off"), set("RATE_LIMIT_EMAIL", "off"))
 	root := shown(t, done(t, s, "", "admin", "create", "root@e2e.example", "--role", "SUPER_ADMIN"))
 	tokenOf := func() string {
 		c, err := client.NewClientWithResponses(s.url)

@@ -43,6 +43,9 @@ func TestNoSecretInLogs(t *testing.T) {
 	callbacks(t, s, ingest, rotated.StreamKey)
 	encode(t, target(stream)).wait(t) // refused: the key is old
 
+	root := created(a.LoginAdminWithResponse(t.Context(), api.CredentialsInput{Email: "admin@localhost", Password: admin}))(t).Token
+	_, _ = get(t.Context(), t, s.url+"/v1/admin/tenants?q="+root)
+	helper := shown(t, done(t, s, "", "admin", "create", "help@e2e.example", "--role", "SUPPORT"))
 	mailed := useMail(t, s, a, mails)
 
 	require.Zero(t, s.interrupt(t))
@@ -52,6 +55,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	written := s.said() + databaseLog(t, s)
 	for name, secret := range map[string]string{
 		"password": a.password, "token": a.token, "API key": a.apiKey, "stream key": stream.StreamKey, "new stream key": rotated.StreamKey,
+		"admin token": root, "admin's password": helper,
 		"webhook secret": *hooks.endpoint.Secret, "playback token": token, "INGEST_SECRET": ingest, "ADMIN_PASSWORD": admin, "MASTER_KEY": master, "SMTP password": smtp,
 		// A code is short, so its digits may be in the log by chance.
 		"sign-up code": `"` + mailed.code + `"`, "sign-up mail": "enter this code",
