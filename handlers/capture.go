@@ -41,16 +41,19 @@ func captureToken(r *http.Request) string {
 // capture keeps the request that ctx belongs to.
 func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
 	r := requestFrom(ctx)
+	token := captureToken(r)
+	if unstorable(token) {
+		token = "" // nobody's
+	}
+	if err := s.tester.Expect(ctx, token); err != nil {
+		return api.CaptureReceipt{}, err
+	}
 	body, err := io.ReadAll(r.Body)
 	switch {
 	case isTooLarge(err):
 		return api.CaptureReceipt{}, err
 	case err != nil: // the sender's doing: it ends early, or its chunks are none
 		return api.CaptureReceipt{}, badInput("body", "is not as its headers say")
-	}
-	token := captureToken(r)
-	if unstorable(token) {
-		token = "" // nobody's
 	}
 	captureID, err := s.tester.Capture(ctx, tester.Request{
 		Token: token, Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header, Body: body, IP: originFrom(ctx).IP,

@@ -117,3 +117,19 @@ func TestCapturesAreLimitedByToken(t *testing.T) {
 	}
 	s.Send(t, other, "GET", "", nil)
 }
+
+// TestNothingIsReadForATokenThatNobodyHas: the answer doesn't wait for the body.
+func TestNothingIsReadForATokenThatNobodyHas(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.WriteString(conn, "POST /v1/webhooks/capture/"+strings.Repeat("B", 32)+" HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n")
+	require.NoError(t, err)
+	line := make([]byte, len("HTTP/1.1 404"))
+	_, err = io.ReadFull(conn, line)
+	require.NoError(t, err)
+	require.Equal(t, "HTTP/1.1 404", string(line))
+}

@@ -7,6 +7,11 @@ SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND deleted_at IS NULL O
 -- name: GetCaptureURL :one
 SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token AND deleted_at IS NULL;
 
+-- name: HasCaptureURL :one
+-- @sqlc-vet-disable tenant
+-- Whoever knows a token may send to it.
+SELECT EXISTS (SELECT 1 FROM capture_urls u WHERE u.token = @token AND u.deleted_at IS NULL);
+
 -- name: LockCaptureURL :one
 -- Deleted ones too.
 SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token FOR UPDATE;

@@ -124,6 +124,19 @@ func (q *Queries) GetCaptureURL(ctx context.Context, arg GetCaptureURLParams) (C
 	return i, err
 }
 
+const hasCaptureURL = `-- name: HasCaptureURL :one
+SELECT EXISTS (SELECT 1 FROM capture_urls u WHERE u.token = $1 AND u.deleted_at IS NULL)
+`
+
+// @sqlc-vet-disable tenant
+// Whoever knows a token may send to it.
+func (q *Queries) HasCaptureURL(ctx context.Context, token string) (bool, error) {
+	row := q.db.QueryRow(ctx, hasCaptureURL, token)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const listCaptureUrls = `-- name: ListCaptureUrls :many
 SELECT id, tenant_id, token, captured, last_captured_at, deleted_at, created_at FROM capture_urls WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id DESC
 `

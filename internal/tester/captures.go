@@ -87,6 +87,19 @@ func escapeQuery(query string) string {
 	return b.String()
 }
 
+// Expect refuses a token that nobody has, so that nothing more is read of what is
+// sent to it: strangers can make up tokens without end.
+func (s *Service) Expect(ctx context.Context, token string) error {
+	known, err := db.New(s.config.Pool).HasCaptureURL(ctx, token)
+	if err != nil {
+		return fmt.Errorf("look for capture URL: %w", err)
+	}
+	if !known {
+		return problem.Missing("capture URL")
+	}
+	return nil
+}
+
 // Capture keeps a request and returns its id.
 func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err error) {
 	captureID, err = s.write.Do(ctx, r)
