@@ -82,9 +82,7 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &sendMail{mails: c.Mails})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Accounts})
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Accounts})
-	river.AddWorker(workers, &retention{
-		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, mails: c.Mails, tester: c.Tester, idempotency: c.Idempotency,
-	})
+	river.AddWorker(workers, &retention{areas: []keeper{c.Accounts, c.Streams, c.Webhooks, c.Mails, c.Tester, c.Idempotency}})
 
 	return &river.Config{
 		ID:      c.Node,

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -256,4 +257,18 @@ func TestMasterKeyFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.DataDir, "master.key"), []byte("broken"), 0o600))
 	_, err = c.masterKey()
 	require.ErrorContains(t, err, filepath.Join(c.DataDir, "master.key"))
+}
+
+// TestEverySettingIsDocumented: the table has each setting and nothing else.
+func TestEverySettingIsDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/configuration.md")
+	require.NoError(t, err)
+	documented := []string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(string(text), -1) {
+		for _, name := range regexp.MustCompile("[A-Z_]+").FindAllString(row[1], -1) {
+			documented = append(documented, name)
+		}
+	}
+	require.ElementsMatch(t, append(settingNames(), "GOGC"), documented) // GOGC is Go's own
 }

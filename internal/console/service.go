@@ -15,6 +15,11 @@ import (
 	"showfloor/internal/stream"
 )
 
+// Stopper ends, in the caller's transaction, what a tenant has going on.
+type Stopper interface {
+	StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error
+}
+
 // Service holds the use cases. What an exported method changes, it changes in
 // one transaction.
 type Service struct {
@@ -51,9 +56,4 @@ func New(c Config) *Service {
 	return &Service{
 		pool: c.Pool, accounts: c.Accounts, streams: c.Streams, stoppers: c.Stoppers, keys: c.Keys, now: c.Now, log: c.Log,
 	}
-}
-
-// Stopper ends, in the caller's transaction, what a tenant has going on.
-type Stopper interface {
-	StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
+	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 	"showfloor/internal/secret"
 )
@@ -32,8 +33,6 @@ const (
 	// leaseTime is how long a run is taken to be alive after it last said so;
 	// it does so three times as often.
 	leaseTime = 15 * time.Second
-	// deleteBatch is how many rows one statement deletes.
-	deleteBatch = 5000
 	// storeTimeout bounds what is written after the run, when the request's own
 	// end must not matter any more.
 	storeTimeout = 5 * time.Second
@@ -133,15 +132,9 @@ func (s *Service) earlier(r Request, row db.IdempotencyKey, now time.Time) (*Ans
 // DeleteOld deletes keys that stand for nothing any more.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepFor)
-	for {
-		n, err := q.DeleteIdempotencyKeysBefore(ctx, db.DeleteIdempotencyKeysBeforeParams{Before: before, MaxRows: deleteBatch})
-		if err != nil {
-			return fmt.Errorf("delete old idempotency keys: %w", err)
-		}
-		if n < deleteBatch {
-			return nil
-		}
-	}
+	return postgres.DeleteInBatches("idempotency keys", func(maxRows int32) (int64, error) {
+		return q.DeleteIdempotencyKeysBefore(ctx, db.DeleteIdempotencyKeysBeforeParams{Before: before, MaxRows: maxRows})
+	})
 }
 
 // sealContext binds a sealed answer to its row and run.
