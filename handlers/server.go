@@ -5,7 +5,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -29,6 +28,7 @@ const maxBody = 1 << 20
 
 // Config of the HTTP server.
 type Config struct {
+	// The areas, in the order of their layers.
 	Accounts  *account.Service
 	Console   *console.Service
 	Streams   *stream.Service
@@ -39,6 +39,7 @@ type Config struct {
 	Mails *mail.Service
 	// Idempotency lets requests with an Idempotency-Key be carried out once.
 	Idempotency *idempotency.Service
+
 	// Checks are what GET /v1/health/ready asks.
 	Checks []Check
 	// Live serves playlists and media below /live/.
@@ -98,12 +99,8 @@ func New(c Config) (*echo.Echo, error) {
 		c.Observe = func(string, string, int, time.Duration) {}
 	}
 	server := &Server{
-		accounts: c.Accounts, streams: c.Streams, webhooks: c.Webhooks, tester: c.Tester, analytics: c.Analytics,
-		console: c.Console,
-		checks:  c.Checks, publicURL: c.PublicURL, log: c.Log,
-	}
-	if c.Idempotency == nil {
-		return nil, errors.New("handlers: no service that keeps idempotency keys")
+		accounts: c.Accounts, console: c.Console, streams: c.Streams, webhooks: c.Webhooks, tester: c.Tester, analytics: c.Analytics,
+		checks: c.Checks, publicURL: c.PublicURL, log: c.Log,
 	}
 	contract, err := newContract()
 	if err != nil {

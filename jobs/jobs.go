@@ -43,8 +43,8 @@ type Config struct {
 	Accounts *account.Service
 	Streams  *stream.Service
 	Webhooks *webhook.Service
-	Mails    *mail.Service
 	Tester   *tester.Service
+	Mails    *mail.Service
 	// Idempotency keeps the answers that are deleted after a day.
 	Idempotency *idempotency.Service
 	// Node names this process. No other process may use the name.
@@ -82,7 +82,7 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &sendMail{mails: c.Mails})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Accounts})
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Accounts})
-	river.AddWorker(workers, &retention{areas: []keeper{c.Accounts, c.Streams, c.Webhooks, c.Mails, c.Tester, c.Idempotency}})
+	river.AddWorker(workers, &retention{areas: []keeper{c.Accounts, c.Streams, c.Webhooks, c.Tester, c.Mails, c.Idempotency}})
 
 	return &river.Config{
 		ID:      c.Node,

@@ -23,8 +23,8 @@ func (s *server) startHTTP(ctx context.Context) error {
 		paths = web.Paths()
 	}
 	router, err := handlers.New(handlers.Config{
-		Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Mails: s.mails, Tester: s.tester, Analytics: s.analytics,
-		Console: s.console, Idempotency: s.idempotency,
+		Accounts: s.accounts, Console: s.console, Streams: s.streams, Webhooks: s.webhooks, Tester: s.tester, Analytics: s.analytics,
+		Mails: s.mails, Idempotency: s.idempotency,
 		Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
 		Limits: s.config.limits, TrustedProxies: s.config.proxies,

@@ -52,16 +52,17 @@ type server struct {
 	console   *console.Service
 	streams   *stream.Service
 	webhooks  *webhook.Service
-	mails     *mail.Service
 	tester    *tester.Service
 	analytics *analytics.Service
-	hub       *hub.Hub
-	playlist  *hls.Server
-	reports   *onair.Reports
-	rtmp      *rtmp.Server
-	http      net.Addr
+	mails     *mail.Service
 
 	idempotency *idempotency.Service
+
+	hub      *hub.Hub
+	playlist *hls.Server
+	reports  *onair.Reports
+	rtmp     *rtmp.Server
+	http     net.Addr
 }
 
 type closer struct {
@@ -138,7 +139,7 @@ func (s *server) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// openAreas makes the services and the media plane, which hold each other.
+// openAreas makes the services.
 func (s *server) openAreas(ctx context.Context) error {
 	key, err := s.config.masterKey()
 	if err != nil {
@@ -165,9 +166,12 @@ func (s *server) openAreas(ctx context.Context) error {
 		AllowPrivate: s.config.AppEnv != production, Observe: s.metrics.observeDelivery,
 	})
 	s.tester = tester.New(tester.Config{Pool: s.pool, AllowPrivate: s.config.AppEnv != production})
-
 	s.idempotency = idempotency.New(idempotency.Config{Pool: s.pool, Box: s.box, Log: s.log})
+	return s.openMedia(ctx, events)
+}
 
+// openMedia makes the media plane and the areas that hold it, as it holds them.
+func (s *server) openMedia(ctx context.Context, events *event.Log) error {
 	rtmpTLS, err := s.config.rtmpTLS()
 	if err != nil {
 		return err
@@ -244,8 +248,8 @@ func (s *server) recoverNode(ctx context.Context) error {
 
 func (s *server) startJobs(ctx context.Context) error {
 	client, err := jobs.New(jobs.Config{
-		Pool: s.pool, Keys: s.keys, Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Mails: s.mails, Node: s.node, Log: s.log,
-		Tester: s.tester, Idempotency: s.idempotency,
+		Pool: s.pool, Keys: s.keys, Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Tester: s.tester,
+		Mails: s.mails, Idempotency: s.idempotency, Node: s.node, Log: s.log,
 	})
 	if err != nil {
 		return err

@@ -104,9 +104,9 @@ type Server struct {
 	Console   *console.Service
 	Streams   *stream.Service
 	Webhooks  *webhook.Service
-	Mails     *mail.Service
 	Tester    *tester.Service
 	Analytics *analytics.Service
+	Mails     *mail.Service
 	Events    *event.Log
 	Inserter  *river.Client[pgx.Tx]
 	Hub       *hub.Hub
@@ -132,15 +132,16 @@ func New(t testing.TB, o Options) *Server {
 	live := s.openPlayback(t, o, now)
 	s.startJobs(t, o)
 	router, err := handlers.New(handlers.Config{
-		Console:  s.Console,
-		Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Mails: s.Mails, Tester: s.Tester, Analytics: s.Analytics,
+		Accounts: s.Accounts, Console: s.Console, Streams: s.Streams, Webhooks: s.Webhooks, Tester: s.Tester, Analytics: s.Analytics,
+		Mails: s.Mails, Idempotency: s.Idempotency,
 		Checks: append([]handlers.Check{
 			{Name: "database", Engine: func() string { return "PostgreSQL" }, Run: s.Pool.Ping},
 			{Name: "queue", Engine: func() string { return "River" }, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
 		}, o.Checks...),
-		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, TrustLoopback: !o.Production, Observe: o.Observe,
-		PublicURL: publicURL, IngestSecret: o.IngestSecret,
-		Idempotency: s.Idempotency, Limits: o.Limits, TrustedProxies: o.TrustedProxies, Metrics: http.NotFoundHandler(), Log: o.Log,
+		Live: live, Pages: o.Pages, PagePaths: o.PagePaths,
+		PublicURL: publicURL, IngestSecret: o.IngestSecret, TrustLoopback: !o.Production,
+		Limits: o.Limits, TrustedProxies: o.TrustedProxies,
+		Metrics: http.NotFoundHandler(), Log: o.Log, Observe: o.Observe,
 	})
 	must(t, err)
 	s.Handler = checked(t, router)
@@ -256,8 +257,8 @@ func (s *Server) startJobs(t testing.TB, o Options) {
 		return
 	}
 	client, err := jobs.New(jobs.Config{
-		Pool: s.Pool, Keys: s.Keys, Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Mails: s.Mails, Node: s.Node, Log: o.Log,
-		Tester: s.Tester, Idempotency: s.Idempotency,
+		Pool: s.Pool, Keys: s.Keys, Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Tester: s.Tester,
+		Mails: s.Mails, Idempotency: s.Idempotency, Node: s.Node, Log: o.Log,
 	})
 	must(t, err)
 	must(t, client.Start(context.WithoutCancel(t.Context())))

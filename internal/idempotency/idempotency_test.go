@@ -35,7 +35,12 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{pool: dbtest.Shared(t), clock: apitest.NewClock(), tenantID: id.New(id.Tenant)}
+	return newRigOn(t, dbtest.Shared(t))
+}
+
+func newRigOn(t *testing.T, pool *pgxpool.Pool) *rig {
+	t.Helper()
+	r := &rig{pool: pool, clock: apitest.NewClock(), tenantID: id.New(id.Tenant)}
 	_, err := db.New(r.pool).CreateTenant(t.Context(), db.CreateTenantParams{ID: r.tenantID, Name: "", Now: r.clock.Now()})
 	require.NoError(t, err)
 	r.service = r.restart(t)
@@ -92,7 +97,7 @@ const lease = 15 * time.Second
 
 func TestAnAnswerIsKeptForADay(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newRigOn(t, dbtest.New(t)) // what is old is deleted for all
 	run := r.begin(t, "k", "body")
 	require.NoError(t, r.do(t.Context(), run))
 	kept := idempotency.Answer{Status: 201, ContentType: "application/json", Body: []byte(`{"key":"sk_live_fresh"}`)}
@@ -109,7 +114,7 @@ func TestAnAnswerIsKeptForADay(t *testing.T) {
 	require.NoError(t, r.pool.QueryRow(t.Context(), "SELECT body FROM idempotency_keys WHERE tenant_id = $1", r.tenantID).Scan(&atRest))
 	require.NotContains(t, string(atRest), "sk_live", "it may hold a secret")
 
-	other := newRig(t) // another tenant's key is another key
+	other := newRigOn(t, r.pool) // another tenant's key is another key
 	require.NoError(t, other.begin(t, "k", "body").Release(t.Context()))
 
 	r.clock.Advance(24*time.Hour - time.Millisecond)
@@ -192,7 +197,7 @@ func TestAFailureFreesTheKeyUnlessSomethingWasCommitted(t *testing.T) {
 // TestACommitUnderWayCounts: a release waits for it.
 func TestACommitUnderWayCounts(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newRigOn(t, dbtest.New(t)) // where nobody else waits
 	run := r.begin(t, "k", "body")
 	tx, err := r.pool.Begin(t.Context())
 	require.NoError(t, err)

@@ -39,6 +39,7 @@ func rules() []rule {
 		{packages: "schema", may: []string{}, why: "migrations stand alone"},
 		{packages: "web", may: []string{}, why: "pages stand alone"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
+		{packages: "internal/ratelimit", may: []string{}, why: "it counts whatever has a name; who is limited the door decides"},
 		{packages: "internal/outbound", may: []string{"internal/problem"}, why: "calling a stranger's address is the same for whoever does it"},
 		{
 			packages: "internal/media/...", may: []string{"internal/media/..."},
@@ -55,6 +56,22 @@ func rules() []rule {
 		{
 			packages: "internal/signing", never: []string{module + "internal/account", module + "internal/console"},
 			why: "every kind of token is signed by the same keys",
+		},
+		{
+			packages: "internal/mail", may: []string{"gen/db", "internal/id", "internal/postgres", "internal/problem", "internal/secret"},
+			why: "it sends what areas write and knows none of them",
+		},
+		{
+			packages: "internal/idempotency", may: []string{"gen/db", "internal/postgres", "internal/problem", "internal/secret"},
+			why: "it keeps the answers of any operation and knows none",
+		},
+		{
+			packages: "internal/webhook", never: []string{module + "internal/stream", module + "internal/console", module + "internal/media/..."},
+			why: "whatever emits an event, deliveries are the same",
+		},
+		{
+			packages: "internal/console", never: []string{module + "internal/webhook", module + "internal/media/..."},
+			why: "it sees to all tenants through the areas; what it stops there says so by console.Stopper",
 		},
 		{
 			packages: "internal/stream", never: []string{module + "internal/webhook", module + "internal/media/..."},

@@ -187,22 +187,3 @@ func (s *Service) ListCaptures(
 
 // since is from when on captures are kept.
 func (s *Service) since() time.Time { return s.config.Now().Add(-keep) }
-
-// DeleteOld deletes captures that are older than we keep them, and the last
-// traces of deleted URLs.
-func (s *Service) DeleteOld(ctx context.Context) error {
-	q, before := db.New(s.config.Pool), s.since()
-	for n := int64(deleteBatch); n == deleteBatch; {
-		var err error
-		if n, err = q.DeleteCapturesBefore(ctx, db.DeleteCapturesBeforeParams{Before: before, MaxRows: deleteBatch}); err != nil {
-			return fmt.Errorf("delete old captures: %w", err)
-		}
-	}
-	for n := int64(deleteBatch); n == deleteBatch; {
-		var err error
-		if n, err = q.DeleteCaptureURLsBefore(ctx, db.DeleteCaptureURLsBeforeParams{Before: &before, MaxRows: deleteBatch}); err != nil {
-			return fmt.Errorf("delete old capture URLs: %w", err)
-		}
-	}
-	return nil
-}

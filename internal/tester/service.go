@@ -25,8 +25,6 @@ const (
 	// writeBatch is how many captures share a commit: with bodies of 1 MiB each,
 	// still little memory.
 	writeBatch = 20
-	// deleteBatch is how many rows one statement deletes.
-	deleteBatch = 1000
 )
 
 // Config of a Service.

@@ -1,0 +1,23 @@
+package tester
+
+import (
+	"context"
+	"errors"
+
+	"showfloor/gen/db"
+	"showfloor/internal/postgres"
+)
+
+// DeleteOld deletes captures that are older than we keep them, and the last
+// traces of deleted URLs.
+func (s *Service) DeleteOld(ctx context.Context) error {
+	q, before := db.New(s.config.Pool), s.since()
+	return errors.Join(
+		postgres.DeleteInBatches("captures", func(maxRows int32) (int64, error) {
+			return q.DeleteCapturesBefore(ctx, db.DeleteCapturesBeforeParams{Before: before, MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("capture URLs", func(maxRows int32) (int64, error) {
+			return q.DeleteCaptureURLsBefore(ctx, db.DeleteCaptureURLsBeforeParams{Before: &before, MaxRows: maxRows})
+		}),
+	)
+}
