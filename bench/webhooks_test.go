@@ -61,14 +61,53 @@ func BenchmarkWebhooks(b *testing.B) {
 	b.ReportMetric(quantile(ratio, .5), "ratio") // of the same round
 }
 
+// laneEvents is how many events of one subject are delivered in each round.
+const laneEvents = 1000
+
+// BenchmarkWebhookLane delivers events of one subject, each of which waits for
+// the first attempt of the one before. Beside it stand plain POSTs of the same
+// size, one after the other.
+func BenchmarkWebhookLane(b *testing.B) {
+	a := newAreas(b, hub.New(hub.Config{}))
+	sink := newSink(b)
+	_, _, err := a.webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: sink + "/hook"})
+	require.NoError(b, err)
+	client := &http.Client{Timeout: time.Minute}
+	var delivered, plain, ratio []float64
+	for b.Loop() {
+		for range webhookRounds {
+			start := time.Now()
+			for range laneEvents {
+				resp, err := client.Post(sink, "application/json", strings.NewReader(strings.Repeat("x", 250)))
+				require.NoError(b, err)
+				require.NoError(b, resp.Body.Close())
+			}
+			plain = append(plain, laneEvents/time.Since(start).Seconds())
+			a.emitOf(b, laneEvents, func() string { return "str_one" })
+			delivered = append(delivered, laneEvents/a.work(b).Seconds())
+			ratio = append(ratio, delivered[len(delivered)-1]/plain[len(plain)-1])
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(quantile(plain, .5), "plain-POSTs/s")
+	b.ReportMetric(quantile(delivered, .5), "deliveries/s")
+	b.ReportMetric(quantile(ratio, .5), "ratio") // of the same round
+}
+
 // emit writes events of as many subjects, so that none waits for another.
 func (a *areas) emit(b *testing.B, n int) {
+	b.Helper()
+	a.emitOf(b, n, func() string { return id.New(id.Stream) })
+}
+
+// emitOf writes events, each of the subject that next gives.
+func (a *areas) emitOf(b *testing.B, n int, next func() string) {
 	b.Helper()
 	const batch = 500
 	for done := 0; done < n; done += batch {
 		err := postgres.InTx(b.Context(), a.pool, func(tx pgx.Tx) error {
 			for range batch {
-				subject := id.New(id.Stream)
+				subject := next()
 				err := a.events.Emit(b.Context(), tx, event.Event{
 					TenantID: a.caller.TenantID, Name: "stream.started", Subject: subject,
 					Data: map[string]any{"streamId": subject, "name": "Launch", "mode": "LOW_LATENCY", "projectId": nil},

@@ -116,8 +116,13 @@ func hookHeaders() map[string]any {
 			"schema": map[string]any{"type": "string"}, "example": example,
 		}
 	}
+	previous := header("X-Service-Signature-Previous",
+		"The same with the secret before; only for 24 hours after it was replaced.",
+		"sha256=2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae")
+	previous["required"] = false
 	return map[string]any{
-		"ServiceEvent": header("X-Service-Event", "The event's name.", "stream.started"),
+		"ServiceSignaturePrevious": previous,
+		"ServiceEvent":             header("X-Service-Event", "The event's name.", "stream.started"),
 		"ServiceDelivery": header("X-Service-Delivery",
 			"The delivery's id, the same on every attempt: remember it to notice repeats.", "del_01m18qg1mhf2bsz1fk6m8v4jxe"),
 		"ServiceSignature": header("X-Service-Signature",
