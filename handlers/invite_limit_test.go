@@ -1,7 +1,7 @@
 package handlers_test
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -41,7 +41,7 @@ func TestATenantInvitesOnlySoMany(t *testing.T) {
 	answers := make(chan int, 4)
 	for n := range cap(answers) {
 		go func() {
-			answers <- owner.Call(t, "POST", "/v1/me/team", map[string]any{"email": fmt.Sprint(n) + newEmail(), "role": "VIEWER"}).Status
+			answers <- owner.Call(t, "POST", "/v1/me/team", map[string]any{"email": strconv.Itoa(n) + newEmail(), "role": "VIEWER"}).Status
 		}()
 	}
 	byStatus := map[int]int{}

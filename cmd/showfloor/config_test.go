@@ -266,9 +266,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	require.NoError(t, err)
 	documented := []string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(string(text), -1) {
-		for _, name := range regexp.MustCompile("[A-Z_]+").FindAllString(row[1], -1) {
-			documented = append(documented, name)
-		}
+		documented = append(documented, regexp.MustCompile("[A-Z_]+").FindAllString(row[1], -1)...)
 	}
 	require.ElementsMatch(t, append(settingNames(), "GOGC"), documented) // GOGC is Go's own
 }

@@ -156,7 +156,7 @@ func modernSchema(value any) any {
 	for key, entry := range old {
 		switch key {
 		case "properties":
-			properties, _ := entry.(map[string]any)
+			properties := entry.(map[string]any) //nolint:forcetypeassert,errcheck // the bundle was validated
 			out[key] = modern(properties)
 		case "items", "additionalProperties", "not":
 			out[key] = modernSchema(entry)

@@ -11,7 +11,7 @@ import (
 const Layout = "2006-01-02T15:04:05.000Z"
 
 // Time is a time.Time that reads any RFC 3339 form and writes Layout.
-type Time struct{ time.Time }
+type Time struct{ time.Time } //nolint:recvcheck // what reads must have a pointer, what writes mustn't need one
 
 // From converts for a response.
 func From(t time.Time) Time { return Time{t} }
