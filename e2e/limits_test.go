@@ -49,3 +49,18 @@ func TestServersShareTheirLimits(t *testing.T) {
 	require.Contains(t, alone.said(), "memory, since Redis at REDIS_URL doesn't answer")
 	require.Equal(t, http.StatusUnauthorized, attempt(t, alone))
 }
+
+// TestHugeHeaders: they are refused before anything is done with them.
+func TestHugeHeaders(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	for size, want := range map[int]int{16 << 10: http.StatusOK, 64 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/health", http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set("X-Filler", strings.Repeat("x", size))
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, want, resp.StatusCode, size)
+	}
+}

@@ -1,13 +1,11 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"io"
 	"net/http"
 	"strings"
 
@@ -194,11 +192,10 @@ func (a authenticator) signature(r *http.Request) error {
 	if a.ingestSecret == "" || given == "" {
 		return a.secret(r)
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := readBody(r)
 	if err != nil {
 		return err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	m := hmac.New(sha256.New, []byte(a.ingestSecret))
 	m.Write(body)
 	want := "sha256=" + hex.EncodeToString(m.Sum(nil))

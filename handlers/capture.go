@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 
@@ -48,12 +47,9 @@ func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
 	if err := s.tester.Expect(ctx, token); err != nil {
 		return api.CaptureReceipt{}, err
 	}
-	body, err := io.ReadAll(r.Body)
-	switch {
-	case isTooLarge(err):
+	body, err := readBody(r)
+	if err != nil {
 		return api.CaptureReceipt{}, err
-	case err != nil: // the sender's doing: it ends early, or its chunks are none
-		return api.CaptureReceipt{}, badInput("body", "is not as its headers say")
 	}
 	captureID, err := s.tester.Capture(ctx, tester.Request{
 		Token: token, Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header, Body: body, IP: originFrom(ctx).IP,

@@ -33,6 +33,8 @@ type operation struct {
 	unbuilt bool
 	// bearer: a token or key in the Authorization header lets callers in.
 	bearer bool
+	// maxBody is the largest body that it takes, in bytes.
+	maxBody int64
 	// class says which limit it has.
 	class class
 	// idempotent: it takes an Idempotency-Key.
@@ -67,36 +69,47 @@ func newContract() (*contract, error) {
 	}}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
-			security := doc.Security
-			if op.Security != nil {
-				security = *op.Security
-			}
-			// Who calls is settled before the body is read; the validator is
-			// given a copy of the operation that asks for nothing.
-			open := *op
-			open.Security = openapi3.NewSecurityRequirements()
-			bearer := takesBearer(security, doc.Components.SecuritySchemes)
-			class, err := classOf(op, len(security) == 0, bearer)
-			if err != nil {
+			if c.operations[method+" "+echoRoute(path)], err = newOperation(doc, path, method, op); err != nil {
 				return nil, fmt.Errorf("the embedded API document: %w", err)
 			}
-			o := &operation{
-				route:      &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
-				security:   security,
-				hasBody:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
-				bearer:     bearer,
-				class:      class,
-				idempotent: idempotent(method, path, op, len(security) == 0),
-				anything:   op.Extensions["x-any-request"] == true,
-			}
-			c.operations[method+" "+echoRoute(path)] = o
-			if o.anything {
+			if o := c.operations[method+" "+echoRoute(path)]; o.anything {
 				c.operations[anyMethod+" "+echoRoute(path)] = o
 				c.operations[anyMethod+" "+echoRoute(path)+anyPath] = o
 			}
 		}
 	}
 	return c, nil
+}
+
+// newOperation settles what can be settled before there is a request.
+func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) (*operation, error) {
+	security := doc.Security
+	if op.Security != nil {
+		security = *op.Security
+	}
+	// Who calls is settled before the body is read; the validator is given a
+	// copy of the operation that asks for nothing.
+	open := *op
+	open.Security = openapi3.NewSecurityRequirements()
+	o := &operation{
+		route:      &routers.Route{Spec: doc, Path: path, PathItem: doc.Paths.Value(path), Method: method, Operation: &open},
+		security:   security,
+		hasBody:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
+		bearer:     takesBearer(security, doc.Components.SecuritySchemes),
+		idempotent: idempotent(method, path, op, len(security) == 0),
+		anything:   op.Extensions["x-any-request"] == true,
+	}
+	var err error
+	if o.class, err = classOf(op, len(security) == 0, o.bearer); err != nil {
+		return nil, err
+	}
+	o.maxBody, err = maxBodyOf(op)
+	return o, err
+}
+
+// jsonBody is the schema of the operation's JSON body.
+func (o *operation) jsonBody() *openapi3.Schema {
+	return o.route.Operation.RequestBody.Value.Content[echo.MIMEApplicationJSON].Schema.Value
 }
 
 // echoRoute rewrites /a/{id} to /a/:id.
@@ -134,7 +147,7 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		if op.hasBody {
-			if err := readJSON(r); err != nil {
+			if err := readJSON(r, op); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -50,11 +49,10 @@ func (c *contract) fingerprint(next echo.HandlerFunc) echo.HandlerFunc {
 		if len(keys) > 1 || !goodKey(keys[0]) {
 			return badInput(idempotencyKeyHeader, fmt.Sprintf("must be one value of 1 to %d printable ASCII characters", longestKey))
 		}
-		body, err := io.ReadAll(r.Body)
+		body, err := readBody(r)
 		if err != nil {
-			return fmt.Errorf("read body: %w", err)
+			return err
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
 		e.Set(onceKey, measure(r.Method, r.URL.RequestURI(), r.Header.Get(echo.HeaderContentType), string(body)))
 		return next(e)
 	}

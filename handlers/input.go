@@ -1,11 +1,7 @@
 package handlers
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/mail"
@@ -21,27 +17,6 @@ import (
 
 	"showfloor/internal/problem"
 )
-
-// readJSON refuses a body that isn't one JSON text in UTF-8. The validator
-// reads the first value alone and replaces bytes that are no UTF-8.
-func readJSON(r *http.Request) error {
-	raw, err := io.ReadAll(r.Body)
-	if err != nil {
-		return fmt.Errorf("read body: %w", err)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(raw))
-	if len(raw) == 0 {
-		return nil // whether that will do, the document knows
-	}
-	if !utf8.Valid(raw) {
-		return badInput("body", "must be UTF-8")
-	}
-	var checked json.RawMessage
-	if err := json.Unmarshal(raw, &checked); err != nil {
-		return badInput("body", "must be JSON: "+err.Error())
-	}
-	return nil
-}
 
 // checkQuery refuses a query that net/url would silently read in part.
 func checkQuery(e echo.Context, op *operation) error {

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -139,22 +138,4 @@ func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 		}()
 		return next(c)
 	}
-}
-
-// limitBody bounds what is read of a request.
-func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if r.ContentLength > maxBody {
-			return &http.MaxBytesError{Limit: maxBody}
-		}
-		r.Body = http.MaxBytesReader(c.Response(), r.Body, maxBody)
-		return next(c)
-	}
-}
-
-// isTooLarge tells whether the body exceeded its limit.
-func isTooLarge(err error) bool {
-	var tooLarge *http.MaxBytesError
-	return errors.As(err, &tooLarge)
 }

@@ -87,13 +87,14 @@ func hungUp(ctx context.Context, err error) bool {
 
 func (p problems) describe(ctx context.Context, err error) api.Problem {
 	var he *echo.HTTPError
+	limit, large := tooLarge(err)
 	switch known, ok := problem.As(err); {
 	case hungUp(ctx, err):
 		return plain(statusHungUp, "hung_up", "the request was given up")
 	case ok:
 		return describeKnown(known)
-	case isTooLarge(err):
-		return plain(http.StatusRequestEntityTooLarge, "body_too_large", "the body is larger than 1 MiB")
+	case large:
+		return plain(http.StatusRequestEntityTooLarge, "body_too_large", "the body is larger than "+inBytes(limit))
 	case errors.As(err, &he):
 		return describeHTTP(he)
 	case postgres.IsUnstorable(err):
@@ -118,6 +119,8 @@ func describeHTTP(he *echo.HTTPError) api.Problem {
 		return plain(he.Code, "not_found", "there is nothing at this path")
 	case http.StatusMethodNotAllowed:
 		return plain(he.Code, "method_not_allowed", "this path doesn't take this method; the Allow header lists those that it does")
+	case http.StatusRequestTimeout:
+		return plain(he.Code, "request_timeout", "the body took too long to arrive; send the request again")
 	case http.StatusUnsupportedMediaType:
 		return plain(he.Code, "unsupported_media_type", "send the body as application/json")
 	case http.StatusBadRequest:
@@ -145,7 +148,7 @@ func plain(code int, name, message string) api.Problem {
 // inputProblem lists what the validator found, field by field.
 func inputProblem(err error) error {
 	p := problem.New(problem.Invalid, "invalid_input", "the request is not valid")
-	p.Fields = fields(err, "body")
+	p.Fields = few(fields(err, "body"))
 	return p
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -22,9 +23,6 @@ import (
 	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 )
-
-// maxBody is the largest request body, in bytes.
-const maxBody = 1 << 20
 
 // Config of the HTTP server.
 type Config struct {
@@ -49,6 +47,8 @@ type Config struct {
 	PagePaths []string
 	// PublicURL is this server as clients see it, without a slash at the end.
 	PublicURL string
+	// Origins are those whose scripts may call the API, "*" for all.
+	Origins []string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
 	IngestSecret string
 	// TrustLoopback lets callers on this machine see /metrics and, while there is
@@ -94,7 +94,7 @@ type Server struct {
 }
 
 // New builds the router: the API, its document, the pages and the live media.
-func New(c Config) (*echo.Echo, error) {
+func New(c Config) (http.Handler, error) {
 	if c.Observe == nil {
 		c.Observe = func(string, string, int, time.Duration) {}
 	}
@@ -112,9 +112,11 @@ func New(c Config) (*echo.Echo, error) {
 	e.HTTPErrorHandler = problems{c.Log}.handle
 	e.Use(
 		withRequestID(c.TrustedProxies),
+		secureHeaders(strings.HasPrefix(c.PublicURL, "https://")),
 		observe(c.Log, c.Observe),
 		recoverPanic,
-		limitBody,
+		crossOrigin(c.Origins),
+		contract.limitBody,
 		contract.limitOpen(limits),
 		contract.authenticate(authenticator{
 			accounts: c.Accounts, console: c.Console, limits: limits, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
@@ -143,5 +145,5 @@ func New(c Config) (*echo.Echo, error) {
 	})
 	mailbox{c.Mails}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
-	return e, nil
+	return contract.headAsGet(e), nil
 }

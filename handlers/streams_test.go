@@ -73,7 +73,7 @@ func TestCreateStreamInput(t *testing.T) {
 		`{"name":"x","reconnectWindowSec":1801}`:      "reconnectWindowSec",
 		`{"name":"x","reconnectWindowSec":-1}`:        "reconnectWindowSec",
 		`{"name":"x","reconnectWindowSec":1.5}`:       "reconnectWindowSec",
-		`{"name":"x","reconnectWindowSec":1e400}`:     "reconnectWindowSec",
+		`{"name":"x","reconnectWindowSec":1e400}`:     "body",
 		`{"name":"x","reconnectWindowSec":"60"}`:      "reconnectWindowSec",
 		`{"name":"x","recordingEnabled":1}`:           "recordingEnabled",
 	} {

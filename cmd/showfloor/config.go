@@ -50,6 +50,8 @@ type config struct {
 	AdminEmail    string `env:"ADMIN_EMAIL" envDefault:"admin@localhost"`
 	AdminPassword string `env:"ADMIN_PASSWORD"`
 
+	CORSOrigins string `env:"CORS_ORIGINS" envDefault:"*"`
+
 	WebhookRetrySchedule string `env:"WEBHOOK_RETRY_SCHEDULE"`
 
 	LimitSettings
@@ -98,6 +100,7 @@ func (c *config) check() error {
 		c.checkTLS(),
 		c.readSchedule(),
 		c.readLimits(),
+		checkOrigins(c.origins()),
 		c.checkAdmin(),
 		c.checkMasterKey(),
 	} {

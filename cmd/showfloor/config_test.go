@@ -26,7 +26,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, config{
 		AppEnv: "development", DataDir: "./data", LogLevel: "info",
 		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
-		RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
+		CORSOrigins: "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
 		AdminEmail: "admin@localhost", retries: webhook.DefaultSchedule(),
 		LimitSettings: LimitSettings{
 			Caller: "100/s:200", Public: "10/s:20", Auth: "10/min", Email: "5/min", Capture: "50/s:200", Guesses: "1/s:20",
@@ -92,6 +92,10 @@ func TestGoodSettings(t *testing.T) {
 			require.False(t, c.limits.Email.Limits())
 			require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")}, c.proxies)
 		}},
+		{[]string{"CORS_ORIGINS=https://app.example, https://*.example.com:8443/,http://localhost:3000"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, []string{"https://app.example", "https://*.example.com:8443", "http://localhost:3000"}, c.origins())
+		}},
 		{[]string{"REDIS_URL=unix:///run/redis.sock"}, nil},
 		{[]string{"DATABASE_URL=postgres:///showfloor?host=/run/postgresql"}, nil},
 		{[]string{"ADMIN_PASSWORD=ääääääääää"}, nil},
@@ -148,6 +152,12 @@ func TestMalformedSettings(t *testing.T) {
 		{"DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL: not a URL that begins with postgres:// or postgresql://"},
 		{"DATABASE_URL", "postgres://u:hunter2@h:x/d", "DATABASE_URL: not a URL that begins with postgres:// or postgresql://"},
 		{"REDIS_URL", "hunter2", "REDIS_URL: not a URL that begins with redis:// or rediss:// or unix://"},
+		{"CORS_ORIGINS", "app.example", `CORS_ORIGINS: "app.example" is no origin; write https://app.example,https://*.example.com or the like, or * for all`},
+		{"CORS_ORIGINS", "https://app.example/path", `CORS_ORIGINS: "https://app.example/path" is no origin; write https://app.example,https://*.example.com or the like, or * for all`},
+		{"CORS_ORIGINS", "https://*", `CORS_ORIGINS: "https://*" is no origin; write https://app.example,https://*.example.com or the like, or * for all`},
+		{"CORS_ORIGINS", "https://a.*.example", `CORS_ORIGINS: "https://a.*.example" is no origin; write https://app.example,https://*.example.com or the like, or * for all`},
+		{"CORS_ORIGINS", "null", `CORS_ORIGINS: "null" is no origin; write https://app.example,https://*.example.com or the like, or * for all`},
+		{"CORS_ORIGINS", "https://a.example,*", `CORS_ORIGINS: "*" is no origin; write https://app.example,https://*.example.com or the like, or * for all`},
 		{"RATE_LIMIT_CALLER", "fast", `RATE_LIMIT_CALLER: "fast" is not a rate; write 100/s:200 for 100 a second and 200 at once, with s, min or h, or off`},
 		{"RATE_LIMIT_GUESSES", "1/h:99", `RATE_LIMIT_GUESSES: "1/h:99": a bucket that is empty would take longer than 24h0m0s to fill`},
 		{"TRUSTED_PROXIES", "10.0.0.0/33", `TRUSTED_PROXIES: "10.0.0.0/33" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},

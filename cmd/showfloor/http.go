@@ -27,7 +27,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 		Mails: s.mails, Idempotency: s.idempotency,
 		Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
-		Limits: s.config.limits, TrustedProxies: s.config.proxies,
+		Origins: s.config.origins(), Limits: s.config.limits, TrustedProxies: s.config.proxies,
 		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // else: a name that begins so and is not a setting is a mistake.
 func families() []string {
 	return []string{
-		"ADMIN", "APP", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PUBLIC", "RATE", "REDIS", "RTMP",
+		"ADMIN", "APP", "CORS", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PUBLIC", "RATE", "REDIS", "RTMP",
 		"RTMPS", "SMTP", "STORAGE", "TRUSTED", "WEBHOOK",
 	}
 }

@@ -75,6 +75,8 @@ type Options struct {
 	Production bool
 	// Limits says how often callers may come; nothing is limited by default.
 	Limits handlers.Limits
+	// Origins are those whose scripts may call the API; all by default.
+	Origins []string
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// SMTP is where mail goes, as SMTP_URL; the mailbox by default.
@@ -140,7 +142,7 @@ func New(t testing.TB, o Options) *Server {
 		}, o.Checks...),
 		Live: live, Pages: o.Pages, PagePaths: o.PagePaths,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret, TrustLoopback: !o.Production,
-		Limits: o.Limits, TrustedProxies: o.TrustedProxies,
+		Limits: o.Limits, TrustedProxies: o.TrustedProxies, Origins: o.Origins,
 		Metrics: http.NotFoundHandler(), Log: o.Log, Observe: o.Observe,
 	})
 	must(t, err)
@@ -163,6 +165,9 @@ func (o Options) withDefaults(t testing.TB) Options {
 	}
 	if o.Schedule == nil {
 		o.Schedule = webhook.DefaultSchedule()
+	}
+	if o.Origins == nil {
+		o.Origins = []string{"*"}
 	}
 	if o.Pages == nil {
 		o.Pages = http.NotFoundHandler()

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// origins are those of CORS_ORIGINS.
+func (c *config) origins() []string {
+	var list []string
+	for part := range strings.SplitSeq(c.CORSOrigins, ",") {
+		list = append(list, strings.TrimRight(strings.TrimSpace(part), "/"))
+	}
+	return list
+}
+
+// checkOrigins wants * alone, or origins as browsers write them.
+func checkOrigins(list []string) error {
+	if len(list) == 1 && list[0] == "*" {
+		return nil
+	}
+	for _, origin := range list {
+		one := strings.Replace(origin, "://*.", "://", 1) // of those that a * stands for
+		u, err := url.Parse(one)
+		if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != one || strings.Contains(one, "*") {
+			return fmt.Errorf("CORS_ORIGINS: %q is no origin; write https://app.example,https://*.example.com or the like, or * for all", origin)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+
+	"showfloor/internal/problem"
+)
+
+// maxBody is the largest request body, in bytes, of operations that don't say
+// x-max-bytes themselves.
+const maxBody = 1 << 20
+
+// What a JSON body may be, whatever the document says of it: generous for
+// everything that means something, and little work to refuse.
+const (
+	maxDepth  = 64
+	maxValues = 50_000
+	// maxDigits is the length of a number as it is written.
+	maxDigits = 64
+	// maxExponent is that of the numbers that computers have (IEEE 754 double).
+	maxExponent = 308
+	// manyValues in a body that is wrong may be wrong each: their lists are
+	// measured before each value is looked at.
+	manyValues = 100
+)
+
+// maxBodyOf is the largest body that an operation takes: x-max-bytes of its
+// requestBody in the document.
+func maxBodyOf(op *openapi3.Operation) (int64, error) {
+	if op.RequestBody == nil {
+		return maxBody, nil
+	}
+	stated, ok := op.RequestBody.Value.Extensions["x-max-bytes"]
+	if !ok {
+		return maxBody, nil
+	}
+	n, ok := stated.(float64)
+	if !ok || n < 1 {
+		return 0, fmt.Errorf("%s: x-max-bytes can't be %v", op.OperationID, stated)
+	}
+	return int64(n), nil
+}
+
+// limitBody bounds what is read of a request.
+func (c *contract) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(e echo.Context) error {
+		limit := int64(maxBody)
+		if op := c.find(e); op != nil {
+			limit = op.maxBody
+		}
+		r := e.Request()
+		if r.ContentLength > limit {
+			return &http.MaxBytesError{Limit: limit}
+		}
+		r.Body = http.MaxBytesReader(e.Response(), r.Body, limit)
+		return next(e)
+	}
+}
+
+// tooLarge is the limit that the body exceeded.
+func tooLarge(err error) (limit int64, ok bool) {
+	var exceeded *http.MaxBytesError
+	if !errors.As(err, &exceeded) {
+		return 0, false
+	}
+	return exceeded.Limit, true
+}
+
+// inBytes writes a size with the largest unit that fits it exactly.
+func inBytes(n int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n%unit.bytes == 0 {
+			return strconv.FormatInt(n/unit.bytes, 10) + " " + unit.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// readBody reads the body to its end and puts it back.
+func readBody(r *http.Request) ([]byte, error) {
+	raw, err := io.ReadAll(r.Body)
+	switch _, large := tooLarge(err); {
+	case err == nil:
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+		return raw, nil
+	case large:
+		return nil, err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, echo.NewHTTPError(http.StatusRequestTimeout)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, badInput("body", "ended too early")
+	default:
+		return nil, badInput("body", "could not be read")
+	}
+}
+
+// readJSON refuses a body that isn't one JSON text in UTF-8 of a reasonable
+// form. The validator reads the first value alone and replaces bytes that are no
+// UTF-8; and some small bodies would keep it busy for very long.
+func readJSON(r *http.Request, op *operation) error {
+	raw, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	if len(raw) == 0 {
+		return nil // whether that will do, the document knows
+	}
+	if !utf8.Valid(raw) {
+		return badInput("body", "must be UTF-8")
+	}
+	var checked json.RawMessage
+	if err := json.Unmarshal(raw, &checked); err != nil {
+		return badInput("body", "must be JSON: "+err.Error())
+	}
+	values, err := checkForm(raw)
+	if err != nil || values < manyValues {
+		return err
+	}
+	var body any
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return badInput("body", "must be JSON: "+err.Error())
+	}
+	return checkLengths(op.jsonBody(), body, nil)
+}
+
+// checkForm goes once over a JSON text that is known to be well-formed, and
+// counts its values, roughly: openings and commas.
+func checkForm(raw []byte) (values int, err error) {
+	depth := 0
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			i = endOfText(raw, i)
+		case c == '{' || c == '[':
+			values++
+			if depth++; depth > maxDepth {
+				return values, badInput("body", fmt.Sprintf("is nested deeper than %d levels", maxDepth))
+			}
+		case c == '}' || c == ']':
+			depth--
+		case c == ',':
+			if values++; values > maxValues {
+				return values, badInput("body", fmt.Sprintf("holds more than %d values", maxValues))
+			}
+		case c == '-' || c >= '0' && c <= '9':
+			end := endOfNumber(raw, i)
+			if !goodNumber(string(raw[i:end])) {
+				return values, badInput("body", fmt.Sprintf("holds a number of more than %d characters, or beyond 1e±%d", maxDigits, maxExponent))
+			}
+			i = end - 1
+		}
+	}
+	return values, nil
+}
+
+// endOfText is where the text that begins at i has its closing quote.
+func endOfText(raw []byte, i int) int {
+	for i++; raw[i] != '"'; i++ {
+		if raw[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
+
+// endOfNumber is where the number that begins at i is over.
+func endOfNumber(raw []byte, i int) int {
+	for i < len(raw) && strings.IndexByte("+-.eE0123456789", raw[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+func goodNumber(text string) bool {
+	if len(text) > maxDigits {
+		return false
+	}
+	at := strings.IndexAny(text, "eE")
+	if at < 0 {
+		return true
+	}
+	exponent, err := strconv.Atoi(text[at+1:])
+	return err == nil && exponent >= -maxExponent && exponent <= maxExponent
+}
+
+// checkLengths refuses lists and maps that are longer than the document allows.
+// The validator would refuse them too, and then each of their entries.
+func checkLengths(schema *openapi3.Schema, value any, path []string) error {
+	if schema == nil {
+		return nil
+	}
+	switch v := value.(type) {
+	case []any:
+		if schema.MaxItems != nil && uint64(len(v)) > *schema.MaxItems {
+			return badInput(strings.Join(path, "."), fmt.Sprintf("maximum number of items is %d", *schema.MaxItems))
+		}
+		if schema.Items == nil {
+			return nil
+		}
+		for i, e := range v {
+			if err := checkLengths(schema.Items.Value, e, append(path, strconv.Itoa(i))); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if schema.MaxProps != nil && uint64(len(v)) > *schema.MaxProps {
+			return badInput(strings.Join(path, "."), fmt.Sprintf("maximum number of entries is %d", *schema.MaxProps))
+		}
+		for name, e := range v {
+			if err := checkLengths(propertyOf(schema, name), e, append(path, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// propertyOf is the schema of an object's property, nil when it has none. Bodies
+// that are put together from others (allOf and the like) are looked through.
+func propertyOf(schema *openapi3.Schema, name string) *openapi3.Schema {
+	if p := schema.Properties[name]; p != nil {
+		return p.Value
+	}
+	for _, parts := range []openapi3.SchemaRefs{schema.AllOf, schema.OneOf, schema.AnyOf} {
+		for _, part := range parts {
+			if p := propertyOf(part.Value, name); p != nil {
+				return p
+			}
+		}
+	}
+	if schema.AdditionalProperties.Schema != nil {
+		return schema.AdditionalProperties.Schema.Value
+	}
+	return nil
+}
+
+// maxFaults is how many faults of a request are told.
+const maxFaults = 100
+
+// few keeps an answer short.
+func few(list []problem.Field) []problem.Field { return list[:min(len(list), maxFaults)] }
