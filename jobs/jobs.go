@@ -75,6 +75,7 @@ func (c Config) River() *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &deliver{webhooks: c.Webhooks})
 	river.AddWorker(workers, &redeliver{webhooks: c.Webhooks})
+	river.AddWorker(workers, &restart{webhooks: c.Webhooks})
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Streams})
 	river.AddWorker(workers, &endStranded{streams: c.Streams})

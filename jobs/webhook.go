@@ -41,6 +41,23 @@ func (w *deliver) Work(ctx context.Context, job *river.Job[event.DeliverArgs]) e
 	return until(w.webhooks.Deliver(ctx, job.Args.DeliveryID))
 }
 
+// restart takes the first step with a delivery that begins anew.
+type restart struct {
+	river.WorkerDefaults[event.RestartArgs]
+	webhooks *webhook.Service
+}
+
+// Timeout bounds the attempts of one run.
+func (*restart) Timeout(*river.Job[event.RestartArgs]) time.Duration { return deliveryTimeout }
+
+// NextRetry is soon, however often the job has failed.
+func (*restart) NextRetry(job *river.Job[event.RestartArgs]) time.Time { return soon(job.Attempt) }
+
+// Work makes the attempt.
+func (w *restart) Work(ctx context.Context, job *river.Job[event.RestartArgs]) error {
+	return outcome(w.webhooks.Restart(ctx, job.Args.DeliveryID))
+}
+
 // redeliver makes the attempt that somebody asked for.
 type redeliver struct {
 	river.WorkerDefaults[event.RedeliverArgs]

@@ -87,6 +87,21 @@ func (RedeliverArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: Queue, MaxAttempts: maxFailures}
 }
 
+// RestartArgs is the job that starts a delivery anew which had come to its end.
+// It is not unique in the queue, for the reason of RedeliverArgs: the job that
+// brought the delivery to its end may be running still.
+type RestartArgs struct {
+	DeliveryID string `json:"deliveryId"`
+}
+
+// Kind names the job.
+func (RestartArgs) Kind() string { return "webhook_restart" }
+
+// InsertOpts puts it beside the other deliveries.
+func (RestartArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: Queue, MaxAttempts: maxFailures}
+}
+
 // Queue is the queue of deliveries, apart from all else, so that slow endpoints
 // hold nothing up.
 const Queue = "webhooks"
@@ -196,6 +211,15 @@ func (l *Log) EnqueueDeliveryAt(ctx context.Context, tx pgx.Tx, deliveryID strin
 	opts := DeliverArgs{}.InsertOpts()
 	opts.ScheduledAt = at
 	return l.insert(ctx, tx, []river.InsertManyParams{{Args: DeliverArgs{DeliveryID: deliveryID}, InsertOpts: &opts}})
+}
+
+// EnqueueRestart adds the jobs of deliveries that begin anew.
+func (l *Log) EnqueueRestart(ctx context.Context, tx pgx.Tx, deliveryIDs ...string) error {
+	jobs := make([]river.InsertManyParams, len(deliveryIDs))
+	for i, deliveryID := range deliveryIDs {
+		jobs[i].Args = RestartArgs{DeliveryID: deliveryID}
+	}
+	return l.insert(ctx, tx, jobs)
 }
 
 // EnqueueRetry adds the job of a manual retry.

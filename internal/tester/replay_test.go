@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -102,6 +103,28 @@ func TestReplaySendsTheCapturedRequest(t *testing.T) {
 
 	replay(t, owner, path, url)
 	require.Equal(t, body, (<-got).body, "as often as one likes")
+}
+
+// TestReplayWritesNoHeaderOfItsOwn: what a sender folds or hides in a header
+// arrives as one value.
+func TestReplayWritesNoHeaderOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	u := owner.CaptureURL(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "POST "+apitest.CapturePath(t, u)+" HTTP/1.1\r\nHost: x\r\nX-A: a\r\n X-Injected: yes\r\nX-B: a%0d%0aX-Injected: yes\r\n"+
+		"X-C: \x85X-Injected: yes\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	require.NoError(t, err)
+	_, err = io.ReadAll(conn)
+	require.NoError(t, err)
+	url, got := target(t, nil)
+	replay(t, owner, "/v1/me/webhook-tester/"+u.Token+"/captures/"+owner.Captures(t, u)[0].ID+"/replay", url)
+	require.Equal(t, http.Header{
+		"X-A": {"a X-Injected: yes"}, "X-B": {"a%0d%0aX-Injected: yes"}, "X-C": {"\x85X-Injected: yes"}, "Content-Length": {"0"},
+	}, (<-got).header)
 }
 
 func TestReplayOfAnyMethod(t *testing.T) {

@@ -130,7 +130,17 @@ func (s *Service) restart(ctx context.Context, tx pgx.Tx, endpoint db.WebhookEnd
 	if err := q.CreateMissedDeliveries(ctx, missed); err != nil {
 		return fmt.Errorf("create missed deliveries: %w", err)
 	}
-	return s.config.Events.EnqueueDelivery(ctx, tx, start...)
+	return s.config.Events.EnqueueRestart(ctx, tx, start...)
+}
+
+// Restart takes the first step with a delivery that a recovery started anew; for
+// the next one the delivery has a job of its own again.
+func (s *Service) Restart(ctx context.Context, deliveryID string) error {
+	again, err := s.Deliver(ctx, deliveryID)
+	if err != nil || again.IsZero() {
+		return err
+	}
+	return s.putOff(ctx, deliveryID, again)
 }
 
 // link is a delivery's place in the line of its subject.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,16 +35,46 @@ func (r *rig) work(t *testing.T) {
 	for {
 		var ids []string
 		require.NoError(t, r.Pool.QueryRow(t.Context(), `SELECT coalesce(array_agg(args->>'deliveryId' ORDER BY id), '{}') FROM river_job
-			WHERE kind = 'webhook_deliver' AND args->>'deliveryId' = ANY ($1)`, r.deliveries(t)).Scan(&ids))
+			WHERE kind IN ('webhook_deliver', 'webhook_restart') AND args->>'deliveryId' = ANY ($1)`, r.deliveries(t)).Scan(&ids))
 		if len(ids) == 0 {
 			return
 		}
 		for _, d := range ids {
 			_, err := r.Pool.Exec(t.Context(), "DELETE FROM river_job WHERE args->>'deliveryId' = $1", d)
 			require.NoError(t, err)
-			r.deliver(t, d)
+			require.NoError(t, r.Webhooks.Restart(t.Context(), d))
 		}
 	}
+}
+
+// TestRecoveryDuringTheLastAttempt: the job that brought a delivery to its end
+// isn't over yet when it begins anew.
+func TestRecoveryDuringTheLastAttempt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{Schedule: []time.Duration{}})
+	var ok atomic.Bool
+	sink := apitest.NewSink(t, func(w http.ResponseWriter, _ apitest.Received) {
+		if !ok.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	hook := r.owner.Webhook(t, sink.URL)
+	d := r.emit(t, "stream.started", "str_1")[0]
+	r.deliver(t, d)
+	require.Equal(t, "failed", r.status(t, d))
+	require.Equal(t, 1, r.jobs(t, d), "which runs, as far as the queue knows")
+	require.Equal(t, 1, r.recover(t, hook, r.Clock.Now()).Recovered)
+	var restarts int
+	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT count(*) FROM river_job WHERE kind = 'webhook_restart' AND args->>'deliveryId' = $1", d).Scan(&restarts))
+	require.Equal(t, 1, restarts)
+	r.owner.SetTenantStatus(t, "SUSPENDED")
+	require.NoError(t, r.Webhooks.Restart(t.Context(), d))
+	require.Equal(t, "pending", r.status(t, d))
+	r.owner.SetTenantStatus(t, "ACTIVE")
+	ok.Store(true)
+	require.NoError(t, r.Webhooks.Restart(t.Context(), d))
+	require.Equal(t, "delivered", r.status(t, d))
+	require.Equal(t, 1, r.jobs(t, d))
 }
 
 // TestRecoveryBringsWhatFailedAndWhatWasMissed, in the order in which it
