@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,4 +96,50 @@ func TestKillBetweenCommitAndDelivery(t *testing.T) {
 	all := hooks.all()
 	require.Len(t, all, 3, "the first came twice")
 	require.Equal(t, before[0], all[1], "the same delivery with the same content")
+}
+
+// TestKillAmongDeliveriesOfOneSubject kills the server while one worker goes
+// through the deliveries of a stream: the rest follow in their order, and none
+// but the one under way comes twice.
+func TestKillAmongDeliveriesOfOneSubject(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	a := signUp(t, s)
+	const broadcasts, killedAt = 15, 9
+	written, arrived, dead := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(dead) })
+	t.Cleanup(release)
+	var n atomic.Int32
+	hooks := newSink(t, a, func(arrival) {
+		switch n.Add(1) {
+		case 1:
+			<-written // so that all others wait for this one
+		case killedAt:
+			close(arrived)
+			<-dead
+		}
+	})
+	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+	for i := range broadcasts {
+		callback := api.IngestCallback{ClientID: fmt.Sprint("encoder-", i), Stream: stream.StreamKey}
+		created(a.IngestPublishWithResponse(t.Context(), callback))(t)
+		created(a.IngestUnpublishWithResponse(t.Context(), callback))(t)
+	}
+	close(written)
+	within(t, "the webhook", arrived)
+	s.kill()
+	release()
+	before := hooks.all()
+	require.Len(t, before, killedAt)
+
+	s.start(t)
+	var want []api.EventName
+	for range broadcasts {
+		want = append(want, startedAndEnded...)
+	}
+	require.Equal(t, want, hooks.await(stream.ID, 2*broadcasts))
+	require.Len(t, hooks.settled(a), 2*broadcasts)
+	all := hooks.all()
+	require.Len(t, all, 2*broadcasts+1)
+	require.Equal(t, before[killedAt-1], all[killedAt], "the one under way goes first")
 }
