@@ -100,6 +100,25 @@ func TestHostileCaptures(t *testing.T) {
 	require.Len(t, owner.Captures(t, u), before, "none of these was kept")
 }
 
+// TestPreflightsAreNotCaptured, nor do they delete anything: they are the
+// browser's own.
+func TestPreflightsAreNotCaptured(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	u := owner.CaptureURL(t)
+	for _, path := range []string{apitest.CapturePath(t, u), apitest.CapturePath(t, u) + "/x", "/v1/me/webhook-tester/" + u.Token + "/delete"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, s.URL+path, http.NoBody)
+		require.NoError(t, err)
+		r.Header.Set("Origin", "https://app.example.test")
+		r.Header.Set("Access-Control-Request-Method", "POST")
+		require.Less(t, owner.Do(t, r).Status, 300)
+	}
+	require.Empty(t, owner.Captures(t, u))
+	s.Send(t, u, http.MethodOptions, "", nil)
+	require.Len(t, owner.Captures(t, u), 1)
+}
+
 // TestCapturesAreLimitedByToken: what stands behind the token, the method and
 // the sender's address make no difference.
 func TestCapturesAreLimitedByToken(t *testing.T) {
