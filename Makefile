@@ -91,6 +91,7 @@ lint-document: setup-generate tools/node_modules/.package-lock.json
 .PHONY: sdk
 sdk: setup-generate sdk/typescript/dist/src/index.js ## compile the clients: TypeScript into sdk/typescript/dist, Go in gen/client
 	@$(GO) build ./gen/client ./sdk/go
+	@echo "the clients are compiled: sdk/typescript/dist and the package sdk/go; sdk/README.md says how to use them"
 
 sdk/typescript/dist/src/index.js: sdk/typescript/node_modules/.package-lock.json $(wildcard gen/typescript/*.ts sdk/typescript/*.json sdk/typescript/src/*.ts sdk/typescript/test/*.ts)
 	@cd sdk/typescript && npm run --silent build
