@@ -100,9 +100,20 @@ func (s *Service) Expect(ctx context.Context, token string) error {
 	return nil
 }
 
+// maxUnwritten bounds the requests that wait to be written, and with them the
+// memory of their bodies: 256 MiB at most while the database doesn't answer.
+const maxUnwritten = 256
+
 // Capture keeps a request and returns its id.
 func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err error) {
-	captureID, err = s.write.Do(ctx, r)
+	select {
+	case s.unwritten <- struct{}{}:
+		defer func() { <-s.unwritten }()
+	default:
+		return "", problem.Limited(time.Second, "too many requests are being captured at the moment; try again in a second")
+	}
+	// Also when the sender hangs up: the place is taken until the body is let go.
+	captureID, err = s.write.Do(context.WithoutCancel(ctx), r)
 	if err != nil {
 		return "", err
 	}

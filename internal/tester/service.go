@@ -43,6 +43,8 @@ type Service struct {
 	client  *http.Client
 	write   *batch.Batcher[Request, string]
 	replays *counter
+	// unwritten holds a place for each request that waits to be written.
+	unwritten chan struct{}
 }
 
 // New makes the service.
@@ -50,7 +52,10 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Service{config: c, client: outbound.NewClient(c.AllowPrivate), replays: newCounter(maxReplays)}
+	s := &Service{
+		config: c, client: outbound.NewClient(c.AllowPrivate), replays: newCounter(maxReplays),
+		unwritten: make(chan struct{}, maxUnwritten),
+	}
 	// Together, so that one busy URL costs a connection and not all of them.
 	s.write = batch.New(writeBatch, s.createCaptures)
 	return s
