@@ -76,18 +76,24 @@ func BenchmarkGetStream(b *testing.B) {
 // router is the API as the server serves it, metrics included.
 func router(b *testing.B, a *areas) http.Handler {
 	b.Helper()
+	e, err := handlers.New(a.config(b, handlers.Limits{}))
+	require.NoError(b, err)
+	return e
+}
+
+// config is that of the server.
+func (a *areas) config(b *testing.B, limits handlers.Limits) handlers.Config {
+	b.Helper()
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests", Help: "As the server counts."},
 		[]string{"method", "route", "status"})
-	e, err := handlers.New(handlers.Config{
-		Idempotency: a.idempotency,
-		Accounts:    a.accounts, Streams: a.streams, Webhooks: a.webhooks, Log: quiet(),
-		PublicURL: "http://localhost", Live: http.NotFoundHandler(), Pages: http.NotFoundHandler(), Metrics: http.NotFoundHandler(),
+	return handlers.Config{
+		Idempotency: a.idempotency, Accounts: a.accounts, Streams: a.streams, Webhooks: a.webhooks, Log: quiet(),
+		PublicURL: "https://localhost", Origins: []string{"*"}, Limits: limits,
+		Live: http.NotFoundHandler(), Pages: http.NotFoundHandler(), Metrics: http.NotFoundHandler(),
 		Observe: func(method, route string, status int, took time.Duration) {
 			requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 		},
-	})
-	require.NoError(b, err)
-	return e
+	}
 }
 
 // bareStream is the row as the bare handler sends it.

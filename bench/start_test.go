@@ -93,8 +93,9 @@ type server struct {
 	took time.Duration
 }
 
-// startServer starts the binary on a data folder and waits until it is ready.
-func startServer(b *testing.B, bin, dir string) *server {
+// startServer starts the binary on a data folder, with more settings, and waits
+// until it is ready.
+func startServer(b *testing.B, bin, dir string, settings ...string) *server {
 	b.Helper()
 	ports := freePorts(b, 3)
 	s := &server{api: "http://" + ports[0], admin: "http://" + ports[1], rtmp: ports[2]}
@@ -103,6 +104,7 @@ func startServer(b *testing.B, bin, dir string) *server {
 		"PATH=" + os.Getenv("PATH"), "PG_BIN=" + os.Getenv("PG_BIN"), "DATA_DIR=" + dir,
 		"GOGC=" + os.Getenv("GOGC"), "HTTP_ADDR=" + ports[0], "PUBLIC_URL=" + s.api, "ADMIN_ADDR=" + ports[1], "RTMP_ADDR=" + ports[2],
 	}
+	s.cmd.Env = append(s.cmd.Env, settings...)
 	s.cmd.Stderr = &s.log
 	banner, err := s.cmd.StdoutPipe()
 	require.NoError(b, err)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -95,9 +94,6 @@ type Server struct {
 
 // New builds the router: the API, its document, the pages and the live media.
 func New(c Config) (http.Handler, error) {
-	if c.Observe == nil {
-		c.Observe = func(string, string, int, time.Duration) {}
-	}
 	server := &Server{
 		accounts: c.Accounts, console: c.Console, streams: c.Streams, webhooks: c.Webhooks, tester: c.Tester, analytics: c.Analytics,
 		checks: c.Checks, publicURL: c.PublicURL, log: c.Log,
@@ -106,27 +102,12 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := newLimits(c.Limits)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = problems{c.Log}.handle
-	e.Use(
-		withRequestID(c.TrustedProxies),
-		secureHeaders(strings.HasPrefix(c.PublicURL, "https://")),
-		observe(c.Log, c.Observe),
-		recoverPanic,
-		crossOrigin(c.Origins),
-		contract.limitBody,
-		contract.limitOpen(limits),
-		contract.authenticate(authenticator{
-			accounts: c.Accounts, console: c.Console, limits: limits, ingestSecret: c.IngestSecret, trustLoopback: c.TrustLoopback,
-		}),
-		contract.refuseUnbuilt,
-		contract.fingerprint,
-		contract.validate,
-		contract.limitEmail(limits),
-		contract.once(c.Idempotency, c.Log),
-	)
+	for _, layer := range contract.layers(c) {
+		e.Use(layer.Func)
+	}
 	contract.markUnbuilt(Unbuilt())
 	api.RegisterHandlers(e, api.NewStrictHandler(server, nil))
 	server.addCaptures(e)

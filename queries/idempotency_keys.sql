@@ -1,7 +1,9 @@
 -- name: TakeIdempotencyKey :one
 -- Takes a key that is new, a day old, or whose run died before it changed anything. No row: somebody has it.
+-- It doesn't wait for the disk: what the run commits does, and that takes all that was written before along.
 INSERT INTO idempotency_keys AS k (tenant_id, key, fingerprint, run_id, created_at, lease_until)
-VALUES (@tenant_id, @key, @fingerprint, @run_id, @now, @lease_until)
+SELECT @tenant_id::text, @key::text, @fingerprint::bytea, @run_id::text, @now::timestamptz, @lease_until::timestamptz
+FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (tenant_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, run_id = excluded.run_id,
     created_at = excluded.created_at, lease_until = excluded.lease_until,
     committed_at = NULL, status = NULL, content_type = NULL, body = NULL

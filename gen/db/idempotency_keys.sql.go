@@ -149,7 +149,8 @@ func (q *Queries) RenewIdempotencyKey(ctx context.Context, arg RenewIdempotencyK
 
 const takeIdempotencyKey = `-- name: TakeIdempotencyKey :one
 INSERT INTO idempotency_keys AS k (tenant_id, key, fingerprint, run_id, created_at, lease_until)
-VALUES ($1, $2, $3, $4, $5, $6)
+SELECT $1::text, $2::text, $3::bytea, $4::text, $5::timestamptz, $6::timestamptz
+FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (tenant_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, run_id = excluded.run_id,
     created_at = excluded.created_at, lease_until = excluded.lease_until,
     committed_at = NULL, status = NULL, content_type = NULL, body = NULL
@@ -169,6 +170,7 @@ type TakeIdempotencyKeyParams struct {
 }
 
 // Takes a key that is new, a day old, or whose run died before it changed anything. No row: somebody has it.
+// It doesn't wait for the disk: what the run commits does, and that takes all that was written before along.
 func (q *Queries) TakeIdempotencyKey(ctx context.Context, arg TakeIdempotencyKeyParams) (string, error) {
 	row := q.db.QueryRow(ctx, takeIdempotencyKey,
 		arg.TenantID,

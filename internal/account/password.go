@@ -86,12 +86,25 @@ func (s *Service) PasswordMatches(ctx context.Context, password, hash string) (b
 	return s.hasher.matches(ctx, password, hash)
 }
 
+func errTooManyLogins() error {
+	return problem.Limited(time.Second, "too many logins at the moment; try again in a second")
+}
+
+// ready refuses early what enter would refuse: a flood of logins is to cost as
+// little as can be.
+func (h *hasher) ready() error {
+	if len(h.waiting) == cap(h.waiting) {
+		return errTooManyLogins()
+	}
+	return nil
+}
+
 func (h *hasher) enter(ctx context.Context) error {
 	select {
 	case h.waiting <- struct{}{}:
 		defer func() { <-h.waiting }()
 	default:
-		return problem.Limited(time.Second, "too many logins at the moment; try again in a second")
+		return errTooManyLogins()
 	}
 	select {
 	case h.slots <- struct{}{}:

@@ -124,6 +124,9 @@ func errEmailTaken(advice string) error {
 // Login checks a user's password. A wrong password and an unknown e-mail can't
 // be told apart, neither by the answer nor by its time.
 func (s *Service) Login(ctx context.Context, email, password string) (Login, error) {
+	if err := s.hasher.ready(); err != nil {
+		return Login{}, err
+	}
 	q := db.New(s.pool)
 	user, err := q.GetUserByEmail(ctx, CanonicalEmail(email))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {

@@ -1,0 +1,49 @@
+package handlers
+
+import (
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Layer is one of the steps that every request takes before its handler.
+type Layer struct {
+	Name string
+	Func echo.MiddlewareFunc
+}
+
+// Layers lists the steps in their order, the outermost first: what New uses, and
+// what benchmarks measure one by one.
+func Layers(c Config) ([]Layer, error) {
+	contract, err := newContract()
+	if err != nil {
+		return nil, err
+	}
+	return contract.layers(c), nil
+}
+
+func (c *contract) layers(config Config) []Layer {
+	if config.Observe == nil {
+		config.Observe = func(string, string, int, time.Duration) {}
+	}
+	limits := newLimits(config.Limits)
+	return []Layer{
+		{"origin", withRequestID(config.TrustedProxies)},
+		{"security headers", secureHeaders(strings.HasPrefix(config.PublicURL, "https://"))},
+		{"log and metrics", observe(config.Log, config.Observe)},
+		{"recovery", recoverPanic},
+		{"CORS", crossOrigin(config.Origins)},
+		{"body limit", c.limitBody},
+		{"limit of open operations", c.limitOpen(limits)},
+		{"authentication", c.authenticate(authenticator{
+			accounts: config.Accounts, console: config.Console, limits: limits,
+			ingestSecret: config.IngestSecret, trustLoopback: config.TrustLoopback,
+		})},
+		{"unbuilt operations", c.refuseUnbuilt},
+		{"fingerprint", c.fingerprint},
+		{"validation", c.validate},
+		{"limit of e-mail addresses", c.limitEmail(limits)},
+		{"idempotency", c.once(config.Idempotency, config.Log)},
+	}
+}
