@@ -48,7 +48,7 @@ type outcome struct {
 }
 
 // of joins the times of some calls, of all when none are named.
-func (o outcome) of(names ...string) []time.Duration {
+func (o *outcome) of(names ...string) []time.Duration {
 	var all []time.Duration
 	for name, took := range o.Took {
 		if len(names) == 0 {
@@ -63,7 +63,7 @@ func (o outcome) of(names ...string) []time.Duration {
 	return all
 }
 
-func (o outcome) failures() (n int) {
+func (o *outcome) failures() (n int) {
 	for status, count := range o.Statuses {
 		if status == 0 || status >= http.StatusInternalServerError {
 			n += count
