@@ -146,7 +146,7 @@ func TestTwentyCaptureURLs(t *testing.T) {
 	}
 	wg.Wait()
 	require.Equal(t, map[int]int{201: 20, 409: 10}, statuses)
-	owner.Call(t, "POST", "/v1/me/webhook-tester", nil).Problem(t, 409, "limit_reached")
+	owner.Call(t, "POST", "/v1/me/webhook-tester", nil).Problem(t, 409, "conflict")
 	var urls []api.CaptureURL
 	owner.Call(t, "GET", "/v1/me/webhook-tester", nil).Into(t, 200, &urls)
 	require.Len(t, urls, 20)

@@ -42,7 +42,7 @@ func (s *Service) CreateCaptureURL(ctx context.Context, c account.Caller) (db.Ca
 			return fmt.Errorf("list capture URLs: %w", err)
 		}
 		if len(rows) >= maxURLs {
-			return problem.New(problem.Conflict, "limit_reached", "a tenant has %d capture URLs at most; delete one first", maxURLs)
+			return problem.Conflicting("a tenant has %d capture URLs at most; delete one first", maxURLs)
 		}
 		row, err = q.CreateCaptureURL(ctx, db.CreateCaptureURLParams{
 			ID: id.New(id.CaptureURL), TenantID: c.TenantID, Token: secret.Text(tokenLength), Now: now,
