@@ -12,7 +12,7 @@ GROUP BY 1 ORDER BY 1;
 
 -- name: SumRevenue :many
 -- An order's event may have been written more than once; its first one counts.
-WITH orders AS (
+WITH sales AS (
     SELECT DISTINCT ON (subject) subject, occurred_at,
         payload -> 'data' ->> 'currency' AS currency, (payload -> 'data' ->> 'totalCents')::bigint AS total_cents
     FROM events
@@ -22,7 +22,7 @@ WITH orders AS (
 )
 SELECT date_trunc(@unit::text, occurred_at, 'UTC')::timestamptz AS at,
     lower(currency)::text AS currency, sum(total_cents)::bigint AS total_cents
-FROM orders GROUP BY 1, 2 ORDER BY 1, 2;
+FROM sales GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: CountLiveSessions :one
 SELECT count(DISTINCT e.subject) FROM events e

@@ -121,7 +121,7 @@ func (q *Queries) CountTenant(ctx context.Context, id string) (CountTenantRow, e
 }
 
 const sumRevenue = `-- name: SumRevenue :many
-WITH orders AS (
+WITH sales AS (
     SELECT DISTINCT ON (subject) subject, occurred_at,
         payload -> 'data' ->> 'currency' AS currency, (payload -> 'data' ->> 'totalCents')::bigint AS total_cents
     FROM events
@@ -131,7 +131,7 @@ WITH orders AS (
 )
 SELECT date_trunc($1::text, occurred_at, 'UTC')::timestamptz AS at,
     lower(currency)::text AS currency, sum(total_cents)::bigint AS total_cents
-FROM orders GROUP BY 1, 2 ORDER BY 1, 2
+FROM sales GROUP BY 1, 2 ORDER BY 1, 2
 `
 
 type SumRevenueParams struct {

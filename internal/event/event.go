@@ -24,6 +24,18 @@ import (
 const (
 	StreamStarted = "stream.started"
 	StreamEnded   = "stream.ended"
+
+	ProductUpserted      = "product.upserted"
+	ProductArchived      = "product.archived"
+	InventoryLow         = "inventory.low"
+	InventoryDepleted    = "inventory.depleted"
+	DiscountCreated      = "discount.created"
+	DiscountDropped      = "discount.dropped"
+	PurchaseCompleted    = "purchase.completed"
+	PurchaseRefunded     = "purchase.refunded"
+	AuctionBid           = "auction.bid"
+	AuctionReserveNotMet = "auction.reserve_not_met"
+	AuctionWon           = "auction.won"
 )
 
 // Event is something that happened in a tenant.

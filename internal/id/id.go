@@ -36,6 +36,12 @@ const (
 	SignupForm Prefix = "form"
 	UserLink   Prefix = "link"
 	Node       Prefix = "node"
+	Product    Prefix = "prod"
+	Discount   Prefix = "disc"
+	Auction    Prefix = "auc"
+	Bid        Prefix = "bid"
+	Order      Prefix = "ord"
+	Refund     Prefix = "ref"
 )
 
 // Crockford's alphabet in lower case, as TypeID prescribes it.

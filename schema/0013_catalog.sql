@@ -1,0 +1,31 @@
+-- +goose Up
+
+-- What tenants sell. Units that running checkouts and auctions hold are still in
+-- stock: free are stock - held.
+CREATE TABLE products (
+    id                 text PRIMARY KEY,
+    tenant_id          text NOT NULL REFERENCES tenants (id),
+    external_id        text NOT NULL,
+    name               text NOT NULL,
+    description        text NOT NULL DEFAULT '',
+    image_url          text,
+    price_cents        bigint NOT NULL CHECK (price_cents >= 0),
+    compare_at_cents   bigint CHECK (compare_at_cents >= 0),
+    currency           text NOT NULL CHECK (currency ~ '^[A-Z]{3}$'),
+    -- -1: not counted. Held is counted all the same, since counting may begin
+    -- while checkouts run.
+    stock              bigint NOT NULL CHECK (stock >= -1),
+    held               bigint NOT NULL DEFAULT 0 CHECK (held >= 0),
+    low_stock_at       bigint NOT NULL CHECK (low_stock_at >= 0),
+    active             boolean NOT NULL DEFAULT true,
+    -- The processor's price for the name, price and currency as they are here;
+    -- null before the first sale and after one of them changed.
+    processor_price_id text,
+    metadata           jsonb NOT NULL DEFAULT '{}',
+    created_at         timestamptz NOT NULL,
+    updated_at         timestamptz NOT NULL
+-- Room on each page, so that a change of stock touches no index.
+) WITH (fillfactor = 80);
+CREATE UNIQUE INDEX products_external_key ON products (tenant_id, external_id);
+CREATE INDEX products_tenant_idx ON products (tenant_id, id DESC);
+CREATE INDEX products_active_idx ON products (tenant_id, id DESC) WHERE active;

@@ -1,0 +1,9 @@
+-- +goose Up
+
+-- What admins have set differently from the environment and the defaults.
+CREATE TABLE settings (
+    key        text PRIMARY KEY,
+    value      jsonb NOT NULL,
+    updated_by text NOT NULL,
+    updated_at timestamptz NOT NULL
+);
