@@ -40,10 +40,10 @@ const (
 // are kept open.
 func BenchmarkGetStream(b *testing.B) {
 	h := hub.New(hub.Config{})
-	a := newAreas(b, h)
-	s, err := a.streams.CreateStream(b.Context(), a.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
+	a := newServices(b, h)
+	s, err := a.Streams.CreateStream(b.Context(), a.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
 	require.NoError(b, err)
-	_, key, err := a.accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
+	_, key, err := a.Accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
 	require.NoError(b, err)
 
 	ours, bare := serveHTTP(b, router(b, a)), serveHTTP(b, bareRouter(a))
@@ -74,7 +74,7 @@ func BenchmarkGetStream(b *testing.B) {
 }
 
 // router is the API as the server serves it, metrics included.
-func router(b *testing.B, a *areas) http.Handler {
+func router(b *testing.B, a *services) http.Handler {
 	b.Helper()
 	e, err := handlers.New(a.config(b, handlers.Limits{}))
 	require.NoError(b, err)
@@ -82,12 +82,12 @@ func router(b *testing.B, a *areas) http.Handler {
 }
 
 // config is that of the server.
-func (a *areas) config(b *testing.B, limits handlers.Limits) handlers.Config {
+func (a *services) config(b *testing.B, limits handlers.Limits) handlers.Config {
 	b.Helper()
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests", Help: "As the server counts."},
 		[]string{"method", "route", "status"})
 	return handlers.Config{
-		Idempotency: a.idempotency, Accounts: a.accounts, Streams: a.streams, Webhooks: a.webhooks, Log: quiet(),
+		Areas: a.Areas, Log: quiet(),
 		PublicURL: "https://localhost", Origins: []string{"*"}, Limits: limits,
 		Live: http.NotFoundHandler(), Pages: http.NotFoundHandler(), Metrics: http.NotFoundHandler(),
 		Observe: func(method, route string, status int, took time.Duration) {
@@ -115,7 +115,7 @@ type bareStream struct {
 
 // bareRouter is the least that answers such a request: no authentication, no
 // checks, no metrics.
-func bareRouter(a *areas) http.Handler {
+func bareRouter(a *services) http.Handler {
 	e := echo.New()
 	e.GET("/streams/:id", func(c echo.Context) error {
 		var s bareStream

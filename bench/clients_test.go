@@ -32,10 +32,10 @@ const (
 // handlers that make the same reads and the same inserts and updates, each in a
 // transaction, on the same database.
 func BenchmarkClients(b *testing.B) {
-	a := newAreas(b, hub.New(hub.Config{}))
+	a := newServices(b, hub.New(hub.Config{}))
 	s := startServer(b, serverBinary(b), publicDir(b), "DATABASE_URL="+a.pool.Config().ConnString(),
 		"MASTER_KEY="+base64.StdEncoding.EncodeToString(make([]byte, secret.KeySize)), "RATE_LIMIT_CALLER=1000000/s", "LOG_LEVEL=warn")
-	st, err := a.streams.CreateStream(b.Context(), a.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
+	st, err := a.Streams.CreateStream(b.Context(), a.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
 	require.NoError(b, err)
 	ours := traffic{Addr: strings.TrimPrefix(s.api, "http://"), Clients: clientCount, For: clientTime / clientRounds, Calls: []call{
 		{Name: "get", Weight: 40, Method: http.MethodGet, Path: "/v1/me/streams/" + st.ID},
@@ -45,7 +45,7 @@ func BenchmarkClients(b *testing.B) {
 		{Name: "rotate", Weight: 10, Method: http.MethodPost, Path: "/v1/me/streams/" + st.ID + "/rotate-key"},
 	}}
 	for range 50 {
-		_, key, err := a.accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
+		_, key, err := a.Accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
 		require.NoError(b, err)
 		ours.Tokens = append(ours.Tokens, key)
 	}
@@ -89,7 +89,7 @@ func (o *outcome) add(more outcome) {
 
 // bareStreams is the least that answers those requests: no authentication, no
 // checks, no audit log.
-func bareStreams(a *areas, existing string) http.Handler {
+func bareStreams(a *services, existing string) http.Handler {
 	e := echo.New()
 	const columns = `id, tenant_id, name, mode, status, key_last4, project_id, reconnect_window_sec, recording_enabled,
 		started_at, ended_at, created_at, updated_at`

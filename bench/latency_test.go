@@ -55,7 +55,7 @@ func BenchmarkStreamStarted(b *testing.B) {
 // plant is the whole way from the ingest to the webhook, wired as cmd/showfloor
 // wires it.
 type plant struct {
-	*areas
+	*services
 	rtmp     *rtmp.Server
 	arrivals chan arrival
 }
@@ -83,13 +83,13 @@ func newPlant(b *testing.B) *plant {
 			}
 		})
 	}})
-	p.areas = newAreas(b, h)
-	reports.Connect(p.streams, h)
-	_, _, err := p.webhooks.CreateWebhook(b.Context(), p.caller, webhook.EndpointInput{
+	p.services = newServices(b, h)
+	reports.Connect(p.Streams, h)
+	_, _, err := p.Webhooks.CreateWebhook(b.Context(), p.caller, webhook.EndpointInput{
 		URL: sink + "/hook", Events: []string{"stream.started"},
 	})
 	require.NoError(b, err)
-	queue, err := jobs.New(jobs.Config{Pool: p.pool, Streams: p.streams, Webhooks: p.webhooks, Tester: p.tester, Idempotency: p.idempotency, Node: "node_bench", Log: quiet()})
+	queue, err := jobs.New(jobs.Config{Pool: p.pool, Areas: p.Areas, Node: "node_bench", Log: quiet()})
 	require.NoError(b, err)
 	require.NoError(b, queue.Start(context.WithoutCancel(b.Context())))
 	p.rtmp, err = rtmp.New(rtmp.Config{Addr: "127.0.0.1:0", Hub: h, Gate: reports, Log: quiet()})
@@ -129,7 +129,7 @@ func (p *plant) receive(w http.ResponseWriter, r *http.Request) {
 // key frame was written and when the two POSTs came.
 func (p *plant) publish(b *testing.B, e *encoder) (key, playable, started time.Time) {
 	b.Helper()
-	s, err := p.streams.CreateStream(b.Context(), p.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
+	s, err := p.Streams.CreateStream(b.Context(), p.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
 	require.NoError(b, err)
 	require.NoError(b, e.orders.Encode(s.Key))
 	require.NoError(b, e.reports.Decode(&key))

@@ -31,8 +31,8 @@ const (
 // out in turn, and the handler alone. Every request has an API key and a body of
 // some 100 bytes.
 func BenchmarkMiddleware(b *testing.B) {
-	a := newAreas(b, hub.New(hub.Config{}))
-	_, key, err := a.accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
+	a := newServices(b, hub.New(hub.Config{}))
+	_, key, err := a.Accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
 	require.NoError(b, err)
 	rate := ratelimit.Rate{Events: 1_000_000, Per: time.Second, Burst: 1_000_000}
 	limits := handlers.Limits{
@@ -77,7 +77,7 @@ func BenchmarkMiddleware(b *testing.B) {
 
 func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-func middleware(b *testing.B, a *areas, limits handlers.Limits) []handlers.Layer {
+func middleware(b *testing.B, a *services, limits handlers.Limits) []handlers.Layer {
 	b.Helper()
 	layers, err := handlers.Layers(a.config(b, limits))
 	require.NoError(b, err)

@@ -37,8 +37,8 @@ const (
 // a database that syncs its commits. The jobs are there before the clock
 // starts; it stops when the queue has written the last one off.
 func BenchmarkWebhooks(b *testing.B) {
-	a := newAreas(b, hub.New(hub.Config{}))
-	_, _, err := a.webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: newSink(b) + "/hook"})
+	a := newServices(b, hub.New(hub.Config{}))
+	_, _, err := a.Webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: newSink(b) + "/hook"})
 	require.NoError(b, err)
 
 	var delivered, idle, ratio []float64
@@ -68,9 +68,9 @@ const laneEvents = 1000
 // the first attempt of the one before. Beside it stand plain POSTs of the same
 // size, one after the other.
 func BenchmarkWebhookLane(b *testing.B) {
-	a := newAreas(b, hub.New(hub.Config{}))
+	a := newServices(b, hub.New(hub.Config{}))
 	sink := newSink(b)
-	_, _, err := a.webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: sink + "/hook"})
+	_, _, err := a.Webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: sink + "/hook"})
 	require.NoError(b, err)
 	client := &http.Client{Timeout: time.Minute}
 	var delivered, plain, ratio []float64
@@ -95,20 +95,20 @@ func BenchmarkWebhookLane(b *testing.B) {
 }
 
 // emit writes events of as many subjects, so that none waits for another.
-func (a *areas) emit(b *testing.B, n int) {
+func (a *services) emit(b *testing.B, n int) {
 	b.Helper()
 	a.emitOf(b, n, func() string { return id.New(id.Stream) })
 }
 
 // emitOf writes events, each of the subject that next gives.
-func (a *areas) emitOf(b *testing.B, n int, next func() string) {
+func (a *services) emitOf(b *testing.B, n int, next func() string) {
 	b.Helper()
 	const batch = 500
 	for done := 0; done < n; done += batch {
 		err := postgres.InTx(b.Context(), a.pool, func(tx pgx.Tx) error {
 			for range batch {
 				subject := next()
-				err := a.events.Emit(b.Context(), tx, event.Event{
+				err := a.Events.Emit(b.Context(), tx, event.Event{
 					TenantID: a.caller.TenantID, Name: "stream.started", Subject: subject,
 					Data: map[string]any{"streamId": subject, "name": "Launch", "mode": "LOW_LATENCY", "projectId": nil},
 				})
@@ -136,7 +136,7 @@ type noop struct {
 
 func (noop) Work(context.Context, *river.Job[noopArgs]) error { return nil }
 
-func (a *areas) insertNoops(b *testing.B, n int) {
+func (a *services) insertNoops(b *testing.B, n int) {
 	b.Helper()
 	params := make([]river.InsertManyParams, n)
 	for i := range params {
@@ -147,9 +147,9 @@ func (a *areas) insertNoops(b *testing.B, n int) {
 }
 
 // queue is the server's queue with the no-op worker added.
-func (a *areas) queue(b *testing.B) *river.Client[pgx.Tx] {
+func (a *services) queue(b *testing.B) *river.Client[pgx.Tx] {
 	b.Helper()
-	config := jobs.Config{Pool: a.pool, Streams: a.streams, Webhooks: a.webhooks, Tester: a.tester, Idempotency: a.idempotency, Node: "node_bench", Log: quiet()}.River()
+	config := jobs.Config{Pool: a.pool, Areas: a.Areas, Node: "node_bench", Log: quiet()}.River()
 	river.AddWorker(config.Workers, noop{})
 	client, err := river.NewClient(riverpgxv5.New(a.pool), config)
 	require.NoError(b, err)
@@ -157,7 +157,7 @@ func (a *areas) queue(b *testing.B) *river.Client[pgx.Tx] {
 }
 
 // work runs the queue until it is empty and returns how long that took.
-func (a *areas) work(b *testing.B) time.Duration {
+func (a *services) work(b *testing.B) time.Duration {
 	b.Helper()
 	_, err := a.pool.Exec(b.Context(), `VACUUM ANALYZE river_job, webhook_deliveries, events`)
 	require.NoError(b, err)

@@ -17,18 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/account"
-	"showfloor/internal/event"
-	"showfloor/internal/idempotency"
+	"showfloor/internal/areas"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
 	"showfloor/internal/postgres/embedded"
 	"showfloor/internal/secret"
-	"showfloor/internal/signing"
-	"showfloor/internal/stream"
-	"showfloor/internal/tester"
-	"showfloor/internal/webhook"
-	"showfloor/jobs"
 	"showfloor/schema"
 )
 
@@ -48,44 +42,28 @@ func durable(b *testing.B) *pgxpool.Pool {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// areas are the services over one database, wired as cmd/showfloor does it.
-type areas struct {
-	pool     *pgxpool.Pool
-	events   *event.Log
-	accounts *account.Service
-	streams  *stream.Service
-	webhooks *webhook.Service
-	tester   *tester.Service
-	owner    account.Login
+// services are the areas over one database, and a tenant in it.
+type services struct {
+	*areas.Areas
 
-	idempotency *idempotency.Service
-
+	pool   *pgxpool.Pool
+	owner  account.Login
 	caller account.Caller
 }
 
-// newAreas opens the services and registers a tenant. The engine asks h, which
+// newServices opens the areas and registers a tenant. The engine asks h, which
 // may be filled in later.
-func newAreas(b *testing.B, h *hub.Hub) *areas {
+func newServices(b *testing.B, h *hub.Hub) *services {
 	b.Helper()
-	a := &areas{pool: durable(b)}
+	a := &services{pool: durable(b)}
 	box, err := secret.NewBox(make([]byte, secret.KeySize))
 	require.NoError(b, err)
-	inserter, err := jobs.NewInserter(a.pool, quiet())
-	require.NoError(b, err)
-	keys, err := signing.New(b.Context(), signing.Config{Pool: a.pool, Box: box, Log: quiet()})
-	require.NoError(b, err)
-	a.accounts = account.New(account.Config{Pool: a.pool, Keys: keys, Log: quiet()})
-	a.events = event.NewLog(inserter, time.Now)
-	a.idempotency = idempotency.New(idempotency.Config{Pool: a.pool, Box: box, Log: quiet()})
-	a.webhooks = webhook.New(webhook.Config{
-		Pool: a.pool, Box: box, Events: a.events, Schedule: webhook.DefaultSchedule(), AllowPrivate: true,
+	a.Areas, err = areas.Open(b.Context(), areas.Config{
+		Pool: a.pool, Box: box, Log: quiet(), Node: "node_bench", AllowPrivate: true,
+		PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live", Engine: onair.Engine{Hub: h},
 	})
-	a.tester = tester.New(tester.Config{Pool: a.pool})
-	a.streams = stream.New(stream.Config{
-		Pool: a.pool, Events: a.events, Jobs: inserter, Engine: onair.Engine{Hub: h}, Node: "node_bench",
-		PlaybackKey: box.Derive("playback"), PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live",
-	})
-	a.owner, err = a.accounts.Register(b.Context(), account.Registration{
+	require.NoError(b, err)
+	a.owner, err = a.Accounts.Register(b.Context(), account.Registration{
 		TenantName: "Bench", Name: "Bench", Email: "bench@example.com", Password: "correct horse battery",
 	}, account.Origin{})
 	require.NoError(b, err)

@@ -13,7 +13,7 @@ import (
 
 // Register signs a tenant up.
 func (s *Server) Register(ctx context.Context, r api.RegisterRequestObject) (api.RegisterResponseObject, error) {
-	l, err := s.accounts.Register(ctx, account.Registration{
+	l, err := s.areas.Accounts.Register(ctx, account.Registration{
 		TenantName: r.Body.TenantName, Name: r.Body.Name, Email: r.Body.Email, Password: r.Body.Password,
 	}, originFrom(ctx))
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Server) Register(ctx context.Context, r api.RegisterRequestObject) (api
 
 // Login logs a tenant user in.
 func (s *Server) Login(ctx context.Context, r api.LoginRequestObject) (api.LoginResponseObject, error) {
-	l, err := s.accounts.Login(ctx, r.Body.Email, r.Body.Password)
+	l, err := s.areas.Accounts.Login(ctx, r.Body.Email, r.Body.Password)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Server) Login(ctx context.Context, r api.LoginRequestObject) (api.Login
 
 // GetCurrentUser is the user who is logged in.
 func (s *Server) GetCurrentUser(ctx context.Context, _ api.GetCurrentUserRequestObject) (api.GetCurrentUserResponseObject, error) {
-	user, err := s.accounts.GetCurrentUser(ctx, callerFrom(ctx))
+	user, err := s.areas.Accounts.GetCurrentUser(ctx, callerFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Server) GetCurrentUser(ctx context.Context, _ api.GetCurrentUserRequest
 // GetIdentity tells who calls.
 func (s *Server) GetIdentity(ctx context.Context, _ api.GetIdentityRequestObject) (api.GetIdentityResponseObject, error) {
 	caller := callerFrom(ctx)
-	who, err := s.accounts.GetIdentity(ctx, caller)
+	who, err := s.areas.Accounts.GetIdentity(ctx, caller)
 	if err != nil {
 		return nil, err
 	}

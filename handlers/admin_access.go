@@ -12,7 +12,7 @@ import (
 
 // LoginAdmin logs an admin in.
 func (s *Server) LoginAdmin(ctx context.Context, r api.LoginAdminRequestObject) (api.LoginAdminResponseObject, error) {
-	l, err := s.console.LoginAdmin(ctx, r.Body.Email, r.Body.Password, originFrom(ctx))
+	l, err := s.areas.Console.LoginAdmin(ctx, r.Body.Email, r.Body.Password, originFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func (s *Server) LoginAdmin(ctx context.Context, r api.LoginAdminRequestObject) 
 
 // GetCurrentAdmin is the admin who is logged in.
 func (s *Server) GetCurrentAdmin(ctx context.Context, _ api.GetCurrentAdminRequestObject) (api.GetCurrentAdminResponseObject, error) {
-	admin, err := s.console.GetCurrentAdmin(ctx, adminFrom(ctx))
+	admin, err := s.areas.Console.GetCurrentAdmin(ctx, adminFrom(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (s *Server) ListAuditEntries(ctx context.Context, r api.ListAuditEntriesReq
 	if filter.To, err = readMoment("to", r.Params.To, true); err != nil {
 		return nil, err
 	}
-	rows, total, err := s.console.ListAuditEntries(ctx, filter, page)
+	rows, total, err := s.areas.Console.ListAuditEntries(ctx, filter, page)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func (s *Server) ListTenants(ctx context.Context, r api.ListTenantsRequestObject
 		return nil, err
 	}
 	filter := console.TenantFilter{Q: given(r.Params.Q), Status: given(r.Params.Status), Plan: given(r.Params.Plan)}
-	rows, total, err := s.console.ListTenants(ctx, filter, page)
+	rows, total, err := s.areas.Console.ListTenants(ctx, filter, page)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (s *Server) ListTenants(ctx context.Context, r api.ListTenantsRequestObject
 
 // GetTenantDetail shows one of them.
 func (s *Server) GetTenantDetail(ctx context.Context, r api.GetTenantDetailRequestObject) (api.GetTenantDetailResponseObject, error) {
-	d, err := s.console.GetTenantDetail(ctx, r.ID)
+	d, err := s.areas.Console.GetTenantDetail(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *Server) GetTenantDetail(ctx context.Context, r api.GetTenantDetailReque
 
 // SuspendTenant locks one out.
 func (s *Server) SuspendTenant(ctx context.Context, r api.SuspendTenantRequestObject) (api.SuspendTenantResponseObject, error) {
-	tenant, err := s.console.SuspendTenant(ctx, adminFrom(ctx), r.ID, r.Body.Reason)
+	tenant, err := s.areas.Console.SuspendTenant(ctx, adminFrom(ctx), r.ID, r.Body.Reason)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Server) SuspendTenant(ctx context.Context, r api.SuspendTenantRequestOb
 
 // UnsuspendTenant lets it in again.
 func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantRequestObject) (api.UnsuspendTenantResponseObject, error) {
-	tenant, err := s.console.UnsuspendTenant(ctx, adminFrom(ctx), r.ID)
+	tenant, err := s.areas.Console.UnsuspendTenant(ctx, adminFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Server) ChangeTenantPlan(ctx context.Context, r api.ChangeTenantPlanReq
 	if r.Body.Reason != nil {
 		reason = *r.Body.Reason
 	}
-	tenant, err := s.console.ChangeTenantPlan(ctx, adminFrom(ctx), r.ID, string(r.Body.Plan), reason)
+	tenant, err := s.areas.Console.ChangeTenantPlan(ctx, adminFrom(ctx), r.ID, string(r.Body.Plan), reason)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func (s *Server) ListUsers(ctx context.Context, r api.ListUsersRequestObject) (a
 	if err != nil {
 		return nil, err
 	}
-	rows, total, err := s.console.ListUsers(ctx, console.UserFilter{Q: given(r.Params.Q), TenantID: given(r.Params.TenantID)}, page)
+	rows, total, err := s.areas.Console.ListUsers(ctx, console.UserFilter{Q: given(r.Params.Q), TenantID: given(r.Params.TenantID)}, page)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (s *Server) ListUsers(ctx context.Context, r api.ListUsersRequestObject) (a
 
 // ActivateUser lets a user in again.
 func (s *Server) ActivateUser(ctx context.Context, r api.ActivateUserRequestObject) (api.ActivateUserResponseObject, error) {
-	user, err := s.accounts.ActivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	user, err := s.areas.Accounts.ActivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (s *Server) ActivateUser(ctx context.Context, r api.ActivateUserRequestObje
 
 // DeactivateUser keeps a user out.
 func (s *Server) DeactivateUser(ctx context.Context, r api.DeactivateUserRequestObject) (api.DeactivateUserResponseObject, error) {
-	user, err := s.accounts.DeactivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	user, err := s.areas.Accounts.DeactivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (s *Server) DeactivateUser(ctx context.Context, r api.DeactivateUserRequest
 
 // ResetUserPassword makes a user choose another password.
 func (s *Server) ResetUserPassword(ctx context.Context, r api.ResetUserPasswordRequestObject) (api.ResetUserPasswordResponseObject, error) {
-	user, err := s.accounts.ResetUserPassword(ctx, adminFrom(ctx).Actor(), r.ID)
+	user, err := s.areas.Accounts.ResetUserPassword(ctx, adminFrom(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Server) ResetUserPassword(ctx context.Context, r api.ResetUserPasswordR
 
 // DeleteUser removes a user.
 func (s *Server) DeleteUser(ctx context.Context, r api.DeleteUserRequestObject) (api.DeleteUserResponseObject, error) {
-	user, err := s.accounts.DeleteUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	user, err := s.areas.Accounts.DeleteUser(ctx, adminFrom(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
 	}

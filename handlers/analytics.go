@@ -10,7 +10,7 @@ import (
 
 // GetOverview is the caller's tenant at a glance.
 func (s *Server) GetOverview(ctx context.Context, _ api.GetOverviewRequestObject) (api.GetOverviewResponseObject, error) {
-	o, err := s.analytics.GetOverview(ctx, callerFrom(ctx))
+	o, err := s.areas.Analytics.GetOverview(ctx, callerFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *Server) GetAnalytics(ctx context.Context, r api.GetAnalyticsRequestObje
 	if r.Params.Interval != nil {
 		interval = analytics.Interval(*r.Params.Interval)
 	}
-	series, err := s.analytics.GetAnalytics(ctx, callerFrom(ctx), instant(r.Params.From), instant(r.Params.To), interval)
+	series, err := s.areas.Analytics.GetAnalytics(ctx, callerFrom(ctx), instant(r.Params.From), instant(r.Params.To), interval)
 	if err != nil {
 		return nil, err
 	}

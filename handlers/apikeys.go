@@ -17,7 +17,7 @@ func (s *Server) ListAPIKeys(ctx context.Context, r api.ListAPIKeysRequestObject
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.accounts.ListAPIKeys(ctx, callerFrom(ctx), cursor, size+1)
+	rows, err := s.areas.Accounts.ListAPIKeys(ctx, callerFrom(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *Server) CreateAPIKey(ctx context.Context, r api.CreateAPIKeyRequestObje
 			in.Scopes = append(in.Scopes, account.Scope(scope))
 		}
 	}
-	row, key, err := s.accounts.CreateAPIKey(ctx, callerFrom(ctx), in)
+	row, key, err := s.areas.Accounts.CreateAPIKey(ctx, callerFrom(ctx), in)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Server) CreateAPIKey(ctx context.Context, r api.CreateAPIKeyRequestObje
 
 // RevokeAPIKey ends a key.
 func (s *Server) RevokeAPIKey(ctx context.Context, r api.RevokeAPIKeyRequestObject) (api.RevokeAPIKeyResponseObject, error) {
-	row, err := s.accounts.RevokeAPIKey(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Accounts.RevokeAPIKey(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}

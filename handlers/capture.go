@@ -44,14 +44,14 @@ func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
 	if unstorable(token) {
 		token = "" // nobody's
 	}
-	if err := s.tester.Expect(ctx, token); err != nil {
+	if err := s.areas.Tester.Expect(ctx, token); err != nil {
 		return api.CaptureReceipt{}, err
 	}
 	body, err := readBody(r)
 	if err != nil {
 		return api.CaptureReceipt{}, err
 	}
-	captureID, err := s.tester.Capture(ctx, tester.Request{
+	captureID, err := s.areas.Tester.Capture(ctx, tester.Request{
 		Token: token, Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header, Body: body, IP: originFrom(ctx).IP,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // IngestPublish lets an encoder on an SRS server in.
 func (s *Server) IngestPublish(ctx context.Context, r api.IngestPublishRequestObject) (api.IngestPublishResponseObject, error) {
-	err := s.streams.IngestPublish(ctx, toCallback(*r.Body))
+	err := s.areas.Streams.IngestPublish(ctx, toCallback(*r.Body))
 	if no, refused := refusal(err); refused {
 		return api.IngestPublish403JSONResponse(no), nil
 	}
@@ -20,12 +20,12 @@ func (s *Server) IngestPublish(ctx context.Context, r api.IngestPublishRequestOb
 
 // IngestUnpublish ends an encoder's connection.
 func (s *Server) IngestUnpublish(ctx context.Context, r api.IngestUnpublishRequestObject) (api.IngestUnpublishResponseObject, error) {
-	return api.IngestUnpublish201JSONResponse{}, s.streams.IngestUnpublish(ctx, toCallback(*r.Body))
+	return api.IngestUnpublish201JSONResponse{}, s.areas.Streams.IngestUnpublish(ctx, toCallback(*r.Body))
 }
 
 // IngestPlay counts a player on an SRS server.
 func (s *Server) IngestPlay(ctx context.Context, r api.IngestPlayRequestObject) (api.IngestPlayResponseObject, error) {
-	err := s.streams.IngestPlay(ctx, toCallback(*r.Body))
+	err := s.areas.Streams.IngestPlay(ctx, toCallback(*r.Body))
 	if no, refused := refusal(err); refused {
 		return api.IngestPlay403JSONResponse(no), nil
 	}
@@ -34,13 +34,13 @@ func (s *Server) IngestPlay(ctx context.Context, r api.IngestPlayRequestObject) 
 
 // IngestStop ends what IngestPlay counted.
 func (s *Server) IngestStop(ctx context.Context, r api.IngestStopRequestObject) (api.IngestStopResponseObject, error) {
-	return api.IngestStop201JSONResponse{}, s.streams.IngestStop(ctx, toCallback(*r.Body))
+	return api.IngestStop201JSONResponse{}, s.areas.Streams.IngestStop(ctx, toCallback(*r.Body))
 }
 
 // IngestDvr notes a file that an SRS server has recorded.
 func (s *Server) IngestDvr(ctx context.Context, r api.IngestDvrRequestObject) (api.IngestDvrResponseObject, error) {
 	b := *r.Body
-	err := s.streams.IngestDvr(ctx, toCallback(api.IngestCallback{
+	err := s.areas.Streams.IngestDvr(ctx, toCallback(api.IngestCallback{
 		ServerID: b.ServerID, ClientID: b.ClientID, Stream: b.Stream, Param: b.Param, IP: b.IP,
 	}), orEmpty(b.Cwd), b.File)
 	if no, refused := refusal(err); refused {

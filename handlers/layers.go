@@ -37,13 +37,13 @@ func (c *contract) layers(config Config) []Layer {
 		{"body limit", c.limitBody},
 		{"limit of open operations", c.limitOpen(limits)},
 		{"authentication", c.authenticate(authenticator{
-			accounts: config.Accounts, console: config.Console, limits: limits,
+			accounts: config.Areas.Accounts, console: config.Areas.Console, limits: limits,
 			ingestSecret: config.IngestSecret, trustLoopback: config.TrustLoopback,
 		})},
 		{"unbuilt operations", c.refuseUnbuilt},
 		{"fingerprint", c.fingerprint},
 		{"validation", c.validate},
 		{"limit of e-mail addresses", c.limitEmail(limits)},
-		{"idempotency", c.once(config.Idempotency, config.Log)},
+		{"idempotency", c.once(config.Areas.Idempotency, config.Log)},
 	}
 }

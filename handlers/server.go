@@ -13,30 +13,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/analytics"
-	"showfloor/internal/console"
-	"showfloor/internal/idempotency"
-	"showfloor/internal/mail"
-	"showfloor/internal/stream"
-	"showfloor/internal/tester"
-	"showfloor/internal/webhook"
+	"showfloor/internal/areas"
 )
 
 // Config of the HTTP server.
 type Config struct {
-	// The areas, in the order of their layers.
-	Accounts  *account.Service
-	Console   *console.Service
-	Streams   *stream.Service
-	Webhooks  *webhook.Service
-	Tester    *tester.Service
-	Analytics *analytics.Service
-	// Mails shows its development mailbox, when it has one.
-	Mails *mail.Service
-	// Idempotency lets requests with an Idempotency-Key be carried out once.
-	Idempotency *idempotency.Service
-
+	// Areas are what operations call.
+	Areas *areas.Areas
 	// Checks are what GET /v1/health/ready asks.
 	Checks []Check
 	// Live serves playlists and media below /live/.
@@ -80,12 +63,7 @@ type Check struct {
 type Server struct {
 	api.StrictServerInterface
 
-	accounts  *account.Service
-	console   *console.Service
-	streams   *stream.Service
-	webhooks  *webhook.Service
-	tester    *tester.Service
-	analytics *analytics.Service
+	areas     *areas.Areas
 	checks    []Check
 	ready     readiness
 	publicURL string
@@ -94,10 +72,7 @@ type Server struct {
 
 // New builds the router: the API, its document, the pages and the live media.
 func New(c Config) (http.Handler, error) {
-	server := &Server{
-		accounts: c.Accounts, console: c.Console, streams: c.Streams, webhooks: c.Webhooks, tester: c.Tester, analytics: c.Analytics,
-		checks: c.Checks, publicURL: c.PublicURL, log: c.Log,
-	}
+	server := &Server{areas: c.Areas, checks: c.Checks, publicURL: c.PublicURL, log: c.Log}
 	contract, err := newContract()
 	if err != nil {
 		return nil, err
@@ -124,7 +99,7 @@ func New(c Config) (http.Handler, error) {
 		c.Metrics.ServeHTTP(ec.Response(), ec.Request())
 		return nil
 	})
-	mailbox{c.Mails}.mount(e, c.Pages)
+	mailbox{c.Areas.Mails}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
 	return contract.headAsGet(e), nil
 }

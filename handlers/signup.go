@@ -10,7 +10,7 @@ import (
 
 // SendCode holds a sign-up form and mails its code.
 func (s *Server) SendCode(ctx context.Context, r api.SendCodeRequestObject) (api.SendCodeResponseObject, error) {
-	email, err := s.accounts.SendCode(ctx, account.Registration{
+	email, err := s.areas.Accounts.SendCode(ctx, account.Registration{
 		TenantName: r.Body.TenantName, Name: r.Body.Name, Email: r.Body.Email, Password: r.Body.Password,
 	}, originFrom(ctx))
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *Server) SendCode(ctx context.Context, r api.SendCodeRequestObject) (api
 
 // VerifyAndRegister signs a tenant up with a code.
 func (s *Server) VerifyAndRegister(ctx context.Context, r api.VerifyAndRegisterRequestObject) (api.VerifyAndRegisterResponseObject, error) {
-	l, err := s.accounts.VerifyAndRegister(ctx, r.Body.Email, r.Body.Code, originFrom(ctx))
+	l, err := s.areas.Accounts.VerifyAndRegister(ctx, r.Body.Email, r.Body.Code, originFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *Server) VerifyAndRegister(ctx context.Context, r api.VerifyAndRegisterR
 
 // ResendCode has a sign-up code mailed again.
 func (s *Server) ResendCode(ctx context.Context, r api.ResendCodeRequestObject) (api.ResendCodeResponseObject, error) {
-	email, err := s.accounts.ResendCode(ctx, r.Body.Email, originFrom(ctx))
+	email, err := s.areas.Accounts.ResendCode(ctx, r.Body.Email, originFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *Server) ResendCode(ctx context.Context, r api.ResendCodeRequestObject) 
 
 // ForgotPassword has a link mailed to set a new password.
 func (s *Server) ForgotPassword(ctx context.Context, r api.ForgotPasswordRequestObject) (api.ForgotPasswordResponseObject, error) {
-	email, err := s.accounts.ForgotPassword(ctx, r.Body.Email, originFrom(ctx))
+	email, err := s.areas.Accounts.ForgotPassword(ctx, r.Body.Email, originFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Server) ForgotPassword(ctx context.Context, r api.ForgotPasswordRequest
 
 // ResetPassword sets a new password with a mailed link.
 func (s *Server) ResetPassword(ctx context.Context, r api.ResetPasswordRequestObject) (api.ResetPasswordResponseObject, error) {
-	email, at, err := s.accounts.ResetPassword(ctx, r.Body.Token, r.Body.Password, originFrom(ctx))
+	email, at, err := s.areas.Accounts.ResetPassword(ctx, r.Body.Token, r.Body.Password, originFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) ResetPassword(ctx context.Context, r api.ResetPasswordRequestOb
 
 // AcceptInvite lets an invited user in.
 func (s *Server) AcceptInvite(ctx context.Context, r api.AcceptInviteRequestObject) (api.AcceptInviteResponseObject, error) {
-	l, err := s.accounts.AcceptInvite(ctx, account.Acceptance{
+	l, err := s.areas.Accounts.AcceptInvite(ctx, account.Acceptance{
 		Token: r.Body.Token, Password: r.Body.Password, Name: r.Body.Name,
 	}, originFrom(ctx))
 	if err != nil {

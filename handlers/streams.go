@@ -22,7 +22,7 @@ func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.streams.ListStreams(ctx, callerFrom(ctx), cursor, size+1)
+	views, err := s.areas.Streams.ListStreams(ctx, callerFrom(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject
 // CreateStream makes a stream. The validator has filled in the document's
 // defaults, so no field with one is nil.
 func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObject) (api.CreateStreamResponseObject, error) {
-	v, err := s.streams.CreateStream(ctx, callerFrom(ctx), stream.Input{
+	v, err := s.areas.Streams.CreateStream(ctx, callerFrom(ctx), stream.Input{
 		Name: r.Body.Name, Mode: string(*r.Body.Mode), ProjectID: r.Body.ProjectID,
 		ReconnectWindow: *r.Body.ReconnectWindowSec, RecordingEnabled: *r.Body.RecordingEnabled,
 	})
@@ -45,7 +45,7 @@ func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObje
 
 // GetStream shows a stream.
 func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (api.GetStreamResponseObject, error) {
-	v, err := s.streams.GetStream(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Streams.GetStream(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (a
 
 // RotateStreamKey replaces the stream key and shows the new one, once.
 func (s *Server) RotateStreamKey(ctx context.Context, r api.RotateStreamKeyRequestObject) (api.RotateStreamKeyResponseObject, error) {
-	v, err := s.streams.RotateStreamKey(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Streams.RotateStreamKey(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLR
 	if r.Body != nil && r.Body.ExpiresInSec != nil {
 		life = time.Duration(*r.Body.ExpiresInSec) * time.Second
 	}
-	p, err := s.streams.CreatePlaybackURL(ctx, callerFrom(ctx), r.ID, life)
+	p, err := s.areas.Streams.CreatePlaybackURL(ctx, callerFrom(ctx), r.ID, life)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func (s *Server) ListTeam(ctx context.Context, r api.ListTeamRequestObject) (api
 		return nil, err
 	}
 	size := pageSize(r.Params.Limit)
-	rows, err := s.accounts.ListTeam(ctx, callerFrom(ctx), cursor, size+1)
+	rows, err := s.areas.Accounts.ListTeam(ctx, callerFrom(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Server) ListTeam(ctx context.Context, r api.ListTeamRequestObject) (api
 
 // InviteTeamMember invites somebody to the team.
 func (s *Server) InviteTeamMember(ctx context.Context, r api.InviteTeamMemberRequestObject) (api.InviteTeamMemberResponseObject, error) {
-	user, err := s.accounts.InviteTeamMember(ctx, callerFrom(ctx), account.Invite{
+	user, err := s.areas.Accounts.InviteTeamMember(ctx, callerFrom(ctx), account.Invite{
 		Email: r.Body.Email, Name: r.Body.Name, Role: account.Role(r.Body.Role),
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) InviteTeamMember(ctx context.Context, r api.InviteTeamMemberReq
 func (s *Server) ChangeTeamMemberRole(
 	ctx context.Context, r api.ChangeTeamMemberRoleRequestObject,
 ) (api.ChangeTeamMemberRoleResponseObject, error) {
-	user, err := s.accounts.ChangeTeamMemberRole(ctx, callerFrom(ctx), r.ID, account.Role(r.Body.Role))
+	user, err := s.areas.Accounts.ChangeTeamMemberRole(ctx, callerFrom(ctx), r.ID, account.Role(r.Body.Role))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Server) ChangeTeamMemberRole(
 
 // RemoveTeamMember removes a user of the tenant.
 func (s *Server) RemoveTeamMember(ctx context.Context, r api.RemoveTeamMemberRequestObject) (api.RemoveTeamMemberResponseObject, error) {
-	user, err := s.accounts.RemoveTeamMember(ctx, callerFrom(ctx), r.ID)
+	user, err := s.areas.Accounts.RemoveTeamMember(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}

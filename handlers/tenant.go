@@ -9,7 +9,7 @@ import (
 
 // GetTenant is the caller's tenant.
 func (s *Server) GetTenant(ctx context.Context, _ api.GetTenantRequestObject) (api.GetTenantResponseObject, error) {
-	tenant, err := s.accounts.GetTenant(ctx, callerFrom(ctx))
+	tenant, err := s.areas.Accounts.GetTenant(ctx, callerFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -18,7 +18,7 @@ func (s *Server) GetTenant(ctx context.Context, _ api.GetTenantRequestObject) (a
 
 // UpdateTenant changes the caller's tenant.
 func (s *Server) UpdateTenant(ctx context.Context, r api.UpdateTenantRequestObject) (api.UpdateTenantResponseObject, error) {
-	tenant, err := s.accounts.UpdateTenant(ctx, callerFrom(ctx), account.TenantChange{Name: r.Body.Name})
+	tenant, err := s.areas.Accounts.UpdateTenant(ctx, callerFrom(ctx), account.TenantChange{Name: r.Body.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (s *Server) UpdateTenant(ctx context.Context, r api.UpdateTenantRequestObje
 
 // ChangePassword replaces the caller's own password.
 func (s *Server) ChangePassword(ctx context.Context, r api.ChangePasswordRequestObject) (api.ChangePasswordResponseObject, error) {
-	l, err := s.accounts.ChangePassword(ctx, callerFrom(ctx), r.Body.CurrentPassword, r.Body.NewPassword)
+	l, err := s.areas.Accounts.ChangePassword(ctx, callerFrom(ctx), r.Body.CurrentPassword, r.Body.NewPassword)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func (s *Server) ListWebhooks(ctx context.Context, r api.ListWebhooksRequestObje
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.webhooks.ListWebhooks(ctx, callerFrom(ctx), cursor, size+1)
+	rows, err := s.areas.Webhooks.ListWebhooks(ctx, callerFrom(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *Server) ListWebhooks(ctx context.Context, r api.ListWebhooksRequestObje
 // CreateWebhook registers an endpoint and shows its secret, once.
 func (s *Server) CreateWebhook(ctx context.Context, r api.CreateWebhookRequestObject) (api.CreateWebhookResponseObject, error) {
 	in := webhook.EndpointInput{URL: r.Body.URL, Events: names(r.Body.Events)}
-	row, secret, err := s.webhooks.CreateWebhook(ctx, callerFrom(ctx), in)
+	row, secret, err := s.areas.Webhooks.CreateWebhook(ctx, callerFrom(ctx), in)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *Server) CreateWebhook(ctx context.Context, r api.CreateWebhookRequestOb
 
 // GetWebhook shows an endpoint.
 func (s *Server) GetWebhook(ctx context.Context, r api.GetWebhookRequestObject) (api.GetWebhookResponseObject, error) {
-	row, err := s.webhooks.GetWebhook(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Webhooks.GetWebhook(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Server) UpdateWebhook(ctx context.Context, r api.UpdateWebhookRequestOb
 	if r.Body.Events != nil {
 		patch.Events = names(r.Body.Events)
 	}
-	row, err := s.webhooks.UpdateWebhook(ctx, callerFrom(ctx), r.ID, patch)
+	row, err := s.areas.Webhooks.UpdateWebhook(ctx, callerFrom(ctx), r.ID, patch)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *Server) UpdateWebhook(ctx context.Context, r api.UpdateWebhookRequestOb
 func (s *Server) RotateWebhookSecret(
 	ctx context.Context, r api.RotateWebhookSecretRequestObject,
 ) (api.RotateWebhookSecretResponseObject, error) {
-	row, secret, err := s.webhooks.RotateWebhookSecret(ctx, callerFrom(ctx), r.ID)
+	row, secret, err := s.areas.Webhooks.RotateWebhookSecret(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Server) TestWebhook(ctx context.Context, r api.TestWebhookRequestObject
 	if r.Body != nil {
 		name = (*string)(r.Body.Event)
 	}
-	row, err := s.webhooks.TestWebhook(ctx, callerFrom(ctx), r.ID, name)
+	row, err := s.areas.Webhooks.TestWebhook(ctx, callerFrom(ctx), r.ID, name)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Server) TestWebhook(ctx context.Context, r api.TestWebhookRequestObject
 
 // RecoverWebhook delivers what failed or was missed.
 func (s *Server) RecoverWebhook(ctx context.Context, r api.RecoverWebhookRequestObject) (api.RecoverWebhookResponseObject, error) {
-	done, err := s.webhooks.RecoverWebhook(ctx, callerFrom(ctx), r.ID, r.Body.Since.Time)
+	done, err := s.areas.Webhooks.RecoverWebhook(ctx, callerFrom(ctx), r.ID, r.Body.Since.Time)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Server) RecoverWebhook(ctx context.Context, r api.RecoverWebhookRequest
 
 // DeleteWebhook removes an endpoint.
 func (s *Server) DeleteWebhook(ctx context.Context, r api.DeleteWebhookRequestObject) (api.DeleteWebhookResponseObject, error) {
-	row, err := s.webhooks.DeleteWebhook(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Webhooks.DeleteWebhook(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Server) ListWebhookDeliveries(
 		Event: (*string)(r.Params.Event), Status: (*string)(r.Params.Status),
 		Since: instant(r.Params.Since), Until: instant(r.Params.Until),
 	}
-	rows, err := s.webhooks.ListWebhookDeliveries(ctx, callerFrom(ctx), r.ID, filter, cursor, size+1)
+	rows, err := s.areas.Webhooks.ListWebhookDeliveries(ctx, callerFrom(ctx), r.ID, filter, cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *Server) ListWebhookDeliveries(
 func (s *Server) RetryWebhookDelivery(
 	ctx context.Context, r api.RetryWebhookDeliveryRequestObject,
 ) (api.RetryWebhookDeliveryResponseObject, error) {
-	row, err := s.webhooks.RetryWebhookDelivery(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Webhooks.RetryWebhookDelivery(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}

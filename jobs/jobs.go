@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,14 +13,11 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-	"showfloor/internal/account"
+	"showfloor/internal/areas"
 	"showfloor/internal/event"
-	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/problem"
-	"showfloor/internal/signing"
-	"showfloor/internal/stream"
-	"showfloor/internal/tester"
+	"showfloor/internal/queue"
 	"showfloor/internal/webhook"
 )
 
@@ -38,27 +34,11 @@ const (
 
 // Config of the workers.
 type Config struct {
-	Pool     *pgxpool.Pool
-	Keys     *signing.Keys
-	Accounts *account.Service
-	Streams  *stream.Service
-	Webhooks *webhook.Service
-	Tester   *tester.Service
-	Mails    *mail.Service
-	// Idempotency keeps the answers that are deleted after a day.
-	Idempotency *idempotency.Service
+	Pool  *pgxpool.Pool
+	Areas *areas.Areas
 	// Node names this process. No other process may use the name.
 	Node string
 	Log  *slog.Logger
-}
-
-// NewInserter makes a client that adds jobs but works none: what use cases hold.
-func NewInserter(pool *pgxpool.Pool, log *slog.Logger) (*river.Client[pgx.Tx], error) {
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet(log)})
-	if err != nil {
-		return nil, fmt.Errorf("make job inserter: %w", err)
-	}
-	return client, nil
 }
 
 // New makes the client that works the jobs; the caller starts and stops it.
@@ -73,21 +53,21 @@ func New(c Config) (*river.Client[pgx.Tx], error) {
 // River is how the queue runs: all workers, queues and periodic jobs.
 func (c Config) River() *river.Config {
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &deliver{webhooks: c.Webhooks})
-	river.AddWorker(workers, &redeliver{webhooks: c.Webhooks})
-	river.AddWorker(workers, &restart{webhooks: c.Webhooks})
-	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Webhooks})
-	river.AddWorker(workers, &expireReconnect{streams: c.Streams})
-	river.AddWorker(workers, &endStranded{streams: c.Streams})
-	river.AddWorker(workers, &rotateKeys{keys: c.Keys})
-	river.AddWorker(workers, &sendMail{mails: c.Mails})
-	river.AddWorker(workers, &mailCodeAgain{accounts: c.Accounts})
-	river.AddWorker(workers, &mailPasswordLink{accounts: c.Accounts})
-	river.AddWorker(workers, &retention{areas: []keeper{c.Accounts, c.Streams, c.Webhooks, c.Tester, c.Mails, c.Idempotency}})
+	river.AddWorker(workers, &deliver{webhooks: c.Areas.Webhooks})
+	river.AddWorker(workers, &redeliver{webhooks: c.Areas.Webhooks})
+	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks})
+	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
+	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams})
+	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})
+	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
+	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails})
+	river.AddWorker(workers, &mailCodeAgain{accounts: c.Areas.Accounts})
+	river.AddWorker(workers, &mailPasswordLink{accounts: c.Areas.Accounts})
+	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
 
 	return &river.Config{
 		ID:      c.Node,
-		Logger:  quiet(c.Log),
+		Logger:  queue.Quiet(c.Log),
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			river.QueueDefault: {MaxWorkers: defaultWorkers},
@@ -115,35 +95,6 @@ func every(interval time.Duration, args river.JobArgs) *river.PeriodicJob {
 		return args, nil
 	}, &river.PeriodicJobOpts{ID: args.Kind(), RunOnStart: true})
 }
-
-// quiet leaves out what the queue says when all is well, such as its counts
-// every few seconds; the metrics have them.
-func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
-
-type warnings struct{ slog.Handler }
-
-func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
-}
-
-// Handle leaves out what failed because the server stops: it goes on at the next
-// start.
-func (w warnings) Handle(ctx context.Context, r slog.Record) error {
-	stopping := false
-	r.Attrs(func(a slog.Attr) bool {
-		stopping = a.Key == "error" && strings.HasSuffix(a.Value.String(), context.Canceled.Error())
-		return !stopping
-	})
-	if stopping {
-		return nil
-	}
-	return w.Handler.Handle(ctx, r)
-}
-
-func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(attrs)}
-}
-func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // RecoverNode makes the jobs available again that this node was working when it
 // was killed, so that they needn't wait until they count as stuck. It is called

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -32,13 +31,4 @@ func TestWhatRepeatingCannotCureIsCancelled(t *testing.T) {
 	require.ErrorAs(t, until(time.Now().Add(time.Hour), nil), &snooze)
 	require.ErrorAs(t, until(time.Now().Add(-time.Hour), nil), &snooze)
 	require.ErrorAs(t, until(time.Now().Add(time.Hour), problem.Missing("x")), &cancel)
-}
-
-func TestTheQueueIsQuietWhenAllIsWell(t *testing.T) {
-	t.Parallel()
-	log := quiet(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})))
-	for level, loud := range map[slog.Level]bool{slog.LevelDebug: false, slog.LevelInfo: false, slog.LevelWarn: true, slog.LevelError: true} {
-		require.Equal(t, loud, log.Enabled(t.Context(), level))
-		require.Equal(t, loud, log.With("a", 1).WithGroup("g").Enabled(t.Context(), level))
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/riverqueue/river"
+
+	"showfloor/internal/areas"
 )
 
 // RetentionArgs is the periodic job that deletes what is older than we keep.
@@ -13,20 +15,15 @@ type RetentionArgs struct{}
 // Kind names the job.
 func (RetentionArgs) Kind() string { return "retention" }
 
-// keeper is an area whose rows are kept for a time.
-type keeper interface {
-	DeleteOld(ctx context.Context) error
-}
-
 type retention struct {
 	river.WorkerDefaults[RetentionArgs]
-	areas []keeper
+	keepers []areas.Keeper
 }
 
 // Work deletes in each area; one area's failure doesn't keep the others from it.
 func (w *retention) Work(ctx context.Context, _ *river.Job[RetentionArgs]) error {
 	var errs []error
-	for _, area := range w.areas {
+	for _, area := range w.keepers {
 		errs = append(errs, area.DeleteOld(ctx))
 	}
 	return errors.Join(errs...)

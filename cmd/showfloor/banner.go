@@ -20,7 +20,7 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	line("API", s.config.PublicURL+"/v1")
 	line("docs", s.config.PublicURL+"/docs")
 	line("player", s.config.PublicURL+"/player")
-	if s.mails.HasMailbox() {
+	if s.areas.Mails.HasMailbox() {
 		line("mailbox", s.config.PublicURL+handlers.MailboxPath+" shows the mails that nobody sends")
 	}
 	line("ingest", s.config.IngestURL+"/<streamKey>")

@@ -18,7 +18,7 @@ func (s *server) checks() []handlers.Check {
 		queue:    func(ctx context.Context) error { return jobs.Check(ctx, s.pool) },
 		files:    func(context.Context) error { return writable(s.config.DataDir) },
 		ingest:   func(context.Context) error { return serving(s.rtmp.Addr()) },
-		mailing:  s.mails.Check,
+		mailing:  s.areas.Mails.Check,
 		playback: func(context.Context) error { return serving(s.http) },
 	}
 	limiter := s.config.limits.Limiter

@@ -23,9 +23,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 		paths = web.Paths()
 	}
 	router, err := handlers.New(handlers.Config{
-		Accounts: s.accounts, Console: s.console, Streams: s.streams, Webhooks: s.webhooks, Tester: s.tester, Analytics: s.analytics,
-		Mails: s.mails, Idempotency: s.idempotency,
-		Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths,
+		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
 		Origins: s.config.origins(), Limits: s.config.limits, TrustedProxies: s.config.proxies,
 		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,

@@ -10,26 +10,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 
-	"showfloor/internal/account"
-	"showfloor/internal/analytics"
-	"showfloor/internal/console"
-	"showfloor/internal/event"
-	"showfloor/internal/idempotency"
-	"showfloor/internal/mail"
+	"showfloor/internal/areas"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
 	"showfloor/internal/secret"
-	"showfloor/internal/signing"
 	"showfloor/internal/stream"
-	"showfloor/internal/tester"
-	"showfloor/internal/webhook"
 	"showfloor/jobs"
 )
 
@@ -41,22 +31,12 @@ type server struct {
 	// closers stop what was started, run from the last to the first.
 	closers []closer
 
-	node      string
-	engines   []engineNote
-	pool      *pgxpool.Pool
-	box       *secret.Box
-	metrics   *metrics
-	inserter  *river.Client[pgx.Tx]
-	keys      *signing.Keys
-	accounts  *account.Service
-	console   *console.Service
-	streams   *stream.Service
-	webhooks  *webhook.Service
-	tester    *tester.Service
-	analytics *analytics.Service
-	mails     *mail.Service
-
-	idempotency *idempotency.Service
+	node    string
+	engines []engineNote
+	pool    *pgxpool.Pool
+	box     *secret.Box
+	metrics *metrics
+	areas   *areas.Areas
 
 	hub      *hub.Hub
 	playlist *hls.Server
@@ -114,7 +94,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	}
 	// Last, when nothing can fail any more between making the password and
 	// showing it.
-	password, created, err := s.console.EnsureSuperAdmin(ctx, c.AdminEmail, c.AdminPassword)
+	password, created, err := s.areas.Console.EnsureSuperAdmin(ctx, c.AdminEmail, c.AdminPassword)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +119,7 @@ func (s *server) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// openAreas makes the services.
+// openAreas makes the media plane and the services, which hold each other.
 func (s *server) openAreas(ctx context.Context) error {
 	key, err := s.config.masterKey()
 	if err != nil {
@@ -148,54 +128,47 @@ func (s *server) openAreas(ctx context.Context) error {
 	if s.box, err = secret.NewBox(key); err != nil {
 		return err
 	}
-	if s.inserter, err = jobs.NewInserter(s.pool, s.log); err != nil {
-		return err
-	}
-	if s.keys, err = signing.New(ctx, signing.Config{Pool: s.pool, Box: s.box, Log: s.log}); err != nil {
-		return err
-	}
-	s.openMail()
-	s.accounts = account.New(account.Config{
-		Pool: s.pool, Keys: s.keys, Mails: s.mails, Jobs: s.inserter, CodeKey: s.box.Derive("sign-up codes"),
-		PublicURL: s.config.PublicURL, Log: s.log,
+	s.openMedia(ctx)
+	s.areas, err = areas.Open(ctx, areas.Config{
+		Pool: s.pool, Box: s.box, Log: s.log, Node: s.node,
+		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, Engine: onair.Engine{Hub: s.hub},
+		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
+		Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
+		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail,
 	})
-	s.analytics = analytics.New(s.pool, time.Now)
-	events := event.NewLog(s.inserter, time.Now)
-	s.webhooks = webhook.New(webhook.Config{
-		Pool: s.pool, Box: s.box, Events: events, Mails: s.mails, Schedule: s.config.retries,
-		AllowPrivate: s.config.AppEnv != production, Observe: s.metrics.observeDelivery,
-	})
-	s.tester = tester.New(tester.Config{Pool: s.pool, AllowPrivate: s.config.AppEnv != production})
-	s.idempotency = idempotency.New(idempotency.Config{Pool: s.pool, Box: s.box, Log: s.log})
-	return s.openMedia(ctx, events)
-}
-
-// openMedia makes the media plane and the areas that hold it, as it holds them.
-func (s *server) openMedia(ctx context.Context, events *event.Log) error {
-	rtmpTLS, err := s.config.rtmpTLS()
 	if err != nil {
 		return err
 	}
+	s.reports.Connect(s.areas.Streams, s.hub)
+	s.engines = append(s.engines, engineNote{mailing, s.areas.Mails.Engine()})
+	if !s.areas.Mails.Works() {
+		s.log.Warn("SMTP_URL is not set: sign-up codes, invitations and new passwords are refused with mail_unavailable")
+	}
+	return s.openRTMP()
+}
+
+// openMedia makes what streams run on.
+func (s *server) openMedia(ctx context.Context) {
 	s.reports = onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
-		Authorize: func(token string) (string, time.Time, error) { return s.streams.CheckPlaybackToken(token) },
+		Authorize: func(token string) (string, time.Time, error) { return s.areas.Streams.CheckPlaybackToken(token) },
 		Log:       s.log,
 	})
 	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable})
-	s.streams = stream.New(stream.Config{
-		Pool: s.pool, Events: events, Jobs: s.inserter, Engine: onair.Engine{Hub: s.hub}, Node: s.node,
-		PlaybackKey: s.box.Derive("playback"), PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL,
-	})
-	s.reports.Connect(s.streams, s.hub)
-	s.console = console.New(console.Config{
-		Pool: s.pool, Accounts: s.accounts, Streams: s.streams, Stoppers: []console.Stopper{s.streams}, Keys: s.keys, Log: s.log,
-	})
 	s.onStop("media", func(context.Context) error {
 		s.hub.Close()
 		s.reports.Close()
 		s.playlist.Close()
 		return nil
 	})
+}
+
+// openRTMP makes the ingest, which doesn't listen yet.
+func (s *server) openRTMP() error {
+	rtmpTLS, err := s.config.rtmpTLS()
+	if err != nil {
+		return err
+	}
 	s.rtmp, err = rtmp.New(rtmp.Config{
 		Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: rtmpTLS, Hub: s.hub, Gate: s.reports, Log: s.log,
 	})
@@ -204,18 +177,6 @@ func (s *server) openMedia(ctx context.Context, events *event.Log) error {
 	}
 	s.metrics.watch(s.pool, s.hub, s.playlist, s.rtmp)
 	return nil
-}
-
-// openMail makes the mail service, and says so when it can't send any.
-func (s *server) openMail() {
-	s.mails = mail.New(mail.Config{
-		Pool: s.pool, Box: s.box, Jobs: s.inserter, Server: s.config.smtp, From: s.config.from,
-		Mailbox: s.config.AppEnv != production, Observe: s.metrics.observeMail, Log: s.log,
-	})
-	s.engines = append(s.engines, engineNote{mailing, s.mails.Engine()})
-	if !s.mails.Works() {
-		s.log.Warn("SMTP_URL is not set: sign-up codes, invitations and new passwords are refused with mail_unavailable")
-	}
 }
 
 // recoverNode puts right what the last process on this data folder left behind
@@ -228,7 +189,7 @@ func (s *server) recoverNode(ctx context.Context) error {
 	if n > 0 {
 		s.log.Info("jobs that were running when the server was killed run again", "jobs", n)
 	}
-	if err := s.streams.RecoverNode(ctx); err != nil {
+	if err := s.areas.Streams.RecoverNode(ctx); err != nil {
 		return err
 	}
 	listener := &postgres.Listener{
@@ -247,10 +208,7 @@ func (s *server) recoverNode(ctx context.Context) error {
 }
 
 func (s *server) startJobs(ctx context.Context) error {
-	client, err := jobs.New(jobs.Config{
-		Pool: s.pool, Keys: s.keys, Accounts: s.accounts, Streams: s.streams, Webhooks: s.webhooks, Tester: s.tester,
-		Mails: s.mails, Idempotency: s.idempotency, Node: s.node, Log: s.log,
-	})
+	client, err := jobs.New(jobs.Config{Pool: s.pool, Areas: s.areas, Node: s.node, Log: s.log})
 	if err != nil {
 		return err
 	}

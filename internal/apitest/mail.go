@@ -3,10 +3,8 @@ package apitest
 import (
 	"encoding/json"
 	"fmt"
-	netmail "net/mail"
 	"regexp"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,19 +12,15 @@ import (
 	"showfloor/internal/mail"
 )
 
-// openMail makes the mail service: on an SMTP server, or with a mailbox.
-func (s *Server) openMail(t testing.TB, o Options, now func() time.Time) {
+// mailServer is where mail goes; nil for the mailbox.
+func (o Options) mailServer(t testing.TB) *mail.Server {
 	t.Helper()
-	c := mail.Config{
-		Pool: s.Pool, Box: s.Box, Jobs: s.Inserter, From: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},
-		Mailbox: !o.Production, Log: o.Log, Now: now,
+	if o.SMTP == "" {
+		return nil
 	}
-	if o.SMTP != "" {
-		var err error
-		c.Server, err = mail.ParseURL(o.SMTP)
-		must(t, err)
-	}
-	s.Mails = mail.New(c)
+	server, err := mail.ParseURL(o.SMTP)
+	must(t, err)
+	return server
 }
 
 // MailsTo is the mails to an address that are in the server's mailbox, newest

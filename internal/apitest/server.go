@@ -17,33 +17,24 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	netmail "net/mail"
 	"net/netip"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 
 	"showfloor/handlers"
-	"showfloor/internal/account"
-	"showfloor/internal/analytics"
-	"showfloor/internal/console"
+	"showfloor/internal/areas"
 	"showfloor/internal/dbtest"
-	"showfloor/internal/event"
 	"showfloor/internal/id"
-	"showfloor/internal/idempotency"
-	"showfloor/internal/mail"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
 	"showfloor/internal/secret"
-	"showfloor/internal/signing"
 	"showfloor/internal/stream"
-	"showfloor/internal/tester"
-	"showfloor/internal/webhook"
 	"showfloor/jobs"
 )
 
@@ -94,26 +85,16 @@ type Options struct {
 
 // Server is the API, listening on loopback.
 type Server struct {
+	*areas.Areas
+
 	// URL is where it listens, without a slash at the end.
 	URL string
 	// Handler is the router with the check of its responses around it.
-	Handler   http.Handler
-	Pool      *pgxpool.Pool
-	Box       *secret.Box
-	Node      string
-	Keys      *signing.Keys
-	Accounts  *account.Service
-	Console   *console.Service
-	Streams   *stream.Service
-	Webhooks  *webhook.Service
-	Tester    *tester.Service
-	Analytics *analytics.Service
-	Mails     *mail.Service
-	Events    *event.Log
-	Inserter  *river.Client[pgx.Tx]
-	Hub       *hub.Hub
-	// Idempotency keeps what requests with an Idempotency-Key came to.
-	Idempotency *idempotency.Service
+	Handler http.Handler
+	Pool    *pgxpool.Pool
+	Box     *secret.Box
+	Node    string
+	Hub     *hub.Hub
 	// Clock is what the areas go by; nil when Jobs is set.
 	Clock *Clock
 
@@ -130,12 +111,10 @@ func New(t testing.TB, o Options) *Server {
 		s.Clock = NewClock()
 		now = s.Clock.Now
 	}
-	s.openAreas(t, o, now)
-	live := s.openPlayback(t, o, now)
+	live := s.openAreas(t, o, now)
 	s.startJobs(t, o)
 	router, err := handlers.New(handlers.Config{
-		Accounts: s.Accounts, Console: s.Console, Streams: s.Streams, Webhooks: s.Webhooks, Tester: s.Tester, Analytics: s.Analytics,
-		Mails: s.Mails, Idempotency: s.Idempotency,
+		Areas: s.Areas,
 		Checks: append([]handlers.Check{
 			{Name: "database", Engine: func() string { return "PostgreSQL" }, Run: s.Pool.Ping},
 			{Name: "queue", Engine: func() string { return "River" }, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
@@ -163,9 +142,6 @@ func (o Options) withDefaults(t testing.TB) Options {
 	if o.Node == "" {
 		o.Node = id.New(id.Node)
 	}
-	if o.Schedule == nil {
-		o.Schedule = webhook.DefaultSchedule()
-	}
 	if o.Origins == nil {
 		o.Origins = []string{"*"}
 	}
@@ -178,49 +154,29 @@ func (o Options) withDefaults(t testing.TB) Options {
 	return o
 }
 
-func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) {
+// openAreas makes the media plane and the services, which hold each other, and
+// returns what serves the playlists.
+func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.Handler {
 	t.Helper()
 	var err error
 	s.Box, err = secret.NewBox([]byte(MasterKey))
 	must(t, err)
-	s.Inserter, err = jobs.NewInserter(s.Pool, o.Log)
-	must(t, err)
-	s.Keys, err = signing.New(t.Context(), signing.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
-	must(t, err)
-	s.openMail(t, o, now)
-	s.Accounts = account.New(account.Config{
-		Pool: s.Pool, Keys: s.Keys, Mails: s.Mails, Jobs: s.Inserter, CodeKey: s.Box.Derive("sign-up codes"),
-		PublicURL: publicURL, Log: o.Log, Now: now,
-	})
-	s.Events = event.NewLog(s.Inserter, now)
-	s.Events.CheckWith(eventCheck(t))
-	s.Analytics = analytics.New(s.Pool, now)
-	s.Idempotency = idempotency.New(idempotency.Config{Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now})
-	s.Webhooks = webhook.New(webhook.Config{
-		Pool: s.Pool, Box: s.Box, Events: s.Events, Mails: s.Mails, Schedule: o.Schedule, AllowPrivate: !o.Production, Now: now,
-	})
-	s.Tester = tester.New(tester.Config{Pool: s.Pool, AllowPrivate: !o.Production, Now: now})
-}
-
-// openPlayback makes the media plane and, over it, the streams.
-func (s *Server) openPlayback(t testing.TB, o Options, now func() time.Time) http.Handler {
-	t.Helper()
 	playlist := hls.New(hls.Config{
 		Authorize: func(token string) (string, time.Time, error) { return s.Streams.CheckPlaybackToken(token) },
 		Log:       o.Log, Now: now,
 	})
 	s.Hub = hub.New(hub.Config{Outputs: []hub.Output{playlist}, Now: now})
-	s.Streams = stream.New(stream.Config{
-		Pool: s.Pool, Events: s.Events, Jobs: s.Inserter, Engine: onair.Engine{Hub: s.Hub}, Node: s.Node,
-		PlaybackKey: s.Box.Derive("playback"), PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", Now: now,
-	})
-	s.Console = console.New(console.Config{
-		Pool: s.Pool, Accounts: s.Accounts, Streams: s.Streams, Stoppers: []console.Stopper{s.Streams}, Keys: s.Keys, Log: o.Log, Now: now,
-	})
 	t.Cleanup(func() {
 		s.Hub.Close()
 		playlist.Close()
 	})
+	s.Areas, err = areas.Open(t.Context(), areas.Config{
+		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node,
+		PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", Engine: onair.Engine{Hub: s.Hub},
+		MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"}, Mailbox: !o.Production,
+		Schedule: o.Schedule, AllowPrivate: !o.Production, CheckEvent: eventCheck(t),
+	})
+	must(t, err)
 	if o.Listens {
 		s.listenForStops(t, o.Log)
 	}
@@ -261,10 +217,7 @@ func (s *Server) startJobs(t testing.TB, o Options) {
 	if !o.Jobs {
 		return
 	}
-	client, err := jobs.New(jobs.Config{
-		Pool: s.Pool, Keys: s.Keys, Accounts: s.Accounts, Streams: s.Streams, Webhooks: s.Webhooks, Tester: s.Tester,
-		Mails: s.Mails, Idempotency: s.Idempotency, Node: s.Node, Log: o.Log,
-	})
+	client, err := jobs.New(jobs.Config{Pool: s.Pool, Areas: s.Areas, Node: s.Node, Log: o.Log})
 	must(t, err)
 	must(t, client.Start(context.WithoutCancel(t.Context())))
 	t.Cleanup(func() {

@@ -50,6 +50,18 @@ func rules() []rule {
 			why: "areas know no HTTP",
 		},
 		{
+			packages: "internal/...", never: []string{module + "internal/areas"},
+			why: "an area is handed what it holds; only the doors and the processes see all",
+		},
+		{
+			packages: "internal/areas", never: []string{module + "internal/media/...", module + "internal/onair"},
+			why: "it wires the areas, whose view of the media plane it is handed",
+		},
+		{
+			packages: "internal/queue", may: []string{},
+			why: "whatever a job is, adding it is the same",
+		},
+		{
 			packages: "internal/account", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/console", module + "internal/media/..."},
 			why: "areas form layers: account is below the others",
 		},

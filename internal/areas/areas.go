@@ -1,0 +1,136 @@
+// Package areas wires the domain services: the one place that says which area
+// holds which. The server, the tests' server and the benchmarks open them here
+// and hand them to both doors, handlers/ and jobs/. A new area is a field of
+// Areas and a few lines in Open.
+package areas
+
+import (
+	"context"
+	"log/slog"
+	netmail "net/mail"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/account"
+	"showfloor/internal/analytics"
+	"showfloor/internal/console"
+	"showfloor/internal/event"
+	"showfloor/internal/idempotency"
+	"showfloor/internal/mail"
+	"showfloor/internal/queue"
+	"showfloor/internal/secret"
+	"showfloor/internal/signing"
+	"showfloor/internal/stream"
+	"showfloor/internal/tester"
+	"showfloor/internal/webhook"
+)
+
+// Config is what differs between the processes that open the areas.
+type Config struct {
+	Pool *pgxpool.Pool
+	// Box seals what must be read again; keys of other uses derive from it.
+	Box *secret.Box
+	Log *slog.Logger
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+	// Node names this process in the rows of the connections that it holds.
+	Node string
+	// PublicURL and IngestURL are this server as clients and encoders see it,
+	// without a slash at the end.
+	PublicURL, IngestURL string
+	// Engine is the media plane as streams see it.
+	Engine stream.Engine
+
+	// MailServer takes our mail; nil when there is none.
+	MailServer *mail.Server
+	// MailFrom is the sender of every mail.
+	MailFrom *netmail.Address
+	// Mailbox keeps mails for a developer to read while there is no MailServer.
+	Mailbox bool
+
+	// Schedule is the pauses between attempts of a delivery, the default schedule
+	// when nil.
+	Schedule []time.Duration
+	// AllowPrivate lets tenants' URLs lead to private and loopback addresses.
+	AllowPrivate bool
+
+	// CheckEvent refuses envelopes of events: tests hold them against the API
+	// document. nil refuses none.
+	CheckEvent func(payload []byte) error
+	// ObserveDelivery and ObserveMail hear of each attempt, for metrics; nil for
+	// nobody.
+	ObserveDelivery func(outcome string, took time.Duration)
+	ObserveMail     func(outcome string)
+}
+
+// Areas are the services over one database.
+type Areas struct {
+	// Inserter adds jobs and works none.
+	Inserter *river.Client[pgx.Tx]
+	// Keys sign every kind of token.
+	Keys *signing.Keys
+	// Events is where areas emit theirs.
+	Events *event.Log
+	// Mails sends, and shows its development mailbox, when it has one.
+	Mails *mail.Service
+	// Idempotency keeps what requests with an Idempotency-Key came to.
+	Idempotency *idempotency.Service
+
+	Accounts  *account.Service
+	Streams   *stream.Service
+	Webhooks  *webhook.Service
+	Tester    *tester.Service
+	Analytics *analytics.Service
+	Console   *console.Service
+}
+
+// Open makes them, each after those that it holds. It writes the first signing
+// key when there is none. Nothing has to be closed.
+func Open(ctx context.Context, c Config) (*Areas, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Schedule == nil {
+		c.Schedule = webhook.DefaultSchedule()
+	}
+	a := &Areas{}
+	var err error
+	if a.Inserter, err = queue.NewInserter(c.Pool, c.Log); err != nil {
+		return nil, err
+	}
+	if a.Keys, err = signing.New(ctx, signing.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now}); err != nil {
+		return nil, err
+	}
+	a.Events = event.NewLog(a.Inserter, c.Now)
+	if c.CheckEvent != nil {
+		a.Events.CheckWith(c.CheckEvent)
+	}
+	a.Mails = mail.New(mail.Config{
+		Pool: c.Pool, Box: c.Box, Jobs: a.Inserter, Server: c.MailServer, From: c.MailFrom,
+		Mailbox: c.Mailbox, Observe: c.ObserveMail, Log: c.Log, Now: c.Now,
+	})
+	a.Idempotency = idempotency.New(idempotency.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now})
+
+	a.Accounts = account.New(account.Config{
+		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, CodeKey: c.Box.Derive("sign-up codes"),
+		PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,
+	})
+	a.Streams = stream.New(stream.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node,
+		PlaybackKey: c.Box.Derive("playback"), PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
+	})
+	a.Webhooks = webhook.New(webhook.Config{
+		Pool: c.Pool, Box: c.Box, Events: a.Events, Mails: a.Mails, Schedule: c.Schedule,
+		AllowPrivate: c.AllowPrivate, Observe: c.ObserveDelivery, Now: c.Now,
+	})
+	a.Tester = tester.New(tester.Config{Pool: c.Pool, AllowPrivate: c.AllowPrivate, Now: c.Now})
+	a.Analytics = analytics.New(c.Pool, c.Now)
+	a.Console = console.New(console.Config{
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams}, Keys: a.Keys,
+		Log: c.Log, Now: c.Now,
+	})
+	return a, nil
+}
