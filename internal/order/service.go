@@ -1,0 +1,45 @@
+// Package order sells: carts become PENDING orders with a hosted payment page,
+// and orders become what the processor says of their pages. Units and uses of
+// codes are held from the first moment to the processor's last word.
+package order
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/event"
+	"showfloor/internal/processor"
+	"showfloor/internal/realtime"
+)
+
+// Config of a Service.
+type Config struct {
+	Pool      *pgxpool.Pool
+	Events    *event.Log
+	Jobs      event.Inserter
+	Processor *processor.Client
+	// Realtime shows viewers how many units are left.
+	Realtime realtime.Publisher
+	// PublicURL is this server as buyers see it, without a slash at the end.
+	PublicURL string
+	Log       *slog.Logger
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction, unless its comment says otherwise.
+type Service struct{ config Config }
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Realtime == nil {
+		c.Realtime = realtime.Nobody{}
+	}
+	return &Service{config: c}
+}
