@@ -114,6 +114,26 @@ type Mail struct {
 	DoneAt        *time.Time
 }
 
+type Product struct {
+	ID               string
+	TenantID         string
+	ExternalID       string
+	Name             string
+	Description      string
+	ImageURL         *string
+	PriceCents       int64
+	CompareAtCents   *int64
+	Currency         string
+	Stock            int64
+	Held             int64
+	LowStockAt       int64
+	Active           bool
+	ProcessorPriceID *string
+	Metadata         json.RawMessage
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+}
+
 type Publisher struct {
 	ID         string
 	TenantID   string

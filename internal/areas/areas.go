@@ -16,10 +16,12 @@ import (
 
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
+	"showfloor/internal/catalog"
 	"showfloor/internal/console"
 	"showfloor/internal/event"
 	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
+	"showfloor/internal/processor"
 	"showfloor/internal/queue"
 	"showfloor/internal/secret"
 	"showfloor/internal/signing"
@@ -57,6 +59,9 @@ type Config struct {
 	// AllowPrivate lets tenants' URLs lead to private and loopback addresses.
 	AllowPrivate bool
 
+	// Processor takes payments; nil for one that can't be reached.
+	Processor *processor.Client
+
 	// CheckEvent refuses envelopes of events: tests hold them against the API
 	// document. nil refuses none.
 	CheckEvent func(payload []byte) error
@@ -85,6 +90,7 @@ type Areas struct {
 	Tester    *tester.Service
 	Analytics *analytics.Service
 	Console   *console.Service
+	Catalog   *catalog.Service
 }
 
 // Open makes them, each after those that it holds. It writes the first signing
@@ -95,6 +101,9 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	}
 	if c.Schedule == nil {
 		c.Schedule = webhook.DefaultSchedule()
+	}
+	if c.Processor == nil {
+		c.Processor = processor.New(processor.Config{})
 	}
 	a := &Areas{}
 	var err error
@@ -132,5 +141,6 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams}, Keys: a.Keys,
 		Log: c.Log, Now: c.Now,
 	})
+	a.Catalog = catalog.New(catalog.Config{Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now})
 	return a, nil
 }

@@ -1,0 +1,44 @@
+// Package catalog holds what tenants sell: products, their stock, and the units
+// that running checkouts and auctions hold.
+package catalog
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/event"
+	"showfloor/internal/processor"
+)
+
+// Config of a Service.
+type Config struct {
+	Pool      *pgxpool.Pool
+	Events    *event.Log
+	Processor *processor.Client
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction, unless its comment says otherwise.
+type Service struct{ config Config }
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Service{config: c}
+}
+
+// CachePriceArgs is the job that makes the processor's price for a product after
+// its first sale, on the account that sold it.
+type CachePriceArgs struct {
+	TenantID  string `json:"tenantId"`
+	ProductID string `json:"productId"`
+	AccountID string `json:"accountId"`
+}
+
+// Kind names the job.
+func (CachePriceArgs) Kind() string { return "catalog_cache_price" }

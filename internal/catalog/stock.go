@@ -1,0 +1,132 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/event"
+	"showfloor/internal/problem"
+)
+
+// The steps of this file are parts of other areas' transactions. Stock and holds
+// change under the row's lock only, and everybody locks in the order of ids.
+
+// Line is a number of units of a product. The lines of one call are of different
+// products.
+type Line struct {
+	ProductID string
+	Quantity  int64
+}
+
+// Lock locks products of the tenant until the transaction ends. An id that isn't
+// the tenant's is "product not found".
+func Lock(ctx context.Context, tx pgx.Tx, tenantID string, ids []string) (map[string]db.Product, error) {
+	rows, err := db.New(tx).LockProducts(ctx, db.LockProductsParams{TenantID: tenantID, Ids: ids})
+	if err != nil {
+		return nil, fmt.Errorf("lock products: %w", err)
+	}
+	products := make(map[string]db.Product, len(rows))
+	for _, p := range rows {
+		products[p.ID] = p
+	}
+	for _, productID := range ids {
+		if _, found := products[productID]; !found {
+			return nil, problem.Missing("product")
+		}
+	}
+	return products, nil
+}
+
+// Hold keeps units of locked products for a checkout or an auction. Whether they
+// are free, CheckFree tells.
+func Hold(ctx context.Context, tx pgx.Tx, tenantID string, lines []Line) error {
+	return hold(ctx, tx, tenantID, lines, 1)
+}
+
+// Release gives held units of locked products back.
+func Release(ctx context.Context, tx pgx.Tx, tenantID string, lines []Line) error {
+	return hold(ctx, tx, tenantID, lines, -1)
+}
+
+func hold(ctx context.Context, tx pgx.Tx, tenantID string, lines []Line, sign int64) error {
+	p := db.HoldProductsParams{TenantID: tenantID}
+	for _, l := range lines {
+		p.Ids, p.Quantities = append(p.Ids, l.ProductID), append(p.Quantities, sign*l.Quantity)
+	}
+	n, err := db.New(tx).HoldProducts(ctx, p)
+	if err != nil {
+		return fmt.Errorf("hold products: %w", err)
+	}
+	if n != int64(len(lines)) {
+		return fmt.Errorf("hold products: %d of %d lines have one", n, len(lines))
+	}
+	return nil
+}
+
+// Take lowers the stock of locked products by what an order has sold, where it is
+// counted, and with held gives back what the order held. Crossed marks are told.
+func (s *Service) Take(ctx context.Context, tx pgx.Tx, tenantID, orderID string, lines []Line, held bool) error {
+	p := db.TakeProductsParams{TenantID: tenantID, Held: held, Now: s.config.Now()}
+	for _, l := range lines {
+		p.Ids, p.Quantities = append(p.Ids, l.ProductID), append(p.Quantities, l.Quantity)
+	}
+	rows, err := db.New(tx).TakeProducts(ctx, p)
+	if err != nil {
+		return fmt.Errorf("take products: %w", err)
+	}
+	if len(rows) != len(lines) {
+		return fmt.Errorf("take products: %d of %d lines have one", len(rows), len(lines))
+	}
+	slices.SortFunc(rows, func(a, b db.TakeProductsRow) int { return strings.Compare(a.Product.ID, b.Product.ID) })
+	for _, r := range rows {
+		for _, e := range stockEvents(&r.StockBefore, r.Product, &orderID) {
+			if err := s.config.Events.Emit(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lowData is the data of inventory.low.
+type lowData struct {
+	ProductID  string  `json:"productId"`
+	ExternalID string  `json:"externalId"`
+	Name       string  `json:"name"`
+	Stock      int64   `json:"stock"`
+	LowStockAt int64   `json:"lowStockAt"`
+	OrderID    *string `json:"orderId"`
+}
+
+// depletedData is the data of inventory.depleted.
+type depletedData struct {
+	ProductID  string  `json:"productId"`
+	ExternalID string  `json:"externalId"`
+	Name       string  `json:"name"`
+	Stock      int64   `json:"stock"`
+	OrderID    *string `json:"orderId"`
+}
+
+// stockEvents are the events of a stock that changed from before to p's: low
+// first. The order is nil when the catalog was changed.
+func stockEvents(before *int64, p db.Product, orderID *string) (list []event.Event) {
+	low, depleted := crossed(before, p)
+	if low {
+		list = append(list, event.Event{
+			TenantID: p.TenantID, Name: event.InventoryLow, Subject: p.ID,
+			Data: lowData{p.ID, p.ExternalID, p.Name, p.Stock, p.LowStockAt, orderID},
+		})
+	}
+	if depleted {
+		list = append(list, event.Event{
+			TenantID: p.TenantID, Name: event.InventoryDepleted, Subject: p.ID,
+			Data: depletedData{p.ID, p.ExternalID, p.Name, p.Stock, orderID},
+		})
+	}
+	return list
+}
