@@ -39,6 +39,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/stripe/stripe-go/v76 v76.25.0
+
 require (
 	github.com/abema/go-mp4 v1.7.1 // indirect
 	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect

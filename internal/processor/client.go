@@ -2,101 +2,131 @@ package processor
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
-	"showfloor/internal/problem"
+	"github.com/stripe/stripe-go/v76"
+	"github.com/stripe/stripe-go/v76/client"
 )
+
+// DefaultURL is the processor's API.
+const DefaultURL = "https://api.stripe.com"
+
+// timeout of one call. Making a payment page takes the processor a second or two;
+// whoever waits longer is better told to try again.
+const timeout = 20 * time.Second
+
+// perPage is how many entries of a list one call asks for, the most that there may be.
+const perPage = 100
 
 // Config of a Client.
 type Config struct {
 	// Key is the platform's secret key; empty for a server that sells nothing.
 	Key string
-	// URL is the processor's API, without a slash at the end.
+	// URL is the processor's API, without a slash at the end; DefaultURL when empty.
 	URL string
 	// Secret and ConnectSecret sign its reports on the platform's account and on
 	// those of sellers.
 	Secret, ConnectSecret string
-	// HTTPClient; one with a timeout of its own by default.
+	// HTTPClient; one with a timeout of its own by default. Its redirects aren't
+	// followed.
 	HTTPClient *http.Client
 }
 
 // Client calls the processor. It repeats nothing by itself.
-type Client struct{ config Config }
-
-// New makes a client.
-func New(c Config) *Client { return &Client{config: c} }
-
-func unavailable() error {
-	return problem.New(problem.Unavailable, "processor_unavailable", "the payment processor can't be reached; try again later")
+type Client struct {
+	config Config
+	api    client.API
 }
 
-// CreateAccount makes the tenant's account, once however often it is called
-// within a day.
-func (c *Client) CreateAccount(ctx context.Context, tenantID, tenantName string) (Account, error) {
-	return Account{}, unavailable()
+// New makes a client. It calls nobody yet.
+func New(c Config) *Client {
+	if c.URL == "" {
+		c.URL = DefaultURL
+	}
+	made := &Client{config: c}
+	backend := stripe.GetBackendWithConfig(stripe.APIBackend, &stripe.BackendConfig{
+		URL: stripe.String(c.URL), MaxNetworkRetries: stripe.Int64(0), EnableTelemetry: stripe.Bool(false),
+		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}, HTTPClient: singly(c.HTTPClient, c.Key != ""),
+	})
+	made.api.Init(c.Key, &stripe.Backends{API: backend, Connect: backend, Uploads: backend})
+	return made
 }
 
-// FindAccount looks for an account that was made for the tenant since then.
-func (c *Client) FindAccount(ctx context.Context, tenantID string, since time.Time) (Account, bool, error) {
-	return Account{}, false, unavailable()
+// Configured tells whether there is a key, without which every call answers
+// processor_unavailable.
+func (c *Client) Configured() bool { return c.config.Key != "" }
+
+// errNoKey is what the log reads when a server without a key should call.
+var errNoKey = errors.New("PROCESSOR_KEY is not set")
+
+// params are what every call carries: for how long, on whose account (the
+// platform's when empty), and under which key it is done once (none when empty).
+func params(ctx context.Context, accountID, key string) stripe.Params {
+	p := stripe.Params{Context: ctx}
+	if accountID != "" {
+		p.SetStripeAccount(accountID)
+	}
+	if key != "" {
+		p.SetIdempotencyKey(key)
+	}
+	return p
 }
 
-// GetAccount is an account as it stands now.
-func (c *Client) GetAccount(ctx context.Context, accountID string) (Account, error) {
-	return Account{}, unavailable()
+// listParams are the same for lists.
+func listParams(ctx context.Context, accountID string) stripe.ListParams {
+	p := stripe.ListParams{Context: ctx, Limit: stripe.Int64(perPage)}
+	if accountID != "" {
+		p.SetStripeAccount(accountID)
+	}
+	return p
 }
 
-// CreateOnboardingLink makes an onboarding page.
-func (c *Client) CreateOnboardingLink(ctx context.Context, accountID, returnURL, refreshURL string) (Link, error) {
-	return Link{}, unavailable()
+// slack is how far the processor's clock may be behind ours.
+const slack = time.Minute
+
+// from is a filter for what was made since then.
+func from(since time.Time) *stripe.RangeQueryParams {
+	return &stripe.RangeQueryParams{GreaterThanOrEqual: since.Add(-slack).Unix()}
 }
 
-// CreatePage makes a payment page.
-func (c *Client) CreatePage(ctx context.Context, p Page) (Session, error) {
-	return Session{}, unavailable()
+// idleConnections to the processor stay open for the next calls.
+const idleConnections = 32
+
+// singly is a client that sends every request once, or none at all.
+func singly(given *http.Client, allowed bool) *http.Client {
+	c := http.Client{Timeout: timeout}
+	if given != nil {
+		c = *given
+	}
+	if c.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nobody replaces it
+		t.MaxIdleConnsPerHost = idleConnections
+		c.Transport = t
+	}
+	c.Transport = once{c.Transport, allowed}
+	// A redirect would carry a payment to another address.
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
 }
 
-// GetPage is a payment page as it stands now.
-func (c *Client) GetPage(ctx context.Context, accountID, sessionID string) (Session, error) {
-	return Session{}, unavailable()
+// once keeps Go's transport from repeating a request by itself: it takes one with
+// an Idempotency-Key for harmless, and sends it again when a connection that was
+// used before breaks off. It looks for the usual spelling only.
+type once struct {
+	next    http.RoundTripper
+	allowed bool
 }
 
-// FindPage looks for the payment page of an order that was made since then: what
-// to do when CreatePage's answer was lost.
-func (c *Client) FindPage(ctx context.Context, accountID, orderID string, since time.Time) (Session, bool, error) {
-	return Session{}, false, unavailable()
+func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !o.allowed {
+		return nil, errNoKey
+	}
+	if key := r.Header.Get("Idempotency-Key"); key != "" {
+		r = r.Clone(r.Context())
+		r.Header.Del("Idempotency-Key")
+		r.Header["idempotency-key"] = []string{key}
+	}
+	return o.next.RoundTrip(r)
 }
-
-// ExpirePage closes a payment page, so that it can't be paid any more. A page that
-// is closed already is a *Refusal: ask GetPage what became of it.
-func (c *Client) ExpirePage(ctx context.Context, accountID, sessionID string) (Session, error) {
-	return Session{}, unavailable()
-}
-
-// CreateRefund gives money back.
-func (c *Client) CreateRefund(ctx context.Context, r NewRefund) (Refund, error) {
-	return Refund{}, unavailable()
-}
-
-// ListRefunds lists all refunds of a payment.
-func (c *Client) ListRefunds(ctx context.Context, accountID, paymentIntentID string) ([]Refund, error) {
-	return nil, unavailable()
-}
-
-// CreatePrice makes a price that later payment pages can name.
-func (c *Client) CreatePrice(ctx context.Context, p NewPrice) (priceID string, err error) {
-	return "", unavailable()
-}
-
-// Verify checks the signature of a report over its raw body, with both secrets,
-// and reads it. What isn't signed well is a problem with code invalid_signature.
-func (c *Client) Verify(body []byte, signature string) (Event, error) {
-	return Event{}, unavailable()
-}
-
-// Session reads the payment page out of a checkout.session.* report.
-func (e Event) Session() (Session, error) { return Session{}, unavailable() }
-
-// PaymentIntentID reads the payment that a report on a charge or refund is about.
-func (e Event) PaymentIntentID() (string, error) { return "", unavailable() }

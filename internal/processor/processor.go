@@ -7,23 +7,7 @@
 // *Refusal when it has looked at the request and won't do it.
 package processor
 
-import (
-	"fmt"
-	"time"
-)
-
-// Refusal is the processor's definite no: nothing was done.
-type Refusal struct {
-	// Status is the HTTP status, Code the processor's own code, which may be empty.
-	Status int
-	Code   string
-	// Message is the processor's sentence for developers.
-	Message string
-}
-
-func (r *Refusal) Error() string {
-	return fmt.Sprintf("the processor refused: %s (%d %s)", r.Message, r.Status, r.Code)
-}
+import "time"
 
 // Account is a seller's account.
 type Account struct {

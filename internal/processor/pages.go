@@ -1,0 +1,154 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/stripe/stripe-go/v76"
+)
+
+// CreatePage makes a payment page. It takes two calls where there is a discount,
+// which the processor wants as an object of its own.
+func (c *Client) CreatePage(ctx context.Context, p Page) (Session, error) {
+	asked := pageParams(ctx, p)
+	if p.DiscountCents > 0 {
+		coupon, err := c.coupon(ctx, p)
+		if err != nil {
+			return Session{}, err
+		}
+		asked.Discounts = []*stripe.CheckoutSessionDiscountParams{{Coupon: stripe.String(coupon)}}
+	}
+	made, err := c.api.CheckoutSessions.New(asked)
+	if err := c.failed(ctx, "create payment page", err, made.ID != ""); err != nil {
+		return Session{}, err
+	}
+	return session(p.AccountID, made), nil
+}
+
+func pageParams(ctx context.Context, p Page) *stripe.CheckoutSessionParams {
+	labels := map[string]string{metaOrder: p.OrderID, metaTenant: p.TenantID}
+	asked := &stripe.CheckoutSessionParams{
+		Params:            params(ctx, p.AccountID, "page-"+p.OrderID),
+		Mode:              stripe.String(string(stripe.CheckoutSessionModePayment)),
+		ClientReferenceID: stripe.String(p.OrderID),
+		ExpiresAt:         stripe.Int64(p.ExpiresAt.Unix()),
+		SuccessURL:        stripe.String(p.SuccessURL),
+		CancelURL:         stripe.String(p.CancelURL),
+		Metadata:          labels,
+	}
+	if p.CustomerEmail != "" {
+		asked.CustomerEmail = stripe.String(p.CustomerEmail)
+	}
+	total := -p.DiscountCents
+	for _, l := range p.Lines {
+		asked.LineItems = append(asked.LineItems, lineParams(l, p.Currency))
+		total += l.UnitCents * l.Quantity
+	}
+	if total > 0 { // the processor makes no payment of nothing
+		asked.PaymentIntentData = &stripe.CheckoutSessionPaymentIntentDataParams{Metadata: labels}
+		if p.FeeCents > 0 {
+			asked.PaymentIntentData.ApplicationFeeAmount = stripe.Int64(p.FeeCents)
+		}
+	}
+	return asked
+}
+
+func lineParams(l Line, currency string) *stripe.CheckoutSessionLineItemParams {
+	asked := &stripe.CheckoutSessionLineItemParams{Quantity: stripe.Int64(l.Quantity)}
+	if l.PriceID != "" {
+		asked.Price = stripe.String(l.PriceID)
+		return asked
+	}
+	product := &stripe.CheckoutSessionLineItemPriceDataProductDataParams{Name: stripe.String(l.Name)}
+	if strings.HasPrefix(l.ImageURL, "https://") { // the page itself is https, and shows no other
+		product.Images = []*string{stripe.String(l.ImageURL)}
+	}
+	asked.PriceData = &stripe.CheckoutSessionLineItemPriceDataParams{
+		Currency: stripe.String(currency), UnitAmount: stripe.Int64(l.UnitCents), ProductData: product,
+	}
+	return asked
+}
+
+// maxCouponName is how many characters the processor takes.
+const maxCouponName = 40
+
+// coupon makes the page's discount on the seller's account and returns its id. The
+// id follows from the order's, so that a second try meets the first one's.
+func (c *Client) coupon(ctx context.Context, p Page) (string, error) {
+	id := "order-" + p.OrderID
+	name := []rune(p.DiscountName)
+	asked := &stripe.CouponParams{
+		Params: params(ctx, p.AccountID, "coupon-"+p.OrderID), ID: stripe.String(id),
+		AmountOff: stripe.Int64(p.DiscountCents), Currency: stripe.String(p.Currency),
+		Duration: stripe.String(string(stripe.CouponDurationOnce)), MaxRedemptions: stripe.Int64(1),
+		Metadata: map[string]string{metaOrder: p.OrderID, metaTenant: p.TenantID},
+	}
+	if len(name) > 0 {
+		asked.Name = stripe.String(string(name[:min(len(name), maxCouponName)]))
+	}
+	made, err := c.api.Coupons.New(asked)
+	err = c.failed(ctx, "create coupon", err, made.ID != "")
+	var refusal *Refusal
+	if errors.As(err, &refusal) && refusal.Code == string(stripe.ErrorCodeResourceAlreadyExists) {
+		return id, nil
+	}
+	return id, err
+}
+
+// GetPage is a payment page as it stands now.
+func (c *Client) GetPage(ctx context.Context, accountID, sessionID string) (Session, error) {
+	got, err := c.api.CheckoutSessions.Get(sessionID, &stripe.CheckoutSessionParams{Params: params(ctx, accountID, "")})
+	if err := c.failed(ctx, "get payment page", err, got.ID != ""); err != nil {
+		return Session{}, err
+	}
+	return session(accountID, got), nil
+}
+
+// FindPage looks for the payment page of an order that was made since then: what
+// to do when CreatePage's answer was lost. The processor has no filter for an
+// order's id, so it goes through all pages of the account since then, newest first.
+func (c *Client) FindPage(ctx context.Context, accountID, orderID string, since time.Time) (Session, bool, error) {
+	list := c.api.CheckoutSessions.List(&stripe.CheckoutSessionListParams{
+		ListParams: listParams(ctx, accountID), CreatedRange: from(since),
+	})
+	for list.Next() {
+		s := list.CheckoutSession()
+		if s.Created < since.Add(-slack).Unix() {
+			break
+		}
+		if s.ClientReferenceID == orderID {
+			return session(accountID, s), true, nil
+		}
+	}
+	return Session{}, false, c.failed(ctx, "find payment page", list.Err(), list.CheckoutSessionList().Data != nil)
+}
+
+// ExpirePage closes a payment page, so that it can't be paid any more. A page that
+// is closed already is a *Refusal: ask GetPage what became of it.
+func (c *Client) ExpirePage(ctx context.Context, accountID, sessionID string) (Session, error) {
+	got, err := c.api.CheckoutSessions.Expire(sessionID, &stripe.CheckoutSessionExpireParams{Params: params(ctx, accountID, "")})
+	if err := c.failed(ctx, "expire payment page", err, got.ID != ""); err != nil {
+		return Session{}, err
+	}
+	return session(accountID, got), nil
+}
+
+func session(accountID string, s *stripe.CheckoutSession) Session {
+	out := Session{
+		ID: s.ID, AccountID: accountID, OrderID: s.ClientReferenceID, URL: s.URL, Status: string(s.Status),
+		TotalCents: s.AmountTotal, Currency: string(s.Currency), CustomerEmail: s.CustomerEmail,
+		ExpiresAt: time.Unix(s.ExpiresAt, 0).UTC(),
+	}
+	out.Paid = s.Status == stripe.CheckoutSessionStatusComplete &&
+		(s.PaymentStatus == stripe.CheckoutSessionPaymentStatusPaid ||
+			s.PaymentStatus == stripe.CheckoutSessionPaymentStatusNoPaymentRequired)
+	if s.PaymentIntent != nil {
+		out.PaymentIntentID = s.PaymentIntent.ID
+	}
+	if s.CustomerDetails != nil && s.CustomerDetails.Email != "" {
+		out.CustomerEmail = s.CustomerDetails.Email // what was typed on the page
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package processor
+
+import (
+	"context"
+
+	"github.com/stripe/stripe-go/v76"
+)
+
+// CreateRefund gives money back.
+func (c *Client) CreateRefund(ctx context.Context, r NewRefund) (Refund, error) {
+	asked := &stripe.RefundParams{
+		Params:        params(ctx, r.AccountID, "refund-"+r.RefundID),
+		PaymentIntent: stripe.String(r.PaymentIntentID), Amount: stripe.Int64(r.AmountCents),
+		Metadata: map[string]string{metaRefund: r.RefundID, metaOrder: r.OrderID, metaTenant: r.TenantID},
+	}
+	if r.WithFee {
+		asked.RefundApplicationFee = stripe.Bool(true)
+	}
+	made, err := c.api.Refunds.New(asked)
+	if err := c.failed(ctx, "create refund", err, made.ID != ""); err != nil {
+		return Refund{}, err
+	}
+	return refund(made), nil
+}
+
+// ListRefunds lists all refunds of a payment.
+func (c *Client) ListRefunds(ctx context.Context, accountID, paymentIntentID string) ([]Refund, error) {
+	list := c.api.Refunds.List(&stripe.RefundListParams{
+		ListParams: listParams(ctx, accountID), PaymentIntent: stripe.String(paymentIntentID),
+	})
+	var refunds []Refund
+	for list.Next() {
+		refunds = append(refunds, refund(list.Refund()))
+	}
+	if err := c.failed(ctx, "list refunds", list.Err(), list.RefundList().Data != nil); err != nil {
+		return nil, err // a part of the list would look like all of it
+	}
+	return refunds, nil
+}
+
+func refund(r *stripe.Refund) Refund {
+	out := Refund{ID: r.ID, RefundID: r.Metadata[metaRefund], AmountCents: r.Amount}
+	if r.PaymentIntent != nil {
+		out.PaymentIntentID = r.PaymentIntent.ID
+	}
+	switch r.Status {
+	case stripe.RefundStatusSucceeded:
+		out.Status = RefundSucceeded
+	case stripe.RefundStatusFailed, stripe.RefundStatusCanceled:
+		out.Status = RefundFailed
+	default: // also one that waits for the buyer to say where the money shall go
+		out.Status = RefundPending
+	}
+	return out
+}
