@@ -33,6 +33,9 @@ CREATE TABLE orders (
     -- When the processor is asked next what became of it; null when nothing is
     -- left to ask.
     check_at              timestamptz,
+    -- How often it was asked in vain since something happened; the pauses grow
+    -- with it.
+    checks                integer NOT NULL DEFAULT 0,
     paid_at               timestamptz,
     fulfilled_at          timestamptz,
     created_at            timestamptz NOT NULL,

@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-const countAdmins = `-- name: CountAdmins :one
+const CountAdmins = `-- name: CountAdmins :one
 SELECT count(*) FROM admins
 `
 
 // @sqlc-vet-disable tenant
 // Admins belong to no tenant.
 func (q *Queries) CountAdmins(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, countAdmins)
+	row := q.db.QueryRow(ctx, CountAdmins)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const countOtherSuperAdmins = `-- name: CountOtherSuperAdmins :one
+const CountOtherSuperAdmins = `-- name: CountOtherSuperAdmins :one
 SELECT count(*) FROM admins WHERE role = 'SUPER_ADMIN' AND id <> $1
 `
 
 // @sqlc-vet-disable tenant
 // Admins belong to no tenant.
 func (q *Queries) CountOtherSuperAdmins(ctx context.Context, id string) (int64, error) {
-	row := q.db.QueryRow(ctx, countOtherSuperAdmins, id)
+	row := q.db.QueryRow(ctx, CountOtherSuperAdmins, id)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const createAdmin = `-- name: CreateAdmin :one
+const CreateAdmin = `-- name: CreateAdmin :one
 INSERT INTO admins (id, email, password_hash, role, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $5) RETURNING id, email, password_hash, role, token_version, created_at, updated_at, last_login_at
 `
@@ -52,7 +52,7 @@ type CreateAdminParams struct {
 // @sqlc-vet-disable tenant
 // Admins belong to no tenant.
 func (q *Queries) CreateAdmin(ctx context.Context, arg CreateAdminParams) (Admin, error) {
-	row := q.db.QueryRow(ctx, createAdmin,
+	row := q.db.QueryRow(ctx, CreateAdmin,
 		arg.ID,
 		arg.Email,
 		arg.PasswordHash,
@@ -73,25 +73,25 @@ func (q *Queries) CreateAdmin(ctx context.Context, arg CreateAdminParams) (Admin
 	return i, err
 }
 
-const deleteAdmin = `-- name: DeleteAdmin :exec
+const DeleteAdmin = `-- name: DeleteAdmin :exec
 DELETE FROM admins WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
 // Admins belong to no tenant.
 func (q *Queries) DeleteAdmin(ctx context.Context, id string) error {
-	_, err := q.db.Exec(ctx, deleteAdmin, id)
+	_, err := q.db.Exec(ctx, DeleteAdmin, id)
 	return err
 }
 
-const getAdmin = `-- name: GetAdmin :one
+const GetAdmin = `-- name: GetAdmin :one
 SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
 // Admins belong to no tenant.
 func (q *Queries) GetAdmin(ctx context.Context, id string) (Admin, error) {
-	row := q.db.QueryRow(ctx, getAdmin, id)
+	row := q.db.QueryRow(ctx, GetAdmin, id)
 	var i Admin
 	err := row.Scan(
 		&i.ID,
@@ -106,14 +106,14 @@ func (q *Queries) GetAdmin(ctx context.Context, id string) (Admin, error) {
 	return i, err
 }
 
-const getAdminByEmail = `-- name: GetAdminByEmail :one
+const GetAdminByEmail = `-- name: GetAdminByEmail :one
 SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins WHERE email = $1
 `
 
 // @sqlc-vet-disable tenant
 // Admins belong to no tenant.
 func (q *Queries) GetAdminByEmail(ctx context.Context, email string) (Admin, error) {
-	row := q.db.QueryRow(ctx, getAdminByEmail, email)
+	row := q.db.QueryRow(ctx, GetAdminByEmail, email)
 	var i Admin
 	err := row.Scan(
 		&i.ID,
@@ -128,14 +128,14 @@ func (q *Queries) GetAdminByEmail(ctx context.Context, email string) (Admin, err
 	return i, err
 }
 
-const listAdmins = `-- name: ListAdmins :many
+const ListAdmins = `-- name: ListAdmins :many
 SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins ORDER BY created_at, id
 `
 
 // @sqlc-vet-disable tenant
 // Admins belong to no tenant.
 func (q *Queries) ListAdmins(ctx context.Context) ([]Admin, error) {
-	rows, err := q.db.Query(ctx, listAdmins)
+	rows, err := q.db.Query(ctx, ListAdmins)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (q *Queries) ListAdmins(ctx context.Context) ([]Admin, error) {
 	return items, nil
 }
 
-const recordAdminLogin = `-- name: RecordAdminLogin :one
+const RecordAdminLogin = `-- name: RecordAdminLogin :one
 UPDATE admins SET last_login_at = $1 WHERE id = $2 AND token_version = $3 RETURNING id, email, password_hash, role, token_version, created_at, updated_at, last_login_at
 `
 
@@ -176,7 +176,7 @@ type RecordAdminLoginParams struct {
 // @sqlc-vet-disable tenant
 // No row when the password was changed or the admin removed meanwhile.
 func (q *Queries) RecordAdminLogin(ctx context.Context, arg RecordAdminLoginParams) (Admin, error) {
-	row := q.db.QueryRow(ctx, recordAdminLogin, arg.Now, arg.ID, arg.TokenVersion)
+	row := q.db.QueryRow(ctx, RecordAdminLogin, arg.Now, arg.ID, arg.TokenVersion)
 	var i Admin
 	err := row.Scan(
 		&i.ID,
@@ -191,7 +191,7 @@ func (q *Queries) RecordAdminLogin(ctx context.Context, arg RecordAdminLoginPara
 	return i, err
 }
 
-const setAdminPassword = `-- name: SetAdminPassword :one
+const SetAdminPassword = `-- name: SetAdminPassword :one
 UPDATE admins SET password_hash = $1, token_version = token_version + 1, updated_at = $2
 WHERE id = $3 RETURNING id, email, password_hash, role, token_version, created_at, updated_at, last_login_at
 `
@@ -205,7 +205,7 @@ type SetAdminPasswordParams struct {
 // @sqlc-vet-disable tenant
 // Ends the admin's tokens, too.
 func (q *Queries) SetAdminPassword(ctx context.Context, arg SetAdminPasswordParams) (Admin, error) {
-	row := q.db.QueryRow(ctx, setAdminPassword, arg.PasswordHash, arg.Now, arg.ID)
+	row := q.db.QueryRow(ctx, SetAdminPassword, arg.PasswordHash, arg.Now, arg.ID)
 	var i Admin
 	err := row.Scan(
 		&i.ID,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createAPIKey = `-- name: CreateAPIKey :one
+const CreateAPIKey = `-- name: CreateAPIKey :one
 INSERT INTO api_keys (id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9, $10) RETURNING id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at
 `
@@ -29,7 +29,7 @@ type CreateAPIKeyParams struct {
 }
 
 func (q *Queries) CreateAPIKey(ctx context.Context, arg CreateAPIKeyParams) (APIKey, error) {
-	row := q.db.QueryRow(ctx, createAPIKey,
+	row := q.db.QueryRow(ctx, CreateAPIKey,
 		arg.ID,
 		arg.TenantID,
 		arg.Name,
@@ -59,7 +59,7 @@ func (q *Queries) CreateAPIKey(ctx context.Context, arg CreateAPIKeyParams) (API
 	return i, err
 }
 
-const getAPIKeyByHash = `-- name: GetAPIKeyByHash :one
+const GetAPIKeyByHash = `-- name: GetAPIKeyByHash :one
 SELECT k.id, k.tenant_id, k.name, k.key_hash, k.parent_id, k.prefix, k.last4, k.scopes, k.expires_at, k.last_used_at, k.revoked_at, k.created_at, t.status AS tenant_status
 FROM api_keys k JOIN tenants t ON t.id = k.tenant_id
 WHERE k.key_hash = $1
@@ -73,7 +73,7 @@ type GetAPIKeyByHashRow struct {
 // @sqlc-vet-disable tenant
 // The key itself is what names the tenant.
 func (q *Queries) GetAPIKeyByHash(ctx context.Context, keyHash []byte) (GetAPIKeyByHashRow, error) {
-	row := q.db.QueryRow(ctx, getAPIKeyByHash, keyHash)
+	row := q.db.QueryRow(ctx, GetAPIKeyByHash, keyHash)
 	var i GetAPIKeyByHashRow
 	err := row.Scan(
 		&i.APIKey.ID,
@@ -93,7 +93,7 @@ func (q *Queries) GetAPIKeyByHash(ctx context.Context, keyHash []byte) (GetAPIKe
 	return i, err
 }
 
-const listAPIKeys = `-- name: ListAPIKeys :many
+const ListAPIKeys = `-- name: ListAPIKeys :many
 SELECT id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at FROM api_keys
 WHERE tenant_id = $1 AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
@@ -106,7 +106,7 @@ type ListAPIKeysParams struct {
 }
 
 func (q *Queries) ListAPIKeys(ctx context.Context, arg ListAPIKeysParams) ([]APIKey, error) {
-	rows, err := q.db.Query(ctx, listAPIKeys, arg.TenantID, arg.Cursor, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListAPIKeys, arg.TenantID, arg.Cursor, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (q *Queries) ListAPIKeys(ctx context.Context, arg ListAPIKeysParams) ([]API
 	return items, nil
 }
 
-const lockAPIKey = `-- name: LockAPIKey :one
+const LockAPIKey = `-- name: LockAPIKey :one
 SELECT id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at FROM api_keys WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
@@ -148,7 +148,7 @@ type LockAPIKeyParams struct {
 }
 
 func (q *Queries) LockAPIKey(ctx context.Context, arg LockAPIKeyParams) (APIKey, error) {
-	row := q.db.QueryRow(ctx, lockAPIKey, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, LockAPIKey, arg.TenantID, arg.ID)
 	var i APIKey
 	err := row.Scan(
 		&i.ID,
@@ -167,7 +167,7 @@ func (q *Queries) LockAPIKey(ctx context.Context, arg LockAPIKeyParams) (APIKey,
 	return i, err
 }
 
-const revokeAPIKeys = `-- name: RevokeAPIKeys :execrows
+const RevokeAPIKeys = `-- name: RevokeAPIKeys :execrows
 WITH RECURSIVE family AS (
     SELECT k.id FROM api_keys k WHERE k.tenant_id = $2 AND k.id = $3
     UNION
@@ -185,14 +185,14 @@ type RevokeAPIKeysParams struct {
 
 // The key and all that were made with it, directly or not.
 func (q *Queries) RevokeAPIKeys(ctx context.Context, arg RevokeAPIKeysParams) (int64, error) {
-	result, err := q.db.Exec(ctx, revokeAPIKeys, arg.Now, arg.TenantID, arg.ID)
+	result, err := q.db.Exec(ctx, RevokeAPIKeys, arg.Now, arg.TenantID, arg.ID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const touchAPIKey = `-- name: TouchAPIKey :exec
+const TouchAPIKey = `-- name: TouchAPIKey :exec
 UPDATE api_keys SET last_used_at = $1
 WHERE tenant_id = $2 AND id = $3 AND (last_used_at IS NULL OR last_used_at < $4)
 `
@@ -205,7 +205,7 @@ type TouchAPIKeyParams struct {
 }
 
 func (q *Queries) TouchAPIKey(ctx context.Context, arg TouchAPIKeyParams) error {
-	_, err := q.db.Exec(ctx, touchAPIKey,
+	_, err := q.db.Exec(ctx, TouchAPIKey,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,

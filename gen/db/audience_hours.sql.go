@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const countViewers = `-- name: CountViewers :one
+const CountViewers = `-- name: CountViewers :one
 SELECT coalesce(sum(greatest(n.now, n.before)), 0)::bigint FROM (
     SELECT max(a.viewers[$1::integer]) FILTER (WHERE a.hour = $2::timestamptz) AS now,
         max(a.viewers[$3::integer]) FILTER (WHERE a.hour = $4::timestamptz) AS before
@@ -30,7 +30,7 @@ type CountViewersParams struct {
 
 // Who watches now: the greater one of this minute's samples and the last one's.
 func (q *Queries) CountViewers(ctx context.Context, arg CountViewersParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countViewers,
+	row := q.db.QueryRow(ctx, CountViewers,
 		arg.Minute,
 		arg.Hour,
 		arg.LastMinute,
@@ -42,7 +42,7 @@ func (q *Queries) CountViewers(ctx context.Context, arg CountViewersParams) (int
 	return column_1, err
 }
 
-const deleteAudienceBefore = `-- name: DeleteAudienceBefore :execrows
+const DeleteAudienceBefore = `-- name: DeleteAudienceBefore :execrows
 DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < $1 LIMIT $2))
 `
 
@@ -54,14 +54,14 @@ type DeleteAudienceBeforeParams struct {
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
 func (q *Queries) DeleteAudienceBefore(ctx context.Context, arg DeleteAudienceBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteAudienceBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteAudienceBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const recordAudience = `-- name: RecordAudience :exec
+const RecordAudience = `-- name: RecordAudience :exec
 INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
 SELECT s.tenant_id, s.id, $1::text, $2::timestamptz, array_fill(n.viewers, ARRAY[1], ARRAY[$3::integer])
 FROM (SELECT unnest($4::text[]) AS stream_id, unnest($5::integer[]) AS viewers) n
@@ -82,7 +82,7 @@ type RecordAudienceParams struct {
 // @sqlc-vet-disable tenant
 // The media plane knows streams by id alone; the stream's row names the tenant.
 func (q *Queries) RecordAudience(ctx context.Context, arg RecordAudienceParams) error {
-	_, err := q.db.Exec(ctx, recordAudience,
+	_, err := q.db.Exec(ctx, RecordAudience,
 		arg.Node,
 		arg.Hour,
 		arg.Minute,
@@ -92,7 +92,7 @@ func (q *Queries) RecordAudience(ctx context.Context, arg RecordAudienceParams) 
 	return err
 }
 
-const recordServerAudience = `-- name: RecordServerAudience :exec
+const RecordServerAudience = `-- name: RecordServerAudience :exec
 INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
 SELECT s.tenant_id, s.id, 'srs', $1::timestamptz,
     array_fill((SELECT count(*)::integer FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL), ARRAY[1], ARRAY[$2::integer])
@@ -112,11 +112,11 @@ type RecordServerAudienceParams struct {
 // @sqlc-vet-disable tenant
 // The same for what SRS servers report, of all tenants.
 func (q *Queries) RecordServerAudience(ctx context.Context, arg RecordServerAudienceParams) error {
-	_, err := q.db.Exec(ctx, recordServerAudience, arg.Hour, arg.Minute)
+	_, err := q.db.Exec(ctx, RecordServerAudience, arg.Hour, arg.Minute)
 	return err
 }
 
-const sumAudience = `-- name: SumAudience :many
+const SumAudience = `-- name: SumAudience :many
 WITH minutes AS (
     SELECT a.hour, m.minute, sum(a.viewers[m.minute]) AS viewers, count(DISTINCT a.stream_id) AS live
     FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
@@ -146,7 +146,7 @@ type SumAudienceRow struct {
 // For each hour or day that has any: the most viewers at once over all streams,
 // and the minutes that were on air and that were watched.
 func (q *Queries) SumAudience(ctx context.Context, arg SumAudienceParams) ([]SumAudienceRow, error) {
-	rows, err := q.db.Query(ctx, sumAudience,
+	rows, err := q.db.Query(ctx, SumAudience,
 		arg.Unit,
 		arg.TenantID,
 		arg.Since,

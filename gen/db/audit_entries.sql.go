@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-const countPlatformAudit = `-- name: CountPlatformAudit :one
+const CountPlatformAudit = `-- name: CountPlatformAudit :one
 SELECT count(*) FROM audit_entries
 WHERE ($1::text IS NULL OR tenant_id = $1)
   AND ($2::text IS NULL OR actor_id = $2 OR impersonator_id = $2)
@@ -37,7 +37,7 @@ type CountPlatformAuditParams struct {
 // @sqlc-vet-disable tenant
 // For those who run the platform.
 func (q *Queries) CountPlatformAudit(ctx context.Context, arg CountPlatformAuditParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countPlatformAudit,
+	row := q.db.QueryRow(ctx, CountPlatformAudit,
 		arg.TenantID,
 		arg.Actor,
 		arg.ActorType,
@@ -52,7 +52,7 @@ func (q *Queries) CountPlatformAudit(ctx context.Context, arg CountPlatformAudit
 	return count, err
 }
 
-const createAuditEntry = `-- name: CreateAuditEntry :exec
+const CreateAuditEntry = `-- name: CreateAuditEntry :exec
 INSERT INTO audit_entries (id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 `
@@ -75,7 +75,7 @@ type CreateAuditEntryParams struct {
 }
 
 func (q *Queries) CreateAuditEntry(ctx context.Context, arg CreateAuditEntryParams) error {
-	_, err := q.db.Exec(ctx, createAuditEntry,
+	_, err := q.db.Exec(ctx, CreateAuditEntry,
 		arg.ID,
 		arg.At,
 		arg.ActorType,
@@ -94,7 +94,7 @@ func (q *Queries) CreateAuditEntry(ctx context.Context, arg CreateAuditEntryPara
 	return err
 }
 
-const listAuditEntries = `-- name: ListAuditEntries :many
+const ListAuditEntries = `-- name: ListAuditEntries :many
 SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries
 WHERE tenant_id = $1::text AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
@@ -107,7 +107,7 @@ type ListAuditEntriesParams struct {
 }
 
 func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesParams) ([]AuditEntry, error) {
-	rows, err := q.db.Query(ctx, listAuditEntries, arg.TenantID, arg.Cursor, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListAuditEntries, arg.TenantID, arg.Cursor, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesPara
 	return items, nil
 }
 
-const listPlatformAudit = `-- name: ListPlatformAudit :many
+const ListPlatformAudit = `-- name: ListPlatformAudit :many
 SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries
 WHERE ($1::text IS NULL OR tenant_id = $1)
   AND ($2::text IS NULL OR actor_id = $2 OR impersonator_id = $2)
@@ -170,7 +170,7 @@ type ListPlatformAuditParams struct {
 // @sqlc-vet-disable tenant
 // For those who run the platform.
 func (q *Queries) ListPlatformAudit(ctx context.Context, arg ListPlatformAuditParams) ([]AuditEntry, error) {
-	rows, err := q.db.Query(ctx, listPlatformAudit,
+	rows, err := q.db.Query(ctx, ListPlatformAudit,
 		arg.TenantID,
 		arg.Actor,
 		arg.ActorType,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createCaptureURL = `-- name: CreateCaptureURL :one
+const CreateCaptureURL = `-- name: CreateCaptureURL :one
 INSERT INTO capture_urls (id, tenant_id, token, created_at) VALUES ($1, $2, $3, $4) RETURNING id, tenant_id, token, captured, last_captured_at, deleted_at, created_at
 `
 
@@ -22,7 +22,7 @@ type CreateCaptureURLParams struct {
 }
 
 func (q *Queries) CreateCaptureURL(ctx context.Context, arg CreateCaptureURLParams) (CaptureURL, error) {
-	row := q.db.QueryRow(ctx, createCaptureURL,
+	row := q.db.QueryRow(ctx, CreateCaptureURL,
 		arg.ID,
 		arg.TenantID,
 		arg.Token,
@@ -41,7 +41,7 @@ func (q *Queries) CreateCaptureURL(ctx context.Context, arg CreateCaptureURLPara
 	return i, err
 }
 
-const deleteCaptureURL = `-- name: DeleteCaptureURL :one
+const DeleteCaptureURL = `-- name: DeleteCaptureURL :one
 UPDATE capture_urls SET deleted_at = $1 WHERE tenant_id = $2 AND id = $3 RETURNING id, tenant_id, token, captured, last_captured_at, deleted_at, created_at
 `
 
@@ -52,7 +52,7 @@ type DeleteCaptureURLParams struct {
 }
 
 func (q *Queries) DeleteCaptureURL(ctx context.Context, arg DeleteCaptureURLParams) (CaptureURL, error) {
-	row := q.db.QueryRow(ctx, deleteCaptureURL, arg.Now, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, DeleteCaptureURL, arg.Now, arg.TenantID, arg.ID)
 	var i CaptureURL
 	err := row.Scan(
 		&i.ID,
@@ -66,7 +66,7 @@ func (q *Queries) DeleteCaptureURL(ctx context.Context, arg DeleteCaptureURLPara
 	return i, err
 }
 
-const deleteCaptureURLsBefore = `-- name: DeleteCaptureURLsBefore :execrows
+const DeleteCaptureURLsBefore = `-- name: DeleteCaptureURLsBefore :execrows
 DELETE FROM capture_urls WHERE id = ANY (ARRAY(
     SELECT u.id FROM capture_urls u WHERE u.deleted_at < $1 ORDER BY u.deleted_at LIMIT $2))
 `
@@ -79,14 +79,14 @@ type DeleteCaptureURLsBeforeParams struct {
 // @sqlc-vet-disable tenant
 // Those that were deleted long ago, max_rows at most.
 func (q *Queries) DeleteCaptureURLsBefore(ctx context.Context, arg DeleteCaptureURLsBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteCaptureURLsBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteCaptureURLsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const deleteCapturesOf = `-- name: DeleteCapturesOf :exec
+const DeleteCapturesOf = `-- name: DeleteCapturesOf :exec
 DELETE FROM captures WHERE tenant_id = $1 AND capture_url_id = $2
 `
 
@@ -96,11 +96,11 @@ type DeleteCapturesOfParams struct {
 }
 
 func (q *Queries) DeleteCapturesOf(ctx context.Context, arg DeleteCapturesOfParams) error {
-	_, err := q.db.Exec(ctx, deleteCapturesOf, arg.TenantID, arg.CaptureURLID)
+	_, err := q.db.Exec(ctx, DeleteCapturesOf, arg.TenantID, arg.CaptureURLID)
 	return err
 }
 
-const getCaptureURL = `-- name: GetCaptureURL :one
+const GetCaptureURL = `-- name: GetCaptureURL :one
 SELECT id, tenant_id, token, captured, last_captured_at, deleted_at, created_at FROM capture_urls WHERE tenant_id = $1 AND token = $2 AND deleted_at IS NULL
 `
 
@@ -110,7 +110,7 @@ type GetCaptureURLParams struct {
 }
 
 func (q *Queries) GetCaptureURL(ctx context.Context, arg GetCaptureURLParams) (CaptureURL, error) {
-	row := q.db.QueryRow(ctx, getCaptureURL, arg.TenantID, arg.Token)
+	row := q.db.QueryRow(ctx, GetCaptureURL, arg.TenantID, arg.Token)
 	var i CaptureURL
 	err := row.Scan(
 		&i.ID,
@@ -124,25 +124,25 @@ func (q *Queries) GetCaptureURL(ctx context.Context, arg GetCaptureURLParams) (C
 	return i, err
 }
 
-const hasCaptureURL = `-- name: HasCaptureURL :one
+const HasCaptureURL = `-- name: HasCaptureURL :one
 SELECT EXISTS (SELECT 1 FROM capture_urls u WHERE u.token = $1 AND u.deleted_at IS NULL)
 `
 
 // @sqlc-vet-disable tenant
 // Whoever knows a token may send to it.
 func (q *Queries) HasCaptureURL(ctx context.Context, token string) (bool, error) {
-	row := q.db.QueryRow(ctx, hasCaptureURL, token)
+	row := q.db.QueryRow(ctx, HasCaptureURL, token)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
 }
 
-const listCaptureUrls = `-- name: ListCaptureUrls :many
+const ListCaptureUrls = `-- name: ListCaptureUrls :many
 SELECT id, tenant_id, token, captured, last_captured_at, deleted_at, created_at FROM capture_urls WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id DESC
 `
 
 func (q *Queries) ListCaptureUrls(ctx context.Context, tenantID string) ([]CaptureURL, error) {
-	rows, err := q.db.Query(ctx, listCaptureUrls, tenantID)
+	rows, err := q.db.Query(ctx, ListCaptureUrls, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (q *Queries) ListCaptureUrls(ctx context.Context, tenantID string) ([]Captu
 	return items, nil
 }
 
-const lockCaptureURL = `-- name: LockCaptureURL :one
+const LockCaptureURL = `-- name: LockCaptureURL :one
 SELECT id, tenant_id, token, captured, last_captured_at, deleted_at, created_at FROM capture_urls WHERE tenant_id = $1 AND token = $2 FOR UPDATE
 `
 
@@ -180,7 +180,7 @@ type LockCaptureURLParams struct {
 
 // Deleted ones too.
 func (q *Queries) LockCaptureURL(ctx context.Context, arg LockCaptureURLParams) (CaptureURL, error) {
-	row := q.db.QueryRow(ctx, lockCaptureURL, arg.TenantID, arg.Token)
+	row := q.db.QueryRow(ctx, LockCaptureURL, arg.TenantID, arg.Token)
 	var i CaptureURL
 	err := row.Scan(
 		&i.ID,

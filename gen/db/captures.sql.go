@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createCaptures = `-- name: CreateCaptures :many
+const CreateCaptures = `-- name: CreateCaptures :many
 WITH incoming AS (
     SELECT unnest($2::text[]) AS token, unnest($3::text[]) AS id, unnest($4::text[]) AS method, unnest($5::text[]) AS path,
         unnest($6::text[]) AS query, unnest($7::text[]) AS headers, unnest($8::bytea[]) AS body, unnest($9::text[]) AS ip,
@@ -50,7 +50,7 @@ type CreateCapturesParams struct {
 // that it has kept: not of those to unknown tokens. At most ring of them may be for one token. Locks in one order,
 // so that two servers don't wait for each other.
 func (q *Queries) CreateCaptures(ctx context.Context, arg CreateCapturesParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, createCaptures,
+	rows, err := q.db.Query(ctx, CreateCaptures,
 		arg.Ring,
 		arg.Tokens,
 		arg.Ids,
@@ -80,7 +80,7 @@ func (q *Queries) CreateCaptures(ctx context.Context, arg CreateCapturesParams) 
 	return items, nil
 }
 
-const deleteCapturesBefore = `-- name: DeleteCapturesBefore :execrows
+const DeleteCapturesBefore = `-- name: DeleteCapturesBefore :execrows
 DELETE FROM captures WHERE id = ANY (ARRAY(SELECT c.id FROM captures c WHERE c.captured_at <= $1 ORDER BY c.captured_at LIMIT $2))
 `
 
@@ -92,14 +92,14 @@ type DeleteCapturesBeforeParams struct {
 // @sqlc-vet-disable tenant
 // The oldest ones, max_rows at most: one statement must not take long.
 func (q *Queries) DeleteCapturesBefore(ctx context.Context, arg DeleteCapturesBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteCapturesBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteCapturesBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const getCapture = `-- name: GetCapture :one
+const GetCapture = `-- name: GetCapture :one
 SELECT c.capture_url_id, c.slot, c.id, c.tenant_id, c.method, c.path, c.query, c.headers, c.body, c.ip, c.captured_at FROM captures c JOIN capture_urls u ON u.id = c.capture_url_id
 WHERE c.tenant_id = $1 AND u.token = $2 AND u.deleted_at IS NULL AND c.id = $3 AND c.captured_at > $4
 `
@@ -112,7 +112,7 @@ type GetCaptureParams struct {
 }
 
 func (q *Queries) GetCapture(ctx context.Context, arg GetCaptureParams) (Capture, error) {
-	row := q.db.QueryRow(ctx, getCapture,
+	row := q.db.QueryRow(ctx, GetCapture,
 		arg.TenantID,
 		arg.Token,
 		arg.ID,
@@ -135,7 +135,7 @@ func (q *Queries) GetCapture(ctx context.Context, arg GetCaptureParams) (Capture
 	return i, err
 }
 
-const listCaptures = `-- name: ListCaptures :many
+const ListCaptures = `-- name: ListCaptures :many
 WITH page AS (
     SELECT c.id, row_number() OVER w AS place, count(*) OVER () AS total, sum(octet_length(c.body)) OVER w - octet_length(c.body) AS bytes_before
     FROM captures c
@@ -164,7 +164,7 @@ type ListCapturesRow struct {
 
 // A page ends where its bodies reach max_bytes. The bodies that are not on it are not read: their length is kept apart.
 func (q *Queries) ListCaptures(ctx context.Context, arg ListCapturesParams) ([]ListCapturesRow, error) {
-	rows, err := q.db.Query(ctx, listCaptures,
+	rows, err := q.db.Query(ctx, ListCaptures,
 		arg.TenantID,
 		arg.MaxRows,
 		arg.MaxBytes,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createDVRFile = `-- name: CreateDVRFile :exec
+const CreateDVRFile = `-- name: CreateDVRFile :exec
 INSERT INTO dvr_files (id, tenant_id, stream_id, publisher_id, cwd, file, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (publisher_id, file) DO NOTHING
@@ -27,7 +27,7 @@ type CreateDVRFileParams struct {
 }
 
 func (q *Queries) CreateDVRFile(ctx context.Context, arg CreateDVRFileParams) error {
-	_, err := q.db.Exec(ctx, createDVRFile,
+	_, err := q.db.Exec(ctx, CreateDVRFile,
 		arg.ID,
 		arg.TenantID,
 		arg.StreamID,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createEvent = `-- name: CreateEvent :exec
+const CreateEvent = `-- name: CreateEvent :exec
 INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 `
@@ -26,7 +26,7 @@ type CreateEventParams struct {
 }
 
 func (q *Queries) CreateEvent(ctx context.Context, arg CreateEventParams) error {
-	_, err := q.db.Exec(ctx, createEvent,
+	_, err := q.db.Exec(ctx, CreateEvent,
 		arg.ID,
 		arg.TenantID,
 		arg.Event,
@@ -38,7 +38,7 @@ func (q *Queries) CreateEvent(ctx context.Context, arg CreateEventParams) error 
 	return err
 }
 
-const deleteEventsBefore = `-- name: DeleteEventsBefore :execrows
+const DeleteEventsBefore = `-- name: DeleteEventsBefore :execrows
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < $1
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
@@ -53,19 +53,19 @@ type DeleteEventsBeforeParams struct {
 // @sqlc-vet-disable tenant
 // The oldest ones that no delivery needs, max_rows at most.
 func (q *Queries) DeleteEventsBefore(ctx context.Context, arg DeleteEventsBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteEventsBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteEventsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const listEvents = `-- name: ListEvents :many
+const ListEvents = `-- name: ListEvents :many
 SELECT id, tenant_id, event, subject, payload, occurred_at, endpoint_id FROM events WHERE tenant_id = $1 ORDER BY id
 `
 
 func (q *Queries) ListEvents(ctx context.Context, tenantID string) ([]Event, error) {
-	rows, err := q.db.Query(ctx, listEvents, tenantID)
+	rows, err := q.db.Query(ctx, ListEvents, tenantID)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const countLiveSessions = `-- name: CountLiveSessions :one
+const CountLiveSessions = `-- name: CountLiveSessions :one
 SELECT count(DISTINCT e.subject) FROM events e
 WHERE e.tenant_id = $1 AND e.event IN ('session.created', 'session.started') AND e.occurred_at >= $2::timestamptz
   AND (e.event = 'session.started' OR e.payload -> 'data' ->> 'state' = 'live')
@@ -25,13 +25,13 @@ type CountLiveSessionsParams struct {
 }
 
 func (q *Queries) CountLiveSessions(ctx context.Context, arg CountLiveSessionsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countLiveSessions, arg.TenantID, arg.Since)
+	row := q.db.QueryRow(ctx, CountLiveSessions, arg.TenantID, arg.Since)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const countSessionsAndOrders = `-- name: CountSessionsAndOrders :many
+const CountSessionsAndOrders = `-- name: CountSessionsAndOrders :many
 
 SELECT date_trunc($1::text, occurred_at, 'UTC')::timestamptz AS at,
     count(DISTINCT subject) FILTER (WHERE event = 'session.created')::bigint AS sessions,
@@ -58,7 +58,7 @@ type CountSessionsAndOrdersRow struct {
 // Figures that are counted from events, which name their tenant, when they
 // happened and what they are about.
 func (q *Queries) CountSessionsAndOrders(ctx context.Context, arg CountSessionsAndOrdersParams) ([]CountSessionsAndOrdersRow, error) {
-	rows, err := q.db.Query(ctx, countSessionsAndOrders,
+	rows, err := q.db.Query(ctx, CountSessionsAndOrders,
 		arg.Unit,
 		arg.TenantID,
 		arg.Since,
@@ -82,7 +82,7 @@ func (q *Queries) CountSessionsAndOrders(ctx context.Context, arg CountSessionsA
 	return items, nil
 }
 
-const countTenant = `-- name: CountTenant :one
+const CountTenant = `-- name: CountTenant :one
 SELECT t.plan, t.status,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id) AS streams,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams,
@@ -106,7 +106,7 @@ type CountTenantRow struct {
 // @sqlc-vet-disable tenant
 // Every part names the tenant by its own column.
 func (q *Queries) CountTenant(ctx context.Context, id string) (CountTenantRow, error) {
-	row := q.db.QueryRow(ctx, countTenant, id)
+	row := q.db.QueryRow(ctx, CountTenant, id)
 	var i CountTenantRow
 	err := row.Scan(
 		&i.Plan,
@@ -120,7 +120,7 @@ func (q *Queries) CountTenant(ctx context.Context, id string) (CountTenantRow, e
 	return i, err
 }
 
-const sumRevenue = `-- name: SumRevenue :many
+const SumRevenue = `-- name: SumRevenue :many
 WITH sales AS (
     SELECT DISTINCT ON (subject) subject, occurred_at,
         payload -> 'data' ->> 'currency' AS currency, (payload -> 'data' ->> 'totalCents')::bigint AS total_cents
@@ -149,7 +149,7 @@ type SumRevenueRow struct {
 
 // An order's event may have been written more than once; its first one counts.
 func (q *Queries) SumRevenue(ctx context.Context, arg SumRevenueParams) ([]SumRevenueRow, error) {
-	rows, err := q.db.Query(ctx, sumRevenue,
+	rows, err := q.db.Query(ctx, SumRevenue,
 		arg.Unit,
 		arg.TenantID,
 		arg.Since,

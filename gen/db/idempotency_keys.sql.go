@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const answerIdempotencyKey = `-- name: AnswerIdempotencyKey :exec
+const AnswerIdempotencyKey = `-- name: AnswerIdempotencyKey :exec
 UPDATE idempotency_keys SET status = $1, content_type = $2, body = $3
 WHERE tenant_id = $4 AND key = $5 AND run_id = $6
 `
@@ -25,7 +25,7 @@ type AnswerIdempotencyKeyParams struct {
 }
 
 func (q *Queries) AnswerIdempotencyKey(ctx context.Context, arg AnswerIdempotencyKeyParams) error {
-	_, err := q.db.Exec(ctx, answerIdempotencyKey,
+	_, err := q.db.Exec(ctx, AnswerIdempotencyKey,
 		arg.Status,
 		arg.ContentType,
 		arg.Body,
@@ -36,7 +36,7 @@ func (q *Queries) AnswerIdempotencyKey(ctx context.Context, arg AnswerIdempotenc
 	return err
 }
 
-const commitIdempotencyKey = `-- name: CommitIdempotencyKey :execrows
+const CommitIdempotencyKey = `-- name: CommitIdempotencyKey :execrows
 UPDATE idempotency_keys SET committed_at = $1 WHERE tenant_id = $2 AND key = $3 AND run_id = $4
 `
 
@@ -48,7 +48,7 @@ type CommitIdempotencyKeyParams struct {
 }
 
 func (q *Queries) CommitIdempotencyKey(ctx context.Context, arg CommitIdempotencyKeyParams) (int64, error) {
-	result, err := q.db.Exec(ctx, commitIdempotencyKey,
+	result, err := q.db.Exec(ctx, CommitIdempotencyKey,
 		arg.Now,
 		arg.TenantID,
 		arg.Key,
@@ -60,7 +60,7 @@ func (q *Queries) CommitIdempotencyKey(ctx context.Context, arg CommitIdempotenc
 	return result.RowsAffected(), nil
 }
 
-const deleteIdempotencyKeysBefore = `-- name: DeleteIdempotencyKeysBefore :execrows
+const DeleteIdempotencyKeysBefore = `-- name: DeleteIdempotencyKeysBefore :execrows
 DELETE FROM idempotency_keys WHERE (tenant_id, key) IN (
     SELECT o.tenant_id, o.key FROM idempotency_keys o WHERE o.created_at < $1 ORDER BY o.created_at LIMIT $2)
 `
@@ -73,14 +73,14 @@ type DeleteIdempotencyKeysBeforeParams struct {
 // @sqlc-vet-disable tenant
 // The oldest ones, max_rows at most: one statement must not take long.
 func (q *Queries) DeleteIdempotencyKeysBefore(ctx context.Context, arg DeleteIdempotencyKeysBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteIdempotencyKeysBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteIdempotencyKeysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const getIdempotencyKey = `-- name: GetIdempotencyKey :one
+const GetIdempotencyKey = `-- name: GetIdempotencyKey :one
 SELECT tenant_id, key, fingerprint, run_id, created_at, lease_until, committed_at, status, content_type, body FROM idempotency_keys WHERE tenant_id = $1 AND key = $2
 `
 
@@ -90,7 +90,7 @@ type GetIdempotencyKeyParams struct {
 }
 
 func (q *Queries) GetIdempotencyKey(ctx context.Context, arg GetIdempotencyKeyParams) (IdempotencyKey, error) {
-	row := q.db.QueryRow(ctx, getIdempotencyKey, arg.TenantID, arg.Key)
+	row := q.db.QueryRow(ctx, GetIdempotencyKey, arg.TenantID, arg.Key)
 	var i IdempotencyKey
 	err := row.Scan(
 		&i.TenantID,
@@ -107,7 +107,7 @@ func (q *Queries) GetIdempotencyKey(ctx context.Context, arg GetIdempotencyKeyPa
 	return i, err
 }
 
-const releaseIdempotencyKey = `-- name: ReleaseIdempotencyKey :execrows
+const ReleaseIdempotencyKey = `-- name: ReleaseIdempotencyKey :execrows
 DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key = $2 AND run_id = $3 AND committed_at IS NULL
 `
 
@@ -118,14 +118,14 @@ type ReleaseIdempotencyKeyParams struct {
 }
 
 func (q *Queries) ReleaseIdempotencyKey(ctx context.Context, arg ReleaseIdempotencyKeyParams) (int64, error) {
-	result, err := q.db.Exec(ctx, releaseIdempotencyKey, arg.TenantID, arg.Key, arg.RunID)
+	result, err := q.db.Exec(ctx, ReleaseIdempotencyKey, arg.TenantID, arg.Key, arg.RunID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const renewIdempotencyKey = `-- name: RenewIdempotencyKey :exec
+const RenewIdempotencyKey = `-- name: RenewIdempotencyKey :exec
 UPDATE idempotency_keys SET lease_until = $1
 WHERE tenant_id = $2 AND key = $3 AND run_id = $4 AND status IS NULL
 `
@@ -138,7 +138,7 @@ type RenewIdempotencyKeyParams struct {
 }
 
 func (q *Queries) RenewIdempotencyKey(ctx context.Context, arg RenewIdempotencyKeyParams) error {
-	_, err := q.db.Exec(ctx, renewIdempotencyKey,
+	_, err := q.db.Exec(ctx, RenewIdempotencyKey,
 		arg.LeaseUntil,
 		arg.TenantID,
 		arg.Key,
@@ -147,7 +147,7 @@ func (q *Queries) RenewIdempotencyKey(ctx context.Context, arg RenewIdempotencyK
 	return err
 }
 
-const takeIdempotencyKey = `-- name: TakeIdempotencyKey :one
+const TakeIdempotencyKey = `-- name: TakeIdempotencyKey :one
 INSERT INTO idempotency_keys AS k (tenant_id, key, fingerprint, run_id, created_at, lease_until)
 SELECT $1::text, $2::text, $3::bytea, $4::text, $5::timestamptz, $6::timestamptz
 FROM set_config('synchronous_commit', 'off', true)
@@ -172,7 +172,7 @@ type TakeIdempotencyKeyParams struct {
 // Takes a key that is new, a day old, or whose run died before it changed anything. No row: somebody has it.
 // It doesn't wait for the disk: what the run commits does, and that takes all that was written before along.
 func (q *Queries) TakeIdempotencyKey(ctx context.Context, arg TakeIdempotencyKeyParams) (string, error) {
-	row := q.db.QueryRow(ctx, takeIdempotencyKey,
+	row := q.db.QueryRow(ctx, TakeIdempotencyKey,
 		arg.TenantID,
 		arg.Key,
 		arg.Fingerprint,

@@ -9,13 +9,13 @@ import (
 	"context"
 )
 
-const lockName = `-- name: LockName :exec
+const LockName = `-- name: LockName :exec
 SELECT pg_advisory_xact_lock(hashtext($1::text))
 `
 
 // @sqlc-vet-disable tenant
 // Serialises what several processes on one database may begin at once.
 func (q *Queries) LockName(ctx context.Context, name string) error {
-	_, err := q.db.Exec(ctx, lockName, name)
+	_, err := q.db.Exec(ctx, LockName, name)
 	return err
 }

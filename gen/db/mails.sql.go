@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const countRecentMails = `-- name: CountRecentMails :one
+const CountRecentMails = `-- name: CountRecentMails :one
 SELECT count(*) FILTER (WHERE m.tenant_id = $1::text) AS of_tenant, count(*) FILTER (WHERE m.recipient = $2) AS to_recipient,
     coalesce(min(m.created_at), $3::timestamptz)::timestamptz AS oldest
 FROM mails m
@@ -32,7 +32,7 @@ type CountRecentMailsRow struct {
 
 // Of one kind: those of a tenant, and those that any tenant has had sent to an address.
 func (q *Queries) CountRecentMails(ctx context.Context, arg CountRecentMailsParams) (CountRecentMailsRow, error) {
-	row := q.db.QueryRow(ctx, countRecentMails,
+	row := q.db.QueryRow(ctx, CountRecentMails,
 		arg.TenantID,
 		arg.Recipient,
 		arg.Since,
@@ -43,7 +43,7 @@ func (q *Queries) CountRecentMails(ctx context.Context, arg CountRecentMailsPara
 	return i, err
 }
 
-const createMail = `-- name: CreateMail :exec
+const CreateMail = `-- name: CreateMail :exec
 INSERT INTO mails (id, tenant_id, kind, recipient, content, expires_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 `
@@ -59,7 +59,7 @@ type CreateMailParams struct {
 }
 
 func (q *Queries) CreateMail(ctx context.Context, arg CreateMailParams) error {
-	_, err := q.db.Exec(ctx, createMail,
+	_, err := q.db.Exec(ctx, CreateMail,
 		arg.ID,
 		arg.TenantID,
 		arg.Kind,
@@ -71,7 +71,7 @@ func (q *Queries) CreateMail(ctx context.Context, arg CreateMailParams) error {
 	return err
 }
 
-const deleteMailsBefore = `-- name: DeleteMailsBefore :execrows
+const DeleteMailsBefore = `-- name: DeleteMailsBefore :execrows
 DELETE FROM mails WHERE id = ANY (ARRAY(SELECT m.id FROM mails m WHERE m.created_at < $1 ORDER BY m.created_at LIMIT $2))
 `
 
@@ -83,14 +83,14 @@ type DeleteMailsBeforeParams struct {
 // @sqlc-vet-disable tenant
 // Retention is everybody's. The oldest ones, max_rows at most.
 func (q *Queries) DeleteMailsBefore(ctx context.Context, arg DeleteMailsBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteMailsBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteMailsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const finishMail = `-- name: FinishMail :exec
+const FinishMail = `-- name: FinishMail :exec
 UPDATE mails SET status = $1, tries = tries + 1, error = $2, content = NULL, next_attempt_at = NULL, done_at = $3
 WHERE id = $4 AND status = 'pending'
 `
@@ -105,7 +105,7 @@ type FinishMailParams struct {
 // @sqlc-vet-disable tenant
 // As GetMail.
 func (q *Queries) FinishMail(ctx context.Context, arg FinishMailParams) error {
-	_, err := q.db.Exec(ctx, finishMail,
+	_, err := q.db.Exec(ctx, FinishMail,
 		arg.Status,
 		arg.Error,
 		arg.Now,
@@ -114,14 +114,14 @@ func (q *Queries) FinishMail(ctx context.Context, arg FinishMailParams) error {
 	return err
 }
 
-const getMail = `-- name: GetMail :one
+const GetMail = `-- name: GetMail :one
 SELECT id, tenant_id, kind, recipient, content, status, tries, error, next_attempt_at, expires_at, created_at, done_at FROM mails WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
 // For the worker; the id is from its job.
 func (q *Queries) GetMail(ctx context.Context, id string) (Mail, error) {
-	row := q.db.QueryRow(ctx, getMail, id)
+	row := q.db.QueryRow(ctx, GetMail, id)
 	var i Mail
 	err := row.Scan(
 		&i.ID,
@@ -140,14 +140,14 @@ func (q *Queries) GetMail(ctx context.Context, id string) (Mail, error) {
 	return i, err
 }
 
-const getUnsentMail = `-- name: GetUnsentMail :one
+const GetUnsentMail = `-- name: GetUnsentMail :one
 SELECT id, tenant_id, kind, recipient, content, status, tries, error, next_attempt_at, expires_at, created_at, done_at FROM mails WHERE id = $1 AND content IS NOT NULL
 `
 
 // @sqlc-vet-disable tenant
 // As ListUnsentMails.
 func (q *Queries) GetUnsentMail(ctx context.Context, id string) (Mail, error) {
-	row := q.db.QueryRow(ctx, getUnsentMail, id)
+	row := q.db.QueryRow(ctx, GetUnsentMail, id)
 	var i Mail
 	err := row.Scan(
 		&i.ID,
@@ -166,7 +166,7 @@ func (q *Queries) GetUnsentMail(ctx context.Context, id string) (Mail, error) {
 	return i, err
 }
 
-const keepMail = `-- name: KeepMail :execrows
+const KeepMail = `-- name: KeepMail :execrows
 UPDATE mails SET status = 'kept', done_at = $1 WHERE id = $2 AND status = 'pending'
 `
 
@@ -178,21 +178,21 @@ type KeepMailParams struct {
 // @sqlc-vet-disable tenant
 // As GetMail; the development mailbox shows it.
 func (q *Queries) KeepMail(ctx context.Context, arg KeepMailParams) (int64, error) {
-	result, err := q.db.Exec(ctx, keepMail, arg.Now, arg.ID)
+	result, err := q.db.Exec(ctx, KeepMail, arg.Now, arg.ID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const listUnsentMails = `-- name: ListUnsentMails :many
+const ListUnsentMails = `-- name: ListUnsentMails :many
 SELECT id, tenant_id, kind, recipient, content, status, tries, error, next_attempt_at, expires_at, created_at, done_at FROM mails WHERE content IS NOT NULL ORDER BY id DESC LIMIT $1
 `
 
 // @sqlc-vet-disable tenant
 // The development mailbox is the developer's.
 func (q *Queries) ListUnsentMails(ctx context.Context, maxRows int32) ([]Mail, error) {
-	rows, err := q.db.Query(ctx, listUnsentMails, maxRows)
+	rows, err := q.db.Query(ctx, ListUnsentMails, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (q *Queries) ListUnsentMails(ctx context.Context, maxRows int32) ([]Mail, e
 	return items, nil
 }
 
-const recordMailAttempt = `-- name: RecordMailAttempt :exec
+const RecordMailAttempt = `-- name: RecordMailAttempt :exec
 UPDATE mails SET tries = tries + 1, error = $1, next_attempt_at = $2
 WHERE id = $3 AND status = 'pending'
 `
@@ -238,6 +238,6 @@ type RecordMailAttemptParams struct {
 // @sqlc-vet-disable tenant
 // As GetMail. What another worker has finished meanwhile stays.
 func (q *Queries) RecordMailAttempt(ctx context.Context, arg RecordMailAttemptParams) error {
-	_, err := q.db.Exec(ctx, recordMailAttempt, arg.Error, arg.NextAttemptAt, arg.ID)
+	_, err := q.db.Exec(ctx, RecordMailAttempt, arg.Error, arg.NextAttemptAt, arg.ID)
 	return err
 }

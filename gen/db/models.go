@@ -114,6 +114,47 @@ type Mail struct {
 	DoneAt        *time.Time
 }
 
+type Order struct {
+	ID                  string
+	TenantID            string
+	Status              string
+	StreamID            string
+	AuctionID           *string
+	CustomerExternalID  string
+	CustomerEmail       *string
+	SubtotalCents       int64
+	DiscountCents       int64
+	TotalCents          int64
+	RefundedCents       int64
+	ApplicationFeeCents int64
+	Currency            string
+	DiscountID          *string
+	DiscountCode        *string
+	SuccessURL          string
+	CancelURL           string
+	ProcessorAccountID  *string
+	CheckoutSessionID   *string
+	CheckoutURL         *string
+	PaymentIntentID     *string
+	ExpiresAt           time.Time
+	CheckAt             *time.Time
+	Checks              int32
+	PaidAt              *time.Time
+	FulfilledAt         *time.Time
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
+}
+
+type OrderItem struct {
+	OrderID    string
+	Position   int32
+	TenantID   string
+	ProductID  string
+	Name       string
+	PriceCents int64
+	Quantity   int32
+}
+
 type Product struct {
 	ID               string
 	TenantID         string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const deleteNodesBefore = `-- name: DeleteNodesBefore :exec
+const DeleteNodesBefore = `-- name: DeleteNodesBefore :exec
 DELETE FROM nodes n WHERE seen_at < $1
 AND NOT EXISTS (SELECT 1 FROM publishers p WHERE p.node = n.id AND p.ended_at IS NULL)
 `
@@ -18,18 +18,18 @@ AND NOT EXISTS (SELECT 1 FROM publishers p WHERE p.node = n.id AND p.ended_at IS
 // @sqlc-vet-disable tenant
 // Nodes serve all tenants.
 func (q *Queries) DeleteNodesBefore(ctx context.Context, before time.Time) error {
-	_, err := q.db.Exec(ctx, deleteNodesBefore, before)
+	_, err := q.db.Exec(ctx, DeleteNodesBefore, before)
 	return err
 }
 
-const listEndedPublishers = `-- name: ListEndedPublishers :many
+const ListEndedPublishers = `-- name: ListEndedPublishers :many
 SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE id = ANY ($1::text[]) AND ended_at IS NOT NULL
 `
 
 // @sqlc-vet-disable tenant
 // Of these connections, those that don't count any more.
 func (q *Queries) ListEndedPublishers(ctx context.Context, ids []string) ([]Publisher, error) {
-	rows, err := q.db.Query(ctx, listEndedPublishers, ids)
+	rows, err := q.db.Query(ctx, ListEndedPublishers, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (q *Queries) ListEndedPublishers(ctx context.Context, ids []string) ([]Publ
 	return items, nil
 }
 
-const listStrandedPublishers = `-- name: ListStrandedPublishers :many
+const ListStrandedPublishers = `-- name: ListStrandedPublishers :many
 SELECT p.id, p.tenant_id, p.stream_id, p.source, p.node, p.remote_ip, p.accepted_at, p.live_at, p.ended_at FROM publishers p LEFT JOIN nodes n ON n.id = p.node
 WHERE p.source = 'rtmp' AND p.ended_at IS NULL AND p.node <> $1 AND p.accepted_at < $2 AND (n.seen_at IS NULL OR n.seen_at < $2)
 ORDER BY p.accepted_at, p.id
@@ -72,7 +72,7 @@ type ListStrandedPublishersParams struct {
 // @sqlc-vet-disable tenant
 // Connections of processes that nobody has heard of for a while.
 func (q *Queries) ListStrandedPublishers(ctx context.Context, arg ListStrandedPublishersParams) ([]Publisher, error) {
-	rows, err := q.db.Query(ctx, listStrandedPublishers, arg.Node, arg.Before)
+	rows, err := q.db.Query(ctx, ListStrandedPublishers, arg.Node, arg.Before)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (q *Queries) ListStrandedPublishers(ctx context.Context, arg ListStrandedPu
 	return items, nil
 }
 
-const notify = `-- name: Notify :exec
+const Notify = `-- name: Notify :exec
 SELECT pg_notify($1::text, $2::text)
 `
 
@@ -113,11 +113,11 @@ type NotifyParams struct {
 // @sqlc-vet-disable tenant
 // Tells all processes that listen, when the transaction commits.
 func (q *Queries) Notify(ctx context.Context, arg NotifyParams) error {
-	_, err := q.db.Exec(ctx, notify, arg.Channel, arg.Payload)
+	_, err := q.db.Exec(ctx, Notify, arg.Channel, arg.Payload)
 	return err
 }
 
-const touchNode = `-- name: TouchNode :exec
+const TouchNode = `-- name: TouchNode :exec
 INSERT INTO nodes (id, seen_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 `
 
@@ -129,6 +129,6 @@ type TouchNodeParams struct {
 // @sqlc-vet-disable tenant
 // Nodes serve all tenants.
 func (q *Queries) TouchNode(ctx context.Context, arg TouchNodeParams) error {
-	_, err := q.db.Exec(ctx, touchNode, arg.ID, arg.Now)
+	_, err := q.db.Exec(ctx, TouchNode, arg.ID, arg.Now)
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createPlay = `-- name: CreatePlay :exec
+const CreatePlay = `-- name: CreatePlay :exec
 INSERT INTO plays (id, tenant_id, stream_id, started_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (id) DO NOTHING
 `
@@ -24,7 +24,7 @@ type CreatePlayParams struct {
 
 // A stop that overtook its play has left an ended row, which stays.
 func (q *Queries) CreatePlay(ctx context.Context, arg CreatePlayParams) error {
-	_, err := q.db.Exec(ctx, createPlay,
+	_, err := q.db.Exec(ctx, CreatePlay,
 		arg.ID,
 		arg.TenantID,
 		arg.StreamID,
@@ -33,7 +33,7 @@ func (q *Queries) CreatePlay(ctx context.Context, arg CreatePlayParams) error {
 	return err
 }
 
-const deletePlaysBefore = `-- name: DeletePlaysBefore :execrows
+const DeletePlaysBefore = `-- name: DeletePlaysBefore :execrows
 DELETE FROM plays WHERE id = ANY (ARRAY(SELECT p.id FROM plays p WHERE p.ended_at < $1 ORDER BY p.ended_at LIMIT $2))
 `
 
@@ -45,14 +45,14 @@ type DeletePlaysBeforeParams struct {
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
 func (q *Queries) DeletePlaysBefore(ctx context.Context, arg DeletePlaysBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deletePlaysBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeletePlaysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const endKnownPlay = `-- name: EndKnownPlay :execrows
+const EndKnownPlay = `-- name: EndKnownPlay :execrows
 UPDATE plays SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL
 `
 
@@ -64,14 +64,14 @@ type EndKnownPlayParams struct {
 // @sqlc-vet-disable tenant
 // For a stop that names a stream by a key or token which is no longer good.
 func (q *Queries) EndKnownPlay(ctx context.Context, arg EndKnownPlayParams) (int64, error) {
-	result, err := q.db.Exec(ctx, endKnownPlay, arg.Now, arg.ID)
+	result, err := q.db.Exec(ctx, EndKnownPlay, arg.Now, arg.ID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const endPlay = `-- name: EndPlay :exec
+const EndPlay = `-- name: EndPlay :exec
 INSERT INTO plays (id, tenant_id, stream_id, started_at, ended_at) VALUES ($1, $2, $3, $4, $4)
 ON CONFLICT (id) DO UPDATE SET ended_at = coalesce(plays.ended_at, excluded.ended_at)
 `
@@ -84,7 +84,7 @@ type EndPlayParams struct {
 }
 
 func (q *Queries) EndPlay(ctx context.Context, arg EndPlayParams) error {
-	_, err := q.db.Exec(ctx, endPlay,
+	_, err := q.db.Exec(ctx, EndPlay,
 		arg.ID,
 		arg.TenantID,
 		arg.StreamID,
@@ -93,7 +93,7 @@ func (q *Queries) EndPlay(ctx context.Context, arg EndPlayParams) error {
 	return err
 }
 
-const endStreamPlays = `-- name: EndStreamPlays :exec
+const EndStreamPlays = `-- name: EndStreamPlays :exec
 UPDATE plays SET ended_at = $1 WHERE tenant_id = $2 AND stream_id = $3 AND ended_at IS NULL
 `
 
@@ -104,6 +104,6 @@ type EndStreamPlaysParams struct {
 }
 
 func (q *Queries) EndStreamPlays(ctx context.Context, arg EndStreamPlaysParams) error {
-	_, err := q.db.Exec(ctx, endStreamPlays, arg.Now, arg.TenantID, arg.StreamID)
+	_, err := q.db.Exec(ctx, EndStreamPlays, arg.Now, arg.TenantID, arg.StreamID)
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const holdProducts = `-- name: HoldProducts :execrows
+const HoldProducts = `-- name: HoldProducts :execrows
 UPDATE products p SET held = p.held + l.quantity
 FROM (SELECT unnest($2::text[]) AS id, unnest($3::bigint[]) AS quantity) l
 WHERE p.tenant_id = $1 AND p.id = l.id
@@ -24,14 +24,14 @@ type HoldProductsParams struct {
 
 // Each quantity may be negative. The rows are locked already.
 func (q *Queries) HoldProducts(ctx context.Context, arg HoldProductsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, holdProducts, arg.TenantID, arg.Ids, arg.Quantities)
+	result, err := q.db.Exec(ctx, HoldProducts, arg.TenantID, arg.Ids, arg.Quantities)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const lockProducts = `-- name: LockProducts :many
+const LockProducts = `-- name: LockProducts :many
 SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, created_at, updated_at FROM products WHERE tenant_id = $1 AND id = ANY ($2::text[]) ORDER BY id FOR UPDATE
 `
 
@@ -42,7 +42,7 @@ type LockProductsParams struct {
 
 // In the order of ids, in which everybody locks products.
 func (q *Queries) LockProducts(ctx context.Context, arg LockProductsParams) ([]Product, error) {
-	rows, err := q.db.Query(ctx, lockProducts, arg.TenantID, arg.Ids)
+	rows, err := q.db.Query(ctx, LockProducts, arg.TenantID, arg.Ids)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (q *Queries) LockProducts(ctx context.Context, arg LockProductsParams) ([]P
 	return items, nil
 }
 
-const takeProducts = `-- name: TakeProducts :many
+const TakeProducts = `-- name: TakeProducts :many
 UPDATE products p SET stock = CASE WHEN p.stock < 0 THEN p.stock ELSE greatest(p.stock - l.quantity, 0) END,
     held = p.held - CASE WHEN $1::boolean THEN l.quantity ELSE 0 END, updated_at = $2
 FROM (SELECT unnest($4::text[]) AS id, unnest($5::bigint[]) AS quantity) l JOIN products b ON b.id = l.id
@@ -102,7 +102,7 @@ type TakeProductsRow struct {
 
 // The rows are locked already, so that b is what they were before.
 func (q *Queries) TakeProducts(ctx context.Context, arg TakeProductsParams) ([]TakeProductsRow, error) {
-	rows, err := q.db.Query(ctx, takeProducts,
+	rows, err := q.db.Query(ctx, TakeProducts,
 		arg.Held,
 		arg.Now,
 		arg.TenantID,

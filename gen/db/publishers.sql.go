@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createPublisher = `-- name: CreatePublisher :one
+const CreatePublisher = `-- name: CreatePublisher :one
 INSERT INTO publishers (id, tenant_id, stream_id, source, node, remote_ip, accepted_at, ended_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO NOTHING RETURNING id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at
@@ -29,7 +29,7 @@ type CreatePublisherParams struct {
 
 // No row when the connection is known already.
 func (q *Queries) CreatePublisher(ctx context.Context, arg CreatePublisherParams) (Publisher, error) {
-	row := q.db.QueryRow(ctx, createPublisher,
+	row := q.db.QueryRow(ctx, CreatePublisher,
 		arg.ID,
 		arg.TenantID,
 		arg.StreamID,
@@ -54,7 +54,7 @@ func (q *Queries) CreatePublisher(ctx context.Context, arg CreatePublisherParams
 	return i, err
 }
 
-const deletePublishersBefore = `-- name: DeletePublishersBefore :execrows
+const DeletePublishersBefore = `-- name: DeletePublishersBefore :execrows
 DELETE FROM publishers WHERE id = ANY (ARRAY(
     SELECT p.id FROM publishers p WHERE p.ended_at < $1 ORDER BY p.ended_at LIMIT $2))
 `
@@ -67,14 +67,14 @@ type DeletePublishersBeforeParams struct {
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
 func (q *Queries) DeletePublishersBefore(ctx context.Context, arg DeletePublishersBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deletePublishersBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeletePublishersBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const endPublisher = `-- name: EndPublisher :exec
+const EndPublisher = `-- name: EndPublisher :exec
 UPDATE publishers SET ended_at = $1 WHERE tenant_id = $2 AND id = $3 AND ended_at IS NULL
 `
 
@@ -85,11 +85,11 @@ type EndPublisherParams struct {
 }
 
 func (q *Queries) EndPublisher(ctx context.Context, arg EndPublisherParams) error {
-	_, err := q.db.Exec(ctx, endPublisher, arg.Now, arg.TenantID, arg.ID)
+	_, err := q.db.Exec(ctx, EndPublisher, arg.Now, arg.TenantID, arg.ID)
 	return err
 }
 
-const endPublishers = `-- name: EndPublishers :exec
+const EndPublishers = `-- name: EndPublishers :exec
 UPDATE publishers SET ended_at = $1
 WHERE tenant_id = $2 AND stream_id = $3 AND ended_at IS NULL AND id <> $4
 `
@@ -103,7 +103,7 @@ type EndPublishersParams struct {
 
 // All connections of the stream, or all but one that takes over.
 func (q *Queries) EndPublishers(ctx context.Context, arg EndPublishersParams) error {
-	_, err := q.db.Exec(ctx, endPublishers,
+	_, err := q.db.Exec(ctx, EndPublishers,
 		arg.Now,
 		arg.TenantID,
 		arg.StreamID,
@@ -112,14 +112,14 @@ func (q *Queries) EndPublishers(ctx context.Context, arg EndPublishersParams) er
 	return err
 }
 
-const getPublisher = `-- name: GetPublisher :one
+const GetPublisher = `-- name: GetPublisher :one
 SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
 // Reports from the media plane name the connection alone.
 func (q *Queries) GetPublisher(ctx context.Context, id string) (Publisher, error) {
-	row := q.db.QueryRow(ctx, getPublisher, id)
+	row := q.db.QueryRow(ctx, GetPublisher, id)
 	var i Publisher
 	err := row.Scan(
 		&i.ID,
@@ -135,14 +135,14 @@ func (q *Queries) GetPublisher(ctx context.Context, id string) (Publisher, error
 	return i, err
 }
 
-const listOpenPublishers = `-- name: ListOpenPublishers :many
+const ListOpenPublishers = `-- name: ListOpenPublishers :many
 SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE node = $1 AND source = 'rtmp' AND ended_at IS NULL ORDER BY accepted_at, id
 `
 
 // @sqlc-vet-disable tenant
 // What a process that has just started must have held when it died.
 func (q *Queries) ListOpenPublishers(ctx context.Context, node string) ([]Publisher, error) {
-	rows, err := q.db.Query(ctx, listOpenPublishers, node)
+	rows, err := q.db.Query(ctx, ListOpenPublishers, node)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (q *Queries) ListOpenPublishers(ctx context.Context, node string) ([]Publis
 	return items, nil
 }
 
-const setPublisherLive = `-- name: SetPublisherLive :exec
+const SetPublisherLive = `-- name: SetPublisherLive :exec
 UPDATE publishers SET live_at = $1 WHERE tenant_id = $2 AND id = $3 AND live_at IS NULL
 `
 
@@ -182,6 +182,6 @@ type SetPublisherLiveParams struct {
 }
 
 func (q *Queries) SetPublisherLive(ctx context.Context, arg SetPublisherLiveParams) error {
-	_, err := q.db.Exec(ctx, setPublisherLive, arg.Now, arg.TenantID, arg.ID)
+	_, err := q.db.Exec(ctx, SetPublisherLive, arg.Now, arg.TenantID, arg.ID)
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createSigningKey = `-- name: CreateSigningKey :one
+const CreateSigningKey = `-- name: CreateSigningKey :one
 INSERT INTO signing_keys (id, private_key, created_at) VALUES ($1, $2, $3) RETURNING id, private_key, created_at, retired_at, revoked_at
 `
 
@@ -23,7 +23,7 @@ type CreateSigningKeyParams struct {
 // @sqlc-vet-disable tenant
 // One set of keys signs for all tenants.
 func (q *Queries) CreateSigningKey(ctx context.Context, arg CreateSigningKeyParams) (SigningKey, error) {
-	row := q.db.QueryRow(ctx, createSigningKey, arg.ID, arg.PrivateKey, arg.Now)
+	row := q.db.QueryRow(ctx, CreateSigningKey, arg.ID, arg.PrivateKey, arg.Now)
 	var i SigningKey
 	err := row.Scan(
 		&i.ID,
@@ -35,14 +35,14 @@ func (q *Queries) CreateSigningKey(ctx context.Context, arg CreateSigningKeyPara
 	return i, err
 }
 
-const listAllSigningKeys = `-- name: ListAllSigningKeys :many
+const ListAllSigningKeys = `-- name: ListAllSigningKeys :many
 SELECT id, private_key, created_at, retired_at, revoked_at FROM signing_keys ORDER BY created_at DESC, id DESC
 `
 
 // @sqlc-vet-disable tenant
 // One set of keys signs for all tenants.
 func (q *Queries) ListAllSigningKeys(ctx context.Context) ([]SigningKey, error) {
-	rows, err := q.db.Query(ctx, listAllSigningKeys)
+	rows, err := q.db.Query(ctx, ListAllSigningKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +67,14 @@ func (q *Queries) ListAllSigningKeys(ctx context.Context) ([]SigningKey, error) 
 	return items, nil
 }
 
-const listSigningKeys = `-- name: ListSigningKeys :many
+const ListSigningKeys = `-- name: ListSigningKeys :many
 SELECT id, private_key, created_at, retired_at, revoked_at FROM signing_keys WHERE retired_at IS NULL ORDER BY created_at DESC, id DESC
 `
 
 // @sqlc-vet-disable tenant
 // One set of keys signs for all tenants. The first one signs.
 func (q *Queries) ListSigningKeys(ctx context.Context) ([]SigningKey, error) {
-	rows, err := q.db.Query(ctx, listSigningKeys)
+	rows, err := q.db.Query(ctx, ListSigningKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (q *Queries) ListSigningKeys(ctx context.Context) ([]SigningKey, error) {
 	return items, nil
 }
 
-const retireSigningKeys = `-- name: RetireSigningKeys :many
+const RetireSigningKeys = `-- name: RetireSigningKeys :many
 UPDATE signing_keys k SET retired_at = $1, private_key = ''
 WHERE k.retired_at IS NULL
   AND EXISTS (SELECT 1 FROM signing_keys n WHERE (n.created_at, n.id) > (k.created_at, k.id) AND n.created_at < $2)
@@ -114,7 +114,7 @@ type RetireSigningKeysParams struct {
 // @sqlc-vet-disable tenant
 // Keys that were replaced so long ago that no token of theirs can be alive.
 func (q *Queries) RetireSigningKeys(ctx context.Context, arg RetireSigningKeysParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, retireSigningKeys, arg.Now, arg.Before)
+	rows, err := q.db.Query(ctx, RetireSigningKeys, arg.Now, arg.Before)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (q *Queries) RetireSigningKeys(ctx context.Context, arg RetireSigningKeysPa
 	return items, nil
 }
 
-const revokeSigningKey = `-- name: RevokeSigningKey :exec
+const RevokeSigningKey = `-- name: RevokeSigningKey :exec
 UPDATE signing_keys SET retired_at = $1, revoked_at = $1, private_key = '' WHERE id = $2
 `
 
@@ -145,6 +145,6 @@ type RevokeSigningKeyParams struct {
 // @sqlc-vet-disable tenant
 // One set of keys signs for all tenants.
 func (q *Queries) RevokeSigningKey(ctx context.Context, arg RevokeSigningKeyParams) error {
-	_, err := q.db.Exec(ctx, revokeSigningKey, arg.Now, arg.ID)
+	_, err := q.db.Exec(ctx, RevokeSigningKey, arg.Now, arg.ID)
 	return err
 }

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-const deleteSignupForm = `-- name: DeleteSignupForm :exec
+const DeleteSignupForm = `-- name: DeleteSignupForm :exec
 DELETE FROM signup_forms WHERE email = $1
 `
 
 // @sqlc-vet-disable tenant
 // As PutSignupForm.
 func (q *Queries) DeleteSignupForm(ctx context.Context, email string) error {
-	_, err := q.db.Exec(ctx, deleteSignupForm, email)
+	_, err := q.db.Exec(ctx, DeleteSignupForm, email)
 	return err
 }
 
-const deleteSignupFormsBefore = `-- name: DeleteSignupFormsBefore :execrows
+const DeleteSignupFormsBefore = `-- name: DeleteSignupFormsBefore :execrows
 DELETE FROM signup_forms WHERE email = ANY (ARRAY(
     SELECT f.email FROM signup_forms f WHERE f.expires_at < $1 ORDER BY f.expires_at LIMIT $2))
 `
@@ -34,21 +34,21 @@ type DeleteSignupFormsBeforeParams struct {
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
 func (q *Queries) DeleteSignupFormsBefore(ctx context.Context, arg DeleteSignupFormsBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteSignupFormsBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteSignupFormsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const lockSignupForm = `-- name: LockSignupForm :one
+const LockSignupForm = `-- name: LockSignupForm :one
 SELECT email, id, tenant_name, name, password_hash, code_hash, resend_id, expires_at, created_at FROM signup_forms WHERE email = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
 // As PutSignupForm.
 func (q *Queries) LockSignupForm(ctx context.Context, email string) (SignupForm, error) {
-	row := q.db.QueryRow(ctx, lockSignupForm, email)
+	row := q.db.QueryRow(ctx, LockSignupForm, email)
 	var i SignupForm
 	err := row.Scan(
 		&i.Email,
@@ -64,7 +64,7 @@ func (q *Queries) LockSignupForm(ctx context.Context, email string) (SignupForm,
 	return i, err
 }
 
-const putSignupForm = `-- name: PutSignupForm :exec
+const PutSignupForm = `-- name: PutSignupForm :exec
 INSERT INTO signup_forms (email, id, tenant_name, name, password_hash, code_hash, expires_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (email) DO UPDATE SET
@@ -86,7 +86,7 @@ type PutSignupFormParams struct {
 // @sqlc-vet-disable tenant
 // Nobody who signs up has a tenant yet. A newer form replaces the one before.
 func (q *Queries) PutSignupForm(ctx context.Context, arg PutSignupFormParams) error {
-	_, err := q.db.Exec(ctx, putSignupForm,
+	_, err := q.db.Exec(ctx, PutSignupForm,
 		arg.Email,
 		arg.ID,
 		arg.TenantName,
@@ -99,7 +99,7 @@ func (q *Queries) PutSignupForm(ctx context.Context, arg PutSignupFormParams) er
 	return err
 }
 
-const setSignupCode = `-- name: SetSignupCode :exec
+const SetSignupCode = `-- name: SetSignupCode :exec
 UPDATE signup_forms SET code_hash = $1, resend_id = $2 WHERE email = $3
 `
 
@@ -112,6 +112,6 @@ type SetSignupCodeParams struct {
 // @sqlc-vet-disable tenant
 // As PutSignupForm.
 func (q *Queries) SetSignupCode(ctx context.Context, arg SetSignupCodeParams) error {
-	_, err := q.db.Exec(ctx, setSignupCode, arg.CodeHash, arg.ResendID, arg.Email)
+	_, err := q.db.Exec(ctx, SetSignupCode, arg.CodeHash, arg.ResendID, arg.Email)
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const deleteSignupTriesBefore = `-- name: DeleteSignupTriesBefore :execrows
+const DeleteSignupTriesBefore = `-- name: DeleteSignupTriesBefore :execrows
 DELETE FROM signup_tries WHERE email_hash = ANY (ARRAY(
     SELECT s.email_hash FROM signup_tries s WHERE s.touched_at < $1 ORDER BY s.touched_at LIMIT $2))
 `
@@ -23,14 +23,14 @@ type DeleteSignupTriesBeforeParams struct {
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
 func (q *Queries) DeleteSignupTriesBefore(ctx context.Context, arg DeleteSignupTriesBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteSignupTriesBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteSignupTriesBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const lockSignupTries = `-- name: LockSignupTries :one
+const LockSignupTries = `-- name: LockSignupTries :one
 INSERT INTO signup_tries (email_hash, touched_at) VALUES ($1, $2)
 ON CONFLICT (email_hash) DO UPDATE SET touched_at = excluded.touched_at RETURNING email_hash, wrong_codes, resent_at, touched_at
 `
@@ -43,7 +43,7 @@ type LockSignupTriesParams struct {
 // @sqlc-vet-disable tenant
 // Nobody who signs up has a tenant yet. Makes the row when there is none.
 func (q *Queries) LockSignupTries(ctx context.Context, arg LockSignupTriesParams) (SignupTry, error) {
-	row := q.db.QueryRow(ctx, lockSignupTries, arg.EmailHash, arg.Now)
+	row := q.db.QueryRow(ctx, LockSignupTries, arg.EmailHash, arg.Now)
 	var i SignupTry
 	err := row.Scan(
 		&i.EmailHash,
@@ -54,7 +54,7 @@ func (q *Queries) LockSignupTries(ctx context.Context, arg LockSignupTriesParams
 	return i, err
 }
 
-const setSignupTries = `-- name: SetSignupTries :exec
+const SetSignupTries = `-- name: SetSignupTries :exec
 UPDATE signup_tries SET wrong_codes = $1, resent_at = $2 WHERE email_hash = $3
 `
 
@@ -67,6 +67,6 @@ type SetSignupTriesParams struct {
 // @sqlc-vet-disable tenant
 // As LockSignupTries.
 func (q *Queries) SetSignupTries(ctx context.Context, arg SetSignupTriesParams) error {
-	_, err := q.db.Exec(ctx, setSignupTries, arg.WrongCodes, arg.ResentAt, arg.EmailHash)
+	_, err := q.db.Exec(ctx, SetSignupTries, arg.WrongCodes, arg.ResentAt, arg.EmailHash)
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createStream = `-- name: CreateStream :one
+const CreateStream = `-- name: CreateStream :one
 INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at
 `
@@ -29,7 +29,7 @@ type CreateStreamParams struct {
 }
 
 func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Stream, error) {
-	row := q.db.QueryRow(ctx, createStream,
+	row := q.db.QueryRow(ctx, CreateStream,
 		arg.ID,
 		arg.TenantID,
 		arg.Name,
@@ -65,7 +65,7 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 	return i, err
 }
 
-const getStream = `-- name: GetStream :one
+const GetStream = `-- name: GetStream :one
 SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = $1 AND s.id = $2
 `
@@ -81,7 +81,7 @@ type GetStreamRow struct {
 }
 
 func (q *Queries) GetStream(ctx context.Context, arg GetStreamParams) (GetStreamRow, error) {
-	row := q.db.QueryRow(ctx, getStream, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, GetStream, arg.TenantID, arg.ID)
 	var i GetStreamRow
 	err := row.Scan(
 		&i.Stream.ID,
@@ -107,14 +107,14 @@ func (q *Queries) GetStream(ctx context.Context, arg GetStreamParams) (GetStream
 	return i, err
 }
 
-const getStreamByKey = `-- name: GetStreamByKey :one
+const GetStreamByKey = `-- name: GetStreamByKey :one
 SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams WHERE key_hash = $1
 `
 
 // @sqlc-vet-disable tenant
 // The key is what names the tenant.
 func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, error) {
-	row := q.db.QueryRow(ctx, getStreamByKey, keyHash)
+	row := q.db.QueryRow(ctx, GetStreamByKey, keyHash)
 	var i Stream
 	err := row.Scan(
 		&i.ID,
@@ -139,7 +139,7 @@ func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, e
 	return i, err
 }
 
-const getStreamFate = `-- name: GetStreamFate :one
+const GetStreamFate = `-- name: GetStreamFate :one
 SELECT s.status, s.publisher_id, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id WHERE s.id = $1
 `
@@ -153,20 +153,20 @@ type GetStreamFateRow struct {
 // @sqlc-vet-disable tenant
 // The media plane knows streams by id alone.
 func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRow, error) {
-	row := q.db.QueryRow(ctx, getStreamFate, id)
+	row := q.db.QueryRow(ctx, GetStreamFate, id)
 	var i GetStreamFateRow
 	err := row.Scan(&i.Status, &i.PublisherID, &i.TenantStatus)
 	return i, err
 }
 
-const getStreamForPlayback = `-- name: GetStreamForPlayback :one
+const GetStreamForPlayback = `-- name: GetStreamForPlayback :one
 SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
 // A playback token names the stream alone.
 func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, error) {
-	row := q.db.QueryRow(ctx, getStreamForPlayback, id)
+	row := q.db.QueryRow(ctx, GetStreamForPlayback, id)
 	var i Stream
 	err := row.Scan(
 		&i.ID,
@@ -191,7 +191,7 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 	return i, err
 }
 
-const listStreams = `-- name: ListStreams :many
+const ListStreams = `-- name: ListStreams :many
 SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s
 WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.id < $2::text)
@@ -210,7 +210,7 @@ type ListStreamsRow struct {
 }
 
 func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]ListStreamsRow, error) {
-	rows, err := q.db.Query(ctx, listStreams, arg.TenantID, arg.Cursor, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListStreams, arg.TenantID, arg.Cursor, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -249,14 +249,14 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 	return items, nil
 }
 
-const lockStream = `-- name: LockStream :one
+const LockStream = `-- name: LockStream :one
 SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
 // The media plane knows streams by id alone.
 func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
-	row := q.db.QueryRow(ctx, lockStream, id)
+	row := q.db.QueryRow(ctx, LockStream, id)
 	var i Stream
 	err := row.Scan(
 		&i.ID,
@@ -281,7 +281,7 @@ func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
 	return i, err
 }
 
-const lockStreamByKey = `-- name: LockStreamByKey :one
+const LockStreamByKey = `-- name: LockStreamByKey :one
 SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = $1 FOR UPDATE OF s
@@ -295,7 +295,7 @@ type LockStreamByKeyRow struct {
 // @sqlc-vet-disable tenant
 // The key is what names the tenant.
 func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStreamByKeyRow, error) {
-	row := q.db.QueryRow(ctx, lockStreamByKey, keyHash)
+	row := q.db.QueryRow(ctx, LockStreamByKey, keyHash)
 	var i LockStreamByKeyRow
 	err := row.Scan(
 		&i.Stream.ID,
@@ -321,7 +321,7 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 	return i, err
 }
 
-const lockTenantStreams = `-- name: LockTenantStreams :many
+const LockTenantStreams = `-- name: LockTenantStreams :many
 SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams
 WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE
@@ -329,7 +329,7 @@ ORDER BY id FOR UPDATE
 
 // All that is on air, or about to be.
 func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Stream, error) {
-	rows, err := q.db.Query(ctx, lockTenantStreams, tenantID)
+	rows, err := q.db.Query(ctx, LockTenantStreams, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +367,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 	return items, nil
 }
 
-const rotateStreamKey = `-- name: RotateStreamKey :one
+const RotateStreamKey = `-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
 WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at
 `
@@ -381,7 +381,7 @@ type RotateStreamKeyParams struct {
 }
 
 func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams) (Stream, error) {
-	row := q.db.QueryRow(ctx, rotateStreamKey,
+	row := q.db.QueryRow(ctx, RotateStreamKey,
 		arg.KeyHash,
 		arg.KeyLast4,
 		arg.Now,
@@ -412,7 +412,7 @@ func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams
 	return i, err
 }
 
-const setStreamPublisher = `-- name: SetStreamPublisher :exec
+const SetStreamPublisher = `-- name: SetStreamPublisher :exec
 UPDATE streams SET publisher_id = $1, updated_at = $2 WHERE tenant_id = $3 AND id = $4
 `
 
@@ -424,7 +424,7 @@ type SetStreamPublisherParams struct {
 }
 
 func (q *Queries) SetStreamPublisher(ctx context.Context, arg SetStreamPublisherParams) error {
-	_, err := q.db.Exec(ctx, setStreamPublisher,
+	_, err := q.db.Exec(ctx, SetStreamPublisher,
 		arg.PublisherID,
 		arg.Now,
 		arg.TenantID,
@@ -433,7 +433,7 @@ func (q *Queries) SetStreamPublisher(ctx context.Context, arg SetStreamPublisher
 	return err
 }
 
-const setStreamRejected = `-- name: SetStreamRejected :exec
+const SetStreamRejected = `-- name: SetStreamRejected :exec
 UPDATE streams SET rejected_reason = $1, updated_at = $2 WHERE tenant_id = $3 AND id = $4
 `
 
@@ -445,7 +445,7 @@ type SetStreamRejectedParams struct {
 }
 
 func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedParams) error {
-	_, err := q.db.Exec(ctx, setStreamRejected,
+	_, err := q.db.Exec(ctx, SetStreamRejected,
 		arg.RejectedReason,
 		arg.Now,
 		arg.TenantID,
@@ -454,7 +454,7 @@ func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedPa
 	return err
 }
 
-const setStreamState = `-- name: SetStreamState :one
+const SetStreamState = `-- name: SetStreamState :one
 UPDATE streams SET status = $1, publisher_id = $2, started_at = $3, ended_at = $4,
     reconnect_until = $5, blocked_until = $6, rejected_reason = $7, updated_at = $8
 WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at
@@ -475,7 +475,7 @@ type SetStreamStateParams struct {
 
 // Writes the whole state machine's outcome.
 func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) (Stream, error) {
-	row := q.db.QueryRow(ctx, setStreamState,
+	row := q.db.QueryRow(ctx, SetStreamState,
 		arg.Status,
 		arg.PublisherID,
 		arg.StartedAt,
@@ -511,13 +511,13 @@ func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) 
 	return i, err
 }
 
-const shareTenantByKey = `-- name: ShareTenantByKey :exec
+const ShareTenantByKey = `-- name: ShareTenantByKey :exec
 SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s WHERE s.key_hash = $1) FOR SHARE
 `
 
 // @sqlc-vet-disable tenant
 // The key is what names the tenant.
 func (q *Queries) ShareTenantByKey(ctx context.Context, keyHash []byte) error {
-	_, err := q.db.Exec(ctx, shareTenantByKey, keyHash)
+	_, err := q.db.Exec(ctx, ShareTenantByKey, keyHash)
 	return err
 }

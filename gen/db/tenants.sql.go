@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const countTenants = `-- name: CountTenants :one
+const CountTenants = `-- name: CountTenants :one
 SELECT count(*) FROM tenants t
 WHERE ($1::text IS NULL OR t.name ILIKE $1 OR t.id ILIKE $1
        OR EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
@@ -27,13 +27,13 @@ type CountTenantsParams struct {
 // @sqlc-vet-disable tenant
 // For those who run the platform.
 func (q *Queries) CountTenants(ctx context.Context, arg CountTenantsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countTenants, arg.Q, arg.Status, arg.Plan)
+	row := q.db.QueryRow(ctx, CountTenants, arg.Q, arg.Status, arg.Plan)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const createTenant = `-- name: CreateTenant :one
+const CreateTenant = `-- name: CreateTenant :one
 INSERT INTO tenants (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
 `
 
@@ -46,7 +46,7 @@ type CreateTenantParams struct {
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) CreateTenant(ctx context.Context, arg CreateTenantParams) (Tenant, error) {
-	row := q.db.QueryRow(ctx, createTenant, arg.ID, arg.Name, arg.Now)
+	row := q.db.QueryRow(ctx, CreateTenant, arg.ID, arg.Name, arg.Now)
 	var i Tenant
 	err := row.Scan(
 		&i.ID,
@@ -63,14 +63,14 @@ func (q *Queries) CreateTenant(ctx context.Context, arg CreateTenantParams) (Ten
 	return i, err
 }
 
-const getTenant = `-- name: GetTenant :one
+const GetTenant = `-- name: GetTenant :one
 SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
-	row := q.db.QueryRow(ctx, getTenant, id)
+	row := q.db.QueryRow(ctx, GetTenant, id)
 	var i Tenant
 	err := row.Scan(
 		&i.ID,
@@ -87,7 +87,7 @@ func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
 	return i, err
 }
 
-const getTenantSummary = `-- name: GetTenantSummary :one
+const GetTenantSummary = `-- name: GetTenantSummary :one
 SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t WHERE t.id = $1
@@ -102,7 +102,7 @@ type GetTenantSummaryRow struct {
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) GetTenantSummary(ctx context.Context, id string) (GetTenantSummaryRow, error) {
-	row := q.db.QueryRow(ctx, getTenantSummary, id)
+	row := q.db.QueryRow(ctx, GetTenantSummary, id)
 	var i GetTenantSummaryRow
 	err := row.Scan(
 		&i.Tenant.ID,
@@ -121,7 +121,7 @@ func (q *Queries) GetTenantSummary(ctx context.Context, id string) (GetTenantSum
 	return i, err
 }
 
-const listTenants = `-- name: ListTenants :many
+const ListTenants = `-- name: ListTenants :many
 SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t
@@ -149,7 +149,7 @@ type ListTenantsRow struct {
 // @sqlc-vet-disable tenant
 // For those who run the platform.
 func (q *Queries) ListTenants(ctx context.Context, arg ListTenantsParams) ([]ListTenantsRow, error) {
-	rows, err := q.db.Query(ctx, listTenants,
+	rows, err := q.db.Query(ctx, ListTenants,
 		arg.Q,
 		arg.Status,
 		arg.Plan,
@@ -187,7 +187,7 @@ func (q *Queries) ListTenants(ctx context.Context, arg ListTenantsParams) ([]Lis
 	return items, nil
 }
 
-const lockTenant = `-- name: LockTenant :one
+const LockTenant = `-- name: LockTenant :one
 SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1 FOR NO KEY UPDATE
 `
 
@@ -195,7 +195,7 @@ SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspende
 // The id is the tenant. Rows that refer to it can be written meanwhile, or who
 // holds one of its rows already would wait for us, and we for them.
 func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
-	row := q.db.QueryRow(ctx, lockTenant, id)
+	row := q.db.QueryRow(ctx, LockTenant, id)
 	var i Tenant
 	err := row.Scan(
 		&i.ID,
@@ -212,7 +212,7 @@ func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
 	return i, err
 }
 
-const setTenantPlan = `-- name: SetTenantPlan :exec
+const SetTenantPlan = `-- name: SetTenantPlan :exec
 UPDATE tenants SET plan = $1, updated_at = $2 WHERE id = $3
 `
 
@@ -225,11 +225,11 @@ type SetTenantPlanParams struct {
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) SetTenantPlan(ctx context.Context, arg SetTenantPlanParams) error {
-	_, err := q.db.Exec(ctx, setTenantPlan, arg.Plan, arg.Now, arg.ID)
+	_, err := q.db.Exec(ctx, SetTenantPlan, arg.Plan, arg.Now, arg.ID)
 	return err
 }
 
-const setTenantStatus = `-- name: SetTenantStatus :one
+const SetTenantStatus = `-- name: SetTenantStatus :one
 UPDATE tenants SET status = $1, updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
 `
 
@@ -242,7 +242,7 @@ type SetTenantStatusParams struct {
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) SetTenantStatus(ctx context.Context, arg SetTenantStatusParams) (Tenant, error) {
-	row := q.db.QueryRow(ctx, setTenantStatus, arg.Status, arg.Now, arg.ID)
+	row := q.db.QueryRow(ctx, SetTenantStatus, arg.Status, arg.Now, arg.ID)
 	var i Tenant
 	err := row.Scan(
 		&i.ID,
@@ -259,7 +259,7 @@ func (q *Queries) SetTenantStatus(ctx context.Context, arg SetTenantStatusParams
 	return i, err
 }
 
-const suspendTenant = `-- name: SuspendTenant :exec
+const SuspendTenant = `-- name: SuspendTenant :exec
 UPDATE tenants SET status_before_suspension = status, status = 'SUSPENDED', suspended_at = $1::timestamptz, suspension_reason = $2, updated_at = $1::timestamptz
 WHERE id = $3
 `
@@ -273,11 +273,11 @@ type SuspendTenantParams struct {
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) SuspendTenant(ctx context.Context, arg SuspendTenantParams) error {
-	_, err := q.db.Exec(ctx, suspendTenant, arg.Now, arg.Reason, arg.ID)
+	_, err := q.db.Exec(ctx, SuspendTenant, arg.Now, arg.Reason, arg.ID)
 	return err
 }
 
-const unsuspendTenant = `-- name: UnsuspendTenant :exec
+const UnsuspendTenant = `-- name: UnsuspendTenant :exec
 UPDATE tenants SET status = $1, status_before_suspension = NULL, suspended_at = NULL, suspension_reason = NULL, updated_at = $2
 WHERE id = $3
 `
@@ -291,11 +291,11 @@ type UnsuspendTenantParams struct {
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) UnsuspendTenant(ctx context.Context, arg UnsuspendTenantParams) error {
-	_, err := q.db.Exec(ctx, unsuspendTenant, arg.Status, arg.Now, arg.ID)
+	_, err := q.db.Exec(ctx, UnsuspendTenant, arg.Status, arg.Now, arg.ID)
 	return err
 }
 
-const updateTenant = `-- name: UpdateTenant :one
+const UpdateTenant = `-- name: UpdateTenant :one
 UPDATE tenants SET name = coalesce($1::text, name), updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
 `
 
@@ -308,7 +308,7 @@ type UpdateTenantParams struct {
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) UpdateTenant(ctx context.Context, arg UpdateTenantParams) (Tenant, error) {
-	row := q.db.QueryRow(ctx, updateTenant, arg.Name, arg.Now, arg.ID)
+	row := q.db.QueryRow(ctx, UpdateTenant, arg.Name, arg.Now, arg.ID)
 	var i Tenant
 	err := row.Scan(
 		&i.ID,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const deleteUserLinksBefore = `-- name: DeleteUserLinksBefore :execrows
+const DeleteUserLinksBefore = `-- name: DeleteUserLinksBefore :execrows
 DELETE FROM user_links WHERE id = ANY (ARRAY(
     SELECT l.id FROM user_links l WHERE l.expires_at < $1 ORDER BY l.expires_at LIMIT $2))
 `
@@ -23,14 +23,14 @@ type DeleteUserLinksBeforeParams struct {
 // @sqlc-vet-disable tenant
 // Retention is everybody's.
 func (q *Queries) DeleteUserLinksBefore(ctx context.Context, arg DeleteUserLinksBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteUserLinksBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteUserLinksBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const endUserLink = `-- name: EndUserLink :exec
+const EndUserLink = `-- name: EndUserLink :exec
 UPDATE user_links SET used_at = $1 WHERE tenant_id = $2 AND user_id = $3 AND purpose = $4 AND used_at IS NULL
 `
 
@@ -42,7 +42,7 @@ type EndUserLinkParams struct {
 }
 
 func (q *Queries) EndUserLink(ctx context.Context, arg EndUserLinkParams) error {
-	_, err := q.db.Exec(ctx, endUserLink,
+	_, err := q.db.Exec(ctx, EndUserLink,
 		arg.Now,
 		arg.TenantID,
 		arg.UserID,
@@ -51,7 +51,7 @@ func (q *Queries) EndUserLink(ctx context.Context, arg EndUserLinkParams) error 
 	return err
 }
 
-const getUserLink = `-- name: GetUserLink :one
+const GetUserLink = `-- name: GetUserLink :one
 SELECT id, tenant_id, user_id, purpose, token_hash, request_id, expires_at, used_at, created_at FROM user_links WHERE tenant_id = $1 AND user_id = $2 AND purpose = $3
 `
 
@@ -62,7 +62,7 @@ type GetUserLinkParams struct {
 }
 
 func (q *Queries) GetUserLink(ctx context.Context, arg GetUserLinkParams) (UserLink, error) {
-	row := q.db.QueryRow(ctx, getUserLink, arg.TenantID, arg.UserID, arg.Purpose)
+	row := q.db.QueryRow(ctx, GetUserLink, arg.TenantID, arg.UserID, arg.Purpose)
 	var i UserLink
 	err := row.Scan(
 		&i.ID,
@@ -78,7 +78,7 @@ func (q *Queries) GetUserLink(ctx context.Context, arg GetUserLinkParams) (UserL
 	return i, err
 }
 
-const getUserLinkByToken = `-- name: GetUserLinkByToken :one
+const GetUserLinkByToken = `-- name: GetUserLinkByToken :one
 SELECT user_links.id, user_links.tenant_id, user_links.user_id, user_links.purpose, user_links.token_hash, user_links.request_id, user_links.expires_at, user_links.used_at, user_links.created_at, users.status AS user_status, tenants.status AS tenant_status
 FROM user_links JOIN users ON users.id = user_links.user_id JOIN tenants ON tenants.id = user_links.tenant_id
 WHERE token_hash = $1 AND purpose = $2
@@ -98,7 +98,7 @@ type GetUserLinkByTokenRow struct {
 // @sqlc-vet-disable tenant
 // Whoever follows a link has said nothing else yet.
 func (q *Queries) GetUserLinkByToken(ctx context.Context, arg GetUserLinkByTokenParams) (GetUserLinkByTokenRow, error) {
-	row := q.db.QueryRow(ctx, getUserLinkByToken, arg.TokenHash, arg.Purpose)
+	row := q.db.QueryRow(ctx, GetUserLinkByToken, arg.TokenHash, arg.Purpose)
 	var i GetUserLinkByTokenRow
 	err := row.Scan(
 		&i.UserLink.ID,
@@ -116,7 +116,7 @@ func (q *Queries) GetUserLinkByToken(ctx context.Context, arg GetUserLinkByToken
 	return i, err
 }
 
-const putUserLink = `-- name: PutUserLink :exec
+const PutUserLink = `-- name: PutUserLink :exec
 INSERT INTO user_links (id, tenant_id, user_id, purpose, token_hash, request_id, expires_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (user_id, purpose) DO UPDATE SET
@@ -137,7 +137,7 @@ type PutUserLinkParams struct {
 
 // A newer link replaces the one before.
 func (q *Queries) PutUserLink(ctx context.Context, arg PutUserLinkParams) error {
-	_, err := q.db.Exec(ctx, putUserLink,
+	_, err := q.db.Exec(ctx, PutUserLink,
 		arg.ID,
 		arg.TenantID,
 		arg.UserID,
@@ -150,7 +150,7 @@ func (q *Queries) PutUserLink(ctx context.Context, arg PutUserLinkParams) error 
 	return err
 }
 
-const useUserLink = `-- name: UseUserLink :execrows
+const UseUserLink = `-- name: UseUserLink :execrows
 UPDATE user_links SET used_at = $1 WHERE tenant_id = $2 AND token_hash = $3 AND used_at IS NULL
 `
 
@@ -162,7 +162,7 @@ type UseUserLinkParams struct {
 
 // Counts once, and only while it is the newest.
 func (q *Queries) UseUserLink(ctx context.Context, arg UseUserLinkParams) (int64, error) {
-	result, err := q.db.Exec(ctx, useUserLink, arg.Now, arg.TenantID, arg.TokenHash)
+	result, err := q.db.Exec(ctx, UseUserLink, arg.Now, arg.TenantID, arg.TokenHash)
 	if err != nil {
 		return 0, err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const activateInvitedUser = `-- name: ActivateInvitedUser :one
+const ActivateInvitedUser = `-- name: ActivateInvitedUser :one
 UPDATE users SET status = 'ACTIVE', name = coalesce($1::text, name), password_hash = $2,
     invite_expires_at = NULL, last_login_at = $3, updated_at = $3
 WHERE tenant_id = $4 AND id = $5 AND status = 'INVITED' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
@@ -26,7 +26,7 @@ type ActivateInvitedUserParams struct {
 
 // Takes the place of the log-in too.
 func (q *Queries) ActivateInvitedUser(ctx context.Context, arg ActivateInvitedUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, activateInvitedUser,
+	row := q.db.QueryRow(ctx, ActivateInvitedUser,
 		arg.Name,
 		arg.PasswordHash,
 		arg.Now,
@@ -51,18 +51,18 @@ func (q *Queries) ActivateInvitedUser(ctx context.Context, arg ActivateInvitedUs
 	return i, err
 }
 
-const countActiveOwners = `-- name: CountActiveOwners :one
+const CountActiveOwners = `-- name: CountActiveOwners :one
 SELECT count(*) FROM users WHERE tenant_id = $1 AND role = 'OWNER' AND status = 'ACTIVE'
 `
 
 func (q *Queries) CountActiveOwners(ctx context.Context, tenantID string) (int64, error) {
-	row := q.db.QueryRow(ctx, countActiveOwners, tenantID)
+	row := q.db.QueryRow(ctx, CountActiveOwners, tenantID)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const countPlatformUsers = `-- name: CountPlatformUsers :one
+const CountPlatformUsers = `-- name: CountPlatformUsers :one
 SELECT count(*) FROM users u
 WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
   AND ($2::text IS NULL OR u.tenant_id = $2)
@@ -76,13 +76,13 @@ type CountPlatformUsersParams struct {
 // @sqlc-vet-disable tenant
 // For those who run the platform.
 func (q *Queries) CountPlatformUsers(ctx context.Context, arg CountPlatformUsersParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countPlatformUsers, arg.Q, arg.TenantID)
+	row := q.db.QueryRow(ctx, CountPlatformUsers, arg.Q, arg.TenantID)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const createInvitedUser = `-- name: CreateInvitedUser :one
+const CreateInvitedUser = `-- name: CreateInvitedUser :one
 INSERT INTO users (id, tenant_id, email, name, password_hash, role, status, invite_expires_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, '', $5, 'INVITED', $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
@@ -99,7 +99,7 @@ type CreateInvitedUserParams struct {
 
 // Without a password nobody can log in.
 func (q *Queries) CreateInvitedUser(ctx context.Context, arg CreateInvitedUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, createInvitedUser,
+	row := q.db.QueryRow(ctx, CreateInvitedUser,
 		arg.ID,
 		arg.TenantID,
 		arg.Email,
@@ -126,7 +126,7 @@ func (q *Queries) CreateInvitedUser(ctx context.Context, arg CreateInvitedUserPa
 	return i, err
 }
 
-const createUser = `-- name: CreateUser :one
+const CreateUser = `-- name: CreateUser :one
 INSERT INTO users (id, tenant_id, email, name, password_hash, role, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
@@ -142,7 +142,7 @@ type CreateUserParams struct {
 }
 
 func (q *Queries) CreateUser(ctx context.Context, arg CreateUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, createUser,
+	row := q.db.QueryRow(ctx, CreateUser,
 		arg.ID,
 		arg.TenantID,
 		arg.Email,
@@ -169,7 +169,7 @@ func (q *Queries) CreateUser(ctx context.Context, arg CreateUserParams) (User, e
 	return i, err
 }
 
-const deleteUser = `-- name: DeleteUser :exec
+const DeleteUser = `-- name: DeleteUser :exec
 DELETE FROM users WHERE tenant_id = $1 AND id = $2
 `
 
@@ -179,11 +179,11 @@ type DeleteUserParams struct {
 }
 
 func (q *Queries) DeleteUser(ctx context.Context, arg DeleteUserParams) error {
-	_, err := q.db.Exec(ctx, deleteUser, arg.TenantID, arg.ID)
+	_, err := q.db.Exec(ctx, DeleteUser, arg.TenantID, arg.ID)
 	return err
 }
 
-const getPlatformUser = `-- name: GetPlatformUser :one
+const GetPlatformUser = `-- name: GetPlatformUser :one
 SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, u.invite_expires_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = $1
 `
 
@@ -195,7 +195,7 @@ type GetPlatformUserRow struct {
 // @sqlc-vet-disable tenant
 // For those who run the platform.
 func (q *Queries) GetPlatformUser(ctx context.Context, id string) (GetPlatformUserRow, error) {
-	row := q.db.QueryRow(ctx, getPlatformUser, id)
+	row := q.db.QueryRow(ctx, GetPlatformUser, id)
 	var i GetPlatformUserRow
 	err := row.Scan(
 		&i.User.ID,
@@ -215,7 +215,7 @@ func (q *Queries) GetPlatformUser(ctx context.Context, id string) (GetPlatformUs
 	return i, err
 }
 
-const getUser = `-- name: GetUser :one
+const GetUser = `-- name: GetUser :one
 SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND id = $2
 `
 
@@ -225,7 +225,7 @@ type GetUserParams struct {
 }
 
 func (q *Queries) GetUser(ctx context.Context, arg GetUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, getUser, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, GetUser, arg.TenantID, arg.ID)
 	var i User
 	err := row.Scan(
 		&i.ID,
@@ -244,14 +244,14 @@ func (q *Queries) GetUser(ctx context.Context, arg GetUserParams) (User, error) 
 	return i, err
 }
 
-const getUserByEmail = `-- name: GetUserByEmail :one
+const GetUserByEmail = `-- name: GetUserByEmail :one
 SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE email = $1
 `
 
 // @sqlc-vet-disable tenant
 // Login knows no tenant yet.
 func (q *Queries) GetUserByEmail(ctx context.Context, email string) (User, error) {
-	row := q.db.QueryRow(ctx, getUserByEmail, email)
+	row := q.db.QueryRow(ctx, GetUserByEmail, email)
 	var i User
 	err := row.Scan(
 		&i.ID,
@@ -270,7 +270,7 @@ func (q *Queries) GetUserByEmail(ctx context.Context, email string) (User, error
 	return i, err
 }
 
-const getUserForToken = `-- name: GetUserForToken :one
+const GetUserForToken = `-- name: GetUserForToken :one
 SELECT u.token_version, u.role, u.status, t.status AS tenant_status
 FROM users u JOIN tenants t ON t.id = u.tenant_id
 WHERE u.tenant_id = $1 AND u.id = $2
@@ -290,7 +290,7 @@ type GetUserForTokenRow struct {
 
 // What decides whether a token still counts.
 func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams) (GetUserForTokenRow, error) {
-	row := q.db.QueryRow(ctx, getUserForToken, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, GetUserForToken, arg.TenantID, arg.ID)
 	var i GetUserForTokenRow
 	err := row.Scan(
 		&i.TokenVersion,
@@ -301,12 +301,12 @@ func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams
 	return i, err
 }
 
-const listActiveOwners = `-- name: ListActiveOwners :many
+const ListActiveOwners = `-- name: ListActiveOwners :many
 SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND role = 'OWNER' AND status = 'ACTIVE' ORDER BY id
 `
 
 func (q *Queries) ListActiveOwners(ctx context.Context, tenantID string) ([]User, error) {
-	rows, err := q.db.Query(ctx, listActiveOwners, tenantID)
+	rows, err := q.db.Query(ctx, ListActiveOwners, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +338,7 @@ func (q *Queries) ListActiveOwners(ctx context.Context, tenantID string) ([]User
 	return items, nil
 }
 
-const listPlatformUsers = `-- name: ListPlatformUsers :many
+const ListPlatformUsers = `-- name: ListPlatformUsers :many
 SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, u.invite_expires_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id
 WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
   AND ($2::text IS NULL OR u.tenant_id = $2)
@@ -360,7 +360,7 @@ type ListPlatformUsersRow struct {
 // @sqlc-vet-disable tenant
 // For those who run the platform.
 func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersParams) ([]ListPlatformUsersRow, error) {
-	rows, err := q.db.Query(ctx, listPlatformUsers,
+	rows, err := q.db.Query(ctx, ListPlatformUsers,
 		arg.Q,
 		arg.TenantID,
 		arg.Skip,
@@ -398,7 +398,7 @@ func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersPa
 	return items, nil
 }
 
-const listUsers = `-- name: ListUsers :many
+const ListUsers = `-- name: ListUsers :many
 SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users
 WHERE tenant_id = $1 AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
@@ -411,7 +411,7 @@ type ListUsersParams struct {
 }
 
 func (q *Queries) ListUsers(ctx context.Context, arg ListUsersParams) ([]User, error) {
-	rows, err := q.db.Query(ctx, listUsers, arg.TenantID, arg.Cursor, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListUsers, arg.TenantID, arg.Cursor, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -443,7 +443,7 @@ func (q *Queries) ListUsers(ctx context.Context, arg ListUsersParams) ([]User, e
 	return items, nil
 }
 
-const lockUser = `-- name: LockUser :one
+const LockUser = `-- name: LockUser :one
 SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
@@ -453,7 +453,7 @@ type LockUserParams struct {
 }
 
 func (q *Queries) LockUser(ctx context.Context, arg LockUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, lockUser, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, LockUser, arg.TenantID, arg.ID)
 	var i User
 	err := row.Scan(
 		&i.ID,
@@ -472,7 +472,7 @@ func (q *Queries) LockUser(ctx context.Context, arg LockUserParams) (User, error
 	return i, err
 }
 
-const recordLogin = `-- name: RecordLogin :one
+const RecordLogin = `-- name: RecordLogin :one
 UPDATE users SET last_login_at = $1
 WHERE tenant_id = $2 AND id = $3 AND token_version = $4 AND status = 'ACTIVE' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
@@ -486,7 +486,7 @@ type RecordLoginParams struct {
 
 // No row when the password or the role was changed, or the user deactivated or removed, meanwhile.
 func (q *Queries) RecordLogin(ctx context.Context, arg RecordLoginParams) (User, error) {
-	row := q.db.QueryRow(ctx, recordLogin,
+	row := q.db.QueryRow(ctx, RecordLogin,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,
@@ -510,7 +510,7 @@ func (q *Queries) RecordLogin(ctx context.Context, arg RecordLoginParams) (User,
 	return i, err
 }
 
-const setUserPassword = `-- name: SetUserPassword :one
+const SetUserPassword = `-- name: SetUserPassword :one
 UPDATE users SET password_hash = $1, token_version = token_version + 1, updated_at = $2
 WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
@@ -524,7 +524,7 @@ type SetUserPasswordParams struct {
 
 // Ends the user's tokens.
 func (q *Queries) SetUserPassword(ctx context.Context, arg SetUserPasswordParams) (User, error) {
-	row := q.db.QueryRow(ctx, setUserPassword,
+	row := q.db.QueryRow(ctx, SetUserPassword,
 		arg.PasswordHash,
 		arg.Now,
 		arg.TenantID,
@@ -548,7 +548,7 @@ func (q *Queries) SetUserPassword(ctx context.Context, arg SetUserPasswordParams
 	return i, err
 }
 
-const setUserRole = `-- name: SetUserRole :one
+const SetUserRole = `-- name: SetUserRole :one
 UPDATE users SET role = $1, token_version = token_version + 1, updated_at = $2
 WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
@@ -562,7 +562,7 @@ type SetUserRoleParams struct {
 
 // Ends the user's tokens, which carry the old role.
 func (q *Queries) SetUserRole(ctx context.Context, arg SetUserRoleParams) (User, error) {
-	row := q.db.QueryRow(ctx, setUserRole,
+	row := q.db.QueryRow(ctx, SetUserRole,
 		arg.Role,
 		arg.Now,
 		arg.TenantID,
@@ -586,7 +586,7 @@ func (q *Queries) SetUserRole(ctx context.Context, arg SetUserRoleParams) (User,
 	return i, err
 }
 
-const setUserStatus = `-- name: SetUserStatus :exec
+const SetUserStatus = `-- name: SetUserStatus :exec
 UPDATE users SET status = $1, token_version = token_version + 1, updated_at = $2
 WHERE tenant_id = $3 AND id = $4
 `
@@ -600,7 +600,7 @@ type SetUserStatusParams struct {
 
 // Ends the user's tokens, those from before a deactivation, too.
 func (q *Queries) SetUserStatus(ctx context.Context, arg SetUserStatusParams) error {
-	_, err := q.db.Exec(ctx, setUserStatus,
+	_, err := q.db.Exec(ctx, SetUserStatus,
 		arg.Status,
 		arg.Now,
 		arg.TenantID,
@@ -609,7 +609,7 @@ func (q *Queries) SetUserStatus(ctx context.Context, arg SetUserStatusParams) er
 	return err
 }
 
-const updateInvitedUser = `-- name: UpdateInvitedUser :one
+const UpdateInvitedUser = `-- name: UpdateInvitedUser :one
 UPDATE users SET name = coalesce($1::text, name), role = $2, invite_expires_at = $3, updated_at = $4
 WHERE tenant_id = $5 AND id = $6 AND status = 'INVITED' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
 `
@@ -624,7 +624,7 @@ type UpdateInvitedUserParams struct {
 }
 
 func (q *Queries) UpdateInvitedUser(ctx context.Context, arg UpdateInvitedUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, updateInvitedUser,
+	row := q.db.QueryRow(ctx, UpdateInvitedUser,
 		arg.Name,
 		arg.Role,
 		arg.InviteExpiresAt,

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-const createMissedDeliveries = `-- name: CreateMissedDeliveries :exec
+const CreateMissedDeliveries = `-- name: CreateMissedDeliveries :exec
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at, next_id)
 SELECT unnest($1::text[]), $2, $3, unnest($4::text[]), unnest($5::text[]), $6::timestamptz, $6::timestamptz,
     nullif(unnest($7::text[]), '')
@@ -28,7 +28,7 @@ type CreateMissedDeliveriesParams struct {
 }
 
 func (q *Queries) CreateMissedDeliveries(ctx context.Context, arg CreateMissedDeliveriesParams) error {
-	_, err := q.db.Exec(ctx, createMissedDeliveries,
+	_, err := q.db.Exec(ctx, CreateMissedDeliveries,
 		arg.Ids,
 		arg.TenantID,
 		arg.EndpointID,
@@ -40,7 +40,7 @@ func (q *Queries) CreateMissedDeliveries(ctx context.Context, arg CreateMissedDe
 	return err
 }
 
-const createWebhookDelivery = `-- name: CreateWebhookDelivery :exec
+const CreateWebhookDelivery = `-- name: CreateWebhookDelivery :exec
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $6)
 `
@@ -55,7 +55,7 @@ type CreateWebhookDeliveryParams struct {
 }
 
 func (q *Queries) CreateWebhookDelivery(ctx context.Context, arg CreateWebhookDeliveryParams) error {
-	_, err := q.db.Exec(ctx, createWebhookDelivery,
+	_, err := q.db.Exec(ctx, CreateWebhookDelivery,
 		arg.ID,
 		arg.TenantID,
 		arg.EndpointID,
@@ -66,7 +66,7 @@ func (q *Queries) CreateWebhookDelivery(ctx context.Context, arg CreateWebhookDe
 	return err
 }
 
-const deleteDeliveriesBefore = `-- name: DeleteDeliveriesBefore :execrows
+const DeleteDeliveriesBefore = `-- name: DeleteDeliveriesBefore :execrows
 DELETE FROM webhook_deliveries WHERE id = ANY (ARRAY(
     SELECT d.id FROM webhook_deliveries d WHERE d.created_at < $1 AND d.status IN ('delivered', 'failed')
     ORDER BY d.created_at LIMIT $2))
@@ -80,14 +80,14 @@ type DeleteDeliveriesBeforeParams struct {
 // @sqlc-vet-disable tenant
 // The oldest ones that are done, max_rows at most: one statement must not take long.
 func (q *Queries) DeleteDeliveriesBefore(ctx context.Context, arg DeleteDeliveriesBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteDeliveriesBefore, arg.Before, arg.MaxRows)
+	result, err := q.db.Exec(ctx, DeleteDeliveriesBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const dropRetry = `-- name: DropRetry :exec
+const DropRetry = `-- name: DropRetry :exec
 UPDATE webhook_deliveries SET retry_at = NULL WHERE tenant_id = $1 AND id = $2
 `
 
@@ -97,11 +97,11 @@ type DropRetryParams struct {
 }
 
 func (q *Queries) DropRetry(ctx context.Context, arg DropRetryParams) error {
-	_, err := q.db.Exec(ctx, dropRetry, arg.TenantID, arg.ID)
+	_, err := q.db.Exec(ctx, DropRetry, arg.TenantID, arg.ID)
 	return err
 }
 
-const giveUpDelivery = `-- name: GiveUpDelivery :one
+const GiveUpDelivery = `-- name: GiveUpDelivery :one
 WITH before AS (
     SELECT b.id, b.next_id FROM webhook_deliveries b
     WHERE b.tenant_id = $3 AND b.id = $4 AND b.status IN ('pending', 'retrying') FOR UPDATE
@@ -119,7 +119,7 @@ type GiveUpDeliveryParams struct {
 
 // Returns the delivery that waits for this one, as RecordAttempt does.
 func (q *Queries) GiveUpDelivery(ctx context.Context, arg GiveUpDeliveryParams) (*string, error) {
-	row := q.db.QueryRow(ctx, giveUpDelivery,
+	row := q.db.QueryRow(ctx, GiveUpDelivery,
 		arg.Error,
 		arg.Hold,
 		arg.TenantID,
@@ -130,7 +130,7 @@ func (q *Queries) GiveUpDelivery(ctx context.Context, arg GiveUpDeliveryParams) 
 	return next_id, err
 }
 
-const linkToTail = `-- name: LinkToTail :one
+const LinkToTail = `-- name: LinkToTail :one
 UPDATE webhook_deliveries d SET next_id = $1::text
 WHERE d.tenant_id = $2 AND d.status = 'pending' AND d.next_id IS NULL AND d.id = (
     SELECT t.id FROM webhook_deliveries t
@@ -149,7 +149,7 @@ type LinkToTailParams struct {
 // Makes the new delivery wait for the first attempt of the subject's newest one.
 // The row lock serialises this with the attempt's recording; no row: nothing to wait for.
 func (q *Queries) LinkToTail(ctx context.Context, arg LinkToTailParams) (string, error) {
-	row := q.db.QueryRow(ctx, linkToTail,
+	row := q.db.QueryRow(ctx, LinkToTail,
 		arg.NextID,
 		arg.TenantID,
 		arg.EndpointID,
@@ -160,7 +160,7 @@ func (q *Queries) LinkToTail(ctx context.Context, arg LinkToTailParams) (string,
 	return id, err
 }
 
-const listDeliveriesForAttempt = `-- name: ListDeliveriesForAttempt :many
+const ListDeliveriesForAttempt = `-- name: ListDeliveriesForAttempt :many
 SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, d.next_id, e.event, e.payload,
     w.url, w.secret, w.previous_secret, w.previous_secret_until, w.failing_since, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
@@ -194,7 +194,7 @@ type ListDeliveriesForAttemptRow struct {
 // @sqlc-vet-disable tenant
 // The jobs know their deliveries alone.
 func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([]ListDeliveriesForAttemptRow, error) {
-	rows, err := q.db.Query(ctx, listDeliveriesForAttempt, ids)
+	rows, err := q.db.Query(ctx, ListDeliveriesForAttempt, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([
 	return items, nil
 }
 
-const listOverdueDeliveries = `-- name: ListOverdueDeliveries :many
+const ListOverdueDeliveries = `-- name: ListOverdueDeliveries :many
 SELECT d.id FROM webhook_deliveries d
 WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < $1::timestamptz AND d.id > $2
   AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > $1::timestamptz))
@@ -250,7 +250,7 @@ type ListOverdueDeliveriesParams struct {
 // Those that should have been tried before a time and wait for no other delivery, whether they have a job or not.
 // The worker that delivered the one in front at most that long ago may be on its way to them.
 func (q *Queries) ListOverdueDeliveries(ctx context.Context, arg ListOverdueDeliveriesParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, listOverdueDeliveries, arg.Before, arg.After, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListOverdueDeliveries, arg.Before, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (q *Queries) ListOverdueDeliveries(ctx context.Context, arg ListOverdueDeli
 	return items, nil
 }
 
-const listRecoverable = `-- name: ListRecoverable :many
+const ListRecoverable = `-- name: ListRecoverable :many
 SELECT e.id AS event_id, e.subject, coalesce(d.id, '')::text AS delivery_id
 FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = $1
 WHERE e.tenant_id = $2 AND e.id > $3 AND e.occurred_at >= $4
@@ -295,7 +295,7 @@ type ListRecoverableRow struct {
 // What an endpoint has not got of the events after one: deliveries that failed, and events without a delivery
 // (delivery_id is empty), in the order of the events.
 func (q *Queries) ListRecoverable(ctx context.Context, arg ListRecoverableParams) ([]ListRecoverableRow, error) {
-	rows, err := q.db.Query(ctx, listRecoverable,
+	rows, err := q.db.Query(ctx, ListRecoverable,
 		arg.EndpointID,
 		arg.TenantID,
 		arg.After,
@@ -321,7 +321,7 @@ func (q *Queries) ListRecoverable(ctx context.Context, arg ListRecoverableParams
 	return items, nil
 }
 
-const listWebhookDeliveries = `-- name: ListWebhookDeliveries :many
+const ListWebhookDeliveries = `-- name: ListWebhookDeliveries :many
 SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.tenant_id = $1 AND d.endpoint_id = $2
   AND ($3::text IS NULL OR e.event = $3::text)
@@ -351,7 +351,7 @@ type ListWebhookDeliveriesRow struct {
 }
 
 func (q *Queries) ListWebhookDeliveries(ctx context.Context, arg ListWebhookDeliveriesParams) ([]ListWebhookDeliveriesRow, error) {
-	rows, err := q.db.Query(ctx, listWebhookDeliveries,
+	rows, err := q.db.Query(ctx, ListWebhookDeliveries,
 		arg.TenantID,
 		arg.EndpointID,
 		arg.Event,
@@ -400,7 +400,7 @@ func (q *Queries) ListWebhookDeliveries(ctx context.Context, arg ListWebhookDeli
 	return items, nil
 }
 
-const lockWebhookDelivery = `-- name: LockWebhookDelivery :one
+const LockWebhookDelivery = `-- name: LockWebhookDelivery :one
 SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 WHERE d.tenant_id = $1 AND d.id = $2 FOR UPDATE OF d
@@ -420,7 +420,7 @@ type LockWebhookDeliveryRow struct {
 }
 
 func (q *Queries) LockWebhookDelivery(ctx context.Context, arg LockWebhookDeliveryParams) (LockWebhookDeliveryRow, error) {
-	row := q.db.QueryRow(ctx, lockWebhookDelivery, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, LockWebhookDelivery, arg.TenantID, arg.ID)
 	var i LockWebhookDeliveryRow
 	err := row.Scan(
 		&i.WebhookDelivery.ID,
@@ -449,7 +449,7 @@ func (q *Queries) LockWebhookDelivery(ctx context.Context, arg LockWebhookDelive
 	return i, err
 }
 
-const recordAttempt = `-- name: RecordAttempt :one
+const RecordAttempt = `-- name: RecordAttempt :one
 WITH before AS (
     SELECT b.id, b.next_id FROM webhook_deliveries b
     WHERE b.tenant_id = $10 AND b.id = $11 AND b.tries = $12 AND b.status IN ('pending', 'retrying') FOR UPDATE
@@ -480,7 +480,7 @@ type RecordAttemptParams struct {
 // and below: manual retries have no end, and each writes the whole row. Returns the delivery that waits for this one;
 // unless the same worker goes on with it (hold), it is somebody else's from now on.
 func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*string, error) {
-	row := q.db.QueryRow(ctx, recordAttempt,
+	row := q.db.QueryRow(ctx, RecordAttempt,
 		arg.Status,
 		arg.NextAttemptAt,
 		arg.ResponseStatus,
@@ -499,7 +499,7 @@ func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*
 	return next_id, err
 }
 
-const recordLoneAttempts = `-- name: RecordLoneAttempts :many
+const RecordLoneAttempts = `-- name: RecordLoneAttempts :many
 WITH made AS (
     SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS tenant_id, unnest($3::integer[]) AS tries,
         unnest($4::text[]) AS status, unnest($5::timestamptz[]) AS next_attempt_at,
@@ -545,7 +545,7 @@ type RecordLoneAttemptsRow struct {
 // returns those it has recorded. It waits for no lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
 // have one element per delivery and know no NULL; 0 and ” stand for it.
 func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttemptsParams) ([]RecordLoneAttemptsRow, error) {
-	rows, err := q.db.Query(ctx, recordLoneAttempts,
+	rows, err := q.db.Query(ctx, RecordLoneAttempts,
 		arg.ID,
 		arg.TenantID,
 		arg.Tries,
@@ -577,7 +577,7 @@ func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttempts
 	return items, nil
 }
 
-const recordRetry = `-- name: RecordRetry :exec
+const RecordRetry = `-- name: RecordRetry :exec
 UPDATE webhook_deliveries SET attempts = attempts + 1, retry_at = NULL, response_status = $1,
     response_body = $2, duration_ms = $3, error = $4, log = CASE WHEN jsonb_array_length(log) >= 50 THEN log - 0 ELSE log END || $5::jsonb,
     status = CASE WHEN $6::boolean THEN 'delivered' ELSE status END,
@@ -600,7 +600,7 @@ type RecordRetryParams struct {
 
 // An attempt besides the schedule: only an arrival changes what the schedule goes on with.
 func (q *Queries) RecordRetry(ctx context.Context, arg RecordRetryParams) error {
-	_, err := q.db.Exec(ctx, recordRetry,
+	_, err := q.db.Exec(ctx, RecordRetry,
 		arg.ResponseStatus,
 		arg.ResponseBody,
 		arg.DurationMs,
@@ -614,7 +614,7 @@ func (q *Queries) RecordRetry(ctx context.Context, arg RecordRetryParams) error 
 	return err
 }
 
-const requestRetry = `-- name: RequestRetry :exec
+const RequestRetry = `-- name: RequestRetry :exec
 UPDATE webhook_deliveries SET retry_at = $1 WHERE tenant_id = $2 AND id = $3
 `
 
@@ -625,11 +625,11 @@ type RequestRetryParams struct {
 }
 
 func (q *Queries) RequestRetry(ctx context.Context, arg RequestRetryParams) error {
-	_, err := q.db.Exec(ctx, requestRetry, arg.Now, arg.TenantID, arg.ID)
+	_, err := q.db.Exec(ctx, RequestRetry, arg.Now, arg.TenantID, arg.ID)
 	return err
 }
 
-const restartDeliveries = `-- name: RestartDeliveries :exec
+const RestartDeliveries = `-- name: RestartDeliveries :exec
 UPDATE webhook_deliveries d SET status = 'pending', tries = 0, next_attempt_at = $1::timestamptz, retry_at = NULL, next_id = nullif(m.next_id, '')
 FROM (SELECT unnest($3::text[]) AS id, unnest($4::text[]) AS next_id) m
 WHERE d.tenant_id = $2 AND d.id = m.id AND d.status = 'failed'
@@ -644,7 +644,7 @@ type RestartDeliveriesParams struct {
 
 // Failed deliveries have their first attempt ahead again; next_id is ” for the last one of a subject.
 func (q *Queries) RestartDeliveries(ctx context.Context, arg RestartDeliveriesParams) error {
-	_, err := q.db.Exec(ctx, restartDeliveries,
+	_, err := q.db.Exec(ctx, RestartDeliveries,
 		arg.Now,
 		arg.TenantID,
 		arg.Ids,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const createWebhookEndpoint = `-- name: CreateWebhookEndpoint :one
+const CreateWebhookEndpoint = `-- name: CreateWebhookEndpoint :one
 INSERT INTO webhook_endpoints (id, tenant_id, url, events, secret, created_at, updated_at)
 VALUES ($1, $2, $3, $4::text[], $5, $6, $6) RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since
 `
@@ -25,7 +25,7 @@ type CreateWebhookEndpointParams struct {
 }
 
 func (q *Queries) CreateWebhookEndpoint(ctx context.Context, arg CreateWebhookEndpointParams) (WebhookEndpoint, error) {
-	row := q.db.QueryRow(ctx, createWebhookEndpoint,
+	row := q.db.QueryRow(ctx, CreateWebhookEndpoint,
 		arg.ID,
 		arg.TenantID,
 		arg.URL,
@@ -52,7 +52,7 @@ func (q *Queries) CreateWebhookEndpoint(ctx context.Context, arg CreateWebhookEn
 	return i, err
 }
 
-const deleteWebhookEndpoint = `-- name: DeleteWebhookEndpoint :one
+const DeleteWebhookEndpoint = `-- name: DeleteWebhookEndpoint :one
 UPDATE webhook_endpoints SET deleted_at = $1, updated_at = $1
 WHERE tenant_id = $2 AND id = $3 AND deleted_at IS NULL RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since
 `
@@ -64,7 +64,7 @@ type DeleteWebhookEndpointParams struct {
 }
 
 func (q *Queries) DeleteWebhookEndpoint(ctx context.Context, arg DeleteWebhookEndpointParams) (WebhookEndpoint, error) {
-	row := q.db.QueryRow(ctx, deleteWebhookEndpoint, arg.Now, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, DeleteWebhookEndpoint, arg.Now, arg.TenantID, arg.ID)
 	var i WebhookEndpoint
 	err := row.Scan(
 		&i.ID,
@@ -84,7 +84,7 @@ func (q *Queries) DeleteWebhookEndpoint(ctx context.Context, arg DeleteWebhookEn
 	return i, err
 }
 
-const disableWebhookEndpoint = `-- name: DisableWebhookEndpoint :execrows
+const DisableWebhookEndpoint = `-- name: DisableWebhookEndpoint :execrows
 UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = $1, updated_at = $2
 WHERE tenant_id = $3 AND id = $4 AND status = 'active' AND deleted_at IS NULL
   AND ($5::timestamptz IS NULL OR failing_since <= $5::timestamptz)
@@ -100,7 +100,7 @@ type DisableWebhookEndpointParams struct {
 
 // With failing_before only if it fails since then still: a success may have come meanwhile.
 func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhookEndpointParams) (int64, error) {
-	result, err := q.db.Exec(ctx, disableWebhookEndpoint,
+	result, err := q.db.Exec(ctx, DisableWebhookEndpoint,
 		arg.DisabledReason,
 		arg.Now,
 		arg.TenantID,
@@ -113,7 +113,7 @@ func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhook
 	return result.RowsAffected(), nil
 }
 
-const getWebhookEndpoint = `-- name: GetWebhookEndpoint :one
+const GetWebhookEndpoint = `-- name: GetWebhookEndpoint :one
 SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL
 `
 
@@ -123,7 +123,7 @@ type GetWebhookEndpointParams struct {
 }
 
 func (q *Queries) GetWebhookEndpoint(ctx context.Context, arg GetWebhookEndpointParams) (WebhookEndpoint, error) {
-	row := q.db.QueryRow(ctx, getWebhookEndpoint, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, GetWebhookEndpoint, arg.TenantID, arg.ID)
 	var i WebhookEndpoint
 	err := row.Scan(
 		&i.ID,
@@ -143,7 +143,7 @@ func (q *Queries) GetWebhookEndpoint(ctx context.Context, arg GetWebhookEndpoint
 	return i, err
 }
 
-const listEndpointsForEvent = `-- name: ListEndpointsForEvent :many
+const ListEndpointsForEvent = `-- name: ListEndpointsForEvent :many
 SELECT id FROM webhook_endpoints
 WHERE tenant_id = $1 AND deleted_at IS NULL AND status = 'active'
   AND (cardinality(events) = 0 OR $2::text = ANY (events))
@@ -156,7 +156,7 @@ type ListEndpointsForEventParams struct {
 }
 
 func (q *Queries) ListEndpointsForEvent(ctx context.Context, arg ListEndpointsForEventParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, listEndpointsForEvent, arg.TenantID, arg.Event)
+	rows, err := q.db.Query(ctx, ListEndpointsForEvent, arg.TenantID, arg.Event)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (q *Queries) ListEndpointsForEvent(ctx context.Context, arg ListEndpointsFo
 	return items, nil
 }
 
-const listWebhookEndpoints = `-- name: ListWebhookEndpoints :many
+const ListWebhookEndpoints = `-- name: ListWebhookEndpoints :many
 SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since FROM webhook_endpoints
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
@@ -188,7 +188,7 @@ type ListWebhookEndpointsParams struct {
 }
 
 func (q *Queries) ListWebhookEndpoints(ctx context.Context, arg ListWebhookEndpointsParams) ([]WebhookEndpoint, error) {
-	rows, err := q.db.Query(ctx, listWebhookEndpoints, arg.TenantID, arg.Cursor, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListWebhookEndpoints, arg.TenantID, arg.Cursor, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (q *Queries) ListWebhookEndpoints(ctx context.Context, arg ListWebhookEndpo
 	return items, nil
 }
 
-const lockWebhookEndpoint = `-- name: LockWebhookEndpoint :one
+const LockWebhookEndpoint = `-- name: LockWebhookEndpoint :one
 SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE
 `
 
@@ -232,7 +232,7 @@ type LockWebhookEndpointParams struct {
 
 // Leaves the row free for deliveries that refer to it.
 func (q *Queries) LockWebhookEndpoint(ctx context.Context, arg LockWebhookEndpointParams) (WebhookEndpoint, error) {
-	row := q.db.QueryRow(ctx, lockWebhookEndpoint, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, LockWebhookEndpoint, arg.TenantID, arg.ID)
 	var i WebhookEndpoint
 	err := row.Scan(
 		&i.ID,
@@ -252,7 +252,7 @@ func (q *Queries) LockWebhookEndpoint(ctx context.Context, arg LockWebhookEndpoi
 	return i, err
 }
 
-const noteWebhookFailure = `-- name: NoteWebhookFailure :exec
+const NoteWebhookFailure = `-- name: NoteWebhookFailure :exec
 UPDATE webhook_endpoints SET failing_since = $1::timestamptz WHERE tenant_id = $2 AND id = $3 AND failing_since IS NULL
 `
 
@@ -263,11 +263,11 @@ type NoteWebhookFailureParams struct {
 }
 
 func (q *Queries) NoteWebhookFailure(ctx context.Context, arg NoteWebhookFailureParams) error {
-	_, err := q.db.Exec(ctx, noteWebhookFailure, arg.Now, arg.TenantID, arg.ID)
+	_, err := q.db.Exec(ctx, NoteWebhookFailure, arg.Now, arg.TenantID, arg.ID)
 	return err
 }
 
-const noteWebhookSuccess = `-- name: NoteWebhookSuccess :exec
+const NoteWebhookSuccess = `-- name: NoteWebhookSuccess :exec
 UPDATE webhook_endpoints SET failing_since = NULL WHERE tenant_id = $1 AND id = $2 AND failing_since IS NOT NULL
 `
 
@@ -277,11 +277,11 @@ type NoteWebhookSuccessParams struct {
 }
 
 func (q *Queries) NoteWebhookSuccess(ctx context.Context, arg NoteWebhookSuccessParams) error {
-	_, err := q.db.Exec(ctx, noteWebhookSuccess, arg.TenantID, arg.ID)
+	_, err := q.db.Exec(ctx, NoteWebhookSuccess, arg.TenantID, arg.ID)
 	return err
 }
 
-const rotateWebhookSecret = `-- name: RotateWebhookSecret :one
+const RotateWebhookSecret = `-- name: RotateWebhookSecret :one
 UPDATE webhook_endpoints SET previous_secret = secret, previous_secret_until = $1::timestamptz, secret = $2, updated_at = $3
 WHERE tenant_id = $4 AND id = $5 AND deleted_at IS NULL RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since
 `
@@ -295,7 +295,7 @@ type RotateWebhookSecretParams struct {
 }
 
 func (q *Queries) RotateWebhookSecret(ctx context.Context, arg RotateWebhookSecretParams) (WebhookEndpoint, error) {
-	row := q.db.QueryRow(ctx, rotateWebhookSecret,
+	row := q.db.QueryRow(ctx, RotateWebhookSecret,
 		arg.PreviousUntil,
 		arg.Secret,
 		arg.Now,
@@ -321,7 +321,7 @@ func (q *Queries) RotateWebhookSecret(ctx context.Context, arg RotateWebhookSecr
 	return i, err
 }
 
-const updateWebhookEndpoint = `-- name: UpdateWebhookEndpoint :one
+const UpdateWebhookEndpoint = `-- name: UpdateWebhookEndpoint :one
 UPDATE webhook_endpoints SET url = $1, events = $2::text[], status = $3, disabled_reason = $4,
     failing_since = $5, updated_at = $6
 WHERE tenant_id = $7 AND id = $8 AND deleted_at IS NULL RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since
@@ -339,7 +339,7 @@ type UpdateWebhookEndpointParams struct {
 }
 
 func (q *Queries) UpdateWebhookEndpoint(ctx context.Context, arg UpdateWebhookEndpointParams) (WebhookEndpoint, error) {
-	row := q.db.QueryRow(ctx, updateWebhookEndpoint,
+	row := q.db.QueryRow(ctx, UpdateWebhookEndpoint,
 		arg.URL,
 		arg.Events,
 		arg.Status,

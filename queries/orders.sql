@@ -1,0 +1,97 @@
+-- name: GetCheckoutSeller :one
+-- @sqlc-vet-disable tenant
+-- The id is the tenant. What a checkout must know of it, in one round trip with the locks.
+SELECT t.charges_enabled, coalesce(se.processor_account_id, '')::text AS account_id,
+    EXISTS (SELECT 1 FROM streams st WHERE st.tenant_id = t.id AND st.id = @stream_id)::boolean AS stream_known
+FROM tenants t LEFT JOIN sellers se ON se.tenant_id = t.id WHERE t.id = @tenant_id;
+
+-- name: CreateOrder :exec
+WITH made AS (
+    INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
+        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, expires_at, check_at, created_at, updated_at)
+    VALUES (@id, @tenant_id, @stream_id, sqlc.narg('auction_id'), @customer_external_id, sqlc.narg('customer_email'), @subtotal_cents, @discount_cents, @total_cents,
+        @application_fee_cents, @currency, sqlc.narg('discount_id'), sqlc.narg('discount_code'), @success_url, @cancel_url,
+        sqlc.narg('processor_account_id'), @expires_at, @check_at::timestamptz, @now, @now)
+    RETURNING id, tenant_id
+)
+INSERT INTO order_items (order_id, tenant_id, position, product_id, name, price_cents, quantity)
+SELECT made.id, made.tenant_id, i.position, i.product_id, i.name, i.price_cents, i.quantity
+FROM made, (SELECT generate_subscripts(@product_ids::text[], 1) AS position, unnest(@product_ids::text[]) AS product_id, unnest(@names::text[]) AS name,
+    unnest(@prices_cents::bigint[]) AS price_cents, unnest(@quantities::integer[]) AS quantity) i;
+
+-- name: AttachPage :exec
+-- A report may have been faster; what it knows stays.
+UPDATE orders SET checkout_session_id = @session_id, checkout_url = @url, expires_at = @expires_at, check_at = @check_at::timestamptz, checks = 0, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING' AND checkout_session_id IS NULL;
+
+-- name: GetOrder :one
+SELECT * FROM orders WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: GetOrderForCheck :one
+-- @sqlc-vet-disable tenant
+-- The job knows the order alone.
+SELECT * FROM orders WHERE id = @id;
+
+-- name: LockOrder :one
+SELECT * FROM orders WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
+
+-- name: FindOrderOfSession :one
+-- @sqlc-vet-disable tenant
+-- A report names the session, and the order that it was made for; whether they belong together is judged under the order's lock.
+SELECT o.tenant_id, o.id, o.auction_id FROM orders o
+WHERE o.checkout_session_id = @session_id OR o.id = @order_id::text AND o.checkout_session_id IS NULL
+ORDER BY o.checkout_session_id NULLS LAST LIMIT 1;
+
+-- name: LockAuctionOfOrder :exec
+-- Auctions are locked before orders.
+SELECT 1 FROM auctions WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
+
+-- name: SettleAuction :exec
+UPDATE auctions SET status = 'SETTLED', updated_at = @now WHERE tenant_id = @tenant_id AND id = @id AND status = 'ENDED';
+
+-- name: ListOrders :many
+SELECT * FROM orders
+WHERE tenant_id = @tenant_id
+  AND (sqlc.narg('status')::text IS NULL OR status = sqlc.narg('status')::text)
+  AND (sqlc.narg('stream_id')::text IS NULL OR stream_id = sqlc.narg('stream_id')::text)
+  AND (sqlc.narg('customer')::text IS NULL OR customer_external_id = sqlc.narg('customer')::text)
+  AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: ListOrderItems :many
+SELECT * FROM order_items WHERE tenant_id = @tenant_id AND order_id = ANY (@order_ids::text[]) ORDER BY order_id, position;
+
+-- name: PayOrder :exec
+-- The row is locked.
+UPDATE orders SET status = 'PAID', paid_at = @now::timestamptz, payment_intent_id = sqlc.narg('payment_intent_id'),
+    customer_email = coalesce(customer_email, sqlc.narg('customer_email')), checkout_session_id = @session_id, check_at = NULL, updated_at = @now::timestamptz
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: ExpireOrder :exec
+-- The row is locked.
+UPDATE orders SET status = 'EXPIRED', checkout_session_id = coalesce(checkout_session_id, sqlc.narg('session_id')), check_at = NULL, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: AwaitOrder :exec
+-- The row is locked: what a look at its page has shown, which isn't its end.
+UPDATE orders SET checkout_session_id = @session_id, checkout_url = coalesce(nullif(@url::text, ''), checkout_url), expires_at = @expires_at,
+    check_at = @check_at::timestamptz, checks = @checks, updated_at = CASE WHEN checkout_session_id IS NULL THEN @now ELSE updated_at END
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: PostponeCheck :exec
+UPDATE orders SET check_at = @check_at::timestamptz, checks = @checks WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING';
+
+-- name: ClaimPage :exec
+-- Notes, before the processor is asked for a winner's page, whose account it is asked on.
+UPDATE orders SET processor_account_id = @account_id, application_fee_cents = @fee_cents, expires_at = @expires_at, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING' AND checkout_session_id IS NULL;
+
+-- name: TakeDueOrders :many
+-- @sqlc-vet-disable tenant
+-- For all tenants. Their next check is put ahead: should the job be lost, another one comes.
+UPDATE orders o SET check_at = @next::timestamptz
+FROM (SELECT d.id FROM orders d WHERE d.check_at <= @now::timestamptz ORDER BY d.check_at LIMIT @max_rows FOR UPDATE SKIP LOCKED) due
+WHERE o.id = due.id RETURNING o.id;
+
+-- name: FulfilOrder :one
+UPDATE orders SET status = @status, fulfilled_at = @now::timestamptz, updated_at = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
