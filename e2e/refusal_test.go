@@ -93,6 +93,7 @@ func TestWrongSettings(t *testing.T) {
 		{name: "MASTER_KEY", value: "", others: []option{set("APP_ENV", "production")}},
 		{name: "ADMIN_EMAIL", value: "nobody"},
 		{name: "ADMIN_PASSWORD", value: "S3cret"},
+		{name: "PLATFORM_FEE_PCT", value: "2,5"},
 		{name: "WEBHOOK_RETRY_SCHEDULE", value: "5s,soon"},
 		{name: "RATE_LIMIT_CALLER", value: "100 per second"},
 		{name: "RATE_LIMIT_AUTH", value: "10"},

@@ -66,3 +66,6 @@ UPDATE streams SET rejected_reason = @rejected_reason, updated_at = @now WHERE t
 UPDATE streams SET status = @status, publisher_id = @publisher_id, started_at = @started_at, ended_at = @ended_at,
     reconnect_until = @reconnect_until, blocked_until = @blocked_until, rejected_reason = @rejected_reason, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+
+-- name: HasStream :one
+SELECT EXISTS (SELECT 1 FROM streams WHERE tenant_id = @tenant_id AND id = @id);

@@ -19,6 +19,7 @@ import (
 
 	"showfloor/internal/mail"
 	"showfloor/internal/secret"
+	"showfloor/internal/setting"
 	"showfloor/internal/webhook"
 )
 
@@ -54,14 +55,17 @@ type config struct {
 
 	WebhookRetrySchedule string `env:"WEBHOOK_RETRY_SCHEDULE"`
 
+	PlatformFeePct string `env:"PLATFORM_FEE_PCT" envDefault:"0"`
+
 	LimitSettings
 
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
-	// is SMTPURL, nil when unset; from is MailFrom.
-	retries []time.Duration
-	key     []byte
-	smtp    *mail.Server
-	from    *netmail.Address
+	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct.
+	retries     []time.Duration
+	key         []byte
+	smtp        *mail.Server
+	from        *netmail.Address
+	platformFee setting.Rate
 }
 
 // Values of APP_ENV.
@@ -99,6 +103,7 @@ func (c *config) check() error {
 		c.readMail(),
 		c.checkTLS(),
 		c.readSchedule(),
+		c.readFee(),
 		c.readLimits(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
@@ -173,6 +178,15 @@ func (c *config) readSchedule() error {
 			return fmt.Errorf("WEBHOOK_RETRY_SCHEDULE: %q is not a pause; write durations with commas between, such as 5s,5m,30m,2h", part)
 		}
 		c.retries = append(c.retries, d)
+	}
+	return nil
+}
+
+// readFee reads PLATFORM_FEE_PCT.
+func (c *config) readFee() error {
+	var err error
+	if c.platformFee, err = setting.ParseRate(c.PlatformFeePct); err != nil {
+		return fmt.Errorf("PLATFORM_FEE_PCT: %w", err)
 	}
 	return nil
 }

@@ -74,6 +74,14 @@ func TestGoodSettings(t *testing.T) {
 			t.Helper()
 			require.Equal(t, "rtmps://in.example/app", c.IngestURL)
 		}},
+		{[]string{"PLATFORM_FEE_PCT="}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Zero(t, c.platformFee)
+		}},
+		{[]string{"PLATFORM_FEE_PCT=2.5"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.EqualValues(t, 250, c.platformFee)
+		}},
 		{[]string{"WEBHOOK_RETRY_SCHEDULE=0s, 5s,1m30s"}, func(t *testing.T, c config) {
 			t.Helper()
 			require.Equal(t, []time.Duration{0, 5 * time.Second, 90 * time.Second}, c.retries)
@@ -172,6 +180,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"ADMIN_EMAIL", "root", `ADMIN_EMAIL: "root" is not an e-mail address`},
 		{"ADMIN_PASSWORD", "hunter2", "ADMIN_PASSWORD: must have 10 to 128 characters"},
 		{"ADMIN_PASSWORD", strings.Repeat(hidden, 20), "ADMIN_PASSWORD: must have 10 to 128 characters"},
+		{"PLATFORM_FEE_PCT", "2,5", `PLATFORM_FEE_PCT: "2,5" is not a number from 0 to 100 with at most two decimals`},
+		{"PLATFORM_FEE_PCT", "100.01", `PLATFORM_FEE_PCT: "100.01" is not a number from 0 to 100 with at most two decimals`},
 		{"WEBHOOK_RETRY_SCHEDULE", "5s,", `WEBHOOK_RETRY_SCHEDULE: "" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},
 		{"WEBHOOK_RETRY_SCHEDULE", "5", `WEBHOOK_RETRY_SCHEDULE: "5" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},
 		{"WEBHOOK_RETRY_SCHEDULE", "-5s", `WEBHOOK_RETRY_SCHEDULE: "-5s" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},

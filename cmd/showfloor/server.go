@@ -18,6 +18,7 @@ import (
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
+	"showfloor/internal/realtime"
 	"showfloor/internal/secret"
 	"showfloor/internal/stream"
 	"showfloor/jobs"
@@ -134,6 +135,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, Engine: onair.Engine{Hub: s.hub},
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
+		Realtime: realtime.Nobody{}, PlatformFee: s.config.platformFee,
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail,
 	})
 	if err != nil {

@@ -76,6 +76,24 @@ type CaptureURL struct {
 	CreatedAt      time.Time
 }
 
+type Discount struct {
+	ID             string
+	TenantID       string
+	Code           string
+	PercentOff     *int32
+	AmountOffCents *int64
+	StartsAt       *time.Time
+	EndsAt         *time.Time
+	MaxRedemptions *int32
+	Redemptions    int32
+	Held           int32
+	MaxPerCustomer *int32
+	StreamID       *string
+	Active         bool
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
 type Event struct {
 	ID         string
 	TenantID   string
@@ -185,6 +203,13 @@ type Publisher struct {
 	AcceptedAt time.Time
 	LiveAt     *time.Time
 	EndedAt    *time.Time
+}
+
+type Setting struct {
+	Key       string
+	Value     json.RawMessage
+	UpdatedBy string
+	UpdatedAt time.Time
 }
 
 type SigningKey struct {

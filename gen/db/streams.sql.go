@@ -191,6 +191,22 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 	return i, err
 }
 
+const HasStream = `-- name: HasStream :one
+SELECT EXISTS (SELECT 1 FROM streams WHERE tenant_id = $1 AND id = $2)
+`
+
+type HasStreamParams struct {
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) HasStream(ctx context.Context, arg HasStreamParams) (bool, error) {
+	row := q.db.QueryRow(ctx, HasStream, arg.TenantID, arg.ID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const ListStreams = `-- name: ListStreams :many
 SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s

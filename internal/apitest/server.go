@@ -34,6 +34,7 @@ import (
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
 	"showfloor/internal/secret"
+	"showfloor/internal/setting"
 	"showfloor/internal/stream"
 	"showfloor/jobs"
 )
@@ -70,6 +71,8 @@ type Options struct {
 	Origins []string
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// PlatformFee is the default of the platform's fee; 0 by default.
+	PlatformFee setting.Rate
 	// SMTP is where mail goes, as SMTP_URL; the mailbox by default.
 	SMTP string
 	// Checks of readiness, besides those of the database and the queue.
@@ -98,7 +101,8 @@ type Server struct {
 	// Clock is what the areas go by; nil when Jobs is set.
 	Clock *Clock
 
-	client *http.Client
+	client    *http.Client
+	published publications
 }
 
 // New starts a server that goes with the test.
@@ -106,6 +110,7 @@ func New(t testing.TB, o Options) *Server {
 	t.Helper()
 	o = o.withDefaults(t)
 	s := &Server{Pool: o.Pool, Node: o.Node}
+	s.published.t = t
 	now := time.Now
 	if !o.Jobs {
 		s.Clock = NewClock()
@@ -175,6 +180,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", Engine: onair.Engine{Hub: s.Hub},
 		MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"}, Mailbox: !o.Production,
 		Schedule: o.Schedule, AllowPrivate: !o.Production, CheckEvent: eventCheck(t),
+		Realtime: &s.published, PlatformFee: o.PlatformFee,
 	})
 	must(t, err)
 	if o.Listens {

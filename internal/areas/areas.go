@@ -18,12 +18,15 @@ import (
 	"showfloor/internal/analytics"
 	"showfloor/internal/catalog"
 	"showfloor/internal/console"
+	"showfloor/internal/discount"
 	"showfloor/internal/event"
 	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/processor"
 	"showfloor/internal/queue"
+	"showfloor/internal/realtime"
 	"showfloor/internal/secret"
+	"showfloor/internal/setting"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
 	"showfloor/internal/tester"
@@ -61,6 +64,11 @@ type Config struct {
 
 	// Processor takes payments; nil for one that can't be reached.
 	Processor *processor.Client
+	// Realtime carries publications to who watches; to nobody when nil.
+	Realtime realtime.Publisher
+	// PlatformFee is the platform's share of each checkout until an admin sets
+	// another.
+	PlatformFee setting.Rate
 
 	// CheckEvent refuses envelopes of events: tests hold them against the API
 	// document. nil refuses none.
@@ -91,6 +99,8 @@ type Areas struct {
 	Analytics *analytics.Service
 	Console   *console.Service
 	Catalog   *catalog.Service
+	Settings  *setting.Service
+	Discounts *discount.Service
 }
 
 // Open makes them, each after those that it holds. It writes the first signing
@@ -104,6 +114,9 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	}
 	if c.Processor == nil {
 		c.Processor = processor.New(processor.Config{})
+	}
+	if c.Realtime == nil {
+		c.Realtime = realtime.Nobody{}
 	}
 	a := &Areas{}
 	var err error
@@ -142,5 +155,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Log: c.Log, Now: c.Now,
 	})
 	a.Catalog = catalog.New(catalog.Config{Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now})
+	a.Settings = setting.New(setting.Config{Pool: c.Pool, PlatformFee: c.PlatformFee, Now: c.Now})
+	a.Discounts = discount.New(discount.Config{Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Now: c.Now})
 	return a, nil
 }

@@ -93,6 +93,19 @@ func rules() []rule {
 			packages: "internal/analytics", may: []string{"gen/db", "internal/account", "internal/problem"},
 			why: "it reads rows of all areas and knows none of their code",
 		},
+		{packages: "internal/realtime", may: []string{}, why: "whatever is published, carrying it is the same"},
+		{
+			packages: "internal/setting", may: []string{"gen/db", "internal/audit", "internal/postgres", "internal/problem"},
+			why: "areas go by settings, so it knows none of them",
+		},
+		{
+			packages: "internal/discount",
+			may: []string{
+				"gen/db", "internal/account", "internal/audit", "internal/event", "internal/id", "internal/postgres", "internal/problem",
+				"internal/realtime", "internal/timestamp",
+			},
+			why: "orders are made of discounts, not the other way round",
+		},
 		{
 			packages: "internal/tester", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/media/..."},
 			why: "what strangers send to a capture URL concerns no other area",
