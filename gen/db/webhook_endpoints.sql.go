@@ -143,37 +143,31 @@ func (q *Queries) GetWebhookEndpoint(ctx context.Context, arg GetWebhookEndpoint
 	return i, err
 }
 
-const ListEndpointsForEvents = `-- name: ListEndpointsForEvents :many
-SELECT id, events FROM webhook_endpoints
+const ListEndpointsForEvent = `-- name: ListEndpointsForEvent :many
+SELECT id FROM webhook_endpoints
 WHERE tenant_id = $1 AND deleted_at IS NULL AND status = 'active'
-  AND (cardinality(events) = 0 OR events && $2::text[])
+  AND (cardinality(events) = 0 OR $2::text = ANY (events))
 ORDER BY id
 `
 
-type ListEndpointsForEventsParams struct {
+type ListEndpointsForEventParams struct {
 	TenantID string
-	Names    []string
+	Event    string
 }
 
-type ListEndpointsForEventsRow struct {
-	ID     string
-	Events []string
-}
-
-// Those that want one of these events or more.
-func (q *Queries) ListEndpointsForEvents(ctx context.Context, arg ListEndpointsForEventsParams) ([]ListEndpointsForEventsRow, error) {
-	rows, err := q.db.Query(ctx, ListEndpointsForEvents, arg.TenantID, arg.Names)
+func (q *Queries) ListEndpointsForEvent(ctx context.Context, arg ListEndpointsForEventParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListEndpointsForEvent, arg.TenantID, arg.Event)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListEndpointsForEventsRow{}
+	items := []string{}
 	for rows.Next() {
-		var i ListEndpointsForEventsRow
-		if err := rows.Scan(&i.ID, &i.Events); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

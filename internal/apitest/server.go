@@ -73,6 +73,8 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// PlatformFee is the default of the platform's fee; 0 by default.
 	PlatformFee setting.Rate
+	// Sandbox is another server's processor; one of its own by default.
+	Sandbox *Sandbox
 	// SMTP is where mail goes, as SMTP_URL; the mailbox by default.
 	SMTP string
 	// Checks of readiness, besides those of the database and the queue.
@@ -98,6 +100,8 @@ type Server struct {
 	Box     *secret.Box
 	Node    string
 	Hub     *hub.Hub
+	// Sandbox is the payment processor.
+	Sandbox *Sandbox
 	// Clock is what the areas go by; nil when Jobs is set.
 	Clock *Clock
 
@@ -116,6 +120,7 @@ func New(t testing.TB, o Options) *Server {
 		s.Clock = NewClock()
 		now = s.Clock.Now
 	}
+	s.openSandbox(t, o, now)
 	live := s.openAreas(t, o, now)
 	s.startJobs(t, o)
 	router, err := handlers.New(handlers.Config{
@@ -132,6 +137,9 @@ func New(t testing.TB, o Options) *Server {
 	must(t, err)
 	s.Handler = checked(t, router)
 	s.listen(t)
+	if o.Sandbox == nil {
+		s.Sandbox.SendTo(s.URL + "/v1/billing/webhook")
+	}
 	return s
 }
 
@@ -180,7 +188,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", Engine: onair.Engine{Hub: s.Hub},
 		MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"}, Mailbox: !o.Production,
 		Schedule: o.Schedule, AllowPrivate: !o.Production, CheckEvent: eventCheck(t),
-		Realtime: &s.published, PlatformFee: o.PlatformFee,
+		Processor: s.Sandbox.Client, Realtime: &s.published, PlatformFee: o.PlatformFee,
 	})
 	must(t, err)
 	if o.Listens {

@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"showfloor/internal/durable"
+)
+
+// journal is a file of changes, one a line: a JSON array of the new states of the
+// objects that one change touched. What was killed while it wrote leaves a torn
+// last line, and that change has never been.
+type journal struct {
+	file *os.File
+	// written counts lines. They are appended under the server's lock.
+	written atomic.Uint64
+
+	// One waiter syncs for all whose lines are in the file by then.
+	mu     sync.Mutex
+	synced uint64
+}
+
+const (
+	journalName = "journal.jsonl"
+	dirMode     = 0o700
+	fileMode    = 0o600
+)
+
+// openJournal reads the folder's journal into the state and writes it anew
+// without what later lines replaced.
+func openJournal(dir string, s *state, now time.Time) (*journal, error) {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return nil, fmt.Errorf("make the sandbox's folder: %w", err)
+	}
+	path := filepath.Join(dir, journalName)
+	content, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read the sandbox's journal: %w", err)
+	}
+	if err := replay(content, s); err != nil {
+		return nil, fmt.Errorf("read the sandbox's journal %s: %w; delete the file to begin anew", path, err)
+	}
+	var compact bytes.Buffer
+	for _, r := range s.records(now) {
+		line, err := json.Marshal([]record{r})
+		if err != nil {
+			return nil, fmt.Errorf("write the sandbox's journal: %w", err)
+		}
+		compact.Write(append(line, '\n'))
+	}
+	if err := durable.WriteFile(path, compact.Bytes(), fileMode); err != nil {
+		return nil, fmt.Errorf("write the sandbox's journal: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, fileMode)
+	if err != nil {
+		return nil, fmt.Errorf("open the sandbox's journal: %w", err)
+	}
+	return &journal{file: file}, nil
+}
+
+// replay applies whole lines. Only behind the last newline may there be half a one.
+func replay(content []byte, s *state) error {
+	for n := 1; ; n++ {
+		line, rest, whole := bytes.Cut(content, []byte{'\n'})
+		if !whole {
+			return nil
+		}
+		content = rest
+		var records []record
+		if err := json.Unmarshal(line, &records); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		for _, r := range records {
+			s.apply(r)
+		}
+	}
+}
+
+// append writes a line in one call; the kernel has it then, whatever becomes of
+// the process.
+func (j *journal) append(line []byte) error {
+	if _, err := j.file.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	j.written.Add(1)
+	return nil
+}
+
+// sync returns when all lines up to this number are on disk.
+func (j *journal) sync(number uint64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.synced >= number {
+		return nil
+	}
+	upTo := j.written.Load()
+	if err := j.file.Sync(); err != nil {
+		return fmt.Errorf("sync the sandbox's journal: %w", err)
+	}
+	j.synced = upTo
+	return nil
+}
+
+func (j *journal) close() error { return errors.Join(j.file.Sync(), j.file.Close()) }

@@ -1,0 +1,372 @@
+package sandbox
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Account is a seller's account.
+type Account struct {
+	ID       string            `json:"id"`
+	Seq      uint64            `json:"seq"`
+	Created  int64             `json:"created"`
+	Type     string            `json:"type"`
+	Country  string            `json:"country"`
+	Name     string            `json:"name"`
+	Email    string            `json:"email"`
+	Metadata map[string]string `json:"metadata"`
+	// DetailsSubmitted: the onboarding page was finished.
+	DetailsSubmitted bool `json:"detailsSubmitted"`
+	ChargesEnabled   bool `json:"chargesEnabled"`
+}
+
+// Link leads to an onboarding page, once.
+type Link struct {
+	Token      string `json:"token"`
+	Account    string `json:"account"`
+	Created    int64  `json:"created"`
+	ExpiresAt  int64  `json:"expiresAt"`
+	ReturnURL  string `json:"returnUrl"`
+	RefreshURL string `json:"refreshUrl"`
+	// Opened is set by the first look, Done by the page's buttons.
+	Opened bool `json:"opened"`
+	Done   bool `json:"done"`
+}
+
+// Line is an item of a payment page.
+type Line struct {
+	ID          string   `json:"id"`
+	PriceID     string   `json:"priceId"`
+	ProductID   string   `json:"productId"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Images      []string `json:"images"`
+	UnitCents   int64    `json:"unitCents"`
+	Quantity    int64    `json:"quantity"`
+}
+
+// Session is a payment page.
+type Session struct {
+	ID                string            `json:"id"`
+	Seq               uint64            `json:"seq"`
+	Account           string            `json:"account"`
+	Created           int64             `json:"created"`
+	ExpiresAt         int64             `json:"expiresAt"`
+	Status            string            `json:"status"`
+	PaymentStatus     string            `json:"paymentStatus"`
+	PaymentID         string            `json:"paymentId"`
+	Currency          string            `json:"currency"`
+	Lines             []Line            `json:"lines"`
+	SubtotalCents     int64             `json:"subtotalCents"`
+	DiscountCents     int64             `json:"discountCents"`
+	CouponID          string            `json:"couponId"`
+	FeeCents          int64             `json:"feeCents"`
+	CustomerEmail     string            `json:"customerEmail"`
+	PaidBy            string            `json:"paidBy"`
+	ClientReferenceID string            `json:"clientReferenceId"`
+	Metadata          map[string]string `json:"metadata"`
+	PaymentMetadata   map[string]string `json:"paymentMetadata"`
+	SuccessURL        string            `json:"successUrl"`
+	CancelURL         string            `json:"cancelUrl"`
+}
+
+// TotalCents is what the buyer pays.
+func (s Session) TotalCents() int64 { return s.SubtotalCents - s.DiscountCents }
+
+// States of a Session and of its payment.
+const (
+	StatusOpen     = "open"
+	StatusComplete = "complete"
+	StatusExpired  = "expired"
+
+	Paid      = "paid"
+	Unpaid    = "unpaid"
+	NoPayment = "no_payment_required"
+)
+
+// Coupon takes something off.
+type Coupon struct {
+	ID             string            `json:"id"`
+	Account        string            `json:"account"`
+	Created        int64             `json:"created"`
+	Name           string            `json:"name"`
+	AmountOff      int64             `json:"amountOff"`
+	PercentOff     float64           `json:"percentOff"`
+	Currency       string            `json:"currency"`
+	Duration       string            `json:"duration"`
+	MaxRedemptions int64             `json:"maxRedemptions"`
+	RedeemBy       int64             `json:"redeemBy"`
+	Redeemed       int64             `json:"redeemed"`
+	Metadata       map[string]string `json:"metadata"`
+}
+
+// Product is what prices are for.
+type Product struct {
+	ID          string            `json:"id"`
+	Account     string            `json:"account"`
+	Created     int64             `json:"created"`
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	Images      []string          `json:"images"`
+	Metadata    map[string]string `json:"metadata"`
+}
+
+// Price is an amount for a product.
+type Price struct {
+	ID        string            `json:"id"`
+	Account   string            `json:"account"`
+	Created   int64             `json:"created"`
+	ProductID string            `json:"productId"`
+	Currency  string            `json:"currency"`
+	UnitCents int64             `json:"unitCents"`
+	Metadata  map[string]string `json:"metadata"`
+}
+
+// Payment is a payment intent and its one charge.
+type Payment struct {
+	ID          string            `json:"id"`
+	ChargeID    string            `json:"chargeId"`
+	Seq         uint64            `json:"seq"`
+	Account     string            `json:"account"`
+	SessionID   string            `json:"sessionId"`
+	Created     int64             `json:"created"`
+	Status      string            `json:"status"`
+	Currency    string            `json:"currency"`
+	AmountCents int64             `json:"amountCents"`
+	FeeCents    int64             `json:"feeCents"`
+	Email       string            `json:"email"`
+	Metadata    map[string]string `json:"metadata"`
+	// RefundedCents counts refunds that wait, too; FeeRefundedCents is the part of
+	// the fee that went back with them.
+	RefundedCents    int64 `json:"refundedCents"`
+	FeeRefundedCents int64 `json:"feeRefundedCents"`
+}
+
+// States of a Payment and a Refund.
+const (
+	Processing = "processing"
+	Succeeded  = "succeeded"
+	Pending    = "pending"
+	Failed     = "failed"
+	// NeedsMethod is a payment that failed.
+	NeedsMethod = "requires_payment_method"
+)
+
+// Refund is money given back.
+type Refund struct {
+	ID          string            `json:"id"`
+	Seq         uint64            `json:"seq"`
+	Account     string            `json:"account"`
+	PaymentID   string            `json:"paymentId"`
+	ChargeID    string            `json:"chargeId"`
+	Created     int64             `json:"created"`
+	Status      string            `json:"status"`
+	Reason      string            `json:"reason"`
+	Currency    string            `json:"currency"`
+	AmountCents int64             `json:"amountCents"`
+	FeeCents    int64             `json:"feeCents"`
+	Metadata    map[string]string `json:"metadata"`
+}
+
+// answer is what a request with an idempotency key came to.
+type answer struct {
+	Key    string          `json:"key"`
+	Hash   string          `json:"hash"`
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body"`
+	At     int64           `json:"at"`
+}
+
+// record is the new state of one object: exactly one field is set. The journal
+// is lists of them.
+type record struct {
+	Account *Account `json:"account,omitempty"`
+	Link    *Link    `json:"link,omitempty"`
+	Session *Session `json:"session,omitempty"`
+	Coupon  *Coupon  `json:"coupon,omitempty"`
+	Product *Product `json:"product,omitempty"`
+	Price   *Price   `json:"price,omitempty"`
+	Payment *Payment `json:"payment,omitempty"`
+	Refund  *Refund  `json:"refund,omitempty"`
+	Event   *Event   `json:"event,omitempty"`
+	Answer  *answer  `json:"answer,omitempty"`
+}
+
+// state is all there is. Objects are values: who changes one puts a new one in
+// its place, so that a change that is given up leaves no trace.
+type state struct {
+	seq      uint64
+	accounts map[string]Account
+	links    map[string]Link
+	sessions map[string]Session
+	coupons  map[string]Coupon
+	products map[string]Product
+	prices   map[string]Price
+	payments map[string]Payment
+	refunds  map[string]Refund
+	events   map[string]Event
+	answers  map[string]answer
+	// The ids of what is listed, oldest first, and of the sessions that are open
+	// and the events that are due.
+	order order
+	open  map[string]bool
+	due   map[string]bool
+	// nextExpiry is when the first open session expires, or before; zero for never.
+	nextExpiry time.Time
+}
+
+func (s *state) findNextExpiry() {
+	s.nextExpiry = time.Time{}
+	for id := range s.open {
+		s.expiresBy(s.sessions[id].ExpiresAt)
+	}
+}
+
+func (s *state) expiresBy(unix int64) {
+	if at := time.Unix(unix, 0); s.nextExpiry.IsZero() || at.Before(s.nextExpiry) {
+		s.nextExpiry = at
+	}
+}
+
+// order is ids from the oldest to the newest.
+type order struct{ accounts, sessions, payments, refunds, events []string }
+
+func newState() state {
+	return state{
+		accounts: map[string]Account{}, links: map[string]Link{}, sessions: map[string]Session{},
+		coupons: map[string]Coupon{}, products: map[string]Product{}, prices: map[string]Price{},
+		payments: map[string]Payment{}, refunds: map[string]Refund{}, events: map[string]Event{},
+		answers: map[string]answer{}, open: map[string]bool{}, due: map[string]bool{},
+	}
+}
+
+// apply puts an object in its place.
+func (s *state) apply(r record) {
+	switch {
+	case r.Account != nil:
+		put(s.accounts, r.Account.ID, *r.Account, &s.order.accounts)
+		s.seq = max(s.seq, r.Account.Seq)
+	case r.Link != nil:
+		put(s.links, r.Link.Token, *r.Link, nil)
+	case r.Session != nil:
+		put(s.sessions, r.Session.ID, *r.Session, &s.order.sessions)
+		mark(s.open, r.Session.ID, r.Session.Status == StatusOpen)
+		if r.Session.Status == StatusOpen {
+			s.expiresBy(r.Session.ExpiresAt)
+		}
+		s.seq = max(s.seq, r.Session.Seq)
+	case r.Coupon != nil:
+		put(s.coupons, r.Coupon.key(), *r.Coupon, nil)
+	case r.Product != nil:
+		put(s.products, r.Product.ID, *r.Product, nil)
+	case r.Price != nil:
+		put(s.prices, r.Price.ID, *r.Price, nil)
+	case r.Payment != nil:
+		put(s.payments, r.Payment.ID, *r.Payment, &s.order.payments)
+		s.seq = max(s.seq, r.Payment.Seq)
+	case r.Refund != nil:
+		put(s.refunds, r.Refund.ID, *r.Refund, &s.order.refunds)
+		s.seq = max(s.seq, r.Refund.Seq)
+	case r.Event != nil:
+		put(s.events, r.Event.ID, *r.Event, &s.order.events)
+		mark(s.due, r.Event.ID, r.Event.Owed > 0)
+		s.seq = max(s.seq, r.Event.Seq, r.Event.Place)
+	case r.Answer != nil:
+		put(s.answers, r.Answer.Key, *r.Answer, nil)
+	}
+}
+
+func put[T any](in map[string]T, id string, object T, listed *[]string) {
+	if _, known := in[id]; !known && listed != nil {
+		*listed = append(*listed, id)
+	}
+	in[id] = object
+}
+
+func mark(set map[string]bool, id string, in bool) {
+	if in {
+		set[id] = true
+	} else {
+		delete(set, id)
+	}
+}
+
+// How long answers and delivered events are kept.
+const (
+	answersKept = 24 * time.Hour
+	eventsKept  = 30 * 24 * time.Hour
+)
+
+// records is the whole state, so that applying them in order makes it again;
+// what is too old is left out.
+func (s *state) records(now time.Time) []record {
+	var all []record
+	for _, id := range s.order.accounts {
+		all = append(all, record{Account: new(s.accounts[id])})
+	}
+	for _, l := range byID(s.links) {
+		if l.ExpiresAt > now.Unix() {
+			all = append(all, record{Link: &l})
+		}
+	}
+	for _, c := range byID(s.coupons) {
+		all = append(all, record{Coupon: &c})
+	}
+	for _, p := range byID(s.products) {
+		all = append(all, record{Product: &p})
+	}
+	for _, p := range byID(s.prices) {
+		all = append(all, record{Price: &p})
+	}
+	for _, id := range s.order.sessions {
+		all = append(all, record{Session: new(s.sessions[id])})
+	}
+	for _, id := range s.order.payments {
+		all = append(all, record{Payment: new(s.payments[id])})
+	}
+	for _, id := range s.order.refunds {
+		all = append(all, record{Refund: new(s.refunds[id])})
+	}
+	for _, id := range s.order.events {
+		if e := s.events[id]; e.Owed > 0 || e.Created > now.Add(-eventsKept).Unix() {
+			all = append(all, record{Event: &e})
+		}
+	}
+	for _, a := range byID(s.answers) {
+		if a.At > now.Add(-answersKept).Unix() {
+			all = append(all, record{Answer: &a})
+		}
+	}
+	return all
+}
+
+func byID[T any](objects map[string]T) []T {
+	list := make([]T, 0, len(objects))
+	for _, id := range slices.Sorted(maps.Keys(objects)) {
+		list = append(list, objects[id])
+	}
+	return list
+}
+
+// newest lists objects from the newest to the oldest.
+func newest[T any](ids []string, objects map[string]T) []T {
+	list := make([]T, 0, len(ids))
+	for _, id := range slices.Backward(ids) {
+		list = append(list, objects[id])
+	}
+	return list
+}
+
+// inPlace lists events in the order in which they are to be delivered.
+func inPlace(events []Event) []Event {
+	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Place, b.Place) })
+	return events
+}
+
+// newID makes an id that can't be guessed.
+func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
