@@ -16,6 +16,7 @@ import (
 	"showfloor/internal/areas"
 	"showfloor/internal/event"
 	"showfloor/internal/mail"
+	"showfloor/internal/order"
 	"showfloor/internal/problem"
 	"showfloor/internal/queue"
 	"showfloor/internal/webhook"
@@ -24,12 +25,13 @@ import (
 // defaultWorkers is how many jobs run at a time, deliveries apart.
 const defaultWorkers = 16
 
-// How often old rows, what dead nodes left on air, late deliveries and old signing keys are looked for.
+// How often old rows, what dead nodes left on air, late deliveries, old signing keys and orders to be checked are looked for.
 const (
 	retentionEvery = time.Hour
 	strandedEvery  = 30 * time.Second
 	overdueEvery   = 5 * time.Minute
 	rotationEvery  = time.Hour
+	reconcileEvery = 15 * time.Second
 )
 
 // Config of the workers.
@@ -63,6 +65,8 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Areas.Accounts})
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Areas.Accounts})
+	river.AddWorker(workers, &checkOrder{orders: c.Areas.Orders})
+	river.AddWorker(workers, &reconcileOrders{orders: c.Areas.Orders})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
 
 	return &river.Config{
@@ -73,12 +77,14 @@ func (c Config) River() *river.Config {
 			river.QueueDefault: {MaxWorkers: defaultWorkers},
 			event.Queue:        {MaxWorkers: webhook.Workers},
 			mail.Queue:         {MaxWorkers: mail.Workers},
+			order.Queue:        {MaxWorkers: order.Workers},
 		},
 		PeriodicJobs: []*river.PeriodicJob{
 			every(retentionEvery, RetentionArgs{}),
 			every(strandedEvery, EndStrandedArgs{}),
 			every(overdueEvery, EnqueueOverdueArgs{}),
 			every(rotationEvery, RotateKeysArgs{}),
+			every(reconcileEvery, ReconcileOrdersArgs{}),
 		},
 		FetchCooldown:     10 * time.Millisecond,
 		FetchPollInterval: 100 * time.Millisecond,

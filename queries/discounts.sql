@@ -25,8 +25,9 @@ WHERE tenant_id = @tenant_id AND lower(code) = lower(@code) RETURNING *;
 -- name: CountDiscountUses :one
 -- Exact only after the discount's row is locked, in a statement of its own: a
 -- statement sees what was committed when it began.
-SELECT count(*) FROM orders
-WHERE tenant_id = @tenant_id AND discount_id = @discount_id::text AND customer_external_id = @customer AND status <> 'EXPIRED';
+SELECT count(*) FROM orders o JOIN discounts d ON d.id = o.discount_id
+WHERE o.tenant_id = @tenant_id AND d.tenant_id = @tenant_id AND lower(d.code) = lower(@code)
+  AND o.customer_external_id = @customer AND o.status <> 'EXPIRED';
 
 -- name: ReleaseDiscount :execrows
 UPDATE discounts SET held = held - 1, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;

@@ -93,5 +93,5 @@ UPDATE orders o SET check_at = @next::timestamptz
 FROM (SELECT d.id FROM orders d WHERE d.check_at <= @now::timestamptz ORDER BY d.check_at LIMIT @max_rows FOR UPDATE SKIP LOCKED) due
 WHERE o.id = due.id RETURNING o.id;
 
--- name: FulfilOrder :one
-UPDATE orders SET status = @status, fulfilled_at = @now::timestamptz, updated_at = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+-- name: FulfilOrder :exec
+UPDATE orders SET status = @status, fulfilled_at = @now::timestamptz, updated_at = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id;

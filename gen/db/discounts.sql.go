@@ -63,20 +63,21 @@ func (q *Queries) CheckDiscount(ctx context.Context, arg CheckDiscountParams) (C
 }
 
 const CountDiscountUses = `-- name: CountDiscountUses :one
-SELECT count(*) FROM orders
-WHERE tenant_id = $1 AND discount_id = $2::text AND customer_external_id = $3 AND status <> 'EXPIRED'
+SELECT count(*) FROM orders o JOIN discounts d ON d.id = o.discount_id
+WHERE o.tenant_id = $1 AND d.tenant_id = $1 AND lower(d.code) = lower($2)
+  AND o.customer_external_id = $3 AND o.status <> 'EXPIRED'
 `
 
 type CountDiscountUsesParams struct {
-	TenantID   string
-	DiscountID string
-	Customer   string
+	TenantID string
+	Code     string
+	Customer string
 }
 
 // Exact only after the discount's row is locked, in a statement of its own: a
 // statement sees what was committed when it began.
 func (q *Queries) CountDiscountUses(ctx context.Context, arg CountDiscountUsesParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountDiscountUses, arg.TenantID, arg.DiscountID, arg.Customer)
+	row := q.db.QueryRow(ctx, CountDiscountUses, arg.TenantID, arg.Code, arg.Customer)
 	var count int64
 	err := row.Scan(&count)
 	return count, err

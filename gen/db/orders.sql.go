@@ -217,8 +217,8 @@ func (q *Queries) FindOrderOfSession(ctx context.Context, arg FindOrderOfSession
 	return i, err
 }
 
-const FulfilOrder = `-- name: FulfilOrder :one
-UPDATE orders SET status = $1, fulfilled_at = $2::timestamptz, updated_at = $2::timestamptz WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at
+const FulfilOrder = `-- name: FulfilOrder :exec
+UPDATE orders SET status = $1, fulfilled_at = $2::timestamptz, updated_at = $2::timestamptz WHERE tenant_id = $3 AND id = $4
 `
 
 type FulfilOrderParams struct {
@@ -228,45 +228,14 @@ type FulfilOrderParams struct {
 	ID       string
 }
 
-func (q *Queries) FulfilOrder(ctx context.Context, arg FulfilOrderParams) (Order, error) {
-	row := q.db.QueryRow(ctx, FulfilOrder,
+func (q *Queries) FulfilOrder(ctx context.Context, arg FulfilOrderParams) error {
+	_, err := q.db.Exec(ctx, FulfilOrder,
 		arg.Status,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,
 	)
-	var i Order
-	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.Status,
-		&i.StreamID,
-		&i.AuctionID,
-		&i.CustomerExternalID,
-		&i.CustomerEmail,
-		&i.SubtotalCents,
-		&i.DiscountCents,
-		&i.TotalCents,
-		&i.RefundedCents,
-		&i.ApplicationFeeCents,
-		&i.Currency,
-		&i.DiscountID,
-		&i.DiscountCode,
-		&i.SuccessURL,
-		&i.CancelURL,
-		&i.ProcessorAccountID,
-		&i.CheckoutSessionID,
-		&i.CheckoutURL,
-		&i.PaymentIntentID,
-		&i.ExpiresAt,
-		&i.CheckAt,
-		&i.Checks,
-		&i.PaidAt,
-		&i.FulfilledAt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-	)
-	return i, err
+	return err
 }
 
 const GetCheckoutSeller = `-- name: GetCheckoutSeller :one

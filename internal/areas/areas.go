@@ -22,6 +22,7 @@ import (
 	"showfloor/internal/event"
 	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
+	"showfloor/internal/order"
 	"showfloor/internal/processor"
 	"showfloor/internal/queue"
 	"showfloor/internal/realtime"
@@ -101,6 +102,7 @@ type Areas struct {
 	Catalog   *catalog.Service
 	Settings  *setting.Service
 	Discounts *discount.Service
+	Orders    *order.Service
 }
 
 // Open makes them, each after those that it holds. It writes the first signing
@@ -157,5 +159,9 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Catalog = catalog.New(catalog.Config{Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now})
 	a.Settings = setting.New(setting.Config{Pool: c.Pool, PlatformFee: c.PlatformFee, Now: c.Now})
 	a.Discounts = discount.New(discount.Config{Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Now: c.Now})
+	a.Orders = order.New(order.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Catalog: a.Catalog, Discounts: a.Discounts,
+		Settings: a.Settings, Realtime: c.Realtime, PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,
+	})
 	return a, nil
 }

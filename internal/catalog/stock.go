@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"showfloor/gen/db"
 	"showfloor/internal/event"
+	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
 
@@ -26,15 +28,34 @@ type Line struct {
 // Lock locks products of the tenant until the transaction ends. An id that isn't
 // the tenant's is "product not found".
 func Lock(ctx context.Context, tx pgx.Tx, tenantID string, ids []string) (map[string]db.Product, error) {
-	rows, err := db.New(tx).LockProducts(ctx, db.LockProductsParams{TenantID: tenantID, Ids: ids})
-	if err != nil {
+	b := &pgx.Batch{}
+	l := QueueLock(b, tenantID, ids)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("lock products: %w", err)
 	}
-	products := make(map[string]db.Product, len(rows))
-	for _, p := range rows {
+	return l.Products()
+}
+
+// Locked is a Lock that shares a round trip with other statements.
+type Locked struct {
+	ids  []string
+	rows []db.Product
+}
+
+// QueueLock is Lock as a part of a batch. Once that has run, Products tells.
+func QueueLock(b *pgx.Batch, tenantID string, ids []string) *Locked {
+	l := &Locked{ids: ids}
+	postgres.ReadRows(postgres.Queue(b, db.LockProducts, db.LockProductsParams{TenantID: tenantID, Ids: ids}), &l.rows)
+	return l
+}
+
+// Products are the locked rows by their ids.
+func (l *Locked) Products() (map[string]db.Product, error) {
+	products := make(map[string]db.Product, len(l.rows))
+	for _, p := range l.rows {
 		products[p.ID] = p
 	}
-	for _, productID := range ids {
+	for _, productID := range l.ids {
 		if _, found := products[productID]; !found {
 			return nil, problem.Missing("product")
 		}
@@ -45,27 +66,37 @@ func Lock(ctx context.Context, tx pgx.Tx, tenantID string, ids []string) (map[st
 // Hold keeps units of locked products for a checkout or an auction. Whether they
 // are free, CheckFree tells.
 func Hold(ctx context.Context, tx pgx.Tx, tenantID string, lines []Line) error {
-	return hold(ctx, tx, tenantID, lines, 1)
+	return hold(ctx, tx, func(b *pgx.Batch) { QueueHold(b, tenantID, lines) })
 }
+
+// QueueHold is Hold as a part of a batch.
+func QueueHold(b *pgx.Batch, tenantID string, lines []Line) { queueHold(b, tenantID, lines, 1) }
 
 // Release gives held units of locked products back.
 func Release(ctx context.Context, tx pgx.Tx, tenantID string, lines []Line) error {
-	return hold(ctx, tx, tenantID, lines, -1)
+	return hold(ctx, tx, func(b *pgx.Batch) { queueHold(b, tenantID, lines, -1) })
 }
 
-func hold(ctx context.Context, tx pgx.Tx, tenantID string, lines []Line, sign int64) error {
+func hold(ctx context.Context, tx pgx.Tx, queue func(b *pgx.Batch)) error {
+	b := &pgx.Batch{}
+	queue(b)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("hold products: %w", err)
+	}
+	return nil
+}
+
+func queueHold(b *pgx.Batch, tenantID string, lines []Line, sign int64) {
 	p := db.HoldProductsParams{TenantID: tenantID}
 	for _, l := range lines {
 		p.Ids, p.Quantities = append(p.Ids, l.ProductID), append(p.Quantities, sign*l.Quantity)
 	}
-	n, err := db.New(tx).HoldProducts(ctx, p)
-	if err != nil {
-		return fmt.Errorf("hold products: %w", err)
-	}
-	if n != int64(len(lines)) {
-		return fmt.Errorf("hold products: %d of %d lines have one", n, len(lines))
-	}
-	return nil
+	postgres.Queue(b, db.HoldProducts, p).Exec(func(tag pgconn.CommandTag) error {
+		if tag.RowsAffected() != int64(len(lines)) {
+			return fmt.Errorf("%d of %d lines have a product", tag.RowsAffected(), len(lines))
+		}
+		return nil
+	})
 }
 
 // Take lowers the stock of locked products by what an order has sold, where it is

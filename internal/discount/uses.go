@@ -2,12 +2,13 @@ package discount
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/postgres"
 )
 
 // Use is what a checkout wants a code for.
@@ -26,37 +27,59 @@ type Applied struct {
 }
 
 // Hold locks the code's row and holds one use of it for an order that is about to
-// be written in the same transaction. It is one round trip, two when the code has a
-// limit per customer. A refusal is the problem discount_invalid that says why; after
-// any error the transaction must be rolled back.
+// be written in the same transaction, in one round trip. A refusal is the problem
+// discount_invalid that says why; after any error the transaction must be rolled
+// back.
 func (s *Service) Hold(ctx context.Context, tx pgx.Tx, tenantID string, u Use) (Applied, error) {
-	if !codes.MatchString(u.Code) {
-		return Applied{}, Unknown.problem()
-	}
-	q := db.New(tx)
-	d, err := q.HoldDiscount(ctx, db.HoldDiscountParams{TenantID: tenantID, Code: u.Code, Now: s.config.Now()})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Applied{}, Unknown.problem()
-	}
-	if err != nil {
+	b := &pgx.Batch{}
+	held := s.QueueHold(b, tenantID, u)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return Applied{}, fmt.Errorf("hold discount: %w", err)
 	}
+	return held.Applied(u.SubtotalCents)
+}
+
+// Held is a Hold that shares a round trip with other statements, at a time when
+// the cart's subtotal isn't known yet.
+type Held struct {
+	use  Use
+	now  func() time.Time
+	rows []db.Discount
+	// uses is how often the customer has it already.
+	uses []int64
+}
+
+// QueueHold is Hold as a part of a batch; the use's SubtotalCents doesn't matter.
+// Once that has run, Applied judges: the transaction must not be committed without.
+func (s *Service) QueueHold(b *pgx.Batch, tenantID string, u Use) *Held {
+	h := &Held{use: u, now: s.config.Now}
+	if codes.MatchString(u.Code) {
+		postgres.ReadRows(postgres.Queue(b, db.HoldDiscount, db.HoldDiscountParams{TenantID: tenantID, Code: u.Code, Now: s.config.Now()}), &h.rows)
+		count := postgres.Queue(b, db.CountDiscountUses, db.CountDiscountUsesParams{TenantID: tenantID, Code: u.Code, Customer: u.CustomerExternalID})
+		count.Query(func(rows pgx.Rows) (err error) {
+			h.uses, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+			return err
+		})
+	}
+	return h
+}
+
+// Applied judges the code by the row that is locked, and tells what it takes off.
+func (h *Held) Applied(subtotalCents int64) (Applied, error) {
+	if len(h.rows) != 1 || len(h.uses) != 1 {
+		return Applied{}, Unknown.problem()
+	}
+	d := h.rows[0]
 	before := d
 	before.Held--
 	// The clock is read when the row is there, however long that took.
-	if err := usable(before, s.config.Now(), &u.StreamID).problem(); err != nil {
+	if err := usable(before, h.now(), &h.use.StreamID).problem(); err != nil {
 		return Applied{}, err
 	}
-	if d.MaxPerCustomer != nil {
-		uses, err := q.CountDiscountUses(ctx, db.CountDiscountUsesParams{TenantID: tenantID, DiscountID: d.ID, Customer: u.CustomerExternalID})
-		if err != nil {
-			return Applied{}, fmt.Errorf("count uses of discount %s: %w", d.ID, err)
-		}
-		if err := usableBy(d, uses).problem(); err != nil {
-			return Applied{}, err
-		}
+	if err := usableBy(d, h.uses[0]).problem(); err != nil {
+		return Applied{}, err
 	}
-	return Applied{Discount: d, OffCents: off(d, u.SubtotalCents)}, nil
+	return Applied{Discount: d, OffCents: off(d, subtotalCents)}, nil
 }
 
 // Release gives a held use back: the order expired. The caller sees to it that it

@@ -40,7 +40,6 @@ func rules() []rule {
 		{packages: "web", may: []string{}, why: "pages stand alone"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
 		{packages: "internal/ratelimit", may: []string{}, why: "it counts whatever has a name; who is limited the door decides"},
-		{packages: "internal/processor", may: []string{"internal/problem"}, why: "it speaks to the processor and knows no order"},
 		{packages: "internal/outbound", may: []string{"internal/problem"}, why: "calling a stranger's address is the same for whoever does it"},
 		{packages: "internal/sandbox", may: []string{"internal/durable"}, why: "it plays a stranger, who knows nothing of ours"},
 		{
@@ -107,6 +106,11 @@ func rules() []rule {
 				"internal/realtime", "internal/timestamp",
 			},
 			why: "orders are made of discounts, not the other way round",
+		},
+		{
+			packages: "internal/order",
+			never:    []string{module + "internal/stream", module + "internal/auction", module + "internal/webhook", module + "internal/media/..."},
+			why:      "auctions and reports end in orders, not the other way round",
 		},
 		{
 			packages: "internal/tester", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/media/..."},

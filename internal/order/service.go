@@ -9,9 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/internal/catalog"
+	"showfloor/internal/discount"
 	"showfloor/internal/event"
 	"showfloor/internal/processor"
 	"showfloor/internal/realtime"
+	"showfloor/internal/setting"
 )
 
 // Config of a Service.
@@ -20,6 +23,10 @@ type Config struct {
 	Events    *event.Log
 	Jobs      event.Inserter
 	Processor *processor.Client
+	Catalog   *catalog.Service
+	Discounts *discount.Service
+	// Settings has the platform's fee.
+	Settings *setting.Service
 	// Realtime shows viewers how many units are left.
 	Realtime realtime.Publisher
 	// PublicURL is this server as buyers see it, without a slash at the end.

@@ -47,7 +47,7 @@ func New(c Config) *Client {
 	}
 	made := &Client{config: c}
 	backend := stripe.GetBackendWithConfig(stripe.APIBackend, &stripe.BackendConfig{
-		URL: new(c.URL), MaxNetworkRetries: new(int64(0)), EnableTelemetry: new(false),
+		URL: stripe.String(c.URL), MaxNetworkRetries: stripe.Int64(0), EnableTelemetry: stripe.Bool(false),
 		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}, HTTPClient: singly(c.HTTPClient, c.Key != ""),
 	})
 	made.api.Init(c.Key, &stripe.Backends{API: backend, Connect: backend, Uploads: backend})
@@ -76,7 +76,7 @@ func params(ctx context.Context, accountID, key string) stripe.Params {
 
 // listParams are the same for lists.
 func listParams(ctx context.Context, accountID string) stripe.ListParams {
-	p := stripe.ListParams{Context: ctx, Limit: new(int64(perPage))}
+	p := stripe.ListParams{Context: ctx, Limit: stripe.Int64(perPage)}
 	if accountID != "" {
 		p.SetStripeAccount(accountID)
 	}
@@ -101,12 +101,9 @@ func singly(given *http.Client, allowed bool) *http.Client {
 		c = *given
 	}
 	if c.Transport == nil {
-		c.Transport = http.DefaultTransport
-		if t, ok := http.DefaultTransport.(*http.Transport); ok {
-			t = t.Clone()
-			t.MaxIdleConnsPerHost = idleConnections
-			c.Transport = t
-		}
+		t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nobody replaces it
+		t.MaxIdleConnsPerHost = idleConnections
+		c.Transport = t
 	}
 	c.Transport = once{c.Transport, allowed}
 	// A redirect would carry a payment to another address.

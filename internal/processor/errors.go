@@ -13,7 +13,7 @@ import (
 )
 
 // Refusal is the processor's definite no: nothing was done.
-type Refusal struct { //nolint:errname // it is an answer rather than a mishap
+type Refusal struct {
 	// Status is the HTTP status, Code the processor's own code, which may be empty.
 	Status int
 	Code   string
@@ -42,7 +42,8 @@ func (f *failure) Unwrap() []error { return []error{f.problem, f.cause} }
 func (c *Client) unavailable(doing string, cause error) error {
 	p := problem.New(problem.Unavailable, "processor_unavailable", "the payment processor can't be reached; try again later")
 	text := cause.Error()
-	if said, ok := errors.AsType[*stripe.Error](cause); ok {
+	var said *stripe.Error
+	if errors.As(cause, &said) {
 		// The whole answer may hold more than a log should.
 		text = fmt.Sprintf("%d %s %s: %s (request %s)", said.HTTPStatusCode, said.Type, said.Code, said.Msg, said.RequestID)
 	}
@@ -61,13 +62,13 @@ func (c *Client) hide(text string) string {
 // Something that answers well without what every good answer holds isn't the
 // processor.
 func (c *Client) failed(ctx context.Context, doing string, err error, whole bool) error {
-	said, answered := errors.AsType[*stripe.Error](err)
+	var said *stripe.Error
 	switch {
 	case err == nil && whole:
 		return nil
 	case err == nil:
 		return c.unavailable(doing, errors.New("the answer isn't the processor's: it lacks what each one has"))
-	case answered && refused(said):
+	case errors.As(err, &said) && refused(said):
 		return &Refusal{Status: said.HTTPStatusCode, Code: string(said.Code), Message: c.hide(said.Msg)}
 	case ctx.Err() != nil: // the library doesn't pass it on in all cases
 		return c.unavailable(doing, errors.Join(ctx.Err(), err))

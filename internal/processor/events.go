@@ -93,7 +93,9 @@ func (e Event) Session() (Session, error) {
 	if o.CustomerDetails != nil {
 		s.CustomerDetails = &stripe.CheckoutSessionCustomerDetails{Email: o.CustomerDetails.Email}
 	}
-	return session(e.AccountID, s), nil
+	page := session(e.AccountID, s)
+	page.Failed = page.Failed || !page.Paid && e.Type == string(stripe.EventTypeCheckoutSessionAsyncPaymentFailed)
+	return page, nil
 }
 
 // PaymentIntentID reads the payment that a report on a charge or refund is about;

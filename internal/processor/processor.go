@@ -75,6 +75,9 @@ type Session struct {
 	// Paid: the money is there, or there was nothing to pay. A page may be Complete
 	// and not Paid, with means of payment that take days.
 	Paid bool
+	// Failed: it was Complete, and the payment that took days has come to nothing.
+	// A list of pages doesn't tell.
+	Failed bool
 	// PaymentIntentID is empty until it is paid and when there was nothing to pay.
 	PaymentIntentID string
 	TotalCents      int64

@@ -1,0 +1,89 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/catalog"
+	"showfloor/internal/id"
+	"showfloor/internal/order"
+	"showfloor/internal/timestamp"
+)
+
+// CreateCheckout makes an order and its payment page.
+func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequestObject) (api.CreateCheckoutResponseObject, error) {
+	cart := order.Cart{
+		Lines: each(r.Body.Items, func(i api.CartItem) catalog.Line {
+			return catalog.Line{ProductID: i.ProductID, Quantity: int64(i.Quantity)}
+		}),
+		StreamID: r.Body.StreamID, CustomerEmail: r.Body.CustomerEmail, CustomerExternalID: r.Body.CustomerExternalID,
+		SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
+	}
+	if r.Body.DiscountCode != nil {
+		cart.DiscountCode = *r.Body.DiscountCode
+	}
+	page, err := s.areas.Orders.CreateCheckout(ctx, callerFrom(ctx), cart)
+	if err != nil {
+		return nil, err
+	}
+	return api.CreateCheckout201JSONResponse{
+		URL: page.URL, SessionID: page.SessionID, OrderID: page.OrderID, ExpiresAt: timestamp.From(page.ExpiresAt),
+	}, nil
+}
+
+// ListOrders lists the tenant's orders.
+func (s *Server) ListOrders(ctx context.Context, r api.ListOrdersRequestObject) (api.ListOrdersResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	cursor, err := after(r.Params.Cursor, id.Order)
+	if err != nil {
+		return nil, err
+	}
+	filter := order.Filter{Status: (*string)(r.Params.Status), StreamID: r.Params.StreamID, CustomerExternalID: r.Params.CustomerExternalID}
+	views, err := s.areas.Orders.ListOrders(ctx, callerFrom(ctx), filter, cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	views, link := page(ctx, s, views, size, func(v order.View) string { return v.ID })
+	return api.ListOrders200JSONResponse{Body: each(views, toOrder), Headers: api.ListOrders200ResponseHeaders{Link: link}}, nil
+}
+
+// GetOrder shows an order.
+func (s *Server) GetOrder(ctx context.Context, r api.GetOrderRequestObject) (api.GetOrderResponseObject, error) {
+	v, err := s.areas.Orders.GetOrder(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetOrder200JSONResponse(toOrder(v)), nil
+}
+
+// FulfilOrder notes that an order was handed over.
+func (s *Server) FulfilOrder(ctx context.Context, r api.FulfilOrderRequestObject) (api.FulfilOrderResponseObject, error) {
+	v, err := s.areas.Orders.FulfilOrder(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.FulfilOrder201JSONResponse(toOrder(v)), nil
+}
+
+// toOrder leaves out the page, and its end, of an order that doesn't wait any more.
+func toOrder(v order.View) api.Order {
+	out := api.Order{
+		ID: v.ID, ProcessorCheckoutSessionID: orNull(v.CheckoutSessionID), ProcessorPaymentIntentID: orNull(v.PaymentIntentID),
+		CustomerExternalID: v.CustomerExternalID, CustomerEmail: orNull(v.CustomerEmail), StreamID: v.StreamID, AuctionID: orNull(v.AuctionID),
+		SubtotalCents: v.SubtotalCents, DiscountCents: v.DiscountCents, TotalCents: v.TotalCents, RefundedCents: v.RefundedCents,
+		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status), DiscountCode: orNull(v.DiscountCode),
+		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem),
+		CheckoutURL: orNull[string](nil), ExpiresAt: timeOrNull(nil), PaidAt: timeOrNull(v.PaidAt), FulfilledAt: timeOrNull(v.FulfilledAt),
+		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
+	}
+	if v.Status == order.Pending {
+		out.CheckoutURL, out.ExpiresAt = orNull(v.CheckoutURL), timeOrNull(&v.ExpiresAt)
+	}
+	return out
+}
+
+func toOrderItem(i db.OrderItem) api.OrderItem {
+	return api.OrderItem{ProductID: i.ProductID, NameSnapshot: i.Name, PriceCents: i.PriceCents, Quantity: int(i.Quantity)}
+}

@@ -1,0 +1,170 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"showfloor/gen/db"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/processor"
+)
+
+const (
+	// Queue is that of the checks, apart from all else: a processor that doesn't
+	// answer holds nothing else up.
+	Queue = "orders"
+	// Workers is how many checks run at a time.
+	Workers = 8
+	// maxAttempts of a job; another one comes when the order is due again.
+	maxAttempts = 3
+	// dueBatch is how many due orders one transaction takes.
+	dueBatch = 200
+	// dueAgain is when an order is due again whose check was lost.
+	dueAgain = 5 * time.Minute
+)
+
+// CheckArgs is the job that asks the processor what became of an order, and opens
+// the page of a winner.
+type CheckArgs struct {
+	OrderID string `json:"orderId" river:"unique"`
+}
+
+// Kind names the job.
+func (CheckArgs) Kind() string { return "order_check" }
+
+// InsertOpts keeps an order from being checked twice at a time.
+func (CheckArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{
+		Queue: Queue, MaxAttempts: maxAttempts,
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+			rivertype.JobStateRunning, rivertype.JobStateScheduled,
+		}},
+	}
+}
+
+// EnqueueDue gives every order whose check is due a job. Several may run at once.
+func (s *Service) EnqueueDue(ctx context.Context) error {
+	for {
+		var jobs []river.InsertManyParams
+		err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+			now := s.config.Now()
+			due, err := db.New(tx).TakeDueOrders(ctx, db.TakeDueOrdersParams{Now: now, Next: now.Add(dueAgain), MaxRows: dueBatch})
+			if err != nil {
+				return fmt.Errorf("take due orders: %w", err)
+			}
+			jobs = make([]river.InsertManyParams, len(due))
+			for i, orderID := range due {
+				jobs[i].Args = CheckArgs{OrderID: orderID}
+			}
+			if len(jobs) == 0 {
+				return nil
+			}
+			if _, err := s.config.Jobs.InsertManyTx(ctx, tx, jobs); err != nil {
+				return fmt.Errorf("enqueue checks: %w", err)
+			}
+			return nil
+		})
+		if err != nil || len(jobs) < dueBatch {
+			return err
+		}
+	}
+}
+
+// CheckOrder asks the processor what became of a PENDING order's page, or whether
+// there is one, and brings the order in line. It may be killed and repeated at any
+// point: every step that changes something there is found out about first.
+func (s *Service) CheckOrder(ctx context.Context, orderID string) error {
+	o, err := db.New(s.config.Pool).GetOrderForCheck(ctx, orderID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return problem.Missing("order")
+	}
+	if err != nil {
+		return fmt.Errorf("get order %s: %w", orderID, err)
+	}
+	if o.Status != Pending {
+		return nil
+	}
+	err = s.check(ctx, o)
+	refusal, refused := errors.AsType[*processor.Refusal](err)
+	switch {
+	case refused:
+		return s.checkRefused(ctx, o, refusal)
+	case problem.Is(err, "processor_unavailable"):
+		s.config.Log.Warn("the processor can't be asked about an order yet", "order", o.ID, "error", err)
+		return s.postpone(ctx, o, nextCheck(s.config.Now(), time.Time{}, o.Checks))
+	default:
+		return err
+	}
+}
+
+func (s *Service) check(ctx context.Context, o db.Order) error {
+	now := s.config.Now()
+	page, found, err := s.look(ctx, o, now)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return s.ApplySession(ctx, *o.ProcessorAccountID, page)
+	case o.ProcessorAccountID == nil && !now.Before(o.ExpiresAt), !now.Before(o.ExpiresAt.Add(margin)):
+		return s.expire(ctx, o.TenantID, o.ID)
+	case o.AuctionID != nil && now.Before(o.ExpiresAt):
+		return s.openPage(ctx, o)
+	default:
+		return s.postpone(ctx, o, nextCheck(now, o.ExpiresAt.Add(margin), o.Checks))
+	}
+}
+
+// look finds an order's page as it stands now. One that is open beyond its time is
+// closed: only then is nothing paid there any more.
+func (s *Service) look(ctx context.Context, o db.Order, now time.Time) (page processor.Session, found bool, err error) {
+	switch {
+	case o.ProcessorAccountID == nil:
+		return processor.Session{}, false, nil
+	case o.CheckoutSessionID == nil:
+		return s.config.Processor.FindPage(ctx, *o.ProcessorAccountID, o.ID, o.CreatedAt)
+	}
+	account, sessionID := *o.ProcessorAccountID, *o.CheckoutSessionID
+	page, err = s.config.Processor.GetPage(ctx, account, sessionID)
+	if err != nil || page.Status != processor.Open || now.Before(page.ExpiresAt) {
+		return page, err == nil, err
+	}
+	closed, err := s.config.Processor.ExpirePage(ctx, account, sessionID)
+	if _, refused := errors.AsType[*processor.Refusal](err); refused { // it closed in between
+		closed, err = s.config.Processor.GetPage(ctx, account, sessionID)
+	}
+	return closed, err == nil, err
+}
+
+// checkRefused goes on when the processor won't tell. A page that it doesn't know
+// can't be paid, once its time is over; about any other we ask on.
+func (s *Service) checkRefused(ctx context.Context, o db.Order, refusal *processor.Refusal) error {
+	now := s.config.Now()
+	s.config.Log.Error("the processor tells nothing about an order's page", "order", o.ID, "error", refusal)
+	if refusal.Status == http.StatusNotFound && !now.Before(o.ExpiresAt.Add(margin)) {
+		return s.change(ctx, o.TenantID, o.ID, nil, func(ctx context.Context, tx pgx.Tx, o db.Order) ([]tick, error) {
+			if o.Status != Pending {
+				return nil, nil
+			}
+			return s.giveBack(ctx, tx, o, nil)
+		})
+	}
+	return s.postpone(ctx, o, nextCheck(now, time.Time{}, o.Checks))
+}
+
+// postpone says when the processor is asked again.
+func (s *Service) postpone(ctx context.Context, o db.Order, at time.Time) error {
+	err := db.New(s.config.Pool).PostponeCheck(ctx, db.PostponeCheckParams{TenantID: o.TenantID, ID: o.ID, CheckAt: at, Checks: o.Checks + 1})
+	if err != nil {
+		return fmt.Errorf("postpone the check of order %s: %w", o.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/catalog"
+	"showfloor/internal/postgres"
+	"showfloor/internal/processor"
+)
+
+// Cart is what somebody wants to buy; the door has checked its limits.
+type Cart struct {
+	// Lines may name a product several times.
+	Lines                                       []catalog.Line
+	StreamID, CustomerEmail, CustomerExternalID string
+	// DiscountCode is empty for none.
+	DiscountCode          string
+	SuccessURL, CancelURL string
+}
+
+// Checkout is a payment page.
+type Checkout struct {
+	URL, SessionID, OrderID string
+	ExpiresAt               time.Time
+}
+
+// CreateCheckout writes a PENDING order that holds its units and the use of its
+// code, and has the processor make the payment page for it. That call is between
+// two transactions and isn't repeated: when its end isn't known, the order waits
+// for CheckOrder to find out.
+func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart) (Checkout, error) {
+	fee, err := s.config.Settings.PlatformFee(ctx)
+	if err != nil {
+		return Checkout{}, fmt.Errorf("read the platform's fee: %w", err)
+	}
+	var o placed
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+		o, err = s.place(ctx, tx, c.TenantID, in, fee)
+		return err
+	})
+	if err != nil {
+		return Checkout{}, err
+	}
+	// The order is there: who hangs up now must not keep us from learning of its page.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime)
+	defer cancel()
+	s.tickHeld(ctx, o)
+	page, err := s.config.Processor.CreatePage(ctx, cartPage(o))
+	if refusal, ok := errors.AsType[*processor.Refusal](err); ok {
+		s.config.Log.Warn("the processor refused a checkout", "tenant", o.TenantID, "order", o.ID, "error", err)
+		if err := s.expire(ctx, o.TenantID, o.ID); err != nil {
+			// CheckOrder does it when the page's time is over.
+			s.config.Log.Error("a refused checkout still holds its units", "order", o.ID, "error", err)
+		}
+		return Checkout{}, refused(refusal)
+	}
+	if err != nil {
+		return Checkout{}, err
+	}
+	if err := s.attach(ctx, o.TenantID, o.ID, page); err != nil {
+		// The page is there and can be paid; CheckOrder finds it again.
+		s.config.Log.Error("a payment page isn't noted yet", "order", o.ID, "error", err)
+	}
+	return Checkout{URL: page.URL, SessionID: page.ID, OrderID: o.ID, ExpiresAt: page.ExpiresAt}, nil
+}
+
+// attach notes the page that was made for an order.
+func (s *Service) attach(ctx context.Context, tenantID, orderID string, page processor.Session) error {
+	now := s.config.Now()
+	err := db.New(s.config.Pool).AttachPage(ctx, db.AttachPageParams{
+		TenantID: tenantID, ID: orderID, SessionID: &page.ID, URL: &page.URL, ExpiresAt: page.ExpiresAt,
+		CheckAt: now.Add(firstCheck), Now: now,
+	})
+	if err != nil {
+		return fmt.Errorf("attach the page of order %s: %w", orderID, err)
+	}
+	return nil
+}
+
+// cartPage is the page to be made for a cart.
+func cartPage(o placed) processor.Page {
+	p := processor.Page{
+		AccountID: *o.ProcessorAccountID, OrderID: o.ID, TenantID: o.TenantID, Currency: strings.ToLower(o.Currency),
+		DiscountCents: o.DiscountCents, FeeCents: o.ApplicationFeeCents, CustomerEmail: *o.CustomerEmail,
+		SuccessURL: o.SuccessURL, CancelURL: o.CancelURL, ExpiresAt: o.ExpiresAt,
+	}
+	if o.DiscountCode != nil {
+		p.DiscountName = *o.DiscountCode
+	}
+	for _, l := range o.lines {
+		product := o.products[l.ProductID]
+		line := processor.Line{Name: product.Name, UnitCents: product.PriceCents, Quantity: l.Quantity}
+		if product.ProcessorPriceID != nil {
+			line.PriceID = *product.ProcessorPriceID
+		}
+		if product.ImageURL != nil {
+			line.ImageURL = *product.ImageURL
+		}
+		p.Lines = append(p.Lines, line)
+	}
+	return p
+}

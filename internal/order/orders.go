@@ -1,0 +1,100 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// View is an order with its lines.
+type View struct {
+	db.Order
+
+	Items []db.OrderItem
+}
+
+// Filter narrows a list; nil for all.
+type Filter struct{ Status, StreamID, CustomerExternalID *string }
+
+// ListOrders pages through the tenant's orders, newest first; cursor is the id
+// after which to go on, nil for the start.
+func (s *Service) ListOrders(ctx context.Context, c account.Caller, f Filter, cursor *string, limit int) ([]View, error) {
+	rows, err := db.New(s.config.Pool).ListOrders(ctx, db.ListOrdersParams{
+		TenantID: c.TenantID, Status: f.Status, StreamID: f.StreamID, Customer: f.CustomerExternalID, Cursor: cursor, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list orders: %w", err)
+	}
+	return s.withItems(ctx, c.TenantID, rows...)
+}
+
+// GetOrder is one order of the tenant.
+func (s *Service) GetOrder(ctx context.Context, c account.Caller, orderID string) (View, error) {
+	row, err := db.New(s.config.Pool).GetOrder(ctx, db.GetOrderParams{TenantID: c.TenantID, ID: orderID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return View{}, problem.Missing("order")
+	}
+	if err != nil {
+		return View{}, fmt.Errorf("get order: %w", err)
+	}
+	views, err := s.withItems(ctx, c.TenantID, row)
+	if err != nil {
+		return View{}, err
+	}
+	return views[0], nil
+}
+
+// FulfilOrder notes that the goods were handed over. Doing it again changes nothing.
+func (s *Service) FulfilOrder(ctx context.Context, c account.Caller, orderID string) (View, error) {
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		o, err := q.LockOrder(ctx, db.LockOrderParams{TenantID: c.TenantID, ID: orderID})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("order")
+		}
+		if err != nil {
+			return fmt.Errorf("lock order: %w", err)
+		}
+		status, err := fulfilled(o)
+		if err != nil || o.FulfilledAt != nil {
+			return err
+		}
+		err = q.FulfilOrder(ctx, db.FulfilOrderParams{TenantID: c.TenantID, ID: orderID, Status: status, Now: now})
+		if err != nil {
+			return fmt.Errorf("fulfil order: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "order.fulfil", Entity: "order", EntityID: orderID,
+			Before: map[string]any{"status": o.Status}, After: map[string]any{"status": status},
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	return s.GetOrder(ctx, c, orderID)
+}
+
+// withItems joins orders of a tenant with their lines, in one query for all.
+func (s *Service) withItems(ctx context.Context, tenantID string, rows ...db.Order) ([]View, error) {
+	views, ids, at := make([]View, len(rows)), make([]string, len(rows)), make(map[string]int, len(rows))
+	for i, row := range rows {
+		views[i], ids[i], at[row.ID] = View{Order: row}, row.ID, i
+	}
+	items, err := db.New(s.config.Pool).ListOrderItems(ctx, db.ListOrderItemsParams{TenantID: tenantID, OrderIds: ids})
+	if err != nil {
+		return nil, fmt.Errorf("list items: %w", err)
+	}
+	for _, item := range items {
+		v := &views[at[item.OrderID]]
+		v.Items = append(v.Items, item)
+	}
+	return views, nil
+}

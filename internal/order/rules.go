@@ -1,0 +1,161 @@
+package order
+
+import (
+	"strings"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/catalog"
+	"showfloor/internal/problem"
+	"showfloor/internal/processor"
+)
+
+// The states of an order.
+const (
+	Pending           = "PENDING"
+	Paid              = "PAID"
+	Fulfilled         = "FULFILLED"
+	Expired           = "EXPIRED"
+	PartiallyRefunded = "PARTIALLY_REFUNDED"
+	Refunded          = "REFUNDED"
+)
+
+const (
+	// cartLife is how long a cart's page is open: the processor wants half an hour
+	// at least, when it hears of it.
+	cartLife = 31 * time.Minute
+	// winnerLife is how long an auction's winner may take; the processor lets a page
+	// be open for a day at most.
+	winnerLife = 24*time.Hour - time.Minute
+	// pageTime is how long we wait for the processor to make a page, by two calls.
+	pageTime = 45 * time.Second
+	// firstCheck is when the processor is first asked what became of a page, or
+	// whether there is one: well after pageTime.
+	firstCheck = 2 * time.Minute
+	// longestPause is between two such questions, at most.
+	longestPause = 15 * time.Minute
+	// settling is the pause between questions about a payment that takes days.
+	settling = time.Hour
+	// margin is how long after a page's end we believe that there is none: a page
+	// that was asked for in time can't come up any more.
+	margin = 5 * time.Minute
+	// closing is how long after its end an open page is closed by us.
+	closing = 10 * time.Second
+	// onboardingPause is between two looks whether an auction's seller can charge.
+	onboardingPause = time.Minute
+)
+
+// merge adds up the lines of one product, in the order in which they come first.
+func merge(lines []catalog.Line) []catalog.Line {
+	at := make(map[string]int, len(lines))
+	merged := make([]catalog.Line, 0, len(lines))
+	for _, l := range lines {
+		if i, known := at[l.ProductID]; known {
+			merged[i].Quantity += l.Quantity
+			continue
+		}
+		at[l.ProductID] = len(merged)
+		merged = append(merged, l)
+	}
+	return merged
+}
+
+// price adds up a cart of merged lines whose products are all there. 100 lines of
+// 10 000 units for 99 999 999 cents are far from an overflow.
+func price(lines []catalog.Line, products map[string]db.Product) (subtotalCents int64, currency string, err error) {
+	for _, l := range lines {
+		if p := products[l.ProductID]; !p.Active {
+			return 0, "", problem.Conflicting("the product %q (%s) is archived", p.Name, p.ID)
+		}
+	}
+	currency = products[lines[0].ProductID].Currency
+	for _, l := range lines {
+		if products[l.ProductID].Currency != currency {
+			return 0, "", problem.New(problem.Invalid, "mixed_currencies", "all items must share one currency")
+		}
+	}
+	for _, l := range lines {
+		p := products[l.ProductID]
+		if err := catalog.CheckFree(p, l.Quantity); err != nil {
+			return 0, "", err
+		}
+		subtotalCents += p.PriceCents * l.Quantity
+	}
+	return subtotalCents, currency, nil
+}
+
+// verdict is what a payment page's state means for its order.
+type verdict int
+
+const (
+	// nothing: the order has come to the end that the page tells of, or to another
+	// that the page can't change any more.
+	nothing verdict = iota
+	// stranger: the page isn't the order's.
+	stranger
+	// waits: the page is open, or its payment takes days.
+	waits
+	// expires: nobody can pay there any more, and nobody has.
+	expires
+	// pays: the money is there.
+	pays
+)
+
+// judge holds a page against the order that it names, or that names it. Any seller
+// can make pages that name our orders, on their own account.
+func judge(o db.Order, accountID string, p processor.Session) verdict {
+	switch {
+	case o.ProcessorAccountID == nil || *o.ProcessorAccountID != accountID,
+		o.CheckoutSessionID != nil && *o.CheckoutSessionID != p.ID,
+		o.CheckoutSessionID == nil && p.OrderID != o.ID,
+		p.TotalCents != o.TotalCents || !strings.EqualFold(p.Currency, o.Currency):
+		return stranger
+	case p.Paid && (o.Status == Pending || o.Status == Expired):
+		return pays
+	case o.Status != Pending || p.Paid:
+		return nothing
+	case p.Status == processor.Expired || p.Failed:
+		return expires
+	default:
+		return waits
+	}
+}
+
+// nextCheck is when the processor is asked again about an order that waits, having
+// been asked in vain so many times before: after 1, 2, 4 … 15 minutes, but when the
+// page's time is over at the latest, if that is ahead.
+func nextCheck(now, expiresAt time.Time, checks int32) time.Time {
+	next := now.Add(min(time.Minute<<min(checks, 4), longestPause))
+	if end := expiresAt.Add(closing); now.Before(end) && next.After(end) {
+		return end
+	}
+	return next
+}
+
+// fulfilled is the status of an order after it was handed over.
+func fulfilled(o db.Order) (status string, err error) {
+	switch o.Status {
+	case Paid, Fulfilled:
+		return Fulfilled, nil
+	case PartiallyRefunded:
+		return PartiallyRefunded, nil
+	case Refunded:
+		return "", problem.Conflicting("the order was refunded in full")
+	default:
+		return "", problem.Conflicting("the order is not paid")
+	}
+}
+
+// safeRefusals are the processor's codes whose sentence is about the cart and may
+// be shown to who made it.
+//
+//nolint:gochecknoglobals // a set that never changes
+var safeRefusals = map[string]bool{"amount_too_small": true, "amount_too_large": true, "email_invalid": true, "url_invalid": true}
+
+// refused is what a caller reads when the processor won't make a page.
+func refused(r *processor.Refusal) error {
+	if safeRefusals[r.Code] {
+		return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout: %s", r.Message)
+	}
+	return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout")
+}

@@ -1,0 +1,46 @@
+package order
+
+import (
+	"context"
+
+	"showfloor/gen/db"
+	"showfloor/internal/catalog"
+	"showfloor/internal/realtime"
+)
+
+// tick is the data of a stock-tick, as in the API's RealtimeStockTick.
+type tick struct {
+	ProductID string `json:"productId"`
+	Remaining int64  `json:"remaining"`
+}
+
+// change is what happened to a product's numbers in a transaction.
+type change struct{ stock, held int64 }
+
+// ticks tells what is free of each product now, given what its locked row said
+// before and how an order's line has changed that; uncounted ones are left out.
+func ticks(lines []catalog.Line, before map[string]db.Product, of func(quantity int64) change) []tick {
+	var list []tick
+	for _, l := range lines {
+		p, c := before[l.ProductID], of(l.Quantity)
+		if p.Stock >= 0 {
+			p.Stock = max(p.Stock+c.stock, 0)
+		}
+		p.Held += c.held
+		if n, counted := catalog.Free(p); counted {
+			list = append(list, tick{p.ID, n})
+		}
+	}
+	return list
+}
+
+// publish shows ticks to who watches the stream. It is called after the commit.
+func (s *Service) publish(ctx context.Context, streamID string, list []tick) {
+	for _, t := range list {
+		s.config.Realtime.Publish(ctx, realtime.Publication{Room: streamID, Type: realtime.StockTick, Data: t})
+	}
+}
+
+func (s *Service) tickHeld(ctx context.Context, o placed) {
+	s.publish(ctx, o.StreamID, ticks(o.lines, o.products, func(n int64) change { return change{held: n} }))
+}
