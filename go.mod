@@ -41,6 +41,8 @@ require (
 
 require github.com/stripe/stripe-go/v76 v76.25.0
 
+require golang.org/x/sync v0.24.0
+
 require (
 	github.com/abema/go-mp4 v1.7.1 // indirect
 	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
@@ -78,7 +80,6 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )

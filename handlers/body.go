@@ -93,10 +93,19 @@ func inBytes(n int64) string {
 
 // readBody reads the body to its end and puts it back.
 func readBody(r *http.Request) ([]byte, error) {
-	raw, err := io.ReadAll(r.Body)
+	raw, err := readAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(raw))
+	return raw, nil
+}
+
+// readAll reads a body to its end, and says what is wrong when that fails.
+func readAll(body io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(body)
 	switch _, large := tooLarge(err); {
 	case err == nil:
-		r.Body = io.NopCloser(bytes.NewReader(raw))
 		return raw, nil
 	case large:
 		return nil, err

@@ -67,6 +67,8 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Areas.Accounts})
 	river.AddWorker(workers, &checkOrder{orders: c.Areas.Orders})
 	river.AddWorker(workers, &reconcileOrders{orders: c.Areas.Orders})
+	river.AddWorker(workers, &handleProcessorEvent{billing: c.Areas.Billing})
+	river.AddWorker(workers, &finishRefund{orders: c.Areas.Orders})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
 
 	return &river.Config{

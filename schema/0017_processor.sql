@@ -20,7 +20,8 @@ CREATE TABLE processor_events (
     type         text NOT NULL,
     -- The seller's account; null for the platform's own.
     account_id   text,
-    payload      jsonb NOT NULL,
+    -- As it came; jsonb couldn't hold every text of JSON.
+    payload      json NOT NULL,
     received_at  timestamptz NOT NULL,
     -- Null until it was worked through.
     processed_at timestamptz

@@ -1968,7 +1968,8 @@ type ClientInterface interface {
 	//
 	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-	// processor can't be reached; a repetition never makes a second account.
+	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1979,7 +1980,8 @@ type ClientInterface interface {
 	//
 	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-	// processor can't be reached; a repetition never makes a second account.
+	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1989,7 +1991,9 @@ type ClientInterface interface {
 	// GetConnectStatus Get the seller's onboarding status
 	//
 	// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
-	// become false again when the processor wants more from the seller: a new onboarding link leads there.
+	// become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
+	// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
+	// reached.
 	//
 	// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 	GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7172,7 +7176,8 @@ func (c *Client) CreateCheckout(ctx context.Context, body CreateCheckoutJSONRequ
 //
 // Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 // Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-// processor can't be reached; a repetition never makes a second account.
+// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7193,7 +7198,8 @@ func (c *Client) CreateOnboardingLinkWithBody(ctx context.Context, contentType s
 //
 // Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 // Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-// processor can't be reached; a repetition never makes a second account.
+// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7213,7 +7219,9 @@ func (c *Client) CreateOnboardingLink(ctx context.Context, body CreateOnboarding
 // GetConnectStatus Get the seller's onboarding status
 //
 // The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
-// become false again when the processor wants more from the seller: a new onboarding link leads there.
+// become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
+// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
+// reached.
 //
 // Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 func (c *Client) GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -23305,7 +23313,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-	// processor can't be reached; a repetition never makes a second account.
+	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23316,7 +23325,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-	// processor can't be reached; a repetition never makes a second account.
+	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23326,7 +23336,9 @@ type ClientWithResponsesInterface interface {
 	// GetConnectStatusWithResponse Get the seller's onboarding status
 	//
 	// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
-	// become false again when the processor wants more from the seller: a new onboarding link leads there.
+	// become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
+	// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
+	// reached.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -39853,7 +39865,8 @@ func (c *ClientWithResponses) CreateCheckoutWithResponse(ctx context.Context, bo
 //
 // Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 // Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-// processor can't be reached; a repetition never makes a second account.
+// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39870,7 +39883,8 @@ func (c *ClientWithResponses) CreateOnboardingLinkWithBodyWithResponse(ctx conte
 //
 // Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 // Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-// processor can't be reached; a repetition never makes a second account.
+// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39886,7 +39900,9 @@ func (c *ClientWithResponses) CreateOnboardingLinkWithResponse(ctx context.Conte
 // GetConnectStatusWithResponse Get the seller's onboarding status
 //
 // The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
-// become false again when the processor wants more from the seller: a new onboarding link leads there.
+// become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
+// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
+// reached.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -173,6 +173,15 @@ type OrderItem struct {
 	Quantity   int32
 }
 
+type ProcessorEvent struct {
+	ID          string
+	Type        string
+	AccountID   *string
+	Payload     []byte
+	ReceivedAt  time.Time
+	ProcessedAt *time.Time
+}
+
 type Product struct {
 	ID               string
 	TenantID         string
@@ -203,6 +212,27 @@ type Publisher struct {
 	AcceptedAt time.Time
 	LiveAt     *time.Time
 	EndedAt    *time.Time
+}
+
+type Refund struct {
+	ID                string
+	TenantID          string
+	OrderID           string
+	AmountCents       int64
+	Status            string
+	Reason            *string
+	ProcessorRefundID *string
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+}
+
+type Seller struct {
+	TenantID           string
+	ProcessorAccountID *string
+	DetailsSubmitted   bool
+	CheckedAt          *time.Time
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
 }
 
 type Setting struct {

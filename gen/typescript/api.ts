@@ -2933,7 +2933,8 @@ export interface paths {
          * Make a link for the seller's onboarding
          * @description Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
          *     Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-         *     processor can't be reached; a repetition never makes a second account.
+         *     processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
+         *     or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
          */
         post: operations["createOnboardingLink"];
         delete?: never;
@@ -2952,7 +2953,9 @@ export interface paths {
         /**
          * Get the seller's onboarding status
          * @description The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
-         *     become false again when the processor wants more from the seller: a new onboarding link leads there.
+         *     become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
+         *     as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
+         *     reached.
          */
         get: operations["getConnectStatus"];
         put?: never;

@@ -16,6 +16,7 @@ import (
 
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
+	"showfloor/internal/billing"
 	"showfloor/internal/catalog"
 	"showfloor/internal/console"
 	"showfloor/internal/discount"
@@ -27,6 +28,7 @@ import (
 	"showfloor/internal/queue"
 	"showfloor/internal/realtime"
 	"showfloor/internal/secret"
+	"showfloor/internal/seller"
 	"showfloor/internal/setting"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
@@ -103,6 +105,9 @@ type Areas struct {
 	Settings  *setting.Service
 	Discounts *discount.Service
 	Orders    *order.Service
+	Sellers   *seller.Service
+	// Billing takes in what the payment processor reports.
+	Billing *billing.Service
 }
 
 // Open makes them, each after those that it holds. It writes the first signing
@@ -162,6 +167,10 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Orders = order.New(order.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Catalog: a.Catalog, Discounts: a.Discounts,
 		Settings: a.Settings, Realtime: c.Realtime, PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,
+	})
+	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Log: c.Log, Now: c.Now})
+	a.Billing = billing.New(billing.Config{
+		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Log: c.Log, Now: c.Now,
 	})
 	return a, nil
 }

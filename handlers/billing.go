@@ -1,0 +1,21 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+)
+
+// ReceiveProcessorEvent takes in what the payment processor reports.
+func (s *Server) ReceiveProcessorEvent(
+	ctx context.Context, r api.ReceiveProcessorEventRequestObject,
+) (api.ReceiveProcessorEventResponseObject, error) {
+	body, err := readAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.areas.Billing.ReceiveProcessorEvent(ctx, body, r.Params.StripeSignature); err != nil {
+		return nil, err
+	}
+	return api.ReceiveProcessorEvent201JSONResponse{Received: true}, nil
+}

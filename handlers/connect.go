@@ -1,0 +1,33 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/internal/seller"
+	"showfloor/internal/timestamp"
+)
+
+// GetConnectStatus is how far the caller's tenant is as a seller.
+func (s *Server) GetConnectStatus(ctx context.Context, _ api.GetConnectStatusRequestObject) (api.GetConnectStatusResponseObject, error) {
+	status, err := s.areas.Sellers.GetConnectStatus(ctx, callerFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.GetConnectStatus200JSONResponse{
+		Onboarded: status.Onboarded, ProcessorAccountID: orNull(status.AccountID), ChargesEnabled: status.ChargesEnabled,
+	}, nil
+}
+
+// CreateOnboardingLink makes a page on which the tenant becomes a seller.
+func (s *Server) CreateOnboardingLink(
+	ctx context.Context, r api.CreateOnboardingLinkRequestObject,
+) (api.CreateOnboardingLinkResponseObject, error) {
+	link, err := s.areas.Sellers.CreateOnboardingLink(ctx, callerFrom(ctx), seller.Landing{
+		ReturnURL: r.Body.ReturnURL, RefreshURL: r.Body.RefreshURL,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return api.CreateOnboardingLink201JSONResponse{OnboardingURL: link.URL, ExpiresAt: timestamp.From(link.ExpiresAt)}, nil
+}

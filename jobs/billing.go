@@ -1,0 +1,20 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/billing"
+)
+
+// handleProcessorEvent works through what the payment processor reported.
+type handleProcessorEvent struct {
+	river.WorkerDefaults[billing.ProcessorEventArgs]
+	billing *billing.Service
+}
+
+// Work does, or puts it off.
+func (w *handleProcessorEvent) Work(ctx context.Context, job *river.Job[billing.ProcessorEventArgs]) error {
+	return until(w.billing.HandleProcessorEvent(ctx, job.Args.EventID))
+}

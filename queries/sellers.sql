@@ -1,0 +1,29 @@
+-- name: EnsureSeller :exec
+-- Notes that an account is about to be asked for, unless that was noted before.
+INSERT INTO sellers (tenant_id, created_at, updated_at) VALUES (@tenant_id, @now, @now) ON CONFLICT (tenant_id) DO NOTHING;
+
+-- name: GetSeller :one
+SELECT sqlc.embed(s), t.name AS tenant_name, t.charges_enabled
+FROM sellers s JOIN tenants t ON t.id = s.tenant_id
+WHERE s.tenant_id = @tenant_id;
+
+-- name: GetSellerTenant :one
+-- @sqlc-vet-disable tenant
+-- The processor names accounts and knows no tenants.
+SELECT tenant_id FROM sellers WHERE processor_account_id = @processor_account_id::text;
+
+-- name: SetSellerAccount :execrows
+-- Gives the seller its account, once.
+UPDATE sellers SET processor_account_id = @processor_account_id::text, updated_at = @now
+WHERE tenant_id = @tenant_id AND processor_account_id IS NULL;
+
+-- name: SetSellerState :execrows
+-- Keeps what an account was like when the processor was asked, unless a later answer is here already.
+UPDATE sellers SET details_submitted = coalesce(sqlc.narg('details_submitted')::boolean, details_submitted), checked_at = @asked_at::timestamptz, updated_at = @now
+WHERE tenant_id = @tenant_id AND processor_account_id = @processor_account_id::text
+  AND (checked_at IS NULL OR checked_at <= @asked_at::timestamptz);
+
+-- name: SetChargesEnabled :exec
+-- @sqlc-vet-disable tenant
+-- The id is the tenant.
+UPDATE tenants SET charges_enabled = @charges_enabled, updated_at = @now WHERE id = @tenant_id;
