@@ -16,6 +16,24 @@ func orNull[T any](v *T) nullable.Nullable[T] {
 	return nullable.NewNullableWithValue(*v)
 }
 
+// orNil is what the caller gave for a nullable field: nil for null and for nothing.
+func orNil[T any](v nullable.Nullable[T]) *T {
+	given, err := v.Get()
+	if err != nil {
+		return nil
+	}
+	return &given
+}
+
+// smallOrNil is orNil for numbers that the document keeps below 2³¹.
+func smallOrNil(v nullable.Nullable[int]) *int32 {
+	given, err := v.Get()
+	if err != nil {
+		return nil
+	}
+	return new(int32(given))
+}
+
 func timeOrNull(t *time.Time) nullable.Nullable[timestamp.Time] {
 	if t == nil {
 		return nullable.NewNullNullable[timestamp.Time]()

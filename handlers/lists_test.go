@@ -23,6 +23,9 @@ func TestListsPage(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	owner, other := s.Register(t), s.Register(t)
 	const n = 7
+	for i := range n {
+		owner.Discount(t, map[string]any{"code": fmt.Sprintf("CODE%d", i)})
+	}
 	hook := owner.Webhook(t, "http://127.0.0.1:1/")
 	for i := range n {
 		owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
@@ -42,6 +45,7 @@ func TestListsPage(t *testing.T) {
 
 	lists := map[string]string{
 		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks", "listTeam": "/v1/me/team",
+		"listDiscounts":         "/v1/me/commerce/discounts",
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}

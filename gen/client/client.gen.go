@@ -555,17 +555,18 @@ type ClientInterface interface {
 
 	// ListAdminSettings List the platform's settings
 	//
-	// How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
-	// up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
-	// is in both lists.
+	// How the platform presents itself and treats tenants. Only what the servers go by is listed:
+	// `commerce.platformFeePct`, the platform's fee in percent of each checkout's total. How the servers behave is in
+	// the system settings; no key is in both lists.
 	//
 	// Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
 	ListAdminSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAdminSettingWithBody Change one of the platform's settings
 	//
-	// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-	// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+	// Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+	// with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+	// Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
 	// says which ones it does.
 	//
 	// Takes any type of body and a specified content type.
@@ -575,8 +576,9 @@ type ClientInterface interface {
 
 	// UpdateAdminSetting Change one of the platform's settings
 	//
-	// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-	// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+	// Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+	// with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+	// Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
 	// says which ones it does.
 	//
 	// Takes a body of the `application/json` content type.
@@ -4363,9 +4365,9 @@ func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // ListAdminSettings List the platform's settings
 //
-// How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
-// up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
-// is in both lists.
+// How the platform presents itself and treats tenants. Only what the servers go by is listed:
+// `commerce.platformFeePct`, the platform's fee in percent of each checkout's total. How the servers behave is in
+// the system settings; no key is in both lists.
 //
 // Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
 func (c *Client) ListAdminSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4382,8 +4384,9 @@ func (c *Client) ListAdminSettings(ctx context.Context, reqEditors ...RequestEdi
 
 // UpdateAdminSettingWithBody Change one of the platform's settings
 //
-// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+// Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+// with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+// Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
 // says which ones it does.
 //
 // Takes any type of body and a specified content type.
@@ -4403,8 +4406,9 @@ func (c *Client) UpdateAdminSettingWithBody(ctx context.Context, key AdminSettin
 
 // UpdateAdminSetting Change one of the platform's settings
 //
-// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+// Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+// with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+// Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
 // says which ones it does.
 //
 // Takes a body of the `application/json` content type.
@@ -21802,9 +21806,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListAdminSettingsWithResponse List the platform's settings
 	//
-	// How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
-	// up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
-	// is in both lists.
+	// How the platform presents itself and treats tenants. Only what the servers go by is listed:
+	// `commerce.platformFeePct`, the platform's fee in percent of each checkout's total. How the servers behave is in
+	// the system settings; no key is in both lists.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -21813,8 +21817,9 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateAdminSettingWithBodyWithResponse Change one of the platform's settings
 	//
-	// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-	// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+	// Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+	// with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+	// Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
 	// says which ones it does.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -21824,8 +21829,9 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateAdminSettingWithResponse Change one of the platform's settings
 	//
-	// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-	// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+	// Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+	// with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+	// Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
 	// says which ones it does.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -37514,9 +37520,9 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 
 // ListAdminSettingsWithResponse List the platform's settings
 //
-// How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
-// up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
-// is in both lists.
+// How the platform presents itself and treats tenants. Only what the servers go by is listed:
+// `commerce.platformFeePct`, the platform's fee in percent of each checkout's total. How the servers behave is in
+// the system settings; no key is in both lists.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -37531,8 +37537,9 @@ func (c *ClientWithResponses) ListAdminSettingsWithResponse(ctx context.Context,
 
 // UpdateAdminSettingWithBodyWithResponse Change one of the platform's settings
 //
-// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+// Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+// with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+// Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
 // says which ones it does.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -37548,8 +37555,9 @@ func (c *ClientWithResponses) UpdateAdminSettingWithBodyWithResponse(ctx context
 
 // UpdateAdminSettingWithResponse Change one of the platform's settings
 //
-// Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-// before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+// Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+// with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+// Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
 // says which ones it does.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

@@ -892,9 +892,9 @@ export interface paths {
         };
         /**
          * List the platform's settings
-         * @description How the platform presents itself and treats tenants: its name, support address and terms, whether anybody may sign
-         *     up, the plan and trial of new tenants, the platform fee. How the servers behave is in the system settings; no key
-         *     is in both lists.
+         * @description How the platform presents itself and treats tenants. Only what the servers go by is listed:
+         *     `commerce.platformFeePct`, the platform's fee in percent of each checkout's total. How the servers behave is in
+         *     the system settings; no key is in both lists.
          */
         get: operations["listAdminSettings"];
         put?: never;
@@ -918,8 +918,9 @@ export interface paths {
         get?: never;
         /**
          * Change one of the platform's settings
-         * @description Holds at once for what happens from now on. Putting the same value again changes nothing. Audited with the value
-         *     before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
+         * @description Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
+         *     with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
+         *     Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
          *     says which ones it does.
          */
         put: operations["updateAdminSetting"];
@@ -8046,7 +8047,8 @@ export interface components {
         /**
          * @description Why a code can't be used; absent when it can. unknown: the tenant has no such code. inactive: switched off.
          *     not_started, expired: before startsAt, from endsAt on. used_up: maxRedemptions is reached, counting running
-         *     checkouts. used_up_by_customer: this customer has reached maxPerCustomer. other_stream: locked to another stream.
+         *     checkouts. used_up_by_customer: this customer has reached maxPerCustomer. other_stream: locked to another stream, or
+         *     `streamId` is none of the tenant's.
          * @enum {string}
          */
         DiscountRefusal: "unknown" | "inactive" | "not_started" | "expired" | "used_up" | "used_up_by_customer" | "other_stream";

@@ -26,7 +26,32 @@ const (
 
 // codes is what codes are made of: ASCII, so that ignoring their case is the same
 // everywhere.
-var codes = regexp.MustCompile(`^[A-Za-z0-9_-]{3,40}$`) //nolint:gochecknoglobals // compiled once
+var codes = regexp.MustCompile(`^[A-Za-z0-9_-]{3,40}$`)
+
+// rounded brings both instants to the milliseconds that the API shows, so that what
+// is shown is what counts.
+func (in Input) rounded() Input {
+	for _, t := range []**time.Time{&in.StartsAt, &in.EndsAt} {
+		if *t != nil {
+			*t = new((*t).Truncate(time.Millisecond))
+		}
+	}
+	return in
+}
+
+// check refuses what no single field shows.
+func (in Input) check() error {
+	const either = "give either percentOff or amountOffCents"
+	switch percent, amount := in.PercentOff != nil, in.AmountOffCents != nil; {
+	case percent && amount:
+		return problem.BadField("amountOffCents", either+", not both")
+	case !percent && !amount:
+		return problem.BadField("percentOff", either)
+	case in.StartsAt != nil && in.EndsAt != nil && !in.EndsAt.After(*in.StartsAt):
+		return problem.BadField("endsAt", "must be after startsAt")
+	}
+	return nil
+}
 
 // usable judges a code at an instant, the limit per customer left out. Its uses,
 // held and counted, are those without the one that is wanted. streamID is where it

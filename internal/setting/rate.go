@@ -14,7 +14,7 @@ type Rate int64
 const whole Rate = 100_00
 
 // rateForm is a number with up to two decimals.
-var rateForm = regexp.MustCompile(`^([0-9]{1,3})(?:\.([0-9]{1,2}))?$`) //nolint:gochecknoglobals // compiled once
+var rateForm = regexp.MustCompile(`^([0-9]{1,3})(?:\.([0-9]{1,2}))?$`)
 
 // ParseRate reads a percentage from 0 to 100 with at most two decimals, such as
 // "2.5".
