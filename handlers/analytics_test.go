@@ -85,31 +85,42 @@ func TestAnalyticsCountWhatHappened(t *testing.T) {
 			return s.Events.Emit(t.Context(), tx, event.Event{TenantID: owner.TenantID, Name: name, Subject: subject, Data: apitest.EventData(t, name, data)})
 		}))
 	}
-	paid := func(order string, cents int, currency string) {
-		happen("purchase.completed", order, map[string]any{"orderId": order, "totalCents": cents, "currency": currency})
+	st := owner.Stream(t, nil)
+	paid := func(cents int, currency, status string) {
+		insertOrder(t, s, owner.TenantID, st.ID, map[string]any{
+			"subtotal_cents": cents + 100, "discount_cents": 100, "total_cents": cents, "currency": currency, "status": status,
+			"created_at": start.Add(-48 * time.Hour),
+		})
 	}
 	happen("session.created", "sess_1", map[string]any{"state": "live"})
 	happen("session.created", "sess_2", map[string]any{"state": "live"})
 	happen("session.ended", "sess_2", map[string]any{"state": "ended"})
-	paid("ord_1", 1000, "usd")
-	paid("ord_1", 1000, "usd") // delivered twice by the processor
-	paid("ord_2", 250, "usd")
-	paid("ord_3", 99, "eur")
+	paid(1000, "USD", "PAID")
+	paid(250, "USD", "FULFILLED")
+	paid(99, "EUR", "REFUNDED") // revenue is what was paid, before refunds
+	paid(1, "EUR", "PARTIALLY_REFUNDED")
+	paid(0, "CHF", "PAID") // an order, but no revenue
+	for _, status := range []string{"PENDING", "EXPIRED"} {
+		insertOrder(t, s, owner.TenantID, st.ID, map[string]any{"status": status, "paid_at": nil})
+	}
+	other := s.Register(t)
+	insertOrder(t, s, other.TenantID, other.Stream(t, nil).ID, nil)
+	insertOrder(t, s, owner.TenantID, st.ID, map[string]any{"paid_at": start.Add(2 * time.Hour)}) // the first instant that is too late
 	s.Clock.Advance(time.Hour)
-	paid("ord_4", 1, "usd")
+	paid(1, "USD", "PAID")
 
 	var got api.Analytics
 	owner.Call(t, "GET", "/v1/me/analytics?interval=hour&from="+timestamp.Format(start)+"&to="+timestamp.Format(start.Add(2*time.Hour)), nil).Into(t, 200, &got)
 	require.Len(t, got.Points, 2)
 	require.Equal(t, 2, got.Points[0].Sessions)
-	require.Equal(t, 3, got.Points[0].Orders)
-	require.Equal(t, api.RevenueList{{Currency: "eur", TotalCents: 99}, {Currency: "usd", TotalCents: 1250}}, got.Points[0].Revenue)
+	require.Equal(t, 5, got.Points[0].Orders)
+	require.Equal(t, api.RevenueList{{Currency: "eur", TotalCents: 100}, {Currency: "usd", TotalCents: 1250}}, got.Points[0].Revenue)
 	require.Equal(t, 1, got.Points[1].Orders)
 
 	var o api.Overview
 	owner.Call(t, "GET", "/v1/me/overview", nil).Into(t, 200, &o)
-	require.Equal(t, []int{2, 1, 4}, []int{o.Sessions, o.LiveSessions, o.OrdersToday})
-	require.Equal(t, api.RevenueList{{Currency: "eur", TotalCents: 99}, {Currency: "usd", TotalCents: 1251}}, o.RevenueToday)
+	require.Equal(t, []int{2, 1, 7}, []int{o.Sessions, o.LiveSessions, o.OrdersToday})
+	require.Equal(t, api.RevenueList{{Currency: "eur", TotalCents: 100}, {Currency: "usd", TotalCents: 2251}}, o.RevenueToday)
 }
 
 func TestAnalyticsRefuseWhatTheyCannotSpan(t *testing.T) {

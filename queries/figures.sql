@@ -1,28 +1,19 @@
--- Figures that are counted from events, which name their tenant, when they
--- happened and what they are about.
+-- Figures of sessions are counted from events, which name their tenant, when they
+-- happened and what they are about; those of sales from orders.
 
--- name: CountSessionsAndOrders :many
-SELECT date_trunc(@unit::text, occurred_at, 'UTC')::timestamptz AS at,
-    count(DISTINCT subject) FILTER (WHERE event = 'session.created')::bigint AS sessions,
-    count(DISTINCT subject) FILTER (WHERE event = 'purchase.completed')::bigint AS orders
+-- name: CountSessions :many
+SELECT date_trunc(@unit::text, occurred_at, 'UTC')::timestamptz AS at, count(DISTINCT subject)::bigint AS sessions
 FROM events
-WHERE tenant_id = @tenant_id AND event IN ('session.created', 'purchase.completed')
-  AND occurred_at >= @since::timestamptz AND occurred_at < @until::timestamptz
+WHERE tenant_id = @tenant_id AND event = 'session.created' AND occurred_at >= @since::timestamptz AND occurred_at < @until::timestamptz
 GROUP BY 1 ORDER BY 1;
 
--- name: SumRevenue :many
--- An order's event may have been written more than once; its first one counts.
-WITH sales AS (
-    SELECT DISTINCT ON (subject) subject, occurred_at,
-        payload -> 'data' ->> 'currency' AS currency, (payload -> 'data' ->> 'totalCents')::bigint AS total_cents
-    FROM events
-    WHERE tenant_id = @tenant_id AND event = 'purchase.completed'
-      AND occurred_at >= @since::timestamptz AND occurred_at < @until::timestamptz
-    ORDER BY subject, id
-)
-SELECT date_trunc(@unit::text, occurred_at, 'UTC')::timestamptz AS at,
-    lower(currency)::text AS currency, sum(total_cents)::bigint AS total_cents
-FROM sales GROUP BY 1, 2 ORDER BY 1, 2;
+-- name: SumSales :many
+-- An order is sold when it is paid, whatever became of it afterwards.
+SELECT date_trunc(@unit::text, paid_at, 'UTC')::timestamptz AS at, lower(currency)::text AS currency,
+    count(*)::bigint AS orders, sum(total_cents)::bigint AS total_cents
+FROM orders
+WHERE tenant_id = @tenant_id AND paid_at >= @since::timestamptz AND paid_at < @until::timestamptz
+GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: CountLiveSessions :one
 SELECT count(DISTINCT e.subject) FROM events e

@@ -31,34 +31,30 @@ func (q *Queries) CountLiveSessions(ctx context.Context, arg CountLiveSessionsPa
 	return count, err
 }
 
-const CountSessionsAndOrders = `-- name: CountSessionsAndOrders :many
+const CountSessions = `-- name: CountSessions :many
 
-SELECT date_trunc($1::text, occurred_at, 'UTC')::timestamptz AS at,
-    count(DISTINCT subject) FILTER (WHERE event = 'session.created')::bigint AS sessions,
-    count(DISTINCT subject) FILTER (WHERE event = 'purchase.completed')::bigint AS orders
+SELECT date_trunc($1::text, occurred_at, 'UTC')::timestamptz AS at, count(DISTINCT subject)::bigint AS sessions
 FROM events
-WHERE tenant_id = $2 AND event IN ('session.created', 'purchase.completed')
-  AND occurred_at >= $3::timestamptz AND occurred_at < $4::timestamptz
+WHERE tenant_id = $2 AND event = 'session.created' AND occurred_at >= $3::timestamptz AND occurred_at < $4::timestamptz
 GROUP BY 1 ORDER BY 1
 `
 
-type CountSessionsAndOrdersParams struct {
+type CountSessionsParams struct {
 	Unit     string
 	TenantID string
 	Since    time.Time
 	Until    time.Time
 }
 
-type CountSessionsAndOrdersRow struct {
+type CountSessionsRow struct {
 	At       time.Time
 	Sessions int64
-	Orders   int64
 }
 
-// Figures that are counted from events, which name their tenant, when they
-// happened and what they are about.
-func (q *Queries) CountSessionsAndOrders(ctx context.Context, arg CountSessionsAndOrdersParams) ([]CountSessionsAndOrdersRow, error) {
-	rows, err := q.db.Query(ctx, CountSessionsAndOrders,
+// Figures of sessions are counted from events, which name their tenant, when they
+// happened and what they are about; those of sales from orders.
+func (q *Queries) CountSessions(ctx context.Context, arg CountSessionsParams) ([]CountSessionsRow, error) {
+	rows, err := q.db.Query(ctx, CountSessions,
 		arg.Unit,
 		arg.TenantID,
 		arg.Since,
@@ -68,10 +64,10 @@ func (q *Queries) CountSessionsAndOrders(ctx context.Context, arg CountSessionsA
 		return nil, err
 	}
 	defer rows.Close()
-	items := []CountSessionsAndOrdersRow{}
+	items := []CountSessionsRow{}
 	for rows.Next() {
-		var i CountSessionsAndOrdersRow
-		if err := rows.Scan(&i.At, &i.Sessions, &i.Orders); err != nil {
+		var i CountSessionsRow
+		if err := rows.Scan(&i.At, &i.Sessions); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -120,36 +116,31 @@ func (q *Queries) CountTenant(ctx context.Context, id string) (CountTenantRow, e
 	return i, err
 }
 
-const SumRevenue = `-- name: SumRevenue :many
-WITH sales AS (
-    SELECT DISTINCT ON (subject) subject, occurred_at,
-        payload -> 'data' ->> 'currency' AS currency, (payload -> 'data' ->> 'totalCents')::bigint AS total_cents
-    FROM events
-    WHERE tenant_id = $2 AND event = 'purchase.completed'
-      AND occurred_at >= $3::timestamptz AND occurred_at < $4::timestamptz
-    ORDER BY subject, id
-)
-SELECT date_trunc($1::text, occurred_at, 'UTC')::timestamptz AS at,
-    lower(currency)::text AS currency, sum(total_cents)::bigint AS total_cents
-FROM sales GROUP BY 1, 2 ORDER BY 1, 2
+const SumSales = `-- name: SumSales :many
+SELECT date_trunc($1::text, paid_at, 'UTC')::timestamptz AS at, lower(currency)::text AS currency,
+    count(*)::bigint AS orders, sum(total_cents)::bigint AS total_cents
+FROM orders
+WHERE tenant_id = $2 AND paid_at >= $3::timestamptz AND paid_at < $4::timestamptz
+GROUP BY 1, 2 ORDER BY 1, 2
 `
 
-type SumRevenueParams struct {
+type SumSalesParams struct {
 	Unit     string
 	TenantID string
 	Since    time.Time
 	Until    time.Time
 }
 
-type SumRevenueRow struct {
+type SumSalesRow struct {
 	At         time.Time
 	Currency   string
+	Orders     int64
 	TotalCents int64
 }
 
-// An order's event may have been written more than once; its first one counts.
-func (q *Queries) SumRevenue(ctx context.Context, arg SumRevenueParams) ([]SumRevenueRow, error) {
-	rows, err := q.db.Query(ctx, SumRevenue,
+// An order is sold when it is paid, whatever became of it afterwards.
+func (q *Queries) SumSales(ctx context.Context, arg SumSalesParams) ([]SumSalesRow, error) {
+	rows, err := q.db.Query(ctx, SumSales,
 		arg.Unit,
 		arg.TenantID,
 		arg.Since,
@@ -159,10 +150,15 @@ func (q *Queries) SumRevenue(ctx context.Context, arg SumRevenueParams) ([]SumRe
 		return nil, err
 	}
 	defer rows.Close()
-	items := []SumRevenueRow{}
+	items := []SumSalesRow{}
 	for rows.Next() {
-		var i SumRevenueRow
-		if err := rows.Scan(&i.At, &i.Currency, &i.TotalCents); err != nil {
+		var i SumSalesRow
+		if err := rows.Scan(
+			&i.At,
+			&i.Currency,
+			&i.Orders,
+			&i.TotalCents,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -48,6 +48,9 @@ func (s *Service) GetAnalytics(ctx context.Context, c account.Caller, from, to *
 	if err := s.addAudience(ctx, c, out, point); err != nil {
 		return Series{}, err
 	}
+	if err := s.addSessions(ctx, c, out, point); err != nil {
+		return Series{}, err
+	}
 	return out, s.addSales(ctx, c, out, point)
 }
 
@@ -65,27 +68,32 @@ func (s *Service) addAudience(ctx context.Context, c account.Caller, of Series, 
 	return nil
 }
 
+func (s *Service) addSessions(ctx context.Context, c account.Caller, of Series, point func(time.Time) *Point) error {
+	rows, err := db.New(s.pool).CountSessions(ctx, db.CountSessionsParams{
+		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
+	})
+	if err != nil {
+		return fmt.Errorf("count sessions: %w", err)
+	}
+	for _, r := range rows {
+		point(r.At).Sessions = r.Sessions
+	}
+	return nil
+}
+
 func (s *Service) addSales(ctx context.Context, c account.Caller, of Series, point func(time.Time) *Point) error {
-	q := db.New(s.pool)
-	counts, err := q.CountSessionsAndOrders(ctx, db.CountSessionsAndOrdersParams{
+	rows, err := db.New(s.pool).SumSales(ctx, db.SumSalesParams{
 		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
 	})
 	if err != nil {
-		return fmt.Errorf("count sessions and orders: %w", err)
+		return fmt.Errorf("sum sales: %w", err)
 	}
-	for _, r := range counts {
+	for _, r := range rows {
 		p := point(r.At)
-		p.Sessions, p.Orders = r.Sessions, r.Orders
-	}
-	sums, err := q.SumRevenue(ctx, db.SumRevenueParams{
-		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
-	})
-	if err != nil {
-		return fmt.Errorf("sum revenue: %w", err)
-	}
-	for _, r := range sums {
-		p := point(r.At)
-		p.Revenue = append(p.Revenue, Revenue{r.Currency, r.TotalCents})
+		p.Orders += r.Orders
+		if r.TotalCents > 0 { // a currency is listed when there was any revenue in it
+			p.Revenue = append(p.Revenue, Revenue{r.Currency, r.TotalCents})
+		}
 	}
 	return nil
 }
