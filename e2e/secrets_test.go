@@ -23,8 +23,11 @@ func TestNoSecretInLogs(t *testing.T) {
 	ingest, admin, smtp := "ingest-"+rand.Text(), "admin-"+rand.Text(), "smtp-"+rand.Text()
 	master := base64.StdEncoding.EncodeToString([]byte(rand.Text() + rand.Text())[:32])
 	mails := smtptest.New(t, smtptest.Options{User: "showfloor", Password: smtp})
+	paid := processorSecrets{"sk_test_" + rand.Text(), "whsec_" + rand.Text(), "whsec_" + rand.Text()}
 	s := serve(t, set("LOG_LEVEL", "debug"), set("INGEST_SECRET", ingest), set("ADMIN_PASSWORD", admin), set("MASTER_KEY", master),
-		set("SMTP_URL", mails.URL()), set("RATE_LIMIT_AUTH", "off"), set("RATE_LIMIT_EMAIL", "off"))
+		set("SMTP_URL", mails.URL()), set("RATE_LIMIT_AUTH", "off"), set("RATE_LIMIT_EMAIL", "off"),
+		set("PROCESSOR_KEY", paid.key), set("PROCESSOR_URL", refusingProcessor(t).URL),
+		set("PROCESSOR_WEBHOOK_SECRET", paid.platform), set("PROCESSOR_CONNECT_SECRET", paid.connect))
 	a := signUp(t, s)
 	hooks := newSink(t, a, nil)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
@@ -46,6 +49,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	root := created(a.LoginAdminWithResponse(t.Context(), api.CredentialsInput{Email: "admin@localhost", Password: admin}))(t).Token
 	_, _ = get(t.Context(), t, s.url+"/v1/admin/tenants?q="+root)
 	helper := shown(t, done(t, s, "", "admin", "create", "help@e2e.example", "--role", "SUPPORT"))
+	useProcessor(t, s, a.token, paid)
 	mailed := useMail(t, s, a, mails)
 
 	require.Zero(t, s.interrupt(t))
@@ -60,6 +64,7 @@ func TestNoSecretInLogs(t *testing.T) {
 		// A code is short, so its digits may be in the log by chance.
 		"sign-up code": `"` + mailed.code + `"`, "sign-up mail": "enter this code",
 		"invitation": mailed.invite, "reset link": mailed.reset, "new password": mailed.password,
+		"PROCESSOR_KEY": paid.key, "PROCESSOR_WEBHOOK_SECRET": paid.platform, "PROCESSOR_CONNECT_SECRET": paid.connect,
 	} {
 		require.NotEmpty(t, secret, name)
 		if before, _, found := strings.Cut(written, secret); found {

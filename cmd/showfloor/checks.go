@@ -19,6 +19,7 @@ func (s *server) checks() []handlers.Check {
 		files:    func(context.Context) error { return writable(s.config.DataDir) },
 		ingest:   func(context.Context) error { return serving(s.rtmp.Addr()) },
 		mailing:  s.areas.Mails.Check,
+		payments: s.processor.Check,
 		playback: func(context.Context) error { return serving(s.http) },
 	}
 	limiter := s.config.limits.Limiter
@@ -26,7 +27,8 @@ func (s *server) checks() []handlers.Check {
 	var checks []handlers.Check
 	for _, e := range s.engines {
 		if run, ok := asked[e.part]; ok {
-			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run, Deferred: e.part == mailing}
+			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run}
+			check.Deferred = e.part == mailing || e.part == payments
 			if e.part == limits {
 				check.Engine = limiter.Engine // it changes while Redis is away
 			}

@@ -57,6 +57,7 @@ type config struct {
 
 	PlatformFeePct string `env:"PLATFORM_FEE_PCT" envDefault:"0"`
 
+	ProcessorSettings
 	LimitSettings
 
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
@@ -104,6 +105,7 @@ func (c *config) check() error {
 		c.checkTLS(),
 		c.readSchedule(),
 		c.readFee(),
+		c.readProcessor(c.AppEnv),
 		c.readLimits(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),

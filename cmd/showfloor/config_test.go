@@ -27,7 +27,9 @@ func TestDefaults(t *testing.T) {
 		AppEnv: "development", DataDir: "./data", LogLevel: "info",
 		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
 		CORSOrigins: "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
-		AdminEmail: "admin@localhost", retries: webhook.DefaultSchedule(),
+		PlatformFeePct:    "0",
+		ProcessorSettings: ProcessorSettings{ProcessorURL: "https://api.stripe.com"},
+		AdminEmail:        "admin@localhost", retries: webhook.DefaultSchedule(),
 		LimitSettings: LimitSettings{
 			Caller: "100/s:200", Public: "10/s:20", Auth: "10/min", Email: "5/min", Capture: "50/s:200", Guesses: "1/s:20",
 			limits: handlers.Limits{
@@ -104,6 +106,16 @@ func TestGoodSettings(t *testing.T) {
 			t.Helper()
 			require.Equal(t, []string{"https://app.example", "https://*.example.com:8443", "http://localhost:3000"}, c.origins())
 		}},
+		{[]string{"PROCESSOR_KEY=rk_live_hunter2", "PROCESSOR_URL=http://127.0.0.1:9/sandbox/", "PROCESSOR_WEBHOOK_SECRET=whsec_a", "PROCESSOR_CONNECT_SECRET=whsec_b", "APP_ENV=production"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, ProcessorSettings{"rk_live_hunter2", "http://127.0.0.1:9/sandbox", "whsec_a", "whsec_b"}, c.ProcessorSettings)
+			require.Equal(t, "127.0.0.1:9", c.processorEngine())
+		}},
+		{[]string{"PROCESSOR_KEY=sk_test_hunter2", "PROCESSOR_URL="}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "api.stripe.com, with a test key", c.processorEngine())
+		}},
+		{[]string{"PROCESSOR_KEY=sk_sandbox_hunter2"}, nil},
 		{[]string{"REDIS_URL=unix:///run/redis.sock"}, nil},
 		{[]string{"DATABASE_URL=postgres:///showfloor?host=/run/postgresql"}, nil},
 		{[]string{"ADMIN_PASSWORD=ääääääääää"}, nil},
@@ -175,6 +187,14 @@ func TestMalformedSettings(t *testing.T) {
 		{"SMTP_URL", "http://user:hunter2@mail", "SMTP_URL: not a URL that begins with smtp:// or smtps://"},
 		{"SMTP_URL", "smtp://mail?tls=hunter2", "SMTP_URL: has parameters that there are not; the only one is ?tls=off, with smtp://"},
 		{"MAIL_FROM", "root", `MAIL_FROM: "root" is not a sender; write an address, or Name <address>`},
+		{"PROCESSOR_KEY", "pk_live_hunter2", "PROCESSOR_KEY: must be a secret key, which begins with sk_ or rk_"},
+		{"PROCESSOR_KEY", "sk_", "PROCESSOR_KEY: must be a secret key, which begins with sk_ or rk_"},
+		{"PROCESSOR_KEY", "sk_live_hunter2\n", "PROCESSOR_KEY: must be a secret key, which begins with sk_ or rk_"},
+		{"PROCESSOR_URL", "api.stripe.com", "PROCESSOR_URL: not a URL that begins with http:// or https://"},
+		{"PROCESSOR_URL", "https://u:hunter2@h", "PROCESSOR_URL: must have no user, query or fragment"},
+		{"PROCESSOR_URL", "https://h/?key=hunter2", "PROCESSOR_URL: must have no user, query or fragment"},
+		{"PROCESSOR_WEBHOOK_SECRET", "whsec_a hunter2", "PROCESSOR_WEBHOOK_SECRET: must be a signing secret without spaces, such as whsec_…"},
+		{"PROCESSOR_CONNECT_SECRET", "\n", "PROCESSOR_CONNECT_SECRET: must be a signing secret without spaces, such as whsec_…"},
 		{"MASTER_KEY", "hunter2", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},
 		{"MASTER_KEY", "aHVudGVyMg==", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},
 		{"ADMIN_EMAIL", "root", `ADMIN_EMAIL: "root" is not an e-mail address`},
@@ -207,6 +227,8 @@ func TestUnknownSettings(t *testing.T) {
 		{"REDIS_URI", "REDIS_URI is not a setting; did you mean REDIS_URL?"},
 		{"RTMPS_CERTFILE", "RTMPS_CERTFILE is not a setting; did you mean RTMPS_CERT_FILE?"},
 		{"WEBHOOK_TIMEOUT", "WEBHOOK_TIMEOUT is not a setting; docs/configuration.md lists those that there are"},
+		{"PROCESSOR_SECRET", "PROCESSOR_SECRET is not a setting; docs/configuration.md lists those that there are"},
+		{"PLATFORM_FEE", "PLATFORM_FEE is not a setting; docs/configuration.md lists those that there are"},
 		{"SMTP_PASSWORD", "SMTP_PASSWORD is not a setting; docs/configuration.md lists those that there are"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -246,6 +268,12 @@ func TestEditDistance(t *testing.T) {
 		require.Equal(t, tt.want, editDistance(tt.a, tt.b), "%s %s", tt.a, tt.b)
 		require.Equal(t, tt.want, editDistance(tt.b, tt.a), "%s %s", tt.b, tt.a)
 	}
+}
+
+func TestNoSandboxInProduction(t *testing.T) {
+	t.Parallel()
+	_, err := loadConfig([]string{"APP_ENV=production", "PROCESSOR_KEY=sk_sandbox_hunter2"})
+	require.EqualError(t, err, "PROCESSOR_KEY: a key of the sandbox doesn't work in production, where money moves")
 }
 
 func TestServingNeedsItsKeys(t *testing.T) {

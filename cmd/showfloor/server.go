@@ -18,6 +18,7 @@ import (
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
+	"showfloor/internal/processor"
 	"showfloor/internal/realtime"
 	"showfloor/internal/secret"
 	"showfloor/internal/stream"
@@ -37,7 +38,9 @@ type server struct {
 	pool    *pgxpool.Pool
 	box     *secret.Box
 	metrics *metrics
-	areas   *areas.Areas
+	// processor takes payments.
+	processor *processor.Client
+	areas     *areas.Areas
 
 	hub      *hub.Hub
 	playlist *hls.Server
@@ -63,6 +66,7 @@ const (
 	mailing  = "mail"
 	playback = "playback"
 	limits   = "limits"
+	payments = "payments"
 )
 
 // start brings everything up and prints the banner; on an error it has stopped
@@ -130,11 +134,12 @@ func (s *server) openAreas(ctx context.Context) error {
 		return err
 	}
 	s.openMedia(ctx)
+	s.openProcessor()
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Pool: s.pool, Box: s.box, Log: s.log, Node: s.node,
 		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, Engine: onair.Engine{Hub: s.hub},
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
-		Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
+		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
 		Realtime: realtime.Nobody{}, PlatformFee: s.config.platformFee,
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail,
 	})

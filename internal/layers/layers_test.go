@@ -40,6 +40,7 @@ func rules() []rule {
 		{packages: "web", may: []string{}, why: "pages stand alone"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
 		{packages: "internal/ratelimit", may: []string{}, why: "it counts whatever has a name; who is limited the door decides"},
+		{packages: "internal/processor", may: []string{"internal/problem"}, why: "it speaks to the processor and knows no order"},
 		{packages: "internal/outbound", may: []string{"internal/problem"}, why: "calling a stranger's address is the same for whoever does it"},
 		{packages: "internal/sandbox", may: []string{"internal/durable"}, why: "it plays a stranger, who knows nothing of ours"},
 		{

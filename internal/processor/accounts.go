@@ -21,8 +21,8 @@ const (
 func (c *Client) CreateAccount(ctx context.Context, tenantID, tenantName string) (Account, error) {
 	made, err := c.api.Accounts.New(&stripe.AccountParams{
 		Params:          params(ctx, "", "account-"+tenantID),
-		Type:            stripe.String(string(stripe.AccountTypeStandard)),
-		BusinessProfile: &stripe.AccountBusinessProfileParams{Name: stripe.String(tenantName)},
+		Type:            new(string(stripe.AccountTypeStandard)),
+		BusinessProfile: &stripe.AccountBusinessProfileParams{Name: new(tenantName)},
 		Metadata:        map[string]string{metaTenant: tenantID},
 	})
 	if err := c.failed(ctx, "create account", err, made.ID != ""); err != nil {
@@ -58,9 +58,9 @@ func (c *Client) GetAccount(ctx context.Context, accountID string) (Account, err
 // CreateOnboardingLink makes an onboarding page.
 func (c *Client) CreateOnboardingLink(ctx context.Context, accountID, returnURL, refreshURL string) (Link, error) {
 	made, err := c.api.AccountLinks.New(&stripe.AccountLinkParams{
-		Params: params(ctx, "", ""), Account: stripe.String(accountID),
-		Type:      stripe.String(string(stripe.AccountLinkTypeAccountOnboarding)),
-		ReturnURL: stripe.String(returnURL), RefreshURL: stripe.String(refreshURL),
+		Params: params(ctx, "", ""), Account: new(accountID),
+		Type:      new(string(stripe.AccountLinkTypeAccountOnboarding)),
+		ReturnURL: new(returnURL), RefreshURL: new(refreshURL),
 	})
 	if err := c.failed(ctx, "create onboarding link", err, made.URL != ""); err != nil {
 		return Link{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/stripe/stripe-go/v76"
@@ -38,6 +39,27 @@ type Config struct {
 type Client struct {
 	config Config
 	api    client.API
+	last   atomic.Pointer[ending]
+}
+
+// ending is how a call ended.
+type ending struct {
+	err error
+	at  time.Time
+}
+
+// endingLife is how long a call that failed tells of the processor: nobody may
+// have called it since.
+const endingLife = 5 * time.Minute
+
+// Check tells how the last call ended, for readiness, and calls nobody: an error
+// when the processor couldn't be reached or failed. It is nil without a key.
+func (c *Client) Check(context.Context) error {
+	last := c.last.Load()
+	if !c.Configured() || last == nil || time.Since(last.at) > endingLife {
+		return nil
+	}
+	return last.err
 }
 
 // New makes a client. It calls nobody yet.
@@ -47,7 +69,7 @@ func New(c Config) *Client {
 	}
 	made := &Client{config: c}
 	backend := stripe.GetBackendWithConfig(stripe.APIBackend, &stripe.BackendConfig{
-		URL: stripe.String(c.URL), MaxNetworkRetries: stripe.Int64(0), EnableTelemetry: stripe.Bool(false),
+		URL: new(c.URL), MaxNetworkRetries: new(int64(0)), EnableTelemetry: new(false),
 		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}, HTTPClient: singly(c.HTTPClient, c.Key != ""),
 	})
 	made.api.Init(c.Key, &stripe.Backends{API: backend, Connect: backend, Uploads: backend})
@@ -76,7 +98,7 @@ func params(ctx context.Context, accountID, key string) stripe.Params {
 
 // listParams are the same for lists.
 func listParams(ctx context.Context, accountID string) stripe.ListParams {
-	p := stripe.ListParams{Context: ctx, Limit: stripe.Int64(perPage)}
+	p := stripe.ListParams{Context: ctx, Limit: new(int64(perPage))}
 	if accountID != "" {
 		p.SetStripeAccount(accountID)
 	}
@@ -101,9 +123,12 @@ func singly(given *http.Client, allowed bool) *http.Client {
 		c = *given
 	}
 	if c.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nobody replaces it
-		t.MaxIdleConnsPerHost = idleConnections
-		c.Transport = t
+		c.Transport = http.DefaultTransport
+		if t, ok := http.DefaultTransport.(*http.Transport); ok {
+			t = t.Clone()
+			t.MaxIdleConnsPerHost = idleConnections
+			c.Transport = t
+		}
 	}
 	c.Transport = once{c.Transport, allowed}
 	// A redirect would carry a payment to another address.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/stripe/stripe-go/v76"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // Refusal is the processor's definite no: nothing was done.
-type Refusal struct {
+type Refusal struct { //nolint:errname // it is an answer rather than a mishap
 	// Status is the HTTP status, Code the processor's own code, which may be empty.
 	Status int
 	Code   string
@@ -42,8 +43,7 @@ func (f *failure) Unwrap() []error { return []error{f.problem, f.cause} }
 func (c *Client) unavailable(doing string, cause error) error {
 	p := problem.New(problem.Unavailable, "processor_unavailable", "the payment processor can't be reached; try again later")
 	text := cause.Error()
-	var said *stripe.Error
-	if errors.As(cause, &said) {
+	if said, ok := errors.AsType[*stripe.Error](cause); ok {
 		// The whole answer may hold more than a log should.
 		text = fmt.Sprintf("%d %s %s: %s (request %s)", said.HTTPStatusCode, said.Type, said.Code, said.Msg, said.RequestID)
 	}
@@ -62,19 +62,22 @@ func (c *Client) hide(text string) string {
 // Something that answers well without what every good answer holds isn't the
 // processor.
 func (c *Client) failed(ctx context.Context, doing string, err error, whole bool) error {
-	var said *stripe.Error
+	said, answered := errors.AsType[*stripe.Error](err)
 	switch {
 	case err == nil && whole:
+		c.last.Store(nil)
 		return nil
-	case err == nil:
-		return c.unavailable(doing, errors.New("the answer isn't the processor's: it lacks what each one has"))
-	case errors.As(err, &said) && refused(said):
+	case answered && refused(said):
+		c.last.Store(nil)
 		return &Refusal{Status: said.HTTPStatusCode, Code: string(said.Code), Message: c.hide(said.Msg)}
-	case ctx.Err() != nil: // the library doesn't pass it on in all cases
+	case err == nil:
+		err = errors.New("the answer isn't the processor's: it lacks what each one has")
+	case ctx.Err() != nil: // the caller's doing; the library doesn't pass it on in all cases
 		return c.unavailable(doing, errors.Join(ctx.Err(), err))
-	default:
-		return c.unavailable(doing, err)
 	}
+	err = c.unavailable(doing, err)
+	c.last.Store(&ending{err, time.Now()})
+	return err
 }
 
 // refused tells a definite no from answers that leave open what was done, and from

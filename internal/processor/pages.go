@@ -18,7 +18,7 @@ func (c *Client) CreatePage(ctx context.Context, p Page) (Session, error) {
 		if err != nil {
 			return Session{}, err
 		}
-		asked.Discounts = []*stripe.CheckoutSessionDiscountParams{{Coupon: stripe.String(coupon)}}
+		asked.Discounts = []*stripe.CheckoutSessionDiscountParams{{Coupon: new(coupon)}}
 	}
 	made, err := c.api.CheckoutSessions.New(asked)
 	if err := c.failed(ctx, "create payment page", err, made.ID != ""); err != nil {
@@ -31,15 +31,15 @@ func pageParams(ctx context.Context, p Page) *stripe.CheckoutSessionParams {
 	labels := map[string]string{metaOrder: p.OrderID, metaTenant: p.TenantID}
 	asked := &stripe.CheckoutSessionParams{
 		Params:            params(ctx, p.AccountID, "page-"+p.OrderID),
-		Mode:              stripe.String(string(stripe.CheckoutSessionModePayment)),
-		ClientReferenceID: stripe.String(p.OrderID),
-		ExpiresAt:         stripe.Int64(p.ExpiresAt.Unix()),
-		SuccessURL:        stripe.String(p.SuccessURL),
-		CancelURL:         stripe.String(p.CancelURL),
+		Mode:              new(string(stripe.CheckoutSessionModePayment)),
+		ClientReferenceID: new(p.OrderID),
+		ExpiresAt:         new(p.ExpiresAt.Unix()),
+		SuccessURL:        new(p.SuccessURL),
+		CancelURL:         new(p.CancelURL),
 		Metadata:          labels,
 	}
 	if p.CustomerEmail != "" {
-		asked.CustomerEmail = stripe.String(p.CustomerEmail)
+		asked.CustomerEmail = new(p.CustomerEmail)
 	}
 	total := -p.DiscountCents
 	for _, l := range p.Lines {
@@ -49,24 +49,24 @@ func pageParams(ctx context.Context, p Page) *stripe.CheckoutSessionParams {
 	if total > 0 { // the processor makes no payment of nothing
 		asked.PaymentIntentData = &stripe.CheckoutSessionPaymentIntentDataParams{Metadata: labels}
 		if p.FeeCents > 0 {
-			asked.PaymentIntentData.ApplicationFeeAmount = stripe.Int64(p.FeeCents)
+			asked.PaymentIntentData.ApplicationFeeAmount = new(p.FeeCents)
 		}
 	}
 	return asked
 }
 
 func lineParams(l Line, currency string) *stripe.CheckoutSessionLineItemParams {
-	asked := &stripe.CheckoutSessionLineItemParams{Quantity: stripe.Int64(l.Quantity)}
+	asked := &stripe.CheckoutSessionLineItemParams{Quantity: new(l.Quantity)}
 	if l.PriceID != "" {
-		asked.Price = stripe.String(l.PriceID)
+		asked.Price = new(l.PriceID)
 		return asked
 	}
-	product := &stripe.CheckoutSessionLineItemPriceDataProductDataParams{Name: stripe.String(l.Name)}
+	product := &stripe.CheckoutSessionLineItemPriceDataProductDataParams{Name: new(l.Name)}
 	if strings.HasPrefix(l.ImageURL, "https://") { // the page itself is https, and shows no other
-		product.Images = []*string{stripe.String(l.ImageURL)}
+		product.Images = []*string{new(l.ImageURL)}
 	}
 	asked.PriceData = &stripe.CheckoutSessionLineItemPriceDataParams{
-		Currency: stripe.String(currency), UnitAmount: stripe.Int64(l.UnitCents), ProductData: product,
+		Currency: new(currency), UnitAmount: new(l.UnitCents), ProductData: product,
 	}
 	return asked
 }
@@ -80,18 +80,17 @@ func (c *Client) coupon(ctx context.Context, p Page) (string, error) {
 	id := "order-" + p.OrderID
 	name := []rune(p.DiscountName)
 	asked := &stripe.CouponParams{
-		Params: params(ctx, p.AccountID, "coupon-"+p.OrderID), ID: stripe.String(id),
-		AmountOff: stripe.Int64(p.DiscountCents), Currency: stripe.String(p.Currency),
-		Duration: stripe.String(string(stripe.CouponDurationOnce)), MaxRedemptions: stripe.Int64(1),
+		Params: params(ctx, p.AccountID, "coupon-"+p.OrderID), ID: new(id),
+		AmountOff: new(p.DiscountCents), Currency: new(p.Currency),
+		Duration: new(string(stripe.CouponDurationOnce)), MaxRedemptions: new(int64(1)),
 		Metadata: map[string]string{metaOrder: p.OrderID, metaTenant: p.TenantID},
 	}
 	if len(name) > 0 {
-		asked.Name = stripe.String(string(name[:min(len(name), maxCouponName)]))
+		asked.Name = new(string(name[:min(len(name), maxCouponName)]))
 	}
 	made, err := c.api.Coupons.New(asked)
 	err = c.failed(ctx, "create coupon", err, made.ID != "")
-	var refusal *Refusal
-	if errors.As(err, &refusal) && refusal.Code == string(stripe.ErrorCodeResourceAlreadyExists) {
+	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Code == string(stripe.ErrorCodeResourceAlreadyExists) {
 		return id, nil
 	}
 	return id, err

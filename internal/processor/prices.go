@@ -15,8 +15,8 @@ func (c *Client) CreatePrice(ctx context.Context, p NewPrice) (priceID string, e
 	labels := map[string]string{metaProduct: p.ProductID, metaTenant: p.TenantID}
 	made, err := c.api.Prices.New(&stripe.PriceParams{
 		Params:   params(ctx, p.AccountID, priceKey(p)),
-		Currency: stripe.String(p.Currency), UnitAmount: stripe.Int64(p.UnitCents),
-		ProductData: &stripe.PriceProductDataParams{Name: stripe.String(p.Name), Metadata: labels},
+		Currency: new(p.Currency), UnitAmount: new(p.UnitCents),
+		ProductData: &stripe.PriceProductDataParams{Name: new(p.Name), Metadata: labels},
 		Metadata:    labels,
 	})
 	if err := c.failed(ctx, "create price", err, made.ID != ""); err != nil {

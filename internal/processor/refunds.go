@@ -10,11 +10,11 @@ import (
 func (c *Client) CreateRefund(ctx context.Context, r NewRefund) (Refund, error) {
 	asked := &stripe.RefundParams{
 		Params:        params(ctx, r.AccountID, "refund-"+r.RefundID),
-		PaymentIntent: stripe.String(r.PaymentIntentID), Amount: stripe.Int64(r.AmountCents),
+		PaymentIntent: new(r.PaymentIntentID), Amount: new(r.AmountCents),
 		Metadata: map[string]string{metaRefund: r.RefundID, metaOrder: r.OrderID, metaTenant: r.TenantID},
 	}
 	if r.WithFee {
-		asked.RefundApplicationFee = stripe.Bool(true)
+		asked.RefundApplicationFee = new(true)
 	}
 	made, err := c.api.Refunds.New(asked)
 	if err := c.failed(ctx, "create refund", err, made.ID != ""); err != nil {
@@ -26,7 +26,7 @@ func (c *Client) CreateRefund(ctx context.Context, r NewRefund) (Refund, error) 
 // ListRefunds lists all refunds of a payment.
 func (c *Client) ListRefunds(ctx context.Context, accountID, paymentIntentID string) ([]Refund, error) {
 	list := c.api.Refunds.List(&stripe.RefundListParams{
-		ListParams: listParams(ctx, accountID), PaymentIntent: stripe.String(paymentIntentID),
+		ListParams: listParams(ctx, accountID), PaymentIntent: new(paymentIntentID),
 	})
 	var refunds []Refund
 	for list.Next() {

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/stripe/stripe-go/v76/webhook"
+)
+
+// TestProductionWithoutProcessor starts, says so once and in the banner, and is
+// ready all the same.
+func TestProductionWithoutProcessor(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase, set("APP_ENV", "production"), set("MASTER_KEY", "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="))
+	require.Equal(t, 1, strings.Count(s.err.String(), "PROCESSOR_KEY is not set: checkouts, refunds and sellers' onboarding are refused with processor_unavailable"))
+	require.Regexp(t, `payments +none, PROCESSOR_KEY is not set`, s.out.String())
+	status, answer := call(t, http.MethodGet, s.url+"/v1/health/ready", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	require.Regexp(t, `"engine":"none, PROCESSOR_KEY is not set","name":"payments","status":"ok"`, answer)
+}
+
+// TestProcessorSettingsShow: the banner and the log say what is set, and no
+// request goes out for it.
+func TestProcessorSettingsShow(t *testing.T) {
+	t.Parallel()
+	peer := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the processor was called: %s %s", r.Method, r.URL.Path)
+	}))
+	t.Cleanup(peer.Close)
+	s := serve(t, onTestDatabase, set("APP_ENV", "production"), set("MASTER_KEY", "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="),
+		set("PROCESSOR_KEY", "sk_test_hunter2"), set("PROCESSOR_URL", peer.URL+"/"), set("PROCESSOR_CONNECT_SECRET", "whsec_hunter2"))
+	host := strings.TrimPrefix(peer.URL, "http://")
+	require.Regexp(t, `payments +`+host+`, with a test key`, s.out.String())
+	require.Contains(t, s.err.String(), "PROCESSOR_KEY is a test key")
+	require.Contains(t, s.err.String(), "PROCESSOR_WEBHOOK_SECRET")
+	require.NotContains(t, s.err.String(), "PROCESSOR_CONNECT_SECRET")
+	require.NotContains(t, s.said(), "hunter2")
+	status, answer := call(t, http.MethodGet, s.url+"/v1/health/ready", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, answer, `"name":"payments","status":"ok"`)
+}
+
+// processorSecrets are those of the payment processor.
+type processorSecrets struct{ key, platform, connect string }
+
+// refusingProcessor knows no key, and repeats the one that it was sent.
+func refusingProcessor(t testing.TB) *httptest.Server {
+	t.Helper()
+	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: ` +
+			strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + `"}}`))
+	}))
+	t.Cleanup(peer.Close)
+	return peer
+}
+
+// useProcessor calls the processor in vain, and sends reports that are signed well
+// and badly.
+func useProcessor(t testing.TB, s *server, token string, p processorSecrets) {
+	t.Helper()
+	status, answer := call(t, http.MethodPost, s.url+"/v1/me/commerce/connect/onboarding-link", token,
+		map[string]string{"returnUrl": "https://shop.example/back", "refreshUrl": "https://shop.example/again"})
+	require.GreaterOrEqual(t, status, http.StatusNotImplemented, answer)
+	require.NotContains(t, answer, p.key)
+	for _, secret := range []string{p.platform, p.connect, p.key} {
+		report := `{"id":"evt_` + secret[len(secret)-4:] + `","type":"plan.created","data":{"object":{}}}`
+		signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: []byte(report), Secret: secret})
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/billing/webhook", strings.NewReader(report))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Stripe-Signature", signed.Header)
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.NotEqual(t, http.StatusInternalServerError, resp.StatusCode)
+	}
+}

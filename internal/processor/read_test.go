@@ -1,0 +1,209 @@
+package processor_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/processor"
+)
+
+func TestPagesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	open := processor.Session{
+		ID: "cs_1", AccountID: "acct_1", OrderID: "ord_1", URL: "https://pay.example/cs_1", Status: processor.Open,
+		TotalCents: 4320, Currency: "eur", CustomerEmail: "ada@example.com", ExpiresAt: at,
+	}
+	for name, tt := range map[string]struct {
+		fields string
+		want   func(s *processor.Session)
+	}{
+		"open":      {`"status":"open","payment_status":"unpaid"`, func(*processor.Session) {}},
+		"open, odd": {`"status":"open","payment_status":"no_payment_required"`, func(*processor.Session) {}},
+		"paid": {
+			`"status":"complete","payment_status":"paid","payment_intent":"pi_1","customer_details":{"email":"typed@example.com"}`,
+			func(s *processor.Session) {
+				s.Status, s.Paid, s.PaymentIntentID, s.CustomerEmail = processor.Complete, true, "pi_1", "typed@example.com"
+			},
+		},
+		"paid, with the payment itself": {
+			`"status":"complete","payment_status":"paid","payment_intent":{"id":"pi_1","object":"payment_intent"}`,
+			func(s *processor.Session) { s.Status, s.Paid, s.PaymentIntentID = processor.Complete, true, "pi_1" },
+		},
+		"nothing to pay": {`"status":"complete","payment_status":"no_payment_required","payment_intent":null`, func(s *processor.Session) {
+			s.Status, s.Paid = processor.Complete, true
+		}},
+		"not yet paid": {`"status":"complete","payment_status":"unpaid","payment_intent":"pi_1"`, func(s *processor.Session) {
+			s.Status, s.PaymentIntentID = processor.Complete, "pi_1"
+		}},
+		"failed": {
+			`"status":"complete","payment_status":"unpaid","payment_intent":{"id":"pi_1","status":"requires_payment_method"}`,
+			func(s *processor.Session) { s.Status, s.Failed, s.PaymentIntentID = processor.Complete, true, "pi_1" },
+		},
+		"given up": {
+			`"status":"complete","payment_status":"unpaid","payment_intent":{"id":"pi_1","status":"canceled"}`,
+			func(s *processor.Session) { s.Status, s.Failed, s.PaymentIntentID = processor.Complete, true, "pi_1" },
+		},
+		"open after a failed try": {
+			`"status":"open","payment_status":"unpaid","payment_intent":{"id":"pi_1","status":"requires_payment_method"}`,
+			func(s *processor.Session) { s.PaymentIntentID = "pi_1" },
+		},
+		"on its way": {
+			`"status":"complete","payment_status":"unpaid","payment_intent":{"id":"pi_1","status":"processing"}`,
+			func(s *processor.Session) { s.Status, s.PaymentIntentID = processor.Complete, "pi_1" },
+		},
+		"expired": {`"status":"expired","payment_status":"unpaid","url":null`, func(s *processor.Session) {
+			s.Status, s.URL = processor.Expired, ""
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := open
+			tt.want(&want)
+			body := pageJSON("cs_1", "ord_1", at, tt.fields)
+			c, _ := recorded(t, answer(http.StatusOK, body))
+			got, err := c.GetPage(t.Context(), "acct_1", "cs_1")
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			reported, err := processor.Event{ID: "evt_1", AccountID: "acct_1", Payload: []byte(`{"data":{"object":` + body + `}}`)}.Session()
+			require.NoError(t, err)
+			require.Equal(t, want, reported, "a report says the same")
+		})
+	}
+}
+
+func pageJSON(id, order string, created time.Time, fields string) string {
+	if !strings.Contains(fields, `"url"`) {
+		fields += `,"url":"https://pay.example/` + id + `"`
+	}
+	return fmt.Sprintf(`{"object":"checkout.session","id":%q,"client_reference_id":%q,"created":%d,"amount_total":4320,"currency":"eur",`+
+		`"customer_email":"ada@example.com","expires_at":%d,%s}`, id, order, created.Unix(), at.Unix(), fields)
+}
+
+// TestFindPage goes through the lists' pages until it is there, or what comes is
+// older.
+func TestFindPage(t *testing.T) {
+	t.Parallel()
+	all := []string{}
+	for i := range 250 { // one every 10 seconds, newest first
+		all = append(all, pageJSON(fmt.Sprintf("cs_%d", i), fmt.Sprintf("ord_%d", i), at.Add(-10*time.Second*time.Duration(i)), `"status":"open"`))
+	}
+	c, peer := recorded(t, paged(all, "cs_"))
+	found, ok, err := c.FindPage(t.Context(), "acct_1", "ord_130", at.Add(-time.Hour))
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "cs_130", found.ID)
+	require.Equal(t, "acct_1", found.AccountID)
+	require.Len(t, peer.requests(), 2)
+	require.Equal(t, "cs_99", peer.requests()[1].form.Get("starting_after"))
+	require.Equal(t, "acct_1", peer.requests()[1].header.Get("Stripe-Account"))
+
+	_, ok, err = c.FindPage(t.Context(), "acct_1", "ord_x", at.Add(-time.Hour))
+	require.NoError(t, err)
+	require.False(t, ok)
+	require.Len(t, peer.requests(), 5)
+
+	for order, want := range map[string]bool{"ord_66": true, "ord_67": false} { // 10 minutes and a minute of slack
+		_, ok, err = c.FindPage(t.Context(), "acct_1", order, at.Add(-10*time.Minute))
+		require.NoError(t, err)
+		require.Equal(t, want, ok, order)
+	}
+	require.Len(t, peer.requests(), 7, "no further than needed")
+}
+
+// paged lists 100 at a time, and fails where an entry is empty.
+func paged(all []string, prefix string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := 0
+		if after := r.URL.Query().Get("starting_after"); after != "" {
+			_, _ = fmt.Sscanf(after, prefix+"%d", &start)
+			start++
+		}
+		end := min(start+100, len(all))
+		if all[start] == "" {
+			answer(http.StatusInternalServerError, said("api_error", "", "Sorry")).ServeHTTP(w, r)
+			return
+		}
+		answer(http.StatusOK, fmt.Sprintf(`{"object":"list","url":"/v1/x","has_more":%t,"data":[%s]}`, end < len(all), strings.Join(all[start:end], ","))).ServeHTTP(w, r)
+	})
+}
+
+func TestFindAccount(t *testing.T) {
+	t.Parallel()
+	one := func(id, tenant string, age time.Duration) string {
+		return fmt.Sprintf(`{"object":"account","id":%q,"created":%d,"details_submitted":true,"charges_enabled":false,"metadata":{"tenant_id":%q}}`,
+			id, at.Add(-age).Unix(), tenant)
+	}
+	list := `{"object":"list","url":"/v1/accounts","has_more":false,"data":[` +
+		strings.Join([]string{one("acct_1", "ten_1", 0), one("acct_2", "ten_2", time.Minute), one("acct_3", "ten_3", time.Hour)}, ",") + `]}`
+	c, _ := recorded(t, answer(http.StatusOK, list))
+	found, ok, err := c.FindAccount(t.Context(), "ten_2", at.Add(-10*time.Minute))
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, processor.Account{ID: "acct_2", TenantID: "ten_2", DetailsSubmitted: true}, found)
+	for _, tenant := range []string{"ten_3", "ten_4"} {
+		_, ok, err = c.FindAccount(t.Context(), tenant, at.Add(-10*time.Minute))
+		require.NoError(t, err)
+		require.False(t, ok, "%s is too old, or isn't there", tenant)
+	}
+}
+
+func TestListRefunds(t *testing.T) {
+	t.Parallel()
+	var all []string
+	for i, status := range []string{"pending", "requires_action", "succeeded", "failed", "canceled"} {
+		all = append(all, fmt.Sprintf(`{"object":"refund","id":"re_%d","status":%q,"amount":%d,"payment_intent":"pi_1","metadata":{"refund_id":"ref_%[1]d"}}`, i, status, 100+i))
+	}
+	c, _ := recorded(t, paged(all, "re_"))
+	got, err := c.ListRefunds(t.Context(), "acct_1", "pi_1")
+	require.NoError(t, err)
+	states := []string{}
+	for _, r := range got {
+		states = append(states, r.Status)
+	}
+	require.Equal(t, []string{
+		processor.RefundPending, processor.RefundPending, processor.RefundSucceeded, processor.RefundFailed, processor.RefundFailed,
+	}, states)
+	require.Equal(t, processor.Refund{ID: "re_2", RefundID: "ref_2", PaymentIntentID: "pi_1", AmountCents: 102, Status: processor.RefundSucceeded}, got[2])
+
+	for len(all) < 101 {
+		all = append(all, strings.Replace(all[0], "re_0", fmt.Sprintf("re_%d", len(all)), 1))
+	}
+	c, _ = recorded(t, paged(all, "re_"))
+	got, err = c.ListRefunds(t.Context(), "acct_1", "pi_1")
+	require.NoError(t, err)
+	require.Len(t, got, 101)
+
+	all[100] = ""
+	c, _ = recorded(t, paged(all, "re_"))
+	got, err = c.ListRefunds(t.Context(), "acct_1", "pi_1")
+	requireUnavailable(t, err)
+	require.Empty(t, got, "a part of the list would look like all of it")
+}
+
+// TestFailureReported: only its type tells, since a report names the payment and no
+// more.
+func TestFailureReported(t *testing.T) {
+	t.Parallel()
+	body := pageJSON("cs_1", "ord_1", at, `"status":"complete","payment_status":"unpaid","payment_intent":"pi_1"`)
+	for kind, want := range map[string]bool{"checkout.session.async_payment_failed": true, "checkout.session.completed": false} {
+		got, err := processor.Event{ID: "evt_1", Type: kind, AccountID: "acct_1", Payload: []byte(`{"data":{"object":` + body + `}}`)}.Session()
+		require.NoError(t, err)
+		require.Equal(t, want, got.Failed, kind)
+	}
+}
+
+func TestEmptyLists(t *testing.T) {
+	t.Parallel()
+	c, _ := recorded(t, answer(http.StatusOK, `{"object":"list","has_more":false,"data":[]}`))
+	got, err := c.ListRefunds(t.Context(), "acct_1", "pi_1")
+	require.NoError(t, err)
+	require.Empty(t, got)
+	_, ok, err := c.FindPage(t.Context(), "acct_1", "ord_1", at)
+	require.NoError(t, err)
+	require.False(t, ok)
+}
