@@ -1,3 +1,4 @@
+//nolint:goconst // names of JSON fields stand where they are written
 package sandbox
 
 import (
@@ -11,7 +12,7 @@ func createAccount(c *call) (any, error) {
 	a := Account{
 		ID: newID("acct_"), Seq: c.next(), Created: c.now.Unix(),
 		Type: c.oneOf("type", "standard", "express", "custom"), Country: c.text("country"), Email: c.text("email"),
-		Name: c.at("business_profile").text("name"), Metadata: c.pairs("metadata"),
+		Name: c.at("business_profile").text("name"), Metadata: c.metadata(),
 	}
 	c.ignore("business_profile", "business_type", "capabilities", "company", "controller", "default_currency", "individual", "settings",
 		"tos_acceptance", "expand")

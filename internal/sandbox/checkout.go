@@ -1,3 +1,4 @@
+//nolint:goconst // names of JSON fields stand where they are written
 package sandbox
 
 import (
@@ -22,7 +23,7 @@ func createSession(c *call) (any, error) {
 	x := Session{
 		ID: newID("cs_test_") + newID(""), Seq: c.next(), Account: c.account, Created: c.now.Unix(),
 		ExpiresAt: c.whole("expires_at", c.now.Add(mostOpen).Unix()), Status: StatusOpen, PaymentStatus: Unpaid,
-		CustomerEmail: c.text("customer_email"), ClientReferenceID: c.text("client_reference_id"), Metadata: c.pairs("metadata"),
+		CustomerEmail: c.text("customer_email"), ClientReferenceID: c.text("client_reference_id"), Metadata: c.metadata(),
 		SuccessURL: c.address("success_url"), CancelURL: c.address("cancel_url"),
 	}
 	if mode := c.oneOf("mode", "", "payment", "setup", "subscription"); mode != "payment" {
@@ -30,7 +31,8 @@ func createSession(c *call) (any, error) {
 	}
 	c.readPayment(&x)
 	c.ignore("allow_promotion_codes", "billing_address_collection", "consent_collection", "currency", "custom_text", "customer_creation",
-		"invoice_creation", "locale", "payment_method_types", "payment_method_options", "phone_number_collection", "submit_type", "expand", "ui_mode")
+		"invoice_creation", "locale", "payment_method_types", "payment_method_options",
+		"phone_number_collection", "submit_type", "expand", "ui_mode")
 	if err := c.readLines(&x); err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func createSession(c *call) (any, error) {
 // readPayment reads payment_intent_data.
 func (c *call) readPayment(x *Session) {
 	f := c.at("payment_intent_data")
-	x.FeeCents, x.PaymentMetadata = f.amount("application_fee_amount", 1, 0), f.pairs("metadata")
+	x.FeeCents, x.PaymentMetadata = f.amount("application_fee_amount", 1, 0), f.metadata()
 	f.ignore("description", "receipt_email", "statement_descriptor", "statement_descriptor_suffix", "capture_method", "transfer_group")
 	if x.FeeCents > 0 && c.account == "" {
 		c.fail(invalid("", f.key("application_fee_amount"), "Can only apply an application_fee_amount when the PaymentIntent is attempting "+
@@ -212,7 +214,8 @@ func expireSession(c *call) (any, error) {
 		return nil, err
 	}
 	if x.Status != StatusOpen {
-		return nil, refuse("", "", "Only Checkout Sessions with a status in [\"open\"] can be expired. This Checkout Session has a status of %s.", x.Status)
+		return nil, refuse("", "",
+			`Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of %s.`, x.Status)
 	}
 	return c.renderSession(c.expire(x), wants), nil
 }
@@ -252,7 +255,9 @@ func (c *call) renderSession(x Session, wants map[string]bool) object {
 		for _, l := range x.Lines {
 			lines = append(lines, x.renderLine(l))
 		}
-		rendered["line_items"] = object{"object": "list", "has_more": false, "data": lines, "url": "/v1/checkout/sessions/" + x.ID + "/line_items"}
+		rendered["line_items"] = object{
+			"object": "list", "has_more": false, "data": lines, "url": "/v1/checkout/sessions/" + x.ID + "/line_items",
+		}
 	}
 	return rendered
 }

@@ -1,3 +1,4 @@
+//nolint:goconst // names of JSON fields stand where they are written
 package sandbox
 
 import (
@@ -45,7 +46,7 @@ type Attempt struct {
 	Error  string `json:"error"`
 }
 
-// OK: the receiver has taken the event in.
+// OK tells whether the receiver has taken the event in.
 func (a Attempt) OK() bool { return a.Status >= 200 && a.Status < 300 }
 
 const (
@@ -53,8 +54,8 @@ const (
 	// The pause doubles from the least to the most.
 	leastPause = time.Second
 	mostPause  = time.Minute
-	// idle is how often pages are looked at for expiry.
-	idle = time.Second
+	// lookAgain is how often pages are looked at for expiry.
+	lookAgain = time.Second
 )
 
 // emit reports something on an account, "" for the platform's own.
@@ -85,7 +86,7 @@ func (s *Server) wake() {
 
 // deliverAlways delivers what is due, one after the other.
 func (s *Server) deliverAlways(ctx context.Context) {
-	ticker := time.NewTicker(idle)
+	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
 	for {
 		if _, err := s.deliver(ctx, true); err != nil && ctx.Err() == nil {

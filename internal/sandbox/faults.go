@@ -88,6 +88,12 @@ func (f *faults) meet(ctx context.Context, r Request) met {
 	return m
 }
 
+func (f *faults) isDown() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.down
+}
+
 func (f *faults) plan(p plan) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -164,11 +164,12 @@ const (
 	maxValue = 500
 )
 
-// pairs is a map of strings.
-func (f form) pairs(name string) map[string]string {
+// metadata is a map of strings.
+func (f form) metadata() map[string]string {
+	prefix := f.key("metadata")
 	pairs := map[string]string{}
 	for k := range f.values {
-		key, below := strings.CutPrefix(k, f.key(name)+"[")
+		key, below := strings.CutPrefix(k, prefix+"[")
 		key, ends := strings.CutSuffix(key, "]")
 		if !below || !ends {
 			continue
@@ -180,7 +181,7 @@ func (f form) pairs(name string) map[string]string {
 		}
 	}
 	if len(pairs) > maxPairs {
-		f.fail(invalid("", f.key(name), "Metadata can have up to %d keys.", maxPairs))
+		f.fail(invalid("", prefix, "Metadata can have up to %d keys.", maxPairs))
 	}
 	return pairs
 }

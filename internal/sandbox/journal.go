@@ -44,11 +44,13 @@ func openJournal(dir string, s *state, now time.Time) (*journal, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read the sandbox's journal: %w", err)
 	}
-	if err := replay(content, s); err != nil {
+	read := newState()
+	if err := replay(content, &read); err != nil {
 		return nil, fmt.Errorf("read the sandbox's journal %s: %w; delete the file to begin anew", path, err)
 	}
 	var compact bytes.Buffer
-	for _, r := range s.records(now) {
+	for _, r := range read.records(now) {
+		s.apply(r)
 		line, err := json.Marshal([]record{r})
 		if err != nil {
 			return nil, fmt.Errorf("write the sandbox's journal: %w", err)

@@ -1,3 +1,4 @@
+//nolint:goconst // names of JSON fields stand where they are written
 package sandbox
 
 import "slices"
@@ -5,10 +6,10 @@ import "slices"
 // pay pays a page. later: the money is on its way, and settle says what became
 // of it.
 func (c *change) pay(x Session, email string, later bool) (Session, error) {
-	switch {
-	case x.Status == StatusComplete:
+	switch x.Status {
+	case StatusComplete:
 		return x, refuse("", "", "This page has been paid already.")
-	case x.Status == StatusExpired:
+	case StatusExpired:
 		return x, refuse("", "", "This page has expired.")
 	}
 	if x.CustomerEmail == "" {
@@ -25,7 +26,8 @@ func (c *change) pay(x Session, email string, later bool) (Session, error) {
 	if x.TotalCents() > 0 {
 		p := Payment{
 			ID: newID("pi_"), ChargeID: newID("ch_"), Seq: c.next(), Account: x.Account, SessionID: x.ID, Created: c.now.Unix(),
-			Status: Processing, Currency: x.Currency, AmountCents: x.TotalCents(), FeeCents: x.FeeCents, Email: x.PaidBy, Metadata: x.PaymentMetadata,
+			Status: Processing, Currency: x.Currency, AmountCents: x.TotalCents(), FeeCents: x.FeeCents,
+			Email: x.PaidBy, Metadata: x.PaymentMetadata,
 		}
 		x.PaymentID = p.ID
 		if !later {

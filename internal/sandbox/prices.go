@@ -1,3 +1,4 @@
+//nolint:goconst // names of JSON fields stand where they are written
 package sandbox
 
 import (
@@ -13,7 +14,7 @@ func createCoupon(c *call) (any, error) {
 		ID: c.text("id"), Account: c.account, Created: c.now.Unix(), Name: c.text("name"),
 		AmountOff: c.amount("amount_off", 1, 0), PercentOff: c.percent("percent_off"), Currency: c.text("currency"),
 		Duration: c.oneOf("duration", "once", "forever", "repeating"), MaxRedemptions: c.amount("max_redemptions", 1, 0),
-		RedeemBy: c.whole("redeem_by", 0), Metadata: c.pairs("metadata"),
+		RedeemBy: c.whole("redeem_by", 0), Metadata: c.metadata(),
 	}
 	c.ignore("duration_in_months", "expand")
 	switch {
@@ -96,7 +97,7 @@ const maxImages = 8
 func (f form) product(c *call) Product {
 	p := Product{
 		ID: newID("prod_"), Account: c.account, Created: c.now.Unix(), Name: f.must("name"), Description: f.text("description"),
-		Images: f.texts("images"), Metadata: f.pairs("metadata"),
+		Images: f.texts("images"), Metadata: f.metadata(),
 	}
 	f.ignore("active", "statement_descriptor", "tax_code", "unit_label", "url", "shippable", "type")
 	if len(p.Images) > maxImages {
@@ -158,7 +159,7 @@ const maxCents = 99999999
 func (f form) price(c *call) Price {
 	p := Price{
 		ID: newID("price_"), Account: c.account, Created: c.now.Unix(), Currency: f.must("currency"),
-		UnitCents: f.amount("unit_amount", 0, -1), Metadata: f.pairs("metadata"),
+		UnitCents: f.amount("unit_amount", 0, -1), Metadata: f.metadata(),
 	}
 	f.ignore("tax_behavior")
 	switch {

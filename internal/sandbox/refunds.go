@@ -1,3 +1,4 @@
+//nolint:goconst // names of JSON fields stand where they are written
 package sandbox
 
 import "slices"
@@ -5,7 +6,7 @@ import "slices"
 func createRefund(c *call) (any, error) {
 	id, charge := c.text("payment_intent"), c.text("charge")
 	r := Refund{
-		AmountCents: c.amount("amount", 1, 0), Metadata: c.pairs("metadata"),
+		AmountCents: c.amount("amount", 1, 0), Metadata: c.metadata(),
 		Reason: c.oneOf("reason", "", "duplicate", "fraudulent", "requested_by_customer"),
 	}
 	withFee := c.flag("refund_application_fee")

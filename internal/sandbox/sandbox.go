@@ -137,4 +137,5 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.Se
 func (s *Server) routes() {
 	s.router = http.NewServeMux()
 	s.routeAPI()
+	s.routePages()
 }

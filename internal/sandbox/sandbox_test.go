@@ -79,7 +79,7 @@ func start(t *testing.T, change func(c *sandbox.Config)) *rig {
 
 func apiOf(url, key string) *client.API {
 	backend := stripe.GetBackendWithConfig(stripe.APIBackend, &stripe.BackendConfig{
-		URL: stripe.String(sandbox.APIURL(url)), MaxNetworkRetries: stripe.Int64(0), LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
+		URL: new(sandbox.APIURL(url)), MaxNetworkRetries: new(int64(0)), LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
 		HTTPClient: &http.Client{Timeout: 30 * time.Second},
 	})
 	api := &client.API{}
@@ -89,6 +89,7 @@ func apiOf(url, key string) *client.API {
 
 // receive checks the signature of a report as a platform does.
 func (r *rig) receive(t *testing.T, w http.ResponseWriter, q *http.Request) {
+	t.Helper()
 	body, err := io.ReadAll(q.Body)
 	if err != nil {
 		return
@@ -138,7 +139,7 @@ func (r *rig) delivered(t *testing.T) []string {
 // seller is the id of a new account that may take charges.
 func (r *rig) seller(t *testing.T) string {
 	t.Helper()
-	a, err := r.api.Accounts.New(&stripe.AccountParams{Type: stripe.String("standard")})
+	a, err := r.api.Accounts.New(&stripe.AccountParams{Type: new("standard")})
 	require.NoError(t, err)
 	require.NoError(t, r.Onboard(a.ID))
 	require.NoError(t, r.DropEvents(a.ID))
@@ -160,18 +161,18 @@ func on(account, key string) stripe.Params {
 // page is a payment page of two pieces for 15.00 each, with a fee of 3.00.
 func (r *rig) page(account string) *stripe.CheckoutSessionParams {
 	return &stripe.CheckoutSessionParams{
-		Params: on(account, ""), Mode: stripe.String("payment"), ClientReferenceID: stripe.String("ord_1"),
-		SuccessURL: stripe.String("https://shop.example/thanks?s={CHECKOUT_SESSION_ID}"), CancelURL: stripe.String("https://shop.example/cart"),
-		ExpiresAt: stripe.Int64(r.now().Add(31 * time.Minute).Unix()), Metadata: map[string]string{"order_id": "ord_1"},
+		Params: on(account, ""), Mode: new("payment"), ClientReferenceID: new("ord_1"),
+		SuccessURL: new("https://shop.example/thanks?s={CHECKOUT_SESSION_ID}"), CancelURL: new("https://shop.example/cart"),
+		ExpiresAt: new(r.now().Add(31 * time.Minute).Unix()), Metadata: map[string]string{"order_id": "ord_1"},
 		LineItems: []*stripe.CheckoutSessionLineItemParams{{
-			Quantity: stripe.Int64(2),
+			Quantity: new(int64(2)),
 			PriceData: &stripe.CheckoutSessionLineItemPriceDataParams{
-				Currency: stripe.String("usd"), UnitAmount: stripe.Int64(1500),
-				ProductData: &stripe.CheckoutSessionLineItemPriceDataProductDataParams{Name: stripe.String("Mug")},
+				Currency: new("usd"), UnitAmount: new(int64(1500)),
+				ProductData: &stripe.CheckoutSessionLineItemPriceDataProductDataParams{Name: new("Mug")},
 			},
 		}},
 		PaymentIntentData: &stripe.CheckoutSessionPaymentIntentDataParams{
-			ApplicationFeeAmount: stripe.Int64(300), Metadata: map[string]string{"order_id": "ord_1"},
+			ApplicationFeeAmount: new(int64(300)), Metadata: map[string]string{"order_id": "ord_1"},
 		},
 	}
 }
@@ -209,8 +210,8 @@ func TestASaleAndItsRefunds(t *testing.T) {
 
 	give := func(cents int64, key string) (*stripe.Refund, error) {
 		return r.api.Refunds.New(&stripe.RefundParams{
-			Params: on(account, key), PaymentIntent: stripe.String(paid.PaymentIntent.ID), Amount: stripe.Int64(cents),
-			RefundApplicationFee: stripe.Bool(true),
+			Params: on(account, key), PaymentIntent: new(paid.PaymentIntent.ID), Amount: new(cents),
+			RefundApplicationFee: new(true),
 		})
 	}
 	first, err := give(1000, "a")
@@ -230,7 +231,7 @@ func TestASaleAndItsRefunds(t *testing.T) {
 	require.Equal(t, int64(3000), p.RefundedCents)
 	require.Equal(t, int64(300), p.FeeRefundedCents)
 	list := r.api.Refunds.List(&stripe.RefundListParams{
-		ListParams: stripe.ListParams{StripeAccount: stripe.String(account), Limit: stripe.Int64(1)}, PaymentIntent: stripe.String(p.ID),
+		ListParams: stripe.ListParams{StripeAccount: new(account), Limit: new(int64(1))}, PaymentIntent: new(p.ID),
 	})
 	var amounts []int64
 	for list.Next() {

@@ -33,9 +33,10 @@ type Link struct {
 	ExpiresAt  int64  `json:"expiresAt"`
 	ReturnURL  string `json:"returnUrl"`
 	RefreshURL string `json:"refreshUrl"`
-	// Opened is set by the first look, Done by the page's buttons.
-	Opened bool `json:"opened"`
-	Done   bool `json:"done"`
+	// Visit is the secret of the browser that opened it first, Done is set by the
+	// page's buttons.
+	Visit string `json:"visit"`
+	Done  bool   `json:"done"`
 }
 
 // Line is an item of a payment page.
@@ -296,7 +297,7 @@ func mark(set map[string]bool, id string, in bool) {
 	}
 }
 
-// How long answers and delivered events are kept.
+// How long answers and links, and delivered events are kept.
 const (
 	answersKept = 24 * time.Hour
 	eventsKept  = 30 * 24 * time.Hour
@@ -310,7 +311,7 @@ func (s *state) records(now time.Time) []record {
 		all = append(all, record{Account: new(s.accounts[id])})
 	}
 	for _, l := range byID(s.links) {
-		if l.ExpiresAt > now.Unix() {
+		if l.Created > now.Add(-answersKept).Unix() {
 			all = append(all, record{Link: &l})
 		}
 	}
