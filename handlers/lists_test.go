@@ -26,10 +26,11 @@ func TestListsPage(t *testing.T) {
 	for i := range n {
 		owner.Discount(t, map[string]any{"code": fmt.Sprintf("CODE%d", i)})
 	}
-	hook := owner.Webhook(t, "http://127.0.0.1:1/")
+	hook := owner.Webhook(t, "http://127.0.0.1:1/", "stream.started")
 	for i := range n {
 		owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
 		owner.Key(t)
+		owner.Product(t, nil)
 		emit(t, s, owner.TenantID, "str_subject")
 		if i > 0 {
 			owner.Webhook(t, fmt.Sprintf("http://127.0.0.1:1/%d", i), "stream.ended")
@@ -42,10 +43,12 @@ func TestListsPage(t *testing.T) {
 	}
 	other.Stream(t, nil)
 	other.Webhook(t, "http://127.0.0.1:1/")
+	other.Product(t, nil)
 
 	lists := map[string]string{
 		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks", "listTeam": "/v1/me/team",
 		"listDiscounts":         "/v1/me/commerce/discounts",
+		"listProducts":          "/v1/me/catalog/products",
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}

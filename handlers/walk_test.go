@@ -30,6 +30,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	require.NoError(t, err)
 	st, member := victim.Stream(t, nil), victim.Colleague(t, account.Viewer)
 	var key api.APIKey
+	product := victim.Product(t, nil)
 	victim.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &key)
 
 	captureURL := victim.CaptureURL(t)
@@ -47,6 +48,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 		"revokeApiKey":  key.ID,
 		"deleteWebhook": hook.ID, "listWebhookDeliveries": hook.ID, "getWebhook": hook.ID, "updateWebhook": hook.ID,
 		"rotateWebhookSecret": hook.ID, "testWebhook": hook.ID, "recoverWebhook": hook.ID,
+		"getProduct": product.ID, "archiveProduct": product.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 	before := snapshot(t, s, victim.TenantID)
@@ -72,7 +74,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 			require.Less(t, r.Status, 300, "%s: %s", op.id, r.Body)
 		}
 	}
-	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks"} {
+	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products"} {
 		require.JSONEq(t, "[]", string(attacker.Call(t, "GET", list, nil).Is(t, 200).Body), list)
 	}
 	// A cursor is only a place in the order, whoever it came from.
@@ -94,7 +96,7 @@ func refused(t *testing.T, r apitest.Response, op operation, status int, code st
 func snapshot(t *testing.T, s *apitest.Server, tenantID string) string {
 	t.Helper()
 	var all []json.RawMessage
-	for _, table := range []string{"streams", "api_keys", "webhook_endpoints", "webhook_deliveries", "capture_urls", "captures", "discounts", "audit_entries"} {
+	for _, table := range []string{"streams", "api_keys", "webhook_endpoints", "webhook_deliveries", "capture_urls", "captures", "products", "discounts", "audit_entries"} {
 		var rows json.RawMessage
 		require.NoError(t, s.Pool.QueryRow(t.Context(),
 			"SELECT coalesce(json_agg(r ORDER BY r.id), '[]') FROM "+table+" r WHERE r.tenant_id = $1", tenantID).Scan(&rows))

@@ -69,6 +69,7 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &reconcileOrders{orders: c.Areas.Orders})
 	river.AddWorker(workers, &handleProcessorEvent{billing: c.Areas.Billing})
 	river.AddWorker(workers, &finishRefund{orders: c.Areas.Orders})
+	river.AddWorker(workers, &cachePrice{products: c.Areas.Catalog})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
 
 	return &river.Config{

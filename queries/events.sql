@@ -2,6 +2,11 @@
 INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id)
 VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at, @endpoint_id);
 
+-- name: CreateEvents :exec
+-- One element per event in each array.
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
+SELECT unnest(@ids::text[]), @tenant_id, unnest(@events::text[]), unnest(@subjects::text[]), unnest(@payloads::text[])::json, @occurred_at::timestamptz;
+
 -- name: ListEvents :many
 SELECT * FROM events WHERE tenant_id = @tenant_id ORDER BY id;
 

@@ -1,3 +1,63 @@
+-- name: ListProducts :many
+-- The page is found in the index alone, search and all; then its rows are read.
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM products f WHERE f.tenant_id = @tenant_id AND f.id < @before AND f.search LIKE @pattern
+    ORDER BY f.id DESC LIMIT @max_rows
+)
+SELECT p.* FROM page JOIN products p ON p.id = page.id WHERE p.tenant_id = @tenant_id ORDER BY p.id DESC;
+
+-- name: ListActiveProducts :many
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM products f WHERE f.tenant_id = @tenant_id AND f.active AND f.id < @before AND f.search LIKE @pattern
+    ORDER BY f.id DESC LIMIT @max_rows
+)
+SELECT p.* FROM page JOIN products p ON p.id = page.id WHERE p.tenant_id = @tenant_id ORDER BY p.id DESC;
+
+-- name: GetProduct :one
+SELECT * FROM products WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: LockProduct :one
+SELECT * FROM products WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
+
+-- name: ArchiveProduct :one
+UPDATE products SET active = false, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+
+-- name: LockProductsByExternalID :many
+-- In the order of ids, like everybody.
+SELECT * FROM products WHERE tenant_id = @tenant_id AND external_id = ANY (@external_ids::text[]) ORDER BY id FOR UPDATE;
+
+-- name: WriteProducts :one
+-- Writes whole rows: the fresh ones are inserted, the others, which are locked already, updated. Returns how many were
+-- inserted: an SKU that somebody else has just inserted isn't touched, since its row would be locked out of the order.
+-- Of two that insert the same SKUs one waits for the other, as both go in their order.
+-- The arrays have one element for each row and know no NULL; '' and -1 stand for it.
+WITH given AS MATERIALIZED (
+    SELECT unnest(@ids::text[]) AS id, unnest(@fresh::boolean[]) AS fresh, unnest(@external_ids::text[]) AS external_id,
+        unnest(@names::text[]) AS name, unnest(@descriptions::text[]) AS description, unnest(@image_urls::text[]) AS image_url,
+        unnest(@price_cents::bigint[]) AS price_cents, unnest(@compare_at_cents::bigint[]) AS compare_at_cents,
+        unnest(@currencies::text[]) AS currency, unnest(@stocks::bigint[]) AS stock, unnest(@low_stock_at::bigint[]) AS low_stock_at,
+        unnest(@active::boolean[]) AS active, unnest(@price_ids::text[]) AS price_id, unnest(@metadata::text[])::jsonb AS metadata,
+        unnest(@searches::text[]) AS search
+), updated AS (
+    UPDATE products p SET name = g.name, description = g.description, image_url = nullif(g.image_url, ''), price_cents = g.price_cents,
+        compare_at_cents = nullif(g.compare_at_cents, -1), currency = g.currency, stock = g.stock, low_stock_at = g.low_stock_at,
+        active = g.active, processor_price_id = nullif(g.price_id, ''), metadata = g.metadata, search = g.search, updated_at = @now::timestamptz
+    FROM given g WHERE NOT g.fresh AND p.tenant_id = @tenant_id AND p.id = g.id
+), inserted AS (
+    INSERT INTO products (id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock,
+        low_stock_at, active, metadata, search, created_at, updated_at)
+    SELECT g.id, @tenant_id, g.external_id, g.name, g.description, nullif(g.image_url, ''), g.price_cents, nullif(g.compare_at_cents, -1),
+        g.currency, g.stock, g.low_stock_at, g.active, g.metadata, g.search, @now::timestamptz, @now::timestamptz
+    FROM given g WHERE g.fresh ORDER BY g.external_id
+    ON CONFLICT (tenant_id, external_id) DO NOTHING RETURNING id
+)
+SELECT count(*) FROM inserted;
+
+-- name: SetProcessorPrice :exec
+-- Unless the product is another one by now than the price was made for.
+UPDATE products SET processor_price_id = @processor_price_id::text, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND name = @name AND price_cents = @price_cents AND currency = @currency;
+
 -- name: LockProducts :many
 -- In the order of ids, in which everybody locks products.
 SELECT * FROM products WHERE tenant_id = @tenant_id AND id = ANY (@ids::text[]) ORDER BY id FOR UPDATE;

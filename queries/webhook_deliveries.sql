@@ -1,16 +1,31 @@
--- name: LinkToTail :one
--- Makes the new delivery wait for the first attempt of the subject's newest one.
--- The row lock serialises this with the attempt's recording; no row: nothing to wait for.
-UPDATE webhook_deliveries d SET next_id = @next_id::text
-WHERE d.tenant_id = @tenant_id AND d.status = 'pending' AND d.next_id IS NULL AND d.id = (
-    SELECT t.id FROM webhook_deliveries t
-    WHERE t.tenant_id = @tenant_id AND t.endpoint_id = @endpoint_id AND t.subject = @subject AND t.status = 'pending' AND t.next_id IS NULL
-    ORDER BY t.id DESC LIMIT 1)
-RETURNING d.id;
+-- name: LinkToTails :many
+-- Makes new deliveries wait for the first attempt of their subject's newest one; returns those that have one to wait for.
+-- The arrays have one element for each pair of endpoint and subject. The row locks, taken in one order by everybody,
+-- serialise this with the attempts' recording.
+WITH fresh AS (
+    SELECT unnest(@endpoint_ids::text[]) AS endpoint_id, unnest(@subjects::text[]) AS subject, unnest(@next_ids::text[]) AS next_id
+), tails AS (
+    SELECT t.id, f.next_id FROM fresh f CROSS JOIN LATERAL (
+        SELECT n.id FROM webhook_deliveries n
+        WHERE n.tenant_id = @tenant_id AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
+        ORDER BY n.id DESC LIMIT 1) t
+), locked AS (
+    SELECT d.id, t.next_id FROM webhook_deliveries d JOIN tails t ON t.id = d.id
+    WHERE d.tenant_id = @tenant_id AND d.status = 'pending' AND d.next_id IS NULL ORDER BY d.id FOR UPDATE OF d
+)
+UPDATE webhook_deliveries d SET next_id = l.next_id FROM locked l
+WHERE d.tenant_id = @tenant_id AND d.id = l.id AND d.status = 'pending' AND d.next_id IS NULL
+RETURNING l.next_id::text;
 
 -- name: CreateWebhookDelivery :exec
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at)
 VALUES (@id, @tenant_id, @endpoint_id, @event_id, @subject, @now, @now);
+
+-- name: CreateWebhookDeliveries :exec
+-- One element per delivery in each array; next_id is '' for one that none waits for yet.
+INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at, next_id)
+SELECT unnest(@ids::text[]), @tenant_id, unnest(@endpoint_ids::text[]), unnest(@event_ids::text[]), unnest(@subjects::text[]),
+    @now::timestamptz, @now::timestamptz, nullif(unnest(@next_ids::text[]), '');
 
 -- name: ListWebhookDeliveries :many
 SELECT sqlc.embed(d), e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
@@ -108,11 +123,6 @@ ORDER BY e.id LIMIT @max_rows;
 UPDATE webhook_deliveries d SET status = 'pending', tries = 0, next_attempt_at = @now::timestamptz, retry_at = NULL, next_id = nullif(m.next_id, '')
 FROM (SELECT unnest(@ids::text[]) AS id, unnest(@next_ids::text[]) AS next_id) m
 WHERE d.tenant_id = @tenant_id AND d.id = m.id AND d.status = 'failed';
-
--- name: CreateMissedDeliveries :exec
-INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at, next_id)
-SELECT unnest(@ids::text[]), @tenant_id, @endpoint_id, unnest(@event_ids::text[]), unnest(@subjects::text[]), @now::timestamptz, @now::timestamptz,
-    nullif(unnest(@next_ids::text[]), '');
 
 -- name: RequestRetry :exec
 UPDATE webhook_deliveries SET retry_at = @now WHERE tenant_id = @tenant_id AND id = @id;

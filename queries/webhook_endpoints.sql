@@ -10,10 +10,11 @@ ORDER BY id DESC LIMIT @max_rows;
 -- name: GetWebhookEndpoint :one
 SELECT * FROM webhook_endpoints WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL;
 
--- name: ListEndpointsForEvent :many
-SELECT id FROM webhook_endpoints
+-- name: ListEndpointsForEvents :many
+-- Those that want one of these events or more.
+SELECT id, events FROM webhook_endpoints
 WHERE tenant_id = @tenant_id AND deleted_at IS NULL AND status = 'active'
-  AND (cardinality(events) = 0 OR @event::text = ANY (events))
+  AND (cardinality(events) = 0 OR events && @names::text[])
 ORDER BY id;
 
 -- name: DeleteWebhookEndpoint :one

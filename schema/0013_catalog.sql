@@ -22,10 +22,16 @@ CREATE TABLE products (
     -- null before the first sale and after one of them changed.
     processor_price_id text,
     metadata           jsonb NOT NULL DEFAULT '{}',
+    -- Name and external_id with their case folded by the program, since what a
+    -- database makes of case depends on its locale.
+    search             text NOT NULL DEFAULT '',
     created_at         timestamptz NOT NULL,
     updated_at         timestamptz NOT NULL
--- Room on each page, so that a change of stock touches no index.
-) WITH (fillfactor = 80);
+-- Room on each page, so that a change of stock touches no index. Searches read
+-- the indexes alone while pages are known to be visible to all, so the vacuum
+-- that finds out comes sooner than by default.
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 CREATE UNIQUE INDEX products_external_key ON products (tenant_id, external_id);
-CREATE INDEX products_tenant_idx ON products (tenant_id, id DESC);
-CREATE INDEX products_active_idx ON products (tenant_id, id DESC) WHERE active;
+-- A search for any text goes through the tenant's part of one of these.
+CREATE INDEX products_tenant_idx ON products (tenant_id, id DESC) INCLUDE (search);
+CREATE INDEX products_active_idx ON products (tenant_id, id DESC) INCLUDE (search) WHERE active;

@@ -1474,7 +1474,7 @@ type ClientInterface interface {
 	// with.
 	//
 	// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+	// above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
 	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 	//
 	// Takes any type of body and a specified content type.
@@ -1489,7 +1489,7 @@ type ClientInterface interface {
 	// with.
 	//
 	// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+	// above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
 	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 	//
 	// Takes a body of the `application/json` content type.
@@ -6254,7 +6254,7 @@ func (c *Client) ListProducts(ctx context.Context, params *ListProductsParams, r
 // with.
 //
 // Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+// above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
 // 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 //
 // Takes any type of body and a specified content type.
@@ -6279,7 +6279,7 @@ func (c *Client) UpsertProductWithBody(ctx context.Context, contentType string, 
 // with.
 //
 // Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+// above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
 // 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 //
 // Takes a body of the `application/json` content type.
@@ -22801,7 +22801,7 @@ type ClientWithResponsesInterface interface {
 	// with.
 	//
 	// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+	// above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
 	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -22816,7 +22816,7 @@ type ClientWithResponsesInterface interface {
 	// with.
 	//
 	// Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-	// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+	// above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
 	// 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -39097,7 +39097,7 @@ func (c *ClientWithResponses) ListProductsWithResponse(ctx context.Context, para
 // with.
 //
 // Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+// above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
 // 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -39118,7 +39118,7 @@ func (c *ClientWithResponses) UpsertProductWithBodyWithResponse(ctx context.Cont
 // with.
 //
 // Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-// above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+// above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
 // 400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

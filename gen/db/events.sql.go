@@ -38,6 +38,33 @@ func (q *Queries) CreateEvent(ctx context.Context, arg CreateEventParams) error 
 	return err
 }
 
+const CreateEvents = `-- name: CreateEvents :exec
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
+SELECT unnest($1::text[]), $2, unnest($3::text[]), unnest($4::text[]), unnest($5::text[])::json, $6::timestamptz
+`
+
+type CreateEventsParams struct {
+	Ids        []string
+	TenantID   string
+	Events     []string
+	Subjects   []string
+	Payloads   []string
+	OccurredAt time.Time
+}
+
+// One element per event in each array.
+func (q *Queries) CreateEvents(ctx context.Context, arg CreateEventsParams) error {
+	_, err := q.db.Exec(ctx, CreateEvents,
+		arg.Ids,
+		arg.TenantID,
+		arg.Events,
+		arg.Subjects,
+		arg.Payloads,
+		arg.OccurredAt,
+	)
+	return err
+}
+
 const DeleteEventsBefore = `-- name: DeleteEventsBefore :execrows
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < $1

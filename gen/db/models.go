@@ -198,6 +198,7 @@ type Product struct {
 	Active           bool
 	ProcessorPriceID *string
 	Metadata         json.RawMessage
+	Search           string
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 }

@@ -10,6 +10,77 @@ import (
 	"time"
 )
 
+const ArchiveProduct = `-- name: ArchiveProduct :one
+UPDATE products SET active = false, updated_at = $1 WHERE tenant_id = $2 AND id = $3 RETURNING id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at
+`
+
+type ArchiveProductParams struct {
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) ArchiveProduct(ctx context.Context, arg ArchiveProductParams) (Product, error) {
+	row := q.db.QueryRow(ctx, ArchiveProduct, arg.Now, arg.TenantID, arg.ID)
+	var i Product
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.ExternalID,
+		&i.Name,
+		&i.Description,
+		&i.ImageURL,
+		&i.PriceCents,
+		&i.CompareAtCents,
+		&i.Currency,
+		&i.Stock,
+		&i.Held,
+		&i.LowStockAt,
+		&i.Active,
+		&i.ProcessorPriceID,
+		&i.Metadata,
+		&i.Search,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
+const GetProduct = `-- name: GetProduct :one
+SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at FROM products WHERE tenant_id = $1 AND id = $2
+`
+
+type GetProductParams struct {
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) GetProduct(ctx context.Context, arg GetProductParams) (Product, error) {
+	row := q.db.QueryRow(ctx, GetProduct, arg.TenantID, arg.ID)
+	var i Product
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.ExternalID,
+		&i.Name,
+		&i.Description,
+		&i.ImageURL,
+		&i.PriceCents,
+		&i.CompareAtCents,
+		&i.Currency,
+		&i.Stock,
+		&i.Held,
+		&i.LowStockAt,
+		&i.Active,
+		&i.ProcessorPriceID,
+		&i.Metadata,
+		&i.Search,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const HoldProducts = `-- name: HoldProducts :execrows
 UPDATE products p SET held = p.held + l.quantity
 FROM (SELECT unnest($2::text[]) AS id, unnest($3::bigint[]) AS quantity) l
@@ -31,8 +102,162 @@ func (q *Queries) HoldProducts(ctx context.Context, arg HoldProductsParams) (int
 	return result.RowsAffected(), nil
 }
 
+const ListActiveProducts = `-- name: ListActiveProducts :many
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM products f WHERE f.tenant_id = $1 AND f.active AND f.id < $2 AND f.search LIKE $3
+    ORDER BY f.id DESC LIMIT $4
+)
+SELECT p.id, p.tenant_id, p.external_id, p.name, p.description, p.image_url, p.price_cents, p.compare_at_cents, p.currency, p.stock, p.held, p.low_stock_at, p.active, p.processor_price_id, p.metadata, p.search, p.created_at, p.updated_at FROM page JOIN products p ON p.id = page.id WHERE p.tenant_id = $1 ORDER BY p.id DESC
+`
+
+type ListActiveProductsParams struct {
+	TenantID string
+	Before   string
+	Pattern  string
+	MaxRows  int32
+}
+
+func (q *Queries) ListActiveProducts(ctx context.Context, arg ListActiveProductsParams) ([]Product, error) {
+	rows, err := q.db.Query(ctx, ListActiveProducts,
+		arg.TenantID,
+		arg.Before,
+		arg.Pattern,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Product{}
+	for rows.Next() {
+		var i Product
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ExternalID,
+			&i.Name,
+			&i.Description,
+			&i.ImageURL,
+			&i.PriceCents,
+			&i.CompareAtCents,
+			&i.Currency,
+			&i.Stock,
+			&i.Held,
+			&i.LowStockAt,
+			&i.Active,
+			&i.ProcessorPriceID,
+			&i.Metadata,
+			&i.Search,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListProducts = `-- name: ListProducts :many
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM products f WHERE f.tenant_id = $1 AND f.id < $2 AND f.search LIKE $3
+    ORDER BY f.id DESC LIMIT $4
+)
+SELECT p.id, p.tenant_id, p.external_id, p.name, p.description, p.image_url, p.price_cents, p.compare_at_cents, p.currency, p.stock, p.held, p.low_stock_at, p.active, p.processor_price_id, p.metadata, p.search, p.created_at, p.updated_at FROM page JOIN products p ON p.id = page.id WHERE p.tenant_id = $1 ORDER BY p.id DESC
+`
+
+type ListProductsParams struct {
+	TenantID string
+	Before   string
+	Pattern  string
+	MaxRows  int32
+}
+
+// The page is found in the index alone, search and all; then its rows are read.
+func (q *Queries) ListProducts(ctx context.Context, arg ListProductsParams) ([]Product, error) {
+	rows, err := q.db.Query(ctx, ListProducts,
+		arg.TenantID,
+		arg.Before,
+		arg.Pattern,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Product{}
+	for rows.Next() {
+		var i Product
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ExternalID,
+			&i.Name,
+			&i.Description,
+			&i.ImageURL,
+			&i.PriceCents,
+			&i.CompareAtCents,
+			&i.Currency,
+			&i.Stock,
+			&i.Held,
+			&i.LowStockAt,
+			&i.Active,
+			&i.ProcessorPriceID,
+			&i.Metadata,
+			&i.Search,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const LockProduct = `-- name: LockProduct :one
+SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at FROM products WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+`
+
+type LockProductParams struct {
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) LockProduct(ctx context.Context, arg LockProductParams) (Product, error) {
+	row := q.db.QueryRow(ctx, LockProduct, arg.TenantID, arg.ID)
+	var i Product
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.ExternalID,
+		&i.Name,
+		&i.Description,
+		&i.ImageURL,
+		&i.PriceCents,
+		&i.CompareAtCents,
+		&i.Currency,
+		&i.Stock,
+		&i.Held,
+		&i.LowStockAt,
+		&i.Active,
+		&i.ProcessorPriceID,
+		&i.Metadata,
+		&i.Search,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const LockProducts = `-- name: LockProducts :many
-SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, created_at, updated_at FROM products WHERE tenant_id = $1 AND id = ANY ($2::text[]) ORDER BY id FOR UPDATE
+SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at FROM products WHERE tenant_id = $1 AND id = ANY ($2::text[]) ORDER BY id FOR UPDATE
 `
 
 type LockProductsParams struct {
@@ -66,6 +291,7 @@ func (q *Queries) LockProducts(ctx context.Context, arg LockProductsParams) ([]P
 			&i.Active,
 			&i.ProcessorPriceID,
 			&i.Metadata,
+			&i.Search,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 		); err != nil {
@@ -79,12 +305,90 @@ func (q *Queries) LockProducts(ctx context.Context, arg LockProductsParams) ([]P
 	return items, nil
 }
 
+const LockProductsByExternalID = `-- name: LockProductsByExternalID :many
+SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at FROM products WHERE tenant_id = $1 AND external_id = ANY ($2::text[]) ORDER BY id FOR UPDATE
+`
+
+type LockProductsByExternalIDParams struct {
+	TenantID    string
+	ExternalIds []string
+}
+
+// In the order of ids, like everybody.
+func (q *Queries) LockProductsByExternalID(ctx context.Context, arg LockProductsByExternalIDParams) ([]Product, error) {
+	rows, err := q.db.Query(ctx, LockProductsByExternalID, arg.TenantID, arg.ExternalIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Product{}
+	for rows.Next() {
+		var i Product
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ExternalID,
+			&i.Name,
+			&i.Description,
+			&i.ImageURL,
+			&i.PriceCents,
+			&i.CompareAtCents,
+			&i.Currency,
+			&i.Stock,
+			&i.Held,
+			&i.LowStockAt,
+			&i.Active,
+			&i.ProcessorPriceID,
+			&i.Metadata,
+			&i.Search,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SetProcessorPrice = `-- name: SetProcessorPrice :exec
+UPDATE products SET processor_price_id = $1::text, updated_at = $2
+WHERE tenant_id = $3 AND id = $4 AND name = $5 AND price_cents = $6 AND currency = $7
+`
+
+type SetProcessorPriceParams struct {
+	ProcessorPriceID string
+	Now              time.Time
+	TenantID         string
+	ID               string
+	Name             string
+	PriceCents       int64
+	Currency         string
+}
+
+// Unless the product is another one by now than the price was made for.
+func (q *Queries) SetProcessorPrice(ctx context.Context, arg SetProcessorPriceParams) error {
+	_, err := q.db.Exec(ctx, SetProcessorPrice,
+		arg.ProcessorPriceID,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+		arg.Name,
+		arg.PriceCents,
+		arg.Currency,
+	)
+	return err
+}
+
 const TakeProducts = `-- name: TakeProducts :many
 UPDATE products p SET stock = CASE WHEN p.stock < 0 THEN p.stock ELSE greatest(p.stock - l.quantity, 0) END,
     held = p.held - CASE WHEN $1::boolean THEN l.quantity ELSE 0 END, updated_at = $2
 FROM (SELECT unnest($4::text[]) AS id, unnest($5::bigint[]) AS quantity) l JOIN products b ON b.id = l.id
 WHERE p.tenant_id = $3 AND p.id = l.id
-RETURNING p.id, p.tenant_id, p.external_id, p.name, p.description, p.image_url, p.price_cents, p.compare_at_cents, p.currency, p.stock, p.held, p.low_stock_at, p.active, p.processor_price_id, p.metadata, p.created_at, p.updated_at, b.stock AS stock_before
+RETURNING p.id, p.tenant_id, p.external_id, p.name, p.description, p.image_url, p.price_cents, p.compare_at_cents, p.currency, p.stock, p.held, p.low_stock_at, p.active, p.processor_price_id, p.metadata, p.search, p.created_at, p.updated_at, b.stock AS stock_before
 `
 
 type TakeProductsParams struct {
@@ -132,6 +436,7 @@ func (q *Queries) TakeProducts(ctx context.Context, arg TakeProductsParams) ([]T
 			&i.Product.Active,
 			&i.Product.ProcessorPriceID,
 			&i.Product.Metadata,
+			&i.Product.Search,
 			&i.Product.CreatedAt,
 			&i.Product.UpdatedAt,
 			&i.StockBefore,
@@ -144,4 +449,77 @@ func (q *Queries) TakeProducts(ctx context.Context, arg TakeProductsParams) ([]T
 		return nil, err
 	}
 	return items, nil
+}
+
+const WriteProducts = `-- name: WriteProducts :one
+WITH given AS MATERIALIZED (
+    SELECT unnest($1::text[]) AS id, unnest($2::boolean[]) AS fresh, unnest($3::text[]) AS external_id,
+        unnest($4::text[]) AS name, unnest($5::text[]) AS description, unnest($6::text[]) AS image_url,
+        unnest($7::bigint[]) AS price_cents, unnest($8::bigint[]) AS compare_at_cents,
+        unnest($9::text[]) AS currency, unnest($10::bigint[]) AS stock, unnest($11::bigint[]) AS low_stock_at,
+        unnest($12::boolean[]) AS active, unnest($13::text[]) AS price_id, unnest($14::text[])::jsonb AS metadata,
+        unnest($15::text[]) AS search
+), updated AS (
+    UPDATE products p SET name = g.name, description = g.description, image_url = nullif(g.image_url, ''), price_cents = g.price_cents,
+        compare_at_cents = nullif(g.compare_at_cents, -1), currency = g.currency, stock = g.stock, low_stock_at = g.low_stock_at,
+        active = g.active, processor_price_id = nullif(g.price_id, ''), metadata = g.metadata, search = g.search, updated_at = $16::timestamptz
+    FROM given g WHERE NOT g.fresh AND p.tenant_id = $17 AND p.id = g.id
+), inserted AS (
+    INSERT INTO products (id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock,
+        low_stock_at, active, metadata, search, created_at, updated_at)
+    SELECT g.id, $17, g.external_id, g.name, g.description, nullif(g.image_url, ''), g.price_cents, nullif(g.compare_at_cents, -1),
+        g.currency, g.stock, g.low_stock_at, g.active, g.metadata, g.search, $16::timestamptz, $16::timestamptz
+    FROM given g WHERE g.fresh ORDER BY g.external_id
+    ON CONFLICT (tenant_id, external_id) DO NOTHING RETURNING id
+)
+SELECT count(*) FROM inserted
+`
+
+type WriteProductsParams struct {
+	Ids            []string
+	Fresh          []bool
+	ExternalIds    []string
+	Names          []string
+	Descriptions   []string
+	ImageUrls      []string
+	PriceCents     []int64
+	CompareAtCents []int64
+	Currencies     []string
+	Stocks         []int64
+	LowStockAt     []int64
+	Active         []bool
+	PriceIds       []string
+	Metadata       []string
+	Searches       []string
+	Now            time.Time
+	TenantID       string
+}
+
+// Writes whole rows: the fresh ones are inserted, the others, which are locked already, updated. Returns how many were
+// inserted: an SKU that somebody else has just inserted isn't touched, since its row would be locked out of the order.
+// Of two that insert the same SKUs one waits for the other, as both go in their order.
+// The arrays have one element for each row and know no NULL; ” and -1 stand for it.
+func (q *Queries) WriteProducts(ctx context.Context, arg WriteProductsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, WriteProducts,
+		arg.Ids,
+		arg.Fresh,
+		arg.ExternalIds,
+		arg.Names,
+		arg.Descriptions,
+		arg.ImageUrls,
+		arg.PriceCents,
+		arg.CompareAtCents,
+		arg.Currencies,
+		arg.Stocks,
+		arg.LowStockAt,
+		arg.Active,
+		arg.PriceIds,
+		arg.Metadata,
+		arg.Searches,
+		arg.Now,
+		arg.TenantID,
+	)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }

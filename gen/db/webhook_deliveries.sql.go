@@ -11,27 +11,28 @@ import (
 	"time"
 )
 
-const CreateMissedDeliveries = `-- name: CreateMissedDeliveries :exec
+const CreateWebhookDeliveries = `-- name: CreateWebhookDeliveries :exec
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at, next_id)
-SELECT unnest($1::text[]), $2, $3, unnest($4::text[]), unnest($5::text[]), $6::timestamptz, $6::timestamptz,
-    nullif(unnest($7::text[]), '')
+SELECT unnest($1::text[]), $2, unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    $6::timestamptz, $6::timestamptz, nullif(unnest($7::text[]), '')
 `
 
-type CreateMissedDeliveriesParams struct {
-	Ids        []string
-	TenantID   string
-	EndpointID string
-	EventIds   []string
-	Subjects   []string
-	Now        time.Time
-	NextIds    []string
+type CreateWebhookDeliveriesParams struct {
+	Ids         []string
+	TenantID    string
+	EndpointIds []string
+	EventIds    []string
+	Subjects    []string
+	Now         time.Time
+	NextIds     []string
 }
 
-func (q *Queries) CreateMissedDeliveries(ctx context.Context, arg CreateMissedDeliveriesParams) error {
-	_, err := q.db.Exec(ctx, CreateMissedDeliveries,
+// One element per delivery in each array; next_id is ” for one that none waits for yet.
+func (q *Queries) CreateWebhookDeliveries(ctx context.Context, arg CreateWebhookDeliveriesParams) error {
+	_, err := q.db.Exec(ctx, CreateWebhookDeliveries,
 		arg.Ids,
 		arg.TenantID,
-		arg.EndpointID,
+		arg.EndpointIds,
 		arg.EventIds,
 		arg.Subjects,
 		arg.Now,
@@ -130,34 +131,56 @@ func (q *Queries) GiveUpDelivery(ctx context.Context, arg GiveUpDeliveryParams) 
 	return next_id, err
 }
 
-const LinkToTail = `-- name: LinkToTail :one
-UPDATE webhook_deliveries d SET next_id = $1::text
-WHERE d.tenant_id = $2 AND d.status = 'pending' AND d.next_id IS NULL AND d.id = (
-    SELECT t.id FROM webhook_deliveries t
-    WHERE t.tenant_id = $2 AND t.endpoint_id = $3 AND t.subject = $4 AND t.status = 'pending' AND t.next_id IS NULL
-    ORDER BY t.id DESC LIMIT 1)
-RETURNING d.id
+const LinkToTails = `-- name: LinkToTails :many
+WITH fresh AS (
+    SELECT unnest($2::text[]) AS endpoint_id, unnest($3::text[]) AS subject, unnest($4::text[]) AS next_id
+), tails AS (
+    SELECT t.id, f.next_id FROM fresh f CROSS JOIN LATERAL (
+        SELECT n.id FROM webhook_deliveries n
+        WHERE n.tenant_id = $1 AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
+        ORDER BY n.id DESC LIMIT 1) t
+), locked AS (
+    SELECT d.id, t.next_id FROM webhook_deliveries d JOIN tails t ON t.id = d.id
+    WHERE d.tenant_id = $1 AND d.status = 'pending' AND d.next_id IS NULL ORDER BY d.id FOR UPDATE OF d
+)
+UPDATE webhook_deliveries d SET next_id = l.next_id FROM locked l
+WHERE d.tenant_id = $1 AND d.id = l.id AND d.status = 'pending' AND d.next_id IS NULL
+RETURNING l.next_id::text
 `
 
-type LinkToTailParams struct {
-	NextID     string
-	TenantID   string
-	EndpointID string
-	Subject    string
+type LinkToTailsParams struct {
+	TenantID    string
+	EndpointIds []string
+	Subjects    []string
+	NextIds     []string
 }
 
-// Makes the new delivery wait for the first attempt of the subject's newest one.
-// The row lock serialises this with the attempt's recording; no row: nothing to wait for.
-func (q *Queries) LinkToTail(ctx context.Context, arg LinkToTailParams) (string, error) {
-	row := q.db.QueryRow(ctx, LinkToTail,
-		arg.NextID,
+// Makes new deliveries wait for the first attempt of their subject's newest one; returns those that have one to wait for.
+// The arrays have one element for each pair of endpoint and subject. The row locks, taken in one order by everybody,
+// serialise this with the attempts' recording.
+func (q *Queries) LinkToTails(ctx context.Context, arg LinkToTailsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, LinkToTails,
 		arg.TenantID,
-		arg.EndpointID,
-		arg.Subject,
+		arg.EndpointIds,
+		arg.Subjects,
+		arg.NextIds,
 	)
-	var id string
-	err := row.Scan(&id)
-	return id, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var l_next_id string
+		if err := rows.Scan(&l_next_id); err != nil {
+			return nil, err
+		}
+		items = append(items, l_next_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const ListDeliveriesForAttempt = `-- name: ListDeliveriesForAttempt :many

@@ -143,31 +143,37 @@ func (q *Queries) GetWebhookEndpoint(ctx context.Context, arg GetWebhookEndpoint
 	return i, err
 }
 
-const ListEndpointsForEvent = `-- name: ListEndpointsForEvent :many
-SELECT id FROM webhook_endpoints
+const ListEndpointsForEvents = `-- name: ListEndpointsForEvents :many
+SELECT id, events FROM webhook_endpoints
 WHERE tenant_id = $1 AND deleted_at IS NULL AND status = 'active'
-  AND (cardinality(events) = 0 OR $2::text = ANY (events))
+  AND (cardinality(events) = 0 OR events && $2::text[])
 ORDER BY id
 `
 
-type ListEndpointsForEventParams struct {
+type ListEndpointsForEventsParams struct {
 	TenantID string
-	Event    string
+	Names    []string
 }
 
-func (q *Queries) ListEndpointsForEvent(ctx context.Context, arg ListEndpointsForEventParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, ListEndpointsForEvent, arg.TenantID, arg.Event)
+type ListEndpointsForEventsRow struct {
+	ID     string
+	Events []string
+}
+
+// Those that want one of these events or more.
+func (q *Queries) ListEndpointsForEvents(ctx context.Context, arg ListEndpointsForEventsParams) ([]ListEndpointsForEventsRow, error) {
+	rows, err := q.db.Query(ctx, ListEndpointsForEvents, arg.TenantID, arg.Names)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []string{}
+	items := []ListEndpointsForEventsRow{}
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var i ListEndpointsForEventsRow
+		if err := rows.Scan(&i.ID, &i.Events); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

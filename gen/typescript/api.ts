@@ -2359,7 +2359,7 @@ export interface paths {
          *     with.
          *
          *     Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-         *     above. Carts have one currency, so that a product in another currency can't be bought together with this one.
+         *     above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
          *     400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
          */
         post: operations["upsertProduct"];

@@ -145,6 +145,17 @@ func (c *Caller) Discount(t testing.TB, fields map[string]any) api.Discount {
 	return d
 }
 
+// Product makes a product with an SKU of its own; fields replace or add to the
+// request's body.
+func (c *Caller) Product(t testing.TB, fields map[string]any) api.Product {
+	t.Helper()
+	body := map[string]any{"externalId": id.New(id.Product), "name": "Blue mug", "priceCents": 1999, "stock": 40}
+	maps.Copy(body, fields)
+	var p api.Product
+	c.Call(t, "POST", "/v1/me/catalog/products", body).Into(t, http.StatusCreated, &p)
+	return p
+}
+
 // Webhook registers an endpoint for these events, all if none are given.
 func (c *Caller) Webhook(t testing.TB, url string, events ...string) api.WebhookEndpoint {
 	t.Helper()

@@ -31,14 +31,3 @@ func New(c Config) *Service {
 	}
 	return &Service{config: c}
 }
-
-// CachePriceArgs is the job that makes the processor's price for a product after
-// its first sale, on the account that sold it.
-type CachePriceArgs struct {
-	TenantID  string `json:"tenantId"`
-	ProductID string `json:"productId"`
-	AccountID string `json:"accountId"`
-}
-
-// Kind names the job.
-func (CachePriceArgs) Kind() string { return "catalog_cache_price" }

@@ -6,7 +6,6 @@ package event
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -139,34 +138,6 @@ func NewLog(jobs Inserter, now func() time.Time) *Log {
 // every event against the API document so; call it before the first Emit.
 func (l *Log) CheckWith(check func(payload []byte) error) { l.check = check }
 
-// Emit writes the event, one delivery for each of the tenant's endpoints that
-// wants it, and the jobs.
-func (l *Log) Emit(ctx context.Context, tx pgx.Tx, e Event) error {
-	q, now := db.New(tx), l.now()
-	eventID := id.New(id.Event)
-	if err := l.create(ctx, q, now, eventID, e, nil); err != nil {
-		return err
-	}
-	endpoints, err := q.ListEndpointsForEvent(ctx, db.ListEndpointsForEventParams{TenantID: e.TenantID, Event: e.Name})
-	if err != nil {
-		return fmt.Errorf("list endpoints for %s: %w", e.Name, err)
-	}
-	var jobs []river.InsertManyParams
-	for _, endpointID := range endpoints {
-		d := db.CreateWebhookDeliveryParams{
-			ID: id.New(id.Delivery), TenantID: e.TenantID, EndpointID: endpointID, EventID: eventID, Subject: e.Subject, Now: &now,
-		}
-		waits, err := enqueueBehind(ctx, q, d)
-		if err != nil {
-			return err
-		}
-		if !waits {
-			jobs = append(jobs, river.InsertManyParams{Args: DeliverArgs{DeliveryID: d.ID}})
-		}
-	}
-	return l.insert(ctx, tx, jobs)
-}
-
 // EmitTest writes a test event for one endpoint alone, whether it wants such
 // events or not, with its delivery and job. It returns the delivery's id.
 func (l *Log) EmitTest(ctx context.Context, tx pgx.Tx, tenantID, endpointID, name string) (deliveryID string, err error) {
@@ -178,7 +149,7 @@ func (l *Log) EmitTest(ctx context.Context, tx pgx.Tx, tenantID, endpointID, nam
 	eventID := id.New(id.Event)
 	// A subject of its own: it waits for nothing, and nothing for it.
 	e := Event{TenantID: tenantID, Name: name, Subject: eventID, Data: data}
-	if err := l.create(ctx, q, now, eventID, e, &endpointID); err != nil {
+	if err := l.create(ctx, q, now, eventID, e, endpointID); err != nil {
 		return "", err
 	}
 	d := db.CreateWebhookDeliveryParams{
@@ -190,17 +161,26 @@ func (l *Log) EmitTest(ctx context.Context, tx pgx.Tx, tenantID, endpointID, nam
 	return d.ID, l.EnqueueDelivery(ctx, tx, d.ID)
 }
 
-// create writes the event; only is the one endpoint that it is for, nil for all.
-func (l *Log) create(ctx context.Context, q *db.Queries, now time.Time, eventID string, e Event, only *string) error {
+// payload is the body of the event's deliveries.
+func (l *Log) payload(now time.Time, e Event) ([]byte, error) {
 	payload, err := json.Marshal(envelope{e.Name, e.TenantID, timestamp.Format(now), e.Data})
 	if err != nil {
-		return fmt.Errorf("encode event %s: %w", e.Name, err)
+		return nil, fmt.Errorf("encode event %s: %w", e.Name, err)
 	}
 	if err := l.check(payload); err != nil {
-		return fmt.Errorf("check event %s: %w", e.Name, err)
+		return nil, fmt.Errorf("check event %s: %w", e.Name, err)
+	}
+	return payload, nil
+}
+
+// create writes the event; only is the one endpoint that it is for.
+func (l *Log) create(ctx context.Context, q *db.Queries, now time.Time, eventID string, e Event, only string) error {
+	payload, err := l.payload(now, e)
+	if err != nil {
+		return err
 	}
 	err = q.CreateEvent(ctx, db.CreateEventParams{
-		ID: eventID, TenantID: e.TenantID, Event: e.Name, Subject: e.Subject, Payload: payload, OccurredAt: now, EndpointID: only,
+		ID: eventID, TenantID: e.TenantID, Event: e.Name, Subject: e.Subject, Payload: payload, OccurredAt: now, EndpointID: &only,
 	})
 	if err != nil {
 		return fmt.Errorf("create event %s: %w", e.Name, err)
@@ -247,32 +227,4 @@ func (l *Log) insert(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyPara
 		return fmt.Errorf("insert delivery jobs: %w", err)
 	}
 	return nil
-}
-
-// enqueueBehind writes the delivery and links it to the subject's last one if
-// that still waits for its first attempt; whoever records that attempt starts
-// the job.
-func enqueueBehind(ctx context.Context, q *db.Queries, d db.CreateWebhookDeliveryParams) (waits bool, err error) {
-	waits, err = LinkToTail(ctx, q, d.TenantID, d.EndpointID, d.Subject, d.ID)
-	if err != nil {
-		return false, err
-	}
-	if err := q.CreateWebhookDelivery(ctx, d); err != nil {
-		return false, fmt.Errorf("create delivery: %w", err)
-	}
-	return waits, nil
-}
-
-// LinkToTail makes a delivery that is about to be written wait for the first
-// attempt of the last one of its endpoint and subject. It tells whether there is
-// such a one; if not, the delivery needs a job.
-func LinkToTail(ctx context.Context, q *db.Queries, tenantID, endpointID, subject, deliveryID string) (waits bool, err error) {
-	_, err = q.LinkToTail(ctx, db.LinkToTailParams{TenantID: tenantID, EndpointID: endpointID, Subject: subject, NextID: deliveryID})
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, pgx.ErrNoRows):
-		return false, nil
-	}
-	return false, fmt.Errorf("link delivery: %w", err)
 }

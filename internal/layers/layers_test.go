@@ -114,6 +114,11 @@ func rules() []rule {
 			why:      "auctions and reports end in orders, not the other way round",
 		},
 		{
+			packages: "internal/catalog",
+			may:      []string{"gen/db", "internal/account", "internal/audit", "internal/event", "internal/id", "internal/postgres", "internal/problem", "internal/processor", "internal/timestamp"},
+			why:      "what is sold is below all that sells it",
+		},
+		{
 			packages: "internal/tester", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/media/..."},
 			why: "what strangers send to a capture URL concerns no other area",
 		},

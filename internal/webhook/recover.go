@@ -103,31 +103,30 @@ func (s *Service) recoverBatch(
 // other, subject by subject, and starts the first of each.
 func (s *Service) restart(ctx context.Context, tx pgx.Tx, endpoint db.WebhookEndpoint, rows []db.ListRecoverableRow) error {
 	q, now := db.New(tx), s.config.Now()
-	missed := db.CreateMissedDeliveriesParams{TenantID: endpoint.TenantID, EndpointID: endpoint.ID, Now: now}
+	missed := db.CreateWebhookDeliveriesParams{TenantID: endpoint.TenantID, Now: now}
 	failed := db.RestartDeliveriesParams{TenantID: endpoint.TenantID, Now: now}
-	var start []string
+	var first event.Tails
 	links := chain(rows)
 	for i, row := range rows {
 		if links[i].first {
-			waits, err := event.LinkToTail(ctx, q, endpoint.TenantID, endpoint.ID, row.Subject, links[i].deliveryID)
-			if err != nil {
-				return err
-			}
-			if !waits {
-				start = append(start, links[i].deliveryID)
-			}
+			first.Add(endpoint.ID, row.Subject, links[i].deliveryID)
 		}
 		if row.DeliveryID != "" {
 			failed.Ids, failed.NextIds = append(failed.Ids, row.DeliveryID), append(failed.NextIds, links[i].next)
 			continue
 		}
 		missed.Ids, missed.NextIds = append(missed.Ids, links[i].deliveryID), append(missed.NextIds, links[i].next)
+		missed.EndpointIds = append(missed.EndpointIds, endpoint.ID)
 		missed.EventIds, missed.Subjects = append(missed.EventIds, row.EventID), append(missed.Subjects, row.Subject)
+	}
+	start, err := first.Link(ctx, q, endpoint.TenantID)
+	if err != nil {
+		return err
 	}
 	if err := q.RestartDeliveries(ctx, failed); err != nil {
 		return fmt.Errorf("restart deliveries: %w", err)
 	}
-	if err := q.CreateMissedDeliveries(ctx, missed); err != nil {
+	if err := q.CreateWebhookDeliveries(ctx, missed); err != nil {
 		return fmt.Errorf("create missed deliveries: %w", err)
 	}
 	return s.config.Events.EnqueueRestart(ctx, tx, start...)

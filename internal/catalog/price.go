@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"showfloor/gen/db"
+	"showfloor/internal/problem"
+	"showfloor/internal/processor"
+)
+
+// CachePriceArgs is the job that makes the processor's price for a product after
+// its first sale, on the account that sold it.
+type CachePriceArgs struct {
+	TenantID  string `json:"tenantId"`
+	ProductID string `json:"productId"`
+	AccountID string `json:"accountId"`
+}
+
+// Kind names the job.
+func (CachePriceArgs) Kind() string { return "catalog_cache_price" }
+
+// InsertOpts keeps a product that sells fast from having many of it. One that is
+// done doesn't count: the product may have changed since.
+func (CachePriceArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+		rivertype.JobStateRunning, rivertype.JobStateScheduled,
+	}}}
+}
+
+// CachePrice makes the processor's price for a product that has none, and stores
+// its id, unless the product changes meanwhile: then its next sale asks for
+// another one. It changes the row after the call, which is in no transaction.
+func (s *Service) CachePrice(ctx context.Context, a CachePriceArgs) error {
+	q := db.New(s.config.Pool)
+	p, err := getProduct(ctx, q, a.TenantID, a.ProductID)
+	if err != nil || p.ProcessorPriceID != nil {
+		return err
+	}
+	priceID, err := s.config.Processor.CreatePrice(ctx, processor.NewPrice{
+		AccountID: a.AccountID, ProductID: p.ID, TenantID: p.TenantID, Name: p.Name, ImageURL: or(p.ImageURL, ""),
+		UnitCents: p.PriceCents, Currency: strings.ToLower(p.Currency),
+	})
+	if refusal, refused := errors.AsType[*processor.Refusal](err); refused {
+		// Sales go on without it.
+		return problem.Conflicting("no price for %s: %s", p.ID, refusal.Error())
+	}
+	if err != nil {
+		return err
+	}
+	err = q.SetProcessorPrice(ctx, db.SetProcessorPriceParams{
+		TenantID: p.TenantID, ID: p.ID, Name: p.Name, PriceCents: p.PriceCents, Currency: p.Currency,
+		ProcessorPriceID: priceID, Now: s.config.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("store price: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/catalog"
+)
+
+// cachePrice makes the processor's price for a product.
+type cachePrice struct {
+	river.WorkerDefaults[catalog.CachePriceArgs]
+	products *catalog.Service
+}
+
+// Work makes and stores it.
+func (w *cachePrice) Work(ctx context.Context, job *river.Job[catalog.CachePriceArgs]) error {
+	return outcome(w.products.CachePrice(ctx, job.Args))
+}
