@@ -67,6 +67,19 @@ func (s *Server) FulfilOrder(ctx context.Context, r api.FulfilOrderRequestObject
 	return api.FulfilOrder201JSONResponse(toOrder(v)), nil
 }
 
+// RefundOrder gives money back.
+func (s *Server) RefundOrder(ctx context.Context, r api.RefundOrderRequestObject) (api.RefundOrderResponseObject, error) {
+	var n order.NewRefund
+	if r.Body != nil {
+		n = order.NewRefund{AmountCents: r.Body.AmountCents, Reason: r.Body.Reason}
+	}
+	v, err := s.areas.Orders.RefundOrder(ctx, callerFrom(ctx), r.ID, n)
+	if err != nil {
+		return nil, err
+	}
+	return api.RefundOrder201JSONResponse(toOrder(v)), nil
+}
+
 // toOrder leaves out the page, and its end, of an order that doesn't wait any more.
 func toOrder(v order.View) api.Order {
 	out := api.Order{

@@ -97,13 +97,13 @@ func refunded(o db.Order, cents int64) db.Order {
 	o.RefundedCents = min(max(o.RefundedCents+cents, 0), o.TotalCents)
 	switch {
 	case o.RefundedCents == o.TotalCents:
-		o.Status = "REFUNDED"
+		o.Status = Refunded
 	case o.RefundedCents > 0:
-		o.Status = "PARTIALLY_REFUNDED"
+		o.Status = PartiallyRefunded
 	case o.FulfilledAt != nil:
-		o.Status = "FULFILLED"
+		o.Status = Fulfilled
 	default:
-		o.Status = "PAID"
+		o.Status = Paid
 	}
 	return o
 }

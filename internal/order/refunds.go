@@ -45,15 +45,23 @@ type NewRefund struct {
 	Reason *string
 }
 
-// refund gives money back in three steps that a job goes on with if this process
-// dies: the refund is written down, the processor makes it, and its answer is
-// written down.
-func (s *Service) refund(ctx context.Context, c account.Caller, orderID string, n NewRefund) error {
+// RefundOrder gives money back in three steps that a job goes on with if this
+// process dies: the refund is written down, the processor makes it, and its answer
+// is written down. While the processor can't be reached it stays written down.
+func (s *Service) RefundOrder(ctx context.Context, c account.Caller, orderID string, n NewRefund) (View, error) {
 	o, r, err := s.beginRefund(ctx, c, orderID, n)
 	if err != nil {
-		return err
+		return View{}, err
 	}
-	return s.makeRefund(ctx, o, r)
+	err = s.makeRefund(ctx, o, r)
+	if problem.Is(err, "processor_unavailable") {
+		err = errors.Join(problem.New(problem.Unavailable, "processor_unavailable",
+			"the payment processor can't be reached; the refund is noted and will be made as soon as it can be: don't ask for it again"), err)
+	}
+	if err != nil {
+		return View{}, err
+	}
+	return s.GetOrder(ctx, c, orderID)
 }
 
 // beginRefund sets the amount aside, so that no other refund gives it back too.

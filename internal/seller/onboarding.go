@@ -51,7 +51,7 @@ func (s *Service) account(ctx context.Context, c account.Caller) (string, error)
 	if err != nil {
 		return "", err
 	}
-	return accountID.(string), nil //nolint:forcetypeassert // ensureAccount returns nothing else
+	return accountID.(string), nil //nolint:errcheck,forcetypeassert // ensureAccount returns nothing else
 }
 
 // ensureAccount first notes that an account is about to be asked for, and since

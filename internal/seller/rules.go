@@ -37,7 +37,8 @@ func due(s db.Seller, chargesEnabled bool, now time.Time) bool {
 // same is said to a platform with another platform's key.
 func gone(err error) bool {
 	r, refused := errors.AsType[*processor.Refusal](err)
-	return refused && (r.Status == http.StatusForbidden || r.Status == http.StatusNotFound)
+	return refused && (r.Status == http.StatusForbidden || r.Status == http.StatusNotFound ||
+		r.Code == "account_invalid" || r.Code == "resource_missing")
 }
 
 // linkProblem says why there is no link, in words for the seller. An account that

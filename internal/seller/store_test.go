@@ -1,0 +1,40 @@
+package seller
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/db"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/id"
+	"showfloor/internal/processor"
+)
+
+// TestALaterAnswerCounts: an answer that was asked for earlier comes too late.
+func TestALaterAnswerCounts(t *testing.T) {
+	t.Parallel()
+	pool, now := dbtest.Shared(t), time.Now()
+	s := New(Config{Pool: pool, Processor: processor.New(processor.Config{}), Log: slog.New(slog.DiscardHandler)})
+	tenant, err := db.New(pool).CreateTenant(t.Context(), db.CreateTenantParams{ID: id.New(id.Tenant), Name: "Acme", Now: now})
+	require.NoError(t, err)
+	require.NoError(t, db.New(pool).EnsureSeller(t.Context(), db.EnsureSellerParams{TenantID: tenant.ID, Now: now}))
+	accountID := "acct_" + tenant.ID
+	_, err = db.New(pool).SetSellerAccount(t.Context(), db.SetSellerAccountParams{TenantID: tenant.ID, ProcessorAccountID: accountID, Now: now})
+	require.NoError(t, err)
+	enabled := func(after time.Duration, yes bool) bool {
+		require.NoError(t, s.store(t.Context(), state{
+			tenantID: tenant.ID, accountID: accountID, askedAt: now.Add(after), detailsSubmitted: &yes, chargesEnabled: yes,
+		}))
+		row, err := s.get(t.Context(), tenant.ID)
+		require.NoError(t, err)
+		require.Equal(t, row.ChargesEnabled, row.Seller.DetailsSubmitted)
+		return row.ChargesEnabled
+	}
+	require.True(t, enabled(time.Second, true))
+	require.True(t, enabled(0, false), "too late")
+	require.False(t, enabled(time.Second, false), "at the same time: the last word")
+	require.True(t, enabled(2*time.Second, true))
+}
