@@ -2090,7 +2090,9 @@ type ClientInterface interface {
 	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 	//
 	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-	// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+	// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+	// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+	// again.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2105,7 +2107,9 @@ type ClientInterface interface {
 	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 	//
 	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-	// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+	// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+	// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+	// again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7420,7 +7424,9 @@ func (c *Client) FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEd
 // possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 //
 // 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+// again.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7445,7 +7451,9 @@ func (c *Client) RefundOrderWithBody(ctx context.Context, id ID, contentType str
 // possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 //
 // 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+// again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -23451,7 +23459,9 @@ type ClientWithResponsesInterface interface {
 	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 	//
 	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-	// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+	// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+	// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+	// again.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23466,7 +23476,9 @@ type ClientWithResponsesInterface interface {
 	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 	//
 	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-	// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+	// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+	// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+	// again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -40077,7 +40089,9 @@ func (c *ClientWithResponses) FulfilOrderWithResponse(ctx context.Context, id ID
 // possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 //
 // 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+// again.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40098,7 +40112,9 @@ func (c *ClientWithResponses) RefundOrderWithBodyWithResponse(ctx context.Contex
 // possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
 //
 // 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-// refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+// again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -3130,7 +3130,9 @@ export interface paths {
          *     possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
          *
          *     400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-         *     refunded in full. 503 `processor_unavailable` when the processor can't be reached.
+         *     refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
+         *     the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
+         *     again.
          */
         post: operations["refundOrder"];
         delete?: never;
