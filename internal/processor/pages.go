@@ -147,8 +147,9 @@ func session(accountID string, s *stripe.CheckoutSession) Session {
 			s.PaymentStatus == stripe.CheckoutSessionPaymentStatusNoPaymentRequired)
 	if s.PaymentIntent != nil {
 		out.PaymentIntentID = s.PaymentIntent.ID
-		out.Failed = !out.Paid && s.Status == stripe.CheckoutSessionStatusComplete &&
-			(s.PaymentIntent.Status == stripe.PaymentIntentStatusRequiresPaymentMethod || s.PaymentIntent.Status == stripe.PaymentIntentStatusCanceled)
+		ended := s.PaymentIntent.Status == stripe.PaymentIntentStatusRequiresPaymentMethod ||
+			s.PaymentIntent.Status == stripe.PaymentIntentStatusCanceled
+		out.Failed = ended && !out.Paid && s.Status == stripe.CheckoutSessionStatusComplete
 	}
 	if s.CustomerDetails != nil && s.CustomerDetails.Email != "" {
 		out.CustomerEmail = s.CustomerDetails.Email // what was typed on the page
