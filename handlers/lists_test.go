@@ -28,7 +28,8 @@ func TestListsPage(t *testing.T) {
 	}
 	hook := owner.Webhook(t, "http://127.0.0.1:1/", "stream.started")
 	for i := range n {
-		owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
+		st := owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
+		owner.Auction(t, map[string]any{"streamId": st.ID})
 		owner.Key(t)
 		owner.Product(t, nil)
 		emit(t, s, owner.TenantID, "str_subject")
@@ -50,6 +51,7 @@ func TestListsPage(t *testing.T) {
 		"listDiscounts":         "/v1/me/commerce/discounts",
 		"listProducts":          "/v1/me/catalog/products",
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
+		"listAuctions":          auctionsPath,
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
 	unbuilt := unbuiltOperations()

@@ -33,6 +33,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	product := victim.Product(t, nil)
 	victim.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &key)
 
+	auction, cancelled := victim.Auction(t, nil), victim.Auction(t, nil)
 	captureURL := victim.CaptureURL(t)
 	captured := captureURL.Token + "/" + s.Send(t, captureURL, "GET", "", nil)
 
@@ -49,6 +50,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 		"deleteWebhook": hook.ID, "listWebhookDeliveries": hook.ID, "getWebhook": hook.ID, "updateWebhook": hook.ID,
 		"rotateWebhookSecret": hook.ID, "testWebhook": hook.ID, "recoverWebhook": hook.ID,
 		"getProduct": product.ID, "archiveProduct": product.ID,
+		"getAuction": auction.ID, "placeBid": auction.ID, "cancelAuction": cancelled.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 	before := snapshot(t, s, victim.TenantID)
@@ -96,7 +98,9 @@ func refused(t *testing.T, r apitest.Response, op operation, status int, code st
 func snapshot(t *testing.T, s *apitest.Server, tenantID string) string {
 	t.Helper()
 	var all []json.RawMessage
-	for _, table := range []string{"streams", "api_keys", "webhook_endpoints", "webhook_deliveries", "capture_urls", "captures", "products", "discounts", "audit_entries"} {
+	for _, table := range []string{"streams", "api_keys", "webhook_endpoints", "webhook_deliveries", "capture_urls", "captures", "products", "discounts",
+		"audit_entries", "auctions", "bids",
+	} {
 		var rows json.RawMessage
 		require.NoError(t, s.Pool.QueryRow(t.Context(),
 			"SELECT coalesce(json_agg(r ORDER BY r.id), '[]') FROM "+table+" r WHERE r.tenant_id = $1", tenantID).Scan(&rows))

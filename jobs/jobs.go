@@ -25,13 +25,15 @@ import (
 // defaultWorkers is how many jobs run at a time, deliveries apart.
 const defaultWorkers = 16
 
-// How often old rows, what dead nodes left on air, late deliveries, old signing keys and orders to be checked are looked for.
+// How often old rows, what dead nodes left on air, late deliveries, old signing keys, orders to be checked and auctions
+// that nobody has ended are looked for.
 const (
 	retentionEvery = time.Hour
 	strandedEvery  = 30 * time.Second
 	overdueEvery   = 5 * time.Minute
 	rotationEvery  = time.Hour
 	reconcileEvery = 15 * time.Second
+	unsettledEvery = 30 * time.Second
 )
 
 // Config of the workers.
@@ -70,6 +72,8 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &handleProcessorEvent{billing: c.Areas.Billing})
 	river.AddWorker(workers, &finishRefund{orders: c.Areas.Orders})
 	river.AddWorker(workers, &cachePrice{products: c.Areas.Catalog})
+	river.AddWorker(workers, &settleAuction{auctions: c.Areas.Auctions})
+	river.AddWorker(workers, &settleOverdue{auctions: c.Areas.Auctions})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
 
 	return &river.Config{
@@ -88,6 +92,7 @@ func (c Config) River() *river.Config {
 			every(overdueEvery, EnqueueOverdueArgs{}),
 			every(rotationEvery, RotateKeysArgs{}),
 			every(reconcileEvery, ReconcileOrdersArgs{}),
+			every(unsettledEvery, SettleOverdueArgs{}),
 		},
 		FetchCooldown:     10 * time.Millisecond,
 		FetchPollInterval: 100 * time.Millisecond,

@@ -35,6 +35,26 @@ type Admin struct {
 	LastLoginAt  *time.Time
 }
 
+type Auction struct {
+	ID                string
+	TenantID          string
+	ProductID         string
+	StreamID          string
+	StartingBidCents  int64
+	ReservePriceCents *int64
+	BidIncrementCents int64
+	Currency          string
+	AntiSnipeSec      int32
+	Status            string
+	EndsAt            time.Time
+	TopBidID          *string
+	TopBidCents       *int64
+	WinningBidID      *string
+	OrderID           *string
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+}
+
 type AuditEntry struct {
 	ID             string
 	At             time.Time
@@ -50,6 +70,16 @@ type AuditEntry struct {
 	RequestID      *string
 	Before         json.RawMessage
 	After          json.RawMessage
+}
+
+type Bid struct {
+	ID               string
+	TenantID         string
+	AuctionID        string
+	AmountCents      int64
+	BidderExternalID string
+	BidderName       string
+	CreatedAt        time.Time
 }
 
 type Capture struct {

@@ -5938,8 +5938,8 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description LIVE: takes bids until endsAt. ENDED: over, with or without a winner. SETTLED: the winner has paid. CANCELLED:
-         *     called off before the first bid.
+         * @description LIVE: takes bids until endsAt, and may be shown for a moment longer, until the end is carried out. ENDED: over, with
+         *     or without a winner. SETTLED: the winner has paid. CANCELLED: called off before the first bid.
          * @enum {string}
          */
         AuctionStatus: "LIVE" | "ENDED" | "SETTLED" | "CANCELLED";

@@ -16,6 +16,7 @@ import (
 
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
+	"showfloor/internal/auction"
 	"showfloor/internal/billing"
 	"showfloor/internal/catalog"
 	"showfloor/internal/console"
@@ -107,7 +108,8 @@ type Areas struct {
 	Orders    *order.Service
 	Sellers   *seller.Service
 	// Billing takes in what the payment processor reports.
-	Billing *billing.Service
+	Billing  *billing.Service
+	Auctions *auction.Service
 }
 
 // Open makes them, each after those that it holds. It writes the first signing
@@ -171,6 +173,9 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Log: c.Log, Now: c.Now})
 	a.Billing = billing.New(billing.Config{
 		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Log: c.Log, Now: c.Now,
+	})
+	a.Auctions = auction.New(auction.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Orders: a.Orders, Realtime: c.Realtime, Now: c.Now,
 	})
 	return a, nil
 }

@@ -92,6 +92,10 @@ func rules() []rule {
 			why: "an area sees the media plane through its own interface",
 		},
 		{
+			packages: "internal/auction", never: []string{module + "internal/webhook", module + "internal/console", module + "internal/media/..."},
+			why: "it sells units of the catalog and hands its winners to the orders",
+		},
+		{
 			packages: "internal/analytics", may: []string{"gen/db", "internal/account", "internal/problem"},
 			why: "it reads rows of all areas and knows none of their code",
 		},

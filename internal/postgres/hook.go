@@ -21,3 +21,10 @@ type hookKey struct{}
 func WithHook(ctx context.Context, h Hook) context.Context {
 	return context.WithValue(ctx, hookKey{}, h)
 }
+
+// HookFrom is the context's hook; nil for none. It is for what joins the work of
+// several contexts in one transaction, which has to run the hooks of them all.
+func HookFrom(ctx context.Context) Hook {
+	hook, _ := ctx.Value(hookKey{}).(Hook)
+	return hook
+}

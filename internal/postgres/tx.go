@@ -53,7 +53,7 @@ func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) er
 	if err := fn(tx); err != nil {
 		return err
 	}
-	hook, _ := ctx.Value(hookKey{}).(Hook)
+	hook := HookFrom(ctx)
 	if hook != nil {
 		if err := hook.BeforeCommit(ctx, tx); err != nil {
 			return err

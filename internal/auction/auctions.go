@@ -1,0 +1,235 @@
+package auction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/catalog"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// soon is how far ahead the queue's scheduler looks, and how often. It may see a
+// job that is due sooner too late, so such a job begins at once and puts itself
+// off: that the queue keeps to within its polling.
+const soon = 5 * time.Second
+
+// View is an auction as its tenant sees it.
+type View struct {
+	db.Auction
+	// Top is the bid that stands; nil while there is none.
+	Top *db.Bid
+}
+
+// Input describes an auction to be made; the door has checked its limits.
+type Input struct {
+	ProductID, StreamID string
+	StartingBidCents    int64
+	// ReservePriceCents is nil for none.
+	ReservePriceCents *int64
+	BidIncrementCents int64
+	DurationSec       int
+	AntiSnipeSec      int
+}
+
+// ListAuctions pages through the tenant's auctions, newest first, all or those in
+// one status; cursor is the id after which to go on, nil for the start.
+func (s *Service) ListAuctions(ctx context.Context, c account.Caller, status, cursor *string, limit int) ([]View, error) {
+	rows, err := db.New(s.config.Pool).ListAuctions(ctx, db.ListAuctionsParams{
+		TenantID: c.TenantID, Status: status, Cursor: cursor, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list auctions: %w", err)
+	}
+	views := make([]View, len(rows))
+	for i, r := range rows {
+		views[i] = view(db.GetAuctionRow(r))
+	}
+	return views, nil
+}
+
+// GetAuction is one auction of the tenant.
+func (s *Service) GetAuction(ctx context.Context, c account.Caller, auctionID string) (View, error) {
+	row, err := db.New(s.config.Pool).GetAuction(ctx, db.GetAuctionParams{TenantID: c.TenantID, ID: auctionID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return View{}, problem.Missing("auction")
+	}
+	if err != nil {
+		return View{}, fmt.Errorf("get auction: %w", err)
+	}
+	return view(row), nil
+}
+
+// CreateAuction starts an auction, which holds a unit of the product from now on,
+// and sees to its end.
+func (s *Service) CreateAuction(ctx context.Context, c account.Caller, in Input) (View, error) {
+	var row db.Auction
+	var product db.Product
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		var err error
+		if err = hasStream(ctx, q, c.TenantID, in.StreamID); err != nil {
+			return err
+		}
+		if product, err = holdUnit(ctx, tx, c.TenantID, in.ProductID); err != nil {
+			return err
+		}
+		row, err = q.CreateAuction(ctx, db.CreateAuctionParams{
+			ID: id.New(id.Auction), TenantID: c.TenantID, ProductID: in.ProductID, StreamID: in.StreamID,
+			StartingBidCents: in.StartingBidCents, ReservePriceCents: in.ReservePriceCents, BidIncrementCents: in.BidIncrementCents,
+			Currency: product.Currency, AntiSnipeSec: int32(in.AntiSnipeSec), DurationSec: int32(in.DurationSec),
+		})
+		if err != nil {
+			return fmt.Errorf("create auction: %w", err)
+		}
+		if err := s.settleAt(ctx, tx, row); err != nil {
+			return err
+		}
+		return audit.Write(ctx, q, s.config.Now(), audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "auction.create", Entity: "auction", EntityID: row.ID,
+			After: map[string]any{
+				"productId": row.ProductID, "startingBidCents": row.StartingBidCents, "reservePriceCents": row.ReservePriceCents, "endsAt": row.EndsAt,
+			},
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	s.showStock(ctx, row.StreamID, product)
+	return View{Auction: row}, nil
+}
+
+// CancelAuction calls off an auction without a bid; the unit that it held is free
+// again. Cancelling again changes nothing.
+func (s *Service) CancelAuction(ctx context.Context, c account.Caller, auctionID string) (View, error) {
+	var freed *db.Product
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		freed = nil
+		a, err := lock(ctx, tx, lane{c.TenantID, auctionID})
+		if err != nil || a.Status == Cancelled {
+			return err
+		}
+		if err := mayCancel(a); err != nil {
+			return err
+		}
+		if freed, err = releaseUnit(ctx, tx, a); err != nil {
+			return err
+		}
+		if err := closeAs(ctx, tx, a, Cancelled, nil, nil); err != nil {
+			return err
+		}
+		return audit.Write(ctx, db.New(tx), s.config.Now(), audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "auction.cancel", Entity: "auction", EntityID: a.ID,
+			Before: map[string]any{"status": a.Status}, After: map[string]any{"status": Cancelled},
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	v, err := s.GetAuction(ctx, c, auctionID)
+	if err == nil && freed != nil {
+		s.showStock(ctx, v.StreamID, *freed)
+	}
+	return v, err
+}
+
+// settleAt adds the job that ends the auction.
+func (s *Service) settleAt(ctx context.Context, tx pgx.Tx, a db.Auction) error {
+	job := river.InsertManyParams{Args: SettleArgs{TenantID: a.TenantID, AuctionID: a.ID}}
+	if a.EndsAt.Sub(a.CreatedAt) > soon {
+		job.InsertOpts = &river.InsertOpts{ScheduledAt: a.EndsAt}
+	}
+	if _, err := s.config.Jobs.InsertManyTx(ctx, tx, []river.InsertManyParams{job}); err != nil {
+		return fmt.Errorf("insert settling job: %w", err)
+	}
+	return nil
+}
+
+func hasStream(ctx context.Context, q *db.Queries, tenantID, streamID string) error {
+	_, err := q.GetStream(ctx, db.GetStreamParams{TenantID: tenantID, ID: streamID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return problem.Missing("stream")
+	}
+	if err != nil {
+		return fmt.Errorf("get stream: %w", err)
+	}
+	return nil
+}
+
+// holdUnit holds one unit of a product that is for sale, and returns the product
+// as it is then.
+func holdUnit(ctx context.Context, tx pgx.Tx, tenantID, productID string) (db.Product, error) {
+	products, err := catalog.Lock(ctx, tx, tenantID, []string{productID})
+	if err != nil {
+		return db.Product{}, err
+	}
+	p := products[productID]
+	if !p.Active {
+		return p, problem.Conflicting("the product is archived")
+	}
+	if err := catalog.CheckFree(p, 1); err != nil {
+		return p, err
+	}
+	p.Held++
+	return p, catalog.Hold(ctx, tx, tenantID, unit(productID))
+}
+
+// releaseUnit gives back what the auction held, and returns the product as it is
+// then.
+func releaseUnit(ctx context.Context, tx pgx.Tx, a state) (*db.Product, error) {
+	products, err := catalog.Lock(ctx, tx, a.TenantID, []string{a.ProductID})
+	if err != nil {
+		return nil, err
+	}
+	p := products[a.ProductID]
+	p.Held--
+	return &p, catalog.Release(ctx, tx, a.TenantID, unit(a.ProductID))
+}
+
+func unit(productID string) []catalog.Line {
+	return []catalog.Line{{ProductID: productID, Quantity: 1}}
+}
+
+// lock locks an auction of the tenant until the transaction ends.
+func lock(ctx context.Context, tx pgx.Tx, l lane) (state, error) {
+	a, err := db.New(tx).LockAuction(ctx, db.LockAuctionParams{TenantID: l.tenantID, ID: l.auctionID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a, problem.Missing("auction")
+	}
+	if err != nil {
+		return a, fmt.Errorf("lock auction: %w", err)
+	}
+	return a, nil
+}
+
+// closeAs ends a locked auction; the winning bid and its order are nil when
+// nobody won.
+func closeAs(ctx context.Context, tx pgx.Tx, a state, status string, winningBidID, orderID *string) error {
+	err := db.New(tx).CloseAuction(ctx, db.CloseAuctionParams{
+		TenantID: a.TenantID, ID: a.ID, Status: status, WinningBidID: winningBidID, OrderID: orderID, Now: a.Now,
+	})
+	if err != nil {
+		return fmt.Errorf("close auction: %w", err)
+	}
+	return nil
+}
+
+func view(r db.GetAuctionRow) View {
+	v := View{Auction: r.Auction}
+	if r.BidAt != nil {
+		v.Top = &db.Bid{
+			ID: *r.Auction.TopBidID, TenantID: r.Auction.TenantID, AuctionID: r.Auction.ID, AmountCents: *r.Auction.TopBidCents,
+			BidderExternalID: *r.BidderExternalID, BidderName: *r.BidderName, CreatedAt: *r.BidAt,
+		}
+	}
+	return v
+}

@@ -1,0 +1,190 @@
+package auction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// BidInput is a bid to be placed; the door has checked its limits.
+type BidInput struct {
+	AmountCents                  int64
+	BidderExternalID, BidderName string
+}
+
+// PlacedBid is a bid that was taken, and when the auction ends now.
+type PlacedBid struct {
+	Bid    db.Bid
+	EndsAt time.Time
+}
+
+// offer is a bid that waits for its decision.
+type offer struct {
+	in BidInput
+	// hook belongs to the request that brought the bid; nil for none.
+	hook postgres.Hook
+	// bidID is given when the bid is first found good enough.
+	bidID string
+	// unsure: a transaction that took the bid failed, at its commit perhaps, so
+	// that the bid may stand all the same.
+	unsure bool
+}
+
+// verdict is what becomes of an offer: a bid, or the problem with it.
+type verdict struct {
+	placed  PlacedBid
+	problem error
+}
+
+// PlaceBid puts a bid on top. Too low or too late is a problem. Bids for one
+// auction are decided in the order in which they come, those that come meanwhile
+// in one transaction.
+func (s *Service) PlaceBid(ctx context.Context, c account.Caller, auctionID string, in BidInput) (PlacedBid, error) {
+	key := lane{c.TenantID, auctionID}
+	q, leave := s.lanes.enter(key, func(ctx context.Context, offers []*offer) ([]verdict, error) {
+		return s.decide(ctx, key, offers)
+	})
+	defer leave()
+	// To the end, even if the caller hangs up: the bid is placed all the same, and
+	// an Idempotency-Key must not be given back meanwhile.
+	v, err := q.bids.Do(context.WithoutCancel(ctx), &offer{in: in, hook: postgres.HookFrom(ctx)})
+	if err != nil {
+		return PlacedBid{}, err
+	}
+	return v.placed, v.problem
+}
+
+// errNothing rolls a round back that took no bid.
+var errNothing = errors.New("no bid was taken") //nolint:gochecknoglobals // a sentinel
+
+// round is one transaction's decisions. It is the hook that joins those of the
+// requests whose bids it takes.
+type round struct {
+	auction  state
+	verdicts []verdict
+	taken    []*offer
+	bids     []PlacedBid
+}
+
+// BeforeCommit implements postgres.Hook.
+func (r *round) BeforeCommit(ctx context.Context, tx pgx.Tx) error {
+	for _, o := range r.taken {
+		if o.hook == nil {
+			continue
+		}
+		if err := o.hook.BeforeCommit(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AfterCommit implements postgres.Hook.
+func (r *round) AfterCommit() {
+	for _, o := range r.taken {
+		if o.hook != nil {
+			o.hook.AfterCommit()
+		}
+	}
+}
+
+// decide takes or refuses each offer, in their order. An error is all of theirs.
+func (s *Service) decide(ctx context.Context, key lane, offers []*offer) ([]verdict, error) {
+	var r round
+	err := postgres.InTx(postgres.WithHook(ctx, &r), s.config.Pool, func(tx pgx.Tx) error {
+		r = round{verdicts: make([]verdict, len(offers))}
+		return s.take(ctx, tx, key, offers, &r)
+	})
+	if err != nil && !errors.Is(err, errNothing) {
+		for _, o := range r.taken {
+			o.unsure = true
+		}
+		return nil, err
+	}
+	for _, p := range r.bids {
+		s.showBid(ctx, r.auction.StreamID, p)
+	}
+	return r.verdicts, nil
+}
+
+// take decides under the auction's lock.
+func (s *Service) take(ctx context.Context, tx pgx.Tx, key lane, offers []*offer, r *round) error {
+	a, err := lock(ctx, tx, key)
+	if missing, ok := problem.As(err); ok {
+		for i := range r.verdicts {
+			r.verdicts[i].problem = missing
+		}
+		return errNothing
+	}
+	if err != nil {
+		return err
+	}
+	for i, o := range offers {
+		v, fresh, err := judge(ctx, tx, a, o)
+		if err != nil {
+			return err
+		}
+		r.verdicts[i] = v
+		if fresh {
+			a = raised(a, o.bidID, o.in.AmountCents)
+			r.verdicts[i].placed.EndsAt = a.EndsAt
+			r.taken, r.bids = append(r.taken, o), append(r.bids, r.verdicts[i].placed)
+		}
+	}
+	r.auction = a
+	if len(r.bids) == 0 {
+		return errNothing
+	}
+	return s.write(ctx, tx, r)
+}
+
+// judge looks at one offer. It is fresh when it becomes the top bid now.
+func judge(ctx context.Context, tx pgx.Tx, a state, o *offer) (v verdict, fresh bool, err error) {
+	if o.unsure {
+		b, err := db.New(tx).GetBid(ctx, db.GetBidParams{TenantID: a.TenantID, ID: o.bidID})
+		if err == nil {
+			return verdict{placed: PlacedBid{b, a.EndsAt}}, false, nil
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return v, false, fmt.Errorf("get bid: %w", err)
+		}
+	}
+	if err := checkBid(a, o.in.AmountCents); err != nil {
+		return verdict{problem: err}, false, nil
+	}
+	if o.bidID == "" {
+		o.bidID = id.New(id.Bid)
+	}
+	return verdict{placed: PlacedBid{Bid: db.Bid{
+		ID: o.bidID, TenantID: a.TenantID, AuctionID: a.ID, AmountCents: o.in.AmountCents,
+		BidderExternalID: o.in.BidderExternalID, BidderName: o.in.BidderName, CreatedAt: a.Now,
+	}}}, true, nil
+}
+
+// write stores a round's bids, what they make of the auction, and their events.
+func (s *Service) write(ctx context.Context, tx pgx.Tx, r *round) error {
+	a := r.auction
+	p := db.PlaceBidsParams{
+		TenantID: a.TenantID, AuctionID: a.ID, TopBidID: a.TopBidID, TopBidCents: a.TopBidCents, EndsAt: a.EndsAt, Now: a.Now,
+	}
+	events := make([]event.Event, len(r.bids))
+	for i, b := range r.bids {
+		events[i] = placed(a, b)
+		p.Ids, p.Amounts = append(p.Ids, b.Bid.ID), append(p.Amounts, b.Bid.AmountCents)
+		p.BidderExternalIds, p.BidderNames = append(p.BidderExternalIds, b.Bid.BidderExternalID), append(p.BidderNames, b.Bid.BidderName)
+	}
+	if err := db.New(tx).PlaceBids(ctx, p); err != nil {
+		return fmt.Errorf("place bids: %w", err)
+	}
+	return s.config.Events.EmitMany(ctx, tx, events)
+}

@@ -1,0 +1,57 @@
+// Package auction sells single units to the highest bidder: bids that are taken
+// one after the other, and exactly one end of each auction. Everything about its
+// time goes by the database's clock, read once the auction's row is locked.
+package auction
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/event"
+	"showfloor/internal/order"
+	"showfloor/internal/realtime"
+)
+
+// Config of a Service.
+type Config struct {
+	Pool   *pgxpool.Pool
+	Events *event.Log
+	Jobs   event.Inserter
+	// Orders makes the winners' orders.
+	Orders *order.Service
+	// Realtime shows bids and free units to all who watch; nil for nobody.
+	Realtime realtime.Publisher
+	// Now dates the audit log, time.Now by default. It never decides about an auction.
+	Now func() time.Time
+}
+
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction, unless its comment says otherwise.
+type Service struct {
+	config Config
+	lanes  lanes
+}
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Realtime == nil {
+		c.Realtime = realtime.Nobody{}
+	}
+	return &Service{config: c, lanes: lanes{open: map[lane]*queue{}}}
+}
+
+// SettleArgs is the job that ends an auction when its time has come.
+type SettleArgs struct {
+	TenantID  string `json:"tenantId"`
+	AuctionID string `json:"auctionId"`
+}
+
+// Kind names the job.
+func (SettleArgs) Kind() string { return "auction_settle" }
+
+var _ river.JobArgs = SettleArgs{}

@@ -1,0 +1,272 @@
+package auction_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/auction"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/problem"
+	"showfloor/internal/realtime"
+	"showfloor/internal/timestamp"
+)
+
+// settle ends the auction through all servers at once, many times.
+func (r *rig) settle(t *testing.T, auctionID string) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			if wait, err := r.service(i).SettleAuction(t.Context(), r.owner.TenantID, auctionID); err != nil || wait != 0 {
+				t.Errorf("settled with %v, %v", wait, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// ended wants one outcome: the auction with the winner's bid and order, or with
+// the unit given back, and one event of the end.
+func (r *rig) ended(t *testing.T, a api.Auction, won bool) {
+	t.Helper()
+	row, events := r.row(t, a.ID), r.events(t, a.ID)
+	require.Equal(t, auction.Ended, row.Status)
+	bids := r.bids(t, a.ID)
+	require.Len(t, events, len(bids)+1)
+	last := events[len(events)-1]
+	if !won {
+		require.Equal(t, "auction.reserve_not_met", last.Event)
+		require.Nil(t, row.WinningBidID)
+		require.Nil(t, row.OrderID)
+		require.Zero(t, r.orders(t, a.ID))
+		require.Zero(t, r.held(t, a))
+		return
+	}
+	require.Equal(t, "auction.won", last.Event)
+	require.Equal(t, row.TopBidID, row.WinningBidID)
+	require.NotNil(t, row.OrderID)
+	require.Equal(t, 1, r.orders(t, a.ID))
+	require.Equal(t, 1, r.held(t, a), "the hold passed to the order")
+	require.Equal(t, map[string]any{
+		"auctionId": a.ID, "winnerExternalId": "user-1", "amountCents": float64(bids[len(bids)-1]), "winnerName": "Bo",
+	}, last.Data)
+}
+
+func TestAnAuctionEndsOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reserve any
+		bids    []int64
+		won     bool
+	}{
+		"no bid":                {nil, nil, false},
+		"no bid, but a reserve": {2500, nil, false},
+		"below the reserve":     {2500, []int64{1000, 2499}, false},
+		"the reserve exactly":   {2500, []int64{1000, 2500}, true},
+		"above the reserve":     {2500, []int64{3000}, true},
+		"no reserve":            {nil, []int64{1000}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			a := r.owner.Auction(t, map[string]any{"reservePriceCents": c.reserve})
+			require.Equal(t, 1, r.held(t, a))
+			for _, cents := range c.bids {
+				_, err := r.bid(t, 0, a.ID, cents)
+				require.NoError(t, err)
+			}
+			wait, err := r.s.Auctions.SettleAuction(t.Context(), r.owner.TenantID, a.ID)
+			require.NoError(t, err)
+			require.InDelta(t, time.Hour, wait, float64(time.Minute), "it isn't over yet")
+			require.Equal(t, auction.Live, r.row(t, a.ID).Status)
+
+			r.endsIn(t, a.ID, 0)
+			end := r.row(t, a.ID).EndsAt
+			r.settle(t, a.ID)
+			r.ended(t, a, c.won)
+			if c.won {
+				return
+			}
+			var top, reserve any
+			if len(c.bids) > 0 {
+				top = float64(c.bids[len(c.bids)-1])
+			}
+			if c.reserve != nil {
+				reserve = float64(c.reserve.(int))
+			}
+			events := r.events(t, a.ID)
+			require.Equal(t, map[string]any{
+				"auctionId": a.ID, "productId": a.ProductID, "streamId": a.StreamID, "reservePriceCents": reserve,
+				"topBidCents": top, "endedAt": timestamp.Format(end),
+			}, events[len(events)-1].Data)
+			ticks := r.ticks(a)
+			require.Equal(t, []float64{0, 1}, ticks, "the unit was held and is free again")
+		})
+	}
+}
+
+// ticks are the free units that those who watch the auction's stream were shown,
+// through either server.
+func (r *rig) ticks(a api.Auction) (free []float64) {
+	for _, p := range append(r.s.Published(), r.other.Published()...) {
+		if p.Type == realtime.StockTick && p.Room == a.StreamID {
+			free = append(free, p.Data["remaining"].(float64))
+		}
+	}
+	return free
+}
+
+// TestBidsRaceWithTheEnd: bidders go on until they are told that it is over, while
+// the auction is settled as often as it can be.
+func TestBidsRaceWithTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, reserve := range map[string]any{"won": nil, "unsold": 99_999_999} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			a := r.owner.Auction(t, map[string]any{"bidIncrementCents": 1, "reservePriceCents": reserve})
+			r.endsIn(t, a.ID, 300*time.Millisecond)
+			end := r.row(t, a.ID).EndsAt
+			var placed, next atomic.Int64
+			next.Store(1000)
+			var wg sync.WaitGroup
+			for i := range 8 {
+				wg.Go(func() {
+					for {
+						p, err := r.bid(t, i, a.ID, next.Add(1))
+						switch {
+						case err == nil && p.Bid.CreatedAt.Before(end):
+							placed.Add(1)
+						case problem.Is(err, "auction_ended"):
+							return
+						case !problem.Is(err, "bid_too_low"):
+							t.Errorf("%v, %v", p, err)
+							return
+						}
+					}
+				})
+			}
+			for i := range 2 {
+				wg.Go(func() {
+					for {
+						wait, err := r.service(i).SettleAuction(t.Context(), r.owner.TenantID, a.ID)
+						if err != nil {
+							t.Error(err)
+						}
+						if wait == 0 {
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			require.Len(t, r.bids(t, a.ID), int(placed.Load()))
+			r.ended(t, a, reserve == nil)
+		})
+	}
+}
+
+// TestBidsRaceWithACancellation: either there is a bid or the auction is off.
+func TestBidsRaceWithACancellation(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	product, st := r.owner.StockedProduct(t, 10), r.owner.Stream(t, nil)
+	for range 10 {
+		a := r.owner.Auction(t, map[string]any{"productId": product, "streamId": st.ID})
+		before := r.held(t, a)
+		var bid, cancelled error
+		var wg sync.WaitGroup
+		wg.Go(func() { _, bid = r.bid(t, 0, a.ID, 1000) })
+		wg.Go(func() { _, cancelled = r.other.Auctions.CancelAuction(t.Context(), r.caller, a.ID) })
+		wg.Wait()
+		row := r.row(t, a.ID)
+		switch row.Status {
+		case auction.Live:
+			require.NoError(t, bid)
+			refused(t, cancelled, "conflict")
+			require.Equal(t, before, r.held(t, a))
+		case auction.Cancelled:
+			require.NoError(t, cancelled)
+			refused(t, bid, "auction_ended")
+			require.Empty(t, r.bids(t, a.ID))
+			require.Equal(t, before-1, r.held(t, a))
+		default:
+			t.Fatal(row.Status)
+		}
+	}
+}
+
+// TestACancellationRacesWithTheEnd: the unit is given back once.
+func TestACancellationRacesWithTheEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.owner.Auction(t, nil)
+	r.endsIn(t, a.ID, 100*time.Millisecond)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for r.row(t, a.ID).Status == auction.Live {
+				_, err := r.service(i).SettleAuction(t.Context(), r.owner.TenantID, a.ID)
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Go(func() {
+			r.pass(t, a.ID)
+			_, err := r.service(i).CancelAuction(t.Context(), r.caller, a.ID)
+			if !problem.Is(err, "conflict") {
+				t.Errorf("cancelled with %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	r.ended(t, a, false)
+}
+
+func TestWhatNobodyEndedInTimeIsEnded(t *testing.T) {
+	t.Parallel()
+	r := newRigOn(t, dbtest.New(t)) // where nobody else's auctions are
+	var late []api.Auction
+	for range 3 {
+		a := r.owner.Auction(t, nil)
+		r.endsIn(t, a.ID, -time.Minute)
+		late = append(late, a)
+	}
+	running, off := r.owner.Auction(t, nil), r.owner.Auction(t, nil)
+	_, err := r.s.Auctions.CancelAuction(t.Context(), r.caller, off.ID)
+	require.NoError(t, err)
+	r.endsIn(t, off.ID, -time.Minute)
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Go(func() {
+			if err := r.service(i).SettleOverdue(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, a := range late {
+		r.ended(t, a, false)
+	}
+	require.Equal(t, auction.Live, r.row(t, running.ID).Status)
+	require.Equal(t, auction.Cancelled, r.row(t, off.ID).Status)
+	require.Empty(t, r.events(t, off.ID))
+}
+
+func TestAnAuctionThatIsGoneNeedsNoEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.owner.Auction(t, nil)
+	for _, tenantID := range []string{r.owner.TenantID, r.s.Register(t).TenantID} {
+		wait, err := r.s.Auctions.SettleAuction(t.Context(), tenantID, "auc_nobody")
+		require.NoError(t, err)
+		require.Zero(t, wait)
+	}
+	require.Equal(t, auction.Live, r.row(t, a.ID).Status)
+}

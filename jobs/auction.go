@@ -1,0 +1,41 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/auction"
+)
+
+// settleAuction ends an auction when its time has come. Late bids may have moved
+// that since the job was made.
+type settleAuction struct {
+	river.WorkerDefaults[auction.SettleArgs]
+	auctions *auction.Service
+}
+
+// Work ends the auction, or waits on.
+func (w *settleAuction) Work(ctx context.Context, job *river.Job[auction.SettleArgs]) error {
+	wait, err := w.auctions.SettleAuction(ctx, job.Args.TenantID, job.Args.AuctionID)
+	if err == nil && wait > 0 {
+		return river.JobSnooze(wait)
+	}
+	return outcome(err)
+}
+
+// SettleOverdueArgs is the periodic job that ends the auctions whose own job is lost.
+type SettleOverdueArgs struct{}
+
+// Kind names the job.
+func (SettleOverdueArgs) Kind() string { return "auction_settle_overdue" }
+
+type settleOverdue struct {
+	river.WorkerDefaults[SettleOverdueArgs]
+	auctions *auction.Service
+}
+
+// Work ends them.
+func (w *settleOverdue) Work(ctx context.Context, _ *river.Job[SettleOverdueArgs]) error {
+	return outcome(w.auctions.SettleOverdue(ctx))
+}

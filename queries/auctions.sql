@@ -1,0 +1,49 @@
+-- name: CreateAuction :one
+-- On the database's clock, to the millisecond that the API shows.
+INSERT INTO auctions (id, tenant_id, product_id, stream_id, starting_bid_cents, reserve_price_cents, bid_increment_cents,
+    currency, anti_snipe_sec, ends_at, created_at, updated_at)
+VALUES (@id, @tenant_id, @product_id, @stream_id, @starting_bid_cents, @reserve_price_cents, @bid_increment_cents,
+    @currency, @anti_snipe_sec, date_trunc('milliseconds', statement_timestamp()) + make_interval(secs => @duration_sec::integer),
+    date_trunc('milliseconds', statement_timestamp()), statement_timestamp())
+RETURNING *;
+
+-- name: GetAuction :one
+SELECT sqlc.embed(a), b.bidder_external_id, b.bidder_name, b.created_at AS bid_at
+FROM auctions a LEFT JOIN bids b ON b.id = a.top_bid_id
+WHERE a.tenant_id = @tenant_id AND a.id = @id;
+
+-- name: ListAuctions :many
+SELECT sqlc.embed(a), b.bidder_external_id, b.bidder_name, b.created_at AS bid_at
+FROM auctions a LEFT JOIN bids b ON b.id = a.top_bid_id
+WHERE a.tenant_id = @tenant_id AND (sqlc.narg('status')::text IS NULL OR a.status = sqlc.narg('status')::text)
+  AND (sqlc.narg('cursor')::text IS NULL OR a.id < sqlc.narg('cursor')::text)
+ORDER BY a.id DESC LIMIT @max_rows;
+
+-- name: LockAuction :one
+-- The clock is read once the row is locked, however long that took: a bid that waited beyond the end is too late.
+WITH a AS MATERIALIZED (SELECT * FROM auctions WHERE auctions.tenant_id = @tenant_id AND auctions.id = @id FOR UPDATE)
+SELECT a.*, clock_timestamp()::timestamptz AS now FROM a;
+
+-- name: PlaceBids :exec
+-- The bids in their order, and what they make of the auction, whose row is locked.
+WITH placed AS (
+    INSERT INTO bids (id, tenant_id, auction_id, amount_cents, bidder_external_id, bidder_name, created_at)
+    SELECT unnest(@ids::text[]), @tenant_id, @auction_id, unnest(@amounts::bigint[]), unnest(@bidder_external_ids::text[]),
+        unnest(@bidder_names::text[]), @now)
+UPDATE auctions SET top_bid_id = @top_bid_id, top_bid_cents = @top_bid_cents, ends_at = @ends_at, updated_at = @now
+WHERE auctions.tenant_id = @tenant_id AND auctions.id = @auction_id;
+
+-- name: GetBid :one
+SELECT * FROM bids WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: CloseAuction :exec
+UPDATE auctions SET status = @status, winning_bid_id = @winning_bid_id, order_id = @order_id, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: GetAuctionedName :one
+SELECT name FROM products WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: ListOverdueAuctions :many
+-- @sqlc-vet-disable tenant
+-- Those of all tenants, the longest overdue first.
+SELECT tenant_id, id FROM auctions WHERE status = 'LIVE' AND ends_at <= clock_timestamp() ORDER BY ends_at, id LIMIT @max_rows;
