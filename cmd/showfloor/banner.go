@@ -23,6 +23,9 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	if s.areas.Mails.HasMailbox() {
 		line("mailbox", s.config.PublicURL+handlers.MailboxPath+" shows the mails that nobody sends")
 	}
+	if s.sandbox != nil {
+		line("sandbox", s.config.PublicURL+sandboxPath+"/ plays the payment processor: no real money")
+	}
 	line("ingest", s.config.IngestURL+"/<streamKey>")
 	if s.config.RTMPSAddr != "" {
 		_, port, _ := net.SplitHostPort(s.rtmp.TLSAddr().String())

@@ -36,7 +36,8 @@ func (s *server) startHTTP(ctx context.Context) error {
 		return err
 	}
 	s.http = listener.Addr()
-	s.serve("API", listener, router)
+	s.serve("API", listener, s.withSandbox(router))
+	s.sendReports()
 	// The ingest starts before the API, so that a server that answers is
 	// complete, and it stops before as well: what it seals lets the viewers'
 	// blocked requests end.

@@ -88,6 +88,9 @@ func (s *ProcessorSettings) processorEngine() string {
 	if u, err := url.Parse(s.ProcessorURL); err == nil {
 		host = u.Host
 	}
+	if strings.HasPrefix(s.ProcessorKey, sandboxKey) {
+		return "the sandbox, no real money"
+	}
 	if strings.Contains(s.ProcessorKey, "_live_") {
 		return host
 	}

@@ -20,6 +20,7 @@ import (
 	"showfloor/internal/postgres"
 	"showfloor/internal/processor"
 	"showfloor/internal/realtime"
+	"showfloor/internal/sandbox"
 	"showfloor/internal/secret"
 	"showfloor/internal/stream"
 	"showfloor/jobs"
@@ -40,7 +41,9 @@ type server struct {
 	metrics *metrics
 	// processor takes payments.
 	processor *processor.Client
-	areas     *areas.Areas
+	// sandbox plays the processor; nil in production, and with a key of a real one.
+	sandbox *sandbox.Server
+	areas   *areas.Areas
 
 	hub      *hub.Hub
 	playlist *hls.Server
@@ -134,6 +137,9 @@ func (s *server) openAreas(ctx context.Context) error {
 		return err
 	}
 	s.openMedia(ctx)
+	if err := s.openSandbox(ctx); err != nil {
+		return err
+	}
 	s.openProcessor()
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Pool: s.pool, Box: s.box, Log: s.log, Node: s.node,

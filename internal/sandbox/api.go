@@ -55,9 +55,9 @@ func (s *Server) routeAPI() {
 		"GET /v1/refunds/{id}":                      getRefund,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
-		s.router.HandleFunc(method+" "+s.base+"/api"+path, s.api(h))
+		s.router.HandleFunc(method+" /api"+path, s.api(h))
 	}
-	s.router.HandleFunc(s.base+"/api/", s.api(func(c *call) (any, error) {
+	s.router.HandleFunc("/api/", s.api(func(c *call) (any, error) {
 		return nil, &refusal{status: 404, kind: invalidRequest, message: "Unrecognized request URL (" + c.r.Method + ": " + c.r.URL.Path + ")."}
 	}))
 }
@@ -66,7 +66,7 @@ func (s *Server) routeAPI() {
 // work under the lock and its answer once it is on disk.
 func (s *Server) api(h func(*call) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		path := strings.TrimPrefix(r.URL.Path, s.base+"/api")
+		path := strings.TrimPrefix(r.URL.Path, "/api")
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		params, err := readParams(r)
 		fault := s.faults.meet(r.Context(), Request{
@@ -269,7 +269,7 @@ func page[T any](c *call, all []T, id func(T) string, created func(T) int64, ren
 	for _, v := range kept {
 		data = append(data, render(v))
 	}
-	return object{"object": "list", "url": strings.TrimPrefix(c.r.URL.Path, c.server.base+"/api"), "has_more": more, "data": data}, nil
+	return object{"object": "list", "url": strings.TrimPrefix(c.r.URL.Path, "/api"), "has_more": more, "data": data}, nil
 }
 
 // cut is the part of a list behind or before an id.

@@ -43,15 +43,9 @@ func (s *Server) routePages() {
 			s.config.Log.Warn("the sandbox's URL is no origin", "error", err)
 		}
 	}
-	handle := func(pattern string, h http.HandlerFunc) {
-		method, path, _ := strings.Cut(pattern, " ")
-		s.router.Handle(method+" "+s.base+path, guard.Handler(h))
-	}
+	handle := func(pattern string, h http.HandlerFunc) { s.router.Handle(pattern, guard.Handler(h)) }
 	handle("GET /{$}", s.showDashboard)
-	s.router.HandleFunc(s.base+"/", func(w http.ResponseWriter, _ *http.Request) { s.notFound(w) })
-	if s.base != "" {
-		s.router.Handle("GET "+s.base, http.RedirectHandler(s.base+"/", http.StatusSeeOther))
-	}
+	s.router.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { s.notFound(w) })
 	handle("GET /style.css", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		http.ServeFileFS(w, r, pageFiles, "pages/style.css")

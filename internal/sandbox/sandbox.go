@@ -5,7 +5,7 @@
 // forgetful or absent. No money moves, and it doesn't exist in production.
 //
 //	box, err := sandbox.Open(sandbox.Config{URL: url, Key: "sk_test_x", Secret: "whsec_a", ConnectSecret: "whsec_b"})
-//	http.Serve(listener, box) // its API is at url + "/api", its dashboard at url + "/"
+//	http.Serve(listener, box) // its API is at "/api", its dashboard at "/"
 //
 // All is kept in memory. With Config.Dir each change is in a journal before it is
 // answered, so that a killed server goes on where it was.
@@ -46,11 +46,11 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Server is the stand-in. It is an http.Handler, to be served at the path of
-// Config.URL.
+// Server is the stand-in. It is an http.Handler; whoever serves it below a path
+// takes the path off first (http.StripPrefix).
 type Server struct {
 	config Config
-	// base is the path of Config.URL.
+	// base is the path of Config.URL, where links of pages begin.
 	base   string
 	router *http.ServeMux
 	client *http.Client

@@ -67,7 +67,7 @@ func start(t *testing.T, change func(c *sandbox.Config)) *rig {
 	var err error
 	r.Server, err = sandbox.Open(c)
 	require.NoError(t, err)
-	r.server.Config.Handler = r.Server
+	r.server.Config.Handler = http.StripPrefix("/sandbox", r.Server)
 	r.server.Start()
 	t.Cleanup(func() {
 		require.NoError(t, r.Close())

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"showfloor/internal/sandbox"
+)
+
+// sandboxPath is where the sandbox's pages are.
+const sandboxPath = "/sandbox"
+
+// openSandbox starts the stand-in for the payment processor that a developer's
+// server without a processor's key has, and points the settings to it. It serves on
+// a port of its own before anything may call it and until nothing can; the API's
+// port shows its pages to browsers as well.
+func (s *server) openSandbox(ctx context.Context) error {
+	c := &s.config.ProcessorSettings
+	if s.config.AppEnv == production || c.ProcessorKey != "" {
+		return nil
+	}
+	secret := func(prefix, purpose string) string {
+		return prefix + hex.EncodeToString(s.box.Derive("sandbox "+purpose))
+	}
+	c.ProcessorKey = secret(sandboxKey, "key")
+	c.ProcessorWebhookSecret = secret("whsec_", "reports")
+	c.ProcessorConnectSecret = secret("whsec_", "reports on sellers")
+	box, err := sandbox.Open(sandbox.Config{
+		URL: s.config.PublicURL + sandboxPath, Key: c.ProcessorKey, Secret: c.ProcessorWebhookSecret, ConnectSecret: c.ProcessorConnectSecret,
+		Dir: filepath.Join(s.config.DataDir, "sandbox"), Automatic: true, Production: s.config.AppEnv == production, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.onStop("sandbox", func(context.Context) error { return box.Close() })
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for the sandbox: %w", err)
+	}
+	c.ProcessorURL = sandbox.APIURL("http://" + listener.Addr().String())
+	s.serve("sandbox's port", listener, box)
+	s.sandbox = box
+	return nil
+}
+
+// withSandbox serves the sandbox's pages beside the API.
+func (s *server) withSandbox(api http.Handler) http.Handler {
+	if s.sandbox == nil {
+		return api
+	}
+	pages := http.StripPrefix(sandboxPath, s.sandbox)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == sandboxPath:
+			http.Redirect(w, r, s.config.PublicURL+sandboxPath+"/", http.StatusSeeOther)
+		case strings.HasPrefix(r.URL.Path, sandboxPath+"/"):
+			pages.ServeHTTP(w, r)
+		default:
+			api.ServeHTTP(w, r)
+		}
+	})
+}
+
+// sendReports tells the sandbox where its reports go, now that the API listens.
+func (s *server) sendReports() {
+	if s.sandbox != nil {
+		s.sandbox.SendTo("http://" + local(s.http) + "/v1/billing/webhook")
+	}
+}
+
+// local is a listener's address as this machine reaches it.
+func local(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))
+}

@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+)
+
+// newBrowser follows no redirects and keeps cookies.
+func newBrowser(t testing.TB) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	return &http.Client{
+		Jar: jar, Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// submit loads a page and posts a form to it; the answer is a redirect.
+func submit(t testing.TB, page string, form url.Values) (location string) {
+	t.Helper()
+	b := newBrowser(t)
+	shown, err := b.Get(page)
+	require.NoError(t, err)
+	require.NoError(t, shown.Body.Close())
+	require.Equal(t, http.StatusOK, shown.StatusCode)
+	done, err := b.PostForm(page, form)
+	require.NoError(t, err)
+	require.NoError(t, done.Body.Close())
+	require.Equal(t, http.StatusSeeOther, done.StatusCode)
+	return done.Header.Get("Location")
+}
+
+// mayCharge asks whether the processor has reported that the seller may.
+func mayCharge(t testing.TB, a *tenant) bool {
+	t.Helper()
+	status, err := a.GetConnectStatusWithResponse(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, status.JSON200, "%s", status.Body)
+	return status.JSON200.ChargesEnabled
+}
+
+// press presses a button of the sandbox's dashboard.
+func press(t testing.TB, s *server, action string) {
+	t.Helper()
+	done, err := newBrowser(t).PostForm(s.url+"/sandbox/actions/"+action, url.Values{})
+	require.NoError(t, err)
+	require.NoError(t, done.Body.Close())
+	require.Equal(t, http.StatusSeeOther, done.StatusCode)
+}
+
+// TestSellingOnAnEmptyMachine goes the whole way on a server that nothing was set
+// up for, and kills it on the way.
+func TestSellingOnAnEmptyMachine(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	require.Contains(t, s.said(), s.url+"/sandbox/")
+	a := signUp(t, s)
+	link := created(a.CreateOnboardingLinkWithResponse(t.Context(), api.OnboardingLinkInput{
+		ReturnURL: "https://acme.example/selling", RefreshURL: "https://acme.example/again",
+	}))(t)
+	back := submit(t, link.OnboardingURL, url.Values{"action": {"finish"}, "name": {"Acme"}, "email": {"owner@acme.example"}})
+	require.Equal(t, "https://acme.example/selling", back)
+	until(t, "the seller may take charges", func() bool { return mayCharge(t, a) })
+	press(t, s, "hold")
+	s.kill()
+	s.start(t)
+	again, err := newBrowser(t).Get(link.OnboardingURL)
+	require.NoError(t, err)
+	require.NoError(t, again.Body.Close())
+	require.Equal(t, "https://acme.example/again", again.Header.Get("Location"), "the sandbox remembers what was used up")
+}
