@@ -27,19 +27,23 @@ func TestListsPage(t *testing.T) {
 		owner.Discount(t, map[string]any{"code": fmt.Sprintf("CODE%d", i)})
 	}
 	hook := owner.Webhook(t, "http://127.0.0.1:1/", "stream.started")
+	var shop, product string
 	for i := range n {
 		st := owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
 		owner.Auction(t, map[string]any{"streamId": st.ID})
+		shop = st.ID
 		owner.Key(t)
-		owner.Product(t, nil)
+		product = owner.Product(t, nil).ID
 		emit(t, s, owner.TenantID, "str_subject")
 		if i > 0 {
 			owner.Webhook(t, fmt.Sprintf("http://127.0.0.1:1/%d", i), "stream.ended")
 			owner.Colleague(t, account.Viewer)
 		}
 	}
+	owner.Seller(t)
 	captureURL := owner.CaptureURL(t)
 	for range n {
+		owner.Checkout(t, shop, product)
 		s.Send(t, captureURL, "POST", "", nil)
 	}
 	other.Stream(t, nil)
@@ -48,6 +52,7 @@ func TestListsPage(t *testing.T) {
 
 	lists := map[string]string{
 		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks", "listTeam": "/v1/me/team",
+		"listOrders":            "/v1/me/commerce/orders",
 		"listDiscounts":         "/v1/me/commerce/discounts",
 		"listProducts":          "/v1/me/catalog/products",
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",

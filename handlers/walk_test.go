@@ -34,6 +34,9 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	victim.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &key)
 
 	auction, cancelled := victim.Auction(t, nil), victim.Auction(t, nil)
+	victim.Seller(t)
+	sale := victim.Sale(t, st.ID, product.ID)
+
 	captureURL := victim.CaptureURL(t)
 	captured := captureURL.Token + "/" + s.Send(t, captureURL, "GET", "", nil)
 
@@ -45,6 +48,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 		"deleteCaptureUrlByPut": captureURL.Token, "deleteCaptureUrlByPatch": captureURL.Token, "deleteCaptureUrlByOptions": captureURL.Token,
 		"deleteCaptureUrlByHead": captureURL.Token, "deleteCaptureUrlByTrace": captureURL.Token,
 		"getStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID, "dropDiscount": st.ID,
+		"getOrder": sale.ID, "fulfilOrder": sale.ID, "refundOrder": sale.ID,
 		"changeTeamMemberRole": member.UserID, "removeTeamMember": member.UserID,
 		"revokeApiKey":  key.ID,
 		"deleteWebhook": hook.ID, "listWebhookDeliveries": hook.ID, "getWebhook": hook.ID, "updateWebhook": hook.ID,
@@ -76,7 +80,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 			require.Less(t, r.Status, 300, "%s: %s", op.id, r.Body)
 		}
 	}
-	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products"} {
+	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products", "/v1/me/commerce/orders"} {
 		require.JSONEq(t, "[]", string(attacker.Call(t, "GET", list, nil).Is(t, 200).Body), list)
 	}
 	// A cursor is only a place in the order, whoever it came from.

@@ -19,7 +19,7 @@ import (
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
 // Pages serves the embedded pages: "/", "/docs", "/player", those that mailed
-// links lead to, the development mailbox, what they load below "/assets/", and
+// links and payment pages lead to, the development mailbox, what they load below "/assets/", and
 // the icon that browsers ask for beside bare documents. All other paths are
 // answered with 404.
 type Pages struct {
@@ -50,6 +50,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{"/player", "player.html", policy + "; connect-src 'self' https:; media-src 'self' https: blob:"},
 		{"/accept-invite", "accept-invite.html", policy},
 		{"/reset-password", "reset-password.html", policy},
+		{"/purchase", "purchase.html", policy},
 		{"/mailbox", "mailbox.html", policy},
 	} {
 		content, err := fs.ReadFile(files, p.name)
@@ -65,7 +66,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 // Paths returns the routes to mount, a trailing "*" standing for the rest. The
 // mailbox is not among them: it is for some callers only.
 func Paths() []string {
-	return []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/assets/*", "/favicon.ico"}
+	return []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/assets/*", "/favicon.ico"}
 }
 
 // Built says whether the pages are there.

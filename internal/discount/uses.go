@@ -54,9 +54,10 @@ type Held struct {
 func (s *Service) QueueHold(b *pgx.Batch, tenantID string, u Use) *Held {
 	h := &Held{use: u, now: s.config.Now}
 	if codes.MatchString(u.Code) {
-		postgres.ReadRows(postgres.Queue(b, db.HoldDiscount, db.HoldDiscountParams{TenantID: tenantID, Code: u.Code, Now: s.config.Now()}), &h.rows)
-		count := postgres.Queue(b, db.CountDiscountUses, db.CountDiscountUsesParams{TenantID: tenantID, Code: u.Code, Customer: u.CustomerExternalID})
-		count.Query(func(rows pgx.Rows) (err error) {
+		hold := db.HoldDiscountParams{TenantID: tenantID, Code: u.Code, Now: s.config.Now()}
+		postgres.ReadRows(postgres.Queue(b, db.HoldDiscount, hold), &h.rows)
+		count := db.CountDiscountUsesParams{TenantID: tenantID, Code: u.Code, Customer: u.CustomerExternalID}
+		postgres.Queue(b, db.CountDiscountUses, count).Query(func(rows pgx.Rows) (err error) {
 			h.uses, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 			return err
 		})

@@ -85,7 +85,8 @@ func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Se
 		return nil, err
 	}
 	err = q.PayOrder(ctx, db.PayOrderParams{
-		TenantID: o.TenantID, ID: o.ID, SessionID: &p.ID, PaymentIntentID: optional(p.PaymentIntentID), CustomerEmail: optional(p.CustomerEmail), Now: now,
+		TenantID: o.TenantID, ID: o.ID, SessionID: &p.ID,
+		PaymentIntentID: optional(p.PaymentIntentID), CustomerEmail: optional(p.CustomerEmail), Now: now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mark order %s as paid: %w", o.ID, err)
@@ -129,7 +130,8 @@ func (s *Service) giveBack(ctx context.Context, tx pgx.Tx, o db.Order, sessionID
 	if err != nil {
 		return nil, err
 	}
-	if err := db.New(tx).ExpireOrder(ctx, db.ExpireOrderParams{TenantID: o.TenantID, ID: o.ID, SessionID: sessionID, Now: s.config.Now()}); err != nil {
+	err = db.New(tx).ExpireOrder(ctx, db.ExpireOrderParams{TenantID: o.TenantID, ID: o.ID, SessionID: sessionID, Now: s.config.Now()})
+	if err != nil {
 		return nil, fmt.Errorf("expire order %s: %w", o.ID, err)
 	}
 	if err := catalog.Release(ctx, tx, o.TenantID, lines); err != nil {

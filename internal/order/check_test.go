@@ -1,0 +1,229 @@
+package order_test
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/apitest"
+	"showfloor/internal/id"
+	"showfloor/internal/order"
+	"showfloor/internal/postgres"
+)
+
+// onlyOrder is the one order of the tenant.
+func (r *rig) onlyOrder(t *testing.T) db.Order {
+	t.Helper()
+	rows, err := db.New(r.Pool).ListOrders(t.Context(), db.ListOrdersParams{TenantID: r.owner.TenantID, MaxRows: 2})
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	return rows[0]
+}
+
+// unavailable is a checkout whose end the caller isn't told.
+func (r *rig) unavailable(t *testing.T, productID string) db.Order {
+	t.Helper()
+	r.owner.Call(t, "POST", "/v1/me/commerce/checkout", r.cart(productID, nil)).Problem(t, 503, "processor_unavailable")
+	return r.onlyOrder(t)
+}
+
+// TestALostAnswerIsFoundAgain: the page is there, and nobody knows.
+func TestALostAnswerIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	r.Sandbox.LoseAnswers(1, "/v1/checkout/sessions")
+	o := r.unavailable(t, mug)
+	require.Nil(t, o.CheckoutSessionID)
+	r.Clock.Advance(2 * time.Minute)
+	require.NoError(t, r.Orders.EnqueueDue(t.Context()))
+	require.Equal(t, 1, r.jobs(t, "order_check", o.ID))
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), o.ID))
+	found := r.order(t, o.ID)
+	require.NotEmpty(t, found.CheckoutURL.MustGet())
+	require.Equal(t, 1, r.Sandbox.Count("POST", "/v1/checkout/sessions"))
+	r.pay(t, found.ProcessorCheckoutSessionID.MustGet())
+	require.Equal(t, api.OrderStatus("PAID"), r.order(t, o.ID).Status)
+	require.Nil(t, r.row(t, o.ID).CheckAt)
+}
+
+// TestAReportBeforeTheAnswer finds the order by its id.
+func TestAReportBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	r.Sandbox.LoseAnswers(1, "/v1/checkout/sessions")
+	o := r.unavailable(t, mug)
+	page := r.Sandbox.Sessions(r.account)[0]
+	r.pay(t, page.ID)
+	found := r.order(t, o.ID)
+	require.Equal(t, api.OrderStatus("PAID"), found.Status)
+	require.Equal(t, page.ID, found.ProcessorCheckoutSessionID.MustGet())
+}
+
+// TestAPageThatWasNeverMade is given up when it can't come up any more.
+func TestAPageThatWasNeverMade(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	r.Sandbox.Down(true)
+	o := r.unavailable(t, mug)
+	r.Sandbox.Down(false)
+	at := func() time.Time { return *r.row(t, o.ID).CheckAt }
+	for r.row(t, o.ID).Status == order.Pending {
+		require.True(t, r.Clock.Now().Before(o.ExpiresAt.Add(6*time.Minute)))
+		r.has(t, mug, 5, 1)
+		require.True(t, at().After(r.Clock.Now()), "the next question is ahead")
+		r.Clock.Advance(at().Sub(r.Clock.Now()))
+		require.NoError(t, r.Orders.CheckOrder(t.Context(), o.ID))
+	}
+	require.Equal(t, order.Expired, r.row(t, o.ID).Status)
+	require.False(t, r.Clock.Now().Before(o.ExpiresAt.Add(5*time.Minute)))
+	r.has(t, mug, 5, 0)
+	require.Empty(t, r.Sandbox.Sessions(r.account), "none was made afterwards")
+}
+
+// TestLostReportsAreMadeUpFor by asking.
+func TestLostReportsAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	paid, open := r.checkout(t, r.cart(mug, nil)), r.checkout(t, r.cart(mug, nil))
+	_, err := r.Sandbox.Pay(paid.SessionID, "")
+	require.NoError(t, err)
+	r.Clock.Advance(2 * time.Minute)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), paid.OrderID))
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), open.OrderID))
+	require.Equal(t, order.Paid, r.row(t, paid.OrderID).Status)
+	o := r.row(t, open.OrderID)
+	require.Equal(t, order.Pending, o.Status)
+	require.Equal(t, r.Clock.Now().Add(time.Minute), *o.CheckAt)
+	r.has(t, mug, 4, 1)
+
+	r.Clock.Advance(30 * time.Minute)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), open.OrderID))
+	require.Equal(t, order.Expired, r.row(t, open.OrderID).Status)
+	page, _ := r.Sandbox.Session(open.SessionID)
+	require.Equal(t, "expired", page.Status, "it can't be paid any more")
+	r.has(t, mug, 4, 0)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), open.OrderID), "nothing is left to ask")
+}
+
+// TestAnUnreachableProcessorIsAskedLessAndLess, and nothing is given up meanwhile.
+func TestAnUnreachableProcessorIsAskedLessAndLess(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	c := r.checkout(t, r.cart(mug, nil))
+	r.Clock.Advance(2 * time.Hour)
+	r.Sandbox.Down(true)
+	for _, minutes := range []int{1, 2, 4, 8, 15, 15} {
+		pause := time.Duration(minutes) * time.Minute
+		require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID))
+		require.Equal(t, r.Clock.Now().Add(pause), *r.row(t, c.OrderID).CheckAt)
+		r.Clock.Advance(pause)
+	}
+	r.has(t, mug, 5, 1)
+	r.Sandbox.Down(false)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID))
+	require.Equal(t, order.Expired, r.row(t, c.OrderID).Status)
+	r.has(t, mug, 5, 0)
+}
+
+// TestAPageThatTheProcessorForgot can't be paid, but that is believed late.
+func TestAPageThatTheProcessorForgot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	c := r.checkout(t, r.cart(mug, nil))
+	_, err := r.Pool.Exec(t.Context(), "UPDATE orders SET checkout_session_id = 'cs_gone_' || id WHERE id = $1", c.OrderID)
+	require.NoError(t, err)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID))
+	require.Equal(t, order.Pending, r.row(t, c.OrderID).Status)
+	r.Clock.Advance(37 * time.Minute)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID))
+	require.Equal(t, order.Expired, r.row(t, c.OrderID).Status)
+	r.has(t, mug, 5, 0)
+}
+
+// TestAWinnersPageAndLostAnswers loses every answer of the processor's once: there
+// is one page in the end.
+func TestAWinnersPageAndLostAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	_, orderID := r.won(t, mug)
+	r.Sandbox.LoseAnswers(1, "/v1/checkout/sessions")
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), orderID))
+	require.Nil(t, r.row(t, orderID).CheckoutSessionID)
+	require.Equal(t, r.Clock.Now().Add(time.Minute), *r.row(t, orderID).CheckAt)
+	r.Sandbox.Fail(1, "/v1/checkout/sessions", http.StatusInternalServerError)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), orderID))
+	require.Nil(t, r.row(t, orderID).CheckoutSessionID)
+	r.Clock.Advance(3 * time.Minute)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), orderID))
+	o := r.row(t, orderID)
+	require.Equal(t, r.Sandbox.Sessions(r.account)[0].ID, *o.CheckoutSessionID)
+	require.Equal(t, 1, r.Sandbox.Count("POST", "/v1/checkout/sessions"))
+	r.pay(t, *o.CheckoutSessionID)
+	require.Equal(t, order.Paid, r.row(t, orderID).Status)
+}
+
+func TestAWinnersPageThatIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	auctionID, orderID := r.won(t, mug)
+	require.NoError(t, r.Sandbox.SetCharges(r.account, false))
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), orderID))
+	require.Equal(t, order.Expired, r.row(t, orderID).Status)
+	require.Equal(t, "ENDED", r.auction(t, auctionID))
+	r.has(t, mug, 5, 0)
+}
+
+// TestAThousandDueOrders get a job each, once, whoever looks.
+func TestAThousandDueOrders(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, -1)
+	const n = 1001
+	now := r.Clock.Now()
+	require.NoError(t, postgres.InTx(t.Context(), r.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		for i := range n {
+			err := q.CreateOrder(t.Context(), db.CreateOrderParams{
+				ID: id.New(id.Order), TenantID: r.owner.TenantID, StreamID: r.stream, CustomerExternalID: strconv.Itoa(i), Currency: "USD",
+				ExpiresAt: now.Add(time.Hour), CheckAt: now, Now: now,
+				ProductIds: []string{mug}, Names: []string{"Mug"}, PricesCents: []int64{0}, Quantities: []int32{1},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	done := make(chan error)
+	for range 4 {
+		go func() { done <- r.Orders.EnqueueDue(context.WithoutCancel(t.Context())) }()
+	}
+	for range 4 {
+		require.NoError(t, <-done)
+	}
+	var jobs, orders int
+	require.NoError(t, r.Pool.QueryRow(t.Context(), `SELECT count(*), count(DISTINCT o.id) FROM river_job j JOIN orders o ON o.id = j.args->>'orderId'
+		WHERE j.kind = 'order_check' AND o.tenant_id = $1`, r.owner.TenantID).Scan(&jobs, &orders))
+	require.Equal(t, []int{n, n}, []int{jobs, orders})
+	require.NoError(t, r.Orders.EnqueueDue(t.Context()))
+	r.Clock.Advance(6 * time.Minute)
+	require.NoError(t, r.Orders.EnqueueDue(t.Context()), "lost jobs would be made up for")
+	require.NoError(t, r.Pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job j JOIN orders o ON o.id = j.args->>'orderId'
+		WHERE j.kind = 'order_check' AND o.tenant_id = $1`, r.owner.TenantID).Scan(&jobs))
+	require.Equal(t, n, jobs, "but those that wait have theirs")
+}
