@@ -75,3 +75,6 @@ UPDATE products p SET stock = CASE WHEN p.stock < 0 THEN p.stock ELSE greatest(p
 FROM (SELECT unnest(@ids::text[]) AS id, unnest(@quantities::bigint[]) AS quantity) l JOIN products b ON b.id = l.id
 WHERE p.tenant_id = @tenant_id AND p.id = l.id
 RETURNING sqlc.embed(p), b.stock AS stock_before;
+
+-- name: ForgetPrices :exec
+UPDATE products SET processor_price_id = NULL WHERE tenant_id = @tenant_id AND id = ANY (@ids::text[]) AND processor_price_id IS NOT NULL;

@@ -21,6 +21,7 @@ type metrics struct {
 	http       *prometheus.HistogramVec
 	deliveries *prometheus.HistogramVec
 	mails      *prometheus.CounterVec
+	orders     *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -37,8 +38,11 @@ func newMetrics() *metrics {
 		mails: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_mail_attempts_total", Help: "Attempts to send mails, by outcome.",
 		}, []string{"outcome"}),
+		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "showfloor_orders_total", Help: "Checkouts that were begun (PENDING), and orders that were paid or expired, on this node, by status.",
+		}, []string{"status"}),
 	}
-	m.registry.MustRegister(m.http, m.deliveries, m.mails,
+	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -55,6 +59,9 @@ func (m *metrics) observeDelivery(outcome string, took time.Duration) {
 
 // observeMail counts an attempt to send a mail.
 func (m *metrics) observeMail(outcome string) { m.mails.WithLabelValues(outcome).Inc() }
+
+// observeOrder counts an order that was made, paid or expired.
+func (m *metrics) observeOrder(status string) { m.orders.WithLabelValues(status).Inc() }
 
 // watch adds what is read when somebody looks.
 func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, ingest *rtmp.Server) {

@@ -147,7 +147,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
 		Realtime: realtime.Nobody{}, PlatformFee: s.config.platformFee,
-		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail,
+		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})
 	if err != nil {
 		return err

@@ -1927,6 +1927,7 @@ type ClientInterface interface {
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
+	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 	// | 503 | `processor_unavailable` | | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
@@ -1956,6 +1957,7 @@ type ClientInterface interface {
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
+	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 	// | 503 | `processor_unavailable` | | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
@@ -7121,6 +7123,7 @@ func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...Request
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
+// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 // | 503 | `processor_unavailable` | | the processor can't be reached |
 //
 // Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
@@ -7160,6 +7163,7 @@ func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string,
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
+// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 // | 503 | `processor_unavailable` | | the processor can't be reached |
 //
 // Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
@@ -23284,6 +23288,7 @@ type ClientWithResponsesInterface interface {
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
+	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 	// | 503 | `processor_unavailable` | | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
@@ -23313,6 +23318,7 @@ type ClientWithResponsesInterface interface {
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
+	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 	// | 503 | `processor_unavailable` | | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
@@ -39830,6 +39836,7 @@ func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id 
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
+// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 // | 503 | `processor_unavailable` | | the processor can't be reached |
 //
 // Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
@@ -39865,6 +39872,7 @@ func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Con
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
+// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 // | 503 | `processor_unavailable` | | the processor can't be reached |
 //
 // Don't repeat the call after a network error, since the page may exist: look for the customer's newest order

@@ -46,6 +46,20 @@ func (q *Queries) ArchiveProduct(ctx context.Context, arg ArchiveProductParams) 
 	return i, err
 }
 
+const ForgetPrices = `-- name: ForgetPrices :exec
+UPDATE products SET processor_price_id = NULL WHERE tenant_id = $1 AND id = ANY ($2::text[]) AND processor_price_id IS NOT NULL
+`
+
+type ForgetPricesParams struct {
+	TenantID string
+	Ids      []string
+}
+
+func (q *Queries) ForgetPrices(ctx context.Context, arg ForgetPricesParams) error {
+	_, err := q.db.Exec(ctx, ForgetPrices, arg.TenantID, arg.Ids)
+	return err
+}
+
 const GetProduct = `-- name: GetProduct :one
 SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at FROM products WHERE tenant_id = $1 AND id = $2
 `

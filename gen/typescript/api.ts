@@ -2909,6 +2909,7 @@ export interface paths {
          *     | 404 | `not_found` | `product not found` | a product isn't the tenant's |
          *     | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
          *     | 409 | `conflict` | names the product | a product is archived |
+         *     | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
          *     | 503 | `processor_unavailable` | | the processor can't be reached |
          *
          *     Don't repeat the call after a network error, since the page may exist: look for the customer's newest order

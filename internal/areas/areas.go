@@ -81,6 +81,8 @@ type Config struct {
 	// nobody.
 	ObserveDelivery func(outcome string, took time.Duration)
 	ObserveMail     func(outcome string)
+	// ObserveOrder hears of each order that is made, paid or expired.
+	ObserveOrder func(status string)
 }
 
 // Areas are the services over one database.
@@ -168,7 +170,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Discounts = discount.New(discount.Config{Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Now: c.Now})
 	a.Orders = order.New(order.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Catalog: a.Catalog, Discounts: a.Discounts,
-		Settings: a.Settings, Realtime: c.Realtime, PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,
+		Settings: a.Settings, Realtime: c.Realtime, PublicURL: c.PublicURL, Observe: c.ObserveOrder, Log: c.Log, Now: c.Now,
 	})
 	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Log: c.Log, Now: c.Now})
 	a.Billing = billing.New(billing.Config{

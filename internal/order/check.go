@@ -150,9 +150,9 @@ func (s *Service) checkRefused(ctx context.Context, o db.Order, refusal *process
 	now := s.config.Now()
 	s.config.Log.Error("the processor tells nothing about an order's page", "order", o.ID, "error", refusal)
 	if refusal.Status == http.StatusNotFound && !now.Before(o.ExpiresAt.Add(margin)) {
-		return s.change(ctx, o.TenantID, o.ID, nil, func(ctx context.Context, tx pgx.Tx, o db.Order) ([]tick, error) {
+		return s.change(ctx, o.TenantID, o.ID, nil, func(ctx context.Context, tx pgx.Tx, o db.Order) (effect, error) {
 			if o.Status != Pending {
-				return nil, nil
+				return effect{}, nil
 			}
 			return s.giveBack(ctx, tx, o, nil)
 		})

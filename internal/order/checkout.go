@@ -52,14 +52,12 @@ func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart)
 	// The order is there: who hangs up now must not keep us from learning of its page.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime)
 	defer cancel()
+	s.observe(Pending)
 	s.tickHeld(ctx, o)
 	page, err := s.config.Processor.CreatePage(ctx, cartPage(o))
 	if refusal, ok := errors.AsType[*processor.Refusal](err); ok {
 		s.config.Log.Warn("the processor refused a checkout", "tenant", o.TenantID, "order", o.ID, "error", err)
-		if err := s.expire(ctx, o.TenantID, o.ID); err != nil {
-			// CheckOrder does it when the page's time is over.
-			s.config.Log.Error("a refused checkout still holds its units", "order", o.ID, "error", err)
-		}
+		s.clear(ctx, o)
 		return Checkout{}, refused(refusal)
 	}
 	if err != nil {
@@ -70,6 +68,19 @@ func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart)
 		s.config.Log.Error("a payment page isn't noted yet", "order", o.ID, "error", err)
 	}
 	return Checkout{URL: page.URL, SessionID: page.ID, OrderID: o.ID, ExpiresAt: page.ExpiresAt}, nil
+}
+
+// clear ends a checkout that the processor refused. It may have been for a price
+// that the seller has switched off there: the next page does without those.
+func (s *Service) clear(ctx context.Context, o placed) {
+	if err := s.expire(ctx, o.TenantID, o.ID); err != nil {
+		// CheckOrder does it when the page's time is over.
+		s.config.Log.Error("a refused checkout still holds its units", "order", o.ID, "error", err)
+	}
+	err := db.New(s.config.Pool).ForgetPrices(ctx, db.ForgetPricesParams{TenantID: o.TenantID, Ids: o.ProductIds})
+	if err != nil {
+		s.config.Log.Error("the prices of a refused checkout are kept", "order", o.ID, "error", err)
+	}
 }
 
 // attach notes the page that was made for an order.

@@ -189,6 +189,18 @@ func TestARefusedPageHoldsNothing(t *testing.T) {
 	r.checkout(t, r.cart(mug, map[string]any{"discountCode": "ONCE"}))
 }
 
+// TestAPriceThatIsGoneAtTheProcessor refuses one checkout, not all that follow.
+func TestAPriceThatIsGoneAtTheProcessor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	_, err := r.Pool.Exec(t.Context(), "UPDATE products SET processor_price_id = 'price_gone' WHERE id = $1", mug)
+	require.NoError(t, err)
+	r.refuse(t, r.cart(mug, nil), 400, "checkout_refused", "the payment processor refused this checkout")
+	r.checkout(t, r.cart(mug, nil))
+	r.has(t, mug, 5, 1)
+}
+
 func TestAProcessorThatIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

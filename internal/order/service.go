@@ -31,7 +31,10 @@ type Config struct {
 	Realtime realtime.Publisher
 	// PublicURL is this server as buyers see it, without a slash at the end.
 	PublicURL string
-	Log       *slog.Logger
+	// Observe hears of each order that is made, paid or expired, for metrics; nil
+	// for nobody.
+	Observe func(status string)
+	Log     *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -39,6 +42,13 @@ type Config struct {
 // Service holds the use cases. What an exported method changes, it changes in
 // one transaction, unless its comment says otherwise.
 type Service struct{ config Config }
+
+// observe tells of an order's new status; empty for none.
+func (s *Service) observe(status string) {
+	if s.config.Observe != nil && status != "" {
+		s.config.Observe(status)
+	}
+}
 
 // New makes the service.
 func New(c Config) *Service {

@@ -29,30 +29,37 @@ func (s *Service) ApplySession(ctx context.Context, accountID string, p processo
 	if err != nil {
 		return fmt.Errorf("find order of session %s: %w", p.ID, err)
 	}
-	return s.change(ctx, found.TenantID, found.ID, found.AuctionID, func(ctx context.Context, tx pgx.Tx, o db.Order) ([]tick, error) {
+	return s.change(ctx, found.TenantID, found.ID, found.AuctionID, func(ctx context.Context, tx pgx.Tx, o db.Order) (effect, error) {
 		switch judge(o, accountID, p) {
 		case stranger:
 			s.config.Log.Warn("a payment page isn't its order's", "account", accountID, "session", p.ID, "order", o.ID, "paid", p.Paid,
 				"cents", p.TotalCents, "currency", p.Currency)
-			return nil, nil
+			return effect{}, nil
 		case pays:
 			return s.pay(ctx, tx, o, p)
 		case expires:
 			return s.giveBack(ctx, tx, o, &p.ID)
 		case waits:
-			return nil, s.await(ctx, tx, o, p)
+			return effect{}, s.await(ctx, tx, o, p)
 		case nothing:
 		}
-		return nil, nil
+		return effect{}, nil
 	})
 }
 
+// effect is what who watches hears of a change: the order's new status, empty when
+// it stays, and what is free now.
+type effect struct {
+	status string
+	ticks  []tick
+}
+
 // change locks an order, its auction first, and changes it in one transaction;
-// after the commit, who watches is shown what f returns.
+// after the commit, who watches hears of it.
 func (s *Service) change(
-	ctx context.Context, tenantID, orderID string, auctionID *string, f func(ctx context.Context, tx pgx.Tx, o db.Order) ([]tick, error),
+	ctx context.Context, tenantID, orderID string, auctionID *string, f func(ctx context.Context, tx pgx.Tx, o db.Order) (effect, error),
 ) error {
-	var shown []tick
+	var done effect
 	var streamID string
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -66,42 +73,43 @@ func (s *Service) change(
 			return fmt.Errorf("lock order %s: %w", orderID, err)
 		}
 		streamID = o.StreamID
-		shown, err = f(ctx, tx, o)
+		done, err = f(ctx, tx, o)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.publish(context.WithoutCancel(ctx), streamID, shown)
+	s.observe(done.status)
+	s.publish(context.WithoutCancel(ctx), streamID, done.ticks)
 	return nil
 }
 
 // pay makes a locked order PAID. One that had expired already holds nothing any
 // more: what was paid is sold all the same.
-func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Session) ([]tick, error) {
+func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Session) (effect, error) {
 	q, now, held := db.New(tx), s.config.Now(), o.Status == Pending
 	items, lines, products, err := lockLines(ctx, tx, o)
 	if err != nil {
-		return nil, err
+		return effect{}, err
 	}
 	err = q.PayOrder(ctx, db.PayOrderParams{
 		TenantID: o.TenantID, ID: o.ID, SessionID: &p.ID,
 		PaymentIntentID: optional(p.PaymentIntentID), CustomerEmail: optional(p.CustomerEmail), Now: now,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("mark order %s as paid: %w", o.ID, err)
+		return effect{}, fmt.Errorf("mark order %s as paid: %w", o.ID, err)
 	}
 	if err := s.config.Catalog.Take(ctx, tx, o.TenantID, o.ID, lines, held); err != nil {
-		return nil, err
+		return effect{}, err
 	}
 	if o.DiscountID != nil {
 		if err := s.config.Discounts.Redeem(ctx, tx, o.TenantID, *o.DiscountID, held); err != nil {
-			return nil, err
+			return effect{}, err
 		}
 	}
 	if o.AuctionID != nil {
 		if err := q.SettleAuction(ctx, db.SettleAuctionParams{TenantID: o.TenantID, ID: *o.AuctionID, Now: now}); err != nil {
-			return nil, fmt.Errorf("settle the auction of order %s: %w", o.ID, err)
+			return effect{}, fmt.Errorf("settle the auction of order %s: %w", o.ID, err)
 		}
 	}
 	if o.CustomerEmail == nil {
@@ -111,38 +119,38 @@ func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Se
 		TenantID: o.TenantID, Name: event.PurchaseCompleted, Subject: o.ID, Data: purchase(o, p.PaymentIntentID, items),
 	})
 	if err != nil {
-		return nil, err
+		return effect{}, err
 	}
 	if err := s.cachePrices(ctx, tx, o, products); err != nil {
-		return nil, err
+		return effect{}, err
 	}
-	return ticks(lines, products, func(n int64) change {
+	return effect{Paid, ticks(lines, products, func(n int64) change {
 		if held {
 			return change{stock: -n, held: -n}
 		}
 		return change{stock: -n}
-	}), nil
+	})}, nil
 }
 
 // giveBack makes a locked PENDING order EXPIRED and releases all that it holds.
-func (s *Service) giveBack(ctx context.Context, tx pgx.Tx, o db.Order, sessionID *string) ([]tick, error) {
+func (s *Service) giveBack(ctx context.Context, tx pgx.Tx, o db.Order, sessionID *string) (effect, error) {
 	_, lines, products, err := lockLines(ctx, tx, o)
 	if err != nil {
-		return nil, err
+		return effect{}, err
 	}
 	err = db.New(tx).ExpireOrder(ctx, db.ExpireOrderParams{TenantID: o.TenantID, ID: o.ID, SessionID: sessionID, Now: s.config.Now()})
 	if err != nil {
-		return nil, fmt.Errorf("expire order %s: %w", o.ID, err)
+		return effect{}, fmt.Errorf("expire order %s: %w", o.ID, err)
 	}
 	if err := catalog.Release(ctx, tx, o.TenantID, lines); err != nil {
-		return nil, err
+		return effect{}, err
 	}
 	if o.DiscountID != nil {
 		if err := s.config.Discounts.Release(ctx, tx, o.TenantID, *o.DiscountID); err != nil {
-			return nil, err
+			return effect{}, err
 		}
 	}
-	return ticks(lines, products, func(n int64) change { return change{held: -n} }), nil
+	return effect{Expired, ticks(lines, products, func(n int64) change { return change{held: -n} })}, nil
 }
 
 // await notes what a page says that isn't closed, or whose payment takes days, and
@@ -165,9 +173,9 @@ func (s *Service) await(ctx context.Context, tx pgx.Tx, o db.Order, p processor.
 // expire makes an order EXPIRED for which the processor has no page, unless that
 // has changed by now.
 func (s *Service) expire(ctx context.Context, tenantID, orderID string) error {
-	return s.change(ctx, tenantID, orderID, nil, func(ctx context.Context, tx pgx.Tx, o db.Order) ([]tick, error) {
+	return s.change(ctx, tenantID, orderID, nil, func(ctx context.Context, tx pgx.Tx, o db.Order) (effect, error) {
 		if o.Status != Pending || o.CheckoutSessionID != nil {
-			return nil, nil
+			return effect{}, nil
 		}
 		return s.giveBack(ctx, tx, o, nil)
 	})
