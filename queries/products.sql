@@ -23,8 +23,13 @@ SELECT * FROM products WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 UPDATE products SET active = false, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: LockProductsByExternalID :many
--- In the order of ids, like everybody.
-SELECT * FROM products WHERE tenant_id = @tenant_id AND external_id = ANY (@external_ids::text[]) ORDER BY id FOR UPDATE;
+-- In the order of ids, like everybody. Each SKU is looked up by itself, so that no statistics make the planner read the
+-- tenant's whole catalog.
+WITH known AS MATERIALIZED (
+    SELECT f.id FROM (SELECT unnest(@external_ids::text[]) AS external_id) g CROSS JOIN LATERAL (
+        SELECT k.id FROM products k WHERE k.tenant_id = @tenant_id AND k.external_id = g.external_id LIMIT 1) f
+)
+SELECT p.* FROM products p WHERE p.id IN (SELECT known.id FROM known) ORDER BY p.id FOR UPDATE OF p;
 
 -- name: WriteProducts :one
 -- Writes whole rows: the fresh ones are inserted, the others, which are locked already, updated. Returns how many were
@@ -42,7 +47,7 @@ WITH given AS MATERIALIZED (
     UPDATE products p SET name = g.name, description = g.description, image_url = nullif(g.image_url, ''), price_cents = g.price_cents,
         compare_at_cents = nullif(g.compare_at_cents, -1), currency = g.currency, stock = g.stock, low_stock_at = g.low_stock_at,
         active = g.active, processor_price_id = nullif(g.price_id, ''), metadata = g.metadata, search = g.search, updated_at = @now::timestamptz
-    FROM given g WHERE NOT g.fresh AND p.tenant_id = @tenant_id AND p.id = g.id
+    FROM given g WHERE NOT g.fresh AND p.tenant_id || '' = @tenant_id AND p.id = g.id -- by id, whatever the statistics say
 ), inserted AS (
     INSERT INTO products (id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock,
         low_stock_at, active, metadata, search, created_at, updated_at)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 
@@ -196,7 +197,14 @@ const separator = "\uffff"
 func searchText(name, externalID string) string { return fold(name) + separator + fold(externalID) }
 
 // fold takes the differences of case out of a text.
-func fold(text string) string { return cases.Fold().String(text) }
+func fold(text string) string {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return cases.Fold().String(text)
+		}
+	}
+	return strings.ToLower(text)
+}
 
 // pattern is the LIKE pattern of all texts that contain q; of all texts when q is
 // empty.
