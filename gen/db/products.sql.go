@@ -320,17 +320,22 @@ func (q *Queries) LockProducts(ctx context.Context, arg LockProductsParams) ([]P
 }
 
 const LockProductsByExternalID = `-- name: LockProductsByExternalID :many
-SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at FROM products WHERE tenant_id = $1 AND external_id = ANY ($2::text[]) ORDER BY id FOR UPDATE
+WITH known AS MATERIALIZED (
+    SELECT f.id FROM (SELECT unnest($1::text[]) AS external_id) g CROSS JOIN LATERAL (
+        SELECT k.id FROM products k WHERE k.tenant_id = $2 AND k.external_id = g.external_id LIMIT 1) f
+)
+SELECT p.id, p.tenant_id, p.external_id, p.name, p.description, p.image_url, p.price_cents, p.compare_at_cents, p.currency, p.stock, p.held, p.low_stock_at, p.active, p.processor_price_id, p.metadata, p.search, p.created_at, p.updated_at FROM products p WHERE p.id IN (SELECT known.id FROM known) ORDER BY p.id FOR UPDATE OF p
 `
 
 type LockProductsByExternalIDParams struct {
-	TenantID    string
 	ExternalIds []string
+	TenantID    string
 }
 
-// In the order of ids, like everybody.
+// In the order of ids, like everybody. Each SKU is looked up by itself, so that no statistics make the planner read the
+// tenant's whole catalog.
 func (q *Queries) LockProductsByExternalID(ctx context.Context, arg LockProductsByExternalIDParams) ([]Product, error) {
-	rows, err := q.db.Query(ctx, LockProductsByExternalID, arg.TenantID, arg.ExternalIds)
+	rows, err := q.db.Query(ctx, LockProductsByExternalID, arg.ExternalIds, arg.TenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -477,7 +482,7 @@ WITH given AS MATERIALIZED (
     UPDATE products p SET name = g.name, description = g.description, image_url = nullif(g.image_url, ''), price_cents = g.price_cents,
         compare_at_cents = nullif(g.compare_at_cents, -1), currency = g.currency, stock = g.stock, low_stock_at = g.low_stock_at,
         active = g.active, processor_price_id = nullif(g.price_id, ''), metadata = g.metadata, search = g.search, updated_at = $16::timestamptz
-    FROM given g WHERE NOT g.fresh AND p.tenant_id = $17 AND p.id = g.id
+    FROM given g WHERE NOT g.fresh AND p.tenant_id || '' = $17 AND p.id = g.id -- by id, whatever the statistics say
 ), inserted AS (
     INSERT INTO products (id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock,
         low_stock_at, active, metadata, search, created_at, updated_at)
