@@ -65,6 +65,7 @@ func newContract() (*contract, error) {
 		MultiError: true, KeepValidatedValue: true,
 		SchemaValidationOptions: []openapi3.SchemaValidationOption{
 			openapi3.WithStringFormatValidator("email", openapi3.NewCallbackValidator(checkEmail)),
+			openapi3.WithStringFormatValidator("uri", openapi3.NewCallbackValidator(checkURI)),
 		},
 	}}
 	for path, item := range doc.Paths.Map() {

@@ -1833,11 +1833,13 @@ type ClientInterface interface {
 
 	// CreateAuctionWithBody Start an auction
 	//
-	// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-	// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+	// Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+	// any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+	// one outcome:
 	//
 	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-	//   for the winner with a hosted payment page. SETTLED once that order is PAID.
+	//   for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+	//   order is EXPIRED, its unit free again, and the auction stays ENDED.
 	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 	//
 	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -1850,11 +1852,13 @@ type ClientInterface interface {
 
 	// CreateAuction Start an auction
 	//
-	// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-	// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+	// Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+	// any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+	// one outcome:
 	//
 	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-	//   for the winner with a hosted payment page. SETTLED once that order is PAID.
+	//   for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+	//   order is EXPIRED, its unit free again, and the auction stays ENDED.
 	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 	//
 	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -1911,10 +1915,10 @@ type ClientInterface interface {
 	// CreateCheckoutWithBody Sell a cart on a hosted payment page
 	//
 	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-	// A total of 0 needs no payment, only the buyer's confirmation on the page.
+	// until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+	// charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+	// the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+	// does. A total of 0 needs no payment, only the buyer's confirmation on the page.
 	//
 	// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 	//
@@ -1930,8 +1934,9 @@ type ClientInterface interface {
 	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 	// | 503 | `processor_unavailable` | | the processor can't be reached |
 	//
-	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-	// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+	// an `Idempotency-Key`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1941,10 +1946,10 @@ type ClientInterface interface {
 	// CreateCheckout Sell a cart on a hosted payment page
 	//
 	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-	// A total of 0 needs no payment, only the buyer's confirmation on the page.
+	// until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+	// charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+	// the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+	// does. A total of 0 needs no payment, only the buyer's confirmation on the page.
 	//
 	// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 	//
@@ -1960,8 +1965,9 @@ type ClientInterface interface {
 	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 	// | 503 | `processor_unavailable` | | the processor can't be reached |
 	//
-	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-	// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+	// an `Idempotency-Key`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6969,11 +6975,13 @@ func (c *Client) ListAuctions(ctx context.Context, params *ListAuctionsParams, r
 
 // CreateAuctionWithBody Start an auction
 //
-// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+// Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+// any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+// one outcome:
 //
 //   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-//     for the winner with a hosted payment page. SETTLED once that order is PAID.
+//     for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+//     order is EXPIRED, its unit free again, and the auction stays ENDED.
 //   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 //
 // 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -6996,11 +7004,13 @@ func (c *Client) CreateAuctionWithBody(ctx context.Context, contentType string, 
 
 // CreateAuction Start an auction
 //
-// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+// Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+// any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+// one outcome:
 //
 //   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-//     for the winner with a hosted payment page. SETTLED once that order is PAID.
+//     for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+//     order is EXPIRED, its unit free again, and the auction stays ENDED.
 //   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 //
 // 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -7107,10 +7117,10 @@ func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...Request
 // CreateCheckoutWithBody Sell a cart on a hosted payment page
 //
 // Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-// A total of 0 needs no payment, only the buyer's confirmation on the page.
+// until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+// charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+// the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+// does. A total of 0 needs no payment, only the buyer's confirmation on the page.
 //
 // A code is checked here for its time, its stream, its redemptions and its limit per customer.
 //
@@ -7126,8 +7136,9 @@ func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...Request
 // | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 // | 503 | `processor_unavailable` | | the processor can't be reached |
 //
-// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+// an `Idempotency-Key`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7147,10 +7158,10 @@ func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string,
 // CreateCheckout Sell a cart on a hosted payment page
 //
 // Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-// A total of 0 needs no payment, only the buyer's confirmation on the page.
+// until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+// charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+// the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+// does. A total of 0 needs no payment, only the buyer's confirmation on the page.
 //
 // A code is checked here for its time, its stream, its redemptions and its limit per customer.
 //
@@ -7166,8 +7177,9 @@ func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string,
 // | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 // | 503 | `processor_unavailable` | | the processor can't be reached |
 //
-// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+// an `Idempotency-Key`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -23190,11 +23202,13 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAuctionWithBodyWithResponse Start an auction
 	//
-	// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-	// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+	// Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+	// any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+	// one outcome:
 	//
 	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-	//   for the winner with a hosted payment page. SETTLED once that order is PAID.
+	//   for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+	//   order is EXPIRED, its unit free again, and the auction stays ENDED.
 	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 	//
 	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -23207,11 +23221,13 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAuctionWithResponse Start an auction
 	//
-	// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-	// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+	// Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+	// any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+	// one outcome:
 	//
 	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-	//   for the winner with a hosted payment page. SETTLED once that order is PAID.
+	//   for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+	//   order is EXPIRED, its unit free again, and the auction stays ENDED.
 	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 	//
 	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -23272,10 +23288,10 @@ type ClientWithResponsesInterface interface {
 	// CreateCheckoutWithBodyWithResponse Sell a cart on a hosted payment page
 	//
 	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-	// A total of 0 needs no payment, only the buyer's confirmation on the page.
+	// until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+	// charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+	// the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+	// does. A total of 0 needs no payment, only the buyer's confirmation on the page.
 	//
 	// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 	//
@@ -23291,8 +23307,9 @@ type ClientWithResponsesInterface interface {
 	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 	// | 503 | `processor_unavailable` | | the processor can't be reached |
 	//
-	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-	// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+	// an `Idempotency-Key`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23302,10 +23319,10 @@ type ClientWithResponsesInterface interface {
 	// CreateCheckoutWithResponse Sell a cart on a hosted payment page
 	//
 	// Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-	// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-	// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-	// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-	// A total of 0 needs no payment, only the buyer's confirmation on the page.
+	// until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+	// charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+	// the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+	// does. A total of 0 needs no payment, only the buyer's confirmation on the page.
 	//
 	// A code is checked here for its time, its stream, its redemptions and its limit per customer.
 	//
@@ -23321,8 +23338,9 @@ type ClientWithResponsesInterface interface {
 	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 	// | 503 | `processor_unavailable` | | the processor can't be reached |
 	//
-	// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-	// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+	// an `Idempotency-Key`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -39702,11 +39720,13 @@ func (c *ClientWithResponses) ListAuctionsWithResponse(ctx context.Context, para
 
 // CreateAuctionWithBodyWithResponse Start an auction
 //
-// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+// Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+// any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+// one outcome:
 //
 //   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-//     for the winner with a hosted payment page. SETTLED once that order is PAID.
+//     for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+//     order is EXPIRED, its unit free again, and the auction stays ENDED.
 //   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 //
 // 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -39725,11 +39745,13 @@ func (c *ClientWithResponses) CreateAuctionWithBodyWithResponse(ctx context.Cont
 
 // CreateAuctionWithResponse Start an auction
 //
-// Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-// `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+// Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+// any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+// one outcome:
 //
 //   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-//     for the winner with a hosted payment page. SETTLED once that order is PAID.
+//     for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+//     order is EXPIRED, its unit free again, and the auction stays ENDED.
 //   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 //
 // 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -39820,10 +39842,10 @@ func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id 
 // CreateCheckoutWithBodyWithResponse Sell a cart on a hosted payment page
 //
 // Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-// A total of 0 needs no payment, only the buyer's confirmation on the page.
+// until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+// charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+// the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+// does. A total of 0 needs no payment, only the buyer's confirmation on the page.
 //
 // A code is checked here for its time, its stream, its redemptions and its limit per customer.
 //
@@ -39839,8 +39861,9 @@ func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id 
 // | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 // | 503 | `processor_unavailable` | | the processor can't be reached |
 //
-// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+// an `Idempotency-Key`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39856,10 +39879,10 @@ func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Con
 // CreateCheckoutWithResponse Sell a cart on a hosted payment page
 //
 // Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-// until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-// seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-// the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-// A total of 0 needs no payment, only the buyer's confirmation on the page.
+// until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+// charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+// the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+// does. A total of 0 needs no payment, only the buyer's confirmation on the page.
 //
 // A code is checked here for its time, its stream, its redemptions and its limit per customer.
 //
@@ -39875,8 +39898,9 @@ func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Con
 // | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
 // | 503 | `processor_unavailable` | | the processor can't be reached |
 //
-// Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-// instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+// an `Idempotency-Key`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -2789,11 +2789,13 @@ export interface paths {
         put?: never;
         /**
          * Start an auction
-         * @description Starts at once, for one unit of the product, which it holds until the winner has paid or nobody wins. It ends at
-         *     `endsAt` on the server's clock, also when the server was away at that instant, with exactly one outcome:
+         * @description Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
+         *     any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
+         *     one outcome:
          *
          *     - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-         *       for the winner with a hosted payment page. SETTLED once that order is PAID.
+         *       for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
+         *       order is EXPIRED, its unit free again, and the auction stays ENDED.
          *     - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
          *
          *     400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -2893,10 +2895,10 @@ export interface paths {
         /**
          * Sell a cart on a hosted payment page
          * @description Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-         *     until it is paid or the page expires after 30 minutes, so that nothing is sold twice. The charge is made on the
-         *     seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to the cent, goes to
-         *     the platform. The order becomes PAID when the processor confirms the payment, whatever the browser does.
-         *     A total of 0 needs no payment, only the buyer's confirmation on the page.
+         *     until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
+         *     charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
+         *     the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
+         *     does. A total of 0 needs no payment, only the buyer's confirmation on the page.
          *
          *     A code is checked here for its time, its stream, its redemptions and its limit per customer.
          *
@@ -2912,8 +2914,9 @@ export interface paths {
          *     | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
          *     | 503 | `processor_unavailable` | | the processor can't be reached |
          *
-         *     Don't repeat the call after a network error, since the page may exist: look for the customer's newest order
-         *     instead, which names its page in `checkoutUrl`; or send an `Idempotency-Key`.
+         *     Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
+         *     order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+         *     an `Idempotency-Key`.
          */
         post: operations["createCheckout"];
         delete?: never;
@@ -5805,7 +5808,7 @@ export interface components {
             endsAt: string;
             /** @example auc_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
-            /** @description The winner's order, whose `checkoutUrl` is where it is paid; null when nobody won. */
+            /** @description The winner's order, whose `checkoutUrl` is where it is paid; null while it is LIVE and when nobody won. */
             orderId: string | null;
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             productId: string;
@@ -8862,7 +8865,7 @@ export interface components {
             discountCode: string | null;
             /**
              * Format: date-time
-             * @description When an unpaid order expires; null once it is paid or expired.
+             * @description When the payment page of an unpaid order closes; null once it is paid or expired.
              */
             expiresAt: string | null;
             /** Format: date-time */
@@ -8934,9 +8937,9 @@ export interface components {
         /** @description Orders, newest first. */
         OrderList: components["schemas"]["Order"][];
         /**
-         * @description PENDING: awaits payment and holds its units. PAID: the processor confirmed the payment; the stock is lowered.
-         *     FULFILLED: handed over. EXPIRED: not paid in time. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was
-         *     given back.
+         * @description PENDING: awaits payment, for which some means of payment take days, and holds its units. PAID: the processor confirmed
+         *     the payment; the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor;
+         *     holds nothing. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was given back.
          * @enum {string}
          */
         OrderStatus: "PENDING" | "PAID" | "FULFILLED" | "EXPIRED" | "PARTIALLY_REFUNDED" | "REFUNDED";
@@ -9512,7 +9515,7 @@ export interface components {
              */
             priceCents: number;
             /**
-             * @description The payment processor's id of the price; null until the first sale.
+             * @description The payment processor's id of the price; null until the first sale, and from a change of name, price or currency until the next one.
              * @example price_1a2b3c
              */
             processorPriceId: string | null;

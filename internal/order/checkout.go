@@ -61,7 +61,7 @@ func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart)
 		return Checkout{}, refused(refusal)
 	}
 	if err != nil {
-		return Checkout{}, err
+		return Checkout{}, unsure(o.ID, err)
 	}
 	if err := s.attach(ctx, o.TenantID, o.ID, page); err != nil {
 		// The page is there and can be paid; CheckOrder finds it again.

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -158,4 +159,14 @@ func refused(r *processor.Refusal) error {
 		return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout: %s", r.Message)
 	}
 	return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout")
+}
+
+// unsure is what a caller reads when it isn't known whether there is a page: to try
+// again would make a second one beside it.
+func unsure(orderID string, err error) error {
+	if !problem.Is(err, "processor_unavailable") {
+		return err
+	}
+	return errors.Join(problem.New(problem.Unavailable, "processor_unavailable",
+		"the payment processor can't be reached; the page of order %s may have been made all the same: look at the order before you try again", orderID), err)
 }

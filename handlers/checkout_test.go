@@ -1,0 +1,69 @@
+package handlers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/apitest"
+)
+
+const checkoutPath = "/v1/me/commerce/checkout"
+
+func checkoutBody(productID, streamID string, fields map[string]any) map[string]any {
+	body := map[string]any{
+		"items": []map[string]any{{"productId": productID, "quantity": 1}}, "streamId": streamID,
+		"customerEmail": "bo@buyer.example", "customerExternalId": "user-4711",
+		"successUrl": "https://shop.example/thanks?s={CHECKOUT_SESSION_ID}", "cancelUrl": "https://shop.example/cart",
+	}
+	for name, value := range fields {
+		body[name] = value
+	}
+	return body
+}
+
+// TestAddressesAreOnesForOthersToo: what the payment processor or a browser would
+// refuse later is refused by the field's name, and nothing is held for it.
+func TestAddressesAreOnesForOthersToo(t *testing.T) {
+	t.Parallel()
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	owner.Seller(t)
+	product, streamID := owner.StockedProduct(t, 5), owner.Stream(t, nil).ID
+	for _, address := range []string{
+		"https://", "http://:80/", "https://a b.example/", "https://a.example/b c", "https://a.example/\u00a0", "https://[::1", "https://a.example/%zz",
+	} {
+		for _, field := range []string{"successUrl", "cancelUrl"} {
+			p := owner.Call(t, "POST", checkoutPath, checkoutBody(product, streamID, map[string]any{field: address})).Problem(t, 400, "invalid_input")
+			require.Equal(t, field, p.Errors[0].Field, address)
+		}
+		for _, field := range []string{"returnUrl", "refreshUrl"} {
+			body := map[string]any{"returnUrl": "https://shop.example/", "refreshUrl": "https://shop.example/again"}
+			body[field] = address
+			p := owner.Call(t, "POST", "/v1/me/commerce/connect/onboarding-link", body).Problem(t, 400, "invalid_input")
+			require.Equal(t, field, p.Errors[0].Field, address)
+		}
+		p := owner.Call(t, "POST", productsPath, map[string]any{"externalId": "A", "name": "N", "priceCents": 1, "imageUrl": address}).
+			Problem(t, 400, "invalid_input")
+		require.Equal(t, "imageUrl", p.Errors[0].Field, address)
+	}
+	require.JSONEq(t, "[]", string(owner.Call(t, "GET", "/v1/me/commerce/orders", nil).Is(t, 200).Body))
+	for _, address := range []string{"http://localhost:3000", "https://käse.example/ü?q={CHECKOUT_SESSION_ID}#x", "http://[::1]:8080/a", "https://a.example/%20"} {
+		owner.Call(t, "POST", productsPath, map[string]any{"externalId": "A", "name": "N", "priceCents": 1, "imageUrl": address}).Is(t, 201)
+	}
+}
+
+// TestALostCheckoutNamesItsOrder: whoever reads that must not simply try again.
+func TestALostCheckoutNamesItsOrder(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	owner.Seller(t)
+	body := checkoutBody(owner.StockedProduct(t, 5), owner.Stream(t, nil).ID, nil)
+	s.Sandbox.Down(true)
+	p := owner.Call(t, "POST", checkoutPath, body).Problem(t, 503, "processor_unavailable")
+	var orders []struct{ ID, Status string }
+	owner.Call(t, "GET", "/v1/me/commerce/orders?streamId=&customerExternalId=", nil).Into(t, 200, &orders)
+	require.Len(t, orders, 1, "empty filters are none")
+	require.Equal(t, "PENDING", orders[0].Status)
+	require.Contains(t, p.Message, "the page of order "+orders[0].ID+" may have been made all the same")
+}
