@@ -46,6 +46,14 @@ func mayCharge(t testing.TB, a *tenant) bool {
 	return status.JSON200.ChargesEnabled
 }
 
+func orderStatus(t testing.TB, a *tenant, id string) api.OrderStatus {
+	t.Helper()
+	got, err := a.GetOrderWithResponse(t.Context(), id)
+	require.NoError(t, err)
+	require.NotNil(t, got.JSON200, "%s", got.Body)
+	return got.JSON200.Status
+}
+
 // press presses a button of the sandbox's dashboard.
 func press(t testing.TB, s *server, action string) {
 	t.Helper()
@@ -68,11 +76,31 @@ func TestSellingOnAnEmptyMachine(t *testing.T) {
 	back := submit(t, link.OnboardingURL, url.Values{"action": {"finish"}, "name": {"Acme"}, "email": {"owner@acme.example"}})
 	require.Equal(t, "https://acme.example/selling", back)
 	until(t, "the seller may take charges", func() bool { return mayCharge(t, a) })
+	mug := created(a.UpsertProductWithResponse(t.Context(), api.ProductInput{ExternalID: "mug", Name: "Mug", PriceCents: 1500, Stock: new(int64(10))}))(t)
+	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+	sell := func() api.Checkout {
+		return created(a.CreateCheckoutWithResponse(t.Context(), api.CheckoutInput{
+			Items: []api.CartItem{{ProductID: mug.ID, Quantity: 2}}, StreamID: stream.ID,
+			CustomerEmail: "bo@buyer.example", CustomerExternalID: "bo",
+			SuccessURL: "https://acme.example/thanks?s={CHECKOUT_SESSION_ID}", CancelURL: "https://acme.example/cart",
+		}))(t)
+	}
+	first, second := sell(), sell()
+	require.Equal(t, "https://acme.example/thanks?s="+first.SessionID, submit(t, first.URL, url.Values{"action": {"pay"}}))
+	until(t, "the first order is paid", func() bool { return orderStatus(t, a, first.OrderID) == api.OrderStatusPAID })
+
 	press(t, s, "hold")
+	submit(t, second.URL, url.Values{"action": {"pay"}})
 	s.kill()
 	s.start(t)
 	again, err := newBrowser(t).Get(link.OnboardingURL)
 	require.NoError(t, err)
 	require.NoError(t, again.Body.Close())
 	require.Equal(t, "https://acme.example/again", again.Header.Get("Location"), "the sandbox remembers what was used up")
+	shown, err := newBrowser(t).Get(second.URL)
+	require.NoError(t, err)
+	require.NoError(t, shown.Body.Close())
+	require.Equal(t, http.StatusOK, shown.StatusCode, "the sandbox remembers its pages")
+	press(t, s, "release-reversed")
+	until(t, "the second order is paid", func() bool { return orderStatus(t, a, second.OrderID) == api.OrderStatusPAID })
 }

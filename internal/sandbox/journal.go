@@ -19,6 +19,8 @@ import (
 // last line, and that change has never been.
 type journal struct {
 	file *os.File
+	// size is where the next line begins.
+	size int64
 	// written counts lines. They are appended under the server's lock.
 	written atomic.Uint64
 
@@ -64,7 +66,7 @@ func openJournal(dir string, s *state, now time.Time) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the sandbox's journal: %w", err)
 	}
-	return &journal{file: file}, nil
+	return &journal{file: file, size: int64(compact.Len())}, nil
 }
 
 // replay applies whole lines. Only behind the last newline may there be half a one.
@@ -86,11 +88,14 @@ func replay(content []byte, s *state) error {
 }
 
 // append writes a line in one call; the kernel has it then, whatever becomes of
-// the process.
+// the process. What a full disk leaves of a line is taken off again, since the
+// next one would go on from there.
 func (j *journal) append(line []byte) error {
-	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return err
+	n, err := j.file.Write(append(line, '\n'))
+	if err != nil {
+		return errors.Join(err, j.file.Truncate(j.size))
 	}
+	j.size += int64(n)
 	j.written.Add(1)
 	return nil
 }
