@@ -29,11 +29,9 @@ func TestListsPage(t *testing.T) {
 	hook := owner.Webhook(t, "http://127.0.0.1:1/", "stream.started")
 	var shop, product string
 	for i := range n {
-		st := owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
-		owner.Auction(t, map[string]any{"streamId": st.ID})
-		shop = st.ID
+		shop, product = owner.Stream(t, map[string]any{"name": strconv.Itoa(i)}).ID, owner.Product(t, nil).ID
+		owner.Auction(t, map[string]any{"streamId": shop, "productId": product})
 		owner.Key(t)
-		product = owner.Product(t, nil).ID
 		emit(t, s, owner.TenantID, "str_subject")
 		if i > 0 {
 			owner.Webhook(t, fmt.Sprintf("http://127.0.0.1:1/%d", i), "stream.ended")
