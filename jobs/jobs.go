@@ -18,6 +18,7 @@ import (
 	"showfloor/internal/mail"
 	"showfloor/internal/order"
 	"showfloor/internal/problem"
+	"showfloor/internal/processor"
 	"showfloor/internal/queue"
 	"showfloor/internal/webhook"
 )
@@ -85,6 +86,7 @@ func (c Config) River() *river.Config {
 			event.Queue:        {MaxWorkers: webhook.Workers},
 			mail.Queue:         {MaxWorkers: mail.Workers},
 			order.Queue:        {MaxWorkers: order.Workers},
+			processor.Queue:    {MaxWorkers: processor.Workers},
 		},
 		PeriodicJobs: []*river.PeriodicJob{
 			every(retentionEvery, RetentionArgs{}),

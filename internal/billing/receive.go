@@ -11,6 +11,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/postgres"
+	"showfloor/internal/processor"
 )
 
 const (
@@ -34,7 +35,7 @@ func (ProcessorEventArgs) Kind() string { return "billing_processor_event" }
 
 // InsertOpts lets it go on through an outage of the processor.
 func (ProcessorEventArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{MaxAttempts: maxAttempts}
+	return river.InsertOpts{Queue: processor.Queue, MaxAttempts: maxAttempts}
 }
 
 // ReceiveProcessorEvent takes an event in: body is as it came, signature the

@@ -28,7 +28,7 @@ func (CachePriceArgs) Kind() string { return "catalog_cache_price" }
 // InsertOpts keeps a product that sells fast from having many of it. One that is
 // done doesn't count: the product may have changed since.
 func (CachePriceArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+	return river.InsertOpts{Queue: processor.Queue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
 		rivertype.JobStateRunning, rivertype.JobStateScheduled,
 	}}}

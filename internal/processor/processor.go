@@ -9,6 +9,14 @@ package processor
 
 import "time"
 
+const (
+	// Queue is that of the jobs that call the processor, apart from all that doesn't:
+	// while it answers slowly or not at all, auctions end and streams stop in time.
+	Queue = "processor"
+	// Workers is how many of them run at a time.
+	Workers = 16
+)
+
 // Account is a seller's account.
 type Account struct {
 	ID string

@@ -1,0 +1,29 @@
+package jobs_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/areas"
+	"showfloor/internal/billing"
+	"showfloor/internal/catalog"
+	"showfloor/internal/order"
+	"showfloor/jobs"
+)
+
+// TestAHangingProcessorHoldsNothingElseUp: what calls it has queues of its own, and
+// those have workers.
+func TestAHangingProcessorHoldsNothingElseUp(t *testing.T) {
+	t.Parallel()
+	queues := jobs.Config{Areas: &areas.Areas{}, Log: slog.New(slog.DiscardHandler)}.River().Queues
+	for _, args := range []river.JobArgsWithInsertOpts{
+		order.CheckArgs{}, order.FinishRefundArgs{}, billing.ProcessorEventArgs{}, catalog.CachePriceArgs{},
+	} {
+		queue := args.InsertOpts().Queue
+		require.Contains(t, queues, queue)
+		require.NotContains(t, []string{"", river.QueueDefault}, queue)
+	}
+}
