@@ -74,6 +74,12 @@ func TestUnsignedReportsAreRefused(t *testing.T) {
 	s.report(t, body, connectSecret, now.Add(-6*time.Minute)).Problem(t, http.StatusBadRequest, "invalid_signature")
 	s.report(t, "no event", connectSecret, now).Problem(t, http.StatusBadRequest, "invalid_input")
 	s.report(t, "", connectSecret, now).Problem(t, http.StatusBadRequest, "invalid_input")
+	for _, odd := range []string{
+		`{"id":"evt_\u0000","type":"account.updated"}`, `{"id":"evt_1","type":"account.updated","account":"acct_\u0000"}`,
+		"{\"id\":\"evt_\xff\",\"type\":\"account.updated\"}", `[]`, `{"id":{},"type":"account.updated"}`, `{"id":"evt_1"}`,
+	} {
+		s.report(t, odd, connectSecret, now).Problem(t, http.StatusBadRequest, "invalid_input")
+	}
 	s.report(t, body+strings.Repeat(" ", 1<<20), connectSecret, now).Problem(t, http.StatusRequestEntityTooLarge, "body_too_large")
 	_, err := db.New(s.Pool).GetProcessorEvent(t.Context(), eventID)
 	require.Error(t, err, "nothing was kept")

@@ -105,8 +105,9 @@ func listParams(ctx context.Context, accountID string) stripe.ListParams {
 	return p
 }
 
-// slack is how far the processor's clock may be behind ours.
-const slack = time.Minute
+// slack is how far the processor's clock may be behind ours: a page that was made
+// must not be missed, or its units were sold twice.
+const slack = 10 * time.Minute
 
 // from is a filter for what was made since then.
 func from(since time.Time) *stripe.RangeQueryParams {

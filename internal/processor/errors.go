@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -50,12 +51,16 @@ func (c *Client) unavailable(doing string, cause error) error {
 	return &failure{problem: p, doing: doing, cause: cause, text: c.hide(text)}
 }
 
-// hide takes the key out of a text of the processor's.
+// addresses are e-mail addresses, as far as they look like it.
+var addresses = regexp.MustCompile(`[^\s<>"'(),;]+@[^\s<>"'(),;]+`)
+
+// hide takes out of a text of the processor's what no log shall hold: the key, and
+// buyers' e-mail addresses.
 func (c *Client) hide(text string) string {
-	if c.config.Key == "" {
-		return text
+	if c.config.Key != "" {
+		text = strings.ReplaceAll(text, c.config.Key, "(key)")
 	}
-	return strings.ReplaceAll(text, c.config.Key, "(key)")
+	return addresses.ReplaceAllString(text, "(e-mail address)")
 }
 
 // failed sorts a call's error, nil for none: a *Refusal, or what isn't known.

@@ -47,12 +47,12 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(tt.code, func(t *testing.T) {
 			t.Parallel()
-			c, _ := recorded(t, answer(tt.status, said(tt.kind, tt.code, "No with "+key)))
+			c, _ := recorded(t, answer(tt.status, said(tt.kind, tt.code, "No with "+key+" for 'bo@buyer.example'")))
 			for _, one := range calls() {
 				err := one.do(t, c)
 				var refusal *processor.Refusal
 				require.ErrorAs(t, err, &refusal, one.name)
-				require.Equal(t, processor.Refusal{Status: tt.status, Code: tt.code, Message: "No with (key)"}, *refusal)
+				require.Equal(t, processor.Refusal{Status: tt.status, Code: tt.code, Message: "No with (key) for '(e-mail address)'"}, *refusal)
 				_, known := problem.As(err)
 				require.False(t, known, "the caller decides what its own caller reads")
 				require.ErrorContains(t, err, tt.code)

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stripe/stripe-go/v76"
 	"github.com/stripe/stripe-go/v76/webhook"
@@ -31,7 +33,8 @@ func (c *Client) Verify(body []byte, signature string) (Event, error) {
 	var e struct {
 		ID, Type, Account string
 	}
-	if err := json.Unmarshal(body, &e); err != nil || e.ID == "" || e.Type == "" {
+	if err := json.Unmarshal(body, &e); err != nil || e.ID == "" || e.Type == "" ||
+		!utf8.Valid(body) || strings.ContainsRune(e.ID+e.Type+e.Account, 0) { // no database takes those
 		return Event{}, problem.BadField("body", "is not an event")
 	}
 	return Event{ID: e.ID, Type: e.Type, AccountID: e.Account, Payload: body}, nil
