@@ -81,7 +81,7 @@ WHERE tenant_id = @tenant_id AND id = @id;
 -- name: PostponeCheck :exec
 UPDATE orders SET check_at = @check_at::timestamptz, checks = @checks WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING';
 
--- name: ClaimPage :exec
+-- name: ClaimPage :execrows
 -- Notes, before the processor is asked for a winner's page, whose account it is asked on.
 UPDATE orders SET processor_account_id = @account_id, application_fee_cents = @fee_cents, expires_at = @expires_at, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING' AND checkout_session_id IS NULL;

@@ -82,4 +82,8 @@ WHERE p.tenant_id = @tenant_id AND p.id = l.id
 RETURNING sqlc.embed(p), b.stock AS stock_before;
 
 -- name: ForgetPrices :exec
-UPDATE products SET processor_price_id = NULL WHERE tenant_id = @tenant_id AND id = ANY (@ids::text[]) AND processor_price_id IS NOT NULL;
+-- Locked in the order of ids first, as everywhere.
+WITH locked AS MATERIALIZED (
+    SELECT l.id FROM products l WHERE l.tenant_id = @tenant_id AND l.id = ANY (@ids::text[]) AND l.processor_price_id IS NOT NULL ORDER BY l.id FOR UPDATE
+)
+UPDATE products p SET processor_price_id = NULL FROM locked WHERE p.tenant_id = @tenant_id AND p.id = locked.id;

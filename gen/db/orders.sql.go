@@ -71,7 +71,7 @@ func (q *Queries) AwaitOrder(ctx context.Context, arg AwaitOrderParams) error {
 	return err
 }
 
-const ClaimPage = `-- name: ClaimPage :exec
+const ClaimPage = `-- name: ClaimPage :execrows
 UPDATE orders SET processor_account_id = $1, application_fee_cents = $2, expires_at = $3, updated_at = $4
 WHERE tenant_id = $5 AND id = $6 AND status = 'PENDING' AND checkout_session_id IS NULL
 `
@@ -86,8 +86,8 @@ type ClaimPageParams struct {
 }
 
 // Notes, before the processor is asked for a winner's page, whose account it is asked on.
-func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) error {
-	_, err := q.db.Exec(ctx, ClaimPage,
+func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) (int64, error) {
+	result, err := q.db.Exec(ctx, ClaimPage,
 		arg.AccountID,
 		arg.FeeCents,
 		arg.ExpiresAt,
@@ -95,7 +95,10 @@ func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) error {
 		arg.TenantID,
 		arg.ID,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const CreateOrder = `-- name: CreateOrder :exec

@@ -47,7 +47,10 @@ func (q *Queries) ArchiveProduct(ctx context.Context, arg ArchiveProductParams) 
 }
 
 const ForgetPrices = `-- name: ForgetPrices :exec
-UPDATE products SET processor_price_id = NULL WHERE tenant_id = $1 AND id = ANY ($2::text[]) AND processor_price_id IS NOT NULL
+WITH locked AS MATERIALIZED (
+    SELECT l.id FROM products l WHERE l.tenant_id = $1 AND l.id = ANY ($2::text[]) AND l.processor_price_id IS NOT NULL ORDER BY l.id FOR UPDATE
+)
+UPDATE products p SET processor_price_id = NULL FROM locked WHERE p.tenant_id = $1 AND p.id = locked.id
 `
 
 type ForgetPricesParams struct {
@@ -55,6 +58,7 @@ type ForgetPricesParams struct {
 	Ids      []string
 }
 
+// Locked in the order of ids first, as everywhere.
 func (q *Queries) ForgetPrices(ctx context.Context, arg ForgetPricesParams) error {
 	_, err := q.db.Exec(ctx, ForgetPrices, arg.TenantID, arg.Ids)
 	return err

@@ -157,7 +157,8 @@ func (s *Service) checkRefused(ctx context.Context, o db.Order, refusal *process
 			return s.giveBack(ctx, tx, o, nil)
 		})
 	}
-	return s.postpone(ctx, o, nextCheck(now, time.Time{}, o.Checks))
+	// It may be for good, as when the seller has cut the account off from us.
+	return s.postpone(ctx, o, now.Add(min(time.Minute<<min(o.Checks, mostDoublings), longestRefused)))
 }
 
 // postpone says when the processor is asked again.

@@ -137,6 +137,32 @@ func TestAnUnreachableProcessorIsAskedLessAndLess(t *testing.T) {
 	r.has(t, mug, 5, 0)
 }
 
+// TestAnAccountThatWasCutOff is asked about for good, ever more seldom: what it holds
+// is free once the account is connected again.
+func TestAnAccountThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	c := r.checkout(t, r.cart(mug, nil))
+	connect := func(accountID string) {
+		_, err := r.Pool.Exec(t.Context(), "UPDATE orders SET processor_account_id = $1 WHERE id = $2", accountID, c.OrderID)
+		require.NoError(t, err)
+	}
+	connect("acct_gone")
+	r.Clock.Advance(2 * time.Hour)
+	for _, minutes := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360} {
+		pause := time.Duration(minutes) * time.Minute
+		require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID))
+		require.Equal(t, r.Clock.Now().Add(pause), *r.row(t, c.OrderID).CheckAt)
+		r.Clock.Advance(pause)
+	}
+	r.has(t, mug, 5, 1)
+	connect(r.account)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID))
+	require.Equal(t, order.Expired, r.row(t, c.OrderID).Status)
+	r.has(t, mug, 5, 0)
+}
+
 // TestAPageThatTheProcessorForgot can't be paid, but that is believed late.
 func TestAPageThatTheProcessorForgot(t *testing.T) {
 	t.Parallel()

@@ -81,10 +81,14 @@ func steps(rows []db.Refund, reported []processor.Refund) []step {
 	return append(failed, succeeded...)
 }
 
-// rowOf is the refund of ours that the processor's is; nil for none.
+// rowOf is the refund of ours that the processor's is; nil for none. The processor's
+// id decides: whoever refunds there can mark theirs with an id of ours.
 func rowOf(rows []db.Refund, r processor.Refund) *db.Refund {
 	i := slices.IndexFunc(rows, func(row db.Refund) bool {
-		return row.ID == r.RefundID || row.ProcessorRefundID != nil && *row.ProcessorRefundID == r.ID
+		if row.ProcessorRefundID != nil {
+			return *row.ProcessorRefundID == r.ID
+		}
+		return row.ID == r.RefundID && row.AmountCents == r.AmountCents
 	})
 	if i < 0 {
 		return nil

@@ -106,3 +106,18 @@ func TestWhatAnOrderIsAfterARefund(t *testing.T) {
 		require.Equal(t, c.after, got.RefundedCents)
 	}
 }
+
+// TestAForgedMark: a seller who refunds at the processor can mark that with the id
+// of a refund of ours, which must not hide it.
+func TestAForgedMark(t *testing.T) {
+	t.Parallel()
+	rows := []db.Refund{
+		{ID: "ref_done", AmountCents: 300, Status: refundSucceeded, ProcessorRefundID: new("re_1")},
+		{ID: "ref_waits", AmountCents: 200, Status: refundPending},
+	}
+	ours := processor.Refund{ID: "re_1", RefundID: "ref_done", AmountCents: 300}
+	require.Empty(t, steps(rows, []processor.Refund{ours}))
+	for _, forged := range []processor.Refund{{ID: "re_2", RefundID: "ref_done", AmountCents: 300}, {ID: "re_2", RefundID: "ref_waits", AmountCents: 1}} {
+		require.Equal(t, []step{{nil, forged, refundSucceeded, forged.AmountCents}}, steps(rows, []processor.Refund{forged, ours}))
+	}
+}

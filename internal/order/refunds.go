@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,7 +35,7 @@ func (FinishRefundArgs) Kind() string { return "order_finish_refund" }
 
 // InsertOpts lets it go on for as long as the processor can't be reached.
 func (FinishRefundArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{MaxAttempts: math.MaxInt16}
+	return river.InsertOpts{Queue: processor.Queue, MaxAttempts: math.MaxInt16}
 }
 
 // NewRefund is a refund that somebody asks for.
@@ -161,15 +162,15 @@ func (s *Service) rejectRefund(ctx context.Context, r db.Refund, refusal *proces
 		if err != nil {
 			return err
 		}
-		row := rowOf(refunds, processor.Refund{RefundID: r.ID})
-		if row == nil || row.Status != refundPending {
+		i := slices.IndexFunc(refunds, func(row db.Refund) bool { return row.ID == r.ID })
+		if i < 0 || refunds[i].Status != refundPending {
 			return nil
 		}
 		err = q.SetRefundStatus(ctx, db.SetRefundStatusParams{TenantID: r.TenantID, ID: r.ID, Status: refundFailed, Now: now})
 		if err != nil {
 			return fmt.Errorf("set refund's status: %w", err)
 		}
-		return auditRefund(ctx, q, now, audit.System("processor"), "order.refund_failed", *row)
+		return auditRefund(ctx, q, now, audit.System("processor"), "order.refund_failed", refunds[i])
 	})
 }
 

@@ -35,6 +35,10 @@ const (
 	firstCheck = 2 * time.Minute
 	// longestPause is between two such questions, at most.
 	longestPause = 15 * time.Minute
+	// longestRefused is the same for a page about which the processor won't tell.
+	longestRefused = 6 * time.Hour
+	// mostDoublings of a pause.
+	mostDoublings = 9
 	// settling is the pause between questions about a payment that takes days.
 	settling = time.Hour
 	// margin is how long after a page's end we believe that there is none: a page

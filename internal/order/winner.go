@@ -71,11 +71,14 @@ func (s *Service) openPage(ctx context.Context, o db.Order) error {
 		o.ExpiresAt = soonest.Truncate(time.Second)
 	}
 	// Noted before the processor is asked: from now on there may be a page.
-	err = q.ClaimPage(ctx, db.ClaimPageParams{
+	claimed, err := q.ClaimPage(ctx, db.ClaimPageParams{
 		TenantID: o.TenantID, ID: o.ID, AccountID: o.ProcessorAccountID, FeeCents: o.ApplicationFeeCents, ExpiresAt: o.ExpiresAt, Now: now,
 	})
 	if err != nil {
 		return fmt.Errorf("claim the page of order %s: %w", o.ID, err)
+	}
+	if claimed == 0 { // it has come to its end meanwhile, or has a page
+		return nil
 	}
 	view, err := s.withItems(ctx, o.TenantID, o)
 	if err != nil {
