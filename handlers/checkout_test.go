@@ -67,3 +67,21 @@ func TestALostCheckoutNamesItsOrder(t *testing.T) {
 	require.Equal(t, "PENDING", orders[0].Status)
 	require.Contains(t, p.Message, "the page of order "+orders[0].ID+" may have been made all the same")
 }
+
+// TestTimesAreOnesThatExist: what isn't a time, or has none in UTC, is refused by
+// its field's name.
+func TestTimesAreOnesThatExist(t *testing.T) {
+	t.Parallel()
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	for _, at := range []string{
+		"2027-02-29T00:00:00Z", "2026-12-31T23:59:60Z", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+00:01",
+		"2027-01-01", "2027-01-01T00:00:00", "2027-01-01t00:00:00z", "2027-01-01T00:00:00,5Z", "2027-01-01T0:00:00Z", "", "now",
+	} {
+		p := owner.Call(t, "POST", "/v1/me/commerce/discounts", map[string]any{"code": "ABC", "percentOff": 5, "endsAt": at}).Problem(t, 400, "invalid_input")
+		require.Len(t, p.Errors, 1, at)
+		require.Equal(t, "endsAt", p.Errors[0].Field, at)
+	}
+	for code, at := range map[string]string{"FIRST": "0000-01-01T00:00:00Z", "LAST": "9999-12-31T23:59:59.9999Z", "EAST": "2027-01-01T00:00:00+14:00"} {
+		owner.Discount(t, map[string]any{"code": code, "endsAt": at})
+	}
+}

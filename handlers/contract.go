@@ -66,6 +66,7 @@ func newContract() (*contract, error) {
 		SchemaValidationOptions: []openapi3.SchemaValidationOption{
 			openapi3.WithStringFormatValidator("email", openapi3.NewCallbackValidator(checkEmail)),
 			openapi3.WithStringFormatValidator("uri", openapi3.NewCallbackValidator(checkURI)),
+			openapi3.WithStringFormatValidator("date-time", openapi3.NewCallbackValidator(checkTime)),
 		},
 	}}
 	for path, item := range doc.Paths.Map() {

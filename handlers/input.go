@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/mail"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -117,6 +119,20 @@ func checkURI(text string) error {
 	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
 	if err != nil || !u.IsAbs() || web && u.Hostname() == "" || hidden {
 		return errors.New("must be a whole address without spaces, such as https://acme.example/shop")
+	}
+	return nil
+}
+
+// timeForm is RFC 3339's; the standard library reads more than that.
+var timeForm = regexp.MustCompile(openapi3.FormatOfStringDateTime)
+
+// checkTime wants an instant that exists and can be written as one in UTC: the form
+// alone lets 30 February through, and what is year 10000 in UTC.
+func checkTime(text string) error {
+	const lastYear = 9999
+	at, err := time.Parse(time.RFC3339, text)
+	if year := at.UTC().Year(); err != nil || !timeForm.MatchString(text) || year < 0 || year > lastYear {
+		return errors.New("must be a time as in RFC 3339, such as 2026-01-31T12:00:00Z")
 	}
 	return nil
 }
