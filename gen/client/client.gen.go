@@ -1839,7 +1839,8 @@ type ClientInterface interface {
 	//
 	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
 	//   for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-	//   order is EXPIRED, its unit free again, and the auction stays ENDED.
+	//   order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+	//   payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
 	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 	//
 	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -1858,7 +1859,8 @@ type ClientInterface interface {
 	//
 	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
 	//   for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-	//   order is EXPIRED, its unit free again, and the auction stays ENDED.
+	//   order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+	//   payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
 	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 	//
 	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -1928,11 +1930,11 @@ type ClientInterface interface {
 	// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
 	// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
 	// | 400 | `discount_invalid` | says why | the code can't be used |
+	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
-	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-	// | 503 | `processor_unavailable` | | the processor can't be reached |
+	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
 	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
@@ -1959,11 +1961,11 @@ type ClientInterface interface {
 	// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
 	// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
 	// | 400 | `discount_invalid` | says why | the code can't be used |
+	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
-	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-	// | 503 | `processor_unavailable` | | the processor can't be reached |
+	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
 	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
@@ -6981,7 +6983,8 @@ func (c *Client) ListAuctions(ctx context.Context, params *ListAuctionsParams, r
 //
 //   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
 //     for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-//     order is EXPIRED, its unit free again, and the auction stays ENDED.
+//     order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+//     payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
 //   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 //
 // 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -7010,7 +7013,8 @@ func (c *Client) CreateAuctionWithBody(ctx context.Context, contentType string, 
 //
 //   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
 //     for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-//     order is EXPIRED, its unit free again, and the auction stays ENDED.
+//     order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+//     payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
 //   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 //
 // 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -7130,11 +7134,11 @@ func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...Request
 // | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
 // | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
 // | 400 | `discount_invalid` | says why | the code can't be used |
+// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
-// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-// | 503 | `processor_unavailable` | | the processor can't be reached |
+// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 //
 // Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
 // order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
@@ -7171,11 +7175,11 @@ func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string,
 // | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
 // | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
 // | 400 | `discount_invalid` | says why | the code can't be used |
+// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
-// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-// | 503 | `processor_unavailable` | | the processor can't be reached |
+// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 //
 // Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
 // order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
@@ -23208,7 +23212,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
 	//   for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-	//   order is EXPIRED, its unit free again, and the auction stays ENDED.
+	//   order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+	//   payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
 	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 	//
 	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -23227,7 +23232,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
 	//   for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-	//   order is EXPIRED, its unit free again, and the auction stays ENDED.
+	//   order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+	//   payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
 	// - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 	//
 	// 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -23301,11 +23307,11 @@ type ClientWithResponsesInterface interface {
 	// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
 	// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
 	// | 400 | `discount_invalid` | says why | the code can't be used |
+	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
-	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-	// | 503 | `processor_unavailable` | | the processor can't be reached |
+	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
 	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
@@ -23332,11 +23338,11 @@ type ClientWithResponsesInterface interface {
 	// | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
 	// | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
 	// | 400 | `discount_invalid` | says why | the code can't be used |
+	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
-	// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-	// | 503 | `processor_unavailable` | | the processor can't be reached |
+	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
 	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
@@ -39726,7 +39732,8 @@ func (c *ClientWithResponses) ListAuctionsWithResponse(ctx context.Context, para
 //
 //   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
 //     for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-//     order is EXPIRED, its unit free again, and the auction stays ENDED.
+//     order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+//     payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
 //   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 //
 // 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -39751,7 +39758,8 @@ func (c *ClientWithResponses) CreateAuctionWithBodyWithResponse(ctx context.Cont
 //
 //   - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
 //     for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-//     order is EXPIRED, its unit free again, and the auction stays ENDED.
+//     order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+//     payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
 //   - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
 //
 // 400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -39855,11 +39863,11 @@ func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id 
 // | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
 // | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
 // | 400 | `discount_invalid` | says why | the code can't be used |
+// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
-// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-// | 503 | `processor_unavailable` | | the processor can't be reached |
+// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 //
 // Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
 // order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
@@ -39892,11 +39900,11 @@ func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Con
 // | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
 // | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
 // | 400 | `discount_invalid` | says why | the code can't be used |
+// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
-// | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-// | 503 | `processor_unavailable` | | the processor can't be reached |
+// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 //
 // Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
 // order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send

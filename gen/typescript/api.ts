@@ -2795,7 +2795,8 @@ export interface paths {
          *
          *     - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
          *       for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-         *       order is EXPIRED, its unit free again, and the auction stays ENDED.
+         *       order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
+         *       payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
          *     - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
          *
          *     400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
@@ -2908,11 +2909,11 @@ export interface paths {
          *     | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
          *     | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
          *     | 400 | `discount_invalid` | says why | the code can't be used |
+         *     | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
          *     | 404 | `not_found` | `product not found` | a product isn't the tenant's |
          *     | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
          *     | 409 | `conflict` | names the product | a product is archived |
-         *     | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum |
-         *     | 503 | `processor_unavailable` | | the processor can't be reached |
+         *     | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
          *
          *     Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
          *     order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
@@ -8701,12 +8702,12 @@ export interface components {
             /** Format: date-time */
             expiresAt: string;
             /**
-             * @description Good once.
+             * @description Good once and for a few minutes; make a new one, under a new `Idempotency-Key`, each time.
              * @example https://pay.example/setup/e/acct_1a2b3c
              */
             onboardingUrl: string;
         };
-        /** @description Where the processor leads the seller afterwards. */
+        /** @description Where the processor leads the seller afterwards; to https only, where real money is charged. */
         OnboardingLinkInput: {
             /**
              * Format: uri
