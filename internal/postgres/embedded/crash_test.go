@@ -74,8 +74,8 @@ func TestKilledServerIsNoticedAndRecovers(t *testing.T) {
 	}
 }
 
-// After a crash of the machine or the container, the pid in postmaster.pid
-// often belongs to another program.
+// After a crash of the machine or the container, the pid in postmaster.pid and in
+// the socket's lock often belongs to another program.
 func TestStalePidOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
@@ -92,8 +92,10 @@ func TestStalePidOfAnotherProgram(t *testing.T) {
 	}
 	defer func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() }()
 	text := strconv.Itoa(sleeper.Process.Pid) + "\n" + data + "\n1700000000\n5432\n/nowhere\n\n  5432001         0\nready   \n"
-	if err := os.WriteFile(filepath.Join(data, "postmaster.pid"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+	for _, path := range []string{filepath.Join(data, "postmaster.pid"), filepath.Join(dir, "postgres", "run", ".s.PGSQL."+socketPort+".lock")} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	query[int](t, mustStart(t, Options{Dir: dir, Fast: true}), "SELECT 1")
 	if err := sleeper.Process.Signal(syscall.Signal(0)); err != nil {

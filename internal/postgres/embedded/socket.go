@@ -35,6 +35,9 @@ func (h *home) openSocketDir() (*socketDir, error) {
 		if err := h.account.mkdir(run); err != nil {
 			return nil, fmt.Errorf("socket folder: %w", err)
 		}
+		if err := removeOldSocket(run); err != nil {
+			return nil, err
+		}
 		return &socketDir{path: run}, nil
 	}
 	path, err := h.tempSocketDir()
@@ -75,6 +78,19 @@ func (h *home) removeOldSocketDir(run string) {
 		}
 	}
 	_ = os.Remove(run)
+}
+
+// removeOldSocket removes what a killed server left in the folder, as stopOrphan
+// does with its postmaster.pid: the pid in the socket's lock may be another
+// program's by now, or that of a process that nobody has waited for yet, and
+// PostgreSQL would refuse to start.
+func removeOldSocket(run string) error {
+	for _, name := range []string{".s.PGSQL." + socketPort + ".lock", ".s.PGSQL." + socketPort} {
+		if err := os.Remove(filepath.Join(run, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a stale socket: %w", err)
+		}
+	}
+	return nil
 }
 
 // remove takes a temporary socket folder away; one in the data folder stays.
