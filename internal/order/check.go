@@ -114,12 +114,12 @@ func (s *Service) check(ctx context.Context, o db.Order) error {
 		return err
 	case found:
 		return s.ApplySession(ctx, *o.ProcessorAccountID, page)
-	case o.ProcessorAccountID == nil && !now.Before(o.ExpiresAt), !now.Before(o.ExpiresAt.Add(margin)):
+	case o.ProcessorAccountID == nil && !now.Before(o.ExpiresAt), !now.Before(noPageAt(o)):
 		return s.expire(ctx, o.TenantID, o.ID)
 	case o.AuctionID != nil && now.Before(o.ExpiresAt):
 		return s.openPage(ctx, o)
 	default:
-		return s.postpone(ctx, o, nextCheck(now, o.ExpiresAt.Add(margin), o.Checks))
+		return s.postpone(ctx, o, nextCheck(now, noPageAt(o), o.Checks))
 	}
 }
 

@@ -41,8 +41,8 @@ const (
 	mostDoublings = 9
 	// settling is the pause between questions about a payment that takes days.
 	settling = time.Hour
-	// margin is how long after a page's end we believe that there is none: a page
-	// that was asked for in time can't come up any more.
+	// margin is how long after the last instant at which a page may have been asked
+	// for we believe that there is none: one that was can't come up any more.
 	margin = 5 * time.Minute
 	// closing is how long after its end an open page is closed by us.
 	closing = 10 * time.Second
@@ -124,6 +124,17 @@ func judge(o db.Order, accountID string, p processor.Session) verdict {
 	default:
 		return waits
 	}
+}
+
+// noPageAt is from when on an order has no page if the processor knows of none. A
+// cart's is asked for once, right after the order was written: should that process
+// have died, the units aren't held for the half hour of a page that isn't there. A
+// winner's may be asked for until the order's end.
+func noPageAt(o db.Order) time.Time {
+	if o.AuctionID == nil {
+		return o.CreatedAt.Add(margin)
+	}
+	return o.ExpiresAt.Add(margin)
 }
 
 // nextCheck is when the processor is asked again about an order that waits, having
