@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/postgres/embedded"
+	"showfloor/internal/sandbox"
+)
+
+// shopKills is how often the shop's server is killed, at random instants.
+const shopKills = 50
+
+// crashSeed is the seed of TestKillWhileSelling's choices: SHOWFLOOR_CRASH_SEED,
+// or always the same. How the kernel interleaves what runs, no seed decides.
+func crashSeed(t testing.TB) uint64 {
+	t.Helper()
+	text := os.Getenv("SHOWFLOOR_CRASH_SEED")
+	if text == "" {
+		return 1
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err)
+	return seed
+}
+
+// TestKillWhileSelling kills a server and its database again and again while a
+// crowd buys, bids, pays, and takes its money back, from a processor that forgets
+// answers and reports late, twice and in any order. Afterwards what the processor
+// has seen, what the shop says, and what its webhooks have told are one story.
+func TestKillWhileSelling(t *testing.T) {
+	t.Parallel()
+	seed := crashSeed(t)
+	t.Logf("SHOWFLOOR_CRASH_SEED=%d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	box, options := openTill(t)
+	s := serve(t, append(options, set("RATE_LIMIT_CALLER", "off"))...)
+	sh := openShop(t, s, box)
+	hooks := newSink(t, sh.tenant, nil, api.EventNamePurchaseCompleted, api.EventNamePurchaseRefunded,
+		api.EventNameAuctionWon, api.EventNameAuctionReserveNotMet, api.EventNameInventoryDepleted)
+
+	began := time.Now()
+	c := gather(t, sh, seed)
+	t.Cleanup(c.disperse)
+	for range shopKills {
+		pause(t, time.Duration(50+r.IntN(850))*time.Millisecond)
+		s.kill()
+		if pid := s.postgres(); pid != 0 && oneIn(r, 2) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be about to end by itself
+		}
+		if oneIn(r, 10) { // this one dies before it is ready
+			early := begin(t, s.command(t))
+			pause(t, time.Duration(r.IntN(500))*time.Millisecond)
+			early.kill()
+		}
+		s.start(t)
+	}
+	pause(t, time.Second)
+	c.disperse()
+	t.Logf("%d kills in %s", shopKills, time.Since(began).Round(time.Second))
+
+	pool := s.database(t)
+	closeShop(t, sh, pool)
+	t.Logf("all settled after %s", time.Since(began).Round(time.Second))
+	b := readBooks(t, pool)
+	b.requirePromises(t, c)
+	b.requirePayments(t, box)
+	b.requireRefunds(t, box)
+	b.requireStock(t, box, append(sh.products, sh.prize))
+	b.requireCodes(t)
+	b.requireAuctions(t)
+	b.requireTold(t, pool, hooks)
+	t.Logf("%d orders, %d of them paid, %d auctions, %d of them with bids; %v", len(b.orders), b.paid(), len(b.auctions), len(b.bids), c.counts)
+}
+
+// disperse stops everybody and waits until they are gone.
+func (c *crowd) disperse() {
+	c.halt()
+	c.busy.Wait()
+}
+
+// database is the server's built-in one.
+func (s *server) database(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	url, err := embedded.Running(s.dir)
+	require.NoError(t, err)
+	pool, err := pgxpool.New(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// closeShop ends every page at the processor, lets the time pass that the server
+// waits for what it can't know at once, and waits until nothing is left open.
+func closeShop(t testing.TB, sh *shop, pool *pgxpool.Pool) {
+	t.Helper()
+	require.NoError(t, sh.box.ReleaseEvents())
+	none(t, pool, "auctions", "SELECT id, status FROM auctions WHERE status = 'LIVE'")
+	none(t, pool, "winners without a page", `SELECT id, status FROM orders
+		WHERE status = 'PENDING' AND auction_id IS NOT NULL AND checkout_session_id IS NULL`)
+	for _, page := range sh.box.Sessions("") {
+		switch {
+		case page.Status == sandbox.StatusOpen:
+			_, err := sh.box.Expire(page.ID)
+			require.NoError(t, err)
+		case page.Status == sandbox.StatusComplete && page.PaymentStatus == sandbox.Unpaid:
+			if payment, _ := sh.box.Payment(page.PaymentID); payment.Status == sandbox.Processing {
+				_, err := sh.box.Settle(page.ID, false)
+				require.NoError(t, err)
+			}
+		}
+	}
+	attempts, err := sh.box.Deliver(t.Context())
+	require.NoError(t, err)
+	for _, a := range attempts {
+		require.True(t, a.OK(), "%s was answered with %d %s", a.Type, a.Status, a.Error)
+	}
+	none(t, pool, "orders", "SELECT id, status FROM orders WHERE status = 'PENDING'")
+	none(t, pool, "refunds", "SELECT id, status FROM refunds WHERE status = 'PENDING'")
+	none(t, pool, "reports", "SELECT id, type AS status FROM processor_events WHERE processed_at IS NULL")
+	none(t, pool, "deliveries", "SELECT id, status FROM webhook_deliveries WHERE status <> 'delivered'")
+}
+
+// none waits until the query finds nothing any more, while time passes ten minutes
+// at a time for the orders and jobs that wait.
+func none(t testing.TB, pool *pgxpool.Pool, what, query string) {
+	t.Helper()
+	type open struct{ ID, Status string }
+	var left []open
+	t.Cleanup(func() {
+		if len(left) > 0 {
+			t.Logf("%s that are left: %v", what, left)
+		}
+	})
+	until(t, "no "+what+" are left", func() bool {
+		if left = read[open](t, pool, query); len(left) == 0 {
+			return true
+		}
+		_, err := pool.Exec(t.Context(), `UPDATE orders SET created_at = created_at - interval '10 minutes', check_at = check_at - interval '10 minutes'
+			WHERE status = 'PENDING' AND check_at > now()`)
+		require.NoError(t, err)
+		_, err = pool.Exec(t.Context(), `UPDATE river_job SET scheduled_at = now(), state = 'available'
+			WHERE state IN ('scheduled', 'retryable') AND kind IN ('order_check', 'order_finish_refund', 'billing_processor_event')`)
+		require.NoError(t, err)
+		return false
+	})
+}

@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"showfloor/gen/api"
+)
+
+// buy is one buyer's visit: a cart, its page, perhaps second thoughts.
+func (c *crowd) buy(r *rand.Rand, customer string) {
+	in := api.CheckoutInput{
+		StreamID: c.shop.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: customer,
+		SuccessURL: "https://shop.example/thanks", CancelURL: "https://shop.example/cart",
+	}
+	for range 1 + r.IntN(3) {
+		p := r.IntN(len(c.shop.products))
+		if p < scarce && !oneIn(r, 3) {
+			p += scarce
+		}
+		in.Items = append(in.Items, api.CartItem{ProductID: c.shop.products[p].ID, Quantity: 1 + r.IntN(2)})
+	}
+	if oneIn(r, 2) {
+		in.DiscountCode = new(pick(r, c.shop.codes))
+	}
+	key := ""
+	if oneIn(r, 2) {
+		key = "checkout-" + customer
+	}
+	orderID, sessionID, ok := c.checkout(in, key)
+	if !ok {
+		return
+	}
+	c.rest(time.Duration(r.IntN(100)) * time.Millisecond)
+	if paid := c.endPage(r, sessionID); paid && oneIn(r, 3) {
+		c.regret(r, orderID, customer)
+	}
+}
+
+// checkout makes an order for whoever has none yet. Without an Idempotency-Key a
+// call that wasn't answered is never repeated before the customer's orders say
+// that there is none.
+func (c *crowd) checkout(in api.CheckoutInput, key string) (orderID, sessionID string, ok bool) {
+	for !c.over() {
+		answer, err := c.shop.CreateCheckoutWithResponse(context.Background(), in, keyed(key))
+		switch c.outcome("checkout", answer, err, unavailable, inProgress, keyLost, "insufficient_stock", "discount_invalid") {
+		case "":
+			made := *answer.JSON201
+			c.mu.Lock()
+			c.orders[made.OrderID] = true
+			c.mu.Unlock()
+			return made.OrderID, made.SessionID, true
+		case "insufficient_stock", "discount_invalid":
+			return "", "", false
+		case inProgress:
+			c.rest(100 * time.Millisecond)
+			continue
+		case lost:
+			if key != "" {
+				c.rest(60 * time.Millisecond)
+				continue
+			}
+		}
+		if o, found := c.newest(in.CustomerExternalID); found {
+			return c.page(o.ID)
+		}
+		if key != "" { // nothing was made for it, and nothing will be
+			return "", "", false
+		}
+	}
+	return "", "", false
+}
+
+// newest asks for the customer's newest order until that is answered.
+func (c *crowd) newest(customer string) (o api.Order, found bool) {
+	for !c.over() {
+		answer, err := c.shop.ListOrdersWithResponse(context.Background(), &api.ListOrdersParams{CustomerExternalID: &customer})
+		if c.outcome("list orders", answer, err) == "" {
+			if list := *answer.JSON200; len(list) > 0 {
+				return list[0], true
+			}
+			return o, false
+		}
+		c.rest(20 * time.Millisecond)
+	}
+	return o, true
+}
+
+// page waits a little for an order's page, then gives up.
+func (c *crowd) page(orderID string) (id, sessionID string, ok bool) {
+	for range 10 {
+		if c.over() {
+			break
+		}
+		answer, err := c.shop.GetOrderWithResponse(context.Background(), orderID)
+		if c.outcome("get order", answer, err) == "" {
+			o := *answer.JSON200
+			if session, err := o.ProcessorCheckoutSessionID.Get(); err == nil && o.Status == api.OrderStatusPENDING {
+				return orderID, session, true
+			}
+		}
+		c.rest(100 * time.Millisecond)
+	}
+	return "", "", false
+}
+
+// regret asks for money back once the order is paid: of the shop, which does or
+// doesn't send a key, or of the seller, who does it at the processor.
+func (c *crowd) regret(r *rand.Rand, orderID, customer string) {
+	for !c.over() {
+		answer, err := c.shop.GetOrderWithResponse(context.Background(), orderID)
+		if c.outcome("get order", answer, err) == "" && answer.JSON200.PaidAt.IsSpecified() && !answer.JSON200.PaidAt.IsNull() {
+			payment, err := answer.JSON200.ProcessorPaymentIntentID.Get()
+			if err != nil {
+				return // it cost nothing
+			}
+			c.refund(r, orderID, payment, answer.JSON200.TotalCents, customer)
+			return
+		}
+		c.rest(50 * time.Millisecond)
+	}
+}
+
+func (c *crowd) refund(r *rand.Rand, orderID, paymentIntent string, total int64, customer string) {
+	if oneIn(r, 4) {
+		_, err := c.shop.box.Refund(paymentIntent, 1+r.Int64N(total))
+		c.must(err)
+		c.count("refund at the processor")
+	}
+	in := api.RefundInput{}
+	if oneIn(r, 2) {
+		in.AmountCents = new(1 + r.Int64N(total))
+	}
+	key := ""
+	if oneIn(r, 2) {
+		key = "refund-" + customer
+	}
+	for !c.over() {
+		answer, err := c.shop.RefundOrderWithResponse(context.Background(), orderID, in, keyed(key))
+		code := c.outcome("refund", answer, err, unavailable, inProgress, keyLost, "conflict", "refund_too_large")
+		if key == "" || code != lost && code != inProgress {
+			return
+		}
+		c.rest(50 * time.Millisecond)
+	}
+}
