@@ -53,7 +53,8 @@ func (s *Service) ReceiveProcessorEvent(ctx context.Context, body []byte, signat
 	}
 	needed := concerns(e) != nobody
 	if !needed {
-		row.ProcessedAt = &row.ReceivedAt
+		// That it came is enough: it may be about people whom we don't know.
+		row.ProcessedAt, row.Payload = &row.ReceivedAt, []byte("{}")
 	}
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		isNew, err := db.New(tx).CreateProcessorEvent(ctx, row)

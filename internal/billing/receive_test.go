@@ -54,6 +54,7 @@ func TestReportsThatNobodyNeedsAreAccepted(t *testing.T) {
 		s.report(t, body, connectSecret, time.Now()).Is(t, http.StatusCreated)
 		row, jobs := s.stored(t, eventID)
 		require.NotNil(t, row.ProcessedAt, kind)
+		require.Equal(t, "{}", string(row.Payload), kind)
 		require.Zero(t, jobs)
 	}
 	eventID, body := s.event("account.updated", `{}`)
