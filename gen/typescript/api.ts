@@ -7576,7 +7576,8 @@ export interface components {
             password: string;
         };
         /**
-         * @description An ISO 4217 currency code in lower case.
+         * @description An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
+         *     payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
          * @example usd
          */
         Currency: string;

@@ -109,6 +109,12 @@ func (s *Service) CheckOrder(ctx context.Context, orderID string) error {
 func (s *Service) check(ctx context.Context, o db.Order) error {
 	now := s.config.Now()
 	page, found, err := s.look(ctx, o, now)
+	if found && o.CheckoutSessionID == nil && judge(o, *o.ProcessorAccountID, page) == stranger {
+		// The seller has made a page of their own in the order's name. It must not hold
+		// the units for good.
+		s.config.Log.Warn("a payment page that we didn't make names an order", "order", o.ID, "session", page.ID)
+		found = false
+	}
 	switch {
 	case err != nil:
 		return err

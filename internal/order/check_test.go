@@ -13,9 +13,12 @@ import (
 	"showfloor/gen/api"
 	"showfloor/gen/db"
 	"showfloor/internal/apitest"
+	"showfloor/internal/catalog"
 	"showfloor/internal/id"
 	"showfloor/internal/order"
 	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/processor"
 )
 
 // onlyOrder is the one order of the tenant.
@@ -160,6 +163,29 @@ func TestAnAccountThatWasCutOff(t *testing.T) {
 	connect(r.account)
 	require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID))
 	require.Equal(t, order.Expired, r.row(t, c.OrderID).Status)
+	r.has(t, mug, 5, 0)
+}
+
+// TestAPageInTheOrdersName that the seller made, for another total, holds nothing.
+func TestAPageInTheOrdersName(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	r.Sandbox.Fail(1, "/v1/checkout/sessions", http.StatusInternalServerError)
+	_, err := r.buy(t, "user-1", "", catalog.Line{ProductID: mug, Quantity: 1})
+	require.True(t, problem.Is(err, "processor_unavailable"), "%v", err)
+	r.has(t, mug, 5, 1)
+	var orderID string
+	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT id FROM orders WHERE tenant_id = $1", r.owner.TenantID).Scan(&orderID))
+	_, err = r.Sandbox.Client.CreatePage(t.Context(), processor.Page{
+		AccountID: r.account, OrderID: orderID, TenantID: r.owner.TenantID, Currency: "usd",
+		Lines:      []processor.Line{{Name: "Nothing much", UnitCents: 50, Quantity: 1}},
+		SuccessURL: "https://shop.example/", CancelURL: "https://shop.example/", ExpiresAt: r.Clock.Now().Add(time.Hour),
+	})
+	require.NoError(t, err)
+	r.Clock.Advance(37 * time.Minute)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), orderID))
+	require.Equal(t, order.Expired, r.row(t, orderID).Status)
 	r.has(t, mug, 5, 0)
 }
 

@@ -183,5 +183,6 @@ func unsure(orderID string, err error) error {
 		return err
 	}
 	return errors.Join(problem.New(problem.Unavailable, "processor_unavailable",
-		"the payment processor can't be reached; the page of order %s may have been made all the same: look at the order before you try again", orderID), err)
+		"the payment processor can't be reached; the page of order %s may have been made all the same: look at the order before you try again",
+		orderID), err)
 }
