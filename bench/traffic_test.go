@@ -11,7 +11,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,7 +39,8 @@ type call struct {
 	Weight int    `json:"weight"`
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	Body   string `json:"body"`
+	// Body is sent with {n} replaced by a number that rises from 1000.
+	Body string `json:"body"`
 }
 
 // outcome is what the clients saw.
@@ -193,8 +197,12 @@ func (t traffic) choose() call {
 	return t.Calls[0]
 }
 
+// raised counts the requests of all clients of the process, for their bodies.
+var raised atomic.Int64
+
 // text is the request as it is sent.
 func (c call) text(token string) string {
+	c.Body = strings.Replace(c.Body, "{n}", strconv.FormatInt(1000+raised.Add(1), 10), 1)
 	text := c.Method + " " + c.Path + " HTTP/1.1\r\nHost: localhost\r\n"
 	if token != "" {
 		text += "Authorization: Bearer " + token + "\r\n"

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/gen/db"
 	"showfloor/internal/apitest"
 )
 
@@ -28,7 +26,7 @@ func TestCreateAuction(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	st, product := owner.Stream(t, nil), owner.StockedProduct(t, 2)
+	st, product := owner.Stream(t, nil), owner.Product(t, map[string]any{"stock": 2}).ID
 	a := owner.Auction(t, map[string]any{
 		"productId": product, "streamId": st.ID, "startingBidCents": 1500, "reservePriceCents": 2500, "bidIncrementCents": 50,
 		"durationSec": 300, "antiSnipeSec": 10,
@@ -51,7 +49,7 @@ func TestCreateAuction(t *testing.T) {
 
 	p := owner.Call(t, "POST", auctionsPath, auctionBody(product, st.ID)).Problem(t, 400, "insufficient_stock")
 	require.Equal(t, "only 0 of 1 remaining", p.Message, "both units are held")
-	owner.Auction(t, map[string]any{"productId": owner.StockedProduct(t, -1), "streamId": st.ID})
+	owner.Auction(t, map[string]any{"productId": owner.Product(t, map[string]any{"stock": -1}).ID, "streamId": st.ID})
 	require.Equal(t, []string{"auction.create", "auction.create", "auction.create"}, audited(t, s, owner.TenantID, "auction"))
 }
 
@@ -78,21 +76,21 @@ func TestCreateAuctionOfWhatIsntThere(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner, other := s.Register(t), s.Register(t)
-	st, product := owner.Stream(t, nil), owner.StockedProduct(t, 1)
+	st, product := owner.Stream(t, nil), owner.Product(t, map[string]any{"stock": 1}).ID
 	for message, body := range map[string]map[string]any{
 		"product not found": auctionBody("prod_none", st.ID),
 		"stream not found":  auctionBody(product, "str_none"),
 	} {
 		require.Equal(t, message, owner.Call(t, "POST", auctionsPath, body).Problem(t, 404, "not_found").Message)
 	}
-	p := owner.Call(t, "POST", auctionsPath, auctionBody(other.StockedProduct(t, 1), st.ID)).Problem(t, 404, "not_found")
+	p := owner.Call(t, "POST", auctionsPath, auctionBody(other.Product(t, map[string]any{"stock": 1}).ID, st.ID)).Problem(t, 404, "not_found")
 	require.Equal(t, "product not found", p.Message)
 	p = owner.Call(t, "POST", auctionsPath, auctionBody(product, other.Stream(t, nil).ID)).Problem(t, 404, "not_found")
 	require.Equal(t, "stream not found", p.Message)
 	_, err := s.Pool.Exec(t.Context(), "UPDATE products SET active = false WHERE id = $1", product)
 	require.NoError(t, err)
 	owner.Call(t, "POST", auctionsPath, auctionBody(product, st.ID)).Problem(t, 409, "conflict")
-	p = owner.Call(t, "POST", auctionsPath, auctionBody(owner.StockedProduct(t, 0), st.ID)).Problem(t, 400, "insufficient_stock")
+	p = owner.Call(t, "POST", auctionsPath, auctionBody(owner.Product(t, map[string]any{"stock": 0}).ID, st.ID)).Problem(t, 400, "insufficient_stock")
 	require.Equal(t, "only 0 of 1 remaining", p.Message)
 	require.JSONEq(t, "[]", string(owner.Call(t, "GET", auctionsPath, nil).Is(t, 200).Body))
 }
@@ -171,15 +169,9 @@ func TestPlaceBid(t *testing.T) {
 }
 
 // auctionEvents are the names of an auction's events, in their order.
-func auctionEvents(t *testing.T, s *apitest.Server, tenantID, auctionID string) (names []string) {
+func auctionEvents(t *testing.T, s *apitest.Server, tenantID, auctionID string) []string {
 	t.Helper()
-	events, err := db.New(s.Pool).ListEvents(t.Context(), tenantID)
-	require.NoError(t, err)
-	for _, e := range events {
-		if e.Subject == auctionID {
-			names = append(names, e.Event)
-		}
-	}
+	names, _ := eventsOf(t, s, tenantID, auctionID)
 	return names
 }
 
@@ -205,7 +197,7 @@ func TestABidThatIsSentTwiceIsPlacedOnce(t *testing.T) {
 	owner := s.Register(t)
 	a := owner.Auction(t, nil)
 	bid := func(key string) apitest.Response {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+auctionsPath+"/"+a.ID+"/bid",
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+auctionsPath+"/"+a.ID+"/bid",
 			strings.NewReader(`{"amountCents":1000,"bidderExternalId":"user-1","bidderName":"Bo"}`))
 		require.NoError(t, err)
 		r.Header.Set("Content-Type", "application/json")
@@ -231,7 +223,7 @@ func TestCancelAuction(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	st, product := owner.Stream(t, nil), owner.StockedProduct(t, 1)
+	st, product := owner.Stream(t, nil), owner.Product(t, map[string]any{"stock": 1}).ID
 	a := owner.Auction(t, map[string]any{"productId": product, "streamId": st.ID})
 	for range 2 {
 		var got api.Auction
@@ -274,7 +266,7 @@ func TestListAuctionsByStatus(t *testing.T) {
 			ids = append(ids, a.ID)
 			if a.ID == live.ID {
 				require.Len(t, a.Bids, 1)
-				require.Equal(t, fmt.Sprint(1000), fmt.Sprint(a.Bids[0].AmountCents))
+				require.Equal(t, int64(1000), a.Bids[0].AmountCents)
 			}
 		}
 		require.Equal(t, want, ids, query)

@@ -28,7 +28,7 @@ func TestAddressesAreOnesForOthersToo(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
 	owner.Seller(t)
-	product, streamID := owner.StockedProduct(t, 5), owner.Stream(t, nil).ID
+	product, streamID := owner.Product(t, map[string]any{"stock": 5}).ID, owner.Stream(t, nil).ID
 	for _, address := range []string{
 		"https://", "http://:80/", "https://a b.example/", "https://a.example/b c", "https://a.example/\u00a0", "https://[::1", "https://a.example/%zz",
 	} {
@@ -58,7 +58,7 @@ func TestALostCheckoutNamesItsOrder(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
 	owner.Seller(t)
-	body := checkoutBody(owner.StockedProduct(t, 5), owner.Stream(t, nil).ID, nil)
+	body := checkoutBody(owner.Product(t, map[string]any{"stock": 5}).ID, owner.Stream(t, nil).ID, nil)
 	s.Sandbox.Down(true)
 	p := owner.Call(t, "POST", checkoutPath, body).Problem(t, 503, "processor_unavailable")
 	var orders []struct{ ID, Status string }

@@ -73,3 +73,33 @@ func TestAnAuctionWhoseEndWasMovedWaitsOn(t *testing.T) {
 	})
 	untilAuction(t, owner, a.ID, api.AuctionStatusLIVE)
 }
+
+// TestAWinnerPays: from the auction's end, by itself, over the order and its payment
+// page to SETTLED, with the unit sold.
+func TestAWinnerPays(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Jobs: true})
+	owner := s.Register(t)
+	owner.Seller(t)
+	p := owner.Product(t, map[string]any{"stock": 3})
+	a := owner.Auction(t, map[string]any{"productId": p.ID, "durationSec": 1, "antiSnipeSec": 1, "reservePriceCents": 1500})
+	owner.Bid(t, a.ID, 1500).Is(t, 201)
+	ended := untilAuction(t, owner, a.ID, api.AuctionStatusENDED)
+	require.Equal(t, ended.Bids[0].ID, ended.WinningBidID.MustGet())
+
+	var o api.Order
+	apitest.Until(t, "the payment page", func() bool {
+		owner.Call(t, "GET", "/v1/me/commerce/orders/"+ended.OrderID.MustGet(), nil).Into(t, 200, &o)
+		return !o.CheckoutURL.IsNull()
+	})
+	require.Equal(t, api.OrderStatusPENDING, o.Status)
+	require.Equal(t, []any{int64(1500), "user-4711", a.StreamID}, []any{o.TotalCents, o.CustomerExternalID, o.StreamID})
+	_, err := s.Sandbox.Pay(o.ProcessorCheckoutSessionID.MustGet(), "bo@buyer.example")
+	require.NoError(t, err)
+	s.Sandbox.Deliver(t)
+	untilAuction(t, owner, a.ID, api.AuctionStatusSETTLED)
+	var stock, held int
+	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT stock, held FROM products WHERE id = $1", p.ID).Scan(&stock, &held))
+	require.Equal(t, []int{2, 0}, []int{stock, held})
+	owner.Bid(t, a.ID, 9000).Problem(t, 400, "auction_ended")
+}

@@ -65,7 +65,7 @@ func (s *Service) PlaceBid(ctx context.Context, c account.Caller, auctionID stri
 }
 
 // errNothing rolls a round back that took no bid.
-var errNothing = errors.New("no bid was taken") //nolint:gochecknoglobals // a sentinel
+var errNothing = errors.New("no bid was taken")
 
 // round is one transaction's decisions. It is the hook that joins those of the
 // requests whose bids it takes.
@@ -159,8 +159,8 @@ func judge(ctx context.Context, tx pgx.Tx, a state, o *offer) (v verdict, fresh 
 			return v, false, fmt.Errorf("get bid: %w", err)
 		}
 	}
-	if err := checkBid(a, o.in.AmountCents); err != nil {
-		return verdict{problem: err}, false, nil
+	if v.problem = checkBid(a, o.in.AmountCents); v.problem != nil {
+		return v, false, nil //nolint:nilerr // the verdict holds it
 	}
 	if o.bidID == "" {
 		o.bidID = id.New(id.Bid)

@@ -121,7 +121,7 @@ func (r *rig) orders(t *testing.T, auctionID string) (n int) {
 }
 
 // stop locks the auction's row until release is called, which may change it.
-func (r *rig) stop(t *testing.T, auctionID string) (tx pgx.Tx, release func()) {
+func (r *rig) stop(t *testing.T, auctionID string) (tx pgx.Tx, release func()) { //nolint:ireturn // as pgx has it
 	t.Helper()
 	tx, err := r.s.Pool.Begin(t.Context())
 	require.NoError(t, err)

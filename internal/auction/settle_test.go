@@ -136,33 +136,10 @@ func TestBidsRaceWithTheEnd(t *testing.T) {
 			next.Store(1000)
 			var wg sync.WaitGroup
 			for i := range 8 {
-				wg.Go(func() {
-					for {
-						p, err := r.bid(t, i, a.ID, next.Add(1))
-						switch {
-						case err == nil && p.Bid.CreatedAt.Before(end):
-							placed.Add(1)
-						case problem.Is(err, "auction_ended"):
-							return
-						case !problem.Is(err, "bid_too_low"):
-							t.Errorf("%v, %v", p, err)
-							return
-						}
-					}
-				})
+				wg.Go(func() { placed.Add(r.bidToTheEnd(t, i, a.ID, &next, end)) })
 			}
 			for i := range 2 {
-				wg.Go(func() {
-					for {
-						wait, err := r.service(i).SettleAuction(t.Context(), r.owner.TenantID, a.ID)
-						if err != nil {
-							t.Error(err)
-						}
-						if wait == 0 {
-							return
-						}
-					}
-				})
+				wg.Go(func() { r.settleAtTheEnd(t, i, a.ID) })
 			}
 			wg.Wait()
 			require.Len(t, r.bids(t, a.ID), int(placed.Load()))
@@ -171,11 +148,43 @@ func TestBidsRaceWithTheEnd(t *testing.T) {
 	}
 }
 
+// bidToTheEnd raises through one server until it is told that the auction is over,
+// and counts its bids.
+func (r *rig) bidToTheEnd(t *testing.T, n int, auctionID string, next *atomic.Int64, end time.Time) (placed int64) {
+	t.Helper()
+	for {
+		p, err := r.bid(t, n, auctionID, next.Add(1))
+		switch {
+		case err == nil && p.Bid.CreatedAt.Before(end):
+			placed++
+		case problem.Is(err, "auction_ended"):
+			return placed
+		case !problem.Is(err, "bid_too_low"):
+			t.Errorf("%v, %v", p, err)
+			return placed
+		}
+	}
+}
+
+// settleAtTheEnd tries through one server until the auction is over.
+func (r *rig) settleAtTheEnd(t *testing.T, n int, auctionID string) {
+	t.Helper()
+	for {
+		wait, err := r.service(n).SettleAuction(t.Context(), r.owner.TenantID, auctionID)
+		if err != nil {
+			t.Error(err)
+		}
+		if wait == 0 {
+			return
+		}
+	}
+}
+
 // TestBidsRaceWithACancellation: either there is a bid or the auction is off.
 func TestBidsRaceWithACancellation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	product, st := r.owner.StockedProduct(t, 10), r.owner.Stream(t, nil)
+	product, st := r.owner.Product(t, map[string]any{"stock": 10}).ID, r.owner.Stream(t, nil)
 	for range 10 {
 		a := r.owner.Auction(t, map[string]any{"productId": product, "streamId": st.ID})
 		before := r.held(t, a)

@@ -24,7 +24,7 @@ func WithHook(ctx context.Context, h Hook) context.Context {
 
 // HookFrom is the context's hook; nil for none. It is for what joins the work of
 // several contexts in one transaction, which has to run the hooks of them all.
-func HookFrom(ctx context.Context) Hook {
+func HookFrom(ctx context.Context) Hook { //nolint:ireturn // it is whatever WithHook was given
 	hook, _ := ctx.Value(hookKey{}).(Hook)
 	return hook
 }
