@@ -15,9 +15,21 @@ type finishRefund struct {
 	orders *order.Service
 }
 
-// NextRetry is soon, however often the job has failed: somebody waits for money.
+const (
+	// eager is how many attempts are made with short pauses, about an hour long.
+	eager = 60
+	// From then on they grow by this, up to the longest.
+	lateStep  = 10 * time.Second
+	lateLimit = time.Hour
+)
+
+// NextRetry is soon: somebody waits for money. What fails for long may fail for good,
+// as when the seller has cut the account off, and is tried less and less often.
 func (*finishRefund) NextRetry(job *river.Job[order.FinishRefundArgs]) time.Time {
-	return soon(job.Attempt)
+	if job.Attempt <= eager {
+		return soon(job.Attempt)
+	}
+	return time.Now().Add(min(time.Duration(job.Attempt)*lateStep, lateLimit))
 }
 
 // Work does.

@@ -135,10 +135,9 @@ func (s *Service) FinishRefund(ctx context.Context, refundID string) error {
 	o, r := row.Order, row.Refund
 	// The processor forgets after a day what it has done for a key.
 	made, err := s.config.Processor.ListRefunds(ctx, *o.ProcessorAccountID, *o.PaymentIntentID)
-	if refusal, refused := errors.AsType[*processor.Refusal](err); refused {
-		return s.rejectRefund(ctx, r, refusal)
-	}
 	if err != nil {
+		// Also when it refuses, as for a seller who has cut the account off: the refund
+		// may have been made all the same, so its amount isn't free for another one.
 		return err
 	}
 	for _, m := range made {

@@ -312,6 +312,29 @@ func TestARefundThatIsRefusedLaterEnds(t *testing.T) {
 	r.refunded(t, orderID, order.Refunded, 1000, 1)
 }
 
+// TestARefundOfWhichNothingCanBeLearned isn't taken for one that wasn't made: its
+// amount could be given back twice then.
+func TestARefundOfWhichNothingCanBeLearned(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	orderID, payment := r.sale(t, 1)
+	connect := func(accountID string) {
+		_, err := r.Pool.Exec(t.Context(), "UPDATE orders SET processor_account_id = $1 WHERE id = $2", accountID, orderID)
+		require.NoError(t, err)
+	}
+	r.Sandbox.LoseAnswers(1, "/v1/refunds")
+	r.refund(t, orderID, 400).Is(t, http.StatusServiceUnavailable)
+	refundID := r.unfinished(t, orderID)
+	connect("acct_gone")
+	require.Error(t, r.Orders.FinishRefund(t.Context(), refundID))
+	require.Equal(t, refundID, r.unfinished(t, orderID))
+	r.refund(t, orderID, 601).Problem(t, http.StatusBadRequest, "refund_too_large")
+	connect(r.account)
+	require.NoError(t, r.Orders.FinishRefund(t.Context(), refundID))
+	r.refunded(t, orderID, order.PartiallyRefunded, 400, 1)
+	require.Len(t, r.Sandbox.Refunds(payment), 1)
+}
+
 func TestARepeatedRequestIsOneRefund(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
