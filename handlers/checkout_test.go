@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,9 +17,7 @@ func checkoutBody(productID, streamID string, fields map[string]any) map[string]
 		"customerEmail": "bo@buyer.example", "customerExternalId": "user-4711",
 		"successUrl": "https://shop.example/thanks?s={CHECKOUT_SESSION_ID}", "cancelUrl": "https://shop.example/cart",
 	}
-	for name, value := range fields {
-		body[name] = value
-	}
+	maps.Copy(body, fields)
 	return body
 }
 

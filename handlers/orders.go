@@ -40,7 +40,9 @@ func (s *Server) ListOrders(ctx context.Context, r api.ListOrdersRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	filter := order.Filter{Status: (*string)(r.Params.Status), StreamID: given(r.Params.StreamID), CustomerExternalID: given(r.Params.CustomerExternalID)}
+	filter := order.Filter{
+		Status: (*string)(r.Params.Status), StreamID: given(r.Params.StreamID), CustomerExternalID: given(r.Params.CustomerExternalID),
+	}
 	views, err := s.areas.Orders.ListOrders(ctx, callerFrom(ctx), filter, cursor, size+1)
 	if err != nil {
 		return nil, err
