@@ -1937,7 +1937,7 @@ type ClientInterface interface {
 	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+	// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
 	// an `Idempotency-Key`.
 	//
 	// Takes any type of body and a specified content type.
@@ -1968,7 +1968,7 @@ type ClientInterface interface {
 	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+	// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
 	// an `Idempotency-Key`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -7141,7 +7141,7 @@ func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...Request
 // | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 //
 // Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
 // an `Idempotency-Key`.
 //
 // Takes any type of body and a specified content type.
@@ -7182,7 +7182,7 @@ func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string,
 // | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 //
 // Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
 // an `Idempotency-Key`.
 //
 // Takes a body of the `application/json` content type.
@@ -23314,7 +23314,7 @@ type ClientWithResponsesInterface interface {
 	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+	// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
 	// an `Idempotency-Key`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -23345,7 +23345,7 @@ type ClientWithResponsesInterface interface {
 	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 	//
 	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-	// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+	// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
 	// an `Idempotency-Key`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -39870,7 +39870,7 @@ func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id 
 // | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 //
 // Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
 // an `Idempotency-Key`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -39907,7 +39907,7 @@ func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Con
 // | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
 //
 // Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-// order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
 // an `Idempotency-Key`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

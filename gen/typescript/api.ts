@@ -2916,7 +2916,7 @@ export interface paths {
          *     | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
          *
          *     Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-         *     order instead, which stays PENDING and names its page in `checkoutUrl` within a few minutes if there is one; or send
+         *     order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
          *     an `Idempotency-Key`.
          */
         post: operations["createCheckout"];
