@@ -32,11 +32,7 @@ func (s *Server) UpdateAdminSetting(
 	if err != nil {
 		return nil, badInput("value", "is no JSON value")
 	}
-	reason := ""
-	if r.Body.Reason != nil {
-		reason = *r.Body.Reason
-	}
-	v, err := s.areas.Settings.UpdateAdminSetting(ctx, adminFrom(ctx).Actor(), r.Key, value, reason)
+	v, err := s.areas.Settings.UpdateAdminSetting(ctx, adminFrom(ctx).Actor(), r.Key, value, orEmpty(r.Body.Reason))
 	if err != nil {
 		return nil, err
 	}

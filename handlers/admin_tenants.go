@@ -58,11 +58,7 @@ func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantReque
 
 // ChangeTenantPlan puts it on another plan.
 func (s *Server) ChangeTenantPlan(ctx context.Context, r api.ChangeTenantPlanRequestObject) (api.ChangeTenantPlanResponseObject, error) {
-	reason := ""
-	if r.Body.Reason != nil {
-		reason = *r.Body.Reason
-	}
-	tenant, err := s.areas.Console.ChangeTenantPlan(ctx, adminFrom(ctx), r.ID, string(r.Body.Plan), reason)
+	tenant, err := s.areas.Console.ChangeTenantPlan(ctx, adminFrom(ctx), r.ID, string(r.Body.Plan), orEmpty(r.Body.Reason))
 	if err != nil {
 		return nil, err
 	}

@@ -29,14 +29,11 @@ func (s *Server) ListAuctions(ctx context.Context, r api.ListAuctionsRequestObje
 // CreateAuction starts an auction. The validator has filled in the document's
 // defaults.
 func (s *Server) CreateAuction(ctx context.Context, r api.CreateAuctionRequestObject) (api.CreateAuctionResponseObject, error) {
-	in := auction.Input{
+	v, err := s.areas.Auctions.CreateAuction(ctx, callerFrom(ctx), auction.Input{
 		ProductID: r.Body.ProductID, StreamID: r.Body.StreamID, StartingBidCents: r.Body.StartingBidCents,
 		BidIncrementCents: r.Body.BidIncrementCents, DurationSec: r.Body.DurationSec, AntiSnipeSec: *r.Body.AntiSnipeSec,
-	}
-	if reserve, err := r.Body.ReservePriceCents.Get(); err == nil {
-		in.ReservePriceCents = &reserve
-	}
-	v, err := s.areas.Auctions.CreateAuction(ctx, callerFrom(ctx), in)
+		ReservePriceCents: orNil(r.Body.ReservePriceCents),
+	})
 	if err != nil {
 		return nil, err
 	}

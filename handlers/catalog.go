@@ -20,9 +20,8 @@ func (s *Server) ListProducts(ctx context.Context, r api.ListProductsRequestObje
 	if err != nil {
 		return nil, err
 	}
-	filter := catalog.Filter{ActiveOnly: r.Params.ActiveOnly != nil && *r.Params.ActiveOnly == api.ActiveOnlyFlagN1}
-	if r.Params.Q != nil {
-		filter.Query = *r.Params.Q
+	filter := catalog.Filter{
+		Query: orEmpty(r.Params.Q), ActiveOnly: r.Params.ActiveOnly != nil && *r.Params.ActiveOnly == api.ActiveOnlyFlagN1,
 	}
 	rows, err := s.areas.Catalog.ListProducts(ctx, callerFrom(ctx), filter, cursor, size+1)
 	if err != nil {

@@ -56,6 +56,14 @@ func textOrNull(s string) nullable.Nullable[string] {
 	return nullable.NewNullableWithValue(s)
 }
 
+// orEmpty takes a text that was left out for the empty one.
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
 // each converts a list; an empty one stays an empty list, not null.
 func each[R, T any](rows []R, convert func(R) T) []T {
 	list := make([]T, len(rows))

@@ -64,10 +64,3 @@ func refusal(err error) (api.IngestRefusal, bool) {
 	}
 	return api.IngestRefusal{Code: http.StatusForbidden, Message: p.Message}, true
 }
-
-func orEmpty(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}

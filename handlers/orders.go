@@ -14,17 +14,13 @@ import (
 
 // CreateCheckout makes an order and its payment page.
 func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequestObject) (api.CreateCheckoutResponseObject, error) {
-	cart := order.Cart{
+	page, err := s.areas.Orders.CreateCheckout(ctx, callerFrom(ctx), order.Cart{
 		Lines: each(r.Body.Items, func(i api.CartItem) catalog.Line {
 			return catalog.Line{ProductID: i.ProductID, Quantity: int64(i.Quantity)}
 		}),
 		StreamID: r.Body.StreamID, CustomerEmail: r.Body.CustomerEmail, CustomerExternalID: r.Body.CustomerExternalID,
-		SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
-	}
-	if r.Body.DiscountCode != nil {
-		cart.DiscountCode = *r.Body.DiscountCode
-	}
-	page, err := s.areas.Orders.CreateCheckout(ctx, callerFrom(ctx), cart)
+		DiscountCode: orEmpty(r.Body.DiscountCode), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -40,8 +40,9 @@ SELECT * FROM bids WHERE tenant_id = @tenant_id AND id = @id;
 UPDATE auctions SET status = @status, winning_bid_id = @winning_bid_id, order_id = @order_id, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id;
 
--- name: GetAuctionedName :one
-SELECT name FROM products WHERE tenant_id = @tenant_id AND id = @id;
+-- name: SetAuctionSettled :exec
+-- The winner's order was paid.
+UPDATE auctions SET status = 'SETTLED', updated_at = @now WHERE tenant_id = @tenant_id AND id = @id AND status = 'ENDED';
 
 -- name: ListOverdueAuctions :many
 -- @sqlc-vet-disable tenant

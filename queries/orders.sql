@@ -42,13 +42,6 @@ SELECT o.tenant_id, o.id, o.auction_id FROM orders o
 WHERE o.checkout_session_id = @session_id OR o.id = @order_id::text AND o.checkout_session_id IS NULL
 ORDER BY o.checkout_session_id NULLS LAST LIMIT 1;
 
--- name: LockAuctionOfOrder :exec
--- Auctions are locked before orders.
-SELECT 1 FROM auctions WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
-
--- name: SettleAuction :exec
-UPDATE auctions SET status = 'SETTLED', updated_at = @now WHERE tenant_id = @tenant_id AND id = @id AND status = 'ENDED';
-
 -- name: ListOrders :many
 SELECT * FROM orders
 WHERE tenant_id = @tenant_id

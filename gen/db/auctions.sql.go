@@ -141,22 +141,6 @@ func (q *Queries) GetAuction(ctx context.Context, arg GetAuctionParams) (GetAuct
 	return i, err
 }
 
-const GetAuctionedName = `-- name: GetAuctionedName :one
-SELECT name FROM products WHERE tenant_id = $1 AND id = $2
-`
-
-type GetAuctionedNameParams struct {
-	TenantID string
-	ID       string
-}
-
-func (q *Queries) GetAuctionedName(ctx context.Context, arg GetAuctionedNameParams) (string, error) {
-	row := q.db.QueryRow(ctx, GetAuctionedName, arg.TenantID, arg.ID)
-	var name string
-	err := row.Scan(&name)
-	return name, err
-}
-
 const GetBid = `-- name: GetBid :one
 SELECT id, tenant_id, auction_id, amount_cents, bidder_external_id, bidder_name, created_at FROM bids WHERE tenant_id = $1 AND id = $2
 `
@@ -374,5 +358,21 @@ func (q *Queries) PlaceBids(ctx context.Context, arg PlaceBidsParams) error {
 		arg.BidderExternalIds,
 		arg.BidderNames,
 	)
+	return err
+}
+
+const SetAuctionSettled = `-- name: SetAuctionSettled :exec
+UPDATE auctions SET status = 'SETTLED', updated_at = $1 WHERE tenant_id = $2 AND id = $3 AND status = 'ENDED'
+`
+
+type SetAuctionSettledParams struct {
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// The winner's order was paid.
+func (q *Queries) SetAuctionSettled(ctx context.Context, arg SetAuctionSettledParams) error {
+	_, err := q.db.Exec(ctx, SetAuctionSettled, arg.Now, arg.TenantID, arg.ID)
 	return err
 }

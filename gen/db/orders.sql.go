@@ -466,21 +466,6 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 	return items, nil
 }
 
-const LockAuctionOfOrder = `-- name: LockAuctionOfOrder :exec
-SELECT 1 FROM auctions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
-`
-
-type LockAuctionOfOrderParams struct {
-	TenantID string
-	ID       string
-}
-
-// Auctions are locked before orders.
-func (q *Queries) LockAuctionOfOrder(ctx context.Context, arg LockAuctionOfOrderParams) error {
-	_, err := q.db.Exec(ctx, LockAuctionOfOrder, arg.TenantID, arg.ID)
-	return err
-}
-
 const LockOrder = `-- name: LockOrder :one
 SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
@@ -572,21 +557,6 @@ func (q *Queries) PostponeCheck(ctx context.Context, arg PostponeCheckParams) er
 		arg.TenantID,
 		arg.ID,
 	)
-	return err
-}
-
-const SettleAuction = `-- name: SettleAuction :exec
-UPDATE auctions SET status = 'SETTLED', updated_at = $1 WHERE tenant_id = $2 AND id = $3 AND status = 'ENDED'
-`
-
-type SettleAuctionParams struct {
-	Now      time.Time
-	TenantID string
-	ID       string
-}
-
-func (q *Queries) SettleAuction(ctx context.Context, arg SettleAuctionParams) error {
-	_, err := q.db.Exec(ctx, SettleAuction, arg.Now, arg.TenantID, arg.ID)
 	return err
 }
 

@@ -155,12 +155,12 @@ func (s *Service) settleAt(ctx context.Context, tx pgx.Tx, a db.Auction) error {
 }
 
 func hasStream(ctx context.Context, q *db.Queries, tenantID, streamID string) error {
-	_, err := q.GetStream(ctx, db.GetStreamParams{TenantID: tenantID, ID: streamID})
-	if errors.Is(err, pgx.ErrNoRows) {
+	known, err := q.HasStream(ctx, db.HasStreamParams{TenantID: tenantID, ID: streamID})
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for stream: %w", err)
+	case !known:
 		return problem.Missing("stream")
-	}
-	if err != nil {
-		return fmt.Errorf("get stream: %w", err)
 	}
 	return nil
 }

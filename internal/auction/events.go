@@ -55,12 +55,6 @@ type topBid struct {
 	EndsAt      timestamp.Time `json:"endsAt"`
 }
 
-// stockTick is what viewers see of a product's stock.
-type stockTick struct {
-	ProductID string `json:"productId"`
-	Remaining int64  `json:"remaining"`
-}
-
 func placed(a state, p PlacedBid) event.Event {
 	b := p.Bid
 	return event.Event{
@@ -82,9 +76,7 @@ func (s *Service) showBid(ctx context.Context, streamID string, p PlacedBid) {
 
 // showStock tells those who watch how many units are free, once it is committed.
 func (s *Service) showStock(ctx context.Context, streamID string, p db.Product) {
-	if free, counted := catalog.Free(p); counted {
-		s.config.Realtime.Publish(ctx, realtime.Publication{
-			Room: streamID, Type: realtime.StockTick, Data: stockTick{p.ID, free},
-		})
+	if tick, counted := catalog.TickOf(p); counted {
+		s.config.Realtime.Publish(ctx, realtime.Publication{Room: streamID, Type: realtime.StockTick, Data: tick})
 	}
 }

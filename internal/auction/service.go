@@ -21,7 +21,7 @@ type Config struct {
 	Jobs   event.Inserter
 	// Orders makes the winners' orders.
 	Orders *order.Service
-	// Realtime shows bids and free units to all who watch; nil for nobody.
+	// Realtime shows bids and free units to all who watch.
 	Realtime realtime.Publisher
 	// Now dates the audit log, time.Now by default. It never decides about an auction.
 	Now func() time.Time
@@ -38,9 +38,6 @@ type Service struct {
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	if c.Realtime == nil {
-		c.Realtime = realtime.Nobody{}
 	}
 	return &Service{config: c, lanes: lanes{open: map[lane]*queue{}}}
 }

@@ -56,12 +56,12 @@ func (s *Service) settleWon(ctx context.Context, tx pgx.Tx, a state) error {
 	if err != nil {
 		return fmt.Errorf("get winning bid: %w", err)
 	}
-	name, err := q.GetAuctionedName(ctx, db.GetAuctionedNameParams{TenantID: a.TenantID, ID: a.ProductID})
+	product, err := q.GetProduct(ctx, db.GetProductParams{TenantID: a.TenantID, ID: a.ProductID})
 	if err != nil {
-		return fmt.Errorf("get product's name: %w", err)
+		return fmt.Errorf("get product: %w", err)
 	}
 	orderID, err := s.config.Orders.CreateForWinner(ctx, tx, order.Winner{
-		TenantID: a.TenantID, StreamID: a.StreamID, AuctionID: a.ID, ProductID: a.ProductID, ProductName: name,
+		TenantID: a.TenantID, StreamID: a.StreamID, AuctionID: a.ID, ProductID: a.ProductID, ProductName: product.Name,
 		BidderExternalID: bid.BidderExternalID, Currency: a.Currency, AmountCents: bid.AmountCents,
 	})
 	if err != nil {

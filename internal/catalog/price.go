@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"showfloor/gen/db"
 	"showfloor/internal/problem"
 	"showfloor/internal/processor"
+	"showfloor/internal/queue"
 )
 
 // CachePriceArgs is the job that makes the processor's price for a product after
@@ -28,10 +28,7 @@ func (CachePriceArgs) Kind() string { return "catalog_cache_price" }
 // InsertOpts keeps a product that sells fast from having many of it. One that is
 // done doesn't count: the product may have changed since.
 func (CachePriceArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: processor.Queue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-		rivertype.JobStateRunning, rivertype.JobStateScheduled,
-	}}}
+	return river.InsertOpts{Queue: processor.Queue, UniqueOpts: queue.Unfinished()}
 }
 
 // CachePrice makes the processor's price for a product that has none, and stores
@@ -44,7 +41,7 @@ func (s *Service) CachePrice(ctx context.Context, a CachePriceArgs) error {
 		return err
 	}
 	priceID, err := s.config.Processor.CreatePrice(ctx, processor.NewPrice{
-		AccountID: a.AccountID, ProductID: p.ID, TenantID: p.TenantID, Name: p.Name, ImageURL: or(p.ImageURL, ""),
+		AccountID: a.AccountID, ProductID: p.ID, TenantID: p.TenantID, Name: p.Name,
 		UnitCents: p.PriceCents, Currency: strings.ToLower(p.Currency),
 	})
 	if refusal, refused := errors.AsType[*processor.Refusal](err); refused {

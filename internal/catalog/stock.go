@@ -124,6 +124,19 @@ func (s *Service) Take(ctx context.Context, tx pgx.Tx, tenantID, orderID string,
 	return nil
 }
 
+// Tick is what viewers see of a product's stock, as in the API's RealtimeStockTick.
+type Tick struct {
+	ProductID string `json:"productId"`
+	// Remaining is how many units are free.
+	Remaining int64 `json:"remaining"`
+}
+
+// TickOf tells what is free of a product; there is none of one that isn't counted.
+func TickOf(p db.Product) (t Tick, counted bool) {
+	n, counted := Free(p)
+	return Tick{p.ID, n}, counted
+}
+
 // lowData is the data of inventory.low.
 type lowData struct {
 	ProductID  string  `json:"productId"`

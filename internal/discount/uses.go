@@ -14,9 +14,6 @@ import (
 // Use is what a checkout wants a code for.
 type Use struct {
 	Code, StreamID, CustomerExternalID string
-	// Currency is the cart's; an amount is taken off in it, whichever it is.
-	Currency      string
-	SubtotalCents int64
 }
 
 // Applied is a code that a checkout holds.
@@ -26,21 +23,8 @@ type Applied struct {
 	OffCents int64
 }
 
-// Hold locks the code's row and holds one use of it for an order that is about to
-// be written in the same transaction, in one round trip. A refusal is the problem
-// discount_invalid that says why; after any error the transaction must be rolled
-// back.
-func (s *Service) Hold(ctx context.Context, tx pgx.Tx, tenantID string, u Use) (Applied, error) {
-	b := &pgx.Batch{}
-	held := s.QueueHold(b, tenantID, u)
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return Applied{}, fmt.Errorf("hold discount: %w", err)
-	}
-	return held.Applied(u.SubtotalCents)
-}
-
-// Held is a Hold that shares a round trip with other statements, at a time when
-// the cart's subtotal isn't known yet.
+// Held is a use of a code that a batch holds, at a time when the cart's subtotal
+// isn't known yet.
 type Held struct {
 	use  Use
 	now  func() time.Time
@@ -49,8 +33,9 @@ type Held struct {
 	uses []int64
 }
 
-// QueueHold is Hold as a part of a batch; the use's SubtotalCents doesn't matter.
-// Once that has run, Applied judges: the transaction must not be committed without.
+// QueueHold locks the code's row and holds one use of it for an order that is about
+// to be written in the same transaction, as a part of a batch. Once that has run,
+// Applied judges: the transaction must not be committed without.
 func (s *Service) QueueHold(b *pgx.Batch, tenantID string, u Use) *Held {
 	h := &Held{use: u, now: s.config.Now}
 	if codes.MatchString(u.Code) {
@@ -65,7 +50,9 @@ func (s *Service) QueueHold(b *pgx.Batch, tenantID string, u Use) *Held {
 	return h
 }
 
-// Applied judges the code by the row that is locked, and tells what it takes off.
+// Applied judges the code by the row that is locked, and tells what it takes off: an
+// amount counts in the cart's currency, whichever it is. A refusal is the problem
+// discount_invalid that says why; after it the transaction must be rolled back.
 func (h *Held) Applied(subtotalCents int64) (Applied, error) {
 	if len(h.rows) != 1 || len(h.uses) != 1 {
 		return Applied{}, Unknown.problem()

@@ -16,6 +16,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/id"
+	"showfloor/internal/queue"
 	"showfloor/internal/timestamp"
 )
 
@@ -75,10 +76,7 @@ const maxFailures = math.MaxInt16
 func (DeliverArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{
 		Queue: Queue, MaxAttempts: maxFailures,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-			rivertype.JobStateRunning, rivertype.JobStateScheduled,
-		}},
+		UniqueOpts: queue.Unfinished(),
 	}
 }
 

@@ -72,12 +72,20 @@ func rules() []rule {
 			why: "every kind of token is signed by the same keys",
 		},
 		{
-			packages: "internal/mail", may: []string{"gen/db", "internal/id", "internal/postgres", "internal/problem", "internal/secret"},
+			packages: "internal/mail", may: []string{"gen/db", "internal/id", "internal/postgres", "internal/problem", "internal/queue", "internal/secret"},
 			why: "it sends what areas write and knows none of them",
 		},
 		{
 			packages: "internal/idempotency", may: []string{"gen/db", "internal/postgres", "internal/problem", "internal/secret"},
 			why: "it keeps the answers of any operation and knows none",
+		},
+		{
+			packages: "internal/seller", may: []string{"gen/db", "internal/account", "internal/audit", "internal/postgres", "internal/problem", "internal/processor"},
+			why: "who may sell is settled before anything is sold",
+		},
+		{
+			packages: "internal/billing", may: []string{"gen/db", "internal/event", "internal/postgres", "internal/problem", "internal/processor"},
+			why: "it hands reports to the areas that they concern, through interfaces that it declares",
 		},
 		{
 			packages: "internal/webhook", never: []string{module + "internal/stream", module + "internal/console", module + "internal/media/..."},
@@ -119,7 +127,7 @@ func rules() []rule {
 		},
 		{
 			packages: "internal/catalog",
-			may:      []string{"gen/db", "internal/account", "internal/audit", "internal/event", "internal/id", "internal/postgres", "internal/problem", "internal/processor", "internal/timestamp"},
+			may:      []string{"gen/db", "internal/account", "internal/audit", "internal/event", "internal/id", "internal/postgres", "internal/problem", "internal/processor", "internal/queue", "internal/timestamp"},
 			why:      "what is sold is below all that sells it",
 		},
 		{

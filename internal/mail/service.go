@@ -20,6 +20,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/id"
 	"showfloor/internal/problem"
+	"showfloor/internal/queue"
 	"showfloor/internal/secret"
 )
 
@@ -103,11 +104,8 @@ func (SendArgs) Kind() string { return "mail_send" }
 // a slow mail server holds nothing up.
 func (SendArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{
-		Queue: Queue,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-			rivertype.JobStateRunning, rivertype.JobStateScheduled,
-		}},
+		Queue:      Queue,
+		UniqueOpts: queue.Unfinished(),
 	}
 }
 

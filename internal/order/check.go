@@ -9,12 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"showfloor/gen/db"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 	"showfloor/internal/processor"
+	"showfloor/internal/queue"
 )
 
 const (
@@ -44,10 +44,7 @@ func (CheckArgs) Kind() string { return "order_check" }
 func (CheckArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{
 		Queue: Queue, MaxAttempts: maxAttempts,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-			rivertype.JobStateRunning, rivertype.JobStateScheduled,
-		}},
+		UniqueOpts: queue.Unfinished(),
 	}
 }
 

@@ -162,15 +162,11 @@ func fulfilled(o db.Order) (status string, err error) {
 	}
 }
 
-// safeRefusals are the processor's codes whose sentence is about the cart and may
-// be shown to who made it.
-//
-//nolint:gochecknoglobals // a set that never changes
-var safeRefusals = map[string]bool{"amount_too_small": true, "amount_too_large": true, "email_invalid": true, "url_invalid": true}
-
-// refused is what a caller reads when the processor won't make a page.
+// refused is what a caller reads when the processor won't make a page. Its own
+// sentence is shown only with codes whose sentence is about the cart.
 func refused(r *processor.Refusal) error {
-	if safeRefusals[r.Code] {
+	switch r.Code {
+	case "amount_too_small", "amount_too_large", "email_invalid", "url_invalid":
 		return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout: %s", r.Message)
 	}
 	return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout")

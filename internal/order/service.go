@@ -55,8 +55,5 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Realtime == nil {
-		c.Realtime = realtime.Nobody{}
-	}
 	return &Service{config: c}
 }

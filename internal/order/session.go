@@ -51,7 +51,7 @@ func (s *Service) ApplySession(ctx context.Context, accountID string, p processo
 // it stays, and what is free now.
 type effect struct {
 	status string
-	ticks  []tick
+	ticks  []catalog.Tick
 }
 
 // change locks an order, its auction first, and changes it in one transaction;
@@ -64,7 +64,7 @@ func (s *Service) change(
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		if auctionID != nil {
-			if err := q.LockAuctionOfOrder(ctx, db.LockAuctionOfOrderParams{TenantID: tenantID, ID: *auctionID}); err != nil {
+			if _, err := q.LockAuction(ctx, db.LockAuctionParams{TenantID: tenantID, ID: *auctionID}); err != nil {
 				return fmt.Errorf("lock the auction of order %s: %w", orderID, err)
 			}
 		}
@@ -108,7 +108,7 @@ func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Se
 		}
 	}
 	if o.AuctionID != nil {
-		if err := q.SettleAuction(ctx, db.SettleAuctionParams{TenantID: o.TenantID, ID: *o.AuctionID, Now: now}); err != nil {
+		if err := q.SetAuctionSettled(ctx, db.SetAuctionSettledParams{TenantID: o.TenantID, ID: *o.AuctionID, Now: now}); err != nil {
 			return effect{}, fmt.Errorf("settle the auction of order %s: %w", o.ID, err)
 		}
 	}

@@ -8,34 +8,28 @@ import (
 	"showfloor/internal/realtime"
 )
 
-// tick is the data of a stock-tick, as in the API's RealtimeStockTick.
-type tick struct {
-	ProductID string `json:"productId"`
-	Remaining int64  `json:"remaining"`
-}
-
 // change is what happened to a product's numbers in a transaction.
 type change struct{ stock, held int64 }
 
 // ticks tells what is free of each product now, given what its locked row said
 // before and how an order's line has changed that; uncounted ones are left out.
-func ticks(lines []catalog.Line, before map[string]db.Product, of func(quantity int64) change) []tick {
-	var list []tick
+func ticks(lines []catalog.Line, before map[string]db.Product, of func(quantity int64) change) []catalog.Tick {
+	var list []catalog.Tick
 	for _, l := range lines {
 		p, c := before[l.ProductID], of(l.Quantity)
 		if p.Stock >= 0 {
 			p.Stock = max(p.Stock+c.stock, 0)
 		}
 		p.Held += c.held
-		if n, counted := catalog.Free(p); counted {
-			list = append(list, tick{p.ID, n})
+		if t, counted := catalog.TickOf(p); counted {
+			list = append(list, t)
 		}
 	}
 	return list
 }
 
 // publish shows ticks to who watches the stream. It is called after the commit.
-func (s *Service) publish(ctx context.Context, streamID string, list []tick) {
+func (s *Service) publish(ctx context.Context, streamID string, list []catalog.Tick) {
 	for _, t := range list {
 		s.config.Realtime.Publish(ctx, realtime.Publication{Room: streamID, Type: realtime.StockTick, Data: t})
 	}

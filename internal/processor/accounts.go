@@ -69,7 +69,5 @@ func (c *Client) CreateOnboardingLink(ctx context.Context, accountID, returnURL,
 }
 
 func account(a *stripe.Account) Account {
-	return Account{
-		ID: a.ID, DetailsSubmitted: a.DetailsSubmitted, ChargesEnabled: a.ChargesEnabled, TenantID: a.Metadata[metaTenant],
-	}
+	return Account{ID: a.ID, DetailsSubmitted: a.DetailsSubmitted, ChargesEnabled: a.ChargesEnabled}
 }

@@ -96,7 +96,7 @@ func (e Event) Session() (Session, error) {
 	if o.CustomerDetails != nil {
 		s.CustomerDetails = &stripe.CheckoutSessionCustomerDetails{Email: o.CustomerDetails.Email}
 	}
-	page := session(e.AccountID, s)
+	page := session(s)
 	page.Failed = page.Failed || !page.Paid && e.Type == string(stripe.EventTypeCheckoutSessionAsyncPaymentFailed)
 	return page, nil
 }

@@ -24,7 +24,7 @@ func (c *Client) CreatePage(ctx context.Context, p Page) (Session, error) {
 	if err := c.failed(ctx, "create payment page", err, made.ID != ""); err != nil {
 		return Session{}, err
 	}
-	return session(p.AccountID, made), nil
+	return session(made), nil
 }
 
 func pageParams(ctx context.Context, p Page) *stripe.CheckoutSessionParams {
@@ -104,7 +104,7 @@ func (c *Client) GetPage(ctx context.Context, accountID, sessionID string) (Sess
 	if err := c.failed(ctx, "get payment page", err, got.ID != ""); err != nil {
 		return Session{}, err
 	}
-	return session(accountID, got), nil
+	return session(got), nil
 }
 
 // FindPage looks for the payment page of an order that was made since then: what
@@ -120,7 +120,7 @@ func (c *Client) FindPage(ctx context.Context, accountID, orderID string, since 
 			break
 		}
 		if s.ClientReferenceID == orderID {
-			return session(accountID, s), true, nil
+			return session(s), true, nil
 		}
 	}
 	return Session{}, false, c.failed(ctx, "find payment page", list.Err(), list.CheckoutSessionList().Data != nil)
@@ -133,12 +133,12 @@ func (c *Client) ExpirePage(ctx context.Context, accountID, sessionID string) (S
 	if err := c.failed(ctx, "expire payment page", err, got.ID != ""); err != nil {
 		return Session{}, err
 	}
-	return session(accountID, got), nil
+	return session(got), nil
 }
 
-func session(accountID string, s *stripe.CheckoutSession) Session {
+func session(s *stripe.CheckoutSession) Session {
 	out := Session{
-		ID: s.ID, AccountID: accountID, OrderID: s.ClientReferenceID, URL: s.URL, Status: string(s.Status),
+		ID: s.ID, OrderID: s.ClientReferenceID, URL: s.URL, Status: string(s.Status),
 		TotalCents: s.AmountTotal, Currency: string(s.Currency), CustomerEmail: s.CustomerEmail,
 		ExpiresAt: time.Unix(s.ExpiresAt, 0).UTC(),
 	}

@@ -23,8 +23,6 @@ type Account struct {
 	// DetailsSubmitted: the seller has handed in all that was asked for.
 	DetailsSubmitted bool
 	ChargesEnabled   bool
-	// TenantID is the tenant that it was made for.
-	TenantID string
 }
 
 // Link is a hosted onboarding page, good once.
@@ -75,7 +73,7 @@ const (
 
 // Session is a payment page.
 type Session struct {
-	ID, AccountID, OrderID string
+	ID, OrderID string
 	// URL is where the buyer pays; empty once it is closed.
 	URL string
 	// Status is Open, Complete or Expired.
@@ -107,9 +105,8 @@ const (
 type Refund struct {
 	ID string
 	// RefundID is ours; empty for one that was made at the processor.
-	RefundID        string
-	PaymentIntentID string
-	AmountCents     int64
+	RefundID    string
+	AmountCents int64
 	// Status is RefundPending, RefundSucceeded or RefundFailed.
 	Status string
 }
@@ -129,7 +126,7 @@ type NewRefund struct {
 // NewPrice is a price to be made on the seller's account.
 type NewPrice struct {
 	AccountID, ProductID, TenantID string
-	Name, ImageURL                 string
+	Name                           string
 	UnitCents                      int64
 	// Currency is in lower case.
 	Currency string

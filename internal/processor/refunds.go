@@ -40,9 +40,6 @@ func (c *Client) ListRefunds(ctx context.Context, accountID, paymentIntentID str
 
 func refund(r *stripe.Refund) Refund {
 	out := Refund{ID: r.ID, RefundID: r.Metadata[metaRefund], AmountCents: r.Amount}
-	if r.PaymentIntent != nil {
-		out.PaymentIntentID = r.PaymentIntent.ID
-	}
 	switch r.Status {
 	case stripe.RefundStatusSucceeded:
 		out.Status = RefundSucceeded

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 )
 
 // NewInserter makes a client that adds jobs but works none: what use cases hold.
@@ -21,6 +22,16 @@ func NewInserter(pool *pgxpool.Pool, log *slog.Logger) (*river.Client[pgx.Tx], e
 		return nil, fmt.Errorf("make job inserter: %w", err)
 	}
 	return client, nil
+}
+
+// Unfinished lets there be one job of the same kind and arguments (those marked as
+// unique, if some are) at a time. One that is done, or was given up, doesn't keep
+// another from being added.
+func Unfinished() river.UniqueOpts {
+	return river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+		rivertype.JobStateRunning, rivertype.JobStateScheduled,
+	}}
 }
 
 // Quiet leaves out what the queue says when all is well, such as its counts
