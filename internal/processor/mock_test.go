@@ -134,7 +134,7 @@ func calls() []call {
 			t.Helper()
 			_, _, err := c.FindAccount(t.Context(), "ten_1", at)
 			return err
-		}, []request{{http.MethodGet, "/v1/accounts", head("", ""), url.Values{"limit": {"100"}, "created[gte]": {"1772366340"}}}}},
+		}, []request{{http.MethodGet, "/v1/accounts", head("", ""), url.Values{"limit": {"100"}, "created[gte]": {"1772365800"}}}}},
 		{"get account", func(t *testing.T, c *processor.Client) error {
 			t.Helper()
 			a, err := c.GetAccount(t.Context(), "acct_1")
@@ -182,7 +182,7 @@ func calls() []call {
 			t.Helper()
 			_, _, err := c.FindPage(t.Context(), "acct_1", "ord_1", at)
 			return err
-		}, []request{{http.MethodGet, "/v1/checkout/sessions", head(both, ""), url.Values{"limit": {"100"}, "created[gte]": {"1772366340"}}}}},
+		}, []request{{http.MethodGet, "/v1/checkout/sessions", head(both, ""), url.Values{"limit": {"100"}, "created[gte]": {"1772365800"}}}}},
 		{"expire payment page", func(t *testing.T, c *processor.Client) error {
 			t.Helper()
 			s, err := c.ExpirePage(t.Context(), "acct_1", "cs_1")
