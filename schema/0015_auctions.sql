@@ -29,6 +29,7 @@ CREATE INDEX auctions_live_idx ON auctions (id) WHERE status = 'LIVE';
 
 CREATE TABLE bids (
     id                 text PRIMARY KEY,
+    -- The auction's.
     tenant_id          text NOT NULL,
     auction_id         text NOT NULL REFERENCES auctions (id),
     amount_cents       bigint NOT NULL CHECK (amount_cents >= 0),

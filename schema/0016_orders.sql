@@ -23,7 +23,7 @@ CREATE TABLE orders (
     success_url           text NOT NULL,
     cancel_url            text NOT NULL,
     -- The seller's account at the processor that the charge is made on; null for
-    -- an auction's winner while the tenant has none.
+    -- an auction's winner until the page is asked for.
     processor_account_id  text,
     checkout_session_id   text,
     checkout_url          text,
@@ -57,6 +57,7 @@ CREATE UNIQUE INDEX orders_auction_key ON orders (auction_id) WHERE auction_id I
 CREATE TABLE order_items (
     order_id    text NOT NULL REFERENCES orders (id),
     position    integer NOT NULL,
+    -- The order's.
     tenant_id   text NOT NULL,
     product_id  text NOT NULL REFERENCES products (id),
     name        text NOT NULL,

@@ -31,11 +31,8 @@ func newShop(t *testing.T, o apitest.Options) *shop {
 	t.Helper()
 	s := apitest.New(t, o)
 	owner := s.Register(t)
-	sh := &shop{s, owner, owner.Seller(t), owner.Stream(t, nil).ID, id.New(id.Product)}
-	_, err := s.Pool.Exec(t.Context(), `INSERT INTO products (id, tenant_id, external_id, name, price_cents, currency, stock, low_stock_at, created_at, updated_at)
-		VALUES ($1, $2, $1, 'Blue mug', 1000, 'USD', 100, 2, now(), now())`, sh.product, owner.TenantID)
-	require.NoError(t, err)
-	return sh
+	product := owner.Product(t, map[string]any{"priceCents": 1000, "stock": 100, "lowStockAt": 2})
+	return &shop{s, owner, owner.Seller(t), owner.Stream(t, nil).ID, product.ID}
 }
 
 func (s *shop) checkout(t *testing.T, quantity int) api.Checkout {

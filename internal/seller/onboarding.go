@@ -77,7 +77,7 @@ func (s *Service) ensureAccount(ctx context.Context, c account.Caller) (string, 
 
 // makeAccount finds the account that an earlier call has made, or makes it.
 func (s *Service) makeAccount(ctx context.Context, row db.GetSellerRow) (processor.Account, error) {
-	p, tenantID, since := s.config.Processor, row.Seller.TenantID, row.Seller.CreatedAt.Add(-skew)
+	p, tenantID, since := s.config.Processor, row.Seller.TenantID, row.Seller.CreatedAt
 	if keyHasLapsed(row.Seller, s.config.Now()) {
 		a, found, err := p.FindAccount(ctx, tenantID, since)
 		if err != nil || found {

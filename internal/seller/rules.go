@@ -14,8 +14,6 @@ const (
 	// keyLife is how long after the first request for an account a repetition is
 	// safe by its idempotency key alone: the processor forgets keys after 24 hours.
 	keyLife = 20 * time.Hour
-	// skew is by how much the processor's clock may be behind ours.
-	skew = 10 * time.Minute
 	// freshFor is how long the processor's word that a seller may take charges is
 	// believed without asking again.
 	freshFor = 5 * time.Minute
