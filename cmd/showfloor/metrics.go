@@ -39,7 +39,8 @@ func newMetrics() *metrics {
 			Name: "showfloor_mail_attempts_total", Help: "Attempts to send mails, by outcome.",
 		}, []string{"outcome"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "showfloor_orders_total", Help: "Checkouts that were begun (PENDING), and orders that were paid or expired, on this node, by status.",
+			Name: "showfloor_orders_total",
+			Help: "Checkouts that were begun (PENDING), and orders that were paid or expired, on this node, by status.",
 		}, []string{"status"}),
 	}
 	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders,

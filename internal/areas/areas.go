@@ -114,9 +114,7 @@ type Areas struct {
 	Auctions *auction.Service
 }
 
-// Open makes them, each after those that it holds. It writes the first signing
-// key when there is none. Nothing has to be closed.
-func Open(ctx context.Context, c Config) (*Areas, error) {
+func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -129,6 +127,13 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	if c.Realtime == nil {
 		c.Realtime = realtime.Nobody{}
 	}
+	return c
+}
+
+// Open makes them, each after those that it holds. It writes the first signing
+// key when there is none. Nothing has to be closed.
+func Open(ctx context.Context, c Config) (*Areas, error) {
+	c = c.withDefaults()
 	a := &Areas{}
 	var err error
 	if a.Inserter, err = queue.NewInserter(c.Pool, c.Log); err != nil {
