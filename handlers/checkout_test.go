@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/gen/api"
 	"showfloor/internal/apitest"
+	"showfloor/internal/processor"
 )
 
 const checkoutPath = "/v1/me/commerce/checkout"
@@ -65,6 +67,32 @@ func TestALostCheckoutNamesItsOrder(t *testing.T) {
 	require.Len(t, orders, 1, "empty filters are none")
 	require.Equal(t, "PENDING", orders[0].Status)
 	require.Contains(t, p.Message, "the page of order "+orders[0].ID+" may have been made all the same")
+}
+
+// TestAServerWithoutAKeySellsNothing: what can't be asked of the processor isn't
+// begun, so that no units wait for it and no refund is made much later.
+func TestAServerWithoutAKeySellsNothing(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	keyless := apitest.New(t, apitest.Options{Pool: s.Pool, Sandbox: &apitest.Sandbox{
+		Server: s.Sandbox.Server, URL: s.Sandbox.URL, Client: processor.New(processor.Config{}),
+	}})
+	owner := s.Register(t)
+	owner.Seller(t)
+	st, mug := owner.Stream(t, nil), owner.Product(t, map[string]any{"stock": 3})
+	sold := owner.Sale(t, st.ID, mug.ID)
+	refund := "/v1/me/commerce/orders/" + sold.ID + "/refund"
+
+	there := keyless.With(t, owner.Token)
+	there.Call(t, "POST", checkoutPath, checkoutBody(mug.ID, st.ID, nil)).Problem(t, 503, "processor_unavailable")
+	there.Call(t, "POST", refund, map[string]any{}).Problem(t, 503, "processor_unavailable")
+
+	var orders []api.Order
+	owner.Call(t, "GET", "/v1/me/commerce/orders", nil).Into(t, 200, &orders)
+	require.Equal(t, []api.Order{sold}, orders)
+	owner.Call(t, "POST", refund, map[string]any{}).Is(t, 201)
+	both := map[string]any{"items": []map[string]any{{"productId": mug.ID, "quantity": 2}}}
+	owner.Call(t, "POST", checkoutPath, checkoutBody(mug.ID, st.ID, both)).Is(t, 201)
 }
 
 // TestTimesAreOnesThatExist: what isn't a time, or has none in UTC, is refused by

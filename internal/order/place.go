@@ -58,6 +58,9 @@ func (s *Service) place(ctx context.Context, tx pgx.Tx, tenantID string, in Cart
 		o.ProductIds, o.Names = append(o.ProductIds, p.ID), append(o.Names, p.Name)
 		o.PricesCents, o.Quantities = append(o.PricesCents, p.PriceCents), append(o.Quantities, int32(l.Quantity))
 	}
+	if err := s.config.Processor.CheckKey(); err != nil {
+		return placed{}, err
+	}
 	b := &pgx.Batch{}
 	postgres.Queue(b, db.CreateOrder, o.CreateOrderParams)
 	catalog.QueueHold(b, tenantID, lines)

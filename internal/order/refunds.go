@@ -77,6 +77,9 @@ func (s *Service) beginRefund(ctx context.Context, c account.Caller, orderID str
 		if err != nil {
 			return err
 		}
+		if err := s.config.Processor.CheckKey(); err != nil {
+			return err
+		}
 		r, err = q.CreateRefund(ctx, db.CreateRefundParams{
 			ID: id.New(id.Refund), TenantID: o.TenantID, OrderID: o.ID, AmountCents: cents, Status: refundPending, Reason: n.Reason, Now: now,
 		})

@@ -80,6 +80,15 @@ func New(c Config) *Client {
 // processor_unavailable.
 func (c *Client) Configured() bool { return c.config.Key != "" }
 
+// CheckKey is processor_unavailable without a key: what can't be asked for need
+// not be written down first.
+func (c *Client) CheckKey() error {
+	if c.Configured() {
+		return nil
+	}
+	return c.unavailable("look for the key", errNoKey)
+}
+
 // errNoKey is what the log reads when a server without a key should call.
 var errNoKey = errors.New("PROCESSOR_KEY is not set")
 
