@@ -28,6 +28,12 @@ type PlacedBid struct {
 	EndsAt time.Time
 }
 
+// mostBids bounds how many bids one transaction decides.
+const mostBids = 100
+
+// lane is the way to one auction.
+type lane struct{ tenantID, auctionID string }
+
 // offer is a bid that waits for its decision.
 type offer struct {
 	in BidInput
@@ -50,14 +56,9 @@ type verdict struct {
 // auction are decided in the order in which they come, those that come meanwhile
 // in one transaction.
 func (s *Service) PlaceBid(ctx context.Context, c account.Caller, auctionID string, in BidInput) (PlacedBid, error) {
-	key := lane{c.TenantID, auctionID}
-	q, leave := s.lanes.enter(key, func(ctx context.Context, offers []*offer) ([]verdict, error) {
-		return s.decide(ctx, key, offers)
-	})
-	defer leave()
 	// To the end, even if the caller hangs up: the bid is placed all the same, and
 	// an Idempotency-Key must not be given back meanwhile.
-	v, err := q.bids.Do(context.WithoutCancel(ctx), &offer{in: in, hook: postgres.HookFrom(ctx)})
+	v, err := s.lanes.Do(context.WithoutCancel(ctx), lane{c.TenantID, auctionID}, &offer{in: in, hook: postgres.HookFrom(ctx)})
 	if err != nil {
 		return PlacedBid{}, err
 	}
@@ -67,35 +68,15 @@ func (s *Service) PlaceBid(ctx context.Context, c account.Caller, auctionID stri
 // errNothing rolls a round back that took no bid.
 var errNothing = errors.New("no bid was taken")
 
-// round is one transaction's decisions. It is the hook that joins those of the
-// requests whose bids it takes.
+// round is one transaction's decisions. It is the hook of the requests whose bids it
+// takes.
 type round struct {
+	postgres.Hooks
+
 	auction  state
 	verdicts []verdict
 	taken    []*offer
 	bids     []PlacedBid
-}
-
-// BeforeCommit implements postgres.Hook.
-func (r *round) BeforeCommit(ctx context.Context, tx pgx.Tx) error {
-	for _, o := range r.taken {
-		if o.hook == nil {
-			continue
-		}
-		if err := o.hook.BeforeCommit(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// AfterCommit implements postgres.Hook.
-func (r *round) AfterCommit() {
-	for _, o := range r.taken {
-		if o.hook != nil {
-			o.hook.AfterCommit()
-		}
-	}
 }
 
 // decide takes or refuses each offer, in their order. An error is all of theirs.
@@ -138,6 +119,7 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, key lane, offers []*offer
 		if fresh {
 			a = raised(a, o.bidID, o.in.AmountCents)
 			r.verdicts[i].placed.EndsAt = a.EndsAt
+			r.Add(o.hook)
 			r.taken, r.bids = append(r.taken, o), append(r.bids, r.verdicts[i].placed)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
+	"showfloor/internal/batch"
 	"showfloor/internal/event"
 	"showfloor/internal/order"
 	"showfloor/internal/realtime"
@@ -31,7 +32,7 @@ type Config struct {
 // one transaction, unless its comment says otherwise.
 type Service struct {
 	config Config
-	lanes  lanes
+	lanes  *batch.Lanes[lane, *offer, verdict]
 }
 
 // New makes the service.
@@ -39,7 +40,9 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{config: c, lanes: lanes{open: map[lane]*queue{}}}
+	s := &Service{config: c}
+	s.lanes = batch.NewLanes(mostBids, s.decide)
+	return s
 }
 
 // SettleArgs is the job that ends an auction when its time has come.

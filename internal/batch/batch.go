@@ -1,4 +1,5 @@
-// Package batch answers many callers with one query.
+// Package batch is for many who want one thing at once: they are answered together
+// with one query, or take turns.
 package batch
 
 import (

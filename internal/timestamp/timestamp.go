@@ -44,3 +44,11 @@ func (t *Time) Bind(text string) error {
 	t.Time = at
 	return nil
 }
+
+// Optional is From for a time that may be missing.
+func Optional(t *time.Time) *Time {
+	if t == nil {
+		return nil
+	}
+	return &Time{*t}
+}

@@ -1,0 +1,182 @@
+package sfu_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/sfu/bridge"
+	"showfloor/internal/media/sfu/sfutest"
+)
+
+// studio is a rig whose rooms are streams', beside a hub.
+type studio struct {
+	*rig
+
+	hub *hub.Hub
+
+	mu     sync.Mutex
+	serial int
+	refuse error
+	ended  []string
+}
+
+func newStudio(t *testing.T) *studio {
+	t.Helper()
+	s := &studio{hub: hub.New(hub.Config{})}
+	s.rig = newRig(t, func(c *sfu.Config) {
+		c.Air = &sfu.Air{
+			Hub: s.hub, Converters: bridge.NewConverters(1),
+			NewPublisherID: func() string {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.serial++
+				return fmt.Sprintf("pub_%d", s.serial)
+			},
+			Publish: func(_ context.Context, streamID, _, remoteIP string) (hub.Broadcast, error) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				require.Equal(t, "127.0.0.1", remoteIP)
+				return hub.Broadcast{StreamID: streamID}, s.refuse
+			},
+			Unpublish: func(_ context.Context, id string) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.ended = append(s.ended, id)
+			},
+		}
+	})
+	s.kind = sfu.StreamRoom
+	t.Cleanup(s.hub.Close)
+	return s
+}
+
+func (s *studio) endedNow() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.ended...)
+}
+
+// silent tells whether nobody is on air, and the end of each broadcast was reported.
+func (s *studio) silent() bool {
+	_, live := s.hub.Stream("sess_1")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !live && s.serial > 0 && len(s.ended) == s.serial
+}
+
+// stage is a host's H.264 and Opus.
+func stage() []sfutest.Media {
+	return []sfutest.Media{sfutest.Microphone(), {Source: "camera", Mime: webrtc.MimeTypeH264}}
+}
+
+// next reads units until one is as wanted.
+func next(t *testing.T, r *hub.Reader, want func(u *hub.Unit) bool) *hub.Unit {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		u, err := r.Next(ctx)
+		require.NoError(t, err)
+		if want(u) {
+			return u
+		}
+	}
+}
+
+func picture(u *hub.Unit) bool { return u.Track.Codec == hub.H264 }
+func sound(u *hub.Unit) bool   { return u.Track.Codec == hub.Opus }
+
+func TestAHostsBrowserIsOnAir(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	host := s.join(t, "ada:host")
+	viewer := s.join(t, "bob:viewer")
+	outputs := host.Publish(t, stage()...)
+	var stream *hub.Stream
+	eventually(t, "the broadcast", func() (live bool) {
+		stream, live = s.hub.Stream("sess_1")
+		return live
+	})
+	reader := stream.Subscribe()
+	require.True(t, next(t, reader, picture).Key)
+	next(t, reader, sound)
+	for range 3 { // a browser sends key frames when it is asked
+		next(t, reader, func(u *hub.Unit) bool { return picture(u) && u.Key })
+	}
+	// Those in the room see the host itself, once.
+	viewer.Hears(t, outputs[1].ID, 10)
+	eventually(t, "the audience", func() bool { return stream.Stats().Viewers == 1 })
+	for _, m := range viewer.Messages() {
+		require.NotContains(t, []string{"stream-video", "stream-audio"}, m.Track.Source)
+	}
+	// An encoder takes over: the room goes on with what it sends.
+	encoder, err := s.hub.Publish(hub.Broadcast{StreamID: "sess_1"}, "encoder", nil)
+	require.NoError(t, err)
+	host.Expect(t, "that it is off air", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "off_air" })
+	eventually(t, "the report", func() bool { return len(s.endedNow()) == 1 })
+	send := func() {
+		require.NoError(t, encoder.Write(&hub.Unit{
+			Track: &hub.Track{Codec: hub.H264, SPS: []byte{0x67, 1}, PPS: []byte{0x68, 1}, Width: 640, Height: 360},
+			Key:   true, Data: []byte{0, 0, 0, 2, 0x65, 1},
+		}))
+	}
+	eventually(t, "the encoder's picture", func() bool {
+		send()
+		for _, m := range viewer.Messages() {
+			if m.Type == "track" && m.Track.Source == "stream-video" && viewer.Received(m.Track.ID).Packets > 5 {
+				return true
+			}
+		}
+		return false
+	})
+	encoder.Close()
+	viewer.Expect(t, "the end of it", func(m sfutest.Message) bool { return m.Type == "untrack" })
+	eventually(t, "that nobody watches", func() bool { return stream.Stats().Viewers == 0 })
+}
+
+func TestABroadcastEndsWithItsHost(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	guest := s.join(t, "cleo")
+	guest.Publish(t, stage()...)
+	host := s.join(t, "ada:host")
+	outputs := host.Publish(t, stage()...)
+	eventually(t, "the broadcast", func() bool { _, live := s.hub.Stream("sess_1"); return live })
+	for _, o := range outputs {
+		host.Unpublish(t, o)
+	}
+	eventually(t, "its end", s.silent)
+	// And again, until the host leaves.
+	host.Publish(t, stage()...)
+	eventually(t, "the broadcast", func() bool { _, live := s.hub.Stream("sess_1"); return live })
+	host.Send(t, map[string]any{"type": "leave"})
+	eventually(t, "its end", s.silent)
+}
+
+func TestAHostHearsWhyThereIsNoBroadcast(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	host := s.join(t, "ada:host")
+	host.Publish(t, sfutest.Camera())
+	host.Expect(t, "that VP8 isn't carried", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "unsupported_codec" })
+	s.mu.Lock()
+	s.refuse = &sfu.Refusal{Code: "forbidden", Message: "this stream was stopped"}
+	s.mu.Unlock()
+	host.Publish(t, sfutest.Microphone())
+	host.Expect(t, "the refusal", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "forbidden" })
+	s.mu.Lock()
+	s.refuse = errors.New("the database is away")
+	s.mu.Unlock()
+	host.Publish(t, sfutest.Media{Source: "screen", Mime: webrtc.MimeTypeH264})
+	host.Expect(t, "that the server failed", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "internal" })
+	eventually(t, "the reports", func() bool { return len(s.endedNow()) == 2 })
+}

@@ -1,0 +1,146 @@
+package bandwidth
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/pion/rtcp"
+)
+
+const (
+	// remembered is how many sent packets are kept: a second at 20 Mbit/s.
+	remembered = 2048
+	// maxAge in µs is how old a packet may be that is still reported.
+	maxAge = 10_000_000
+)
+
+// state is what is known of a packet.
+type state uint8
+
+const (
+	unknown state = iota
+	sent
+	acked
+	missing
+)
+
+// packet is one that was sent.
+type packet struct {
+	at      int64 // µs
+	size    uint16
+	seq     uint16
+	state   state
+	cluster uint8 // the probe that it belongs to, 0 for none
+}
+
+// history holds the last packets by their sequence numbers.
+type history struct{ packets [remembered]packet }
+
+func (h *history) add(p packet) { h.packets[p.seq%remembered] = p }
+
+// find is the packet with a sequence number, or nil.
+func (h *history) find(seq uint16) *packet {
+	if p := &h.packets[seq%remembered]; p.state != unknown && p.seq == seq {
+		return p
+	}
+	return nil
+}
+
+// arrival is a packet that arrived: times in µs, by the subscriber's clock and
+// by ours.
+type arrival struct {
+	at, sent int64
+	size     int
+}
+
+// sortArrivals sorts by arrival; packets that came together by sending.
+func sortArrivals(all []arrival) {
+	slices.SortFunc(all, func(a, b arrival) int {
+		if c := cmp.Compare(a.at, b.at); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.sent, b.sent)
+	})
+}
+
+// status is what a report says of one packet.
+type status struct {
+	seq      uint16
+	received bool
+	at       int64 // µs by the subscriber's clock
+}
+
+// arrivalClock continues the 24 bits of a report's reference time.
+type arrivalClock struct {
+	started bool
+	last    uint32
+	total   int64 // in units of 64 ms
+}
+
+// at is a reference time in µs.
+func (c *arrivalClock) at(reference uint32) int64 {
+	reference &= 1<<24 - 1
+	if !c.started {
+		c.started, c.total = true, int64(reference)
+	} else {
+		c.total += int64(int32((reference-c.last)<<8) >> 8)
+	}
+	c.last = reference
+	return c.total * 64_000
+}
+
+// statuses goes through a report. What contradicts itself ends it.
+func statuses(report *rtcp.TransportLayerCC, clock *arrivalClock) iter.Seq[status] {
+	return func(yield func(status) bool) {
+		s := statusReader{report: report, at: clock.at(report.ReferenceTime), seq: report.BaseSequenceNumber, left: int(report.PacketStatusCount)}
+		for _, chunk := range report.PacketChunks {
+			switch c := chunk.(type) {
+			case *rtcp.RunLengthChunk:
+				for range c.RunLength {
+					if !s.next(c.PacketStatusSymbol, yield) {
+						return
+					}
+				}
+			case *rtcp.StatusVectorChunk:
+				for _, symbol := range c.SymbolList {
+					if !s.next(symbol, yield) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// statusReader is where in a report a reader is.
+type statusReader struct {
+	report *rtcp.TransportLayerCC
+	at     int64
+	seq    uint16
+	left   int
+	delta  int
+}
+
+// next yields the next packet's status and returns false at the end.
+func (s *statusReader) next(symbol uint16, yield func(status) bool) bool {
+	if s.left == 0 {
+		return false
+	}
+	s.left--
+	seq := s.seq
+	s.seq++
+	switch symbol {
+	case rtcp.TypeTCCPacketReceivedSmallDelta, rtcp.TypeTCCPacketReceivedLargeDelta:
+		if s.delta == len(s.report.RecvDeltas) || s.report.RecvDeltas[s.delta] == nil {
+			return false
+		}
+		// Larger ones don't fit in a report.
+		s.at += min(max(s.report.RecvDeltas[s.delta].Delta, -8_192_000), 8_191_750)
+		s.delta++
+		return yield(status{seq: seq, received: true, at: s.at})
+	case rtcp.TypeTCCPacketNotReceived:
+		return yield(status{seq: seq})
+	}
+	return true // it came, but nobody says when
+}

@@ -1,0 +1,124 @@
+package bandwidth
+
+import "math"
+
+const (
+	// fewLost is a share of packets below which a rate may rise, manyLost one above
+	// which it falls.
+	fewLost  = 0.03
+	manyLost = 0.1
+	// mostUsual is the highest share that is taken for the path's own.
+	mostUsual = 0.35
+)
+
+// longWait in µs is a wait that tells of a full path: what it loses then says
+// nothing of what it loses by itself.
+const longWait = 50_000
+
+// path is what else is known of it: rates in bits per second, times in µs, 0 for
+// unknown.
+type path struct {
+	rate, throughput float64 // estimated, and arrived
+	rtt              float64
+	wait             int64
+}
+
+// lossLimit is what loss allows. A path that loses packets whatever is sent is
+// told from one that is full by what a lower rate changes: nothing in the first
+// case, and then the share is what is usual on the path.
+type lossLimit struct {
+	rate float64 // +Inf while loss says nothing
+
+	received, lost int
+	since          int64
+	smooth         float64
+	own            float64 // what the path loses by itself, at most what was proven
+	proven         float64
+	sampled        int64
+	cut            int64
+
+	// Before the first cut: what arrived of what was sent, in bits per second.
+	lossThen, sentThen float64
+	unchanged          int
+}
+
+// usual is the share that is lost at all times.
+func (l *lossLimit) usual() float64 { return max(l.own, min(l.smooth, mostUsual)) }
+
+// add counts packets and samples when there are enough.
+func (l *lossLimit) add(received, lost int, on path, now int64) {
+	if l.since == 0 {
+		l.since = now
+	}
+	l.received += received
+	l.lost += lost
+	if total := l.received + l.lost; now-l.since >= 400_000 && total >= 50 || now-l.since >= 1_000_000 && total >= 20 {
+		l.sample(float64(l.lost)/float64(total), on, now)
+		l.received, l.lost, l.since = 0, 0, now
+	}
+}
+
+// sample takes a share of packets lost.
+func (l *lossLimit) sample(share float64, on path, now int64) {
+	elapsed := min(float64(now-l.sampled)/1e6, 1)
+	if l.sampled == 0 {
+		elapsed, l.smooth = 0, share
+	}
+	l.sampled = now
+	l.smooth += 0.5 * (share - l.smooth)
+	l.own = min(l.own+0.1*(l.smooth-l.own), l.proven)
+	l.proven += 0.005 * (l.own - l.proven)
+	sending := on.rate
+	if on.throughput > 0 {
+		sending = on.throughput / max(1-l.smooth, 0.1)
+	}
+	if l.sentThen != 0 && on.wait < longWait {
+		l.compare(share, sending)
+	}
+	excess := max(l.smooth-l.own, 0) / (1 - l.own)
+	switch {
+	case excess > manyLost && float64(now-l.cut) > 300_000+on.rtt:
+		if l.sentThen == 0 {
+			l.lossThen, l.sentThen = l.smooth, sending
+		}
+		l.cut = now
+		// Of what is sent, not of what might be.
+		l.rate = clamp(min(on.rate, sending) * (1 - 0.75*excess))
+	case excess < fewLost+0.02 && !math.IsInf(l.rate, 1):
+		l.rate *= math.Pow(1.3, elapsed)
+		l.sentThen, l.unchanged = 0, 0
+		if l.rate > 1.5*max(on.rate, on.throughput) || l.rate > maxRate {
+			l.rate = math.Inf(1)
+		}
+	}
+}
+
+// compare says whether lower rates have changed anything: with a path that is
+// full, less would be lost now, or the sender has no less to send.
+func (l *lossLimit) compare(share, sending float64) {
+	full := max(0, 1-(1-l.lossThen)*l.sentThen/max(sending, 1))
+	stuck := l.rate < 0.9*sending && sending > 0.9*l.sentThen
+	if !stuck && (sending > l.sentThen || l.lossThen-full < 0.08) {
+		return // too early to tell
+	}
+	if !stuck && share <= full+0.5*(l.lossThen-full) {
+		l.unchanged = 0
+		return
+	}
+	enough := 2
+	if stuck {
+		enough = 4 // what was cut may not have been felt yet
+	}
+	if l.unchanged++; l.unchanged >= enough {
+		l.own = min(l.smooth, mostUsual)
+		l.proven = min(l.own+0.03, mostUsual)
+		l.sentThen, l.unchanged = 0, 0
+	}
+}
+
+// probed takes what a probe has found the path to carry.
+func (l *lossLimit) probed(rate float64) {
+	if rate > l.rate {
+		l.rate = rate
+	}
+}

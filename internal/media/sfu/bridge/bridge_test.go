@@ -1,0 +1,274 @@
+package bridge
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pion/rtcp"
+	"github.com/pion/rtp"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/hub"
+)
+
+// wall is a screen that keeps what it is shown.
+type wall struct {
+	mu             sync.Mutex
+	picture, sound []rtp.Packet
+	reports        []*rtcp.SenderReport
+	width, height  int
+	refused        map[bool]string
+	changed        chan struct{}
+}
+
+func newWall() *wall { return &wall{refused: map[bool]string{}, changed: make(chan struct{}, 1)} }
+
+func (w *wall) note(change func()) {
+	w.mu.Lock()
+	change()
+	w.mu.Unlock()
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+func parse(b []byte) rtp.Packet {
+	var p rtp.Packet
+	if err := p.Unmarshal(append([]byte(nil), b...)); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func (*wall) Begin() bool                        { return true }
+func (w *wall) Video(b []byte)                   { w.note(func() { w.picture = append(w.picture, parse(b)) }) }
+func (w *wall) Audio(b []byte)                   { w.note(func() { w.sound = append(w.sound, parse(b)) }) }
+func (w *wall) VideoReport(r *rtcp.SenderReport) { w.note(func() { w.reports = append(w.reports, r) }) }
+func (w *wall) AudioReport(r *rtcp.SenderReport) { w.note(func() { w.reports = append(w.reports, r) }) }
+func (w *wall) Size(width, height int)           { w.note(func() { w.width, w.height = width, height }) }
+func (w *wall) Unavailable(video bool, r string) { w.note(func() { w.refused[video] = r }) }
+
+// until waits for what is shown.
+func (w *wall) until(t *testing.T, done func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		w.mu.Lock()
+		ok := done()
+		w.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-w.changed:
+		case <-deadline:
+			t.Fatalf("shown so far: %d packets of pictures, %d of sound, refused %v", len(w.picture), len(w.sound), w.refused)
+		}
+	}
+}
+
+// marks counts the pictures that are complete.
+func (w *wall) marks() (n int) {
+	for _, p := range w.picture {
+		if p.Marker {
+			n++
+		}
+	}
+	return n
+}
+
+// onAir shows a fresh stream on a wall, and returns its publisher.
+func onAir(t *testing.T, c *Converters) (*hub.Publisher, *wall) {
+	t.Helper()
+	h := hub.New(hub.Config{})
+	p, err := h.Publish(hub.Broadcast{StreamID: "a"}, "p", nil)
+	require.NoError(t, err)
+	w, ctx := newWall(), t.Context()
+	var showing sync.WaitGroup
+	reader := p.Stream().Subscribe()
+	// The context of the test ends before its cleanups.
+	showing.Go(func() { Show(context.WithoutCancel(ctx), reader, w, c, slog.New(slog.DiscardHandler)) })
+	t.Cleanup(func() {
+		h.Close()
+		showing.Wait()
+		require.Zero(t, c.Running())
+	})
+	return p, w
+}
+
+// copyOf is a unit that the hub may take.
+func copyOf(u *hub.Unit) *hub.Unit { c := *u; return &c }
+
+func TestABroadcastGoesToARoomAndBackUnchanged(t *testing.T) {
+	t.Parallel()
+	p, w := onAir(t, NewConverters(1))
+	units := pictures(t, 2, 0, "640x360")
+	for _, u := range units {
+		require.NoError(t, p.Write(copyOf(u)))
+	}
+	w.until(t, func() bool { return w.marks() == len(units) })
+	require.Equal(t, 640, w.width)
+	require.NotEmpty(t, w.reports)
+
+	back := hub.New(hub.Config{})
+	defer back.Close()
+	host, err := back.Publish(hub.Broadcast{StreamID: "b"}, "host", nil)
+	require.NoError(t, err)
+	reader := host.Stream().Subscribe()
+	asked := 0
+	feed := NewFeed(host, func() { asked++ })
+	now := time.Unix(1000, 0)
+	for i := 0; i < len(w.picture); i++ {
+		// Every now and then two packets overtake each other.
+		if i+1 < len(w.picture) && i%7 == 3 {
+			w.picture[i], w.picture[i+1] = w.picture[i+1], w.picture[i]
+		}
+		now = now.Add(time.Millisecond)
+		require.NoError(t, feed.Video(&w.picture[i], now))
+	}
+	require.Positive(t, asked)
+	// The builder holds the last one until it sees the next.
+	for i, want := range units[:len(units)-1] {
+		got, err := reader.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want.Data, got.Data, "picture %d", i)
+		require.Equal(t, want.Key, got.Key)
+		require.Equal(t, 640, got.Track.Width)
+		if i > 0 {
+			require.InDelta(t, float64(time.Duration(i)*time.Second/fps), float64(got.PTS), float64(2*time.Millisecond))
+		}
+	}
+}
+
+func TestLossIsHealedByTheNextKeyFrame(t *testing.T) {
+	t.Parallel()
+	p, w := onAir(t, NewConverters(1))
+	units := pictures(t, 4, 0, "320x180")
+	for _, u := range units {
+		require.NoError(t, p.Write(copyOf(u)))
+	}
+	w.until(t, func() bool { return w.marks() == len(units) })
+	last := w.picture
+	back := hub.New(hub.Config{})
+	defer back.Close()
+	host, err := back.Publish(hub.Broadcast{StreamID: "b"}, "host", nil)
+	require.NoError(t, err)
+	reader := host.Stream().Subscribe()
+	feed := NewFeed(host, func() {})
+	random := rand.New(rand.NewPCG(1, 2))
+	sent := map[string]bool{}
+	for _, u := range units {
+		sent[string(u.Data)] = true
+	}
+	for i := range last {
+		if random.IntN(100) < 2 {
+			continue
+		}
+		require.NoError(t, feed.Video(&last[i], time.Unix(1000, int64(i)*int64(time.Millisecond))))
+	}
+	host.Close()
+	keys, healthy := 0, false
+	for {
+		u, err := reader.Next(t.Context())
+		if err != nil {
+			break
+		}
+		require.True(t, sent[string(u.Data)], "a damaged picture was passed on")
+		healthy = healthy || u.Key
+		require.True(t, healthy)
+		if u.Key {
+			keys++
+		}
+	}
+	require.Positive(t, keys)
+}
+
+func TestAACIsConverted(t *testing.T) {
+	t.Parallel()
+	c := NewConverters(1)
+	p, w := onAir(t, c)
+	units := sound(t, 2)[:80] // as many as wait for a converter
+	for _, u := range units {
+		require.NoError(t, p.Write(copyOf(u)))
+	}
+	w.until(t, func() bool { return len(w.sound) >= 20 })
+	require.Equal(t, 1, c.Running())
+	packets := w.soundNow()
+	for i := range packets[1:10] {
+		require.Equal(t, packets[i].SequenceNumber+1, packets[i+1].SequenceNumber)
+		require.Equal(t, uint32(960), packets[i+1].Timestamp-packets[i].Timestamp)
+	}
+}
+
+func (w *wall) soundNow() []rtp.Packet {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]rtp.Packet(nil), w.sound...)
+}
+
+func TestWhatBrowsersCannotShowIsSaid(t *testing.T) {
+	t.Parallel()
+	p, w := onAir(t, NewConverters(0))
+	aac := sound(t, 1)
+	for _, bad := range []*hub.Unit{
+		{Track: &hub.Track{Codec: hub.H265}, Key: true, Data: []byte{0, 0, 0, 1, 1}},
+		aac[0],
+	} {
+		video := bad.Track.Codec.Video()
+		require.NoError(t, p.Write(copyOf(bad)))
+		w.until(t, func() bool { return w.refused[video] != "" })
+	}
+	require.Contains(t, w.refused[false], "as many streams' sound as it may")
+	// B-frames: the second picture is shown before the first.
+	p.Discontinuity()
+	w.mu.Lock()
+	w.refused = map[bool]string{}
+	w.mu.Unlock()
+	h264 := pictures(t, 1, 0, "320x180")
+	for i, at := range []int{0, 120, 40, 80} {
+		u := copyOf(h264[i])
+		u.DTS, u.PTS = time.Duration(i)*40*time.Millisecond, time.Duration(at)*time.Millisecond
+		require.NoError(t, p.Write(u))
+	}
+	w.until(t, func() bool { return w.refused[true] != "" })
+	require.Contains(t, w.refused[true], "B-frames")
+}
+
+func TestTheClockFollowsWrapsAndBreaks(t *testing.T) {
+	t.Parallel()
+	c := clock{rate: 90000}
+	at, broken := c.place(1<<32-90000, time.Second)
+	require.Equal(t, time.Second, at)
+	require.False(t, broken)
+	at, broken = c.place(0, 2*time.Second)
+	require.Equal(t, 2*time.Second, at)
+	require.False(t, broken)
+	at, _ = c.place(1<<32-45000, 2*time.Second) // late, from before the wrap
+	require.Equal(t, 1500*time.Millisecond, at)
+	at, broken = c.place(900000000, 3*time.Second)
+	require.True(t, broken)
+	require.Equal(t, 3*time.Second, at)
+}
+
+func FuzzFeed(f *testing.F) {
+	f.Add([]byte{0x67, 0x42, 0, 0x1f}, uint16(1), uint32(0), true)
+	f.Add([]byte{24, 0, 2, 0x67, 0x42, 0, 2, 0x68, 1}, uint16(2), uint32(9), true)
+	f.Add([]byte{0x7c, 0x85, 1, 2}, uint16(3), uint32(9), false)
+	f.Fuzz(func(t *testing.T, payload []byte, seq uint16, ts uint32, mark bool) {
+		h := hub.New(hub.Config{})
+		defer h.Close()
+		p, err := h.Publish(hub.Broadcast{StreamID: "a"}, "p", nil)
+		require.NoError(t, err)
+		feed := NewFeed(p, func() {})
+		for i := range uint16(4) {
+			packet := &rtp.Packet{Header: rtp.Header{Version: 2, SequenceNumber: seq + i, Timestamp: ts + uint32(i)*3000, Marker: mark}, Payload: payload}
+			require.NoError(t, feed.Video(packet, time.Unix(1, int64(i))))
+			require.NoError(t, feed.Audio(packet, time.Unix(1, int64(i))))
+		}
+	})
+}

@@ -1,0 +1,220 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/mpeg4audio"
+	"github.com/pion/webrtc/v4/pkg/media/oggreader"
+
+	"showfloor/internal/media/hub"
+)
+
+const (
+	// aacBacklog is how many AAC frames may wait for a converter, two seconds or so;
+	// one that is further behind is started anew.
+	aacBacklog = 100
+	// opusFrame is what one packet of ours holds.
+	opusFrame = 20 * time.Millisecond
+	// maxGap is how far the sound's times may jump within one converter, which knows
+	// samples and no times.
+	maxGap = 150 * time.Millisecond
+)
+
+// Why a sound can't be converted.
+var (
+	errNoConverter  = errors.New("this server has no ffmpeg to convert AAC into what browsers play: watch by HLS, or send Opus")
+	errAllConverted = errors.New("this server converts as many streams' sound as it may: watch by HLS, or send Opus")
+)
+
+// Converters runs the processes that make Opus of AAC, one for each stream that is
+// watched in a room on this node, and no more than its bound.
+type Converters struct {
+	program string
+	bound   int64
+	running atomic.Int64
+	started atomic.Uint64
+}
+
+// NewConverters finds ffmpeg; without it every conversion is refused. bound is how
+// many may run at a time.
+func NewConverters(bound int) *Converters {
+	program, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		program = ""
+	}
+	return &Converters{program: program, bound: int64(bound)}
+}
+
+// Running is how many processes there are now, and Started how many there were.
+func (c *Converters) Running() int { return int(c.running.Load()) }
+
+// Started is how many processes were started so far.
+func (c *Converters) Started() uint64 { return c.started.Load() }
+
+// converter is one process. write and follows are for one goroutine.
+type converter struct {
+	in   chan *hub.Unit
+	stop func() // idempotent; returns when the process and its goroutines are gone
+
+	config mpeg4audio.AudioSpecificConfig
+	first  time.Duration // the time of the first frame
+	frame  time.Duration
+	frames int64
+	dead   chan struct{} // closed when the process has ended
+}
+
+// start runs a process for a track; out is given what it makes, on a goroutine of
+// the converter's.
+func (c *Converters) start(track *hub.Track, out func(packet []byte, at time.Duration), log *slog.Logger) (*converter, error) {
+	if c.program == "" {
+		return nil, errNoConverter
+	}
+	if c.running.Add(1) > c.bound {
+		c.running.Add(-1)
+		return nil, errAllConverted
+	}
+	v := &converter{in: make(chan *hub.Unit, aacBacklog), dead: make(chan struct{})}
+	if err := v.config.Unmarshal(track.AudioConfig); err != nil || v.config.SampleRate <= 0 {
+		c.running.Add(-1)
+		return nil, fmt.Errorf("the stream's sound can't be read: %w", err)
+	}
+	v.frame = 1024 * time.Second / time.Duration(v.config.SampleRate)
+	if err := v.run(c, out, log); err != nil {
+		c.running.Add(-1)
+		return nil, err
+	}
+	c.started.Add(1)
+	return v, nil
+}
+
+// arguments make ffmpeg give out each packet as soon as it can, each on an Ogg page
+// of its own.
+func arguments() []string {
+	return []string{
+		"-hide_banner", "-loglevel", "error", "-nostdin",
+		"-fflags", "nobuffer", "-flags", "low_delay", "-probesize", "32", "-analyzeduration", "0", "-f", "aac", "-i", "pipe:0",
+		"-c:a", "libopus", "-b:a", "128k", "-ar", strconv.Itoa(audioRate), "-ac", "2", "-frame_duration", "20",
+		"-f", "ogg", "-page_duration", strconv.FormatInt(opusFrame.Microseconds(), 10), "-flush_packets", "1", "pipe:1",
+	}
+}
+
+func (v *converter) run(c *Converters, out func([]byte, time.Duration), log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, c.program, arguments()...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	stdin, errIn := cmd.StdinPipe()
+	stdout, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut); err != nil {
+		cancel()
+		return fmt.Errorf("open pipes: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		cancel()
+		return fmt.Errorf("start ffmpeg: %w", err)
+	}
+	ready := make(chan struct{}) // closed when first is set
+	var work sync.WaitGroup
+	work.Go(func() { v.feed(ctx, stdin, ready) })
+	work.Go(func() {
+		v.drain(ctx, stdout, ready, out)
+		cancel() // whatever ended the output ends the rest
+		if err := cmd.Wait(); err != nil && said.Len() > 0 {
+			log.Warn("ffmpeg ended", "error", err, "said", said.String())
+		}
+		c.running.Add(-1)
+		close(v.dead)
+	})
+	v.stop = sync.OnceFunc(func() {
+		cancel()
+		work.Wait()
+	})
+	return nil
+}
+
+// feed writes frames to the process.
+func (v *converter) feed(ctx context.Context, stdin io.WriteCloser, ready chan<- struct{}) {
+	defer stdin.Close()
+	announce := sync.OnceFunc(func() { close(ready) })
+	for {
+		select {
+		case u := <-v.in:
+			announce()
+			packets := mpeg4audio.ADTSPackets{{
+				Type: v.config.Type, SampleRate: v.config.SampleRate, ChannelConfig: v.config.ChannelConfig, AU: u.Data,
+			}}
+			b, err := packets.Marshal()
+			if err != nil {
+				continue // a frame too large for ADTS: left out
+			}
+			if _, err := stdin.Write(b); err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// drain reads packets from the process and says when each is to be heard.
+func (v *converter) drain(ctx context.Context, stdout io.Reader, ready <-chan struct{}, out func([]byte, time.Duration)) {
+	select {
+	case <-ready:
+	case <-ctx.Done():
+		return
+	}
+	ogg, head, err := oggreader.NewWith(stdout)
+	if err != nil {
+		return
+	}
+	skip := time.Duration(head.PreSkip) * time.Second / audioRate
+	for n := int64(0); ; {
+		packet, _, err := ogg.ParseNextPage()
+		if err != nil {
+			return
+		}
+		if len(packet) >= 8 && string(packet[:8]) == "OpusTags" {
+			continue
+		}
+		out(packet, v.first+time.Duration(n*int64(opusFrame))-skip)
+		n++
+	}
+}
+
+// write hands a frame to the process; false when it doesn't keep up or has ended.
+func (v *converter) write(u *hub.Unit) bool {
+	if v.frames == 0 {
+		v.first = u.PTS
+	}
+	select {
+	case <-v.dead:
+		return false
+	default:
+	}
+	select {
+	case v.in <- u:
+		v.frames++
+		return true
+	default:
+		return false
+	}
+}
+
+// follows tells whether a frame continues what was written before.
+func (v *converter) follows(pts time.Duration) bool {
+	if v.frames == 0 {
+		return true
+	}
+	gap := pts - (v.first + time.Duration(v.frames)*v.frame)
+	return gap > -maxGap && gap < maxGap
+}

@@ -1,0 +1,253 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
+	"github.com/pion/rtp"
+	"github.com/pion/rtp/codecs"
+	"github.com/pion/webrtc/v4"
+	"github.com/pion/webrtc/v4/pkg/media"
+	"github.com/pion/webrtc/v4/pkg/media/samplebuilder"
+
+	"showfloor/internal/media/hub"
+)
+
+const (
+	// keyFrameEvery is how often a browser is asked for a key frame: it sends none
+	// by itself, and segments of the playlists begin with one.
+	keyFrameEvery = 2 * time.Second
+	// maxLate bounds how many packets a picture may have, and how long a missing
+	// one is waited for.
+	maxLateVideo, maxLateAudio = 1024, 32
+	videoRate, audioRate       = 90_000, 48_000
+	maxPictureSide             = 8192 // pixels
+	maxParameterSet            = 1 << 10
+)
+
+// Feed writes what a host sends, H.264 and Opus, to a stream of the hub. Its
+// methods may be called from any goroutine.
+type Feed struct {
+	out      *hub.Publisher
+	keyFrame func()
+
+	mu       sync.Mutex
+	origin   time.Time
+	picture  side
+	sound    side
+	video    *hub.Track
+	sps, pps []byte
+	audio    *hub.Track
+	// waiting: something was lost, and nothing decodes until the next key frame.
+	waiting bool
+	asked   time.Time // when a key frame was last asked for
+	dropped uint64
+}
+
+// side is what is known of one kind of media.
+type side struct {
+	clock   clock
+	packets *samplebuilder.SampleBuilder
+	last    time.Duration
+}
+
+// NewFeed makes a feed; keyFrame asks the browser for a key frame and must not
+// block.
+func NewFeed(out *hub.Publisher, keyFrame func()) *Feed {
+	f := &Feed{out: out, keyFrame: keyFrame, waiting: true}
+	f.picture.clock.rate, f.sound.clock.rate = videoRate, audioRate
+	f.CutVideo()
+	f.CutAudio()
+	f.audio = &hub.Track{Codec: hub.Opus, SampleRate: audioRate, Channels: 2}
+	return f
+}
+
+// Carries tells whether a feed takes a codec, by its name in SDP.
+func Carries(mimeType string) bool {
+	return strings.EqualFold(mimeType, webrtc.MimeTypeH264) || strings.EqualFold(mimeType, webrtc.MimeTypeOpus)
+}
+
+// CutVideo says that the next packet of video is another track's, such as the
+// screen's instead of the camera's.
+func (f *Feed) CutVideo() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.picture.packets = samplebuilder.New(maxLateVideo, &codecs.H264Packet{IsAVC: true}, videoRate)
+	f.picture.clock.started, f.waiting = false, true
+}
+
+// CutAudio is CutVideo for sound.
+func (f *Feed) CutAudio() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sound.packets = samplebuilder.New(maxLateAudio, &codecs.OpusPacket{}, audioRate)
+	f.sound.clock.started = false
+}
+
+// Video takes a packet of H.264. The error is the hub's: the stream isn't this
+// publisher's any more.
+func (f *Feed) Video(p *rtp.Packet, arrived time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ask(arrived)
+	return f.take(&f.picture, p, arrived, f.writePicture)
+}
+
+// Audio takes a packet of Opus; errors are as for Video.
+func (f *Feed) Audio(p *rtp.Packet, arrived time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.take(&f.sound, p, arrived, f.writeSound)
+}
+
+// ask asks for a key frame when one is due.
+func (f *Feed) ask(now time.Time) {
+	pause := keyFrameEvery
+	if f.waiting {
+		pause /= 4
+	}
+	if now.Sub(f.asked) >= pause {
+		f.asked = now
+		f.keyFrame()
+	}
+}
+
+// take puts packets in order and hands on what is complete, which it is when the
+// next picture or frame begins. The packet's payload is copied, since the builder
+// keeps it.
+func (f *Feed) take(s *side, p *rtp.Packet, arrived time.Time, write func(*media.Sample, time.Time) error) error {
+	if len(p.Payload) == 0 {
+		return nil // padding
+	}
+	if f.origin.IsZero() {
+		f.origin = arrived
+	}
+	if !s.clock.started {
+		// The first packet's arrival: a key frame of many packets ends much later.
+		s.clock.place(p.Timestamp, arrived.Sub(f.origin))
+	}
+	s.packets.Push(&rtp.Packet{Header: p.Header, Payload: bytes.Clone(p.Payload)})
+	for sample := s.packets.Pop(); sample != nil; sample = s.packets.Pop() {
+		if err := write(sample, arrived); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Feed) writeSound(s *media.Sample, arrived time.Time) error {
+	return f.write(&f.sound, s, arrived, &hub.Unit{Track: f.audio, Key: true, Data: s.Data})
+}
+
+func (f *Feed) writePicture(s *media.Sample, arrived time.Time) error {
+	p, err := cutPicture(s.Data)
+	if err != nil {
+		f.lose()
+		return nil //nolint:nilerr // what strangers send may be damaged; the next key frame mends it
+	}
+	if s.PrevDroppedPackets > 0 {
+		f.lose()
+	}
+	if err := f.configure(p); err != nil || f.video == nil {
+		f.lose()
+		return nil //nolint:nilerr // as above
+	}
+	if f.waiting && !p.key || len(p.data) == 0 {
+		f.dropped++
+		return nil
+	}
+	f.waiting = false
+	return f.write(&f.picture, s, arrived, &hub.Unit{Track: f.video, Key: p.key, Data: p.data})
+}
+
+// lose waits for the next key frame.
+func (f *Feed) lose() {
+	f.waiting = true
+	f.dropped++
+}
+
+// write places a unit in time and passes it on.
+func (f *Feed) write(side *side, s *media.Sample, arrived time.Time, u *hub.Unit) error {
+	at, broken := side.clock.place(s.PacketTimestamp, arrived.Sub(f.origin))
+	if broken {
+		f.out.Discontinuity()
+		// The others begin anew as well: times of one epoch share their origin.
+		f.picture.clock.started, f.sound.clock.started = side == &f.picture, side == &f.sound
+		f.picture.last, f.sound.last = 0, 0
+	}
+	side.last = max(side.last, at)
+	u.DTS, u.PTS, u.Arrived = side.last, side.last, arrived
+	if err := f.out.Write(u); err != nil {
+		return fmt.Errorf("write to the stream: %w", err)
+	}
+	return nil
+}
+
+// configure takes the picture's parameter sets. Other ones than before make a new
+// track.
+func (f *Feed) configure(p picture) error {
+	if p.sps == nil || p.pps == nil || bytes.Equal(p.sps, f.sps) && bytes.Equal(p.pps, f.pps) {
+		return nil
+	}
+	var sps h264.SPS
+	if err := sps.Unmarshal(p.sps); err != nil {
+		return fmt.Errorf("H.264 parameter set: %w", err)
+	}
+	w, h := sps.Width(), sps.Height()
+	if w <= 0 || h <= 0 || w > maxPictureSide || h > maxPictureSide {
+		return fmt.Errorf("a picture of %d by %d", w, h)
+	}
+	f.sps, f.pps = p.sps, p.pps
+	f.video = &hub.Track{Codec: hub.H264, SPS: p.sps, PPS: p.pps, Width: w, Height: h, FrameRate: sps.FPS()}
+	return nil
+}
+
+// picture is one access unit, its parameter sets apart.
+type picture struct {
+	key      bool
+	sps, pps []byte
+	data     []byte
+}
+
+var errDamaged = errors.New("damaged picture")
+
+// cutPicture reads NAL units behind lengths of 4 bytes. Of each kind of parameter
+// set it takes the last.
+func cutPicture(b []byte) (p picture, err error) {
+	for len(b) > 0 {
+		if len(b) < 5 {
+			return p, errDamaged
+		}
+		n := int(binary.BigEndian.Uint32(b))
+		if n < 1 || n > len(b)-4 {
+			return p, errDamaged
+		}
+		nal, whole := b[4:4+n], b[:4+n]
+		b = b[4+n:]
+		switch h264.NALUType(nal[0] & 0x1F) {
+		case h264.NALUTypeSPS:
+			if n > maxParameterSet {
+				return p, errDamaged
+			}
+			p.sps = bytes.Clone(nal)
+		case h264.NALUTypePPS:
+			if n > maxParameterSet {
+				return p, errDamaged
+			}
+			p.pps = bytes.Clone(nal)
+		case h264.NALUTypeAccessUnitDelimiter, h264.NALUTypeFillerData:
+		case h264.NALUTypeIDR:
+			p.key = true
+			p.data = append(p.data, whole...)
+		default:
+			p.data = append(p.data, whole...)
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,169 @@
+package sfu
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pion/interceptor"
+	"github.com/pion/interceptor/pkg/nack"
+	"github.com/pion/interceptor/pkg/report"
+	"github.com/pion/interceptor/pkg/twcc"
+	"github.com/pion/webrtc/v4"
+)
+
+// URIs of the RTP header extensions.
+const (
+	extMID        = "urn:ietf:params:rtp-hdrext:sdes:mid"
+	extRID        = "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
+	extRepairRID  = "urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id"
+	extAudioLevel = "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
+	extTWCC       = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+	extDescriptor = "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
+)
+
+// opus is what microphones and shared sound are sent in. RED isn't taken: it
+// doubles the rate, while Opus repairs single losses by itself and NACK the rest.
+func opus() webrtc.RTPCodecParameters {
+	return webrtc.RTPCodecParameters{
+		PayloadType: 111,
+		RTPCodecCapability: webrtc.RTPCodecCapability{
+			MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2,
+			SDPFmtpLine:  "minptime=10;useinbandfec=1;usedtx=1",
+			RTCPFeedback: []webrtc.RTCPFeedback{{Type: "transport-cc"}, {Type: "nack"}},
+		},
+	}
+}
+
+// pictures are the video codecs, each followed by its repair.
+func pictures() []webrtc.RTPCodecParameters {
+	feedback := []webrtc.RTCPFeedback{
+		{Type: "ccm", Parameter: "fir"}, {Type: "nack"}, {Type: "nack", Parameter: "pli"}, {Type: "transport-cc"},
+	}
+	var list []webrtc.RTPCodecParameters
+	add := func(pt, rtx webrtc.PayloadType, mime, fmtp string) {
+		list = append(list,
+			webrtc.RTPCodecParameters{PayloadType: pt, RTPCodecCapability: webrtc.RTPCodecCapability{
+				MimeType: mime, ClockRate: 90000, SDPFmtpLine: fmtp, RTCPFeedback: feedback,
+			}},
+			webrtc.RTPCodecParameters{PayloadType: rtx, RTPCodecCapability: webrtc.RTPCodecCapability{
+				MimeType: webrtc.MimeTypeRTX, ClockRate: 90000, SDPFmtpLine: fmt.Sprintf("apt=%d", pt),
+			}})
+	}
+	h264 := func(profile string) string {
+		return "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=" + profile
+	}
+	add(96, 97, webrtc.MimeTypeVP8, "")
+	add(102, 103, webrtc.MimeTypeH264, h264("42e01f"))
+	add(104, 105, webrtc.MimeTypeH264, h264("42001f"))
+	add(106, 107, webrtc.MimeTypeH264, h264("4d001f"))
+	add(108, 109, webrtc.MimeTypeH264, h264("64001f"))
+	add(98, 99, webrtc.MimeTypeVP9, "profile-id=0")
+	add(100, 101, webrtc.MimeTypeVP9, "profile-id=2")
+	add(45, 46, webrtc.MimeTypeAV1, "level-idx=5;profile=0;tier=0")
+	return list
+}
+
+// newMediaEngine has all codecs, and the header extensions of a side.
+func newMediaEngine(audioExtensions, videoExtensions []string) (*webrtc.MediaEngine, error) {
+	m := &webrtc.MediaEngine{}
+	if err := m.RegisterCodec(opus(), webrtc.RTPCodecTypeAudio); err != nil {
+		return nil, err
+	}
+	for _, c := range pictures() {
+		if err := m.RegisterCodec(c, webrtc.RTPCodecTypeVideo); err != nil {
+			return nil, err
+		}
+	}
+	for kind, uris := range map[webrtc.RTPCodecType][]string{
+		webrtc.RTPCodecTypeAudio: audioExtensions, webrtc.RTPCodecTypeVideo: videoExtensions,
+	} {
+		for _, uri := range uris {
+			if err := m.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: uri}, kind); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return m, nil
+}
+
+// publishInterceptors ask publishers for what was lost and tell them how much of
+// what they send arrives, and when.
+func publishInterceptors() (*interceptor.Registry, error) {
+	r := &interceptor.Registry{}
+	generator, err := nack.NewGeneratorInterceptor(nack.WithGeneratorLoggerFactory(silent{}))
+	if err != nil {
+		return nil, err
+	}
+	receiver, err := report.NewReceiverInterceptor(report.WithReceiverLoggerFactory(silent{}))
+	if err != nil {
+		return nil, err
+	}
+	sender, err := twcc.NewSenderInterceptor(twcc.WithLoggerFactory(silent{}))
+	if err != nil {
+		return nil, err
+	}
+	r.Add(generator)
+	r.Add(receiver)
+	r.Add(sender)
+	return r, nil
+}
+
+// sameCodec tells whether what is in a is decoded by who takes b: the same codec
+// and, where profiles matter, the same profile.
+func sameCodec(a, b webrtc.RTPCodecCapability) bool {
+	if !strings.EqualFold(a.MimeType, b.MimeType) {
+		return false
+	}
+	x, y := parameters(a.SDPFmtpLine), parameters(b.SDPFmtpLine)
+	switch {
+	case strings.EqualFold(a.MimeType, webrtc.MimeTypeH264):
+		return x["packetization-mode"] == y["packetization-mode"] && h264Profile(x) == h264Profile(y)
+	case strings.EqualFold(a.MimeType, webrtc.MimeTypeVP9):
+		return or(x["profile-id"], "0") == or(y["profile-id"], "0")
+	case strings.EqualFold(a.MimeType, webrtc.MimeTypeAV1):
+		return or(x["profile"], "0") == or(y["profile"], "0")
+	}
+	return true
+}
+
+// h264Profile is the profile and its constraints without the level. All of baseline
+// is one: browsers call what they send baseline and constrained baseline alike, and
+// what isn't in both nobody sends.
+func h264Profile(fmtp map[string]string) string {
+	id := strings.ToLower(or(fmtp["profile-level-id"], "42001f"))
+	if len(id) < 4 {
+		return id
+	}
+	if id[:2] == "42" {
+		return "42"
+	}
+	return id[:4]
+}
+
+func or(value, def string) string {
+	if value == "" {
+		return def
+	}
+	return value
+}
+
+// parameters reads a line of format parameters.
+func parameters(fmtp string) map[string]string {
+	m := map[string]string{}
+	for part := range strings.SplitSeq(fmtp, ";") {
+		key, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		m[strings.ToLower(key)] = value
+	}
+	return m
+}
+
+// repairOf is the codec in the list that repairs the one with the payload type.
+func repairOf(pt webrtc.PayloadType, list []webrtc.RTPCodecParameters) (webrtc.RTPCodecParameters, bool) {
+	apt := fmt.Sprintf("%d", pt)
+	for _, c := range list {
+		if strings.EqualFold(c.MimeType, webrtc.MimeTypeRTX) && parameters(c.SDPFmtpLine)["apt"] == apt {
+			return c, true
+		}
+	}
+	return webrtc.RTPCodecParameters{}, false
+}

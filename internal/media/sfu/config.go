@@ -1,0 +1,135 @@
+package sfu
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+// Config of a Server.
+type Config struct {
+	// Addr is where media arrives, over UDP and, on the same port, over TCP.
+	Addr string
+	// ExternalIPs are the addresses by which clients reach Addr; those of the
+	// machine's interfaces when empty.
+	ExternalIPs []netip.Addr
+	// TURNAddr is where the relay listens over UDP and TCP; empty: there is none.
+	TURNAddr string
+	// TURNIP is the address by which clients reach the relay; the first of ExternalIPs,
+	// or loopback, when it isn't valid.
+	TURNIP netip.Addr
+	// Gate decides who may come in.
+	Gate Gate
+	// ClientIP tells where a request comes from; its connection's address by default.
+	ClientIP func(r *http.Request) netip.Addr
+	// Air joins streams' rooms with what is on air; nil: they stay among themselves.
+	Air *Air
+	// Log hears what goes wrong; no token and no description reaches it. Default: nowhere.
+	Log *slog.Logger
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+	// Limits, all with defaults.
+	Limits Limits
+}
+
+// Limits of what strangers may ask of the server. Zero values are replaced by the
+// defaults in brackets; a negative rate means any number.
+type Limits struct {
+	// RoomJoins and AddressJoins are how many connections a second may come to a room
+	// [500] and from an address [50]; twice as many may come at once.
+	RoomJoins, AddressJoins int
+	// Handshakes is how many may be on their way in at a time [1024].
+	Handshakes int
+	// MessageBytes is the longest message of a client [256 KiB], OfferBytes and
+	// AnswerBytes the longest descriptions in it [64 KiB, 200 KiB].
+	MessageBytes, OfferBytes, AnswerBytes int
+	// Messages a second from a client [50], four times as many at once, and Data
+	// messages [10], four times as many at once.
+	Messages, Data int
+	// Offers a second from a client [5], four times as many at once: each costs
+	// milliseconds.
+	Offers int
+	// Tracks a participant may publish at a time [8], in at most Sections media sections
+	// of a description [32] with at most Candidates candidates [64].
+	Tracks, Sections, Candidates int
+	// Packets a second that a publisher may send [5000]; what is above is dropped.
+	Packets int
+	// SSRCs that a client may use in its lifetime, for each of its connections [512].
+	SSRCs int
+	// DeadAfter without a word a socket is dead [15 s]; ResumeFor is how long its
+	// participant may come back [30 s]. WriteTime is for a client to take a message [10 s].
+	DeadAfter, ResumeFor, WriteTime time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	for _, v := range []struct {
+		to  *int
+		def int
+	}{
+		{&l.RoomJoins, 500},
+		{&l.AddressJoins, 50},
+		{&l.Handshakes, 1024},
+		{&l.MessageBytes, 256 << 10},
+		{&l.OfferBytes, 64 << 10},
+		{&l.AnswerBytes, 200 << 10},
+		{&l.Messages, 50},
+		{&l.Data, 10},
+		{&l.Offers, 5},
+		{&l.Tracks, 8},
+		{&l.Sections, 32},
+		{&l.Candidates, 64},
+		{&l.Packets, 5000},
+		{&l.SSRCs, 512},
+	} {
+		if *v.to == 0 {
+			*v.to = v.def
+		}
+	}
+	for _, v := range []struct {
+		to  *time.Duration
+		def time.Duration
+	}{{&l.DeadAfter, 15 * time.Second}, {&l.ResumeFor, 30 * time.Second}, {&l.WriteTime, 10 * time.Second}} {
+		if *v.to <= 0 {
+			*v.to = v.def
+		}
+	}
+	return l
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Gate == nil || c.Addr == "" {
+		return c, errors.New("sfu: an address and a gate are needed")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.ClientIP == nil {
+		c.ClientIP = remoteIP
+	}
+	c.Limits = c.Limits.withDefaults()
+	return c, nil
+}
+
+// Stats counts since the start, except for Rooms, Participants and Tracks.
+type Stats struct {
+	// Rooms with Participants in them, and the Tracks that those publish.
+	Rooms, Participants, Tracks int
+	// Accepted counts connections that were let in.
+	Accepted uint64
+	// Refused counts connections that were turned away or ended by the server, by the
+	// code of their bye; "flood" for those refused before they could be told.
+	Refused map[string]uint64
+	// PacketsIn and BytesIn came from publishers; Dropped of them were too many.
+	PacketsIn, BytesIn, Dropped uint64
+	// Nacks are subscribers' requests to repeat packets, KeyFrames those for a key frame
+	// that were passed on to publishers.
+	Nacks, KeyFrames uint64
+	// PacketsOut went to subscribers over UDP, with so many system calls; PacketsLost
+	// the system didn't take.
+	PacketsOut, SendCalls, PacketsLost uint64
+}

@@ -1,0 +1,198 @@
+package sfu
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pion/sdp/v3"
+	"github.com/pion/webrtc/v4"
+)
+
+// description is a client's session description, as far as it matters here.
+type description struct {
+	sdp      *sdp.SessionDescription
+	sections []*mediaSection
+}
+
+// mediaSection is one of its media sections.
+type mediaSection struct {
+	mid, kind string
+	media     *sdp.MediaDescription
+	// sends: the client wants to send in it.
+	sends bool
+	// rids are those of its simulcast layers, in their order.
+	rids []string
+	// decodable: at least one of its codecs is known here.
+	decodable bool
+}
+
+// readDescription reads what a client says, within limits. Candidates are thrown
+// away: the server never looks for a client.
+func readDescription(text string, l Limits) (*description, error) {
+	d := &description{sdp: &sdp.SessionDescription{}}
+	if err := d.sdp.UnmarshalString(text); err != nil {
+		return nil, errors.New("sdp is not a session description")
+	}
+	if len(d.sdp.MediaDescriptions) > l.Sections {
+		return nil, fmt.Errorf("the description has more than %d media sections", l.Sections)
+	}
+	candidates := 0
+	mids := map[string]bool{}
+	for _, media := range d.sdp.MediaDescriptions {
+		s := &mediaSection{media: media, kind: media.MediaName.Media}
+		s.mid, _ = media.Attribute("mid")
+		if s.mid == "" || len(s.mid) > 32 || mids[s.mid] {
+			return nil, errors.New("each media section needs a mid of its own")
+		}
+		mids[s.mid] = true
+		candidates += dropCandidates(media)
+		d.sections = append(d.sections, s)
+	}
+	if candidates > l.Candidates {
+		return nil, fmt.Errorf("the description has more than %d candidates", l.Candidates)
+	}
+	return d, nil
+}
+
+// readOffer reads what a client wants to publish.
+func readOffer(text string, l Limits) (*description, error) {
+	d, err := readDescription(text, l)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.sections) == 0 {
+		return nil, errors.New("the description has no media section")
+	}
+	for _, s := range d.sections {
+		if s.kind != kindAudio && s.kind != kindVideo {
+			return nil, errors.New("media sections are of audio or video; data goes over the socket")
+		}
+		_, bundled := s.media.Attribute("bundle-only")
+		open := s.media.MediaName.Port.Value != 0 || bundled
+		direction := directionOf(s.media)
+		s.sends = open && (direction == "sendonly" || direction == "sendrecv")
+		if s.rids, err = simulcast(s.media); err != nil {
+			return nil, err
+		}
+		s.decodable = decodable(s)
+	}
+	return d, nil
+}
+
+// directionOf is the direction of a section, sendrecv when it names none.
+func directionOf(m *sdp.MediaDescription) string {
+	for _, a := range m.Attributes {
+		switch a.Key {
+		case "sendonly", "recvonly", "inactive", "sendrecv":
+			return a.Key
+		}
+	}
+	return "sendrecv"
+}
+
+// direct changes the direction of a section.
+func (d *description) direct(s *mediaSection, direction string) {
+	kept := s.media.Attributes[:0]
+	for _, a := range s.media.Attributes {
+		switch a.Key {
+		case "sendonly", "recvonly", "inactive", "sendrecv":
+		default:
+			kept = append(kept, a)
+		}
+	}
+	kept = append(kept, sdp.Attribute{Key: direction})
+	s.media.Attributes = kept
+}
+
+// decline is an answer that takes nothing in the refused sections. What pion says
+// is given back when it can't be read.
+func decline(answer string, refused []refusedSection) string {
+	if len(refused) == 0 {
+		return answer
+	}
+	d := &description{sdp: &sdp.SessionDescription{}}
+	if d.sdp.UnmarshalString(answer) != nil {
+		return answer
+	}
+	for _, media := range d.sdp.MediaDescriptions {
+		mid, _ := media.Attribute("mid")
+		for _, r := range refused {
+			if r.MID == mid && media.MediaName.Port.Value != 0 {
+				d.direct(&mediaSection{media: media}, "inactive")
+			}
+		}
+	}
+	text, err := d.text()
+	if err != nil {
+		return answer
+	}
+	return text
+}
+
+// text is the description as it is now.
+func (d *description) text() (string, error) {
+	data, err := d.sdp.Marshal()
+	return string(data), err
+}
+
+// dropCandidates takes the candidates out of a section, and counts them.
+func dropCandidates(m *sdp.MediaDescription) int {
+	n := 0
+	kept := m.Attributes[:0]
+	for _, a := range m.Attributes {
+		if a.Key == "candidate" {
+			n++
+			continue
+		}
+		kept = append(kept, a)
+	}
+	m.Attributes = kept
+	return n
+}
+
+// simulcast is the ids of the layers that a section sends, as listed in it.
+func simulcast(m *sdp.MediaDescription) ([]string, error) {
+	line, ok := m.Attribute("simulcast")
+	if !ok {
+		return nil, nil
+	}
+	fields := strings.Fields(line)
+	for i, f := range fields {
+		if f != "send" || i+1 >= len(fields) {
+			continue
+		}
+		var rids []string
+		for layer := range strings.SplitSeq(fields[i+1], ";") {
+			rid, _, _ := strings.Cut(layer, ",") // the first of alternatives
+			rid = strings.TrimPrefix(rid, "~")   // a layer that is paused now
+			if rid == "" || len(rid) > 32 {
+				return nil, errors.New("a simulcast layer has no name")
+			}
+			rids = append(rids, rid)
+		}
+		return rids, nil
+	}
+	return nil, nil
+}
+
+// decodable tells whether any codec of a section is known here.
+func decodable(s *mediaSection) bool {
+	known := pictures()
+	if s.kind == kindAudio {
+		known = []webrtc.RTPCodecParameters{opus()}
+	}
+	for _, a := range s.media.Attributes {
+		if a.Key != "rtpmap" {
+			continue
+		}
+		_, codec, _ := strings.Cut(a.Value, " ")
+		name, _, _ := strings.Cut(codec, "/")
+		for _, k := range known {
+			if _, ours, _ := strings.Cut(k.MimeType, "/"); !strings.EqualFold(ours, "rtx") && strings.EqualFold(ours, name) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,238 @@
+package forward
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+const (
+	// headroom is what must be free, beside what a step up costs, in percent of it.
+	headroom = 15
+	// tolerance is by how much what is being sent may go beyond the estimate, in
+	// percent of it: after a burst that is below what the path carries for a while.
+	tolerance = 10
+	// patience is how long a sink that had to step down stays there; twice as long
+	// each time that it had stepped up only just before.
+	patience     = 3 * time.Second
+	mostPatience = time.Minute
+	justBefore   = 10 * time.Second
+	// grace is how long the lowest layers of all are sent to a new subscriber, of
+	// whose path nothing is known yet.
+	grace = 2 * time.Second
+	// hold is how long a picture goes on at its cheapest though the loss of packets
+	// tells of less than that: after a burst it does for a while, and no picture is worse.
+	// Where packets have to wait there is no room for it. fits is for how long it
+	// must have fitted until that begins anew.
+	hold = 4 * time.Second
+	fits = time.Second
+	// mostSteps is the number of a track's steps at most: each layer, and the
+	// lowest with its base pictures only.
+	mostSteps = mostLayers + 1
+	// soundRate is taken for sound that hasn't been measured, in bits per second.
+	soundRate = 60_000
+)
+
+// step is one way to send a track.
+type step struct {
+	layer    int
+	temporal uint8
+	rate     int // bits per second
+}
+
+// demand is what one sink would like of the bandwidth.
+type demand struct {
+	sink  *Sink
+	area  int // of the picture as it is shown, in pixels
+	steps [mostSteps]step
+	count int // of steps, from the cheapest to the best that the view is worth
+	now   int // the step that is being sent; -1 for none
+	stays bool
+	// forced: the cheapest step is taken, whatever the budget.
+	forced bool
+	held   bool // it is, as far as nothing has to wait for that
+	got    int  // the result; -1 for nothing
+	tight  bool // not even the cheapest step would have fitted
+}
+
+// cost of a step: what isn't being sent yet needs headroom.
+func (d *demand) cost(i int) int {
+	if i > d.now {
+		return d.steps[i].rate * (100 + headroom) / 100
+	}
+	return d.steps[i].rate * (100 - tolerance) / 100
+}
+
+// most is the best step that the demand may have now.
+func (d *demand) most() int {
+	if d.stays {
+		return d.now
+	}
+	return d.count - 1
+}
+
+// allocate shares out a budget, in bits per second, and what may be used of more
+// than that to hold pictures as long as nothing waits on the path: first each picture at its
+// cheapest, then, by size, each as good as it may be. It tells what is used, and
+// how much all would take together with the cheapest step that didn't fit; 0 for none.
+func allocate(budget, undelayed int, demands []demand) (used, wanted int) {
+	slices.SortStableFunc(demands, func(a, b demand) int { return cmp.Compare(b.area, a.area) })
+	for i := range demands {
+		d := &demands[i]
+		d.got, d.tight = -1, used+d.cost(0) > budget
+		if d.most() >= 0 && (d.forced || !d.tight || d.held && used+d.cost(0) <= undelayed) {
+			d.got = 0
+			used += d.cost(0)
+		}
+	}
+	for i := range demands {
+		d := &demands[i]
+		if d.got < 0 {
+			continue
+		}
+		for n := d.most(); n > 0; n-- {
+			if more := d.cost(n) - d.cost(0); used+more <= budget {
+				d.got = n
+				used += more
+				break
+			}
+		}
+	}
+	for i := range demands {
+		d := &demands[i]
+		if next := d.got + 1; next < d.count && !d.stays {
+			extra := d.steps[next].rate * (100 + headroom) / 100
+			if d.got >= 0 {
+				extra -= d.steps[d.got].rate
+			}
+			if all := used + max(extra, 0); wanted == 0 || all < wanted {
+				wanted = all
+			}
+		}
+	}
+	return used, wanted
+}
+
+// steps lists the ways to send a track up to its ideal layer.
+func (d *demand) fill(x *situation, c *choice) {
+	d.count, d.now = 0, -1
+	for i := 0; i <= c.ideal; i++ {
+		if i == 0 && x.bases[0] > 0 && x.bases[0] < x.rates[0] {
+			d.steps[0] = step{layer: 0, temporal: 0, rate: x.bases[0]}
+			d.count = 1
+		}
+		d.steps[d.count] = step{layer: i, temporal: allTemporal, rate: x.rates[i]}
+		d.count++
+	}
+	// A layer that costs no less than a better one is no saving.
+	for i := d.count - 2; i >= 0; i-- {
+		d.steps[i].rate = min(d.steps[i].rate, d.steps[i+1].rate)
+	}
+	for i := range d.count {
+		if s := &d.steps[i]; c.fit > s.layer || c.fit == s.layer && c.temporalFit >= s.temporal {
+			d.now = i
+		}
+	}
+}
+
+// share decides what of the ideal layers fits, for all sinks.
+func (e *Egress) share(now instant) {
+	w := e.worker
+	w.demands = w.demands[:0]
+	budget := e.estimator.Rate()
+	undelayed := max(e.estimator.Undelayed()-budget, 0)
+	limited := e.limited && budget > 0
+	for _, s := range e.sinks {
+		x, c := s.feed.look(now), &s.choice
+		if s.audio {
+			c.fit = 0
+			budget -= x.sound
+			continue
+		}
+		v := s.view.Load()
+		c.ideal = x.idealLayer(v)
+		if !limited || c.ideal < 0 {
+			c.set(c.ideal, allTemporal, now)
+			continue
+		}
+		w.demands = append(w.demands, demand{sink: s})
+		d := &w.demands[len(w.demands)-1]
+		d.fill(x, c)
+		d.area = v.Width * v.Height
+		if d.area <= 0 {
+			d.area = x.sizes[c.ideal][0] * x.sizes[c.ideal][1]
+		}
+		d.stays = c.lowered != 0 && now.since(c.lowered) < c.patience
+		d.forced = e.begun == 0 || now.since(e.begun) < grace
+		d.held = c.fit >= 0 && (c.short == 0 || now.since(c.short) < hold)
+	}
+	e.used, e.wanted = 0, 0
+	if len(w.demands) == 0 {
+		return
+	}
+	e.used, e.wanted = allocate(budget, budget+undelayed, w.demands)
+	for i := range w.demands {
+		d := &w.demands[i]
+		c := &d.sink.choice
+		c.fits(!d.tight, now)
+		if d.got < 0 {
+			c.set(-1, allTemporal, now)
+		} else {
+			c.set(d.steps[d.got].layer, d.steps[d.got].temporal, now)
+		}
+		d.sink = nil
+	}
+}
+
+// fits notes whether the cheapest does.
+func (c *choice) fits(yes bool, now instant) {
+	switch {
+	case !yes:
+		c.fitted = 0
+		if c.short == 0 {
+			c.short = now
+		}
+	case c.fitted == 0:
+		c.fitted = now
+	case now.since(c.fitted) >= fits:
+		c.short = 0
+	}
+}
+
+// set notes what fits.
+func (c *choice) set(fit int, temporal uint8, now instant) {
+	if c.ideal >= 0 && (fit < c.fit && fit < c.ideal || fit == c.fit && temporal < c.temporalFit) {
+		c.patience = patience
+		if c.raised != 0 && now.since(c.raised) < justBefore {
+			c.patience = min(2*max(c.waited, patience), mostPatience)
+		}
+		c.waited = c.patience
+		c.lowered = now
+	}
+	if fit > c.fit {
+		c.raised = now
+	}
+	c.fit, c.temporalFit = fit, temporal
+	c.starved = fit < 0 && c.ideal >= 0
+}
+
+// probe sends padding when a better picture only wants for bandwidth, to learn
+// whether there is more than the estimate says.
+func (e *Egress) probe() {
+	var by *repairer
+	for _, s := range e.sinks {
+		if s.repairer != nil && s.fixed > 0 {
+			by = s.repairer
+			break
+		}
+	}
+	if by == nil {
+		return
+	}
+	for n := min(e.estimator.Probe(e.wanted, e.now), mostPadding); n > 0; {
+		n -= by.pad()
+	}
+}
+
+// mostPadding is what is sent at one moment, in bytes.
+const mostPadding = 32 << 10

@@ -1,0 +1,334 @@
+package forward
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/pion/rtcp"
+
+	"showfloor/internal/media/sfu/bandwidth"
+)
+
+// EgressConfig describes a subscriber.
+type EgressConfig struct {
+	// WriteRTCP sends reports to the subscriber.
+	WriteRTCP func(packets []rtcp.Packet) error
+	// Flush sends what the writers of the sinks have collected; nil when they
+	// collect nothing.
+	Flush func()
+	// InitialRate is what the path is taken to carry at first, in bits per second;
+	// 0 for 1.5 Mbit/s.
+	InitialRate int
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+const (
+	initialRate = 1_500_000
+	// roundTrip is assumed until the subscriber's reports tell it.
+	roundTrip = 100 * time.Millisecond
+	// mostReports is how many reports of a subscriber may wait for its worker.
+	mostReports = 64
+	// refreshEvery is how often one subscriber may bring about a key frame, which
+	// all others of the layer pay for.
+	refreshEvery = time.Second
+	// chooseEvery is how often layers are chosen anew without an occasion.
+	chooseEvery = 200 * time.Millisecond
+	// overhead is what a packet takes on the wire beside its payload, in bytes: IP,
+	// UDP, RTP with an extension, and what encryption adds.
+	overhead = 28 + 20 + 16
+)
+
+// Egress is all that one subscriber is sent: it shares out the bandwidth. Its
+// methods may be called from any goroutine.
+type Egress struct {
+	config    EgressConfig
+	worker    *worker
+	estimator *bandwidth.Estimator
+	closed    atomic.Bool
+	changed   atomic.Bool  // what the sinks are to be sent must be looked at anew
+	reports   atomic.Int64 // how many wait
+
+	// The rest is the worker's.
+	gone      bool
+	touched   bool
+	fresh     bool // a sink is
+	sinks     []*Sink
+	news      []*Sink // whose tracks have something new
+	now       time.Time
+	twcc      uint16
+	limited   bool    // the subscriber says how its path does
+	begun     instant // when the first picture was sent; 0 for not yet
+	ticked    instant // when was looked at what is due by the clock
+	chosen    instant // and at the layers
+	used      int     // bits per second that were shared out among pictures
+	wanted    int     // that one more step would take; 0 for none
+	roundTrip time.Duration
+	window    instant // of one second, for the bound of repairs
+	spent     int     // bytes of repairs in the window
+	volume    int     // bytes sent in the window
+	before    int     // bytes sent in the window before
+}
+
+// NewEgress makes one.
+func NewEgress(w *Workers, c EgressConfig) *Egress {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.InitialRate <= 0 {
+		c.InitialRate = initialRate
+	}
+	e := &Egress{
+		config: c, worker: w.idlest(), estimator: bandwidth.New(c.InitialRate),
+		roundTrip: roundTrip,
+	}
+	e.worker.do(func() { e.worker.egresses = append(e.worker.egresses, e) })
+	return e
+}
+
+// Close ends it and its sinks.
+func (e *Egress) Close() {
+	if e.closed.Swap(true) {
+		return
+	}
+	e.worker.load.Add(-1)
+	e.worker.do(func() {
+		for len(e.sinks) > 0 {
+			e.sinks[0].leave()
+		}
+		e.gone = true
+		e.worker.egresses = without(e.worker.egresses, e)
+	})
+}
+
+// reconsider has the layers chosen anew, soon.
+func (e *Egress) reconsider() {
+	if !e.changed.Swap(true) {
+		e.worker.do(func() { e.worker.touch(e) })
+	}
+}
+
+// send sends what is new, sound first.
+func (e *Egress) send() {
+	e.touched = false
+	e.now = e.config.Now()
+	now := at(e.now)
+	if e.changed.Swap(false) {
+		e.choose(now)
+	}
+	if e.fresh {
+		e.fresh = false
+		for _, s := range e.sinks {
+			if s.fresh {
+				s.catchUp(now)
+			}
+		}
+	}
+	if e.closed.Load() {
+		clear(e.news)
+		e.news = e.news[:0]
+		return
+	}
+	for _, s := range e.news {
+		if s.audio && s.feed != nil {
+			s.take(s.feed.batch, s.feed.lagged, now)
+		}
+	}
+	for _, s := range e.news {
+		if !s.audio && s.feed != nil {
+			s.take(s.feed.batch, s.feed.lagged, now)
+		}
+	}
+	clear(e.news)
+	e.news = e.news[:0]
+	e.flush()
+}
+
+func (e *Egress) flush() {
+	if e.config.Flush != nil {
+		e.config.Flush()
+	}
+}
+
+// roll begins a new second for the bound of repairs, when it is time.
+func (e *Egress) roll(now instant) {
+	if now.since(e.window) >= time.Second {
+		e.window, e.spent = now, 0
+		e.before, e.volume = e.volume, 0
+	}
+}
+
+// mayRepair tells whether there is room for sending so many bytes again: repairs
+// must not fill a path that loses packets because it is full.
+func (e *Egress) mayRepair(size int, now instant) bool {
+	e.roll(now)
+	if e.spent+size > max(repairAtLeast, max(e.before, e.volume)/2) {
+		return false
+	}
+	e.spent += size
+	return true
+}
+
+// tick does what is due by the clock.
+func (e *Egress) tick(now time.Time) {
+	if e.closed.Load() {
+		return
+	}
+	e.now = now
+	if e.wanted > 0 {
+		defer e.flush()
+		e.probe()
+	}
+	if at(now).since(e.ticked) < tickEvery-probeEvery/2 {
+		return
+	}
+	e.ticked = at(now)
+	e.roll(at(now))
+	if at(now).since(e.chosen) >= chooseEvery {
+		e.choose(at(now))
+	} else {
+		for _, s := range e.sinks {
+			s.demand(at(now))
+		}
+	}
+	e.report(at(now))
+}
+
+// report sends the sender reports that are due.
+func (e *Egress) report(now instant) {
+	if e.config.WriteRTCP == nil {
+		return
+	}
+	var out []rtcp.Packet
+	var names []rtcp.SourceDescriptionChunk
+	send := func() {
+		if len(names) > 0 {
+			out = append(out, &rtcp.SourceDescription{Chunks: names})
+		}
+		_ = e.config.WriteRTCP(out) // reports are lost like other packets
+		out, names = nil, nil
+	}
+	for _, s := range e.sinks {
+		sr := s.reporter.make(s, now)
+		if sr == nil {
+			continue
+		}
+		out = append(out, sr)
+		if name := s.track.config.CNAME; name != "" {
+			names = append(names, rtcp.SourceDescriptionChunk{
+				Source: s.config.SSRC,
+				Items:  []rtcp.SourceDescriptionItem{{Type: rtcp.SDESCNAME, Text: name}},
+			})
+		}
+		if len(out) == reportsPerPacket {
+			send()
+		}
+	}
+	if len(out) > 0 {
+		send()
+	}
+}
+
+// HandleRTCP takes what the subscriber reports about any of its sinks. It keeps
+// the packets.
+func (e *Egress) HandleRTCP(packets []rtcp.Packet) {
+	if e.closed.Load() {
+		return
+	}
+	if e.reports.Add(1) > mostReports {
+		e.reports.Add(-1)
+		return
+	}
+	e.worker.do(func() {
+		e.reports.Add(-1)
+		if e.gone {
+			return
+		}
+		e.now = e.config.Now()
+		for _, p := range packets {
+			e.handle(p, at(e.now))
+		}
+		e.worker.touch(e)
+	})
+}
+
+func (e *Egress) handle(p rtcp.Packet, now instant) {
+	switch p := p.(type) {
+	case *rtcp.TransportLayerNack:
+		if s := e.sinkOf(p.MediaSSRC); s != nil && s.repairer != nil {
+			s.repairer.nack(p, now)
+		}
+	case *rtcp.PictureLossIndication:
+		e.refresh(p.MediaSSRC, now)
+	case *rtcp.FullIntraRequest:
+		for _, x := range p.FIR {
+			e.refresh(x.SSRC, now)
+		}
+	case *rtcp.TransportLayerCC:
+		e.limited = true
+		e.estimator.Feedback(p, e.now)
+	case *rtcp.ReceiverEstimatedMaximumBitrate:
+		e.limited = true
+		e.estimator.Limit(int(min(max(p.Bitrate, 0), 1e9)), e.now)
+	case *rtcp.ReceiverReport:
+		e.received(p.Reports, now)
+	case *rtcp.SenderReport:
+		e.received(p.Reports, now)
+	}
+}
+
+// nack answers a report of packets that are missing.
+func (r *repairer) nack(p *rtcp.TransportLayerNack, now instant) {
+	for _, pair := range p.Nacks {
+		r.lost(pair.PacketID, now)
+		for i := range uint16(16) {
+			if pair.LostPackets>>i&1 != 0 {
+				r.lost(pair.PacketID+i+1, now)
+			}
+		}
+	}
+}
+
+func (e *Egress) sinkOf(ssrc uint32) *Sink {
+	for _, s := range e.sinks {
+		if s.config.SSRC == ssrc {
+			return s
+		}
+	}
+	return nil
+}
+
+// refresh notes that the subscriber can't go on without a key picture.
+func (e *Egress) refresh(ssrc uint32, now instant) {
+	s := e.sinkOf(ssrc)
+	if s == nil || s.audio || s.choice.refresh || s.choice.target < 0 {
+		return
+	}
+	if last := s.choice.refreshed; last != 0 && now.since(last) < refreshEvery {
+		return
+	}
+	s.choice.refresh, s.choice.refreshed = true, now
+	s.demand(now)
+}
+
+// received takes reports on what has arrived.
+func (e *Egress) received(reports []rtcp.ReceptionReport, now instant) {
+	lost, weight := 0.0, 0.0
+	for i := range reports {
+		x := &reports[i]
+		s := e.sinkOf(x.SSRC)
+		if s == nil {
+			continue
+		}
+		if rtt, ok := s.reporter.roundTrip(x, now); ok {
+			e.roundTrip += (rtt - e.roundTrip) / 4
+		}
+		w := float64(s.octets-s.reported) + 1
+		s.reported = s.octets
+		lost += float64(x.FractionLost) / 256 * w
+		weight += w
+	}
+	if weight > 0 {
+		e.estimator.Loss(lost/weight, e.now)
+	}
+}

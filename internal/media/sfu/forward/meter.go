@@ -1,0 +1,49 @@
+package forward
+
+import "time"
+
+const (
+	temporalLayers = 4
+	meterWindow    = 500 * time.Millisecond
+	// meterWeight is how much of a window goes into the rate.
+	meterWeight = 0.4
+)
+
+// meter measures a layer's rate, of each of its temporal layers.
+type meter struct {
+	since instant
+	bytes [temporalLayers]int
+	rates [temporalLayers]float64 // bits per second, each without those below it
+	top   uint8                   // the highest temporal layer that was seen
+}
+
+func (m *meter) add(size int, temporal uint8, now instant) {
+	temporal %= temporalLayers
+	m.top = max(m.top, temporal)
+	switch passed := now.since(m.since); {
+	case m.since == 0 || passed > 4*meterWindow:
+		// There was a pause, which says nothing about the rate.
+		m.since, m.bytes = now, [temporalLayers]int{}
+	case passed >= meterWindow:
+		first := m.rate(temporalLayers-1) == 0
+		for i, n := range m.bytes {
+			r := float64(n) * 8 / passed.Seconds()
+			if first {
+				m.rates[i] = r
+			} else {
+				m.rates[i] += (r - m.rates[i]) * meterWeight
+			}
+		}
+		m.since, m.bytes = now, [temporalLayers]int{}
+	}
+	m.bytes[temporal] += size
+}
+
+// rate up to a temporal layer, in bits per second; 0 when it isn't known yet.
+func (m *meter) rate(temporal uint8) int {
+	sum := 0.0
+	for _, r := range m.rates[:min(int(temporal)+1, temporalLayers)] {
+		sum += r
+	}
+	return int(sum)
+}

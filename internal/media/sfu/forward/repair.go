@@ -1,0 +1,96 @@
+package forward
+
+import (
+	"time"
+
+	"github.com/pion/rtp"
+)
+
+const (
+	// repairs is how many packets a sink can be asked for again.
+	repairs = 512
+	// repairAtLeast is what may be sent again each second, in bytes, however little
+	// was sent at all; above it, half of what was.
+	repairAtLeast = 64 << 10
+)
+
+// original tells which of the publisher's packets a sent one was, and how it was
+// rewritten.
+type original struct {
+	seq         uint64 // the publisher's number
+	out         uint32 // the subscriber's; 0 for none
+	tsShift     uint32
+	again       uint32 // when it was sent again last, in milliseconds
+	ids         uint16
+	numberShift uint16
+	tl0Shift    uint8
+	layer       uint8
+}
+
+// repairer answers a subscriber who misses packets (RFC 4588).
+type repairer struct {
+	sink   *Sink
+	header rtp.Header
+	fixed  int
+	seq    uint16
+	sent   [repairs]original
+}
+
+func newRepairer(s *Sink) *repairer {
+	r := &repairer{sink: s}
+	r.header, r.fixed = newHeader(s.config.RTXSSRC, s.config.RTXPayloadType, &s.config.Extensions, s.twcc[:])
+	return r
+}
+
+// note remembers a packet that is being sent.
+func (r *repairer) note(p *packet, x *placed) {
+	r.sent[x.seq%repairs] = original{
+		seq: p.seq, layer: p.layer, out: uint32(x.seq), tsShift: x.ts - p.ts,
+		ids: x.ids, tl0Shift: x.tl0Shift, numberShift: x.numberShift,
+	}
+}
+
+// lost sends a packet again, unless it is forgotten, or was sent again within the
+// round trip: the answer may still be on its way.
+func (r *repairer) lost(seq uint16, now instant) {
+	s := r.sink
+	o := &r.sent[seq%repairs]
+	if o.out == 0 || uint16(o.out) != seq {
+		return
+	}
+	millisecond := uint32(time.Duration(now) / time.Millisecond)
+	if o.again != 0 && millisecond-o.again < uint32(s.egress.roundTrip/time.Millisecond) {
+		return
+	}
+	p := s.track.repeat(o.layer, o.seq)
+	if p == nil {
+		return
+	}
+	defer p.release()
+	if !s.egress.mayRepair(len(p.payload), now) {
+		return
+	}
+	o.again = max(millisecond, 1)
+	b := s.egress.worker.scratch[:]
+	b[0], b[1] = uint8(seq>>8), uint8(seq)
+	n := 2 + copy(b[2:], p.payload)
+	rewritePicture(b[2:n], &p.view, o.ids, o.tl0Shift)
+	h := &r.header
+	r.seq++
+	h.SequenceNumber, h.Timestamp, h.Marker = r.seq, p.ts+o.tsShift, p.marker
+	h.Padding, h.PaddingSize = false, 0
+	s.extend(h, p, o.numberShift)
+	s.write(h, b[:n], false)
+}
+
+// pad sends a packet of nothing but padding, at the time of the last picture, and
+// tells its size on the wire in bytes.
+func (r *repairer) pad() int {
+	h := &r.header
+	r.seq++
+	h.SequenceNumber, h.Timestamp, h.Marker = r.seq, r.sink.rewriter.topTS, false
+	h.Extensions, h.Extension = h.Extensions[:r.fixed], r.fixed > 0
+	h.Padding, h.PaddingSize = true, 255
+	r.sink.write(h, nil, true)
+	return 255 + overhead
+}

@@ -1,0 +1,207 @@
+package forward
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// loudest is how many tracks of a room are sent at once, by default.
+	loudest = 8
+	// Loudness is counted in decibels above silence, which RFC 6464 puts at -127
+	// below overload. Speech at a microphone is at some 90 to 110.
+	silence       = 127
+	beginsToSpeak = 82.0
+	endsToSpeak   = 74.0
+	// unknown is taken for publishers that don't tell.
+	unknown = 70.0
+	// ahead is by how much somebody must be louder to take another's place.
+	ahead = 3.0
+	// Loudness rises with the first syllable and falls slowly: pauses between words
+	// don't end a speech.
+	attack  = 60 * time.Millisecond
+	decay   = 500 * time.Millisecond
+	lasting = 100 * time.Millisecond // how long a packet's level counts
+)
+
+// SpeakersConfig describes a room's sound.
+type SpeakersConfig struct {
+	// Most is how many tracks are sent at once, the loudest; 8 for 0. Below 0 all are.
+	Most int
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// Speaker is somebody who speaks.
+type Speaker struct {
+	// ID is the track's.
+	ID string
+	// Level is how loud, from 0 at -60 dB below overload to 1 at overload.
+	Level float64
+}
+
+// Speakers finds out who of a room speaks, by the levels that their packets tell
+// (RFC 6464), and whom everybody hears when many have a microphone open.
+type Speakers struct {
+	config SpeakersConfig
+
+	mu     sync.Mutex
+	voices map[*Track]*voice
+	heard  []*voice
+	first  *voice // who has spoken loudest
+}
+
+// voice is one track's loudness.
+type voice struct {
+	id       string
+	loudness float64 // decibels above silence, smoothed
+	at       instant // when it was so loud
+	begun    bool
+	speaks   bool
+	heard    bool
+}
+
+// NewSpeakers makes the ears of a room. Tracks are given them by TrackConfig.
+func NewSpeakers(c SpeakersConfig) *Speakers {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Most == 0 {
+		c.Most = loudest
+	}
+	return &Speakers{config: c, voices: map[*Track]*voice{}}
+}
+
+// List tells who speaks, loudest first.
+func (s *Speakers) List() []Speaker {
+	now := at(s.config.Now())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var talking []*voice
+	for _, v := range s.voices {
+		v.settle(now)
+		if v.speaks {
+			talking = append(talking, v)
+		}
+	}
+	rank := func(v *voice) float64 {
+		if v == s.first {
+			return v.loudness + ahead
+		}
+		return v.loudness
+	}
+	slices.SortFunc(talking, func(a, b *voice) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a.id, b.id))
+	})
+	if len(talking) > 0 {
+		s.first = talking[0]
+	}
+	list := make([]Speaker, 0, len(talking))
+	for _, v := range talking {
+		list = append(list, Speaker{ID: v.id, Level: min(max((v.loudness-silence+60)/60, 0), 1)})
+	}
+	return list
+}
+
+// settle moves the loudness on to now, at which nothing more was heard.
+func (v *voice) settle(now instant) {
+	if quiet := now.since(v.at) - lasting; quiet > 0 {
+		v.loudness -= v.loudness * min(1, float64(quiet)/float64(decay))
+		v.at = now - instant(lasting)
+	}
+	v.judge()
+}
+
+func (v *voice) judge() {
+	switch {
+	case v.loudness >= beginsToSpeak:
+		v.speaks = true
+	case v.loudness < endsToSpeak:
+		v.speaks = false
+	}
+}
+
+// hears takes a packet's level, in decibels above silence.
+func (v *voice) hears(level float64, now instant) {
+	if !v.begun {
+		v.begun, v.at = true, now-instant(20*time.Millisecond)
+	}
+	v.settle(now)
+	over := attack
+	if level < v.loudness {
+		over = decay
+	}
+	v.loudness += (level - v.loudness) * min(1, float64(now.since(v.at))/float64(over))
+	v.at = max(v.at, now)
+	v.judge()
+}
+
+func (s *Speakers) add(t *Track) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.voices[t] = &voice{id: t.config.ID}
+}
+
+func (s *Speakers) remove(t *Track) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.voices[t]
+	delete(s.voices, t)
+	s.heard = without(s.heard, v)
+	if s.first == v {
+		s.first = nil
+	}
+}
+
+// hear takes the level of a packet, as its header extension has it, and tells
+// whether the packet is to be sent. Silenced tracks are heard as silence.
+func (s *Speakers) hear(t *Track, extension []byte, silenced bool, now instant) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.voices[t]
+	if v == nil {
+		return false
+	}
+	switch {
+	case silenced:
+		v.hears(0, now)
+	case len(extension) == 0:
+		v.hears(unknown, now)
+	default:
+		v.hears(float64(silence-extension[0]&0x7f), now)
+	}
+	if s.config.Most < 0 || v.heard {
+		return true
+	}
+	if len(s.heard) < s.config.Most {
+		v.heard = true
+		s.heard = append(s.heard, v)
+		return true
+	}
+	return s.replace(v, now)
+}
+
+// replace lets somebody be heard in the place of the quietest, if that one doesn't
+// speak or is quieter by far.
+func (s *Speakers) replace(v *voice, now instant) bool {
+	quietest := 0
+	for i, h := range s.heard {
+		h.settle(now)
+		if h.loudness < s.heard[quietest].loudness {
+			quietest = i
+		}
+	}
+	q := s.heard[quietest]
+	margin := ahead
+	if q.speaks {
+		margin = 3 * ahead
+	}
+	if v.loudness < q.loudness+margin {
+		return false
+	}
+	q.heard, v.heard = false, true
+	s.heard[quietest] = v
+	return true
+}

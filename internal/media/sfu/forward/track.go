@@ -1,0 +1,261 @@
+package forward
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// TrackConfig describes what somebody publishes.
+type TrackConfig struct {
+	ID   string
+	Kind Kind
+	// MimeType as in SDP, such as video/VP8.
+	MimeType  string
+	ClockRate uint32
+	// PayloadType is the only one that is taken; 0 takes all.
+	PayloadType uint8
+	// CNAME names the publisher in reports, the same on all of its tracks: those
+	// are played in sync. Without one no description goes out.
+	CNAME string
+	// Layers is the number of simulcast layers, the smallest picture first; 1
+	// without simulcast. 8 at most.
+	Layers     int
+	Extensions Extensions
+	// Speakers hears how loud the track is, and keeps it from being sent while
+	// others are louder; nil for neither. Audio only.
+	Speakers *Speakers
+	// RequestKeyFrame asks the publisher for a key frame; called at most twice a
+	// second per layer. It must not block.
+	RequestKeyFrame func(layer int)
+	// LayersWanted hears which layers anybody watches, bit 0 for the lowest, whenever
+	// that changes. A publisher is taken to send all of them at first. It must not
+	// block, nor close the track.
+	LayersWanted func(mask uint8)
+	// SizeChanged hears a layer's picture size, in pixels, where the pictures
+	// themselves tell: VP8, H264, and VP9 with a scalability structure. It must not block.
+	SizeChanged func(layer, width, height int)
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+const mostLayers = 8
+
+// Track is one published track. Its methods may be called from any goroutine, and
+// none of them waits for a subscriber.
+type Track struct {
+	config TrackConfig
+	codec  codec
+	wants  wants
+	mute   atomic.Bool // as silenced, for those who don't hold the lock
+
+	mu       sync.Mutex
+	layers   []layer
+	past     history
+	feeds    []*feed
+	last     instant // when anything came
+	silenced bool
+	parted   bool // what comes next is parted from what came last
+	closed   bool
+}
+
+// NewTrack makes a track.
+func NewTrack(c TrackConfig) *Track {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.ClockRate == 0 {
+		c.ClockRate = 90_000
+		if c.Kind == Audio {
+			c.ClockRate = 48_000
+		}
+	}
+	c.Layers = min(max(c.Layers, 1), mostLayers)
+	t := &Track{config: c, layers: make([]layer, c.Layers)}
+	size := audioHistory
+	if c.Kind == Video {
+		size, t.codec = videoHistory, codecOf(c.MimeType)
+	}
+	t.past = newHistory(size)
+	for i := range t.layers {
+		t.layers[i].number, t.layers[i].index = uint8(i), make([]uint64, size)
+	}
+	if c.Speakers != nil {
+		c.Speakers.add(t)
+	}
+	t.wants.begin(t)
+	return t
+}
+
+// ID is the track's id, as configured.
+func (t *Track) ID() string { return t.config.ID }
+
+// Write takes an RTP packet of a layer as it came from the network; it keeps no
+// reference to raw.
+func (t *Track) Write(layer int, raw []byte) {
+	if layer < 0 || layer >= len(t.layers) {
+		return
+	}
+	h, ok := parse(raw, &t.config.Extensions)
+	if !ok || t.config.PayloadType != 0 && h.payloadType != t.config.PayloadType {
+		return
+	}
+	now := at(t.config.Now())
+	muffled := false
+	if s := t.config.Speakers; s != nil {
+		muffled = !s.hear(t, h.audioLevel.of(raw), t.mute.Load(), now)
+	}
+	view := t.codec.look(h.payload.of(raw), h.dependency.of(raw))
+	if t.keep(layer, raw, &h, view, muffled, now) && view.width > 0 {
+		t.resize(layer, view.width, view.height)
+	}
+}
+
+// keep puts the packet into the history and wakes those who wait for it.
+func (t *Track) keep(layer int, raw []byte, h *header, view picture, muffled bool, now instant) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := &t.layers[layer]
+	seq, ok := l.place(h, now, t.config.ClockRate, &t.past)
+	if t.silenced || t.closed || muffled {
+		t.parted = true
+		return false
+	}
+	if t.parted {
+		t.part()
+		ok = ok && seq >= l.floor
+	}
+	if !ok {
+		return false
+	}
+	if t.codec == h264 {
+		l.sawSPS = l.sawSPS || view.key
+		if !l.sawSPS && isIDR(h.payload.of(raw)) {
+			view.key, view.begins, view.sync = true, true, true
+		}
+	}
+	l.meter.add(len(raw)+28+16, view.temporal, now) // with what the wire and encryption add
+	t.last = now
+	p := t.past.next(len(raw))
+	p.fill(raw, h)
+	p.layer, p.seq, p.view, p.arrived = l.number, seq, view, now
+	p.run, p.source = l.run, l.source
+	l.index[seq%uint64(len(l.index))] = t.past.add(p)
+	for _, f := range t.feeds {
+		f.notify()
+	}
+	return true
+}
+
+// part parts all layers after a silence. A packet that was held back isn't
+// brought back by a late copy of it either.
+func (t *Track) part() {
+	t.parted = false
+	for i := range t.layers {
+		t.layers[i].cut()
+	}
+}
+
+// SetSize says how large a layer's picture is, in pixels.
+func (t *Track) SetSize(layer, width, height int) {
+	if layer < 0 || layer >= len(t.layers) || width < 0 || height < 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.layers[layer].width, t.layers[layer].height = width, height
+}
+
+// Size is the layer's picture size in pixels, 0 while it isn't known.
+func (t *Track) Size(layer int) (width, height int) {
+	if layer < 0 || layer >= len(t.layers) {
+		return 0, 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.layers[layer].width, t.layers[layer].height
+}
+
+// resize notes what a key picture says of its size.
+func (t *Track) resize(layer, width, height int) {
+	t.mu.Lock()
+	l := &t.layers[layer]
+	changed := l.width != width || l.height != height
+	l.width, l.height = width, height
+	t.mu.Unlock()
+	if changed && t.config.SizeChanged != nil {
+		t.config.SizeChanged(layer, width, height)
+	}
+}
+
+// SetSilenced keeps all that is written from everybody, from this moment on.
+func (t *Track) SetSilenced(silenced bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.silenced = silenced
+	t.mute.Store(silenced)
+	if silenced {
+		t.parted = true
+	}
+}
+
+// Close ends the track for all subscribers.
+func (t *Track) Close() {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return
+	}
+	t.closed = true
+	feeds := t.feeds
+	t.feeds = nil
+	t.past.clear()
+	t.mu.Unlock()
+	if t.config.Speakers != nil {
+		t.config.Speakers.remove(t)
+	}
+	t.wants.end()
+	for _, f := range feeds {
+		f.worker.do(f.end)
+	}
+}
+
+// Closed tells whether the track has ended.
+func (t *Track) Closed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}
+
+// askKeyFrame asks the publisher for a key frame, unless it was asked just now.
+// Those who wait ask again until they have one.
+func (t *Track) askKeyFrame(layer int, now instant) {
+	if t.config.RequestKeyFrame == nil || layer < 0 || layer >= len(t.layers) {
+		return
+	}
+	t.mu.Lock()
+	l := &t.layers[layer]
+	ask := !t.silenced && !t.closed && (l.asked == 0 || now.since(l.asked) >= keyFrameInterval)
+	if ask {
+		l.asked = now
+	}
+	t.mu.Unlock()
+	if ask {
+		t.config.RequestKeyFrame(layer)
+	}
+}
+
+// repeat gives a packet that was sent before; nil when it is forgotten. The
+// caller releases it.
+func (t *Track) repeat(layer uint8, seq uint64) *packet {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	p := t.layers[layer].find(seq, &t.past)
+	if p != nil {
+		p.refs.Add(1)
+	}
+	return p
+}

@@ -1,0 +1,121 @@
+package forward
+
+import (
+	"sync"
+	"time"
+)
+
+// fallDelay is how long a layer that nobody watches any more goes on being
+// wanted: those who come back to it, or take turns, would wait for a key frame.
+const fallDelay = 4 * time.Second
+
+// wants counts who wants which layers of a track and tells the publisher's side.
+type wants struct {
+	// mu is held while LayersWanted runs, so that it hears the changes in order.
+	mu     sync.Mutex
+	track  *Track
+	counts [mostLayers]int
+	falls  [mostLayers]instant // when a layer that nobody wants stops being wanted
+	told   uint8
+	timer  *time.Timer
+	ended  bool
+}
+
+// begin is called for a new track: its publisher sends all layers, until it hears
+// otherwise.
+func (w *wants) begin(t *Track) {
+	w.track = t
+	if t.config.LayersWanted == nil {
+		w.ended = true
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = uint8(1<<len(t.layers) - 1)
+	for i := range w.falls {
+		w.falls[i] = at(t.config.Now()) + instant(fallDelay)
+	}
+	w.timer = time.AfterFunc(fallDelay, w.settle)
+}
+
+// change notes that one sink wants other layers than before.
+func (w *wants) change(from, to uint8) {
+	if from == to {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	rises, falls := to&^from, from&^to
+	falling := false
+	for i := range w.track.layers {
+		bit := uint8(1) << i
+		if rises&bit != 0 {
+			w.counts[i]++
+		}
+		if falls&bit != 0 {
+			w.counts[i]--
+			if w.counts[i] == 0 {
+				falling = true
+				w.falls[i] = at(w.track.config.Now()) + instant(fallDelay)
+			}
+		}
+	}
+	if falling {
+		w.later(fallDelay)
+	}
+	w.tell(w.told | rises)
+}
+
+// settle drops the layers that nobody has wanted for long enough.
+func (w *wants) settle() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	now := at(w.track.config.Now())
+	mask := w.told
+	var next time.Duration
+	for i := range w.track.layers {
+		if w.counts[i] > 0 || mask&(1<<i) == 0 {
+			continue
+		}
+		if left := w.falls[i].since(now); left > 0 {
+			if next == 0 || left < next {
+				next = left
+			}
+			continue
+		}
+		mask &^= 1 << i
+	}
+	if next > 0 {
+		w.later(next)
+	}
+	w.tell(mask)
+}
+
+func (w *wants) later(d time.Duration) {
+	if w.timer != nil { // tests do without
+		w.timer.Reset(d)
+	}
+}
+
+func (w *wants) tell(mask uint8) {
+	if mask == w.told {
+		return
+	}
+	w.told = mask
+	w.track.config.LayersWanted(mask)
+}
+
+func (w *wants) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}

@@ -1,0 +1,296 @@
+package forward
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// batchSize is how many packets of a track a worker takes at once.
+	batchSize = 256
+	// tickEvery is how often a worker looks at what isn't brought about by packets:
+	// reports, layers, probes, key frames that don't come.
+	tickEvery = 50 * time.Millisecond
+	// probeEvery is how often while padding is being sent, which must be even.
+	probeEvery = 10 * time.Millisecond
+)
+
+// Workers send to subscribers, each to its share of them.
+type Workers struct {
+	all  []*worker
+	stop chan struct{}
+	done sync.WaitGroup
+	once sync.Once
+}
+
+// NewWorkers starts n of them, one per core for 0.
+func NewWorkers(n int) *Workers {
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	w := &Workers{stop: make(chan struct{})}
+	for range n {
+		x := newWorker()
+		w.all = append(w.all, x)
+		w.done.Go(func() { x.run(w.stop) })
+	}
+	return w
+}
+
+// Close ends them, after the packets that they are at. It waits for writers that
+// are in a call.
+func (w *Workers) Close() {
+	w.once.Do(func() { close(w.stop) })
+	w.done.Wait()
+}
+
+// idlest is the worker with the fewest subscribers.
+func (w *Workers) idlest() *worker {
+	best := w.all[0]
+	for _, x := range w.all[1:] {
+		if x.load.Load() < best.load.Load() {
+			best = x
+		}
+	}
+	best.load.Add(1)
+	return best
+}
+
+// worker is one goroutine and what it alone touches.
+type worker struct {
+	wake chan struct{}
+	load atomic.Int64 // how many subscribers it has
+
+	mu    sync.Mutex
+	dirty []*feed  // tracks with news
+	calls []func() // what is to be done by the worker's goroutine
+
+	feeds    map[*Track]*feed
+	egresses []*Egress
+	taken    []*feed
+	called   []func()
+	touched  []*Egress
+	// Room for what is rewritten.
+	scratch   [largePacket + 64]byte
+	extension [256]byte
+	demands   []demand
+}
+
+func newWorker() *worker {
+	return &worker{wake: make(chan struct{}, 1), feeds: map[*Track]*feed{}}
+}
+
+func (w *worker) run(stop chan struct{}) {
+	pace := tickEvery
+	ticker := time.NewTicker(pace)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.wake:
+			w.pass()
+		case <-ticker.C:
+			w.tick()
+			if next := w.pace(); next != pace {
+				pace = next
+				ticker.Reset(pace)
+			}
+		case <-stop:
+			return
+		}
+	}
+}
+
+func (w *worker) rouse() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// do has the worker's goroutine call f, soon.
+func (w *worker) do(f func()) {
+	w.mu.Lock()
+	w.calls = append(w.calls, f)
+	w.mu.Unlock()
+	w.rouse()
+}
+
+// pass sends all that is new to all whom it concerns: subscriber by subscriber,
+// so that what goes to one place goes out together.
+func (w *worker) pass() {
+	w.mu.Lock()
+	w.taken, w.dirty = w.dirty, w.taken[:0]
+	w.called, w.calls = w.calls, w.called[:0]
+	w.mu.Unlock()
+	for i, f := range w.called {
+		f()
+		w.called[i] = nil
+	}
+	for _, f := range w.taken {
+		f.collect()
+	}
+	for _, e := range w.touched {
+		e.send()
+	}
+	clear(w.touched)
+	w.touched = w.touched[:0]
+	for i, f := range w.taken {
+		f.finish()
+		w.taken[i] = nil
+	}
+}
+
+// tick does what is due by the clock.
+func (w *worker) tick() {
+	for _, e := range w.egresses {
+		e.tick(e.config.Now())
+	}
+}
+
+// pace is how long it is until the next tick.
+func (w *worker) pace() time.Duration {
+	for _, e := range w.egresses {
+		if e.wanted > 0 {
+			return probeEvery
+		}
+	}
+	return tickEvery
+}
+
+// touch has the pass come to a subscriber.
+func (w *worker) touch(e *Egress) {
+	if !e.touched {
+		e.touched = true
+		w.touched = append(w.touched, e)
+	}
+}
+
+// feed is a track as one worker sees it.
+type feed struct {
+	track  *Track
+	worker *worker
+	queued atomic.Bool // the worker knows that there is news
+
+	next uint64 // position in the history; the track's lock guards it
+
+	// The rest is the worker's.
+	sinks  []*Sink
+	seen   situation
+	batch  []*packet
+	lagged bool // packets were lost because the worker came too late
+}
+
+// notify tells the worker that there is news. The track's lock is held.
+func (f *feed) notify() {
+	if f.queued.Load() || !f.queued.CompareAndSwap(false, true) {
+		return
+	}
+	w := f.worker
+	w.mu.Lock()
+	w.dirty = append(w.dirty, f)
+	w.mu.Unlock()
+	w.rouse()
+}
+
+// collect takes what is new in the track.
+func (f *feed) collect() {
+	f.queued.Store(false) // first, so that what comes from now on isn't overlooked
+	f.take()
+	for _, s := range f.sinks {
+		if len(f.batch) > 0 {
+			s.egress.news = append(s.egress.news, s)
+			f.worker.touch(s.egress)
+		}
+	}
+}
+
+func (f *feed) take() {
+	t := f.track
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	if oldest := t.past.oldest(); f.next < oldest {
+		// Rather the newest than all that may still be there.
+		f.lagged, f.next = true, t.past.written-1
+	}
+	for f.next < t.past.written && len(f.batch) < batchSize {
+		p := t.past.at(f.next)
+		p.refs.Add(1)
+		f.batch = append(f.batch, p)
+		f.next++
+	}
+	if f.next < t.past.written {
+		f.notify()
+	}
+}
+
+// finish gives back what collect has taken.
+func (f *feed) finish() {
+	for i, p := range f.batch {
+		p.release()
+		f.batch[i] = nil
+	}
+	f.batch, f.lagged = f.batch[:0], false
+}
+
+// join has the worker send a track to a sink.
+func (w *worker) join(t *Track, s *Sink) bool {
+	f := w.feeds[t]
+	if f == nil {
+		f = &feed{track: t, worker: w}
+		t.mu.Lock()
+		if t.closed {
+			t.mu.Unlock()
+			return false
+		}
+		f.next = t.past.written
+		t.feeds = append(t.feeds, f)
+		t.mu.Unlock()
+		w.feeds[t] = f
+	}
+	s.joined = f.next // it moves only when this worker collects
+	f.sinks = append(f.sinks, s)
+	s.feed = f
+	return true
+}
+
+// part ends what join has begun.
+func (w *worker) part(s *Sink) {
+	f := s.feed
+	if f == nil {
+		return
+	}
+	s.feed = nil
+	f.sinks = without(f.sinks, s)
+	if len(f.sinks) > 0 {
+		return
+	}
+	delete(w.feeds, f.track)
+	t := f.track
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// Write goes through the list under the same lock.
+	t.feeds = without(t.feeds, f)
+}
+
+// end is called when the track has ended.
+func (f *feed) end() {
+	for len(f.sinks) > 0 {
+		f.sinks[0].leave()
+	}
+	delete(f.worker.feeds, f.track)
+}
+
+// without removes one element, keeping the order of the others.
+func without[T comparable](list []T, x T) []T {
+	for i, y := range list {
+		if x == y {
+			return append(list[:i], list[i+1:]...)
+		}
+	}
+	return list
+}

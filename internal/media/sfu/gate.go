@@ -1,0 +1,165 @@
+package sfu
+
+import "context"
+
+// Perms is what a participant may publish.
+type Perms struct {
+	Audio  bool `json:"audio"`
+	Video  bool `json:"video"`
+	Screen bool `json:"screen"`
+}
+
+// any tells whether its holder may publish anything.
+func (p Perms) any() bool { return p.Audio || p.Video || p.Screen }
+
+// Kinds of rooms.
+const (
+	SessionRoom = "session"
+	StreamRoom  = "stream"
+)
+
+// Roles that are told of everybody, and the state of those who are told of nobody.
+const (
+	roleHost     = "host"
+	roleCohost   = "cohost"
+	stateWaiting = "waiting"
+)
+
+// Grant is how a participant stands in a room now.
+type Grant struct {
+	TenantID, RoomID, UserID string
+	// ConnID is the one connection that counts; empty when the gate doesn't say.
+	ConnID      string
+	DisplayName string
+	Role        string
+	Perms       Perms
+	// State is "joined", or "waiting" for one who hears and sees nothing yet.
+	State string
+	// Muted: the participant's microphone isn't heard.
+	Muted, HandRaised bool
+	// Gone is the code of the bye for one who can't be in the room (any more).
+	Gone string
+	Room RoomInfo
+}
+
+func (g Grant) moderates() bool { return g.Role == roleHost || g.Role == roleCohost }
+func (g Grant) waits() bool     { return g.State == stateWaiting }
+
+// RoomInfo is what clients are told of a room.
+type RoomInfo struct {
+	// Kind is SessionRoom or StreamRoom.
+	Kind string
+	// Session is written as JSON into welcome and session messages; nil for none.
+	// Values must be comparable.
+	Session map[string]any
+}
+
+// Entry is somebody who wants to come in.
+type Entry struct {
+	Token, RoomID string
+	// ConnID names the connection, unique over restarts and processes.
+	ConnID string
+}
+
+// Connection is one that a Gate let in.
+type Connection struct{ TenantID, RoomID, UserID, ConnID string }
+
+// Refusal tells a client why it can't be in a room.
+type Refusal struct { //nolint:errname // it is an answer to a client first
+	// Code is one of the bye codes.
+	Code    string
+	Message string
+	// SFUURL is the server that has the room, with code "moved".
+	SFUURL string
+}
+
+func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
+
+// Gate decides who may be in which room, and writes down who is. Its methods are
+// called from many goroutines.
+type Gate interface {
+	// Enter lets a connection in, or lets it wait. A *Refusal reaches the client as it
+	// is, any other error as a failure of the server. What becomes of it later,
+	// Server.Apply is told. With an error, a grant that names a user says that the
+	// connection may have been let in all the same: it is left then.
+	Enter(ctx context.Context, e Entry) (Grant, error)
+	// Entered tells that a connection that was let in is in its room now, and has the
+	// server told by Server.Apply how it stands: what has changed since Enter answered
+	// may have found nobody here. It returns once that is done, or when ctx ends.
+	Entered(ctx context.Context, c Connection)
+	// Leave tells that a connection that was let in is gone for good. It is called
+	// again when it fails.
+	Leave(ctx context.Context, c Connection) error
+	// SetMuted writes down that a participant muted its microphone, or undid it; the
+	// server hears of the result by Server.Apply.
+	SetMuted(ctx context.Context, c Connection, muted bool) error
+}
+
+// Codes of bye.
+const (
+	codeKicked          = "kicked"
+	codeEnded           = "ended"
+	codeReplaced        = "replaced"
+	codeSessionFull     = "session_full"
+	codeLocked          = "locked"
+	codeForbidden       = "forbidden"
+	codeUnauthenticated = "unauthenticated"
+	codeTokenExpired    = "token_expired"
+	codeMoved           = "moved"
+	codeSuspended       = "suspended"
+	codeShutdown        = "shutdown"
+	codeSlow            = "slow"
+	codeBadMessage      = "bad_message"
+	codeRateLimited     = "rate_limited"
+	codeInternal        = "internal"
+)
+
+// Codes of errors and refused tracks, besides those that bye has too.
+const (
+	codeUnsupported = "unsupported_codec"
+	codeTooMany     = "too_many"
+	codeNotFound    = "not_found"
+	codeWaits       = "waiting"
+)
+
+// retryable tells whether a client may come again by itself after a bye.
+func retryable(code string) bool {
+	switch code {
+	case codeShutdown, codeSlow, codeRateLimited, codeMoved, codeInternal:
+		return true
+	}
+	return false
+}
+
+// byeText is what the bye of a code says when nobody said it better.
+func byeText(code string) string {
+	switch code {
+	case codeKicked:
+		return "you were removed from the room"
+	case codeEnded:
+		return "the room has ended"
+	case codeReplaced:
+		return "you came in by another connection"
+	case codeSessionFull:
+		return "the session is full"
+	case codeLocked:
+		return "the session is locked"
+	case codeUnauthenticated:
+		return "the token is not valid"
+	case codeTokenExpired:
+		return "the token has expired"
+	case codeMoved:
+		return "the room is on another server"
+	case codeSuspended:
+		return "the account is suspended"
+	case codeShutdown:
+		return "the server is stopping"
+	case codeSlow:
+		return "the connection takes in too little"
+	case codeRateLimited:
+		return "too many messages"
+	case codeInternal:
+		return "the server failed; try again"
+	}
+	return "you may not be in the room"
+}

@@ -1,0 +1,191 @@
+package sfu_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/sfu/sfutest"
+)
+
+// unchecked is for clients that say what the schema doesn't know.
+func unchecked(o *sfutest.Options) { o.Check = nil }
+
+func TestWhatIsNoMessageIsSaidSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.Limits.Messages = 1000 })
+	bob := r.join(t, "bob", unchecked)
+	long := strings.Repeat("x", 20<<10)
+	for _, text := range []string{
+		"", "null", "[]", "7", `"offer"`, "{", "{}", `{"type":7}`, `{"type":"x"}`, "\xff\xfe", `{"type":"welcome"}`, `{"type":"offer"}`,
+		`{"type":"offer","id":"1","sdp":"v=0","tracks":[]}`, `{"type":"offer","id":-1,"sdp":"v=0","tracks":[]}`,
+		`{"type":"offer","id":1,"sdp":"","tracks":[]}`, `{"type":"offer","id":1,"sdp":"v=0","tracks":{}}`, `{"type":"offer","id":1,"sdp":"v=0"}`,
+		`{"type":"offer","id":9e99,"sdp":"v=0","tracks":[]}`, `{"type":"answer","id":1}`, `{"type":"answer","id":99,"sdp":"v=0"}`,
+		`{"type":"candidate"}`, `{"type":"restart","pc":"both"}`, `{"type":"mute","id":1,"muted":true}`, `{"type":"mute","id":"x"}`,
+		`{"type":"view"}`, `{"type":"view","tracks":[{"id":"x","width":-1}]}`, `{"type":"view","tracks":[` + strings.Repeat(`{"id":"x"},`, 300) + `{}]}`,
+		`{"type":"data","topic":"x"}`, `{"type":"data","topic":"` + long + `","payload":""}`, `{"type":"data","topic":"","payload":"` + long + `"}`,
+		`{"type":"ping"}`, `{"type":"ping","time":"now"}`,
+		`{"type":"offer","id":1,"sdp":"garbage","tracks":[]}`, `{"type":"offer","id":1,"sdp":"v=0\r\n","tracks":[]}`,
+	} {
+		n := len(bob.Messages())
+		bob.Send(t, []byte(text))
+		bob.ExpectAfter(t, n, "an error for "+text[:min(len(text), 60)], func(m sfutest.Message) bool {
+			return m.Type == "error" && m.Code == "bad_message"
+		})
+	}
+	// What comes at the wrong time does no harm.
+	for _, text := range []string{
+		`{"type":"restart","pc":"subscribe"}`, `{"type":"restart","pc":"publish"}`, `{"type":"candidate","pc":"publish","candidate":{"candidate":"garbage"}}`,
+		`{"type":"view","tracks":[{"id":"trk_x","width":1e300,"height":1}]}`, `{"type":"candidate","pc":"subscribe","candidate":null}`,
+	} {
+		bob.Send(t, []byte(text))
+	}
+	mic := bob.Publish(t, sfutest.Microphone())[0]
+	r.join(t, "ada:host").Hears(t, mic.ID, 5)
+}
+
+func TestDescriptionsBeyondAllMeasure(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	bob := r.join(t, "bob")
+	good := func(attributes string) string {
+		return "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\n" +
+			"a=mid:0\r\na=sendonly\r\na=rtcp-mux\r\na=rtpmap:111 opus/48000/2\r\n" + attributes
+	}
+	section := "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\na=sendonly\r\na=rtpmap:111 opus/48000/2\r\na=mid:m"
+	var many strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&many, "%s%d\r\n", section, i)
+	}
+	candidate := "a=candidate:1 1 udp 1 10.0.0.1 9 typ host\r\n"
+	for i, sdp := range []string{
+		good(strings.Repeat("a=x:y\r\n", 10<<10)), // more than 64 KiB
+		good(strings.Repeat(candidate, 1000)),
+		good(many.String()),
+		good("m=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\n"),
+		good("m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:1\r\n"),
+		good(""), // says nothing of ICE and DTLS
+		good("a=ice-ufrag:abcd\r\na=ice-pwd:abcdabcdabcdabcdabcdabcd\r\na=fingerprint:sha-256 00\r\na=setup:actpass\r\na=simulcast:send ;;\r\n"),
+	} {
+		bob.Send(t, map[string]any{"type": "offer", "id": i, "sdp": sdp, "tracks": []any{map[string]any{"mid": "0", "source": "microphone"}}})
+		m := bob.Expect(t, fmt.Sprintf("an error for offer %d", i), func(m sfutest.Message) bool { return m.Type == "error" && m.Re == float64(i) })
+		require.Equal(t, "bad_message", m.Code)
+	}
+	for range 100 {
+		bob.Send(t, map[string]any{"type": "candidate", "pc": "publish", "candidate": map[string]any{"candidate": candidate}})
+	}
+	bob.Publish(t, sfutest.Microphone())
+	ada := r.join(t, "ada:host")
+	ada.Hears(t, ada.ExpectTrack(t, "bob", "microphone").ID, 5)
+}
+
+func TestTooMuchOfEverything(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.Limits.Tracks, c.Limits.Packets = 2, 20 })
+	ada := r.join(t, "ada:host")
+	outputs := ada.Publish(t, sfutest.Microphone(), sfutest.Camera(), sfutest.Screen())
+	require.Equal(t, "too_many", outputs[2].Refused.Code)
+	eventually(t, "packets are dropped", func() bool { return r.server.Stats().Dropped > 10 })
+
+	bob := r.join(t, "bob")
+	for range 300 {
+		bob.Send(t, map[string]any{"type": "x-leave"}) // of no type
+	}
+	bob.ExpectBye(t, "rate_limited")
+
+	cat := r.join(t, "cat")
+	for range 60 {
+		cat.Send(t, map[string]any{"type": "data", "topic": "a", "payload": "b"})
+	}
+	cat.Expect(t, "data is dropped", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "rate_limited" })
+
+	dan := r.join(t, "dan", unchecked)
+	dan.Send(t, []byte(`{"type":"data","topic":"`+strings.Repeat("x", 300<<10)+`"}`))
+	dan.ExpectEnd(t)
+	dan.Resume(t) // the participant is still there
+	dan.Expect(t, "resumed", func(m sfutest.Message) bool { return m.Type == "welcome" && m.Resumed })
+
+	eve := sfutest.Connect(t, r.options(t, "eve", unchecked))
+	eve.Expect(t, "welcome", func(m sfutest.Message) bool { return m.Type == "welcome" })
+	eve.SendBinary(t, []byte{1, 2, 3})
+	eve.ExpectBye(t, "bad_message")
+}
+
+func TestASlowReaderIsSentAway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.Limits.Data, c.Limits.Messages = 1_000_000, 1_000_000 })
+	ada := r.join(t, "ada:host", unchecked)
+	conn, _, err := websocket.Dial(t.Context(), r.url+"/?token=bob&room=sess_1", nil)
+	require.NoError(t, err)
+	defer conn.CloseNow()
+	ada.Expect(t, "bob", func(m sfutest.Message) bool { return m.Type == "participant" && m.Participant.UserID == "bob" })
+	load := map[string]any{"type": "data", "topic": "x", "payload": strings.Repeat("x", 16<<10)}
+	for range 20_000 {
+		ada.Send(t, load)
+		if r.server.Stats().Refused["slow"] > 0 {
+			break
+		}
+	}
+	require.Equal(t, uint64(1), r.server.Stats().Refused["slow"])
+	ada.Expect(t, "bob is gone", func(m sfutest.Message) bool { return m.Type == "left" && m.UserID == "bob" && m.Reason == "slow" })
+}
+
+func TestACrowdAtTheDoorIsRefusedInGoodOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.Limits.RoomJoins = 5 })
+	var let, refused atomic.Int64
+	var work sync.WaitGroup
+	for i := range 200 {
+		work.Go(func() {
+			conn, response, err := websocket.Dial(context.Background(), fmt.Sprintf("%s/?token=u%d&room=sess_1", r.url, i), nil)
+			if err == nil {
+				let.Add(1)
+				conn.CloseNow()
+				return
+			}
+			if response != nil && response.StatusCode == http.StatusTooManyRequests && response.Header.Get("Retry-After") != "" {
+				refused.Add(1)
+			}
+		})
+	}
+	work.Wait()
+	require.Equal(t, int64(200), let.Load()+refused.Load())
+	require.Less(t, let.Load(), int64(60))
+	require.Equal(t, uint64(refused.Load()), r.server.Stats().Refused["flood"])
+}
+
+func TestJoinsAndLeavesLeaveNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada := r.join(t, "ada:host", unchecked)
+	ada.Publish(t, sfutest.Microphone(), sfutest.Camera())
+	const each, lanes = 125, 8
+	var work sync.WaitGroup
+	for lane := range lanes {
+		work.Go(func() {
+			for i := range each {
+				c := sfutest.Join(t, r.options(t, fmt.Sprintf("u%d-%d:viewer", lane, i), func(o *sfutest.Options) { o.Deaf, o.Check = true, nil }))
+				c.Expect(t, "an offer", func(m sfutest.Message) bool { return m.Type == "offer" })
+				if i%2 == 0 {
+					c.Send(t, map[string]any{"type": "leave"})
+					c.ExpectEnd(t)
+				} else {
+					r.change("sess_1", fmt.Sprintf("u%d-%d", lane, i), func(g *sfu.Grant) { g.Gone = "kicked" })
+					c.ExpectBye(t, "kicked")
+				}
+			}
+		})
+	}
+	work.Wait()
+	eventually(t, "all have left", func() bool { return len(r.left()) == each*lanes })
+	// A connection is counted until its goroutine ends, after its member has left.
+	eventually(t, "no connection is left but ada's", func() bool { return r.server.Stats().Participants == 1 })
+}

@@ -1,0 +1,79 @@
+package sfu
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// maxTracked bounds how many rooms or addresses a limiter remembers.
+const maxTracked = 1 << 14
+
+// limiter lets so many a second pass for each key.
+type limiter[K comparable] struct {
+	now  func() time.Time
+	rate rate.Limit
+
+	mu   sync.Mutex
+	keys map[K]*rate.Limiter
+}
+
+// newLimiter makes one; a negative rate lets all pass.
+func newLimiter[K comparable](now func() time.Time, perSecond int) *limiter[K] {
+	return &limiter[K]{now: now, rate: rate.Limit(perSecond), keys: map[K]*rate.Limiter{}}
+}
+
+// allow counts one more.
+func (l *limiter[K]) allow(key K) bool {
+	if l.rate < 0 {
+		return true
+	}
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.keys[key]
+	if one == nil {
+		if len(l.keys) >= maxTracked {
+			l.prune(now)
+		}
+		one = rate.NewLimiter(l.rate, 2*int(l.rate))
+		l.keys[key] = one
+	}
+	return one.AllowN(now, 1)
+}
+
+// prune forgets those that are as if new, and all if none is: a flood under that
+// many names is not stopped by counting each.
+func (l *limiter[K]) prune(now time.Time) {
+	for key, one := range l.keys {
+		if one.TokensAt(now) >= float64(one.Burst()) {
+			delete(l.keys, key)
+		}
+	}
+	if len(l.keys) >= maxTracked {
+		clear(l.keys)
+	}
+}
+
+// address is what counts as one client: an IPv6 client owns a whole /64.
+func address(ip netip.Addr) netip.Addr {
+	if ip = ip.Unmap(); ip.Is4() || !ip.IsValid() {
+		return ip
+	}
+	p, _ := ip.WithZone("").Prefix(64)
+	return p.Addr()
+}
+
+// remoteIP is where a request's connection comes from.
+func remoteIP(r *http.Request) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	ip, _ := netip.ParseAddr(host)
+	return ip
+}

@@ -1,0 +1,67 @@
+package sfu_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/sfu/sfutest"
+)
+
+// TestPicturesAndSoundGoOnOverABadNetwork: whoever sends and whoever watches are
+// on a bad network, both ways; pictures stay whole because what is lost is sent
+// again, and key pictures, for what can't be, are asked for twice a second at most.
+func TestPicturesAndSoundGoOnOverABadNetwork(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		weather sfutest.Weather
+	}{
+		{"5 in 100 are lost", sfutest.Weather{Loss: 0.05}},
+		{"20 in 100 are lost", sfutest.Weather{Loss: 0.2}},
+		{"nothing arrives for 300 ms, every 3 s", sfutest.Weather{Burst: 300 * time.Millisecond, Every: 3 * time.Second}},
+		{"packets overtake each other within 50 ms", sfutest.Weather{Jitter: 50 * time.Millisecond}},
+		{"all at once", sfutest.Weather{Loss: 0.05, Jitter: 30 * time.Millisecond, Burst: 200 * time.Millisecond, Every: 4 * time.Second}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, nil)
+			mine, theirs := sfutest.NewRelay(t, r.server.Addr(), 1), sfutest.NewRelay(t, r.server.Addr(), 2)
+			camera := sfutest.Camera()
+			camera.Bytes = 2500
+			ada := r.join(t, "ada:host", through(mine))
+			sent := ada.Publish(t, sfutest.Microphone(), camera)
+			bob := r.join(t, "bob", through(theirs))
+			cara := r.join(t, "cara")
+			for _, o := range sent {
+				bob.Sees(t, o.ID, 10)
+				cara.Sees(t, o.ID, 10)
+			}
+			mine.Set(c.weather)
+			theirs.Set(c.weather)
+			before, began := sent[1].KeyFramesAsked(), time.Now()
+			sound, pictures := bob.Received(sent[0].ID), bob.Received(sent[1].ID)
+			const seconds = 8
+			bob.Sees(t, sent[0].ID, 50*seconds*3/5)
+			bob.Sees(t, sent[1].ID, 50*seconds/2)
+			took := time.Since(began)
+			asked := sent[1].KeyFramesAsked() - before
+			require.LessOrEqual(t, asked, 2*int(took.Seconds()+1)+1, "key pictures are asked for twice a second at most")
+			got, heard := bob.Received(sent[1].ID), bob.Received(sent[0].ID)
+			carried, lost := theirs.Counts()
+			t.Logf("%s: %d pictures (%d key, %d gaps never filled, longest stall %s), %d packets of sound; asked for a key picture %d times; %d of %d packets lost on the way to the watcher",
+				took.Round(time.Millisecond), got.Frames.Shown-pictures.Frames.Shown, got.Frames.Keys-pictures.Frames.Keys,
+				got.Frames.Skipped-pictures.Frames.Skipped, got.Frames.Stall.Round(time.Millisecond), heard.Packets-sound.Packets, asked, lost, carried)
+			// In good weather all is as before.
+			mine.Set(sfutest.Weather{})
+			theirs.Set(sfutest.Weather{})
+			bob.Sees(t, sent[0].ID, 50)
+			bob.Sees(t, sent[1].ID, 100)
+		})
+	}
+}
+
+func through(r *sfutest.Relay) func(*sfutest.Options) {
+	return func(o *sfutest.Options) { o.Through = r }
+}

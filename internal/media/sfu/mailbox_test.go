@@ -1,0 +1,22 @@
+package sfu
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAFaultCostsWhatItIsInAlone: what waits behind it, a kick perhaps, is done.
+func TestAFaultCostsWhatItIsInAlone(t *testing.T) {
+	t.Parallel()
+	m, done := newMailbox(), 0
+	m.post(func() { done++ })
+	m.post(func() { panic("a fault") })
+	m.post(func() { done++ })
+	<-m.wake
+	require.Panics(t, m.run)
+	require.Equal(t, 1, done)
+	<-m.wake
+	m.run()
+	require.Equal(t, 2, done)
+}

@@ -1,0 +1,261 @@
+package sfu
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/pion/dtls/v3"
+	"github.com/pion/ice/v4"
+	"github.com/pion/interceptor"
+	"github.com/pion/logging"
+	"github.com/pion/transport/v4/packetio"
+	"github.com/pion/transport/v4/stdnet"
+	"github.com/pion/webrtc/v4"
+
+	"showfloor/internal/media/udp"
+)
+
+const (
+	pcPublish   = "publish"
+	pcSubscribe = "subscribe"
+)
+
+const (
+	// tcpWriteBuffer is what waits for a subscriber over TCP, in bytes; what is more is
+	// dropped, so that one who stops reading holds nobody up.
+	tcpWriteBuffer = 512 << 10
+	// tcpReads is how many packets of a connection wait to be read.
+	tcpReads = 64
+	// tcpFirst is for a connection's first word.
+	tcpFirst = 5 * time.Second
+)
+
+// How long without a packet until a connection counts as disconnected and failed.
+// The latter is as long as a participant may take to come back.
+const (
+	iceDisconnected = 5 * time.Second
+	iceFailed       = 30 * time.Second
+	iceKeepalive    = 2 * time.Second
+)
+
+// network is the one port that all media goes through, and what peer connections
+// on it are made of.
+type network struct {
+	udp  *udp.Conn
+	tcp  net.Listener
+	umux *udp.Mux
+	tmux *ice.TCPMuxDefault
+
+	settings    webrtc.SettingEngine
+	certificate webrtc.Certificate
+	publish     *webrtc.MediaEngine
+	subscribe   *webrtc.MediaEngine
+	publishing  *interceptor.Registry
+}
+
+// openNetwork listens on an address over UDP and TCP, on the same port.
+func openNetwork(c Config) (*network, error) {
+	n := &network{}
+	if err := n.prepare(); err != nil {
+		return nil, fmt.Errorf("sfu: %w", err)
+	}
+	if err := n.listen(c.Addr); err != nil {
+		return nil, fmt.Errorf("sfu: %w", err)
+	}
+	logger := silent{}.NewLogger("")
+	interfaces, err := stdnet.NewNet()
+	if err != nil {
+		_ = n.close()
+		return nil, fmt.Errorf("sfu: network interfaces: %w", err)
+	}
+	n.umux = udp.NewMux(n.udp, logger)
+	n.tmux = ice.NewTCPMuxDefault(ice.TCPMuxParams{
+		Logger: logger, Listener: n.tcp, ReadBufferSize: tcpReads, WriteBufferSize: tcpWriteBuffer, FirstStunBindTimeout: tcpFirst,
+		AliveDurationForConnFromStun: tcpFirst,
+	})
+	if err := n.configure(c, interfaces); err != nil {
+		_ = n.close()
+		return nil, fmt.Errorf("sfu: %w", err)
+	}
+	return n, nil
+}
+
+// prepare makes what doesn't depend on the port.
+func (n *network) prepare() error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	certificate, err := webrtc.GenerateCertificate(key)
+	if err != nil {
+		return err
+	}
+	n.certificate = *certificate
+	n.publish, err = newMediaEngine(
+		[]string{extMID, extAudioLevel, extTWCC},
+		[]string{extMID, extRID, extRepairRID, extTWCC, extDescriptor})
+	if err != nil {
+		return err
+	}
+	n.subscribe, err = newMediaEngine([]string{extMID, extAudioLevel, extTWCC}, []string{extMID, extTWCC, extDescriptor})
+	if err != nil {
+		return err
+	}
+	n.publishing, err = publishInterceptors()
+	return err
+}
+
+// listen opens both sockets. With port 0 the system chooses one that is free
+// over UDP, which may not be over TCP.
+func (n *network) listen(addr string) error {
+	var lc net.ListenConfig
+	var err error
+	for range 10 {
+		if n.udp, err = udp.Listen(addr); err != nil {
+			return err
+		}
+		if n.tcp, err = lc.Listen(context.Background(), "tcp", n.udp.LocalAddr().String()); err == nil {
+			return nil
+		}
+		_ = n.udp.Close()
+		if _, port, _ := net.SplitHostPort(addr); port != "0" {
+			return err
+		}
+	}
+	return err
+}
+
+// configure sets what all peer connections have in common. The server is an ICE
+// lite agent: clients look for a path to the addresses in its descriptions, and it
+// sends nothing to addresses that they name.
+func (n *network) configure(c Config, interfaces *stdnet.Net) error {
+	s := &n.settings
+	s.LoggerFactory = silent{}
+	s.SetLite(true)
+	s.SetICETCPMux(n.tmux)
+	s.SetNet(interfaces)
+	s.SetNetworkTypes([]webrtc.NetworkType{
+		webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6, webrtc.NetworkTypeTCP4, webrtc.NetworkTypeTCP6,
+	})
+	s.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	s.SetICETimeouts(iceDisconnected, iceFailed, iceKeepalive)
+	s.DisableActiveTCP(true)
+	// GCM is five times as fast as the default, and kept first for that.
+	s.SetSRTPProtectionProfiles(dtls.SRTP_AEAD_AES_128_GCM, dtls.SRTP_AEAD_AES_256_GCM, dtls.SRTP_AES128_CM_HMAC_SHA1_80)
+	// ICE has proved the address before a handshake can begin.
+	s.SetDTLSInsecureSkipHelloVerify(true)
+	// The mux names the loopback address only where there is no other.
+	s.SetIncludeLoopbackCandidate(true)
+	if len(c.ExternalIPs) == 0 {
+		return nil
+	}
+	var external []string
+	for _, ip := range c.ExternalIPs {
+		external = append(external, ip.String())
+	}
+	return s.SetICEAddressRewriteRules(webrtc.ICEAddressRewriteRule{
+		External: external, AsCandidateType: webrtc.ICECandidateTypeHost, Mode: webrtc.ICEAddressRewriteReplace,
+	})
+}
+
+// newConnection makes a peer connection of one side. The factory makes the buffers
+// that take in what the other end sends; flush sends what was collected.
+func (n *network) newConnection(
+	side string, factory func(packetio.BufferPacketType, uint32) io.ReadWriteCloser,
+) (pc *webrtc.PeerConnection, flush func(), err error) {
+	settings := n.settings
+	mux := n.umux.Peer()
+	settings.SetICEUDPMux(mux)
+	settings.BufferFactory = factory
+	media, interceptors := n.subscribe, &interceptor.Registry{}
+	if side == pcPublish {
+		media, interceptors = n.publish, n.publishing
+	}
+	api := webrtc.NewAPI(
+		webrtc.WithSettingEngine(settings), webrtc.WithMediaEngine(media), webrtc.WithInterceptorRegistry(interceptors),
+	)
+	pc, err = api.NewPeerConnection(webrtc.Configuration{
+		Certificates: []webrtc.Certificate{n.certificate}, BundlePolicy: webrtc.BundlePolicyMaxBundle,
+	})
+	return pc, mux.Flush, err
+}
+
+// close closes both sockets and returns when nothing reads from them any more.
+func (n *network) close() error {
+	var errs []error
+	if n.tmux != nil {
+		errs = append(errs, n.tmux.Close())
+	} else if n.tcp != nil {
+		errs = append(errs, n.tcp.Close())
+	}
+	if n.umux != nil {
+		errs = append(errs, n.umux.Close())
+	} else if n.udp != nil {
+		errs = append(errs, n.udp.Close())
+	}
+	var first error
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, net.ErrClosed) && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// silent is a logger for pion's parts, which log what any stranger can bring
+// about.
+type silent struct{}
+
+// NewLogger implements logging.LoggerFactory.
+func (silent) NewLogger(string) logging.LeveledLogger { return silent{} } //nolint:ireturn // the interface asks for it
+
+func (silent) Trace(string)          {}
+func (silent) Tracef(string, ...any) {}
+func (silent) Debug(string)          {}
+func (silent) Debugf(string, ...any) {}
+func (silent) Info(string)           {}
+func (silent) Infof(string, ...any)  {}
+func (silent) Warn(string)           {}
+func (silent) Warnf(string, ...any)  {}
+func (silent) Error(string)          {}
+func (silent) Errorf(string, ...any) {}
+
+// addresses are those by which clients know the socket, at least one.
+func (n *network) addresses(c Config) []netip.AddrPort {
+	port := portOf(n.udp.LocalAddr())
+	var list []netip.AddrPort
+	for _, ip := range c.ExternalIPs {
+		list = append(list, netip.AddrPortFrom(ip.Unmap(), port))
+	}
+	for _, addr := range n.umux.Peer().GetListenAddresses() {
+		if a, ok := addr.(*net.UDPAddr); ok {
+			list = append(list, netip.AddrPortFrom(a.AddrPort().Addr().Unmap().WithZone(""), port))
+		}
+	}
+	return list
+}
+
+// inside is the socket as this machine reaches it.
+func (n *network) inside() netip.AddrPort {
+	a, ok := n.udp.LocalAddr().(*net.UDPAddr)
+	if ok && !a.IP.IsUnspecified() {
+		return a.AddrPort()
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), portOf(n.udp.LocalAddr()))
+}
+
+// portOf is the port of a UDP address.
+func portOf(addr net.Addr) uint16 {
+	if a, ok := addr.(*net.UDPAddr); ok {
+		return a.AddrPort().Port()
+	}
+	return 0
+}

@@ -1,0 +1,138 @@
+package sfu_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/pion/webrtc/v4"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/sfu/sfutest"
+)
+
+// exchange has two talk to each other.
+func exchange(t *testing.T, ada, bob *sfutest.Client) {
+	t.Helper()
+	there := ada.Publish(t, sfutest.Microphone(), sfutest.Camera())
+	back := bob.Publish(t, sfutest.Microphone())
+	for _, o := range there {
+		bob.Hears(t, o.ID, 20)
+	}
+	ada.Hears(t, back[0].ID, 20)
+}
+
+func TestOverTCPAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	overTCP := func(o *sfutest.Options) { o.TCPOnly = true }
+	ada, bob := r.join(t, "ada:host", overTCP), r.join(t, "bob", overTCP)
+	exchange(t, ada, bob)
+	require.Contains(t, bob.Path(t), "tcp")
+}
+
+func TestThroughTheRelayAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.TURNAddr = "127.0.0.1:0" })
+	relayed := func(o *sfutest.Options) { o.RelayOnly = true }
+	ada, bob := r.join(t, "ada:host", relayed), r.join(t, "bob", relayed)
+	servers := ada.Messages()[0].ICEServers
+	require.Len(t, servers, 1)
+	require.Equal(t, "turn:"+r.server.TURNAddr().String()+"?transport=udp", servers[0].URLs[0])
+	exchange(t, ada, bob)
+	require.Contains(t, bob.Path(t), "relay")
+}
+
+func TestExternalAddressesAreOffered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) {
+		c.ExternalIPs = []netip.Addr{netip.MustParseAddr("203.0.113.7")}
+		c.TURNAddr = "127.0.0.1:0"
+	})
+	ada := r.join(t, "ada:host")
+	require.True(t, strings.HasPrefix(ada.Messages()[0].ICEServers[0].URLs[0], "turn:203.0.113.7:"))
+	ada.Publish(t, sfutest.Microphone())
+	answer := ada.Expect(t, "an answer", func(m sfutest.Message) bool { return m.Type == "answer" })
+	require.Contains(t, answer.SDP, " 203.0.113.7 ")
+	require.NotContains(t, answer.SDP, " 127.0.0.1 ")
+	require.Contains(t, answer.SDP, "a=ice-lite")
+	require.Contains(t, answer.SDP, " tcp ")
+}
+
+func TestICERestart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
+	mic := ada.Publish(t, sfutest.Microphone())[0]
+	bob.Hears(t, mic.ID, 5)
+	ada.RestartPublish(t)
+	n := len(bob.Messages())
+	bob.Send(t, map[string]any{"type": "restart", "pc": "subscribe"})
+	before := bob.Expect(t, "an offer", func(m sfutest.Message) bool { return m.Type == "offer" })
+	after := bob.ExpectAfter(t, n, "a new offer", func(m sfutest.Message) bool { return m.Type == "offer" })
+	require.NotEqual(t, ufrag(before.SDP), ufrag(after.SDP))
+	bob.Hears(t, mic.ID, 50)
+}
+
+func ufrag(sdp string) string {
+	_, rest, _ := strings.Cut(sdp, "a=ice-ufrag:")
+	u, _, _ := strings.Cut(rest, "\r\n")
+	return u
+}
+
+func TestSimulcast(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
+	camera := sfutest.Camera()
+	camera.RIDs = []string{"q", "h", "f"}
+	o := ada.Publish(t, camera)[0]
+	bob.Hears(t, o.ID, 20)
+	require.Len(t, bob.ExpectTrackWith(t, o.ID).Layers, 3)
+	bob.Expect(t, "the layers' sizes", func(m sfutest.Message) bool {
+		return m.Type == "track" && m.Track.ID == o.ID && m.Track.Layers[2].Width == 640
+	})
+	n := len(ada.Messages())
+	bob.Send(t, map[string]any{"type": "view", "tracks": []any{map[string]any{"id": o.ID, "width": 100.5, "height": 60, "hidden": true}}})
+	ada.ExpectAfter(t, n, "nobody watches", func(m sfutest.Message) bool {
+		return m.Type == "layers" && m.ID == o.ID && len(m.Active) == 3 && !m.Active[0] && !m.Active[1] && !m.Active[2]
+	})
+	n = len(ada.Messages())
+	bob.Send(t, map[string]any{"type": "view", "tracks": []any{map[string]any{"id": o.ID, "width": 100, "height": 60}}})
+	ada.ExpectAfter(t, n, "the small one is wanted", func(m sfutest.Message) bool {
+		return m.Type == "layers" && m.ID == o.ID && m.Active[0] && !m.Active[2]
+	})
+	bob.Hears(t, o.ID, 20)
+}
+
+func TestACodecThatASubscriberCantDecode(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada := r.join(t, "ada:host")
+	picture := ada.Publish(t, sfutest.Microphone(), sfutest.Media{Source: "camera", Mime: webrtc.MimeTypeVP8})
+	bob := r.join(t, "bob", func(o *sfutest.Options) { o.Codecs = []string{webrtc.MimeTypeOpus, webrtc.MimeTypeH264} })
+	bob.Expect(t, "a refusal", func(m sfutest.Message) bool {
+		return m.Type == "error" && m.Code == "unsupported_codec" && m.Re == picture[1].ID
+	})
+	bob.Hears(t, picture[0].ID, 5)
+	cat := r.join(t, "cat:host")
+	screen := cat.Publish(t, sfutest.Media{Source: "screen", Mime: webrtc.MimeTypeH264})[0]
+	bob.Hears(t, screen.ID, 5)
+	ada.Hears(t, screen.ID, 5)
+}
+
+func TestTracksComeAndGo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
+	mic := ada.Publish(t, sfutest.Microphone())[0]
+	for range 3 {
+		o := ada.Publish(t, sfutest.Screen())[0]
+		bob.Hears(t, o.ID, 5)
+		ada.Unpublish(t, o)
+		bob.Expect(t, "its end", func(m sfutest.Message) bool { return m.Type == "untrack" && m.ID == o.ID })
+	}
+	bob.Hears(t, mic.ID, 5)
+	require.LessOrEqual(t, bob.Sections(), 3, "media sections are used again")
+}

@@ -1,0 +1,293 @@
+package sfu
+
+import (
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// maxInbox is how many messages of a client may wait to be seen to.
+const maxInbox = 16
+
+// reasonLeft and reasonLost are why somebody left who wasn't sent away.
+const (
+	reasonLeft = "left"
+	reasonLost = "lost"
+)
+
+// peer is a participant's connection: two peer connections, and a socket that may
+// be away for a while. Its goroutine alone touches what is below inbox.
+type peer struct {
+	server *Server
+	room   *room
+	// token is what it came in with, connID names it, and resume is the secret by
+	// which it may come back.
+	token, connID, resume string
+	connection            Connection
+	// ip is where it first came from.
+	ip string
+
+	out *outbox
+	box *mailbox
+	// ending closes when it is to end, for reason; done when it has.
+	ending, done chan struct{}
+	endOnce      sync.Once
+	reason       string
+
+	inbox  chan message
+	socket *socket
+	grace  *time.Timer
+	grant  Grant
+	// pace is that of data messages, haste that of offers.
+	pace, haste *rate.Limiter
+	pub         *publisher
+	sub         *subscriber
+	errand      errand
+}
+
+func newPeer(s *Server, token string) *peer {
+	limits := s.config.Limits
+	p := &peer{
+		server: s, token: token, connID: s.newConnID(), resume: rand.Text(),
+		out: newOutbox(s.config.Now, limits.DeadAfter+limits.ResumeFor+limits.WriteTime), box: newMailbox(),
+		ending: make(chan struct{}), done: make(chan struct{}), inbox: make(chan message, maxInbox),
+		grace: time.NewTimer(time.Hour), pace: rate.NewLimiter(rate.Limit(limits.Data), 4*limits.Data),
+		haste: rate.NewLimiter(rate.Limit(limits.Offers), 4*limits.Offers),
+	}
+	p.grace.Stop()
+	p.pub, p.sub = newPublisher(p), newSubscriber(p)
+	return p
+}
+
+// send tells the client something; one that takes in too little is sent away.
+func (p *peer) send(data []byte) {
+	if !p.out.add(data) {
+		p.end(&Refusal{Code: codeSlow})
+	}
+}
+
+// fail tells the client that something it said came to nothing.
+func (p *peer) fail(re any, code, text string) {
+	p.send(encode(errorMessage{Type: typeError, Re: re, Code: code, Message: text}))
+}
+
+// end says bye and ends the participant. It may be called from any goroutine.
+func (p *peer) end(r *Refusal) {
+	p.endOnce.Do(func() {
+		p.reason = r.Code
+		p.server.countRefused(r.Code)
+		p.out.end(encode(byeFor(r)))
+		close(p.ending)
+	})
+}
+
+// quit ends the participant for a reason of its own.
+func (p *peer) quit(reason string) {
+	p.endOnce.Do(func() {
+		p.reason = reason
+		close(p.ending)
+	})
+}
+
+// run is the peer's goroutine.
+func (p *peer) run() {
+	defer close(p.done)
+	func() {
+		defer p.server.recovered("a participant's connection")
+		p.loop()
+	}()
+	p.end(&Refusal{Code: codeInternal}) // only after a fault is it not ending yet
+	p.room.box.post(func() { p.room.leave(p, p.reason) })
+	func() {
+		defer p.server.recovered("closing a mailbox")
+		p.box.close()
+	}()
+	func() {
+		defer p.server.recovered("closing a connection")
+		p.pub.close()
+		p.sub.close()
+	}()
+	p.errand.wait()
+	// Also when it was replaced: by what is gone itself, perhaps. The gate knows which
+	// connection counts.
+	p.server.leave(p.connection)
+	p.grace.Stop()
+	if p.socket != nil && p.reason == reasonLeft {
+		p.socket.cancel()
+	}
+	p.server.left(p)
+}
+
+func (p *peer) loop() {
+	for {
+		select {
+		case <-p.box.wake:
+			p.box.run()
+		case m := <-p.inbox:
+			// What the client speaks of may wait in the box.
+			p.box.run()
+			p.handle(m)
+		case <-p.sub.debounce.C:
+			p.sub.offer()
+		case <-p.grace.C:
+			p.quit(reasonLost)
+		case <-p.ending:
+			return
+		}
+	}
+}
+
+func (p *peer) handle(m message) {
+	switch {
+	case m.Type == typePing:
+		p.send(encode(pongMessage{typePong, m.Time}))
+	case m.Type == typeLeave:
+		p.quit(reasonLeft)
+	case p.grant.waits():
+		p.fail(m.re(), codeWaits, "wait until you are let in")
+	case m.Type == typeOffer && !p.haste.Allow():
+		p.fail(m.ID, codeRateLimited, "too many offers; wait before the next")
+	case m.Type == typeOffer:
+		p.pub.handleOffer(m)
+	case m.Type == typeAnswer:
+		p.sub.handleAnswer(m)
+	case m.Type == typeRestart:
+		if m.PC == pcSubscribe {
+			p.sub.restartICE()
+		}
+	case m.Type == typeMute:
+		p.mute(m)
+	case m.Type == typeView:
+		p.sub.setViews(m.Views)
+	case m.Type == typeData:
+		p.data(m)
+	}
+	// A candidate needs nothing: the server waits to be found.
+}
+
+func (p *peer) data(m message) {
+	if !p.pace.Allow() {
+		p.fail(nil, codeRateLimited, "too many data messages; this one was dropped")
+		return
+	}
+	p.room.box.post(func() { p.room.data(p, m) })
+}
+
+// mute silences one of the peer's tracks. A microphone's is written down as well,
+// and undone once the gate has done so.
+func (p *peer) mute(m message) {
+	source, ok := p.pub.source(m.Track)
+	if !ok {
+		p.fail(m.Track, codeNotFound, "you publish no such track")
+		return
+	}
+	if source != sourceMicrophone {
+		p.room.box.post(func() { p.room.mute(p, m.Track, m.Muted) })
+		return
+	}
+	p.errand.tell(p, m)
+}
+
+func (p *peer) subscribe(t *track)    { p.sub.add(t) }
+func (p *peer) unsubscribe(id string) { p.sub.remove(id) }
+
+// stands takes in how the participant stands now.
+func (p *peer) stands(g Grant) {
+	p.grant = g
+	p.pub.enforce()
+}
+
+// attach gives the peer a new socket, which continues after a message; false when
+// it can't. It is called from the socket's goroutine.
+func (p *peer) attach(x *socket, after uint64) bool {
+	result := make(chan bool, 1)
+	posted := p.box.post(func() {
+		if old := p.socket; old != nil {
+			old.cancel()
+			<-old.wrote
+			p.socket = nil
+		}
+		p.grace.Reset(p.server.config.Limits.ResumeFor)
+		ok := p.out.resume(after)
+		if ok {
+			p.socket = x
+			p.grace.Stop()
+			p.room.box.post(func() { p.room.rewelcome(p) })
+		}
+		result <- ok
+	})
+	if !posted {
+		return false
+	}
+	select {
+	case ok := <-result:
+		return ok
+	case <-p.done:
+		return false
+	}
+}
+
+// detach tells that a socket is dead.
+func (p *peer) detach(x *socket) {
+	p.box.post(func() {
+		if p.socket == x {
+			p.socket = nil
+			p.grace.Reset(p.server.config.Limits.ResumeFor)
+		}
+	})
+}
+
+// errand tells the gate whether the microphone is muted, one call after the other.
+// Of what the client says meanwhile, only the last is told.
+type errand struct {
+	mu   sync.Mutex
+	next *message
+	busy bool
+	// silencing: the microphone is silent until all is told.
+	silencing bool
+	idle      sync.WaitGroup
+}
+
+func (e *errand) tell(p *peer, m message) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.next = &m
+	if m.Muted && !e.silencing {
+		e.silencing = true
+		p.room.box.post(func() { p.room.muteSelf(p, true) })
+	}
+	if e.busy {
+		return
+	}
+	e.busy = true
+	e.idle.Go(func() {
+		for m := e.take(p); m != nil; m = e.take(p) {
+			func() {
+				defer p.server.recovered("an errand")
+				if err := p.server.setMuted(p.connection, m.Muted); err != nil {
+					p.fail(m.Track, codeInternal, "the microphone's state could not be written down; try again")
+				}
+			}()
+		}
+	})
+}
+
+// take is what is to be told next; nil when that is all.
+func (e *errand) take(p *peer) *message {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m := e.next
+	if e.next = nil; m != nil {
+		return m
+	}
+	e.busy = false
+	if e.silencing {
+		e.silencing = false
+		p.room.box.post(func() { p.room.muteSelf(p, false) })
+	}
+	return nil
+}
+
+func (e *errand) wait() { e.idle.Wait() }

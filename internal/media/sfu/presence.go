@@ -1,0 +1,118 @@
+package sfu
+
+// count keeps the size of the audience: those inside who can't publish.
+func (r *room) count(m *member, delta int) {
+	if !m.grant.waits() && !m.grant.Perms.any() {
+		r.audience += delta
+	}
+}
+
+// place decides who is told of a member. Who can publish is announced to all, and
+// stays so; who can't, or waits, is shown to moderators, the audience as long as it
+// is small or has raised its hand.
+func (r *room) place(m *member) {
+	switch {
+	case m.announced:
+	case m.grant.Perms.any() && !m.grant.waits():
+		m.announced = true
+		if m.shown {
+			m.shown = false
+			r.shown--
+		}
+	case m.shown:
+	case m.grant.waits() || m.grant.HandRaised || r.shown < maxShown:
+		m.shown = true
+		r.shown++
+	}
+}
+
+// tell tells those who know of a member how it stands.
+func (r *room) tell(m *member) {
+	data := encode(participantMessage{typeParticipant, m.wire()})
+	if m.announced {
+		r.tellAll(data, m)
+	} else if m.shown {
+		r.tellModerators(data, m)
+	}
+}
+
+// tellAll tells all inside, except one.
+func (r *room) tellAll(data []byte, except *member) {
+	for _, m := range r.members {
+		if m != except && !m.grant.waits() {
+			m.p.send(data)
+		}
+	}
+}
+
+func (r *room) tellModerators(data []byte, except *member) {
+	for _, m := range r.moderators {
+		if m != except {
+			m.p.send(data)
+		}
+	}
+}
+
+// welcome tells a member what is there.
+func (r *room) welcome(m *member, resumed bool) {
+	w := welcomeMessage{
+		Type: typeWelcome, Room: r.id, Kind: r.kind, Self: m.wire(), Resume: m.p.resume, Resumed: resumed,
+		ICEServers: r.server.relay.credentials(m.p.connID), Participants: []wireParticipant{}, Tracks: []wireTrack{},
+	}
+	if !m.grant.waits() {
+		w.Session, w.Audience = r.session, r.audience
+		for _, other := range r.members {
+			if other != m && (other.announced || other.shown && m.grant.moderates()) {
+				w.Participants = append(w.Participants, other.wire())
+			}
+		}
+		for _, t := range r.tracks {
+			if t.owner != m.p || resumed {
+				w.Tracks = append(w.Tracks, t.wire())
+			}
+		}
+	}
+	m.p.send(encode(w))
+}
+
+// rewelcome tells a peer that has resumed how things are.
+func (r *room) rewelcome(p *peer) {
+	if m := r.members[p.connection.UserID]; m != nil && m.p == p {
+		r.welcome(m, true)
+		p.box.post(p.sub.again)
+	}
+}
+
+// wire is the member as clients are told of it.
+func (m *member) wire() wireParticipant {
+	g := m.grant
+	return wireParticipant{
+		UserID: g.UserID, DisplayName: g.DisplayName, Role: g.Role, Perms: g.Perms, State: g.State,
+		Muted: g.Muted || m.muting > 0, HandRaised: g.HandRaised,
+	}
+}
+
+// sweep takes out those whose new connection went elsewhere.
+func (r *room) sweep() {
+	for _, m := range r.members {
+		if m.replaced == 0 {
+			continue
+		}
+		if m.replaced++; m.replaced > awaited {
+			r.remove(m, codeReplaced)
+		}
+	}
+}
+
+// tick says what is said now and then.
+func (r *room) tick() {
+	r.ticks++
+	r.watch()
+	r.sweep()
+	r.tellSpeakers()
+	r.tellSizes()
+	if r.ticks%audienceEvery == 0 && r.told != r.audience {
+		r.told = r.audience
+		r.tellAll(encode(audienceMessage{typeAudience, r.audience}), nil)
+	}
+}

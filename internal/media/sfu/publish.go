@@ -1,0 +1,247 @@
+package sfu
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+)
+
+// gatherTime is for the server's own addresses to be looked up.
+const gatherTime = 2 * time.Second
+
+// maxPacket is the longest RTP packet that is taken, in bytes.
+const maxPacket = 1600
+
+// publisher is what a participant sends. The peer's goroutine owns it.
+type publisher struct {
+	p  *peer
+	pc *webrtc.PeerConnection
+	// sections are those that may send, by mid, lines what arrives in any.
+	sections map[string]*publication
+	lines    map[string]*line
+	// readers carry packets, and end with the connection.
+	readers sync.WaitGroup
+}
+
+// publication is a media section that may send.
+type publication struct {
+	mid, source string
+	id          string // of the track that it is, once a packet has arrived
+	rids        []string
+	track       *track
+}
+
+func newPublisher(p *peer) *publisher {
+	return &publisher{p: p, sections: map[string]*publication{}, lines: map[string]*line{}}
+}
+
+// source is what a track of the participant's shows.
+func (u *publisher) source(id string) (string, bool) {
+	for _, pub := range u.sections {
+		if pub.id == id {
+			return pub.source, true
+		}
+	}
+	return "", false
+}
+
+// handleOffer takes in what the client wants to publish.
+func (u *publisher) handleOffer(m message) {
+	limits := u.p.server.config.Limits
+	if len(m.SDP) > limits.OfferBytes {
+		u.p.fail(m.ID, codeBadMessage, "the description is too long")
+		return
+	}
+	d, err := readOffer(m.SDP, limits)
+	if err != nil {
+		u.p.fail(m.ID, codeBadMessage, err.Error())
+		return
+	}
+	refused := u.judge(d, m.Sources)
+	answer, err := u.negotiate(d)
+	if err != nil {
+		// Half of it may hold: begin anew.
+		u.p.server.config.Log.Debug("sfu: offer not understood", "error", err)
+		u.reset()
+		u.p.fail(m.ID, codeBadMessage, "the description could not be applied; publish anew")
+		return
+	}
+	reply := answerMessage{Type: typeAnswer, ID: m.ID, SDP: decline(answer, refused), Tracks: []binding{}, Refused: refused}
+	for _, s := range d.sections {
+		if pub := u.sections[s.mid]; pub != nil {
+			reply.Tracks = append(reply.Tracks, binding{pub.mid, pub.id})
+			u.bind(u.lines[s.mid])
+		}
+	}
+	u.p.send(encode(reply))
+}
+
+// judge decides on each section, and ends what isn't sent or may not be sent any
+// more. What is refused is negotiated with pion all the same, and what arrives of
+// it never read further: so nothing has to change in pion when it is allowed later.
+func (u *publisher) judge(d *description, sources []section) []refusedSection {
+	refused := []refusedSection{}
+	named := map[string]string{}
+	for _, s := range sources {
+		named[s.MID] = s.Source
+	}
+	sending := 0
+	for _, s := range d.sections {
+		if !s.sends {
+			u.end(s.mid)
+			u.keep(d, s)
+			continue
+		}
+		code, text := u.verdict(s, named[s.mid], sending)
+		if code != "" {
+			refused = append(refused, refusedSection{s.mid, code, text})
+			u.end(s.mid)
+			continue
+		}
+		sending++
+		if pub := u.sections[s.mid]; pub == nil || pub.source != named[s.mid] {
+			u.end(s.mid)
+			u.sections[s.mid] = &publication{mid: s.mid, source: named[s.mid], id: newTrackID(), rids: s.rids}
+		}
+	}
+	// A section that isn't described any more doesn't send either.
+	for mid := range u.sections {
+		if !slices.ContainsFunc(d.sections, func(s *mediaSection) bool { return s.mid == mid }) {
+			u.end(mid)
+		}
+	}
+	return refused
+}
+
+// verdict tells why a section is refused; an empty code when it isn't.
+func (u *publisher) verdict(s *mediaSection, source string, sending int) (code, text string) {
+	switch {
+	case source == "":
+		return codeBadMessage, "tracks doesn't say what this section carries"
+	case kindOf(source) != s.kind:
+		return codeBadMessage, "a section of " + s.kind + " can't carry " + source
+	case !u.p.grant.Perms.may(source):
+		return codeForbidden, "you may not publish " + source
+	case sending >= u.p.server.config.Limits.Tracks:
+		return codeTooMany, "too many tracks"
+	case len(s.rids) > maxLayers:
+		return codeTooMany, "too many simulcast layers"
+	case !s.decodable:
+		return codeUnsupported, "none of the codecs is known here"
+	}
+	return "", ""
+}
+
+// keep makes pion leave a section alone that the client doesn't send in now:
+// inactive would end its transceiver for good.
+func (u *publisher) keep(d *description, s *mediaSection) {
+	direction := "inactive"
+	if u.pc != nil && slices.ContainsFunc(u.pc.GetTransceivers(), func(t *webrtc.RTPTransceiver) bool { return t.Mid() == s.mid }) {
+		direction = "recvonly"
+	}
+	d.direct(s, direction)
+}
+
+// negotiate applies an offer and returns the answer to it.
+func (u *publisher) negotiate(d *description) (string, error) {
+	if u.pc == nil {
+		if err := u.open(); err != nil {
+			return "", err
+		}
+	}
+	offer, err := d.text()
+	if err != nil {
+		return "", err
+	}
+	if err := u.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}); err != nil {
+		return "", err
+	}
+	answer, err := u.pc.CreateAnswer(nil)
+	if err != nil {
+		return "", err
+	}
+	if err := describe(u.pc, answer); err != nil {
+		return "", err
+	}
+	return u.pc.LocalDescription().SDP, nil
+}
+
+// describe sets a local description and waits until it holds all addresses, which
+// are the machine's own.
+func describe(pc *webrtc.PeerConnection, d webrtc.SessionDescription) error {
+	gathered := webrtc.GatheringCompletePromise(pc)
+	if err := pc.SetLocalDescription(d); err != nil {
+		return err
+	}
+	patience := time.NewTimer(gatherTime)
+	defer patience.Stop()
+	select {
+	case <-gathered:
+	case <-patience.C:
+	}
+	return nil
+}
+
+func (u *publisher) open() error {
+	p := u.p
+	in := newIntake(p.server, func() { p.end(&Refusal{Code: codeBadMessage, Message: "too many SSRCs"}) })
+	pc, _, err := p.server.net.newConnection(pcPublish, in.buffer)
+	if err != nil {
+		return err
+	}
+	pc.OnTrack(func(remote *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) {
+		p.box.post(func() { u.arrived(pc, remote, receiver) })
+	})
+	u.pc = pc
+	return nil
+}
+
+// enforce ends what may not be published any more; the room has silenced it.
+func (u *publisher) enforce() {
+	for mid, pub := range u.sections {
+		if !u.p.grant.Perms.may(pub.source) {
+			u.end(mid)
+		}
+	}
+}
+
+// end ends what a section sends.
+func (u *publisher) end(mid string) {
+	pub := u.sections[mid]
+	if pub == nil {
+		return
+	}
+	delete(u.sections, mid)
+	if l := u.lines[mid]; l != nil {
+		l.current.Store(nil)
+	}
+	if pub.track != nil {
+		u.p.room.box.post(func() { u.p.room.unpublish(pub.id) })
+	}
+}
+
+// reset ends everything, so that the client can begin anew.
+func (u *publisher) reset() {
+	for mid := range u.sections {
+		u.end(mid)
+	}
+	if u.pc != nil {
+		_ = u.pc.GracefulClose()
+		u.pc, u.lines = nil, map[string]*line{}
+	}
+}
+
+// close ends it and returns when nothing is read any more.
+func (u *publisher) close() {
+	for _, pub := range u.sections {
+		if pub.track != nil {
+			pub.track.fwd.Close()
+		}
+	}
+	if u.pc != nil {
+		_ = u.pc.GracefulClose()
+	}
+	u.readers.Wait()
+}

@@ -1,0 +1,314 @@
+package sfu
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"showfloor/internal/media/sfu/forward"
+)
+
+// tickEvery is how often a room looks at what is told now and then only.
+const tickEvery = 250 * time.Millisecond
+
+// audienceEvery is how many ticks lie between two counts of the audience.
+const audienceEvery = 4
+
+// maxShown is how many of the audience moderators are told of one by one.
+const maxShown = 1000
+
+// room holds who is together. Its goroutine alone touches what is below box,
+// except for peers.
+type room struct {
+	server *Server
+	id     string
+	kind   string
+	// peers counts connections, under the server's lock; when there are none, ended
+	// closes, and then done.
+	peers       int
+	ended, done chan struct{}
+	box         *mailbox
+
+	// ears hear who speaks.
+	ears *forward.Speakers
+
+	session    map[string]any
+	members    map[string]*member
+	moderators map[string]*member
+	tracks     map[string]*track
+	// audience is how many can't publish, told what was said of it last; shown how
+	// many of them moderators know.
+	audience, told, shown int
+	ticks                 int
+	// spoke is who was last said to speak.
+	spoke []speaker
+
+	// Streams' rooms: what the hub has, shown here, to watching of the audience as the
+	// stream was told; and what a host broadcasts.
+	screening *screening
+	watching  int
+	cast      *cast
+}
+
+// member is somebody in a room.
+type member struct {
+	p     *peer
+	grant Grant
+	// announced: everybody knows of it, until it leaves; shown: moderators do.
+	announced, shown bool
+	// muting: it has muted itself, and the gate is being told.
+	muting int
+	// replaced counts the ticks since its connection was, of a member whose new one
+	// may be on its way in here.
+	replaced int
+}
+
+// awaited is for how many ticks a new connection is waited for, before a member that
+// was replaced is said to have left.
+const awaited = 12
+
+func newRoom(s *Server, g Grant) *room {
+	return &room{
+		server: s, id: g.RoomID, kind: g.Room.Kind, ended: make(chan struct{}), done: make(chan struct{}), box: newMailbox(),
+		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
+		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
+	}
+}
+
+func (r *room) run() {
+	defer close(r.done)
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-r.box.wake:
+			r.work(r.box.run)
+		case <-ticker.C:
+			r.work(r.tick)
+		case <-r.ended:
+			r.work(r.box.close)
+			r.work(r.offAir)
+			return
+		}
+	}
+}
+
+// work does something; a fault in it costs that, not the room.
+func (r *room) work(f func()) {
+	defer r.server.recovered("a room")
+	f()
+}
+
+func (r *room) users() []string { return slices.Collect(maps.Keys(r.members)) }
+
+// join takes a peer in, in the place of an older connection of the same user.
+func (r *room) join(p *peer, g Grant) {
+	m := &member{p: p, grant: g}
+	old := r.members[g.UserID]
+	if old != nil {
+		old.p.end(&Refusal{Code: codeReplaced})
+		r.unpublishAll(old)
+		r.count(old, -1)
+		m.announced, m.shown = old.announced, old.shown
+	}
+	r.enter(m, old != nil)
+}
+
+// enter puts a member into the room and tells it and the others.
+func (r *room) enter(m *member, again bool) {
+	r.learn(m.grant)
+	r.members[m.grant.UserID] = m
+	delete(r.moderators, m.grant.UserID)
+	r.count(m, 1)
+	if m.grant.moderates() && !m.grant.waits() {
+		r.moderators[m.grant.UserID] = m
+	}
+	known := m.announced
+	r.place(m)
+	r.welcome(m, false)
+	if !again || known != m.announced {
+		r.tell(m)
+	}
+	if !m.grant.waits() {
+		for _, t := range r.tracks {
+			m.p.box.post(func() { m.p.subscribe(t) })
+		}
+	}
+}
+
+// leave takes a peer out, unless another has its place.
+func (r *room) leave(p *peer, reason string) {
+	m := r.members[p.connection.UserID]
+	if m == nil || m.p != p {
+		return
+	}
+	r.unpublishAll(m)
+	if reason == codeReplaced {
+		// The new connection may have been heard of before it is here.
+		m.replaced = max(m.replaced, 1)
+		return
+	}
+	r.remove(m, reason)
+}
+
+// remove takes a member out.
+func (r *room) remove(m *member, reason string) {
+	delete(r.members, m.grant.UserID)
+	delete(r.moderators, m.grant.UserID)
+	r.count(m, -1)
+	data := encode(leftMessage{typeLeft, m.grant.UserID, reason})
+	switch {
+	case m.announced:
+		r.tellAll(data, nil)
+	case m.shown:
+		r.shown--
+		r.tellModerators(data, nil)
+	}
+}
+
+// endAll says bye to everybody.
+func (r *room) endAll(refusal *Refusal) {
+	for _, m := range r.members {
+		m.p.end(refusal)
+	}
+}
+
+// publish makes a track heard and seen, if its publisher may. It is here that
+// permissions are final: no other goroutine changes them.
+func (r *room) publish(t *track) {
+	m := r.members[t.userID]
+	if m == nil || m.p != t.owner || m.grant.waits() || !m.grant.Perms.may(t.source) {
+		t.fwd.Close()
+		return
+	}
+	if t.source == sourceMicrophone {
+		t.muted = m.grant.Muted || m.muting > 0
+	}
+	t.fwd.SetSilenced(t.muted)
+	r.add(t)
+}
+
+// add announces a track and subscribes all others to it.
+func (r *room) add(t *track) {
+	r.tracks[t.id] = t
+	r.server.countTracks(1)
+	data := encode(trackMessage{typeTrack, t.wire()})
+	for _, m := range r.members {
+		if m.grant.waits() || m.grant.UserID == t.userID {
+			continue
+		}
+		m.p.send(data)
+		m.p.box.post(func() { m.p.subscribe(t) })
+	}
+	r.broadcast(t)
+}
+
+// unpublish ends a track for all.
+func (r *room) unpublish(id string) {
+	t := r.tracks[id]
+	if t == nil {
+		return
+	}
+	t.fwd.Close()
+	delete(r.tracks, id)
+	r.server.countTracks(-1)
+	data := encode(untrackMessage{typeUntrack, id})
+	for _, m := range r.members {
+		if m.grant.waits() {
+			continue
+		}
+		m.p.send(data)
+		m.p.box.post(func() { m.p.unsubscribe(id) })
+	}
+	if r.cast != nil && r.cast.owner == t.owner {
+		r.cast.arrange()
+	}
+}
+
+func (r *room) unpublishAll(m *member) {
+	for id, t := range r.tracks {
+		if t.owner == m.p {
+			r.unpublish(id)
+		}
+	}
+}
+
+// mute silences a participant's own track, or undoes it.
+func (r *room) mute(p *peer, id string, muted bool) {
+	t := r.tracks[id]
+	if t == nil || t.owner != p || t.source == sourceMicrophone || t.muted == muted {
+		return
+	}
+	r.silence(t, muted)
+}
+
+func (r *room) silence(t *track, muted bool) {
+	t.muted = muted
+	t.fwd.SetSilenced(muted)
+	r.tellAll(encode(trackMessage{typeTrack, t.wire()}), nil)
+}
+
+// sized notes how large a layer's picture is.
+func (r *room) sized(t *track, layer, width, height int) {
+	if layer >= len(t.layers) || t.layers[layer] == (wireLayer{width, height}) {
+		return
+	}
+	t.layers[layer] = wireLayer{width, height}
+	t.resized = true
+}
+
+// tellSizes tells of the tracks whose pictures have another size: a publisher may
+// change it with each of them.
+func (r *room) tellSizes() {
+	for _, t := range r.tracks {
+		if t.resized {
+			t.resized = false
+			r.tellAll(encode(trackMessage{typeTrack, t.wire()}), nil)
+		}
+	}
+}
+
+// muteSelf silences a microphone that its user has muted, before that is written
+// down; pending tells that it is being written.
+func (r *room) muteSelf(p *peer, pending bool) {
+	m := r.members[p.connection.UserID]
+	if m == nil || m.p != p {
+		return
+	}
+	if pending {
+		m.muting++
+	} else {
+		m.muting--
+	}
+	r.silenceMicrophones(m)
+}
+
+// silenceMicrophones brings a member's microphones in line with its standing.
+func (r *room) silenceMicrophones(m *member) {
+	muted := m.grant.Muted || m.muting > 0
+	for _, t := range r.tracks {
+		if t.owner == m.p && t.source == sourceMicrophone && t.muted != muted {
+			r.silence(t, muted)
+		}
+	}
+}
+
+// send carries a data message.
+func (r *room) data(p *peer, msg message) {
+	m := r.members[p.connection.UserID]
+	if m == nil || m.p != p || !m.grant.Perms.any() {
+		p.fail(nil, codeForbidden, "only who may publish may send data")
+		return
+	}
+	data := encode(dataMessage{typeData, m.grant.UserID, msg.Topic, msg.Payload})
+	if msg.To == nil {
+		r.tellAll(data, m)
+		return
+	}
+	slices.Sort(msg.To) // so that nobody is told the same twice
+	for _, userID := range slices.Compact(msg.To) {
+		if to := r.members[userID]; to != nil && !to.grant.waits() {
+			to.p.send(data)
+		}
+	}
+}

@@ -1,0 +1,322 @@
+// Package sfu connects browsers in rooms: it takes the sound and pictures that
+// each publishes and forwards them to all others, who may be where and publish
+// what decided by a Gate. docs/signalling.md describes what clients say.
+//
+// Each room and each participant belongs to a goroutine that alone touches its
+// state; they put work into each other's mailboxes and never wait for each other.
+// Packets don't pass through these goroutines: package forward carries them.
+package sfu
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"showfloor/internal/media/sfu/forward"
+)
+
+// Server holds rooms and the connections in them.
+type Server struct {
+	config  Config
+	run     string // makes connection ids unique over restarts
+	rooms   *limiter[string]
+	address *limiter[netip.Addr]
+	// handshakes has a token for each connection that is on its way in.
+	handshakes chan struct{}
+
+	ctx    context.Context // ends with the server
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	net     *network
+	relay   *relay
+	workers *forward.Workers
+
+	packets, bytes, dropped, nacks, keyFrames atomic.Uint64
+	// castIDs names, by room, the publishers that are hosts of it.
+	castIDs sync.Map
+
+	mu       sync.Mutex
+	open     map[string]*room
+	resumes  map[string]*peer
+	serial   uint64
+	accepted uint64
+	refused  map[string]uint64
+	stopping bool
+	tracks   int
+}
+
+// New makes a server that doesn't listen yet.
+func New(c Config) (*Server, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		config: c, run: rand.Text()[:10],
+		rooms:      newLimiter[string](c.Now, c.Limits.RoomJoins),
+		address:    newLimiter[netip.Addr](c.Now, c.Limits.AddressJoins),
+		handshakes: make(chan struct{}, c.Limits.Handshakes),
+		open:       map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{},
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Start listens for media and returns; call it once, and Stop after it.
+func (s *Server) Start() error {
+	var err error
+	if s.net, err = openNetwork(s.config); err != nil {
+		return err
+	}
+	if s.relay, err = openRelay(s.config, s.net); err != nil {
+		_ = s.net.close()
+		return err
+	}
+	s.workers = forward.NewWorkers(0)
+	return nil
+}
+
+// Addr is where media arrives, over UDP and TCP; nil before Start.
+func (s *Server) Addr() net.Addr {
+	if s.net == nil {
+		return nil
+	}
+	return s.net.udp.LocalAddr()
+}
+
+// TURNAddr is where the relay listens; nil without one.
+func (s *Server) TURNAddr() net.Addr {
+	if s.relay == nil {
+		return nil
+	}
+	return s.relay.udp.LocalAddr()
+}
+
+// Stop tells all clients that they may come again, and returns when everything
+// has stopped and the gate knows who has left, or when ctx ends. Idempotent.
+func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	s.stopping = true
+	rooms := make([]*room, 0, len(s.open))
+	for _, r := range s.open {
+		rooms = append(rooms, r)
+	}
+	s.mu.Unlock()
+	for _, r := range rooms {
+		r.box.post(func() { r.endAll(&Refusal{Code: codeShutdown}) })
+	}
+	done := make(chan struct{})
+	go func() {
+		s.wg.Wait()
+		close(done)
+	}()
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	// What still asks the gate gives up.
+	s.cancel()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
+	s.closeNetwork()
+	return err
+}
+
+func (s *Server) closeNetwork() {
+	s.mu.Lock()
+	workers, relay, network := s.workers, s.relay, s.net
+	s.workers, s.relay = nil, nil
+	s.mu.Unlock()
+	if workers == nil {
+		return
+	}
+	workers.Close()
+	relay.close()
+	if err := network.close(); err != nil {
+		s.config.Log.Warn("sfu: sockets not closed", "error", err)
+	}
+}
+
+// Stats tells what the server does and did.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Stats{
+		Rooms: len(s.open), Tracks: s.tracks, Accepted: s.accepted, Refused: maps.Clone(s.refused),
+		PacketsIn: s.packets.Load(), BytesIn: s.bytes.Load(), Dropped: s.dropped.Load(),
+		Nacks: s.nacks.Load(), KeyFrames: s.keyFrames.Load(),
+	}
+	if s.net != nil {
+		out := s.net.udp.Stats()
+		st.PacketsOut, st.SendCalls, st.PacketsLost = out.Packets, out.Calls, out.Failed
+	}
+	for _, r := range s.open {
+		st.Participants += r.peers
+	}
+	return st
+}
+
+// Users are those who are connected to a room here, or may come back.
+func (s *Server) Users(roomID string) []string {
+	r := s.room(roomID)
+	if r == nil {
+		return nil
+	}
+	users := make(chan []string, 1)
+	if !r.box.post(func() { users <- r.users() }) {
+		return nil
+	}
+	select {
+	case list := <-users:
+		return list
+	case <-r.done:
+		return nil
+	}
+}
+
+// Rooms are those with anybody in them.
+func (s *Server) Rooms() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]string, 0, len(s.open))
+	for roomID := range s.open {
+		list = append(list, roomID)
+	}
+	return list
+}
+
+// Apply takes in how a participant stands now: what it may not publish any more
+// is silent at once, and everybody is told. Who isn't here is nobody's business.
+func (s *Server) Apply(g Grant) {
+	if r := s.room(g.RoomID); r != nil {
+		r.box.post(func() { r.apply(g) })
+	}
+}
+
+func (s *Server) room(roomID string) *room {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[roomID]
+}
+
+// begin counts a socket, which Stop waits for; false when the server stops.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return false
+	}
+	s.wg.Add(1)
+	return true
+}
+
+// join puts a peer into its room, which is made when it is the first; false when
+// the server stops.
+func (s *Server) join(p *peer, g Grant) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return false
+	}
+	r := s.open[g.RoomID]
+	if r == nil {
+		r = newRoom(s, g)
+		s.open[g.RoomID] = r
+		s.wg.Go(r.run)
+	}
+	r.peers++
+	s.accepted++
+	s.resumes[p.resume] = p
+	p.room = r
+	s.wg.Go(p.run)
+	r.box.post(func() { r.join(p, g) })
+	return true
+}
+
+// left takes a peer's place away; the last one's room ends.
+func (s *Server) left(p *peer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.resumes, p.resume)
+	if p.room.peers--; p.room.peers == 0 {
+		delete(s.open, p.room.id)
+		close(p.room.ended)
+	}
+}
+
+// resumable is the peer that a secret belongs to.
+func (s *Server) resumable(secret, roomID string) *peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.resumes[secret]; p != nil && p.room.id == roomID {
+		return p
+	}
+	return nil
+}
+
+// newConnID names a connection.
+func (s *Server) newConnID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
+	return "sfu-" + s.run + "-" + strconv.FormatUint(s.serial, 10)
+}
+
+func (s *Server) countRefused(code string) {
+	s.mu.Lock()
+	s.refused[code]++
+	s.mu.Unlock()
+}
+
+func (s *Server) countTracks(delta int) {
+	s.mu.Lock()
+	s.tracks += delta
+	s.mu.Unlock()
+}
+
+// leave tells the gate until it has understood, or the server is gone.
+func (s *Server) leave(c Connection) {
+	const patience = 5 * time.Second
+	pause := 100 * time.Millisecond
+	for try := range 8 {
+		ctx, cancel := context.WithTimeout(s.ctx, patience)
+		err := s.config.Gate.Leave(ctx, c)
+		cancel()
+		if err == nil || s.ctx.Err() != nil {
+			return
+		}
+		s.config.Log.Warn("sfu: not written down that a participant left", "room", c.RoomID, "try", try, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-s.ctx.Done():
+			return
+		}
+		pause = min(2*pause, 5*time.Second)
+	}
+}
+
+// setMuted writes down that a microphone is muted.
+func (s *Server) setMuted(c Connection, muted bool) error {
+	ctx, cancel := context.WithTimeout(s.ctx, enterTime)
+	defer cancel()
+	return s.config.Gate.SetMuted(ctx, c, muted)
+}
+
+// recovered keeps a fault in one room or connection from ending the process.
+func (s *Server) recovered(what string) {
+	if fault := recover(); fault != nil {
+		s.config.Log.Error("sfu: "+what+" failed", "error", fmt.Sprint(fault), "stack", stack())
+	}
+}

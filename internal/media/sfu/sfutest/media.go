@@ -1,0 +1,449 @@
+package sfutest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pion/ice/v4"
+	"github.com/pion/interceptor"
+	"github.com/pion/logging"
+	"github.com/pion/rtcp"
+	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v4"
+)
+
+// Media is what a client can publish.
+type Media struct {
+	// Source is as in the protocol, Mime one of pion's types.
+	Source, Mime string
+	// RIDs name simulcast layers, the smallest first; nil for none.
+	RIDs []string
+	// Bytes is the size of a VP8 picture that isn't a key picture, 300 by default; a
+	// key picture has four times as many, and 2000 at least.
+	Bytes int
+}
+
+// Microphone is Opus.
+func Microphone() Media { return Media{Source: "microphone", Mime: webrtc.MimeTypeOpus} }
+
+// Camera is VP8.
+func Camera() Media { return Media{Source: "camera", Mime: webrtc.MimeTypeVP8} }
+
+// Screen is VP8 too.
+func Screen() Media { return Media{Source: "screen", Mime: webrtc.MimeTypeVP8} }
+
+// Output is something that a client publishes, one packet after the other until
+// it is stopped.
+type Output struct {
+	// ID is the track's id, from the answer; empty when it was refused, with Refused.
+	ID      string
+	Refused Refused
+	Media   Media
+
+	transceiver *webrtc.RTPTransceiver
+	asked       atomic.Int64 // how often a key frame was
+	layers      []*layer
+	stop        chan struct{}
+	begun, once sync.Once
+	done        sync.WaitGroup
+}
+
+type layer struct {
+	rid    string
+	local  *webrtc.TrackLocalStaticRTP
+	packer rtp.Packetizer
+	width  int
+	key    atomic.Bool // a key frame is wanted
+}
+
+// KeyFramesAsked is how often the server has asked for a key frame.
+func (o *Output) KeyFramesAsked() int { return int(o.asked.Load()) }
+
+// Stop stops sending, without telling anybody.
+func (o *Output) Stop() {
+	o.once.Do(func() { close(o.stop) })
+	o.done.Wait()
+}
+
+// newAPI makes a pion client's settings.
+func newAPI(t testing.TB, o Options) *webrtc.API {
+	t.Helper()
+	settings := webrtc.SettingEngine{}
+	logger := logging.NewDefaultLoggerFactory()
+	logger.DefaultLogLevel = logging.LogLevelDisabled
+	settings.LoggerFactory = logger
+	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	settings.SetIncludeLoopbackCandidate(true)
+	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
+	if o.TCPOnly {
+		settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeTCP4})
+	}
+	media := &webrtc.MediaEngine{}
+	if err := registerCodecs(media, o.Codecs); err != nil {
+		t.Fatal(err)
+	}
+	for _, uri := range []string{
+		"urn:ietf:params:rtp-hdrext:sdes:mid", "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id",
+		"http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01",
+	} {
+		for _, kind := range []webrtc.RTPCodecType{webrtc.RTPCodecTypeAudio, webrtc.RTPCodecTypeVideo} {
+			if err := media.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: uri}, kind); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	registry := &interceptor.Registry{}
+	if err := webrtc.RegisterDefaultInterceptorsWithOptions(media, registry, webrtc.WithInterceptorLoggerFactory(logger)); err != nil {
+		t.Fatal(err)
+	}
+	return webrtc.NewAPI(webrtc.WithSettingEngine(settings), webrtc.WithMediaEngine(media), webrtc.WithInterceptorRegistry(registry))
+}
+
+// registerCodecs takes those of pion's default codecs that have these types.
+func registerCodecs(media *webrtc.MediaEngine, types []string) error {
+	if types == nil {
+		return media.RegisterDefaultCodecs()
+	}
+	pt := webrtc.PayloadType(96)
+	for _, mime := range types {
+		kind := webrtc.RTPCodecTypeVideo
+		c := webrtc.RTPCodecCapability{MimeType: mime, ClockRate: 90000}
+		switch mime {
+		case webrtc.MimeTypeOpus:
+			kind, c.ClockRate, c.Channels, c.SDPFmtpLine = webrtc.RTPCodecTypeAudio, 48000, 2, "minptime=10;useinbandfec=1"
+		case webrtc.MimeTypeH264:
+			c.SDPFmtpLine = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"
+		}
+		if err := media.RegisterCodec(webrtc.RTPCodecParameters{RTPCodecCapability: c, PayloadType: pt}, kind); err != nil {
+			return err
+		}
+		pt++
+	}
+	return nil
+}
+
+// connection is one of the two peer connections, made when it isn't there; nil once
+// the client is closed.
+func (c *Client) connection(which **webrtc.PeerConnection) (pc *webrtc.PeerConnection, isNew bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if *which != nil || c.closed {
+		return *which, false
+	}
+	config := webrtc.Configuration{}
+	for _, m := range c.messages {
+		for _, s := range m.ICEServers {
+			config.ICEServers = append(config.ICEServers, webrtc.ICEServer{URLs: s.URLs, Username: s.Username, Credential: s.Credential})
+		}
+	}
+	if c.options.RelayOnly {
+		config.ICETransportPolicy = webrtc.ICETransportPolicyRelay
+	} else {
+		config.ICEServers = nil
+	}
+	pc, err := c.api.NewPeerConnection(config)
+	if err != nil {
+		return nil, false
+	}
+	*which = pc
+	return pc, true
+}
+
+// Publish begins to send, and returns when the server has agreed or refused.
+func (c *Client) Publish(t testing.TB, media ...Media) []*Output {
+	t.Helper()
+	pc, _ := c.connection(&c.pub)
+	if pc == nil {
+		t.Fatal("no peer connection to publish by")
+	}
+	var outputs []*Output
+	for _, m := range media {
+		outputs = append(outputs, c.addOutput(t, pc, m))
+	}
+	c.note(func() { c.outputs = append(c.outputs, outputs...) })
+	c.Offer(t)
+	return outputs
+}
+
+// Force sends what was refused all the same.
+func (*Client) Force(t testing.TB, outputs ...*Output) {
+	t.Helper()
+	for _, o := range outputs {
+		o.begin()
+	}
+}
+
+// begin sends, unless it does already.
+func (o *Output) begin() { o.begun.Do(func() { o.done.Go(o.run) }) }
+
+func (c *Client) addOutput(t testing.TB, pc *webrtc.PeerConnection, m Media) *Output {
+	t.Helper()
+	o := &Output{Media: m, stop: make(chan struct{})}
+	rids := m.RIDs
+	if rids == nil {
+		rids = []string{""}
+	}
+	id := fmt.Sprintf("%s-%d", m.Source, time.Now().UnixNano())
+	for i, rid := range rids {
+		var options []func(*webrtc.TrackLocalStaticRTP)
+		if rid != "" {
+			options = append(options, webrtc.WithRTPStreamID(rid))
+		}
+		capability := webrtc.RTPCodecCapability{MimeType: m.Mime, ClockRate: 90000}
+		if m.Mime == webrtc.MimeTypeOpus {
+			capability = webrtc.RTPCodecCapability{MimeType: m.Mime, ClockRate: 48000, Channels: 2}
+		}
+		local, err := webrtc.NewTrackLocalStaticRTP(capability, id, m.Source, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := &layer{rid: rid, local: local, width: 160 << i}
+		one.key.Store(true)
+		o.layers = append(o.layers, one)
+		if i == 0 {
+			o.transceiver, err = pc.AddTransceiverFromTrack(local, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
+		} else {
+			err = o.transceiver.Sender().AddEncoding(local)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.work.Go(func() { c.readFeedback(o, rid) })
+	}
+	return o
+}
+
+// readFeedback makes a key frame when one is asked for.
+func (c *Client) readFeedback(o *Output, rid string) {
+	for {
+		var packets []rtcp.Packet
+		var err error
+		if rid == "" {
+			packets, _, err = o.transceiver.Sender().ReadRTCP()
+		} else {
+			packets, _, err = o.transceiver.Sender().ReadSimulcastRTCP(rid)
+		}
+		if err != nil {
+			return
+		}
+		for _, p := range packets {
+			if _, ok := p.(*rtcp.PictureLossIndication); ok {
+				o.asked.Add(1)
+				for _, l := range o.layers {
+					if l.rid == rid {
+						l.key.Store(true)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Unpublish stops sending something, and tells the server.
+func (c *Client) Unpublish(t testing.TB, o *Output) {
+	t.Helper()
+	o.Stop()
+	if err := c.pub.RemoveTrack(o.transceiver.Sender()); err != nil {
+		t.Fatal(err)
+	}
+	c.note(func() {
+		for i, other := range c.outputs {
+			if other == o {
+				c.outputs = append(c.outputs[:i:i], c.outputs[i+1:]...)
+				break
+			}
+		}
+	})
+	c.Offer(t)
+}
+
+// Offer says what is published now, and waits for the answer.
+func (c *Client) Offer(t testing.TB) Message {
+	t.Helper()
+	return c.offer(t, nil)
+}
+
+// RestartPublish looks for a new path to the server.
+func (c *Client) RestartPublish(t testing.TB) Message {
+	t.Helper()
+	return c.offer(t, &webrtc.OfferOptions{ICERestart: true})
+}
+
+func (c *Client) offer(t testing.TB, options *webrtc.OfferOptions) Message {
+	t.Helper()
+	offer, err := c.pub.CreateOffer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gathered := webrtc.GatheringCompletePromise(c.pub)
+	if err := c.pub.SetLocalDescription(offer); err != nil {
+		t.Fatal(err)
+	}
+	<-gathered
+	c.mu.Lock()
+	c.offers++
+	id := c.offers
+	tracks := []map[string]string{}
+	for _, o := range c.outputs {
+		tracks = append(tracks, map[string]string{"mid": o.transceiver.Mid(), "source": o.Media.Source})
+	}
+	n := len(c.messages)
+	c.mu.Unlock()
+	c.Send(t, map[string]any{"type": "offer", "id": id, "sdp": c.pub.LocalDescription().SDP, "tracks": tracks})
+	answer := c.ExpectAfter(t, n, "an answer", func(m Message) bool {
+		return (m.Type == "answer" && m.ID == float64(id)) || (m.Type == "error" && m.Re == float64(id))
+	})
+	c.mu.Lock()
+	outputs := slices.Clone(c.outputs)
+	c.mu.Unlock()
+	for _, o := range outputs {
+		if o.ID != "" {
+			o.begin()
+		}
+	}
+	return answer
+}
+
+// accept takes in the answer to an offer.
+func (c *Client) accept(m Message) {
+	if c.pub == nil {
+		return
+	}
+	_ = c.pub.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: c.through(m.SDP)})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.outputs {
+		for _, raw := range m.Tracks {
+			var b struct{ MID, ID string }
+			if json.Unmarshal(raw, &b) == nil && b.MID == o.transceiver.Mid() {
+				o.ID = b.ID
+			}
+		}
+		for _, r := range m.Refused {
+			if r.MID == o.transceiver.Mid() {
+				o.Refused = r
+			}
+		}
+	}
+}
+
+// answer takes in what is to be received.
+func (c *Client) answer(m Message) {
+	pc, isNew := c.connection(&c.sub)
+	if pc == nil {
+		return
+	}
+	if isNew {
+		pc.OnTrack(func(remote *webrtc.TrackRemote, _ *webrtc.RTPReceiver) { c.work.Go(func() { c.count(pc, remote) }) })
+	}
+	if pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: c.through(m.SDP)}) != nil {
+		return
+	}
+	answer, err := pc.CreateAnswer(nil)
+	if err != nil {
+		return
+	}
+	gathered := webrtc.GatheringCompletePromise(pc)
+	if pc.SetLocalDescription(answer) != nil {
+		return
+	}
+	<-gathered
+	data, err := json.Marshal(map[string]any{"type": "answer", "id": m.ID, "sdp": pc.LocalDescription().SDP})
+	if err == nil {
+		_ = c.write(data)
+	}
+}
+
+// through leads a description's addresses through the relay.
+func (c *Client) through(sdp string) string {
+	if c.options.Through == nil {
+		return sdp
+	}
+	return c.options.Through.Rewrite(sdp)
+}
+
+// count counts what arrives of a track, and asks for key frames as a decoder does.
+func (c *Client) count(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote) {
+	buf := make([]byte, 1600)
+	for {
+		n, _, err := remote.Read(buf)
+		if err != nil {
+			return
+		}
+		var p rtp.Packet
+		if p.Unmarshal(append([]byte(nil), buf[:n]...)) != nil {
+			continue
+		}
+		ask, now := false, time.Now()
+		c.note(func() {
+			r := c.received[remote.ID()]
+			if r == nil {
+				r = &Received{}
+				c.received[remote.ID()] = r
+			}
+			r.Packets++
+			r.Bytes += n
+			if remote.Kind() == webrtc.RTPCodecTypeVideo {
+				ask = r.Frames.take(p, now)
+			} else {
+				r.Frames.shown(now)
+			}
+		})
+		if ask {
+			_ = pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(remote.SSRC())}})
+		}
+	}
+}
+
+// Received is what has arrived of a track so far.
+func (c *Client) Received(id string) Received {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.received[id]; r != nil {
+		return *r
+	}
+	return Received{}
+}
+
+// Sees waits for so many more complete pictures of a track, or packets of sound.
+func (c *Client) Sees(t testing.TB, id string, frames int) {
+	t.Helper()
+	want := c.Received(id).Frames.Shown + frames
+	c.Wait(t, fmt.Sprintf("%d pictures of %s", want, id), func() bool {
+		return c.received[id] != nil && c.received[id].Frames.Shown >= want
+	})
+}
+
+// Hears waits for so many more packets of a track.
+func (c *Client) Hears(t testing.TB, id string, packets int) {
+	t.Helper()
+	want := c.Received(id).Packets + packets
+	c.Wait(t, fmt.Sprintf("%d packets of %s", want, id), func() bool {
+		return c.received[id] != nil && c.received[id].Packets >= want
+	})
+}
+
+// Path is the address by which media reaches the client, as ICE tells it.
+func (c *Client) Path(t testing.TB) string {
+	t.Helper()
+	c.mu.Lock()
+	pc := c.sub
+	c.mu.Unlock()
+	pair, err := pc.SCTP().Transport().ICETransport().GetSelectedCandidatePair()
+	if err != nil || pair == nil {
+		t.Fatalf("no path: %v", err)
+	}
+	return pair.Local.String()
+}
+
+// Sections is how many media sections there are to receive in.
+func (c *Client) Sections() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.sub.GetTransceivers())
+}

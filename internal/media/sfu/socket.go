@@ -1,0 +1,214 @@
+package sfu
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"golang.org/x/time/rate"
+)
+
+// enterTime is for the gate to decide.
+const enterTime = 10 * time.Second
+
+func stack() string { return string(debug.Stack()) }
+
+// socket is a WebSocket of a client.
+type socket struct {
+	server *Server
+	conn   *websocket.Conn
+	ctx    context.Context
+	cancel context.CancelFunc
+	// wrote closes when nothing will be written any more.
+	wrote chan struct{}
+}
+
+// Handler serves the signalling socket, on whatever path it is mounted. Refused
+// before the upgrade are those who come too often, with 429; all others hear a bye.
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.begin() {
+			http.Error(w, "the server is stopping", http.StatusServiceUnavailable)
+			return
+		}
+		defer s.wg.Done()
+		roomID := r.URL.Query().Get("room")
+		if !s.mayTry(r, roomID) {
+			s.countRefused("flood")
+			w.Header().Set("Retry-After", "2")
+			http.Error(w, "too many connections; try again", http.StatusTooManyRequests)
+			return
+		}
+		select {
+		case s.handshakes <- struct{}{}:
+		default:
+			s.countRefused("flood")
+			w.Header().Set("Retry-After", "2")
+			http.Error(w, "too many connections; try again", http.StatusTooManyRequests)
+			return
+		}
+		release := sync.OnceFunc(func() { <-s.handshakes })
+		defer release()
+		// Whoever has a token may come from any page: nothing is sent along unasked.
+		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+		if err != nil {
+			return // it has been answered
+		}
+		defer func() { _ = conn.CloseNow() }()
+		conn.SetReadLimit(int64(s.config.Limits.MessageBytes))
+		x := &socket{server: s, conn: conn, wrote: make(chan struct{})}
+		x.ctx, x.cancel = context.WithCancel(s.ctx)
+		defer x.cancel()
+		p, refusal := s.enter(r, x)
+		// It has been decided: how long the other end takes over good-bye is nobody's wait.
+		release()
+		if refusal != nil {
+			x.refuse(refusal)
+			return
+		}
+		x.serve(p)
+	})
+}
+
+// mayTry counts an attempt.
+func (s *Server) mayTry(r *http.Request, roomID string) bool {
+	return len(roomID) <= 128 && s.address.allow(address(s.config.ClientIP(r))) && s.rooms.allow(roomID)
+}
+
+// enter finds the participant whom the client is, as it left it or anew.
+func (s *Server) enter(r *http.Request, x *socket) (*peer, *Refusal) {
+	query := r.URL.Query()
+	roomID := query.Get("room")
+	if secret := query.Get("resume"); secret != "" {
+		after, err := strconv.ParseUint(query.Get("after"), 10, 64)
+		if p := s.resumable(secret, roomID); p != nil && err == nil && p.attach(x, after) {
+			return p, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, enterTime)
+	defer cancel()
+	p := newPeer(s, query.Get("token"))
+	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: roomID, ConnID: p.connID})
+	if err != nil {
+		if g.UserID != "" {
+			s.wg.Go(func() {
+				s.leave(Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID})
+			})
+		}
+		return nil, s.refusal(err)
+	}
+	p.connection = Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID}
+	p.grant, p.ip = g, s.config.ClientIP(r).String()
+	p.socket = x
+	if !s.join(p, g) {
+		s.leave(p.connection)
+		return nil, &Refusal{Code: codeShutdown}
+	}
+	s.wg.Go(func() {
+		defer s.recovered("a look at who has entered")
+		s.config.Gate.Entered(s.ctx, p.connection)
+	})
+	return p, nil
+}
+
+// refusal is what a client is told of an error of the gate's.
+func (s *Server) refusal(err error) *Refusal {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r
+	}
+	if s.ctx.Err() != nil {
+		return &Refusal{Code: codeShutdown}
+	}
+	s.config.Log.Error("sfu: nobody could decide on a participant", "error", err)
+	return &Refusal{Code: codeInternal}
+}
+
+// refuse says bye to a client who didn't come in.
+func (x *socket) refuse(r *Refusal) {
+	x.server.countRefused(r.Code)
+	box := newOutbox(x.server.config.Now, 0)
+	box.end(encode(byeFor(r)))
+	x.write(box)
+}
+
+// serve reads what the client says until its socket is dead, and writes what it
+// is told.
+func (x *socket) serve(p *peer) {
+	go func() {
+		defer x.server.recovered("a socket")
+		x.write(p.out)
+	}()
+	x.read(p)
+	p.detach(x)
+	// A bye that is still on its way gets the time to arrive; without one there is
+	// nothing that the writer would wait for.
+	if !p.out.last() {
+		x.cancel()
+	}
+	<-x.wrote
+}
+
+func (x *socket) read(p *peer) {
+	defer x.server.recovered("a socket")
+	limits := x.server.config.Limits
+	pace := rate.NewLimiter(rate.Limit(limits.Messages), 4*limits.Messages)
+	for {
+		ctx, cancel := context.WithTimeout(x.ctx, limits.DeadAfter)
+		kind, data, err := x.conn.Read(ctx)
+		cancel()
+		if err != nil {
+			return // also after a message that was too long, which closes the socket with 1009
+		}
+		if !pace.Allow() {
+			p.end(&Refusal{Code: codeRateLimited})
+			return
+		}
+		if kind != websocket.MessageText {
+			p.end(&Refusal{Code: codeBadMessage, Message: "messages are text"})
+			return
+		}
+		m, err := parseMessage(data)
+		if err != nil {
+			p.fail(m.re(), codeBadMessage, err.Error())
+			continue
+		}
+		select {
+		case p.inbox <- m:
+		case <-p.ending:
+			return
+		case <-x.ctx.Done():
+			return
+		}
+	}
+}
+
+// write sends what is in the box until the last message, then closes the socket.
+func (x *socket) write(box *outbox) {
+	defer close(x.wrote)
+	defer x.cancel()
+	for {
+		batch, last := box.take()
+		for _, data := range batch {
+			ctx, cancel := context.WithTimeout(x.ctx, x.server.config.Limits.WriteTime)
+			err := x.conn.Write(ctx, websocket.MessageText, data)
+			cancel()
+			if err != nil {
+				return
+			}
+		}
+		if last {
+			_ = x.conn.Close(websocket.StatusNormalClosure, "")
+			return
+		}
+		select {
+		case <-box.wake:
+		case <-x.ctx.Done():
+			return
+		}
+	}
+}

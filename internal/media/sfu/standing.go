@@ -1,0 +1,100 @@
+package sfu
+
+import "reflect"
+
+// apply takes in how a participant stands now.
+func (r *room) apply(g Grant) {
+	m := r.members[g.UserID]
+	if m == nil {
+		return
+	}
+	switch {
+	case g.Gone != "":
+		r.expel(m, g.Gone)
+	case g.ConnID != "" && g.ConnID != m.p.connID:
+		r.expel(m, codeReplaced)
+	case m.grant.waits():
+		if !g.waits() {
+			r.admit(m, g)
+		}
+	default:
+		r.learn(g)
+		r.change(m, g)
+	}
+}
+
+// expel ends what a member sends at once, then says why.
+func (r *room) expel(m *member, code string) {
+	for _, t := range r.tracks {
+		if t.owner == m.p {
+			t.fwd.SetSilenced(true)
+		}
+	}
+	m.p.end(&Refusal{Code: code})
+	r.leave(m.p, code)
+}
+
+// change brings a member in line with its new standing: what it may not publish
+// any more falls silent before anybody is told.
+func (r *room) change(m *member, g Grant) {
+	if sameStanding(m.grant, g) {
+		return
+	}
+	old := m.grant
+	for id, t := range r.tracks {
+		if t.owner == m.p && !g.Perms.may(t.source) {
+			r.unpublish(id)
+		}
+	}
+	r.count(m, -1)
+	m.grant = g
+	r.count(m, 1)
+	r.silenceMicrophones(m)
+	if r.cast != nil && r.cast.owner == m.p && g.Role != roleHost {
+		m.p.fail(nil, codeOffAir, "off air: only hosts broadcast")
+		r.cast.end()
+	}
+	r.place(m)
+	delete(r.moderators, g.UserID)
+	if g.moderates() {
+		r.moderators[g.UserID] = m
+	}
+	m.p.box.post(func() { m.p.stands(g) })
+	r.tell(m)
+	m.p.send(encode(participantMessage{typeParticipant, m.wire()}))
+	if g.moderates() && !old.moderates() {
+		for _, other := range r.members {
+			if other != m && other.shown {
+				m.p.send(encode(participantMessage{typeParticipant, other.wire()}))
+			}
+		}
+	}
+}
+
+// sameStanding tells whether nothing has changed that clients are told.
+func sameStanding(a, b Grant) bool {
+	return a.DisplayName == b.DisplayName && a.Role == b.Role && a.Perms == b.Perms && a.State == b.State && a.Muted == b.Muted &&
+		a.HandRaised == b.HandRaised
+}
+
+// learn takes in what a grant says of the room, and tells what has changed.
+func (r *room) learn(g Grant) {
+	changed := map[string]any{}
+	for key, value := range g.Room.Session {
+		if old, known := r.session[key]; !known || !reflect.DeepEqual(old, value) {
+			changed[key] = value
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	r.session = g.Room.Session
+	r.tellAll(encode(sessionMessage{typeSession, changed}), nil)
+}
+
+// admit lets in who has waited.
+func (r *room) admit(m *member, g Grant) {
+	m.grant = g
+	m.p.box.post(func() { m.p.stands(g) })
+	r.enter(m, false)
+}

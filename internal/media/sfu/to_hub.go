@@ -1,0 +1,203 @@
+package sfu
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pion/rtcp"
+	"github.com/pion/rtp"
+
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/sfu/bridge"
+	"showfloor/internal/media/sfu/forward"
+)
+
+// castRate is what a cast may take, in bits per second: it crosses no network.
+const castRate = 1_000_000_000
+
+// cast is a host's broadcast from a stream's room: what that participant's browser
+// sends is fed to the hub. The room's goroutine owns it.
+type cast struct {
+	room  *room
+	owner *peer
+	// publisherID names it in the hub and in reports.
+	publisherID string
+	cancel      context.CancelFunc
+	started     chan struct{} // closed when publisher, egress and feed are set, or it failed
+
+	publisher    *hub.Publisher
+	egress       *forward.Egress
+	feed         *bridge.Feed
+	video, audio *fed
+}
+
+// fed is a track that a cast takes.
+type fed struct {
+	track *track
+	sink  *forward.Sink
+	ssrc  uint32
+}
+
+// castable tells whether a track can be broadcast: a host's own, in a codec that
+// the outputs carry.
+func (r *room) castable(t *track) bool {
+	m := r.members[t.userID]
+	if m == nil || m.p != t.owner || m.grant.Role != roleHost || t.source == sourceScreenAudio {
+		return false
+	}
+	if bridge.Carries(t.codec.MimeType) {
+		return true
+	}
+	if t.kind == kindVideo {
+		m.p.fail(t.id, codeUnsupported, "a stream's room broadcasts H.264; this track is seen in the room alone")
+	}
+	return false
+}
+
+// broadcast begins a cast with a track, or adds the track to the one there is. One
+// host at a time is on air.
+func (r *room) broadcast(t *track) {
+	if r.server.config.Air == nil || r.kind != StreamRoom || t.owner == nil || !r.castable(t) {
+		return
+	}
+	if r.cast == nil {
+		r.cast = r.newCast(t.owner)
+	}
+	if r.cast.owner == t.owner {
+		r.cast.arrange()
+	}
+}
+
+// newCast asks for the stream, off the room's goroutine.
+func (r *room) newCast(owner *peer) *cast {
+	air := r.server.config.Air
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &cast{room: r, owner: owner, publisherID: air.NewPublisherID(), cancel: cancel, started: make(chan struct{})}
+	r.server.setCast(r.id, c.publisherID)
+	r.server.wg.Go(func() {
+		defer close(c.started)
+		defer r.server.recovered("a broadcast")
+		b, err := air.Publish(ctx, r.id, c.publisherID, owner.ip)
+		if err == nil {
+			c.publisher, err = air.Hub.Publish(b, c.publisherID, c.kick)
+		}
+		if err != nil {
+			r.box.post(func() { c.failed(err) })
+			return
+		}
+		c.egress = forward.NewEgress(r.server.workers, forward.EgressConfig{InitialRate: castRate, Now: r.server.config.Now})
+		c.feed = bridge.NewFeed(c.publisher, c.askKeyFrame)
+		r.box.post(c.arrange)
+	})
+	return c
+}
+
+// failed tells the host that there is no broadcast, and why.
+func (c *cast) failed(err error) {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		c.owner.fail(nil, refusal.Code, "not on air: "+refusal.Message)
+	} else if !errors.Is(err, context.Canceled) {
+		c.room.server.config.Log.Error("sfu: a broadcast could not begin", "stream", c.room.id, "error", err)
+		c.owner.fail(nil, codeInternal, "not on air: the server failed; publish again")
+	}
+	c.end()
+}
+
+// kick is the hub's word that somebody else is on air, or nobody may be.
+func (c *cast) kick(reason error) {
+	c.room.box.post(func() {
+		if c.room.cast == c {
+			c.owner.fail(nil, codeOffAir, "off air: "+reason.Error())
+		}
+		c.end()
+	})
+}
+
+// ready tells whether the hub has taken it.
+func (c *cast) ready() bool {
+	select {
+	case <-c.started:
+		return c.feed != nil
+	default:
+		return false
+	}
+}
+
+// arrange takes the owner's tracks that are to be broadcast: the screen before the
+// camera, and the microphone. Without any it ends.
+func (c *cast) arrange() {
+	if c.room.cast != c || !c.ready() {
+		return
+	}
+	var picture, sound *track
+	for _, t := range c.room.tracks {
+		switch {
+		case t.owner != c.owner || !bridge.Carries(t.codec.MimeType):
+		case t.source == sourceScreen, t.source == sourceCamera && picture == nil:
+			picture = t
+		case t.source == sourceMicrophone:
+			sound = t
+		}
+	}
+	if picture == nil && sound == nil {
+		c.end()
+		return
+	}
+	c.video = c.take(c.video, picture, func(p *rtp.Packet) error { return c.feed.Video(p, time.Now()) }, c.feed.CutVideo)
+	c.audio = c.take(c.audio, sound, func(p *rtp.Packet) error { return c.feed.Audio(p, time.Now()) }, c.feed.CutAudio)
+}
+
+// take puts a track in the place of what was fed before; cut is called when that
+// was another one.
+func (c *cast) take(old *fed, t *track, write func(*rtp.Packet) error, cut func()) *fed {
+	if old != nil && old.track == t {
+		return old
+	}
+	if old != nil {
+		old.sink.Close()
+		cut()
+	}
+	if t == nil {
+		return nil
+	}
+	ssrc := rand.Uint32()
+	sink := c.egress.Add(t.fwd, forward.SinkConfig{
+		SSRC: ssrc, PayloadType: bridge.VideoPayloadType,
+		Write: func(h *rtp.Header, payload []byte) (int, error) {
+			return len(payload), write(packetOf(h, payload))
+		},
+	})
+	return &fed{t, sink, ssrc}
+}
+
+// askKeyFrame has the host's browser send a key frame.
+func (c *cast) askKeyFrame() {
+	c.room.box.post(func() {
+		if c.video != nil {
+			c.egress.HandleRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: c.video.ssrc}})
+		}
+	})
+}
+
+// end gives the stream up. The report of it is written in the background.
+func (c *cast) end() {
+	if c.room.cast != c {
+		return
+	}
+	c.room.cast = nil
+	c.room.server.setCast(c.room.id, "")
+	c.cancel()
+	server := c.room.server
+	server.wg.Go(func() {
+		<-c.started
+		if c.egress != nil {
+			c.egress.Close()
+		}
+		if c.publisher != nil {
+			c.publisher.Close()
+		}
+		server.config.Air.Unpublish(context.Background(), c.publisherID)
+	})
+}

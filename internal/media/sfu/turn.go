@@ -1,0 +1,322 @@
+package sfu
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha1" //nolint:gosec // the credentials' mechanism is SHA-1's
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/pion/turn/v5"
+)
+
+// ErrRelay is in the errors of Start that are the relay's.
+var ErrRelay = errors.New("sfu: relay")
+
+const (
+	realm = "showfloor"
+	// credentialLife is how long credentials of the relay are good: longer than any
+	// token, since they are shown again and again while a connection lives.
+	credentialLife = 12 * time.Hour
+	// maxAllocations there are at a time, in all and of one connection, which has two
+	// peer connections and may be changing networks.
+	maxAllocations, maxAllocationsEach = 5000, 16
+)
+
+// relay is the TURN server for clients that reach nothing but it. It leads to the
+// SFU's own socket only, within the machine: what it relays for strangers can't be
+// sent elsewhere. A nil relay has no credentials.
+type relay struct {
+	udp    net.PacketConn
+	tcp    net.Listener
+	server *turn.Server
+	secret []byte
+	urls   []string
+	now    func() time.Time
+
+	mu          sync.Mutex
+	allocations map[string]int // by connection
+	all         int
+}
+
+// openRelay listens, when the configuration names an address.
+func openRelay(c Config, n *network) (*relay, error) {
+	if c.TURNAddr == "" {
+		return nil, nil
+	}
+	r := &relay{now: c.Now, secret: make([]byte, 32), allocations: map[string]int{}}
+	_, _ = rand.Read(r.secret) // never fails
+	if err := r.listen(c.TURNAddr); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRelay, err)
+	}
+	own := n.addresses(c)
+	ip := c.TURNIP
+	if !ip.IsValid() {
+		ip = own[0].Addr()
+	}
+	at := netip.AddrPortFrom(ip, portOf(r.udp.LocalAddr())).String()
+	r.urls = []string{"turn:" + at + "?transport=udp", "turn:" + at + "?transport=tcp"}
+	way := &way{to: n.inside(), own: own, ip: ip}
+	may := func(_ net.Addr, peer net.IP) bool { return way.leadsTo(peer) }
+	var err error
+	r.server, err = turn.NewServer(turn.ServerConfig{
+		Realm: realm, LoggerFactory: silent{}, AuthHandler: r.authenticate, QuotaHandler: r.mayAllocate,
+		EventHandler: turn.EventHandler{OnAllocationCreated: r.allocated, OnAllocationDeleted: r.deleted},
+		PacketConnConfigs: []turn.PacketConnConfig{
+			{PacketConn: r.udp, RelayAddressGenerator: way, PermissionHandler: may},
+		},
+		ListenerConfigs: []turn.ListenerConfig{{Listener: r.tcp, RelayAddressGenerator: way, PermissionHandler: may}},
+	})
+	if err != nil {
+		_, _ = r.udp.Close(), r.tcp.Close()
+		return nil, fmt.Errorf("%w: %w", ErrRelay, err)
+	}
+	return r, nil
+}
+
+// listen opens both sockets, on the same port.
+func (r *relay) listen(addr string) error {
+	var lc net.ListenConfig
+	var err error
+	for range 10 {
+		if r.udp, err = lc.ListenPacket(context.Background(), "udp", addr); err != nil {
+			return err
+		}
+		if r.tcp, err = lc.Listen(context.Background(), "tcp", r.udp.LocalAddr().String()); err == nil {
+			return nil
+		}
+		_ = r.udp.Close()
+		if _, port, _ := net.SplitHostPort(addr); port != "0" {
+			return err
+		}
+	}
+	return err
+}
+
+func (r *relay) close() {
+	if r != nil {
+		_ = r.server.Close()
+	}
+}
+
+// credentials are what a connection may use the relay with.
+func (r *relay) credentials(connID string) []iceServer {
+	if r == nil {
+		return []iceServer{}
+	}
+	name := strconv.FormatInt(r.now().Add(credentialLife).Unix(), 10) + ":" + connID
+	return []iceServer{{URLs: r.urls, Username: name, Credential: r.password(name)}}
+}
+
+func (r *relay) password(name string) string {
+	m := hmac.New(sha1.New, r.secret)
+	_, _ = m.Write([]byte(name))
+	return base64.StdEncoding.EncodeToString(m.Sum(nil))
+}
+
+// authenticate implements turn.AuthHandler.
+func (r *relay) authenticate(a *turn.RequestAttributes) (connID string, key []byte, ok bool) {
+	expires, rest, found := cut(a.Username)
+	if !found || r.now().Unix() > expires {
+		return "", nil, false
+	}
+	return rest, turn.GenerateAuthKey(a.Username, a.Realm, r.password(a.Username)), true
+}
+
+func cut(name string) (expires int64, connID string, ok bool) {
+	for i := range len(name) {
+		if name[i] == ':' {
+			expires, err := strconv.ParseInt(name[:i], 10, 64)
+			return expires, name[i+1:], err == nil
+		}
+	}
+	return 0, "", false
+}
+
+// mayAllocate implements turn.QuotaHandler. It is given the whole name.
+func (r *relay) mayAllocate(name, _ string, _ net.Addr) bool {
+	if _, connID, ok := cut(name); ok {
+		name = connID
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all < maxAllocations && r.allocations[name] < maxAllocationsEach
+}
+
+func (r *relay) allocated(_, _ net.Addr, _, connID, _ string, _ net.Addr, _ int) { r.count(connID, 1) }
+func (r *relay) deleted(_, _ net.Addr, _, connID, _ string)                      { r.count(connID, -1) }
+
+func (r *relay) count(connID string, delta int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all += delta
+	if r.allocations[connID] += delta; r.allocations[connID] <= 0 {
+		delete(r.allocations, connID)
+	}
+}
+
+// way is where the relay leads: a turn.RelayAddressGenerator.
+type way struct {
+	to  netip.AddrPort   // the SFU's socket, from this machine
+	own []netip.AddrPort // the same, as clients know it
+	ip  netip.Addr       // what allocations look like they have; nobody can reach it
+}
+
+func (w *way) leadsTo(ip net.IP) bool {
+	at, ok := netip.AddrFromSlice(ip)
+	for _, own := range w.own {
+		if ok && own.Addr() == at.Unmap() {
+			return true
+		}
+	}
+	return false
+}
+
+// Validate implements turn.RelayAddressGenerator.
+func (*way) Validate() error { return nil }
+
+// AllocatePacketConn implements turn.RelayAddressGenerator.
+func (w *way) AllocatePacketConn(turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
+	l := &leash{way: w, arrived: make(chan relayed, 64), closed: make(chan struct{}), ends: map[netip.AddrPort]*net.UDPConn{}}
+	first, err := l.end(w.own[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	return l, net.UDPAddrFromAddrPort(netip.AddrPortFrom(w.ip, portOf(first.LocalAddr()))), nil
+}
+
+var errOnlyUDP = errors.New("sfu: only UDP is relayed")
+
+// AllocateListener implements turn.RelayAddressGenerator.
+func (*way) AllocateListener(turn.AllocateListenerConfig) (net.Listener, net.Addr, error) {
+	return nil, nil, errOnlyUDP
+}
+
+// AllocateConn implements turn.RelayAddressGenerator.
+func (*way) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) { return nil, errOnlyUDP }
+
+// leash is what an allocation sends and receives by: for each of the SFU's
+// addresses that the client tries, a socket that is connected to the SFU from
+// within, so that it doesn't matter what lies between the two outside.
+type leash struct {
+	way     *way
+	arrived chan relayed
+	closed  chan struct{}
+	once    sync.Once
+	readers sync.WaitGroup
+
+	mu   sync.Mutex
+	ends map[netip.AddrPort]*net.UDPConn
+}
+
+// relayed is a packet from the SFU.
+type relayed struct {
+	data []byte
+	from netip.AddrPort
+}
+
+var errNotOurs = errors.New("sfu: only this server's rooms are relayed to")
+
+// WriteTo implements net.PacketConn. What isn't for the SFU goes nowhere.
+func (l *leash) WriteTo(data []byte, addr net.Addr) (int, error) {
+	a, ok := addr.(*net.UDPAddr)
+	if !ok {
+		return 0, errNotOurs
+	}
+	to := netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), a.AddrPort().Port())
+	end, err := l.end(to)
+	if err != nil {
+		return len(data), nil //nolint:nilerr // as a network does that leads nowhere
+	}
+	return end.Write(data)
+}
+
+// end is the socket for one of the SFU's addresses.
+func (l *leash) end(to netip.AddrPort) (*net.UDPConn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if end := l.ends[to]; end != nil {
+		return end, nil
+	}
+	select {
+	case <-l.closed:
+		return nil, net.ErrClosed
+	default:
+	}
+	known := false
+	for _, own := range l.way.own {
+		known = known || own == to
+	}
+	if !known {
+		return nil, errNotOurs
+	}
+	end, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(l.way.to))
+	if err != nil {
+		return nil, err
+	}
+	l.ends[to] = end
+	l.readers.Go(func() { l.read(end, to) })
+	return end, nil
+}
+
+func (l *leash) read(end *net.UDPConn, from netip.AddrPort) {
+	buf := make([]byte, 2048)
+	for {
+		n, err := end.Read(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue // the SFU's socket is away for a moment
+		}
+		select {
+		case l.arrived <- relayed{append([]byte(nil), buf[:n]...), from}:
+		case <-l.closed:
+			return
+		default: // the client takes in too little
+		}
+	}
+}
+
+// ReadFrom implements net.PacketConn.
+func (l *leash) ReadFrom(buf []byte) (int, net.Addr, error) {
+	select {
+	case p := <-l.arrived:
+		return copy(buf, p.data), net.UDPAddrFromAddrPort(p.from), nil
+	case <-l.closed:
+		return 0, nil, net.ErrClosed
+	}
+}
+
+// Close implements net.PacketConn.
+func (l *leash) Close() error {
+	l.once.Do(func() {
+		close(l.closed)
+		l.mu.Lock()
+		for _, end := range l.ends {
+			_ = end.Close()
+		}
+		l.mu.Unlock()
+		l.readers.Wait()
+	})
+	return nil
+}
+
+// LocalAddr implements net.PacketConn.
+func (l *leash) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(l.way.own[0]) }
+
+// SetDeadline implements net.PacketConn; the relay sets none.
+func (*leash) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline implements net.PacketConn.
+func (*leash) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline implements net.PacketConn.
+func (*leash) SetWriteDeadline(time.Time) error { return nil }

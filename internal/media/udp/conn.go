@@ -1,0 +1,125 @@
+// Package udp is the one UDP socket that all media goes through. It reads many
+// datagrams with one system call, and sends what is collected for a destination
+// with as few as the platform allows: on Linux the kernel cuts a run of packets
+// out of one large write (UDP_SEGMENT), which costs a fraction of as many writes.
+//
+// Each peer connection is given a Peer of the shared Mux as its ICE mux:
+//
+//	conn, err := udp.Listen(":7882")
+//	mux := udp.NewMux(conn, logger)
+//	peer := mux.Peer()                 // one for each peer connection
+//	settings.SetICEUDPMux(peer)
+//	forward.EgressConfig{Flush: peer.Flush}
+//
+// From its first Flush on a Peer collects the RTP that its connection sends, and
+// whoever writes RTP flushes after it; all else is sent at once.
+package udp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// bufferBytes is what the socket should hold in each direction: a tenth of a
+// second at 600 Mbit/s. The system may grant less.
+const bufferBytes = 8 << 20
+
+// errNoUDPAddr is for an address of another network.
+var errNoUDPAddr = errors.New("udp: the address is not one of UDP")
+
+// Conn is a UDP socket. It may be used from any goroutine.
+type Conn struct {
+	udp  *net.UDPConn
+	raw  syscall.RawConn
+	ipv6 bool // its addresses are those of IPv6, also for IPv4
+	gso  atomic.Bool
+
+	readMu sync.Mutex
+	reader reader
+
+	packets, calls, failed atomic.Uint64
+}
+
+// Stats counts what a Conn's peers have sent in batches since it was made.
+type Stats struct {
+	// Packets that were sent, and Calls of the system that it took.
+	Packets, Calls uint64
+	// Failed is the number of packets that the system didn't take.
+	Failed uint64
+}
+
+// Listen opens a socket on an address such as ":7882" or "127.0.0.1:0".
+func Listen(addr string) (*Conn, error) {
+	var config net.ListenConfig
+	packets, err := config.ListenPacket(context.Background(), "udp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listening on UDP: %w", err)
+	}
+	socket, ok := packets.(*net.UDPConn)
+	if !ok {
+		_ = packets.Close()
+		return nil, errNoUDPAddr
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		_ = socket.Close()
+		return nil, fmt.Errorf("reaching the UDP socket: %w", err)
+	}
+	c := &Conn{udp: socket, raw: raw}
+	// Less than was asked for is no reason not to serve.
+	_ = socket.SetReadBuffer(bufferBytes)
+	_ = socket.SetWriteBuffer(bufferBytes)
+	c.prepare()
+	return c, nil
+}
+
+// Stats counts what has been sent.
+func (c *Conn) Stats() Stats {
+	return Stats{Packets: c.packets.Load(), Calls: c.calls.Load(), Failed: c.failed.Load()}
+}
+
+// ReadFromAddrPort reads one datagram. One that is longer than b is cut off.
+func (c *Conn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
+	c.readMu.Lock()
+	defer c.readMu.Unlock()
+	return c.reader.next(c, b)
+}
+
+// ReadFrom is ReadFromAddrPort, with an allocation for the address.
+func (c *Conn) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := c.ReadFromAddrPort(b)
+	if err != nil {
+		return n, nil, err
+	}
+	return n, net.UDPAddrFromAddrPort(from), nil
+}
+
+// WriteToAddrPort sends one datagram at once.
+func (c *Conn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	return c.udp.WriteToUDPAddrPort(b, netip.AddrPortFrom(to.Addr().Unmap(), to.Port()))
+}
+
+// WriteTo sends one datagram at once.
+func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) { return c.udp.WriteTo(b, to) }
+
+// LocalAddr is the address that the socket listens on.
+func (c *Conn) LocalAddr() net.Addr { return c.udp.LocalAddr() }
+
+// SetDeadline bounds reads and writes, as in net.Conn.
+func (c *Conn) SetDeadline(t time.Time) error { return c.udp.SetDeadline(t) }
+
+// SetReadDeadline bounds reads.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.udp.SetReadDeadline(t) }
+
+// SetWriteDeadline bounds writes.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.udp.SetWriteDeadline(t) }
+
+// Close closes the socket; who reads is told so.
+func (c *Conn) Close() error { return c.udp.Close() }
