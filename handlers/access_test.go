@@ -14,7 +14,8 @@ import (
 )
 
 // TestTheServerLetsInWhomTheDocumentDoes calls every operation as everybody:
-// nobody, keys, each role of a tenant and each of the platform.
+// nobody, keys, each role of a tenant and each of the platform, and the host of a
+// session.
 func TestTheServerLetsInWhomTheDocumentDoes(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{IngestSecret: "the ingest secret"})
@@ -47,6 +48,8 @@ func party(t *testing.T, s *apitest.Server, owner *apitest.Caller, p access.Part
 		return owner.Colleague(t, p.Role)
 	case access.Admin:
 		return s.Admin(t, p.AdminRole)
+	case access.Participant:
+		return owner.Ticket(t, owner.Session(t, nil).ID, "ada", nil).Caller
 	case access.Nothing:
 	}
 	return s.With(t, "")

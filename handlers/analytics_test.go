@@ -4,13 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
 	"showfloor/internal/apitest"
-	"showfloor/internal/event"
-	"showfloor/internal/postgres"
 	"showfloor/internal/stream"
 	"showfloor/internal/timestamp"
 )
@@ -80,11 +77,6 @@ func TestAnalyticsCountWhatHappened(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	start := noon(s)
 	owner := s.Register(t)
-	happen := func(name, subject string, data map[string]any) {
-		require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-			return s.Events.Emit(t.Context(), tx, event.Event{TenantID: owner.TenantID, Name: name, Subject: subject, Data: apitest.EventData(t, name, data)})
-		}))
-	}
 	st := owner.Stream(t, nil)
 	paid := func(cents int, currency, status string) {
 		insertOrder(t, s, owner.TenantID, st.ID, map[string]any{
@@ -92,9 +84,9 @@ func TestAnalyticsCountWhatHappened(t *testing.T) {
 			"created_at": start.Add(-48 * time.Hour),
 		})
 	}
-	happen("session.created", "sess_1", map[string]any{"state": "live"})
-	happen("session.created", "sess_2", map[string]any{"state": "live"})
-	happen("session.ended", "sess_2", map[string]any{"state": "ended"})
+	owner.Session(t, nil)
+	owner.Call(t, "POST", sessionsPath+"/"+owner.Session(t, nil).ID+"/end", nil).Is(t, 201)
+	s.Register(t).Session(t, nil)
 	paid(1000, "USD", "PAID")
 	paid(250, "USD", "FULFILLED")
 	paid(99, "EUR", "REFUNDED") // revenue is what was paid, before refunds

@@ -15,21 +15,25 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/console"
 	"showfloor/internal/problem"
+	"showfloor/internal/session"
+	"showfloor/internal/signing"
 )
 
 // Names of the document's security schemes.
 const (
-	tenantToken     = "tenantToken"
-	userToken       = "userToken"
-	adminToken      = "adminToken"
-	ingestSecret    = "ingestSecret"
-	ingestSignature = "ingestSignature"
+	tenantToken      = "tenantToken"
+	userToken        = "userToken"
+	adminToken       = "adminToken"
+	participantToken = "participantToken"
+	ingestSecret     = "ingestSecret"
+	ingestSignature  = "ingestSignature"
 )
 
 // authenticator answers the document's security schemes.
 type authenticator struct {
 	accounts      *account.Service
 	console       *console.Service
+	sessions      *session.Service
 	limits        *limits
 	ingestSecret  string
 	trustLoopback bool
@@ -54,7 +58,7 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 					return err
 				}
 			}
-			found, refusal := a.try(e, op.security)
+			found, refusal := a.try(e, suiting(op.security, credential))
 			if refusal == nil {
 				return next(e)
 			}
@@ -64,6 +68,23 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 			return refusal
 		}
 	}
+}
+
+// suiting are the alternatives for which the credential is meant: a participant's
+// token isn't tried as a tenant's, nor a tenant's as a participant's, so that the
+// refusal says what is wrong with it. When there is none, all stay, and refuse it.
+func suiting(security openapi3.SecurityRequirements, credential string) openapi3.SecurityRequirements {
+	participants := signing.TypeOf(credential) == session.TokenType
+	var list openapi3.SecurityRequirements
+	for _, alternative := range security {
+		if _, takes := alternative[participantToken]; takes == participants {
+			list = append(list, alternative)
+		}
+	}
+	if list == nil {
+		return security
+	}
+	return list
 }
 
 // try goes through the alternatives. It tells whether anybody was found, also
@@ -94,6 +115,8 @@ func (a authenticator) check(e echo.Context, scheme string, scopes []string) (co
 		return a.bearer(e, scheme, scopes)
 	case adminToken:
 		return a.admin(e, scopes)
+	case participantToken:
+		return a.participant(e)
 	case ingestSecret:
 		return unnamed(r, a.secret(r))
 	case ingestSignature:
@@ -162,6 +185,25 @@ func (a authenticator) admin(e echo.Context, scopes []string) (context.Context, 
 		}
 	}
 	return ctx, nil
+}
+
+// participant is bearer for those in a room. What they may do there, their row
+// says, to the use case.
+func (a authenticator) participant(e echo.Context) (context.Context, error) {
+	ctx := e.Request().Context()
+	token, err := bearerOf(e.Request())
+	if err != nil {
+		return nil, err
+	}
+	caller, err := a.sessions.AuthenticateCaller(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	origin := originFrom(ctx)
+	caller.IP, caller.RequestID = origin.IP, origin.RequestID
+	ctx = context.WithValue(ctx, callerKey, caller)
+	// A user has as much in each room, whatever tokens it holds.
+	return ctx, a.limits.takeCaller(e, digest(caller.Participant.RoomID+"/"+caller.Participant.UserID))
 }
 
 // bearerOf is the token or key in the request's header.

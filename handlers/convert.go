@@ -83,3 +83,11 @@ func instant(t *timestamp.Time) *time.Time {
 
 // seconds is a span of time in the document's unit.
 func seconds(d time.Duration) int { return int(d / time.Second) }
+
+// small is a number that the document keeps below 2³¹, and the caller may leave out.
+func small(n *int) *int32 {
+	if n == nil {
+		return nil
+	}
+	return new(int32(*n))
+}

@@ -37,7 +37,7 @@ func (c *contract) layers(config Config) []Layer {
 		{"body limit", c.limitBody},
 		{"limit of open operations", c.limitOpen(limits)},
 		{"authentication", c.authenticate(authenticator{
-			accounts: config.Areas.Accounts, console: config.Areas.Console, limits: limits,
+			accounts: config.Areas.Accounts, console: config.Areas.Console, sessions: config.Areas.Sessions, limits: limits,
 			ingestSecret: config.IngestSecret, trustLoopback: config.TrustLoopback,
 		})},
 		{"unbuilt operations", c.refuseUnbuilt},
@@ -45,5 +45,6 @@ func (c *contract) layers(config Config) []Layer {
 		{"validation", c.validate},
 		{"limit of e-mail addresses", c.limitEmail(limits)},
 		{"idempotency", c.once(config.Areas.Idempotency, config.Log)},
+		{"upgrade", upgrade(config.Realtime, config.Areas.Accounts, limits)},
 	}
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -155,28 +156,39 @@ func emailIn(r *http.Request) string {
 // our own signature counts against itself alone, so that garbage doesn't lock
 // out those who share the address; and somebody who is known is let through.
 func (l *limits) mayGuess(e echo.Context, credential string, standing account.Standing) error {
+	r, err := l.peekGuess(e.Request().Context(), callersNetwork(e), credential, standing)
+	if err != nil {
+		showLimit(e, l.guesses, r)
+	}
+	return err
+}
+
+func (l *limits) peekGuess(ctx context.Context, network, credential string, standing account.Standing) (ratelimit.Result, error) {
 	if !l.guesses.Limits() || standing == account.Known {
-		return nil
+		return ratelimit.Result{}, nil
 	}
-	r := l.limiter.Peek(e.Request().Context(), l.guesses, guesser(e, credential, standing))
+	r := l.limiter.Peek(ctx, l.guesses, guesser(network, credential, standing))
 	if r.Allowed {
-		return nil
+		return r, nil
 	}
-	showLimit(e, l.guesses, r)
-	return problem.Limited(r.RetryAfter, "too many requests with credentials that are not valid; check yours, then try again in %s",
+	return r, problem.Limited(r.RetryAfter, "too many requests with credentials that are not valid; check yours, then try again in %s",
 		inSeconds(r.RetryAfter))
 }
 
 // guessed counts a bad credential.
 func (l *limits) guessed(e echo.Context, credential string, standing account.Standing) {
 	if l.guesses.Limits() {
-		showLimit(e, l.guesses, l.limiter.Take(e.Request().Context(), l.guesses, guesser(e, credential, standing)))
+		showLimit(e, l.guesses, l.countGuess(e.Request().Context(), callersNetwork(e), credential, standing))
 	}
 }
 
-func guesser(e echo.Context, credential string, standing account.Standing) string {
+func (l *limits) countGuess(ctx context.Context, network, credential string, standing account.Standing) ratelimit.Result {
+	return l.limiter.Take(ctx, l.guesses, guesser(network, credential, standing))
+}
+
+func guesser(network, credential string, standing account.Standing) string {
 	if standing == account.Strange {
-		return callersNetwork(e)
+		return network
 	}
 	return digest(credential)
 }

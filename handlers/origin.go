@@ -11,6 +11,13 @@ import (
 // proxies are the addresses whose X-Forwarded-For is believed.
 type proxies []netip.Prefix
 
+// ClientIP is who makes a request that doesn't go through the router, as the
+// limits count it; trusted are the networks of the proxies in front.
+func ClientIP(trusted []netip.Prefix, r *http.Request) netip.Addr {
+	at, _ := netip.ParseAddr(proxies(trusted).clientIP(r))
+	return at
+}
+
 // clientIP is who asks: the other end of the connection or, when that is one of
 // our proxies, the last hop before them that X-Forwarded-For names. What stands
 // further left anybody may have written.

@@ -24,6 +24,8 @@ type Config struct {
 	Checks []Check
 	// Live serves playlists and media below /live/.
 	Live http.Handler
+	// Realtime takes over connections that become WebSockets; nil for none.
+	Realtime Realtime
 	// Pages serves the embedded pages for people, at PagePaths.
 	Pages     http.Handler
 	PagePaths []string

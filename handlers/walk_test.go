@@ -37,6 +37,13 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	victim.Seller(t)
 	sale := victim.Sale(t, st.ID, product.ID)
 
+	ch, moderated := victim.Channel(t, nil), victim.Channel(t, nil)
+	message := say(t, victim, ch.ID, "ben", "Hello")
+	session, ended := victim.Session(t, map[string]any{"inviteUserIds": []string{"ben", "cleo"}}), victim.Session(t, nil)
+	ben, cleo := session.ID+"/ben", session.ID+"/cleo"
+	ringing, declined, answered := victim.Ring(t, nil), victim.Ring(t, nil), victim.Ring(t, nil)
+	victim.Call(t, "POST", "/v1/me/calls/"+answered.SessionID+"/answer", map[string]any{"userId": "ben"}).Is(t, 201)
+
 	captureURL := victim.CaptureURL(t)
 	captured := captureURL.Token + "/" + s.Send(t, captureURL, "GET", "", nil)
 
@@ -47,7 +54,13 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 		"deleteCaptureUrl": captureURL.Token, "deleteCaptureUrlByGet": captureURL.Token, "deleteCaptureUrlByPost": captureURL.Token,
 		"deleteCaptureUrlByPut": captureURL.Token, "deleteCaptureUrlByPatch": captureURL.Token, "deleteCaptureUrlByOptions": captureURL.Token,
 		"deleteCaptureUrlByHead": captureURL.Token, "deleteCaptureUrlByTrace": captureURL.Token,
-		"getStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID, "dropDiscount": st.ID,
+		"getStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID, "dropDiscount": st.ID, "createSfuToken": st.ID,
+		"getSession": session.ID, "updateSession": session.ID, "createSessionToken": session.ID, "getSessionSummary": session.ID,
+		"endSession":              ended.ID,
+		"listSessionParticipants": session.ID, "updateSessionParticipant": ben, "kickSessionParticipant": cleo, "admitSessionParticipant": ben,
+		"muteAllParticipants": session.ID, "setSessionSpotlight": session.ID, "promoteSessionParticipant": session.ID,
+		"raiseHand": session.ID, "lowerHand": session.ID, "createBreakouts": session.ID, "closeBreakouts": session.ID,
+		"answerCall": ringing.SessionID, "declineCall": declined.SessionID, "endCall": answered.SessionID,
 		"getOrder": sale.ID, "fulfilOrder": sale.ID, "refundOrder": sale.ID,
 		"changeTeamMemberRole": member.UserID, "removeTeamMember": member.UserID,
 		"revokeApiKey":  key.ID,
@@ -55,6 +68,10 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 		"rotateWebhookSecret": hook.ID, "testWebhook": hook.ID, "recoverWebhook": hook.ID,
 		"getProduct": product.ID, "archiveProduct": product.ID,
 		"getAuction": auction.ID, "placeBid": auction.ID, "cancelAuction": cancelled.ID,
+		"sendStreamMessage": st.ID, "sendChannelMessage": ch.ID, "listChannelMessages": ch.ID, "getChannel": ch.ID, "listChannelMembers": ch.ID,
+		"editChannelMessage": ch.ID + "/" + message.ID, "deleteChannelMessage": ch.ID + "/" + message.ID,
+		"joinChannel": ch.ID, "leaveChannel": ch.ID, "listChannelModeration": ch.ID,
+		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 	before := snapshot(t, s, victim.TenantID)
@@ -80,7 +97,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 			require.Less(t, r.Status, 300, "%s: %s", op.id, r.Body)
 		}
 	}
-	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products", "/v1/me/commerce/orders"} {
+	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products", "/v1/me/commerce/orders", "/v1/me/sessions"} {
 		require.JSONEq(t, "[]", string(attacker.Call(t, "GET", list, nil).Is(t, 200).Body), list)
 	}
 	// A cursor is only a place in the order, whoever it came from.
@@ -103,7 +120,7 @@ func snapshot(t *testing.T, s *apitest.Server, tenantID string) string {
 	t.Helper()
 	var all []json.RawMessage
 	for _, table := range []string{"streams", "api_keys", "webhook_endpoints", "webhook_deliveries", "capture_urls", "captures", "products", "discounts",
-		"audit_entries", "auctions", "bids",
+		"audit_entries", "auctions", "bids", "sessions", "channels", "channel_messages", "channel_moderation",
 	} {
 		var rows json.RawMessage
 		require.NoError(t, s.Pool.QueryRow(t.Context(),

@@ -26,8 +26,8 @@ import (
 // defaultWorkers is how many jobs run at a time, deliveries apart.
 const defaultWorkers = 16
 
-// How often old rows, what dead nodes left on air, late deliveries, old signing keys, orders to be checked and auctions
-// that nobody has ended are looked for.
+// How often old rows, what dead nodes left on air and in rooms, late deliveries, old signing keys, orders to be checked,
+// auctions that nobody has ended and calls that ring for too long are looked for.
 const (
 	retentionEvery = time.Hour
 	strandedEvery  = 30 * time.Second
@@ -35,6 +35,7 @@ const (
 	rotationEvery  = time.Hour
 	reconcileEvery = 15 * time.Second
 	unsettledEvery = 30 * time.Second
+	ringingEvery   = 30 * time.Second
 )
 
 // Config of the workers.
@@ -64,6 +65,7 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams})
 	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})
+	river.AddWorker(workers, &endStrandedSessions{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Areas.Accounts})
@@ -75,6 +77,8 @@ func (c Config) River() *river.Config {
 	river.AddWorker(workers, &cachePrice{products: c.Areas.Catalog})
 	river.AddWorker(workers, &settleAuction{auctions: c.Areas.Auctions})
 	river.AddWorker(workers, &settleOverdue{auctions: c.Areas.Auctions})
+	river.AddWorker(workers, &missCall{calls: c.Areas.Calls})
+	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
 
 	return &river.Config{
@@ -91,10 +95,12 @@ func (c Config) River() *river.Config {
 		PeriodicJobs: []*river.PeriodicJob{
 			every(retentionEvery, RetentionArgs{}),
 			every(strandedEvery, EndStrandedArgs{}),
+			every(strandedEvery, EndStrandedSessionsArgs{}),
 			every(overdueEvery, EnqueueOverdueArgs{}),
 			every(rotationEvery, RotateKeysArgs{}),
 			every(reconcileEvery, ReconcileOrdersArgs{}),
 			every(unsettledEvery, SettleOverdueArgs{}),
+			every(ringingEvery, MissOverdueArgs{}),
 		},
 		FetchCooldown:     10 * time.Millisecond,
 		FetchPollInterval: 100 * time.Millisecond,

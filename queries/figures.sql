@@ -1,10 +1,7 @@
--- Figures of sessions are counted from events, which name their tenant, when they
--- happened and what they are about; those of sales from orders.
-
 -- name: CountSessions :many
-SELECT date_trunc(@unit::text, occurred_at, 'UTC')::timestamptz AS at, count(DISTINCT subject)::bigint AS sessions
-FROM events
-WHERE tenant_id = @tenant_id AND event = 'session.created' AND occurred_at >= @since::timestamptz AND occurred_at < @until::timestamptz
+SELECT date_trunc(@unit::text, created_at, 'UTC')::timestamptz AS at, count(*) AS sessions
+FROM sessions
+WHERE tenant_id = @tenant_id AND created_at >= @since::timestamptz AND created_at < @until::timestamptz
 GROUP BY 1 ORDER BY 1;
 
 -- name: SumSales :many
@@ -16,12 +13,7 @@ WHERE tenant_id = @tenant_id AND paid_at >= @since::timestamptz AND paid_at < @u
 GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: CountLiveSessions :one
-SELECT count(DISTINCT e.subject) FROM events e
-WHERE e.tenant_id = @tenant_id AND e.event IN ('session.created', 'session.started') AND e.occurred_at >= @since::timestamptz
-  AND (e.event = 'session.started' OR e.payload -> 'data' ->> 'state' = 'live')
-  AND NOT EXISTS (
-    SELECT 1 FROM events n WHERE n.tenant_id = @tenant_id AND n.subject = e.subject
-      AND n.event IN ('session.ended', 'call.ended', 'call.declined') AND n.occurred_at >= e.occurred_at);
+SELECT count(*) FROM sessions WHERE tenant_id = @tenant_id AND state = 'live';
 
 -- name: CountTenant :one
 -- @sqlc-vet-disable tenant

@@ -12,7 +12,7 @@ SELECT pg_notify(@channel::text, @payload::text);
 -- @sqlc-vet-disable tenant
 -- Connections of processes that nobody has heard of for a while.
 SELECT p.* FROM publishers p LEFT JOIN nodes n ON n.id = p.node
-WHERE p.source = 'rtmp' AND p.ended_at IS NULL AND p.node <> @node AND p.accepted_at < @before AND (n.seen_at IS NULL OR n.seen_at < @before)
+WHERE p.source IN ('rtmp', 'webrtc') AND p.ended_at IS NULL AND p.node <> @node AND p.accepted_at < @before AND (n.seen_at IS NULL OR n.seen_at < @before)
 ORDER BY p.accepted_at, p.id;
 
 -- name: ListEndedPublishers :many
@@ -25,3 +25,14 @@ SELECT * FROM publishers WHERE id = ANY (@ids::text[]) AND ended_at IS NOT NULL;
 -- Nodes serve all tenants.
 DELETE FROM nodes n WHERE seen_at < @before
 AND NOT EXISTS (SELECT 1 FROM publishers p WHERE p.node = n.id AND p.ended_at IS NULL);
+
+-- name: BeatNode :exec
+-- @sqlc-vet-disable tenant
+-- Nodes serve all tenants.
+INSERT INTO nodes (id, seen_at, sfu_url, participants) VALUES (@id, @now, @sfu_url, @participants)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, sfu_url = excluded.sfu_url, participants = excluded.participants;
+
+-- name: ListNodesWithSFU :many
+-- @sqlc-vet-disable tenant
+-- Nodes that live, those with the fewest participants first.
+SELECT id, sfu_url::text AS sfu_url FROM nodes WHERE sfu_url IS NOT NULL AND seen_at >= @alive_since ORDER BY participants, id;

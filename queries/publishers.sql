@@ -23,7 +23,7 @@ UPDATE publishers SET ended_at = @now WHERE tenant_id = @tenant_id AND id = @id 
 -- name: ListOpenPublishers :many
 -- @sqlc-vet-disable tenant
 -- What a process that has just started must have held when it died.
-SELECT * FROM publishers WHERE node = @node AND source = 'rtmp' AND ended_at IS NULL ORDER BY accepted_at, id;
+SELECT * FROM publishers WHERE node = @node AND source IN ('rtmp', 'webrtc') AND ended_at IS NULL ORDER BY accepted_at, id;
 
 -- name: DeletePublishersBefore :execrows
 -- @sqlc-vet-disable tenant

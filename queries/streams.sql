@@ -29,6 +29,18 @@ WHERE s.key_hash = @key_hash FOR UPDATE OF s;
 -- The key is what names the tenant.
 SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s WHERE s.key_hash = @key_hash) FOR SHARE;
 
+-- name: LockStreamOfRoom :one
+-- @sqlc-vet-disable tenant
+-- The room's ticket was checked, and names the stream alone.
+SELECT sqlc.embed(s), t.status AS tenant_status
+FROM streams s JOIN tenants t ON t.id = s.tenant_id
+WHERE s.id = @id FOR UPDATE OF s;
+
+-- name: ShareTenantOfStream :exec
+-- @sqlc-vet-disable tenant
+-- The room's ticket was checked, and names the stream alone.
+SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s WHERE s.id = @id) FOR SHARE;
+
 -- name: LockTenantStreams :many
 -- All that is on air, or about to be.
 SELECT * FROM streams

@@ -68,3 +68,8 @@ WHERE id = @id;
 -- @sqlc-vet-disable tenant
 -- The id is the tenant.
 UPDATE tenants SET plan = @plan, updated_at = @now WHERE id = @id;
+
+-- name: ShareTenant :one
+-- @sqlc-vet-disable tenant
+-- The id is the tenant. Its suspension waits until what is being made exists, and ends it.
+SELECT status FROM tenants WHERE id = @id FOR SHARE;

@@ -31,6 +31,7 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 		_, port, _ := net.SplitHostPort(s.rtmp.TLSAddr().String())
 		line("", "RTMPS on port "+port)
 	}
+	line("rooms", s.config.sfuURL()+"/?token=…&room=…, media on "+s.sfu.Addr().String()+" (UDP and TCP)")
 	line("metrics", "http://"+s.config.AdminAddr+"/metrics, profiles at /debug/pprof")
 	line("data", dir)
 	fmt.Fprintln(w)

@@ -20,7 +20,9 @@ func (s *server) checks() []handlers.Check {
 		ingest:   func(context.Context) error { return serving(s.rtmp.Addr()) },
 		mailing:  s.areas.Mails.Check,
 		payments: s.processor.Check,
+		rooms:    func(context.Context) error { return serving(s.sfu.Addr()) },
 		playback: func(context.Context) error { return serving(s.http) },
+		channel:  s.realtime.Check,
 	}
 	limiter := s.config.limits.Limiter
 	asked[limits] = limiter.Check
@@ -28,9 +30,13 @@ func (s *server) checks() []handlers.Check {
 	for _, e := range s.engines {
 		if run, ok := asked[e.part]; ok {
 			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run}
-			check.Deferred = e.part == mailing || e.part == payments
-			if e.part == limits {
-				check.Engine = limiter.Engine // it changes while Redis is away
+			// Without Redis browsers hear less, and everything else goes on.
+			check.Deferred = e.part == mailing || e.part == payments || e.part == channel
+			switch e.part { // it changes while Redis is away
+			case limits:
+				check.Engine = limiter.Engine
+			case channel:
+				check.Engine = s.realtime.Engine
 			}
 			checks = append(checks, check)
 		}

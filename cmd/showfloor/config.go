@@ -59,6 +59,7 @@ type config struct {
 
 	ProcessorSettings
 	LimitSettings
+	RoomSettings
 
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
 	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct.
@@ -107,6 +108,7 @@ func (c *config) check() error {
 		c.readFee(),
 		c.readProcessor(c.AppEnv),
 		c.readLimits(),
+		c.readRooms(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
 		c.checkMasterKey(),

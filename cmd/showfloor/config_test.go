@@ -38,8 +38,10 @@ func TestDefaults(t *testing.T) {
 				Capture: ratelimit.Rate{Events: 50, Per: time.Second, Burst: 200}, Guesses: ratelimit.Rate{Events: 1, Per: time.Second, Burst: 20},
 			},
 		},
-		from: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"},
+		RoomSettings: RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s", ringTimeout: 45 * time.Second},
+		from:         &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"},
 	}, c)
+	require.Equal(t, "ws://localhost:8080/sfu", c.sfuURL())
 	require.Empty(t, c.unused())
 	require.NoError(t, c.checkServing())
 }
@@ -57,6 +59,20 @@ func TestGoodSettings(t *testing.T) {
 			require.Equal(t, "rtmp://live.example:2935/live", c.IngestURL)
 			require.Equal(t, "no-reply@live.example", c.from.Address)
 			require.Nil(t, c.smtp)
+		}},
+		{[]string{
+			"PUBLIC_URL=https://live.example/base/", "SFU_EXTERNAL_IPS= 203.0.113.7 ,2001:db8::7,", "TURN_ADDR=:3478", "TURN_EXTERNAL_IP=203.0.113.8",
+			"CALL_RING_TIMEOUT=1m",
+		}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "wss://live.example/base/sfu", c.sfuURL())
+			require.Equal(t, []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")}, c.sfuIPs)
+			require.Equal(t, netip.MustParseAddr("203.0.113.8"), c.turnIP)
+			require.Equal(t, time.Minute, c.ringTimeout)
+		}},
+		{[]string{"SFU_URL=wss://sfu-2.example/sfu/"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "wss://sfu-2.example/sfu", c.sfuURL())
 		}},
 		{[]string{"HTTP_ADDR=127.0.0.1:9000"}, func(t *testing.T, c config) {
 			t.Helper()
@@ -161,6 +177,14 @@ func TestMalformedSettings(t *testing.T) {
 		{"ADMIN_ADDR", ":", `ADMIN_ADDR: ":" is not an address; write host:port, or :port for all interfaces`},
 		{"RTMP_ADDR", "a:b", `RTMP_ADDR: "a:b" is not an address; write host:port, or :port for all interfaces`},
 		{"RTMP_ADDR", ":1\n2", `RTMP_ADDR: ":1\n2" is not an address; write host:port, or :port for all interfaces`},
+		{"SFU_ADDR", "7882", `SFU_ADDR: "7882" is not an address; write host:port, or :port for all interfaces`},
+		{"SFU_URL", "https://sfu.example", "SFU_URL: not a URL that begins with ws:// or wss://"},
+		{"SFU_EXTERNAL_IPS", "203.0.113.7,live.example", `SFU_EXTERNAL_IPS: "live.example" is not an IP address; write those by which clients reach SFU_ADDR, with commas between`},
+		{"SFU_EXTERNAL_IPS", "0.0.0.0", `SFU_EXTERNAL_IPS: "0.0.0.0" is not an IP address; write those by which clients reach SFU_ADDR, with commas between`},
+		{"TURN_ADDR", "x", `TURN_ADDR: "x" is not an address; write host:port, or :port for all interfaces`},
+		{"TURN_ADDR", ":7882", "TURN_ADDR and SFU_ADDR must not be the same"},
+		{"TURN_EXTERNAL_IP", "203.0.113.7", "TURN_EXTERNAL_IP needs TURN_ADDR, where the relay listens"},
+		{"CALL_RING_TIMEOUT", "45", `CALL_RING_TIMEOUT: "45" is not a time between 1s and 10m; write a duration such as 45s`},
 		{"RTMPS_ADDR", "x", `RTMPS_ADDR: "x" is not an address; write host:port, or :port for all interfaces`},
 		{"RTMPS_ADDR", ":1936", "RTMPS_ADDR needs RTMPS_CERT_FILE and RTMPS_KEY_FILE (paths of PEM files)"},
 		{"RTMPS_CERT_FILE", "c.pem", "RTMPS_CERT_FILE and RTMPS_KEY_FILE must be set together"},

@@ -23,7 +23,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 		paths = web.Paths()
 	}
 	router, err := handlers.New(handlers.Config{
-		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Pages: pages, PagePaths: paths,
+		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Realtime: s.realtime, Pages: pages, PagePaths: paths,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
 		Origins: s.config.origins(), Limits: s.config.limits, TrustedProxies: s.config.proxies,
 		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,
@@ -36,12 +36,13 @@ func (s *server) startHTTP(ctx context.Context) error {
 		return err
 	}
 	s.http = listener.Addr()
-	s.serve("API", listener, s.withSandbox(router))
+	s.serve("API", listener, s.withSFU(s.withSandbox(router)))
 	s.sendReports()
 	// The ingest starts before the API, so that a server that answers is
 	// complete, and it stops before as well: what it seals lets the viewers'
 	// blocked requests end.
 	s.onStop("ingest", s.rtmp.Stop)
+	s.onStop("rooms", s.sfu.Stop)
 	s.onStop("reports", func(context.Context) error {
 		s.reports.Hurry(shutdownTime / 3)
 		return nil

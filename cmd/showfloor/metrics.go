@@ -12,6 +12,8 @@ import (
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
+	"showfloor/internal/media/sfu"
+	"showfloor/internal/realtime"
 	"showfloor/jobs"
 )
 
@@ -99,6 +101,57 @@ func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, i
 		return float64(pool.Stat().EmptyAcquireCount())
 	})
 	m.registry.MustRegister(&jobCounts{pool: pool})
+}
+
+// watchSFU adds what rooms do.
+func (m *metrics) watchSFU(rooms *sfu.Server) {
+	gauge := func(name, help string, read func(st sfu.Stats) float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "showfloor_" + name, Help: help},
+			func() float64 { return read(rooms.Stats()) }))
+	}
+	counter := func(name, help string, read func(st sfu.Stats) float64) {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "showfloor_" + name, Help: help},
+			func() float64 { return read(rooms.Stats()) }))
+	}
+	gauge("sfu_rooms", "Rooms with somebody in them on this node.", func(st sfu.Stats) float64 { return float64(st.Rooms) })
+	gauge("sfu_participants", "Participants in rooms on this node.", func(st sfu.Stats) float64 { return float64(st.Participants) })
+	gauge("sfu_tracks", "Tracks that are published in rooms on this node.", func(st sfu.Stats) float64 { return float64(st.Tracks) })
+	counter("sfu_accepted_total", "Connections that were let into rooms.", func(st sfu.Stats) float64 { return float64(st.Accepted) })
+	counter("sfu_refused_total", "Connections that were turned away from rooms, or ended by the server.", func(st sfu.Stats) float64 {
+		var n uint64
+		for _, c := range st.Refused {
+			n += c
+		}
+		return float64(n)
+	})
+	counter("sfu_packets_in_total", "RTP packets from those who publish.", func(st sfu.Stats) float64 { return float64(st.PacketsIn) })
+	counter("sfu_bytes_in_total", "Bytes of these packets.", func(st sfu.Stats) float64 { return float64(st.BytesIn) })
+	counter("sfu_packets_out_total", "RTP packets to subscribers over UDP.", func(st sfu.Stats) float64 { return float64(st.PacketsOut) })
+	counter("sfu_nacks_total", "Requests of subscribers to repeat packets.", func(st sfu.Stats) float64 { return float64(st.Nacks) })
+	counter("sfu_key_frames_total", "Requests for key frames to publishers.", func(st sfu.Stats) float64 { return float64(st.KeyFrames) })
+	counter("sfu_packets_dropped_total", "RTP packets that were too many.", func(st sfu.Stats) float64 { return float64(st.Dropped) })
+}
+
+// watchRealtime adds the figures of the realtime channel.
+func (m *metrics) watchRealtime(channel *realtime.Server) {
+	gauge := func(name, help string, read func(st realtime.Stats) int) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "showfloor_" + name, Help: help},
+			func() float64 { return float64(read(channel.Stats())) }))
+	}
+	counter := func(name, help string, read func(st realtime.Stats) uint64) {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "showfloor_" + name, Help: help},
+			func() float64 { return float64(read(channel.Stats())) }))
+	}
+	gauge("realtime_connections", "Clients that are connected to the realtime channel of this node.",
+		func(st realtime.Stats) int { return st.Connections })
+	gauge("realtime_subscriptions", "Rooms that these clients hear, counted once for each client.",
+		func(st realtime.Stats) int { return st.Subscriptions })
+	counter("realtime_publications_total", "Publications that this node made.",
+		func(st realtime.Stats) uint64 { return st.Publications })
+	counter("realtime_messages_total", "Publications that this node sent, counted once for each client.",
+		func(st realtime.Stats) uint64 { return st.Messages })
+	counter("realtime_dropped_total", "Publications that could not be carried.",
+		func(st realtime.Stats) uint64 { return st.Dropped })
 }
 
 // jobCounts asks the queue how many jobs are in which state.

@@ -13,9 +13,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/areas"
+	"showfloor/internal/inroom"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
+	"showfloor/internal/media/sfu"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
 	"showfloor/internal/processor"
@@ -44,12 +46,19 @@ type server struct {
 	// sandbox plays the processor; nil in production, and with a key of a real one.
 	sandbox *sandbox.Server
 	areas   *areas.Areas
+	// realtime carries what happens in rooms to browsers.
+	realtime *realtime.Server
 
 	hub      *hub.Hub
 	playlist *hls.Server
 	reports  *onair.Reports
 	rtmp     *rtmp.Server
 	http     net.Addr
+	sfu      *sfu.Server
+	gate     *inroom.SFU
+	// followers hold connections of participants; they are there before the steps
+	// of start.
+	followers []inroom.Follower
 }
 
 type closer struct {
@@ -70,6 +79,8 @@ const (
 	playback = "playback"
 	limits   = "limits"
 	payments = "payments"
+	rooms    = "rooms"
+	channel  = "realtime"
 )
 
 // start brings everything up and prints the banner; on an error it has stopped
@@ -95,7 +106,9 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	for _, setting := range c.unused() {
 		s.log.Warn("this setting was checked, but nothing in this version uses it", "setting", setting)
 	}
-	for _, step := range []func(context.Context) error{s.recoverNode, s.startJobs, s.startRTMP, s.startAdmin, s.startHTTP} {
+	for _, step := range []func(context.Context) error{
+		s.recoverNode, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin, s.startHTTP,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -141,21 +154,28 @@ func (s *server) openAreas(ctx context.Context) error {
 		return err
 	}
 	s.openProcessor()
+	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log})
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Pool: s.pool, Box: s.box, Log: s.log, Node: s.node,
-		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, Engine: onair.Engine{Hub: s.hub},
+		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, SFUURL: s.config.sfuURL(), Engine: onair.Engine{Hub: s.hub},
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
-		Realtime: realtime.Nobody{}, PlatformFee: s.config.platformFee,
+		Realtime: s.realtime, PlatformFee: s.config.platformFee, RingTimeout: s.config.ringTimeout,
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})
 	if err != nil {
 		return err
 	}
 	s.reports.Connect(s.areas.Streams, s.hub)
+	if err := s.startRealtime(); err != nil {
+		return err
+	}
 	s.engines = append(s.engines, engineNote{mailing, s.areas.Mails.Engine()})
 	if !s.areas.Mails.Works() {
 		s.log.Warn("SMTP_URL is not set: sign-up codes, invitations and new passwords are refused with mail_unavailable")
+	}
+	if err := s.openSFU(); err != nil {
+		return err
 	}
 	return s.openRTMP()
 }

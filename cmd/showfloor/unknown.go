@@ -11,8 +11,8 @@ import (
 // else: a name that begins so and is not a setting is a mistake.
 func families() []string {
 	return []string{
-		"ADMIN", "APP", "CORS", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PLATFORM", "PROCESSOR", "PUBLIC", "RATE",
-		"REDIS", "RTMP", "RTMPS", "SMTP", "STORAGE", "TRUSTED", "WEBHOOK",
+		"ADMIN", "APP", "CALL", "CORS", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PLATFORM", "PROCESSOR", "PUBLIC", "RATE",
+		"REDIS", "RTMP", "RTMPS", "SFU", "SMTP", "STORAGE", "TRUSTED", "TURN", "WEBHOOK",
 	}
 }
 

@@ -1376,9 +1376,12 @@ type ClientInterface interface {
 	// InviteCallWithBody Call somebody
 	//
 	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-	// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-	// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+	// the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+	// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+	// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+	// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+	// `invalid_input` when caller and callee are the same.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1388,9 +1391,12 @@ type ClientInterface interface {
 	// InviteCall Call somebody
 	//
 	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-	// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-	// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+	// the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+	// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+	// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+	// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+	// `invalid_input` when caller and callee are the same.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1399,8 +1405,8 @@ type ClientInterface interface {
 
 	// AnswerCallWithBody Answer a call
 	//
-	// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-	// when the call was answered, declined, taken back or missed.
+	// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+	// when the call was answered, declined, taken back or missed, even if that was a moment ago.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1409,8 +1415,8 @@ type ClientInterface interface {
 
 	// AnswerCall Answer a call
 	//
-	// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-	// when the call was answered, declined, taken back or missed.
+	// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+	// when the call was answered, declined, taken back or missed, even if that was a moment ago.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1420,7 +1426,7 @@ type ClientInterface interface {
 	// DeclineCallWithBody Decline a call
 	//
 	// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-	// answered or taken back; declining twice is harmless.
+	// answered or taken back; declining twice is harmless, and so is declining what was missed.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1430,7 +1436,7 @@ type ClientInterface interface {
 	// DeclineCall Decline a call
 	//
 	// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-	// answered or taken back; declining twice is harmless.
+	// answered or taken back; declining twice is harmless, and so is declining what was missed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1440,7 +1446,7 @@ type ClientInterface interface {
 	// EndCallWithBody Hang up
 	//
 	// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-	// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+	// ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
 	// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
 	//
 	// Takes any type of body and a specified content type.
@@ -1451,7 +1457,7 @@ type ClientInterface interface {
 	// EndCall Hang up
 	//
 	// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-	// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+	// ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
 	// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
 	//
 	// Takes a body of the `application/json` content type.
@@ -1573,7 +1579,8 @@ type ClientInterface interface {
 
 	// CreateChannelWithBody Make a group channel
 	//
-	// Sends `channel.member.joined` for the host and for each first member.
+	// Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+	// host as the host.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1582,7 +1589,8 @@ type ClientInterface interface {
 
 	// CreateChannel Make a group channel
 	//
-	// Sends `channel.member.joined` for the host and for each first member.
+	// Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+	// host as the host.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1619,8 +1627,9 @@ type ClientInterface interface {
 	// JoinChannelWithBody Make a user a member
 	//
 	// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-	// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+	// and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+	// moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1630,8 +1639,9 @@ type ClientInterface interface {
 	// JoinChannel Make a user a member
 	//
 	// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-	// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+	// and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+	// moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1641,7 +1651,7 @@ type ClientInterface interface {
 	// LeaveChannelWithBody End a membership
 	//
 	// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-	// direct channel.
+	// direct channel, and for one who is a member by being in the room.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1651,7 +1661,7 @@ type ClientInterface interface {
 	// LeaveChannel End a membership
 	//
 	// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-	// direct channel.
+	// direct channel, and for one who is a member by being in the room.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1660,7 +1670,8 @@ type ClientInterface interface {
 
 	// ListChannelMembers List a channel's members
 	//
-	// Those who left or were banned are left out.
+	// Those who left or were banned are left out. Whoever is in the room of a session or stream is a member of its
+	// channel; the role is the mightier of the one there and the one that joining gave.
 	//
 	// Corresponds with GET /v1/me/channels/{id}/members (the `ListChannelMembers` operationId).
 	ListChannelMembers(ctx context.Context, id ID, params *ListChannelMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1669,7 +1680,9 @@ type ClientInterface interface {
 	//
 	// Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
 	// is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
-	// alone.
+	// alone, and of breakout rooms of it to which its user is invited or, as a host or cohost, has come: any other channel
+	// is a 404. 403 `banned` or `forbidden` for a participant who was banned or kicked, or
+	// waits to be admitted.
 	//
 	// Corresponds with GET /v1/me/channels/{id}/messages (the `ListChannelMessages` operationId).
 	ListChannelMessages(ctx context.Context, id ID, params *ListChannelMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1678,9 +1691,11 @@ type ClientInterface interface {
 	//
 	// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
 	// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-	// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-	// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-	// members may write.
+	// another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+	// `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+	// room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+	// channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+	// In a direct channel only its two members may write, in a group whomever your server names.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1691,9 +1706,11 @@ type ClientInterface interface {
 	//
 	// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
 	// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-	// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-	// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-	// members may write.
+	// another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+	// `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+	// room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+	// channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+	// In a direct channel only its two members may write, in a group whomever your server names.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1711,8 +1728,8 @@ type ClientInterface interface {
 
 	// EditChannelMessageWithBody Edit a message
 	//
-	// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-	// message is deleted.
+	// Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+	// 403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1721,8 +1738,8 @@ type ClientInterface interface {
 
 	// EditChannelMessage Edit a message
 	//
-	// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-	// message is deleted.
+	// Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+	// 403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1733,7 +1750,10 @@ type ClientInterface interface {
 	//
 	// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
 	// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+	// `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+	// chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+	// two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1744,7 +1764,10 @@ type ClientInterface interface {
 	//
 	// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
 	// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+	// `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+	// chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+	// two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2382,8 +2405,9 @@ type ClientInterface interface {
 
 	// CreateSessionWithBody Open a session
 	//
-	// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-	// webinar speaker, a livestream spotlight. Sends `session.created`.
+	// The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+	// nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+	// `session.created`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2392,8 +2416,9 @@ type ClientInterface interface {
 
 	// CreateSession Open a session
 	//
-	// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-	// webinar speaker, a livestream spotlight. Sends `session.created`.
+	// The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+	// nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+	// `session.created`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2402,15 +2427,16 @@ type ClientInterface interface {
 
 	// GetSession Get a session
 	//
-	// A participant token opens its own session alone.
+	// A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
+	// moderates.
 	//
 	// Corresponds with GET /v1/me/sessions/{id} (the `GetSession` operationId).
 	GetSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateSessionWithBody Change a session
 	//
-	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-	// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+	// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 	// too.
 	//
 	// Takes any type of body and a specified content type.
@@ -2420,8 +2446,8 @@ type ClientInterface interface {
 
 	// UpdateSession Change a session
 	//
-	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-	// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+	// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 	// too.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2432,10 +2458,14 @@ type ClientInterface interface {
 	// CreateBreakoutsWithBody Open breakout rooms
 	//
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-	// and unless the session is live; 400 `invalid_input` for a user in two rooms and
-	// for a number outside 1 to `count`.
+	// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+	// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+	// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+	// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+	// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+	// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+	// in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+	// two rooms and for a number outside 1 to `count`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2445,10 +2475,14 @@ type ClientInterface interface {
 	// CreateBreakouts Open breakout rooms
 	//
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-	// and unless the session is live; 400 `invalid_input` for a user in two rooms and
-	// for a number outside 1 to `count`.
+	// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+	// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+	// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+	// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+	// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+	// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+	// in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+	// two rooms and for a number outside 1 to `count`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2457,8 +2491,8 @@ type ClientInterface interface {
 
 	// CloseBreakouts Close the breakout rooms
 	//
-	// Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
-	// open. A participant token must be the host's.
+	// Ends all of them at once; their participants can come back here. Sends `session.ended` for each, then
+	// `session.breakouts.closed`, when any was open. A participant token must be the host's.
 	//
 	// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
 	CloseBreakouts(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2467,7 +2501,8 @@ type ClientInterface interface {
 	//
 	// Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
 	// transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
-	// host's. Ending twice is harmless.
+	// host's. Ending twice is harmless. A call that is live ends as by `endCall`, with `call.ended`; one that rings is
+	// taken back.
 	//
 	// Corresponds with POST /v1/me/sessions/{id}/end (the `EndSession` operationId).
 	EndSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2497,8 +2532,8 @@ type ClientInterface interface {
 	// RaiseHandWithBody Raise a hand
 	//
 	// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-	// the session is live.
+	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+	// user is in the waiting room or was kicked, and unless the session is live.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2508,8 +2543,8 @@ type ClientInterface interface {
 	// RaiseHand Raise a hand
 	//
 	// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-	// the session is live.
+	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+	// user is in the waiting room or was kicked, and unless the session is live.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2519,7 +2554,8 @@ type ClientInterface interface {
 	// MuteAllParticipantsWithBody Mute everybody
 	//
 	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+	// counted who were heard: in the room, with leave to speak and not muted.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2529,7 +2565,8 @@ type ClientInterface interface {
 	// MuteAllParticipants Mute everybody
 	//
 	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+	// counted who were heard: in the room, with leave to speak and not muted.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2539,8 +2576,10 @@ type ClientInterface interface {
 	// PromoteSessionParticipantWithBody Bring a viewer on stage
 	//
 	// The token that the participant holds can publish within a second; a raised hand goes down. Sends
-	// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-	// `conflict` unless the session is live.
+	// `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+	// goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+	// admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+	// the role is less than the user has or the user was kicked, and unless the session is live.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2550,8 +2589,10 @@ type ClientInterface interface {
 	// PromoteSessionParticipant Bring a viewer on stage
 	//
 	// The token that the participant holds can publish within a second; a raised hand goes down. Sends
-	// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-	// `conflict` unless the session is live.
+	// `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+	// goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+	// admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+	// the role is less than the user has or the user was kicked, and unless the session is live.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2561,8 +2602,8 @@ type ClientInterface interface {
 	// SetSessionSpotlightWithBody Put a participant in the spotlight
 	//
 	// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-	// is live.
+	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+	// kicked, and unless the session is live.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2572,8 +2613,8 @@ type ClientInterface interface {
 	// SetSessionSpotlight Put a participant in the spotlight
 	//
 	// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-	// is live.
+	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+	// kicked, and unless the session is live.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2582,7 +2623,8 @@ type ClientInterface interface {
 
 	// ListSessionParticipants List a session's participants
 	//
-	// Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+	// Everybody who was invited or ever came, and how they stand. A participant token opens its own session, and breakout
+	// rooms of it to which its user is invited or which it moderates; not while its user is in the waiting room.
 	//
 	// Corresponds with GET /v1/me/sessions/{id}/participants (the `ListSessionParticipants` operationId).
 	ListSessionParticipants(ctx context.Context, id ID, params *ListSessionParticipantsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2590,8 +2632,10 @@ type ClientInterface interface {
 	// KickSessionParticipant Throw a participant out
 	//
 	// Disconnects the user at once; every token that the user holds for the session stops working until a new
-	// invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
-	// can't be kicked: 409 `conflict`. Kicking twice is harmless.
+	// invitation, and the same holds in the session's open breakout rooms. To be assigned to a breakout room later is an
+	// invitation to that room alone. Sends `session.participant.kicked`, and `session.spotlight` when the user was in
+	// it. A participant token must be the host's or a cohost's. The host can't be kicked: 409 `conflict`, as when the
+	// session has ended. 404 when the user is no participant. Kicking twice is harmless.
 	//
 	// Corresponds with DELETE /v1/me/sessions/{id}/participants/{userId} (the `KickSessionParticipant` operationId).
 	KickSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2599,8 +2643,10 @@ type ClientInterface interface {
 	// UpdateSessionParticipantWithBody Change a participant's role or permissions
 	//
 	// Takes effect on the connected participant within a second, with the same token, and sends
-	// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-	// ended, or when the host is to be another role: a session has one host.
+	// `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+	// more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+	// the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+	// be another role or another the host: a session has one host.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2610,8 +2656,10 @@ type ClientInterface interface {
 	// UpdateSessionParticipant Change a participant's role or permissions
 	//
 	// Takes effect on the connected participant within a second, with the same token, and sends
-	// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-	// ended, or when the host is to be another role: a session has one host.
+	// `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+	// more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+	// the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+	// be another role or another the host: a session has one host.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2621,8 +2669,9 @@ type ClientInterface interface {
 	// AdmitSessionParticipant Admit a participant from the waiting room
 	//
 	// The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
-	// invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
-	// harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+	// invitation, and one who hasn't come yet won't have to wait. A participant token must be the host's. Sends
+	// `session.participant.updated` for one who waited or was kicked; admitting twice is harmless. 404 when the user is no
+	// participant, 409 `session_full` when the room is full, 409 `conflict` when the session has ended or is a call that rings.
 	//
 	// Corresponds with POST /v1/me/sessions/{id}/participants/{userId}/admit (the `AdmitSessionParticipant` operationId).
 	AdmitSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2675,11 +2724,18 @@ type ClientInterface interface {
 	// CreateSessionTokenWithBody Let a user into a session
 	//
 	// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-	// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-	// back within 30 seconds goes on as the same participant.
+	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+	// `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+	// admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+	// the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+	// kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+	// good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+	//
+	// For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+	// leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+	// whom the host has just admitted.
+	//
+	// The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2689,11 +2745,18 @@ type ClientInterface interface {
 	// CreateSessionToken Let a user into a session
 	//
 	// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-	// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-	// back within 30 seconds goes on as the same participant.
+	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+	// `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+	// admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+	// the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+	// kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+	// good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+	//
+	// For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+	// leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+	// whom the host has just admitted.
+	//
+	// The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2740,8 +2803,10 @@ type ClientInterface interface {
 	//
 	// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
 	// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-	// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-	// with `Retry-After` is the channel's slow mode.
+	// `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+	// why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+	// whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+	// is no message of this chat.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2752,8 +2817,10 @@ type ClientInterface interface {
 	//
 	// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
 	// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-	// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-	// with `Retry-After` is the channel's slow mode.
+	// `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+	// why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+	// whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+	// is no message of this chat.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2813,7 +2880,8 @@ type ClientInterface interface {
 	// CreateSfuTokenWithBody Let somebody into a stream's room
 	//
 	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-	// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+	// browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+	// latest token was made with. It is good for 6 hours. Who loses the connection and is back
 	// within 30 seconds goes on as the same participant.
 	//
 	// Takes any type of body and a specified content type.
@@ -2824,7 +2892,8 @@ type ClientInterface interface {
 	// CreateSfuToken Let somebody into a stream's room
 	//
 	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-	// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+	// browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+	// latest token was made with. It is good for 6 hours. Who loses the connection and is back
 	// within 30 seconds goes on as the same participant.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3237,18 +3306,29 @@ type ClientInterface interface {
 	// A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
 	// work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
 	// participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
-	// the codes 109 (expired) and 3500 (invalid).
+	// the codes 109 (expired) and 3500 (invalid); a credential without the right is disconnected with 3507, one of a
+	// suspended tenant with 4502. Credentials are looked at again every few seconds while connected, and end in the same
+	// way. A participant may have 10 connections on a server, a tenant's user or key 1,000; one more ends the oldest (4503).
 	//
 	// **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
-	// alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
-	// RealtimePublication.
+	// alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
+	// invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+	// refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
+	// 103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
+	// each publication is a RealtimePublication.
 	//
-	// **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
-	// is disconnected and recovers in the same way.
+	// **Presence.** Clients may ask for the presence of a room that they hear and, with the flag `join_leave`, are told
+	// who comes and goes: participants, with `userId`, `displayName` and `role` as channel info. A tenant's own
+	// connections don't show. Rooms with more than 500 connections tell the presence stats only.
+	//
+	// **Recovery.** A client that is back within 30 seconds is given what it missed, in order, unless that is more than
+	// 2,000 publications or 1 MiB; then `recovered` is false. Hearts are of their moment and not given again. A client that
+	// is too slow is disconnected and recovers in the same way.
 	//
 	// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
-	// viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
-	// through the operations of this API.
+	// viewers, of which 50 a second count from one connection, and, as the host of the room,
+	// `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is refused, and is sent through the operations of
+	// this API.
 	//
 	// Corresponds with GET /v1/realtime/websocket (the `ConnectRealtime` operationId).
 	ConnectRealtime(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -6080,9 +6160,12 @@ func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEdito
 // InviteCallWithBody Call somebody
 //
 // Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+// the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+// `invalid_input` when caller and callee are the same.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6102,9 +6185,12 @@ func (c *Client) InviteCallWithBody(ctx context.Context, contentType string, bod
 // InviteCall Call somebody
 //
 // Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+// the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+// `invalid_input` when caller and callee are the same.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6123,8 +6209,8 @@ func (c *Client) InviteCall(ctx context.Context, body InviteCallJSONRequestBody,
 
 // AnswerCallWithBody Answer a call
 //
-// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-// when the call was answered, declined, taken back or missed.
+// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+// when the call was answered, declined, taken back or missed, even if that was a moment ago.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6143,8 +6229,8 @@ func (c *Client) AnswerCallWithBody(ctx context.Context, id ID, contentType stri
 
 // AnswerCall Answer a call
 //
-// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-// when the call was answered, declined, taken back or missed.
+// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+// when the call was answered, declined, taken back or missed, even if that was a moment ago.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6164,7 +6250,7 @@ func (c *Client) AnswerCall(ctx context.Context, id ID, body AnswerCallJSONReque
 // DeclineCallWithBody Decline a call
 //
 // Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-// answered or taken back; declining twice is harmless.
+// answered or taken back; declining twice is harmless, and so is declining what was missed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6184,7 +6270,7 @@ func (c *Client) DeclineCallWithBody(ctx context.Context, id ID, contentType str
 // DeclineCall Decline a call
 //
 // Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-// answered or taken back; declining twice is harmless.
+// answered or taken back; declining twice is harmless, and so is declining what was missed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6204,7 +6290,7 @@ func (c *Client) DeclineCall(ctx context.Context, id ID, body DeclineCallJSONReq
 // EndCallWithBody Hang up
 //
 // Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+// ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
 // `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
 //
 // Takes any type of body and a specified content type.
@@ -6225,7 +6311,7 @@ func (c *Client) EndCallWithBody(ctx context.Context, id ID, contentType string,
 // EndCall Hang up
 //
 // Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+// ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
 // `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
 //
 // Takes a body of the `application/json` content type.
@@ -6457,7 +6543,8 @@ func (c *Client) ListChannels(ctx context.Context, params *ListChannelsParams, r
 
 // CreateChannelWithBody Make a group channel
 //
-// Sends `channel.member.joined` for the host and for each first member.
+// Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+// host as the host.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6476,7 +6563,8 @@ func (c *Client) CreateChannelWithBody(ctx context.Context, contentType string, 
 
 // CreateChannel Make a group channel
 //
-// Sends `channel.member.joined` for the host and for each first member.
+// Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+// host as the host.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6553,8 +6641,9 @@ func (c *Client) GetChannel(ctx context.Context, id ID, reqEditors ...RequestEdi
 // JoinChannelWithBody Make a user a member
 //
 // Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+// and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+// moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6574,8 +6663,9 @@ func (c *Client) JoinChannelWithBody(ctx context.Context, id ID, contentType str
 // JoinChannel Make a user a member
 //
 // Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+// and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+// moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6595,7 +6685,7 @@ func (c *Client) JoinChannel(ctx context.Context, id ID, body JoinChannelJSONReq
 // LeaveChannelWithBody End a membership
 //
 // Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-// direct channel.
+// direct channel, and for one who is a member by being in the room.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6615,7 +6705,7 @@ func (c *Client) LeaveChannelWithBody(ctx context.Context, id ID, contentType st
 // LeaveChannel End a membership
 //
 // Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-// direct channel.
+// direct channel, and for one who is a member by being in the room.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6634,7 +6724,8 @@ func (c *Client) LeaveChannel(ctx context.Context, id ID, body LeaveChannelJSONR
 
 // ListChannelMembers List a channel's members
 //
-// Those who left or were banned are left out.
+// Those who left or were banned are left out. Whoever is in the room of a session or stream is a member of its
+// channel; the role is the mightier of the one there and the one that joining gave.
 //
 // Corresponds with GET /v1/me/channels/{id}/members (the `ListChannelMembers` operationId).
 func (c *Client) ListChannelMembers(ctx context.Context, id ID, params *ListChannelMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6653,7 +6744,9 @@ func (c *Client) ListChannelMembers(ctx context.Context, id ID, params *ListChan
 //
 // Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
 // is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
-// alone.
+// alone, and of breakout rooms of it to which its user is invited or, as a host or cohost, has come: any other channel
+// is a 404. 403 `banned` or `forbidden` for a participant who was banned or kicked, or
+// waits to be admitted.
 //
 // Corresponds with GET /v1/me/channels/{id}/messages (the `ListChannelMessages` operationId).
 func (c *Client) ListChannelMessages(ctx context.Context, id ID, params *ListChannelMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6672,9 +6765,11 @@ func (c *Client) ListChannelMessages(ctx context.Context, id ID, params *ListCha
 //
 // Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
 // other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-// members may write.
+// another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+// `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+// room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+// channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+// In a direct channel only its two members may write, in a group whomever your server names.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6695,9 +6790,11 @@ func (c *Client) SendChannelMessageWithBody(ctx context.Context, id ID, contentT
 //
 // Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
 // other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-// members may write.
+// another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+// `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+// room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+// channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+// In a direct channel only its two members may write, in a group whomever your server names.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6735,8 +6832,8 @@ func (c *Client) DeleteChannelMessage(ctx context.Context, id ID, messageID Mess
 
 // EditChannelMessageWithBody Edit a message
 //
-// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-// message is deleted.
+// Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+// 403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6755,8 +6852,8 @@ func (c *Client) EditChannelMessageWithBody(ctx context.Context, id ID, messageI
 
 // EditChannelMessage Edit a message
 //
-// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-// message is deleted.
+// Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+// 403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6777,7 +6874,10 @@ func (c *Client) EditChannelMessage(ctx context.Context, id ID, messageID Messag
 //
 // The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
 // join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+// `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+// chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+// two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6798,7 +6898,10 @@ func (c *Client) BanChannelMemberWithBody(ctx context.Context, id ID, contentTyp
 //
 // The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
 // join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+// `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+// chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+// two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8006,8 +8109,9 @@ func (c *Client) ListSessions(ctx context.Context, params *ListSessionsParams, r
 
 // CreateSessionWithBody Open a session
 //
-// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-// webinar speaker, a livestream spotlight. Sends `session.created`.
+// The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+// nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+// `session.created`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8026,8 +8130,9 @@ func (c *Client) CreateSessionWithBody(ctx context.Context, contentType string, 
 
 // CreateSession Open a session
 //
-// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-// webinar speaker, a livestream spotlight. Sends `session.created`.
+// The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+// nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+// `session.created`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8046,7 +8151,8 @@ func (c *Client) CreateSession(ctx context.Context, body CreateSessionJSONReques
 
 // GetSession Get a session
 //
-// A participant token opens its own session alone.
+// A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
+// moderates.
 //
 // Corresponds with GET /v1/me/sessions/{id} (the `GetSession` operationId).
 func (c *Client) GetSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8063,8 +8169,8 @@ func (c *Client) GetSession(ctx context.Context, id ID, reqEditors ...RequestEdi
 
 // UpdateSessionWithBody Change a session
 //
-// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 // too.
 //
 // Takes any type of body and a specified content type.
@@ -8084,8 +8190,8 @@ func (c *Client) UpdateSessionWithBody(ctx context.Context, id ID, contentType s
 
 // UpdateSession Change a session
 //
-// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 // too.
 //
 // Takes a body of the `application/json` content type.
@@ -8106,10 +8212,14 @@ func (c *Client) UpdateSession(ctx context.Context, id ID, body UpdateSessionJSO
 // CreateBreakoutsWithBody Open breakout rooms
 //
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-// and unless the session is live; 400 `invalid_input` for a user in two rooms and
-// for a number outside 1 to `count`.
+// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+// in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+// two rooms and for a number outside 1 to `count`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8129,10 +8239,14 @@ func (c *Client) CreateBreakoutsWithBody(ctx context.Context, id ID, contentType
 // CreateBreakouts Open breakout rooms
 //
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-// and unless the session is live; 400 `invalid_input` for a user in two rooms and
-// for a number outside 1 to `count`.
+// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+// in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+// two rooms and for a number outside 1 to `count`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8151,8 +8265,8 @@ func (c *Client) CreateBreakouts(ctx context.Context, id ID, body CreateBreakout
 
 // CloseBreakouts Close the breakout rooms
 //
-// Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
-// open. A participant token must be the host's.
+// Ends all of them at once; their participants can come back here. Sends `session.ended` for each, then
+// `session.breakouts.closed`, when any was open. A participant token must be the host's.
 //
 // Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
 func (c *Client) CloseBreakouts(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8171,7 +8285,8 @@ func (c *Client) CloseBreakouts(ctx context.Context, id ID, reqEditors ...Reques
 //
 // Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
 // transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
-// host's. Ending twice is harmless.
+// host's. Ending twice is harmless. A call that is live ends as by `endCall`, with `call.ended`; one that rings is
+// taken back.
 //
 // Corresponds with POST /v1/me/sessions/{id}/end (the `EndSession` operationId).
 func (c *Client) EndSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8231,8 +8346,8 @@ func (c *Client) LowerHand(ctx context.Context, id ID, body LowerHandJSONRequest
 // RaiseHandWithBody Raise a hand
 //
 // A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-// the session is live.
+// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+// user is in the waiting room or was kicked, and unless the session is live.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8252,8 +8367,8 @@ func (c *Client) RaiseHandWithBody(ctx context.Context, id ID, contentType strin
 // RaiseHand Raise a hand
 //
 // A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-// the session is live.
+// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+// user is in the waiting room or was kicked, and unless the session is live.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8273,7 +8388,8 @@ func (c *Client) RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequest
 // MuteAllParticipantsWithBody Mute everybody
 //
 // Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+// counted who were heard: in the room, with leave to speak and not muted.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8293,7 +8409,8 @@ func (c *Client) MuteAllParticipantsWithBody(ctx context.Context, id ID, content
 // MuteAllParticipants Mute everybody
 //
 // Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+// counted who were heard: in the room, with leave to speak and not muted.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8313,8 +8430,10 @@ func (c *Client) MuteAllParticipants(ctx context.Context, id ID, body MuteAllPar
 // PromoteSessionParticipantWithBody Bring a viewer on stage
 //
 // The token that the participant holds can publish within a second; a raised hand goes down. Sends
-// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-// `conflict` unless the session is live.
+// `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+// goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+// admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+// the role is less than the user has or the user was kicked, and unless the session is live.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8334,8 +8453,10 @@ func (c *Client) PromoteSessionParticipantWithBody(ctx context.Context, id ID, c
 // PromoteSessionParticipant Bring a viewer on stage
 //
 // The token that the participant holds can publish within a second; a raised hand goes down. Sends
-// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-// `conflict` unless the session is live.
+// `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+// goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+// admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+// the role is less than the user has or the user was kicked, and unless the session is live.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8355,8 +8476,8 @@ func (c *Client) PromoteSessionParticipant(ctx context.Context, id ID, body Prom
 // SetSessionSpotlightWithBody Put a participant in the spotlight
 //
 // Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-// is live.
+// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+// kicked, and unless the session is live.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8376,8 +8497,8 @@ func (c *Client) SetSessionSpotlightWithBody(ctx context.Context, id ID, content
 // SetSessionSpotlight Put a participant in the spotlight
 //
 // Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-// is live.
+// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+// kicked, and unless the session is live.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8396,7 +8517,8 @@ func (c *Client) SetSessionSpotlight(ctx context.Context, id ID, body SetSession
 
 // ListSessionParticipants List a session's participants
 //
-// Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+// Everybody who was invited or ever came, and how they stand. A participant token opens its own session, and breakout
+// rooms of it to which its user is invited or which it moderates; not while its user is in the waiting room.
 //
 // Corresponds with GET /v1/me/sessions/{id}/participants (the `ListSessionParticipants` operationId).
 func (c *Client) ListSessionParticipants(ctx context.Context, id ID, params *ListSessionParticipantsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8414,8 +8536,10 @@ func (c *Client) ListSessionParticipants(ctx context.Context, id ID, params *Lis
 // KickSessionParticipant Throw a participant out
 //
 // Disconnects the user at once; every token that the user holds for the session stops working until a new
-// invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
-// can't be kicked: 409 `conflict`. Kicking twice is harmless.
+// invitation, and the same holds in the session's open breakout rooms. To be assigned to a breakout room later is an
+// invitation to that room alone. Sends `session.participant.kicked`, and `session.spotlight` when the user was in
+// it. A participant token must be the host's or a cohost's. The host can't be kicked: 409 `conflict`, as when the
+// session has ended. 404 when the user is no participant. Kicking twice is harmless.
 //
 // Corresponds with DELETE /v1/me/sessions/{id}/participants/{userId} (the `KickSessionParticipant` operationId).
 func (c *Client) KickSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8433,8 +8557,10 @@ func (c *Client) KickSessionParticipant(ctx context.Context, id ID, userID Parti
 // UpdateSessionParticipantWithBody Change a participant's role or permissions
 //
 // Takes effect on the connected participant within a second, with the same token, and sends
-// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-// ended, or when the host is to be another role: a session has one host.
+// `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+// more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+// the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+// be another role or another the host: a session has one host.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8454,8 +8580,10 @@ func (c *Client) UpdateSessionParticipantWithBody(ctx context.Context, id ID, us
 // UpdateSessionParticipant Change a participant's role or permissions
 //
 // Takes effect on the connected participant within a second, with the same token, and sends
-// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-// ended, or when the host is to be another role: a session has one host.
+// `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+// more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+// the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+// be another role or another the host: a session has one host.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8475,8 +8603,9 @@ func (c *Client) UpdateSessionParticipant(ctx context.Context, id ID, userID Par
 // AdmitSessionParticipant Admit a participant from the waiting room
 //
 // The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
-// invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
-// harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+// invitation, and one who hasn't come yet won't have to wait. A participant token must be the host's. Sends
+// `session.participant.updated` for one who waited or was kicked; admitting twice is harmless. 404 when the user is no
+// participant, 409 `session_full` when the room is full, 409 `conflict` when the session has ended or is a call that rings.
 //
 // Corresponds with POST /v1/me/sessions/{id}/participants/{userId}/admit (the `AdmitSessionParticipant` operationId).
 func (c *Client) AdmitSessionParticipant(ctx context.Context, id ID, userID ParticipantUserID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8589,11 +8718,18 @@ func (c *Client) GetSessionSummary(ctx context.Context, id ID, reqEditors ...Req
 // CreateSessionTokenWithBody Let a user into a session
 //
 // The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-// back within 30 seconds goes on as the same participant.
+// type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+// `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+// admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+// the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+// kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+// good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+//
+// For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+// leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+// whom the host has just admitted.
+//
+// The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8613,11 +8749,18 @@ func (c *Client) CreateSessionTokenWithBody(ctx context.Context, id ID, contentT
 // CreateSessionToken Let a user into a session
 //
 // The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-// back within 30 seconds goes on as the same participant.
+// type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+// `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+// admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+// the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+// kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+// good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+//
+// For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+// leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+// whom the host has just admitted.
+//
+// The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8714,8 +8857,10 @@ func (c *Client) GetStream(ctx context.Context, id ID, reqEditors ...RequestEdit
 //
 // Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
 // `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-// with `Retry-After` is the channel's slow mode.
+// `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+// why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+// whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+// is no message of this chat.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8736,8 +8881,10 @@ func (c *Client) SendStreamMessageWithBody(ctx context.Context, id ID, contentTy
 //
 // Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
 // `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-// with `Retry-After` is the channel's slow mode.
+// `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+// why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+// whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+// is no message of this chat.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8867,7 +9014,8 @@ func (c *Client) RotateStreamKey(ctx context.Context, id ID, reqEditors ...Reque
 // CreateSfuTokenWithBody Let somebody into a stream's room
 //
 // A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+// browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+// latest token was made with. It is good for 6 hours. Who loses the connection and is back
 // within 30 seconds goes on as the same participant.
 //
 // Takes any type of body and a specified content type.
@@ -8888,7 +9036,8 @@ func (c *Client) CreateSfuTokenWithBody(ctx context.Context, id ID, contentType 
 // CreateSfuToken Let somebody into a stream's room
 //
 // A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+// browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+// latest token was made with. It is good for 6 hours. Who loses the connection and is back
 // within 30 seconds goes on as the same participant.
 //
 // Takes a body of the `application/json` content type.
@@ -9731,18 +9880,29 @@ func (c *Client) ReportPackage(ctx context.Context, id ID, params *ReportPackage
 // A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
 // work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
 // participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
-// the codes 109 (expired) and 3500 (invalid).
+// the codes 109 (expired) and 3500 (invalid); a credential without the right is disconnected with 3507, one of a
+// suspended tenant with 4502. Credentials are looked at again every few seconds while connected, and end in the same
+// way. A participant may have 10 connections on a server, a tenant's user or key 1,000; one more ends the oldest (4503).
 //
 // **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
-// alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
-// RealtimePublication.
+// alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
+// invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+// refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
+// 103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
+// each publication is a RealtimePublication.
 //
-// **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
-// is disconnected and recovers in the same way.
+// **Presence.** Clients may ask for the presence of a room that they hear and, with the flag `join_leave`, are told
+// who comes and goes: participants, with `userId`, `displayName` and `role` as channel info. A tenant's own
+// connections don't show. Rooms with more than 500 connections tell the presence stats only.
+//
+// **Recovery.** A client that is back within 30 seconds is given what it missed, in order, unless that is more than
+// 2,000 publications or 1 MiB; then `recovered` is false. Hearts are of their moment and not given again. A client that
+// is too slow is disconnected and recovers in the same way.
 //
 // **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
-// viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
-// through the operations of this API.
+// viewers, of which 50 a second count from one connection, and, as the host of the room,
+// `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is refused, and is sent through the operations of
+// this API.
 //
 // Corresponds with GET /v1/realtime/websocket (the `ConnectRealtime` operationId).
 func (c *Client) ConnectRealtime(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -22729,9 +22889,12 @@ type ClientWithResponsesInterface interface {
 	// InviteCallWithBodyWithResponse Call somebody
 	//
 	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-	// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-	// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+	// the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+	// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+	// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+	// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+	// `invalid_input` when caller and callee are the same.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22741,9 +22904,12 @@ type ClientWithResponsesInterface interface {
 	// InviteCallWithResponse Call somebody
 	//
 	// Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-	// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-	// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+	// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+	// the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+	// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+	// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+	// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+	// `invalid_input` when caller and callee are the same.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22752,8 +22918,8 @@ type ClientWithResponsesInterface interface {
 
 	// AnswerCallWithBodyWithResponse Answer a call
 	//
-	// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-	// when the call was answered, declined, taken back or missed.
+	// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+	// when the call was answered, declined, taken back or missed, even if that was a moment ago.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22762,8 +22928,8 @@ type ClientWithResponsesInterface interface {
 
 	// AnswerCallWithResponse Answer a call
 	//
-	// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-	// when the call was answered, declined, taken back or missed.
+	// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+	// when the call was answered, declined, taken back or missed, even if that was a moment ago.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22773,7 +22939,7 @@ type ClientWithResponsesInterface interface {
 	// DeclineCallWithBodyWithResponse Decline a call
 	//
 	// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-	// answered or taken back; declining twice is harmless.
+	// answered or taken back; declining twice is harmless, and so is declining what was missed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22783,7 +22949,7 @@ type ClientWithResponsesInterface interface {
 	// DeclineCallWithResponse Decline a call
 	//
 	// Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-	// answered or taken back; declining twice is harmless.
+	// answered or taken back; declining twice is harmless, and so is declining what was missed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22793,7 +22959,7 @@ type ClientWithResponsesInterface interface {
 	// EndCallWithBodyWithResponse Hang up
 	//
 	// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-	// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+	// ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
 	// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -22804,7 +22970,7 @@ type ClientWithResponsesInterface interface {
 	// EndCallWithResponse Hang up
 	//
 	// Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-	// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+	// ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
 	// `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -22934,7 +23100,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateChannelWithBodyWithResponse Make a group channel
 	//
-	// Sends `channel.member.joined` for the host and for each first member.
+	// Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+	// host as the host.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22943,7 +23110,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateChannelWithResponse Make a group channel
 	//
-	// Sends `channel.member.joined` for the host and for each first member.
+	// Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+	// host as the host.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22982,8 +23150,9 @@ type ClientWithResponsesInterface interface {
 	// JoinChannelWithBodyWithResponse Make a user a member
 	//
 	// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-	// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+	// and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+	// moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22993,8 +23162,9 @@ type ClientWithResponsesInterface interface {
 	// JoinChannelWithResponse Make a user a member
 	//
 	// Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-	// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+	// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+	// and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+	// moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23004,7 +23174,7 @@ type ClientWithResponsesInterface interface {
 	// LeaveChannelWithBodyWithResponse End a membership
 	//
 	// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-	// direct channel.
+	// direct channel, and for one who is a member by being in the room.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23014,7 +23184,7 @@ type ClientWithResponsesInterface interface {
 	// LeaveChannelWithResponse End a membership
 	//
 	// Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-	// direct channel.
+	// direct channel, and for one who is a member by being in the room.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23023,7 +23193,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListChannelMembersWithResponse List a channel's members
 	//
-	// Those who left or were banned are left out.
+	// Those who left or were banned are left out. Whoever is in the room of a session or stream is a member of its
+	// channel; the role is the mightier of the one there and the one that joining gave.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23034,7 +23205,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
 	// is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
-	// alone.
+	// alone, and of breakout rooms of it to which its user is invited or, as a host or cohost, has come: any other channel
+	// is a 404. 403 `banned` or `forbidden` for a participant who was banned or kicked, or
+	// waits to be admitted.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23045,9 +23218,11 @@ type ClientWithResponsesInterface interface {
 	//
 	// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
 	// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-	// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-	// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-	// members may write.
+	// another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+	// `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+	// room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+	// channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+	// In a direct channel only its two members may write, in a group whomever your server names.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23058,9 +23233,11 @@ type ClientWithResponsesInterface interface {
 	//
 	// Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
 	// other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-	// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-	// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-	// members may write.
+	// another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+	// `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+	// room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+	// channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+	// In a direct channel only its two members may write, in a group whomever your server names.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23080,8 +23257,8 @@ type ClientWithResponsesInterface interface {
 
 	// EditChannelMessageWithBodyWithResponse Edit a message
 	//
-	// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-	// message is deleted.
+	// Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+	// 403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23090,8 +23267,8 @@ type ClientWithResponsesInterface interface {
 
 	// EditChannelMessageWithResponse Edit a message
 	//
-	// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-	// message is deleted.
+	// Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+	// 403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23102,7 +23279,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
 	// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+	// `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+	// chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+	// two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23113,7 +23293,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
 	// join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+	// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+	// `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+	// chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+	// two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23795,8 +23978,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSessionWithBodyWithResponse Open a session
 	//
-	// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-	// webinar speaker, a livestream spotlight. Sends `session.created`.
+	// The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+	// nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+	// `session.created`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23805,8 +23989,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSessionWithResponse Open a session
 	//
-	// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-	// webinar speaker, a livestream spotlight. Sends `session.created`.
+	// The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+	// nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+	// `session.created`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23815,7 +24000,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetSessionWithResponse Get a session
 	//
-	// A participant token opens its own session alone.
+	// A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
+	// moderates.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23824,8 +24010,8 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSessionWithBodyWithResponse Change a session
 	//
-	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-	// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+	// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 	// too.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -23835,8 +24021,8 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSessionWithResponse Change a session
 	//
-	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-	// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+	// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 	// too.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -23847,10 +24033,14 @@ type ClientWithResponsesInterface interface {
 	// CreateBreakoutsWithBodyWithResponse Open breakout rooms
 	//
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-	// and unless the session is live; 400 `invalid_input` for a user in two rooms and
-	// for a number outside 1 to `count`.
+	// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+	// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+	// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+	// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+	// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+	// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+	// in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+	// two rooms and for a number outside 1 to `count`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23860,10 +24050,14 @@ type ClientWithResponsesInterface interface {
 	// CreateBreakoutsWithResponse Open breakout rooms
 	//
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-	// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-	// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-	// and unless the session is live; 400 `invalid_input` for a user in two rooms and
-	// for a number outside 1 to `count`.
+	// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+	// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+	// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+	// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+	// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+	// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+	// in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+	// two rooms and for a number outside 1 to `count`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23872,8 +24066,8 @@ type ClientWithResponsesInterface interface {
 
 	// CloseBreakoutsWithResponse Close the breakout rooms
 	//
-	// Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
-	// open. A participant token must be the host's.
+	// Ends all of them at once; their participants can come back here. Sends `session.ended` for each, then
+	// `session.breakouts.closed`, when any was open. A participant token must be the host's.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23884,7 +24078,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
 	// transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
-	// host's. Ending twice is harmless.
+	// host's. Ending twice is harmless. A call that is live ends as by `endCall`, with `call.ended`; one that rings is
+	// taken back.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23916,8 +24111,8 @@ type ClientWithResponsesInterface interface {
 	// RaiseHandWithBodyWithResponse Raise a hand
 	//
 	// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-	// the session is live.
+	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+	// user is in the waiting room or was kicked, and unless the session is live.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23927,8 +24122,8 @@ type ClientWithResponsesInterface interface {
 	// RaiseHandWithResponse Raise a hand
 	//
 	// A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-	// the session is live.
+	// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+	// user is in the waiting room or was kicked, and unless the session is live.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23938,7 +24133,8 @@ type ClientWithResponsesInterface interface {
 	// MuteAllParticipantsWithBodyWithResponse Mute everybody
 	//
 	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+	// counted who were heard: in the room, with leave to speak and not muted.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23948,7 +24144,8 @@ type ClientWithResponsesInterface interface {
 	// MuteAllParticipantsWithResponse Mute everybody
 	//
 	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+	// counted who were heard: in the room, with leave to speak and not muted.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23958,8 +24155,10 @@ type ClientWithResponsesInterface interface {
 	// PromoteSessionParticipantWithBodyWithResponse Bring a viewer on stage
 	//
 	// The token that the participant holds can publish within a second; a raised hand goes down. Sends
-	// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-	// `conflict` unless the session is live.
+	// `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+	// goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+	// admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+	// the role is less than the user has or the user was kicked, and unless the session is live.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23969,8 +24168,10 @@ type ClientWithResponsesInterface interface {
 	// PromoteSessionParticipantWithResponse Bring a viewer on stage
 	//
 	// The token that the participant holds can publish within a second; a raised hand goes down. Sends
-	// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-	// `conflict` unless the session is live.
+	// `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+	// goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+	// admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+	// the role is less than the user has or the user was kicked, and unless the session is live.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23980,8 +24181,8 @@ type ClientWithResponsesInterface interface {
 	// SetSessionSpotlightWithBodyWithResponse Put a participant in the spotlight
 	//
 	// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-	// is live.
+	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+	// kicked, and unless the session is live.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23991,8 +24192,8 @@ type ClientWithResponsesInterface interface {
 	// SetSessionSpotlightWithResponse Put a participant in the spotlight
 	//
 	// Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-	// is live.
+	// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+	// kicked, and unless the session is live.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24001,7 +24202,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListSessionParticipantsWithResponse List a session's participants
 	//
-	// Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+	// Everybody who was invited or ever came, and how they stand. A participant token opens its own session, and breakout
+	// rooms of it to which its user is invited or which it moderates; not while its user is in the waiting room.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24011,8 +24213,10 @@ type ClientWithResponsesInterface interface {
 	// KickSessionParticipantWithResponse Throw a participant out
 	//
 	// Disconnects the user at once; every token that the user holds for the session stops working until a new
-	// invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
-	// can't be kicked: 409 `conflict`. Kicking twice is harmless.
+	// invitation, and the same holds in the session's open breakout rooms. To be assigned to a breakout room later is an
+	// invitation to that room alone. Sends `session.participant.kicked`, and `session.spotlight` when the user was in
+	// it. A participant token must be the host's or a cohost's. The host can't be kicked: 409 `conflict`, as when the
+	// session has ended. 404 when the user is no participant. Kicking twice is harmless.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24022,8 +24226,10 @@ type ClientWithResponsesInterface interface {
 	// UpdateSessionParticipantWithBodyWithResponse Change a participant's role or permissions
 	//
 	// Takes effect on the connected participant within a second, with the same token, and sends
-	// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-	// ended, or when the host is to be another role: a session has one host.
+	// `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+	// more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+	// the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+	// be another role or another the host: a session has one host.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24033,8 +24239,10 @@ type ClientWithResponsesInterface interface {
 	// UpdateSessionParticipantWithResponse Change a participant's role or permissions
 	//
 	// Takes effect on the connected participant within a second, with the same token, and sends
-	// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-	// ended, or when the host is to be another role: a session has one host.
+	// `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+	// more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+	// the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+	// be another role or another the host: a session has one host.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24044,8 +24252,9 @@ type ClientWithResponsesInterface interface {
 	// AdmitSessionParticipantWithResponse Admit a participant from the waiting room
 	//
 	// The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
-	// invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
-	// harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+	// invitation, and one who hasn't come yet won't have to wait. A participant token must be the host's. Sends
+	// `session.participant.updated` for one who waited or was kicked; admitting twice is harmless. 404 when the user is no
+	// participant, 409 `session_full` when the room is full, 409 `conflict` when the session has ended or is a call that rings.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24106,11 +24315,18 @@ type ClientWithResponsesInterface interface {
 	// CreateSessionTokenWithBodyWithResponse Let a user into a session
 	//
 	// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-	// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-	// back within 30 seconds goes on as the same participant.
+	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+	// `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+	// admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+	// the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+	// kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+	// good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+	//
+	// For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+	// leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+	// whom the host has just admitted.
+	//
+	// The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24120,11 +24336,18 @@ type ClientWithResponsesInterface interface {
 	// CreateSessionTokenWithResponse Let a user into a session
 	//
 	// The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-	// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-	// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-	// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-	// back within 30 seconds goes on as the same participant.
+	// type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+	// `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+	// admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+	// the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+	// kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+	// good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+	//
+	// For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+	// leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+	// whom the host has just admitted.
+	//
+	// The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24175,8 +24398,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
 	// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-	// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-	// with `Retry-After` is the channel's slow mode.
+	// `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+	// why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+	// whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+	// is no message of this chat.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24187,8 +24412,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
 	// `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-	// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-	// with `Retry-After` is the channel's slow mode.
+	// `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+	// why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+	// whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+	// is no message of this chat.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24256,7 +24483,8 @@ type ClientWithResponsesInterface interface {
 	// CreateSfuTokenWithBodyWithResponse Let somebody into a stream's room
 	//
 	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-	// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+	// browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+	// latest token was made with. It is good for 6 hours. Who loses the connection and is back
 	// within 30 seconds goes on as the same participant.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -24267,7 +24495,8 @@ type ClientWithResponsesInterface interface {
 	// CreateSfuTokenWithResponse Let somebody into a stream's room
 	//
 	// A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-	// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+	// browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+	// latest token was made with. It is good for 6 hours. Who loses the connection and is back
 	// within 30 seconds goes on as the same participant.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -24724,18 +24953,29 @@ type ClientWithResponsesInterface interface {
 	// A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
 	// work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
 	// participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
-	// the codes 109 (expired) and 3500 (invalid).
+	// the codes 109 (expired) and 3500 (invalid); a credential without the right is disconnected with 3507, one of a
+	// suspended tenant with 4502. Credentials are looked at again every few seconds while connected, and end in the same
+	// way. A participant may have 10 connections on a server, a tenant's user or key 1,000; one more ends the oldest (4503).
 	//
 	// **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
-	// alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
-	// RealtimePublication.
+	// alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
+	// invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+	// refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
+	// 103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
+	// each publication is a RealtimePublication.
 	//
-	// **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
-	// is disconnected and recovers in the same way.
+	// **Presence.** Clients may ask for the presence of a room that they hear and, with the flag `join_leave`, are told
+	// who comes and goes: participants, with `userId`, `displayName` and `role` as channel info. A tenant's own
+	// connections don't show. Rooms with more than 500 connections tell the presence stats only.
+	//
+	// **Recovery.** A client that is back within 30 seconds is given what it missed, in order, unless that is more than
+	// 2,000 publications or 1 MiB; then `recovered` is false. Hearts are of their moment and not given again. A client that
+	// is too slow is disconnected and recovers in the same way.
 	//
 	// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
-	// viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
-	// through the operations of this API.
+	// viewers, of which 50 a second count from one connection, and, as the host of the room,
+	// `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is refused, and is sent through the operations of
+	// this API.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -38985,9 +39225,12 @@ func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, r
 // InviteCallWithBodyWithResponse Call somebody
 //
 // Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+// the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+// `invalid_input` when caller and callee are the same.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39003,9 +39246,12 @@ func (c *ClientWithResponses) InviteCallWithBodyWithResponse(ctx context.Context
 // InviteCallWithResponse Call somebody
 //
 // Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-// after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-// Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+// type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+// the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+// `invalid_input` when caller and callee are the same.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39020,8 +39266,8 @@ func (c *ClientWithResponses) InviteCallWithResponse(ctx context.Context, body I
 
 // AnswerCallWithBodyWithResponse Answer a call
 //
-// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-// when the call was answered, declined, taken back or missed.
+// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+// when the call was answered, declined, taken back or missed, even if that was a moment ago.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39036,8 +39282,8 @@ func (c *ClientWithResponses) AnswerCallWithBodyWithResponse(ctx context.Context
 
 // AnswerCallWithResponse Answer a call
 //
-// Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-// when the call was answered, declined, taken back or missed.
+// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+// when the call was answered, declined, taken back or missed, even if that was a moment ago.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39053,7 +39299,7 @@ func (c *ClientWithResponses) AnswerCallWithResponse(ctx context.Context, id ID,
 // DeclineCallWithBodyWithResponse Decline a call
 //
 // Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-// answered or taken back; declining twice is harmless.
+// answered or taken back; declining twice is harmless, and so is declining what was missed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39069,7 +39315,7 @@ func (c *ClientWithResponses) DeclineCallWithBodyWithResponse(ctx context.Contex
 // DeclineCallWithResponse Decline a call
 //
 // Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-// answered or taken back; declining twice is harmless.
+// answered or taken back; declining twice is harmless, and so is declining what was missed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39085,7 +39331,7 @@ func (c *ClientWithResponses) DeclineCallWithResponse(ctx context.Context, id ID
 // EndCallWithBodyWithResponse Hang up
 //
 // Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+// ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
 // `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -39102,7 +39348,7 @@ func (c *ClientWithResponses) EndCallWithBodyWithResponse(ctx context.Context, i
 // EndCallWithResponse Hang up
 //
 // Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-// ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+// ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
 // `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -39298,7 +39544,8 @@ func (c *ClientWithResponses) ListChannelsWithResponse(ctx context.Context, para
 
 // CreateChannelWithBodyWithResponse Make a group channel
 //
-// Sends `channel.member.joined` for the host and for each first member.
+// Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+// host as the host.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39313,7 +39560,8 @@ func (c *ClientWithResponses) CreateChannelWithBodyWithResponse(ctx context.Cont
 
 // CreateChannelWithResponse Make a group channel
 //
-// Sends `channel.member.joined` for the host and for each first member.
+// Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+// host as the host.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39376,8 +39624,9 @@ func (c *ClientWithResponses) GetChannelWithResponse(ctx context.Context, id ID,
 // JoinChannelWithBodyWithResponse Make a user a member
 //
 // Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+// and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+// moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39393,8 +39642,9 @@ func (c *ClientWithResponses) JoinChannelWithBodyWithResponse(ctx context.Contex
 // JoinChannelWithResponse Make a user a member
 //
 // Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-// 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+// the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+// and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+// moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39410,7 +39660,7 @@ func (c *ClientWithResponses) JoinChannelWithResponse(ctx context.Context, id ID
 // LeaveChannelWithBodyWithResponse End a membership
 //
 // Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-// direct channel.
+// direct channel, and for one who is a member by being in the room.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39426,7 +39676,7 @@ func (c *ClientWithResponses) LeaveChannelWithBodyWithResponse(ctx context.Conte
 // LeaveChannelWithResponse End a membership
 //
 // Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-// direct channel.
+// direct channel, and for one who is a member by being in the room.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39441,7 +39691,8 @@ func (c *ClientWithResponses) LeaveChannelWithResponse(ctx context.Context, id I
 
 // ListChannelMembersWithResponse List a channel's members
 //
-// Those who left or were banned are left out.
+// Those who left or were banned are left out. Whoever is in the room of a session or stream is a member of its
+// channel; the role is the mightier of the one there and the one that joining gave.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -39458,7 +39709,9 @@ func (c *ClientWithResponses) ListChannelMembersWithResponse(ctx context.Context
 //
 // Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
 // is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
-// alone.
+// alone, and of breakout rooms of it to which its user is invited or, as a host or cohost, has come: any other channel
+// is a 404. 403 `banned` or `forbidden` for a participant who was banned or kicked, or
+// waits to be admitted.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -39475,9 +39728,11 @@ func (c *ClientWithResponses) ListChannelMessagesWithResponse(ctx context.Contex
 //
 // Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
 // other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-// members may write.
+// another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+// `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+// room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+// channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+// In a direct channel only its two members may write, in a group whomever your server names.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39494,9 +39749,11 @@ func (c *ClientWithResponses) SendChannelMessageWithBodyWithResponse(ctx context
 //
 // Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
 // other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-// another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-// written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-// members may write.
+// another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+// `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+// room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+// channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+// In a direct channel only its two members may write, in a group whomever your server names.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39528,8 +39785,8 @@ func (c *ClientWithResponses) DeleteChannelMessageWithResponse(ctx context.Conte
 
 // EditChannelMessageWithBodyWithResponse Edit a message
 //
-// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-// message is deleted.
+// Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+// 403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39544,8 +39801,8 @@ func (c *ClientWithResponses) EditChannelMessageWithBodyWithResponse(ctx context
 
 // EditChannelMessageWithResponse Edit a message
 //
-// Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-// message is deleted.
+// Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+// 403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39562,7 +39819,10 @@ func (c *ClientWithResponses) EditChannelMessageWithResponse(ctx context.Context
 //
 // The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
 // join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+// `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+// chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+// two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39579,7 +39839,10 @@ func (c *ClientWithResponses) BanChannelMemberWithBodyWithResponse(ctx context.C
 //
 // The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
 // join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+// Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+// `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+// chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+// two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40603,8 +40866,9 @@ func (c *ClientWithResponses) ListSessionsWithResponse(ctx context.Context, para
 
 // CreateSessionWithBodyWithResponse Open a session
 //
-// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-// webinar speaker, a livestream spotlight. Sends `session.created`.
+// The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+// nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+// `session.created`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40619,8 +40883,9 @@ func (c *ClientWithResponses) CreateSessionWithBodyWithResponse(ctx context.Cont
 
 // CreateSessionWithResponse Open a session
 //
-// The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-// webinar speaker, a livestream spotlight. Sends `session.created`.
+// The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+// nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+// `session.created`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40635,7 +40900,8 @@ func (c *ClientWithResponses) CreateSessionWithResponse(ctx context.Context, bod
 
 // GetSessionWithResponse Get a session
 //
-// A participant token opens its own session alone.
+// A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
+// moderates.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40650,8 +40916,8 @@ func (c *ClientWithResponses) GetSessionWithResponse(ctx context.Context, id ID,
 
 // UpdateSessionWithBodyWithResponse Change a session
 //
-// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 // too.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -40667,8 +40933,8 @@ func (c *ClientWithResponses) UpdateSessionWithBodyWithResponse(ctx context.Cont
 
 // UpdateSessionWithResponse Change a session
 //
-// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-// to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 // too.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -40685,10 +40951,14 @@ func (c *ClientWithResponses) UpdateSessionWithResponse(ctx context.Context, id 
 // CreateBreakoutsWithBodyWithResponse Open breakout rooms
 //
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-// and unless the session is live; 400 `invalid_input` for a user in two rooms and
-// for a number outside 1 to `count`.
+// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+// in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+// two rooms and for a number outside 1 to `count`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40704,10 +40974,14 @@ func (c *ClientWithResponses) CreateBreakoutsWithBodyWithResponse(ctx context.Co
 // CreateBreakoutsWithResponse Open breakout rooms
 //
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-// assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-// Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-// and unless the session is live; 400 `invalid_input` for a user in two rooms and
-// for a number outside 1 to `count`.
+// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+// in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+// two rooms and for a number outside 1 to `count`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40722,8 +40996,8 @@ func (c *ClientWithResponses) CreateBreakoutsWithResponse(ctx context.Context, i
 
 // CloseBreakoutsWithResponse Close the breakout rooms
 //
-// Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
-// open. A participant token must be the host's.
+// Ends all of them at once; their participants can come back here. Sends `session.ended` for each, then
+// `session.breakouts.closed`, when any was open. A participant token must be the host's.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40740,7 +41014,8 @@ func (c *ClientWithResponses) CloseBreakoutsWithResponse(ctx context.Context, id
 //
 // Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
 // transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
-// host's. Ending twice is harmless.
+// host's. Ending twice is harmless. A call that is live ends as by `endCall`, with `call.ended`; one that rings is
+// taken back.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40790,8 +41065,8 @@ func (c *ClientWithResponses) LowerHandWithResponse(ctx context.Context, id ID, 
 // RaiseHandWithBodyWithResponse Raise a hand
 //
 // A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-// the session is live.
+// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+// user is in the waiting room or was kicked, and unless the session is live.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40807,8 +41082,8 @@ func (c *ClientWithResponses) RaiseHandWithBodyWithResponse(ctx context.Context,
 // RaiseHandWithResponse Raise a hand
 //
 // A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-// the session is live.
+// raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+// user is in the waiting room or was kicked, and unless the session is live.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40824,7 +41099,8 @@ func (c *ClientWithResponses) RaiseHandWithResponse(ctx context.Context, id ID, 
 // MuteAllParticipantsWithBodyWithResponse Mute everybody
 //
 // Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+// counted who were heard: in the room, with leave to speak and not muted.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40840,7 +41116,8 @@ func (c *ClientWithResponses) MuteAllParticipantsWithBodyWithResponse(ctx contex
 // MuteAllParticipantsWithResponse Mute everybody
 //
 // Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+// counted who were heard: in the room, with leave to speak and not muted.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40856,8 +41133,10 @@ func (c *ClientWithResponses) MuteAllParticipantsWithResponse(ctx context.Contex
 // PromoteSessionParticipantWithBodyWithResponse Bring a viewer on stage
 //
 // The token that the participant holds can publish within a second; a raised hand goes down. Sends
-// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-// `conflict` unless the session is live.
+// `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+// goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+// admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+// the role is less than the user has or the user was kicked, and unless the session is live.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40873,8 +41152,10 @@ func (c *ClientWithResponses) PromoteSessionParticipantWithBodyWithResponse(ctx 
 // PromoteSessionParticipantWithResponse Bring a viewer on stage
 //
 // The token that the participant holds can publish within a second; a raised hand goes down. Sends
-// `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-// `conflict` unless the session is live.
+// `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+// goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+// admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+// the role is less than the user has or the user was kicked, and unless the session is live.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40890,8 +41171,8 @@ func (c *ClientWithResponses) PromoteSessionParticipantWithResponse(ctx context.
 // SetSessionSpotlightWithBodyWithResponse Put a participant in the spotlight
 //
 // Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-// is live.
+// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+// kicked, and unless the session is live.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40907,8 +41188,8 @@ func (c *ClientWithResponses) SetSessionSpotlightWithBodyWithResponse(ctx contex
 // SetSessionSpotlightWithResponse Put a participant in the spotlight
 //
 // Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-// is live.
+// token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+// kicked, and unless the session is live.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40923,7 +41204,8 @@ func (c *ClientWithResponses) SetSessionSpotlightWithResponse(ctx context.Contex
 
 // ListSessionParticipantsWithResponse List a session's participants
 //
-// Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+// Everybody who was invited or ever came, and how they stand. A participant token opens its own session, and breakout
+// rooms of it to which its user is invited or which it moderates; not while its user is in the waiting room.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40939,8 +41221,10 @@ func (c *ClientWithResponses) ListSessionParticipantsWithResponse(ctx context.Co
 // KickSessionParticipantWithResponse Throw a participant out
 //
 // Disconnects the user at once; every token that the user holds for the session stops working until a new
-// invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
-// can't be kicked: 409 `conflict`. Kicking twice is harmless.
+// invitation, and the same holds in the session's open breakout rooms. To be assigned to a breakout room later is an
+// invitation to that room alone. Sends `session.participant.kicked`, and `session.spotlight` when the user was in
+// it. A participant token must be the host's or a cohost's. The host can't be kicked: 409 `conflict`, as when the
+// session has ended. 404 when the user is no participant. Kicking twice is harmless.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40956,8 +41240,10 @@ func (c *ClientWithResponses) KickSessionParticipantWithResponse(ctx context.Con
 // UpdateSessionParticipantWithBodyWithResponse Change a participant's role or permissions
 //
 // Takes effect on the connected participant within a second, with the same token, and sends
-// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-// ended, or when the host is to be another role: a session has one host.
+// `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+// more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+// the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+// be another role or another the host: a session has one host.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40973,8 +41259,10 @@ func (c *ClientWithResponses) UpdateSessionParticipantWithBodyWithResponse(ctx c
 // UpdateSessionParticipantWithResponse Change a participant's role or permissions
 //
 // Takes effect on the connected participant within a second, with the same token, and sends
-// `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-// ended, or when the host is to be another role: a session has one host.
+// `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+// more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+// the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+// be another role or another the host: a session has one host.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40990,8 +41278,9 @@ func (c *ClientWithResponses) UpdateSessionParticipantWithResponse(ctx context.C
 // AdmitSessionParticipantWithResponse Admit a participant from the waiting room
 //
 // The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
-// invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
-// harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+// invitation, and one who hasn't come yet won't have to wait. A participant token must be the host's. Sends
+// `session.participant.updated` for one who waited or was kicked; admitting twice is harmless. 404 when the user is no
+// participant, 409 `session_full` when the room is full, 409 `conflict` when the session has ended or is a call that rings.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41088,11 +41377,18 @@ func (c *ClientWithResponses) GetSessionSummaryWithResponse(ctx context.Context,
 // CreateSessionTokenWithBodyWithResponse Let a user into a session
 //
 // The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-// back within 30 seconds goes on as the same participant.
+// type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+// `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+// admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+// the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+// kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+// good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+//
+// For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+// leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+// whom the host has just admitted.
+//
+// The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41108,11 +41404,18 @@ func (c *ClientWithResponses) CreateSessionTokenWithBodyWithResponse(ctx context
 // CreateSessionTokenWithResponse Let a user into a session
 //
 // The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-// type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-// token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-// room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-// kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-// back within 30 seconds goes on as the same participant.
+// type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+// `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+// admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+// the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+// kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+// good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+//
+// For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+// leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+// whom the host has just admitted.
+//
+// The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41193,8 +41496,10 @@ func (c *ClientWithResponses) GetStreamWithResponse(ctx context.Context, id ID, 
 //
 // Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
 // `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-// with `Retry-After` is the channel's slow mode.
+// `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+// why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+// whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+// is no message of this chat.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41211,8 +41516,10 @@ func (c *ClientWithResponses) SendStreamMessageWithBodyWithResponse(ctx context.
 //
 // Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
 // `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-// `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-// with `Retry-After` is the channel's slow mode.
+// `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+// why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+// whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+// is no message of this chat.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41322,7 +41629,8 @@ func (c *ClientWithResponses) RotateStreamKeyWithResponse(ctx context.Context, i
 // CreateSfuTokenWithBodyWithResponse Let somebody into a stream's room
 //
 // A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+// browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+// latest token was made with. It is good for 6 hours. Who loses the connection and is back
 // within 30 seconds goes on as the same participant.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -41339,7 +41647,8 @@ func (c *ClientWithResponses) CreateSfuTokenWithBodyWithResponse(ctx context.Con
 // CreateSfuTokenWithResponse Let somebody into a stream's room
 //
 // A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-// browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+// browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+// latest token was made with. It is good for 6 hours. Who loses the connection and is back
 // within 30 seconds goes on as the same participant.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -42054,18 +42363,29 @@ func (c *ClientWithResponses) ReportPackageWithResponse(ctx context.Context, id 
 // A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
 // work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
 // participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
-// the codes 109 (expired) and 3500 (invalid).
+// the codes 109 (expired) and 3500 (invalid); a credential without the right is disconnected with 3507, one of a
+// suspended tenant with 4502. Credentials are looked at again every few seconds while connected, and end in the same
+// way. A participant may have 10 connections on a server, a tenant's user or key 1,000; one more ends the oldest (4503).
 //
 // **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
-// alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
-// RealtimePublication.
+// alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
+// invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+// refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
+// 103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
+// each publication is a RealtimePublication.
 //
-// **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
-// is disconnected and recovers in the same way.
+// **Presence.** Clients may ask for the presence of a room that they hear and, with the flag `join_leave`, are told
+// who comes and goes: participants, with `userId`, `displayName` and `role` as channel info. A tenant's own
+// connections don't show. Rooms with more than 500 connections tell the presence stats only.
+//
+// **Recovery.** A client that is back within 30 seconds is given what it missed, in order, unless that is more than
+// 2,000 publications or 1 MiB; then `recovered` is false. Hearts are of their moment and not given again. A client that
+// is too slow is disconnected and recovers in the same way.
 //
 // **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
-// viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
-// through the operations of this API.
+// viewers, of which 50 a second count from one connection, and, as the host of the room,
+// `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is refused, and is sent through the operations of
+// this API.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -11,31 +11,20 @@ import (
 )
 
 const CountLiveSessions = `-- name: CountLiveSessions :one
-SELECT count(DISTINCT e.subject) FROM events e
-WHERE e.tenant_id = $1 AND e.event IN ('session.created', 'session.started') AND e.occurred_at >= $2::timestamptz
-  AND (e.event = 'session.started' OR e.payload -> 'data' ->> 'state' = 'live')
-  AND NOT EXISTS (
-    SELECT 1 FROM events n WHERE n.tenant_id = $1 AND n.subject = e.subject
-      AND n.event IN ('session.ended', 'call.ended', 'call.declined') AND n.occurred_at >= e.occurred_at)
+SELECT count(*) FROM sessions WHERE tenant_id = $1 AND state = 'live'
 `
 
-type CountLiveSessionsParams struct {
-	TenantID string
-	Since    time.Time
-}
-
-func (q *Queries) CountLiveSessions(ctx context.Context, arg CountLiveSessionsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountLiveSessions, arg.TenantID, arg.Since)
+func (q *Queries) CountLiveSessions(ctx context.Context, tenantID string) (int64, error) {
+	row := q.db.QueryRow(ctx, CountLiveSessions, tenantID)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
 const CountSessions = `-- name: CountSessions :many
-
-SELECT date_trunc($1::text, occurred_at, 'UTC')::timestamptz AS at, count(DISTINCT subject)::bigint AS sessions
-FROM events
-WHERE tenant_id = $2 AND event = 'session.created' AND occurred_at >= $3::timestamptz AND occurred_at < $4::timestamptz
+SELECT date_trunc($1::text, created_at, 'UTC')::timestamptz AS at, count(*) AS sessions
+FROM sessions
+WHERE tenant_id = $2 AND created_at >= $3::timestamptz AND created_at < $4::timestamptz
 GROUP BY 1 ORDER BY 1
 `
 
@@ -51,8 +40,6 @@ type CountSessionsRow struct {
 	Sessions int64
 }
 
-// Figures of sessions are counted from events, which name their tenant, when they
-// happened and what they are about; those of sales from orders.
 func (q *Queries) CountSessions(ctx context.Context, arg CountSessionsParams) ([]CountSessionsRow, error) {
 	rows, err := q.db.Query(ctx, CountSessions,
 		arg.Unit,

@@ -82,6 +82,18 @@ type Bid struct {
 	CreatedAt        time.Time
 }
 
+type Call struct {
+	SessionID       string
+	TenantID        string
+	Kind            string
+	FromUserID      string
+	FromDisplayName *string
+	ToUserID        string
+	RingExpiresAt   time.Time
+	CancelledAs     *string
+	EndedBy         *string
+}
+
 type Capture struct {
 	CaptureURLID string
 	Slot         int32
@@ -104,6 +116,50 @@ type CaptureURL struct {
 	LastCapturedAt *time.Time
 	DeletedAt      *time.Time
 	CreatedAt      time.Time
+}
+
+type Channel struct {
+	ID            string
+	TenantID      string
+	Kind          string
+	Name          *string
+	ProjectID     *string
+	DirectUserIds []string
+	SlowmodeSec   int32
+	LastMessageID *string
+	LastMessageAt *time.Time
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+}
+
+type ChannelMessage struct {
+	ID          string
+	ChannelID   string
+	TenantID    string
+	AuthorID    string
+	AuthorName  string
+	Body        *string
+	ParentID    *string
+	Mentions    []string
+	Attachments json.RawMessage
+	CreatedAt   time.Time
+	EditedAt    *time.Time
+	RedactedAt  *time.Time
+	RedactedBy  *string
+}
+
+type ChannelModeration struct {
+	ID          string
+	ChannelID   string
+	TenantID    string
+	Kind        string
+	Target      *string
+	ByUser      string
+	Reason      *string
+	Active      bool
+	ExpiresAt   *time.Time
+	SlowmodeSec *int32
+	CreatedAt   time.Time
 }
 
 type Discount struct {
@@ -203,6 +259,28 @@ type OrderItem struct {
 	Quantity   int32
 }
 
+type Participant struct {
+	RoomID           string
+	UserID           string
+	TenantID         string
+	Position         *int64
+	DisplayName      *string
+	Role             string
+	CanPublishScreen bool
+	State            string
+	Admitted         bool
+	Seat             string
+	SeatUntil        *time.Time
+	Muted            bool
+	HandRaisedAt     *time.Time
+	ConnID           *string
+	Node             *string
+	JoinedAt         *time.Time
+	LeftAt           *time.Time
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+}
+
 type ProcessorEvent struct {
 	ID          string
 	Type        string
@@ -231,6 +309,15 @@ type Product struct {
 	Search           string
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
+}
+
+type ProductPin struct {
+	ID        string
+	TenantID  string
+	RoomID    string
+	ProductID string
+	PinnedBy  string
+	PinnedAt  time.Time
 }
 
 type Publisher struct {
@@ -264,6 +351,34 @@ type Seller struct {
 	CheckedAt          *time.Time
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
+}
+
+type Session struct {
+	ID                   string
+	TenantID             string
+	Type                 string
+	Name                 string
+	ProjectID            *string
+	HostID               string
+	Capacity             int32
+	RecordingEnabled     bool
+	TranscriptionEnabled bool
+	WaitingRoom          bool
+	Locked               bool
+	Layout               string
+	SpotlightUserID      *string
+	InviteUserIds        []string
+	State                string
+	ParentSessionID      *string
+	BreakoutNumber       *int32
+	Seats                int32
+	Present              int32
+	Summary              json.RawMessage
+	SummaryAt            *time.Time
+	StartedAt            *time.Time
+	EndedAt              *time.Time
+	CreatedAt            time.Time
+	UpdatedAt            time.Time
 }
 
 type Setting struct {

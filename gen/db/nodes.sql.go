@@ -10,6 +10,30 @@ import (
 	"time"
 )
 
+const BeatNode = `-- name: BeatNode :exec
+INSERT INTO nodes (id, seen_at, sfu_url, participants) VALUES ($1, $2, $3, $4)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, sfu_url = excluded.sfu_url, participants = excluded.participants
+`
+
+type BeatNodeParams struct {
+	ID           string
+	Now          time.Time
+	SfuURL       *string
+	Participants int32
+}
+
+// @sqlc-vet-disable tenant
+// Nodes serve all tenants.
+func (q *Queries) BeatNode(ctx context.Context, arg BeatNodeParams) error {
+	_, err := q.db.Exec(ctx, BeatNode,
+		arg.ID,
+		arg.Now,
+		arg.SfuURL,
+		arg.Participants,
+	)
+	return err
+}
+
 const DeleteNodesBefore = `-- name: DeleteNodesBefore :exec
 DELETE FROM nodes n WHERE seen_at < $1
 AND NOT EXISTS (SELECT 1 FROM publishers p WHERE p.node = n.id AND p.ended_at IS NULL)
@@ -58,9 +82,40 @@ func (q *Queries) ListEndedPublishers(ctx context.Context, ids []string) ([]Publ
 	return items, nil
 }
 
+const ListNodesWithSFU = `-- name: ListNodesWithSFU :many
+SELECT id, sfu_url::text AS sfu_url FROM nodes WHERE sfu_url IS NOT NULL AND seen_at >= $1 ORDER BY participants, id
+`
+
+type ListNodesWithSFURow struct {
+	ID     string
+	SfuURL string
+}
+
+// @sqlc-vet-disable tenant
+// Nodes that live, those with the fewest participants first.
+func (q *Queries) ListNodesWithSFU(ctx context.Context, aliveSince time.Time) ([]ListNodesWithSFURow, error) {
+	rows, err := q.db.Query(ctx, ListNodesWithSFU, aliveSince)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListNodesWithSFURow{}
+	for rows.Next() {
+		var i ListNodesWithSFURow
+		if err := rows.Scan(&i.ID, &i.SfuURL); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListStrandedPublishers = `-- name: ListStrandedPublishers :many
 SELECT p.id, p.tenant_id, p.stream_id, p.source, p.node, p.remote_ip, p.accepted_at, p.live_at, p.ended_at FROM publishers p LEFT JOIN nodes n ON n.id = p.node
-WHERE p.source = 'rtmp' AND p.ended_at IS NULL AND p.node <> $1 AND p.accepted_at < $2 AND (n.seen_at IS NULL OR n.seen_at < $2)
+WHERE p.source IN ('rtmp', 'webrtc') AND p.ended_at IS NULL AND p.node <> $1 AND p.accepted_at < $2 AND (n.seen_at IS NULL OR n.seen_at < $2)
 ORDER BY p.accepted_at, p.id
 `
 

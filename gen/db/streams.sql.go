@@ -337,6 +337,46 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 	return i, err
 }
 
+const LockStreamOfRoom = `-- name: LockStreamOfRoom :one
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, t.status AS tenant_status
+FROM streams s JOIN tenants t ON t.id = s.tenant_id
+WHERE s.id = $1 FOR UPDATE OF s
+`
+
+type LockStreamOfRoomRow struct {
+	Stream       Stream
+	TenantStatus string
+}
+
+// @sqlc-vet-disable tenant
+// The room's ticket was checked, and names the stream alone.
+func (q *Queries) LockStreamOfRoom(ctx context.Context, id string) (LockStreamOfRoomRow, error) {
+	row := q.db.QueryRow(ctx, LockStreamOfRoom, id)
+	var i LockStreamOfRoomRow
+	err := row.Scan(
+		&i.Stream.ID,
+		&i.Stream.TenantID,
+		&i.Stream.Name,
+		&i.Stream.Mode,
+		&i.Stream.Status,
+		&i.Stream.KeyHash,
+		&i.Stream.KeyLast4,
+		&i.Stream.ProjectID,
+		&i.Stream.ReconnectWindowSec,
+		&i.Stream.RecordingEnabled,
+		&i.Stream.PublisherID,
+		&i.Stream.StartedAt,
+		&i.Stream.EndedAt,
+		&i.Stream.ReconnectUntil,
+		&i.Stream.BlockedUntil,
+		&i.Stream.RejectedReason,
+		&i.Stream.CreatedAt,
+		&i.Stream.UpdatedAt,
+		&i.TenantStatus,
+	)
+	return i, err
+}
+
 const LockTenantStreams = `-- name: LockTenantStreams :many
 SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams
 WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
@@ -535,5 +575,16 @@ SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s W
 // The key is what names the tenant.
 func (q *Queries) ShareTenantByKey(ctx context.Context, keyHash []byte) error {
 	_, err := q.db.Exec(ctx, ShareTenantByKey, keyHash)
+	return err
+}
+
+const ShareTenantOfStream = `-- name: ShareTenantOfStream :exec
+SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s WHERE s.id = $1) FOR SHARE
+`
+
+// @sqlc-vet-disable tenant
+// The room's ticket was checked, and names the stream alone.
+func (q *Queries) ShareTenantOfStream(ctx context.Context, id string) error {
+	_, err := q.db.Exec(ctx, ShareTenantOfStream, id)
 	return err
 }

@@ -259,6 +259,19 @@ func (q *Queries) SetTenantStatus(ctx context.Context, arg SetTenantStatusParams
 	return i, err
 }
 
+const ShareTenant = `-- name: ShareTenant :one
+SELECT status FROM tenants WHERE id = $1 FOR SHARE
+`
+
+// @sqlc-vet-disable tenant
+// The id is the tenant. Its suspension waits until what is being made exists, and ends it.
+func (q *Queries) ShareTenant(ctx context.Context, id string) (string, error) {
+	row := q.db.QueryRow(ctx, ShareTenant, id)
+	var status string
+	err := row.Scan(&status)
+	return status, err
+}
+
 const SuspendTenant = `-- name: SuspendTenant :exec
 UPDATE tenants SET status_before_suspension = status, status = 'SUSPENDED', suspended_at = $1::timestamptz, suspension_reason = $2, updated_at = $1::timestamptz
 WHERE id = $3

@@ -2254,9 +2254,12 @@ export interface paths {
         /**
          * Call somebody
          * @description Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-         *     type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends. Unanswered
-         *     after 45 seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`.
-         *     Sends `call.invited`. 400 `invalid_input` when caller and callee are the same.
+         *     type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
+         *     the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
+         *     seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
+         *     `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
+         *     is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
+         *     `invalid_input` when caller and callee are the same.
          */
         post: operations["inviteCall"];
         delete?: never;
@@ -2279,8 +2282,8 @@ export interface paths {
         put?: never;
         /**
          * Answer a call
-         * @description Only the callee may, others get 403 `forbidden`. Sends `call.answered` and `session.started`. 409 `conflict`
-         *     when the call was answered, declined, taken back or missed.
+         * @description Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
+         *     when the call was answered, declined, taken back or missed, even if that was a moment ago.
          */
         post: operations["answerCall"];
         delete?: never;
@@ -2304,7 +2307,7 @@ export interface paths {
         /**
          * Decline a call
          * @description Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-         *     answered or taken back; declining twice is harmless.
+         *     answered or taken back; declining twice is harmless, and so is declining what was missed.
          */
         post: operations["declineCall"];
         delete?: never;
@@ -2328,7 +2331,7 @@ export interface paths {
         /**
          * Hang up
          * @description Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-         *     ended, and `call.ended` is sent; the caller of one that still rings takes it back: cancelled, without
+         *     ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
          *     `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
          */
         post: operations["endCall"];
@@ -2461,7 +2464,8 @@ export interface paths {
         put?: never;
         /**
          * Make a group channel
-         * @description Sends `channel.member.joined` for the host and for each first member.
+         * @description Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
+         *     host as the host.
          */
         post: operations["createChannel"];
         delete?: never;
@@ -2529,8 +2533,9 @@ export interface paths {
         /**
          * Make a user a member
          * @description Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-         *     the user was no member. Whoever enters the room of a session or stream is a member of its channel without this.
-         *     403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+         *     the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
+         *     and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
+         *     moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
          */
         post: operations["joinChannel"];
         delete?: never;
@@ -2554,7 +2559,7 @@ export interface paths {
         /**
          * End a membership
          * @description Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-         *     direct channel.
+         *     direct channel, and for one who is a member by being in the room.
          */
         post: operations["leaveChannel"];
         delete?: never;
@@ -2575,7 +2580,8 @@ export interface paths {
         };
         /**
          * List a channel's members
-         * @description Those who left or were banned are left out.
+         * @description Those who left or were banned are left out. Whoever is in the room of a session or stream is a member of its
+         *     channel; the role is the mightier of the one there and the one that joining gave.
          */
         get: operations["listChannelMembers"];
         put?: never;
@@ -2600,7 +2606,9 @@ export interface paths {
          * Read a channel
          * @description Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
          *     is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
-         *     alone.
+         *     alone, and of breakout rooms of it to which its user is invited or, as a host or cohost, has come: any other channel
+         *     is a 404. 403 `banned` or `forbidden` for a participant who was banned or kicked, or
+         *     waits to be admitted.
          */
         get: operations["listChannelMessages"];
         put?: never;
@@ -2608,9 +2616,11 @@ export interface paths {
          * Write in a channel
          * @description Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
          *     other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-         *     another `authorId` is a 403 `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be
-         *     written; 429 `rate_limited` with `Retry-After` is the channel's slow mode. In a direct channel only its two
-         *     members may write.
+         *     another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
+         *     `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
+         *     room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
+         *     channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
+         *     In a direct channel only its two members may write, in a group whomever your server names.
          */
         post: operations["sendChannelMessage"];
         delete?: never;
@@ -2645,8 +2655,8 @@ export interface paths {
         head?: never;
         /**
          * Edit a message
-         * @description Sends `chat.message.edited`. A participant token may edit what its own user wrote. 409 `conflict` when the
-         *     message is deleted.
+         * @description Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
+         *     403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
          */
         patch: operations["editChannelMessage"];
         trace?: never;
@@ -2667,7 +2677,10 @@ export interface paths {
          * Shut a user out
          * @description The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
          *     join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-         *     Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban.
+         *     Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
+         *     `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
+         *     chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
+         *     two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
          */
         post: operations["banChannelMember"];
         delete?: never;
@@ -3547,8 +3560,9 @@ export interface paths {
         put?: never;
         /**
          * Open a session
-         * @description The session is live at once, and those who are invited can come. Without `layout` a conference has grid, a
-         *     webinar speaker, a livestream spotlight. Sends `session.created`.
+         * @description The session is live at once, and those who are invited can come. It stays live until it is ended, also while
+         *     nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
+         *     `session.created`.
          */
         post: operations["createSession"];
         delete?: never;
@@ -3569,7 +3583,8 @@ export interface paths {
         };
         /**
          * Get a session
-         * @description A participant token opens its own session alone.
+         * @description A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
+         *     moderates.
          */
         get: operations["getSession"];
         put?: never;
@@ -3579,8 +3594,8 @@ export interface paths {
         head?: never;
         /**
          * Change a session
-         * @description A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity is
-         *     to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+         * @description A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
+         *     waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
          *     too.
          */
         patch: operations["updateSession"];
@@ -3601,10 +3616,14 @@ export interface paths {
         /**
          * Open breakout rooms
          * @description Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-         *     assigned are invited there, and this session's host and cohosts moderate it. Sends `session.breakouts.created`.
-         *     Rooms that are open stay. A participant token must be the host's. 409 `conflict` in a call, in a breakout room,
-         *     and unless the session is live; 400 `invalid_input` for a user in two rooms and
-         *     for a number outside 1 to `count`.
+         *     assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
+         *     of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
+         *     this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+         *     enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
+         *     `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
+         *     and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
+         *     in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
+         *     two rooms and for a number outside 1 to `count`.
          */
         post: operations["createBreakouts"];
         delete?: never;
@@ -3627,8 +3646,8 @@ export interface paths {
         put?: never;
         /**
          * Close the breakout rooms
-         * @description Ends all of them at once; their participants can come back here. Sends `session.breakouts.closed` when any was
-         *     open. A participant token must be the host's.
+         * @description Ends all of them at once; their participants can come back here. Sends `session.ended` for each, then
+         *     `session.breakouts.closed`, when any was open. A participant token must be the host's.
          */
         post: operations["closeBreakouts"];
         delete?: never;
@@ -3653,7 +3672,8 @@ export interface paths {
          * End a session
          * @description Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
          *     transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
-         *     host's. Ending twice is harmless.
+         *     host's. Ending twice is harmless. A call that is live ends as by `endCall`, with `call.ended`; one that rings is
+         *     taken back.
          */
         post: operations["endSession"];
         delete?: never;
@@ -3702,8 +3722,8 @@ export interface paths {
         /**
          * Raise a hand
          * @description A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-         *     raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` unless
-         *     the session is live.
+         *     raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
+         *     user is in the waiting room or was kicked, and unless the session is live.
          */
         post: operations["raiseHand"];
         delete?: never;
@@ -3727,7 +3747,8 @@ export interface paths {
         /**
          * Mute everybody
          * @description Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-         *     participant token must be the host's or a cohost's. 409 `conflict` unless the session is live.
+         *     participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
+         *     counted who were heard: in the room, with leave to speak and not muted.
          */
         post: operations["muteAllParticipants"];
         delete?: never;
@@ -3751,8 +3772,10 @@ export interface paths {
         /**
          * Bring a viewer on stage
          * @description The token that the participant holds can publish within a second; a raised hand goes down. Sends
-         *     `session.participant.promoted`. A participant token must be the host's. 404 when the user is no participant, 409
-         *     `conflict` unless the session is live.
+         *     `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
+         *     goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
+         *     admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
+         *     the role is less than the user has or the user was kicked, and unless the session is live.
          */
         post: operations["promoteSessionParticipant"];
         delete?: never;
@@ -3776,8 +3799,8 @@ export interface paths {
         /**
          * Put a participant in the spotlight
          * @description Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-         *     token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` unless the session
-         *     is live.
+         *     token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+         *     kicked, and unless the session is live.
          */
         post: operations["setSessionSpotlight"];
         delete?: never;
@@ -3798,7 +3821,8 @@ export interface paths {
         };
         /**
          * List a session's participants
-         * @description Everybody who was invited or ever came, and how they stand. A participant token opens its own session alone.
+         * @description Everybody who was invited or ever came, and how they stand. A participant token opens its own session, and breakout
+         *     rooms of it to which its user is invited or which it moderates; not while its user is in the waiting room.
          */
         get: operations["listSessionParticipants"];
         put?: never;
@@ -3827,8 +3851,10 @@ export interface paths {
         /**
          * Throw a participant out
          * @description Disconnects the user at once; every token that the user holds for the session stops working until a new
-         *     invitation. Sends `session.participant.kicked`. A participant token must be the host's or a cohost's. The host
-         *     can't be kicked: 409 `conflict`. Kicking twice is harmless.
+         *     invitation, and the same holds in the session's open breakout rooms. To be assigned to a breakout room later is an
+         *     invitation to that room alone. Sends `session.participant.kicked`, and `session.spotlight` when the user was in
+         *     it. A participant token must be the host's or a cohost's. The host can't be kicked: 409 `conflict`, as when the
+         *     session has ended. 404 when the user is no participant. Kicking twice is harmless.
          */
         delete: operations["kickSessionParticipant"];
         options?: never;
@@ -3836,8 +3862,10 @@ export interface paths {
         /**
          * Change a participant's role or permissions
          * @description Takes effect on the connected participant within a second, with the same token, and sends
-         *     `session.participant.updated`. A participant token must be the host's. 409 `conflict` when the session has
-         *     ended, or when the host is to be another role: a session has one host.
+         *     `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
+         *     more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
+         *     the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
+         *     be another role or another the host: a session has one host.
          */
         patch: operations["updateSessionParticipant"];
         trace?: never;
@@ -3859,8 +3887,9 @@ export interface paths {
         /**
          * Admit a participant from the waiting room
          * @description The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
-         *     invitation. A participant token must be the host's. Sends `session.participant.updated`; admitting twice is
-         *     harmless. 409 `session_full` when the room is full, 409 `conflict` when the session has ended.
+         *     invitation, and one who hasn't come yet won't have to wait. A participant token must be the host's. Sends
+         *     `session.participant.updated` for one who waited or was kicked; admitting twice is harmless. 404 when the user is no
+         *     participant, 409 `session_full` when the room is full, 409 `conflict` when the session has ended or is a call that rings.
          */
         post: operations["admitSessionParticipant"];
         delete?: never;
@@ -3982,11 +4011,18 @@ export interface paths {
         /**
          * Let a user into a session
          * @description The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-         *     type has it: guest in a conference and a call, viewer in a webinar and a livestream. With a waiting room the
-         *     token has no permissions until its user is admitted; hosts and cohosts don't wait. 409 `session_full` when the
-         *     room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked or the user was
-         *     kicked. Asking again for the same user is harmless; the token before stays good. Who loses the connection and is
-         *     back within 30 seconds goes on as the same participant.
+         *     type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
+         *     `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
+         *     admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
+         *     the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
+         *     kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
+         *     good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+         *
+         *     For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
+         *     leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
+         *     whom the host has just admitted.
+         *
+         *     The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
          */
         post: operations["createSessionToken"];
         delete?: never;
@@ -4060,8 +4096,10 @@ export interface paths {
          * Write in a stream's chat
          * @description Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
          *     `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-         *     `forbidden`. 403 `banned`, `muted` or `timed_out` tells an author why nothing may be written; 429 `rate_limited`
-         *     with `Retry-After` is the channel's slow mode.
+         *     `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
+         *     why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
+         *     whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
+         *     is no message of this chat.
          */
         post: operations["sendStreamMessage"];
         delete?: never;
@@ -4205,7 +4243,8 @@ export interface paths {
         /**
          * Let somebody into a stream's room
          * @description A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-         *     browser; without `role` the token is a viewer's. It is good for 6 hours. Who loses the connection and is back
+         *     browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
+         *     latest token was made with. It is good for 6 hours. Who loses the connection and is back
          *     within 30 seconds goes on as the same participant.
          */
         post: operations["createSfuToken"];
@@ -4745,18 +4784,29 @@ export interface paths {
          * @description A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
          *     work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
          *     participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
-         *     the codes 109 (expired) and 3500 (invalid).
+         *     the codes 109 (expired) and 3500 (invalid); a credential without the right is disconnected with 3507, one of a
+         *     suspended tenant with 4502. Credentials are looked at again every few seconds while connected, and end in the same
+         *     way. A participant may have 10 connections on a server, a tenant's user or key 1,000; one more ends the oldest (4503).
          *
          *     **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
-         *     alone; whoever was kicked or banned is disconnected and refused. The data of each publication is a
-         *     RealtimePublication.
+         *     alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
+         *     invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+         *     refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
+         *     103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
+         *     each publication is a RealtimePublication.
          *
-         *     **Recovery.** A client that is back within 30 seconds is given what it missed, in order. A client that is too slow
-         *     is disconnected and recovers in the same way.
+         *     **Presence.** Clients may ask for the presence of a room that they hear and, with the flag `join_leave`, are told
+         *     who comes and goes: participants, with `userId`, `displayName` and `role` as channel info. A tenant's own
+         *     connections don't show. Rooms with more than 500 connections tell the presence stats only.
+         *
+         *     **Recovery.** A client that is back within 30 seconds is given what it missed, in order, unless that is more than
+         *     2,000 publications or 1 MiB; then `recovered` is false. Hearts are of their moment and not given again. A client that
+         *     is too slow is disconnected and recovers in the same way.
          *
          *     **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
-         *     viewers, and, as the host of the room, `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is sent
-         *     through the operations of this API.
+         *     viewers, of which 50 a second count from one connection, and, as the host of the room,
+         *     `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is refused, and is sent through the operations of
+         *     this API.
          */
         get: operations["connectRealtime"];
         put?: never;
@@ -5983,10 +6033,10 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description user and api_key: somebody of a tenant. admin: somebody who runs the platform. system: the server itself.
+         * @description user and api_key: somebody of a tenant. participant: somebody in a room of its. admin: somebody who runs the platform. system: the server itself.
          * @enum {string}
          */
-        AuditActorType: "user" | "api_key" | "admin" | "system";
+        AuditActorType: "user" | "api_key" | "participant" | "admin" | "system";
         /** @description Who did what, when and from where. Entries are never changed or removed. */
         AuditEntry: {
             /**
@@ -6397,7 +6447,7 @@ export interface components {
              */
             durationSec: number;
             /**
-             * @description Which of the two.
+             * @description Which of the two; the caller when your own server ended the session, or the last one when everybody was lost.
              * @example ben
              */
             endedBy: string;
@@ -6785,7 +6835,10 @@ export interface components {
              * @description Null while nothing was said.
              */
             lastMessageAt: string | null;
-            /** @example 2 */
+            /**
+             * @description Those who are in the room of a stream or session among them.
+             * @example 2
+             */
             memberCount: number;
             /**
              * @description The title of pushes; of a stream or session its name.
@@ -7210,7 +7263,7 @@ export interface components {
              */
             authorId: string;
             /**
-             * @description What others see.
+             * @description What others see, unless a participant has a name of its own.
              * @example Ada Okafor
              */
             authorName: string;
@@ -7219,7 +7272,7 @@ export interface components {
              * @example Hello everybody
              */
             body: string;
-            /** @description Your own ids of users who are mentioned, up to 50. Each gets a push but the author. */
+            /** @description Your own ids of users who are mentioned, up to 50; each counts once. Each gets a push but the author. */
             mentions?: string[];
             /**
              * @description A message of this channel that it answers.
@@ -7815,7 +7868,7 @@ export interface components {
         /** @description Whom the channel is for. */
         DirectChannelInput: {
             /**
-             * @description The title of pushes; absent for the two ids.
+             * @description The title of pushes; absent for the two ids. Ignored when the channel exists.
              * @example Ada and Ben
              */
             name?: string;
@@ -10829,7 +10882,7 @@ export interface components {
         /** @description A participant's hand was lowered. */
         SessionHandraiseLoweredData: {
             /**
-             * @description The moderator's user id; null when your own server asked.
+             * @description The user id of the moderator, or of the participant itself; null when your own server asked.
              * @example ada
              */
             by: string | null;
@@ -11067,7 +11120,7 @@ export interface components {
             capacity?: number;
             layout?: components["schemas"]["SessionLayout"];
             /**
-             * @description Locked, nobody new comes in; those inside stay.
+             * @description Locked, nobody new comes in; those inside stay, and may lose the connection for 30 seconds.
              * @example true
              */
             locked?: boolean;
@@ -11079,7 +11132,7 @@ export interface components {
             /** @description A recording that runs goes on. */
             recordingEnabled?: boolean;
             transcriptionEnabled?: boolean;
-            /** @description Switched off, those who wait are admitted. */
+            /** @description Switched off, those who wait are admitted in the order of their coming, as far as there are seats; the others come in when they ask again. */
             waitingRoom?: boolean;
         };
         /** @description One recording of a session, all participants in one picture. */
@@ -11219,7 +11272,7 @@ export interface components {
         /** @description Another participant is in the spotlight, or nobody. */
         SessionSpotlightData: {
             /**
-             * @description The moderator's user id; null when your own server asked.
+             * @description The moderator's user id; null when your own server asked, and when the one in it left.
              * @example ada
              */
             by: string | null;

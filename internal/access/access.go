@@ -24,6 +24,8 @@ const (
 	User
 	// Admin is an admin's token.
 	Admin
+	// Participant is the token of somebody in a room.
+	Participant
 )
 
 // Party is somebody who calls.
@@ -38,7 +40,8 @@ type Party struct {
 }
 
 // Parties lists all kinds of callers: nobody, the weakest and the mightiest key,
-// and every role.
+// every role, and the host of a room, whose own role and standing the operation
+// looks at.
 func Parties() []Party {
 	list := []Party{
 		{Name: "nobody", Kind: Nothing},
@@ -51,7 +54,7 @@ func Parties() []Party {
 	for _, role := range slices.Backward(console.Roles()) {
 		list = append(list, Party{Name: string(role), Kind: Admin, AdminRole: role, Scopes: texts(role.Scopes())})
 	}
-	return list
+	return append(list, Party{Name: "participant", Kind: Participant})
 }
 
 func texts[S ~string](scopes []S) []string {
@@ -102,7 +105,7 @@ func judge(scheme string, scopes []string, p Party) Verdict {
 }
 
 // takes lists what is a credential for a scheme; nothing of ours for those of
-// media servers, workers, participants and the payment processor.
+// media servers, workers and the payment processor.
 func takes(scheme string) []Kind {
 	switch scheme {
 	case "tenantToken":
@@ -111,6 +114,8 @@ func takes(scheme string) []Kind {
 		return []Kind{User}
 	case "adminToken":
 		return []Kind{Admin}
+	case "participantToken":
+		return []Kind{Participant}
 	default:
 		return nil
 	}

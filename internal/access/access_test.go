@@ -14,24 +14,25 @@ func TestJudge(t *testing.T) {
 		return openapi3.SecurityRequirements{{scheme: scopes}}
 	}
 	both := append(one("tenantToken", "streams:write"), one("participantToken")...)
-	// In the order of Parties: nobody, both keys, the roles of tenants, those of admins.
+	// In the order of Parties: nobody, both keys, the roles of tenants, those of admins, participants.
 	for _, c := range []struct {
 		security openapi3.SecurityRequirements
 		want     string
 	}{
-		{nil, "AAAAAAAAAA"},
-		{one("tenantToken"), "UAAAAAAUUU"},
-		{one("tenantToken", "streams:read"), "UFAAAAAUUU"},
-		{one("tenantToken", "streams:write"), "UFAFAAAUUU"},
-		{one("tenantToken", "streams:read", "team:write"), "UFFFFAAUUU"},
-		{both, "UFAFAAAUUU"},
-		{one("userToken"), "UUUAAAAUUU"},
-		{one("adminToken"), "UUUUUUUAAA"},
-		{one("adminToken", "admin:read"), "UUUUUUUAAA"},
-		{one("adminToken", "admin:billing"), "UUUUUUUAFA"},
-		{one("adminToken", "admin:support"), "UUUUUUUFAA"},
-		{one("adminToken", "admin:write"), "UUUUUUUFFA"},
-		{one("recorderSignature"), "UUUUUUUUUU"},
+		{nil, "AAAAAAAAAAA"},
+		{one("tenantToken"), "UAAAAAAUUUU"},
+		{one("tenantToken", "streams:read"), "UFAAAAAUUUU"},
+		{one("tenantToken", "streams:write"), "UFAFAAAUUUU"},
+		{one("tenantToken", "streams:read", "team:write"), "UFFFFAAUUUU"},
+		{both, "UFAFAAAUUUA"},
+		{one("userToken"), "UUUAAAAUUUU"},
+		{one("adminToken"), "UUUUUUUAAAU"},
+		{one("adminToken", "admin:read"), "UUUUUUUAAAU"},
+		{one("adminToken", "admin:billing"), "UUUUUUUAFAU"},
+		{one("adminToken", "admin:support"), "UUUUUUUFAAU"},
+		{one("adminToken", "admin:write"), "UUUUUUUFFAU"},
+		{one("participantToken"), "UUUUUUUUUUA"},
+		{one("recorderSignature"), "UUUUUUUUUUU"},
 	} {
 		var got strings.Builder
 		for _, p := range Parties() {

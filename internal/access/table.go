@@ -88,6 +88,8 @@ Made from the API document and the roles by ` + "`make generate`" + `; the serve
 
 ● may call the operation. – is known, but lacks a scope: 403 ` + "`forbidden`" + `. An empty cell is no credential for it: 401
 ` + "`unauthenticated`" + `. The column API key is about a key with all scopes; another one needs those in the column Needs.
+The column participant is about tokens of a session or stream, which open their own room and breakout rooms of it alone; what each may do
+there, its role says: host, cohost, guest or viewer.
 Whose resource an id names is looked at after that: another tenant's is a 404.
 `
 

@@ -104,11 +104,21 @@ func grants() []grant {
 	}
 }
 
-// Caller is who makes a request: a user or an API key of one tenant.
+// Participant is the one in a room for whom a participant token speaks.
+type Participant struct {
+	// RoomID is the session's or stream's id.
+	RoomID string
+	// UserID is the tenant's own id of the user.
+	UserID string
+}
+
+// Caller is who makes a request: a user, an API key or a participant of one tenant.
 type Caller struct {
 	TenantID string
-	// One of the two is set.
+	// One of the three is set. A participant has neither role nor scopes: what it
+	// may do, its row says.
 	UserID, APIKeyID string
+	Participant      *Participant
 	Role             Role
 	Scopes           []Scope
 	// IP and RequestID are those of the request, for the audit log.
@@ -128,8 +138,11 @@ func (c Caller) May(scopes ...Scope) bool {
 // Actor is the caller in the audit log.
 func (c Caller) Actor() audit.Actor {
 	a := audit.Actor{Type: "user", ID: c.UserID, IP: c.IP, RequestID: c.RequestID}
-	if c.APIKeyID != "" {
+	switch {
+	case c.APIKeyID != "":
 		a.Type, a.ID = "api_key", c.APIKeyID
+	case c.Participant != nil:
+		a.Type, a.ID = "participant", c.Participant.UserID
 	}
 	return a
 }

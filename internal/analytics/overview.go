@@ -9,9 +9,6 @@ import (
 	"showfloor/internal/account"
 )
 
-// longestSession is how far back a session that is still live may have begun.
-const longestSession = 7 * 24 * time.Hour
-
 // Overview is a tenant at a glance.
 type Overview struct {
 	db.CountTenantRow
@@ -39,7 +36,7 @@ func (s *Service) GetOverview(ctx context.Context, c account.Caller) (Overview, 
 	if err != nil {
 		return Overview{}, fmt.Errorf("count viewers: %w", err)
 	}
-	live, err := q.CountLiveSessions(ctx, db.CountLiveSessionsParams{TenantID: c.TenantID, Since: now.Add(-longestSession)})
+	live, err := q.CountLiveSessions(ctx, c.TenantID)
 	if err != nil {
 		return Overview{}, fmt.Errorf("count live sessions: %w", err)
 	}

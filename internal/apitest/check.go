@@ -1,12 +1,14 @@
 package apitest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"sync"
@@ -61,6 +63,9 @@ func checked(t testing.TB, next http.Handler) http.Handler {
 		defer func() {
 			if p := recover(); p != nil {
 				panic(p) // the connection was dropped on purpose
+			}
+			if record.taken {
+				return // it is a WebSocket
 			}
 			if err := check(d.router, r, record); err != nil {
 				t.Errorf("%s %s answered %d %s\n%v", r.Method, r.URL.Path, record.status, record.body.Bytes(), err)
@@ -162,6 +167,14 @@ type recorder struct {
 
 	status int
 	body   bytes.Buffer
+	// taken: the connection speaks something else than HTTP from now on.
+	taken bool
+}
+
+// Hijack implements http.Hijacker.
+func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	r.taken = true
+	return http.NewResponseController(r.ResponseWriter).Hijack()
 }
 
 // WriteHeader implements http.ResponseWriter.

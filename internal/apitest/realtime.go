@@ -7,8 +7,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
+	"showfloor/handlers"
+	"showfloor/internal/inroom"
+	"showfloor/internal/postgres"
 	"showfloor/internal/realtime"
+	"showfloor/internal/session"
 )
 
 // Publication is what was published, as a browser reads it.
@@ -24,10 +29,15 @@ type publications struct {
 	mu sync.Mutex
 	// all are in the order of their arrival.
 	all []Publication
+	// next is who carries them; nil for nobody.
+	next realtime.Publisher
 }
 
 // Publish implements realtime.Publisher.
-func (p *publications) Publish(_ context.Context, message realtime.Publication) {
+func (p *publications) Publish(ctx context.Context, message realtime.Publication) {
+	if p.next != nil {
+		p.next.Publish(ctx, message)
+	}
 	raw, err := json.Marshal(map[string]any{"type": message.Type, "data": message.Data})
 	if err != nil {
 		p.t.Errorf("a publication is no JSON: %v", err)
@@ -54,7 +64,15 @@ func checkPublication(name string, raw []byte) error {
 	}
 	schemas := d.spec.Components.Schemas
 	data := schemas[map[string]string{
+		realtime.ChatMessage: "ChatMessageCreatedData", realtime.ChatEdited: "ChatMessageEditedData",
+		realtime.ChatDeleted: "ChatMessageDeletedData", realtime.ProductPin: "RealtimeProductPin",
 		realtime.StockTick: "RealtimeStockTick", realtime.DiscountDrop: "RealtimeDiscountDrop", realtime.AuctionBid: "RealtimeAuctionBid",
+		"session.started": "SessionStartedData", "session.ended": "SessionEndedData", "session.updated": "SessionUpdatedData",
+		"session.participant.updated": "SessionParticipantUpdatedData", "session.participant.kicked": "SessionParticipantKickedData",
+		"session.participant.promoted": "SessionParticipantPromotedData", "session.handraise.raised": "SessionHandraiseRaisedData",
+		"session.handraise.lowered": "SessionHandraiseLoweredData", "session.spotlight": "SessionSpotlightData",
+		"session.muted-all": "SessionMutedAllData", "session.breakouts.created": "SessionBreakoutsCreatedData",
+		"session.breakouts.closed": "SessionBreakoutsClosedData",
 	}[name]]
 	if data == nil {
 		return errors.New("its type is not known here")
@@ -67,4 +85,60 @@ func (s *Server) Published() []Publication {
 	s.published.mu.Lock()
 	defer s.published.mu.Unlock()
 	return slices.Clone(s.published.all)
+}
+
+// openRealtime makes the realtime channel, when the test wants one.
+func (s *Server) openRealtime(o Options, now func() time.Time) {
+	if !o.Realtime {
+		return
+	}
+	s.Realtime = realtime.New(realtime.Config{RedisURL: o.RedisURL, Log: o.Log, Now: now, CheckEvery: 100 * time.Millisecond})
+	s.published.next = s.Realtime
+}
+
+// upgrades is what connections that become WebSockets are handed to.
+func (s *Server) upgrades() handlers.Realtime { //nolint:ireturn // nil is an answer
+	if s.Realtime == nil {
+		return nil
+	}
+	return s.Realtime
+}
+
+// startRealtime lets clients connect, and returns when it hears of changes.
+func (s *Server) startRealtime(t testing.TB, o Options) {
+	t.Helper()
+	if s.Realtime == nil {
+		return
+	}
+	must(t, s.Realtime.Start(inroom.NewRealtime(s.Accounts, s.Sessions, s.Chat)))
+	t.Cleanup(func() { must(t, s.Realtime.Stop(context.Background())) })
+	s.follow(t, o, s.Realtime)
+}
+
+// follow tells a follower of rooms' changes until the test ends, and returns when
+// it hears of them.
+func (s *Server) follow(t testing.TB, o Options, follower inroom.Follower) {
+	t.Helper()
+	changes := inroom.NewChanges(follower)
+	connected := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(connected) })
+	listener := &postgres.Listener{
+		Pool: s.Pool, Channel: session.ChangesChannel, Heard: changes.Heard, Log: o.Log,
+		Connected: func(ctx context.Context) {
+			changes.Missed(ctx)
+			tell()
+		},
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var work sync.WaitGroup
+	work.Go(func() { changes.Run(ctx) })
+	work.Go(func() { listener.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		work.Wait()
+	})
+	select {
+	case <-connected:
+	case <-t.Context().Done():
+	}
 }

@@ -31,8 +31,10 @@ import (
 	"showfloor/internal/id"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/sfu"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
+	"showfloor/internal/realtime"
 	"showfloor/internal/secret"
 	"showfloor/internal/setting"
 	"showfloor/internal/stream"
@@ -57,12 +59,22 @@ type Options struct {
 	// Listens is set for a server that hears what other servers on its database
 	// have stopped.
 	Listens bool
+	// Realtime lets clients connect to the realtime channel. What other servers on
+	// the database change in rooms is heard of, and what they publish when RedisURL
+	// is theirs too. Credentials are looked at again every 100 ms.
+	Realtime bool
+	RedisURL string
 	// Node names the process; a fresh name by default.
 	Node string
+	// SFUURL is where the node's SFU is; the package's SFUURL by default.
+	SFUURL string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
 	IngestSecret string
 	// Schedule is the pauses between attempts; the default schedule when nil.
 	Schedule []time.Duration
+	// SFU lets browsers into rooms, on loopback; SFUURL is its address then. It has a
+	// database that no other test has.
+	SFU bool
 	// Production refuses deliveries to private addresses, and has no mailbox.
 	Production bool
 	// Limits says how often callers may come; nothing is limited by default.
@@ -71,6 +83,8 @@ type Options struct {
 	Origins []string
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// RingTimeout is how long a call rings; the default when it is 0.
+	RingTimeout time.Duration
 	// PlatformFee is the default of the platform's fee; 0 by default.
 	PlatformFee setting.Rate
 	// Sandbox is another server's processor; one of its own by default.
@@ -100,11 +114,16 @@ type Server struct {
 	Box     *secret.Box
 	Node    string
 	Hub     *hub.Hub
+	// SFU is where media is, when Options.SFU is set.
+	SFU *sfu.Server
 	// Sandbox is the payment processor.
 	Sandbox *Sandbox
+	// Realtime is the realtime channel; nil unless it was asked for.
+	Realtime *realtime.Server
 	// Clock is what the areas go by; nil when Jobs is set.
 	Clock *Clock
 
+	web       *httptest.Server
 	client    *http.Client
 	published publications
 }
@@ -120,11 +139,17 @@ func New(t testing.TB, o Options) *Server {
 		s.Clock = NewClock()
 		now = s.Clock.Now
 	}
+	s.web = httptest.NewUnstartedServer(nil)
+	t.Cleanup(s.web.Close)
+	if o.SFU {
+		o.SFUURL = "ws://" + s.web.Listener.Addr().String() + "/sfu"
+	}
 	s.openSandbox(t, o, now)
 	live := s.openAreas(t, o, now)
 	s.startJobs(t, o)
+	s.startRealtime(t, o)
 	router, err := handlers.New(handlers.Config{
-		Areas: s.Areas,
+		Areas: s.Areas, Realtime: s.upgrades(),
 		Checks: append([]handlers.Check{
 			{Name: "database", Engine: func() string { return "PostgreSQL" }, Run: s.Pool.Ping},
 			{Name: "queue", Engine: func() string { return "River" }, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
@@ -136,6 +161,7 @@ func New(t testing.TB, o Options) *Server {
 	})
 	must(t, err)
 	s.Handler = checked(t, router)
+	s.openSFU(t, o)
 	s.listen(t)
 	if o.Sandbox == nil {
 		s.Sandbox.SendTo(s.URL + "/v1/billing/webhook")
@@ -147,13 +173,16 @@ func (o Options) withDefaults(t testing.TB) Options {
 	t.Helper()
 	switch {
 	case o.Pool != nil:
-	case o.Jobs:
+	case o.Jobs, o.SFU: // rooms are placed on any node of the database
 		o.Pool = dbtest.New(t)
 	default:
 		o.Pool = dbtest.Shared(t)
 	}
 	if o.Node == "" {
 		o.Node = id.New(id.Node)
+	}
+	if o.SFUURL == "" {
+		o.SFUURL = SFUURL
 	}
 	if o.Origins == nil {
 		o.Origins = []string{"*"}
@@ -183,12 +212,14 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		s.Hub.Close()
 		playlist.Close()
 	})
+	s.openRealtime(o, now)
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node,
-		PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", Engine: onair.Engine{Hub: s.Hub},
+		PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", SFUURL: o.SFUURL, Engine: onair.Engine{Hub: s.Hub},
 		MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"}, Mailbox: !o.Production,
 		Schedule: o.Schedule, AllowPrivate: !o.Production, CheckEvent: eventCheck(t),
 		Processor: s.Sandbox.Client, Realtime: &s.published, PlatformFee: o.PlatformFee,
+		RingTimeout: o.RingTimeout,
 	})
 	must(t, err)
 	if o.Listens {
@@ -244,11 +275,11 @@ func (s *Server) startJobs(t testing.TB, o Options) {
 // listen serves on a free loopback port.
 func (s *Server) listen(t testing.TB) {
 	t.Helper()
-	server := httptest.NewServer(s.Handler)
-	s.URL, s.client = server.URL, server.Client()
+	s.web.Config.Handler = s.Handler
+	s.web.Start()
+	s.URL, s.client = s.web.URL, s.web.Client()
 	// A redirect is an answer like any other.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	t.Cleanup(server.Close)
 }
 
 func must(t testing.TB, err error) {

@@ -18,7 +18,9 @@ import (
 	"showfloor/internal/analytics"
 	"showfloor/internal/auction"
 	"showfloor/internal/billing"
+	"showfloor/internal/call"
 	"showfloor/internal/catalog"
+	"showfloor/internal/chat"
 	"showfloor/internal/console"
 	"showfloor/internal/discount"
 	"showfloor/internal/event"
@@ -26,10 +28,12 @@ import (
 	"showfloor/internal/mail"
 	"showfloor/internal/order"
 	"showfloor/internal/processor"
+	"showfloor/internal/push"
 	"showfloor/internal/queue"
 	"showfloor/internal/realtime"
 	"showfloor/internal/secret"
 	"showfloor/internal/seller"
+	"showfloor/internal/session"
 	"showfloor/internal/setting"
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
@@ -52,6 +56,11 @@ type Config struct {
 	PublicURL, IngestURL string
 	// Engine is the media plane as streams see it.
 	Engine stream.Engine
+	// SFUURL is the WebSocket address of this node's SFU, without a slash at the
+	// end; empty when it has none.
+	SFUURL string
+	// RingTimeout is how long a call rings, call.DefaultRingTimeout when it is 0.
+	RingTimeout time.Duration
 
 	// MailServer takes our mail; nil when there is none.
 	MailServer *mail.Server
@@ -112,6 +121,11 @@ type Areas struct {
 	// Billing takes in what the payment processor reports.
 	Billing  *billing.Service
 	Auctions *auction.Service
+	Sessions *session.Service
+	Chat     *chat.Service
+	Calls    *call.Service
+	// Pushes are what waits to be pushed to devices.
+	Pushes *push.Service
 }
 
 func (c Config) withDefaults() Config {
@@ -166,10 +180,30 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.Tester = tester.New(tester.Config{Pool: c.Pool, AllowPrivate: c.AllowPrivate, Now: c.Now})
 	a.Analytics = analytics.New(c.Pool, c.Now)
+	a.openRooms(c)
 	a.Console = console.New(console.Config{
-		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams}, Keys: a.Keys,
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Sessions}, Keys: a.Keys,
 		Log: c.Log, Now: c.Now,
 	})
+	a.openCommerce(c)
+	return a, nil
+}
+
+// openRooms makes those in which people meet, talk and call each other.
+func (a *Areas) openRooms(c Config) {
+	a.Sessions = session.New(session.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
+		Steady: a.Streams.Steady, Log: c.Log, Now: c.Now,
+	})
+	a.Chat = chat.New(chat.Config{Pool: c.Pool, Events: a.Events, Rooms: a.Sessions, Realtime: c.Realtime, Now: c.Now})
+	a.Calls = call.New(call.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Sessions: a.Sessions, RingTimeout: c.RingTimeout, Now: c.Now,
+	})
+	a.Pushes = push.New(c.Pool, c.Now)
+}
+
+// openCommerce makes those that sell.
+func (a *Areas) openCommerce(c Config) {
 	a.Catalog = catalog.New(catalog.Config{Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now})
 	a.Settings = setting.New(setting.Config{Pool: c.Pool, PlatformFee: c.PlatformFee, Now: c.Now})
 	a.Discounts = discount.New(discount.Config{Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Now: c.Now})
@@ -184,5 +218,4 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Auctions = auction.New(auction.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Orders: a.Orders, Realtime: c.Realtime, Now: c.Now,
 	})
-	return a, nil
 }

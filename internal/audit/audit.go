@@ -14,7 +14,7 @@ import (
 
 // Actor is who causes a change, and from where.
 type Actor struct {
-	// Type is user, api_key, admin or system.
+	// Type is user, api_key, participant, admin or system.
 	Type string
 	ID   string
 	// IP and RequestID are empty when no request is behind the change.
@@ -23,7 +23,7 @@ type Actor struct {
 
 // IsActorType tells whether text is a type of actor.
 func IsActorType(text string) bool {
-	return text == "user" || text == "api_key" || text == "admin" || text == "system"
+	return text == "user" || text == "api_key" || text == "participant" || text == "admin" || text == "system"
 }
 
 // System is the actor of changes that nobody asked for, such as a broadcast

@@ -31,13 +31,30 @@ const (
 	fileMode     = 0o644
 )
 
+// Devices gives the browser a camera that shows a moving picture and a microphone
+// that beeps, both allowed without a question, and lets sound play without a click.
+func Devices(o []chromedp.ExecAllocatorOption) []chromedp.ExecAllocatorOption {
+	return append(o,
+		chromedp.Flag("use-fake-device-for-media-stream", true),
+		chromedp.Flag("use-fake-ui-for-media-stream", true),
+		chromedp.Flag("allow-loopback-in-peer-connection", true),
+		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
+		// Chromedp's own, and that own addresses hide behind mDNS names, which nobody answers here.
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,WebRtcHideLocalIpsWithMdns"),
+	)
+}
+
 // New starts a browser with a fresh profile and returns the context of its
 // one tab, for chromedp.Run. The browser ends with the test. It reaches
 // 127.0.0.1 and no other host.
-func New(t testing.TB) context.Context {
+func New(t testing.TB, options ...func([]chromedp.ExecAllocatorOption) []chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 
-	alloc, cancelAlloc := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), flags(browser(t))...)
+	all := flags(browser(t))
+	for _, option := range options {
+		all = option(all)
+	}
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), all...)
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(t.Logf))
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {

@@ -42,6 +42,15 @@ const (
 	Bid        Prefix = "bid"
 	Order      Prefix = "ord"
 	Refund     Prefix = "ref"
+	Session    Prefix = "sess"
+	// Guest is a made-up user of a room.
+	Guest Prefix = "guest"
+	// Connection is one participant's connection to a room.
+	Connection Prefix = "conn"
+	Channel    Prefix = "chan"
+	Message    Prefix = "msg"
+	Moderation Prefix = "mod"
+	Pin        Prefix = "pin"
 )
 
 // Crockford's alphabet in lower case, as TypeID prescribes it.
@@ -58,6 +67,25 @@ func New(p Prefix) string {
 		panic(fmt.Sprintf("make an id: %v", err))
 	}
 	return string(p) + "_" + encode(u)
+}
+
+// After is New, but its id sorts behind last too, which another process may have
+// made on a clock that is ahead of ours; an empty last is behind none.
+func After(p Prefix, last string) string {
+	fresh := New(p)
+	if last < fresh {
+		return fresh
+	}
+	next := []byte(last)
+	for i := len(next) - 1; i >= len(next)-length && i >= 0; i-- {
+		digit := strings.IndexByte(alphabet, next[i])
+		if digit+1 < len(alphabet) {
+			next[i] = alphabet[digit+1]
+			break
+		}
+		next[i] = alphabet[0]
+	}
+	return string(next)
 }
 
 // Matches tells whether text has the form of an id of this kind.

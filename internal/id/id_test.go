@@ -46,6 +46,21 @@ func TestIdsOfManyAtOnceAreUnique(t *testing.T) {
 	wg.Wait()
 }
 
+func TestAnIDBehindAnother(t *testing.T) {
+	t.Parallel()
+	require.True(t, Message.Matches(After(Message, "")))
+	past, future := "msg_00000000000000000000000001", "msg_7000000000000000000000000z"
+	require.Greater(t, After(Message, past), New(Message)[:8])
+	for range 100 { // on a clock that is ahead
+		next := After(Message, future)
+		require.Greater(t, next, future)
+		require.True(t, Message.Matches(next))
+		future = next
+	}
+	require.Equal(t, "msg_70000000000000000000000010", After(Message, "msg_7000000000000000000000000z"))
+	require.NotPanics(t, func() { After(Message, "zzz") })
+}
+
 // TestEncodingIsThatOfTypeID compares with the examples of its specification.
 func TestEncodingIsThatOfTypeID(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,18 @@ func rules() []rule {
 			why: "media reports through interfaces that it declares; it knows no tenant, route or SQL",
 		},
 		{
+			packages: "internal/media/udp", may: []string{},
+			why: "whatever is sent, a socket is the same",
+		},
+		{
+			packages: "internal/media/sfu/forward", may: []string{"internal/media/sfu/bandwidth"},
+			why: "it carries packets and knows no room",
+		},
+		{
+			packages: "internal/media/sfu/bandwidth", may: []string{},
+			why: "it goes by what subscribers report and knows no packet's content",
+		},
+		{
 			packages: "internal/...", never: []string{module + "gen/api", module + "gen/client", module + "handlers", module + "jobs", "github.com/labstack/..."},
 			why: "areas know no HTTP",
 		},
@@ -56,7 +68,7 @@ func rules() []rule {
 			why: "an area is handed what it holds; only the doors and the processes see all",
 		},
 		{
-			packages: "internal/areas", never: []string{module + "internal/media/...", module + "internal/onair"},
+			packages: "internal/areas", never: []string{module + "internal/media/...", module + "internal/onair", module + "internal/inroom"},
 			why: "it wires the areas, whose view of the media plane it is handed",
 		},
 		{
@@ -107,7 +119,29 @@ func rules() []rule {
 			packages: "internal/analytics", may: []string{"gen/db", "internal/account", "internal/problem"},
 			why: "it reads rows of all areas and knows none of their code",
 		},
-		{packages: "internal/realtime", may: []string{}, why: "whatever is published, carrying it is the same"},
+		{packages: "internal/realtime", may: []string{"internal/problem"}, why: "whatever is published, carrying it is the same"},
+		{
+			packages: "internal/session", never: []string{module + "internal/webhook", module + "internal/console", module + "internal/chat", module + "internal/call", module + "internal/media/..."},
+			why: "rooms are below what happens in them; connections are seen to by inroom",
+		},
+		{
+			packages: "internal/chat",
+			may: []string{
+				"gen/db", "internal/account", "internal/audit", "internal/batch", "internal/event", "internal/id", "internal/postgres", "internal/problem",
+				"internal/realtime", "internal/session", "internal/timestamp",
+			},
+			why: "it knows who is in a room, and whoever is pushed to or connected sees to that by itself",
+		},
+		{
+			packages: "internal/call",
+			may:      []string{"gen/db", "internal/account", "internal/event", "internal/id", "internal/postgres", "internal/problem", "internal/push", "internal/session", "internal/timestamp"},
+			why:      "a call is a session that rings before",
+		},
+		{packages: "internal/push", may: []string{"internal/postgres", "internal/timestamp"}, why: "whatever is pushed, adding it is the same"},
+		{
+			packages: "internal/inroom", may: []string{"internal/account", "internal/id", "internal/media/...", "internal/onair", "internal/problem", "internal/realtime", "internal/session"},
+			why: "the one place where the SFU and the realtime channel, which know connections, meet the areas, which know tenants",
+		},
 		{
 			packages: "internal/setting", may: []string{"gen/db", "internal/audit", "internal/postgres", "internal/problem"},
 			why: "areas go by settings, so it knows none of them",
@@ -180,7 +214,7 @@ func TestTheRulesCatchABreach(t *testing.T) {
 // testSupport names packages that only tests import and that may see all.
 func testSupport(name string) bool {
 	return name == "internal/apitest" || name == "internal/dbtest" || name == "internal/redistest" || name == "internal/browsertest" ||
-		name == "internal/smtptest"
+		name == "internal/smtptest" || name == "internal/realtimetest"
 }
 
 func matches(pattern, path string) bool {

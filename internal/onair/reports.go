@@ -73,9 +73,7 @@ func (r *Reports) Close() {
 
 // Publish implements rtmp.Gate.
 func (r *Reports) Publish(ctx context.Context, a rtmp.Attempt) (hub.Broadcast, error) {
-	g, err := r.streams.Publish(ctx, stream.Attempt{
-		PublisherID: a.ConnID, Source: stream.SourceRTMP, Key: a.Key, RemoteIP: a.RemoteIP.String(),
-	})
+	b, err := r.admit(ctx, stream.Attempt{PublisherID: a.ConnID, Source: stream.SourceRTMP, Key: a.Key, RemoteIP: a.RemoteIP.String()})
 	if p, refused := problem.As(err); refused {
 		code := "NetStream.Publish.Denied"
 		if p.Code == stream.CodeUnknownKey {
@@ -83,8 +81,20 @@ func (r *Reports) Publish(ctx context.Context, a rtmp.Attempt) (hub.Broadcast, e
 		}
 		return hub.Broadcast{}, &rtmp.Refusal{Code: code, Description: p.Message}
 	}
-	if err != nil {
-		r.withdraw(ctx, a.ConnID)
+	return b, err
+}
+
+// PublishFromRoom lets a host's browser publish the stream whose room it is in,
+// under an id of a publisher. A refusal is a problem.
+func (r *Reports) PublishFromRoom(ctx context.Context, streamID, publisherID, remoteIP string) (hub.Broadcast, error) {
+	return r.admit(ctx, stream.Attempt{PublisherID: publisherID, Source: stream.SourceWebRTC, StreamID: streamID, RemoteIP: remoteIP})
+}
+
+// admit asks the area.
+func (r *Reports) admit(ctx context.Context, a stream.Attempt) (hub.Broadcast, error) {
+	g, err := r.streams.Publish(ctx, a)
+	if _, refused := problem.As(err); err != nil && !refused {
+		r.withdraw(ctx, a.PublisherID)
 	}
 	return hub.Broadcast{StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow}, err
 }

@@ -28,3 +28,33 @@ func HookFrom(ctx context.Context) Hook { //nolint:ireturn // it is whatever Wit
 	hook, _ := ctx.Value(hookKey{}).(Hook)
 	return hook
 }
+
+// Hooks runs several as one, for what joins the work of several contexts.
+type Hooks struct{ list []Hook }
+
+// Add adds one; nil is none.
+func (h *Hooks) Add(one Hook) {
+	if one != nil {
+		h.list = append(h.list, one)
+	}
+}
+
+// Reset forgets them: a transaction that runs again may be another's too.
+func (h *Hooks) Reset() { h.list = nil }
+
+// BeforeCommit implements Hook.
+func (h *Hooks) BeforeCommit(ctx context.Context, tx pgx.Tx) error {
+	for _, one := range h.list {
+		if err := one.BeforeCommit(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AfterCommit implements Hook.
+func (h *Hooks) AfterCommit() {
+	for _, one := range h.list {
+		one.AfterCommit()
+	}
+}

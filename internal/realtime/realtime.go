@@ -1,13 +1,16 @@
 // Package realtime is what only those who watch see, at once and without a trace:
-// stock that falls, codes that are dropped, bids. It is published after the commit
-// of what it tells of, and may be lost; events are what must arrive.
+// chat as it is written, stock that falls, bids, who is muted. It is published after
+// the commit of what it tells of, and may be lost; events are what must arrive.
+//
+// Server carries it to browsers over WebSockets, in the Centrifuge protocol. It
+// knows rooms and connections; who may hear what, Gate says.
 package realtime
 
 import "context"
 
-// Publication is a message to all who watch a stream.
+// Publication is a message to all who watch a room.
 type Publication struct {
-	// Room is the stream's or session's id.
+	// Room is the stream's, session's or channel's id.
 	Room string
 	// Type is one of this package's types.
 	Type string
@@ -17,10 +20,40 @@ type Publication struct {
 
 // Types of publications, as in the API's RealtimeType.
 const (
-	StockTick    = "stock-tick"
-	DiscountDrop = "discount-drop"
-	AuctionBid   = "auction-bid"
+	ChatMessage                = "chat.message"
+	ChatEdited                 = "chat.edited"
+	ChatDeleted                = "chat.deleted"
+	ProductPin                 = "prod-pin"
+	StockTick                  = "stock-tick"
+	Heart                      = "heart"
+	DiscountDrop               = "discount-drop"
+	AuctionBid                 = "auction-bid"
+	SessionStarted             = "session.started"
+	SessionEnded               = "session.ended"
+	SessionUpdated             = "session.updated"
+	SessionParticipantUpdated  = "session.participant.updated"
+	SessionParticipantKicked   = "session.participant.kicked"
+	SessionParticipantPromoted = "session.participant.promoted"
+	SessionHandraiseRaised     = "session.handraise.raised"
+	SessionHandraiseLowered    = "session.handraise.lowered"
+	SessionSpotlight           = "session.spotlight"
+	SessionMutedAll            = "session.muted-all"
+	SessionRecordingStarted    = "session.recording.started"
+	SessionRecordingStopped    = "session.recording.stopped"
+	SessionBreakoutsCreated    = "session.breakouts.created"
+	SessionBreakoutsClosed     = "session.breakouts.closed"
+	SessionSummaryReady        = "session.summary.ready"
 )
+
+// Types lists all types.
+func Types() []string {
+	return []string{
+		ChatMessage, ChatEdited, ChatDeleted, ProductPin, StockTick, Heart, DiscountDrop, AuctionBid,
+		SessionStarted, SessionEnded, SessionUpdated, SessionParticipantUpdated, SessionParticipantKicked,
+		SessionParticipantPromoted, SessionHandraiseRaised, SessionHandraiseLowered, SessionSpotlight, SessionMutedAll,
+		SessionRecordingStarted, SessionRecordingStopped, SessionBreakoutsCreated, SessionBreakoutsClosed, SessionSummaryReady,
+	}
+}
 
 // Publisher carries publications to browsers.
 type Publisher interface {

@@ -62,6 +62,10 @@ func (s *Service) Heartbeat(ctx context.Context, publisherIDs []string) (ended [
 	return ended, nil
 }
 
+// Steady tells whether a node whose heartbeat is missing is gone: whether every one
+// that lives has had time to write it, and could.
+func (s *Service) Steady(now time.Time) bool { return s.beats.steady(now) }
+
 // EndStranded ends what nodes had on air that were killed and don't come back
 // under their name, such as a container with a fresh data folder.
 func (s *Service) EndStranded(ctx context.Context) error {

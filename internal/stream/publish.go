@@ -20,6 +20,8 @@ const (
 	SourceRTMP = "rtmp"
 	// SourceSRS is an SRS server that reports by callbacks.
 	SourceSRS = "srs"
+	// SourceWebRTC is the stream's room, where a host's browser publishes.
+	SourceWebRTC = "webrtc"
 )
 
 // Attempt is a connection that wants to publish.
@@ -27,8 +29,10 @@ type Attempt struct {
 	// PublisherID names the connection, for good.
 	PublisherID string
 	Source      string
-	Key         string
-	RemoteIP    string
+	// Key opens the stream, but for SourceWebRTC, where StreamID names it: the room has
+	// checked the host's ticket.
+	Key, StreamID string
+	RemoteIP      string
 }
 
 // Grant is what an accepted publisher publishes.
@@ -53,20 +57,12 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 	var g Grant
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		// First, as in a suspension: it sees this publisher, or this sees that.
-		if err := q.ShareTenantByKey(ctx, hashKey(a.Key)); err != nil {
-			return fmt.Errorf("lock tenant: %w", err)
-		}
-		found, err := q.LockStreamByKey(ctx, hashKey(a.Key))
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errUnknownKey()
-		}
+		row, tenantStatus, err := lockFor(ctx, q, a)
 		if err != nil {
-			return fmt.Errorf("lock stream by key: %w", err)
+			return err
 		}
-		row := found.Stream
 		g = Grant{row.ID, row.Mode == LowLatency, time.Duration(row.ReconnectWindowSec) * time.Second}
-		if err := mayPublish(row, found.TenantStatus, now); err != nil {
+		if err := mayPublish(row, tenantStatus, now); err != nil {
 			return err
 		}
 		_, err = q.CreatePublisher(ctx, db.CreatePublisherParams{
@@ -99,6 +95,35 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		return nil
 	})
 	return g, err
+}
+
+// lockFor locks the stream that an attempt is about. Its tenant is shared first, as
+// in a suspension: it sees this publisher, or this sees that.
+func lockFor(ctx context.Context, q *db.Queries, a Attempt) (row db.Stream, tenantStatus string, err error) {
+	if a.Source == SourceWebRTC {
+		if err := q.ShareTenantOfStream(ctx, a.StreamID); err != nil {
+			return row, "", fmt.Errorf("lock tenant: %w", err)
+		}
+		found, err := q.LockStreamOfRoom(ctx, a.StreamID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return row, "", problem.Missing("stream")
+		}
+		if err != nil {
+			return row, "", fmt.Errorf("lock stream: %w", err)
+		}
+		return found.Stream, found.TenantStatus, nil
+	}
+	if err := q.ShareTenantByKey(ctx, hashKey(a.Key)); err != nil {
+		return row, "", fmt.Errorf("lock tenant: %w", err)
+	}
+	found, err := q.LockStreamByKey(ctx, hashKey(a.Key))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, "", errUnknownKey()
+	}
+	if err != nil {
+		return row, "", fmt.Errorf("lock stream by key: %w", err)
+	}
+	return found.Stream, found.TenantStatus, nil
 }
 
 // repeated answers an attempt of a connection that is known: it changes nothing,
@@ -258,8 +283,8 @@ func (s *Service) withPublisher(ctx context.Context, publisherID string, fn func
 
 // node is what a publisher's row names as its holder.
 func (s *Service) node(source string) string {
-	if source == SourceRTMP {
-		return s.config.Node
+	if source == SourceSRS {
+		return ""
 	}
-	return ""
+	return s.config.Node
 }

@@ -411,3 +411,29 @@ func TestCallbacksOfOneConnectionAtOnce(t *testing.T) {
 		require.Equal(t, []string{startedEvent, endedEvent}[i%2], e)
 	}
 }
+
+func TestAHostPublishesFromTheStreamsRoom(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0)
+	encoder := r.air(t)
+	conn := id.New(id.Publisher)
+	in := stream.Attempt{PublisherID: conn, Source: stream.SourceWebRTC, StreamID: r.st.ID, RemoteIP: "192.0.2.2"}
+	g, err := r.Streams.Publish(t.Context(), in)
+	require.NoError(t, err)
+	require.Equal(t, stream.Grant{StreamID: r.st.ID, LowLatency: true}, g)
+	require.True(t, r.start(t, conn), "it takes the encoder's place")
+	require.False(t, r.start(t, encoder))
+	r.is(t, stream.Live, startedEvent)
+	// A process that was killed leaves it behind, as it does encoders.
+	require.NoError(t, r.Streams.RecoverNode(t.Context()))
+	r.is(t, stream.Ended, startedEvent, endedEvent)
+
+	r.air(t)
+	require.NoError(t, r.Streams.ForceStop(t.Context(), audit.System("test"), r.st.ID, "no"))
+	in.PublisherID = id.New(id.Publisher)
+	_, err = r.Streams.Publish(t.Context(), in)
+	require.ErrorContains(t, err, "it can be published again in")
+	in.PublisherID, in.StreamID = id.New(id.Publisher), id.New(id.Stream)
+	_, err = r.Streams.Publish(t.Context(), in)
+	require.Equal(t, problem.Missing("stream"), err)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// RoomSettings are those of rooms and calls.
+type RoomSettings struct {
+	SFUAddr         string `env:"SFU_ADDR" envDefault:":7882"`
+	SFUExternalIPs  string `env:"SFU_EXTERNAL_IPS"`
+	SFUURL          string `env:"SFU_URL"`
+	TURNAddr        string `env:"TURN_ADDR"`
+	TURNExternalIP  string `env:"TURN_EXTERNAL_IP"`
+	CallRingTimeout string `env:"CALL_RING_TIMEOUT" envDefault:"45s"`
+
+	// sfuIPs is SFUExternalIPs and turnIP TURNExternalIP, read; ringTimeout is
+	// CallRingTimeout.
+	sfuIPs      []netip.Addr
+	turnIP      netip.Addr
+	ringTimeout time.Duration
+}
+
+// readRooms reads them; PUBLIC_URL is known.
+func (r *RoomSettings) readRooms() error {
+	for _, err := range []error{
+		address("SFU_ADDR", r.SFUAddr),
+		optionalLink("SFU_URL", r.SFUURL, "ws", "wss"),
+		optional(address)("TURN_ADDR", r.TURNAddr),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	for part := range strings.SplitSeq(r.SFUExternalIPs, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		ip, err := netip.ParseAddr(part)
+		if err != nil || ip.Zone() != "" || ip.IsUnspecified() {
+			return fmt.Errorf("SFU_EXTERNAL_IPS: %q is not an IP address; write those by which clients reach SFU_ADDR, with commas between", part)
+		}
+		r.sfuIPs = append(r.sfuIPs, ip.Unmap())
+	}
+	if r.TURNExternalIP != "" {
+		ip, err := netip.ParseAddr(r.TURNExternalIP)
+		if err != nil || ip.Zone() != "" || ip.IsUnspecified() {
+			return fmt.Errorf("TURN_EXTERNAL_IP: %q is not an IP address; write the one by which clients reach TURN_ADDR", r.TURNExternalIP)
+		}
+		if r.TURNAddr == "" {
+			return errors.New("TURN_EXTERNAL_IP needs TURN_ADDR, where the relay listens")
+		}
+		r.turnIP = ip.Unmap()
+	}
+	if r.TURNAddr != "" && r.TURNAddr == r.SFUAddr {
+		return errors.New("TURN_ADDR and SFU_ADDR must not be the same")
+	}
+	d, err := time.ParseDuration(r.CallRingTimeout)
+	if err != nil || d < time.Second || d > 10*time.Minute {
+		return fmt.Errorf("CALL_RING_TIMEOUT: %q is not a time between 1s and 10m; write a duration such as 45s", r.CallRingTimeout)
+	}
+	r.ringTimeout = d
+	return nil
+}
+
+// sfuURL is the WebSocket address of this node's SFU: on PUBLIC_URL, unless it is set.
+func (c *config) sfuURL() string {
+	if c.SFUURL != "" {
+		return strings.TrimRight(c.SFUURL, "/")
+	}
+	u, err := url.Parse(c.PublicURL)
+	if err != nil {
+		return ""
+	}
+	u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
+	return u.String() + sfuPath
+}
+
+// portOf is the port of an address.
+func portOf(addr net.Addr) string {
+	_, port, _ := net.SplitHostPort(addr.String())
+	return port
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"showfloor/handlers"
+	"showfloor/internal/inroom"
+	"showfloor/internal/media/sfu"
+)
+
+// sfuPath is where the SFU's WebSocket is, below PUBLIC_URL.
+const sfuPath = "/sfu"
+
+// openSFU makes the SFU, which doesn't listen yet.
+func (s *server) openSFU() error {
+	gate := inroom.NewSFU(s.areas.Sessions, s.log)
+	server, err := sfu.New(sfu.Config{
+		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
+		Gate: gate, Air: inroom.NewAir(s.hub, s.reports), Log: s.log,
+		ClientIP: func(r *http.Request) netip.Addr { return handlers.ClientIP(s.config.proxies, r) },
+	})
+	if err != nil {
+		return err
+	}
+	gate.Connect(server)
+	s.sfu, s.gate = server, gate
+	s.followers = append(s.followers, gate)
+	s.metrics.watchSFU(server)
+	return nil
+}
+
+// startSFU listens for media, and tells the other processes that it does.
+func (s *server) startSFU(ctx context.Context) error {
+	if err := s.areas.Sessions.RecoverNode(ctx); err != nil {
+		return err
+	}
+	if err := s.sfu.Start(); err != nil {
+		setting := "SFU_ADDR"
+		if errors.Is(err, sfu.ErrRelay) {
+			setting = "TURN_ADDR"
+		}
+		return fmt.Errorf("%s: %w; stop what uses the port or set %[1]s to another", setting, err)
+	}
+	s.engines = append(s.engines, engineNote{rooms, s.sfuEngine()})
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	work.Go(func() { s.gate.Watch(watching) })
+	s.onStop("rooms", func(ctx context.Context) error {
+		err := s.sfu.Stop(ctx)
+		stop()
+		work.Wait()
+		return err
+	})
+	return nil
+}
+
+// sfuEngine says where media goes through, for the banner and readiness.
+func (s *server) sfuEngine() string {
+	text := "UDP and TCP port " + portOf(s.sfu.Addr())
+	if turn := s.sfu.TURNAddr(); turn != nil {
+		text += ", relay (TURN) on port " + portOf(turn)
+	}
+	return text
+}
+
+// withSFU serves the signalling beside the API.
+func (s *server) withSFU(api http.Handler) http.Handler {
+	signalling := s.sfu.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == sfuPath || strings.HasPrefix(r.URL.Path, sfuPath+"/") {
+			signalling.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+}

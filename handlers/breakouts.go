@@ -1,0 +1,29 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+)
+
+// CreateBreakouts opens breakout rooms.
+func (s *Server) CreateBreakouts(ctx context.Context, r api.CreateBreakoutsRequestObject) (api.CreateBreakoutsResponseObject, error) {
+	assignments := map[string][]string{}
+	if r.Body.Assignments != nil {
+		assignments = *r.Body.Assignments
+	}
+	rooms, err := s.areas.Sessions.CreateBreakouts(ctx, callerFrom(ctx), r.ID, r.Body.Count, assignments)
+	if err != nil {
+		return nil, err
+	}
+	return api.CreateBreakouts201JSONResponse(each(rooms, toSession)), nil
+}
+
+// CloseBreakouts ends the breakout rooms that are open.
+func (s *Server) CloseBreakouts(ctx context.Context, r api.CloseBreakoutsRequestObject) (api.CloseBreakoutsResponseObject, error) {
+	closed, err := s.areas.Sessions.CloseBreakouts(ctx, callerFrom(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.CloseBreakouts201JSONResponse{Closed: closed}, nil
+}

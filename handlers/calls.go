@@ -1,0 +1,66 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/internal/call"
+	"showfloor/internal/timestamp"
+)
+
+// InviteCall rings a user.
+func (s *Server) InviteCall(ctx context.Context, r api.InviteCallRequestObject) (api.InviteCallResponseObject, error) {
+	a, err := s.areas.Calls.InviteCall(ctx, callerFrom(ctx), call.Input{
+		FromUserID: r.Body.FromUserID, FromDisplayName: r.Body.FromDisplayName, ToUserID: r.Body.ToUserID, Kind: string(r.Body.Kind),
+		ProjectID: r.Body.ProjectID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return api.InviteCall201JSONResponse(toCallAdmission(a)), nil
+}
+
+// AnswerCall lets the callee in.
+func (s *Server) AnswerCall(ctx context.Context, r api.AnswerCallRequestObject) (api.AnswerCallResponseObject, error) {
+	a, err := s.areas.Calls.AnswerCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	if err != nil {
+		return nil, err
+	}
+	return api.AnswerCall201JSONResponse(toCallAdmission(a)), nil
+}
+
+// DeclineCall cancels a call that rings, for the callee.
+func (s *Server) DeclineCall(ctx context.Context, r api.DeclineCallRequestObject) (api.DeclineCallResponseObject, error) {
+	v, err := s.areas.Calls.DeclineCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	if err != nil {
+		return nil, err
+	}
+	return api.DeclineCall201JSONResponse(toCall(v)), nil
+}
+
+// EndCall hangs up.
+func (s *Server) EndCall(ctx context.Context, r api.EndCallRequestObject) (api.EndCallResponseObject, error) {
+	v, err := s.areas.Calls.EndCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	if err != nil {
+		return nil, err
+	}
+	return api.EndCall201JSONResponse(toCall(v)), nil
+}
+
+func toCall(v call.View) api.Call {
+	return api.Call{
+		SessionID: v.ID, State: api.SessionState(v.State), Kind: api.CallKind(v.Call.Kind), FromUserID: v.Call.FromUserID,
+		FromDisplayName: orNull(v.Call.FromDisplayName), ToUserID: v.Call.ToUserID, ProjectID: orNull(v.ProjectID),
+		RingExpiresAt: timestamp.From(v.Call.RingExpiresAt), StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt),
+	}
+}
+
+func toCallAdmission(a call.Admission) api.CallAdmission {
+	c := toCall(a.View)
+	return api.CallAdmission{
+		SessionID: c.SessionID, State: c.State, Kind: c.Kind, FromUserID: c.FromUserID, FromDisplayName: c.FromDisplayName,
+		ToUserID: c.ToUserID, ProjectID: c.ProjectID, RingExpiresAt: c.RingExpiresAt, StartedAt: c.StartedAt, EndedAt: c.EndedAt,
+		Session: toSession(a.View.View), Token: a.Token.Token, SfuURL: a.Token.SFUURL, Role: api.ParticipantRole(a.Token.Role),
+		Perms: toPerms(a.Token.Perms), ExpiresAt: timestamp.From(a.Token.ExpiresAt),
+	}
+}

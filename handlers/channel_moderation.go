@@ -1,0 +1,85 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/chat"
+	"showfloor/internal/id"
+	"showfloor/internal/timestamp"
+)
+
+// ListChannelModeration lists what moderators did in a channel.
+func (s *Server) ListChannelModeration(
+	ctx context.Context, r api.ListChannelModerationRequestObject,
+) (api.ListChannelModerationResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	cursor, err := after(r.Params.Cursor, id.Moderation)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.areas.Chat.ListChannelModeration(ctx, callerFrom(ctx), r.ID, cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, link := page(ctx, s, rows, size, func(m db.ChannelModeration) string { return m.ID })
+	return api.ListChannelModeration200JSONResponse{
+		Body: each(rows, toModerationAction), Headers: api.ListChannelModeration200ResponseHeaders{Link: link},
+	}, nil
+}
+
+// TimeoutChannelMember keeps a user from writing for a while.
+func (s *Server) TimeoutChannelMember(
+	ctx context.Context, r api.TimeoutChannelMemberRequestObject,
+) (api.TimeoutChannelMemberResponseObject, error) {
+	row, err := s.areas.Chat.TimeoutChannelMember(ctx, callerFrom(ctx), r.ID,
+		chat.Restriction{Target: r.Body.Target, By: r.Body.By, Reason: r.Body.Reason}, time.Duration(r.Body.DurationSec)*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	return api.TimeoutChannelMember201JSONResponse(toModerationAction(row)), nil
+}
+
+// BanChannelMember shuts a user out.
+func (s *Server) BanChannelMember(ctx context.Context, r api.BanChannelMemberRequestObject) (api.BanChannelMemberResponseObject, error) {
+	row, err := s.areas.Chat.BanChannelMember(ctx, callerFrom(ctx), r.ID, toRestriction(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	return api.BanChannelMember201JSONResponse(toModerationAction(row)), nil
+}
+
+// MuteChannelMember lets a user read only.
+func (s *Server) MuteChannelMember(ctx context.Context, r api.MuteChannelMemberRequestObject) (api.MuteChannelMemberResponseObject, error) {
+	row, err := s.areas.Chat.MuteChannelMember(ctx, callerFrom(ctx), r.ID, toRestriction(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	return api.MuteChannelMember201JSONResponse(toModerationAction(row)), nil
+}
+
+// SetChannelSlowmode slows a channel down.
+func (s *Server) SetChannelSlowmode(
+	ctx context.Context, r api.SetChannelSlowmodeRequestObject,
+) (api.SetChannelSlowmodeResponseObject, error) {
+	row, err := s.areas.Chat.SetChannelSlowmode(ctx, callerFrom(ctx), r.ID, r.Body.By, int32(r.Body.SlowmodeSec), r.Body.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return api.SetChannelSlowmode201JSONResponse(toModerationAction(row)), nil
+}
+
+// toRestriction reads what the validator has filled the document's default into.
+func toRestriction(b *api.ChannelRestrictionInput) chat.Restriction {
+	return chat.Restriction{Target: b.Target, By: b.By, Reason: b.Reason, Lift: !*b.Active}
+}
+
+func toModerationAction(m db.ChannelModeration) api.ChannelModerationAction {
+	return api.ChannelModerationAction{
+		ID: m.ID, ChannelID: m.ChannelID, Kind: api.ChannelModerationKind(m.Kind), Target: orNull(m.Target), By: m.ByUser,
+		Reason: orNull(m.Reason), Active: m.Active, ExpiresAt: timeOrNull(m.ExpiresAt), SlowmodeSec: intOrNull(m.SlowmodeSec),
+		CreatedAt: timestamp.From(m.CreatedAt),
+	}
+}

@@ -1,0 +1,75 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"showfloor/gen/api"
+	"showfloor/internal/account"
+	"showfloor/internal/problem"
+	"showfloor/internal/realtime"
+)
+
+// realtimePath is the path of connectRealtime.
+const realtimePath = "/v1/realtime/websocket"
+
+// Realtime takes over connections that become WebSockets.
+type Realtime interface {
+	Serve(w http.ResponseWriter, r *http.Request, v realtime.Visitor) error
+}
+
+// ConnectRealtime says what is spoken here. Who asks for a WebSocket doesn't come
+// that far.
+func (s *Server) ConnectRealtime(context.Context, api.ConnectRealtimeRequestObject) (api.ConnectRealtimeResponseObject, error) {
+	return api.ConnectRealtime200JSONResponse{
+		Protocol: "centrifuge", Encodings: []api.RealtimeEncoding{api.RealtimeEncodingJSON, api.RealtimeEncodingProtobuf},
+	}, nil
+}
+
+// upgrade hands connections that become WebSockets to the realtime channel: the
+// document's operations can't let go of theirs.
+func upgrade(channel Realtime, accounts *account.Service, l *limits) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(e echo.Context) error {
+			r := e.Request()
+			if e.Path() != realtimePath || r.Method != http.MethodGet || !realtime.IsUpgrade(r) {
+				return next(e)
+			}
+			if channel == nil {
+				return problem.New(problem.Unavailable, "realtime_unavailable", "this server has no realtime channel")
+			}
+			if err := channel.Serve(e.Response(), r, &visitor{accounts: accounts, limits: l, network: callersNetwork(e)}); err != nil {
+				return err
+			}
+			// The answer was written on the connection itself; this is for the log.
+			e.Response().Status, e.Response().Committed = http.StatusSwitchingProtocols, true
+			return nil
+		}
+	}
+}
+
+// visitor counts the bad tokens of a connection as those of requests are counted.
+// It outlives its request.
+type visitor struct {
+	accounts *account.Service
+	limits   *limits
+	network  string
+}
+
+// Network implements realtime.Visitor.
+func (v *visitor) Network() string { return v.network }
+
+// MayGuess implements realtime.Visitor.
+func (v *visitor) MayGuess(ctx context.Context, token string) error {
+	_, err := v.limits.peekGuess(ctx, v.network, token, v.accounts.Standing(token))
+	return err
+}
+
+// Guessed implements realtime.Visitor.
+func (v *visitor) Guessed(ctx context.Context, token string) {
+	if v.limits.guesses.Limits() {
+		v.limits.countGuess(ctx, v.network, token, v.accounts.Standing(token))
+	}
+}

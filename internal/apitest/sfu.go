@@ -1,0 +1,75 @@
+package apitest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"showfloor/internal/inroom"
+	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/sfu/sfutest"
+	"showfloor/internal/onair"
+)
+
+// openSFU serves rooms beside the API, and returns when what changes in them is
+// heard of.
+func (s *Server) openSFU(t testing.TB, o Options) {
+	t.Helper()
+	if !o.SFU {
+		return
+	}
+	gate := inroom.NewSFU(s.Sessions, o.Log)
+	reports := onair.NewReports(context.WithoutCancel(t.Context()), o.Log)
+	reports.Connect(s.Streams, s.Hub)
+	t.Cleanup(reports.Close)
+	var err error
+	s.SFU, err = sfu.New(sfu.Config{
+		Addr: "127.0.0.1:0", Gate: gate, Air: inroom.NewAir(s.Hub, reports), Log: o.Log, Limits: sfu.Limits{RoomJoins: -1, AddressJoins: -1},
+	})
+	must(t, err)
+	gate.Connect(s.SFU)
+	must(t, s.SFU.Start())
+	must(t, gate.Beat(t.Context()))
+	s.follow(t, o, gate)
+	t.Cleanup(func() {
+		stopping, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.SFU.Stop(stopping); err != nil {
+			t.Errorf("stop the SFU: %v", err)
+		}
+	})
+	api, signalling := s.Handler, s.SFU.Handler()
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/sfu/") {
+			signalling.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+}
+
+// Connect brings the guest into its room as a browser does; change adds to how it
+// comes. The server must have an SFU.
+func (g *Guest) Connect(t testing.TB, change ...func(*sfutest.Options)) *sfutest.Client {
+	t.Helper()
+	return sfutest.Join(t, g.sfuOptions(change))
+}
+
+// TryToConnect is Connect, for who may be refused.
+func (g *Guest) TryToConnect(t testing.TB, change ...func(*sfutest.Options)) *sfutest.Client {
+	t.Helper()
+	return sfutest.Connect(t, g.sfuOptions(change))
+}
+
+// SFUURL is the WebSocket address of the server's SFU.
+func (s *Server) SFUURL() string { return strings.Replace(s.URL, "http", "ws", 1) + "/sfu" }
+
+func (g *Guest) sfuOptions(change []func(*sfutest.Options)) sfutest.Options {
+	o := sfutest.Options{URL: g.server.SFUURL(), Token: g.Token, Room: g.RoomID}
+	for _, f := range change {
+		f(&o)
+	}
+	return o
+}

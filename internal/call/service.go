@@ -1,0 +1,58 @@
+// Package call lets two users ring each other. A call is a session of type call
+// whose room both are in once the callee has answered; here is what happens before
+// and how it ends. How long it rings goes by the database's clock, read once the
+// session's row is locked.
+package call
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/event"
+	"showfloor/internal/session"
+)
+
+// DefaultRingTimeout is how long a call rings unless configured otherwise.
+const DefaultRingTimeout = 45 * time.Second
+
+// Config of a Service.
+type Config struct {
+	Pool   *pgxpool.Pool
+	Events *event.Log
+	Jobs   event.Inserter
+	// Sessions has the rooms in which calls take place.
+	Sessions *session.Service
+	// RingTimeout is how long a call rings, DefaultRingTimeout when it is 0.
+	RingTimeout time.Duration
+	// Now dates sessions and events, time.Now by default. It never decides whether
+	// a call rings still.
+	Now func() time.Time
+}
+
+// Service holds the use cases. What an exported method changes, it changes in
+// one transaction, unless its comment says otherwise.
+type Service struct{ config Config }
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.RingTimeout == 0 {
+		c.RingTimeout = DefaultRingTimeout
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Service{c}
+}
+
+// MissArgs is the job that ends the ringing of a call that nobody has answered.
+type MissArgs struct {
+	TenantID  string `json:"tenantId"`
+	SessionID string `json:"sessionId"`
+}
+
+// Kind names the job.
+func (MissArgs) Kind() string { return "call_miss" }
+
+var _ river.JobArgs = MissArgs{}

@@ -1,0 +1,167 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/session"
+)
+
+// View is a channel as its tenant sees it.
+type View = db.GetChannelRow
+
+// ListChannels pages through the tenant's groups and direct channels, newest first,
+// all or those that a user is a member of; cursor is the id after which to go on, nil
+// for the start.
+func (s *Service) ListChannels(ctx context.Context, c account.Caller, userID, cursor *string, limit int) ([]View, error) {
+	rows, err := db.New(s.config.Pool).ListChannels(ctx, db.ListChannelsParams{
+		TenantID: c.TenantID, UserID: userID, Cursor: cursor, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list channels: %w", err)
+	}
+	views := make([]View, len(rows))
+	for i, r := range rows {
+		views[i] = viewOf(db.Channel{
+			ID: r.ID, Kind: r.Kind, Name: r.Name, ProjectID: r.ProjectID, DirectUserIds: r.DirectUserIds, SlowmodeSec: r.SlowmodeSec,
+			LastMessageAt: r.LastMessageAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		}, r.MemberCount)
+	}
+	return views, nil
+}
+
+// viewOf shows a channel with a name of its own.
+func viewOf(c db.Channel, members int32) View {
+	v := View{
+		ID: c.ID, Kind: c.Kind, ProjectID: c.ProjectID, CreatedAt: c.CreatedAt, SlowmodeSec: c.SlowmodeSec, LastMessageAt: c.LastMessageAt,
+		UpdatedAt: c.UpdatedAt, DirectUserIds: c.DirectUserIds, MemberCount: members,
+	}
+	if c.Name != nil {
+		v.Name = *c.Name
+	}
+	return v
+}
+
+// GetChannel is one channel of the tenant, or that of one of its streams or sessions.
+func (s *Service) GetChannel(ctx context.Context, c account.Caller, channelID string) (View, error) {
+	row, err := db.New(s.config.Pool).GetChannel(ctx, db.GetChannelParams{TenantID: c.TenantID, ID: channelID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, problem.Missing("channel")
+	}
+	if err != nil {
+		return row, fmt.Errorf("get channel: %w", err)
+	}
+	return row, nil
+}
+
+// GroupInput describes a group channel to be made.
+type GroupInput struct {
+	Name      string
+	ProjectID *string
+	// HostID is nil for a channel without a host.
+	HostID  *string
+	UserIDs []string
+}
+
+// CreateChannel makes a group and its first members: the host, then the guests.
+func (s *Service) CreateChannel(ctx context.Context, c account.Caller, in GroupInput) (View, error) {
+	var users []string
+	if in.HostID != nil {
+		users = append(users, *in.HostID)
+	}
+	users = distinct(append(users, in.UserIDs...))
+	roles := make([]string, len(users))
+	for i := range roles {
+		roles[i] = session.Guest
+	}
+	if in.HostID != nil {
+		roles[0] = session.Host
+	}
+	var row db.Channel
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+		row, err = db.New(tx).CreateChannel(ctx, db.CreateChannelParams{
+			ID: id.New(id.Channel), TenantID: c.TenantID, Name: in.Name, ProjectID: in.ProjectID,
+		})
+		if err != nil {
+			return fmt.Errorf("create channel: %w", err)
+		}
+		return s.settle(ctx, tx, c, row, users, roles)
+	})
+	return viewOf(row, int32(len(users))), err
+}
+
+// DirectInput says whose direct channel is wanted.
+type DirectInput struct {
+	// UserIDs are two.
+	UserIDs []string
+	// Name is nil for the two ids.
+	Name      *string
+	ProjectID *string
+}
+
+// CreateDirectChannel makes the direct channel of two users in a project, or finds it.
+func (s *Service) CreateDirectChannel(ctx context.Context, c account.Caller, in DirectInput) (View, error) {
+	users := slices.Sorted(slices.Values(in.UserIDs))
+	name := users[0] + ", " + users[1]
+	if in.Name != nil {
+		name = *in.Name
+	}
+	var row db.Channel
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+		row, err = db.New(tx).CreateDirectChannel(ctx, db.CreateDirectChannelParams{
+			ID: id.New(id.Channel), TenantID: c.TenantID, Name: name, ProjectID: in.ProjectID, UserIds: users,
+		})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errNothing
+		}
+		if err != nil {
+			return fmt.Errorf("create direct channel: %w", err)
+		}
+		return s.settle(ctx, tx, c, row, users, []string{session.Guest, session.Guest})
+	})
+	if !errors.Is(err, errNothing) {
+		return viewOf(row, int32(len(users))), err
+	}
+	found, err := db.New(s.config.Pool).FindDirectChannel(ctx, db.FindDirectChannelParams{
+		TenantID: c.TenantID, ProjectID: in.ProjectID, UserIds: users,
+	})
+	if err != nil {
+		return View{}, fmt.Errorf("find direct channel: %w", err)
+	}
+	return s.GetChannel(ctx, c, found)
+}
+
+// settle gives a new channel its members, who join one after the other.
+func (s *Service) settle(ctx context.Context, tx pgx.Tx, c account.Caller, row db.Channel, users, roles []string) error {
+	q, key := db.New(tx), lane{row.TenantID, row.ID}
+	p := db.AddChannelMembersParams{ChannelID: row.ID, TenantID: row.TenantID, UserIds: users, Roles: roles}
+	events := make([]event.Event, len(users))
+	for i, userID := range users {
+		p.JoinedAts = append(p.JoinedAts, row.CreatedAt.Add(time.Duration(i)*time.Microsecond))
+		events[i] = happened(key, event.ChannelMemberJoined, joinedData{row.ID, userID, roles[i]})
+	}
+	if len(users) > 0 {
+		if err := q.AddChannelMembers(ctx, p); err != nil {
+			return fmt.Errorf("add channel members: %w", err)
+		}
+	}
+	if err := s.config.Events.EmitMany(ctx, tx, events); err != nil {
+		return err
+	}
+	return audit.Write(ctx, q, s.config.Now(), audit.Entry{
+		Actor: c.Actor(), TenantID: c.TenantID, Action: "channel.create", Entity: "channel", EntityID: row.ID,
+		After: map[string]any{"kind": row.Kind, "name": row.Name, "projectId": row.ProjectID},
+	})
+}

@@ -1,0 +1,166 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/event"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/session"
+)
+
+// Member is a user in a channel.
+type Member struct {
+	ChannelID, UserID, Role string
+	JoinedAt                time.Time
+	// LeftAt is nil for a member, TimedOutUntil without a timeout that lasts.
+	LeftAt, TimedOutUntil *time.Time
+	Muted, Banned         bool
+}
+
+// Joined is a place in the order of joining: behind a member.
+type Joined struct {
+	At time.Time
+	// Tie tells those apart who joined at the same moment.
+	Tie string
+}
+
+// ListChannelMembers pages through a channel's members in the order of joining, those
+// who are in its room among them. The places are those behind each of them.
+func (s *Service) ListChannelMembers(
+	ctx context.Context, c account.Caller, channelID string, after Joined, limit int,
+) ([]Member, []Joined, error) {
+	q := db.New(s.config.Pool)
+	if _, err := find(ctx, q, lane{c.TenantID, channelID}); err != nil {
+		return nil, nil, err
+	}
+	rows, err := q.ListChannelMembers(ctx, db.ListChannelMembersParams{
+		TenantID: c.TenantID, ChannelID: channelID, After: after.At, AfterTie: after.Tie, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("list channel members: %w", err)
+	}
+	members, places := make([]Member, len(rows)), make([]Joined, len(rows))
+	for i, r := range rows {
+		members[i] = Member{
+			ChannelID: channelID, UserID: r.UserID, Role: r.Role, JoinedAt: r.JoinedAt,
+			TimedOutUntil: lasting(r.TimedOutUntil, r.Now), Muted: r.Muted,
+		}
+		places[i] = Joined{r.JoinedAt, r.Tie}
+	}
+	return members, places, nil
+}
+
+// lasting is the end of a timeout; nil when it is over.
+func lasting(until *time.Time, now time.Time) *time.Time {
+	if until == nil || !now.Before(*until) {
+		return nil
+	}
+	return until
+}
+
+// JoinChannel makes a user a member, a guest without role. One who is a member gets
+// the role, if there is one.
+func (s *Service) JoinChannel(ctx context.Context, c account.Caller, channelID, userID string, role *string) (m Member, err error) {
+	key := lane{c.TenantID, channelID}
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		ch, st, err := lockMember(ctx, tx, key, userID)
+		switch {
+		case err != nil:
+			return err
+		case ch.Kind == Direct:
+			return problem.Conflicting("a direct channel is for its two members")
+		case st.Banned:
+			return problem.New(problem.Forbidden, "banned", "this user is banned from the channel")
+		}
+		before := st
+		if !st.invited() {
+			st.Role, st.JoinedAt, st.LeftAt = session.Guest, &ch.Now, nil
+		}
+		if role != nil {
+			st.Role = *role
+		}
+		if m, err = write(ctx, tx, ch, st); err != nil {
+			return err
+		}
+		if before.invited() || before.inRoom() {
+			return nil
+		}
+		return s.config.Events.Emit(ctx, tx, happened(key, event.ChannelMemberJoined, joinedData{channelID, userID, m.Role}))
+	})
+	return m, err
+}
+
+// LeaveChannel ends a membership; ending it again changes nothing. One who is a member
+// by being in the room has to leave that.
+func (s *Service) LeaveChannel(ctx context.Context, c account.Caller, channelID, userID string) (m Member, err error) {
+	key := lane{c.TenantID, channelID}
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		ch, st, err := lockMember(ctx, tx, key, userID)
+		switch {
+		case err != nil:
+			return err
+		case ch.Kind == Direct:
+			return problem.Conflicting("a direct channel is for its two members")
+		case st.inRoom():
+			return problem.Conflicting("this user is a member by being in the room")
+		case st.JoinedAt == nil:
+			return problem.Missing("member")
+		case !st.invited():
+			m = memberOf(ch, st)
+			return nil
+		}
+		st.LeftAt = &ch.Now
+		if m, err = write(ctx, tx, ch, st); err != nil {
+			return err
+		}
+		return s.config.Events.Emit(ctx, tx, happened(key, event.ChannelMemberLeft, leftData{channelID, userID}))
+	})
+	return m, err
+}
+
+// lockMember locks a channel to change one user's standing in it.
+func lockMember(ctx context.Context, tx pgx.Tx, key lane, userID string) (channel, standing, error) {
+	ch, err := lock(ctx, tx, key)
+	if err != nil {
+		return ch, standing{}, err
+	}
+	all, err := standings(ctx, db.New(tx), key, userID)
+	return ch, all[userID], err
+}
+
+// write stores a user's standing in a channel that is locked.
+func write(ctx context.Context, tx pgx.Tx, ch channel, st standing) (Member, error) {
+	if st.Role == "" {
+		st.Role = session.Viewer // one who is restricted and no member
+	}
+	err := db.New(tx).SetChannelMember(ctx, db.SetChannelMemberParams{
+		ChannelID: ch.ID, UserID: st.UserID, TenantID: ch.TenantID, Role: st.Role, JoinedAt: st.JoinedAt, LeftAt: st.LeftAt,
+		TimedOutUntil: st.TimedOutUntil, Muted: st.Muted, Banned: st.Banned,
+	})
+	if err != nil {
+		return Member{}, fmt.Errorf("set channel member: %w", err)
+	}
+	return memberOf(ch, st), nil
+}
+
+// memberOf shows one who was made a member at some time.
+func memberOf(ch channel, st standing) Member {
+	m := Member{
+		ChannelID: ch.ID, UserID: st.UserID, Role: st.Role, LeftAt: st.LeftAt, TimedOutUntil: lasting(st.TimedOutUntil, ch.Now),
+		Muted: st.Muted, Banned: st.Banned,
+	}
+	if role := st.role(ch.HostID); role != "" {
+		m.Role = role
+	}
+	if st.JoinedAt != nil {
+		m.JoinedAt = *st.JoinedAt
+	}
+	return m
+}

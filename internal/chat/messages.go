@@ -1,0 +1,255 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/realtime"
+)
+
+// Place is where a page of a history begins or ends, exclusive: at a message or at a
+// time. The zero one is nowhere.
+type Place struct {
+	MessageID string
+	At        time.Time
+}
+
+func (p Place) nowhere() bool { return p == Place{} }
+
+// lastID sorts behind all ids of messages.
+const lastID = string(id.Message) + "_zzzzzzzzzzzzzzzzzzzzzzzzzzz"
+
+// ListStreamMessages is the chat of any tenant's stream, oldest first: the first limit
+// messages after since, or the newest when that is nowhere.
+func (s *Service) ListStreamMessages(ctx context.Context, streamID string, since Place, limit int) ([]db.ChannelMessage, error) {
+	q := db.New(s.config.Pool)
+	st, err := q.GetStreamForPlayback(ctx, streamID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, problem.Missing("stream")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get stream: %w", err)
+	}
+	return history(ctx, q, lane{st.TenantID, st.ID}, since, Place{}, limit)
+}
+
+// ListChannelMessages is a part of a channel's history, oldest first: the first limit
+// messages after since, or the newest when that is nowhere; all of them before before,
+// if that is somewhere.
+func (s *Service) ListChannelMessages(
+	ctx context.Context, c account.Caller, channelID string, since, before Place, limit int,
+) ([]db.ChannelMessage, error) {
+	if err := s.checkRoom(ctx, c, channelID); err != nil {
+		return nil, err
+	}
+	q, key := db.New(s.config.Pool), lane{c.TenantID, channelID}
+	found, err := find(ctx, q, key)
+	if err != nil {
+		return nil, err
+	}
+	if c.Participant != nil {
+		all, err := standings(ctx, q, key, c.Participant.UserID)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkParticipant(c, found.DirectUserIds, all[c.Participant.UserID]); err != nil {
+			return nil, err
+		}
+	}
+	return history(ctx, q, key, since, before, limit)
+}
+
+// history reads a page. Times are looked up once: behind that, ids alone say what
+// comes after what.
+func history(ctx context.Context, q *db.Queries, key lane, since, before Place, limit int) ([]db.ChannelMessage, error) {
+	end := lastID
+	switch {
+	case before.MessageID != "":
+		end = before.MessageID
+	case !before.nowhere():
+		first, err := q.FirstMessageFrom(ctx, db.FirstMessageFromParams{TenantID: key.tenantID, ChannelID: key.channelID, Since: before.At})
+		if err == nil {
+			end = first
+		} else if !errors.Is(err, pgx.ErrNoRows) {
+			return nil, fmt.Errorf("find message by time: %w", err)
+		}
+	}
+	if since.nowhere() {
+		list, err := q.ListMessagesBefore(ctx, db.ListMessagesBeforeParams{
+			TenantID: key.tenantID, ChannelID: key.channelID, Before: end, MaxRows: int32(limit),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list messages: %w", err)
+		}
+		slices.Reverse(list)
+		return list, nil
+	}
+	begin := since.MessageID
+	if begin == "" {
+		last, err := q.LastMessageUntil(ctx, db.LastMessageUntilParams{TenantID: key.tenantID, ChannelID: key.channelID, Until: since.At})
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return nil, fmt.Errorf("find message by time: %w", err)
+		}
+		begin = last
+	}
+	list, err := q.ListMessagesAfter(ctx, db.ListMessagesAfterParams{
+		TenantID: key.tenantID, ChannelID: key.channelID, After: begin, Before: end, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list messages: %w", err)
+	}
+	return list, nil
+}
+
+// Patch is what a message is to say.
+type Patch struct {
+	Body string
+	// Mentions are left as they are when nil.
+	Mentions []string
+}
+
+// EditChannelMessage changes what a message says. A participant may change what its
+// own user wrote, as long as that one may write.
+func (s *Service) EditChannelMessage(
+	ctx context.Context, c account.Caller, channelID, messageID string, p Patch,
+) (db.ChannelMessage, error) {
+	var edited db.ChannelMessage
+	err := s.change(ctx, c, channelID, messageID, func(ctx context.Context, tx pgx.Tx, e entered, m db.ChannelMessage) (_ bool, err error) {
+		if c.Participant != nil {
+			if m.AuthorID != c.Participant.UserID {
+				return false, problem.New(problem.Forbidden, "forbidden", "only who wrote a message may edit it")
+			}
+			if err := checkAuthor(e.channel, e.standing); err != nil {
+				return false, err
+			}
+		}
+		if m.RedactedAt != nil {
+			return false, problem.Conflicting("the message is deleted")
+		}
+		mentions := m.Mentions
+		if p.Mentions != nil {
+			mentions = distinct(p.Mentions)
+		}
+		// Pushes to those who are newly mentioned are to be enqueued here.
+		edited, err = db.New(tx).EditMessage(ctx, db.EditMessageParams{
+			TenantID: m.TenantID, ChannelID: m.ChannelID, ID: m.ID, Body: p.Body, Mentions: mentions, Now: e.channel.Now,
+		})
+		if err != nil {
+			return false, fmt.Errorf("edit message: %w", err)
+		}
+		return true, s.config.Events.Emit(ctx, tx, happened(lane{m.TenantID, m.ChannelID}, event.ChatMessageEdited, editedDataOf(edited)))
+	}, func(ctx context.Context, key lane) { s.show(ctx, key, realtime.ChatEdited, editedDataOf(edited)) })
+	return edited, err
+}
+
+// DeleteChannelMessage takes away what a message said; by is who does it, whoever
+// calls when nil. Deleting again changes nothing. A participant may delete what its own
+// user wrote, a host or cohost anything.
+func (s *Service) DeleteChannelMessage(
+	ctx context.Context, c account.Caller, channelID, messageID string, by *string,
+) (db.ChannelMessage, error) {
+	who := c.Actor().ID
+	if by != nil {
+		who = *by
+		if err := checkUser(c, "redactedBy", who); err != nil {
+			return db.ChannelMessage{}, err
+		}
+	}
+	var deleted db.ChannelMessage
+	var data deletedData
+	err := s.change(ctx, c, channelID, messageID, func(ctx context.Context, tx pgx.Tx, e entered, m db.ChannelMessage) (_ bool, err error) {
+		if c.Participant != nil && m.AuthorID != c.Participant.UserID {
+			if err := checkModerator(c, e.channel, e.standing); err != nil {
+				return false, err
+			}
+		}
+		if deleted = m; m.RedactedAt != nil {
+			return false, nil
+		}
+		q := db.New(tx)
+		deleted, err = q.RedactMessage(ctx, db.RedactMessageParams{
+			TenantID: m.TenantID, ChannelID: m.ChannelID, ID: m.ID, By: who, Now: e.channel.Now,
+		})
+		if err != nil {
+			return false, fmt.Errorf("redact message: %w", err)
+		}
+		data = deletedData{deleted.ID, deleted.ChannelID, true, who}
+		if err := s.config.Events.Emit(ctx, tx, happened(lane{m.TenantID, m.ChannelID}, event.ChatMessageDeleted, data)); err != nil {
+			return false, err
+		}
+		if who == m.AuthorID {
+			return true, nil
+		}
+		return true, audit.Write(ctx, q, s.config.Now(), audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "chat_message.delete", Entity: "chat_message", EntityID: m.ID,
+			After: map[string]any{"channelId": m.ChannelID, "authorId": m.AuthorID, "redactedBy": who},
+		})
+	}, func(ctx context.Context, key lane) { s.show(ctx, key, realtime.ChatDeleted, data) })
+	return deleted, err
+}
+
+// change runs what changes a message under its channel's lock, and then tells those in
+// the room, if it was changed.
+func (s *Service) change(ctx context.Context, c account.Caller, channelID, messageID string,
+	change func(ctx context.Context, tx pgx.Tx, e entered, m db.ChannelMessage) (changed bool, err error),
+	tell func(ctx context.Context, key lane),
+) error {
+	if err := s.checkRoom(ctx, c, channelID); err != nil {
+		return err
+	}
+	key := lane{c.TenantID, channelID}
+	return s.inOrder(ctx, key, func(ctx context.Context) error {
+		var changed bool
+		err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+			e, err := enter(ctx, tx, c, key)
+			if err != nil {
+				return err
+			}
+			m, err := db.New(tx).GetMessage(ctx, db.GetMessageParams{TenantID: key.tenantID, ChannelID: key.channelID, ID: messageID})
+			if errors.Is(err, pgx.ErrNoRows) {
+				return problem.Missing("message")
+			}
+			if err != nil {
+				return fmt.Errorf("get message: %w", err)
+			}
+			changed, err = change(ctx, tx, e, m)
+			return err
+		})
+		if err == nil && changed {
+			tell(ctx, key)
+		}
+		return err
+	})
+}
+
+// entered is a channel that is locked for a caller, and how that one stands there, if it
+// is a participant.
+type entered struct {
+	channel  channel
+	standing standing
+}
+
+// enter locks a channel for a caller. A participant must be one who may be there.
+func enter(ctx context.Context, tx pgx.Tx, c account.Caller, key lane) (e entered, err error) {
+	if e.channel, err = lock(ctx, tx, key); err != nil || c.Participant == nil {
+		return e, err
+	}
+	all, err := standings(ctx, db.New(tx), key, c.Participant.UserID)
+	if err != nil {
+		return e, err
+	}
+	e.standing = all[c.Participant.UserID]
+	return e, checkParticipant(c, e.channel.DirectUserIds, e.standing)
+}

@@ -1,0 +1,228 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/session"
+	"showfloor/internal/timestamp"
+)
+
+// Kinds of what moderators do.
+const (
+	Timeout  = "timeout"
+	Ban      = "ban"
+	Mute     = "mute"
+	Slowmode = "slowmode"
+)
+
+// ListChannelModeration pages through what moderators did in a channel, newest first;
+// cursor is the id after which to go on, nil for the start.
+func (s *Service) ListChannelModeration(
+	ctx context.Context, c account.Caller, channelID string, cursor *string, limit int,
+) ([]db.ChannelModeration, error) {
+	q := db.New(s.config.Pool)
+	if _, err := find(ctx, q, lane{c.TenantID, channelID}); err != nil {
+		return nil, err
+	}
+	rows, err := q.ListModeration(ctx, db.ListModerationParams{
+		TenantID: c.TenantID, ChannelID: channelID, Cursor: cursor, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list moderation: %w", err)
+	}
+	return rows, nil
+}
+
+// Restriction is what a moderator does to a user.
+type Restriction struct {
+	Target, By string
+	Reason     *string
+	// Lift ends it.
+	Lift bool
+}
+
+// TimeoutChannelMember keeps a user from writing for a while, beginning now; none
+// ends it.
+func (s *Service) TimeoutChannelMember(
+	ctx context.Context, c account.Caller, channelID string, r Restriction, d time.Duration,
+) (db.ChannelModeration, error) {
+	r.Lift = d == 0
+	return s.restrict(ctx, c, channelID, Timeout, r, func(ch channel, st *standing) *time.Time {
+		if st.TimedOutUntil = nil; !r.Lift {
+			st.TimedOutUntil = new(ch.Now.Add(d))
+		}
+		return st.TimedOutUntil
+	})
+}
+
+// MuteChannelMember keeps a user from writing until that is lifted.
+func (s *Service) MuteChannelMember(ctx context.Context, c account.Caller, channelID string, r Restriction) (db.ChannelModeration, error) {
+	return s.restrict(ctx, c, channelID, Mute, r, func(_ channel, st *standing) *time.Time {
+		st.Muted = !r.Lift
+		return nil
+	})
+}
+
+// BanChannelMember shuts a user out until that is lifted: whoever holds connections of
+// that one to the channel's room ends them. A member is none any more, but in a direct
+// channel, which is for the two for good.
+func (s *Service) BanChannelMember(ctx context.Context, c account.Caller, channelID string, r Restriction) (db.ChannelModeration, error) {
+	return s.restrict(ctx, c, channelID, Ban, r, func(ch channel, st *standing) *time.Time {
+		if !r.Lift && st.invited() && ch.Kind != Direct {
+			st.LeftAt = &ch.Now
+		}
+		st.Banned = !r.Lift
+		return nil
+	})
+}
+
+// restrict does something to a user: set changes its standing, and returns when that
+// ends by itself, if it does.
+func (s *Service) restrict(ctx context.Context, c account.Caller, channelID, kind string, r Restriction,
+	set func(ch channel, st *standing) *time.Time,
+) (row db.ChannelModeration, err error) {
+	if err := s.checkRoom(ctx, c, channelID); err != nil {
+		return row, err
+	}
+	if err := checkUser(c, "by", r.By); err != nil {
+		return row, err
+	}
+	key := lane{c.TenantID, channelID}
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		ch, err := lock(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		all, err := standings(ctx, db.New(tx), key, r.Target, r.By)
+		if err != nil {
+			return err
+		}
+		before := all[r.Target]
+		if err := checkRestriction(c, ch, all[r.By], before, r.Lift); err != nil {
+			return err
+		}
+		after := before
+		expires := set(ch, &after)
+		if _, err := write(ctx, tx, ch, after); err != nil {
+			return err
+		}
+		row, err = s.record(ctx, tx, c, ch, db.CreateModerationParams{
+			Kind: kind, Target: &r.Target, ByUser: r.By, Reason: r.Reason, Active: !r.Lift, ExpiresAt: expires,
+		})
+		if err != nil {
+			return err
+		}
+		if before.LeftAt == nil && after.LeftAt != nil {
+			return s.config.Events.Emit(ctx, tx, happened(key, event.ChannelMemberLeft, leftData{channelID, r.Target}))
+		}
+		return nil
+	})
+	return row, err
+}
+
+// checkRestriction tells whether the one may do something to the other; lifting it is
+// possible with anybody.
+func checkRestriction(c account.Caller, ch channel, by, target standing, lift bool) error {
+	if err := checkModerator(c, ch, by); err != nil {
+		return err
+	}
+	if ch.Kind == Direct && !slices.Contains(ch.DirectUserIds, target.UserID) {
+		return problem.Missing("member")
+	}
+	if !lift && target.role(ch.HostID) == session.Host {
+		return problem.Conflicting("hosts can't be restricted")
+	}
+	return nil
+}
+
+// SetChannelSlowmode makes everybody but hosts and cohosts wait between two messages;
+// 0 seconds for no wait.
+func (s *Service) SetChannelSlowmode(
+	ctx context.Context, c account.Caller, channelID, by string, seconds int32, reason *string,
+) (row db.ChannelModeration, err error) {
+	if err := s.checkRoom(ctx, c, channelID); err != nil {
+		return row, err
+	}
+	if err := checkUser(c, "by", by); err != nil {
+		return row, err
+	}
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		e, err := enter(ctx, tx, c, lane{c.TenantID, channelID})
+		if err != nil {
+			return err
+		}
+		if err := checkModerator(c, e.channel, e.standing); err != nil {
+			return err
+		}
+		if err := slow(ctx, tx, e.channel, seconds); err != nil {
+			return err
+		}
+		row, err = s.record(ctx, tx, c, e.channel, db.CreateModerationParams{
+			Kind: Slowmode, ByUser: by, Reason: reason, Active: seconds > 0, SlowmodeSec: &seconds,
+		})
+		return err
+	})
+	return row, err
+}
+
+// mostRecalled is how many messages are looked through, when a slow mode begins, for
+// those who wrote within it: without one nobody remembers who wrote when.
+const mostRecalled = 10_000
+
+func slow(ctx context.Context, tx pgx.Tx, ch channel, seconds int32) error {
+	q := db.New(tx)
+	if err := q.SetSlowmode(ctx, db.SetSlowmodeParams{TenantID: ch.TenantID, ID: ch.ID, SlowmodeSec: seconds, Now: ch.Now}); err != nil {
+		return fmt.Errorf("set slow mode: %w", err)
+	}
+	if seconds == 0 {
+		return nil
+	}
+	err := q.RecallWrote(ctx, db.RecallWroteParams{
+		ChannelID: ch.ID, TenantID: ch.TenantID, Now: ch.Now, MaxRows: mostRecalled, Since: ch.Now.Add(-time.Duration(seconds) * time.Second),
+	})
+	if err != nil {
+		return fmt.Errorf("recall who wrote: %w", err)
+	}
+	return nil
+}
+
+// record keeps what a moderator did and tells of it, unless it ends something.
+func (s *Service) record(
+	ctx context.Context, tx pgx.Tx, c account.Caller, ch channel, p db.CreateModerationParams,
+) (db.ChannelModeration, error) {
+	p.ID, p.ChannelID, p.TenantID, p.Now = id.New(id.Moderation), ch.ID, ch.TenantID, ch.Now
+	q := db.New(tx)
+	row, err := q.CreateModeration(ctx, p)
+	if err != nil {
+		return row, fmt.Errorf("create moderation: %w", err)
+	}
+	if p.Kind == Ban {
+		if err := session.Changed(ctx, tx, ch.ID, *p.Target); err != nil {
+			return row, err
+		}
+	}
+	if p.Active {
+		data := actionData{ch.ID, p.Kind, p.Target, p.ByUser, p.Reason}
+		if err := s.config.Events.Emit(ctx, tx, happened(lane{ch.TenantID, ch.ID}, event.ChatModerationAction, data)); err != nil {
+			return row, err
+		}
+	}
+	return row, audit.Write(ctx, q, s.config.Now(), audit.Entry{
+		Actor: c.Actor(), TenantID: c.TenantID, Action: "channel." + p.Kind, Entity: "channel", EntityID: ch.ID,
+		After: map[string]any{
+			"target": p.Target, "by": p.ByUser, "active": p.Active, "expiresAt": timestamp.Optional(p.ExpiresAt), "slowmodeSec": p.SlowmodeSec,
+		},
+	})
+}

@@ -1,0 +1,81 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/realtime"
+	"showfloor/internal/session"
+)
+
+// PinProduct shows a product to all in a stream's or session's room, as userID, who
+// must be a host there; an empty one stands for the tenant's own server.
+func (s *Service) PinProduct(ctx context.Context, tenantID, roomID, userID, productID string) error {
+	key := lane{tenantID, roomID}
+	return s.inOrder(ctx, key, func(ctx context.Context) error {
+		err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+			if err := checkPinner(ctx, tx, key, userID); err != nil {
+				return err
+			}
+			q := db.New(tx)
+			p, err := q.GetProduct(ctx, db.GetProductParams{TenantID: tenantID, ID: productID})
+			if errors.Is(err, pgx.ErrNoRows) {
+				return problem.Missing("product")
+			}
+			if err != nil {
+				return fmt.Errorf("get product: %w", err)
+			}
+			if !p.Active {
+				return problem.Conflicting("the product is archived")
+			}
+			err = q.CreatePin(ctx, db.CreatePinParams{
+				ID: id.New(id.Pin), TenantID: tenantID, RoomID: roomID, ProductID: productID, PinnedBy: userID, Now: s.config.Now(),
+			})
+			if err != nil {
+				return fmt.Errorf("create pin: %w", err)
+			}
+			return nil
+		})
+		if err == nil {
+			s.show(ctx, key, realtime.ProductPin, pinData{productID})
+		}
+		return err
+	})
+}
+
+// checkPinner wants a room that there is, and one who may pin there.
+func checkPinner(ctx context.Context, tx pgx.Tx, key lane, userID string) error {
+	found, err := find(ctx, db.New(tx), key)
+	if err == nil && found.Kind != Stream && found.Kind != Session {
+		err = problem.Missing("room")
+	}
+	if err != nil || userID == "" {
+		return err
+	}
+	all, err := standings(ctx, db.New(tx), key, userID)
+	if err != nil {
+		return err
+	}
+	st := all[userID]
+	if st.RoomRole != session.Host || st.outside() || st.Banned {
+		return problem.New(problem.Forbidden, "forbidden", "only the host of this room may pin a product")
+	}
+	return nil
+}
+
+// ListPins is what was pinned in a room from since until before until, in that order.
+func (s *Service) ListPins(ctx context.Context, tenantID, roomID string, since, until time.Time) ([]db.ProductPin, error) {
+	pins, err := db.New(s.config.Pool).ListPins(ctx, db.ListPinsParams{TenantID: tenantID, RoomID: roomID, Since: since, Until: until})
+	if err != nil {
+		return nil, fmt.Errorf("list pins: %w", err)
+	}
+	return pins, nil
+}

@@ -1,0 +1,292 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+	"showfloor/internal/realtime"
+)
+
+// Input is a message to be posted; the door has checked its limits.
+type Input struct {
+	Body, AuthorID, AuthorName string
+	// ParentID is the message that it answers; nil for none.
+	ParentID *string
+	Mentions []string
+	// Attachments is a JSON list; nil for none.
+	Attachments json.RawMessage
+}
+
+// letter is a message that waits to be written.
+type letter struct {
+	caller account.Caller
+	// what the channel is to the caller: a channel or a stream.
+	what string
+	in   Input
+	// hook belongs to the request that brought the message; nil for none.
+	hook postgres.Hook
+	// messageID is given when the message is first found good enough.
+	messageID string
+	// unsure: a transaction that wrote the message failed, at its commit perhaps, so
+	// that it may stand all the same.
+	unsure bool
+	// failed is when a transaction with it first failed; zero for never.
+	failed time.Time
+}
+
+// verdict is what becomes of a letter: a message, or the problem with it.
+type verdict struct {
+	message db.ChannelMessage
+	problem error
+}
+
+// SendStreamMessage posts a message in a stream's chat.
+func (s *Service) SendStreamMessage(ctx context.Context, c account.Caller, streamID string, in Input) (db.ChannelMessage, error) {
+	if !id.Stream.Matches(streamID) {
+		return db.ChannelMessage{}, problem.Missing("stream")
+	}
+	return s.send(ctx, c, "stream", streamID, in)
+}
+
+// SendChannelMessage posts a message. Those of one channel are taken in the order in
+// which they come, those that come meanwhile in one transaction.
+func (s *Service) SendChannelMessage(ctx context.Context, c account.Caller, channelID string, in Input) (db.ChannelMessage, error) {
+	return s.send(ctx, c, "channel", channelID, in)
+}
+
+// send posts a message in what the caller calls a channel or a stream.
+func (s *Service) send(ctx context.Context, c account.Caller, what, channelID string, in Input) (db.ChannelMessage, error) {
+	err := s.checkRoom(ctx, c, channelID)
+	if problem.Is(err, "not_found") {
+		err = problem.Missing(what)
+	}
+	if err != nil {
+		return db.ChannelMessage{}, err
+	}
+	if err := checkUser(c, "authorId", in.AuthorID); err != nil {
+		return db.ChannelMessage{}, err
+	}
+	in.Mentions = distinct(in.Mentions)
+	// To the end, even if the caller hangs up: the message is posted all the same, and
+	// an Idempotency-Key must not be given back meanwhile.
+	v, err := s.lanes.Do(context.WithoutCancel(ctx), lane{c.TenantID, channelID},
+		&letter{caller: c, what: what, in: in, hook: postgres.HookFrom(ctx)})
+	if err != nil {
+		return db.ChannelMessage{}, err
+	}
+	return v.message, v.problem
+}
+
+// retryWithin bounds how long after a transaction of many has failed each of them is
+// still tried by itself, one after the other: the database may be away for longer than
+// anybody waits.
+const retryWithin = 10 * time.Second
+
+var errTooLate = errors.New("the message's transaction failed, and the next try would be too late")
+
+// errNothing rolls a round back that took no message.
+var errNothing = errors.New("no message was taken")
+
+// round is one transaction's messages. It is the hook of the requests whose messages
+// it takes.
+type round struct {
+	postgres.Hooks
+
+	channel   channel
+	standings map[string]standing
+	// parents are those messages that are answered and are the channel's.
+	parents  map[string]bool
+	verdicts []verdict
+	taken    []*letter
+	messages []db.ChannelMessage
+	// unseen are to be published: the messages, and those that stand from before.
+	unseen []db.ChannelMessage
+	// wrote are the authors for whom the slow mode begins anew.
+	wrote []string
+}
+
+// decide takes or refuses each letter, in their order. An error is all of theirs.
+func (s *Service) decide(ctx context.Context, key lane, letters []*letter) ([]verdict, error) {
+	defer s.order.Hold(key)()
+	if l := letters[0]; len(letters) == 1 && !l.failed.IsZero() && time.Since(l.failed) > retryWithin {
+		return nil, errTooLate
+	}
+	var r round
+	err := postgres.InTx(postgres.WithHook(ctx, &r), s.config.Pool, func(tx pgx.Tx) error {
+		r = round{verdicts: make([]verdict, len(letters))}
+		return s.take(ctx, tx, key, letters, &r)
+	})
+	if err != nil && !errors.Is(err, errNothing) {
+		for _, l := range r.taken {
+			l.unsure = true
+		}
+		for _, l := range letters {
+			l.failed = time.Now()
+		}
+		return nil, err
+	}
+	for _, m := range r.unseen {
+		s.show(ctx, key, realtime.ChatMessage, dataOf(m))
+	}
+	return r.verdicts, nil
+}
+
+// take decides under the channel's lock.
+func (s *Service) take(ctx context.Context, tx pgx.Tx, key lane, letters []*letter, r *round) error {
+	ch, err := lock(ctx, tx, key)
+	if _, missing := problem.As(err); missing {
+		for i, l := range letters {
+			r.verdicts[i].problem = problem.Missing(l.what)
+		}
+		return errNothing
+	}
+	if err != nil {
+		return err
+	}
+	r.channel = ch
+	if err := r.gather(ctx, db.New(tx), key, letters); err != nil {
+		return err
+	}
+	for i, l := range letters {
+		if r.verdicts[i], err = r.judge(ctx, tx, l); err != nil {
+			return err
+		}
+	}
+	if len(r.messages) == 0 {
+		return errNothing
+	}
+	return s.write(ctx, tx, key, r)
+}
+
+// gather reads what all of the letters are judged by.
+func (r *round) gather(ctx context.Context, q *db.Queries, key lane, letters []*letter) error {
+	var authors, parents []string
+	for _, l := range letters {
+		authors = append(authors, l.in.AuthorID)
+		if l.in.ParentID != nil {
+			parents = append(parents, *l.in.ParentID)
+		}
+	}
+	var err error
+	if r.standings, err = standings(ctx, q, key, authors...); err != nil || parents == nil {
+		return err
+	}
+	found, err := q.FindMessages(ctx, db.FindMessagesParams{TenantID: key.tenantID, ChannelID: key.channelID, Ids: distinct(parents)})
+	if err != nil {
+		return fmt.Errorf("find answered messages: %w", err)
+	}
+	r.parents = make(map[string]bool, len(found))
+	for _, messageID := range found {
+		r.parents[messageID] = true
+	}
+	return nil
+}
+
+// judge looks at one letter, and adds it to the round if it is good.
+func (r *round) judge(ctx context.Context, tx pgx.Tx, l *letter) (v verdict, err error) {
+	if l.unsure {
+		m, err := db.New(tx).GetMessage(ctx, db.GetMessageParams{TenantID: r.channel.TenantID, ChannelID: r.channel.ID, ID: l.messageID})
+		if err == nil {
+			if m.Body != nil {
+				r.unseen = append(r.unseen, m)
+			}
+			return verdict{message: m}, nil
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return v, fmt.Errorf("get message: %w", err)
+		}
+	}
+	st := r.standings[l.in.AuthorID]
+	if v.problem = r.check(l, st); v.problem != nil {
+		return v, nil //nolint:nilerr // the verdict holds it
+	}
+	if paced(r.channel, st) {
+		st.WroteAt = &r.channel.Now
+		r.standings[l.in.AuthorID] = st
+		r.wrote = append(r.wrote, l.in.AuthorID)
+	}
+	v.message = r.add(l, st)
+	return v, nil
+}
+
+func (r *round) check(l *letter, st standing) error {
+	if err := checkParticipant(l.caller, r.channel.DirectUserIds, st); err != nil {
+		return err
+	}
+	if err := checkAuthor(r.channel, st); err != nil {
+		return err
+	}
+	if l.in.ParentID != nil && !r.parents[*l.in.ParentID] {
+		return problem.Missing("message")
+	}
+	return checkPace(r.channel, st)
+}
+
+// add makes the message, which is the channel's last one from now on.
+func (r *round) add(l *letter, st standing) db.ChannelMessage {
+	last := ""
+	if r.channel.LastMessageID != nil {
+		last = *r.channel.LastMessageID
+	}
+	l.messageID = id.After(id.Message, last)
+	m := db.ChannelMessage{
+		ID: l.messageID, ChannelID: r.channel.ID, TenantID: r.channel.TenantID, AuthorID: l.in.AuthorID, AuthorName: l.in.AuthorName,
+		Body: &l.in.Body, ParentID: l.in.ParentID, Mentions: l.in.Mentions, Attachments: l.in.Attachments,
+		CreatedAt: timeAfter(r.channel.LastMessageAt, r.channel.Now),
+	}
+	if l.caller.Participant != nil && st.DisplayName != nil {
+		m.AuthorName = *st.DisplayName // a participant can't take another's name
+	}
+	r.channel.LastMessageID, r.channel.LastMessageAt = &m.ID, &m.CreatedAt
+	r.Add(l.hook)
+	r.taken, r.messages, r.unseen = append(r.taken, l), append(r.messages, m), append(r.unseen, m)
+	return m
+}
+
+// write stores a round's messages, what they make of the channel, and their events.
+// Pushes to those who are mentioned, and to the other one of a direct channel, are
+// to be enqueued here, in the same transaction.
+func (s *Service) write(ctx context.Context, tx pgx.Tx, key lane, r *round) error {
+	q := db.New(tx)
+	p := db.CreateMessagesParams{
+		TenantID: key.tenantID, ChannelID: key.channelID, LastMessageID: *r.channel.LastMessageID, LastMessageAt: *r.channel.LastMessageAt,
+	}
+	events := make([]event.Event, len(r.messages))
+	for i, m := range r.messages {
+		mentions, err := json.Marshal(m.Mentions)
+		if err != nil {
+			return fmt.Errorf("encode mentions: %w", err)
+		}
+		parent := ""
+		if m.ParentID != nil {
+			parent = *m.ParentID
+		}
+		p.Ids, p.AuthorIds, p.AuthorNames = append(p.Ids, m.ID), append(p.AuthorIds, m.AuthorID), append(p.AuthorNames, m.AuthorName)
+		p.Bodies, p.ParentIds, p.CreatedAts = append(p.Bodies, *m.Body), append(p.ParentIds, parent), append(p.CreatedAts, m.CreatedAt)
+		p.Mentions, p.Attachments = append(p.Mentions, string(mentions)), append(p.Attachments, string(m.Attachments))
+		events[i] = happened(key, event.ChatMessageCreated, dataOf(m))
+	}
+	if err := q.CreateMessages(ctx, p); err != nil {
+		return fmt.Errorf("create messages: %w", err)
+	}
+	if len(r.wrote) > 0 {
+		err := q.SetWrote(ctx, db.SetWroteParams{
+			ChannelID: key.channelID, TenantID: key.tenantID, Now: r.channel.Now, UserIds: distinct(r.wrote),
+		})
+		if err != nil {
+			return fmt.Errorf("set when authors wrote: %w", err)
+		}
+	}
+	return s.config.Events.EmitMany(ctx, tx, events)
+}

@@ -1,0 +1,33 @@
+package inroom
+
+import (
+	"context"
+
+	"showfloor/internal/id"
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/sfu/bridge"
+	"showfloor/internal/onair"
+	"showfloor/internal/problem"
+)
+
+// maxConverters bounds the processes that make Opus of AAC on a node. Each takes a
+// few percent of a core.
+const maxConverters = 32
+
+// NewAir joins streams' rooms with the hub: who publishes from a room is let in and
+// written down as encoders are.
+func NewAir(h *hub.Hub, reports *onair.Reports) *sfu.Air {
+	return &sfu.Air{
+		Hub: h, Converters: bridge.NewConverters(maxConverters),
+		NewPublisherID: func() string { return id.New(id.Publisher) },
+		Publish: func(ctx context.Context, streamID, publisherID, remoteIP string) (hub.Broadcast, error) {
+			b, err := reports.PublishFromRoom(ctx, streamID, publisherID, remoteIP)
+			if p, refused := problem.As(err); refused {
+				return b, &sfu.Refusal{Code: "forbidden", Message: p.Message}
+			}
+			return b, err
+		},
+		Unpublish: reports.Unpublish,
+	}
+}

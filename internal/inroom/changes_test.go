@@ -1,0 +1,109 @@
+package inroom_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/inroom"
+)
+
+// follower writes down what it is told; it waits for go-ahead before it returns.
+type follower struct {
+	told     chan string
+	goOn     chan struct{}
+	waitable bool
+}
+
+func newFollower(waits bool) *follower {
+	return &follower{told: make(chan string, 100_000), goOn: make(chan struct{}), waitable: waits}
+}
+
+func (f *follower) RoomChanged(ctx context.Context, roomID, userID string) {
+	f.told <- roomID + " " + userID
+	f.wait(ctx)
+}
+
+func (f *follower) Missed(ctx context.Context) {
+	f.told <- "missed"
+	f.wait(ctx)
+}
+
+func (f *follower) wait(ctx context.Context) {
+	if !f.waitable {
+		return
+	}
+	select {
+	case <-f.goOn:
+	case <-ctx.Done():
+	}
+}
+
+func run(t *testing.T, followers ...inroom.Follower) *inroom.Changes {
+	t.Helper()
+	c := inroom.NewChanges(followers...)
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+	return c
+}
+
+func TestChangesAreToldInOrder(t *testing.T) {
+	t.Parallel()
+	f := newFollower(false)
+	c := run(t, f)
+	c.Missed(t.Context())
+	require.Equal(t, "missed", <-f.told)
+	c.Heard(t.Context(), "ses_1/ada")
+	require.Equal(t, "ses_1 ada", <-f.told)
+	c.Heard(t.Context(), "ses_1/")
+	require.Equal(t, "ses_1 ", <-f.told)
+	c.Heard(t.Context(), "ses_1/a/b")
+	require.Equal(t, "ses_1 a/b", <-f.told, "tenants choose their users' ids")
+}
+
+func TestASlowFollowerHoldsUpNobodyAndHearsOfEachChangeOnce(t *testing.T) {
+	t.Parallel()
+	slow, quick := newFollower(true), newFollower(false)
+	c := run(t, slow, quick)
+	c.Heard(t.Context(), "ses_1/ada")
+	require.Equal(t, "ses_1 ada", <-slow.told)
+	require.Equal(t, "ses_1 ada", <-quick.told)
+	for range 3 {
+		c.Heard(t.Context(), "ses_1/ada")
+		require.Equal(t, "ses_1 ada", <-quick.told)
+	}
+	c.Heard(t.Context(), "ses_2/bo")
+	slow.goOn <- struct{}{}
+	require.Equal(t, "ses_1 ada", <-slow.told, "what changed while it looked is looked at again")
+	slow.goOn <- struct{}{}
+	require.Equal(t, "ses_2 bo", <-slow.told)
+	require.Empty(t, slow.told)
+}
+
+func TestAFollowerThatIsFarBehindLooksAtEverything(t *testing.T) {
+	t.Parallel()
+	f := newFollower(true)
+	c := run(t, f)
+	c.Heard(t.Context(), "ses_1/ada")
+	require.Equal(t, "ses_1 ada", <-f.told)
+	for i := range 10_001 {
+		c.Heard(t.Context(), fmt.Sprintf("ses_2/%d", i))
+	}
+	c.Heard(t.Context(), "ses_3/bo")
+	f.goOn <- struct{}{}
+	require.Equal(t, "missed", <-f.told)
+	c.Heard(t.Context(), "ses_4/cleo")
+	f.goOn <- struct{}{}
+	require.Equal(t, "ses_4 cleo", <-f.told)
+	require.Empty(t, f.told)
+}

@@ -1,0 +1,131 @@
+package inroom
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"showfloor/internal/account"
+	"showfloor/internal/problem"
+	"showfloor/internal/realtime"
+	"showfloor/internal/session"
+)
+
+// Chats is what the realtime channel needs to know of chats.
+type Chats interface {
+	// CheckChannel is a problem unless the tenant has a stream, session or channel
+	// with this id.
+	CheckChannel(ctx context.Context, tenantID, channelID string) error
+	// ListBanned lists those of the users who are banned from a channel.
+	ListBanned(ctx context.Context, tenantID, channelID string, userIDs []string) ([]string, error)
+	// PinProduct shows a product in a room, if the user is its host.
+	PinProduct(ctx context.Context, tenantID, roomID, userID, productID string) error
+}
+
+// Realtime tells the realtime channel who may hear what: a realtime.Gate.
+type Realtime struct {
+	accounts *account.Service
+	sessions *session.Service
+	chats    Chats
+}
+
+// NewRealtime makes the gate.
+func NewRealtime(accounts *account.Service, sessions *session.Service, chats Chats) *Realtime {
+	return &Realtime{accounts: accounts, sessions: sessions, chats: chats}
+}
+
+// Authenticate implements realtime.Gate: the token is a participant's, a tenant
+// user's or an API key with chat:read. How a participant stands, Standings tells.
+func (r *Realtime) Authenticate(ctx context.Context, token, room string) (realtime.Identity, error) {
+	if token == "" {
+		return realtime.Identity{}, account.ErrBadCredential()
+	}
+	if !strings.HasPrefix(token, account.KeyPrefix) {
+		t, err := r.sessions.AuthenticateParticipant(ctx, token)
+		if err == nil {
+			return r.participant(ctx, t, room)
+		}
+		// What isn't a participant's token may be a user's. One that has expired is
+		// neither any more.
+		if p, refused := problem.As(err); !refused || p.Code != "unauthenticated" {
+			return realtime.Identity{}, err
+		}
+	}
+	c, err := r.accounts.Authenticate(ctx, token)
+	if err != nil {
+		return realtime.Identity{}, err
+	}
+	if !c.May(account.ChatRead) {
+		return realtime.Identity{}, problem.New(problem.Forbidden, "forbidden", "this needs the scope %s, which your role or key doesn't have",
+			account.ChatRead)
+	}
+	return realtime.Identity{TenantID: c.TenantID, Holder: c.UserID + c.APIKeyID}, nil
+}
+
+// participant is the holder of a ticket, in its room or in a breakout room of it.
+func (r *Realtime) participant(ctx context.Context, t session.Ticket, room string) (realtime.Identity, error) {
+	who := realtime.Identity{TenantID: t.TenantID, Room: t.RoomID, UserID: t.UserID, ExpiresAt: t.ExpiresAt}
+	if room == "" || room == t.RoomID {
+		return who, nil
+	}
+	g, err := r.sessions.Reach(ctx, t, room)
+	if err != nil {
+		return who, err
+	}
+	if g.Gone != "" && g.Gone != session.GoneEnded {
+		return who, problem.New(problem.Forbidden, "forbidden", "this participant token is for another room")
+	}
+	who.Room = room
+	return who, nil
+}
+
+// Admit implements realtime.Gate.
+func (r *Realtime) Admit(ctx context.Context, who realtime.Identity, room string) error {
+	return r.chats.CheckChannel(ctx, who.TenantID, room)
+}
+
+// Standings implements realtime.Gate.
+func (r *Realtime) Standings(ctx context.Context, tenantID, room string, userIDs []string) (map[string]realtime.Standing, error) {
+	grants, err := r.sessions.ListRoom(ctx, room, userIDs)
+	if err != nil {
+		return nil, err
+	}
+	banned, err := r.chats.ListBanned(ctx, tenantID, room, userIDs)
+	if err != nil {
+		return nil, fmt.Errorf("who is banned: %w", err)
+	}
+	found := make(map[string]realtime.Standing, len(grants))
+	for _, g := range grants {
+		if g.TenantID != tenantID {
+			continue // another tenant's room, whose users may be called the same
+		}
+		found[g.UserID] = realtime.Standing{State: stateOf(g, banned), DisplayName: g.DisplayName, Role: g.Role}
+	}
+	return found, nil
+}
+
+// stateOf is what a participant's standing means for what it hears.
+func stateOf(g session.Grant, banned []string) realtime.State {
+	switch {
+	case g.Gone == session.GoneSuspended:
+		return realtime.Suspended
+	case g.Gone == session.GoneKicked:
+		return realtime.Kicked
+	case slices.Contains(banned, g.UserID):
+		return realtime.Banned
+	case g.Gone == session.GoneEnded:
+		return realtime.Ended
+	case g.Gone != "" && g.Gone != session.GoneMoved:
+		return realtime.Unknown
+	case g.State == session.Waiting:
+		return realtime.Waiting
+	default:
+		return realtime.Inside
+	}
+}
+
+// Pin implements realtime.Gate.
+func (r *Realtime) Pin(ctx context.Context, who realtime.Identity, productID string) error {
+	return r.chats.PinProduct(ctx, who.TenantID, who.Room, who.UserID, productID)
+}

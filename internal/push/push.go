@@ -1,0 +1,69 @@
+// Package push is what is to be pushed to a user's devices. Areas add such jobs in
+// the transaction of what they tell of; sending them is another matter.
+package push
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/postgres"
+	"showfloor/internal/timestamp"
+)
+
+// Queue is the queue of pushes, apart from all else: providers are slow.
+const Queue = "push"
+
+// Priority says how urgently a device is to be woken.
+type Priority string
+
+// High wakes it at once, as a call does.
+const High Priority = "high"
+
+// Args is the job that pushes to all devices of one user.
+type Args struct {
+	TenantID string `json:"tenantId"`
+	// ProjectID is the project whose credentials are used; nil when none was named.
+	ProjectID *string `json:"projectId"`
+	// UserID is the tenant's own id of the user.
+	UserID   string            `json:"userId"`
+	Title    string            `json:"title,omitempty"`
+	Data     map[string]string `json:"data"`
+	Priority Priority          `json:"priority"`
+	// ExpiresAt is when the push is void: it isn't sent then any more, nor shown.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+}
+
+// Kind names the job.
+func (Args) Kind() string { return "push_send" }
+
+// InsertOpts puts it beside the other pushes.
+func (Args) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: Queue} }
+
+var _ river.JobArgs = Args{}
+
+// Service keeps the queue clean.
+type Service struct {
+	pool *pgxpool.Pool
+	now  func() time.Time
+}
+
+// New makes the service.
+func New(pool *pgxpool.Pool, now func() time.Time) *Service { return &Service{pool: pool, now: now} }
+
+// DeleteOld deletes the pushes that are void and that nobody is sending.
+func (s *Service) DeleteOld(ctx context.Context) error {
+	return postgres.DeleteInBatches("pushes", func(maxRows int32) (int64, error) {
+		tag, err := s.pool.Exec(ctx, `
+			DELETE FROM river_job WHERE id = ANY (ARRAY(
+				SELECT id FROM river_job WHERE queue = $1 AND state IN ('available', 'pending', 'retryable', 'scheduled')
+				AND (args ->> 'expiresAt')::timestamptz < $2 ORDER BY id LIMIT $3))`, Queue, s.now(), maxRows)
+		if err != nil {
+			return 0, fmt.Errorf("delete jobs: %w", err)
+		}
+		return tag.RowsAffected(), nil
+	})
+}

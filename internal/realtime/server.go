@@ -1,0 +1,299 @@
+package realtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/centrifugal/centrifuge"
+)
+
+const (
+	// channelPrefix begins the only channels that there are.
+	channelPrefix = "room:"
+	// heartWindow is over how long hearts are merged.
+	heartWindow = 250 * time.Millisecond
+	// lanes carry publications, each room's in order; laneSize is how many may wait
+	// in one.
+	lanes    = 16
+	laneSize = 4096
+	// maxEnginePause is the longest pause between attempts to reach Redis at first.
+	maxEnginePause = 5 * time.Second
+	// farewellTime is how long a stop waits for clients to say goodbye.
+	farewellTime = 3 * time.Second
+)
+
+// Config of a Server.
+type Config struct {
+	// RedisURL lets several processes carry one another's publications; in memory
+	// when empty.
+	RedisURL string
+	Log      *slog.Logger
+	// Now is the clock that tokens are held against, time.Now by default.
+	Now func() time.Time
+	// CheckEvery is after how long each connection's credential is looked at again,
+	// 5 s by default.
+	CheckEvery time.Duration
+}
+
+// Server holds the connections.
+type Server struct {
+	config Config
+	log    *throttledLog
+	gate   Gate
+
+	engine   atomic.Pointer[engine]
+	conns    *registry
+	hearts   *hearts
+	counts   counts
+	pending  pending
+	queues   [lanes]chan message
+	queueMu  sync.RWMutex
+	closed   bool
+	roomSeed maphash.Seed
+
+	stop context.CancelFunc
+	ctx  context.Context //nolint:containedctx // ends what runs beside the requests
+	// work is what runs beside the requests; carriers are those that empty queues.
+	work, carriers sync.WaitGroup
+	spawning       sync.Mutex
+}
+
+// errNotReached is the state of a server whose Redis was away when it started.
+var errNotReached = errors.New("not connected to Redis yet")
+
+// message is a publication as it is sent.
+type message struct {
+	room string
+	data []byte
+	// kept: clients that come back are given it again.
+	kept bool
+}
+
+// counts of what has happened, for metrics.
+type counts struct {
+	publications, messages, dropped atomic.Uint64
+}
+
+// Stats are figures of this process.
+type Stats struct {
+	// Connections whose token was good, and the rooms that they hear, each counted
+	// once for each connection.
+	Connections, Subscriptions int
+	// Publications that this process made, what it sent to clients of them and of
+	// other processes', and those that it had to drop.
+	Publications, Messages, Dropped uint64
+}
+
+// New makes a server; what is published before Start waits for it.
+func New(c Config) *Server {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.CheckEvery <= 0 {
+		c.CheckEvery = 5 * time.Second
+	}
+	s := &Server{config: c, log: newThrottledLog(c.Log), conns: newRegistry(), roomSeed: maphash.MakeSeed()}
+	s.hearts = newHearts(heartWindow, func(room string, count int) {
+		s.enqueue(room, Heart, heartData{count}, false)
+	})
+	for i := range s.queues {
+		s.queues[i] = make(chan message, laneSize)
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Start lets clients connect. When Redis can't be reached it is tried until it
+// can be; clients are asked to come again until then.
+func (s *Server) Start(gate Gate) error {
+	s.gate = gate
+	e, err := s.openEngine()
+	switch {
+	case err == nil:
+		s.engine.Store(e)
+	case s.config.RedisURL == "":
+		return err
+	default:
+		s.log.warn("realtime: Redis can't be reached, trying again", "error", err)
+		s.work.Go(s.awaitEngine)
+	}
+	for _, queue := range s.queues {
+		s.carriers.Go(func() { s.carry(queue) })
+	}
+	s.work.Go(s.patrol)
+	return nil
+}
+
+// awaitEngine tries until Redis is there.
+func (s *Server) awaitEngine() {
+	for pause := time.Second / 4; ; pause = min(2*pause, maxEnginePause) {
+		select {
+		case <-time.After(pause):
+		case <-s.ctx.Done():
+			return
+		}
+		e, err := s.openEngine()
+		if err != nil {
+			s.log.warn("realtime: Redis can't be reached, trying again", "error", err)
+			continue
+		}
+		s.engine.Store(e)
+		s.config.Log.Info("realtime: Redis is reached")
+		return
+	}
+}
+
+// spawn runs something beside the requests, which Stop waits for.
+func (s *Server) spawn(run func()) {
+	s.spawning.Lock()
+	defer s.spawning.Unlock()
+	if s.ctx.Err() == nil {
+		s.work.Go(run)
+	}
+}
+
+// Stop carries what was published, and then disconnects everybody, who are told
+// to connect again.
+func (s *Server) Stop(ctx context.Context) error {
+	s.hearts.close()
+	s.queueMu.Lock()
+	if s.closed {
+		s.queueMu.Unlock()
+		return nil
+	}
+	s.closed = true
+	for _, queue := range s.queues {
+		close(queue)
+	}
+	s.queueMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	defer cancel()
+	carried := make(chan struct{})
+	go func() {
+		s.carriers.Wait()
+		close(carried)
+	}()
+	select {
+	case <-carried:
+	case <-ctx.Done(): // Redis doesn't answer, and what waits for it is lost
+	}
+	s.spawning.Lock()
+	s.stop()
+	s.spawning.Unlock()
+	if e := s.engine.Load(); e != nil {
+		e.close(ctx)
+	}
+	<-carried
+	s.work.Wait()
+	return nil
+}
+
+// Check tells whether publications are carried.
+func (s *Server) Check(ctx context.Context) error {
+	e := s.engine.Load()
+	if e == nil {
+		return errNotReached
+	}
+	return e.check(ctx)
+}
+
+// Engine says what carries publications from process to process.
+func (s *Server) Engine() string {
+	switch {
+	case s.config.RedisURL == "":
+		return "memory"
+	case s.engine.Load() == nil:
+		return "Redis at REDIS_URL, not reached yet"
+	default:
+		return "Redis at REDIS_URL"
+	}
+}
+
+// Stats reads the figures.
+func (s *Server) Stats() Stats {
+	st := Stats{
+		Publications: s.counts.publications.Load(), Messages: s.counts.messages.Load(), Dropped: s.counts.dropped.Load(),
+	}
+	if e := s.engine.Load(); e != nil {
+		st.Connections, st.Subscriptions = e.node.Hub().NumClients(), e.node.Hub().NumSubscriptions()
+	}
+	return st
+}
+
+// envelope is the data of every publication in a room.
+type envelope struct {
+	Type string `json:"type"`
+	Data any    `json:"data"`
+}
+
+// heartData is RealtimeHearts.
+type heartData struct {
+	Count int `json:"count"`
+}
+
+// Publish implements Publisher. Publications of one room are delivered in the
+// order of the calls.
+func (s *Server) Publish(_ context.Context, p Publication) {
+	s.enqueue(p.Room, p.Type, p.Data, p.Type != Heart)
+}
+
+func (s *Server) enqueue(room, kind string, data any, kept bool) {
+	raw, err := json.Marshal(envelope{kind, data})
+	if err != nil {
+		s.config.Log.Error("realtime: a publication is no JSON", "type", kind, "error", err)
+		return
+	}
+	s.queueMu.RLock()
+	defer s.queueMu.RUnlock()
+	if s.closed {
+		return
+	}
+	select {
+	case s.queues[maphash.String(s.roomSeed, room)%lanes] <- message{room, raw, kept}:
+	default:
+		s.drop(errors.New("too many wait"))
+	}
+}
+
+// carry publishes what comes into a queue until it is closed.
+func (s *Server) carry(queue <-chan message) {
+	for m := range queue {
+		if err := s.send(m); err != nil {
+			s.drop(err)
+		}
+	}
+}
+
+func (s *Server) send(m message) error {
+	e := s.engine.Load()
+	if e == nil {
+		return errNotReached
+	}
+	if s.ctx.Err() != nil {
+		return errors.New("the server stops")
+	}
+	var options []centrifuge.PublishOption
+	if m.kept {
+		options = append(options, centrifuge.WithHistory(historySize, historyTime))
+	}
+	if _, err := e.node.Publish(channelPrefix+m.room, m.data, options...); err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	s.counts.publications.Add(1)
+	return nil
+}
+
+func (s *Server) drop(err error) {
+	s.counts.dropped.Add(1)
+	s.log.warn("realtime: a publication was dropped", "error", err)
+}

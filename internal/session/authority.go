@@ -1,0 +1,98 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/problem"
+)
+
+// power is what an operation asks of the participant who calls it. The tenant's
+// own server may do everything.
+type power int
+
+const (
+	// presence: anybody who is in the room or may come.
+	presence power = iota
+	// moderation: a host or cohost.
+	moderation
+	// hosting: the host.
+	hosting
+)
+
+// lockFor locks a session that a caller wants to change, and refuses a participant
+// whose role doesn't let it. A token of the parent speaks for its user in each
+// breakout room too: the parent is locked first then.
+func (s *Service) lockFor(ctx context.Context, tx pgx.Tx, c account.Caller, sessionID string, need power) (db.Session, error) {
+	if c.Participant == nil {
+		return Lock(ctx, tx, c.TenantID, sessionID)
+	}
+	inParent := c.Participant.RoomID != sessionID
+	if inParent {
+		if err := isBreakoutOf(ctx, tx, c, sessionID); err != nil {
+			return db.Session{}, err
+		}
+		if _, err := Lock(ctx, tx, c.TenantID, c.Participant.RoomID); err != nil {
+			return db.Session{}, err
+		}
+	}
+	row, err := Lock(ctx, tx, c.TenantID, sessionID)
+	if err != nil {
+		return row, err
+	}
+	role, err := roleOf(ctx, tx, c, row)
+	if err != nil {
+		return row, err
+	}
+	return row, mayDo(role, need)
+}
+
+// isBreakoutOf tells whether the session is a breakout room of the caller's. To
+// a participant all others are as if they weren't there.
+func isBreakoutOf(ctx context.Context, tx pgx.Tx, c account.Caller, sessionID string) error {
+	row, err := db.New(tx).GetSession(ctx, db.GetSessionParams{TenantID: c.TenantID, ID: sessionID})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("get session: %w", err)
+	}
+	if err != nil || row.ParentSessionID == nil || *row.ParentSessionID != c.Participant.RoomID {
+		return problem.Missing("session")
+	}
+	return nil
+}
+
+// roleOf is what the participant who calls is in a session: what its row says, or
+// what it is in the parent if that is more. Who moderates there does so here.
+func roleOf(ctx context.Context, tx pgx.Tx, c account.Caller, row db.Session) (string, error) {
+	rooms := []string{row.ID}
+	if row.ParentSessionID != nil {
+		rooms = append(rooms, *row.ParentSessionID)
+	}
+	role, waits := "", false
+	for _, room := range rooms {
+		p, err := db.New(tx).GetParticipant(ctx, db.GetParticipantParams{TenantID: c.TenantID, RoomID: room, UserID: c.Participant.UserID})
+		switch {
+		case errors.Is(err, pgx.ErrNoRows) || err == nil && p.State == Kicked:
+		case err != nil:
+			return "", fmt.Errorf("get participant: %w", err)
+		case p.State == Waiting:
+			waits = waits || room == row.ID
+		case room == row.ID || Moderates(p.Role):
+			role = mightier(role, p.Role)
+		}
+	}
+	switch {
+	case role != "":
+		return role, nil
+	case waits:
+		return "", problem.New(problem.Forbidden, "forbidden", "you are in the waiting room")
+	case c.Participant.RoomID == row.ID:
+		return "", problem.New(problem.Forbidden, "forbidden", "you were thrown out of this session")
+	default: // a guest of the parent who isn't invited here
+		return "", problem.Missing("session")
+	}
+}

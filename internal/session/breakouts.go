@@ -1,0 +1,221 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/problem"
+)
+
+// CreateBreakouts opens so many breakout rooms of a session, beside those that are
+// open, and invites users by the number of the room, "1" to count. Each room is a
+// conference with the settings of its parent, in which the parent's host and
+// cohosts moderate and all others may speak.
+func (s *Service) CreateBreakouts(
+	ctx context.Context, c account.Caller, sessionID string, count int, assignments map[string][]string,
+) (rooms []View, err error) {
+	users, err := readAssignments(count, assignments)
+	if err != nil {
+		return nil, err
+	}
+	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
+		parent, err := s.lockFor(ctx, tx, c, sessionID, hosting)
+		if err != nil {
+			return err
+		}
+		if err := mayBreakOut(parent); err != nil {
+			return err
+		}
+		open, err := lockOpenBreakouts(ctx, tx, parent)
+		if err != nil {
+			return err
+		}
+		if len(open)+count > mostBreakouts {
+			return problem.Conflicting("%d breakout rooms are open; there can be %d", len(open), mostBreakouts)
+		}
+		rooms = make([]View, count)
+		all := breakoutsCreatedData{parent.ID, make([]breakoutData, count), By(c)}
+		first := firstNumber(open)
+		for i := range rooms {
+			if rooms[i].Session, err = s.createBreakout(ctx, tx, parent, first+int32(i), users[i]); err != nil {
+				return err
+			}
+			all.Breakouts[i] = breakoutData{rooms[i].ID, rooms[i].Name, parent.ID, users[i]}
+		}
+		t.add(parent, event.SessionBreakoutsCreated, all)
+		return s.audit(ctx, tx, c, "session.create_breakouts", parent.ID, nil, map[string]any{"count": count, "first": first})
+	})
+	return rooms, err
+}
+
+// firstNumber is that of the next breakout room: numbers go on behind those that
+// are open.
+func firstNumber(open []db.Session) int32 {
+	last := int32(0)
+	for _, room := range open {
+		if room.BreakoutNumber != nil {
+			last = max(last, *room.BreakoutNumber)
+		}
+	}
+	return last + 1
+}
+
+func (s *Service) createBreakout(ctx context.Context, tx pgx.Tx, parent db.Session, number int32, userIDs []string) (db.Session, error) {
+	q, now := db.New(tx), s.config.Now()
+	layout := DefaultLayout(Conference)
+	if parent.Type == Conference {
+		layout = parent.Layout
+	}
+	invited, err := inviteesOf(ctx, q, parent, userIDs)
+	if err != nil {
+		return db.Session{}, err
+	}
+	row, err := s.Insert(ctx, tx, db.CreateSessionParams{
+		ID: id.New(id.Session), TenantID: parent.TenantID, Type: Conference, Name: breakoutName(parent.Name, number),
+		ProjectID: parent.ProjectID, HostID: parent.HostID, Capacity: min(parent.Capacity, DefaultCapacity(Conference)),
+		RecordingEnabled: parent.RecordingEnabled, TranscriptionEnabled: parent.TranscriptionEnabled, Layout: layout,
+		InviteUserIds: userIDs, State: Live, ParentSessionID: &parent.ID, StartedAt: &now, Now: now,
+	}, invited)
+	if err != nil {
+		return row, err
+	}
+	if err := q.NumberBreakout(ctx, db.NumberBreakoutParams{TenantID: row.TenantID, ID: row.ID, BreakoutNumber: &number}); err != nil {
+		return row, fmt.Errorf("number breakout room: %w", err)
+	}
+	return row, nil
+}
+
+// inviteesOf are users as they come into a breakout room: with the names that they
+// have in the parent, as moderators if they moderate there, else as guests.
+func inviteesOf(ctx context.Context, q *db.Queries, parent db.Session, userIDs []string) ([]Invitee, error) {
+	known, err := q.ListParticipantsByUser(ctx, db.ListParticipantsByUserParams{
+		TenantID: parent.TenantID, RoomID: parent.ID, UserIds: userIDs,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list participants: %w", err)
+	}
+	inParent := map[string]db.Participant{}
+	for _, p := range known {
+		inParent[p.UserID] = p
+	}
+	list := make([]Invitee, len(userIDs))
+	for i, userID := range userIDs {
+		p := inParent[userID]
+		list[i] = Invitee{UserID: userID, DisplayName: p.DisplayName, Role: Guest}
+		switch {
+		case userID == parent.HostID:
+			list[i].Role = Host
+		case p.State != Kicked && Moderates(p.Role):
+			list[i].Role = p.Role
+		}
+	}
+	return list, nil
+}
+
+// CloseBreakouts ends all breakout rooms of a session that are open, and counts them.
+func (s *Service) CloseBreakouts(ctx context.Context, c account.Caller, sessionID string) (closed int, err error) {
+	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
+		parent, err := s.lockFor(ctx, tx, c, sessionID, hosting)
+		if err != nil {
+			return err
+		}
+		closed, err = s.closeBreakouts(ctx, tx, t, parent, By(c))
+		if err != nil || closed == 0 {
+			return err
+		}
+		return s.audit(ctx, tx, c, "session.close_breakouts", parent.ID, nil, map[string]any{"closed": closed})
+	})
+	return closed, err
+}
+
+// lockOpenBreakouts locks the open breakout rooms of a session that is locked.
+func lockOpenBreakouts(ctx context.Context, tx pgx.Tx, parent db.Session) ([]db.Session, error) {
+	open, err := db.New(tx).LockOpenBreakouts(ctx, db.LockOpenBreakoutsParams{TenantID: parent.TenantID, ParentSessionID: &parent.ID})
+	if err != nil {
+		return nil, fmt.Errorf("lock breakout rooms: %w", err)
+	}
+	return open, nil
+}
+
+// followInBreakouts gives who became a cohost of a session, or is none any more,
+// the same role in its open breakout rooms, as far as it is known there.
+func (s *Service) followInBreakouts(
+	ctx context.Context, tx pgx.Tx, t *told, c account.Caller, parent db.Session, before string, p db.Participant,
+) error {
+	if Moderates(before) == Moderates(p.Role) {
+		return nil
+	}
+	role := Guest
+	if Moderates(p.Role) {
+		role = p.Role
+	}
+	return s.inBreakouts(ctx, tx, parent, p.UserID, func(row *db.Session, there *db.Participant) bool {
+		if there.State == Kicked || there.Role == Host || Moderates(there.Role) == Moderates(role) {
+			return false
+		}
+		there.Role, there.CanPublishScreen = role, ScreenOf(role)
+		t.add(*row, event.SessionParticipantUpdated, ParticipantDataOf(*there, By(c)))
+		return true
+	})
+}
+
+// kickFromBreakouts throws who was thrown out of a session out of its open
+// breakout rooms.
+func (s *Service) kickFromBreakouts(ctx context.Context, tx pgx.Tx, t *told, c account.Caller, parent db.Session, userID string) error {
+	return s.inBreakouts(ctx, tx, parent, userID, func(row *db.Session, there *db.Participant) bool {
+		if there.State == Kicked || there.Role == Host {
+			return false
+		}
+		s.throwOut(c, t, row, there)
+		return true
+	})
+}
+
+// inBreakouts changes a user of a session in each of the session's open breakout
+// rooms where there is such a participant.
+func (s *Service) inBreakouts(
+	ctx context.Context, tx pgx.Tx, parent db.Session, userID string, change func(row *db.Session, there *db.Participant) bool,
+) error {
+	if parent.ParentSessionID != nil {
+		return nil
+	}
+	open, err := lockOpenBreakouts(ctx, tx, parent)
+	if err != nil {
+		return err
+	}
+	for _, row := range open {
+		there, err := LockParticipant(ctx, tx, row, userID)
+		if problem.Is(err, "not_found") {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		spotlight := row.SpotlightUserID
+		if !change(&row, &there) {
+			continue
+		}
+		now := s.config.Now()
+		row.UpdatedAt = now
+		if err := saveParticipants(ctx, tx, now, there); err != nil {
+			return err
+		}
+		if err := saveSession(ctx, tx, row); err != nil {
+			return err
+		}
+		concerned := userID
+		if row.SpotlightUserID != spotlight {
+			concerned = ""
+		}
+		if err := Changed(ctx, tx, row.ID, concerned); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/event"
+	"showfloor/internal/timestamp"
+)
+
+// CallData is a call as events tell of it.
+type CallData struct {
+	SessionID       string          `json:"sessionId"`
+	State           string          `json:"state"`
+	Kind            string          `json:"kind"`
+	FromUserID      string          `json:"fromUserId"`
+	FromDisplayName *string         `json:"fromDisplayName"`
+	ToUserID        string          `json:"toUserId"`
+	ProjectID       *string         `json:"projectId"`
+	RingExpiresAt   timestamp.Time  `json:"ringExpiresAt"`
+	StartedAt       *timestamp.Time `json:"startedAt"`
+	EndedAt         *timestamp.Time `json:"endedAt"`
+}
+
+// CallDataOf is the call in events.
+func CallDataOf(s db.Session, c db.Call) CallData {
+	return CallData{
+		SessionID: s.ID, State: s.State, Kind: c.Kind, FromUserID: c.FromUserID, FromDisplayName: c.FromDisplayName,
+		ToUserID: c.ToUserID, ProjectID: s.ProjectID, RingExpiresAt: timestamp.From(c.RingExpiresAt),
+		StartedAt: timestamp.Optional(s.StartedAt), EndedAt: timestamp.Optional(s.EndedAt),
+	}
+}
+
+// callEndedData is the data of call.ended.
+type callEndedData struct {
+	CallData
+
+	EndedBy     string  `json:"endedBy"`
+	DurationSec float64 `json:"durationSec"`
+}
+
+// endCall notes how the call of a session came to its end, and adds the event of it.
+func (s *Service) endCall(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, t *told) error {
+	p := db.EndCallParams{TenantID: row.TenantID, SessionID: row.ID, EndedBy: e.By}
+	if row.State == Cancelled {
+		as := e.CancelledAs
+		if as == "" {
+			as = TakenBack
+		}
+		p.CancelledAs = &as
+	}
+	c, err := db.New(tx).EndCall(ctx, p)
+	if err != nil {
+		return fmt.Errorf("end call: %w", err)
+	}
+	switch {
+	case row.State == Ended:
+		by := row.HostID // whoever ended it for them, it is one of the two
+		if e.By != nil {
+			by = *e.By
+		}
+		t.add(row, event.CallEnded, callEndedData{CallDataOf(row, c), by, duration(row)})
+	case *p.CancelledAs == Declined:
+		t.add(row, event.CallDeclined, CallDataOf(row, c))
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/event"
+	"showfloor/internal/postgres"
+)
+
+// Ending is how a session ends.
+type Ending struct {
+	// By is who ended it; nil for the tenant's own server and for ours.
+	By *string
+	// CancelledAs is why a call that rings doesn't any more, TakenBack when it is
+	// empty.
+	CancelledAs string
+}
+
+// Why a call was cancelled.
+const (
+	Declined  = "declined"
+	TakenBack = "taken_back"
+	Missed    = "missed"
+)
+
+// endedData is the data of session.ended.
+type endedData struct {
+	Data
+
+	DurationSec float64 `json:"durationSec"`
+}
+
+// breakoutsClosedData is the data of session.breakouts.closed.
+type breakoutsClosedData struct {
+	SessionID   string   `json:"sessionId"`
+	Closed      int      `json:"closed"`
+	BreakoutIDs []string `json:"breakoutIds"`
+	By          *string  `json:"by"`
+}
+
+// EndSession ends a session with its breakout rooms; a call that rings is taken
+// back. One that is over already stays as it is.
+func (s *Service) EndSession(ctx context.Context, c account.Caller, sessionID string) (db.Session, error) {
+	release, err := s.holdWithBreakouts(ctx, c.TenantID, sessionID)
+	if err != nil {
+		return db.Session{}, err
+	}
+	defer release()
+	var row db.Session
+	var t *told
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		t = &told{}
+		if row, err = s.lockFor(ctx, tx, c, sessionID, hosting); err != nil || over(row.State) {
+			return err
+		}
+		before := row.State
+		if row, err = s.end(ctx, tx, row, Ending{By: By(c)}, t); err != nil {
+			return err
+		}
+		if err := s.emit(ctx, tx, t); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, c, "session.end", row.ID, map[string]any{"state": before}, map[string]any{"state": row.State})
+	})
+	if err != nil {
+		return db.Session{}, err
+	}
+	s.publish(ctx, t)
+	return row, nil
+}
+
+// End ends, in the caller's transaction, a session that is locked and not over,
+// with its breakout rooms, and emits the events of it: session.ended, call.ended
+// for a call that was live, call.declined for one that was declined. tell tells
+// those in the rooms; it is for after the commit.
+func (s *Service) End(ctx context.Context, tx pgx.Tx, row db.Session, e Ending) (ended db.Session, tell func(context.Context), err error) {
+	t := &told{}
+	if ended, err = s.end(ctx, tx, row, e, t); err != nil {
+		return ended, nil, err
+	}
+	return ended, func(ctx context.Context) { s.publish(ctx, t) }, s.emit(ctx, tx, t)
+}
+
+// StopTenant ends, in the caller's transaction, every session that the tenant has
+// open, and sends those away who are in rooms of its streams; calls that ring are
+// cancelled. The caller holds a lock on the tenant.
+func (s *Service) StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error {
+	ids, err := db.New(tx).ListOpenSessions(ctx, tenantID)
+	if err != nil {
+		return fmt.Errorf("list open sessions: %w", err)
+	}
+	for _, sessionID := range ids {
+		row, err := Lock(ctx, tx, tenantID, sessionID)
+		if err != nil {
+			return err
+		}
+		if over(row.State) {
+			continue
+		}
+		if _, _, err := s.End(ctx, tx, row, Ending{}); err != nil {
+			return err
+		}
+	}
+	rooms, err := db.New(tx).ListPlacedStreamRooms(ctx, tenantID)
+	if err != nil {
+		return fmt.Errorf("list streams' rooms: %w", err)
+	}
+	for _, roomID := range rooms {
+		if err := Changed(ctx, tx, roomID, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end is End but for the events, which it adds to t.
+func (s *Service) end(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, t *told) (db.Session, error) {
+	if _, err := s.closeBreakouts(ctx, tx, t, row, e.By); err != nil {
+		return row, err
+	}
+	now, rang := s.config.Now(), row.State == Ringing
+	row.State, row.EndedAt, row.UpdatedAt = Ended, &now, now
+	if rang {
+		row.State = Cancelled
+	}
+	row.Seats, row.Present, row.SpotlightUserID = 0, 0, nil
+	if row.Type == Call {
+		if err := s.endCall(ctx, tx, row, e, t); err != nil {
+			return row, err
+		}
+	}
+	if row.State == Ended {
+		t.add(row, event.SessionEnded, endedData{DataOf(row), duration(row)})
+	}
+	q := db.New(tx)
+	if err := q.EmptyRoom(ctx, db.EmptyRoomParams{TenantID: row.TenantID, RoomID: row.ID, Now: now}); err != nil {
+		return row, fmt.Errorf("empty room: %w", err)
+	}
+	if err := q.DeletePlacement(ctx, db.DeletePlacementParams{TenantID: row.TenantID, RoomID: row.ID}); err != nil {
+		return row, fmt.Errorf("delete placement: %w", err)
+	}
+	if err := Changed(ctx, tx, row.ID, ""); err != nil {
+		return row, err
+	}
+	return row, saveSession(ctx, tx, row)
+}
+
+// endRoom ends a session that is locked and no call.
+func (s *Service) endRoom(ctx context.Context, tx pgx.Tx, t *told, row db.Session) (db.Session, error) {
+	return s.end(ctx, tx, row, Ending{}, t)
+}
+
+// closeBreakouts ends the open breakout rooms of a session that is locked, and
+// tells of it when there were any.
+func (s *Service) closeBreakouts(ctx context.Context, tx pgx.Tx, t *told, parent db.Session, by *string) (closed int, err error) {
+	open, err := db.New(tx).LockOpenBreakouts(ctx, db.LockOpenBreakoutsParams{TenantID: parent.TenantID, ParentSessionID: &parent.ID})
+	if err != nil {
+		return 0, fmt.Errorf("lock breakout rooms: %w", err)
+	}
+	all := breakoutsClosedData{SessionID: parent.ID, Closed: len(open), By: by}
+	for _, room := range open {
+		if _, err := s.endRoom(ctx, tx, t, room); err != nil {
+			return 0, err
+		}
+		all.BreakoutIDs = append(all.BreakoutIDs, room.ID)
+	}
+	if len(open) > 0 {
+		t.add(parent, event.SessionBreakoutsClosed, all)
+	}
+	return len(open), nil
+}
+
+// holdWithBreakouts waits for its turn at a session and its open breakout rooms.
+func (s *Service) holdWithBreakouts(ctx context.Context, tenantID, sessionID string) (release func(), err error) {
+	ids, err := db.New(s.config.Pool).ListOpenBreakouts(ctx, db.ListOpenBreakoutsParams{TenantID: tenantID, ParentSessionID: &sessionID})
+	if err != nil {
+		return nil, fmt.Errorf("list breakouts: %w", err)
+	}
+	return s.rooms.Hold(append([]string{sessionID}, ids...)...), nil
+}
+
+// duration is the seconds for which a session was live, to the millisecond.
+func duration(s db.Session) float64 {
+	if s.StartedAt == nil || s.EndedAt == nil {
+		return 0
+	}
+	return max(s.EndedAt.Truncate(time.Millisecond).Sub(s.StartedAt.Truncate(time.Millisecond)).Seconds(), 0)
+}

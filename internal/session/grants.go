@@ -1,0 +1,135 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/id"
+)
+
+// GetGrant is how a user stands in a room now. Somebody who is no participant is
+// gone, and no error.
+func (s *Service) GetGrant(ctx context.Context, tenantID, roomID, userID string) (Grant, error) {
+	list, err := s.ListRoom(ctx, roomID, []string{userID})
+	if err != nil {
+		return Grant{}, err
+	}
+	if g := list[0]; g.TenantID == tenantID {
+		return g, nil
+	}
+	return Grant{TenantID: tenantID, RoomID: roomID, UserID: userID, DisplayName: userID, Gone: GoneUnknown}, nil
+}
+
+// ListRoom is how these users stand in a room now, in their order.
+func (s *Service) ListRoom(ctx context.Context, roomID string, userIDs []string) ([]Grant, error) {
+	rows, err := db.New(s.config.Pool).ListStandings(ctx, db.ListStandingsParams{RoomID: roomID, UserIds: userIDs})
+	if err != nil {
+		return nil, fmt.Errorf("list standings: %w", err)
+	}
+	found := make(map[string]Grant, len(rows))
+	for _, r := range rows {
+		g := grantOf(r.Participant, r.SessionState, r.TenantStatus)
+		g.HandRaised, g.Session = r.Participant.HandRaisedAt != nil, viewOf(r)
+		if g.Gone == "" && r.Moved {
+			g.Gone = GoneMoved
+		}
+		found[r.Participant.UserID] = g
+	}
+	list := make([]Grant, len(userIDs))
+	for i, userID := range userIDs {
+		g, known := found[userID]
+		if !known {
+			g = Grant{RoomID: roomID, UserID: userID, DisplayName: userID, Gone: GoneUnknown}
+		}
+		list[i] = g
+	}
+	return list, nil
+}
+
+// Reach is how the holder of a ticket stands in a room: its own, or a breakout
+// room of it, which those may enter who are invited there or moderate its own.
+func (s *Service) Reach(ctx context.Context, t Ticket, roomID string) (Grant, error) {
+	own, err := s.GetGrant(ctx, t.TenantID, t.RoomID, t.UserID)
+	if err != nil || roomID == t.RoomID {
+		return own, err
+	}
+	unknown := Grant{TenantID: t.TenantID, RoomID: roomID, UserID: t.UserID, DisplayName: own.DisplayName, Gone: GoneUnknown}
+	row, err := db.New(s.config.Pool).GetSession(ctx, db.GetSessionParams{TenantID: t.TenantID, ID: roomID})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows), err == nil && (row.ParentSessionID == nil || *row.ParentSessionID != t.RoomID):
+		return unknown, nil
+	case err != nil:
+		return Grant{}, fmt.Errorf("get session: %w", err)
+	case own.Gone != "" && own.Gone != GoneMoved && own.Gone != GoneEnded:
+		unknown.Gone = own.Gone
+		return unknown, nil
+	}
+	g, err := s.GetGrant(ctx, t.TenantID, roomID, t.UserID)
+	if g.Gone == GoneMoved { // that is about a connection, and not about who may come
+		g.Gone = ""
+	}
+	if err == nil && g.Gone == GoneUnknown && Moderates(own.Role) {
+		g = own
+		g.RoomID, g.State, g.ConnID, g.Muted = roomID, Invited, "", false
+		g.Gone = goneOf(Invited, &row.State, "")
+	}
+	return g, err
+}
+
+// Reaches tells whether a room is there for a caller: for the tenant's own server
+// any, for a participant its own, and each breakout room of it that Reach leads to.
+func (s *Service) Reaches(ctx context.Context, c account.Caller, roomID string) (bool, error) {
+	if c.Participant == nil || c.Participant.RoomID == roomID {
+		return true, nil
+	}
+	if !id.Session.Matches(roomID) {
+		return false, nil
+	}
+	g, err := s.Reach(ctx, Ticket{TenantID: c.TenantID, RoomID: c.Participant.RoomID, UserID: c.Participant.UserID}, roomID)
+	return g.Gone == "" || g.Gone == GoneEnded, err
+}
+
+// grantOf is the standing of a participant; sessionState is nil in a stream's room.
+func grantOf(p db.Participant, sessionState *string, tenantStatus string) Grant {
+	g := Grant{
+		TenantID: p.TenantID, RoomID: p.RoomID, UserID: p.UserID, DisplayName: p.UserID, Role: p.Role, Perms: PermsOf(p),
+		State: p.State, Muted: p.Muted, Gone: goneOf(p.State, sessionState, tenantStatus),
+	}
+	if p.DisplayName != nil {
+		g.DisplayName = *p.DisplayName
+	}
+	if p.ConnID != nil {
+		g.ConnID = *p.ConnID
+	}
+	return g
+}
+
+func goneOf(state string, sessionState *string, tenantStatus string) string {
+	switch {
+	case account.CheckTenant(tenantStatus) != nil:
+		return GoneSuspended
+	case state == Kicked:
+		return GoneKicked
+	case sessionState != nil && over(*sessionState):
+		return GoneEnded
+	default:
+		return ""
+	}
+}
+
+// viewOf is the session of a standing, nil for a stream's room.
+func viewOf(r db.ListStandingsRow) *Outline {
+	if r.SessionState == nil {
+		return nil
+	}
+	return &Outline{
+		ID: r.Participant.RoomID, Type: *r.Type, Name: *r.Name, State: *r.SessionState, Layout: *r.Layout, HostID: *r.HostID,
+		Locked: *r.Locked, WaitingRoom: *r.WaitingRoom, RecordingEnabled: *r.RecordingEnabled,
+		SpotlightUserID: r.SpotlightUserID, ParentSessionID: r.ParentSessionID,
+	}
+}

@@ -1,0 +1,249 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/event"
+	"showfloor/internal/postgres"
+)
+
+// change carries out a change of a session and, if need be, its breakout rooms:
+// what fn notes commits with it as events, and those in the rooms are told after
+// the commit, in the order of the commits.
+func (s *Service) change(ctx context.Context, c account.Caller, sessionID string, fn func(tx pgx.Tx, t *told) error) error {
+	release, err := s.holdWithBreakouts(ctx, c.TenantID, sessionID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var t *told
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		t = &told{}
+		if err := fn(tx, t); err != nil {
+			return err
+		}
+		return s.emit(ctx, tx, t)
+	})
+	if err == nil {
+		s.publish(ctx, t)
+	}
+	return err
+}
+
+// participantChange changes a participant and, if need be, its session. It tells
+// whether anything is different.
+type participantChange = func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (changed bool, err error)
+
+// changeParticipant is change for one participant, whom fn is handed with the
+// session, both locked. What it leaves in them is saved if it says so.
+func (s *Service) changeParticipant(
+	ctx context.Context, c account.Caller, sessionID, userID string, need power,
+	fn participantChange,
+) (p db.Participant, err error) {
+	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
+		row, err := s.lockFor(ctx, tx, c, sessionID, need)
+		if err != nil {
+			return err
+		}
+		if need != presence {
+			if _, err := lockOpenBreakouts(ctx, tx, row); err != nil { // sessions before participants
+				return err
+			}
+		}
+		if p, err = LockParticipant(ctx, tx, row, userID); err != nil {
+			return err
+		}
+		before := row
+		changed, err := fn(tx, t, &row, &p)
+		if err != nil || !changed {
+			return err
+		}
+		p.UpdatedAt = s.config.Now()
+		if err := saveParticipants(ctx, tx, p.UpdatedAt, p); err != nil {
+			return err
+		}
+		if row.Seats != before.Seats || row.Present != before.Present || row.SpotlightUserID != before.SpotlightUserID {
+			if err := saveSession(ctx, tx, row); err != nil {
+				return err
+			}
+		}
+		if row.SpotlightUserID != before.SpotlightUserID {
+			return Changed(ctx, tx, p.RoomID, "") // everybody sees another picture
+		}
+		return Changed(ctx, tx, p.RoomID, p.UserID)
+	})
+	return p, err
+}
+
+// ParticipantPatch is what of a participant is to change; nil stays.
+type ParticipantPatch struct {
+	Role             *string
+	CanPublishScreen *bool
+}
+
+// UpdateSessionParticipant changes a participant's role or permissions.
+func (s *Service) UpdateSessionParticipant(
+	ctx context.Context, c account.Caller, sessionID, userID string, patch ParticipantPatch,
+) (db.Participant, error) {
+	return s.changeParticipant(ctx, c, sessionID, userID, hosting, func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
+		if err := checkOpen(*row); err != nil {
+			return false, err
+		}
+		before := *p
+		if patch.Role != nil {
+			if err := mayBeRole(*p, *patch.Role); err != nil {
+				return false, err
+			}
+			if p.Role != *patch.Role {
+				p.Role, p.CanPublishScreen = *patch.Role, ScreenOf(*patch.Role)
+			}
+		}
+		if patch.CanPublishScreen != nil {
+			p.CanPublishScreen = *patch.CanPublishScreen
+		}
+		if p.Role == before.Role && p.CanPublishScreen == before.CanPublishScreen {
+			return false, nil
+		}
+		t.add(*row, event.SessionParticipantUpdated, ParticipantDataOf(*p, By(c)))
+		if err := s.followInBreakouts(ctx, tx, t, c, *row, before.Role, *p); err != nil {
+			return false, err
+		}
+		return true, s.auditParticipant(ctx, tx, c, "session.update_participant", before, *p)
+	})
+}
+
+// KickSessionParticipant throws a participant out, of the session's breakout rooms
+// too. Kicking again changes nothing.
+func (s *Service) KickSessionParticipant(ctx context.Context, c account.Caller, sessionID, userID string) (db.Participant, error) {
+	kick := func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
+		if p.State == Kicked {
+			return false, nil
+		}
+		if err := checkOpen(*row); err != nil {
+			return false, err
+		}
+		if err := mayKick(*p); err != nil {
+			return false, err
+		}
+		before := *p
+		s.throwOut(c, t, row, p)
+		if err := s.kickFromBreakouts(ctx, tx, t, c, *row, userID); err != nil {
+			return false, err
+		}
+		return true, s.auditParticipant(ctx, tx, c, "session.kick_participant", before, *p)
+	}
+	return s.changeParticipant(ctx, c, sessionID, userID, moderation, kick)
+}
+
+// throwOut takes a participant and the seat it had out of the room. The spotlight
+// doesn't stay on who has left.
+func (s *Service) throwOut(c account.Caller, t *told, row *db.Session, p *db.Participant) {
+	gone(row, p, s.config.Now())
+	p.State, p.Admitted = Kicked, false
+	t.add(*row, event.SessionParticipantKicked, ParticipantDataOf(*p, By(c)))
+	if row.SpotlightUserID != nil && *row.SpotlightUserID == p.UserID {
+		row.SpotlightUserID = nil
+		t.add(*row, event.SessionSpotlight, SpotlightData{row.ID, nil, By(c)})
+	}
+}
+
+// AdmitSessionParticipant lets a participant in from the waiting room, or one who
+// was thrown out back in. Admitting again changes nothing.
+func (s *Service) AdmitSessionParticipant(ctx context.Context, c account.Caller, sessionID, userID string) (db.Participant, error) {
+	return s.changeParticipant(ctx, c, sessionID, userID, hosting, func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
+		if err := checkLive(*row); err != nil {
+			return false, err
+		}
+		if p.Admitted && p.State != Waiting {
+			return false, nil
+		}
+		before := *p
+		if p.State != Waiting && p.State != Kicked { // has not come yet: it won't have to wait
+			p.Admitted = true
+			return true, nil
+		}
+		if err := letIn(ctx, tx, row, p, s.config.Now()); err != nil {
+			return false, err
+		}
+		t.add(*row, event.SessionParticipantUpdated, ParticipantDataOf(*p, By(c)))
+		return true, s.auditParticipant(ctx, tx, c, "session.admit_participant", before, *p)
+	})
+}
+
+// MuteAllParticipants mutes everybody who is heard, and counts them.
+func (s *Service) MuteAllParticipants(ctx context.Context, c account.Caller, sessionID string, exceptHost bool) (muted int, err error) {
+	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
+		row, err := s.lockFor(ctx, tx, c, sessionID, moderation)
+		if err != nil {
+			return err
+		}
+		if err := checkLive(row); err != nil {
+			return err
+		}
+		n, err := db.New(tx).MuteAllParticipants(ctx, db.MuteAllParticipantsParams{
+			TenantID: row.TenantID, RoomID: row.ID, ExceptHost: exceptHost, Now: s.config.Now(),
+		})
+		if err != nil {
+			return fmt.Errorf("mute all: %w", err)
+		}
+		muted = int(n)
+		t.add(row, event.SessionMutedAll, mutedAllData{row.ID, exceptHost, muted, By(c)})
+		if muted == 0 {
+			return nil
+		}
+		return Changed(ctx, tx, row.ID, "")
+	})
+	return muted, err
+}
+
+// SetSessionSpotlight shows everybody a participant, or with nil nobody.
+func (s *Service) SetSessionSpotlight(ctx context.Context, c account.Caller, sessionID string, userID *string) (View, error) {
+	var row db.Session
+	err := s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
+		var err error
+		if row, err = s.lockFor(ctx, tx, c, sessionID, moderation); err != nil {
+			return err
+		}
+		if err := checkLive(row); err != nil {
+			return err
+		}
+		if userID != nil {
+			p, err := LockParticipant(ctx, tx, row, *userID)
+			if err != nil {
+				return err
+			}
+			if err := checkIn(p); err != nil {
+				return err
+			}
+		}
+		if same(row.SpotlightUserID, userID) {
+			return nil
+		}
+		row.SpotlightUserID, row.UpdatedAt = userID, s.config.Now()
+		if err := saveSession(ctx, tx, row); err != nil {
+			return err
+		}
+		t.add(row, event.SessionSpotlight, SpotlightData{row.ID, userID, By(c)})
+		return Changed(ctx, tx, row.ID, "")
+	})
+	if err != nil {
+		return View{}, err
+	}
+	return s.ViewOf(ctx, row)
+}
+
+func same(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+
+// standingOf is what audit entries show of a participant.
+func standingOf(p db.Participant) map[string]any {
+	return map[string]any{"userId": p.UserID, "role": p.Role, "canPublishScreen": p.CanPublishScreen, "state": p.State}
+}
+
+func (s *Service) auditParticipant(ctx context.Context, tx pgx.Tx, c account.Caller, action string, before, p db.Participant) error {
+	return s.audit(ctx, tx, c, action, p.RoomID, standingOf(before), standingOf(p))
+}

@@ -1,0 +1,208 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/session"
+	"showfloor/internal/stream"
+)
+
+// cluster is two nodes on one database, each with an SFU.
+type cluster struct {
+	a, b  *apitest.Server
+	owner *apitest.Caller
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	pool := dbtest.New(t)
+	c := &cluster{
+		a: apitest.New(t, apitest.Options{Pool: pool, Node: "node_a", SFUURL: "wss://a"}),
+		b: apitest.New(t, apitest.Options{Pool: pool, Node: "node_b", SFUURL: "wss://b"}),
+	}
+	c.owner = c.a.Register(t)
+	return c
+}
+
+// beat says for both nodes that they live, and how many participants they carry.
+func (c *cluster) beat(t *testing.T, a, b int) {
+	t.Helper()
+	require.NoError(t, c.a.Sessions.Beat(t.Context(), a))
+	require.NoError(t, c.b.Sessions.Beat(t.Context(), b))
+}
+
+// at is where a token for the room leads.
+func (c *cluster) at(t *testing.T, s *apitest.Server, sessionID string) string {
+	t.Helper()
+	var token api.SessionToken
+	s.With(t, c.owner.Token).SessionToken(t, sessionID, "ben", nil).Into(t, 201, &token)
+	return token.SfuURL
+}
+
+func TestARoomIsOnOneNode(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.beat(t, 5, 3)
+	first := c.owner.Session(t, nil).ID
+	require.Equal(t, "wss://b", c.at(t, c.a, first), "the one with fewer participants")
+	c.beat(t, 1, 3)
+	require.Equal(t, "wss://b", c.at(t, c.b, first))
+	require.Equal(t, "wss://b", c.at(t, c.a, first), "it stays there")
+	require.Equal(t, "wss://a", c.at(t, c.b, c.owner.Session(t, nil).ID))
+
+	guest := c.owner.Ticket(t, first, "ben", nil)
+	_, err := guest.Enter(t, first) // at a
+	var moved *session.Moved
+	require.ErrorAs(t, err, &moved)
+	require.Equal(t, "wss://b", moved.SFUURL)
+	in := session.EnterInput{Token: guest.Token, RoomID: first, ConnID: "conn"}
+	_, err = c.b.Sessions.Enter(t.Context(), in)
+	require.NoError(t, err)
+
+	in.Token = c.owner.Ticket(t, first, "cleo", nil).Token
+	_, err = c.b.Sessions.Enter(t.Context(), in)
+	require.NoError(t, err)
+
+	c.a.Clock.Advance(31 * time.Second) // in which nothing is heard of b
+	require.NoError(t, c.a.Sessions.Beat(t.Context(), 9))
+	_, err = guest.Enter(t, first)
+	require.NoError(t, err, "a has it now")
+	require.Empty(t, c.owner.Participant(t, first, "ben").Gone)
+	require.Equal(t, session.GoneMoved, c.owner.Participant(t, first, "cleo").Gone, "she has to come after, if b lives after all")
+	require.Equal(t, "wss://a", c.at(t, c.a, first))
+	c.b.Clock.Advance(31 * time.Second)
+	require.Equal(t, "wss://a", c.at(t, c.b, first), "and b knows, when it is back")
+	_, err = c.b.Sessions.Enter(t.Context(), in)
+	require.ErrorAs(t, err, &moved)
+	require.Equal(t, "wss://a", moved.SFUURL)
+}
+
+// TestAStreamsRoomIsWhereItsEncoderIs, so that its media has no way to go.
+func TestAStreamsRoomIsWhereItsEncoderIs(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.beat(t, 0, 100)
+	st := c.owner.Stream(t, nil)
+	var token api.SfuToken
+	path := "/v1/me/streams/" + st.ID + "/sfu-token"
+	c.owner.Call(t, "POST", path, nil).Into(t, 201, &token)
+	require.Equal(t, "wss://a", token.SfuURL, "nothing is on air yet")
+	_, err := c.a.Pool.Exec(t.Context(), `INSERT INTO publishers (id, tenant_id, stream_id, source, node, remote_ip, accepted_at)
+		VALUES ('pub_1', $1, $2, 'rtmp', 'node_b', '127.0.0.1', $3)`, c.owner.TenantID, st.ID, c.a.Clock.Now())
+	require.NoError(t, err)
+	c.owner.Call(t, "POST", path, nil).Into(t, 201, &token)
+	require.Equal(t, "wss://b", token.SfuURL)
+	_, err = c.a.Sessions.Enter(t.Context(), session.EnterInput{Token: token.Token, RoomID: st.ID, ConnID: "c"})
+	var moved *session.Moved
+	require.ErrorAs(t, err, &moved)
+}
+
+func TestANodeThatWasKilledLosesItsConnections(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.beat(t, 0, 1)
+	room := c.owner.Session(t, map[string]any{"capacity": 2}).ID
+	r := &rig{Server: c.a, owner: c.owner, room: room}
+	ben := c.owner.Join(t, room, "ben", nil)
+	st := c.owner.Stream(t, nil).ID
+	var token api.SfuToken
+	c.owner.Call(t, "POST", "/v1/me/streams/"+st+"/sfu-token", map[string]any{"userId": "ben"}).Into(t, 201, &token)
+	_, err := c.a.Sessions.Enter(t.Context(), session.EnterInput{Token: token.Token, RoomID: st, ConnID: "s"})
+	require.NoError(t, err)
+	require.Equal(t, session.Joined, c.owner.Participant(t, st, "ben").State)
+
+	require.NoError(t, c.b.Sessions.RecoverNode(t.Context()))
+	require.Equal(t, session.Joined, r.participant(t, "ben").State, "not b's")
+	require.NoError(t, c.a.Sessions.RecoverNode(t.Context()))
+	p := r.participant(t, "ben")
+	require.Equal(t, []any{session.Left, "held"}, []any{p.State, p.Seat})
+	require.Equal(t, session.Left, c.owner.Participant(t, st, "ben").State)
+	r.counted(t)
+	c.owner.Ticket(t, room, "cleo", nil)
+	c.owner.SessionToken(t, room, "dora", nil).Problem(t, 409, "session_full")
+	_, err = ben.Enter(t, room)
+	require.NoError(t, err, "the seat was kept")
+	r.counted(t)
+
+	cleo := c.owner.Ticket(t, room, "cleo", nil)
+	_, err = c.a.Sessions.Enter(t.Context(), session.EnterInput{Token: cleo.Token, RoomID: room, ConnID: "x"})
+	require.NoError(t, err)
+	c.b.Clock.Advance(2 * time.Minute)
+	require.NoError(t, c.b.Sessions.EndStranded(t.Context()))
+	require.Equal(t, session.Joined, r.participant(t, "ben").State, "b can't tell yet")
+	steady(t, c.b.Streams, c.b.Clock)
+	require.NoError(t, c.b.Sessions.EndStranded(t.Context()))
+	p = r.participant(t, "ben")
+	require.Equal(t, []any{session.Left, "none"}, []any{p.State, p.Seat}, "it had its time")
+	require.NoError(t, c.b.Sessions.EndStranded(t.Context()))
+	r.counted(t)
+}
+
+// steady writes a node's heartbeat for long enough to tell who is gone.
+func steady(t *testing.T, streams *stream.Service, clock *apitest.Clock) {
+	t.Helper()
+	for range 8 {
+		_, err := streams.Heartbeat(t.Context(), nil)
+		require.NoError(t, err)
+		clock.Advance(stream.HeartbeatEvery)
+	}
+}
+
+// TestACallThatEverybodyWasLostFromIsOver, though nobody was left to hang up: those
+// who were in it have had time to come back.
+func TestACallThatEverybodyWasLostFromIsOver(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	r := &rig{Server: c.a, owner: c.owner}
+	call := func() string {
+		r.room = r.call(t, session.Live)
+		_, err := r.Pool.Exec(t.Context(), "UPDATE participants SET admitted = true WHERE room_id = $1", r.room)
+		require.NoError(t, err)
+		return r.room
+	}
+	elsewhere := call() // its parties speak by other means
+	r.room = call()
+	ada := c.owner.Join(t, r.room, "ada", nil)
+	steady(t, c.a.Streams, c.a.Clock)
+	require.NoError(t, c.a.Sessions.RecoverNode(t.Context()))
+	require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
+	require.Equal(t, session.Live, r.row(t).State)
+	_, err := ada.Enter(t, r.room)
+	require.NoError(t, err)
+	require.NoError(t, c.a.Sessions.RecoverNode(t.Context()))
+	steady(t, c.a.Streams, c.a.Clock)
+	steady(t, c.a.Streams, c.a.Clock)
+	require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
+	require.Equal(t, session.Ended, r.row(t).State)
+	r.counted(t)
+	r.room = elsewhere
+	require.Equal(t, session.Live, r.row(t).State)
+}
+
+func TestVisitorsOfStreamsAreForgotten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ben := r.owner.Join(t, r.room, "ben", nil)
+	ben.Leave(t)
+	st := r.owner.Stream(t, nil).ID
+	token := func(user string) (got api.SfuToken) {
+		r.owner.Call(t, "POST", "/v1/me/streams/"+st+"/sfu-token", map[string]any{"userId": user}).Into(t, 201, &got)
+		return got
+	}
+	token("gone")
+	_, err := r.Sessions.Enter(t.Context(), session.EnterInput{Token: token("watches").Token, RoomID: st, ConnID: "c"})
+	require.NoError(t, err)
+	r.Clock.Advance(25 * time.Hour)
+	r.owner = r.owner.LogInAgain(t)
+	token("fresh")
+	require.NoError(t, r.Sessions.DeleteOld(t.Context()))
+	var left []string
+	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT array_agg(user_id ORDER BY user_id) FROM participants WHERE tenant_id = $1", r.owner.TenantID).Scan(&left))
+	require.Equal(t, []string{"ada", "ben", "fresh", "watches"}, left)
+}

@@ -1,0 +1,68 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// ListSessionParticipants pages through who was invited to a session or ever came,
+// in that order; cursor is the user after whom to go on, nil for the start.
+func (s *Service) ListSessionParticipants(
+	ctx context.Context, c account.Caller, sessionID string, cursor *string, limit int,
+) ([]db.Participant, error) {
+	var rows []db.Participant
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		if err := mayLookInto(ctx, tx, c, sessionID); err != nil {
+			return err
+		}
+		q, after := db.New(tx), new(int64)
+		if cursor != nil {
+			last, err := q.GetParticipant(ctx, db.GetParticipantParams{TenantID: c.TenantID, RoomID: sessionID, UserID: *cursor})
+			if errors.Is(err, pgx.ErrNoRows) {
+				return problem.BadField("cursor", "is not from a Link header of this list")
+			}
+			if err != nil {
+				return fmt.Errorf("get participant: %w", err)
+			}
+			after = last.Position
+		}
+		var err error
+		rows, err = q.ListSessionParticipants(ctx, db.ListSessionParticipantsParams{
+			TenantID: c.TenantID, RoomID: sessionID, After: after, MaxRows: int32(limit),
+		})
+		if err != nil {
+			return fmt.Errorf("list participants: %w", err)
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// mayLookInto refuses whoever has no business in a session.
+func mayLookInto(ctx context.Context, tx pgx.Tx, c account.Caller, sessionID string) error {
+	if c.Participant != nil && c.Participant.RoomID != sessionID {
+		if err := isBreakoutOf(ctx, tx, c, sessionID); err != nil {
+			return err
+		}
+	}
+	row, err := db.New(tx).GetSession(ctx, db.GetSessionParams{TenantID: c.TenantID, ID: sessionID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return problem.Missing("session")
+	}
+	if err != nil {
+		return fmt.Errorf("get session: %w", err)
+	}
+	if c.Participant == nil {
+		return nil
+	}
+	_, err = roleOf(ctx, tx, c, row)
+	return err
+}

@@ -1,0 +1,59 @@
+package session
+
+import "showfloor/gen/db"
+
+// Roles of participants, the mightiest first.
+const (
+	Host   = "host"
+	Cohost = "cohost"
+	Guest  = "guest"
+	Viewer = "viewer"
+)
+
+// States of participants.
+const (
+	Invited = "invited"
+	Waiting = "waiting"
+	Joined  = "joined"
+	Left    = "left"
+	Kicked  = "kicked"
+)
+
+// Types of sessions.
+const (
+	Conference = "conference"
+	Webinar    = "webinar"
+	Livestream = "livestream"
+	Call       = "call"
+)
+
+// States of sessions; a call that rings is waiting, as its callee is.
+const (
+	Ringing   = "waiting"
+	Live      = "live"
+	Ended     = "ended"
+	Cancelled = "cancelled"
+)
+
+// Perms is what a participant may publish.
+type Perms struct {
+	Audio  bool `json:"audio"`
+	Video  bool `json:"video"`
+	Screen bool `json:"screen"`
+}
+
+// PermsOf is what a participant may publish now: nothing while it waits or once
+// it was thrown out, else what its role has, and the screen as its row says.
+func PermsOf(p db.Participant) Perms {
+	if p.State == Waiting || p.State == Kicked {
+		return Perms{}
+	}
+	speaks := p.Role != Viewer
+	return Perms{Audio: speaks, Video: speaks, Screen: p.CanPublishScreen}
+}
+
+// ScreenOf tells whether a role comes with the right to share the screen.
+func ScreenOf(role string) bool { return role == Host || role == Cohost }
+
+// Moderates tells whether a role may mute, spotlight and kick.
+func Moderates(role string) bool { return role == Host || role == Cohost }

@@ -1,0 +1,35 @@
+package session
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/event"
+)
+
+// PromoteSessionParticipant brings a participant on stage, and takes its raised
+// hand down. Who has the role already only has the hand taken down.
+func (s *Service) PromoteSessionParticipant(ctx context.Context, c account.Caller, sessionID, userID, role string) (db.Participant, error) {
+	return s.changeParticipant(ctx, c, sessionID, userID, hosting, func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
+		if err := checkLive(*row); err != nil {
+			return false, err
+		}
+		if err := mayPromote(*p, role); err != nil {
+			return false, err
+		}
+		if p.Role == role {
+			return lower(c, t, row, p), nil
+		}
+		before := *p
+		// What came on top of the old role stays.
+		p.Role, p.CanPublishScreen, p.HandRaisedAt = role, p.CanPublishScreen || ScreenOf(role), nil
+		t.add(*row, event.SessionParticipantPromoted, promotedData{ParticipantDataOf(*p, By(c)), before.Role})
+		if err := s.followInBreakouts(ctx, tx, t, c, *row, before.Role, *p); err != nil {
+			return false, err
+		}
+		return true, s.auditParticipant(ctx, tx, c, "session.promote_participant", before, *p)
+	})
+}

@@ -1,0 +1,153 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// What participants have of a session's seats.
+const (
+	seatNone  = "none"
+	seatHeld  = "held"
+	seatTaken = "taken"
+)
+
+// errFull refuses whom there is no seat for.
+func errFull() error {
+	return problem.New(problem.Conflict, "session_full", "the session is full")
+}
+
+// takeSeat gives the participant a seat until then, nil for as long as it is in
+// the room. Both rows are locked, and saved by whoever asks.
+func takeSeat(s *db.Session, p *db.Participant, until *time.Time) error {
+	if p.Seat == seatNone {
+		if s.Seats >= s.Capacity {
+			return errFull()
+		}
+		s.Seats++
+	}
+	p.Seat, p.SeatUntil = seatTaken, nil
+	if until != nil {
+		p.Seat, p.SeatUntil = seatHeld, until
+	}
+	return nil
+}
+
+// freeSeat gives the participant's seat back, if it has one. Both rows are locked,
+// and saved by whoever asks.
+func freeSeat(s *db.Session, p *db.Participant) {
+	if p.Seat != seatNone {
+		s.Seats--
+	}
+	p.Seat, p.SeatUntil = seatNone, nil
+}
+
+// sweepSeats gives back, when a locked session seems full, the seats that nobody
+// came to take in time, but for those of the users who are being seen to.
+func sweepSeats(ctx context.Context, tx pgx.Tx, s *db.Session, now time.Time, but ...string) error {
+	if s.Seats < s.Capacity {
+		return nil
+	}
+	n, err := db.New(tx).FreeExpiredSeats(ctx, db.FreeExpiredSeatsParams{TenantID: s.TenantID, RoomID: s.ID, Now: now, But: but})
+	if err != nil {
+		return fmt.Errorf("free expired seats: %w", err)
+	}
+	s.Seats -= int32(n)
+	return nil
+}
+
+// letIn admits a participant to a session, both locked: it has passed the waiting
+// room and has a seat, for good when it is connected and waited, else until it
+// comes. Whoever asks saves both rows. Problem: session_full.
+func letIn(ctx context.Context, tx pgx.Tx, s *db.Session, p *db.Participant, now time.Time) error {
+	if p.Seat == seatNone {
+		if err := sweepSeats(ctx, tx, s, now, p.UserID); err != nil {
+			return err
+		}
+	}
+	if p.State == Joined {
+		p.Admitted = true
+		return nil
+	}
+	if p.ConnID != nil {
+		if err := takeSeat(s, p, nil); err != nil {
+			return err
+		}
+		come(s, p, now)
+		return nil
+	}
+	if err := takeSeat(s, p, new(now.Add(heldFor))); err != nil {
+		return err
+	}
+	p.Admitted, p.State = true, Invited
+	if p.JoinedAt != nil {
+		p.State = Left
+	}
+	return nil
+}
+
+// come puts a participant with a seat and a connection in the room.
+func come(s *db.Session, p *db.Participant, now time.Time) {
+	if p.State != Joined {
+		s.Present++
+		// Those who come are heard, those who come back as they were.
+		p.Muted = p.Muted && back(*p, now)
+	}
+	p.State, p.Admitted, p.LeftAt = Joined, true, nil
+	if p.JoinedAt == nil {
+		p.JoinedAt = &now
+	}
+}
+
+// gone takes a participant out of the room, or of the waiting room, and its
+// connection, seat and raised hand from it.
+func gone(s *db.Session, p *db.Participant, now time.Time) {
+	freeSeat(s, p)
+	if p.State == Joined {
+		s.Present--
+		p.State, p.LeftAt = Left, &now
+	}
+	p.HandRaisedAt, p.ConnID, p.Node = nil, nil, nil
+}
+
+// saveSession writes what may have changed of a locked session.
+func saveSession(ctx context.Context, tx pgx.Tx, s db.Session) error {
+	err := db.New(tx).SaveSession(ctx, db.SaveSessionParams{
+		TenantID: s.TenantID, ID: s.ID, Name: s.Name, Capacity: s.Capacity, RecordingEnabled: s.RecordingEnabled,
+		TranscriptionEnabled: s.TranscriptionEnabled, WaitingRoom: s.WaitingRoom, Locked: s.Locked, Layout: s.Layout,
+		SpotlightUserID: s.SpotlightUserID, InviteUserIds: s.InviteUserIds, State: s.State, Seats: s.Seats, Present: s.Present,
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt, UpdatedAt: s.UpdatedAt,
+	})
+	if err != nil {
+		return fmt.Errorf("save session: %w", err)
+	}
+	return nil
+}
+
+// saveParticipants writes what may have changed of locked participants, in one
+// round trip.
+func saveParticipants(ctx context.Context, tx pgx.Tx, now time.Time, list ...db.Participant) error {
+	if len(list) == 0 {
+		return nil
+	}
+	b := &pgx.Batch{}
+	for _, p := range list {
+		postgres.Queue(b, db.SaveParticipant, db.SaveParticipantParams{
+			TenantID: p.TenantID, RoomID: p.RoomID, UserID: p.UserID, DisplayName: p.DisplayName, Role: p.Role,
+			CanPublishScreen: p.CanPublishScreen, State: p.State, Admitted: p.Admitted, Seat: p.Seat, SeatUntil: p.SeatUntil,
+			Muted: p.Muted, HandRaisedAt: p.HandRaisedAt, ConnID: p.ConnID, Node: p.Node, JoinedAt: p.JoinedAt, LeftAt: p.LeftAt,
+			UpdatedAt: now,
+		})
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("save participants: %w", err)
+	}
+	return nil
+}

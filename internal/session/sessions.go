@@ -1,0 +1,221 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/audit"
+	"showfloor/internal/event"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// View is a session as its tenant sees it.
+type View struct {
+	db.Session
+	// Parties are the caller and the callee of a call; nil for other sessions.
+	Parties []db.Participant
+}
+
+// Input describes a session to be made; the door has checked its limits.
+type Input struct {
+	Type, Name string
+	ProjectID  *string
+	HostID     string
+	// Capacity and Layout are nil for those of the type.
+	Capacity                                            *int32
+	Layout                                              *string
+	RecordingEnabled, TranscriptionEnabled, WaitingRoom bool
+	// InviteUserIDs may name somebody twice, and the host.
+	InviteUserIDs []string
+}
+
+// CreateSession opens a session, whose host and invited users are participants
+// from now on.
+func (s *Service) CreateSession(ctx context.Context, c account.Caller, in Input) (View, error) {
+	row, invited, err := s.plan(c, in)
+	if err != nil {
+		return View{}, err
+	}
+	var v View
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		if v.Session, err = s.Insert(ctx, tx, row, invited); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, c, "session.create", v.ID, nil, map[string]any{
+			"type": v.Type, "name": v.Name, "hostId": v.HostID, "capacity": v.Capacity,
+		})
+	})
+	return v, err
+}
+
+// plan is the session that an input describes, and whom it invites.
+func (s *Service) plan(c account.Caller, in Input) (db.CreateSessionParams, []Invitee, error) {
+	now := s.config.Now()
+	row := db.CreateSessionParams{
+		ID: id.New(id.Session), TenantID: c.TenantID, Type: in.Type, Name: in.Name, ProjectID: in.ProjectID, HostID: in.HostID,
+		Capacity: DefaultCapacity(in.Type), Layout: DefaultLayout(in.Type), RecordingEnabled: in.RecordingEnabled,
+		TranscriptionEnabled: in.TranscriptionEnabled, WaitingRoom: in.WaitingRoom, InviteUserIds: []string{}, State: Live,
+		StartedAt: &now, Now: now,
+	}
+	if in.Capacity != nil {
+		row.Capacity = *in.Capacity
+	}
+	if in.Layout != nil {
+		row.Layout = *in.Layout
+	}
+	if err := checkCapacity(row.Type, row.Capacity); err != nil {
+		return row, nil, err
+	}
+	invited := []Invitee{{UserID: in.HostID, Role: Host}}
+	for _, userID := range in.InviteUserIDs {
+		if slices.Contains(row.InviteUserIds, userID) {
+			continue
+		}
+		row.InviteUserIds = append(row.InviteUserIds, userID)
+		if userID != in.HostID {
+			invited = append(invited, Invitee{UserID: userID, Role: DefaultRole(in.Type)})
+		}
+	}
+	return row, invited, nil
+}
+
+// Invitee is somebody who becomes a participant before coming.
+type Invitee struct {
+	UserID      string
+	DisplayName *string
+	Role        string
+	// State is Invited when it is empty.
+	State string
+}
+
+// Insert makes a session with its participants in the caller's transaction, and
+// emits session.created. A tenant that is suspended gets none; a breakout room's
+// parent is locked instead.
+func (s *Service) Insert(ctx context.Context, tx pgx.Tx, in db.CreateSessionParams, invited []Invitee) (db.Session, error) {
+	q := db.New(tx)
+	if in.ParentSessionID == nil {
+		status, err := q.ShareTenant(ctx, in.TenantID)
+		if err != nil {
+			return db.Session{}, fmt.Errorf("lock tenant: %w", err)
+		}
+		if err := account.CheckTenant(status); err != nil {
+			return db.Session{}, err
+		}
+	}
+	if in.InviteUserIds == nil {
+		in.InviteUserIds = []string{}
+	}
+	row, err := q.CreateSession(ctx, in)
+	if err != nil {
+		return row, fmt.Errorf("create session: %w", err)
+	}
+	if err := Invite(ctx, tx, row, in.Now, invited); err != nil {
+		return row, err
+	}
+	t := &told{}
+	t.add(row, event.SessionCreated, DataOf(row))
+	return row, s.emit(ctx, tx, t)
+}
+
+// Invite makes users participants of a locked or new session; those who are stay
+// as they are.
+func Invite(ctx context.Context, tx pgx.Tx, s db.Session, now time.Time, invited []Invitee) error {
+	if len(invited) == 0 {
+		return nil
+	}
+	p := db.InviteParticipantsParams{TenantID: s.TenantID, RoomID: s.ID, Now: now}
+	for _, i := range invited {
+		name, state := "", Invited
+		if i.DisplayName != nil {
+			name = *i.DisplayName
+		}
+		if i.State != "" {
+			state = i.State
+		}
+		p.UserIds, p.DisplayNames, p.Roles = append(p.UserIds, i.UserID), append(p.DisplayNames, name), append(p.Roles, i.Role)
+		p.CanPublishScreens, p.States = append(p.CanPublishScreens, ScreenOf(i.Role)), append(p.States, state)
+	}
+	if err := db.New(tx).InviteParticipants(ctx, p); err != nil {
+		return fmt.Errorf("invite participants: %w", err)
+	}
+	return nil
+}
+
+// ListSessions pages through the tenant's sessions, newest first, all or those of
+// one type; cursor is the id after which to go on, nil for the start.
+func (s *Service) ListSessions(ctx context.Context, c account.Caller, sessionType, cursor *string, limit int) ([]View, error) {
+	rows, err := db.New(s.config.Pool).ListSessions(ctx, db.ListSessionsParams{
+		TenantID: c.TenantID, Type: sessionType, Cursor: cursor, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return s.views(ctx, c.TenantID, rows)
+}
+
+// GetSession is one of the tenant's sessions; for a participant, its own or a
+// breakout room of it to which it is invited.
+func (s *Service) GetSession(ctx context.Context, c account.Caller, sessionID string) (View, error) {
+	inside, err := s.Reaches(ctx, c, sessionID)
+	if err != nil {
+		return View{}, err
+	}
+	if !inside {
+		return View{}, problem.Missing("session")
+	}
+	row, err := db.New(s.config.Pool).GetSession(ctx, db.GetSessionParams{TenantID: c.TenantID, ID: sessionID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return View{}, problem.Missing("session")
+	}
+	if err != nil {
+		return View{}, fmt.Errorf("get session: %w", err)
+	}
+	views, err := s.views(ctx, c.TenantID, []db.Session{row})
+	if err != nil {
+		return View{}, err
+	}
+	return views[0], nil
+}
+
+// views adds to calls who their parties are.
+func (s *Service) views(ctx context.Context, tenantID string, rows []db.Session) ([]View, error) {
+	views := make([]View, len(rows))
+	var calls []string
+	for i, r := range rows {
+		views[i].Session = r
+		if r.Type == Call {
+			calls = append(calls, r.ID)
+		}
+	}
+	if calls == nil {
+		return views, nil
+	}
+	parties, err := db.New(s.config.Pool).ListCallParties(ctx, db.ListCallPartiesParams{TenantID: tenantID, RoomIds: calls})
+	if err != nil {
+		return nil, fmt.Errorf("list parties: %w", err)
+	}
+	of := map[string][]db.Participant{}
+	for _, p := range parties {
+		of[p.RoomID] = append(of[p.RoomID], p)
+	}
+	for i := range views {
+		views[i].Parties = of[views[i].ID]
+	}
+	return views, nil
+}
+
+// audit notes who changed a session.
+func (s *Service) audit(ctx context.Context, tx pgx.Tx, c account.Caller, action, sessionID string, before, after any) error {
+	return audit.Write(ctx, db.New(tx), s.config.Now(), audit.Entry{
+		Actor: c.Actor(), TenantID: c.TenantID, Action: action, Entity: "session", EntityID: sessionID, Before: before, After: after,
+	})
+}

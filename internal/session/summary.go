@@ -1,0 +1,49 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/problem"
+)
+
+// SummaryText is a summary's parts.
+type SummaryText struct {
+	TLDR        string   `json:"tldr"`
+	Highlights  []string `json:"highlights"`
+	ActionItems []string `json:"actionItems"`
+	Decisions   []string `json:"decisions"`
+}
+
+// Summary is what was said in a session, written up.
+type Summary struct {
+	// At and Text are nil until it is written.
+	At   *time.Time
+	Text *SummaryText
+}
+
+// GetSessionSummary is a session's summary, as far as there is one.
+func (s *Service) GetSessionSummary(ctx context.Context, c account.Caller, sessionID string) (Summary, error) {
+	row, err := db.New(s.config.Pool).GetSession(ctx, db.GetSessionParams{TenantID: c.TenantID, ID: sessionID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Summary{}, problem.Missing("session")
+	}
+	if err != nil {
+		return Summary{}, fmt.Errorf("get session: %w", err)
+	}
+	if row.SummaryAt == nil || row.Summary == nil {
+		return Summary{}, nil
+	}
+	sum := Summary{At: row.SummaryAt, Text: &SummaryText{}}
+	if err := json.Unmarshal(row.Summary, sum.Text); err != nil {
+		return Summary{}, fmt.Errorf("read the summary of %s: %w", sessionID, err)
+	}
+	return sum, nil
+}

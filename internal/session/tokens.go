@@ -1,0 +1,98 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"showfloor/internal/account"
+	"showfloor/internal/id"
+	"showfloor/internal/problem"
+	"showfloor/internal/signing"
+)
+
+const (
+	// TokenType tells participants' tokens from others that the same keys sign.
+	TokenType = "participant"
+	// TokenLife is how long one is good.
+	TokenLife = 6 * time.Hour
+)
+
+// claims of a participant's token. They say who it is; how it stands, its row.
+type claims struct {
+	TenantID string `json:"tid"`
+	RoomID   string `json:"room"`
+	Type     string `json:"typ"`
+	jwt.RegisteredClaims
+}
+
+// Token is a way into a room.
+type Token struct {
+	Token string
+	// SFUURL is the WebSocket address of the node that has the room.
+	SFUURL    string
+	RoomID    string
+	Role      string
+	Perms     Perms
+	ExpiresAt time.Time
+}
+
+// issueToken makes a token that lets the user in, as far as its standing does.
+func (s *Service) issueToken(ctx context.Context, tenantID, roomID, userID string) (token string, expiresAt time.Time, err error) {
+	now := s.config.Now()
+	expiresAt = now.Add(TokenLife)
+	token, err = s.config.Keys.Sign(ctx, claims{
+		TenantID: tenantID, RoomID: roomID, Type: TokenType,
+		RegisteredClaims: jwt.RegisteredClaims{
+			Subject: userID, ID: id.New(id.Token),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expiresAt),
+		},
+	})
+	return token, expiresAt, err
+}
+
+// AuthenticateParticipant reads a participant's token. It looks at no row: a token
+// that is good in itself may be of somebody who was thrown out. Problems:
+// unauthenticated, token_expired.
+func (s *Service) AuthenticateParticipant(ctx context.Context, token string) (Ticket, error) {
+	var c claims
+	err := s.config.Keys.Parse(ctx, token, &c)
+	switch {
+	case problem.Is(err, "token_expired"):
+		return Ticket{}, problem.New(problem.Unauthenticated, "token_expired", "the participant token has expired; ask for another")
+	case errors.Is(err, signing.ErrInvalid), err == nil && (c.Type != TokenType || c.TenantID == "" || c.RoomID == "" || c.Subject == ""):
+		return Ticket{}, problem.New(problem.Unauthenticated, "unauthenticated", "this is no participant token of ours")
+	case err != nil:
+		return Ticket{}, err
+	}
+	return Ticket{TenantID: c.TenantID, RoomID: c.RoomID, UserID: c.Subject, ExpiresAt: c.ExpiresAt.Time}, nil
+}
+
+// AuthenticateCaller finds out for whom a participant token speaks: somebody who
+// wasn't thrown out, of a tenant that isn't suspended. Session and standing may
+// be anything else; the use case looks at them. Problems: unauthenticated,
+// token_expired, tenant_suspended.
+func (s *Service) AuthenticateCaller(ctx context.Context, token string) (account.Caller, error) {
+	t, err := s.AuthenticateParticipant(ctx, token)
+	if err != nil {
+		return account.Caller{}, err
+	}
+	g, err := s.GetGrant(ctx, t.TenantID, t.RoomID, t.UserID)
+	if err != nil {
+		return account.Caller{}, err
+	}
+	switch g.Gone {
+	case GoneSuspended:
+		return account.Caller{}, account.CheckTenant(account.TenantSuspended)
+	case GoneKicked, GoneUnknown:
+		return account.Caller{}, errRevoked()
+	}
+	return account.Caller{TenantID: t.TenantID, Participant: &account.Participant{RoomID: t.RoomID, UserID: t.UserID}}, nil
+}
+
+// errRevoked refuses a token whose user isn't to come in any more.
+func errRevoked() error {
+	return problem.New(problem.Unauthenticated, "unauthenticated", "this participant token was revoked")
+}

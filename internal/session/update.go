@@ -1,0 +1,169 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/event"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+// Patch is what of a session is to change; nil stays.
+type Patch struct {
+	Name, Layout                                                *string
+	Locked, WaitingRoom, RecordingEnabled, TranscriptionEnabled *bool
+	Capacity                                                    *int32
+}
+
+// updatedData is the data of session.updated.
+type updatedData struct {
+	Data
+
+	Changed []string `json:"changed"`
+}
+
+// UpdateSession changes a session. Switching its waiting room off admits those who
+// wait, in the order of their coming, as far as there are seats; the others come in
+// when they ask again.
+func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID string, patch Patch) (View, error) {
+	release := s.rooms.Hold(sessionID)
+	defer release()
+	var row db.Session
+	var t *told
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		t = &told{}
+		before, err := s.lockFor(ctx, tx, c, sessionID, hosting)
+		if err != nil {
+			return err
+		}
+		if row, err = patched(before, patch); err != nil || sameSettings(before, row) {
+			return err
+		}
+		row.UpdatedAt = s.config.Now()
+		if changed := toldOf(before, row); len(changed) > 0 {
+			t.add(row, event.SessionUpdated, updatedData{DataOf(row), changed})
+		}
+		if before.WaitingRoom && !row.WaitingRoom {
+			if err := s.admitWaiting(ctx, tx, &row, By(c), t); err != nil {
+				return err
+			}
+		}
+		return s.saveUpdate(ctx, tx, c, before, row, t)
+	})
+	if err != nil {
+		return View{}, err
+	}
+	s.publish(ctx, t)
+	views, err := s.views(ctx, c.TenantID, []db.Session{row})
+	if err != nil {
+		return View{}, err
+	}
+	return views[0], nil
+}
+
+func (s *Service) saveUpdate(ctx context.Context, tx pgx.Tx, c account.Caller, before, row db.Session, t *told) error {
+	if err := saveSession(ctx, tx, row); err != nil {
+		return err
+	}
+	if err := s.emit(ctx, tx, t); err != nil {
+		return err
+	}
+	if err := Changed(ctx, tx, row.ID, ""); err != nil {
+		return err
+	}
+	return s.audit(ctx, tx, c, "session.update", row.ID, settingsOf(before), settingsOf(row))
+}
+
+// patched is the session with what is to change, or why that may not be.
+func patched(s db.Session, p Patch) (db.Session, error) {
+	if err := checkOpen(s); err != nil {
+		return s, err
+	}
+	if p.Capacity != nil && *p.Capacity != s.Capacity {
+		if s.Type == Call {
+			return s, problem.Conflicting("a call's capacity is always %d", s.Capacity)
+		}
+		if err := checkCapacity(s.Type, *p.Capacity); err != nil {
+			return s, err
+		}
+		s.Capacity = *p.Capacity
+	}
+	if p.WaitingRoom != nil && *p.WaitingRoom != s.WaitingRoom && s.Type == Call {
+		return s, problem.Conflicting("into a call its callee is let by answering")
+	}
+	set(&s.Name, p.Name)
+	set(&s.Layout, p.Layout)
+	set(&s.Locked, p.Locked)
+	set(&s.WaitingRoom, p.WaitingRoom)
+	set(&s.RecordingEnabled, p.RecordingEnabled)
+	set(&s.TranscriptionEnabled, p.TranscriptionEnabled)
+	return s, nil
+}
+
+func set[T any](field *T, to *T) {
+	if to != nil {
+		*field = *to
+	}
+}
+
+// toldOf lists what of a change session.updated tells.
+func toldOf(before, after db.Session) []string {
+	var list []string
+	for _, f := range []struct {
+		name    string
+		changed bool
+	}{
+		{"layout", before.Layout != after.Layout},
+		{"locked", before.Locked != after.Locked},
+		{"waitingRoom", before.WaitingRoom != after.WaitingRoom},
+	} {
+		if f.changed {
+			list = append(list, f.name)
+		}
+	}
+	return list
+}
+
+// settings are what of a session can be changed, as the audit log shows them.
+type settings struct {
+	Name                 string `json:"name"`
+	Layout               string `json:"layout"`
+	Locked               bool   `json:"locked"`
+	WaitingRoom          bool   `json:"waitingRoom"`
+	Capacity             int32  `json:"capacity"`
+	RecordingEnabled     bool   `json:"recordingEnabled"`
+	TranscriptionEnabled bool   `json:"transcriptionEnabled"`
+}
+
+func settingsOf(s db.Session) settings {
+	return settings{s.Name, s.Layout, s.Locked, s.WaitingRoom, s.Capacity, s.RecordingEnabled, s.TranscriptionEnabled}
+}
+
+func sameSettings(a, b db.Session) bool { return settingsOf(a) == settingsOf(b) }
+
+// admitWaiting lets in those who wait, those who came first first, until there are
+// no seats left. The others stay where they are.
+func (s *Service) admitWaiting(ctx context.Context, tx pgx.Tx, row *db.Session, by *string, t *told) error {
+	waiting, err := db.New(tx).LockWaiting(ctx, db.LockWaitingParams{TenantID: row.TenantID, RoomID: row.ID})
+	if err != nil {
+		return fmt.Errorf("lock those who wait: %w", err)
+	}
+	now := s.config.Now()
+	for i := range waiting {
+		p := &waiting[i]
+		err := letIn(ctx, tx, row, p, now)
+		if problem.Is(err, "session_full") {
+			return saveParticipants(ctx, tx, now, waiting[:i]...)
+		}
+		if err != nil {
+			return err
+		}
+		t.add(*row, event.SessionParticipantUpdated, ParticipantDataOf(*p, by))
+	}
+	return saveParticipants(ctx, tx, now, waiting...)
+}

@@ -1,0 +1,136 @@
+-- name: GetChannel :one
+-- A group, a direct channel, or the one of a stream or session, which has a row only once there is something to
+-- remember. Whoever is in a room is a member without a row.
+WITH place AS (
+    SELECT c.id, c.kind, coalesce(c.name, '')::text AS name, c.project_id, c.created_at
+    FROM channels c WHERE c.tenant_id = @tenant_id AND c.id = @id AND c.kind IN ('group', 'direct')
+    UNION ALL
+    SELECT s.id, 'stream', s.name, s.project_id, s.created_at FROM streams s WHERE s.tenant_id = @tenant_id AND s.id = @id
+    UNION ALL
+    SELECT s.id, 'session', s.name, s.project_id, s.created_at FROM sessions s WHERE s.tenant_id = @tenant_id AND s.id = @id
+)
+SELECT place.*, coalesce(c.slowmode_sec, 0)::integer AS slowmode_sec, c.last_message_at,
+    coalesce(c.updated_at, place.created_at)::timestamptz AS updated_at, c.direct_user_ids,
+    (SELECT count(*) FROM (
+        SELECT m.user_id FROM channel_members m WHERE m.channel_id = place.id AND m.joined_at IS NOT NULL AND m.left_at IS NULL
+        UNION
+        SELECT p.user_id FROM participants p WHERE p.room_id = place.id AND p.state = 'joined'
+        EXCEPT
+        SELECT b.user_id FROM channel_members b WHERE b.channel_id = place.id AND b.banned
+    ) member)::integer AS member_count
+FROM place LEFT JOIN channels c ON c.tenant_id = @tenant_id AND c.id = place.id;
+
+-- name: FindChannel :one
+-- GetChannel's answer to whether it is there, and what kind it is.
+SELECT c.kind, c.direct_user_ids FROM channels c WHERE c.tenant_id = @tenant_id AND c.id = @id
+UNION
+SELECT 'stream', NULL FROM streams s WHERE s.tenant_id = @tenant_id AND s.id = @id
+UNION
+SELECT 'session', NULL FROM sessions s WHERE s.tenant_id = @tenant_id AND s.id = @id;
+
+-- name: ListChannels :many
+SELECT c.*, (SELECT count(*) FROM channel_members m
+    WHERE m.channel_id = c.id AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned)::integer AS member_count
+FROM channels c
+WHERE c.tenant_id = @tenant_id AND c.kind IN ('group', 'direct')
+  AND (sqlc.narg('user_id')::text IS NULL OR EXISTS (SELECT 1 FROM channel_members m
+      WHERE m.tenant_id = @tenant_id AND m.user_id = sqlc.narg('user_id')::text AND m.channel_id = c.id
+        AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned))
+  AND (sqlc.narg('cursor')::text IS NULL OR c.id < sqlc.narg('cursor')::text)
+ORDER BY c.id DESC LIMIT @max_rows;
+
+-- name: CreateChannel :one
+INSERT INTO channels (id, tenant_id, kind, name, project_id, created_at, updated_at)
+VALUES (@id, @tenant_id, 'group', @name::text, @project_id, clock_timestamp(), clock_timestamp()) RETURNING *;
+
+-- name: CreateDirectChannel :one
+-- Returns nothing when the two have one; somebody who is making it is waited for.
+INSERT INTO channels (id, tenant_id, kind, name, project_id, direct_user_ids, created_at, updated_at)
+VALUES (@id, @tenant_id, 'direct', @name::text, @project_id, @user_ids, clock_timestamp(), clock_timestamp())
+ON CONFLICT (tenant_id, coalesce(project_id, ''), direct_user_ids) WHERE kind = 'direct' DO NOTHING RETURNING *;
+
+-- name: FindDirectChannel :one
+SELECT id FROM channels
+WHERE tenant_id = @tenant_id AND kind = 'direct' AND coalesce(project_id, '') = coalesce(sqlc.narg('project_id')::text, '') AND direct_user_ids = @user_ids;
+
+-- name: CreateRoomChannel :execrows
+-- The channel of a stream or session, unless it has a row.
+INSERT INTO channels (id, tenant_id, kind, created_at, updated_at)
+SELECT room.id, @tenant_id, room.kind, room.created_at, room.created_at FROM (
+    SELECT st.id, 'stream' AS kind, st.created_at FROM streams st WHERE st.tenant_id = @tenant_id AND st.id = @id
+    UNION ALL
+    SELECT se.id, 'session', se.created_at FROM sessions se WHERE se.tenant_id = @tenant_id AND se.id = @id) room
+ON CONFLICT (id) DO NOTHING;
+
+-- name: LockChannel :one
+-- The clock is read once the row is locked, however long that took.
+WITH c AS MATERIALIZED (SELECT * FROM channels WHERE channels.tenant_id = @tenant_id AND channels.id = @id FOR UPDATE)
+SELECT c.*, clock_timestamp()::timestamptz AS now FROM c;
+
+-- name: SetSlowmode :exec
+UPDATE channels SET slowmode_sec = @slowmode_sec, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: ListChannelStandings :many
+-- How users stand in a channel and, if it is a room's, in that room; one row for each of the ids.
+SELECT u.user_id::text AS user_id, coalesce(m.role, '')::text AS role, (m.user_id IS NOT NULL)::boolean AS known, m.joined_at, m.left_at,
+    m.timed_out_until, coalesce(m.muted, false)::boolean AS muted, coalesce(m.banned, false)::boolean AS banned, m.wrote_at,
+    coalesce(p.role, '')::text AS room_role, coalesce(p.state, '')::text AS room_state, p.display_name
+FROM unnest(@user_ids::text[]) AS u (user_id)
+LEFT JOIN channel_members m ON m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.user_id = u.user_id
+LEFT JOIN participants p ON p.tenant_id = @tenant_id AND p.room_id = @channel_id AND p.user_id = u.user_id;
+
+-- name: ListChannelMembers :many
+-- In the order of joining; those who are in the room are members without a row. tie tells those apart who joined at the
+-- same moment.
+WITH member AS (
+    SELECT m.user_id, m.role, m.joined_at, true AS invited FROM channel_members m
+    WHERE m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.joined_at IS NOT NULL AND m.left_at IS NULL
+    UNION ALL
+    SELECT p.user_id, p.role, p.joined_at, false FROM participants p
+    WHERE p.tenant_id = @tenant_id AND p.room_id = @channel_id AND p.state = 'joined' AND p.joined_at IS NOT NULL
+), merged AS (
+    SELECT member.user_id, (array_agg(member.role ORDER BY array_position(ARRAY['host', 'cohost', 'guest', 'viewer'], member.role)))[1]::text AS role,
+        min(member.joined_at)::timestamptz AS joined_at, md5(member.user_id) AS tie
+    FROM member GROUP BY member.user_id
+)
+SELECT g.user_id, g.role, g.joined_at, g.tie, m.timed_out_until, coalesce(m.muted, false)::boolean AS muted,
+    clock_timestamp()::timestamptz AS now
+FROM merged g LEFT JOIN channel_members m ON m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.user_id = g.user_id
+WHERE NOT coalesce(m.banned, false) AND (g.joined_at, g.tie) > (@after::timestamptz, @after_tie::text)
+ORDER BY g.joined_at, g.tie LIMIT @max_rows;
+
+-- name: AddChannelMembers :exec
+-- Users who have no row.
+INSERT INTO channel_members (channel_id, user_id, tenant_id, role, joined_at)
+SELECT @channel_id, unnest(@user_ids::text[]), @tenant_id, unnest(@roles::text[]), unnest(@joined_ats::timestamptz[]);
+
+-- name: SetChannelMember :exec
+-- Writes the whole of a membership, of one who has a row or none.
+INSERT INTO channel_members (channel_id, user_id, tenant_id, role, joined_at, left_at, timed_out_until, muted, banned)
+VALUES (@channel_id, @user_id, @tenant_id, @role, @joined_at, @left_at, @timed_out_until, @muted, @banned)
+ON CONFLICT (channel_id, user_id) DO UPDATE SET role = excluded.role, joined_at = excluded.joined_at, left_at = excluded.left_at,
+    timed_out_until = excluded.timed_out_until, muted = excluded.muted, banned = excluded.banned;
+
+-- name: SetWrote :exec
+-- When authors wrote last, for slow mode. Those who are no members have the lowest role, and have never joined.
+INSERT INTO channel_members (channel_id, user_id, tenant_id, role, wrote_at)
+SELECT @channel_id, u.user_id, @tenant_id, 'viewer', @now::timestamptz FROM unnest(@user_ids::text[]) AS u (user_id)
+ON CONFLICT (channel_id, user_id) DO UPDATE SET wrote_at = excluded.wrote_at;
+
+-- name: RecallWrote :exec
+-- When a slow mode begins: who wrote within it, as far as the last messages tell.
+INSERT INTO channel_members (channel_id, user_id, tenant_id, role, wrote_at)
+SELECT @channel_id, l.author_id, @tenant_id, 'viewer', least(max(l.created_at), @now::timestamptz) FROM (
+    SELECT n.author_id, n.created_at FROM channel_messages n WHERE n.tenant_id = @tenant_id AND n.channel_id = @channel_id
+    ORDER BY n.id DESC LIMIT @max_rows) l
+WHERE l.created_at > @since::timestamptz GROUP BY l.author_id
+ON CONFLICT (channel_id, user_id) DO UPDATE SET wrote_at = excluded.wrote_at;
+
+-- name: CreateModeration :one
+INSERT INTO channel_moderation (id, channel_id, tenant_id, kind, target, by_user, reason, active, expires_at, slowmode_sec, created_at)
+VALUES (@id, @channel_id, @tenant_id, @kind, @target, @by_user, @reason, @active, @expires_at, @slowmode_sec, @now) RETURNING *;
+
+-- name: ListModeration :many
+SELECT * FROM channel_moderation
+WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
+ORDER BY id DESC LIMIT @max_rows;

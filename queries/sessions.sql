@@ -1,0 +1,63 @@
+-- name: LockSession :one
+SELECT * FROM sessions WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
+
+-- name: GetSession :one
+SELECT * FROM sessions WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: ListSessions :many
+SELECT * FROM sessions
+WHERE tenant_id = @tenant_id
+  AND (sqlc.narg('type')::text IS NULL OR type = sqlc.narg('type'))
+  AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor'))
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: CreateSession :one
+INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled,
+    waiting_room, layout, invite_user_ids, state, parent_session_id, started_at, created_at, updated_at)
+VALUES (@id, @tenant_id, @type, @name, @project_id, @host_id, @capacity, @recording_enabled, @transcription_enabled,
+    @waiting_room, @layout, @invite_user_ids, @state, @parent_session_id, @started_at, @now, @now)
+RETURNING *;
+
+-- name: SaveSession :exec
+-- All that changes in a session's life, for whoever holds its lock.
+UPDATE sessions SET name = @name, capacity = @capacity, recording_enabled = @recording_enabled,
+    transcription_enabled = @transcription_enabled, waiting_room = @waiting_room, locked = @locked, layout = @layout,
+    spotlight_user_id = @spotlight_user_id, invite_user_ids = @invite_user_ids, state = @state, seats = @seats, present = @present,
+    started_at = @started_at, ended_at = @ended_at, updated_at = @updated_at
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: GetDoor :one
+-- What there is to know of a session before it is worth a lock.
+SELECT sqlc.embed(s), t.status AS tenant_status,
+    EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= @now::timestamptz) AS seats_expired
+FROM sessions s JOIN tenants t ON t.id = s.tenant_id
+WHERE s.tenant_id = @tenant_id AND s.id = @id;
+
+-- name: LockOpenBreakouts :many
+SELECT * FROM sessions
+WHERE tenant_id = @tenant_id AND parent_session_id = @parent_session_id AND state = 'live'
+ORDER BY id FOR UPDATE;
+
+-- name: ListOpenBreakouts :many
+SELECT id FROM sessions
+WHERE tenant_id = @tenant_id AND parent_session_id = @parent_session_id AND state = 'live'
+ORDER BY id;
+
+-- name: ListOpenSessions :many
+-- Breakout rooms end with their parents.
+SELECT id FROM sessions
+WHERE tenant_id = @tenant_id AND state IN ('waiting', 'live') AND parent_session_id IS NULL
+ORDER BY id;
+
+-- name: NumberBreakout :exec
+-- Says which of its parent's breakout rooms a session is.
+UPDATE sessions SET breakout_number = @breakout_number WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: ListAbandonedCalls :many
+-- @sqlc-vet-disable tenant
+-- Those of all tenants that somebody was in and everybody has left a while ago.
+SELECT s.tenant_id, s.id FROM sessions s
+WHERE s.type = 'call' AND s.state = 'live' AND s.started_at < @before::timestamptz AND s.present = 0
+  AND EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.left_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND (p.left_at >= @before OR p.seat_until >= @before))
+ORDER BY s.started_at LIMIT @max_rows;
