@@ -93,7 +93,7 @@ sdk: setup-generate sdk/typescript/dist/src/index.js ## compile the clients: Typ
 	@$(GO) build ./gen/client ./sdk/go
 	@echo "the clients are compiled: sdk/typescript/dist and the package sdk/go; sdk/README.md says how to use them"
 
-sdk/typescript/dist/src/index.js: sdk/typescript/node_modules/.package-lock.json $(wildcard gen/typescript/*.ts sdk/typescript/*.json sdk/typescript/src/*.ts sdk/typescript/test/*.ts)
+sdk/typescript/dist/src/index.js: sdk/typescript/node_modules/.package-lock.json $(wildcard gen/typescript/*.ts sdk/typescript/*.json sdk/typescript/src/*.ts sdk/typescript/test/*.ts web/src/rooms/*.ts)
 	@cd sdk/typescript && npm run --silent build
 	@touch $@
 
@@ -122,17 +122,18 @@ help: ## list the targets
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Pages: npm runs only when the lock file changed, the copy step only when a
-# page did.
+# Pages: npm runs only when the lock file changed, the compiler and the copy step
+# only when a page did.
 .PHONY: web
 web: web/dist/index.html
 
-web/dist/index.html: web/build.mjs web/node_modules/.package-lock.json $(shell find web/src -type f 2>/dev/null)
+web/dist/index.html: web/build.mjs web/tsconfig.json web/node_modules/.package-lock.json gen/typescript/api.ts $(shell find web/src -type f 2>/dev/null)
+	@cd web && npm run --silent check
 	@node web/build.mjs
 	@touch $@
 
 web/node_modules/.package-lock.json: web/package-lock.json
-	@echo "fetching the scripts of the web pages"
+	@echo "fetching the scripts and the compiler of the web pages"
 	@cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 

@@ -1,6 +1,6 @@
 // Package web holds the pages that people open in a browser: the landing page,
-// the API reference, the player, the pages that mailed links lead to, and the
-// development mailbox. They are embedded in the server and load nothing from
+// the API reference, the player, the room, the pages that mailed links lead
+// to, and the development mailbox. They are embedded in the server and load nothing from
 // elsewhere.
 //
 // `make web` fills dist; a server built without that step answers 404 on the

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -18,7 +19,21 @@ import (
 // data come from this server, nothing runs inline, nobody else frames it.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
-// Pages serves the embedded pages: "/", "/docs", "/player", those that mailed
+// A room's media server may be another node than the one that serves the page, and
+// pictures reach their elements without an address.
+const roomPolicy = policy + "; connect-src 'self' ws: wss:; media-src 'self' blob:"
+
+// devices are what pages may ask for: nothing, but the room's microphone, camera
+// and screen.
+const (
+	noDevices   = "camera=(), microphone=(), display-capture=(), geolocation=()"
+	roomDevices = "camera=(self), microphone=(self), display-capture=(self), autoplay=(self), fullscreen=(self), geolocation=()"
+)
+
+// roomPath is where a session is joined.
+const roomPath = "/scenarios/conference/"
+
+// Pages serves the embedded pages: "/", "/docs", "/player", the room's, those that mailed
 // links and payment pages lead to, the development mailbox, what they load below "/assets/", and
 // the icon that browsers ask for beside bare documents. All other paths are
 // answered with 404.
@@ -32,6 +47,7 @@ type page struct {
 	gzipped []byte // nil when compression gains nothing
 	etag    string
 	policy  string // empty for assets
+	devices string // empty for assets
 }
 
 // NewPages reads the embedded files, or those of another folder with the same
@@ -52,12 +68,18 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{"/reset-password", "reset-password.html", policy},
 		{"/purchase", "purchase.html", policy},
 		{"/mailbox", "mailbox.html", policy},
+		{roomPath, "conference.html", roomPolicy},
 	} {
 		content, err := fs.ReadFile(files, p.name)
 		if err != nil {
 			continue // not built
 		}
-		pages.files[p.path] = newPage(p.name, content, nil, p.policy)
+		served := newPage(p.name, content, nil, p.policy)
+		served.devices = noDevices
+		if p.path == roomPath {
+			served.devices = roomDevices
+		}
+		pages.files[p.path] = served
 	}
 
 	return pages, nil
@@ -66,7 +88,10 @@ func NewPages(files fs.FS) (*Pages, error) {
 // Paths returns the routes to mount, a trailing "*" standing for the rest. The
 // mailbox is not among them: it is for some callers only.
 func Paths() []string {
-	return []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/assets/*", "/favicon.ico"}
+	return []string{
+		"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", roomPath, strings.TrimSuffix(roomPath, "/"),
+		"/assets/*", "/favicon.ico",
+	}
 }
 
 // Built says whether the pages are there.
@@ -115,6 +140,12 @@ func newPage(name string, content, gzipped []byte, policy string) page {
 // whether it is still current, so that an upgrade shows at once.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	file, ok := p.files[r.URL.Path]
+	if other, isPage := p.files[r.URL.Path+"/"]; isPage && other.policy != "" {
+		to := url.URL{Path: r.URL.Path + "/", RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
+
+		return
+	}
 	if !ok {
 		http.NotFound(w, r)
 
@@ -134,6 +165,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Referrer-Policy", "same-origin")
 	if file.policy != "" {
 		head.Set("Content-Security-Policy", file.policy)
+		head.Set("Permissions-Policy", file.devices)
 	}
 
 	content, etag := file.content, file.etag

@@ -65,6 +65,21 @@ func TestPagesCarryAStrictPolicy(t *testing.T) {
 	require.Equal(t, "<h1>home</h1>", body(t, get(t, pages, http.MethodGet, "/").Body))
 }
 
+func TestOnlyTheRoomMayAskForDevices(t *testing.T) {
+	t.Parallel()
+
+	pages := builtPages(t)
+	room := get(t, pages, http.MethodGet, "/scenarios/conference/").Header
+	require.Contains(t, room.Get("Permissions-Policy"), "camera=(self), microphone=(self), display-capture=(self)")
+	require.Contains(t, room.Get("Content-Security-Policy"), "connect-src 'self' ws: wss:")
+	require.NotContains(t, room.Get("Content-Security-Policy"), "unsafe")
+	require.Contains(t, get(t, pages, http.MethodGet, "/player").Header.Get("Permissions-Policy"), "camera=(), microphone=()")
+
+	moved := get(t, pages, http.MethodGet, "/scenarios/conference?room=sess_1&token=a.b.c")
+	require.Equal(t, http.StatusMovedPermanently, moved.StatusCode)
+	require.Equal(t, "/scenarios/conference/?room=sess_1&token=a.b.c", moved.Header.Get("Location"))
+}
+
 func TestPagesAreRevalidated(t *testing.T) {
 	t.Parallel()
 
@@ -113,7 +128,7 @@ func TestEmbeddedPagesAreWhole(t *testing.T) {
 	t.Parallel()
 
 	pages := builtPages(t)
-	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/assets/account.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js"} {
+	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/assets/account.js", "/assets/rooms.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js"} {
 		require.Equal(t, http.StatusOK, get(t, pages, http.MethodGet, path).StatusCode, path)
 	}
 

@@ -1,0 +1,239 @@
+package web_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/browsertest"
+)
+
+const (
+	smallWidth  = 360
+	smallHeight = 740
+)
+
+func doorSays(text string) string {
+	return `!document.getElementById("door").hidden && document.getElementById("door-title").textContent.includes("` + text + `")`
+}
+
+const (
+	lobbyIsReady = `!document.getElementById("lobby").hidden && document.getElementById("preview").videoWidth > 0`
+	roomIsOpen   = `!document.getElementById("room").hidden`
+	fitsAcross   = `document.documentElement.scrollWidth <= innerWidth`
+	// tilesLieWell: none lies outside of the stage or over another, oneself in the
+	// corner excepted.
+	tilesLieWell = `(() => {
+		const stage = document.getElementById("stage").getBoundingClientRect();
+		const tiles = [...document.querySelectorAll(".tile:not([hidden])")].map((t) => t.getBoundingClientRect());
+		const inside = (a) => a.left >= stage.left - 1 && a.top >= stage.top - 1 && a.right <= stage.right + 1 && a.bottom <= stage.bottom + 1;
+		const over = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+		return tiles.length > 0 && tiles.every(inside) && tiles.every((a, i) => tiles.slice(i + 1).every((b) => !over(a, b)));
+	})()`
+)
+
+// picture takes a screenshot once nothing moves any more but videos.
+func picture(t *testing.T, tab context.Context, name string) {
+	t.Helper()
+	browsertest.WaitFor(t, tab, `document.getAnimations().length === 0`)
+	browsertest.Screenshot(t, tab, name)
+}
+
+func TestRoomPageSaysHowToGetALink(t *testing.T) {
+	t.Parallel()
+
+	origin := serve(t, nil)
+	tab := browsertest.New(t)
+	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference"))
+	browsertest.WaitFor(t, tab, `document.getElementById("how-session").textContent.includes("/v1/me/sessions")`)
+	picture(t, tab, "room-how-light")
+	browsertest.Look(t, tab, smallWidth, smallHeight, true)
+	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
+	picture(t, tab, "room-how-phone-dark")
+	require.Empty(t, log.Complaints())
+}
+
+func TestRoomPageGoesThroughItsScreens(t *testing.T) {
+	t.Parallel()
+
+	s := newScript(t)
+	s.sessions["sess_1"] = aSession("sess_1")
+	s.people = []message{{"userId": "ada", "displayName": "Ada Okafor", "role": "host"}}
+	origin := serve(t, s.handlers())
+	tab := browsertest.New(t, browsertest.Devices)
+	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
+	browsertest.WaitFor(t, tab, lobbyIsReady)
+	picture(t, tab, "room-lobby-light")
+	browsertest.Look(t, tab, smallWidth, smallHeight, true)
+	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
+	picture(t, tab, "room-lobby-phone-dark")
+	browsertest.Look(t, tab, deskWidth, deskHeight, true)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+
+	c := s.next()
+	self := someone("ada", "Ada Okafor", "host")
+	waits := someone("ada", "Ada Okafor", "host")
+	waits["state"] = "waiting"
+	c.send(welcome(waits))
+	browsertest.WaitFor(t, tab, doorSays("waiting room"))
+	picture(t, tab, "room-waiting-dark")
+
+	others := []message{someone("ben", "Ben Sato", "cohost"), someone("cleo", "Cleo Martin", "guest"), someone("dora", "Dora", "guest"), someone("eve", "Eve Lindqvist", "guest")}
+	others[2]["handRaised"] = true
+	knocking := someone("fay", "Fay Wong", "guest")
+	knocking["state"] = "waiting"
+	c.send(welcome(self, append(others, knocking)...))
+	browsertest.WaitFor(t, tab, roomIsOpen)
+	require.Len(t, c.hear("offer")["tracks"], 2)
+	c.send(message{"type": "speakers", "speakers": []message{{"userId": "ben", "level": 0.6}}})
+	browsertest.WaitFor(t, tab, `document.querySelector(".tile.speaks")?.dataset.user === "ben"`)
+	picture(t, tab, "room-grid-dark")
+	require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
+	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=people]")))
+	browsertest.WaitFor(t, tab, `document.querySelectorAll(".people-panel li").length === 7`)
+	picture(t, tab, "room-people-light")
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.group:last-of-type li[data-user=cleo] button`)))
+	browsertest.WaitFor(t, tab, `document.activeElement.getAttribute("role") === "menuitem"`)
+	picture(t, tab, "room-menu-light")
+	browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
+	browsertest.WaitFor(t, tab, `!document.querySelector(".menu")`)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.tool-buttons button:last-child`)))
+	browsertest.WaitFor(t, tab, `document.querySelectorAll("dialog[open] li").length === 4`)
+	picture(t, tab, "room-breakouts-light")
+	browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
+	browsertest.WaitFor(t, tab, `!document.querySelector("dialog")`)
+	for _, layout := range []string{"speaker", "sidebar", "spotlight"} {
+		c.send(message{"type": "session", "session": message{"layout": layout}})
+		browsertest.WaitFor(t, tab, `document.getElementById("stage").dataset.layout === "`+layout+`"`)
+		picture(t, tab, "room-"+layout+"-light")
+		require.True(t, layout == "spotlight" || browsertest.Value[bool](t, tab, tilesLieWell), layout)
+	}
+	c.send(message{"type": "session", "session": message{"layout": "grid"}})
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=chat]")))
+	picture(t, tab, "room-chat-light")
+	browsertest.Look(t, tab, smallWidth, smallHeight, true)
+	picture(t, tab, "room-chat-phone-dark")
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(".panel-head button")))
+	browsertest.WaitFor(t, tab, `document.getElementById("stage").clientWidth > 300`)
+	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
+	picture(t, tab, "room-grid-phone-dark")
+	require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=people]")))
+	picture(t, tab, "room-people-phone-dark")
+
+	c.send(message{"type": "bye", "code": "kicked", "message": "removed", "retry": false})
+	browsertest.WaitFor(t, tab, doorSays("You were removed"))
+	picture(t, tab, "room-kicked-phone-dark")
+	require.Empty(t, log.Complaints())
+	require.Empty(t, log.Outside(origin))
+}
+
+func TestRoomPageTellsWhatIsOver(t *testing.T) {
+	t.Parallel()
+
+	s := newScript(t)
+	s.sessions["sess_1"] = aSession("sess_1")
+	origin := serve(t, s.handlers())
+	tab := browsertest.New(t, browsertest.Devices)
+	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+	for code, says := range map[string]string{
+		"session_full": "The room is full", "locked": "The room is locked", "ended": "The session has ended",
+		"replaced": "You are in this room elsewhere", "token_expired": "This link has expired", "suspended": "The room is out of service",
+	} {
+		browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
+		browsertest.WaitFor(t, tab, lobbyIsReady)
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+		s.next().send(message{"type": "bye", "code": code, "message": "no", "retry": false})
+		browsertest.WaitFor(t, tab, doorSays(says))
+		picture(t, tab, "room-"+code)
+	}
+}
+
+func TestRoomPageComesBackAfterALoss(t *testing.T) {
+	t.Parallel()
+
+	s := newScript(t)
+	s.sessions["sess_1"] = aSession("sess_1")
+	origin := serve(t, s.handlers())
+	tab := browsertest.New(t, browsertest.Devices)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
+	browsertest.WaitFor(t, tab, lobbyIsReady)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+	self, ben := someone("ada", "Ada Okafor", "host"), someone("ben", "Ben Sato", "guest")
+	c := s.next()
+	require.Equal(t, "sess_1", c.query.Get("room"))
+	require.Empty(t, c.query.Get("resume"))
+	c.send(welcome(self))
+	c.send(message{"type": "participant", "participant": ben})
+	browsertest.WaitFor(t, tab, `document.querySelector('.tile[data-user=ben]')`)
+	first := c.hear("offer")
+
+	// Resumed: what was missed comes first; the offer that nobody answered is made again.
+	c.cut()
+	c = s.next()
+	require.Equal(t, "secret", c.query.Get("resume"))
+	require.Equal(t, "2", c.query.Get("after"))
+	c.seq = 2
+	c.send(message{"type": "left", "userId": "ben", "reason": "left"})
+	back := welcome(self)
+	back["resumed"] = true
+	c.send(back)
+	browsertest.WaitFor(t, tab, `!document.querySelector('.tile[data-user=ben]')`)
+	require.Equal(t, first["id"], c.hear("offer")["id"])
+
+	// Not resumed: everything is published anew.
+	c.cut()
+	c = s.next()
+	c.send(welcome(self))
+	again := c.hear("offer")
+	require.InDelta(t, 1, again["id"], 0)
+	require.NotEqual(t, first["sdp"], again["sdp"])
+	require.Len(t, again["tracks"], 2)
+
+	// Sent elsewhere: it goes there, with nothing of the old connection.
+	c.send(message{"type": "bye", "code": "moved", "message": "elsewhere", "retry": true, "sfuUrl": origin + "/sfu/"})
+	c = s.next()
+	require.Empty(t, c.query.Get("resume"))
+	c.send(welcome(self))
+
+	// A reload goes straight back in, and so does what was switched on.
+	browsertest.Run(t, tab, chromedp.Reload())
+	c = s.next()
+	c.send(welcome(self))
+	require.Len(t, c.hear("offer")["tracks"], 2)
+	browsertest.WaitFor(t, tab, roomIsOpen)
+}
+
+func TestRoomsLibraryCalculates(t *testing.T) {
+	t.Parallel()
+
+	origin := serve(t, nil)
+	tab := browsertest.New(t)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/"),
+		chromedp.Evaluate[chromedp.Void](`import("/assets/rooms.js").then((m) => (globalThis.lib = m)); undefined`))
+	browsertest.WaitFor(t, tab, `globalThis.lib !== undefined`)
+	for expression, want := range map[string]string{
+		`lib.cameraLayers(720).map((l) => l.rid).join()`: "q,h,f",
+		`lib.cameraLayers(480).map((l) => l.rid).join()`: "h,f",
+		`lib.cameraLayers(200).map((l) => l.rid).join()`: "f",
+		`lib.preferred([{mimeType:"video/VP8"},{mimeType:"video/rtx"},{mimeType:"video/H264"}], "h264").map((c) => c.mimeType).join()`: "video/H264,video/VP8,video/rtx",
+		`lib.withQuietOpus("a=rtpmap:111 opus/48000/2\r\na=fmtp:111 minptime=10;useinbandfec=0\r\n")`:                                  "a=rtpmap:111 opus/48000/2\r\na=fmtp:111 minptime=10;usedtx=1;useinbandfec=1\r\n",
+		`lib.withQuietOpus("a=rtpmap:111 opus/48000/2\r\na=mid:0\r\n")`:                                                                "a=rtpmap:111 opus/48000/2\r\na=fmtp:111 usedtx=1;useinbandfec=1\r\na=mid:0\r\n",
+		`lib.withQuietOpus("a=rtpmap:96 VP8/90000\r\n")`:                                                                               "a=rtpmap:96 VP8/90000\r\n",
+		`(() => { const b = new lib.Backoff(100, 1000, () => 0); return Array.from({ length: 5 }, () => b.next()).join(); })()`:        "100,200,400,800,1000",
+		`(() => { const b = new lib.Backoff(100, 1000, () => 1); b.next(); b.reset(); return [b.attempts, b.next()].join(); })()`:      "0,50",
+		`JSON.stringify(lib.readTicket("` + ticketFor(t, "sess_1", "zoë") + `"), ["room", "userId"])`:                                  `{"room":"sess_1","userId":"zoë"}`,
+		`String(lib.readTicket("not.a.token"))`:                                                                                        "undefined",
+		`new lib.Room({ url: "wss://sfu.example", token: "t", room: "r" }).state`:                                                      "new",
+	} {
+		require.Equal(t, want, browsertest.Value[string](t, tab, expression), expression)
+	}
+}

@@ -1,0 +1,178 @@
+package web_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+	"github.com/stretchr/testify/require"
+)
+
+// message is one of the signalling protocol's.
+type message = map[string]any
+
+// script plays the SFU's WebSocket by hand, for what a real one does only
+// seldom: it refuses, sends away and breaks off at a word. Pictures and sound are
+// tested with the real one.
+type script struct {
+	t testing.TB
+	// opened gets each connection of a client's.
+	opened chan *connection
+	// sessions answers GET /v1/me/sessions/{id}.
+	sessions map[string]message
+	people   []message
+}
+
+// connection is one WebSocket of a client's.
+type connection struct {
+	t      testing.TB
+	query  url.Values
+	socket *websocket.Conn
+	seq    int
+	heard  chan message
+	gone   context.Context
+	once   sync.Once
+	end    func()
+}
+
+func newScript(t testing.TB) *script {
+	t.Helper()
+
+	return &script{t: t, opened: make(chan *connection, 8), sessions: map[string]message{}}
+}
+
+// handlers are for serve.
+func (s *script) handlers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"/sfu/": s.accept,
+		"/v1/me/sessions/{id}": func(w http.ResponseWriter, r *http.Request) {
+			answer(w, s.sessions[r.PathValue("id")])
+		},
+		"/v1/me/sessions/{id}/participants": func(w http.ResponseWriter, _ *http.Request) { answer(w, s.people) },
+		"/v1/me/channels/{id}/messages":     func(w http.ResponseWriter, _ *http.Request) { answer(w, []message{}) },
+		"/v1/realtime/websocket":            s.realtime,
+	}
+}
+
+func answer(w http.ResponseWriter, body any) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(raw) // the browser may be gone
+}
+
+// realtime takes connections and is silent.
+func (s *script) realtime(w http.ResponseWriter, r *http.Request) {
+	socket, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	<-socket.CloseRead(r.Context()).Done()
+}
+
+func (s *script) accept(w http.ResponseWriter, r *http.Request) {
+	socket, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	c := &connection{t: s.t, query: r.URL.Query(), socket: socket, heard: make(chan message, 64), gone: ctx, end: end}
+	s.opened <- c
+	for {
+		var m message
+		if wsjson.Read(ctx, socket, &m) != nil {
+			return
+		}
+		if m["type"] == "ping" {
+			continue
+		}
+		c.heard <- m
+	}
+}
+
+// next is the next connection.
+func (s *script) next() *connection {
+	s.t.Helper()
+	select {
+	case c := <-s.opened:
+		return c
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("no client came")
+
+		return nil
+	}
+}
+
+func (c *connection) send(m message) {
+	c.t.Helper()
+	c.seq++
+	m["seq"] = c.seq
+	require.NoError(c.t, wsjson.Write(c.gone, c.socket, m))
+}
+
+// hear is the next message of that type.
+func (c *connection) hear(kind string) message {
+	c.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		select {
+		case m := <-c.heard:
+			if m["type"] == kind {
+				return m
+			}
+		case <-deadline:
+			c.t.Fatalf("the client said no %s", kind)
+		}
+	}
+}
+
+// cut breaks the connection off without a word.
+func (c *connection) cut() {
+	c.once.Do(func() { _ = c.socket.CloseNow() })
+}
+
+// ticketFor is a participant token as a client reads it; nobody here checks it.
+func ticketFor(t testing.TB, room, user string) string {
+	t.Helper()
+	claims, err := json.Marshal(message{"typ": "participant", "room": room, "sub": user, "exp": time.Now().Add(time.Hour).Unix()})
+	require.NoError(t, err)
+	encode := base64.RawURLEncoding.EncodeToString
+
+	return encode([]byte(`{"alg":"EdDSA"}`)) + "." + encode(claims) + "." + encode([]byte("signature"))
+}
+
+func someone(id, name, role string) message {
+	may := role != "viewer"
+
+	return message{
+		"userId": id, "displayName": name, "role": role, "state": "joined", "muted": false, "handRaised": false,
+		"perms": message{"audio": may, "video": may, "screen": role == "host" || role == "cohost"},
+	}
+}
+
+func aSession(id string) message {
+	return message{
+		"id": id, "type": "conference", "name": "Weekly planning", "state": "live", "layout": "grid", "locked": false,
+		"waitingRoom": false, "spotlightUserId": nil, "hostId": "ada", "parentSessionId": nil, "recordingEnabled": false,
+	}
+}
+
+// welcome as it is sent to one who comes in.
+func welcome(self message, others ...message) message {
+	return message{
+		"type": "welcome", "room": "sess_1", "kind": "session", "self": self, "resume": "secret", "resumed": false,
+		"iceServers": []any{}, "participants": others, "tracks": []any{}, "session": message{"layout": "grid"}, "audience": 0,
+	}
+}

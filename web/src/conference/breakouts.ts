@@ -1,0 +1,105 @@
+import type { Api, Room } from '../rooms/index.js';
+import { el } from './dom.js';
+import { type Breakout, breakouts, setBreakouts } from './memory.js';
+
+/** What the dialog asks of the meeting. */
+export interface BreakoutsHost {
+  act(work: Promise<unknown>, done?: string): void;
+  goTo(room: string): void;
+}
+
+const most = 20; // rooms
+
+/** The host's dialog: who goes to which breakout room; once they are open, a way into each, and their end. */
+export class BreakoutsDialog {
+  readonly #dialog = el('dialog', { class: 'dialog', 'aria-labelledby': 'breakouts-title' });
+
+  constructor(
+    private readonly api: Api,
+    private readonly room: Room,
+    private readonly host: BreakoutsHost,
+  ) {
+    this.#dialog.addEventListener('close', () => this.#dialog.remove());
+  }
+
+  open(): void {
+    document.body.append(this.#dialog);
+    const open = breakouts(this.room.id);
+    if (open.length > 0) this.#showOpen(open);
+    else this.#showNew();
+    this.#dialog.showModal();
+  }
+
+  #showOpen(open: Breakout[]): void {
+    this.#dialog.replaceChildren(
+      el('h2', { id: 'breakouts-title' }, 'Breakout rooms'),
+      el('ul', { class: 'breakout-list' }, ...open.map(({ id, name, userIds }) =>
+        el('li', {},
+          el('span', { class: 'who' }, name, el('small', {}, userIds.map((u) => this.#nameOf(u)).join(', ') || 'Nobody was sent here')),
+          el('button', { type: 'button', class: 'small', onclick: () => this.#done(() => this.host.goTo(id)) }, 'Visit')))),
+      this.#buttons(
+        el('button', { type: 'button', class: 'danger', onclick: () => this.#done(() => this.#closeAll()) }, 'Close all rooms')),
+    );
+  }
+
+  #closeAll(): void {
+    this.host.act(this.api.closeBreakouts(this.room.id).then(() => setBreakouts(this.room.id, [])), 'The breakout rooms are closed.');
+  }
+
+  #showNew(): void {
+    const people = [...this.room.participants.values()].filter((p) => p.state === 'joined' && p.role !== 'host');
+    const count = el('input', { type: 'number', min: '1', max: String(most), value: String(Math.max(Math.min(2, people.length || 1), Math.min(most, Math.ceil(people.length / 4)))), required: true });
+    const picks = people.map((p) => ({ userId: p.userId, select: el('select', { 'aria-label': `Room for ${p.displayName}` }), name: p.displayName }));
+    const fill = (): void => {
+      const rooms = Math.max(1, Math.min(most, count.valueAsNumber || 1));
+      for (const [i, { select }] of picks.entries()) {
+        select.replaceChildren(el('option', { value: '' }, 'Stays here'), ...Array.from({ length: rooms }, (_, n) => el('option', { value: String(n + 1) }, `Room ${n + 1}`)));
+        select.value = String((i % rooms) + 1);
+      }
+    };
+    count.addEventListener('input', fill);
+    fill();
+    const form = el('form', { method: 'dialog' },
+      el('label', { class: 'setting' }, el('span', {}, 'How many rooms'), count),
+      people.length > 0
+        ? el('ul', { class: 'breakout-list' }, ...picks.map(({ name, select }) => el('li', {}, el('span', { class: 'who' }, name), select)))
+        : el('p', { class: 'quiet' }, 'Nobody else is here yet; rooms that you open now stay empty.'),
+      this.#buttons(el('button', { type: 'submit' }, 'Open the rooms')));
+    form.addEventListener('submit', () => {
+      const assignments: Record<string, string[]> = {};
+      for (const { userId, select } of picks) if (select.value) (assignments[select.value] ??= []).push(userId);
+      this.host.act(this.api.createBreakouts(this.room.id, count.valueAsNumber, assignments), 'The breakout rooms are open.');
+    });
+    this.#dialog.replaceChildren(el('h2', { id: 'breakouts-title' }, 'Breakout rooms'), form);
+  }
+
+  #buttons(action: HTMLElement): HTMLElement {
+    return el('div', { class: 'dialog-buttons' }, el('button', { type: 'button', class: 'plain', onclick: () => this.#dialog.close() }, 'Cancel'), action);
+  }
+
+  #done(then: () => void): void {
+    this.#dialog.close();
+    then();
+  }
+
+  #nameOf(userId: string): string {
+    return this.room.participants.get(userId)?.displayName ?? userId;
+  }
+}
+
+/** Asks a yes-or-no question. */
+export function ask(question: string, yes: string): Promise<boolean> {
+  const dialog = el('dialog', { class: 'dialog ask', 'aria-label': question },
+    el('p', {}, question),
+    el('form', { method: 'dialog', class: 'dialog-buttons' },
+      el('button', { value: 'no', class: 'plain' }, 'Cancel'), el('button', { value: 'yes', class: 'danger' }, yes)));
+  document.body.append(dialog);
+  dialog.showModal();
+
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(dialog.returnValue === 'yes');
+    });
+  });
+}

@@ -1,0 +1,183 @@
+// The room page: /scenarios/conference/?room=<session>&token=<participant token>.
+// It goes to this server's SFU, which sends it on when the room is elsewhere: an
+// address in the link could send cameras to strangers. &camera=off asks for no
+// camera: a voice call.
+import { Api, ApiError, type Closed, Room, RoomError, type Session, type SessionParticipant, capture, readTicket } from '../rooms/index.js';
+import { byId, icon } from './dom.js';
+import { type Luggage, Lobby } from './lobby.js';
+import { Meeting } from './meeting.js';
+import { chosen, presence, setPresence } from './memory.js';
+import { Notices } from './notices.js';
+import { type Saying, farewell, trouble } from './sayings.js';
+
+const asked = new URLSearchParams(location.search);
+const sfuUrl = `${location.origin.replace(/^http/, 'ws')}/sfu`;
+const notices = new Notices();
+
+/** Browser tests read the room through this. */
+const forTests: { meeting: Meeting | undefined } = { meeting: undefined };
+Object.assign(globalThis, { showfloorRoom: forTests });
+
+function explain(): void {
+  const { origin } = location;
+  byId('how-session').textContent = `curl -s ${origin}/v1/me/sessions \\
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
+  -d '{"type": "conference", "name": "Weekly planning", "hostId": "ada"}'`;
+  byId('how-token').textContent = `curl -s ${origin}/v1/me/sessions/$ID/token \\
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
+  -d '{"userId": "ada", "displayName": "Ada"}'`;
+  byId('how-link').textContent = `${origin}/scenarios/conference/?room=$ID&token=$TOKEN`;
+  const form = byId<HTMLFormElement>('enter');
+  // Sent by script: the answer of a form would be a request, and so in the server's log.
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const fields = new FormData(form);
+    const token = String(fields.get('token')).trim();
+    const room = String(fields.get('room')).trim() || readTicket(token)?.room || '';
+    location.search = String(new URLSearchParams({ room, token }));
+  });
+  byId('how').hidden = false;
+}
+
+/** Shows a screen that says something, and resolves when its button is pressed. */
+function door(saying: Saying, mark: 'people' | 'lock' | 'close' | 'leave' = 'leave'): Promise<void> {
+  for (const id of ['lobby', 'room', 'how']) byId(id).hidden = true;
+  byId('door').hidden = false;
+  byId('door-mark').replaceChildren(icon(mark));
+  byId('door-title').textContent = saying.title;
+  byId('door-text').textContent = saying.text;
+  byId('door-leave').hidden = true;
+  const again = byId('door-again');
+  again.hidden = !saying.again;
+  again.textContent = saying.again ?? '';
+  byId('door-title').focus();
+
+  return new Promise((resolve) => {
+    again.onclick = () => {
+      byId('door').hidden = true;
+      resolve();
+    };
+  });
+}
+
+/** The screen of the waiting room. */
+function waits(name: string, isCall: boolean, leave: () => void): void {
+  void door({
+    title: isCall ? 'Ringing …' : 'You are in the waiting room',
+    text: isCall ? 'The call begins when it is answered.' : `The host of ${name} will let you in. Keep this page open.`,
+  }, 'people');
+  const button = byId('door-leave');
+  button.hidden = false;
+  button.onclick = leave;
+}
+
+/** What is on after a reload, and on the way from room to room, is switched on again. */
+async function repack(was: { microphone: boolean; camera: boolean }): Promise<Luggage> {
+  const open = (kind: 'microphone' | 'camera'): Promise<MediaStreamTrack | undefined> =>
+    was[kind] ? capture(kind, chosen()[kind]).catch(() => undefined) : Promise.resolve(undefined);
+  const [microphone, camera] = await Promise.all([open('microphone'), open('camera')]);
+
+  return { microphone, camera };
+}
+
+class Visit {
+  readonly #api: Api;
+
+  constructor(
+    private readonly token: string,
+    private readonly userId: string,
+    /** The room of the token; those that one may visit besides are its breakout rooms. */
+    private readonly home: string,
+    private room: string,
+  ) {
+    this.#api = new Api(token);
+  }
+
+  /** run goes from door to door until the page is closed. */
+  async run(): Promise<never> {
+    for (;;) {
+      try {
+        await this.#visit();
+      } catch (error) {
+        await this.#refused(error);
+      }
+    }
+  }
+
+  async #visit(): Promise<void> {
+    const { session, self } = await this.#look();
+    const isCall = session?.type === 'call';
+    if (session?.state === 'ended' || session?.state === 'cancelled') return door(farewell({ code: 'ended', message: '' }, isCall), 'leave');
+    const was = presence(this.room);
+    const voiceOnly = asked.get('camera') === 'off';
+    const luggage = was ? await repack(was) : await new Lobby(session, self, this.userId, voiceOnly, !this.room.startsWith('sess_')).show();
+    const meeting = new Meeting({
+      api: this.#api, token: this.token, sfuUrl, roomId: this.room, session, notices, waits: (leave) => waits(session?.name ?? 'the room', isCall, leave),
+    });
+    forTests.meeting = meeting;
+    const outcome = await meeting.run(luggage);
+    if ('goTo' in outcome) return this.#move(outcome.goTo);
+    const { closed } = outcome;
+    if (closed.code === 'ended' && this.room !== this.home) {
+      setPresence(this.home, presence(this.room));
+      setPresence(this.room, undefined);
+      this.#move(this.home);
+      notices.say('The breakout room was closed. You are back in the main room.');
+
+      return;
+    }
+    if (closed.code !== 'shutdown') setPresence(this.room, undefined);
+    await door(farewell(closed, isCall), closed.code === 'locked' ? 'lock' : closed.code === 'kicked' ? 'close' : 'leave');
+  }
+
+  /**
+   * look asks what the room is. Of a stream's room and of a breakout room the SFU
+   * tells when one is in; before, nobody needs to know.
+   */
+  async #look(): Promise<{ session: Session | undefined; self: SessionParticipant | undefined }> {
+    if (this.room !== this.home || !this.room.startsWith('sess_')) return { session: undefined, self: undefined };
+    const session = await this.#api.session(this.room);
+    // Who waits may not see who is there, oneself included.
+    if (session.waitingRoom && session.hostId !== this.userId) return { session, self: undefined };
+    const people = await this.#api.participants(this.room).catch(() => []);
+
+    return { session, self: people.find((p) => p.userId === this.userId) };
+  }
+
+  /** move goes to another room; a reload of the page stays there. */
+  #move(room: string): void {
+    this.room = room;
+    const query = new URLSearchParams(location.search);
+    query.set('room', room);
+    history.replaceState(null, '', `?${query}`);
+  }
+
+  async #refused(error: unknown): Promise<void> {
+    if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) {
+      const code = await this.#why();
+
+      return door(farewell({ code, message: '' }, false), code === 'kicked' ? 'close' : 'lock');
+    }
+    console.info(error);
+    await door({ title: 'The room can’t be opened', text: trouble(error), again: 'Try again' }, 'close');
+  }
+
+  /** why asks the SFU, which tells more of a token that is refused than the API does. */
+  async #why(): Promise<Closed['code']> {
+    const room = new Room({ url: sfuUrl, token: this.token, room: this.room });
+    try {
+      await room.connect();
+    } catch (error) {
+      if (error instanceof RoomError) return error.code;
+    }
+    room.leave();
+
+    return 'forbidden';
+  }
+}
+
+const token = asked.get('token') ?? '';
+const ticket = readTicket(token);
+if (!token) explain();
+else if (!ticket) void door(farewell({ code: 'unauthenticated', message: '' }, false), 'lock');
+else void new Visit(token, ticket.userId, ticket.room, asked.get('room') || ticket.room).run();

@@ -1,0 +1,355 @@
+import {
+  type Api, type Closed, type LocalSource, type Participant, Realtime, type RealtimeRoom, Room, type Session, RoomError,
+} from '../rooms/index.js';
+import type { Layout } from './arrange.js';
+import { BreakoutsDialog, ask } from './breakouts.js';
+import { Chat } from './chat.js';
+import { Controls } from './controls.js';
+import { byId, closeMenu, el, icon } from './dom.js';
+import { showHearts } from './hearts.js';
+import type { Luggage } from './lobby.js';
+import { breakouts, chosen, presence, setBreakouts, setPresence } from './memory.js';
+import type { Notices } from './notices.js';
+import { Panel, type PanelName } from './panel.js';
+import { People } from './people.js';
+import { deviceTrouble, sentence, trouble } from './sayings.js';
+import { Stage } from './stage.js';
+
+/** How a meeting is opened. */
+export interface MeetingOptions {
+  api: Api;
+  token: string;
+  sfuUrl: string;
+  roomId: string;
+  session: Session | undefined;
+  notices: Notices;
+  /** Is called while one waits for admission. */
+  waits(leave: () => void): void;
+}
+
+/** How a meeting ended for us: over, or on to another room. */
+export type Outcome = { closed: Closed } | { goTo: string };
+
+const breakoutSec = 10; // until those who are assigned go by themselves
+
+/** One stay in one room, from the way in to the end. */
+export class Meeting {
+  readonly room: Room;
+  readonly #realtime: Realtime;
+  #channel: RealtimeRoom | undefined;
+  #stage: Stage | undefined;
+  #controls: Controls | undefined;
+  #panel: Panel | undefined;
+  #people: People | undefined;
+  #unread = 0;
+  #frame = 0;
+  #countdown: ReturnType<typeof setInterval> | undefined;
+  #goTo: string | undefined;
+  readonly #known = new Map<string, string>(); // names of those who are here
+
+  constructor(private readonly options: MeetingOptions) {
+    const { sfuUrl: url, token, roomId, session } = options;
+    this.room = new Room({ url, token, room: roomId });
+    this.#realtime = new Realtime({ token, room: roomId });
+    if (session) {
+      const { layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, state } = session;
+      this.room.learn({ layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, state });
+    }
+  }
+
+  /** Comes in with what was switched on, and resolves when it is over. */
+  async run(luggage: Luggage): Promise<Outcome> {
+    const { room } = this;
+    const over = room.next('closed');
+    this.#listen();
+    // Before the way in, so that they go out with the first offer.
+    if (luggage.microphone) await room.publish('microphone', luggage.microphone);
+    if (luggage.camera) await room.publish('camera', luggage.camera);
+    const { speaker } = chosen();
+    if (speaker) void room.setSpeaker(speaker).catch(() => undefined); // it was unplugged
+    await room.connect().catch((error: unknown) => {
+      if (!(error instanceof RoomError)) throw error; // "closed" tells it too
+    });
+    this.#remember();
+    const closed = await over;
+    this.#clean();
+
+    return this.#goTo ? { goTo: this.#goTo } : { closed };
+  }
+
+  /** Goes to another room with what is switched on. */
+  goTo(room: string): void {
+    this.#goTo = room;
+    setPresence(room, presence(this.room.id) ?? { microphone: false, camera: false });
+    this.room.leave();
+  }
+
+  #listen(): void {
+    const { room, options: { notices } } = this;
+    room.on('state', (state) => {
+      if (state === 'waiting') this.options.waits(() => room.leave());
+      if (state === 'joined') this.#joined();
+      if (state === 'reconnecting') notices.keep('connection', 'The connection is lost. Reconnecting …');
+      else notices.drop('connection');
+      this.#soon();
+    });
+    for (const name of ['welcome', 'audience', 'track', 'untrack', 'media', 'speakers', 'session'] as const) room.on(name, () => this.#soon());
+    room.on('participant', (participant) => this.#met(participant));
+    // Whoever is replaced comes in by another connection: a reload.
+    room.on('left', ({ userId, reason }) => (reason === 'replaced' ? this.#soon() : this.#announce(userId, 'left')));
+    room.on('local', () => {
+      this.#remember();
+      this.#soon();
+    });
+    room.on('muted', () => notices.say('A host muted you.', [{ label: 'Unmute', run: () => this.#device('microphone', () => room.setMicrophone(true)) }]));
+    room.on('ended', (source) => this.#deviceEnded(source));
+    room.on('silenced', () => notices.keep('sound', 'The browser holds the sound back until you click.', [{ label: 'Turn sound on', run: () => void room.startSound() }]));
+    room.on('refused', ({ message }) => notices.say(sentence(message)));
+  }
+
+  /** joined builds the room's page, the first time. */
+  #joined(): void {
+    if (this.#stage) return;
+    const { room, options: { api, notices } } = this;
+    for (const id of ['lobby', 'door']) byId(id).hidden = true;
+    byId('room').hidden = false;
+    this.#channel = this.#realtime.room(room.id);
+    const act = (work: Promise<unknown>, done?: string): void => {
+      work.then(() => notices.say(done ?? ''), (error: unknown) => notices.say(trouble(error)));
+    };
+    const chat = new Chat(api, room, this.#channel, (message) => this.#heard(message.authorName, message.body));
+    this.#people = new People(api, room, {
+      act,
+      confirm: ask,
+      openBreakouts: () => new BreakoutsDialog(api, room, { act, goTo: (id) => this.goTo(id) }).open(),
+    });
+    this.#stage = new Stage(room);
+    this.#controls = this.#makeControls(act);
+    this.#panel = new Panel({ chat: chat.element, people: this.#people.element }, (before) => this.#paneled(before, chat));
+    this.#hearChannel(this.#channel);
+    this.#offerBreakout(breakouts(room.id).find(({ userIds }) => userIds.includes(room.self?.userId ?? '')), 0);
+    for (const { userId, displayName, state } of room.participants.values()) if (state === 'joined') this.#known.set(userId, displayName);
+    byId('back').onclick = () => room.session.parentSessionId && this.goTo(room.session.parentSessionId);
+    this.#render();
+  }
+
+  #makeControls(act: (work: Promise<unknown>, done?: string) => void): Controls {
+    const { room, options: { api } } = this;
+    const meeting = this;
+
+    return new Controls(room, {
+      setMicrophone: (on, device) => this.#device('microphone', () => room.setMicrophone(on, device)),
+      setCamera: (on, device) => this.#device('camera', () => room.setCamera(on, device)),
+      setScreen: (on) => this.#device('screen', () => room.setScreen(on)),
+      toggleHand: () => {
+        const { self } = room;
+        if (self) act(self.handRaised ? api.lowerHand(room.id, self.userId) : api.raiseHand(room.id, self.userId));
+      },
+      sendHeart: () => this.#channel?.sendHearts(),
+      togglePanel: (name) => this.#panel?.toggle(name),
+      get layout(): Layout | undefined {
+        return meeting.#stage?.layout;
+      },
+      set layout(layout: Layout | undefined) {
+        if (meeting.#stage) meeting.#stage.layout = layout;
+        meeting.#soon();
+      },
+      leave: () => this.#leave(),
+      endForAll: () => {
+        void ask('End the session for everybody?', 'End it').then((yes) => yes && act(api.endSession(room.id)));
+      },
+    });
+  }
+
+  #leave(): void {
+    const { room, options: { api } } = this;
+    // Hanging up ends a call for both.
+    if (room.session.type === 'call' && room.self) void api.endCall(room.id, room.self.userId).catch(() => undefined);
+    setPresence(room.id, undefined);
+    room.leave();
+  }
+
+  #device(what: 'microphone' | 'camera' | 'screen', work: () => Promise<void>): void {
+    work().catch((error: unknown) => this.options.notices.say(deviceTrouble(error, what)));
+  }
+
+  #deviceEnded(source: LocalSource): void {
+    const { self } = this.room;
+    const may = { microphone: self?.perms.audio, camera: self?.perms.video, screen: false, 'screen-audio': false }[source];
+    if (may) this.options.notices.say(`Your ${source} stopped. Is it still plugged in?`);
+    this.#soon();
+  }
+
+  /** met: somebody came or changed; it may be what we ourselves may do. */
+  #met(participant: Participant): void {
+    const { room } = this;
+    if (participant.userId === room.self?.userId) this.#selfChanged(participant);
+    else if (participant.state === 'joined') this.#announce(participant.userId, 'joined');
+    this.#soon();
+  }
+
+  #mayPublish: boolean | undefined;
+
+  #selfChanged({ perms, state }: Participant): void {
+    const { room, options: { notices } } = this;
+    const may = perms.audio || perms.video;
+    const before = this.#mayPublish;
+    this.#mayPublish = may;
+    if (before === undefined || before === may || state !== 'joined') return;
+    if (!may) {
+      notices.drop('stage');
+      notices.say('You are in the audience now.');
+
+      return;
+    }
+    notices.keep('stage', 'You are on stage. The others see and hear you once you switch on:', [
+      {
+        label: 'Microphone and camera',
+        run: () => {
+          this.#device('microphone', () => room.setMicrophone(true));
+          this.#device('camera', () => room.setCamera(true));
+        },
+      },
+    ], () => undefined);
+  }
+
+  /** announce says who came and went, to those who don't see it. */
+  #announce(userId: string, what: 'joined' | 'left'): void {
+    this.#soon();
+    if (this.#known.has(userId) === (what === 'joined')) return; // changed only, or never said
+    const name = this.room.participants.get(userId)?.displayName ?? this.#known.get(userId) ?? userId;
+    if (what === 'joined') this.#known.set(userId, name);
+    else this.#known.delete(userId);
+    byId('announce').textContent = `${name} ${what}`;
+  }
+
+  #hearChannel(channel: RealtimeRoom): void {
+    const { room } = this;
+    channel.on('heart', ({ count }) => showHearts(count));
+    channel.on('session.updated', ({ layout, locked, waitingRoom }) => room.learn({ layout, locked, waitingRoom }));
+    channel.on('session.spotlight', ({ userId }) => room.learn({ spotlightUserId: userId }));
+    channel.on('session.started', ({ state }) => room.learn({ state }));
+    channel.on('session.breakouts.created', ({ sessionId, breakouts: rooms }) => {
+      setBreakouts(sessionId, [...breakouts(sessionId), ...rooms]);
+      this.#offerBreakout(rooms.find(({ userIds }) => userIds.includes(room.self?.userId ?? '')), breakoutSec);
+    });
+    channel.on('session.breakouts.closed', ({ sessionId }) => {
+      setBreakouts(sessionId, []);
+      this.#offerBreakout(undefined, 0);
+    });
+  }
+
+  /** offerBreakout asks to go to one's breakout room, and after some seconds goes. */
+  #offerBreakout(breakout: { id: string; name: string } | undefined, seconds: number): void {
+    const { notices } = this.options;
+    clearInterval(this.#countdown);
+    if (!breakout) return notices.drop('breakout');
+    const short = breakout.name.split(' – ').at(-1) ?? breakout.name;
+    const go = (): void => {
+      clearInterval(this.#countdown);
+      this.goTo(breakout.id);
+    };
+    const show = (): void => {
+      if (seconds === 0) return notices.keep('breakout', `${short} is open for you.`, [{ label: 'Go there', run: go }]);
+      notices.keep('breakout', `You are going to ${short} in ${seconds} s.`, [
+        { label: 'Go now', run: go },
+        { label: 'Stay here', run: () => this.#offerBreakout(breakout, 0) },
+      ]);
+    };
+    show();
+    if (seconds === 0) return;
+    this.#countdown = setInterval(() => {
+      seconds--;
+      if (seconds === 0) go();
+      else show();
+    }, 1000);
+  }
+
+  #heard(author: string, body: string): void {
+    if (this.#panel?.name === 'chat') return;
+    this.#unread++;
+    byId('announce').textContent = `${author} writes: ${body}`;
+    this.#soon();
+  }
+
+  #paneled(before: PanelName | undefined, chat: Chat): void {
+    if (this.#panel?.name === 'chat') {
+      this.#unread = 0;
+      chat.opened();
+    } else if (!this.#panel?.name && before) {
+      this.#controls?.focus(before);
+    }
+    this.#render();
+  }
+
+  /** remember keeps what is on, for a reload. */
+  #remember(): void {
+    const { room } = this;
+    if (room.state === 'joined' || room.state === 'waiting') {
+      setPresence(room.id, { microphone: room.isOn('microphone'), camera: room.isOn('camera') });
+    }
+  }
+
+  #soon(): void {
+    if (this.#frame) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#render();
+    });
+  }
+
+  #render(): void {
+    const { room } = this;
+    if (!this.#stage || room.state === 'closed') return;
+    this.#mayPublish ??= room.self && (room.self.perms.audio || room.self.perms.video);
+    const { session } = room;
+    const name = session.name ?? 'Live room';
+    byId('room-name').textContent = name;
+    document.title = `${name} · Showfloor`;
+    const back = byId('back');
+    back.hidden = !session.parentSessionId;
+    if (!back.hidden && !back.hasChildNodes()) back.append(icon('back'), 'Main room');
+    this.#renderBadges();
+    this.#people?.render();
+    this.#controls?.render({ unread: this.#unread, asks: this.#people?.asks ?? 0, panel: this.#panel?.name });
+    this.#stage.render();
+    this.#renderAlone();
+  }
+
+  #renderBadges(): void {
+    const { session, audience, kind } = this.room;
+    const badges = [
+      session.recordingEnabled && el('span', { class: 'badge-rec' }, 'Recorded'),
+      session.locked && el('span', { class: 'badge-lock' }, icon('lock'), el('span', { class: 'unseen' }, 'Locked')),
+      kind === 'stream' && el('span', { class: 'badge-rec' }, 'Live'),
+    ].filter((b): b is HTMLSpanElement => b !== false && b !== undefined);
+    byId('badges').replaceChildren(...badges);
+    const viewers = byId('audience');
+    viewers.hidden = audience === 0;
+    viewers.textContent = audience === 1 ? '1 viewer' : `${audience} viewers`;
+  }
+
+  #renderAlone(): void {
+    const { room } = this;
+    const others = [...room.participants.values()].some((p) => p.userId !== room.self?.userId && p.state === 'joined' && p.role !== 'viewer');
+    const alone = byId('alone');
+    alone.hidden = others || room.kind === 'stream';
+    const text = room.session.type === 'call'
+      ? room.session.state === 'waiting' ? 'Calling …' : 'Waiting for the other one'
+      : room.self?.perms.video ? 'Nobody else is here yet' : 'Nobody is on stage yet';
+    if (alone.textContent !== text) alone.textContent = text;
+  }
+
+  #clean(): void {
+    clearInterval(this.#countdown);
+    cancelAnimationFrame(this.#frame);
+    closeMenu();
+    for (const dialog of document.querySelectorAll('dialog')) dialog.remove();
+    this.#realtime.close();
+    this.#controls?.close();
+    this.#panel?.remove();
+    this.#stage?.close();
+    this.options.notices.clear();
+    byId('room').hidden = true;
+  }
+}

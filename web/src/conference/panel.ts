@@ -1,0 +1,55 @@
+import { byId, el, icon } from './dom.js';
+
+/** The names of what a panel can hold. */
+export type PanelName = 'chat' | 'people';
+
+const titles: Record<PanelName, string> = { chat: 'Chat', people: 'People' };
+
+/** The column beside the stage; on a phone it lies over it. */
+export class Panel {
+  /** What is open. */
+  name: PanelName | undefined;
+  readonly #element = byId('panel');
+
+  /**
+   * @param contents of the panels
+   * @param changed  is called when it opens or closes, with what was open before
+   */
+  constructor(
+    private readonly contents: Record<PanelName, HTMLElement>,
+    private readonly changed: (before: PanelName | undefined) => void,
+  ) {
+    this.#element.addEventListener('keydown', this.#escape);
+  }
+
+  toggle(name: PanelName): void {
+    const before = this.name;
+    this.name = before === name ? undefined : name;
+    this.#element.hidden = !this.name;
+    if (this.name) {
+      this.#element.setAttribute('aria-label', titles[this.name]);
+      this.#element.replaceChildren(
+        el('div', { class: 'panel-head' },
+          el('h2', {}, titles[this.name]),
+          el('button', { type: 'button', class: 'quiet', 'aria-label': `Close ${titles[this.name].toLowerCase()}`, onclick: () => this.close() }, icon('close'))),
+        this.contents[this.name],
+      );
+    }
+    this.changed(before);
+  }
+
+  close(): void {
+    if (this.name) this.toggle(this.name);
+  }
+
+  /** The meeting is over. */
+  remove(): void {
+    this.#element.removeEventListener('keydown', this.#escape);
+    this.#element.hidden = true;
+    this.#element.replaceChildren();
+  }
+
+  readonly #escape = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') this.close();
+  };
+}

@@ -1,0 +1,120 @@
+import type { Participant, Room } from '../rooms/index.js';
+import { type Layout, arrange } from './arrange.js';
+import { byId, el } from './dom.js';
+import { Tile } from './tile.js';
+
+/** The tiles, and where they lie. */
+export class Stage {
+  /** What the user wants to see; undefined for what the host has set. */
+  layout: Layout | undefined;
+  readonly #tiles = new Map<string, Tile>();
+  readonly #stage = byId('stage');
+  readonly #floor = byId('tiles');
+  readonly #more = el('p', { class: 'tiles-more', hidden: true });
+  readonly #size = new ResizeObserver(() => this.render());
+  #speaker: string | undefined; // who spoke last, other than oneself
+
+  constructor(private readonly room: Room) {
+    this.#floor.replaceChildren(this.#more);
+    this.#size.observe(this.#stage);
+  }
+
+  /** How the room is shown now. */
+  get current(): Layout {
+    return this.layout ?? this.room.session.layout ?? (this.room.kind === 'stream' ? 'spotlight' : 'grid');
+  }
+
+  /** Shows everything as it is now. */
+  render(): void {
+    const { room } = this;
+    const loud = new Set(room.speakers.filter((s) => s.level > 0).map((s) => s.userId));
+    const loudest = room.speakers.find((s) => s.level > 0 && s.userId !== room.self?.userId);
+    if (loudest) this.#speaker = loudest.userId;
+    this.#keep(this.#wanted());
+
+    const self = room.self ? keyOf(room.self.userId, 'camera') : undefined;
+    const main = this.#main();
+    const layout = this.#effective(main);
+    // Where a shared screen is large, its own sharer's face is one of the others.
+    const keys = [...this.#tiles.keys()];
+    const { rects, height, more } = arrange(layout, this.#stage.clientWidth, this.#stage.clientHeight, keys, main, self);
+    this.#floor.style.height = `${height}px`;
+    for (const [key, tile] of this.#tiles) {
+      tile.render(room.participants.get(tile.userId), loud.has(tile.userId));
+      tile.place(rects.get(key), layout !== 'grid' && key !== main);
+      tile.element.classList.toggle('main', layout !== 'grid' && key === main);
+    }
+    this.#more.hidden = more === 0;
+    this.#more.textContent = `+${more} more`;
+    this.#stage.dataset['layout'] = layout;
+  }
+
+  close(): void {
+    this.#size.disconnect();
+    for (const tile of this.#tiles.values()) tile.remove();
+    this.#tiles.clear();
+  }
+
+  /** effective: in a grid too, a screen or somebody in the spotlight is large. */
+  #effective(main: string | undefined): Layout {
+    const layout = this.current;
+    if (layout !== 'grid' || this.layout === 'grid') return layout;
+
+    return main && (main.endsWith('/screen') || this.room.session.spotlightUserId) ? 'sidebar' : 'grid';
+  }
+
+  #main(): string | undefined {
+    const { room } = this;
+    const has = (key: string | undefined): string | undefined => (key && this.#tiles.has(key) ? key : undefined);
+    const camera = (userId: string | null | undefined): string | undefined => (userId ? has(keyOf(userId, 'camera')) : undefined);
+    const self = room.self?.userId ?? '';
+    const screens = [...this.#tiles.keys()].filter((key) => key.endsWith('/screen'));
+    const others = [...this.#tiles.keys()].filter((key) => key !== keyOf(self, 'camera'));
+    const streams = others.filter((key) => key.endsWith('/stream-video'));
+
+    return (
+      screens.at(-1) ?? camera(room.session.spotlightUserId) ?? streams[0] ?? camera(this.#speaker)
+      ?? (room.session.hostId === self ? undefined : camera(room.session.hostId)) ?? others[0]
+      ?? [...this.#tiles.keys()][0]
+    );
+  }
+
+  /** wanted lists who and what has a tile: everybody who may publish, others first, oneself last. */
+  #wanted(): { userId: string; source: Tile['source'] }[] {
+    const { room } = this;
+    const self = room.self?.userId;
+    const people = [...room.participants.values()].filter(isOnStage).sort((a, b) => Number(a.userId === self) - Number(b.userId === self));
+    const shared = [...room.tracks.values()].filter((t) => t.kind === 'video' && t.source !== 'camera');
+
+    return [
+      ...shared.map((t) => ({ userId: t.userId, source: t.source as Tile['source'] })),
+      ...(self && room.local.has('screen') ? [{ userId: self, source: 'screen' as const }] : []),
+      ...people.map(({ userId }) => ({ userId, source: 'camera' as const })),
+    ];
+  }
+
+  #keep(wanted: { userId: string; source: Tile['source'] }[]): void {
+    const keys = new Set(wanted.map(({ userId, source }) => keyOf(userId, source)));
+    for (const [key, tile] of this.#tiles) {
+      if (keys.has(key)) continue;
+      tile.remove();
+      this.#tiles.delete(key);
+    }
+    const before = new Map(this.#tiles);
+    this.#tiles.clear(); // in the wanted order anew
+    for (const { userId, source } of wanted) {
+      const key = keyOf(userId, source);
+      const tile = before.get(key) ?? new Tile(this.room, userId, source);
+      this.#tiles.set(key, tile);
+      if (!tile.element.isConnected) this.#floor.append(tile.element);
+    }
+  }
+}
+
+function keyOf(userId: string, source: string): string {
+  return `${userId}/${source}`;
+}
+
+function isOnStage({ perms, state }: Participant): boolean {
+  return state === 'joined' && (perms.audio || perms.video || perms.screen);
+}

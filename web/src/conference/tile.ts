@@ -1,0 +1,87 @@
+import { type Participant, type Room, type Source } from '../rooms/index.js';
+import { el, hue, icon, initials } from './dom.js';
+import type { Rect } from './arrange.js';
+
+/** A rectangle of the stage: somebody, or what they share. */
+export class Tile {
+  readonly element: HTMLElement;
+  readonly #video = el('video', { muted: true, autoplay: true, playsinline: true });
+  readonly #face = el('div', { class: 'face', 'aria-hidden': 'true' });
+  readonly #name = el('span', {});
+  readonly #muted = el('span', { class: 'tile-muted', role: 'img', 'aria-label': 'muted' }, icon('microphone-off'));
+  readonly #hand = el('span', { class: 'tile-hand', role: 'img', 'aria-label': 'hand raised' }, icon('hand'));
+  readonly #mine: boolean;
+
+  constructor(
+    private readonly room: Room,
+    readonly userId: string,
+    readonly source: Extract<Source, 'camera' | 'screen' | 'stream-video'>,
+  ) {
+    this.#mine = userId === room.self?.userId && source !== 'stream-video';
+    this.element = el('figure', { class: 'tile', 'data-user': userId, 'data-source': source },
+      this.#face, this.#video, this.#hand, el('figcaption', {}, this.#muted, this.#name));
+    this.element.classList.toggle('mine', this.#mine);
+    this.#face.style.setProperty('--hue', String(hue(userId)));
+  }
+
+  /** Shows how somebody is now. */
+  render(participant: Participant | undefined, speaks: boolean): void {
+    const name = participant?.displayName ?? (this.source === 'stream-video' ? 'Live stream' : this.userId);
+    const label = this.source === 'screen' ? (this.#mine ? 'Your screen' : `${name}’s screen`) : this.#mine ? 'You' : name;
+    if (this.#name.textContent !== label) this.#name.textContent = label;
+    this.#face.textContent = initials(name);
+    this.#muted.hidden = this.source !== 'camera' || this.#hears(participant);
+    this.#hand.hidden = this.source !== 'camera' || !participant?.handRaised;
+    this.element.classList.toggle('speaks', speaks && this.source === 'camera');
+    this.#picture();
+  }
+
+  /** Puts it where it belongs; without a place it isn't shown, and its picture isn't sent. */
+  place(rect: Rect | undefined, small: boolean): void {
+    this.element.hidden = !rect;
+    this.element.classList.toggle('small', small);
+    if (!rect) return;
+    const { style } = this.element;
+    style.left = `${rect.x}px`;
+    style.top = `${rect.y}px`;
+    style.width = `${rect.width}px`;
+    style.height = `${rect.height}px`;
+  }
+
+  remove(): void {
+    this.room.detach(this.#video);
+    this.#video.srcObject = null;
+    this.element.remove();
+  }
+
+  #hears(participant: Participant | undefined): boolean {
+    if (this.#mine) return this.room.isOn('microphone');
+
+    return !participant?.muted && this.room.trackOf(this.userId, 'microphone')?.muted === false;
+  }
+
+  #picture(): void {
+    const shown = this.#mine ? this.#mirror() : this.#watch();
+    this.#video.hidden = !shown;
+    this.#face.hidden = shown;
+  }
+
+  /** mirror shows one's own picture as it is captured. */
+  #mirror(): boolean {
+    const track = this.room.local.get(this.source as 'camera' | 'screen');
+    const media = track && !track.muted ? track.media : null;
+    const now = this.#video.srcObject instanceof MediaStream ? this.#video.srcObject.getTracks()[0] : undefined;
+    if (media && now !== media) this.#video.srcObject = new MediaStream([media]);
+    if (!media) this.#video.srcObject = null;
+
+    return media !== null && media !== undefined;
+  }
+
+  #watch(): boolean {
+    const track = this.room.trackOf(this.userId, this.source);
+    if (!track) return false;
+    this.room.attach(track.id, this.#video);
+
+    return !track.muted;
+  }
+}

@@ -1,0 +1,145 @@
+import type {
+  BreakoutAssignments, BreakoutsClosed, Call, ChatMessage, MuteAllResult, Participant as SessionParticipant, ParticipantPatch,
+  ParticipantRole, Session, SessionEnding, SessionPatch,
+} from '../gen/api.js';
+
+/** What the API answers when it refuses: a status, a code for programs and a sentence for people. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    /** Seconds until another try makes sense; 0 when nothing is said. */
+    readonly retryAfter: number,
+  ) {
+    super(message);
+    this.name = 'ApiError';
+  }
+}
+
+/**
+ * The operations that a participant token opens. What the role may not do, the
+ * server refuses with an ApiError of status 403.
+ */
+export class Api {
+  /** @param base the API's address without a slash at the end; empty for the page's own server */
+  constructor(
+    private readonly token: string,
+    private readonly base = '',
+  ) {}
+
+  session(id: string): Promise<Session> {
+    return this.#call('GET', `sessions/${id}`);
+  }
+
+  updateSession(id: string, patch: SessionPatch): Promise<Session> {
+    return this.#call('PATCH', `sessions/${id}`, patch);
+  }
+
+  endSession(id: string): Promise<SessionEnding> {
+    return this.#call('POST', `sessions/${id}/end`);
+  }
+
+  /** Everybody who was invited or ever came; all pages of the list. */
+  async participants(id: string): Promise<SessionParticipant[]> {
+    const all: SessionParticipant[] = [];
+    let path: string | undefined = `sessions/${id}/participants?limit=200`;
+    while (path) {
+      const answer: Response = await this.#fetch('GET', path);
+      all.push(...((await answer.json()) as SessionParticipant[]));
+      path = nextPage(answer.headers.get('Link'));
+    }
+
+    return all;
+  }
+
+  updateParticipant(id: string, userId: string, patch: ParticipantPatch): Promise<SessionParticipant> {
+    return this.#call('PATCH', `sessions/${id}/participants/${encodeURIComponent(userId)}`, patch);
+  }
+
+  admit(id: string, userId: string): Promise<SessionParticipant> {
+    return this.#call('POST', `sessions/${id}/participants/${encodeURIComponent(userId)}/admit`);
+  }
+
+  kick(id: string, userId: string): Promise<SessionParticipant> {
+    return this.#call('DELETE', `sessions/${id}/participants/${encodeURIComponent(userId)}`);
+  }
+
+  muteAll(id: string, exceptHost = true): Promise<MuteAllResult> {
+    return this.#call('POST', `sessions/${id}/moderate/mute-all`, { exceptHost });
+  }
+
+  spotlight(id: string, userId: string | null): Promise<Session> {
+    return this.#call('POST', `sessions/${id}/moderate/spotlight`, { userId });
+  }
+
+  promote(id: string, userId: string, role: Extract<ParticipantRole, 'guest' | 'cohost'>): Promise<SessionParticipant> {
+    return this.#call('POST', `sessions/${id}/moderate/promote`, { userId, role });
+  }
+
+  raiseHand(id: string, userId: string): Promise<SessionParticipant> {
+    return this.#call('POST', `sessions/${id}/moderate/hand-raise`, { userId });
+  }
+
+  lowerHand(id: string, userId: string): Promise<SessionParticipant> {
+    return this.#call('POST', `sessions/${id}/moderate/hand-lower`, { userId });
+  }
+
+  createBreakouts(id: string, count: number, assignments: BreakoutAssignments): Promise<Session[]> {
+    return this.#call('POST', `sessions/${id}/breakouts`, { count, assignments });
+  }
+
+  closeBreakouts(id: string): Promise<BreakoutsClosed> {
+    return this.#call('POST', `sessions/${id}/breakouts/close`);
+  }
+
+  /** Hangs up. */
+  endCall(id: string, userId: string): Promise<Call> {
+    return this.#call('POST', `calls/${id}/end`, { userId });
+  }
+
+  /** The newest messages of the room's chat, oldest first; with `since` the first after that message. */
+  messages(id: string, since?: string): Promise<ChatMessage[]> {
+    return this.#call('GET', `channels/${id}/messages?limit=100${since ? `&since=${encodeURIComponent(since)}` : ''}`);
+  }
+
+  /** Sent twice by a retry, the message stands once. */
+  sendMessage(id: string, authorId: string, authorName: string, body: string): Promise<ChatMessage> {
+    return this.#call('POST', `channels/${id}/messages`, { authorId, authorName, body });
+  }
+
+  deleteMessage(id: string, messageId: string): Promise<ChatMessage> {
+    return this.#call('DELETE', `channels/${id}/messages/${messageId}`);
+  }
+
+  async #call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    return (await (await this.#fetch(method, path, body)).json()) as Answer;
+  }
+
+  async #fetch(method: string, path: string, body?: object): Promise<Response> {
+    const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
+    if (body) headers['Content-Type'] = 'application/json';
+    if (method === 'POST') headers['Idempotency-Key'] = key();
+    const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
+    const url = `${this.base}/v1/me/${path}`;
+    // A connection that broke in between is tried once more; the key keeps it from counting twice.
+    const answer = await fetch(url, init).catch(() => fetch(url, init));
+    if (answer.ok) return answer;
+    const problem = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
+
+    throw new ApiError(
+      answer.status, problem.code ?? 'internal', problem.message ?? answer.statusText, Number(answer.headers.get('Retry-After') ?? 0),
+    );
+  }
+}
+
+function key(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** nextPage reads a Link header: the path below /v1/me/ of the next page. */
+function nextPage(link: string | null): string | undefined {
+  const url = /<([^>]+)>;\s*rel="?next"?/.exec(link ?? '')?.[1];
+
+  return url?.split('/v1/me/')[1];
+}

@@ -1,0 +1,17 @@
+/**
+ * Rooms and realtime in a browser, without a framework: `Room` carries picture and
+ * sound, `Realtime` what happens, `Api` what a participant may ask for.
+ * docs/rooms.md shows them at work.
+ */
+export { Api, ApiError } from './api.js';
+export { Backoff } from './backoff.js';
+export { type Devices, canShareScreen, capture, captureScreen, listDevices, measureLevel } from './devices.js';
+export { Emitter } from './emitter.js';
+export type * from './protocol.js';
+export type { LocalTrack } from './publisher.js';
+export { type Publication, type Publications, Realtime, type RealtimeEvents, RealtimeRoom } from './realtime.js';
+export { Room } from './room.js';
+export { type Closed, RoomError, type RoomEvents, type RoomOptions, type RoomState } from './room-events.js';
+export { type VideoCodec, cameraLayers, preferred, withQuietOpus } from './sdp.js';
+export { type Ticket, readTicket } from './ticket.js';
+export type { ChatMessage, Session, Participant as SessionParticipant } from '../gen/api.js';

@@ -1,0 +1,224 @@
+import { type VideoCodec, cameraLayers, preferred, screenLayers, withQuietOpus } from './sdp.js';
+import type { ClientMessage, LocalSource, MediaSection, RefusedSection } from './protocol.js';
+
+/** A track of ours. */
+export interface LocalTrack {
+  readonly source: LocalSource;
+  /** What the device gives; null while a camera is off. */
+  media: MediaStreamTrack | null;
+  muted: boolean;
+  /** The server's name for it, once it has taken it. */
+  id: string | undefined;
+}
+
+interface Slot {
+  track: LocalTrack;
+  transceiver: RTCRtpTransceiver;
+  active: boolean;
+}
+
+/** What a Publisher needs of its room. */
+export interface PublisherLink {
+  send(message: ClientMessage): void;
+  refused(source: LocalSource, code: string, message: string): void;
+  /** The track's id or state changed. */
+  changed(track: LocalTrack): void;
+}
+
+/** How pictures are sent. */
+export interface Sending {
+  codec: VideoCodec;
+  simulcast: boolean;
+  /** Whether a camera keeps its size on a bad connection, and rather loses frames. */
+  keepSize: boolean;
+}
+
+const patienceMs = 3000; // of disconnection before ICE is restarted
+
+/**
+ * The connection that carries our tracks to the server. We make the offers, one
+ * after the other; what changes meanwhile goes into the next.
+ */
+export class Publisher {
+  readonly connection: RTCPeerConnection;
+  readonly #slots: Slot[] = [];
+  #offers = 0;
+  #pending: { id: number; sdp: string } | undefined;
+  #wanted = false;
+  #restart = false;
+  #making = false;
+  #closed = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #candidates: RTCIceCandidateInit[] = [];
+
+  constructor(
+    iceServers: RTCIceServer[],
+    private readonly link: PublisherLink,
+    private readonly sending: Sending,
+  ) {
+    this.connection = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
+    this.connection.onicecandidate = ({ candidate }) => {
+      if (candidate?.candidate) this.link.send({ type: 'candidate', pc: 'publish', candidate: candidate.toJSON() });
+    };
+    this.connection.oniceconnectionstatechange = () => this.#watch();
+  }
+
+  /** Adds a track, or shows it again in the section that had the same source. */
+  async add(track: LocalTrack): Promise<void> {
+    const before = this.#slots.find((slot) => !slot.active && slot.track.source === track.source);
+    if (before) {
+      before.track = track;
+      before.active = true;
+      before.transceiver.direction = 'sendonly';
+      await before.transceiver.sender.replaceTrack(track.media);
+    } else if (track.media) {
+      this.#slots.push({ track, transceiver: this.#transceiver(track, track.media), active: true });
+    }
+    this.#negotiate();
+  }
+
+  /** Takes a track out. */
+  async remove(track: LocalTrack): Promise<void> {
+    const slot = this.#slot(track);
+    if (!slot) return;
+    slot.active = false;
+    track.id = undefined;
+    slot.transceiver.direction = 'inactive';
+    await slot.transceiver.sender.replaceTrack(null);
+    this.#negotiate();
+  }
+
+  /** Sends another picture or sound in the same track; null sends none. */
+  async replace(track: LocalTrack, media: MediaStreamTrack | null): Promise<void> {
+    const slot = this.#slot(track);
+    if (slot) await slot.transceiver.sender.replaceTrack(media);
+    else if (media) await this.add(track); // it was off when the connection was made
+  }
+
+  /** The server's answer to an offer of ours. */
+  async answered(id: number, sdp: string, sections: MediaSection[], refused: RefusedSection[]): Promise<void> {
+    if (this.#closed || id !== this.#pending?.id) return;
+    await this.connection.setRemoteDescription({ type: 'answer', sdp: withQuietOpus(sdp) });
+    this.#pending = undefined;
+    for (const candidate of this.#candidates.splice(0)) void this.candidate(candidate);
+    for (const { mid, id: name } of sections) {
+      const slot = this.#slots.find((s) => s.transceiver.mid === mid);
+      if (!slot?.active) continue;
+      const fresh = slot.track.id !== name;
+      slot.track.id = name;
+      if (fresh && slot.track.muted) this.link.send({ type: 'mute', id: name, muted: true });
+      this.link.changed(slot.track);
+    }
+    for (const { mid, code, message } of refused) {
+      const slot = this.#slots.find((s) => s.transceiver.mid === mid && s.active);
+      if (slot) this.link.refused(slot.track.source, code, message);
+    }
+    if (this.#wanted) this.#negotiate();
+  }
+
+  /** A way to the server. */
+  async candidate(candidate: RTCIceCandidateInit): Promise<void> {
+    if (!this.connection.remoteDescription) {
+      this.#candidates.push(candidate);
+
+      return;
+    }
+    await this.connection.addIceCandidate(candidate).catch(() => undefined); // of a round that is over
+  }
+
+  /** Which layers somebody watches: the others aren't encoded. */
+  async layers(id: string, active: boolean[]): Promise<void> {
+    const sender = this.#slots.find((slot) => slot.track.id === id)?.transceiver.sender;
+    const parameters = sender?.getParameters();
+    if (!sender || !parameters?.encodings?.length) return;
+    parameters.encodings.forEach((encoding, i) => (encoding.active = active[i] ?? false));
+    await sender.setParameters(parameters).catch(() => undefined); // the track went meanwhile
+  }
+
+  /** After the socket was lost: repeats what may not have arrived. */
+  resumed(): void {
+    if (this.#pending) this.#offer(this.#pending);
+    else this.#negotiate();
+    this.#watch();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.connection.onicecandidate = this.connection.oniceconnectionstatechange = null;
+    this.connection.close();
+  }
+
+  #slot(track: LocalTrack): Slot | undefined {
+    return this.#slots.find((slot) => slot.track === track && slot.active);
+  }
+
+  #transceiver(track: LocalTrack, media: MediaStreamTrack): RTCRtpTransceiver {
+    const init: RTCRtpTransceiverInit = { direction: 'sendonly' };
+    if (track.source === 'camera' && this.sending.simulcast) {
+      init.sendEncodings = cameraLayers(media.getSettings().height ?? 0);
+    } else if (media.kind === 'video') {
+      init.sendEncodings = track.source === 'camera' ? [{ maxBitrate: 2_500_000 }] : screenLayers.map((layer) => ({ ...layer }));
+    }
+    const transceiver = this.connection.addTransceiver(media, init);
+    const codecs = media.kind === 'video' ? RTCRtpSender.getCapabilities?.('video')?.codecs : undefined;
+    // Older Firefox can't choose; the server takes what it offers.
+    if (codecs && 'setCodecPreferences' in transceiver) transceiver.setCodecPreferences(preferred(codecs, this.sending.codec));
+    if (track.source === 'camera' && this.sending.keepSize) void keepSize(transceiver.sender);
+
+    return transceiver;
+  }
+
+  /** negotiate tells the server what there is, once the offer before is answered. */
+  #negotiate(): void {
+    this.#wanted = true;
+    if (this.#making || this.#pending || this.#closed || this.#slots.length === 0) return;
+    this.#making = true;
+    // What is added in the same breath goes into the same offer.
+    queueMicrotask(() => void this.#make());
+  }
+
+  async #make(): Promise<void> {
+    try {
+      this.#wanted = false;
+      const offer = await this.connection.createOffer({ iceRestart: this.#restart });
+      this.#restart = false;
+      await this.connection.setLocalDescription(offer);
+      this.#pending = { id: ++this.#offers, sdp: this.connection.localDescription?.sdp ?? '' };
+      this.#offer(this.#pending);
+    } catch (error) {
+      if (!this.#closed) throw error;
+    } finally {
+      this.#making = false;
+    }
+  }
+
+  #offer(pending: { id: number; sdp: string }): void {
+    const tracks = this.#slots.flatMap(({ track, transceiver, active }) =>
+      active && transceiver.mid ? [{ mid: transceiver.mid, source: track.source }] : [],
+    );
+    this.link.send({ type: 'offer', ...pending, tracks });
+  }
+
+  /** watch restarts ICE when the way to the server is lost. */
+  #watch(): void {
+    clearTimeout(this.#timer);
+    const state = this.connection.iceConnectionState;
+    if (state !== 'disconnected' && state !== 'failed') return;
+    this.#timer = setTimeout(
+      () => {
+        this.#restart = true;
+        this.#negotiate();
+        this.#timer = setTimeout(() => this.#watch(), patienceMs);
+      },
+      state === 'failed' ? 0 : patienceMs,
+    );
+  }
+}
+
+/** keepSize asks for the picture's size to stay; browsers that can't be asked do as they like. */
+async function keepSize(sender: RTCRtpSender): Promise<void> {
+  const parameters = sender.getParameters();
+  parameters.degradationPreference = 'maintain-resolution';
+  await sender.setParameters(parameters).catch(() => undefined);
+}

@@ -1,0 +1,463 @@
+import { capture, captureScreen } from './devices.js';
+import { Emitter } from './emitter.js';
+import { type LocalTrack, Publisher } from './publisher.js';
+import { Signal } from './signal.js';
+import { Sound } from './sound.js';
+import { Subscriber } from './subscriber.js';
+import { Views } from './views.js';
+import { type Closed, RoomError, type RoomEvents, type RoomOptions, type RoomState } from './room-events.js';
+import type {
+  Bye, LocalSource, Participant, Perms, ServerMessage, SessionState, Source, Speaker, Track, Welcome,
+} from './protocol.js';
+
+const permOf: Record<LocalSource, keyof Perms> = {
+  microphone: 'audio', camera: 'video', screen: 'screen', 'screen-audio': 'screen',
+};
+
+/**
+ * A room at the SFU, from one's own point of view.
+ *
+ * ```ts
+ * const room = new Room({ url: sfuUrl, token, room: sessionId });
+ * room.on('media', (track) => {
+ *   if (track.kind === 'video') room.attach(track.id, videoOf(track.userId));
+ * });
+ * await room.connect();
+ * await room.setMicrophone(true);
+ * await room.setCamera(true);
+ * ```
+ *
+ * Sound plays by itself. A lost connection comes again by itself, within 30
+ * seconds where it was, later by joining anew with the same tracks.
+ */
+export class Room extends Emitter<RoomEvents> {
+  readonly #options: RoomOptions;
+  readonly #signal: Signal;
+  readonly #sound: Sound;
+  readonly #views: Views;
+  readonly #participants = new Map<string, Participant>();
+  readonly #tracks = new Map<string, Track>();
+  readonly #media = new Map<string, MediaStreamTrack>();
+  readonly #local = new Map<LocalSource, LocalTrack>();
+  readonly #elements = new Map<HTMLVideoElement, string>();
+  #publisher: Publisher | undefined;
+  #subscriber: Subscriber | undefined;
+  #state: RoomState = 'new';
+  #self: Participant | undefined;
+  #session: SessionState = {};
+  #audience = 0;
+  #speakers: Speaker[] = [];
+  #kind: 'session' | 'stream' = 'session';
+
+  constructor(options: RoomOptions) {
+    super();
+    this.#options = options;
+    this.#views = new Views((tracks) => this.#signal.send({ type: 'view', tracks }));
+    this.#sound = new Sound(() => this.emit('silenced', undefined));
+    this.#signal = new Signal(options.url, options.token, options.room, {
+      welcome: (message) => void this.#welcomed(message),
+      message: (message) => void this.#hear(message),
+      lost: () => this.#enter('reconnecting'),
+      over: (bye) => this.#close(bye),
+    });
+  }
+
+  /** The room's id. */
+  get id(): string { return this.#options.room; }
+  get state(): RoomState { return this.#state; }
+  /** Whether it is a session's room or a stream's. */
+  get kind(): 'session' | 'stream' { return this.#kind; }
+  /** Oneself; undefined before the first welcome. */
+  get self(): Participant | undefined { return this.#self; }
+  /** Everybody who is known by name, oneself included, by user id. */
+  get participants(): ReadonlyMap<string, Participant> { return this.#participants; }
+  /** The others' tracks by id. */
+  get tracks(): ReadonlyMap<string, Track> { return this.#tracks; }
+  /** One's own tracks by source. */
+  get local(): ReadonlyMap<LocalSource, LocalTrack> { return this.#local; }
+  get session(): SessionState { return this.#session; }
+  get audience(): number { return this.#audience; }
+  get speakers(): readonly Speaker[] { return this.#speakers; }
+
+  /** Resolves once one is in the room or in the waiting room, rejects with a RoomError. */
+  connect(): Promise<void> {
+    this.#enter('connecting');
+
+    return new Promise((resolve, reject) => {
+      const offs = [
+        this.on('welcome', () => done(resolve)),
+        this.on('closed', ({ code, message }) => done(() => reject(new RoomError(code, message)))),
+      ];
+      const done = (then: () => void): void => {
+        offs.forEach((off) => off());
+        then();
+      };
+      this.#signal.open();
+    });
+  }
+
+  /** Leaves for good and switches one's devices off. */
+  leave(): void {
+    if (this.#state !== 'closed') this.#close({ code: 'left', message: 'You left.' });
+  }
+
+  /** Whether the source is on: published and not muted. */
+  isOn(source: LocalSource): boolean {
+    const track = this.#local.get(source);
+
+    return track !== undefined && !track.muted;
+  }
+
+  /**
+   * Switches the microphone on, asking for it the first time, or mutes it.
+   *
+   * @throws the browser's DOMException when there is none or it isn't allowed
+   */
+  async setMicrophone(on: boolean, deviceId?: string): Promise<void> {
+    const track = this.#local.get('microphone');
+    if (on && (!track || deviceId)) await this.publish('microphone', await capture('microphone', deviceId));
+    else if (track && track.muted === on) this.#mute(track, !on);
+  }
+
+  /** Switches the camera on or off; off, its light is off too. */
+  async setCamera(on: boolean, deviceId?: string): Promise<void> {
+    const track = this.#local.get('camera');
+    if (on && (!track?.media || deviceId)) {
+      await this.publish('camera', await capture('camera', deviceId));
+    } else if (track && !on && !track.muted) {
+      this.#mute(track, true);
+      track.media?.stop();
+      track.media = null;
+      await this.#publisher?.replace(track, null);
+      this.emit('local', 'camera');
+    }
+  }
+
+  /** Shares a screen, window or tab that the browser lets the user choose, with its sound if it has one. */
+  async setScreen(on: boolean): Promise<void> {
+    if (!on) {
+      await Promise.all([this.unpublish('screen'), this.unpublish('screen-audio')]);
+
+      return;
+    }
+    const { video, audio } = await captureScreen();
+    await this.publish('screen', video);
+    if (audio) await this.publish('screen-audio', audio);
+  }
+
+  /**
+   * Publishes a track of one's own making, or puts it in the place of the one
+   * before. The room stops it in the end.
+   */
+  async publish(source: LocalSource, media: MediaStreamTrack): Promise<void> {
+    media.addEventListener('ended', () => this.#ended(source, media));
+    const before = this.#local.get(source);
+    if (before) {
+      before.media?.stop();
+      before.media = media;
+      await this.#publisher?.replace(before, media);
+      if (before.muted) this.#mute(before, false);
+      else this.emit('local', source);
+
+      return;
+    }
+    const track: LocalTrack = { source, media, muted: false, id: undefined };
+    this.#local.set(source, track);
+    this.emit('local', source);
+    if (this.#may(source)) await this.#publisher?.add(track);
+  }
+
+  /** Takes a track of one's own out of the room and stops its device. */
+  async unpublish(source: LocalSource): Promise<void> {
+    const track = this.#local.get(source);
+    if (!track) return;
+    this.#local.delete(source);
+    track.media?.stop();
+    this.emit('local', source);
+    await this.#publisher?.remove(track);
+  }
+
+  /** Shows a video track in the element, which says by its size how large it is sent. */
+  attach(trackId: string, element: HTMLVideoElement): void {
+    if (this.#elements.get(element) === trackId) return;
+    this.detach(element);
+    this.#elements.set(element, trackId);
+    this.#views.observe(element, trackId);
+    this.#show(element, this.#media.get(trackId));
+  }
+
+  /** Takes the picture out of the element. */
+  detach(element: HTMLVideoElement): void {
+    if (!this.#elements.delete(element)) return;
+    this.#views.unobserve(element);
+    element.srcObject = null;
+  }
+
+  /** A track's picture or sound, for uses of one's own; undefined before `media`. */
+  mediaOf(trackId: string): MediaStreamTrack | undefined {
+    return this.#media.get(trackId);
+  }
+
+  /** Somebody's track of that source. */
+  trackOf(userId: string, source: Source): Track | undefined {
+    return [...this.#tracks.values()].find((track) => track.userId === userId && track.source === source);
+  }
+
+  /** Sends up to 16 KiB to everybody, or to some. Only those who may publish can. */
+  sendData(topic: string, payload: string, to?: string[]): void {
+    this.#signal.send({ type: 'data', topic, payload, ...(to ? { to } : {}) });
+  }
+
+  /** Adds what was learnt of the session elsewhere, from the API or the realtime channel. */
+  learn(session: SessionState): void {
+    this.#session = { ...this.#session, ...session };
+    this.emit('session', this.#session);
+  }
+
+  /** Plays the sound that the browser held back; call it in a click. */
+  startSound(): Promise<void> {
+    return this.#sound.start();
+  }
+
+  /** Plays on this loudspeaker, where the browser can choose. */
+  setSpeaker(deviceId: string): Promise<void> {
+    return this.#sound.use(deviceId);
+  }
+
+  /** The two peer connections' statistics; empty before the first welcome. */
+  async stats(): Promise<{ publish: RTCStatsReport | undefined; subscribe: RTCStatsReport | undefined }> {
+    const [publish, subscribe] = await Promise.all([
+      this.#publisher?.connection.getStats(), this.#subscriber?.connection.getStats(),
+    ]);
+
+    return { publish, subscribe };
+  }
+
+  async #welcomed(message: Welcome): Promise<void> {
+    const again = this.#publisher !== undefined;
+    const { self } = message;
+    const wasMuted = this.#self?.muted;
+    this.#kind = message.kind;
+    this.#self = self;
+    this.#session = { ...this.#session, ...message.session };
+    this.#audience = message.audience ?? 0;
+    this.#participants.clear();
+    for (const participant of [...(message.participants ?? []), self]) this.#participants.set(participant.userId, participant);
+    this.#replaceTracks(message.tracks ?? []);
+    if (self.state === 'waiting') {
+      this.#enter('waiting');
+      this.emit('welcome', undefined);
+
+      return;
+    }
+    if (message.resumed && again) {
+      this.#publisher?.resumed();
+      this.#subscriber?.resumed();
+      this.#repeatMutes();
+    } else {
+      // Whoever is muted and wasn't before the loss was muted by a moderator meanwhile.
+      if (again && self.muted && !wasMuted) this.#muteByOthers();
+      this.#connectMedia(message.iceServers ?? []);
+    }
+    this.#views.forget();
+    this.#enter('joined');
+    this.emit('welcome', undefined);
+    await this.#permit(self.perms);
+  }
+
+  /** connectMedia makes both peer connections and publishes what there is. */
+  #connectMedia(iceServers: RTCIceServer[]): void {
+    this.#disconnectMedia();
+    const send = this.#signal.send.bind(this.#signal);
+    const airs = this.#kind === 'stream' && this.#self?.role === 'host';
+    this.#subscriber = new Subscriber(iceServers, { send, media: (id, media) => this.#receive(id, media) });
+    this.#publisher = new Publisher(
+      iceServers,
+      {
+        send,
+        refused: (source, code, message) => {
+          void this.unpublish(source);
+          this.emit('refused', { what: source, code, message });
+        },
+        changed: (track) => this.#published(track),
+      },
+      // What a stream's host sends becomes a broadcast, which takes H.264 in one size.
+      { codec: airs ? 'h264' : 'vp8', simulcast: !airs, ...this.#options, keepSize: airs },
+    );
+    for (const track of this.#local.values()) {
+      track.id = undefined;
+      if (this.#may(track.source)) void this.#publisher.add(track);
+    }
+  }
+
+  /** repeatMutes says again what may have been lost with the socket. */
+  #repeatMutes(): void {
+    for (const { source, id, muted } of this.#local.values()) {
+      if (id && (source !== 'microphone' || muted !== this.#self?.muted)) this.#signal.send({ type: 'mute', id, muted });
+    }
+  }
+
+  #disconnectMedia(): void {
+    this.#publisher?.close();
+    this.#subscriber?.close();
+    this.#publisher = this.#subscriber = undefined;
+    for (const id of [...this.#media.keys()]) this.#receive(id, undefined);
+  }
+
+  /** published: the server has taken a track. It remembers a mute from before. */
+  #published(track: LocalTrack): void {
+    if (track.source === 'microphone' && track.id && !track.muted && this.#self?.muted) {
+      this.#signal.send({ type: 'mute', id: track.id, muted: false });
+    }
+    this.emit('local', track.source);
+  }
+
+  async #hear(message: ServerMessage): Promise<void> {
+    switch (message.type) {
+      case 'answer':
+        return this.#publisher?.answered(message.id, message.sdp, message.tracks ?? [], message.refused ?? []);
+      case 'offer':
+        return this.#subscriber?.offered(message.id, message.sdp, message.tracks ?? []);
+      case 'candidate':
+        if (!message.candidate?.candidate) return;
+
+        return (message.pc === 'publish' ? this.#publisher : this.#subscriber)?.candidate(message.candidate);
+      case 'layers':
+        return this.#publisher?.layers(message.id, message.active);
+      case 'participant':
+        return this.#changed(message.participant);
+      case 'left':
+        this.#participants.delete(message.userId);
+        for (const track of [...this.#tracks.values()]) if (track.userId === message.userId) this.#untrack(track.id);
+
+        return this.emit('left', { userId: message.userId, reason: message.reason });
+      case 'track':
+        return this.#track(message.track);
+      case 'untrack':
+        return this.#untrack(message.id);
+      case 'audience':
+        this.#audience = message.count;
+
+        return this.emit('audience', message.count);
+      case 'speakers':
+        this.#speakers = message.speakers;
+
+        return this.emit('speakers', message.speakers);
+      case 'session':
+        this.#session = { ...this.#session, ...message.session };
+
+        return this.emit('session', this.#session);
+      case 'data':
+        return this.emit('data', { from: message.from, topic: message.topic, payload: message.payload });
+      case 'error':
+        return this.emit('refused', { what: String(message.re ?? ''), code: message.code, message: message.message });
+    }
+  }
+
+  async #changed(participant: Participant): Promise<void> {
+    this.#participants.set(participant.userId, participant);
+    if (participant.userId !== this.#self?.userId) return this.emit('participant', participant);
+    const wasMuted = this.#self.muted;
+    this.#self = participant;
+    if (participant.muted && !wasMuted) this.#muteByOthers();
+    this.emit('participant', participant);
+    await this.#permit(participant.perms);
+  }
+
+  /** permit takes back what may not be published any more. */
+  async #permit(perms: Perms): Promise<void> {
+    if (this.#self?.state === 'waiting') return; // what is at hand is published once one is in
+    for (const track of [...this.#local.values()]) {
+      if (!perms[permOf[track.source]]) {
+        await this.unpublish(track.source);
+        this.emit('ended', track.source);
+      }
+    }
+  }
+
+  #may(source: LocalSource): boolean {
+    return this.#self?.perms[permOf[source]] ?? false;
+  }
+
+  #muteByOthers(): void {
+    const track = this.#local.get('microphone');
+    if (!track || track.muted) return;
+    track.muted = true;
+    if (track.media) track.media.enabled = false;
+    this.emit('local', 'microphone');
+    this.emit('muted', undefined);
+  }
+
+  #mute(track: LocalTrack, muted: boolean): void {
+    track.muted = muted;
+    if (track.media) track.media.enabled = !muted;
+    if (track.id) this.#signal.send({ type: 'mute', id: track.id, muted });
+    this.emit('local', track.source);
+  }
+
+  /** ended: the device went, or the user stopped sharing in the browser's own bar. */
+  #ended(source: LocalSource, media: MediaStreamTrack): void {
+    if (this.#local.get(source)?.media !== media) return;
+    void this.unpublish(source);
+    if (source === 'screen') void this.unpublish('screen-audio');
+    this.emit('ended', source);
+  }
+
+  #replaceTracks(tracks: Track[]): void {
+    const kept = new Set(tracks.map((track) => track.id));
+    for (const id of [...this.#tracks.keys()]) if (!kept.has(id)) this.#untrack(id);
+    for (const track of tracks) this.#track(track);
+  }
+
+  #track(track: Track): void {
+    if (track.userId === this.#self?.userId && !track.source.startsWith('stream-')) return;
+    const isNew = !this.#tracks.has(track.id);
+    this.#tracks.set(track.id, track);
+    if (track.kind === 'video') this.#views.add(track.id);
+    this.emit('track', track);
+    if (isNew && this.#media.has(track.id)) this.emit('media', track);
+  }
+
+  #untrack(id: string): void {
+    const track = this.#tracks.get(id);
+    if (!track) return;
+    this.#tracks.delete(id);
+    this.#views.remove(id);
+    this.#receive(id, undefined);
+    for (const [element, shown] of [...this.#elements]) if (shown === id) this.detach(element);
+    this.emit('untrack', track);
+  }
+
+  #receive(id: string, media: MediaStreamTrack | undefined): void {
+    if (this.#media.get(id) === media) return;
+    if (media) this.#media.set(id, media);
+    else this.#media.delete(id);
+    if ((media ?? this.#tracks.get(id))?.kind === 'audio') this.#sound.play(id, media);
+    for (const [element, shown] of this.#elements) if (shown === id) this.#show(element, media);
+    const track = this.#tracks.get(id);
+    if (track && media) this.emit('media', track);
+  }
+
+  #show(element: HTMLVideoElement, media: MediaStreamTrack | undefined): void {
+    element.srcObject = media ? new MediaStream([media]) : null;
+    element.muted = element.playsInline = element.autoplay = true;
+  }
+
+  #enter(state: RoomState): void {
+    if (this.#state === state || this.#state === 'closed') return;
+    this.#state = state;
+    this.emit('state', state);
+  }
+
+  #close(why: Closed | Bye): void {
+    if (this.#state === 'closed') return;
+    this.#signal.close();
+    this.#disconnectMedia();
+    this.#sound.close();
+    this.#views.close();
+    for (const track of this.#local.values()) track.media?.stop();
+    for (const element of [...this.#elements.keys()]) this.detach(element);
+    this.#enter('closed');
+    this.emit('closed', { code: why.code, message: why.message });
+  }
+}

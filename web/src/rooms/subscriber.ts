@@ -1,0 +1,94 @@
+import type { ClientMessage, MediaSection } from './protocol.js';
+
+const patienceMs = 3000; // of disconnection before ICE is restarted
+
+/** What a Subscriber needs of its room. */
+export interface SubscriberLink {
+  send(message: ClientMessage): void;
+  /** From now on the track's picture or sound is this; undefined once there is none. */
+  media(id: string, media: MediaStreamTrack | undefined): void;
+}
+
+/** The connection that brings us the others' tracks. The server makes the offers. */
+export class Subscriber {
+  readonly connection: RTCPeerConnection;
+  #bySection = new Map<string, string>();
+  #work: Promise<void> = Promise.resolve();
+  #candidates: RTCIceCandidateInit[] = [];
+  #closed = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    iceServers: RTCIceServer[],
+    private readonly link: SubscriberLink,
+  ) {
+    this.connection = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
+    this.connection.onicecandidate = ({ candidate }) => {
+      if (candidate?.candidate) this.link.send({ type: 'candidate', pc: 'subscribe', candidate: candidate.toJSON() });
+    };
+    this.connection.oniceconnectionstatechange = () => this.#watch();
+  }
+
+  /** Answers an offer; offers are answered in their order. */
+  offered(id: number, sdp: string, sections: MediaSection[]): void {
+    this.#work = this.#work.then(() => this.#accept(id, sdp, sections)).catch((error: unknown) => {
+      if (!this.#closed) reportError(error);
+    });
+  }
+
+  /** A way to the server. */
+  candidate(candidate: RTCIceCandidateInit): void {
+    if (!this.connection.remoteDescription) {
+      this.#candidates.push(candidate);
+
+      return;
+    }
+    this.connection.addIceCandidate(candidate).catch(() => undefined); // of a round that is over
+  }
+
+  /** After the socket was lost: an offer that isn't answered the server makes again. */
+  resumed(): void {
+    this.#watch();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.connection.onicecandidate = this.connection.oniceconnectionstatechange = null;
+    this.connection.close();
+  }
+
+  async #accept(id: number, sdp: string, sections: MediaSection[]): Promise<void> {
+    if (this.#closed) return;
+    await this.connection.setRemoteDescription({ type: 'offer', sdp });
+    for (const candidate of this.#candidates.splice(0)) this.candidate(candidate);
+    await this.connection.setLocalDescription(await this.connection.createAnswer());
+    this.link.send({ type: 'answer', id, sdp: this.connection.localDescription?.sdp ?? '' });
+    this.#assign(new Map(sections.map((s) => [s.mid, s.id])));
+  }
+
+  #assign(bySection: Map<string, string>): void {
+    const kept = new Set(bySection.values());
+    for (const id of this.#bySection.values()) {
+      if (!kept.has(id)) this.link.media(id, undefined);
+    }
+    this.#bySection = bySection;
+    for (const transceiver of this.connection.getTransceivers()) {
+      const id = bySection.get(transceiver.mid ?? '');
+      if (id) this.link.media(id, transceiver.receiver.track);
+    }
+  }
+
+  #watch(): void {
+    clearTimeout(this.#timer);
+    const state = this.connection.iceConnectionState;
+    if (state !== 'disconnected' && state !== 'failed') return;
+    this.#timer = setTimeout(
+      () => {
+        this.link.send({ type: 'restart', pc: 'subscribe' });
+        this.#timer = setTimeout(() => this.#watch(), patienceMs);
+      },
+      state === 'failed' ? 0 : patienceMs,
+    );
+  }
+}
