@@ -122,12 +122,21 @@ SELECT id, events FROM webhook_endpoints WHERE tenant_id = '%[1]s' AND deleted_a
     AND (cardinality(events) = 0 OR events && ARRAY['auction.bid']) ORDER BY id;
 COMMIT;
 `, a.caller.TenantID, auctionID)
+	return a.tps(b, program, bidders, bidTime, map[string]int{lock + take: taken, lock + "ROLLBACK;\n": refused})
+}
+
+// tps runs scripts, each as often as its weight says, and returns the transactions per
+// second.
+func (a *services) tps(b *testing.B, program string, clients int, spent time.Duration, scripts map[string]int) float64 {
+	b.Helper()
+	args := []string{"-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-T", strconv.Itoa(int(spent.Seconds()))}
 	dir := b.TempDir()
-	high, low := filepath.Join(dir, "high.sql"), filepath.Join(dir, "low.sql")
-	require.NoError(b, os.WriteFile(high, []byte(lock+take), 0o600))
-	require.NoError(b, os.WriteFile(low, []byte(lock+"ROLLBACK;\n"), 0o600))
-	out, err := exec.Command(program, "-n", "-M", "prepared", "-c", strconv.Itoa(bidders), "-j", "2",
-		"-T", strconv.Itoa(int(bidTime.Seconds())), "-f", fmt.Sprint(high, "@", taken), "-f", fmt.Sprint(low, "@", refused), a.pool.Config().ConnString()).CombinedOutput()
+	for script, weight := range scripts {
+		file := filepath.Join(dir, strconv.Itoa(len(args))+".sql")
+		require.NoError(b, os.WriteFile(file, []byte(script), 0o600))
+		args = append(args, "-f", fmt.Sprint(file, "@", weight))
+	}
+	out, err := exec.Command(program, append(args, a.pool.Config().ConnString())...).CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	found := regexp.MustCompile(`(?m)^tps = ([0-9.]+)`).FindSubmatch(out)
 	require.NotNil(b, found, "%s", out)

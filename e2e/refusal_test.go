@@ -39,7 +39,7 @@ func TestSecondServerOnTheSameFolder(t *testing.T) {
 
 func TestPortInUse(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"HTTP_ADDR", "ADMIN_ADDR", "RTMP_ADDR"} {
+	for _, name := range []string{"HTTP_ADDR", "ADMIN_ADDR", "RTMP_ADDR", "SFU_ADDR"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			holder, err := net.Listen("tcp", freeAddr(t))

@@ -58,6 +58,7 @@ func prepare(t testing.TB, options ...option) *server {
 	s.url, s.admin = "http://"+http, "http://"+admin
 	s.settings = map[string]string{
 		"DATA_DIR": s.dir, "HTTP_ADDR": http, "PUBLIC_URL": s.url, "ADMIN_ADDR": admin, "RTMP_ADDR": s.rtmp,
+		"SFU_ADDR":               "127.0.0.1:0",
 		"WEBHOOK_RETRY_SCHEDULE": "0s,200ms,200ms,500ms,500ms,1s,1s,1s",
 	}
 	for _, o := range options {
@@ -85,7 +86,7 @@ func (s *server) start(t testing.TB) {
 		if !s.running() {
 			t.Fatalf("the server ended with code %d:\n%s", s.code, s.err.String())
 		}
-		return s.out.has("is ready")
+		return s.out.has("Ctrl-C stops the server") // the banner's last line
 	})
 	s.took = time.Since(began)
 }

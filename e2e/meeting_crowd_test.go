@@ -1,0 +1,446 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+)
+
+// meeting is who meets in rooms of a server that is killed again and again.
+type meeting struct {
+	t    testing.TB
+	s    *server
+	a    *tenant
+	seed uint64
+	room string
+	stop chan struct{}
+	halt func()
+	busy sync.WaitGroup
+
+	mu     sync.Mutex
+	counts map[string]int
+	tokens map[string]string // by user
+	kicked map[string]bool
+	stays  map[string]*seat
+}
+
+// seat is a connection that was welcomed.
+type seat struct {
+	conn  *websocket.Conn
+	muted bool
+}
+
+const (
+	attendees = 14
+	capacity  = 20
+)
+
+// heard is what a server says on the socket.
+type heard struct {
+	Type   string `json:"type"`
+	Code   string `json:"code"`
+	SFUURL string `json:"sfuUrl"`
+	Self   struct {
+		Role  string `json:"role"`
+		Muted bool   `json:"muted"`
+	} `json:"self"`
+	Participant struct {
+		UserID string `json:"userId"`
+		Role   string `json:"role"`
+		Muted  bool   `json:"muted"`
+	} `json:"participant"`
+}
+
+func newMeeting(t testing.TB, s *server, seed uint64, places int) *meeting {
+	t.Helper()
+	m := &meeting{
+		t: t, s: s, a: signUp(t, s), seed: seed, stop: make(chan struct{}),
+		counts: map[string]int{}, tokens: map[string]string{}, kicked: map[string]bool{}, stays: map[string]*seat{},
+	}
+	m.halt = sync.OnceFunc(func() { close(m.stop) })
+	_, session := m.try("POST", "/v1/me/sessions", map[string]any{"type": "conference", "name": "All hands", "hostId": "host", "capacity": places})
+	m.room, _ = session["id"].(string)
+	require.NotEmpty(t, m.room, "%v", session)
+	return m
+}
+
+// meet starts everybody; they go on until disperse.
+func meet(t testing.TB, s *server, seed uint64) *meeting {
+	t.Helper()
+	m := newMeeting(t, s, seed, capacity)
+	for i := range attendees {
+		m.run(uint64(i), func(r *rand.Rand, _ int) { m.attend(r, fmt.Sprint("attendee-", i)) })
+	}
+	m.run(100, func(r *rand.Rand, n int) { m.kick(r, fmt.Sprint("victim-", n)) })
+	m.run(200, func(r *rand.Rand, n int) { m.promote(r, fmt.Sprint("riser-", n)) })
+	m.run(300, m.breakOut)
+	for i := range 2 {
+		m.run(400+uint64(i), func(r *rand.Rand, n int) { m.ring(r, fmt.Sprintf("%d-%d", i, n)) })
+	}
+	m.run(500, func(*rand.Rand, int) { m.beQuiet() })
+	return m
+}
+
+func (m *meeting) run(id uint64, f func(r *rand.Rand, n int)) {
+	r := rand.New(rand.NewPCG(m.seed, id))
+	m.busy.Go(func() {
+		for n := 0; !m.over(); n++ {
+			f(r, n)
+		}
+	})
+}
+
+func (m *meeting) over() bool {
+	select {
+	case <-m.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *meeting) rest(d time.Duration) {
+	select {
+	case <-m.stop:
+	case <-time.After(d):
+	}
+}
+
+// disperse has everybody end what they are at; those in the room stay.
+func (m *meeting) disperse() {
+	m.halt()
+	m.busy.Wait()
+}
+
+func (m *meeting) count(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts[what]++
+}
+
+// try calls the API once; status is 0 when nobody answered.
+func (m *meeting) try(method, path string, body any) (status int, answer map[string]any) {
+	raw, err := json.Marshal(body)
+	require.NoError(m.t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, m.s.url+path, bytes.NewReader(raw))
+	require.NoError(m.t, err)
+	r.Header.Set("Authorization", "Bearer "+m.a.apiKey)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := (&http.Client{Timeout: patience}).Do(r)
+	if err != nil {
+		return 0, nil
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, nil
+	}
+	if json.Unmarshal(text, &answer) != nil {
+		var list []any // of rooms
+		_ = json.Unmarshal(text, &list)
+		answer = map[string]any{"data": list}
+	}
+	return resp.StatusCode, answer
+}
+
+// insist repeats a call until it is answered by a server that works.
+func (m *meeting) insist(method, path string, body any) (status int, answer map[string]any) {
+	for {
+		if status, answer = m.try(method, path, body); status != 0 && status < 500 {
+			return status, answer
+		}
+		<-time.After(pollEvery) // until the server is up again
+	}
+}
+
+func (m *meeting) token(user string) (token string, status int) {
+	status, answer := m.insist("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": user})
+	token, _ = answer["token"].(string)
+	if token != "" {
+		m.mu.Lock()
+		m.tokens[user] = token
+		m.mu.Unlock()
+	}
+	return token, status
+}
+
+// dial opens a socket and hears the first word; nil when nobody is there.
+func (m *meeting) dial(room, token string) (*websocket.Conn, heard) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	url := strings.Replace(m.s.url, "http", "ws", 1) + "/sfu/?room=" + room + "&token=" + token
+	conn, resp, err := websocket.Dial(ctx, url, nil)
+	if err != nil {
+		return nil, heard{}
+	}
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	conn.SetReadLimit(1 << 20)
+	first, err := hear(ctx, conn)
+	if err != nil {
+		_ = conn.CloseNow()
+		return nil, heard{}
+	}
+	return conn, first
+}
+
+func hear(ctx context.Context, conn *websocket.Conn) (heard, error) {
+	_, data, err := conn.Read(ctx)
+	if err != nil {
+		return heard{}, err
+	}
+	var h heard
+	return h, json.Unmarshal(data, &h)
+}
+
+// come comes in with a token, however often the server dies meanwhile; code is the
+// bye's when it may not.
+func (m *meeting) come(token string) (conn *websocket.Conn, first heard, code string) {
+	for again := false; ; again = true {
+		conn, first = m.dial(m.room, token)
+		switch {
+		case conn == nil || first.Type == "bye" && (first.Code == "shutdown" || first.Code == "internal"):
+			if m.over() && m.quiet() {
+				return nil, first, "over"
+			}
+			<-time.After(pollEvery)
+			continue
+		case first.Type == "bye":
+			_ = conn.CloseNow()
+			return nil, first, first.Code
+		case first.Type != "welcome":
+			m.t.Errorf("the first word is %q", first.Type)
+		case again:
+			m.count("back with the same token")
+		}
+		return conn, first, ""
+	}
+}
+
+// quiet tells that no server runs any more.
+func (m *meeting) quiet() bool { return m.s.process == nil || !m.s.running() }
+
+// attend comes in, goes, comes again; at the end it stays if there is a seat.
+func (m *meeting) attend(r *rand.Rand, user string) {
+	token, status := m.token(user)
+	if status != 201 {
+		m.count(fmt.Sprint("token: ", status))
+		m.rest(50 * time.Millisecond)
+		return
+	}
+	for {
+		conn, _, code := m.come(token)
+		if code != "" {
+			m.count("bye " + code)
+			return
+		}
+		m.count("welcome")
+		lost := m.listen(conn, time.Duration(50+r.IntN(900))*time.Millisecond)
+		switch {
+		case m.over() && !lost:
+			m.mu.Lock()
+			m.stays[user] = &seat{conn: conn}
+			m.mu.Unlock()
+			return
+		case lost:
+			m.count("lost")
+			_ = conn.CloseNow()
+		case oneIn(r, 3): // without a word
+			_ = conn.CloseNow()
+		default:
+			_ = conn.Write(context.Background(), websocket.MessageText, []byte(`{"type":"leave"}`))
+			m.listen(conn, 5*time.Second)
+			_ = conn.CloseNow()
+			return
+		}
+	}
+}
+
+// listen hears what is said for a while, until the meeting is over or the socket
+// lost.
+func (m *meeting) listen(conn *websocket.Conn, d time.Duration) (lost bool) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			if _, _, err := conn.Read(context.Background()); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(d):
+	case <-m.stop:
+	}
+	return false
+}
+
+func (m *meeting) inside() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var users []string
+	for user := range m.stays {
+		users = append(users, user)
+	}
+	return users
+}
+
+// leave has all leave who stayed.
+func (m *meeting) leave() {
+	for _, s := range m.stays {
+		_ = s.conn.Write(context.Background(), websocket.MessageText, []byte(`{"type":"leave"}`))
+	}
+}
+
+// bye is the code with which a token is turned away.
+func (m *meeting) bye(token string) string {
+	conn, first := m.dial(m.room, token)
+	if conn != nil {
+		_ = conn.CloseNow()
+	}
+	return first.Code
+}
+
+// kick throws somebody out who is in the room.
+func (m *meeting) kick(r *rand.Rand, user string) {
+	m.rest(time.Duration(r.IntN(300)) * time.Millisecond)
+	token, status := m.token(user)
+	if status != 201 {
+		return
+	}
+	conn, _, _ := m.come(token)
+	if status, _ := m.insist("DELETE", "/v1/me/sessions/"+m.room+"/participants/"+user, nil); status != 200 {
+		m.t.Errorf("kick: %d", status)
+	}
+	m.mu.Lock()
+	m.kicked[user] = true
+	m.mu.Unlock()
+	m.count("kicked")
+	if conn != nil {
+		until(m.t, "the kicked one is out", func() bool { return m.listen(conn, time.Second) })
+		_ = conn.CloseNow()
+	}
+}
+
+// promote makes somebody a cohost, who then leaves.
+func (m *meeting) promote(r *rand.Rand, user string) {
+	m.rest(time.Duration(r.IntN(300)) * time.Millisecond)
+	token, status := m.token(user)
+	if status != 201 {
+		return
+	}
+	conn, _, code := m.come(token)
+	if code != "" {
+		return
+	}
+	if status, _ := m.insist("POST", "/v1/me/sessions/"+m.room+"/moderate/promote", map[string]any{"userId": user, "role": "cohost"}); status != 201 {
+		m.t.Errorf("promote: %d", status)
+	}
+	m.count("promoted")
+	_ = conn.Write(context.Background(), websocket.MessageText, []byte(`{"type":"leave"}`))
+	m.listen(conn, 5*time.Second)
+	_ = conn.CloseNow()
+}
+
+// breakOut opens breakout rooms, has somebody go there, and closes them.
+func (m *meeting) breakOut(r *rand.Rand, _ int) {
+	m.rest(time.Duration(r.IntN(400)) * time.Millisecond)
+	user := "walker"
+	token, _ := m.token(user)
+	status, answer := m.insist("POST", "/v1/me/sessions/"+m.room+"/breakouts", map[string]any{
+		"count": 2, "assignments": map[string]any{"1": []string{user}},
+	})
+	if status != 201 {
+		m.t.Errorf("breakouts: %d %v", status, answer)
+		return
+	}
+	m.count("breakouts")
+	if data, _ := answer["data"].([]any); len(data) > 0 && token != "" {
+		if room, _ := data[0].(map[string]any)["id"].(string); room != "" {
+			if conn, first := m.dial(room, token); conn != nil {
+				m.count("in a breakout: " + first.Type)
+				_ = conn.CloseNow()
+			}
+		}
+	}
+	m.rest(time.Duration(r.IntN(200)) * time.Millisecond)
+	if status, _ := m.insist("POST", "/v1/me/sessions/"+m.room+"/breakouts/close", nil); status != 201 {
+		m.t.Errorf("close breakouts: %d", status)
+	}
+}
+
+// ring calls somebody, who answers, declines, or lets it ring.
+func (m *meeting) ring(r *rand.Rand, name string) {
+	m.rest(time.Duration(r.IntN(300)) * time.Millisecond)
+	status, answer := m.insist("POST", "/v1/me/calls/invite", map[string]any{
+		"fromUserId": "from-" + name, "toUserId": "to-" + name, "kind": "voice",
+	})
+	if status != 201 {
+		m.t.Errorf("invite: %d %v", status, answer)
+		return
+	}
+	call := "/v1/me/calls/" + fmt.Sprint(answer["sessionId"])
+	ok := func(verb string, user string) bool {
+		status, _ := m.insist("POST", call+"/"+verb, map[string]any{"userId": user})
+		m.count(fmt.Sprint(verb, ": ", status))
+		return status == 201
+	}
+	switch r.IntN(3) {
+	case 0:
+		if ok("answer", "to-"+name) {
+			ok("end", "from-"+name)
+		}
+	case 1:
+		ok("decline", "to-"+name)
+	}
+}
+
+// beQuiet is somebody whom a moderator has muted, and who stays so, however often
+// the server dies.
+func (m *meeting) beQuiet() {
+	token, status := m.token("quiet")
+	if status != 201 {
+		m.rest(20 * time.Millisecond)
+		return
+	}
+	muted := false
+	for !m.over() {
+		conn, first, code := m.come(token)
+		if code != "" {
+			m.count("quiet: bye " + code)
+			return
+		}
+		if muted {
+			require.True(m.t, first.Self.Muted, "a moderator's mute holds")
+			m.count("muted again")
+		} else {
+			status, _ := m.insist("POST", "/v1/me/sessions/"+m.room+"/moderate/mute-all", map[string]any{})
+			muted = status == 201
+		}
+		for !m.listen(conn, time.Hour) {
+			if m.over() {
+				m.mu.Lock()
+				m.stays["quiet"] = &seat{conn: conn, muted: true}
+				m.mu.Unlock()
+				return
+			}
+		}
+		_ = conn.CloseNow()
+	}
+}

@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/dbtest"
+)
+
+// TestTwoNodesOneRoom has two servers on one database: a room is on one of them,
+// whichever issued the token; the other one says where. What is decided at one is
+// done at the other, and when the one with the room is killed, the room is at the
+// other.
+func TestTwoNodesOneRoom(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	url := pool.Config().ConnString()
+	both := []option{
+		set("DATABASE_URL", url), set("RATE_LIMIT_CALLER", "off"), set("MASTER_KEY", "c2hvd2Zsb29yLXNob3dmbG9vci1zaG93Zmxvb3ItMTI="),
+	}
+	a, b := serve(t, both...), serve(t, both...)
+	m := newMeeting(t, a, 1, 50)
+	at := func(s *server) string { return strings.Replace(s.url, "http", "ws", 1) + "/sfu" }
+
+	_, issued := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "ben"})
+	where, token := fmt.Sprint(issued["sfuUrl"]), fmt.Sprint(issued["token"])
+	has, other := a, b
+	if where == at(b) {
+		has, other = b, a
+	}
+	require.Equal(t, at(has), where)
+	m.s = other
+	_, again := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
+	require.Equal(t, where, again["sfuUrl"], "the room is where it is, whoever is asked")
+	conn, first := m.dial(m.room, token)
+	require.Equal(t, "bye", first.Type)
+	require.Equal(t, "moved", first.Code)
+	require.Equal(t, where, first.SFUURL)
+	_ = conn.CloseNow()
+
+	m.s = has
+	ben, first := m.dial(m.room, token)
+	require.Equal(t, "welcome", first.Type)
+	defer ben.CloseNow()
+	cara, first := m.dial(m.room, fmt.Sprint(again["token"]))
+	require.Equal(t, "welcome", first.Type)
+	defer cara.CloseNow()
+
+	// The other node decides.
+	m.s = other
+	for _, step := range []struct {
+		method, path string
+		body         any
+		seen         func(h heard) bool
+	}{
+		{"POST", "/moderate/promote", map[string]any{"userId": "ben", "role": "cohost"}, func(h heard) bool {
+			return h.Type == "participant" && h.Participant.UserID == "ben" && h.Participant.Role == "cohost"
+		}},
+		{"POST", "/moderate/mute-all", map[string]any{}, func(h heard) bool {
+			return h.Type == "participant" && h.Participant.UserID == "ben" && h.Participant.Muted
+		}},
+		{"DELETE", "/participants/ben", nil, func(h heard) bool { return h.Type == "bye" && h.Code == "kicked" }},
+	} {
+		began := time.Now()
+		status, answer := m.try(step.method, "/v1/me/sessions/"+m.room+step.path, step.body)
+		require.Contains(t, []int{http.StatusOK, http.StatusCreated}, status, "%v", answer)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		for {
+			h, err := hear(ctx, ben)
+			require.NoError(t, err, step.path)
+			if step.seen(h) {
+				break
+			}
+		}
+		cancel()
+		t.Logf("%s at one server is felt at the other after %s", step.path, time.Since(began).Round(time.Millisecond))
+	}
+
+	// The node with the room dies; who asks again meets at the other.
+	has.kill()
+	began := time.Now()
+	var token2, token3 string
+	until(t, "the room is placed anew", func() bool {
+		_, answer := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
+		token2 = fmt.Sprint(answer["token"])
+		return answer["sfuUrl"] == at(other)
+	})
+	t.Logf("the room is elsewhere %s after its server was killed", time.Since(began).Round(time.Second))
+	_, answer := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "dan"})
+	token3 = fmt.Sprint(answer["token"])
+	for _, token := range []string{token2, token3} {
+		conn, first := m.dial(m.room, token)
+		require.Equal(t, "welcome", first.Type, first.Code)
+		defer conn.CloseNow()
+	}
+	require.Equal(t, "kicked", m.bye(token), "who was thrown out stays out")
+	requireSeats(t, pool)
+}
+
+// floods is how many at once want into one room.
+const floods = 10_000
+
+// TestFloodAtTheDoor sends thousands against one room's door, with tokens that are
+// good, made up, and of people there is no seat for. Who is in the room notices
+// nothing, and the server comes back to what it was.
+func TestFloodAtTheDoor(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	m := newMeeting(t, s, 1, 2)
+	var late string
+	for _, user := range []string{"ada", "ben"} {
+		token, status := m.token(user)
+		require.Equal(t, 201, status)
+		conn, first := m.dial(m.room, token)
+		require.Equal(t, "welcome", first.Type)
+		defer conn.CloseNow()
+		m.stays[user] = &seat{conn: conn}
+		late = token
+	}
+	goroutines := m.gauge(t, "go_goroutines")
+	tokens := []string{"made-up", late + "x", "", strings.Repeat("a", 4000)}
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[string]int{}
+	began := time.Now()
+	next := make(chan int)
+	for range 100 {
+		work.Go(func() {
+			for i := range next {
+				what := m.knock(tokens[i%len(tokens)])
+				mu.Lock()
+				seen[what]++
+				mu.Unlock()
+			}
+		})
+	}
+	var asked time.Time
+	slowest := time.Duration(0)
+	for i := range floods {
+		next <- i
+		if i%500 == 0 { // those inside
+			asked = time.Now()
+			require.NoError(t, m.stays["ada"].conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"ping","time":1}`)))
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			for {
+				h, err := hear(ctx, m.stays["ada"].conn)
+				require.NoError(t, err)
+				if h.Type == "pong" {
+					break
+				}
+			}
+			cancel()
+			slowest = max(slowest, time.Since(asked))
+		}
+	}
+	close(next)
+	work.Wait()
+	t.Logf("%d in %s: %v; the slowest answer to somebody inside took %s", floods, time.Since(began).Round(time.Millisecond), seen, slowest.Round(time.Millisecond))
+	require.Positive(t, seen["429"], "most are refused before the upgrade")
+	require.Zero(t, seen["welcome"])
+	for what := range seen {
+		require.Contains(t, []string{"429", "bye unauthenticated", "bye session_full", "bye rate_limited"}, what)
+	}
+	until(t, "the server is as it was", func() bool { return m.gauge(t, "go_goroutines") < goroutines+20 })
+	t.Logf("goroutines: %v before, %v after; %v MiB in use", goroutines, m.gauge(t, "go_goroutines"), m.gauge(t, "go_memstats_heap_inuse_bytes")/(1<<20))
+}
+
+// knock asks for admission once, and tells what came of it.
+func (m *meeting) knock(token string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, resp, err := websocket.Dial(ctx, strings.Replace(m.s.url, "http", "ws", 1)+"/sfu/?room="+m.room+"&token="+token, nil)
+	if resp != nil && resp.StatusCode == http.StatusTooManyRequests {
+		return "429"
+	}
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.CloseNow()
+	h, err := hear(ctx, conn)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(h.Type + " " + h.Code)
+}
+
+// gauge is a figure of the server's own.
+func (m *meeting) gauge(t testing.TB, name string) (value float64) {
+	t.Helper()
+	resp, err := (&http.Client{Timeout: patience}).Get(m.s.admin + "/metrics")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var text strings.Builder
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := resp.Body.Read(buf)
+		text.Write(buf[:n])
+		if err != nil {
+			break
+		}
+	}
+	for line := range strings.Lines(text.String()) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			_, err := fmt.Sscan(rest, &value)
+			require.NoError(t, err)
+			return value
+		}
+	}
+	t.Fatalf("no %s in the metrics", name)
+	return 0
+}
