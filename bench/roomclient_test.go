@@ -297,19 +297,29 @@ func (in *inbound) note(seq uint16) (first bool) {
 
 // receives waits until so many tracks arrive.
 func (c *roomClient) receives(tracks int) error {
-	return c.wait(fmt.Sprint(tracks, " tracks"), func() bool { return len(c.streams) >= tracks })
+	have := 0
+	err := c.wait(fmt.Sprint(tracks, " tracks"), func() bool { have = len(c.streams); return have >= tracks })
+	if err != nil {
+		return fmt.Errorf("%w: it has %d", err, have)
+	}
+	return nil
 }
 
-// expects is how many tracks others publish.
+// loudest is how many voices the server sends at once; the client's own may be
+// one of them.
+const loudest = 8
+
+// expects is how many tracks arrive at least.
 func (c *roomClient) expects() int {
-	each, others := 1, c.plan.Talkers
-	if c.plan.Sound {
-		each = 2
-	}
+	others, heard := c.plan.Talkers, loudest
 	if strings.HasPrefix(c.name, "guest") {
 		others--
+		heard--
 	}
-	return each * others
+	if !c.plan.Sound {
+		return others
+	}
+	return others + min(others, heard)
 }
 
 // takeLost is how many packets haven't come since it was asked last.
