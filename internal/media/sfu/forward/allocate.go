@@ -139,7 +139,7 @@ func (d *demand) fill(x *situation, c *choice) {
 func (e *Egress) share(now instant) {
 	w := e.worker
 	w.demands = w.demands[:0]
-	budget := e.estimator.Rate()
+	budget, sound := e.estimator.Rate(), 0
 	undelayed := max(e.estimator.Undelayed()-budget, 0)
 	limited := e.limited && budget > 0
 	for _, s := range e.sinks {
@@ -147,6 +147,7 @@ func (e *Egress) share(now instant) {
 		if s.audio {
 			c.fit = 0
 			budget -= x.sound
+			sound += x.sound
 			continue
 		}
 		v := s.view.Load()
@@ -171,6 +172,9 @@ func (e *Egress) share(now instant) {
 		return
 	}
 	e.used, e.wanted = allocate(budget, budget+undelayed, w.demands)
+	if e.wanted > 0 {
+		e.wanted += sound // what a path is to carry, it is to carry beside the sound
+	}
 	for i := range w.demands {
 		d := &w.demands[i]
 		c := &d.sink.choice

@@ -62,7 +62,7 @@ type Egress struct {
 	ticked    instant // when was looked at what is due by the clock
 	chosen    instant // and at the layers
 	used      int     // bits per second that were shared out among pictures
-	wanted    int     // that one more step would take; 0 for none
+	wanted    int     // that one more step would take, sound included; 0 for none
 	roundTrip time.Duration
 	window    instant // of one second, for the bound of repairs
 	spent     int     // bytes of repairs in the window

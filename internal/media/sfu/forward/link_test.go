@@ -23,7 +23,8 @@ type link struct {
 	egress   *Egress
 	lost     int
 	padding  int
-	sound    int // packets that arrived
+	sound    int  // packets that arrived
+	dark     bool // nothing gets through, either way
 }
 
 type arriving struct {
@@ -42,6 +43,10 @@ func (l *link) write(h *rtp.Header, payload []byte) (int, error) {
 	size := len(payload) + int(h.PaddingSize) + overhead
 	if h.Padding {
 		l.padding += size
+	}
+	if l.dark {
+		l.lost++
+		return 0, nil
 	}
 	if l.free.Before(l.clock) {
 		l.free = l.clock
@@ -123,7 +128,7 @@ func (c *conference) pass(t *testing.T, d time.Duration) {
 		c.run()
 		c.tick()
 		c.deliver()
-		if c.ticks%5 == 0 {
+		if c.ticks%5 == 0 && !c.dark {
 			c.egress.HandleRTCP(c.recorder.BuildFeedbackPacket())
 			c.run()
 		}
@@ -205,4 +210,42 @@ func TestREMBBoundsWhatIsSent(t *testing.T) {
 	}
 	r.run()
 	require.Equal(t, SinkState{Layer: 1}, s.State(), "640x360 is taken for 553 kbit/s")
+}
+
+// TestPicturesComeBackWithThePath: for a while nothing gets through either way, which
+// says nothing of what the path carries afterwards.
+func TestPicturesComeBackWithThePath(t *testing.T) {
+	t.Parallel()
+	for _, away := range []time.Duration{5 * time.Second, 32 * time.Second} {
+		for _, capacity := range []int{600_000, 20_000_000} {
+			c := newConference(t, capacity)
+			c.pass(t, 20*time.Second)
+			c.dark = true
+			c.pass(t, away)
+			c.dark = false
+			c.pass(t, 4*time.Second)
+			for _, s := range c.sinks {
+				assert.GreaterOrEqual(t, s.State().Layer, 0, "%s away at %d", away, capacity)
+			}
+			c.pass(t, 15*time.Second)
+			lost := c.lost
+			c.pass(t, 5*time.Second)
+			assert.Less(t, c.lost-lost, 20, "it finds its rate again: %s away at %d", away, capacity)
+		}
+	}
+}
+
+// TestAStarvedPictureIsProbedFor, beside the sound that takes its share of the path.
+func TestAStarvedPictureIsProbedFor(t *testing.T) {
+	t.Parallel()
+	c := newConference(t, 90_000)
+	c.pass(t, 30*time.Second)
+	for _, s := range c.sinks {
+		require.Equal(t, SinkState{Layer: -1, Starved: true}, s.State())
+	}
+	c.capacity = 2_000_000
+	c.pass(t, 40*time.Second)
+	for _, s := range c.sinks {
+		assert.GreaterOrEqual(t, s.State().Layer, 0)
+	}
 }
