@@ -244,6 +244,57 @@ func TestANewPathIsFound(t *testing.T) {
 	t.Logf("media both ways again after %s", time.Since(began))
 }
 
+// TestAPathThatFailedIsFoundAgain: nothing goes through for so long that the server
+// gives the path up, while the socket stands; an ICE restart brings all back.
+func TestAPathThatFailedIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	for _, watches := range []bool{true, false} {
+		t.Run(map[bool]string{true: "who watches", false: "who publishes"}[watches], func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(c *sfu.Config) { c.Limits.ResumeFor = time.Second })
+			relay := sfutest.NewRelay(t, r.server.Addr(), 1)
+			behind := func(it bool) func(*sfutest.Options) {
+				return func(o *sfutest.Options) {
+					if it {
+						o.Through = relay
+					}
+				}
+			}
+			camera := sfutest.Camera()
+			camera.Bytes = 2500 // 1 Mbit/s
+			ada, bob := r.join(t, "ada:host", behind(!watches)), r.join(t, "bob", behind(watches))
+			cara := r.join(t, "cara:host")
+			for _, c := range []*sfutest.Client{ada, bob, cara} {
+				defer keepAlive(c)()
+			}
+			sent := ada.Publish(t, sfutest.Microphone(), camera)
+			clock := cara.Publish(t, sfutest.Microphone())[0] // whose packets tell the time
+			for _, o := range sent {
+				bob.Sees(t, o.ID, 100)
+			}
+			listener := map[bool]*sfutest.Client{true: ada, false: bob}[watches]
+			relay.Set(sfutest.Weather{Black: true})
+			listener.Hears(t, clock.ID, 550) // 11 s: 5 until it is disconnected, 1 until it has failed
+			relay.Set(sfutest.Weather{})
+			began := time.Now()
+			if watches {
+				bob.Send(t, map[string]any{"type": "restart", "pc": "subscribe"})
+			} else {
+				ada.RestartPublish(t)
+			}
+			for _, o := range sent {
+				bob.Sees(t, o.ID, 50)
+				t.Logf("%s again after %s", o.Media.Source, time.Since(began))
+			}
+			for _, c := range []*sfutest.Client{ada, bob} {
+				for _, m := range c.Messages() {
+					require.NotEqual(t, "left", m.Type)
+				}
+			}
+		})
+	}
+}
+
 // keepAlive sends what a client sends, so that its socket isn't dead.
 func keepAlive(c *sfutest.Client) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})

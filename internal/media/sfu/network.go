@@ -38,11 +38,10 @@ const (
 	tcpFirst = 5 * time.Second
 )
 
-// How long without a packet until a connection counts as disconnected and failed.
-// The latter is as long as a participant may take to come back.
+// How long without a packet until a connection counts as disconnected. It has failed
+// when it is so for as long as a participant may take to come back.
 const (
 	iceDisconnected = 5 * time.Second
-	iceFailed       = 30 * time.Second
 	iceKeepalive    = 2 * time.Second
 )
 
@@ -146,7 +145,7 @@ func (n *network) configure(c Config, interfaces *stdnet.Net) error {
 		webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6, webrtc.NetworkTypeTCP4, webrtc.NetworkTypeTCP6,
 	})
 	s.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
-	s.SetICETimeouts(iceDisconnected, iceFailed, iceKeepalive)
+	s.SetICETimeouts(iceDisconnected, c.Limits.ResumeFor, iceKeepalive)
 	s.DisableActiveTCP(true)
 	// GCM is five times as fast as the default, and kept first for that.
 	s.SetSRTPProtectionProfiles(dtls.SRTP_AEAD_AES_128_GCM, dtls.SRTP_AEAD_AES_256_GCM, dtls.SRTP_AES128_CM_HMAC_SHA1_80)

@@ -52,6 +52,9 @@ type Estimator struct {
 	reported int64   // when the last report came, 0 for never
 	unheard  int64   // when the first packet was sent after it, 0 for none
 	lowered  int64   // when silence lowered the rate last
+	trusted  float64 // what delays allowed before it did, 0 while it doesn't
+	back     int64   // when the last silence ended: what was lost before says nothing
+	initial  float64
 	limit    float64 // what was asked for, +Inf for nothing
 	limited  int64
 }
@@ -59,7 +62,7 @@ type Estimator struct {
 // New makes an Estimator that begins at a rate, in bits per second.
 func New(initial int) *Estimator {
 	rate := clamp(float64(initial))
-	e := &Estimator{limit: math.Inf(1)}
+	e := &Estimator{limit: math.Inf(1), initial: rate}
 	e.trend.reset()
 	e.throughput.reset()
 	e.delay = delayLimit{rate: rate, capacity: capacity{deviation: 0.4}, starting: true}
@@ -104,6 +107,7 @@ func (e *Estimator) listen(now int64) {
 		return
 	}
 	e.lowered = now
+	e.trusted = max(e.trusted, e.delay.rate)
 	e.delay.rate = max(0.7*e.delay.rate, min(e.delay.rate, 100_000))
 	e.publish()
 }
@@ -113,17 +117,17 @@ func (e *Estimator) Feedback(report *rtcp.TransportLayerCC, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.since(at)
+	gap := e.reported != 0 && now-e.reported > silence
+	if gap {
+		e.back = now
+	}
 	received, lost := e.read(report, now)
 	if received+lost == 0 {
 		return
 	}
-	gap := e.reported != 0 && now-e.reported > silence
 	e.reported, e.unheard = now, 0
 	if gap {
-		// What was measured is older than what has happened to the path.
-		e.trend.reset()
-		e.throughput.reset()
-		e.queue = queue{}
+		e.renew()
 	}
 	signal := e.trend.signal
 	for _, a := range e.arrived {
@@ -153,6 +157,21 @@ func (e *Estimator) Feedback(report *rtcp.TransportLayerCC, at time.Time) {
 	e.publish()
 }
 
+// renew begins to measure again after a silence: what was measured is older than what
+// has happened to the path. That it was gone says nothing of how much it carries;
+// until that is known it is taken for what it was, or for what a new one is; e.mu is held.
+func (e *Estimator) renew() {
+	e.trend.reset()
+	e.throughput.reset()
+	e.queue = queue{}
+	if e.trusted == 0 {
+		return
+	}
+	rate := max(e.delay.rate, min(e.trusted, e.initial))
+	e.delay = delayLimit{rate: rate, capacity: capacity{deviation: 0.4}, starting: true}
+	e.loss.rate, e.prober, e.trusted = math.Inf(1), prober{id: e.prober.id}, 0
+}
+
 // read finds the packets that a report tells of, in the order of their arrival
 // in e.arrived; e.mu is held.
 func (e *Estimator) read(report *rtcp.TransportLayerCC, now int64) (received, lost int) {
@@ -164,7 +183,7 @@ func (e *Estimator) read(report *rtcp.TransportLayerCC, now int64) (received, lo
 			continue
 		}
 		if !status.received {
-			if p.state == sent {
+			if p.state == sent && p.at >= e.back {
 				p.state = missing
 				lost++
 				e.prober.reported(p)
