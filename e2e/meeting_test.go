@@ -466,6 +466,7 @@ func TestAHostBroadcastsFromTheRoomPage(t *testing.T) {
 	a.await(stream.ID, api.StreamStatusLIVE)
 	cleo := enter("cleo", api.ParticipantRoleViewer)
 	cleo.joins()
+	require.True(t, browsertest.Value[bool](t, cleo.tab, `document.querySelector(".preview").hidden`), "who watches is asked for no camera")
 	cleo.isIn()
 	cleo.sees(ada)
 	browsertest.Screenshot(t, cleo.tab, "meeting-stream")

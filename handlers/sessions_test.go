@@ -1,6 +1,8 @@
 package handlers_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
@@ -118,10 +120,31 @@ func TestCreateSessionToken(t *testing.T) {
 	require.Equal(t, "cleo", owner.Participant(t, st.ID, owner.Ticket(t, st.ID, "cleo", nil).UserID).DisplayName)
 	require.Equal(t, api.ParticipantPerms{Audio: true, Video: true, Screen: true}, owner.Ticket(t, st.ID, "ada", nil).Perms)
 
+	// The token shows how it was issued; how things are is not in it.
+	require.Equal(t, map[string]any{
+		"tid": owner.TenantID, "room": st.ID, "typ": "participant", "sub": "ben", "name": "Ben Sato", "role": "guest",
+		"perms": map[string]any{"audio": true, "video": true, "screen": false},
+	}, claimsOf(t, token.Token, "tid", "room", "typ", "sub", "name", "role", "perms"))
+	owner.Call(t, "PATCH", sessionsPath+"/"+st.ID+"/participants/ben", map[string]any{"role": "viewer"}).Is(t, 200)
+	require.Equal(t, "viewer", owner.Participant(t, st.ID, "ben").Role)
+
 	for _, other := range []string{"mallory", "ben"} { // whom nobody knows, and a guest
 		owner.SessionToken(t, st.ID, other, map[string]any{"role": "host"}).Problem(t, 409, "conflict")
 	}
 	require.Equal(t, "unknown", owner.Participant(t, st.ID, "mallory").Gone)
+}
+
+// claimsOf are these claims of a token.
+func claimsOf(t *testing.T, token string, names ...string) map[string]any {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	require.NoError(t, err)
+	all, some := map[string]any{}, map[string]any{}
+	require.NoError(t, json.Unmarshal(raw, &all))
+	for _, name := range names {
+		some[name] = all[name]
+	}
+	return some
 }
 
 // TestATokensHolderSeesItsOwnSessionAlone, whatever its role; other sessions of the

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -63,7 +64,6 @@ func TestRoomPageGoesThroughItsScreens(t *testing.T) {
 
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
-	s.people = []message{{"userId": "ada", "displayName": "Ada Okafor", "role": "host"}}
 	origin := serve(t, s.handlers())
 	tab := browsertest.New(t, browsertest.Devices)
 	log := browsertest.Watch(t, tab)
@@ -135,6 +135,44 @@ func TestRoomPageGoesThroughItsScreens(t *testing.T) {
 	require.Empty(t, log.Complaints())
 	require.Empty(t, log.Outside(origin))
 }
+
+// TestRoomPageAsksThoseWhoPublishForDevices, and nobody else: whom the token makes a
+// viewer neither sees a question of the browser's nor itself.
+func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
+	t.Parallel()
+
+	s := newScript(t)
+	s.sessions["sess_1"] = aSession("sess_1")
+	s.sessions["sess_1"]["waitingRoom"] = true
+	origin := serve(t, s.handlers())
+	tab := browsertest.New(t, browsertest.Devices)
+	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, smallWidth, smallHeight, false)
+	for _, c := range []struct {
+		room, says string
+		claims     message
+		asked      bool
+	}{
+		{"sess_1", "You come in as Ben Sato.", message{"sub": "u-17", "name": "Ben Sato", "role": "guest"}, true},
+		{"sess_1", "You come in as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
+		{"str_1", "You come in as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
+		{"str_1", "You come in as a guest, to watch and listen.", message{"sub": anonymous, "name": anonymous, "role": "viewer"}, false},
+		{"str_1", "You come in as Ada Okafor.", nil, true},
+	} {
+		browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room="+c.room+"&token="+ticketFor(t, c.room, "ada", c.claims)))
+		browsertest.WaitFor(t, tab, `!document.getElementById("lobby").hidden`)
+		require.Equal(t, c.says, browsertest.Value[string](t, tab, `document.getElementById("lobby-who").textContent`))
+		require.Equal(t, !c.asked, browsertest.Value[bool](t, tab, `document.querySelector(".preview").hidden && document.getElementById("lobby-devices").hidden`))
+		if c.asked {
+			browsertest.WaitFor(t, tab, lobbyIsReady)
+		}
+		picture(t, tab, "room-lobby-"+c.room+"-"+fmt.Sprint(c.claims["role"]))
+	}
+	require.Empty(t, log.Complaints())
+}
+
+// anonymous is a user whom nobody has named.
+const anonymous = "guest_01m18qg1mhf2bsz1fk6m8v4jxe"
 
 func TestRoomPageTellsWhatIsOver(t *testing.T) {
 	t.Parallel()

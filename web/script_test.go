@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -27,7 +28,6 @@ type script struct {
 	opened chan *connection
 	// sessions answers GET /v1/me/sessions/{id}.
 	sessions map[string]message
-	people   []message
 }
 
 // connection is one WebSocket of a client's.
@@ -55,9 +55,8 @@ func (s *script) handlers() map[string]http.HandlerFunc {
 		"/v1/me/sessions/{id}": func(w http.ResponseWriter, r *http.Request) {
 			answer(w, s.sessions[r.PathValue("id")])
 		},
-		"/v1/me/sessions/{id}/participants": func(w http.ResponseWriter, _ *http.Request) { answer(w, s.people) },
-		"/v1/me/channels/{id}/messages":     func(w http.ResponseWriter, _ *http.Request) { answer(w, []message{}) },
-		"/v1/realtime/websocket":            s.realtime,
+		"/v1/me/channels/{id}/messages": func(w http.ResponseWriter, _ *http.Request) { answer(w, []message{}) },
+		"/v1/realtime/websocket":        s.realtime,
 	}
 }
 
@@ -72,13 +71,31 @@ func answer(w http.ResponseWriter, body any) {
 	_, _ = w.Write(raw) // the browser may be gone
 }
 
-// realtime takes connections and is silent.
+// realtime lets everybody in and has nothing to tell. A client that heard nothing at all
+// would connect again and again.
 func (s *script) realtime(w http.ResponseWriter, r *http.Request) {
 	socket, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return
 	}
-	<-socket.CloseRead(r.Context()).Done()
+	for {
+		var command message
+		if wsjson.Read(r.Context(), socket, &command) != nil {
+			return
+		}
+		reply := message{"id": command["id"]}
+		for kind, result := range map[string]message{"connect": {"client": "one", "version": "test"}, "subscribe": {}} {
+			if command[kind] != nil {
+				reply[kind] = result
+			}
+		}
+		if len(reply) == 1 {
+			continue
+		}
+		if wsjson.Write(r.Context(), socket, reply) != nil {
+			return
+		}
+	}
 }
 
 func (s *script) accept(w http.ResponseWriter, r *http.Request) {
@@ -143,10 +160,15 @@ func (c *connection) cut() {
 	c.once.Do(func() { _ = c.socket.CloseNow() })
 }
 
-// ticketFor is a participant token as a client reads it; nobody here checks it.
-func ticketFor(t testing.TB, room, user string) string {
+// ticketFor is a participant token as a client reads it; nobody here checks it. more
+// says what is different of its claims.
+func ticketFor(t testing.TB, room, user string, more ...message) string {
 	t.Helper()
-	claims, err := json.Marshal(message{"typ": "participant", "room": room, "sub": user, "exp": time.Now().Add(time.Hour).Unix()})
+	all := message{"typ": "participant", "room": room, "sub": user, "name": "Ada Okafor", "role": "host", "exp": time.Now().Add(time.Hour).Unix()}
+	for _, m := range more {
+		maps.Copy(all, m)
+	}
+	claims, err := json.Marshal(all)
 	require.NoError(t, err)
 	encode := base64.RawURLEncoding.EncodeToString
 

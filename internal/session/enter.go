@@ -36,9 +36,7 @@ func (s *Service) CreateSessionToken(ctx context.Context, c account.Caller, sess
 	if a.problem != nil {
 		return Token{}, a.problem
 	}
-	t := Token{SFUURL: a.sfuURL, RoomID: sessionID, Role: a.grant.Role, Perms: a.grant.Perms}
-	t.Token, t.ExpiresAt, err = s.issueToken(ctx, c.TenantID, sessionID, in.UserID)
-	return t, err
+	return s.issueToken(ctx, a.sfuURL, a.grant)
 }
 
 // EnterInput is a connection that wants into a room.

@@ -64,9 +64,7 @@ func (s *Service) CreateSfuToken(ctx context.Context, c account.Caller, streamID
 	if err != nil {
 		return Token{}, err
 	}
-	t := Token{SFUURL: where.sfuURL, RoomID: streamID, Role: p.Role, Perms: PermsOf(p)}
-	t.Token, t.ExpiresAt, err = s.issueToken(ctx, c.TenantID, streamID, userID)
-	return t, err
+	return s.issueToken(ctx, where.sfuURL, grantOf(p, nil, ""))
 }
 
 func (s *Service) hasStream(ctx context.Context, room db.Session) error {

@@ -25,6 +25,11 @@ type claims struct {
 	TenantID string `json:"tid"`
 	RoomID   string `json:"room"`
 	Type     string `json:"typ"`
+	// Name, Role and Perms are those of when the token was issued, for pages to show
+	// before the door. They are never read here.
+	Name  string `json:"name"`
+	Role  string `json:"role"`
+	Perms Perms  `json:"perms"`
 	jwt.RegisteredClaims
 }
 
@@ -39,18 +44,20 @@ type Token struct {
 	ExpiresAt time.Time
 }
 
-// issueToken makes a token that lets the user in, as far as its standing does.
-func (s *Service) issueToken(ctx context.Context, tenantID, roomID, userID string) (token string, expiresAt time.Time, err error) {
+// issueToken makes a token that lets the user of a grant in, as far as its standing
+// does.
+func (s *Service) issueToken(ctx context.Context, sfuURL string, g Grant) (Token, error) {
 	now := s.config.Now()
-	expiresAt = now.Add(TokenLife)
-	token, err = s.config.Keys.Sign(ctx, claims{
-		TenantID: tenantID, RoomID: roomID, Type: TokenType,
+	t := Token{SFUURL: sfuURL, RoomID: g.RoomID, Role: g.Role, Perms: g.Perms, ExpiresAt: now.Add(TokenLife)}
+	var err error
+	t.Token, err = s.config.Keys.Sign(ctx, claims{
+		TenantID: g.TenantID, RoomID: g.RoomID, Type: TokenType, Name: g.DisplayName, Role: g.Role, Perms: g.Perms,
 		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: userID, ID: id.New(id.Token),
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expiresAt),
+			Subject: g.UserID, ID: id.New(id.Token),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(t.ExpiresAt),
 		},
 	})
-	return token, expiresAt, err
+	return t, err
 }
 
 // AuthenticateParticipant reads a participant's token. It looks at no row: a token

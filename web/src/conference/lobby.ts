@@ -1,4 +1,4 @@
-import { type SessionParticipant, type Session, capture, listDevices, measureLevel } from '../rooms/index.js';
+import { type Session, type Ticket, capture, listDevices, measureLevel } from '../rooms/index.js';
 import { byId, el, hue, icon, initials } from './dom.js';
 import { choose, chosen } from './memory.js';
 import { deviceTrouble } from './sayings.js';
@@ -11,6 +11,8 @@ export interface Luggage {
 
 type Device = 'microphone' | 'camera';
 
+const madeUp = /^guest_[0-9a-z]{26}$/; // the server's, for whom nobody has named
+
 const kinds: Record<string, string> = { conference: 'Conference', webinar: 'Webinar', livestream: 'Live stream', call: 'Call' };
 
 /** The room's antechamber: who one is, how one looks and sounds, and the way in. */
@@ -22,27 +24,27 @@ export class Lobby {
 
   constructor(
     private readonly session: Session | undefined,
-    private readonly self: SessionParticipant | undefined,
-    private readonly userId: string,
+    private readonly self: Ticket,
     private readonly voiceOnly: boolean,
     private readonly isStream: boolean,
   ) {
-    // Somebody in a waiting room may nothing yet, but as a guest will.
-    this.#publishes = self?.role !== 'viewer';
+    // By the role: somebody in a waiting room may nothing yet, but as a guest will.
+    this.#publishes = self.role !== 'viewer';
   }
 
   /** Resolves when the user joins. */
   async show(): Promise<Luggage> {
-    const name = this.self?.displayName ?? this.userId;
+    const { userId, displayName: name } = this.self;
     byId('lobby-kind').textContent = kinds[this.session?.type ?? ''] ?? (this.isStream ? 'Live stream' : 'Session');
     byId('lobby-name').textContent = this.session?.name ?? (this.isStream ? 'Live room' : 'Breakout room');
-    byId('lobby-who').replaceChildren('You come in as ', el('strong', {}, name), this.#publishes ? '.' : ', to watch and listen.');
+    byId('lobby-who').replaceChildren(
+      'You come in as ', madeUp.test(name) ? 'a guest' : el('strong', {}, name), this.#publishes ? '.' : ', to watch and listen.');
     byId('lobby-recorded').hidden = !this.session?.recordingEnabled;
     byId('lobby-devices').hidden = !this.#publishes;
     byId('lobby-trouble').hidden = true;
     const face = byId('preview-face');
     face.textContent = initials(name);
-    face.style.setProperty('--hue', String(hue(this.userId)));
+    face.style.setProperty('--hue', String(hue(userId)));
     document.querySelector('.preview')?.toggleAttribute('hidden', !this.#publishes);
     byId<HTMLButtonElement>('join-button').textContent = this.session?.type === 'call' ? 'Join the call' : 'Join';
     byId('lobby').hidden = false;

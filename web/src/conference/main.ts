@@ -2,7 +2,7 @@
 // It goes to this server's SFU, which sends it on when the room is elsewhere: an
 // address in the link could send cameras to strangers. &camera=off asks for no
 // camera: a voice call.
-import { Api, ApiError, type Closed, Room, RoomError, type Session, type SessionParticipant, capture, readTicket } from '../rooms/index.js';
+import { Api, ApiError, type Closed, Room, RoomError, type Session, type Ticket, capture, readTicket } from '../rooms/index.js';
 import { byId, icon } from './dom.js';
 import { type Luggage, Lobby } from './lobby.js';
 import { Meeting } from './meeting.js';
@@ -85,9 +85,8 @@ class Visit {
 
   constructor(
     private readonly token: string,
-    private readonly userId: string,
-    /** The room of the token; those that one may visit besides are its breakout rooms. */
-    private readonly home: string,
+    /** What it says. Rooms that one may visit besides its own are breakout rooms of that. */
+    private readonly ticket: Ticket,
     private room: string,
   ) {
     this.#api = new Api(token);
@@ -105,12 +104,12 @@ class Visit {
   }
 
   async #visit(): Promise<void> {
-    const { session, self } = await this.#look();
+    const session = await this.#look();
     const isCall = session?.type === 'call';
     if (session?.state === 'ended' || session?.state === 'cancelled') return door(farewell({ code: 'ended', message: '' }, isCall), 'leave');
     const was = presence(this.room);
     const voiceOnly = asked.get('camera') === 'off';
-    const luggage = was ? await repack(was) : await new Lobby(session, self, this.userId, voiceOnly, !this.room.startsWith('sess_')).show();
+    const luggage = was ? await repack(was) : await new Lobby(session, this.#guise(), voiceOnly, !this.room.startsWith('sess_')).show();
     const meeting = new Meeting({
       api: this.#api, token: this.token, sfuUrl, roomId: this.room, session, notices, waits: (leave) => waits(session?.name ?? 'the room', isCall, leave),
     });
@@ -118,10 +117,11 @@ class Visit {
     const outcome = await meeting.run(luggage);
     if ('goTo' in outcome) return this.#move(outcome.goTo);
     const { closed } = outcome;
-    if (closed.code === 'ended' && this.room !== this.home) {
-      setPresence(this.home, presence(this.room));
+    const { room: home } = this.ticket;
+    if (closed.code === 'ended' && this.room !== home) {
+      setPresence(home, presence(this.room));
       setPresence(this.room, undefined);
-      this.#move(this.home);
+      this.#move(home);
       notices.say('The breakout room was closed. You are back in the main room.');
 
       return;
@@ -134,14 +134,13 @@ class Visit {
    * look asks what the room is. Of a stream's room and of a breakout room the SFU
    * tells when one is in; before, nobody needs to know.
    */
-  async #look(): Promise<{ session: Session | undefined; self: SessionParticipant | undefined }> {
-    if (this.room !== this.home || !this.room.startsWith('sess_')) return { session: undefined, self: undefined };
-    const session = await this.#api.session(this.room);
-    // Who waits may not see who is there, oneself included.
-    if (session.waitingRoom && session.hostId !== this.userId) return { session, self: undefined };
-    const people = await this.#api.participants(this.room).catch(() => []);
+  async #look(): Promise<Session | undefined> {
+    return this.room === this.ticket.room && this.room.startsWith('sess_') ? this.#api.session(this.room) : undefined;
+  }
 
-    return { session, self: people.find((p) => p.userId === this.userId) };
+  /** guise is what one comes in as. In breakout rooms everybody may speak. */
+  #guise(): Ticket {
+    return this.room === this.ticket.room ? this.ticket : { ...this.ticket, role: 'guest' };
   }
 
   /** move goes to another room; a reload of the page stays there. */
@@ -180,4 +179,4 @@ const token = asked.get('token') ?? '';
 const ticket = readTicket(token);
 if (!token) explain();
 else if (!ticket) void door(farewell({ code: 'unauthenticated', message: '' }, false), 'lock');
-else void new Visit(token, ticket.userId, ticket.room, asked.get('room') || ticket.room).run();
+else void new Visit(token, ticket, asked.get('room') || ticket.room).run();

@@ -1,8 +1,13 @@
+import type { Role } from './protocol.js';
+
 /** What a participant token says of itself. Its signature isn't checked here. */
 export interface Ticket {
   /** The session's or stream's id. */
   room: string;
   userId: string;
+  /** As others see it, and how one stands: those of when the token was issued. The room tells how they are now. */
+  displayName: string;
+  role: Role | undefined;
   expiresAt: Date;
 }
 
@@ -11,10 +16,12 @@ export function readTicket(token: string): Ticket | undefined {
   try {
     const payload = (token.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/');
     const bytes = Uint8Array.from(atob(payload), (c) => c.charCodeAt(0));
-    const claims = JSON.parse(new TextDecoder().decode(bytes)) as { room?: string; sub?: string; exp?: number };
+    const claims = JSON.parse(new TextDecoder().decode(bytes)) as { room?: string; sub?: string; name?: string; role?: Role; exp?: number };
     if (!claims.room || !claims.sub) return undefined;
 
-    return { room: claims.room, userId: claims.sub, expiresAt: new Date((claims.exp ?? 0) * 1000) };
+    return {
+      room: claims.room, userId: claims.sub, displayName: claims.name ?? claims.sub, role: claims.role, expiresAt: new Date((claims.exp ?? 0) * 1000),
+    };
   } catch {
     return undefined;
   }
