@@ -11375,7 +11375,7 @@ export interface components {
              */
             sfuUrl: string;
             /**
-             * @description A participant token. What it allows is kept on the server: a promotion takes effect with this same token.
+             * @description A participant token, a JWT. Its claims `name`, `role` and `perms` are those of when it was issued, for display. What it allows is kept on the server: a promotion takes effect with this same token.
              * @example eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
              */
             token: string;
