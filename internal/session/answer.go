@@ -51,12 +51,3 @@ func (s *Service) Answer(
 	t.add(row, event.SessionStarted, DataOf(row))
 	return row, func(ctx context.Context) { s.publish(ctx, t) }, s.emit(ctx, tx, t)
 }
-
-// ViewOf is a session as its tenant sees it.
-func (s *Service) ViewOf(ctx context.Context, row db.Session) (View, error) {
-	views, err := s.views(ctx, row.TenantID, []db.Session{row})
-	if err != nil {
-		return View{}, err
-	}
-	return views[0], nil
-}

@@ -34,7 +34,7 @@ func (s *Service) lockFor(ctx context.Context, tx pgx.Tx, c account.Caller, sess
 	}
 	inParent := c.Participant.RoomID != sessionID
 	if inParent {
-		if err := isBreakoutOf(ctx, tx, c, sessionID); err != nil {
+		if _, err := getBreakout(ctx, db.New(tx), c.TenantID, c.Participant.RoomID, sessionID); err != nil {
 			return db.Session{}, err
 		}
 		if _, err := Lock(ctx, tx, c.TenantID, c.Participant.RoomID); err != nil {
@@ -50,19 +50,6 @@ func (s *Service) lockFor(ctx context.Context, tx pgx.Tx, c account.Caller, sess
 		return row, err
 	}
 	return row, mayDo(role, need)
-}
-
-// isBreakoutOf tells whether the session is a breakout room of the caller's. To
-// a participant all others are as if they weren't there.
-func isBreakoutOf(ctx context.Context, tx pgx.Tx, c account.Caller, sessionID string) error {
-	row, err := db.New(tx).GetSession(ctx, db.GetSessionParams{TenantID: c.TenantID, ID: sessionID})
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("get session: %w", err)
-	}
-	if err != nil || row.ParentSessionID == nil || *row.ParentSessionID != c.Participant.RoomID {
-		return problem.Missing("session")
-	}
-	return nil
 }
 
 // roleOf is what the participant who calls is in a session: what its row says, or

@@ -2,14 +2,12 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
 	"showfloor/internal/account"
 	"showfloor/internal/id"
+	"showfloor/internal/problem"
 )
 
 // GetGrant is how a user stands in a room now. Somebody who is no participant is
@@ -34,7 +32,7 @@ func (s *Service) ListRoom(ctx context.Context, roomID string, userIDs []string)
 	found := make(map[string]Grant, len(rows))
 	for _, r := range rows {
 		g := grantOf(r.Participant, r.SessionState, r.TenantStatus)
-		g.HandRaised, g.Session = r.Participant.HandRaisedAt != nil, viewOf(r)
+		g.HandRaised, g.Session = r.Participant.HandRaisedAt != nil, outlineOf(r)
 		if g.Gone == "" && r.Moved {
 			g.Gone = GoneMoved
 		}
@@ -59,12 +57,12 @@ func (s *Service) Reach(ctx context.Context, t Ticket, roomID string) (Grant, er
 		return own, err
 	}
 	unknown := Grant{TenantID: t.TenantID, RoomID: roomID, UserID: t.UserID, DisplayName: own.DisplayName, Gone: GoneUnknown}
-	row, err := db.New(s.config.Pool).GetSession(ctx, db.GetSessionParams{TenantID: t.TenantID, ID: roomID})
+	row, err := getBreakout(ctx, db.New(s.config.Pool), t.TenantID, t.RoomID, roomID)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows), err == nil && (row.ParentSessionID == nil || *row.ParentSessionID != t.RoomID):
+	case problem.Is(err, "not_found"):
 		return unknown, nil
 	case err != nil:
-		return Grant{}, fmt.Errorf("get session: %w", err)
+		return Grant{}, err
 	case own.Gone != "" && own.Gone != GoneMoved && own.Gone != GoneEnded:
 		unknown.Gone = own.Gone
 		return unknown, nil
@@ -122,8 +120,8 @@ func goneOf(state string, sessionState *string, tenantStatus string) string {
 	}
 }
 
-// viewOf is the session of a standing, nil for a stream's room.
-func viewOf(r db.ListStandingsRow) *Outline {
+// outlineOf is the session of a standing, nil for a stream's room.
+func outlineOf(r db.ListStandingsRow) *Outline {
 	if r.SessionState == nil {
 		return nil
 	}

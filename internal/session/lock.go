@@ -16,6 +16,28 @@ import (
 // Whoever holds connections of theirs asks GetGrant.
 const ChangesChannel = "showfloor_room_changes"
 
+// get is one of the tenant's sessions.
+func get(ctx context.Context, q *db.Queries, tenantID, sessionID string) (db.Session, error) {
+	row, err := q.GetSession(ctx, db.GetSessionParams{TenantID: tenantID, ID: sessionID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return db.Session{}, problem.Missing("session")
+	}
+	if err != nil {
+		return db.Session{}, fmt.Errorf("get session: %w", err)
+	}
+	return row, nil
+}
+
+// getBreakout is a breakout room of a session. To those in that one all others are
+// as if they weren't there.
+func getBreakout(ctx context.Context, q *db.Queries, tenantID, parentID, sessionID string) (db.Session, error) {
+	row, err := get(ctx, q, tenantID, sessionID)
+	if err == nil && (row.ParentSessionID == nil || *row.ParentSessionID != parentID) {
+		return db.Session{}, problem.Missing("session")
+	}
+	return row, err
+}
+
 // Lock locks one of the tenant's sessions. Whatever changes a session, its
 // participants' standing or its breakouts holds it, parents before children, so
 // that events of a room commit in the order in which they happen.

@@ -49,19 +49,13 @@ func (s *Service) ListSessionParticipants(
 // mayLookInto refuses whoever has no business in a session.
 func mayLookInto(ctx context.Context, tx pgx.Tx, c account.Caller, sessionID string) error {
 	if c.Participant != nil && c.Participant.RoomID != sessionID {
-		if err := isBreakoutOf(ctx, tx, c, sessionID); err != nil {
+		if _, err := getBreakout(ctx, db.New(tx), c.TenantID, c.Participant.RoomID, sessionID); err != nil {
 			return err
 		}
 	}
-	row, err := db.New(tx).GetSession(ctx, db.GetSessionParams{TenantID: c.TenantID, ID: sessionID})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return problem.Missing("session")
-	}
-	if err != nil {
-		return fmt.Errorf("get session: %w", err)
-	}
-	if c.Participant == nil {
-		return nil
+	row, err := get(ctx, db.New(tx), c.TenantID, sessionID)
+	if err != nil || c.Participant == nil {
+		return err
 	}
 	_, err = roleOf(ctx, tx, c, row)
 	return err

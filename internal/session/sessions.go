@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -172,14 +171,16 @@ func (s *Service) GetSession(ctx context.Context, c account.Caller, sessionID st
 	if !inside {
 		return View{}, problem.Missing("session")
 	}
-	row, err := db.New(s.config.Pool).GetSession(ctx, db.GetSessionParams{TenantID: c.TenantID, ID: sessionID})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return View{}, problem.Missing("session")
-	}
+	row, err := get(ctx, db.New(s.config.Pool), c.TenantID, sessionID)
 	if err != nil {
-		return View{}, fmt.Errorf("get session: %w", err)
+		return View{}, err
 	}
-	views, err := s.views(ctx, c.TenantID, []db.Session{row})
+	return s.ViewOf(ctx, row)
+}
+
+// ViewOf is a session as its tenant sees it.
+func (s *Service) ViewOf(ctx context.Context, row db.Session) (View, error) {
+	views, err := s.views(ctx, row.TenantID, []db.Session{row})
 	if err != nil {
 		return View{}, err
 	}

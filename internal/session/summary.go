@@ -3,15 +3,11 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"showfloor/gen/db"
 	"showfloor/internal/account"
-	"showfloor/internal/problem"
 )
 
 // SummaryText is a summary's parts.
@@ -31,12 +27,9 @@ type Summary struct {
 
 // GetSessionSummary is a session's summary, as far as there is one.
 func (s *Service) GetSessionSummary(ctx context.Context, c account.Caller, sessionID string) (Summary, error) {
-	row, err := db.New(s.config.Pool).GetSession(ctx, db.GetSessionParams{TenantID: c.TenantID, ID: sessionID})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Summary{}, problem.Missing("session")
-	}
+	row, err := get(ctx, db.New(s.config.Pool), c.TenantID, sessionID)
 	if err != nil {
-		return Summary{}, fmt.Errorf("get session: %w", err)
+		return Summary{}, err
 	}
 	if row.SummaryAt == nil || row.Summary == nil {
 		return Summary{}, nil

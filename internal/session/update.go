@@ -59,11 +59,7 @@ func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID
 		return View{}, err
 	}
 	s.publish(ctx, t)
-	views, err := s.views(ctx, c.TenantID, []db.Session{row})
-	if err != nil {
-		return View{}, err
-	}
-	return views[0], nil
+	return s.ViewOf(ctx, row)
 }
 
 func (s *Service) saveUpdate(ctx context.Context, tx pgx.Tx, c account.Caller, before, row db.Session, t *told) error {
