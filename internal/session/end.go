@@ -10,7 +10,6 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/account"
 	"showfloor/internal/event"
-	"showfloor/internal/postgres"
 )
 
 // Ending is how a session ends.
@@ -46,16 +45,8 @@ type breakoutsClosedData struct {
 
 // EndSession ends a session with its breakout rooms; a call that rings is taken
 // back. One that is over already stays as it is.
-func (s *Service) EndSession(ctx context.Context, c account.Caller, sessionID string) (db.Session, error) {
-	release, err := s.holdWithBreakouts(ctx, c.TenantID, sessionID)
-	if err != nil {
-		return db.Session{}, err
-	}
-	defer release()
-	var row db.Session
-	var t *told
-	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		t = &told{}
+func (s *Service) EndSession(ctx context.Context, c account.Caller, sessionID string) (row db.Session, err error) {
+	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
 		if row, err = s.lockFor(ctx, tx, c, sessionID, hosting); err != nil || over(row.State) {
 			return err
 		}
@@ -63,16 +54,9 @@ func (s *Service) EndSession(ctx context.Context, c account.Caller, sessionID st
 		if row, err = s.end(ctx, tx, row, Ending{By: By(c)}, t); err != nil {
 			return err
 		}
-		if err := s.emit(ctx, tx, t); err != nil {
-			return err
-		}
 		return s.audit(ctx, tx, c, "session.end", row.ID, map[string]any{"state": before}, map[string]any{"state": row.State})
 	})
-	if err != nil {
-		return db.Session{}, err
-	}
-	s.publish(ctx, t)
-	return row, nil
+	return row, err
 }
 
 // End ends, in the caller's transaction, a session that is locked and not over,
@@ -151,21 +135,16 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, 
 	return row, saveSession(ctx, tx, row)
 }
 
-// endRoom ends a session that is locked and no call.
-func (s *Service) endRoom(ctx context.Context, tx pgx.Tx, t *told, row db.Session) (db.Session, error) {
-	return s.end(ctx, tx, row, Ending{}, t)
-}
-
 // closeBreakouts ends the open breakout rooms of a session that is locked, and
 // tells of it when there were any.
 func (s *Service) closeBreakouts(ctx context.Context, tx pgx.Tx, t *told, parent db.Session, by *string) (closed int, err error) {
-	open, err := db.New(tx).LockOpenBreakouts(ctx, db.LockOpenBreakoutsParams{TenantID: parent.TenantID, ParentSessionID: &parent.ID})
+	open, err := lockOpenBreakouts(ctx, tx, parent)
 	if err != nil {
-		return 0, fmt.Errorf("lock breakout rooms: %w", err)
+		return 0, err
 	}
 	all := breakoutsClosedData{SessionID: parent.ID, Closed: len(open), By: by}
 	for _, room := range open {
-		if _, err := s.endRoom(ctx, tx, t, room); err != nil {
+		if _, err := s.end(ctx, tx, room, Ending{}, t); err != nil {
 			return 0, err
 		}
 		all.BreakoutIDs = append(all.BreakoutIDs, room.ID)
@@ -174,15 +153,6 @@ func (s *Service) closeBreakouts(ctx context.Context, tx pgx.Tx, t *told, parent
 		t.add(parent, event.SessionBreakoutsClosed, all)
 	}
 	return len(open), nil
-}
-
-// holdWithBreakouts waits for its turn at a session and its open breakout rooms.
-func (s *Service) holdWithBreakouts(ctx context.Context, tenantID, sessionID string) (release func(), err error) {
-	ids, err := db.New(s.config.Pool).ListOpenBreakouts(ctx, db.ListOpenBreakoutsParams{TenantID: tenantID, ParentSessionID: &sessionID})
-	if err != nil {
-		return nil, fmt.Errorf("list breakouts: %w", err)
-	}
-	return s.rooms.Hold(append([]string{sessionID}, ids...)...), nil
 }
 
 // duration is the seconds for which a session was live, to the millisecond.

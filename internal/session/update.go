@@ -9,7 +9,6 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/account"
 	"showfloor/internal/event"
-	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
 
@@ -31,12 +30,8 @@ type updatedData struct {
 // wait, in the order of their coming, as far as there are seats; the others come in
 // when they ask again.
 func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID string, patch Patch) (View, error) {
-	release := s.rooms.Hold(sessionID)
-	defer release()
 	var row db.Session
-	var t *told
-	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		t = &told{}
+	err := s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
 		before, err := s.lockFor(ctx, tx, c, sessionID, hosting)
 		if err != nil {
 			return err
@@ -53,26 +48,18 @@ func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID
 				return err
 			}
 		}
-		return s.saveUpdate(ctx, tx, c, before, row, t)
+		if err := saveSession(ctx, tx, row); err != nil {
+			return err
+		}
+		if err := Changed(ctx, tx, row.ID, ""); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, c, "session.update", row.ID, settingsOf(before), settingsOf(row))
 	})
 	if err != nil {
 		return View{}, err
 	}
-	s.publish(ctx, t)
 	return s.ViewOf(ctx, row)
-}
-
-func (s *Service) saveUpdate(ctx context.Context, tx pgx.Tx, c account.Caller, before, row db.Session, t *told) error {
-	if err := saveSession(ctx, tx, row); err != nil {
-		return err
-	}
-	if err := s.emit(ctx, tx, t); err != nil {
-		return err
-	}
-	if err := Changed(ctx, tx, row.ID, ""); err != nil {
-		return err
-	}
-	return s.audit(ctx, tx, c, "session.update", row.ID, settingsOf(before), settingsOf(row))
 }
 
 // patched is the session with what is to change, or why that may not be.
