@@ -192,8 +192,8 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 // openRooms makes those in which people meet, talk and call each other.
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
-		Steady: a.Streams.Steady, Log: c.Log, Now: c.Now,
+		Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
+		Steady: a.Streams.Steady, Now: c.Now,
 	})
 	a.Chat = chat.New(chat.Config{Pool: c.Pool, Events: a.Events, Rooms: a.Sessions, Realtime: c.Realtime, Now: c.Now})
 	a.Calls = call.New(call.Config{

@@ -38,6 +38,9 @@ func (s *Service) Leave(ctx context.Context, tenantID, roomID, userID, connID st
 	}, nil)
 }
 
+// finder locks participants of a locked room.
+type finder func(ctx context.Context, tx pgx.Tx, row db.Session) ([]db.Participant, error)
+
 // part takes those whom find locks out of a room. until is when the seats that they
 // had are given back, nil for now.
 func (s *Service) part(ctx context.Context, tenantID, roomID string, find finder, until *time.Time) error {
@@ -112,19 +115,6 @@ func (s *Service) SetMuted(ctx context.Context, tenantID, roomID, userID, connID
 	})
 	if err != nil {
 		return fmt.Errorf("set muted: %w", err)
-	}
-	return nil
-}
-
-// Beat says that this node lives, where its SFU is and how many participants it
-// carries.
-func (s *Service) Beat(ctx context.Context, participants int) error {
-	p := db.BeatNodeParams{ID: s.config.Node, Now: s.config.Now(), Participants: int32(participants)}
-	if s.config.SFUURL != "" {
-		p.SfuURL = &s.config.SFUURL
-	}
-	if err := db.New(s.config.Pool).BeatNode(ctx, p); err != nil {
-		return fmt.Errorf("beat: %w", err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/id"
 	"showfloor/internal/problem"
 )
 
@@ -72,3 +73,6 @@ func Changed(ctx context.Context, tx pgx.Tx, roomID, userID string) error {
 	}
 	return nil
 }
+
+// isSession tells whether a room is a session's, and not a stream's.
+func isSession(roomID string) bool { return id.Session.Matches(roomID) }

@@ -97,3 +97,16 @@ func (s *Service) choose(ctx context.Context, q *db.Queries, alive time.Time, is
 func errNowhere() error {
 	return problem.New(problem.Unavailable, "unavailable", "no media server is there to take the room; try again")
 }
+
+// Beat says that this node lives, where its SFU is and how many participants it
+// carries.
+func (s *Service) Beat(ctx context.Context, participants int) error {
+	p := db.BeatNodeParams{ID: s.config.Node, Now: s.config.Now(), Participants: int32(participants)}
+	if s.config.SFUURL != "" {
+		p.SfuURL = &s.config.SFUURL
+	}
+	if err := db.New(s.config.Pool).BeatNode(ctx, p); err != nil {
+		return fmt.Errorf("beat: %w", err)
+	}
+	return nil
+}

@@ -4,7 +4,6 @@
 package session
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,7 +18,6 @@ import (
 type Config struct {
 	Pool   *pgxpool.Pool
 	Events *event.Log
-	Jobs   event.Inserter
 	// Realtime tells those in a room what happens there.
 	Realtime realtime.Publisher
 	// Keys sign and verify participant tokens.
@@ -30,7 +28,6 @@ type Config struct {
 	// Steady tells whether every node that lives has had time to say so; always,
 	// when it is nil.
 	Steady func(now time.Time) bool
-	Log    *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }

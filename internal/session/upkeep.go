@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
-	"showfloor/internal/id"
 	"showfloor/internal/postgres"
 )
 
@@ -110,9 +109,3 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 		return q.DeleteStreamParticipantsBefore(ctx, db.DeleteStreamParticipantsBeforeParams{Before: before, MaxRows: maxRows})
 	})
 }
-
-// finder locks participants of a locked room.
-type finder func(ctx context.Context, tx pgx.Tx, row db.Session) ([]db.Participant, error)
-
-// isSession tells whether a room is a session's, and not a stream's.
-func isSession(roomID string) bool { return id.Session.Matches(roomID) }
