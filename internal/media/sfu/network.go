@@ -75,7 +75,7 @@ func openNetwork(c Config) (*network, error) {
 		_ = n.close()
 		return nil, fmt.Errorf("sfu: network interfaces: %w", err)
 	}
-	n.umux = udp.NewMux(n.udp, logger)
+	n.umux = udp.NewMux(n.udp)
 	n.tmux = ice.NewTCPMuxDefault(ice.TCPMuxParams{
 		Logger: logger, Listener: n.tcp, ReadBufferSize: tcpReads, WriteBufferSize: tcpWriteBuffer, FirstStunBindTimeout: tcpFirst,
 		AliveDurationForConnFromStun: tcpFirst,

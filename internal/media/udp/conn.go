@@ -6,7 +6,7 @@
 // Each peer connection is given a Peer of the shared Mux as its ICE mux:
 //
 //	conn, err := udp.Listen(":7882")
-//	mux := udp.NewMux(conn, logger)
+//	mux := udp.NewMux(conn)
 //	peer := mux.Peer()                 // one for each peer connection
 //	settings.SetICEUDPMux(peer)
 //	forward.EgressConfig{Flush: peer.Flush}
@@ -31,6 +31,9 @@ import (
 // second at 600 Mbit/s. The system may grant less.
 const bufferBytes = 8 << 20
 
+// readBytes is the longest datagram that is read; longer ones are dropped.
+const readBytes = 8192
+
 // errNoUDPAddr is for an address of another network.
 var errNoUDPAddr = errors.New("udp: the address is not one of UDP")
 
@@ -44,7 +47,7 @@ type Conn struct {
 	readMu sync.Mutex
 	reader reader
 
-	packets, calls, failed atomic.Uint64
+	packets, calls, failed, overrun atomic.Uint64
 }
 
 // Stats counts what a Conn's peers have sent in batches since it was made.
@@ -53,6 +56,8 @@ type Stats struct {
 	Packets, Calls uint64
 	// Failed is the number of packets that the system didn't take.
 	Failed uint64
+	// Overrun is how many packets came faster than those read whom they were for.
+	Overrun uint64
 }
 
 // Listen opens a socket on an address such as ":7882" or "127.0.0.1:0".
@@ -82,7 +87,7 @@ func Listen(addr string) (*Conn, error) {
 
 // Stats counts what has been sent.
 func (c *Conn) Stats() Stats {
-	return Stats{Packets: c.packets.Load(), Calls: c.calls.Load(), Failed: c.failed.Load()}
+	return Stats{Packets: c.packets.Load(), Calls: c.calls.Load(), Failed: c.failed.Load(), Overrun: c.overrun.Load()}
 }
 
 // ReadFromAddrPort reads one datagram. One that is longer than b is cut off.

@@ -11,12 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// readPackets is how many datagrams one system call may read.
-	readPackets = 32
-	// readBytes is the longest datagram that is read; longer ones are dropped.
-	readBytes = 8192
-)
+// readPackets is how many datagrams one system call may read.
+const readPackets = 32
 
 // reader reads many datagrams at once and hands them out one by one.
 type reader struct {

@@ -32,7 +32,7 @@ func peer(t testing.TB, addr string) (*Peer, *peerConn) {
 	t.Helper()
 	conn, err := Listen(addr)
 	require.NoError(t, err)
-	mux := NewMux(conn, nil)
+	mux := NewMux(conn)
 	t.Cleanup(func() { _ = mux.Close() })
 	p := mux.Peer()
 	return p, open(t, p, "ufrag")
@@ -224,7 +224,7 @@ func TestClosed(t *testing.T) {
 	}
 	require.NoError(t, p.mux.conn.Close())
 	p.Flush()
-	assert.EqualValues(t, 2, p.mux.conn.Stats().Failed)
+	assert.EqualValues(t, 3, p.mux.conn.Stats().Failed)
 	require.NoError(t, conn.Close())
 	_, err := conn.WriteToAddrPort(rtp(4, 100), addrOf(to))
 	require.ErrorIs(t, err, io.ErrClosedPipe)

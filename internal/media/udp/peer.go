@@ -1,0 +1,206 @@
+package udp
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Peer is the ICE mux of one peer connection: the shared one, but the RTP that
+// the connection sends is collected until Flush. It may be used from any
+// goroutine; peers don't wait for each other.
+type Peer struct {
+	mux *Mux
+	// collects is set by the first Flush: what nobody flushes is not collected.
+	collects atomic.Bool
+
+	mu      sync.Mutex
+	pending *batch
+	// plain is the last destination whose path turned out not to take runs.
+	plain netip.AddrPort
+}
+
+// Flush sends what has been collected, in its order. Errors are those of UDP:
+// counted, and otherwise what a lossy network does.
+func (p *Peer) Flush() {
+	if !p.collects.Load() {
+		p.collects.Store(true)
+	}
+	p.mu.Lock()
+	p.send()
+	p.mu.Unlock()
+}
+
+// send sends what is pending; p.mu is held.
+func (p *Peer) send() {
+	b := p.pending
+	if b == nil {
+		return
+	}
+	p.pending = nil
+	b.plain = b.to == p.plain
+	_ = b.sender.send(b)
+	if b.plain {
+		p.plain = b.to
+	}
+	b.free()
+}
+
+// collect adds a packet to what is pending, sending that first if it is for
+// another destination or full.
+func (p *Peer) collect(packet []byte, to netip.AddrPort) {
+	p.mu.Lock()
+	if p.pending != nil && (p.pending.to != to || !p.pending.fits(len(packet))) {
+		p.send()
+	}
+	if p.pending == nil {
+		p.pending = newBatch(p.mux.conn, to)
+	}
+	p.pending.add(packet)
+	p.mu.Unlock()
+}
+
+// drop forgets what is pending.
+func (p *Peer) drop() {
+	p.mu.Lock()
+	if p.pending != nil {
+		p.pending.free()
+		p.pending = nil
+	}
+	p.mu.Unlock()
+}
+
+// GetConn implements ice.UDPMux.
+func (p *Peer) GetConn(ufrag string, addr net.Addr) (net.PacketConn, error) {
+	at, ok := addr.(*net.UDPAddr)
+	if !ok {
+		return nil, errNoUDPAddr
+	}
+	port, err := p.mux.open(name{ufrag, at.IP.To4() == nil})
+	if err != nil {
+		return nil, err
+	}
+	return &peerConn{peer: p, port: port, over: make(chan struct{})}, nil
+}
+
+// RemoveConnByUfrag implements ice.UDPMux. Who reads goes on until it is closed.
+func (p *Peer) RemoveConnByUfrag(ufrag string) {
+	p.mux.mu.Lock()
+	defer p.mux.mu.Unlock()
+	for _, of := range []name{{ufrag, false}, {ufrag, true}} {
+		if port := p.mux.ports[of]; port != nil {
+			p.mux.forget(port)
+		}
+	}
+}
+
+// GetListenAddresses implements ice.UDPMux. A socket that listens on all
+// addresses is reached by its loopback address only where there is no other.
+func (p *Peer) GetListenAddresses() []net.Addr {
+	all := p.mux.addresses()
+	if len(all) == 1 {
+		return all
+	}
+	outside := make([]net.Addr, 0, len(all))
+	for _, addr := range all {
+		if a, ok := addr.(*net.UDPAddr); !ok || !a.IP.IsLoopback() {
+			outside = append(outside, addr)
+		}
+	}
+	if len(outside) == 0 {
+		return all
+	}
+	return outside
+}
+
+// Close implements ice.UDPMux. The socket belongs to the others too.
+func (p *Peer) Close() error {
+	p.drop()
+	return nil
+}
+
+// peerConn is a candidate's view of the socket. It is an ice.AddrPortReaderWriter.
+type peerConn struct {
+	peer   *Peer
+	port   *port
+	closed atomic.Bool
+	over   chan struct{} // closes with it
+	// known is the destination that RTP was last sent to.
+	known atomic.Pointer[netip.AddrPort]
+}
+
+// ReadFromAddrPort implements ice.AddrPortReaderWriter.
+func (c *peerConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
+	return c.port.read(b, c.over)
+}
+
+// ReadFrom implements net.PacketConn.
+func (c *peerConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := c.ReadFromAddrPort(b)
+	if err != nil {
+		return n, nil, err
+	}
+	return n, net.UDPAddrFromAddrPort(from), nil
+}
+
+// WriteToAddrPort implements ice.AddrPortReaderWriter: it collects RTP and sends
+// all else at once. It keeps no reference to b.
+func (c *peerConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	if c.closed.Load() {
+		return 0, io.ErrClosedPipe
+	}
+	if !isRTP(b) {
+		c.peer.mux.answer(c.port, to)
+		return c.peer.mux.conn.WriteToAddrPort(b, to)
+	}
+	if known := c.known.Load(); known == nil || *known != to {
+		c.peer.mux.answer(c.port, to)
+		to := to // here, so that only these few are allocated
+		c.known.Store(&to)
+	}
+	if c.peer.collects.Load() && len(b) <= maxBytes {
+		c.peer.collect(b, to)
+		return len(b), nil
+	}
+	return c.peer.mux.conn.WriteToAddrPort(b, to)
+}
+
+// WriteTo implements net.PacketConn.
+func (c *peerConn) WriteTo(b []byte, to net.Addr) (int, error) {
+	at, ok := to.(*net.UDPAddr)
+	if !ok {
+		return 0, errNoUDPAddr
+	}
+	return c.WriteToAddrPort(b, at.AddrPort())
+}
+
+// LocalAddr implements net.PacketConn.
+func (c *peerConn) LocalAddr() net.Addr { return c.peer.mux.conn.LocalAddr() }
+
+// Close closes it for its candidate; what was not flushed is lost.
+func (c *peerConn) Close() error {
+	if c.closed.Swap(true) {
+		return nil
+	}
+	close(c.over)
+	c.peer.drop()
+	c.peer.mux.leave(c.port)
+	return nil
+}
+
+// SetDeadline implements net.PacketConn. Who wants to wait no longer closes it.
+func (*peerConn) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline is as SetDeadline.
+func (*peerConn) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline is as SetDeadline.
+func (*peerConn) SetWriteDeadline(time.Time) error { return nil }
+
+// isRTP tells RTP from what else comes on the port (RFC 7983, RFC 5761).
+func isRTP(b []byte) bool {
+	return len(b) >= 12 && b[0]&0xc0 == 0x80 && (b[1] < 192 || b[1] > 223)
+}
