@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,8 +111,10 @@ func arguments() []string {
 func (v *converter) run(c *Converters, out func([]byte, time.Duration), log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, c.program, arguments()...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	// What strangers send is decoded there: it needs no secret of ours.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
+	said := &tail{}
+	cmd.Stderr = said
 	stdin, errIn := cmd.StdinPipe()
 	stdout, errOut := cmd.StdoutPipe()
 	if err := errors.Join(errIn, errOut); err != nil {
@@ -129,8 +131,8 @@ func (v *converter) run(c *Converters, out func([]byte, time.Duration), log *slo
 	work.Go(func() {
 		v.drain(ctx, stdout, ready, out)
 		cancel() // whatever ended the output ends the rest
-		if err := cmd.Wait(); err != nil && said.Len() > 0 {
-			log.Warn("ffmpeg ended", "error", err, "said", said.String())
+		if err := cmd.Wait(); err != nil && len(said.text) > 0 {
+			log.Warn("ffmpeg ended", "error", err, "said", string(said.text))
 		}
 		c.running.Add(-1)
 		close(v.dead)
@@ -140,6 +142,21 @@ func (v *converter) run(c *Converters, out func([]byte, time.Duration), log *slo
 		work.Wait()
 	})
 	return nil
+}
+
+// maxSaid is how much of what a process complains about is kept, in bytes: it has a
+// line for each frame that it can't decode.
+const maxSaid = 1 << 10
+
+// tail keeps the last of what is written to it.
+type tail struct{ text []byte }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.text = append(t.text, b...)
+	if more := len(t.text) - maxSaid; more > 0 {
+		t.text = append(t.text[:0], t.text[more:]...)
+	}
+	return len(b), nil
 }
 
 // feed writes frames to the process.

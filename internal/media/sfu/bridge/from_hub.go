@@ -10,6 +10,7 @@ import (
 	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
 	"github.com/pion/rtp/codecs"
+	"golang.org/x/time/rate"
 
 	"showfloor/internal/media/hub"
 )
@@ -18,6 +19,10 @@ const (
 	packetSize  = 1200 // bytes of RTP, so that every path takes it
 	headerSize  = 12
 	reportEvery = time.Second
+	// startEvery is how often a stream may start a converter, after some at once: each
+	// is a process, and what its encoder sends decides how many it takes.
+	startEvery   = 2 * time.Second
+	startsAtOnce = 4
 )
 
 // Payload types of the packets that a Screen is given.
@@ -50,7 +55,10 @@ type Screen interface {
 // Opus; AAC is converted.
 func Show(ctx context.Context, reader *hub.Reader, screen Screen, converters *Converters, log *slog.Logger) {
 	defer reader.Close()
-	show := &show{screen: screen, converters: converters, log: log, origin: time.Now()}
+	show := &show{
+		screen: screen, converters: converters, log: log, origin: time.Now(),
+		starts: rate.NewLimiter(rate.Every(startEvery), startsAtOnce),
+	}
 	show.picture = newLine(videoRate, VideoPayloadType)
 	show.sound = newLine(audioRate, AudioPayloadType)
 	defer show.stopConverter()
@@ -150,6 +158,9 @@ type show struct {
 	annexB    []byte
 	audioOn   *hub.Track
 	converter *converter
+	// starts is the pace of converters, refusal why there is none, as it was said last.
+	starts  *rate.Limiter
+	refusal string
 }
 
 // begin starts a new timeline, which goes on from our clock.
@@ -158,7 +169,7 @@ func (s *show) begin(u *hub.Unit) {
 	s.shift = time.Since(s.origin) - u.DTS
 	s.newest, s.refused, s.shown = 0, false, false
 	s.stopConverter()
-	s.audioOn, s.videoOn = nil, nil
+	s.audioOn, s.videoOn, s.refusal = nil, nil, ""
 	s.off = !s.screen.Begin()
 }
 
@@ -238,23 +249,37 @@ func (s *show) sendSound(packet []byte, at time.Duration) {
 }
 
 // convert hands AAC to the converter, which sends what comes out of it: while there
-// is one, the line of sound is its.
+// is one, the line of sound is its. An encoder whose sound needs a new one over and
+// over is silent in between.
 func (s *show) convert(u *hub.Unit) {
-	if u.Track != s.audioOn || s.converter != nil && !s.converter.follows(u.PTS) {
+	if s.converter == nil || u.Track != s.audioOn || !s.converter.follows(u.PTS) {
 		s.stopConverter()
 		s.audioOn = u.Track
-		shift := s.shift
-		var err error
-		s.converter, err = s.converters.start(u.Track, func(packet []byte, at time.Duration) { s.sendSound(packet, at+shift) }, s.log)
-		if err != nil {
-			s.log.Warn("a stream's sound is not converted for its room", "error", err)
-			s.screen.Unavailable(false, err.Error())
+		if !s.starts.Allow() {
+			return
 		}
+		s.startConverter(u.Track)
 	}
 	if s.converter != nil && !s.converter.write(u) {
-		s.stopConverter()
-		s.audioOn = nil // the next unit starts another
+		s.stopConverter() // the next unit starts another
 	}
+}
+
+// startConverter starts one, or says once why it can't.
+func (s *show) startConverter(track *hub.Track) {
+	shift := s.shift
+	var err error
+	s.converter, err = s.converters.start(track, func(packet []byte, at time.Duration) { s.sendSound(packet, at+shift) }, s.log)
+	if err == nil {
+		s.refusal = ""
+		return
+	}
+	if s.refusal == err.Error() {
+		return
+	}
+	s.refusal = err.Error()
+	s.log.Warn("a stream's sound is not converted for its room", "error", err)
+	s.screen.Unavailable(false, s.refusal)
 }
 
 func (s *show) stopConverter() {
