@@ -77,7 +77,7 @@ func openNetwork(c Config) (*network, error) {
 	}
 	n.umux = udp.NewMux(n.udp)
 	n.tmux = ice.NewTCPMuxDefault(ice.TCPMuxParams{
-		Logger: logger, Listener: n.tcp, ReadBufferSize: tcpReads, WriteBufferSize: tcpWriteBuffer, FirstStunBindTimeout: tcpFirst,
+		Logger: logger, Listener: newGuard(n.tcp), ReadBufferSize: tcpReads, WriteBufferSize: tcpWriteBuffer, FirstStunBindTimeout: tcpFirst,
 		AliveDurationForConnFromStun: tcpFirst,
 	})
 	if err := n.configure(c, interfaces); err != nil {

@@ -109,6 +109,7 @@ func (p *peer) run() {
 		p.pub.close()
 		p.sub.close()
 	}()
+	p.server.unrelay(p.connID)
 	p.errand.wait()
 	// Also when it was replaced: by what is gone itself, perhaps. The gate knows which
 	// connection counts.

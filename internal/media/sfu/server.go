@@ -161,6 +161,7 @@ func (s *Server) Stats() Stats {
 	if s.net != nil {
 		out := s.net.udp.Stats()
 		st.PacketsOut, st.SendCalls, st.PacketsLost = out.Packets, out.Calls, out.Failed
+		st.Dropped += out.Overrun
 	}
 	for _, r := range s.open {
 		st.Participants += r.peers
@@ -239,6 +240,7 @@ func (s *Server) join(p *peer, g Grant) bool {
 	r.peers++
 	s.accepted++
 	s.resumes[p.resume] = p
+	s.relay.enter(p.connID)
 	p.room = r
 	s.wg.Go(p.run)
 	r.box.post(func() { r.join(p, g) })
@@ -254,6 +256,14 @@ func (s *Server) left(p *peer) {
 		delete(s.open, p.room.id)
 		close(p.room.ended)
 	}
+}
+
+// unrelay ends what a connection has of the relay.
+func (s *Server) unrelay(connID string) {
+	s.mu.Lock()
+	relay := s.relay
+	s.mu.Unlock()
+	relay.leave(connID)
 }
 
 // resumable is the peer that a secret belongs to.

@@ -41,9 +41,16 @@ type relay struct {
 	urls   []string
 	now    func() time.Time
 
-	mu          sync.Mutex
-	allocations map[string]int // by connection
-	all         int
+	mu sync.Mutex
+	// users are those who may use it, by the name of their connection to the SFU.
+	users map[string]*relayUser
+	all   int // allocations
+}
+
+// relayUser is what a connection to the SFU has of the relay.
+type relayUser struct {
+	allocations int
+	leashes     map[*leash]struct{}
 }
 
 // openRelay listens, when the configuration names an address.
@@ -51,7 +58,7 @@ func openRelay(c Config, n *network) (*relay, error) {
 	if c.TURNAddr == "" {
 		return nil, nil
 	}
-	r := &relay{now: c.Now, secret: make([]byte, 32), allocations: map[string]int{}}
+	r := &relay{now: c.Now, secret: make([]byte, 32), users: map[string]*relayUser{}}
 	_, _ = rand.Read(r.secret) // never fails
 	if err := r.listen(c.TURNAddr); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRelay, err)
@@ -63,8 +70,10 @@ func openRelay(c Config, n *network) (*relay, error) {
 	}
 	at := netip.AddrPortFrom(ip, portOf(r.udp.LocalAddr())).String()
 	r.urls = []string{"turn:" + at + "?transport=udp", "turn:" + at + "?transport=tcp"}
-	way := &way{to: n.inside(), own: own, ip: ip}
+	way := &way{relay: r, to: n.inside(), own: own, ip: ip}
 	may := func(_ net.Addr, peer net.IP) bool { return way.leadsTo(peer) }
+	guarded := newGuard(r.tcp)
+	guarded.first, guarded.idle, guarded.write = relayFirst, relayIdle, relayWrite
 	var err error
 	r.server, err = turn.NewServer(turn.ServerConfig{
 		Realm: realm, LoggerFactory: silent{}, AuthHandler: r.authenticate, QuotaHandler: r.mayAllocate,
@@ -72,7 +81,7 @@ func openRelay(c Config, n *network) (*relay, error) {
 		PacketConnConfigs: []turn.PacketConnConfig{
 			{PacketConn: r.udp, RelayAddressGenerator: way, PermissionHandler: may},
 		},
-		ListenerConfigs: []turn.ListenerConfig{{Listener: r.tcp, RelayAddressGenerator: way, PermissionHandler: may}},
+		ListenerConfigs: []turn.ListenerConfig{{Listener: guarded, RelayAddressGenerator: way, PermissionHandler: may}},
 	})
 	if err != nil {
 		_, _ = r.udp.Close(), r.tcp.Close()
@@ -124,7 +133,7 @@ func (r *relay) password(name string) string {
 // authenticate implements turn.AuthHandler.
 func (r *relay) authenticate(a *turn.RequestAttributes) (connID string, key []byte, ok bool) {
 	expires, rest, found := cut(a.Username)
-	if !found || r.now().Unix() > expires {
+	if !found || r.now().Unix() > expires || !r.knows(rest) {
 		return "", nil, false
 	}
 	return rest, turn.GenerateAuthKey(a.Username, a.Realm, r.password(a.Username)), true
@@ -140,14 +149,49 @@ func cut(name string) (expires int64, connID string, ok bool) {
 	return 0, "", false
 }
 
-// mayAllocate implements turn.QuotaHandler. It is given the whole name.
-func (r *relay) mayAllocate(name, _ string, _ net.Addr) bool {
-	if _, connID, ok := cut(name); ok {
-		name = connID
+// knows tells whether a connection may use the relay.
+func (r *relay) knows(connID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.users[connID] != nil
+}
+
+// enter lets a connection use the relay, until it leaves.
+func (r *relay) enter(connID string) {
+	if r == nil {
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.all < maxAllocations && r.allocations[name] < maxAllocationsEach
+	r.users[connID] = &relayUser{leashes: map[*leash]struct{}{}}
+}
+
+// leave ends what a connection has of the relay: its credentials are still written
+// down somewhere, and each allocation is a socket.
+func (r *relay) leave(connID string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	u := r.users[connID]
+	delete(r.users, connID)
+	r.mu.Unlock()
+	if u != nil { // nobody adds to it any more
+		for l := range u.leashes {
+			_ = l.Close()
+		}
+	}
+}
+
+// mayAllocate implements turn.QuotaHandler.
+func (r *relay) mayAllocate(connID, _ string, _ net.Addr) bool {
+	if _, rest, ok := cut(connID); ok {
+		connID = rest // it is given the whole name
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := r.users[connID]
+	return u != nil && r.all < maxAllocations && u.allocations < maxAllocationsEach
 }
 
 func (r *relay) allocated(_, _ net.Addr, _, connID, _ string, _ net.Addr, _ int) { r.count(connID, 1) }
@@ -157,16 +201,37 @@ func (r *relay) count(connID string, delta int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all += delta
-	if r.allocations[connID] += delta; r.allocations[connID] <= 0 {
-		delete(r.allocations, connID)
+	if u := r.users[connID]; u != nil {
+		u.allocations += delta
+	}
+}
+
+// hold notes the leash of an allocation; false when its connection is gone.
+func (r *relay) hold(connID string, l *leash) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := r.users[connID]
+	if u == nil {
+		return false
+	}
+	u.leashes[l] = struct{}{}
+	return true
+}
+
+func (r *relay) drop(connID string, l *leash) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if u := r.users[connID]; u != nil {
+		delete(u.leashes, l)
 	}
 }
 
 // way is where the relay leads: a turn.RelayAddressGenerator.
 type way struct {
-	to  netip.AddrPort   // the SFU's socket, from this machine
-	own []netip.AddrPort // the same, as clients know it
-	ip  netip.Addr       // what allocations look like they have; nobody can reach it
+	relay *relay
+	to    netip.AddrPort   // the SFU's socket, from this machine
+	own   []netip.AddrPort // the same, as clients know it
+	ip    netip.Addr       // what allocations look like they have; nobody can reach it
 }
 
 func (w *way) leadsTo(ip net.IP) bool {
@@ -183,16 +248,26 @@ func (w *way) leadsTo(ip net.IP) bool {
 func (*way) Validate() error { return nil }
 
 // AllocatePacketConn implements turn.RelayAddressGenerator.
-func (w *way) AllocatePacketConn(turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
-	l := &leash{way: w, arrived: make(chan relayed, 64), closed: make(chan struct{}), ends: map[netip.AddrPort]*net.UDPConn{}}
+func (w *way) AllocatePacketConn(c turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
+	l := &leash{
+		way: w, connID: c.UserID,
+		arrived: make(chan relayed, 64), closed: make(chan struct{}), ends: map[netip.AddrPort]*net.UDPConn{},
+	}
 	first, err := l.end(w.own[0])
 	if err != nil {
 		return nil, nil, err
 	}
+	if !w.relay.hold(c.UserID, l) {
+		_ = l.Close()
+		return nil, nil, errGone
+	}
 	return l, net.UDPAddrFromAddrPort(netip.AddrPortFrom(w.ip, portOf(first.LocalAddr()))), nil
 }
 
-var errOnlyUDP = errors.New("sfu: only UDP is relayed")
+var (
+	errOnlyUDP = errors.New("sfu: only UDP is relayed")
+	errGone    = errors.New("sfu: the connection is gone")
+)
 
 // AllocateListener implements turn.RelayAddressGenerator.
 func (*way) AllocateListener(turn.AllocateListenerConfig) (net.Listener, net.Addr, error) {
@@ -207,6 +282,7 @@ func (*way) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) { return nil
 // within, so that it doesn't matter what lies between the two outside.
 type leash struct {
 	way     *way
+	connID  string // whose it is
 	arrived chan relayed
 	closed  chan struct{}
 	once    sync.Once
@@ -298,6 +374,7 @@ func (l *leash) ReadFrom(buf []byte) (int, net.Addr, error) {
 // Close implements net.PacketConn.
 func (l *leash) Close() error {
 	l.once.Do(func() {
+		l.way.relay.drop(l.connID, l)
 		close(l.closed)
 		l.mu.Lock()
 		for _, end := range l.ends {

@@ -1,0 +1,99 @@
+package sfu_test
+
+import (
+	"net"
+	"testing"
+
+	"github.com/pion/turn/v5"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/sfu/sfutest"
+)
+
+// relayRig is a server with a relay, and what the server told its guest of it.
+func relayRig(t *testing.T) (*rig, *sfutest.Client, sfutest.ICEServer) {
+	t.Helper()
+	r := newRig(t, func(c *sfu.Config) { c.TURNAddr = "127.0.0.1:0" })
+	c := r.join(t, "ada")
+	return r, c, c.Messages()[0].ICEServers[0]
+}
+
+// relayClient speaks with the relay from a socket of its own.
+func relayClient(t *testing.T, r *rig, s sfutest.ICEServer) *turn.Client {
+	t.Helper()
+	socket, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	at := r.server.TURNAddr().String()
+	c, err := turn.NewClient(&turn.ClientConfig{
+		STUNServerAddr: at, TURNServerAddr: at, Username: s.Username, Password: s.Credential, Realm: "showfloor", Conn: socket,
+	})
+	require.NoError(t, err)
+	require.NoError(t, c.Listen())
+	t.Cleanup(func() {
+		c.Close()
+		_ = socket.Close()
+	})
+	return c
+}
+
+// TestTheRelayLeadsNowhereElse: with good credentials, nothing but the SFU's own
+// socket is reached.
+func TestTheRelayLeadsNowhereElse(t *testing.T) {
+	t.Parallel()
+	r, _, s := relayRig(t)
+	c := relayClient(t, r, s)
+	relayed, err := c.Allocate()
+	require.NoError(t, err)
+	for _, ip := range []string{"10.0.0.1", "192.168.1.1", "169.254.169.254", "127.0.0.2", "8.8.8.8", "0.0.0.0", "255.255.255.255", "224.0.0.1"} {
+		require.Error(t, c.CreatePermission(&net.UDPAddr{IP: net.ParseIP(ip), Port: 53}), ip)
+	}
+	// Another service on the SFU's own address.
+	bait, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = bait.Close() }()
+	require.NoError(t, c.CreatePermission(r.server.Addr()))
+	_, err = relayed.WriteTo([]byte("by the relay"), bait.LocalAddr())
+	require.NoError(t, err)
+	require.NoError(t, c.CreatePermission(r.server.Addr()), "the relay has dealt with what came before")
+	direct, err := (&net.Dialer{}).DialContext(t.Context(), "udp", bait.LocalAddr().String())
+	require.NoError(t, err)
+	defer func() { _ = direct.Close() }()
+	_, err = direct.Write([]byte("directly"))
+	require.NoError(t, err)
+	b := make([]byte, 100)
+	n, _, err := bait.ReadFrom(b)
+	require.NoError(t, err)
+	require.Equal(t, "directly", string(b[:n]))
+	_, err = c.AllocateTCP()
+	require.Error(t, err)
+}
+
+// TestTheRelayIsForThoseWhoAreThere: who came in often would have allocations of
+// each time, and who was thrown out would keep them.
+func TestTheRelayIsForThoseWhoAreThere(t *testing.T) {
+	t.Parallel()
+	r, ada, s := relayRig(t)
+	c := relayClient(t, r, s)
+	_, err := c.Allocate()
+	require.NoError(t, err)
+	forged := s
+	forged.Username += "0"
+	_, err = relayClient(t, r, forged).Allocate()
+	require.Error(t, err)
+	for range 15 {
+		_, err := relayClient(t, r, s).Allocate()
+		require.NoError(t, err)
+	}
+	_, err = relayClient(t, r, s).Allocate()
+	require.Error(t, err, "too many")
+
+	r.change("sess_1", "ada", func(g *sfu.Grant) { g.Gone = "kicked" })
+	ada.ExpectBye(t, "kicked")
+	eventually(t, "the allocation's end", func() bool { return c.CreatePermission(r.server.Addr()) != nil })
+	_, err = relayClient(t, r, s).Allocate()
+	require.Error(t, err, "the credentials are good for nothing")
+	bob := r.join(t, "bob")
+	_, err = relayClient(t, r, bob.Messages()[0].ICEServers[0]).Allocate()
+	require.NoError(t, err)
+}
