@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -25,6 +24,7 @@ const (
 	lobbyIsReady = `!document.getElementById("lobby").hidden && document.getElementById("preview").videoWidth > 0`
 	roomIsOpen   = `!document.getElementById("room").hidden`
 	fitsAcross   = `document.documentElement.scrollWidth <= innerWidth`
+	dialogFits   = `(({ left, right, top, bottom }) => left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight)(document.querySelector("dialog").getBoundingClientRect())`
 	// tilesLieWell: none lies outside of the stage or over another, oneself in the
 	// corner excepted.
 	tilesLieWell = `(() => {
@@ -128,6 +128,17 @@ func TestRoomPageGoesThroughItsScreens(t *testing.T) {
 	require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=people]")))
 	picture(t, tab, "room-people-phone-dark")
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.tool-buttons button:last-child`)))
+	browsertest.WaitFor(t, tab, `document.querySelectorAll("dialog[open] li").length === 4`)
+	require.True(t, browsertest.Value[bool](t, tab, dialogFits))
+	picture(t, tab, "room-breakouts-phone-dark")
+	browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
+	browsertest.WaitFor(t, tab, `!document.querySelector("dialog")`)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(".panel-head button")), chromedp.Click(chromedp.CSS("[data-control=leave]")))
+	browsertest.WaitFor(t, tab, `document.querySelectorAll(".menu button").length === 2`)
+	picture(t, tab, "room-leave-phone-dark")
+	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
+	browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
 
 	c.send(message{"type": "bye", "code": "kicked", "message": "removed", "retry": false})
 	browsertest.WaitFor(t, tab, doorSays("You were removed"))
@@ -149,15 +160,15 @@ func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, smallWidth, smallHeight, false)
 	for _, c := range []struct {
-		room, says string
-		claims     message
-		asked      bool
+		name, room, says string
+		claims           message
+		asked            bool
 	}{
-		{"sess_1", "You come in as Ben Sato.", message{"sub": "u-17", "name": "Ben Sato", "role": "guest"}, true},
-		{"sess_1", "You come in as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
-		{"str_1", "You come in as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
-		{"str_1", "You come in as a guest, to watch and listen.", message{"sub": anonymous, "name": anonymous, "role": "viewer"}, false},
-		{"str_1", "You come in as Ada Okafor.", nil, true},
+		{"guest", "sess_1", "You come in as Ben Sato.", message{"sub": "u-17", "name": "Ben Sato", "role": "guest"}, true},
+		{"viewer", "sess_1", "You come in as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
+		{"stream-viewer", "str_1", "You come in as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
+		{"stream-anonymous", "str_1", "You come in as a guest, to watch and listen.", message{"sub": anonymous, "name": anonymous, "role": "viewer"}, false},
+		{"stream-host", "str_1", "You come in as Ada Okafor.", nil, true},
 	} {
 		browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room="+c.room+"&token="+ticketFor(t, c.room, "ada", c.claims)))
 		browsertest.WaitFor(t, tab, `!document.getElementById("lobby").hidden`)
@@ -166,7 +177,7 @@ func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
 		if c.asked {
 			browsertest.WaitFor(t, tab, lobbyIsReady)
 		}
-		picture(t, tab, "room-lobby-"+c.room+"-"+fmt.Sprint(c.claims["role"]))
+		picture(t, tab, "room-lobby-"+c.name)
 	}
 	require.Empty(t, log.Complaints())
 }
