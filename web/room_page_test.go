@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"maps"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -259,6 +260,48 @@ func TestRoomPageComesBackAfterALoss(t *testing.T) {
 	c.send(welcome(self))
 	require.Len(t, c.hear("offer")["tracks"], 2)
 	browsertest.WaitFor(t, tab, roomIsOpen)
+}
+
+// TestRoomPageReadsTheChatAnewAfterALoss that was too long for the channel to bring what
+// was missed: new messages are counted, and what was deleted or edited is.
+func TestRoomPageReadsTheChatAnewAfterALoss(t *testing.T) {
+	t.Parallel()
+
+	s := newScript(t)
+	s.sessions["sess_1"] = aSession("sess_1")
+	one, two := written("msg_1", "ben", "Hello"), written("msg_2", "ben", "Rude")
+	s.says(one, two)
+	origin := serve(t, s.handlers())
+	tab := browsertest.New(t, browsertest.Devices)
+	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
+	browsertest.WaitFor(t, tab, lobbyIsReady)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+	s.next().send(welcome(someone("ada", "Ada Okafor", "guest")))
+	browsertest.WaitFor(t, tab, roomIsOpen)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=chat]")))
+	shown := `[...document.querySelectorAll(".messages .body")].map((b) => b.textContent).join()`
+	browsertest.WaitFor(t, tab, shown+` === "Hello,Rude"`)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=chat]")))
+	require.Zero(t, browsertest.Value[int](t, tab, `document.querySelectorAll("[data-control=chat] .badge").length`))
+
+	edited, deleted := maps.Clone(one), maps.Clone(two)
+	edited["body"], edited["editedAt"] = "Hello all", one["createdAt"]
+	deleted["body"], deleted["redacted"] = nil, true
+	s.says(edited, deleted, written("msg_3", "ben", "Missed"), written("msg_4", "ada", "My own, elsewhere"))
+	require.NoError(t, (<-s.hears).CloseNow())
+	browsertest.WaitFor(t, tab, `document.querySelector("[data-control=chat] .badge")?.textContent === "1"`)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=chat]")))
+	browsertest.WaitFor(t, tab, shown+` === "Hello all,Deleted,Missed,My own, elsewhere"`)
+	picture(t, tab, "room-chat-anew")
+}
+
+// written is a message in the chat.
+func written(id, author, body string) message {
+	return message{
+		"id": id, "channelId": "sess_1", "authorId": author, "authorName": "Ben Sato", "body": body, "mentions": []string{},
+		"createdAt": "2026-11-22T06:00:00.000Z", "editedAt": nil, "redacted": false, "redactedBy": nil,
+	}
 }
 
 func TestRoomsLibraryCalculates(t *testing.T) {

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -28,6 +29,12 @@ type script struct {
 	opened chan *connection
 	// sessions answers GET /v1/me/sessions/{id}.
 	sessions map[string]message
+	// hears gets each connection to the realtime channel that has subscribed.
+	hears chan *websocket.Conn
+
+	mu sync.Mutex
+	// chat answers GET /v1/me/channels/{id}/messages.
+	chat []message
 }
 
 // connection is one WebSocket of a client's.
@@ -45,7 +52,9 @@ type connection struct {
 func newScript(t testing.TB) *script {
 	t.Helper()
 
-	return &script{t: t, opened: make(chan *connection, 8), sessions: map[string]message{}}
+	return &script{
+		t: t, opened: make(chan *connection, 8), sessions: map[string]message{}, hears: make(chan *websocket.Conn, 8), chat: []message{},
+	}
 }
 
 // handlers are for serve.
@@ -55,9 +64,23 @@ func (s *script) handlers() map[string]http.HandlerFunc {
 		"/v1/me/sessions/{id}": func(w http.ResponseWriter, r *http.Request) {
 			answer(w, s.sessions[r.PathValue("id")])
 		},
-		"/v1/me/channels/{id}/messages": func(w http.ResponseWriter, _ *http.Request) { answer(w, []message{}) },
+		"/v1/me/channels/{id}/messages": func(w http.ResponseWriter, _ *http.Request) { answer(w, s.said()) },
 		"/v1/realtime/websocket":        s.realtime,
 	}
+}
+
+// says is what the chat holds from now on.
+func (s *script) says(chat ...message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chat = chat
+}
+
+func (s *script) said() []message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.chat
 }
 
 func answer(w http.ResponseWriter, body any) {
@@ -79,23 +102,34 @@ func (s *script) realtime(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for {
-		var command message
-		if wsjson.Read(r.Context(), socket, &command) != nil {
+		_, commands, err := socket.Read(r.Context())
+		if err != nil {
 			return
 		}
-		reply := message{"id": command["id"]}
-		for kind, result := range map[string]message{"connect": {"client": "one", "version": "test"}, "subscribe": {}} {
-			if command[kind] != nil {
-				reply[kind] = result
+		for line := range bytes.Lines(commands) {
+			if !s.obey(r.Context(), socket, line) {
+				return
 			}
 		}
-		if len(reply) == 1 {
-			continue
-		}
-		if wsjson.Write(r.Context(), socket, reply) != nil {
-			return
+	}
+}
+
+// obey does what a client of the realtime channel asks for.
+func (s *script) obey(ctx context.Context, socket *websocket.Conn, line []byte) bool {
+	var command message
+	if json.Unmarshal(line, &command) != nil {
+		return false
+	}
+	for kind, result := range map[string]message{"connect": {"client": "one", "version": "test"}, "subscribe": {}} {
+		if command[kind] != nil && wsjson.Write(ctx, socket, message{"id": command["id"], kind: result}) != nil {
+			return false
 		}
 	}
+	if command["subscribe"] != nil {
+		s.hears <- socket
+	}
+
+	return true
 }
 
 func (s *script) accept(w http.ResponseWriter, r *http.Request) {

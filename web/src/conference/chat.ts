@@ -1,4 +1,4 @@
-import { type Api, type ChatMessage, type RealtimeRoom, type Room, type Publications } from '../rooms/index.js';
+import type { Api, ChatMessage, RealtimeRoom, Room } from '../rooms/index.js';
 import { el, hue, icon, initials } from './dom.js';
 import { trouble } from './sayings.js';
 
@@ -23,7 +23,7 @@ export class Chat {
     private readonly room: Room,
     realtime: RealtimeRoom,
     /** Is called with each message of somebody else that comes. */
-    private readonly heard: (message: Publications['chat.message']) => void,
+    private readonly heard: (message: Shown) => void,
   ) {
     const form = el('form', { class: 'write' }, this.#field, this.#send);
     form.addEventListener('submit', (event) => {
@@ -51,13 +51,18 @@ export class Chat {
     this.#field.focus();
   }
 
+  /** Reads the newest messages anew: what was here may have been edited or deleted during a long absence. */
   async #load(): Promise<void> {
     try {
-      const since = this.#last;
-      const messages = await this.api.messages(this.room.id, since);
-      for (const message of messages) this.#show(message);
-      // After a long absence there may be more than one answer holds.
-      if (since && messages.length === pageSize) await this.#load();
+      const last = this.#last;
+      const messages = await this.api.messages(this.room.id);
+      // Between older ones and these there may be more; those that came meanwhile are newer.
+      if (messages.length === pageSize) this.#drop((id) => id < messages[0]!.id);
+      for (const message of messages) {
+        const missed = last !== undefined && message.id > last && !this.#messages.has(message.id);
+        this.#show(message);
+        if (missed && !message.redacted && message.authorId !== this.room.self?.userId) this.heard(message);
+      }
     } catch (error) {
       this.#tell(trouble(error));
     }
@@ -94,9 +99,14 @@ export class Chat {
     if (!this.#last || message.id > this.#last) this.#last = message.id;
     this.#empty.hidden = true;
     if (atEnd || message.authorId === this.room.self?.userId) this.#list.scrollTop = this.#list.scrollHeight;
-    for (const [id, old] of this.#messages) {
-      if (this.#messages.size <= kept) break;
-      old.remove();
+    this.#drop(() => this.#messages.size > kept);
+  }
+
+  /** drop takes messages out of the page, the oldest first. */
+  #drop(which: (id: string) => boolean): void {
+    for (const [id, element] of this.#messages) {
+      if (!which(id)) break;
+      element.remove();
       this.#messages.delete(id);
     }
   }

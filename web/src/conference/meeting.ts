@@ -117,7 +117,7 @@ export class Meeting {
     const act = (work: Promise<unknown>, done?: string): void => {
       work.then(() => notices.say(done ?? ''), (error: unknown) => notices.say(trouble(error)));
     };
-    const chat = new Chat(api, room, this.#channel, (message) => this.#heard(message.authorName, message.body));
+    const chat = new Chat(api, room, this.#channel, ({ authorName, body }) => this.#heard(authorName, body ?? ''));
     this.#people = new People(api, room, {
       act,
       confirm: ask,
