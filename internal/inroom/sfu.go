@@ -29,7 +29,7 @@ type SFU struct {
 	sessions *session.Service
 	log      *slog.Logger
 	server   *sfu.Server
-	// turns keep what was read earlier from being applied later, by room.
+	// turns, by room, keep what was read earlier from being applied later.
 	turns [64]sync.Mutex
 }
 
@@ -84,11 +84,11 @@ func (s *SFU) perhaps(ctx context.Context, e sfu.Entry, err error) sfu.Grant {
 	return sfu.Grant{TenantID: t.TenantID, RoomID: e.RoomID, UserID: t.UserID}
 }
 
-// shard is a room's place among turns and counts.
-func shard(roomID string) int {
+// turn is the one of a room, and of others too.
+func (s *SFU) turn(roomID string) *sync.Mutex {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(roomID))
-	return int(h.Sum32() % 64)
+	return &s.turns[h.Sum32()%uint32(len(s.turns))]
 }
 
 // refusal is what the client is told of an error.
@@ -191,7 +191,7 @@ func (s *SFU) lookUntil(ctx context.Context, roomID string, users []string) {
 
 // look reads how users of a room stand and tells the server.
 func (s *SFU) look(ctx context.Context, roomID string, users []string) error {
-	turn := &s.turns[shard(roomID)]
+	turn := s.turn(roomID)
 	for some := range slices.Chunk(users, together) {
 		turn.Lock()
 		grants, err := s.sessions.ListRoom(ctx, roomID, some)

@@ -17,8 +17,8 @@ type Config struct {
 	ExternalIPs []netip.Addr
 	// TURNAddr is where the relay listens over UDP and TCP; empty: there is none.
 	TURNAddr string
-	// TURNIP is the address by which clients reach the relay; the first of ExternalIPs,
-	// or loopback, when it isn't valid.
+	// TURNIP is the address by which clients reach the relay; when it isn't valid, the
+	// first of ExternalIPs, or of the machine's addresses.
 	TURNIP netip.Addr
 	// Gate decides who may come in.
 	Gate Gate

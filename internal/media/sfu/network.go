@@ -66,7 +66,8 @@ func openNetwork(c Config) (*network, error) {
 	if err := n.prepare(); err != nil {
 		return nil, fmt.Errorf("sfu: %w", err)
 	}
-	if err := n.listen(c.Addr); err != nil {
+	var err error
+	if n.udp, n.tcp, err = listenBoth(c.Addr, udp.Listen); err != nil {
 		return nil, fmt.Errorf("sfu: %w", err)
 	}
 	logger := silent{}.NewLogger("")
@@ -112,24 +113,25 @@ func (n *network) prepare() error {
 	return err
 }
 
-// listen opens both sockets. With port 0 the system chooses one that is free
-// over UDP, which may not be over TCP.
-func (n *network) listen(addr string) error {
-	var lc net.ListenConfig
-	var err error
+// listenBoth opens a port over UDP and TCP. With port 0 the system chooses one that is
+// free over UDP, which may not be over TCP.
+func listenBoth[Conn interface {
+	LocalAddr() net.Addr
+	Close() error
+}](addr string, listenUDP func(addr string) (Conn, error)) (conn Conn, listener net.Listener, err error) {
 	for range 10 {
-		if n.udp, err = udp.Listen(addr); err != nil {
-			return err
+		if conn, err = listenUDP(addr); err != nil {
+			return conn, nil, err
 		}
-		if n.tcp, err = lc.Listen(context.Background(), "tcp", n.udp.LocalAddr().String()); err == nil {
-			return nil
+		if listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", conn.LocalAddr().String()); err == nil {
+			return conn, listener, nil
 		}
-		_ = n.udp.Close()
+		_ = conn.Close()
 		if _, port, _ := net.SplitHostPort(addr); port != "0" {
-			return err
+			break
 		}
 	}
-	return err
+	return conn, nil, err
 }
 
 // configure sets what all peer connections have in common. The server is an ICE

@@ -293,7 +293,7 @@ func (r *room) silenceMicrophones(m *member) {
 	}
 }
 
-// send carries a data message.
+// data carries a data message.
 func (r *room) data(p *peer, msg message) {
 	m := r.members[p.connection.UserID]
 	if m == nil || m.p != p || !m.grant.Perms.any() {

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,10 +25,11 @@ import (
 
 // Server holds rooms and the connections in them.
 type Server struct {
-	config  Config
-	run     string // makes connection ids unique over restarts
-	rooms   *limiter[string]
-	address *limiter[netip.Addr]
+	config Config
+	run    string // makes connection ids unique over restarts
+	// roomJoins and addressJoins bound who comes to a room, and from an address.
+	roomJoins    *limiter[string]
+	addressJoins *limiter[netip.Addr]
 	// handshakes has a token for each connection that is on its way in.
 	handshakes chan struct{}
 
@@ -61,10 +63,10 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, run: rand.Text()[:10],
-		rooms:      newLimiter[string](c.Now, c.Limits.RoomJoins),
-		address:    newLimiter[netip.Addr](c.Now, c.Limits.AddressJoins),
-		handshakes: make(chan struct{}, c.Limits.Handshakes),
-		open:       map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{},
+		roomJoins:    newLimiter[string](c.Now, c.Limits.RoomJoins),
+		addressJoins: newLimiter[netip.Addr](c.Now, c.Limits.AddressJoins),
+		handshakes:   make(chan struct{}, c.Limits.Handshakes),
+		open:         map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -327,6 +329,6 @@ func (s *Server) setMuted(c Connection, muted bool) error {
 // recovered keeps a fault in one room or connection from ending the process.
 func (s *Server) recovered(what string) {
 	if fault := recover(); fault != nil {
-		s.config.Log.Error("sfu: "+what+" failed", "error", fmt.Sprint(fault), "stack", stack())
+		s.config.Log.Error("sfu: "+what+" failed", "error", fmt.Sprint(fault), "stack", string(debug.Stack()))
 	}
 }

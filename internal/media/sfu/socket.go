@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -15,8 +14,6 @@ import (
 
 // enterTime is for the gate to decide.
 const enterTime = 10 * time.Second
-
-func stack() string { return string(debug.Stack()) }
 
 // socket is a WebSocket of a client.
 type socket struct {
@@ -77,7 +74,7 @@ func (s *Server) Handler() http.Handler {
 
 // mayTry counts an attempt.
 func (s *Server) mayTry(r *http.Request, roomID string) bool {
-	return len(roomID) <= 128 && s.address.allow(address(s.config.ClientIP(r))) && s.rooms.allow(roomID)
+	return len(roomID) <= 128 && s.addressJoins.allow(address(s.config.ClientIP(r))) && s.roomJoins.allow(roomID)
 }
 
 // enter finds the participant whom the client is, as it left it or anew.

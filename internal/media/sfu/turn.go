@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,7 +62,11 @@ func openRelay(c Config, n *network) (*relay, error) {
 	}
 	r := &relay{now: c.Now, secret: make([]byte, 32), users: map[string]*relayUser{}}
 	_, _ = rand.Read(r.secret) // never fails
-	if err := r.listen(c.TURNAddr); err != nil {
+	var err error
+	r.udp, r.tcp, err = listenBoth(c.TURNAddr, func(addr string) (net.PacketConn, error) {
+		return (&net.ListenConfig{}).ListenPacket(context.Background(), "udp", addr)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRelay, err)
 	}
 	own := n.addresses(c)
@@ -74,7 +80,6 @@ func openRelay(c Config, n *network) (*relay, error) {
 	may := func(_ net.Addr, peer net.IP) bool { return way.leadsTo(peer) }
 	guarded := newGuard(r.tcp)
 	guarded.first, guarded.idle, guarded.write = relayFirst, relayIdle, relayWrite
-	var err error
 	r.server, err = turn.NewServer(turn.ServerConfig{
 		Realm: realm, LoggerFactory: silent{}, AuthHandler: r.authenticate, QuotaHandler: r.mayAllocate,
 		EventHandler: turn.EventHandler{OnAllocationCreated: r.allocated, OnAllocationDeleted: r.deleted},
@@ -88,25 +93,6 @@ func openRelay(c Config, n *network) (*relay, error) {
 		return nil, fmt.Errorf("%w: %w", ErrRelay, err)
 	}
 	return r, nil
-}
-
-// listen opens both sockets, on the same port.
-func (r *relay) listen(addr string) error {
-	var lc net.ListenConfig
-	var err error
-	for range 10 {
-		if r.udp, err = lc.ListenPacket(context.Background(), "udp", addr); err != nil {
-			return err
-		}
-		if r.tcp, err = lc.Listen(context.Background(), "tcp", r.udp.LocalAddr().String()); err == nil {
-			return nil
-		}
-		_ = r.udp.Close()
-		if _, port, _ := net.SplitHostPort(addr); port != "0" {
-			return err
-		}
-	}
-	return err
 }
 
 func (r *relay) close() {
@@ -132,21 +118,12 @@ func (r *relay) password(name string) string {
 
 // authenticate implements turn.AuthHandler.
 func (r *relay) authenticate(a *turn.RequestAttributes) (connID string, key []byte, ok bool) {
-	expires, rest, found := cut(a.Username)
-	if !found || r.now().Unix() > expires || !r.knows(rest) {
+	until, connID, found := strings.Cut(a.Username, ":")
+	expires, err := strconv.ParseInt(until, 10, 64)
+	if !found || err != nil || r.now().Unix() > expires || !r.knows(connID) {
 		return "", nil, false
 	}
-	return rest, turn.GenerateAuthKey(a.Username, a.Realm, r.password(a.Username)), true
-}
-
-func cut(name string) (expires int64, connID string, ok bool) {
-	for i := range len(name) {
-		if name[i] == ':' {
-			expires, err := strconv.ParseInt(name[:i], 10, 64)
-			return expires, name[i+1:], err == nil
-		}
-	}
-	return 0, "", false
+	return connID, turn.GenerateAuthKey(a.Username, a.Realm, r.password(a.Username)), true
 }
 
 // knows tells whether a connection may use the relay.
@@ -185,7 +162,7 @@ func (r *relay) leave(connID string) {
 
 // mayAllocate implements turn.QuotaHandler.
 func (r *relay) mayAllocate(connID, _ string, _ net.Addr) bool {
-	if _, rest, ok := cut(connID); ok {
+	if _, rest, ok := strings.Cut(connID, ":"); ok {
 		connID = rest // it is given the whole name
 	}
 	r.mu.Lock()
@@ -236,12 +213,7 @@ type way struct {
 
 func (w *way) leadsTo(ip net.IP) bool {
 	at, ok := netip.AddrFromSlice(ip)
-	for _, own := range w.own {
-		if ok && own.Addr() == at.Unmap() {
-			return true
-		}
-	}
-	return false
+	return ok && slices.ContainsFunc(w.own, func(own netip.AddrPort) bool { return own.Addr() == at.Unmap() })
 }
 
 // Validate implements turn.RelayAddressGenerator.
@@ -326,11 +298,7 @@ func (l *leash) end(to netip.AddrPort) (*net.UDPConn, error) {
 		return nil, net.ErrClosed
 	default:
 	}
-	known := false
-	for _, own := range l.way.own {
-		known = known || own == to
-	}
-	if !known {
+	if !slices.Contains(l.way.own, to) {
 		return nil, errNotOurs
 	}
 	end, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(l.way.to))

@@ -83,14 +83,13 @@ func (e *Estimator) since(at time.Time) int64 {
 }
 
 // Sent notes a packet of so many bytes on the wire with its transport-wide
-// sequence number; probe marks one that was sent to try a higher rate.
-func (e *Estimator) Sent(seq uint16, size int, at time.Time, probe bool) {
+// sequence number. Padding tells as much of a higher rate as media does.
+func (e *Estimator) Sent(seq uint16, size int, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.since(at)
 	cluster := e.prober.sent(size, now)
 	e.history.add(packet{at: now, size: uint16(min(max(size, 0), math.MaxUint16)), seq: seq, state: sent, cluster: cluster})
-	_ = probe // padding tells as much as media: a cluster counts both
 	e.listen(now)
 }
 

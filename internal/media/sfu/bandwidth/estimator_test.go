@@ -67,11 +67,11 @@ func TestNoPaddingWithoutReports(t *testing.T) {
 	total := 0
 	for i := range 500 {
 		at = at.Add(10 * time.Millisecond)
-		e.Sent(uint16(i), 200, at, false)
+		e.Sent(uint16(i), 200, at)
 		n := e.Probe(2_000_000, at)
 		total += n
 		for ; n > 0; n -= 255 {
-			e.Sent(uint16(1000+i), 255, at, true)
+			e.Sent(uint16(1000+i), 255, at)
 		}
 	}
 	assert.Less(t, total, 20_000)
@@ -91,7 +91,7 @@ func TestSentAllocatesNothing(t *testing.T) {
 	assert.Zero(t, int(testing.AllocsPerRun(1000, func() {
 		at = at.Add(time.Millisecond)
 		seq++
-		e.Sent(seq, 1200, at, seq%2 == 0)
+		e.Sent(seq, 1200, at)
 		_ = e.Rate()
 	})))
 }
@@ -106,7 +106,7 @@ func TestFromAnyGoroutine(t *testing.T) {
 				at := begin().Add(time.Duration(i) * time.Millisecond)
 				switch g {
 				case 0:
-					e.Sent(uint16(i), 1000, at, false)
+					e.Sent(uint16(i), 1000, at)
 				case 1:
 					e.Feedback(received(uint16(i), 10), at)
 				case 2:
@@ -156,7 +156,7 @@ func TestReportsThatContradictThemselves(t *testing.T) {
 			t.Parallel()
 			e := New(1_000_000)
 			for i := range 50 {
-				e.Sent(uint16(i), 1000, begin().Add(time.Duration(i)*time.Millisecond), false)
+				e.Sent(uint16(i), 1000, begin().Add(time.Duration(i)*time.Millisecond))
 			}
 			r := received(10, 5)
 			change(r)
@@ -187,7 +187,7 @@ func FuzzFeedback(f *testing.F) {
 		for len(raw) >= 20 {
 			for i := range 200 {
 				at = at.Add(time.Duration(step) * time.Microsecond)
-				e.Sent(uint16(i)+binary.BigEndian.Uint16(raw[12:]), 1200, at, i%3 == 0)
+				e.Sent(uint16(i)+binary.BigEndian.Uint16(raw[12:]), 1200, at)
 				e.Probe(3_000_000, at)
 			}
 			report := new(rtcp.TransportLayerCC)
@@ -210,7 +210,7 @@ func BenchmarkEstimator(b *testing.B) {
 	b.ReportAllocs()
 	for i := range b.N {
 		at = at.Add(4 * time.Millisecond)
-		e.Sent(seq, 1200, at, false)
+		e.Sent(seq, 1200, at)
 		seq++
 		if i%25 == 24 {
 			report.BaseSequenceNumber, report.ReferenceTime = seq-25, uint32(at.UnixMilli()/64)

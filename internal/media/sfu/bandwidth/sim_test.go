@@ -110,8 +110,8 @@ func simulate(t *testing.T, initial int, l link, s source) *simulation {
 func (s *simulation) clock() time.Time { return s.start.Add(s.now) }
 
 // send puts a packet on the link.
-func (s *simulation) send(size int, probe bool) {
-	s.e.Sent(s.seq, size, s.clock(), probe)
+func (s *simulation) send(size int) {
+	s.e.Sent(s.seq, size, s.clock())
 	s.sent += size
 	seq := s.seq
 	s.seq++
@@ -148,7 +148,7 @@ func (s *simulation) run(d time.Duration) *simulation {
 			s.frame(ms / 33)
 		}
 		if ms%20 == 0 {
-			s.send(120, false) // sound
+			s.send(120) // sound
 		}
 		if ms%10 == 5 {
 			s.probe()
@@ -184,7 +184,7 @@ func (s *simulation) frame(n int) {
 		size *= 3
 	}
 	for ; size > 0; size -= 1200 {
-		s.send(int(max(min(size, 1200), 60)), false)
+		s.send(int(max(min(size, 1200), 60)))
 	}
 }
 
@@ -194,7 +194,7 @@ func (s *simulation) probe() {
 		wanted = s.source.layers[min(s.layer+1, len(s.source.layers)-1)]
 	}
 	for due := s.e.Probe(int(wanted), s.clock()); due > 0; due -= 255 {
-		s.send(255+40, true)
+		s.send(255 + 40)
 		s.padded += 295
 	}
 }

@@ -113,7 +113,7 @@ func allocate(budget, undelayed int, demands []demand) (used, wanted int) {
 	return used, wanted
 }
 
-// steps lists the ways to send a track up to its ideal layer.
+// fill lists the ways to send a track up to its ideal layer.
 func (d *demand) fill(x *situation, c *choice) {
 	d.count, d.now = 0, -1
 	for i := 0; i <= c.ideal; i++ {

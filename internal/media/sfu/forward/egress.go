@@ -277,18 +277,6 @@ func (e *Egress) handle(p rtcp.Packet, now instant) {
 	}
 }
 
-// nack answers a report of packets that are missing.
-func (r *repairer) nack(p *rtcp.TransportLayerNack, now instant) {
-	for _, pair := range p.Nacks {
-		r.lost(pair.PacketID, now)
-		for i := range uint16(16) {
-			if pair.LostPackets>>i&1 != 0 {
-				r.lost(pair.PacketID+i+1, now)
-			}
-		}
-	}
-}
-
 func (e *Egress) sinkOf(ssrc uint32) *Sink {
 	for _, s := range e.sinks {
 		if s.config.SSRC == ssrc {

@@ -111,7 +111,7 @@ func newConference(t *testing.T, capacity int) *conference {
 	return c
 }
 
-// go on for a while, in steps of 10 ms.
+// pass goes on for a while, in steps of 10 ms.
 func (c *conference) pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	for ; d > 0; d -= 10 * time.Millisecond {

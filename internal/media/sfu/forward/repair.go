@@ -3,6 +3,7 @@ package forward
 import (
 	"time"
 
+	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
 )
 
@@ -50,6 +51,18 @@ func (r *repairer) note(p *packet, x *placed) {
 	}
 }
 
+// nack answers a report of packets that are missing.
+func (r *repairer) nack(p *rtcp.TransportLayerNack, now instant) {
+	for _, pair := range p.Nacks {
+		r.lost(pair.PacketID, now)
+		for i := range uint16(16) {
+			if pair.LostPackets>>i&1 != 0 {
+				r.lost(pair.PacketID+i+1, now)
+			}
+		}
+	}
+}
+
 // lost sends a packet again, unless it is forgotten, or was sent again within the
 // round trip: the answer may still be on its way.
 func (r *repairer) lost(seq uint16, now instant) {
@@ -80,7 +93,7 @@ func (r *repairer) lost(seq uint16, now instant) {
 	h.SequenceNumber, h.Timestamp, h.Marker = r.seq, p.ts+o.tsShift, p.marker
 	h.Padding, h.PaddingSize = false, 0
 	s.extend(h, p, o.numberShift)
-	s.write(h, b[:n], false)
+	s.write(h, b[:n])
 }
 
 // pad sends a packet of nothing but padding, at the time of the last picture, and
@@ -91,6 +104,6 @@ func (r *repairer) pad() int {
 	h.SequenceNumber, h.Timestamp, h.Marker = r.seq, r.sink.rewriter.topTS, false
 	h.Extensions, h.Extension = h.Extensions[:r.fixed], r.fixed > 0
 	h.Padding, h.PaddingSize = true, 255
-	r.sink.write(h, nil, true)
+	r.sink.write(h, nil)
 	return 255 + overhead
 }

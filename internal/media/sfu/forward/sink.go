@@ -250,7 +250,7 @@ func (s *Sink) forward(p *packet) {
 	}
 	s.packets++
 	s.octets += uint64(len(payload))
-	s.write(h, payload, false)
+	s.write(h, payload)
 }
 
 // extend gives the header the extensions that the publisher's packet had.
@@ -289,13 +289,13 @@ func set(h *rtp.Header, id uint8, b []byte) {
 
 // write sends a packet with the transport-wide number that is next. What the
 // subscriber can't take is lost, as on any other part of the way.
-func (s *Sink) write(h *rtp.Header, payload []byte, probe bool) {
+func (s *Sink) write(h *rtp.Header, payload []byte) {
 	e := s.egress
 	size := len(payload) + int(h.PaddingSize) + overhead
 	e.volume += size
 	if s.fixed > 0 {
 		s.twcc[0], s.twcc[1] = uint8(e.twcc>>8), uint8(e.twcc)
-		e.estimator.Sent(e.twcc, size, e.now, probe)
+		e.estimator.Sent(e.twcc, size, e.now)
 		e.twcc++
 	}
 	_, _ = s.config.Write(h, payload)

@@ -156,16 +156,6 @@ func (t *Track) part() {
 	}
 }
 
-// SetSize says how large a layer's picture is, in pixels.
-func (t *Track) SetSize(layer, width, height int) {
-	if layer < 0 || layer >= len(t.layers) || width < 0 || height < 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.layers[layer].width, t.layers[layer].height = width, height
-}
-
 // Size is the layer's picture size in pixels, 0 while it isn't known.
 func (t *Track) Size(layer int) (width, height int) {
 	if layer < 0 || layer >= len(t.layers) {

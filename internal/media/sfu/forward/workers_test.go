@@ -91,7 +91,7 @@ func publish(t *testing.T, i int, track *Track, speakers *Speakers, stop chan st
 		runtime.Gosched()
 		track.SenderReport(0, reportAt(uint32(i), uint64(n), s.ts))
 		track.SetSilenced(n%50 > 40)
-		track.SetSize(0, 100+n%100, 100)
+		track.resize(0, 100+n%100, 100)
 		speakers.List()
 	}
 }
