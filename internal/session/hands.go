@@ -34,11 +34,18 @@ func (s *Service) LowerHand(ctx context.Context, c account.Caller, sessionID, us
 	if c.Participant != nil && c.Participant.UserID != userID {
 		need = moderation
 	}
-	return s.changeParticipant(ctx, c, sessionID, userID, need, func(_ pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
+	return s.changeParticipant(ctx, c, sessionID, userID, need, func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
 		if err := checkLive(*row); err != nil {
 			return false, err
 		}
-		return lower(c, t, row, p), nil
+		before := *p
+		if !lower(c, t, row, p) {
+			return false, nil
+		}
+		if c.Participant != nil && c.Participant.UserID == userID {
+			return true, nil // one's own hand
+		}
+		return true, s.auditParticipant(ctx, tx, c, "session.lower_hand", before, *p)
 	})
 }
 

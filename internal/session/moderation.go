@@ -96,7 +96,7 @@ func (s *Service) AdmitSessionParticipant(ctx context.Context, c account.Caller,
 		before := *p
 		if p.State != Waiting && p.State != Kicked { // has not come yet: it won't have to wait
 			p.Admitted = true
-			return true, nil
+			return true, s.auditParticipant(ctx, tx, c, "session.admit_participant", before, *p)
 		}
 		if err := letIn(ctx, tx, row, p, s.config.Now()); err != nil {
 			return false, err
@@ -124,8 +124,9 @@ func (s *Service) MuteAllParticipants(ctx context.Context, c account.Caller, ses
 		}
 		muted = int(n)
 		t.add(row, event.SessionMutedAll, mutedAllData{row.ID, exceptHost, muted, By(c)})
-		if muted == 0 {
-			return nil
+		err = s.audit(ctx, tx, c, "session.mute_all", row.ID, nil, map[string]any{"exceptHost": exceptHost, "muted": muted})
+		if err != nil || muted == 0 {
+			return err
 		}
 		return Changed(ctx, tx, row.ID, "")
 	})
@@ -155,12 +156,17 @@ func (s *Service) SetSessionSpotlight(ctx context.Context, c account.Caller, ses
 		if same(row.SpotlightUserID, userID) {
 			return nil
 		}
+		before := row.SpotlightUserID
 		row.SpotlightUserID, row.UpdatedAt = userID, s.config.Now()
 		if err := saveSession(ctx, tx, row); err != nil {
 			return err
 		}
 		t.add(row, event.SessionSpotlight, SpotlightData{row.ID, userID, By(c)})
-		return Changed(ctx, tx, row.ID, "")
+		if err := Changed(ctx, tx, row.ID, ""); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, c, "session.spotlight", row.ID,
+			map[string]any{"spotlightUserId": before}, map[string]any{"spotlightUserId": userID})
 	})
 	if err != nil {
 		return View{}, err
@@ -172,7 +178,10 @@ func same(a, b *string) bool { return a == nil && b == nil || a != nil && b != n
 
 // standingOf is what audit entries show of a participant.
 func standingOf(p db.Participant) map[string]any {
-	return map[string]any{"userId": p.UserID, "role": p.Role, "canPublishScreen": p.CanPublishScreen, "state": p.State}
+	return map[string]any{
+		"userId": p.UserID, "role": p.Role, "canPublishScreen": p.CanPublishScreen, "state": p.State, "admitted": p.Admitted,
+		"handRaised": p.HandRaisedAt != nil,
+	}
 }
 
 func (s *Service) auditParticipant(ctx context.Context, tx pgx.Tx, c account.Caller, action string, before, p db.Participant) error {

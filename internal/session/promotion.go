@@ -20,10 +20,13 @@ func (s *Service) PromoteSessionParticipant(ctx context.Context, c account.Calle
 		if err := mayPromote(*p, role); err != nil {
 			return false, err
 		}
-		if p.Role == role {
-			return lower(c, t, row, p), nil
-		}
 		before := *p
+		if p.Role == role {
+			if !lower(c, t, row, p) {
+				return false, nil
+			}
+			return true, s.auditParticipant(ctx, tx, c, "session.lower_hand", before, *p)
+		}
 		// What came on top of the old role stays.
 		p.Role, p.CanPublishScreen, p.HandRaisedAt = role, p.CanPublishScreen || ScreenOf(role), nil
 		t.add(*row, event.SessionParticipantPromoted, promotedData{ParticipantDataOf(*p, By(c)), before.Role})
