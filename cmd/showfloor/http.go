@@ -42,7 +42,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 	// complete, and it stops before as well: what it seals lets the viewers'
 	// blocked requests end.
 	s.onStop("ingest", s.rtmp.Stop)
-	s.onStop("rooms", s.sfu.Stop)
+	s.onStop("rooms", s.stopRooms)
 	s.onStop("reports", func(context.Context) error {
 		s.reports.Hurry(shutdownTime / 3)
 		return nil

@@ -52,12 +52,21 @@ func (s *server) startSFU(ctx context.Context) error {
 	var work sync.WaitGroup
 	work.Go(func() { s.gate.Watch(watching) })
 	s.onStop("rooms", func(ctx context.Context) error {
-		err := s.sfu.Stop(ctx)
+		err := s.stopRooms(ctx)
 		stop()
 		work.Wait()
 		return err
 	})
 	return nil
+}
+
+// stopRooms says goodbye to everybody in rooms. Without a database it can't be
+// written down that they have left, and waiting for it must not take the time in
+// which broadcasts are sealed: the next start sees to who was here.
+func (s *server) stopRooms(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownTime/3)
+	defer cancel()
+	return s.sfu.Stop(ctx)
 }
 
 // sfuEngine says where media goes through, for the banner and readiness.

@@ -1,6 +1,7 @@
 package sfu_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -163,4 +164,26 @@ func TestRefusals(t *testing.T) {
 	}
 	require.Empty(t, r.left())
 	require.Zero(t, r.server.Stats().Rooms)
+}
+
+// stuck is a door whose database is away.
+type stuck struct{ *door }
+
+func (stuck) Leave(ctx context.Context, _ sfu.Connection) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestAStopWaitsForTheDatabaseOnlySoLong: people have been told goodbye all the same.
+func TestAStopWaitsForTheDatabaseOnlySoLong(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) {
+		d, _ := c.Gate.(*door)
+		c.Gate = stuck{d}
+	})
+	ada := r.join(t, "ada:host")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, r.server.Stop(ctx), context.DeadlineExceeded)
+	ada.ExpectBye(t, "shutdown")
 }
