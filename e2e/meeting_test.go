@@ -426,7 +426,10 @@ func TestTwoCallEachOther(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
-	call := created(a.InviteCallWithResponse(t.Context(), api.CallInput{FromUserID: "ada", ToUserID: "ben", Kind: api.CallKindVoice}))(t)
+	invite := func() api.CallAdmission {
+		return created(a.InviteCallWithResponse(t.Context(), api.CallInput{FromUserID: "ada", ToUserID: "ben", Kind: api.CallKindVoice}))(t)
+	}
+	call := invite()
 	joins := func(id, token string) *person {
 		p := open(t, s, call.SessionID, id, token, "&camera=off")
 		browsertest.Look(t, p.tab, 360, 740, true)
@@ -447,8 +450,16 @@ func TestTwoCallEachOther(t *testing.T) {
 	ben.clicks("[data-control=leave]")
 	ben.told("You hung up")
 	ada.told("The call has ended")
-	ada.isQuiet()
-	ben.isQuiet()
+
+	// One that is declined never was.
+	call = invite()
+	again := joins("ada", call.Token)
+	again.waits(`document.getElementById("alone").textContent === "Calling …"`)
+	created(a.DeclineCallWithResponse(t.Context(), call.SessionID, api.CallPartyInput{UserID: "ben"}))(t)
+	again.told("Nobody answered")
+	for _, p := range []*person{ada, ben, again} {
+		p.isQuiet()
+	}
 }
 
 func TestAHostBroadcastsFromTheRoomPage(t *testing.T) {

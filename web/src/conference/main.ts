@@ -8,7 +8,7 @@ import { type Luggage, Lobby } from './lobby.js';
 import { Meeting } from './meeting.js';
 import { chosen, presence, setPresence } from './memory.js';
 import { Notices } from './notices.js';
-import { type Saying, farewell, trouble } from './sayings.js';
+import { type Saying, farewell, trouble, unanswered } from './sayings.js';
 
 const asked = new URLSearchParams(location.search);
 const sfuUrl = `${location.origin.replace(/^http/, 'ws')}/sfu`;
@@ -106,7 +106,8 @@ class Visit {
   async #visit(): Promise<void> {
     const session = await this.#look();
     const isCall = session?.type === 'call';
-    if (session?.state === 'ended' || session?.state === 'cancelled') return door(farewell({ code: 'ended', message: '' }, isCall), 'leave');
+    if (isCall && session.state === 'cancelled') return door(unanswered(session.hostId === this.ticket.userId), 'leave');
+    if (session?.state === 'ended') return door(farewell({ code: 'ended', message: '' }, isCall), 'leave');
     const was = presence(this.room);
     const voiceOnly = asked.get('camera') === 'off';
     const luggage = was ? await repack(was) : await new Lobby(session, this.#guise(), voiceOnly, !this.room.startsWith('sess_')).show();
@@ -127,7 +128,8 @@ class Visit {
       return;
     }
     if (closed.code !== 'shutdown') setPresence(this.room, undefined);
-    await door(farewell(closed, isCall), closed.code === 'locked' ? 'lock' : closed.code === 'kicked' ? 'close' : 'leave');
+    const rang = isCall && closed.code === 'ended' && ['waiting', 'cancelled'].includes(meeting.room.session.state ?? '');
+    await door(rang ? unanswered(session.hostId === this.ticket.userId) : farewell(closed, isCall), closed.code === 'locked' ? 'lock' : closed.code === 'kicked' ? 'close' : 'leave');
   }
 
   /**

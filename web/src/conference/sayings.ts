@@ -49,6 +49,13 @@ export function farewell({ code, message }: Closed, isCall: boolean): Saying {
   }
 }
 
+/** What to say when a call is over that never was: to the caller, and to the other one. */
+export function unanswered(isCaller: boolean): Saying {
+  return isCaller
+    ? { title: 'Nobody answered', text: 'The call was declined, or rang for too long. You can close this page.' }
+    : { title: 'You missed the call', text: 'It was over before it was answered. You can close this page.' };
+}
+
 /** What to say when a microphone, camera or screen can't be had. */
 export function deviceTrouble(error: unknown, what: 'microphone' | 'camera' | 'screen'): string {
   const name = error instanceof DOMException ? error.name : '';
