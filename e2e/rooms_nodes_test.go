@@ -10,10 +10,68 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/dbtest"
 )
+
+// serveTwo has two servers on one database.
+func serveTwo(t testing.TB, pool *pgxpool.Pool) (a, b *server) {
+	t.Helper()
+	both := []option{
+		set("DATABASE_URL", pool.Config().ConnString()), set("RATE_LIMIT_CALLER", "off"),
+		set("MASTER_KEY", "c2hvd2Zsb29yLXNob3dmbG9vci1zaG93Zmxvb3ItMTI="),
+	}
+	return serve(t, both...), serve(t, both...)
+}
+
+// at is where a server's SFU is.
+func at(s *server) string { return strings.Replace(s.url, "http", "ws", 1) + "/sfu" }
+
+// TestARoomLeavesAServerThatStops at once: whoever asks then is sent to the other one,
+// where those who were in it find the room as it was.
+func TestARoomLeavesAServerThatStops(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	a, b := serveTwo(t, pool)
+	m := newMeeting(t, a, 1, 2)
+	_, issued := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "ben"})
+	has, other := a, b
+	if issued["sfuUrl"] == at(b) {
+		has, other = b, a
+	}
+	require.Equal(t, at(has), issued["sfuUrl"])
+	m.s = has
+	ben, first := m.dial(m.room, fmt.Sprint(issued["token"]))
+	require.Equal(t, "welcome", first.Type)
+	defer ben.CloseNow()
+
+	require.Zero(t, has.interrupt(t), has.err.String())
+	m.s = other
+	status, moved := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
+	require.Equal(t, http.StatusCreated, status, "%v", moved)
+	require.Equal(t, at(other), moved["sfuUrl"])
+	status, full := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "dan"})
+	require.Equal(t, http.StatusConflict, status, "ben's seat was kept: %v", full)
+	for _, token := range []any{issued["token"], moved["token"]} {
+		conn, first := m.dial(m.room, fmt.Sprint(token))
+		require.Equal(t, "welcome", first.Type, first.Code)
+		defer conn.CloseNow()
+	}
+	requireSeats(t, pool)
+
+	// Back under its name, it takes rooms again.
+	has.start(t)
+	m.s = has
+	_, again := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
+	require.Equal(t, at(other), again["sfuUrl"])
+	until(t, "a room is placed on the server that came back", func() bool {
+		_, session := m.try("POST", "/v1/me/sessions", map[string]any{"type": "conference", "name": "Another", "hostId": "host"})
+		_, token := m.try("POST", fmt.Sprintf("/v1/me/sessions/%v/token", session["id"]), map[string]any{"userId": "cara"})
+		return token["sfuUrl"] == at(has)
+	})
+}
 
 // TestTwoNodesOneRoom has two servers on one database: a room is on one of them,
 // whichever issued the token; the other one says where. What is decided at one is
@@ -22,14 +80,8 @@ import (
 func TestTwoNodesOneRoom(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
-	url := pool.Config().ConnString()
-	both := []option{
-		set("DATABASE_URL", url), set("RATE_LIMIT_CALLER", "off"), set("MASTER_KEY", "c2hvd2Zsb29yLXNob3dmbG9vci1zaG93Zmxvb3ItMTI="),
-	}
-	a, b := serve(t, both...), serve(t, both...)
+	a, b := serveTwo(t, pool)
 	m := newMeeting(t, a, 1, 50)
-	at := func(s *server) string { return strings.Replace(s.url, "http", "ws", 1) + "/sfu" }
-
 	_, issued := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "ben"})
 	where, token := fmt.Sprint(issued["sfuUrl"]), fmt.Sprint(issued["token"])
 	has, other := a, b

@@ -10,6 +10,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
 	"showfloor/internal/timestamp"
 )
 
@@ -147,7 +148,7 @@ func TestTheRingingPush(t *testing.T) {
 	}
 	args, queue, priority := job(c.call.SessionID)
 	require.Equal(t, map[string]any{
-		"tenantId": c.owner.TenantID, "projectId": "launch", "userId": "ben", "title": "Ada Okafor", "priority": "high",
+		"tenantId": c.owner.TenantID, "projectId": "launch", "userId": "ben", "reason": "call.invite", "title": "Ada Okafor", "priority": "high",
 		"expiresAt": timestamp.Format(c.call.RingExpiresAt.Time),
 		"data":      map[string]any{"service": "1", "type": "call.invite", "sessionId": c.call.SessionID, "kind": "video", "from": "ada"},
 	}, args)
@@ -309,4 +310,43 @@ func TestWhoMaySpeakInACall(t *testing.T) {
 	require.Equal(t, "waiting", c.owner.Participant(t, c.call.SessionID, "ben").State)
 	c.owner.Call(t, "DELETE", path, nil).Is(t, 200)
 	c.do(t, "answer", "ben").Problem(t, 403, "forbidden")
+}
+
+// TestNobodyIsRungForNothing: a call that its caller can't enter isn't made, and one
+// that its callee can't enter isn't answered. Who tries again gets what there is by then.
+func TestNobodyIsRungForNothing(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner := s.Register(t)
+	require.NoError(t, s.Sessions.Retire(t.Context())) // its SFU was the only one
+	const body = `{"fromUserId":"ada","toUserId":"ben","kind":"video"}`
+	for _, keys := range [][]string{nil, {"k"}, {"k"}} {
+		post(t, owner, s, "/v1/me/calls/invite", body, keys...).Problem(t, 503, "unavailable")
+	}
+	count := func(table string) (n int) {
+		require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
+		return n
+	}
+	require.Equal(t, []int{0, 0, 0}, []int{count("sessions"), count("room_placements"), count("river_job WHERE kind IN ('push_send', 'call_miss')")})
+
+	other := apitest.New(t, apitest.Options{Pool: s.Pool, SFUURL: "wss://other"})
+	require.NoError(t, other.Sessions.Beat(t.Context(), 0))
+	first := post(t, owner, s, "/v1/me/calls/invite", body, "k")
+	replayed(t, first, post(t, owner, s, "/v1/me/calls/invite", body, "k"))
+	var a api.CallAdmission
+	first.Into(t, 201, &a)
+	require.Equal(t, "wss://other", a.SfuURL)
+	require.Equal(t, []int{1, 1, 2}, []int{count("sessions"), count("room_placements"), count("river_job WHERE kind IN ('push_send', 'call_miss')")})
+
+	require.NoError(t, other.Sessions.Retire(t.Context()))
+	answer := "/v1/me/calls/" + a.SessionID + "/answer"
+	for range 2 {
+		post(t, owner, s, answer, `{"userId":"ben"}`, "l").Problem(t, 503, "unavailable")
+	}
+	names, _ := eventsOf(t, s, owner.TenantID, a.SessionID)
+	require.Equal(t, []string{"session.created", "call.invited"}, names, "it rings on")
+	third := apitest.New(t, apitest.Options{Pool: s.Pool, SFUURL: "wss://third"})
+	require.NoError(t, third.Sessions.Beat(t.Context(), 0))
+	post(t, owner, s, answer, `{"userId":"ben"}`, "l").Into(t, 201, &a)
+	require.Equal(t, []any{api.SessionStateLive, "wss://third", api.ParticipantRoleGuest}, []any{a.State, a.SfuURL, a.Role})
 }

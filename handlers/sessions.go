@@ -133,6 +133,9 @@ func toSession(v session.View) api.Session {
 	if v.Parties != nil {
 		out.Participants = each(v.Parties, toParticipant)
 	}
+	for _, b := range v.Breakouts {
+		out.Breakouts = append(out.Breakouts, api.BreakoutEventRoom{ID: b.ID, Name: b.Name, ParentSessionID: v.ID, UserIds: b.InviteUserIds})
+	}
 	return out
 }
 

@@ -71,13 +71,19 @@ SELECT c.*, clock_timestamp()::timestamptz AS now FROM c;
 UPDATE channels SET slowmode_sec = @slowmode_sec, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: ListChannelStandings :many
--- How users stand in a channel and, if it is a room's, in that room; one row for each of the ids.
+-- How users stand in a channel and, if it is a room's, in that room; one row for each of the ids. In a breakout room, who
+-- moderates its parent is as good as invited.
 SELECT u.user_id::text AS user_id, coalesce(m.role, '')::text AS role, (m.user_id IS NOT NULL)::boolean AS known, m.joined_at, m.left_at,
     m.timed_out_until, coalesce(m.muted, false)::boolean AS muted, coalesce(m.banned, false)::boolean AS banned, m.wrote_at,
-    coalesce(p.role, '')::text AS room_role, coalesce(p.state, '')::text AS room_state, p.display_name
+    coalesce(p.role, v.role, '')::text AS room_role,
+    coalesce(p.state, CASE WHEN v.user_id IS NOT NULL THEN 'invited' END, '')::text AS room_state,
+    coalesce(p.display_name, v.display_name) AS display_name
 FROM unnest(@user_ids::text[]) AS u (user_id)
 LEFT JOIN channel_members m ON m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.user_id = u.user_id
-LEFT JOIN participants p ON p.tenant_id = @tenant_id AND p.room_id = @channel_id AND p.user_id = u.user_id;
+LEFT JOIN participants p ON p.tenant_id = @tenant_id AND p.room_id = @channel_id AND p.user_id = u.user_id
+LEFT JOIN sessions s ON s.tenant_id = @tenant_id AND s.id = @channel_id AND p.user_id IS NULL
+LEFT JOIN participants v ON v.tenant_id = @tenant_id AND v.room_id = s.parent_session_id AND v.user_id = u.user_id
+    AND v.role IN ('host', 'cohost') AND v.state <> 'kicked';
 
 -- name: ListChannelMembers :many
 -- In the order of joining; those who are in the room are members without a row. tie tells those apart who joined at the

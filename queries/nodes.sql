@@ -8,6 +8,11 @@ INSERT INTO nodes (id, seen_at) VALUES (@id, @now) ON CONFLICT (id) DO UPDATE SE
 -- Tells all processes that listen, when the transaction commits.
 SELECT pg_notify(@channel::text, @payload::text);
 
+-- name: NotifyRooms :exec
+-- @sqlc-vet-disable tenant
+-- Tells all processes, when the transaction commits, that a user's standing in these rooms is another.
+SELECT pg_notify(@channel::text, room_id || '/' || @user_id::text) FROM unnest(@room_ids::text[]) AS r (room_id);
+
 -- name: ListStrandedPublishers :many
 -- @sqlc-vet-disable tenant
 -- Connections of processes that nobody has heard of for a while.

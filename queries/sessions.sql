@@ -43,6 +43,17 @@ SELECT id FROM sessions
 WHERE tenant_id = @tenant_id AND parent_session_id = @parent_session_id AND state = 'live'
 ORDER BY id;
 
+-- name: ListBreakoutsFor :many
+-- The open breakout rooms of a session, by their number: all without a user, else those where that one is a participant and,
+-- if it moderates the session, all from which it wasn't thrown out.
+SELECT s.id, s.name, s.invite_user_ids FROM sessions s
+LEFT JOIN participants p ON p.tenant_id = s.tenant_id AND p.room_id = s.id AND p.user_id = sqlc.narg('user_id')::text
+WHERE s.tenant_id = @tenant_id AND s.parent_session_id = @parent_session_id AND s.state = 'live'
+  AND (sqlc.narg('user_id')::text IS NULL OR p.state <> 'kicked' OR p.state IS NULL AND EXISTS (
+      SELECT 1 FROM participants m WHERE m.tenant_id = @tenant_id AND m.room_id = @parent_session_id
+        AND m.user_id = sqlc.narg('user_id')::text AND m.role IN ('host', 'cohost') AND m.state <> 'kicked'))
+ORDER BY s.breakout_number, s.id;
+
 -- name: ListOpenSessions :many
 -- Breakout rooms end with their parents.
 SELECT id FROM sessions
@@ -55,9 +66,8 @@ UPDATE sessions SET breakout_number = @breakout_number WHERE tenant_id = @tenant
 
 -- name: ListAbandonedCalls :many
 -- @sqlc-vet-disable tenant
--- Those of all tenants that somebody was in and everybody has left a while ago.
+-- Those of all tenants in which nobody has been for a while, since the answer or the last one's loss, and nobody is awaited.
 SELECT s.tenant_id, s.id FROM sessions s
 WHERE s.type = 'call' AND s.state = 'live' AND s.started_at < @before::timestamptz AND s.present = 0
-  AND EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.left_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND (p.left_at >= @before OR p.seat_until >= @before))
+  AND NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND (p.left_at >= @before OR p.seat_until >= @now::timestamptz))
 ORDER BY s.started_at LIMIT @max_rows;

@@ -47,6 +47,8 @@ func (s *server) startHTTP(ctx context.Context) error {
 		s.reports.Hurry(shutdownTime / 3)
 		return nil
 	})
+	// First of all, so that nobody is sent here any more.
+	s.onStop("place of rooms", s.retire)
 	return nil
 }
 

@@ -69,6 +69,17 @@ func (s *server) stopRooms(ctx context.Context) error {
 	return s.sfu.Stop(ctx)
 }
 
+// retire gives up this server's place for rooms. When no database is there to tell, the
+// others find out by its silence.
+func (s *server) retire(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownTime/10)
+	defer cancel()
+	if err := s.areas.Sessions.Retire(ctx); err != nil {
+		s.log.Warn("sfu: not written down that rooms have to move", "error", err)
+	}
+	return nil
+}
+
 // sfuEngine says where media goes through, for the banner and readiness.
 func (s *server) sfuEngine() string {
 	text := "UDP and TCP port " + portOf(s.sfu.Addr())

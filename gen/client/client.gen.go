@@ -1381,7 +1381,8 @@ type ClientInterface interface {
 	// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
 	// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
 	// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-	// `invalid_input` when caller and callee are the same.
+	// `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+	// nobody is rung then, and trying again is a new call.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1396,7 +1397,8 @@ type ClientInterface interface {
 	// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
 	// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
 	// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-	// `invalid_input` when caller and callee are the same.
+	// `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+	// nobody is rung then, and trying again is a new call.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1406,7 +1408,11 @@ type ClientInterface interface {
 	// AnswerCallWithBody Answer a call
 	//
 	// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-	// when the call was answered, declined, taken back or missed, even if that was a moment ago.
+	// when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+	// media server is there for the room: it rings on.
+	//
+	// A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+	// answer, or since the last one's connection was lost.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1416,7 +1422,11 @@ type ClientInterface interface {
 	// AnswerCall Answer a call
 	//
 	// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-	// when the call was answered, declined, taken back or missed, even if that was a moment ago.
+	// when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+	// media server is there for the room: it rings on.
+	//
+	// A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+	// answer, or since the last one's connection was lost.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2428,7 +2438,7 @@ type ClientInterface interface {
 	// GetSession Get a session
 	//
 	// A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
-	// moderates.
+	// moderates; `breakouts` lists these while they are open.
 	//
 	// Corresponds with GET /v1/me/sessions/{id} (the `GetSession` operationId).
 	GetSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3312,7 +3322,7 @@ type ClientInterface interface {
 	//
 	// **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
 	// alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
-	// invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+	// invited there, and for hosts and cohosts, also before they come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
 	// refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
 	// 103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
 	// each publication is a RealtimePublication.
@@ -6165,7 +6175,8 @@ func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEdito
 // seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
 // `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
 // is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-// `invalid_input` when caller and callee are the same.
+// `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+// nobody is rung then, and trying again is a new call.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6190,7 +6201,8 @@ func (c *Client) InviteCallWithBody(ctx context.Context, contentType string, bod
 // seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
 // `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
 // is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-// `invalid_input` when caller and callee are the same.
+// `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+// nobody is rung then, and trying again is a new call.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6210,7 +6222,11 @@ func (c *Client) InviteCall(ctx context.Context, body InviteCallJSONRequestBody,
 // AnswerCallWithBody Answer a call
 //
 // Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-// when the call was answered, declined, taken back or missed, even if that was a moment ago.
+// when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+// media server is there for the room: it rings on.
+//
+// A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+// answer, or since the last one's connection was lost.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6230,7 +6246,11 @@ func (c *Client) AnswerCallWithBody(ctx context.Context, id ID, contentType stri
 // AnswerCall Answer a call
 //
 // Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-// when the call was answered, declined, taken back or missed, even if that was a moment ago.
+// when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+// media server is there for the room: it rings on.
+//
+// A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+// answer, or since the last one's connection was lost.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8152,7 +8172,7 @@ func (c *Client) CreateSession(ctx context.Context, body CreateSessionJSONReques
 // GetSession Get a session
 //
 // A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
-// moderates.
+// moderates; `breakouts` lists these while they are open.
 //
 // Corresponds with GET /v1/me/sessions/{id} (the `GetSession` operationId).
 func (c *Client) GetSession(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9886,7 +9906,7 @@ func (c *Client) ReportPackage(ctx context.Context, id ID, params *ReportPackage
 //
 // **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
 // alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
-// invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+// invited there, and for hosts and cohosts, also before they come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
 // refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
 // 103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
 // each publication is a RealtimePublication.
@@ -22894,7 +22914,8 @@ type ClientWithResponsesInterface interface {
 	// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
 	// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
 	// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-	// `invalid_input` when caller and callee are the same.
+	// `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+	// nobody is rung then, and trying again is a new call.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22909,7 +22930,8 @@ type ClientWithResponsesInterface interface {
 	// seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
 	// `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
 	// is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-	// `invalid_input` when caller and callee are the same.
+	// `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+	// nobody is rung then, and trying again is a new call.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22919,7 +22941,11 @@ type ClientWithResponsesInterface interface {
 	// AnswerCallWithBodyWithResponse Answer a call
 	//
 	// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-	// when the call was answered, declined, taken back or missed, even if that was a moment ago.
+	// when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+	// media server is there for the room: it rings on.
+	//
+	// A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+	// answer, or since the last one's connection was lost.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22929,7 +22955,11 @@ type ClientWithResponsesInterface interface {
 	// AnswerCallWithResponse Answer a call
 	//
 	// Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-	// when the call was answered, declined, taken back or missed, even if that was a moment ago.
+	// when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+	// media server is there for the room: it rings on.
+	//
+	// A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+	// answer, or since the last one's connection was lost.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24001,7 +24031,7 @@ type ClientWithResponsesInterface interface {
 	// GetSessionWithResponse Get a session
 	//
 	// A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
-	// moderates.
+	// moderates; `breakouts` lists these while they are open.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24959,7 +24989,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
 	// alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
-	// invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+	// invited there, and for hosts and cohosts, also before they come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
 	// refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
 	// 103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
 	// each publication is a RealtimePublication.
@@ -39230,7 +39260,8 @@ func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, r
 // seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
 // `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
 // is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-// `invalid_input` when caller and callee are the same.
+// `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+// nobody is rung then, and trying again is a new call.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39251,7 +39282,8 @@ func (c *ClientWithResponses) InviteCallWithBodyWithResponse(ctx context.Context
 // seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
 // `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
 // is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-// `invalid_input` when caller and callee are the same.
+// `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+// nobody is rung then, and trying again is a new call.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39267,7 +39299,11 @@ func (c *ClientWithResponses) InviteCallWithResponse(ctx context.Context, body I
 // AnswerCallWithBodyWithResponse Answer a call
 //
 // Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-// when the call was answered, declined, taken back or missed, even if that was a moment ago.
+// when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+// media server is there for the room: it rings on.
+//
+// A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+// answer, or since the last one's connection was lost.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39283,7 +39319,11 @@ func (c *ClientWithResponses) AnswerCallWithBodyWithResponse(ctx context.Context
 // AnswerCallWithResponse Answer a call
 //
 // Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-// when the call was answered, declined, taken back or missed, even if that was a moment ago.
+// when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+// media server is there for the room: it rings on.
+//
+// A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+// answer, or since the last one's connection was lost.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40901,7 +40941,7 @@ func (c *ClientWithResponses) CreateSessionWithResponse(ctx context.Context, bod
 // GetSessionWithResponse Get a session
 //
 // A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
-// moderates.
+// moderates; `breakouts` lists these while they are open.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42369,7 +42409,7 @@ func (c *ClientWithResponses) ReportPackageWithResponse(ctx context.Context, id 
 //
 // **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
 // alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
-// invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+// invited there, and for hosts and cohosts, also before they come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
 // refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
 // 103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
 // each publication is a RealtimePublication.

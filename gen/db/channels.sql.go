@@ -363,10 +363,15 @@ func (q *Queries) ListChannelMembers(ctx context.Context, arg ListChannelMembers
 const ListChannelStandings = `-- name: ListChannelStandings :many
 SELECT u.user_id::text AS user_id, coalesce(m.role, '')::text AS role, (m.user_id IS NOT NULL)::boolean AS known, m.joined_at, m.left_at,
     m.timed_out_until, coalesce(m.muted, false)::boolean AS muted, coalesce(m.banned, false)::boolean AS banned, m.wrote_at,
-    coalesce(p.role, '')::text AS room_role, coalesce(p.state, '')::text AS room_state, p.display_name
+    coalesce(p.role, v.role, '')::text AS room_role,
+    coalesce(p.state, CASE WHEN v.user_id IS NOT NULL THEN 'invited' END, '')::text AS room_state,
+    coalesce(p.display_name, v.display_name) AS display_name
 FROM unnest($1::text[]) AS u (user_id)
 LEFT JOIN channel_members m ON m.tenant_id = $2 AND m.channel_id = $3 AND m.user_id = u.user_id
 LEFT JOIN participants p ON p.tenant_id = $2 AND p.room_id = $3 AND p.user_id = u.user_id
+LEFT JOIN sessions s ON s.tenant_id = $2 AND s.id = $3 AND p.user_id IS NULL
+LEFT JOIN participants v ON v.tenant_id = $2 AND v.room_id = s.parent_session_id AND v.user_id = u.user_id
+    AND v.role IN ('host', 'cohost') AND v.state <> 'kicked'
 `
 
 type ListChannelStandingsParams struct {
@@ -390,7 +395,8 @@ type ListChannelStandingsRow struct {
 	DisplayName   *string
 }
 
-// How users stand in a channel and, if it is a room's, in that room; one row for each of the ids.
+// How users stand in a channel and, if it is a room's, in that room; one row for each of the ids. In a breakout room, who
+// moderates its parent is as good as invited.
 func (q *Queries) ListChannelStandings(ctx context.Context, arg ListChannelStandingsParams) ([]ListChannelStandingsRow, error) {
 	rows, err := q.db.Query(ctx, ListChannelStandings, arg.UserIds, arg.TenantID, arg.ChannelID)
 	if err != nil {

@@ -172,6 +172,23 @@ func (q *Queries) Notify(ctx context.Context, arg NotifyParams) error {
 	return err
 }
 
+const NotifyRooms = `-- name: NotifyRooms :exec
+SELECT pg_notify($1::text, room_id || '/' || $2::text) FROM unnest($3::text[]) AS r (room_id)
+`
+
+type NotifyRoomsParams struct {
+	Channel string
+	UserID  string
+	RoomIds []string
+}
+
+// @sqlc-vet-disable tenant
+// Tells all processes, when the transaction commits, that a user's standing in these rooms is another.
+func (q *Queries) NotifyRooms(ctx context.Context, arg NotifyRoomsParams) error {
+	_, err := q.db.Exec(ctx, NotifyRooms, arg.Channel, arg.UserID, arg.RoomIds)
+	return err
+}
+
 const TouchNode = `-- name: TouchNode :exec
 INSERT INTO nodes (id, seen_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 `

@@ -187,13 +187,13 @@ func (q *Queries) GetSession(ctx context.Context, arg GetSessionParams) (Session
 const ListAbandonedCalls = `-- name: ListAbandonedCalls :many
 SELECT s.tenant_id, s.id FROM sessions s
 WHERE s.type = 'call' AND s.state = 'live' AND s.started_at < $1::timestamptz AND s.present = 0
-  AND EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.left_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND (p.left_at >= $1 OR p.seat_until >= $1))
-ORDER BY s.started_at LIMIT $2
+  AND NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND (p.left_at >= $1 OR p.seat_until >= $2::timestamptz))
+ORDER BY s.started_at LIMIT $3
 `
 
 type ListAbandonedCallsParams struct {
 	Before  time.Time
+	Now     time.Time
 	MaxRows int32
 }
 
@@ -203,9 +203,9 @@ type ListAbandonedCallsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Those of all tenants that somebody was in and everybody has left a while ago.
+// Those of all tenants in which nobody has been for a while, since the answer or the last one's loss, and nobody is awaited.
 func (q *Queries) ListAbandonedCalls(ctx context.Context, arg ListAbandonedCallsParams) ([]ListAbandonedCallsRow, error) {
-	rows, err := q.db.Query(ctx, ListAbandonedCalls, arg.Before, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListAbandonedCalls, arg.Before, arg.Now, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +214,50 @@ func (q *Queries) ListAbandonedCalls(ctx context.Context, arg ListAbandonedCalls
 	for rows.Next() {
 		var i ListAbandonedCallsRow
 		if err := rows.Scan(&i.TenantID, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListBreakoutsFor = `-- name: ListBreakoutsFor :many
+SELECT s.id, s.name, s.invite_user_ids FROM sessions s
+LEFT JOIN participants p ON p.tenant_id = s.tenant_id AND p.room_id = s.id AND p.user_id = $1::text
+WHERE s.tenant_id = $2 AND s.parent_session_id = $3 AND s.state = 'live'
+  AND ($1::text IS NULL OR p.state <> 'kicked' OR p.state IS NULL AND EXISTS (
+      SELECT 1 FROM participants m WHERE m.tenant_id = $2 AND m.room_id = $3
+        AND m.user_id = $1::text AND m.role IN ('host', 'cohost') AND m.state <> 'kicked'))
+ORDER BY s.breakout_number, s.id
+`
+
+type ListBreakoutsForParams struct {
+	UserID          *string
+	TenantID        string
+	ParentSessionID *string
+}
+
+type ListBreakoutsForRow struct {
+	ID            string
+	Name          string
+	InviteUserIds []string
+}
+
+// The open breakout rooms of a session, by their number: all without a user, else those where that one is a participant and,
+// if it moderates the session, all from which it wasn't thrown out.
+func (q *Queries) ListBreakoutsFor(ctx context.Context, arg ListBreakoutsForParams) ([]ListBreakoutsForRow, error) {
+	rows, err := q.db.Query(ctx, ListBreakoutsFor, arg.UserID, arg.TenantID, arg.ParentSessionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListBreakoutsForRow{}
+	for rows.Next() {
+		var i ListBreakoutsForRow
+		if err := rows.Scan(&i.ID, &i.Name, &i.InviteUserIds); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -11,8 +11,10 @@ import (
 	"showfloor/internal/session"
 )
 
-// AnswerCall lets the callee in: the call is live.
+// AnswerCall lets the callee in, once it is sure that there is a way: the call is live.
 func (s *Service) AnswerCall(ctx context.Context, c account.Caller, sessionID, userID string) (Admission, error) {
+	var view session.View
+	var way session.Way
 	v, err := s.decide(ctx, c.TenantID, sessionID, func(tx pgx.Tx, now *state) (tell, error) {
 		if err := now.isCallee(userID); err != nil {
 			return nil, err
@@ -23,13 +25,20 @@ func (s *Service) AnswerCall(ctx context.Context, c account.Caller, sessionID, u
 		}
 		var done tell
 		var err error
-		now.session, done, err = s.config.Sessions.Answer(ctx, tx, now.session, now.call)
+		if now.session, done, err = s.config.Sessions.Answer(ctx, tx, now.session, now.call); err != nil {
+			return nil, err
+		}
+		if now.session, way, err = s.config.Sessions.Seat(ctx, tx, now.session, userID); err != nil {
+			return nil, err
+		}
+		view, err = s.config.Sessions.ViewOf(ctx, db.New(tx), now.session)
 		return done, err
 	})
 	if err != nil {
 		return Admission{}, err
 	}
-	return s.admission(ctx, c, v, userID)
+	v.View = view
+	return s.admission(ctx, v, way)
 }
 
 // DeclineCall cancels a call that rings, for the callee. Declining again changes

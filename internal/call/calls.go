@@ -48,19 +48,27 @@ type Input struct {
 	ProjectID       *string
 }
 
-// InviteCall makes a call and rings the callee. The caller may be in any number of
-// calls, and so may the callee: whether somebody is busy the phones decide.
+// InviteCall makes a call and rings the callee, once it is sure that the caller can
+// come in. The caller may be in any number of calls, and so may the callee: whether
+// somebody is busy the phones decide.
 func (s *Service) InviteCall(ctx context.Context, c account.Caller, in Input) (Admission, error) {
 	if in.ToUserID == in.FromUserID {
 		return Admission{}, problem.BadField("toUserId", "must be another than fromUserId")
 	}
 	var v View
-	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		var err error
+	var way session.Way
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+		q := db.New(tx)
 		if v.Session, err = s.openRoom(ctx, tx, c, in); err != nil {
 			return err
 		}
-		v.Call, err = db.New(tx).CreateCall(ctx, db.CreateCallParams{
+		if v.Session, way, err = s.config.Sessions.Seat(ctx, tx, v.Session, in.FromUserID); err != nil {
+			return err
+		}
+		if v.View, err = s.config.Sessions.ViewOf(ctx, q, v.Session); err != nil {
+			return err
+		}
+		v.Call, err = q.CreateCall(ctx, db.CreateCallParams{
 			SessionID: v.ID, TenantID: c.TenantID, Kind: in.Kind, FromUserID: in.FromUserID, FromDisplayName: in.FromDisplayName,
 			ToUserID: in.ToUserID, RingSec: s.config.RingTimeout.Seconds(),
 		})
@@ -78,7 +86,7 @@ func (s *Service) InviteCall(ctx context.Context, c account.Caller, in Input) (A
 	if err != nil {
 		return Admission{}, err
 	}
-	return s.admission(ctx, c, v, in.FromUserID)
+	return s.admission(ctx, v, way)
 }
 
 // openRoom makes the call's session, in which the caller waits for the callee.
@@ -108,7 +116,7 @@ func (s *Service) enqueue(ctx context.Context, tx pgx.Tx, v View) error {
 		title = *v.Call.FromDisplayName
 	}
 	ring := river.InsertManyParams{Args: push.Args{
-		TenantID: v.TenantID, ProjectID: v.ProjectID, UserID: v.Call.ToUserID, Title: title, Priority: push.High,
+		TenantID: v.TenantID, ProjectID: v.ProjectID, UserID: v.Call.ToUserID, Reason: push.Ringing, Title: title, Priority: push.High,
 		Data: map[string]string{
 			"service": "1", "type": "call.invite", "sessionId": v.ID, "kind": v.Call.Kind, "from": v.Call.FromUserID,
 		},
@@ -120,16 +128,10 @@ func (s *Service) enqueue(ctx context.Context, tx pgx.Tx, v View) error {
 	return nil
 }
 
-// admission adds a token for one of the two, who has a seat by that, and who the
-// two are.
-func (s *Service) admission(ctx context.Context, c account.Caller, v View, userID string) (Admission, error) {
-	a := Admission{View: v}
-	var err error
-	if a.Token, err = s.config.Sessions.CreateSessionToken(ctx, c, v.ID, session.TokenInput{UserID: userID}); err != nil {
-		return a, err
-	}
-	a.View.View, err = s.config.Sessions.ViewOf(ctx, v.Session)
-	return a, err
+// admission adds the token for one of the two, whose way in is sure.
+func (s *Service) admission(ctx context.Context, v View, way session.Way) (Admission, error) {
+	token, err := s.config.Sessions.IssueToken(ctx, way)
+	return Admission{View: v, Token: token}, err
 }
 
 // lock locks a call of the tenant, and reads the clock then.

@@ -20,8 +20,22 @@ const Queue = "push"
 // Priority says how urgently a device is to be woken.
 type Priority string
 
-// High wakes it at once, as a call does.
-const High Priority = "high"
+const (
+	// High wakes it at once, as a call does.
+	High Priority = "high"
+	// Normal may wait until it is awake.
+	Normal Priority = "normal"
+)
+
+// Reason says what a push is about.
+type Reason string
+
+// The reasons.
+const (
+	Ringing       Reason = "call.invite"
+	Mention       Reason = "chat.mention"
+	DirectMessage Reason = "chat.direct"
+)
 
 // Args is the job that pushes to all devices of one user.
 type Args struct {
@@ -29,8 +43,11 @@ type Args struct {
 	// ProjectID is the project whose credentials are used; nil when none was named.
 	ProjectID *string `json:"projectId"`
 	// UserID is the tenant's own id of the user.
-	UserID   string            `json:"userId"`
-	Title    string            `json:"title,omitempty"`
+	UserID string `json:"userId"`
+	Reason Reason `json:"reason"`
+	Title  string `json:"title,omitempty"`
+	Body   string `json:"body,omitempty"`
+	// Data is the device's app's; all values are texts.
 	Data     map[string]string `json:"data"`
 	Priority Priority          `json:"priority"`
 	// ExpiresAt is when the push is void: it isn't sent then any more, nor shown.

@@ -16,7 +16,8 @@ import (
 
 // Leave takes a user out of a room, for good: its connection ended and nobody came
 // back in time. It does nothing unless connID is the connection that counts, and
-// may be repeated. A call that everybody has left is over.
+// may be repeated. A call that everybody has left is over. Who is sent away because
+// this node stops may be back.
 func (s *Service) Leave(ctx context.Context, tenantID, roomID, userID, connID string) error {
 	// One that was replaced isn't worth a lock: a connection enters but once.
 	p, err := db.New(s.config.Pool).GetParticipant(ctx, db.GetParticipantParams{TenantID: tenantID, RoomID: roomID, UserID: userID})
@@ -35,7 +36,16 @@ func (s *Service) Leave(ctx context.Context, tenantID, roomID, userID, connID st
 			return nil, err
 		}
 		return []db.Participant{p}, nil
-	}, nil)
+	}, s.mayBeBack())
+}
+
+// mayBeBack is until when the seats of those are kept who are lost now; nil for not
+// at all.
+func (s *Service) mayBeBack() *time.Time {
+	if !s.retired.Load() {
+		return nil
+	}
+	return new(s.config.Now().Add(resumeFor))
 }
 
 // finder locks participants of a locked room.

@@ -171,7 +171,7 @@ func (s *Service) SetSessionSpotlight(ctx context.Context, c account.Caller, ses
 	if err != nil {
 		return View{}, err
 	}
-	return s.ViewOf(ctx, row)
+	return s.ViewOf(ctx, db.New(s.config.Pool), row)
 }
 
 func same(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/account"
 	"showfloor/internal/apitest"
 	"showfloor/internal/dbtest"
 	"showfloor/internal/session"
@@ -147,11 +148,26 @@ func TestANodeThatWasKilledLosesItsConnections(t *testing.T) {
 // steady writes a node's heartbeat for long enough to tell who is gone.
 func steady(t *testing.T, streams *stream.Service, clock *apitest.Clock) {
 	t.Helper()
-	for range 8 {
+	beats(t, streams, clock, 8)
+}
+
+// beats writes so many of them.
+func beats(t *testing.T, streams *stream.Service, clock *apitest.Clock, n int) {
+	t.Helper()
+	for range n {
 		_, err := streams.Heartbeat(t.Context(), nil)
 		require.NoError(t, err)
 		clock.Advance(stream.HeartbeatEvery)
 	}
+}
+
+// talk is a call from ada to ben that was answered.
+func (r *rig) talk(t *testing.T) string {
+	t.Helper()
+	r.room = r.call(t, session.Live)
+	_, err := r.Pool.Exec(t.Context(), "UPDATE participants SET admitted = true WHERE room_id = $1", r.room)
+	require.NoError(t, err)
+	return r.room
 }
 
 // TestACallThatEverybodyWasLostFromIsOver, though nobody was left to hang up: those
@@ -160,29 +176,101 @@ func TestACallThatEverybodyWasLostFromIsOver(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	r := &rig{Server: c.a, owner: c.owner}
-	call := func() string {
-		r.room = r.call(t, session.Live)
-		_, err := r.Pool.Exec(t.Context(), "UPDATE participants SET admitted = true WHERE room_id = $1", r.room)
-		require.NoError(t, err)
-		return r.room
-	}
-	elsewhere := call() // its parties speak by other means
-	r.room = call()
+	r.talk(t)
 	ada := c.owner.Join(t, r.room, "ada", nil)
+	state := func() string {
+		t.Helper()
+		require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
+		return r.row(t).State
+	}
 	steady(t, c.a.Streams, c.a.Clock)
+	c.a.Clock.Advance(time.Hour)
+	steady(t, c.a.Streams, c.a.Clock)
+	require.Equal(t, session.Live, state(), "one waits for the other")
 	require.NoError(t, c.a.Sessions.RecoverNode(t.Context()))
-	require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
-	require.Equal(t, session.Live, r.row(t).State)
+	require.Equal(t, session.Live, state())
 	_, err := ada.Enter(t, r.room)
 	require.NoError(t, err)
 	require.NoError(t, c.a.Sessions.RecoverNode(t.Context()))
-	steady(t, c.a.Streams, c.a.Clock)
-	steady(t, c.a.Streams, c.a.Clock)
-	require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
-	require.Equal(t, session.Ended, r.row(t).State)
+	left := c.a.Clock.Now()
+	for c.a.Clock.Now().Add(stream.HeartbeatEvery).Sub(left) < 2*time.Minute {
+		beats(t, c.a.Streams, c.a.Clock, 1)
+	}
+	require.Equal(t, session.Live, state())
+	beats(t, c.a.Streams, c.a.Clock, 2)
+	require.Equal(t, session.Ended, state())
 	r.counted(t)
-	r.room = elsewhere
+	names, data := r.events(t)
+	require.Equal(t, []string{"session.created", "call.ended", "session.ended"}, names)
+	require.Equal(t, "ada", data[1]["endedBy"], "one of the two")
+}
+
+// TestACallThatNobodyCameToIsOver: it was answered, and that is all.
+func TestACallThatNobodyCameToIsOver(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	r := &rig{Server: c.a, owner: c.owner}
+	a := c.owner.Ring(t, nil)
+	r.room = a.SessionID
+	c.owner.Call(t, "POST", "/v1/me/calls/"+r.room+"/answer", map[string]any{"userId": "ben"}).Is(t, 201)
+	rings := c.owner.Ring(t, nil).SessionID
+	answered := c.a.Clock.Now()
+	steady(t, c.a.Streams, c.a.Clock)
+	for c.a.Clock.Now().Add(stream.HeartbeatEvery).Sub(answered) < 2*time.Minute {
+		beats(t, c.a.Streams, c.a.Clock, 1)
+	}
+	c.owner.Ticket(t, r.room, "ben", nil) // who is on the way
+	beats(t, c.a.Streams, c.a.Clock, 2)
+	require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
 	require.Equal(t, session.Live, r.row(t).State)
+	steady(t, c.a.Streams, c.a.Clock)
+	for range 2 {
+		require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
+	}
+	require.Equal(t, session.Ended, r.row(t).State)
+	names, _ := r.events(t)
+	require.Equal(t, []string{"session.created", "call.invited", "call.answered", "session.started", "call.ended", "session.ended"}, names)
+	r.room = rings
+	require.Equal(t, session.Ringing, r.row(t).State, "that one is the ringing's to end")
+}
+
+// TestANodeThatStopsGivesUpItsRooms, at once, and who is lost by that may come back.
+func TestANodeThatStopsGivesUpItsRooms(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.beat(t, 5, 0)
+	onB := c.b.With(t, c.owner.Token)
+	onB.TenantID = c.owner.TenantID
+	room := c.owner.Session(t, nil).ID
+	r := &rig{Server: c.b, owner: onB, caller: account.Caller{TenantID: c.owner.TenantID}}
+	talk := r.talk(t)
+	require.Equal(t, "wss://b", c.at(t, c.a, room))
+	ada, ben, cleo := onB.Join(t, talk, "ada", nil), onB.Join(t, talk, "ben", nil), onB.Join(t, room, "cleo", nil)
+
+	require.NoError(t, c.b.Sessions.Retire(t.Context()))
+	require.NoError(t, c.b.Sessions.Beat(t.Context(), 0))
+	for _, asked := range []*apitest.Server{c.a, c.b} {
+		require.Equal(t, "wss://a", c.at(t, asked, room))
+		require.Equal(t, "wss://a", c.at(t, asked, c.owner.Session(t, nil).ID))
+	}
+	require.Equal(t, session.GoneMoved, c.owner.Participant(t, room, "cleo").Gone)
+	_, err := cleo.Enter(t, room)
+	var moved *session.Moved
+	require.ErrorAs(t, err, &moved)
+	require.Equal(t, "wss://a", moved.SFUURL)
+
+	ada.Leave(t)
+	ben.Leave(t)
+	r.room = talk
+	require.Equal(t, session.Live, r.row(t).State, "nobody has hung up")
+	require.Equal(t, "held", r.participant(t, "ben").Seat)
+	r.counted(t)
+	_, err = c.a.Sessions.Enter(t.Context(), session.EnterInput{Token: ben.Token, RoomID: talk, ConnID: "again"})
+	require.NoError(t, err)
+	r.counted(t)
+
+	require.NoError(t, c.a.Sessions.Retire(t.Context()))
+	onB.SessionToken(t, room, "dora", nil).Problem(t, 503, "unavailable")
 }
 
 func TestVisitorsOfStreamsAreForgotten(t *testing.T) {

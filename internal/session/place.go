@@ -26,12 +26,32 @@ func (m *Moved) Error() string { return "the room is at " + m.SFUURL }
 // placement is the node that has a room.
 type placement struct{ node, sfuURL string }
 
+// Retire gives up this node's place for rooms, before it stops: whoever asks for one
+// of its rooms from now on has it placed elsewhere, and who is lost by the stop may come
+// back there, for as long as after a lost connection.
+func (s *Service) Retire(ctx context.Context) error {
+	s.retired.Store(true)
+	return s.Beat(ctx, 0)
+}
+
+// sfuURL is where this node takes rooms; empty when it doesn't, or not any more.
+func (s *Service) sfuURL() string {
+	if s.retired.Load() {
+		return ""
+	}
+	return s.config.SFUURL
+}
+
 // place tells which node has the room's media, and gives the room to one when
 // none that lives has it: to the one where a stream's encoder is, to this one if
 // somebody wants in here, else to the one with the fewest participants.
 func (s *Service) place(ctx context.Context, tenantID, roomID string, here bool) (placement, error) {
+	return s.placeBy(ctx, db.New(s.config.Pool), tenantID, roomID, here)
+}
+
+// placeBy is place with queries that may be a transaction's.
+func (s *Service) placeBy(ctx context.Context, q *db.Queries, tenantID, roomID string, here bool) (placement, error) {
 	const attempts = 3 // only nodes that die in between take more than two
-	q := db.New(s.config.Pool)
 	for range attempts {
 		now := s.config.Now()
 		alive := now.Add(-aliveFor)
@@ -66,7 +86,7 @@ func (s *Service) stays(is db.GetPlacementRow) (placement, bool) {
 	case is.EncoderNode != "" && is.EncoderNode != is.NodeID:
 		return placement{}, false
 	case is.NodeID == s.config.Node && s.config.SFUURL != "":
-		return placement{is.NodeID, s.config.SFUURL}, true
+		return placement{is.NodeID, s.config.SFUURL}, !s.retired.Load()
 	default:
 		return placement{is.NodeID, is.SfuURL}, is.Alive && is.SfuURL != ""
 	}
@@ -74,7 +94,7 @@ func (s *Service) stays(is db.GetPlacementRow) (placement, bool) {
 
 // choose picks the node for a room that isn't where it should be.
 func (s *Service) choose(ctx context.Context, q *db.Queries, alive time.Time, is db.GetPlacementRow, here bool) (placement, error) {
-	self := placement{s.config.Node, s.config.SFUURL}
+	self := placement{s.config.Node, s.sfuURL()}
 	if is.EncoderNode != "" {
 		return placement{is.EncoderNode, is.EncoderSfuURL}, nil
 	}
@@ -82,16 +102,18 @@ func (s *Service) choose(ctx context.Context, q *db.Queries, alive time.Time, is
 		return self, nil
 	}
 	nodes, err := q.ListNodesWithSFU(ctx, alive)
-	switch {
-	case err != nil:
+	if err != nil {
 		return self, fmt.Errorf("list nodes: %w", err)
-	case len(nodes) > 0:
-		return placement{nodes[0].ID, nodes[0].SfuURL}, nil
-	case self.sfuURL != "":
-		return self, nil
-	default:
+	}
+	for _, n := range nodes {
+		if n.ID != self.node || self.sfuURL != "" { // that it is retired may not be written down
+			return placement{n.ID, n.SfuURL}, nil
+		}
+	}
+	if self.sfuURL == "" {
 		return self, errNowhere()
 	}
+	return self, nil
 }
 
 func errNowhere() error {
@@ -101,9 +123,11 @@ func errNowhere() error {
 // Beat says that this node lives, where its SFU is and how many participants it
 // carries.
 func (s *Service) Beat(ctx context.Context, participants int) error {
+	s.beating.Lock()
+	defer s.beating.Unlock()
 	p := db.BeatNodeParams{ID: s.config.Node, Now: s.config.Now(), Participants: int32(participants)}
-	if s.config.SFUURL != "" {
-		p.SfuURL = &s.config.SFUURL
+	if url := s.sfuURL(); url != "" {
+		p.SfuURL = &url
 	}
 	if err := db.New(s.config.Pool).BeatNode(ctx, p); err != nil {
 		return fmt.Errorf("beat: %w", err)

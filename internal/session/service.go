@@ -4,6 +4,8 @@
 package session
 
 import (
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -41,6 +43,10 @@ type Service struct {
 	// turn is taken before its breakout rooms', those by ascending id.
 	rooms batch.Turns[string]
 	doors *batch.Lanes[door, *ask, admission]
+	// retired: this node takes no rooms any more. beating keeps a word of it from
+	// being overtaken by one from before.
+	retired atomic.Bool
+	beating sync.Mutex
 }
 
 // New makes the service.

@@ -22,6 +22,9 @@ type View struct {
 	db.Session
 	// Parties are the caller and the callee of a call; nil for other sessions.
 	Parties []db.Participant
+	// Breakouts are the open breakout rooms that who asks may enter; told by
+	// GetSession only.
+	Breakouts []db.ListBreakoutsForRow
 }
 
 // Input describes a session to be made; the door has checked its limits.
@@ -152,13 +155,14 @@ func Invite(ctx context.Context, tx pgx.Tx, s db.Session, now time.Time, invited
 // ListSessions pages through the tenant's sessions, newest first, all or those of
 // one type; cursor is the id after which to go on, nil for the start.
 func (s *Service) ListSessions(ctx context.Context, c account.Caller, sessionType, cursor *string, limit int) ([]View, error) {
-	rows, err := db.New(s.config.Pool).ListSessions(ctx, db.ListSessionsParams{
+	q := db.New(s.config.Pool)
+	rows, err := q.ListSessions(ctx, db.ListSessionsParams{
 		TenantID: c.TenantID, Type: sessionType, Cursor: cursor, MaxRows: int32(limit),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	return s.views(ctx, c.TenantID, rows)
+	return s.views(ctx, q, c.TenantID, rows)
 }
 
 // GetSession is one of the tenant's sessions; for a participant, its own or a
@@ -171,16 +175,26 @@ func (s *Service) GetSession(ctx context.Context, c account.Caller, sessionID st
 	if !inside {
 		return View{}, problem.Missing("session")
 	}
-	row, err := get(ctx, db.New(s.config.Pool), c.TenantID, sessionID)
+	q := db.New(s.config.Pool)
+	row, err := get(ctx, q, c.TenantID, sessionID)
 	if err != nil {
 		return View{}, err
 	}
-	return s.ViewOf(ctx, row)
+	v, err := s.ViewOf(ctx, q, row)
+	if err != nil || row.Type == Call || row.ParentSessionID != nil {
+		return v, err
+	}
+	v.Breakouts, err = q.ListBreakoutsFor(ctx, db.ListBreakoutsForParams{TenantID: c.TenantID, ParentSessionID: &row.ID, UserID: By(c)})
+	if err != nil {
+		return v, fmt.Errorf("list breakout rooms: %w", err)
+	}
+	return v, nil
 }
 
-// ViewOf is a session as its tenant sees it.
-func (s *Service) ViewOf(ctx context.Context, row db.Session) (View, error) {
-	views, err := s.views(ctx, row.TenantID, []db.Session{row})
+// ViewOf is a session as its tenant sees it, read by queries that may be a
+// transaction's.
+func (s *Service) ViewOf(ctx context.Context, q *db.Queries, row db.Session) (View, error) {
+	views, err := s.views(ctx, q, row.TenantID, []db.Session{row})
 	if err != nil {
 		return View{}, err
 	}
@@ -188,7 +202,7 @@ func (s *Service) ViewOf(ctx context.Context, row db.Session) (View, error) {
 }
 
 // views adds to calls who their parties are.
-func (s *Service) views(ctx context.Context, tenantID string, rows []db.Session) ([]View, error) {
+func (s *Service) views(ctx context.Context, q *db.Queries, tenantID string, rows []db.Session) ([]View, error) {
 	views := make([]View, len(rows))
 	var calls []string
 	for i, r := range rows {
@@ -200,7 +214,7 @@ func (s *Service) views(ctx context.Context, tenantID string, rows []db.Session)
 	if calls == nil {
 		return views, nil
 	}
-	parties, err := db.New(s.config.Pool).ListCallParties(ctx, db.ListCallPartiesParams{TenantID: tenantID, RoomIds: calls})
+	parties, err := q.ListCallParties(ctx, db.ListCallPartiesParams{TenantID: tenantID, RoomIds: calls})
 	if err != nil {
 		return nil, fmt.Errorf("list parties: %w", err)
 	}

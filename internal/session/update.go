@@ -59,7 +59,7 @@ func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID
 	if err != nil {
 		return View{}, err
 	}
-	return s.ViewOf(ctx, row)
+	return s.ViewOf(ctx, db.New(s.config.Pool), row)
 }
 
 // patched is the session with what is to change, or why that may not be.

@@ -14,8 +14,11 @@ import (
 
 const (
 	// strandedFor is after how long without a word from a node those who were
-	// connected to it are gone, and after how long an empty call is over.
+	// connected to it are gone.
 	strandedFor = 60 * time.Second
+	// deserted is after how long a call is over in which nobody is: nobody has come
+	// since the answer, or all were lost.
+	deserted = 2 * time.Minute
 	// abandonedAtOnce bounds how many empty calls one look for them ends.
 	abandonedAtOnce = 100
 	// keepVisitors is how long those who were in a stream's room are remembered
@@ -39,7 +42,7 @@ func (s *Service) RecoverNode(ctx context.Context) error {
 }
 
 // EndStranded sees to those who were connected to nodes that were killed and don't
-// come back under their name, and to calls that everybody was lost from.
+// come back under their name, and to calls in which nobody is.
 func (s *Service) EndStranded(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	if !s.config.Steady(now) {
@@ -54,7 +57,9 @@ func (s *Service) EndStranded(ctx context.Context) error {
 	for _, r := range rooms {
 		errs = append(errs, s.part(ctx, r.TenantID, r.RoomID, connectedTo(r.Node), nil))
 	}
-	calls, err := q.ListAbandonedCalls(ctx, db.ListAbandonedCallsParams{Before: before, MaxRows: abandonedAtOnce})
+	calls, err := q.ListAbandonedCalls(ctx, db.ListAbandonedCallsParams{
+		Before: now.Add(-deserted), Now: now, MaxRows: abandonedAtOnce,
+	})
 	if err != nil {
 		return fmt.Errorf("list abandoned calls: %w", err)
 	}
