@@ -1,9 +1,16 @@
 import type { Api, Room } from '../rooms/index.js';
 import { el } from './dom.js';
-import { type Breakout, breakouts, setBreakouts } from './memory.js';
+
+/** A breakout room that is open. */
+export interface Breakout {
+  id: string;
+  name: string;
+  userIds: string[];
+}
 
 /** What the dialog asks of the meeting. */
 export interface BreakoutsHost {
+  readonly open: readonly Breakout[];
   act(work: Promise<unknown>, done?: string): void;
   goTo(room: string): void;
 }
@@ -24,13 +31,13 @@ export class BreakoutsDialog {
 
   open(): void {
     document.body.append(this.#dialog);
-    const open = breakouts(this.room.id);
+    const { open } = this.host;
     if (open.length > 0) this.#showOpen(open);
     else this.#showNew();
     this.#dialog.showModal();
   }
 
-  #showOpen(open: Breakout[]): void {
+  #showOpen(open: readonly Breakout[]): void {
     this.#dialog.replaceChildren(
       el('h2', { id: 'breakouts-title' }, 'Breakout rooms'),
       el('ul', { class: 'breakout-list' }, ...open.map(({ id, name, userIds }) =>
@@ -43,7 +50,7 @@ export class BreakoutsDialog {
   }
 
   #closeAll(): void {
-    this.host.act(this.api.closeBreakouts(this.room.id).then(() => setBreakouts(this.room.id, [])), 'The breakout rooms are closed.');
+    this.host.act(this.api.closeBreakouts(this.room.id), 'The breakout rooms are closed.');
   }
 
   #showNew(): void {

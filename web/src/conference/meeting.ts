@@ -2,13 +2,13 @@ import {
   type Api, type Closed, type LocalSource, type Participant, Realtime, type RealtimeRoom, Room, type Session, RoomError,
 } from '../rooms/index.js';
 import type { Layout } from './arrange.js';
-import { BreakoutsDialog, ask } from './breakouts.js';
+import { type Breakout, BreakoutsDialog, ask } from './breakouts.js';
 import { Chat } from './chat.js';
 import { Controls } from './controls.js';
 import { byId, closeMenu, el, icon } from './dom.js';
 import { showHearts } from './hearts.js';
 import type { Luggage } from './lobby.js';
-import { breakouts, chosen, presence, setBreakouts, setPresence } from './memory.js';
+import { chosen, presence, setPresence } from './memory.js';
 import type { Notices } from './notices.js';
 import { Panel, type PanelName } from './panel.js';
 import { People } from './people.js';
@@ -44,6 +44,9 @@ export class Meeting {
   #unread = 0;
   #frame = 0;
   #countdown: ReturnType<typeof setInterval> | undefined;
+  #breakouts: readonly Breakout[] = [];
+  #breakoutNews = 0; // how often one was told of a change
+  #offered: string | undefined;
   #goTo: string | undefined;
   readonly #known = new Map<string, string>(); // names of those who are here
 
@@ -121,13 +124,12 @@ export class Meeting {
     this.#people = new People(api, room, {
       act,
       confirm: ask,
-      openBreakouts: () => new BreakoutsDialog(api, room, { act, goTo: (id) => this.goTo(id) }).open(),
+      openBreakouts: () => new BreakoutsDialog(api, room, { open: this.#breakouts, act, goTo: (id) => this.goTo(id) }).open(),
     });
     this.#stage = new Stage(room);
     this.#controls = this.#makeControls(act);
     this.#panel = new Panel({ chat: chat.element, people: this.#people.element }, (before) => this.#paneled(before, chat));
     this.#hearChannel(this.#channel);
-    this.#offerBreakout(breakouts(room.id).find(({ userIds }) => userIds.includes(room.self?.userId ?? '')), 0);
     for (const { userId, displayName, state } of room.participants.values()) if (state === 'joined') this.#known.set(userId, displayName);
     byId('back').onclick = () => room.session.parentSessionId && this.goTo(room.session.parentSessionId);
     this.#render();
@@ -229,20 +231,43 @@ export class Meeting {
     channel.on('session.updated', ({ layout, locked, waitingRoom }) => room.learn({ layout, locked, waitingRoom }));
     channel.on('session.spotlight', ({ userId }) => room.learn({ spotlightUserId: userId }));
     channel.on('session.started', ({ state }) => room.learn({ state }));
-    channel.on('session.breakouts.created', ({ sessionId, breakouts: rooms }) => {
-      setBreakouts(sessionId, [...breakouts(sessionId), ...rooms]);
-      this.#offerBreakout(rooms.find(({ userIds }) => userIds.includes(room.self?.userId ?? '')), breakoutSec);
+    channel.on('subscribed', ({ recovered }) => recovered || void this.#findBreakouts().catch(() => undefined));
+    channel.on('session.breakouts.created', ({ breakouts }) => {
+      this.#breakoutNews++;
+      this.#breakouts = [...this.#breakouts, ...breakouts];
+      this.#offerBreakout(this.#mine(breakouts), breakoutSec);
     });
-    channel.on('session.breakouts.closed', ({ sessionId }) => {
-      setBreakouts(sessionId, []);
+    channel.on('session.breakouts.closed', () => {
+      this.#breakoutNews++;
+      this.#breakouts = [];
       this.#offerBreakout(undefined, 0);
     });
+  }
+
+  /** findBreakouts reads which breakout rooms are open: one is told of changes only. */
+  async #findBreakouts(): Promise<void> {
+    const { room, options: { api } } = this;
+    if (room.kind !== 'session' || room.session.parentSessionId) return;
+    let news: number;
+    do {
+      news = this.#breakoutNews;
+      const { breakouts = [] } = await api.session(room.id);
+      this.#breakouts = news === this.#breakoutNews ? breakouts : this.#breakouts;
+    } while (news !== this.#breakoutNews);
+    const mine = this.#mine(this.#breakouts);
+    if (mine?.id !== this.#offered) this.#offerBreakout(mine, 0);
+  }
+
+  /** mine is the room to which one was sent. */
+  #mine(rooms: readonly Breakout[]): Breakout | undefined {
+    return rooms.find(({ userIds }) => userIds.includes(this.room.self?.userId ?? ''));
   }
 
   /** offerBreakout asks to go to one's breakout room, and after some seconds goes. */
   #offerBreakout(breakout: { id: string; name: string } | undefined, seconds: number): void {
     const { notices } = this.options;
     clearInterval(this.#countdown);
+    this.#offered = breakout?.id;
     if (!breakout) return notices.drop('breakout');
     const short = breakout.name.split(' – ').at(-1) ?? breakout.name;
     const go = (): void => {

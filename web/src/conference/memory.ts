@@ -13,13 +13,6 @@ export interface Presence {
   camera: boolean;
 }
 
-/** A breakout room that is open. */
-export interface Breakout {
-  id: string;
-  name: string;
-  userIds: string[];
-}
-
 export function chosen(): Chosen {
   return read<Chosen>(() => localStorage, 'showfloor.devices') ?? {};
 }
@@ -34,14 +27,6 @@ export function presence(room: string): Presence | undefined {
 
 export function setPresence(room: string, presence: Presence | undefined): void {
   write(() => sessionStorage, `showfloor.in.${room}`, presence);
-}
-
-export function breakouts(session: string): Breakout[] {
-  return read<Breakout[]>(() => sessionStorage, `showfloor.breakouts.${session}`) ?? [];
-}
-
-export function setBreakouts(session: string, rooms: Breakout[]): void {
-  write(() => sessionStorage, `showfloor.breakouts.${session}`, rooms.length > 0 ? rooms : undefined);
 }
 
 // Browsers may refuse storage altogether: then nothing is remembered.
