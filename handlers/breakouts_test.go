@@ -8,6 +8,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/internal/apitest"
 	"showfloor/internal/id"
+	"showfloor/internal/realtimetest"
 	"showfloor/internal/session"
 )
 
@@ -203,7 +204,7 @@ func TestTheMainRoomsTokenOpensABreakoutToWhoIsInvited(t *testing.T) {
 	}
 	m.dan.Call(t, "POST", chat, hello("dan")).Is(t, 201)
 	m.dan.Call(t, "GET", chat, nil).Is(t, 200)
-	m.ada.Call(t, "POST", chat, hello("ada")).Problem(t, 403, "forbidden") // before she comes in
+	m.ada.Call(t, "POST", chat, hello("ada")).Is(t, 201) // before she comes in
 	_, err := m.s.Sessions.Enter(t.Context(), session.EnterInput{Token: m.ada.Token, RoomID: room.ID, ConnID: id.New(id.Connection)})
 	require.NoError(t, err)
 	m.ada.Call(t, "POST", chat, hello("ada")).Is(t, 201)
@@ -216,4 +217,85 @@ func TestTheMainRoomsTokenOpensABreakoutToWhoIsInvited(t *testing.T) {
 	} {
 		r.Problem(t, 404, "not_found")
 	}
+}
+
+// TestWhoComesLateFindsTheBreakoutRooms that are open to it, in the session.
+func TestWhoComesLateFindsTheBreakoutRooms(t *testing.T) {
+	t.Parallel()
+	m := newMeeting(t, nil)
+	see := func(c *apitest.Caller) []api.BreakoutEventRoom {
+		t.Helper()
+		var v api.Session
+		c.Call(t, "GET", m.path, nil).Into(t, 200, &v)
+		return v.Breakouts
+	}
+	require.Empty(t, see(m.owner))
+	rooms := m.breakouts(t, m.ada.Caller, 3, map[string]any{"1": []string{"dan"}, "3": []string{"cleo"}})
+	all := make([]api.BreakoutEventRoom, len(rooms))
+	for i, r := range rooms {
+		all[i] = api.BreakoutEventRoom{ID: r.ID, Name: r.Name, ParentSessionID: m.session.ID, UserIds: r.InviteUserIds}
+	}
+	for _, c := range []*apitest.Caller{m.owner, m.ada.Caller, m.ben.Caller} { // the host and a cohost
+		require.Equal(t, all, see(c))
+	}
+	require.Equal(t, all[:1], see(m.dan.Caller))
+	require.Equal(t, all[2:], see(m.cleo.Caller))
+
+	// Nobody is sent where they were thrown out, nor to a room that is closed.
+	first := "/v1/me/sessions/" + rooms[0].ID
+	m.owner.Call(t, "DELETE", first+"/participants/dan", nil).Is(t, 200)
+	require.Empty(t, see(m.dan.Caller))
+	_, err := m.ben.Enter(t, rooms[1].ID)
+	require.NoError(t, err)
+	m.owner.Call(t, "DELETE", "/v1/me/sessions/"+rooms[1].ID+"/participants/ben", nil).Is(t, 200)
+	require.Equal(t, []api.BreakoutEventRoom{all[0], all[2]}, see(m.ben.Caller))
+	m.owner.Call(t, "POST", first+"/end", nil).Is(t, 201)
+	require.Equal(t, all[1:], see(m.ada.Caller))
+	var child api.Session
+	m.cleo.Call(t, "GET", "/v1/me/sessions/"+rooms[2].ID, nil).Into(t, 200, &child)
+	require.Empty(t, child.Breakouts)
+	m.owner.Call(t, "POST", m.path+"/breakouts/close", nil).Is(t, 201)
+	require.Empty(t, see(m.ada.Caller))
+}
+
+// TestAModeratorHearsABreakoutRoomBeforeComingIn, and writes there, as long as it is one
+// in the main room.
+func TestAModeratorHearsABreakoutRoomBeforeComingIn(t *testing.T) {
+	t.Parallel()
+	s, owner := live(t)
+	main := owner.Session(t, nil)
+	path := "/v1/me/sessions/" + main.ID
+	ada, cohost := owner.Ticket(t, main.ID, "ada", nil), map[string]any{"role": "cohost", "displayName": "A cohost"}
+	ben, eve, dan := owner.Ticket(t, main.ID, "ben", cohost), owner.Ticket(t, main.ID, "eve", cohost), owner.Ticket(t, main.ID, "dan", nil)
+	var rooms []api.Session
+	owner.Call(t, "POST", path+"/breakouts", map[string]any{"count": 2}).Into(t, 201, &rooms)
+	room := rooms[1].ID
+	connect := func(g *apitest.Guest) *realtimetest.Client {
+		c := realtimetest.New(t, s.URL, realtimetest.Options{Token: g.Token, Room: room})
+		c.Hear(t, room)
+		return c
+	}
+	heard := map[*apitest.Guest]*realtimetest.Client{}
+	for _, g := range []*apitest.Guest{ada, ben, eve} {
+		heard[g] = connect(g)
+		heard[g].Next(t, realtimetest.Subscribed)
+	}
+	require.NotZero(t, connect(dan).Next(t, realtimetest.Disconnected).Code)
+	var said api.ChatMessage
+	ben.Say(t, room, "ben", "Five minutes left").Into(t, 201, &said)
+	require.Equal(t, "A cohost", said.AuthorName)
+	for _, c := range heard {
+		require.Equal(t, "Five minutes left", c.Next(t, realtimetest.Published).Data["body"])
+	}
+	ada.Call(t, "DELETE", "/v1/me/channels/"+room+"/messages/"+said.ID, nil).Is(t, 200)
+	eve.Call(t, "GET", "/v1/me/channels/"+room+"/messages", nil).Is(t, 200)
+	dan.Say(t, room, "dan", "Hello").Problem(t, 404, "not_found")
+	dan.Call(t, "GET", "/v1/me/channels/"+room+"/messages", nil).Problem(t, 404, "not_found")
+
+	owner.Call(t, "PATCH", path+"/participants/ben", map[string]any{"role": "guest"}).Is(t, 200)
+	require.EqualValues(t, 3500, heard[ben].Next(t, realtimetest.Disconnected).Code)
+	ben.Say(t, room, "ben", "Hello?").Problem(t, 404, "not_found")
+	owner.Call(t, "DELETE", path+"/participants/eve", nil).Is(t, 200)
+	require.EqualValues(t, 4500, heard[eve].Next(t, realtimetest.Disconnected).Code)
+	require.Equal(t, "unknown", owner.Participant(t, room, "ada").Gone, "nobody came in by that")
 }

@@ -87,7 +87,7 @@ func (r *Realtime) Admit(ctx context.Context, who realtime.Identity, room string
 
 // Standings implements realtime.Gate.
 func (r *Realtime) Standings(ctx context.Context, tenantID, room string, userIDs []string) (map[string]realtime.Standing, error) {
-	grants, err := r.sessions.ListRoom(ctx, room, userIDs)
+	grants, err := r.sessions.ListHearers(ctx, tenantID, room, userIDs)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,8 @@ type Client struct {
 // Options of a client.
 type Options struct {
 	Token string
+	// Room, when set, is the breakout room that a token of the main room is to open.
+	Room string
 	// GetToken, when set, is asked for the first and each further token.
 	GetToken func() (string, error)
 	Protobuf bool
@@ -101,6 +103,9 @@ func New(t testing.TB, url string, o Options) *Client {
 			}
 			return conn, err
 		},
+	}
+	if o.Room != "" {
+		config.Data, _ = json.Marshal(map[string]string{"room": o.Room})
 	}
 	if o.GetToken != nil {
 		config.GetToken = func(centrifuge.ConnectionTokenEvent) (string, error) { return o.GetToken() }

@@ -178,7 +178,7 @@ func (s *Service) kickFromBreakouts(ctx context.Context, tx pgx.Tx, t *told, c a
 }
 
 // inBreakouts changes a user of a session in each of the session's open breakout
-// rooms where there is such a participant.
+// rooms where there is such a participant. In the others it may be listening.
 func (s *Service) inBreakouts(
 	ctx context.Context, tx pgx.Tx, parent db.Session, userID string, change func(row *db.Session, there *db.Participant) bool,
 ) error {
@@ -189,9 +189,11 @@ func (s *Service) inBreakouts(
 	if err != nil {
 		return err
 	}
+	var others []string
 	for _, row := range open {
 		there, err := LockParticipant(ctx, tx, row, userID)
 		if problem.Is(err, "not_found") {
+			others = append(others, row.ID)
 			continue
 		}
 		if err != nil {
@@ -216,6 +218,13 @@ func (s *Service) inBreakouts(
 		if err := Changed(ctx, tx, row.ID, concerned); err != nil {
 			return err
 		}
+	}
+	if others == nil {
+		return nil
+	}
+	err = db.New(tx).NotifyRooms(ctx, db.NotifyRoomsParams{Channel: ChangesChannel, UserID: userID, RoomIds: others})
+	if err != nil {
+		return fmt.Errorf("tell the nodes: %w", err)
 	}
 	return nil
 }

@@ -72,11 +72,57 @@ func (s *Service) Reach(ctx context.Context, t Ticket, roomID string) (Grant, er
 		g.Gone = ""
 	}
 	if err == nil && g.Gone == GoneUnknown && Moderates(own.Role) {
-		g = own
-		g.RoomID, g.State, g.ConnID, g.Muted = roomID, Invited, "", false
-		g.Gone = goneOf(Invited, &row.State, "")
+		g = visiting(own, row)
 	}
 	return g, err
+}
+
+// visiting is how who moderates a session stands in a breakout room of it without
+// having been there.
+func visiting(own Grant, row db.Session) Grant {
+	g := own
+	g.RoomID, g.State, g.ConnID, g.Muted, g.HandRaised, g.Session = row.ID, Invited, "", false, false, nil
+	if own.Gone == "" || own.Gone == GoneMoved || own.Gone == GoneEnded {
+		g.Gone = goneOf(Invited, &row.State, "")
+	}
+	return g
+}
+
+// ListHearers is how these users of the tenant stand in a room now, in their order, as
+// to what is said there: in a breakout room, who moderates its parent is as good as
+// invited.
+func (s *Service) ListHearers(ctx context.Context, tenantID, roomID string, userIDs []string) ([]Grant, error) {
+	list, err := s.ListRoom(ctx, roomID, userIDs)
+	if err != nil {
+		return nil, err
+	}
+	var strangers []string
+	at := map[string]int{}
+	for i, g := range list {
+		if g.Gone == GoneUnknown {
+			strangers, at[g.UserID] = append(strangers, g.UserID), i
+		}
+	}
+	if strangers == nil || !isSession(roomID) {
+		return list, nil
+	}
+	row, err := db.New(s.config.Pool).GetSession(ctx, db.GetSessionParams{TenantID: tenantID, ID: roomID})
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && row.ParentSessionID == nil {
+		return list, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get session: %w", err)
+	}
+	parents, err := s.ListRoom(ctx, *row.ParentSessionID, strangers)
+	if err != nil {
+		return nil, err
+	}
+	for _, own := range parents {
+		if own.Gone != GoneUnknown && Moderates(own.Role) {
+			list[at[own.UserID]] = visiting(own, row)
+		}
+	}
+	return list, nil
 }
 
 // Reaches tells whether a room is there for a caller: for the tenant's own server
