@@ -2259,7 +2259,8 @@ export interface paths {
          *     seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
          *     `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
          *     is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-         *     `invalid_input` when caller and callee are the same.
+         *     `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
+         *     nobody is rung then, and trying again is a new call.
          */
         post: operations["inviteCall"];
         delete?: never;
@@ -2283,7 +2284,11 @@ export interface paths {
         /**
          * Answer a call
          * @description Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-         *     when the call was answered, declined, taken back or missed, even if that was a moment ago.
+         *     when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
+         *     media server is there for the room: it rings on.
+         *
+         *     A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
+         *     answer, or since the last one's connection was lost.
          */
         post: operations["answerCall"];
         delete?: never;
@@ -3584,7 +3589,7 @@ export interface paths {
         /**
          * Get a session
          * @description A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
-         *     moderates.
+         *     moderates; `breakouts` lists these while they are open.
          */
         get: operations["getSession"];
         put?: never;
@@ -4790,7 +4795,7 @@ export interface paths {
          *
          *     **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
          *     alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
-         *     invited there, and for hosts and cohosts who have come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
+         *     invited there, and for hosts and cohosts, also before they come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
          *     refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
          *     103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
          *     each publication is a RealtimePublication.
@@ -10665,6 +10670,11 @@ export interface components {
         Scope: "account:read" | "tenant:write" | "team:read" | "team:write" | "streams:read" | "streams:write" | "recordings:read" | "recordings:write" | "chat:read" | "chat:write" | "sessions:read" | "sessions:write" | "catalog:read" | "catalog:write" | "commerce:read" | "commerce:write" | "restream:read" | "restream:write" | "push:read" | "push:write" | "keys:read" | "keys:write" | "webhooks:read" | "webhooks:write" | "billing:read" | "billing:write";
         /** @description A room where people meet - a conference, a webinar, an interactive livestream or a call. */
         Session: {
+            /**
+             * @description The open breakout rooms that the caller may enter, by their number: with a participant token those to which its user is
+             *     invited, all with a host's or cohost's and with your server's. Only from `getSession`, and only when there are any.
+             */
+            breakouts?: components["schemas"]["BreakoutEventRoom"][];
             /**
              * @description How many participants may be in the room at once; 2 in a call.
              * @example 50

@@ -195,7 +195,7 @@ func (a *Areas) openRooms(c Config) {
 		Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
 		Steady: a.Streams.Steady, Now: c.Now,
 	})
-	a.Chat = chat.New(chat.Config{Pool: c.Pool, Events: a.Events, Rooms: a.Sessions, Realtime: c.Realtime, Now: c.Now})
+	a.Chat = chat.New(chat.Config{Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Realtime: c.Realtime, Now: c.Now})
 	a.Calls = call.New(call.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Sessions: a.Sessions, RingTimeout: c.RingTimeout, Now: c.Now,
 	})

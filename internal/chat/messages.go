@@ -142,14 +142,19 @@ func (s *Service) EditChannelMessage(
 		if p.Mentions != nil {
 			mentions = distinct(p.Mentions)
 		}
-		// Pushes to those who are newly mentioned are to be enqueued here.
 		edited, err = db.New(tx).EditMessage(ctx, db.EditMessageParams{
 			TenantID: m.TenantID, ChannelID: m.ChannelID, ID: m.ID, Body: p.Body, Mentions: mentions, Now: e.channel.Now,
 		})
 		if err != nil {
 			return false, fmt.Errorf("edit message: %w", err)
 		}
-		return true, s.config.Events.Emit(ctx, tx, happened(lane{m.TenantID, m.ChannelID}, event.ChatMessageEdited, editedDataOf(edited)))
+		err = s.config.Events.Emit(ctx, tx, happened(lane{m.TenantID, m.ChannelID}, event.ChatMessageEdited, editedDataOf(edited)))
+		if err != nil || e.channel.Kind == Direct { // whose other one has had a push
+			return true, err
+		}
+		fresh := edited
+		fresh.Mentions = without(edited.Mentions, m.Mentions...)
+		return true, s.push(ctx, tx, e.channel, pingsOf(e.channel, []db.ChannelMessage{fresh}))
 	}, func(ctx context.Context, key lane) { s.show(ctx, key, realtime.ChatEdited, editedDataOf(edited)) })
 	return edited, err
 }

@@ -254,9 +254,8 @@ func (r *round) add(l *letter, st standing) db.ChannelMessage {
 	return m
 }
 
-// write stores a round's messages, what they make of the channel, and their events.
-// Pushes to those who are mentioned, and to the other one of a direct channel, are
-// to be enqueued here, in the same transaction.
+// write stores a round's messages, what they make of the channel, and their events and
+// pushes.
 func (s *Service) write(ctx context.Context, tx pgx.Tx, key lane, r *round) error {
 	q := db.New(tx)
 	p := db.CreateMessagesParams{
@@ -288,5 +287,8 @@ func (s *Service) write(ctx context.Context, tx pgx.Tx, key lane, r *round) erro
 			return fmt.Errorf("set when authors wrote: %w", err)
 		}
 	}
-	return s.config.Events.EmitMany(ctx, tx, events)
+	if err := s.config.Events.EmitMany(ctx, tx, events); err != nil {
+		return err
+	}
+	return s.push(ctx, tx, r.channel, pingsOf(r.channel, r.messages))
 }

@@ -32,6 +32,7 @@ const mostMessages = 200
 type Config struct {
 	Pool   *pgxpool.Pool
 	Events *event.Log
+	Jobs   event.Inserter
 	// Rooms knows which rooms participants may be in.
 	Rooms *session.Service
 	// Realtime shows messages and pins to all who are in the channel's room.

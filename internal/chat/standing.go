@@ -19,8 +19,9 @@ import (
 type channel struct {
 	db.LockChannelRow
 
-	// HostID is the session's host; empty for other kinds.
-	HostID string
+	// HostID is the session's host; empty for other kinds, as are its name and project.
+	HostID, SessionName string
+	SessionProjectID    *string
 	// Over is set when the session has ended or was cancelled.
 	Over bool
 }
@@ -50,7 +51,8 @@ func lock(ctx context.Context, tx pgx.Tx, key lane) (channel, error) {
 	if err != nil {
 		return channel{}, fmt.Errorf("get the channel's session: %w", err)
 	}
-	ch.HostID, ch.Over = of.HostID, of.State == session.Ended || of.State == session.Cancelled
+	ch.HostID, ch.SessionName, ch.SessionProjectID = of.HostID, of.Name, of.ProjectID
+	ch.Over = of.State == session.Ended || of.State == session.Cancelled
 	return ch, nil
 }
 

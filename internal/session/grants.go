@@ -106,12 +106,12 @@ func (s *Service) ListHearers(ctx context.Context, tenantID, roomID string, user
 	if strangers == nil || !isSession(roomID) {
 		return list, nil
 	}
-	row, err := db.New(s.config.Pool).GetSession(ctx, db.GetSessionParams{TenantID: tenantID, ID: roomID})
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && row.ParentSessionID == nil {
+	row, err := get(ctx, db.New(s.config.Pool), tenantID, roomID)
+	if problem.Is(err, "not_found") || err == nil && row.ParentSessionID == nil {
 		return list, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get session: %w", err)
+		return nil, err
 	}
 	parents, err := s.ListRoom(ctx, *row.ParentSessionID, strangers)
 	if err != nil {

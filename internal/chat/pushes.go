@@ -1,0 +1,132 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen/db"
+	"showfloor/internal/push"
+	"showfloor/internal/timestamp"
+)
+
+const (
+	// longestPush is how many characters of a message a push shows, its author's name
+	// among them.
+	longestPush = 200
+	// pushedFor is after how long a push of a message is void.
+	pushedFor = 24 * time.Hour
+)
+
+// ping is a message of which users are to hear on their devices.
+type ping struct {
+	message db.ChannelMessage
+	reason  push.Reason
+	userIDs []string
+}
+
+// pingsOf are the pushes of new messages: to the other one of a direct channel, and
+// elsewhere to those who are mentioned, but for the author.
+func pingsOf(ch channel, messages []db.ChannelMessage) (list []ping) {
+	for _, m := range messages {
+		p := ping{m, push.Mention, m.Mentions}
+		if ch.Kind == Direct {
+			p.reason, p.userIDs = push.DirectMessage, ch.DirectUserIds
+		}
+		p.userIDs = without(p.userIDs, m.AuthorID)
+		if len(p.userIDs) > 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// without leaves users out.
+func without(userIDs []string, but ...string) []string {
+	var left []string
+	for _, userID := range userIDs {
+		if !slices.Contains(but, userID) {
+			left = append(left, userID)
+		}
+	}
+	return left
+}
+
+// push enqueues pings in the transaction that writes their messages, as one
+// insertion. Who may not read in the channel isn't told what is said there.
+func (s *Service) push(ctx context.Context, tx pgx.Tx, ch channel, pings []ping) error {
+	if len(pings) == 0 {
+		return nil
+	}
+	q := db.New(tx)
+	var users []string
+	for _, p := range pings {
+		users = append(users, p.userIDs...)
+	}
+	all, err := standings(ctx, q, lane{ch.TenantID, ch.ID}, users...)
+	if err != nil {
+		return err
+	}
+	title, projectID, err := titleOf(ctx, q, ch)
+	if err != nil {
+		return err
+	}
+	data := map[string]string{"service": "1", "channelId": ch.ID}
+	if projectID != nil {
+		data["projectId"] = *projectID
+	}
+	var jobs []river.InsertManyParams
+	for _, p := range pings {
+		for _, userID := range p.userIDs {
+			if checkReader(ch.DirectUserIds, all[userID]) != nil {
+				continue
+			}
+			jobs = append(jobs, river.InsertManyParams{Args: push.Args{
+				TenantID: ch.TenantID, ProjectID: projectID, UserID: userID, Reason: p.reason, Title: title, Body: pushBody(p.message),
+				Data: data, Priority: push.Normal, ExpiresAt: timestamp.From(ch.Now.Add(pushedFor)),
+			}})
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	if _, err := s.config.Jobs.InsertManyTx(ctx, tx, jobs); err != nil {
+		return fmt.Errorf("insert pushes: %w", err)
+	}
+	return nil
+}
+
+// titleOf is the name of a channel, which for a room's is the session's or stream's,
+// and its project.
+func titleOf(ctx context.Context, q *db.Queries, ch channel) (title string, projectID *string, err error) {
+	switch {
+	case ch.Kind == Session:
+		return ch.SessionName, ch.SessionProjectID, nil
+	case ch.Kind == Stream:
+		st, err := q.GetStreamForPlayback(ctx, ch.ID)
+		if err != nil {
+			return "", nil, fmt.Errorf("get the channel's stream: %w", err)
+		}
+		return st.Name, st.ProjectID, nil
+	case ch.Name != nil:
+		title = *ch.Name
+	}
+	return title, ch.ProjectID, nil
+}
+
+// pushBody is "<author>: <message>", as far as there is room.
+func pushBody(m db.ChannelMessage) string {
+	text := m.AuthorName + ": " + *m.Body
+	characters := 0
+	for at := range text {
+		if characters == longestPush {
+			return text[:at]
+		}
+		characters++
+	}
+	return text
+}
