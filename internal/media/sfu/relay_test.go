@@ -37,13 +37,23 @@ func relayClient(t *testing.T, r *rig, s sfutest.ICEServer) *turn.Client {
 	return c
 }
 
+// allocate has the relay lend an address, until the test ends.
+func allocate(t *testing.T, c *turn.Client) (net.PacketConn, error) {
+	t.Helper()
+	lent, err := c.Allocate()
+	if err == nil {
+		t.Cleanup(func() { _ = lent.Close() }) // the client doesn't by itself
+	}
+	return lent, err
+}
+
 // TestTheRelayLeadsNowhereElse: with good credentials, nothing but the SFU's own
 // socket is reached.
 func TestTheRelayLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	r, _, s := relayRig(t)
 	c := relayClient(t, r, s)
-	relayed, err := c.Allocate()
+	relayed, err := allocate(t, c)
 	require.NoError(t, err)
 	for _, ip := range []string{"10.0.0.1", "192.168.1.1", "169.254.169.254", "127.0.0.2", "8.8.8.8", "0.0.0.0", "255.255.255.255", "224.0.0.1"} {
 		require.Error(t, c.CreatePermission(&net.UDPAddr{IP: net.ParseIP(ip), Port: 53}), ip)
@@ -75,25 +85,25 @@ func TestTheRelayIsForThoseWhoAreThere(t *testing.T) {
 	t.Parallel()
 	r, ada, s := relayRig(t)
 	c := relayClient(t, r, s)
-	_, err := c.Allocate()
+	_, err := allocate(t, c)
 	require.NoError(t, err)
 	forged := s
 	forged.Username += "0"
-	_, err = relayClient(t, r, forged).Allocate()
+	_, err = allocate(t, relayClient(t, r, forged))
 	require.Error(t, err)
 	for range 15 {
-		_, err := relayClient(t, r, s).Allocate()
+		_, err := allocate(t, relayClient(t, r, s))
 		require.NoError(t, err)
 	}
-	_, err = relayClient(t, r, s).Allocate()
+	_, err = allocate(t, relayClient(t, r, s))
 	require.Error(t, err, "too many")
 
 	r.change("sess_1", "ada", func(g *sfu.Grant) { g.Gone = "kicked" })
 	ada.ExpectBye(t, "kicked")
 	eventually(t, "the allocation's end", func() bool { return c.CreatePermission(r.server.Addr()) != nil })
-	_, err = relayClient(t, r, s).Allocate()
+	_, err = allocate(t, relayClient(t, r, s))
 	require.Error(t, err, "the credentials are good for nothing")
 	bob := r.join(t, "bob")
-	_, err = relayClient(t, r, bob.Messages()[0].ICEServers[0]).Allocate()
+	_, err = allocate(t, relayClient(t, r, bob.Messages()[0].ICEServers[0]))
 	require.NoError(t, err)
 }
