@@ -48,6 +48,9 @@ type Limits struct {
 	// Messages a second from a client [50], four times as many at once, and Data
 	// messages [10], four times as many at once.
 	Messages, Data int
+	// DataBytes a second that a room's data messages may be, each counted once for all to
+	// whom it goes [8 MiB], four times as many at once.
+	DataBytes int
 	// Offers a second from a client [5], four times as many at once: each costs
 	// milliseconds.
 	Offers int
@@ -76,6 +79,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.AnswerBytes, 200 << 10},
 		{&l.Messages, 50},
 		{&l.Data, 10},
+		{&l.DataBytes, 8 << 20},
 		{&l.Offers, 5},
 		{&l.Tracks, 8},
 		{&l.Sections, 32},

@@ -119,9 +119,34 @@ func TestTooMuchOfEverything(t *testing.T) {
 	eve.ExpectBye(t, "bad_message")
 }
 
+// TestOneMessageToManyCountsForAll: each of those is kept a copy of it.
+func TestOneMessageToManyCountsForAll(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.Limits.DataBytes = 1000 })
+	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
+	message := func(payload string, to ...string) map[string]any {
+		m := map[string]any{"type": "data", "topic": "x", "payload": payload}
+		if len(to) > 0 {
+			m["to"] = to
+		}
+		return m
+	}
+	ada.Send(t, message(strings.Repeat("x", 3000))) // more than may go out at once, for two
+	bob.Expect(t, "the first", func(m sfutest.Message) bool { return m.Type == "data" })
+	ada.Send(t, message(strings.Repeat("y", 3000), "bob"))
+	ada.Expect(t, "the second is dropped", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "rate_limited" })
+	eventually(t, "there is room again", func() bool {
+		ada.Send(t, message("z", "bob", "nobody"))
+		heard := bob.Messages()
+		return heard[len(heard)-1].Payload == "z"
+	})
+}
+
 func TestASlowReaderIsSentAway(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *sfu.Config) { c.Limits.Data, c.Limits.Messages = 1_000_000, 1_000_000 })
+	r := newRig(t, func(c *sfu.Config) {
+		c.Limits.Data, c.Limits.DataBytes, c.Limits.Messages = 1_000_000, 1<<40, 1_000_000
+	})
 	ada := r.join(t, "ada:host", unchecked)
 	conn, _, err := websocket.Dial(t.Context(), r.url+"/?token=bob&room=sess_1", nil)
 	require.NoError(t, err)

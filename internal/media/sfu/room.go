@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"showfloor/internal/media/sfu/forward"
 )
 
@@ -42,6 +44,8 @@ type room struct {
 	ticks                 int
 	// spoke is who was last said to speak.
 	spoke []speaker
+	// volume is the pace of data messages, in bytes to all whom they go to.
+	volume *rate.Limiter
 
 	// Streams' rooms: what the hub has, shown here, to watching of the audience as the
 	// stream was told; and what a host broadcasts.
@@ -72,6 +76,7 @@ func newRoom(s *Server, g Grant) *room {
 		server: s, id: g.RoomID, kind: g.Room.Kind, ended: make(chan struct{}), done: make(chan struct{}), box: newMailbox(),
 		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
+		volume: rate.NewLimiter(rate.Limit(s.config.Limits.DataBytes), 4*s.config.Limits.DataBytes),
 	}
 }
 
@@ -301,12 +306,22 @@ func (r *room) data(p *peer, msg message) {
 		return
 	}
 	data := encode(dataMessage{typeData, m.grant.UserID, msg.Topic, msg.Payload})
-	if msg.To == nil {
+	slices.Sort(msg.To) // so that nobody is told the same twice
+	to := slices.Compact(msg.To)
+	hearers := len(to)
+	if to == nil {
+		hearers = len(r.members)
+	}
+	// What one says is kept for each who may have missed it.
+	if !r.volume.AllowN(r.server.config.Now(), min(hearers*len(data), r.volume.Burst())) {
+		p.fail(nil, codeRateLimited, "too much data for so many; this message was dropped")
+		return
+	}
+	if to == nil {
 		r.tellAll(data, m)
 		return
 	}
-	slices.Sort(msg.To) // so that nobody is told the same twice
-	for _, userID := range slices.Compact(msg.To) {
+	for _, userID := range to {
 		if to := r.members[userID]; to != nil && !to.grant.waits() {
 			to.p.send(data)
 		}
