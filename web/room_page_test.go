@@ -183,6 +183,32 @@ func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
 	require.Empty(t, log.Complaints())
 }
 
+// TestRoomPageLetsInWithoutDevices: who has neither camera nor microphone is told so, and
+// comes in all the same.
+func TestRoomPageLetsInWithoutDevices(t *testing.T) {
+	t.Parallel()
+
+	s := newScript(t)
+	s.sessions["sess_1"] = aSession("sess_1")
+	origin := serve(t, s.handlers())
+	tab := browsertest.New(t)
+	browsertest.Look(t, tab, smallWidth, smallHeight, false)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
+	browsertest.WaitFor(t, tab, `/camera/.test(document.querySelector("#lobby-trouble:not([hidden])")?.textContent)`)
+	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
+	require.True(t, browsertest.Value[bool](t, tab, `document.getElementById("preview-face").getBoundingClientRect().bottom <
+		document.getElementById("lobby-microphone").getBoundingClientRect().top`))
+	picture(t, tab, "room-lobby-no-devices")
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+	s.next().send(welcome(someone("ada", "Ada Okafor", "host"), someone("ben", "Ben Sato", "guest")))
+	browsertest.WaitFor(t, tab, roomIsOpen)
+	browsertest.WaitFor(t, tab, `!document.querySelector(".tile[data-user=ada] .face").hidden`)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=microphone]")))
+	browsertest.WaitFor(t, tab, `document.querySelector(".notice")?.textContent.includes("microphone")`)
+	picture(t, tab, "room-no-devices")
+	require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
+}
+
 // anonymous is a user whom nobody has named.
 const anonymous = "guest_01m18qg1mhf2bsz1fk6m8v4jxe"
 
