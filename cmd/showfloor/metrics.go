@@ -130,6 +130,8 @@ func (m *metrics) watchSFU(rooms *sfu.Server) {
 	counter("sfu_nacks_total", "Requests of subscribers to repeat packets.", func(st sfu.Stats) float64 { return float64(st.Nacks) })
 	counter("sfu_key_frames_total", "Requests for key frames to publishers.", func(st sfu.Stats) float64 { return float64(st.KeyFrames) })
 	counter("sfu_packets_dropped_total", "RTP packets that were too many.", func(st sfu.Stats) float64 { return float64(st.Dropped) })
+	counter("sfu_packets_malformed_total", "RTP packets with redundancy (RED) that couldn't be read.",
+		func(st sfu.Stats) float64 { return float64(st.Malformed) })
 }
 
 // watchRealtime adds the figures of the realtime channel.

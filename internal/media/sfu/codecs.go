@@ -21,17 +21,42 @@ const (
 	extDescriptor = "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
 )
 
-// opus is what microphones and shared sound are sent in. RED isn't taken: it
-// doubles the rate, while Opus repairs single losses by itself and NACK the rest.
-func opus() webrtc.RTPCodecParameters {
-	return webrtc.RTPCodecParameters{
-		PayloadType: 111,
-		RTPCodecCapability: webrtc.RTPCodecCapability{
+// mimeTypeRED is sound with redundancy (RFC 2198).
+const mimeTypeRED = "audio/red"
+
+// sounds are what microphones and shared sound are sent in: Opus, and RED around it,
+// which repeats in each packet those before it.
+func sounds() []webrtc.RTPCodecParameters {
+	feedback := []webrtc.RTCPFeedback{{Type: "transport-cc"}, {Type: "nack"}}
+	return []webrtc.RTPCodecParameters{
+		{PayloadType: 111, RTPCodecCapability: webrtc.RTPCodecCapability{
 			MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2,
-			SDPFmtpLine:  "minptime=10;useinbandfec=1;usedtx=1",
-			RTCPFeedback: []webrtc.RTCPFeedback{{Type: "transport-cc"}, {Type: "nack"}},
-		},
+			SDPFmtpLine: "minptime=10;useinbandfec=1;usedtx=1", RTCPFeedback: feedback,
+		}},
+		{PayloadType: 63, RTPCodecCapability: webrtc.RTPCodecCapability{
+			MimeType: mimeTypeRED, ClockRate: 48000, Channels: 2, SDPFmtpLine: "111/111", RTCPFeedback: feedback,
+		}},
 	}
+}
+
+// redAround is the RED in the list that carries nothing but a payload type.
+func redAround(pt webrtc.PayloadType, list []webrtc.RTPCodecParameters) (webrtc.RTPCodecParameters, bool) {
+	for _, c := range list {
+		if strings.EqualFold(c.MimeType, mimeTypeRED) && carriesOnly(c.SDPFmtpLine, fmt.Sprint(pt)) {
+			return c, true
+		}
+	}
+	return webrtc.RTPCodecParameters{}, false
+}
+
+// carriesOnly tells whether parameters of RED name one payload type alone.
+func carriesOnly(fmtp, pt string) bool {
+	for block := range strings.SplitSeq(strings.TrimSpace(fmtp), "/") {
+		if block != pt {
+			return false
+		}
+	}
+	return true
 }
 
 // pictures are the video codecs, each followed by its repair.
@@ -66,8 +91,13 @@ func pictures() []webrtc.RTPCodecParameters {
 // newMediaEngine has all codecs, and the header extensions of a side.
 func newMediaEngine(audioExtensions, videoExtensions []string) (*webrtc.MediaEngine, error) {
 	m := &webrtc.MediaEngine{}
-	if err := m.RegisterCodec(opus(), webrtc.RTPCodecTypeAudio); err != nil {
-		return nil, err
+	for _, c := range sounds() {
+		// Without parameters, which match whatever a client says of Opus: where any codec
+		// matches to the letter, pion takes no other, and RED would be left alone.
+		c.SDPFmtpLine = ""
+		if err := m.RegisterCodec(c, webrtc.RTPCodecTypeAudio); err != nil {
+			return nil, err
+		}
 	}
 	for _, c := range pictures() {
 		if err := m.RegisterCodec(c, webrtc.RTPCodecTypeVideo); err != nil {

@@ -130,6 +130,8 @@ type Stats struct {
 	Refused map[string]uint64
 	// PacketsIn and BytesIn came from publishers; Dropped of them were too many.
 	PacketsIn, BytesIn, Dropped uint64
+	// Malformed are packets of RED that couldn't be read.
+	Malformed uint64
 	// Nacks are subscribers' requests to repeat packets, KeyFrames those for a key frame
 	// that were passed on to publishers.
 	Nacks, KeyFrames uint64

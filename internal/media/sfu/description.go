@@ -3,10 +3,10 @@ package sfu
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pion/sdp/v3"
-	"github.com/pion/webrtc/v4"
 )
 
 // description is a client's session description, as far as it matters here.
@@ -74,6 +74,9 @@ func readOffer(text string, l Limits) (*description, error) {
 		s.sends = open && (direction == "sendonly" || direction == "sendrecv")
 		if s.rids, err = simulcast(s.media); err != nil {
 			return nil, err
+		}
+		if s.kind == kindAudio {
+			settleRED(s.media)
 		}
 		s.decodable = decodable(s)
 	}
@@ -176,11 +179,38 @@ func simulcast(m *sdp.MediaDescription) ([]string, error) {
 	return nil, nil
 }
 
+// settleRED leaves RED in a section of sound only where it carries the section's
+// Opus alone.
+func settleRED(m *sdp.MediaDescription) {
+	names, formats := map[string]string{}, map[string]string{}
+	for _, a := range m.Attributes {
+		pt, value, _ := strings.Cut(a.Value, " ")
+		switch a.Key {
+		case "rtpmap":
+			names[pt] = strings.ToLower(strings.TrimSpace(value))
+		case "fmtp":
+			formats[pt] = value
+		}
+	}
+	drop := func(pt string) bool {
+		if !strings.HasPrefix(names[pt], "red/") {
+			return false
+		}
+		inner, _, _ := strings.Cut(strings.TrimSpace(formats[pt]), "/")
+		return names[pt] != "red/48000/2" || names[inner] != "opus/48000/2" || !carriesOnly(formats[pt], inner)
+	}
+	m.MediaName.Formats = slices.DeleteFunc(m.MediaName.Formats, drop)
+	m.Attributes = slices.DeleteFunc(m.Attributes, func(a sdp.Attribute) bool {
+		pt, _, _ := strings.Cut(a.Value, " ")
+		return (a.Key == "rtpmap" || a.Key == "fmtp" || a.Key == "rtcp-fb") && drop(pt)
+	})
+}
+
 // decodable tells whether any codec of a section is known here.
 func decodable(s *mediaSection) bool {
 	known := pictures()
 	if s.kind == kindAudio {
-		known = []webrtc.RTPCodecParameters{opus()}
+		known = sounds()[:1] // RED needs Opus beside it
 	}
 	for _, a := range s.media.Attributes {
 		if a.Key != "rtpmap" {

@@ -2,6 +2,7 @@ package sfu
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/pion/rtcp"
@@ -83,14 +84,16 @@ func (t *track) layerOf(in *input) int {
 
 // newTrack makes the track of a publication whose first packet has arrived.
 func (u *publisher) newTrack(pub *publication, in *input) *track {
+	codec, red := in.codec()
 	t := &track{
 		id: pub.id, source: pub.source, kind: kindOf(pub.source), userID: u.p.connection.UserID, owner: u.p, rids: pub.rids,
-		codec: in.remote.Codec().RTPCodecCapability,
+		codec: codec.RTPCodecCapability,
 	}
 	c := forward.TrackConfig{
 		ID: t.id, Kind: forward.Audio, MimeType: t.codec.MimeType, ClockRate: t.codec.ClockRate, Layers: max(1, len(pub.rids)),
-		PayloadType: uint8(in.remote.PayloadType()), CNAME: cname(t), Extensions: extensionIDs(in.receiver.GetParameters().HeaderExtensions),
-		Now: u.p.server.config.Now,
+		PayloadType: uint8(codec.PayloadType), REDPayloadType: red, CNAME: cname(t),
+		Extensions: extensionIDs(in.receiver.GetParameters().HeaderExtensions),
+		Malformed:  func() { u.p.server.malformed.Add(1) }, Now: u.p.server.config.Now,
 	}
 	if t.source == sourceMicrophone {
 		c.Speakers = u.p.room.ears
@@ -110,6 +113,23 @@ func (u *publisher) newTrack(pub *publication, in *input) *track {
 	}
 	t.fwd = forward.NewTrack(c)
 	return t
+}
+
+// codec is what the input's packets are in, by the first of them, and the payload
+// type of RED around it, 0 for none: any packet of sound may be in the one or the other.
+func (in *input) codec() (codec webrtc.RTPCodecParameters, red uint8) {
+	codec = in.remote.Codec()
+	list := in.receiver.GetParameters().Codecs
+	for _, c := range list {
+		if strings.EqualFold(c.MimeType, webrtc.MimeTypeOpus) && in.remote.Kind() == webrtc.RTPCodecTypeAudio {
+			codec = c
+			break
+		}
+	}
+	if around, ok := redAround(codec.PayloadType, list); ok {
+		red = uint8(around.PayloadType)
+	}
+	return codec, red
 }
 
 // wantLayers tells the client which simulcast layers anybody watches.

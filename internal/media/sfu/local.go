@@ -34,6 +34,9 @@ func (l *localTrack) Bind(c webrtc.TrackLocalContext) (webrtc.RTPCodecParameters
 		if rtx, ok := repairOf(codec.PayloadType, c.CodecParameters()); ok && c.SSRCRetransmission() != 0 {
 			l.config.RTXSSRC, l.config.RTXPayloadType = uint32(c.SSRCRetransmission()), uint8(rtx.PayloadType)
 		}
+		if red, ok := redAround(codec.PayloadType, c.CodecParameters()); ok {
+			l.config.REDPayloadType = uint8(red.PayloadType)
+		}
 		return codec, nil
 	}
 	if list := c.CodecParameters(); len(list) > 0 {

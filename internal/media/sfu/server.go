@@ -41,7 +41,7 @@ type Server struct {
 	relay   *relay
 	workers *forward.Workers
 
-	packets, bytes, dropped, nacks, keyFrames atomic.Uint64
+	packets, bytes, dropped, malformed, nacks, keyFrames atomic.Uint64
 	// castIDs names, by room, the publishers that are hosts of it.
 	castIDs sync.Map
 
@@ -158,7 +158,7 @@ func (s *Server) Stats() Stats {
 	st := Stats{
 		Rooms: len(s.open), Tracks: s.tracks, Accepted: s.accepted, Refused: maps.Clone(s.refused),
 		PacketsIn: s.packets.Load(), BytesIn: s.bytes.Load(), Dropped: s.dropped.Load(),
-		Nacks: s.nacks.Load(), KeyFrames: s.keyFrames.Load(),
+		Malformed: s.malformed.Load(), Nacks: s.nacks.Load(), KeyFrames: s.keyFrames.Load(),
 	}
 	if s.net != nil {
 		out := s.net.udp.Stats()

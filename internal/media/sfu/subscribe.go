@@ -234,22 +234,27 @@ func (s *subscriber) place(sub *subscription) error {
 		}
 		sub.transceiver = t
 	}
-	if kind == kindVideo {
-		list := s.codecs(sub)
-		err := sub.transceiver.SetCodecPreferences(list)
-		if err != nil && len(list) > 0 { // a client that agreed on no repair may know the codec still
-			err = sub.transceiver.SetCodecPreferences(list[:1])
-		}
-		if err != nil {
-			s.refuse(sub)
-		}
+	list := s.codecs(sub)
+	err := sub.transceiver.SetCodecPreferences(list)
+	if err != nil && len(list) > 0 { // a client that agreed on no repair, or on no RED, may know the codec still
+		err = sub.transceiver.SetCodecPreferences(list[:1])
+	}
+	if err != nil {
+		s.refuse(sub)
 	}
 	return nil
 }
 
-// codecs are those that a media section offers: the track's own, and the first one
-// all, so that it is known what the client decodes.
+// codecs are those that a media section offers: Opus and RED for sound; for pictures
+// the track's own, and the first one all, so that it is known what the client decodes.
 func (s *subscriber) codecs(sub *subscription) []webrtc.RTPCodecParameters {
+	if sub.track.kind == kindAudio {
+		list := sounds()
+		for i := range list {
+			list[i].PayloadType = 0 // what was agreed on
+		}
+		return list
+	}
 	all := pictures()
 	var list []webrtc.RTPCodecParameters
 	for i, c := range all {

@@ -31,6 +31,9 @@ type packet struct {
 
 	view    picture
 	payload []byte
+	// red: the payload is RED's; primary is what it carries for its own time.
+	red     bool
+	primary []byte
 	// Header extensions that are passed on; empty when the packet has none.
 	audioLevel, dependency, playout []byte
 
@@ -79,6 +82,7 @@ func (p *packet) fill(raw []byte, h *header) {
 	b := p.buffer[:n:n]
 	p.marker, p.ts = h.marker, h.ts
 	p.payload = h.payload.of(b)
+	p.red, p.primary = h.red, h.primary.of(b)
 	p.audioLevel, p.dependency, p.playout = h.audioLevel.of(b), h.dependency.of(b), h.playout.of(b)
 }
 
@@ -94,6 +98,8 @@ type header struct {
 	seq                                      uint16
 	ts, ssrc                                 uint32
 	payload, audioLevel, dependency, playout part
+	red                                      bool
+	primary                                  part // of RED
 }
 
 // parse reads a packet that came from a stranger; false when it isn't RTP. What

@@ -86,7 +86,7 @@ func (r *repairer) lost(seq uint16, now instant) {
 	o.again = max(millisecond, 1)
 	b := s.egress.worker.scratch[:]
 	b[0], b[1] = uint8(seq>>8), uint8(seq)
-	n := 2 + copy(b[2:], p.payload)
+	n := 2 + copy(b[2:], s.content(p))
 	rewritePicture(b[2:n], &p.view, o.ids, o.tl0Shift)
 	h := &r.header
 	r.seq++

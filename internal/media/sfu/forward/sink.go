@@ -15,6 +15,9 @@ type SinkConfig struct {
 	PayloadType    uint8
 	RTXSSRC        uint32 // 0 when repair by RTX was not negotiated
 	RTXPayloadType uint8
+	// REDPayloadType is that of RED around PayloadType; who has none is sent what RED
+	// carries.
+	REDPayloadType uint8
 	Extensions     Extensions
 	// Changed hears what the subscriber is sent, whenever that changes; nil for
 	// nobody. It must not block.
@@ -169,7 +172,7 @@ func (s *Sink) take(batch []*packet, lagged bool, now instant) {
 // sent begins something new, and prepares for it.
 func (s *Sink) begins(p *packet, now instant) bool {
 	r, layer := &s.rewriter, int(p.layer)
-	if s.choice.target < 0 || len(p.payload) == 0 {
+	if s.choice.target < 0 || len(s.content(p)) == 0 {
 		return false
 	}
 	if r.sending && layer == r.layer {
@@ -222,7 +225,7 @@ func (s *Sink) elapsed(p *packet) int64 {
 // forward sends one packet of the run, or leaves it out.
 func (s *Sink) forward(p *packet) {
 	r := &s.rewriter
-	if len(p.payload) == 0 || s.choice.drops(p, p.seq > r.highest) {
+	if len(s.content(p)) == 0 || s.choice.drops(p, p.seq > r.highest) {
 		r.skip(p)
 		return
 	}
@@ -244,6 +247,10 @@ func (s *Sink) forward(p *packet) {
 	h.SequenceNumber, h.Timestamp, h.Marker = uint16(x.seq), x.ts, p.marker
 	s.extend(h, p, x.numberShift)
 	payload := p.payload
+	h.PayloadType = s.config.PayloadType
+	if p.red {
+		h.PayloadType, payload = s.typed(p)
+	}
 	if x.ids != 0 || x.tl0Shift != 0 {
 		payload = s.egress.worker.scratch[:copy(s.egress.worker.scratch[:], payload)]
 		rewritePicture(payload, &p.view, x.ids, x.tl0Shift)

@@ -15,6 +15,12 @@ type TrackConfig struct {
 	ClockRate uint32
 	// PayloadType is the only one that is taken; 0 takes all.
 	PayloadType uint8
+	// REDPayloadType is that of RED (RFC 2198) around PayloadType, which the publisher
+	// may change to and from with any packet; 0 for none.
+	REDPayloadType uint8
+	// Malformed hears of each packet of RED that can't be read, and is dropped; nil for
+	// nobody. It must not block.
+	Malformed func()
 	// CNAME names the publisher in reports, the same on all of its tracks: those
 	// are played in sync. Without one no description goes out.
 	CNAME string
@@ -97,7 +103,7 @@ func (t *Track) Write(layer int, raw []byte) {
 		return
 	}
 	h, ok := parse(raw, &t.config.Extensions)
-	if !ok || t.config.PayloadType != 0 && h.payloadType != t.config.PayloadType {
+	if !ok || !t.takes(&h, raw) {
 		return
 	}
 	now := at(t.config.Now())

@@ -36,6 +36,8 @@ type Options struct {
 	TCPOnly, RelayOnly bool
 	// Codecs are the MIME types that it decodes; all by default.
 	Codecs []string
+	// RED has it take sound with redundancy (RFC 2198), and offer it where Media says so.
+	RED bool
 	// Deaf doesn't answer offers.
 	Deaf bool
 	// Through is a relay that all media goes through; nil for none.
@@ -141,9 +143,11 @@ type Client struct {
 	outputs  []*Output
 }
 
-// Received counts what arrived of a track.
+// Received counts what arrived of a track. Plain are packets with nothing but the made-up
+// frame of sound, RED those with it and the one before, as Media.RED sends them.
 type Received struct {
 	Packets, Bytes int
+	Plain, RED     int
 	Frames         Frames
 }
 

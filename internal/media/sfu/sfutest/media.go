@@ -1,6 +1,7 @@
 package sfutest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -26,6 +27,9 @@ type Media struct {
 	// Bytes is the size of a VP8 picture that isn't a key picture, 300 by default; a
 	// key picture has four times as many, and 2000 at least.
 	Bytes int
+	// RED offers Opus with redundancy, as its first choice, and sends it when the answer
+	// takes it; see SendRED.
+	RED bool
 }
 
 // Microphone is Opus.
@@ -47,6 +51,7 @@ type Output struct {
 
 	transceiver *webrtc.RTPTransceiver
 	asked       atomic.Int64 // how often a key frame was
+	plain       atomic.Bool  // it sends no RED though it may
 	layers      []*layer
 	stop        chan struct{}
 	begun, once sync.Once
@@ -55,7 +60,7 @@ type Output struct {
 
 type layer struct {
 	rid    string
-	local  *webrtc.TrackLocalStaticRTP
+	local  local
 	packer rtp.Packetizer
 	width  int
 	key    atomic.Bool // a key frame is wanted
@@ -86,6 +91,11 @@ func newAPI(t testing.TB, o Options) *webrtc.API {
 	media := &webrtc.MediaEngine{}
 	if err := registerCodecs(media, o.Codecs); err != nil {
 		t.Fatal(err)
+	}
+	if o.RED {
+		if err := media.RegisterCodec(redCodec(), webrtc.RTPCodecTypeAudio); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, uri := range []string{
 		"urn:ietf:params:rtp-hdrext:sdes:mid", "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id",
@@ -198,9 +208,13 @@ func (c *Client) addOutput(t testing.TB, pc *webrtc.PeerConnection, m Media) *Ou
 		if m.Mime == webrtc.MimeTypeOpus {
 			capability = webrtc.RTPCodecCapability{MimeType: m.Mime, ClockRate: 48000, Channels: 2}
 		}
-		local, err := webrtc.NewTrackLocalStaticRTP(capability, id, m.Source, options...)
+		static, err := webrtc.NewTrackLocalStaticRTP(capability, id, m.Source, options...)
 		if err != nil {
 			t.Fatal(err)
+		}
+		var local local = static
+		if m.RED {
+			local = &redTrack{TrackLocalStaticRTP: static, output: o}
 		}
 		one := &layer{rid: rid, local: local, width: 160 << i}
 		one.key.Store(true)
@@ -209,6 +223,9 @@ func (c *Client) addOutput(t testing.TB, pc *webrtc.PeerConnection, m Media) *Ou
 			o.transceiver, err = pc.AddTransceiverFromTrack(local, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
 		} else {
 			err = o.transceiver.Sender().AddEncoding(local)
+		}
+		if err == nil && m.RED {
+			err = o.transceiver.SetCodecPreferences([]webrtc.RTPCodecParameters{redCodec(), {RTPCodecCapability: capability, PayloadType: 111}})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -392,6 +409,12 @@ func (c *Client) count(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote) {
 				ask = r.Frames.take(p, now)
 			} else {
 				r.Frames.shown(now)
+				switch {
+				case bytes.Equal(p.Payload, opusFrame):
+					r.Plain++
+				case remote.Codec().MimeType == redCodec().MimeType && bytes.Equal(p.Payload, redFrames()):
+					r.RED++
+				}
 			}
 		})
 		if ask {

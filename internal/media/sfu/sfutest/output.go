@@ -69,7 +69,7 @@ func frame(m Media, width int, key bool) []byte {
 	height, mime, size := width*9/16, m.Mime, max(m.Bytes, 300)
 	switch {
 	case strings.EqualFold(mime, webrtc.MimeTypeOpus):
-		return []byte{0x78, 1, 2, 3, 4, 5, 6, 7}
+		return opusFrame
 	case strings.EqualFold(mime, webrtc.MimeTypeH264):
 		if key {
 			return []byte("\x00\x00\x00\x01\x67\x42\xc0\x1f\xda\x01\x40\x16\xe8\x06\xd0\xa1\x35\x00\x00\x00\x01\x68\xce\x06\xe2" +

@@ -1,0 +1,80 @@
+package forward
+
+// mostBlocks is how many blocks a RED payload may have; browsers send two or three.
+const mostBlocks = 16
+
+// primaryOf finds the last block of a RED payload (RFC 2198), which is what its
+// packet would have held by itself; it may be empty. Nothing is taken but blocks of one
+// payload type, whose lengths lie within the payload.
+func primaryOf(payload []byte, payloadType uint8) (r part, ok bool) {
+	n, before := 0, 0
+	for range mostBlocks {
+		if n >= len(payload) || payload[n]&0x7f != payloadType {
+			return part{}, false
+		}
+		if payload[n]&0x80 == 0 {
+			from := n + 1 + before
+			return part{from, len(payload)}, from <= len(payload)
+		}
+		if n+4 > len(payload) {
+			return part{}, false
+		}
+		before += int(payload[n+2]&0x03)<<8 | int(payload[n+3])
+		n += 4
+	}
+	return part{}, false
+}
+
+// renumber writes another payload type into the blocks' headers of a RED payload that
+// primaryOf has read.
+func renumber(payload []byte, payloadType uint8) {
+	n := 0
+	for ; payload[n]&0x80 != 0; n += 4 {
+		payload[n] = 0x80 | payloadType
+	}
+	payload[n] = payloadType
+}
+
+// takes tells whether a packet is of a payload type that was agreed on, and finds
+// what RED carries.
+func (t *Track) takes(h *header, raw []byte) bool {
+	c := &t.config
+	if c.REDPayloadType == 0 || h.payloadType != c.REDPayloadType {
+		return c.PayloadType == 0 || h.payloadType == c.PayloadType
+	}
+	if h.payload.from == h.payload.to {
+		return true // padding
+	}
+	r, ok := primaryOf(h.payload.of(raw), c.PayloadType)
+	if !ok {
+		if c.Malformed != nil {
+			c.Malformed()
+		}
+		return false
+	}
+	h.red, h.primary = true, part{h.payload.from + r.from, h.payload.from + r.to}
+	return true
+}
+
+// content is what of a packet's payload the subscriber takes.
+func (s *Sink) content(p *packet) []byte {
+	if p.red && s.config.REDPayloadType == 0 {
+		return p.primary
+	}
+	return p.payload
+}
+
+// typed is the payload type of a packet of RED for the subscriber, and what is sent of
+// it, with the subscriber's numbers in it.
+func (s *Sink) typed(p *packet) (payloadType uint8, payload []byte) {
+	c := &s.config
+	if c.REDPayloadType == 0 {
+		return c.PayloadType, p.primary
+	}
+	if c.PayloadType == s.track.config.PayloadType {
+		return c.REDPayloadType, p.payload
+	}
+	payload = s.egress.worker.scratch[:copy(s.egress.worker.scratch[:], p.payload)]
+	renumber(payload, c.PayloadType)
+	return c.REDPayloadType, payload
+}
