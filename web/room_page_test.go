@@ -343,6 +343,8 @@ func TestRoomsLibraryCalculates(t *testing.T) {
 		`lib.cameraLayers(480).map((l) => l.rid).join()`: "h,f",
 		`lib.cameraLayers(200).map((l) => l.rid).join()`: "f",
 		`lib.preferred([{mimeType:"video/VP8"},{mimeType:"video/rtx"},{mimeType:"video/H264"}], "h264").map((c) => c.mimeType).join()`: "video/H264,video/VP8,video/rtx",
+		`lib.preferred([{mimeType:"audio/opus"},{mimeType:"audio/red"},{mimeType:"audio/PCMU"}], "red").map((c) => c.mimeType).join()`: "audio/red,audio/opus,audio/PCMU",
+		`lib.preferred([{mimeType:"audio/opus"}], "red").map((c) => c.mimeType).join()`:                                                "audio/opus",
 		`lib.withQuietOpus("a=rtpmap:111 opus/48000/2\r\na=fmtp:111 minptime=10;useinbandfec=0\r\n")`:                                  "a=rtpmap:111 opus/48000/2\r\na=fmtp:111 minptime=10;usedtx=1;useinbandfec=1\r\n",
 		`lib.withQuietOpus("a=rtpmap:111 opus/48000/2\r\na=mid:0\r\n")`:                                                                "a=rtpmap:111 opus/48000/2\r\na=fmtp:111 usedtx=1;useinbandfec=1\r\na=mid:0\r\n",
 		`lib.withQuietOpus("a=rtpmap:96 VP8/90000\r\n")`:                                                                               "a=rtpmap:96 VP8/90000\r\n",

@@ -29,6 +29,8 @@ export interface PublisherLink {
 export interface Sending {
   codec: VideoCodec;
   simulcast: boolean;
+  /** Whether the microphone is sent with redundancy where the browser can. */
+  red: boolean;
   /** Whether a camera keeps its size on a bad connection, and rather loses frames. */
   keepSize: boolean;
 }
@@ -161,9 +163,10 @@ export class Publisher {
       init.sendEncodings = track.source === 'camera' ? [{ maxBitrate: 2_500_000 }] : screenLayers.map((layer) => ({ ...layer }));
     }
     const transceiver = this.connection.addTransceiver(media, init);
-    const codecs = media.kind === 'video' ? RTCRtpSender.getCapabilities?.('video')?.codecs : undefined;
+    const wanted = media.kind === 'video' ? this.sending.codec : track.source === 'microphone' && this.sending.red && 'red';
+    const codecs = wanted ? RTCRtpSender.getCapabilities?.(media.kind as 'audio' | 'video')?.codecs : undefined;
     // Older Firefox can't choose; the server takes what it offers.
-    if (codecs && 'setCodecPreferences' in transceiver) transceiver.setCodecPreferences(preferred(codecs, this.sending.codec));
+    if (wanted && codecs && 'setCodecPreferences' in transceiver) transceiver.setCodecPreferences(preferred(codecs, wanted));
     if (track.source === 'camera' && this.sending.keepSize) void keepSize(transceiver.sender);
 
     return transceiver;

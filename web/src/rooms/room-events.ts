@@ -13,6 +13,11 @@ export interface RoomOptions {
   simulcast?: boolean;
   /** The codec of camera and screen where the server takes it: `vp8` by default, for the host of a stream `h264`. */
   codec?: VideoCodec;
+  /**
+   * Whether the microphone is sent with redundancy (RED), where the browser can: single losses aren't heard, for twice
+   * the sound's rate. True by default.
+   */
+  red?: boolean;
 }
 
 /**

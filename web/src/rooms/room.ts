@@ -282,7 +282,7 @@ export class Room extends Emitter<RoomEvents> {
         changed: (track) => this.#published(track),
       },
       // What a stream's host sends becomes a broadcast, which takes H.264 in one size.
-      { codec: airs ? 'h264' : 'vp8', simulcast: !airs, ...this.#options, keepSize: airs },
+      { codec: airs ? 'h264' : 'vp8', simulcast: !airs, red: true, ...this.#options, keepSize: airs },
     );
     for (const track of this.#local.values()) {
       track.id = undefined;

@@ -22,9 +22,12 @@ export function withQuietOpus(sdp: string): string {
   });
 }
 
+/** Sound with redundancy (RFC 2198): each packet carries the frames before it again. */
+export type AudioRedundancy = 'red';
+
 /** The codecs with the wanted one first; the others stay, for a server without it. */
-export function preferred<Codec extends { mimeType: string }>(codecs: Codec[], wanted: VideoCodec): Codec[] {
-  const mime = `video/${wanted}`;
+export function preferred<Codec extends { mimeType: string }>(codecs: Codec[], wanted: VideoCodec | AudioRedundancy): Codec[] {
+  const mime = wanted === 'red' ? 'audio/red' : `video/${wanted}`;
   const first = codecs.filter((c) => c.mimeType.toLowerCase() === mime);
 
   return [...first, ...codecs.filter((c) => !first.includes(c))];
