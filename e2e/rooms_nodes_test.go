@@ -46,8 +46,17 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 	ben, first := m.dial(m.room, fmt.Sprint(issued["token"]))
 	require.Equal(t, "welcome", first.Type)
 	defer ben.CloseNow()
+	hung := make(chan heard, 1)
+	go func() {
+		var last heard
+		for h, err := hear(t.Context(), ben); err == nil; h, err = hear(t.Context(), ben) {
+			last = h
+		}
+		hung <- last
+	}()
 
 	require.Zero(t, has.interrupt(t), has.err.String())
+	require.Equal(t, "shutdown", (<-hung).Code)
 	m.s = other
 	status, moved := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
 	require.Equal(t, http.StatusCreated, status, "%v", moved)

@@ -124,7 +124,11 @@ export class Meeting {
     this.#people = new People(api, room, {
       act,
       confirm: ask,
-      openBreakouts: () => new BreakoutsDialog(api, room, { open: this.#breakouts, act, goTo: (id) => this.goTo(id) }).open(),
+      openBreakouts: () => {
+        void this.#findBreakouts().catch(() => undefined).then(() => {
+          if (room.state !== 'closed') new BreakoutsDialog(api, room, { open: this.#breakouts, act, goTo: (id) => this.goTo(id) }).open();
+        });
+      },
     });
     this.#stage = new Stage(room);
     this.#controls = this.#makeControls(act);
