@@ -45,7 +45,7 @@ export class Controls {
     const { microphone, camera, screen, hand, heart, chat, people, more, leave } = this.#buttons;
     more.setAttribute('aria-haspopup', 'menu');
     byId('controls').replaceChildren(
-      el('div', { class: 'group-me' }, withCaret(microphone, 'Choose microphone', (e) => void this.#devices('microphone', e)), withCaret(camera, 'Choose camera', (e) => void this.#devices('camera', e)), screen),
+      el('div', { class: 'group-me' }, withCaret(microphone, 'Choose microphone', (e) => void this.#devices('microphone', e.currentTarget as HTMLElement)), withCaret(camera, 'Choose camera', (e) => void this.#devices('camera', e.currentTarget as HTMLElement)), screen),
       el('div', { class: 'group-room' }, hand, heart, chat, people, more),
       leave,
     );
@@ -97,8 +97,7 @@ export class Controls {
     if (is.badge) button.append(el('span', { class: 'badge', 'aria-hidden': 'true' }, is.badge > 99 ? '99+' : String(is.badge)));
   }
 
-  async #devices(kind: 'microphone' | 'camera', event: Event): Promise<void> {
-    const anchor = event.currentTarget as HTMLElement;
+  async #devices(kind: 'microphone' | 'camera', anchor: HTMLElement): Promise<void> {
     const devices = await listDevices();
     const current = this.room.local.get(kind)?.media?.getSettings().deviceId ?? chosen()[kind];
     const items: Item[] = [{ label: kind === 'microphone' ? 'Microphone' : 'Camera' }];
@@ -134,8 +133,8 @@ export class Controls {
     const { perms } = room.self ?? {};
     const { more } = this.#buttons;
     const later = (run: () => void) => () => setTimeout(run); // once this menu is closed
-    if (perms?.audio) items.push({ label: 'Microphone and sound …', icon: 'microphone', run: later(() => void this.#devices('microphone', { currentTarget: more } as unknown as Event)) });
-    if (perms?.video) items.push({ label: 'Camera …', icon: 'camera', run: later(() => void this.#devices('camera', { currentTarget: more } as unknown as Event)) });
+    if (perms?.audio) items.push({ label: 'Microphone and sound …', icon: 'microphone', run: later(() => void this.#devices('microphone', more)) });
+    if (perms?.video) items.push({ label: 'Camera …', icon: 'camera', run: later(() => void this.#devices('camera', more)) });
     if (document.fullscreenEnabled) {
       items.push({
         label: document.fullscreenElement ? 'Leave full screen' : 'Full screen', icon: 'fullscreen',

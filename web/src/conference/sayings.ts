@@ -10,11 +10,6 @@ export interface Saying {
   again?: string;
 }
 
-export const nothing: Saying = {
-  title: 'Meet in a room',
-  text: 'This page opens a session when it is called with one: /scenarios/conference/?room=…&token=…',
-};
-
 /** What to say when the room is closed. */
 export function farewell({ code, message }: Closed, isCall: boolean): Saying {
   switch (code) {
