@@ -66,38 +66,42 @@ func (m *metrics) observeMail(outcome string) { m.mails.WithLabelValues(outcome)
 // observeOrder counts an order that was made, paid or expired.
 func (m *metrics) observeOrder(status string) { m.orders.WithLabelValues(status).Inc() }
 
-// watch adds what is read when somebody looks.
+// gauge adds what is read when somebody looks, and may fall.
+func (m *metrics) gauge(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "showfloor_" + name, Help: help}, read))
+}
+
+// counter adds what is read when somebody looks, and only rises.
+func (m *metrics) counter(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "showfloor_" + name, Help: help}, read))
+}
+
+// watch adds what streams and the database do.
 func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, ingest *rtmp.Server) {
-	gauge := func(name, help string, read func() float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "showfloor_" + name, Help: help}, read))
-	}
-	counter := func(name, help string, read func() float64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "showfloor_" + name, Help: help}, read))
-	}
-	gauge("streams_live", "Streams that are on air on this node.", func() float64 { return float64(len(h.Streams())) })
-	gauge("viewers", "Players that watch on this node.", func() float64 {
+	m.gauge("streams_live", "Streams that are on air on this node.", func() float64 { return float64(len(h.Streams())) })
+	m.gauge("viewers", "Players that watch on this node.", func() float64 {
 		n := 0
 		for _, s := range h.Streams() {
 			n += s.Stats().Viewers
 		}
 		return float64(n)
 	})
-	counter("media_bytes_in_total", "Media bytes received from publishers.", func() float64 { in, _ := h.Traffic(); return float64(in) })
-	counter("media_bytes_out_total", "Media bytes sent to viewers.", func() float64 { _, out := h.Traffic(); return float64(out) })
-	gauge("hls_blocked_requests", "Requests that wait for a playlist or part.", func() float64 { return float64(playlists.Stats().Blocked) })
-	gauge("hls_media_bytes", "Memory that parts and segments take.", func() float64 { return float64(playlists.Stats().MediaBytes) })
-	gauge("rtmp_connections", "Open RTMP connections.", func() float64 { return float64(ingest.Stats().Connections) })
-	counter("rtmp_accepted_total", "Publishers that were let in.", func() float64 { return float64(ingest.Stats().Accepted) })
-	counter("rtmp_refused_total", "Connections that the ingest ended, for any reason.", func() float64 {
+	m.counter("media_bytes_in_total", "Media bytes received from publishers.", func() float64 { in, _ := h.Traffic(); return float64(in) })
+	m.counter("media_bytes_out_total", "Media bytes sent to viewers.", func() float64 { _, out := h.Traffic(); return float64(out) })
+	m.gauge("hls_blocked_requests", "Requests that wait for a playlist or part.", func() float64 { return float64(playlists.Stats().Blocked) })
+	m.gauge("hls_media_bytes", "Memory that parts and segments take.", func() float64 { return float64(playlists.Stats().MediaBytes) })
+	m.gauge("rtmp_connections", "Open RTMP connections.", func() float64 { return float64(ingest.Stats().Connections) })
+	m.counter("rtmp_accepted_total", "Publishers that were let in.", func() float64 { return float64(ingest.Stats().Accepted) })
+	m.counter("rtmp_refused_total", "Connections that the ingest ended, for any reason.", func() float64 {
 		var n uint64
 		for _, c := range ingest.Stats().Refused {
 			n += c
 		}
 		return float64(n)
 	})
-	gauge("pool_connections", "Open database connections.", func() float64 { return float64(pool.Stat().TotalConns()) })
-	gauge("pool_acquired", "Database connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
-	counter("pool_waits_total", "Times that somebody waited for a database connection.", func() float64 {
+	m.gauge("pool_connections", "Open database connections.", func() float64 { return float64(pool.Stat().TotalConns()) })
+	m.gauge("pool_acquired", "Database connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
+	m.counter("pool_waits_total", "Times that somebody waited for a database connection.", func() float64 {
 		return float64(pool.Stat().EmptyAcquireCount())
 	})
 	m.registry.MustRegister(&jobCounts{pool: pool})
@@ -105,55 +109,39 @@ func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, i
 
 // watchSFU adds what rooms do.
 func (m *metrics) watchSFU(rooms *sfu.Server) {
-	gauge := func(name, help string, read func(st sfu.Stats) float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "showfloor_" + name, Help: help},
-			func() float64 { return read(rooms.Stats()) }))
-	}
-	counter := func(name, help string, read func(st sfu.Stats) float64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "showfloor_" + name, Help: help},
-			func() float64 { return read(rooms.Stats()) }))
-	}
-	gauge("sfu_rooms", "Rooms with somebody in them on this node.", func(st sfu.Stats) float64 { return float64(st.Rooms) })
-	gauge("sfu_participants", "Participants in rooms on this node.", func(st sfu.Stats) float64 { return float64(st.Participants) })
-	gauge("sfu_tracks", "Tracks that are published in rooms on this node.", func(st sfu.Stats) float64 { return float64(st.Tracks) })
-	counter("sfu_accepted_total", "Connections that were let into rooms.", func(st sfu.Stats) float64 { return float64(st.Accepted) })
-	counter("sfu_refused_total", "Connections that were turned away from rooms, or ended by the server.", func(st sfu.Stats) float64 {
+	m.gauge("sfu_rooms", "Rooms with somebody in them on this node.", func() float64 { return float64(rooms.Stats().Rooms) })
+	m.gauge("sfu_participants", "Participants in rooms on this node.", func() float64 { return float64(rooms.Stats().Participants) })
+	m.gauge("sfu_tracks", "Tracks that are published in rooms on this node.", func() float64 { return float64(rooms.Stats().Tracks) })
+	m.counter("sfu_accepted_total", "Connections that were let into rooms.", func() float64 { return float64(rooms.Stats().Accepted) })
+	m.counter("sfu_refused_total", "Connections that were turned away from rooms, or ended by the server.", func() float64 {
 		var n uint64
-		for _, c := range st.Refused {
+		for _, c := range rooms.Stats().Refused {
 			n += c
 		}
 		return float64(n)
 	})
-	counter("sfu_packets_in_total", "RTP packets from those who publish.", func(st sfu.Stats) float64 { return float64(st.PacketsIn) })
-	counter("sfu_bytes_in_total", "Bytes of these packets.", func(st sfu.Stats) float64 { return float64(st.BytesIn) })
-	counter("sfu_packets_out_total", "RTP packets to subscribers over UDP.", func(st sfu.Stats) float64 { return float64(st.PacketsOut) })
-	counter("sfu_nacks_total", "Requests of subscribers to repeat packets.", func(st sfu.Stats) float64 { return float64(st.Nacks) })
-	counter("sfu_key_frames_total", "Requests for key frames to publishers.", func(st sfu.Stats) float64 { return float64(st.KeyFrames) })
-	counter("sfu_packets_dropped_total", "RTP packets that were too many.", func(st sfu.Stats) float64 { return float64(st.Dropped) })
-	counter("sfu_packets_malformed_total", "RTP packets with redundancy (RED) that couldn't be read.",
-		func(st sfu.Stats) float64 { return float64(st.Malformed) })
+	m.counter("sfu_packets_in_total", "RTP packets from those who publish.", func() float64 { return float64(rooms.Stats().PacketsIn) })
+	m.counter("sfu_bytes_in_total", "Bytes of these packets.", func() float64 { return float64(rooms.Stats().BytesIn) })
+	m.counter("sfu_packets_out_total", "RTP packets to subscribers over UDP.", func() float64 { return float64(rooms.Stats().PacketsOut) })
+	m.counter("sfu_nacks_total", "Requests of subscribers to repeat packets.", func() float64 { return float64(rooms.Stats().Nacks) })
+	m.counter("sfu_key_frames_total", "Requests for key frames to publishers.", func() float64 { return float64(rooms.Stats().KeyFrames) })
+	m.counter("sfu_packets_dropped_total", "RTP packets that were too many.", func() float64 { return float64(rooms.Stats().Dropped) })
+	m.counter("sfu_packets_malformed_total", "RTP packets with redundancy (RED) that couldn't be read.",
+		func() float64 { return float64(rooms.Stats().Malformed) })
 }
 
 // watchRealtime adds the figures of the realtime channel.
 func (m *metrics) watchRealtime(channel *realtime.Server) {
-	gauge := func(name, help string, read func(st realtime.Stats) int) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "showfloor_" + name, Help: help},
-			func() float64 { return float64(read(channel.Stats())) }))
-	}
-	counter := func(name, help string, read func(st realtime.Stats) uint64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "showfloor_" + name, Help: help},
-			func() float64 { return float64(read(channel.Stats())) }))
-	}
-	gauge("realtime_connections", "Clients that are connected to the realtime channel of this node.",
-		func(st realtime.Stats) int { return st.Connections })
-	gauge("realtime_subscriptions", "Rooms that these clients hear, counted once for each client.",
-		func(st realtime.Stats) int { return st.Subscriptions })
-	counter("realtime_publications_total", "Publications that this node made.",
-		func(st realtime.Stats) uint64 { return st.Publications })
-	counter("realtime_messages_total", "Publications that this node sent, counted once for each client.",
-		func(st realtime.Stats) uint64 { return st.Messages })
-	counter("realtime_dropped_total", "Publications that could not be carried.",
-		func(st realtime.Stats) uint64 { return st.Dropped })
+	m.gauge("realtime_connections", "Clients that are connected to the realtime channel of this node.",
+		func() float64 { return float64(channel.Stats().Connections) })
+	m.gauge("realtime_subscriptions", "Rooms that these clients hear, counted once for each client.",
+		func() float64 { return float64(channel.Stats().Subscriptions) })
+	m.counter("realtime_publications_total", "Publications that this node made.",
+		func() float64 { return float64(channel.Stats().Publications) })
+	m.counter("realtime_messages_total", "Publications that this node sent, counted once for each client.",
+		func() float64 { return float64(channel.Stats().Messages) })
+	m.counter("realtime_dropped_total", "Publications that could not be carried.",
+		func() float64 { return float64(channel.Stats().Dropped) })
 }
 
 // jobCounts asks the queue how many jobs are in which state.
