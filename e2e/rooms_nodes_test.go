@@ -35,7 +35,7 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
 	a, b := serveTwo(t, pool)
-	m := newMeeting(t, a, 1, 2)
+	m := newMeeting(t, a, 1, 3)
 	_, issued := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "ben"})
 	has, other := a, b
 	if issued["sfuUrl"] == at(b) {
@@ -46,6 +46,10 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 	ben, first := m.dial(m.room, fmt.Sprint(issued["token"]))
 	require.Equal(t, "welcome", first.Type)
 	defer ben.CloseNow()
+	_, quiet := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "eve"})
+	eve, first := m.dial(m.room, fmt.Sprint(quiet["token"])) // who doesn't answer the good-bye
+	require.Equal(t, "welcome", first.Type)
+	defer eve.CloseNow()
 	hung := make(chan heard, 1)
 	go func() {
 		var last heard
@@ -62,8 +66,8 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 	require.Equal(t, http.StatusCreated, status, "%v", moved)
 	require.Equal(t, at(other), moved["sfuUrl"])
 	status, full := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "dan"})
-	require.Equal(t, http.StatusConflict, status, "ben's seat was kept: %v", full)
-	for _, token := range []any{issued["token"], moved["token"]} {
+	require.Equal(t, http.StatusConflict, status, "their seats were kept: %v", full)
+	for _, token := range []any{issued["token"], quiet["token"], moved["token"]} {
 		conn, first := m.dial(m.room, fmt.Sprint(token))
 		require.Equal(t, "welcome", first.Type, first.Code)
 		defer conn.CloseNow()

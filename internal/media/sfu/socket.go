@@ -12,8 +12,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// enterTime is for the gate to decide.
-const enterTime = 10 * time.Second
+const (
+	// enterTime is for the gate to decide.
+	enterTime = 10 * time.Second
+	// goodbyeTime is for a client to answer a good-bye: a server that stops waits no
+	// longer for those who are silent.
+	goodbyeTime = 2 * time.Second
+)
 
 // socket is a WebSocket of a client.
 type socket struct {
@@ -199,6 +204,7 @@ func (x *socket) write(box *outbox) {
 			}
 		}
 		if last {
+			defer time.AfterFunc(goodbyeTime, x.cancel).Stop()
 			_ = x.conn.Close(websocket.StatusNormalClosure, "")
 			return
 		}
