@@ -163,11 +163,3 @@ func (s *Server) unsubscribeEnded(c *conn, channel string) {
 	c.setStanding(Standing{State: Ended})
 	c.client.Unsubscribe(channel, unsubscription(codeRoomEnded, "the session has ended"))
 }
-
-// Disconnect ends a participant's connections at once; its client doesn't come
-// back by itself.
-func (s *Server) Disconnect(room, userID string) {
-	for _, c := range s.conns.inRoom(room, userID) {
-		c.client.Disconnect(disconnection(codeKicked, "kicked"))
-	}
-}
