@@ -92,6 +92,15 @@ func (p *port) signal() {
 	}
 }
 
+// pass wakes another candidate, if there is something to read.
+func (p *port) pass() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.first < len(p.waiting) {
+		p.signal()
+	}
+}
+
 // take is the packet that has waited longest; nil for none.
 func (p *port) take() *datagram {
 	p.mu.Lock()
@@ -118,6 +127,7 @@ func (p *port) read(b []byte, over <-chan struct{}) (int, netip.AddrPort, error)
 	for {
 		select {
 		case <-over:
+			p.pass() // it may have been this one that was woken
 			return 0, netip.AddrPort{}, io.ErrClosedPipe
 		default:
 		}
