@@ -16,7 +16,10 @@ const (
 	// each time that it had stepped up only just before.
 	patience     = 3 * time.Second
 	mostPatience = time.Minute
-	justBefore   = 10 * time.Second
+	// starvedPatience bounds it where nothing is sent at all, which is worse than to try
+	// in vain.
+	starvedPatience = 12 * time.Second
+	justBefore      = 10 * time.Second
 	// grace is how long the lowest layers of all are sent to a new subscriber, of
 	// whose path nothing is known yet.
 	grace = 2 * time.Second
@@ -209,6 +212,9 @@ func (c *choice) set(fit int, temporal uint8, now instant) {
 		c.patience = patience
 		if c.raised != 0 && now.since(c.raised) < justBefore {
 			c.patience = min(2*max(c.waited, patience), mostPatience)
+		}
+		if fit < 0 {
+			c.patience = min(c.patience, starvedPatience)
 		}
 		c.waited = c.patience
 		c.lowered = now

@@ -211,3 +211,18 @@ func TestASubscribersPLIsAreBounded(t *testing.T) {
 	}
 	assert.LessOrEqual(t, len(r.keys), 6, "once a second")
 }
+
+func TestAStarvedPictureIsTriedAgainSoon(t *testing.T) {
+	t.Parallel()
+	var c choice
+	c.reset()
+	c.ideal = 0
+	now := instant(time.Hour)
+	for range 10 { // it comes and goes
+		c.set(0, allTemporal, now)
+		now += instant(time.Second)
+		c.set(-1, allTemporal, now)
+		now += instant(time.Second)
+	}
+	assert.Equal(t, starvedPatience, c.patience)
+}
