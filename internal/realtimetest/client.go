@@ -105,7 +105,11 @@ func New(t testing.TB, url string, o Options) *Client {
 		},
 	}
 	if o.Room != "" {
-		config.Data, _ = json.Marshal(map[string]string{"room": o.Room})
+		data, err := json.Marshal(map[string]string{"room": o.Room})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Data = data
 	}
 	if o.GetToken != nil {
 		config.GetToken = func(centrifuge.ConnectionTokenEvent) (string, error) { return o.GetToken() }
