@@ -144,6 +144,12 @@ func TestSilenceIsEnforcedAndLeavesNoGap(t *testing.T) {
 	write(7)
 	assert.Equal(t, upTo(4), x.seqs(mediaSSRC))
 	assert.Equal(t, []int{0, 960, 5 * 960, 6 * 960}, x.stamps(), "the clock went on")
+	track.SetSilenced(true)
+	write(8)
+	track.SetSilenced(false)
+	write(9) // the first that may be heard again is
+	assert.Equal(t, upTo(5), x.seqs(mediaSSRC))
+	assert.Equal(t, 8*960, x.stamps()[4])
 }
 
 func TestReportsCarryThePublishersClock(t *testing.T) {

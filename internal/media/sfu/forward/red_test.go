@@ -174,10 +174,10 @@ func TestREDIsHeardLikeAnySound(t *testing.T) {
 	assert.Empty(t, ears.List())
 	assert.Len(t, x.packets, 20)
 	track.SetSilenced(false)
-	speak(70) // which parts what follows from what was held back
+	speak(70)
 	speak(71)
-	assert.Equal(t, upTo(21), x.seqs(mediaSSRC))
-	assert.Equal(t, 71*960, x.stamps()[20])
+	assert.Equal(t, upTo(22), x.seqs(mediaSSRC))
+	assert.Equal(t, []int{70 * 960, 71 * 960}, x.stamps()[20:], "the first word too")
 }
 
 func TestForwardingREDAllocatesNothing(t *testing.T) {

@@ -122,16 +122,13 @@ func (t *Track) keep(layer int, raw []byte, h *header, view picture, muffled boo
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := &t.layers[layer]
+	silent := t.silenced || t.closed || muffled
+	if t.parted && !silent {
+		t.part() // before this one has its place, which is behind the part
+	}
 	seq, ok := l.place(h, now, t.config.ClockRate, &t.past)
-	if t.silenced || t.closed || muffled {
-		t.parted = true
-		return false
-	}
-	if t.parted {
-		t.part()
-		ok = ok && seq >= l.floor
-	}
-	if !ok {
+	t.parted = silent
+	if silent || !ok {
 		return false
 	}
 	if t.codec == h264 {
@@ -156,7 +153,6 @@ func (t *Track) keep(layer int, raw []byte, h *header, view picture, muffled boo
 // part parts all layers after a silence. A packet that was held back isn't
 // brought back by a late copy of it either.
 func (t *Track) part() {
-	t.parted = false
 	for i := range t.layers {
 		t.layers[i].cut()
 	}
