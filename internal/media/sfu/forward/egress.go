@@ -66,8 +66,8 @@ type Egress struct {
 	roundTrip time.Duration
 	window    instant // of one second, for the bound of repairs
 	spent     int     // bytes of repairs in the window
-	volume    int     // bytes sent in the window
-	before    int     // bytes sent in the window before
+	volume    int     // bytes sent in the window, but for repairs and padding
+	before    int     // the same of the window before
 }
 
 // NewEgress makes one.

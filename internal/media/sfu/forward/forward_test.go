@@ -121,6 +121,32 @@ func TestAnswersNACKsByRTX(t *testing.T) {
 	assert.Len(t, x.packets, 8)
 }
 
+// TestRepairsAreAtMostHalfOfWhatIsSent: to have sent something again is no reason to
+// send more again.
+func TestRepairsAreAtMostHalfOfWhatIsSent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8"})
+	x := r.receiver()
+	x.add(track)
+	r.run()
+	r.tick() // a second begins
+	track.Write(0, raw(t, 1, 100, 7, vp8Key))
+	const sent = 400
+	for i := range uint16(sent) {
+		track.Write(0, raw(t, 2+i, 200, 7, append([]byte{0x10, 0x01}, make([]byte, 1000)...)))
+		r.run()
+	}
+	require.Len(t, x.packets, 1+sent)
+	var lost []uint16
+	for _, p := range x.packets {
+		lost = append(lost, p.SequenceNumber)
+	}
+	x.egress.HandleRTCP([]rtcp.Packet{&rtcp.TransportLayerNack{MediaSSRC: mediaSSRC, Nacks: rtcp.NackPairsFromSequenceNumbers(lost)}})
+	r.run()
+	assert.InDelta(t, sent/2, len(x.packets)-1-sent, sent/20)
+}
+
 func TestSilenceIsEnforcedAndLeavesNoGap(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

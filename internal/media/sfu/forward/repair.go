@@ -11,7 +11,7 @@ const (
 	// repairs is how many packets a sink can be asked for again.
 	repairs = 512
 	// repairAtLeast is what may be sent again each second, in bytes, however little
-	// was sent at all; above it, half of what was.
+	// was sent at all; above it, half of what was sent for the first time.
 	repairAtLeast = 64 << 10
 )
 
@@ -104,6 +104,5 @@ func (r *repairer) pad() int {
 	h.SequenceNumber, h.Timestamp, h.Marker = r.seq, r.sink.rewriter.topTS, false
 	h.Extensions, h.Extension = h.Extensions[:r.fixed], r.fixed > 0
 	h.Padding, h.PaddingSize = true, 255
-	r.sink.write(h, nil)
-	return 255 + overhead
+	return r.sink.write(h, nil)
 }

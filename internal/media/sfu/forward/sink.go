@@ -257,7 +257,7 @@ func (s *Sink) forward(p *packet) {
 	}
 	s.packets++
 	s.octets += uint64(len(payload))
-	s.write(h, payload)
+	s.egress.volume += s.write(h, payload)
 }
 
 // extend gives the header the extensions that the publisher's packet had.
@@ -294,18 +294,19 @@ func set(h *rtp.Header, id uint8, b []byte) {
 	_ = h.SetExtension(id, b)
 }
 
-// write sends a packet with the transport-wide number that is next. What the
-// subscriber can't take is lost, as on any other part of the way.
-func (s *Sink) write(h *rtp.Header, payload []byte) {
+// write sends a packet with the transport-wide number that is next, and tells how many
+// bytes it takes on the wire. What the subscriber can't take is lost, as on any other
+// part of the way.
+func (s *Sink) write(h *rtp.Header, payload []byte) (size int) {
 	e := s.egress
-	size := len(payload) + int(h.PaddingSize) + overhead
-	e.volume += size
+	size = len(payload) + int(h.PaddingSize) + overhead
 	if s.fixed > 0 {
 		s.twcc[0], s.twcc[1] = uint8(e.twcc>>8), uint8(e.twcc)
 		e.estimator.Sent(e.twcc, size, e.now)
 		e.twcc++
 	}
 	_, _ = s.config.Write(h, payload)
+	return size
 }
 
 // told tells what is being sent, if that has changed.
