@@ -149,8 +149,7 @@ func (e *Egress) share(now instant) {
 		x, c := s.feed.look(now), &s.choice
 		if s.audio {
 			c.fit = 0
-			budget -= x.sound
-			sound += x.sound
+			sound += s.soundRate(x)
 			continue
 		}
 		v := s.view.Load()
@@ -170,6 +169,7 @@ func (e *Egress) share(now instant) {
 		d.forced = e.begun == 0 || now.since(e.begun) < grace
 		d.held = c.fit >= 0 && (c.short == 0 || now.since(c.short) < hold)
 	}
+	budget -= sound
 	e.used, e.wanted = 0, 0
 	if len(w.demands) == 0 {
 		return

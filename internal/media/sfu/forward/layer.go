@@ -85,6 +85,17 @@ func (l *layer) leaps(ts uint32, now instant, clock uint32) bool {
 	return went < -backwardsTime || went > now.since(l.last)+forwardsTime
 }
 
+// measure counts a packet of so many bytes on the wire. What RED repeats counts as a
+// temporal layer of its own, since it isn't sent to all.
+func (l *layer) measure(h *header, size int, temporal uint8, now instant) {
+	if h.red {
+		repeated := h.payload.to - h.payload.from - (h.primary.to - h.primary.from)
+		l.meter.add(repeated, repeatedLayer, now)
+		size -= repeated
+	}
+	l.meter.add(size, temporal, now)
+}
+
 // cut parts all that came so far from what comes from now on.
 func (l *layer) cut() {
 	l.run++

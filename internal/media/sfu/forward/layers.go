@@ -75,7 +75,9 @@ type situation struct {
 	sizes [mostLayers][2]int
 	rates [mostLayers]int // bits per second
 	bases [mostLayers]int // the same of the lowest temporal layer; 0 when it can't be sent alone
-	sound int             // bits per second with what packets cost, if this is sound
+	// sound is bits per second with what packets cost, if this is sound, and plain those
+	// of what RED carries for its own time.
+	sound, plain int
 }
 
 // look tells how the track's layers are. Many sinks ask at the same time.
@@ -101,9 +103,9 @@ func (f *feed) look(now instant) *situation {
 		}
 	}
 	if t.config.Kind == Audio {
-		x.sound = 0
+		x.sound, x.plain = 0, 0
 		if now.since(t.last) < time.Second {
-			x.sound = max(x.rates[0], soundRate)
+			x.sound, x.plain = max(x.rates[0], soundRate), max(t.layers[0].meter.rate(0), soundRate)
 		}
 	}
 	x.complete()

@@ -4,7 +4,9 @@ import "time"
 
 const (
 	temporalLayers = 4
-	meterWindow    = 500 * time.Millisecond
+	// repeatedLayer is where what RED repeats is measured, plain sound being at 0.
+	repeatedLayer = 1
+	meterWindow   = 500 * time.Millisecond
 	// meterWeight is how much of a window goes into the rate.
 	meterWeight = 0.4
 )

@@ -64,6 +64,14 @@ func (s *Sink) content(p *packet) []byte {
 	return p.payload
 }
 
+// soundRate is what the subscriber's path takes of the sound, in bits per second.
+func (s *Sink) soundRate(x *situation) int {
+	if s.config.REDPayloadType == 0 {
+		return x.plain
+	}
+	return x.sound
+}
+
 // typed is the payload type of a packet of RED for the subscriber, and what is sent of
 // it, with the subscriber's numbers in it.
 func (s *Sink) typed(p *packet) (payloadType uint8, payload []byte) {

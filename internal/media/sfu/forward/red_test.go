@@ -180,6 +180,25 @@ func TestREDIsHeardLikeAnySound(t *testing.T) {
 	assert.Equal(t, []int{70 * 960, 71 * 960}, x.stamps()[20:], "the first word too")
 }
 
+func TestSoundTakesOfAPathWhatIsSentThere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	track := r.redTrack()
+	x := r.receiver()
+	takes, plain := x.add(track, takesRED(opusPT, redPT)), x.add(track, takesRED(opusPT, 0))
+	r.run()
+	frame := make([]byte, 160)
+	for seq := range uint16(200) {
+		r.advance(20 * time.Millisecond)
+		track.Write(0, redPacket(t, seq, redOf(opusPT, frame, frame)))
+		r.run()
+	}
+	now := at(r.now())
+	const perByte = 8 * 50
+	assert.InEpsilon(t, (12+5+320+44)*perByte, takes.soundRate(takes.feed.look(now)), 0.03)
+	assert.InEpsilon(t, (12+160+44)*perByte, plain.soundRate(plain.feed.look(now)), 0.03)
+}
+
 func TestForwardingREDAllocatesNothing(t *testing.T) {
 	r := newRig(t)
 	track := r.redTrack()

@@ -80,13 +80,14 @@ func (r *repairer) lost(seq uint16, now instant) {
 		return
 	}
 	defer p.release()
-	if !s.egress.mayRepair(len(p.payload), now) {
+	content := s.content(p)
+	if !s.egress.mayRepair(len(content), now) {
 		return
 	}
 	o.again = max(millisecond, 1)
 	b := s.egress.worker.scratch[:]
 	b[0], b[1] = uint8(seq>>8), uint8(seq)
-	n := 2 + copy(b[2:], s.content(p))
+	n := 2 + copy(b[2:], content)
 	rewritePicture(b[2:n], &p.view, o.ids, o.tl0Shift)
 	h := &r.header
 	r.seq++

@@ -137,7 +137,7 @@ func (t *Track) keep(layer int, raw []byte, h *header, view picture, muffled boo
 			view.key, view.begins, view.sync = true, true, true
 		}
 	}
-	l.meter.add(len(raw)+28+16, view.temporal, now) // with what the wire and encryption add
+	l.measure(h, len(raw)+28+16, view.temporal, now) // with what the wire and encryption add
 	t.last = now
 	p := t.past.next(len(raw))
 	p.fill(raw, h)
