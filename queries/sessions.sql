@@ -13,9 +13,9 @@ ORDER BY id DESC LIMIT @max_rows;
 
 -- name: CreateSession :one
 INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled,
-    waiting_room, layout, invite_user_ids, state, parent_session_id, started_at, created_at, updated_at)
+    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, started_at, created_at, updated_at)
 VALUES (@id, @tenant_id, @type, @name, @project_id, @host_id, @capacity, @recording_enabled, @transcription_enabled,
-    @waiting_room, @layout, @invite_user_ids, @state, @parent_session_id, @started_at, @now, @now)
+    @waiting_room, @layout, @invite_user_ids, @state, @parent_session_id, @breakout_number, @started_at, @now, @now)
 RETURNING *;
 
 -- name: SaveSession :exec
@@ -59,10 +59,6 @@ ORDER BY s.breakout_number, s.id;
 SELECT id FROM sessions
 WHERE tenant_id = @tenant_id AND state IN ('waiting', 'live') AND parent_session_id IS NULL
 ORDER BY id;
-
--- name: NumberBreakout :exec
--- Says which of its parent's breakout rooms a session is.
-UPDATE sessions SET breakout_number = @breakout_number WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: ListAbandonedCalls :many
 -- @sqlc-vet-disable tenant

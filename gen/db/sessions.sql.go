@@ -12,9 +12,9 @@ import (
 
 const CreateSession = `-- name: CreateSession :one
 INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled,
-    waiting_room, layout, invite_user_ids, state, parent_session_id, started_at, created_at, updated_at)
+    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, started_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, $12, $13, $14, $15, $16, $16)
+    $10, $11, $12, $13, $14, $15, $16, $17, $17)
 RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at
 `
 
@@ -33,6 +33,7 @@ type CreateSessionParams struct {
 	InviteUserIds        []string
 	State                string
 	ParentSessionID      *string
+	BreakoutNumber       *int32
 	StartedAt            *time.Time
 	Now                  time.Time
 }
@@ -53,6 +54,7 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 		arg.InviteUserIds,
 		arg.State,
 		arg.ParentSessionID,
+		arg.BreakoutNumber,
 		arg.StartedAt,
 		arg.Now,
 	)
@@ -489,22 +491,6 @@ func (q *Queries) LockSession(ctx context.Context, arg LockSessionParams) (Sessi
 		&i.UpdatedAt,
 	)
 	return i, err
-}
-
-const NumberBreakout = `-- name: NumberBreakout :exec
-UPDATE sessions SET breakout_number = $1 WHERE tenant_id = $2 AND id = $3
-`
-
-type NumberBreakoutParams struct {
-	BreakoutNumber *int32
-	TenantID       string
-	ID             string
-}
-
-// Says which of its parent's breakout rooms a session is.
-func (q *Queries) NumberBreakout(ctx context.Context, arg NumberBreakoutParams) error {
-	_, err := q.db.Exec(ctx, NumberBreakout, arg.BreakoutNumber, arg.TenantID, arg.ID)
-	return err
 }
 
 const SaveSession = `-- name: SaveSession :exec

@@ -67,28 +67,22 @@ func firstNumber(open []db.Session) int32 {
 }
 
 func (s *Service) createBreakout(ctx context.Context, tx pgx.Tx, parent db.Session, number int32, userIDs []string) (db.Session, error) {
-	q, now := db.New(tx), s.config.Now()
+	now := s.config.Now()
 	layout := DefaultLayout(Conference)
 	if parent.Type == Conference {
 		layout = parent.Layout
 	}
-	invited, err := inviteesOf(ctx, q, parent, userIDs)
+	invited, err := inviteesOf(ctx, db.New(tx), parent, userIDs)
 	if err != nil {
 		return db.Session{}, err
 	}
-	row, err := s.Insert(ctx, tx, db.CreateSessionParams{
+	return s.Insert(ctx, tx, db.CreateSessionParams{
 		ID: id.New(id.Session), TenantID: parent.TenantID, Type: Conference, Name: breakoutName(parent.Name, number),
 		ProjectID: parent.ProjectID, HostID: parent.HostID, Capacity: min(parent.Capacity, DefaultCapacity(Conference)),
 		RecordingEnabled: parent.RecordingEnabled, TranscriptionEnabled: parent.TranscriptionEnabled, Layout: layout,
-		InviteUserIds: userIDs, State: Live, ParentSessionID: &parent.ID, StartedAt: &now, Now: now,
+		InviteUserIds: userIDs, State: Live, ParentSessionID: &parent.ID, BreakoutNumber: &number, StartedAt: &now,
+		Now: now,
 	}, invited)
-	if err != nil {
-		return row, err
-	}
-	if err := q.NumberBreakout(ctx, db.NumberBreakoutParams{TenantID: row.TenantID, ID: row.ID, BreakoutNumber: &number}); err != nil {
-		return row, fmt.Errorf("number breakout room: %w", err)
-	}
-	return row, nil
 }
 
 // inviteesOf are users as they come into a breakout room: with the names that they
