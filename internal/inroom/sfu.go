@@ -94,21 +94,26 @@ func (s *SFU) turn(roomID string) *sync.Mutex {
 // refusal is what the client is told of an error.
 func (s *SFU) refusal(ctx context.Context, e sfu.Entry, err error) error {
 	if moved, ok := errors.AsType[*session.Moved](err); ok {
-		return &sfu.Refusal{Code: "moved", SFUURL: moved.SFUURL}
+		return &sfu.Refusal{Code: sfu.CodeMoved, SFUURL: moved.SFUURL}
 	}
 	p, ok := problem.As(err)
 	if !ok {
 		return err
 	}
-	code := p.Code
+	var code string
 	switch p.Code {
-	case "unauthenticated", "token_expired", "session_full":
+	case "unauthenticated":
+		code = sfu.CodeUnauthenticated
+	case "token_expired":
+		code = sfu.CodeTokenExpired
+	case "session_full":
+		code = sfu.CodeSessionFull
 	case "tenant_suspended":
-		code = "suspended"
+		code = sfu.CodeSuspended
 	case "conflict":
-		code = "ended"
+		code = sfu.CodeEnded
 	case "unavailable":
-		code = "internal"
+		code = sfu.CodeInternal
 	default:
 		code = s.why(ctx, e)
 	}
@@ -119,18 +124,18 @@ func (s *SFU) refusal(ctx context.Context, e sfu.Entry, err error) error {
 func (s *SFU) why(ctx context.Context, e sfu.Entry) string {
 	t, err := s.sessions.AuthenticateParticipant(ctx, e.Token)
 	if err != nil {
-		return "forbidden"
+		return sfu.CodeForbidden
 	}
 	g, err := s.sessions.GetGrant(ctx, t.TenantID, e.RoomID, t.UserID)
 	switch {
 	case err != nil:
-		return "forbidden"
+		return sfu.CodeForbidden
 	case g.Gone == session.GoneKicked:
-		return "kicked"
+		return sfu.CodeKicked
 	case g.Session != nil && g.Session.Locked:
-		return "locked"
+		return sfu.CodeLocked
 	}
-	return "forbidden"
+	return sfu.CodeForbidden
 }
 
 // Entered implements sfu.Gate.
@@ -252,7 +257,7 @@ func grantOf(g session.Grant) sfu.Grant {
 // byeOf is the code by which a client is sent away.
 func byeOf(gone string) string {
 	if gone == session.GoneUnknown {
-		return "forbidden"
+		return sfu.CodeForbidden
 	}
 	return gone
 }

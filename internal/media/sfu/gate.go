@@ -95,23 +95,23 @@ type Gate interface {
 	SetMuted(ctx context.Context, c Connection, muted bool) error
 }
 
-// Codes of bye.
+// Codes of bye, of which a Refusal or a Grant's Gone has one.
 const (
-	codeKicked          = "kicked"
-	codeEnded           = "ended"
-	codeReplaced        = "replaced"
-	codeSessionFull     = "session_full"
-	codeLocked          = "locked"
-	codeForbidden       = "forbidden"
-	codeUnauthenticated = "unauthenticated"
-	codeTokenExpired    = "token_expired"
-	codeMoved           = "moved"
-	codeSuspended       = "suspended"
-	codeShutdown        = "shutdown"
-	codeSlow            = "slow"
-	codeBadMessage      = "bad_message"
-	codeRateLimited     = "rate_limited"
-	codeInternal        = "internal"
+	CodeKicked          = "kicked"
+	CodeEnded           = "ended"
+	CodeReplaced        = "replaced"
+	CodeSessionFull     = "session_full"
+	CodeLocked          = "locked"
+	CodeForbidden       = "forbidden"
+	CodeUnauthenticated = "unauthenticated"
+	CodeTokenExpired    = "token_expired"
+	CodeMoved           = "moved"
+	CodeSuspended       = "suspended"
+	CodeShutdown        = "shutdown"
+	CodeSlow            = "slow"
+	CodeBadMessage      = "bad_message"
+	CodeRateLimited     = "rate_limited"
+	CodeInternal        = "internal"
 )
 
 // Codes of errors and refused tracks, besides those that bye has too.
@@ -125,7 +125,7 @@ const (
 // retryable tells whether a client may come again by itself after a bye.
 func retryable(code string) bool {
 	switch code {
-	case codeShutdown, codeSlow, codeRateLimited, codeMoved, codeInternal:
+	case CodeShutdown, CodeSlow, CodeRateLimited, CodeMoved, CodeInternal:
 		return true
 	}
 	return false
@@ -134,31 +134,31 @@ func retryable(code string) bool {
 // byeText is what the bye of a code says when nobody said it better.
 func byeText(code string) string {
 	switch code {
-	case codeKicked:
+	case CodeKicked:
 		return "you were removed from the room"
-	case codeEnded:
+	case CodeEnded:
 		return "the room has ended"
-	case codeReplaced:
+	case CodeReplaced:
 		return "you came in by another connection"
-	case codeSessionFull:
+	case CodeSessionFull:
 		return "the session is full"
-	case codeLocked:
+	case CodeLocked:
 		return "the session is locked"
-	case codeUnauthenticated:
+	case CodeUnauthenticated:
 		return "the token is not valid"
-	case codeTokenExpired:
+	case CodeTokenExpired:
 		return "the token has expired"
-	case codeMoved:
+	case CodeMoved:
 		return "the room is on another server"
-	case codeSuspended:
+	case CodeSuspended:
 		return "the account is suspended"
-	case codeShutdown:
+	case CodeShutdown:
 		return "the server is stopping"
-	case codeSlow:
+	case CodeSlow:
 		return "the connection takes in too little"
-	case codeRateLimited:
+	case CodeRateLimited:
 		return "too many messages"
-	case codeInternal:
+	case CodeInternal:
 		return "the server failed; try again"
 	}
 	return "you may not be in the room"

@@ -64,7 +64,7 @@ func newPeer(s *Server, token string) *peer {
 // send tells the client something; one that takes in too little is sent away.
 func (p *peer) send(data []byte) {
 	if !p.out.add(data) {
-		p.end(&Refusal{Code: codeSlow})
+		p.end(&Refusal{Code: CodeSlow})
 	}
 }
 
@@ -98,7 +98,7 @@ func (p *peer) run() {
 		defer p.server.recovered("a participant's connection")
 		p.loop()
 	}()
-	p.end(&Refusal{Code: codeInternal}) // only after a fault is it not ending yet
+	p.end(&Refusal{Code: CodeInternal}) // only after a fault is it not ending yet
 	p.room.box.post(func() { p.room.leave(p, p.reason) })
 	func() {
 		defer p.server.recovered("closing a mailbox")
@@ -149,7 +149,7 @@ func (p *peer) handle(m message) {
 	case p.grant.waits():
 		p.fail(m.re(), codeWaits, "wait until you are let in")
 	case m.Type == typeOffer && !p.haste.Allow():
-		p.fail(m.ID, codeRateLimited, "too many offers; wait before the next")
+		p.fail(m.ID, CodeRateLimited, "too many offers; wait before the next")
 	case m.Type == typeOffer:
 		p.pub.handleOffer(m)
 	case m.Type == typeAnswer:
@@ -170,7 +170,7 @@ func (p *peer) handle(m message) {
 
 func (p *peer) data(m message) {
 	if !p.pace.Allow() {
-		p.fail(nil, codeRateLimited, "too many data messages; this one was dropped")
+		p.fail(nil, CodeRateLimited, "too many data messages; this one was dropped")
 		return
 	}
 	p.room.box.post(func() { p.room.data(p, m) })
@@ -268,7 +268,7 @@ func (e *errand) tell(p *peer, m message) {
 			func() {
 				defer p.server.recovered("an errand")
 				if err := p.server.setMuted(p.connection, m.Muted); err != nil {
-					p.fail(m.Track, codeInternal, "the microphone's state could not be written down; try again")
+					p.fail(m.Track, CodeInternal, "the microphone's state could not be written down; try again")
 				}
 			}()
 		}

@@ -99,7 +99,7 @@ func (r *room) sweep() {
 			continue
 		}
 		if m.replaced++; m.replaced > awaited {
-			r.remove(m, codeReplaced)
+			r.remove(m, CodeReplaced)
 		}
 	}
 }

@@ -51,12 +51,12 @@ func (u *publisher) source(id string) (string, bool) {
 func (u *publisher) handleOffer(m message) {
 	limits := u.p.server.config.Limits
 	if len(m.SDP) > limits.OfferBytes {
-		u.p.fail(m.ID, codeBadMessage, "the description is too long")
+		u.p.fail(m.ID, CodeBadMessage, "the description is too long")
 		return
 	}
 	d, err := readOffer(m.SDP, limits)
 	if err != nil {
-		u.p.fail(m.ID, codeBadMessage, err.Error())
+		u.p.fail(m.ID, CodeBadMessage, err.Error())
 		return
 	}
 	refused := u.judge(d, m.Sources)
@@ -65,7 +65,7 @@ func (u *publisher) handleOffer(m message) {
 		// Half of it may hold: begin anew.
 		u.p.server.config.Log.Debug("sfu: offer not understood", "error", err)
 		u.reset()
-		u.p.fail(m.ID, codeBadMessage, "the description could not be applied; publish anew")
+		u.p.fail(m.ID, CodeBadMessage, "the description could not be applied; publish anew")
 		return
 	}
 	reply := answerMessage{Type: typeAnswer, ID: m.ID, SDP: decline(answer, refused), Tracks: []binding{}, Refused: refused}
@@ -119,11 +119,11 @@ func (u *publisher) judge(d *description, sources []section) []refusedSection {
 func (u *publisher) verdict(s *mediaSection, source string, sending int) (code, text string) {
 	switch {
 	case source == "":
-		return codeBadMessage, "tracks doesn't say what this section carries"
+		return CodeBadMessage, "tracks doesn't say what this section carries"
 	case kindOf(source) != s.kind:
-		return codeBadMessage, "a section of " + s.kind + " can't carry " + source
+		return CodeBadMessage, "a section of " + s.kind + " can't carry " + source
 	case !u.p.grant.Perms.may(source):
-		return codeForbidden, "you may not publish " + source
+		return CodeForbidden, "you may not publish " + source
 	case sending >= u.p.server.config.Limits.Tracks:
 		return codeTooMany, "too many tracks"
 	case len(s.rids) > maxLayers:
@@ -186,7 +186,7 @@ func describe(pc *webrtc.PeerConnection, d webrtc.SessionDescription) error {
 
 func (u *publisher) open() error {
 	p := u.p
-	in := newIntake(p.server, func() { p.end(&Refusal{Code: codeBadMessage, Message: "too many SSRCs"}) })
+	in := newIntake(p.server, func() { p.end(&Refusal{Code: CodeBadMessage, Message: "too many SSRCs"}) })
 	pc, _, err := p.server.net.newConnection(pcPublish, in.buffer)
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func (r *room) join(p *peer, g Grant) {
 	m := &member{p: p, grant: g}
 	old := r.members[g.UserID]
 	if old != nil {
-		old.p.end(&Refusal{Code: codeReplaced})
+		old.p.end(&Refusal{Code: CodeReplaced})
 		r.unpublishAll(old)
 		r.count(old, -1)
 		m.announced, m.shown = old.announced, old.shown
@@ -148,7 +148,7 @@ func (r *room) leave(p *peer, reason string) {
 		return
 	}
 	r.unpublishAll(m)
-	if reason == codeReplaced {
+	if reason == CodeReplaced {
 		// The new connection may have been heard of before it is here.
 		m.replaced = max(m.replaced, 1)
 		return
@@ -302,7 +302,7 @@ func (r *room) silenceMicrophones(m *member) {
 func (r *room) data(p *peer, msg message) {
 	m := r.members[p.connection.UserID]
 	if m == nil || m.p != p || !m.grant.Perms.any() {
-		p.fail(nil, codeForbidden, "only who may publish may send data")
+		p.fail(nil, CodeForbidden, "only who may publish may send data")
 		return
 	}
 	data := encode(dataMessage{typeData, m.grant.UserID, msg.Topic, msg.Payload})
@@ -314,7 +314,7 @@ func (r *room) data(p *peer, msg message) {
 	}
 	// What one says is kept for each who may have missed it.
 	if !r.volume.AllowN(r.server.config.Now(), min(hearers*len(data), r.volume.Burst())) {
-		p.fail(nil, codeRateLimited, "too much data for so many; this message was dropped")
+		p.fail(nil, CodeRateLimited, "too much data for so many; this message was dropped")
 		return
 	}
 	if to == nil {

@@ -113,7 +113,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, r := range rooms {
-		r.box.post(func() { r.endAll(&Refusal{Code: codeShutdown}) })
+		r.box.post(func() { r.endAll(&Refusal{Code: CodeShutdown}) })
 	}
 	done := make(chan struct{})
 	go func() {

@@ -109,7 +109,7 @@ func (s *Server) enter(r *http.Request, x *socket) (*peer, *Refusal) {
 	p.socket = x
 	if !s.join(p, g) {
 		s.leave(p.connection)
-		return nil, &Refusal{Code: codeShutdown}
+		return nil, &Refusal{Code: CodeShutdown}
 	}
 	s.wg.Go(func() {
 		defer s.recovered("a look at who has entered")
@@ -124,10 +124,10 @@ func (s *Server) refusal(err error) *Refusal {
 		return r
 	}
 	if s.ctx.Err() != nil {
-		return &Refusal{Code: codeShutdown}
+		return &Refusal{Code: CodeShutdown}
 	}
 	s.config.Log.Error("sfu: nobody could decide on a participant", "error", err)
-	return &Refusal{Code: codeInternal}
+	return &Refusal{Code: CodeInternal}
 }
 
 // refuse says bye to a client who didn't come in.
@@ -167,16 +167,16 @@ func (x *socket) read(p *peer) {
 			return // also after a message that was too long, which closes the socket with 1009
 		}
 		if !pace.Allow() {
-			p.end(&Refusal{Code: codeRateLimited})
+			p.end(&Refusal{Code: CodeRateLimited})
 			return
 		}
 		if kind != websocket.MessageText {
-			p.end(&Refusal{Code: codeBadMessage, Message: "messages are text"})
+			p.end(&Refusal{Code: CodeBadMessage, Message: "messages are text"})
 			return
 		}
 		m, err := parseMessage(data)
 		if err != nil {
-			p.fail(m.re(), codeBadMessage, err.Error())
+			p.fail(m.re(), CodeBadMessage, err.Error())
 			continue
 		}
 		select {

@@ -12,7 +12,7 @@ func (r *room) apply(g Grant) {
 	case g.Gone != "":
 		r.expel(m, g.Gone)
 	case g.ConnID != "" && g.ConnID != m.p.connID:
-		r.expel(m, codeReplaced)
+		r.expel(m, CodeReplaced)
 	case m.grant.waits():
 		if !g.waits() {
 			r.admit(m, g)

@@ -122,7 +122,7 @@ func (s *subscriber) offer() {
 		if s.p.socket == nil {
 			s.debounce.Reset(answerTime) // it hears the offer when it is back
 		} else if time.Since(s.asked) > answerTime {
-			s.p.end(&Refusal{Code: codeBadMessage, Message: "an offer was not answered"})
+			s.p.end(&Refusal{Code: CodeBadMessage, Message: "an offer was not answered"})
 		}
 		return
 	}
@@ -132,7 +132,7 @@ func (s *subscriber) offer() {
 	s.changed = false
 	if err := s.tryOffer(); err != nil {
 		s.p.server.config.Log.Warn("sfu: no offer could be made", "room", s.p.room.id, "error", err)
-		s.p.end(&Refusal{Code: codeInternal})
+		s.p.end(&Refusal{Code: CodeInternal})
 	}
 }
 
@@ -196,7 +196,7 @@ func (s *subscriber) again() {
 
 func (s *subscriber) open() error {
 	p := s.p
-	in := &reports{server: p.server, bogus: func() { p.end(&Refusal{Code: codeBadMessage, Message: "too many SSRCs"}) }}
+	in := &reports{server: p.server, bogus: func() { p.end(&Refusal{Code: CodeBadMessage, Message: "too many SSRCs"}) }}
 	pc, flush, err := p.server.net.newConnection(pcSubscribe, in.buffer)
 	if err != nil {
 		return err
@@ -288,13 +288,13 @@ func (s *subscriber) handleAnswer(m message) {
 		return // answered twice, which an offer that is repeated brings about
 	}
 	if m.ID != s.pending || s.pc == nil {
-		s.p.fail(m.ID, codeBadMessage, "no such offer waits for an answer")
+		s.p.fail(m.ID, CodeBadMessage, "no such offer waits for an answer")
 		return
 	}
 	limits := s.p.server.config.Limits
 	limits.Sections = 1 << 10 // as many as were offered
 	if len(m.SDP) > limits.AnswerBytes {
-		s.p.end(&Refusal{Code: codeBadMessage, Message: "the description is too long"})
+		s.p.end(&Refusal{Code: CodeBadMessage, Message: "the description is too long"})
 		return
 	}
 	d, err := readDescription(m.SDP, limits)
@@ -306,7 +306,7 @@ func (s *subscriber) handleAnswer(m message) {
 	}
 	if err != nil {
 		s.p.server.config.Log.Debug("sfu: answer not understood", "error", err)
-		s.p.end(&Refusal{Code: codeBadMessage, Message: "the answer could not be applied"})
+		s.p.end(&Refusal{Code: CodeBadMessage, Message: "the answer could not be applied"})
 		return
 	}
 	s.settle(d)

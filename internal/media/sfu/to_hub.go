@@ -100,7 +100,7 @@ func (c *cast) failed(err error) {
 		c.owner.fail(nil, refusal.Code, "not on air: "+refusal.Message)
 	} else if !errors.Is(err, context.Canceled) {
 		c.room.server.config.Log.Error("sfu: a broadcast could not begin", "stream", c.room.id, "error", err)
-		c.owner.fail(nil, codeInternal, "not on air: the server failed; publish again")
+		c.owner.fail(nil, CodeInternal, "not on air: the server failed; publish again")
 	}
 	c.end()
 }
