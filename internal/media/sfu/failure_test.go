@@ -251,40 +251,44 @@ func TestAPathThatFailedIsFoundAgain(t *testing.T) {
 	for _, watches := range []bool{true, false} {
 		t.Run(map[bool]string{true: "who watches", false: "who publishes"}[watches], func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(c *sfu.Config) { c.Limits.ResumeFor = time.Second })
-			relay := sfutest.NewRelay(t, r.server.Addr(), 1)
-			camera := sfutest.Camera()
-			camera.Bytes = 2500 // 1 Mbit/s
-			var mine, theirs *sfutest.Relay
-			if watches {
-				theirs = relay
-			} else {
-				mine = relay
-			}
-			ada, bob := r.join(t, "ada:host", through(mine)), r.join(t, "bob", through(theirs))
-			cara, dan := r.join(t, "cara:host"), r.join(t, "dan")
-			for _, c := range []*sfutest.Client{ada, bob, cara, dan} {
-				defer keepAlive(c)()
-			}
-			sent := ada.Publish(t, sfutest.Microphone(), camera)
-			clock := cara.Publish(t, sfutest.Microphone())[0] // whose packets tell the time
-			for _, o := range sent {
-				bob.Sees(t, o.ID, 100)
-			}
-			relay.Set(sfutest.Weather{Black: true})
-			dan.Hears(t, clock.ID, 550) // 11 s: 5 until it is disconnected, 1 until it has failed
-			relay.Set(sfutest.Weather{})
-			began := time.Now()
-			bob.Send(t, map[string]any{"type": "restart", "pc": "subscribe"})
-			ada.RestartPublish(t)
-			for _, o := range sent {
-				bob.Sees(t, o.ID, 50)
-				t.Logf("%s again after %s", o.Media.Source, time.Since(began))
-			}
-			for _, m := range dan.Messages() {
-				require.NotEqual(t, "left", m.Type)
-			}
+			findAgain(t, watches)
 		})
+	}
+}
+
+// findAgain loses the path of who watches, or of who publishes.
+func findAgain(t *testing.T, watches bool) {
+	t.Helper()
+	r := newRig(t, func(c *sfu.Config) { c.Limits.ResumeFor = time.Second })
+	relay := sfutest.NewRelay(t, r.server.Addr(), 1)
+	camera := sfutest.Camera()
+	camera.Bytes = 2500 // 1 Mbit/s
+	mine, theirs := relay, (*sfutest.Relay)(nil)
+	if watches {
+		mine, theirs = theirs, mine
+	}
+	ada, bob := r.join(t, "ada:host", through(mine)), r.join(t, "bob", through(theirs))
+	cara, dan := r.join(t, "cara:host"), r.join(t, "dan")
+	for _, c := range []*sfutest.Client{ada, bob, cara, dan} {
+		defer keepAlive(c)()
+	}
+	sent := ada.Publish(t, sfutest.Microphone(), camera)
+	clock := cara.Publish(t, sfutest.Microphone())[0] // whose packets tell the time
+	for _, o := range sent {
+		bob.Sees(t, o.ID, 100)
+	}
+	relay.Set(sfutest.Weather{Black: true})
+	dan.Hears(t, clock.ID, 550) // 11 s: 5 until it is disconnected, 1 until it has failed
+	relay.Set(sfutest.Weather{})
+	began := time.Now()
+	bob.Send(t, map[string]any{"type": "restart", "pc": "subscribe"})
+	ada.RestartPublish(t)
+	for _, o := range sent {
+		bob.Sees(t, o.ID, 50)
+		t.Logf("%s again after %s", o.Media.Source, time.Since(began))
+	}
+	for _, m := range dan.Messages() {
+		require.NotEqual(t, "left", m.Type)
 	}
 }
 

@@ -1,0 +1,258 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/browsertest"
+	"showfloor/internal/media/sfu/sfutest"
+)
+
+// person is somebody with a browser of their own on the room page.
+type person struct {
+	t   testing.TB
+	tab context.Context
+	log *browsertest.Log
+	id  string
+}
+
+// watchRoom makes the page note what it receives of whom, by user and source:
+// frames decoded so far, the loudest level since it was set to 0, the share of sound
+// that came again in vain, as it does with RED (statistics name the codec inside of it),
+// and who left.
+const watchRoom = `(() => {
+	const page = (globalThis.watched = { seen: {}, left: [] });
+	globalThis.room = () => showfloorRoom.meeting?.room;
+	let listens;
+	setInterval(async () => {
+		const now = room();
+		if (!now) return;
+		if (listens !== now) now.on('left', ({ userId, reason }) => reason !== 'replaced' && page.left.push(userId));
+		listens = now;
+		const { subscribe } = await now.stats();
+		subscribe?.forEach((s) => {
+			if (s.type !== 'inbound-rtp') return;
+			const track = [...now.tracks.values()].find((t) => now.mediaOf(t.id)?.id === s.trackIdentifier);
+			if (!track) return;
+			const seen = (page.seen[track.userId + '/' + track.source] ??= { loudest: 0, frames: 0 });
+			// Over all tracks of this source: a reload begins a new one.
+			seen.frames += (s.framesDecoded ?? 0) - (seen.track === track.id ? seen.last : 0);
+			Object.assign(seen, { track: track.id, last: s.framesDecoded ?? 0 });
+			seen.loudest = Math.max(seen.loudest, s.audioLevel ?? 0);
+			seen.again = s.packetsReceived > 100 ? s.packetsDiscarded / s.packetsReceived : 0;
+		});
+	}, 100);
+})(); undefined`
+
+// paintedScreen is what the page may share: browsers without a head have no screen.
+const paintedScreen = `navigator.mediaDevices.getDisplayMedia = async () => {
+	const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
+	const paint = canvas.getContext("2d");
+	setInterval(() => {
+		paint.fillStyle = "hsl(" + ((Date.now() / 20) % 360) + " 60% 40%)";
+		paint.fillRect(0, 0, 1280, 720);
+		paint.fillStyle = "#fff";
+		paint.font = "96px sans-serif";
+		paint.fillText("A shared screen", 300, 380);
+	}, 100);
+	return canvas.captureStream(10);
+}; undefined`
+
+// openSession makes a session whose host is ada.
+func openSession(a *tenant, in api.SessionInput) api.Session {
+	a.t.Helper()
+	in.Name, in.HostID = "Weekly planning", "ada"
+	return created(a.CreateSessionWithResponse(a.t.Context(), in))(a.t)
+}
+
+// invite opens a browser for somebody, before the door.
+func invite(a *tenant, s *server, session api.Session, id, name string) *person {
+	a.t.Helper()
+	token := created(a.CreateSessionTokenWithResponse(a.t.Context(), session.ID, api.SessionTokenInput{UserID: id, DisplayName: &name}))(a.t)
+	return open(a.t, s, session.ID, id, token.Token)
+}
+
+// open opens a browser on the room page; more is added to its address.
+func open(t testing.TB, s *server, room, id, token string, more ...string) *person {
+	t.Helper()
+	p := &person{t: t, id: id}
+	p.tab = browsertest.New(t, browsertest.Devices)
+	p.log = browsertest.Watch(t, p.tab)
+	browsertest.Look(t, p.tab, 1280, 800, false)
+	p.run(chromedp.Navigate(s.url + "/scenarios/conference/?room=" + room + "&token=" + token + strings.Join(more, "")))
+	return p
+}
+
+func (p *person) run(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	browsertest.Run(p.t, p.tab, actions...)
+}
+
+func (p *person) waits(expression string) {
+	p.t.Helper()
+	browsertest.WaitFor(p.t, p.tab, expression)
+}
+
+func (p *person) clicks(selector string) {
+	p.t.Helper()
+	p.run(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// chooses clicks a button by what stands on it.
+func (p *person) chooses(text string) {
+	p.t.Helper()
+	p.waits(fmt.Sprintf(`(() => {
+		const button = [...document.querySelectorAll("button")].find((b) => b.checkVisibility() && b.textContent.trim() === %q);
+		button?.click();
+		return button !== undefined;
+	})()`, text))
+}
+
+// opens the menu of somebody in the list of people, and chooses from it.
+func (p *person) does(userID, what string) {
+	p.t.Helper()
+	p.shows("people")
+	p.clicks(`.group:last-of-type li[data-user=` + userID + `] button`)
+	p.chooses(what)
+}
+
+// shows opens a panel.
+func (p *person) shows(panel string) {
+	p.t.Helper()
+	if !browsertest.Value[bool](p.t, p.tab, `document.querySelector("[data-control=`+panel+`]").ariaPressed === "true"`) {
+		p.clicks(`[data-control=` + panel + `]`)
+	}
+	p.waits(`document.querySelector("#panel .` + panel + `-panel") !== null`)
+}
+
+const inRoom = `!document.getElementById("room").hidden && room()?.state === "joined"`
+
+// joins goes through the door.
+func (p *person) joins() {
+	p.t.Helper()
+	p.waits(`!document.getElementById("lobby").hidden && (document.querySelector(".preview").hidden || document.getElementById("preview").videoWidth > 0)`)
+	p.run(chromedp.Evaluate[chromedp.Void](watchRoom))
+	p.clicks("#join-button")
+}
+
+func (p *person) isIn() {
+	p.t.Helper()
+	p.waits(inRoom)
+}
+
+// comesBack reloads the page, which goes straight back in.
+func (p *person) comesBack() {
+	p.t.Helper()
+	p.run(chromedp.Reload())
+	p.run(chromedp.Evaluate[chromedp.Void](watchRoom))
+	p.isIn()
+}
+
+// sees waits until another's picture has moved on and is on the page.
+func (p *person) sees(other *person) {
+	p.t.Helper()
+	frames := fmt.Sprintf(`watched.seen["%s/camera"]?.frames`, other.id)
+	p.waits(frames + ` > 0`)
+	from := browsertest.Value[int](p.t, p.tab, frames)
+	p.waits(fmt.Sprintf(`%s > %d`, frames, from+10))
+	p.waits(fmt.Sprintf(`(() => {
+		const video = document.querySelector('.tile[data-user=%s] video');
+		return video !== null && !video.hidden && video.videoWidth > 0 && video.currentTime > 0;
+	})()`, other.id))
+}
+
+// hears waits until another is louder than silence.
+func (p *person) hears(other *person) {
+	p.t.Helper()
+	p.quiet(other)
+	p.waits(fmt.Sprintf(`watched.seen["%s/microphone"].loudest > 0.01`, other.id))
+}
+
+// quiet begins to listen anew.
+func (p *person) quiet(other *person) {
+	p.t.Helper()
+	p.waits(fmt.Sprintf(`(() => {
+		const seen = watched.seen["%s/microphone"];
+		if (seen) seen.loudest = 0;
+		return seen !== undefined;
+	})()`, other.id))
+}
+
+// hearsNothing of another while their picture goes on for two seconds; the
+// microphone of a test's browser beeps each second. On a busy machine a browser
+// plays late what it was sent before.
+func (p *person) hearsNothing(other *person) {
+	p.t.Helper()
+	p.waits(fmt.Sprintf(`[...room().tracks.values()].some((t) => t.userId === "%s" && t.source === "microphone" && t.muted)`, other.id))
+	until(p.t, "nothing is heard any more", func() bool {
+		p.quiet(other)
+		for range 4 {
+			p.sees(other)
+		}
+		return browsertest.Value[float64](p.t, p.tab, fmt.Sprintf(`watched.seen["%s/microphone"].loudest`, other.id)) < 0.001
+	})
+}
+
+// told waits for the screen that says so.
+func (p *person) told(title string) {
+	p.t.Helper()
+	p.waits(fmt.Sprintf(`!document.getElementById("door").hidden && document.getElementById("door-title").textContent === %q`, title))
+}
+
+// noticed waits for a notice above the stage.
+func (p *person) noticed(text string) {
+	p.t.Helper()
+	p.waits(fmt.Sprintf(`document.getElementById("notices").textContent.includes(%q)`, text))
+}
+
+// isQuiet wants no complaint in the page's log.
+func (p *person) isQuiet() {
+	p.t.Helper()
+	require.Empty(p.t, p.log.Complaints())
+}
+
+// through leads a page's media to the server through a relay, over UDP alone.
+func (p *person) through(r *sfutest.Relay) {
+	p.t.Helper()
+	p.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
+		const set = RTCPeerConnection.prototype.setRemoteDescription;
+		RTCPeerConnection.prototype.setRemoteDescription = function ({ type, sdp }) {
+			sdp = sdp.replace(/a=candidate:\S+ \d+ tcp .*\r\n/g, "").replace(/(a=candidate:\S+ \d+ udp \d+ )\S+ \d+( typ host)/g, "$1127.0.0.1 %d$2");
+			return set.call(this, { type, sdp });
+		};
+	})(); undefined`, r.Port())))
+}
+
+// standing is how a user is in a session, as the API says.
+func standing(a *tenant, session, user string) api.Participant {
+	a.t.Helper()
+	answer, err := a.ListSessionParticipantsWithResponse(a.t.Context(), session, nil)
+	require.NoError(a.t, err)
+	require.Equal(a.t, http.StatusOK, answer.StatusCode(), "%s", answer.Body)
+	for _, p := range *answer.JSON200 {
+		if p.UserID == user {
+			return p
+		}
+	}
+	a.t.Fatalf("%s is no participant of %s", user, session)
+	return api.Participant{}
+}
+
+// bringTwo brings two into a session, of which the first is the host.
+func bringTwo(a *tenant, s *server, session api.Session) (ada, ben *person) {
+	a.t.Helper()
+	ada = invite(a, s, session, "ada", "Ada Okafor")
+	ada.joins()
+	ada.isIn()
+	ben = invite(a, s, session, "ben", "Ben Sato")
+	ben.joins()
+	ben.isIn()
+	return ada, ben
+}
