@@ -227,6 +227,9 @@ func (s *show) startCodes(u *hub.Unit) []byte {
 }
 
 func (s *show) audio(u *hub.Unit) {
+	if u.Track.Codec != hub.AAC {
+		s.stopConverter() // the line of sound is nobody else's now
+	}
 	switch {
 	case u.Track.Codec == hub.Opus && u.Track.Channels <= 2:
 		s.sendSound(u.Data, u.PTS+s.shift)

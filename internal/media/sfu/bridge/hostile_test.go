@@ -63,6 +63,35 @@ func TestNoiseInsteadOfSoundStartsFewConverters(t *testing.T) {
 	require.LessOrEqual(t, c.Started(), most(begun))
 }
 
+// TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind: it would write on the same
+// line, and be one of those that others wait for.
+func TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind(t *testing.T) {
+	t.Parallel()
+	c := NewConverters(1)
+	p, w := onAir(t, c)
+	units := sound(t, 2)
+	for _, u := range units[:40] {
+		require.NoError(t, p.Write(copyOf(u)))
+	}
+	w.until(t, func() bool { return len(w.sound) > 0 })
+	require.Equal(t, 1, c.Running())
+	opus := &hub.Track{Codec: hub.Opus, SampleRate: 48000, Channels: 2}
+	for i := range 100 {
+		at := units[40].PTS + time.Duration(i)*opusFrame
+		require.NoError(t, p.Write(&hub.Unit{Track: opus, Key: true, DTS: at, PTS: at, Data: []byte{0xfc, 0xff, 0xfe}}))
+	}
+	told(t, p, w)
+	require.Zero(t, c.Running())
+	w.mu.Lock()
+	heard := len(w.sound)
+	w.mu.Unlock()
+	for _, u := range units[41:] {
+		require.NoError(t, p.Write(copyOf(u)))
+	}
+	w.until(t, func() bool { return len(w.sound) > heard })
+	require.Equal(t, uint64(2), c.Started())
+}
+
 // TestAConverterIsTriedAgain: who found all of them taken has sound once one is free.
 func TestAConverterIsTriedAgain(t *testing.T) {
 	t.Parallel()
