@@ -1,9 +1,11 @@
 package session_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -271,6 +273,72 @@ func TestANodeThatStopsGivesUpItsRooms(t *testing.T) {
 
 	require.NoError(t, c.a.Sessions.Retire(t.Context()))
 	onB.SessionToken(t, room, "dora", nil).Problem(t, 503, "unavailable")
+}
+
+// behind waits until so many wait for what a transaction holds.
+func (r *rig) behind(t *testing.T, tx pgx.Tx, n int) {
+	t.Helper()
+	holder := tx.Conn().PgConn().PID()
+	for waiting := 0; waiting < n; {
+		require.NoError(t, r.Pool.QueryRow(t.Context(),
+			"SELECT count(*) FROM pg_stat_activity WHERE $1::int = ANY (pg_blocking_pids(pid))", holder).Scan(&waiting))
+	}
+}
+
+// TestANodeThatStopsWaitsForNoWordOfItsOwn: the database may have stopped answering,
+// and the time is for what else has to end.
+func TestANodeThatStopsWaitsForNoWordOfItsOwn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	tx, err := r.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	_, err = tx.Exec(t.Context(), "LOCK TABLE nodes IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	beaten := make(chan error, 1)
+	go func() { beaten <- r.Sessions.Beat(context.Background(), 1) }()
+	r.behind(t, tx, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	require.ErrorIs(t, r.Sessions.Retire(ctx), context.DeadlineExceeded)
+	require.Less(t, time.Since(began), 10*time.Second)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.NoError(t, <-beaten)
+	require.NoError(t, r.Sessions.Beat(t.Context(), 1))
+	var urls int
+	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT count(sfu_url) FROM nodes").Scan(&urls))
+	require.Zero(t, urls, "the next word says it")
+}
+
+// TestACallIsNotOverForWhoIsOnTheWay, even if the way was opened after it had been
+// found empty.
+func TestACallIsNotOverForWhoIsOnTheWay(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	r := &rig{Server: c.a, owner: c.owner}
+	r.room = c.owner.Ring(t, nil).SessionID
+	c.owner.Call(t, "POST", "/v1/me/calls/"+r.room+"/answer", map[string]any{"userId": "ben"}).Is(t, 201)
+	steady(t, c.a.Streams, c.a.Clock)
+	steady(t, c.a.Streams, c.a.Clock)
+
+	tx, err := r.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	row, err := session.Lock(t.Context(), tx, c.owner.TenantID, r.room)
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- c.a.Sessions.EndStranded(context.Background()) }()
+	r.behind(t, tx, 1)
+	_, _, err = c.a.Sessions.Seat(t.Context(), tx, row, "ben")
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-ended)
+	require.Equal(t, session.Live, r.row(t).State)
+	r.counted(t)
+	steady(t, c.a.Streams, c.a.Clock)
+	require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
+	require.Equal(t, session.Ended, r.row(t).State)
 }
 
 func TestVisitorsOfStreamsAreForgotten(t *testing.T) {

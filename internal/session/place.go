@@ -123,8 +123,12 @@ func errNowhere() error {
 // Beat says that this node lives, where its SFU is and how many participants it
 // carries.
 func (s *Service) Beat(ctx context.Context, participants int) error {
-	s.beating.Lock()
-	defer s.beating.Unlock()
+	select {
+	case s.beating <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("beat: the one before goes on: %w", ctx.Err())
+	}
+	defer func() { <-s.beating }()
 	p := db.BeatNodeParams{ID: s.config.Node, Now: s.config.Now(), Participants: int32(participants)}
 	if url := s.sfuURL(); url != "" {
 		p.SfuURL = &url

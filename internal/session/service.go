@@ -4,7 +4,6 @@
 package session
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,10 +42,10 @@ type Service struct {
 	// turn is taken before its breakout rooms', those by ascending id.
 	rooms batch.Turns[string]
 	doors *batch.Lanes[door, *ask, admission]
-	// retired: this node takes no rooms any more. beating keeps a word of it from
-	// being overtaken by one from before.
+	// retired: this node takes no rooms any more. beating has a token while a word of
+	// it is on its way, so that none is overtaken by one from before.
 	retired atomic.Bool
-	beating sync.Mutex
+	beating chan struct{}
 }
 
 // New makes the service.
@@ -57,7 +56,7 @@ func New(c Config) *Service {
 	if c.Steady == nil {
 		c.Steady = func(time.Time) bool { return true }
 	}
-	s := &Service{config: c}
+	s := &Service{config: c, beating: make(chan struct{}, 1)}
 	s.doors = batch.NewLanes(mostAsks, s.decide)
 	return s
 }

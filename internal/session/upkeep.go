@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -64,7 +65,7 @@ func (s *Service) EndStranded(ctx context.Context) error {
 		return fmt.Errorf("list abandoned calls: %w", err)
 	}
 	for _, c := range calls {
-		errs = append(errs, s.endAbandoned(ctx, c.TenantID, c.ID))
+		errs = append(errs, s.endAbandoned(ctx, c.TenantID, c.ID, now))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -75,8 +76,8 @@ func (s *Service) EndStranded(ctx context.Context) error {
 	return nil
 }
 
-// endAbandoned ends a call, unless somebody has come back meanwhile.
-func (s *Service) endAbandoned(ctx context.Context, tenantID, sessionID string) error {
+// endAbandoned ends a call, unless somebody has come back meanwhile, or is on the way.
+func (s *Service) endAbandoned(ctx context.Context, tenantID, sessionID string, now time.Time) error {
 	defer s.rooms.Hold(sessionID)()
 	var tell func(context.Context)
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -85,6 +86,13 @@ func (s *Service) endAbandoned(ctx context.Context, tenantID, sessionID string) 
 		if err != nil || row.State != Live || row.Present > 0 {
 			return err
 		}
+		parties, err := db.New(tx).ListCallParties(ctx, db.ListCallPartiesParams{TenantID: tenantID, RoomIds: []string{sessionID}})
+		if err != nil {
+			return fmt.Errorf("list parties: %w", err)
+		}
+		if slices.ContainsFunc(parties, func(p db.Participant) bool { return awaited(p, now) }) {
+			return nil
+		}
 		_, tell, err = s.End(ctx, tx, row, Ending{})
 		return err
 	})
@@ -92,6 +100,12 @@ func (s *Service) endAbandoned(ctx context.Context, tenantID, sessionID string) 
 		tell(ctx)
 	}
 	return err
+}
+
+// awaited tells whether somebody who isn't in a call keeps it from being over: was in
+// it a moment ago, or has a seat to come to.
+func awaited(p db.Participant, now time.Time) bool {
+	return p.LeftAt != nil && !p.LeftAt.Before(now.Add(-deserted)) || p.SeatUntil != nil && !p.SeatUntil.Before(now)
 }
 
 // connectedTo finds who is connected to a room by way of a node.
