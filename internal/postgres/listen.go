@@ -14,8 +14,9 @@ import (
 const (
 	// listenCheck is after how long without a word the connection is tried.
 	listenCheck = 30 * time.Second
-	// maxListenPause is the longest pause between attempts to connect.
-	maxListenPause = 10 * time.Second
+	// maxListenPause is the longest pause between attempts to connect: for as long, what
+	// is decided after the database is back is not done by those who have to be told.
+	maxListenPause = time.Second
 )
 
 // Listener hears what transactions of any process say with pg_notify when they
