@@ -411,6 +411,18 @@ func (m *meeting) ring(r *rand.Rand, name string) {
 	}
 }
 
+// isMuted tells how somebody stands.
+func (m *meeting) isMuted(user string) bool {
+	_, answer := m.insist("GET", "/v1/me/sessions/"+m.room+"/participants?limit=200", nil)
+	list, _ := answer["data"].([]any)
+	for _, one := range list {
+		if p, ok := one.(map[string]any); ok && p["userId"] == user {
+			return p["muted"] == true
+		}
+	}
+	return false
+}
+
 // beQuiet is somebody whom a moderator has muted, and who stays so, however often
 // the server dies.
 func (m *meeting) beQuiet() {
@@ -431,7 +443,7 @@ func (m *meeting) beQuiet() {
 			m.count("muted again")
 		} else {
 			status, _ := m.insist("POST", "/v1/me/sessions/"+m.room+"/moderate/mute-all", map[string]any{})
-			muted = status == 201
+			muted = status == 201 && m.isMuted("quiet") // who was given up meanwhile, wasn't there to be muted
 		}
 		for !m.listen(conn, time.Hour) {
 			if m.over() {
