@@ -148,13 +148,8 @@ func (s *Service) EditChannelMessage(
 		if err != nil {
 			return false, fmt.Errorf("edit message: %w", err)
 		}
-		err = s.config.Events.Emit(ctx, tx, happened(lane{m.TenantID, m.ChannelID}, event.ChatMessageEdited, editedDataOf(edited)))
-		if err != nil || e.channel.Kind == Direct { // whose other one has had a push
-			return true, err
-		}
-		fresh := edited
-		fresh.Mentions = without(edited.Mentions, m.Mentions...)
-		return true, s.push(ctx, tx, e.channel, pingsOf(e.channel, []db.ChannelMessage{fresh}))
+		// Nobody is pushed to: by editing over and over, one message would ring on devices without end.
+		return true, s.config.Events.Emit(ctx, tx, happened(lane{m.TenantID, m.ChannelID}, event.ChatMessageEdited, editedDataOf(edited)))
 	}, func(ctx context.Context, key lane) { s.show(ctx, key, realtime.ChatEdited, editedDataOf(edited)) })
 	return edited, err
 }

@@ -45,15 +45,9 @@ func pingsOf(ch channel, messages []db.ChannelMessage) (list []ping) {
 	return list
 }
 
-// without leaves users out.
-func without(userIDs []string, but ...string) []string {
-	var left []string
-	for _, userID := range userIDs {
-		if !slices.Contains(but, userID) {
-			left = append(left, userID)
-		}
-	}
-	return left
+// without leaves a user out.
+func without(userIDs []string, userID string) []string {
+	return slices.DeleteFunc(slices.Clone(userIDs), func(one string) bool { return one == userID })
 }
 
 // push enqueues pings in the transaction that writes their messages, as one
