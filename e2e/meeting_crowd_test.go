@@ -411,13 +411,13 @@ func (m *meeting) ring(r *rand.Rand, name string) {
 	}
 }
 
-// isMuted tells how somebody stands.
-func (m *meeting) isMuted(user string) bool {
+// isListed tells whether somebody is in a state.
+func (m *meeting) isListed(user, state string) bool {
 	_, answer := m.insist("GET", "/v1/me/sessions/"+m.room+"/participants?limit=200", nil)
 	list, _ := answer["data"].([]any)
 	for _, one := range list {
 		if p, ok := one.(map[string]any); ok && p["userId"] == user {
-			return p["muted"] == true
+			return p["state"] == state
 		}
 	}
 	return false
@@ -443,7 +443,8 @@ func (m *meeting) beQuiet() {
 			m.count("muted again")
 		} else {
 			status, _ := m.insist("POST", "/v1/me/sessions/"+m.room+"/moderate/mute-all", map[string]any{})
-			muted = status == 201 && m.isMuted("quiet") // who was given up meanwhile, wasn't there to be muted
+			// Who was given up while the server was away wasn't there to be muted.
+			muted = status == 201 && m.isListed("quiet", "joined")
 		}
 		for !m.listen(conn, time.Hour) {
 			if m.over() {
