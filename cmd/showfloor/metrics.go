@@ -125,7 +125,8 @@ func (m *metrics) watchSFU(rooms *sfu.Server) {
 	m.counter("sfu_packets_out_total", "RTP packets to subscribers over UDP.", func() float64 { return float64(rooms.Stats().PacketsOut) })
 	m.counter("sfu_nacks_total", "Requests of subscribers to repeat packets.", func() float64 { return float64(rooms.Stats().Nacks) })
 	m.counter("sfu_key_frames_total", "Requests for key frames to publishers.", func() float64 { return float64(rooms.Stats().KeyFrames) })
-	m.counter("sfu_packets_dropped_total", "RTP packets that were too many.", func() float64 { return float64(rooms.Stats().Dropped) })
+	m.counter("sfu_packets_dropped_total", "Packets that were too many, or came faster than they were read.",
+		func() float64 { return float64(rooms.Stats().Dropped) })
 	m.counter("sfu_packets_malformed_total", "RTP packets with redundancy (RED) that couldn't be read.",
 		func() float64 { return float64(rooms.Stats().Malformed) })
 }

@@ -128,7 +128,8 @@ type Stats struct {
 	// Refused counts connections that were turned away or ended by the server, by the
 	// code of their bye; "flood" for those refused before they could be told.
 	Refused map[string]uint64
-	// PacketsIn and BytesIn came from publishers; Dropped of them were too many.
+	// PacketsIn and BytesIn came from publishers. Dropped were too many: of those, or of
+	// what waited to be read from the socket, which isn't in PacketsIn.
 	PacketsIn, BytesIn, Dropped uint64
 	// Malformed are packets of RED that couldn't be read.
 	Malformed uint64
