@@ -26,6 +26,7 @@ func TestListsPage(t *testing.T) {
 	for i := range n {
 		owner.Discount(t, map[string]any{"code": fmt.Sprintf("CODE%d", i)})
 	}
+	owner.SetPlan(t, "PRO") // FREE has fewer endpoints
 	hook := owner.Webhook(t, "http://127.0.0.1:1/", "stream.started")
 	var shop, product string
 	for i := range n {

@@ -109,6 +109,12 @@ func describeKnown(e *problem.Error) api.Problem {
 	for _, f := range e.Fields {
 		body.Errors = append(body.Errors, api.FieldProblem{Field: f.Field, Message: f.Message})
 	}
+	if l := e.Limit; l != nil {
+		body.Limit = &api.ProblemLimit{Name: l.Name, Value: l.Value, Plan: api.PlanTier(l.Plan)}
+		if l.UpgradeTo != "" {
+			body.Limit.UpgradeTo = new(api.PlanTier(l.UpgradeTo))
+		}
+	}
 	return body
 }
 

@@ -158,6 +158,7 @@ func TestScopesAreEnforced(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
+	owner.SetPlan(t, "ENTERPRISE") // as many keys as there are scopes
 	viewer := owner.Colleague(t, account.Viewer)
 	keys := map[account.Scope]*apitest.Caller{}
 	for _, missing := range account.Owner.Scopes() { // a scope that no key can have is missing from each

@@ -7,6 +7,11 @@ SELECT * FROM api_keys
 WHERE tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
 ORDER BY id DESC LIMIT @max_rows;
 
+-- name: CountAPIKeys :one
+-- Keys that somebody can call with.
+SELECT count(*) FROM api_keys
+WHERE tenant_id = @tenant_id AND revoked_at IS NULL AND coalesce(expires_at, 'infinity'::timestamptz) > @now::timestamptz;
+
 -- name: LockAPIKey :one
 SELECT * FROM api_keys WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 

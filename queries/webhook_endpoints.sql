@@ -7,6 +7,9 @@ SELECT * FROM webhook_endpoints
 WHERE tenant_id = @tenant_id AND deleted_at IS NULL AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
 ORDER BY id DESC LIMIT @max_rows;
 
+-- name: CountWebhookEndpoints :one
+SELECT count(*) FROM webhook_endpoints WHERE tenant_id = @tenant_id AND deleted_at IS NULL;
+
 -- name: GetWebhookEndpoint :one
 SELECT * FROM webhook_endpoints WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL;
 

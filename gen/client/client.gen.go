@@ -1282,7 +1282,7 @@ type ClientInterface interface {
 
 	// CreateAPIKeyWithBody Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1291,7 +1291,7 @@ type ClientInterface interface {
 
 	// CreateAPIKey Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3158,6 +3158,9 @@ type ClientInterface interface {
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 	// order in which they happened. An event may arrive more than once.
 	//
+	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+	// `plan_limit` beyond that.
+	//
 	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
 	// Takes any type of body and a specified content type.
@@ -3176,6 +3179,9 @@ type ClientInterface interface {
 	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 	// order in which they happened. An event may arrive more than once.
+	//
+	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+	// `plan_limit` beyond that.
 	//
 	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
@@ -5986,7 +5992,7 @@ func (c *Client) ListAPIKeys(ctx context.Context, params *ListAPIKeysParams, req
 
 // CreateAPIKeyWithBody Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6005,7 +6011,7 @@ func (c *Client) CreateAPIKeyWithBody(ctx context.Context, contentType string, b
 
 // CreateAPIKey Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9592,6 +9598,9 @@ func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, r
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 // order in which they happened. An event may arrive more than once.
 //
+// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+// `plan_limit` beyond that.
+//
 // 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
 // Takes any type of body and a specified content type.
@@ -9620,6 +9629,9 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 // 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 // order in which they happened. An event may arrive more than once.
+//
+// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+// `plan_limit` beyond that.
 //
 // 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
@@ -22809,7 +22821,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAPIKeyWithBodyWithResponse Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22818,7 +22830,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAPIKeyWithResponse Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24815,6 +24827,9 @@ type ClientWithResponsesInterface interface {
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 	// order in which they happened. An event may arrive more than once.
 	//
+	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+	// `plan_limit` beyond that.
+	//
 	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -24833,6 +24848,9 @@ type ClientWithResponsesInterface interface {
 	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 	// order in which they happened. An event may arrive more than once.
+	//
+	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+	// `plan_limit` beyond that.
 	//
 	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
@@ -39101,7 +39119,7 @@ func (c *ClientWithResponses) ListAPIKeysWithResponse(ctx context.Context, param
 
 // CreateAPIKeyWithBodyWithResponse Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39116,7 +39134,7 @@ func (c *ClientWithResponses) CreateAPIKeyWithBodyWithResponse(ctx context.Conte
 
 // CreateAPIKeyWithResponse Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42145,6 +42163,9 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, para
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 // order in which they happened. An event may arrive more than once.
 //
+// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+// `plan_limit` beyond that.
+//
 // 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -42169,6 +42190,9 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 // 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
 // order in which they happened. An event may arrive more than once.
+//
+// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+// `plan_limit` beyond that.
 //
 // 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //

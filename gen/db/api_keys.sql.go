@@ -10,6 +10,24 @@ import (
 	"time"
 )
 
+const CountAPIKeys = `-- name: CountAPIKeys :one
+SELECT count(*) FROM api_keys
+WHERE tenant_id = $1 AND revoked_at IS NULL AND coalesce(expires_at, 'infinity'::timestamptz) > $2::timestamptz
+`
+
+type CountAPIKeysParams struct {
+	TenantID string
+	Now      time.Time
+}
+
+// Keys that somebody can call with.
+func (q *Queries) CountAPIKeys(ctx context.Context, arg CountAPIKeysParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountAPIKeys, arg.TenantID, arg.Now)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const CreateAPIKey = `-- name: CreateAPIKey :one
 INSERT INTO api_keys (id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9, $10) RETURNING id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at

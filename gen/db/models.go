@@ -281,6 +281,31 @@ type Participant struct {
 	UpdatedAt        time.Time
 }
 
+type Plan struct {
+	ID                     string
+	Tier                   string
+	Name                   string
+	Description            string
+	PriceCents             int64
+	YearlyPriceCents       *int64
+	Currency               string
+	TrialDays              int32
+	Active                 bool
+	ProcessorProductID     *string
+	MaxUsers               *int32
+	MaxAPIKeys             *int32
+	MaxLiveStreams         *int32
+	MaxViewers             *int32
+	MaxSessionCapacity     *int32
+	MaxWebhookEndpoints    *int32
+	MaxRestreamTargets     *int32
+	RecordingRetentionDays *int32
+	MaxCaptureBytes        *int64
+	MaxProcessorCalls      *int32
+	CreatedAt              time.Time
+	UpdatedAt              time.Time
+}
+
 type ProcessorEvent struct {
 	ID          string
 	Type        string

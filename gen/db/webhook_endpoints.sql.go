@@ -10,6 +10,17 @@ import (
 	"time"
 )
 
+const CountWebhookEndpoints = `-- name: CountWebhookEndpoints :one
+SELECT count(*) FROM webhook_endpoints WHERE tenant_id = $1 AND deleted_at IS NULL
+`
+
+func (q *Queries) CountWebhookEndpoints(ctx context.Context, tenantID string) (int64, error) {
+	row := q.db.QueryRow(ctx, CountWebhookEndpoints, tenantID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const CreateWebhookEndpoint = `-- name: CreateWebhookEndpoint :one
 INSERT INTO webhook_endpoints (id, tenant_id, url, events, secret, created_at, updated_at)
 VALUES ($1, $2, $3, $4::text[], $5, $6, $6) RETURNING id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since

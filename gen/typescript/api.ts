@@ -2121,7 +2121,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`).
+         * @description The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -4584,6 +4584,9 @@ export interface paths {
          *     5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
          *     a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
          *     order in which they happened. An event may arrive more than once.
+         *
+         *     Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
+         *     `plan_limit` beyond that.
          *
          *     400 `invalid_input` for an event that doesn't exist, with a list of those that do.
          */
@@ -9492,6 +9495,7 @@ export interface components {
             code: string;
             /** @description One entry per faulty input field; absent otherwise. */
             errors?: components["schemas"]["FieldProblem"][];
+            limit?: components["schemas"]["ProblemLimit"];
             /**
              * @description A sentence that says what is wrong and, where that helps, what to do.
              * @example stream not found
@@ -9517,6 +9521,25 @@ export interface components {
              * @example about:blank
              */
             type: string;
+        };
+        /**
+         * @description A limit of the tenant's plan, with the `plan` that the tenant has; in problems that such a limit caused. `upgradeTo`
+         *     is the smallest plan that allows what was asked for, absent when none does.
+         */
+        ProblemLimit: {
+            /**
+             * @description The limit's name in `PlanLimits`.
+             * @example maxApiKeys
+             */
+            name: string;
+            plan: components["schemas"]["PlanTier"];
+            upgradeTo?: components["schemas"]["PlanTier"];
+            /**
+             * Format: int64
+             * @description What the tenant's plan allows.
+             * @example 10
+             */
+            value: number;
         };
         /**
          * Format: binary
@@ -13415,6 +13438,7 @@ export type PlaybackType = components['schemas']['PlaybackType'];
 export type PlaybackUrl = components['schemas']['PlaybackUrl'];
 export type PlaybackUrlInput = components['schemas']['PlaybackUrlInput'];
 export type Problem = components['schemas']['Problem'];
+export type ProblemLimit = components['schemas']['ProblemLimit'];
 export type ProcessorEvent = components['schemas']['ProcessorEvent'];
 export type ProcessorEventReceipt = components['schemas']['ProcessorEventReceipt'];
 export type Product = components['schemas']['Product'];

@@ -15,6 +15,7 @@ import (
 	"showfloor/internal/id"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
+	"showfloor/internal/quota"
 )
 
 // lastUsedGrain is how exact lastUsedAt is, to spare writes.
@@ -39,7 +40,9 @@ func (s *Service) ListAPIKeys(ctx context.Context, c Caller, cursor *string, lim
 	return rows, nil
 }
 
-// CreateAPIKey makes a key and returns it whole, which happens this once.
+// CreateAPIKey makes a key and returns it whole, which happens this once. Keys that
+// are neither revoked nor expired count towards the plan's maxApiKeys: 403
+// plan_limit beyond it.
 func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (row db.APIKey, key string, err error) {
 	scopes, err := grantable(c, in.Scopes)
 	if err != nil {
@@ -53,6 +56,12 @@ func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (r
 	hash := sha256.Sum256([]byte(key))
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
+		err := s.quotas.CheckTx(ctx, tx, c.TenantID, quota.APIKeys, 1, func(ctx context.Context) (int64, error) {
+			return q.CountAPIKeys(ctx, db.CountAPIKeysParams{TenantID: c.TenantID, Now: now})
+		})
+		if err != nil {
+			return err
+		}
 		parent, expiresAt, err := s.parentKey(ctx, q, c, in.ExpiresAt)
 		if err != nil {
 			return err

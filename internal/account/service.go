@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/mail"
+	"showfloor/internal/quota"
 	"showfloor/internal/signing"
 )
 
@@ -30,6 +31,7 @@ type Service struct {
 	keys      *signing.Keys
 	mails     *mail.Service
 	jobs      mail.Inserter
+	quotas    *quota.Service
 	codeKey   []byte
 	publicURL string
 	cache     *callerCache
@@ -44,6 +46,8 @@ type Config struct {
 	// Mails sends codes and links; Jobs adds what finds out whom to send them to.
 	Mails *mail.Service
 	Jobs  mail.Inserter
+	// Quotas keep tenants within the limits of their plans.
+	Quotas *quota.Service
 	// CodeKey hashes what is too guessable for a hash without a key.
 	CodeKey []byte
 	// PublicURL begins the links in mails; without a slash at the end.
@@ -60,7 +64,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		pool: c.Pool, keys: c.Keys, now: c.Now, log: c.Log,
-		mails: c.Mails, jobs: c.Jobs, codeKey: c.CodeKey, publicURL: c.PublicURL,
+		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKey: c.CodeKey, publicURL: c.PublicURL,
 		cache: newCallerCache(c.Now, cacheLife),
 		// Half of the cores at most hash passwords, the rest goes on serving.
 		hasher: newHasher(max(1, runtime.NumCPU()/2)),

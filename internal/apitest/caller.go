@@ -168,6 +168,16 @@ func (c *Caller) Webhook(t testing.TB, url string, events ...string) api.Webhook
 	return w
 }
 
+// SetPlan puts the caller's tenant on another plan, behind the API's back: for
+// tests that need more than FREE allows.
+func (c *Caller) SetPlan(t testing.TB, tier string) {
+	t.Helper()
+	q := db.New(c.server.Pool)
+	tenant, err := q.GetTenant(t.Context(), c.TenantID)
+	must(t, err)
+	must(t, q.SetTenantPlan(t.Context(), db.SetTenantPlanParams{ID: c.TenantID, Plan: tier, Now: tenant.UpdatedAt}))
+}
+
 // SetTenantStatus changes the caller's tenant behind the API's back.
 func (c *Caller) SetTenantStatus(t testing.TB, status string) {
 	t.Helper()

@@ -30,6 +30,7 @@ import (
 	"showfloor/internal/processor"
 	"showfloor/internal/push"
 	"showfloor/internal/queue"
+	"showfloor/internal/quota"
 	"showfloor/internal/realtime"
 	"showfloor/internal/secret"
 	"showfloor/internal/seller"
@@ -107,6 +108,9 @@ type Areas struct {
 	// Idempotency keeps what requests with an Idempotency-Key came to.
 	Idempotency *idempotency.Service
 
+	// Quotas keep tenants within the limits of their plans.
+	Quotas *quota.Service
+
 	Accounts  *account.Service
 	Streams   *stream.Service
 	Webhooks  *webhook.Service
@@ -166,8 +170,9 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.Idempotency = idempotency.New(idempotency.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now})
 
+	a.Quotas = quota.New(c.Pool, c.Now)
 	a.Accounts = account.New(account.Config{
-		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, CodeKey: c.Box.Derive("sign-up codes"),
+		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, CodeKey: c.Box.Derive("sign-up codes"),
 		PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,
 	})
 	a.Streams = stream.New(stream.Config{
@@ -175,7 +180,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		PlaybackKey: c.Box.Derive("playback"), PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
 	a.Webhooks = webhook.New(webhook.Config{
-		Pool: c.Pool, Box: c.Box, Events: a.Events, Mails: a.Mails, Schedule: c.Schedule,
+		Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Mails: a.Mails, Schedule: c.Schedule,
 		AllowPrivate: c.AllowPrivate, Observe: c.ObserveDelivery, Now: c.Now,
 	})
 	a.Tester = tester.New(tester.Config{Pool: c.Pool, AllowPrivate: c.AllowPrivate, Now: c.Now})

@@ -88,6 +88,10 @@ func rules() []rule {
 			why: "it sends what areas write and knows none of them",
 		},
 		{
+			packages: "internal/quota", may: []string{"gen/db", "internal/postgres", "internal/problem"},
+			why: "whatever a plan limits, the area that has it counts it",
+		},
+		{
 			packages: "internal/idempotency", may: []string{"gen/db", "internal/postgres", "internal/problem", "internal/secret"},
 			why: "it keeps the answers of any operation and knows none",
 		},

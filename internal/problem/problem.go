@@ -27,6 +27,16 @@ const (
 // Field says what is wrong with one input field.
 type Field struct{ Field, Message string }
 
+// Limit is one limit of the caller's plan.
+type Limit struct {
+	// Name is that of the field in the API's PlanLimits.
+	Name  string
+	Value int64
+	// Plan is the tenant's tier; UpgradeTo is the smallest tier that allows what was
+	// asked for, empty when none does.
+	Plan, UpgradeTo string
+}
+
 // Error is a problem that the caller can understand and act on.
 type Error struct {
 	Kind Kind
@@ -38,6 +48,8 @@ type Error struct {
 	Fields []Field
 	// RetryAfter is when to come back, for RateLimited.
 	RetryAfter time.Duration
+	// Limit is the plan's limit that refused the request; nil for none.
+	Limit *Limit
 }
 
 func (e *Error) Error() string { return e.Message }

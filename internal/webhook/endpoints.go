@@ -15,6 +15,7 @@ import (
 	"showfloor/internal/outbound"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
+	"showfloor/internal/quota"
 )
 
 // endpointEntity is what the audit log calls an endpoint.
@@ -56,7 +57,8 @@ func found(err error) error {
 }
 
 // CreateWebhook registers an endpoint and returns its signing secret, which is
-// shown this once and kept encrypted.
+// shown this once and kept encrypted. Endpoints, disabled ones included, count
+// towards the plan's maxWebhookEndpoints: 403 plan_limit beyond it.
 func (s *Service) CreateWebhook(
 	ctx context.Context, c account.Caller, in EndpointInput,
 ) (row db.WebhookEndpoint, secret string, err error) {
@@ -67,7 +69,12 @@ func (s *Service) CreateWebhook(
 	endpointID := id.New(id.Webhook)
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		var err error
+		err := s.config.Quotas.CheckTx(ctx, tx, c.TenantID, quota.WebhookEndpoints, 1, func(ctx context.Context) (int64, error) {
+			return q.CountWebhookEndpoints(ctx, c.TenantID)
+		})
+		if err != nil {
+			return err
+		}
 		row, err = q.CreateWebhookEndpoint(ctx, db.CreateWebhookEndpointParams{
 			ID: endpointID, TenantID: c.TenantID, URL: in.URL, Events: eventList(in.Events),
 			Secret: s.config.Box.Seal([]byte(secret), sealContext(endpointID)), Now: now,

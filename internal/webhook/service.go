@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/event"
 	"showfloor/internal/mail"
 	"showfloor/internal/outbound"
+	"showfloor/internal/quota"
 	"showfloor/internal/secret"
 )
 
@@ -21,6 +22,8 @@ type Config struct {
 	Pool   *pgxpool.Pool
 	Box    *secret.Box
 	Events *event.Log
+	// Quotas keep tenants within the limits of their plans.
+	Quotas *quota.Service
 	// Schedule is the pause before each attempt after the first, so that there
 	// are len(Schedule)+1 attempts.
 	Schedule []time.Duration

@@ -1,0 +1,103 @@
+package handlers_test
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/apitest"
+	"showfloor/internal/console"
+)
+
+// atOnce makes a request n times at the same time and counts the answers by status.
+func atOnce(n int, call func() apitest.Response) map[int]int {
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			status := call().Status
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[status]++
+		})
+	}
+	wg.Wait()
+	return statuses
+}
+
+// TestAPlanBoundsAPIKeys: exactly as many as the plan allows, however many are
+// asked for at once; those that are revoked or expired don't count.
+func TestAPlanBoundsAPIKeys(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner, neighbour := s.Register(t), s.Register(t)
+	create := func() apitest.Response {
+		return owner.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "Key"})
+	}
+	require.Equal(t, map[int]int{http.StatusCreated: 10, http.StatusForbidden: 40}, atOnce(50, create))
+	p := create().Problem(t, http.StatusForbidden, "plan_limit")
+	require.Equal(t, "the plan FREE allows 10 API keys; STARTER allows 20", p.Message)
+	require.Equal(t, &api.ProblemLimit{
+		Name: "maxApiKeys", Value: 10, Plan: api.PlanTierFREE, UpgradeTo: new(api.PlanTierSTARTER),
+	}, p.Limit)
+	neighbour.Key(t)
+
+	var keys []api.APIKey
+	owner.Call(t, "GET", "/v1/me/api-keys", nil).Into(t, 200, &keys)
+	require.Len(t, keys, 10)
+	owner.Call(t, "DELETE", "/v1/me/api-keys/"+keys[0].ID, nil).Is(t, 200)
+	soon := s.Clock.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+	owner.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "Key", "expiresAt": soon}).Is(t, http.StatusCreated)
+	create().Problem(t, http.StatusForbidden, "plan_limit")
+	s.Clock.Advance(time.Minute)
+	create().Is(t, http.StatusCreated)
+	create().Problem(t, http.StatusForbidden, "plan_limit")
+}
+
+// TestAPlanBoundsWebhookEndpoints: deleted ones don't count, disabled ones do.
+func TestAPlanBoundsWebhookEndpoints(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	create := func() apitest.Response {
+		return owner.Call(t, "POST", "/v1/me/webhooks", map[string]any{"url": "https://hooks.example.test/"})
+	}
+	require.Equal(t, map[int]int{http.StatusCreated: 5, http.StatusForbidden: 45}, atOnce(50, create))
+	var list []api.WebhookEndpoint
+	owner.Call(t, "GET", "/v1/me/webhooks", nil).Into(t, 200, &list)
+	require.Len(t, list, 5)
+	owner.Call(t, "PATCH", "/v1/me/webhooks/"+list[0].ID, map[string]any{"status": "disabled"}).Is(t, 200)
+	create().Problem(t, http.StatusForbidden, "plan_limit")
+	owner.Call(t, "DELETE", "/v1/me/webhooks/"+list[0].ID, nil).Is(t, 200)
+	create().Is(t, http.StatusCreated)
+	create().Problem(t, http.StatusForbidden, "plan_limit")
+}
+
+// TestAChangeOfThePlanHoldsAtOnce, and what a tenant has above a lower limit stays.
+func TestAChangeOfThePlanHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner, admin := s.Register(t), s.Admin(t, console.SuperAdmin)
+	create := func() apitest.Response {
+		return owner.Call(t, "POST", "/v1/me/webhooks", map[string]any{"url": "https://hooks.example.test/"})
+	}
+	become := func(plan string) {
+		admin.Call(t, "PATCH", "/v1/admin/tenants/"+owner.TenantID+"/plan", map[string]any{"plan": plan}).Is(t, 200)
+	}
+	become("ENTERPRISE")
+	require.Equal(t, map[int]int{http.StatusCreated: 50, http.StatusForbidden: 10}, atOnce(60, create))
+	p := create().Problem(t, http.StatusForbidden, "plan_limit")
+	require.Equal(t, "the plan ENTERPRISE allows 50 webhook endpoints, and no plan allows more", p.Message)
+	require.Nil(t, p.Limit.UpgradeTo)
+
+	become("FREE")
+	require.Len(t, follow(t, owner, "/v1/me/webhooks?limit=200", 200), 50, "nothing is taken away")
+	p = create().Problem(t, http.StatusForbidden, "plan_limit")
+	require.EqualValues(t, 5, p.Limit.Value)
+	require.Nil(t, p.Limit.UpgradeTo, "no plan allows 51")
+}
