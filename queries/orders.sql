@@ -8,10 +8,10 @@ FROM tenants t LEFT JOIN sellers se ON se.tenant_id = t.id WHERE t.id = @tenant_
 -- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
-        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, expires_at, check_at, created_at, updated_at)
+        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
     VALUES (@id, @tenant_id, @stream_id, sqlc.narg('auction_id'), @customer_external_id, sqlc.narg('customer_email'), @subtotal_cents, @discount_cents, @total_cents,
         @application_fee_cents, @currency, sqlc.narg('discount_id'), sqlc.narg('discount_code'), @success_url, @cancel_url,
-        sqlc.narg('processor_account_id'), @expires_at, @check_at::timestamptz, @now, @now)
+        sqlc.narg('processor_account_id'), @expires_at, @check_at::timestamptz, @now::timestamptz, @now::timestamptz, @now::timestamptz)
     RETURNING id, tenant_id
 )
 INSERT INTO order_items (order_id, tenant_id, position, product_id, name, price_cents, quantity)
@@ -21,7 +21,8 @@ FROM made, (SELECT generate_subscripts(@product_ids::text[], 1) AS position, unn
 
 -- name: AttachPage :exec
 -- A report may have been faster; what it knows stays.
-UPDATE orders SET checkout_session_id = @session_id, checkout_url = @url, expires_at = @expires_at, check_at = @check_at::timestamptz, checks = 0, updated_at = @now
+UPDATE orders SET checkout_session_id = @session_id, checkout_url = @url, expires_at = @expires_at, check_at = @check_at::timestamptz, check_set_at = @now::timestamptz, checks = 0,
+    search_after = NULL, search_began_at = NULL, updated_at = @now::timestamptz
 WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING' AND checkout_session_id IS NULL;
 
 -- name: GetOrder :one
@@ -68,11 +69,14 @@ WHERE tenant_id = @tenant_id AND id = @id;
 -- name: AwaitOrder :exec
 -- The row is locked: what a look at its page has shown, which isn't its end.
 UPDATE orders SET checkout_session_id = @session_id, checkout_url = coalesce(nullif(@url::text, ''), checkout_url), expires_at = @expires_at,
-    check_at = @check_at::timestamptz, checks = @checks, updated_at = CASE WHEN checkout_session_id IS NULL THEN @now ELSE updated_at END
+    check_at = @check_at::timestamptz, check_set_at = @now::timestamptz, checks = @checks, search_after = NULL, search_began_at = NULL,
+    updated_at = CASE WHEN checkout_session_id IS NULL THEN @now::timestamptz ELSE updated_at END
 WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: PostponeCheck :exec
-UPDATE orders SET check_at = @check_at::timestamptz, checks = @checks WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING';
+UPDATE orders SET check_at = @check_at::timestamptz, check_set_at = @now::timestamptz, checks = @checks,
+    search_after = sqlc.narg('search_after'), search_began_at = sqlc.narg('search_began_at')
+WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING';
 
 -- name: ClaimPage :execrows
 -- Notes, before the processor is asked for a winner's page, whose account it is asked on.
@@ -81,9 +85,11 @@ WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING' AND checkout_se
 
 -- name: TakeDueOrders :many
 -- @sqlc-vet-disable tenant
--- For all tenants. Their next check is put ahead: should the job be lost, another one comes.
-UPDATE orders o SET check_at = @next::timestamptz
-FROM (SELECT d.id FROM orders d WHERE d.check_at <= @now::timestamptz ORDER BY d.check_at LIMIT @max_rows FOR UPDATE SKIP LOCKED) due
+-- For all tenants. Their next check is put ahead: should the job be lost, another one comes. A check that was put ahead by a clock
+-- that has gone back since is due too.
+UPDATE orders o SET check_at = @next::timestamptz, check_set_at = @now::timestamptz
+FROM (SELECT d.id FROM orders d WHERE d.check_at <= @now::timestamptz OR d.check_at IS NOT NULL AND d.check_set_at > @ahead::timestamptz
+    ORDER BY d.check_at LIMIT @max_rows FOR UPDATE SKIP LOCKED) due
 WHERE o.id = due.id RETURNING o.id;
 
 -- name: FulfilOrder :exec

@@ -1967,11 +1967,12 @@ type ClientInterface interface {
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
-	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+	// | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+	// | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
 	//
-	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-	// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-	// an `Idempotency-Key`.
+	// Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+	// customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+	// there is none; or send an `Idempotency-Key`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1998,11 +1999,12 @@ type ClientInterface interface {
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
-	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+	// | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+	// | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
 	//
-	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-	// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-	// an `Idempotency-Key`.
+	// Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+	// customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+	// there is none; or send an `Idempotency-Key`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7267,11 +7269,12 @@ func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...Request
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
-// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+// | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+// | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
 //
-// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-// an `Idempotency-Key`.
+// Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+// customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+// there is none; or send an `Idempotency-Key`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7308,11 +7311,12 @@ func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string,
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
-// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+// | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+// | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
 //
-// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-// an `Idempotency-Key`.
+// Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+// customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+// there is none; or send an `Idempotency-Key`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -23536,11 +23540,12 @@ type ClientWithResponsesInterface interface {
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
-	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+	// | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+	// | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
 	//
-	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-	// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-	// an `Idempotency-Key`.
+	// Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+	// customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+	// there is none; or send an `Idempotency-Key`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23567,11 +23572,12 @@ type ClientWithResponsesInterface interface {
 	// | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 	// | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 	// | 409 | `conflict` | names the product | a product is archived |
-	// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+	// | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+	// | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
 	//
-	// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-	// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-	// an `Idempotency-Key`.
+	// Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+	// customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+	// there is none; or send an `Idempotency-Key`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -40188,11 +40194,12 @@ func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id 
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
-// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+// | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+// | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
 //
-// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-// an `Idempotency-Key`.
+// Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+// customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+// there is none; or send an `Idempotency-Key`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40225,11 +40232,12 @@ func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Con
 // | 404 | `not_found` | `product not found` | a product isn't the tenant's |
 // | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
 // | 409 | `conflict` | names the product | a product is archived |
-// | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+// | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+// | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
 //
-// Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-// order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-// an `Idempotency-Key`.
+// Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+// customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+// there is none; or send an `Idempotency-Key`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

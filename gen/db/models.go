@@ -247,6 +247,13 @@ type Order struct {
 	FulfilledAt         *time.Time
 	CreatedAt           time.Time
 	UpdatedAt           time.Time
+	CheckSetAt          *time.Time
+	SearchAfter         *string
+	SearchBeganAt       *time.Time
+	PaidCents           *int64
+	PaidCurrency        *string
+	PaymentAsked        int64
+	PaymentAnswered     int64
 }
 
 type OrderItem struct {
@@ -367,6 +374,9 @@ type Refund struct {
 	ProcessorRefundID *string
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
+	Source            string
+	IdempotencyKey    *string
+	FailureReason     *string
 }
 
 type Seller struct {
@@ -376,6 +386,9 @@ type Seller struct {
 	CheckedAt          *time.Time
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
+	AskedAt            *time.Time
+	Asked              int64
+	Answered           int64
 }
 
 type Session struct {

@@ -11,7 +11,8 @@ import (
 )
 
 const AttachPage = `-- name: AttachPage :exec
-UPDATE orders SET checkout_session_id = $1, checkout_url = $2, expires_at = $3, check_at = $4::timestamptz, checks = 0, updated_at = $5
+UPDATE orders SET checkout_session_id = $1, checkout_url = $2, expires_at = $3, check_at = $4::timestamptz, check_set_at = $5::timestamptz, checks = 0,
+    search_after = NULL, search_began_at = NULL, updated_at = $5::timestamptz
 WHERE tenant_id = $6 AND id = $7 AND status = 'PENDING' AND checkout_session_id IS NULL
 `
 
@@ -41,7 +42,8 @@ func (q *Queries) AttachPage(ctx context.Context, arg AttachPageParams) error {
 
 const AwaitOrder = `-- name: AwaitOrder :exec
 UPDATE orders SET checkout_session_id = $1, checkout_url = coalesce(nullif($2::text, ''), checkout_url), expires_at = $3,
-    check_at = $4::timestamptz, checks = $5, updated_at = CASE WHEN checkout_session_id IS NULL THEN $6 ELSE updated_at END
+    check_at = $4::timestamptz, check_set_at = $5::timestamptz, checks = $6, search_after = NULL, search_began_at = NULL,
+    updated_at = CASE WHEN checkout_session_id IS NULL THEN $5::timestamptz ELSE updated_at END
 WHERE tenant_id = $7 AND id = $8
 `
 
@@ -50,8 +52,8 @@ type AwaitOrderParams struct {
 	URL       string
 	ExpiresAt time.Time
 	CheckAt   time.Time
-	Checks    int32
 	Now       time.Time
+	Checks    int32
 	TenantID  string
 	ID        string
 }
@@ -63,8 +65,8 @@ func (q *Queries) AwaitOrder(ctx context.Context, arg AwaitOrderParams) error {
 		arg.URL,
 		arg.ExpiresAt,
 		arg.CheckAt,
-		arg.Checks,
 		arg.Now,
+		arg.Checks,
 		arg.TenantID,
 		arg.ID,
 	)
@@ -104,10 +106,10 @@ func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) (int64, er
 const CreateOrder = `-- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
-        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, expires_at, check_at, created_at, updated_at)
+        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
     VALUES ($5, $6, $7, $8, $9, $10, $11, $12, $13,
         $14, $15, $16, $17, $18, $19,
-        $20, $21, $22::timestamptz, $23, $23)
+        $20, $21, $22::timestamptz, $23::timestamptz, $23::timestamptz, $23::timestamptz)
     RETURNING id, tenant_id
 )
 INSERT INTO order_items (order_id, tenant_id, position, product_id, name, price_cents, quantity)
@@ -268,7 +270,7 @@ func (q *Queries) GetCheckoutSeller(ctx context.Context, arg GetCheckoutSellerPa
 }
 
 const GetOrder = `-- name: GetOrder :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at FROM orders WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered FROM orders WHERE tenant_id = $1 AND id = $2
 `
 
 type GetOrderParams struct {
@@ -308,12 +310,19 @@ func (q *Queries) GetOrder(ctx context.Context, arg GetOrderParams) (Order, erro
 		&i.FulfilledAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.CheckSetAt,
+		&i.SearchAfter,
+		&i.SearchBeganAt,
+		&i.PaidCents,
+		&i.PaidCurrency,
+		&i.PaymentAsked,
+		&i.PaymentAnswered,
 	)
 	return i, err
 }
 
 const GetOrderForCheck = `-- name: GetOrderForCheck :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at FROM orders WHERE id = $1
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered FROM orders WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -350,6 +359,13 @@ func (q *Queries) GetOrderForCheck(ctx context.Context, id string) (Order, error
 		&i.FulfilledAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.CheckSetAt,
+		&i.SearchAfter,
+		&i.SearchBeganAt,
+		&i.PaidCents,
+		&i.PaidCurrency,
+		&i.PaymentAsked,
+		&i.PaymentAnswered,
 	)
 	return i, err
 }
@@ -392,7 +408,7 @@ func (q *Queries) ListOrderItems(ctx context.Context, arg ListOrderItemsParams) 
 }
 
 const ListOrders = `-- name: ListOrders :many
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at FROM orders
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered FROM orders
 WHERE tenant_id = $1
   AND ($2::text IS NULL OR status = $2::text)
   AND ($3::text IS NULL OR stream_id = $3::text)
@@ -455,6 +471,13 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 			&i.FulfilledAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.CheckSetAt,
+			&i.SearchAfter,
+			&i.SearchBeganAt,
+			&i.PaidCents,
+			&i.PaidCurrency,
+			&i.PaymentAsked,
+			&i.PaymentAnswered,
 		); err != nil {
 			return nil, err
 		}
@@ -467,7 +490,7 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 }
 
 const LockOrder = `-- name: LockOrder :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockOrderParams struct {
@@ -507,6 +530,13 @@ func (q *Queries) LockOrder(ctx context.Context, arg LockOrderParams) (Order, er
 		&i.FulfilledAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.CheckSetAt,
+		&i.SearchAfter,
+		&i.SearchBeganAt,
+		&i.PaidCents,
+		&i.PaidCurrency,
+		&i.PaymentAsked,
+		&i.PaymentAnswered,
 	)
 	return i, err
 }
@@ -540,20 +570,28 @@ func (q *Queries) PayOrder(ctx context.Context, arg PayOrderParams) error {
 }
 
 const PostponeCheck = `-- name: PostponeCheck :exec
-UPDATE orders SET check_at = $1::timestamptz, checks = $2 WHERE tenant_id = $3 AND id = $4 AND status = 'PENDING'
+UPDATE orders SET check_at = $1::timestamptz, check_set_at = $2::timestamptz, checks = $3,
+    search_after = $4, search_began_at = $5
+WHERE tenant_id = $6 AND id = $7 AND status = 'PENDING'
 `
 
 type PostponeCheckParams struct {
-	CheckAt  time.Time
-	Checks   int32
-	TenantID string
-	ID       string
+	CheckAt       time.Time
+	Now           time.Time
+	Checks        int32
+	SearchAfter   *string
+	SearchBeganAt *time.Time
+	TenantID      string
+	ID            string
 }
 
 func (q *Queries) PostponeCheck(ctx context.Context, arg PostponeCheckParams) error {
 	_, err := q.db.Exec(ctx, PostponeCheck,
 		arg.CheckAt,
+		arg.Now,
 		arg.Checks,
+		arg.SearchAfter,
+		arg.SearchBeganAt,
 		arg.TenantID,
 		arg.ID,
 	)
@@ -561,21 +599,29 @@ func (q *Queries) PostponeCheck(ctx context.Context, arg PostponeCheckParams) er
 }
 
 const TakeDueOrders = `-- name: TakeDueOrders :many
-UPDATE orders o SET check_at = $1::timestamptz
-FROM (SELECT d.id FROM orders d WHERE d.check_at <= $2::timestamptz ORDER BY d.check_at LIMIT $3 FOR UPDATE SKIP LOCKED) due
+UPDATE orders o SET check_at = $1::timestamptz, check_set_at = $2::timestamptz
+FROM (SELECT d.id FROM orders d WHERE d.check_at <= $2::timestamptz OR d.check_at IS NOT NULL AND d.check_set_at > $3::timestamptz
+    ORDER BY d.check_at LIMIT $4 FOR UPDATE SKIP LOCKED) due
 WHERE o.id = due.id RETURNING o.id
 `
 
 type TakeDueOrdersParams struct {
 	Next    time.Time
 	Now     time.Time
+	Ahead   time.Time
 	MaxRows int32
 }
 
 // @sqlc-vet-disable tenant
-// For all tenants. Their next check is put ahead: should the job be lost, another one comes.
+// For all tenants. Their next check is put ahead: should the job be lost, another one comes. A check that was put ahead by a clock
+// that has gone back since is due too.
 func (q *Queries) TakeDueOrders(ctx context.Context, arg TakeDueOrdersParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, TakeDueOrders, arg.Next, arg.Now, arg.MaxRows)
+	rows, err := q.db.Query(ctx, TakeDueOrders,
+		arg.Next,
+		arg.Now,
+		arg.Ahead,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

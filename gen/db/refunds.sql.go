@@ -13,7 +13,7 @@ import (
 const CreateRefund = `-- name: CreateRefund :one
 INSERT INTO refunds (id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
-RETURNING id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at
+RETURNING id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason
 `
 
 type CreateRefundParams struct {
@@ -49,6 +49,9 @@ func (q *Queries) CreateRefund(ctx context.Context, arg CreateRefundParams) (Ref
 		&i.ProcessorRefundID,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Source,
+		&i.IdempotencyKey,
+		&i.FailureReason,
 	)
 	return i, err
 }
@@ -78,7 +81,7 @@ func (q *Queries) FindOrderOfPayment(ctx context.Context, arg FindOrderOfPayment
 }
 
 const GetRefundForFinish = `-- name: GetRefundForFinish :one
-SELECT r.id, r.tenant_id, r.order_id, r.amount_cents, r.status, r.reason, r.processor_refund_id, r.created_at, r.updated_at, o.id, o.tenant_id, o.status, o.stream_id, o.auction_id, o.customer_external_id, o.customer_email, o.subtotal_cents, o.discount_cents, o.total_cents, o.refunded_cents, o.application_fee_cents, o.currency, o.discount_id, o.discount_code, o.success_url, o.cancel_url, o.processor_account_id, o.checkout_session_id, o.checkout_url, o.payment_intent_id, o.expires_at, o.check_at, o.checks, o.paid_at, o.fulfilled_at, o.created_at, o.updated_at FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = $1
+SELECT r.id, r.tenant_id, r.order_id, r.amount_cents, r.status, r.reason, r.processor_refund_id, r.created_at, r.updated_at, r.source, r.idempotency_key, r.failure_reason, o.id, o.tenant_id, o.status, o.stream_id, o.auction_id, o.customer_external_id, o.customer_email, o.subtotal_cents, o.discount_cents, o.total_cents, o.refunded_cents, o.application_fee_cents, o.currency, o.discount_id, o.discount_code, o.success_url, o.cancel_url, o.processor_account_id, o.checkout_session_id, o.checkout_url, o.payment_intent_id, o.expires_at, o.check_at, o.checks, o.paid_at, o.fulfilled_at, o.created_at, o.updated_at, o.check_set_at, o.search_after, o.search_began_at, o.paid_cents, o.paid_currency, o.payment_asked, o.payment_answered FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = $1
 `
 
 type GetRefundForFinishRow struct {
@@ -101,6 +104,9 @@ func (q *Queries) GetRefundForFinish(ctx context.Context, id string) (GetRefundF
 		&i.Refund.ProcessorRefundID,
 		&i.Refund.CreatedAt,
 		&i.Refund.UpdatedAt,
+		&i.Refund.Source,
+		&i.Refund.IdempotencyKey,
+		&i.Refund.FailureReason,
 		&i.Order.ID,
 		&i.Order.TenantID,
 		&i.Order.Status,
@@ -129,12 +135,19 @@ func (q *Queries) GetRefundForFinish(ctx context.Context, id string) (GetRefundF
 		&i.Order.FulfilledAt,
 		&i.Order.CreatedAt,
 		&i.Order.UpdatedAt,
+		&i.Order.CheckSetAt,
+		&i.Order.SearchAfter,
+		&i.Order.SearchBeganAt,
+		&i.Order.PaidCents,
+		&i.Order.PaidCurrency,
+		&i.Order.PaymentAsked,
+		&i.Order.PaymentAnswered,
 	)
 	return i, err
 }
 
 const ListRefunds = `-- name: ListRefunds :many
-SELECT id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at FROM refunds WHERE tenant_id = $1 AND order_id = $2 ORDER BY id
+SELECT id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason FROM refunds WHERE tenant_id = $1 AND order_id = $2 ORDER BY id
 `
 
 type ListRefundsParams struct {
@@ -162,6 +175,9 @@ func (q *Queries) ListRefunds(ctx context.Context, arg ListRefundsParams) ([]Ref
 			&i.ProcessorRefundID,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Source,
+			&i.IdempotencyKey,
+			&i.FailureReason,
 		); err != nil {
 			return nil, err
 		}

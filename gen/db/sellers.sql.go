@@ -26,7 +26,7 @@ func (q *Queries) EnsureSeller(ctx context.Context, arg EnsureSellerParams) erro
 }
 
 const GetSeller = `-- name: GetSeller :one
-SELECT s.tenant_id, s.processor_account_id, s.details_submitted, s.checked_at, s.created_at, s.updated_at, t.name AS tenant_name, t.charges_enabled
+SELECT s.tenant_id, s.processor_account_id, s.details_submitted, s.checked_at, s.created_at, s.updated_at, s.asked_at, s.asked, s.answered, t.name AS tenant_name, t.charges_enabled
 FROM sellers s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.tenant_id = $1
 `
@@ -47,6 +47,9 @@ func (q *Queries) GetSeller(ctx context.Context, tenantID string) (GetSellerRow,
 		&i.Seller.CheckedAt,
 		&i.Seller.CreatedAt,
 		&i.Seller.UpdatedAt,
+		&i.Seller.AskedAt,
+		&i.Seller.Asked,
+		&i.Seller.Answered,
 		&i.TenantName,
 		&i.ChargesEnabled,
 	)

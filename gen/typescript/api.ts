@@ -2931,11 +2931,12 @@ export interface paths {
          *     | 404 | `not_found` | `product not found` | a product isn't the tenant's |
          *     | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
          *     | 409 | `conflict` | names the product | a product is archived |
-         *     | 503 | `processor_unavailable` | names the order, if there is one | the processor can't be reached |
+         *     | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+         *     | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
          *
-         *     Don't repeat the call after a network error or a 503, since the page may exist: look for the customer's newest
-         *     order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when there is none; or send
-         *     an `Idempotency-Key`.
+         *     Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
+         *     customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
+         *     there is none; or send an `Idempotency-Key`.
          */
         post: operations["createCheckout"];
         delete?: never;

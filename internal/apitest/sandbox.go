@@ -1,7 +1,11 @@
 package apitest
 
 import (
+	"context"
+	"net"
+	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +30,38 @@ type Sandbox struct {
 	URL string
 	// Client calls it.
 	Client *processor.Client
+
+	closed    *closedPort
+	transport *http.Transport
+}
+
+// closedPort is an address at which nobody listens, while refusing is set.
+type closedPort struct {
+	address  string
+	refusing atomic.Bool
+}
+
+func newClosedPort(t testing.TB) *closedPort {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, l.Close())
+	return &closedPort{address: l.Addr().String()}
+}
+
+// dial leads to the closed port while it refuses, else to the address.
+func (p *closedPort) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if p.refusing.Load() {
+		address = p.address
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, address)
+}
+
+// Refuse makes the connections of Client refused, or succeed again. Down lets them
+// succeed and breaks them off.
+func (b *Sandbox) Refuse(refuse bool) {
+	b.closed.refusing.Store(refuse)
+	b.transport.CloseIdleConnections()
 }
 
 // openSandbox makes the server's processor, unless it shares another server's.
@@ -44,11 +80,15 @@ func (s *Server) openSandbox(t testing.TB, o Options, now func() time.Time) {
 	must(t, err)
 	server.Config.Handler = box
 	server.Start()
-	s.Sandbox = &Sandbox{Server: box, URL: url, Client: processor.New(processor.Config{
+	closed := newClosedPort(t)
+	transport := &http.Transport{DialContext: closed.dial, MaxIdleConnsPerHost: 32}
+	s.Sandbox = &Sandbox{Server: box, URL: url, closed: closed, transport: transport, Client: processor.New(processor.Config{
 		Key: processorKey, URL: sandbox.APIURL(url), Secret: processorSecret, ConnectSecret: processorConnectSecret,
+		HTTPClient: &http.Client{Transport: transport, Timeout: 20 * time.Second},
 	})}
 	t.Cleanup(func() {
 		must(t, box.Close())
+		transport.CloseIdleConnections()
 		server.Close()
 	})
 }

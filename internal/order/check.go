@@ -29,6 +29,9 @@ const (
 	dueBatch = 200
 	// dueAgain is when an order is due again whose check was lost.
 	dueAgain = 5 * time.Minute
+	// clockSlack is how far ahead of this server's clock another one's may be: a check
+	// that was set later than that was set by a clock that has gone back since.
+	clockSlack = time.Minute
 )
 
 // CheckArgs is the job that asks the processor what became of an order, and opens
@@ -54,7 +57,9 @@ func (s *Service) EnqueueDue(ctx context.Context) error {
 		var jobs []river.InsertManyParams
 		err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 			now := s.config.Now()
-			due, err := db.New(tx).TakeDueOrders(ctx, db.TakeDueOrdersParams{Now: now, Next: now.Add(dueAgain), MaxRows: dueBatch})
+			due, err := db.New(tx).TakeDueOrders(ctx, db.TakeDueOrdersParams{
+				Now: now, Ahead: now.Add(clockSlack), Next: now.Add(dueAgain), MaxRows: dueBatch,
+			})
 			if err != nil {
 				return fmt.Errorf("take due orders: %w", err)
 			}
@@ -78,7 +83,7 @@ func (s *Service) EnqueueDue(ctx context.Context) error {
 
 // CheckOrder asks the processor what became of a PENDING order's page, or whether
 // there is one, and brings the order in line. It may be killed and repeated at any
-// point: every step that changes something there is found out about first.
+// point: before something is made at the processor, it is looked up there.
 func (s *Service) CheckOrder(ctx context.Context, orderID string) error {
 	o, err := db.New(s.config.Pool).GetOrderForCheck(ctx, orderID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -90,7 +95,7 @@ func (s *Service) CheckOrder(ctx context.Context, orderID string) error {
 	if o.Status != Pending {
 		return nil
 	}
-	err = s.check(ctx, o)
+	err = s.check(ctx, &o)
 	refusal, refused := errors.AsType[*processor.Refusal](err)
 	switch {
 	case refused:
@@ -103,48 +108,83 @@ func (s *Service) CheckOrder(ctx context.Context, orderID string) error {
 	}
 }
 
-func (s *Service) check(ctx context.Context, o db.Order) error {
+// check asks the processor. With an error, o says how far the search for its page came.
+func (s *Service) check(ctx context.Context, o *db.Order) error {
 	now := s.config.Now()
-	page, found, err := s.look(ctx, o, now)
-	if found && o.CheckoutSessionID == nil && judge(o, *o.ProcessorAccountID, page) == stranger {
-		// The seller has made a page of their own in the order's name. It must not hold
-		// the units for good.
-		s.config.Log.Warn("a payment page that we didn't make names an order", "order", o.ID, "session", page.ID)
-		found = false
-	}
 	switch {
-	case err != nil:
-		return err
-	case found:
+	case o.CheckoutSessionID != nil:
+		page, err := s.look(ctx, *o, now)
+		if err != nil {
+			return err
+		}
 		return s.ApplySession(ctx, *o.ProcessorAccountID, page)
-	case o.ProcessorAccountID == nil && !now.Before(o.ExpiresAt), !now.Before(noPageAt(o)):
-		return s.expire(ctx, o.TenantID, o.ID)
-	case o.AuctionID != nil && now.Before(o.ExpiresAt):
-		return s.openPage(ctx, o)
+	case o.ProcessorAccountID != nil:
+		return s.search(ctx, o, now)
+	case now.Before(o.ExpiresAt): // a winner's, whose page was never asked for
+		return s.openPage(ctx, *o)
 	default:
-		return s.postpone(ctx, o, nextCheck(now, noPageAt(o), o.Checks))
+		return s.expire(ctx, o.TenantID, o.ID)
 	}
 }
 
-// look finds an order's page as it stands now. One that is open beyond its time is
+// look gets an order's page as it stands now. One that is open beyond its time is
 // closed: only then is nothing paid there any more.
-func (s *Service) look(ctx context.Context, o db.Order, now time.Time) (page processor.Session, found bool, err error) {
-	switch {
-	case o.ProcessorAccountID == nil:
-		return processor.Session{}, false, nil
-	case o.CheckoutSessionID == nil:
-		return s.config.Processor.FindPage(ctx, *o.ProcessorAccountID, o.ID, o.CreatedAt)
-	}
+func (s *Service) look(ctx context.Context, o db.Order, now time.Time) (processor.Session, error) {
 	account, sessionID := *o.ProcessorAccountID, *o.CheckoutSessionID
-	page, err = s.config.Processor.GetPage(ctx, account, sessionID)
+	page, err := s.config.Processor.GetPage(ctx, account, sessionID)
 	if err != nil || page.Status != processor.Open || now.Before(page.ExpiresAt) {
-		return page, err == nil, err
+		return page, err
 	}
 	closed, err := s.config.Processor.ExpirePage(ctx, account, sessionID)
-	if _, refused := errors.AsType[*processor.Refusal](err); refused { // it closed in between
-		closed, err = s.config.Processor.GetPage(ctx, account, sessionID)
+	if err != nil && processor.OutcomeOf(err) == processor.Refused { // it closed in between
+		return s.config.Processor.GetPage(ctx, account, sessionID)
 	}
-	return closed, err == nil, err
+	return closed, err
+}
+
+// search looks for the page of an order that may have one: the answer to the request
+// for it was lost. A search through many pages takes several checks. Only one that
+// began when no page could come up any more shows that there is none.
+func (s *Service) search(ctx context.Context, o *db.Order, now time.Time) error {
+	if o.SearchBeganAt == nil {
+		o.SearchAfter, o.SearchBeganAt = new(""), &now
+	}
+	found, err := s.config.Processor.FindPage(ctx, processor.Search{
+		AccountID: *o.ProcessorAccountID, From: o.CreatedAt, Until: *o.SearchBeganAt, After: *o.SearchAfter,
+		Match: func(p processor.Session) bool { return s.isPage(*o, p) },
+	})
+	o.SearchAfter = &found.Next
+	switch {
+	case err != nil:
+		return err
+	case found.Page != nil:
+		return s.ApplySession(ctx, *o.ProcessorAccountID, *found.Page)
+	case found.Next != "":
+		o.Checks-- // it isn't a question in vain
+		return s.postpone(ctx, *o, now)
+	}
+	began := *o.SearchBeganAt
+	o.SearchAfter, o.SearchBeganAt = nil, nil
+	switch {
+	case !began.Before(noPageAt(*o)):
+		return s.expire(ctx, o.TenantID, o.ID)
+	case o.AuctionID != nil && now.Before(o.ExpiresAt):
+		return s.openPage(ctx, *o)
+	default:
+		return s.postpone(ctx, *o, nextCheck(now, noPageAt(*o), o.Checks))
+	}
+}
+
+// isPage tells whether a page is the order's. One that the seller has made in the
+// order's name, for another amount, must not hold the units.
+func (s *Service) isPage(o db.Order, p processor.Session) bool {
+	if judge(o, *o.ProcessorAccountID, p) != stranger {
+		return true
+	}
+	if p.OrderID == o.ID {
+		s.config.Log.Warn("a payment page that we didn't make names an order", "order", o.ID, "session", p.ID)
+	}
+	return false
 }
 
 // checkRefused goes on when the processor won't tell. A page that it doesn't know
@@ -160,13 +200,19 @@ func (s *Service) checkRefused(ctx context.Context, o db.Order, refusal *process
 			return s.giveBack(ctx, tx, o, nil)
 		})
 	}
+	// A search may have been refused for the page behind which it was to go on.
+	o.SearchAfter, o.SearchBeganAt = nil, nil
 	// It may be for good, as when the seller has cut the account off from us.
 	return s.postpone(ctx, o, now.Add(min(time.Minute<<min(o.Checks, mostDoublings), longestRefused)))
 }
 
-// postpone says when the processor is asked again.
+// postpone writes when the processor is asked again, and where the search for the
+// order's page goes on.
 func (s *Service) postpone(ctx context.Context, o db.Order, at time.Time) error {
-	err := db.New(s.config.Pool).PostponeCheck(ctx, db.PostponeCheckParams{TenantID: o.TenantID, ID: o.ID, CheckAt: at, Checks: o.Checks + 1})
+	err := db.New(s.config.Pool).PostponeCheck(ctx, db.PostponeCheckParams{
+		TenantID: o.TenantID, ID: o.ID, CheckAt: at, Checks: o.Checks + 1, Now: s.config.Now(),
+		SearchAfter: o.SearchAfter, SearchBeganAt: o.SearchBeganAt,
+	})
 	if err != nil {
 		return fmt.Errorf("postpone the check of order %s: %w", o.ID, err)
 	}

@@ -93,6 +93,64 @@ func TestAPageThatWasNeverMade(t *testing.T) {
 	require.Empty(t, r.Sandbox.Sessions(r.account), "none was made afterwards")
 }
 
+// TestAClockThatWentBack: what was put off by a clock that was an hour ahead is
+// asked about when it was meant to be, not an hour later.
+func TestAClockThatWentBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	c := r.checkout(t, r.cart(r.product(t, 5), nil))
+	r.Sandbox.Down(true)
+	r.Clock.Advance(time.Hour)
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID)) // in vain
+	r.Clock.Advance(-time.Hour)
+	require.NoError(t, r.Orders.EnqueueDue(t.Context()))
+	require.Equal(t, 1, r.jobs(t, "order_check", c.OrderID))
+}
+
+// TestALongSearchGoesOnLater where it stopped, and shows that there is no page only
+// if it began after the last moment at which one could be made.
+func TestALongSearchGoesOnLater(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	mug := r.product(t, 5)
+	r.Sandbox.Fail(1, "/v1/checkout/sessions", http.StatusInternalServerError)
+	o := r.unavailable(t, mug)
+	for i := range 250 {
+		_, err := r.Sandbox.Client.CreatePage(t.Context(), processor.Page{
+			AccountID: r.account, OrderID: "other-" + strconv.Itoa(i), TenantID: r.owner.TenantID, Currency: "usd",
+			Lines:      []processor.Line{{Name: "Mug", UnitCents: 50, Quantity: 1}},
+			SuccessURL: "https://shop.example/", CancelURL: "https://shop.example/", ExpiresAt: r.Clock.Now().Add(time.Hour),
+		})
+		require.NoError(t, err)
+	}
+	lists := func() (after []string) {
+		for _, request := range r.Sandbox.Requests() {
+			if request.Method == http.MethodGet && request.Path == "/v1/checkout/sessions" {
+				after = append(after, request.Params.Get("starting_after"))
+			}
+		}
+		return after
+	}
+	check := func() {
+		t.Helper()
+		require.NoError(t, r.Orders.CheckOrder(t.Context(), o.ID))
+	}
+	pages := r.Sandbox.Sessions(r.account)
+	r.Clock.Advance(4 * time.Minute)
+	r.Sandbox.FailBehind("/v1/checkout/sessions", 1, http.StatusInternalServerError)
+	check()
+	require.Equal(t, []string{"", pages[99].ID}, lists(), "the second list failed")
+	require.Equal(t, r.Clock.Now().Add(time.Minute), *r.row(t, o.ID).CheckAt)
+	r.Clock.Advance(time.Minute)
+	check()
+	require.Equal(t, []string{"", pages[99].ID, pages[99].ID, pages[199].ID}, lists())
+	require.Equal(t, order.Pending, r.row(t, o.ID).Status, "it began too early")
+	check()
+	require.Len(t, lists(), 7)
+	require.Equal(t, order.Expired, r.row(t, o.ID).Status)
+	r.has(t, mug, 5, 0)
+}
+
 // TestLostReportsAreMadeUpFor by asking.
 func TestLostReportsAreMadeUpFor(t *testing.T) {
 	t.Parallel()

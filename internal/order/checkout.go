@@ -2,7 +2,6 @@ package order
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,8 +33,9 @@ type Checkout struct {
 
 // CreateCheckout writes a PENDING order that holds its units and the use of its
 // code, and has the processor make the payment page for it. That call is between
-// two transactions and isn't repeated: when its end isn't known, the order waits
-// for CheckOrder to find out.
+// two transactions and isn't repeated. When it is unknown whether the page was made,
+// the order waits for CheckOrder to find out; when it definitely wasn't, the order
+// expires at once.
 func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart) (Checkout, error) {
 	fee, err := s.config.Settings.PlatformFee(ctx)
 	if err != nil {
@@ -55,13 +55,8 @@ func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart)
 	s.observe(Pending)
 	s.tickHeld(ctx, o)
 	page, err := s.config.Processor.CreatePage(ctx, cartPage(o))
-	if refusal, ok := errors.AsType[*processor.Refusal](err); ok {
-		s.config.Log.Warn("the processor refused a checkout", "tenant", o.TenantID, "order", o.ID, "error", err)
-		s.clear(ctx, o)
-		return Checkout{}, refused(refusal)
-	}
 	if err != nil {
-		return Checkout{}, unsure(o.ID, err)
+		return Checkout{}, s.noPage(ctx, o, err)
 	}
 	if err := s.attach(ctx, o.TenantID, o.ID, page); err != nil {
 		// The page is there and can be paid; CheckOrder finds it again.
@@ -70,13 +65,35 @@ func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart)
 	return Checkout{URL: page.URL, SessionID: page.ID, OrderID: o.ID, ExpiresAt: page.ExpiresAt}, nil
 }
 
-// clear ends a checkout that the processor refused. It may have been for a price
-// that the seller has switched off there: the next page does without those.
+// noPage is what a checkout comes to whose page wasn't made, or may not have been:
+// only in the latter case does the order go on holding its units.
+func (s *Service) noPage(ctx context.Context, o placed, err error) error {
+	switch processor.OutcomeOf(err) {
+	case processor.Refused:
+		s.config.Log.Warn("the processor refused a checkout", "tenant", o.TenantID, "order", o.ID, "error", err)
+		s.clear(ctx, o)
+		s.forgetPrices(ctx, o)
+		return refused(err)
+	case processor.NotDone:
+		s.clear(ctx, o)
+		return unmade(err)
+	default:
+		return unsure(o.ID, err)
+	}
+}
+
+// clear ends an order for which there is definitely no page.
 func (s *Service) clear(ctx context.Context, o placed) {
 	if err := s.expire(ctx, o.TenantID, o.ID); err != nil {
-		// CheckOrder does it when the page's time is over.
-		s.config.Log.Error("a refused checkout still holds its units", "order", o.ID, "error", err)
+		// CheckOrder does it later.
+		s.config.Log.Error("a checkout without a page still holds its units", "order", o.ID, "error", err)
 	}
+}
+
+// forgetPrices drops the processor's prices of a checkout that it refused: it may
+// have been for one that the seller has switched off there. The next page does
+// without those.
+func (s *Service) forgetPrices(ctx context.Context, o placed) {
 	err := db.New(s.config.Pool).ForgetPrices(ctx, db.ForgetPricesParams{TenantID: o.TenantID, Ids: o.ProductIds})
 	if err != nil {
 		s.config.Log.Error("the prices of a refused checkout are kept", "order", o.ID, "error", err)

@@ -216,6 +216,36 @@ func TestAProcessorThatIsAway(t *testing.T) {
 	require.False(t, orders[0].ExpiresAt.IsNull())
 }
 
+// TestAPageThatWasNotAskedForHoldsNothing: when the processor definitely made no
+// page, the units are free at once, and the buyer can try again.
+func TestAPageThatWasNotAskedForHoldsNothing(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(r *rig){
+		"no connection":     func(r *rig) { r.Sandbox.Refuse(true) },
+		"too many requests": func(r *rig) { r.Sandbox.Fail(1, "/v1/checkout/sessions", http.StatusTooManyRequests) },
+		"no coupon":         func(r *rig) { r.Sandbox.LoseAnswers(1, "/v1/coupons") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, apitest.Options{})
+			mug := r.product(t, 1)
+			codeID := r.code(t, "ONCE", 1, 1)
+			cart := r.cart(mug, map[string]any{"discountCode": "ONCE"})
+			fault(r)
+			p := r.owner.Call(t, "POST", "/v1/me/commerce/checkout", cart).Problem(t, 503, "processor_unavailable")
+			require.Equal(t, "the payment processor can't be reached; no payment page was made and nothing is held: try again later", p.Message)
+			r.has(t, mug, 1, 0)
+			redemptions, held := r.uses(t, codeID)
+			require.Equal(t, []int32{0, 0}, []int32{redemptions, held})
+			require.Equal(t, order.Expired, r.onlyOrder(t).Status)
+			require.Equal(t, []int{0, 1}, r.ticks(mug))
+			require.Empty(t, r.Sandbox.Sessions(r.account))
+			r.Sandbox.Refuse(false)
+			r.checkout(t, cart)
+		})
+	}
+}
+
 // TestWhoHangsUpHasAnOrderWithItsPage lets the caller go while the processor works.
 func TestWhoHangsUpHasAnOrderWithItsPage(t *testing.T) {
 	t.Parallel()

@@ -164,12 +164,20 @@ func fulfilled(o db.Order) (status string, err error) {
 
 // refused is what a caller reads when the processor won't make a page. Its own
 // sentence is shown only with codes whose sentence is about the cart.
-func refused(r *processor.Refusal) error {
-	switch r.Code {
-	case "amount_too_small", "amount_too_large", "email_invalid", "url_invalid":
-		return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout: %s", r.Message)
+func refused(err error) error {
+	if r, ok := errors.AsType[*processor.Refusal](err); ok {
+		switch r.Code {
+		case "amount_too_small", "amount_too_large", "email_invalid", "url_invalid":
+			return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout: %s", r.Message)
+		}
 	}
 	return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout")
+}
+
+// unmade is what a caller reads when there is definitely no page.
+func unmade(err error) error {
+	return errors.Join(problem.New(problem.Unavailable, "processor_unavailable",
+		"the payment processor can't be reached; no payment page was made and nothing is held: try again later"), err)
 }
 
 // unsure is what a caller reads when it isn't known whether there is a page: to try

@@ -3,7 +3,9 @@ package processor
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 
@@ -90,7 +92,13 @@ func (c *Client) CheckKey() error {
 }
 
 // errNoKey is what the log reads when a server without a key should call.
-var errNoKey = errors.New("PROCESSOR_KEY is not set")
+var errNoKey error = &unsent{errors.New("PROCESSOR_KEY is not set")}
+
+// unsent is why a request was not sent: no byte of it has left.
+type unsent struct{ cause error }
+
+func (u *unsent) Error() string { return u.cause.Error() }
+func (u *unsent) Unwrap() error { return u.cause }
 
 // params are what every call carries: for how long, on whose account (the
 // platform's when empty), and under which key it is done once (none when empty).
@@ -114,8 +122,8 @@ func listParams(ctx context.Context, accountID string) stripe.ListParams {
 	return p
 }
 
-// slack is how far the processor's clock may be behind ours: a page that was made
-// must not be missed, or its units were sold twice.
+// slack is how far the processor's clock may be from ours, in either direction: a
+// page that was made must not be missed, or its units are sold twice.
 const slack = 10 * time.Minute
 
 // from is a filter for what was made since then.
@@ -123,8 +131,19 @@ func from(since time.Time) *stripe.RangeQueryParams {
 	return &stripe.RangeQueryParams{GreaterThanOrEqual: since.Add(-slack).Unix()}
 }
 
-// idleConnections to the processor stay open for the next calls.
-const idleConnections = 32
+// between is a filter for what was made in a period.
+func between(since, until time.Time) *stripe.RangeQueryParams {
+	return &stripe.RangeQueryParams{GreaterThanOrEqual: since.Add(-slack).Unix(), LesserThanOrEqual: until.Add(slack).Unix()}
+}
+
+const (
+	// idleConnections to the processor stay open for the next calls.
+	idleConnections = 32
+	// connectTimeout bounds each of: looking the name up and connecting, and TLS's
+	// handshake. It is below the client's timeout, so that a request that found no
+	// connection is told from one that was sent and not answered.
+	connectTimeout = 5 * time.Second
+)
 
 // singly is a client that sends every request once, or none at all.
 func singly(given *http.Client, allowed bool) *http.Client {
@@ -137,6 +156,8 @@ func singly(given *http.Client, allowed bool) *http.Client {
 		if t, ok := http.DefaultTransport.(*http.Transport); ok {
 			t = t.Clone()
 			t.MaxIdleConnsPerHost = idleConnections
+			t.DialContext = (&net.Dialer{Timeout: connectTimeout}).DialContext
+			t.TLSHandshakeTimeout = connectTimeout
 			c.Transport = t
 		}
 	}
@@ -154,14 +175,24 @@ type once struct {
 	allowed bool
 }
 
+// RoundTrip returns an *unsent when the request never had a connection. A transport
+// that isn't the standard library's doesn't tell; its errors stay as they are.
 func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !o.allowed {
 		return nil, errNoKey
 	}
+	_, traces := o.next.(*http.Transport)
+	var connected atomic.Bool
+	r = r.Clone(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}))
 	if key := r.Header.Get("Idempotency-Key"); key != "" {
-		r = r.Clone(r.Context())
 		r.Header.Del("Idempotency-Key")
 		r.Header["idempotency-key"] = []string{key}
 	}
-	return o.next.RoundTrip(r)
+	resp, err := o.next.RoundTrip(r)
+	if err != nil && traces && !connected.Load() {
+		return nil, &unsent{err}
+	}
+	return resp, err
 }

@@ -14,6 +14,34 @@ import (
 	"showfloor/internal/problem"
 )
 
+// Outcome is what a call that failed may have done at the processor.
+type Outcome int
+
+const (
+	// Unknown is of a request that was sent: no answer says whether it was carried out.
+	// What it was to make must be looked up before it is asked for again.
+	Unknown Outcome = iota
+	// NotDone is of a request that was definitely not carried out: no connection was
+	// made, or the processor turned it away before it began (too many requests, a
+	// wrong key). The same request can be sent again later.
+	NotDone
+	// Refused is of a request that the processor has judged and won't carry out. The
+	// error is a *Refusal.
+	Refused
+)
+
+// OutcomeOf sorts the error of a call of the Client. Errors of other origin are
+// Unknown.
+func OutcomeOf(err error) Outcome {
+	if _, refused := errors.AsType[*Refusal](err); refused {
+		return Refused
+	}
+	if f, failed := errors.AsType[*failure](err); failed && f.notDone {
+		return NotDone
+	}
+	return Unknown
+}
+
 // Refusal is the processor's definite no: nothing was done.
 type Refusal struct { //nolint:errname // it is an answer rather than a mishap
 	// Status is the HTTP status, Code the processor's own code, which may be empty.
@@ -27,28 +55,34 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("the processor refused: %s (%d %s)", r.Message, r.Status, r.Code)
 }
 
-// failure is a call whose end isn't known: the caller reads the problem, the log
-// also the cause. Both are found in it.
+// failure is a call that brought neither a result nor a refusal. The caller of the
+// API reads the problem, the log also the cause; both can be found in it.
 type failure struct {
 	problem *problem.Error
 	doing   string
 	cause   error
 	// text is the cause's, without the key.
 	text string
+	// notDone: the request was definitely not carried out.
+	notDone bool
 }
 
 func (f *failure) Error() string   { return f.problem.Message + ": " + f.doing + ": " + f.text }
 func (f *failure) Unwrap() []error { return []error{f.problem, f.cause} }
 
-// unavailable is what a caller reads when a call's end isn't known.
-func (c *Client) unavailable(doing string, cause error) error {
+// unavailable makes the failure of a call from its cause.
+func (c *Client) unavailable(doing string, cause error) *failure {
 	p := problem.New(problem.Unavailable, "processor_unavailable", "the payment processor can't be reached; try again later")
-	text := cause.Error()
+	f := &failure{problem: p, doing: doing, cause: cause, text: cause.Error()}
 	if said, ok := errors.AsType[*stripe.Error](cause); ok {
 		// The whole answer may hold more than a log should.
-		text = fmt.Sprintf("%d %s %s: %s (request %s)", said.HTTPStatusCode, said.Type, said.Code, said.Msg, said.RequestID)
+		f.text = fmt.Sprintf("%d %s %s: %s (request %s)", said.HTTPStatusCode, said.Type, said.Code, said.Msg, said.RequestID)
+		f.notDone = turnedAway(said)
+	} else {
+		_, f.notDone = errors.AsType[*unsent](cause)
 	}
-	return &failure{problem: p, doing: doing, cause: cause, text: c.hide(text)}
+	f.text = c.hide(f.text)
+	return f
 }
 
 // addresses are e-mail addresses, as far as they look like it.
@@ -63,9 +97,9 @@ func (c *Client) hide(text string) string {
 	return addresses.ReplaceAllString(text, "(e-mail address)")
 }
 
-// failed sorts a call's error, nil for none: a *Refusal, or what isn't known.
-// Something that answers well without what every good answer holds isn't the
-// processor.
+// failed sorts the error of a call, nil for none, into a *Refusal or a failure. whole
+// tells whether the answer holds what every good answer does: an answer without is
+// not the processor's.
 func (c *Client) failed(ctx context.Context, doing string, err error, whole bool) error {
 	said, answered := errors.AsType[*stripe.Error](err)
 	switch {
@@ -80,13 +114,12 @@ func (c *Client) failed(ctx context.Context, doing string, err error, whole bool
 	case ctx.Err() != nil: // the caller's doing; the library doesn't pass it on in all cases
 		return c.unavailable(doing, errors.Join(ctx.Err(), err))
 	}
-	err = c.unavailable(doing, err)
-	c.last.Store(&ending{err, time.Now()})
-	return err
+	f := c.unavailable(doing, err)
+	c.last.Store(&ending{f, time.Now()})
+	return f
 }
 
-// refused tells a definite no from answers that leave open what was done, and from
-// those that our own set-up is to blame for:
+// refused tells whether an error is the processor's definite no. It is not for:
 //   - 401, and 403 other than for a seller's account that we may not use (any more):
 //     the platform's key is wrong or may not do this;
 //   - 409, 429: another request is in the way, or too many are;
@@ -102,6 +135,21 @@ func refused(e *stripe.Error) bool {
 		return true
 	case http.StatusForbidden:
 		return e.Code == stripe.ErrorCodeAccountInvalid
+	default:
+		return false
+	}
+}
+
+// turnedAway tells whether the processor turned a request away before it began to
+// carry it out (docs.stripe.com/error-low-level): its rate limiters and the check of
+// the key come before the idempotency layer. A 429 with the code lock_timeout comes
+// later, from the work itself. A 5xx, also a 503, is documented as indeterminate.
+func turnedAway(e *stripe.Error) bool {
+	switch e.HTTPStatusCode {
+	case http.StatusTooManyRequests:
+		return e.Code != stripe.ErrorCodeLockTimeout
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return e.Type == stripe.ErrorTypeInvalidRequest
 	default:
 		return false
 	}

@@ -55,38 +55,46 @@ func TestRefusals(t *testing.T) {
 				require.Equal(t, processor.Refusal{Status: tt.status, Code: tt.code, Message: "No with (key) for '(e-mail address)'"}, *refusal)
 				_, known := problem.As(err)
 				require.False(t, known, "the caller decides what its own caller reads")
+				require.Equal(t, processor.Refused, processor.OutcomeOf(err))
 				require.ErrorContains(t, err, tt.code)
 			}
 		})
 	}
 }
 
-// TestUnknownEnds: all that isn't a definite no leaves open what was done.
-func TestUnknownEnds(t *testing.T) {
+// TestFailures: all that isn't a definite no is the same problem to callers of the
+// API. What may have been done all the same is told apart.
+func TestFailures(t *testing.T) {
 	t.Parallel()
+	const unknown, notDone = processor.Unknown, processor.NotDone
 	for name, tt := range map[string]struct {
 		status int
 		body   string
 		log    string
+		want   processor.Outcome
 	}{
-		"failed":                   {500, said("api_error", "", "Sorry"), "500 api_error : Sorry (request req_1)"},
-		"failed with its own code": {500, said(invalid, "parameter_missing", "Sorry"), "500"},
-		"away":                     {503, "upstream connect error", "upstream connect error"},
-		"too many":                 {429, said(invalid, "rate_limit", "Slow down"), "429 invalid_request_error rate_limit: Slow down"},
-		"our key is wrong":         {401, said(invalid, "", "Invalid API Key provided: "+key), "Invalid API Key provided: (key)"},
-		"our key may not":          {403, said(invalid, "more_permissions_required", "No"), "more_permissions_required"},
-		"the same is being done":   {409, said("idempotency_error", "idempotency_key_in_use", "Wait"), "409"},
-		"asked with other values":  {400, said("idempotency_error", "", "Keys for idempotent requests"), "400 idempotency_error"},
-		"locked":                   {409, said(invalid, "lock_timeout", "Wait"), "409"},
-		"a proxy's no":             {400, "<html>Bad Request</html>", "<html>Bad Request</html>"},
-		"a proxy's no in JSON":     {403, `{"error":{"message":"forbidden"}}`, "forbidden"},
-		"no error in it":           {400, `{}`, "{}"},
-		"a proxy's page":           {200, "<html>Welcome</html>", "<html>Welcome</html>"},
-		"nothing":                  {200, "", "JSON"},
-		"nothing in it":            {200, `{}`, "lacks"},
-		"null":                     {200, `null`, "lacks"},
-		"another thing":            {200, `{"object":"event"}`, "lacks"},
-		"a redirect":               {307, "", "JSON"},
+		"failed":                   {500, said("api_error", "", "Sorry"), "500 api_error : Sorry (request req_1)", unknown},
+		"failed with its own code": {500, said(invalid, "parameter_missing", "Sorry"), "500", unknown},
+		"away":                     {503, "upstream connect error", "upstream connect error", unknown},
+		"away, in its own words":   {503, said("api_error", "", "Busy"), "503", unknown},
+		"too many":                 {429, said(invalid, "rate_limit", "Slow down"), "429 invalid_request_error rate_limit: Slow down", notDone},
+		"too many, without a code": {429, said(invalid, "", "Slow down"), "429", notDone},
+		"too many for one object":  {429, said(invalid, "lock_timeout", "Wait"), "429", unknown},
+		"a proxy's too many":       {429, "<html>Too Many Requests</html>", "<html>Too Many Requests</html>", unknown},
+		"our key is wrong":         {401, said(invalid, "", "Invalid API Key provided: "+key), "Invalid API Key provided: (key)", notDone},
+		"our key may not":          {403, said(invalid, "more_permissions_required", "No"), "more_permissions_required", notDone},
+		"the same is being done":   {409, said("idempotency_error", "idempotency_key_in_use", "Wait"), "409", unknown},
+		"asked with other values":  {400, said("idempotency_error", "", "Keys for idempotent requests"), "400 idempotency_error", unknown},
+		"locked":                   {409, said(invalid, "lock_timeout", "Wait"), "409", unknown},
+		"a proxy's no":             {400, "<html>Bad Request</html>", "<html>Bad Request</html>", unknown},
+		"a proxy's no in JSON":     {403, `{"error":{"message":"forbidden"}}`, "forbidden", unknown},
+		"no error in it":           {400, `{}`, "{}", unknown},
+		"a proxy's page":           {200, "<html>Welcome</html>", "<html>Welcome</html>", unknown},
+		"nothing":                  {200, "", "JSON", unknown},
+		"nothing in it":            {200, `{}`, "lacks", unknown},
+		"null":                     {200, `null`, "lacks", unknown},
+		"another thing":            {200, `{"object":"event"}`, "lacks", unknown},
+		"a redirect":               {307, "", "JSON", unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,11 +104,17 @@ func TestUnknownEnds(t *testing.T) {
 				requireUnavailable(t, err)
 				require.ErrorContains(t, err, tt.log, one.name)
 				require.NotContains(t, err.Error(), key)
+				if one.name != createPage { // whose first call only makes a coupon
+					require.Equal(t, tt.want, processor.OutcomeOf(err), one.name)
+				}
 			}
 			require.Len(t, peer.requests(), len(calls()), "each was sent once")
 		})
 	}
 }
+
+// createPage is the name of the call that makes two.
+const createPage = "create payment page"
 
 func requireUnavailable(t *testing.T, err error) {
 	t.Helper()
@@ -138,22 +152,82 @@ func TestCheck(t *testing.T) {
 	require.Len(t, peer.requests(), 4, "checking calls nobody")
 }
 
-func TestNobodyThere(t *testing.T) {
+// TestNotSent: a request that finds no connection is known not to be carried out.
+func TestNotSent(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
-	c := processor.New(processor.Config{Key: key, URL: "http://" + l.Addr().String()})
-	for _, one := range calls() {
-		err := one.do(t, c)
-		requireUnavailable(t, err)
-		require.ErrorContains(t, err, one.doing())
+	plain, secure := httptest.NewServer(answer(200, "{}")), httptest.NewTLSServer(answer(200, "{}"))
+	t.Cleanup(plain.Close)
+	t.Cleanup(secure.Close)
+	nameless := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "api.processor.example", IsNotFound: true}
+	}}}
+	for name, config := range map[string]processor.Config{
+		"refused":           {URL: "http://" + l.Addr().String()},
+		"no such name":      {URL: "http://api.processor.example", HTTPClient: nameless},
+		"no such port":      {URL: "http://127.0.0.1:0"},
+		"no TLS there":      {URL: strings.Replace(plain.URL, "http:", "https:", 1)},
+		"a wrong signature": {URL: secure.URL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config.Key = key
+			c := processor.New(config)
+			for _, one := range calls() {
+				err := one.do(t, c)
+				requireUnavailable(t, err)
+				require.ErrorContains(t, err, one.doing())
+				require.Equal(t, processor.NotDone, processor.OutcomeOf(err), "%s: %v", one.name, err)
+			}
+			require.Error(t, c.Check(t.Context()))
+		})
 	}
+}
+
+// TestSentAndLost: once there is a connection, nobody knows what was done, also
+// when it is one that was used before.
+func TestSentAndLost(t *testing.T) {
+	t.Parallel()
+	var lose atomic.Bool
+	c, _ := recorded(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if lose.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		answer(200, `{"id":"acct_1"}`).ServeHTTP(w, r)
+	}))
+	for _, used := range []bool{false, true} {
+		lose.Store(!used)
+		if used {
+			_, err := c.GetAccount(t.Context(), "acct_1")
+			require.NoError(t, err)
+			lose.Store(true)
+		}
+		_, err := c.CreateRefund(t.Context(), processor.NewRefund{AccountID: "acct_1", RefundID: "ref_1", PaymentIntentID: "pi_1", AmountCents: 1})
+		requireUnavailable(t, err)
+		require.Equal(t, processor.Unknown, processor.OutcomeOf(err), used)
+	}
+}
+
+// TestAPageWhoseCouponFailed wasn't asked for, whatever became of the coupon.
+func TestAPageWhoseCouponFailed(t *testing.T) {
+	t.Parallel()
+	c, peer := recorded(t, answer(http.StatusInternalServerError, said("api_error", "", "Sorry")))
+	_, err := c.CreatePage(t.Context(), aPage())
+	requireUnavailable(t, err)
+	require.Equal(t, processor.NotDone, processor.OutcomeOf(err))
+	require.Len(t, peer.requests(), 1)
+	page := aPage()
+	page.DiscountCents = 0
+	_, err = c.CreatePage(t.Context(), page)
+	requireUnavailable(t, err)
+	require.Equal(t, processor.Unknown, processor.OutcomeOf(err))
 }
 
 // doing is the first call's name in the log.
 func (c call) doing() string {
-	if c.name == "create payment page" {
+	if c.name == createPage {
 		return "create coupon"
 	}
 	return c.name
@@ -171,6 +245,7 @@ func TestWithoutKey(t *testing.T) {
 		err := one.do(t, c)
 		requireUnavailable(t, err)
 		require.ErrorContains(t, err, "PROCESSOR_KEY is not set")
+		require.Equal(t, processor.NotDone, processor.OutcomeOf(err))
 	}
 	require.NoError(t, c.Check(t.Context()), "it is meant to be so")
 	require.Empty(t, arrived.requests())
@@ -235,13 +310,15 @@ func TestGivenUp(t *testing.T) {
 	c := processor.New(processor.Config{Key: key, URL: peer.URL})
 	_, err := c.GetPage(ctx, "acct_1", "cs_1")
 	require.ErrorIs(t, err, context.Canceled)
-	requireUnavailable(t, err) // it may have been done
+	requireUnavailable(t, err)
+	require.Equal(t, processor.Unknown, processor.OutcomeOf(err), "it may have been done")
 
 	late, stop := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer stop()
 	_, err = c.CreateRefund(late, processor.NewRefund{RefundID: "ref_1"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, context.Canceled)
+	require.Equal(t, processor.NotDone, processor.OutcomeOf(err), "it had no connection yet")
 }
 
 // TestCouponIsThere requires that a second try goes on with the first one's coupon.

@@ -67,17 +67,17 @@ func (e Event) object(into any) error {
 // Session reads the payment page out of a checkout.session.* report.
 func (e Event) Session() (Session, error) {
 	var o struct {
-		Object            string
-		ID                string
-		ClientReferenceID string `json:"client_reference_id"`
-		URL               string
-		Status            stripe.CheckoutSessionStatus
-		PaymentStatus     stripe.CheckoutSessionPaymentStatus `json:"payment_status"`
-		PaymentIntent     *stripe.PaymentIntent               `json:"payment_intent"`
-		AmountTotal       int64                               `json:"amount_total"`
-		Currency          stripe.Currency
-		CustomerEmail     string `json:"customer_email"`
-		CustomerDetails   *struct {
+		Object          string
+		ID              string
+		Metadata        map[string]string
+		URL             string
+		Status          stripe.CheckoutSessionStatus
+		PaymentStatus   stripe.CheckoutSessionPaymentStatus `json:"payment_status"`
+		PaymentIntent   *stripe.PaymentIntent               `json:"payment_intent"`
+		AmountTotal     int64                               `json:"amount_total"`
+		Currency        stripe.Currency
+		CustomerEmail   string `json:"customer_email"`
+		CustomerDetails *struct {
 			Email string
 		} `json:"customer_details"`
 		ExpiresAt int64 `json:"expires_at"`
@@ -89,7 +89,7 @@ func (e Event) Session() (Session, error) {
 		return Session{}, fmt.Errorf("event %s (%s) is not about a payment page", e.ID, e.Type)
 	}
 	s := &stripe.CheckoutSession{
-		ID: o.ID, ClientReferenceID: o.ClientReferenceID, URL: o.URL, Status: o.Status, PaymentStatus: o.PaymentStatus,
+		ID: o.ID, Metadata: o.Metadata, URL: o.URL, Status: o.Status, PaymentStatus: o.PaymentStatus,
 		PaymentIntent: o.PaymentIntent, AmountTotal: o.AmountTotal, Currency: o.Currency, CustomerEmail: o.CustomerEmail,
 		ExpiresAt: o.ExpiresAt,
 	}

@@ -180,9 +180,11 @@ func calls() []call {
 		}, []request{{http.MethodGet, "/v1/checkout/sessions/cs_1", head(both, ""), url.Values{"expand[0]": {"payment_intent"}}}}},
 		{"find payment page", func(t *testing.T, c *processor.Client) error {
 			t.Helper()
-			_, _, err := c.FindPage(t.Context(), "acct_1", "ord_1", at)
+			_, err := c.FindPage(t.Context(), processor.Search{AccountID: "acct_1", Match: of("ord_1"), From: at, Until: at, After: "cs_1"})
 			return err
-		}, []request{{http.MethodGet, "/v1/checkout/sessions", head(both, ""), url.Values{"limit": {"100"}, "created[gte]": {"1772365800"}}}}},
+		}, []request{{http.MethodGet, "/v1/checkout/sessions", head(both, ""), url.Values{
+			"limit": {"100"}, "created[gte]": {"1772365800"}, "created[lte]": {"1772367000"}, "starting_after": {"cs_1"},
+		}}}},
 		{"expire payment page", func(t *testing.T, c *processor.Client) error {
 			t.Helper()
 			s, err := c.ExpirePage(t.Context(), "acct_1", "cs_1")

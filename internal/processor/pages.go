@@ -15,6 +15,10 @@ func (c *Client) CreatePage(ctx context.Context, p Page) (Session, error) {
 	asked := pageParams(ctx, p)
 	if p.DiscountCents > 0 {
 		coupon, err := c.coupon(ctx, p)
+		if f, failed := errors.AsType[*failure](err); failed {
+			// Whether the coupon was made doesn't matter: the page wasn't asked for.
+			f.notDone = true
+		}
 		if err != nil {
 			return Session{}, err
 		}
@@ -107,23 +111,66 @@ func (c *Client) GetPage(ctx context.Context, accountID, sessionID string) (Sess
 	return session(got), nil
 }
 
-// FindPage looks for the payment page of an order that was made since then: what
-// to do when CreatePage's answer was lost. The processor has no filter for an
-// order's id, so it goes through all pages of the account since then, newest first.
-func (c *Client) FindPage(ctx context.Context, accountID, orderID string, since time.Time) (Session, bool, error) {
-	list := c.api.CheckoutSessions.List(&stripe.CheckoutSessionListParams{
-		ListParams: listParams(ctx, accountID), CreatedRange: from(since),
-	})
-	for list.Next() {
-		s := list.CheckoutSession()
-		if s.Created < since.Add(-slack).Unix() {
-			break
+const (
+	// searchCalls and searchTime bound one FindPage: calls of 100 pages each, and the
+	// time for all of them.
+	searchCalls = 10
+	searchTime  = 40 * time.Second
+)
+
+// Search is a search for a payment page on the seller's account.
+type Search struct {
+	AccountID string
+	// Match tells whether a page is the one that is looked for.
+	Match func(Session) bool
+	// From and Until are when the page was made, by our clock and at the outside.
+	From, Until time.Time
+	// After is where to go on: Found.Next of the FindPage before; empty at first.
+	After string
+}
+
+// Found is what a search has brought.
+type Found struct {
+	// Page is nil while none was found.
+	Page *Session
+	// Next is where the search goes on; empty when the whole period was searched.
+	Next string
+}
+
+// FindPage looks for a payment page: what to do when CreatePage's answer was lost.
+// The processor has no filter for an order's id, so the pages that the account made
+// in the period are read, newest first, up to 1000 in one call and for 40 seconds
+// at most; Found.Next says where the next call goes on. With an error it says how
+// far this one came.
+func (c *Client) FindPage(ctx context.Context, s Search) (Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	found := Found{Next: s.After}
+	for range searchCalls {
+		asked := &stripe.CheckoutSessionListParams{ListParams: listParams(ctx, s.AccountID), CreatedRange: between(s.From, s.Until)}
+		asked.Single = true
+		if found.Next != "" {
+			asked.StartingAfter = new(found.Next)
 		}
-		if s.ClientReferenceID == orderID {
-			return session(s), true, nil
+		list := c.api.CheckoutSessions.List(asked)
+		if err := c.failed(ctx, "find payment page", list.Err(), list.CheckoutSessionList().Data != nil); err != nil {
+			return found, err
+		}
+		for list.Next() {
+			one := list.CheckoutSession()
+			if one.Created < s.From.Add(-slack).Unix() {
+				return Found{}, nil
+			}
+			if page := session(one); s.Match(page) {
+				return Found{Page: &page}, nil
+			}
+			found.Next = one.ID
+		}
+		if !list.CheckoutSessionList().HasMore {
+			return Found{}, nil
 		}
 	}
-	return Session{}, false, c.failed(ctx, "find payment page", list.Err(), list.CheckoutSessionList().Data != nil)
+	return found, nil
 }
 
 // ExpirePage closes a payment page, so that it can't be paid any more. A page that
@@ -138,7 +185,7 @@ func (c *Client) ExpirePage(ctx context.Context, accountID, sessionID string) (S
 
 func session(s *stripe.CheckoutSession) Session {
 	out := Session{
-		ID: s.ID, OrderID: s.ClientReferenceID, URL: s.URL, Status: string(s.Status),
+		ID: s.ID, OrderID: s.Metadata[metaOrder], URL: s.URL, Status: string(s.Status),
 		TotalCents: s.AmountTotal, Currency: string(s.Currency), CustomerEmail: s.CustomerEmail,
 		ExpiresAt: time.Unix(s.ExpiresAt, 0).UTC(),
 	}

@@ -2,9 +2,9 @@
 // accounts, hosted payment pages, prices and refunds, by the processor's HTTP API,
 // and its signed reports. Charges are made on the seller's own account.
 //
-// An error is a problem with code processor_unavailable when the processor
-// couldn't be reached or failed, which may leave the work done all the same, and a
-// *Refusal when it has looked at the request and won't do it.
+// An error is a *Refusal when the processor has looked at the request and won't do
+// it, otherwise a problem with code processor_unavailable; OutcomeOf tells whether
+// the work may have been done all the same.
 package processor
 
 import "time"
@@ -73,7 +73,11 @@ const (
 
 // Session is a payment page.
 type Session struct {
-	ID, OrderID string
+	ID string
+	// OrderID is the order that the page's metadata names, which only holders of the
+	// account's keys can write. The client_reference_id doesn't count: buyers can set
+	// it on payment links of the seller's own.
+	OrderID string
 	// URL is where the buyer pays; empty once it is closed.
 	URL string
 	// Status is Open, Complete or Expired.

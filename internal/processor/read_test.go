@@ -1,8 +1,10 @@
 package processor_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +82,7 @@ func pageJSON(id, order string, created time.Time, fields string) string {
 	if !strings.Contains(fields, `"url"`) {
 		fields += `,"url":"https://pay.example/` + id + `"`
 	}
-	return fmt.Sprintf(`{"object":"checkout.session","id":%q,"client_reference_id":%q,"created":%d,"amount_total":4320,"currency":"eur",`+
+	return fmt.Sprintf(`{"object":"checkout.session","id":%q,"metadata":{"order_id":%q},"created":%d,"amount_total":4320,"currency":"eur",`+
 		`"customer_email":"ada@example.com","expires_at":%d,%s}`, id, order, created.Unix(), at.Unix(), fields)
 }
 
@@ -93,25 +95,101 @@ func TestFindPage(t *testing.T) {
 		all = append(all, pageJSON(fmt.Sprintf("cs_%d", i), fmt.Sprintf("ord_%d", i), at.Add(-10*time.Second*time.Duration(i)), `"status":"open"`))
 	}
 	c, peer := recorded(t, paged(all, "cs_"))
-	found, ok, err := c.FindPage(t.Context(), "acct_1", "ord_130", at.Add(-time.Hour))
-	require.NoError(t, err)
-	require.True(t, ok)
-	require.Equal(t, "cs_130", found.ID)
+	find := func(orderID string, since time.Duration) *processor.Session {
+		t.Helper()
+		found, err := c.FindPage(t.Context(), processor.Search{AccountID: "acct_1", Match: of(orderID), From: at.Add(-since), Until: at})
+		require.NoError(t, err)
+		require.Empty(t, found.Next)
+		return found.Page
+	}
+	require.Equal(t, "cs_130", find("ord_130", time.Hour).ID)
 	require.Len(t, peer.requests(), 2)
 	require.Equal(t, "cs_99", peer.requests()[1].form.Get("starting_after"))
 	require.Equal(t, "acct_1", peer.requests()[1].header.Get("Stripe-Account"))
 
-	_, ok, err = c.FindPage(t.Context(), "acct_1", "ord_x", at.Add(-time.Hour))
-	require.NoError(t, err)
-	require.False(t, ok)
+	require.Nil(t, find("ord_x", time.Hour))
 	require.Len(t, peer.requests(), 5)
 
 	for order, want := range map[string]bool{"ord_66": true, "ord_67": false} { // a minute and 10 of slack
-		_, ok, err = c.FindPage(t.Context(), "acct_1", order, at.Add(-time.Minute))
-		require.NoError(t, err)
-		require.Equal(t, want, ok, order)
+		require.Equal(t, want, find(order, time.Minute) != nil, order)
 	}
 	require.Len(t, peer.requests(), 7, "no further than needed")
+}
+
+// of matches the pages of an order.
+func of(orderID string) func(processor.Session) bool {
+	return func(s processor.Session) bool { return s.OrderID == orderID }
+}
+
+// TestALongSearchGoesOn where it stopped: after 1000 pages, and after a failure.
+func TestALongSearchGoesOn(t *testing.T) {
+	t.Parallel()
+	all := []string{}
+	for i := range 2500 {
+		all = append(all, pageJSON(fmt.Sprintf("cs_%d", i), fmt.Sprintf("ord_%d", i), at, `"status":"open"`))
+	}
+	c, peer := recorded(t, paged(all, "cs_"))
+	s := processor.Search{AccountID: "acct_1", Match: of("ord_2345"), From: at, Until: at}
+	for _, next := range []string{"cs_999", "cs_1999"} {
+		found, err := c.FindPage(t.Context(), s)
+		require.NoError(t, err)
+		require.Nil(t, found.Page)
+		require.Equal(t, next, found.Next)
+		s.After = found.Next
+	}
+	found, err := c.FindPage(t.Context(), s)
+	require.NoError(t, err)
+	require.Equal(t, "cs_2345", found.Page.ID)
+	require.Len(t, peer.requests(), 24)
+
+	whole := slices.Clone(all)
+	all[300] = "" // the fourth list fails
+	s.After = ""
+	found, err = c.FindPage(t.Context(), s)
+	requireUnavailable(t, err)
+	require.Equal(t, "cs_299", found.Next)
+	copy(all, whole)
+	s.After, s.Match = found.Next, of("ord_300")
+	found, err = c.FindPage(t.Context(), s)
+	require.NoError(t, err)
+	require.Equal(t, "cs_300", found.Page.ID)
+}
+
+// TestASearchIsGivenUp when its time is over, and says how far it came.
+func TestASearchIsGivenUp(t *testing.T) {
+	t.Parallel()
+	all := []string{}
+	for i := range 300 {
+		all = append(all, pageJSON(fmt.Sprintf("cs_%d", i), fmt.Sprintf("ord_%d", i), at, `"status":"open"`))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	lists := paged(all, "cs_")
+	c, _ := recorded(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("starting_after") == "cs_99" {
+			cancel()
+			<-r.Context().Done()
+			return
+		}
+		lists.ServeHTTP(w, r)
+	}))
+	found, err := c.FindPage(ctx, processor.Search{AccountID: "acct_1", Match: of("ord_250"), From: at, Until: at})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, "cs_99", found.Next)
+}
+
+// TestWhatBuyersCanWriteNamesNoOrder: whoever opens a payment link chooses its
+// client_reference_id.
+func TestWhatBuyersCanWriteNamesNoOrder(t *testing.T) {
+	t.Parallel()
+	body := strings.Replace(pageJSON("cs_1", "ord_1", at, `"status":"complete","payment_status":"paid"`), `"metadata":{"order_id":"ord_1"}`,
+		`"client_reference_id":"ord_1","metadata":{}`, 1)
+	c, _ := recorded(t, answer(http.StatusOK, body))
+	got, err := c.GetPage(t.Context(), "acct_1", "cs_1")
+	require.NoError(t, err)
+	require.Empty(t, got.OrderID)
+	reported, err := processor.Event{ID: "evt_1", AccountID: "acct_1", Payload: []byte(`{"data":{"object":` + body + `}}`)}.Session()
+	require.NoError(t, err)
+	require.Empty(t, reported.OrderID)
 }
 
 // paged lists 100 at a time, and fails where an entry is empty.
@@ -202,7 +280,7 @@ func TestEmptyLists(t *testing.T) {
 	got, err := c.ListRefunds(t.Context(), "acct_1", "pi_1")
 	require.NoError(t, err)
 	require.Empty(t, got)
-	_, ok, err := c.FindPage(t.Context(), "acct_1", "ord_1", at)
+	found, err := c.FindPage(t.Context(), processor.Search{AccountID: "acct_1", Match: of("ord_1"), From: at, Until: at})
 	require.NoError(t, err)
-	require.False(t, ok)
+	require.Zero(t, found)
 }

@@ -77,18 +77,22 @@ func (s *Server) api(h func(*call) (any, error)) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		requestID := newID("req_")
-		status, body := fault.status, []byte("The service is unavailable.\n")
-		if status == 0 {
-			if err == nil {
-				status, body, err = s.answer(h, r, params, requestID)
+		status, body, plain := fault.status, []byte("The service is unavailable.\n"), fault.status != 0
+		if status == http.StatusTooManyRequests {
+			// It is the processor's own answer, others are those of what stands before it.
+			plain, err = false, &refusal{
+				status: status, kind: invalidRequest, code: "rate_limit",
+				message: "Request rate limit exceeded. Learn more about rate limits at https://stripe.com/docs/rate-limits.",
 			}
-			if err != nil {
-				status, body = s.explain(err)
-			}
+		} else if status == 0 && err == nil {
+			status, body, err = s.answer(h, r, params, requestID)
+		}
+		if err != nil && !plain {
+			status, body = s.explain(err)
 		}
 		w.Header().Set("Request-Id", requestID)
 		w.Header().Set("Stripe-Version", Version)
-		if fault.status == 0 {
+		if !plain {
 			w.Header().Set("Content-Type", "application/json")
 		}
 		if fault.lose {

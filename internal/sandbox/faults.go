@@ -31,9 +31,11 @@ type faults struct {
 	total    int
 }
 
-// plan is what is to happen to the next requests below a path.
+// plan is what is to happen to the next requests below a path, behind some that are
+// left alone.
 type plan struct {
 	prefix string
+	spared int
 	left   int
 	status int
 	lose   bool
@@ -63,6 +65,10 @@ func (f *faults) meet(ctx context.Context, r Request) met {
 		p := &f.plans[i]
 		if p.left == 0 || !strings.HasPrefix(r.Path, p.prefix) {
 			continue
+		}
+		if p.spared > 0 {
+			p.spared--
+			break
 		}
 		p.left--
 		m.lose, m.status, wait = p.lose, p.status, p.gate
@@ -124,9 +130,15 @@ func (s *Server) LoseAnswers(n int, pathPrefix string) {
 }
 
 // Fail makes the next n requests below a path answer this status without doing
-// anything.
+// anything. 429 is the processor's rate limit; other statuses come without a JSON
+// body, as from a proxy.
 func (s *Server) Fail(n int, pathPrefix string, status int) {
 	s.faults.plan(plan{prefix: pathPrefix, left: n, status: status})
+}
+
+// FailBehind is Fail for one request, behind this many that are served.
+func (s *Server) FailBehind(pathPrefix string, spared, status int) {
+	s.faults.plan(plan{prefix: pathPrefix, spared: spared, left: 1, status: status})
 }
 
 // Block makes the next request below a path wait before it does anything.
