@@ -64,7 +64,9 @@ func toLogin(l account.Login) api.Login {
 	return api.Login{Token: l.Token, ExpiresAt: timestamp.From(l.ExpiresAt), User: toUser(l.User), Tenant: toTenant(l.Tenant)}
 }
 
-func toUser(u db.User) api.User {
+func toUser(u db.User) api.User { return toUserOfMember(account.MemberOfUser(u)) }
+
+func toUserOfMember(u db.TeamMember) api.User {
 	return api.User{
 		ID: u.ID, TenantID: u.TenantID, Email: u.Email, Name: u.Name,
 		Role: api.UserRole(u.Role), Status: api.UserStatus(u.Status), LastLoginAt: timeOrNull(u.LastLoginAt),

@@ -31,7 +31,7 @@ func (s *Server) GetTenantDetail(ctx context.Context, r api.GetTenantDetailReque
 		return nil, err
 	}
 	out := api.GetTenantDetail200JSONResponse{
-		Tenant: toTenantSummary(d.Tenant), Users: each(d.Users, toUser), Keys: each(d.Keys, toAPIKey),
+		Tenant: toTenantSummary(d.Tenant), Users: each(d.Users, toUserOfMember), Keys: each(d.Keys, toAPIKey),
 		RecentStreams: each(d.Streams, toStream),
 	}
 	out.Audit, err = toAuditEntries(d.Audit)

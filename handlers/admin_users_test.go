@@ -112,13 +112,15 @@ func TestAdminsLeaveTheLastOwner(t *testing.T) {
 func TestInvitedUsersAreOnlyDeleted(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, guest := s.Admin(t, console.SuperAdmin), s.Register(t).Colleague(t, account.Viewer)
-	_, err := s.Pool.Exec(t.Context(), "UPDATE users SET status = 'INVITED' WHERE id = $1", guest.UserID)
-	require.NoError(t, err)
-	path := "/v1/admin/users/" + guest.UserID
-	root.Call(t, "POST", path+"/activate", nil).Problem(t, 409, "conflict")
-	root.Call(t, "POST", path+"/deactivate", nil).Problem(t, 409, "conflict")
+	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
+	var guest api.TeamMember
+	invite(t, owner, newEmail(), "VIEWER").Into(t, 201, &guest)
+	path := "/v1/admin/users/" + guest.ID
+	for _, action := range []string{"/activate", "/deactivate", "/reset-password"} {
+		root.Call(t, "POST", path+action, nil).Problem(t, 409, "conflict")
+	}
 	root.Call(t, "DELETE", path, nil).Is(t, 200)
+	root.Call(t, "DELETE", path, nil).Problem(t, 404, "not_found")
 }
 
 func TestAdminsVoidPasswords(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"showfloor/gen/api"
 	"showfloor/internal/account"
 	"showfloor/internal/apitest"
+	"showfloor/internal/console"
+	"showfloor/internal/dbtest"
 )
 
 func invite(t *testing.T, by *apitest.Caller, email, role string) apitest.Response {
@@ -110,13 +112,117 @@ func TestWhoMayInviteWhom(t *testing.T) {
 	invite(t, admin, email, "ADMIN").Is(t, 201)
 	invite(t, owner, email, "OWNER").Is(t, 201)
 	invite(t, admin, email, "VIEWER").Problem(t, 403, "forbidden") // an owner's now
-	invite(t, other, email, "VIEWER").Problem(t, 409, "conflict")
 	invite(t, owner, other.Email, "VIEWER").Problem(t, 409, "conflict")
 	invite(t, owner, admin.Email, "VIEWER").Problem(t, 409, "conflict")
 	require.Len(t, s.MailsTo(t, email), 2)
 	require.Empty(t, s.MailsTo(t, other.Email))
-	// Nor can somebody sign up with it.
+}
+
+// TestAnInvitationReservesNoAddress checks that an invitation keeps neither other
+// tenants from inviting the same address nor its owner from signing up.
+func TestAnInvitationReservesNoAddress(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	first, second, third := s.Register(t), s.Register(t), s.Register(t)
+	email := newEmail()
+	var tokens []string
+	for _, owner := range []*apitest.Caller{first, second, third} {
+		invite(t, owner, email, "VIEWER").Is(t, 201)
+		tokens = append(tokens, apitest.LinkToken(t, s.LastMail(t, email).Text))
+	}
+	var l api.Login
+	accept(t, s, tokens[1]).Into(t, 201, &l)
+	require.Equal(t, second.TenantID, l.Tenant.ID)
+	accept(t, s, tokens[0]).Problem(t, 409, "conflict")
+	invite(t, first, email, "VIEWER").Problem(t, 409, "conflict")
 	s.With(t, "").Call(t, "POST", "/v1/auth/register", form(email)).Problem(t, 409, "conflict")
+
+	other := newEmail()
+	invite(t, first, other, "VIEWER").Is(t, 201)
+	s.With(t, "").Call(t, "POST", "/v1/auth/register", form(other)).Is(t, 201)
+	accept(t, s, apitest.LinkToken(t, s.LastMail(t, other).Text)).Problem(t, 409, "conflict")
+}
+
+// TestOneOfSeveralInvitationsIsAccepted accepts the invitations of several
+// tenants to one address at the same time.
+func TestOneOfSeveralInvitationsIsAccepted(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	email := newEmail()
+	var tokens []string
+	for range 4 {
+		invite(t, s.Register(t), email, "VIEWER").Is(t, 201)
+		tokens = append(tokens, apitest.LinkToken(t, s.LastMail(t, email).Text))
+	}
+	var wg sync.WaitGroup
+	var accepted, refused atomic.Int32
+	for _, token := range tokens {
+		wg.Go(func() {
+			switch r := accept(t, s, token); r.Status {
+			case http.StatusCreated:
+				accepted.Add(1)
+			case http.StatusConflict:
+				refused.Add(1)
+			default:
+				t.Errorf("answered %d: %s", r.Status, r.Body)
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, 1, accepted.Load())
+	require.EqualValues(t, 3, refused.Load())
+}
+
+// TestAnInvitationIsAMemberOfTheTeam lists, changes and withdraws it by the id
+// that the user will have.
+func TestAnInvitationIsAMemberOfTheTeam(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner, root := s.Register(t), s.Admin(t, console.SuperAdmin)
+	var member, changed api.TeamMember
+	email := newEmail()
+	invite(t, owner, email, "VIEWER").Into(t, 201, &member)
+	var team api.TeamMemberList
+	owner.Call(t, "GET", "/v1/me/team", nil).Into(t, 200, &team)
+	require.Equal(t, api.TeamMemberList{member}, team[:1])
+	var users api.UserPage
+	root.Call(t, "GET", "/v1/admin/users?q="+email, nil).Into(t, 200, &users)
+	require.Equal(t, api.UserStatusINVITED, users.Items[0].Status)
+	var tenant api.TenantDetail
+	root.Call(t, "GET", "/v1/admin/tenants/"+owner.TenantID, nil).Into(t, 200, &tenant)
+	require.Equal(t, 2, tenant.Tenant.UserCount)
+	require.Equal(t, member.ID, tenant.Users[0].ID)
+
+	owner.Call(t, "PATCH", "/v1/me/team/"+member.ID+"/role", map[string]any{"role": "ADMIN"}).Into(t, 200, &changed)
+	require.Equal(t, api.UserRoleADMIN, changed.Role)
+	require.Equal(t, api.UserStatusINVITED, changed.Status)
+	for _, method := range []string{"PATCH", "DELETE"} {
+		path := map[string]string{"PATCH": "/role"}[method]
+		s.Register(t).Call(t, method, "/v1/me/team/"+member.ID+path, map[string]any{"role": "VIEWER"}).Problem(t, 404, "not_found")
+	}
+	token := apitest.LinkToken(t, s.LastMail(t, email).Text)
+	var l api.Login
+	accept(t, s, token).Into(t, 201, &l)
+	require.Equal(t, member.ID, l.User.ID)
+	require.Equal(t, api.UserRoleADMIN, l.User.Role)
+}
+
+// TestExpiredInvitationsAreDeleted keeps the address book of a tenant that never
+// cleans up from growing.
+func TestExpiredInvitationsAreDeleted(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner := s.Register(t)
+	email := newEmail()
+	invite(t, owner, email, "VIEWER").Is(t, 201)
+	token := apitest.LinkToken(t, s.LastMail(t, email).Text)
+	s.Clock.Advance(account.InviteLife - time.Millisecond)
+	require.NoError(t, s.Accounts.DeleteOld(t.Context()))
+	require.Equal(t, 1, count(t, s, "invitations WHERE tenant_id = $1", owner.TenantID))
+	s.Clock.Advance(time.Millisecond)
+	require.NoError(t, s.Accounts.DeleteOld(t.Context()))
+	require.Zero(t, count(t, s, "invitations WHERE tenant_id = $1", owner.TenantID))
+	accept(t, s, token).Problem(t, 400, "invalid_link")
 }
 
 func TestALinkIsGoodForItsPurposeOnly(t *testing.T) {

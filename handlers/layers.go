@@ -35,7 +35,7 @@ func (c *contract) layers(config Config) []Layer {
 		{"recovery", recoverPanic},
 		{"CORS", crossOrigin(config.Origins)},
 		{"body limit", c.limitBody},
-		{"limit of open operations", c.limitOpen(limits)},
+		{"limit of open operations", c.limitOpen(limits, config.Areas.Tester)},
 		{"authentication", c.authenticate(authenticator{
 			accounts: config.Areas.Accounts, console: config.Areas.Console, sessions: config.Areas.Sessions, limits: limits,
 			ingestSecret: config.IngestSecret, trustLoopback: config.TrustLoopback,

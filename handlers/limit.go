@@ -17,17 +17,27 @@ import (
 	"showfloor/internal/ratelimit"
 )
 
-// Limits says how often callers may come. A zero Rate limits nothing.
+// Limits are the rates of requests. A zero Rate limits nothing.
 type Limits struct {
 	// Limiter counts; it may be nil when all rates are zero.
 	Limiter *ratelimit.Limiter
-	// Caller is per user or API key; Public and Auth are per address, for
-	// operations without a bearer and for those that try passwords and codes;
-	// Email is per e-mail address that one of the latter names, whether a user
-	// has it or not; Capture is per token in the path.
-	Caller, Public, Auth, Email, Capture ratelimit.Rate
-	// Guesses is per address that sends credentials which aren't ours, and per
-	// credential of ours that isn't good any more.
+	// Caller is per user or API key.
+	Caller ratelimit.Rate
+	// Public is per network, for operations without a token.
+	Public ratelimit.Rate
+	// Auth is per network, for operations that try passwords and codes.
+	Auth ratelimit.Rate
+	// Email is per e-mail address and network, for these operations, whether a
+	// user has the address or not.
+	Email ratelimit.Rate
+	// Failures is per e-mail address over all networks. It counts failed logins.
+	Failures ratelimit.Rate
+	// Capture is per token of a capture URL.
+	Capture ratelimit.Rate
+	// Misses is per network, for capture URLs that this server never made.
+	Misses ratelimit.Rate
+	// Guesses is per network that sends credentials which this server did not
+	// issue, and per credential that it issued and that is no longer valid.
 	Guesses ratelimit.Rate
 }
 
@@ -38,6 +48,7 @@ const (
 	classCaller  class = "caller"
 	classPublic  class = "public"
 	classAuth    class = "auth"
+	classLogin   class = "login"
 	classCapture class = "capture"
 	classNone    class = "none"
 )
@@ -49,7 +60,7 @@ const (
 func classOf(op *openapi3.Operation, open, bearer bool) (class, error) {
 	if stated, ok := op.Extensions["x-rate-limit"]; ok {
 		switch c := class(fmt.Sprint(stated)); c {
-		case classAuth, classPublic, classCapture, classNone:
+		case classAuth, classLogin, classPublic, classCapture, classNone:
 			return c, nil
 		default:
 			return "", fmt.Errorf("%s: x-rate-limit can't be %q", op.OperationID, c)
@@ -80,24 +91,26 @@ func takesBearer(security openapi3.SecurityRequirements, schemes openapi3.Securi
 
 // limits applies Limits to requests.
 type limits struct {
-	limiter                                       *ratelimit.Limiter
-	caller, public, auth, email, capture, guesses ratelimit.Policy
+	limiter                                                         *ratelimit.Limiter
+	caller, public, auth, email, failures, capture, misses, guesses ratelimit.Policy
 }
 
 func newLimits(l Limits) *limits {
 	return &limits{
-		limiter: l.Limiter,
-		caller:  ratelimit.Policy{Name: "caller", Rate: l.Caller},
-		public:  ratelimit.Policy{Name: "public", Rate: l.Public},
-		auth:    ratelimit.Policy{Name: "auth", Rate: l.Auth},
-		email:   ratelimit.Policy{Name: "email", Rate: l.Email},
-		capture: ratelimit.Policy{Name: "capture", Rate: l.Capture},
-		guesses: ratelimit.Policy{Name: "guesses", Rate: l.Guesses},
+		limiter:  l.Limiter,
+		caller:   ratelimit.Policy{Name: "caller", Rate: l.Caller},
+		public:   ratelimit.Policy{Name: "public", Rate: l.Public},
+		auth:     ratelimit.Policy{Name: "auth", Rate: l.Auth},
+		email:    ratelimit.Policy{Name: "email", Rate: l.Email},
+		failures: ratelimit.Policy{Name: "failures", Rate: l.Failures},
+		capture:  ratelimit.Policy{Name: "capture", Rate: l.Capture},
+		misses:   ratelimit.Policy{Name: "misses", Rate: l.Misses},
+		guesses:  ratelimit.Policy{Name: "guesses", Rate: l.Guesses},
 	}
 }
 
-// limitOpen counts calls of the operations that need no bearer.
-func (c *contract) limitOpen(l *limits) echo.MiddlewareFunc {
+// limitOpen limits the operations that need no token.
+func (c *contract) limitOpen(l *limits, captures captureTokens) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
 			op := c.find(e)
@@ -108,10 +121,10 @@ func (c *contract) limitOpen(l *limits) echo.MiddlewareFunc {
 			switch op.class {
 			case classPublic:
 				err = l.take(e, l.public, callersNetwork(e), "requests from this address")
-			case classAuth:
+			case classAuth, classLogin:
 				err = l.take(e, l.auth, callersNetwork(e), "attempts from this address")
 			case classCapture:
-				err = l.take(e, l.capture, digest(captureToken(e.Request())), "requests to this address")
+				return l.captured(e, captures, next)
 			}
 			if err != nil {
 				return err
@@ -121,34 +134,28 @@ func (c *contract) limitOpen(l *limits) echo.MiddlewareFunc {
 	}
 }
 
-// limitEmail counts attempts on an e-mail address. It runs after the validation,
-// so that it sees the very value that the handler will.
-func (c *contract) limitEmail(l *limits) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(e echo.Context) error {
-			if op := c.find(e); op == nil || op.class != classAuth {
-				return next(e)
-			}
-			if email := emailIn(e.Request()); email != "" {
-				subject := digest(account.CanonicalEmail(email))
-				if err := l.take(e, l.email, subject, "attempts for this e-mail address"); err != nil {
-					return err
-				}
-			}
-			return next(e)
+// captureTokens judges the tokens of capture URLs without a query.
+type captureTokens interface{ Issued(token string) bool }
+
+// captured limits requests to one capture URL, and requests of one network to
+// URLs that don't exist. The latter count only tokens that this server didn't
+// make, so that a network with a stale or made-up URL can still reach the others.
+func (l *limits) captured(e echo.Context, tokens captureTokens, next echo.HandlerFunc) error {
+	token, network := captureToken(e.Request()), callersNetwork(e)
+	made := tokens.Issued(token)
+	if !made {
+		if err := l.peek(e, l.misses, network, "requests from this address to capture URLs that don't exist"); err != nil {
+			return err
 		}
 	}
-}
-
-// emailIn is the e-mail address that a validated body names; "" for none.
-func emailIn(r *http.Request) string {
-	read, ok := r.Body.(interface{ ValidatedValue() any })
-	if !ok {
-		return ""
+	if err := l.take(e, l.capture, digest(token), "requests to this address"); err != nil {
+		return err
 	}
-	body, _ := read.ValidatedValue().(map[string]any)
-	email, _ := body["email"].(string)
-	return email
+	err := next(e)
+	if !made && l.misses.Limits() && problem.Is(err, "not_found") {
+		l.limiter.Take(e.Request().Context(), l.misses, network)
+	}
+	return err
 }
 
 // mayGuess refuses a credential before it costs a query, when too many like it
@@ -201,6 +208,24 @@ func (l *limits) take(e echo.Context, p ratelimit.Policy, subject, what string) 
 	}
 	r := l.limiter.Take(e.Request().Context(), p, subject)
 	showLimit(e, p, r)
+	return overLimit(p, r, what)
+}
+
+// peek refuses when take would, and counts nothing. The bucket shows in the
+// answer's headers only when it refuses.
+func (l *limits) peek(e echo.Context, p ratelimit.Policy, subject, what string) error {
+	if !p.Limits() {
+		return nil
+	}
+	r := l.limiter.Peek(e.Request().Context(), p, subject)
+	if !r.Allowed {
+		showLimit(e, p, r)
+	}
+	return overLimit(p, r, what)
+}
+
+// overLimit is nil when the event is allowed. what names the events.
+func overLimit(p ratelimit.Policy, r ratelimit.Result, what string) error {
 	if r.Allowed {
 		return nil
 	}

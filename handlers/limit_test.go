@@ -17,6 +17,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/handlers"
 	"showfloor/internal/apitest"
+	"showfloor/internal/console"
 	"showfloor/internal/ratelimit"
 	"showfloor/internal/redistest"
 )
@@ -120,33 +121,103 @@ func TestPublicOperationsAreLimitedByAddress(t *testing.T) {
 	})
 }
 
-// TestEMailAddressesAreLimited: whichever way it is written, from wherever, and
-// whether or not there is such a user.
-func TestEMailAddressesAreLimited(t *testing.T) {
+// attemptLogin logs in with a wrong password from an address.
+func attemptLogin(t *testing.T, s *apitest.Server, ip, email string) apitest.Response {
+	t.Helper()
+	return behind(t, s.With(t, ""), s, ip, "POST", "/v1/auth/login", `{"email":"`+email+`","password":"wrong password"}`)
+}
+
+// TestEMailAddressesAreLimitedPerNetwork: however the address is written, and
+// whether or not a user has it.
+func TestEMailAddressesAreLimitedPerNetwork(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Email: hourly(4)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, handlers.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
-		owner := s.Register(t) // the first attempt with this e-mail
-		anyone := s.With(t, "")
-		attempt := func(i int, email string) apitest.Response {
-			t.Helper()
-			return behind(t, anyone, s, "203.0.113."+strconv.Itoa(i), "POST", "/v1/auth/login", `{"email":"`+email+`","password":"wrong password"}`)
+		owner := s.Register(t)
+		for _, email := range []string{owner.Email, strings.ToUpper(owner.Email), strings.Replace(owner.Email, "e", "E", 1)} {
+			attemptLogin(t, s, "203.0.113.1", email).Problem(t, 401, "invalid_credentials")
 		}
-		for i, email := range []string{owner.Email, strings.ToUpper(owner.Email), strings.Replace(owner.Email, "e", "E", 1)} {
-			attempt(i, email).Problem(t, 401, "invalid_credentials")
-		}
-		p := limited(t, attempt(9, owner.Email), "email")
-		require.Contains(t, p.Message, "attempts for this e-mail address")
-		r := attempt(9, `x","email":"`+owner.Email)
+		p := limited(t, attemptLogin(t, s, "203.0.113.1", owner.Email), "email")
+		require.Contains(t, p.Message, "attempts for this e-mail address from this network")
+		r := attemptLogin(t, s, "203.0.113.1", `x","email":"`+owner.Email)
 		limited(t, r, "email") // the last of two is what the handler would get
 
-		for i := range 4 {
-			attempt(i, "nobody@example.test").Problem(t, 401, "invalid_credentials")
+		for range 3 {
+			attemptLogin(t, s, "203.0.113.1", "nobody@example.test").Problem(t, 401, "invalid_credentials")
 		}
-		unknown := limited(t, attempt(9, "nobody@example.test"), "email")
+		unknown := limited(t, attemptLogin(t, s, "203.0.113.1", "nobody@example.test"), "email")
 		seconds := regexp.MustCompile(`in \d+ seconds`)
 		require.Equal(t, seconds.ReplaceAllString(p.Message, ""), seconds.ReplaceAllString(unknown.Message, ""), "the answer doesn't tell who exists")
-		attempt(9, "somebody@example.test").Is(t, 401)
+		attemptLogin(t, s, "203.0.113.1", "somebody@example.test").Is(t, 401)
+	})
+}
+
+// TestWrongPasswordsLockNobodyElseOut fails on purpose from one network, for a
+// tenant's user and for the super admin, who log in from another one.
+func TestWrongPasswordsLockNobodyElseOut(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner, root := s.Register(t), s.Admin(t, console.SuperAdmin)
+		for path, email := range map[string]string{"/v1/auth/login": owner.Email, "/v1/admin/auth/login": root.Email} {
+			login := func(ip, password string) apitest.Response {
+				t.Helper()
+				return behind(t, s.With(t, ""), s, ip, "POST", path, `{"email":"`+email+`","password":"`+password+`"}`)
+			}
+			for range 3 {
+				login("203.0.113.66", "wrong password").Problem(t, 401, "invalid_credentials")
+			}
+			limited(t, login("203.0.113.66", apitest.Password), "email")
+			login("203.0.113.7", apitest.Password).Is(t, 201)
+		}
+	})
+}
+
+// TestGuessingFromManyNetworksIsLimited: failed logins for one address count over
+// all networks. A network from which the user has logged in stays exempt.
+func TestGuessingFromManyNetworksIsLimited(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Failures: hourly(4)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner := s.Register(t)
+		login := func(ip string) apitest.Response {
+			t.Helper()
+			return behind(t, s.With(t, ""), s, ip, "POST", "/v1/auth/login", `{"email":"`+owner.Email+`","password":"`+apitest.Password+`"}`)
+		}
+		login("203.0.113.7").Is(t, 201)
+		for i := range 4 {
+			attemptLogin(t, s, "198.51.100."+strconv.Itoa(i), owner.Email).Problem(t, 401, "invalid_credentials")
+			login("203.0.113.7").Is(t, 201) // successes don't count
+		}
+		p := limited(t, attemptLogin(t, s, "198.51.100.9", owner.Email), "failures")
+		require.Contains(t, p.Message, "failed logins for this e-mail address")
+		limited(t, login("198.51.100.10"), "failures")
+		login("203.0.113.7").Is(t, 201)
+		attemptLogin(t, s, "198.51.100.9", "somebody@example.test").Is(t, 401)
+	})
+}
+
+// TestUnknownCaptureURLsAreLimited: made-up tokens count against the network that
+// tries them, not against those who send to capture URLs that exist.
+func TestUnknownCaptureURLsAreLimited(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Misses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		path := apitest.CapturePath(t, s.Register(t).CaptureURL(t))
+		send := func(ip, method, path string) apitest.Response {
+			t.Helper()
+			return behind(t, s.With(t, ""), s, ip, method, path, "")
+		}
+		for i := range 5 {
+			method := []string{"POST", "GET", "MADEUP"}[i%3]
+			send("203.0.113.1", method, "/v1/webhooks/capture/unknown-"+strconv.Itoa(i)).Problem(t, 404, "not_found")
+			send("203.0.113.1", method, path).Is(t, 200)
+		}
+		p := limited(t, send("203.0.113.1", "POST", "/v1/webhooks/capture/unknown-6"), "misses")
+		require.Contains(t, p.Message, "capture URLs that don't exist")
+		limited(t, send("203.0.113.1", "MADEUP", "/v1/webhooks/capture/unknown-7/x"), "misses")
+		send("203.0.113.2", "POST", "/v1/webhooks/capture/unknown-8").Is(t, 404)
+		send("203.0.113.2", "POST", path).Is(t, 200)
 	})
 }
 
@@ -272,7 +343,7 @@ func TestLimitClasses(t *testing.T) {
 				}
 			}
 		case strings.HasPrefix(op.path, "/v1/auth/") && op.method == http.MethodPost:
-			require.Equal(t, "auth", stated, op.id)
+			require.Equal(t, map[bool]string{true: "login", false: "auth"}[op.id == "login"], stated, op.id)
 		}
 	}
 	require.True(t, unlimited["getHealth"])

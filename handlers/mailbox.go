@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"net"
 	"net/http"
 	"strings"
 
@@ -19,8 +18,8 @@ const letterPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 	"sandbox allow-popups allow-popups-to-escape-sandbox"
 
 // mailbox serves the development mailbox: the page, the list that it loads, and
-// each mail as its readers see it. It is no part of the API. The mails hold codes
-// and links that count, so it is for callers on this machine alone.
+// each mail as its readers see it. It is no part of the API. The mails hold valid
+// codes and links, so it answers callers on this machine only.
 type mailbox struct {
 	mails *mail.Service
 }
@@ -35,15 +34,10 @@ func (m mailbox) mount(e *echo.Echo, pages http.Handler) {
 	e.GET(MailboxPath+"/mails/:id", m.guard(m.show))
 }
 
-// guard lets callers on this machine in who asked for this machine: not a page
-// elsewhere that made its own name lead here.
+// guard answers 404 to callers on other machines.
 func (mailbox) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		host, _, err := net.SplitHostPort(c.Request().Host)
-		if err != nil {
-			host = c.Request().Host
-		}
-		if !fromLoopback(c.Request()) || host != "localhost" && net.ParseIP(strings.Trim(host, "[]")) == nil {
+		if !FromThisMachine(c.Request()) {
 			return echo.ErrNotFound
 		}
 		return next(c)

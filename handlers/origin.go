@@ -81,6 +81,17 @@ func fromLoopback(r *http.Request) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
+// FromThisMachine tells whether the caller is on this machine and asked for it by
+// localhost or an IP address. A name of a foreign page that leads here by DNS (DNS
+// rebinding) doesn't pass. Development tools without a login are guarded by it.
+func FromThisMachine(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	return fromLoopback(r) && (host == "localhost" || net.ParseIP(strings.Trim(host, "[]")) != nil)
+}
+
 // peerIP is the address of the other end of the connection.
 func peerIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

@@ -43,7 +43,7 @@ func (s *Server) ForgotPassword(ctx context.Context, r api.ForgotPasswordRequest
 	if err != nil {
 		return nil, err
 	}
-	return api.ForgotPassword201JSONResponse{Email: email, LinkLifeSec: seconds(account.ResetLife)}, nil
+	return api.ForgotPassword201JSONResponse{Email: email, LinkLifeSec: seconds(account.PasswordLinkLife)}, nil
 }
 
 // ResetPassword sets a new password with a mailed link.

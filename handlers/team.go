@@ -21,7 +21,7 @@ func (s *Server) ListTeam(ctx context.Context, r api.ListTeamRequestObject) (api
 	if err != nil {
 		return nil, err
 	}
-	rows, link := page(ctx, s, rows, size, func(u db.User) string { return u.ID })
+	rows, link := page(ctx, s, rows, size, func(m db.TeamMember) string { return m.ID })
 	return api.ListTeam200JSONResponse{
 		Body: each(rows, toTeamMember), Headers: api.ListTeam200ResponseHeaders{Link: link},
 	}, nil
@@ -58,7 +58,7 @@ func (s *Server) RemoveTeamMember(ctx context.Context, r api.RemoveTeamMemberReq
 	return api.RemoveTeamMember200JSONResponse(toTeamMember(user)), nil
 }
 
-func toTeamMember(u db.User) api.TeamMember {
+func toTeamMember(u db.TeamMember) api.TeamMember {
 	return api.TeamMember{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: api.UserRole(u.Role), Status: api.UserStatus(u.Status),
 		InviteExpiresAt: timeOrNull(u.InviteExpiresAt), LastLoginAt: timeOrNull(u.LastLoginAt),

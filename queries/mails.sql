@@ -3,11 +3,11 @@ INSERT INTO mails (id, tenant_id, kind, recipient, content, expires_at, created_
 VALUES (@id, @tenant_id, @kind, @recipient, @content, @expires_at, @now);
 
 -- name: CountRecentMails :one
--- Of one kind: those of a tenant, and those that any tenant has had sent to an address.
+-- Mails of these kinds: those of a tenant, and those to an address, whoever caused them.
 SELECT count(*) FILTER (WHERE m.tenant_id = @tenant_id::text) AS of_tenant, count(*) FILTER (WHERE m.recipient = @recipient) AS to_recipient,
     coalesce(min(m.created_at), @since::timestamptz)::timestamptz AS oldest
 FROM mails m
-WHERE m.kind = @kind AND m.created_at > @since::timestamptz AND (m.tenant_id = @tenant_id::text OR m.recipient = @recipient);
+WHERE m.kind = ANY (@kinds::text[]) AND m.created_at > @since::timestamptz AND (m.tenant_id = @tenant_id::text OR m.recipient = @recipient);
 
 -- name: GetMail :one
 -- @sqlc-vet-disable tenant

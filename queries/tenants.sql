@@ -29,18 +29,18 @@ UPDATE tenants SET name = coalesce(sqlc.narg('name')::text, name), updated_at = 
 -- For those who run the platform.
 SELECT count(*) FROM tenants t
 WHERE (sqlc.narg('q')::text IS NULL OR t.name ILIKE sqlc.narg('q') OR t.id ILIKE sqlc.narg('q')
-       OR EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.email ILIKE sqlc.narg('q')))
+       OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE sqlc.narg('q')))
   AND (sqlc.narg('status')::text IS NULL OR t.status = sqlc.narg('status'))
   AND (sqlc.narg('plan')::text IS NULL OR t.plan = sqlc.narg('plan'));
 
 -- name: ListTenants :many
 -- @sqlc-vet-disable tenant
 -- For those who run the platform.
-SELECT sqlc.embed(t), (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
+SELECT sqlc.embed(t), (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t
 WHERE (sqlc.narg('q')::text IS NULL OR t.name ILIKE sqlc.narg('q') OR t.id ILIKE sqlc.narg('q')
-       OR EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.email ILIKE sqlc.narg('q')))
+       OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE sqlc.narg('q')))
   AND (sqlc.narg('status')::text IS NULL OR t.status = sqlc.narg('status'))
   AND (sqlc.narg('plan')::text IS NULL OR t.plan = sqlc.narg('plan'))
 ORDER BY t.created_at DESC, t.id DESC LIMIT @max_rows OFFSET @skip::bigint;
@@ -48,7 +48,7 @@ ORDER BY t.created_at DESC, t.id DESC LIMIT @max_rows OFFSET @skip::bigint;
 -- name: GetTenantSummary :one
 -- @sqlc-vet-disable tenant
 -- The id is the tenant.
-SELECT sqlc.embed(t), (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
+SELECT sqlc.embed(t), (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t WHERE t.id = @id;
 

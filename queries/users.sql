@@ -21,11 +21,6 @@ WHERE u.tenant_id = @tenant_id AND u.id = @id;
 UPDATE users SET last_login_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND token_version = @token_version AND status = 'ACTIVE' RETURNING *;
 
--- name: ListUsers :many
-SELECT * FROM users
-WHERE tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
-ORDER BY id DESC LIMIT @max_rows;
-
 -- name: LockUser :one
 SELECT * FROM users WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
@@ -51,14 +46,14 @@ DELETE FROM users WHERE tenant_id = @tenant_id AND id = @id;
 -- name: CountPlatformUsers :one
 -- @sqlc-vet-disable tenant
 -- For those who run the platform.
-SELECT count(*) FROM users u
+SELECT count(*) FROM team_members u
 WHERE (sqlc.narg('q')::text IS NULL OR u.email ILIKE sqlc.narg('q') OR u.name ILIKE sqlc.narg('q') OR u.id ILIKE sqlc.narg('q'))
   AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'));
 
 -- name: ListPlatformUsers :many
 -- @sqlc-vet-disable tenant
 -- For those who run the platform.
-SELECT sqlc.embed(u), t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id
+SELECT sqlc.embed(u), t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id
 WHERE (sqlc.narg('q')::text IS NULL OR u.email ILIKE sqlc.narg('q') OR u.name ILIKE sqlc.narg('q') OR u.id ILIKE sqlc.narg('q'))
   AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'))
 ORDER BY u.created_at DESC, u.id DESC LIMIT @max_rows OFFSET @skip::bigint;
@@ -66,24 +61,9 @@ ORDER BY u.created_at DESC, u.id DESC LIMIT @max_rows OFFSET @skip::bigint;
 -- name: GetPlatformUser :one
 -- @sqlc-vet-disable tenant
 -- For those who run the platform.
-SELECT sqlc.embed(u), t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = @id;
+SELECT sqlc.embed(u), t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = @id;
 
 -- name: SetUserStatus :exec
 -- Ends the user's tokens, those from before a deactivation, too.
 UPDATE users SET status = @status, token_version = token_version + 1, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id;
-
--- name: CreateInvitedUser :one
--- Without a password nobody can log in.
-INSERT INTO users (id, tenant_id, email, name, password_hash, role, status, invite_expires_at, created_at, updated_at)
-VALUES (@id, @tenant_id, @email, @name, '', @role, 'INVITED', @invite_expires_at, @now, @now) RETURNING *;
-
--- name: UpdateInvitedUser :one
-UPDATE users SET name = coalesce(sqlc.narg('name')::text, name), role = @role, invite_expires_at = @invite_expires_at, updated_at = @now
-WHERE tenant_id = @tenant_id AND id = @id AND status = 'INVITED' RETURNING *;
-
--- name: ActivateInvitedUser :one
--- Takes the place of the log-in too.
-UPDATE users SET status = 'ACTIVE', name = coalesce(sqlc.narg('name')::text, name), password_hash = @password_hash,
-    invite_expires_at = NULL, last_login_at = @now, updated_at = @now
-WHERE tenant_id = @tenant_id AND id = @id AND status = 'INVITED' RETURNING *;

@@ -63,11 +63,13 @@ type config struct {
 
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
 	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct.
+	// appEnvSet tells whether APP_ENV is set.
 	retries     []time.Duration
 	key         []byte
 	smtp        *mail.Server
 	from        *netmail.Address
 	platformFee setting.Rate
+	appEnvSet   bool
 }
 
 // Values of APP_ENV.
@@ -83,9 +85,11 @@ func loadConfig(environ []string) (config, error) {
 	if err := refuseUnknown(environ); err != nil {
 		return c, err
 	}
-	if err := env.ParseWithOptions(&c, env.Options{Environment: env.ToMap(environ)}); err != nil {
+	settings := env.ToMap(environ)
+	if err := env.ParseWithOptions(&c, env.Options{Environment: settings}); err != nil {
 		return c, fmt.Errorf("settings: %w", err)
 	}
+	_, c.appEnvSet = settings["APP_ENV"]
 	return c, c.check()
 }
 

@@ -14,12 +14,14 @@ import (
 // LimitSettings are those of rate limits, part of config; exported since the
 // library that reads config sees no other part.
 type LimitSettings struct {
-	Caller  string `env:"RATE_LIMIT_CALLER"  envDefault:"100/s:200"`
-	Public  string `env:"RATE_LIMIT_PUBLIC"  envDefault:"10/s:20"`
-	Auth    string `env:"RATE_LIMIT_AUTH"    envDefault:"10/min"`
-	Email   string `env:"RATE_LIMIT_EMAIL"   envDefault:"5/min"`
-	Capture string `env:"RATE_LIMIT_CAPTURE" envDefault:"50/s:200"`
-	Guesses string `env:"RATE_LIMIT_GUESSES" envDefault:"1/s:20"`
+	Caller   string `env:"RATE_LIMIT_CALLER"   envDefault:"100/s:200"`
+	Public   string `env:"RATE_LIMIT_PUBLIC"   envDefault:"10/s:20"`
+	Auth     string `env:"RATE_LIMIT_AUTH"     envDefault:"10/min"`
+	Email    string `env:"RATE_LIMIT_EMAIL"    envDefault:"5/min"`
+	Failures string `env:"RATE_LIMIT_FAILURES" envDefault:"100/h"`
+	Capture  string `env:"RATE_LIMIT_CAPTURE"  envDefault:"50/s:200"`
+	Misses   string `env:"RATE_LIMIT_MISSES"   envDefault:"1/s:20"`
+	Guesses  string `env:"RATE_LIMIT_GUESSES"  envDefault:"1/s:20"`
 
 	TrustedProxies string `env:"TRUSTED_PROXIES"`
 
@@ -35,7 +37,8 @@ func (s *LimitSettings) readLimits() error {
 		rate       *ratelimit.Rate
 	}{
 		{"CALLER", s.Caller, &s.limits.Caller}, {"PUBLIC", s.Public, &s.limits.Public}, {"AUTH", s.Auth, &s.limits.Auth},
-		{"EMAIL", s.Email, &s.limits.Email}, {"CAPTURE", s.Capture, &s.limits.Capture}, {"GUESSES", s.Guesses, &s.limits.Guesses},
+		{"EMAIL", s.Email, &s.limits.Email}, {"FAILURES", s.Failures, &s.limits.Failures}, {"CAPTURE", s.Capture, &s.limits.Capture},
+		{"MISSES", s.Misses, &s.limits.Misses}, {"GUESSES", s.Guesses, &s.limits.Guesses},
 	} {
 		var err error
 		if *setting.rate, err = ratelimit.ParseRate(setting.text); err != nil {

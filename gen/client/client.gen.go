@@ -957,8 +957,9 @@ type ClientInterface interface {
 	// AcceptInviteWithBody Join a team with a mailed link
 	//
 	// Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-	// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-	// suspended, 403 `tenant_suspended`, and the link stays good.
+	// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+	// a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+	// stays good.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -968,8 +969,9 @@ type ClientInterface interface {
 	// AcceptInvite Join a team with a mailed link
 	//
 	// Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-	// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-	// suspended, 403 `tenant_suspended`, and the link stays good.
+	// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+	// a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+	// stays good.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -979,7 +981,8 @@ type ClientInterface interface {
 	// ForgotPasswordWithBody Ask for a link to set a new password
 	//
 	// Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-	// same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+	// same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+	// address, when nothing is mailed. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
@@ -990,7 +993,8 @@ type ClientInterface interface {
 	// ForgotPassword Ask for a link to set a new password
 	//
 	// Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-	// same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+	// same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+	// address, when nothing is mailed. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -1047,7 +1051,8 @@ type ClientInterface interface {
 	//
 	// Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 	// At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-	// Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+	// address the answer is the same and nothing is mailed. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
@@ -1059,7 +1064,8 @@ type ClientInterface interface {
 	//
 	// Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 	// At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-	// Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+	// address the answer is the same and nothing is mailed. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -1093,7 +1099,8 @@ type ClientInterface interface {
 	//
 	// Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 	// same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-	// is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+	// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+	// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
 	// `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
@@ -1105,7 +1112,8 @@ type ClientInterface interface {
 	//
 	// Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 	// same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-	// is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+	// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+	// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
 	// `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2922,9 +2930,10 @@ type ClientInterface interface {
 
 	// InviteTeamMemberWithBody Invite somebody to the team
 	//
-	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+	// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+	// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
 	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 	//
@@ -2935,9 +2944,10 @@ type ClientInterface interface {
 
 	// InviteTeamMember Invite somebody to the team
 	//
-	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+	// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+	// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
 	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 	//
@@ -5339,8 +5349,9 @@ func (c *Client) GetAdminWebhookSummary(ctx context.Context, reqEditors ...Reque
 // AcceptInviteWithBody Join a team with a mailed link
 //
 // Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-// suspended, 403 `tenant_suspended`, and the link stays good.
+// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+// a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+// stays good.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5360,8 +5371,9 @@ func (c *Client) AcceptInviteWithBody(ctx context.Context, contentType string, b
 // AcceptInvite Join a team with a mailed link
 //
 // Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-// suspended, 403 `tenant_suspended`, and the link stays good.
+// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+// a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+// stays good.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5381,7 +5393,8 @@ func (c *Client) AcceptInvite(ctx context.Context, body AcceptInviteJSONRequestB
 // ForgotPasswordWithBody Ask for a link to set a new password
 //
 // Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-// same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+// same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+// address, when nothing is mailed. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
@@ -5402,7 +5415,8 @@ func (c *Client) ForgotPasswordWithBody(ctx context.Context, contentType string,
 // ForgotPassword Ask for a link to set a new password
 //
 // Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-// same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+// same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+// address, when nothing is mailed. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
@@ -5519,7 +5533,8 @@ func (c *Client) Register(ctx context.Context, body RegisterJSONRequestBody, req
 //
 // Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 // At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-// Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+// address the answer is the same and nothing is mailed. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
@@ -5541,7 +5556,8 @@ func (c *Client) ResendCodeWithBody(ctx context.Context, contentType string, bod
 //
 // Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 // At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-// Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+// address the answer is the same and nothing is mailed. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
@@ -5605,7 +5621,8 @@ func (c *Client) ResetPassword(ctx context.Context, body ResetPasswordJSONReques
 //
 // Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 // same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-// is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
 // `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
@@ -5627,7 +5644,8 @@ func (c *Client) SendCodeWithBody(ctx context.Context, contentType string, body 
 //
 // Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 // same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-// is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
 // `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
@@ -9104,9 +9122,10 @@ func (c *Client) ListTeam(ctx context.Context, params *ListTeamParams, reqEditor
 
 // InviteTeamMemberWithBody Invite somebody to the team
 //
-// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 // (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
 // whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 //
@@ -9127,9 +9146,10 @@ func (c *Client) InviteTeamMemberWithBody(ctx context.Context, contentType strin
 
 // InviteTeamMember Invite somebody to the team
 //
-// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 // (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
 // whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 //
@@ -22488,8 +22508,9 @@ type ClientWithResponsesInterface interface {
 	// AcceptInviteWithBodyWithResponse Join a team with a mailed link
 	//
 	// Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-	// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-	// suspended, 403 `tenant_suspended`, and the link stays good.
+	// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+	// a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+	// stays good.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22499,8 +22520,9 @@ type ClientWithResponsesInterface interface {
 	// AcceptInviteWithResponse Join a team with a mailed link
 	//
 	// Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-	// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-	// suspended, 403 `tenant_suspended`, and the link stays good.
+	// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+	// a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+	// stays good.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22510,7 +22532,8 @@ type ClientWithResponsesInterface interface {
 	// ForgotPasswordWithBodyWithResponse Ask for a link to set a new password
 	//
 	// Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-	// same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+	// same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+	// address, when nothing is mailed. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -22521,7 +22544,8 @@ type ClientWithResponsesInterface interface {
 	// ForgotPasswordWithResponse Ask for a link to set a new password
 	//
 	// Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-	// same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+	// same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+	// address, when nothing is mailed. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -22580,7 +22604,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 	// At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-	// Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+	// address the answer is the same and nothing is mailed. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -22592,7 +22617,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 	// At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-	// Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+	// address the answer is the same and nothing is mailed. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -22626,7 +22652,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 	// same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-	// is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+	// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+	// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
 	// `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -22638,7 +22665,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 	// same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-	// is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+	// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+	// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
 	// `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -24563,9 +24591,10 @@ type ClientWithResponsesInterface interface {
 
 	// InviteTeamMemberWithBodyWithResponse Invite somebody to the team
 	//
-	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+	// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+	// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
 	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 	//
@@ -24576,9 +24605,10 @@ type ClientWithResponsesInterface interface {
 
 	// InviteTeamMemberWithResponse Invite somebody to the team
 	//
-	// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-	// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-	// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+	// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+	// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
 	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 	//
@@ -38590,8 +38620,9 @@ func (c *ClientWithResponses) GetAdminWebhookSummaryWithResponse(ctx context.Con
 // AcceptInviteWithBodyWithResponse Join a team with a mailed link
 //
 // Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-// suspended, 403 `tenant_suspended`, and the link stays good.
+// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+// a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+// stays good.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38607,8 +38638,9 @@ func (c *ClientWithResponses) AcceptInviteWithBodyWithResponse(ctx context.Conte
 // AcceptInviteWithResponse Join a team with a mailed link
 //
 // Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-// suspended, 403 `tenant_suspended`, and the link stays good.
+// replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+// a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+// stays good.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38624,7 +38656,8 @@ func (c *ClientWithResponses) AcceptInviteWithResponse(ctx context.Context, body
 // ForgotPasswordWithBodyWithResponse Ask for a link to set a new password
 //
 // Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-// same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+// same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+// address, when nothing is mailed. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -38641,7 +38674,8 @@ func (c *ClientWithResponses) ForgotPasswordWithBodyWithResponse(ctx context.Con
 // ForgotPasswordWithResponse Ask for a link to set a new password
 //
 // Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-// same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+// same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+// address, when nothing is mailed. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -38736,7 +38770,8 @@ func (c *ClientWithResponses) RegisterWithResponse(ctx context.Context, body Reg
 //
 // Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 // At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-// Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+// address the answer is the same and nothing is mailed. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -38754,7 +38789,8 @@ func (c *ClientWithResponses) ResendCodeWithBodyWithResponse(ctx context.Context
 //
 // Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 // At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-// Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+// address the answer is the same and nothing is mailed. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -38806,7 +38842,8 @@ func (c *ClientWithResponses) ResetPasswordWithResponse(ctx context.Context, bod
 //
 // Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 // same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-// is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
 // `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -38824,7 +38861,8 @@ func (c *ClientWithResponses) SendCodeWithBodyWithResponse(ctx context.Context, 
 //
 // Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 // same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-// is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
 // `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -41745,9 +41783,10 @@ func (c *ClientWithResponses) ListTeamWithResponse(ctx context.Context, params *
 
 // InviteTeamMemberWithBodyWithResponse Invite somebody to the team
 //
-// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 // (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
 // whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 //
@@ -41764,9 +41803,10 @@ func (c *ClientWithResponses) InviteTeamMemberWithBodyWithResponse(ctx context.C
 
 // InviteTeamMemberWithResponse Invite somebody to the team
 //
-// Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-// e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-// that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
 // (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
 // whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
 //

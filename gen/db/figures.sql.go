@@ -69,7 +69,7 @@ const CountTenant = `-- name: CountTenant :one
 SELECT t.plan, t.status,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id) AS streams,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams,
-    (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
+    (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL) AS endpoints,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL
         AND (w.status = 'disabled' OR w.failing_since IS NOT NULL)) AS failing

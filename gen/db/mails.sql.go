@@ -14,14 +14,14 @@ const CountRecentMails = `-- name: CountRecentMails :one
 SELECT count(*) FILTER (WHERE m.tenant_id = $1::text) AS of_tenant, count(*) FILTER (WHERE m.recipient = $2) AS to_recipient,
     coalesce(min(m.created_at), $3::timestamptz)::timestamptz AS oldest
 FROM mails m
-WHERE m.kind = $4 AND m.created_at > $3::timestamptz AND (m.tenant_id = $1::text OR m.recipient = $2)
+WHERE m.kind = ANY ($4::text[]) AND m.created_at > $3::timestamptz AND (m.tenant_id = $1::text OR m.recipient = $2)
 `
 
 type CountRecentMailsParams struct {
 	TenantID  string
 	Recipient string
 	Since     time.Time
-	Kind      string
+	Kinds     []string
 }
 
 type CountRecentMailsRow struct {
@@ -30,13 +30,13 @@ type CountRecentMailsRow struct {
 	Oldest      time.Time
 }
 
-// Of one kind: those of a tenant, and those that any tenant has had sent to an address.
+// Mails of these kinds: those of a tenant, and those to an address, whoever caused them.
 func (q *Queries) CountRecentMails(ctx context.Context, arg CountRecentMailsParams) (CountRecentMailsRow, error) {
 	row := q.db.QueryRow(ctx, CountRecentMails,
 		arg.TenantID,
 		arg.Recipient,
 		arg.Since,
-		arg.Kind,
+		arg.Kinds,
 	)
 	var i CountRecentMailsRow
 	err := row.Scan(&i.OfTenant, &i.ToRecipient, &i.Oldest)

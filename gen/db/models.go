@@ -203,6 +203,18 @@ type IdempotencyKey struct {
 	Body        []byte
 }
 
+type Invitation struct {
+	ID        string
+	TenantID  string
+	Email     string
+	Name      string
+	Role      string
+	TokenHash []byte
+	ExpiresAt time.Time
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
 type Mail struct {
 	ID            string
 	TenantID      *string
@@ -286,6 +298,17 @@ type Participant struct {
 	LeftAt           *time.Time
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
+}
+
+type PasswordLink struct {
+	ID        string
+	TenantID  string
+	UserID    string
+	TokenHash []byte
+	RequestID string
+	ExpiresAt time.Time
+	UsedAt    *time.Time
+	CreatedAt time.Time
 }
 
 type Plan struct {
@@ -474,6 +497,19 @@ type Stream struct {
 	UpdatedAt          time.Time
 }
 
+type TeamMember struct {
+	ID              string
+	TenantID        string
+	Email           string
+	Name            string
+	Role            string
+	Status          string
+	InviteExpiresAt *time.Time
+	LastLoginAt     *time.Time
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+}
+
 type Tenant struct {
 	ID                     string
 	Name                   string
@@ -488,30 +524,17 @@ type Tenant struct {
 }
 
 type User struct {
-	ID              string
-	TenantID        string
-	Email           string
-	Name            string
-	PasswordHash    string
-	Role            string
-	Status          string
-	TokenVersion    int32
-	LastLoginAt     *time.Time
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
-	InviteExpiresAt *time.Time
-}
-
-type UserLink struct {
-	ID        string
-	TenantID  string
-	UserID    string
-	Purpose   string
-	TokenHash []byte
-	RequestID string
-	ExpiresAt time.Time
-	UsedAt    *time.Time
-	CreatedAt time.Time
+	ID           string
+	TenantID     string
+	Email        string
+	Name         string
+	PasswordHash string
+	Role         string
+	Status       string
+	TokenVersion int32
+	LastLoginAt  *time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 }
 
 type WebhookDelivery struct {

@@ -13,7 +13,7 @@ import (
 const CountTenants = `-- name: CountTenants :one
 SELECT count(*) FROM tenants t
 WHERE ($1::text IS NULL OR t.name ILIKE $1 OR t.id ILIKE $1
-       OR EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
+       OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
   AND ($2::text IS NULL OR t.status = $2)
   AND ($3::text IS NULL OR t.plan = $3)
 `
@@ -88,7 +88,7 @@ func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
 }
 
 const GetTenantSummary = `-- name: GetTenantSummary :one
-SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
+SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t WHERE t.id = $1
 `
@@ -122,11 +122,11 @@ func (q *Queries) GetTenantSummary(ctx context.Context, id string) (GetTenantSum
 }
 
 const ListTenants = `-- name: ListTenants :many
-SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM users u WHERE u.tenant_id = t.id) AS users,
+SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t
 WHERE ($1::text IS NULL OR t.name ILIKE $1 OR t.id ILIKE $1
-       OR EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
+       OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
   AND ($2::text IS NULL OR t.status = $2)
   AND ($3::text IS NULL OR t.plan = $3)
 ORDER BY t.created_at DESC, t.id DESC LIMIT $5 OFFSET $4::bigint

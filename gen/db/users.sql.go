@@ -10,47 +10,6 @@ import (
 	"time"
 )
 
-const ActivateInvitedUser = `-- name: ActivateInvitedUser :one
-UPDATE users SET status = 'ACTIVE', name = coalesce($1::text, name), password_hash = $2,
-    invite_expires_at = NULL, last_login_at = $3, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 AND status = 'INVITED' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
-`
-
-type ActivateInvitedUserParams struct {
-	Name         *string
-	PasswordHash string
-	Now          *time.Time
-	TenantID     string
-	ID           string
-}
-
-// Takes the place of the log-in too.
-func (q *Queries) ActivateInvitedUser(ctx context.Context, arg ActivateInvitedUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, ActivateInvitedUser,
-		arg.Name,
-		arg.PasswordHash,
-		arg.Now,
-		arg.TenantID,
-		arg.ID,
-	)
-	var i User
-	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.Email,
-		&i.Name,
-		&i.PasswordHash,
-		&i.Role,
-		&i.Status,
-		&i.TokenVersion,
-		&i.LastLoginAt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.InviteExpiresAt,
-	)
-	return i, err
-}
-
 const CountActiveOwners = `-- name: CountActiveOwners :one
 SELECT count(*) FROM users WHERE tenant_id = $1 AND role = 'OWNER' AND status = 'ACTIVE'
 `
@@ -63,7 +22,7 @@ func (q *Queries) CountActiveOwners(ctx context.Context, tenantID string) (int64
 }
 
 const CountPlatformUsers = `-- name: CountPlatformUsers :one
-SELECT count(*) FROM users u
+SELECT count(*) FROM team_members u
 WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
   AND ($2::text IS NULL OR u.tenant_id = $2)
 `
@@ -82,53 +41,9 @@ func (q *Queries) CountPlatformUsers(ctx context.Context, arg CountPlatformUsers
 	return count, err
 }
 
-const CreateInvitedUser = `-- name: CreateInvitedUser :one
-INSERT INTO users (id, tenant_id, email, name, password_hash, role, status, invite_expires_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, '', $5, 'INVITED', $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
-`
-
-type CreateInvitedUserParams struct {
-	ID              string
-	TenantID        string
-	Email           string
-	Name            string
-	Role            string
-	InviteExpiresAt *time.Time
-	Now             time.Time
-}
-
-// Without a password nobody can log in.
-func (q *Queries) CreateInvitedUser(ctx context.Context, arg CreateInvitedUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, CreateInvitedUser,
-		arg.ID,
-		arg.TenantID,
-		arg.Email,
-		arg.Name,
-		arg.Role,
-		arg.InviteExpiresAt,
-		arg.Now,
-	)
-	var i User
-	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.Email,
-		&i.Name,
-		&i.PasswordHash,
-		&i.Role,
-		&i.Status,
-		&i.TokenVersion,
-		&i.LastLoginAt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.InviteExpiresAt,
-	)
-	return i, err
-}
-
 const CreateUser = `-- name: CreateUser :one
 INSERT INTO users (id, tenant_id, email, name, password_hash, role, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
 `
 
 type CreateUserParams struct {
@@ -164,7 +79,6 @@ func (q *Queries) CreateUser(ctx context.Context, arg CreateUserParams) (User, e
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.InviteExpiresAt,
 	)
 	return i, err
 }
@@ -184,11 +98,11 @@ func (q *Queries) DeleteUser(ctx context.Context, arg DeleteUserParams) error {
 }
 
 const GetPlatformUser = `-- name: GetPlatformUser :one
-SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, u.invite_expires_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = $1
+SELECT u.id, u.tenant_id, u.email, u.name, u.role, u.status, u.invite_expires_at, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = $1
 `
 
 type GetPlatformUserRow struct {
-	User       User
+	TeamMember TeamMember
 	TenantName string
 }
 
@@ -198,25 +112,23 @@ func (q *Queries) GetPlatformUser(ctx context.Context, id string) (GetPlatformUs
 	row := q.db.QueryRow(ctx, GetPlatformUser, id)
 	var i GetPlatformUserRow
 	err := row.Scan(
-		&i.User.ID,
-		&i.User.TenantID,
-		&i.User.Email,
-		&i.User.Name,
-		&i.User.PasswordHash,
-		&i.User.Role,
-		&i.User.Status,
-		&i.User.TokenVersion,
-		&i.User.LastLoginAt,
-		&i.User.CreatedAt,
-		&i.User.UpdatedAt,
-		&i.User.InviteExpiresAt,
+		&i.TeamMember.ID,
+		&i.TeamMember.TenantID,
+		&i.TeamMember.Email,
+		&i.TeamMember.Name,
+		&i.TeamMember.Role,
+		&i.TeamMember.Status,
+		&i.TeamMember.InviteExpiresAt,
+		&i.TeamMember.LastLoginAt,
+		&i.TeamMember.CreatedAt,
+		&i.TeamMember.UpdatedAt,
 		&i.TenantName,
 	)
 	return i, err
 }
 
 const GetUser = `-- name: GetUser :one
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE tenant_id = $1 AND id = $2
 `
 
 type GetUserParams struct {
@@ -239,13 +151,12 @@ func (q *Queries) GetUser(ctx context.Context, arg GetUserParams) (User, error) 
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.InviteExpiresAt,
 	)
 	return i, err
 }
 
 const GetUserByEmail = `-- name: GetUserByEmail :one
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE email = $1
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE email = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -265,7 +176,6 @@ func (q *Queries) GetUserByEmail(ctx context.Context, email string) (User, error
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.InviteExpiresAt,
 	)
 	return i, err
 }
@@ -302,7 +212,7 @@ func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams
 }
 
 const ListActiveOwners = `-- name: ListActiveOwners :many
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND role = 'OWNER' AND status = 'ACTIVE' ORDER BY id
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE tenant_id = $1 AND role = 'OWNER' AND status = 'ACTIVE' ORDER BY id
 `
 
 func (q *Queries) ListActiveOwners(ctx context.Context, tenantID string) ([]User, error) {
@@ -326,7 +236,6 @@ func (q *Queries) ListActiveOwners(ctx context.Context, tenantID string) ([]User
 			&i.LastLoginAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
-			&i.InviteExpiresAt,
 		); err != nil {
 			return nil, err
 		}
@@ -339,7 +248,7 @@ func (q *Queries) ListActiveOwners(ctx context.Context, tenantID string) ([]User
 }
 
 const ListPlatformUsers = `-- name: ListPlatformUsers :many
-SELECT u.id, u.tenant_id, u.email, u.name, u.password_hash, u.role, u.status, u.token_version, u.last_login_at, u.created_at, u.updated_at, u.invite_expires_at, t.name AS tenant_name FROM users u JOIN tenants t ON t.id = u.tenant_id
+SELECT u.id, u.tenant_id, u.email, u.name, u.role, u.status, u.invite_expires_at, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id
 WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
   AND ($2::text IS NULL OR u.tenant_id = $2)
 ORDER BY u.created_at DESC, u.id DESC LIMIT $4 OFFSET $3::bigint
@@ -353,7 +262,7 @@ type ListPlatformUsersParams struct {
 }
 
 type ListPlatformUsersRow struct {
-	User       User
+	TeamMember TeamMember
 	TenantName string
 }
 
@@ -374,18 +283,16 @@ func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersPa
 	for rows.Next() {
 		var i ListPlatformUsersRow
 		if err := rows.Scan(
-			&i.User.ID,
-			&i.User.TenantID,
-			&i.User.Email,
-			&i.User.Name,
-			&i.User.PasswordHash,
-			&i.User.Role,
-			&i.User.Status,
-			&i.User.TokenVersion,
-			&i.User.LastLoginAt,
-			&i.User.CreatedAt,
-			&i.User.UpdatedAt,
-			&i.User.InviteExpiresAt,
+			&i.TeamMember.ID,
+			&i.TeamMember.TenantID,
+			&i.TeamMember.Email,
+			&i.TeamMember.Name,
+			&i.TeamMember.Role,
+			&i.TeamMember.Status,
+			&i.TeamMember.InviteExpiresAt,
+			&i.TeamMember.LastLoginAt,
+			&i.TeamMember.CreatedAt,
+			&i.TeamMember.UpdatedAt,
 			&i.TenantName,
 		); err != nil {
 			return nil, err
@@ -398,53 +305,8 @@ func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersPa
 	return items, nil
 }
 
-const ListUsers = `-- name: ListUsers :many
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users
-WHERE tenant_id = $1 AND ($2::text IS NULL OR id < $2::text)
-ORDER BY id DESC LIMIT $3
-`
-
-type ListUsersParams struct {
-	TenantID string
-	Cursor   *string
-	MaxRows  int32
-}
-
-func (q *Queries) ListUsers(ctx context.Context, arg ListUsersParams) ([]User, error) {
-	rows, err := q.db.Query(ctx, ListUsers, arg.TenantID, arg.Cursor, arg.MaxRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []User{}
-	for rows.Next() {
-		var i User
-		if err := rows.Scan(
-			&i.ID,
-			&i.TenantID,
-			&i.Email,
-			&i.Name,
-			&i.PasswordHash,
-			&i.Role,
-			&i.Status,
-			&i.TokenVersion,
-			&i.LastLoginAt,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.InviteExpiresAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const LockUser = `-- name: LockUser :one
-SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockUserParams struct {
@@ -467,14 +329,13 @@ func (q *Queries) LockUser(ctx context.Context, arg LockUserParams) (User, error
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.InviteExpiresAt,
 	)
 	return i, err
 }
 
 const RecordLogin = `-- name: RecordLogin :one
 UPDATE users SET last_login_at = $1
-WHERE tenant_id = $2 AND id = $3 AND token_version = $4 AND status = 'ACTIVE' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
+WHERE tenant_id = $2 AND id = $3 AND token_version = $4 AND status = 'ACTIVE' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
 `
 
 type RecordLoginParams struct {
@@ -505,14 +366,13 @@ func (q *Queries) RecordLogin(ctx context.Context, arg RecordLoginParams) (User,
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.InviteExpiresAt,
 	)
 	return i, err
 }
 
 const SetUserPassword = `-- name: SetUserPassword :one
 UPDATE users SET password_hash = $1, token_version = token_version + 1, updated_at = $2
-WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
+WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
 `
 
 type SetUserPasswordParams struct {
@@ -543,14 +403,13 @@ func (q *Queries) SetUserPassword(ctx context.Context, arg SetUserPasswordParams
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.InviteExpiresAt,
 	)
 	return i, err
 }
 
 const SetUserRole = `-- name: SetUserRole :one
 UPDATE users SET role = $1, token_version = token_version + 1, updated_at = $2
-WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
+WHERE tenant_id = $3 AND id = $4 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
 `
 
 type SetUserRoleParams struct {
@@ -581,7 +440,6 @@ func (q *Queries) SetUserRole(ctx context.Context, arg SetUserRoleParams) (User,
 		&i.LastLoginAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.InviteExpiresAt,
 	)
 	return i, err
 }
@@ -607,45 +465,4 @@ func (q *Queries) SetUserStatus(ctx context.Context, arg SetUserStatusParams) er
 		arg.ID,
 	)
 	return err
-}
-
-const UpdateInvitedUser = `-- name: UpdateInvitedUser :one
-UPDATE users SET name = coalesce($1::text, name), role = $2, invite_expires_at = $3, updated_at = $4
-WHERE tenant_id = $5 AND id = $6 AND status = 'INVITED' RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at, invite_expires_at
-`
-
-type UpdateInvitedUserParams struct {
-	Name            *string
-	Role            string
-	InviteExpiresAt *time.Time
-	Now             time.Time
-	TenantID        string
-	ID              string
-}
-
-func (q *Queries) UpdateInvitedUser(ctx context.Context, arg UpdateInvitedUserParams) (User, error) {
-	row := q.db.QueryRow(ctx, UpdateInvitedUser,
-		arg.Name,
-		arg.Role,
-		arg.InviteExpiresAt,
-		arg.Now,
-		arg.TenantID,
-		arg.ID,
-	)
-	var i User
-	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.Email,
-		&i.Name,
-		&i.PasswordHash,
-		&i.Role,
-		&i.Status,
-		&i.TokenVersion,
-		&i.LastLoginAt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.InviteExpiresAt,
-	)
-	return i, err
 }

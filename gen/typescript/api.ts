@@ -1713,8 +1713,9 @@ export interface paths {
         /**
          * Join a team with a mailed link
          * @description Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-         *     replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired`. While the tenant is
-         *     suspended, 403 `tenant_suspended`, and the link stays good.
+         *     replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
+         *     a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
+         *     stays good.
          */
         post: operations["acceptInvite"];
         delete?: never;
@@ -1735,7 +1736,8 @@ export interface paths {
         /**
          * Ask for a link to set a new password
          * @description Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-         *     same, after the same work, whether the e-mail belongs to anybody or not. A server that can't send mail answers
+         *     same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
+         *     address, when nothing is mailed. A server that can't send mail answers
          *     503 `mail_unavailable`.
          */
         post: operations["forgotPassword"];
@@ -1819,7 +1821,8 @@ export interface paths {
          * Mail the sign-up code again
          * @description Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
          *     At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-         *     Answer and limit are the same whether there is a form for the e-mail or not. A server that can't send mail answers
+         *     Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
+         *     address the answer is the same and nothing is mailed. A server that can't send mail answers
          *     503 `mail_unavailable`.
          */
         post: operations["resendCode"];
@@ -1864,7 +1867,8 @@ export interface paths {
          * Sign up with a verified e-mail, step 1
          * @description Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
          *     same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-         *     is taken or not: if it is, the mail says so and has no code. A server that can't send mail answers 503
+         *     is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
+         *     whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
          *     `mail_unavailable`.
          */
         post: operations["sendCode"];
@@ -4275,9 +4279,10 @@ export interface paths {
         put?: never;
         /**
          * Invite somebody to the team
-         * @description Creates a user with status INVITED and mails a link that `acceptInvite` takes once, for 7 days. Inviting the same
-         *     e-mail again while it is INVITED mails a new link, ends the one before and takes over name and role. An e-mail
-         *     that belongs to anybody else is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
+         * @description Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
+         *     deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
+         *     invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
+         *     accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
          *     (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
          *     whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
          */

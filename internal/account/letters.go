@@ -13,13 +13,21 @@ import (
 // noticeLife is how long a mail that only tells of something is worth sending.
 const noticeLife = 24 * time.Hour
 
+// Kinds of mails that are counted to limit them.
+const (
+	codeKind   = "signup_code"
+	takenKind  = "signup_taken"
+	inviteKind = "invite"
+	resetKind  = "password_reset"
+)
+
 // linkLabel is what a link to set another password is called.
 const linkLabel = "Set a new password"
 
 // codeLetter brings the code of a sign-up form.
 func codeLetter(form db.SignupForm, code string) mail.Letter {
 	return mail.Letter{
-		Kind: "signup_code", To: form.Email, Subject: "Your sign-up code", Until: form.ExpiresAt,
+		Kind: codeKind, To: form.Email, Subject: "Your sign-up code", Until: form.ExpiresAt,
 		Opening: []string{fmt.Sprintf("Hello %s,", form.Name), "enter this code to finish signing up:"},
 		Code:    code,
 		Closing: []string{
@@ -32,25 +40,22 @@ func codeLetter(form db.SignupForm, code string) mail.Letter {
 // takenLetter goes to somebody who signs up with an e-mail that has an account.
 func takenLetter(form db.SignupForm, publicURL string) mail.Letter {
 	return mail.Letter{
-		Kind: "signup_taken", To: form.Email, Subject: "You have an account already", Until: form.ExpiresAt,
+		Kind: takenKind, To: form.Email, Subject: "You have an account already", Until: form.ExpiresAt,
 		Opening: []string{
 			"Hello,",
-			"somebody, probably you, has filled in the sign-up form with this e-mail address. It belongs to an account or an invitation " +
-				"already, so no new account is made, and there is no code.",
-			"If you forgot your password, set a new one. If you were invited, use the link of the invitation.",
+			"somebody, probably you, has filled in the sign-up form with this e-mail address. It belongs to an account already, " +
+				"so no new account is made, and there is no code.",
+			"If you forgot your password, set a new one.",
 		},
 		Link:    &mail.Link{Label: linkLabel, URL: publicURL + "/reset-password"},
 		Closing: []string{"If it wasn't you, there is nothing that you have to do."},
 	}
 }
 
-// inviteKind is the kind of the mails that bring invitations.
-const inviteKind = "invite"
-
 // inviteLetter brings an invitation.
-func inviteLetter(invited db.User, inviter string, tenant db.Tenant, link string, until time.Time) mail.Letter {
+func inviteLetter(invited db.Invitation, inviter string, tenant db.Tenant, link string) mail.Letter {
 	return mail.Letter{
-		TenantID: tenant.ID, Kind: inviteKind, To: invited.Email, Until: until,
+		TenantID: tenant.ID, Kind: inviteKind, To: invited.Email, Until: invited.ExpiresAt,
 		Subject: fmt.Sprintf("%s invites you to join %s", inviter, tenant.Name),
 		Opening: []string{
 			fmt.Sprintf("Hello %s,", invited.Name),
@@ -65,7 +70,7 @@ func inviteLetter(invited db.User, inviter string, tenant db.Tenant, link string
 // resetLetter brings a link to set a new password.
 func resetLetter(user db.User, link string, until time.Time) mail.Letter {
 	return mail.Letter{
-		TenantID: user.TenantID, Kind: "password_reset", To: user.Email, Subject: linkLabel, Until: until,
+		TenantID: user.TenantID, Kind: resetKind, To: user.Email, Subject: linkLabel, Until: until,
 		Opening: []string{fmt.Sprintf("Hello %s,", user.Name), "somebody, probably you, has asked for a new password for this account."},
 		Link:    &mail.Link{Label: linkLabel, URL: link},
 		Closing: []string{"The link is good for an hour and counts once. If it wasn't you, ignore this mail: your password stays as it is."},

@@ -16,16 +16,16 @@ import (
 // entityUser is what the audit log calls a user.
 const entityUser = "user"
 
-// PlatformUser is a user with the name of the tenant.
+// PlatformUser is a user or an invitation with the name of its tenant.
 type PlatformUser struct {
-	db.User
+	db.TeamMember
 	TenantName string
 }
 
 // ActivateUser lets a deactivated user in again, for somebody who runs the
 // platform. An active user stays so.
 func (s *Service) ActivateUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
-	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.User) error {
+	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.TeamMember) error {
 		if u.Status == userActive {
 			return nil
 		}
@@ -39,7 +39,7 @@ func (s *Service) ActivateUser(ctx context.Context, actor audit.Actor, userID st
 // DeactivateUser keeps a user out and ends the user's tokens, for somebody who
 // runs the platform. A deactivated user stays so.
 func (s *Service) DeactivateUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
-	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.User) error {
+	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.TeamMember) error {
 		if u.Status == userDeactivated {
 			return nil
 		}
@@ -63,15 +63,15 @@ func (s *Service) DeleteUser(ctx context.Context, actor audit.Actor, userID stri
 		if gone, err = lockPlatformUser(ctx, q, userID); err != nil {
 			return err
 		}
-		if err := s.checkLeaves(ctx, q, gone.User); err != nil {
+		if err := s.checkLeaves(ctx, q, gone.TeamMember); err != nil {
 			return err
 		}
-		if err := q.DeleteUser(ctx, db.DeleteUserParams{TenantID: gone.TenantID, ID: userID}); err != nil {
-			return fmt.Errorf("delete user: %w", err)
+		if err := deleteMember(ctx, q, gone.TeamMember); err != nil {
+			return err
 		}
 		return audit.Write(ctx, q, s.now(), audit.Entry{
 			Actor: actor, TenantID: gone.TenantID, Action: "user.delete", Entity: entityUser, EntityID: userID,
-			Before: userView(gone.User),
+			Before: memberView(gone.TeamMember),
 		})
 	})
 	s.cache.clear()
@@ -84,21 +84,22 @@ func (s *Service) ResetUserPassword(ctx context.Context, actor audit.Actor, user
 	if err := s.mails.Require(); err != nil {
 		return PlatformUser{}, err
 	}
-	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.User) error {
+	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.TeamMember) error {
 		if u.Status != userActive {
-			return problem.Conflicting("this user can't log in, with whatever password")
+			return problem.Conflicting("this user cannot log in; resetting the password does not change that")
 		}
 		q, now := db.New(tx), s.now()
 		// No password has the empty hash.
-		_, err := q.SetUserPassword(ctx, db.SetUserPasswordParams{TenantID: u.TenantID, ID: u.ID, PasswordHash: "", Now: now})
+		user, err := q.SetUserPassword(ctx, db.SetUserPasswordParams{TenantID: u.TenantID, ID: u.ID, PasswordHash: "", Now: now})
 		if err != nil {
 			return fmt.Errorf("void password: %w", err)
 		}
-		token, err := s.putLink(ctx, q, u, purposeReset, actor.RequestID, now.Add(ResetLife))
+		expires := now.Add(PasswordLinkLife)
+		token, err := s.putPasswordLink(ctx, q, user, actor.RequestID, expires)
 		if err != nil {
 			return err
 		}
-		if err := s.mails.Post(ctx, tx, voidedLetter(u, s.pageLink("/reset-password", token), now.Add(ResetLife))); err != nil {
+		if err := s.mails.Post(ctx, tx, voidedLetter(user, s.pageLink("/reset-password", token), expires)); err != nil {
 			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
@@ -108,7 +109,7 @@ func (s *Service) ResetUserPassword(ctx context.Context, actor audit.Actor, user
 }
 
 // checkLeaves refuses to take the last owner away.
-func (s *Service) checkLeaves(ctx context.Context, q *db.Queries, u db.User) error {
+func (s *Service) checkLeaves(ctx context.Context, q *db.Queries, u db.TeamMember) error {
 	owners, err := q.CountActiveOwners(ctx, u.TenantID)
 	if err != nil {
 		return fmt.Errorf("count owners: %w", err)
@@ -116,7 +117,7 @@ func (s *Service) checkLeaves(ctx context.Context, q *db.Queries, u db.User) err
 	return checkOwnersLeft(Role(u.Role), u.Status, "", owners)
 }
 
-func (s *Service) setUserStatus(ctx context.Context, q *db.Queries, actor audit.Actor, u db.User, status, action string) error {
+func (s *Service) setUserStatus(ctx context.Context, q *db.Queries, actor audit.Actor, u db.TeamMember, status, action string) error {
 	now := s.now()
 	err := q.SetUserStatus(ctx, db.SetUserStatusParams{TenantID: u.TenantID, ID: u.ID, Status: status, Now: now})
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *Service) setUserStatus(ctx context.Context, q *db.Queries, actor audit.
 }
 
 // changeUser runs change on the locked user and returns the user as it is then.
-func (s *Service) changeUser(ctx context.Context, userID string, change func(tx pgx.Tx, u db.User) error) (PlatformUser, error) {
+func (s *Service) changeUser(ctx context.Context, userID string, change func(tx pgx.Tx, u db.TeamMember) error) (PlatformUser, error) {
 	var after PlatformUser
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -137,7 +138,7 @@ func (s *Service) changeUser(ctx context.Context, userID string, change func(tx 
 		if err != nil {
 			return err
 		}
-		if err := change(tx, before.User); err != nil {
+		if err := change(tx, before.TeamMember); err != nil {
 			return err
 		}
 		after, err = getPlatformUser(ctx, q, userID)
@@ -147,8 +148,8 @@ func (s *Service) changeUser(ctx context.Context, userID string, change func(tx 
 	return after, err
 }
 
-// lockPlatformUser locks the user's tenant, so that two owners can't be taken
-// away at once, and the user.
+// lockPlatformUser locks the user's tenant, so that two owners can't be removed
+// at the same time, and the user or invitation.
 func lockPlatformUser(ctx context.Context, q *db.Queries, userID string) (PlatformUser, error) {
 	found, err := getPlatformUser(ctx, q, userID)
 	if err != nil {
@@ -157,14 +158,11 @@ func lockPlatformUser(ctx context.Context, q *db.Queries, userID string) (Platfo
 	if _, err := q.LockTenant(ctx, found.TenantID); err != nil {
 		return found, fmt.Errorf("lock tenant: %w", err)
 	}
-	found.User, err = q.LockUser(ctx, db.LockUserParams{TenantID: found.TenantID, ID: userID})
+	found.TeamMember, err = lockMemberRow(ctx, q, found.TenantID, userID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return found, problem.Missing("user") // deleted meanwhile
 	}
-	if err != nil {
-		return found, fmt.Errorf("lock user: %w", err)
-	}
-	return found, nil
+	return found, err
 }
 
 func getPlatformUser(ctx context.Context, q *db.Queries, userID string) (PlatformUser, error) {
@@ -175,11 +173,11 @@ func getPlatformUser(ctx context.Context, q *db.Queries, userID string) (Platfor
 	if err != nil {
 		return PlatformUser{}, fmt.Errorf("get user: %w", err)
 	}
-	return PlatformUser{row.User, row.TenantName}, nil
+	return PlatformUser{row.TeamMember, row.TenantName}, nil
 }
 
-// userView is a user in the audit log.
-func userView(u db.User) map[string]any {
+// memberView is a user or invitation in the audit log.
+func memberView(u db.TeamMember) map[string]any {
 	return map[string]any{"email": u.Email, "role": u.Role, "status": u.Status}
 }
 

@@ -92,26 +92,36 @@ func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, fr
 	if l.Tenant, err = q.CreateTenant(ctx, db.CreateTenantParams{ID: id.New(id.Tenant), Name: f.tenantName, Now: now}); err != nil {
 		return l, fmt.Errorf("create tenant: %w", err)
 	}
-	l.User, err = q.CreateUser(ctx, db.CreateUserParams{
+	l.User, err = s.createUser(ctx, q, db.CreateUserParams{
 		ID: id.New(id.User), TenantID: l.Tenant.ID, Email: f.email, Name: f.name,
 		PasswordHash: f.passwordHash, Role: string(Owner), Now: now,
 	})
-	if postgres.IsUnique(err, emailIndex) {
-		return l, errEmailTaken("log in instead")
-	}
 	if err != nil {
-		return l, fmt.Errorf("create user: %w", err)
-	}
-	l.User, err = q.RecordLogin(ctx, db.RecordLoginParams{
-		TenantID: l.Tenant.ID, ID: l.User.ID, TokenVersion: l.User.TokenVersion, Now: &now,
-	})
-	if err != nil {
-		return l, fmt.Errorf("record login: %w", err)
+		return l, err
 	}
 	return l, audit.Write(ctx, q, now, audit.Entry{
 		Actor: from.user(l.User.ID), TenantID: l.Tenant.ID, Action: "tenant.register", Entity: "tenant", EntityID: l.Tenant.ID,
 		After: map[string]any{"name": l.Tenant.Name, "plan": l.Tenant.Plan, "emailVerified": f.verified},
 	})
+}
+
+// createUser creates a user who is logged in at once. An e-mail that another
+// user has is a conflict.
+func (s *Service) createUser(ctx context.Context, q *db.Queries, p db.CreateUserParams) (db.User, error) {
+	user, err := q.CreateUser(ctx, p)
+	if postgres.IsUnique(err, emailIndex) {
+		return user, errEmailTaken("log in instead")
+	}
+	if err != nil {
+		return user, fmt.Errorf("create user: %w", err)
+	}
+	user, err = q.RecordLogin(ctx, db.RecordLoginParams{
+		TenantID: user.TenantID, ID: user.ID, TokenVersion: user.TokenVersion, Now: &p.Now,
+	})
+	if err != nil {
+		return user, fmt.Errorf("record login: %w", err)
+	}
+	return user, nil
 }
 
 // emailIndex keeps e-mails unique over all tenants.

@@ -46,8 +46,9 @@ func (s *Service) ForgotPassword(ctx context.Context, email string, from Origin)
 	})
 }
 
-// MailPasswordLink mails the link, to users who may log in or could if their
-// tenant weren't suspended. It may run twice: a request is answered once.
+// MailPasswordLink mails the link to an active user, also of a suspended tenant,
+// up to maxResetsRecipient mails per mailPeriod. It may run twice: a request
+// causes one mail.
 func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) error {
 	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.now()
@@ -65,18 +66,22 @@ func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) erro
 		if err != nil {
 			return fmt.Errorf("lock user: %w", err)
 		}
-		before, err := q.GetUserLink(ctx, db.GetUserLinkParams{TenantID: user.TenantID, UserID: user.ID, Purpose: purposeReset})
+		recent, err := s.mailsTo(ctx, tx, user.Email, resetKind)
+		if err != nil || recent.ToRecipient >= maxResetsRecipient {
+			return err
+		}
+		before, err := q.GetPasswordLink(ctx, db.GetPasswordLinkParams{TenantID: user.TenantID, UserID: user.ID})
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("get user link: %w", err)
+			return fmt.Errorf("get password link: %w", err)
 		}
 		if err == nil && before.RequestID == a.RequestID {
 			return nil
 		}
-		token, err := s.putLink(ctx, q, user, purposeReset, a.RequestID, now.Add(ResetLife))
+		token, err := s.putPasswordLink(ctx, q, user, a.RequestID, now.Add(PasswordLinkLife))
 		if err != nil {
 			return err
 		}
-		if err := s.mails.Post(ctx, tx, resetLetter(user, s.pageLink("/reset-password", token), now.Add(ResetLife))); err != nil {
+		if err := s.mails.Post(ctx, tx, resetLetter(user, s.pageLink("/reset-password", token), now.Add(PasswordLinkLife))); err != nil {
 			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
@@ -90,7 +95,7 @@ func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) erro
 // of the user's tokens and mails that it happened. It returns the user's e-mail
 // and when.
 func (s *Service) ResetPassword(ctx context.Context, token, password string, from Origin) (email string, at time.Time, err error) {
-	link, err := s.findLink(ctx, token, purposeReset, userActive)
+	link, err := s.findPasswordLink(ctx, token)
 	if err != nil {
 		return "", at, err
 	}
@@ -101,7 +106,7 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string, fro
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		at = s.now()
-		user, err := s.useLink(ctx, q, link.UserLink, userActive)
+		user, err := s.usePasswordLink(ctx, q, link)
 		if err != nil {
 			return err
 		}
@@ -125,9 +130,9 @@ func (s *Service) setPassword(ctx context.Context, tx pgx.Tx, user db.User, hash
 	if err != nil {
 		return user, fmt.Errorf("set password: %w", err)
 	}
-	err = q.EndUserLink(ctx, db.EndUserLinkParams{TenantID: user.TenantID, UserID: user.ID, Purpose: purposeReset, Now: &now})
+	err = q.EndPasswordLink(ctx, db.EndPasswordLinkParams{TenantID: user.TenantID, UserID: user.ID, Now: &now})
 	if err != nil {
-		return user, fmt.Errorf("end user link: %w", err)
+		return user, fmt.Errorf("end password link: %w", err)
 	}
 	if !s.mails.Works() { // the change itself needs no mail
 		return user, nil

@@ -9,14 +9,15 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// How long what has expired is kept, to say that it has.
+// How long sign-up forms and password links are kept after they expired, so that
+// their users read "expired" instead of "wrong". Invitations go at once.
 const (
 	keepForms = time.Hour
 	keepLinks = 30 * 24 * time.Hour
 )
 
-// DeleteOld deletes sign-up forms, links and what was tried with e-mails, once
-// none of it counts.
+// DeleteOld deletes sign-up forms, sign-up tries, password links and invitations
+// that have expired.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.pool), s.now()
 	return errors.Join(
@@ -26,8 +27,11 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 		postgres.DeleteInBatches("sign-up tries", func(maxRows int32) (int64, error) {
 			return q.DeleteSignupTriesBefore(ctx, db.DeleteSignupTriesBeforeParams{Before: now.Add(-keepForms), MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("user links", func(maxRows int32) (int64, error) {
-			return q.DeleteUserLinksBefore(ctx, db.DeleteUserLinksBeforeParams{Before: now.Add(-keepLinks), MaxRows: maxRows})
+		postgres.DeleteInBatches("password links", func(maxRows int32) (int64, error) {
+			return q.DeletePasswordLinksBefore(ctx, db.DeletePasswordLinksBeforeParams{Before: now.Add(-keepLinks), MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("invitations", func(maxRows int32) (int64, error) {
+			return q.DeleteInvitationsBefore(ctx, db.DeleteInvitationsBeforeParams{Before: now, MaxRows: maxRows})
 		}),
 	)
 }

@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/id"
 	"showfloor/internal/mail"
 	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
 	"showfloor/internal/secret"
 )
 
@@ -33,6 +34,14 @@ func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (em
 		tries, err := s.lockTries(ctx, q, email)
 		if err != nil {
 			return err
+		}
+		recent, err := s.mailsTo(ctx, tx, email, codeKind, takenKind)
+		if err != nil {
+			return err
+		}
+		if recent.ToRecipient >= maxCodesRecipient {
+			return problem.Limited(recent.Oldest.Add(mailPeriod).Sub(now),
+				"too many sign-up mails: %d an hour can be sent to one address", maxCodesRecipient)
 		}
 		taken, err := isTaken(ctx, q, email)
 		if err != nil {
@@ -149,8 +158,9 @@ func (s *Service) ResendCode(ctx context.Context, email string, from Origin) (st
 	})
 }
 
-// MailCodeAgain gives the form for this e-mail, if there is one that counts, a
-// new code and mails it. It may run twice: a request is answered once.
+// MailCodeAgain gives the form for this e-mail, if there is a valid one, a new
+// code and mails it, up to maxCodesRecipient mails per mailPeriod. It may run
+// twice: a request causes one mail.
 func (s *Service) MailCodeAgain(ctx context.Context, a ResendCodeArgs) error {
 	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -165,8 +175,12 @@ func (s *Service) MailCodeAgain(ctx context.Context, a ResendCodeArgs) error {
 		if err != nil {
 			return fmt.Errorf("lock sign-up form: %w", err)
 		}
+		recent, err := s.mailsTo(ctx, tx, a.Email, codeKind, takenKind)
+		if err != nil {
+			return err
+		}
 		answered := form.ResendID != nil && *form.ResendID == a.RequestID
-		if answered || tries.WrongCodes >= maxWrongCodes || !form.ExpiresAt.After(s.now()) {
+		if answered || recent.ToRecipient >= maxCodesRecipient || tries.WrongCodes >= maxWrongCodes || !form.ExpiresAt.After(s.now()) {
 			return nil
 		}
 		letter := takenLetter(form, s.publicURL)

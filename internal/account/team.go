@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,33 +14,32 @@ import (
 	"showfloor/internal/problem"
 )
 
-// ListTeam pages through the tenant's users, newest first, those who are invited
-// included.
-func (s *Service) ListTeam(ctx context.Context, c Caller, cursor *string, limit int) ([]db.User, error) {
-	rows, err := db.New(s.pool).ListUsers(ctx, db.ListUsersParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+// ListTeam pages through the tenant's users and invitations, newest first.
+func (s *Service) ListTeam(ctx context.Context, c Caller, cursor *string, limit int) ([]db.TeamMember, error) {
+	rows, err := db.New(s.pool).ListTeamMembers(ctx, db.ListTeamMembersParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
 	if err != nil {
-		return nil, fmt.Errorf("list users: %w", err)
+		return nil, fmt.Errorf("list team members: %w", err)
 	}
 	return rows, nil
 }
 
-// ChangeTeamMemberRole gives a member another role and ends the member's tokens, which
-// carry the old one. Giving the role that the member has changes nothing.
-func (s *Service) ChangeTeamMemberRole(ctx context.Context, c Caller, userID string, to Role) (db.User, error) {
-	var row db.User
+// ChangeTeamMemberRole gives a user or an invitation another role. It ends the
+// user's tokens, which carry the old one. The role that the member has already
+// changes nothing.
+func (s *Service) ChangeTeamMemberRole(ctx context.Context, c Caller, memberID string, to Role) (db.TeamMember, error) {
+	var row db.TeamMember
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.now()
-		member, err := lockMember(ctx, q, c, userID, to)
+		member, err := lockMember(ctx, q, c, memberID, to)
 		if err != nil || Role(member.Role) == to {
 			row = member
 			return err
 		}
-		row, err = q.SetUserRole(ctx, db.SetUserRoleParams{TenantID: c.TenantID, ID: userID, Role: string(to), Now: now})
-		if err != nil {
-			return fmt.Errorf("set user role: %w", err)
+		if row, err = setMemberRole(ctx, q, member, to, now); err != nil {
+			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.change_role", Entity: entityUser, EntityID: userID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.change_role", Entity: entityUser, EntityID: memberID,
 			Before: map[string]any{"role": member.Role}, After: map[string]any{"role": row.Role},
 		})
 	})
@@ -47,40 +47,70 @@ func (s *Service) ChangeTeamMemberRole(ctx context.Context, c Caller, userID str
 	return row, err
 }
 
-// RemoveTeamMember removes a user, whose tokens end with it; the API keys that
-// the user made are the tenant's and go on.
-func (s *Service) RemoveTeamMember(ctx context.Context, c Caller, userID string) (db.User, error) {
-	var row db.User
+func setMemberRole(ctx context.Context, q *db.Queries, m db.TeamMember, to Role, now time.Time) (db.TeamMember, error) {
+	if m.Status == userInvited {
+		row, err := q.SetInvitationRole(ctx, db.SetInvitationRoleParams{TenantID: m.TenantID, ID: m.ID, Role: string(to), Now: now})
+		if err != nil {
+			return m, fmt.Errorf("set invitation role: %w", err)
+		}
+		return memberOfInvitation(row), nil
+	}
+	row, err := q.SetUserRole(ctx, db.SetUserRoleParams{TenantID: m.TenantID, ID: m.ID, Role: string(to), Now: now})
+	if err != nil {
+		return m, fmt.Errorf("set user role: %w", err)
+	}
+	return MemberOfUser(row), nil
+}
+
+// RemoveTeamMember removes a user, whose tokens end with it, or withdraws an
+// invitation. API keys that the user made belong to the tenant and stay.
+func (s *Service) RemoveTeamMember(ctx context.Context, c Caller, memberID string) (db.TeamMember, error) {
+	var row db.TeamMember
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.now()
 		var err error
-		if row, err = lockMember(ctx, q, c, userID, ""); err != nil {
+		if row, err = lockMember(ctx, q, c, memberID, ""); err != nil {
 			return err
 		}
-		if err := q.DeleteUser(ctx, db.DeleteUserParams{TenantID: c.TenantID, ID: userID}); err != nil {
-			return fmt.Errorf("delete user: %w", err)
+		if err := deleteMember(ctx, q, row); err != nil {
+			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.remove", Entity: entityUser, EntityID: userID,
-			Before: userView(row),
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "team.remove", Entity: entityUser, EntityID: memberID,
+			Before: memberView(row),
 		})
 	})
 	s.cache.clear()
 	return row, err
 }
 
-// lockMember locks the tenant, so that two owners can't remove each other at
-// once, and the member whose role is to become another, or none.
-func lockMember(ctx context.Context, q *db.Queries, c Caller, userID string, to Role) (db.User, error) {
-	if _, err := q.LockTenant(ctx, c.TenantID); err != nil {
-		return db.User{}, fmt.Errorf("lock tenant: %w", err)
+// deleteMember deletes the user or the invitation.
+func deleteMember(ctx context.Context, q *db.Queries, m db.TeamMember) error {
+	if m.Status == userInvited {
+		if err := q.DeleteInvitation(ctx, db.DeleteInvitationParams{TenantID: m.TenantID, ID: m.ID}); err != nil {
+			return fmt.Errorf("delete invitation: %w", err)
+		}
+		return nil
 	}
-	member, err := q.LockUser(ctx, db.LockUserParams{TenantID: c.TenantID, ID: userID})
+	if err := q.DeleteUser(ctx, db.DeleteUserParams{TenantID: m.TenantID, ID: m.ID}); err != nil {
+		return fmt.Errorf("delete user: %w", err)
+	}
+	return nil
+}
+
+// lockMember locks the tenant, so that two owners can't remove each other at
+// the same time, and the user or invitation. It refuses what the caller may not
+// do: give the member the role to, or remove the member when to is "".
+func lockMember(ctx context.Context, q *db.Queries, c Caller, memberID string, to Role) (db.TeamMember, error) {
+	if _, err := q.LockTenant(ctx, c.TenantID); err != nil {
+		return db.TeamMember{}, fmt.Errorf("lock tenant: %w", err)
+	}
+	member, err := lockMemberRow(ctx, q, c.TenantID, memberID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return member, problem.Missing("team member")
 	}
 	if err != nil {
-		return member, fmt.Errorf("lock user: %w", err)
+		return member, err
 	}
 	if err := checkRoleChange(c.Role, Role(member.Role), to); err != nil {
 		return member, err
@@ -90,4 +120,21 @@ func lockMember(ctx context.Context, q *db.Queries, c Caller, userID string, to 
 		return member, fmt.Errorf("count owners: %w", err)
 	}
 	return member, checkOwnersLeft(Role(member.Role), member.Status, to, owners)
+}
+
+// lockMemberRow locks the user or the invitation with this id. The error is
+// pgx.ErrNoRows when there is neither.
+func lockMemberRow(ctx context.Context, q *db.Queries, tenantID, memberID string) (db.TeamMember, error) {
+	user, err := q.LockUser(ctx, db.LockUserParams{TenantID: tenantID, ID: memberID})
+	if err == nil {
+		return MemberOfUser(user), nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return db.TeamMember{}, fmt.Errorf("lock user: %w", err)
+	}
+	invitation, err := q.LockInvitation(ctx, db.LockInvitationParams{TenantID: tenantID, ID: memberID})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return db.TeamMember{}, fmt.Errorf("lock invitation: %w", err)
+	}
+	return memberOfInvitation(invitation), err
 }

@@ -183,7 +183,9 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Mails: a.Mails, Schedule: c.Schedule,
 		AllowPrivate: c.AllowPrivate, Observe: c.ObserveDelivery, Now: c.Now,
 	})
-	a.Tester = tester.New(tester.Config{Pool: c.Pool, AllowPrivate: c.AllowPrivate, Now: c.Now})
+	a.Tester = tester.New(tester.Config{
+		Pool: c.Pool, TokenKey: c.Box.Derive("capture urls"), AllowPrivate: c.AllowPrivate, Now: c.Now,
+	})
 	a.Analytics = analytics.New(c.Pool, c.Now)
 	a.openRooms(c)
 	a.Console = console.New(console.Config{

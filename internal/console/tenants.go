@@ -37,7 +37,7 @@ type TenantFilter struct {
 // TenantDetail is a tenant with the newest of what belongs to it.
 type TenantDetail struct {
 	Tenant  Tenant
-	Users   []db.User
+	Users   []db.TeamMember
 	Keys    []db.APIKey
 	Streams []stream.View
 	Audit   []db.AuditEntry

@@ -30,7 +30,7 @@ func (s *Service) ListUsers(ctx context.Context, f UserFilter, p Page) (list []a
 		return nil, 0, fmt.Errorf("list users: %w", err)
 	}
 	for _, row := range rows {
-		list = append(list, account.PlatformUser{User: row.User, TenantName: row.TenantName})
+		list = append(list, account.PlatformUser{TeamMember: row.TeamMember, TenantName: row.TenantName})
 	}
 	return list, total, nil
 }

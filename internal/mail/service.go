@@ -154,20 +154,28 @@ func (s *Service) Post(ctx context.Context, tx pgx.Tx, l Letter) error {
 	return nil
 }
 
-// Recent counts mails of one kind.
+// RecentFilter selects mails that were posted after Since.
+type RecentFilter struct {
+	Kinds []string
+	// TenantID is "" for mails of no tenant.
+	TenantID, Recipient string
+	Since               time.Time
+}
+
+// Recent counts mails.
 type Recent struct {
-	// OfTenant are those of one tenant, ToRecipient those of all tenants to one
-	// address.
+	// OfTenant are those of one tenant, ToRecipient those to one address, whoever
+	// caused them.
 	OfTenant, ToRecipient int64
 	// Oldest is when the first of them was written.
 	Oldest time.Time
 }
 
-// CountRecent counts, in the caller's transaction, what was posted since a time,
-// sent or not.
-func (s *Service) CountRecent(ctx context.Context, tx pgx.Tx, kind, tenantID, recipient string, since time.Time) (Recent, error) {
+// CountRecent counts, in the caller's transaction, mails that were posted, sent
+// or not.
+func (s *Service) CountRecent(ctx context.Context, tx pgx.Tx, f RecentFilter) (Recent, error) {
 	row, err := db.New(tx).CountRecentMails(ctx, db.CountRecentMailsParams{
-		Kind: kind, TenantID: tenantID, Recipient: recipient, Since: since,
+		Kinds: f.Kinds, TenantID: f.TenantID, Recipient: f.Recipient, Since: f.Since,
 	})
 	if err != nil {
 		return Recent{}, fmt.Errorf("count recent mails: %w", err)

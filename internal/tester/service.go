@@ -15,8 +15,6 @@ import (
 const (
 	// maxURLs is how many capture URLs a tenant may have.
 	maxURLs = 20
-	// tokenLength in characters, each of 5.95 bits: 190 bits in all.
-	tokenLength = 32
 	// ring is how many requests are kept of each URL, and keep for how long.
 	ring = 200
 	keep = 7 * 24 * time.Hour
@@ -30,6 +28,8 @@ const (
 // Config of a Service.
 type Config struct {
 	Pool *pgxpool.Pool
+	// TokenKey makes the check characters of tokens.
+	TokenKey []byte
 	// AllowPrivate lets replays go to private and loopback addresses.
 	AllowPrivate bool
 	// Now is the clock, time.Now by default.

@@ -13,7 +13,6 @@ import (
 	"showfloor/internal/id"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
-	"showfloor/internal/secret"
 )
 
 // urlEntity is what the audit log calls a capture URL.
@@ -45,7 +44,7 @@ func (s *Service) CreateCaptureURL(ctx context.Context, c account.Caller) (db.Ca
 			return problem.Conflicting("a tenant has %d capture URLs at most; delete one first", maxURLs)
 		}
 		row, err = q.CreateCaptureURL(ctx, db.CreateCaptureURLParams{
-			ID: id.New(id.CaptureURL), TenantID: c.TenantID, Token: secret.Text(tokenLength), Now: now,
+			ID: id.New(id.CaptureURL), TenantID: c.TenantID, Token: s.newToken(), Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create capture URL: %w", err)

@@ -1,0 +1,24 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/internal/mail"
+)
+
+// Limits on mails to one address per mailPeriod. Anybody can name any address, so
+// these mails must not serve to fill somebody's mailbox.
+const (
+	mailPeriod         = time.Hour
+	maxCodesRecipient  = 10 // sign-up mails, first and resent ones together
+	maxResetsRecipient = 5
+)
+
+// mailsTo counts the mails of these kinds that were written to an address within
+// mailPeriod.
+func (s *Service) mailsTo(ctx context.Context, tx pgx.Tx, address string, kinds ...string) (mail.Recent, error) {
+	return s.mails.CountRecent(ctx, tx, mail.RecentFilter{Kinds: kinds, Recipient: address, Since: s.now().Add(-mailPeriod)})
+}

@@ -1,0 +1,35 @@
+package tester
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+
+	"showfloor/internal/secret"
+)
+
+const (
+	// tokenLength is the number of base62 characters of a capture URL's token.
+	tokenLength = 32
+	// checkLength of them, at the end, follow from the others and Config.TokenKey:
+	// 36 bits. The 26 before are random: 155 bits.
+	checkLength = 6
+)
+
+// newToken makes the token of a capture URL.
+func (s *Service) newToken() string {
+	random := secret.Text(tokenLength - checkLength)
+	return random + string(s.tokenCheck(random))
+}
+
+// Issued tells without a query whether this server made a token. It is false for
+// tokens from before tokens had check characters.
+func (s *Service) Issued(token string) bool {
+	const random = tokenLength - checkLength
+	return len(token) == tokenLength && hmac.Equal([]byte(token[random:]), s.tokenCheck(token[:random]))
+}
+
+func (s *Service) tokenCheck(random string) []byte {
+	m := hmac.New(sha256.New, s.config.TokenKey)
+	m.Write([]byte(random))
+	return secret.Base62(m.Sum(nil), checkLength)
+}
