@@ -168,14 +168,16 @@ func TestMailbox(t *testing.T) {
 	require.Empty(t, log.Outside(s.url))
 	require.Empty(t, log.Complaints())
 
-	// It is for people at this machine.
-	for _, path := range []string{"/mailbox", "/mailbox/mails", "/mailbox/mails/mail_x"} {
+	// Mailbox and sandbox answer callers on this machine only.
+	status, _ := call(t, http.MethodGet, s.url+"/sandbox/", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	for _, path := range []string{"/mailbox", "/mailbox/mails", "/mailbox/mails/mail_x", "/sandbox", "/sandbox/", "/sandbox/pay/cs_x"} {
 		for _, header := range [][]string{{"X-Forwarded-For", "203.0.113.7"}, {"Host", "evil.example"}} {
 			status, _ := call(t, http.MethodGet, s.url+path, "", nil, header...)
 			require.Equal(t, http.StatusNotFound, status, "%s %s", path, header)
 		}
 	}
-	status, _ := call(t, http.MethodGet, s.url+"/mailbox/mails/mail_x", "", nil)
+	status, _ = call(t, http.MethodGet, s.url+"/mailbox/mails/mail_x", "", nil)
 	require.Equal(t, http.StatusNotFound, status)
 }
 

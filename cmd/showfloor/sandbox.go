@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"showfloor/handlers"
 	"showfloor/internal/sandbox"
 )
 
@@ -49,7 +50,8 @@ func (s *server) openSandbox(ctx context.Context) error {
 	return nil
 }
 
-// withSandbox serves the sandbox's pages beside the API.
+// withSandbox serves the sandbox's pages beside the API, to callers on this
+// machine only: anybody who reaches the pages can pay orders without money.
 func (s *server) withSandbox(api http.Handler) http.Handler {
 	if s.sandbox == nil {
 		return api
@@ -57,6 +59,8 @@ func (s *server) withSandbox(api http.Handler) http.Handler {
 	pages := http.StripPrefix(sandboxPath, s.sandbox)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
+		case !handlers.FromThisMachine(r):
+			api.ServeHTTP(w, r)
 		case r.URL.Path == sandboxPath:
 			http.Redirect(w, r, s.config.PublicURL+sandboxPath+"/", http.StatusSeeOther)
 		case strings.HasPrefix(r.URL.Path, sandboxPath+"/"):

@@ -120,6 +120,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 		return nil, err
 	}
 	s.printBanner(e.out, created, password)
+	s.warnOfExposure(e.out)
 	return s, nil
 }
 
