@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -63,8 +64,8 @@ func (p problems) handle(err error, c echo.Context) {
 	if body.Status == http.StatusUnauthorized {
 		h.Set(echo.HeaderWWWAuthenticate, "Bearer")
 	}
-	if known, ok := problem.As(err); ok && known.RetryAfter > 0 {
-		h.Set(echo.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(known.RetryAfter.Seconds()))))
+	if after := retryAfter(err); after > 0 {
+		h.Set(echo.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}
 	h.Set(echo.HeaderContentType, "application/problem+json")
 	c.Response().WriteHeader(body.Status)
@@ -74,6 +75,22 @@ func (p problems) handle(err error, c echo.Context) {
 	if err := json.NewEncoder(c.Response()).Encode(body); err != nil {
 		p.log.DebugContext(ctx, "write problem", "error", err)
 	}
+}
+
+// databasePause is after how long a request is worth repeating that failed
+// because the database was away: a restart of it takes a second or two.
+const databasePause = 2 * time.Second
+
+// retryAfter is when the request may be tried again; 0 when the answer doesn't
+// depend on time.
+func retryAfter(err error) time.Duration {
+	if known, ok := problem.As(err); ok {
+		return known.RetryAfter
+	}
+	if postgres.IsUnavailable(err) {
+		return databasePause
+	}
+	return 0
 }
 
 // statusHungUp is the status of a request whose sender went away before the
@@ -99,6 +116,8 @@ func (p problems) describe(ctx context.Context, err error) api.Problem {
 		return describeHTTP(he)
 	case postgres.IsUnstorable(err):
 		return plain(http.StatusBadRequest, "invalid_input", "the request holds a character that can't be stored, such as NUL")
+	case postgres.IsUnavailable(err):
+		return plain(http.StatusServiceUnavailable, "database_unavailable", "the database can't be reached at the moment; try again")
 	default:
 		return plain(http.StatusInternalServerError, "internal_error", "internal error; quote the requestId when you report it")
 	}

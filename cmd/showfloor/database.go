@@ -27,31 +27,42 @@ func (s *server) openDatabase(ctx context.Context) error {
 		return err
 	}
 
-	url, engine := s.config.DatabaseURL, "PostgreSQL at DATABASE_URL"
+	url, engine, options := s.config.DatabaseURL, "PostgreSQL at DATABASE_URL", postgres.Options{}
 	if url == "" {
-		cluster, err := embedded.Start(ctx, embedded.Options{Dir: s.config.DataDir, BinDir: s.config.PGBin, Lock: lock, Log: s.log})
-		if err != nil {
+		if s.cluster, err = embedded.Start(ctx, embedded.Options{
+			Dir: s.config.DataDir, BinDir: s.config.PGBin, Lock: lock, Log: s.log,
+		}); err != nil {
 			return err
 		}
-		s.onStop("database", cluster.Stop)
-		go func() {
-			<-cluster.Done()
-			if err := cluster.Err(); err != nil {
-				s.fail(fmt.Errorf("the built-in database stopped: %w", err))
-			}
-		}()
-		url, engine = cluster.ConnString(), "built-in PostgreSQL"
+		s.onStop("database", s.cluster.Stop)
+		go s.watchCluster()
+		url, engine, options.Dial = s.cluster.ConnString(), "built-in PostgreSQL", s.cluster.Dial
 	}
 	s.engines = []engineNote{
 		{database, engine}, {queue, "River in the database"},
 		{ingest, "built in"}, {playback, "built in, HLS and LL-HLS"}, {files, "the data folder"},
 	}
-	if s.pool, err = postgres.Open(ctx, url, postgres.Options{}); err != nil {
+	if s.pool, err = postgres.Open(ctx, url, options); err != nil {
 		return err
 	}
 	s.onStop("database pool", func(context.Context) error { s.pool.Close(); return nil })
 	return postgres.Migrate(ctx, s.pool, schema.FS, s.log)
 }
+
+// watchCluster ends the process when the built-in database can't be started again.
+func (s *server) watchCluster() {
+	<-s.cluster.Done()
+	if err := s.cluster.Err(); err != nil {
+		s.fail(&databaseLostError{err})
+	}
+}
+
+// databaseLostError is the end of the built-in database. Nothing that a stop would
+// still write can be written, so nothing waits for it.
+type databaseLostError struct{ cause error }
+
+func (e *databaseLostError) Error() string { return e.cause.Error() }
+func (e *databaseLostError) Unwrap() error { return e.cause }
 
 // nodeName names this process in the database, the same after a restart: it is
 // kept in the data folder, which one process holds at a time.

@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
+	"showfloor/internal/postgres/embedded"
 	"showfloor/internal/realtime"
 	"showfloor/jobs"
 )
@@ -105,6 +106,12 @@ func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, i
 		return float64(pool.Stat().EmptyAcquireCount())
 	})
 	m.registry.MustRegister(&jobCounts{pool: pool})
+}
+
+// watchCluster adds the built-in database.
+func (m *metrics) watchCluster(cluster *embedded.Server) {
+	m.counter("postgres_restarts_total", "Times that the built-in PostgreSQL ended by itself and was started again.",
+		func() float64 { return float64(cluster.Restarts()) })
 }
 
 // watchSFU adds what rooms do.

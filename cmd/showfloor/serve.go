@@ -8,8 +8,13 @@ import (
 	"time"
 )
 
-// shutdownTime is what a clean stop may take in all.
-const shutdownTime = 10 * time.Second
+const (
+	// shutdownTime is what a clean stop may take in all.
+	shutdownTime = 10 * time.Second
+	// farewellTime is what a stop may take when the database is lost: encoders,
+	// viewers and participants are told, and nothing can be written any more.
+	farewellTime = 2 * time.Second
+)
 
 type serveCommand struct{}
 
@@ -38,14 +43,18 @@ func (serveCommand) Run(ctx context.Context, e environment) error {
 		fmt.Fprintln(e.err, "\nstopping …")
 	case failure = <-s.failed:
 	}
-	return errors.Join(failure, stopInTime(ctx, s))
+	if _, lost := errors.AsType[*databaseLostError](failure); lost {
+		_ = stopWithin(ctx, s, farewellTime) // What it could not do has the same cause.
+		return failure
+	}
+	return errors.Join(failure, stopWithin(ctx, s, shutdownTime))
 }
 
-// stopInTime stops the server. What doesn't end in time is left to the end of
+// stopWithin stops the server. What doesn't end in time is left to the end of
 // the process: the next start puts right what a kill leaves behind.
-func stopInTime(ctx context.Context, s *server) error {
+func stopWithin(ctx context.Context, s *server, limit time.Duration) error {
 	// The first signal has ended ctx; the stop itself gets its own time.
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.stop(stopping) }()
@@ -53,7 +62,7 @@ func stopInTime(ctx context.Context, s *server) error {
 	case err := <-stopped:
 		return err
 	case <-stopping.Done():
-		return fmt.Errorf("not everything stopped within %s; the next start puts it right", shutdownTime)
+		return fmt.Errorf("not everything stopped within %s; the next start puts it right", limit)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/onair"
 	"showfloor/internal/postgres"
+	"showfloor/internal/postgres/embedded"
 	"showfloor/internal/processor"
 	"showfloor/internal/realtime"
 	"showfloor/internal/sandbox"
@@ -39,6 +40,8 @@ type server struct {
 	node    string
 	engines []engineNote
 	pool    *pgxpool.Pool
+	// cluster is the built-in database; nil with DATABASE_URL.
+	cluster *embedded.Server
 	box     *secret.Box
 	metrics *metrics
 	// processor takes payments.
@@ -210,6 +213,9 @@ func (s *server) openRTMP() error {
 		return err
 	}
 	s.metrics.watch(s.pool, s.hub, s.playlist, s.rtmp)
+	if s.cluster != nil {
+		s.metrics.watchCluster(s.cluster)
+	}
 	return nil
 }
 

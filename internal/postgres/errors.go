@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"errors"
+	"io"
+	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -13,6 +16,11 @@ const (
 	untranslatable       = "22P05" // A NUL escape in jsonb.
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
+	tooManyConnections   = "53300"
+	adminShutdown        = "57P01"
+	crashShutdown        = "57P02" // Another backend crashed, all are ended.
+	cannotConnectNow     = "57P03" // It starts, stops or recovers.
+	connectionFailures   = "08"    // A class.
 )
 
 // IsUnique reports whether err is a violation of the named unique constraint or
@@ -40,6 +48,32 @@ func isConflict(err error) bool {
 		return true
 	}
 	return false
+}
+
+// IsUnavailable reports whether the database could not be reached, or ended the
+// connection for reasons of its own: the same request may well succeed a moment
+// later. What a transaction that was being committed came to is unknown then.
+func IsUnavailable(err error) bool {
+	if state := sqlState(err); state != "" {
+		return isAway(state)
+	}
+	// A statement on a connection that is lost fails with what the network said.
+	return isUnreachable(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, pgconn.ErrConnClosed)
+}
+
+func isAway(state string) bool {
+	switch state {
+	case tooManyConnections, adminShutdown, crashShutdown, cannotConnectNow:
+		return true
+	}
+	return strings.HasPrefix(state, connectionFailures)
+}
+
+// isUnreachable reports whether no connection could be made.
+func isUnreachable(err error) bool {
+	_, refused := errors.AsType[*pgconn.ConnectError](err)
+	return refused
 }
 
 // sqlState returns the server's code in err, "" when it has none.

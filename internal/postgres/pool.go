@@ -32,6 +32,9 @@ type Options struct {
 	// IdleInTransactionTimeout ends a transaction that its owner forgot, and
 	// with it the locks it holds [30 s].
 	IdleInTransactionTimeout time.Duration
+	// Dial makes the network connections [net.Dialer]. The private server's
+	// waits while that server is being started again.
+	Dial pgconn.DialFunc
 }
 
 func (o Options) withDefaults() Options {
@@ -90,6 +93,9 @@ func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
 		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
 			config.ConnConfig.RuntimeParams[name] = value
 		}
+	}
+	if o.Dial != nil {
+		config.ConnConfig.DialFunc = o.Dial
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,

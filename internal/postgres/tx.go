@@ -19,6 +19,9 @@ const (
 	// rollbackTimeout bounds a rollback, which has to happen even when the
 	// caller's context has ended.
 	rollbackTimeout = 5 * time.Second
+	// beginTime is for how long a transaction that could not even begin, because
+	// the database recovers from a crash of its own, is tried again.
+	beginTime = 2 * time.Second
 )
 
 // InTx runs fn in a transaction and commits it when fn returns nil; on an error
@@ -28,6 +31,10 @@ const (
 // three times: so fn may run several times and must not do anything that a
 // rollback doesn't undo, such as a network call or appending to a variable
 // outside. A Hook in the context runs with it.
+//
+// When the connection turns out to be lost before fn has run, InTx takes another
+// one, for up to two seconds. A connection that is lost later is an error
+// (IsUnavailable): nobody knows whether the commit came through.
 func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
 	for retry := 1; ; retry++ {
 		err := runTx(ctx, pool, fn)
@@ -43,7 +50,7 @@ func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) err
 }
 
 func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
-	tx, err := pool.Begin(ctx)
+	tx, err := begin(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -66,6 +73,24 @@ func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) er
 		hook.AfterCommit()
 	}
 	return nil
+}
+
+// begin begins a transaction. A connection of the pool may have died unnoticed,
+// and a database that crashed refuses new ones until it has recovered; a
+// database that can't be reached at all is not waited for.
+func begin(ctx context.Context, pool *pgxpool.Pool) (pgx.Tx, error) { //nolint:ireturn // as pgx has it
+	deadline := time.Now().Add(beginTime)
+	for {
+		tx, err := pool.Begin(ctx)
+		if err == nil || !IsUnavailable(err) || isUnreachable(err) && sqlState(err) != cannotConnectNow || time.Now().After(deadline) {
+			return tx, err
+		}
+		select {
+		case <-time.After(rand.N(2 * retryPause)):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // rollback ends the transaction. When it fails the connection is broken, the

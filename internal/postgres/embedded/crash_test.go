@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 )
 
 func TestKilledProgramLosesNoCommittedRow(t *testing.T) {
@@ -40,38 +37,6 @@ func TestKilledProgramTakesItsServerAlong(t *testing.T) {
 	}
 	holder.kill(t)
 	eventually(t, "the server ends", func() bool { return !serves(pid, filepath.Join(dir, "postgres", "data")) })
-}
-
-func TestKilledServerIsNoticedAndRecovers(t *testing.T) {
-	t.Parallel()
-	dir := newDir(t)
-	s := mustStart(t, Options{Dir: dir})
-	query[string](t, s, "CREATE TABLE kept AS SELECT 7 AS n")
-	// A query that doesn't notice the postmaster's death keeps the shared
-	// memory, until it notices that its client is gone.
-	conn, err := pgx.Connect(t.Context(), s.ConnString())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const busy = "SELECT count(*) FROM generate_series(1, 1000000000)"
-	ctx, cancel := context.WithCancel(t.Context())
-	cut := make(chan struct{})
-	go func() { defer close(cut); _, _ = conn.Exec(ctx, busy); _ = conn.Close(context.Background()) }()
-	eventually(t, "the query runs", func() bool {
-		return query[int](t, s, "SELECT count(*) FROM pg_stat_activity WHERE query = '"+busy+"'") == 1
-	})
-	s.process.signal(os.Kill)
-	<-s.Done()
-	cancel()
-	<-cut
-	if s.Err() == nil || !strings.Contains(s.Err().Error(), "signal: killed") {
-		t.Errorf("error: %v", s.Err())
-	}
-	mustStop(t, s)
-	again := mustStart(t, Options{Dir: dir})
-	if n := query[int](t, again, "SELECT n FROM kept"); n != 7 {
-		t.Errorf("read %d", n)
-	}
 }
 
 // After a crash of the machine or the container, the pid in postmaster.pid and in

@@ -17,13 +17,12 @@
 //
 // The child gets a shutdown signal when this process dies (Linux), so that a
 // killed server leaves nothing behind; on other systems the next Start stops
-// what is left.
+// what is left. When the child ends by itself it is started again: supervise.go.
 package embedded
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
@@ -53,21 +52,35 @@ type Options struct {
 	// Lock is the caller's hold on Dir. Nil: Start takes one and Stop gives it
 	// back.
 	Lock *DirLock
-	// Log hears what the operator should know; slog.Default() when nil.
+	// Log gets what the operator should know; slog.Default() when nil.
 	Log *slog.Logger
+
+	// restartPauses replaces defaultRestartPauses in tests.
+	restartPauses []time.Duration
 }
 
-// Server is a running PostgreSQL server that belongs to this process.
+// Server is a PostgreSQL server that belongs to this process.
 type Server struct {
-	process *process
+	options Options
+	home    *home
 	socket  *socketDir
 	log     *serverLog
 	conn    string
 	// release gives back what Start took, after the process has ended.
 	release func() error
 
+	// ctx ends when Stop is called: from then on nothing is started any more.
+	ctx    context.Context
+	cancel context.CancelFunc
+	// ended is closed when the server has ended for good.
+	ended chan struct{}
+
 	mu       sync.Mutex
-	stopping bool
+	run      *run
+	restarts int
+	// failure is why the server could not be started again.
+	failure error
+
 	stopOnce sync.Once
 	stopErr  error
 }
@@ -78,6 +91,9 @@ type Server struct {
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.restartPauses == nil {
+		o.restartPauses = defaultRestartPauses()
 	}
 	if o.Lock != nil {
 		return start(ctx, o, func() error { return nil })
@@ -120,8 +136,13 @@ func start(ctx context.Context, o Options, release func() error) (*Server, error
 	if err != nil {
 		return nil, errors.Join(err, log.close(), socket.remove())
 	}
-	s := &Server{process: child, socket: socket, log: log, release: release, conn: connString(socket.path)}
-	go log.keepSmall(child.done)
+	s := &Server{
+		options: o, home: home, socket: socket, log: log, release: release, conn: connString(socket.path),
+		ended: make(chan struct{}), run: newRun(child),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go s.supervise()
+	go log.keepSmall(s.ended)
 	return s, nil
 }
 
@@ -134,27 +155,30 @@ func connString(socketDir string) string {
 }
 
 // ConnString returns the URL to connect with, as superuser. It holds no secret:
-// the permissions of the socket's folder are the guard.
+// the permissions of the socket's folder are the guard. It stays the same when
+// the server is started again.
 func (s *Server) ConnString() string { return s.conn }
 
-// Done is closed when the server has ended, by Stop or by itself.
-func (s *Server) Done() <-chan struct{} { return s.process.done }
+// Dir returns the folder that holds the cluster, its socket and its log.
+func (s *Server) Dir() string { return s.home.base }
 
-// Err tells why the server ended by itself, with the end of its log. It is nil
-// while the server runs and after Stop.
+// Done is closed when the server has ended for good: by Stop, or because it
+// ended by itself and could not be started again.
+func (s *Server) Done() <-chan struct{} { return s.ended }
+
+// Err returns, in one line, why the server could not be started again and what
+// to do. It is nil before that and after Stop.
 func (s *Server) Err() error {
 	s.mu.Lock()
-	stopping := s.stopping
-	s.mu.Unlock()
-	select {
-	case <-s.process.done:
-	default:
-		return nil
-	}
-	if stopping {
-		return nil
-	}
-	return fmt.Errorf("the private PostgreSQL server ended unexpectedly (%s)%s", s.process.state(), s.log.tail())
+	defer s.mu.Unlock()
+	return s.failure
+}
+
+// Restarts returns how often the server was started again.
+func (s *Server) Restarts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.restarts
 }
 
 // Stop ends the server and returns when it is gone: open connections are cut,
@@ -168,13 +192,11 @@ func (s *Server) Stop(ctx context.Context) error {
 
 func (s *Server) stop(ctx context.Context) error {
 	s.mu.Lock()
-	select {
-	case <-s.process.done: // It ended by itself: Err keeps the reason.
-	default:
-		s.stopping = true
-	}
+	s.cancel()
+	child := s.run.child
 	s.mu.Unlock()
-	err := s.process.shutdown(ctx)
+	err := child.shutdown(ctx)
+	<-s.ended
 	return errors.Join(err, s.log.close(), s.socket.remove(), s.release())
 }
 

@@ -116,7 +116,7 @@ func TestLongPathGetsAShortSocket(t *testing.T) {
 func TestSecretsStayOutOfTheServersEnvironment(t *testing.T) {
 	t.Setenv("MASTER_KEY", "very secret")
 	s := mustStart(t, Options{Dir: newDir(t), Fast: true})
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(s.process.cmd.Process.Pid) + "/environ")
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(s.current().child.cmd.Process.Pid) + "/environ")
 	if err != nil {
 		t.Skip(err)
 	}

@@ -40,10 +40,18 @@ func openServerLog(path string) (*serverLog, error) {
 	}
 	log := &serverLog{path: path, file: file}
 	log.trim(logLimit)
-	if info, err := file.Stat(); err == nil {
-		log.from = info.Size()
-	}
+	log.begin()
 	return log, nil
+}
+
+// begin marks the end of the file as the place where the messages of the next
+// run begin.
+func (l *serverLog) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if info, err := l.file.Stat(); err == nil {
+		l.from = info.Size()
+	}
 }
 
 // keepSmall trims the log every minute until done is closed.
@@ -86,6 +94,38 @@ func (l *serverLog) trim(limit int64) {
 // tail returns the end of what this run wrote, ready to be put behind an error
 // message; "" when it wrote nothing.
 func (l *serverLog) tail() string {
+	lines := l.end()
+	if lines == "" {
+		return ""
+	}
+	return "; the end of " + l.path + ":\n  " + strings.ReplaceAll(lines, "\n", "\n  ")
+}
+
+// gravest returns in one line why the server could not go on, as far as this
+// run's messages say: the last fatal one, or else what was written before there
+// were levels. It is "" when there is neither.
+func (l *serverLog) gravest() string {
+	fatal, plain := "", ""
+	for line := range strings.Lines(l.end()) {
+		_, message, found := strings.Cut(line, "FATAL:  ")
+		if !found {
+			_, message, found = strings.Cut(line, "PANIC:  ")
+		}
+		switch {
+		case found && !strings.HasPrefix(message, "terminating connection"): // not what a client that is cut off is told
+			fatal = strings.TrimSpace(message)
+		case !strings.Contains(line, ":  "):
+			plain += " " + strings.TrimSpace(line)
+		}
+	}
+	if fatal == "" {
+		return strings.TrimSpace(plain)
+	}
+	return fatal
+}
+
+// end returns the last lines of what this run wrote.
+func (l *serverLog) end() string {
 	file, err := os.Open(l.path) // The one we had may be closed by now.
 	if err != nil {
 		return ""
@@ -99,11 +139,10 @@ func (l *serverLog) tail() string {
 	start := min(max(l.from, info.Size()-tailBytes), info.Size())
 	l.mu.Unlock()
 	text, err := io.ReadAll(io.NewSectionReader(file, start, info.Size()-start))
-	lines := strings.TrimSpace(string(text))
-	if err != nil || lines == "" {
+	if err != nil {
 		return ""
 	}
-	return "; the end of " + l.path + ":\n  " + strings.ReplaceAll(lines, "\n", "\n  ")
+	return strings.TrimSpace(string(text))
 }
 
 func (l *serverLog) close() error {

@@ -44,7 +44,7 @@ func playRole(role, dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready", s.process.cmd.Process.Pid)
+	fmt.Println("ready", s.current().child.cmd.Process.Pid)
 	if role == "write" {
 		return writeRows(ctx, s)
 	}
