@@ -7,10 +7,13 @@ SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND deleted_at IS NULL O
 -- name: GetCaptureURL :one
 SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token AND deleted_at IS NULL;
 
--- name: HasCaptureURL :one
+-- name: GetCaptureTarget :one
 -- @sqlc-vet-disable tenant
--- Whoever knows a token may send to it.
-SELECT EXISTS (SELECT 1 FROM capture_urls u WHERE u.token = @token AND u.deleted_at IS NULL);
+-- Whoever knows a token may send to it: the status of its tenant.
+SELECT t.status FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id WHERE u.token = @token AND u.deleted_at IS NULL;
+
+-- name: EnsureCaptureUsage :exec
+INSERT INTO capture_usage (tenant_id) VALUES (@tenant_id) ON CONFLICT DO NOTHING;
 
 -- name: LockCaptureURL :one
 -- Deleted ones too.
@@ -20,7 +23,9 @@ SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token FOR U
 UPDATE capture_urls SET deleted_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: DeleteCapturesOf :exec
-DELETE FROM captures WHERE tenant_id = @tenant_id AND capture_url_id = @capture_url_id;
+-- For whoever holds the tenant's capture_usage.
+WITH deleted AS (DELETE FROM captures c WHERE c.tenant_id = @tenant_id AND c.capture_url_id = @capture_url_id RETURNING c.bytes)
+UPDATE capture_usage SET bytes = bytes - (SELECT coalesce(sum(d.bytes), 0) FROM deleted d) WHERE capture_usage.tenant_id = @tenant_id;
 
 -- name: DeleteCaptureURLsBefore :execrows
 -- @sqlc-vet-disable tenant

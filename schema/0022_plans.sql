@@ -77,3 +77,28 @@ ALTER TABLE tenants ADD CONSTRAINT tenants_plan_fkey FOREIGN KEY (plan) REFERENC
 -- Counts of the keys that can be called with, however many were revoked or have
 -- expired.
 CREATE INDEX api_keys_usable_idx ON api_keys (tenant_id, (coalesce(expires_at, 'infinity'::timestamptz))) WHERE revoked_at IS NULL;
+
+-- What a captured request takes up in bytes: body, headers, path, query and what
+-- is kept beside them.
+ALTER TABLE captures ADD COLUMN bytes integer NOT NULL DEFAULT 0;
+UPDATE captures SET bytes = octet_length(body) + octet_length(headers::text) + octet_length(path) + octet_length(query) + 256;
+ALTER TABLE captures ALTER COLUMN bytes DROP DEFAULT;
+-- The tenant's oldest ones.
+CREATE INDEX captures_tenant_idx ON captures (tenant_id, id) INCLUDE (bytes);
+-- Large rows come and go: their space is to be free again before as much is
+-- written anew.
+ALTER TABLE captures SET (autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_scale_factor = 0.05,
+    autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_cost_delay = 0);
+
+-- How much a tenant's captured requests take up: the sum of captures.bytes. Whoever
+-- adds or deletes captures locks the tenant's row first.
+CREATE TABLE capture_usage (
+    tenant_id    text PRIMARY KEY REFERENCES tenants (id),
+    bytes        bigint NOT NULL DEFAULT 0 CHECK (bytes >= 0),
+    -- The minute of the last capture, and the bytes captured in it, those that are
+    -- gone again included.
+    minute       timestamptz NOT NULL DEFAULT 'epoch',
+    minute_bytes bigint NOT NULL DEFAULT 0
+);
+INSERT INTO capture_usage (tenant_id, bytes)
+SELECT u.tenant_id, coalesce(sum(c.bytes), 0) FROM capture_urls u LEFT JOIN captures c ON c.capture_url_id = u.id GROUP BY u.tenant_id;

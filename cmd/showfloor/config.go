@@ -57,19 +57,22 @@ type config struct {
 
 	PlatformFeePct string `env:"PLATFORM_FEE_PCT" envDefault:"0"`
 
+	CapturesTotalBytes string `env:"CAPTURES_TOTAL_BYTES" envDefault:"10737418240"`
+
 	ProcessorSettings
 	LimitSettings
 	RoomSettings
 
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
-	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct.
-	// appEnvSet tells whether APP_ENV is set.
-	retries     []time.Duration
-	key         []byte
-	smtp        *mail.Server
-	from        *netmail.Address
-	platformFee setting.Rate
-	appEnvSet   bool
+	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct;
+	// captureBytes is CapturesTotalBytes. appEnvSet tells whether APP_ENV is set.
+	retries      []time.Duration
+	key          []byte
+	smtp         *mail.Server
+	from         *netmail.Address
+	platformFee  setting.Rate
+	captureBytes int64
+	appEnvSet    bool
 }
 
 // Values of APP_ENV.
@@ -110,6 +113,7 @@ func (c *config) check() error {
 		c.checkTLS(),
 		c.readSchedule(),
 		c.readFee(),
+		c.readCaptureBytes(),
 		c.readProcessor(c.AppEnv),
 		c.readLimits(),
 		c.readRooms(),
@@ -195,6 +199,16 @@ func (c *config) readFee() error {
 	var err error
 	if c.platformFee, err = setting.ParseRate(c.PlatformFeePct); err != nil {
 		return fmt.Errorf("PLATFORM_FEE_PCT: %w", err)
+	}
+	return nil
+}
+
+// readCaptureBytes reads CAPTURES_TOTAL_BYTES.
+func (c *config) readCaptureBytes() error {
+	const least = 64 << 20
+	var err error
+	if c.captureBytes, err = strconv.ParseInt(c.CapturesTotalBytes, 10, 64); err != nil || c.captureBytes < least {
+		return fmt.Errorf("CAPTURES_TOTAL_BYTES: %q is not a number of bytes, %d (64 MiB) at least", c.CapturesTotalBytes, least)
 	}
 	return nil
 }

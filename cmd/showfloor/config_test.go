@@ -16,6 +16,7 @@ import (
 	"showfloor/handlers"
 	"showfloor/internal/ratelimit"
 	"showfloor/internal/secret"
+	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 )
 
@@ -27,7 +28,7 @@ func TestDefaults(t *testing.T) {
 		AppEnv: "development", DataDir: "./data", LogLevel: "info",
 		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
 		CORSOrigins: "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
-		PlatformFeePct:    "0",
+		PlatformFeePct: "0", CapturesTotalBytes: "10737418240", captureBytes: tester.DefaultTotalBytes,
 		ProcessorSettings: ProcessorSettings{ProcessorURL: "https://api.stripe.com"},
 		AdminEmail:        "admin@localhost", retries: webhook.DefaultSchedule(),
 		LimitSettings: LimitSettings{
@@ -228,6 +229,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"ADMIN_PASSWORD", strings.Repeat(hidden, 20), "ADMIN_PASSWORD: must have 10 to 128 characters"},
 		{"PLATFORM_FEE_PCT", "2,5", `PLATFORM_FEE_PCT: "2,5" is not a number from 0 to 100 with at most two decimals`},
 		{"PLATFORM_FEE_PCT", "100.01", `PLATFORM_FEE_PCT: "100.01" is not a number from 0 to 100 with at most two decimals`},
+		{"CAPTURES_TOTAL_BYTES", "10GiB", `CAPTURES_TOTAL_BYTES: "10GiB" is not a number of bytes, 67108864 (64 MiB) at least`},
+		{"CAPTURES_TOTAL_BYTES", "1000", `CAPTURES_TOTAL_BYTES: "1000" is not a number of bytes, 67108864 (64 MiB) at least`},
 		{"WEBHOOK_RETRY_SCHEDULE", "5s,", `WEBHOOK_RETRY_SCHEDULE: "" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},
 		{"WEBHOOK_RETRY_SCHEDULE", "5", `WEBHOOK_RETRY_SCHEDULE: "5" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},
 		{"WEBHOOK_RETRY_SCHEDULE", "-5s", `WEBHOOK_RETRY_SCHEDULE: "-5s" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},

@@ -164,7 +164,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, SFUURL: s.config.sfuURL(), Engine: onair.Engine{Hub: s.hub},
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
-		Realtime: s.realtime, PlatformFee: s.config.platformFee, RingTimeout: s.config.ringTimeout,
+		Realtime: s.realtime, PlatformFee: s.config.platformFee, CaptureBytes: s.config.captureBytes, RingTimeout: s.config.ringTimeout,
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})
 	if err != nil {

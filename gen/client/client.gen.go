@@ -3052,14 +3052,17 @@ type ClientInterface interface {
 	// CreateCaptureURL Create a capture URL
 	//
 	// Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-	// deleted. A tenant has 20 at most; 409 `conflict` beyond that.
+	// deleted. A tenant has 20 at most; 409 `conflict` beyond that. What is kept is bounded over all of them: see
+	// `listCaptures`.
 	//
 	// Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
 	CreateCaptureURL(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCaptures List what a capture URL received
 	//
-	// The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+	// The last 200 requests of the last 7 days, with headers and body. How many bytes the requests to all of a tenant's URLs
+	// take up together depends on its plan, 64 MiB on FREE: beyond that the oldest go, and so they do while the server has
+	// no room for more of any tenant's. A page also ends where its bodies reach 4 MiB
 	// together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
 	//
 	// Corresponds with GET /v1/me/webhook-tester/{token}/captures (the `ListCaptures` operationId).
@@ -3450,7 +3453,7 @@ type ClientInterface interface {
 
 	// CapturePostWithBody Capture a POST request
 	//
-	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -9374,7 +9377,8 @@ func (c *Client) ListCaptureUrls(ctx context.Context, reqEditors ...RequestEdito
 // CreateCaptureURL Create a capture URL
 //
 // Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-// deleted. A tenant has 20 at most; 409 `conflict` beyond that.
+// deleted. A tenant has 20 at most; 409 `conflict` beyond that. What is kept is bounded over all of them: see
+// `listCaptures`.
 //
 // Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
 func (c *Client) CreateCaptureURL(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9391,7 +9395,9 @@ func (c *Client) CreateCaptureURL(ctx context.Context, reqEditors ...RequestEdit
 
 // ListCaptures List what a capture URL received
 //
-// The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+// The last 200 requests of the last 7 days, with headers and body. How many bytes the requests to all of a tenant's URLs
+// take up together depends on its plan, 64 MiB on FREE: beyond that the oldest go, and so they do while the server has
+// no room for more of any tenant's. A page also ends where its bodies reach 4 MiB
 // together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
 //
 // Corresponds with GET /v1/me/webhook-tester/{token}/captures (the `ListCaptures` operationId).
@@ -10162,7 +10168,7 @@ func (c *Client) CapturePatchWithBody(ctx context.Context, token CaptureToken, c
 
 // CapturePostWithBody Capture a POST request
 //
-// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
 //
 // Takes any type of body and a specified content type.
 //
@@ -24723,7 +24729,8 @@ type ClientWithResponsesInterface interface {
 	// CreateCaptureURLWithResponse Create a capture URL
 	//
 	// Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-	// deleted. A tenant has 20 at most; 409 `conflict` beyond that.
+	// deleted. A tenant has 20 at most; 409 `conflict` beyond that. What is kept is bounded over all of them: see
+	// `listCaptures`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24732,7 +24739,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListCapturesWithResponse List what a capture URL received
 	//
-	// The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+	// The last 200 requests of the last 7 days, with headers and body. How many bytes the requests to all of a tenant's URLs
+	// take up together depends on its plan, 64 MiB on FREE: beyond that the oldest go, and so they do while the server has
+	// no room for more of any tenant's. A page also ends where its bodies reach 4 MiB
 	// together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -25165,7 +25174,7 @@ type ClientWithResponsesInterface interface {
 
 	// CapturePostWithBodyWithResponse Capture a POST request
 	//
-	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -41993,7 +42002,8 @@ func (c *ClientWithResponses) ListCaptureUrlsWithResponse(ctx context.Context, r
 // CreateCaptureURLWithResponse Create a capture URL
 //
 // Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-// deleted. A tenant has 20 at most; 409 `conflict` beyond that.
+// deleted. A tenant has 20 at most; 409 `conflict` beyond that. What is kept is bounded over all of them: see
+// `listCaptures`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42008,7 +42018,9 @@ func (c *ClientWithResponses) CreateCaptureURLWithResponse(ctx context.Context, 
 
 // ListCapturesWithResponse List what a capture URL received
 //
-// The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+// The last 200 requests of the last 7 days, with headers and body. How many bytes the requests to all of a tenant's URLs
+// take up together depends on its plan, 64 MiB on FREE: beyond that the oldest go, and so they do while the server has
+// no room for more of any tenant's. A page also ends where its bodies reach 4 MiB
 // together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -42669,7 +42681,7 @@ func (c *ClientWithResponses) CapturePatchWithBodyWithResponse(ctx context.Conte
 
 // CapturePostWithBodyWithResponse Capture a POST request
 //
-// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //

@@ -87,7 +87,8 @@ func (q *Queries) DeleteCaptureURLsBefore(ctx context.Context, arg DeleteCapture
 }
 
 const DeleteCapturesOf = `-- name: DeleteCapturesOf :exec
-DELETE FROM captures WHERE tenant_id = $1 AND capture_url_id = $2
+WITH deleted AS (DELETE FROM captures c WHERE c.tenant_id = $1 AND c.capture_url_id = $2 RETURNING c.bytes)
+UPDATE capture_usage SET bytes = bytes - (SELECT coalesce(sum(d.bytes), 0) FROM deleted d) WHERE capture_usage.tenant_id = $1
 `
 
 type DeleteCapturesOfParams struct {
@@ -95,9 +96,32 @@ type DeleteCapturesOfParams struct {
 	CaptureURLID string
 }
 
+// For whoever holds the tenant's capture_usage.
 func (q *Queries) DeleteCapturesOf(ctx context.Context, arg DeleteCapturesOfParams) error {
 	_, err := q.db.Exec(ctx, DeleteCapturesOf, arg.TenantID, arg.CaptureURLID)
 	return err
+}
+
+const EnsureCaptureUsage = `-- name: EnsureCaptureUsage :exec
+INSERT INTO capture_usage (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING
+`
+
+func (q *Queries) EnsureCaptureUsage(ctx context.Context, tenantID string) error {
+	_, err := q.db.Exec(ctx, EnsureCaptureUsage, tenantID)
+	return err
+}
+
+const GetCaptureTarget = `-- name: GetCaptureTarget :one
+SELECT t.status FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id WHERE u.token = $1 AND u.deleted_at IS NULL
+`
+
+// @sqlc-vet-disable tenant
+// Whoever knows a token may send to it: the status of its tenant.
+func (q *Queries) GetCaptureTarget(ctx context.Context, token string) (string, error) {
+	row := q.db.QueryRow(ctx, GetCaptureTarget, token)
+	var status string
+	err := row.Scan(&status)
+	return status, err
 }
 
 const GetCaptureURL = `-- name: GetCaptureURL :one
@@ -122,19 +146,6 @@ func (q *Queries) GetCaptureURL(ctx context.Context, arg GetCaptureURLParams) (C
 		&i.CreatedAt,
 	)
 	return i, err
-}
-
-const HasCaptureURL = `-- name: HasCaptureURL :one
-SELECT EXISTS (SELECT 1 FROM capture_urls u WHERE u.token = $1 AND u.deleted_at IS NULL)
-`
-
-// @sqlc-vet-disable tenant
-// Whoever knows a token may send to it.
-func (q *Queries) HasCaptureURL(ctx context.Context, token string) (bool, error) {
-	row := q.db.QueryRow(ctx, HasCaptureURL, token)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
 }
 
 const ListCaptureUrls = `-- name: ListCaptureUrls :many

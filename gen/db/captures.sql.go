@@ -12,46 +12,69 @@ import (
 
 const CreateCaptures = `-- name: CreateCaptures :many
 WITH incoming AS (
-    SELECT unnest($2::text[]) AS token, unnest($3::text[]) AS id, unnest($4::text[]) AS method, unnest($5::text[]) AS path,
-        unnest($6::text[]) AS query, unnest($7::text[]) AS headers, unnest($8::bytea[]) AS body, unnest($9::text[]) AS ip,
-        unnest($10::timestamptz[]) AS captured_at
+    SELECT unnest($1::text[]) AS token, unnest($2::text[]) AS id, unnest($3::text[]) AS method, unnest($4::text[]) AS path,
+        unnest($5::text[]) AS query, unnest($6::text[]) AS headers, unnest($7::bytea[]) AS body, unnest($8::text[]) AS ip,
+        unnest($9::integer[]) AS bytes
 ), locked AS (
-    SELECT u.id FROM capture_urls u WHERE u.token = ANY ($2::text[]) AND u.deleted_at IS NULL ORDER BY u.id FOR NO KEY UPDATE
+    SELECT u.id FROM capture_urls u WHERE u.token = ANY ($1::text[]) AND u.deleted_at IS NULL ORDER BY u.id FOR NO KEY UPDATE
 ), counted AS (
-    UPDATE capture_urls u SET captured = u.captured + n.n, last_captured_at = n.at
-    FROM locked l, (SELECT i.token, count(*) AS n, max(i.captured_at) AS at FROM incoming i GROUP BY i.token) n
+    UPDATE capture_urls u SET captured = u.captured + n.n, last_captured_at = $10::timestamptz
+    FROM locked l, (SELECT i.token, count(*) AS n FROM incoming i GROUP BY i.token) n
     WHERE u.id = l.id AND u.token = n.token
     RETURNING u.id, u.tenant_id, u.token, u.captured - n.n AS before
+), placed AS (
+    SELECT c.id AS url_id, c.tenant_id, (c.before + row_number() OVER (PARTITION BY c.id ORDER BY i.id)) % $11::integer AS slot, i.token, i.id, i.method, i.path, i.query, i.headers, i.body, i.ip, i.bytes
+    FROM incoming i JOIN counted c ON c.token = i.token
+), replaced AS (
+    SELECT c.tenant_id, sum(c.bytes) AS bytes FROM placed n JOIN captures c ON c.capture_url_id = n.url_id AND c.slot = n.slot
+    GROUP BY c.tenant_id
+), kept AS (
+    INSERT INTO captures (capture_url_id, slot, id, tenant_id, method, path, query, headers, body, ip, captured_at, bytes)
+    SELECT n.url_id, n.slot, n.id, n.tenant_id, n.method, n.path, n.query, n.headers::jsonb, n.body, n.ip, $10::timestamptz, n.bytes
+    FROM placed n
+    ON CONFLICT (capture_url_id, slot) DO UPDATE SET id = excluded.id, method = excluded.method, path = excluded.path,
+        query = excluded.query, headers = excluded.headers, body = excluded.body, ip = excluded.ip, captured_at = excluded.captured_at,
+        bytes = excluded.bytes
+    RETURNING id, tenant_id, bytes
+), used AS (
+    UPDATE capture_usage x SET bytes = x.bytes + k.bytes - coalesce(r.bytes, 0), minute = $12::timestamptz,
+        minute_bytes = CASE WHEN x.minute = $12::timestamptz THEN x.minute_bytes ELSE 0 END + k.bytes
+    FROM (SELECT kept.tenant_id, sum(kept.bytes) AS bytes FROM kept GROUP BY kept.tenant_id) k
+    LEFT JOIN replaced r ON r.tenant_id = k.tenant_id
+    WHERE x.tenant_id = k.tenant_id
+    RETURNING x.tenant_id, x.bytes
 )
-INSERT INTO captures (capture_url_id, slot, id, tenant_id, method, path, query, headers, body, ip, captured_at)
-SELECT c.id, (c.before + row_number() OVER (PARTITION BY c.id ORDER BY i.id)) % $1::integer, i.id, c.tenant_id, i.method, i.path, i.query,
-    i.headers::jsonb, i.body, i.ip, i.captured_at
-FROM incoming i JOIN counted c ON c.token = i.token
-ON CONFLICT (capture_url_id, slot) DO UPDATE SET id = excluded.id, method = excluded.method, path = excluded.path, query = excluded.query,
-    headers = excluded.headers, body = excluded.body, ip = excluded.ip, captured_at = excluded.captured_at
-RETURNING id
+SELECT u.tenant_id, u.bytes AS used, array_agg(k.id)::text[] AS ids FROM used u JOIN kept k ON k.tenant_id = u.tenant_id
+GROUP BY u.tenant_id, u.bytes
 `
 
 type CreateCapturesParams struct {
-	Ring        int32
-	Tokens      []string
-	Ids         []string
-	Methods     []string
-	Paths       []string
-	Queries     []string
-	Headers     []string
-	Bodies      [][]byte
-	Ips         []string
-	CapturedAts []time.Time
+	Tokens  []string
+	Ids     []string
+	Methods []string
+	Paths   []string
+	Queries []string
+	Headers []string
+	Bodies  [][]byte
+	Ips     []string
+	Bytes   []int32
+	Now     time.Time
+	Ring    int32
+	Minute  time.Time
+}
+
+type CreateCapturesRow struct {
+	TenantID string
+	Used     int64
+	Ids      []string
 }
 
 // @sqlc-vet-disable tenant
-// Whoever knows a token may send to it. Keeps requests to any tokens in one commit, and returns the ids of those
-// that it has kept: not of those to unknown tokens. At most ring of them may be for one token. Locks in one order,
-// so that two servers don't wait for each other.
-func (q *Queries) CreateCaptures(ctx context.Context, arg CreateCapturesParams) ([]string, error) {
+// For whoever holds the lock of LockCaptureTargets. Keeps requests to any tokens; returns, for each tenant, the ids of
+// those that are kept (those to URLs that were deleted meanwhile are not), and what its captures take up now. At most
+// ring of the requests may be for one token.
+func (q *Queries) CreateCaptures(ctx context.Context, arg CreateCapturesParams) ([]CreateCapturesRow, error) {
 	rows, err := q.db.Query(ctx, CreateCaptures,
-		arg.Ring,
 		arg.Tokens,
 		arg.Ids,
 		arg.Methods,
@@ -60,19 +83,22 @@ func (q *Queries) CreateCaptures(ctx context.Context, arg CreateCapturesParams) 
 		arg.Headers,
 		arg.Bodies,
 		arg.Ips,
-		arg.CapturedAts,
+		arg.Bytes,
+		arg.Now,
+		arg.Ring,
+		arg.Minute,
 	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []string{}
+	items := []CreateCapturesRow{}
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var i CreateCapturesRow
+		if err := rows.Scan(&i.TenantID, &i.Used, &i.Ids); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -80,27 +106,51 @@ func (q *Queries) CreateCaptures(ctx context.Context, arg CreateCapturesParams) 
 	return items, nil
 }
 
-const DeleteCapturesBefore = `-- name: DeleteCapturesBefore :execrows
-DELETE FROM captures WHERE id = ANY (ARRAY(SELECT c.id FROM captures c WHERE c.captured_at <= $1 ORDER BY c.captured_at LIMIT $2))
+const DeleteCaptures = `-- name: DeleteCaptures :exec
+WITH deleted AS (
+    DELETE FROM captures c WHERE c.id = ANY ($1::text[]) RETURNING c.tenant_id, c.bytes
+)
+UPDATE capture_usage x SET bytes = x.bytes - d.bytes
+FROM (SELECT deleted.tenant_id, sum(deleted.bytes) AS bytes FROM deleted GROUP BY deleted.tenant_id) d
+WHERE x.tenant_id = d.tenant_id
 `
 
-type DeleteCapturesBeforeParams struct {
-	Before  time.Time
-	MaxRows int32
+// @sqlc-vet-disable tenant
+// Of several tenants, for whoever holds their capture_usage.
+func (q *Queries) DeleteCaptures(ctx context.Context, ids []string) error {
+	_, err := q.db.Exec(ctx, DeleteCaptures, ids)
+	return err
 }
 
-// @sqlc-vet-disable tenant
-// The oldest ones, max_rows at most: one statement must not take long.
-func (q *Queries) DeleteCapturesBefore(ctx context.Context, arg DeleteCapturesBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, DeleteCapturesBefore, arg.Before, arg.MaxRows)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+const DropOldestCaptures = `-- name: DropOldestCaptures :one
+WITH oldest AS (
+    SELECT c.id, c.bytes FROM captures c WHERE c.tenant_id = $1 ORDER BY c.id LIMIT $2
+), dropped AS (
+    DELETE FROM captures c USING (SELECT o.id, sum(o.bytes) OVER (ORDER BY o.id) - o.bytes AS before FROM oldest o) o
+    WHERE c.tenant_id = $1 AND c.id = o.id AND o.before < $3::bigint
+    RETURNING c.bytes
+)
+UPDATE capture_usage SET bytes = bytes - (SELECT coalesce(sum(d.bytes), 0) FROM dropped d)
+WHERE capture_usage.tenant_id = $1 RETURNING bytes
+`
+
+type DropOldestCapturesParams struct {
+	TenantID string
+	MaxRows  int32
+	Excess   int64
+}
+
+// For whoever holds the tenant's capture_usage. Deletes the oldest captures until excess bytes are free, max_rows of them
+// at most, and returns what the others take up.
+func (q *Queries) DropOldestCaptures(ctx context.Context, arg DropOldestCapturesParams) (int64, error) {
+	row := q.db.QueryRow(ctx, DropOldestCaptures, arg.TenantID, arg.MaxRows, arg.Excess)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
 }
 
 const GetCapture = `-- name: GetCapture :one
-SELECT c.capture_url_id, c.slot, c.id, c.tenant_id, c.method, c.path, c.query, c.headers, c.body, c.ip, c.captured_at FROM captures c JOIN capture_urls u ON u.id = c.capture_url_id
+SELECT c.capture_url_id, c.slot, c.id, c.tenant_id, c.method, c.path, c.query, c.headers, c.body, c.ip, c.captured_at, c.bytes FROM captures c JOIN capture_urls u ON u.id = c.capture_url_id
 WHERE c.tenant_id = $1 AND u.token = $2 AND u.deleted_at IS NULL AND c.id = $3 AND c.captured_at > $4
 `
 
@@ -131,6 +181,7 @@ func (q *Queries) GetCapture(ctx context.Context, arg GetCaptureParams) (Capture
 		&i.Body,
 		&i.IP,
 		&i.CapturedAt,
+		&i.Bytes,
 	)
 	return i, err
 }
@@ -143,7 +194,7 @@ WITH page AS (
       AND ($6::text IS NULL OR c.id < $6::text)
     WINDOW w AS (ORDER BY c.id DESC)
 )
-SELECT c.capture_url_id, c.slot, c.id, c.tenant_id, c.method, c.path, c.query, c.headers, c.body, c.ip, c.captured_at, (p.place < p.total)::boolean AS more FROM page p JOIN captures c ON c.id = p.id
+SELECT c.capture_url_id, c.slot, c.id, c.tenant_id, c.method, c.path, c.query, c.headers, c.body, c.ip, c.captured_at, c.bytes, (p.place < p.total)::boolean AS more FROM page p JOIN captures c ON c.id = p.id
 WHERE c.tenant_id = $1 AND p.place <= $2::integer AND p.bytes_before < $3::bigint
 ORDER BY c.id DESC
 `
@@ -191,6 +242,7 @@ func (q *Queries) ListCaptures(ctx context.Context, arg ListCapturesParams) ([]L
 			&i.Capture.Body,
 			&i.Capture.IP,
 			&i.Capture.CapturedAt,
+			&i.Capture.Bytes,
 			&i.More,
 		); err != nil {
 			return nil, err
@@ -201,4 +253,136 @@ func (q *Queries) ListCaptures(ctx context.Context, arg ListCapturesParams) ([]L
 		return nil, err
 	}
 	return items, nil
+}
+
+const ListOldestCaptures = `-- name: ListOldestCaptures :many
+SELECT o.id, o.tenant_id FROM (
+    SELECT c.id, c.tenant_id, sum(c.bytes) OVER (ORDER BY c.captured_at, c.id) - c.bytes AS before
+    FROM (SELECT capture_url_id, slot, id, tenant_id, method, path, query, headers, body, ip, captured_at, bytes FROM captures WHERE captured_at <= $1 ORDER BY captured_at, id LIMIT $2) c
+) o WHERE o.before < $3::bigint
+`
+
+type ListOldestCapturesParams struct {
+	Until   time.Time
+	MaxRows int32
+	Excess  int64
+}
+
+type ListOldestCapturesRow struct {
+	ID       string
+	TenantID string
+}
+
+// @sqlc-vet-disable tenant
+// Of all tenants: those captured at an instant or before, the oldest first, until excess bytes or max_rows are reached.
+func (q *Queries) ListOldestCaptures(ctx context.Context, arg ListOldestCapturesParams) ([]ListOldestCapturesRow, error) {
+	rows, err := q.db.Query(ctx, ListOldestCaptures, arg.Until, arg.MaxRows, arg.Excess)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListOldestCapturesRow{}
+	for rows.Next() {
+		var i ListOldestCapturesRow
+		if err := rows.Scan(&i.ID, &i.TenantID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const LockCaptureTargets = `-- name: LockCaptureTargets :many
+SELECT u.token, u.tenant_id, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
+FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
+WHERE u.token = ANY ($1::text[]) AND u.deleted_at IS NULL
+ORDER BY x.tenant_id FOR NO KEY UPDATE OF x
+`
+
+type LockCaptureTargetsRow struct {
+	Token           string
+	TenantID        string
+	TenantStatus    string
+	MaxCaptureBytes *int64
+	Bytes           int64
+	Minute          time.Time
+	MinuteBytes     int64
+}
+
+// @sqlc-vet-disable tenant
+// Whoever knows a token may send to it. The URLs of these tokens, with what their tenants may keep; locks the tenants'
+// capture_usage in one order, so that two servers don't wait for each other.
+func (q *Queries) LockCaptureTargets(ctx context.Context, tokens []string) ([]LockCaptureTargetsRow, error) {
+	rows, err := q.db.Query(ctx, LockCaptureTargets, tokens)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LockCaptureTargetsRow{}
+	for rows.Next() {
+		var i LockCaptureTargetsRow
+		if err := rows.Scan(
+			&i.Token,
+			&i.TenantID,
+			&i.TenantStatus,
+			&i.MaxCaptureBytes,
+			&i.Bytes,
+			&i.Minute,
+			&i.MinuteBytes,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const LockCaptureUsage = `-- name: LockCaptureUsage :many
+SELECT tenant_id, bytes, minute, minute_bytes FROM capture_usage WHERE tenant_id = ANY ($1::text[]) ORDER BY tenant_id FOR NO KEY UPDATE
+`
+
+// @sqlc-vet-disable tenant
+// Of several tenants, in one order.
+func (q *Queries) LockCaptureUsage(ctx context.Context, tenantIds []string) ([]CaptureUsage, error) {
+	rows, err := q.db.Query(ctx, LockCaptureUsage, tenantIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CaptureUsage{}
+	for rows.Next() {
+		var i CaptureUsage
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Bytes,
+			&i.Minute,
+			&i.MinuteBytes,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SumCaptureBytes = `-- name: SumCaptureBytes :one
+SELECT coalesce(sum(bytes), 0)::bigint FROM capture_usage
+`
+
+// @sqlc-vet-disable tenant
+// What all tenants' captures take up.
+func (q *Queries) SumCaptureBytes(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, SumCaptureBytes)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
 }

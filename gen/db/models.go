@@ -106,6 +106,7 @@ type Capture struct {
 	Body         []byte
 	IP           string
 	CapturedAt   time.Time
+	Bytes        int32
 }
 
 type CaptureURL struct {
@@ -116,6 +117,13 @@ type CaptureURL struct {
 	LastCapturedAt *time.Time
 	DeletedAt      *time.Time
 	CreatedAt      time.Time
+}
+
+type CaptureUsage struct {
+	TenantID    string
+	Bytes       int64
+	Minute      time.Time
+	MinuteBytes int64
 }
 
 type Channel struct {

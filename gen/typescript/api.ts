@@ -4451,7 +4451,8 @@ export interface paths {
         /**
          * Create a capture URL
          * @description Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-         *     deleted. A tenant has 20 at most; 409 `conflict` beyond that.
+         *     deleted. A tenant has 20 at most; 409 `conflict` beyond that. What is kept is bounded over all of them: see
+         *     `listCaptures`.
          */
         post: operations["createCaptureUrl"];
         delete?: never;
@@ -4472,7 +4473,9 @@ export interface paths {
         };
         /**
          * List what a capture URL received
-         * @description The last 200 requests of the last 7 days, with headers and body. A page also ends where its bodies reach 4 MiB
+         * @description The last 200 requests of the last 7 days, with headers and body. How many bytes the requests to all of a tenant's URLs
+         *     take up together depends on its plan, 64 MiB on FREE: beyond that the oldest go, and so they do while the server has
+         *     no room for more of any tenant's. A page also ends where its bodies reach 4 MiB
          *     together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
          */
         get: operations["listCaptures"];
@@ -4932,7 +4935,7 @@ export interface paths {
         put: operations["capturePut"];
         /**
          * Capture a POST request
-         * @description Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted. A browser's CORS preflight is answered as such and not kept.
+         * @description Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
          */
         post: operations["capturePost"];
         /**

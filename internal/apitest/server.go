@@ -85,6 +85,9 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// RingTimeout is how long a call rings; the default when it is 0.
 	RingTimeout time.Duration
+	// CaptureBytes is what captured requests of all tenants may take up; the default
+	// when it is 0.
+	CaptureBytes int64
 	// PlatformFee is the default of the platform's fee; 0 by default.
 	PlatformFee setting.Rate
 	// Sandbox is another server's processor; one of its own by default.
@@ -219,7 +222,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"}, Mailbox: !o.Production,
 		Schedule: o.Schedule, AllowPrivate: !o.Production, CheckEvent: eventCheck(t),
 		Processor: s.Sandbox.Client, Realtime: &s.published, PlatformFee: o.PlatformFee,
-		RingTimeout: o.RingTimeout,
+		RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes,
 	})
 	must(t, err)
 	if o.Listens {

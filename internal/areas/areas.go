@@ -75,6 +75,9 @@ type Config struct {
 	Schedule []time.Duration
 	// AllowPrivate lets tenants' URLs lead to private and loopback addresses.
 	AllowPrivate bool
+	// CaptureBytes is what captured requests of all tenants may take up;
+	// tester.DefaultTotalBytes when it is 0.
+	CaptureBytes int64
 
 	// Processor takes payments; nil for one that can't be reached.
 	Processor *processor.Client
@@ -184,7 +187,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		AllowPrivate: c.AllowPrivate, Observe: c.ObserveDelivery, Now: c.Now,
 	})
 	a.Tester = tester.New(tester.Config{
-		Pool: c.Pool, TokenKey: c.Box.Derive("capture urls"), AllowPrivate: c.AllowPrivate, Now: c.Now,
+		Pool: c.Pool, TokenKey: c.Box.Derive("capture urls"), AllowPrivate: c.AllowPrivate, TotalBytes: c.CaptureBytes, Now: c.Now,
 	})
 	a.Analytics = analytics.New(c.Pool, c.Now)
 	a.openRooms(c)

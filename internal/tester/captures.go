@@ -16,8 +16,6 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/account"
-	"showfloor/internal/id"
-	"showfloor/internal/problem"
 )
 
 // Request is a request to a capture URL, whole.
@@ -85,74 +83,6 @@ func escapeQuery(query string) string {
 		}
 	}
 	return b.String()
-}
-
-// Expect refuses a token that nobody has, so that nothing more is read of what is
-// sent to it: strangers can make up tokens without end.
-func (s *Service) Expect(ctx context.Context, token string) error {
-	known, err := db.New(s.config.Pool).HasCaptureURL(ctx, token)
-	if err != nil {
-		return fmt.Errorf("look for capture URL: %w", err)
-	}
-	if !known {
-		return problem.Missing("capture URL")
-	}
-	return nil
-}
-
-// maxUnwritten bounds the requests that wait to be written, and with them the
-// memory of their bodies: 256 MiB at most while the database doesn't answer.
-const maxUnwritten = 256
-
-// Capture keeps a request and returns its id.
-func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err error) {
-	select {
-	case s.unwritten <- struct{}{}:
-		defer func() { <-s.unwritten }()
-	default:
-		return "", problem.Limited(time.Second, "too many requests are being captured at the moment; try again in a second")
-	}
-	// Also when the sender hangs up: the place is taken until the body is let go.
-	captureID, err = s.write.Do(context.WithoutCancel(ctx), r)
-	if err != nil {
-		return "", err
-	}
-	if captureID == "" {
-		return "", problem.Missing("capture URL")
-	}
-	return captureID, nil
-}
-
-// createCaptures keeps requests; the id is empty for a token that nobody has.
-func (s *Service) createCaptures(ctx context.Context, requests []Request) ([]string, error) {
-	p, now := db.CreateCapturesParams{Ring: ring}, s.config.Now()
-	for _, r := range requests {
-		header := r.Header.Clone()
-		header.Set("Host", r.Host)
-		text, err := json.Marshal(headers(header))
-		if err != nil {
-			return nil, fmt.Errorf("encode headers: %w", err)
-		}
-		p.Ids = append(p.Ids, id.New(id.Capture))
-		p.Tokens = append(p.Tokens, r.Token)
-		p.Methods = append(p.Methods, r.Method)
-		p.Paths = append(p.Paths, r.URL.EscapedPath())
-		p.Queries = append(p.Queries, escapeQuery(r.URL.RawQuery))
-		p.Headers = append(p.Headers, string(text))
-		p.Bodies = append(p.Bodies, append([]byte{}, r.Body...)) // never nil, which would be NULL
-		p.Ips = append(p.Ips, r.IP)
-		p.CapturedAts = append(p.CapturedAts, now)
-	}
-	kept, err := db.New(s.config.Pool).CreateCaptures(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("create captures: %w", err)
-	}
-	for i, captureID := range p.Ids {
-		if !slices.Contains(kept, captureID) {
-			p.Ids[i] = ""
-		}
-	}
-	return p.Ids, nil
 }
 
 // Captured is a request as its tenant sees it.

@@ -141,8 +141,8 @@ func TestReplayOfAnyMethod(t *testing.T) {
 		require.Equal(t, method != "HEAD", done.BodyBase64)
 	}
 	u := owner.CaptureURL(t)
-	_, err := s.Pool.Exec(t.Context(), `INSERT INTO captures (capture_url_id, slot, id, tenant_id, method, path, query, headers, body, ip, captured_at)
-		VALUES ($1, 1, $2, $3, 'CONNECT', '/', '', '[]', '', '', $4)`, u.ID, "creq_of_"+u.ID, owner.TenantID, s.Clock.Now())
+	_, err := s.Pool.Exec(t.Context(), `INSERT INTO captures (capture_url_id, slot, id, tenant_id, method, path, query, headers, body, ip, captured_at, bytes)
+		VALUES ($1, 1, $2, $3, 'CONNECT', '/', '', '[]', '', '', $4, 0)`, u.ID, "creq_of_"+u.ID, owner.TenantID, s.Clock.Now())
 	require.NoError(t, err)
 	owner.Call(t, "POST", "/v1/me/webhook-tester/"+u.Token+"/captures/creq_of_"+u.ID+"/replay", map[string]any{"url": url}).Problem(t, 409, "conflict")
 }

@@ -13,9 +13,7 @@ import (
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.since()
 	return errors.Join(
-		postgres.DeleteInBatches("captures", func(maxRows int32) (int64, error) {
-			return q.DeleteCapturesBefore(ctx, db.DeleteCapturesBeforeParams{Before: before, MaxRows: maxRows})
-		}),
+		s.deleteBefore(ctx, before),
 		postgres.DeleteInBatches("capture URLs", func(maxRows int32) (int64, error) {
 			return q.DeleteCaptureURLsBefore(ctx, db.DeleteCaptureURLsBeforeParams{Before: &before, MaxRows: maxRows})
 		}),

@@ -23,6 +23,8 @@ const (
 	// writeBatch is how many captures share a commit: with bodies of 1 MiB each,
 	// still little memory.
 	writeBatch = 20
+	// DefaultTotalBytes is Config.TotalBytes by default.
+	DefaultTotalBytes = 10 << 30
 )
 
 // Config of a Service.
@@ -32,6 +34,12 @@ type Config struct {
 	TokenKey []byte
 	// AllowPrivate lets replays go to private and loopback addresses.
 	AllowPrivate bool
+	// TotalBytes is what the captures of all tenants may take up together,
+	// DefaultTotalBytes by default: beyond it the oldest go.
+	TotalBytes int64
+	// Refuse says why nothing can be captured at the moment, such as a full disk;
+	// nil, or a nil error, for no reason.
+	Refuse func() error
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -41,7 +49,8 @@ type Config struct {
 type Service struct {
 	config  Config
 	client  *http.Client
-	write   *batch.Batcher[Request, string]
+	write   *batch.Batcher[Request, kept]
+	total   total
 	replays *counter
 	// unwritten holds a place for each request that waits to be written.
 	unwritten chan struct{}
@@ -51,6 +60,12 @@ type Service struct {
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.TotalBytes == 0 {
+		c.TotalBytes = DefaultTotalBytes
+	}
+	if c.Refuse == nil {
+		c.Refuse = func() error { return nil }
 	}
 	s := &Service{
 		config: c, client: outbound.NewClient(c.AllowPrivate), replays: newCounter(maxReplays),

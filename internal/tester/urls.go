@@ -43,6 +43,9 @@ func (s *Service) CreateCaptureURL(ctx context.Context, c account.Caller) (db.Ca
 		if len(rows) >= maxURLs {
 			return problem.Conflicting("a tenant has %d capture URLs at most; delete one first", maxURLs)
 		}
+		if err := q.EnsureCaptureUsage(ctx, c.TenantID); err != nil {
+			return fmt.Errorf("create capture usage: %w", err)
+		}
 		row, err = q.CreateCaptureURL(ctx, db.CreateCaptureURLParams{
 			ID: id.New(id.CaptureURL), TenantID: c.TenantID, Token: s.newToken(), Now: now,
 		})
@@ -62,6 +65,10 @@ func (s *Service) DeleteCaptureURL(ctx context.Context, c account.Caller, token 
 	var row db.CaptureURL
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
+		// First, as everybody who adds or deletes captures does.
+		if _, err := q.LockCaptureUsage(ctx, []string{c.TenantID}); err != nil {
+			return fmt.Errorf("lock capture usage: %w", err)
+		}
 		var err error
 		row, err = q.LockCaptureURL(ctx, db.LockCaptureURLParams{TenantID: c.TenantID, Token: token})
 		if err != nil || row.DeletedAt != nil {

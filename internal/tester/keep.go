@@ -1,0 +1,160 @@
+package tester
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/id"
+	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
+)
+
+const (
+	// maxUnwritten bounds the requests that wait to be written, and with them the
+	// memory of their bodies: 256 MiB while the database doesn't answer.
+	maxUnwritten = 256
+	// rowBytes is what a capture takes up beside its body, headers, path and query.
+	rowBytes = 256
+)
+
+// Expect refuses a token that opens no capture URL, the URLs of suspended tenants,
+// and everything while Config.Refuse does, so that the request's body isn't read:
+// anybody can make up tokens without end.
+func (s *Service) Expect(ctx context.Context, token string) error {
+	status, err := db.New(s.config.Pool).GetCaptureTarget(ctx, token)
+	if err := found(err, "capture URL"); err != nil {
+		return err
+	}
+	if err := account.CheckTenant(status); err != nil {
+		return err
+	}
+	return s.config.Refuse()
+}
+
+// Capture keeps a request and returns its id. The captures of a tenant take up at
+// most what its plan allows: the oldest go. Refused with a problem are unknown
+// URLs, those of suspended tenants, and, until the next minute, those of a tenant
+// whose URLs have taken in this minute as much as they may keep.
+func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err error) {
+	select {
+	case s.unwritten <- struct{}{}:
+		defer func() { <-s.unwritten }()
+	default:
+		return "", problem.Limited(time.Second, "too many requests are being captured at the moment; try again in a second")
+	}
+	// Also when the sender hangs up: the place is taken until the body is let go.
+	k, err := s.write.Do(context.WithoutCancel(ctx), r)
+	if err != nil {
+		return "", err
+	}
+	return k.id, k.refusal
+}
+
+// kept is what became of a request: its capture's id, or why there is none.
+type kept struct {
+	id      string
+	refusal error
+}
+
+// createCaptures keeps requests, in one transaction.
+func (s *Service) createCaptures(ctx context.Context, requests []Request) ([]kept, error) {
+	ctx = postgres.WithHook(ctx, nil) // none of the senders has an Idempotency-Key
+	entries, bytes, err := newEntries(requests)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.makeRoom(ctx, bytes); err != nil {
+		return nil, err
+	}
+	var list []kept
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		var err error
+		list, err = s.createEntries(ctx, db.New(tx), entries)
+		return err
+	})
+	return list, err
+}
+
+// createEntries keeps those that may be kept, and drops the oldest captures of
+// tenants that then have more than they may.
+func (s *Service) createEntries(ctx context.Context, q *db.Queries, entries []entry) ([]kept, error) {
+	now := s.config.Now()
+	p := db.CreateCapturesParams{Ring: ring, Now: now, Minute: now.Truncate(time.Minute)}
+	tokens := make([]string, len(entries))
+	for i, e := range entries {
+		tokens[i] = e.token
+	}
+	targets, err := q.LockCaptureTargets(ctx, tokens)
+	if err != nil {
+		return nil, fmt.Errorf("lock capture URLs: %w", err)
+	}
+	byToken, byTenant := rooms(targets, now)
+	list := make([]kept, len(entries))
+	for i, e := range entries {
+		if list[i].refusal = byToken[e.token].take(int64(e.bytes), now); list[i].refusal == nil {
+			e.addTo(&p)
+		}
+	}
+	if len(p.Ids) == 0 {
+		return list, nil
+	}
+	rows, err := q.CreateCaptures(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("create captures: %w", err)
+	}
+	for _, r := range rows {
+		if err := dropOldest(ctx, q, r.TenantID, r.Used, byTenant[r.TenantID].most); err != nil {
+			return nil, err
+		}
+	}
+	for i, e := range entries {
+		switch {
+		case list[i].refusal != nil:
+		case slices.ContainsFunc(rows, func(r db.CreateCapturesRow) bool { return slices.Contains(r.Ids, e.id) }):
+			list[i].id = e.id
+		default:
+			list[i].refusal = problem.Missing("capture URL") // deleted this moment
+		}
+	}
+	return list, nil
+}
+
+// entry is a request as it is kept.
+type entry struct {
+	id, token, method, path, query, headers, ip string
+	body                                        []byte
+	// bytes is what it takes up.
+	bytes int32
+}
+
+// newEntries returns the requests as they are kept, and what they take up in all.
+func newEntries(requests []Request) (entries []entry, bytes int64, err error) {
+	for _, r := range requests {
+		header := r.Header.Clone()
+		header.Set("Host", r.Host)
+		text, err := json.Marshal(headers(header))
+		if err != nil {
+			return nil, 0, fmt.Errorf("encode headers: %w", err)
+		}
+		e := entry{
+			id: id.New(id.Capture), token: r.Token, method: r.Method, path: r.URL.EscapedPath(), query: escapeQuery(r.URL.RawQuery),
+			headers: string(text), ip: r.IP, body: append([]byte{}, r.Body...), // never nil, which would be NULL
+		}
+		e.bytes = int32(len(e.body) + len(e.headers) + len(e.path) + len(e.query) + rowBytes)
+		entries, bytes = append(entries, e), bytes+int64(e.bytes)
+	}
+	return entries, bytes, nil
+}
+
+func (e entry) addTo(p *db.CreateCapturesParams) {
+	p.Ids, p.Tokens, p.Methods = append(p.Ids, e.id), append(p.Tokens, e.token), append(p.Methods, e.method)
+	p.Paths, p.Queries, p.Headers = append(p.Paths, e.path), append(p.Queries, e.query), append(p.Headers, e.headers)
+	p.Bodies, p.Ips, p.Bytes = append(p.Bodies, e.body), append(p.Ips, e.ip), append(p.Bytes, e.bytes)
+}

@@ -1,0 +1,68 @@
+package tester
+
+import (
+	"math"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/problem"
+)
+
+// maxPerMinute is how many bytes a tenant's URLs take in per minute on plans that
+// keep more than that: what was dropped for something newer fills the disk until
+// the database has cleared it away.
+const maxPerMinute = 1 << 30
+
+// room is what a tenant's capture URLs may still take in.
+type room struct {
+	status string
+	// most is how many bytes of captures the tenant may have after this: what its
+	// plan allows, or what it has, if that is more since the plan was lowered.
+	most int64
+	// minuteLeft is how many bytes may still come in this minute.
+	minuteLeft int64
+}
+
+// rooms are those of several tenants, by the tokens of their URLs. URLs of one
+// tenant share one.
+func rooms(targets []db.LockCaptureTargetsRow, now time.Time) (byToken, byTenant map[string]*room) {
+	byToken, byTenant = map[string]*room{}, map[string]*room{}
+	for _, t := range targets {
+		if byTenant[t.TenantID] == nil {
+			byTenant[t.TenantID] = newRoom(t, now)
+		}
+		byToken[t.Token] = byTenant[t.TenantID]
+	}
+	return byToken, byTenant
+}
+
+func newRoom(t db.LockCaptureTargetsRow, now time.Time) *room {
+	quota := int64(math.MaxInt64)
+	if t.MaxCaptureBytes != nil {
+		quota = *t.MaxCaptureBytes
+	}
+	r := &room{status: t.TenantStatus, most: max(quota, t.Bytes), minuteLeft: min(quota, maxPerMinute)}
+	if t.Minute.Equal(now.Truncate(time.Minute)) {
+		r.minuteLeft -= t.MinuteBytes
+	}
+	return r
+}
+
+// take takes a request of so many bytes in, or says why not. A nil room is that of
+// a URL that doesn't exist.
+func (r *room) take(bytes int64, now time.Time) error {
+	if r == nil {
+		return problem.Missing("capture URL")
+	}
+	if err := account.CheckTenant(r.status); err != nil {
+		return err
+	}
+	if r.minuteLeft < bytes {
+		again := now.Truncate(time.Minute).Add(time.Minute).Sub(now)
+		return problem.Limited(again, "too much was captured for this tenant in the last minute; try again in %d seconds",
+			int(math.Ceil(again.Seconds())))
+	}
+	r.minuteLeft -= bytes
+	return nil
+}
