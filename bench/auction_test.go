@@ -37,7 +37,7 @@ const (
 func BenchmarkBids(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	s := startServer(b, serverBinary(b), publicDir(b), "DATABASE_URL="+a.pool.Config().ConnString(),
-		"MASTER_KEY="+base64.StdEncoding.EncodeToString(make([]byte, secret.KeySize)), "RATE_LIMIT_CALLER=1000000/s", "LOG_LEVEL=warn")
+		"MASTER_KEY="+base64.StdEncoding.EncodeToString(make([]byte, secret.KeySize)), "RATE_LIMIT_CALLER=1000000/s", "RATE_LIMIT_TENANT=1000000/s", "LOG_LEVEL=warn")
 	_, key, err := a.Accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
 	require.NoError(b, err)
 	pgbench := findPgbench(b)

@@ -34,7 +34,7 @@ const (
 func BenchmarkClients(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	s := startServer(b, serverBinary(b), publicDir(b), "DATABASE_URL="+a.pool.Config().ConnString(),
-		"MASTER_KEY="+base64.StdEncoding.EncodeToString(make([]byte, secret.KeySize)), "RATE_LIMIT_CALLER=1000000/s", "LOG_LEVEL=warn")
+		"MASTER_KEY="+base64.StdEncoding.EncodeToString(make([]byte, secret.KeySize)), "RATE_LIMIT_CALLER=1000000/s", "RATE_LIMIT_TENANT=1000000/s", "LOG_LEVEL=warn")
 	st, err := a.Streams.CreateStream(b.Context(), a.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
 	require.NoError(b, err)
 	ours := traffic{Addr: strings.TrimPrefix(s.api, "http://"), Clients: clientCount, For: clientTime / clientRounds, Calls: []call{

@@ -37,7 +37,7 @@ func BenchmarkMiddleware(b *testing.B) {
 	rate := ratelimit.Rate{Events: 1_000_000, Per: time.Second, Burst: 1_000_000}
 	limits := handlers.Limits{
 		Limiter: ratelimit.New(ratelimit.NewMemory(time.Now), nil, quiet()),
-		Caller:  rate, Public: rate, Auth: rate, Email: rate, Capture: rate, Guesses: rate,
+		Caller:  rate, Tenant: rate, Public: rate, Auth: rate, Email: rate, Capture: rate, Guesses: rate,
 	}
 	all := middleware(b, a, limits)
 	cases := []*timing{

@@ -42,7 +42,7 @@ func TestKillWhileSelling(t *testing.T) {
 	t.Logf("SHOWFLOOR_CRASH_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	box, options := openTill(t)
-	s := serve(t, append(options, set("RATE_LIMIT_CALLER", "off"))...)
+	s := serve(t, append(options, set("RATE_LIMIT_CALLER", "off"), set("RATE_LIMIT_TENANT", "off"))...)
 	sh := openShop(t, s, box)
 	hooks := newSink(t, sh.tenant, nil, api.EventNamePurchaseCompleted, api.EventNamePurchaseRefunded,
 		api.EventNameAuctionWon, api.EventNameAuctionReserveNotMet, api.EventNameInventoryDepleted)

@@ -57,7 +57,7 @@ func streamsByName(t testing.TB, a *tenant) map[string][]string {
 func TestKillWhileRequestsRun(t *testing.T) {
 	t.Parallel()
 	const senders, enough = 16, 150
-	s := serve(t, set("RATE_LIMIT_CALLER", "off"))
+	s := serve(t, set("RATE_LIMIT_CALLER", "off"), set("RATE_LIMIT_TENANT", "off"))
 	a := signUp(t, s)
 	var answered atomic.Int64
 	var answers sync.Map // by key; "" for a request that was not answered

@@ -26,7 +26,7 @@ func TestKillWhileMeeting(t *testing.T) {
 	t.Logf("SHOWFLOOR_CRASH_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 7))
 	pool := dbtest.New(t)
-	s := serve(t, set("DATABASE_URL", pool.Config().ConnString()), set("RATE_LIMIT_CALLER", "off"),
+	s := serve(t, set("DATABASE_URL", pool.Config().ConnString()), set("RATE_LIMIT_CALLER", "off"), set("RATE_LIMIT_TENANT", "off"),
 		set("CALL_RING_TIMEOUT", "3s"))
 	m := meet(t, s, seed)
 	t.Cleanup(m.disperse)

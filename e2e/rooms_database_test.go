@@ -21,7 +21,7 @@ func TestTheDatabaseOfARoomIsStartedAgain(t *testing.T) {
 	database, err := embedded.Start(t.Context(), options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, database.Stop(context.Background())) })
-	s := serve(t, set("DATABASE_URL", database.ConnString()), set("RATE_LIMIT_CALLER", "off"))
+	s := serve(t, set("DATABASE_URL", database.ConnString()), set("RATE_LIMIT_CALLER", "off"), set("RATE_LIMIT_TENANT", "off"))
 	m := newMeeting(t, s, 1, 50)
 	inside := map[string]*websocket.Conn{}
 	for _, user := range []string{"ada", "ben", "cara"} {

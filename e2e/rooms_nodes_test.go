@@ -20,7 +20,7 @@ import (
 func serveTwo(t testing.TB, pool *pgxpool.Pool) (a, b *server) {
 	t.Helper()
 	both := []option{
-		set("DATABASE_URL", pool.Config().ConnString()), set("RATE_LIMIT_CALLER", "off"),
+		set("DATABASE_URL", pool.Config().ConnString()), set("RATE_LIMIT_CALLER", "off"), set("RATE_LIMIT_TENANT", "off"),
 		set("MASTER_KEY", "c2hvd2Zsb29yLXNob3dmbG9vci1zaG93Zmxvb3ItMTI="),
 	}
 	return serve(t, both...), serve(t, both...)

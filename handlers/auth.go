@@ -148,7 +148,7 @@ func (a authenticator) bearer(e echo.Context, scheme string, scopes []string) (c
 	origin := originFrom(ctx)
 	caller.IP, caller.RequestID = origin.IP, origin.RequestID
 	ctx = context.WithValue(ctx, callerKey, caller)
-	if err := a.limits.takeCaller(e, caller.UserID+caller.APIKeyID); err != nil {
+	if err := a.limits.takeTenantCaller(e, caller); err != nil {
 		return ctx, err
 	}
 	if scheme == userToken && caller.UserID == "" {

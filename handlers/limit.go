@@ -1,11 +1,13 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,6 +25,8 @@ type Limits struct {
 	Limiter *ratelimit.Limiter
 	// Caller is per user or API key.
 	Caller ratelimit.Rate
+	// Tenant is per tenant, over all its users and API keys together.
+	Tenant ratelimit.Rate
 	// Public is per network, for operations without a token.
 	Public ratelimit.Rate
 	// Auth is per network, for operations that try passwords and codes.
@@ -91,14 +95,15 @@ func takesBearer(security openapi3.SecurityRequirements, schemes openapi3.Securi
 
 // limits applies Limits to requests.
 type limits struct {
-	limiter                                                         *ratelimit.Limiter
-	caller, public, auth, email, failures, capture, misses, guesses ratelimit.Policy
+	limiter                                                                 *ratelimit.Limiter
+	caller, tenant, public, auth, email, failures, capture, misses, guesses ratelimit.Policy
 }
 
 func newLimits(l Limits) *limits {
 	return &limits{
 		limiter:  l.Limiter,
 		caller:   ratelimit.Policy{Name: "caller", Rate: l.Caller},
+		tenant:   ratelimit.Policy{Name: "tenant", Rate: l.Tenant},
 		public:   ratelimit.Policy{Name: "public", Rate: l.Public},
 		auth:     ratelimit.Policy{Name: "auth", Rate: l.Auth},
 		email:    ratelimit.Policy{Name: "email", Rate: l.Email},
@@ -200,15 +205,41 @@ func guesser(network, credential string, standing account.Standing) string {
 	return digest(credential)
 }
 
-// take counts an event and shows the bucket in the answer's headers. what names
-// the events in the refusal.
+// counted is one limit of a request: the bucket, what it counts, in the words of the
+// refusal, and what came of it.
+type counted struct {
+	ratelimit.Bucket
+
+	what   string
+	result ratelimit.Result
+}
+
+// take counts an event of one limit and shows it in the answer's headers. what
+// names the events in the refusal.
 func (l *limits) take(e echo.Context, p ratelimit.Policy, subject, what string) error {
-	if !p.Limits() {
+	return l.takeAll(e, counted{Bucket: ratelimit.Bucket{Policy: p, Subject: subject}, what: what})
+}
+
+// takeAll counts an event in several limits, when all of them allow it, and shows
+// them in the answer's headers, the tightest first. The refusal is that of the limit
+// that refuses for longest.
+func (l *limits) takeAll(e echo.Context, all ...counted) error {
+	var buckets []ratelimit.Bucket
+	all = slices.DeleteFunc(all, func(c counted) bool { return !c.Limits() })
+	for _, c := range all {
+		buckets = append(buckets, c.Bucket)
+	}
+	if len(buckets) == 0 {
 		return nil
 	}
-	r := l.limiter.Take(e.Request().Context(), p, subject)
-	showLimit(e, p, r)
-	return overLimit(p, r, what)
+	for i, r := range l.limiter.TakeAll(e.Request().Context(), buckets...) {
+		all[i].result = r
+	}
+	slices.SortStableFunc(all, func(a, b counted) int { return tighter(a.result, b.result) })
+	for _, c := range all {
+		showLimit(e, c.Policy, c.result)
+	}
+	return overLimit(all[0].Policy, all[0].result, all[0].what)
 }
 
 // peek refuses when take would, and counts nothing. The bucket shows in the
@@ -234,10 +265,35 @@ func overLimit(p ratelimit.Policy, r ratelimit.Result, what string) error {
 		p.Burst, inSeconds(r.RetryAfter))
 }
 
+// tighter orders buckets: those that refuse first, the longest before, then by what
+// is left.
+func tighter(a, b ratelimit.Result) int {
+	if !a.Allowed || !b.Allowed {
+		return cmp.Compare(waits(b), waits(a))
+	}
+	return cmp.Compare(a.Remaining, b.Remaining)
+}
+
+// waits is how long a bucket refuses; less than 0 when it doesn't.
+func waits(r ratelimit.Result) time.Duration {
+	if r.Allowed {
+		return -1
+	}
+	return r.RetryAfter
+}
+
 // takeCaller counts a call of whoever makes it, by an id that is unique among
 // all kinds of callers.
 func (l *limits) takeCaller(e echo.Context, id string) error {
 	return l.take(e, l.caller, id, "requests")
+}
+
+// takeTenantCaller counts a call of a tenant's user or API key, for the caller and
+// for the tenant.
+func (l *limits) takeTenantCaller(e echo.Context, c account.Caller) error {
+	return l.takeAll(e,
+		counted{Bucket: ratelimit.Bucket{Policy: l.caller, Subject: c.UserID + c.APIKeyID}, what: "requests"},
+		counted{Bucket: ratelimit.Bucket{Policy: l.tenant, Subject: c.TenantID}, what: "requests of your tenant's users and API keys together"})
 }
 
 func inSeconds(d time.Duration) string {

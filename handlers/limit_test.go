@@ -102,6 +102,50 @@ func TestEachCallerHasALimit(t *testing.T) {
 	})
 }
 
+// TestATenantHasALimitOverAllItsCallers: keys and users together; the refusal says
+// that it is the tenant's, and what a caller's own limit refuses isn't counted.
+func TestATenantHasALimitOverAllItsCallers(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Caller: hourly(4), Tenant: hourly(7)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner := s.Register(t)
+		colleague := owner.Colleague(t, "VIEWER")
+		key := owner.Key(t) // the tenant's first call
+		r := owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+		require.Equal(t, `"caller";q=4;w=14400, "tenant";q=7;w=25200`, r.Header.Get("RateLimit-Policy"))
+		require.Regexp(t, `^"caller";r=2;t=\d+, "tenant";r=5;t=\d+$`, r.Header.Get("RateLimit"), "the tighter one first")
+		owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+		owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+		for range 3 {
+			limited(t, owner.Call(t, "GET", "/v1/me", nil), "caller")
+		}
+		colleague.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+		key.Call(t, "GET", "/v1/me/streams", nil).Problem(t, 403, "forbidden")
+		r = colleague.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+		require.Regexp(t, `^"tenant";r=0;t=\d+, "caller";r=2;t=\d+$`, r.Header.Get("RateLimit"))
+		for _, c := range []*apitest.Caller{colleague, key} {
+			p := limited(t, c.Call(t, "GET", "/v1/me", nil), "tenant")
+			require.Contains(t, p.Message, "too many requests of your tenant's users and API keys together: 1 an hour are allowed, and up to 7 at once")
+		}
+		other := s.Register(t)
+		other.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+	})
+}
+
+// TestParticipantsDontUseUpTheTenantsLimit: an audience can't lock the tenant's own
+// servers out.
+func TestParticipantsDontUseUpTheTenantsLimit(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Tenant: hourly(10)}})
+	owner := s.Register(t)
+	session := owner.Session(t, nil)
+	guest := owner.Ticket(t, session.ID, "guest", nil)
+	for range 20 {
+		guest.Call(t, "GET", "/v1/me/sessions/"+session.ID+"/participants", nil).Is(t, 200)
+	}
+	owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
+}
+
 func TestPublicOperationsAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Auth: hourly(2), Email: hourly(100)}, func(t *testing.T, s *apitest.Server) {

@@ -15,6 +15,7 @@ import (
 // library that reads config sees no other part.
 type LimitSettings struct {
 	Caller   string `env:"RATE_LIMIT_CALLER"   envDefault:"100/s:200"`
+	Tenant   string `env:"RATE_LIMIT_TENANT"   envDefault:"500/s:1000"`
 	Public   string `env:"RATE_LIMIT_PUBLIC"   envDefault:"10/s:20"`
 	Auth     string `env:"RATE_LIMIT_AUTH"     envDefault:"10/min"`
 	Email    string `env:"RATE_LIMIT_EMAIL"    envDefault:"5/min"`
@@ -36,7 +37,8 @@ func (s *LimitSettings) readLimits() error {
 		name, text string
 		rate       *ratelimit.Rate
 	}{
-		{"CALLER", s.Caller, &s.limits.Caller}, {"PUBLIC", s.Public, &s.limits.Public}, {"AUTH", s.Auth, &s.limits.Auth},
+		{"CALLER", s.Caller, &s.limits.Caller}, {"TENANT", s.Tenant, &s.limits.Tenant},
+		{"PUBLIC", s.Public, &s.limits.Public}, {"AUTH", s.Auth, &s.limits.Auth},
 		{"EMAIL", s.Email, &s.limits.Email}, {"FAILURES", s.Failures, &s.limits.Failures}, {"CAPTURE", s.Capture, &s.limits.Capture},
 		{"MISSES", s.Misses, &s.limits.Misses}, {"GUESSES", s.Guesses, &s.limits.Guesses},
 	} {

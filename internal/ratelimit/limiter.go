@@ -28,25 +28,31 @@ func New(memory *Memory, redis *Redis, log *slog.Logger) *Limiter {
 	return &Limiter{memory: memory, redis: redis, log: log}
 }
 
-// Take counts an event of the subject, when the policy allows it. A policy
-// without a rate allows everything.
+// Take counts an event of the subject, when the policy, which has a rate, allows it.
 func (l *Limiter) Take(ctx context.Context, p Policy, subject string) Result {
+	return l.TakeAll(ctx, Bucket{p, subject})[0]
+}
+
+// TakeAll counts an event in each bucket when all of them allow it, and in none
+// otherwise; with Redis in one round trip. It returns one result per bucket. The
+// policies are different ones, and always named in the same order.
+func (l *Limiter) TakeAll(ctx context.Context, buckets ...Bucket) []Result {
 	if ask, probe := l.mayAsk(); ask {
-		if r, err := l.redis.Take(ctx, p, subject); l.heard(ctx, err, probe) {
+		if r, err := l.redis.Take(ctx, buckets...); l.heard(ctx, err, probe) {
 			return r
 		}
 	}
-	return l.memory.Take(p, subject)
+	return l.memory.Take(buckets...)
 }
 
 // Peek tells what Take would, and counts nothing.
 func (l *Limiter) Peek(ctx context.Context, p Policy, subject string) Result {
 	if ask, probe := l.mayAsk(); ask {
-		if r, err := l.redis.Peek(ctx, p, subject); l.heard(ctx, err, probe) {
-			return r
+		if r, err := l.redis.Peek(ctx, Bucket{p, subject}); l.heard(ctx, err, probe) {
+			return r[0]
 		}
 	}
-	return l.memory.Peek(p, subject)
+	return l.memory.Peek(Bucket{p, subject})[0]
 }
 
 // Engine says where counting happens at the moment.

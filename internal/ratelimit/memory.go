@@ -41,27 +41,42 @@ func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, seed: maphash.MakeSeed(), tables: map[string]*table{}}
 }
 
-// Take counts an event of the subject, when the policy allows it.
-func (m *Memory) Take(p Policy, subject string) Result { return m.judge(p, subject, true) }
+// Take counts an event in each bucket when all of them allow it, and in none
+// otherwise. It returns one result per bucket. The policies are different ones, and
+// always named in the same order: the buckets are locked in it.
+func (m *Memory) Take(buckets ...Bucket) []Result { return m.judge(buckets, true) }
 
 // Peek tells what Take would, and counts nothing.
-func (m *Memory) Peek(p Policy, subject string) Result { return m.judge(p, subject, false) }
+func (m *Memory) Peek(buckets ...Bucket) []Result { return m.judge(buckets, false) }
 
-func (m *Memory) judge(p Policy, subject string, count bool) Result {
-	s := &m.table(p.Name)[maphash.String(m.seed, subject)%shards]
-	now := m.now().UnixNano()
+func (m *Memory) judge(buckets []Bucket, count bool) []Result {
+	results := make([]Result, len(buckets))
+	m.judgeEach(buckets, results, m.now().UnixNano(), count)
+	return results
+}
+
+// judgeEach judges the first bucket and, with its shard locked, the others. Then it
+// counts, if count is still set, which every refusal clears, and returns whether it
+// did.
+func (m *Memory) judgeEach(buckets []Bucket, results []Result, now int64, count bool) bool {
+	if len(buckets) == 0 {
+		return count
+	}
+	b := buckets[0]
+	s := &m.table(b.Name)[maphash.String(m.seed, b.Subject)%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fullAt, known := s.fullAt[subject]
-	after, result := judge(p.Rate, fullAt, now)
-	if !count || !result.Allowed {
-		return result
+	fullAt, known := s.fullAt[b.Subject]
+	after, result := judge(b.Rate, fullAt, now)
+	results[0] = result
+	if !m.judgeEach(buckets[1:], results[1:], now, count && result.Allowed) {
+		return false
 	}
 	if !known {
 		s.makeRoom(now)
 	}
-	s.fullAt[subject] = after
-	return result
+	s.fullAt[b.Subject] = after
+	return true
 }
 
 // makeRoom drops idle buckets that it comes across. In a shard without room the

@@ -82,6 +82,13 @@ type Policy struct {
 	Rate
 }
 
+// Bucket is the bucket that a policy keeps for a subject.
+type Bucket struct {
+	Policy
+
+	Subject string
+}
+
 // Result is a bucket after an event, or after one that was refused.
 type Result struct {
 	Allowed bool
@@ -112,3 +119,13 @@ func judge(rate Rate, fullAt, now int64) (after int64, r Result) {
 
 // Seconds rounds up to whole seconds, as headers want them.
 func Seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+// AllAllow tells whether every bucket allowed the event.
+func AllAllow(results []Result) bool {
+	for _, r := range results {
+		if !r.Allowed {
+			return false
+		}
+	}
+	return true
+}

@@ -18,31 +18,42 @@ const Timeout = 100 * time.Millisecond
 // keyPrefix begins our keys: the database may serve others as well.
 const keyPrefix = "showfloor:limit:"
 
-// take is judge in Redis, on Redis's clock, so that processes whose clocks
-// differ share one bucket; times are in µs. KEYS: the bucket. ARGV: interval,
-// window, and 1 to count the event. Answers: allowed, remaining, retry after,
-// full after.
+// take is Memory.Take in Redis, on Redis's clock, so that processes whose clocks
+// differ share the buckets; times are in µs. KEYS: the buckets. ARGV: 1 to count
+// the event, then interval and window of each bucket. Answers, of each bucket:
+// allowed, remaining, retry after, full after.
 //
-//nolint:gochecknoglobals // go-redis keeps its hash
+//nolint:gochecknoglobals,dupword // go-redis keeps its hash; Lua ends each block with end
 var take = redis.NewScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local interval, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local fullAt = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
-local after = fullAt + interval
-local wait = after - window - now
-if wait > 0 then
-  return {0, 0, wait, fullAt - now}
+local answer, after, allowed = {}, {}, true
+for i, key in ipairs(KEYS) do
+  local interval, window = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+  local fullAt = math.max(tonumber(redis.call('GET', key) or '0'), now)
+  after[i] = fullAt + interval
+  local wait = after[i] - window - now
+  local bucket = {0, 0, wait, fullAt - now}
+  if wait > 0 then
+    allowed = false
+  else
+    local remaining = math.floor((now + window - after[i]) / interval)
+    local retry = 0
+    if remaining == 0 then
+      retry = math.max(after[i] + interval - window - now, 0)
+    end
+    bucket = {1, remaining, retry, after[i] - now}
+  end
+  for _, figure in ipairs(bucket) do
+    answer[#answer + 1] = figure
+  end
 end
-if ARGV[3] == '1' then
-  redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', math.ceil((after - now) / 1000))
+if allowed and ARGV[1] == '1' then
+  for i, key in ipairs(KEYS) do
+    redis.call('SET', key, string.format('%.0f', after[i]), 'PX', math.ceil((after[i] - now) / 1000))
+  end
 end
-local remaining = math.floor((now + window - after) / interval)
-local retry = 0
-if remaining == 0 then
-  retry = math.max(after + interval - window - now, 0)
-end
-return {1, remaining, retry, after - now}
+return answer
 `)
 
 // Redis keeps buckets where several processes find them. A bucket's key expires
@@ -78,33 +89,42 @@ func (r *Redis) Ping(ctx context.Context) error {
 	return r.client.Ping(ctx).Err()
 }
 
-// Take counts an event of the subject, when the policy allows it.
-func (r *Redis) Take(ctx context.Context, p Policy, subject string) (Result, error) {
-	return r.judge(ctx, p, subject, 1)
+// Take counts an event in each bucket when all of them allow it, and in none
+// otherwise. It returns one result per bucket.
+func (r *Redis) Take(ctx context.Context, buckets ...Bucket) ([]Result, error) {
+	return r.judge(ctx, buckets, 1)
 }
 
 // Peek tells what Take would, and counts nothing.
-func (r *Redis) Peek(ctx context.Context, p Policy, subject string) (Result, error) {
-	return r.judge(ctx, p, subject, 0)
+func (r *Redis) Peek(ctx context.Context, buckets ...Bucket) ([]Result, error) {
+	return r.judge(ctx, buckets, 0)
 }
 
-func (r *Redis) judge(ctx context.Context, p Policy, subject string, count int) (Result, error) {
+func (r *Redis) judge(ctx context.Context, buckets []Bucket, count int) ([]Result, error) {
 	// Not the request's own end: a caller who goes away must not look like a
 	// Redis that doesn't answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
-	interval := p.interval().Microseconds()
-	answer, err := take.Run(ctx, r.client, []string{keyPrefix + p.Name + ":" + subject},
-		interval, interval*int64(p.Burst), count).Int64Slice()
+	keys, args := make([]string, len(buckets)), []any{count}
+	for i, b := range buckets {
+		interval := b.interval().Microseconds()
+		keys[i], args = keyPrefix+b.Name+":"+b.Subject, append(args, interval, interval*int64(b.Burst))
+	}
+	answer, err := take.Run(ctx, r.client, keys, args...).Int64Slice()
 	if err != nil {
-		return Result{}, fmt.Errorf("ask Redis: %w", err)
+		return nil, fmt.Errorf("ask Redis: %w", err)
 	}
 	const figures = 4
-	if len(answer) != figures {
-		return Result{}, fmt.Errorf("ask Redis: %d figures", len(answer))
+	if len(answer) != figures*len(buckets) {
+		return nil, fmt.Errorf("ask Redis: %d figures", len(answer))
 	}
-	return Result{
-		Allowed: answer[0] == 1, Remaining: int(answer[1]),
-		RetryAfter: time.Duration(answer[2]) * time.Microsecond, Full: time.Duration(answer[3]) * time.Microsecond,
-	}, nil
+	results := make([]Result, len(buckets))
+	for i := range results {
+		of := answer[figures*i:]
+		results[i] = Result{
+			Allowed: of[0] == 1, Remaining: int(of[1]),
+			RetryAfter: time.Duration(of[2]) * time.Microsecond, Full: time.Duration(of[3]) * time.Microsecond,
+		}
+	}
+	return results, nil
 }

@@ -12,30 +12,38 @@ import (
 	"showfloor/internal/redistest"
 )
 
-// store is what both engines offer.
-type store interface {
-	take(ctx context.Context, p Policy, subject string) (Result, error)
-	peek(ctx context.Context, p Policy, subject string) (Result, error)
+// engine is what both engines offer.
+type engine interface {
+	Take(ctx context.Context, buckets ...Bucket) ([]Result, error)
+	Peek(ctx context.Context, buckets ...Bucket) ([]Result, error)
 }
 
 type inMemory struct{ m *Memory }
 
-func (s inMemory) take(_ context.Context, p Policy, subject string) (Result, error) {
-	return s.m.Take(p, subject), nil
+func (s inMemory) Take(_ context.Context, buckets ...Bucket) ([]Result, error) {
+	return s.m.Take(buckets...), nil
 }
 
-func (s inMemory) peek(_ context.Context, p Policy, subject string) (Result, error) {
-	return s.m.Peek(p, subject), nil
+func (s inMemory) Peek(_ context.Context, buckets ...Bucket) ([]Result, error) {
+	return s.m.Peek(buckets...), nil
 }
 
-type inRedis struct{ *Redis }
+// store asks an engine about one bucket.
+type store struct{ engine }
 
-func (s inRedis) take(ctx context.Context, p Policy, subject string) (Result, error) {
-	return s.Take(ctx, p, subject)
+func (s store) take(ctx context.Context, p Policy, subject string) (Result, error) {
+	return first(s.Take(ctx, Bucket{p, subject}))
 }
 
-func (s inRedis) peek(ctx context.Context, p Policy, subject string) (Result, error) {
-	return s.Peek(ctx, p, subject)
+func (s store) peek(ctx context.Context, p Policy, subject string) (Result, error) {
+	return first(s.Peek(ctx, Bucket{p, subject}))
+}
+
+func first(results []Result, err error) (Result, error) {
+	if err != nil {
+		return Result{}, err
+	}
+	return results[0], nil
 }
 
 // patience is a timeout that a busy machine doesn't reach.
@@ -54,11 +62,11 @@ func onBoth(t *testing.T, test func(t *testing.T, s store)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		test(t, inMemory{NewMemory(time.Now)})
+		test(t, store{inMemory{NewMemory(time.Now)}})
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		test(t, inRedis{onRedis(t, redistest.New(t))})
+		test(t, store{onRedis(t, redistest.New(t))})
 	})
 }
 
@@ -139,6 +147,71 @@ func TestAtOnceNoMoreThanTheBurst(t *testing.T) {
 	})
 }
 
+// TestSeveralBucketsCountTogether: in each of them or, when one refuses, in none.
+func TestSeveralBucketsCountTogether(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s store) {
+		t.Helper()
+		key := Policy{"key", Rate{Events: 1, Per: time.Hour, Burst: 3}}
+		tenant := Policy{"tenant", Rate{Events: 1, Per: time.Hour, Burst: 5}}
+		both := func(subject string) []Result {
+			results, err := s.Take(t.Context(), Bucket{key, subject}, Bucket{tenant, "acme"})
+			require.NoError(t, err)
+			require.Len(t, results, 2)
+			return results
+		}
+		for left := 2; left >= 0; left-- {
+			r := both("ada")
+			require.True(t, AllAllow(r))
+			require.Equal(t, left, r[0].Remaining)
+			require.Equal(t, left+2, r[1].Remaining)
+		}
+		for range 5 {
+			r := both("ada")
+			require.False(t, r[0].Allowed)
+			require.True(t, r[1].Allowed)
+		}
+		ok := must(t)
+		require.Equal(t, 1, ok(s.peek(t.Context(), tenant, "acme")).Remaining, "what the key's bucket refused isn't the tenant's")
+		require.True(t, AllAllow(both("bob")))
+		require.True(t, AllAllow(both("bob")))
+		for range 5 {
+			r := both("bob")
+			require.True(t, r[0].Allowed)
+			require.False(t, r[1].Allowed)
+			require.InDelta(t, time.Hour, r[1].RetryAfter, float64(time.Minute))
+		}
+		require.Equal(t, 0, ok(s.peek(t.Context(), key, "bob")).Remaining, "nor the other way round: one is left")
+	})
+}
+
+// TestSeveralBucketsAtOnce lets through as many as the tighter one holds, however
+// many ask.
+func TestSeveralBucketsAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s store) {
+		t.Helper()
+		key := Policy{"key", Rate{Events: 1, Per: time.Hour, Burst: 30}}
+		tenant := Policy{"tenant", Rate{Events: 1, Per: time.Hour, Burst: 50}}
+		var allowed atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				for range 10 {
+					r, err := s.Take(t.Context(), Bucket{key, []string{"ada", "bob", "eve"}[i%3]}, Bucket{tenant, "acme"})
+					if err != nil {
+						t.Error(err)
+					} else if AllAllow(r) {
+						allowed.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		require.Equal(t, int64(50), allowed.Load())
+	})
+}
+
 func TestPeekingLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(time.Now)
@@ -146,8 +219,8 @@ func TestPeekingLeavesNoTrace(t *testing.T) {
 	r := onRedis(t, server)
 	hourly := Policy{"hourly", Rate{Events: 1, Per: time.Hour, Burst: 1}}
 	for range 3 {
-		require.True(t, m.Peek(hourly, "ada").Allowed)
-		require.True(t, must(t)(r.Peek(t.Context(), hourly, "ada")).Allowed)
+		require.True(t, m.Peek(Bucket{hourly, "ada"})[0].Allowed)
+		require.True(t, must(t)(store{r}.peek(t.Context(), hourly, "ada")).Allowed)
 	}
 	require.Zero(t, m.buckets())
 	require.Zero(t, r.client.DBSize(t.Context()).Val())
@@ -157,7 +230,7 @@ func TestRedisForgetsWhatIsFull(t *testing.T) {
 	t.Parallel()
 	r := onRedis(t, redistest.New(t))
 	quick := Policy{"quick", Rate{Events: 20, Per: time.Second, Burst: 2}}
-	require.True(t, must(t)(r.Take(t.Context(), quick, "ada")).Allowed)
+	require.True(t, must(t)(store{r}.take(t.Context(), quick, "ada")).Allowed)
 	require.Equal(t, int64(1), r.client.DBSize(t.Context()).Val())
 	require.Eventually(t, func() bool { return r.client.DBSize(t.Context()).Val() == 0 }, 10*time.Second, time.Millisecond)
 }
@@ -167,8 +240,8 @@ func TestProcessesShareRedis(t *testing.T) {
 	server := redistest.New(t)
 	one, two := onRedis(t, server), onRedis(t, server)
 	hourly := Policy{"hourly", Rate{Events: 1, Per: time.Hour, Burst: 1}}
-	require.True(t, must(t)(one.Take(t.Context(), hourly, "ada")).Allowed)
-	require.False(t, must(t)(two.Take(t.Context(), hourly, "ada")).Allowed)
+	require.True(t, must(t)(store{one}.take(t.Context(), hourly, "ada")).Allowed)
+	require.False(t, must(t)(store{two}.take(t.Context(), hourly, "ada")).Allowed)
 }
 
 func TestARedisURLIsNotShown(t *testing.T) {
