@@ -62,6 +62,7 @@ type config struct {
 	ProcessorSettings
 	LimitSettings
 	RoomSettings
+	ConnSettings
 
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
 	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct;
@@ -117,6 +118,7 @@ func (c *config) check() error {
 		c.readProcessor(c.AppEnv),
 		c.readLimits(),
 		c.readRooms(),
+		c.readConns(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
 		c.checkMasterKey(),

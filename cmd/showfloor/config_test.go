@@ -43,6 +43,7 @@ func TestDefaults(t *testing.T) {
 			},
 		},
 		RoomSettings: RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s", ringTimeout: 45 * time.Second},
+		ConnSettings: ConnSettings{RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
 		from:         &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"},
 	}, c)
 	require.Equal(t, "ws://localhost:8080/sfu", c.sfuURL())
@@ -223,6 +224,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"PROCESSOR_URL", "https://h/?key=hunter2", "PROCESSOR_URL: must have no user, query or fragment"},
 		{"PROCESSOR_WEBHOOK_SECRET", "whsec_a hunter2", "PROCESSOR_WEBHOOK_SECRET: must be a signing secret without spaces, such as whsec_…"},
 		{"PROCESSOR_CONNECT_SECRET", "\n", "PROCESSOR_CONNECT_SECRET: must be a signing secret without spaces, such as whsec_…"},
+		{"RTMP_MAX_PER_ADDRESS", "0", `RTMP_MAX_PER_ADDRESS: "0" is not a number of at least 1`},
+		{"RTMP_MAX_PER_ADDRESS", "many", `RTMP_MAX_PER_ADDRESS: "many" is not a number of at least 1`},
 		{"MASTER_KEY", "hunter2", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},
 		{"MASTER_KEY", "aHVudGVyMg==", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},
 		{"ADMIN_EMAIL", "root", `ADMIN_EMAIL: "root" is not an e-mail address`},

@@ -93,13 +93,9 @@ func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, i
 	m.gauge("hls_media_bytes", "Memory that parts and segments take.", func() float64 { return float64(playlists.Stats().MediaBytes) })
 	m.gauge("rtmp_connections", "Open RTMP connections.", func() float64 { return float64(ingest.Stats().Connections) })
 	m.counter("rtmp_accepted_total", "Publishers that were let in.", func() float64 { return float64(ingest.Stats().Accepted) })
-	m.counter("rtmp_refused_total", "Connections that the ingest ended, for any reason.", func() float64 {
-		var n uint64
-		for _, c := range ingest.Stats().Refused {
-			n += c
-		}
-		return float64(n)
-	})
+	m.gauge("rtmp_publishing", "RTMP connections of encoders that are on air.", func() float64 { return float64(ingest.Stats().Publishing) })
+	m.countReasons("rtmp_refused_total", "RTMP connections that the server refused or closed, by reason.",
+		func() map[string]uint64 { return ingest.Stats().Refused })
 	m.gauge("pool_connections", "Open database connections.", func() float64 { return float64(pool.Stat().TotalConns()) })
 	m.gauge("pool_acquired", "Database connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
 	m.counter("pool_waits_total", "Times that somebody waited for a database connection.", func() float64 {

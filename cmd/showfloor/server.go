@@ -208,6 +208,7 @@ func (s *server) openRTMP() error {
 	}
 	s.rtmp, err = rtmp.New(rtmp.Config{
 		Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: rtmpTLS, Hub: s.hub, Gate: s.reports, Log: s.log,
+		Limits: rtmp.Limits{PublishersPerIP: s.config.rtmpPerAddress},
 	})
 	if err != nil {
 		return err

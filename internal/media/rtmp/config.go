@@ -8,12 +8,18 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// Limits of what strangers may ask of the server. Zero values are replaced by
-// the defaults in brackets.
+// Limits of what clients may ask of the server. Zero values are replaced by the
+// defaults in brackets. An address is an IPv4 address or an IPv6 /64 network.
 type Limits struct {
-	// Conns is the number of connections in all [4096], and ConnsPerIP from one
-	// IPv4 address or IPv6 /64 network [64]; negative: any number.
-	Conns, ConnsPerIP int
+	// Conns is the number of connections in all [4096]; negative: any number.
+	Conns int
+	// UnprovenPerIP is the number of connections from one address whose stream key
+	// has not been accepted [256]. Beyond it and beyond Conns, the oldest of them
+	// closes. Negative: any number.
+	UnprovenPerIP int
+	// PublishersPerIP is the number of encoders that publish from one address [1000].
+	// The next one is refused. Negative: any number.
+	PublishersPerIP int
 	// Failures is how many refused attempts an address has at once [60]; one
 	// comes back each second. Negative: any number.
 	Failures int
@@ -39,7 +45,8 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	setInt(&l.Conns, 4096)
-	setInt(&l.ConnsPerIP, 64)
+	setInt(&l.UnprovenPerIP, 256)
+	setInt(&l.PublishersPerIP, 1000)
 	setInt(&l.Failures, 60)
 	setInt(&l.PublishBytes, 64<<10)
 	setTime(&l.HandshakeTime, 10*time.Second)
@@ -72,8 +79,8 @@ type Stats struct {
 	Connections, Publishing int
 	// Accepted counts publishers that went on air.
 	Accepted uint64
-	// Refused counts connections that the server ended, by reason: an RTMP
-	// status code, or conns, conns_per_ip, handshake, timeout, protocol, app,
-	// media, panic.
+	// Refused counts connections that the server refused or closed, by reason: an
+	// RTMP status code, or conns, unproven_per_ip, publishers_per_ip, handshake,
+	// timeout, protocol, app, media, panic.
 	Refused map[string]uint64
 }

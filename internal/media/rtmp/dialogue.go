@@ -23,13 +23,13 @@ func (s *session) handshake(ctx context.Context) error {
 		}
 	}
 	s.in = source{r: s.conn, allowed: 8 << 10}
-	buffered := bufio.NewReaderSize(&s.in, readBuffer)
-	s.chunks = newChunkReader(buffered)
 	s.window = windowSize
 	var c0 handshake.C0S0
-	if err := c0.Read(buffered); err != nil {
+	if err := c0.Read(&s.in); err != nil { // without the buffer: a silent connection costs no memory for one
 		return err
 	}
+	buffered := bufio.NewReaderSize(&s.in, readBuffer)
+	s.chunks = newChunkReader(buffered)
 	if c0.Version != 3 {
 		return fmt.Errorf("RTMP version %d", c0.Version)
 	}
@@ -160,24 +160,16 @@ func (s *session) publish(ctx context.Context, c command) error {
 	if key == "" || len(key) > maxKey {
 		return &Refusal{codeBadName, "The stream key is missing or malformed."}
 	}
-	if !s.server.limiter.mayTry(s.ip) {
+	if !s.server.attempts.allowed(s.ip) {
 		return &Refusal{codeDenied, "Too many refused attempts from this address. Try again in a minute."}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.server.config.Limits.PublishTime)
-	defer cancel()
-	b, err := s.server.config.Gate.Publish(ctx, Attempt{
-		ConnID: s.id, App: s.app, Key: key, Query: query, RemoteIP: s.ip, Secure: s.secure,
-	})
-	if r, ok := errors.AsType[*Refusal](err); ok {
-		s.server.limiter.failed(s.ip)
-		return r
+	if err := s.server.places.prove(s.place); err != nil {
+		return err
 	}
+	b, err := s.admit(ctx, Attempt{ConnID: s.id, App: s.app, Key: key, Query: query, RemoteIP: s.ip, Secure: s.secure})
 	if err != nil {
-		if s.server.stopping() {
-			return hub.ErrClosed
-		}
-		s.server.config.Log.Error("rtmp publish could not be decided", "conn", s.id, "err", err)
-		return &Refusal{codePublishFailed, "The server can't decide on this stream now. Try again."}
+		s.server.places.disprove(s.place)
+		return err
 	}
 	s.published = true
 	if s.feed.out, err = s.server.config.Hub.Publish(b, s.id, s.end); err != nil {
@@ -189,4 +181,23 @@ func (s *session) publish(ctx context.Context, c command) error {
 	var r replies
 	r.published()
 	return s.send(r)
+}
+
+// admit asks the gate.
+func (s *session) admit(ctx context.Context, a Attempt) (hub.Broadcast, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.server.config.Limits.PublishTime)
+	defer cancel()
+	b, err := s.server.config.Gate.Publish(ctx, a)
+	if err == nil {
+		return b, nil
+	}
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		s.server.attempts.count(s.ip)
+		return b, r
+	}
+	if s.server.stopping() {
+		return b, hub.ErrClosed
+	}
+	s.server.config.Log.Error("rtmp publish could not be decided", "conn", s.id, "err", err)
+	return b, &Refusal{codePublishFailed, "The server can't decide on this stream now. Try again."}
 }

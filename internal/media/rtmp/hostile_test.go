@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,8 +14,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"showfloor/internal/media/hub"
 )
 
 // stillServes requires that a good publisher gets through.
@@ -203,11 +199,7 @@ func heap() uint64 {
 
 func TestAbsurdSizesStayBounded(t *testing.T) {
 	const conns = 40
-	g := newRig(t, func(c *Config) {
-		for i := range conns {
-			c.Gate.(*door).keys[fmt.Sprint("k", i)] = hub.Broadcast{StreamID: fmt.Sprint("s", i)}
-		}
-	})
+	g := newRig(t, knowing(conns))
 	var open []*client
 	for i := range conns {
 		c := dial(t, g.Addr())
@@ -301,52 +293,9 @@ func TestStrangersCostLittle(t *testing.T) {
 	require.ErrorContains(t, err, "unfinished")
 }
 
-func TestConnectionsPerAddress(t *testing.T) {
-	g := newRig(t, func(c *Config) { c.Limits.ConnsPerIP = 3 })
-	var open []*client
-	for range 3 {
-		open = append(open, dial(t, g.Addr()))
-	}
-	bare(t, g.Addr()).closed()
-	require.Equal(t, uint64(1), g.Stats().Refused["conns_per_ip"])
-	require.Equal(t, 3, g.Stats().Connections)
-	_ = open[0].Close()
-	timeout := time.After(patience)
-	for {
-		// The place is free once the server has seen the end.
-		if conn, err := net.Dial("tcp", g.Addr().String()); err == nil {
-			_, _ = conn.Write([]byte{3})
-			_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-			_, err = conn.Read(make([]byte, 1))
-			_ = conn.Close()
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return // it waits for the rest of our handshake
-			}
-		}
-		select {
-		case <-timeout:
-			t.Fatal("the place was not given back")
-		default:
-		}
-	}
-}
-
-func TestConnectionsInAll(t *testing.T) {
-	g := newRig(t, func(c *Config) { c.Limits.Conns = 2 })
-	dial(t, g.Addr())
-	dial(t, g.Addr())
-	bare(t, g.Addr()).closed()
-	require.Equal(t, uint64(1), g.Stats().Refused["conns"])
-}
-
 func TestManyPublishersAtOnce(t *testing.T) {
 	const n, frames = 200, 20
-	g := newRig(t, func(c *Config) {
-		c.Limits.ConnsPerIP = -1
-		for i := range n {
-			c.Gate.(*door).keys[fmt.Sprint("k", i)] = hub.Broadcast{StreamID: fmt.Sprint("s", i)}
-		}
-	})
+	g := newRig(t, knowing(n))
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {

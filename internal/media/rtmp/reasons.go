@@ -28,6 +28,14 @@ type handshakeError struct{ error }
 
 func (e *handshakeError) Unwrap() error { return e.error }
 
+// crowdedError is a connection that closes for want of a place.
+type crowdedError struct {
+	reason string // one of the reasons for metrics
+	tell   string // what the client is told; empty: nothing
+}
+
+func (e *crowdedError) Error() string { return "no place: " + e.reason }
+
 // appError is a connect to an unknown application.
 type appError struct {
 	transaction float64
@@ -43,7 +51,7 @@ func isAppError(err error) bool {
 	return ok
 }
 
-// farewell adds what a client hears at the end; false if there is nobody to tell.
+// farewell adds what the client is told at the end; false if that is nothing.
 func (r *replies) farewell(err error) bool {
 	if e, ok := errors.AsType[*appError](err); ok {
 		r.connectRefused(e.transaction, e.Error())
@@ -56,6 +64,10 @@ func (r *replies) farewell(err error) bool {
 	if e, ok := errors.AsType[*mediaError](err); ok {
 		r.status("error", codeDenied, e.reason)
 		return true
+	}
+	if e, ok := errors.AsType[*crowdedError](err); ok {
+		r.status("error", codeDenied, e.tell)
+		return e.tell != ""
 	}
 	switch {
 	case errors.Is(err, errFinished):
@@ -80,6 +92,9 @@ func refusedFor(err error) string {
 	}
 	if _, ok := errors.AsType[*mediaError](err); ok {
 		return "media"
+	}
+	if e, ok := errors.AsType[*crowdedError](err); ok {
+		return e.reason
 	}
 	if _, ok := errors.AsType[*panicError](err); ok {
 		return "panic"

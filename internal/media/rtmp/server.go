@@ -25,10 +25,11 @@ import (
 
 // Server accepts RTMP publishers.
 type Server struct {
-	config  Config
-	limiter *limiter
-	noise   []byte // what the handshake sends as random data
-	run     string // makes connection ids unique over restarts
+	config   Config
+	places   *places
+	attempts *attempts
+	noise    []byte // what the handshake sends as random data
+	run      string // makes connection ids unique over restarts
 
 	ctx       context.Context // ends with the server
 	cancel    context.CancelFunc
@@ -39,7 +40,17 @@ type Server struct {
 	sessions map[*session]struct{}
 	serial   uint64
 	stats    Stats
+	crowded  map[string]crowdNote // by reason
 }
+
+// crowdNote limits the log lines about one reason why connections find no place.
+type crowdNote struct {
+	logged time.Time
+	since  int // connections since then
+}
+
+// crowdLogPause is the least time between two log lines about one reason.
+const crowdLogPause = time.Minute
 
 // New makes a server that does not listen yet.
 func New(config Config) (*Server, error) {
@@ -57,9 +68,9 @@ func New(config Config) (*Server, error) {
 	}
 	config.Limits = config.Limits.withDefaults()
 	s := &Server{
-		config: config, limiter: newLimiter(config.Limits.ConnsPerIP, config.Limits.Failures),
+		config: config, places: newPlaces(config.Limits), attempts: newAttempts(config.Limits.Failures),
 		noise: make([]byte, 1528), run: rand.Text()[:10],
-		sessions: map[*session]struct{}{}, stats: Stats{Refused: map[string]uint64{}},
+		sessions: map[*session]struct{}{}, stats: Stats{Refused: map[string]uint64{}}, crowded: map[string]crowdNote{},
 	}
 	_, _ = rand.Read(s.noise) // never fails
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -187,43 +198,61 @@ func (s *Server) accept(l net.Listener, secure bool) {
 	}
 }
 
-// serve starts a session, or closes at once what is over the limits.
+// serve starts a session, or closes the connection at once when there is no place
+// for it: before the handshakes, since encoders come back at once and for ever.
 func (s *Server) serve(conn net.Conn, secure bool) {
-	var ip netip.Addr
+	x := &session{server: s, conn: conn, secure: secure}
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		ip = a.AddrPort().Addr().Unmap()
+		x.ip = a.AddrPort().Addr().Unmap()
 	}
-	if !s.limiter.open(ip) {
-		s.refuse(conn, "conns_per_ip")
+	var reason string
+	x.place, reason = s.places.take(x.ip, func(reason string) { x.evict(conn, reason) })
+	if x.place == nil {
+		_ = conn.Close()
+		s.refused(reason, x.ip)
 		return
 	}
 	if secure {
-		conn = tls.Server(conn, s.config.TLS)
+		x.conn = tls.Server(conn, s.config.TLS)
 	}
-	x := &session{server: s, conn: conn, ip: ip, secure: secure}
 	if !s.add(x) {
-		s.limiter.close(ip)
-		s.refuse(conn, "conns")
+		s.places.release(x.place)
+		_ = conn.Close()
 		return
 	}
 	s.wg.Go(func() {
-		defer s.limiter.close(ip)
+		defer s.places.release(x.place)
 		defer s.remove(x)
 		x.run(s.ctx)
 	})
 }
 
-func (s *Server) refuse(conn net.Conn, reason string) {
+// refused counts a connection that was refused or closed. That there was no place
+// is logged, once a minute for each reason.
+func (s *Server) refused(reason string, ip netip.Addr) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.stats.Refused[reason]++
-	s.mu.Unlock()
-	_ = conn.Close()
+	switch reason {
+	case reasonConns, reasonUnproven, reasonPublishers:
+	default:
+		return
+	}
+	note := s.crowded[reason]
+	note.since++
+	if now := time.Now(); now.Sub(note.logged) >= crowdLogPause {
+		s.config.Log.Warn("rtmp: too many connections; some are refused or closed",
+			"reason", reason, "ip", ip, "since the last such line", note.since, "connections", len(s.sessions), "publishing", s.stats.Publishing)
+		note = crowdNote{logged: now}
+	}
+	s.crowded[reason] = note
 }
 
+// add names the session; false when the server stops.
 func (s *Server) add(x *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping() || s.config.Limits.Conns >= 0 && len(s.sessions) >= s.config.Limits.Conns {
+	if s.stopping() {
 		return false
 	}
 	s.serial++
@@ -247,14 +276,10 @@ func (s *Server) publishing(delta int) {
 	s.mu.Unlock()
 }
 
-func (s *Server) ended(err error) {
-	reason := refusedFor(err)
-	if reason == "" || s.stopping() {
-		return
+func (s *Server) ended(err error, ip netip.Addr) {
+	if reason := refusedFor(err); reason != "" && !s.stopping() {
+		s.refused(reason, ip)
 	}
-	s.mu.Lock()
-	s.stats.Refused[reason]++
-	s.mu.Unlock()
 }
 
 func (s *Server) stopping() bool { return s.ctx.Err() != nil }

@@ -31,6 +31,7 @@ type session struct {
 	id     string
 	ip     netip.Addr
 	secure bool
+	place  *place
 
 	in     source
 	chunks *chunkReader
@@ -59,6 +60,17 @@ func (s *session) end(reason error) {
 	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
+// evict closes the connection at once, so that its descriptor is free for another.
+// conn is the connection below TLS, whose Close could wait for the client.
+func (s *session) evict(conn net.Conn, reason string) {
+	s.mu.Lock()
+	if s.ending == nil {
+		s.ending = &crowdedError{reason: reason}
+	}
+	s.mu.Unlock()
+	_ = conn.Close()
+}
+
 func (s *session) endReason() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +91,7 @@ func (s *session) run(ctx context.Context) {
 	if reason := s.endReason(); reason != nil {
 		err = reason
 	}
-	s.server.ended(err)
+	s.server.ended(err, s.ip)
 	told := s.farewell(err)
 	_ = s.guard(func() error { s.unpublish(err); return nil })
 	if told {
