@@ -1,22 +1,43 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 
 	"github.com/lmittmann/tint"
 	"github.com/mattn/go-isatty"
+
+	"showfloor/internal/loglimit"
 )
 
-// newLogger writes for people on a terminal and JSON everywhere else.
-func newLogger(w io.Writer, level string) *slog.Logger {
+// newLogHandler writes for people on a terminal and JSON everywhere else.
+func newLogHandler(w io.Writer, level string) slog.Handler {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		l = slog.LevelInfo // the settings were checked before
 	}
 	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: l, TimeFormat: "15:04:05.000"}))
+		return tint.NewTextHandler(w, &tint.Options{Level: l, TimeFormat: "15:04:05.000"})
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l}))
+	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})
+}
+
+// newLogger makes the log of a command.
+func newLogger(w io.Writer, level string) *slog.Logger { return slog.New(newLogHandler(w, level)) }
+
+// limitLog makes the log of the server, in which one cause can't fill the disk.
+func (s *server) limitLog(w io.Writer) {
+	limited := loglimit.New(newLogHandler(w, s.config.LogLevel), 0, nil)
+	s.log = slog.New(limited)
+	ctx, stop := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { limited.Run(ctx) })
+	s.endLog = sync.OnceFunc(func() {
+		stop()
+		work.Wait()
+	})
+	s.onStop("log", func(context.Context) error { s.endLog(); return nil })
 }

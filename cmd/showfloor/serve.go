@@ -62,6 +62,7 @@ func stopWithin(ctx context.Context, s *server, limit time.Duration) error {
 	case err := <-stopped:
 		return err
 	case <-stopping.Done():
+		s.endLog()
 		return fmt.Errorf("not everything stopped within %s; the next start puts it right", limit)
 	}
 }

@@ -33,6 +33,8 @@ import (
 type server struct {
 	config config
 	log    *slog.Logger
+	// endLog writes what the log's limit has held back.
+	endLog func()
 	failed chan error
 	// closers stop what was started, run from the last to the first.
 	closers []closer
@@ -89,7 +91,8 @@ const (
 // start brings everything up and prints the banner; on an error it has stopped
 // what it had started.
 func start(ctx context.Context, c config, e environment) (_ *server, err error) {
-	s := &server{config: c, log: newLogger(e.err, c.LogLevel), failed: make(chan error, 8), metrics: newMetrics()}
+	s := &server{config: c, failed: make(chan error, 8), metrics: newMetrics()}
+	s.limitLog(e.err)
 	defer func() {
 		if err != nil {
 			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)

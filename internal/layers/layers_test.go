@@ -38,6 +38,7 @@ func rules() []rule {
 		{packages: "gen/...", may: []string{"gen/...", "internal/timestamp"}, why: "generated code stands alone; timestamp is a type that its configuration names"},
 		{packages: "schema", may: []string{}, why: "migrations stand alone"},
 		{packages: "web", may: []string{}, why: "pages stand alone"},
+		{packages: "internal/loglimit", may: []string{}, never: []string{"github.com/..."}, why: "whatever is logged, counting it is the same"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
 		{packages: "internal/ratelimit", may: []string{}, why: "it counts whatever has a name; who is limited the door decides"},
 		{packages: "internal/processor", may: []string{"internal/problem"}, why: "it speaks to the processor and knows no order"},

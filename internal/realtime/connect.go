@@ -99,7 +99,7 @@ func (s *Server) standing(ctx context.Context, who Identity) (Standing, error) {
 // note logs what isn't the caller's fault.
 func (s *Server) note(what string, err error) {
 	if _, refused := problem.As(err); !refused && !errors.Is(err, context.Canceled) {
-		s.log.warn("realtime: "+what+" failed", "error", err)
+		s.config.Log.Warn("realtime: "+what+" failed", "error", err)
 	}
 }
 

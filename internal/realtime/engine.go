@@ -97,7 +97,7 @@ func (s *Server) nodeConfig() centrifuge.Config {
 	}
 	return centrifuge.Config{
 		Name:     "showfloor",
-		LogLevel: level, LogHandler: s.log.handle,
+		LogLevel: level, LogHandler: s.logLibrary,
 		ClientStaleCloseDelay: strangerTime,
 		ClientQueueMaxSize:    queueSize,
 		ClientChannelLimit:    maxRooms,

@@ -45,7 +45,6 @@ type Config struct {
 // Server holds the connections.
 type Server struct {
 	config Config
-	log    *throttledLog
 	gate   Gate
 
 	engine   atomic.Pointer[engine]
@@ -102,7 +101,7 @@ func New(c Config) *Server {
 	if c.CheckEvery <= 0 {
 		c.CheckEvery = 5 * time.Second
 	}
-	s := &Server{config: c, log: newThrottledLog(c.Log), conns: newRegistry(), roomSeed: maphash.MakeSeed()}
+	s := &Server{config: c, conns: newRegistry(), roomSeed: maphash.MakeSeed()}
 	s.hearts = newHearts(heartWindow, func(room string, count int) {
 		s.enqueue(room, Heart, heartData{count}, false)
 	})
@@ -124,7 +123,7 @@ func (s *Server) Start(gate Gate) error {
 	case s.config.RedisURL == "":
 		return err
 	default:
-		s.log.warn("realtime: Redis can't be reached, trying again", "error", err)
+		s.config.Log.Warn("realtime: Redis can't be reached, trying again", "error", err)
 		s.work.Go(s.awaitEngine)
 	}
 	for _, queue := range s.queues {
@@ -144,7 +143,7 @@ func (s *Server) awaitEngine() {
 		}
 		e, err := s.openEngine()
 		if err != nil {
-			s.log.warn("realtime: Redis can't be reached, trying again", "error", err)
+			s.config.Log.Warn("realtime: Redis can't be reached, trying again", "error", err)
 			continue
 		}
 		s.engine.Store(e)
@@ -295,5 +294,5 @@ func (s *Server) send(m message) error {
 
 func (s *Server) drop(err error) {
 	s.counts.dropped.Add(1)
-	s.log.warn("realtime: a publication was dropped", "error", err)
+	s.config.Log.Warn("realtime: a publication was dropped", "error", err)
 }
