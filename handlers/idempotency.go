@@ -130,7 +130,7 @@ func (c *contract) once(s *idempotency.Service, log *slog.Logger) echo.Middlewar
 // sender who has it and one who lost the connection read the same afterwards.
 func carryOut(e echo.Context, next echo.HandlerFunc, run *idempotency.Run, log *slog.Logger) error {
 	ctx := e.Request().Context()
-	e.SetRequest(e.Request().WithContext(postgres.WithHook(ctx, run)))
+	e.SetRequest(e.Request().WithContext(postgres.WithHook(idempotency.WithKey(ctx, run), run)))
 	out := e.Response().Writer
 	held := &heldAnswer{ResponseWriter: out}
 	e.Response().Writer = held

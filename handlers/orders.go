@@ -8,6 +8,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/catalog"
 	"showfloor/internal/id"
+	"showfloor/internal/idempotency"
 	"showfloor/internal/order"
 	"showfloor/internal/timestamp"
 )
@@ -67,9 +68,9 @@ func (s *Server) FulfilOrder(ctx context.Context, r api.FulfilOrderRequestObject
 
 // RefundOrder gives money back.
 func (s *Server) RefundOrder(ctx context.Context, r api.RefundOrderRequestObject) (api.RefundOrderResponseObject, error) {
-	var n order.NewRefund
+	n := order.NewRefund{Key: idempotency.KeyFrom(ctx)}
 	if r.Body != nil {
-		n = order.NewRefund{AmountCents: r.Body.AmountCents, Reason: r.Body.Reason}
+		n.AmountCents, n.Reason = r.Body.AmountCents, r.Body.Reason
 	}
 	v, err := s.areas.Orders.RefundOrder(ctx, callerFrom(ctx), r.ID, n)
 	if err != nil {
@@ -85,7 +86,7 @@ func toOrder(v order.View) api.Order {
 		CustomerExternalID: v.CustomerExternalID, CustomerEmail: orNull(v.CustomerEmail), StreamID: v.StreamID, AuctionID: orNull(v.AuctionID),
 		SubtotalCents: v.SubtotalCents, DiscountCents: v.DiscountCents, TotalCents: v.TotalCents, RefundedCents: v.RefundedCents,
 		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status), DiscountCode: orNull(v.DiscountCode),
-		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem),
+		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem), Refunds: each(v.Refunds, toRefund),
 		CheckoutURL: orNull[string](nil), ExpiresAt: timeOrNull(nil), PaidAt: timeOrNull(v.PaidAt), FulfilledAt: timeOrNull(v.FulfilledAt),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
@@ -97,4 +98,12 @@ func toOrder(v order.View) api.Order {
 
 func toOrderItem(i db.OrderItem) api.OrderItem {
 	return api.OrderItem{ProductID: i.ProductID, NameSnapshot: i.Name, PriceCents: i.PriceCents, Quantity: int(i.Quantity)}
+}
+
+func toRefund(r db.Refund) api.Refund {
+	return api.Refund{
+		ID: r.ID, Status: api.RefundStatus(r.Status), Source: api.RefundSource(r.Source), AmountCents: r.AmountCents, Reason: orNull(r.Reason),
+		FailureReason: orNull(r.FailureReason), ProcessorRefundID: orNull(r.ProcessorRefundID),
+		CreatedAt: timestamp.From(r.CreatedAt), UpdatedAt: timestamp.From(r.UpdatedAt),
+	}
 }

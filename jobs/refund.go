@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/order"
 )
 
-// finishRefund sees a refund through that may have been left half done.
+// finishRefund brings a PENDING refund to its end.
 type finishRefund struct {
 	river.WorkerDefaults[order.FinishRefundArgs]
 	orders *order.Service
@@ -32,7 +32,7 @@ func (*finishRefund) NextRetry(job *river.Job[order.FinishRefundArgs]) time.Time
 	return time.Now().Add(min(time.Duration(job.Attempt)*lateStep, lateLimit))
 }
 
-// Work does.
+// Work does, or is put off while the processor has it and it is on its way.
 func (w *finishRefund) Work(ctx context.Context, job *river.Job[order.FinishRefundArgs]) error {
-	return outcome(w.orders.FinishRefund(ctx, job.Args.RefundID))
+	return until(w.orders.FinishRefund(ctx, job.Args.RefundID))
 }

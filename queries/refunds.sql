@@ -1,21 +1,22 @@
 -- name: CreateRefund :one
-INSERT INTO refunds (id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at)
-VALUES (@id, @tenant_id, @order_id, @amount_cents, @status, @reason, @processor_refund_id, @now, @now)
+INSERT INTO refunds (id, tenant_id, order_id, amount_cents, status, source, reason, idempotency_key, processor_refund_id, created_at, updated_at)
+VALUES (@id, @tenant_id, @order_id, @amount_cents, @status, @source, @reason, @idempotency_key, @processor_refund_id, @now, @now)
 RETURNING *;
 
 -- name: ListRefunds :many
--- The order's row is locked.
-SELECT * FROM refunds WHERE tenant_id = @tenant_id AND order_id = @order_id ORDER BY id;
+-- Those of these orders, oldest first. What decides by them has locked the order's row.
+SELECT * FROM refunds WHERE tenant_id = @tenant_id AND order_id = ANY (@order_ids::text[]) ORDER BY order_id, id;
 
 -- name: GetRefundForFinish :one
 -- @sqlc-vet-disable tenant
 -- The job knows the refund alone.
 SELECT sqlc.embed(r), sqlc.embed(o) FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = @id;
 
--- name: SetRefundStatus :exec
+-- name: SetRefundStatus :one
 -- The order's row is locked.
-UPDATE refunds SET status = @status, processor_refund_id = coalesce(sqlc.narg('processor_refund_id')::text, processor_refund_id), updated_at = @now
-WHERE tenant_id = @tenant_id AND id = @id;
+UPDATE refunds SET status = @status, processor_refund_id = coalesce(sqlc.narg('processor_refund_id')::text, processor_refund_id),
+    failure_reason = sqlc.narg('failure_reason'), updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: SetOrderRefunded :exec
 -- The row is locked.

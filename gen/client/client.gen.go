@@ -2138,14 +2138,21 @@ type ClientInterface interface {
 	// RefundOrderWithBody Give money back
 	//
 	// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-	// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+	// of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+	// reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+	// SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+	// it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
 	//
-	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-	// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-	// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-	// again.
+	// Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+	// one, only a repetition while the first is PENDING is refused.
+	//
+	// | Status | Code | When |
+	// |---|---|---|
+	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2155,14 +2162,21 @@ type ClientInterface interface {
 	// RefundOrder Give money back
 	//
 	// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-	// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+	// of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+	// reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+	// SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+	// it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
 	//
-	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-	// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-	// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-	// again.
+	// Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+	// one, only a repetition while the first is PENDING is refused.
+	//
+	// | Status | Code | When |
+	// |---|---|---|
+	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7593,14 +7607,21 @@ func (c *Client) FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEd
 // RefundOrderWithBody Give money back
 //
 // Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+// of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+// reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+// SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+// it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
 //
-// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-// again.
+// Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+// one, only a repetition while the first is PENDING is refused.
+//
+// | Status | Code | When |
+// |---|---|---|
+// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
 // Takes any type of body and a specified content type.
 //
@@ -7620,14 +7641,21 @@ func (c *Client) RefundOrderWithBody(ctx context.Context, id ID, contentType str
 // RefundOrder Give money back
 //
 // Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+// of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+// reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+// SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+// it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
 //
-// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-// again.
+// Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+// one, only a repetition while the first is PENDING is refused.
+//
+// | Status | Code | When |
+// |---|---|---|
+// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
 // Takes a body of the `application/json` content type.
 //
@@ -23749,14 +23777,21 @@ type ClientWithResponsesInterface interface {
 	// RefundOrderWithBodyWithResponse Give money back
 	//
 	// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-	// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+	// of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+	// reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+	// SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+	// it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
 	//
-	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-	// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-	// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-	// again.
+	// Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+	// one, only a repetition while the first is PENDING is refused.
+	//
+	// | Status | Code | When |
+	// |---|---|---|
+	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23766,14 +23801,21 @@ type ClientWithResponsesInterface interface {
 	// RefundOrderWithResponse Give money back
 	//
 	// Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-	// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-	// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-	// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+	// of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+	// reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+	// SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+	// it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
 	//
-	// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-	// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-	// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-	// again.
+	// Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+	// one, only a repetition while the first is PENDING is refused.
+	//
+	// | Status | Code | When |
+	// |---|---|---|
+	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -40500,14 +40542,21 @@ func (c *ClientWithResponses) FulfilOrderWithResponse(ctx context.Context, id ID
 // RefundOrderWithBodyWithResponse Give money back
 //
 // Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+// of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+// reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+// SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+// it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
 //
-// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-// again.
+// Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+// one, only a repetition while the first is PENDING is refused.
+//
+// | Status | Code | When |
+// |---|---|---|
+// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40523,14 +40572,21 @@ func (c *ClientWithResponses) RefundOrderWithBodyWithResponse(ctx context.Contex
 // RefundOrderWithResponse Give money back
 //
 // Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-// of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-// `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-// possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+// of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+// reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+// SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+// it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
 //
-// 400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-// refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-// the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-// again.
+// Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+// one, only a repetition while the first is PENDING is refused.
+//
+// | Status | Code | When |
+// |---|---|---|
+// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -11,8 +11,8 @@ import (
 )
 
 const CreateRefund = `-- name: CreateRefund :one
-INSERT INTO refunds (id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+INSERT INTO refunds (id, tenant_id, order_id, amount_cents, status, source, reason, idempotency_key, processor_refund_id, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
 RETURNING id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason
 `
 
@@ -22,7 +22,9 @@ type CreateRefundParams struct {
 	OrderID           string
 	AmountCents       int64
 	Status            string
+	Source            string
 	Reason            *string
+	IdempotencyKey    *string
 	ProcessorRefundID *string
 	Now               time.Time
 }
@@ -34,7 +36,9 @@ func (q *Queries) CreateRefund(ctx context.Context, arg CreateRefundParams) (Ref
 		arg.OrderID,
 		arg.AmountCents,
 		arg.Status,
+		arg.Source,
 		arg.Reason,
+		arg.IdempotencyKey,
 		arg.ProcessorRefundID,
 		arg.Now,
 	)
@@ -147,17 +151,17 @@ func (q *Queries) GetRefundForFinish(ctx context.Context, id string) (GetRefundF
 }
 
 const ListRefunds = `-- name: ListRefunds :many
-SELECT id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason FROM refunds WHERE tenant_id = $1 AND order_id = $2 ORDER BY id
+SELECT id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason FROM refunds WHERE tenant_id = $1 AND order_id = ANY ($2::text[]) ORDER BY order_id, id
 `
 
 type ListRefundsParams struct {
 	TenantID string
-	OrderID  string
+	OrderIds []string
 }
 
-// The order's row is locked.
+// Those of these orders, oldest first. What decides by them has locked the order's row.
 func (q *Queries) ListRefunds(ctx context.Context, arg ListRefundsParams) ([]Refund, error) {
-	rows, err := q.db.Query(ctx, ListRefunds, arg.TenantID, arg.OrderID)
+	rows, err := q.db.Query(ctx, ListRefunds, arg.TenantID, arg.OrderIds)
 	if err != nil {
 		return nil, err
 	}
@@ -213,27 +217,45 @@ func (q *Queries) SetOrderRefunded(ctx context.Context, arg SetOrderRefundedPara
 	return err
 }
 
-const SetRefundStatus = `-- name: SetRefundStatus :exec
-UPDATE refunds SET status = $1, processor_refund_id = coalesce($2::text, processor_refund_id), updated_at = $3
-WHERE tenant_id = $4 AND id = $5
+const SetRefundStatus = `-- name: SetRefundStatus :one
+UPDATE refunds SET status = $1, processor_refund_id = coalesce($2::text, processor_refund_id),
+    failure_reason = $3, updated_at = $4
+WHERE tenant_id = $5 AND id = $6 RETURNING id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason
 `
 
 type SetRefundStatusParams struct {
 	Status            string
 	ProcessorRefundID *string
+	FailureReason     *string
 	Now               time.Time
 	TenantID          string
 	ID                string
 }
 
 // The order's row is locked.
-func (q *Queries) SetRefundStatus(ctx context.Context, arg SetRefundStatusParams) error {
-	_, err := q.db.Exec(ctx, SetRefundStatus,
+func (q *Queries) SetRefundStatus(ctx context.Context, arg SetRefundStatusParams) (Refund, error) {
+	row := q.db.QueryRow(ctx, SetRefundStatus,
 		arg.Status,
 		arg.ProcessorRefundID,
+		arg.FailureReason,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,
 	)
-	return err
+	var i Refund
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.OrderID,
+		&i.AmountCents,
+		&i.Status,
+		&i.Reason,
+		&i.ProcessorRefundID,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.Source,
+		&i.IdempotencyKey,
+		&i.FailureReason,
+	)
+	return i, err
 }

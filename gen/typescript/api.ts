@@ -3153,14 +3153,21 @@ export interface paths {
         /**
          * Give money back
          * @description Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-         *     of the platform's fee. The order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left. Sends
-         *     `purchase.refunded`. The stock stays as it is: raise it when the goods are back. Several partial refunds are
-         *     possible; send an `Idempotency-Key` so that a repeated call isn't a second one.
+         *     of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
+         *     reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
+         *     SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
+         *     it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
          *
-         *     400 `refund_too_large` for more than is left. 409 `conflict` for an order that isn't paid, cost nothing or was
-         *     refunded in full, and when the processor refuses. 503 `processor_unavailable` when the processor can't be reached:
-         *     the refund is noted all the same, counts against what is left, and is made as soon as it can be; don't ask for it
-         *     again.
+         *     Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
+         *     one, only a repetition while the first is PENDING is refused.
+         *
+         *     | Status | Code | When |
+         *     |---|---|---|
+         *     | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+         *     | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
+         *     | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+         *     | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
+         *     | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
          */
         post: operations["refundOrder"];
         delete?: never;
@@ -8171,12 +8178,12 @@ export interface components {
          * @description The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
          *     those that you don't know.
          */
-        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
+        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /**
          * @description What happened.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.refunded" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.refunded" | "purchase.refund_failed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
         /** @description An endpoint that is in trouble. */
         FailingEndpoint: {
             /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -8960,10 +8967,12 @@ export interface components {
             processorPaymentIntentId: string | null;
             /**
              * Format: int64
-             * @description Cents given back so far.
+             * @description Cents given back so far; PENDING refunds don't count.
              * @example 0
              */
             refundedCents: number;
+            /** @description Its refunds, newest first, also those made in the processor's dashboard. */
+            refunds: components["schemas"]["Refund"][];
             status: components["schemas"]["OrderStatus"];
             /**
              * @description Where it was bought.
@@ -9796,6 +9805,79 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
+        /**
+         * @description A refund came to nothing: the processor refused it, or the buyer's bank sent the money back. Its amount can be refunded
+         *     again. `refundedCents` and `status` are the order's without it.
+         */
+        PurchaseRefundFailedData: {
+            /**
+             * Format: int64
+             * @description Cents that weren't given back.
+             * @example 500
+             */
+            amountCents: number;
+            currency: components["schemas"]["Currency"];
+            /**
+             * @description Your own id of the buyer.
+             * @example user-4711
+             */
+            customerExternalId: string;
+            /**
+             * @description Why, as a code of the processor's; `unknown` when it gives none.
+             * @example insufficient_funds
+             */
+            failureReason: string;
+            /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
+            orderId: string;
+            /** @example pi_1a2b3c */
+            processorPaymentIntentId: string;
+            /**
+             * @description Null when the processor refused it.
+             * @example re_1a2b3c
+             */
+            processorRefundId: string | null;
+            /**
+             * @description As given with the refund; null without one, and when it was made at the processor.
+             * @example Arrived broken
+             */
+            reason: string | null;
+            /**
+             * @description Tell repetitions by it.
+             * @example ref_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            refundId: string;
+            /**
+             * Format: int64
+             * @description Cents given back in all.
+             * @example 0
+             */
+            refundedCents: number;
+            status: components["schemas"]["OrderStatus"];
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+            /**
+             * Format: int64
+             * @description What was paid in cents.
+             * @example 3198
+             */
+            totalCents: number;
+        };
+        /** @description A refund was refused, or sent back. */
+        PurchaseRefundFailedEvent: {
+            data: components["schemas"]["PurchaseRefundFailedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "purchase.refund_failed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A part of what was paid, or all of it, was given back. */
         PurchaseRefundedData: {
             /**
@@ -9826,6 +9908,8 @@ export interface components {
              * @example Arrived broken
              */
             reason: string | null;
+            /** @example ref_01m18qg1mhf2bsz1fk6m8v4jxe */
+            refundId: string;
             /**
              * Format: int64
              * @description Cents given back in all.
@@ -10296,6 +10380,38 @@ export interface components {
          * @enum {string}
          */
         RecordingStatus: "RECORDING" | "PROCESSING" | "READY" | "FAILED" | "DELETED";
+        /** @description Money that is given back, or was to be. */
+        Refund: {
+            /**
+             * Format: int64
+             * @description Cents of the order's currency.
+             * @example 500
+             */
+            amountCents: number;
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description Why it FAILED, as a code of the processor's, such as `insufficient_funds`, `charge_disputed` or `expired_or_canceled_card`; `unknown` when it gives none. Null otherwise.
+             * @example insufficient_funds
+             */
+            failureReason: string | null;
+            /** @example ref_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description The processor's id; null until it has taken the refund.
+             * @example re_1a2b3c
+             */
+            processorRefundId: string | null;
+            /**
+             * @description As given with the request; null without one, and for refunds made at the processor.
+             * @example Arrived broken
+             */
+            reason: string | null;
+            source: components["schemas"]["RefundSource"];
+            status: components["schemas"]["RefundStatus"];
+            /** Format: date-time */
+            updatedAt: string;
+        };
         /**
          * @description How much is given back, and why.
          * @example {
@@ -10306,7 +10422,7 @@ export interface components {
         RefundInput: {
             /**
              * Format: int64
-             * @description Whole cents; without it, all that wasn't given back yet.
+             * @description Whole cents; without it, all that is left: what wasn't given back and isn't PENDING.
              * @example 500
              */
             amountCents?: number;
@@ -10316,6 +10432,18 @@ export interface components {
              */
             reason?: string;
         };
+        /**
+         * @description api: asked for through this API. processor: made at the payment processor, as in its dashboard.
+         * @enum {string}
+         */
+        RefundSource: "api" | "processor";
+        /**
+         * @description PENDING: accepted, and not made yet, or on its way at the processor; counts against what is left to refund. SUCCEEDED:
+         *     given back. FAILED: refused by the processor, or sent back by the buyer's bank, which can happen weeks later; its amount
+         *     can be refunded again.
+         * @enum {string}
+         */
+        RefundStatus: "PENDING" | "SUCCEEDED" | "FAILED";
         /** @description The sign-up form. */
         RegistrationInput: {
             /**
@@ -13463,6 +13591,8 @@ export type PromotionInput = components['schemas']['PromotionInput'];
 export type PromotionRole = components['schemas']['PromotionRole'];
 export type PurchaseCompletedData = components['schemas']['PurchaseCompletedData'];
 export type PurchaseCompletedEvent = components['schemas']['PurchaseCompletedEvent'];
+export type PurchaseRefundFailedData = components['schemas']['PurchaseRefundFailedData'];
+export type PurchaseRefundFailedEvent = components['schemas']['PurchaseRefundFailedEvent'];
 export type PurchaseRefundedData = components['schemas']['PurchaseRefundedData'];
 export type PurchaseRefundedEvent = components['schemas']['PurchaseRefundedEvent'];
 export type PurchasedItem = components['schemas']['PurchasedItem'];
@@ -13497,7 +13627,10 @@ export type RecordingReadyData = components['schemas']['RecordingReadyData'];
 export type RecordingReadyEvent = components['schemas']['RecordingReadyEvent'];
 export type RecordingRetentionPatch = components['schemas']['RecordingRetentionPatch'];
 export type RecordingStatus = components['schemas']['RecordingStatus'];
+export type Refund = components['schemas']['Refund'];
 export type RefundInput = components['schemas']['RefundInput'];
+export type RefundSource = components['schemas']['RefundSource'];
+export type RefundStatus = components['schemas']['RefundStatus'];
 export type RegistrationInput = components['schemas']['RegistrationInput'];
 export type Rendition = components['schemas']['Rendition'];
 export type RenditionInput = components['schemas']['RenditionInput'];
@@ -17853,7 +17986,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The order after the refund. */
+            /** @description The order with the refund, which may be PENDING. */
             201: {
                 headers: {
                     [name: string]: unknown;

@@ -33,6 +33,7 @@ const (
 	DiscountDropped      = "discount.dropped"
 	PurchaseCompleted    = "purchase.completed"
 	PurchaseRefunded     = "purchase.refunded"
+	PurchaseRefundFailed = "purchase.refund_failed"
 	AuctionBid           = "auction.bid"
 	AuctionReserveNotMet = "auction.reserve_not_met"
 	AuctionWon           = "auction.won"

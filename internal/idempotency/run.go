@@ -27,6 +27,19 @@ type Run struct {
 	renew *time.Timer
 }
 
+type keyKey struct{}
+
+// WithKey lets what runs under the context learn the key of its request.
+func WithKey(ctx context.Context, r *Run) context.Context {
+	return context.WithValue(ctx, keyKey{}, r.request.Key)
+}
+
+// KeyFrom is the Idempotency-Key of the context's request; empty for none.
+func KeyFrom(ctx context.Context) string {
+	key, _ := ctx.Value(keyKey{}).(string)
+	return key
+}
+
 func (s *Service) newRun(ctx context.Context, r Request) *Run {
 	run := &Run{service: s, request: r}
 	ctx = context.WithoutCancel(ctx)

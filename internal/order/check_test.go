@@ -14,6 +14,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/apitest"
 	"showfloor/internal/catalog"
+	"showfloor/internal/dbtest"
 	"showfloor/internal/id"
 	"showfloor/internal/order"
 	"showfloor/internal/postgres"
@@ -40,7 +41,7 @@ func (r *rig) unavailable(t *testing.T, productID string) db.Order {
 // TestALostAnswerIsFoundAgain: the page is there, and nobody knows.
 func TestALostAnswerIsFoundAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, apitest.Options{})
+	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})
 	mug := r.product(t, 5)
 	r.Sandbox.LoseAnswers(1, "/v1/checkout/sessions")
 	o := r.unavailable(t, mug)
@@ -97,7 +98,7 @@ func TestAPageThatWasNeverMade(t *testing.T) {
 // asked about when it was meant to be, not an hour later.
 func TestAClockThatWentBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, apitest.Options{})
+	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})
 	c := r.checkout(t, r.cart(r.product(t, 5), nil))
 	r.Sandbox.Down(true)
 	r.Clock.Advance(time.Hour)
@@ -301,7 +302,7 @@ func TestAWinnersPageThatIsRefused(t *testing.T) {
 // TestAThousandDueOrders get a job each, once, whoever looks.
 func TestAThousandDueOrders(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, apitest.Options{})
+	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})
 	mug := r.product(t, -1)
 	const n = 1001
 	now := r.Clock.Now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,11 +15,13 @@ import (
 	"showfloor/internal/problem"
 )
 
-// View is an order with its lines.
+// View is an order with what belongs to it.
 type View struct {
 	db.Order
 
 	Items []db.OrderItem
+	// Refunds are newest first.
+	Refunds []db.Refund
 }
 
 // Filter narrows a list; nil for all.
@@ -33,7 +36,7 @@ func (s *Service) ListOrders(ctx context.Context, c account.Caller, f Filter, cu
 	if err != nil {
 		return nil, fmt.Errorf("list orders: %w", err)
 	}
-	return s.withItems(ctx, c.TenantID, rows...)
+	return withDetails(ctx, db.New(s.config.Pool), c.TenantID, rows...)
 }
 
 // GetOrder is one order of the tenant.
@@ -45,7 +48,7 @@ func (s *Service) GetOrder(ctx context.Context, c account.Caller, orderID string
 	if err != nil {
 		return View{}, fmt.Errorf("get order: %w", err)
 	}
-	views, err := s.withItems(ctx, c.TenantID, row)
+	views, err := withDetails(ctx, db.New(s.config.Pool), c.TenantID, row)
 	if err != nil {
 		return View{}, err
 	}
@@ -82,19 +85,28 @@ func (s *Service) FulfilOrder(ctx context.Context, c account.Caller, orderID str
 	return s.GetOrder(ctx, c, orderID)
 }
 
-// withItems joins orders of a tenant with their lines, in one query for all.
-func (s *Service) withItems(ctx context.Context, tenantID string, rows ...db.Order) ([]View, error) {
+// withDetails joins orders of a tenant with what belongs to them, by one query each
+// for all.
+func withDetails(ctx context.Context, q *db.Queries, tenantID string, rows ...db.Order) ([]View, error) {
 	views, ids, at := make([]View, len(rows)), make([]string, len(rows)), make(map[string]int, len(rows))
 	for i, row := range rows {
 		views[i], ids[i], at[row.ID] = View{Order: row}, row.ID, i
 	}
-	items, err := db.New(s.config.Pool).ListOrderItems(ctx, db.ListOrderItemsParams{TenantID: tenantID, OrderIds: ids})
+	items, err := q.ListOrderItems(ctx, db.ListOrderItemsParams{TenantID: tenantID, OrderIds: ids})
 	if err != nil {
 		return nil, fmt.Errorf("list items: %w", err)
 	}
 	for _, item := range items {
 		v := &views[at[item.OrderID]]
 		v.Items = append(v.Items, item)
+	}
+	refunds, err := q.ListRefunds(ctx, db.ListRefundsParams{TenantID: tenantID, OrderIds: ids})
+	if err != nil {
+		return nil, fmt.Errorf("list refunds: %w", err)
+	}
+	for _, r := range slices.Backward(refunds) {
+		v := &views[at[r.OrderID]]
+		v.Refunds = append(v.Refunds, r)
 	}
 	return views, nil
 }

@@ -2,23 +2,32 @@ package order
 
 import (
 	"slices"
+	"time"
 
 	"showfloor/gen/db"
 	"showfloor/internal/problem"
 	"showfloor/internal/processor"
 )
 
-// States of a refund. FAILED is the end of one that the processor knows; one that
-// it never took may turn out to have been made after all.
+// States of a refund. SUCCEEDED ones can still fail, when the buyer's bank sends the
+// money back. FAILED is final for a refund that the processor knows; one that it
+// refused may turn out to have been made after all.
 const (
 	refundPending   = "PENDING"
 	refundSucceeded = "SUCCEEDED"
 	refundFailed    = "FAILED"
 )
 
-// refundable is how much of a locked order a refund gives back: what was asked
-// for, or all that is left when asked is nil. Refunds on their way count as given.
-func refundable(o db.Order, refunds []db.Refund, asked *int64) (int64, error) {
+// Where a refund was asked for.
+const (
+	sourceAPI       = "api"
+	sourceProcessor = "processor"
+)
+
+// refundable is how much of a locked order a refund gives back: what was asked for,
+// or all that is left. PENDING refunds count as given. One that repeats a PENDING
+// refund is a conflict.
+func refundable(o db.Order, refunds []db.Refund, n NewRefund) (int64, error) {
 	switch {
 	case o.PaidAt == nil:
 		return 0, problem.Conflicting("the order isn't paid")
@@ -27,78 +36,140 @@ func refundable(o db.Order, refunds []db.Refund, asked *int64) (int64, error) {
 	case o.ProcessorAccountID == nil || o.PaymentIntentID == nil:
 		return 0, problem.Conflicting("the payment processor took no payment for the order")
 	}
-	left := o.TotalCents
-	for _, r := range refunds {
+	left, pending := o.TotalCents, ""
+	for _, r := range slices.Backward(refunds) { // newest first
+		if r.Status == refundPending && repeats(r, n) {
+			return 0, problem.Conflicting("the refund %s of %d cents is PENDING and will be made as soon as it can be; "+
+				"send another Idempotency-Key for a second refund of the same amount", r.ID, r.AmountCents)
+		}
+		if r.Status == refundPending && pending == "" {
+			pending = r.ID
+		}
 		if r.Status != refundFailed {
 			left -= r.AmountCents
 		}
 	}
 	switch {
+	case left <= 0 && pending != "":
+		return 0, problem.Conflicting("nothing is left to refund: the refund %s is PENDING and will be made as soon as it can be", pending)
 	case left <= 0:
 		return 0, problem.Conflicting("the order was refunded in full")
-	case asked == nil:
+	case n.AmountCents == nil:
 		return left, nil
-	case *asked > left:
+	case *n.AmountCents > left:
 		return 0, problem.New(problem.Invalid, "refund_too_large", "only %d cents are left to refund", left)
 	default:
-		return *asked, nil
+		return *n.AmountCents, nil
 	}
+}
+
+// repeats tells whether a request may be a repetition of the one that a refund was
+// made for: the same amount, and no Idempotency-Key that says otherwise.
+func repeats(r db.Refund, n NewRefund) bool {
+	return n.AmountCents != nil && *n.AmountCents == r.AmountCents &&
+		(n.Key == "" || r.IdempotencyKey != nil && *r.IdempotencyKey == n.Key)
 }
 
 // step is what the processor's word changes about one refund.
 type step struct {
 	// row is ours; nil for a refund that was made at the processor.
 	row *db.Refund
-	// refund is the processor's.
+	// refund is the processor's; zero for one that it refused.
 	refund processor.Refund
-	// status is what it becomes: refundSucceeded or refundFailed.
+	// status is what the refund becomes.
 	status string
 	// cents is by how much the order's refunded amount changes.
 	cents int64
+	// reason is why it FAILED, as a code of the processor's; it may be empty.
+	reason string
 }
 
 // steps compares an order's refunds with those that the processor lists, newest
-// first. Money is given first and can come back later, never the other way round:
-// so old lists do no harm, and lists may come in any order. What failed comes
-// first, so that the sum never exceeds what was paid.
+// first. A refund goes from pending to succeeded to failed and never back, so old
+// lists do no harm, and lists may come in any order. What failed comes first, so
+// that the sum never exceeds what was paid.
 func steps(rows []db.Refund, reported []processor.Refund) []step {
-	var failed, succeeded []step
+	var failed, others []step
 	for _, r := range slices.Backward(reported) {
-		row := rowOf(rows, r)
-		given := row != nil && row.Status == refundSucceeded
+		st, changes := stepOf(rowOf(rows, r), r)
 		switch {
-		case r.Status == processor.RefundFailed && given:
-			failed = append(failed, step{row, r, refundFailed, -row.AmountCents})
-		case r.Status == processor.RefundFailed && row != nil && row.Status == refundPending:
-			failed = append(failed, step{row, r, refundFailed, 0})
-		case r.Status == processor.RefundFailed || given:
-		case row == nil:
-			succeeded = append(succeeded, step{nil, r, refundSucceeded, r.AmountCents})
-		case row.Status == refundPending || row.ProcessorRefundID == nil:
-			succeeded = append(succeeded, step{row, r, refundSucceeded, row.AmountCents})
+		case !changes:
+		case st.status == refundFailed:
+			failed = append(failed, st)
+		default:
+			others = append(others, st)
 		}
 	}
-	return append(failed, succeeded...)
+	return append(failed, others...)
 }
 
-// rowOf is the refund of ours that the processor's is; nil for none. The processor's
-// id decides: whoever refunds there can mark theirs with an id of ours.
-func rowOf(rows []db.Refund, r processor.Refund) *db.Refund {
-	i := slices.IndexFunc(rows, func(row db.Refund) bool {
-		if row.ProcessorRefundID != nil {
-			return *row.ProcessorRefundID == r.ID
+// stepOf compares one refund of ours, nil for none, with the processor's.
+func stepOf(row *db.Refund, r processor.Refund) (st step, changes bool) {
+	st = step{row: row, refund: r}
+	known := "" // also for one that was refused: it is there all the same, and begins anew
+	if row != nil && (row.Status != refundFailed || row.ProcessorRefundID != nil) {
+		known = row.Status
+	}
+	switch r.Status {
+	case processor.RefundFailed:
+		st.status, st.reason = refundFailed, r.FailureReason
+		if known == refundSucceeded {
+			st.cents = -row.AmountCents
 		}
-		return row.ID == r.RefundID && row.AmountCents == r.AmountCents
-	})
+		// One that is new is noted too, so that an older list doesn't revive it.
+		return st, row == nil || known == refundPending || known == refundSucceeded
+	case processor.RefundSucceeded:
+		st.status, st.cents = refundSucceeded, r.AmountCents
+		return st, known == "" || known == refundPending
+	default:
+		st.status = refundPending
+		return st, known == "" || known == refundPending && row.ProcessorRefundID == nil
+	}
+}
+
+// rowOf is the refund of ours that the processor's is; nil for none.
+func rowOf(rows []db.Refund, r processor.Refund) *db.Refund {
+	i := slices.IndexFunc(rows, func(row db.Refund) bool { return isRefund(row, r) })
 	if i < 0 {
 		return nil
 	}
 	return &rows[i]
 }
 
-// refunded is a paid order after its refunded amount has changed by so much.
+// isRefund tells whether the processor's refund is this one of ours. The processor's
+// id decides: whoever refunds there can mark theirs with an id of ours.
+func isRefund(row db.Refund, r processor.Refund) bool {
+	if row.ProcessorRefundID != nil {
+		return *row.ProcessorRefundID == r.ID
+	}
+	return row.ID == r.RefundID && row.AmountCents == r.AmountCents
+}
+
+// The pauses between looks at a refund that is on its way at the processor.
+const (
+	leastLook = time.Minute
+	mostLook  = 6 * time.Hour
+)
+
+// nextLook is when the processor is asked again about such a refund, should its
+// report be lost: ever more seldom, since some means of payment take days.
+func nextLook(r db.Refund, now time.Time) time.Time {
+	return now.Add(min(max(now.Sub(r.CreatedAt), leastLook), mostLook))
+}
+
+// given is how much of an order its refunds have given back.
+func given(refunds []db.Refund) (cents int64) {
+	for _, r := range refunds {
+		if r.Status == refundSucceeded {
+			cents += r.AmountCents
+		}
+	}
+	return cents
+}
+
+// refunded is a paid order of which so much is given back in all.
 func refunded(o db.Order, cents int64) db.Order {
-	o.RefundedCents = min(max(o.RefundedCents+cents, 0), o.TotalCents)
+	o.RefundedCents = min(max(cents, 0), o.TotalCents)
 	switch {
 	case o.RefundedCents == o.TotalCents:
 		o.Status = Refunded

@@ -21,6 +21,7 @@ import (
 // refundedData is the data of purchase.refunded.
 type refundedData struct {
 	OrderID                  string  `json:"orderId"`
+	RefundID                 string  `json:"refundId"`
 	ProcessorPaymentIntentID string  `json:"processorPaymentIntentId"`
 	ProcessorRefundID        string  `json:"processorRefundId"`
 	CustomerEmail            string  `json:"customerEmail"`
@@ -57,7 +58,7 @@ func (s *Service) ApplyRefunds(ctx context.Context, accountID, paymentIntentID s
 }
 
 // applyRefunds does to a paid order what the processor says of some of its
-// refunds, newest first, and tells of each one that gave money back, once.
+// refunds, newest first. Each that succeeded or failed is an event, once.
 func (s *Service) applyRefunds(ctx context.Context, tenantID, orderID string, made []processor.Refund) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -69,8 +70,10 @@ func (s *Service) applyRefunds(ctx context.Context, tenantID, orderID string, ma
 		if len(todo) == 0 {
 			return nil
 		}
+		cents := given(refunds)
 		for _, st := range todo {
-			o = refunded(o, st.cents)
+			cents += st.cents
+			o = refunded(o, cents)
 			if err := s.takeStep(ctx, tx, o, st, now); err != nil {
 				return err
 			}
@@ -85,51 +88,77 @@ func (s *Service) applyRefunds(ctx context.Context, tenantID, orderID string, ma
 	})
 }
 
-// takeStep writes one refund down; o is the order after it.
+// takeStep writes one refund down, and tells what became of it; o is the order after
+// it.
 func (s *Service) takeStep(ctx context.Context, tx pgx.Tx, o db.Order, st step, now time.Time) error {
 	q := db.New(tx)
 	r, err := writeRefund(ctx, q, o, st, now)
 	if err != nil {
 		return err
 	}
-	if st.status == refundFailed {
-		return auditRefund(ctx, q, now, audit.System("processor"), "order.refund_failed", r)
-	}
 	if st.row == nil {
 		if err := auditRefund(ctx, q, now, audit.System("processor"), "order.refund", r); err != nil {
 			return err
 		}
 	}
-	return s.config.Events.Emit(ctx, tx, event.Event{
-		TenantID: o.TenantID, Name: event.PurchaseRefunded, Subject: o.ID, Data: refundedOf(o, r, st.refund.ID),
-	})
-}
-
-func writeRefund(ctx context.Context, q *db.Queries, o db.Order, st step, now time.Time) (db.Refund, error) {
-	if st.row == nil {
-		r, err := q.CreateRefund(ctx, db.CreateRefundParams{
-			ID: id.New(id.Refund), TenantID: o.TenantID, OrderID: o.ID, AmountCents: st.refund.AmountCents,
-			Status: st.status, ProcessorRefundID: &st.refund.ID, Now: now,
-		})
-		if err != nil {
-			return r, fmt.Errorf("create refund: %w", err)
+	switch st.status {
+	case refundFailed:
+		if err := auditRefund(ctx, q, now, audit.System("processor"), "order.refund_failed", r); err != nil {
+			return err
 		}
-		return r, nil
+		return s.config.Events.Emit(ctx, tx, event.Event{
+			TenantID: o.TenantID, Name: event.PurchaseRefundFailed, Subject: o.ID, Data: refundFailedOf(o, r),
+		})
+	case refundSucceeded:
+		return s.config.Events.Emit(ctx, tx, event.Event{
+			TenantID: o.TenantID, Name: event.PurchaseRefunded, Subject: o.ID, Data: refundedOf(o, r),
+		})
 	}
-	err := q.SetRefundStatus(ctx, db.SetRefundStatusParams{
-		TenantID: o.TenantID, ID: st.row.ID, Status: st.status, ProcessorRefundID: &st.refund.ID, Now: now,
-	})
-	if err != nil {
-		return *st.row, fmt.Errorf("set refund's status: %w", err)
+	if st.row == nil { // one of ours has its job already
+		return s.enqueueFinish(ctx, tx, r.ID, nextLook(r, now))
 	}
-	return *st.row, nil
+	return nil
 }
 
-func refundedOf(o db.Order, r db.Refund, processorRefundID string) refundedData {
+func writeRefund(ctx context.Context, q *db.Queries, o db.Order, st step, now time.Time) (r db.Refund, err error) {
+	if st.row == nil {
+		r, err = q.CreateRefund(ctx, db.CreateRefundParams{
+			ID: id.New(id.Refund), TenantID: o.TenantID, OrderID: o.ID, AmountCents: st.refund.AmountCents,
+			Status: st.status, Source: sourceProcessor, ProcessorRefundID: &st.refund.ID, Now: now,
+		})
+	} else {
+		r, err = q.SetRefundStatus(ctx, db.SetRefundStatusParams{
+			TenantID: o.TenantID, ID: st.row.ID, Status: st.status, ProcessorRefundID: optional(st.refund.ID),
+			FailureReason: failureReason(st), Now: now,
+		})
+	}
+	if err != nil {
+		return r, fmt.Errorf("write refund: %w", err)
+	}
+	return r, nil
+}
+
+// failureReason is why a refund FAILED, which the processor may not say; nil for one
+// that didn't.
+func failureReason(st step) *string {
+	switch {
+	case st.status != refundFailed:
+		return nil
+	case st.reason == "":
+		return new("unknown")
+	default:
+		return &st.reason
+	}
+}
+
+func refundedOf(o db.Order, r db.Refund) refundedData {
 	d := refundedData{
-		OrderID: o.ID, ProcessorRefundID: processorRefundID, CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID,
+		OrderID: o.ID, RefundID: r.ID, CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID,
 		AmountCents: r.AmountCents, RefundedCents: o.RefundedCents, TotalCents: o.TotalCents,
 		Currency: strings.ToLower(o.Currency), Status: o.Status, Reason: r.Reason,
+	}
+	if r.ProcessorRefundID != nil {
+		d.ProcessorRefundID = *r.ProcessorRefundID
 	}
 	if o.PaymentIntentID != nil {
 		d.ProcessorPaymentIntentID = *o.PaymentIntentID
@@ -138,4 +167,30 @@ func refundedOf(o db.Order, r db.Refund, processorRefundID string) refundedData 
 		d.CustomerEmail = *o.CustomerEmail
 	}
 	return d
+}
+
+// refundFailedData is the data of purchase.refund_failed.
+type refundFailedData struct {
+	OrderID                  string  `json:"orderId"`
+	RefundID                 string  `json:"refundId"`
+	ProcessorPaymentIntentID string  `json:"processorPaymentIntentId"`
+	ProcessorRefundID        *string `json:"processorRefundId"`
+	CustomerExternalID       string  `json:"customerExternalId"`
+	StreamID                 string  `json:"streamId"`
+	AmountCents              int64   `json:"amountCents"`
+	RefundedCents            int64   `json:"refundedCents"`
+	TotalCents               int64   `json:"totalCents"`
+	Currency                 string  `json:"currency"`
+	Status                   string  `json:"status"`
+	Reason                   *string `json:"reason"`
+	FailureReason            string  `json:"failureReason"`
+}
+
+func refundFailedOf(o db.Order, r db.Refund) refundFailedData {
+	given := refundedOf(o, r)
+	return refundFailedData{
+		OrderID: o.ID, RefundID: r.ID, ProcessorPaymentIntentID: given.ProcessorPaymentIntentID, ProcessorRefundID: r.ProcessorRefundID,
+		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, AmountCents: r.AmountCents, RefundedCents: o.RefundedCents,
+		TotalCents: given.TotalCents, Currency: given.Currency, Status: o.Status, Reason: r.Reason, FailureReason: *r.FailureReason,
+	}
 }

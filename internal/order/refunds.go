@@ -20,12 +20,11 @@ import (
 	"showfloor/internal/processor"
 )
 
-// finishAfter is when a refund is looked at that may have been left half done: by
-// then the call that made it is over.
+// finishAfter is when the job first looks at a refund: by then the request that
+// asked for it has ended.
 const finishAfter = time.Minute
 
-// FinishRefundArgs is the job that sees a refund through, should the call that
-// began it not have come to its end.
+// FinishRefundArgs is the job that brings a PENDING refund to its end.
 type FinishRefundArgs struct {
 	RefundID string `json:"refundId"`
 }
@@ -44,36 +43,44 @@ type NewRefund struct {
 	AmountCents *int64
 	// Reason is for the tenant's own records; nil for none.
 	Reason *string
+	// Key is the request's Idempotency-Key; empty for none.
+	Key string
 }
 
-// RefundOrder gives money back in three steps that a job goes on with if this
-// process dies: the refund is written down, the processor makes it, and its answer
-// is written down. While the processor can't be reached it stays written down.
+// RefundOrder writes a refund down as PENDING, and has the processor make it. While
+// the processor gives no definite answer the refund stays PENDING, which is no
+// error, and a job goes on. A refusal makes it FAILED, and is a conflict.
 func (s *Service) RefundOrder(ctx context.Context, c account.Caller, orderID string, n NewRefund) (View, error) {
-	o, r, err := s.beginRefund(ctx, c, orderID, n)
+	accepted, r, err := s.beginRefund(ctx, c, orderID, n)
 	if err != nil {
 		return View{}, err
 	}
-	err = s.makeRefund(ctx, o, r)
-	if problem.Is(err, "processor_unavailable") {
-		err = errors.Join(problem.New(problem.Unavailable, "processor_unavailable",
-			"the payment processor can't be reached; the refund is noted and will be made as soon as it can be: don't ask for it again"), err)
-	}
-	if err != nil {
+	_, err = s.makeRefund(ctx, accepted.Order, r)
+	if problem.Is(err, "conflict") {
 		return View{}, err
 	}
-	return s.GetOrder(ctx, c, orderID)
+	if err != nil {
+		s.config.Log.WarnContext(ctx, "a refund is left to its job", "error", err, "refundId", r.ID, "orderId", orderID)
+	}
+	now, err := s.GetOrder(ctx, c, orderID)
+	if err != nil {
+		// It was accepted all the same.
+		s.config.Log.WarnContext(ctx, "an order with a new refund can't be read", "error", err, "refundId", r.ID, "orderId", orderID)
+		return accepted, nil
+	}
+	return now, nil
 }
 
-// beginRefund sets the amount aside, so that no other refund gives it back too.
-func (s *Service) beginRefund(ctx context.Context, c account.Caller, orderID string, n NewRefund) (o db.Order, r db.Refund, err error) {
+// beginRefund sets the amount aside, so that no other refund gives it back too, and
+// returns the order with it.
+func (s *Service) beginRefund(ctx context.Context, c account.Caller, orderID string, n NewRefund) (v View, r db.Refund, err error) {
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		var refunds []db.Refund
-		if o, refunds, err = lockRefunds(ctx, q, c.TenantID, orderID); err != nil {
+		o, refunds, err := lockRefunds(ctx, q, c.TenantID, orderID)
+		if err != nil {
 			return err
 		}
-		cents, err := refundable(o, refunds, n.AmountCents)
+		cents, err := refundable(o, refunds, n)
 		if err != nil {
 			return err
 		}
@@ -81,59 +88,78 @@ func (s *Service) beginRefund(ctx context.Context, c account.Caller, orderID str
 			return err
 		}
 		r, err = q.CreateRefund(ctx, db.CreateRefundParams{
-			ID: id.New(id.Refund), TenantID: o.TenantID, OrderID: o.ID, AmountCents: cents, Status: refundPending, Reason: n.Reason, Now: now,
+			ID: id.New(id.Refund), TenantID: o.TenantID, OrderID: o.ID, AmountCents: cents, Status: refundPending, Source: sourceAPI,
+			Reason: n.Reason, IdempotencyKey: optional(n.Key), Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create refund: %w", err)
 		}
-		opts := FinishRefundArgs{}.InsertOpts()
-		opts.ScheduledAt = now.Add(finishAfter)
-		jobs := []river.InsertManyParams{{Args: FinishRefundArgs{RefundID: r.ID}, InsertOpts: &opts}}
-		if _, err := s.config.Jobs.InsertManyTx(ctx, tx, jobs); err != nil {
-			return fmt.Errorf("insert job of refund: %w", err)
+		if err := s.enqueueFinish(ctx, tx, r.ID, now.Add(finishAfter)); err != nil {
+			return err
 		}
-		return auditRefund(ctx, q, now, c.Actor(), "order.refund", r)
+		if err := auditRefund(ctx, q, now, c.Actor(), "order.refund", r); err != nil {
+			return err
+		}
+		views, err := withDetails(ctx, q, o.TenantID, o)
+		if err != nil {
+			return err
+		}
+		v = views[0]
+		return nil
 	})
-	return o, r, err
+	return v, r, err
 }
 
-// makeRefund has the processor make a refund that was written down. A refusal ends
-// it, and is a conflict; while the processor can't be reached it stays PENDING.
-func (s *Service) makeRefund(ctx context.Context, o db.Order, r db.Refund) error {
+func (s *Service) enqueueFinish(ctx context.Context, tx pgx.Tx, refundID string, at time.Time) error {
+	opts := FinishRefundArgs{}.InsertOpts()
+	opts.ScheduledAt = at
+	jobs := []river.InsertManyParams{{Args: FinishRefundArgs{RefundID: refundID}, InsertOpts: &opts}}
+	if _, err := s.config.Jobs.InsertManyTx(ctx, tx, jobs); err != nil {
+		return fmt.Errorf("insert job of refund: %w", err)
+	}
+	return nil
+}
+
+// makeRefund has the processor make a refund that was written down, and returns its
+// state there. A refusal ends it, and is a conflict; with any other error it stays
+// PENDING.
+func (s *Service) makeRefund(ctx context.Context, o db.Order, r db.Refund) (status string, err error) {
 	made, err := s.config.Processor.CreateRefund(ctx, processor.NewRefund{
 		AccountID: *o.ProcessorAccountID, RefundID: r.ID, OrderID: o.ID, TenantID: o.TenantID,
 		PaymentIntentID: *o.PaymentIntentID, AmountCents: r.AmountCents, WithFee: o.ApplicationFeeCents > 0,
 	})
 	if refusal, refused := errors.AsType[*processor.Refusal](err); refused {
 		if err := s.rejectRefund(ctx, r, refusal); err != nil {
-			return err
+			return "", err
 		}
-		return refusedRefund(refusal.Code)
+		return "", refusedRefund(refusal.Code)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	made.RefundID = r.ID
 	if err := s.applyRefunds(ctx, o.TenantID, o.ID, []processor.Refund{made}); err != nil {
-		return err
+		return "", err
 	}
 	if made.Status == processor.RefundFailed {
-		return refusedRefund("")
+		return "", refusedRefund(made.FailureReason)
 	}
-	return nil
+	return made.Status, nil
 }
 
-// FinishRefund sees a refund through that was begun. It may run twice, also
-// beside the call that began it.
-func (s *Service) FinishRefund(ctx context.Context, refundID string) error {
+// FinishRefund makes a PENDING refund unless the processor has it, and takes its
+// state over. It returns when to call again for one that the processor has and
+// that is still on its way, the zero time when nothing is left to do. It may run
+// twice, also beside the request that asked for the refund.
+func (s *Service) FinishRefund(ctx context.Context, refundID string) (again time.Time, err error) {
 	row, err := db.New(s.config.Pool).GetRefundForFinish(ctx, refundID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil
+		return time.Time{}, nil
 	case err != nil:
-		return fmt.Errorf("get refund: %w", err)
+		return time.Time{}, fmt.Errorf("get refund: %w", err)
 	case row.Refund.Status != refundPending:
-		return nil
+		return time.Time{}, nil
 	}
 	o, r := row.Order, row.Refund
 	// The processor forgets after a day what it has done for a key.
@@ -141,17 +167,25 @@ func (s *Service) FinishRefund(ctx context.Context, refundID string) error {
 	if err != nil {
 		// Also when it refuses, as for a seller who has cut the account off: the refund
 		// may have been made all the same, so its amount isn't free for another one.
-		return err
+		return time.Time{}, err
 	}
-	for _, m := range made {
-		if m.RefundID == r.ID {
-			return s.applyRefunds(ctx, o.TenantID, o.ID, made)
-		}
+	var status string
+	switch i := slices.IndexFunc(made, func(m processor.Refund) bool { return isRefund(r, m) }); {
+	case i >= 0:
+		status, err = made[i].Status, s.applyRefunds(ctx, o.TenantID, o.ID, made)
+	case r.ProcessorRefundID != nil: // the processor had it: the list is out of date
+		status = processor.RefundPending
+	default:
+		status, err = s.makeRefund(ctx, o, r)
 	}
-	if err = s.makeRefund(ctx, o, r); problem.Is(err, "conflict") {
-		return nil // refused: that is an end too, and written down
+	switch {
+	case problem.Is(err, "conflict"): // refused: that is an end too, and written down
+		return time.Time{}, nil
+	case err == nil && status == processor.RefundPending:
+		return nextLook(r, s.config.Now()), nil
+	default:
+		return time.Time{}, err
 	}
-	return err
 }
 
 // rejectRefund ends a refund that the processor didn't make: the amount is free
@@ -159,20 +193,15 @@ func (s *Service) FinishRefund(ctx context.Context, refundID string) error {
 func (s *Service) rejectRefund(ctx context.Context, r db.Refund, refusal *processor.Refusal) error {
 	s.config.Log.WarnContext(ctx, "refund refused", "error", refusal, "refundId", r.ID, "orderId", r.OrderID)
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		q, now := db.New(tx), s.config.Now()
-		_, refunds, err := lockRefunds(ctx, q, r.TenantID, r.OrderID)
+		o, refunds, err := lockRefunds(ctx, db.New(tx), r.TenantID, r.OrderID)
 		if err != nil {
 			return err
 		}
 		i := slices.IndexFunc(refunds, func(row db.Refund) bool { return row.ID == r.ID })
-		if i < 0 || refunds[i].Status != refundPending {
+		if i < 0 || refunds[i].Status != refundPending || refunds[i].ProcessorRefundID != nil {
 			return nil
 		}
-		err = q.SetRefundStatus(ctx, db.SetRefundStatusParams{TenantID: r.TenantID, ID: r.ID, Status: refundFailed, Now: now})
-		if err != nil {
-			return fmt.Errorf("set refund's status: %w", err)
-		}
-		return auditRefund(ctx, q, now, audit.System("processor"), "order.refund_failed", refunds[i])
+		return s.takeStep(ctx, tx, o, step{row: &refunds[i], status: refundFailed, reason: refusal.Code}, s.config.Now())
 	})
 }
 
@@ -185,7 +214,7 @@ func lockRefunds(ctx context.Context, q *db.Queries, tenantID, orderID string) (
 	if err != nil {
 		return o, nil, fmt.Errorf("lock order: %w", err)
 	}
-	refunds, err := q.ListRefunds(ctx, db.ListRefundsParams{TenantID: tenantID, OrderID: orderID})
+	refunds, err := q.ListRefunds(ctx, db.ListRefundsParams{TenantID: tenantID, OrderIds: []string{orderID}})
 	if err != nil {
 		return o, nil, fmt.Errorf("list refunds: %w", err)
 	}

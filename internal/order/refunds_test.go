@@ -49,11 +49,12 @@ func (r *rig) refunded(t *testing.T, orderID, status string, cents int64, events
 // refunds lists an order's refunds as "STATUS cents".
 func (r *rig) refunds(t *testing.T, orderID string) []string {
 	t.Helper()
-	rows, err := db.New(r.Pool).ListRefunds(t.Context(), db.ListRefundsParams{TenantID: r.owner.TenantID, OrderID: orderID})
+	rows, err := db.New(r.Pool).ListRefunds(t.Context(), db.ListRefundsParams{TenantID: r.owner.TenantID, OrderIds: []string{orderID}})
 	require.NoError(t, err)
 	list := []string{}
 	for _, row := range rows {
-		require.Equal(t, row.Status == "SUCCEEDED", row.Status != "FAILED" && row.ProcessorRefundID != nil)
+		require.Equal(t, row.Status == "FAILED", row.FailureReason != nil)
+		require.True(t, row.Status != "SUCCEEDED" || row.ProcessorRefundID != nil)
 		list = append(list, fmt.Sprint(row.Status, " ", row.AmountCents))
 	}
 	return list
@@ -64,6 +65,14 @@ func (r *rig) unfinished(t *testing.T, orderID string) (refundID string) {
 	t.Helper()
 	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT id FROM refunds WHERE order_id = $1 AND status = 'PENDING'", orderID).Scan(&refundID))
 	return refundID
+}
+
+// finish runs the job of a refund, which has nothing more to do then.
+func (r *rig) finish(t *testing.T, refundID string) {
+	t.Helper()
+	again, err := r.Orders.FinishRefund(t.Context(), refundID)
+	require.NoError(t, err)
+	require.Zero(t, again)
 }
 
 func (r *rig) apply(t *testing.T, paymentIntentID string) {
@@ -93,12 +102,12 @@ func TestMoneyIsGivenBack(t *testing.T) {
 	require.Len(t, made, 2)
 	require.Equal(t, []map[string]any{
 		{
-			"orderId": orderID, "processorPaymentIntentId": payment, "processorRefundId": made[1].ID, "customerEmail": "bo@buyer.example",
+			"orderId": orderID, "refundId": o.Refunds[1].ID, "processorPaymentIntentId": payment, "processorRefundId": made[1].ID, "customerEmail": "bo@buyer.example",
 			"customerExternalId": "user-1", "streamId": r.stream, "amountCents": 500., "refundedCents": 500., "totalCents": 3000.,
 			"currency": "usd", "status": "PARTIALLY_REFUNDED", "reason": "Arrived broken",
 		},
 		{
-			"orderId": orderID, "processorPaymentIntentId": payment, "processorRefundId": made[0].ID, "customerEmail": "bo@buyer.example",
+			"orderId": orderID, "refundId": o.Refunds[0].ID, "processorPaymentIntentId": payment, "processorRefundId": made[0].ID, "customerEmail": "bo@buyer.example",
 			"customerExternalId": "user-1", "streamId": r.stream, "amountCents": 2500., "refundedCents": 3000., "totalCents": 3000.,
 			"currency": "usd", "status": "REFUNDED", "reason": nil,
 		},
@@ -147,26 +156,76 @@ func TestAFulfilledOrderStaysFulfilled(t *testing.T) {
 	r.Sandbox.RefundsWait(true)
 	var o api.Order
 	r.refund(t, orderID, 400).Into(t, http.StatusCreated, &o)
-	require.Equal(t, api.OrderStatus("PARTIALLY_REFUNDED"), o.Status, "the money is on its way")
-	require.False(t, o.FulfilledAt.IsNull())
+	require.Equal(t, api.OrderStatus("FULFILLED"), o.Status, "the money is on its way")
+	require.Equal(t, api.RefundStatus("PENDING"), o.Refunds[0].Status)
+	require.False(t, o.Refunds[0].ProcessorRefundID.IsNull(), "the processor has it")
+	r.refund(t, orderID, 601).Problem(t, http.StatusBadRequest, "refund_too_large")
+	r.apply(t, payment)
+	r.refunded(t, orderID, order.Fulfilled, 0, 0)
 
 	_, err := r.Sandbox.SettleRefund(r.Sandbox.Refunds(payment)[0].ID, false)
 	require.NoError(t, err)
 	r.apply(t, payment)
 	r.apply(t, payment)
-	r.refunded(t, orderID, order.Fulfilled, 0, 1)
+	r.refunded(t, orderID, order.Fulfilled, 0, 0)
 	require.Equal(t, []string{"FAILED 400"}, r.refunds(t, orderID))
+	failed := r.events(t, "purchase.refund_failed")
+	require.Len(t, failed, 1)
+	require.Equal(t, map[string]any{
+		"orderId": orderID, "refundId": o.Refunds[0].ID, "processorPaymentIntentId": payment, "processorRefundId": r.Sandbox.Refunds(payment)[0].ID,
+		"customerExternalId": "user-1", "streamId": r.stream, "amountCents": 400., "refundedCents": 0., "totalCents": 1000.,
+		"currency": "usd", "status": "FULFILLED", "reason": nil, "failureReason": "unknown",
+	}, failed[0])
+
+	r.Sandbox.RefundsWait(false)
 	r.refund(t, orderID, 0).Is(t, http.StatusCreated)
-	r.refunded(t, orderID, order.Refunded, 1000, 2)
+	r.refunded(t, orderID, order.Refunded, 1000, 1)
 	r.apply(t, payment)
-	r.refunded(t, orderID, order.Refunded, 1000, 2)
+	r.refunded(t, orderID, order.Refunded, 1000, 1)
+}
+
+// TestAPendingRefundIsAskedAbout ever more seldom, should its report be lost.
+func TestAPendingRefundIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	orderID, payment := r.sale(t, 1)
+	r.Sandbox.RefundsWait(true)
+	var o api.Order
+	r.refund(t, orderID, 400).Into(t, http.StatusCreated, &o)
+	theirs, err := r.Sandbox.Refund(payment, 300)
+	require.NoError(t, err)
+	r.apply(t, payment)
+	require.Equal(t, []string{"PENDING 400", "PENDING 300"}, r.refunds(t, orderID))
+	made := r.order(t, orderID).Refunds
+	require.Equal(t, api.RefundSource("processor"), made[0].Source)
+	for _, refund := range made {
+		require.Equal(t, 1, r.jobs(t, "order_finish_refund", refund.ID))
+	}
+	r.refund(t, orderID, 300).Problem(t, http.StatusConflict, "conflict") // as the seller has done there
+	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 6 * time.Hour} {
+		again, err := r.Orders.FinishRefund(t.Context(), made[0].ID)
+		require.NoError(t, err)
+		if pause == 6*time.Hour {
+			break
+		}
+		require.Equal(t, r.Clock.Now().Add(max(time.Minute, r.Clock.Now().Sub(made[0].CreatedAt.Time))), again)
+		r.Clock.Advance(pause)
+	}
+	r.Clock.Advance(48 * time.Hour)
+	again, err := r.Orders.FinishRefund(t.Context(), made[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, r.Clock.Now().Add(6*time.Hour), again)
+	_, err = r.Sandbox.SettleRefund(theirs.ID, true)
+	require.NoError(t, err)
+	r.finish(t, made[0].ID)
+	r.refunded(t, orderID, order.PartiallyRefunded, 300, 1)
+	require.Equal(t, 1, r.Sandbox.Count("POST", "/v1/refunds"), "what the seller made there isn't made again")
 }
 
 func TestRefundsMadeAtTheProcessorComeIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
 	orderID, payment := r.sale(t, 1)
-	r.Sandbox.RefundsWait(true)
 	theirs, err := r.Sandbox.Refund(payment, 300)
 	require.NoError(t, err)
 	var work sync.WaitGroup
@@ -176,17 +235,21 @@ func TestRefundsMadeAtTheProcessorComeIn(t *testing.T) {
 	work.Wait()
 	r.refunded(t, orderID, order.PartiallyRefunded, 300, 1)
 	require.Nil(t, r.events(t, "purchase.refunded")[0]["reason"])
+	require.Equal(t, api.RefundSource("processor"), r.order(t, orderID).Refunds[0].Source)
 	r.refund(t, orderID, 701).Problem(t, http.StatusBadRequest, "refund_too_large")
-	_, err = r.Sandbox.SettleRefund(theirs.ID, false)
+	_, err = r.Sandbox.SettleRefund(theirs.ID, false) // the bank sends it back
 	require.NoError(t, err)
 	r.apply(t, payment)
 	r.refunded(t, orderID, order.Paid, 0, 1)
+	require.Len(t, r.events(t, "purchase.refund_failed"), 1)
 	_, err = r.Sandbox.Refund(payment, 0)
 	require.NoError(t, err)
 	// Not heard of yet: the processor knows better.
 	p := r.refund(t, orderID, 1000).Problem(t, http.StatusConflict, "conflict")
 	require.Contains(t, p.Message, "already")
 	require.Equal(t, []string{"FAILED 300", "FAILED 1000"}, r.refunds(t, orderID))
+	require.Equal(t, "charge_already_refunded", r.order(t, orderID).Refunds[0].FailureReason.MustGet())
+	require.Len(t, r.events(t, "purchase.refund_failed"), 2)
 	r.apply(t, payment)
 	r.refunded(t, orderID, order.Refunded, 1000, 2)
 
@@ -218,7 +281,9 @@ func TestManyRefundsAtOnceGiveNoMoreThanWasPaid(t *testing.T) {
 	statuses := make([]int, 20)
 	var work sync.WaitGroup
 	for i := range statuses {
-		work.Go(func() { statuses[i] = r.refund(t, orderID, 1000).Status })
+		work.Go(func() {
+			statuses[i] = r.refundWith(t, orderID, `{"amountCents":1000}`, fmt.Sprint("refund-", i)).Status
+		})
 		work.Go(func() { r.apply(t, payment) })
 	}
 	work.Wait()
@@ -249,28 +314,28 @@ func TestARefundIsSeenThrough(t *testing.T) {
 				r := newRig(t, apitest.Options{})
 				orderID, payment := r.sale(t, 1)
 				interrupt(r)
-				p := r.refund(t, orderID, 700).Problem(t, http.StatusServiceUnavailable, "processor_unavailable")
-				require.Contains(t, p.Message, "noted")
+				r.refund(t, orderID, 700).Is(t, http.StatusCreated)
 				r.refunded(t, orderID, order.Paid, 0, 0)
 				r.refund(t, orderID, 301).Problem(t, http.StatusBadRequest, "refund_too_large")
 				refundID := r.unfinished(t, orderID)
 				require.Equal(t, 1, r.jobs(t, "order_finish_refund", refundID))
 
 				r.Sandbox.Down(true)
-				err := r.Orders.FinishRefund(t.Context(), refundID)
+				_, err := r.Orders.FinishRefund(t.Context(), refundID)
 				known, _ := problem.As(err)
 				require.Equal(t, problem.Unavailable, known.Kind, "so that the job goes on")
 				r.Sandbox.Down(false)
 				r.Clock.Advance(pause)
 				r.Sandbox.LoseAnswers(1, "/v1/refunds") // that of the list
-				require.Error(t, r.Orders.FinishRefund(t.Context(), refundID))
+				_, err = r.Orders.FinishRefund(t.Context(), refundID)
+				require.Error(t, err)
 				var work sync.WaitGroup
 				for range 5 {
 					// At the same moment the processor may let one of them wait.
-					work.Go(func() { _ = r.Orders.FinishRefund(t.Context(), refundID) })
+					work.Go(func() { _, _ = r.Orders.FinishRefund(t.Context(), refundID) })
 				}
 				work.Wait()
-				require.NoError(t, r.Orders.FinishRefund(t.Context(), refundID))
+				r.finish(t, refundID)
 				r.apply(t, payment)
 				r.refunded(t, orderID, order.PartiallyRefunded, 700, 1)
 				require.Len(t, r.Sandbox.Refunds(payment), 1)
@@ -285,13 +350,13 @@ func TestAReportMayBeFasterThanTheAnswer(t *testing.T) {
 	r := newRig(t, apitest.Options{})
 	orderID, payment := r.sale(t, 1)
 	r.Sandbox.LoseAnswers(1, "/v1/refunds")
-	r.refund(t, orderID, 700).Is(t, http.StatusServiceUnavailable)
+	r.refund(t, orderID, 700).Is(t, http.StatusCreated)
 	refundID := r.unfinished(t, orderID)
 	r.apply(t, payment)
 	r.refunded(t, orderID, order.PartiallyRefunded, 700, 1)
 	require.Equal(t, []string{"SUCCEEDED 700"}, r.refunds(t, orderID))
-	require.NoError(t, r.Orders.FinishRefund(t.Context(), refundID))
-	require.NoError(t, r.Orders.FinishRefund(t.Context(), "ref_that_never_was"))
+	r.finish(t, refundID)
+	r.finish(t, "ref_that_never_was")
 	r.refunded(t, orderID, order.PartiallyRefunded, 700, 1)
 	require.Equal(t, 1, r.Sandbox.Count("POST", "/v1/refunds"))
 }
@@ -302,11 +367,11 @@ func TestARefundThatIsRefusedLaterEnds(t *testing.T) {
 	r := newRig(t, apitest.Options{})
 	orderID, payment := r.sale(t, 1)
 	r.Sandbox.Down(true)
-	r.refund(t, orderID, 700).Is(t, http.StatusServiceUnavailable)
+	r.refund(t, orderID, 700).Is(t, http.StatusCreated)
 	_, err := r.Sandbox.Refund(payment, 0)
 	require.NoError(t, err)
 	r.Sandbox.Down(false)
-	require.NoError(t, r.Orders.FinishRefund(t.Context(), r.unfinished(t, orderID)))
+	r.finish(t, r.unfinished(t, orderID))
 	require.Equal(t, []string{"FAILED 700"}, r.refunds(t, orderID))
 	r.apply(t, payment)
 	r.refunded(t, orderID, order.Refunded, 1000, 1)
@@ -323,14 +388,15 @@ func TestARefundOfWhichNothingCanBeLearned(t *testing.T) {
 		require.NoError(t, err)
 	}
 	r.Sandbox.LoseAnswers(1, "/v1/refunds")
-	r.refund(t, orderID, 400).Is(t, http.StatusServiceUnavailable)
+	r.refund(t, orderID, 400).Is(t, http.StatusCreated)
 	refundID := r.unfinished(t, orderID)
 	connect("acct_gone")
-	require.Error(t, r.Orders.FinishRefund(t.Context(), refundID))
+	_, err := r.Orders.FinishRefund(t.Context(), refundID)
+	require.Error(t, err)
 	require.Equal(t, refundID, r.unfinished(t, orderID))
 	r.refund(t, orderID, 601).Problem(t, http.StatusBadRequest, "refund_too_large")
 	connect(r.account)
-	require.NoError(t, r.Orders.FinishRefund(t.Context(), refundID))
+	r.finish(t, refundID)
 	r.refunded(t, orderID, order.PartiallyRefunded, 400, 1)
 	require.Len(t, r.Sandbox.Refunds(payment), 1)
 }

@@ -80,7 +80,7 @@ func (s *Service) openPage(ctx context.Context, o db.Order) error {
 	if claimed == 0 { // it has come to its end meanwhile, or has a page
 		return nil
 	}
-	view, err := s.withItems(ctx, o.TenantID, o)
+	view, err := withDetails(ctx, q, o.TenantID, o)
 	if err != nil {
 		return err
 	}

@@ -113,6 +113,8 @@ type Refund struct {
 	AmountCents int64
 	// Status is RefundPending, RefundSucceeded or RefundFailed.
 	Status string
+	// FailureReason is the processor's code for why it failed; it may be empty.
+	FailureReason string
 }
 
 // NewRefund is a refund to be made.

@@ -43,8 +43,10 @@ func refund(r *stripe.Refund) Refund {
 	switch r.Status {
 	case stripe.RefundStatusSucceeded:
 		out.Status = RefundSucceeded
-	case stripe.RefundStatusFailed, stripe.RefundStatusCanceled:
-		out.Status = RefundFailed
+	case stripe.RefundStatusFailed:
+		out.Status, out.FailureReason = RefundFailed, string(r.FailureReason)
+	case stripe.RefundStatusCanceled:
+		out.Status, out.FailureReason = RefundFailed, "canceled"
 	default: // also one that waits for the buyer to say where the money shall go
 		out.Status = RefundPending
 	}

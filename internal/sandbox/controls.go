@@ -135,7 +135,7 @@ func (s *Server) RefundsWait(wait bool) {
 	s.refundsWait = wait
 }
 
-// SettleRefund ends a refund that waits.
+// SettleRefund ends a refund that waits, or has one fail that had succeeded.
 func (s *Server) SettleRefund(refundID string, ok bool) (r Refund, err error) {
 	err = s.do(func(c *change) error {
 		found, known := c.refunds[refundID]

@@ -151,13 +151,26 @@ func TestRefundsThatWait(t *testing.T) {
 	refused(t, err, 400, "charge_already_refunded")
 	_, err = r.SettleRefund(waiting.ID, false)
 	require.NoError(t, err)
-	require.Equal(t, []string{"charge.refunded", "refund.created", "charge.refund.updated", "refund.updated"}, r.delivered(t))
+	require.Equal(t, []string{"charge.refunded", "refund.created", "charge.refund.updated", "refund.updated", "refund.failed"}, r.delivered(t))
 	r.RefundsWait(false)
 	done, err := r.api.Refunds.New(ask)
 	require.NoError(t, err)
 	require.Equal(t, stripe.RefundStatusSucceeded, done.Status)
 	p, _ := r.Payment(paid.PaymentID)
 	require.Equal(t, int64(300), p.FeeRefundedCents)
+	r.delivered(t)
+
+	_, err = r.SettleRefund(done.ID, false) // the bank sends it back
+	require.NoError(t, err)
+	require.Equal(t, []string{"charge.refund.updated", "refund.updated", "refund.failed"}, r.delivered(t))
+	p, _ = r.Payment(paid.PaymentID)
+	require.Zero(t, p.RefundedCents)
+	require.Zero(t, p.FeeRefundedCents)
+	back, err := r.api.Refunds.Get(done.ID, &stripe.RefundParams{Params: on(account, "")})
+	require.NoError(t, err)
+	require.Equal(t, stripe.RefundFailureReasonUnknown, back.FailureReason)
+	_, err = r.SettleRefund(done.ID, true)
+	require.Error(t, err)
 }
 
 func TestFaultsOnDemand(t *testing.T) {

@@ -187,6 +187,9 @@ func (s *Server) refundRow(r Refund) refundRow {
 		row.Tone = wait
 		row.Buttons = []button{s.button("settle-refund", r.ID, "yes", "Succeeds"), s.button("settle-refund", r.ID, "no", "Fails")}
 		row.Buttons[1].Danger = true
+	case Succeeded:
+		row.Buttons = []button{s.button("settle-refund", r.ID, "no", "The bank sends it back")}
+		row.Buttons[0].Danger = true
 	case Failed:
 		row.Tone = bad
 	}

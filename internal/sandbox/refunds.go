@@ -70,9 +70,10 @@ func (c *change) refund(p Payment, r Refund, withFee bool) (Refund, error) {
 	return r, nil
 }
 
-// settleRefund ends a refund that waits.
+// settleRefund ends a refund that waits. One that has succeeded can still fail: the
+// buyer's bank sends the money back.
 func (c *change) settleRefund(r Refund, ok bool) (Refund, error) {
-	if r.Status != Pending {
+	if r.Status != Pending && (ok || r.Status != Succeeded) {
 		return r, refuse("", "", "This refund doesn't wait.")
 	}
 	r.Status = Succeeded
@@ -86,6 +87,9 @@ func (c *change) settleRefund(r Refund, ok bool) (Refund, error) {
 	c.put(record{Refund: &r})
 	c.emit(r.Account, "charge.refund.updated", r.render())
 	c.emit(r.Account, "refund.updated", r.render())
+	if r.Status == Failed {
+		c.emit(r.Account, "refund.failed", r.render())
+	}
 	return r, nil
 }
 
@@ -115,6 +119,13 @@ func listRefunds(c *call) (any, error) {
 func (r Refund) render() object {
 	return object{
 		"id": r.ID, "object": "refund", "created": r.Created, "status": r.Status, "reason": nullable(r.Reason), "currency": r.Currency,
-		"amount": r.AmountCents, "payment_intent": r.PaymentID, "charge": r.ChargeID, "metadata": r.Metadata,
+		"amount": r.AmountCents, "failure_reason": r.failureReason(), "payment_intent": r.PaymentID, "charge": r.ChargeID, "metadata": r.Metadata,
 	}
+}
+
+func (r Refund) failureReason() any {
+	if r.Status == Failed {
+		return "unknown"
+	}
+	return nil
 }
