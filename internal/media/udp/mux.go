@@ -9,29 +9,48 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	// maxAddresses is how many addresses may be answered for one ufrag: each costs the
+	// maxAddresses is how many addresses one ufrag may have: each costs the
 	// agent a candidate that it keeps, and a client has a handful.
 	maxAddresses = 128
+	// quiet is for how long the peer connection that an address belongs to must have confirmed
+	// no check from there, before another one is given the address. Browsers check every 2.5
+	// to 6 s, and count a connection as lost after 30 s.
+	quiet = 15 * time.Second
 	// pause is between two attempts to read from a socket that can't be read from.
 	pause = 10 * time.Millisecond
 )
 
-// Mux shares a Conn among peer connections, told apart by ICE user fragments. What
-// comes from an address that has been answered is the peer connection's that
-// answered it; from elsewhere only STUN is taken, which names whom it is for.
+// Mux shares a Conn among peer connections, told apart by ICE user fragments. A STUN request
+// goes to the peer connection that it names, wherever it comes from. All else goes to the one
+// that the source address belongs to.
+//
+// An address comes to belong to a peer connection when its agent confirms a STUN request from
+// there, which it does after it has checked the request's integrity (RFC 8445, 7.3). It is
+// kept as long as requests from there are confirmed. So neither a participant who forges the
+// address of another one takes that one's packets, nor does somebody to whose address a NAT
+// has given another one's port wait for long.
 type Mux struct {
 	conn *Conn
+	now  func() time.Time
 	// read closes when nothing is read any more.
 	read chan struct{}
 
 	mu     sync.RWMutex
 	ports  map[name]*port
-	routes map[netip.AddrPort]*port
+	routes map[netip.AddrPort]*route
 	closed bool
+}
+
+// route is the peer connection that an address belongs to.
+type route struct {
+	port *port
+	// confirmed is when a request from there was last confirmed, in nanoseconds since 1970.
+	confirmed atomic.Int64
 }
 
 // name tells ports apart. Addresses of both families can't share one, since a
@@ -43,7 +62,7 @@ type name struct {
 
 // NewMux begins to read from conn, which it closes when it is closed.
 func NewMux(conn *Conn) *Mux {
-	m := &Mux{conn: conn, read: make(chan struct{}), ports: map[name]*port{}, routes: map[netip.AddrPort]*port{}}
+	m := &Mux{conn: conn, now: time.Now, read: make(chan struct{}), ports: map[name]*port{}, routes: map[netip.AddrPort]*route{}}
 	go m.run()
 	return m
 }
@@ -89,10 +108,14 @@ func (m *Mux) end() {
 
 // hand gives a packet to whom it is for, if anybody.
 func (m *Mux) hand(b []byte, from netip.AddrPort) {
+	ufrag := ufragOf(b)
 	m.mu.RLock()
-	p := m.routes[from]
-	if p == nil {
-		if p = m.ports[name{ufragOf(b), from.Addr().Is6()}]; p != nil && len(p.answered) >= maxAddresses {
+	var p *port
+	if r := m.routes[from]; ufrag == "" && r != nil {
+		p = r.port
+	} else if ufrag != "" {
+		p = m.ports[name{ufrag, from.Addr().Is6()}]
+		if p != nil && len(p.addresses) >= maxAddresses && (r == nil || r.port != p) {
 			p = nil
 		}
 	}
@@ -102,10 +125,24 @@ func (m *Mux) hand(b []byte, from netip.AddrPort) {
 	}
 }
 
-// ufragOf is the user fragment that a STUN message is for; empty for what is none.
+const (
+	stunHeader     = 20
+	stunCookie     = 0x2112A442
+	bindingSuccess = 0x0101
+)
+
+// isSTUN tells STUN from what else comes on the port (RFC 7983).
+func isSTUN(b []byte) bool {
+	return len(b) >= stunHeader && b[0]&0xc0 == 0 && binary.BigEndian.Uint32(b[4:]) == stunCookie
+}
+
+// confirms tells whether a packet confirms a STUN request to the address that it is sent to.
+func confirms(b []byte) bool { return isSTUN(b) && binary.BigEndian.Uint16(b) == bindingSuccess }
+
+// ufragOf is the user fragment that a STUN request is for; empty for what names none.
 func ufragOf(b []byte) string {
-	const header, cookie, username = 20, 0x2112A442, 0x0006
-	if len(b) < header || b[0]&0xc0 != 0 || binary.BigEndian.Uint32(b[4:]) != cookie {
+	const header, username = stunHeader, 0x0006
+	if !isSTUN(b) {
 		return ""
 	}
 	for b = b[header:]; len(b) >= 4; {
@@ -153,20 +190,22 @@ func (m *Mux) forget(p *port) {
 	if m.ports[p.name] == p {
 		delete(m.ports, p.name)
 	}
-	for _, address := range p.answered {
+	for _, address := range p.addresses {
 		delete(m.routes, address)
 	}
-	p.answered = nil
+	p.addresses = nil
 }
 
-// answer notes that a port has sent to an address, whose packets are its from now
-// on.
-func (m *Mux) answer(p *port, to netip.AddrPort) {
-	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+// confirm notes that a port's agent has confirmed a request from an address, which belongs
+// to the port from now on, unless another one confirmed a request from there a moment ago.
+func (m *Mux) confirm(p *port, from netip.AddrPort) {
+	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	now := m.now().UnixNano()
 	m.mu.RLock()
-	known := m.routes[to] == p
+	r := m.routes[from]
 	m.mu.RUnlock()
-	if known {
+	if r != nil && r.port == p {
+		r.confirmed.Store(now)
 		return
 	}
 	m.mu.Lock()
@@ -174,11 +213,16 @@ func (m *Mux) answer(p *port, to netip.AddrPort) {
 	if m.ports[p.name] != p {
 		return
 	}
-	if old := m.routes[to]; old != nil {
-		old.answered = slices.DeleteFunc(old.answered, func(a netip.AddrPort) bool { return a == to })
+	if old := m.routes[from]; old != nil {
+		if old.port == p || now-old.confirmed.Load() < int64(quiet) {
+			return
+		}
+		old.port.addresses = slices.DeleteFunc(old.port.addresses, func(a netip.AddrPort) bool { return a == from })
 	}
-	m.routes[to] = p
-	p.answered = append(p.answered, to)
+	r = &route{port: p}
+	r.confirmed.Store(now)
+	m.routes[from] = r
+	p.addresses = append(p.addresses, from)
 }
 
 // Peer makes the ICE mux of one peer connection.

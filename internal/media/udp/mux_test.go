@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,6 +45,25 @@ func say(t testing.TB, c *Conn, b []byte, m *Mux) {
 	require.NoError(t, err)
 }
 
+// confirm has a candidate's agent confirm a request.
+func confirm(t testing.TB, c *peerConn, to netip.AddrPort) {
+	t.Helper()
+	b := knock("", 0)
+	b[0], b[1] = 1, 1
+	_, err := c.WriteToAddrPort(b, to)
+	require.NoError(t, err)
+}
+
+// media reads the next packet of media.
+func media(t testing.TB, c *peerConn) int {
+	t.Helper()
+	b := make([]byte, 1500)
+	n, _, err := c.ReadFromAddrPort(b)
+	require.NoError(t, err)
+	require.True(t, isRTP(b[:n]))
+	return number(b[:n])
+}
+
 func TestWhatComesFindsWhomItIsFor(t *testing.T) {
 	t.Parallel()
 	p, a := peer(t, "127.0.0.1:0")
@@ -54,21 +75,104 @@ func TestWhatComesFindsWhomItIsFor(t *testing.T) {
 	number, from := hear(t, b)
 	assert.Equal(t, 1, number)
 	assert.Equal(t, addrOf(client), from)
-	_, err := b.WriteToAddrPort(knock("", 0), from)
-	require.NoError(t, err)
-	// An address that was answered stays with who answered it, whatever it says.
-	say(t, client, knock("ufrag", 2), p.mux)
+	say(t, client, rtp(8, 100), p.mux) // not confirmed yet
+	say(t, client, knock("other", 2), p.mux)
 	number, _ = hear(t, b)
 	assert.Equal(t, 2, number)
-	// Once that one is gone, it is anybody's.
+	confirm(t, b, from)
+	say(t, client, rtp(9, 100), p.mux)
+	assert.Equal(t, 9, media(t, b))
+	// A request goes to whom it names, wherever it comes from.
+	say(t, client, knock("ufrag", 2), p.mux)
+	number, _ = hear(t, a)
+	assert.Equal(t, 2, number)
+	// Once that one is gone, the address is nobody's.
 	require.NoError(t, b.Close())
-	_, _, err = b.ReadFromAddrPort(make([]byte, 100))
+	_, _, err := b.ReadFromAddrPort(make([]byte, 100))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
+	say(t, client, rtp(10, 100), p.mux)
 	say(t, client, knock("ufrag", 3), p.mux)
 	number, _ = hear(t, a)
 	assert.Equal(t, 3, number)
 	assert.Len(t, p.mux.ports, 1)
 	assert.Empty(t, p.mux.routes)
+}
+
+// TestTwoParticipantsBehindOneAddress, as with a NAT, have two ports of it.
+func TestTwoParticipantsBehindOneAddress(t *testing.T) {
+	t.Parallel()
+	p, ada := peer(t, "127.0.0.1:0")
+	bob := open(t, p.mux.Peer(), "bob")
+	first, second := listen(t, "127.0.0.1:0"), listen(t, "127.0.0.1:0")
+	say(t, first, knock("ufrag", 1), p.mux)
+	say(t, second, knock("bob", 2), p.mux)
+	_, from := hear(t, ada)
+	confirm(t, ada, from)
+	_, from = hear(t, bob)
+	confirm(t, bob, from)
+	for i := range 10 {
+		say(t, first, rtp(i, 100), p.mux)
+		say(t, second, rtp(100+i, 100), p.mux)
+		assert.Equal(t, i, media(t, ada))
+		assert.Equal(t, 100+i, media(t, bob))
+	}
+}
+
+// TestAForgedAddressTakesNothing: mallory sends requests of her own from ada's address, as
+// somebody who can forge it does, before and after ada has come.
+func TestAForgedAddressTakesNothing(t *testing.T) {
+	t.Parallel()
+	p, ada := peer(t, "127.0.0.1:0")
+	var clock atomic.Int64
+	p.mux.now = func() time.Time { return time.Unix(0, clock.Load()) }
+	mallory := open(t, p.mux.Peer(), "mallory")
+	client := listen(t, "127.0.0.1:0") // both send from here
+	ask := func(ufrag string, of *peerConn) {
+		say(t, client, knock(ufrag, 1), p.mux)
+		_, from := hear(t, of)
+		confirm(t, of, from)
+	}
+	ask("ufrag", ada)
+	for i := range 10 {
+		ask("mallory", mallory)
+		say(t, client, rtp(i, 100), p.mux)
+		assert.Equal(t, i, media(t, ada), "ada's media is ada's")
+		clock.Add(int64(quiet) / 2)
+		ask("ufrag", ada) // a check, now and then, keeps the address
+	}
+	// What a peer connection sends on its own account binds nothing.
+	_, err := mallory.WriteToAddrPort(rtp(1, 100), addrOf(client))
+	require.NoError(t, err)
+	_, err = mallory.WriteToAddrPort(knock("", 0), addrOf(client))
+	require.NoError(t, err)
+	say(t, client, rtp(50, 100), p.mux)
+	assert.Equal(t, 50, media(t, ada))
+}
+
+// TestAnAddressThatANATHasGivenToSomebodyElse is the newcomer's, once whom it belonged to
+// has been silent for a while.
+func TestAnAddressThatANATHasGivenToSomebodyElse(t *testing.T) {
+	t.Parallel()
+	p, gone := peer(t, "127.0.0.1:0")
+	var clock atomic.Int64
+	p.mux.now = func() time.Time { return time.Unix(0, clock.Load()) }
+	newcomer := open(t, p.mux.Peer(), "newcomer")
+	client := listen(t, "127.0.0.1:0")
+	say(t, client, knock("ufrag", 1), p.mux)
+	_, from := hear(t, gone)
+	confirm(t, gone, from)
+	say(t, client, knock("newcomer", 2), p.mux)
+	hear(t, newcomer)
+	confirm(t, newcomer, from)
+	say(t, client, rtp(1, 100), p.mux)
+	assert.Equal(t, 1, media(t, gone))
+	clock.Add(int64(quiet))
+	say(t, client, knock("newcomer", 3), p.mux)
+	hear(t, newcomer)
+	confirm(t, newcomer, from)
+	say(t, client, rtp(2, 100), p.mux)
+	assert.Equal(t, 2, media(t, newcomer))
+	assert.Empty(t, gone.port.addresses)
 }
 
 func TestCandidatesShareAUfrag(t *testing.T) {
@@ -110,8 +214,6 @@ func TestAFloodFillsNoMemory(t *testing.T) {
 	for range maxWaiting {
 		hear(t, flooded)
 	}
-	_, err := flooded.WriteToAddrPort(knock("", 0), addrOf(client))
-	require.NoError(t, err)
 	say(t, client, knock("ufrag", 1<<30), p.mux)
 	for number != 1<<30 {
 		number, _ = hear(t, flooded)
@@ -126,8 +228,7 @@ func TestAClientHasSoManyAddresses(t *testing.T) {
 		say(t, client, knock("ufrag", i), p.mux)
 		number, from := hear(t, conn)
 		require.Equal(t, i, number)
-		_, err := conn.WriteToAddrPort(knock("", 0), from)
-		require.NoError(t, err)
+		confirm(t, conn, from)
 		if i > 0 {
 			continue
 		}

@@ -128,8 +128,6 @@ type peerConn struct {
 	port   *port
 	closed atomic.Bool
 	over   chan struct{} // closes with it
-	// known is the destination that RTP was last sent to.
-	known atomic.Pointer[netip.AddrPort]
 }
 
 // ReadFromAddrPort implements ice.AddrPortReaderWriter.
@@ -153,13 +151,10 @@ func (c *peerConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	if !isRTP(b) {
-		c.peer.mux.answer(c.port, to)
+		if confirms(b) {
+			c.peer.mux.confirm(c.port, to)
+		}
 		return c.peer.mux.conn.WriteToAddrPort(b, to)
-	}
-	if known := c.known.Load(); known == nil || *known != to {
-		c.peer.mux.answer(c.port, to)
-		to := to // here, so that only these few are allocated
-		c.known.Store(&to)
 	}
 	if c.peer.collects.Load() && len(b) <= maxBytes {
 		c.peer.collect(b, to)

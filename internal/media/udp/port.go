@@ -15,10 +15,10 @@ const maxWaiting = 1024
 // from it.
 type port struct {
 	name name
-	// users is how many candidates there are, answered where they have sent to: the
+	// users is how many candidates there are, addresses those that belong to them: the
 	// mux's lock guards both.
-	users    int
-	answered []netip.AddrPort
+	users     int
+	addresses []netip.AddrPort
 
 	// wake has room for one token, which is there while something waits; closed closes
 	// when nothing comes any more.

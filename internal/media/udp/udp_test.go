@@ -239,7 +239,6 @@ func TestWrongFamilyIsAnErrorOnly(t *testing.T) {
 	p, conn := peer(t, "127.0.0.1:0")
 	p.Flush()
 	to := netip.MustParseAddrPort("[2001:db8::1]:9")
-	conn.known.Store(&to)
 	_, err := conn.WriteToAddrPort(rtp(1, 100), to)
 	require.NoError(t, err)
 	p.Flush()
