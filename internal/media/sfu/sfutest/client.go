@@ -34,6 +34,8 @@ type Options struct {
 	Token, Room string
 	// TCPOnly finds no way over UDP, RelayOnly only through the server's TURN relay.
 	TCPOnly, RelayOnly bool
+	// AESCMFirst prefers AES-CM to encrypt media, as browsers do.
+	AESCMFirst bool
 	// Codecs are the MIME types that it decodes; all by default.
 	Codecs []string
 	// RED has it take sound with redundancy (RFC 2198), and offer it where Media says so.
@@ -182,7 +184,7 @@ func (c *Client) dial(t testing.TB, query url.Values) {
 	if response.Body != nil {
 		_ = response.Body.Close()
 	}
-	conn.SetReadLimit(1 << 20)
+	conn.SetReadLimit(4 << 20)
 	c.mu.Lock()
 	c.conn, c.lost = conn, false
 	c.mu.Unlock()
@@ -198,6 +200,34 @@ func (c *Client) Cut() {
 	conn := c.conn
 	c.mu.Unlock()
 	_ = conn.CloseNow()
+}
+
+// CloseSubscribe ends the connection that it is sent media on, and tells the server so by
+// DTLS. The next offer of the server is answered on a new one.
+func (c *Client) CloseSubscribe(t testing.TB) {
+	t.Helper()
+	c.mu.Lock()
+	sub := c.sub
+	c.sub = nil
+	c.mu.Unlock()
+	if err := sub.GracefulClose(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ClosePublish ends the connection that it sends media on, and all that it published.
+func (c *Client) ClosePublish(t testing.TB) {
+	t.Helper()
+	c.mu.Lock()
+	pub, outputs := c.pub, c.outputs
+	c.pub, c.outputs = nil, nil
+	c.mu.Unlock()
+	for _, o := range outputs {
+		o.Stop()
+	}
+	if err := pub.GracefulClose(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Resume opens a new socket for the participant that the last welcome was for,

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/pion/dtls/v3"
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
 	"github.com/pion/logging"
@@ -87,6 +89,13 @@ func newAPI(t testing.TB, o Options) *webrtc.API {
 	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
 	if o.TCPOnly {
 		settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeTCP4})
+	}
+	// As browsers do. pion's default is to leave it to a server that is an ICE-lite agent.
+	if err := settings.SetAnsweringDTLSRole(webrtc.DTLSRoleClient); err != nil {
+		t.Fatal(err)
+	}
+	if o.AESCMFirst {
+		settings.SetSRTPProtectionProfiles(dtls.SRTP_AES128_CM_HMAC_SHA1_80, dtls.SRTP_AEAD_AES_256_GCM, dtls.SRTP_AEAD_AES_128_GCM)
 	}
 	media := &webrtc.MediaEngine{}
 	if err := registerCodecs(media, o.Codecs); err != nil {
@@ -204,11 +213,7 @@ func (c *Client) addOutput(t testing.TB, pc *webrtc.PeerConnection, m Media) *Ou
 		if rid != "" {
 			options = append(options, webrtc.WithRTPStreamID(rid))
 		}
-		capability := webrtc.RTPCodecCapability{MimeType: m.Mime, ClockRate: 90000}
-		if m.Mime == webrtc.MimeTypeOpus {
-			capability = webrtc.RTPCodecCapability{MimeType: m.Mime, ClockRate: 48000, Channels: 2}
-		}
-		static, err := webrtc.NewTrackLocalStaticRTP(capability, id, m.Source, options...)
+		static, err := webrtc.NewTrackLocalStaticRTP(m.capability(), id, m.Source, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,31 +224,49 @@ func (c *Client) addOutput(t testing.TB, pc *webrtc.PeerConnection, m Media) *Ou
 		one := &layer{rid: rid, local: local, width: 160 << i}
 		one.key.Store(true)
 		o.layers = append(o.layers, one)
+	}
+	c.attach(t, pc, o)
+	return o
+}
+
+func (m Media) capability() webrtc.RTPCodecCapability {
+	if m.Mime == webrtc.MimeTypeOpus {
+		return webrtc.RTPCodecCapability{MimeType: m.Mime, ClockRate: 48000, Channels: 2}
+	}
+	return webrtc.RTPCodecCapability{MimeType: m.Mime, ClockRate: 90000}
+}
+
+// attach gives an output a media section of a connection.
+func (c *Client) attach(t testing.TB, pc *webrtc.PeerConnection, o *Output) {
+	t.Helper()
+	for i, l := range o.layers {
+		var err error
 		if i == 0 {
-			o.transceiver, err = pc.AddTransceiverFromTrack(local, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
+			o.transceiver, err = pc.AddTransceiverFromTrack(l.local, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
 		} else {
-			err = o.transceiver.Sender().AddEncoding(local)
+			err = o.transceiver.Sender().AddEncoding(l.local)
 		}
-		if err == nil && m.RED {
-			err = o.transceiver.SetCodecPreferences([]webrtc.RTPCodecParameters{redCodec(), {RTPCodecCapability: capability, PayloadType: 111}})
+		if err == nil && o.Media.RED {
+			opus := webrtc.RTPCodecParameters{RTPCodecCapability: o.Media.capability(), PayloadType: 111}
+			err = o.transceiver.SetCodecPreferences([]webrtc.RTPCodecParameters{redCodec(), opus})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.work.Go(func() { c.readFeedback(o, rid) })
+		transceiver := o.transceiver
+		c.work.Go(func() { c.readFeedback(o, transceiver, l.rid) })
 	}
-	return o
 }
 
 // readFeedback makes a key frame when one is asked for.
-func (c *Client) readFeedback(o *Output, rid string) {
+func (*Client) readFeedback(o *Output, transceiver *webrtc.RTPTransceiver, rid string) {
 	for {
 		var packets []rtcp.Packet
 		var err error
 		if rid == "" {
-			packets, _, err = o.transceiver.Sender().ReadRTCP()
+			packets, _, err = transceiver.Sender().ReadRTCP()
 		} else {
-			packets, _, err = o.transceiver.Sender().ReadSimulcastRTCP(rid)
+			packets, _, err = transceiver.Sender().ReadSimulcastRTCP(rid)
 		}
 		if err != nil {
 			return
@@ -293,6 +316,11 @@ func (c *Client) RestartPublish(t testing.TB) Message {
 
 func (c *Client) offer(t testing.TB, options *webrtc.OfferOptions) Message {
 	t.Helper()
+	if pc, isNew := c.connection(&c.pub); isNew {
+		for _, o := range c.outputs {
+			c.attach(t, pc, o)
+		}
+	}
 	offer, err := c.pub.CreateOffer(options)
 	if err != nil {
 		t.Fatal(err)
@@ -315,6 +343,17 @@ func (c *Client) offer(t testing.TB, options *webrtc.OfferOptions) Message {
 	answer := c.ExpectAfter(t, n, "an answer", func(m Message) bool {
 		return (m.Type == "answer" && m.ID == float64(id)) || (m.Type == "error" && m.Re == float64(id))
 	})
+	if answer.Type == "error" { // pion takes back no offer: the next one is made anew
+		_ = c.pub.GracefulClose()
+		c.note(func() {
+			c.pub = nil
+			for _, o := range c.outputs {
+				if o.ID == "" {
+					o.Refused = Refused{Code: answer.Code, Message: answer.Message}
+				}
+			}
+		})
+	}
 	c.mu.Lock()
 	outputs := slices.Clone(c.outputs)
 	c.mu.Unlock()
@@ -462,6 +501,20 @@ func (c *Client) Path(t testing.TB) string {
 		t.Fatalf("no path: %v", err)
 	}
 	return pair.Local.String()
+}
+
+// Profiles are the SRTP profiles of its two connections, as RFC 5764 and RFC 7714 number
+// them, once media goes over them.
+func (c *Client) Profiles(t testing.TB) (publish, subscribe dtls.SRTPProtectionProfile) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := func(pc *webrtc.PeerConnection) dtls.SRTPProtectionProfile {
+		// pion tells nobody which it is.
+		profile := reflect.ValueOf(pc.SCTP().Transport()).Elem().FieldByName("srtpProtectionProfile")
+		return dtls.SRTPProtectionProfile(profile.Uint())
+	}
+	return of(c.pub), of(c.sub)
 }
 
 // Sections is how many media sections there are to receive in.
