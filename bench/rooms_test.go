@@ -51,6 +51,7 @@ func startSFU(b *testing.B) (server *sfu.Server, url string) {
 		defer cancel()
 		require.NoError(b, server.Stop(ctx))
 		web.Close()
+		require.Zero(b, server.Stats().Panics)
 	})
 	return server, "ws" + strings.TrimPrefix(web.URL, "http")
 }

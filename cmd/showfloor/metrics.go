@@ -132,6 +132,8 @@ func (m *metrics) watchSFU(rooms *sfu.Server) {
 		func() float64 { return float64(rooms.Stats().Dropped) })
 	m.counter("sfu_packets_malformed_total", "RTP packets with redundancy (RED) that couldn't be read.",
 		func() float64 { return float64(rooms.Stats().Malformed) })
+	m.counter("sfu_panics_total", "Panics in rooms that were recovered: bugs of the server, whose stacks are in the log.",
+		func() float64 { return float64(rooms.Stats().Panics) })
 }
 
 // watchRealtime adds the figures of the realtime channel.

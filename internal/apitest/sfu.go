@@ -39,6 +39,9 @@ func (s *Server) openSFU(t testing.TB, o Options) {
 		if err := s.SFU.Stop(stopping); err != nil {
 			t.Errorf("stop the SFU: %v", err)
 		}
+		if n := s.SFU.Stats().Panics; n > 0 {
+			t.Errorf("the SFU recovered from %d panics; their stacks are in the log", n)
+		}
 	})
 	api, signalling := s.Handler, s.SFU.Handler()
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -139,4 +139,7 @@ type Stats struct {
 	// PacketsOut went to subscribers over UDP, with so many system calls; PacketsLost
 	// the system didn't take.
 	PacketsOut, SendCalls, PacketsLost uint64
+	// Panics were recovered: each is a bug of the server, and ended one connection, reader
+	// or piece of a room's work.
+	Panics uint64
 }

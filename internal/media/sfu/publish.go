@@ -59,6 +59,9 @@ func (u *publisher) handleOffer(m message) {
 		u.p.fail(m.ID, CodeBadMessage, err.Error())
 		return
 	}
+	if closed(u.pc) {
+		u.reset() // which its close will ask for again
+	}
 	refused := u.judge(d, m.Sources)
 	answer, err := u.negotiate(d)
 	if err != nil {
@@ -194,6 +197,11 @@ func (u *publisher) open() error {
 	pc.OnTrack(func(remote *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) {
 		p.box.post(func() { u.arrived(pc, remote, receiver) })
 	})
+	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
+		if state == webrtc.PeerConnectionStateClosed {
+			p.box.post(func() { u.closedByClient(pc) })
+		}
+	})
 	u.pc = pc
 	return nil
 }
@@ -231,6 +239,19 @@ func (u *publisher) reset() {
 		_ = u.pc.GracefulClose()
 		u.pc, u.lines = nil, map[string]*line{}
 	}
+}
+
+// closedByClient ends what came by a connection that the client has closed (DTLS
+// close_notify).
+func (u *publisher) closedByClient(pc *webrtc.PeerConnection) {
+	if u.pc == pc {
+		u.reset()
+	}
+}
+
+// closed tells whether a connection is there and has ended.
+func closed(pc *webrtc.PeerConnection) bool {
+	return pc != nil && pc.ConnectionState() == webrtc.PeerConnectionStateClosed
 }
 
 // close ends it and returns when nothing is read any more.

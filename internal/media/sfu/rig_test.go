@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -140,7 +141,10 @@ type rig struct {
 func newRig(t testing.TB, change func(*sfu.Config)) *rig {
 	t.Helper()
 	d := &door{kind: sfu.SessionRoom, grants: map[string]sfu.Grant{}, refuse: map[string]*sfu.Refusal{}, info: map[string]any{"layout": "grid", "locked": false}}
-	c := sfu.Config{Addr: "127.0.0.1:0", Gate: d, Limits: sfu.Limits{AddressJoins: -1, RoomJoins: -1}}
+	c := sfu.Config{
+		Addr: "127.0.0.1:0", Gate: d, Limits: sfu.Limits{AddressJoins: -1, RoomJoins: -1},
+		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
 	if change != nil {
 		change(&c)
 	}
@@ -155,6 +159,7 @@ func newRig(t testing.TB, change func(*sfu.Config)) *rig {
 		require.NoError(t, server.Stop(ctx))
 		require.NoError(t, server.Stop(ctx))
 		web.Close()
+		require.Zero(t, server.Stats().Panics, "the server recovered from a panic; its stack is above")
 	})
 	return &rig{door: d, server: server, url: "ws" + strings.TrimPrefix(web.URL, "http")}
 }

@@ -10,11 +10,9 @@ package sfu
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"maps"
 	"net"
 	"net/netip"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -42,6 +40,7 @@ type Server struct {
 	workers *forward.Workers
 
 	packets, bytes, dropped, malformed, nacks, keyFrames atomic.Uint64
+	faults                                               *faults
 	// castIDs names, by room, the publishers that are hosts of it.
 	castIDs sync.Map
 
@@ -66,6 +65,7 @@ func New(c Config) (*Server, error) {
 		roomJoins:    newLimiter[string](c.Now, c.Limits.RoomJoins),
 		addressJoins: newLimiter[netip.Addr](c.Now, c.Limits.AddressJoins),
 		handshakes:   make(chan struct{}, c.Limits.Handshakes),
+		faults:       newFaults(c.Log),
 		open:         map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -158,7 +158,7 @@ func (s *Server) Stats() Stats {
 	st := Stats{
 		Rooms: len(s.open), Tracks: s.tracks, Accepted: s.accepted, Refused: maps.Clone(s.refused),
 		PacketsIn: s.packets.Load(), BytesIn: s.bytes.Load(), Dropped: s.dropped.Load(),
-		Malformed: s.malformed.Load(), Nacks: s.nacks.Load(), KeyFrames: s.keyFrames.Load(),
+		Malformed: s.malformed.Load(), Nacks: s.nacks.Load(), KeyFrames: s.keyFrames.Load(), Panics: s.faults.count.Load(),
 	}
 	if s.net != nil {
 		out := s.net.udp.Stats()
@@ -326,9 +326,10 @@ func (s *Server) setMuted(c Connection, muted bool) error {
 	return s.config.Gate.SetMuted(ctx, c, muted)
 }
 
-// recovered keeps a fault in one room or connection from ending the process.
+// recovered is deferred where a panic must end one room, connection or packet reader
+// rather than the process. Stats counts the panics.
 func (s *Server) recovered(what string) {
-	if fault := recover(); fault != nil {
-		s.config.Log.Error("sfu: "+what+" failed", "error", fmt.Sprint(fault), "stack", string(debug.Stack()))
+	if value := recover(); value != nil {
+		s.faults.note(what, value)
 	}
 }

@@ -24,9 +24,9 @@ type subscriber struct {
 	// subs are those of the tracks in the room, by track, also of those that the
 	// client can't decode.
 	subs map[string]*subscription
-	// leaving are media sections whose track has ended, to be said so in the next
-	// offer; said, free in the answer to it, of which each kind has so many.
-	leaving []*webrtc.RTPSender
+	// leaving are media sections whose track has ended, which the next offer says; said and
+	// free count by kind those of the unanswered offer and those that an answer has freed.
+	leaving []ending
 	said    map[string]int
 	free    map[string]int
 
@@ -37,6 +37,13 @@ type subscriber struct {
 	connected        bool
 	pictures         bool // whether video codecs have been agreed on
 	debounce         *time.Timer
+}
+
+// ending is a media section whose track has ended. Its kind is kept, because a sender that
+// pion has stopped has no track to ask.
+type ending struct {
+	sender *webrtc.RTPSender
+	kind   string
 }
 
 // subscription is a participant's place for a track.
@@ -86,7 +93,7 @@ func (s *subscriber) release(sub *subscription) {
 		sub.sink = nil
 	}
 	if sub.transceiver != nil {
-		s.leaving = append(s.leaving, sub.transceiver.Sender())
+		s.leaving = append(s.leaving, ending{sub.transceiver.Sender(), sub.track.kind})
 		sub.transceiver = nil
 		s.change()
 	}
@@ -131,6 +138,10 @@ func (s *subscriber) offer() {
 	}
 	s.changed = false
 	if err := s.tryOffer(); err != nil {
+		if closed(s.pc) {
+			s.renew(s.pc)
+			return
+		}
 		s.p.server.config.Log.Warn("sfu: no offer could be made", "room", s.p.room.id, "error", err)
 		s.p.end(&Refusal{Code: CodeInternal})
 	}
@@ -142,12 +153,11 @@ func (s *subscriber) tryOffer() error {
 			return err
 		}
 	}
-	for _, sender := range s.leaving {
-		kind := sender.Track().Kind().String()
-		if err := s.pc.RemoveTrack(sender); err != nil {
+	for _, e := range s.leaving {
+		if err := s.pc.RemoveTrack(e.sender); err != nil {
 			return err
 		}
-		s.said[kind]++
+		s.said[e.kind]++
 	}
 	s.leaving = nil
 	for _, sub := range s.subs {
@@ -205,11 +215,36 @@ func (s *subscriber) open() error {
 	s.egress = forward.NewEgress(p.server.workers, forward.EgressConfig{WriteRTCP: pc.WriteRTCP, Flush: flush, Now: p.server.config.Now})
 	in.handle = s.egress.HandleRTCP
 	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
-		if state == webrtc.PeerConnectionStateConnected {
-			p.box.post(s.start)
+		switch state {
+		case webrtc.PeerConnectionStateConnected:
+			p.box.post(func() {
+				if s.pc == pc {
+					s.start()
+				}
+			})
+		case webrtc.PeerConnectionStateClosed:
+			p.box.post(func() { s.renew(pc) })
 		}
 	})
 	return nil
+}
+
+// renew gives up a connection that the client has closed (DTLS close_notify), and offers
+// everything anew on another one.
+func (s *subscriber) renew(pc *webrtc.PeerConnection) {
+	if pc == nil || s.pc != pc {
+		return
+	}
+	s.egress.Close()
+	_ = pc.GracefulClose()
+	s.pc, s.egress, s.leaving = nil, nil, nil
+	clear(s.said)
+	clear(s.free)
+	s.pending, s.restart, s.connected, s.pictures = 0, false, false, false
+	for id, sub := range s.subs {
+		s.subs[id] = &subscription{track: sub.track, view: sub.view}
+	}
+	s.change()
 }
 
 // place finds a media section for a track: one that is free, or a new one.
@@ -303,6 +338,10 @@ func (s *subscriber) handleAnswer(m message) {
 		if text, err = d.text(); err == nil {
 			err = s.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: text})
 		}
+	}
+	if err != nil && closed(s.pc) {
+		s.renew(s.pc)
+		return
 	}
 	if err != nil {
 		s.p.server.config.Log.Debug("sfu: answer not understood", "error", err)
