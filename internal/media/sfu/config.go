@@ -54,9 +54,9 @@ type Limits struct {
 	// Offers a second from a client [5], four times as many at once: each costs
 	// milliseconds.
 	Offers int
-	// Tracks a participant may publish at a time [8], in at most Sections media sections
-	// of a description [32] with at most Candidates candidates [64].
-	Tracks, Sections, Candidates int
+	// Sections is how many media sections an offer may have [32], with at most Candidates
+	// candidates in all [64].
+	Sections, Candidates int
 	// Packets a second that a publisher may send [5000]; what is above is dropped.
 	Packets int
 	// SSRCs that a client may use in its lifetime, for each of its connections [512].
@@ -81,7 +81,6 @@ func (l Limits) withDefaults() Limits {
 		{&l.Data, 10},
 		{&l.DataBytes, 8 << 20},
 		{&l.Offers, 5},
-		{&l.Tracks, 8},
 		{&l.Sections, 32},
 		{&l.Candidates, 64},
 		{&l.Packets, 5000},

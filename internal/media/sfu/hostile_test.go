@@ -89,9 +89,9 @@ func TestDescriptionsBeyondAllMeasure(t *testing.T) {
 
 func TestTooMuchOfEverything(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *sfu.Config) { c.Limits.Tracks, c.Limits.Packets = 2, 20 })
+	r := newRig(t, func(c *sfu.Config) { c.Limits.Packets = 20 })
 	ada := r.join(t, "ada:host")
-	outputs := ada.Publish(t, sfutest.Microphone(), sfutest.Camera(), sfutest.Screen())
+	outputs := ada.Publish(t, sfutest.Microphone(), sfutest.Camera(), sfutest.Camera())
 	require.Equal(t, "too_many", outputs[2].Refused.Code)
 	eventually(t, "packets are dropped", func() bool { return r.server.Stats().Dropped > 10 })
 

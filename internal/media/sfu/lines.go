@@ -96,7 +96,7 @@ func (u *publisher) newTrack(pub *publication, in *input) *track {
 		Malformed:  func() { u.p.server.malformed.Add(1) }, Now: u.p.server.config.Now,
 	}
 	if t.source == sourceMicrophone {
-		c.Speakers = u.p.room.ears
+		c.Speakers, c.Speaker = u.p.room.ears, t.userID
 	}
 	if t.kind == kindVideo {
 		c.Kind = forward.Video

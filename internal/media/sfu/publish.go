@@ -90,23 +90,26 @@ func (u *publisher) judge(d *description, sources []section) []refusedSection {
 	for _, s := range sources {
 		named[s.MID] = s.Source
 	}
-	sending := 0
+	carriers := u.carriers(d, named)
 	for _, s := range d.sections {
 		if !s.sends {
 			u.end(s.mid)
 			u.keep(d, s)
 			continue
 		}
-		code, text := u.verdict(s, named[s.mid], sending)
+		source := named[s.mid]
+		code, text := u.verdict(s, source)
+		if code == "" && carriers[source] != s.mid {
+			code, text = codeTooMany, "one track of each source: section "+carriers[source]+" carries your "+source
+		}
 		if code != "" {
 			refused = append(refused, refusedSection{s.mid, code, text})
 			u.end(s.mid)
 			continue
 		}
-		sending++
-		if pub := u.sections[s.mid]; pub == nil || pub.source != named[s.mid] {
+		if pub := u.sections[s.mid]; pub == nil || pub.source != source {
 			u.end(s.mid)
-			u.sections[s.mid] = &publication{mid: s.mid, source: named[s.mid], id: newTrackID(), rids: s.rids}
+			u.sections[s.mid] = &publication{mid: s.mid, source: source, id: newTrackID(), rids: s.rids}
 		}
 	}
 	// A section that isn't described any more doesn't send either.
@@ -118,8 +121,26 @@ func (u *publisher) judge(d *description, sources []section) []refusedSection {
 	return refused
 }
 
-// verdict tells why a section is refused; an empty code when it isn't.
-func (u *publisher) verdict(s *mediaSection, source string, sending int) (code, text string) {
+// carriers is the section that carries each source: the one that does already, else the
+// first that may. A participant has one track of each source, so that nobody takes more
+// than one place in the sound and on the screens of others.
+func (u *publisher) carriers(d *description, named map[string]string) map[string]string {
+	carriers := map[string]string{}
+	for _, s := range d.sections {
+		source := named[s.mid]
+		if code, _ := u.verdict(s, source); !s.sends || code != "" {
+			continue
+		}
+		pub := u.sections[s.mid]
+		if _, taken := carriers[source]; !taken || pub != nil && pub.source == source {
+			carriers[source] = s.mid
+		}
+	}
+	return carriers
+}
+
+// verdict tells why a section is refused for what it is; an empty code when it isn't.
+func (u *publisher) verdict(s *mediaSection, source string) (code, text string) {
 	switch {
 	case source == "":
 		return CodeBadMessage, "tracks doesn't say what this section carries"
@@ -127,8 +148,6 @@ func (u *publisher) verdict(s *mediaSection, source string, sending int) (code, 
 		return CodeBadMessage, "a section of " + s.kind + " can't carry " + source
 	case !u.p.grant.Perms.may(source):
 		return CodeForbidden, "you may not publish " + source
-	case sending >= u.p.server.config.Limits.Tracks:
-		return codeTooMany, "too many tracks"
 	case len(s.rids) > maxLayers:
 		return codeTooMany, "too many simulcast layers"
 	case !s.decodable:

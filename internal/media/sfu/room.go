@@ -190,6 +190,7 @@ func (r *room) publish(t *track) {
 		t.muted = m.grant.Muted || m.muting > 0
 	}
 	t.fwd.SetSilenced(t.muted)
+	t.fwd.SetPrivileged(m.grant.moderates())
 	r.add(t)
 }
 

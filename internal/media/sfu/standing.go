@@ -42,9 +42,14 @@ func (r *room) change(m *member, g Grant) {
 	}
 	old := m.grant
 	for id, t := range r.tracks {
-		if t.owner == m.p && !g.Perms.may(t.source) {
-			r.unpublish(id)
+		if t.owner != m.p {
+			continue
 		}
+		if !g.Perms.may(t.source) {
+			r.unpublish(id)
+			continue
+		}
+		t.fwd.SetPrivileged(g.moderates())
 	}
 	r.count(m, -1)
 	m.grant = g

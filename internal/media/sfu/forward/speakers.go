@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// loudest is how many tracks of a room are sent at once, by default.
+	// loudest is how many speakers of a room are sent at once by default, and how many
+	// privileged ones besides.
 	loudest = 8
 	// Loudness is counted in decibels above silence, which RFC 6464 puts at -127
 	// below overload. Speech at a microphone is at some 90 to 110.
@@ -28,7 +29,8 @@ const (
 
 // SpeakersConfig describes a room's sound.
 type SpeakersConfig struct {
-	// Most is how many tracks are sent at once, the loudest; 8 for 0. Below 0 all are.
+	// Most is how many speakers are sent at once, the loudest; 8 for 0. Below 0 all are.
+	// As many privileged ones are sent besides.
 	Most int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
@@ -49,18 +51,20 @@ type Speakers struct {
 
 	mu     sync.Mutex
 	voices map[*Track]*voice
-	heard  []*voice
-	first  *voice // who has spoken loudest
+	// guests and privileged are the slots of the tracks that are sent.
+	guests, privileged slots
+	first              *voice // who has spoken loudest
 }
 
 // voice is one track's loudness.
 type voice struct {
-	id       string
-	loudness float64 // decibels above silence, smoothed
-	at       instant // when it was so loud
-	begun    bool
-	speaks   bool
-	heard    bool
+	id, speaker string
+	loudness    float64 // decibels above silence, smoothed
+	at          instant // when it was so loud
+	begun       bool
+	speaks      bool
+	heard       bool
+	privileged  bool
 }
 
 // NewSpeakers makes the ears of a room. Tracks are given them by TrackConfig.
@@ -141,7 +145,11 @@ func (v *voice) hears(level float64, now instant) {
 func (s *Speakers) add(t *Track) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.voices[t] = &voice{id: t.config.ID}
+	speaker := t.config.Speaker
+	if speaker == "" {
+		speaker = t.config.ID
+	}
+	s.voices[t] = &voice{id: t.config.ID, speaker: speaker}
 }
 
 func (s *Speakers) remove(t *Track) {
@@ -149,10 +157,30 @@ func (s *Speakers) remove(t *Track) {
 	defer s.mu.Unlock()
 	v := s.voices[t]
 	delete(s.voices, t)
-	s.heard = without(s.heard, v)
+	s.slots(v).leave(v)
 	if s.first == v {
 		s.first = nil
 	}
+}
+
+// privilege moves a track to the slots of privileged speakers, or back.
+func (s *Speakers) privilege(t *Track, privileged bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.voices[t]
+	if v == nil || v.privileged == privileged {
+		return
+	}
+	s.slots(v).leave(v)
+	v.privileged = privileged
+}
+
+// slots are those that a voice competes for; s.mu is held.
+func (s *Speakers) slots(v *voice) *slots {
+	if v != nil && v.privileged {
+		return &s.privileged
+	}
+	return &s.guests
 }
 
 // hear takes the level of a packet, as its header extension has it, and tells
@@ -172,36 +200,5 @@ func (s *Speakers) hear(t *Track, extension []byte, silenced bool, now instant) 
 	default:
 		v.hears(float64(silence-extension[0]&0x7f), now)
 	}
-	if s.config.Most < 0 || v.heard {
-		return true
-	}
-	if len(s.heard) < s.config.Most {
-		v.heard = true
-		s.heard = append(s.heard, v)
-		return true
-	}
-	return s.replace(v, now)
-}
-
-// replace lets somebody be heard in the place of the quietest, if that one doesn't
-// speak or is quieter by far.
-func (s *Speakers) replace(v *voice, now instant) bool {
-	quietest := 0
-	for i, h := range s.heard {
-		h.settle(now)
-		if h.loudness < s.heard[quietest].loudness {
-			quietest = i
-		}
-	}
-	q := s.heard[quietest]
-	margin := ahead
-	if q.speaks {
-		margin = 3 * ahead
-	}
-	if v.loudness < q.loudness+margin {
-		return false
-	}
-	q.heard, v.heard = false, true
-	s.heard[quietest] = v
-	return true
+	return s.config.Most < 0 || s.slots(v).admit(v, s.config.Most, now)
 }

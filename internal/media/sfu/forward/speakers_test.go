@@ -117,3 +117,68 @@ func TestTheLoudestAreHeard(t *testing.T) {
 	r.talk(t, time.Second, 127, 20, 100)
 	assert.Greater(t, counts()[2], 47, "a place is free")
 }
+
+// TestASpeakerHasOneSlot: tracks of one user don't take others' slots.
+func TestASpeakerHasOneSlot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	speakers := NewSpeakers(SpeakersConfig{Most: 2, Now: r.now})
+	track := func(id, speaker string) *Track {
+		return r.track(TrackConfig{
+			ID: id, Kind: Audio, Speakers: speakers, Speaker: speaker, Extensions: Extensions{AudioLevel: levelID},
+		})
+	}
+	var loud []*Track
+	for i := range 8 {
+		loud = append(loud, track("eve"+strconv.Itoa(i), "eve"))
+	}
+	bob, x := track("bob", "bob"), r.receiver()
+	x.add(bob)
+	shared := r.receiver()
+	for _, l := range loud {
+		shared.add(l)
+	}
+	r.run()
+	for seq := range uint16(50) {
+		r.advance(20 * time.Millisecond)
+		for i, l := range append(loud, bob) {
+			l.Write(0, raw(t, seq, uint32(seq)*960, uint32(i), []byte{1}, func(p *rtp.Packet) {
+				require.NoError(t, p.SetExtension(levelID, []byte{uint8(map[bool]int{true: 60, false: 0}[l == bob])}))
+			}))
+		}
+		r.run()
+	}
+	assert.Len(t, x.packets, 50, "bob is heard")
+	assert.Len(t, shared.packets, 50, "eve is heard once")
+}
+
+// TestPrivilegedSpeakersHaveSlotsOfTheirOwn: no guest takes them, however loud.
+func TestPrivilegedSpeakersHaveSlotsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 4, 2)
+	var listeners []*receiver
+	for _, track := range r.tracks {
+		x := r.receiver()
+		x.add(track)
+		listeners = append(listeners, x)
+	}
+	r.run()
+	counts := func() (out []int) {
+		for _, x := range listeners {
+			out = append(out, len(x.packets))
+			x.packets = nil
+		}
+		return out
+	}
+	r.talk(t, time.Second, 0, 0, 0, 60)
+	assert.Equal(t, []int{50, 50, 0, 0}, counts())
+	r.tracks[3].SetPrivileged(true)
+	r.talk(t, time.Second, 0, 0, 0, 60)
+	assert.Equal(t, []int{50, 50, 0, 50}, counts(), "heard over guests at full level")
+	r.tracks[1].SetPrivileged(true)
+	r.talk(t, time.Second, 0, 0, 0, 60)
+	assert.Equal(t, []int{50, 50, 50, 50}, counts(), "its slot among the guests is free")
+	r.tracks[3].SetPrivileged(false)
+	r.talk(t, time.Second, 0, 0, 0, 60)
+	assert.Equal(t, []int{50, 50, 50, 0}, counts())
+}

@@ -31,6 +31,9 @@ type TrackConfig struct {
 	// Speakers hears how loud the track is, and keeps it from being sent while
 	// others are louder; nil for neither. Audio only.
 	Speakers *Speakers
+	// Speaker is whose voice it is: of all tracks of a speaker one is sent at a time. By
+	// default each track is a speaker's of its own.
+	Speaker string
 	// RequestKeyFrame asks the publisher for a key frame; called at most twice a
 	// second per layer. It must not block.
 	RequestKeyFrame func(layer int)
@@ -188,6 +191,14 @@ func (t *Track) SetSilenced(silenced bool) {
 	t.mute.Store(silenced)
 	if silenced {
 		t.parted = true
+	}
+}
+
+// SetPrivileged has the track compete with privileged speakers only, for slots that no
+// other can take. At first it isn't.
+func (t *Track) SetPrivileged(privileged bool) {
+	if t.config.Speakers != nil {
+		t.config.Speakers.privilege(t, privileged)
 	}
 }
 
