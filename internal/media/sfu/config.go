@@ -48,8 +48,9 @@ type Limits struct {
 	// Messages a second from a client [50], four times as many at once, and Data
 	// messages [10], four times as many at once.
 	Messages, Data int
-	// DataBytes a second that a room's data messages may be, each counted once for all to
-	// whom it goes [8 MiB], four times as many at once.
+	// DataBytes a second of data messages, each counted once for all to whom it goes [8 MiB]:
+	// the hosts and cohosts of a room have so many together, and all others, of whom one has
+	// an eighth. Four times as many at once.
 	DataBytes int
 	// Offers a second from a client [5], four times as many at once: each costs
 	// milliseconds.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
@@ -119,27 +120,71 @@ func TestTooMuchOfEverything(t *testing.T) {
 	eve.ExpectBye(t, "bad_message")
 }
 
+func dataTo(payload string, to ...string) map[string]any {
+	m := map[string]any{"type": "data", "topic": "x", "payload": payload}
+	if len(to) > 0 {
+		m["to"] = to
+	}
+	return m
+}
+
 // TestOneMessageToManyCountsForAll: each of those is kept a copy of it.
 func TestOneMessageToManyCountsForAll(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Limits.DataBytes = 1000 })
 	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
-	message := func(payload string, to ...string) map[string]any {
-		m := map[string]any{"type": "data", "topic": "x", "payload": payload}
-		if len(to) > 0 {
-			m["to"] = to
-		}
-		return m
-	}
-	ada.Send(t, message(strings.Repeat("x", 3000))) // more than may go out at once, for two
+	ada.Send(t, dataTo(strings.Repeat("x", 3000))) // more than may go out at once, for two
 	bob.Expect(t, "the first", func(m sfutest.Message) bool { return m.Type == "data" })
-	ada.Send(t, message(strings.Repeat("y", 3000), "bob"))
+	ada.Send(t, dataTo(strings.Repeat("y", 3000), "bob"))
 	ada.Expect(t, "the second is dropped", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "rate_limited" })
 	eventually(t, "there is room again", func() bool {
-		ada.Send(t, message("z", "bob", "nobody"))
+		ada.Send(t, dataTo("z", "bob", "nobody"))
 		heard := bob.Messages()
 		return heard[len(heard)-1].Payload == "z"
 	})
+}
+
+// TestOneSpeakerCantUseUpTheRoomsData: each guest has a share, and moderators a budget of
+// their own.
+func TestOneSpeakerCantUseUpTheRoomsData(t *testing.T) {
+	t.Parallel()
+	var at atomic.Int64
+	at.Store(time.Now().UnixNano())
+	r := newRig(t, func(c *sfu.Config) {
+		c.Limits.DataBytes = 8000
+		c.Now = func() time.Time { return time.Unix(0, at.Load()) }
+	})
+	ada, bob, eve := r.join(t, "ada:host"), r.join(t, "bob"), r.join(t, "eve")
+	limited := func(c *sfutest.Client) int {
+		n := 0
+		for _, m := range c.Messages() {
+			if m.Type == "error" && m.Code == "rate_limited" {
+				n++
+			}
+		}
+		return n
+	}
+	for range 30 {
+		eve.Send(t, dataTo(strings.Repeat("x", 900), "bob"))
+	}
+	eventually(t, "eve's share is used up", func() bool { return limited(eve) == 26 })
+	// A new connection is given no new share.
+	eve = r.join(t, "eve")
+	eve.Send(t, dataTo(strings.Repeat("x", 900), "bob"))
+	eventually(t, "it is used up still", func() bool { return limited(eve) == 1 })
+
+	bob.Send(t, dataTo("from bob", "ada"))
+	ada.Expect(t, "bob's message", func(m sfutest.Message) bool { return m.Type == "data" && m.Payload == "from bob" })
+	for i := range 7 {
+		guest := r.join(t, fmt.Sprintf("guest%d", i))
+		for range 5 {
+			guest.Send(t, dataTo(strings.Repeat("x", 900), "bob"))
+		}
+		eventually(t, "the share is used up", func() bool { return limited(guest) > 0 })
+	}
+	ada.Send(t, dataTo("from ada", "bob"))
+	bob.Expect(t, "the host's message", func(m sfutest.Message) bool { return m.Type == "data" && m.Payload == "from ada" })
+	require.Zero(t, limited(ada))
 }
 
 func TestASlowReaderIsSentAway(t *testing.T) {

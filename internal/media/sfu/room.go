@@ -44,8 +44,9 @@ type room struct {
 	ticks                 int
 	// spoke is who was last said to speak.
 	spoke []speaker
-	// volume is the pace of data messages, in bytes to all whom they go to.
-	volume *rate.Limiter
+	// guestData and moderatorData are the budgets of data messages, in bytes to all
+	// recipients together. Guests can't use up what hosts and cohosts need.
+	guestData, moderatorData *rate.Limiter
 
 	// Streams' rooms: what the hub has, shown here, to watching of the audience as the
 	// stream was told; and what a host broadcasts.
@@ -62,6 +63,9 @@ type member struct {
 	announced, shown bool
 	// muting: it has muted itself, and the gate is being told.
 	muting int
+	// data is what of the guests' budget for data messages this one may use. It outlives a
+	// connection, as long as the user is in the room.
+	data *rate.Limiter
 	// replaced counts the ticks since its connection was, of a member whose new one
 	// may be on its way in here.
 	replaced int
@@ -76,7 +80,7 @@ func newRoom(s *Server, g Grant) *room {
 		server: s, id: g.RoomID, kind: g.Room.Kind, ended: make(chan struct{}), done: make(chan struct{}), box: newMailbox(),
 		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
-		volume: rate.NewLimiter(rate.Limit(s.config.Limits.DataBytes), 4*s.config.Limits.DataBytes),
+		guestData: newBudget(s.config.Limits.DataBytes), moderatorData: newBudget(s.config.Limits.DataBytes),
 	}
 }
 
@@ -108,9 +112,10 @@ func (r *room) users() []string { return slices.Collect(maps.Keys(r.members)) }
 
 // join takes a peer in, in the place of an older connection of the same user.
 func (r *room) join(p *peer, g Grant) {
-	m := &member{p: p, grant: g}
+	m := &member{p: p, grant: g, data: newBudget(r.server.config.Limits.DataBytes / dataShares)}
 	old := r.members[g.UserID]
 	if old != nil {
+		m.data = old.data
 		old.p.end(&Refusal{Code: CodeReplaced})
 		r.unpublishAll(old)
 		r.count(old, -1)
@@ -295,36 +300,6 @@ func (r *room) silenceMicrophones(m *member) {
 	for _, t := range r.tracks {
 		if t.owner == m.p && t.source == sourceMicrophone && t.muted != muted {
 			r.silence(t, muted)
-		}
-	}
-}
-
-// data carries a data message.
-func (r *room) data(p *peer, msg message) {
-	m := r.members[p.connection.UserID]
-	if m == nil || m.p != p || !m.grant.Perms.any() {
-		p.fail(nil, CodeForbidden, "only who may publish may send data")
-		return
-	}
-	data := encode(dataMessage{typeData, m.grant.UserID, msg.Topic, msg.Payload})
-	slices.Sort(msg.To) // so that nobody is told the same twice
-	to := slices.Compact(msg.To)
-	hearers := len(to)
-	if to == nil {
-		hearers = len(r.members)
-	}
-	// What one says is kept for each who may have missed it.
-	if !r.volume.AllowN(r.server.config.Now(), min(hearers*len(data), r.volume.Burst())) {
-		p.fail(nil, CodeRateLimited, "too much data for so many; this message was dropped")
-		return
-	}
-	if to == nil {
-		r.tellAll(data, m)
-		return
-	}
-	for _, userID := range to {
-		if to := r.members[userID]; to != nil && !to.grant.waits() {
-			to.p.send(data)
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package sfu
+
+import (
+	"slices"
+
+	"golang.org/x/time/rate"
+)
+
+// dataShares is how many guests it takes to use up the guests' budget for data messages.
+const dataShares = 8
+
+// newBudget is a budget of bytes a second, of which four seconds' may be used at once.
+func newBudget(bytes int) *rate.Limiter { return rate.NewLimiter(rate.Limit(bytes), 4*bytes) }
+
+// affords takes the bytes of a message to all its recipients out of the sender's budget;
+// false when it is used up. A message that is larger than a whole budget needs all of it.
+func (r *room) affords(m *member, bytes int) bool {
+	now := r.server.config.Now()
+	if m.grant.moderates() {
+		return r.moderatorData.AllowN(now, min(bytes, r.moderatorData.Burst()))
+	}
+	return m.data.AllowN(now, min(bytes, m.data.Burst())) && r.guestData.AllowN(now, min(bytes, r.guestData.Burst()))
+}
+
+// data carries a data message. Each recipient's outbox keeps a copy of it.
+func (r *room) data(p *peer, msg message) {
+	m := r.members[p.connection.UserID]
+	if m == nil || m.p != p || !m.grant.Perms.any() {
+		p.fail(nil, CodeForbidden, "only who may publish may send data")
+		return
+	}
+	data := encode(dataMessage{typeData, m.grant.UserID, msg.Topic, msg.Payload})
+	slices.Sort(msg.To) // so that nobody is told the same twice
+	to := slices.Compact(msg.To)
+	hearers := len(to)
+	if to == nil {
+		hearers = len(r.members)
+	}
+	if !r.affords(m, hearers*len(data)) {
+		p.fail(nil, CodeRateLimited, "too much data for so many; this message was dropped")
+		return
+	}
+	if to == nil {
+		r.tellAll(data, m)
+		return
+	}
+	for _, userID := range to {
+		if to := r.members[userID]; to != nil && !to.grant.waits() {
+			to.p.send(data)
+		}
+	}
+}
