@@ -46,6 +46,15 @@ func NewSFU(sessions *session.Service, log *slog.Logger) *SFU {
 // Connect tells which server it is the gate of.
 func (s *SFU) Connect(server *sfu.Server) { s.server = server }
 
+// Identify implements sfu.Gate.
+func (s *SFU) Identify(ctx context.Context, token string) (string, error) {
+	t, err := s.sessions.AuthenticateParticipant(ctx, token)
+	if err != nil {
+		return "", s.refusal(ctx, sfu.Entry{Token: token}, err)
+	}
+	return t.RoomID, nil
+}
+
 // Enter implements sfu.Gate.
 func (s *SFU) Enter(ctx context.Context, e sfu.Entry) (sfu.Grant, error) {
 	g, err := s.sessions.Enter(ctx, session.EnterInput{Token: e.Token, RoomID: e.RoomID, ConnID: e.ConnID})

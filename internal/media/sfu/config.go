@@ -37,9 +37,10 @@ type Config struct {
 // Limits of what strangers may ask of the server. Zero values are replaced by the
 // defaults in brackets; a negative rate means any number.
 type Limits struct {
-	// RoomJoins and AddressJoins are how many connections a second may come to a room
-	// [500] and from an address [50]; twice as many may come at once.
-	RoomJoins, AddressJoins int
+	// RoomJoins and AddressJoins are how many connections a second with a good token may come
+	// to a room [500] and from an address [50], BadTokens how many with a bad one from an
+	// address [10]; twice as many may come at once.
+	RoomJoins, AddressJoins, BadTokens int
 	// Handshakes is how many may be on their way in at a time [1024].
 	Handshakes int
 	// MessageBytes is the longest message of a client [256 KiB], OfferBytes and
@@ -74,6 +75,7 @@ func (l Limits) withDefaults() Limits {
 	}{
 		{&l.RoomJoins, 500},
 		{&l.AddressJoins, 50},
+		{&l.BadTokens, 10},
 		{&l.Handshakes, 1024},
 		{&l.MessageBytes, 256 << 10},
 		{&l.OfferBytes, 64 << 10},

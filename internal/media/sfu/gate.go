@@ -78,6 +78,9 @@ func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
 // Gate decides who may be in which room, and writes down who is. Its methods are
 // called from many goroutines.
 type Gate interface {
+	// Identify tells for which room a token was issued. It looks at the token alone, without
+	// a query. A *Refusal says that the token isn't valid.
+	Identify(ctx context.Context, token string) (roomID string, err error)
 	// Enter lets a connection in, or lets it wait. A *Refusal reaches the client as it
 	// is, any other error as a failure of the server. What becomes of it later,
 	// Server.Apply is told. With an error, a grant that names a user says that the

@@ -208,14 +208,15 @@ func TestASlowReaderIsSentAway(t *testing.T) {
 	ada.Expect(t, "bob is gone", func(m sfutest.Message) bool { return m.Type == "left" && m.UserID == "bob" && m.Reason == "slow" })
 }
 
-func TestACrowdAtTheDoorIsRefusedInGoodOrder(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, func(c *sfu.Config) { c.Limits.RoomJoins = 5 })
+// knock opens so many sockets at once, with a token of each number, and tells how many were
+// upgraded. All others were refused with 429.
+func knock(t *testing.T, r *rig, n int, query string) (upgraded int64) {
+	t.Helper()
 	var let, refused atomic.Int64
 	var work sync.WaitGroup
-	for i := range 200 {
+	for i := range n {
 		work.Go(func() {
-			conn, response, err := websocket.Dial(context.Background(), fmt.Sprintf("%s/?token=u%d&room=sess_1", r.url, i), nil)
+			conn, response, err := websocket.Dial(context.Background(), r.url+"/?"+fmt.Sprintf(query, i), nil)
 			if err == nil {
 				let.Add(1)
 				conn.CloseNow()
@@ -227,9 +228,40 @@ func TestACrowdAtTheDoorIsRefusedInGoodOrder(t *testing.T) {
 		})
 	}
 	work.Wait()
-	require.Equal(t, int64(200), let.Load()+refused.Load())
-	require.Less(t, let.Load(), int64(60))
-	require.Equal(t, uint64(refused.Load()), r.server.Stats().Refused["flood"])
+	require.Equal(t, int64(n), let.Load()+refused.Load())
+	return let.Load()
+}
+
+func TestACrowdAtTheDoorIsRefusedInGoodOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.Limits.RoomJoins = 5 })
+	let := knock(t, r, 200, "token=u%d&room=sess_1")
+	require.Less(t, let, int64(60))
+	require.Equal(t, uint64(200-let), r.server.Stats().Refused["flood"])
+}
+
+// TestBadTokensUseUpNothing: strangers can't keep those with a good token out, neither from
+// the same address nor of a room that they name.
+func TestBadTokensUseUpNothing(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	r := newRig(t, func(c *sfu.Config) {
+		c.Limits.RoomJoins, c.Limits.AddressJoins = 5, 100
+		c.Now = func() time.Time { return now }
+	})
+	require.Equal(t, int64(20), knock(t, r, 200, "token=bad%d&room=sess_1"), "as many bad tokens as an address may have")
+	// A token of another room is not charged to this one.
+	knock(t, r, 20, "token=u%d@sess_2&room=sess_1")
+	sfutest.Connect(t, r.options(t, "bob")).Expect(t, "welcome", func(m sfutest.Message) bool { return m.Type == "welcome" })
+	again := sfutest.Connect(t, r.options(t, "cat"))
+	again.Expect(t, "welcome", func(m sfutest.Message) bool { return m.Type == "welcome" })
+}
+
+func TestABadTokenIsToldSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	sfutest.Connect(t, r.options(t, "bad")).ExpectBye(t, "unauthenticated")
+	sfutest.Connect(t, r.options(t, strings.Repeat("long", 5000))).ExpectBye(t, "unauthenticated")
 }
 
 func TestJoinsAndLeavesLeaveNothing(t *testing.T) {

@@ -34,6 +34,18 @@ type door struct {
 	info   map[string]any
 }
 
+// Identify takes tokens that begin with "bad" for invalid. Any other is of the room that it
+// names behind an @, or of sess_1.
+func (d *door) Identify(_ context.Context, token string) (string, error) {
+	if strings.HasPrefix(token, "bad") {
+		return "", &sfu.Refusal{Code: sfu.CodeUnauthenticated}
+	}
+	if _, room, named := strings.Cut(token, "@"); named {
+		return room, nil
+	}
+	return "sess_1", nil
+}
+
 func (d *door) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

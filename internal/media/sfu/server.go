@@ -25,9 +25,10 @@ import (
 type Server struct {
 	config Config
 	run    string // makes connection ids unique over restarts
-	// roomJoins and addressJoins bound who comes to a room, and from an address.
-	roomJoins    *limiter[string]
-	addressJoins *limiter[netip.Addr]
+	// roomJoins and addressJoins bound the connections with a good token, to the room that it
+	// was issued for and from an address; badTokens those with a bad one.
+	roomJoins               *limiter[string]
+	addressJoins, badTokens *limiter[netip.Addr]
 	// handshakes has a token for each connection that is on its way in.
 	handshakes chan struct{}
 
@@ -64,6 +65,7 @@ func New(c Config) (*Server, error) {
 		config: c, run: rand.Text()[:10],
 		roomJoins:    newLimiter[string](c.Now, c.Limits.RoomJoins),
 		addressJoins: newLimiter[netip.Addr](c.Now, c.Limits.AddressJoins),
+		badTokens:    newLimiter[netip.Addr](c.Now, c.Limits.BadTokens),
 		handshakes:   make(chan struct{}, c.Limits.Handshakes),
 		faults:       newFaults(c.Log),
 		open:         map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{},

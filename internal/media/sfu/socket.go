@@ -18,6 +18,8 @@ const (
 	// goodbyeTime is for a client to answer a good-bye: a server that stops waits no
 	// longer for those who are silent.
 	goodbyeTime = 2 * time.Second
+	// maxToken and maxRoomID are the longest that are looked at, in bytes.
+	maxToken, maxRoomID = 8 << 10, 128
 )
 
 // socket is a WebSocket of a client.
@@ -30,8 +32,8 @@ type socket struct {
 	wrote chan struct{}
 }
 
-// Handler serves the signalling socket, on whatever path it is mounted. Refused
-// before the upgrade are those who come too often, with 429; all others hear a bye.
+// Handler serves the signalling socket, on whatever path it is mounted. Connections that are
+// too many are refused with 429 before the upgrade; all others are told by a bye.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.begin() {
@@ -39,24 +41,19 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		defer s.wg.Done()
-		roomID := r.URL.Query().Get("room")
-		if !s.mayTry(r, roomID) {
-			s.countRefused("flood")
-			w.Header().Set("Retry-After", "2")
-			http.Error(w, "too many connections; try again", http.StatusTooManyRequests)
-			return
+		refusal, ok := s.admit(r)
+		release := func() {}
+		if ok && refusal == nil {
+			release, ok = s.reserve()
 		}
-		select {
-		case s.handshakes <- struct{}{}:
-		default:
-			s.countRefused("flood")
-			w.Header().Set("Retry-After", "2")
-			http.Error(w, "too many connections; try again", http.StatusTooManyRequests)
-			return
-		}
-		release := sync.OnceFunc(func() { <-s.handshakes })
 		defer release()
-		// Whoever has a token may come from any page: nothing is sent along unasked.
+		if !ok {
+			s.countRefused("flood")
+			w.Header().Set("Retry-After", "2")
+			http.Error(w, "too many connections; try again", http.StatusTooManyRequests)
+			return
+		}
+		// Any page may connect with a token: browsers add no credentials of their own.
 		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 		if err != nil {
 			return // it has been answered
@@ -66,8 +63,11 @@ func (s *Server) Handler() http.Handler {
 		x := &socket{server: s, conn: conn, wrote: make(chan struct{})}
 		x.ctx, x.cancel = context.WithCancel(s.ctx)
 		defer x.cancel()
-		p, refusal := s.enter(r, x)
-		// It has been decided: how long the other end takes over good-bye is nobody's wait.
+		var p *peer
+		if refusal == nil {
+			p, refusal = s.enter(r, x)
+		}
+		// The decision is made: how long the other end takes over the bye is nobody's wait.
 		release()
 		if refusal != nil {
 			x.refuse(refusal)
@@ -77,9 +77,36 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// mayTry counts an attempt.
-func (s *Server) mayTry(r *http.Request, roomID string) bool {
-	return len(roomID) <= 128 && s.addressJoins.allow(address(s.config.ClientIP(r))) && s.roomJoins.allow(roomID)
+// admit tells whether a connection may be tried. The token is checked first, so that those
+// with bad ones, who have a bound of their own, use up nothing that good ones need: a good
+// token is charged to its address and to the room that it was issued for. The refusal of a
+// bad token is for the client to hear.
+func (s *Server) admit(r *http.Request) (refusal *Refusal, ok bool) {
+	query, from := r.URL.Query(), address(s.config.ClientIP(r))
+	token, roomID := query.Get("token"), query.Get("room")
+	if s.resumable(query.Get("resume"), roomID) != nil {
+		return nil, s.addressJoins.allow(from)
+	}
+	if len(token) > maxToken || len(roomID) > maxRoomID {
+		return &Refusal{Code: CodeUnauthenticated}, s.badTokens.allow(from)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, enterTime)
+	defer cancel()
+	issuedFor, err := s.config.Gate.Identify(ctx, token)
+	if err != nil {
+		return s.refusal(err), s.badTokens.allow(from)
+	}
+	return nil, s.addressJoins.allow(from) && s.roomJoins.allow(issuedFor)
+}
+
+// reserve takes one of the places of those who are on their way in, until release.
+func (s *Server) reserve() (release func(), ok bool) {
+	select {
+	case s.handshakes <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.handshakes }), true
+	default:
+		return func() {}, false
+	}
 }
 
 // enter finds the participant whom the client is, as it left it or anew.
